@@ -179,13 +179,8 @@ static tess_status measure(const krylov_session *s, bench_contest *c, bool with_
 
 static void refuse(krylov_session *s, krylov_outcome *o, const bench_contest *c, tess_status status)
 {
-    const tess_error *error = tess_context_last_error(s->run.ctx);
-
     o->refused = true;
-    snprintf(o->why, sizeof o->why, "%s: %s", tess_status_text(status),
-             c->refusal[0] != '\0' ? c->refusal
-             : error               ? error->message
-                                   : "");
+    bench_contest_explain(c, status, o->why, sizeof o->why);
     if (status != TESS_UNSUPPORTED && status != TESS_INVALID_ARGUMENT) {
         bench_fault(&s->run, s->matrix, o->variant->name, status);
     }
