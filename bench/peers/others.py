@@ -121,42 +121,42 @@ class Amgx:
     KINDS = {"cg": "solver(s)=CG", "amg-cg": "solver(s)=PCG, s:preconditioner(p)=AMG, p:algorithm=CLASSICAL, "
              "p:cycle=V, p:smoother=JACOBI_L1, p:presweeps=1, p:postsweeps=1, p:max_iters=1, p:interpolator=D2, "
              "p:selector=PMIS"}
-    library = version = None
+    handle = version = None
 
     def __init__(self, path, matrix, b, kind, rtol, most):
-        if not Amgx.library:
-            Amgx.library = ctypes.CDLL(path)
-            call(Amgx.library, "AMGX_initialize")
+        if not Amgx.handle:
+            Amgx.handle = ctypes.CDLL(path)
+            call(Amgx.handle, "AMGX_initialize")
             words = [ctypes.c_char_p() for _ in range(3)]  # version, date and time of the build
-            call(Amgx.library, "AMGX_get_build_info_strings", *map(ctypes.byref, words))
+            call(Amgx.handle, "AMGX_get_build_info_strings", *map(ctypes.byref, words))
             Amgx.version = "AmgX " + words[0].value.decode()
         self.config, self.resources, self.a, self.b, self.x, self.solver = (ctypes.c_void_p() for _ in range(6))
         text = (f"config_version=2, {self.KINDS[kind]}, s:tolerance={rtol}, s:convergence=RELATIVE_INI, s:norm=L2, "
                 f"s:max_iters={most}, s:monitor_residual=1, s:print_solve_stats=0")
-        call(self.library, "AMGX_config_create", ctypes.byref(self.config), text.encode())
-        call(self.library, "AMGX_resources_create_simple", ctypes.byref(self.resources), self.config)
+        call(self.handle, "AMGX_config_create", ctypes.byref(self.config), text.encode())
+        call(self.handle, "AMGX_resources_create_simple", ctypes.byref(self.resources), self.config)
         for name, place in (("matrix", self.a), ("vector", self.b), ("vector", self.x)):
-            call(self.library, f"AMGX_{name}_create", ctypes.byref(place), self.resources, self.FP64_ON_DEVICE)
-        call(self.library, "AMGX_solver_create", ctypes.byref(self.solver), self.resources, self.FP64_ON_DEVICE,
+            call(self.handle, f"AMGX_{name}_create", ctypes.byref(place), self.resources, self.FP64_ON_DEVICE)
+        call(self.handle, "AMGX_solver_create", ctypes.byref(self.solver), self.resources, self.FP64_ON_DEVICE,
              self.config)
-        call(self.library, "AMGX_matrix_upload_all", self.a, len(b), matrix.nnz, 1, 1, pointer(matrix.indptr),
+        call(self.handle, "AMGX_matrix_upload_all", self.a, len(b), matrix.nnz, 1, 1, pointer(matrix.indptr),
              pointer(matrix.indices), pointer(matrix.data), None)
-        call(self.library, "AMGX_vector_upload", self.b, len(b), 1, pointer(b))
-        call(self.library, "AMGX_vector_set_zero", self.x, len(b), 1)
+        call(self.handle, "AMGX_vector_upload", self.b, len(b), 1, pointer(b))
+        call(self.handle, "AMGX_vector_set_zero", self.x, len(b), 1)
         self.n, self.iterations = len(b), 0
 
     def solve(self, _rtol, _most, _counting):
         iterations, status = ctypes.c_int(), ctypes.c_int()
-        call(self.library, "AMGX_solver_setup", self.solver, self.a)
-        call(self.library, "AMGX_solver_solve_with_0_initial_guess", self.solver, self.b, self.x)
-        call(self.library, "AMGX_solver_get_iterations_number", self.solver, ctypes.byref(iterations))
-        call(self.library, "AMGX_solver_get_status", self.solver, ctypes.byref(status))
+        call(self.handle, "AMGX_solver_setup", self.solver, self.a)
+        call(self.handle, "AMGX_solver_solve_with_0_initial_guess", self.solver, self.b, self.x)
+        call(self.handle, "AMGX_solver_get_iterations_number", self.solver, ctypes.byref(iterations))
+        call(self.handle, "AMGX_solver_get_status", self.solver, ctypes.byref(status))
         self.iterations = iterations.value
         return None, status.value == 0
 
     def on_host(self, _):
         x = np.empty(self.n)
-        call(self.library, "AMGX_vector_download", self.x, pointer(x))
+        call(self.handle, "AMGX_vector_download", self.x, pointer(x))
         return x
 
 
@@ -164,18 +164,18 @@ class Hypre:
     """ParCSR PCG, plain or with BoomerAMG, by the choices that hypre names for GPUs; the set-up is in the time."""
 
     PARCSR = 5555
-    library = version = None
+    handle = version = None
 
     def __init__(self, path, matrix, b, kind, rtol, most, on_gpu):
-        if not Hypre.library:
-            Hypre.library = ctypes.CDLL(path)
-            call(Hypre.library, "HYPRE_Initialize")
+        if not Hypre.handle:
+            Hypre.handle = ctypes.CDLL(path)
+            call(Hypre.handle, "HYPRE_Initialize")
             parts = [ctypes.c_int() for _ in range(3)]
-            call(Hypre.library, "HYPRE_VersionNumber", *map(ctypes.byref, parts), None)
+            call(Hypre.handle, "HYPRE_VersionNumber", *map(ctypes.byref, parts), None)
             Hypre.version = "hypre " + ".".join(str(part.value) for part in parts)
             if on_gpu:
-                call(Hypre.library, "HYPRE_SetMemoryLocation", 1)
-                call(Hypre.library, "HYPRE_SetExecutionPolicy", 1)
+                call(Hypre.handle, "HYPRE_SetMemoryLocation", 1)
+                call(Hypre.handle, "HYPRE_SetExecutionPolicy", 1)
         import_ = np.asarray
         if on_gpu:
             import cupy
@@ -185,28 +185,28 @@ class Hypre:
         self.rows, self.rtol, self.most, self.iterations = import_(np.arange(n, dtype=np.int32)), rtol, most, 0
         self.matrix, self.a = ctypes.c_void_p(), ctypes.c_void_p()
         lengths, columns, values = map(import_, (np.diff(matrix.indptr), matrix.indices, matrix.data))
-        call(self.library, "HYPRE_IJMatrixCreate", 0, 0, n - 1, 0, n - 1, ctypes.byref(self.matrix))
-        call(self.library, "HYPRE_IJMatrixSetObjectType", self.matrix, self.PARCSR)
-        call(self.library, "HYPRE_IJMatrixInitialize", self.matrix)
-        call(self.library, "HYPRE_IJMatrixSetValues", self.matrix, n, pointer(lengths), pointer(self.rows),
+        call(self.handle, "HYPRE_IJMatrixCreate", 0, 0, n - 1, 0, n - 1, ctypes.byref(self.matrix))
+        call(self.handle, "HYPRE_IJMatrixSetObjectType", self.matrix, self.PARCSR)
+        call(self.handle, "HYPRE_IJMatrixInitialize", self.matrix)
+        call(self.handle, "HYPRE_IJMatrixSetValues", self.matrix, n, pointer(lengths), pointer(self.rows),
              pointer(columns), pointer(values))
-        call(self.library, "HYPRE_IJMatrixAssemble", self.matrix)
-        call(self.library, "HYPRE_IJMatrixGetObject", self.matrix, ctypes.byref(self.a))
+        call(self.handle, "HYPRE_IJMatrixAssemble", self.matrix)
+        call(self.handle, "HYPRE_IJMatrixGetObject", self.matrix, ctypes.byref(self.a))
         self.b, self.x = self.vector(b), self.vector(np.zeros(n))
 
     def vector(self, values):
         """Its handle, and the ParCSR vector in it."""
         handle, inner, data = ctypes.c_void_p(), ctypes.c_void_p(), self.import_(values)
-        call(self.library, "HYPRE_IJVectorCreate", 0, 0, self.n - 1, ctypes.byref(handle))
-        call(self.library, "HYPRE_IJVectorSetObjectType", handle, self.PARCSR)
-        call(self.library, "HYPRE_IJVectorInitialize", handle)
-        call(self.library, "HYPRE_IJVectorSetValues", handle, self.n, pointer(self.rows), pointer(data))
-        call(self.library, "HYPRE_IJVectorAssemble", handle)
-        call(self.library, "HYPRE_IJVectorGetObject", handle, ctypes.byref(inner))
+        call(self.handle, "HYPRE_IJVectorCreate", 0, 0, self.n - 1, ctypes.byref(handle))
+        call(self.handle, "HYPRE_IJVectorSetObjectType", handle, self.PARCSR)
+        call(self.handle, "HYPRE_IJVectorInitialize", handle)
+        call(self.handle, "HYPRE_IJVectorSetValues", handle, self.n, pointer(self.rows), pointer(data))
+        call(self.handle, "HYPRE_IJVectorAssemble", handle)
+        call(self.handle, "HYPRE_IJVectorGetObject", handle, ctypes.byref(inner))
         return handle, inner
 
     def preconditioner(self, solver):
-        h, amg = self.library, ctypes.c_void_p()
+        h, amg = self.handle, ctypes.c_void_p()
         call(h, "HYPRE_BoomerAMGCreate", ctypes.byref(amg))
         for name, value in (("MaxIter", 1), ("RelaxType", 18), ("CoarsenType", 8), ("InterpType", 6)):
             call(h, f"HYPRE_BoomerAMGSet{name}", amg, value)
@@ -215,7 +215,7 @@ class Hypre:
         return amg
 
     def solve(self, _rtol, _most, _counting):
-        h, solver, iterations = self.library, ctypes.c_void_p(), ctypes.c_int()
+        h, solver, iterations = self.handle, ctypes.c_void_p(), ctypes.c_int()
         call(h, "HYPRE_ParVectorSetConstantValues", self.x[1], ctypes.c_double(0.0))
         call(h, "HYPRE_ParCSRPCGCreate", 0, ctypes.byref(solver))
         call(h, "HYPRE_PCGSetTol", solver, ctypes.c_double(self.rtol))
@@ -234,7 +234,7 @@ class Hypre:
 
     def on_host(self, _):
         data = self.import_(np.zeros(self.n))
-        call(self.library, "HYPRE_IJVectorGetValues", self.x[0], self.n, pointer(self.rows), pointer(data))
+        call(self.handle, "HYPRE_IJVectorGetValues", self.x[0], self.n, pointer(self.rows), pointer(data))
         return data.get() if hasattr(data, "get") else data
 
 
