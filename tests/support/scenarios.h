@@ -17,6 +17,11 @@ typedef struct scene {
     char path[64];
 } scene;
 
+scene scene_open(tess_context *ctx);
+void scene_close(scene *s);
+/* The context works as before. */
+void scene_assert_usable(scene *s);
+
 /* A call under test. If it succeeds, it undoes its effects. */
 typedef tess_status (*scenario)(scene *s);
 
