@@ -21,6 +21,8 @@ typedef struct stand_in {
 bool stand_in_is_possible(void);
 /* A context on the stand-in, which *s describes until the context is destroyed. host: NULL for the default. */
 tess_context *open_stand_in(stand_in *s, heap *host, int threads);
+/* The same for programs of tests/gpu, if TESSERA_STAND_IN is set; else NULL. */
+tess_context *open_stand_in_as_gpu(void);
 /* Starts counting anew and fails operation `k` from now on. */
 void stand_in_fail_at(stand_in *s, int64_t k);
 /* Whether the host's tables can run the scenario for a device. */
