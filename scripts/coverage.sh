@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # coverage.sh BUILD_DIR [LEAST]: branches of src/ and cli/ that the tests took both ways, by file, from the profiles
 # that ctest left in BUILD_DIR/profiles (preset coverage). Fails where fewer than LEAST percent of all are (0).
-# Left out: what decides about a kernel on a GPU, which refuses before its second half where there is none.
+
 # llvm-cov counts each condition of the source once, however often it is inlined, and none that is constant.
 set -eu -o pipefail
 cd "$(dirname "$0")/.."
