@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # coverage.sh BUILD_DIR [LEAST]: branches of src/ and cli/ that the tests took both ways, by file, from the profiles
 # that ctest left in BUILD_DIR/profiles (preset coverage). Fails where fewer than LEAST percent of all are (0).
-
 # llvm-cov counts each condition of the source once, however often it is inlined, and none that is constant.
 set -eu -o pipefail
 cd "$(dirname "$0")/.."

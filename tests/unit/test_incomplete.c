@@ -376,6 +376,8 @@ static void hopeless_matrices_name_a_row(void **state)
     check_singular(&not_finite, "first seen in row 9");
     not_finite.val[not_finite.row_ptr[8]] = (double)INFINITY;
     check_singular(&not_finite, "has NaN or Inf");
+    not_finite.val[not_finite.row_ptr[25]] = (double)NAN;
+    check_singular(&not_finite, "first seen in row 9"); /* not in row 26 */
     zeros.val[zeros.row_ptr[20]] = (double)NAN; /* after a row that no shift repairs */
     check_singular(&zeros, "first seen in row 21");
     oracle_free(&missing);
