@@ -49,4 +49,5 @@ fail_each 20 compare spd.mtx --device cpu --repeat 1 --json result.json
 fail_each 5 generate laplace2d 3 --output result.mtx --json result.json
 fail_each 5 generate ventricle 1000 rcm 7 --output result.mtx --points points.mtx --initial initial.mtx
 fail_each 5 convert spd.mtx result.mtx --json -
-fail_each 20 timestep spd.mtx --steps fp32:2,mixed:1 --compare --every 1 --json result.json --snapshots snapshot --output result.mtx
+fail_each 20 timestep spd.mtx --steps fp32:2,mixed:1 --compare --every 1 --json result.json --snapshots snapshot \
+    --output result.mtx
