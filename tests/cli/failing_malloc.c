@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * LD_PRELOAD: memory that ends. The allocation with the number TESSERA_FAIL_AT, counted from 0, fails. Those count that
- * the tool, the library and jansson ask for; those of libc and of OpenMP do not, which end the program where there is
- * none.
+ * LD_PRELOAD: memory that ends. The allocation with the number TESSERA_FAIL_AT, counted from 0, fails. The tool's own
+ * count, the library's and jansson's. Those of libc and of OpenMP do not: both end the program where there is none.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
