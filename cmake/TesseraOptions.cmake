@@ -10,7 +10,7 @@ endif()
 if(TESS_BUILD_FUZZ AND NOT CMAKE_C_COMPILER_ID MATCHES "Clang")
     message(FATAL_ERROR "TESS_BUILD_FUZZ needs clang: configure with -DCMAKE_C_COMPILER=clang")
 endif()
-if(TESS_COVERAGE)
+if(TESS_COVERAGE AND NOT TESS_EMULATED_GPU) # there, of device sources alone (TesseraGpu.cmake)
     list(APPEND TESS_SANITIZE_FLAGS --coverage)
 endif()
 
