@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Line coverage of the device sources (src/**/*.cu, *.cuh), from a build with `cmake --preset emulated-coverage` whose tests ran.
+"""Line coverage of the device sources, src/**/*.cu and *.cuh, from the preset emulated-coverage after its tests ran.
 
-device_coverage.py [--least PERCENT] [--missed] [BUILD]   a table by file, those least covered first, and the total. Exit code 1:
-                                                          the total is below PERCENT. --missed lists the lines that did not run.
+device_coverage.py [--least PERCENT] [--missed] [BUILD]
+    prints a table by file, the least covered first, and the total. Exit code 1: the total is below PERCENT.
+    --missed lists the lines that did not run.
 
-A line counts if the compiler makes code of it for the emulated GPU, in any translation unit, and is covered if any of them ran
-it. Not counted: the lines that handle an error of the device's own calls, which the emulated device never returns (NEVER).
+A line counts if the compiler makes code of it for the emulated GPU, in any translation unit. It is covered if any of
+them ran it. EXCLUDED says which lines that did not run are left out.
 """
 import argparse
 import concurrent.futures
@@ -26,11 +27,13 @@ NEVER = re.compile(r"^\s*(?:return gpu_fail\(|(?:status = )?tess_fail\(|goto cle
 def counts_of(notes):
     """{(file, line): times} of one translation unit."""
     # A unit that no test program ran has notes but no data: gcov says 0 for each of its lines.
-    found = subprocess.run(["gcov", "--stdout", "--json-format", notes.name], cwd=notes.parent, capture_output=True, text=True)
+    command = ["gcov", "--stdout", "--json-format", notes.name]
+    found = subprocess.run(command, cwd=notes.parent, capture_output=True, text=True, check=True)
     lines = defaultdict(int)
     for text in found.stdout.splitlines():
-        for one in json.loads(text)["files"]:
-            path = Path(os.path.normpath(notes.parent / one["file"]))
+        unit = json.loads(text)
+        for one in unit["files"]:
+            path = Path(os.path.normpath(Path(unit["current_working_directory"]) / one["file"]))
             if path.suffix not in (".cu", ".cuh") or not path.is_relative_to(ROOT / "src"):
                 continue
             for line in one["lines"]:
@@ -84,7 +87,7 @@ def main():
             print("    " + " ".join(map(str, missed[name])))
     all_ran, all_lines = sum(ran.values()), len(total)
     figure = 100.0 * all_ran / all_lines
-    print("device sources: %d of %d lines ran, %.1f %%; %d lines of failures are not counted" % (all_ran, all_lines, figure, dropped))
+    print("device sources: %d of %d lines ran, %.1f %%; %d left out" % (all_ran, all_lines, figure, dropped))
     if figure < options.least:
         print("below %.1f %%" % options.least)
         return 1
