@@ -401,9 +401,10 @@ static void groups_stay_while_they_serve(void **state)
 /* Few level sets; more rows than blocks have space for; rows too long for a record, found with the values. */
 static void the_rest_is_solved_by_level_sets(void **state)
 {
-    oracle_csr few = red_black(41), large = oracle_tridiagonal(300000, -1.0, 3.0, -1.0), dense = arrow(9000, false);
+    const int64_t many = on_gpu_or_emulated(300000, 130000);
+    oracle_csr few = red_black(41), large = oracle_tridiagonal(many, -1.0, 3.0, -1.0), dense = arrow(9000, false);
     const oracle_csr *const problems[] = {&few, &large, &dense};
-    double *r = random_values(300000, 7, -1.0, 1.0), *z = test_allocate(600000, sizeof *z);
+    double *r = random_values(many, 7, -1.0, 1.0), *z = test_allocate(2 * many, sizeof *z);
 
     (void)state;
     for (int64_t i = 0; i + 1 < dense.nrows; i++) { /* a chain, so that level sets are many */
