@@ -141,7 +141,7 @@ static void check_all_options(const oracle_csr *a)
     tess_context *cpu = open_cpu(2);
     tess_matrix *host = make_matrix(cpu, a), *device = make_matrix(gpu, a);
 
-    for (size_t k = 0; k < 4 * (sizeof all / sizeof all[0]); k += (size_t)on_gpu_or_emulated(1, 3)) {
+    for (size_t k = 0; k < 4 * (sizeof all / sizeof all[0]); k += (size_t)on_gpu_or_emulated(1, 7)) {
         tess_policy_options o = all[k / 4];
 
         o.without_diagonal = (int)(k & 1);
@@ -169,7 +169,7 @@ static void check_block_options(const oracle_csr *a)
     tess_context *cpu = open_cpu(2);
     tess_matrix *host = make_matrix(cpu, a), *device = make_matrix(gpu, a);
 
-    for (size_t k = 0; k < 8 * (sizeof all / sizeof all[0]); k += (size_t)on_gpu_or_emulated(1, 7)) {
+    for (size_t k = 0; k < 8 * (sizeof all / sizeof all[0]); k += (size_t)on_gpu_or_emulated(1, 19)) {
         tess_policy_options o = all[k / 8];
 
         o.block_rows = k & 1 ? 32 : 16;
@@ -203,7 +203,7 @@ static void check_lossless_options(oracle_csr *a, double noise)
     }
     host = make_matrix(cpu, a);
     device = make_matrix(gpu, a);
-    for (size_t k = 0; k < 4 * (sizeof all / sizeof all[0]); k += (size_t)on_gpu_or_emulated(1, 3)) {
+    for (size_t k = 0; k < 4 * (sizeof all / sizeof all[0]); k += (size_t)on_gpu_or_emulated(1, 7)) {
         tess_policy_options o = all[k / 4];
         const bool blocks = o.granularity == TESS_GRANULARITY_BLOCK;
 
@@ -382,13 +382,6 @@ static void nothing_is_left_behind(void **state)
     oracle_free(&a);
 }
 
-static int close_gpu(void **state)
-{
-    (void)state;
-    tess_context_destroy(gpu);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -402,10 +395,5 @@ int main(void)
         cmocka_unit_test(nothing_is_left_behind),
     };
 
-    gpu = open_gpu();
-    if (!gpu) {
-        printf("SKIPPED: no GPU in this build or machine\n");
-        return TEST_SKIPPED;
-    }
-    return cmocka_run_group_tests(tests, NULL, close_gpu);
+    return run_gpu_tests(tests, &gpu);
 }
