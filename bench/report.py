@@ -8,8 +8,8 @@
     report.py plot speedup formats.json -o out/speedup   a picture: see report.py plot --help
     report.py readme FOLDER/*.json                       the README's table, from what bench/readme.sh wrote
 
-Goals are read from bench/goals.json. The exit code is 1 where a run reports a failure or a false convergence; goals
-that are not reached do not change it.
+Goals are read from bench/goals.json and bench/papers/goals.json. The exit code is 1 where a run reports a failure or a
+false convergence; goals that are not reached do not change it.
 """
 import argparse
 import json
@@ -18,8 +18,10 @@ import sys
 
 sys.dont_write_bytecode = True  # nothing beside the sources
 FOLDER = pathlib.Path(__file__).resolve().parent
+GOALS = (FOLDER / "goals.json", FOLDER / "papers" / "goals.json")
 sys.path[:0] = [str(FOLDER), str(FOLDER / "papers")]
 
+import paper_tables
 from reporting import goals, readme, records, tables
 
 
@@ -28,7 +30,7 @@ def parse(arguments):
     parser.add_argument("input", nargs="+", help="JSON of a benchmark")
     parser.add_argument("--contestant", help="names and patterns, with semicolons (default: all)")
     parser.add_argument("--matrix", help="names and patterns, with semicolons (default: all)")
-    parser.add_argument("--goals", default=FOLDER / "goals.json", help="another file of goals")
+    parser.add_argument("--goals", help="another file of goals")
     parser.add_argument("--json", help="write means and goals to this file")
     parser.add_argument("--brief", action="store_true", help="means and goals, without the table of all records")
     return parser.parse_args(arguments)
@@ -41,10 +43,12 @@ def main(arguments):
     if arguments[:1] == ["readme"]:
         return readme.main(arguments[1:])
     options = parse(arguments)
-    wanted = goals.load(options.goals)
+    wanted = goals.load(*([options.goals] if options.goals else GOALS))
     summary, bad = [], False
     for path in options.input:
         report = records.load(path)
+        if report.study == "roofline":
+            paper_tables.add_balance(report)
         report.keep(options.contestant, options.matrix)
         tables.print_head(report, path)
         if not options.brief:

@@ -198,7 +198,7 @@ void cli_add_policy_json(json_t *object, const tess_storage_options *options)
 static json_t *level_json(const tess_assignment_summary *s, int l)
 {
     return json_pack("{ss sb so sI sI}", "precision", tess_precision_name(s->options.level[l].precision), "scaled",
-                     s->scaled[l], "range", cli_json_real(l == 0 ? (double)INFINITY : s->range[l]), "granules",
+                     s->scaled[l], "range", cli_json_real(l == 0 ? (double)INFINITY : s->range[l]), "items",
                      (json_int_t)s->items_at[l], "nonzeros", (json_int_t)s->nonzeros_at[l]);
 }
 
@@ -223,7 +223,7 @@ json_t *cli_assignment_json(const tess_assignment_summary *s, int64_t nrows)
     set(root, "share", o->at_most_one ? json_string("at-most-one") : cli_json_real(o->share));
     set(root, "fp8_chosen", json_boolean(o->choose_fp8));
     set(root, "allow_underflow", json_boolean(o->allow_underflow));
-    set(root, "granules", json_integer(s->items));
+    set(root, "items", json_integer(s->items));
     set(root, "empty", json_integer(s->empty));
     set(root, "mean_magnitude", has_mean(o) ? cli_json_real(s->mean_magnitude) : json_null());
     set(root, "std_magnitude", o->policy == TESS_POLICY_MEAN_3STD ? cli_json_real(s->std_magnitude) : json_null());

@@ -12,7 +12,8 @@ many objects are changed in all of them, and gcc, which the tests run with, comp
 plugin of clang's exact version and changes one object file at a time; Debian 12 does not have it.
 
 Everything happens in build/mutate (a copy of the tracked files, a build of its own, the results), so the checkout stays
-as it is. Workers have a copy and a build each, and take every so many mutants. A run that is interrupted goes on where it stopped: results.jsonl holds what is done, by the text of the line.
+as it is. Workers have a copy and a build each, and share the mutants. A run that is interrupted goes on where it
+stopped: results.jsonl holds what is done, by the text of the line.
 --again tries survivors anew, --fresh all.
 Outcomes: `invalid` does not compile, `same` compiles to the same objects, `killed`, `survived`.
 """

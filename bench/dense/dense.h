@@ -62,6 +62,9 @@ extern const dense_operation *const dense_trsv[];
 bool dense_cublas_fits(const dense_trial *t);
 /* The same without the halves. */
 bool dense_cublas_fits_full(const dense_trial *t);
+/* Fills an array on the device with copies of a pattern of the host, the last one cut off: `count` elements of `size`
+ * bytes, of which the pattern has `period`. */
+tess_status dense_fill(tess_context *ctx, void *data, int64_t count, const void *pattern, int64_t period, int64_t size);
 /* Unit roundoff of the trial's arithmetic. */
 double dense_unit_roundoff(const dense_trial *t);
 /* k u / (1 - k u) */

@@ -28,7 +28,6 @@ enum { PERIOD = 1000003 };
 typedef struct gemv_array {
     tess_dense_view view;
     int64_t bytes;
-    uint64_t seed;       /* of its pattern: 1 to 3 */
     const double *value; /* the pattern's, decoded: element e has value[e % PERIOD] */
 } gemv_array;
 
@@ -89,7 +88,8 @@ static int64_t moved_bytes(const dense_trial *t)
 
 /* ---- arrays ---- */
 
-/* The values of a pattern, as they are stored and decoded. Made once; there are a few, and they stay. */
+/* The values of a pattern, as they are stored and decoded. Made once; there are a few, by seeds 1 to 3, and they stay.
+ */
 typedef struct pattern {
     char *stored;
     double *value;
@@ -110,38 +110,19 @@ static const pattern *pattern_of(tess_precision precision, uint64_t seed)
     return p;
 }
 
-/* The pattern once from the host, then copies of what is there. */
-static tess_status fill_array(tess_context *ctx, gemv_array *array)
-{
-    const int64_t size = (int64_t)tess_precision_bytes(array->view.precision), count = array->bytes / size;
-    const int64_t head = count < PERIOD ? count : PERIOD;
-    char *data = array->view.data;
-    tess_status status = TESS_SUCCESS;
-
-    array->value = pattern_of(array->view.precision, array->seed)->value;
-    status =
-        ctx->backend->upload(ctx, data, pattern_of(array->view.precision, array->seed)->stored, (size_t)(head * size));
-    for (int64_t done = head; done < count && status == TESS_SUCCESS;) {
-        const int64_t more = done < count - done ? done : count - done;
-
-        /* done is a multiple of the period until the end */
-        status = ctx->backend->copy(ctx, data + done * size, data, (size_t)(more * size));
-        done += more;
-    }
-    return status;
-}
-
 static tess_status make_array(const dense_trial *t, int64_t nrows, int64_t ncols, tess_precision precision,
                               uint64_t seed, gemv_array *out)
 {
-    tess_context *ctx = t->run->ctx;
+    const pattern *values = pattern_of(precision, seed);
+    const int64_t size = (int64_t)tess_precision_bytes(precision);
     tess_status status = TESS_SUCCESS;
 
     out->view = (tess_dense_view){.nrows = nrows, .ncols = ncols, .ld = nrows, .precision = precision};
-    out->bytes = nrows * ncols * (int64_t)tess_precision_bytes(precision);
-    out->seed = seed;
-    status = tess_device_allocate(ctx, out->bytes, 1, &out->view.data);
-    return status == TESS_SUCCESS ? fill_array(ctx, out) : status;
+    out->bytes = nrows * ncols * size;
+    out->value = values->value;
+    status = tess_device_allocate(t->run->ctx, out->bytes, 1, &out->view.data);
+    if (status != TESS_SUCCESS) { return status; }
+    return dense_fill(t->run->ctx, out->view.data, nrows * ncols, values->stored, PERIOD, size);
 }
 
 static tess_status prepare(dense_trial *t)

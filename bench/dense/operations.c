@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "dense/dense.h"
+#include "matrix/matrix.h"
 
 /* An operation enters the benchmark here. */
 static const dense_operation *const operations[] = {&dense_dot, &dense_nrm2, &dense_axpy, &dense_scal};
@@ -51,6 +52,21 @@ double dense_unit_roundoff(const dense_trial *t)
 double dense_gamma(double u, double k)
 {
     return k * u / (1.0 - k * u);
+}
+
+tess_status dense_fill(tess_context *ctx, void *data, int64_t count, const void *pattern, int64_t period, int64_t size)
+{
+    const int64_t head = count < period ? count : period;
+    tess_status status = ctx->backend->upload(ctx, data, pattern, (size_t)(head * size));
+
+    /* what is there is copied: a multiple of the period until the end */
+    for (int64_t done = head; done < count && status == TESS_SUCCESS;) {
+        const int64_t more = done < count - done ? done : count - done;
+
+        status = ctx->backend->copy(ctx, (char *)data + done * size, data, (size_t)(more * size));
+        done += more;
+    }
+    return status;
 }
 
 /* ---- options ---- */
@@ -97,11 +113,8 @@ static void report(const dense_trial *t, const bench_time *time, const char *the
         snprintf(name, sizeof name, "%s on %s", arithmetic_name(t->arithmetic), tess_precision_name(t->storage));
     }
     row = bench_record_row(t->run, &record);
-    json_object_set_new(row, "operation", json_string(t->operation->name));
-    json_object_set_new(row, "n", json_integer(t->n));
-    json_object_set_new(row, "arithmetic", json_string(arithmetic_name(t->arithmetic)));
-    json_object_set_new(row, "library", json_string(theirs ? theirs : "tessera"));
-    json_object_set_new(row, "operand_sets", json_integer(t->sets));
+    bench_set(row, "{s:s, s:I, s:s, s:s, s:i}", "operation", t->operation->name, "n", (json_int_t)t->n, "arithmetic",
+              arithmetic_name(t->arithmetic), "library", theirs ? theirs : "tessera", "operand_sets", t->sets);
     bench_set_real(row, "error_over_bound", error);
     bench_record_add(t->run, &record, row, "%s", "");
 }

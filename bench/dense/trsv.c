@@ -92,23 +92,6 @@ static void make_pattern(const dense_trial *t, trsv_state *s)
     }
 }
 
-/* The pattern once from the host, then copies of what is there. */
-static tess_status fill_array(const dense_trial *t, const trsv_state *s, char *data)
-{
-    tess_context *ctx = t->run->ctx;
-    const int64_t size = (int64_t)tess_precision_bytes(t->storage), count = t->n * t->n;
-    const int64_t head = count < s->period ? count : s->period;
-    tess_status status = ctx->backend->upload(ctx, data, s->stored, (size_t)(head * size));
-
-    for (int64_t done = head; done < count && status == TESS_SUCCESS;) {
-        const int64_t more = done < count - done ? done : count - done;
-
-        status = ctx->backend->copy(ctx, data + done * size, data, (size_t)(more * size));
-        done += more;
-    }
-    return status;
-}
-
 static tess_status prepare(dense_trial *t)
 {
     tess_context *ctx = t->run->ctx;
@@ -124,7 +107,8 @@ static tess_status prepare(dense_trial *t)
         s->a[k] = (tess_dense_view){.nrows = t->n, .ncols = t->n, .ld = t->n, .precision = t->storage};
         s->x[k] = (tess_dense_view){.nrows = t->n, .ncols = 1, .ld = t->n, .precision = vector_precision(t)};
         TESS_TRY(tess_device_allocate(ctx, array_bytes(t), 1, &s->a[k].data));
-        TESS_TRY(fill_array(t, s, s->a[k].data));
+        TESS_TRY(dense_fill(ctx, s->a[k].data, t->n * t->n, s->stored, s->period,
+                            (int64_t)tess_precision_bytes(t->storage)));
         TESS_TRY(tess_device_allocate(ctx, vector_bytes(t), 1, &s->x[k].data));
         TESS_TRY(ctx->backend->copy(ctx, s->x[k].data, s->first_x, (size_t)vector_bytes(t)));
     }

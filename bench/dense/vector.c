@@ -38,11 +38,6 @@ static int64_t footprint(const dense_trial *t)
     return (has_y(t) ? 2 : 1) * t->n * (int64_t)tess_precision_bytes(t->storage);
 }
 
-static int64_t reading_bytes(const dense_trial *t)
-{
-    return footprint(t);
-}
-
 static int64_t writing_bytes(const dense_trial *t)
 {
     return (has_y(t) ? 3 : 2) * t->n * (int64_t)tess_precision_bytes(t->storage);
@@ -87,15 +82,26 @@ static void release(dense_trial *t)
     free(s);
 }
 
+/* The vectors of call k; without a y it is x. */
+static tess_vector *x_of(const dense_trial *t, int k)
+{
+    return ((const vector_state *)t->state)->x[k % t->sets];
+}
+
+static tess_vector *y_of(const dense_trial *t, int k)
+{
+    return has_y(t) ? ((const vector_state *)t->state)->y[k % t->sets] : x_of(t, k);
+}
+
 /* ---- ours ---- */
 
-static tess_status enqueue_sum(const dense_trial *t, tess_fused op, const tess_vector *x, const tess_vector *y)
+static tess_status enqueue_sum(const dense_trial *t, tess_fused op, int k)
 {
     tess_context *ctx = t->run->ctx;
 
     op.n = t->n;
-    op.x = (tess_operand){x->data, x->precision};
-    op.y = (tess_operand){y->data, y->precision};
+    op.x = (tess_operand){x_of(t, k)->data, t->storage};
+    op.y = (tess_operand){y_of(t, k)->data, t->storage};
     op.a = 1.0;
     op.arithmetic = t->arithmetic;
     op.state = ctx->scratch_state;
@@ -104,34 +110,26 @@ static tess_status enqueue_sum(const dense_trial *t, tess_fused op, const tess_v
 
 static tess_status our_dot(void *user, int k)
 {
-    const dense_trial *t = user;
-    const vector_state *s = t->state;
-
-    return enqueue_sum(t, (tess_fused){.op = TESS_FUSED_DOT}, s->x[k % t->sets], s->y[k % t->sets]);
+    return enqueue_sum(user, (tess_fused){.op = TESS_FUSED_DOT}, k);
 }
 
 static tess_status our_nrm2(void *user, int k)
 {
-    const dense_trial *t = user;
-    const vector_state *s = t->state;
-
-    return enqueue_sum(t, (tess_fused){.op = TESS_FUSED_SQUARES}, s->x[k % t->sets], s->x[k % t->sets]);
+    return enqueue_sum(user, (tess_fused){.op = TESS_FUSED_SQUARES}, k);
 }
 
 static tess_status our_axpy(void *user, int k)
 {
     const dense_trial *t = user;
-    const vector_state *s = t->state;
 
-    return tess_vector_axpby(axpy_factor, s->x[k % t->sets], 1.0, s->y[k % t->sets], t->arithmetic);
+    return tess_vector_axpby(axpy_factor, x_of(t, k), 1.0, y_of(t, k), t->arithmetic);
 }
 
 static tess_status our_scal(void *user, int k)
 {
     const dense_trial *t = user;
-    const vector_state *s = t->state;
 
-    return tess_vector_scale(scal_factor, s->x[k % t->sets], t->arithmetic);
+    return tess_vector_scale(scal_factor, x_of(t, k), t->arithmetic);
 }
 
 /* ---- checks: in long double on the stored values, against the bounds of tessera/vector.h ---- */
@@ -185,9 +183,9 @@ static tess_status check_update(dense_trial *t, bench_call call, double *error)
     double gamma = dense_gamma(dense_unit_roundoff(t), 2.0);
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(tess_vector_set_random(axpy ? s->y[0] : s->x[0], axpy ? 2 : 1, -1.0, 1.0));
+    TESS_TRY(tess_vector_set_random(y_of(t, 0), axpy ? 2 : 1, -1.0, 1.0));
     TESS_TRY(call(t, 0));
-    TESS_TRY(tess_vector_get(axpy ? s->y[0] : s->x[0], out, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
+    TESS_TRY(tess_vector_get(y_of(t, 0), out, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
 #pragma omp parallel for reduction(max : worst)
     for (int64_t i = 0; i < t->n; i++) {
         long double term = (axpy ? axpy_factor : scal_factor) * (long double)s->host_x[i];
@@ -209,33 +207,29 @@ cleanup:
 static tess_status cublas_dot(void *user, int k)
 {
     const dense_trial *t = user;
-    const vector_state *s = t->state;
 
-    return t->cublas->dot(t->cublas, t->storage, t->n, s->x[k % t->sets]->data, s->y[k % t->sets]->data);
+    return t->cublas->dot(t->cublas, t->storage, t->n, x_of(t, k)->data, y_of(t, k)->data);
 }
 
 static tess_status cublas_nrm2(void *user, int k)
 {
     const dense_trial *t = user;
-    const vector_state *s = t->state;
 
-    return t->cublas->nrm2(t->cublas, t->storage, t->n, s->x[k % t->sets]->data);
+    return t->cublas->nrm2(t->cublas, t->storage, t->n, x_of(t, k)->data);
 }
 
 static tess_status cublas_axpy(void *user, int k)
 {
     const dense_trial *t = user;
-    const vector_state *s = t->state;
 
-    return t->cublas->axpy(t->cublas, t->storage, t->n, axpy_factor, s->x[k % t->sets]->data, s->y[k % t->sets]->data);
+    return t->cublas->axpy(t->cublas, t->storage, t->n, axpy_factor, x_of(t, k)->data, y_of(t, k)->data);
 }
 
 static tess_status cublas_scal(void *user, int k)
 {
     const dense_trial *t = user;
-    const vector_state *s = t->state;
 
-    return t->cublas->scal(t->cublas, t->storage, t->n, scal_factor, s->x[k % t->sets]->data);
+    return t->cublas->scal(t->cublas, t->storage, t->n, scal_factor, x_of(t, k)->data);
 }
 
 /* ---- the host's baselines: arithmetic in the precision of the storage ---- */
@@ -289,9 +283,8 @@ static void update_fp32(int threads, int64_t n, float a, const float *x, float b
 static tess_status loop_sum(void *user, int k)
 {
     const dense_trial *t = user;
-    const vector_state *s = t->state;
-    const void *x = s->x[k % t->sets]->data, *y = has_y(t) ? s->y[k % t->sets]->data : x;
-    int threads = t->run->ctx->threads;
+    const void *x = x_of(t, k)->data, *y = y_of(t, k)->data;
+    const int threads = t->run->ctx->threads;
 
     sink = t->storage == TESS_PRECISION_FP64 ? sum_fp64(threads, t->n, x, y) : sum_fp32(threads, t->n, x, y);
     return TESS_SUCCESS;
@@ -300,11 +293,10 @@ static tess_status loop_sum(void *user, int k)
 static tess_status loop_update(void *user, int k)
 {
     const dense_trial *t = user;
-    const vector_state *s = t->state;
-    const void *x = s->x[k % t->sets]->data;
-    void *y = has_y(t) ? s->y[k % t->sets]->data : s->x[k % t->sets]->data;
-    double a = has_y(t) ? axpy_factor : 0.0, b = has_y(t) ? 1.0 : scal_factor;
-    int threads = t->run->ctx->threads;
+    const void *x = x_of(t, k)->data;
+    void *y = y_of(t, k)->data;
+    const double a = has_y(t) ? axpy_factor : 0.0, b = has_y(t) ? 1.0 : scal_factor;
+    const int threads = t->run->ctx->threads;
 
     if (t->storage == TESS_PRECISION_FP64) { update_fp64(threads, t->n, a, x, b, y); }
     if (t->storage == TESS_PRECISION_FP32) { update_fp32(threads, t->n, (float)a, x, (float)b, y); }
@@ -315,21 +307,18 @@ static tess_status loop_update(void *user, int k)
 static tess_status cblas_call(void *user, int k)
 {
     const dense_trial *t = user;
-    const vector_state *s = t->state;
-    const tess_vector *vx = s->x[k % t->sets], *vy = has_y(t) ? s->y[k % t->sets] : vx;
-    bool fp64 = t->storage == TESS_PRECISION_FP64;
-    int n = (int)t->n;
+    void *x = x_of(t, k)->data, *y = y_of(t, k)->data;
+    const bool fp64 = t->storage == TESS_PRECISION_FP64;
+    const int n = (int)t->n;
 
     if (t->operation == &dense_dot) {
-        sink = fp64 ? cblas_ddot(n, vx->data, 1, vy->data, 1) : (double)cblas_sdot(n, vx->data, 1, vy->data, 1);
+        sink = fp64 ? cblas_ddot(n, x, 1, y, 1) : (double)cblas_sdot(n, x, 1, y, 1);
     } else if (t->operation == &dense_nrm2) {
-        sink = fp64 ? cblas_dnrm2(n, vx->data, 1) : (double)cblas_snrm2(n, vx->data, 1);
+        sink = fp64 ? cblas_dnrm2(n, x, 1) : (double)cblas_snrm2(n, x, 1);
     } else if (t->operation == &dense_axpy) {
-        if (fp64) { cblas_daxpy(n, axpy_factor, vx->data, 1, vy->data, 1); }
-        if (!fp64) { cblas_saxpy(n, (float)axpy_factor, vx->data, 1, vy->data, 1); }
+        fp64 ? cblas_daxpy(n, axpy_factor, x, 1, y, 1) : cblas_saxpy(n, (float)axpy_factor, x, 1, y, 1);
     } else {
-        if (fp64) { cblas_dscal(n, scal_factor, vx->data, 1); }
-        if (!fp64) { cblas_sscal(n, (float)scal_factor, vx->data, 1); }
+        fp64 ? cblas_dscal(n, scal_factor, x, 1) : cblas_sscal(n, (float)scal_factor, x, 1);
     }
     return TESS_SUCCESS;
 }
@@ -346,54 +335,17 @@ static tess_status cblas_call(void *user, int k)
 
 /* ---- the operations ---- */
 
-const dense_operation dense_dot = {
-    .name = "dot",
-    .device_sizes = device_sizes,
-    .host_sizes = host_sizes,
-    .footprint = footprint,
-    .bytes = reading_bytes,
-    .prepare = prepare,
-    .ours = our_dot,
-    .check = check_reduction,
-    .release = release,
-    .baselines = {{"cuBLAS", dense_cublas_fits, cublas_dot}, {"loop", loop_fits, loop_sum}, CBLAS_BASELINE},
-};
+#define VECTOR_OPERATION(NAME, BYTES, CHECK, LOOP)                                                                     \
+    {                                                                                                                  \
+        .name = #NAME, .device_sizes = device_sizes, .host_sizes = host_sizes, .footprint = footprint,                 \
+        .bytes = (BYTES), .prepare = prepare, .ours = our_##NAME, .check = (CHECK), .release = release, .baselines = { \
+            {"cuBLAS", dense_cublas_fits, cublas_##NAME},                                                              \
+            {"loop", loop_fits, (LOOP)},                                                                               \
+            CBLAS_BASELINE                                                                                             \
+        }                                                                                                              \
+    }
 
-const dense_operation dense_nrm2 = {
-    .name = "nrm2",
-    .device_sizes = device_sizes,
-    .host_sizes = host_sizes,
-    .footprint = footprint,
-    .bytes = reading_bytes,
-    .prepare = prepare,
-    .ours = our_nrm2,
-    .check = check_reduction,
-    .release = release,
-    .baselines = {{"cuBLAS", dense_cublas_fits, cublas_nrm2}, {"loop", loop_fits, loop_sum}, CBLAS_BASELINE},
-};
-
-const dense_operation dense_axpy = {
-    .name = "axpy",
-    .device_sizes = device_sizes,
-    .host_sizes = host_sizes,
-    .footprint = footprint,
-    .bytes = writing_bytes,
-    .prepare = prepare,
-    .ours = our_axpy,
-    .check = check_update,
-    .release = release,
-    .baselines = {{"cuBLAS", dense_cublas_fits, cublas_axpy}, {"loop", loop_fits, loop_update}, CBLAS_BASELINE},
-};
-
-const dense_operation dense_scal = {
-    .name = "scal",
-    .device_sizes = device_sizes,
-    .host_sizes = host_sizes,
-    .footprint = footprint,
-    .bytes = writing_bytes,
-    .prepare = prepare,
-    .ours = our_scal,
-    .check = check_update,
-    .release = release,
-    .baselines = {{"cuBLAS", dense_cublas_fits, cublas_scal}, {"loop", loop_fits, loop_update}, CBLAS_BASELINE},
-};
+const dense_operation dense_dot = VECTOR_OPERATION(dot, footprint, check_reduction, loop_sum);
+const dense_operation dense_nrm2 = VECTOR_OPERATION(nrm2, footprint, check_reduction, loop_sum);
+const dense_operation dense_axpy = VECTOR_OPERATION(axpy, writing_bytes, check_update, loop_update);
+const dense_operation dense_scal = VECTOR_OPERATION(scal, writing_bytes, check_update, loop_update);

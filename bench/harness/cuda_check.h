@@ -7,28 +7,15 @@
 
 #include "harness/harness.h"
 
-#define BENCH_CUDA_CHECK(call)                                                                 \
-    do {                                                                                       \
-        cudaError_t error_ = (call);                                                           \
-        if (error_ != cudaSuccess) {                                                           \
-            bench_die("%s:%d: %s: %s", __FILE__, __LINE__, #call, cudaGetErrorString(error_)); \
-        }                                                                                      \
+#define BENCH_CHECK(call, text_of)                                                  \
+    do {                                                                            \
+        const auto error_ = (call);                                                 \
+        if (error_ != 0) { /* of each library success is 0 */                       \
+            bench_die("%s:%d: %s: %s", __FILE__, __LINE__, #call, text_of(error_)); \
+        }                                                                           \
     } while (0)
-
-#define BENCH_CUSPARSE_CHECK(call)                                                                 \
-    do {                                                                                           \
-        cusparseStatus_t error_ = (call);                                                          \
-        if (error_ != CUSPARSE_STATUS_SUCCESS) {                                                   \
-            bench_die("%s:%d: %s: %s", __FILE__, __LINE__, #call, cusparseGetErrorString(error_)); \
-        }                                                                                          \
-    } while (0)
-
-#define BENCH_CUBLAS_CHECK(call)                                                                  \
-    do {                                                                                          \
-        cublasStatus_t error_ = (call);                                                           \
-        if (error_ != CUBLAS_STATUS_SUCCESS) {                                                    \
-            bench_die("%s:%d: %s: %s", __FILE__, __LINE__, #call, cublasGetStatusString(error_)); \
-        }                                                                                         \
-    } while (0)
+#define BENCH_CUDA_CHECK(call) BENCH_CHECK(call, cudaGetErrorString)
+#define BENCH_CUSPARSE_CHECK(call) BENCH_CHECK(call, cusparseGetErrorString)
+#define BENCH_CUBLAS_CHECK(call) BENCH_CHECK(call, cublasGetStatusString)
 
 #endif

@@ -53,53 +53,35 @@ extern "C" tess_status bench_device_time(void *stream, int count, int calls, ben
 namespace {
 
 constexpr int block_threads = 512;
-constexpr int loads_in_flight = 8;
-
-/* Every thread keeps eight 16-byte loads in flight; the sums are kept so that nothing is optimised away. */
-__global__ void __launch_bounds__(block_threads) read_kernel(const double2 *source, size_t n, double *sums)
+/* Each thread keeps `loads` 16-byte loads in flight. It writes what it has read, or keeps its sum, so that nothing is
+ * optimised away. */
+template <int loads, bool copies>
+__global__ void __launch_bounds__(block_threads)
+    pass_kernel(const double2 *source, size_t n, double2 *destination, double *sums)
 {
-    size_t step = static_cast<size_t>(gridDim.x) * block_threads;
-    size_t i = static_cast<size_t>(blockIdx.x) * block_threads + threadIdx.x;
+    const size_t step = static_cast<size_t>(gridDim.x) * block_threads;
+    const size_t thread = static_cast<size_t>(blockIdx.x) * block_threads + threadIdx.x;
+    size_t i = thread;
     double sum = 0.0;
 
-    for (; i + (loads_in_flight - 1) * step < n; i += loads_in_flight * step) {
-        double2 value[loads_in_flight];
+    for (; i + (loads - 1) * step < n; i += loads * step) {
+        double2 value[loads];
 
 #pragma unroll
-        for (int k = 0; k < loads_in_flight; k++) {
+        for (int k = 0; k < loads; k++) {
             value[k] = __ldcs(source + i + k * step);
         }
 #pragma unroll
-        for (int k = 0; k < loads_in_flight; k++) {
-            sum += value[k].x + value[k].y;
+        for (int k = 0; k < loads; k++) {
+            if constexpr (copies) { __stcs(destination + i + k * step, value[k]); }
+            if constexpr (!copies) { sum += value[k].x + value[k].y; }
         }
     }
     for (; i < n; i += step) {
-        sum += source[i].x + source[i].y;
+        if constexpr (copies) { destination[i] = source[i]; }
+        if constexpr (!copies) { sum += source[i].x + source[i].y; }
     }
-    sums[static_cast<size_t>(blockIdx.x) * block_threads + threadIdx.x] = sum;
-}
-
-__global__ void __launch_bounds__(block_threads) copy_kernel(const double2 *source, size_t n, double2 *destination)
-{
-    size_t step = static_cast<size_t>(gridDim.x) * block_threads;
-    size_t i = static_cast<size_t>(blockIdx.x) * block_threads + threadIdx.x;
-
-    for (; i + 3 * step < n; i += 4 * step) {
-        double2 value[4];
-
-#pragma unroll
-        for (int k = 0; k < 4; k++) {
-            value[k] = __ldcs(source + i + k * step);
-        }
-#pragma unroll
-        for (int k = 0; k < 4; k++) {
-            __stcs(destination + i + k * step, value[k]);
-        }
-    }
-    for (; i < n; i += step) {
-        destination[i] = source[i];
-    }
+    if constexpr (!copies) { sums[thread] = sum; }
 }
 
 struct bandwidth_pass {
@@ -111,19 +93,12 @@ struct bandwidth_pass {
     int blocks;
 };
 
-tess_status enqueue_read(void *user, int)
+template <int loads, bool copies>
+tess_status enqueue_pass(void *user, int)
 {
     const bandwidth_pass *p = static_cast<bandwidth_pass *>(user);
 
-    read_kernel<<<p->blocks, block_threads, 0, p->stream>>>(p->source, p->n, p->sums);
-    return cudaGetLastError() == cudaSuccess ? TESS_SUCCESS : TESS_DEVICE;
-}
-
-tess_status enqueue_copy(void *user, int)
-{
-    const bandwidth_pass *p = static_cast<bandwidth_pass *>(user);
-
-    copy_kernel<<<p->blocks, block_threads, 0, p->stream>>>(p->source, p->n, p->destination);
+    pass_kernel<loads, copies><<<p->blocks, block_threads, 0, p->stream>>>(p->source, p->n, p->destination, p->sums);
     return cudaGetLastError() == cudaSuccess ? TESS_SUCCESS : TESS_DEVICE;
 }
 
@@ -167,8 +142,9 @@ extern "C" void bench_device_ceiling(void *stream, bool quick, bench_ceiling *ou
     bandwidth_pass pass = {
         static_cast<cudaStream_t>(stream), static_cast<double2 *>(source), static_cast<double2 *>(destination),
         static_cast<double *>(sums),       bytes / sizeof(double2),        0};
-    out->read = best_rate(&pass, enqueue_read, static_cast<double>(bytes), properties.multiProcessorCount);
-    out->copy = best_rate(&pass, enqueue_copy, 2.0 * static_cast<double>(bytes), properties.multiProcessorCount);
+    out->read = best_rate(&pass, enqueue_pass<8, false>, static_cast<double>(bytes), properties.multiProcessorCount);
+    out->copy =
+        best_rate(&pass, enqueue_pass<4, true>, 2.0 * static_cast<double>(bytes), properties.multiProcessorCount);
     BENCH_CUDA_CHECK(cudaFree(source));
     BENCH_CUDA_CHECK(cudaFree(destination));
     BENCH_CUDA_CHECK(cudaFree(sums));
@@ -192,8 +168,6 @@ extern "C" void bench_device_describe(json_t *root)
     BENCH_CUDA_CHECK(cudaGetDeviceProperties(&properties, device));
     BENCH_CUDA_CHECK(cudaDriverGetVersion(&driver));
     BENCH_CUDA_CHECK(cudaRuntimeGetVersion(&runtime));
-    json_object_set_new(root, "multiprocessors", json_integer(properties.multiProcessorCount));
-    json_object_set_new(root, "l2_bytes", json_integer(properties.l2CacheSize));
-    json_object_set_new(root, "cuda_driver", json_integer(driver));
-    json_object_set_new(root, "cuda_runtime", json_integer(runtime));
+    bench_set(root, "{s:i, s:i, s:i, s:i}", "multiprocessors", properties.multiProcessorCount, "l2_bytes",
+              properties.l2CacheSize, "cuda_driver", driver, "cuda_runtime", runtime);
 }

@@ -98,6 +98,9 @@ typedef struct bench_run {
     double written; /* when the JSON file was last written */
 } bench_run;
 
+/* Ends the program at a failure: says what failed, and why. */
+void bench_require(tess_status status, const tess_context *ctx, const char *what);
+tess_context *bench_context(tess_device device, int threads);
 /* Creates the context, measures the ceilings when asked and prints the head of the report. */
 void bench_begin(bench_run *run, const bench_options *options, const char *study, bool with_ceiling);
 /* Adds a row to the JSON report (takes it) and rewrites the file now and then: an interrupted run leaves something. */
@@ -115,6 +118,8 @@ bool bench_is_ending(void);
 double bench_ceiling_of(const bench_run *run);
 void bench_die(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 void *bench_allocate(size_t count, size_t size);
+/* Sets several keys of an object; format and arguments are those of json_pack, as "{s:s, s:b}". */
+void bench_set(json_t *object, const char *format, ...);
 
 /* ---- timing (timing.c) ---- */
 

@@ -12,20 +12,13 @@ void bench_device_wake(void)
 
 tess_status bench_device_time(void *stream, int count, int calls, bench_call call, void *user, double *samples)
 {
-    (void)stream;
-    (void)count;
-    (void)calls;
-    (void)call;
-    (void)user;
-    (void)samples;
+    (void)stream, (void)count, (void)calls, (void)call, (void)user, (void)samples;
     return TESS_UNSUPPORTED;
 }
 
 void bench_device_ceiling(void *stream, bool quick, bench_ceiling *out)
 {
-    (void)stream;
-    (void)quick;
-    (void)out;
+    (void)stream, (void)quick, (void)out;
     bench_die("these benchmarks were built without CUDA; use --device cpu");
 }
 
@@ -57,8 +50,7 @@ bench_occupant *bench_occupant_open(void)
 
 void bench_occupant_start(bench_occupant *o, double seconds)
 {
-    (void)o;
-    (void)seconds;
+    (void)o, (void)seconds;
 }
 
 void bench_occupant_close(bench_occupant *o)

@@ -60,43 +60,29 @@ static double share_of(const bench_run *run, const bench_record *r)
     return ceiling > 0.0 ? rate_of(r) / ceiling : NAN;
 }
 
-static void set_text(json_t *row, const char *key, const char *text)
+static json_t *count_or_null(bool known, int64_t value)
 {
-    json_object_set_new(row, key, text ? json_string(text) : json_null());
-}
-
-static void set_count(json_t *row, const char *key, bool known, int64_t value)
-{
-    json_object_set_new(row, key, known ? json_integer(value) : json_null());
+    return known ? json_integer(value) : json_null();
 }
 
 json_t *bench_record_row(const bench_run *run, const bench_record *r)
 {
+    const bool timed = is_timed(r), sized = r->nrows > 0;
     json_t *row = json_object();
 
-    set_text(row, "study", run->study);
-    set_text(row, "part", r->part);
-    set_text(row, "set", r->set);
-    set_text(row, "matrix", r->matrix);
-    set_count(row, "nrows", r->nrows > 0, r->nrows);
-    set_count(row, "ncols", r->ncols > 0, r->ncols);
-    set_count(row, "nnz", r->nrows > 0, r->nnz);
-    set_text(row, "contestant", r->contestant);
-    json_object_set_new(row, "ours", json_boolean(r->ours));
-    set_text(row, "device", tess_context_device_name(run->ctx));
-    set_text(row, "precision", r->precision);
-    set_text(row, "of", r->of);
-    bench_set_time(row, "seconds", is_timed(r) ? &r->time : &(bench_time){.samples = 0});
-    set_count(row, "samples", is_timed(r), r->time.samples);
-    set_count(row, "calls_per_sample", is_timed(r), r->time.calls);
-    set_count(row, "bytes", r->bytes > 0.0, (int64_t)r->bytes);
+    bench_set(row, "{s:s, s:s?, s:s?, s:s?, s:s?, s:b, s:s, s:s?, s:s?, s:b, s:s?}", "study", run->study, "part",
+              r->part, "set", r->set, "matrix", r->matrix, "contestant", r->contestant, "ours", r->ours, "device",
+              tess_context_device_name(run->ctx), "precision", r->precision, "of", r->of, "in_cache", r->in_cache,
+              "refused", r->refused);
+    bench_set(row, "{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "nrows", count_or_null(sized, r->nrows), "ncols",
+              count_or_null(sized, r->ncols), "nnz", count_or_null(sized, r->nnz), "samples",
+              count_or_null(timed, r->time.samples), "calls_per_sample", count_or_null(timed, r->time.calls), "bytes",
+              count_or_null(r->bytes > 0.0, (int64_t)r->bytes), "iterations", count_or_null(r->solved, r->iterations));
+    bench_set_time(row, "seconds", timed ? &r->time : &(bench_time){.samples = 0});
     bench_set_real(row, "gbs", 1e-9 * rate_of(r));
     bench_set_real(row, "share_of_ceiling", share_of(run, r));
-    json_object_set_new(row, "in_cache", json_boolean(r->in_cache));
     bench_set_real(row, "setup_seconds", r->setup_seconds > 0.0 ? r->setup_seconds : NAN);
-    set_count(row, "iterations", r->solved, r->iterations);
     bench_set_real(row, "true_relative_residual", r->solved ? r->true_residual : NAN);
-    set_text(row, "refused", r->refused);
     return row;
 }
 

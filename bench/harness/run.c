@@ -5,7 +5,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include <omp.h>
@@ -33,6 +32,37 @@ void *bench_allocate(size_t count, size_t size)
     return memory;
 }
 
+void bench_set(json_t *object, const char *format, ...)
+{
+    json_error_t error = {.text = "out of memory"};
+    json_t *more = NULL;
+    va_list list;
+
+    va_start(list, format);
+    more = json_vpack_ex(&error, 0, format, list);
+    va_end(list);
+    if (!more || json_object_update(object, more) != 0) { bench_die("a record: %s", error.text); }
+    json_decref(more);
+}
+
+void bench_require(tess_status status, const tess_context *ctx, const char *what)
+{
+    if (status == TESS_SUCCESS) { return; }
+    bench_die("%s: %s: %s", what, tess_status_text(status), ctx ? tess_context_last_error(ctx)->message : "");
+}
+
+tess_context *bench_context(tess_device device, int threads)
+{
+    tess_context_options wanted;
+    tess_context *ctx = NULL;
+
+    tess_context_options_init(&wanted);
+    wanted.device = device;
+    wanted.threads = threads;
+    bench_require(tess_context_create(&wanted, &ctx), NULL, "no context");
+    return ctx;
+}
+
 double bench_ceiling_of(const bench_run *run)
 {
     return run->gpu ? run->ceiling.read : run->ceiling.triad;
@@ -54,16 +84,10 @@ static void describe(bench_run *run)
 
     gmtime_r(&now, &parts);
     strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &parts);
-    json_object_set_new(run->root, "program", json_string(program_invocation_short_name));
-    json_object_set_new(run->root, "study", json_string(run->study));
-    json_object_set_new(run->root, "version", json_string(tess_version()));
-    json_object_set_new(run->root, "commit", json_string(run->options->commit));
-    json_object_set_new(run->root, "date", json_string(date));
-    json_object_set_new(run->root, "backend", json_string(run->gpu ? tess_gpu_backend() : "cpu"));
-    json_object_set_new(run->root, "device", json_string(tess_context_device_name(run->ctx)));
-    json_object_set_new(run->root, "threads",
-                        json_integer(run->options->threads > 0 ? run->options->threads : omp_get_max_threads()));
-    json_object_set_new(run->root, "quick", json_boolean(run->options->quick));
+    bench_set(run->root, "{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:b}", "program", program_invocation_short_name,
+              "study", run->study, "version", tess_version(), "commit", run->options->commit, "date", date, "backend",
+              run->gpu ? tess_gpu_backend() : "cpu", "device", tess_context_device_name(run->ctx), "threads",
+              run->options->threads > 0 ? run->options->threads : omp_get_max_threads(), "quick", run->options->quick);
     if (run->gpu) { bench_device_describe(run->root); }
     printf("%s, study %s, tessera %s (%s), %s, %s%s\n", program_invocation_short_name, run->study, tess_version(),
            run->options->commit, tess_context_device_name(run->ctx), date,
@@ -121,18 +145,9 @@ static void heed_signals(void)
 
 void bench_begin(bench_run *run, const bench_options *options, const char *study, bool with_ceiling)
 {
-    tess_context_options wanted;
-    tess_status status = TESS_SUCCESS;
-
-    memset(run, 0, sizeof *run);
-    run->options = options;
-    run->study = study;
+    *run = (bench_run){.options = options, .study = study};
     heed_signals();
-    tess_context_options_init(&wanted);
-    wanted.device = options->device;
-    wanted.threads = options->threads;
-    status = tess_context_create(&wanted, &run->ctx);
-    if (status != TESS_SUCCESS) { bench_die("no context: %s", tess_status_text(status)); }
+    run->ctx = bench_context(options->device, options->threads);
     run->gpu = tess_context_device(run->ctx) == TESS_DEVICE_GPU;
     run->cache_bytes = run->gpu ? bench_device_cache_bytes() : bench_host_cache_bytes();
     run->root = json_object();
@@ -140,8 +155,7 @@ void bench_begin(bench_run *run, const bench_options *options, const char *study
     run->skipped = json_array();
     describe(run);
     if (with_ceiling) { measure_ceiling(run); }
-    json_object_set_new(run->root, "results", run->results);
-    json_object_set_new(run->root, "skipped", run->skipped);
+    bench_set(run->root, "{s:o, s:o}", "results", run->results, "skipped", run->skipped);
     fflush(stdout);
 }
 
@@ -181,8 +195,7 @@ void bench_fault(bench_run *run, const char *name, const char *what, tess_status
 
 int bench_end(bench_run *run)
 {
-    json_object_set_new(run->root, "failures", json_integer(run->failures));
-    json_object_set_new(run->root, "ended_early", json_boolean(bench_is_ending()));
+    bench_set(run->root, "{s:i, s:b}", "failures", run->failures, "ended_early", bench_is_ending());
     write_json(run);
     if (run->failures > 0) { printf("%d failed\n", run->failures); }
     if (bench_is_ending()) { printf("ended early by a signal: the report is of what ran\n"); }

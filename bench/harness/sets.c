@@ -21,32 +21,32 @@ static const char *const paper_names[] = {"minsurfo",  "jnlbrng1",       "shallo
 /* What solves with incomplete factors are held to: matrices with known times of the baseline. */
 static const char *const factor_names[] = {"wathen120", "bcsstk17", "G2_circuit", "raefsky1"};
 
-/* name, gallery source, slow to generate, symmetric; %s in a source is the file of a replicated matrix */
 typedef struct large_entry {
-    const char *name, *source, *file;
+    const char *name, *source; /* of the gallery; or a file, of which `copies` are put on the diagonal */
+    int copies;
     bool slow, symmetric;
 } large_entry;
 
 static const large_entry large_set[] = {
-    {"laplace3d-150", "gallery:laplace3d:150", "", false, true},
-    {"laplace3d27-128", "gallery:laplace3d27:128", "", false, true},
-    {"uniflow2d-2500", "gallery:uniflow2d:2500", "", false, false},
-    {"bentpipe2d-1500", "gallery:bentpipe2d:1500", "", false, false},
-    {"stretched2d-1500", "gallery:stretched2d:1500", "", false, true},
-    {"elasticity3d-48", "gallery:elasticity3d:48", "", true, true},
-    {"unstructured2d", "gallery:unstructured2d:2000000", "", true, true},
-    {"unstructured2d-rcm", "gallery:unstructured2d-rcm:2000000", "", true, true},
-    {"rowscale-10", "gallery:rowscale:150:10", "", false, false},
-    {"rowscale-25", "gallery:rowscale:150:25", "", false, false},
-    {"rowscale-50", "gallery:rowscale:150:50", "", false, false},
-    {"rowscale-75", "gallery:rowscale:150:75", "", false, false},
-    {"rowscale-100", "gallery:rowscale:150:100", "", false, false},
-    {"powerlaw", "gallery:powerlaw:1000000:9500000", "", true, true},
-    {"bcsstk17-x24", "gallery:replicate:%s:24", "bcsstk17.mtx.gz", true, true},
-    {"G2_circuit-x14", "gallery:replicate:%s:14", "G2_circuit.mtx.gz", true, true},
-    {"raefsky1-x34", "gallery:replicate:%s:34", "raefsky1.mtx.gz", true, false},
-    {"memplus-x80", "gallery:replicate:%s:80", "memplus.mtx.gz", true, false},
-    {"cage11-x18", "gallery:replicate:%s:18", "cage11.mtx.gz", true, false},
+    {"laplace3d-150", "gallery:laplace3d:150", 0, false, true},
+    {"laplace3d27-128", "gallery:laplace3d27:128", 0, false, true},
+    {"uniflow2d-2500", "gallery:uniflow2d:2500", 0, false, false},
+    {"bentpipe2d-1500", "gallery:bentpipe2d:1500", 0, false, false},
+    {"stretched2d-1500", "gallery:stretched2d:1500", 0, false, true},
+    {"elasticity3d-48", "gallery:elasticity3d:48", 0, true, true},
+    {"unstructured2d", "gallery:unstructured2d:2000000", 0, true, true},
+    {"unstructured2d-rcm", "gallery:unstructured2d-rcm:2000000", 0, true, true},
+    {"rowscale-10", "gallery:rowscale:150:10", 0, false, false},
+    {"rowscale-25", "gallery:rowscale:150:25", 0, false, false},
+    {"rowscale-50", "gallery:rowscale:150:50", 0, false, false},
+    {"rowscale-75", "gallery:rowscale:150:75", 0, false, false},
+    {"rowscale-100", "gallery:rowscale:150:100", 0, false, false},
+    {"powerlaw", "gallery:powerlaw:1000000:9500000", 0, true, true},
+    {"bcsstk17-x24", "bcsstk17.mtx.gz", 24, true, true},
+    {"G2_circuit-x14", "G2_circuit.mtx.gz", 14, true, true},
+    {"raefsky1-x34", "raefsky1.mtx.gz", 34, true, false},
+    {"memplus-x80", "memplus.mtx.gz", 80, true, false},
+    {"cage11-x18", "cage11.mtx.gz", 18, true, false},
 };
 
 /* ---- building the list ---- */
@@ -69,21 +69,20 @@ static bench_case *append(bench_cases *cases, const char *name)
 
 static void add_large(bench_cases *cases, const bench_options *options, bool symmetric)
 {
+    const char *directory = options->directory ? options->directory : ".";
+
     for (size_t i = 0; i < sizeof large_set / sizeof *large_set; i++) {
         const large_entry *e = &large_set[i];
         bench_case *c = symmetric && !e->symmetric ? NULL : append(cases, e->name);
-        char path[384];
 
         if (!c) { continue; }
         c->slow = e->slow;
-        snprintf(c->needs, sizeof c->needs, "%s", e->file);
-        if (e->file[0] == '\0') {
+        if (e->copies > 0) {
+            snprintf(c->needs, sizeof c->needs, "%s", e->source);
+            snprintf(c->source, sizeof c->source, "gallery:replicate:%s/%s:%d", directory, e->source, e->copies);
+        } else {
             snprintf(c->source, sizeof c->source, "%s", e->source);
-            continue;
         }
-        snprintf(path, sizeof path, "%s/%s", options->directory ? options->directory : ".", e->file);
-        const char *place = strstr(e->source, "%s");
-        snprintf(c->source, sizeof c->source, "%.*s%s%s", (int)(place - e->source), e->source, path, place + 2);
     }
 }
 
@@ -100,15 +99,13 @@ static bool is_among(const char *const *names, size_t count, const char *name)
     return false;
 }
 
+#define IS_AMONG(NAMES, NAME) is_among(NAMES, sizeof(NAMES) / sizeof *(NAMES), NAME)
+
 static bool belongs(const manifest_row *row, const char *set)
 {
     if (strcmp(set, "all") == 0) { return true; }
-    if (strcmp(set, "papers") == 0) {
-        return is_among(paper_names, sizeof paper_names / sizeof *paper_names, row->name);
-    }
-    if (strcmp(set, "factors") == 0) {
-        return is_among(factor_names, sizeof factor_names / sizeof *factor_names, row->name);
-    }
+    if (strcmp(set, "papers") == 0) { return IS_AMONG(paper_names, row->name); }
+    if (strcmp(set, "factors") == 0) { return IS_AMONG(factor_names, row->name); }
     return strcmp(set, row->class_name) == 0 && row->nrows >= SMALLEST_ORDER;
 }
 
@@ -151,11 +148,9 @@ static void add_set(bench_cases *cases, const bench_options *options, const char
         add_large(cases, options, strcmp(set, "large") != 0);
         return;
     }
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        if (strcmp(set, known[i]) == 0) {
-            add_from_manifest(cases, options, set);
-            return;
-        }
+    if (IS_AMONG(known, set)) {
+        add_from_manifest(cases, options, set);
+        return;
     }
     bench_die("no matrix set '%s'; there are spd, unsym, papers, factors, all, large and large-symmetric", set);
 }

@@ -16,8 +16,7 @@ static void report(bench_run *run, const char *matrix, const char *contestant, c
                                  .time = bench_time_once(stage->seconds)};
     json_t *row = bench_record_row(run, &record);
 
-    json_object_set_new(row, "stage", json_string(stage->name));
-    json_object_set_new(row, "count", json_integer(stage->count));
+    bench_set(row, "{s:s, s:i}", "stage", stage->name, "count", stage->count);
     bench_set_real(row, "stage_seconds", stage->seconds);
     bench_set_real(row, "product_seconds", product > 0.0 ? product : NAN);
     bench_record_add(run, &record, row, "%4d times %s", stage->count, stage->name);

@@ -12,6 +12,7 @@
 #include "papers/block.h"
 #include "papers/one_product.h"
 #include "papers/papers.h"
+#include "papers/set_up.h"
 #include "peers/cusparse_products.h"
 
 /* One matrix under test. */

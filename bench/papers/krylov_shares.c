@@ -6,7 +6,7 @@
 
 #include "solve/krylov.h"
 #ifdef BENCH_CUDA
-#include "peers/krylov.h"
+#include "papers/krylov_parts.h"
 #endif
 
 enum { SAMPLES = 5 };

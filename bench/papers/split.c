@@ -11,6 +11,7 @@
 
 #include "papers/one_product.h"
 #include "papers/papers.h"
+#include "papers/set_up.h"
 #include "papers/split.h"
 
 enum { WARM_UP = 200 };

@@ -50,10 +50,13 @@ struct scalar {
     }
 };
 
-/* Scalars by pointers to the host, results by a pointer to the device. */
-void point_to(cublas_state *c, cublasPointerMode_t mode)
+/* The state, ready for an operation: scalars by pointers to the host, results by a pointer to the device. */
+cublas_state *state_of(bench_cublas *base, cublasPointerMode_t mode)
 {
+    cublas_state *c = static_cast<cublas_state *>(base);
+
     BENCH_CUBLAS_CHECK(cublasSetPointerMode(c->handle, mode));
+    return c;
 }
 
 cublasOperation_t operation_of(tess_operation operation)
@@ -87,11 +90,10 @@ double cublas_result(bench_cublas *base)
  */
 tess_status cublas_dot(bench_cublas *base, tess_precision precision, int64_t n, const void *x, const void *y)
 {
-    cublas_state *c = static_cast<cublas_state *>(base);
+    cublas_state *c = state_of(base, CUBLAS_POINTER_MODE_DEVICE);
     types t = types_of(precision);
 
     if (!t.known) { return TESS_UNSUPPORTED; }
-    point_to(c, CUBLAS_POINTER_MODE_DEVICE);
     c->result_type = t.arithmetic;
     if (precision == TESS_PRECISION_FP64) {
         return outcome(cublasDdot_64(c->handle, n, static_cast<const double *>(x), 1, static_cast<const double *>(y), 1,
@@ -106,77 +108,67 @@ tess_status cublas_dot(bench_cublas *base, tess_precision precision, int64_t n, 
 
 tess_status cublas_nrm2(bench_cublas *base, tess_precision precision, int64_t n, const void *x)
 {
-    cublas_state *c = static_cast<cublas_state *>(base);
+    cublas_state *c = state_of(base, CUBLAS_POINTER_MODE_DEVICE);
     types t = types_of(precision);
 
     if (!t.known) { return TESS_UNSUPPORTED; }
-    point_to(c, CUBLAS_POINTER_MODE_DEVICE);
     c->result_type = t.arithmetic;
     return outcome(cublasNrm2Ex_64(c->handle, n, x, t.storage, 1, c->place, t.storage, t.arithmetic));
 }
 
 tess_status cublas_axpy(bench_cublas *base, tess_precision precision, int64_t n, double alpha, const void *x, void *y)
 {
-    cublas_state *c = static_cast<cublas_state *>(base);
+    cublas_state *c = state_of(base, CUBLAS_POINTER_MODE_HOST);
     types t = types_of(precision);
     scalar factor(alpha, t.arithmetic);
 
     if (!t.known) { return TESS_UNSUPPORTED; }
-    point_to(c, CUBLAS_POINTER_MODE_HOST);
     return outcome(
         cublasAxpyEx_64(c->handle, n, factor.pointer(), t.arithmetic, x, t.storage, 1, y, t.storage, 1, t.arithmetic));
 }
 
 tess_status cublas_scal(bench_cublas *base, tess_precision precision, int64_t n, double alpha, void *x)
 {
-    cublas_state *c = static_cast<cublas_state *>(base);
+    cublas_state *c = state_of(base, CUBLAS_POINTER_MODE_HOST);
     types t = types_of(precision);
     scalar factor(alpha, t.arithmetic);
 
     if (!t.known) { return TESS_UNSUPPORTED; }
-    point_to(c, CUBLAS_POINTER_MODE_HOST);
     return outcome(cublasScalEx_64(c->handle, n, factor.pointer(), t.arithmetic, x, t.storage, 1, t.arithmetic));
-}
-
-tess_status cublas_gemv(bench_cublas *base, tess_precision precision, tess_operation operation, int64_t nrows,
-                        int64_t ncols, double alpha, const void *a, int64_t ld, const void *x, double beta, void *y)
-{
-    cublas_state *c = static_cast<cublas_state *>(base);
-    types t = types_of(precision);
-    cublasOperation_t op = operation_of(operation);
-    scalar first(alpha, t.arithmetic), second(beta, t.arithmetic);
-    int64_t nout = operation == TESS_OP_TRANSPOSE ? ncols : nrows, nin = operation == TESS_OP_TRANSPOSE ? nrows : ncols;
-
-    if (!t.known) { return TESS_UNSUPPORTED; }
-    point_to(c, CUBLAS_POINTER_MODE_HOST);
-    if (precision == TESS_PRECISION_FP64) {
-        return outcome(cublasDgemv_64(c->handle, op, nrows, ncols, &alpha, static_cast<const double *>(a), ld,
-                                      static_cast<const double *>(x), 1, &beta, static_cast<double *>(y), 1));
-    }
-    if (precision == TESS_PRECISION_FP32) {
-        return outcome(cublasSgemv_64(c->handle, op, nrows, ncols, &first.fp32, static_cast<const float *>(a), ld,
-                                      static_cast<const float *>(x), 1, &second.fp32, static_cast<float *>(y), 1));
-    }
-    return outcome(cublasGemmEx_64(c->handle, op, CUBLAS_OP_N, nout, 1, nin, first.pointer(), a, t.storage, ld, x,
-                                   t.storage, nin, second.pointer(), y, t.storage, nout, CUBLAS_COMPUTE_32F,
-                                   CUBLAS_GEMM_DEFAULT));
 }
 
 tess_status cublas_gemm(bench_cublas *base, tess_precision precision, tess_operation operation, int64_t nrows,
                         int64_t ncols, int nvec, double alpha, const void *a, int64_t ld, const void *x, double beta,
                         void *y)
 {
-    cublas_state *c = static_cast<cublas_state *>(base);
+    cublas_state *c = state_of(base, CUBLAS_POINTER_MODE_HOST);
     types t = types_of(precision);
     scalar first(alpha, t.arithmetic), second(beta, t.arithmetic);
     int64_t nout = operation == TESS_OP_TRANSPOSE ? ncols : nrows, nin = operation == TESS_OP_TRANSPOSE ? nrows : ncols;
 
     if (!t.known) { return TESS_UNSUPPORTED; }
-    point_to(c, CUBLAS_POINTER_MODE_HOST);
     return outcome(cublasGemmEx_64(c->handle, operation_of(operation), CUBLAS_OP_N, nout, nvec, nin, first.pointer(), a,
                                    t.storage, ld, x, t.storage, nin, second.pointer(), y, t.storage, nout,
                                    precision == TESS_PRECISION_FP64 ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F,
                                    CUBLAS_GEMM_DEFAULT));
+}
+
+tess_status cublas_gemv(bench_cublas *base, tess_precision precision, tess_operation operation, int64_t nrows,
+                        int64_t ncols, double alpha, const void *a, int64_t ld, const void *x, double beta, void *y)
+{
+    cublas_state *c = state_of(base, CUBLAS_POINTER_MODE_HOST);
+    cublasOperation_t op = operation_of(operation);
+    const float alpha32 = static_cast<float>(alpha), beta32 = static_cast<float>(beta);
+
+    if (precision == TESS_PRECISION_FP64) {
+        return outcome(cublasDgemv_64(c->handle, op, nrows, ncols, &alpha, static_cast<const double *>(a), ld,
+                                      static_cast<const double *>(x), 1, &beta, static_cast<double *>(y), 1));
+    }
+    if (precision == TESS_PRECISION_FP32) {
+        return outcome(cublasSgemv_64(c->handle, op, nrows, ncols, &alpha32, static_cast<const float *>(a), ld,
+                                      static_cast<const float *>(x), 1, &beta32, static_cast<float *>(y), 1));
+    }
+    return cublas_gemm(base, precision, operation, nrows, ncols, 1, alpha, a, ld, x, beta, y);
 }
 
 tess_status cublas_trsv(bench_cublas *base, tess_precision precision, tess_triangle triangle, tess_operation operation,
@@ -204,15 +196,8 @@ extern "C" bench_cublas *bench_cublas_open(void *stream)
 {
     cublas_state *c = new cublas_state;
 
-    c->dot = cublas_dot;
-    c->nrm2 = cublas_nrm2;
-    c->result = cublas_result;
-    c->axpy = cublas_axpy;
-    c->scal = cublas_scal;
-    c->gemv = cublas_gemv;
-    c->gemm = cublas_gemm;
-    c->trsv = cublas_trsv;
-
+    static_cast<bench_cublas &>(*c) = {cublas_dot,  cublas_nrm2, cublas_result, cublas_axpy,
+                                       cublas_scal, cublas_gemv, cublas_gemm,   cublas_trsv};
     c->stream = static_cast<cudaStream_t>(stream);
     BENCH_CUDA_CHECK(cudaMalloc(&c->workspace, workspace_bytes));
     BENCH_CUDA_CHECK(cudaMalloc(&c->place, sizeof(double)));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cuSPARSE SpMV: CSR with two algorithms, sliced ELLPACK and blocks of three sizes each; the fastest for a matrix. */
+#define DISABLE_CUSPARSE_DEPRECATED /* csr2bsr is, and has no successor */
 #include <cusparse.h>
 
 #include <algorithm>
@@ -12,11 +13,12 @@
 #include "harness/cuda_check.h"
 #include "peers/cusparse_products.h"
 #include "peers/graph.cuh"
-#include "peers/host_formats.cuh"
 
 namespace {
 
-constexpr int trial_calls = 20; /* products in a graph that is timed */
+constexpr int64_t most_padding = 8; /* padded entries per nonzero beyond which SELL is no contestant */
+constexpr double most_fill = 1.5;   /* of BSR likewise: its bytes are CSR's at 1.33 to 1.45 */
+constexpr int trial_calls = 20;     /* products in a graph that is timed */
 const double one64 = 1.0, zero64 = 0.0;
 const float one32 = 1.0F, zero32 = 0.0F;
 
@@ -32,22 +34,57 @@ const kind_facts facts[BENCH_CUSPARSE_KINDS] = {
     {"cusparse-sell-256", CUSPARSE_SPMV_SELL_ALG1, 256, 0}, {"cusparse-bsr-2", CUSPARSE_SPMV_ALG_DEFAULT, 0, 2},
     {"cusparse-bsr-3", CUSPARSE_SPMV_ALG_DEFAULT, 0, 3},    {"cusparse-bsr-4", CUSPARSE_SPMV_ALG_DEFAULT, 0, 4}};
 
-/* ---- on the device ---- */
-
-std::vector<float> rounded(const double *values, size_t count)
+/* Slices column-major, as cuSPARSE wants them: entry k of a row is `rows` places behind entry k - 1. A thread a row. */
+__global__ void fill_slices(csr_view v, int rows, const int *offsets, int *columns, double *values)
 {
-    return std::vector<float>(values, values + count);
+    const int64_t row = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+    const int *row_ptr = static_cast<const int *>(v.row_ptr);
+
+    if (row >= v.nrows) { return; }
+    int64_t place = offsets[row / rows] + row % rows;
+    for (int k = row_ptr[row]; k < row_ptr[row + 1]; k++, place += rows) {
+        columns[place] = v.col_ind[k];
+        values[place] = static_cast<const double *>(v.val)[k];
+    }
+}
+
+__global__ void narrow(const double *from, int64_t count, float *to)
+{
+    const int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+
+    if (i < count) { to[i] = static_cast<float>(from[i]); }
+}
+
+constexpr unsigned block_threads = 256;
+
+unsigned blocks_of(int64_t threads)
+{
+    return static_cast<unsigned>((threads + block_threads - 1) / block_threads);
+}
+
+/* Of slices of so many rows; the last is the number of padded entries. */
+std::vector<int64_t> slice_offsets(const bench_csr *a, int rows)
+{
+    std::vector<int64_t> offsets{0};
+
+    for (int64_t first = 0; first < a->nrows; first += rows) {
+        int64_t width = 0;
+
+        for (int64_t i = first; i < std::min(a->nrows, first + rows); i++) {
+            width = std::max(width, a->row_ptr[i + 1] - a->row_ptr[i]);
+        }
+        offsets.push_back(offsets.back() + width * rows);
+    }
+    return offsets;
 }
 
 template <typename T>
-void *upload(const std::vector<T> &source)
+T *allocate(int64_t count)
 {
     void *device = nullptr;
-    size_t bytes = std::max<size_t>(source.size(), 1) * sizeof(T);
 
-    BENCH_CUDA_CHECK(cudaMalloc(&device, bytes));
-    BENCH_CUDA_CHECK(cudaMemcpy(device, source.data(), source.size() * sizeof(T), cudaMemcpyHostToDevice));
-    return device;
+    BENCH_CUDA_CHECK(cudaMalloc(&device, std::max<size_t>(static_cast<size_t>(count), 1) * sizeof(T)));
+    return static_cast<T *>(device);
 }
 
 } // namespace
@@ -59,7 +96,8 @@ struct bench_cusparse {
     cusparseSpMatDescr_t matrix = nullptr;
     std::vector<cusparseDnVecDescr_t> x, y;
     bench_cusparse_kind kind = BENCH_CUSPARSE_CSR;
-    void *buffer = nullptr, *offsets = nullptr, *columns = nullptr, *values = nullptr;
+    void *buffer = nullptr, *values = nullptr;
+    int *offsets = nullptr, *columns = nullptr;
     tess_precision precision = TESS_PRECISION_FP64;
     int64_t bytes = 0;
 
@@ -94,61 +132,138 @@ extern "C" const char *bench_cusparse_name(bench_cusparse_kind kind)
     return facts[kind].name;
 }
 
-/* On the arrays that the matrix holds, but for values in FP32. */
-static void make_csr(bench_cusparse *s, const csr_view &v, const bench_csr *host)
+/* Values in FP64 on the device become those of the products: rounded, where these are in FP32. */
+static void *in_precision(bench_cusparse *s, const double *values, int64_t count)
 {
-    if (!s->fp64()) { s->values = upload(rounded(host->val, static_cast<size_t>(host->nnz))); }
+    float *rounded = nullptr;
+
+    if (s->fp64()) { return const_cast<double *>(values); }
+    s->values = rounded = allocate<float>(count);
+    narrow<<<blocks_of(count), block_threads, 0, s->stream>>>(values, count, rounded);
+    BENCH_CUDA_CHECK(cudaGetLastError());
+    return rounded;
+}
+
+/* The same for values that are the format's own. */
+static void keep_values(bench_cusparse *s, double *values, int64_t count)
+{
+    s->values = in_precision(s, values, count);
+    if (s->values != values) { cudaFree(values); }
+}
+
+static bool make_csr(bench_cusparse *s, const csr_view &v)
+{
+    void *values = in_precision(s, static_cast<const double *>(v.val), v.nnz);
+
     BENCH_CUSPARSE_CHECK(cusparseCreateCsr(&s->matrix, v.nrows, v.ncols, v.nnz, const_cast<void *>(v.row_ptr),
-                                           const_cast<int32_t *>(v.col_ind),
-                                           s->fp64() ? const_cast<void *>(v.val) : s->values, CUSPARSE_INDEX_32I,
+                                           const_cast<int32_t *>(v.col_ind), values, CUSPARSE_INDEX_32I,
                                            CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, s->type()));
-    s->bytes = bench_spmv_bytes(v.nrows, v.ncols, v.nnz, static_cast<int>(s->value_bytes())) -
-               (8 - s->value_bytes()) * (v.ncols + v.nrows);
+    s->bytes = (v.nrows + 1 + v.nnz) * 4 + v.nnz * s->value_bytes();
+    return true;
 }
 
-static void make_other(bench_cusparse *s, const csr_view &v, const host_arrays &built)
+/* Whether a format stores few enough entries. */
+static bool is_small(int64_t entries, double most, const csr_view &v, const char *what, char *reason, size_t size)
 {
-    const int slice = facts[s->kind].slice, block = facts[s->kind].block;
-    const int64_t entries = static_cast<int64_t>(built.values.size());
+    const double per_nonzero = static_cast<double>(entries) / static_cast<double>(std::max<int64_t>(v.nnz, 1));
 
-    s->offsets = upload(built.offsets);
-    s->columns = upload(built.columns);
-    s->values = s->fp64() ? upload(built.values) : upload(rounded(built.values.data(), built.values.size()));
-    s->bytes = entries * s->value_bytes() + static_cast<int64_t>(built.columns.size() + built.offsets.size()) * 4 +
-               s->value_bytes() * (v.ncols + v.nrows);
-    if (slice > 0) {
-        BENCH_CUSPARSE_CHECK(cusparseCreateSlicedEll(&s->matrix, v.nrows, v.ncols, v.nnz, entries, slice, s->offsets,
-                                                     s->columns, s->values, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I,
-                                                     CUSPARSE_INDEX_BASE_ZERO, s->type()));
-    } else {
-        BENCH_CUSPARSE_CHECK(cusparseCreateBsr(&s->matrix, v.nrows / block, v.ncols / block, entries / (block * block),
-                                               block, block, s->offsets, s->columns, s->values, CUSPARSE_INDEX_32I,
-                                               CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, s->type(),
-                                               CUSPARSE_ORDER_ROW));
-    }
+    if (per_nonzero <= most && entries < INT32_MAX) { return true; }
+    std::snprintf(reason, size, "%s: %.1f entries per nonzero", what, per_nonzero);
+    return false;
 }
+
+static bool make_slices(bench_cusparse *s, const csr_view &v, const bench_csr *host, char *reason, size_t reason_size)
+{
+    const int rows = facts[s->kind].slice;
+    const std::vector<int64_t> ends = slice_offsets(host, rows);
+    const std::vector<int> offsets(ends.begin(), ends.end());
+    const int64_t entries = ends.back(), count = static_cast<int64_t>(offsets.size());
+    double *values = nullptr;
+
+    if (!is_small(entries, most_padding, v, "padding", reason, reason_size)) { return false; }
+    s->offsets = allocate<int>(count);
+    s->columns = allocate<int>(entries);
+    values = allocate<double>(entries);
+    BENCH_CUDA_CHECK(
+        cudaMemcpyAsync(s->offsets, offsets.data(), offsets.size() * sizeof(int), cudaMemcpyHostToDevice, s->stream));
+    /* padding has column -1 and value 0 */
+    BENCH_CUDA_CHECK(cudaMemsetAsync(s->columns, 0xFF, static_cast<size_t>(entries) * sizeof(int), s->stream));
+    BENCH_CUDA_CHECK(cudaMemsetAsync(values, 0, static_cast<size_t>(entries) * sizeof(double), s->stream));
+    fill_slices<<<blocks_of(v.nrows), block_threads, 0, s->stream>>>(v, rows, s->offsets, s->columns, values);
+    BENCH_CUDA_CHECK(cudaGetLastError());
+    keep_values(s, values, entries);
+    s->bytes = (count + entries) * 4 + entries * s->value_bytes();
+    BENCH_CUSPARSE_CHECK(cusparseCreateSlicedEll(&s->matrix, v.nrows, v.ncols, v.nnz, entries, rows, s->offsets,
+                                                 s->columns, s->values, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I,
+                                                 CUSPARSE_INDEX_BASE_ZERO, s->type()));
+    return true;
+}
+
+#if CUSPARSE_VERSION < 13000
+
+/* Blocks row-major, their columns ascending, by cuSPARSE's own conversion. */
+static bool make_blocks(bench_cusparse *s, const csr_view &v, char *reason, size_t reason_size)
+{
+    const int size = facts[s->kind].block, nrows = static_cast<int>(v.nrows), ncols = static_cast<int>(v.ncols);
+    const int *row_ptr = static_cast<const int *>(v.row_ptr);
+    const cusparseDirection_t order = CUSPARSE_DIRECTION_ROW;
+    cusparseMatDescr_t general = nullptr;
+    int blocks = 0;
+
+    if (nrows % size != 0 || ncols % size != 0) {
+        std::snprintf(reason, reason_size, "the order is no multiple of %d", size);
+        return false;
+    }
+    s->offsets = allocate<int>(nrows / size + 1);
+    BENCH_CUSPARSE_CHECK(cusparseCreateMatDescr(&general));
+    BENCH_CUSPARSE_CHECK(cusparseXcsr2bsrNnz(s->handle, order, nrows, ncols, general, row_ptr, v.col_ind, size, general,
+                                             s->offsets, &blocks));
+    const int64_t entries = static_cast<int64_t>(blocks) * size * size;
+    const bool small = is_small(entries, most_fill, v, "fill", reason, reason_size);
+    if (small) {
+        double *values = allocate<double>(entries);
+
+        s->columns = allocate<int>(blocks);
+        BENCH_CUSPARSE_CHECK(cusparseDcsr2bsr(s->handle, order, nrows, ncols, general,
+                                              static_cast<const double *>(v.val), row_ptr, v.col_ind, size, general,
+                                              values, s->offsets, s->columns));
+        keep_values(s, values, entries);
+        s->bytes = (nrows / size + 1 + blocks) * 4 + entries * s->value_bytes();
+        BENCH_CUSPARSE_CHECK(cusparseCreateBsr(&s->matrix, nrows / size, ncols / size, blocks, size, size, s->offsets,
+                                               s->columns, s->values, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I,
+                                               CUSPARSE_INDEX_BASE_ZERO, s->type(), CUSPARSE_ORDER_ROW));
+    }
+    cusparseDestroyMatDescr(general);
+    return small;
+}
+
+#else
+
+static bool make_blocks(bench_cusparse *, const csr_view &, char *reason, size_t reason_size)
+{
+    std::snprintf(reason, reason_size, "this cuSPARSE converts no CSR to blocks");
+    return false;
+}
+
+#endif
 
 static bool make_matrix(bench_cusparse *s, const tess_matrix *a, const bench_csr *host, char *reason,
                         size_t reason_size)
 {
-    const kind_facts &k = facts[s->kind];
     const csr_view &v = csr_of(a)->view;
-    host_arrays built;
+    bool made = false;
 
     if (v.row_ptr_bits != 32) {
         std::snprintf(reason, reason_size, "more than 2^31 nonzeros");
-        return false;
+    } else if (facts[s->kind].slice > 0) {
+        made = make_slices(s, v, host, reason, reason_size);
+    } else if (facts[s->kind].block > 0) {
+        made = make_blocks(s, v, reason, reason_size);
+    } else {
+        made = make_csr(s, v);
     }
-    if (k.slice == 0 && k.block == 0) {
-        make_csr(s, v, host);
-        return true;
-    }
-    if (k.slice > 0 ? !build_slices(host, k.slice, &built, reason, reason_size)
-                    : !build_blocks(host, k.block, &built, reason, reason_size)) {
-        return false;
-    }
-    make_other(s, v, built);
-    return true;
+    s->bytes += s->value_bytes() * (v.ncols + v.nrows);
+    return made;
 }
 
 /* Work space and preprocessing; false where cuSPARSE does not support the combination. */

@@ -28,8 +28,8 @@ const char *bench_cusparse_name(bench_cusparse_kind kind);
 /*
  * SpMV in `precision` (FP64 or FP32: values, vectors and arithmetic) for `pairs` pairs of device vectors x[k], y[k].
  * Work space and cusparseSpMV_preprocess are done here, outside of what is timed; *setup_seconds is what they took (for
- * SELL and BSR without the building of the format, which runs on the host). UNSUPPORTED with a reason where cuSPARSE or
- * the memory does not allow it.
+ * SELL and BSR without the building of the format). UNSUPPORTED with a reason where cuSPARSE or the memory does not
+ * allow it.
  */
 tess_status bench_cusparse_create(const tess_matrix *a, const bench_csr *host, bench_cusparse_kind kind,
                                   tess_precision precision, int pairs, void *const *x, void *const *y,

@@ -415,9 +415,8 @@ extern "C" void bench_krylov_describe(const bench_krylov_handles *h, tess_solver
 {
     const updates way = h->way[solver == TESS_SOLVER_CG ? 0 : 1];
 
-    json_object_set_new(row, "product", json_string(bench_cusparse_name(bench_cusparse_kind_of(h->product))));
-    json_object_set_new(row, "updates", json_string(names_of_updates[way]));
-    json_object_set_new(row, "choice_seconds", json_real(h->choice_seconds));
+    bench_set(row, "{s:s, s:s, s:f}", "product", bench_cusparse_name(bench_cusparse_kind_of(h->product)), "updates",
+              names_of_updates[way], "choice_seconds", h->choice_seconds);
 }
 
 /* ---- solving ---- */
@@ -474,59 +473,4 @@ extern "C" int64_t bench_krylov_solve(bench_krylov *s, const double *b, double *
     return done;
 }
 
-/* ---- parts of an iteration ---- */
-
-/* The calls of one kind, as iterations make them, with factors that hardly change a value, but none that a call could
-   skip. */
-static void enqueue_part(bench_krylov *s, bench_krylov_part part)
-{
-    switch (part) {
-    case BENCH_KRYLOV_SPMV:
-        multiply(s, P, Q);
-        if (!s->cg()) { multiply(s, R, T); }
-        break;
-    case BENCH_KRYLOV_DOT:
-        dot(s, P, Q, PQ);
-        dot(s, R, R, RR);
-        if (s->cg()) { break; }
-        dot(s, T, R, TS);
-        dot(s, T, T, TT);
-        dot(s, SHADOW, R, RHO_NEW);
-        break;
-    default:
-        axpy(s, ALPHA, s->at(P), s->own_x);
-        axpy(s, ALPHA, s->at(Q), s->at(R));
-        scale(s, BETA, P);
-        axpy(s, ALPHA, s->at(R), s->at(P));
-        if (s->cg()) { break; }
-        axpy(s, ALPHA, s->at(R), s->own_x);
-        axpy(s, ALPHA, s->at(T), s->at(R));
-        axpy(s, ALPHA, s->at(Q), s->at(P));
-        break;
-    }
-}
-
-extern "C" void bench_krylov_time_parts(bench_krylov_handles *h, tess_solver_kind solver, const double *b,
-                                        double seconds[BENCH_KRYLOV_PARTS])
-{
-    bench_krylov *s = create(h, solver, SEPARATE, BENCH_CUDA_GRAPH, bench_krylov_precond{});
-    const double small = 0x1p-60, below_one = 1.0 - 0x1p-53;
-
-    s->x = s->own_x;
-    start(s, b);
-    multiply(s, P, Q);
-    if (!s->cg()) { multiply(s, R, T); }
-    BENCH_CUDA_CHECK(cudaStreamSynchronize(h->stream));
-    BENCH_CUDA_CHECK(cudaMemcpy(s->scalars + ALPHA, &small, sizeof small, cudaMemcpyHostToDevice));
-    BENCH_CUDA_CHECK(cudaMemcpy(s->scalars + BETA, &below_one, sizeof below_one, cudaMemcpyHostToDevice));
-    for (int part = 0; part < BENCH_KRYLOV_PARTS; part++) {
-        cudaGraphExec_t graph = bench_record(h->stream, BENCH_KRYLOV_STRIDE, [&] {
-            enqueue_part(s, static_cast<bench_krylov_part>(part));
-            return true;
-        });
-
-        if (!graph) { bench_die("the baseline's calls cannot be recorded"); }
-        seconds[part] = bench_time_graph(h->stream, graph) / BENCH_KRYLOV_STRIDE;
-    }
-    bench_krylov_destroy(s);
-}
+#include "papers/krylov_parts.cuh"

@@ -15,14 +15,18 @@ import argparse
 import ctypes
 import datetime
 import fnmatch
-import gzip
 import json
 import pathlib
 import subprocess
 import sys
 import time
 
-import numpy as np
+try:
+    import numpy as np
+    import scipy.io
+    from scipy import sparse
+except ImportError as missing:
+    sys.exit(f"others.py: needs NumPy and SciPy ({missing}): pip install scipy")
 
 HOW = """hypre (C API, one process, no MPI), into $PREFIX:
   git clone https://github.com/hypre-space/hypre && cd hypre/src
@@ -35,64 +39,32 @@ AmgX, one process, no MPI:
 MATRICES = ("gallery:laplace2d:64", "gallery:laplace2d:256", "gallery:laplace3d:100", "gallery:laplace3d:150")
 
 
-# ---- matrices: (row_ptr, columns, values) of a square matrix in FP64 ----
+# ---- matrices: square, CSR in FP64 with indices of 32 bits ----
 
 def laplacian(edge, dimensions):
     """The stencil of 2 d on the diagonal and -1 beside it, as the gallery has it."""
-    n = edge ** dimensions
-    index = np.arange(n, dtype=np.int64)
-    rows, columns, values = [index], [index], [np.full(n, 2.0 * dimensions)]
-    for axis in range(dimensions):
-        step = edge ** axis
-        place = index // step % edge
-        for shift, inside in ((-step, place > 0), (step, place < edge - 1)):
-            rows.append(index[inside])
-            columns.append(index[inside] + shift)
-            values.append(np.full(int(inside.sum()), -1.0))
-    return compress(n, np.concatenate(rows), np.concatenate(columns), np.concatenate(values))
-
-
-def compress(n, rows, columns, values):
-    order = np.lexsort((columns, rows))
-    row_ptr = np.concatenate(([0], np.cumsum(np.bincount(rows, minlength=n))))
-    return row_ptr.astype(np.int32), columns[order].astype(np.int32), values[order]
-
-
-def read_matrix_market(path):
-    with (gzip.open if str(path).endswith(".gz") else open)(path, "rt", encoding="ascii") as file:
-        head = file.readline().lower().split()
-        line = next(line for line in file if not line.startswith("%"))
-        nrows, ncols, _ = map(int, line.split())
-        data = np.loadtxt(file, ndmin=2)
-    if nrows != ncols or head[2] != "coordinate" or head[3] == "complex":
-        raise SystemExit(f"{path}: not a square real matrix of coordinates")
-    rows, columns = data[:, 0].astype(np.int64) - 1, data[:, 1].astype(np.int64) - 1
-    values = data[:, 2] if data.shape[1] > 2 else np.ones(len(rows))
-    if head[4] in ("symmetric", "skew-symmetric"):
-        beside = rows != columns
-        sign = -1.0 if head[4] == "skew-symmetric" else 1.0
-        rows, columns, values = (np.concatenate((rows, columns[beside])), np.concatenate((columns, rows[beside])),
-                                 np.concatenate((values, sign * values[beside])))
-    return compress(nrows, rows, columns, values)
+    line = sparse.diags([-1.0, 2.0, -1.0], [-1, 0, 1], shape=(edge, edge))
+    matrix = line
+    for _ in range(dimensions - 1):
+        matrix = sparse.kronsum(matrix, line)
+    return matrix
 
 
 def load_matrix(source):
+    """Its name and the matrix."""
     words = source.split(":")
     if words[0] != "gallery":
-        return pathlib.Path(source).name.split(".mtx")[0], read_matrix_market(source)
-    if words[1] not in ("laplace2d", "laplace3d"):
+        name, matrix = pathlib.Path(source).name.split(".mtx")[0], scipy.io.mmread(source)
+    elif words[1] in ("laplace2d", "laplace3d"):
+        name, matrix = "-".join(words[1:]), laplacian(int(words[2]), int(words[1][7]))
+    else:
         raise SystemExit(f"{source}: of the gallery only laplace2d:N and laplace3d:N are here")
-    return "-".join(words[1:]), laplacian(int(words[2]), int(words[1][7]))
-
-
-def multiply(matrix, x):
-    """A x in FP64; a sum of no entries is 0."""
-    row_ptr, columns, values = matrix
-    sums = np.concatenate(([0.0], values * x[columns]))
-    full = np.diff(row_ptr) > 0
-    y = np.zeros(len(row_ptr) - 1)
-    y[full] = np.add.reduceat(sums[1:], row_ptr[:-1][full])
-    return y
+    if not sparse.issparse(matrix) or matrix.shape[0] != matrix.shape[1] or np.iscomplexobj(matrix):
+        raise SystemExit(f"{source}: not a square real matrix of coordinates")
+    matrix = sparse.csr_matrix(matrix, dtype=np.float64)
+    matrix.sort_indices()
+    matrix.indptr, matrix.indices = matrix.indptr.astype(np.int32), matrix.indices.astype(np.int32)
+    return name, matrix
 
 
 # ---- CuPy ----
@@ -104,10 +76,9 @@ class Cupy:
         import cupy
         import cupyx.scipy.sparse
         import cupyx.scipy.sparse.linalg as linalg
-        row_ptr, columns, values = matrix
         self.cupy, self.method, self.solve_by = cupy, method, getattr(linalg, method)
-        self.a = cupyx.scipy.sparse.csr_matrix((cupy.asarray(values), cupy.asarray(columns), cupy.asarray(row_ptr)),
-                                               shape=(len(b), len(b)))
+        self.version = "CuPy " + cupy.__version__
+        self.a = cupyx.scipy.sparse.csr_matrix(matrix)
         self.b = cupy.asarray(b)
         self.iterations = 0
 
@@ -150,40 +121,42 @@ class Amgx:
     KINDS = {"cg": "solver(s)=CG", "amg-cg": "solver(s)=PCG, s:preconditioner(p)=AMG, p:algorithm=CLASSICAL, "
              "p:cycle=V, p:smoother=JACOBI_L1, p:presweeps=1, p:postsweeps=1, p:max_iters=1, p:interpolator=D2, "
              "p:selector=PMIS"}
-    library = None
+    handle = version = None
 
     def __init__(self, path, matrix, b, kind, rtol, most):
-        if not Amgx.library:
-            Amgx.library = ctypes.CDLL(path)
-            call(Amgx.library, "AMGX_initialize")
+        if not Amgx.handle:
+            Amgx.handle = ctypes.CDLL(path)
+            call(Amgx.handle, "AMGX_initialize")
+            words = [ctypes.c_char_p() for _ in range(3)]  # version, date and time of the build
+            call(Amgx.handle, "AMGX_get_build_info_strings", *map(ctypes.byref, words))
+            Amgx.version = "AmgX " + words[0].value.decode()
         self.config, self.resources, self.a, self.b, self.x, self.solver = (ctypes.c_void_p() for _ in range(6))
         text = (f"config_version=2, {self.KINDS[kind]}, s:tolerance={rtol}, s:convergence=RELATIVE_INI, s:norm=L2, "
                 f"s:max_iters={most}, s:monitor_residual=1, s:print_solve_stats=0")
-        row_ptr, columns, values = matrix
-        call(self.library, "AMGX_config_create", ctypes.byref(self.config), text.encode())
-        call(self.library, "AMGX_resources_create_simple", ctypes.byref(self.resources), self.config)
+        call(self.handle, "AMGX_config_create", ctypes.byref(self.config), text.encode())
+        call(self.handle, "AMGX_resources_create_simple", ctypes.byref(self.resources), self.config)
         for name, place in (("matrix", self.a), ("vector", self.b), ("vector", self.x)):
-            call(self.library, f"AMGX_{name}_create", ctypes.byref(place), self.resources, self.FP64_ON_DEVICE)
-        call(self.library, "AMGX_solver_create", ctypes.byref(self.solver), self.resources, self.FP64_ON_DEVICE,
+            call(self.handle, f"AMGX_{name}_create", ctypes.byref(place), self.resources, self.FP64_ON_DEVICE)
+        call(self.handle, "AMGX_solver_create", ctypes.byref(self.solver), self.resources, self.FP64_ON_DEVICE,
              self.config)
-        call(self.library, "AMGX_matrix_upload_all", self.a, len(b), len(values), 1, 1, pointer(row_ptr),
-             pointer(columns), pointer(values), None)
-        call(self.library, "AMGX_vector_upload", self.b, len(b), 1, pointer(b))
-        call(self.library, "AMGX_vector_set_zero", self.x, len(b), 1)
+        call(self.handle, "AMGX_matrix_upload_all", self.a, len(b), matrix.nnz, 1, 1, pointer(matrix.indptr),
+             pointer(matrix.indices), pointer(matrix.data), None)
+        call(self.handle, "AMGX_vector_upload", self.b, len(b), 1, pointer(b))
+        call(self.handle, "AMGX_vector_set_zero", self.x, len(b), 1)
         self.n, self.iterations = len(b), 0
 
     def solve(self, _rtol, _most, _counting):
         iterations, status = ctypes.c_int(), ctypes.c_int()
-        call(self.library, "AMGX_solver_setup", self.solver, self.a)
-        call(self.library, "AMGX_solver_solve_with_0_initial_guess", self.solver, self.b, self.x)
-        call(self.library, "AMGX_solver_get_iterations_number", self.solver, ctypes.byref(iterations))
-        call(self.library, "AMGX_solver_get_status", self.solver, ctypes.byref(status))
+        call(self.handle, "AMGX_solver_setup", self.solver, self.a)
+        call(self.handle, "AMGX_solver_solve_with_0_initial_guess", self.solver, self.b, self.x)
+        call(self.handle, "AMGX_solver_get_iterations_number", self.solver, ctypes.byref(iterations))
+        call(self.handle, "AMGX_solver_get_status", self.solver, ctypes.byref(status))
         self.iterations = iterations.value
         return None, status.value == 0
 
     def on_host(self, _):
         x = np.empty(self.n)
-        call(self.library, "AMGX_vector_download", self.x, pointer(x))
+        call(self.handle, "AMGX_vector_download", self.x, pointer(x))
         return x
 
 
@@ -191,47 +164,49 @@ class Hypre:
     """ParCSR PCG, plain or with BoomerAMG, by the choices that hypre names for GPUs; the set-up is in the time."""
 
     PARCSR = 5555
-    library = None
+    handle = version = None
 
     def __init__(self, path, matrix, b, kind, rtol, most, on_gpu):
-        if not Hypre.library:
-            Hypre.library = ctypes.CDLL(path)
-            call(Hypre.library, "HYPRE_Initialize")
+        if not Hypre.handle:
+            Hypre.handle = ctypes.CDLL(path)
+            call(Hypre.handle, "HYPRE_Initialize")
+            parts = [ctypes.c_int() for _ in range(3)]
+            call(Hypre.handle, "HYPRE_VersionNumber", *map(ctypes.byref, parts), None)
+            Hypre.version = "hypre " + ".".join(str(part.value) for part in parts)
             if on_gpu:
-                call(Hypre.library, "HYPRE_SetMemoryLocation", 1)
-                call(Hypre.library, "HYPRE_SetExecutionPolicy", 1)
+                call(Hypre.handle, "HYPRE_SetMemoryLocation", 1)
+                call(Hypre.handle, "HYPRE_SetExecutionPolicy", 1)
         import_ = np.asarray
         if on_gpu:
             import cupy
             import_ = cupy.asarray
-        row_ptr, columns, values = matrix
         n = len(b)
         self.import_, self.n, self.amg = import_, n, kind == "amg-cg"
         self.rows, self.rtol, self.most, self.iterations = import_(np.arange(n, dtype=np.int32)), rtol, most, 0
         self.matrix, self.a = ctypes.c_void_p(), ctypes.c_void_p()
-        lengths, columns, values = import_(np.diff(row_ptr).astype(np.int32)), import_(columns), import_(values)
-        call(self.library, "HYPRE_IJMatrixCreate", 0, 0, n - 1, 0, n - 1, ctypes.byref(self.matrix))
-        call(self.library, "HYPRE_IJMatrixSetObjectType", self.matrix, self.PARCSR)
-        call(self.library, "HYPRE_IJMatrixInitialize", self.matrix)
-        call(self.library, "HYPRE_IJMatrixSetValues", self.matrix, n, pointer(lengths), pointer(self.rows),
+        lengths, columns, values = map(import_, (np.diff(matrix.indptr), matrix.indices, matrix.data))
+        call(self.handle, "HYPRE_IJMatrixCreate", 0, 0, n - 1, 0, n - 1, ctypes.byref(self.matrix))
+        call(self.handle, "HYPRE_IJMatrixSetObjectType", self.matrix, self.PARCSR)
+        call(self.handle, "HYPRE_IJMatrixInitialize", self.matrix)
+        call(self.handle, "HYPRE_IJMatrixSetValues", self.matrix, n, pointer(lengths), pointer(self.rows),
              pointer(columns), pointer(values))
-        call(self.library, "HYPRE_IJMatrixAssemble", self.matrix)
-        call(self.library, "HYPRE_IJMatrixGetObject", self.matrix, ctypes.byref(self.a))
+        call(self.handle, "HYPRE_IJMatrixAssemble", self.matrix)
+        call(self.handle, "HYPRE_IJMatrixGetObject", self.matrix, ctypes.byref(self.a))
         self.b, self.x = self.vector(b), self.vector(np.zeros(n))
 
     def vector(self, values):
         """Its handle, and the ParCSR vector in it."""
         handle, inner, data = ctypes.c_void_p(), ctypes.c_void_p(), self.import_(values)
-        call(self.library, "HYPRE_IJVectorCreate", 0, 0, self.n - 1, ctypes.byref(handle))
-        call(self.library, "HYPRE_IJVectorSetObjectType", handle, self.PARCSR)
-        call(self.library, "HYPRE_IJVectorInitialize", handle)
-        call(self.library, "HYPRE_IJVectorSetValues", handle, self.n, pointer(self.rows), pointer(data))
-        call(self.library, "HYPRE_IJVectorAssemble", handle)
-        call(self.library, "HYPRE_IJVectorGetObject", handle, ctypes.byref(inner))
+        call(self.handle, "HYPRE_IJVectorCreate", 0, 0, self.n - 1, ctypes.byref(handle))
+        call(self.handle, "HYPRE_IJVectorSetObjectType", handle, self.PARCSR)
+        call(self.handle, "HYPRE_IJVectorInitialize", handle)
+        call(self.handle, "HYPRE_IJVectorSetValues", handle, self.n, pointer(self.rows), pointer(data))
+        call(self.handle, "HYPRE_IJVectorAssemble", handle)
+        call(self.handle, "HYPRE_IJVectorGetObject", handle, ctypes.byref(inner))
         return handle, inner
 
     def preconditioner(self, solver):
-        h, amg = self.library, ctypes.c_void_p()
+        h, amg = self.handle, ctypes.c_void_p()
         call(h, "HYPRE_BoomerAMGCreate", ctypes.byref(amg))
         for name, value in (("MaxIter", 1), ("RelaxType", 18), ("CoarsenType", 8), ("InterpType", 6)):
             call(h, f"HYPRE_BoomerAMGSet{name}", amg, value)
@@ -240,7 +215,7 @@ class Hypre:
         return amg
 
     def solve(self, _rtol, _most, _counting):
-        h, solver, iterations = self.library, ctypes.c_void_p(), ctypes.c_int()
+        h, solver, iterations = self.handle, ctypes.c_void_p(), ctypes.c_int()
         call(h, "HYPRE_ParVectorSetConstantValues", self.x[1], ctypes.c_double(0.0))
         call(h, "HYPRE_ParCSRPCGCreate", 0, ctypes.byref(solver))
         call(h, "HYPRE_PCGSetTol", solver, ctypes.c_double(self.rtol))
@@ -259,7 +234,7 @@ class Hypre:
 
     def on_host(self, _):
         data = self.import_(np.zeros(self.n))
-        call(self.library, "HYPRE_IJVectorGetValues", self.x[0], self.n, pointer(self.rows), pointer(data))
+        call(self.handle, "HYPRE_IJVectorGetValues", self.x[0], self.n, pointer(self.rows), pointer(data))
         return data.get() if hasattr(data, "get") else data
 
 
@@ -291,7 +266,7 @@ def measure(solver, matrix, b, options):
         start = time.perf_counter()
         x, claimed = solver.solve(options.rtol, options.most, False)
         samples += [time.perf_counter() - start] if k >= 0 else []
-    residual = b - multiply(matrix, solver.on_host(x))
+    residual = b - matrix @ solver.on_host(x)
     relative = float(np.linalg.norm(residual) / np.linalg.norm(b))
     if isinstance(solver, Cupy):
         solver.solve(options.rtol, options.most, True)
@@ -303,15 +278,16 @@ def measure(solver, matrix, b, options):
 
 def record_of(name, make, source, matrix, device, options):
     label, a = matrix
-    n, b = len(a[0]) - 1, multiply(a, np.ones(len(a[0]) - 1))
-    solver = "gmres" if name.endswith("gmres") else "cg"
+    n, b = a.shape[0], a @ np.ones(a.shape[0])
     record = dict.fromkeys(("part", "bytes", "gbs", "share_of_ceiling", "setup_seconds", "refused", "seconds",
                             "samples", "calls_per_sample", "iterations", "true_relative_residual"))
-    record.update({"study": "krylov", "set": "others", "matrix": label, "nrows": n, "ncols": n, "nnz": len(a[2]),
+    record.update({"study": "krylov", "set": "others", "matrix": label, "nrows": n, "ncols": n, "nnz": a.nnz,
                    "contestant": name, "ours": False, "device": device, "precision": "fp64", "of": "solve",
-                   "in_cache": False, "solver": solver, "source": source, "rtol": options.rtol})
+                   "in_cache": False, "solver": "gmres" if name.endswith("gmres") else "cg", "source": source,
+                   "rtol": options.rtol})
     try:
-        record.update(measure(make(a, b), a, b, options))
+        solver = make(a, b)
+        record.update(library_version=solver.version, **measure(solver, a, b, options))
         print(f"{label:<20} {name:<14} {1e3 * record['seconds']['median']:10.3f} ms {record['iterations']:6d} it, "
               f"residual {record['true_relative_residual']:.2e} {'verified' if record['verified'] else 'NOT verified'}")
     except Exception as error:  # another library's failure is a record, not the end of the run
@@ -320,13 +296,14 @@ def record_of(name, make, source, matrix, device, options):
     return record
 
 
-def head(device):
+def report_of(records, device):
     folder = pathlib.Path(__file__).resolve().parent
     commit = subprocess.run(["git", "-C", folder, "describe", "--always", "--dirty"], capture_output=True, text=True,
                             check=False).stdout.strip() or "unknown"
-    return {"program": "others.py", "study": "krylov", "version": "-", "commit": commit, "device": device,
-            "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"), "quick": False,
-            "failures": 0, "skipped": [], "results": []}
+    versions = dict.fromkeys(record["library_version"] for record in records if "library_version" in record)
+    return {"program": "others.py", "study": "krylov", "version": ", ".join(versions) or "unknown", "commit": commit,
+            "device": device, "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "quick": False, "failures": 0, "skipped": [], "results": records}
 
 
 def device_name():
@@ -354,14 +331,17 @@ def main():
         print(HOW, end="")
         return 0
     chosen = contestants(options)
-    report = head(device_name())
-    for source in (options.matrix or MATRICES) if chosen else ():
+    if not chosen:
+        raise SystemExit("others.py: no contestant to run: CuPy or its device is missing, and --hypre and --amgx name "
+                         "no library that --contestant has")
+    device, records = device_name(), []
+    for source in options.matrix or MATRICES:
         matrix = load_matrix(source)
-        report["results"] += [record_of(name, make, source, matrix, report["device"], options)
-                              for name, make in chosen.items()]
+        records += [record_of(name, make, source, matrix, device, options) for name, make in chosen.items()]
     if options.json:
+        report = report_of(records, device)
         pathlib.Path(options.json).write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
-    return 0 if chosen else 1
+    return 0
 
 
 if __name__ == "__main__":

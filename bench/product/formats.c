@@ -4,53 +4,26 @@
  * sell and fp32 there are rows with FP32 vectors as well: fp64 arithmetic on fp32 storage against fp32 throughout.
  * Every result is checked against a product in extended precision before its time counts.
  */
-#include <stdio.h>
-
 #include "product/formats.h"
 
-/* One matrix under test, and what came out. */
-typedef struct trial {
-    bench_trial of;
-    int count;
-    const bench_contestant *contestants;
-    bench_outcome outcomes[BENCH_MAX_CONTESTANTS];
-} trial;
-
-/* ---- measuring ---- */
-
-static bench_pairs *pairs_of(trial *t, const bench_contestant *c)
-{
-    return c->vectors == TESS_PRECISION_FP32 ? &t->of.fp32 : &t->of.fp64;
-}
-
-/* What the contestant must compute from the values that it holds. */
-static void make_exact(const bench_csr *held, const bench_pairs *v, tess_arithmetic arithmetic, bench_product *out)
-{
-    if (v->precision == TESS_PRECISION_FP64) {
-        bench_product_make(held, v->host_x, out);
-    } else {
-        bench_product_make_fp32(held, v->host_x, arithmetic, out);
-    }
-}
-
-static tess_status run_ours(trial *t, const bench_contestant *c, bench_outcome *o)
+static tess_status run_ours(bench_trial *t, const bench_contestant *c, bench_outcome *o)
 {
     tess_matrix *stored = NULL;
     bench_csr decoded = {0};
     bench_product exact = {0};
-    bench_pairs *v = pairs_of(t, c);
-    bench_product_call call = {v, t->of.rotation.pairs, 0.0, NULL};
+    bench_pairs *v = bench_trial_pairs(t, c);
+    bench_product_call call = {v, t->rotation.pairs, 0.0, NULL};
     const bench_expectation expected = {&exact, NULL, NULL};
-    tess_status status = bench_trial_convert(&t->of, c, o, &stored);
+    tess_status status = bench_trial_convert(t, c, o, &stored);
 
     if (status == TESS_UNSUPPORTED) { return TESS_SUCCESS; }
     if (status == TESS_SUCCESS) { status = bench_csr_get(stored, &decoded); }
     if (status == TESS_SUCCESS) {
-        make_exact(&decoded, v, c->storage.arithmetic, &exact);
+        bench_trial_exact(&decoded, v, c->storage.arithmetic, &exact);
         call.stored = stored;
-        o->bytes = tess_matrix_bytes(stored) +
-                   (int64_t)tess_precision_bytes(v->precision) * (t->of.host.nrows + t->of.host.ncols);
-        status = bench_trial_measure(&t->of, v, bench_product_run, &call, &expected, o);
+        o->bytes =
+            tess_matrix_bytes(stored) + (int64_t)tess_precision_bytes(v->precision) * (t->host.nrows + t->host.ncols);
+        status = bench_trial_measure(t, v, bench_product_run, &call, &expected, o);
     }
     bench_csr_free(&decoded);
     bench_product_free(&exact);
@@ -58,42 +31,29 @@ static tess_status run_ours(trial *t, const bench_contestant *c, bench_outcome *
     return status;
 }
 
-/* ---- report ---- */
-
-static void report_row(const trial *t, int index)
+static void report(const bench_trial *t, const bench_contestant *c, const bench_outcome *o)
 {
-    const bench_contestant *c = &t->contestants[index];
-    const bench_outcome *o = &t->outcomes[index];
-    const bench_record record = bench_trial_record(&t->of, c, o);
+    const bench_record record = bench_trial_record(t, c, o);
 
-    bench_record_add(t->of.run, &record, bench_trial_row(&t->of, c, o, &record), "set-up %.2f ms",
-                     1e3 * o->setup_seconds);
-}
-
-/* ---- driver ---- */
-
-static tess_status run_contestant(trial *t, int index)
-{
-    const bench_contestant *c = &t->contestants[index];
-
-    return c->ours ? run_ours(t, c, &t->outcomes[index]) : bench_trial_theirs(&t->of, c, NULL, &t->outcomes[index]);
+    bench_record_add(t->run, &record, bench_trial_row(t, c, o, &record), "set-up %.2f ms", 1e3 * o->setup_seconds);
 }
 
 static void run_case(bench_run *run, const bench_case *which, const bench_contestant *contestants, int count)
 {
-    trial t = {.contestants = contestants, .count = count};
+    bench_trial t;
     const bench_trial_options options = {.fp32 = formats_has_fp32_vectors(contestants, count), .reach = 1.0};
     tess_status status = TESS_SUCCESS;
 
-    if (!bench_trial_open(run, which, &options, &t.of)) { return; }
+    if (!bench_trial_open(run, which, &options, &t)) { return; }
     for (int i = 0; i < count && status == TESS_SUCCESS; i++) {
-        status = run_contestant(&t, i);
+        const bench_contestant *c = &contestants[i];
+        bench_outcome o = {.ran = false};
+
+        status = c->ours ? run_ours(&t, c, &o) : bench_trial_theirs(&t, c, NULL, &o);
+        if (o.ran) { report(&t, c, &o); }
     }
     if (status != TESS_SUCCESS) { bench_fault(run, which->name, "SpMV", status); }
-    for (int i = 0; i < count; i++) {
-        if (t.outcomes[i].ran) { report_row(&t, i); }
-    }
-    bench_trial_close(&t.of);
+    bench_trial_close(&t);
 }
 
 int study_formats(int argc, char **argv, const char *parts)

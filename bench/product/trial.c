@@ -5,13 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "matrix/matrix.h"
 #include "product/trial.h"
 #ifdef BENCH_CUDA
 #include "peers/cusparse_products.h"
 #endif
-
-enum { SETUPS = 3 };
 
 /* ---- set-up of a matrix ---- */
 
@@ -88,6 +85,20 @@ bool bench_trial_open(bench_run *run, const bench_case *which, const bench_trial
 }
 
 /* ---- measuring ---- */
+
+bench_pairs *bench_trial_pairs(bench_trial *t, const bench_contestant *c)
+{
+    return c->vectors == TESS_PRECISION_FP32 ? &t->fp32 : &t->fp64;
+}
+
+void bench_trial_exact(const bench_csr *held, const bench_pairs *v, tess_arithmetic arithmetic, bench_product *out)
+{
+    if (v->precision == TESS_PRECISION_FP64) {
+        bench_product_make(held, v->host_x, out);
+    } else {
+        bench_product_make_fp32(held, v->host_x, arithmetic, out);
+    }
+}
 
 /* Entries to the order of the matrix's rows. */
 static void unpermute(int64_t n, const int32_t *row_of, double *y)
@@ -191,33 +202,6 @@ tess_status bench_trial_convert(bench_trial *t, const bench_contestant *c, bench
     return status;
 }
 
-/* What its first product does too. */
-static tess_status prepare(bench_trial *t, const tess_matrix *stored)
-{
-    tess_status status = stored->ops->prepare(stored);
-
-    return status == TESS_SUCCESS ? tess_context_synchronize(t->run->ctx) : status;
-}
-
-tess_status bench_trial_set_up(bench_trial *t, const bench_contestant *c, bench_outcome *o, tess_matrix **stored)
-{
-    double seconds[SETUPS] = {0.0};
-    tess_status status = tess_context_trim(t->run->ctx);
-
-    for (int k = -1; k < SETUPS && status == TESS_SUCCESS; k++) {
-        double start;
-
-        tess_matrix_destroy(*stored);
-        *stored = NULL;
-        start = bench_wall_seconds();
-        status = bench_trial_convert(t, c, o, stored);
-        if (status == TESS_SUCCESS) { status = prepare(t, *stored); }
-        *(k < 0 ? &o->first_setup_seconds : &seconds[k]) = bench_wall_seconds() - start;
-    }
-    o->setup_seconds = bench_time_of_samples(seconds, SETUPS, 1).median;
-    return status;
-}
-
 void bench_load_kernels(bench_run *run, const bench_contestant *contestants, int count)
 {
     static const char *const order[] = {"64"};
@@ -238,33 +222,24 @@ void bench_load_kernels(bench_run *run, const bench_contestant *contestants, int
 
 /* ---- others ---- */
 
-/* The product of the values as they are held in the vectors' precision. */
-static void make_exact(const bench_trial *t, const bench_pairs *v, bench_product *exact)
-{
-    bench_csr rounded = t->host;
-
-    if (v->precision == TESS_PRECISION_FP64) {
-        bench_product_make(&t->host, v->host_x, exact);
-        return;
-    }
-    rounded.val = bench_allocate((size_t)rounded.nnz, sizeof *rounded.val);
-    for (int64_t k = 0; k < rounded.nnz; k++) {
-        rounded.val[k] = (double)(float)t->host.val[k];
-    }
-    bench_product_make_fp32(&rounded, v->host_x, TESS_ARITHMETIC_FP32, exact);
-    free(rounded.val);
-}
-
 tess_status bench_trial_measure_theirs(bench_trial *t, bench_pairs *v, bench_call call, void *user, double *y,
                                        bench_outcome *o)
 {
     bench_product exact = {0};
+    bench_csr held = t->host;
     const bench_expectation expected = {&exact, NULL, y};
     tess_status status = TESS_SUCCESS;
 
-    make_exact(t, v, &exact);
+    if (v->precision == TESS_PRECISION_FP32) { /* their values are held in it too */
+        held.val = bench_allocate((size_t)held.nnz, sizeof *held.val);
+        for (int64_t k = 0; k < held.nnz; k++) {
+            held.val[k] = (double)(float)t->host.val[k];
+        }
+    }
+    bench_trial_exact(&held, v, TESS_ARITHMETIC_FP32, &exact);
     status = bench_trial_measure(t, v, call, user, &expected, o);
     bench_product_free(&exact);
+    if (held.val != t->host.val) { free(held.val); }
     return status;
 }
 
@@ -282,7 +257,7 @@ bench_arrays bench_trial_arrays(const bench_trial *t, const bench_pairs *v)
 #ifdef BENCH_CUDA
 static tess_status run_cusparse(bench_trial *t, const bench_contestant *c, double *y, bench_outcome *o)
 {
-    bench_pairs *v = c->vectors == TESS_PRECISION_FP32 ? &t->fp32 : &t->fp64;
+    bench_pairs *v = bench_trial_pairs(t, c);
     const bench_arrays a = bench_trial_arrays(t, v);
     bench_cusparse *s = NULL;
     char reason[160];

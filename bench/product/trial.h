@@ -68,6 +68,11 @@ typedef struct bench_trial {
 bool bench_trial_open(bench_run *run, const bench_case *which, const bench_trial_options *options, bench_trial *out);
 void bench_trial_close(bench_trial *t);
 
+/* The vectors that a contestant takes. */
+bench_pairs *bench_trial_pairs(bench_trial *t, const bench_contestant *c);
+/* What must come out for the vectors, by the values that are held. */
+void bench_trial_exact(const bench_csr *held, const bench_pairs *v, tess_arithmetic arithmetic, bench_product *out);
+
 /* A bench_call of ours: user is a bench_product_call. */
 typedef struct bench_product_call {
     const bench_pairs *v;
@@ -93,11 +98,6 @@ tess_status bench_trial_measure(bench_trial *t, bench_pairs *v, bench_call call,
                                 const bench_expectation *expected, bench_outcome *o);
 /* Converts as the contestant says, timed until the device has finished; UNSUPPORTED is reported as skipped. */
 tess_status bench_trial_convert(bench_trial *t, const bench_contestant *c, bench_outcome *o, tess_matrix **stored);
-/*
- * Converts, and does what the first product would prepare, several times: the median is the set-up time, in memory that
- * the context has kept; the first time it has none. The last one stays.
- */
-tess_status bench_trial_set_up(bench_trial *t, const bench_contestant *c, bench_outcome *o, tess_matrix **stored);
 /*
  * One that is not ours: cuSPARSE in the precision c->vectors, or c->run; measured and checked. y (NULL: not wanted)
  * receives a result. Without a GPU o->ran stays false.

@@ -26,9 +26,8 @@ json_t *bench_trial_row(const bench_trial *t, const bench_contestant *c, const b
     const bool fp32 = c->ours ? c->storage.arithmetic == TESS_ARITHMETIC_FP32 : c->vectors == TESS_PRECISION_FP32;
     json_t *row = bench_record_row(t->run, record);
 
-    json_object_set_new(row, "vectors", json_string(tess_precision_name(c->vectors)));
-    json_object_set_new(row, "arithmetic", json_string(fp32 ? "fp32" : "fp64"));
-    json_object_set_new(row, "vector_pairs", json_integer(t->rotation.pairs));
+    bench_set(row, "{s:s, s:s, s:i}", "vectors", tess_precision_name(c->vectors), "arithmetic", fp32 ? "fp32" : "fp64",
+              "vector_pairs", t->rotation.pairs);
     bench_set_real(row, "first_setup_seconds", o->first_setup_seconds > 0.0 ? o->first_setup_seconds : NAN);
     bench_set_real(row, "error_over_bound", o->error);
     return row;

@@ -29,24 +29,6 @@ typedef struct read_file {
     double text_bytes;
 } read_file;
 
-static void check(tess_status status, const tess_context *ctx, const char *what)
-{
-    if (status == TESS_SUCCESS) { return; }
-    bench_die("%s: %s: %s", what, tess_status_text(status), ctx ? tess_context_last_error(ctx)->message : "");
-}
-
-static tess_context *open_context(int threads)
-{
-    tess_context_options options;
-    tess_context *ctx = NULL;
-
-    tess_context_options_init(&options);
-    options.device = TESS_DEVICE_CPU;
-    options.threads = threads;
-    check(tess_context_create(&options, &ctx), NULL, "context");
-    return ctx;
-}
-
 /* Seven entries a row near the diagonal and far from it, as a three-dimensional stencil has them. */
 static tess_matrix *make_matrix(tess_context *ctx, int64_t n, int short_values)
 {
@@ -55,7 +37,13 @@ static tess_matrix *make_matrix(tess_context *ctx, int64_t n, int short_values)
     int32_t *col_ind = bench_allocate(1, (size_t)(n * ROW_ENTRIES) * sizeof *col_ind);
     double *val = bench_allocate(1, (size_t)(n * ROW_ENTRIES) * sizeof *val);
     uint64_t state = 88172645463325252U;
-    tess_csr_arrays arrays = {.nrows = n, .ncols = n, .row_ptr = row_ptr, .col_ind = col_ind, .val = val};
+    tess_csr_arrays arrays = {.nrows = n,
+                              .ncols = n,
+                              .row_ptr = row_ptr,
+                              .col_ind = col_ind,
+                              .val = val,
+                              .row_ptr_bits = 64,
+                              .col_ind_bits = 32};
     tess_matrix *matrix = NULL;
 
     for (int64_t i = 0; i < n; i++) {
@@ -73,9 +61,7 @@ static tess_matrix *make_matrix(tess_context *ctx, int64_t n, int short_values)
     }
     row_ptr[n] = nnz;
     arrays.nnz = nnz;
-    arrays.row_ptr_bits = 64;
-    arrays.col_ind_bits = 32;
-    check(tess_matrix_create_csr(ctx, &arrays, &matrix), ctx, "matrix");
+    bench_require(tess_matrix_create_csr(ctx, &arrays, &matrix), ctx, "matrix");
     free(row_ptr);
     free(col_ind);
     free(val);
@@ -84,40 +70,40 @@ static tess_matrix *make_matrix(tess_context *ctx, int64_t n, int short_values)
 
 /* ---- times ---- */
 
-static bench_time time_reading(const char *path, int threads, int repeat)
+typedef void (*read_call)(tess_context *ctx, const char *path);
+
+static void read_matrix(tess_context *ctx, const char *path)
 {
-    double seconds[MAX_REPEAT];
-    tess_context *ctx = open_context(threads);
+    tess_matrix *matrix = NULL;
 
-    for (int i = -1; i < repeat; i++) { /* -1: warm-up */
-        tess_matrix *matrix = NULL;
-        double start = bench_wall_seconds();
-
-        check(tess_matrix_read(ctx, path, &matrix, NULL), ctx, path);
-        if (i >= 0) { seconds[i] = bench_wall_seconds() - start; }
-        tess_matrix_destroy(matrix);
-    }
-    tess_context_destroy(ctx);
-    return bench_time_of_samples(seconds, repeat, 1);
+    bench_require(tess_matrix_read(ctx, path, &matrix, NULL), ctx, path);
+    tess_matrix_destroy(matrix);
 }
 
 /* The baseline: the file's bytes into memory, by one thread. */
-static bench_time time_plain_reads(const char *path, int repeat)
+static void read_bytes(tess_context *ctx, const char *path)
 {
-    enum { PIECE = 1 << 20 };
+    static char piece[1 << 20];
+    FILE *file = fopen(path, "rb");
+
+    (void)ctx;
+    if (!file) { bench_die("cannot open %s", path); }
+    while (fread(piece, 1, sizeof piece, file) == sizeof piece) {}
+    fclose(file);
+}
+
+static bench_time time_reading(read_call read, const char *path, int threads, int repeat)
+{
     double seconds[MAX_REPEAT];
-    char *piece = bench_allocate(PIECE, 1);
+    tess_context *ctx = bench_context(TESS_DEVICE_CPU, threads);
 
-    for (int i = -1; i < repeat; i++) {
-        double start = bench_wall_seconds();
-        FILE *file = fopen(path, "rb");
+    for (int i = -1; i < repeat; i++) { /* -1: warm-up */
+        const double start = bench_wall_seconds();
 
-        if (!file) { bench_die("cannot open %s", path); }
-        while (fread(piece, 1, PIECE, file) == PIECE) {}
-        fclose(file);
-        if (i >= 0) { seconds[i] = bench_wall_seconds() - start; }
+        read(ctx, path);
+        seconds[i < 0 ? 0 : i] = bench_wall_seconds() - start;
     }
-    free(piece);
+    tess_context_destroy(ctx);
     return bench_time_of_samples(seconds, repeat, 1);
 }
 
@@ -148,8 +134,8 @@ static void report(bench_run *run, const read_file *file, const tess_matrix *mat
 
     snprintf(name, sizeof name, threads > 0 ? "tessera, %d threads" : "plain reads", threads);
     row = bench_record_row(run, &record);
-    json_object_set_new(row, "threads", json_integer(threads > 0 ? threads : 1));
-    json_object_set_new(row, "file_bytes", json_integer((json_int_t)file_bytes(file->path)));
+    bench_set(row, "{s:i, s:I}", "threads", threads > 0 ? threads : 1, "file_bytes",
+              (json_int_t)file_bytes(file->path));
     bench_record_add(run, &record, row, "file of %.1f MB", 1e-6 * file_bytes(file->path));
 }
 
@@ -157,9 +143,9 @@ static void measure(bench_run *run, const read_file *file, const tess_matrix *ma
 {
     const int repeat = run->options->repeat, most = run->options->threads;
 
-    report(run, file, matrix, 0, time_plain_reads(file->path, repeat));
+    report(run, file, matrix, 0, time_reading(read_bytes, file->path, 1, repeat));
     for (int threads = 1; threads <= most; threads = threads < most && 2 * threads > most ? most : 2 * threads) {
-        report(run, file, matrix, threads, time_reading(file->path, threads, repeat));
+        report(run, file, matrix, threads, time_reading(read_matrix, file->path, threads, repeat));
     }
 }
 
@@ -170,24 +156,24 @@ static void measure_kind(bench_run *run, const char *folder, int short_values, i
     const double bytes_per_row = ROW_ENTRIES * (short_values ? 21.0 : 35.0);
     const char *kind = short_values ? "short values" : "17 digits";
     char label[64];
-    tess_context *ctx = open_context(run->options->threads);
+    tess_context *ctx = bench_context(TESS_DEVICE_CPU, run->options->threads);
     tess_matrix *matrix = make_matrix(ctx, (int64_t)(1e6 * (double)megabytes / bytes_per_row), short_values);
     read_file file = {.label = kind, .path = path};
 
     snprintf(path, sizeof path, "%s/matrix.mtx", folder);
-    check(tess_matrix_write(matrix, path, 0), ctx, path);
+    bench_require(tess_matrix_write(matrix, path, 0), ctx, path);
     file.text_bytes = file_bytes(path);
     measure(run, &file, matrix);
     unlink(path);
     snprintf(path, sizeof path, "%s/matrix.mtx.gz", folder);
-    check(tess_matrix_write(matrix, path, 0), ctx, path);
+    bench_require(tess_matrix_write(matrix, path, 0), ctx, path);
     snprintf(label, sizeof label, "%s, gzip", kind);
     file.label = label;
     measure(run, &file, matrix);
     unlink(path);
     if (!short_values) {
         snprintf(path, sizeof path, "%s/matrix.cache", folder);
-        check(tess_matrix_write_cache(matrix, path), ctx, path);
+        bench_require(tess_matrix_write_cache(matrix, path), ctx, path);
         file = (read_file){"binary cache", path, file_bytes(path)};
         measure(run, &file, matrix);
         unlink(path);

@@ -2,21 +2,30 @@
 """Goals: a measure over matrices, its mean or worst case, and whether it is where it should be (bench/goals.json)."""
 import json
 import math
+import pathlib
 
 from reporting.records import geometric, matches, measure, median, number
 
 STATISTICS = {"geometric": geometric, "arithmetic": lambda values: sum(values) / len(values), "median": median}
 
 
-def load(path):
-    """Goals with their measures in place of the measures' names."""
-    with open(path, encoding="utf-8") as file:
-        all_ = json.load(file)
-    for goal in all_["goals"]:
+def load(*paths):
+    """Goals with their measures in place of the measures' names; all files share their measures."""
+    files = [json.loads(pathlib.Path(path).read_text(encoding="utf-8")) for path in paths]
+    measures = {name: measure_ for file in files for name, measure_ in file["measures"].items()}
+    goals = [goal for file in files for goal in flatten({"goals": file["goals"]}, {"where": {}})]
+    for goal in goals:
         goal.setdefault("text", goal.get("measure"))
         if "measure" in goal:
-            goal["measure"] = all_["measures"][goal["measure"]]
-    return all_["goals"]
+            goal["measure"] = measures[goal["measure"]]
+    return goals
+
+
+def flatten(group, above):
+    """The goals of a group, which have what the group says of all of them."""
+    own = {**above, **group, "where": {**above["where"], **group.get("where", {})}}
+    members = own.pop("goals", None)
+    return [own] if members is None else [goal for member in members for goal in flatten(member, own)]
 
 
 def fits(record, key, wanted):

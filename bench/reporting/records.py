@@ -31,8 +31,6 @@ class Report:
         self.head = head
         self.study = head["study"]
         self.records = head.pop("results")
-        if self.study == "roofline":
-            add_balance(self)
         self.index()
 
     def index(self):
@@ -61,18 +59,6 @@ class Report:
         """Names of those that are not ours, in the order of the report."""
         return list(dict.fromkeys(record["contestant"] for record in self.records
                                   if not record["ours"] and not record["refused"]))
-
-
-def add_balance(report):
-    """Rooflines: operations over those at which memory and arithmetic take the same time, and the share of the peak."""
-    peaks = report.head.get("peak", {})
-    read = report.head.get("bandwidth", {}).get("read_gbs", 0.0)
-    for record in report.records:
-        peak = peaks.get(f"{record.get('arithmetic')}_gflops", 0.0)
-        width = number(record, "bytes") / number(record, "values")
-        if peak > 0 and read > 0 and record.get("ops_per_value"):
-            record["ops_over_balance"] = record["ops_per_value"] / (peak * width / read)
-            record["share_of_peak"] = record["gflops"] / peak
 
 
 def load(path):

@@ -2,6 +2,7 @@
 """Tables of a report: its records, means over matrices, and what one study alone has."""
 import math
 
+import paper_tables  # bench/papers
 from reporting import special
 from reporting.records import geometric, measure, number
 
@@ -20,25 +21,7 @@ OWN_COLUMNS = {
                 ("both us", 12, 2, "end_to_end_seconds.median", 1e6), ("M MB", 8, 2, "precond_bytes", 1e-6),
                 ("steps L", 8, 0, "lower_steps", 1.0), ("steps U", 8, 0, "upper_steps", 1.0),
                 ("shift", 7, 3, "shift", 1.0)],
-    "gmres": [("restart", 8, 0, "restart", 1.0), ("refin.", 7, 0, "refinements", 1.0),
-              ("us/it", 10, 2, "seconds_per_iteration", 1e6), ("peak MB", 8, 0, "peak_device_bytes", 1e-6)],
-    "split": [("% low", 7, 1, "low_share", 100.0),
-              ("of bound", 9, 3, "residual_over_bound", 1.0), ("first us", 12, 2, "first_setup_seconds", 1e6)],
-    "block": [("% low bl", 9, 1, "low_blocks", 100.0), ("% low nz", 9, 1, "low_nonzeros", 100.0),
-              ("% fill", 7, 1, "fill", 100.0), ("a block", 8, 1, "nonzeros_per_block_of_16x16", 1.0),
-              ("% 7 dig", 8, 1, "accuracy_ratio", 100.0), ("first us", 12, 2, "first_setup_seconds", 1e6)],
-    "digits": [("F", 9, 3, "parameter", 1.0), ("% low", 7, 2, "low_share", 100.0),
-               ("1st -1..1", 10, 2, "random.ratio_of_seed_1", 100.0), ("worst", 7, 2, "random.worst_ratio", 100.0),
-               ("1st 0..1", 9, 2, "uniform.ratio_of_seed_1", 100.0), ("worst", 7, 2, "uniform.worst_ratio", 100.0)],
-    "lossless": [("a tile", 8, 2, "nonzeros_per_tile", 1.0), ("of csr", 7, 3, "bytes_over_fp64_csr", 1.0),
-                 ("error", 10, "e", "largest_relative_error", 1.0)],
-    "jacobi": [("us/it", 10, 2, "seconds_per_iteration", 1e6)],
-    "timestep": [("us/step", 10, 2, "seconds_per_iteration", 1e6), ("difference", 11, "e", "relative_difference", 1.0)],
-    "accuracy": [("unrounded", 10, "e", "unrounded.mean", 1.0), ("median", 10, "e", "unrounded.median", 1.0),
-                 ("predicted", 10, "e", "unrounded.predicted_by_storage", 1.0), ("stored", 10, "e", "stored.mean", 1.0),
-                 ("median", 10, "e", "stored.median", 1.0), ("predicted", 10, "e", "stored.predicted_by_storage", 1.0)],
-    "roofline": [("GFLOP/s", 10, 1, "gflops", 1.0), ("of roof %", 10, 1, "share_of_roof", 100.0),
-                 ("1e9 val/s", 10, 1, "values_per_second", 1e-9), ("balances", 9, 2, "ops_over_balance", 1.0)],
+    **paper_tables.COLUMNS,
     "first-use": [("matrix us", 10, 1, "matrix_seconds", 1e6), ("solve us", 10, 1, "solve_seconds.median", 1e6)],
 }
 
@@ -48,25 +31,14 @@ def own_ratios(study):
     def speedup(key, over, verified=False):
         return {"kind": "speedup", "key": key, "over": over, "verified": verified}
 
-    base = "csr-fp64;ellr-fp64"
     solves = [(f"solve x {name}", speedup("solve_seconds.median", name)) for name in ("cu-*", "csr")]
     both = [(f"both x {name}", speedup("end_to_end_seconds.median", name)) for name in ("cu-*", "csr")]
     return {
         "krylov": solves + both + [("iter / csr", {"kind": "ratio", "key": "iterations", "over": "csr",
                                                    "verified": True}), ("in A x", {"kind": "setup"})],
         "factors": [("both x cu", speedup("end_to_end_seconds.median", "cg-cu-*;bicgstab-cu-*", True))],
-        "gmres": [("iter / fp64", {"kind": "ratio", "key": "iterations", "over": "fp64"})],
-        "split": [("residual", {"kind": "value", "key": "relative_residual"}),
-                  ("of bytes", {"kind": "of_bytes", "over": base}), ("in A x", {"kind": "setup", "over": base})],
-        "block": [("of bytes", {"kind": "of_bytes", "over": "csr-fp64"}),
-                  ("of csr", {"kind": "ratio", "key": "stored_bytes", "over": "csr-fp64"}),
-                  ("in A x", {"kind": "setup", "over": "csr-fp64"})],
         "formats": [("in A x", {"kind": "setup", "over": "csr-fp64"})],
-        "jacobi": [("x base", speedup("seconds.median", "@base")), ("of bytes", {"kind": "of_bytes", "over": "@base"}),
-                   ("res / fp64", {"kind": "ratio", "key": "relative_residual", "over": "fp64"})],
-        "timestep": [("of bytes", {"kind": "of_bytes", "over": "fp64"})],
-        "digits": [("of 0.5", {"kind": "ratio", "key": "bytes", "over": "mean-3std:0.5"})],
-        "accuracy": [("less by", {"kind": "speedup", "key": "unrounded.mean", "over": "fp32 on {precision}"})],
+        **paper_tables.RATIOS,
     }.get(study, [])
 
 
@@ -97,7 +69,8 @@ def print_head(report, path):
     head = report.head
     ceilings = ", ".join(f"{name.removesuffix('_gbs')} {rate:.1f} GB/s" for name, rate in head.get("bandwidth",
                                                                                                   {}).items())
-    print(f"{path}: {head['program']}, study {report.study}, tessera {head['version']} ({head['commit']}), "
+    print(f"{path}: {head['program']}, study {report.study}, "
+          f"{'' if head['program'] == 'others.py' else 'tessera '}{head['version']} ({head['commit']}), "
           f"{head['device']}, {head['date']}" + (", quick: a trial, not a result" if head["quick"] else ""))
     print(f"measured: {ceilings}" if ceilings else "no bandwidth was measured")
 
@@ -150,16 +123,7 @@ def groups_of(report, record):
         return [record["operation"]]
     if report.study == "krylov" and not record["part"] and record["nrows"] <= SMALL:
         return ["all", f"n <= {SMALL:,}"]
-    if report.study == "block" and record.get("blocky"):
-        return ["all", "blocky"]
-    if report.study == "lossless" and record["nonzeros_per_tile"] >= 4.0:
-        return ["all", "4 nonzeros a tile"]
-    if report.study == "split":
-        ends = (0.5, 1.0, 2.5, 5.0, math.inf)
-        lower = max((end for end in (0.0, *ends) if end <= record["density"]), default=0.0)
-        upper = min(end for end in ends if end > record["density"])
-        return ["all", f"density {lower:g} to {upper:g}"]
-    return ["all"]
+    return ["all"] + paper_tables.classes_of(report, record)
 
 
 def means_wanted(report):
@@ -237,7 +201,7 @@ def print_means(report):
 
 
 def print_special(report):
-    for table in special.TABLES.get(report.study, []) + special.EVERY:
+    for table in (paper_tables.TABLES.get(report.study, []) + special.TABLES.get(report.study, []) + special.EVERY):
         table(report)
 
 

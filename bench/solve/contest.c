@@ -27,6 +27,18 @@ bool bench_contestant_runs(const bench_run *run, bench_contestant which)
 #endif
 }
 
+tess_matrix *bench_problem_load(bench_run *run, const bench_case *which)
+{
+    tess_matrix *a = NULL;
+    char reason[640];
+    const tess_status status = bench_case_load(run->ctx, run->options, which, &a, reason, sizeof reason);
+
+    if (status == TESS_SUCCESS && tess_matrix_nrows(a) == tess_matrix_ncols(a)) { return a; }
+    bench_skip(run, which->name, status != TESS_SUCCESS ? reason : "not square");
+    tess_matrix_destroy(a);
+    return NULL;
+}
+
 tess_status bench_problem_make(bench_run *run, const tess_matrix *a, bench_problem *out)
 {
     int64_t n = tess_matrix_nrows(a);
@@ -277,6 +289,14 @@ int64_t bench_contest_precond_bytes(const bench_contest *c)
     if (c->factors) { return bench_cufactors_bytes(c->factors); }
 #endif
     return c->m ? tess_precond_bytes(c->m) : 0;
+}
+
+void bench_contest_explain(const bench_contest *c, tess_status status, char *why, size_t size)
+{
+    const tess_error *error = tess_context_last_error(c->problem->run->ctx);
+    const char *detail = c->refusal[0] != '\0' ? c->refusal : error ? error->message : "";
+
+    snprintf(why, size, "%s: %s", tess_status_text(status), detail);
 }
 
 const char *bench_contest_reason(const bench_contest *c)

@@ -56,6 +56,8 @@ bool bench_contestant_is_ours(bench_contestant which);
 /* Whether this build and device have it. */
 bool bench_contestant_runs(const bench_run *run, bench_contestant which);
 
+/* The case's matrix; NULL, with a line in the report, where it cannot be had or is not square. */
+tess_matrix *bench_problem_load(bench_run *run, const bench_case *which);
 /* b uniform in (-1, 1); `a` is borrowed. */
 tess_status bench_problem_make(bench_run *run, const tess_matrix *a, bench_problem *out);
 /* Another b: A times a vector of ones (seed 0), or uniform in (-1, 1). */
@@ -80,6 +82,8 @@ tess_status bench_contest_precondition(void *user, int k);
 void bench_contest_describe(const bench_problem *problem, bench_contestant which, tess_solver_kind solver, json_t *row);
 /* Bytes on the device that are the preconditioner's. */
 int64_t bench_contest_precond_bytes(const bench_contest *c);
+/* Why it did not open, or run. */
+void bench_contest_explain(const bench_contest *c, tess_status status, char *why, size_t size);
 /* Why the last solve ended. */
 const char *bench_contest_reason(const bench_contest *c);
 

@@ -36,16 +36,10 @@ typedef struct session {
 
 /* ---- one contestant ---- */
 
-static void refuse(factors_outcome *o, const session *s, const bench_contest *c, tess_status status)
+static void refuse(factors_outcome *o, const bench_contest *c, tess_status status)
 {
-    const tess_error *error = tess_context_last_error(s->run.ctx);
-
     o->refused = true;
-    if (c->refusal[0] != '\0') {
-        snprintf(o->why, sizeof o->why, "%s", c->refusal);
-    } else {
-        snprintf(o->why, sizeof o->why, "%s: %s", tess_status_text(status), error ? error->message : "");
-    }
+    bench_contest_explain(c, status, o->why, sizeof o->why);
 }
 
 /* The shift that our factors of this kind need: the baseline factors the same matrix. */
@@ -108,11 +102,11 @@ static void run_variant(session *s, bench_problem *p, const char *matrix, factor
     c.shifted = values;
     if (status == TESS_SUCCESS) { status = bench_contest_open(&c); }
     if (status != TESS_SUCCESS) {
-        refuse(o, s, &c, status);
+        refuse(o, &c, status);
     } else {
         status = measure(s, &c, o);
         if (status != TESS_SUCCESS) {
-            refuse(o, s, &c, status);
+            refuse(o, &c, status);
             bench_fault(&s->run, matrix, v->name, status);
         }
     }
@@ -193,15 +187,10 @@ static void run_solvers(session *s, bench_problem *p, const bench_case *which)
 static void run_case(session *s, const bench_case *which)
 {
     bench_problem p = {0};
-    tess_matrix *a = NULL;
-    char reason[640];
-    tess_status status = bench_case_load(s->run.ctx, s->run.options, which, &a, reason, sizeof reason);
+    tess_matrix *a = bench_problem_load(&s->run, which);
+    tess_status status = TESS_SUCCESS;
 
-    if (status != TESS_SUCCESS || tess_matrix_nrows(a) != tess_matrix_ncols(a)) {
-        bench_skip(&s->run, which->name, status != TESS_SUCCESS ? reason : "not square");
-        tess_matrix_destroy(a);
-        return;
-    }
+    if (!a) { return; }
     status = bench_problem_make(&s->run, a, &p);
     if (status == TESS_SUCCESS) {
         run_solvers(s, &p, which);
@@ -290,9 +279,8 @@ static void begin(session *s, const bench_options *options)
     const own_options *own = s->own;
 
     bench_begin(&s->run, options, "factors", true);
-    json_object_set_new(s->run.root, "rtol", json_real(own->rtol));
-    json_object_set_new(s->run.root, "max_iterations", json_integer(own->most_iterations));
-    json_object_set_new(s->run.root, "triangular", json_string(tess_triangular_name(own->triangular)));
+    bench_set(s->run.root, "{s:f, s:I, s:s}", "rtol", own->rtol, "max_iterations", (json_int_t)own->most_iterations,
+              "triangular", tess_triangular_name(own->triangular));
 }
 
 int study_factors(int argc, char **argv, const char *parts)

@@ -27,42 +27,38 @@ static double iteration_bytes(const bench_problem *p, const factors_outcome *o)
 static void add_solve(json_t *row, const bench_contest_outcome *r)
 {
     bench_set_time(row, "end_to_end_seconds", &r->end_to_end);
-    json_object_set_new(row, "claimed", json_boolean(r->claimed));
-    json_object_set_new(row, "verified", json_boolean(r->verified));
-    json_object_set_new(row, "solved", json_boolean(r->verified));
-    json_object_set_new(row, "reason", json_string(r->reason));
+    bench_set(row, "{s:b, s:b, s:b, s:s?}", "claimed", r->claimed, "verified", r->verified, "solved", r->verified,
+              "reason", r->reason);
     bench_set_real(row, "precond_setup_seconds", r->precond_seconds);
 }
 
 static void add_facts(json_t *row, const factors_outcome *o)
 {
-    json_object_set_new(row, "precond_bytes", json_integer(o->bytes));
+    const tess_precond_factors *f = &o->facts;
+
+    bench_set(row, "{s:I}", "precond_bytes", (json_int_t)o->bytes);
     if (!o->incomplete) { return; }
-    json_object_set_new(row, "shift", json_real(o->facts.shift));
+    json_object_set_new(row, "shift", json_real(f->shift));
     if (o->variant->theirs) {
         json_object_set_new(row, "factors", json_string(o->made_by));
         return;
     }
-    json_object_set_new(row, "factorization", json_string(tess_factorization_name(o->facts.factorization)));
-    json_object_set_new(row, "lower_levels", json_integer(o->facts.lower_level_sets));
-    json_object_set_new(row, "upper_levels", json_integer(o->facts.upper_level_sets));
-    json_object_set_new(row, "lower_steps", json_integer(o->facts.lower_groups));
-    json_object_set_new(row, "upper_steps", json_integer(o->facts.upper_groups));
-    json_object_set_new(row, "entries", json_integer(o->facts.entries));
-    json_object_set_new(row, "leaves", json_integer(o->facts.leaves));
-    json_object_set_new(row, "squares", json_integer(o->facts.squares));
+    bench_set(row, "{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "factorization",
+              tess_factorization_name(f->factorization), "lower_levels", (json_int_t)f->lower_level_sets,
+              "upper_levels", (json_int_t)f->upper_level_sets, "lower_steps", (json_int_t)f->lower_groups,
+              "upper_steps", (json_int_t)f->upper_groups, "entries", (json_int_t)f->entries, "leaves",
+              (json_int_t)f->leaves, "squares", (json_int_t)f->squares);
 }
 
 static json_t *describe(const bench_problem *p, const factors_outcome *o, const bench_record *record)
 {
     json_t *row = bench_record_row(p->run, record);
 
-    json_object_set_new(row, "solver", json_string(tess_solver_kind_name(o->variant->solver)));
-    json_object_set_new(row, "precond", json_string(tess_precond_kind_name(o->variant->precond.kind)));
+    bench_set(row, "{s:s, s:s}", "solver", tess_solver_kind_name(o->variant->solver), "precond",
+              tess_precond_kind_name(o->variant->precond.kind));
     if (o->refused) { return row; }
-    json_object_set_new(row, "seconds_from",
-                        json_string(o->run.timed ? "two fixed runs" : "the solve by its iterations"));
-    json_object_set_new(row, "runs", json_pack("[I, I]", (json_int_t)o->run.from, (json_int_t)o->run.to));
+    bench_set(row, "{s:s, s:[I, I]}", "seconds_from", o->run.timed ? "two fixed runs" : "the solve by its iterations",
+              "runs", (json_int_t)o->run.from, (json_int_t)o->run.to);
     bench_set_real(row, "application_seconds", o->apply_seconds > 0.0 ? o->apply_seconds : NAN);
     if (o->run.solved) { add_solve(row, &o->run); }
     bench_contest_describe(p, o->variant->theirs ? o->variant->which : BENCH_OURS_PLAIN, o->variant->solver, row);

@@ -6,35 +6,14 @@
 
 #include "solve/factors.h"
 
-/* What `all` and patterns choose from, after cg or bicgstab; other combinations are run by their names. */
-static const char *const known[] = {"cg-jacobi",
-                                    "cg-ic0",
-                                    "cg-ic0-fp32",
-                                    "cg-ic0-fp16",
-                                    "cg-ic0-blocks",
-                                    "cg-ic0-fp32-blocks",
-                                    "cg-ic0-merged",
-                                    "cg-ic0-fp32-merged",
-                                    "cg-ic0-fp16-merged",
-                                    "cg-ic0-host",
-                                    "cg-ic0-device",
-                                    "cg-cu-ic0",
-                                    "cg-cu-ic0-graph",
-                                    "cg-cu-ic0-short",
-                                    "bicgstab-jacobi",
-                                    "bicgstab-ilu0",
-                                    "bicgstab-ilu0-fp32",
-                                    "bicgstab-ilu0-fp16",
-                                    "bicgstab-ilu0-blocks",
-                                    "bicgstab-ilu0-merged",
-                                    "bicgstab-ilu0-fp32-merged",
-                                    "bicgstab-ilu0-fp16-merged",
-                                    "bicgstab-ilu0-host",
-                                    "bicgstab-ilu0-device",
-                                    "bicgstab-cu-ilu0",
-                                    "bicgstab-ilu0-fp32-blocks",
-                                    "bicgstab-cu-ilu0-graph",
-                                    "bicgstab-cu-ilu0-short"};
+/* What `all` and patterns choose from; other combinations are run by their names. */
+#define KNOWN(SOLVER, FACTORS)                                                                            \
+    SOLVER "-jacobi", SOLVER "-" FACTORS, SOLVER "-" FACTORS "-fp32", SOLVER "-" FACTORS "-fp16",         \
+        SOLVER "-" FACTORS "-blocks", SOLVER "-" FACTORS "-fp32-blocks", SOLVER "-" FACTORS "-merged",    \
+        SOLVER "-" FACTORS "-fp32-merged", SOLVER "-" FACTORS "-fp16-merged", SOLVER "-" FACTORS "-host", \
+        SOLVER "-" FACTORS "-device", SOLVER "-cu-" FACTORS, SOLVER "-cu-" FACTORS "-graph",              \
+        SOLVER "-cu-" FACTORS "-short"
+static const char *const known[] = {KNOWN("cg", "ic0"), KNOWN("bicgstab", "ilu0")};
 
 static bool parse_detail(const char *word, factors_variant *v)
 {

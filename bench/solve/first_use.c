@@ -25,29 +25,19 @@ typedef struct use_round {
     double matrix, set_up, solve, all;
 } use_round;
 
-static void check(tess_status status, const tess_context *ctx, const char *what)
-{
-    if (status == TESS_SUCCESS) { return; }
-    bench_die("%s: %s: %s", what, tess_status_text(status), ctx ? tess_context_last_error(ctx)->message : "");
-}
-
 /* ---- the problem: seven-point Laplacian on a cube, as arrays of the host ---- */
 
 static bench_csr make_laplacian(int64_t edge)
 {
     char text[32];
     const char *argument = text;
-    tess_context_options options;
-    tess_context *ctx = NULL;
+    tess_context *ctx = bench_context(TESS_DEVICE_CPU, 0);
     tess_matrix *matrix = NULL;
     bench_csr a;
 
-    tess_context_options_init(&options);
-    options.device = TESS_DEVICE_CPU;
-    check(tess_context_create(&options, &ctx), NULL, "context of the host");
     snprintf(text, sizeof text, "%lld", (long long)edge);
-    check(tess_gallery_create(ctx, "laplace3d", 1, &argument, &matrix), ctx, "matrix");
-    check(bench_csr_get(matrix, &a), ctx, "arrays");
+    bench_require(tess_gallery_create(ctx, "laplace3d", 1, &argument, &matrix), ctx, "matrix");
+    bench_require(bench_csr_get(matrix, &a), ctx, "arrays");
     tess_matrix_destroy(matrix);
     tess_context_destroy(ctx);
     return a;
@@ -79,13 +69,12 @@ static tess_matrix *make_matrix(tess_context *ctx, const bench_csr *a)
                                     .ownership = TESS_COPY};
     tess_matrix *matrix = NULL;
 
-    check(tess_matrix_create_csr(ctx, &arrays, &matrix), ctx, "matrix");
+    bench_require(tess_matrix_create_csr(ctx, &arrays, &matrix), ctx, "matrix");
     return matrix;
 }
 
 static use_round run_round(tess_context *ctx, const use_options *options, const bench_csr *a, const double *rhs)
 {
-    use_round t;
     tess_vector *b = NULL, *x = NULL;
     tess_solver *solver = NULL;
     tess_solve_result result;
@@ -94,25 +83,24 @@ static use_round run_round(tess_context *ctx, const use_options *options, const 
 
     since[0] = bench_wall_seconds();
     matrix = make_matrix(ctx, a);
-    check(tess_vector_create(ctx, a->nrows, TESS_PRECISION_FP64, &b), ctx, "vector");
-    check(tess_vector_create(ctx, a->nrows, TESS_PRECISION_FP64, &x), ctx, "vector");
-    check(tess_vector_set(b, rhs, TESS_PRECISION_FP64, TESS_MEMORY_HOST), ctx, "right side");
-    check(tess_vector_fill(x, 0.0), ctx, "initial guess");
-    check(tess_context_synchronize(ctx), ctx, "waiting");
+    bench_require(tess_vector_create(ctx, a->nrows, TESS_PRECISION_FP64, &b), ctx, "vector");
+    bench_require(tess_vector_create(ctx, a->nrows, TESS_PRECISION_FP64, &x), ctx, "vector");
+    bench_require(tess_vector_set(b, rhs, TESS_PRECISION_FP64, TESS_MEMORY_HOST), ctx, "right side");
+    bench_require(tess_vector_fill(x, 0.0), ctx, "initial guess");
+    bench_require(tess_context_synchronize(ctx), ctx, "waiting");
     since[1] = bench_wall_seconds();
-    check(tess_solver_create(matrix, &options->solve, &solver), ctx, "set-up");
-    check(tess_context_synchronize(ctx), ctx, "waiting");
+    bench_require(tess_solver_create(matrix, &options->solve, &solver), ctx, "set-up");
+    bench_require(tess_context_synchronize(ctx), ctx, "waiting");
     since[2] = bench_wall_seconds();
     tess_solve_result_init(&result);
-    check(tess_solver_solve(solver, b, x, &result), ctx, "solve");
+    bench_require(tess_solver_solve(solver, b, x, &result), ctx, "solve");
     since[3] = bench_wall_seconds();
     if (!result.converged) { bench_die("not converged: %s", tess_reason_text(result.reason)); }
     tess_solver_destroy(solver);
     tess_vector_destroy(b);
     tess_vector_destroy(x);
     tess_matrix_destroy(matrix);
-    t = (use_round){since[1] - since[0], since[2] - since[1], since[3] - since[2], since[3] - since[0]};
-    return t;
+    return (use_round){since[1] - since[0], since[2] - since[1], since[3] - since[2], since[3] - since[0]};
 }
 
 /* ---- the process ---- */
@@ -124,16 +112,13 @@ typedef struct use_times {
 
 static void measure(const use_options *options, tess_device device, const bench_csr *a, const double *rhs, use_times *t)
 {
-    tess_context_options context_options;
     tess_context *ctx = NULL;
     double since[3];
 
     since[0] = bench_wall_seconds();
     if (device != TESS_DEVICE_CPU) { bench_device_wake(); }
     since[1] = bench_wall_seconds();
-    tess_context_options_init(&context_options);
-    context_options.device = device;
-    check(tess_context_create(&context_options, &ctx), NULL, "context");
+    ctx = bench_context(device, 0);
     since[2] = bench_wall_seconds();
     for (int r = 0; r < options->rounds; r++) {
         t->round[r] = run_round(ctx, options, a, rhs);

@@ -10,19 +10,13 @@
 #include "solve/krylov.h"
 #include "solve/solve.h"
 
-typedef struct krylov_options {
-    const char *contestants, *histories; /* NULL: those of the part, none */
-    double rtol;
-    int64_t max_iterations, solves; /* solves 0: as the part says */
-} krylov_options;
-
 /* ---- options ---- */
 
 enum { KEY_RTOL = 500, KEY_CONTESTANT, KEY_MAX_ITERATIONS, KEY_SOLVES, KEY_HISTORIES };
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
-    krylov_options *k = state->input;
+    krylov_session *k = state->input;
 
     switch (key) {
     case KEY_RTOL:
@@ -32,7 +26,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case KEY_CONTESTANT: k->contestants = arg; break;
     case KEY_MAX_ITERATIONS: k->max_iterations = bench_read_count(state, "max-iterations", arg, 1, 1); break;
     case KEY_SOLVES: k->solves = bench_read_count(state, "solves", arg, 1, 1); break;
-    case KEY_HISTORIES: k->histories = arg; break;
+    case KEY_HISTORIES:
+        k->histories = fopen(arg, "w");
+        if (!k->histories) { argp_error(state, "cannot write %s", arg); }
+        fprintf(k->histories, "study,matrix,precond,restart,contestant,iteration,relative_residual\n");
+        break;
     default: return ARGP_ERR_UNKNOWN;
     }
     return 0;
@@ -55,36 +53,18 @@ static const char doc[] =
     "Parts run from x = 0, over their own matrices or those of --set and --matrix. Without a part runs 'models': 2D "
     "Laplacians of 1,024 to 65,536 unknowns and Laplace3D150.";
 
-/* ---- the parts ---- */
-
-static int run_parts(const krylov_options *k, const bench_options *options, krylov_session *s, const char *parts)
-{
-    int code = 0;
-
-    s->contestants = k->contestants;
-    s->rtol = k->rtol;
-    s->max_iterations = k->max_iterations;
-    s->solves = k->solves;
-    if (k->histories) {
-        s->histories = fopen(k->histories, "w");
-        if (!s->histories) { bench_die("cannot write %s", k->histories); }
-        fprintf(s->histories, "study,matrix,precond,restart,contestant,iteration,relative_residual\n");
-    }
-    code = krylov_run(s, parts, options);
-    if (s->histories && fclose(s->histories) != 0) { bench_die("cannot write %s", k->histories); }
-    return code;
-}
-
 int krylov_main(int argc, char **argv, const char *parts, const krylov_row *rows, int count)
 {
     static const struct argp own = {.options = table, .parser = parse_option, .doc = doc};
-    krylov_options k = {.rtol = 1e-10, .max_iterations = 1000};
-    krylov_session s = {.rows = rows, .row_count = count};
+    krylov_session s = {.rows = rows, .row_count = count, .rtol = 1e-10, .max_iterations = 1000};
     bench_options options;
+    int code = 0;
 
     bench_options_init(&options);
-    bench_parse(argc, argv, &own, &options, &k);
-    return run_parts(&k, &options, &s, parts);
+    bench_parse(argc, argv, &own, &options, &s);
+    code = krylov_run(&s, parts, &options);
+    if (s.histories && fclose(s.histories) != 0) { bench_die("cannot write the histories"); }
+    return code;
 }
 
 int study_krylov(int argc, char **argv, const char *parts)

@@ -73,9 +73,8 @@ static void report(krylov_session *s, const krylov_variant *v, const series *all
     record.time = bench_time_once(all->seconds / (double)all->solves);
     record.time.highest = fmax(record.time.median, all->longest);
     row = krylov_record_row(s, &record);
-    json_object_set_new(row, "occupied", json_boolean(all->occupied));
-    json_object_set_new(row, "solves", json_integer(all->solves));
-    json_object_set_new(row, "wrong", json_integer(all->wrong));
+    bench_set(row, "{s:b, s:I, s:I}", "occupied", all->occupied, "solves", (json_int_t)all->solves, "wrong",
+              (json_int_t)all->wrong);
     bench_record_add(&s->run, &record, row, "%s: %lld solves, %lld wrong; the longest %.3f ms",
                      all->occupied ? "half of the device occupied" : "alone", (long long)all->solves,
                      (long long)all->wrong, 1e3 * all->longest);

@@ -62,7 +62,7 @@ static tess_status judge(const krylov_session *s, const bench_contest *c, krylov
     return TESS_SUCCESS;
 }
 
-/* Of each b the time of a solve that is set up; one that does not end there takes for ever. */
+/* Of each b the time of a solve that is set up; one that does not end there has infinite time. */
 static tess_status time_sides(const krylov_session *s, bench_contest *c, krylov_outcome *o)
 {
     const int sides = s->row->five_sides ? KRYLOV_SEEDS : 1, samples = sides > 1 || is_large(s) ? 1 : SAMPLES;
@@ -179,13 +179,8 @@ static tess_status measure(const krylov_session *s, bench_contest *c, bool with_
 
 static void refuse(krylov_session *s, krylov_outcome *o, const bench_contest *c, tess_status status)
 {
-    const tess_error *error = tess_context_last_error(s->run.ctx);
-
     o->refused = true;
-    snprintf(o->why, sizeof o->why, "%s: %s", tess_status_text(status),
-             c->refusal[0] != '\0' ? c->refusal
-             : error               ? error->message
-                                   : "");
+    bench_contest_explain(c, status, o->why, sizeof o->why);
     if (status != TESS_UNSUPPORTED && status != TESS_INVALID_ARGUMENT) {
         bench_fault(&s->run, s->matrix, o->variant->name, status);
     }

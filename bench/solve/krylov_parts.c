@@ -44,16 +44,11 @@ static void run_problem(krylov_session *s)
 static void run_matrix(krylov_session *s, const bench_case *which)
 {
     bench_problem p = {0};
-    tess_matrix *a = NULL;
-    char reason[640];
-    tess_status status = bench_case_load(s->run.ctx, s->run.options, which, &a, reason, sizeof reason);
+    tess_matrix *a = bench_problem_load(&s->run, which);
+    tess_status status = TESS_SUCCESS;
 
     s->matrix = which->name;
-    if (status != TESS_SUCCESS || tess_matrix_nrows(a) != tess_matrix_ncols(a)) {
-        bench_skip(&s->run, which->name, status != TESS_SUCCESS ? reason : "not square");
-        tess_matrix_destroy(a);
-        return;
-    }
+    if (!a) { return; }
     status = choose_solver(s->row, a, which->class_name, &s->solver);
     if (status == TESS_SUCCESS && s->solver == TESS_SOLVER_AUTO) {
         bench_skip(&s->run, which->name, "cg: nonsymmetric");
@@ -163,8 +158,8 @@ static void run_part(krylov_session *s, const char *part, const bench_options *o
 
 static int finish(krylov_session *s)
 {
-    json_object_set_new(s->run.root, "claims", json_integer(s->claims));
-    json_object_set_new(s->run.root, "false_convergences", json_integer(s->false_claims));
+    bench_set(s->run.root, "{s:I, s:I}", "claims", (json_int_t)s->claims, "false_convergences",
+              (json_int_t)s->false_claims);
     if (s->false_claims > 0) { printf("*** %lld FALSE CONVERGENCES ***\n", (long long)s->false_claims); }
     return bench_end(&s->run);
 }
@@ -177,9 +172,8 @@ int krylov_run(krylov_session *s, const char *parts, const bench_options *option
     if (!text) { bench_die("out of memory"); }
     if (!options->listing) {
         bench_begin(&s->run, options, "krylov", true);
-        json_object_set_new(s->run.root, "parts", json_string(parts));
-        json_object_set_new(s->run.root, "rtol", json_real(s->rtol));
-        json_object_set_new(s->run.root, "max_iterations", json_integer(s->max_iterations));
+        bench_set(s->run.root, "{s:s, s:f, s:I}", "parts", parts, "rtol", s->rtol, "max_iterations",
+                  (json_int_t)s->max_iterations);
     }
     for (char *part = strtok_r(text, ",", &rest); part; part = strtok_r(NULL, ",", &rest)) {
         run_part(s, part, options);

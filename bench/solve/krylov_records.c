@@ -38,8 +38,8 @@ json_t *krylov_record_row(const krylov_session *s, const bench_record *record)
 {
     json_t *row = bench_record_row(&s->run, record);
 
-    json_object_set_new(row, "solver", json_string(tess_solver_kind_name(s->solver)));
-    json_object_set_new(row, "rhs", json_string(s->row->five_sides ? "random, of five the median" : "A * ones"));
+    bench_set(row, "{s:s, s:s}", "solver", tess_solver_kind_name(s->solver), "rhs",
+              s->row->five_sides ? "random, of five the median" : "A * ones");
     return row;
 }
 
@@ -83,31 +83,24 @@ static void add_solve(json_t *row, const krylov_outcome *o)
 
     bench_set_time(row, "solve_seconds", is_solved(o) ? &o->solve : &none);
     bench_set_time(row, "end_to_end_seconds", is_solved(o) ? &o->run.end_to_end : &none);
-    json_object_set_new(row, "claimed", json_boolean(o->run.claimed));
-    json_object_set_new(row, "verified", json_boolean(o->run.verified));
-    json_object_set_new(row, "solved", json_boolean(is_solved(o)));
-    json_object_set_new(row, "claims", json_integer(o->claims));
-    json_object_set_new(row, "false_claims", json_integer(o->false_claims));
-    json_object_set_new(row, "reason", json_string(o->run.reason));
+    bench_set(row, "{s:b, s:b, s:b, s:i, s:i, s:s?}", "claimed", o->run.claimed, "verified", o->run.verified, "solved",
+              is_solved(o), "claims", o->claims, "false_claims", o->false_claims, "reason", o->run.reason);
 }
 
 static void add_narrowing(json_t *row, const tess_papers_result *r)
 {
-    json_object_set_new(row, "narrowing", json_string(tess_narrowing_name(r->narrowing)));
-    json_object_set_new(row, "narrowing_misled", json_boolean(r->narrowing_misled));
-    json_object_set_new(row, "tile_products", bench_counts_json(r->tile_products));
-    json_object_set_new(row, "tile_products_bypassed", json_integer(r->tile_products_bypassed));
+    bench_set(row, "{s:s, s:b, s:o, s:I}", "narrowing", tess_narrowing_name(r->narrowing), "narrowing_misled",
+              r->narrowing_misled != 0, "tile_products", bench_counts_json(r->tile_products), "tile_products_bypassed",
+              (json_int_t)r->tile_products_bypassed);
 }
 
 /* What our last solve says of its matrix. */
 static void add_facts(json_t *row, const tess_solve_result *r)
 {
-    json_object_set_new(row, "engine", json_string(tess_engine_name(r->engine)));
-    json_object_set_new(row, "recurrence", json_string(tess_recurrence_name(r->cg.recurrence)));
-    json_object_set_new(row, "format", json_string(tess_format_name(r->storage.format)));
-    json_object_set_new(row, "escalated", json_boolean(r->escalated));
-    json_object_set_new(row, "matrix_bytes", json_integer(r->storage.matrix_bytes));
-    json_object_set_new(row, "nonzeros_per_precision", bench_counts_json(r->storage.nonzeros_per_precision));
+    bench_set(row, "{s:s, s:s, s:s, s:b, s:I, s:o}", "engine", tess_engine_name(r->engine), "recurrence",
+              tess_recurrence_name(r->cg.recurrence), "format", tess_format_name(r->storage.format), "escalated",
+              r->escalated != 0, "matrix_bytes", (json_int_t)r->storage.matrix_bytes, "nonzeros_per_precision",
+              bench_counts_json(r->storage.nonzeros_per_precision));
 }
 
 static void write_history(FILE *file, const krylov_session *s, const krylov_outcome *o)
@@ -123,8 +116,7 @@ static json_t *describe(const krylov_session *s, const krylov_outcome *o, const 
 {
     json_t *row = krylov_record_row(s, record);
 
-    json_object_set_new(row, "seconds_from", json_string(from));
-    json_object_set_new(row, "runs", json_pack("[I, I]", (json_int_t)o->run.from, (json_int_t)o->run.to));
+    bench_set(row, "{s:s, s:[I, I]}", "seconds_from", from, "runs", (json_int_t)o->run.from, (json_int_t)o->run.to);
     bench_set_time(row, "fixed_seconds", &o->fixed);
     bench_set_real(row, "product_seconds", product_seconds);
     if (o->run.solved) { add_solve(row, o); }

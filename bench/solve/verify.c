@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "harness/record.h"
+#include "solve/contest.h"
 #include "solve/solve.h"
 
 enum { TOLERANCES = 3, PRECONDS = 2, METHODS = 2 };
@@ -32,10 +33,7 @@ typedef struct verification {
 /* One matrix and what is solved on it. */
 typedef struct subject {
     const bench_case *which;
-    const tess_matrix *a;
-    bench_csr host;
-    tess_vector *b, *x;
-    double *host_b, *host_x;
+    bench_problem problem;
     int method;
 } subject;
 
@@ -43,7 +41,7 @@ typedef struct subject {
 
 static int64_t capped_iterations(const verification *v, const subject *s)
 {
-    double each = (double)s->host.nnz + 10.0 * (double)s->host.nrows;
+    double each = (double)s->problem.host.nnz + 10.0 * (double)s->problem.host.nrows;
 
     return (int64_t)fmin((double)v->options->max_iterations, fmax(100.0, v->options->work / each));
 }
@@ -67,9 +65,9 @@ static void report(verification *v, const subject *s, int precond, double rtol, 
     const char *verdict = r->converged ? (j->holds ? "true" : "FALSE") : (j->holds ? "modest" : "not converged");
     char name[32];
     bench_record record = {.matrix = s->which->name,
-                           .nrows = s->host.nrows,
-                           .ncols = s->host.ncols,
-                           .nnz = s->host.nnz,
+                           .nrows = s->problem.host.nrows,
+                           .ncols = s->problem.host.ncols,
+                           .nnz = s->problem.host.nnz,
                            .contestant = name,
                            .ours = true,
                            .precision = "fp64",
@@ -83,17 +81,11 @@ static void report(verification *v, const subject *s, int precond, double rtol, 
     snprintf(name, sizeof name, "%s, %s", tess_solver_kind_name(methods[s->method]),
              tess_precond_kind_name(preconds[precond]));
     row = bench_record_row(v->run, &record);
-    json_object_set_new(row, "solver", json_string(tess_solver_kind_name(methods[s->method])));
-    json_object_set_new(row, "precond", json_string(tess_precond_kind_name(preconds[precond])));
-    json_object_set_new(row, "rtol", json_real(rtol));
-    json_object_set_new(row, "reason", json_string(tess_reason_name(r->reason)));
-    json_object_set_new(row, "claimed", json_boolean(r->converged));
-    json_object_set_new(row, "verified", json_boolean(r->converged && j->holds));
-    json_object_set_new(row, "verdict", json_string(verdict));
-    json_object_set_new(row, "capped", json_boolean(capped));
-    json_object_set_new(row, "outside_bound", json_boolean(j->off));
-    json_object_set_new(row, "implies_tighter", json_boolean(implies_rest(r)));
-    json_object_set_new(row, "refinements", json_integer(r->refinements));
+    bench_set(row, "{s:s, s:s, s:f, s:s, s:b, s:b, s:s, s:b, s:b, s:b, s:I}", "solver",
+              tess_solver_kind_name(methods[s->method]), "precond", tess_precond_kind_name(preconds[precond]), "rtol",
+              rtol, "reason", tess_reason_name(r->reason), "claimed", r->converged != 0, "verified",
+              r->converged && j->holds, "verdict", verdict, "capped", capped, "outside_bound", j->off,
+              "implies_tighter", implies_rest(r), "refinements", (json_int_t)r->refinements);
     bench_set_real(row, "reported_relative_residual", r->relative_residual);
     bench_record_add(v->run, &record, row, "rtol %.0e: %s, %s%s", rtol, tess_reason_name(r->reason), verdict,
                      j->off ? ", RESIDUAL OUTSIDE ITS BOUND" : "");
@@ -103,7 +95,7 @@ static void report(verification *v, const subject *s, int precond, double rtol, 
 static void judge(verification *v, const subject *s, int precond, int tolerance, const tess_solve_result *r)
 {
     const double rtol = tolerances[tolerance];
-    judgement j = {.truth = bench_true_residual(&s->host, s->host_b, s->host_x)};
+    judgement j = {.truth = bench_true_residual(&s->problem.host, s->problem.host_b, s->problem.host_x)};
 
     j.holds = j.truth.norm <= rtol * j.truth.rhs_norm * (1.0 + 1e-15);
     j.off = isfinite(j.truth.norm) && fabs(r->residual_norm - j.truth.norm) > r->residual_bound + 1e-15 * j.truth.norm;
@@ -121,11 +113,11 @@ static tess_status solve_tolerances(verification *v, const subject *s, int preco
     for (int i = 0; i < TOLERANCES && status == TESS_SUCCESS; i++) {
         options->rtol = tolerances[i];
         status = tess_solver_set_limits(solver, options);
-        if (status == TESS_SUCCESS) { status = tess_vector_fill(s->x, 0.0); }
+        if (status == TESS_SUCCESS) { status = tess_vector_fill(s->problem.x, 0.0); }
         tess_solve_result_init(&r);
-        if (status == TESS_SUCCESS) { status = tess_solver_solve(solver, s->b, s->x, &r); }
+        if (status == TESS_SUCCESS) { status = tess_solver_solve(solver, s->problem.b, s->problem.x, &r); }
         if (status == TESS_SUCCESS) {
-            status = tess_vector_get(s->x, s->host_x, TESS_PRECISION_FP64, TESS_MEMORY_HOST);
+            status = tess_vector_get(s->problem.x, s->problem.host_x, TESS_PRECISION_FP64, TESS_MEMORY_HOST);
         }
         if (status != TESS_SUCCESS) { break; }
         judge(v, s, precond, i, &r);
@@ -146,7 +138,7 @@ static tess_status solve_precond(verification *v, const subject *s, int precond)
     options.guard = v->options->guard;
     options.max_iterations = capped_iterations(v, s);
     options.history_capacity = 0;
-    status = tess_solver_create(s->a, &options, &solver);
+    status = tess_solver_create(s->problem.a, &options, &solver);
     if (status == TESS_SUCCESS) { status = solve_tolerances(v, s, precond, solver, &options); }
     tess_solver_destroy(solver);
     return status;
@@ -154,41 +146,29 @@ static tess_status solve_precond(verification *v, const subject *s, int precond)
 
 /* ---- one matrix ---- */
 
-static tess_status make_subject(bench_run *run, subject *s)
+/* b = 1 in place of a random one. */
+static tess_status make_problem(bench_run *run, const tess_matrix *a, bench_problem *out)
 {
-    int64_t n = tess_matrix_nrows(s->a);
-    tess_status status = bench_csr_get(s->a, &s->host);
+    tess_status status = bench_problem_make(run, a, out);
 
-    s->host_b = bench_allocate((size_t)n, sizeof *s->host_b);
-    s->host_x = bench_allocate((size_t)n, sizeof *s->host_x);
-    for (int64_t i = 0; i < n; i++) {
-        s->host_b[i] = 1.0;
-    }
-    if (status == TESS_SUCCESS) { status = tess_vector_create(run->ctx, n, TESS_PRECISION_FP64, &s->b); }
-    if (status == TESS_SUCCESS) { status = tess_vector_create(run->ctx, n, TESS_PRECISION_FP64, &s->x); }
-    if (status == TESS_SUCCESS) { status = tess_vector_fill(s->b, 1.0); }
-    return status;
+    if (status == TESS_SUCCESS) { status = tess_vector_fill(out->b, 1.0); }
+    if (status != TESS_SUCCESS) { return status; }
+    return tess_vector_get(out->b, out->host_b, TESS_PRECISION_FP64, TESS_MEMORY_HOST);
 }
 
 static void verify_case(verification *v, const bench_case *which)
 {
     subject s = {.which = which};
     tess_matrix *a = NULL;
-    char reason[640];
     tess_status status = TESS_SUCCESS;
 
     if (which->nnz > v->options->max_nnz) {
         bench_skip(v->run, which->name, "more nonzeros than --max-nnz");
         return;
     }
-    status = bench_case_load(v->run->ctx, v->run->options, which, &a, reason, sizeof reason);
-    if (status != TESS_SUCCESS || tess_matrix_nrows(a) != tess_matrix_ncols(a)) {
-        bench_skip(v->run, which->name, status != TESS_SUCCESS ? reason : "not square");
-        tess_matrix_destroy(a);
-        return;
-    }
-    s.a = a;
-    status = make_subject(v->run, &s);
+    a = bench_problem_load(v->run, which);
+    if (!a) { return; }
+    status = make_problem(v->run, a, &s.problem);
     for (int m = 0; m < METHODS && status == TESS_SUCCESS; m++) {
         if (strcmp(which->class_name, m == 0 ? "unsym" : "spd") == 0) { continue; }
         s.method = m;
@@ -197,11 +177,7 @@ static void verify_case(verification *v, const bench_case *which)
         }
     }
     if (status != TESS_SUCCESS) { bench_fault(v->run, which->name, "solve", status); }
-    bench_csr_free(&s.host);
-    tess_vector_destroy(s.b);
-    tess_vector_destroy(s.x);
-    free(s.host_b);
-    free(s.host_x);
+    bench_problem_free(&s.problem);
     tess_matrix_destroy(a);
 }
 
@@ -266,8 +242,7 @@ int study_verify(int argc, char **argv, const char *parts)
     }
     bench_cases_free(&cases);
     printf("false convergences: %d; residuals outside their bound: %d\n", v.wrong, v.unbound);
-    json_object_set_new(run.root, "false_convergences", json_integer(v.wrong));
-    json_object_set_new(run.root, "outside_bound", json_integer(v.unbound));
-    json_object_set_new(run.root, "tolerances", json_pack("[f, f, f]", tolerances[0], tolerances[1], tolerances[2]));
+    bench_set(run.root, "{s:i, s:i, s:[f, f, f]}", "false_convergences", v.wrong, "outside_bound", v.unbound,
+              "tolerances", tolerances[0], tolerances[1], tolerances[2]);
     return bench_end(&run) != 0 || v.wrong + v.unbound > 0 ? 1 : 0;
 }

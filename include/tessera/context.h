@@ -81,6 +81,7 @@ typedef struct tess_context_options {
     tess_log_function log;           /**< NULL: silent */
     void *log_user;
     tess_log_level log_level;
+    int64_t reserved[4]; /**< zeros */
 } tess_context_options;
 
 /** Detail of the last failure in a context: what, where, and what would help. */

@@ -77,6 +77,7 @@ typedef struct tess_trsv_options {
     tess_unit_diagonal diagonal; /**< UNIT: the diagonal is 1 and not read */
     tess_arithmetic arithmetic;
     tess_arithmetic inversion; /**< arithmetic for inverting the diagonal blocks */
+    int64_t reserved[4];       /**< zeros */
 } tess_trsv_options;
 
 /**

@@ -89,6 +89,7 @@ typedef struct tess_shell_operator {
     int (*diagonal)(void *user, double *diagonal);
     void *user;
     int (*error_bound)(void *user, const double *x, double *bound);
+    int64_t reserved[4]; /**< zeros */
 } tess_shell_operator;
 
 /** The order of the rows of y and of the elements of x, for a split or composite matrix. */

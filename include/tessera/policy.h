@@ -100,6 +100,7 @@ typedef struct tess_assignment_summary {
     /** 1 if some row needs a scale at the level. The lowest scaled level counts rows of unscaled levels too, because a
         composite copies their values there. */
     int scaled[TESS_MAX_LEVELS];
+    int64_t reserved[4]; /**< zeros */
 } tess_assignment_summary;
 
 typedef struct tess_assignment tess_assignment;

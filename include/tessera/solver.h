@@ -317,8 +317,8 @@ TESS_EXPORT tess_status tess_solver_set_limits(tess_solver *solver, const tess_s
  * A solve that does not converge is no error: result->reason says why it ended. x is then the last iterate; after a
  * breakdown or divergence it is the better of that and the iterate before the cycle that failed.
  * If b = 0, x = 0 is returned at once. An initial guess that meets the tolerance is returned after 0 iterations.
- * Range: b may be anywhere in FP64's range. BiCGSTAB squares entries of A: with magnitudes above about 1e+150 or below
- * about 1e-150 it breaks down, and the reason says so.
+ * Range: b may be anywhere in FP64's range. BiCGSTAB and GMRES square entries of A: above about 1e+150 the squares
+ * overflow, and the reason is nan_or_inf.
  * With options->scale or reorder the true residual of the original system decides (docs/reference/verification.md).
  * Errors: INVALID_ARGUMENT, DIMENSION_MISMATCH, CALLBACK (the user's operator or preconditioner failed), memory; with
  * scale or reorder also those of the set-up.

@@ -66,7 +66,11 @@ static tess_status fail_unknown(tess_context *ctx, const char *name)
             nearest = i;
         }
     }
-    snprintf(hint, sizeof hint, "the nearest name is %s", gallery_entries[nearest].name);
+    if (least > 2 && 3 * least > strlen(name)) {
+        snprintf(hint, sizeof hint, "'tessera generate --list' names them");
+    } else {
+        snprintf(hint, sizeof hint, "the nearest name is %s", gallery_entries[nearest].name);
+    }
     return tess_fail(ctx, TESS_NOT_FOUND, hint, "no model problem is called '%s'", name);
 }
 

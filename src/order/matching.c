@@ -282,7 +282,7 @@ tess_status match_rows(tess_context *ctx, order_matching *m)
     TESS_TRY(tess_host_allocate(ctx, m->n, sizeof *s.place, (void **)&s.place));
     TESS_TRY(tess_host_allocate(ctx, m->n, sizeof *s.heap, (void **)&s.heap));
     TESS_TRY(tess_host_allocate(ctx, m->n, sizeof *s.settled, (void **)&s.settled));
-    match_cheaply(m, s.distance); /* lent */
+    match_cheaply(m, s.distance); /* borrows s.distance */
     for (int64_t j = 0; j < m->n; j++) {
         s.distance[j] = UNREACHED;
         s.place[j] = NOT_QUEUED;

@@ -319,7 +319,7 @@ static void check_slow(tess_context *ctx, const oracle_csr *a, const char *polic
     free(b);
 }
 
-/* Nor is the matrix blamed: values that are a little off alike, all by one factor, in fp16 do not become FP64. */
+/* Values in fp16 that are all off by one factor do not raise the matrix to FP64. */
 static void a_matrix_that_is_slow_misleads_nobody(void **state)
 {
     oracle_csr a = oracle_tridiagonal(220, -1.0, 2.0, -1.0), thirds = oracle_tridiagonal(220, -1.0, 2.0, -1.0);

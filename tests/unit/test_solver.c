@@ -267,7 +267,7 @@ static void initial_guesses(void **state)
     free(b);
 }
 
-/* rtol = 0 asks for the exact solution: there is one to be had where no rounding happens. */
+/* rtol = 0 asks for the exact solution, which exists if nothing is rounded. */
 static void exactly_solvable_systems_with_rtol_zero(void **state)
 {
     double diagonal[6] = {4.0, 4.0, 4.0, 4.0, 4.0, 4.0}, b[6] = {1.0, -2.0, 3.0, 0.5, 8.0, -1.0};

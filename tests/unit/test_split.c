@@ -378,7 +378,7 @@ static void the_diagonal_may_be_left_out(void **state)
         oracle_csr held, seen;
 
         o.policy = policy_of(&o);
-        if (o.policy.granularity == TESS_GRANULARITY_BLOCK) { continue; } /* which has no way to leave it out */
+        if (o.policy.granularity == TESS_GRANULARITY_BLOCK) { continue; } /* blocks cannot leave out the diagonal */
         o.policy.without_diagonal = 1;
         o.slices.max_padding = 1000.0;
         stored = convert(m, &o);

@@ -9,7 +9,7 @@
 
 #include "device/gpu/gpu.h"
 
-/* Vain reads between two reads of the clock. */
+/* Reads that found no change between two reads of the clock. */
 enum { GPU_LOOKS_PER_CLOCK = 256 };
 
 /* How long a thread has waited. */
@@ -17,7 +17,8 @@ struct gpu_wait {
     unsigned looks = 0;
     int64_t began = 0;
 
-    /* Call after a vain read. False: it took too long, or another block has given up (*failure is not 0). */
+    /* Call after a read that found no change. False: it took too long, or another block has given up (*failure is not
+     * 0). */
     __device__ inline bool goes_on(int64_t nanoseconds, const uint64_t *failure)
     {
         uint64_t failed[1];

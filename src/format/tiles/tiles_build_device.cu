@@ -9,7 +9,7 @@ enum { COPIES = 4 /* entries of a thread that are loaded before the first is use
 
 /* ---- runs ---- */
 
-/* What a lane knows of its block of a run, and all lanes know of the headers. Lanes from `nblocks` on have no block. */
+/* The data of one lane's block, and the headers that all lanes share. Lanes from `nblocks` on have no block. */
 struct lane_block {
     int32_t column;
     int entries, level, slot; /* level < 0: no block */

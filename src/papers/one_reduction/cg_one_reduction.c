@@ -8,7 +8,7 @@
 #include "papers/one_reduction/one_reduction.h"
 #include "solver/cg/cg.h"
 
-enum { DIRECTION, IMAGE, PRODUCT, FIRST_RESIDUAL, PRECONDITIONED };
+enum { DIRECTION, A_DIRECTION, PRODUCT, FIRST_RESIDUAL, PRECONDITIONED };
 
 static int one_reduction_vectors(const tess_precond *m)
 {
@@ -31,7 +31,7 @@ static tess_status start_one_reduction(tess_krylov *k)
     TESS_TRY(backend->copy(k->ctx, k->v[FIRST_RESIDUAL], k->r, bytes));
     if (preconditioned(k) != k->r) { TESS_TRY(backend->copy(k->ctx, preconditioned(k), k->v[DIRECTION], bytes)); }
     TESS_TRY(backend->zero(k->ctx, k->v[DIRECTION], bytes));
-    status = backend->zero(k->ctx, k->v[IMAGE], bytes);
+    status = backend->zero(k->ctx, k->v[A_DIRECTION], bytes);
 cleanup:
     return status;
 }
@@ -50,7 +50,7 @@ static tess_status replace_residual(const tess_krylov *k)
 
     TESS_TRY(krylov_spmv(k, k->d, product, (tess_reduction){0}));
     TESS_TRY(krylov_fused(k, subtract));
-    status = krylov_spmv(k, k->v[DIRECTION], k->v[IMAGE], (tess_reduction){0});
+    status = krylov_spmv(k, k->v[DIRECTION], k->v[A_DIRECTION], (tess_reduction){0});
 cleanup:
     return status;
 }
@@ -59,7 +59,7 @@ static tess_status iterate_one_reduction(void *krylov)
 {
     tess_krylov *k = krylov;
     const double *scale = tess_precond_scale(k->precond);
-    double *p = k->v[DIRECTION], *s = k->v[IMAGE], *w = k->v[PRODUCT], *z = preconditioned(k);
+    double *p = k->v[DIRECTION], *s = k->v[A_DIRECTION], *w = k->v[PRODUCT], *z = preconditioned(k);
     tess_status status = TESS_SUCCESS;
 
     k->iterated += 1;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A block's rows in tiles, layout resident: whole block rows. Half a wave has one, or several share one, each of which
- * takes every so manieth tile. Where the multiplied vector may be narrowed, each block looks at the segments of its
- * copy: they have the same bits everywhere, and so all blocks find the same of each.
+ * A block's rows in tiles, layout resident: whole block rows. Half a wave has one. Or k half waves share one, and each
+ * takes every k-th tile. Where the multiplied vector may be narrowed, each block looks at the segments of its copy.
+ * They have the same bits everywhere, and so all blocks find the same of each.
  */
 #ifndef TESS_PAPERS_SINGLE_KERNEL_TILE_ROWS_CUH
 #define TESS_PAPERS_SINGLE_KERNEL_TILE_ROWS_CUH

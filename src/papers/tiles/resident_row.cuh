@@ -194,8 +194,8 @@ struct tile_window {
     }
 };
 
-/* The sum of the lane's row of its block row, or of part `part` of `parts` of it, a power of two up to 16: every so
-   manieth tile. All lanes of the wave take part; `has`: the lane has a block row. */
+/* The sum of the lane's row of its block row, or of every `parts`-th tile of it from number `part` on; `parts` is a
+   power of two up to 16. All lanes of the wave take part; `has`: the lane has a block row. */
 template <typename X>
 __device__ static inline double sum_resident_row(const tiles_lanes<16> &at, bool has, const char *record, const X &x,
                                                  int part = 0, int parts = 1)

@@ -20,7 +20,7 @@ static bool is_threshold(double value)
     return value >= 0.0; /* not NaN */
 }
 
-/* The rules of the options, for a block of so many places; INVALID_ARGUMENT for thresholds that are none. */
+/* The rules of the options for a block with that many elements; INVALID_ARGUMENT if thresholds are unusable. */
 static tess_status rules_of(tess_context *ctx, const tess_tcki_thresholds *thresholds, int places, tcki_rules *rules)
 {
     /* Zhao et al. 2024, section 3.2.2 */
@@ -235,7 +235,7 @@ static tess_status read_array(tess_context *ctx, const void *device, int64_t cou
     return status == TESS_SUCCESS ? ctx->backend->download(ctx, copy, device, (size_t)count * size) : status;
 }
 
-/* The view with host copies of its arrays; free_copies takes back what there is, however far it went. */
+/* The view with host copies of its arrays; free_copies releases whatever was allocated. */
 static tess_status copy_view(tess_context *ctx, const tcki_view *v, tcki_view *copy)
 {
     tess_status status = TESS_SUCCESS;

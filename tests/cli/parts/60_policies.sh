@@ -16,7 +16,7 @@ out_has '^assignment +by row, policy fixed-range:1, share 99 %; 1 empty rows'
 out_has '^  fp64 +all else: 1 rows, 2 nonzeros .33.33 %.'
 out_has '^  fp32 +.a. < 1: 2 rows, 4 nonzeros .66.67 %.'
 out_has '^storage error +[0-9.e-]+ relative at most'
-json info.json '[l["granules"] for l in j["assignment"]["levels"]] == [1, 2] and j["assignment"]["empty"] == 1'
+json info.json '[l["items"] for l in j["assignment"]["levels"]] == [1, 2] and j["assignment"]["empty"] == 1'
 json info.json '[l["nonzeros"] for l in j["assignment"]["levels"]] == [2, 4] and j["assignment"]["levels"][1]["range"] == 1'
 json info.json '0 < j["assignment"]["largest_relative_error"] <= 2.0 ** -24'
 # split: offsets of 3 rows and the end, 4 bytes of index and 8 or 4 of value; composite: both values of all
@@ -30,16 +30,16 @@ json info.json '[l["nonzeros"] for l in j["assignment"]["levels"]] == [1, 5]'
 # prior art there: 8 M + 8 V + 4 V64 + 8
 json info.json 'j["assignment"]["split_bytes"] == 8 * 4 + 8 * 6 + 4 * 1 + 8 and j["assignment"]["composite_bytes"] is None'
 expect 0 info levels.mtx --policy fixed-range --share 50 --json info.json
-json info.json '[l["granules"] for l in j["assignment"]["levels"]] == [0, 3] and j["assignment"]["share"] == 50'
+json info.json '[l["items"] for l in j["assignment"]["levels"]] == [0, 3] and j["assignment"]["share"] == 50'
 expect 0 info levels.mtx --policy fixed-range --share at-most-one --json info.json
-json info.json '[l["granules"] for l in j["assignment"]["levels"]] == [0, 3] and j["assignment"]["share"] == "at-most-one"'
+json info.json '[l["items"] for l in j["assignment"]["levels"]] == [0, 3] and j["assignment"]["share"] == "at-most-one"'
 expect 0 info levels.mtx --policy mean-range:0.1 --json info.json
 json info.json 'abs(j["assignment"]["mean_magnitude"] - 8.85001 / 5) < 1e-15'
 json info.json 'j["assignment"]["policy"] == "mean-range" and j["assignment"]["policy_parameter"] == 0.1'
 expect 0 info levels.mtx --policy fixed-range --levels fp64,fp16 --json info.json
-json info.json '[l["granules"] for l in j["assignment"]["levels"]] == [2, 1]' # 1e-5 is a subnormal
+json info.json '[l["items"] for l in j["assignment"]["levels"]] == [2, 1]' # 1e-5 is a subnormal
 expect 0 info levels.mtx --policy fixed-range --levels fp64,fp16 --allow-underflow --json info.json
-json info.json '[l["granules"] for l in j["assignment"]["levels"]] == [1, 2] and j["assignment"]["allow_underflow"]'
+json info.json '[l["items"] for l in j["assignment"]["levels"]] == [1, 2] and j["assignment"]["allow_underflow"]'
 expect 0 info levels.mtx --policy fixed-range --levels fp64,fp16:scaled --json info.json
 out_has '^  fp16:scaled +.a. < 1: 2 rows'
 json info.json 'j["assignment"]["levels"][1]["scaled"] and j["storage"]["levels"] == "fp64,fp16:scaled"'

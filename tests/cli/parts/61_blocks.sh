@@ -5,21 +5,21 @@ out_has '^assignment +by block, policy mean-3std:0.5; mean magnitude 2, standard
 out_has '^blocks +3 of 16x16, 2.667 nonzeros each on average'
 out_has '^  fp64 +all else: 1 blocks, 2 nonzeros .25 %.'
 out_has '^  fp32 +.a. < 4.105: 2 blocks, 6 nonzeros .75 %.'
-json info.json 'j["assignment"]["granules"] == 3 and j["assignment"]["block"] == "16x16" and j["storage"]["block"] == "16x16"'
+json info.json 'j["assignment"]["items"] == 3 and j["assignment"]["block"] == "16x16" and j["storage"]["block"] == "16x16"'
 json info.json 'j["assignment"]["mean_magnitude"] == 2 and abs(j["assignment"]["std_magnitude"] - (30 / 7) ** 0.5) < 1e-15'
 json info.json 'abs(j["assignment"]["levels"][1]["range"] - (1 + 1.5 * (30 / 7) ** 0.5)) < 1e-14'
 json info.json 'j["assignment"]["nonzeros_per_block"] == 8 / 3 and j["assignment"]["policy_parameter"] == 0.5'
-json info.json '[l["granules"] for l in j["assignment"]["levels"]] == [1, 2] and [l["nonzeros"] for l in j["assignment"]["levels"]] == [2, 6]'
+json info.json '[l["items"] for l in j["assignment"]["levels"]] == [1, 2] and [l["nonzeros"] for l in j["assignment"]["levels"]] == [2, 6]'
 # Zhao et al. 2024, Table 2 without the vectors: 8 NNZ_s + 12 NNZ_d + 8 N + 8
 json info.json 'j["assignment"]["split_bytes"] == 8 * 6 + 12 * 2 + 8 * 40 + 8 and j["assignment"]["composite_bytes"] is None'
 expect 0 info blocks.mtx --granularity block --block 32x16 --policy mean-3std --json info.json
-json info.json 'j["assignment"]["granules"] == 2 and [l["nonzeros"] for l in j["assignment"]["levels"]] == [4, 4]'
+json info.json 'j["assignment"]["items"] == 2 and [l["nonzeros"] for l in j["assignment"]["levels"]] == [4, 4]'
 out_has '^blocks +2 of 32x16, 4 nonzeros'
 expect 0 info blocks.mtx --granularity block --block 32x32 --policy fixed-range:8 --json info.json
-json info.json '[l["granules"] for l in j["assignment"]["levels"]] == [0, 2]'
+json info.json '[l["items"] for l in j["assignment"]["levels"]] == [0, 2]'
 json info.json 'j["assignment"]["mean_magnitude"] is None and j["assignment"]["std_magnitude"] is None'
 expect 0 info blocks.mtx --granularity block --block 16x32 --policy mean-3std:2 --levels fp64,fp16:scaled --json info.json
-json info.json '[l["granules"] for l in j["assignment"]["levels"]] == [0, 3]'
+json info.json '[l["items"] for l in j["assignment"]["levels"]] == [0, 3]'
 for granularity in row entry; do
     expect 0 info blocks.mtx --granularity $granularity --policy mean-3std:1 --json info.json
     json info.json 'abs(j["assignment"]["levels"][1]["range"] - (2 + 3 * (30 / 7) ** 0.5)) < 1e-14'
