@@ -122,6 +122,7 @@ check_coverage()
     stage "coverage (clang): build" build coverage || return
     test_stage "coverage (clang): tests" build/coverage -LE long
     stage "coverage: branches of src/, cli/" bash scripts/coverage.sh build/coverage "$LEAST_BRANCHES"
+}
 
 # All programs of the device, for speed without sanitizers, and which lines of the device's sources they run.
 check_device_coverage()
