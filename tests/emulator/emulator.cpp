@@ -100,8 +100,30 @@ struct running_kernel {
 
 struct wave {
     unsigned alive, arrived, turn;
+    uint32_t gone;     // lanes that have returned: others read zeros from them
     uint32_t lanes[2]; // of a ballot
     alignas(SLOT) unsigned char slot[2][WAVE * SLOT];
+
+    // The next exchange. Its slots are those of the last but one: lanes may still read the last one's.
+    void begin_turn()
+    {
+        arrived = 0;
+        turn += 1;
+        lanes[turn % 2] = 0;
+        for (uint32_t left = gone; left; left &= left - 1) {
+            clear(static_cast<unsigned>(__builtin_ctz(left)));
+        }
+    }
+    void lose(unsigned lane)
+    {
+        alive -= 1;
+        gone |= uint32_t{1} << lane;
+        clear(lane);
+    }
+    void clear(unsigned lane)
+    {
+        memset(slot[turn % 2] + lane * SLOT, 0, SLOT);
+    }
 };
 
 // A fiber, with a stack of its own: a thread of a block, or the host's thread that runs the block.
@@ -283,7 +305,7 @@ class crew {
         waves_.resize((threads + WAVE - 1) / WAVE);
         for (unsigned w = 0; w < waves_.size(); w++) {
             waves_[w].alive = std::min<unsigned>(threads - w * WAVE, WAVE);
-            waves_[w].arrived = waves_[w].turn = waves_[w].lanes[0] = 0;
+            waves_[w].arrived = waves_[w].turn = waves_[w].gone = waves_[w].lanes[0] = 0;
         }
         while (lanes_.size() < threads) {
             lanes_.push_back(std::unique_ptr<lane>(new lane()));
@@ -346,14 +368,10 @@ class crew {
 
         if (now_[t] == state::done) {
             alive_ -= 1;
-            own.alive -= 1;
-            memset(own.slot[0] + t % WAVE * SLOT, 0, SLOT);
-            memset(own.slot[1] + t % WAVE * SLOT, 0, SLOT);
+            own.lose(t % WAVE);
         }
         if (own.arrived > 0 && own.arrived == own.alive) {
-            own.arrived = 0;
-            own.turn += 1;
-            own.lanes[own.turn % 2] = 0;
+            own.begin_turn();
             release(state::at_wave, t / WAVE * WAVE, WAVE);
         }
         if (at_block_ > 0 && at_block_ == alive_) {
