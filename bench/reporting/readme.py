@@ -9,6 +9,7 @@ from reporting.records import divide, geometric, load, measure, number
 
 PRODUCTS = "cusparse-csr;cusparse-csr-alg2;cusparse-sell;cusparse-sell-???;cusparse-bsr-?"
 BOTH = "end_to_end_seconds.median"
+CUBLAS = "cublas, fp32;cuBLAS, fp32"  # as matrices and as vectors have it
 
 
 def row(title, study, ours, over, key="seconds.median", verified=False, **where):
@@ -33,6 +34,7 @@ ROWS = [
     solved("the same, set-up and solve", "krylov", "auto", "cu-*", key=BOTH, **SPD),
     solved("BiCGSTAB, small systems, a solve over the fastest peer", "krylov", "auto", "cu-*",
            key="solve_seconds.median", **UNSYM),
+    solved("the same, set-up and solve", "krylov", "auto", "cu-*", key=BOTH, **UNSYM),
     row("CG, large matrices, per iteration over the fastest peer", "krylov", "auto", "cu-*", set="large-symmetric"),
     row("the same with `--policy lossless`", "krylov", "auto-lossless", "cu-*", set="large-symmetric"),
     solved("GMRES with FP32 cycles over our FP64 GMRES", "gmres", "ir", "fp64", set="large"),
@@ -43,7 +45,7 @@ ROWS = [
     row("BiCGSTAB with ILU(0) per iteration over the fastest peer", "factors", "bicgstab-ilu0", "bicgstab-cu-*",
         solver="bicgstab"),
     solved("the same, set-up and solve", "factors", "bicgstab-ilu0", "bicgstab-cu-*", key=BOTH, solver="bicgstab"),
-] + [row(f"{name}, FP64 sums on FP32 storage, over cuBLAS FP32", "operations", "fp64 on fp32", "cublas, fp32",
+] + [row(f"{name}, FP64 sums on FP32 storage, over cuBLAS FP32", "operations", "fp64 on fp32", CUBLAS,
          operation=operation)
      for name, operation in (("GEMV", "gemv-n"), ("GEMV transposed", "gemv-t"), ("DOT", "dot"),
                              ("triangular solve, lower", "trsv-ln"), ("triangular solve, upper", "trsv-un"))]
