@@ -13,7 +13,7 @@ endif()
 # gcov counts the branches of every inlined copy, also those that a constant precision decides.
 # clang counts those of the source. Atomic counters make inner loops several times as slow; without them,
 # two threads may lose a count, so tests run with one thread unless they ask for more.
-if(TESS_COVERAGE)
+if(TESS_COVERAGE AND NOT TESS_EMULATED_GPU) # there, of device sources alone (TesseraGpu.cmake)
     if(NOT CMAKE_C_COMPILER_ID MATCHES "Clang")
         message(FATAL_ERROR "TESS_COVERAGE needs clang: configure with -DCMAKE_C_COMPILER=clang")
     endif()

@@ -85,11 +85,12 @@ check_sanitized()
 }
 
 # The device's sources and tests where there is no device. UndefinedBehaviorSanitizer makes this build half as long again.
+# In `all` for a device without bulk copies, whose threads copy: the next stage has the others.
 check_emulated()
 {
-    local sanitizers=address
-    if $all; then sanitizers=address,undefined; fi
-    stage "emulated GPU ($sanitizers): build" build emulated -DTESS_SANITIZERS=$sanitizers || return
+    local sanitizers=address bulk=ON
+    if $all; then sanitizers=address,undefined bulk=OFF; fi
+    stage "emulated GPU ($sanitizers): build" build emulated -DTESS_SANITIZERS=$sanitizers -DTESS_EMULATED_BULK_COPY=$bulk || return
     test_stage "emulated GPU ($sanitizers): tests" build/emulated -L quick
 }
 
@@ -123,6 +124,17 @@ check_coverage()
     stage "coverage: branches of src/, cli/" bash scripts/coverage.sh build/coverage "$LEAST_BRANCHES"
 }
 
+# All programs of the device, for speed without sanitizers, and each call of its runtime failing once; which lines of the
+# device's sources they run.
+check_device_coverage()
+{
+    local dir=build/emulated-coverage
+    stage "emulated GPU (coverage): build" build emulated-coverage || return
+    find $dir -name '*.gcda' -delete
+    test_stage "emulated GPU (coverage): all tests" $dir -L 'gpu|emulator'
+    stage "device sources: lines covered" python3 scripts/device_coverage.py --least 95 $dir && tail -n 1 "$log"
+}
+
 # Compiled once, with all that is asked of it; what needs a device says so.
 check_cuda()
 {
@@ -145,6 +157,7 @@ check_emulated
 if $all; then
     check_threads
     check_coverage
+    check_device_coverage
     stage "a format is a folder and a line" bash tests/dummy_format/run.sh
     check_cuda
     stage "HIP (AMD): compile and link" build hip -DTESS_WERROR=ON

@@ -68,6 +68,24 @@ sanitize()
     outcome "$tool $name" $status "$(grep -m 1 SUMMARY "$log" || echo 'no summary')"
 }
 
+# What the emulated GPU of continuous integration cannot run: a line for each of tests/gpu/device_only.tsv, from the logs.
+only_on_a_device()
+{
+    local list program cases what passed failed
+    list=$(dirname "$0")/../tests/gpu/device_only.tsv
+    echo "only on a device (not in continuous integration):"
+    while IFS=$'\t' read -r program cases what; do
+        passed=0 failed=0
+        while read -r word name; do
+            # shellcheck disable=SC2053 # a pattern
+            if [[ $name != $cases ]]; then continue; fi
+            case $word in OK) passed=$((passed + 1)) ;; *) failed=$((failed + 1)) ;; esac
+        done < <(sed -n 's/^\[ *\(OK\|FAILED\) *\] \([a-z_0-9A-Z]*\)$/\1 \2/p' "$logs/$program.log" 2>/dev/null)
+        echo "  $program $cases: $passed passed, $failed failed: $what"
+        if [ $passed -eq 0 ] && ! grep -q SKIPPED "$logs/$program.log"; then echo "$program $cases" >>"$logs/failed"; fi
+    done < <(grep -v '^#' "$list")
+}
+
 # Every launch of the plain engine is examined anew: its problems are small.
 sanitize_solves()
 {
@@ -97,6 +115,7 @@ wait
 for program in "$build"/tests/gpu_*; do
     if [ -x "$program" ] && needs_the_device "$program"; then test_program "$program"; fi
 done
+only_on_a_device
 if command -v compute-sanitizer >/dev/null && [ -x "$build/tessera" ]; then
     sanitize_solves
 else

@@ -16,8 +16,7 @@
 #include <thread>
 #include <vector>
 
-#include <boost/context/fiber.hpp>
-#include <boost/context/fixedsize_stack.hpp>
+#include <boost/context/detail/fcontext.hpp>
 
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/common_interface_defs.h>
@@ -29,9 +28,10 @@ __thread place here;
 
 namespace {
 
-namespace context = boost::context;
+namespace context = boost::context::detail; // its fibers cost twice as much to switch
 
-enum { STACK_BYTES = 160 * 1024, SLOT = 16 };
+/* Stacks whose tops lay whole pages apart would share a few lines of the processor's caches. */
+enum { STACK_BYTES = 160 * 1024, STACK_SHIFT = 320, SLOT = 16 };
 
 enum class state : unsigned char { ready, at_block, at_wave, at_cluster, done };
 
@@ -100,13 +100,36 @@ struct running_kernel {
 
 struct wave {
     unsigned alive, arrived, turn;
+    uint32_t gone;     // lanes that have returned: others read zeros from them
     uint32_t lanes[2]; // of a ballot
     alignas(SLOT) unsigned char slot[2][WAVE * SLOT];
+
+    // The next exchange. Its slots are those of the last but one: lanes may still read the last one's.
+    void begin_turn()
+    {
+        arrived = 0;
+        turn += 1;
+        lanes[turn % 2] = 0;
+        for (uint32_t left = gone; left; left &= left - 1) {
+            clear(static_cast<unsigned>(__builtin_ctz(left)));
+        }
+    }
+    void lose(unsigned lane)
+    {
+        alive -= 1;
+        gone |= uint32_t{1} << lane;
+        clear(lane);
+    }
+    void clear(unsigned lane)
+    {
+        memset(slot[turn % 2] + lane * SLOT, 0, SLOT);
+    }
 };
 
 // A fiber, with a stack of its own: a thread of a block, or the host's thread that runs the block.
 struct lane {
-    context::fiber self; // while another one runs
+    context::fcontext_t self = nullptr; // while another one runs
+    std::unique_ptr<char, void (*)(void *)> stack{nullptr, free};
     const void *bottom = nullptr;
     size_t bytes = 0;
     const void *looked = nullptr;
@@ -130,6 +153,9 @@ void arrive(const lane *)
 {
 }
 #endif
+
+class crew;
+__thread crew *own_crew;
 
 // A thread of the host that runs blocks, one after another.
 class crew {
@@ -279,7 +305,7 @@ class crew {
         waves_.resize((threads + WAVE - 1) / WAVE);
         for (unsigned w = 0; w < waves_.size(); w++) {
             waves_[w].alive = std::min<unsigned>(threads - w * WAVE, WAVE);
-            waves_[w].arrived = waves_[w].turn = waves_[w].lanes[0] = 0;
+            waves_[w].arrived = waves_[w].turn = waves_[w].gone = waves_[w].lanes[0] = 0;
         }
         while (lanes_.size() < threads) {
             lanes_.push_back(std::unique_ptr<lane>(new lane()));
@@ -326,11 +352,13 @@ class crew {
     static void change(lane &from, lane &to)
     {
         leave(&from, to);
-        (void)std::move(to.self).resume_with([&from](context::fiber &&own) {
-            from.self = std::move(own);
-            return context::fiber();
-        });
+        came_from(context::jump_fcontext(to.self, &from));
         arrive(&from);
+    }
+
+    static void came_from(const context::transfer_t &transfer)
+    {
+        static_cast<lane *>(transfer.data)->self = transfer.fctx;
     }
 
     // After a thread has stopped: lets those go on that waited for it.
@@ -340,14 +368,10 @@ class crew {
 
         if (now_[t] == state::done) {
             alive_ -= 1;
-            own.alive -= 1;
-            memset(own.slot[0] + t % WAVE * SLOT, 0, SLOT);
-            memset(own.slot[1] + t % WAVE * SLOT, 0, SLOT);
+            own.lose(t % WAVE);
         }
         if (own.arrived > 0 && own.arrived == own.alive) {
-            own.arrived = 0;
-            own.turn += 1;
-            own.lanes[own.turn % 2] = 0;
+            own.begin_turn();
             release(state::at_wave, t / WAVE * WAVE, WAVE);
         }
         if (at_block_ > 0 && at_block_ == alive_) {
@@ -375,21 +399,29 @@ class crew {
 
     void make_fiber(lane &one)
     {
-        context::fixedsize_stack stacks(STACK_BYTES);
-        const context::stack_context stack = stacks.allocate();
+        const size_t bytes = STACK_BYTES + lanes_.size() * STACK_SHIFT;
 
-        one.bottom = static_cast<char *>(stack.sp) - stack.size;
-        one.bytes = stack.size;
-        one.self = context::fiber(std::allocator_arg, context::preallocated(stack.sp, stack.size, stack), stacks,
-                                  [this](context::fiber &&) {
-                                      arrive(nullptr);
-                                      while (!ending_) {
-                                          kernel_->what.body();
-                                          stop(state::done);
-                                      }
-                                      leave(nullptr, home_);
-                                      return std::move(home_.self);
-                                  });
+        one.stack.reset(static_cast<char *>(malloc(bytes)));
+        if (!one.stack) { die("no memory"); }
+        one.bottom = one.stack.get();
+        one.bytes = bytes;
+        one.self = context::make_fcontext(one.stack.get() + bytes, bytes, run_thread);
+    }
+
+    // What a fiber runs: one thread after another, of one block after another.
+    static void run_thread(context::transfer_t transfer)
+    {
+        crew &own = *own_crew;
+        lane gone;
+
+        came_from(transfer);
+        arrive(nullptr);
+        while (!own.ending_) {
+            own.kernel_->what.body();
+            own.stop(state::done);
+        }
+        leave(nullptr, own.home_);
+        (void)context::jump_fcontext(own.home_.self, &gone); // never comes back
     }
 
     running_kernel *kernel_ = nullptr;
@@ -404,8 +436,6 @@ class crew {
     bool ending_ = false;
     const bool backward_ = runs_backward();
 };
-
-__thread crew *own_crew;
 
 // Threads of the host with a crew each, for whichever thread launches.
 class crews {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Streams, recordings and memory of the emulated GPU.
+#include "emulator/failures.h"
 #include "emulator/vendor_emulated.h"
 
 #include <stdlib.h>
@@ -13,10 +14,14 @@
 #include <sanitizer/asan_interface.h>
 #endif
 
+#include <execinfo.h>
+#include <unistd.h>
+
 #include <condition_variable>
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -99,6 +104,19 @@ namespace emulator {
 
 namespace {
 
+// The streams that are open.
+struct open_streams {
+    std::mutex mutex;
+    std::set<emulator_queue *> made;
+};
+
+open_streams &streams()
+{
+    static open_streams all;
+
+    return all;
+}
+
 emulator_queue *of(emulator_queue *stream)
 {
     static emulator_queue standard;
@@ -107,12 +125,39 @@ emulator_queue *of(emulator_queue *stream)
 }
 
 thread_local emulatedError_t last_error = emulatedSuccess;
+thread_local bool fails_at_new_place = false, has_failed = false;
+
+/* Whether this call has to fail. A place is the return addresses of so many functions that the same helper has one for
+   each of its callers. With TESS_EMULATOR_PLACES in the environment it prints them, for addr2line. */
+bool is_injected()
+{
+    enum { FRAMES = 10 };
+    static std::mutex mutex;
+    static std::set<std::vector<void *>> failed;
+
+    if (!fails_at_new_place || has_failed) { return false; }
+    std::vector<void *> frames(FRAMES);
+    const std::lock_guard<std::mutex> lock(mutex);
+
+    frames.resize(static_cast<size_t>(backtrace(frames.data(), FRAMES)));
+    has_failed = failed.insert(frames).second;
+    if (has_failed && getenv("TESS_EMULATOR_PLACES")) {
+        backtrace_symbols_fd(frames.data(), static_cast<int>(frames.size()), STDERR_FILENO);
+    }
+    return has_failed;
+}
 
 emulatedError_t fails(emulatedError_t error)
 {
     if (error != emulatedSuccess) { last_error = error; }
     return error;
 }
+
+/* At the begin of a call: fails it if it has to. */
+#define FAIL_IF_INJECTED()                                                                  \
+    do {                                                                                    \
+        if (emulator::is_injected()) { return emulator::fails(emulatedErrorInvalidValue); } \
+    } while (false)
 
 } // namespace
 
@@ -122,6 +167,10 @@ void enqueue_kernel(const launch_shape &shape, std::function<void()> body)
     const unsigned most = shape.together == residence::cluster ? static_cast<unsigned>(MAX_CLUSTER)
                                                                : static_cast<unsigned>(MULTIPROCESSORS);
 
+    if (is_injected()) {
+        (void)fails(emulatedErrorInvalidValue);
+        return;
+    }
     if (blocks == 0 || shape.block == 0 || shape.block > MAX_THREADS || shape.shared > SHARED_PER_BLOCK) {
         (void)fails(emulatedErrorInvalidValue);
         return;
@@ -140,6 +189,18 @@ void enqueue_kernel(const launch_shape &shape, std::function<void()> body)
 // ---- the runtime's functions ----
 
 using emulator::fails;
+
+void emulatedFailAtNewPlace(void)
+{
+    emulator::fails_at_new_place = true;
+    emulator::has_failed = false;
+}
+
+int emulatedHasFailed(void)
+{
+    emulator::fails_at_new_place = false;
+    return emulator::has_failed;
+}
 
 emulatedError_t emulatedGetLastError(void)
 {
@@ -168,6 +229,7 @@ const char *emulatedGetErrorName(emulatedError_t error)
 
 emulatedError_t emulatedGetDeviceCount(int *count)
 {
+    FAIL_IF_INJECTED();
     *count = 1;
     return emulatedSuccess;
 }
@@ -185,6 +247,7 @@ emulatedError_t emulatedSetDevice(int device)
 
 emulatedError_t emulatedGetDeviceProperties(emulatedDeviceProp *properties, int)
 {
+    FAIL_IF_INJECTED();
     *properties = {"emulated GPU",
                    emulator::MULTIPROCESSORS,
                    emulator::MEMORY,
@@ -196,12 +259,14 @@ emulatedError_t emulatedGetDeviceProperties(emulatedDeviceProp *properties, int)
 
 emulatedError_t emulatedDeviceGetAttribute(int *value, emulatedDeviceAttr attribute, int)
 {
+    FAIL_IF_INJECTED();
     *value = attribute == emulatedDevAttrComputeCapabilityMajor ? 9 : 1;
     return emulatedSuccess;
 }
 
 emulatedError_t emulatedFuncSetAttribute(const void *, emulatedFuncAttribute, int)
 {
+    FAIL_IF_INJECTED();
     return emulatedSuccess;
 }
 
@@ -209,6 +274,7 @@ emulatedError_t emulatedMallocBytes(void **pointer, size_t bytes)
 {
     // The size is not rounded up, so that an access beyond it is an error.
     *pointer = nullptr;
+    if (emulator::is_injected()) { return fails(emulatedErrorMemoryAllocation); }
     if (bytes > emulator::MEMORY || posix_memalign(pointer, 256, bytes > 0 ? bytes : 1) != 0) {
         return fails(emulatedErrorMemoryAllocation);
     }
@@ -229,14 +295,23 @@ void emulatedKeepWithin(void *pointer, size_t bytes, size_t capacity, emulatedSt
 #endif
 }
 
+// As a device does, after all queued work, which may still use the memory.
 emulatedError_t emulatedFree(void *pointer)
 {
+    emulator::open_streams &all = emulator::streams();
+    const std::lock_guard<std::mutex> lock(all.mutex);
+
+    emulator::of(nullptr)->wait();
+    for (emulator_queue *one : all.made) {
+        one->wait();
+    }
     free(pointer);
     return emulatedSuccess;
 }
 
 emulatedError_t emulatedHostGetDevicePointer(void **device, void *host, unsigned)
 {
+    FAIL_IF_INJECTED();
     *device = host;
     return emulatedSuccess;
 }
@@ -244,6 +319,7 @@ emulatedError_t emulatedHostGetDevicePointer(void **device, void *host, unsigned
 emulatedError_t emulatedMemcpyAsync(void *to, const void *from, size_t bytes, emulatedMemcpyKind kind,
                                     emulatedStream_t stream)
 {
+    FAIL_IF_INJECTED();
     // From the host, whose memory is pageable, it is read before the call returns.
     if (kind == emulatedMemcpyHostToDevice) {
         const char *bytes_now = static_cast<const char *>(from);
@@ -259,35 +335,50 @@ emulatedError_t emulatedMemcpyAsync(void *to, const void *from, size_t bytes, em
 
 emulatedError_t emulatedMemsetAsync(void *to, int value, size_t bytes, emulatedStream_t stream)
 {
+    FAIL_IF_INJECTED();
     emulator::of(stream)->add([to, value, bytes] { memset(to, value, bytes); });
     return emulatedSuccess;
 }
 
 emulatedError_t emulatedStreamCreateWithFlags(emulatedStream_t *stream, unsigned)
 {
+    FAIL_IF_INJECTED();
+    emulator::open_streams &all = emulator::streams();
+    const std::lock_guard<std::mutex> lock(all.mutex);
+
     *stream = new emulator_queue();
+    all.made.insert(*stream);
     return emulatedSuccess;
 }
 
 emulatedError_t emulatedStreamDestroy(emulatedStream_t stream)
 {
+    {
+        emulator::open_streams &all = emulator::streams();
+        const std::lock_guard<std::mutex> lock(all.mutex);
+
+        all.made.erase(stream);
+    }
     delete stream;
     return emulatedSuccess;
 }
 
 emulatedError_t emulatedStreamSynchronize(emulatedStream_t stream)
 {
-    emulator::of(stream)->wait();
+    emulator::of(stream)->wait(); // also if it fails: the caller releases what queued work uses
+    FAIL_IF_INJECTED();
     return emulatedSuccess;
 }
 
 emulatedError_t emulatedStreamQuery(emulatedStream_t stream)
 {
+    FAIL_IF_INJECTED();
     return emulator::of(stream)->is_idle() ? emulatedSuccess : emulatedErrorNotReady;
 }
 
 emulatedError_t emulatedStreamBeginCapture(emulatedStream_t stream, emulatedStreamCaptureMode)
 {
+    FAIL_IF_INJECTED();
     stream->recorded = new emulator_recording();
     return emulatedSuccess;
 }
@@ -296,17 +387,24 @@ emulatedError_t emulatedStreamEndCapture(emulatedStream_t stream, emulatedGraph_
 {
     *graph = stream->recorded;
     stream->recorded = nullptr;
+    if (emulator::is_injected()) {
+        delete *graph;
+        *graph = nullptr;
+        return fails(emulatedErrorInvalidValue);
+    }
     return emulatedSuccess;
 }
 
 emulatedError_t emulatedGraphInstantiate(emulatedGraphExec_t *executable, emulatedGraph_t graph)
 {
+    FAIL_IF_INJECTED();
     *executable = new emulator_recording(*graph);
     return emulatedSuccess;
 }
 
 emulatedError_t emulatedGraphLaunch(emulatedGraphExec_t executable, emulatedStream_t stream)
 {
+    FAIL_IF_INJECTED();
     for (const auto &one : executable->work) {
         emulator::of(stream)->add(one);
     }
@@ -328,12 +426,14 @@ emulatedError_t emulatedGraphExecDestroy(emulatedGraphExec_t executable)
 // An event: the work queued before its recording is complete once its stream has passed it.
 emulatedError_t emulatedEventCreateWithFlags(emulatedEvent_t *event, unsigned)
 {
+    FAIL_IF_INJECTED();
     *event = new emulator_event();
     return emulatedSuccess;
 }
 
 emulatedError_t emulatedEventRecord(emulatedEvent_t event, emulatedStream_t stream)
 {
+    FAIL_IF_INJECTED();
     event->stream = emulator::of(stream);
     return emulatedSuccess;
 }
@@ -341,6 +441,7 @@ emulatedError_t emulatedEventRecord(emulatedEvent_t event, emulatedStream_t stre
 emulatedError_t emulatedEventSynchronize(emulatedEvent_t event)
 {
     if (event->stream) { event->stream->wait(); }
+    FAIL_IF_INJECTED();
     return emulatedSuccess;
 }
 

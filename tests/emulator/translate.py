@@ -51,9 +51,9 @@ def main():
         to = target / name
         if to.suffix == ".cu":
             to = to.with_suffix(".cpp")
-            new = '#line 1 "%s"\n%s' % (source / name, new)
         elif new == text:
             continue
+        new = '#line 1 "%s"\n%s' % (source / name, new)  # messages and coverage name the CUDA source
         if not to.exists() or to.read_text() != new:
             to.parent.mkdir(parents=True, exist_ok=True)
             to.write_text(new)

@@ -222,9 +222,13 @@ static inline void gpu_store_whole(T *pointer, const T &value)
     gpu_store_streaming(pointer, value);
 }
 
+/* Without bulk copies it is a device before Hopper, whose threads copy. */
+#ifndef TESS_EMULATED_BULK_COPY
+#define TESS_EMULATED_BULK_COPY 1
+#endif
 /* Bulk copies are there at once. Of an arrival: the number of times that it is complete, above bytes that are still
  * expected. */
-#define GPU_HAS_BULK_COPY 1
+#define GPU_HAS_BULK_COPY TESS_EMULATED_BULK_COPY
 typedef uint64_t gpu_arrival;
 
 static inline void gpu_arrival_create(gpu_arrival *arrival)

@@ -16,8 +16,8 @@ static void long_vectors(void **state)
 {
     (void)state;
     for (int p = 0; p < TESS_PRECISION_COUNT; p++) {
-        int64_t packs = 1200007, count = 16 / (int64_t)tess_precision_bytes((tess_precision)p);
-
+        const int64_t packs = on_gpu_or_emulated(1200007, 60007),
+                      count = 16 / (int64_t)tess_precision_bytes((tess_precision)p);
         blas_case c = {packs * count + count - 1, (tess_precision)p, (tess_precision)p,
                        p % 2 ? TESS_ARITHMETIC_FP32 : TESS_ARITHMETIC_FP64, 0};
 
@@ -37,7 +37,10 @@ static void long_vectors_of_two_precisions_or_out_of_line(void **state)
 
     (void)state;
     for (int k = 0; k < (int)(sizeof cases / sizeof *cases); k++) {
-        check_blas(gpu, &cases[k]);
+        blas_case c = cases[k];
+
+        c.n = on_gpu_or_emulated(c.n, c.n / 20);
+        check_blas(gpu, &c);
     }
 }
 

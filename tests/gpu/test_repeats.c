@@ -5,7 +5,7 @@
 
 static tess_context *gpu = NULL;
 
-enum { EDGE = 24, TIMES = 100, STEPS = 12 };
+enum { EDGE = 24, TIMES = 100, EMULATED_TIMES = 3, STEPS = 12 };
 
 static tess_solve_options few_steps(tess_solver_kind solver, tess_engine engine)
 {
@@ -27,7 +27,7 @@ static void engines(void **state)
         for (int e = 0; e < 3; e++) {
             const tess_solve_options options = few_steps((tess_solver_kind)solver, kinds[e]);
 
-            check_repeats(gpu, &a, &options, TIMES);
+            check_repeats(gpu, &a, &options, (int)on_gpu_or_emulated(TIMES, EMULATED_TIMES));
         }
     }
     oracle_free(&a);
@@ -43,7 +43,7 @@ static void methods(void **state)
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         const tess_solve_options options = few_steps(kinds[k], TESS_ENGINE_AUTO);
 
-        check_repeats(gpu, &a, &options, TIMES);
+        check_repeats(gpu, &a, &options, (int)on_gpu_or_emulated(TIMES, EMULATED_TIMES));
     }
     oracle_free(&a);
 }
@@ -58,7 +58,7 @@ static void preconditioners(void **state)
         tess_solve_options options = few_steps(TESS_SOLVER_BICGSTAB, TESS_ENGINE_GRAPH);
 
         assert_int_equal(tess_precond_options_parse(names[k], &options.precond), TESS_SUCCESS);
-        check_repeats(gpu, &a, &options, TIMES);
+        check_repeats(gpu, &a, &options, (int)on_gpu_or_emulated(TIMES, EMULATED_TIMES));
     }
     oracle_free(&a);
 }
@@ -74,7 +74,7 @@ static void formats(void **state)
 
         options.storage.format = format;
         if (tess_format_can(format)->takes_parts) { options.storage.policy.policy = TESS_POLICY_MEAN_RANGE; }
-        check_repeats(gpu, &a, &options, TIMES);
+        check_repeats(gpu, &a, &options, (int)on_gpu_or_emulated(TIMES, EMULATED_TIMES));
     }
     oracle_free(&a);
 }

@@ -110,6 +110,8 @@ static void all_sizes_agree_with_the_plain_engine(void **state)
             const solve_way *way = &ways[k / 2 % WAYS];
             tess_solve_options options = single_options(way->kind, way->recurrence);
 
+            /* each way and each storage with one of eight sizes */
+            if (gpu_is_emulated() && orders[o / 2] > 17 && (k / 2 + 3 * (int)o) % 8 != 0) { continue; }
             /* a diagonal that is not there has no inverse */
             if (k % 2 == 1 && o % 2 == 1) { continue; }
             options.precond.kind = k % 2 == 1 ? TESS_PRECOND_JACOBI : TESS_PRECOND_NONE;
@@ -123,13 +125,14 @@ static void all_sizes_agree_with_the_plain_engine(void **state)
 static void larger_systems_use_the_whole_device(void **state)
 {
     static const int64_t edges[] = {64, 65, 181, 256};
+    const int step = (int)on_gpu_or_emulated(1, 3);
     const int count = gpu_is_emulated() ? 2 : 4; /* what fits */
 
     (void)state;
     for (int e = 0; e < count; e++) {
         oracle_csr a = oracle_laplace2d(edges[e]), c = oracle_convection2d(edges[e], 0.5);
 
-        for (int k = 0; k < WAYS * STORAGES; k++) {
+        for (int k = e % step; k < WAYS * STORAGES; k += step) {
             const solve_way *way = &ways[k % WAYS];
             tess_solve_options options = single_options(way->kind, way->recurrence);
 
@@ -265,7 +268,7 @@ static oracle_csr banded(int64_t n)
    values for each of 132 blocks. */
 static void large_matrices_are_streamed(void **state)
 {
-    oracle_csr a = banded(60000);
+    oracle_csr a = banded(on_gpu_or_emulated(60000, 12000));
     single_limits limits = {0, 0, 0};
 
     (void)state;

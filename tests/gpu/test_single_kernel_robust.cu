@@ -83,7 +83,7 @@ static tess_status solve_again(const handle *h, bool *same)
 /* An emulated device takes a thousand times as long. */
 static int as_often_as_is_bearable(int times)
 {
-    return gpu_is_emulated() ? 1 + times / 2000 : times;
+    return gpu_is_emulated() ? 1 + times / 5000 : times;
 }
 
 static void check_again(const handle *h, int times)
@@ -209,7 +209,7 @@ static void check_beside_another_kernel(int64_t side, bool cluster)
         handle h = open_handle(gpu, &a, &options);
 
         assert_int_equal(h.solver->krylov.single->plan.cluster, cluster);
-        for (int turn = 0; turn < 5; turn++) {
+        for (int turn = 0; turn < on_gpu_or_emulated(5, 1); turn++) {
             holder held = hold_half(INT64_C(300000000));
 
             check_again(&h, 100);
@@ -335,7 +335,7 @@ static void launches_of_one_sum_leave_nothing(void **state)
 
         assert_false(h.solver->krylov.single->plan.cluster);
         failing.guard = k % 2 == 0 ? TESS_GUARD_REPORT : options.guard; /* one launch a solve, or some */
-        for (int times = 0; times < 10; times++) {
+        for (int times = 0; times < on_gpu_or_emulated(10, 3); times++) {
             assert_ok(gpu, tess_matrix_update_values(h.matrix, negative, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
             assert_ok(gpu, tess_solver_set_limits(h.solver, &failing));
             for (int turn = 0; turn < times; turn++) {
@@ -366,7 +366,7 @@ static void wait_too_long(const oracle_csr *a, tess_recurrence recurrence)
     const int32_t all = single->plan.n, fewer = all - 1;
 
     assert_false(single->plan.cluster);
-    for (int turn = 0; turn < 10; turn++) {
+    for (int turn = 0; turn < on_gpu_or_emulated(10, 2); turn++) {
         const int64_t timeout = single->nanoseconds;
         bool same;
 

@@ -33,7 +33,7 @@ static void engines_agree_bit_for_bit(void **state)
     (void)state;
     for (int kind = TESS_SOLVER_CG; kind <= TESS_SOLVER_BICGSTAB; kind++) {
         for (int k = 0; k < 2 * PRECONDS; k++) {
-            oracle_csr a = system_for(kind, 70);
+            oracle_csr a = system_for(kind, on_gpu_or_emulated(70, 24));
             double *b = random_values(a.nrows, 3, -1.0, 1.0);
             tess_solve_options options = solve_options((tess_solver_kind)kind);
             solved graph, plain;
@@ -78,7 +78,7 @@ static void every_run_gives_the_same_bits(void **state)
 {
     (void)state;
     for (int kind = TESS_SOLVER_CG; kind <= TESS_SOLVER_BICGSTAB; kind++) {
-        oracle_csr a = system_for(kind, 150);
+        oracle_csr a = system_for(kind, on_gpu_or_emulated(150, 40));
         double *b = random_values(a.nrows, 3, -1.0, 1.0);
         tess_solve_options options = solve_options((tess_solver_kind)kind);
         solved first = solve_here(gpu, &a, &options, b);
@@ -127,7 +127,7 @@ static void recorded_loop_serves_later_solves(void **state)
     (void)state;
     for (int kind = TESS_SOLVER_CG; kind <= TESS_SOLVER_BICGSTAB; kind++) {
         for (int precision = TESS_PRECISION_FP64; precision <= TESS_PRECISION_FP32; precision++) {
-            oracle_csr a = system_for(kind, 40);
+            oracle_csr a = system_for(kind, on_gpu_or_emulated(40, 20));
             tess_matrix *m = make_matrix(gpu, &a);
             tess_solve_options options = solve_options((tess_solver_kind)kind);
             tess_solver *solver = NULL;
@@ -169,7 +169,7 @@ static void recorded_loop_serves_later_solves(void **state)
 /* A graph keeps the addresses it was recorded with: space for partial sums that grows later must not pull it away. */
 static void scratch_may_grow_after_recording(void **state)
 {
-    oracle_csr small = oracle_laplace2d(20), large = oracle_laplace2d(600);
+    oracle_csr small = oracle_laplace2d(20), large = oracle_laplace2d(on_gpu_or_emulated(600, 150));
     double *b = random_values(large.nrows, 3, -1.0, 1.0);
     double first[400] = {0.0}, again[400] = {0.0}, *x = test_allocate(large.nrows, sizeof *x);
     tess_context *ctx = open_gpu();
@@ -183,7 +183,7 @@ static void scratch_may_grow_after_recording(void **state)
     assert_ok(ctx, tess_solver_create(m, &options, &solver));
     result = solve_with(solver, ctx, 400, b, first);
     assert_true(result.converged && solver->graph);
-    options.max_iterations = 50;
+    options.max_iterations = on_gpu_or_emulated(50, 20);
     assert_ok(ctx, tess_solver_create(big, &options, &other));
     result = solve_with(other, ctx, large.nrows, b, x);
     assert_int_equal(result.reason, TESS_REASON_ITERATIONS);
@@ -220,7 +220,7 @@ static int watch(void *user, const tess_progress *progress)
 
 static void monitor_cancels_both_engines(void **state)
 {
-    oracle_csr a = oracle_laplace2d(300);
+    oracle_csr a = oracle_laplace2d(on_gpu_or_emulated(300, 60));
     double *b = random_values(a.nrows, 3, -1.0, 1.0);
 
     (void)state;

@@ -3,14 +3,14 @@
 #define TESTS_ON_GPU
 #include "../unit/test_split_blocks.c" /* the same tests, in another context */
 
-enum { SIDE = 1200, KINDS = 32 };
+enum { SIDE = 1200, EMULATED_SIDE = 150, KINDS = 32 };
 
 /* Small integers, these over 2^10, and times 2^12, in squares of 16 by 16. By rows as it is; by nonzeros with columns
    far apart. */
 static oracle_csr make_large(bool scattered)
 {
     static const double scale[3] = {1.0, 0x1p-10, 0x1p12};
-    oracle_csr a = oracle_laplace2d(SIDE);
+    oracle_csr a = oracle_laplace2d(on_gpu_or_emulated(SIDE, EMULATED_SIDE));
 
     for (int64_t i = 0; i < a.nrows; i++) {
         for (int64_t k = a.row_ptr[i]; k < a.row_ptr[i + 1]; k++) {

@@ -20,9 +20,8 @@ static oracle_csr make_large(int64_t k)
  * sums. */
 static void large_matrices_are_multiplied_exactly(void **state)
 {
-    enum { SIDE = 2000 };
     tess_context *ctx = open_device(0);
-    oracle_csr a = make_large(SIDE);
+    oracle_csr a = make_large(on_gpu_or_emulated(2000, 200));
     tess_matrix *m = make_matrix(ctx, &a);
     double *x = test_allocate(a.ncols, sizeof *x), *y = test_allocate(a.nrows, sizeof *y);
 

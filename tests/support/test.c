@@ -70,6 +70,11 @@ bool gpu_is_emulated(void)
     return strcmp(tess_gpu_backend(), "emulated") == 0;
 }
 
+int64_t on_gpu_or_emulated(int64_t on_gpu, int64_t emulated)
+{
+    return gpu_is_emulated() ? emulated : on_gpu;
+}
+
 tess_context *open_on(tess_device device, int threads)
 {
     tess_context *ctx = device == TESS_DEVICE_GPU ? open_gpu() : open_cpu(threads);

@@ -68,7 +68,7 @@ static void every_solver_takes_them(void **state)
 {
     static const tess_solver_kind solvers[] = {TESS_SOLVER_CG, TESS_SOLVER_BICGSTAB, TESS_SOLVER_GMRES,
                                                TESS_SOLVER_GMRES_IR, TESS_SOLVER_GMRES_FD};
-    oracle_csr a = oracle_laplace2d(40);
+    oracle_csr a = oracle_laplace2d(on_gpu_or_emulated(40, 20));
 
     (void)state;
     for (int c = 0; c < 5 * 5 * 2; c++) {

@@ -12,7 +12,7 @@
  * for long. */
 static oracle_csr make_strip(void)
 {
-    oracle_csr a = generate_problem("laplace2d 17 200", 1);
+    oracle_csr a = generate_problem(gpu_is_emulated() ? "laplace2d 17 60" : "laplace2d 17 200", 1);
 
     for (int64_t k = 0; k < a.nnz; k++) {
         a.val[k] /= 3.0;

@@ -120,6 +120,7 @@ static void every_base_stands_beside_every_other(void **state)
         oracle_csr scatter = make_layer_scatter(shape[0], shape[1], 2 + k % 2);
 
         for (int side = 0; side < 4; side++) {
+            if (gpu_is_emulated() && side != k % 4) { continue; }
             check_pairs(ctx, &band, TESS_GRANULARITY_BLOCK, levels[k % 2], layer_sides[side]);
         }
         check_pairs(ctx, &scatter, TESS_GRANULARITY_BLOCK, levels[k % 2], layer_sides[k % 4]);

@@ -133,6 +133,7 @@ extern "C" void gpu_release_graph(tess_context *ctx, void *graph)
     gpu_scope scope(ctx);
 
     (void)GPU(StreamSynchronize)(gpu_stream_of(ctx));
+    (void)GPU(GetLastError)(); /* has no caller to go to */
     release_loop_graph(ctx, (loop_graph *)graph);
 }
 
@@ -169,7 +170,9 @@ static tess_status end_recording(tess_context *ctx, GPU(Stream_t) stream, tess_s
 {
     GPU(Error_t) error = GPU(StreamEndCapture)(stream, graph);
 
-    return body_status != TESS_SUCCESS ? body_status : gpu_check(ctx, error, "recording the loop");
+    if (body_status == TESS_SUCCESS) { return gpu_check(ctx, error, "recording the loop"); }
+    (void)GPU(GetLastError)(); /* an invalid recording: the next launch must not report it */
+    return body_status;
 }
 
 /* The graph that the recording fills: that of the WHILE node's body, if there is one. */

@@ -296,6 +296,7 @@ static void release_gpu(tess_context *ctx, void *pointer, size_t bytes)
 
     if (own->release) {
         (void)GPU(StreamSynchronize)(gpu_stream_of(ctx)); /* the user's allocator may reuse it at once */
+        (void)GPU(GetLastError)();
         own->release(own->user, pointer, bytes);
     } else if (capacity > pool->limit) {
         (void)GPU(Free)(pointer);

@@ -445,5 +445,9 @@ tess_status csr_prepare_parts(tess_context *ctx, int count, const csr_part *part
         TESS_TRY(gpu_check_launch(ctx, "merging chunks"));
     }
 cleanup:
+    if (status != TESS_SUCCESS) {
+        tess_device_release(ctx, first->merged, total, sizeof *first->merged);
+        first->merged = NULL;
+    }
     return status;
 }

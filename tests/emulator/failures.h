@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Failures of the emulated GPU's runtime, on request. */
+#ifndef TESS_EMULATOR_FAILURES_H
+#define TESS_EMULATOR_FAILURES_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* From now on, the calling thread's first call of the runtime, or launch, from a place that has not failed yet fails. A
+   place is the functions that led to the call. */
+void emulatedFailAtNewPlace(void);
+/* Ends that, and says whether a call has failed. */
+int emulatedHasFailed(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
