@@ -174,7 +174,7 @@ static int check_snapshots(const char *prefix)
 {
     char *path = NULL;
     if (prefix == NULL) { return CLI_CONVERGED; }
-    if (asprintf(&path, "%s%08d.mtx", prefix, 0) < 0) { return CLI_DEVICE; }
+    if (asprintf(&path, "%s%08d.mtx", prefix, 0) < 0) { return cli_report_failure(NULL, TESS_OUT_OF_MEMORY); }
     int code = cli_check_output(path);
     free(path);
     return code;
@@ -185,7 +185,7 @@ static int write_snapshot(void *user, int64_t step, const tess_vector *x)
     timestep_objects *o = user;
     char *path = NULL;
     if (asprintf(&path, "%s%08lld.mtx", o->options->snapshots, (long long)step) < 0) {
-        o->snapshot_code = CLI_DEVICE;
+        o->snapshot_code = cli_report_failure(NULL, TESS_OUT_OF_MEMORY);
         return 1;
     }
     tess_status status = tess_vector_write(x, path);

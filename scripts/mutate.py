@@ -15,6 +15,8 @@ Everything happens in build/mutate (a copy of the tracked files, a build of its 
 as it is. Workers have a copy and a build each, and share the mutants. A run that is interrupted goes on where it
 stopped: results.jsonl holds what is done, by the text of the line.
 --again tries survivors anew, --fresh all.
+Mutants that change nothing that a test can see are listed in tests/mutation/equivalent.tsv with the reason; they are
+left out.
 Outcomes: `invalid` does not compile, `same` compiles to the same objects, `killed`, `survived`.
 """
 
@@ -215,6 +217,24 @@ def known_mutants():
     return mutants
 
 
+def equivalent_mutants():
+    """The lines of equivalent.tsv: file, line, the line in its place (\\n between two), reason."""
+    listed = set()
+    for row in (TABLES / "equivalent.tsv").read_text().splitlines():
+        if not row or row.startswith("#"):
+            continue
+        name, old, new, _ = row.split("\t")
+        if old not in (line.strip() for line in (ROOT / name).read_text().splitlines()):
+            sys.exit(f"equivalent.tsv: no line of {name} is '{old}'")
+        listed.add((name, old, new))
+    return listed
+
+
+def is_listed(mutant, listed):
+    new = "\\n".join(line.strip() for line in mutant.new.strip().split("\n"))
+    return (mutant.file, mutant.old.strip(), new) in listed
+
+
 def read_table():
     """Of each file the pattern of the tests to run first."""
     table = {}
@@ -288,7 +308,8 @@ def choose(options, table):
         mutants = known_mutants()
         return [m for m in mutants if not options.files or m.file in options.files]
     generator = import_generator()
-    mutants = [m for name in options.files or table for m in mutants_of(generator, name)]
+    listed = equivalent_mutants()
+    mutants = [m for name in options.files or table for m in mutants_of(generator, name) if not is_listed(m, listed)]
     if options.sample is not None:
         random.Random(options.sample).shuffle(mutants)
     if options.per_file:

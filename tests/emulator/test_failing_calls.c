@@ -44,7 +44,7 @@ static int fail_scenario(const named_scenario *test, scene *s, const heap *host)
             fail_msg("%s: %lld allocations are lost", test->name, (long long)(host->live - live));
         }
         assert_int_equal(host->wrong_releases, 0);
-        assert_usable(s);
+        scene_assert_usable(s);
         assert_true(places < MOST_PLACES);
     }
 }
@@ -62,14 +62,14 @@ static void every_place_may_fail(void **state)
     options.device = TESS_DEVICE_GPU;
     options.host_allocator = heap_allocator(&host);
     assert_ok(NULL, tess_context_create(&options, &ctx));
-    s = open_scene(ctx);
+    s = scene_open(ctx);
     for (int group = 0; scenario_groups[group]; group++) {
         for (const named_scenario *test = scenario_groups[group]; test->name; test++) {
             places += fail_scenario(test, &s, &host);
         }
     }
     print_message("%d places failed\n", places);
-    close_scene(&s);
+    scene_close(&s);
     tess_context_destroy(ctx);
     assert_int_equal(host.live, 0);
     assert_int_equal(host.wrong_releases, 0);

@@ -6,6 +6,7 @@
  */
 #include "support/heap.h"
 #include "support/scenarios.h"
+#include "support/stand_in.h"
 
 enum { MAX_ALLOCATIONS = 2000 };
 
@@ -42,7 +43,7 @@ static int64_t run_scenario(const named_scenario *test, scene *s, heap *failing,
         }
         assert_int_equal(host->wrong_releases, 0);
         assert_int_equal(failing->wrong_releases, 0);
-        assert_usable(s);
+        scene_assert_usable(s);
     }
     assert_true(k < MAX_ALLOCATIONS);
     live = host->live;
@@ -50,7 +51,7 @@ static int64_t run_scenario(const named_scenario *test, scene *s, heap *failing,
     assert_ok(s->ctx, test->run(s)); /* once more: nothing may be left behind now */
     assert_int_equal(host->live, live);
     assert_int_equal(failing->live, device_live);
-    assert_usable(s);
+    scene_assert_usable(s);
     return k;
 }
 
@@ -68,17 +69,20 @@ static void fail_scenario(const named_scenario *test, scene *s, heap *failing, h
     }
 }
 
-static void fail_each(tess_context *ctx, heap *failing, heap *host, tess_status expected, bool must_allocate)
+/* takes: whether the device takes the scenario of this name; NULL: it takes all. */
+static void fail_each(tess_context *ctx, heap *failing, heap *host, tess_status expected, bool must_allocate,
+                      bool (*takes)(const char *name))
 {
-    scene s = open_scene(ctx);
+    scene s = scene_open(ctx);
 
-    assert_usable(&s);
+    scene_assert_usable(&s);
     for (int group = 0; scenario_groups[group]; group++) {
         for (const named_scenario *test = scenario_groups[group]; test->name; test++) {
+            if (takes && !takes(test->name)) { continue; }
             fail_scenario(test, &s, failing, host, expected, must_allocate);
         }
     }
-    close_scene(&s);
+    scene_close(&s);
 }
 
 static void host_allocations(void **state)
@@ -94,12 +98,30 @@ static void host_allocations(void **state)
         options.threads = threads;
         options.host_allocator = heap_allocator(&host);
         assert_ok(NULL, tess_context_create(&options, &ctx));
-        fail_each(ctx, &host, &host, TESS_OUT_OF_MEMORY, true);
+        fail_each(ctx, &host, &host, TESS_OUT_OF_MEMORY, true, NULL);
         tess_context_destroy(ctx);
         assert_int_equal(host.live, 0);
         assert_int_equal(host.live_bytes, 0);
         assert_int_equal(host.wrong_releases, 0);
     }
+}
+
+/* The library's own code for a device, in builds without one. */
+static void stand_in_allocations(void **state)
+{
+    heap host = {.fail_at = -1};
+    stand_in device;
+    tess_context *ctx = NULL;
+
+    (void)state;
+    if (!stand_in_is_possible()) { skip(); }
+    ctx = open_stand_in(&device, &host, 1);
+    fail_each(ctx, &device.memory, &host, TESS_OUT_OF_DEVICE_MEMORY, false, stand_in_takes);
+    fail_each(ctx, &host, &host, TESS_OUT_OF_MEMORY, true, stand_in_takes);
+    tess_context_destroy(ctx);
+    assert_int_equal(device.misplaced, 0);
+    assert_int_equal(device.memory.live, 0);
+    assert_int_equal(host.live, 0);
 }
 
 /* Device memory that a test can fail comes from vectors of a second context. */
@@ -164,8 +186,8 @@ static void device_allocations(void **state)
     options.host_allocator = heap_allocator(&host);
     options.device_allocator = heap_allocator(&device);
     assert_ok(NULL, tess_context_create(&options, &ctx));
-    fail_each(ctx, &device, &host, TESS_OUT_OF_DEVICE_MEMORY, false);
-    fail_each(ctx, &host, &host, TESS_OUT_OF_MEMORY, true);
+    fail_each(ctx, &device, &host, TESS_OUT_OF_DEVICE_MEMORY, false, NULL);
+    fail_each(ctx, &host, &host, TESS_OUT_OF_MEMORY, true, NULL);
     tess_context_destroy(ctx);
     assert_int_equal(host.live, 0);
     assert_int_equal(device.live, 0);
@@ -210,6 +232,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(host_allocations),
+        cmocka_unit_test(stand_in_allocations),
         cmocka_unit_test(device_allocations),
         cmocka_unit_test(device_context_creation),
     };

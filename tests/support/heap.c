@@ -77,3 +77,15 @@ void heap_fail_at(heap *h, int64_t k)
     h->calls = 0;
     h->fail_at = k;
 }
+
+bool heap_holds(const heap *h, const void *pointer, size_t bytes)
+{
+    const uintptr_t at = (uintptr_t)pointer;
+
+    for (const block *b = held; b; b = b->next) {
+        const uintptr_t start = (uintptr_t)b->pointer;
+
+        if (b->owner == h && at >= start && at + bytes <= start + b->bytes) { return true; }
+    }
+    return false;
+}

@@ -3,6 +3,7 @@
 #ifndef TESS_TESTS_SUPPORT_HEAP_H
 #define TESS_TESTS_SUPPORT_HEAP_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <tessera/context.h>
@@ -18,5 +19,7 @@ typedef struct heap {
 tess_allocator heap_allocator(heap *h);
 /* Starts counting anew and fails call `k` from now on. */
 void heap_fail_at(heap *h, int64_t k);
+/* Whether so many bytes from `pointer` on lie in one of its allocations. */
+bool heap_holds(const heap *h, const void *pointer, size_t bytes);
 
 #endif

@@ -17,10 +17,10 @@ typedef struct scene {
     char path[64];
 } scene;
 
-scene open_scene(tess_context *ctx);
-void close_scene(scene *s);
-/* The context works as before a failure. */
-void assert_usable(scene *s);
+scene scene_open(tess_context *ctx);
+void scene_close(scene *s);
+/* The context works as before. */
+void scene_assert_usable(scene *s);
 
 /* A call under test. If it succeeds, it undoes its effects. */
 typedef tess_status (*scenario)(scene *s);

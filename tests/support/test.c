@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <fnmatch.h>
 
+#include "support/stand_in.h"
 #include "support/test.h"
 
 void check_ok(const tess_context *ctx, tess_status status, const char *call, const char *file, int line)
@@ -59,7 +60,8 @@ tess_context *open_gpu(void)
     tess_context_options_init(&options);
     options.device = TESS_DEVICE_GPU;
     status = tess_context_create(&options, &ctx);
-    if (status != TESS_NO_DEVICE) { assert_ok(NULL, status); }
+    if (status == TESS_NO_DEVICE) { return open_stand_in_as_gpu(); }
+    assert_ok(NULL, status);
     return ctx;
 }
 
@@ -91,6 +93,7 @@ static bool choose_tests(const struct CMUnitTest *tests, size_t count)
     for (size_t i = 0; i < count; i++) {
         if (fnmatch(pattern, tests[i].name, 0) == 0) { chosen += 1; }
     }
+    if (strchr(pattern, '[')) { chosen = 0; } /* cmocka knows * and ? alone: it would run nothing */
     if (chosen == 0) { print_error("no test is called like TESSERA_TESTS=%s\n", pattern); }
     cmocka_set_test_filter(pattern);
     return chosen > 0;

@@ -42,7 +42,7 @@ tess_precond_options precond_of(tess_precond_kind kind, int block_size);
 
 /* A context on the CPU. */
 tess_context *open_cpu(int threads);
-/* A context on the GPU, or NULL where this build or machine has none. */
+/* A context on the GPU, or NULL where this build or machine has none. With TESSERA_STAND_IN set: on a stand-in. */
 tess_context *open_gpu(void);
 /* Whether it is the one of tests/emulator: small, a thousand times slower, and compiled by the host's compiler. */
 bool gpu_is_emulated(void);

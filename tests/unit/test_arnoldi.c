@@ -223,12 +223,25 @@ static void divisors_are_norms_down_to_rounding(void **state)
     assert_true(arnoldi_divisor(0.0, 0.0) == 1.0);
 }
 
+/* Columns are scaled where the range of their precision is narrower than that of FP32, and nowhere else. */
+static void narrow_columns_are_scaled(void **state)
+{
+    (void)state;
+    assert_int_equal(arnoldi_exponent(TESS_PRECISION_FP64), 0);
+    assert_int_equal(arnoldi_exponent(TESS_PRECISION_FP32), 0);
+    assert_int_equal(arnoldi_exponent(TESS_PRECISION_BF16), 0);
+    assert_int_equal(arnoldi_exponent(TESS_PRECISION_FP16), 14); /* 2^14 <= 65504 / 2 */
+    assert_int_equal(arnoldi_exponent(TESS_PRECISION_E5M2), 14);
+    assert_int_equal(arnoldi_exponent(TESS_PRECISION_E4M3), 7);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(second_pass_is_in_h),
         cmocka_unit_test(delayed_columns_have_their_h),
         cmocka_unit_test(divisors_are_norms_down_to_rounding),
+        cmocka_unit_test(narrow_columns_are_scaled),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -250,6 +250,10 @@ static void wrong_options_are_refused(void **state)
     options = solve_options(TESS_SOLVER_GMRES_IR);
     options.gmres.basis = (tess_role_precision){.given = 1, .storage = TESS_PRECISION_FP64}; /* of FP32 vectors */
     assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_solver_create(m, &options, &solver));
+    options = solve_options(TESS_SOLVER_GMRES_FD);
+    options.gmres.switch_at = -1;
+    assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_solver_create(m, &options, &solver));
+    assert_non_null(strstr(tess_context_last_error(ctx)->message, "iteration -1"));
     options = solve_options(TESS_SOLVER_GMRES);
     options.gmres.inner = (tess_role_precision){1, TESS_PRECISION_FP64, TESS_ARITHMETIC_FP32};
     assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_solver_create(m, &options, &solver));

@@ -93,6 +93,9 @@ static void worse_corrections_are_left(void **state)
     result = refine(1e-10, 1e-6, start, x);
     assert_at_most(1e-3, result.residual_norm); /* it was some 1e-5 */
     assert_int_equal(result.reason, TESS_REASON_ITERATIONS);
+    inner.reason = TESS_REASON_CANCELLED;
+    result = refine(1e-10, 1e-6, start, x);
+    assert_at_most(1e-3, result.residual_norm);
     inner.noise = (double)NAN;
     result = refine(1e-10, 1e-6, start, x);
     assert_true(same_bits(x, start, N));
@@ -153,8 +156,32 @@ static void empty_success_is_false_convergence(void **state)
         assert_int_equal(result.reason, TESS_REASON_FALSE_CONVERGENCE);
         assert_int_equal(inner.calls, 1);
     }
-    result = refine(1e-20, 0x1p-52, start, x);
-    assert_int_equal(result.reason, TESS_REASON_STAGNATION);
+    for (int exponent = -52; exponent <= -49; exponent++) {
+        result = refine(1e-20, ldexp(1.0, exponent), start, x);
+        assert_int_equal(result.reason, TESS_REASON_STAGNATION);
+    }
+}
+
+/* What a solve holds: the inner solver's matrix and vectors, the original, two diagonal matrices, four vectors. */
+static void memory_is_that_of_both_systems(void **state)
+{
+    oracle_csr a = powers_of_two();
+    tess_solve_options options = solve_options(TESS_SOLVER_CG);
+    tess_context *ctx = open_cpu(1);
+    double *b = random_values(N, 3, 1.0, 2.0), x[N] = {0.0};
+    tess_matrix *m = make_matrix(ctx, &a);
+    const int64_t matrix_bytes = tess_matrix_bytes(m);
+    tess_solve_result plain = solve_once(ctx, &a, &options, b, x), scaled;
+
+    (void)state;
+    options.scale = TESS_SCALING_MAX_PRODUCT;
+    memset(x, 0, sizeof x);
+    scaled = solve_once(ctx, &a, &options, b, x);
+    assert_int_equal(scaled.resident_bytes - plain.resident_bytes, 3 * matrix_bytes + 4 * N * (int64_t)sizeof(double));
+    tess_matrix_destroy(m);
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+    free(b);
 }
 
 int main(void)
@@ -164,6 +191,7 @@ int main(void)
         cmocka_unit_test(better_corrections_are_taken),
         cmocka_unit_test(ten_rounds_are_made),
         cmocka_unit_test(empty_success_is_false_convergence),
+        cmocka_unit_test(memory_is_that_of_both_systems),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

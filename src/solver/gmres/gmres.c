@@ -76,6 +76,10 @@ static tess_status complete_options(tess_solver *s)
         return tess_fail(s->ctx, TESS_INVALID_ARGUMENT, "give 1 or more; the default is 50",
                          "GMRES cannot restart after %d vectors", o->gmres.restart);
     }
+    if (o->gmres.switch_at < 0) {
+        return tess_fail(s->ctx, TESS_INVALID_ARGUMENT, "give 0 or more; at 0 progress decides",
+                         "GMRES cannot change to FP64 at iteration %lld", (long long)o->gmres.switch_at);
+    }
     if (o->gmres.orthogonalization != TESS_ORTHOGONALIZATION_CGS2 &&
         o->gmres.orthogonalization != TESS_ORTHOGONALIZATION_CGS2_DELAYED) {
         return tess_fail(s->ctx, TESS_INVALID_ARGUMENT, "use cgs2 or cgs2-delayed", "unknown orthogonalization %d",

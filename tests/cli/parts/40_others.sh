@@ -55,8 +55,13 @@ json out 'len(j["problems"]) > 2'
 expect 2 generate laplace2d 5
 err_has 'output'
 expect 2 generate laplce2d 5 --output a.mtx
-err_has 'laplace2d'
+err_has "no model problem is called 'laplce2d'"
+err_has '^  the nearest name is laplace2d$'
 absent a.mtx
+expect 2 solve gallery:hilbertt:5
+err_has '^  the nearest name is hilbert$'
+expect 2 generate wxyz 5 --output a.mtx # resembles no name
+err_has "^  'tessera generate --list' names them$"
 expect 2 generate laplace2d 5 --output a.txt
 expect 2 generate --output a.mtx
 expect 0 generate laplace2d 5 --output a.mtx --json generate.json
