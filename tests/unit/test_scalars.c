@@ -42,10 +42,40 @@ static void bicgstab_breaks_down_where_rho_is_rounding(void **state)
     }
 }
 
+static void bicgstab_omega_needs_finite_products(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        tess_loop_state s = running();
+
+        s.dots[k] = HUGE_VAL;
+        s.dots[1 - k] = 1.0;
+        update_bicgstab_omega(&s);
+        assert_int_equal(s.phase, TESS_LOOP_STOPPED);
+        assert_int_equal(s.reason, TESS_REASON_NAN_OR_INF);
+    }
+}
+
+/* The limit is 3: the third iteration in the same power of two is too many, and one half of the norm starts anew. */
+static void stagnation_is_counted_exactly(void **state)
+{
+    static const double norms[] = {1.5, 1.25, 0.75, 0.6, 0.5, 0.7};
+    tess_loop_state s = running();
+
+    (void)state;
+    s.watch = stall_watch(3, 0, (uint32_t)tess_leading_exponent(1.0));
+    for (int i = 0; i < 6; i++) {
+        s.residual_norm = norms[i];
+        assert_int_equal(loop_stalls(&s), i == 5);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bicgstab_breaks_down_where_rho_is_rounding),
+        cmocka_unit_test(bicgstab_omega_needs_finite_products),
+        cmocka_unit_test(stagnation_is_counted_exactly),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Error-free transformations, the bound of Dot2, and the inversion of one block, against wide arithmetic. */
 #include "base/two_word.h"
+#include "matrix/residual_rows.h"
 #include "precond/block_jacobi/invert_block.h"
 #include "support/test.h"
 
@@ -71,6 +72,11 @@ static void bound_of_an_exact_sum_is_zero(void **state)
     assert_true(two_word_underflow(0.0, 0x1p-1074, 0.0) == 0.0);
     assert_true(two_word_underflow(0x1p-480, 0x1p-480, 0x1p-960) == 0.0);
     assert_true(two_word_bound(0.0, UNDERFLOW_WORD, 2.0) >= 0x1p-1074);
+    {
+        const row_residual r = {{0.0, 0.0}, 1.0, 0.0}; /* two additions per entry, and per join of parts */
+
+        assert_true(row_residual_bound(&r, 6, 4) == two_word_bound(0.0, 1.0, 20.0));
+    }
 }
 
 static void inverse_of_a_block(void **state)
