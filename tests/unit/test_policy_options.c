@@ -2,6 +2,7 @@
 /* Options of policies: names, defaults, refusals. */
 #include "matrix/matrix.h"
 #include "policy/assignment.h"
+#include "policy/rules.h"
 #include "support/test.h"
 
 static void names_are_parsed(void **state)
@@ -75,6 +76,10 @@ static void zeros_stand_for_defaults(void **state)
     assert_ok(ctx, tess_policy_resolve(ctx, &zeros, &o));
     assert_true(o.parameter == 0.5);
     assert_true(o.block_rows == 16 && o.block_cols == 32);
+    zeros.policy = TESS_POLICY_NONE;
+    zeros.parameter = 5.0; /* not read */
+    assert_ok(ctx, tess_policy_resolve(ctx, &zeros, &o));
+    assert_true(o.parameter == 0.0);
     tess_context_destroy(ctx);
 }
 
@@ -95,6 +100,7 @@ static void wrong_options_are_refused(void **state)
     REFUSED(TESS_INVALID_ARGUMENT, o.share = -1.0);
     REFUSED(TESS_INVALID_ARGUMENT, o.share = NAN);
     REFUSED(TESS_INVALID_ARGUMENT, o.parameter = -1.0);
+    REFUSED(TESS_INVALID_ARGUMENT, (o.policy = TESS_POLICY_MEAN_3STD, o.parameter = -1.0));
     REFUSED(TESS_INVALID_ARGUMENT, o.parameter = (double)INFINITY);
     REFUSED(TESS_INVALID_ARGUMENT, o.nlevels = 5);
     REFUSED(TESS_INVALID_ARGUMENT, o.nlevels = -1);
@@ -110,6 +116,14 @@ static void wrong_options_are_refused(void **state)
     REFUSED(TESS_INVALID_ARGUMENT, o.block_cols = 64);
     REFUSED(TESS_UNSUPPORTED, (o.granularity = TESS_GRANULARITY_BLOCK, o.without_diagonal = 1));
 #undef REFUSED
+    o = good;
+    o.granularity = TESS_GRANULARITY_MATRIX;
+    o.policy = TESS_POLICY_LOSSLESS;
+    o.parameter = 0.0;
+    assert_ok(ctx, tess_policy_resolve(ctx, &o, &out));
+    o = good;
+    o.granularity = TESS_GRANULARITY_BLOCK;
+    assert_true(tess_policy_rules(&o).every_value);
     tess_context_destroy(ctx);
 }
 
