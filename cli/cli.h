@@ -412,6 +412,8 @@ typedef struct cli_solve_run {
     const tess_context *ctx;
     const tess_solve_options *options; /* with the format that auto chose */
     bool format_chosen;
+    const tess_solver *solver;
+    bool explain; /* print all attempts */
     const tess_solve_result *result;
     const tess_papers_result *papers;
     const cli_vector_choice *rhs;
@@ -424,5 +426,15 @@ typedef struct cli_solve_run {
 void cli_report_solve(const cli_solve_run *run, bool timings);
 json_t *cli_solve_json(const cli_solve_run *run);
 int cli_write_history(const char *path, const tess_solve_result *result);
+
+/* ---- automatic.c ---- */
+
+enum { CLI_PATH_LENGTH = 4096 };
+/* The file of choices: the argument of --choices, or by default one in the user's cache folder, which is made; NULL:
+   none. The default path is written to `buffer`. */
+const char *cli_choices_path(const char *argument, char *buffer, size_t size);
+/* What the library chose, and the line that asks for it by hand; nothing if the caller named the method. */
+void cli_print_why(const cli_solve_run *run);
+void cli_add_why_json(json_t *root, const cli_solve_run *run);
 
 #endif

@@ -14,7 +14,8 @@ typedef struct solve_options {
     cli_vector_choice rhs;
     uint64_t seed;
     const char *matrix, *initial_guess, *output, *history;
-    bool timings, monitor;
+    const char *choices; /* NULL: the default file */
+    bool timings, monitor, explain;
 } solve_options;
 
 enum {
@@ -43,13 +44,16 @@ enum {
     KEY_BASIS,
     KEY_INNER,
     KEY_ORTHOGONALIZATION,
-    KEY_SWITCH
+    KEY_SWITCH,
+    KEY_PRECISION,
+    KEY_CHOICES,
+    KEY_EXPLAIN
 };
 
 static const struct argp_option solve_argp_options[] = {
     {"solver", KEY_SOLVER, "NAME", 0,
      "{tess_solver_kind} (default auto)\n"
-     "auto: cg if A is symmetric with a positive diagonal, else bicgstab\n"
+     "auto: a short list of attempts, with reasons\n"
      "gmres-ir: cycles in fp32, residuals in fp64\n"
      "gmres-fd: all in fp32 up to --switch-at, then all in fp64",
      CLI_GROUP_MAIN},
@@ -64,6 +68,15 @@ static const struct argp_option solve_argp_options[] = {
      "{tess_guard} (default repair)\n"
      "if the estimate and the true residual disagree, repair goes on in a higher precision; report only says so",
      CLI_GROUP_MAIN + 2},
+    {"precision", KEY_PRECISION, "NAME", 0,
+     "auto or fp64 (default auto)\n"
+     "with solver auto: auto keeps factors in fp32 where that is enough; fp64 forbids lower precisions",
+     CLI_GROUP_MAIN + 2},
+    {"explain", KEY_EXPLAIN, NULL, 0, "with solver auto: print all that was found and tried", CLI_GROUP_OUTPUT},
+    {"choices", KEY_CHOICES, "FILE", 0,
+     "with solver auto: the file that remembers what solved a pattern, or none (default: tessera/choices in the user's "
+     "cache folder)",
+     CLI_GROUP_OUTPUT},
     {"rtol", KEY_RTOL, "R", 0, "relative tolerance (default 1e-5); 0 is allowed", CLI_GROUP_STOPPING},
     {"atol", KEY_ATOL, "R", 0, "absolute tolerance (default 0)", CLI_GROUP_STOPPING},
     {"max-iterations", KEY_MAX_ITERATIONS, "N", 0, "most iterations (default 10000)", CLI_GROUP_STOPPING},
@@ -171,6 +184,15 @@ static error_t parse_method(int key, char *arg, struct argp_state *state, tess_s
     }
 }
 
+/* Whether --precision allows FP64 alone. */
+static int parse_precision_choice(struct argp_state *state, const char *text)
+{
+    if (strcmp(text, "auto") != 0 && strcmp(text, "fp64") != 0) {
+        argp_error(state, "--precision is auto or fp64, not '%s'; --matrix-precision sets that of the matrix alone", text);
+    }
+    return strcmp(text, "fp64") == 0;
+}
+
 static error_t parse_rest(int key, char *arg, struct argp_state *state, solve_options *options)
 {
     switch (key) {
@@ -178,6 +200,9 @@ static error_t parse_rest(int key, char *arg, struct argp_state *state, solve_op
     case KEY_NARROWING:
         options->papers.narrowing = (tess_narrowing)cli_parse_name(state, "narrowing", arg, "tess_narrowing");
         return 0;
+    case KEY_PRECISION: options->solve.automatic.fp64_only = parse_precision_choice(state, arg); return 0;
+    case KEY_EXPLAIN: options->explain = true; return 0;
+    case KEY_CHOICES: options->choices = arg; return 0;
     case KEY_RHS: options->rhs = cli_parse_vector(state, "rhs", arg, true); return 0;
     case KEY_GUESS: options->initial_guess = arg; return 0;
     case KEY_OUTPUT: options->output = cli_parse_output(state, "output", arg); return 0;
@@ -217,7 +242,7 @@ static void complete_jacobi(struct argp_state *state, solve_options *options)
         }
         return;
     }
-    if (solve->precond.kind != TESS_PRECOND_NONE) {
+    if (solve->precond.kind != TESS_PRECOND_NONE && solve->precond.kind != TESS_PRECOND_AUTO) {
         argp_error(state, "--solver jacobi takes no preconditioner; leave out --precond");
     }
     bool mixed = cli_is_mixed(&solve->storage) && solve->jacobi.schedule.count == 0;
@@ -410,11 +435,13 @@ static int load_vectors(const solve_options *options, solve_objects *o)
 
 static int run_solver(const solve_options *options, solve_objects *o, cli_progress *progress)
 {
+    char choices[CLI_PATH_LENGTH];
     tess_solve_options solve = options->solve;
     progress->every = options->monitor;
     progress->max_iterations = solve.max_iterations;
     solve.monitor = cli_progress_monitor;
     solve.monitor_user = progress;
+    solve.automatic.choices = cli_choices_path(options->choices, choices, sizeof choices);
     tess_status status = tess_vector_norm2(o->b, TESS_ARITHMETIC_FP64, &progress->rhs_norm);
     if (status == TESS_SUCCESS) { status = tess_solver_create(o->matrix.a, &solve, &o->solver); }
     if (status == TESS_SUCCESS) {
@@ -444,17 +471,32 @@ static int write_outputs(const solve_options *options, const solve_objects *o)
     return options->history == NULL ? CLI_CONVERGED : cli_write_history(options->history, &o->result);
 }
 
+/* The options of the report: with those that the library or the matrix settled. */
+static int settle_options(const solve_options *options, const solve_objects *o, tess_solve_options *settled)
+{
+    tess_solve_options_init(settled);
+    tess_status status = tess_solver_chosen_options(o->solver, settled);
+    if (status != TESS_SUCCESS) { return cli_report_failure(o->ctx, status); }
+    settled->papers = options->solve.papers;
+    settled->storage.papers = options->solve.storage.papers;
+    cli_note_format(o->result.storage.format, &settled->storage);
+    return CLI_CONVERGED;
+}
+
 static int report(const solve_options *options, const solve_objects *o, const cli_preset *preset, double start)
 {
     double before = cli_seconds();
     int code = write_outputs(options, o);
     double now = cli_seconds();
-    tess_solve_options settled = options->solve;
-    cli_note_format(o->result.storage.format, &settled.storage);
+    tess_solve_options settled;
+    int settled_code = settle_options(options, o, &settled);
+    if (settled_code != CLI_CONVERGED) { return settled_code; }
     cli_solve_run run = {.matrix = &o->matrix,
                          .ctx = o->ctx,
                          .options = &settled,
                          .format_chosen = options->storage.chosen,
+                         .solver = o->solver,
+                         .explain = options->explain,
                          .result = &o->result,
                          .papers = &o->papers,
                          .rhs = &options->rhs,

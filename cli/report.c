@@ -178,6 +178,7 @@ void cli_report_solve(const cli_solve_run *run, bool timings)
 {
     print_setting(run);
     print_outcome(run);
+    cli_print_why(run);
     print_narrowing(run->papers);
     print_cost(run);
     if (timings) { print_timings(run); }
@@ -363,6 +364,7 @@ json_t *cli_solve_json(const cli_solve_run *run)
                             : json_string(tess_factorization_name(r->precond.factorization)));
     add_integers(root, r);
     add_reals(root, run);
+    cli_add_why_json(root, run);
     json_object_set_new(root, "nonzeros_per_precision", precisions_json(r->storage.nonzeros_per_precision));
     json_object_set_new(root, "steps", schedule_json(&r->jacobi.schedule));
     json_object_set_new(root, "options", options_json(run));

@@ -30,6 +30,7 @@ typedef enum tess_precond_kind {
     TESS_PRECOND_POLYNOMIAL = 3,   /**< the GMRES polynomial of the matrix */
     TESS_PRECOND_ILU0 = 4,         /**< incomplete LU factors on the pattern of the matrix */
     TESS_PRECOND_IC0 = 5,          /**< incomplete Cholesky factors, from the lower triangle */
+    TESS_PRECOND_AUTO = 999,       /**< in options of a solve: chosen with solver auto, else none (automatic.h) */
     TESS_PRECOND_SHELL = 1000      /**< the user's own function: tess_precond_create_shell */
 } tess_precond_kind;
 

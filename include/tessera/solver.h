@@ -29,7 +29,7 @@ typedef struct tess_solver tess_solver;
 
 /** The methods. Values are part of the ABI: append, never renumber. */
 typedef enum tess_solver_kind {
-    TESS_SOLVER_AUTO = 0,     /**< CG for a symmetric matrix with positive diagonal, else BiCGSTAB */
+    TESS_SOLVER_AUTO = 0,     /**< the library chooses, tries and explains: automatic.h */
     TESS_SOLVER_CG = 1,       /**< conjugate gradients */
     TESS_SOLVER_BICGSTAB = 2, /**< stabilised bi-conjugate gradients */
     TESS_SOLVER_JACOBI = 3,   /**< Jacobi, in steps of rising precision */
@@ -164,6 +164,16 @@ typedef struct tess_jacobi_options {
     int64_t reserved[4]; /**< zeros */
 } tess_jacobi_options;
 
+/** Options of a solve whose solver is auto. */
+typedef struct tess_automatic_options {
+    int fixed_storage; /**< 1: `storage` holds as it is, also if it is the default (the command sets it for --format) */
+    int fp64_only;     /**< --precision fp64: 1 forbids factors and other parts in lower precisions */
+    /** --choices: the file that keeps which method solved a pattern, on which device; NULL (default): none. Borrowed
+        for the solver's life. */
+    const char *choices;
+    int64_t reserved[4]; /**< zeros */
+} tess_automatic_options;
+
 /** Options for studies of the papers (papers.h). */
 struct tess_papers_solve;
 
@@ -192,9 +202,10 @@ typedef struct tess_solve_options {
     tess_cg_options cg;
     tess_gmres_options gmres;
     tess_jacobi_options jacobi;
-    tess_precond_options precond;           /**< --precond */
+    tess_precond_options precond;           /**< --precond (auto with solver auto, else none) */
     tess_storage_options storage;           /**< --format, --matrix-precision, ...: the matrix of the iterations */
     const struct tess_papers_solve *papers; /**< options for studies of the papers; NULL (default): none. Copied */
+    tess_automatic_options automatic;       /**< --precision, --choices */
 } tess_solve_options;
 
 /** What CG did. */

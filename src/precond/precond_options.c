@@ -50,7 +50,7 @@ cleanup:
 static tess_status parse_precond_number(const char *text, tess_precond_options *out)
 {
     const tess_precond_ops *ops = tess_find_precond(out->kind);
-    int most = 0, *place = ops->number ? ops->number(out, &most) : NULL;
+    int most = 0, *place = ops && ops->number ? ops->number(out, &most) : NULL;
     char *end = NULL;
     const long number = strtol(text, &end, 10);
 
@@ -68,7 +68,8 @@ tess_status tess_precond_options_parse(const char *text, tess_precond_options *o
     if (length >= sizeof name) { return TESS_INVALID_ARGUMENT; }
     memcpy(name, text, length);
     name[length] = '\0';
-    if (tess_precond_kind_parse(name, &kind) != TESS_SUCCESS || !tess_find_precond(kind)) {
+    if (tess_precond_kind_parse(name, &kind) != TESS_SUCCESS ||
+        (!tess_find_precond(kind) && kind != TESS_PRECOND_AUTO)) {
         return TESS_INVALID_ARGUMENT;
     }
     tess_precond_options_init(out);

@@ -70,6 +70,7 @@ static const tess_named_value precond_kind_names[] = {{"none", TESS_PRECOND_NONE
                                                       {"polynomial", TESS_PRECOND_POLYNOMIAL},
                                                       {"ilu0", TESS_PRECOND_ILU0},
                                                       {"ic0", TESS_PRECOND_IC0},
+                                                      {"auto", TESS_PRECOND_AUTO},
                                                       {"shell", TESS_PRECOND_SHELL},
                                                       {NULL, 0}};
 static const tess_named_value polynomial_form_names[] = {

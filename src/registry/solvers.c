@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The solvers of this build, and what takes part in solves: solvers.def, recurrences.def and papers.def have the lists.
  */
+#include "auto/auto.h"
 #include "solver/extension.h"
 #include "solver/single_kernel/single_kernel.h"
 
@@ -67,4 +68,9 @@ const single_rows *single_rows_of(const tess_matrix *m)
         if ((*r)->reads(m)) { return *r; }
     }
     return NULL;
+}
+
+const tess_solver_driver *tess_find_driver(const tess_matrix *a, const tess_solve_options *options)
+{
+    return tess_driver_automatic.takes(a, options) ? &tess_driver_automatic : NULL;
 }

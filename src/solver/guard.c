@@ -12,6 +12,7 @@
 #include "base/two_word.h"
 #include "device/iteration_end.h"
 #include "format/csr/csr.h"
+#include "solver/driver.h"
 #include "solver/extension.h"
 #include "solver/single_kernel/single_kernel.h"
 #include "solver/solver.h"
@@ -548,6 +549,7 @@ static tess_status solve(tess_solver *s, const tess_vector *b, tess_vector *x, t
     if (b->n > 0 && b->data == x->data) {
         return tess_fail(s->ctx, TESS_INVALID_ARGUMENT, "pass two vectors", "b and x of a solve are the same array");
     }
+    if (s->driver) { return s->driver->solve(s, b, x, result); }
     if (s->transform) { return solve_transformed(s, b, x, result); }
     run.b = b->data;
     run.x = x->data;

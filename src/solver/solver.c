@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "solver/driver.h"
 #include "solver/extension.h"
 #include "solver/single_kernel/single_kernel.h"
 #include "solver/symmetry.h"
@@ -322,6 +323,7 @@ void tess_solver_destroy(tess_solver *s)
     if (!s) { return; }
     ctx = s->ctx;
     n = s->original->nrows;
+    if (s->driver) { s->driver->destroy(s); }
     if (s->graph) { ctx->backend->release_graph(ctx, s->graph); }
     if (s->method && s->method->destroy) { s->method->destroy(s); }
     single_kernel_destroy(ctx, s->krylov.single);
@@ -356,6 +358,14 @@ cleanup:
     return status;
 }
 
+static tess_status setup(tess_solver *s, const tess_precond *given)
+{
+    s->driver = given ? NULL : tess_find_driver(s->original, &s->options);
+    if (s->driver) { return s->driver->setup(s); }
+    if (s->options.precond.kind == TESS_PRECOND_AUTO) { s->options.precond.kind = TESS_PRECOND_NONE; }
+    return wants_transform(&s->options) ? setup_transform(s, given) : setup_plain(s, given);
+}
+
 tess_status tess_solver_create_with_precond(const tess_matrix *a, const tess_precond *m,
                                             const tess_solve_options *options, tess_solver **out)
 {
@@ -371,7 +381,7 @@ tess_status tess_solver_create_with_precond(const tess_matrix *a, const tess_pre
     tess_papers_result_init(&s->papers_result);
     TESS_TRY(solve_options_take(a->ctx, options, &s->options, &s->papers));
     TESS_TRY(check_request(a, m, &s->options));
-    TESS_TRY(wants_transform(&s->options) ? setup_transform(s, m) : setup_plain(s, m));
+    TESS_TRY(setup(s, m));
     TESS_TRY(a->ctx->backend->synchronize(a->ctx));
     s->setup_seconds = tess_wall_seconds() - start;
     *out = s;

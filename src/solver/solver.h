@@ -9,6 +9,7 @@
 #include "solver/verify.h"
 
 typedef struct solver_transform solver_transform;
+struct tess_solver_driver;
 
 struct tess_solver {
     tess_context *ctx;
@@ -40,6 +41,8 @@ struct tess_solver {
     solver_transform *transform; /* non-NULL: it does the work; of the other fields only options and host_history are
                                     used */
     void *own;                   /* data of a method with a set-up of its own */
+    const struct tess_solver_driver *driver; /* non-NULL: it does the work instead (solver/driver.h) */
+    void *driven;                            /* its state */
 };
 
 /* For a method that needs symmetry: finds out whether the matrix is symmetric, once per version of its values. */

@@ -11,6 +11,7 @@ shift
 [ -x "$tool" ] || { echo "$tool: not executable"; exit 2; }
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d) || exit 2
+export XDG_CACHE_HOME=$work/cache # the file of choices
 owner=$BASHPID
 trap '[ "$BASHPID" = "$owner" ] && rm -rf "$work"' EXIT
 cd "$work" || exit 2

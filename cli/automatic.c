@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The report of an automatic solve: why, the attempts, and the command that repeats the choice. */
+#include "cli.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* Lines of `why` that are printed without --explain. */
+enum { MOST_LINES = 6 };
+
+/* ---- the file of choices ---- */
+
+static bool make_folder(const char *path)
+{
+    return mkdir(path, 0700) == 0 || errno == EEXIST;
+}
+
+const char *cli_choices_path(const char *argument, char *buffer, size_t size)
+{
+    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    if (argument != NULL) { return strcmp(argument, "none") == 0 ? NULL : argument; }
+    int length = -1;
+    if (cache != NULL && cache[0] == '/') {
+        length = snprintf(buffer, size, "%s", cache);
+    } else if (home != NULL && home[0] == '/') {
+        length = snprintf(buffer, size, "%s/.cache", home);
+    }
+    const size_t rest = sizeof "/tessera/choices";
+    if (length < 0 || (size_t)length + rest > size || !make_folder(buffer)) { return NULL; }
+    strcat(buffer, "/tessera");
+    if (!make_folder(buffer)) { return NULL; }
+    return strcat(buffer, "/choices");
+}
+
+/* ---- by hand ---- */
+
+static bool has_factors(tess_precond_kind kind)
+{
+    return kind != TESS_PRECOND_NONE && kind != TESS_PRECOND_JACOBI && kind != TESS_PRECOND_AUTO;
+}
+
+/* "tessera solve FILE --solver cg --precond jacobi": the options that the library chose, and the tolerance. */
+static void write_command(const cli_solve_run *run, char *buffer, size_t size)
+{
+    const tess_solve_options *o = run->options;
+    char precond[64], role[32];
+    int used = snprintf(buffer, size, "tessera solve %s --solver %s --precond %s", run->matrix->name,
+                        tess_solver_kind_name(o->solver), cli_precond_text(&o->precond, precond, sizeof precond));
+    if (has_factors(o->precond.kind) && o->precond.role.given && used > 0 && (size_t)used < size) {
+        used += snprintf(buffer + used, size - (size_t)used, " --precond-precision %s",
+                         cli_role_text(&o->precond.role, role, sizeof role));
+    }
+    if (o->scale != TESS_SCALING_NONE && used > 0 && (size_t)used < size) {
+        used += snprintf(buffer + used, size - (size_t)used, " --scale %s", tess_scaling_name(o->scale));
+    }
+    if (used > 0 && (size_t)used < size) { snprintf(buffer + used, size - (size_t)used, " --rtol %g", o->rtol); }
+}
+
+/* ---- text ---- */
+
+static int count_lines(const char *text)
+{
+    int lines = text[0] == '\0' ? 0 : 1;
+    for (; *text != '\0'; text++) {
+        lines += *text == '\n';
+    }
+    return lines;
+}
+
+/* The first line has the facts; of the attempts the last ones are printed. */
+void cli_print_why(const cli_solve_run *run)
+{
+    char command[CLI_PATH_LENGTH + 256];
+    const char *text = tess_solver_why(run->solver);
+    const int lines = count_lines(text), skipped = run->explain || lines <= MOST_LINES ? 0 : lines - MOST_LINES;
+    for (int i = 0; i < lines; i++) {
+        const int length = (int)strcspn(text, "\n");
+        if (i == 0 || i > skipped) { printf("%-17s %.*s\n", i == 0 ? "why" : "", length, text); }
+        if (i == 0 && skipped > 0) { printf("%-17s (%d attempts more: --explain)\n", "", skipped); }
+        text += length + (text[length] == '\n');
+    }
+    if (lines == 0 || !run->result->converged) { return; }
+    write_command(run, command, sizeof command);
+    printf("%-17s %s\n", "by hand", command);
+}
+
+/* ---- JSON ---- */
+
+static json_t *attempt_json(const tess_attempt *a)
+{
+    json_t *object = json_pack("{ss ss ss ss sb ss ss sI}", "solver", tess_solver_kind_name(a->solver), "precond",
+                               tess_precond_kind_name(a->precond), "precond_storage", tess_precision_name(a->factors),
+                               "scale", tess_scaling_name(a->scale), "left", a->left, "status",
+                               tess_status_name(a->status), "reason", tess_reason_name(a->reason), "iterations",
+                               (json_int_t)a->iterations);
+    if (object == NULL) { return NULL; }
+    json_object_set_new(object, "relative_residual", cli_json_real(a->relative_residual));
+    json_object_set_new(object, "setup_seconds", cli_json_real(a->setup_seconds));
+    json_object_set_new(object, "solve_seconds", cli_json_real(a->solve_seconds));
+    return object;
+}
+
+void cli_add_why_json(json_t *root, const cli_solve_run *run)
+{
+    char command[CLI_PATH_LENGTH + 256];
+    const tess_attempt *attempts = NULL;
+    const int count = tess_solver_attempts(run->solver, &attempts);
+    json_t *list = count > 0 ? json_array() : json_null(), *lines = count > 0 ? json_array() : json_null();
+    for (int i = 0; i < count; i++) {
+        json_array_append_new(list, attempt_json(&attempts[i]));
+    }
+    for (const char *text = tess_solver_why(run->solver); count > 0 && *text != '\0';) {
+        const size_t length = strcspn(text, "\n");
+        json_array_append_new(lines, json_stringn(text, length));
+        text += length + (text[length] == '\n');
+    }
+    if (count > 0) { write_command(run, command, sizeof command); }
+    json_object_set_new(root, "attempts", list);
+    json_object_set_new(root, "why", lines);
+    json_object_set_new(root, "by_hand", count > 0 && run->result->converged ? cli_json_text(command) : json_null());
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The automatic solve: s->driven of a solver whose method and preconditioner are auto. */
+#ifndef TESS_AUTO_AUTO_H
+#define TESS_AUTO_AUTO_H
+
+#include "auto/budget.h"
+#include "auto/ladder.h"
+#include "solver/driver.h"
+
+enum { MAX_ATTEMPTS = 2 * MAX_STEPS, WHY_LENGTH = 2048 };
+
+/* What an attempt leaves beside the public record: what the budget expected when it was left. */
+typedef struct attempt_note {
+    double remaining;
+} attempt_note;
+
+typedef struct auto_solve {
+    matrix_facts facts;
+    uint64_t values_version; /* of which the facts are; 0: none */
+    ladder ladder;
+    matrix_family found; /* the family when the facts were found */
+    int next;            /* the step that the next attempt takes */
+    tess_solver *solver; /* of the last attempt; NULL: there is none */
+    ladder_step step;    /* its step */
+    bool reused;         /* the solver is the one of the last solve */
+    bool remembered;     /* the first step came from the file of choices */
+    int nattempts;
+    tess_attempt attempt[MAX_ATTEMPTS];
+    attempt_note note[MAX_ATTEMPTS];
+    attempt_budget budget;
+    double looked_seconds; /* for the facts */
+    tess_error error;      /* of the last attempt that could not be set up */
+    char why[WHY_LENGTH];
+} auto_solve;
+
+extern const tess_solver_driver tess_driver_automatic;
+
+/* The options of an attempt: the caller's, with the step's choices. */
+void step_options(const tess_solver *s, const ladder_step *step, tess_solve_options *out);
+
+/* ---- explain.c ---- */
+
+/* Writes why the solve did what it did. */
+void explain(auto_solve *state, const tess_solve_result *result);
+
+/* ---- remember.c ---- */
+
+/* Moves the step that solved this system before to the front, as options->automatic.choices has it. */
+void recall_choice(tess_solver *s, auto_solve *state);
+/* Writes it there. A file that cannot be written is not an error. */
+void store_choice(const tess_solver *s, const auto_solve *state);
+
+#endif

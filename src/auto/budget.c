@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "auto/budget.h"
+
+#include <math.h>
+
+#include "base/context.h"
+
+/* No attempt is left before so many iterations: the first ones say little about the rate. */
+enum { LEAST_ITERATIONS = 50 };
+/* It is left if the rest should take so many times as long as the other method, ... */
+#define FAR_FROM_DONE 2.0
+/* ... and, when it has taken as long as the other method would, if the rest takes more than this share of it. */
+#define NEARLY_DONE 0.5
+/* Where no other method has a known cost: without a fall by this factor in the last half of the iterations, of which
+   there must be so many, the attempt has stalled. */
+#define STALL_FACTOR 0.5
+enum { STALL_ITERATIONS = 1000 };
+
+void budget_start(attempt_budget *b)
+{
+    b->trend = (residual_trend){.every = 5};
+    b->first = b->least = INFINITY;
+    b->remaining = INFINITY;
+    b->left = b->cancelled = false;
+}
+
+static void note_residual(attempt_budget *b, int64_t iteration, double residual)
+{
+    residual_trend *t = &b->trend;
+    const double now = residual > 0.0 ? log(residual) : -INFINITY;
+
+    if (isinf(b->first)) { b->first = now; }
+    if (now < b->least) { b->least = now; }
+    while (iteration >= t->every * (t->count + 1)) { /* a GPU reports at intervals */
+        if (t->count == TREND_LENGTH) {
+            for (int i = 0; i < TREND_LENGTH / 2; i++) {
+                t->log_least[i] = t->log_least[2 * i + 1];
+            }
+            t->count /= 2;
+            t->every *= 2;
+            continue;
+        }
+        t->log_least[t->count++] = b->least;
+    }
+}
+
+/* Iterations to the tolerance, at the rate of the last half of all. */
+static double remaining_iterations(const attempt_budget *b, double tolerance)
+{
+    const residual_trend *t = &b->trend;
+    const int half = t->count / 2;
+    const double fall = t->log_least[half] - t->log_least[t->count - 1];
+    const double to_go = b->least - log(tolerance);
+
+    if (to_go <= 0.0) { return 0.0; }
+    return fall > 0.0 ? to_go / fall * (double)(t->every * (t->count - 1 - half)) : INFINITY;
+}
+
+static bool has_stalled(const attempt_budget *b, int64_t iteration)
+{
+    const residual_trend *t = &b->trend;
+
+    return iteration >= STALL_ITERATIONS && t->log_least[t->count / 2] - t->log_least[t->count - 1] < -log(STALL_FACTOR);
+}
+
+static bool should_leave(attempt_budget *b, int64_t iteration, double tolerance)
+{
+    const double spent = b->per_iteration * (double)iteration;
+    double rest = 0.0;
+
+    if (!b->limited || iteration < LEAST_ITERATIONS || b->trend.count < 4) { return false; }
+    b->remaining = remaining_iterations(b, tolerance);
+    if (isinf(b->other)) { return has_stalled(b, iteration); }
+    rest = b->per_iteration * b->remaining;
+    return rest > FAR_FROM_DONE * b->other || (spent > b->other && rest > NEARLY_DONE * b->other);
+}
+
+int budget_monitor(void *user, const tess_progress *progress)
+{
+    attempt_budget *b = user;
+    tess_progress seen = *progress;
+
+    seen.iteration += b->before;
+    seen.elapsed_seconds = tess_wall_seconds() - b->start;
+    if (b->monitor && b->monitor(b->user, &seen) != 0) { b->cancelled = true; }
+    note_residual(b, progress->iteration, progress->residual_norm);
+    if (!b->cancelled) { b->left = should_leave(b, progress->iteration, progress->tolerance); }
+    return b->cancelled || b->left;
+}

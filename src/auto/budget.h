@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The budget of an attempt: its monitor extrapolates the residual, and ends the attempt when another method should take
+ * less time. It counts iterations, not seconds, so that a solve does the same on every run.
+ */
+#ifndef TESS_AUTO_BUDGET_H
+#define TESS_AUTO_BUDGET_H
+
+#include "auto/ladder.h"
+
+/* The least residual so far, after every `every` iterations; when the list is full, every other entry goes. */
+enum { TREND_LENGTH = 64 };
+
+typedef struct residual_trend {
+    int64_t every;
+    int count;
+    double log_least[TREND_LENGTH];
+} residual_trend;
+
+typedef struct attempt_budget {
+    tess_monitor monitor; /* the caller's; may be NULL */
+    void *user;
+    int64_t before; /* iterations of earlier attempts */
+    double start;   /* when the whole solve began */
+    bool limited;
+    double per_iteration; /* iteration_cost */
+    double other;         /* what the next method should cost; INFINITY: unknown */
+    residual_trend trend;
+    double first, least; /* logarithms of the residual: the first, and the least so far */
+    double remaining;    /* iterations that are left by the trend; INFINITY: it does not fall */
+    bool left;           /* the budget ended the attempt */
+    bool cancelled;      /* the caller's monitor did */
+} attempt_budget;
+
+void budget_start(attempt_budget *b);
+/* A tess_monitor; user: an attempt_budget. */
+int budget_monitor(void *user, const tess_progress *progress);
+
+#endif

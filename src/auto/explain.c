@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Why an automatic solve did what it did, in a few lines. */
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "auto/auto.h"
+
+static void say(auto_solve *state, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void say(auto_solve *state, const char *format, ...)
+{
+    const size_t used = strlen(state->why);
+    va_list arguments;
+
+    va_start(arguments, format);
+    (void)vsnprintf(state->why + used, sizeof state->why - used, format, arguments);
+    va_end(arguments);
+}
+
+static void say_facts(auto_solve *state)
+{
+    const matrix_facts *f = &state->facts;
+
+    if (f->empty_rows > 0) { say(state, "%lld empty rows; ", (long long)f->empty_rows); }
+    if (!f->finite) { say(state, "NaN or Inf in the matrix; "); }
+    if (!f->symmetric) {
+        say(state, "the matrix is not symmetric");
+    } else if (f->positive < f->n) {
+        say(state, "the matrix is symmetric and not positive definite: %lld of %lld diagonal entries are 0 or negative",
+            (long long)(f->n - f->positive), (long long)f->n);
+    } else if (f->improper_minors > 0) {
+        say(state, "the matrix is symmetric and not positive definite: %lld entries are too large beside the diagonal",
+            (long long)f->improper_minors);
+    } else if (f->dominant_rows == f->n) {
+        say(state, "the matrix is symmetric, positive and dominated by its diagonal");
+    } else {
+        say(state, "the matrix is symmetric, and nothing speaks against positive definite");
+    }
+    say(state, state->remembered ? "; the method is from the file of choices\n" : "\n");
+}
+
+static void say_method(auto_solve *state, const tess_attempt *a)
+{
+    say(state, "%s", tess_solver_kind_name(a->solver));
+    if (a->precond != TESS_PRECOND_NONE) { say(state, " with %s", tess_precond_kind_name(a->precond)); }
+    if (a->factors != TESS_PRECISION_FP64) { say(state, " in %s", tess_precision_name(a->factors)); }
+    if (a->scale != TESS_SCALING_NONE) { say(state, ", scaled by %s", tess_scaling_name(a->scale)); }
+    say(state, ": ");
+}
+
+static void say_end(auto_solve *state, const tess_attempt *a, const attempt_note *note)
+{
+    if (a->left && isfinite(note->remaining)) {
+        say(state, "left, since it would need some %.2g more iterations", note->remaining);
+    } else if (a->left) {
+        say(state, "left, since its residual did not fall any more");
+    } else if (a->reason > 0) {
+        say(state, "solved");
+    } else {
+        say(state, "%s", tess_reason_text(a->reason));
+    }
+    say(state, " (%lld iterations, %.3g s", (long long)a->iterations, a->setup_seconds + a->solve_seconds);
+    if (a->reason <= 0) { say(state, ", residual %.1e", a->relative_residual); }
+    say(state, ")\n");
+}
+
+/* What low precision saved: it is used for factors, where rounding costs few iterations. */
+static void say_saving(auto_solve *state, const tess_solve_result *r)
+{
+    const tess_attempt *last = &state->attempt[state->nattempts - 1];
+
+    if (!r->converged || last->factors == TESS_PRECISION_FP64) { return; }
+    say(state, "%s halves the memory of the factors; the residual is fp64 as ever\n",
+        tess_precision_name(last->factors));
+}
+
+void explain(auto_solve *state, const tess_solve_result *result)
+{
+    size_t length = 0;
+
+    say_facts(state);
+    for (int i = 0; i < state->nattempts; i++) {
+        const tess_attempt *a = &state->attempt[i];
+
+        say_method(state, a);
+        if (a->status != TESS_SUCCESS) {
+            say(state, "not possible: %s\n", i == state->nattempts - 1 ? state->error.message : tess_status_text(a->status));
+        } else {
+            say_end(state, a, &state->note[i]);
+        }
+    }
+    say_saving(state, result);
+    length = strlen(state->why);
+    if (length > 0 && state->why[length - 1] == '\n') { state->why[length - 1] = '\0'; }
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "auto/facts.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "solver/symmetry.h"
+
+bool may_be_positive_definite(const matrix_facts *f)
+{
+    return f->symmetric && f->positive == f->n && f->improper_minors == 0;
+}
+
+/* ---- one pass over the rows ---- */
+
+static double diagonal_of(const csr_view *v, int64_t i)
+{
+    const double *val = v->val;
+
+    for (int64_t k = csr_offset(v, i); k < csr_offset(v, i + 1); k++) {
+        if (v->col_ind[k] == i) { return val[k]; }
+    }
+    return 0.0;
+}
+
+static void count_diagonal(double d, matrix_facts *f)
+{
+    f->positive += d > 0.0;
+    f->negative += d < 0.0;
+    f->zero += d == 0.0;
+}
+
+/* Row i: its size and dominance, and the minors of its pairs with j > i. The quotients cannot overflow as products of
+   entries can. */
+static void look_at_row(const csr_view *v, const double *diagonal, int64_t i, matrix_facts *f)
+{
+    const double *val = v->val, d = fabs(diagonal[i]);
+    const int64_t begin = csr_offset(v, i), end = csr_offset(v, i + 1);
+    double largest = 0.0, others = 0.0;
+
+    for (int64_t k = begin; k < end; k++) {
+        const int64_t j = v->col_ind[k];
+        const double a = fabs(val[k]);
+
+        f->finite = f->finite && isfinite(val[k]);
+        largest = fmax(largest, a);
+        if (j == i) { continue; }
+        others += a;
+        f->improper_minors += j > i && a > 0.0 && a / d * (a / fabs(diagonal[j])) >= 1.0;
+    }
+    f->empty_rows += largest == 0.0;
+    f->dominant_rows += d > 0.0 && d >= others;
+    if (largest == 0.0) { return; }
+    f->smallest_row = f->smallest_row == 0.0 ? largest : fmin(f->smallest_row, largest);
+    f->largest_row = fmax(f->largest_row, largest);
+}
+
+static tess_status look_at_rows(tess_context *ctx, const csr_view *v, matrix_facts *f)
+{
+    double *diagonal = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(tess_host_allocate(ctx, v->nrows, sizeof *diagonal, (void **)&diagonal));
+    for (int64_t i = 0; i < v->nrows; i++) {
+        diagonal[i] = diagonal_of(v, i);
+        count_diagonal(diagonal[i], f);
+    }
+    for (int64_t i = 0; i < v->nrows; i++) {
+        look_at_row(v, diagonal, i, f);
+    }
+cleanup:
+    tess_host_release(ctx, diagonal, v->nrows, sizeof *diagonal);
+    return status;
+}
+
+tess_status find_facts(const tess_matrix *a, matrix_facts *facts)
+{
+    tess_host_matrix host = {0};
+    tess_status status = TESS_SUCCESS;
+
+    *facts = (matrix_facts){.n = a->nrows, .nnz = a->nnz, .finite = true};
+    TESS_TRY(probe_symmetry(a, &facts->symmetric));
+    TESS_TRY(tess_matrix_on_host(a, &host));
+    status = look_at_rows(a->ctx, &csr_of(host.matrix)->view, facts);
+cleanup:
+    tess_host_matrix_release(&host);
+    return status;
+}
+
+/* ---- the width of the graph ---- */
+
+/* The widest level of a breadth-first search along the rows from `root`; *last is a node of the last level. Nodes that
+   it does not reach keep level -1. */
+static int64_t search(const csr_view *v, int32_t root, int32_t *level, int32_t *queue, int32_t *last)
+{
+    int64_t head = 0, tail = 1, width = 1, in_level = 0, current = 0;
+
+    queue[0] = root;
+    level[root] = 0;
+    while (head < tail) {
+        const int32_t i = queue[head++];
+
+        in_level = level[i] == current ? in_level + 1 : 1;
+        current = level[i];
+        width = in_level > width ? in_level : width;
+        for (int64_t k = csr_offset(v, i); k < csr_offset(v, i + 1); k++) {
+            const int32_t j = v->col_ind[k];
+
+            if (level[j] >= 0) { continue; }
+            level[j] = level[i] + 1;
+            queue[tail++] = j;
+        }
+    }
+    *last = queue[tail - 1];
+    return width;
+}
+
+/* The node with the fewest entries: often at a corner or an end. */
+static int32_t node_of_least_degree(const csr_view *v)
+{
+    int64_t least = INT64_MAX;
+    int32_t node = 0;
+
+    for (int64_t i = 0; i < v->nrows; i++) {
+        const int64_t degree = csr_offset(v, i + 1) - csr_offset(v, i);
+
+        if (degree < 2 || degree >= least) { continue; }
+        least = degree;
+        node = (int32_t)i;
+    }
+    return node;
+}
+
+/* Two searches: the second starts where the first ended, far from the first root, so that its levels are narrow. */
+static tess_status search_twice(tess_context *ctx, const csr_view *v, int64_t *width)
+{
+    const size_t bytes = (size_t)v->nrows * sizeof(int32_t);
+    int32_t *level = NULL, *queue = NULL, last = 0;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(tess_host_allocate(ctx, v->nrows, sizeof *level, (void **)&level));
+    TESS_TRY(tess_host_allocate(ctx, v->nrows, sizeof *queue, (void **)&queue));
+    memset(level, 0xff, bytes);
+    *width = search(v, node_of_least_degree(v), level, queue, &last);
+    memset(level, 0xff, bytes);
+    *width = search(v, last, level, queue, &last);
+cleanup:
+    tess_host_release(ctx, level, v->nrows, sizeof *level);
+    tess_host_release(ctx, queue, v->nrows, sizeof *queue);
+    return status;
+}
+
+tess_status find_width(const tess_matrix *a, matrix_facts *facts)
+{
+    tess_host_matrix host = {0};
+    tess_status status = TESS_SUCCESS;
+
+    if (facts->width > 0 || facts->n == 0) { return TESS_SUCCESS; }
+    TESS_TRY(tess_matrix_on_host(a, &host));
+    status = search_twice(a->ctx, &csr_of(host.matrix)->view, &facts->width);
+cleanup:
+    tess_host_matrix_release(&host);
+    return status;
+}

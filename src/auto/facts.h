@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a look at the matrix tells about the methods that may solve with it. */
+#ifndef TESS_AUTO_FACTS_H
+#define TESS_AUTO_FACTS_H
+
+#include "matrix/assembled.h"
+
+typedef struct matrix_facts {
+    int64_t n, nnz;
+    bool symmetric, finite;
+    int64_t positive, negative, zero; /* diagonal entries; a missing one counts as zero */
+    int64_t empty_rows;
+    int64_t dominant_rows; /* |a_ii| >= sum of the others, for a_ii != 0 */
+    /* Pairs i, j with a_ij a_ji >= a_ii a_jj. Of a symmetric matrix each one proves that A is not positive definite. */
+    int64_t improper_minors;
+    double smallest_row, largest_row; /* of the largest magnitudes of nonempty rows */
+    int64_t width;                    /* nodes of the widest level of a breadth-first search; 0: not yet known */
+} matrix_facts;
+
+/* All but the width. Errors: memory, those of a product. */
+tess_status find_facts(const tess_matrix *a, matrix_facts *facts);
+/* The width, if it is not yet known. Errors: memory. */
+tess_status find_width(const tess_matrix *a, matrix_facts *facts);
+
+/* A^T = A, and nothing speaks against a positive definite matrix. */
+bool may_be_positive_definite(const matrix_facts *facts);
+
+#endif

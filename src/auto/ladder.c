@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "auto/ladder.h"
+
+#include "precond/precond.h"
+#include "solver/krylov.h"
+/*TEMP*/
+#define TESS_SOLVER_MINRES ((tess_solver_kind)7)
+#define TESS_SOLVER_FGMRES ((tess_solver_kind)8)
+#define TESS_SOLVER_IDR ((tess_solver_kind)9)
+#define TESS_PRECOND_ILUT ((tess_precond_kind)6)
+#define TESS_PRECOND_ICT ((tess_precond_kind)7)
+#define TESS_PRECOND_LU ((tess_precond_kind)9)
+#define TESS_PRECOND_CHOLESKY ((tess_precond_kind)10)
+/*END*/
+
+matrix_family family_of(const matrix_facts *f)
+{
+    if (may_be_positive_definite(f)) { return FAMILY_POSITIVE; }
+    return f->symmetric ? FAMILY_INDEFINITE : FAMILY_GENERAL;
+}
+
+/* ---- the steps ---- */
+
+/* Factors are in FP32, which takes half the time and memory; FP64 follows where these are not good enough (Carson,
+   Higham 2018: up to a condition number of about 1e8 they are). */
+static const ladder_step positive[] = {
+    {TESS_SOLVER_CG, TESS_PRECOND_JACOBI, TESS_PRECISION_FP64, TESS_SCALING_NONE, LIMIT_BUDGET},
+    {TESS_SOLVER_CG, TESS_PRECOND_IC0, TESS_PRECISION_FP32, TESS_SCALING_NONE, LIMIT_BUDGET},
+    {TESS_SOLVER_CG, TESS_PRECOND_CHOLESKY, TESS_PRECISION_FP32, TESS_SCALING_NONE, LIMIT_DIRECT},
+    {TESS_SOLVER_FGMRES, TESS_PRECOND_LU, TESS_PRECISION_FP64, TESS_SCALING_NONE, LIMIT_DIRECT},
+    {TESS_SOLVER_CG, TESS_PRECOND_ICT, TESS_PRECISION_FP32, TESS_SCALING_NONE, LIMIT_BUDGET},
+    {TESS_SOLVER_CG, TESS_PRECOND_JACOBI, TESS_PRECISION_FP64, TESS_SCALING_NONE, LIMIT_NONE}};
+static const ladder_step indefinite[] = {
+    {TESS_SOLVER_MINRES, TESS_PRECOND_JACOBI, TESS_PRECISION_FP64, TESS_SCALING_NONE, LIMIT_BUDGET},
+    {TESS_SOLVER_FGMRES, TESS_PRECOND_LU, TESS_PRECISION_FP32, TESS_SCALING_NONE, LIMIT_DIRECT},
+    {TESS_SOLVER_FGMRES, TESS_PRECOND_LU, TESS_PRECISION_FP64, TESS_SCALING_NONE, LIMIT_DIRECT},
+    {TESS_SOLVER_GMRES, TESS_PRECOND_ILUT, TESS_PRECISION_FP64, TESS_SCALING_MAX_PRODUCT, LIMIT_BUDGET},
+    {TESS_SOLVER_MINRES, TESS_PRECOND_JACOBI, TESS_PRECISION_FP64, TESS_SCALING_NONE, LIMIT_NONE}};
+static const ladder_step general[] = {
+    {TESS_SOLVER_BICGSTAB, TESS_PRECOND_JACOBI, TESS_PRECISION_FP64, TESS_SCALING_NONE, LIMIT_BUDGET},
+    {TESS_SOLVER_BICGSTAB, TESS_PRECOND_ILU0, TESS_PRECISION_FP32, TESS_SCALING_NONE, LIMIT_BUDGET},
+    {TESS_SOLVER_FGMRES, TESS_PRECOND_LU, TESS_PRECISION_FP32, TESS_SCALING_NONE, LIMIT_DIRECT},
+    {TESS_SOLVER_FGMRES, TESS_PRECOND_LU, TESS_PRECISION_FP64, TESS_SCALING_NONE, LIMIT_DIRECT},
+    {TESS_SOLVER_GMRES, TESS_PRECOND_ILUT, TESS_PRECISION_FP64, TESS_SCALING_MAX_PRODUCT, LIMIT_BUDGET},
+    {TESS_SOLVER_IDR, TESS_PRECOND_ILU0, TESS_PRECISION_FP64, TESS_SCALING_MAX_PRODUCT, LIMIT_BUDGET},
+    {TESS_SOLVER_GMRES, TESS_PRECOND_ILU0, TESS_PRECISION_FP64, TESS_SCALING_NONE, LIMIT_NONE}};
+/* For a preconditioner that the caller named, by family; its kind replaces that of the step. */
+static const ladder_step named[][2] = {
+    {{TESS_SOLVER_CG, TESS_PRECOND_NONE, TESS_PRECISION_FP64, TESS_SCALING_NONE, LIMIT_NONE},
+     {TESS_SOLVER_GMRES, TESS_PRECOND_NONE, TESS_PRECISION_FP64, TESS_SCALING_NONE, LIMIT_NONE}},
+    {{TESS_SOLVER_MINRES, TESS_PRECOND_NONE, TESS_PRECISION_FP64, TESS_SCALING_NONE, LIMIT_NONE},
+     {TESS_SOLVER_GMRES, TESS_PRECOND_NONE, TESS_PRECISION_FP64, TESS_SCALING_NONE, LIMIT_NONE}},
+    {{TESS_SOLVER_BICGSTAB, TESS_PRECOND_NONE, TESS_PRECISION_FP64, TESS_SCALING_NONE, LIMIT_NONE},
+     {TESS_SOLVER_GMRES, TESS_PRECOND_NONE, TESS_PRECISION_FP64, TESS_SCALING_NONE, LIMIT_NONE}}};
+
+/* Below so many rows a direct solver takes about as long as some tens of iterations, and comes first. */
+enum { SMALL_ROWS = 2000 };
+
+/* Steps that this build and this matrix allow, with what the options say in place of the step's own choice. */
+static bool settle(const matrix_facts *f, const tess_solve_options *o, ladder_step *s)
+{
+    if (o->precond.kind != TESS_PRECOND_AUTO) { s->precond = o->precond.kind; }
+    if (!tess_find_method(s->solver) || !tess_find_precond(s->precond)) { return false; }
+    /* As a preconditioner of MINRES the diagonal must be positive; one with zeros scales nothing well. */
+    if (s->precond == TESS_PRECOND_JACOBI && s->solver == TESS_SOLVER_MINRES && f->positive < f->n) {
+        s->precond = TESS_PRECOND_NONE;
+    }
+    if (o->automatic.fp64_only) { s->factors = TESS_PRECISION_FP64; }
+    if (o->scale != TESS_SCALING_NONE) { s->scale = o->scale; }
+    return true;
+}
+
+static bool same_step(const ladder_step *a, const ladder_step *b)
+{
+    return a->solver == b->solver && a->precond == b->precond && a->factors == b->factors && a->scale == b->scale &&
+           a->limit == b->limit;
+}
+
+static void append(ladder *l, ladder_step s)
+{
+    for (int i = 0; i < l->count; i++) {
+        if (same_step(&l->step[i], &s)) { return; } /* --precision fp64 makes steps equal */
+    }
+    if (l->count < MAX_STEPS) { l->step[l->count++] = s; }
+}
+
+static void append_all(const ladder_step *steps, int count, bool direct, const matrix_facts *f,
+                       const tess_solve_options *o, ladder *out)
+{
+    for (int i = 0; i < count; i++) {
+        ladder_step s = steps[i];
+
+        if (direct == (s.limit == LIMIT_DIRECT) && settle(f, o, &s)) { append(out, s); }
+    }
+}
+
+#define COUNT(list) ((int)(sizeof(list) / sizeof(list)[0]))
+
+void make_ladder(matrix_family family, const matrix_facts *f, const tess_solve_options *o, ladder *out)
+{
+    const ladder_step *const steps[] = {positive, indefinite, general};
+    const int counts[] = {COUNT(positive), COUNT(indefinite), COUNT(general)};
+    const bool chosen = o->precond.kind == TESS_PRECOND_AUTO;
+    const ladder_step *list = chosen ? steps[family] : named[family];
+    const int count = chosen ? counts[family] : COUNT(named[family]);
+
+    *out = (ladder){.family = family};
+    if (chosen && f->n <= SMALL_ROWS) { append_all(list, count, true, f, o, out); }
+    for (int i = 0; i < count; i++) {
+        ladder_step s = list[i];
+
+        if (settle(f, o, &s)) { append(out, s); }
+    }
+}
+
+/* ---- cost ---- */
+
+/* Measured on a host of two cores (docs/results/automatic.md): seconds for an entry of a product, for an entry of a
+   vector in all operations of an iteration, and for starting the threads of an iteration. */
+#define ENTRY_SECONDS 0.8e-9
+#define VECTOR_SECONDS 6e-9
+#define START_SECONDS 15e-6
+/* A product with both triangles takes so many times as long as one with the matrix: levels wait for one another. */
+#define TRIANGLES 2.5
+/* Ordering and analysis for an entry, and an operation of the factorization. */
+#define ANALYSIS_SECONDS 400e-9
+#define FLOP_SECONDS 0.07e-9
+/* Nested dissection spends about so many times width^3 operations: most of them on the last separator. */
+#define SEPARATOR_FLOPS 10.0
+
+double iteration_cost(const matrix_facts *f, const ladder_step *s)
+{
+    const double products = s->solver == TESS_SOLVER_BICGSTAB ? 2.0 : 1.0;
+    const bool diagonal = s->precond == TESS_PRECOND_NONE || s->precond == TESS_PRECOND_JACOBI;
+    const double passes = diagonal ? 1.0 : 1.0 + TRIANGLES;
+
+    return products * (passes * ENTRY_SECONDS * (double)f->nnz + VECTOR_SECONDS * (double)f->n + START_SECONDS);
+}
+
+double direct_cost(const matrix_facts *f, bool symmetric)
+{
+    const double w = (double)f->width, flops = SEPARATOR_FLOPS * w * w * w * (symmetric ? 1.0 : 2.0);
+
+    return ANALYSIS_SECONDS * (double)f->nnz + FLOP_SECONDS * flops;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The attempts of an automatic solve, in the order in which they are made, and what they cost. */
+#ifndef TESS_AUTO_LADDER_H
+#define TESS_AUTO_LADDER_H
+
+#include <tessera/automatic.h>
+
+#include "auto/facts.h"
+
+/* How a matrix is treated. A solve changes to another family if a method finds out that this one is wrong. */
+typedef enum matrix_family {
+    FAMILY_POSITIVE,   /* symmetric, perhaps positive definite */
+    FAMILY_INDEFINITE, /* symmetric */
+    FAMILY_GENERAL
+} matrix_family;
+
+typedef enum step_limit {
+    LIMIT_BUDGET, /* iterations are left when another step should take less time */
+    LIMIT_DIRECT, /* factors are expected to solve within few iterations */
+    LIMIT_NONE    /* the last resort: up to the caller's limits */
+} step_limit;
+
+typedef struct ladder_step {
+    tess_solver_kind solver;
+    tess_precond_kind precond;
+    tess_precision factors; /* of a preconditioner with factors */
+    tess_scaling scale;
+    step_limit limit;
+} ladder_step;
+
+enum { MAX_STEPS = 12 };
+
+typedef struct ladder {
+    matrix_family family;
+    int count;
+    ladder_step step[MAX_STEPS];
+} ladder;
+
+/* The family that the facts suggest. */
+matrix_family family_of(const matrix_facts *facts);
+/* The steps for a family. With options->precond of a named kind: methods that use that one. */
+void make_ladder(matrix_family family, const matrix_facts *facts, const tess_solve_options *options, ladder *out);
+
+/* ---- estimates of time, in seconds on a host; only their ratios decide ---- */
+
+double iteration_cost(const matrix_facts *facts, const ladder_step *step);
+/* Analysis and factorization of a direct solver; facts->width must be known. */
+double direct_cost(const matrix_facts *facts, bool symmetric);
+
+#endif

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The file of choices: a line for each pattern that took more than one attempt, with the step that solved it. The last
+ * line of a pattern counts.
+ *     tessera-choice 1 KEY SOLVER PRECOND FACTORS SCALING
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "auto/auto.h"
+
+enum { LINE_LENGTH = 256, MOST_BYTES = 1 << 20 };
+#define FNV_OFFSET UINT64_C(0xcbf29ce484222325)
+#define FNV_PRIME UINT64_C(0x100000001b3)
+
+/* FNV-1a, by words of 32 bits. */
+static uint64_t hash_words(uint64_t hash, const void *data, size_t words)
+{
+    const unsigned char *bytes = data;
+
+    for (size_t i = 0; i < words; i++) {
+        uint32_t word = 0;
+
+        memcpy(&word, bytes + 4 * i, sizeof word);
+        hash = (hash ^ word) * FNV_PRIME;
+    }
+    return hash;
+}
+
+static uint64_t hash_text(uint64_t hash, const char *text)
+{
+    for (; *text; text++) {
+        hash = (hash ^ (unsigned char)*text) * FNV_PRIME;
+    }
+    return hash;
+}
+
+/* Of the pattern, the device, and the options that change which steps there are. */
+static tess_status key_of(const tess_solver *s, uint64_t *key)
+{
+    tess_host_matrix host = {0};
+    uint64_t hash = FNV_OFFSET;
+    const int32_t choice[] = {s->options.precond.kind, s->options.automatic.fp64_only, (int32_t)s->options.scale,
+                              (int32_t)s->options.storage.format};
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(tess_matrix_on_host(s->original, &host));
+    {
+        const csr_view *v = &csr_of(host.matrix)->view;
+
+        hash = hash_words(hash, &v->nrows, 2);
+        hash = hash_words(hash, v->row_ptr, (size_t)(v->nrows + 1) * (size_t)(v->row_ptr_bits / 32));
+        hash = hash_words(hash, v->col_ind, (size_t)v->nnz);
+    }
+    hash = hash_words(hash, choice, sizeof choice / sizeof choice[0]);
+    *key = hash_text(hash, s->ctx->device_name);
+cleanup:
+    tess_host_matrix_release(&host);
+    return status;
+}
+
+/* A line's step; false for a line of another key or version. */
+static bool read_line(const char *line, uint64_t key, ladder_step *step)
+{
+    char solver[32], precond[32], factors[32], scale[32];
+    uint64_t found = 0;
+
+    if (sscanf(line, "tessera-choice 1 %" SCNx64 " %31s %31s %31s %31s", &found, solver, precond, factors, scale) != 5 ||
+        found != key) {
+        return false;
+    }
+    return tess_solver_kind_parse(solver, &step->solver) == TESS_SUCCESS &&
+           tess_precond_kind_parse(precond, &step->precond) == TESS_SUCCESS &&
+           tess_precision_parse(factors, &step->factors) == TESS_SUCCESS &&
+           tess_scaling_parse(scale, &step->scale) == TESS_SUCCESS;
+}
+
+static bool read_choice(const char *path, uint64_t key, ladder_step *step)
+{
+    char line[LINE_LENGTH];
+    bool found = false;
+    FILE *file = fopen(path, "r");
+
+    if (!file) { return false; }
+    while (fgets(line, sizeof line, file)) {
+        found = read_line(line, key, step) || found;
+    }
+    (void)fclose(file);
+    return found;
+}
+
+void recall_choice(tess_solver *s, auto_solve *state)
+{
+    const char *path = s->options.automatic.choices;
+    ladder *l = &state->ladder;
+    ladder_step wanted = {0};
+    uint64_t key = 0;
+
+    state->remembered = false;
+    if (!path || key_of(s, &key) != TESS_SUCCESS || !read_choice(path, key, &wanted)) { return; }
+    for (int i = 0; i < l->count; i++) {
+        ladder_step step = l->step[i];
+
+        if (step.solver != wanted.solver || step.precond != wanted.precond || step.factors != wanted.factors ||
+            step.scale != wanted.scale) {
+            continue;
+        }
+        memmove(&l->step[1], &l->step[0], (size_t)i * sizeof step);
+        step.limit = LIMIT_DIRECT; /* it has solved such a system before: no budget ends it */
+        l->step[0] = step;
+        state->remembered = true;
+        return;
+    }
+}
+
+void store_choice(const tess_solver *s, const auto_solve *state)
+{
+    const char *path = s->options.automatic.choices;
+    const ladder_step *step = &state->step;
+    uint64_t key = 0;
+    FILE *file = NULL;
+
+    if (!path || state->nattempts < 2 || key_of(s, &key) != TESS_SUCCESS) { return; }
+    file = fopen(path, "a");
+    if (!file) { return; }
+    if (ftell(file) > MOST_BYTES) { file = freopen(path, "w", file); } /* the file starts anew */
+    if (!file) { return; }
+    (void)fprintf(file, "tessera-choice 1 %016" PRIx64 " %s %s %s %s\n", key, tess_solver_kind_name(step->solver),
+                  tess_precond_kind_name(step->precond), tess_precision_name(step->factors),
+                  tess_scaling_name(step->scale));
+    (void)fclose(file);
+}

@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Solves with the default solver and preconditioner: what is tried, in which order, and what is told. */
+#include <unistd.h>
+
+#include "support/solve.h"
+
+enum { GRID = 24 };
+
+static tess_context *ctx;
+
+static int open_context(void **state)
+{
+    (void)state;
+    ctx = open_device(1);
+    return 0;
+}
+
+static int close_context(void **state)
+{
+    (void)state;
+    tess_context_destroy(ctx);
+    return 0;
+}
+
+static tess_solve_options automatic_options(void)
+{
+    return solve_options(TESS_SOLVER_AUTO);
+}
+
+/* A solver on a matrix of the oracle, with b = 1 and x = 0. */
+typedef struct system_under_test {
+    oracle_csr a;
+    tess_matrix *matrix;
+    tess_solver *solver;
+    tess_solve_options options;
+    double *b, *x;
+    tess_solve_result result;
+    const tess_attempt *attempts;
+    int count;
+} system_under_test;
+
+static system_under_test open_test(oracle_csr a, tess_solve_options options)
+{
+    system_under_test t = {.a = a, .options = options};
+
+    t.matrix = make_matrix(ctx, &t.a);
+    t.b = test_allocate(t.a.nrows, sizeof *t.b);
+    t.x = test_allocate(t.a.nrows, sizeof *t.x);
+    for (int64_t i = 0; i < t.a.nrows; i++) {
+        t.b[i] = 1.0;
+    }
+    assert_ok(ctx, tess_solver_create(t.matrix, &t.options, &t.solver));
+    return t;
+}
+
+static void run(system_under_test *t)
+{
+    memset(t->x, 0, (size_t)t->a.nrows * sizeof *t->x);
+    t->result = solve_with(t->solver, ctx, t->a.nrows, t->b, t->x);
+    t->count = tess_solver_attempts(t->solver, &t->attempts);
+    check_honest(&t->a, t->b, t->x, &t->options, &t->result);
+}
+
+static void close_test(system_under_test *t)
+{
+    tess_solver_destroy(t->solver);
+    tess_matrix_destroy(t->matrix);
+    oracle_free(&t->a);
+    free(t->b);
+    free(t->x);
+}
+
+static void assert_why(const system_under_test *t, const char *words)
+{
+    if (!strstr(tess_solver_why(t->solver), words)) {
+        fail_msg("'%s' is not in: %s", words, tess_solver_why(t->solver));
+    }
+}
+
+/* ---- families ---- */
+
+static void positive_definite(void **state)
+{
+    system_under_test t = open_test(oracle_laplace2d(GRID), automatic_options());
+
+    (void)state;
+    run(&t);
+    assert_true(t.result.verified);
+    assert_true(t.count >= 1);
+    assert_int_equal(t.attempts[t.count - 1].reason, TESS_REASON_RTOL);
+    assert_int_equal(t.result.solver, TESS_SOLVER_CG);
+    assert_why(&t, "dominated by its diagonal");
+    close_test(&t);
+}
+
+/* The diagonal is positive and every minor of two rows too, but eigenvalues go from -0.8 to 2.8. */
+static void hidden_indefinite(void **state)
+{
+    system_under_test t = open_test(oracle_tridiagonal(4000, 0.9, 1.0, 0.9), automatic_options());
+
+    (void)state;
+    run(&t);
+    assert_true(t.result.verified);
+    assert_int_equal(t.attempts[0].solver, TESS_SOLVER_CG);
+    assert_int_equal(t.attempts[0].reason, TESS_REASON_INDEFINITE_MATRIX);
+    assert_int_not_equal(t.result.solver, TESS_SOLVER_CG);
+    assert_why(&t, "nothing speaks against");
+    close_test(&t);
+}
+
+static void plainly_indefinite(void **state)
+{
+    const double values[] = {3.0, -2.0, 5.0, -1.0};
+    system_under_test t = open_test(oracle_diagonal(4, values), automatic_options());
+
+    (void)state;
+    run(&t);
+    assert_true(t.result.verified);
+    assert_why(&t, "2 of 4 diagonal entries are 0 or negative");
+    for (int i = 0; i < t.count; i++) {
+        assert_int_not_equal(t.attempts[i].solver, TESS_SOLVER_CG);
+    }
+    close_test(&t);
+}
+
+/* An entry of 3 between diagonal entries of 2 proves it. */
+static void a_minor_is_negative(void **state)
+{
+    system_under_test t = open_test(oracle_tridiagonal(50, 3.0, 2.0, 3.0), automatic_options());
+
+    (void)state;
+    run(&t);
+    assert_true(t.result.verified);
+    assert_why(&t, "49 entries are too large beside the diagonal");
+    close_test(&t);
+}
+
+static void unsymmetric(void **state)
+{
+    system_under_test t = open_test(oracle_convection2d(GRID, 20.0), automatic_options());
+
+    (void)state;
+    run(&t);
+    assert_true(t.result.verified);
+    assert_why(&t, "not symmetric");
+    close_test(&t);
+}
+
+/* ---- budgets ---- */
+
+/* CG with Jacobi needs thousands of iterations; factors need two. */
+static void a_slow_attempt_is_left(void **state)
+{
+    tess_solve_options options = automatic_options();
+    system_under_test t;
+
+    (void)state;
+    options.max_iterations = 100000;
+    t = open_test(oracle_tridiagonal(30000, -1.0, 2.0, -1.0), options);
+    run(&t);
+    assert_true(t.result.verified);
+    assert_true(t.count >= 2);
+    assert_true(t.attempts[0].left);
+    assert_int_equal(t.attempts[0].reason, TESS_REASON_CANCELLED);
+    assert_true(t.attempts[0].iterations < 15000);
+    assert_why(&t, "left, since");
+    close_test(&t);
+}
+
+static void iterations_are_limited_in_sum(void **state)
+{
+    tess_solve_options options = automatic_options();
+    int64_t sum = 0;
+    system_under_test t;
+
+    (void)state;
+    options.max_iterations = 7;
+    options.precond.kind = TESS_PRECOND_NONE;
+    t = open_test(oracle_laplace2d(GRID), options);
+    run(&t);
+    assert_false(t.result.converged);
+    for (int i = 0; i < t.count; i++) {
+        sum += t.attempts[i].iterations;
+    }
+    assert_int_equal(t.result.iterations, 7);
+    assert_int_equal(sum, 7);
+    assert_int_equal(t.result.history_length, 8);
+    close_test(&t);
+}
+
+static int cancel_at_5(void *user, const tess_progress *progress)
+{
+    int *calls = user;
+
+    *calls += 1;
+    return progress->iteration >= 5;
+}
+
+static void the_callers_monitor_ends_all(void **state)
+{
+    tess_solve_options options = automatic_options();
+    int calls = 0;
+    system_under_test t;
+
+    (void)state;
+    options.monitor = cancel_at_5;
+    options.monitor_user = &calls;
+    options.precond.kind = TESS_PRECOND_JACOBI;
+    t = open_test(oracle_laplace2d(GRID), options);
+    run(&t);
+    assert_int_equal(t.result.reason, TESS_REASON_CANCELLED);
+    assert_int_equal(t.count, 1);
+    assert_false(t.attempts[0].left);
+    assert_true(calls >= 5);
+    close_test(&t);
+}
+
+/* ---- what the caller says ---- */
+
+static void a_named_preconditioner_is_kept(void **state)
+{
+    tess_solve_options options = automatic_options();
+    system_under_test t;
+
+    (void)state;
+    options.precond.kind = TESS_PRECOND_BLOCK_JACOBI;
+    t = open_test(oracle_laplace2d(GRID), options);
+    run(&t);
+    assert_true(t.result.verified);
+    assert_int_equal(t.result.precond.kind, TESS_PRECOND_BLOCK_JACOBI);
+    close_test(&t);
+}
+
+static void a_named_solver_has_no_attempts(void **state)
+{
+    tess_solve_options options = solve_options(TESS_SOLVER_CG);
+    system_under_test t = open_test(oracle_laplace2d(GRID), options);
+
+    (void)state;
+    run(&t);
+    assert_true(t.result.verified);
+    assert_int_equal(t.result.precond.kind, TESS_PRECOND_NONE);
+    assert_int_equal(t.count, 0);
+    assert_string_equal(tess_solver_why(t.solver), "");
+    close_test(&t);
+}
+
+static void fp64_forbids_the_rest(void **state)
+{
+    for (int fp64_only = 0; fp64_only < 2; fp64_only++) {
+        tess_solve_options options = automatic_options();
+        int low = 0;
+        system_under_test t;
+
+        (void)state;
+        options.max_iterations = 100000;
+        options.automatic.fp64_only = fp64_only;
+        t = open_test(oracle_tridiagonal(30000, -1.0, 2.0, -1.0), options);
+        run(&t);
+        assert_true(t.result.verified);
+        for (int i = 0; i < t.count; i++) {
+            low += t.attempts[i].factors != TESS_PRECISION_FP64;
+        }
+        assert_true(fp64_only ? low == 0 : low > 0);
+        close_test(&t);
+    }
+}
+
+static void the_choice_by_hand_does_the_same(void **state)
+{
+    system_under_test t = open_test(oracle_convection2d(GRID, 20.0), automatic_options()), by_hand;
+    tess_solve_options chosen;
+
+    (void)state;
+    run(&t);
+    assert_int_equal(t.count, 1); /* else x differs at the start */
+    tess_solve_options_init(&chosen);
+    assert_ok(ctx, tess_solver_chosen_options(t.solver, &chosen));
+    assert_int_equal(chosen.solver, t.result.solver);
+    assert_int_equal(chosen.precond.kind, t.result.precond.kind);
+    by_hand = open_test(oracle_convection2d(GRID, 20.0), chosen);
+    run(&by_hand);
+    assert_true(same_bits(t.x, by_hand.x, t.a.nrows));
+    close_test(&by_hand);
+    close_test(&t);
+}
+
+/* ---- later solves ---- */
+
+static void the_winner_is_kept(void **state)
+{
+    tess_solve_options options = automatic_options();
+    tess_solver_kind first;
+    system_under_test t;
+
+    (void)state;
+    options.max_iterations = 100000;
+    t = open_test(oracle_tridiagonal(30000, -1.0, 2.0, -1.0), options);
+    run(&t);
+    assert_true(t.count >= 2);
+    first = t.result.solver;
+    run(&t);
+    assert_true(t.result.verified);
+    assert_int_equal(t.count, 1);
+    assert_int_equal(t.result.solver, first);
+    assert_true(t.result.setup_seconds == 0.0);
+    close_test(&t);
+}
+
+/* After new values the old winner does not fit: CG met an indefinite matrix. */
+static void new_values_change_the_choice(void **state)
+{
+    system_under_test t = open_test(oracle_tridiagonal(500, -1.0, 2.5, -1.0), automatic_options());
+
+    (void)state;
+    run(&t);
+    assert_true(t.result.verified);
+    oracle_free(&t.a);
+    t.a = oracle_tridiagonal(500, -1.0, 0.1, -1.0);
+    assert_ok(ctx, tess_matrix_update_values(t.matrix, t.a.val, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
+    run(&t);
+    assert_true(t.result.verified);
+    assert_int_not_equal(t.result.solver, TESS_SOLVER_CG);
+    close_test(&t);
+}
+
+static void choices_are_remembered(void **state)
+{
+    char path[] = "/tmp/tessera-choices-XXXXXX";
+    const int file = mkstemp(path);
+    tess_solve_options options = automatic_options();
+
+    (void)state;
+    assert_true(file >= 0);
+    close(file);
+    options.max_iterations = 100000;
+    options.automatic.choices = path;
+    for (int turn = 0; turn < 2; turn++) {
+        system_under_test t = open_test(oracle_tridiagonal(30000, -1.0, 2.0, -1.0), options);
+
+        run(&t);
+        assert_true(t.result.verified);
+        assert_true(turn == 0 ? t.count >= 2 : t.count == 1);
+        if (turn == 1) { assert_why(&t, "from the file of choices"); }
+        close_test(&t);
+    }
+    unlink(path);
+}
+
+/* A file of other lines, and one that cannot be written, change nothing. */
+static void bad_files_of_choices_do_no_harm(void **state)
+{
+    char path[] = "/tmp/tessera-choices-XXXXXX";
+    const int file = mkstemp(path);
+    const char text[] = "tessera-choice 2 what\ntessera-choice 1 zz\n\xff\xfe";
+    tess_solve_options options = automatic_options();
+
+    (void)state;
+    assert_int_equal(write(file, text, sizeof text), sizeof text);
+    close(file);
+    for (int turn = 0; turn < 2; turn++) {
+        system_under_test t;
+
+        options.automatic.choices = turn == 0 ? path : "/nowhere/choices";
+        t = open_test(oracle_laplace2d(GRID), options);
+        run(&t);
+        assert_true(t.result.verified);
+        close_test(&t);
+    }
+    unlink(path);
+}
+
+/* ---- systems without a solution ---- */
+
+static void singular_systems_end_with_a_reason(void **state)
+{
+    tess_solve_options options = automatic_options();
+    system_under_test t = open_test(oracle_with_empty_rows(40), options);
+
+    (void)state;
+    run(&t);
+    assert_false(t.result.converged);
+    assert_true(t.result.reason < 0);
+    assert_why(&t, "empty rows");
+    close_test(&t);
+}
+
+static void numbers_that_are_none_end_at_once(void **state)
+{
+    oracle_csr a = oracle_laplace2d(GRID);
+    system_under_test t;
+
+    (void)state;
+    a.val[5] = NAN;
+    t = open_test(a, automatic_options());
+    memset(t.x, 0, (size_t)t.a.nrows * sizeof *t.x);
+    t.result = solve_with(t.solver, ctx, t.a.nrows, t.b, t.x);
+    assert_int_equal(t.result.reason, TESS_REASON_NAN_OR_INF);
+    assert_int_equal(tess_solver_attempts(t.solver, &t.attempts), 1);
+    assert_why(&t, "NaN or Inf in the matrix");
+    close_test(&t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(positive_definite),
+                                       cmocka_unit_test(hidden_indefinite),
+                                       cmocka_unit_test(plainly_indefinite),
+                                       cmocka_unit_test(a_minor_is_negative),
+                                       cmocka_unit_test(unsymmetric),
+                                       cmocka_unit_test(a_slow_attempt_is_left),
+                                       cmocka_unit_test(iterations_are_limited_in_sum),
+                                       cmocka_unit_test(the_callers_monitor_ends_all),
+                                       cmocka_unit_test(a_named_preconditioner_is_kept),
+                                       cmocka_unit_test(a_named_solver_has_no_attempts),
+                                       cmocka_unit_test(fp64_forbids_the_rest),
+                                       cmocka_unit_test(the_choice_by_hand_does_the_same),
+                                       cmocka_unit_test(the_winner_is_kept),
+                                       cmocka_unit_test(new_values_change_the_choice),
+                                       cmocka_unit_test(choices_are_remembered),
+                                       cmocka_unit_test(bad_files_of_choices_do_no_harm),
+                                       cmocka_unit_test(singular_systems_end_with_a_reason),
+                                       cmocka_unit_test(numbers_that_are_none_end_at_once)};
+
+    return cmocka_run_group_tests(tests, open_context, close_context);
+}
