@@ -47,6 +47,8 @@ TABLES = ROOT / "tests" / "mutation"
 GENERATOR, RULES = "universalmutator==1.14.1", ["universal.rules", "c_like.rules", "c.rules"]
 # Tests of documents and scripts, which no fault in the library can fail.
 UNRELATED = "^(plots|roofline_vectorised|headers|check_layers|check_docs|library_size)$"
+# Tests that are programs of their own; the target has the test's name.
+PROGRAMS = ("unit.", "conformance.", "fault.")
 # A test that takes so many times as long as without a fault hangs.
 HANG_FACTOR, HANG_SECONDS = 10, 20
 
@@ -262,7 +264,7 @@ def judge(mutant, pattern, suite, unchanged, only_first):
         if digest_of_library() == unchanged:
             return "same", ""
         for names in (first,) if only_first else (first, others):
-            targets = ["all"] if names is others else [n.replace(".", "_") for n in names if n.startswith("unit.")]
+            targets = ["all"] if names is others else [n.replace(".", "_") for n in names if n.startswith(PROGRAMS)]
             if build(suite.jobs, *targets)[0] != 0:
                 return "invalid", "a test does not compile"
             failing = suite.failing(names)

@@ -249,21 +249,25 @@ static void low_cycles_ask_for_what_they_can_give(void **state)
 /* Small systems are left in FP64, large ones are not. */
 static void inner_precision_is_chosen_by_size(void **state)
 {
+    /* the basis, 8 (restart + 1) n, is 0.4 MB, 39 MB and 59 MB; the limit is 50 MB */
+    static const int edge[] = {30, 128, 380}, restart[] = {50, 300, 50};
     tess_context *ctx = open_cpu(2);
 
     (void)state;
-    for (int large = 0; large < 2; large++) {
-        oracle_csr a = oracle_laplace2d(large ? 380 : 30); /* 8 (50 + 1) n is 59 MB, 0.4 MB */
+    for (int k = 0; k < 3; k++) {
+        const tess_precision expected = k == 2 ? TESS_PRECISION_FP32 : TESS_PRECISION_FP64;
+        oracle_csr a = oracle_laplace2d(edge[k]);
         double *b = random_values(a.nrows, 7, -1.0, 1.0), *x = test_allocate(a.nrows, sizeof *x);
         tess_solve_options options = solve_options(TESS_SOLVER_GMRES);
         tess_solve_result result;
 
         options.gmres.inner_auto = 1;
+        options.gmres.restart = restart[k];
         options.max_iterations = 2;
         memset(x, 0, (size_t)a.nrows * sizeof *x);
         result = solve_once(ctx, &a, &options, b, x);
         assert_int_equal(result.gmres.inner.given, 1);
-        assert_int_equal(result.gmres.inner.storage, large ? TESS_PRECISION_FP32 : TESS_PRECISION_FP64);
+        assert_int_equal(result.gmres.inner.storage, expected);
         assert_int_equal(result.gmres.basis.storage, result.gmres.inner.storage);
         oracle_free(&a);
         free(b);

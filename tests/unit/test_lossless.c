@@ -206,6 +206,21 @@ static void a_value_is_at_the_lowest_level(void **state)
     oracle_free(&a);
 }
 
+/* Every magnitude is below the range of a level, none below that of a level that is not there. */
+static void absent_levels_have_no_range(void **state)
+{
+    const tess_policy_options o = options_of(TESS_GRANULARITY_ENTRY, "lossless", "fp64,fp32");
+    const double one[] = {1.0};
+    oracle_csr a = row_of(1, one);
+    uint8_t level = 9;
+    const tess_assignment_summary s = assign(&a, &o, &level, NULL);
+
+    (void)state;
+    assert_true(isinf(s.range[0]) && isinf(s.range[1]));
+    assert_true(s.range[2] == 0.0 && s.range[3] == 0.0);
+    oracle_free(&a);
+}
+
 /* ---- items ---- */
 
 static int level_of_row(int64_t count, const double *values, const tess_policy_options *o, int16_t *exponent)
@@ -514,6 +529,7 @@ static void wrong_options_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(absent_levels_have_no_range),
         cmocka_unit_test(values_are_kept_as_the_codec_says),
         cmocka_unit_test(values_are_kept_as_fp32_says),
         cmocka_unit_test(random_values_are_kept_as_the_codec_says),

@@ -341,12 +341,41 @@ static void few_scattered_entries_may_be_padded(void **state)
     tess_context_destroy(ctx);
 }
 
+/* By rows, parts begin with the lowest level; base is still that of the highest, low_base of all others. */
+static void by_rows_the_base_is_of_the_highest_level(void **state)
+{
+    tess_context *ctx = open_device(1);
+    oracle_csr a = make_layer_scatter(400, 400, 2);
+    tess_matrix *m = make_matrix(ctx, &a);
+
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        tess_storage_options o = layer_options(TESS_GRANULARITY_ROW, "fixed-range:1", "fp64,fp32,bf16");
+        tess_matrix *stored = NULL;
+        oracle_csr held;
+
+        o.split.base = k == 0 ? TESS_FORMAT_ELLR : TESS_FORMAT_SELL;
+        o.split.low_base = k == 0 ? TESS_FORMAT_SELL : TESS_FORMAT_ELLR;
+        stored = convert_layers(m, &o);
+        assert_int_equal(tess_matrix_base(stored), o.split.base);
+        assert_int_equal(tess_matrix_low_base(stored), o.split.low_base);
+        held = decode_matrix(stored);
+        check_product(stored, &held, TESS_OP_NONE, 1.0, 0.0);
+        oracle_free(&held);
+        tess_matrix_destroy(stored);
+    }
+    tess_matrix_destroy(m);
+    oracle_free(&a);
+    tess_context_destroy(ctx);
+}
+
 /* The tests of this file, also for a GPU. */
 #define SPLIT_BASE_TESTS                                                                                               \
     cmocka_unit_test(every_base_stands_beside_every_other), cmocka_unit_test(all_bases_agree_on_exact_sums),           \
         cmocka_unit_test(what_is_no_entry_is_not_multiplied), cmocka_unit_test(new_values_take_the_places_of_the_old), \
         cmocka_unit_test(other_pairs_and_much_padding_are_refused),                                                    \
-        cmocka_unit_test(few_scattered_entries_may_be_padded)
+        cmocka_unit_test(few_scattered_entries_may_be_padded),                                                         \
+        cmocka_unit_test(by_rows_the_base_is_of_the_highest_level)
 
 #ifndef TESTS_ON_GPU
 int main(void)

@@ -327,6 +327,32 @@ static void a_stopped_loop_leaves_y_alone(void **state)
     tess_context_destroy(ctx);
 }
 
+/* No dot product is asked for: the scalars that would follow stay as they are. */
+static void a_product_without_dots_updates_no_scalars(void **state)
+{
+    tess_context *ctx = open_device(2);
+    const tess_loop_state before = {.alpha = 3.0, .rho = 2.0, .dots = {-5.0, 7.0}, .max_iterations = 100};
+    tess_loop_state *on_device = NULL, after;
+
+    (void)state;
+    assert_ok(ctx, tess_device_allocate(ctx, 1, sizeof *on_device, (void **)&on_device));
+    assert_ok(ctx, ctx->backend->upload(ctx, on_device, &before, sizeof before));
+    for (int k = 0; k < SPLIT_VARIANTS; k++) {
+        bench b = open_bench(ctx, &policy_variants[k], TESS_ARITHMETIC_FP64);
+        tess_spmv_args args = plain_args(&b);
+        double *y = test_allocate(b.n, sizeof *y);
+
+        args.reduction = (tess_reduction){.scalar = TESS_SCALAR_CG_ALPHA, .state = on_device};
+        run_product(&b, &args, y, NULL);
+        assert_ok(ctx, ctx->backend->download(ctx, &after, on_device, sizeof after));
+        assert_memory_equal(&after, &before, sizeof after);
+        close_bench(&b);
+        free(y);
+    }
+    tess_device_release(ctx, on_device, 1, sizeof *on_device);
+    tess_context_destroy(ctx);
+}
+
 /* ---- products in FP32 ---- */
 
 static bool is_low(tess_precision precision)
@@ -550,11 +576,12 @@ static void a_sum_is_not_rounded_to_fp32(void **state)
 }
 
 /* The tests of this file, also for a GPU. */
-#define SPLIT_PRODUCT_TESTS                                                                                        \
-    cmocka_unit_test(all_variants_have_rows_at_all_levels), cmocka_unit_test(the_number_of_threads_does_not_show), \
-        cmocka_unit_test(updates_write_the_next_vector), cmocka_unit_test(other_epilogues_see_the_whole_sum),      \
-        cmocka_unit_test(a_stopped_loop_leaves_y_alone), cmocka_unit_test(fp32_products_are_within_their_bound),   \
-        cmocka_unit_test(a_vector_may_be_there_in_fp32_alone), cmocka_unit_test(a_sum_is_not_rounded_to_fp32)
+#define SPLIT_PRODUCT_TESTS                                                                                            \
+    cmocka_unit_test(all_variants_have_rows_at_all_levels), cmocka_unit_test(the_number_of_threads_does_not_show),     \
+        cmocka_unit_test(updates_write_the_next_vector), cmocka_unit_test(other_epilogues_see_the_whole_sum),          \
+        cmocka_unit_test(a_stopped_loop_leaves_y_alone), cmocka_unit_test(a_product_without_dots_updates_no_scalars),  \
+        cmocka_unit_test(fp32_products_are_within_their_bound), cmocka_unit_test(a_vector_may_be_there_in_fp32_alone), \
+        cmocka_unit_test(a_sum_is_not_rounded_to_fp32)
 
 #ifndef TESTS_ON_GPU
 int main(void)

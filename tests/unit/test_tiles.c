@@ -5,6 +5,7 @@
 #include "support/tiles.h"
 #include "support/variants.h"
 
+#include "format/tiles/tiles_host.h"
 #include "format/tiles/tiles_record.h"
 #include "matrix/matrix.h"
 #include <tessera/codec.h>
@@ -417,6 +418,28 @@ static void what_cannot_be_is_refused(void **state)
     tess_context_destroy(ctx);
 }
 
+#ifndef TESTS_ON_GPU
+/* The last block row is cut off: what is beyond it is neither read nor written. */
+static void rows_beyond_the_last_have_no_cursor(void **state)
+{
+    enum { SIDE = 16, ROWS = SIDE + 5 };
+    int64_t row_ptr[2 * SIDE + 1], cursor[SIDE];
+    const csr_view csr = {.nrows = ROWS, .row_ptr = row_ptr, .row_ptr_bits = 64};
+
+    (void)state;
+    for (int i = 0; i <= 2 * SIDE; i++) {
+        row_ptr[i] = 3 * i;
+    }
+    for (int r = 0; r < SIDE; r++) {
+        cursor[r] = -1;
+    }
+    tiles_host_open_block_row(&csr, 1, SIDE, cursor);
+    for (int r = 0; r < SIDE; r++) {
+        assert_int_equal(cursor[r], SIDE + r < ROWS ? 3 * (SIDE + r) : -1);
+    }
+}
+#endif
+
 /* The tests of this file, also for a GPU. */
 #define TILES_TESTS                                                                                               \
     cmocka_unit_test(records_are_laid_out_as_documented), cmocka_unit_test(every_shape_holds_its_levels),         \
@@ -430,6 +453,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TILES_TESTS,
+        cmocka_unit_test(rows_beyond_the_last_have_no_cursor),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -283,6 +283,45 @@ static void history_and_monitor_run_through_all_rounds(void **state)
     oracle_free(&a);
 }
 
+/* One iteration solves the scaled system, whose ILU(0) is exact, but not yet the original. What the history has of that
+   iteration stays when the next round begins. */
+static void history_of_one_iteration_is_kept(void **state)
+{
+    oracle_csr a = oracle_tridiagonal(N, -1.0, 3.0, -1.5);
+    tess_solve_options options = transformed_options(TESS_SCALING_MAX_PRODUCT, TESS_REORDERING_RCM);
+    double rhs[N], x[N], first = 0.0;
+    tess_context *ctx = open_cpu(1);
+    tess_matrix *m = NULL;
+    tess_solver *solver = NULL;
+    tess_solve_result result;
+
+    (void)state;
+    for (int64_t i = 0; i < N; i++) {
+        rhs[i] = 1.0 + 1.0 / (double)(i + 3);
+        for (int64_t k = a.row_ptr[i]; i < N / 2 && k < a.row_ptr[i + 1]; k++) {
+            a.val[k] *= 1e-8;
+        }
+    }
+    m = make_matrix(ctx, &a);
+    options.precond.kind = TESS_PRECOND_ILU0;
+    options.rtol = 1e-12;
+    assert_ok(ctx, tess_solver_create(m, &options, &solver));
+    for (int k = 0; k < 2; k++) {
+        options.max_iterations = k == 0 ? 1 : 100;
+        assert_ok(ctx, tess_solver_set_limits(solver, &options));
+        memset(x, 0, sizeof x);
+        result = solve_with(solver, ctx, N, rhs, x);
+        check_honest(&a, rhs, x, &options, &result);
+        assert_int_equal(result.history_length, result.iterations + 1);
+        if (k == 0) { first = result.history[1]; }
+    }
+    assert_true(result.refinements > 0 && result.history[1] == first);
+    tess_solver_destroy(solver);
+    tess_matrix_destroy(m);
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+}
+
 /* ---- new values, refusals ---- */
 
 /* The same pattern with values that match otherwise; then values that match nothing. */
@@ -386,6 +425,7 @@ int main(void)
         cmocka_unit_test(guesses_and_trivial_systems),
         cmocka_unit_test(original_residual_has_the_last_word),
         cmocka_unit_test(history_and_monitor_run_through_all_rounds),
+        cmocka_unit_test(history_of_one_iteration_is_kept),
         cmocka_unit_test(new_values_are_matched_anew),
         cmocka_unit_test(what_cannot_be_transformed_is_refused),
     };

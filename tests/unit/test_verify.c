@@ -274,6 +274,42 @@ static void tiny_residual_of_a_large_system(void **state)
     oracle_free(&a);
 }
 
+/* Nothing is left of the row but what its own sum may have lost: no less is promised of the norm. */
+static void bound_of_the_norm_is_that_of_its_only_row(void **state)
+{
+    const double third = 1.0 / 3.0, b[1] = {0.0}, x[2] = {third, third};
+    const double lost = 2.0 * fabs(two_product(third, third).low); /* third x - third x: of both products */
+    oracle_csr a = oracle_open(1, 2);
+    verified v;
+
+    (void)state;
+    oracle_push(&a, 0, third);
+    oracle_push(&a, 1, -third);
+    oracle_end_row(&a, 0);
+    v = check_residual(&a, b, x);
+    assert_true(lost > 0.0 && v.norm == 0.0);
+    assert_at_most(two_word_bound(0.0, lost, 4.0), v.bound);
+    oracle_free(&a);
+}
+
+/* Vectors of no entries overwrite nothing, though they are one. */
+static void a_system_of_no_rows_is_verified(void **state)
+{
+    oracle_csr a = oracle_open(0, 0);
+    double norm = 1.0, bound = 1.0;
+    tess_context *ctx = open_cpu(1);
+    tess_matrix *m = make_matrix(ctx, &a);
+    tess_vector *v = make_zeros(ctx, 0);
+
+    (void)state;
+    assert_ok(ctx, tess_verify_residual(m, v, v, v, &norm, &bound));
+    assert_true(norm == 0.0 && bound == 0.0);
+    tess_vector_destroy(v);
+    tess_matrix_destroy(m);
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+}
+
 static void smallest_subnormal_is_not_nothing(void **state)
 {
     double one[1] = {1.0}, b[1] = {0x1p-1074}, x[1] = {0.0};
@@ -418,6 +454,8 @@ int main(void)
         cmocka_unit_test(hilbert_systems),
         cmocka_unit_test(scaled_systems),
         cmocka_unit_test(exact_solutions_of_any_scale),
+        cmocka_unit_test(bound_of_the_norm_is_that_of_its_only_row),
+        cmocka_unit_test(a_system_of_no_rows_is_verified),
         cmocka_unit_test(tiny_residual_of_a_large_system),
         cmocka_unit_test(smallest_subnormal_is_not_nothing),
         cmocka_unit_test(not_finite_values_show),
