@@ -177,6 +177,10 @@ json_t *cli_storage_json(const tess_storage_options *options, bool chosen);
 /* "tiles", or "tiles (chosen)" if --format auto chose it. */
 const char *cli_format_text(tess_format format, bool chosen, char *buffer, size_t size);
 
+/* waiting.c: starts the program once more with settings under which the idle threads of OpenMP sleep soon, unless the
+   environment has such settings. Call it first in main(). */
+void cli_limit_spinning(char **argv);
+
 /* Sets the program's name for messages ("tessera solve"). */
 void cli_set_name(const char *name);
 void cli_error(const char *format, ...) __attribute__((format(printf, 1, 2)));

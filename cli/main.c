@@ -115,6 +115,7 @@ static int dispatch(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    cli_limit_spinning(argv);
     argp_err_exit_status = CLI_USAGE;
     cli_set_name("tessera");
     return cli_close_output(dispatch(argc, argv));

@@ -26,7 +26,8 @@ static error_t parse_host(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_option host_options[] = {
-    {"threads", KEY_THREADS, "N", 0, "OpenMP threads of the host (default: OMP_NUM_THREADS, else all cores)",
+    {"threads", KEY_THREADS, "N", 0,
+     "OpenMP threads of the host (default: OMP_NUM_THREADS, else the processors that the process may use)",
      CLI_GROUP_DEVICE + 1},
     {"json", KEY_JSON, "FILE", 0, "write the results as JSON; - is standard output, instead of the text",
      CLI_GROUP_OUTPUT + 1},

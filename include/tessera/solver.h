@@ -74,7 +74,7 @@ typedef enum tess_orthogonalization {
 /** What the solver does when the estimate and the true residual disagree, or the iteration breaks down. */
 typedef enum tess_guard {
     TESS_GUARD_REPAIR = 0, /**< replace the residual by the true one and continue (default) */
-    TESS_GUARD_REPORT = 1  /**< verify and report; change nothing */
+    TESS_GUARD_REPORT = 1  /**< verify and report; change nothing, also not x for a better iterate */
 } tess_guard;
 
 /** Why a solve ended. Numbers and names are PETSc's where PETSc has one; -100 and below are ours. Never renumber. */
@@ -125,7 +125,7 @@ typedef struct tess_progress {
 /**
  * The solver calls the monitor at every iteration on the CPU, and at intervals that the engine chooses on a GPU, where
  * the call costs no synchronisation. A nonzero return value cancels the solve: the reason is CANCELLED and x is the
- * current iterate.
+ * current iterate, or the one before this cycle if that is better.
  */
 typedef int (*tess_monitor)(void *user, const tess_progress *progress);
 
@@ -325,8 +325,9 @@ TESS_EXPORT tess_status tess_solver_set_limits(tess_solver *solver, const tess_s
  * @param b       right-hand side, an FP64 vector of n values
  * @param x       FP64 vector of n values, not the array of b. In: the initial guess. Out: the solution.
  * @param result  initialised by tess_solve_result_init
- * A solve that does not converge is no error: result->reason says why it ended. x is then the last iterate; after a
- * breakdown or divergence it is the better of that and the iterate before the cycle that failed.
+ * A solve that does not converge is no error: result->reason says why it ended. x is then the best iterate
+ * known: of the ends of cycles and the initial guess the one with the smallest true residual. It is never worse than
+ * the initial guess. With guard REPORT x is the method's last iterate, except after a breakdown or divergence.
  * If b = 0, x = 0 is returned at once. An initial guess that meets the tolerance is returned after 0 iterations.
  * Range: b may be anywhere in FP64's range. BiCGSTAB and GMRES square entries of A: above about 1e+150 the squares
  * overflow, and the reason is nan_or_inf.

@@ -6,10 +6,10 @@
 #include <string.h>
 #include <time.h>
 
-#include <omp.h>
 #include <sys/mman.h>
 
 #include "base/context.h"
+#include "base/threads.h"
 
 #ifndef TESS_VERSION
 #error "the build defines TESS_VERSION"
@@ -111,6 +111,18 @@ static tess_status open_device(tess_context *ctx, const tess_context_options *op
     return ctx->backend->open(ctx, options);
 }
 
+static void choose_threads(tess_context *ctx, int asked)
+{
+    const int wanted = asked ? asked : threads_by_default();
+
+    ctx->threads = threads_that_start(wanted);
+    if (ctx->threads < wanted) {
+        tess_log(ctx, TESS_LOG_WARN,
+                 "%d threads instead of %d: the system does not start so many (limits of processes or address space)",
+                 ctx->threads, wanted);
+    }
+}
+
 tess_status tess_context_create(const tess_context_options *options, tess_context **out)
 {
     tess_context_options defaults;
@@ -132,7 +144,7 @@ tess_status tess_context_create(const tess_context_options *options, tess_contex
     ctx->log = options->log;
     ctx->log_user = options->log_user;
     ctx->log_level = options->log_level;
-    ctx->threads = options->threads ? options->threads : omp_get_max_threads();
+    choose_threads(ctx, options->threads);
     ctx->host = &tess_host_backend;
     TESS_TRY(open_device(ctx, options));
     TESS_TRY(tess_device_allocate(ctx, 1, sizeof *ctx->scratch_state, (void **)&ctx->scratch_state));

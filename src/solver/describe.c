@@ -71,7 +71,7 @@ void describe_solver(const tess_solver *s, tess_solve_result *r)
     r->resident_bytes = tess_matrix_bytes(a) + (s->stored ? r->storage.matrix_bytes : 0) +
                         (s->precond ? tess_precond_bytes(s->precond) : 0) +
                         s->nvectors * a->nrows * (int64_t)tess_precision_bytes(s->krylov.vectors) +
-                        5 * a->nrows * (int64_t)sizeof(double); /* b, x, d, r, candidate */
+                        (s->best ? 6 : 5) * a->nrows * (int64_t)sizeof(double); /* b, x, d, r, candidate, best */
     r->history = s->host_history;
     if (s->method->bytes) { r->resident_bytes += s->method->bytes(s); }
     if (s->krylov.single) { r->resident_bytes += single_kernel_bytes(s->krylov.single); }

@@ -61,6 +61,7 @@ typedef struct solve_run {
     double goal;       /* the norm that the present cycle must reach */
     bool low_residuals;
     int fruitless;
+    double best;    /* the smallest true residual so far, if s->best keeps its x */
     bool may_stall; /* stalls do not end cycles any more: one stalled with no product changed */
     bool low_precision, began_low;
     tess_guard guard; /* a fixed run is never repaired */
@@ -92,6 +93,31 @@ static bool is_extended(const tess_solver *s)
 static tess_status verify_x(solve_run *run, const double *x, true_residual *out)
 {
     return verify_residual(run->s->original, run->b, x, run->s->krylov.r, out);
+}
+
+/* ---- the best iterate ---- */
+
+/* Copies x to s->best if its residual is the smallest so far. Only cycles on low residuals go on from a worse x. */
+static tess_status keep_best(solve_run *run)
+{
+    const tess_solver *s = run->s;
+
+    if (!s->best || !(run->now.norm < run->best)) { return TESS_SUCCESS; }
+    run->best = run->now.norm;
+    return s->ctx->backend->copy(s->ctx, s->best, run->x, (size_t)s->krylov.n * sizeof(double));
+}
+
+/* x := the best iterate, if that is another. */
+static tess_status return_best(solve_run *run)
+{
+    const tess_solver *s = run->s;
+    tess_status status = TESS_SUCCESS;
+
+    if (!s->best || run->now.norm <= run->best || s->options.guard == TESS_GUARD_REPORT) { return TESS_SUCCESS; }
+    TESS_TRY(s->ctx->backend->copy(s->ctx, run->x, s->best, (size_t)s->krylov.n * sizeof(double)));
+    status = verify_x(run, run->x, &run->now);
+cleanup:
+    return status;
 }
 
 /* ---- before the first cycle ---- */
@@ -307,7 +333,16 @@ static tess_status run_loop(solve_run *run, tess_loop_state *end)
     return status;
 }
 
-/* x + d is judged before it replaces x. After a breakdown or divergence the better of the two is kept. */
+/* Whether x + d replaces x also if its residual is larger: if other cycles go on from there, or if the caller wants the
+   method's own last iterate (guard `report`). */
+static bool takes_worse(const solve_run *run, tess_reason reason)
+{
+    if (run->low_residuals) { return true; }
+    return run->s->options.guard == TESS_GUARD_REPORT &&
+           (reason == TESS_REASON_ITERATIONS || reason == TESS_REASON_CANCELLED || reason == TESS_REASON_RTOL);
+}
+
+/* x + d is judged before it replaces x: the better of the two is kept, except as above. */
 static tess_status judge_cycle(solve_run *run, tess_reason reason, bool *progress)
 {
     tess_solver *s = run->s;
@@ -321,8 +356,6 @@ static tess_status judge_cycle(solve_run *run, tess_reason reason, bool *progres
                       .result = s->candidate,
                       .a = 1.0,
                       .b = ldexp(1.0, run->exponent)};
-    bool may_worsen = run->low_residuals || reason == TESS_REASON_ITERATIONS || reason == TESS_REASON_CANCELLED ||
-                      (reason == TESS_REASON_RTOL && run->guard == TESS_GUARD_REPORT);
     const double asked = fmax(run->now.norm - run->goal, 0.0);
     true_residual next;
     tess_status status = TESS_SUCCESS;
@@ -331,9 +364,10 @@ static tess_status judge_cycle(solve_run *run, tess_reason reason, bool *progres
     TESS_TRY(verify_x(run, s->candidate, &next));
     *progress = next.norm <= (reason == TESS_REASON_RUNNING ? RESTART_FACTOR * run->now.norm
                                                             : run->now.norm - PROGRESS_SHARE * asked);
-    if (is_finite(next.norm) && (next.norm <= run->now.norm || may_worsen)) {
+    if (is_finite(next.norm) && (next.norm <= run->now.norm || takes_worse(run, reason))) {
         run->now = next;
-        status = backend->copy(s->ctx, run->x, s->candidate, bytes);
+        TESS_TRY(backend->copy(s->ctx, run->x, s->candidate, bytes));
+        status = keep_best(run);
     } else {
         status = verify_x(run, run->x, &run->now); /* restores the residual of x */
     }
@@ -492,6 +526,8 @@ static tess_status run_cycles(solve_run *run, tess_reason *reason)
 
     s->krylov.matrix = solver_matrix(s);
     if (s->krylov.extension) { TESS_TRY(s->krylov.extension->start(s)); }
+    run->best = INFINITY;
+    TESS_TRY(keep_best(run));
     *reason = TESS_REASON_ITERATIONS;
     while (goes_on && run->result->iterations < s->options.max_iterations) {
         tess_loop_state end;
@@ -507,6 +543,7 @@ static tess_status run_cycles(solve_run *run, tess_reason *reason)
         if (meets_tolerance(run->result, &run->now)) { break; }
         TESS_TRY(go_on(run, &end, progress, reason, &goes_on));
     }
+    if (!meets_tolerance(run->result, &run->now)) { TESS_TRY(return_best(run)); }
 cleanup:
     /* Discards recordings made for other arrays. */
     if (run->low_precision != run->began_low || run->result->escalated) { drop_graph(s); }

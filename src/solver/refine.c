@@ -34,6 +34,7 @@ typedef struct refinement {
     double mapped;     /* ||P_r D_r (b - A x)|| */
     double unit;       /* ||b|| / ||c||: estimates are reported in the original's units */
     int exponent;      /* the present round works on 2^-exponent times the residual */
+    double best;       /* the smallest true residual so far; t->best is its x */
     int64_t before;    /* iterations of the rounds before it */
     bool cancelled;
     const tess_solver_extension *extension; /* of the inner solves; NULL: none */
@@ -85,7 +86,7 @@ static void describe_transformed(const tess_solver *s, tess_solve_result *r)
     r->history = s->host_history;
     r->resident_bytes += tess_matrix_bytes(s->original) + tess_matrix_bytes(t->to_rows) +
                          tess_matrix_bytes(t->from_columns) +
-                         4 * s->original->nrows * (int64_t)sizeof(double); /* b, x, residual, candidate */
+                         5 * s->original->nrows * (int64_t)sizeof(double); /* b, x, residual, candidate, best */
 }
 
 static tess_status start_refinement(refinement *run)
@@ -197,13 +198,34 @@ cleanup:
     return status;
 }
 
+static tess_status keep_best(refinement *run)
+{
+    if (!(run->now.norm < run->best)) { return TESS_SUCCESS; }
+    run->best = run->now.norm;
+    return tess_vector_copy(run->x, run->t->best);
+}
+
+/* x := the best iterate, if that is another. */
+static tess_status return_best(refinement *run)
+{
+    tess_status status = TESS_SUCCESS;
+
+    if (run->now.norm <= run->best || run->s->options.guard == TESS_GUARD_REPORT) { return TESS_SUCCESS; }
+    TESS_TRY(tess_vector_copy(run->t->best, run->x));
+    status = verify(run, run->x, &run->now);
+cleanup:
+    return status;
+}
+
 /* x + D_c P_c^T y is judged before it replaces x. A correction that converged in the transformed system is taken even
-   if the residual norm rises once; so is that of a round that reached the iteration limit or was cancelled. */
+   if the residual norm rises once; with the guard on `report` so is that of a round that reached the iteration limit or
+   was cancelled. */
 static tess_status judge_round(refinement *run, const tess_solve_result *inner, bool *accepted)
 {
     solver_transform *t = run->t;
     bool may_worsen =
-        inner->converged || inner->reason == TESS_REASON_ITERATIONS || inner->reason == TESS_REASON_CANCELLED;
+        inner->converged || (run->s->options.guard == TESS_GUARD_REPORT &&
+                             (inner->reason == TESS_REASON_ITERATIONS || inner->reason == TESS_REASON_CANCELLED));
     true_residual next;
     tess_status status = TESS_SUCCESS;
 
@@ -214,7 +236,8 @@ static tess_status judge_round(refinement *run, const tess_solve_result *inner, 
     *accepted = isfinite(next.norm) && (next.norm <= run->now.norm || may_worsen);
     if (!*accepted) { return TESS_SUCCESS; }
     run->now = next;
-    status = tess_vector_copy(t->candidate, run->x);
+    TESS_TRY(tess_vector_copy(t->candidate, run->x));
+    status = keep_best(run);
 cleanup:
     return status;
 }
@@ -264,6 +287,8 @@ static tess_status run_rounds(refinement *run, tess_reason *reason)
     tess_status status = TESS_SUCCESS;
 
     *reason = TESS_REASON_ITERATIONS;
+    run->best = INFINITY;
+    TESS_TRY(keep_best(run));
     TESS_TRY(map_to_rows(run, run->t->residual, run->now.norm, &run->mapped));
     for (int round = 0; run->result->iterations < run->s->options.max_iterations; round++) {
         double before = run->now.norm;
@@ -282,6 +307,7 @@ static tess_status run_rounds(refinement *run, tess_reason *reason)
                  "the true residual of the original system is %.3e after %lld iterations; it is refined", run->now.norm,
                  (long long)run->result->iterations);
     }
+    if (!meets_tolerance(run->result, &run->now)) { TESS_TRY(return_best(run)); }
 cleanup:
     return status;
 }

@@ -301,6 +301,7 @@ static tess_status allocate_vectors(tess_solver *s)
     TESS_TRY(tess_device_allocate(ctx, n, sizeof(double), (void **)&k->d));
     TESS_TRY(tess_device_allocate(ctx, n, sizeof(double), (void **)&k->r));
     TESS_TRY(tess_device_allocate(ctx, n, sizeof(double), (void **)&s->candidate));
+    if (s->method->low_residual) { TESS_TRY(tess_device_allocate(ctx, n, sizeof(double), (void **)&s->best)); }
     for (int i = 0; i < s->nvectors; i++) {
         TESS_TRY(tess_device_allocate(ctx, n, tess_precision_bytes(k->vectors), &k->v[i]));
     }
@@ -332,6 +333,7 @@ void tess_solver_destroy(tess_solver *s)
     tess_device_release(ctx, s->krylov.d, n, sizeof(double));
     tess_device_release(ctx, s->krylov.r, n, sizeof(double));
     tess_device_release(ctx, s->candidate, n, sizeof(double));
+    tess_device_release(ctx, s->best, n, sizeof(double));
     tess_device_release(ctx, s->krylov.state, 1, sizeof *s->krylov.state);
     tess_device_release(ctx, s->clock, 1, sizeof *s->clock);
     tess_device_release(ctx, s->history, s->history_capacity, sizeof(double));

@@ -30,6 +30,7 @@ struct tess_solver {
     tess_error setup_error;
     tess_krylov krylov;
     double *candidate; /* x + d while it is judged */
+    double *best;      /* the best x so far; NULL: x itself is, because a worse one never replaces it */
     int nvectors;
     double *history, *host_history;
     int64_t history_capacity;

@@ -196,6 +196,7 @@ tess_status setup_transform(tess_solver *s, const tess_precond *given)
     TESS_TRY(tess_vector_create(ctx, n, TESS_PRECISION_FP64, &t->rhs));
     TESS_TRY(tess_vector_create(ctx, n, TESS_PRECISION_FP64, &t->correction));
     TESS_TRY(tess_vector_create(ctx, n, TESS_PRECISION_FP64, &t->candidate));
+    TESS_TRY(tess_vector_create(ctx, n, TESS_PRECISION_FP64, &t->best));
     if (capacity - 1 > s->options.max_iterations) { capacity = s->options.max_iterations + 1; }
     s->history_capacity = capacity;
     status = tess_host_allocate(ctx, capacity, sizeof(double), (void **)&s->host_history);
@@ -211,5 +212,6 @@ void destroy_transform(tess_context *ctx, solver_transform *t)
     tess_vector_destroy(t->rhs);
     tess_vector_destroy(t->correction);
     tess_vector_destroy(t->candidate);
+    tess_vector_destroy(t->best);
     tess_host_release(ctx, t, 1, sizeof *t);
 }

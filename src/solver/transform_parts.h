@@ -16,6 +16,7 @@ struct solver_transform {
     tess_vector *rhs;          /* of the system for the correction */
     tess_vector *correction;   /* its solution */
     tess_vector *candidate;    /* x and the correction, while it is judged */
+    tess_vector *best;         /* the best x so far */
 };
 
 /* Renews the system after tess_matrix_update_values: all of it, because other values have another matching. */

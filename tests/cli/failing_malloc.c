@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * LD_PRELOAD: memory that ends. The allocation with the number TESSERA_FAIL_AT, counted from 0, fails. The tool's own
- * count, the library's and jansson's. Those of libc and of OpenMP do not: both end the program where there is none.
+ * LD_PRELOAD: memory and threads that end. No more than TESSERA_FAIL_THREADS threads start at a time. The allocation
+ * with the number TESSERA_FAIL_AT, counted from 0, fails. The tool's own count, the library's and jansson's. Those of
+ * libc and of OpenMP do not: both end the program where there is none.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -101,4 +104,28 @@ int asprintf(char **out, const char *format, ...)
     inside = false;
     va_end(list);
     return length;
+}
+
+/* Threads beside the first, as the system sees them. */
+static long count_threads(void)
+{
+    DIR *tasks = opendir("/proc/self/task");
+    long count = -3; /* ., .. and the first */
+
+    while (tasks && readdir(tasks)) {
+        count += 1;
+    }
+    if (tasks) { closedir(tasks); }
+    return count;
+}
+
+typedef int (*create_function)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+
+int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *), void *user)
+{
+    const char *most = getenv("TESSERA_FAIL_THREADS");
+    create_function real = (create_function)(uintptr_t)dlsym(RTLD_NEXT, "pthread_create");
+
+    if (most && count_threads() >= strtol(most, NULL, 10)) { return EAGAIN; }
+    return real(thread, attributes, start, user);
 }

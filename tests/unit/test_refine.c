@@ -44,6 +44,8 @@ static oracle_csr powers_of_two(void)
     return oracle_diagonal(N, diagonal);
 }
 
+static tess_guard guard = TESS_GUARD_REPAIR;
+
 /* Starts from a solution that is wrong by `error` in every other element. */
 static tess_solve_result refine(double rtol, double error, double *start, double *x)
 {
@@ -54,6 +56,7 @@ static tess_solve_result refine(double rtol, double error, double *start, double
     tess_solve_result result;
 
     options.scale = TESS_SCALING_MAX_PRODUCT;
+    options.guard = guard;
     options.rtol = rtol;
     for (int i = 0; i < N; i++) {
         start[i] = x[i] = b[i] / a.val[i] * (i % 2 == 0 ? 1.0 + error : 1.0);
@@ -69,8 +72,8 @@ static tess_solve_result refine(double rtol, double error, double *start, double
     return result;
 }
 
-/* A correction that makes x worse is taken from an inner solver that converged, or that ran out of iterations, alone;
-   one that is not finite from none. */
+/* A correction that makes x worse is taken from an inner solver that converged, and with the guard on `report` from one
+   that ran out of iterations; one that is not finite from none. The best x is what comes back. */
 static void worse_corrections_are_left(void **state)
 {
     static const tess_reason reasons[] = {TESS_REASON_BREAKDOWN, TESS_REASON_STAGNATION, TESS_REASON_DIVERGENCE,
@@ -91,11 +94,20 @@ static void worse_corrections_are_left(void **state)
     }
     inner.reason = TESS_REASON_ITERATIONS;
     result = refine(1e-10, 1e-6, start, x);
-    assert_at_most(1e-3, result.residual_norm); /* it was some 1e-5 */
+    assert_true(same_bits(x, start, N));
     assert_int_equal(result.reason, TESS_REASON_ITERATIONS);
+    guard = TESS_GUARD_REPORT;
+    result = refine(1e-10, 1e-6, start, x);
+    assert_at_most(1e-3, result.residual_norm); /* it was some 1e-5 */
     inner.reason = TESS_REASON_CANCELLED;
     result = refine(1e-10, 1e-6, start, x);
     assert_at_most(1e-3, result.residual_norm);
+    guard = TESS_GUARD_REPAIR;
+    inner.converged = 1;
+    inner.reason = TESS_REASON_RTOL;
+    result = refine(1e-10, 1e-6, start, x);
+    assert_true(same_bits(x, start, N) && result.converged == 0 && inner.calls > 0);
+    inner.converged = 0;
     inner.noise = (double)NAN;
     result = refine(1e-10, 1e-6, start, x);
     assert_true(same_bits(x, start, N));
@@ -162,7 +174,7 @@ static void empty_success_is_false_convergence(void **state)
     }
 }
 
-/* What a solve holds: the inner solver's matrix and vectors, the original, two diagonal matrices, four vectors. */
+/* What a solve holds: the inner solver's matrix and vectors, the original, two diagonal matrices, five vectors. */
 static void memory_is_that_of_both_systems(void **state)
 {
     oracle_csr a = powers_of_two();
@@ -177,7 +189,7 @@ static void memory_is_that_of_both_systems(void **state)
     options.scale = TESS_SCALING_MAX_PRODUCT;
     memset(x, 0, sizeof x);
     scaled = solve_once(ctx, &a, &options, b, x);
-    assert_int_equal(scaled.resident_bytes - plain.resident_bytes, 3 * matrix_bytes + 4 * N * (int64_t)sizeof(double));
+    assert_int_equal(scaled.resident_bytes - plain.resident_bytes, 3 * matrix_bytes + 5 * N * (int64_t)sizeof(double));
     tess_matrix_destroy(m);
     tess_context_destroy(ctx);
     oracle_free(&a);
