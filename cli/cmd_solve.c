@@ -54,6 +54,7 @@ static const struct argp_option solve_argp_options[] = {
     {"solver", KEY_SOLVER, "NAME", 0,
      "{tess_solver_kind} (default auto)\n"
      "auto: a short list of attempts, with reasons\n"
+     "minres: for a symmetric A that need not be positive definite\n"
      "gmres-ir: cycles in fp32, residuals in fp64\n"
      "gmres-fd: all in fp32 up to --switch-at, then all in fp64",
      CLI_GROUP_MAIN},
@@ -298,7 +299,8 @@ static bool needs_gpu(tess_engine engine)
 static void check_engine(struct argp_state *state, const solve_options *options)
 {
     const tess_solve_options *solve = &options->solve;
-    const bool other = solve->solver == TESS_SOLVER_JACOBI || is_gmres(solve->solver);
+    const bool other =
+        solve->solver != TESS_SOLVER_AUTO && solve->solver != TESS_SOLVER_CG && solve->solver != TESS_SOLVER_BICGSTAB;
     if (needs_gpu(solve->engine) && options->device == TESS_DEVICE_CPU) {
         argp_error(state, "--engine %s needs a GPU, but --device cpu is given", tess_engine_name(solve->engine));
     }
@@ -351,8 +353,9 @@ static const struct argp solve_argp = {
         "Solves A x = b. The true residual of the FP64 matrix, with a bound on its rounding error, decides whether the "
         "solve has converged.\n"
         "MATRIX is a file (.mtx, .mtx.gz, .tess) or a model problem, gallery:NAME[:ARG...].\v"
-        "PETSc's names are accepted: -ksp_type cg|bcgs|gmres, -pc_type none|jacobi|bjacobi|ilu|icc, -ksp_rtol, "
-        "-ksp_atol, -ksp_divtol, -ksp_max_it, -ksp_gmres_restart, -ksp_monitor_true_residual, -ksp_converged_reason.\n"
+        "PETSc's names are accepted: -ksp_type cg|bcgs|gmres|minres, -pc_type none|jacobi|bjacobi|ilu|icc, "
+        "-ksp_rtol, -ksp_atol, -ksp_divtol, -ksp_max_it, -ksp_gmres_restart, -ksp_monitor_true_residual, "
+        "-ksp_converged_reason.\n"
         "\n"
         "Exit status: 0 converged and verified, 1 not converged, 2 usage, 3 input or format, 4 device or memory, 5 "
         "breakdown.\n"

@@ -35,7 +35,8 @@ typedef enum tess_solver_kind {
     TESS_SOLVER_JACOBI = 3,   /**< Jacobi, in steps of rising precision */
     TESS_SOLVER_GMRES = 4,    /**< restarted GMRES */
     TESS_SOLVER_GMRES_IR = 5, /**< GMRES with cycles in low precision: iterative refinement */
-    TESS_SOLVER_GMRES_FD = 6  /**< GMRES in low precision first, then in FP64 */
+    TESS_SOLVER_GMRES_FD = 6, /**< GMRES in low precision first, then in FP64 */
+    TESS_SOLVER_MINRES = 7    /**< MINRES, for symmetric matrices that need not be definite */
 } tess_solver_kind;
 
 /** How iterations are launched. */
@@ -278,7 +279,7 @@ typedef struct tess_solve_result {
     double solve_seconds;      /**< the solve, verification included */
     int64_t resident_bytes;    /**< iteration matrix, original if separate, preconditioner, vectors */
     int64_t peak_device_bytes; /**< most that the context ever held */
-    int timed;                 /**< 1 if phase_seconds were measured: CG, BiCGSTAB and GMRES with `timings` */
+    int timed;                 /**< 1 if phase_seconds were measured: with `timings`, not for Jacobi */
     double phase_seconds[TESS_MAX_PHASES]; /**< their sum is solve_seconds */
     tess_cg_result cg;
     tess_gmres_result gmres;

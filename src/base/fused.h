@@ -47,11 +47,12 @@ typedef struct tess_fused {
     void *result;
     tess_arithmetic arithmetic;
     /* the solvers' passes */
-    double *out[2];
+    double *out[3];
     const double *in[4];
-    const double *scale; /* diagonal of a Jacobi preconditioner (its inverse), or NULL */
-    float *shadow;       /* low-precision copy of the vector that the next SpMV multiplies, or NULL */
-    double a, b;         /* factors of the BLAS operations */
+    const double *scale;        /* diagonal of a Jacobi preconditioner (its inverse), or NULL */
+    const double *coefficients; /* on the device, for passes with more than alpha, beta and omega */
+    float *shadow;              /* low-precision copy of the vector that the next SpMV multiplies, or NULL */
+    double a, b;                /* factors of the BLAS operations */
     tess_scalar_update scalar;
     tess_loop_state *state; /* NULL: not in a loop (operations that need the loop's scalars must not have NULL) */
     bool finishing;         /* runs also in phase FINISHING */

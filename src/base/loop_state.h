@@ -31,8 +31,9 @@ typedef struct tess_loop_state {
     uint32_t watch;  /* not 0: the loop ends when the residual norm stalls (loop_stalls) */
     double *history; /* residual norms by iteration; may be NULL */
     int64_t history_capacity;
-    double scale; /* a power of two: the cycle works on 1/scale times its residual; histories and monitors get scale
-                     times residual_norm and tolerance */
+    void *numbers; /* on the device, for methods with more scalars than these; NULL: none */
+    double scale;  /* a power of two: the cycle works on 1/scale times its residual; histories and monitors get scale
+                      times residual_norm and tolerance */
 } tess_loop_state;
 
 #endif

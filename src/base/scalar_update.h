@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of the scalar updates; their bodies are in cg_scalars.h and bicgstab_scalars.h. */
+/* Names of the scalar updates; their bodies are in the methods' folders (solver/scalar_updates.h). */
 #ifndef TESS_SCALAR_UPDATE_H
 #define TESS_SCALAR_UPDATE_H
 

@@ -125,4 +125,43 @@ TESS_HD void fused_bicgstab_update(const tess_fused *f, tess_scalars s, int64_t 
     dots[1] += r * f->in[3][i];
 }
 
+/* in = {q}, out = {v, v'}: v := c0 q - c1 v - c2 v', and v' the v before; (v, v), (v, D^-1 v) */
+TESS_HD void fused_minres_lanczos(const tess_fused *f, tess_scalars s, int64_t i, double *dots)
+{
+    const double *c = f->coefficients;
+    const double before = f->out[0][i];
+    const double v = c[0] * f->in[0][i] - c[1] * before - c[2] * f->out[1][i];
+
+    (void)s;
+    f->out[0][i] = v;
+    f->out[1][i] = before;
+    dots[0] += v * v;
+    dots[1] += v * apply_scale(f, i, v);
+}
+
+/* in = {z, v}, out = {m, m', z}: m := c0 z - c1 m - c2 m', and m' the m before; z = D^-1 v (only with a scale) */
+TESS_HD void fused_minres_direction(const tess_fused *f, tess_scalars s, int64_t i, double *dots)
+{
+    const double *c = f->coefficients;
+    const double before = f->out[0][i];
+
+    (void)s;
+    (void)dots;
+    f->out[0][i] = c[0] * f->in[0][i] - c[1] * before - c[2] * f->out[1][i];
+    f->out[1][i] = before;
+    if (f->scale) { f->out[2][i] = f->scale[i] * f->in[1][i]; }
+}
+
+/* in = {m, v}, out = {x, r}: x += c0 m; r := c1 r + c2 v; (r, r) */
+TESS_HD void fused_minres_advance(const tess_fused *f, tess_scalars s, int64_t i, double *dots)
+{
+    const double *c = f->coefficients;
+    const double r = c[1] * f->out[1][i] + c[2] * f->in[1][i];
+
+    (void)s;
+    f->out[0][i] += c[0] * f->in[0][i];
+    f->out[1][i] = r;
+    dots[0] += r * r;
+}
+
 #endif

@@ -3,6 +3,8 @@
 #ifndef TESS_ITERATION_END_H
 #define TESS_ITERATION_END_H
 
+#include <math.h>
+
 #include <tessera/solver.h>
 
 #include "base/bits.h"
@@ -13,6 +15,16 @@
 TESS_HD int scalar_is_finite(double x)
 {
     return x - x == 0.0;
+}
+
+/* sqrt(x^2 + y^2) without overflow; hypot is not the same on every device. */
+TESS_HD double scalar_length(double x, double y)
+{
+    double large = fabs(x) > fabs(y) ? fabs(x) : fabs(y), small = fabs(x) > fabs(y) ? fabs(y) : fabs(x);
+
+    if (large == 0.0) { return 0.0; }
+    small /= large;
+    return large * sqrt(1.0 + small * small);
 }
 
 TESS_HD void loop_stop(tess_loop_state *s, int phase, tess_reason reason)

@@ -4,8 +4,7 @@
 #define TESS_RUN_SCALAR_UPDATE_H
 
 #include "base/scalar_update.h"
-#include "solver/bicgstab/bicgstab_scalars.h"
-#include "solver/cg/cg_scalars.h"
+#include "solver/scalar_updates.h"
 #include <tessera/export.h>
 
 /* The updates that passes over vectors and products end with. */

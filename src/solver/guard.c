@@ -279,7 +279,8 @@ static tess_status start_cycle(solve_run *run)
                              .iteration = r->iterations,
                              .max_iterations = s->options.max_iterations,
                              .history = s->history,
-                             .history_capacity = s->history_capacity};
+                             .history_capacity = s->history_capacity,
+                             .numbers = k->numbers};
     tess_status status = TESS_SUCCESS;
 
     if (run->low_precision && run->guard == TESS_GUARD_REPAIR) {

@@ -21,6 +21,7 @@ typedef struct tess_krylov {
     void *v[TESS_MAX_KRYLOV_VECTORS]; /* data of the method */
     tess_precision vectors;           /* precision of the vectors */
     tess_loop_state *state;
+    void *numbers;                /* on the device: the method's own scalars */
     int attempt;                  /* counts cycles without progress: a method may then start differently */
     void *own;                    /* state that the method keeps between cycles */
     int64_t iterated;             /* iterations that were enqueued in this cycle, for methods that count them */
@@ -42,6 +43,7 @@ struct tess_method {
     bool counts_iterations;     /* its operations depend on the iteration's number, so that no recording repeats them */
     tess_recurrence recurrence; /* AUTO: the method's default variant */
     bool restarts_judge;        /* with the guard on `report` no estimate ends a cycle: only true residuals decide */
+    size_t numbers;             /* bytes of scalars beside the loop's state */
     int (*vectors)(const tess_precond *m);
     tess_status (*complete_options)(tess_solver *s); /* called first: settles the options left open; NULL: nothing to
                                                         settle */

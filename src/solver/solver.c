@@ -132,15 +132,18 @@ static tess_status choose_method(tess_solver *s)
     bool symmetric = true, positive = false;
     tess_status status = TESS_SUCCESS;
 
-    if (a->ops && (kind == TESS_SOLVER_AUTO || kind == TESS_SOLVER_CG)) { TESS_TRY(probe_symmetry(a, &symmetric)); }
+    s->method = tess_find_method(kind);
+    if (a->ops && (kind == TESS_SOLVER_AUTO || (s->method && s->method->needs_symmetry))) {
+        TESS_TRY(probe_symmetry(a, &symmetric));
+    }
     if (kind == TESS_SOLVER_AUTO) {
         if (a->ops && symmetric) { TESS_TRY(diagonal_is_positive(a, &positive)); }
         kind = positive ? TESS_SOLVER_CG : TESS_SOLVER_BICGSTAB;
+        s->method = tess_find_method(kind);
     }
-    s->method = tess_find_method(kind);
     if (!s->method) {
-        return tess_fail(s->ctx, TESS_UNSUPPORTED, "choose auto, cg, bicgstab, gmres, gmres-ir, gmres-fd or jacobi",
-                         "unknown solver %s", tess_solver_kind_name(kind));
+        return tess_fail(s->ctx, TESS_UNSUPPORTED, "tessera solve --help lists the solvers", "unknown solver %s",
+                         tess_solver_kind_name(kind));
     }
     note_symmetry(s, symmetric);
 cleanup:
@@ -307,6 +310,7 @@ static tess_status allocate_vectors(tess_solver *s)
     }
     TESS_TRY(tess_device_allocate(ctx, 1, sizeof *k->state, (void **)&k->state));
     TESS_TRY(ctx->backend->zero(ctx, k->state, sizeof *k->state));
+    if (s->method->numbers > 0) { TESS_TRY(tess_device_allocate(ctx, 1, s->method->numbers, &k->numbers)); }
     if (s->options.timings && !s->method->run) {
         TESS_TRY(tess_device_allocate(ctx, 1, sizeof *s->clock, (void **)&s->clock));
     }
@@ -335,6 +339,7 @@ void tess_solver_destroy(tess_solver *s)
     tess_device_release(ctx, s->candidate, n, sizeof(double));
     tess_device_release(ctx, s->best, n, sizeof(double));
     tess_device_release(ctx, s->krylov.state, 1, sizeof *s->krylov.state);
+    if (s->krylov.numbers) { tess_device_release(ctx, s->krylov.numbers, 1, s->method->numbers); }
     tess_device_release(ctx, s->clock, 1, sizeof *s->clock);
     tess_device_release(ctx, s->history, s->history_capacity, sizeof(double));
     tess_host_release(ctx, s->host_history, s->history_capacity, sizeof(double));

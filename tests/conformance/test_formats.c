@@ -435,8 +435,9 @@ static void new_values_arrive(const combination *c)
 /* Solvers read through the format: the verified answer of one solve per combination. */
 static void solves_are_verified(const combination *c)
 {
-    for (int kind = TESS_SOLVER_CG; kind <= TESS_SOLVER_BICGSTAB; kind++) {
-        oracle_csr a = kind == TESS_SOLVER_CG ? oracle_laplace2d(33) : oracle_convection2d(33, 0.4);
+    for (int at = 0; at < LOOP_METHODS; at++) {
+        const int kind = (int)loop_methods[at];
+        oracle_csr a = kind != TESS_SOLVER_BICGSTAB ? oracle_laplace2d(33) : oracle_convection2d(33, 0.4);
         double *b = random_values(a.nrows, 3, -1.0, 1.0), *x = test_allocate(a.nrows, sizeof *x);
         tess_matrix *m = make_matrix(c->ctx, &a);
         tess_vector *vb = make_vector(c->ctx, a.nrows, b), *vx = make_zeros(c->ctx, a.nrows);

@@ -23,7 +23,8 @@ static void engines(void **state)
     oracle_csr a = oracle_laplace2d(EDGE);
 
     (void)state;
-    for (int solver = TESS_SOLVER_CG; solver <= TESS_SOLVER_BICGSTAB; solver++) {
+    for (int at = 0; at < LOOP_METHODS; at++) {
+        const int solver = (int)loop_methods[at];
         for (int e = 0; e < 3; e++) {
             const tess_solve_options options = few_steps((tess_solver_kind)solver, kinds[e]);
 

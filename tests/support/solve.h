@@ -5,6 +5,10 @@
 
 #include "support/test.h"
 
+/* The Krylov methods without restarts that run as recorded loops, all of them right for symmetric definite systems. */
+enum { LOOP_METHODS = 3 };
+extern const tess_solver_kind loop_methods[LOOP_METHODS];
+
 /* Defaults for tests: the solver named, 1e-10, 2,000 iterations. */
 tess_solve_options solve_options(tess_solver_kind solver);
 

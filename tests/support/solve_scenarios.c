@@ -176,6 +176,16 @@ static tess_status solve_bicgstab(scene *s)
     return solve(s, TESS_SOLVER_BICGSTAB, TESS_PRECISION_FP64, TESS_PRECOND_JACOBI);
 }
 
+static tess_status solve_minres(scene *s)
+{
+    tess_solve_options options = solve_options(TESS_SOLVER_MINRES);
+
+    options.storage.precision = TESS_PRECISION_FP32;
+    options.precond.kind = TESS_PRECOND_BLOCK_JACOBI;
+    options.history_capacity = 100;
+    return solve_fresh(s, &s->a, &options);
+}
+
 static tess_status solve_narrowed(scene *s)
 {
     tess_solve_options options = solve_options(TESS_SOLVER_CG);
@@ -381,6 +391,7 @@ const named_scenario solve_scenarios[] = {
     {"solve_cg", solve_cg, false},
     {"solve_cg_fp32", solve_cg_fp32, false},
     {"solve_bicgstab", solve_bicgstab, false},
+    {"solve_minres", solve_minres, false},
     {"solve_narrowed", solve_narrowed, false},
     {"solve_auto", solve_auto, false},
     {"solve_transformed", solve_transformed, false},

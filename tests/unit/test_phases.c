@@ -8,7 +8,7 @@
 enum { SIDE = 20, N = SIDE * SIDE };
 
 static const tess_solver_kind solvers[] = {TESS_SOLVER_CG, TESS_SOLVER_BICGSTAB, TESS_SOLVER_GMRES,
-                                           TESS_SOLVER_GMRES_IR, TESS_SOLVER_GMRES_FD};
+                                           TESS_SOLVER_GMRES_IR, TESS_SOLVER_GMRES_FD, TESS_SOLVER_MINRES};
 enum { SOLVERS = sizeof solvers / sizeof *solvers };
 
 static bool has_basis(tess_solver_kind kind)

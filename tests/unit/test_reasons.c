@@ -42,7 +42,8 @@ static void iteration_limit(void **state)
     tess_context *ctx = open_cpu(1);
 
     (void)state;
-    for (int kind = TESS_SOLVER_CG; kind <= TESS_SOLVER_BICGSTAB; kind++) {
+    for (int at = 0; at < LOOP_METHODS; at++) {
+        const int kind = (int)loop_methods[at];
         for (int64_t limit = 0; limit <= 3; limit++) {
             double x[400] = {0.0};
             tess_solve_options options = solve_options((tess_solver_kind)kind);
@@ -68,7 +69,8 @@ static void fixed_run_does_its_iterations(void **state)
     tess_context *ctx = open_cpu(1);
 
     (void)state;
-    for (int kind = TESS_SOLVER_CG; kind <= TESS_SOLVER_BICGSTAB; kind++) {
+    for (int at = 0; at < LOOP_METHODS; at++) {
+        const int kind = (int)loop_methods[at];
         double x[400] = {0.0};
         tess_solve_options options = solve_options((tess_solver_kind)kind);
         tess_solve_result result;
@@ -144,7 +146,8 @@ static void singular_systems_never_converge(void **state)
         oracle_end_row(&zero, i);
     }
     a.val[0] = a.val[a.nnz - 1] = 1.0; /* Neumann at both ends: constants are the null space */
-    for (int kind = TESS_SOLVER_CG; kind <= TESS_SOLVER_BICGSTAB; kind++) {
+    for (int at = 0; at < LOOP_METHODS; at++) {
+        const int kind = (int)loop_methods[at];
         const oracle_csr *const systems[] = {&a, &zero};
 
         for (int k = 0; k < 2; k++) {
@@ -280,7 +283,8 @@ static void nan_in_vectors_leaves_no_trace(void **state)
     tess_matrix *m = make_matrix(ctx, &a);
 
     (void)state;
-    for (int kind = TESS_SOLVER_CG; kind <= TESS_SOLVER_BICGSTAB; kind++) {
+    for (int at = 0; at < LOOP_METHODS; at++) {
+        const int kind = (int)loop_methods[at];
         double clean[144] = {0.0};
         tess_solve_options options = solve_options((tess_solver_kind)kind);
         tess_solver *solver = NULL;
@@ -319,7 +323,8 @@ static void nan_in_the_matrix_leaves_no_trace(void **state)
     tess_context *ctx = open_cpu(2);
 
     (void)state;
-    for (int kind = TESS_SOLVER_CG; kind <= TESS_SOLVER_BICGSTAB; kind++) {
+    for (int at = 0; at < LOOP_METHODS; at++) {
+        const int kind = (int)loop_methods[at];
         for (int k = 0; k < 2; k++) {
             double clean[144] = {0.0}, x[144] = {0.0};
             tess_solve_options options = solve_options((tess_solver_kind)kind);
@@ -357,7 +362,8 @@ static void overflowing_norms_are_no_convergence(void **state)
     tess_context *ctx = open_cpu(1);
 
     (void)state;
-    for (int kind = TESS_SOLVER_CG; kind <= TESS_SOLVER_BICGSTAB; kind++) {
+    for (int at = 0; at < LOOP_METHODS; at++) {
+        const int kind = (int)loop_methods[at];
         double x[4] = {0.0};
         tess_solve_options options = solve_options((tess_solver_kind)kind);
         tess_solve_result result = solve_once(ctx, &a, &options, b, x);
@@ -403,7 +409,8 @@ static void extreme_scales_are_answered_honestly(void **state)
     tess_context *ctx = open_cpu(1);
 
     (void)state;
-    for (int kind = TESS_SOLVER_CG; kind <= TESS_SOLVER_BICGSTAB; kind++) {
+    for (int at = 0; at < LOOP_METHODS; at++) {
+        const int kind = (int)loop_methods[at];
         for (size_t k = 0; k < sizeof scales / sizeof *scales; k++) {
             double b[40], x[40] = {0.0};
             tess_solve_options options = solve_options((tess_solver_kind)kind);

@@ -155,7 +155,8 @@ static void one_request_to_cancel_is_enough(void **state)
     for (int64_t k = 0; k < a.nnz; k++) {
         a.val[k] *= 1.0 / 3.0; /* not representable in FP32: the first cycle cannot be the last */
     }
-    for (int kind = TESS_SOLVER_CG; kind <= TESS_SOLVER_BICGSTAB; kind++) {
+    for (int at = 0; at < LOOP_METHODS; at++) {
+        const int kind = (int)loop_methods[at];
         double x[N] = {0.0};
         int64_t when = -1;
         tess_solve_options options = solve_options((tess_solver_kind)kind);
@@ -272,7 +273,8 @@ static void raised_limits_keep_the_history_in_its_room(void **state)
     tess_matrix *m = make_matrix(ctx, &a);
 
     (void)state;
-    for (int kind = TESS_SOLVER_CG; kind <= TESS_SOLVER_BICGSTAB; kind++) {
+    for (int at = 0; at < LOOP_METHODS; at++) {
+        const int kind = (int)loop_methods[at];
         double x[N] = {0.0};
         tess_solve_options options = solve_options((tess_solver_kind)kind);
         tess_solver *solver = NULL;
@@ -302,7 +304,8 @@ static void tolerance_below_rounding_is_stagnation(void **state)
     tess_context *ctx = open_cpu(1);
 
     (void)state;
-    for (int kind = TESS_SOLVER_CG; kind <= TESS_SOLVER_BICGSTAB; kind++) {
+    for (int at = 0; at < LOOP_METHODS; at++) {
+        const int kind = (int)loop_methods[at];
         for (int exponent = -600; exponent <= 600; exponent += 600) {
             double x[N] = {0.0}, scaled[N];
             tess_solve_options options = solve_options((tess_solver_kind)kind);
@@ -343,7 +346,8 @@ static void loops_stop_a_little_below_the_tolerance(void **state)
     tess_context *ctx = open_cpu(1);
 
     (void)state;
-    for (int kind = TESS_SOLVER_CG; kind <= TESS_SOLVER_BICGSTAB; kind++) {
+    for (int at = 0; at < LOOP_METHODS; at++) {
+        const int kind = (int)loop_methods[at];
         tess_solve_options options = solve_options((tess_solver_kind)kind);
         solved whole = solve_here(ctx, &a, &options, b);
         int64_t tried = 0;

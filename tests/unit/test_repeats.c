@@ -24,7 +24,8 @@ static void check_on_threads(const oracle_csr *a, const tess_solve_options *opti
 static void methods(void **state)
 {
     static const tess_solver_kind kinds[] = {TESS_SOLVER_CG,       TESS_SOLVER_BICGSTAB, TESS_SOLVER_GMRES,
-                                             TESS_SOLVER_GMRES_IR, TESS_SOLVER_GMRES_FD, TESS_SOLVER_JACOBI};
+                                             TESS_SOLVER_GMRES_IR, TESS_SOLVER_GMRES_FD, TESS_SOLVER_JACOBI,
+                                             TESS_SOLVER_MINRES};
     oracle_csr a = oracle_laplace2d(EDGE);
 
     (void)state;

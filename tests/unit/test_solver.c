@@ -91,7 +91,8 @@ static void every_small_size_works(void **state)
         oracle_csr a = oracle_tridiagonal(n, -1.0, 2.5, -1.0);
         double *b = random_values(n, (uint64_t)n, 0.5, 1.0);
 
-        for (int kind = TESS_SOLVER_CG; kind <= TESS_SOLVER_BICGSTAB; kind++) {
+        for (int at = 0; at < LOOP_METHODS; at++) {
+            const int kind = (int)loop_methods[at];
             double x[33] = {0.0};
             tess_solve_options options = solve_options((tess_solver_kind)kind);
             tess_solve_result result = solve_once(ctx, &a, &options, b, x);
@@ -114,7 +115,8 @@ static void no_rows_are_solved(void **state)
     tess_vector *v = make_zeros(ctx, 0);
 
     (void)state;
-    for (int kind = TESS_SOLVER_CG; kind <= TESS_SOLVER_BICGSTAB; kind++) {
+    for (int at = 0; at < LOOP_METHODS; at++) {
+        const int kind = (int)loop_methods[at];
         const tess_solve_options options = solve_options((tess_solver_kind)kind);
         tess_solver *solver = NULL;
         tess_solve_result result;
@@ -139,7 +141,8 @@ static void threads_do_not_change_a_bit(void **state)
     double *other = test_allocate(a.nrows, sizeof *other);
 
     (void)state;
-    for (int kind = TESS_SOLVER_CG; kind <= TESS_SOLVER_BICGSTAB; kind++) {
+    for (int at = 0; at < LOOP_METHODS; at++) {
+        const int kind = (int)loop_methods[at];
         tess_solve_options options = solve_options((tess_solver_kind)kind);
         tess_solve_result first, second;
 
@@ -170,7 +173,8 @@ static void many_right_hand_sides_equal_separate_solves(void **state)
     tess_matrix *m = make_matrix(ctx, &a);
 
     (void)state;
-    for (int kind = TESS_SOLVER_CG; kind <= TESS_SOLVER_BICGSTAB; kind++) {
+    for (int at = 0; at < LOOP_METHODS; at++) {
+        const int kind = (int)loop_methods[at];
         tess_solve_options options = solve_options((tess_solver_kind)kind);
         tess_solver *shared = NULL;
 
@@ -278,7 +282,8 @@ static void exactly_solvable_systems_with_rtol_zero(void **state)
     tess_context *ctx = open_cpu(1);
 
     (void)state;
-    for (int kind = TESS_SOLVER_CG; kind <= TESS_SOLVER_BICGSTAB; kind++) {
+    for (int at = 0; at < LOOP_METHODS; at++) {
+        const int kind = (int)loop_methods[at];
         for (int k = 0; k < 3; k++) {
             double x[6] = {0.0};
             tess_solve_options options = solve_options((tess_solver_kind)kind);
@@ -289,7 +294,8 @@ static void exactly_solvable_systems_with_rtol_zero(void **state)
             result = solve_once(ctx, systems[k], &options, b, x);
             assert_true(result.converged);
             assert_int_equal(result.reason, TESS_REASON_HAPPY_BREAKDOWN);
-            assert_int_equal(result.iterations, 1);
+            /* MINRES divides by a norm, whose rounding another cycle may have to make good */
+            assert_at_most((double)result.iterations, kind == TESS_SOLVER_MINRES ? 2.0 : 1.0);
             assert_true((double)oracle_residual_norm(systems[k], b, x) == 0.0);
         }
     }
@@ -307,7 +313,8 @@ static void history_and_limits(void **state)
     tess_matrix *m = make_matrix(ctx, &a);
 
     (void)state;
-    for (int kind = TESS_SOLVER_CG; kind <= TESS_SOLVER_BICGSTAB; kind++) {
+    for (int at = 0; at < LOOP_METHODS; at++) {
+        const int kind = (int)loop_methods[at];
         double x[400] = {0.0};
         tess_solve_options options = solve_options((tess_solver_kind)kind);
         tess_solver *solver = NULL;
@@ -413,8 +420,9 @@ static void fp32_storage_reaches_fp64_accuracy_by_repair(void **state)
     tess_context *ctx = open_cpu(2);
 
     (void)state;
-    for (int kind = TESS_SOLVER_CG; kind <= TESS_SOLVER_BICGSTAB; kind++) {
-        oracle_csr a = kind == TESS_SOLVER_CG ? oracle_laplace2d(30) : oracle_convection2d(30, 0.3);
+    for (int at = 0; at < LOOP_METHODS; at++) {
+        const int kind = (int)loop_methods[at];
+        oracle_csr a = kind != TESS_SOLVER_BICGSTAB ? oracle_laplace2d(30) : oracle_convection2d(30, 0.3);
         double *x = test_allocate(900, sizeof *x);
         tess_solve_options options = solve_options((tess_solver_kind)kind);
         tess_solve_result result;

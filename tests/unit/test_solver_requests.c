@@ -140,7 +140,8 @@ static void empty_system_is_solved(void **state)
     tess_context *ctx = open_cpu(1);
 
     (void)state;
-    for (int kind = TESS_SOLVER_CG; kind <= TESS_SOLVER_BICGSTAB; kind++) {
+    for (int at = 0; at < LOOP_METHODS; at++) {
+        const int kind = (int)loop_methods[at];
         tess_solve_options options = solve_options((tess_solver_kind)kind);
         tess_solve_result result = solve_once(ctx, &a, &options, nothing, nothing);
 

@@ -21,6 +21,13 @@ __device__ static inline void apply_body(const tess_fused *op, tess_scalars scal
     }
 }
 
+/* Passes over many vectors, or with coefficients beside the loop's scalars. */
+constexpr bool needs_registers(tess_fused_op op)
+{
+    return op == TESS_FUSED_BICGSTAB_UPDATE || op == TESS_FUSED_MINRES_LANCZOS || op == TESS_FUSED_MINRES_DIRECTION ||
+           op == TESS_FUSED_MINRES_ADVANCE;
+}
+
 /* The solvers' own passes: FP64, one element at a time. SETTLED: there is no pending reduction to finish. */
 template <tess_fused_op OP, bool SETTLED>
 struct solver_pass {
@@ -28,7 +35,7 @@ struct solver_pass {
     static constexpr bool settled = SETTLED;
     static constexpr int count = 1;
     /* Blocks per multiprocessor: enough to fill it, and no more than registers allow at a time. */
-    static constexpr int blocks = OP == TESS_FUSED_BICGSTAB_UPDATE ? 5 : 8; /* this pass reads six vectors */
+    static constexpr int blocks = needs_registers(OP) ? 5 : 8;
 
     __device__ static inline void begin(const tess_fused &)
     {

@@ -46,16 +46,6 @@ TESS_HD void arnoldi_rotate(double c, double s, double *x, double *y)
     *x = turned;
 }
 
-/* sqrt(x^2 + y^2) without overflow; hypot is not the same on every device. */
-TESS_HD double arnoldi_length(double x, double y)
-{
-    double large = fabs(x) > fabs(y) ? fabs(x) : fabs(y), small = fabs(x) > fabs(y) ? fabs(y) : fabs(x);
-
-    if (large == 0.0) { return 0.0; }
-    small /= large;
-    return large * sqrt(1.0 + small * small);
-}
-
 /*
  * Closes column j of the triangle: `column` holds H's first j + 1 entries, with `next` below them. Computes its
  * rotations, the residual estimate, and the tests of the loop. least: a column of this length is rounding error. The
@@ -70,7 +60,7 @@ TESS_HD void arnoldi_close_column(const arnoldi_small *a, int j, double *column,
     for (int k = 0; k < j; k++) {
         arnoldi_rotate(a->cosine[k], a->sine[k], &column[k], &column[k + 1]);
     }
-    length = arnoldi_length(column[j], next);
+    length = scalar_length(column[j], next);
     if (!scalar_is_finite(length)) {
         loop_stop(s, TESS_LOOP_STOPPED, TESS_REASON_NAN_OR_INF);
         return;
