@@ -21,6 +21,8 @@ typedef struct tess_precond tess_precond;
 #define TESS_MAX_BLOCK_SIZE 64
 /** Highest degree of a polynomial. */
 #define TESS_MAX_POLYNOMIAL_DEGREE 200
+/** Highest level of fill of iluk. */
+#define TESS_MAX_FILL_LEVEL 1000
 
 /** The preconditioners. Values are part of the ABI: append, never renumber. */
 typedef enum tess_precond_kind {
@@ -30,6 +32,11 @@ typedef enum tess_precond_kind {
     TESS_PRECOND_POLYNOMIAL = 3,   /**< the GMRES polynomial of the matrix */
     TESS_PRECOND_ILU0 = 4,         /**< incomplete LU factors on the pattern of the matrix */
     TESS_PRECOND_IC0 = 5,          /**< incomplete Cholesky factors, from the lower triangle */
+    TESS_PRECOND_ILUT = 6,         /**< incomplete LU factors, their fill by a threshold */
+    TESS_PRECOND_ICT = 7,          /**< incomplete Cholesky factors, their fill by a threshold */
+    TESS_PRECOND_ILUK = 8,         /**< incomplete LU factors with a level of fill */
+    TESS_PRECOND_LU = 9,           /**< complete LU factors; L D L^T of a symmetric matrix */
+    TESS_PRECOND_CHOLESKY = 10,    /**< complete Cholesky factors, from the lower triangle */
     TESS_PRECOND_SHELL = 1000      /**< the user's own function: tess_precond_create_shell */
 } tess_precond_kind;
 
@@ -82,6 +89,21 @@ typedef struct tess_incomplete_options {
     int64_t reserved[4]; /**< zeros */
 } tess_incomplete_options;
 
+/** Options of ilut, ict and iluk: which entries beside those of the matrix the factors have. */
+typedef struct tess_threshold_options {
+    double drop;         /**< ilut, ict: entries below this times the norm of the row are dropped, from 0 (default 1e-3) */
+    double fill;         /**< ilut, ict: most entries of a row, as a multiple of the matrix's (default 10) */
+    int level;           /**< iluk: the level of fill, from 0 (default 1) */
+    int64_t reserved[4]; /**< zeros */
+} tess_threshold_options;
+
+/** Options of lu and cholesky. */
+typedef struct tess_direct_options {
+    /** --factor-memory: most bytes of a factorization, by the analysis. 0 (default): half of what the machine has free. */
+    int64_t memory_limit;
+    int64_t reserved[4]; /**< zeros */
+} tess_direct_options;
+
 /** Options: those of every preconditioner, then a member for each kind. tess_precond_options_init sets the defaults. */
 typedef struct tess_precond_options {
     size_t size;            /**< sizeof(tess_precond_options) */
@@ -92,6 +114,8 @@ typedef struct tess_precond_options {
     tess_block_jacobi_options block_jacobi;
     tess_polynomial_options polynomial;
     tess_incomplete_options incomplete;
+    tess_threshold_options threshold;
+    tess_direct_options direct;
     int64_t reserved[4]; /**< zeros */
 } tess_precond_options;
 
