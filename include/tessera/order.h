@@ -49,9 +49,9 @@ TESS_EXPORT tess_status tess_order_max_product(const tess_matrix *a, int32_t *ro
                                                double *col_scale);
 
 /**
- * Computes powers of two d_i such that B = D A D has no magnitude above 4, and in each row or its column one of at least
- * 1/4. A symmetric matrix stays symmetric, a positive definite one positive definite, and nothing rounds. Rows and
- * columns of zeros get 1.
+ * Computes powers of two d_i such that B = D A D has no magnitude above 4, and in each row or its column one of at
+ * least 1/4. A symmetric matrix stays symmetric, a positive definite one positive definite, and nothing rounds. Rows
+ * and columns of zeros get 1.
  * @param a      square and assembled, of any context
  * @param scale  nrows numbers on the host
  * Errors: OUT_OF_RANGE (NaN or Inf; factors that FP64 cannot hold), DIMENSION_MISMATCH (not square), UNSUPPORTED (shell

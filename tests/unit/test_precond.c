@@ -161,7 +161,8 @@ static void jacobi_takes_one_for_a_zero(void **state)
     }
     tess_matrix *matrix = make_matrix(ctx, &a);
     for (int low = 0; low < 2; low++) {
-        tess_precond_options jacobi = options_of(TESS_PRECOND_JACOBI, 1), one = options_of(TESS_PRECOND_BLOCK_JACOBI, 1);
+        tess_precond_options jacobi = options_of(TESS_PRECOND_JACOBI, 1),
+                             one = options_of(TESS_PRECOND_BLOCK_JACOBI, 1);
         tess_precond *m = NULL;
 
         if (low) { jacobi.role = (tess_role_precision){1, TESS_PRECISION_FP16, TESS_ARITHMETIC_FP64}; }
@@ -270,10 +271,9 @@ static void wrong_requests_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(blocks_are_solved),          cmocka_unit_test(update_follows_the_values),
-        cmocka_unit_test(none_is_the_identity),       cmocka_unit_test(singular_blocks_name_a_row),
-        cmocka_unit_test(jacobi_takes_one_for_a_zero),
-        cmocka_unit_test(wrong_requests_are_refused),
+        cmocka_unit_test(blocks_are_solved),           cmocka_unit_test(update_follows_the_values),
+        cmocka_unit_test(none_is_the_identity),        cmocka_unit_test(singular_blocks_name_a_row),
+        cmocka_unit_test(jacobi_takes_one_for_a_zero), cmocka_unit_test(wrong_requests_are_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
