@@ -100,6 +100,8 @@ const char *cli_nearest(const char *word, const char *const *candidates, int cou
 /* ---- values.c: values of options; on a bad one they end the program through argp_error (exit 2) ---- */
 
 double cli_parse_real(struct argp_state *state, const char *option, const char *text, double low, double high);
+/* A number of bytes, perhaps with K, M, G or T for powers of 1024. */
+int64_t cli_parse_bytes(struct argp_state *state, const char *option, const char *text);
 int64_t cli_parse_integer(struct argp_state *state, const char *option, const char *text, int64_t low, int64_t high);
 uint64_t cli_parse_seed(struct argp_state *state, const char *option, const char *text);
 /* Index of `text` in the list `available`; words in `later` are known but not in this version. Both end with NULL. */
@@ -312,6 +314,8 @@ const char *cli_precond_text(const tess_precond_options *precond, char *buffer, 
 /* Adds the options but --precond to an object, --precond-precision as `role` says. */
 void cli_add_precond_json(json_t *object, const tess_precond_options *precond);
 /* A line about incomplete factors; none for other preconditioners. */
+/* Whether it has incomplete factors. */
+bool cli_is_incomplete(tess_precond_kind kind);
 void cli_print_factors(const tess_precond_options *precond, const tess_solve_result *result);
 
 /* ---- plot.c: a picture of the precisions ---- */

@@ -99,7 +99,8 @@ static const struct argp_option solve_argp_options[] = {
     {"scale", KEY_SCALE, "NAME", 0,
      "{tess_scaling} (default none)\n"
      "max-product: permute rows for the largest product on the diagonal, "
-     "then scale the diagonal to 1 and the rest to at most 1",
+     "then scale the diagonal to 1 and the rest to at most 1\n"
+     "symmetric: D A D by powers of two, with magnitudes of about 1 at most",
      CLI_GROUP_METHOD},
     {"reorder", KEY_REORDER, "NAME", 0, "{tess_reordering} (default none); rcm: reverse Cuthill-McKee",
      CLI_GROUP_METHOD},

@@ -13,7 +13,8 @@ enum {
     KEY_LEAF,
     KEY_FORMAT,
     KEY_POLICY,
-    KEY_LEVELS
+    KEY_LEVELS,
+    KEY_FACTOR_MEMORY
 };
 
 /* ---- values ---- */
@@ -25,6 +26,7 @@ static void parse_precond(struct argp_state *state, const char *text, tess_preco
     precond->kind = parsed.kind;
     precond->block_jacobi.block_size = parsed.block_jacobi.block_size;
     precond->polynomial.degree = parsed.polynomial.degree;
+    precond->threshold = parsed.threshold;
 }
 
 static void parse_precision(struct argp_state *state, const char *text, tess_precond_options *precond)
@@ -56,9 +58,15 @@ static tess_factorization parse_factorization(struct argp_state *state, const ch
 
 /* ---- what does not go together ---- */
 
-static bool is_incomplete(tess_precond_kind kind)
+bool cli_is_incomplete(tess_precond_kind kind)
 {
-    return kind == TESS_PRECOND_ILU0 || kind == TESS_PRECOND_IC0;
+    return kind == TESS_PRECOND_ILU0 || kind == TESS_PRECOND_IC0 || kind == TESS_PRECOND_ILUT ||
+           kind == TESS_PRECOND_ICT || kind == TESS_PRECOND_ILUK;
+}
+
+static bool is_direct(tess_precond_kind kind)
+{
+    return kind == TESS_PRECOND_LU || kind == TESS_PRECOND_CHOLESKY;
 }
 
 /* The first option of incomplete factors that was changed from its default; NULL: none was. */
@@ -85,8 +93,8 @@ static void settle_squares(struct argp_state *state, tess_precond_options *preco
     const char *option = find_triangular_option(precond);
     const bool policy = squares->policy.policy != TESS_POLICY_NONE;
     char parts[128];
-    if (option != NULL && !is_incomplete(precond->kind)) {
-        argp_error(state, "--%s is for --precond ilu0 or ic0", option);
+    if (option != NULL && !cli_is_incomplete(precond->kind)) {
+        argp_error(state, "--%s is for --precond ilu0, ic0, ilut, ict or iluk", option);
     }
     if (policy && squares->format == TESS_FORMAT_CSR) { squares->format = cli_find_format(cli_is_by_blocks); }
     if (policy && !cli_is_mixed(squares)) {
@@ -119,6 +127,9 @@ static void check_precond(struct argp_state *state, tess_precond_options *precon
     if (precond->polynomial.form != TESS_POLYNOMIAL_ROOTS && precond->kind != TESS_PRECOND_POLYNOMIAL) {
         argp_error(state, "--polynomial-form is for --precond polynomial");
     }
+    if (precond->direct.memory_limit != 0 && !is_direct(precond->kind)) {
+        argp_error(state, "--factor-memory is for --precond lu or cholesky");
+    }
     settle_squares(state, precond);
 }
 
@@ -135,6 +146,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case KEY_FORMAT: precond->incomplete.squares.format = parse_format(state, arg); return 0;
     case KEY_POLICY: cli_parse_policy(state, "precond-policy", arg, &precond->incomplete.squares.policy); return 0;
     case KEY_LEVELS: cli_parse_levels(state, "precond-levels", arg, &precond->incomplete.squares.policy); return 0;
+    case KEY_FACTOR_MEMORY: precond->direct.memory_limit = cli_parse_bytes(state, "factor-memory", arg); return 0;
     case ARGP_KEY_END: check_precond(state, precond); return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
@@ -145,13 +157,18 @@ static const struct argp_option precond_options[] = {
      "{tess_precond_kind} (default none)\n"
      "block-jacobi:K: K rows in a diagonal block, 1 to 64 (default 8)\n"
      "polynomial:D: the GMRES polynomial of degree D, 1 to 200 (default 10)\n"
-     "ilu0, ic0: incomplete factors on the pattern of A",
+     "ilu0, ic0: incomplete factors on the pattern of A\n"
+     "ilut:T:F, ict:T:F: with fill; entries below T times the norm of the row "
+     "are dropped, a row has up to F times the entries of A's (default 1e-3, 10)\n"
+     "iluk:K: with the level of fill K, from 1 (default 1)\n"
+     "lu, cholesky: complete factors by MUMPS, on the host",
      CLI_GROUP_MAIN + 1},
     {"precond-precision", KEY_PRECISION, "P[/A]", 0,
      "storage P and arithmetic A (default fp64; gmres: --inner-precision)\n"
      "block-jacobi also takes adaptive: for each block the lowest precision "
      "that its condition number allows\n"
-     "ilu0, ic0: fp64, fp32/fp64, bf16/fp64 or fp16/fp64",
+     "ilu0, ic0, ilut, ict, iluk: fp64, fp32/fp64, bf16/fp64 or fp16/fp64\n"
+     "lu, cholesky: fp32 (default) or fp64",
      CLI_GROUP_PRECOND},
     {"polynomial-form", KEY_FORM, "NAME", 0, "how polynomial is evaluated: {tess_polynomial_form} (default roots)",
      CLI_GROUP_PRECOND},
@@ -176,6 +193,10 @@ static const struct argp_option precond_options[] = {
      CLI_GROUP_PRECOND},
     {"precond-levels", KEY_LEVELS, "LIST", 0, "triangular blocks: as --levels, within squares (default fp64,fp32)",
      CLI_GROUP_PRECOND},
+    {"factor-memory", KEY_FACTOR_MEMORY, "BYTES", 0,
+     "lu, cholesky: most memory of the factorization, such as 500M or 8G "
+     "(default: half of what is free)",
+     CLI_GROUP_PRECOND},
     {0}};
 const struct argp cli_precond_argp = {.options = precond_options, .parser = parse_option};
 
@@ -183,10 +204,17 @@ const struct argp cli_precond_argp = {.options = precond_options, .parser = pars
 
 const char *cli_precond_text(const tess_precond_options *precond, char *buffer, size_t size)
 {
-    const bool polynomial = precond->kind == TESS_PRECOND_POLYNOMIAL;
-    if (precond->kind != TESS_PRECOND_BLOCK_JACOBI && !polynomial) { return tess_precond_kind_name(precond->kind); }
-    snprintf(buffer, size, "%s:%d", tess_precond_kind_name(precond->kind),
-             polynomial ? precond->polynomial.degree : precond->block_jacobi.block_size);
+    const char *name = tess_precond_kind_name(precond->kind);
+    switch (precond->kind) {
+    case TESS_PRECOND_BLOCK_JACOBI: snprintf(buffer, size, "%s:%d", name, precond->block_jacobi.block_size); break;
+    case TESS_PRECOND_POLYNOMIAL: snprintf(buffer, size, "%s:%d", name, precond->polynomial.degree); break;
+    case TESS_PRECOND_ILUT:
+    case TESS_PRECOND_ICT:
+        snprintf(buffer, size, "%s:%g:%g", name, precond->threshold.drop, precond->threshold.fill);
+        break;
+    case TESS_PRECOND_ILUK: snprintf(buffer, size, "%s:%d", name, precond->threshold.level); break;
+    default: return name;
+    }
     return buffer;
 }
 
@@ -201,6 +229,7 @@ void cli_add_precond_json(json_t *object, const tess_precond_options *precond)
     json_object_set_new(object, "factorization",
                         json_string(tess_factorization_name(precond->incomplete.factorization)));
     json_object_set_new(object, "leaf", json_integer(precond->incomplete.leaf));
+    json_object_set_new(object, "factor_memory", json_integer(precond->direct.memory_limit));
     json_object_set_new(object, "precond_format", json_string(tess_format_name(squares->format)));
     json_object_set_new(object, "precond_policy", json_string(tess_policy_name(squares->policy.policy)));
     json_object_set_new(object, "precond_levels",
@@ -209,7 +238,10 @@ void cli_add_precond_json(json_t *object, const tess_precond_options *precond)
 
 void cli_print_factors(const tess_precond_options *precond, const tess_solve_result *result)
 {
-    if (!is_incomplete(precond->kind)) { return; }
+    if (is_direct(precond->kind)) {
+        printf("%-17s %lld nonzeros\n", "factors", (long long)result->precond.factor_nonzeros);
+    }
+    if (!cli_is_incomplete(precond->kind)) { return; }
     printf("%-17s %lld level sets below the diagonal, %lld above", "factors",
            (long long)result->precond.triangle_level_sets[0], (long long)result->precond.triangle_level_sets[1]);
     if (result->precond.triangle_groups[0] + result->precond.triangle_groups[1] <

@@ -324,7 +324,7 @@ static json_t *narrowing_json(const tess_papers_result *r)
 /* Level sets or groups of the triangles of incomplete factors; null for other preconditioners. */
 static json_t *triangles_json(const tess_solve_result *r, const int64_t counts[2])
 {
-    if (r->precond.kind != TESS_PRECOND_ILU0 && r->precond.kind != TESS_PRECOND_IC0) { return json_null(); }
+    if (!cli_is_incomplete(r->precond.kind)) { return json_null(); }
     return json_pack("[I, I]", (json_int_t)counts[0], (json_int_t)counts[1]);
 }
 
@@ -358,6 +358,7 @@ json_t *cli_solve_json(const cli_solve_run *run)
     json_object_set_new(root, "phases", phases_json(r));
     json_object_set_new(root, "triangle_levels", triangles_json(r, r->precond.triangle_level_sets));
     json_object_set_new(root, "triangle_steps", triangles_json(r, r->precond.triangle_groups));
+    json_object_set_new(root, "factor_nonzeros", json_integer(r->precond.factor_nonzeros));
     json_object_set_new(root, "factorization",
                         r->precond.factorization == TESS_FACTORIZATION_AUTO
                             ? json_null()

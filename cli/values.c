@@ -31,6 +31,20 @@ int64_t cli_parse_integer(struct argp_state *state, const char *option, const ch
     return value;
 }
 
+int64_t cli_parse_bytes(struct argp_state *state, const char *option, const char *text)
+{
+    static const char units[] = "KMGT";
+    char *end = NULL;
+    errno = 0;
+    const double value = strtod(text, &end);
+    const char *unit = *end == '\0' ? NULL : strchr(units, *end);
+    const double bytes = unit == NULL ? value : ldexp(value, 10 * (int)(unit - units + 1));
+    if (end == text || (*end != '\0' && (unit == NULL || end[1] != '\0')) || !(bytes >= 1.0 && bytes < 0x1p62)) {
+        argp_error(state, "--%s: '%s' is not a number of bytes such as 500M or 8G", option, text);
+    }
+    return (int64_t)bytes;
+}
+
 uint64_t cli_parse_seed(struct argp_state *state, const char *option, const char *text)
 {
     char *end = NULL;
@@ -180,7 +194,8 @@ tess_reordering cli_parse_reordering(struct argp_state *state, const char *text)
 tess_precond_options cli_parse_precond(struct argp_state *state, const char *text)
 {
     static const char *const available[] = {
-        "none", "jacobi", "block-jacobi", "block-jacobi:K", "polynomial", "polynomial:D", "ilu0", "ic0", NULL};
+        "none",     "jacobi", "block-jacobi", "block-jacobi:K", "polynomial", "polynomial:D", "ilu0",     "ic0", "ilut",
+        "ilut:T:F", "ict",    "ict:T:F",      "iluk",           "iluk:K",     "lu",           "cholesky", NULL};
     tess_precond_options precond;
     tess_precond_options_init(&precond);
     if (tess_precond_options_parse(text, &precond) != TESS_SUCCESS) {
@@ -189,6 +204,13 @@ tess_precond_options cli_parse_precond(struct argp_state *state, const char *tex
         }
         if (strncmp(text, "polynomial:", 11) == 0) {
             argp_error(state, "--precond: '%s' is not a degree (1 to 200)", text + 11);
+        }
+        if (strncmp(text, "ilut:", 5) == 0 || strncmp(text, "ict:", 4) == 0) {
+            argp_error(state, "--precond: '%s' is not a drop tolerance and a fill, such as 1e-3:10",
+                       strchr(text, ':') + 1);
+        }
+        if (strncmp(text, "iluk:", 5) == 0) {
+            argp_error(state, "--precond: '%s' is not a level of fill (1 to 1000)", text + 5);
         }
         refuse_word(state, "precond", text, available, NULL);
     }

@@ -3,6 +3,17 @@
 
 find_package(Threads REQUIRED)
 
+# Complete factors (--precond lu and cholesky).
+set(TESS_MUMPS_LIBRARIES "")
+if(NOT TESS_MUMPS STREQUAL "OFF")
+    find_package(MUMPS)
+    if(MUMPS_FOUND)
+        set(TESS_MUMPS_LIBRARIES MUMPS::MUMPS)
+    elseif(TESS_MUMPS STREQUAL "ON")
+        message(FATAL_ERROR "TESS_MUMPS is ON, but there is no sequential MUMPS (Debian: libmumps-seq-dev)")
+    endif()
+endif()
+
 set(TESS_SANITIZE_FLAGS "")
 if(TESS_SANITIZE)
     list(APPEND TESS_SANITIZE_FLAGS -fsanitize=${TESS_SANITIZERS} -fno-sanitize-recover=all -fno-omit-frame-pointer)

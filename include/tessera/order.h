@@ -21,8 +21,9 @@ TESS_BEGIN_DECLS
 
 /** How a solve scales its system. */
 typedef enum tess_scaling {
-    TESS_SCALING_NONE = 0,       /**< no scaling */
-    TESS_SCALING_MAX_PRODUCT = 1 /**< tess_order_max_product: largest product on the diagonal, scaled to 1 */
+    TESS_SCALING_NONE = 0,        /**< no scaling */
+    TESS_SCALING_MAX_PRODUCT = 1, /**< tess_order_max_product: largest product on the diagonal, scaled to 1 */
+    TESS_SCALING_SYMMETRIC = 2    /**< tess_order_symmetric_scale: D A D, which keeps a symmetric matrix symmetric */
 } tess_scaling;
 
 /** How a solve reorders its system, rows and columns alike. */
@@ -46,6 +47,18 @@ typedef enum tess_reordering {
  */
 TESS_EXPORT tess_status tess_order_max_product(const tess_matrix *a, int32_t *row_perm, double *row_scale,
                                                double *col_scale);
+
+/**
+ * Computes powers of two d_i such that B = D A D has no magnitude above 4, and in each row or its column one of at
+ * least 1/4. A symmetric matrix stays symmetric, a positive definite one positive definite, and nothing rounds. Rows
+ * and columns of zeros get 1.
+ * @param a      square and assembled, of any context
+ * @param scale  nrows numbers on the host
+ * Errors: OUT_OF_RANGE (NaN or Inf; factors that FP64 cannot hold), DIMENSION_MISMATCH (not square), UNSUPPORTED (shell
+ * or stored matrix), memory.
+ * Source: Ruiz, RAL-TR-2001-034 (2001), in the infinity norm. Test: tests/unit/test_symmetric_scale.c
+ */
+TESS_EXPORT tess_status tess_order_symmetric_scale(const tess_matrix *a, double *scale);
 
 /**
  * Rounds n positive scale factors to the nearest power of two, so that scaling with them is exact. Each factor changes

@@ -2,7 +2,8 @@
 /**
  * @file precond.h  Preconditioners: z := M^-1 r.
  *
- *     tess_precond_options_parse("ilu0", &options);      none, jacobi, block-jacobi:8, polynomial:10, ilu0, ic0
+ *     tess_precond_options_parse("ilu0", &options);      none, jacobi, block-jacobi:8, polynomial:10, ilu0,
+ *                                                       ic0, ilut:1e-3:10, ict, iluk:1, lu, cholesky
  *     tess_precond_create(a, &options, &m);
  *     tess_precond_apply(m, r, z);
  *
@@ -21,6 +22,8 @@ typedef struct tess_precond tess_precond;
 #define TESS_MAX_BLOCK_SIZE 64
 /** Highest degree of a polynomial. */
 #define TESS_MAX_POLYNOMIAL_DEGREE 200
+/** Highest level of fill of iluk. */
+#define TESS_MAX_FILL_LEVEL 1000
 
 /** The preconditioners. Values are part of the ABI: append, never renumber. */
 typedef enum tess_precond_kind {
@@ -30,6 +33,11 @@ typedef enum tess_precond_kind {
     TESS_PRECOND_POLYNOMIAL = 3,   /**< the GMRES polynomial of the matrix */
     TESS_PRECOND_ILU0 = 4,         /**< incomplete LU factors on the pattern of the matrix */
     TESS_PRECOND_IC0 = 5,          /**< incomplete Cholesky factors, from the lower triangle */
+    TESS_PRECOND_ILUT = 6,         /**< incomplete LU factors, their fill by a threshold */
+    TESS_PRECOND_ICT = 7,          /**< incomplete Cholesky factors, their fill by a threshold */
+    TESS_PRECOND_ILUK = 8,         /**< incomplete LU factors with a level of fill */
+    TESS_PRECOND_LU = 9,           /**< complete LU factors; L D L^T of a symmetric matrix */
+    TESS_PRECOND_CHOLESKY = 10,    /**< complete Cholesky factors, from the lower triangle */
     TESS_PRECOND_AUTO = 999,       /**< in options of a solve: chosen with solver auto, else none (automatic.h) */
     TESS_PRECOND_SHELL = 1000      /**< the user's own function: tess_precond_create_shell */
 } tess_precond_kind;
@@ -40,7 +48,7 @@ typedef enum tess_polynomial_form {
     TESS_POLYNOMIAL_POWERS = 1 /**< by its coefficients, only for low degrees: they overflow and cancel */
 } tess_polynomial_form;
 
-/** How to solve with the triangles of ilu0 and ic0. */
+/** How to solve with the triangles of incomplete factors. */
 typedef enum tess_triangular {
     TESS_TRIANGULAR_AUTO = 0,   /**< blocks if `squares` is set; else merged on a GPU, levels on the host (default) */
     TESS_TRIANGULAR_LEVELS = 1, /**< level set by level set */
@@ -48,7 +56,7 @@ typedef enum tess_triangular {
     TESS_TRIANGULAR_MERGED = 3  /**< by groups of merged level sets */
 } tess_triangular;
 
-/** Where the factors of ilu0 and ic0 are computed. The device always solves with them. */
+/** Where incomplete factors are computed; those with fill always by the host. The device always solves with them. */
 typedef enum tess_factorization {
     TESS_FACTORIZATION_AUTO = 0,  /**< where it should take less time (default) */
     TESS_FACTORIZATION_HOST = 1,  /**< by one thread of the host, several shifts by as many threads */
@@ -70,7 +78,7 @@ typedef struct tess_polynomial_options {
     int64_t reserved[4];       /**< zeros */
 } tess_polynomial_options;
 
-/** Options of ilu0 and ic0. */
+/** Options of ilu0, ic0, ilut, ict and iluk. */
 typedef struct tess_incomplete_options {
     tess_triangular triangular; /**< how to solve with the triangles (default auto) */
     /** Where the factors are computed. auto (default): by the device, but on a GPU by the host if that should take less
@@ -83,16 +91,35 @@ typedef struct tess_incomplete_options {
     int64_t reserved[4]; /**< zeros */
 } tess_incomplete_options;
 
+/** Options of ilut, ict and iluk: which entries beside those of the matrix the factors have. */
+typedef struct tess_threshold_options {
+    double drop;         /**< ilut, ict: entries below this times the row's norm are dropped; from 0 (default 1e-3) */
+    double fill;         /**< ilut, ict: most entries of a row, as a multiple of the matrix's (default 10) */
+    int level;           /**< iluk: the level of fill, from 0 (default 1) */
+    int64_t reserved[4]; /**< zeros */
+} tess_threshold_options;
+
+/** Options of lu and cholesky. */
+typedef struct tess_direct_options {
+    /** --factor-memory: most bytes of a factorization, by the analysis. 0 (default): half of what the machine has
+        free. */
+    int64_t memory_limit;
+    int64_t reserved[4]; /**< zeros */
+} tess_direct_options;
+
 /** Options: those of every preconditioner, then a member for each kind. tess_precond_options_init sets the defaults. */
 typedef struct tess_precond_options {
     size_t size;            /**< sizeof(tess_precond_options) */
     tess_precond_kind kind; /**< none (default) */
-    /** Storage and arithmetic. Default: fp64/fp64; in GMRES that of gmres.inner (adaptive: fp16 storage; ilu0 and ic0:
-        fp32/fp64 if gmres.inner is below fp64). fp64/fp32, only from C, applies FP64 storage to r rounded to FP32. */
+    /** Storage and arithmetic. Default: fp64/fp64, of lu and cholesky fp32/fp32; in GMRES that of gmres.inner
+       (adaptive: fp16 storage; incomplete factors: fp32/fp64 if gmres.inner is below fp64; lu and cholesky: fp32/fp32).
+        fp64/fp32, only from C, applies FP64 storage to r rounded to FP32. */
     tess_role_precision role;
     tess_block_jacobi_options block_jacobi;
     tess_polynomial_options polynomial;
     tess_incomplete_options incomplete;
+    tess_threshold_options threshold;
+    tess_direct_options direct;
     int64_t reserved[4]; /**< zeros */
 } tess_precond_options;
 
@@ -110,13 +137,13 @@ TESS_EXPORT void tess_precond_options_init(tess_precond_options *options);
  * @param a        square; assembled, or a shell: for jacobi with a diagonal, for polynomial with role fp64/fp64.
  *                 Borrowed.
  * @param options  NULL: the defaults
- * Errors: SINGULAR (the message names the row): a diagonal entry that is zero, missing or not finite; a singular
- * diagonal block; a polynomial of a matrix that is zero or not finite; incomplete factors with a missing diagonal entry
- * or with a pivot that no shift mends. OUT_OF_RANGE: coefficients that overflow (form powers); incomplete factors that
- * overflow role.storage. INVALID_ARGUMENT: block size, degree, form, precision, triangular, factorization, leaf.
- * UNSUPPORTED: a stored matrix, a combination that the kind does not take. Memory.
+ * Errors: SINGULAR (the message names the row, if it is known): values without this preconditioner, see the page.
+ * OUT_OF_RANGE: coefficients that overflow (form powers); incomplete factors that overflow role.storage.
+ * INVALID_ARGUMENT: a value of an option. UNSUPPORTED: a stored matrix, a combination that the kind does not take; lu
+ * and cholesky in a build without MUMPS. OUT_OF_MEMORY: memory; a factorization beyond direct.memory_limit.
  * Tests: tests/unit/test_precond.c, test_precond_precisions.c, test_polynomial.c, test_incomplete.c, test_triangular.c,
- * test_merged.c, test_incomplete_solves.c; tests/gpu/test_precond.c, test_incomplete.c, test_incomplete_kernels.c
+ * test_merged.c, test_incomplete_solves.c, test_fill.c, test_direct.c; tests/gpu/test_precond.c, test_incomplete.c,
+ * test_incomplete_kernels.c
  */
 TESS_EXPORT tess_status tess_precond_create(const tess_matrix *a, const tess_precond_options *options,
                                             tess_precond **out);
@@ -128,28 +155,29 @@ TESS_EXPORT tess_status tess_precond_update(tess_precond *m);
 /**
  * z := M^-1 r, for distinct FP64 vectors of n values. A preconditioner with FP32 arithmetic first rounds r to FP32;
  * GMRES applies it directly to its FP32 vectors. Errors: DIMENSION_MISMATCH, INVALID_ARGUMENT, SINGULAR (the last
- * tess_precond_update of a polynomial or of incomplete factors failed), CALLBACK (a shell's function failed).
+ * tess_precond_update of a polynomial or of factors failed), CALLBACK (a shell's function failed).
  */
 TESS_EXPORT tess_status tess_precond_apply(const tess_precond *m, const tess_vector *r, tess_vector *z);
 /**
  * Bytes on the device that the preconditioner owns. Block Jacobi: inverses, exponents, and offsets if lengths differ.
- * Polynomial: the copy of the matrix and the vectors. Incomplete factors: all that is kept, also for updates.
+ * Polynomial: the copy of the matrix and the vectors. Incomplete factors: all that is kept, also for updates. lu,
+ * cholesky: factors and vectors; 0 on a GPU, because the host has them.
  */
 TESS_EXPORT int64_t tess_precond_bytes(const tess_precond *m);
 /** Blocks of block Jacobi (rows of Jacobi) stored in each precision; zeros for other preconditioners. */
 TESS_EXPORT void tess_precond_blocks_per_precision(const tess_precond *m, int64_t counts[TESS_MAX_PRECISIONS]);
-/** Facts about incomplete factors. */
+/** Facts about factors. Complete ones have only `nonzeros`, `entries` and `factorization`. */
 typedef struct tess_precond_factors {
     double shift;                               /**< shift s of the present factors; 0: none was needed */
     int64_t lower_level_sets, upper_level_sets; /**< level sets solved one after another, summed over leaves */
     int64_t lower_groups, upper_groups;         /**< groups of merged level sets; without merging the level sets */
     int64_t leaves, squares;                    /**< blocks of both triangles; levels and merged have 2 leaves */
-    int64_t nonzeros;                           /**< off-diagonal nonzeros of both triangles */
+    int64_t nonzeros;                           /**< off-diagonal nonzeros of both triangles; complete: all stored */
     int64_t entries;                            /**< entries that an application multiplies; merged rows have more */
     int64_t square_nonzeros;                    /**< nonzeros in square blocks */
     tess_factorization factorization;           /**< HOST or DEVICE: where they are computed */
 } tess_precond_factors;
-/** Fills *out for ilu0 or ic0. Errors: UNSUPPORTED (another kind). tests/unit/test_incomplete.c */
+/** Fills *out for incomplete and complete factors. Errors: UNSUPPORTED (another kind). tests/unit/test_incomplete.c */
 TESS_EXPORT tess_status tess_precond_get_factors(const tess_precond *m, tess_precond_factors *out);
 /** Names of the enums above. Parsers return INVALID_ARGUMENT for an unknown name and leave *out unchanged. */
 TESS_EXPORT const char *tess_triangular_name(tess_triangular triangular);
@@ -159,8 +187,8 @@ TESS_EXPORT tess_status tess_factorization_parse(const char *name, tess_factoriz
 TESS_EXPORT const char *tess_precond_kind_name(tess_precond_kind kind);
 TESS_EXPORT tess_status tess_precond_kind_parse(const char *name, tess_precond_kind *out);
 /**
- * Parses `none`, `jacobi`, `block-jacobi`, `block-jacobi:K`, `polynomial`, `polynomial:D`, `ilu0` or `ic0`, and sets
- * all other options to their defaults. Errors: INVALID_ARGUMENT.
+ * Parses `none`, `jacobi`, `block-jacobi[:K]`, `polynomial[:D]`, `ilu0`, `ic0`, `ilut[:T[:F]]`, `ict[:T[:F]]`,
+ * `iluk[:K]`, `lu` or `cholesky`, and sets all other options to their defaults. Errors: INVALID_ARGUMENT.
  */
 TESS_EXPORT tess_status tess_precond_options_parse(const char *text, tess_precond_options *out);
 TESS_EXPORT const char *tess_polynomial_form_name(tess_polynomial_form form);

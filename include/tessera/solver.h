@@ -227,13 +227,14 @@ typedef struct tess_jacobi_result {
     int64_t reserved[4];
 } tess_jacobi_result;
 
-/** The preconditioner. The numbers are 0 unless it is ilu0 or ic0. */
+/** The preconditioner. The numbers are 0 where it has no factors. */
 typedef struct tess_precond_result {
     tess_precond_kind kind;
     tess_factorization factorization; /**< HOST or DEVICE: where the factors were computed; AUTO for other kinds */
     double shift;                     /**< relative shift of the diagonal that the factors needed */
     int64_t triangle_level_sets[2];   /**< level sets of the lower and the upper triangle */
     int64_t triangle_groups[2];       /**< groups of merged level sets; without merging the level sets */
+    int64_t factor_nonzeros;          /**< tess_precond_factors.nonzeros */
     int64_t reserved[4];
 } tess_precond_result;
 

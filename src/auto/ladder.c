@@ -3,15 +3,6 @@
 
 #include "precond/precond.h"
 #include "solver/krylov.h"
-/*TEMP*/
-#define TESS_SOLVER_MINRES ((tess_solver_kind)7)
-#define TESS_SOLVER_FGMRES ((tess_solver_kind)8)
-#define TESS_SOLVER_IDR ((tess_solver_kind)9)
-#define TESS_PRECOND_ILUT ((tess_precond_kind)6)
-#define TESS_PRECOND_ICT ((tess_precond_kind)7)
-#define TESS_PRECOND_LU ((tess_precond_kind)9)
-#define TESS_PRECOND_CHOLESKY ((tess_precond_kind)10)
-/*END*/
 
 matrix_family family_of(const matrix_facts *f)
 {

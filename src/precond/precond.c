@@ -53,7 +53,7 @@ static tess_status apply_shell(const tess_precond *m, tess_precision vectors, co
                      "the preconditioner's apply function returned the error %d", code);
 }
 
-static const tess_precond_ops precond_shell = {.kind = TESS_PRECOND_SHELL, .apply = apply_shell};
+static const tess_precond_ops precond_shell = {.kind = TESS_PRECOND_SHELL, .on_host = true, .apply = apply_shell};
 
 /* ---- set-up ---- */
 
@@ -69,7 +69,8 @@ static tess_status check_request(const tess_matrix *a, const tess_precond_option
                          "a preconditioner needs an assembled matrix, not a stored one");
     }
     if (!tess_find_precond(options->kind)) {
-        return tess_fail(a->ctx, TESS_UNSUPPORTED, "choose none, jacobi, block-jacobi, polynomial, ilu0 or ic0",
+        return tess_fail(a->ctx, TESS_UNSUPPORTED,
+                         "choose none, jacobi, block-jacobi, polynomial, ilu0, ic0, ilut, ict, iluk, lu or cholesky",
                          "preconditioner %s cannot be made from a matrix", tess_precond_kind_name(options->kind));
     }
     return tess_find_precond(options->kind)->check(a, options);
@@ -139,6 +140,12 @@ tess_status tess_precond_update(tess_precond *m)
     return status;
 }
 
+tess_status tess_precond_mend(tess_precond *m, bool *mended)
+{
+    *mended = false;
+    return m && m->ops->mend ? m->ops->mend(m, mended) : TESS_SUCCESS;
+}
+
 uint64_t tess_precond_revision(const tess_precond *m)
 {
     return m && m->ops->revision ? m->ops->revision(m) : 0;
@@ -147,6 +154,18 @@ uint64_t tess_precond_revision(const tess_precond *m)
 const double *tess_precond_scale(const tess_precond *m)
 {
     return m && m->ops->scale ? m->ops->scale(m) : NULL;
+}
+
+bool tess_precond_is_recordable(const tess_precond *m)
+{
+    return !m || !m->ops->on_host;
+}
+
+tess_role_precision tess_precond_default_role(tess_precond_kind kind, tess_role_precision inner)
+{
+    const tess_precond_ops *ops = tess_find_precond(kind);
+
+    return ops && ops->default_role ? ops->default_role(inner) : inner;
 }
 
 bool tess_precond_is_identity(const tess_precond *m)
@@ -216,8 +235,8 @@ void tess_precond_blocks_per_precision(const tess_precond *m, int64_t counts[TES
 tess_status tess_precond_get_factors(const tess_precond *m, tess_precond_factors *out)
 {
     if (!m->ops->factors) {
-        return tess_fail(m->ctx, TESS_UNSUPPORTED, "choose ilu0 or ic0", "preconditioner %s has no factors",
-                         tess_precond_kind_name(m->kind));
+        return tess_fail(m->ctx, TESS_UNSUPPORTED, "choose ilu0, ic0, ilut, ict, iluk, lu or cholesky",
+                         "preconditioner %s has no factors", tess_precond_kind_name(m->kind));
     }
     m->ops->factors(m, out);
     return TESS_SUCCESS;

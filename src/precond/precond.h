@@ -14,6 +14,8 @@ typedef struct tess_precond_ops {
     tess_precond_kind kind;
     /* For `name:NUMBER`: the field that the number sets, and its largest value; NULL: the name takes no number. */
     int *(*number)(tess_precond_options *options, int *most);
+    /* For names with other parameters: parses the text after the colon. NULL: there are none. */
+    bool (*parse)(const char *text, tess_precond_options *options);
     /* Checks the options. The matrix is assembled or a shell, and square. */
     tess_status (*check)(const tess_matrix *a, const tess_precond_options *options);
     /* Makes m->own for m->matrix. After SINGULAR it exists too: later values may succeed. NULL: nothing to make. */
@@ -23,8 +25,14 @@ typedef struct tess_precond_ops {
     tess_status (*apply)(const tess_precond *m, tess_precision vectors, const void *r, void *z,
                          const tess_reduction *reduction);
     bool reduces; /* apply also computes the dot products of z */
+    bool on_host; /* apply works on the host: no device can record it */
+    /* The role in GMRES with such an inner precision, where the options leave it open; NULL: that precision. */
+    tess_role_precision (*default_role)(tess_role_precision inner);
     const double *(*scale)(
         const tess_precond *m); /* the inverse diagonal in FP64, if M^-1 is nothing else; NULL: it is not */
+    /* After a method found M^-1 not positive definite for a symmetric matrix: changes it so that it may be. *mended: it
+       did. NULL: nothing to change. */
+    tess_status (*mend)(tess_precond *m, bool *mended);
     uint64_t (*revision)(
         const tess_precond *m);              /* changes when a recorded application becomes out of date; NULL: never */
     int64_t (*bytes)(const tess_precond *m); /* on the device; NULL: 0 */
@@ -56,6 +64,13 @@ tess_status tess_precond_create_renewable(const tess_matrix *a, const tess_preco
 const double *tess_precond_scale(const tess_precond *m);
 /* Changes when a recorded application becomes out of date. */
 uint64_t tess_precond_revision(const tess_precond *m);
+/* Changes one that was found not positive definite for a symmetric matrix, if it can. *mended: it did. m may be NULL.
+ */
+tess_status tess_precond_mend(tess_precond *m, bool *mended);
+/* Whether a device can record its application. m may be NULL. */
+bool tess_precond_is_recordable(const tess_precond *m);
+/* The role of a preconditioner in GMRES, where the options leave it open. */
+tess_role_precision tess_precond_default_role(tess_precond_kind kind, tess_role_precision inner);
 /* True if z = r: no preconditioner, or one without a pass of its own. */
 bool tess_precond_is_identity(const tess_precond *m);
 /* z := M^-1 r with dot products of z. r and z have the precision `vectors`, FP64 or FP32 (a reduction needs FP64). */

@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEFAULT_BLOCK_SIZE = 8, DEFAULT_DEGREE = 10, DEFAULT_LEAF = 4096 };
+enum { DEFAULT_BLOCK_SIZE = 8, DEFAULT_DEGREE = 10, DEFAULT_LEAF = 4096, DEFAULT_LEVEL = 1 };
+#define DEFAULT_DROP 1e-3
+#define DEFAULT_FILL 10.0
 
 void tess_precond_options_init(tess_precond_options *options)
 {
@@ -16,6 +18,9 @@ void tess_precond_options_init(tess_precond_options *options)
     options->polynomial.seed = 1;
     options->incomplete.leaf = DEFAULT_LEAF;
     tess_storage_options_init(&options->incomplete.squares);
+    options->threshold.drop = DEFAULT_DROP;
+    options->threshold.fill = DEFAULT_FILL;
+    options->threshold.level = DEFAULT_LEVEL;
 }
 
 tess_status precond_options_take_member(tess_context *ctx, tess_precond_options *options, tess_papers_storage *papers)
@@ -27,6 +32,8 @@ tess_status precond_options_take_member(tess_context *ctx, tess_precond_options 
     TESS_TRY(options_require_reserved(ctx, "tess_block_jacobi_options", options->block_jacobi.reserved));
     TESS_TRY(options_require_reserved(ctx, "tess_polynomial_options", options->polynomial.reserved));
     TESS_TRY(options_require_reserved(ctx, "tess_incomplete_options", options->incomplete.reserved));
+    TESS_TRY(options_require_reserved(ctx, "tess_threshold_options", options->threshold.reserved));
+    TESS_TRY(options_require_reserved(ctx, "tess_direct_options", options->direct.reserved));
     status = storage_options_take_member(ctx, &options->incomplete.squares, papers);
 cleanup:
     return status;
@@ -46,14 +53,15 @@ cleanup:
 
 /* ---- as text ---- */
 
-/* The number after the colon: rows of a block, or a degree. */
-static tess_status parse_precond_number(const char *text, tess_precond_options *out)
+/* What stands after the colon: rows of a block, a degree, thresholds. */
+static tess_status parse_parameters(const char *text, tess_precond_options *out)
 {
     const tess_precond_ops *ops = tess_find_precond(out->kind);
     int most = 0, *place = ops && ops->number ? ops->number(out, &most) : NULL;
     char *end = NULL;
     const long number = strtol(text, &end, 10);
 
+    if (ops->parse) { return ops->parse(text, out) ? TESS_SUCCESS : TESS_INVALID_ARGUMENT; }
     if (!place || end == text || *end || number < 1 || number > most) { return TESS_INVALID_ARGUMENT; }
     *place = (int)number;
     return TESS_SUCCESS;
@@ -74,5 +82,5 @@ tess_status tess_precond_options_parse(const char *text, tess_precond_options *o
     }
     tess_precond_options_init(out);
     out->kind = kind;
-    return text[length] == ':' ? parse_precond_number(text + length + 1, out) : TESS_SUCCESS;
+    return text[length] == ':' ? parse_parameters(text + length + 1, out) : TESS_SUCCESS;
 }

@@ -60,8 +60,10 @@ static const tess_named_value policy_names[] = {{"none", TESS_POLICY_NONE},
                                                 {"mean-3std", TESS_POLICY_MEAN_3STD},
                                                 {"lossless", TESS_POLICY_LOSSLESS},
                                                 {NULL, 0}};
-static const tess_named_value scaling_names[] = {
-    {"none", TESS_SCALING_NONE}, {"max-product", TESS_SCALING_MAX_PRODUCT}, {NULL, 0}};
+static const tess_named_value scaling_names[] = {{"none", TESS_SCALING_NONE},
+                                                 {"max-product", TESS_SCALING_MAX_PRODUCT},
+                                                 {"symmetric", TESS_SCALING_SYMMETRIC},
+                                                 {NULL, 0}};
 static const tess_named_value reordering_names[] = {
     {"none", TESS_REORDERING_NONE}, {"rcm", TESS_REORDERING_RCM}, {NULL, 0}};
 static const tess_named_value precond_kind_names[] = {{"none", TESS_PRECOND_NONE},
@@ -70,6 +72,11 @@ static const tess_named_value precond_kind_names[] = {{"none", TESS_PRECOND_NONE
                                                       {"polynomial", TESS_PRECOND_POLYNOMIAL},
                                                       {"ilu0", TESS_PRECOND_ILU0},
                                                       {"ic0", TESS_PRECOND_IC0},
+                                                      {"ilut", TESS_PRECOND_ILUT},
+                                                      {"ict", TESS_PRECOND_ICT},
+                                                      {"iluk", TESS_PRECOND_ILUK},
+                                                      {"lu", TESS_PRECOND_LU},
+                                                      {"cholesky", TESS_PRECOND_CHOLESKY},
                                                       {"auto", TESS_PRECOND_AUTO},
                                                       {"shell", TESS_PRECOND_SHELL},
                                                       {NULL, 0}};

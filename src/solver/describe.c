@@ -28,6 +28,7 @@ static void describe_precond(const tess_precond *m, tess_solve_result *r)
     r->precond.triangle_level_sets[1] = factors.upper_level_sets;
     r->precond.triangle_groups[0] = factors.lower_groups;
     r->precond.triangle_groups[1] = factors.upper_groups;
+    r->precond.factor_nonzeros = factors.nonzeros;
     r->precond.factorization = factors.factorization;
 }
 

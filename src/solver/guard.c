@@ -477,12 +477,20 @@ cleanup:
     return status;
 }
 
+/* CG needs a positive definite preconditioner; some can be changed to be that. */
+static tess_status mend_precond(solve_run *run, tess_reason reason, bool *mended)
+{
+    *mended = false;
+    if (reason != TESS_REASON_INDEFINITE_PRECOND || run->guard != TESS_GUARD_REPAIR) { return TESS_SUCCESS; }
+    return tess_precond_mend(run->s->own_precond, mended);
+}
+
 /* After a cycle that has not met the tolerance: whether another follows; if not, *reason is final. */
 static tess_status go_on(solve_run *run, const tess_loop_state *end, bool progress, tess_reason *reason, bool *goes_on)
 {
     const tess_solver *s = run->s;
     const bool repair = run->guard == TESS_GUARD_REPAIR;
-    bool misled = false;
+    bool misled = false, mended = false;
     tess_status status = TESS_SUCCESS;
 
     *goes_on = false;
@@ -504,8 +512,10 @@ static tess_status go_on(solve_run *run, const tess_loop_state *end, bool progre
     }
     TESS_TRY(find_misled(run, *reason, progress, &misled));
     if (misled) { TESS_TRY(s->krylov.extension->stop(run->s)); }
-    /* The next cycle differs: without the extension, or without a stall limit. */
-    progress = progress || misled || (run->begin.watch != 0 && *reason == TESS_REASON_STAGNATION);
+    TESS_TRY(mend_precond(run, *reason, &mended));
+    if (mended) { drop_graph(run->s); }
+    /* The next cycle differs: without the extension, with another preconditioner, or without a stall limit. */
+    progress = progress || misled || mended || (run->begin.watch != 0 && *reason == TESS_REASON_STAGNATION);
     if (!may_repair(run, reason, progress)) { return TESS_SUCCESS; }
     if (repair && !progress && run->low_precision) { TESS_TRY(escalate(run)); }
     *goes_on = s->setup_reason == TESS_REASON_RUNNING;

@@ -11,6 +11,13 @@
 #include "solver/symmetry.h"
 #include "solver/transform.h"
 
+static bool works_on_host(const tess_precond *given, const tess_solve_options *o)
+{
+    const tess_precond_ops *ops = given ? given->ops : tess_find_precond(o->precond.kind);
+
+    return ops && ops->on_host;
+}
+
 static tess_status check_request(const tess_matrix *a, const tess_precond *m, const tess_solve_options *o)
 {
     if (a->nrows != a->ncols) {
@@ -37,13 +44,18 @@ static tess_status check_request(const tess_matrix *a, const tess_precond *m, co
         return tess_fail(a->ctx, TESS_UNSUPPORTED, "use --engine plain or auto",
                          "the engine graph cannot call a user's function");
     }
+    if (o->engine == TESS_ENGINE_GRAPH && works_on_host(m, o)) {
+        return tess_fail(a->ctx, TESS_UNSUPPORTED, "use --engine plain or auto",
+                         "the engine graph cannot record the preconditioner %s, which works on the host",
+                         tess_precond_kind_name(m ? m->kind : o->precond.kind));
+    }
     return TESS_SUCCESS;
 }
 
 /* The engine of all methods that do not run in a single kernel. */
 static tess_engine launching_engine(const tess_solver *s)
 {
-    bool recordable = s->original->ops && !(s->precond && s->precond->kind == TESS_PRECOND_SHELL);
+    bool recordable = s->original->ops && tess_precond_is_recordable(s->precond);
 
     if (s->options.engine != TESS_ENGINE_AUTO) { return s->options.engine; }
     return s->ctx->device == TESS_DEVICE_GPU && recordable && !s->method->counts_iterations ? TESS_ENGINE_GRAPH

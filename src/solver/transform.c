@@ -131,18 +131,30 @@ static void release_system(solver_transform *t)
     t->values_version = 0;
 }
 
+/* Order and scale of the rows and columns by the scaling that the options name. */
+static tess_status find_scale(const tess_matrix *a, tess_scaling scaling, system_order *o)
+{
+    tess_status status = TESS_SUCCESS;
+
+    if (scaling == TESS_SCALING_NONE) { return TESS_SUCCESS; }
+    if (scaling == TESS_SCALING_MAX_PRODUCT) { return tess_order_max_product(a, o->rows, o->row_scale, o->col_scale); }
+    status = tess_order_symmetric_scale(a, o->row_scale);
+    memcpy(o->col_scale, o->row_scale, (size_t)o->n * sizeof *o->col_scale);
+    return status;
+}
+
 static tess_status build_system(const tess_solver *s, solver_transform *t)
 {
     const tess_matrix *a = s->original;
     tess_solve_options inner = s->options;
-    bool scaled = s->options.scale == TESS_SCALING_MAX_PRODUCT;
+    const bool scaled = s->options.scale != TESS_SCALING_NONE;
     system_order o = {.n = a->nrows};
     tess_status status = TESS_SUCCESS;
 
     inner.scale = TESS_SCALING_NONE;
     inner.reorder = TESS_REORDERING_NONE;
     TESS_TRY(allocate_order(s->ctx, scaled, &o));
-    if (scaled) { TESS_TRY(tess_order_max_product(a, o.rows, o.row_scale, o.col_scale)); }
+    TESS_TRY(find_scale(a, s->options.scale, &o));
     TESS_TRY(tess_matrix_reorder(a, scaled ? o.rows : NULL, NULL, o.row_scale, o.col_scale, &t->matrix));
     if (s->options.reorder == TESS_REORDERING_RCM) { TESS_TRY(apply_rcm(&o, &t->matrix)); }
     TESS_TRY(make_maps(s->ctx, &o, t));
@@ -167,7 +179,7 @@ static tess_status check_transform(const tess_solver *s, const tess_precond *giv
 {
     const tess_solve_options *o = &s->options;
 
-    if ((o->scale != TESS_SCALING_NONE && o->scale != TESS_SCALING_MAX_PRODUCT) ||
+    if ((o->scale != TESS_SCALING_NONE && o->scale != TESS_SCALING_MAX_PRODUCT && o->scale != TESS_SCALING_SYMMETRIC) ||
         (o->reorder != TESS_REORDERING_NONE && o->reorder != TESS_REORDERING_RCM)) {
         return tess_fail(s->ctx, TESS_UNSUPPORTED, "use values of tess_scaling and tess_reordering",
                          "unknown scaling %d or reordering %d", (int)o->scale, (int)o->reorder);

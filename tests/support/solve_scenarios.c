@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "support/solve_scenarios.h"
 
+#include "precond/direct/mumps.h"
 #include "support/solve.h"
 
 static tess_status precond(scene *s, tess_precond_kind kind, tess_role_precision role, int adaptive)
@@ -130,6 +131,33 @@ static tess_status merged_by_host(scene *s)
 static tess_status merged(scene *s)
 {
     return incomplete(s, TESS_PRECOND_ILU0, TESS_TRIANGULAR_MERGED, TESS_FACTORIZATION_DEVICE);
+}
+
+static tess_status ilut(scene *s)
+{
+    return incomplete(s, TESS_PRECOND_ILUT, TESS_TRIANGULAR_BLOCKS, TESS_FACTORIZATION_HOST);
+}
+
+static tess_status ict(scene *s)
+{
+    return incomplete(s, TESS_PRECOND_ICT, TESS_TRIANGULAR_MERGED, TESS_FACTORIZATION_HOST);
+}
+
+static tess_status iluk(scene *s)
+{
+    return incomplete(s, TESS_PRECOND_ILUK, TESS_TRIANGULAR_BLOCKS, TESS_FACTORIZATION_HOST);
+}
+
+/* The memory of MUMPS itself does not come from the context. */
+static tess_status lu(scene *s)
+{
+    return precond(s, mumps_is_here() ? TESS_PRECOND_LU : TESS_PRECOND_JACOBI, (tess_role_precision){0}, 0);
+}
+
+static tess_status cholesky(scene *s)
+{
+    return precond(s, mumps_is_here() ? TESS_PRECOND_CHOLESKY : TESS_PRECOND_JACOBI,
+                   (tess_role_precision){1, TESS_PRECISION_FP64, TESS_ARITHMETIC_FP64}, 0);
 }
 
 /* With a matrix of its own. */
@@ -388,6 +416,11 @@ const named_scenario solve_scenarios[] = {
     {"merged levels", merged, false},
     {"ic0 by the host, with shifts", ic0_by_host, false},
     {"merged levels of factors of the host", merged_by_host, false},
+    {"ilut", ilut, false},
+    {"ict", ict, false},
+    {"iluk", iluk, false},
+    {"lu", lu, false},
+    {"cholesky", cholesky, false},
     {"solve_cg", solve_cg, false},
     {"solve_cg_fp32", solve_cg_fp32, false},
     {"solve_bicgstab", solve_bicgstab, false},

@@ -440,7 +440,7 @@ static void precond_setup_fails_at_the_solve(void **state)
         tess_solve_options options = solve_options(TESS_SOLVER_BICGSTAB);
         tess_solve_result result;
 
-        options.precond.kind = TESS_PRECOND_JACOBI;
+        options.precond = precond_of(TESS_PRECOND_BLOCK_JACOBI, 1);
         for (int64_t e = spoilt.row_ptr[20]; e < spoilt.row_ptr[21]; e++) {
             if (spoilt.col_ind[e] == 20) { spoilt.val[e] = bad[k]; }
         }
@@ -469,7 +469,7 @@ static void precond_recovers_with_the_values(void **state)
 
     (void)state;
     spoilt.val[0] = 0.0; /* the first diagonal entry */
-    options.precond.kind = TESS_PRECOND_JACOBI;
+    options.precond = precond_of(TESS_PRECOND_BLOCK_JACOBI, 1);
     for (int first = 0; first < 2; first++) { /* singular at the set-up, or only later */
         const oracle_csr *const order[] = {&spoilt, &a, &spoilt, &a};
         tess_matrix *m = make_matrix(ctx, order[first]);

@@ -39,7 +39,8 @@ static void methods(void **state)
 
 static void preconditioners(void **state)
 {
-    static const char *const names[] = {"jacobi", "block-jacobi:8", "polynomial:5", "ilu0", "ic0"};
+    static const char *const names[] = {"jacobi", "block-jacobi:8", "polynomial:5", "ilu0",
+                                        "ic0",    "ilut",           "ict",          "iluk"};
     oracle_csr a = oracle_laplace2d(EDGE);
 
     (void)state;

@@ -47,7 +47,7 @@ static void matching_finds_the_diagonal(void **state)
     tess_context *ctx = open_cpu(2);
 
     (void)state;
-    options.precond.kind = TESS_PRECOND_JACOBI;
+    options.precond = precond_of(TESS_PRECOND_BLOCK_JACOBI, 1);
     result = solve_once(ctx, &b, &options, rhs, x);
     assert_int_equal(result.reason, TESS_REASON_PRECOND_SETUP);
     assert_int_equal(result.scale, TESS_SCALING_NONE);

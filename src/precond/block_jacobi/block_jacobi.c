@@ -63,6 +63,7 @@ tess_status block_jacobi_open(const tess_matrix *a, const tess_precond_options *
 
     m->n = a->nrows;
     m->block_size = options->kind == TESS_PRECOND_JACOBI ? 1 : options->block_jacobi.block_size;
+    m->mends_zeros = options->kind == TESS_PRECOND_JACOBI;
     m->storage = role->given ? role->storage : adaptive ? TESS_PRECISION_FP16 : TESS_PRECISION_FP64;
     m->arithmetic = role->given ? role->arithmetic : TESS_ARITHMETIC_FP64;
     if (adaptive && (m->block_size == 1 || m->storage == TESS_PRECISION_FP64)) {
@@ -191,7 +192,8 @@ static tess_status invert_shell_diagonal(const tess_matrix *a, const tess_block_
     TESS_TRY(tess_matrix_raw_diagonal(a, given));
     TESS_TRY(ctx->backend->download(ctx, diagonal, given, (size_t)m->n * sizeof *diagonal));
     for (int64_t i = 0; i < m->n; i++) {
-        if (*singular_row < 0 && (diagonal[i] == 0.0 || !isfinite(1.0 / diagonal[i]) || !isfinite(diagonal[i]))) {
+        if (diagonal[i] == 0.0) { diagonal[i] = 1.0; }
+        if (*singular_row < 0 && (!isfinite(1.0 / diagonal[i]) || !isfinite(diagonal[i]))) {
             *singular_row = i;
         }
         diagonal[i] = 1.0 / diagonal[i];
@@ -230,8 +232,8 @@ static tess_status renew(tess_precond *m)
 
     if (status != TESS_SUCCESS || singular_row < 0) { return status; }
     return tess_fail(m->ctx, TESS_SINGULAR, "choose another preconditioner or a larger block",
-                     blocks->block_size == 1
-                         ? "Jacobi: the diagonal entry of row %lld is zero, missing or not finite"
+                     blocks->mends_zeros
+                         ? "Jacobi: the diagonal entry of row %lld or its inverse is not finite"
                          : "block Jacobi: the diagonal block with row %lld is singular or not finite",
                      (long long)singular_row + 1);
 }

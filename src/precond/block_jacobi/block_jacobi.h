@@ -14,6 +14,7 @@ extern "C" {
 typedef struct tess_block_diagonal {
     int64_t n;
     int block_size;             /* the last block may be smaller; it is padded with zeros */
+    bool mends_zeros;           /* blocks of one row: a diagonal entry that is zero or missing counts as 1 */
     tess_precision storage;     /* of all blocks; adaptive: the lowest one allowed */
     tess_arithmetic arithmetic; /* arithmetic of the products */
     void *inverse;

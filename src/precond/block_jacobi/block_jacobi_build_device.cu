@@ -54,6 +54,7 @@ __device__ void extract_row(const setup_task &task, const open_block &o, int64_t
 
         if (j >= 0 && j < o.k) { o.a[o.lane + o.ld * static_cast<int>(j)] = val[e]; }
     }
+    if (task.m.mends_zeros && o.a[o.lane + o.ld * o.lane] == 0.0) { o.a[o.lane + o.ld * o.lane] = 1.0; }
 }
 
 /* The largest of the group's first k values, for all its threads. All threads of the grid's block call it. */

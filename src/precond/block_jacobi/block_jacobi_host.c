@@ -78,6 +78,7 @@ static int build_block(const csr_view *v, const tess_block_diagonal *m, tess_blo
     int bad = -1;
 
     extract_block(v, block, k, a);
+    if (m->mends_zeros && a[0] == 0.0) { a[0] = 1.0; }
     if (stage == TESS_BLOCKS_JUDGE) { condition = norm_1(a, k, rows); }
     bad = invert_block(a, k);
     if (stage == TESS_BLOCKS_STORE) {

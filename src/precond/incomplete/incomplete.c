@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ILU(0) and IC(0): analysis, shifts, application. */
+/* Incomplete factors: analysis, shifts, application. */
 #include "precond/incomplete/incomplete.h"
 
+#include <float.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <tessera/codec.h>
@@ -23,8 +25,10 @@ enum { HOST_PRODUCT = 2, HOST_ENTRY = 4, DEVICE_LEVEL_SET = 4000, DEVICE_CALLS =
 struct tess_incomplete {
     tess_context *ctx;
     const tess_matrix *matrix; /* assembled; borrowed */
-    int64_t n;
+    tess_precond_kind kind;
+    int64_t n, nnz; /* nnz: entries of the pattern that is factored */
     bool cholesky;
+    bool has_fill; /* the pattern is not the matrix's own */
     tess_precision storage;
     int64_t missing_row; /* the first row without a diagonal entry, for which there are no factors; or -1 */
     bool usable;
@@ -57,6 +61,27 @@ static tess_status check_precision(tess_context *ctx, const tess_role_precision 
     return tess_fail(ctx, TESS_UNSUPPORTED, "use fp64, fp32/fp64, bf16/fp64 or fp16/fp64",
                      "incomplete factors cannot be stored in %s with %s arithmetic", tess_precision_name(role->storage),
                      role->arithmetic == TESS_ARITHMETIC_FP64 ? "fp64" : "fp32");
+}
+
+static tess_status check_threshold(tess_context *ctx, const tess_precond_options *o)
+{
+    const tess_threshold_options *t = &o->threshold;
+
+    if (!(t->drop >= 0.0 && t->drop <= DBL_MAX && t->fill > 0.0 && t->fill <= DBL_MAX)) {
+        return tess_fail(
+            ctx, TESS_INVALID_ARGUMENT, "give a drop tolerance from 0 and a fill above 0, such as 1e-3 and 10",
+            "a threshold factorization cannot have the drop tolerance %g and the fill %g", t->drop, t->fill);
+    }
+    if (t->level < 0 || t->level > TESS_MAX_FILL_LEVEL) {
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "give 0 to 1000; the default is 1",
+                         "ILU(k) cannot have the level %d", t->level);
+    }
+    if (o->kind != TESS_PRECOND_ILU0 && o->kind != TESS_PRECOND_IC0 &&
+        o->incomplete.factorization == TESS_FACTORIZATION_DEVICE) {
+        return tess_fail(ctx, TESS_UNSUPPORTED, "use --factorization host or auto",
+                         "factors with fill are computed by the host, not by the device");
+    }
+    return TESS_SUCCESS;
 }
 
 static tess_status check_squares(tess_context *ctx, const tess_precond_options *o)
@@ -94,6 +119,7 @@ tess_status incomplete_check(const tess_matrix *a, const tess_precond_options *o
                          "a triangle of --leaf cannot have %lld rows", (long long)o->incomplete.leaf);
     }
     TESS_TRY(check_precision(a->ctx, &o->role));
+    TESS_TRY(check_threshold(a->ctx, o));
     status = check_squares(a->ctx, o);
 cleanup:
     return status;
@@ -183,7 +209,7 @@ static tess_status make_triangles(tess_incomplete *m, const incomplete_pattern *
     TESS_TRY(incomplete_take_lower(ctx, p, &lower));
     TESS_TRY(level_sets_find(ctx, &lower, 0, m->n, &m->schedule));
     TESS_TRY(tess_stage_end(ctx, "levels of the factors"));
-    m->by_host = chooses_host(m, o->incomplete.factorization, p, &lower);
+    m->by_host = m->has_fill || chooses_host(m, o->incomplete.factorization, p, &lower);
     if (!m->by_host) { TESS_TRY(upload_schedule(m, p)); }
     TESS_TRY(m->cholesky ? incomplete_mirror(ctx, &lower, &upper) : incomplete_take_upper(ctx, p, &upper));
     if (ctx->device == TESS_DEVICE_GPU) { of_lower.level_sets = &m->schedule; }
@@ -202,8 +228,10 @@ static tess_status analyse(tess_incomplete *m, const tess_precond_options *o)
     incomplete_pattern p = {0};
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(incomplete_read_pattern(m->matrix, &p, &m->missing_row));
+    TESS_TRY(m->has_fill ? incomplete_find_fill(m->matrix, o, &p)
+                         : incomplete_read_pattern(m->matrix, &p, &m->missing_row));
     if (m->missing_row >= 0) { goto cleanup; }
+    m->nnz = p.nnz;
     TESS_TRY(make_triangles(m, &p, o));
     if (m->by_host) {
         m->pattern = p;
@@ -229,8 +257,11 @@ tess_status incomplete_create(const tess_matrix *a, const tess_precond_options *
     m->ctx = a->ctx;
     m->matrix = a;
     m->n = a->nrows;
-    m->cholesky = options->kind == TESS_PRECOND_IC0;
-    m->by_host = options->incomplete.factorization == TESS_FACTORIZATION_HOST;
+    m->kind = options->kind;
+    m->cholesky = m->kind == TESS_PRECOND_IC0 || m->kind == TESS_PRECOND_ICT;
+    m->has_fill = m->kind != TESS_PRECOND_IC0 && m->kind != TESS_PRECOND_ILU0;
+    m->missing_row = -1;
+    m->by_host = m->has_fill || options->incomplete.factorization == TESS_FACTORIZATION_HOST;
     m->storage = options->role.given ? options->role.storage : TESS_PRECISION_FP64;
     TESS_TRY(analyse(m, options));
     status = incomplete_renew(m);
@@ -247,7 +278,13 @@ cleanup:
 
 static const char *name_of(const tess_incomplete *m)
 {
-    return m->cholesky ? "IC(0)" : "ILU(0)";
+    switch (m->kind) {
+    case TESS_PRECOND_IC0: return "IC(0)";
+    case TESS_PRECOND_ILUT: return "ILUT";
+    case TESS_PRECOND_ICT: return "ICT";
+    case TESS_PRECOND_ILUK: return "ILU(k)";
+    default: return "ILU(0)";
+    }
 }
 
 /* Space for the attempts that are made at once, in the memory that computes the factors. D^-1 of a single attempt goes
@@ -275,7 +312,7 @@ static void release_values(const tess_incomplete *m, double *values, int64_t cou
 
 static void release_attempts(const tess_incomplete *m, attempt_workspace *workspace)
 {
-    release_values(m, workspace->lu, workspace->attempts * m->matrix->nnz);
+    release_values(m, workspace->lu, workspace->attempts * m->nnz);
     release_values(m, workspace->inverse, workspace->attempts * m->n);
     workspace->attempts = 0;
     workspace->lu = NULL;
@@ -285,7 +322,7 @@ static void release_attempts(const tess_incomplete *m, attempt_workspace *worksp
 static void release_workspace(const tess_incomplete *m, attempt_workspace *workspace)
 {
     release_attempts(m, workspace);
-    release_values(m, workspace->val, m->matrix->nnz);
+    release_values(m, workspace->val, m->nnz);
     workspace->val = NULL;
 }
 
@@ -295,7 +332,7 @@ static tess_status make_workspace(const tess_incomplete *m, int attempts, attemp
 
     release_attempts(m, workspace);
     workspace->attempts = attempts;
-    TESS_TRY(allocate_workspace(m, attempts * m->matrix->nnz, &workspace->lu));
+    TESS_TRY(allocate_workspace(m, attempts * m->nnz, &workspace->lu));
     if (attempts > 1 || m->by_host) { status = allocate_workspace(m, attempts * m->n, &workspace->inverse); }
 cleanup:
     return status;
@@ -316,8 +353,7 @@ static tess_status make_some_workspace(const tess_incomplete *m, int *attempts, 
 /* A GPU makes several attempts in the time of one if they are small; threads of the host make one each. */
 static int attempts_at_once(const tess_incomplete *m)
 {
-    const int64_t bytes = (m->matrix->nnz + 2 * m->n) * (int64_t)sizeof(double),
-                  workspace = ATTEMPT_BYTES / (bytes + 1);
+    const int64_t bytes = (m->nnz + 2 * m->n) * (int64_t)sizeof(double), workspace = ATTEMPT_BYTES / (bytes + 1);
     const int64_t most = m->by_host && m->ctx->threads < workspace ? m->ctx->threads : workspace;
 
     if ((m->ctx->device == TESS_DEVICE_CPU && !m->by_host) || most < 1) { return 1; }
@@ -329,7 +365,7 @@ static tess_status attempt(const tess_incomplete *m, const attempt_workspace *wo
 {
     const csr_view v = {.nrows = m->n,
                         .ncols = m->n,
-                        .nnz = m->matrix->nnz,
+                        .nnz = m->nnz,
                         .row_ptr = m->pattern.row_ptr,
                         .col_ind = m->pattern.col_ind,
                         .val = workspace->val,
@@ -388,7 +424,7 @@ static tess_status factor(tess_incomplete *m, attempt_workspace *workspace, doub
         m->shift = ldexp(job.shift, outcome->attempt);
         if (outcome->bad_row < 0 || !outcome->finite) { break; }
     }
-    *lu = workspace->lu + outcome->attempt * m->matrix->nnz;
+    *lu = workspace->lu + outcome->attempt * m->nnz;
     if (workspace->inverse && outcome->bad_row < 0) { status = take_inverse(m, workspace, outcome->attempt); }
 cleanup:
     return status;
@@ -428,12 +464,27 @@ static bool has_moved(tess_incomplete *m)
     return moves != before || lower.squares + upper.squares > 0;
 }
 
+/* The matrix's values in the places of the pattern. */
+static tess_status read_values(const tess_incomplete *m, double *val)
+{
+    int64_t bad_row = -1;
+    tess_status status = TESS_SUCCESS;
+
+    if (!m->has_fill) { return m->matrix->ops->decode(m->matrix, NULL, NULL, val); }
+    TESS_TRY(incomplete_spread(m->matrix, &m->pattern, val, &bad_row));
+    if (bad_row >= 0) { /* perhaps in an entry that the pattern does not have */
+        status = judge(m, &(tess_incomplete_outcome){.bad_row = bad_row, .finite = false});
+    }
+cleanup:
+    return status;
+}
+
 tess_status incomplete_renew(tess_incomplete *m)
 {
     tess_context *ctx = m->ctx;
     tess_incomplete_outcome outcome = {.bad_row = -1, .finite = true};
     attempt_workspace workspace = {0};
-    triangle_values values = {.count = m->matrix->nnz};
+    triangle_values values = {.count = m->nnz};
     double *lu = NULL;
     tess_status status = TESS_SUCCESS;
 
@@ -443,8 +494,8 @@ tess_status incomplete_renew(tess_incomplete *m)
                          "%s: the diagonal entry of row %lld is missing", name_of(m), (long long)m->missing_row + 1);
     }
     if (m->by_host) {
-        TESS_TRY(allocate_workspace(m, m->matrix->nnz, &workspace.val));
-        TESS_TRY(m->matrix->ops->decode(m->matrix, NULL, NULL, workspace.val));
+        TESS_TRY(allocate_workspace(m, m->nnz, &workspace.val));
+        TESS_TRY(read_values(m, workspace.val));
     }
     TESS_TRY(factor(m, &workspace, &lu, &outcome));
     TESS_TRY(judge(m, &outcome));
@@ -553,6 +604,33 @@ int64_t incomplete_bytes(const tess_incomplete *m)
 
 /* ---- the preconditioner ---- */
 
+/* T[:F] */
+static bool parse_threshold(const char *text, tess_precond_options *out)
+{
+    char *end = NULL;
+
+    out->threshold.drop = strtod(text, &end);
+    if (end == text || !(out->threshold.drop >= 0.0 && out->threshold.drop <= DBL_MAX)) { return false; }
+    if (*end == '\0') { return true; }
+    if (*end != ':') { return false; }
+    text = end + 1;
+    out->threshold.fill = strtod(text, &end);
+    return end != text && *end == '\0' && out->threshold.fill > 0.0 && out->threshold.fill <= DBL_MAX;
+}
+
+static int *level_of(tess_precond_options *options, int *most)
+{
+    *most = TESS_MAX_FILL_LEVEL;
+    return &options->threshold.level;
+}
+
+static tess_role_precision default_role(tess_role_precision inner)
+{
+    const bool fp64 = inner.storage == TESS_PRECISION_FP64;
+
+    return (tess_role_precision){1, fp64 ? TESS_PRECISION_FP64 : TESS_PRECISION_FP32, TESS_ARITHMETIC_FP64};
+}
+
 static tess_status create(tess_precond *m, const tess_precond_options *options)
 {
     return incomplete_create(m->matrix, options, (tess_incomplete **)&m->own);
@@ -589,11 +667,14 @@ static void destroy(tess_precond *m)
     incomplete_destroy(m->own);
 }
 
-#define INCOMPLETE(KIND)                                                                             \
-    {                                                                                                \
-        .kind = (KIND), .check = incomplete_check, .create = create, .renew = renew, .apply = apply, \
-        .revision = revision, .bytes = bytes, .factors = describe, .destroy = destroy                \
+#define INCOMPLETE(KIND, ...)                                                                                      \
+    {                                                                                                              \
+        .kind = (KIND), .default_role = default_role, .check = incomplete_check, .create = create, .renew = renew, \
+        .apply = apply, .revision = revision, .bytes = bytes, .factors = describe, .destroy = destroy, __VA_ARGS__ \
     }
-const tess_precond_ops precond_ilu0 = INCOMPLETE(TESS_PRECOND_ILU0);
-const tess_precond_ops precond_ic0 = INCOMPLETE(TESS_PRECOND_IC0);
+const tess_precond_ops precond_ilu0 = INCOMPLETE(TESS_PRECOND_ILU0, .number = NULL);
+const tess_precond_ops precond_ic0 = INCOMPLETE(TESS_PRECOND_IC0, .number = NULL);
+const tess_precond_ops precond_ilut = INCOMPLETE(TESS_PRECOND_ILUT, .parse = parse_threshold);
+const tess_precond_ops precond_ict = INCOMPLETE(TESS_PRECOND_ICT, .parse = parse_threshold);
+const tess_precond_ops precond_iluk = INCOMPLETE(TESS_PRECOND_ILUK, .number = level_of);
 #undef INCOMPLETE

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Incomplete factors on the pattern of the matrix: ILU(0) and IC(0). Both are stored as M = L D U with ones on the
- * diagonals of L and U; IC(0) has U = L^T. The stored entries are ratios, so that low precisions hold them for any
- * scale of A. If M is symmetric, the stored values of U equal those of L^T to the bit.
+ * Incomplete factors: ILU(0) and IC(0) on the pattern of the matrix, ILUT, ICT and ILU(k) on a pattern with fill. All
+ * are stored as M = L D U with ones on the diagonals of L and U; IC(0) and ICT have U = L^T. The stored entries are
+ * ratios, so that low precisions hold them for any scale of A. If M is symmetric, the stored values of U equal those of
+ * L^T to the bit.
  *
- * incomplete.c: analysis, shifts, application; incomplete_pattern.c: the patterns of L and U; incomplete_rows.h: the
- * elimination of a row; incomplete_host.c and incomplete_device.cu: the elimination of all rows.
+ * incomplete.c: analysis, shifts, application; incomplete_pattern.c: the patterns of L and U; fill.h: those with fill;
+ * incomplete_rows.h: the elimination of a row; incomplete_host.c and incomplete_device.cu: the elimination of all rows.
  */
 #ifndef TESS_PRECOND_INCOMPLETE_H
 #define TESS_PRECOND_INCOMPLETE_H
@@ -91,6 +92,12 @@ typedef struct incomplete_pattern {
 /* *missing_row: the first row without a diagonal entry, or -1. Release the pattern, also after a failure. */
 tess_status incomplete_read_pattern(const tess_matrix *a, incomplete_pattern *p, int64_t *missing_row);
 void incomplete_release_pattern(tess_context *ctx, incomplete_pattern *p);
+/* The pattern of ilut, ict or iluk for the matrix's present values; if they are not finite, that of the matrix with all
+   diagonal entries. */
+tess_status incomplete_find_fill(const tess_matrix *a, const tess_precond_options *options, incomplete_pattern *p);
+/* The matrix's values in the places of the pattern; entries that it does not have are left out. *bad_row: the first row
+   with NaN or Inf, or -1. */
+tess_status incomplete_spread(const tess_matrix *a, const incomplete_pattern *p, double *val, int64_t *bad_row);
 /* The entries left or right of the diagonal; `transposed`: right of it the mirrored entries of the left. Release it by
    incomplete_release_triangle, also after a failure. */
 tess_status incomplete_take_lower(tess_context *ctx, const incomplete_pattern *p, triangle_pattern *out);

@@ -56,6 +56,7 @@ static tess_status find_polynomial(tess_polynomial *p, int most)
     const int64_t size = (int64_t)arnoldi.ld * most;
     tess_status status = TESS_SUCCESS;
 
+    p->most = most;
     TESS_TRY(tess_host_allocate(p->ctx, size, sizeof *arnoldi.h, (void **)&arnoldi.h));
     TESS_TRY(polynomial_run_arnoldi(p, most, &arnoldi));
     TESS_TRY(reserve_roots(p, most));
@@ -77,6 +78,24 @@ tess_status polynomial_renew(tess_polynomial *p)
     p->roots.count = 0;
     if (p->copy) { TESS_TRY(tess_matrix_refresh(p->copy)); }
     if (most > 0) { TESS_TRY(find_polynomial(p, most)); }
+cleanup:
+    if (status != TESS_SUCCESS) { p->roots.count = 0; }
+    return status;
+}
+
+tess_status polynomial_mend(tess_polynomial *p, bool *mended)
+{
+    int most = polynomial_count_roots(&p->roots) % 2 == 1 ? p->most / 2 : p->most - 1;
+    tess_status status = TESS_SUCCESS;
+
+    *mended = most > 0 && p->roots.count > 0;
+    if (!*mended) { return TESS_SUCCESS; }
+    p->revision += 1;
+    TESS_TRY(find_polynomial(p, most));
+    while (polynomial_count_roots(&p->roots) % 2 == 0) { /* one step has one root */
+        most -= 1;
+        TESS_TRY(find_polynomial(p, most));
+    }
 cleanup:
     if (status != TESS_SUCCESS) { p->roots.count = 0; }
     return status;
@@ -355,6 +374,18 @@ static tess_status apply(const tess_precond *m, tess_precision vectors, const vo
     return polynomial_apply(m->own, vectors, r, z, reduction->state);
 }
 
+static tess_status mend(tess_precond *m, bool *mended)
+{
+    tess_polynomial *p = m->own;
+    const tess_status status = polynomial_mend(p, mended);
+
+    if (status == TESS_SUCCESS && *mended) {
+        tess_log(m->ctx, TESS_LOG_INFO, "the polynomial is not positive on the spectrum: the degree is now %d",
+                 p->most - 1);
+    }
+    return status;
+}
+
 static uint64_t revision(const tess_precond *m)
 {
     return ((const tess_polynomial *)m->own)->revision;
@@ -376,6 +407,7 @@ const tess_precond_ops precond_polynomial = {.kind = TESS_PRECOND_POLYNOMIAL,
                                              .create = create,
                                              .renew = renew,
                                              .apply = apply,
+                                             .mend = mend,
                                              .revision = revision,
                                              .bytes = bytes,
                                              .destroy = destroy};

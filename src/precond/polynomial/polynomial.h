@@ -46,6 +46,7 @@ typedef struct tess_polynomial {
     const tess_matrix *matrix; /* assembled or shell; borrowed */
     tess_matrix *copy;         /* the matrix that is multiplied instead, if it is stored in a lower precision */
     int degree;
+    int most; /* steps of Arnoldi's process: degree + 1, or fewer after polynomial_mend */
     tess_polynomial_form form;
     uint64_t seed;
     tess_precision precision; /* of the vectors: FP64 or FP32 */
@@ -69,6 +70,13 @@ typedef struct polynomial_arnoldi {
 tess_status polynomial_create(const tess_matrix *a, const tess_precond_options *options, tess_polynomial **out);
 /* Finds the polynomial of the matrix's present values. */
 tess_status polynomial_renew(tess_polynomial *p);
+/*
+ * For a symmetric positive definite matrix on whose spectrum p was found not to be positive: a polynomial of lower
+ * degree with an odd number of roots. Its pi is negative beyond the largest root, so that p is positive there; that of
+ * an even number grows above 1. If the number was odd, gaps of the spectrum are the cause, and half the degree is
+ * tried. *mended: p has changed.
+ */
+tess_status polynomial_mend(tess_polynomial *p, bool *mended);
 /* z := p(A) r; r and z have the precision `vectors`, FP64 or FP32. `state`: of the loop that calls it, or NULL. */
 tess_status polynomial_apply(const tess_polynomial *p, tess_precision vectors, const void *r, void *z,
                              tess_loop_state *state);

@@ -92,15 +92,9 @@ static tess_status complete_options(tess_solver *s)
     if (!o->gmres.basis.given) { o->gmres.basis = o->gmres.inner; }
     o->gmres.basis.arithmetic = o->gmres.inner.arithmetic;
     if (!o->precond.role.given) {
-        o->precond.role = o->gmres.inner;
+        o->precond.role = tess_precond_default_role(o->precond.kind, o->gmres.inner);
         if (!s->original->ops) {
             o->precond.role = (tess_role_precision){1, TESS_PRECISION_FP64, TESS_ARITHMETIC_FP64};
-        }
-        if (o->precond.kind == TESS_PRECOND_ILU0 || o->precond.kind == TESS_PRECOND_IC0) {
-            const bool fp64 = o->gmres.inner.storage == TESS_PRECISION_FP64;
-
-            o->precond.role =
-                (tess_role_precision){1, fp64 ? TESS_PRECISION_FP64 : TESS_PRECISION_FP32, TESS_ARITHMETIC_FP64};
         }
         if (o->precond.block_jacobi.adaptive && o->precond.kind == TESS_PRECOND_BLOCK_JACOBI) {
             o->precond.role.storage = TESS_PRECISION_FP16;

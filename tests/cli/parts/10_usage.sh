@@ -78,7 +78,9 @@ for bad in "rtol abc" "rtol 1e-8x" "rtol nan" "rtol=-1" "atol inf" "max-iteratio
     "max-iterations 99999999999999999999" "threads 0" "threads two" "seed=-1" "seed 18446744073709551616" \
     "rhs random:x" "precond block-jacobi:0" "precond block-jacobi:65" "precond block-jacobi:" \
     "divergence-tolerance 0" "restart 0" "restart=-3" "restart 1.5" "switch-at 0" "precond polynomial:0" \
-    "precond polynomial:201" "precond polynomial:" "precond polynomial:4x" "precond ilu0:2" "precond ilu" \
+    "precond polynomial:201" "precond polynomial:" "precond polynomial:4x" "precond ilu0:2" "precond ilu" "precond ilut:" "precond ilut:x" "precond ilut:-1" "precond ilut:1e-3:" \
+    "precond ilut:1e-3:0" "precond ict:1e-3:2:3" "precond iluk:0" "precond iluk:1001" "precond lu:1" "factor-memory 0" \
+    "factor-memory 4X" "factor-memory G" \
     "leaf 0" "triangular rows" "factorization gpu" "precond-format split2" "precond-policy mean-range:x" "precond-levels fp32,fp64"; do
     # shellcheck disable=SC2086
     expect 2 solve spd.mtx --$bad

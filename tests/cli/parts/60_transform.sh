@@ -6,7 +6,7 @@
     printf '%%%%MatrixMarket matrix coordinate real general\n40 40 118\n'
     awk 'BEGIN { for (i = 1; i <= 40; i++) { r = 41 - i; print r, i, 4; if (i > 1) print r, i - 1, -1; if (i < 40) print r, i + 1, -2 } }'
 } >reversed.mtx
-expect 5 solve reversed.mtx --precond jacobi --json solve.json
+expect 5 solve reversed.mtx --precond block-jacobi:1 --json solve.json
 json solve.json 'j["reason"] == "precond_setup" and j["scale"] == "none" and j["reorder"] == "none"'
 for reorder in none rcm; do
     expect 0 solve reversed.mtx --precond jacobi --scale max-product --reorder $reorder --rhs a-times-ones --rtol 1e-10 \

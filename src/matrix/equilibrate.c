@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "matrix/equilibrate.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/bits.h"
+
+/* A sweep halves the exponents of the norms, which are at most 2200 in magnitude. */
+enum { MAX_SWEEPS = 24, EMPTY = INT32_MIN };
+
+/* norm[i]: the exponent of the largest magnitude of row i, after scaling; EMPTY: it has no nonzero. Likewise columns.
+ */
+static void measure(const equilibrate_entries *e, const int32_t *row_exponent, const int32_t *column_exponent,
+                    int32_t *row_norm, int32_t *column_norm)
+{
+    for (int64_t i = 0; i < e->n; i++) {
+        row_norm[i] = column_norm[i] = EMPTY;
+    }
+    for (int64_t k = 0; k < e->count; k++) {
+        const int32_t i = e->row[k] - e->base, j = e->column[k] - e->base;
+        int32_t size = 0;
+
+        if (e->val[k] == 0.0) { continue; }
+        size = tess_leading_exponent(fabs(e->val[k])) + row_exponent[i] + column_exponent[j];
+        if (size > row_norm[i]) { row_norm[i] = size; }
+        if (size > column_norm[j]) { column_norm[j] = size; }
+    }
+}
+
+/* D := D / sqrt(norm), rounded towards D. Returns whether a factor changed. */
+static bool divide(int64_t n, const int32_t *norm, int32_t *exponent)
+{
+    bool changed = false;
+
+    for (int64_t i = 0; i < n; i++) {
+        const int32_t half = norm[i] == EMPTY ? 0 : norm[i] / 2;
+
+        exponent[i] -= half;
+        changed = changed || half != 0;
+    }
+    return changed;
+}
+
+tess_status equilibrate(tess_context *ctx, const equilibrate_entries *e, int32_t *row_exponent,
+                        int32_t *column_exponent)
+{
+    const bool same = !column_exponent;
+    int32_t *row_norm = NULL, *column_norm = NULL;
+    bool changed = true;
+    tess_status status = TESS_SUCCESS;
+
+    if (same) { column_exponent = row_exponent; }
+    memset(row_exponent, 0, (size_t)e->n * sizeof *row_exponent);
+    memset(column_exponent, 0, (size_t)e->n * sizeof *column_exponent);
+    TESS_TRY(tess_host_allocate(ctx, e->n, sizeof *row_norm, (void **)&row_norm));
+    TESS_TRY(tess_host_allocate(ctx, e->n, sizeof *column_norm, (void **)&column_norm));
+    for (int sweep = 0; sweep < MAX_SWEEPS && changed; sweep++) {
+        measure(e, row_exponent, column_exponent, row_norm, column_norm);
+        for (int64_t i = 0; same && i < e->n; i++) {
+            if (column_norm[i] > row_norm[i]) { row_norm[i] = column_norm[i]; }
+        }
+        changed = divide(e->n, row_norm, row_exponent);
+        if (!same) { changed = divide(e->n, column_norm, column_exponent) || changed; }
+    }
+cleanup:
+    tess_host_release(ctx, row_norm, e->n, sizeof *row_norm);
+    tess_host_release(ctx, column_norm, e->n, sizeof *column_norm);
+    return status;
+}

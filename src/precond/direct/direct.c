@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lu and cholesky: analysis, memory, factors, application. */
+#include "precond/direct/direct.h"
+
+#include <limits.h>
+#include <math.h>
+#include <string.h>
+
+#include <tessera/codec.h>
+
+#include "base/stages.h"
+#include "precond/precond.h"
+
+/* Workspace beyond the estimate, in percent: at first, and at most after doublings where pivoting needs more. */
+enum { RELAXATION = 30, MOST_RELAXATION = 2000 };
+/* Failures that MUMPS names. */
+enum { STRUCTURALLY_SINGULAR = -6, NUMERICALLY_SINGULAR = -10, INTEGERS_TOO_FEW = -8, REALS_TOO_FEW = -9 };
+enum { NO_MEMORY = -13, NO_MEMORY_IN_C = -7, NO_MEMORY_IN_ORDERING = -5 };
+
+typedef struct direct_factors {
+    tess_context *ctx;
+    const tess_matrix *matrix; /* borrowed */
+    int64_t n;
+    bool cholesky;
+    tess_precision precision;
+    int64_t memory_limit;  /* bytes; 0: half of what the machine has to spare */
+    mumps_instance *mumps; /* NULL: nothing is analysed */
+    mumps_symmetry symmetry;
+    int32_t *row_exponent, *column_exponent; /* n each: D_r and D_c */
+    void *rhs;                               /* n values of `precision` */
+    double *copy;                            /* of a vector of a GPU; NULL on the CPU */
+    mumps_reply facts;                       /* of the last factorization */
+    int relaxation;
+    bool usable;
+} direct_factors;
+
+static const char *name_of(const direct_factors *m)
+{
+    return m->cholesky ? "cholesky" : "lu";
+}
+
+/* ---- options ---- */
+
+static tess_status check(const tess_matrix *a, const tess_precond_options *o)
+{
+    const tess_role_precision *role = &o->role;
+    const bool fp32 = role->storage == TESS_PRECISION_FP32 && role->arithmetic == TESS_ARITHMETIC_FP32;
+    const bool fp64 = role->storage == TESS_PRECISION_FP64 && role->arithmetic == TESS_ARITHMETIC_FP64;
+
+    if (!mumps_is_here()) {
+        return tess_fail(a->ctx, TESS_UNSUPPORTED,
+                         "install MUMPS (Debian: libmumps-seq-dev) and build again; or use ilut, ict, ilu0 or ic0",
+                         "preconditioner %s needs MUMPS, which this build does not have",
+                         tess_precond_kind_name(o->kind));
+    }
+    if (!a->ops) {
+        return tess_fail(a->ctx, TESS_UNSUPPORTED, "use jacobi with a diagonal function, or a shell preconditioner",
+                         "complete factors need the entries of the matrix, but a shell matrix has none");
+    }
+    if (role->given && !fp32 && !fp64) {
+        return tess_fail(a->ctx, TESS_UNSUPPORTED, "use fp32 or fp64",
+                         "complete factors cannot be stored in %s with %s arithmetic",
+                         tess_precision_name(role->storage), tess_arithmetic_name(role->arithmetic));
+    }
+    if (o->direct.memory_limit < 0) {
+        return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "give a number of bytes; 0 is half of the free memory",
+                         "factors cannot take %lld bytes", (long long)o->direct.memory_limit);
+    }
+    return TESS_SUCCESS;
+}
+
+static tess_role_precision default_role(tess_role_precision inner)
+{
+    (void)inner;
+    return (tess_role_precision){1, TESS_PRECISION_FP32, TESS_ARITHMETIC_FP32};
+}
+
+/* ---- set-up ---- */
+
+static tess_status refuse_memory(const direct_factors *m, int64_t needed, int64_t allowed)
+{
+    return tess_fail(m->ctx, TESS_OUT_OF_MEMORY, "raise --factor-memory, or choose ilut, ict, ilu0 or ic0",
+                     "%s: the factorization needs about %.3g MB, but may take %.3g MB", name_of(m),
+                     (double)needed / 1e6, (double)allowed / 1e6);
+}
+
+/* With so much workspace beyond the estimate. */
+static tess_status check_memory(const direct_factors *m, int64_t predicted, int relaxation)
+{
+    const int64_t needed = (int64_t)((double)predicted * (100 + relaxation) / (100 + RELAXATION));
+    const int64_t allowed = m->memory_limit > 0 ? m->memory_limit : direct_spare_memory() / 2;
+
+    return needed > allowed ? refuse_memory(m, needed, allowed) : TESS_SUCCESS;
+}
+
+/* What MUMPS says about a step that failed. */
+static tess_status judge(const direct_factors *m, const char *step, const mumps_reply *reply)
+{
+    switch (reply->code) {
+    case STRUCTURALLY_SINGULAR:
+        return tess_fail(m->ctx, TESS_SINGULAR, "choose another preconditioner, or none",
+                         "%s: the matrix is singular for any values: its structural rank is %d of %lld", name_of(m),
+                         reply->detail, (long long)m->n);
+    case NUMERICALLY_SINGULAR:
+        return tess_fail(m->ctx, TESS_SINGULAR, "choose ilut or ilu0, which shift the diagonal, or none",
+                         "%s: the matrix is singular in %s: pivot %d of %lld is zero", name_of(m),
+                         tess_precision_name(m->precision), reply->detail + 1, (long long)m->n);
+    case NO_MEMORY:
+    case NO_MEMORY_IN_C:
+    case NO_MEMORY_IN_ORDERING:
+        return tess_fail(m->ctx, TESS_OUT_OF_MEMORY, "choose ilut, ict, ilu0 or ic0",
+                         "%s: MUMPS had too little memory for the %s", name_of(m), step);
+    default:
+        return tess_fail(m->ctx, TESS_INTERNAL, "please report it", "%s: the %s of MUMPS failed with INFOG %d, %d",
+                         name_of(m), step, reply->code, reply->detail);
+    }
+}
+
+static mumps_arguments arguments_of(const direct_factors *m, const direct_system *s)
+{
+    return (mumps_arguments){.n = m->n,
+                             .nnz = s->count,
+                             .row = s->row,
+                             .column = s->column,
+                             .val = s->rounded,
+                             .rhs = m->rhs,
+                             .relaxation = m->relaxation};
+}
+
+/* Once for a pattern, and again if the matrix gains or loses its symmetry. */
+static tess_status analyse(direct_factors *m, const direct_system *s)
+{
+    const mumps_arguments arguments = arguments_of(m, s);
+    mumps_reply reply;
+    tess_status status = TESS_SUCCESS;
+
+    mumps_close(m->ctx, m->mumps);
+    m->mumps = NULL;
+    m->symmetry = s->symmetry;
+    TESS_TRY(mumps_open(m->ctx, m->precision, m->symmetry, &m->mumps));
+    reply = mumps_run(m->mumps, MUMPS_ANALYSE, &arguments);
+    status = reply.code < 0 ? judge(m, "analysis", &reply) : check_memory(m, reply.predicted, m->relaxation);
+    if (status != TESS_SUCCESS) {
+        mumps_close(m->ctx, m->mumps); /* other values are analysed anew */
+        m->mumps = NULL;
+    }
+    TESS_TRY(status);
+    m->facts = reply;
+    status = tess_stage_end(m->ctx, "analysis of the factors");
+cleanup:
+    return status;
+}
+
+/* Again with twice the workspace, while pivoting needs more than the analysis foresaw. */
+static tess_status factor(direct_factors *m, const direct_system *s, bool rescale)
+{
+    const int64_t predicted = m->facts.predicted;
+    mumps_arguments arguments = arguments_of(m, s);
+    mumps_reply reply;
+    tess_status status = TESS_SUCCESS;
+
+    arguments.rescale = rescale;
+    reply = mumps_run(m->mumps, MUMPS_FACTOR, &arguments);
+    while ((reply.code == INTEGERS_TOO_FEW || reply.code == REALS_TOO_FEW) && 2 * m->relaxation <= MOST_RELAXATION) {
+        TESS_TRY(check_memory(m, predicted, 2 * m->relaxation));
+        m->relaxation *= 2;
+        arguments.relaxation = m->relaxation;
+        reply = mumps_run(m->mumps, MUMPS_FACTOR, &arguments);
+    }
+    if (reply.code < 0) { return judge(m, "factorization", &reply); }
+    m->facts = reply;
+    m->facts.predicted = predicted;
+    if (m->cholesky && reply.negative_pivots > 0) {
+        return tess_fail(m->ctx, TESS_SINGULAR, "use lu, or a solver for indefinite matrices",
+                         "cholesky: the matrix is not positive definite: %d of %lld pivots are negative",
+                         reply.negative_pivots, (long long)m->n);
+    }
+    status = tess_stage_end(m->ctx, "factors");
+cleanup:
+    return status;
+}
+
+/* The first diagonal entry that a positive definite matrix cannot have. */
+static tess_status check_diagonal(const direct_factors *m, const direct_system *s)
+{
+    for (int64_t k = 0; k < s->count && m->cholesky; k++) {
+        if (s->row[k] != s->column[k] || s->val[k] > 0.0) { continue; }
+        return tess_fail(m->ctx, TESS_SINGULAR, "use lu, or a solver for indefinite matrices",
+                         "cholesky: the matrix is not positive definite: the diagonal entry of row %d is %g", s->row[k],
+                         s->val[k]);
+    }
+    return TESS_SUCCESS;
+}
+
+static tess_status compute(direct_factors *m)
+{
+    direct_system s;
+    bool analysed = false;
+    tess_status status = TESS_SUCCESS;
+
+    m->usable = false;
+    TESS_TRY(direct_read(m->matrix, m->cholesky, &s));
+    if (s.bad_row >= 0) {
+        TESS_TRY(tess_fail(m->ctx, TESS_SINGULAR, "remove NaN and Inf from the matrix",
+                           "%s: the matrix has NaN or Inf, first seen in row %lld", name_of(m),
+                           (long long)s.bad_row + 1));
+    }
+    TESS_TRY(check_diagonal(m, &s));
+    TESS_TRY(direct_scale(&s, m->precision, m->row_exponent, m->column_exponent));
+    analysed = m->mumps && m->symmetry == s.symmetry;
+    if (!analysed) { TESS_TRY(analyse(m, &s)); }
+    TESS_TRY(factor(m, &s, analysed));
+    m->usable = true;
+cleanup:
+    direct_release(&s);
+    return status;
+}
+
+static tess_status renew(tess_precond *m)
+{
+    direct_factors *f = m->own;
+
+    return f->n > 0 ? compute(f) : TESS_SUCCESS;
+}
+
+static tess_status create(tess_precond *p, const tess_precond_options *options)
+{
+    direct_factors *m = NULL;
+    tess_status status = tess_host_allocate(p->ctx, 1, sizeof *m, &p->own);
+
+    if (status != TESS_SUCCESS) { return status; }
+    m = p->own;
+    memset(m, 0, sizeof *m);
+    if (!p->role.given) { p->role = default_role(p->role); }
+    m->ctx = p->ctx;
+    m->matrix = p->matrix;
+    m->n = p->n;
+    m->cholesky = options->kind == TESS_PRECOND_CHOLESKY;
+    m->precision = p->role.storage;
+    m->memory_limit = options->direct.memory_limit;
+    m->relaxation = RELAXATION;
+    TESS_TRY(tess_host_allocate(p->ctx, m->n, sizeof *m->row_exponent, (void **)&m->row_exponent));
+    TESS_TRY(tess_host_allocate(p->ctx, m->n, sizeof *m->column_exponent, (void **)&m->column_exponent));
+    TESS_TRY(tess_host_allocate(p->ctx, m->n, tess_precision_bytes(m->precision), &m->rhs));
+    if (p->ctx->device == TESS_DEVICE_GPU) {
+        TESS_TRY(tess_host_allocate(p->ctx, m->n, sizeof *m->copy, (void **)&m->copy));
+    }
+    status = renew(p);
+cleanup:
+    return status;
+}
+
+static void destroy(tess_precond *p)
+{
+    direct_factors *m = p->own;
+
+    if (!m) { return; }
+    mumps_close(m->ctx, m->mumps);
+    tess_host_release(m->ctx, m->row_exponent, m->n, sizeof *m->row_exponent);
+    tess_host_release(m->ctx, m->column_exponent, m->n, sizeof *m->column_exponent);
+    tess_host_release(m->ctx, m->rhs, m->n, tess_precision_bytes(m->precision));
+    tess_host_release(m->ctx, m->copy, m->n, sizeof *m->copy);
+    tess_host_release(m->ctx, m, 1, sizeof *m);
+}
+
+/* ---- application ---- */
+
+/* rhs := D_r r over a power of two, so that its largest magnitude is about 1. Returns the exponent of that power;
+   INT_MAX: r is not finite; INT_MIN: it is zero. */
+static int load(const direct_factors *m, tess_precision vectors, const void *r)
+{
+    int largest = INT_MIN;
+
+    for (int64_t i = 0; i < m->n; i++) {
+        const double value = tess_load(vectors, r, i);
+        int exponent = 0;
+
+        if (!isfinite(value)) { return INT_MAX; }
+        if (value == 0.0) { continue; }
+        exponent = ilogb(value) + m->row_exponent[i];
+        if (exponent > largest) { largest = exponent; }
+    }
+    for (int64_t i = 0; i < m->n && largest > INT_MIN; i++) {
+        const double value = ldexp(tess_load(vectors, r, i), m->row_exponent[i] - largest);
+
+        tess_store(m->precision, m->rhs, i, value, TESS_OVERFLOW_INFINITY);
+    }
+    return largest;
+}
+
+/* z := D_c rhs times 2^exponent */
+static void store(const direct_factors *m, tess_precision vectors, int exponent, void *z)
+{
+    for (int64_t i = 0; i < m->n; i++) {
+        const double value = ldexp(tess_load(m->precision, m->rhs, i), m->column_exponent[i] + exponent);
+
+        tess_store(vectors, z, i, value, TESS_OVERFLOW_INFINITY);
+    }
+}
+
+static void fill(const direct_factors *m, tess_precision vectors, double value, void *z)
+{
+    for (int64_t i = 0; i < m->n; i++) {
+        tess_store(vectors, z, i, value, TESS_OVERFLOW_INFINITY);
+    }
+}
+
+/* z := D_c (D_r A D_c)^-1 D_r r, on the host. r may be z. */
+static tess_status solve(const direct_factors *m, tess_precision vectors, const void *r, void *z)
+{
+    const mumps_arguments arguments = {.n = m->n, .rhs = m->rhs, .relaxation = m->relaxation};
+    const int exponent = load(m, vectors, r);
+    mumps_reply reply;
+
+    if (exponent == INT_MIN || exponent == INT_MAX) {
+        fill(m, vectors, exponent == INT_MIN ? 0.0 : (double)NAN, z);
+        return TESS_SUCCESS;
+    }
+    reply = mumps_run(m->mumps, MUMPS_SOLVE, &arguments);
+    if (reply.code < 0) { return judge(m, "solve", &reply); }
+    store(m, vectors, exponent, z);
+    return TESS_SUCCESS;
+}
+
+static tess_status apply(const tess_precond *p, tess_precision vectors, const void *r, void *z,
+                         const tess_reduction *reduction)
+{
+    const direct_factors *m = p->own;
+    const size_t bytes = (size_t)m->n * tess_precision_bytes(vectors);
+    tess_status status = TESS_SUCCESS;
+
+    (void)reduction;
+    if (m->n == 0) { return TESS_SUCCESS; }
+    if (!m->usable) {
+        return tess_fail(m->ctx, TESS_SINGULAR, "renew the preconditioner with values that have factors",
+                         "the preconditioner cannot be applied, because its factorization failed");
+    }
+    if (!m->copy) { return solve(m, vectors, r, z); }
+    TESS_TRY(m->ctx->backend->download(m->ctx, m->copy, r, bytes));
+    TESS_TRY(solve(m, vectors, m->copy, m->copy));
+    status = m->ctx->backend->upload(m->ctx, z, m->copy, bytes);
+cleanup:
+    return status;
+}
+
+/* ---- questions ---- */
+
+/* A GPU's memory holds none of it. */
+static int64_t bytes(const tess_precond *p)
+{
+    const direct_factors *m = p->own;
+
+    if (m->ctx->device == TESS_DEVICE_GPU) { return 0; }
+    return (m->usable ? m->facts.bytes : 0) +
+           m->n * (int64_t)(2 * sizeof *m->row_exponent + tess_precision_bytes(m->precision));
+}
+
+static void describe(const tess_precond *p, tess_precond_factors *out)
+{
+    const direct_factors *m = p->own;
+
+    *out = (tess_precond_factors){.factorization = TESS_FACTORIZATION_HOST};
+    if (m->usable) { out->nonzeros = out->entries = m->facts.entries; }
+}
+
+#define DIRECT(KIND)                                                                                     \
+    {                                                                                                    \
+        .kind = (KIND), .on_host = true, .default_role = default_role, .check = check, .create = create, \
+        .renew = renew, .apply = apply, .bytes = bytes, .factors = describe, .destroy = destroy          \
+    }
+const tess_precond_ops precond_lu = DIRECT(TESS_PRECOND_LU);
+const tess_precond_ops precond_cholesky = DIRECT(TESS_PRECOND_CHOLESKY);
+#undef DIRECT

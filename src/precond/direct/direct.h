@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Complete factors of the matrix on the host, in FP32 or FP64: L U, or L D L^T for a symmetric matrix. direct_system.c
+ * prepares what is factored, D_r A D_c with factors of two (matrix/equilibrate.h), which FP32 can hold for any range of
+ * A; direct.c is the preconditioner; mumps.h computes. Source: Carson, Higham, SIAM J. Sci. Comput. 40 (2018).
+ */
+#ifndef TESS_PRECOND_DIRECT_DIRECT_H
+#define TESS_PRECOND_DIRECT_DIRECT_H
+
+#include "matrix/matrix.h"
+#include "precond/direct/mumps.h"
+
+/* Entries as MUMPS takes them: all, or for a symmetric factorization those of the lower triangle. */
+typedef struct direct_system {
+    tess_context *ctx;
+    int64_t n, capacity, count; /* of the matrix: entries; those taken */
+    mumps_symmetry symmetry;
+    int64_t bad_row;       /* the first row with NaN or Inf, or -1: then there is nothing else */
+    int64_t *row_ptr;      /* n + 1 */
+    int32_t *row, *column; /* from 1 */
+    double *val;
+    void *rounded; /* the scaled values in `precision` */
+    tess_precision precision;
+} direct_system;
+
+/* Reads the matrix. `cholesky`: the lower triangle of a matrix that counts as positive definite. Otherwise a matrix
+   that is symmetric to the bit is taken as that. Release it, also after a failure. */
+tess_status direct_read(const tess_matrix *a, bool cholesky, direct_system *out);
+/* Scales and rounds the values; fills the exponents of both sides (n each). */
+tess_status direct_scale(direct_system *s, tess_precision precision, int32_t *row_exponent, int32_t *column_exponent);
+void direct_release(direct_system *s);
+
+/* Bytes that a machine has to spare, as the system tells; INT64_MAX: it does not. */
+int64_t direct_spare_memory(void);
+
+#endif

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The matrix as MUMPS takes it. */
+#include <math.h>
+#include <string.h>
+
+#include <tessera/codec.h>
+
+#include "matrix/equilibrate.h"
+#include "precond/direct/direct.h"
+
+void direct_release(direct_system *s)
+{
+    tess_host_release(s->ctx, s->row_ptr, s->n + 1, sizeof *s->row_ptr);
+    tess_host_release(s->ctx, s->row, s->capacity, sizeof *s->row);
+    tess_host_release(s->ctx, s->column, s->capacity, sizeof *s->column);
+    tess_host_release(s->ctx, s->val, s->capacity, sizeof *s->val);
+    tess_host_release(s->ctx, s->rounded, s->capacity, tess_precision_bytes(s->precision));
+}
+
+static tess_status decode(const tess_matrix *a, direct_system *s)
+{
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(tess_host_allocate(a->ctx, s->n + 1, sizeof *s->row_ptr, (void **)&s->row_ptr));
+    TESS_TRY(tess_host_allocate(a->ctx, s->capacity, sizeof *s->row, (void **)&s->row));
+    TESS_TRY(tess_host_allocate(a->ctx, s->capacity, sizeof *s->column, (void **)&s->column));
+    TESS_TRY(tess_host_allocate(a->ctx, s->capacity, sizeof *s->val, (void **)&s->val));
+    status = a->ops->decode(a, s->row_ptr, s->column, s->val);
+cleanup:
+    return status;
+}
+
+static int64_t find_bad_row(const direct_system *s)
+{
+    for (int64_t i = 0; i < s->n; i++) {
+        for (int64_t k = s->row_ptr[i]; k < s->row_ptr[i + 1]; k++) {
+            if (!isfinite(s->val[k])) { return i; }
+        }
+    }
+    return -1;
+}
+
+/* Whether A = A^T to the bit. Entries (j, i) right of a row's diagonal meet the entries (i, j) of later rows in the
+   order of those rows: `next` is the first entry of each row that none has met. */
+static bool is_symmetric(const direct_system *s, int64_t *next)
+{
+    memcpy(next, s->row_ptr, (size_t)s->n * sizeof *next);
+    for (int64_t i = 0; i < s->n; i++) {
+        for (int64_t k = next[i]; k < s->row_ptr[i + 1]; k++) {
+            const int32_t j = s->column[k];
+
+            if (j < i) { return false; } /* nothing has met it */
+            if (j == i) { continue; }
+            if (next[j] == s->row_ptr[j + 1] || s->column[next[j]] != i || s->val[next[j]] != s->val[k]) {
+                return false;
+            }
+            next[j] += 1;
+        }
+    }
+    return true;
+}
+
+static tess_status find_symmetry(direct_system *s, bool cholesky)
+{
+    int64_t *next = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    s->symmetry = MUMPS_DEFINITE;
+    if (cholesky) { return TESS_SUCCESS; }
+    TESS_TRY(tess_host_allocate(s->ctx, s->n, sizeof *next, (void **)&next));
+    s->symmetry = is_symmetric(s, next) ? MUMPS_INDEFINITE : MUMPS_UNSYMMETRIC;
+cleanup:
+    tess_host_release(s->ctx, next, s->n, sizeof *next);
+    return status;
+}
+
+/* Replaces rows by coordinates, in place. */
+static void take_coordinates(direct_system *s)
+{
+    const bool lower = s->symmetry != MUMPS_UNSYMMETRIC;
+
+    for (int64_t i = 0; i < s->n; i++) {
+        for (int64_t k = s->row_ptr[i]; k < s->row_ptr[i + 1]; k++) {
+            if (lower && s->column[k] > i) { break; }
+            s->row[s->count] = (int32_t)i + 1;
+            s->column[s->count] = s->column[k] + 1;
+            s->val[s->count++] = s->val[k];
+        }
+    }
+}
+
+tess_status direct_read(const tess_matrix *a, bool cholesky, direct_system *out)
+{
+    tess_status status = TESS_SUCCESS;
+
+    *out = (direct_system){.ctx = a->ctx, .n = a->nrows, .capacity = a->nnz, .bad_row = -1};
+    TESS_TRY(decode(a, out));
+    out->bad_row = find_bad_row(out);
+    if (out->bad_row >= 0) { goto cleanup; }
+    TESS_TRY(find_symmetry(out, cholesky));
+    take_coordinates(out);
+cleanup:
+    return status;
+}
+
+tess_status direct_scale(direct_system *s, tess_precision precision, int32_t *row_exponent, int32_t *column_exponent)
+{
+    const bool same = s->symmetry != MUMPS_UNSYMMETRIC;
+    const equilibrate_entries entries = {
+        .n = s->n, .count = s->count, .row = s->row, .column = s->column, .base = 1, .val = s->val};
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(equilibrate(s->ctx, &entries, row_exponent, same ? NULL : column_exponent));
+    if (same) { memcpy(column_exponent, row_exponent, (size_t)s->n * sizeof *column_exponent); }
+    s->precision = precision;
+    TESS_TRY(tess_host_allocate(s->ctx, s->capacity, tess_precision_bytes(precision), &s->rounded));
+    for (int64_t k = 0; k < s->count; k++) {
+        const int exponent = row_exponent[s->row[k] - 1] + column_exponent[s->column[k] - 1];
+
+        tess_store(precision, s->rounded, k, ldexp(s->val[k], exponent), TESS_OVERFLOW_INFINITY);
+    }
+cleanup:
+    return status;
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "precond/direct/mumps.h"
+
+#ifdef TESS_MUMPS
+
+#include <dmumps_c.h>
+#include <pthread.h>
+#include <smumps_c.h>
+#include <string.h>
+
+/* MUMPS' numbers: the sequential library's only communicator; the jobs that begin and end an instance; bytes of a
+   megabyte in its estimates. */
+enum { WHOLE_WORLD = -987654, JOB_OPEN = -1, JOB_CLOSE = -2, MEGABYTE = 1000000 };
+/* Entries of ICNTL and INFOG, from 0. */
+enum { ICNTL_ORDERING = 6, ICNTL_SCALING = 7, ICNTL_RELAXATION = 13 };
+enum { SCALING_AUTO = 77, SCALING_ITERATIVE = 7, ORDERING_PORD = 4 }; /* Scotch does not repeat its orderings */
+enum { INFOG_REAL = 8, INFOG_INTEGER = 9, INFOG_NEGATIVE = 11, INFOG_PREDICTED = 16, INFOG_ENTRIES = 28 };
+
+struct mumps_instance {
+    bool single;
+    union {
+        SMUMPS_STRUC_C fp32;
+        DMUMPS_STRUC_C fp64;
+    } id;
+};
+
+/* MUMPS keeps state of its own between calls. */
+static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
+
+static void set_controls(MUMPS_INT *icntl, mumps_step step, const mumps_arguments *a)
+{
+    for (int stream = 0; stream < 3; stream++) {
+        icntl[stream] = -1; /* no messages */
+    }
+    icntl[3] = 0;
+    icntl[ICNTL_ORDERING] = ORDERING_PORD;
+    if (step == MUMPS_ANALYSE) { icntl[ICNTL_SCALING] = SCALING_AUTO; }
+    if (a->rescale) { icntl[ICNTL_SCALING] = SCALING_ITERATIVE; }
+    icntl[ICNTL_RELAXATION] = (MUMPS_INT)a->relaxation;
+}
+
+/* A negative count is one of millions. */
+static int64_t count_of(MUMPS_INT given)
+{
+    return given < 0 ? -(int64_t)given * MEGABYTE : given;
+}
+
+static mumps_reply read_reply(const MUMPS_INT *infog, size_t value)
+{
+    return (mumps_reply){.code = infog[0],
+                         .detail = infog[1],
+                         .predicted = (int64_t)infog[INFOG_PREDICTED] * MEGABYTE,
+                         .entries = count_of(infog[INFOG_ENTRIES]),
+                         .bytes = count_of(infog[INFOG_REAL]) * (int64_t)value +
+                                  count_of(infog[INFOG_INTEGER]) * (int64_t)sizeof(MUMPS_INT),
+                         .negative_pivots = infog[INFOG_NEGATIVE]};
+}
+
+#define STRUCTURE SMUMPS_STRUC_C
+#define CALL smumps_c
+#define NAMED(name) name##_fp32
+#include "precond/direct/mumps_call.h"
+#undef STRUCTURE
+#undef CALL
+#undef NAMED
+#define STRUCTURE DMUMPS_STRUC_C
+#define CALL dmumps_c
+#define NAMED(name) name##_fp64
+#include "precond/direct/mumps_call.h"
+#undef STRUCTURE
+#undef CALL
+#undef NAMED
+
+bool mumps_is_here(void)
+{
+    return true;
+}
+
+tess_status mumps_open(tess_context *ctx, tess_precision precision, mumps_symmetry symmetry, mumps_instance **out)
+{
+    const tess_status status = tess_host_allocate(ctx, 1, sizeof **out, (void **)out);
+
+    if (status != TESS_SUCCESS) { return status; }
+    (*out)->single = precision == TESS_PRECISION_FP32;
+    pthread_mutex_lock(&one_at_a_time);
+    if ((*out)->single) {
+        open_fp32(&(*out)->id.fp32, symmetry);
+    } else {
+        open_fp64(&(*out)->id.fp64, symmetry);
+    }
+    pthread_mutex_unlock(&one_at_a_time);
+    return TESS_SUCCESS;
+}
+
+mumps_reply mumps_run(mumps_instance *m, mumps_step step, const mumps_arguments *arguments)
+{
+    mumps_reply reply;
+
+    pthread_mutex_lock(&one_at_a_time);
+    reply = m->single ? run_fp32(&m->id.fp32, step, arguments) : run_fp64(&m->id.fp64, step, arguments);
+    pthread_mutex_unlock(&one_at_a_time);
+    return reply;
+}
+
+void mumps_close(tess_context *ctx, mumps_instance *m)
+{
+    if (!m) { return; }
+    pthread_mutex_lock(&one_at_a_time);
+    if (m->single) {
+        close_fp32(&m->id.fp32);
+    } else {
+        close_fp64(&m->id.fp64);
+    }
+    pthread_mutex_unlock(&one_at_a_time);
+    tess_host_release(ctx, m, 1, sizeof *m);
+}
+
+#else
+
+/* A build without it: direct.c refuses before it calls anything else. */
+bool mumps_is_here(void)
+{
+    return false;
+}
+
+tess_status mumps_open(tess_context *ctx, tess_precision precision, mumps_symmetry symmetry, mumps_instance **out)
+{
+    (void)precision;
+    (void)symmetry;
+    *out = NULL;
+    return tess_fail(ctx, TESS_INTERNAL, NULL, "this build has no MUMPS");
+}
+
+mumps_reply mumps_run(mumps_instance *m, mumps_step step, const mumps_arguments *arguments)
+{
+    (void)m;
+    (void)step;
+    (void)arguments;
+    return (mumps_reply){.code = -1};
+}
+
+void mumps_close(tess_context *ctx, mumps_instance *m)
+{
+    (void)ctx;
+    (void)m;
+}
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A call of MUMPS in one precision. Included once per precision, with
+ *   STRUCTURE    its structure
+ *   CALL         its function
+ *   NAMED(name)  the name with the precision in it
+ */
+
+static void NAMED(open)(STRUCTURE *id, mumps_symmetry symmetry)
+{
+    memset(id, 0, sizeof *id);
+    id->sym = (MUMPS_INT)symmetry;
+    id->par = 1;
+    id->comm_fortran = WHOLE_WORLD;
+    id->job = JOB_OPEN;
+    CALL(id);
+}
+
+static mumps_reply NAMED(run)(STRUCTURE *id, mumps_step step, const mumps_arguments *a)
+{
+    set_controls(id->icntl, step, a);
+    id->job = (MUMPS_INT)step;
+    id->n = (MUMPS_INT)a->n;
+    id->nnz = a->nnz;
+    id->irn = a->row;
+    id->jcn = a->column;
+    id->a = a->val;
+    id->rhs = a->rhs;
+    id->nrhs = 1;
+    id->lrhs = id->n;
+    CALL(id);
+    return read_reply(id->infog, sizeof *id->a);
+}
+
+static void NAMED(close)(STRUCTURE *id)
+{
+    id->job = JOB_CLOSE;
+    CALL(id);
+}

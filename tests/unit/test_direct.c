@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Complete factors: small backward errors in both precisions, badly scaled matrices, new values, failures, memory, and
+   solvers with them. */
+#include "precond/direct/mumps.h"
+#include "support/gallery.h"
+#include "support/precond.h"
+#include "support/solve.h"
+
+enum { K = 12, N = K * K };
+
+static tess_precond_options direct_options(tess_precond_kind kind, tess_precision precision)
+{
+    tess_precond_options options;
+
+    tess_precond_options_init(&options);
+    options.kind = kind;
+    options.role = (tess_role_precision){
+        1, precision, precision == TESS_PRECISION_FP32 ? TESS_ARITHMETIC_FP32 : TESS_ARITHMETIC_FP64};
+    return options;
+}
+
+/* ||r - A z|| at most 4 n u (|A| |z| + |r|): factors with a growth below 4 (Higham, Theorem 9.4). */
+static void check_backward_error(const oracle_csr *a, const double *r, const double *z, tess_precision precision)
+{
+    const double unit = tess_precision_unit_roundoff(precision);
+    wide *product = test_allocate(a->nrows, sizeof *product), error = 0;
+    double *magnitude = test_allocate(a->nrows, sizeof *magnitude);
+    wide size = 0;
+
+    oracle_multiply(a, false, z, product, magnitude);
+    for (int64_t i = 0; i < a->nrows; i++) {
+        const wide gap = (wide)r[i] - product[i], own = (wide)magnitude[i] + (wide)fabs(r[i]);
+
+        error += gap * gap;
+        size += own * own;
+    }
+    assert_at_most((double)wide_sqrt(error), 4.0 * (double)a->nrows * unit * (double)wide_sqrt(size));
+    free(product);
+    free(magnitude);
+}
+
+static void check_kind(const oracle_csr *a, tess_precond_kind kind)
+{
+    static const tess_precision precisions[] = {TESS_PRECISION_FP32, TESS_PRECISION_FP64};
+    double *r = random_values(a->nrows, 3, -1.0, 1.0), *z = test_allocate(a->nrows, sizeof *z);
+    tess_context *ctx = open_cpu(2);
+    tess_matrix *matrix = make_matrix(ctx, a);
+
+    for (int p = 0; p < 2; p++) {
+        tess_precond_options options = direct_options(kind, precisions[p]);
+        tess_precond_factors facts;
+        tess_precond *m = NULL;
+
+        assert_ok(ctx, tess_precond_create(matrix, &options, &m));
+        apply_precond(m, a->nrows, r, z);
+        check_backward_error(a, r, z, precisions[p]);
+        assert_ok(ctx, tess_precond_get_factors(m, &facts));
+        assert_true(facts.nonzeros >= a->nrows);
+        assert_int_equal(facts.factorization, TESS_FACTORIZATION_HOST);
+        assert_true(tess_precond_bytes(m) >= facts.nonzeros * (p == 0 ? 4 : 8));
+        tess_precond_destroy(m);
+    }
+    tess_matrix_destroy(matrix);
+    tess_context_destroy(ctx);
+    free(r);
+    free(z);
+}
+
+/* [A B^T; B 0]: no diagonal in the last rows, eigenvalues of both signs. */
+static oracle_csr saddle_point(void)
+{
+    oracle_csr laplace = oracle_laplace2d(6), a = oracle_open(42, 42);
+
+    for (int64_t i = 0; i < 42; i++) {
+        if (i < 36) {
+            for (int64_t k = laplace.row_ptr[i]; k < laplace.row_ptr[i + 1]; k++) {
+                oracle_push(&a, laplace.col_ind[k], laplace.val[k]);
+            }
+            oracle_push(&a, 36 + i / 6, 1.0 + (double)(i % 6));
+        } else {
+            for (int64_t j = 0; j < 6; j++) {
+                oracle_push(&a, 6 * (i - 36) + j, 1.0 + (double)j);
+            }
+        }
+        oracle_end_row(&a, i);
+    }
+    oracle_free(&laplace);
+    return a;
+}
+
+static void solutions_have_small_backward_errors(void **state)
+{
+    oracle_csr symmetric = oracle_laplace2d(K), convection = oracle_convection2d(K, 3.0), saddle = saddle_point(),
+               one = oracle_tridiagonal(1, 0.0, 3.0, 0.0);
+
+    (void)state;
+    check_kind(&symmetric, TESS_PRECOND_CHOLESKY);
+    check_kind(&symmetric, TESS_PRECOND_LU);
+    check_kind(&convection, TESS_PRECOND_LU);
+    check_kind(&saddle, TESS_PRECOND_LU);
+    check_kind(&one, TESS_PRECOND_LU);
+    check_kind(&one, TESS_PRECOND_CHOLESKY);
+    oracle_free(&symmetric);
+    oracle_free(&convection);
+    oracle_free(&saddle);
+    oracle_free(&one);
+}
+
+/* Rows and columns times powers of two far beyond FP32's range, r near FP64's limits: the solution is that of the
+   matrix as it was, to FP32. */
+static void any_range_is_factored(void **state)
+{
+    (void)state;
+    for (int c = 0; c < 3; c++) {
+        const bool symmetric = c < 2;
+        const tess_precond_kind kind = c == 0 ? TESS_PRECOND_CHOLESKY : TESS_PRECOND_LU;
+        oracle_csr a = symmetric ? oracle_laplace2d(K) : oracle_convection2d(K, 1.0), scaled = oracle_copy(&a);
+        double *r = random_values(N, 3, 0.5, 1.0), z[N], far[N];
+        tess_precond_options options = direct_options(kind, TESS_PRECISION_FP32);
+        tess_context *ctx = open_cpu(1);
+        int rows[N], columns[N];
+
+        for (int i = 0; i < N; i++) {
+            rows[i] = (i * 37 % 401) - 200;
+            columns[i] = symmetric ? rows[i] : (i * 53 % 601) - 300;
+        }
+        for (int i = 0; i < N; i++) {
+            for (int64_t k = a.row_ptr[i]; k < a.row_ptr[i + 1]; k++) {
+                scaled.val[k] = ldexp(a.val[k], rows[i] + columns[a.col_ind[k]]);
+            }
+        }
+        for (int which = 0; which < 2; which++) {
+            tess_matrix *matrix = make_matrix(ctx, which == 0 ? &a : &scaled);
+            tess_precond *m = NULL;
+
+            for (int i = 0; which == 1 && i < N; i++) {
+                r[i] = ldexp(r[i], 700 + rows[i]);
+            }
+            assert_ok(ctx, tess_precond_create(matrix, &options, &m));
+            apply_precond(m, N, r, which == 0 ? z : far);
+            tess_precond_destroy(m);
+            tess_matrix_destroy(matrix);
+        }
+        for (int i = 0; i < N; i++) { /* the condition is below 200 */
+            assert_at_most(fabs(ldexp(far[i], columns[i] - 700) - z[i]), 2e-4 * fabs(z[i]));
+        }
+        tess_context_destroy(ctx);
+        oracle_free(&a);
+        oracle_free(&scaled);
+        free(r);
+    }
+}
+
+static void replace_values(tess_context *ctx, tess_matrix *matrix, const oracle_csr *a)
+{
+    assert_ok(ctx, tess_matrix_update_values(matrix, a->val, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
+}
+
+/* New values, also those that have no symmetry any more, that are singular, and that are not finite. */
+static void updates_follow_the_values(void **state)
+{
+    oracle_csr symmetric = oracle_laplace2d(K), other = oracle_laplace2d(K), bad = oracle_laplace2d(K);
+    double *r = random_values(N, 3, -1.0, 1.0), z[N];
+    tess_precond_options options = direct_options(TESS_PRECOND_LU, TESS_PRECISION_FP32);
+    tess_context *ctx = open_cpu(1);
+    tess_matrix *matrix = make_matrix(ctx, &symmetric);
+    tess_vector *vr = make_vector(ctx, N, r), *vz = make_zeros(ctx, N);
+    tess_precond *m = NULL;
+
+    (void)state;
+    for (int64_t k = 0; k < other.nnz; k++) {
+        other.val[k] *= k % 3 == 0 ? 1e5 : 2e5;
+    }
+    assert_ok(ctx, tess_precond_create(matrix, &options, &m));
+    for (int turn = 0; turn < 3; turn++) {
+        const oracle_csr *now = turn == 1 ? &symmetric : &other;
+
+        replace_values(ctx, matrix, now);
+        assert_ok(ctx, tess_precond_update(m));
+        apply_precond(m, N, r, z);
+        check_backward_error(now, r, z, TESS_PRECISION_FP32);
+        memset(bad.val, 0, (size_t)bad.nnz * sizeof *bad.val);
+        if (turn == 2) { bad.val[bad.row_ptr[7]] = (double)NAN; }
+        replace_values(ctx, matrix, &bad);
+        assert_fails(ctx, TESS_SINGULAR, tess_precond_update(m));
+        if (turn == 2) { assert_non_null(strstr(tess_context_last_error(ctx)->message, "row 8")); }
+        assert_fails(ctx, TESS_SINGULAR, tess_precond_apply(m, vr, vz));
+    }
+    tess_vector_destroy(vr);
+    tess_vector_destroy(vz);
+    tess_precond_destroy(m);
+    tess_matrix_destroy(matrix);
+    tess_context_destroy(ctx);
+    oracle_free(&symmetric);
+    oracle_free(&other);
+    oracle_free(&bad);
+    free(r);
+}
+
+static void expect_refusal(const oracle_csr *a, const tess_precond_options *options, tess_status status,
+                           const char *words)
+{
+    tess_context *ctx = open_cpu(1);
+    tess_matrix *matrix = make_matrix(ctx, a);
+    tess_precond *m = NULL;
+
+    assert_fails(ctx, status, tess_precond_create(matrix, options, &m));
+    assert_null(m);
+    assert_non_null(strstr(tess_context_last_error(ctx)->message, words));
+    tess_matrix_destroy(matrix);
+    tess_context_destroy(ctx);
+}
+
+static void matrices_without_factors_are_named(void **state)
+{
+    const tess_precond_options lu = direct_options(TESS_PRECOND_LU, TESS_PRECISION_FP32),
+                               cholesky = direct_options(TESS_PRECOND_CHOLESKY, TESS_PRECISION_FP32);
+    oracle_csr indefinite = oracle_tridiagonal(4, 2.0, 1.0, 2.0), negative = oracle_tridiagonal(4, -1.0, 3.0, -1.0),
+               empty_row = oracle_open(3, 3), ones = oracle_open(2, 2);
+
+    (void)state;
+    negative.val[negative.row_ptr[2] + 1] = -3.0;
+    for (int64_t i = 0; i < 3; i++) {
+        if (i != 1) { oracle_push(&empty_row, i, 1.0); }
+        oracle_end_row(&empty_row, i);
+    }
+    for (int64_t i = 0; i < 2; i++) {
+        oracle_push(&ones, 0, 1.0);
+        oracle_push(&ones, 1, 1.0);
+        oracle_end_row(&ones, i);
+    }
+    expect_refusal(&indefinite, &cholesky, TESS_SINGULAR, "2 of 4 pivots are negative"); /* eigenvalues 1 + 4 cos */
+    expect_refusal(&negative, &cholesky, TESS_SINGULAR, "diagonal entry of row 3 is -3");
+    expect_refusal(&ones, &lu, TESS_SINGULAR, "singular in fp32");
+    expect_refusal(&ones, &cholesky, TESS_SINGULAR, "singular in fp32");
+    expect_refusal(&empty_row, &lu, TESS_SINGULAR, "singular");
+    oracle_free(&indefinite);
+    oracle_free(&negative);
+    oracle_free(&empty_row);
+    oracle_free(&ones);
+}
+
+static void memory_is_limited(void **state)
+{
+    tess_precond_options options = direct_options(TESS_PRECOND_CHOLESKY, TESS_PRECISION_FP64);
+    oracle_csr a = oracle_laplace2d(90);
+
+    (void)state;
+    options.direct.memory_limit = 1000000;
+    expect_refusal(&a, &options, TESS_OUT_OF_MEMORY, "may take 1 MB");
+    options.direct.memory_limit = -1;
+    expect_refusal(&a, &options, TESS_INVALID_ARGUMENT, "-1 bytes");
+    options.direct.memory_limit = INT64_C(1) << 40;
+    check_kind(&a, TESS_PRECOND_CHOLESKY);
+    oracle_free(&a);
+}
+
+static int identity_operator(void *user, tess_operation operation, const double *x, double *y)
+{
+    (void)operation;
+    memcpy(y, x, *(const size_t *)user);
+    return 0;
+}
+
+static void wrong_requests_are_refused(void **state)
+{
+    size_t bytes = 4 * sizeof(double);
+    const tess_shell_operator identity = {.apply = identity_operator, .user = &bytes};
+    tess_precond_options options = direct_options(TESS_PRECOND_LU, TESS_PRECISION_FP32);
+    oracle_csr a = oracle_laplace2d(3);
+    tess_context *ctx = open_cpu(1);
+    tess_matrix *shell = NULL;
+    tess_precond *m = NULL;
+
+    (void)state;
+    assert_ok(ctx, tess_matrix_create_shell(ctx, 4, 4, &identity, &shell));
+    assert_fails(ctx, TESS_UNSUPPORTED, tess_precond_create(shell, &options, &m));
+    options.role.arithmetic = TESS_ARITHMETIC_FP64;
+    expect_refusal(&a, &options, TESS_UNSUPPORTED, "fp32 with fp64 arithmetic");
+    options.role.storage = TESS_PRECISION_BF16;
+    expect_refusal(&a, &options, TESS_UNSUPPORTED, "bf16");
+    options.role.storage = TESS_PRECISION_FP64;
+    options.direct.reserved[1] = 1;
+    expect_refusal(&a, &options, TESS_INVALID_ARGUMENT, "tess_direct_options.reserved");
+    assert_int_equal(tess_precond_options_parse("lu:1", &options), TESS_INVALID_ARGUMENT);
+    tess_matrix_destroy(shell);
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+}
+
+/* ---- solvers ---- */
+
+/* FP32 factors in every solver: few iterations to 1e-12, and the same bits again. */
+static void every_solver_takes_them(void **state)
+{
+    static const tess_solver_kind solvers[] = {TESS_SOLVER_CG, TESS_SOLVER_BICGSTAB, TESS_SOLVER_GMRES,
+                                               TESS_SOLVER_GMRES_IR, TESS_SOLVER_GMRES_FD};
+    oracle_csr symmetric = oracle_laplace2d(40), convection = generate_problem("bentpipe2d 40", 1);
+    double *b = random_values(1600, 3, -1.0, 1.0), *x = test_allocate(1600, sizeof *x);
+    tess_context *ctx = open_cpu(2);
+
+    (void)state;
+    for (int c = 0; c < 15; c++) {
+        const oracle_csr *a = c % 5 > 0 && c < 5 ? &convection : &symmetric;
+        tess_solve_options options = solve_options(solvers[c % 5]);
+        tess_solve_result result;
+
+        options.rtol = 1e-12;
+        options.precond.kind = c < 10 ? TESS_PRECOND_LU : TESS_PRECOND_CHOLESKY; /* fp32 without being asked */
+        memset(x, 0, 1600 * sizeof *x);
+        result = solve_once(ctx, a, &options, b, x);
+        assert_int_equal(result.reason, TESS_REASON_RTOL);
+        assert_true(result.iterations <= 8);
+        assert_true(result.precond.factor_nonzeros > a->nnz / 2);
+        check_honest(a, b, x, &options, &result);
+        check_repeats(ctx, a, &options, 2);
+    }
+    tess_context_destroy(ctx);
+    oracle_free(&symmetric);
+    oracle_free(&convection);
+    free(b);
+    free(x);
+}
+
+/* Two iterations to 1e-13, which FP32 factors do not reach. */
+static void fp64_factors_are_fp64(void **state)
+{
+    double *b = random_values(N, 3, 0.5, 1.0), x[N] = {0.0};
+    oracle_csr a = oracle_laplace2d(K);
+    tess_solve_options options = solve_options(TESS_SOLVER_CG);
+    tess_context *ctx = open_cpu(1);
+    tess_solve_result result;
+
+    (void)state;
+    options.rtol = 1e-13;
+    options.precond = direct_options(TESS_PRECOND_CHOLESKY, TESS_PRECISION_FP64);
+    result = solve_once(ctx, &a, &options, b, x);
+    assert_int_equal(result.reason, TESS_REASON_RTOL);
+    assert_true(result.iterations <= 2);
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+    free(b);
+}
+
+/* A failed set-up ends a solve with its reason; later values work. */
+static void a_solve_reports_the_set_up(void **state)
+{
+    oracle_csr good = oracle_laplace2d(K), bad = oracle_laplace2d(K);
+    double *b = random_values(N, 3, -1.0, 1.0), x[N];
+    tess_solve_options options = solve_options(TESS_SOLVER_CG);
+    tess_context *ctx = open_cpu(1);
+    tess_matrix *matrix = NULL;
+    tess_solver *solver = NULL;
+
+    (void)state;
+    for (int64_t k = 0; k < bad.nnz; k++) {
+        if (bad.val[k] > 0.0) { bad.val[k] = 3.0; } /* eigenvalues from -1 */
+    }
+    matrix = make_matrix(ctx, &bad);
+    options.precond.kind = TESS_PRECOND_CHOLESKY;
+    assert_ok(ctx, tess_solver_create(matrix, &options, &solver));
+    for (int turn = 0; turn < 4; turn++) {
+        tess_solve_result result;
+
+        memset(x, 0, sizeof x);
+        result = solve_with(solver, ctx, N, b, x);
+        assert_int_equal(result.reason, turn % 2 == 0 ? TESS_REASON_PRECOND_SETUP : TESS_REASON_RTOL);
+        replace_values(ctx, matrix, turn % 2 == 0 ? &good : &bad);
+    }
+    tess_solver_destroy(solver);
+    tess_matrix_destroy(matrix);
+    tess_context_destroy(ctx);
+    oracle_free(&good);
+    oracle_free(&bad);
+    free(b);
+}
+
+/* Contexts of several threads at once: MUMPS itself is not reentrant. */
+static void threads_do_not_disturb_each_other(void **state)
+{
+    oracle_csr a = oracle_laplace2d(K);
+    double *r = random_values(N, 3, -1.0, 1.0), z[8][N];
+
+    (void)state;
+#pragma omp parallel for num_threads(4)
+    for (int t = 0; t < 8; t++) {
+        const tess_context_options on_cpu = {.device = TESS_DEVICE_CPU, .threads = 1};
+        const tess_csr_arrays arrays = csr_arrays_of(&a);
+        tess_precond_options options =
+            direct_options(TESS_PRECOND_CHOLESKY, t % 2 == 0 ? TESS_PRECISION_FP32 : TESS_PRECISION_FP64);
+        tess_context *ctx = NULL;
+        tess_matrix *matrix = NULL;
+        tess_precond *m = NULL;
+        tess_vector *vr = NULL, *vz = NULL;
+
+        memset(z[t], 0, sizeof z[t]);
+        if (tess_context_create(&on_cpu, &ctx) == TESS_SUCCESS &&
+            tess_matrix_create_csr(ctx, &arrays, &matrix) == TESS_SUCCESS &&
+            tess_precond_create(matrix, &options, &m) == TESS_SUCCESS &&
+            tess_vector_create(ctx, N, TESS_PRECISION_FP64, &vr) == TESS_SUCCESS &&
+            tess_vector_create(ctx, N, TESS_PRECISION_FP64, &vz) == TESS_SUCCESS &&
+            tess_vector_set(vr, r, TESS_PRECISION_FP64, TESS_MEMORY_HOST) == TESS_SUCCESS &&
+            tess_precond_apply(m, vr, vz) == TESS_SUCCESS) {
+            (void)tess_vector_get(vz, z[t], TESS_PRECISION_FP64, TESS_MEMORY_HOST);
+        }
+        tess_vector_destroy(vr);
+        tess_vector_destroy(vz);
+        tess_precond_destroy(m);
+        tess_matrix_destroy(matrix);
+        tess_context_destroy(ctx);
+    }
+    for (int t = 0; t < 8; t++) {
+        check_backward_error(&a, r, z[t], t % 2 == 0 ? TESS_PRECISION_FP32 : TESS_PRECISION_FP64);
+        assert_true(same_bits(z[t], z[t % 2], N));
+    }
+    oracle_free(&a);
+    free(r);
+}
+
+static void a_build_without_mumps_says_so(void **state)
+{
+    tess_precond_options options = direct_options(TESS_PRECOND_LU, TESS_PRECISION_FP32);
+    oracle_csr a = oracle_laplace2d(3);
+
+    (void)state;
+    expect_refusal(&a, &options, TESS_UNSUPPORTED, "needs MUMPS");
+    oracle_free(&a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(solutions_have_small_backward_errors),
+        cmocka_unit_test(any_range_is_factored),
+        cmocka_unit_test(updates_follow_the_values),
+        cmocka_unit_test(matrices_without_factors_are_named),
+        cmocka_unit_test(memory_is_limited),
+        cmocka_unit_test(wrong_requests_are_refused),
+        cmocka_unit_test(every_solver_takes_them),
+        cmocka_unit_test(fp64_factors_are_fp64),
+        cmocka_unit_test(a_solve_reports_the_set_up),
+        cmocka_unit_test(threads_do_not_disturb_each_other),
+    };
+    const struct CMUnitTest without[] = {cmocka_unit_test(a_build_without_mumps_says_so)};
+
+    if (!mumps_is_here()) { return cmocka_run_group_tests(without, NULL, NULL); }
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
