@@ -418,7 +418,8 @@ json_t *cli_digits_json(const cli_exact *exact, const cli_digits *digits); /* nu
 typedef struct cli_solve_run {
     const cli_matrix *matrix;
     const tess_context *ctx;
-    const tess_solve_options *options; /* with the format that auto chose */
+    const tess_solve_options *options; /* with what the library chose */
+    const tess_solve_options *asked;   /* the caller's */
     bool format_chosen;
     const tess_solver *solver;
     bool explain; /* print all attempts */

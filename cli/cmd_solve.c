@@ -478,7 +478,12 @@ static int write_outputs(const solve_options *options, const solve_objects *o)
 /* The options of the report: with those that the library or the matrix settled. */
 static int settle_options(const solve_options *options, const solve_objects *o, tess_solve_options *settled)
 {
-    tess_solve_options_init(settled);
+    const tess_attempt *attempts = NULL;
+    *settled = options->solve;
+    if (tess_solver_attempts(o->solver, &attempts) == 0) {
+        cli_note_format(o->result.storage.format, &settled->storage);
+        return CLI_CONVERGED;
+    }
     tess_status status = tess_solver_chosen_options(o->solver, settled);
     if (status != TESS_SUCCESS) { return cli_report_failure(o->ctx, status); }
     settled->papers = options->solve.papers;
@@ -498,6 +503,7 @@ static int report(const solve_options *options, const solve_objects *o, const cl
     cli_solve_run run = {.matrix = &o->matrix,
                          .ctx = o->ctx,
                          .options = &settled,
+                         .asked = &options->solve,
                          .format_chosen = options->storage.chosen,
                          .solver = o->solver,
                          .explain = options->explain,

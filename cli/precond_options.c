@@ -121,7 +121,7 @@ static void check_precond(struct argp_state *state, tess_precond_options *precon
     if (precond->block_jacobi.adaptive && precond->kind != TESS_PRECOND_BLOCK_JACOBI) {
         argp_error(state, "--precond-precision adaptive is for --precond block-jacobi");
     }
-    if (precond->role.given && precond->kind == TESS_PRECOND_NONE) {
+    if (precond->role.given && (precond->kind == TESS_PRECOND_NONE || precond->kind == TESS_PRECOND_AUTO)) {
         argp_error(state, "--precond-precision needs --precond");
     }
     if (precond->polynomial.form != TESS_POLYNOMIAL_ROOTS && precond->kind != TESS_PRECOND_POLYNOMIAL) {
@@ -154,7 +154,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 static const struct argp_option precond_options[] = {
     {"precond", KEY_PRECOND, "NAME", 0,
-     "{tess_precond_kind} (default none)\n"
+     "{tess_precond_kind} (default auto)\n"
+     "auto: chosen with solver auto, else none\n"
      "block-jacobi:K: K rows in a diagonal block, 1 to 64 (default 8)\n"
      "polynomial:D: the GMRES polynomial of degree D, 1 to 200 (default 10)\n"
      "ilu0, ic0: incomplete factors on the pattern of A\n"

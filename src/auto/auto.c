@@ -18,16 +18,16 @@ static auto_solve *state_of(const tess_solver *s)
 }
 
 /* Fixed runs, runs that repair nothing, and requests for one recurrence or for a study of the papers are single solves.
- */
+   A system that the caller scales or reorders comes here when it is transformed. */
 static bool takes(const tess_matrix *a, const tess_solve_options *o)
 {
     const bool fixed = o->rtol == 0.0 && o->atol == 0.0;
 
-    return o->solver == TESS_SOLVER_AUTO && a->ops && !fixed && o->guard == TESS_GUARD_REPAIR &&
+    return o->solver == TESS_SOLVER_AUTO && a->ops && a->nrows == a->ncols && !fixed && o->guard == TESS_GUARD_REPAIR &&
            solve_options_recurrence(o) == TESS_RECURRENCE_AUTO && !tess_find_extension(o);
 }
 
-/* ---- set-up ---- */
+/* ---- one attempt ---- */
 
 static void drop_solver(auto_solve *state)
 {
@@ -36,64 +36,20 @@ static void drop_solver(auto_solve *state)
     state->reused = false;
 }
 
-static tess_status setup(tess_solver *s)
-{
-    auto_solve *state = NULL;
-    tess_status status = TESS_SUCCESS;
-
-    TESS_TRY(tess_host_allocate(s->ctx, 1, sizeof *state, (void **)&state));
-    memset(state, 0, sizeof *state);
-    s->driven = state;
-    s->history_capacity = s->options.history_capacity;
-    if (s->history_capacity - 1 > s->options.max_iterations) { s->history_capacity = s->options.max_iterations + 1; }
-    status = tess_host_allocate(s->ctx, s->history_capacity, sizeof(double), (void **)&s->host_history);
-cleanup:
-    return status;
-}
-
-static void destroy(tess_solver *s)
-{
-    if (!s->driven) { return; }
-    drop_solver(s->driven);
-    tess_host_release(s->ctx, s->driven, 1, sizeof(auto_solve));
-    s->driven = NULL;
-}
-
-/* Facts and ladder, once per version of the values. */
-static tess_status look(tess_solver *s)
-{
-    auto_solve *state = state_of(s);
-    const double start = tess_wall_seconds();
-    tess_status status = TESS_SUCCESS;
-
-    state->looked_seconds = 0.0;
-    if (state->values_version == s->original->values_version && state->solver) { return TESS_SUCCESS; }
-    TESS_TRY(find_facts(s->original, &state->facts));
-    state->found = family_of(&state->facts);
-    if (state->solver && state->found == state->ladder.family) { goto cleanup; } /* the winner may do again */
-    drop_solver(state);
-    make_ladder(state->found, &state->facts, &s->options, &state->ladder);
-    recall_choice(s, state);
-    state->next = 0;
-cleanup:
-    if (status == TESS_SUCCESS) { state->values_version = s->original->values_version; }
-    state->looked_seconds = tess_wall_seconds() - start;
-    return status;
-}
-
-/* ---- one attempt ---- */
-
 void step_options(const tess_solver *s, const ladder_step *step, tess_solve_options *out)
 {
+    const bool complete = step->precond == TESS_PRECOND_LU || step->precond == TESS_PRECOND_CHOLESKY;
+    const bool factors = step->precond != TESS_PRECOND_NONE && step->precond != TESS_PRECOND_JACOBI;
+    const bool fp32 = complete && step->factors == TESS_PRECISION_FP32; /* incomplete ones always compute in FP64 */
+
     *out = s->options;
     out->solver = step->solver;
     out->scale = step->scale;
-    if (s->options.precond.kind == TESS_PRECOND_AUTO) {
-        out->precond.kind = step->precond;
-        if (step->precond != TESS_PRECOND_NONE && step->precond != TESS_PRECOND_JACOBI) {
-            out->precond.role = (tess_role_precision){
-                .given = 1, .storage = step->factors, .arithmetic = TESS_ARITHMETIC_FP64};
-        }
+    if (s->options.precond.kind != TESS_PRECOND_AUTO) { return; }
+    out->precond.kind = step->precond;
+    if (factors) {
+        out->precond.role = (tess_role_precision){
+            .given = 1, .storage = step->factors, .arithmetic = fp32 ? TESS_ARITHMETIC_FP32 : TESS_ARITHMETIC_FP64};
     }
 }
 
@@ -113,9 +69,9 @@ cleanup:
     return status;
 }
 
-static tess_status start_budget(const tess_solver *s, auto_solve *state, const ladder_step *step, int64_t before,
-                                double start)
+static tess_status start_budget(const tess_solver *s, auto_solve *state, int64_t before, double start)
 {
+    const ladder_step *step = &state->step;
     attempt_budget *b = &state->budget;
     tess_status status = TESS_SUCCESS;
 
@@ -132,24 +88,115 @@ cleanup:
     return status;
 }
 
-/* The solver of a step, or the one that is kept. A step that cannot be set up gives state->solver == NULL, with the
-   reason in the attempt. */
-static tess_status open_solver(const tess_solver *s, auto_solve *state, tess_attempt *attempt)
+/* A step that this build, device or matrix does not allow, or whose factors find no memory. */
+static bool may_skip(const ladder_step *step, tess_status status)
 {
+    return status == TESS_UNSUPPORTED || status == TESS_SINGULAR || status == TESS_OUT_OF_RANGE ||
+           (status == TESS_OUT_OF_MEMORY && step->limit == LIMIT_DIRECT);
+}
+
+static tess_attempt *begin_attempt(auto_solve *state)
+{
+    tess_attempt *attempt = &state->attempt[state->nattempts];
+
+    *attempt = (tess_attempt){.solver = state->step.solver,
+                              .precond = state->step.precond,
+                              .factors = state->step.factors,
+                              .scale = state->step.scale};
+    return attempt;
+}
+
+/* Goes up to the next step that can be set up; state->solver is NULL if there is none. Those that cannot are recorded.
+ */
+static tess_status climb_to_next(const tess_solver *s, auto_solve *state)
+{
+    const double start = tess_wall_seconds();
     tess_solve_options o;
     tess_status status = TESS_SUCCESS;
+
+    drop_solver(state);
+    while (!state->solver && state->next < state->ladder.count && state->nattempts < MAX_ATTEMPTS) {
+        state->step = state->ladder.step[state->next++];
+        step_options(s, &state->step, &o);
+        status = tess_solver_create(s->original, &o, &state->solver);
+        if (status == TESS_SUCCESS) { break; }
+        if (!may_skip(&state->step, status)) { return status; }
+        state->error = s->ctx->error;
+        begin_attempt(state)->status = status;
+        state->nattempts++;
+    }
+    state->setup_seconds += tess_wall_seconds() - start;
+    return TESS_SUCCESS;
+}
+
+/* ---- set-up ---- */
+
+/* Facts, ladder and the first solver, once per version of the values. A solver that has won before stays. */
+static tess_status look(tess_solver *s, auto_solve *state)
+{
+    tess_status status = TESS_SUCCESS;
+
+    if (state->solver && state->values_version == s->original->values_version) { return TESS_SUCCESS; }
+    TESS_TRY(find_facts(s->original, &state->facts));
+    if (!state->solver || state->found != family_of(&state->facts)) {
+        state->found = family_of(&state->facts);
+        state->next = state->nattempts = 0;
+        make_ladder(state->found, &state->facts, &s->options, &state->ladder);
+        recall_choice(s, state);
+        TESS_TRY(climb_to_next(s, state));
+    }
+    state->values_version = s->original->values_version;
+cleanup:
+    return status;
+}
+
+static tess_status setup(tess_solver *s)
+{
+    auto_solve *state = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(tess_host_allocate(s->ctx, 1, sizeof *state, (void **)&state));
+    memset(state, 0, sizeof *state);
+    s->driven = state;
+    s->history_capacity = s->options.history_capacity;
+    if (s->history_capacity - 1 > s->options.max_iterations) { s->history_capacity = s->options.max_iterations + 1; }
+    TESS_TRY(tess_host_allocate(s->ctx, s->history_capacity, sizeof(double), (void **)&s->host_history));
+    TESS_TRY(look(s, state));
+    if (state->solver) { return TESS_SUCCESS; }
+    s->ctx->error = state->error;
+    status = state->nattempts > 0 ? state->error.status
+                                  : tess_fail(s->ctx, TESS_UNSUPPORTED, "name a solver",
+                                              "no method of this build fits the options");
+cleanup:
+    return status;
+}
+
+static void destroy(tess_solver *s)
+{
+    if (!s->driven) { return; }
+    drop_solver(s->driven);
+    tess_host_release(s->ctx, s->driven, 1, sizeof(auto_solve));
+    s->driven = NULL;
+}
+
+/* ---- a solve ---- */
+
+/* An attempt with a budget takes half of the iterations that the caller allows, but may take so many. */
+enum { LEAST_LEFT = 1000 };
+
+/* The caller's present limits, less the iterations of earlier attempts. */
+static tess_status limit_solver(const tess_solver *s, auto_solve *state, int64_t before)
+{
+    tess_solve_options o;
 
     step_options(s, &state->step, &o);
     o.monitor = budget_monitor;
     o.monitor_user = &state->budget;
-    o.max_iterations = s->options.max_iterations - state->budget.before;
-    if (o.max_iterations < 1) { o.max_iterations = 1; }
-    if (state->solver) { return tess_solver_set_limits(state->solver, &o); }
-    status = tess_solver_create(s->original, &o, &state->solver);
-    if (status == TESS_SUCCESS) { return TESS_SUCCESS; }
-    attempt->status = status;
-    state->error = s->ctx->error;
-    return TESS_SUCCESS;
+    o.max_iterations = s->options.max_iterations - before;
+    if (state->budget.limited && o.max_iterations > LEAST_LEFT) { /* some are left for the steps that follow */
+        o.max_iterations = o.max_iterations / 2 > LEAST_LEFT ? o.max_iterations / 2 : LEAST_LEFT;
+    }
+    return tess_solver_set_limits(state->solver, &o);
 }
 
 static void record(auto_solve *state, const tess_solve_result *r, tess_attempt *attempt)
@@ -177,24 +224,17 @@ static tess_status attempt_once(tess_solver *s, const tess_vector *b, tess_vecto
                                 tess_solve_result *all)
 {
     auto_solve *state = state_of(s);
-    tess_attempt *attempt = &state->attempt[state->nattempts];
-    tess_solve_result one;
+    tess_attempt *attempt = begin_attempt(state);
     const int64_t before = all->iterations, kept = all->history_length;
+    tess_solve_result one;
     tess_status status = TESS_SUCCESS;
 
-    *attempt = (tess_attempt){.solver = state->step.solver,
-                              .precond = state->step.precond,
-                              .factors = state->step.factors,
-                              .scale = state->step.scale};
     state->nattempts++;
-    TESS_TRY(start_budget(s, state, &state->step, before, start));
-    TESS_TRY(open_solver(s, state, attempt));
-    if (!state->solver) { return TESS_SUCCESS; }
+    TESS_TRY(start_budget(s, state, before, start));
+    TESS_TRY(limit_solver(s, state, before));
     tess_solve_result_init(&one);
     TESS_TRY(tess_solver_solve(state->solver, b, x, &one));
     record(state, &one, attempt);
-    if (one.reason == TESS_REASON_PRECOND_SETUP) { state->error = s->ctx->error; }
-    one.setup_seconds = all->setup_seconds + attempt->setup_seconds;
     one.iterations += before;
     one.refinements += all->refinements;
     append_history(s, before, &one, all);
@@ -205,17 +245,16 @@ cleanup:
     return status;
 }
 
-/* ---- the ladder ---- */
-
-/* A method that needs a positive definite matrix found out that this one is not: the family changes once. */
+/* A method that needs a positive definite matrix found out that this one is not: the ladder changes. */
 static void change_family(tess_solver *s, auto_solve *state, tess_reason reason)
 {
-    const bool wrong = reason == TESS_REASON_INDEFINITE_MATRIX || reason == TESS_REASON_NONSYMMETRIC;
+    const matrix_family now = state->ladder.family;
+    matrix_family family = now;
 
-    if (!wrong || state->ladder.family == FAMILY_GENERAL) { return; }
-    make_ladder(state->ladder.family == FAMILY_POSITIVE && reason == TESS_REASON_INDEFINITE_MATRIX ? FAMILY_INDEFINITE
-                                                                                                   : FAMILY_GENERAL,
-                &state->facts, &s->options, &state->ladder);
+    if (reason == TESS_REASON_INDEFINITE_MATRIX && now == FAMILY_POSITIVE) { family = FAMILY_INDEFINITE; }
+    if (reason == TESS_REASON_NONSYMMETRIC) { family = FAMILY_GENERAL; }
+    if (family == now) { return; }
+    make_ladder(family, &state->facts, &s->options, &state->ladder);
     state->next = 0;
 }
 
@@ -227,34 +266,22 @@ static bool is_final(const tess_solver *s, const auto_solve *state, const tess_s
            (r->reason == TESS_REASON_NAN_OR_INF && !state->facts.finite) || !isfinite(r->rhs_norm);
 }
 
-static bool take_step(auto_solve *state)
-{
-    if (state->next >= state->ladder.count) { return false; }
-    drop_solver(state);
-    state->step = state->ladder.step[state->next++];
-    return true;
-}
-
+/* The attempts of a solve; the first uses the solver that is there. */
 static tess_status climb(tess_solver *s, const tess_vector *b, tess_vector *x, double start, tess_solve_result *all)
 {
     auto_solve *state = state_of(s);
     tess_status status = TESS_SUCCESS;
 
-    if (!state->solver && !take_step(state)) {
-        return tess_fail(s->ctx, TESS_UNSUPPORTED, "name a solver", "no method of this build fits the options");
-    }
-    for (;;) {
+    if (state->reused) { state->nattempts = 0; }
+    while (state->solver) {
         const int tried = state->nattempts;
 
         TESS_TRY(attempt_once(s, b, x, start, all));
-        if (state->solver && is_final(s, state, all)) { break; }
-        if (state->reused) { state->next = 0; } /* it does not do for these values or this b: from the first step */
-        if (state->solver) { change_family(s, state, state->attempt[tried].reason); }
-        if (state->nattempts == MAX_ATTEMPTS || !take_step(state)) { break; }
-    }
-    if (all->size == 0) { /* no attempt could be set up */
-        s->ctx->error = state->error;
-        status = state->error.status;
+        if (is_final(s, state, all)) { break; }
+        if (state->reused) { state->next = 0; } /* the old winner does not do any more: from the first step */
+        state->reused = false;
+        change_family(s, state, state->attempt[tried].reason);
+        TESS_TRY(climb_to_next(s, state));
     }
 cleanup:
     return status;
@@ -267,23 +294,32 @@ static tess_status solve(tess_solver *s, const tess_vector *b, tess_vector *x, t
     tess_solve_result all;
     tess_status status = TESS_SUCCESS;
 
-    state->nattempts = 0;
     state->why[0] = '\0';
+    state->setup_seconds = 0.0;
     memset(&all, 0, sizeof all);
-    TESS_TRY(look(s));
+    TESS_TRY(look(s, state));
+    if (!state->solver) { /* the last solve used up the ladder */
+        state->next = state->nattempts = 0;
+        TESS_TRY(climb_to_next(s, state));
+    }
     TESS_TRY(climb(s, b, x, start, &all));
-    all.setup_seconds += state->looked_seconds;
-    all.solve_seconds = tess_wall_seconds() - start - all.setup_seconds;
-    if (state->budget.left && !all.converged) { all.reason = TESS_REASON_STAGNATION; } /* no budget is the last one */
+    all.setup_seconds = s->setup_seconds + state->setup_seconds; /* at creation, and within this solve */
+    all.solve_seconds = tess_wall_seconds() - start - state->setup_seconds;
+    if (state->budget.left && !all.converged) { all.reason = TESS_REASON_STAGNATION; } /* no step was left to take */
     explain(state, &all);
     if (all.converged && !state->reused) { store_choice(s, state); }
-    state->reused = all.converged && state->solver;
+    state->reused = state->solver != NULL;
     *result = all;
 cleanup:
     return status;
 }
 
 /* ---- questions ---- */
+
+static const tess_solver *current(const tess_solver *s)
+{
+    return state_of(s)->solver;
+}
 
 static int attempts(const tess_solver *s, const tess_attempt **out)
 {
@@ -308,6 +344,7 @@ const tess_solver_driver tess_driver_automatic = {.takes = takes,
                                                   .setup = setup,
                                                   .destroy = destroy,
                                                   .solve = solve,
+                                                  .current = current,
                                                   .attempts = attempts,
                                                   .why = why,
                                                   .chosen = chosen};

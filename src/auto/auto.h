@@ -28,7 +28,7 @@ typedef struct auto_solve {
     tess_attempt attempt[MAX_ATTEMPTS];
     attempt_note note[MAX_ATTEMPTS];
     attempt_budget budget;
-    double looked_seconds; /* for the facts */
+    double setup_seconds; /* of the solvers made in this solve */
     tess_error error;      /* of the last attempt that could not be set up */
     char why[WHY_LENGTH];
 } auto_solve;

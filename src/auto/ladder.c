@@ -3,6 +3,10 @@
 
 #include "precond/precond.h"
 #include "solver/krylov.h"
+/*TEMP*/
+#define TESS_SOLVER_FGMRES ((tess_solver_kind)8)
+#define TESS_SOLVER_IDR ((tess_solver_kind)9)
+/*END*/
 
 matrix_family family_of(const matrix_facts *f)
 {
@@ -34,7 +38,7 @@ static const ladder_step general[] = {
     {TESS_SOLVER_FGMRES, TESS_PRECOND_LU, TESS_PRECISION_FP64, TESS_SCALING_NONE, LIMIT_DIRECT},
     {TESS_SOLVER_GMRES, TESS_PRECOND_ILUT, TESS_PRECISION_FP64, TESS_SCALING_MAX_PRODUCT, LIMIT_BUDGET},
     {TESS_SOLVER_IDR, TESS_PRECOND_ILU0, TESS_PRECISION_FP64, TESS_SCALING_MAX_PRODUCT, LIMIT_BUDGET},
-    {TESS_SOLVER_GMRES, TESS_PRECOND_ILU0, TESS_PRECISION_FP64, TESS_SCALING_NONE, LIMIT_NONE}};
+    {TESS_SOLVER_GMRES, TESS_PRECOND_JACOBI, TESS_PRECISION_FP64, TESS_SCALING_NONE, LIMIT_NONE}};
 /* For a preconditioner that the caller named, by family; its kind replaces that of the step. */
 static const ladder_step named[][2] = {
     {{TESS_SOLVER_CG, TESS_PRECOND_NONE, TESS_PRECISION_FP64, TESS_SCALING_NONE, LIMIT_NONE},
@@ -44,20 +48,17 @@ static const ladder_step named[][2] = {
     {{TESS_SOLVER_BICGSTAB, TESS_PRECOND_NONE, TESS_PRECISION_FP64, TESS_SCALING_NONE, LIMIT_NONE},
      {TESS_SOLVER_GMRES, TESS_PRECOND_NONE, TESS_PRECISION_FP64, TESS_SCALING_NONE, LIMIT_NONE}}};
 
-/* Below so many rows a direct solver takes about as long as some tens of iterations, and comes first. */
-enum { SMALL_ROWS = 2000 };
-
 /* Steps that this build and this matrix allow, with what the options say in place of the step's own choice. */
 static bool settle(const matrix_facts *f, const tess_solve_options *o, ladder_step *s)
 {
     if (o->precond.kind != TESS_PRECOND_AUTO) { s->precond = o->precond.kind; }
+    if (s->solver == TESS_SOLVER_FGMRES && !tess_find_method(s->solver)) { s->solver = TESS_SOLVER_GMRES; }
     if (!tess_find_method(s->solver) || !tess_find_precond(s->precond)) { return false; }
     /* As a preconditioner of MINRES the diagonal must be positive; one with zeros scales nothing well. */
     if (s->precond == TESS_PRECOND_JACOBI && s->solver == TESS_SOLVER_MINRES && f->positive < f->n) {
         s->precond = TESS_PRECOND_NONE;
     }
     if (o->automatic.fp64_only) { s->factors = TESS_PRECISION_FP64; }
-    if (o->scale != TESS_SCALING_NONE) { s->scale = o->scale; }
     return true;
 }
 
@@ -75,16 +76,6 @@ static void append(ladder *l, ladder_step s)
     if (l->count < MAX_STEPS) { l->step[l->count++] = s; }
 }
 
-static void append_all(const ladder_step *steps, int count, bool direct, const matrix_facts *f,
-                       const tess_solve_options *o, ladder *out)
-{
-    for (int i = 0; i < count; i++) {
-        ladder_step s = steps[i];
-
-        if (direct == (s.limit == LIMIT_DIRECT) && settle(f, o, &s)) { append(out, s); }
-    }
-}
-
 #define COUNT(list) ((int)(sizeof(list) / sizeof(list)[0]))
 
 void make_ladder(matrix_family family, const matrix_facts *f, const tess_solve_options *o, ladder *out)
@@ -96,7 +87,6 @@ void make_ladder(matrix_family family, const matrix_facts *f, const tess_solve_o
     const int count = chosen ? counts[family] : COUNT(named[family]);
 
     *out = (ladder){.family = family};
-    if (chosen && f->n <= SMALL_ROWS) { append_all(list, count, true, f, o, out); }
     for (int i = 0; i < count; i++) {
         ladder_step s = list[i];
 

@@ -3,9 +3,11 @@
 #include <string.h>
 
 #include "base/options.h"
+#include "solver/driver.h"
 #include "solver/extension.h"
 #include "solver/single_kernel/single_kernel.h"
 #include "solver/solver.h"
+#include "solver/transform_parts.h"
 
 static void count_nonzeros(const tess_matrix *m, tess_solve_result *r)
 {
@@ -52,7 +54,7 @@ tess_status tess_solver_papers_result(const tess_solver *s, tess_papers_result *
     return status;
 }
 
-void describe_solver(const tess_solver *s, tess_solve_result *r)
+static void describe_method(const tess_solver *s, tess_solve_result *r)
 {
     const tess_matrix *a = s->original, *m = solver_matrix(s);
     int64_t offsets = (a->nrows + 1) * (a->nnz < INT32_MAX ? 4 : 8);
@@ -78,4 +80,19 @@ void describe_solver(const tess_solver *s, tess_solve_result *r)
     if (s->krylov.single) { r->resident_bytes += single_kernel_bytes(s->krylov.single); }
     if (s->krylov.extension) { r->resident_bytes += s->krylov.extension->bytes(s); }
     if (s->method->describe) { s->method->describe(s, r); }
+}
+
+void describe_solver(const tess_solver *s, tess_solve_result *r)
+{
+    const tess_solver *now = s->driver ? s->driver->current(s) : s->transform ? s->transform->inner : NULL;
+
+    if (!s->driver && !s->transform) {
+        describe_method(s, r);
+    } else if (now) {
+        describe_solver(now, r);
+    } else {
+        tess_solve_result_init(r);
+    }
+    r->setup_seconds = s->setup_seconds;
+    r->history = s->host_history;
 }

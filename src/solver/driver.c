@@ -3,24 +3,38 @@
 #include "solver/driver.h"
 
 #include "base/options.h"
+#include "solver/transform_parts.h"
+
+/* The solver that makes the attempts: of a transformed system it is the inner one. */
+static const tess_solver *driven_solver(const tess_solver *s)
+{
+    return s->transform ? s->transform->inner : s;
+}
 
 int tess_solver_attempts(const tess_solver *s, const tess_attempt **out)
 {
+    const tess_solver *inner = driven_solver(s);
+
     *out = NULL;
-    return s->driver ? s->driver->attempts(s, out) : 0;
+    return inner->driver ? inner->driver->attempts(inner, out) : 0;
 }
 
 const char *tess_solver_why(const tess_solver *s)
 {
-    return s->driver ? s->driver->why(s) : "";
+    const tess_solver *inner = driven_solver(s);
+
+    return inner->driver ? inner->driver->why(inner) : "";
 }
 
 tess_status tess_solver_chosen_options(const tess_solver *s, tess_solve_options *out)
 {
-    tess_solve_options chosen = s->options;
+    const tess_solver *inner = driven_solver(s);
+    tess_solve_options chosen = inner->options;
     tess_status status = result_require_size(s->ctx, "tess_solve_options", out->size, sizeof chosen);
 
-    if (status == TESS_SUCCESS && s->driver) { status = s->driver->chosen(s, &chosen); }
+    if (status == TESS_SUCCESS && inner->driver) { status = inner->driver->chosen(inner, &chosen); }
+    if (s->transform && inner->driver && chosen.scale == TESS_SCALING_NONE) { chosen.scale = s->options.scale; }
+    chosen.reorder = s->options.reorder;
     if (status == TESS_SUCCESS) { result_return(&chosen, out); }
     return status;
 }

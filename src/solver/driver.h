@@ -15,6 +15,7 @@ typedef struct tess_solver_driver {
     void (*destroy)(tess_solver *s); /* also after a setup that failed */
     /* tess_solver_solve; the vectors are checked. */
     tess_status (*solve)(tess_solver *s, const tess_vector *b, tess_vector *x, tess_solve_result *result);
+    const tess_solver *(*current)(const tess_solver *s); /* the solver that it uses next; NULL: there is none */
     int (*attempts)(const tess_solver *s, const tess_attempt **out);
     const char *(*why)(const tess_solver *s);
     tess_status (*chosen)(const tess_solver *s, tess_solve_options *out);

@@ -379,7 +379,7 @@ cleanup:
 
 static tess_status setup(tess_solver *s, const tess_precond *given)
 {
-    s->driver = given ? NULL : tess_find_driver(s->original, &s->options);
+    if (!given && !wants_transform(&s->options)) { s->driver = tess_find_driver(s->original, &s->options); }
     if (s->driver) { return s->driver->setup(s); }
     if (s->options.precond.kind == TESS_PRECOND_AUTO) { s->options.precond.kind = TESS_PRECOND_NONE; }
     return wants_transform(&s->options) ? setup_transform(s, given) : setup_plain(s, given);

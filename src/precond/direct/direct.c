@@ -14,7 +14,7 @@
 /* Workspace beyond the estimate, in percent: at first, and at most after doublings where pivoting needs more. */
 enum { RELAXATION = 30, MOST_RELAXATION = 2000 };
 /* Failures that MUMPS names. */
-enum { STRUCTURALLY_SINGULAR = -6, NUMERICALLY_SINGULAR = -10, INTEGERS_TOO_FEW = -8, REALS_TOO_FEW = -9 };
+enum { NO_ENTRIES = -2, STRUCTURALLY_SINGULAR = -6, NUMERICALLY_SINGULAR = -10, INTEGERS_TOO_FEW = -8, REALS_TOO_FEW = -9 };
 enum { NO_MEMORY = -13, NO_MEMORY_IN_C = -7, NO_MEMORY_IN_ORDERING = -5 };
 
 typedef struct direct_factors {
@@ -101,6 +101,8 @@ static tess_status judge(const direct_factors *m, const char *step, const mumps_
         return tess_fail(m->ctx, TESS_SINGULAR, "choose another preconditioner, or none",
                          "%s: the matrix is singular for any values: its structural rank is %d of %lld", name_of(m),
                          reply->detail, (long long)m->n);
+    case NO_ENTRIES:
+        return tess_fail(m->ctx, TESS_SINGULAR, "remove the empty rows", "%s: the matrix has no entries", name_of(m));
     case NUMERICALLY_SINGULAR:
         return tess_fail(m->ctx, TESS_SINGULAR, "choose ilut or ilu0, which shift the diagonal, or none",
                          "%s: the matrix is singular in %s: pivot %d of %lld is zero", name_of(m),
