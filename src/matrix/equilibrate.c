@@ -7,7 +7,7 @@
 #include "base/bits.h"
 
 /* A sweep halves the exponents of the norms, which are at most 2200 in magnitude. */
-enum { MAX_SWEEPS = 24, EMPTY = INT32_MIN };
+enum { MEAN_SWEEPS = 60, MAX_SWEEPS = 24, EMPTY = INT32_MIN };
 
 /* norm[i]: the exponent of the largest magnitude of row i, after scaling; EMPTY: it has no nonzero. Likewise columns.
  */
@@ -42,6 +42,51 @@ static bool divide(int64_t n, const int32_t *norm, int32_t *exponent)
     return changed;
 }
 
+/* Brings the mean exponent of each row, or of each column, to about 0. Returns whether a factor changed. */
+static bool centre(const equilibrate_entries *e, bool columns, int32_t *row_exponent, int32_t *column_exponent,
+                   int64_t *sum, int64_t *count)
+{
+    const int32_t *line = columns ? e->column : e->row;
+    int32_t *exponent = columns ? column_exponent : row_exponent;
+    bool changed = false;
+
+    memset(sum, 0, (size_t)e->n * sizeof *sum);
+    memset(count, 0, (size_t)e->n * sizeof *count);
+    for (int64_t k = 0; k < e->count; k++) {
+        if (e->val[k] == 0.0) { continue; }
+        sum[line[k] - e->base] += tess_leading_exponent(fabs(e->val[k])) + row_exponent[e->row[k] - e->base] +
+                                  column_exponent[e->column[k] - e->base];
+        count[line[k] - e->base] += 1;
+    }
+    for (int64_t i = 0; i < e->n; i++) {
+        const int32_t mean = count[i] > 0 ? (int32_t)(sum[i] / count[i]) : 0;
+
+        exponent[i] -= mean;
+        changed = changed || mean != 0;
+    }
+    return changed;
+}
+
+/* Largest magnitudes alone leave two sides much freedom, in which other entries may vanish. Means have none. */
+static tess_status centre_both(tess_context *ctx, const equilibrate_entries *e, int32_t *row_exponent,
+                               int32_t *column_exponent)
+{
+    int64_t *sum = NULL, *count = NULL;
+    bool changed = true;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(tess_host_allocate(ctx, e->n, sizeof *sum, (void **)&sum));
+    TESS_TRY(tess_host_allocate(ctx, e->n, sizeof *count, (void **)&count));
+    for (int sweep = 0; sweep < MEAN_SWEEPS && changed; sweep++) {
+        changed = centre(e, false, row_exponent, column_exponent, sum, count);
+        changed = centre(e, true, row_exponent, column_exponent, sum, count) || changed;
+    }
+cleanup:
+    tess_host_release(ctx, sum, e->n, sizeof *sum);
+    tess_host_release(ctx, count, e->n, sizeof *count);
+    return status;
+}
+
 tess_status equilibrate(tess_context *ctx, const equilibrate_entries *e, int32_t *row_exponent,
                         int32_t *column_exponent)
 {
@@ -53,6 +98,7 @@ tess_status equilibrate(tess_context *ctx, const equilibrate_entries *e, int32_t
     if (same) { column_exponent = row_exponent; }
     memset(row_exponent, 0, (size_t)e->n * sizeof *row_exponent);
     memset(column_exponent, 0, (size_t)e->n * sizeof *column_exponent);
+    if (!same) { TESS_TRY(centre_both(ctx, e, row_exponent, column_exponent)); }
     TESS_TRY(tess_host_allocate(ctx, e->n, sizeof *row_norm, (void **)&row_norm));
     TESS_TRY(tess_host_allocate(ctx, e->n, sizeof *column_norm, (void **)&column_norm));
     for (int sweep = 0; sweep < MAX_SWEEPS && changed; sweep++) {

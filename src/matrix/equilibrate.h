@@ -2,7 +2,8 @@
 /*
  * Scaling by powers of two that brings the largest magnitude of each row and column to about 1: D_r A D_c. Source:
  * Ruiz, A scaling algorithm to equilibrate both rows and columns norms in matrices, RAL-TR-2001-034 (2001), Algorithm
- * 1 in the infinity norm. Factors are exponents, so that nothing rounds.
+ * 1 in the infinity norm. Two sides begin with geometric means (Fulkerson, Wolfe, SIAM Rev. 4 (1962)). Factors are
+ * exponents, so that nothing rounds.
  */
 #ifndef TESS_MATRIX_EQUILIBRATE_H
 #define TESS_MATRIX_EQUILIBRATE_H
