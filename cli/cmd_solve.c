@@ -4,6 +4,7 @@
 
 #include <float.h>
 #include <string.h>
+#include <strings.h>
 
 typedef struct solve_options {
     cli_host_options host;
@@ -56,7 +57,9 @@ static const struct argp_option solve_argp_options[] = {
      "auto: a short list of attempts, with reasons\n"
      "minres: for a symmetric A that need not be positive definite\n"
      "gmres-ir: cycles in fp32, residuals in fp64\n"
-     "gmres-fd: all in fp32 up to --switch-at, then all in fp64",
+     "gmres-fd: all in fp32 up to --switch-at, then all in fp64\n"
+     "fgmres: gmres with a preconditioner that need not be linear\n"
+     "idr[:S]: IDR(S) for any A, S from 1 to 64 (default 4)",
      CLI_GROUP_MAIN},
     {"rhs", KEY_RHS, "NAME|FILE", 0,
      "right-hand side b (default ones): ones, a-times-ones, a-times-ramp, "
@@ -151,11 +154,23 @@ static void parse_recurrence(struct argp_state *state, const char *text, solve_o
     options->solve.cg.recurrence = options->papers.one_reduction ? TESS_RECURRENCE_AUTO : asked;
 }
 
+/* A name, or idr:S. */
+static void parse_solver(struct argp_state *state, const char *text, tess_solve_options *solve)
+{
+    static const char idr[] = "idr:";
+    tess_solve_options defaults;
+    tess_solve_options_init(&defaults);
+    const bool numbered = strncasecmp(text, idr, sizeof idr - 1) == 0;
+    solve->solver = numbered ? TESS_SOLVER_IDR : cli_parse_solver(state, text);
+    solve->idr.s =
+        numbered ? (int)cli_parse_integer(state, "solver idr", text + sizeof idr - 1, 1, 64) : defaults.idr.s;
+}
+
 /* The options that are fields of tess_solve_options. */
 static error_t parse_method(int key, char *arg, struct argp_state *state, tess_solve_options *solve)
 {
     switch (key) {
-    case KEY_SOLVER: solve->solver = cli_parse_solver(state, arg); return 0;
+    case KEY_SOLVER: parse_solver(state, arg, solve); return 0;
     case KEY_ENGINE: solve->engine = cli_parse_engine(state, arg); return 0;
     case KEY_GUARD: solve->guard = (tess_guard)cli_parse_name(state, "guard", arg, "tess_guard"); return 0;
     case KEY_SCHEDULE: solve->jacobi.schedule = cli_parse_schedule(state, arg); return 0;
@@ -268,10 +283,11 @@ static void complete_jacobi(struct argp_state *state, solve_options *options)
 
 static bool is_gmres(tess_solver_kind solver)
 {
-    return solver == TESS_SOLVER_GMRES || solver == TESS_SOLVER_GMRES_IR || solver == TESS_SOLVER_GMRES_FD;
+    return solver == TESS_SOLVER_GMRES || solver == TESS_SOLVER_GMRES_IR || solver == TESS_SOLVER_GMRES_FD ||
+           solver == TESS_SOLVER_FGMRES;
 }
 
-static void check_gmres(struct argp_state *state, const tess_solve_options *solve)
+static void check_gmres(struct argp_state *state, tess_solve_options *solve)
 {
     tess_solve_options defaults;
     tess_solve_options_init(&defaults);
@@ -287,9 +303,10 @@ static void check_gmres(struct argp_state *state, const tess_solve_options *solv
     }
     for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
         if (options[i].given && !is_gmres(solve->solver)) {
-            argp_error(state, "--%s is for --solver gmres, gmres-ir or gmres-fd", options[i].name);
+            argp_error(state, "--%s is for --solver gmres, gmres-ir, gmres-fd or fgmres", options[i].name);
         }
     }
+    if (solve->solver == TESS_SOLVER_FGMRES) { solve->gmres.orthogonalization = TESS_ORTHOGONALIZATION_CGS2; }
 }
 
 static bool needs_gpu(tess_engine engine)
@@ -354,7 +371,7 @@ static const struct argp solve_argp = {
         "Solves A x = b. The true residual of the FP64 matrix, with a bound on its rounding error, decides whether the "
         "solve has converged.\n"
         "MATRIX is a file (.mtx, .mtx.gz, .tess) or a model problem, gallery:NAME[:ARG...].\v"
-        "PETSc's names are accepted: -ksp_type cg|bcgs|gmres|minres, -pc_type none|jacobi|bjacobi|ilu|icc, "
+        "PETSc's names are accepted: -ksp_type cg|bcgs|gmres|fgmres|minres, -pc_type none|jacobi|bjacobi|ilu|icc, "
         "-ksp_rtol, -ksp_atol, -ksp_divtol, -ksp_max_it, -ksp_gmres_restart, -ksp_monitor_true_residual, "
         "-ksp_converged_reason.\n"
         "\n"

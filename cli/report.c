@@ -73,7 +73,7 @@ static const char *advice_of(const cli_solve_run *run)
     case TESS_REASON_DIVERGENCE: return "try another --solver, or a preconditioner (--precond)";
     case TESS_REASON_BREAKDOWN: return "try another --solver, such as gmres";
     case TESS_REASON_NONSYMMETRIC:
-    case TESS_REASON_INDEFINITE_MATRIX: return "use --solver bicgstab or gmres";
+    case TESS_REASON_INDEFINITE_MATRIX: return "use --solver minres, bicgstab or gmres";
     case TESS_REASON_INDEFINITE_PRECOND: return "try another --precond, or --solver bicgstab or gmres";
     case TESS_REASON_NAN_OR_INF: return "look for NaN, Inf and huge values in the matrix ('tessera info') and in b";
     case TESS_REASON_FALSE_CONVERGENCE: return "use --guard repair, a higher precision, or a larger --rtol";
@@ -227,6 +227,8 @@ static json_t *options_json(const cli_solve_run *run)
     json_object_set_new(options, "narrowing", json_string(tess_narrowing_name(o->papers->narrowing)));
     json_object_set_new(options, "omega", cli_json_real(o->jacobi.omega));
     json_object_set_new(options, "restart", json_integer(o->gmres.restart));
+    json_object_set_new(options, "idr_s",
+                        run->result->solver == TESS_SOLVER_IDR ? json_integer(o->idr.s) : json_null());
     add_roles_json(options, o, run->result);
     json_object_set_new(options, "scale", json_string(tess_scaling_name(o->scale)));
     json_object_set_new(options, "reorder", json_string(tess_reordering_name(o->reorder)));

@@ -36,7 +36,9 @@ typedef enum tess_solver_kind {
     TESS_SOLVER_GMRES = 4,    /**< restarted GMRES */
     TESS_SOLVER_GMRES_IR = 5, /**< GMRES with cycles in low precision: iterative refinement */
     TESS_SOLVER_GMRES_FD = 6, /**< GMRES in low precision first, then in FP64 */
-    TESS_SOLVER_MINRES = 7    /**< MINRES, for symmetric matrices that need not be definite */
+    TESS_SOLVER_MINRES = 7,   /**< MINRES, for symmetric matrices that need not be definite */
+    TESS_SOLVER_FGMRES = 8,   /**< GMRES with a preconditioner that may vary */
+    TESS_SOLVER_IDR = 9       /**< IDR(s): short recurrences for any matrix */
 } tess_solver_kind;
 
 /** How iterations are launched. */
@@ -136,7 +138,7 @@ typedef struct tess_cg_options {
     int64_t reserved[4];        /**< zeros */
 } tess_cg_options;
 
-/** Options of GMRES, GMRES-IR and GMRES-FD. */
+/** Options of GMRES, GMRES-IR, GMRES-FD and FGMRES. */
 typedef struct tess_gmres_options {
     int restart; /**< --restart (50): vectors of a cycle, from 1; cut to the number of rows */
     /** --inner-precision auto: 1 makes the default of `inner` depend on size. It is fp64/fp64 if matrix and basis take
@@ -149,7 +151,7 @@ typedef struct tess_gmres_options {
     /** --basis-precision: storage of the Krylov basis (default: that of `inner`). The arithmetic is always that of
         `inner`; if it is fp32, the solver refuses an fp64 basis. */
     tess_role_precision basis;
-    tess_orthogonalization orthogonalization; /**< --orthogonalization (cgs2-delayed) */
+    tess_orthogonalization orthogonalization; /**< --orthogonalization (cgs2-delayed); FGMRES takes cgs2 */
     /** --switch-at, gmres-fd only: FP64 begins at the first restart at or after this iteration. 0 (default): it begins
         after a cycle without progress. */
     int64_t switch_at;
@@ -174,6 +176,12 @@ typedef struct tess_automatic_options {
     const char *choices;
     int64_t reserved[4]; /**< zeros */
 } tess_automatic_options;
+
+/** Options of IDR(s). */
+typedef struct tess_idr_options {
+    int s;               /**< --solver idr:S (4): dimension of the shadow space, 1 to 64; cut to the number of rows */
+    int64_t reserved[4]; /**< zeros */
+} tess_idr_options;
 
 /** Options for studies of the papers (papers.h). */
 struct tess_papers_solve;
@@ -203,6 +211,7 @@ typedef struct tess_solve_options {
     tess_cg_options cg;
     tess_gmres_options gmres;
     tess_jacobi_options jacobi;
+    tess_idr_options idr;
     tess_precond_options precond;           /**< --precond (auto with solver auto, else none) */
     tess_storage_options storage;           /**< --format, --matrix-precision, ...: the matrix of the iterations */
     const struct tess_papers_solve *papers; /**< options for studies of the papers; NULL (default): none. Copied */
@@ -274,13 +283,13 @@ typedef struct tess_solve_result {
     double residual_bound;          /**< bound on the rounding error of residual_norm; NaN: unknown (shell) */
     double estimated_residual_norm; /**< the method's own last value; with scale, times ||b|| / ||P_r D_r b|| */
     double estimated_relative_residual;
-    const double *history;     /**< estimated residual norms at iterations 0, 1, ...; NaN if not measured */
-    int64_t history_length;    /**< less than iterations + 1 if the capacity was reached */
-    double setup_seconds;      /**< set-up of the solver, preconditioner included */
-    double solve_seconds;      /**< the solve, verification included */
-    int64_t resident_bytes;    /**< iteration matrix, original if separate, preconditioner, vectors */
-    int64_t peak_device_bytes; /**< most that the context ever held */
-    int timed;                 /**< 1 if phase_seconds were measured: with `timings`, not for Jacobi */
+    const double *history;                 /**< estimated residual norms at iterations 0, 1, ...; NaN if not measured */
+    int64_t history_length;                /**< less than iterations + 1 if the capacity was reached */
+    double setup_seconds;                  /**< set-up of the solver, preconditioner included */
+    double solve_seconds;                  /**< the solve, verification included */
+    int64_t resident_bytes;                /**< iteration matrix, original if separate, preconditioner, vectors */
+    int64_t peak_device_bytes;             /**< most that the context ever held */
+    int timed;                             /**< 1 if phase_seconds were measured: with `timings`, not for Jacobi */
     double phase_seconds[TESS_MAX_PHASES]; /**< their sum is solve_seconds */
     tess_cg_result cg;
     tess_gmres_result gmres;

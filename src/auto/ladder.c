@@ -3,10 +3,6 @@
 
 #include "precond/precond.h"
 #include "solver/krylov.h"
-/*TEMP*/
-#define TESS_SOLVER_FGMRES ((tess_solver_kind)8)
-#define TESS_SOLVER_IDR ((tess_solver_kind)9)
-/*END*/
 
 matrix_family family_of(const matrix_facts *f)
 {
@@ -52,7 +48,6 @@ static const ladder_step named[][2] = {
 static bool settle(const matrix_facts *f, const tess_solve_options *o, ladder_step *s)
 {
     if (o->precond.kind != TESS_PRECOND_AUTO) { s->precond = o->precond.kind; }
-    if (s->solver == TESS_SOLVER_FGMRES && !tess_find_method(s->solver)) { s->solver = TESS_SOLVER_GMRES; }
     if (!tess_find_method(s->solver) || !tess_find_precond(s->precond)) { return false; }
     /* As a preconditioner of MINRES the diagonal must be positive; one with zeros scales nothing well. */
     if (s->precond == TESS_PRECOND_JACOBI && s->solver == TESS_SOLVER_MINRES && f->positive < f->n) {

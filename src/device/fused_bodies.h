@@ -153,7 +153,7 @@ TESS_HD void fused_minres_direction(const tess_fused *f, tess_scalars s, int64_t
 }
 
 /* in = {m, v}, out = {x, r}: x += c0 m; r := c1 r + c2 v; (r, r) */
-TESS_HD void fused_minres_advance(const tess_fused *f, tess_scalars s, int64_t i, double *dots)
+TESS_HD void fused_advance(const tess_fused *f, tess_scalars s, int64_t i, double *dots)
 {
     const double *c = f->coefficients;
     const double r = c[1] * f->out[1][i] + c[2] * f->in[1][i];

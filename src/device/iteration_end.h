@@ -84,6 +84,13 @@ TESS_HD void loop_end_iteration(tess_loop_state *s, int stop_phase)
     }
 }
 
+/* The same as a scalar update: dots = {(r, r)}; it is the last operation of its iteration. */
+TESS_HD void update_residual_end(tess_loop_state *s)
+{
+    s->residual_norm = sqrt(s->dots[0]);
+    loop_end_iteration(s, TESS_LOOP_STOPPED);
+}
+
 /* The same for methods that may multiply with narrowed tiles. */
 TESS_HD void loop_end_if_stalled(tess_loop_state *s, int stop_phase)
 {

@@ -10,7 +10,7 @@
 
 static const tess_papers_solve no_papers = {.size = sizeof no_papers};
 
-enum { DEFAULT_HISTORY = 1 << 20, DEFAULT_RESTART = 50 };
+enum { DEFAULT_HISTORY = 1 << 20, DEFAULT_RESTART = 50, DEFAULT_SHADOWS = 4 };
 
 void tess_solve_options_init(tess_solve_options *o)
 {
@@ -23,6 +23,7 @@ void tess_solve_options_init(tess_solve_options *o)
     o->gmres.restart = DEFAULT_RESTART;
     o->gmres.orthogonalization = TESS_ORTHOGONALIZATION_CGS2_DELAYED;
     o->jacobi.omega = 1.0;
+    o->idr.s = DEFAULT_SHADOWS;
     tess_precond_options_init(&o->precond);
     o->precond.kind = TESS_PRECOND_AUTO;
     tess_storage_options_init(&o->storage);
@@ -88,6 +89,7 @@ tess_status solve_options_take(tess_context *ctx, const tess_solve_options *give
     TESS_TRY(options_require_reserved(ctx, "tess_gmres_options", out->gmres.reserved));
     TESS_TRY(options_require_reserved(ctx, "tess_jacobi_options", out->jacobi.reserved));
     TESS_TRY(options_require_reserved(ctx, "tess_automatic_options", out->automatic.reserved));
+    TESS_TRY(options_require_reserved(ctx, "tess_idr_options", out->idr.reserved));
     TESS_TRY(precond_options_take_member(ctx, &out->precond, &papers->squares));
     TESS_TRY(storage_options_take_member(ctx, &out->storage, &papers->storage));
     TESS_TRY(options_take(ctx, "tess_papers_solve", out->papers, &papers->solve, sizeof papers->solve));

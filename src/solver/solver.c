@@ -101,6 +101,11 @@ static tess_status choose_engine(tess_solver *s)
     }
     other = tess_find_recurrence(s->method->kind, s->recurrence);
     if (other) { s->method = other; }
+    if (asked == TESS_ENGINE_GRAPH && s->method->counts_iterations) {
+        return tess_fail(s->ctx, TESS_UNSUPPORTED, "use --engine plain or auto",
+                         "the engine graph does not run %s, whose iterations differ",
+                         tess_solver_kind_name(s->method->kind));
+    }
     s->engine = launching_engine(s);
 cleanup:
     return status;

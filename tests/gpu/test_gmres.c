@@ -92,6 +92,39 @@ static void iterations_are_the_hosts(void **state)
     free(x);
 }
 
+/* FGMRES keeps the preconditioned vectors: the host's answers with each preconditioner, vectors in FP64 and FP32. */
+static void flexible_iterations_are_the_hosts(void **state)
+{
+    oracle_csr a = oracle_convection2d(on_gpu_or_emulated(150, 30), 0.3);
+    double *b = random_values(a.nrows, 3, -1.0, 1.0), *x = test_allocate(a.nrows, sizeof *x);
+    tess_context *host = open_cpu(2);
+
+    (void)state;
+    for (int k = 0; k < 2 * PRECONDS; k++) {
+        tess_solve_options options = solve_options(TESS_SOLVER_FGMRES);
+        tess_solve_result there, here;
+
+        options.gmres.restart = 30;
+        if (k >= PRECONDS) {
+            options.gmres.inner = (tess_role_precision){1, TESS_PRECISION_FP32, TESS_ARITHMETIC_FP32};
+        }
+        assert_int_equal(tess_precond_options_parse(preconds[k % PRECONDS], &options.precond), TESS_SUCCESS);
+        memset(x, 0, (size_t)a.nrows * sizeof *x);
+        here = solve_once(host, &a, &options, b, x);
+        memset(x, 0, (size_t)a.nrows * sizeof *x);
+        there = solve_once(gpu, &a, &options, b, x);
+        assert_int_equal(there.reason, TESS_REASON_RTOL);
+        assert_int_equal(there.engine, TESS_ENGINE_PLAIN);
+        check_honest(&a, b, x, &options, &there);
+        assert_at_most(fabs((double)(there.iterations - here.iterations)),
+                       2.0 + (k < PRECONDS ? 0.1 : 0.5) * (double)here.iterations);
+    }
+    tess_context_destroy(host);
+    oracle_free(&a);
+    free(b);
+    free(x);
+}
+
 /* Sizes at and beside the tiles' ends; bases as long as the matrix. */
 static void small_systems_are_solved(void **state)
 {
@@ -158,11 +191,9 @@ static void bases_too_long_are_refused_at_creation(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(engines_agree_bit_for_bit),
-        cmocka_unit_test(iterations_are_the_hosts),
-        cmocka_unit_test(small_systems_are_solved),
-        cmocka_unit_test(breakdowns_are_reported),
-        cmocka_unit_test(bases_too_long_are_refused_at_creation),
+        cmocka_unit_test(engines_agree_bit_for_bit),         cmocka_unit_test(iterations_are_the_hosts),
+        cmocka_unit_test(flexible_iterations_are_the_hosts), cmocka_unit_test(small_systems_are_solved),
+        cmocka_unit_test(breakdowns_are_reported),           cmocka_unit_test(bases_too_long_are_refused_at_creation),
     };
 
     return run_gpu_tests(tests, &gpu);

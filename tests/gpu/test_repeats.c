@@ -23,10 +23,11 @@ static void engines(void **state)
     oracle_csr a = oracle_laplace2d(EDGE);
 
     (void)state;
-    for (int at = 0; at < LOOP_METHODS; at++) {
-        const int solver = (int)loop_methods[at];
-        for (int e = 0; e < 3; e++) {
-            const tess_solve_options options = few_steps((tess_solver_kind)solver, kinds[e]);
+    for (int at = 0; at < RECORDED_METHODS; at++) {
+        const tess_solver_kind solver = loop_methods[at];
+
+        for (int e = 0; e < (solver == TESS_SOLVER_MINRES ? 2 : 3); e++) {
+            const tess_solve_options options = few_steps(solver, kinds[e]);
 
             check_repeats(gpu, &a, &options, (int)on_gpu_or_emulated(TIMES, EMULATED_TIMES));
         }
@@ -36,8 +37,8 @@ static void engines(void **state)
 
 static void methods(void **state)
 {
-    static const tess_solver_kind kinds[] = {TESS_SOLVER_GMRES, TESS_SOLVER_GMRES_IR, TESS_SOLVER_GMRES_FD,
-                                             TESS_SOLVER_JACOBI};
+    static const tess_solver_kind kinds[] = {TESS_SOLVER_GMRES,  TESS_SOLVER_GMRES_IR, TESS_SOLVER_GMRES_FD,
+                                             TESS_SOLVER_JACOBI, TESS_SOLVER_FGMRES,   TESS_SOLVER_IDR};
     oracle_csr a = oracle_laplace2d(EDGE);
 
     (void)state;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "support/solve.h"
 
-const tess_solver_kind loop_methods[LOOP_METHODS] = {TESS_SOLVER_CG, TESS_SOLVER_BICGSTAB, TESS_SOLVER_MINRES};
+const tess_solver_kind loop_methods[LOOP_METHODS] = {TESS_SOLVER_CG, TESS_SOLVER_BICGSTAB, TESS_SOLVER_MINRES,
+                                                     TESS_SOLVER_IDR};
 
 tess_solve_options solve_options(tess_solver_kind solver)
 {

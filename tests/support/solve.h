@@ -5,8 +5,9 @@
 
 #include "support/test.h"
 
-/* The Krylov methods without restarts that run as recorded loops, all of them right for symmetric definite systems. */
-enum { LOOP_METHODS = 3 };
+/* The Krylov methods without restarts, all of them right for symmetric definite systems. The first RECORDED_METHODS
+   run as recorded loops on a GPU. */
+enum { LOOP_METHODS = 4, RECORDED_METHODS = 3 };
 extern const tess_solver_kind loop_methods[LOOP_METHODS];
 
 /* Defaults for tests: the solver named, 1e-10, 2,000 iterations. */

@@ -214,6 +214,11 @@ static tess_status solve_minres(scene *s)
     return solve_fresh(s, &s->a, &options);
 }
 
+static tess_status solve_idr(scene *s)
+{
+    return solve(s, TESS_SOLVER_IDR, TESS_PRECISION_FP32, TESS_PRECOND_JACOBI);
+}
+
 static tess_status solve_narrowed(scene *s)
 {
     tess_solve_options options = solve_options(TESS_SOLVER_CG);
@@ -292,6 +297,17 @@ static tess_status solve_gmres_fd(scene *s)
 
     options.precond.kind = TESS_PRECOND_BLOCK_JACOBI;
     options.precond.block_jacobi.adaptive = 1;
+    return solve_repeatedly(s, &s->unsymmetric, &options);
+}
+
+/* The guard raises the vectors, and the preconditioned ones with them. */
+static tess_status solve_fgmres(scene *s)
+{
+    tess_solve_options options = gmres_options(TESS_SOLVER_FGMRES);
+
+    options.gmres.inner = (tess_role_precision){1, TESS_PRECISION_E5M2, TESS_ARITHMETIC_FP32};
+    options.precond.kind = TESS_PRECOND_BLOCK_JACOBI;
+    options.precond.role = (tess_role_precision){1, TESS_PRECISION_FP32, TESS_ARITHMETIC_FP32};
     return solve_repeatedly(s, &s->unsymmetric, &options);
 }
 
@@ -425,12 +441,14 @@ const named_scenario solve_scenarios[] = {
     {"solve_cg_fp32", solve_cg_fp32, false},
     {"solve_bicgstab", solve_bicgstab, false},
     {"solve_minres", solve_minres, false},
+    {"solve_idr", solve_idr, false},
     {"solve_narrowed", solve_narrowed, false},
     {"solve_auto", solve_auto, false},
     {"solve_transformed", solve_transformed, false},
     {"solve_gmres", solve_gmres, false},
     {"solve_gmres_ir", solve_gmres_ir, false},
     {"solve_gmres_fd", solve_gmres_fd, false},
+    {"solve_fgmres", solve_fgmres, false},
     {"solve_gmres_polynomial", solve_gmres_polynomial, false},
     {"solve_gmres_escalated", solve_gmres_escalated, false},
     {"solve_gmres_transformed", solve_gmres_transformed, false},

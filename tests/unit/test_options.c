@@ -154,6 +154,7 @@ static void reserved_words_are_zeros(void **state)
     int64_t *const reserved[] = {o.cg.reserved,
                                  o.gmres.reserved,
                                  o.jacobi.reserved,
+                                 o.idr.reserved,
                                  o.precond.reserved,
                                  o.precond.block_jacobi.reserved,
                                  o.precond.polynomial.reserved,

@@ -7,13 +7,15 @@
 
 enum { SIDE = 20, N = SIDE * SIDE };
 
-static const tess_solver_kind solvers[] = {TESS_SOLVER_CG, TESS_SOLVER_BICGSTAB, TESS_SOLVER_GMRES,
-                                           TESS_SOLVER_GMRES_IR, TESS_SOLVER_GMRES_FD, TESS_SOLVER_MINRES};
+static const tess_solver_kind solvers[] = {TESS_SOLVER_CG,       TESS_SOLVER_BICGSTAB, TESS_SOLVER_GMRES,
+                                           TESS_SOLVER_GMRES_IR, TESS_SOLVER_GMRES_FD, TESS_SOLVER_MINRES,
+                                           TESS_SOLVER_FGMRES,   TESS_SOLVER_IDR};
 enum { SOLVERS = sizeof solvers / sizeof *solvers };
 
 static bool has_basis(tess_solver_kind kind)
 {
-    return kind == TESS_SOLVER_GMRES || kind == TESS_SOLVER_GMRES_IR || kind == TESS_SOLVER_GMRES_FD;
+    return kind == TESS_SOLVER_GMRES || kind == TESS_SOLVER_GMRES_IR || kind == TESS_SOLVER_GMRES_FD ||
+           kind == TESS_SOLVER_FGMRES || kind == TESS_SOLVER_IDR;
 }
 
 /* The sum is that of TESS_PHASE_COUNT numbers, one of which is made by as many subtractions. Stamps are of whole

@@ -353,7 +353,7 @@ static void a_call_that_fails_clears_the_result(void **state)
 
 static const tess_solver_kind every_method[] = {TESS_SOLVER_CG,       TESS_SOLVER_BICGSTAB, TESS_SOLVER_GMRES,
                                                 TESS_SOLVER_GMRES_IR, TESS_SOLVER_GMRES_FD, TESS_SOLVER_JACOBI,
-                                                TESS_SOLVER_MINRES};
+                                                TESS_SOLVER_MINRES,   TESS_SOLVER_FGMRES,   TESS_SOLVER_IDR};
 enum { METHODS = sizeof every_method / sizeof *every_method };
 
 /* A diagonally dominant system, its matrix by 2^of_matrix and its right side by 2^of_b: an honest end, in `ctx`. */
@@ -401,7 +401,7 @@ static void matrices_of_any_size_end_honestly(void **state)
     (void)state;
     for (int m = 0; m < METHODS; m++) {
         const bool squares = every_method[m] != TESS_SOLVER_CG && every_method[m] != TESS_SOLVER_JACOBI &&
-                             every_method[m] != TESS_SOLVER_MINRES;
+                             every_method[m] != TESS_SOLVER_MINRES && every_method[m] != TESS_SOLVER_IDR;
 
         for (size_t k = 0; k < sizeof exponents / sizeof *exponents; k++) {
             const tess_solve_result result = solve_scaled(ctx, every_method[m], exponents[k], 0);

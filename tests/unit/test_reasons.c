@@ -44,6 +44,7 @@ static void iteration_limit(void **state)
     (void)state;
     for (int at = 0; at < LOOP_METHODS; at++) {
         const int kind = (int)loop_methods[at];
+
         for (int64_t limit = 0; limit <= 3; limit++) {
             double x[400] = {0.0};
             tess_solve_options options = solve_options((tess_solver_kind)kind);
@@ -325,6 +326,7 @@ static void nan_in_the_matrix_leaves_no_trace(void **state)
     (void)state;
     for (int at = 0; at < LOOP_METHODS; at++) {
         const int kind = (int)loop_methods[at];
+
         for (int k = 0; k < 2; k++) {
             double clean[144] = {0.0}, x[144] = {0.0};
             tess_solve_options options = solve_options((tess_solver_kind)kind);
@@ -411,6 +413,7 @@ static void extreme_scales_are_answered_honestly(void **state)
     (void)state;
     for (int at = 0; at < LOOP_METHODS; at++) {
         const int kind = (int)loop_methods[at];
+
         for (size_t k = 0; k < sizeof scales / sizeof *scales; k++) {
             double b[40], x[40] = {0.0};
             tess_solve_options options = solve_options((tess_solver_kind)kind);

@@ -306,6 +306,7 @@ static void tolerance_below_rounding_is_stagnation(void **state)
     (void)state;
     for (int at = 0; at < LOOP_METHODS; at++) {
         const int kind = (int)loop_methods[at];
+
         for (int exponent = -600; exponent <= 600; exponent += 600) {
             double x[N] = {0.0}, scaled[N];
             tess_solve_options options = solve_options((tess_solver_kind)kind);

@@ -25,7 +25,7 @@ static void methods(void **state)
 {
     static const tess_solver_kind kinds[] = {TESS_SOLVER_CG,       TESS_SOLVER_BICGSTAB, TESS_SOLVER_GMRES,
                                              TESS_SOLVER_GMRES_IR, TESS_SOLVER_GMRES_FD, TESS_SOLVER_JACOBI,
-                                             TESS_SOLVER_MINRES};
+                                             TESS_SOLVER_MINRES,   TESS_SOLVER_FGMRES,   TESS_SOLVER_IDR};
     oracle_csr a = oracle_laplace2d(EDGE);
 
     (void)state;

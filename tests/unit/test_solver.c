@@ -284,6 +284,7 @@ static void exactly_solvable_systems_with_rtol_zero(void **state)
     (void)state;
     for (int at = 0; at < LOOP_METHODS; at++) {
         const int kind = (int)loop_methods[at];
+
         for (int k = 0; k < 3; k++) {
             double x[6] = {0.0};
             tess_solve_options options = solve_options((tess_solver_kind)kind);

@@ -25,7 +25,7 @@ __device__ static inline void apply_body(const tess_fused *op, tess_scalars scal
 constexpr bool needs_registers(tess_fused_op op)
 {
     return op == TESS_FUSED_BICGSTAB_UPDATE || op == TESS_FUSED_MINRES_LANCZOS || op == TESS_FUSED_MINRES_DIRECTION ||
-           op == TESS_FUSED_MINRES_ADVANCE;
+           op == TESS_FUSED_ADVANCE;
 }
 
 /* The solvers' own passes: FP64, one element at a time. SETTLED: there is no pending reduction to finish. */

@@ -5,26 +5,17 @@
  * solve is one of GMRES: it starts from the true residual in FP64 and ends when its basis is full. With a matrix,
  * vectors or a basis below fp64 that is GMRES with iterative refinement (gmres-ir; Loe et al. 2021, Algorithm 2).
  * gmres-fd makes its first cycles, residuals between them included, in the inner precision (section III-C).
+ * fgmres keeps the preconditioned vectors.
  */
 #include <math.h>
 #include <string.h>
 
 #include "base/precision_traits.h"
-#include "solver/gmres/arnoldi.h"
-#include "solver/solver.h"
+#include "solver/gmres/gmres.h"
 
 enum { VECTOR, W, PRECONDITIONED };
 /* Columns begin at multiples of this many values, which a wave processes in any precision. */
 enum { COLUMN_UNIT = 256 };
-/* For options.inner_auto. */
-enum { SMALL_BYTES = 48 << 20 };
-
-typedef struct tess_gmres {
-    tess_arnoldi arnoldi;
-    double *numbers; /* memory of the small problem */
-    int64_t nnumbers;
-    int copy; /* of a composite matrix */
-} tess_gmres;
 
 static tess_gmres *gmres_of(const tess_solver *s)
 {
@@ -36,79 +27,14 @@ static int gmres_vectors(const tess_precond *m)
     return tess_precond_is_identity(m) ? 2 : 3;
 }
 
-/* ---- roles ---- */
-
-static tess_status check_role(tess_context *ctx, const tess_role_precision *role, const char *name)
+/* FGMRES has a column for each preconditioned vector instead. */
+static int fgmres_vectors(const tess_precond *m)
 {
-    if ((int)role->storage < 0 || (int)role->storage >= TESS_PRECISION_COUNT) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, PRECISION_NAMES, "the %s precision has the unknown storage %d",
-                         name, (int)role->storage);
-    }
-    if (role->arithmetic != TESS_ARITHMETIC_FP64 && role->arithmetic != TESS_ARITHMETIC_FP32) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "use fp64 or fp32",
-                         "the %s precision has the unknown arithmetic %d", name, (int)role->arithmetic);
-    }
-    if (role->storage == TESS_PRECISION_FP64 && role->arithmetic == TESS_ARITHMETIC_FP32) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "use fp64/fp64, or a lower storage",
-                         "the %s precision cannot be fp64/fp32", name);
-    }
-    return TESS_SUCCESS;
+    (void)m;
+    return 2;
 }
 
-/* Of matrix and basis in FP64: small ones stay in caches, and launches take the time. */
-static bool is_small(const tess_solver *s)
-{
-    const int64_t n = s->original->nrows, most = n < s->options.gmres.restart ? n : s->options.gmres.restart;
-    const int64_t matrix = s->original->ops ? tess_matrix_bytes(s->original) : 0;
-
-    return matrix + n * (most + 1) * (int64_t)sizeof(double) <= SMALL_BYTES;
-}
-
-/* Settles the precisions that options leave open. */
-static tess_status complete_options(tess_solver *s)
-{
-    tess_solve_options *o = &s->options;
-    const bool low = o->gmres.inner_auto ? !is_small(s) : o->solver != TESS_SOLVER_GMRES;
-    tess_storage_options *matrix = &o->storage;
-    tess_status status = TESS_SUCCESS;
-
-    if (o->gmres.restart < 1) {
-        return tess_fail(s->ctx, TESS_INVALID_ARGUMENT, "give 1 or more; the default is 50",
-                         "GMRES cannot restart after %d vectors", o->gmres.restart);
-    }
-    if (o->gmres.switch_at < 0) {
-        return tess_fail(s->ctx, TESS_INVALID_ARGUMENT, "give 0 or more; at 0 progress decides",
-                         "GMRES cannot change to FP64 at iteration %lld", (long long)o->gmres.switch_at);
-    }
-    if (o->gmres.orthogonalization != TESS_ORTHOGONALIZATION_CGS2 &&
-        o->gmres.orthogonalization != TESS_ORTHOGONALIZATION_CGS2_DELAYED) {
-        return tess_fail(s->ctx, TESS_INVALID_ARGUMENT, "use cgs2 or cgs2-delayed", "unknown orthogonalization %d",
-                         (int)o->gmres.orthogonalization);
-    }
-    if (!o->gmres.inner.given) {
-        o->gmres.inner = (tess_role_precision){1, low ? TESS_PRECISION_FP32 : TESS_PRECISION_FP64,
-                                               low ? TESS_ARITHMETIC_FP32 : TESS_ARITHMETIC_FP64};
-    }
-    if (!o->gmres.basis.given) { o->gmres.basis = o->gmres.inner; }
-    o->gmres.basis.arithmetic = o->gmres.inner.arithmetic;
-    if (!o->precond.role.given) {
-        o->precond.role = tess_precond_default_role(o->precond.kind, o->gmres.inner);
-        if (!s->original->ops) {
-            o->precond.role = (tess_role_precision){1, TESS_PRECISION_FP64, TESS_ARITHMETIC_FP64};
-        }
-        if (o->precond.block_jacobi.adaptive && o->precond.kind == TESS_PRECOND_BLOCK_JACOBI) {
-            o->precond.role.storage = TESS_PRECISION_FP16;
-        }
-    }
-    if ((matrix->format == TESS_FORMAT_CSR || matrix->format == TESS_FORMAT_AUTO) &&
-        matrix->precision == TESS_PRECISION_FP64 && s->original->ops) {
-        matrix->precision = o->gmres.inner.storage;
-    }
-    TESS_TRY(check_role(s->ctx, &o->gmres.inner, "inner"));
-    status = check_role(s->ctx, &o->gmres.basis, "basis"); /* the preconditioner checks its own */
-cleanup:
-    return status;
-}
+/* ---- precisions ---- */
 
 /* Of a composite's copies: the one in the inner precision, if there is one. */
 static int copy_of(const tess_solver *s)
@@ -140,11 +66,12 @@ static tess_precision lower_of(tess_precision p, tess_precision q)
     return tess_precision_unit_roundoff(p) > tess_precision_unit_roundoff(q) ? p : q;
 }
 
-/* Not the storage of a preconditioner: its linearity depends only on its arithmetic. */
+/* Not the storage of a preconditioner: its linearity depends only on its arithmetic. FGMRES needs no linearity. */
 static tess_precision working_precision(const tess_solver *s)
 {
     const tess_solve_options *o = &s->options;
-    const bool low_precond = s->own_precond && o->precond.role.arithmetic == TESS_ARITHMETIC_FP32;
+    const bool low_precond =
+        s->own_precond && !gmres_of(s)->flexible && o->precond.role.arithmetic == TESS_ARITHMETIC_FP32;
     const tess_precision matrix =
         copy_of(s) == TESS_COPY_ASSIGNED ? solver_lowest_precision(s) : o->gmres.inner.storage;
     const tess_precision lowest = lower_of(matrix, lower_of(gmres_of(s)->arnoldi.precision, vector_precision(s)));
@@ -164,6 +91,21 @@ static void release_basis(tess_context *ctx, tess_arnoldi *a)
 {
     tess_device_release(ctx, a->basis, a->ld * (a->small.most + 1), tess_precision_bytes(a->precision));
     a->basis = NULL;
+}
+
+/* FGMRES: the preconditioned vectors, in the precision of the vectors. */
+static tess_status allocate_preconditioned(tess_context *ctx, tess_gmres *g, tess_precision precision)
+{
+    g->preconditioned_precision = precision;
+    return tess_device_allocate(ctx, g->arnoldi.ld * g->arnoldi.small.most, tess_precision_bytes(precision),
+                                &g->preconditioned);
+}
+
+static void release_preconditioned(tess_context *ctx, tess_gmres *g)
+{
+    tess_device_release(ctx, g->preconditioned, g->arnoldi.ld * g->arnoldi.small.most,
+                        tess_precision_bytes(g->preconditioned_precision));
+    g->preconditioned = NULL;
 }
 
 /* Distributes `numbers` among the arrays of the small problem; if there is no space, returns how many are needed. */
@@ -213,6 +155,7 @@ static tess_status setup(tess_solver *s)
     s->krylov.own = g;
     s->krylov.vectors = vector_precision(s);
     g->copy = copy_of(s);
+    g->flexible = s->method->kind == TESS_SOLVER_FGMRES && !tess_precond_is_identity(s->precond);
     g->arnoldi.n = n;
     g->arnoldi.ld = (n + COLUMN_UNIT - 1) / COLUMN_UNIT * COLUMN_UNIT;
     g->arnoldi.delayed = o->gmres.orthogonalization == TESS_ORTHOGONALIZATION_CGS2_DELAYED;
@@ -221,6 +164,7 @@ static tess_status setup(tess_solver *s)
     TESS_TRY(arnoldi_ops_of(s->ctx)->run(s->ctx, &g->arnoldi, TESS_ARNOLDI_CHECK));
     g->nnumbers = place_numbers(small, NULL);
     TESS_TRY(allocate_basis(s->ctx, &g->arnoldi, o->gmres.basis.storage));
+    if (g->flexible) { TESS_TRY(allocate_preconditioned(s->ctx, g, s->krylov.vectors)); }
     TESS_TRY(tess_device_allocate(s->ctx, g->nnumbers, sizeof *g->numbers, (void **)&g->numbers));
     TESS_TRY(tess_device_allocate(s->ctx, 2, sizeof *small->last, (void **)&small->last));
     small->stored = small->last + 1;
@@ -235,6 +179,7 @@ static void destroy(tess_solver *s)
 
     if (!g) { return; }
     release_basis(s->ctx, &g->arnoldi);
+    release_preconditioned(s->ctx, g);
     tess_device_release(s->ctx, g->numbers, g->nnumbers, sizeof *g->numbers);
     tess_device_release(s->ctx, g->arnoldi.small.last, 2, sizeof *g->arnoldi.small.last);
     tess_host_release(s->ctx, g, 1, sizeof *g);
@@ -245,18 +190,28 @@ static int64_t bytes(const tess_solver *s)
 {
     const tess_gmres *g = gmres_of(s);
 
-    return g->arnoldi.ld * (g->arnoldi.small.most + 1) * (int64_t)tess_precision_bytes(g->arnoldi.precision) +
-           g->nnumbers * (int64_t)sizeof *g->numbers;
+    int64_t sum = g->nnumbers * (int64_t)sizeof *g->numbers;
+
+    sum += g->arnoldi.ld * (g->arnoldi.small.most + 1) * (int64_t)tess_precision_bytes(g->arnoldi.precision);
+    if (g->flexible) {
+        sum += g->arnoldi.ld * g->arnoldi.small.most * (int64_t)tess_precision_bytes(g->preconditioned_precision);
+    }
+    return sum;
 }
 
 /* ---- changes of precision ---- */
 
 static tess_status work_in(tess_solver *s, tess_precision basis, tess_precision vectors)
 {
-    tess_arnoldi *a = &gmres_of(s)->arnoldi;
+    tess_gmres *g = gmres_of(s);
+    tess_arnoldi *a = &g->arnoldi;
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(solver_change_vectors(s, vectors));
+    if (g->flexible && !(g->preconditioned && g->preconditioned_precision == vectors)) {
+        release_preconditioned(s->ctx, g);
+        TESS_TRY(allocate_preconditioned(s->ctx, g, vectors));
+    }
     if (a->basis && a->precision == basis) { return TESS_SUCCESS; }
     release_basis(s->ctx, a);
     status = allocate_basis(s->ctx, a, basis);
@@ -326,6 +281,15 @@ static tess_status multiply(const tess_krylov *k, const void *x, void *y)
     return k->matrix->ops->spmv(k->matrix, &args);
 }
 
+/* Where iteration j of a cycle leaves M^-1 times the newest vector. */
+static void *preconditioned(const tess_krylov *k, int64_t j)
+{
+    const tess_gmres *g = k->own;
+
+    if (!g->flexible) { return k->v[PRECONDITIONED]; }
+    return (char *)g->preconditioned + (size_t)(j * g->arnoldi.ld) * tess_precision_bytes(k->vectors);
+}
+
 static tess_status start_gmres(tess_krylov *k)
 {
     const tess_arnoldi a = arnoldi_of(k);
@@ -338,19 +302,34 @@ static tess_status iterate_gmres(void *krylov)
     tess_krylov *k = krylov;
     const tess_arnoldi a = arnoldi_of(k);
     const tess_reduction running = {.state = k->state};
-    const void *z = a.vector;
+    void *z = a.vector;
     tess_status status = TESS_SUCCESS;
 
     if (!tess_precond_is_identity(k->precond)) {
+        z = preconditioned(k, k->iterated);
         tess_enter_phase(k->ctx, TESS_PHASE_PRECOND);
-        TESS_TRY(tess_precond_apply_fused(k->precond, k->vectors, a.vector, k->v[PRECONDITIONED], &running));
-        z = k->v[PRECONDITIONED];
+        TESS_TRY(tess_precond_apply_fused(k->precond, k->vectors, a.vector, z, &running));
     }
+    k->iterated += 1;
     tess_enter_phase(k->ctx, TESS_PHASE_SPMV);
     TESS_TRY(multiply(k, z, a.w));
     status = arnoldi_ops_of(k->ctx)->run(k->ctx, &a, TESS_ARNOLDI_STEP);
 cleanup:
     return status;
+}
+
+/* d = Z y, where A Z = V H: the vectors that were multiplied had the lengths 1 / unit. */
+static tess_status finish_flexible(tess_krylov *k)
+{
+    const tess_gmres *g = k->own;
+    tess_arnoldi a = arnoldi_of(k);
+
+    a.basis = g->preconditioned;
+    a.precision = g->preconditioned_precision;
+    a.small.scale = a.small.unit;
+    a.sum = k->d;
+    a.sum_precision = TESS_PRECISION_FP64;
+    return arnoldi_ops_of(k->ctx)->run(k->ctx, &a, TESS_ARNOLDI_COMBINE);
 }
 
 /* d = M^-1 V y */
@@ -360,6 +339,7 @@ static tess_status finish_gmres(tess_krylov *k)
     tess_arnoldi a = arnoldi_of(k);
     tess_status status = TESS_SUCCESS;
 
+    if (((const tess_gmres *)k->own)->flexible) { return finish_flexible(k); }
     a.sum = plain ? k->d : a.w;
     a.sum_precision = plain ? TESS_PRECISION_FP64 : k->vectors;
     TESS_TRY(arnoldi_ops_of(k->ctx)->run(k->ctx, &a, TESS_ARNOLDI_COMBINE));
@@ -411,11 +391,18 @@ cleanup:
     return status;
 }
 
-#define GMRES_METHOD                                                                                                \
-    .vectors = gmres_vectors, .complete_options = complete_options, .start = start_gmres, .iterate = iterate_gmres, \
-    .finish = finish_gmres, .setup = setup, .describe = describe, .destroy = destroy, .renew = renew,               \
+#define GMRES_METHOD                                                                                  \
+    .complete_options = gmres_complete_options, .start = start_gmres, .iterate = iterate_gmres,       \
+    .finish = finish_gmres, .setup = setup, .describe = describe, .destroy = destroy, .renew = renew, \
     .escalate = escalate, .widen = widen, .bytes = bytes, .working_precision = working_precision
 
-const tess_method tess_method_gmres = {.kind = TESS_SOLVER_GMRES, GMRES_METHOD};
-const tess_method tess_method_gmres_ir = {.kind = TESS_SOLVER_GMRES_IR, GMRES_METHOD, .restarts_judge = true};
-const tess_method tess_method_gmres_fd = {.kind = TESS_SOLVER_GMRES_FD, GMRES_METHOD, .low_residual = low_residual};
+const tess_method tess_method_gmres = {.kind = TESS_SOLVER_GMRES, .vectors = gmres_vectors, GMRES_METHOD};
+const tess_method tess_method_gmres_ir = {
+    .kind = TESS_SOLVER_GMRES_IR, .vectors = gmres_vectors, GMRES_METHOD, .restarts_judge = true};
+const tess_method tess_method_gmres_fd = {
+    .kind = TESS_SOLVER_GMRES_FD, .vectors = gmres_vectors, GMRES_METHOD, .low_residual = low_residual};
+
+/* Flexible GMRES (Saad, SIAM J. Sci. Comput. 14 (1993), Algorithm 2.2): the preconditioner may differ in each
+   iteration. The delayed passes of Gram-Schmidt need a linear one, so both passes are in one iteration. */
+const tess_method tess_method_fgmres = {
+    .kind = TESS_SOLVER_FGMRES, .vectors = fgmres_vectors, GMRES_METHOD, .counts_iterations = true};

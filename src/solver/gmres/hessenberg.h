@@ -61,7 +61,7 @@ TESS_HD void arnoldi_close_column(const arnoldi_small *a, int j, double *column,
         arnoldi_rotate(a->cosine[k], a->sine[k], &column[k], &column[k + 1]);
     }
     length = scalar_length(column[j], next);
-    if (!scalar_is_finite(length)) {
+    if (!scalar_is_finite(length) || !scalar_is_finite(least)) {
         loop_stop(s, TESS_LOOP_STOPPED, TESS_REASON_NAN_OR_INF);
         return;
     }

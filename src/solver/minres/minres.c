@@ -97,11 +97,11 @@ static tess_status iterate_minres(void *krylov)
     TESS_TRY(krylov_spmv(k, z, q, (tess_reduction){.ndots = 2, .with = {z, q}, .scalar = TESS_SCALAR_MINRES_PRODUCT}));
     TESS_TRY(continue_lanczos(k));
     /* d += phi_j w_j; r_j = s^2 r_(j-1) - phibar c v_(j+1) */
-    TESS_TRY(krylov_fused(k, (tess_fused){.op = TESS_FUSED_MINRES_ADVANCE,
+    TESS_TRY(krylov_fused(k, (tess_fused){.op = TESS_FUSED_ADVANCE,
                                           .in = {k->v[DIRECTION], k->v[LANCZOS]},
                                           .out = {k->d, k->r},
                                           .coefficients = numbers_of(k, MINRES_ROTATED)->advance,
-                                          .scalar = TESS_SCALAR_MINRES_END}));
+                                          .scalar = TESS_SCALAR_RESIDUAL_END}));
 cleanup:
     return status;
 }

@@ -150,11 +150,4 @@ TESS_HD void update_minres_rotate_split(tess_loop_state *s)
     minres_rotate(s, s->dots[1], s->dots[0]);
 }
 
-/* dots = {(r, r)}: the end of an iteration. */
-TESS_HD void update_minres_end(tess_loop_state *s)
-{
-    s->residual_norm = sqrt(s->dots[0]);
-    loop_end_iteration(s, TESS_LOOP_STOPPED);
-}
-
 #endif

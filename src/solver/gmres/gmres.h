@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shared by the sources of GMRES. */
+#ifndef TESS_SOLVER_GMRES_GMRES_H
+#define TESS_SOLVER_GMRES_GMRES_H
+
+#include "solver/gmres/arnoldi.h"
+#include "solver/solver.h"
+
+typedef struct tess_gmres {
+    tess_arnoldi arnoldi;
+    double *numbers; /* memory of the small problem */
+    int64_t nnumbers;
+    int copy; /* of a composite matrix */
+    /* FGMRES with a preconditioner: column j is M_j^-1 times the vector that was multiplied in iteration j. In the
+       precision of the vectors, ld rows apart; NULL: d = M^-1 V y. */
+    bool flexible;
+    void *preconditioned;
+    tess_precision preconditioned_precision;
+} tess_gmres;
+
+/* Checks the options and settles the precisions that they leave open. */
+tess_status gmres_complete_options(tess_solver *s);
+
+#endif
