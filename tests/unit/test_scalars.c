@@ -42,6 +42,21 @@ static void bicgstab_breaks_down_where_rho_is_rounding(void **state)
     }
 }
 
+/* A cycle begins without the scalars of the one before it. */
+static void bicgstab_begins_anew(void **state)
+{
+    tess_loop_state s = running();
+
+    (void)state;
+    s.beta = 3.0;
+    s.dots[0] = 9.0;
+    s.dots[1] = 16.0;
+    update_bicgstab_start(&s);
+    assert_true(s.rho == 9.0 && s.shadow_norm == 4.0);
+    assert_true(s.alpha == 0.0 && s.beta == 0.0 && s.omega == 0.0);
+    assert_int_equal(s.phase, TESS_LOOP_RUNNING);
+}
+
 static void bicgstab_omega_needs_finite_products(void **state)
 {
     (void)state;
@@ -74,6 +89,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bicgstab_breaks_down_where_rho_is_rounding),
+        cmocka_unit_test(bicgstab_begins_anew),
         cmocka_unit_test(bicgstab_omega_needs_finite_products),
         cmocka_unit_test(stagnation_is_counted_exactly),
     };
