@@ -47,8 +47,6 @@ TABLES = ROOT / "tests" / "mutation"
 GENERATOR, RULES = "universalmutator==1.14.1", ["universal.rules", "c_like.rules", "c.rules"]
 # Tests of documents and scripts, which no fault in the library can fail.
 UNRELATED = "^(plots|roofline_vectorised|headers|check_layers|check_docs|library_size)$"
-# Tests that are programs of their own; the target has the test's name.
-PROGRAMS = ("unit.", "conformance.", "fault.")
 # A test that takes so many times as long as without a fault hangs.
 HANG_FACTOR, HANG_SECONDS = 10, 20
 
@@ -113,6 +111,13 @@ def tests_that_match(patterns):
     return [name for name in listed if any(re.search(p, name) for p in patterns)]
 
 
+def programs_of_tests():
+    """Of each test that runs a program of tests/ the target that makes it."""
+    tests = json.loads(must(["ctest", "--test-dir", BUILD, "--show-only=json-v1"]))["tests"]
+    commands = {test["name"]: pathlib.Path(test["command"][0]) for test in tests if test.get("command")}
+    return {name: path.name for name, path in commands.items() if path.parent == BUILD / "tests"}
+
+
 def prepare(jobs):
     copy_tree()
     must(["cmake", "-S", SOURCE, "-B", BUILD, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DTESS_CUDA=OFF",
@@ -134,6 +139,7 @@ class Suite:
     def __init__(self, jobs, choice):
         self.jobs = jobs
         self.seconds = {}
+        self.programs = programs_of_tests()
         kept = BUILD.parent / "seconds.json"
         version = " ".join(choice) + digest_of_library() + hashlib.sha256(
             b"".join(p.read_bytes() for p in sorted((SOURCE / "tests").rglob("*.c")))).hexdigest()
@@ -264,7 +270,7 @@ def judge(mutant, pattern, suite, unchanged, only_first):
         if digest_of_library() == unchanged:
             return "same", ""
         for names in (first,) if only_first else (first, others):
-            targets = ["all"] if names is others else [n.replace(".", "_") for n in names if n.startswith(PROGRAMS)]
+            targets = ["all"] if names is others else {suite.programs[n] for n in names if n in suite.programs}
             if build(suite.jobs, *targets)[0] != 0:
                 return "invalid", "a test does not compile"
             failing = suite.failing(names)

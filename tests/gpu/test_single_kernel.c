@@ -69,6 +69,12 @@ static void check_against_plain(const oracle_csr *a, tess_solve_options options,
     free(b);
 }
 
+/* The edge of a square grid that has too many rows for a cluster, 16 blocks of 1,024 or 4 of the emulated GPU. */
+static int64_t beyond_clusters(void)
+{
+    return on_gpu_or_emulated(132, 66);
+}
+
 /* How matrices are stored: CSR, tiles without loss, tiles of which some lose, in FP16 with scales and in FP8. */
 enum { STORAGES = 4 };
 
@@ -125,7 +131,7 @@ static void all_sizes_agree_with_the_plain_engine(void **state)
 static void larger_systems_use_the_whole_device(void **state)
 {
     static const int64_t edges[] = {64, 65, 181, 256};
-    const int step = (int)on_gpu_or_emulated(1, 3);
+    const int step = (int)on_gpu_or_emulated(1, 5);
     const int count = gpu_is_emulated() ? 2 : 4; /* what fits */
 
     (void)state;
@@ -221,7 +227,7 @@ static void auto_streams_what_is_little(void **state)
 static void low_precisions_are_read(void **state)
 {
     static const tess_precision precisions[] = {TESS_PRECISION_FP32, TESS_PRECISION_BF16, TESS_PRECISION_FP16};
-    static const int64_t edges[] = {40, 132};
+    const int64_t edges[] = {on_gpu_or_emulated(40, 24), beyond_clusters()};
 
     (void)state;
     for (int e = 0; e < 2; e++) {
@@ -268,7 +274,7 @@ static oracle_csr banded(int64_t n)
    values for each of 132 blocks. */
 static void large_matrices_are_streamed(void **state)
 {
-    oracle_csr a = banded(on_gpu_or_emulated(60000, 12000));
+    oracle_csr a = banded(on_gpu_or_emulated(60000, 4500));
     single_limits limits = {0, 0, 0};
 
     (void)state;
@@ -290,7 +296,7 @@ static void large_matrices_are_streamed(void **state)
 
 static void iteration_limits_are_exact(void **state)
 {
-    static const int64_t edges[] = {20, 132};
+    const int64_t edges[] = {20, beyond_clusters()};
 
     (void)state;
     for (int e = 0; e < 2; e++) {
@@ -298,6 +304,8 @@ static void iteration_limits_are_exact(void **state)
         double *b = random_values(a.nrows, 3, -1.0, 1.0);
 
         for (int k = 0; k < 2 * WAYS; k++) {
+            /* each way once, each storage with half of them */
+            if (gpu_is_emulated() && (k + k / 2 + e) % 2 == 1) { continue; }
             tess_solve_options options = single_options(ways[k / 2].kind, ways[k / 2].recurrence);
 
             options.storage = stored_as(k % 2);
@@ -487,7 +495,7 @@ static int cancel_at_once(void *user, const tess_progress *progress)
 
 static void monitor_cancels(void **state)
 {
-    static const int64_t edges[] = {40, 150};
+    const int64_t edges[] = {40, on_gpu_or_emulated(150, beyond_clusters())};
 
     (void)state;
     for (int e = 0; e < 2; e++) {

@@ -224,6 +224,26 @@ static void divisors_are_norms_down_to_rounding(void **state)
 }
 
 /* Columns are scaled where the range of their precision is narrower than that of FP32, and nowhere else. */
+/* The right-hand side is the first vector's norm times e_1, and no later norm changes it. */
+static void the_first_norm_alone_is_in_the_right_side(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        double first[2] = {0.0}, norms[ARNOLDI_NORMS] = {4.0, 2.0, 16.0}, scale[2] = {0.0}, g[2] = {3.0, 0.0};
+        double carried[ARNOLDI_CARRIED] = {0.0};
+        int32_t stored = k;
+        tess_loop_state s = {.phase = TESS_LOOP_RUNNING};
+        const arnoldi_small a = {
+            .stored = &stored, .first = first, .norms = norms, .scale = scale, .g = g, .carried = carried};
+
+        arnoldi_continue_delayed(&a, k, 2.0, 0.0, 0.0, 0, &s);
+        assert_int_equal(s.phase, TESS_LOOP_RUNNING);
+        assert_int_equal(stored, k + 1);
+        assert_true(first[k] == 1.0 && carried[ARNOLDI_ALPHA] == 2.0 && carried[ARNOLDI_WHOLE_BEFORE] == 4.0);
+        assert_true(g[0] == (k == 0 ? 6.0 : 3.0));
+    }
+}
+
 static void narrow_columns_are_scaled(void **state)
 {
     (void)state;
@@ -241,6 +261,7 @@ int main(void)
         cmocka_unit_test(second_pass_is_in_h),
         cmocka_unit_test(delayed_columns_have_their_h),
         cmocka_unit_test(divisors_are_norms_down_to_rounding),
+        cmocka_unit_test(the_first_norm_alone_is_in_the_right_side),
         cmocka_unit_test(narrow_columns_are_scaled),
     };
 

@@ -562,19 +562,46 @@ static void small_systems(void **state)
     oracle_free(&one);
 }
 
+/* An elimination on the device reads diagonal and order there. One by the host reads a pattern that is in host memory,
+   and counts where that is the device's. */
+static void space_is_that_of_the_device(void **state)
+{
+    oracle_csr a = oracle_laplace2d(12);
+    const int64_t n = a.nrows, by_device = n * (int64_t)(sizeof(int64_t) + sizeof(int32_t));
+    const int64_t pattern = (2 * n + 1) * (int64_t)sizeof(int64_t) + a.nnz * (int64_t)sizeof(int32_t);
+    tess_context *ctx = open_device(1);
+    tess_matrix *matrix = make_matrix(ctx, &a);
+    int64_t bytes[2];
+
+    (void)state;
+    for (int by_host = 0; by_host < 2; by_host++) {
+        tess_precond_options options = factor_options(TESS_PRECOND_ILU0);
+        tess_precond *m = NULL;
+
+        options.incomplete.factorization = by_host ? TESS_FACTORIZATION_HOST : TESS_FACTORIZATION_DEVICE;
+        assert_ok(ctx, tess_precond_create(matrix, &options, &m));
+        bytes[by_host] = tess_precond_bytes(m);
+        tess_precond_destroy(m);
+    }
+    assert_int_equal(bytes[1] - bytes[0], (TEST_DEVICE == TESS_DEVICE_GPU ? 0 : pattern) - by_device);
+    tess_matrix_destroy(matrix);
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+}
+
 #define INCOMPLETE_TESTS                                                                                               \
     cmocka_unit_test(factors_agree_on_the_pattern), cmocka_unit_test(exact_without_fill_in),                           \
         cmocka_unit_test(fill_in_is_dropped), cmocka_unit_test(ic_is_symmetric), cmocka_unit_test(shifts_mend_pivots), \
         cmocka_unit_test(shifts_do_not_depend_on_scale), cmocka_unit_test(hopeless_matrices_name_a_row),               \
         cmocka_unit_test(update_follows_the_values), cmocka_unit_test(wrong_requests_are_refused),                     \
         cmocka_unit_test(names_are_known), cmocka_unit_test(small_systems),                                            \
-        cmocka_unit_test(small_pivots_are_told_from_rounding), cmocka_unit_test(shifts_keep_the_sign),                 \
-        cmocka_unit_test(inverses_of_pivots_do_not_overflow), BY_HOST(small_pivots_are_told_from_rounding),            \
-        BY_HOST(shifts_keep_the_sign), BY_HOST(inverses_of_pivots_do_not_overflow),                                    \
-        BY_HOST(factors_agree_on_the_pattern), BY_HOST(exact_without_fill_in), BY_HOST(fill_in_is_dropped),            \
-        BY_HOST(ic_is_symmetric), BY_HOST(shifts_mend_pivots), BY_HOST(shifts_do_not_depend_on_scale),                 \
-        BY_HOST(hopeless_matrices_name_a_row), BY_HOST(update_follows_the_values),                                     \
-        BY_HOST(wrong_requests_are_refused), BY_HOST(small_systems)
+        cmocka_unit_test(space_is_that_of_the_device), cmocka_unit_test(small_pivots_are_told_from_rounding),          \
+        cmocka_unit_test(shifts_keep_the_sign), cmocka_unit_test(inverses_of_pivots_do_not_overflow),                  \
+        BY_HOST(small_pivots_are_told_from_rounding), BY_HOST(shifts_keep_the_sign),                                   \
+        BY_HOST(inverses_of_pivots_do_not_overflow), BY_HOST(factors_agree_on_the_pattern),                            \
+        BY_HOST(exact_without_fill_in), BY_HOST(fill_in_is_dropped), BY_HOST(ic_is_symmetric),                         \
+        BY_HOST(shifts_mend_pivots), BY_HOST(shifts_do_not_depend_on_scale), BY_HOST(hopeless_matrices_name_a_row),    \
+        BY_HOST(update_follows_the_values), BY_HOST(wrong_requests_are_refused), BY_HOST(small_systems)
 
 #ifndef TESTS_ON_GPU
 int main(void)

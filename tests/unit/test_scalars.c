@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The scalar updates of the methods by themselves: where an iteration goes on, and where it breaks down. */
 #include "solver/bicgstab/bicgstab_scalars.h"
+#include "solver/cg/cg_scalars.h"
 #include "support/test.h"
 
 /* A loop within an iteration, far from every limit. */
@@ -42,6 +43,21 @@ static void bicgstab_breaks_down_where_rho_is_rounding(void **state)
     }
 }
 
+/* A cycle begins without the scalars of the one before it. */
+static void bicgstab_begins_anew(void **state)
+{
+    tess_loop_state s = running();
+
+    (void)state;
+    s.beta = 3.0;
+    s.dots[0] = 9.0;
+    s.dots[1] = 16.0;
+    update_bicgstab_start(&s);
+    assert_true(s.rho == 9.0 && s.shadow_norm == 4.0);
+    assert_true(s.alpha == 0.0 && s.beta == 0.0 && s.omega == 0.0);
+    assert_int_equal(s.phase, TESS_LOOP_RUNNING);
+}
+
 static void bicgstab_omega_needs_finite_products(void **state)
 {
     (void)state;
@@ -53,6 +69,75 @@ static void bicgstab_omega_needs_finite_products(void **state)
         update_bicgstab_omega(&s);
         assert_int_equal(s.phase, TESS_LOOP_STOPPED);
         assert_int_equal(s.reason, TESS_REASON_NAN_OR_INF);
+    }
+}
+
+/* (r, z) of the start says why there is nothing to iterate. */
+static void cg_starts_from_a_positive_product(void **state)
+{
+    static const double products[] = {(double)NAN, HUGE_VAL, -1.0, 0.0, 2.0};
+
+    (void)state;
+    for (int k = 0; k < 5; k++) {
+        tess_loop_state s = running();
+
+        s.dots[0] = 4.0;
+        s.dots[1] = products[k];
+        update_cg_start(&s);
+        assert_int_equal(s.phase, k < 4 ? TESS_LOOP_STOPPED : TESS_LOOP_RUNNING);
+        if (k < 4) { assert_int_equal(s.reason, k < 2 ? TESS_REASON_NAN_OR_INF : TESS_REASON_INDEFINITE_PRECOND); }
+    }
+}
+
+/* So does (p, A p) of a step; alpha = (r, z) / (p, A p). */
+static void cg_steps_along_positive_curvature(void **state)
+{
+    static const double products[] = {(double)NAN, HUGE_VAL, -1.0, 0.0, 8.0};
+    static const tess_reason reasons[] = {TESS_REASON_NAN_OR_INF, TESS_REASON_NAN_OR_INF, TESS_REASON_INDEFINITE_MATRIX,
+                                          TESS_REASON_BREAKDOWN};
+
+    (void)state;
+    for (int k = 0; k < 5; k++) {
+        tess_loop_state s = running();
+
+        s.dots[0] = products[k];
+        update_cg_alpha(&s);
+        assert_int_equal(s.phase, k < 4 ? TESS_LOOP_STOPPED : TESS_LOOP_RUNNING);
+        if (k < 4) { assert_int_equal(s.reason, reasons[k]); }
+        assert_true(s.alpha == (k < 4 ? 1.5 : 0.25));
+    }
+}
+
+/* Without a preconditioner (r, z) is (r, r), whatever the other sums are. */
+static void cg_alone_ends_as_with_equal_products(void **state)
+{
+    tess_loop_state alone = running(), with = running();
+
+    (void)state;
+    for (int k = 0; k < 5; k++) {
+        alone.dots[k] = with.dots[k] = 4.0 + k;
+    }
+    with.dots[4] = with.dots[3];
+    update_cg_close_alone(&alone);
+    update_cg_close_at_once(&with);
+    assert_true(alone.rho == 7.0 && alone.residual_norm == sqrt(7.0));
+    assert_true(alone.rho == with.rho && alone.residual_norm == with.residual_norm);
+    assert_int_equal(alone.iteration, 1);
+    assert_int_equal(alone.phase, with.phase);
+}
+
+/* A power of two near alpha and its inverse, or 1. */
+static void cg_scales_by_powers_of_two(void **state)
+{
+    (void)state;
+    for (int exponent = -1030; exponent <= 1023; exponent++) {
+        const double power = exponent < -1022 || exponent > 1022 ? 1.0 : ldexp(1.0, exponent);
+        tess_loop_state s = running();
+        cg_scale scale;
+
+        s.alpha = ldexp(-1.5, exponent);
+        scale = cg_product_scale(&s);
+        assert_true(scale.factor == power && scale.inverse == 1.0 / power);
     }
 }
 
@@ -74,7 +159,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bicgstab_breaks_down_where_rho_is_rounding),
+        cmocka_unit_test(bicgstab_begins_anew),
         cmocka_unit_test(bicgstab_omega_needs_finite_products),
+        cmocka_unit_test(cg_starts_from_a_positive_product),
+        cmocka_unit_test(cg_steps_along_positive_curvature),
+        cmocka_unit_test(cg_alone_ends_as_with_equal_products),
+        cmocka_unit_test(cg_scales_by_powers_of_two),
         cmocka_unit_test(stagnation_is_counted_exactly),
     };
 
