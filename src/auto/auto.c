@@ -95,6 +95,24 @@ static bool may_skip(const ladder_step *step, tess_status status)
            (status == TESS_OUT_OF_MEMORY && step->limit == LIMIT_DIRECT);
 }
 
+/* Complete factors are left out where all iterations that the caller allows should take a tenth of their time. */
+#define TOO_EXPENSIVE 10.0
+
+static tess_status is_too_expensive(const tess_solver *s, auto_solve *state, const ladder_step *step, bool *expensive)
+{
+    const ladder *l = &state->ladder;
+    const ladder_step *last = &l->step[l->count - 1];
+    tess_status status = TESS_SUCCESS;
+
+    *expensive = false;
+    if (step->limit != LIMIT_DIRECT || last->limit != LIMIT_NONE || state->remembered) { return TESS_SUCCESS; }
+    TESS_TRY(find_width(s->original, &state->facts));
+    *expensive = direct_cost(&state->facts, l->family != FAMILY_GENERAL) >
+                 TOO_EXPENSIVE * iteration_cost(&state->facts, last) * (double)s->options.max_iterations;
+cleanup:
+    return status;
+}
+
 static tess_attempt *begin_attempt(auto_solve *state)
 {
     tess_attempt *attempt = &state->attempt[state->nattempts];
@@ -112,21 +130,26 @@ static tess_status climb_to_next(const tess_solver *s, auto_solve *state)
 {
     const double start = tess_wall_seconds();
     tess_solve_options o;
+    bool expensive = false;
     tess_status status = TESS_SUCCESS;
 
     drop_solver(state);
     while (!state->solver && state->next < state->ladder.count && state->nattempts < MAX_ATTEMPTS) {
         state->step = state->ladder.step[state->next++];
+        TESS_TRY(is_too_expensive(s, state, &state->step, &expensive));
+        if (expensive) { continue; }
         step_options(s, &state->step, &o);
         status = tess_solver_create(s->original, &o, &state->solver);
         if (status == TESS_SUCCESS) { break; }
-        if (!may_skip(&state->step, status)) { return status; }
+        if (!may_skip(&state->step, status)) { goto cleanup; }
         state->error = s->ctx->error;
         begin_attempt(state)->status = status;
         state->nattempts++;
     }
+    status = TESS_SUCCESS;
     state->setup_seconds += tess_wall_seconds() - start;
-    return TESS_SUCCESS;
+cleanup:
+    return status;
 }
 
 /* ---- set-up ---- */
@@ -183,6 +206,8 @@ static void destroy(tess_solver *s)
 
 /* An attempt with a budget takes half of the iterations that the caller allows, but may take so many. */
 enum { LEAST_LEFT = 1000 };
+/* Complete factors that need more iterations than this are not good enough. */
+enum { MOST_DIRECT = 100 };
 
 /* The caller's present limits, less the iterations of earlier attempts. */
 static tess_status limit_solver(const tess_solver *s, auto_solve *state, int64_t before)
@@ -193,6 +218,7 @@ static tess_status limit_solver(const tess_solver *s, auto_solve *state, int64_t
     o.monitor = budget_monitor;
     o.monitor_user = &state->budget;
     o.max_iterations = s->options.max_iterations - before;
+    if (state->step.limit == LIMIT_DIRECT && o.max_iterations > MOST_DIRECT) { o.max_iterations = MOST_DIRECT; }
     if (state->budget.limited && o.max_iterations > LEAST_LEFT) { /* some are left for the steps that follow */
         o.max_iterations = o.max_iterations / 2 > LEAST_LEFT ? o.max_iterations / 2 : LEAST_LEFT;
     }

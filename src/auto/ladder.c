@@ -100,9 +100,11 @@ void make_ladder(matrix_family family, const matrix_facts *f, const tess_solve_o
 #define TRIANGLES 2.5
 /* Ordering and analysis for an entry, and an operation of the factorization. */
 #define ANALYSIS_SECONDS 400e-9
-#define FLOP_SECONDS 0.07e-9
-/* Nested dissection spends about so many times width^3 operations: most of them on the last separator. */
+#define FLOP_SECONDS 0.03e-9
+/* Nested dissection spends about so many times width^3 operations, most of them on the last separator; a dense matrix
+   of n rows takes n^3 times the second factor, and no matrix more. */
 #define SEPARATOR_FLOPS 10.0
+#define DENSE_FLOPS (1.0 / 3.0)
 
 double iteration_cost(const matrix_facts *f, const ladder_step *s)
 {
@@ -115,7 +117,9 @@ double iteration_cost(const matrix_facts *f, const ladder_step *s)
 
 double direct_cost(const matrix_facts *f, bool symmetric)
 {
-    const double w = (double)f->width, flops = SEPARATOR_FLOPS * w * w * w * (symmetric ? 1.0 : 2.0);
+    const double w = (double)f->width, n = (double)f->n;
+    const double separators = SEPARATOR_FLOPS * w * w * w, dense = DENSE_FLOPS * n * n * n;
+    const double flops = (separators < dense ? separators : dense) * (symmetric ? 1.0 : 2.0);
 
     return ANALYSIS_SECONDS * (double)f->nnz + FLOP_SECONDS * flops;
 }
