@@ -464,9 +464,75 @@ static void wrong_options_are_refused(void **state)
     oracle_free(&a);
 }
 
+/* ---- CG ---- */
+
+/* Eigenvalues in geometric progression: for some random vectors p is negative at some of them, which CG notices. The
+   guard then lowers the degree until it is not. */
+static void cg_gets_a_positive_polynomial(void **state)
+{
+    enum { N = 200 };
+    double values[N], *b = random_values(N, 3, -1.0, 1.0), x[N];
+    int indefinite = 0;
+    tess_context *ctx = open_cpu(1);
+    oracle_csr a;
+
+    (void)state;
+    for (int i = 0; i < N; i++) {
+        values[i] = pow(1.06, i);
+    }
+    a = oracle_diagonal(N, values);
+    for (int c = 0; c < 40; c++) {
+        tess_solve_options options = solve_options(TESS_SOLVER_CG);
+        tess_solve_result result;
+
+        options.precond = *fp64_options(1 + c % 8);
+        options.precond.polynomial.seed = (uint64_t)(1 + c / 8);
+        options.guard = TESS_GUARD_REPORT;
+        memset(x, 0, sizeof x);
+        result = solve_once(ctx, &a, &options, b, x);
+        if (result.reason != TESS_REASON_INDEFINITE_PRECOND) { continue; }
+        indefinite += 1;
+        options.guard = TESS_GUARD_REPAIR;
+        memset(x, 0, sizeof x);
+        result = solve_once(ctx, &a, &options, b, x);
+        assert_int_equal(result.reason, TESS_REASON_RTOL);
+        check_honest(&a, b, x, &options, &result);
+    }
+    assert_true(indefinite >= 3);
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+    free(b);
+}
+
+/* What no degree mends is refused as before: A has negative eigenvalues. */
+static void cg_refuses_what_cannot_be_mended(void **state)
+{
+    enum { N = 40 };
+    double values[N], *b = random_values(N, 3, -1.0, 1.0), x[N] = {0.0};
+    tess_solve_options options = solve_options(TESS_SOLVER_CG);
+    tess_context *ctx = open_cpu(1);
+    tess_solve_result result;
+    oracle_csr a;
+
+    (void)state;
+    for (int i = 0; i < N; i++) {
+        values[i] = i % 2 == 0 ? 1.0 + i : -1.0 - i;
+    }
+    a = oracle_diagonal(N, values);
+    options.precond = *fp64_options(3);
+    result = solve_once(ctx, &a, &options, b, x);
+    assert_true(result.reason == TESS_REASON_INDEFINITE_PRECOND || result.reason == TESS_REASON_INDEFINITE_MATRIX);
+    check_honest(&a, b, x, &options, &result);
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+    free(b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(cg_gets_a_positive_polynomial),
+        cmocka_unit_test(cg_refuses_what_cannot_be_mended),
         cmocka_unit_test(identities_need_one_root),
         cmocka_unit_test(whole_spaces_give_the_inverse),
         cmocka_unit_test(singular_matrices_keep_the_other_roots),

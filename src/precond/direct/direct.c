@@ -104,7 +104,8 @@ static tess_status judge(const direct_factors *m, const char *step, const mumps_
     case NO_ENTRIES:
         return tess_fail(m->ctx, TESS_SINGULAR, "remove the empty rows", "%s: the matrix has no entries", name_of(m));
     case NUMERICALLY_SINGULAR:
-        return tess_fail(m->ctx, TESS_SINGULAR, "choose ilut or ilu0, which shift the diagonal, or none",
+        return tess_fail(m->ctx, TESS_SINGULAR,
+                         "try --precond-precision fp64, or ilut or ilu0, which shift the diagonal",
                          "%s: the matrix is singular in %s: pivot %d of %lld is zero", name_of(m),
                          tess_precision_name(m->precision), reply->detail + 1, (long long)m->n);
     case NO_MEMORY:
@@ -173,9 +174,9 @@ static tess_status factor(direct_factors *m, const direct_system *s, bool rescal
     m->facts = reply;
     m->facts.predicted = predicted;
     if (m->cholesky && reply.negative_pivots > 0) {
-        return tess_fail(m->ctx, TESS_SINGULAR, "use lu, or a solver for indefinite matrices",
-                         "cholesky: the matrix is not positive definite: %d of %lld pivots are negative",
-                         reply.negative_pivots, (long long)m->n);
+        return tess_fail(m->ctx, TESS_SINGULAR, "use lu; for a large condition number --precond-precision fp64",
+                         "cholesky: the matrix is not positive definite in %s: %d of %lld pivots are negative",
+                         tess_precision_name(m->precision), reply.negative_pivots, (long long)m->n);
     }
     status = tess_stage_end(m->ctx, "factors");
 cleanup:

@@ -2,9 +2,7 @@
 /* Incomplete factors: analysis, shifts, application. */
 #include "precond/incomplete/incomplete.h"
 
-#include <float.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <tessera/codec.h>
@@ -44,86 +42,6 @@ struct tess_incomplete {
     uint64_t moves;    /* of both triangles, at the last set-up */
     uint64_t revision; /* counts set-ups that may have moved memory */
 };
-
-/* ---- options ---- */
-
-static bool has_squares(const tess_storage_options *o)
-{
-    return o->format != TESS_FORMAT_CSR || o->precision != TESS_PRECISION_FP64 || o->policy.policy != TESS_POLICY_NONE;
-}
-
-static tess_status check_precision(tess_context *ctx, const tess_role_precision *role)
-{
-    const bool stores = tess_precision_bytes(role->storage) >= 2;
-
-    if (!role->given) { return TESS_SUCCESS; }
-    if (stores && role->arithmetic == TESS_ARITHMETIC_FP64) { return TESS_SUCCESS; }
-    return tess_fail(ctx, TESS_UNSUPPORTED, "use fp64, fp32/fp64, bf16/fp64 or fp16/fp64",
-                     "incomplete factors cannot be stored in %s with %s arithmetic", tess_precision_name(role->storage),
-                     role->arithmetic == TESS_ARITHMETIC_FP64 ? "fp64" : "fp32");
-}
-
-static tess_status check_threshold(tess_context *ctx, const tess_precond_options *o)
-{
-    const tess_threshold_options *t = &o->threshold;
-
-    if (!(t->drop >= 0.0 && t->drop <= DBL_MAX && t->fill > 0.0 && t->fill <= DBL_MAX)) {
-        return tess_fail(
-            ctx, TESS_INVALID_ARGUMENT, "give a drop tolerance from 0 and a fill above 0, such as 1e-3 and 10",
-            "a threshold factorization cannot have the drop tolerance %g and the fill %g", t->drop, t->fill);
-    }
-    if (t->level < 0 || t->level > TESS_MAX_FILL_LEVEL) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "give 0 to 1000; the default is 1",
-                         "ILU(k) cannot have the level %d", t->level);
-    }
-    if (o->kind != TESS_PRECOND_ILU0 && o->kind != TESS_PRECOND_IC0 &&
-        o->incomplete.factorization == TESS_FACTORIZATION_DEVICE) {
-        return tess_fail(ctx, TESS_UNSUPPORTED, "use --factorization host or auto",
-                         "factors with fill are computed by the host, not by the device");
-    }
-    return TESS_SUCCESS;
-}
-
-static tess_status check_squares(tess_context *ctx, const tess_precond_options *o)
-{
-    if ((o->incomplete.triangular == TESS_TRIANGULAR_LEVELS || o->incomplete.triangular == TESS_TRIANGULAR_MERGED) &&
-        has_squares(&o->incomplete.squares)) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "use --triangular blocks or auto",
-                         "only triangles in recursive blocks have squares with a storage of their own");
-    }
-    if (o->incomplete.squares.split.row_order != TESS_ROW_ORDER_ORIGINAL) {
-        return tess_fail(ctx, TESS_UNSUPPORTED, "leave the row order of the squares original",
-                         "the squares of triangles cannot have their rows in another order");
-    }
-    return tess_storage_require_fp64_arithmetic(ctx, &o->incomplete.squares, "square blocks of a triangle");
-}
-
-tess_status incomplete_check(const tess_matrix *a, const tess_precond_options *o)
-{
-    tess_status status = TESS_SUCCESS;
-
-    if (!a->ops) {
-        return tess_fail(a->ctx, TESS_UNSUPPORTED, "use jacobi with a diagonal function, or a shell preconditioner",
-                         "incomplete factors need the entries of the matrix, but a shell matrix has none");
-    }
-    if (strcmp(tess_triangular_name(o->incomplete.triangular), "?") == 0) {
-        return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "use auto, levels, blocks or merged",
-                         "unknown way %d to solve triangles", (int)o->incomplete.triangular);
-    }
-    if (strcmp(tess_factorization_name(o->incomplete.factorization), "?") == 0) {
-        return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "use auto, host or device",
-                         "unknown place %d to compute factors", (int)o->incomplete.factorization);
-    }
-    if (o->incomplete.leaf < 1) {
-        return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "give 1 or more; the default is 4096",
-                         "a triangle of --leaf cannot have %lld rows", (long long)o->incomplete.leaf);
-    }
-    TESS_TRY(check_precision(a->ctx, &o->role));
-    TESS_TRY(check_threshold(a->ctx, o));
-    status = check_squares(a->ctx, o);
-cleanup:
-    return status;
-}
 
 /* ---- analysis ---- */
 
@@ -197,8 +115,9 @@ static tess_status make_triangles(tess_incomplete *m, const incomplete_pattern *
 {
     tess_context *ctx = m->ctx;
     const tess_storage_options squares = resolve_squares(o, m->storage);
-    const bool blocks = o->incomplete.triangular == TESS_TRIANGULAR_BLOCKS ||
-                        (o->incomplete.triangular == TESS_TRIANGULAR_AUTO && has_squares(&o->incomplete.squares));
+    const bool blocks =
+        o->incomplete.triangular == TESS_TRIANGULAR_BLOCKS ||
+        (o->incomplete.triangular == TESS_TRIANGULAR_AUTO && incomplete_has_squares(&o->incomplete.squares));
     const bool merged = o->incomplete.triangular == TESS_TRIANGULAR_MERGED ||
                         (o->incomplete.triangular == TESS_TRIANGULAR_AUTO && !blocks && ctx->device == TESS_DEVICE_GPU);
     const triangle_options options = {blocks, merged, o->incomplete.leaf, m->storage, &squares, NULL};
@@ -601,80 +520,3 @@ int64_t incomplete_bytes(const tess_incomplete *m)
     return triangle_bytes(m->lower) + triangle_bytes(m->upper) +
            m->n * (int64_t)(sizeof *m->inverse + 2 * sizeof *m->work[0]) + schedule_bytes(m);
 }
-
-/* ---- the preconditioner ---- */
-
-/* T[:F] */
-static bool parse_threshold(const char *text, tess_precond_options *out)
-{
-    char *end = NULL;
-
-    out->threshold.drop = strtod(text, &end);
-    if (end == text || !(out->threshold.drop >= 0.0 && out->threshold.drop <= DBL_MAX)) { return false; }
-    if (*end == '\0') { return true; }
-    if (*end != ':') { return false; }
-    text = end + 1;
-    out->threshold.fill = strtod(text, &end);
-    return end != text && *end == '\0' && out->threshold.fill > 0.0 && out->threshold.fill <= DBL_MAX;
-}
-
-static int *level_of(tess_precond_options *options, int *most)
-{
-    *most = TESS_MAX_FILL_LEVEL;
-    return &options->threshold.level;
-}
-
-static tess_role_precision default_role(tess_role_precision inner)
-{
-    const bool fp64 = inner.storage == TESS_PRECISION_FP64;
-
-    return (tess_role_precision){1, fp64 ? TESS_PRECISION_FP64 : TESS_PRECISION_FP32, TESS_ARITHMETIC_FP64};
-}
-
-static tess_status create(tess_precond *m, const tess_precond_options *options)
-{
-    return incomplete_create(m->matrix, options, (tess_incomplete **)&m->own);
-}
-
-static tess_status renew(tess_precond *m)
-{
-    return incomplete_renew(m->own);
-}
-
-static tess_status apply(const tess_precond *m, tess_precision vectors, const void *r, void *z,
-                         const tess_reduction *reduction)
-{
-    return incomplete_apply(m->own, vectors, r, z, reduction->state);
-}
-
-static uint64_t revision(const tess_precond *m)
-{
-    return incomplete_revision(m->own);
-}
-
-static int64_t bytes(const tess_precond *m)
-{
-    return incomplete_bytes(m->own);
-}
-
-static void describe(const tess_precond *m, tess_precond_factors *out)
-{
-    incomplete_describe(m->own, out);
-}
-
-static void destroy(tess_precond *m)
-{
-    incomplete_destroy(m->own);
-}
-
-#define INCOMPLETE(KIND, ...)                                                                                      \
-    {                                                                                                              \
-        .kind = (KIND), .default_role = default_role, .check = incomplete_check, .create = create, .renew = renew, \
-        .apply = apply, .revision = revision, .bytes = bytes, .factors = describe, .destroy = destroy, __VA_ARGS__ \
-    }
-const tess_precond_ops precond_ilu0 = INCOMPLETE(TESS_PRECOND_ILU0, .number = NULL);
-const tess_precond_ops precond_ic0 = INCOMPLETE(TESS_PRECOND_IC0, .number = NULL);
-const tess_precond_ops precond_ilut = INCOMPLETE(TESS_PRECOND_ILUT, .parse = parse_threshold);
-const tess_precond_ops precond_ict = INCOMPLETE(TESS_PRECOND_ICT, .parse = parse_threshold);
-const tess_precond_ops precond_iluk = INCOMPLETE(TESS_PRECOND_ILUK, .number = level_of);
-#undef INCOMPLETE

@@ -55,7 +55,8 @@ const incomplete_ops *incomplete_ops_of(const tess_context *ctx);
 
 typedef struct tess_incomplete tess_incomplete;
 
-/* Checks the options. */
+/* incomplete_precond.c: whether square blocks have a storage of their own; checks the options. */
+bool incomplete_has_squares(const tess_storage_options *o);
 tess_status incomplete_check(const tess_matrix *a, const tess_precond_options *options);
 /* After SINGULAR *out exists too: later values may have factors. */
 tess_status incomplete_create(const tess_matrix *a, const tess_precond_options *options, tess_incomplete **out);

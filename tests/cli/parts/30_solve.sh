@@ -72,7 +72,7 @@ expect 1 solve gallery:laplace2d:24 --rhs random:3 --rtol 1e-14 --guard report -
 # breakdown
 expect 5 solve indefinite.mtx --solver cg --json solve.json
 json solve.json 'j["reason_code"] in (-5, -10) and j["exit_code"] == 5'
-expect 5 solve no_diagonal.mtx --precond jacobi --json solve.json
+expect 5 solve no_diagonal.mtx --precond block-jacobi:1 --json solve.json
 json solve.json 'j["reason_code"] == -11 and j["detail"]'
 out_has 'NOT CONVERGED'
 expect '3|5' solve nan.mtx --solver cg

@@ -48,3 +48,8 @@ expect 5 solve singular.mtx --scale max-product
 err_has 'structurally singular: its structural rank is 2 of 3'
 expect 3 solve nan.mtx --scale max-product
 err_has 'row 0, column 0'
+
+# D A D: CG stays
+expect 0 solve spd.mtx --scale symmetric --reorder rcm --precond ic0 --rtol 1e-10 --json solve.json
+out_has '^transformation +scale symmetric, reorder rcm'
+json solve.json 'j["solver"] == "cg" and j["scale"] == "symmetric" and j["converged"]'

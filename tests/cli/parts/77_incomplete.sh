@@ -83,3 +83,22 @@ expect 2 solve spd.mtx --precond ilu0 --precond-levels fp64,fp16
 err_has 'precond-levels needs --precond-policy'
 expect '2|3' solve spd.mtx --precond ilu0 --precond-precision fp32
 err_has 'fp32/fp64'
+
+# with fill
+expect 0 solve $problem --solver cg --precond ic0 --rtol 1e-10 --json ic0.json
+for precond in ict ict:1e-4 ict:1e-4:20; do
+    expect 0 solve $problem --solver cg --precond $precond --rtol 1e-10 --json solve.json
+    json solve.json 'j["factorization"] == "host" and j["factor_nonzeros"] > 6240 and j["iterations"] < 20'
+    json solve.json 'len(j["triangle_levels"]) == 2'
+done
+json solve.json 'j["precond"] == "ict:0.0001:20"'
+for precond in ilut iluk:2; do
+    expect 0 solve unsym.mtx --precond $precond --rtol 1e-10 --precond-precision fp32/fp64 --triangular merged --json solve.json
+    json solve.json 'j["precond"].startswith("'$precond'") and j["factorization"] == "host"'
+done
+expect '2|3' solve $problem --precond ilut --factorization device
+err_has 'computed by the host'
+expect 2 solve $problem --precond ilut:1e-3:x
+err_has "is not a drop tolerance and a fill"
+expect 2 solve $problem --precond iluk:x
+err_has "is not a level of fill"

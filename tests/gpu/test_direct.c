@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Complete factors with vectors of a GPU: the tests of the host; the engine. */
+#define TESTS_ON_GPU
+#include "../unit/test_direct.c" /* the same tests, in another context */
+
+/* The host applies them, so that nothing can record an application. */
+static void engines_are_plain(void **state)
+{
+    oracle_csr a = oracle_laplace2d(K);
+    double *b = random_values(N, 3, -1.0, 1.0), x[N] = {0.0};
+    tess_context *ctx = open_device(1);
+    tess_matrix *matrix = make_matrix(ctx, &a);
+    tess_solve_options options = solve_options(TESS_SOLVER_CG);
+    tess_solver *solver = NULL;
+    tess_precond *m = NULL;
+
+    (void)state;
+    options.precond.kind = TESS_PRECOND_CHOLESKY;
+    assert_int_equal(solve_once(ctx, &a, &options, b, x).engine, TESS_ENGINE_PLAIN);
+    options.engine = TESS_ENGINE_GRAPH;
+    assert_fails(ctx, TESS_UNSUPPORTED, tess_solver_create(matrix, &options, &solver));
+    assert_ok(ctx, tess_precond_create(matrix, &options.precond, &m));
+    options.precond.kind = TESS_PRECOND_NONE;
+    assert_fails(ctx, TESS_UNSUPPORTED, tess_solver_create_with_precond(matrix, m, &options, &solver));
+    tess_precond_destroy(m);
+    tess_matrix_destroy(matrix);
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+    free(b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {DIRECT_TESTS, cmocka_unit_test(engines_are_plain)};
+
+    if (!mumps_is_here()) {
+        puts("skipped: this build has no MUMPS");
+        return TEST_SKIPPED;
+    }
+    return run_gpu_tests(tests, NULL);
+}
