@@ -9,6 +9,7 @@
 #include "matrix/matrix.h"
 #include "support/formats.h"
 #include "support/product.h"
+#include "support/solve.h"
 #include "support/variants.h"
 
 typedef struct combination {
