@@ -12,10 +12,18 @@
 
 static tess_status check_request(const tess_matrix *a, const tess_precond *m, const tess_solve_options *o)
 {
-    if (a->nrows != a->ncols) {
-        return tess_fail(a->ctx, TESS_DIMENSION_MISMATCH, "pass a square matrix",
+    const tess_method *asked = tess_find_method(o->solver);
+    const bool rectangular = asked && asked->rectangular;
+
+    if (a->nrows != a->ncols && !rectangular) {
+        return tess_fail(a->ctx, TESS_DIMENSION_MISMATCH, "pass a square matrix, or use --solver lsqr or lsmr",
                          "a solver needs a square matrix, but this one is %lld by %lld", (long long)a->nrows,
                          (long long)a->ncols);
+    }
+    if (rectangular && wants_transform(o)) {
+        return tess_fail(a->ctx, TESS_UNSUPPORTED, "use --precond jacobi, which scales columns",
+                         "%s solves the system as it is, without --scale and --reorder",
+                         tess_solver_kind_name(o->solver));
     }
     if (a->original) {
         return tess_fail(a->ctx, TESS_UNSUPPORTED, "pass the assembled matrix, and name the storage in options.storage",
@@ -138,7 +146,8 @@ static tess_status choose_method(tess_solver *s)
     }
     s->method = tess_find_method(kind);
     if (!s->method) {
-        return tess_fail(s->ctx, TESS_UNSUPPORTED, "choose auto, cg, bicgstab, gmres, gmres-ir, gmres-fd or jacobi",
+        return tess_fail(s->ctx, TESS_UNSUPPORTED,
+                         "choose auto, cg, bicgstab, gmres, gmres-ir, gmres-fd, jacobi, lsqr or lsmr",
                          "unknown solver %s", tess_solver_kind_name(kind));
     }
     note_symmetry(s, symmetric);
@@ -348,6 +357,11 @@ static tess_status setup_plain(tess_solver *s, const tess_precond *given)
 
     s->krylov.extension = tess_find_extension(&s->options);
     TESS_TRY(choose_method(s));
+    if (s->method->solve) {
+        s->precond = given;
+        TESS_TRY(check_recurrence(s));
+        return s->method->setup(s);
+    }
     if (s->method->complete_options) { TESS_TRY(s->method->complete_options(s)); }
     TESS_TRY(setup_precond(s, given));
     TESS_TRY(s->method->setup ? s->method->setup(s) : solver_setup_storage(s));
