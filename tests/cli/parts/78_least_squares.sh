@@ -10,10 +10,12 @@ for solver in lsqr lsmr; do
             --json least.json --output x.mtx --history least.csv
         json least.json 'j["reason"] == "least_squares" and j["reason_code"] == 1 and j["converged"] and j["verified"]'
         json least.json 'j["n"] == 4 and j["ncols"] == 2 and j["relative_residual"] > 0.5 and j["exit_code"] == 0'
-        json least.json 'j["normal_residual_norm"] + j["normal_residual_bound"] <= 1e-12 * j["matrix_norm"] * j["residual_norm"]'
+        json least.json 'j["normal_residual_norm"] + j["normal_residual_bound"]
+            <= 1e-12 * j["matrix_norm"] * j["residual_norm"]'
         json least.json 'abs(j["matrix_norm"] ** 2 - 17) < 1e-13 and j["findings"] is None'
         label="x of $solver"
-        tail -n 2 x.mtx | paste -s -d ' ' | awk '{ exit !(($1 + 4 / 33) ^ 2 + ($2 - 15 / 33) ^ 2 < 1e-22) }' && pass || fail "$(tail -n 2 x.mtx)"
+        tail -n 2 x.mtx | paste -s -d ' ' | awk '{ exit !(($1 + 4 / 33) ^ 2 + ($2 - 15 / 33) ^ 2 < 1e-22) }' &&
+            pass || fail "$(tail -n 2 x.mtx)"
     done
     out_has '^matrix +tall.mtx: 4 x 2, 6 nonzeros'
     out_has '^normal equations +[0-9.e-]+, TRUE'

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # After a solve that failed: what is wrong with the system, and a command that helps.
 # Row 3 is empty, column 2 has one entry, row 4 equals row 1.
-printf '%%%%MatrixMarket matrix coordinate real general\n%% text\n4 4 6\n1 1 2\n1 3 1\n2 2 1\n2 4 1\n4 1 2\n4 3 1\n' >faulty.mtx
+head='%%%%MatrixMarket matrix coordinate real general\n%% text\n'
+printf "${head}4 4 6\n1 1 2\n1 3 1\n2 2 1\n2 4 1\n4 1 2\n4 3 1\n" >faulty.mtx
 expect 1\|5 solve faulty.mtx --solver gmres --rhs random --device cpu --json findings.json
 out_has '^findings +structurally singular: structural rank 3, 4 rows, 4 columns'
 out_has '^ +1 rows are empty; the first: row 3'
@@ -9,7 +10,8 @@ out_has '^ +2 diagonal entries are 0 or absent; the first: row 3, column 3'
 out_has '^ +1 rows are equal to a row before; the first: row 4 to row 1'
 out_has '^ +best relative residual [0-9.e-]+; an x of this size can reach about [0-9.e-]+'
 out_has '^next +tessera solve faulty.mtx --solver lsqr'
-json findings.json 'j["findings"]["structural_rank"] == 3 and j["findings"]["empty_rows"] == {"count": 1, "row": 3, "column": None}'
+json findings.json 'j["findings"]["structural_rank"] == 3
+    and j["findings"]["empty_rows"] == {"count": 1, "row": 3, "column": None}'
 json findings.json 'j["findings"]["duplicate_rows"]["row"] == 4 and j["findings"]["duplicate_rows"]["column"] == 1'
 json findings.json 'j["findings"]["unmatched_rows"]["count"] == 1 and j["converged"] is False'
 label='the command that "next" names'
