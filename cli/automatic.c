@@ -73,7 +73,7 @@ static int count_lines(const char *text)
 void cli_print_why(const cli_solve_run *run)
 {
     char command[CLI_PATH_LENGTH + 256];
-    const char *text = tess_solver_why(run->solver);
+    const char *text = run->solver == NULL ? "" : tess_solver_why(run->solver);
     const int lines = count_lines(text), skipped = run->explain || lines <= MOST_LINES ? 0 : lines - MOST_LINES;
     for (int i = 0; i < lines; i++) {
         const int length = (int)strcspn(text, "\n");
@@ -106,12 +106,12 @@ void cli_add_why_json(json_t *root, const cli_solve_run *run)
 {
     char command[CLI_PATH_LENGTH + 256];
     const tess_attempt *attempts = NULL;
-    const int count = tess_solver_attempts(run->solver, &attempts);
+    const int count = run->solver == NULL ? 0 : tess_solver_attempts(run->solver, &attempts);
     json_t *list = count > 0 ? json_array() : json_null(), *lines = count > 0 ? json_array() : json_null();
     for (int i = 0; i < count; i++) {
         json_array_append_new(list, attempt_json(&attempts[i]));
     }
-    for (const char *text = tess_solver_why(run->solver); count > 0 && *text != '\0';) {
+    for (const char *text = count > 0 ? tess_solver_why(run->solver) : ""; *text != '\0';) {
         const size_t length = strcspn(text, "\n");
         json_array_append_new(lines, json_stringn(text, length));
         text += length + (text[length] == '\n');

@@ -428,7 +428,8 @@ typedef struct cli_solve_run {
     const cli_vector_choice *rhs;
     const char *initial_guess; /* NULL: zero */
     const cli_preset *preset;
-    const char *detail; /* of a failed set-up; may be empty */
+    const tess_findings *findings; /* after a failure; nrows 0: nothing was looked for */
+    const char *detail;            /* of a failed set-up; may be empty */
     double output_seconds, total_seconds;
     int exit_code;
 } cli_solve_run;
@@ -445,5 +446,12 @@ const char *cli_choices_path(const char *argument, char *buffer, size_t size);
 /* What the library chose, and the line that asks for it by hand; nothing if the caller named the method. */
 void cli_print_why(const cli_solve_run *run);
 void cli_add_why_json(json_t *root, const cli_solve_run *run);
+
+/* ---- findings.c: after a solve that failed ---- */
+
+void cli_print_findings(const cli_solve_run *run);
+json_t *cli_findings_json(const cli_solve_run *run); /* null after a solve that did not fail */
+/* A command that has a chance where this one failed, written into `buffer`; NULL: there is none. */
+const char *cli_next_command(const cli_solve_run *run, char *buffer, size_t size);
 
 #endif

@@ -3,6 +3,7 @@
 #include "cli.h"
 
 #include <float.h>
+#include <math.h>
 #include <string.h>
 #include <strings.h>
 
@@ -59,7 +60,8 @@ static const struct argp_option solve_argp_options[] = {
      "gmres-ir: cycles in fp32, residuals in fp64\n"
      "gmres-fd: all in fp32 up to --switch-at, then all in fp64\n"
      "fgmres: gmres with a preconditioner that need not be linear\n"
-     "idr[:S]: IDR(S) for any A, S from 1 to 64 (default 4)",
+     "idr[:S]: IDR(S) for any A, S from 1 to 64 (default 4)\n"
+     "lsqr, lsmr: least squares, for matrices of any shape",
      CLI_GROUP_MAIN},
     {"rhs", KEY_RHS, "NAME|FILE", 0,
      "right-hand side b (default ones): ones, a-times-ones, a-times-ramp, "
@@ -309,6 +311,11 @@ static void check_gmres(struct argp_state *state, tess_solve_options *solve)
     if (solve->solver == TESS_SOLVER_FGMRES) { solve->gmres.orthogonalization = TESS_ORTHOGONALIZATION_CGS2; }
 }
 
+static bool is_least_squares(tess_solver_kind solver)
+{
+    return solver == TESS_SOLVER_LSQR || solver == TESS_SOLVER_LSMR;
+}
+
 static bool needs_gpu(tess_engine engine)
 {
     return engine == TESS_ENGINE_GRAPH || engine == TESS_ENGINE_SINGLE_KERNEL;
@@ -371,7 +378,7 @@ static const struct argp solve_argp = {
         "Solves A x = b. The true residual of the FP64 matrix, with a bound on its rounding error, decides whether the "
         "solve has converged.\n"
         "MATRIX is a file (.mtx, .mtx.gz, .tess) or a model problem, gallery:NAME[:ARG...].\v"
-        "PETSc's names are accepted: -ksp_type cg|bcgs|gmres|fgmres|minres, -pc_type none|jacobi|bjacobi|ilu|icc, "
+        "PETSc's names are accepted: -ksp_type cg|bcgs|gmres|fgmres|minres|lsqr, -pc_type none|jacobi|bjacobi|ilu|icc, "
         "-ksp_rtol, -ksp_atol, -ksp_divtol, -ksp_max_it, -ksp_gmres_restart, -ksp_monitor_true_residual, "
         "-ksp_converged_reason.\n"
         "\n"
@@ -391,6 +398,7 @@ typedef struct solve_objects {
     tess_solver *solver;
     tess_solve_result result;
     tess_papers_result papers;
+    tess_findings findings;
     char detail[sizeof((tess_error *)0)->message + sizeof((tess_error *)0)->hint + 2];
 } solve_objects;
 
@@ -428,9 +436,11 @@ static int check_options(const solve_options *options)
 static int check_matrix(const solve_options *options, const solve_objects *o)
 {
     int64_t nrows = tess_matrix_nrows(o->matrix.a), ncols = tess_matrix_ncols(o->matrix.a);
-    if (nrows != ncols) {
-        cli_error("%s: the matrix is %lld x %lld, but a solve needs a square one", options->matrix, (long long)nrows,
-                  (long long)ncols);
+    const bool any_shape = is_least_squares(options->solve.solver) || options->solve.solver == TESS_SOLVER_AUTO;
+    if (nrows != ncols && !any_shape) {
+        cli_error("%s: the matrix is %lld x %lld, but a solve needs a square one; use --solver lsqr or lsmr for least "
+                  "squares",
+                  options->matrix, (long long)nrows, (long long)ncols);
         return CLI_INPUT;
     }
     if (needs_gpu(options->solve.engine) && tess_context_device(o->ctx) != TESS_DEVICE_GPU) {
@@ -443,8 +453,8 @@ static int check_matrix(const solve_options *options, const solve_objects *o)
 
 static int load_vectors(const solve_options *options, solve_objects *o)
 {
-    int64_t n = tess_matrix_nrows(o->matrix.a);
-    int code = cli_load_vector(o->ctx, &options->rhs, "rhs", n, o->matrix.a, &o->b);
+    int64_t n = tess_matrix_ncols(o->matrix.a);
+    int code = cli_load_vector(o->ctx, &options->rhs, "rhs", tess_matrix_nrows(o->matrix.a), o->matrix.a, &o->b);
     if (code != CLI_CONVERGED) { return code; }
     if (options->initial_guess != NULL) {
         cli_vector_choice file = {.source = CLI_VECTOR_FILE, .path = options->initial_guess};
@@ -452,6 +462,32 @@ static int load_vectors(const solve_options *options, solve_objects *o)
     }
     tess_status status = tess_vector_create(o->ctx, n, TESS_PRECISION_FP64, &o->x);
     return status == TESS_SUCCESS ? CLI_CONVERGED : cli_report_failure(o->ctx, status);
+}
+
+static void note_detail(solve_objects *o)
+{
+    const tess_error *error = tess_context_last_error(o->ctx);
+    snprintf(o->detail, sizeof o->detail, "%s%s%s", error->message, error->hint[0] == '\0' ? "" : "; ", error->hint);
+}
+
+/* A singular matrix for which no solver can be set up is reported as a solve of no iterations. */
+static void note_singular(const solve_options *options, solve_objects *o)
+{
+    tess_solve_result_init(&o->result);
+    tess_papers_result_init(&o->papers);
+    o->result.reason = TESS_REASON_PRECOND_SETUP;
+    o->result.solver = options->solve.solver;
+    o->result.relative_residual = o->result.residual_norm = o->result.residual_bound = NAN;
+    o->result.estimated_relative_residual = o->result.estimated_residual_norm = NAN;
+    note_detail(o);
+}
+
+/* What is wrong with the system, as far as it can be found: an error here would hide the failure itself. */
+static void look_for_problems(solve_objects *o)
+{
+    tess_findings_init(&o->findings);
+    if (o->result.verified) { return; }
+    if (tess_find_problems(o->matrix.a, o->b, o->x, &o->findings) != TESS_SUCCESS) { tess_findings_init(&o->findings); }
 }
 
 static int run_solver(const solve_options *options, solve_objects *o, cli_progress *progress)
@@ -473,13 +509,15 @@ static int run_solver(const solve_options *options, solve_objects *o, cli_progre
         cli_interrupt_off();
         cli_progress_end(progress);
     }
+    if (status == TESS_SINGULAR) {
+        note_singular(options, o);
+        look_for_problems(o);
+        return cli_report_failure(o->ctx, status);
+    }
     if (status == TESS_SUCCESS) { status = tess_solver_papers_result(o->solver, &o->papers); }
     if (status != TESS_SUCCESS) { return cli_report_failure(o->ctx, status); }
-    if (o->result.reason == TESS_REASON_PRECOND_SETUP) {
-        const tess_error *error = tess_context_last_error(o->ctx);
-        snprintf(o->detail, sizeof o->detail, "%s%s%s", error->message, error->hint[0] == '\0' ? "" : "; ",
-                 error->hint);
-    }
+    if (o->result.reason == TESS_REASON_PRECOND_SETUP) { note_detail(o); }
+    look_for_problems(o);
     return CLI_CONVERGED;
 }
 
@@ -497,7 +535,7 @@ static int settle_options(const solve_options *options, const solve_objects *o, 
 {
     const tess_attempt *attempts = NULL;
     *settled = options->solve;
-    if (tess_solver_attempts(o->solver, &attempts) == 0) {
+    if (o->solver == NULL || tess_solver_attempts(o->solver, &attempts) == 0) {
         cli_note_format(o->result.storage.format, &settled->storage);
         return CLI_CONVERGED;
     }
@@ -512,7 +550,7 @@ static int settle_options(const solve_options *options, const solve_objects *o, 
 static int report(const solve_options *options, const solve_objects *o, const cli_preset *preset, double start)
 {
     double before = cli_seconds();
-    int code = write_outputs(options, o);
+    int code = o->solver == NULL ? CLI_CONVERGED : write_outputs(options, o);
     double now = cli_seconds();
     tess_solve_options settled;
     int settled_code = settle_options(options, o, &settled);
@@ -529,6 +567,7 @@ static int report(const solve_options *options, const solve_objects *o, const cl
                          .rhs = &options->rhs,
                          .initial_guess = options->initial_guess,
                          .preset = preset,
+                         .findings = &o->findings,
                          .detail = o->detail,
                          .output_seconds = now - before,
                          .total_seconds = now - start,
@@ -554,7 +593,7 @@ static int solve(const solve_options *options, const cli_preset *preset)
     if (code == 0) { code = check_matrix(options, &o); }
     if (code == 0) { code = load_vectors(options, &o); }
     if (code == 0) { code = run_solver(options, &o, &progress); }
-    if (code == 0) { code = report(options, &o, preset, start); }
+    if (code == 0 || (code == CLI_BREAKDOWN && o.solver == NULL)) { code = report(options, &o, preset, start); }
     tess_solver_destroy(o.solver);
     tess_vector_destroy(o.b);
     tess_vector_destroy(o.x);

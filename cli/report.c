@@ -31,14 +31,29 @@ static tess_precision stored_precision(const cli_solve_run *run)
     return r->gmres.inner.given && may && asked == TESS_PRECISION_FP64 ? r->gmres.inner.storage : asked;
 }
 
+static void print_matrix(const cli_matrix *matrix)
+{
+    const long long nrows = (long long)tess_matrix_nrows(matrix->a), ncols = (long long)tess_matrix_ncols(matrix->a);
+    const long long nnz = (long long)tess_matrix_nnz(matrix->a);
+    if (nrows == ncols) {
+        printf("%-17s %s: n = %lld, %lld nonzeros\n", "matrix", matrix->name, nrows, nnz);
+    } else {
+        printf("%-17s %s: %lld x %lld, %lld nonzeros\n", "matrix", matrix->name, nrows, ncols, nnz);
+    }
+}
+
+static bool has_normal_residual(const tess_solve_result *r)
+{
+    return r->solver == TESS_SOLVER_LSQR || r->solver == TESS_SOLVER_LSMR;
+}
+
 static void print_setting(const cli_solve_run *run)
 {
     char buffer[64], precisions[64], format[32];
     const tess_solve_result *r = run->result;
     const tess_solve_options *o = run->options;
     bool mixed = cli_takes_policy(r->storage.format);
-    printf("%-17s %s: n = %lld, %lld nonzeros\n", "matrix", run->matrix->name,
-           (long long)tess_matrix_nrows(run->matrix->a), (long long)tess_matrix_nnz(run->matrix->a));
+    print_matrix(run->matrix);
     cli_print_device(run->ctx);
     if (run->preset != NULL) { print_preset(run->preset); }
     printf("%-17s %s, preconditioner %s, engine %s, %s %s, guard %s\n", "method", tess_solver_kind_name(r->solver),
@@ -104,8 +119,13 @@ static void print_outcome(const cli_solve_run *run)
     printf("%-17s %.6e relative, as the solver estimates it\n", "residual", r->estimated_relative_residual);
     printf("%-17s %.6e relative, TRUE; norm %.6e, rounding bound %.1e\n", "", r->relative_residual, r->residual_norm,
            r->residual_bound);
+    if (has_normal_residual(r)) {
+        printf("%-17s %.6e, TRUE ||A^T r||; rounding bound %.1e; ||A||_F ||r|| = %.6e\n", "normal equations",
+               r->normal_residual_norm, r->normal_residual_bound, r->matrix_norm * r->residual_norm);
+    }
     const char *advice = advice_of(run);
     if (!r->converged && advice != NULL) { printf("%-17s %s\n", "advice", advice); }
+    cli_print_findings(run);
 }
 
 static int64_t tile_products(const tess_papers_result *r)
@@ -303,6 +323,15 @@ static void add_reals(json_t *root, const cli_solve_run *run)
     }
 }
 
+/* Null for methods that solve no least-squares problem. */
+static void add_normal_residual(json_t *root, const tess_solve_result *r)
+{
+    const bool has = has_normal_residual(r);
+    json_object_set_new(root, "normal_residual_norm", has ? cli_json_real(r->normal_residual_norm) : json_null());
+    json_object_set_new(root, "normal_residual_bound", has ? cli_json_real(r->normal_residual_bound) : json_null());
+    json_object_set_new(root, "matrix_norm", has ? cli_json_real(r->matrix_norm) : json_null());
+}
+
 /* Seconds by phase; null where they were not measured. */
 static json_t *phases_json(const tess_solve_result *r)
 {
@@ -366,8 +395,11 @@ json_t *cli_solve_json(const cli_solve_run *run)
                             ? json_null()
                             : json_string(tess_factorization_name(r->precond.factorization)));
     add_integers(root, r);
+    json_object_set_new(root, "ncols", json_integer(tess_matrix_ncols(run->matrix->a)));
     add_reals(root, run);
     cli_add_why_json(root, run);
+    add_normal_residual(root, r);
+    json_object_set_new(root, "findings", cli_findings_json(run));
     json_object_set_new(root, "nonzeros_per_precision", precisions_json(r->storage.nonzeros_per_precision));
     json_object_set_new(root, "steps", schedule_json(&r->jacobi.schedule));
     json_object_set_new(root, "options", options_json(run));

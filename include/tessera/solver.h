@@ -38,7 +38,9 @@ typedef enum tess_solver_kind {
     TESS_SOLVER_GMRES_FD = 6, /**< GMRES in low precision first, then in FP64 */
     TESS_SOLVER_MINRES = 7,   /**< MINRES, for symmetric matrices that need not be definite */
     TESS_SOLVER_FGMRES = 8,   /**< GMRES with a preconditioner that may vary */
-    TESS_SOLVER_IDR = 9       /**< IDR(s): short recurrences for any matrix */
+    TESS_SOLVER_IDR = 9,      /**< IDR(s): short recurrences for any matrix */
+    TESS_SOLVER_LSQR = 10,    /**< least squares, for matrices of any shape: LSQR */
+    TESS_SOLVER_LSMR = 11     /**< the same by LSMR */
 } tess_solver_kind;
 
 /** How iterations are launched. */
@@ -83,6 +85,7 @@ typedef enum tess_guard {
 /** Why a solve ended. Numbers and names are PETSc's where PETSc has one; -100 and below are ours. Never renumber. */
 typedef enum tess_reason {
     TESS_REASON_RUNNING = 0,              /**< the solve is still running */
+    TESS_REASON_LEAST_SQUARES = 1,        /**< converged: x solves the normal equations; lsqr and lsmr */
     TESS_REASON_RTOL = 2,                 /**< converged: relative tolerance met */
     TESS_REASON_ATOL = 3,                 /**< converged: absolute tolerance met */
     TESS_REASON_HAPPY_BREAKDOWN = 7,      /**< converged: both tolerances are 0 and x is exact */
@@ -263,9 +266,11 @@ typedef struct tess_storage_result {
  * bytes. The solver owns the history, which is valid until its next solve.
  */
 typedef struct tess_solve_result {
-    size_t size;   /**< sizeof(tess_solve_result) */
-    int converged; /**< 1 if residual_norm + residual_bound <= tolerance; shell without a bound: if residual_norm is */
-    int verified;  /**< 1 if that is proved: converged, and the bound is known */
+    size_t size; /**< sizeof(tess_solve_result) */
+    /** 1 if residual_norm + residual_bound <= tolerance; shell without a bound: if residual_norm is. lsqr and lsmr:
+       also with reason LEAST_SQUARES. */
+    int converged;
+    int verified; /**< 1 if that is proved: converged, and the bound is known */
     tess_reason reason;
     int64_t iterations; /**< total, repairs included */
     /** Residual replacements by the guard, plus rounds after the first of a scaled or reordered system. Restarts of
@@ -296,6 +301,9 @@ typedef struct tess_solve_result {
     tess_jacobi_result jacobi;
     tess_precond_result precond;
     tess_storage_result storage;
+    /** ||A^T (b - A x)||_2, a bound on its error, and the Frobenius norm of A; 0 except for lsqr and lsmr. Reason
+        LEAST_SQUARES: the first two together are at most rtol ||A||_F ||b - A x||. */
+    double normal_residual_norm, normal_residual_bound, matrix_norm;
 } tess_solve_result;
 
 /** Sets the defaults (above, in parentheses) and every `size`, also of members. */
@@ -304,17 +312,19 @@ TESS_EXPORT void tess_solve_options_init(tess_solve_options *options);
 TESS_EXPORT void tess_solve_result_init(tess_solve_result *result);
 
 /**
- * Sets up a solver for a square matrix. Methods, precisions, memory and sources: docs/reference/solvers.md.
+ * Sets up a solver for a square matrix; LSQR and LSMR take any shape. Methods, precisions, memory and sources:
+ * docs/reference/solvers.md.
  * @param a        assembled, or a shell (not for Jacobi). Borrowed: it must outlive the solver.
  * @param options  NULL: the defaults. Copied.
  * One set-up serves many right-hand sides. After tess_matrix_update_values the next solve renews the values.
  * If the preconditioner cannot be set up, this call still succeeds: the next solve reports reason PRECOND_SETUP, and
  * tess_context_last_error has the detail.
- * Errors: DIMENSION_MISMATCH (not square); UNSUPPORTED (a stored matrix, an engine, format or precision that the method
- * does not take, split.row_order other than original except for Jacobi, a shell matrix with scale or reorder);
- * INVALID_ARGUMENT (a `size` that is 0 or above this library's, negative tolerances or limits, restart below 1,
- * fp64/fp32 in gmres.inner or gmres.basis); with scale or reorder also those of tess_order_max_product; memory.
- * Tests: tests/unit/test_options.c, test_gmres.c, test_gmres_precisions.c, test_jacobi.c; tests/gpu/test_gmres.c
+ * Errors: DIMENSION_MISMATCH (not square, and neither LSQR nor LSMR); UNSUPPORTED (a stored matrix, an engine, format
+ * or precision that the method does not take, split.row_order other than original except for Jacobi, a shell matrix
+ * with scale or reorder); INVALID_ARGUMENT (a `size` that is 0 or above this library's, negative tolerances or limits,
+ * restart below 1, fp64/fp32 in gmres.inner or gmres.basis); with scale or reorder also those of
+ * tess_order_max_product; memory. Tests: tests/unit/test_options.c, test_gmres.c, test_gmres_precisions.c,
+ * test_jacobi.c; tests/gpu/test_gmres.c
  */
 TESS_EXPORT tess_status tess_solver_create(const tess_matrix *a, const tess_solve_options *options, tess_solver **out);
 
@@ -333,12 +343,13 @@ TESS_EXPORT tess_status tess_solver_set_limits(tess_solver *solver, const tess_s
 
 /**
  * Solves A x = b and verifies the result. Returns when all is done.
- * @param b       right-hand side, an FP64 vector of n values
- * @param x       FP64 vector of n values, not the array of b. In: the initial guess. Out: the solution.
+ * @param b       right-hand side, an FP64 vector of nrows values
+ * @param x       FP64 vector of ncols values, not the array of b. In: the initial guess. Out: the solution.
  * @param result  initialised by tess_solve_result_init
  * A solve that does not converge is no error: result->reason says why it ended. x is then the best iterate
  * known: of the ends of cycles and the initial guess the one with the smallest true residual. It is never worse than
- * the initial guess. With guard REPORT x is the method's last iterate, except after a breakdown or divergence.
+ * the initial guess. With guard REPORT, and after a Jacobi run of fixed length, x is the last iterate,
+ * except after a breakdown or divergence.
  * If b = 0, x = 0 is returned at once. An initial guess that meets the tolerance is returned after 0 iterations.
  * Range: b may be anywhere in FP64's range. BiCGSTAB and GMRES square entries of A: above about 1e+150 the squares
  * overflow, and the reason is nan_or_inf.

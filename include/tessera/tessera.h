@@ -20,6 +20,7 @@
 #include <tessera/context.h>
 #include <tessera/dense.h>
 #include <tessera/digits.h>
+#include <tessera/findings.h>
 #include <tessera/gallery.h>
 #include <tessera/io.h>
 #include <tessera/matrix.h>

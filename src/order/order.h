@@ -3,8 +3,10 @@
 #ifndef TESS_ORDER_ORDER_H
 #define TESS_ORDER_ORDER_H
 
+#include <tessera/findings.h>
 #include <tessera/order.h>
 
+#include "base/offsets.h"
 #include "matrix/matrix.h"
 
 /* ---- input.c ---- */
@@ -26,6 +28,12 @@ tess_status require_square(const tess_matrix *a, const char *purpose);
 
 /* tess_order_rcm for rows on the host: square, columns ascending; values are not read. */
 tess_status order_rcm_of_pattern(tess_context *ctx, const tess_csr_view *a, int32_t *perm);
+
+/* ---- structural_rank.c ---- */
+
+/* The size of the largest matching of rows and columns by entries other than 0, and the rows without a partner. A
+   search that takes too long gives -1 and no rows. */
+tess_status order_structural_rank(tess_context *ctx, const tess_csr_view *a, int64_t *rank, tess_finding *unmatched);
 
 /* ---- matching.c ---- */
 

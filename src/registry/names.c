@@ -101,6 +101,8 @@ static const tess_named_value solver_kind_names[] = {{"auto", TESS_SOLVER_AUTO},
                                                      {"minres", TESS_SOLVER_MINRES},
                                                      {"fgmres", TESS_SOLVER_FGMRES},
                                                      {"idr", TESS_SOLVER_IDR},
+                                                     {"lsqr", TESS_SOLVER_LSQR},
+                                                     {"lsmr", TESS_SOLVER_LSMR},
                                                      {NULL, 0}};
 static const tess_named_value engine_names[] = {{"auto", TESS_ENGINE_AUTO},
                                                 {"plain", TESS_ENGINE_PLAIN},
@@ -116,6 +118,7 @@ static const tess_named_value orthogonalization_names[] = {
     {"cgs2", TESS_ORTHOGONALIZATION_CGS2}, {"cgs2-delayed", TESS_ORTHOGONALIZATION_CGS2_DELAYED}, {NULL, 0}};
 static const tess_named_value guard_names[] = {{"repair", TESS_GUARD_REPAIR}, {"report", TESS_GUARD_REPORT}, {NULL, 0}};
 static const tess_named_value reason_names[] = {{"running", TESS_REASON_RUNNING},
+                                                {"least_squares", TESS_REASON_LEAST_SQUARES},
                                                 {"rtol", TESS_REASON_RTOL},
                                                 {"atol", TESS_REASON_ATOL},
                                                 {"happy_breakdown", TESS_REASON_HAPPY_BREAKDOWN},
@@ -170,6 +173,7 @@ static const tess_named_value status_texts[] = {
     {NULL, 0}};
 static const tess_named_value reason_texts[] = {
     {"the solve is still running", TESS_REASON_RUNNING},
+    {"converged: least-squares solution, the normal equations are met", TESS_REASON_LEAST_SQUARES},
     {"converged: relative tolerance met", TESS_REASON_RTOL},
     {"converged: absolute tolerance met", TESS_REASON_ATOL},
     {"converged: exact solution found at a breakdown", TESS_REASON_HAPPY_BREAKDOWN},

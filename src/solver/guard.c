@@ -113,7 +113,7 @@ static tess_status return_best(solve_run *run)
     const tess_solver *s = run->s;
     tess_status status = TESS_SUCCESS;
 
-    if (!s->best || run->now.norm <= run->best || s->options.guard == TESS_GUARD_REPORT) { return TESS_SUCCESS; }
+    if (!s->best || run->now.norm <= run->best || run->guard == TESS_GUARD_REPORT) { return TESS_SUCCESS; }
     TESS_TRY(s->ctx->backend->copy(s->ctx, run->x, s->best, (size_t)s->krylov.n * sizeof(double)));
     status = verify_x(run, run->x, &run->now);
 cleanup:
@@ -335,11 +335,11 @@ static tess_status run_loop(solve_run *run, tess_loop_state *end)
 }
 
 /* Whether x + d replaces x also if its residual is larger: if other cycles go on from there, or if the caller wants the
-   method's own last iterate (guard `report`). */
+   method's own last iterate (guard `report`, and runs of fixed length). */
 static bool takes_worse(const solve_run *run, tess_reason reason)
 {
     if (run->low_residuals) { return true; }
-    return run->s->options.guard == TESS_GUARD_REPORT &&
+    return run->guard == TESS_GUARD_REPORT &&
            (reason == TESS_REASON_ITERATIONS || reason == TESS_REASON_CANCELLED || reason == TESS_REASON_RTOL);
 }
 
@@ -593,12 +593,13 @@ static tess_status solve(tess_solver *s, const tess_vector *b, tess_vector *x, t
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(tess_vector_require(s->ctx, b, s->original->nrows, "b"));
-    TESS_TRY(tess_vector_require(s->ctx, x, s->original->nrows, "x"));
+    TESS_TRY(tess_vector_require(s->ctx, x, s->original->ncols, "x"));
     if (b->n > 0 && b->data == x->data) {
         return tess_fail(s->ctx, TESS_INVALID_ARGUMENT, "pass two vectors", "b and x of a solve are the same array");
     }
     if (s->driver) { return s->driver->solve(s, b, x, result); }
     if (s->transform) { return solve_transformed(s, b, x, result); }
+    if (s->method->solve) { return s->method->solve(s, b, x, result); }
     run.b = b->data;
     run.x = x->data;
     TESS_TRY(solver_start_clock(s));

@@ -69,6 +69,10 @@ struct tess_method {
     /* For a method whose first cycles are in low precision throughout: rounds x, and computes krylov.r := b - A x in
        that precision, and its norm. NULL: cycles start from the true residual. */
     tess_status (*low_residual)(tess_solver *s, const double *b, double *x, double *norm);
+    /* The whole solve, in place of the guard's cycles; the vectors are checked. Such a method has `setup`, and
+       allocates all that it uses. NULL: the guard solves. */
+    tess_status (*solve)(tess_solver *s, const tess_vector *b, tess_vector *x, tess_solve_result *result);
+    bool rectangular; /* solves systems of any shape */
 };
 
 /* In registry/solvers.c: the method of that kind; the one of that kind with another recurrence. NULL: there is none. */

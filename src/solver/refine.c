@@ -198,6 +198,14 @@ cleanup:
     return status;
 }
 
+/* Whether the caller gets the last iterate: with the guard on `report`, and from a run of fixed length. */
+static bool returns_last(const refinement *run)
+{
+    const tess_solve_options *o = &run->s->options;
+
+    return o->guard == TESS_GUARD_REPORT || schedule_is_counted(&o->jacobi.schedule);
+}
+
 static tess_status keep_best(refinement *run)
 {
     if (!(run->now.norm < run->best)) { return TESS_SUCCESS; }
@@ -210,7 +218,7 @@ static tess_status return_best(refinement *run)
 {
     tess_status status = TESS_SUCCESS;
 
-    if (run->now.norm <= run->best || run->s->options.guard == TESS_GUARD_REPORT) { return TESS_SUCCESS; }
+    if (run->now.norm <= run->best || returns_last(run)) { return TESS_SUCCESS; }
     TESS_TRY(tess_vector_copy(run->t->best, run->x));
     status = verify(run, run->x, &run->now);
 cleanup:
@@ -224,8 +232,8 @@ static tess_status judge_round(refinement *run, const tess_solve_result *inner, 
 {
     solver_transform *t = run->t;
     bool may_worsen =
-        inner->converged || (run->s->options.guard == TESS_GUARD_REPORT &&
-                             (inner->reason == TESS_REASON_ITERATIONS || inner->reason == TESS_REASON_CANCELLED));
+        inner->converged ||
+        (returns_last(run) && (inner->reason == TESS_REASON_ITERATIONS || inner->reason == TESS_REASON_CANCELLED));
     true_residual next;
     tess_status status = TESS_SUCCESS;
 

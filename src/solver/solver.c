@@ -20,10 +20,18 @@ static bool works_on_host(const tess_precond *given, const tess_solve_options *o
 
 static tess_status check_request(const tess_matrix *a, const tess_precond *m, const tess_solve_options *o)
 {
-    if (a->nrows != a->ncols) {
-        return tess_fail(a->ctx, TESS_DIMENSION_MISMATCH, "pass a square matrix",
+    const tess_method *asked = tess_find_method(o->solver);
+    const bool rectangular = asked && asked->rectangular;
+
+    if (a->nrows != a->ncols && !rectangular) {
+        return tess_fail(a->ctx, TESS_DIMENSION_MISMATCH, "pass a square matrix, or use --solver lsqr or lsmr",
                          "a solver needs a square matrix, but this one is %lld by %lld", (long long)a->nrows,
                          (long long)a->ncols);
+    }
+    if (rectangular && wants_transform(o)) {
+        return tess_fail(a->ctx, TESS_UNSUPPORTED, "use --precond jacobi, which scales columns",
+                         "%s solves the system as it is, without --scale and --reorder",
+                         tess_solver_kind_name(o->solver));
     }
     if (a->original) {
         return tess_fail(a->ctx, TESS_UNSUPPORTED, "pass the assembled matrix, and name the storage in options.storage",
@@ -372,6 +380,11 @@ static tess_status setup_plain(tess_solver *s, const tess_precond *given)
 
     s->krylov.extension = tess_find_extension(&s->options);
     TESS_TRY(choose_method(s));
+    if (s->method->solve) {
+        s->precond = given;
+        TESS_TRY(check_recurrence(s));
+        return s->method->setup(s);
+    }
     if (s->method->complete_options) { TESS_TRY(s->method->complete_options(s)); }
     TESS_TRY(setup_precond(s, given));
     TESS_TRY(s->method->setup ? s->method->setup(s) : solver_setup_storage(s));
@@ -380,6 +393,16 @@ static tess_status setup_plain(tess_solver *s, const tess_precond *given)
     status = allocate_vectors(s);
 cleanup:
     return status;
+}
+
+/* A rectangular system is one of least squares; LSMR with scaled columns is the library's choice. */
+static void choose_for_shape(tess_solver *s)
+{
+    tess_solve_options *o = &s->options;
+
+    if (s->original->nrows == s->original->ncols || o->solver != TESS_SOLVER_AUTO) { return; }
+    o->solver = TESS_SOLVER_LSMR;
+    if (o->precond.kind == TESS_PRECOND_AUTO) { o->precond.kind = TESS_PRECOND_JACOBI; }
 }
 
 static tess_status setup(tess_solver *s, const tess_precond *given)
@@ -404,6 +427,7 @@ tess_status tess_solver_create_with_precond(const tess_matrix *a, const tess_pre
     s->original = a;
     tess_papers_result_init(&s->papers_result);
     TESS_TRY(solve_options_take(a->ctx, options, &s->options, &s->papers));
+    choose_for_shape(s);
     TESS_TRY(check_request(a, m, &s->options));
     TESS_TRY(setup(s, m));
     TESS_TRY(a->ctx->backend->synchronize(a->ctx));

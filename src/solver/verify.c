@@ -58,7 +58,8 @@ static tess_status residual_of_assembled(const tess_matrix *a, const double *b, 
     out->rounding =
         TESS_U64 * (plain.magnitude > 0.0 ? sqrt(plain.magnitude) : ldexp(sqrt(scaled.magnitude), scaled.exponent));
     TESS_TRY(pass_at(a, b, x, residual, for_bound, &plain, &scaled));
-    out->bound = ldexp(sqrt(scaled.bound) * (1.0 + 0x1p-40), scaled.exponent) + ROOT_ERROR * out->norm;
+    out->of_vector = ldexp(sqrt(scaled.bound) * (1.0 + 0x1p-40), scaled.exponent);
+    out->bound = out->of_vector + ROOT_ERROR * out->norm;
     out->bounded = true;
     TESS_TRY(pass_at(a, b, x, residual, for_rhs, &plain, &scaled));
     out->rhs_norm = ldexp(sqrt(scaled.rhs), scaled.exponent);
@@ -81,7 +82,7 @@ static tess_status bound_shell(const tess_matrix *a, const double *x, true_resid
     double of_product = NAN;
     tess_status status = TESS_SUCCESS;
 
-    out->bound = NAN;
+    out->bound = out->of_vector = NAN;
     out->bounded = a->shell.error_bound != NULL;
     if (!out->bounded) { return TESS_SUCCESS; }
     TESS_TRY(tess_matrix_bound_shell(a, x, &of_product));

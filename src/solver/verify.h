@@ -10,6 +10,7 @@
 typedef struct true_residual {
     double norm;      /* ||b - A x|| */
     double bound;     /* on the error of the norm; NaN: unknown */
+    double of_vector; /* bound on the norm of the error of the residual as it is stored; NaN: unknown */
     bool bounded;     /* the bound is known, so that conclusions from it are proved */
     double rounding;  /* u || |A| |x| + |b| ||: about the rounding error of x; 0: unknown */
     double rhs_norm;  /* ||b|| */

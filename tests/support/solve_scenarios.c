@@ -320,6 +320,22 @@ static tess_status solve_gmres_polynomial(scene *s)
     return solve_repeatedly(s, &s->unsymmetric, &options);
 }
 
+static tess_status solve_lsqr(scene *s)
+{
+    tess_solve_options options = solve_options(TESS_SOLVER_LSQR);
+
+    options.precond.kind = TESS_PRECOND_JACOBI;
+    return solve_repeatedly(s, &s->unsymmetric, &options);
+}
+
+static tess_status solve_lsmr(scene *s)
+{
+    tess_solve_options options = solve_options(TESS_SOLVER_LSMR);
+
+    options.storage.precision = TESS_PRECISION_FP32;
+    return solve_repeatedly(s, &s->unsymmetric, &options);
+}
+
 /* Values that overflow in fp16: cycles go up, the preconditioner with them, and down again for the next solve. */
 static tess_status solve_gmres_escalated(scene *s)
 {
@@ -450,6 +466,8 @@ const named_scenario solve_scenarios[] = {
     {"solve_gmres_fd", solve_gmres_fd, false},
     {"solve_fgmres", solve_fgmres, false},
     {"solve_gmres_polynomial", solve_gmres_polynomial, false},
+    {"solve_lsqr", solve_lsqr, false},
+    {"solve_lsmr", solve_lsmr, false},
     {"solve_gmres_escalated", solve_gmres_escalated, false},
     {"solve_gmres_transformed", solve_gmres_transformed, false},
     {"solve_jacobi", solve_jacobi, false},

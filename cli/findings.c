@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* After a solve that failed: what is wrong with the system, what could be reached, and a command that may help. */
+#include "cli.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* A residual within this factor of the attainable estimate is as good as FP64 gives. */
+#define NEAR_ATTAINABLE 10.0
+
+/* ---- the line of a file ---- */
+
+/* The first line of a plain Matrix Market file whose value is NaN or Inf; 0: there is none, or the file is of another
+   kind. The reader keeps no lines, so that reading stays fast. */
+static long long line_of_nonfinite(const cli_matrix *matrix)
+{
+    if (!matrix->from_file || matrix->info.compressed || matrix->info.cache || !matrix->info.coordinate) { return 0; }
+    FILE *file = fopen(matrix->name, "r");
+    if (file == NULL) { return 0; }
+    char *text = NULL;
+    size_t size = 0;
+    long long line = 0, found = 0;
+    while (found == 0 && getline(&text, &size, file) >= 0) {
+        char value[64];
+        line += 1;
+        if (text[0] != '%' && sscanf(text, "%*d %*d %63s", value) == 1 && !isfinite(strtod(value, NULL))) {
+            found = line;
+        }
+    }
+    free(text);
+    fclose(file);
+    return found;
+}
+
+/* ---- a command that may help ---- */
+
+typedef struct remedy {
+    const char *solver, *precond; /* NULL: none is named */
+} remedy;
+
+/* The first of the list that this build has. */
+static const remedy *first_known(const remedy *list)
+{
+    for (; list->solver != NULL; list++) {
+        tess_solver_kind solver = TESS_SOLVER_AUTO;
+        tess_precond_kind precond = TESS_PRECOND_NONE;
+        if (tess_solver_kind_parse(list->solver, &solver) == TESS_SUCCESS &&
+            (list->precond == NULL || tess_precond_kind_parse(list->precond, &precond) == TESS_SUCCESS)) {
+            return list;
+        }
+    }
+    return NULL;
+}
+
+static const remedy *remedies_for(const cli_solve_run *run)
+{
+    static const remedy indefinite[] = {{"minres", NULL}, {"gmres", "lu"}, {"gmres", "ilu0"}, {NULL, NULL}};
+    static const remedy direct[] = {{"gmres", "lu"}, {"gmres", "ilut"}, {"gmres", "ilu0"}, {NULL, NULL}};
+    static const remedy definite[] = {{"cg", "cholesky"}, {"cg", "ict"}, {"cg", "ic0"}, {NULL, NULL}};
+    const tess_solve_result *r = run->result;
+    switch (r->reason) {
+    case TESS_REASON_INDEFINITE_MATRIX:
+    case TESS_REASON_INDEFINITE_PRECOND: return indefinite;
+    default: return r->solver == TESS_SOLVER_CG ? definite : direct;
+    }
+}
+
+static bool is_near_attainable(const cli_solve_run *run)
+{
+    return run->result->relative_residual <= NEAR_ATTAINABLE * run->findings->attainable_residual;
+}
+
+static bool is_structurally_singular(const tess_findings *f)
+{
+    return f->structural_rank >= 0 && f->structural_rank < (f->nrows < f->ncols ? f->nrows : f->ncols);
+}
+
+/* The command's options behind the matrix; empty: no options help. */
+static void write_options(const cli_solve_run *run, char *buffer, size_t size)
+{
+    const tess_findings *f = run->findings;
+    const bool least_squares = run->result->solver == TESS_SOLVER_LSQR || run->result->solver == TESS_SOLVER_LSMR;
+    const remedy *remedy = NULL;
+    buffer[0] = '\0';
+    if (f->nonfinite.count > 0 || f->nonfinite_rhs.count > 0 || run->result->reason == TESS_REASON_CANCELLED) {
+        return;
+    }
+    if (is_near_attainable(run)) {
+        snprintf(buffer, size, "--rtol %.1g", 2.0 * NEAR_ATTAINABLE * f->attainable_residual);
+    } else if (least_squares) {
+        snprintf(buffer, size, "--solver lsmr --precond jacobi --max-iterations %lld",
+                 10 * (long long)run->options->max_iterations);
+    } else if (is_structurally_singular(f) || f->constant_null_vector) {
+        snprintf(buffer, size, "--solver lsqr --precond jacobi");
+    } else if (run->result->reason == TESS_REASON_FALSE_CONVERGENCE && run->options->guard == TESS_GUARD_REPORT) {
+        snprintf(buffer, size, "--guard repair");
+    } else if ((remedy = first_known(remedies_for(run))) != NULL) {
+        const bool scaled = remedy->precond != NULL && f->zero_diagonal.count > 0;
+        snprintf(buffer, size, "--solver %s%s%s%s", remedy->solver, remedy->precond == NULL ? "" : " --precond ",
+                 remedy->precond == NULL ? "" : remedy->precond, scaled ? " --scale max-product" : "");
+    }
+}
+
+const char *cli_next_command(const cli_solve_run *run, char *buffer, size_t size)
+{
+    char options[128];
+    write_options(run, options, sizeof options);
+    if (options[0] == '\0') { return NULL; }
+    snprintf(buffer, size, "tessera solve %s %s", run->matrix->name, options);
+    return buffer;
+}
+
+/* ---- the report ---- */
+
+/* The label stands before the first line alone. */
+static const char *take_label(const char **label)
+{
+    const char *now = *label;
+    *label = "";
+    return now;
+}
+
+static void print_kind(const tess_finding *kind, const char *what, const char **label)
+{
+    if (kind->count == 0) { return; }
+    printf("%-17s %lld %s; the first: ", take_label(label), (long long)kind->count, what);
+    if (kind->row >= 0) { printf("row %lld", (long long)kind->row + 1); }
+    if (kind->column >= 0) { printf("%scolumn %lld", kind->row >= 0 ? ", " : "", (long long)kind->column + 1); }
+    putchar('\n');
+}
+
+static void print_duplicates(const tess_finding *kind, const char **label)
+{
+    if (kind->count == 0) { return; }
+    printf("%-17s %lld rows are equal to a row before; the first: row %lld to row %lld\n", take_label(label),
+           (long long)kind->count, (long long)kind->row + 1, (long long)kind->column + 1);
+}
+
+void cli_print_findings(const cli_solve_run *run)
+{
+    const tess_findings *f = run->findings;
+    const char *text = "findings", **label = &text;
+    char command[4352];
+    if (f->nrows == 0 || run->result->verified) { return; }
+    print_kind(&f->nonfinite, "entries are NaN or Inf", label);
+    const long long line = f->nonfinite.count > 0 ? line_of_nonfinite(run->matrix) : 0;
+    if (line > 0) { printf("%-17s it is in line %lld of %s\n", take_label(label), line, run->matrix->name); }
+    print_kind(&f->nonfinite_rhs, "elements of b are NaN or Inf", label);
+    if (is_structurally_singular(f)) {
+        printf("%-17s structurally singular: structural rank %lld, %lld rows, %lld columns\n", take_label(label),
+               (long long)f->structural_rank, (long long)f->nrows, (long long)f->ncols);
+        print_kind(&f->unmatched_rows, "rows without a partner", label);
+    }
+    print_kind(&f->empty_rows, "rows are empty", label);
+    print_kind(&f->empty_columns, "columns are empty", label);
+    print_kind(&f->zero_diagonal, "diagonal entries are 0 or absent", label);
+    print_duplicates(&f->duplicate_rows, label);
+    if (f->constant_null_vector) {
+        printf("%-17s A times the vector of ones is 0 up to rounding: x is determined up to a constant\n",
+               take_label(label));
+    }
+    if (!isnan(f->attainable_residual)) {
+        printf("%-17s best relative residual %.1e; an x of this size can reach about %.1e\n", take_label(label),
+               run->result->relative_residual, f->attainable_residual);
+    }
+    if (cli_next_command(run, command, sizeof command) != NULL) { printf("%-17s %s\n", "next", command); }
+}
+
+/* ---- JSON ---- */
+
+static json_t *place(int64_t index)
+{
+    return index >= 0 ? json_integer(index + 1) : json_null();
+}
+
+static void add_kind(json_t *root, const char *key, const tess_finding *kind)
+{
+    json_object_set_new(root, key,
+                        json_pack("{sI so so}", "count", (json_int_t)kind->count, "row", place(kind->row), "column",
+                                  place(kind->column)));
+}
+
+json_t *cli_findings_json(const cli_solve_run *run)
+{
+    const tess_findings *f = run->findings;
+    char command[4352];
+    if (f->nrows == 0 || run->result->verified) { return json_null(); }
+    json_t *root = json_object();
+    json_object_set_new(root, "structural_rank",
+                        f->structural_rank >= 0 ? json_integer(f->structural_rank) : json_null());
+    add_kind(root, "unmatched_rows", &f->unmatched_rows);
+    add_kind(root, "empty_rows", &f->empty_rows);
+    add_kind(root, "empty_columns", &f->empty_columns);
+    add_kind(root, "zero_diagonal", &f->zero_diagonal);
+    add_kind(root, "duplicate_rows", &f->duplicate_rows);
+    add_kind(root, "nonfinite", &f->nonfinite);
+    add_kind(root, "nonfinite_rhs", &f->nonfinite_rhs);
+    json_object_set_new(root, "constant_null_vector", json_boolean(f->constant_null_vector));
+    json_object_set_new(root, "attainable_residual", cli_json_real(f->attainable_residual));
+    json_object_set_new(root, "next",
+                        cli_next_command(run, command, sizeof command) != NULL ? cli_json_text(command) : json_null());
+    return root;
+}

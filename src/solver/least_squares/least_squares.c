@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A least-squares solve: cycles of LSQR or LSMR for the correction of x, each from the true residual, and each judged
+ * by it. A solve has converged if b - A x meets the tolerance, or if A^T (b - A x) is so small that x solves the normal
+ * equations (docs/concepts/verification.md, "Least squares").
+ */
+#include "solver/least_squares/least_squares.h"
+
+#include <math.h>
+
+#include "base/two_word.h"
+
+/* As in guard.c: the loop stops this much below the tolerance; a cycle must make this share of the way to its goal; so
+   many cycles in a row may fail to; and a residual within this factor of the rounding error of x is as good as FP64
+   gives. */
+#define STOP_SHARE 0.999
+#define PROGRESS_SHARE 0.5
+#define STAGNATION_FACTOR 64.0
+enum { FRUITLESS_CYCLES = 3 };
+/* A cycle on a matrix of lower precision aims at so many of its unit roundoffs, and at some progress. */
+#define REDUCTION_ROUNDOFFS 8.0
+#define SMALLEST_REDUCTION 0.25
+/* After an estimate of the normal residual that was too small, the next cycle's goal is this much lower. */
+#define STRICTER 0.1
+
+typedef struct least_run {
+    tess_solver *s;
+    least_squares *own;
+    const tess_vector *b;
+    tess_vector *x;
+    tess_solve_result *result;
+    double start;
+    true_residual now; /* of x; the residual itself is in own->residual */
+    normal_residual normal;
+    double share; /* of rtol: the goal of cycles for the normal residual */
+    int fruitless;
+    bool low;
+} least_run;
+
+/* The residual of x, and that of the normal equations. */
+static tess_status verify(const least_run *run, const tess_vector *x, true_residual *now, normal_residual *normal)
+{
+    const least_squares *own = run->own;
+    true_residual of_transpose;
+    tess_status status = TESS_SUCCESS;
+
+    normal->norm = normal->bound = NAN;
+    TESS_TRY(verify_residual(run->s->original, run->b->data, x->data, own->residual->data, now));
+    if (!isfinite(now->norm)) { return TESS_SUCCESS; }
+    /* 0 - A^T r; the error of r itself is at most now->of_vector, and ||A||_2 <= ||A||_F */
+    TESS_TRY(verify_residual(own->transpose, own->zero->data, own->residual->data, own->product->data, &of_transpose));
+    normal->norm = of_transpose.norm;
+    normal->bound = (of_transpose.bound + own->norm_most * now->of_vector) * (1.0 + 4.0 * TESS_U64);
+cleanup:
+    return status;
+}
+
+/* ||A^T r|| <= rtol ||A||_F ||r|| for the exact values: the left side rounded up, the right side down. */
+static bool solves_normal_equations(const least_run *run, const true_residual *now, const normal_residual *normal)
+{
+    const double most = (normal->norm + normal->bound) * (1.0 + 4.0 * TESS_U64);
+    const double least = fmax(now->norm - now->bound, 0.0) * (1.0 - 4.0 * TESS_U64);
+
+    return isfinite(most) && isfinite(now->norm) &&
+           most <= run->s->options.rtol * run->own->norm_least * least * (1.0 - 4.0 * TESS_U64);
+}
+
+static bool is_done(const least_run *run)
+{
+    return meets_tolerance(run->result, &run->now) || solves_normal_equations(run, &run->now, &run->normal);
+}
+
+/* ---- cycles ---- */
+
+static double low_reduction(const least_run *run)
+{
+    return fmin(REDUCTION_ROUNDOFFS * tess_precision_unit_roundoff(solver_lowest_precision(run->s)),
+                SMALLEST_REDUCTION);
+}
+
+static least_cycle plan_cycle(const least_run *run)
+{
+    const tess_solve_options *o = &run->s->options;
+    least_cycle cycle = {.goal = STOP_SHARE * run->result->tolerance,
+                         .normal_goal = STOP_SHARE * run->share * o->rtol,
+                         .divergence = o->divergence_tolerance * fmax(run->result->rhs_norm, run->now.norm),
+                         .first = run->result->iterations,
+                         .start = run->start};
+
+    if (run->low && o->guard == TESS_GUARD_REPAIR) {
+        cycle.goal = fmax(cycle.goal, low_reduction(run) * run->now.norm);
+        cycle.normal_goal = fmax(cycle.normal_goal, low_reduction(run));
+    }
+    return cycle;
+}
+
+/* x + D y is judged before it replaces x. */
+static tess_status judge(least_run *run, const least_cycle *cycle, bool *progress)
+{
+    const tess_solver *s = run->s;
+    const least_squares *own = run->own;
+    const double asked = fmax(run->now.norm - cycle->goal, 0.0);
+    true_residual next;
+    normal_residual normal;
+    bool solved = false;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(least_squares_scale(s, own->step, own->step));
+    TESS_TRY(tess_vector_copy(run->x, own->candidate));
+    TESS_TRY(tess_vector_axpby(1.0, own->step, 1.0, own->candidate, TESS_ARITHMETIC_FP64));
+    TESS_TRY(verify(run, own->candidate, &next, &normal));
+    solved = solves_normal_equations(run, &next, &normal);
+    *progress = cycle->iterations > 0 && (next.norm <= run->now.norm - PROGRESS_SHARE * asked ||
+                                          normal.norm * run->now.norm <= PROGRESS_SHARE * run->normal.norm * next.norm);
+    if (isfinite(next.norm) && (next.norm <= run->now.norm || solved || s->options.guard == TESS_GUARD_REPORT)) {
+        run->now = next;
+        run->normal = normal;
+        status = tess_vector_copy(own->candidate, run->x);
+    } else {
+        *progress = false;
+        status = verify(run, run->x, &run->now, &run->normal); /* restores the residual of x */
+    }
+cleanup:
+    return status;
+}
+
+static void go_on_in_fp64(least_run *run)
+{
+    run->low = false;
+    run->result->escalated = 1;
+    run->result->storage.precision = TESS_PRECISION_FP64;
+    run->result->storage.exact = 1;
+    run->own->a = run->s->original;
+    run->own->at = run->own->transpose;
+    tess_log(run->s->ctx, TESS_LOG_INFO, "the solve goes on in fp64 after %lld iterations",
+             (long long)run->result->iterations);
+}
+
+/* After a cycle that proved nothing: whether another may help; if not, *reason is final. */
+static bool may_repair(least_run *run, bool progress, tess_reason *reason)
+{
+    const bool claimed = *reason > 0;
+
+    if (*reason == TESS_REASON_ITERATIONS || *reason == TESS_REASON_CANCELLED) { return false; }
+    if (run->s->options.guard == TESS_GUARD_REPORT) {
+        if (claimed) { *reason = TESS_REASON_FALSE_CONVERGENCE; }
+        return false;
+    }
+    if (*reason == TESS_REASON_LEAST_SQUARES) { run->share *= STRICTER; }
+    if (progress) {
+        run->fruitless = 0;
+        return true;
+    }
+    if (run->low) {
+        go_on_in_fp64(run);
+        return true;
+    }
+    run->fruitless += 1;
+    if (run->fruitless < FRUITLESS_CYCLES) { return true; }
+    if (claimed) {
+        const bool floor = run->now.norm <= STAGNATION_FACTOR * run->now.rounding;
+
+        *reason =
+            floor || *reason == TESS_REASON_LEAST_SQUARES ? TESS_REASON_STAGNATION : TESS_REASON_FALSE_CONVERGENCE;
+    }
+    return false;
+}
+
+static tess_status run_cycles(least_run *run, tess_reason *reason)
+{
+    tess_solver *s = run->s;
+    tess_solve_result *r = run->result;
+    tess_status status = TESS_SUCCESS;
+
+    *reason = TESS_REASON_ITERATIONS;
+    while (r->iterations < s->options.max_iterations) {
+        least_cycle cycle = plan_cycle(run);
+        bool progress = false;
+
+        TESS_TRY(least_squares_run(s, run->now.norm, &cycle));
+        r->iterations += cycle.iterations;
+        r->estimated_residual_norm = cycle.residual_norm;
+        r->history_length = r->iterations + 1 < s->history_capacity ? r->iterations + 1 : s->history_capacity;
+        *reason = cycle.reason;
+        TESS_TRY(judge(run, &cycle, &progress));
+        if (is_done(run) || !may_repair(run, progress, reason)) { break; }
+        r->refinements += 1;
+        tess_log(s->ctx, TESS_LOG_DEBUG, "residual replaced after %lld iterations (%s): true residual %.3e",
+                 (long long)r->iterations, tess_reason_name(*reason), run->now.norm);
+        /* The estimate met the tolerance in the last iteration, and none is left for a repair. */
+        *reason = *reason > 0 ? TESS_REASON_ITERATIONS : *reason;
+    }
+cleanup:
+    return status;
+}
+
+/* ---- the whole ---- */
+
+static tess_status start_run(least_run *run)
+{
+    tess_solver *s = run->s;
+    tess_solve_result *r = run->result;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(least_squares_renew(s));
+    describe_solver(s, r);
+    r->precond.kind = s->options.precond.kind;
+    run->own->a = solver_matrix(s);
+    run->own->at = run->own->stored_transpose ? run->own->stored_transpose : run->own->transpose;
+    run->low = solver_lowest_precision(s) != TESS_PRECISION_FP64;
+    TESS_TRY(tess_vector_fill(run->own->zero, 0.0));
+    TESS_TRY(verify(run, run->x, &run->now, &run->normal));
+    r->rhs_norm = run->now.rhs_norm;
+    r->tolerance = least_tolerance(&s->options, &run->now);
+    if (r->rhs_norm == 0.0) {
+        TESS_TRY(tess_vector_fill(run->x, 0.0));
+        TESS_TRY(verify(run, run->x, &run->now, &run->normal));
+    }
+    r->estimated_residual_norm = run->now.norm;
+    if (s->history_capacity > 0) {
+        s->host_history[0] = run->now.norm;
+        r->history_length = 1;
+    }
+cleanup:
+    return status;
+}
+
+static void finish(const least_run *run, tess_reason reason)
+{
+    tess_solve_result *r = run->result;
+
+    finish_result(run->s, &run->now, reason, run->start, r);
+    r->normal_residual_norm = run->normal.norm;
+    r->normal_residual_bound = run->normal.bound;
+    r->matrix_norm = run->own->norm;
+    if (!r->converged && solves_normal_equations(run, &run->now, &run->normal)) {
+        r->converged = r->verified = 1;
+        r->reason = TESS_REASON_LEAST_SQUARES;
+    }
+}
+
+tess_status least_squares_solve(tess_solver *s, const tess_vector *b, tess_vector *x, tess_solve_result *result)
+{
+    least_run run = {
+        .s = s, .own = s->own, .b = b, .x = x, .result = result, .start = tess_wall_seconds(), .share = 1.0};
+    tess_reason reason = TESS_REASON_RUNNING;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(start_run(&run));
+    if (!isfinite(run.now.norm) || !isfinite(result->rhs_norm)) {
+        reason = TESS_REASON_NAN_OR_INF;
+    } else if (!is_done(&run)) {
+        TESS_TRY(run_cycles(&run, &reason));
+    }
+    TESS_TRY(tess_vector_refresh_shadow(x));
+    TESS_TRY(s->ctx->backend->synchronize(s->ctx));
+    tess_papers_result_init(&s->papers_result);
+    finish(&run, reason);
+cleanup:
+    return status;
+}
+
+/* ---- the methods ---- */
+
+#define LEAST_SQUARES_METHOD                                                                                           \
+    .rectangular = true, .setup = least_squares_setup, .destroy = least_squares_destroy, .bytes = least_squares_bytes, \
+    .solve = least_squares_solve
+
+const tess_method tess_method_lsqr = {.kind = TESS_SOLVER_LSQR, LEAST_SQUARES_METHOD};
+const tess_method tess_method_lsmr = {.kind = TESS_SOLVER_LSMR, LEAST_SQUARES_METHOD};

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * min ||b - A x|| for any m by n matrix: LSQR (Paige and Saunders, ACM Trans. Math. Softw. 8 (1982)) and LSMR (Fong and
+ * Saunders, SIAM J. Sci. Comput. 33 (2011)). Set-up in setup.c, one cycle in bidiagonal.c, cycles and the verification
+ * of the normal equations in least_squares.c.
+ */
+#ifndef TESS_SOLVER_LEAST_SQUARES_H
+#define TESS_SOLVER_LEAST_SQUARES_H
+
+#include "solver/solver.h"
+
+/* What a solver of this kind owns (s->own). D = diag(1 / ||column||) with preconditioner jacobi, else the identity. */
+typedef struct least_squares {
+    uint64_t values_version;       /* of the values that the rest was made from; 0: there is no rest */
+    tess_matrix *transpose;        /* A^T, assembled */
+    tess_matrix *stored_transpose; /* A^T in the storage of the iterations; NULL: the same */
+    const tess_matrix *a, *at;     /* those of the present cycle */
+    double norm, norm_least;       /* ||A||_F, and a lower bound of it */
+    double norm_most;              /* an upper bound */
+    double scaled_norm;            /* ||A D||_F */
+    double *scale;                 /* D, on the device; NULL: the identity */
+    tess_vector *u, *residual;     /* of length m */
+    tess_vector *v, *w, *extra;    /* of length n: v_k and the directions of the methods */
+    tess_vector *step;             /* D^-1 times the correction of a cycle */
+    tess_vector *product;          /* scratch */
+    tess_vector *candidate, *zero;
+} least_squares;
+
+/* The verified state of an x: ||A^T (b - A x)|| and a bound on the error of that number. */
+typedef struct normal_residual {
+    double norm, bound;
+} normal_residual;
+
+/* One run of the bidiagonalization. */
+typedef struct least_cycle {
+    /* in */
+    double goal;        /* ends at an estimate of ||r|| of at most this, */
+    double normal_goal; /* or of ||D A^T r|| of at most this times ||A D||_F ||r|| */
+    double divergence;  /* or of ||r|| above this */
+    int64_t first;      /* iterations before it */
+    double start;       /* seconds when the solve began */
+    /* out */
+    int64_t iterations;
+    double residual_norm; /* the estimate */
+    tess_reason reason;   /* LEAST_SQUARES: the second of the goals, or nothing is left to do */
+} least_cycle;
+
+/* One cycle from s->own's residual r = b - A x, whose norm is `norm`: step := D^-1 d, where d is the correction. */
+tess_status least_squares_run(tess_solver *s, double norm, least_cycle *cycle);
+/* y := D x; x may be y. */
+tess_status least_squares_scale(const tess_solver *s, const tess_vector *x, tess_vector *y);
+
+tess_status least_squares_setup(tess_solver *s);
+void least_squares_destroy(tess_solver *s);
+/* After new values of the matrix: makes all that depends on them once more. */
+tess_status least_squares_renew(tess_solver *s);
+int64_t least_squares_bytes(const tess_solver *s);
+tess_status least_squares_solve(tess_solver *s, const tess_vector *b, tess_vector *x, tess_solve_result *result);
+
+#endif

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Set-up for least squares: A^T, the Frobenius norm, the norms of columns, storage, vectors. */
+#include <math.h>
+#include <string.h>
+
+#include "solver/least_squares/least_squares.h"
+
+#include "matrix/assembled.h"
+
+/* ---- A^T ---- */
+
+/* Stable counting sort by column: columns of A^T ascend within its rows. first has ncols + 1 zeros. */
+static void fill_transpose(const csr_view *a, int64_t *first, int32_t *col_ind, double *val)
+{
+    const double *from = a->val;
+
+    for (int64_t k = 0; k < a->nnz; k++) {
+        first[a->col_ind[k] + 1] += 1;
+    }
+    for (int64_t j = 0; j < a->ncols; j++) {
+        first[j + 1] += first[j];
+    }
+    for (int64_t i = 0; i < a->nrows; i++) {
+        for (int64_t k = csr_offset(a, i); k < csr_offset(a, i + 1); k++) {
+            int64_t to = first[a->col_ind[k]]++;
+
+            col_ind[to] = (int32_t)i;
+            val[to] = from[k];
+        }
+    }
+    memmove(first + 1, first, (size_t)a->ncols * sizeof *first); /* each has become the next one's beginning */
+    first[0] = 0;
+}
+
+static tess_status make_transpose(tess_context *ctx, const csr_view *a, tess_matrix **out)
+{
+    tess_csr_arrays arrays = {.nrows = a->ncols,
+                              .ncols = a->nrows,
+                              .nnz = a->nnz,
+                              .row_ptr_bits = 64,
+                              .col_ind_bits = 32,
+                              .where = TESS_MEMORY_HOST,
+                              .ownership = TESS_COPY};
+    int64_t *first = NULL;
+    int32_t *col_ind = NULL;
+    double *val = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(tess_host_allocate(ctx, a->ncols + 1, sizeof *first, (void **)&first));
+    TESS_TRY(tess_host_allocate(ctx, a->nnz, sizeof *col_ind, (void **)&col_ind));
+    TESS_TRY(tess_host_allocate(ctx, a->nnz, sizeof *val, (void **)&val));
+    memset(first, 0, (size_t)(a->ncols + 1) * sizeof *first);
+    fill_transpose(a, first, col_ind, val);
+    arrays.row_ptr = first;
+    arrays.col_ind = col_ind;
+    arrays.val = val;
+    status = tess_matrix_create_csr(ctx, &arrays, out);
+cleanup:
+    tess_host_release(ctx, first, a->ncols + 1, sizeof *first);
+    tess_host_release(ctx, col_ind, a->nnz, sizeof *col_ind);
+    tess_host_release(ctx, val, a->nnz, sizeof *val);
+    return status;
+}
+
+/* ---- norms ---- */
+
+/* Sums of squares are those of values over this power of two, so that they neither overflow nor vanish. */
+static int exponent_of(const csr_view *a)
+{
+    const double *val = a->val;
+    double largest = 0.0;
+    int exponent = 0;
+
+    for (int64_t k = 0; k < a->nnz; k++) {
+        largest = fmax(largest, fabs(val[k]));
+    }
+    (void)frexp(largest, &exponent);
+    return largest > 0.0 && isfinite(largest) ? exponent : 0;
+}
+
+/* squares[j] := the sum of the squares of column j over 2^exponent. */
+static void square_columns(const csr_view *a, int exponent, double *squares)
+{
+    const double *val = a->val;
+
+    memset(squares, 0, (size_t)a->ncols * sizeof *squares);
+    for (int64_t k = 0; k < a->nnz; k++) {
+        const double scaled = ldexp(val[k], -exponent);
+
+        squares[a->col_ind[k]] += scaled * scaled;
+    }
+}
+
+/* D, which is 1 for a column of zeros. */
+static tess_status set_scale(tess_context *ctx, least_squares *own, const csr_view *a, int exponent, double *squares)
+{
+    double occupied = 0.0;
+
+    for (int64_t j = 0; j < a->ncols; j++) {
+        const double norm = ldexp(sqrt(squares[j]), exponent);
+
+        occupied += norm > 0.0 ? 1.0 : 0.0;
+        squares[j] = norm > 0.0 && isfinite(1.0 / norm) ? 1.0 / norm : 1.0;
+    }
+    own->scaled_norm = sqrt(occupied);
+    return ctx->backend->upload(ctx, own->scale, squares, (size_t)a->ncols * sizeof *squares);
+}
+
+/* A sum of nnz squares in any order has a relative error of at most (nnz + 8) u, its root of half of that. */
+static tess_status find_norms(tess_solver *s, const csr_view *a)
+{
+    least_squares *own = s->own;
+    const int exponent = exponent_of(a);
+    const double error = ((double)a->nnz + 8.0) * 0x1p-53;
+    double *squares = NULL, sum = 0.0;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(tess_host_allocate(s->ctx, a->ncols, sizeof *squares, (void **)&squares));
+    square_columns(a, exponent, squares);
+    for (int64_t j = 0; j < a->ncols; j++) {
+        sum += squares[j];
+    }
+    own->norm = own->scaled_norm = ldexp(sqrt(sum), exponent);
+    own->norm_least = own->norm * (1.0 - error);
+    own->norm_most = own->norm * (1.0 + error);
+    if (own->scale) { TESS_TRY(set_scale(s->ctx, own, a, exponent, squares)); }
+cleanup:
+    tess_host_release(s->ctx, squares, a->ncols, sizeof *squares);
+    return status;
+}
+
+/* ---- the parts that depend on values ---- */
+
+static void release_parts(tess_solver *s)
+{
+    least_squares *own = s->own;
+
+    tess_matrix_destroy(s->stored);
+    tess_matrix_destroy(own->stored_transpose);
+    tess_matrix_destroy(own->transpose);
+    s->stored = own->stored_transpose = own->transpose = NULL;
+    own->values_version = 0;
+}
+
+/* A^T in the storage that A got; format auto may have chosen it. */
+static tess_status store_transpose(tess_solver *s)
+{
+    least_squares *own = s->own;
+    tess_storage_options o = s->options.storage;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(own->transpose->ops->prepare(own->transpose));
+    if (!s->stored) { return TESS_SUCCESS; }
+    if (o.format == TESS_FORMAT_AUTO && o.policy.policy == TESS_POLICY_NONE) { o.format = s->stored->format; }
+    TESS_TRY(tess_matrix_convert(own->transpose, &o, &own->stored_transpose));
+    status = own->stored_transpose->ops->prepare(own->stored_transpose);
+cleanup:
+    return status;
+}
+
+static tess_status build_parts(tess_solver *s)
+{
+    least_squares *own = s->own;
+    tess_host_matrix host = {NULL, NULL, NULL};
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(tess_matrix_on_host(s->original, &host));
+    TESS_TRY(make_transpose(s->ctx, &csr_of(host.matrix)->view, &own->transpose));
+    TESS_TRY(find_norms(s, &csr_of(host.matrix)->view));
+    TESS_TRY(solver_setup_storage(s));
+    TESS_TRY(store_transpose(s));
+    own->values_version = s->original->values_version;
+cleanup:
+    tess_host_matrix_release(&host);
+    if (status != TESS_SUCCESS) { release_parts(s); }
+    return status;
+}
+
+tess_status least_squares_renew(tess_solver *s)
+{
+    const least_squares *own = s->own;
+
+    if (own->transpose && own->values_version == s->original->values_version) { return TESS_SUCCESS; }
+    release_parts(s);
+    return build_parts(s);
+}
+
+/* ---- the whole ---- */
+
+static tess_status check_options(const tess_solver *s)
+{
+    const tess_solve_options *o = &s->options;
+    const char *name = tess_solver_kind_name(s->method->kind);
+
+    if (!s->original->ops) {
+        return tess_fail(s->ctx, TESS_UNSUPPORTED, "pass an assembled matrix, or use --solver gmres",
+                         "%s needs the transpose, which a user's operator does not give", name);
+    }
+    if (s->precond || (o->precond.kind != TESS_PRECOND_NONE && o->precond.kind != TESS_PRECOND_JACOBI)) {
+        return tess_fail(s->ctx, TESS_UNSUPPORTED, "use --precond jacobi, which scales columns by their norms, or none",
+                         "%s takes no preconditioner but jacobi", name);
+    }
+    if (o->engine == TESS_ENGINE_GRAPH || o->engine == TESS_ENGINE_SINGLE_KERNEL) {
+        return tess_fail(s->ctx, TESS_UNSUPPORTED, "use --engine plain or auto", "%s does not run in the engine %s",
+                         name, tess_engine_name(o->engine));
+    }
+    if (s->krylov.extension) {
+        return tess_fail(s->ctx, TESS_UNSUPPORTED, "use --solver cg or bicgstab, or leave --narrowing off",
+                         "%s cannot narrow products", name);
+    }
+    return TESS_SUCCESS;
+}
+
+static tess_status make_vectors(tess_solver *s)
+{
+    least_squares *own = s->own;
+    const int64_t m = s->original->nrows, n = s->original->ncols;
+    tess_vector **const rows[] = {&own->u, &own->residual};
+    tess_vector **const columns[] = {&own->v,       &own->w,         &own->extra, &own->step,
+                                     &own->product, &own->candidate, &own->zero};
+    tess_status status = TESS_SUCCESS;
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        TESS_TRY(tess_vector_create(s->ctx, m, TESS_PRECISION_FP64, rows[i]));
+    }
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
+        TESS_TRY(tess_vector_create(s->ctx, n, TESS_PRECISION_FP64, columns[i]));
+    }
+    s->history_capacity = s->options.history_capacity;
+    if (s->history_capacity - 1 > s->options.max_iterations) { s->history_capacity = s->options.max_iterations + 1; }
+    status = tess_host_allocate(s->ctx, s->history_capacity, sizeof(double), (void **)&s->host_history);
+cleanup:
+    return status;
+}
+
+tess_status least_squares_setup(tess_solver *s)
+{
+    least_squares *own = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(check_options(s));
+    TESS_TRY(tess_host_allocate(s->ctx, 1, sizeof *own, (void **)&own));
+    memset(own, 0, sizeof *own);
+    s->own = own;
+    s->engine = TESS_ENGINE_PLAIN;
+    s->options.engine = TESS_ENGINE_PLAIN; /* so that format auto expects no single kernel */
+    if (s->options.precond.kind == TESS_PRECOND_JACOBI) {
+        TESS_TRY(tess_device_allocate(s->ctx, s->original->ncols, sizeof(double), (void **)&own->scale));
+    }
+    TESS_TRY(build_parts(s));
+    status = make_vectors(s);
+cleanup:
+    return status;
+}
+
+void least_squares_destroy(tess_solver *s)
+{
+    least_squares *own = s->own;
+
+    if (!own) { return; }
+    release_parts(s);
+    tess_device_release(s->ctx, own->scale, s->original->ncols, sizeof *own->scale);
+    tess_vector_destroy(own->u);
+    tess_vector_destroy(own->residual);
+    tess_vector_destroy(own->v);
+    tess_vector_destroy(own->w);
+    tess_vector_destroy(own->extra);
+    tess_vector_destroy(own->step);
+    tess_vector_destroy(own->product);
+    tess_vector_destroy(own->candidate);
+    tess_vector_destroy(own->zero);
+    tess_host_release(s->ctx, own, 1, sizeof *own);
+    s->own = NULL;
+}
+
+/* Vectors b, u and residual of length m, x and seven of length n, D; describe_solver has counted five of length m. */
+int64_t least_squares_bytes(const tess_solver *s)
+{
+    const least_squares *own = s->own;
+    const int64_t m = s->original->nrows, n = s->original->ncols;
+
+    return tess_matrix_bytes(own->transpose) + (own->stored_transpose ? tess_matrix_bytes(own->stored_transpose) : 0) +
+           (3 * m + 8 * n + (own->scale ? n : 0) - 5 * m) * (int64_t)sizeof(double);
+}

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+# After a solve that failed: what is wrong with the system, and a command that helps.
+# Row 3 is empty, column 2 has one entry, row 4 equals row 1.
+head='%%%%MatrixMarket matrix coordinate real general\n%% text\n'
+printf "${head}4 4 6\n1 1 2\n1 3 1\n2 2 1\n2 4 1\n4 1 2\n4 3 1\n" >faulty.mtx
+expect 1\|5 solve faulty.mtx --solver gmres --rhs random --device cpu --json findings.json
+out_has '^findings +structurally singular: structural rank 3, 4 rows, 4 columns'
+out_has '^ +1 rows are empty; the first: row 3'
+out_has '^ +2 diagonal entries are 0 or absent; the first: row 3, column 3'
+out_has '^ +1 rows are equal to a row before; the first: row 4 to row 1'
+out_has '^ +best relative residual [0-9.e-]+; an x of this size can reach about [0-9.e-]+'
+out_has '^next +tessera solve faulty.mtx --solver lsqr'
+json findings.json 'j["findings"]["structural_rank"] == 3
+    and j["findings"]["empty_rows"] == {"count": 1, "row": 3, "column": None}'
+json findings.json 'j["findings"]["duplicate_rows"]["row"] == 4 and j["findings"]["duplicate_rows"]["column"] == 1'
+json findings.json 'j["findings"]["unmatched_rows"]["count"] == 1 and j["converged"] is False'
+label='the command that "next" names'
+next=$(sed -n 's/^next  *tessera //p' out)
+expect 0 $next --rhs random
+out_has 'least_squares, 1'
+
+# A structurally singular system for which no solver can be set up has its JSON too.
+rm -f findings.json
+expect 5 solve faulty.mtx --scale max-product --device cpu --json findings.json
+err_has 'structural rank is 3 of 4'
+json findings.json 'j["reason"] == "precond_setup" and j["exit_code"] == 5 and j["findings"]["structural_rank"] == 3'
+json findings.json '"structurally singular" in j["detail"]'
+
+# NaN: the place, and the line of the file; nothing is advised that cannot help.
+printf '%%%%MatrixMarket matrix coordinate real general\n%% text\n2 2 3\n1 1 2\n2 2 nan\n2 1 1\n' >nan.mtx
+expect 5 solve nan.mtx --solver bicgstab --device cpu --json findings.json
+out_has '^findings +1 entries are NaN or Inf; the first: row 2, column 2'
+out_has '^ +it is in line 5 of nan.mtx'
+! grep -q '^next' out && pass || fail 'a command is advised'
+json findings.json 'j["findings"]["nonfinite"] == {"count": 1, "row": 2, "column": 2} and j["findings"]["next"] is None'
+
+# An indefinite matrix under cg: the advice works. A tolerance below rounding: the one that can be met.
+expect 5 solve gallery:indefinite:20 --solver cg --device cpu
+out_has '^next +tessera solve gallery:indefinite:20 --solver (minres|gmres)'
+next=$(sed -n 's/^next  *tessera //p' out)
+expect 0 $next
+expect 1 solve gallery:laplace2d:30 --solver cg --rtol 1e-18 --device cpu
+out_has '^next +tessera solve gallery:laplace2d:30 --rtol [0-9.e-]+'
+next=$(sed -n 's/^next  *tessera //p' out)
+expect 0 $next --solver cg
+# A graph's Laplacian: constants are its null vectors.
+printf '%%%%MatrixMarket matrix coordinate real symmetric\n3 3 5\n1 1 1\n2 1 -1\n2 2 2\n3 2 -1\n3 3 1\n' >laplacian.mtx
+expect 1\|5 solve laplacian.mtx --solver bicgstab --device cpu
+out_has 'A times the vector of ones is 0'
+expect 0 solve spd.mtx --device cpu --json findings.json
+json findings.json 'j["findings"] is None'
+! grep -Eq '^(findings|next)' out && pass || fail 'findings of a success'

@@ -1,0 +1,514 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* LSQR and LSMR: least-squares solutions against dense normal equations, proofs, shapes, storage, failures. */
+#include <float.h>
+
+#include "support/heap.h"
+#include "support/solve.h"
+
+enum { ROWS = 60, COLUMNS = 20 };
+
+static const tess_solver_kind kinds[] = {TESS_SOLVER_LSQR, TESS_SOLVER_LSMR};
+
+/* Dense random m by n in CSR; column j is times factor^j. */
+static oracle_csr dense_random(int64_t m, int64_t n, uint64_t seed, double factor)
+{
+    double *values = random_values(m * n, seed, -1.0, 1.0);
+    oracle_csr a = oracle_open(m, n);
+
+    for (int64_t i = 0; i < m; i++) {
+        for (int64_t j = 0; j < n; j++) {
+            oracle_push(&a, j, values[i * n + j] * pow(factor, (double)j));
+        }
+        oracle_end_row(&a, i);
+    }
+    free(values);
+    return a;
+}
+
+/* x of A^T A x = A^T b by Cholesky in long double: for well-conditioned A its error is far below FP64's. */
+static void solve_normal_equations(const oracle_csr *a, const double *b, double *x)
+{
+    const int64_t n = a->ncols;
+    long double g[COLUMNS][COLUMNS + 1];
+
+    memset(g, 0, sizeof g);
+    for (int64_t i = 0; i < a->nrows; i++) {
+        for (int64_t k = a->row_ptr[i]; k < a->row_ptr[i + 1]; k++) {
+            g[a->col_ind[k]][n] += (long double)a->val[k] * b[i];
+            for (int64_t l = a->row_ptr[i]; l < a->row_ptr[i + 1]; l++) {
+                g[a->col_ind[k]][a->col_ind[l]] += (long double)a->val[k] * a->val[l];
+            }
+        }
+    }
+    for (int64_t p = 0; p < n; p++) { /* Gauss; positive definite, so no pivoting */
+        for (int64_t i = 0; i < n; i++) {
+            const long double f = i == p ? 0.0L : g[i][p] / g[p][p];
+
+            for (int64_t j = p; j <= n; j++) {
+                g[i][j] -= f * g[p][j];
+            }
+        }
+    }
+    for (int64_t j = 0; j < n; j++) {
+        x[j] = (double)(g[j][n] / g[j][j]);
+    }
+}
+
+/* ||A^T (b - A x)||, ||A||_F and ||b - A x|| in wide arithmetic. */
+static void normal_residual_of(const oracle_csr *a, const double *b, const double *x, double out[3])
+{
+    wide *g = calloc((size_t)a->ncols, sizeof *g), sums[3] = {0.0, 0.0, 0.0};
+
+    for (int64_t i = 0; i < a->nrows; i++) {
+        wide r = b[i];
+
+        for (int64_t k = a->row_ptr[i]; k < a->row_ptr[i + 1]; k++) {
+            r -= (wide)a->val[k] * x[a->col_ind[k]];
+            sums[1] += (wide)a->val[k] * a->val[k];
+        }
+        for (int64_t k = a->row_ptr[i]; k < a->row_ptr[i + 1]; k++) {
+            g[a->col_ind[k]] += a->val[k] * r;
+        }
+        sums[2] += r * r;
+    }
+    for (int64_t j = 0; j < a->ncols; j++) {
+        sums[0] += g[j] * g[j];
+    }
+    for (int i = 0; i < 3; i++) {
+        out[i] = (double)wide_sqrt(sums[i]);
+    }
+    free(g);
+}
+
+/* The result's claims: norms within their bounds, and success only where it is proved. */
+static void check_claims(const oracle_csr *a, const double *b, const double *x, const tess_solve_options *options,
+                         const tess_solve_result *r)
+{
+    double exact[3];
+
+    normal_residual_of(a, b, x, exact);
+    assert_true(fabs(r->residual_norm - exact[2]) <= r->residual_bound * (1.0 + 1e-6));
+    assert_true(fabs(r->normal_residual_norm - exact[0]) <= r->normal_residual_bound * (1.0 + 1e-6));
+    assert_at_most(fabs(r->matrix_norm / exact[1] - 1.0), 4.0 * DBL_EPSILON * (double)a->nnz);
+    assert_int_equal(r->converged, r->verified);
+    if (r->reason == TESS_REASON_LEAST_SQUARES) {
+        assert_true(r->converged && exact[0] <= options->rtol * exact[1] * exact[2]);
+    }
+    if (r->reason == TESS_REASON_RTOL) { assert_true(r->converged && exact[2] <= r->tolerance); }
+}
+
+static tess_solve_result solve_rectangular(tess_context *ctx, const oracle_csr *a, const tess_solve_options *options,
+                                           const double *b, double *x)
+{
+    tess_matrix *m = make_matrix(ctx, a);
+    tess_vector *vb = NULL, *vx = NULL;
+    tess_solver *solver = NULL;
+    tess_solve_result result;
+
+    assert_ok(ctx, tess_vector_create(ctx, a->nrows, TESS_PRECISION_FP64, &vb));
+    assert_ok(ctx, tess_vector_create(ctx, a->ncols, TESS_PRECISION_FP64, &vx));
+    assert_ok(ctx, tess_vector_set(vb, b, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
+    assert_ok(ctx, tess_vector_set(vx, x, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
+    assert_ok(ctx, tess_solver_create(m, options, &solver));
+    tess_solve_result_init(&result);
+    assert_ok(ctx, tess_solver_solve(solver, vb, vx, &result));
+    assert_ok(ctx, tess_vector_get(vx, x, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
+    result.history = NULL;
+    check_claims(a, b, x, options, &result);
+    tess_solver_destroy(solver);
+    tess_vector_destroy(vb);
+    tess_vector_destroy(vx);
+    tess_matrix_destroy(m);
+    return result;
+}
+
+static double distance(const double *x, const double *y, int64_t n)
+{
+    double sum = 0.0, size = 0.0;
+
+    for (int64_t i = 0; i < n; i++) {
+        sum += (x[i] - y[i]) * (x[i] - y[i]);
+        size += y[i] * y[i];
+    }
+    return sqrt(sum / size);
+}
+
+/* A random 60 by 20 matrix has a condition number of some 4: the solution of the dense normal equations comes out to
+   about the tolerance, for both methods, with and without scaled columns, and from any start. */
+static void solutions_are_those_of_the_normal_equations(void **state)
+{
+    oracle_csr a = dense_random(ROWS, COLUMNS, 3, 1.0);
+    double *b = random_values(ROWS, 4, -1.0, 1.0), *guess = random_values(COLUMNS, 5, -1.0, 1.0), exact[COLUMNS];
+    tess_context *ctx = open_cpu(1);
+
+    (void)state;
+    solve_normal_equations(&a, b, exact);
+    for (int k = 0; k < 8; k++) {
+        tess_solve_options options = solve_options(kinds[k % 2]);
+        double x[COLUMNS] = {0.0};
+        tess_solve_result result;
+
+        options.rtol = 1e-12;
+        options.precond.kind = k & 2 ? TESS_PRECOND_JACOBI : TESS_PRECOND_NONE;
+        if (k & 4) { memcpy(x, guess, sizeof x); }
+        result = solve_rectangular(ctx, &a, &options, b, x);
+        assert_int_equal(result.reason, TESS_REASON_LEAST_SQUARES);
+        assert_int_equal(result.solver, kinds[k % 2]);
+        assert_true(result.iterations > 3 && result.iterations <= 3 * COLUMNS);
+        assert_true(result.relative_residual > 0.1);
+        assert_at_most(distance(x, exact, COLUMNS), 1e-10);
+    }
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+    free(b);
+    free(guess);
+}
+
+/* b in the range of A: rtol decides first, and the reason says so; also for wide matrices, whose solution is that of
+   least norm: it is in the range of A^T. */
+static void consistent_systems_meet_rtol(void **state)
+{
+    tess_context *ctx = open_cpu(1);
+
+    (void)state;
+    for (int k = 0; k < 4; k++) {
+        const int64_t m = k < 2 ? ROWS : COLUMNS, n = k < 2 ? COLUMNS : ROWS;
+        oracle_csr a = dense_random(m, n, 7, 1.0);
+        double *ones = random_values(n, 9, 0.5, 1.0), b[ROWS] = {0.0}, x[ROWS] = {0.0};
+        tess_solve_options options = solve_options(kinds[k % 2]);
+        tess_solve_result result;
+
+        for (int64_t i = 0; i < m; i++) {
+            for (int64_t l = a.row_ptr[i]; l < a.row_ptr[i + 1]; l++) {
+                b[i] += a.val[l] * ones[a.col_ind[l]];
+            }
+        }
+        options.rtol = 1e-10;
+        result = solve_rectangular(ctx, &a, &options, b, x);
+        assert_int_equal(result.reason, TESS_REASON_RTOL);
+        if (m > n) { assert_at_most(distance(x, ones, n), 1e-8); }
+        oracle_free(&a);
+        free(ones);
+    }
+    tess_context_destroy(ctx);
+}
+
+/* Columns 0 and 1 alike: of all solutions, from 0, the one with equal elements (least norm). And a column of zeros,
+   whose element stays. */
+static void rank_deficient_systems_have_solutions(void **state)
+{
+    tess_context *ctx = open_cpu(1);
+
+    (void)state;
+    for (int k = 0; k < 4; k++) {
+        oracle_csr a = dense_random(ROWS, COLUMNS, 11, 1.0);
+        double *b = random_values(ROWS, 4, -1.0, 1.0), x[COLUMNS] = {0.0};
+        tess_solve_options options = solve_options(kinds[k % 2]);
+        tess_solve_result result;
+
+        for (int64_t i = 0; i < ROWS; i++) {
+            a.val[i * COLUMNS + 1] = a.val[i * COLUMNS];
+            a.val[i * COLUMNS + 2] = 0.0;
+        }
+        options.rtol = 1e-11;
+        options.precond.kind = k & 2 ? TESS_PRECOND_JACOBI : TESS_PRECOND_NONE;
+        result = solve_rectangular(ctx, &a, &options, b, x);
+        assert_int_equal(result.reason, TESS_REASON_LEAST_SQUARES);
+        assert_at_most(fabs(x[0] - x[1]), 1e-9);
+        assert_true(x[2] == 0.0 && x[0] != 0.0);
+        oracle_free(&a);
+        free(b);
+    }
+    tess_context_destroy(ctx);
+}
+
+/* Columns of norms over twelve decades: scaled, the matrix is as good as without, and takes about as many iterations.
+ */
+static void scaling_evens_columns_out(void **state)
+{
+    oracle_csr a = dense_random(ROWS, COLUMNS, 3, 0.25);
+    double *b = random_values(ROWS, 4, -1.0, 1.0), exact[COLUMNS];
+    tess_context *ctx = open_cpu(1);
+
+    (void)state;
+    solve_normal_equations(&a, b, exact);
+    for (int k = 0; k < 2; k++) {
+        tess_solve_options options = solve_options(kinds[k]);
+        double x[COLUMNS] = {0.0}, y[COLUMNS] = {0.0};
+        tess_solve_result scaled, plain;
+
+        options.rtol = 1e-14;
+        options.max_iterations = 400;
+        plain = solve_rectangular(ctx, &a, &options, b, y);
+        options.precond.kind = TESS_PRECOND_JACOBI;
+        scaled = solve_rectangular(ctx, &a, &options, b, x);
+        assert_int_equal(scaled.reason, TESS_REASON_LEAST_SQUARES);
+        assert_int_equal(scaled.precond.kind, TESS_PRECOND_JACOBI);
+        assert_true(scaled.iterations <= 3 * COLUMNS && 2 * scaled.iterations < plain.iterations);
+        assert_at_most(distance(x, exact, COLUMNS), distance(y, exact, COLUMNS) + 1e-6);
+    }
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+    free(b);
+}
+
+/* A = (1, 1)^T, b = (1, 0): x = 1/2, r = (1/2, -1/2), A^T r = 0, all exact. What remains is the bound of r's last
+   rounding, u ||A||_F ||r||: a tolerance of 2 u is met, one of 0 is not, and the solve ends. */
+static void exact_solutions_are_proved_to_two_roundings(void **state)
+{
+    oracle_csr a = dense_random(2, 1, 3, 1.0);
+    const double b[2] = {1.0, 0.0};
+    tess_context *ctx = open_cpu(1);
+
+    (void)state;
+    a.val[0] = a.val[1] = 1.0;
+    for (int k = 0; k < 2; k++) {
+        tess_solve_options options = solve_options(kinds[k]);
+        double x[1] = {0.5};
+        tess_solve_result result;
+
+        options.rtol = 0.0;
+        result = solve_rectangular(ctx, &a, &options, b, x);
+        assert_true(result.reason == TESS_REASON_STAGNATION && result.iterations == 0);
+        options.rtol = DBL_EPSILON;
+        result = solve_rectangular(ctx, &a, &options, b, x);
+        assert_int_equal(result.reason, TESS_REASON_LEAST_SQUARES);
+        assert_at_most(result.normal_residual_bound, 0x1.01p-53 * sqrt(2.0) * sqrt(0.5));
+        assert_int_equal(result.iterations, 0);
+        assert_true(result.normal_residual_norm == 0.0 && x[0] == 0.5);
+        x[0] = 0.5 + 0x1p-40; /* no solution: ||A^T r|| = 2^-39 */
+        options.max_iterations = 0;
+        options.rtol = 0.0;
+        result = solve_rectangular(ctx, &a, &options, b, x);
+        assert_int_equal(result.reason, TESS_REASON_ITERATIONS);
+        assert_true(fabs(result.normal_residual_norm - 0x1p-39) <= result.normal_residual_bound);
+        options.rtol = 1e-11; /* 2^-39 is 1.8e-12, ||A||_F ||r|| is 1 */
+        result = solve_rectangular(ctx, &a, &options, b, x);
+        assert_int_equal(result.reason, TESS_REASON_LEAST_SQUARES);
+        options.rtol = 1e-12;
+        result = solve_rectangular(ctx, &a, &options, b, x);
+        assert_int_equal(result.reason, TESS_REASON_ITERATIONS);
+    }
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+}
+
+/* Values in FP32 are enough for a tolerance of 1e-5. For 1e-12 the guard goes on in FP64; without it the claim fails.
+ */
+static void low_precision_is_repaired(void **state)
+{
+    oracle_csr a = dense_random(ROWS, COLUMNS, 3, 1.0);
+    double *b = random_values(ROWS, 4, -1.0, 1.0), exact[COLUMNS];
+    tess_context *ctx = open_cpu(1);
+
+    (void)state;
+    solve_normal_equations(&a, b, exact);
+    for (int k = 0; k < 2; k++) {
+        tess_solve_options options = solve_options(kinds[k]);
+        double x[COLUMNS] = {0.0};
+        tess_solve_result result;
+
+        options.storage.precision = TESS_PRECISION_FP32;
+        options.rtol = 1e-5;
+        result = solve_rectangular(ctx, &a, &options, b, x);
+        assert_true(result.reason == TESS_REASON_LEAST_SQUARES && !result.escalated);
+        assert_int_equal(result.storage.precision, TESS_PRECISION_FP32);
+        memset(x, 0, sizeof x);
+        options.rtol = 1e-12;
+        result = solve_rectangular(ctx, &a, &options, b, x);
+        assert_true(result.reason == TESS_REASON_LEAST_SQUARES && result.escalated);
+        assert_int_equal(result.storage.precision, TESS_PRECISION_FP64);
+        assert_at_most(distance(x, exact, COLUMNS), 1e-10);
+        memset(x, 0, sizeof x);
+        options.guard = TESS_GUARD_REPORT;
+        result = solve_rectangular(ctx, &a, &options, b, x);
+        assert_true(result.reason == TESS_REASON_FALSE_CONVERGENCE && !result.converged);
+        assert_at_most(distance(x, exact, COLUMNS), 1e-5);
+    }
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+    free(b);
+}
+
+/* Formats and policies that store A store A^T as well. */
+static void formats_serve(void **state)
+{
+    static const tess_format formats[] = {TESS_FORMAT_CSR, TESS_FORMAT_ELLR, TESS_FORMAT_SELL, TESS_FORMAT_SPLIT,
+                                          TESS_FORMAT_AUTO};
+    oracle_csr a = dense_random(ROWS, COLUMNS, 3, 1.0);
+    double *b = random_values(ROWS, 4, -1.0, 1.0), exact[COLUMNS];
+    tess_context *ctx = open_cpu(2);
+
+    (void)state;
+    solve_normal_equations(&a, b, exact);
+    for (size_t f = 0; f < sizeof formats / sizeof *formats; f++) {
+        tess_solve_options options = solve_options(TESS_SOLVER_LSQR);
+        double x[COLUMNS] = {0.0};
+        tess_solve_result result;
+
+        options.storage.format = formats[f];
+        if (formats[f] == TESS_FORMAT_SPLIT) {
+            options.storage.policy.policy = TESS_POLICY_MEAN_RANGE;
+            options.storage.policy.parameter = 0.1;
+        }
+        result = solve_rectangular(ctx, &a, &options, b, x);
+        assert_int_equal(result.reason, TESS_REASON_LEAST_SQUARES);
+        assert_at_most(distance(x, exact, COLUMNS), 1e-8);
+    }
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+    free(b);
+}
+
+/* ---- ends of other kinds ---- */
+
+static int stop_at_three(void *user, const tess_progress *progress)
+{
+    (void)user;
+    return progress->iteration == 3;
+}
+
+/* Limits, requests to cancel, NaN, b = 0, and a start that is the solution. A failed solve returns nothing worse than
+   the start. */
+static void other_ends_have_their_reasons(void **state)
+{
+    oracle_csr a = dense_random(ROWS, COLUMNS, 3, 1.0);
+    double *b = random_values(ROWS, 4, -1.0, 1.0), zero[ROWS] = {0.0}, exact[COLUMNS];
+    tess_context *ctx = open_cpu(1);
+
+    (void)state;
+    solve_normal_equations(&a, b, exact);
+    for (int k = 0; k < 2; k++) {
+        tess_solve_options options = solve_options(kinds[k]), other = options;
+        double x[COLUMNS] = {0.0};
+        tess_solve_result result;
+
+        other.max_iterations = 2;
+        result = solve_rectangular(ctx, &a, &other, b, x);
+        assert_int_equal(result.reason, TESS_REASON_ITERATIONS);
+        assert_true(result.iterations == 2 && result.history_length == 3 && result.residual_norm < result.rhs_norm);
+        other = options;
+        other.monitor = stop_at_three;
+        memset(x, 0, sizeof x);
+        result = solve_rectangular(ctx, &a, &other, b, x);
+        assert_int_equal(result.reason, TESS_REASON_CANCELLED);
+        assert_int_equal(result.iterations, 3);
+        result = solve_rectangular(ctx, &a, &options, zero, x);
+        assert_true(result.converged && x[0] == 0.0 && result.iterations == 0);
+        memcpy(x, exact, sizeof x);
+        result = solve_rectangular(ctx, &a, &options, b, x);
+        assert_true(result.reason == TESS_REASON_LEAST_SQUARES && result.iterations == 0);
+        assert_true(same_bits(x, exact, COLUMNS));
+    }
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+    free(b);
+}
+
+/* One handle: new values are taken, NaN among them, and the solve after that is clean. The bits repeat. */
+static void new_values_are_taken(void **state)
+{
+    oracle_csr a = dense_random(ROWS, COLUMNS, 3, 1.0);
+    double *b = random_values(ROWS, 4, -1.0, 1.0), x[4][COLUMNS] = {{0.0}};
+    tess_context *ctx = open_cpu(1);
+    tess_matrix *m = make_matrix(ctx, &a);
+    tess_vector *vb = NULL, *vx = NULL;
+
+    (void)state;
+    assert_ok(ctx, tess_vector_create(ctx, ROWS, TESS_PRECISION_FP64, &vb));
+    assert_ok(ctx, tess_vector_create(ctx, COLUMNS, TESS_PRECISION_FP64, &vx));
+    assert_ok(ctx, tess_vector_set(vb, b, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
+    for (int k = 0; k < 2; k++) {
+        tess_solve_options options = solve_options(kinds[k]);
+        tess_solver *solver = NULL;
+
+        options.precond.kind = TESS_PRECOND_JACOBI;
+        assert_ok(ctx, tess_solver_create(m, &options, &solver));
+        for (int round = 0; round < 4; round++) {
+            tess_solve_result result;
+
+            for (int64_t i = 0; i < a.nnz; i++) {
+                a.val[i] *= round == 1 ? 2.0 : round == 2 ? 0.5 : 1.0;
+            }
+            if (round == 1 || round == 2) {
+                const double kept = a.val[5];
+
+                if (round == 1) { a.val[5] = (double)NAN; }
+                assert_ok(ctx, tess_matrix_update_values(m, a.val, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
+                a.val[5] = kept;
+            }
+            assert_ok(ctx, tess_vector_fill(vx, 0.0));
+            tess_solve_result_init(&result);
+            assert_ok(ctx, tess_solver_solve(solver, vb, vx, &result));
+            assert_int_equal(result.reason, round == 1 ? TESS_REASON_NAN_OR_INF : TESS_REASON_LEAST_SQUARES);
+            assert_ok(ctx, tess_vector_get(vx, x[round], TESS_PRECISION_FP64, TESS_MEMORY_HOST));
+        }
+        assert_true(same_bits(x[0], x[2], COLUMNS) && same_bits(x[0], x[3], COLUMNS));
+        tess_solver_destroy(solver);
+    }
+    tess_vector_destroy(vb);
+    tess_vector_destroy(vx);
+    tess_matrix_destroy(m);
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+    free(b);
+}
+
+static void refuse(tess_context *ctx, const tess_matrix *m, const tess_solve_options *options, tess_status status,
+                   const char *words)
+{
+    tess_solver *solver = NULL;
+
+    assert_int_equal(tess_solver_create(m, options, &solver), status);
+    assert_null(solver);
+    assert_non_null(strstr(tess_context_last_error(ctx)->message, words));
+    assert_true(tess_context_last_error(ctx)->hint[0] != '\0');
+}
+
+static void what_it_cannot_do_is_refused(void **state)
+{
+    oracle_csr a = dense_random(ROWS, COLUMNS, 3, 1.0);
+    tess_context *ctx = open_cpu(1);
+    tess_matrix *m = make_matrix(ctx, &a);
+
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        tess_solve_options options = solve_options(kinds[k]), other = options;
+
+        other.precond.kind = TESS_PRECOND_BLOCK_JACOBI;
+        refuse(ctx, m, &other, TESS_UNSUPPORTED, "no preconditioner but jacobi");
+        other = options;
+        other.scale = TESS_SCALING_MAX_PRODUCT;
+        refuse(ctx, m, &other, TESS_UNSUPPORTED, "--scale");
+        other = options;
+        other.engine = TESS_ENGINE_GRAPH;
+        refuse(ctx, m, &other, TESS_UNSUPPORTED, "graph");
+        other = options;
+        other.cg.recurrence = TESS_RECURRENCE_PREDICT_AND_RECOMPUTE;
+        refuse(ctx, m, &other, TESS_UNSUPPORTED, "recurrence");
+        other = options;
+        other.solver = TESS_SOLVER_GMRES;
+        refuse(ctx, m, &other, TESS_DIMENSION_MISMATCH, "60 by 20");
+    }
+    tess_matrix_destroy(m);
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(solutions_are_those_of_the_normal_equations),
+        cmocka_unit_test(consistent_systems_meet_rtol),
+        cmocka_unit_test(rank_deficient_systems_have_solutions),
+        cmocka_unit_test(scaling_evens_columns_out),
+        cmocka_unit_test(exact_solutions_are_proved_to_two_roundings),
+        cmocka_unit_test(low_precision_is_repaired),
+        cmocka_unit_test(formats_serve),
+        cmocka_unit_test(other_ends_have_their_reasons),
+        cmocka_unit_test(new_values_are_taken),
+        cmocka_unit_test(what_it_cannot_do_is_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
