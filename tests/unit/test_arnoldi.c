@@ -223,7 +223,43 @@ static void divisors_are_norms_down_to_rounding(void **state)
     assert_true(arnoldi_divisor(0.0, 0.0) == 1.0);
 }
 
-/* Columns are scaled where the range of their precision is narrower than that of FP32, and nowhere else. */
+/* Rows are read in strips: the sums of a step are over all of them. */
+static void sums_are_over_all_rows(void **state)
+{
+    enum { ROWS = 1300 };
+    process *p = open_process(true, TESS_PRECISION_FP64);
+    double *u = test_allocate(ROWS, sizeof *u), *w = random_values(ROWS, 4, -1.0, 1.0), *copy[2];
+    double *residual = random_values(ROWS, 3, -1.0, 1.0), *columns = test_allocate(ROWS * (MOST + 1), sizeof *columns);
+
+    (void)state;
+    p->arnoldi.n = p->arnoldi.ld = ROWS;
+    p->arnoldi.basis = columns;
+    p->arnoldi.vector = u;
+    p->arnoldi.w = w;
+    p->arnoldi.residual = residual;
+    assert_ok(p->ctx, arnoldi_ops_of(p->ctx)->run(p->ctx, &p->arnoldi, TESS_ARNOLDI_START));
+    for (int k = 0; k < 2; k++) { /* a step overwrites both */
+        copy[k] = test_allocate(ROWS, sizeof *u);
+        memcpy(copy[k], k == 0 ? u : w, ROWS * sizeof *u);
+    }
+    assert_ok(p->ctx, arnoldi_ops_of(p->ctx)->run(p->ctx, &p->arnoldi, TESS_ARNOLDI_STEP));
+    for (int k = 0; k < 3; k++) {
+        const double sum = (double)oracle_dot(copy[k / 2], copy[(k + 1) / 2], ROWS);
+        const double size = norm_of(copy[k / 2], ROWS) * norm_of(copy[(k + 1) / 2], ROWS);
+
+        assert_true(size > 0.0);
+        assert_at_most(fabs(p->norms[k] - sum), gamma_of(ROWS + 1.0) * size);
+    }
+    for (int k = 0; k < 2; k++) {
+        free(copy[k]);
+    }
+    free(u);
+    free(w);
+    free(residual);
+    free(columns);
+    close_process(p);
+}
+
 /* The right-hand side is the first vector's norm times e_1, and no later norm changes it. */
 static void the_first_norm_alone_is_in_the_right_side(void **state)
 {
@@ -244,6 +280,7 @@ static void the_first_norm_alone_is_in_the_right_side(void **state)
     }
 }
 
+/* Columns are scaled where the range of their precision is narrower than that of FP32, and nowhere else. */
 static void narrow_columns_are_scaled(void **state)
 {
     (void)state;
@@ -261,6 +298,7 @@ int main(void)
         cmocka_unit_test(second_pass_is_in_h),
         cmocka_unit_test(delayed_columns_have_their_h),
         cmocka_unit_test(divisors_are_norms_down_to_rounding),
+        cmocka_unit_test(sums_are_over_all_rows),
         cmocka_unit_test(the_first_norm_alone_is_in_the_right_side),
         cmocka_unit_test(narrow_columns_are_scaled),
     };

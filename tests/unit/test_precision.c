@@ -88,6 +88,8 @@ static void fp64_holds_all(void **state)
     assert_int_equal(tess_precision_holds(TESS_PRECISION_E4M3, HUGE_VAL), 0);
     assert_int_equal(tess_precision_holds(TESS_PRECISION_E4M3, (double)NAN), 1);
     assert_int_equal(tess_precision_holds((tess_precision)99, 1.0), 0);
+    assert_int_equal(tess_precision_holds((tess_precision)99, 0.0), 0);
+    assert_int_equal(tess_precision_holds((tess_precision)99, (double)NAN), 0);
 }
 
 static void traits_match_the_formats(void **state)

@@ -126,6 +126,21 @@ static void cg_alone_ends_as_with_equal_products(void **state)
     assert_int_equal(alone.phase, with.phase);
 }
 
+/* (r, z) - 2 alpha (r, w) + alpha^2 (A p, w), over (r, z); nothing where rounding leaves nothing. */
+static void cg_predicts_beta(void **state)
+{
+    tess_loop_state s = running();
+
+    (void)state;
+    s.dots[0] = 3.0; /* (A p, w) */
+    s.dots[1] = 0.5; /* (r, w) */
+    update_cg_predict(&s);
+    assert_true(s.beta == (2.0 - 2.0 * 1.5 * 0.5 + 1.5 * 1.5 * 3.0) / 2.0);
+    s.dots[1] = 8.0;
+    update_cg_predict(&s);
+    assert_true(s.beta == 0.0);
+}
+
 /* A power of two near alpha and its inverse, or 1. */
 static void cg_scales_by_powers_of_two(void **state)
 {
@@ -164,6 +179,7 @@ int main(void)
         cmocka_unit_test(cg_starts_from_a_positive_product),
         cmocka_unit_test(cg_steps_along_positive_curvature),
         cmocka_unit_test(cg_alone_ends_as_with_equal_products),
+        cmocka_unit_test(cg_predicts_beta),
         cmocka_unit_test(cg_scales_by_powers_of_two),
         cmocka_unit_test(stagnation_is_counted_exactly),
     };

@@ -446,6 +446,36 @@ static void fp32_storage_reaches_fp64_accuracy_by_repair(void **state)
     free(b);
 }
 
+/* A cycle with rounded values ends where its estimate no longer tells of the true residual: all cycles together take
+   about the iterations of one in FP64, not those of a cycle to the end and of what is left then. */
+static void fp32_cycles_end_early(void **state)
+{
+    enum { ROWS = 3000 };
+    oracle_csr a = oracle_tridiagonal(ROWS, -1.0 / 3.0, 0.7, -1.0 / 3.0);
+    double *b = random_values(ROWS, 3, -1.0, 1.0), *x = test_allocate(ROWS, sizeof *x);
+    int64_t iterations[2];
+    tess_context *ctx = open_cpu(2);
+
+    (void)state;
+    for (int low = 0; low < 2; low++) {
+        tess_solve_options options = solve_options(TESS_SOLVER_CG);
+        tess_solve_result result;
+
+        options.rtol = 1e-13;
+        options.storage.precision = low ? TESS_PRECISION_FP32 : TESS_PRECISION_FP64;
+        memset(x, 0, ROWS * sizeof *x);
+        result = solve_once(ctx, &a, &options, b, x);
+        assert_true(result.converged && !result.escalated);
+        iterations[low] = result.iterations;
+        print_message("%lld iterations\n", (long long)iterations[low]);
+    }
+    assert_true(4 * iterations[1] < 5 * iterations[0]);
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+    free(b);
+    free(x);
+}
+
 /* Values beyond a precision's range break the cycle in it; the solve ends in FP64 and reports this. */
 static void overflow_of_low_precisions_escalates(void **state)
 {
@@ -535,6 +565,7 @@ int main(void)
         cmocka_unit_test(history_and_limits),
         cmocka_unit_test(monitor_sees_every_iteration_and_cancels),
         cmocka_unit_test(fp32_storage_reaches_fp64_accuracy_by_repair),
+        cmocka_unit_test(fp32_cycles_end_early),
         cmocka_unit_test(overflow_of_low_precisions_escalates),
         cmocka_unit_test(useless_low_parts_escalate),
         cmocka_unit_test(auto_chooses_by_symmetry_and_diagonal),
