@@ -536,6 +536,7 @@ static int settle_options(const solve_options *options, const solve_objects *o, 
     const tess_attempt *attempts = NULL;
     *settled = options->solve;
     if (o->solver == NULL || tess_solver_attempts(o->solver, &attempts) == 0) {
+        if (settled->precond.kind == TESS_PRECOND_AUTO) { settled->precond.kind = o->result.precond.kind; }
         cli_note_format(o->result.storage.format, &settled->storage);
         return CLI_CONVERGED;
     }

@@ -53,27 +53,38 @@ void step_options(const tess_solver *s, const ladder_step *step, tess_solve_opti
     }
 }
 
-/* The least cost of the direct steps still to come: INFINITY if there is none. */
-static tess_status cost_of_others(const tess_solver *s, auto_solve *state, double *cost)
+/* What complete factors cost, by their analysis, which is made once for these values. INFINITY: they are not possible,
+   or there is too little memory to find out. */
+static double predict_direct(void *owner)
 {
-    const ladder *l = &state->ladder;
-    tess_status status = TESS_SUCCESS;
+    const tess_solver *s = owner;
+    auto_solve *state = state_of(s);
 
-    *cost = INFINITY;
-    for (int i = state->next; i < l->count && isinf(*cost); i++) {
-        if (l->step[i].limit != LIMIT_DIRECT) { continue; }
-        TESS_TRY(find_width(s->original, &state->facts));
-        *cost = direct_cost(&state->facts, l->family != FAMILY_GENERAL);
+    if (!state->predicted) {
+        const tess_error before = s->ctx->error;
+        const tess_precision precision = s->options.automatic.fp64_only ? TESS_PRECISION_FP64 : TESS_PRECISION_FP32;
+
+        if (direct_predict(s->original, state->ladder.family == FAMILY_POSITIVE, precision,
+                           s->options.precond.direct.memory_limit, &state->prediction) != TESS_SUCCESS) {
+            s->ctx->error = before;
+        }
+        state->predicted = true;
     }
-cleanup:
-    return status;
+    return direct_cost(&state->facts, &state->prediction);
 }
 
-static tess_status start_budget(const tess_solver *s, auto_solve *state, int64_t before, double start)
+static bool direct_follows(const auto_solve *state)
+{
+    for (int i = state->next; i < state->ladder.count; i++) {
+        if (state->ladder.step[i].limit == LIMIT_DIRECT) { return true; }
+    }
+    return false;
+}
+
+static void start_budget(tess_solver *s, auto_solve *state, int64_t before, double start)
 {
     const ladder_step *step = &state->step;
     attempt_budget *b = &state->budget;
-    tess_status status = TESS_SUCCESS;
 
     *b = (attempt_budget){.monitor = s->options.monitor,
                           .user = s->options.monitor_user,
@@ -83,9 +94,14 @@ static tess_status start_budget(const tess_solver *s, auto_solve *state, int64_t
                           .per_iteration = iteration_cost(&state->facts, step),
                           .other = INFINITY};
     budget_start(b);
-    if (b->limited) { TESS_TRY(cost_of_others(s, state, &b->other)); }
-cleanup:
-    return status;
+    if (!b->limited || !direct_follows(state)) { return; }
+    if (state->predicted) {
+        b->other = direct_cost(&state->facts, &state->prediction);
+        return;
+    }
+    b->other = analysis_cost(&state->facts);
+    b->predict = predict_direct;
+    b->owner = s;
 }
 
 /* A step that this build, device or matrix does not allow, or whose factors find no memory. */
@@ -98,19 +114,13 @@ static bool may_skip(const ladder_step *step, tess_status status)
 /* Complete factors are left out where all iterations that the caller allows should take a tenth of their time. */
 #define TOO_EXPENSIVE 10.0
 
-static tess_status is_too_expensive(const tess_solver *s, auto_solve *state, const ladder_step *step, bool *expensive)
+static bool is_too_expensive(tess_solver *s, auto_solve *state, const ladder_step *step)
 {
-    const ladder *l = &state->ladder;
-    const ladder_step *last = &l->step[l->count - 1];
-    tess_status status = TESS_SUCCESS;
+    const ladder_step *last = &state->ladder.step[state->ladder.count - 1];
 
-    *expensive = false;
-    if (step->limit != LIMIT_DIRECT || last->limit != LIMIT_NONE || state->remembered) { return TESS_SUCCESS; }
-    TESS_TRY(find_width(s->original, &state->facts));
-    *expensive = direct_cost(&state->facts, l->family != FAMILY_GENERAL) >
-                 TOO_EXPENSIVE * iteration_cost(&state->facts, last) * (double)s->options.max_iterations;
-cleanup:
-    return status;
+    if (step->limit != LIMIT_DIRECT || last->limit != LIMIT_NONE || state->remembered) { return false; }
+    return predict_direct(s) >
+           TOO_EXPENSIVE * iteration_cost(&state->facts, last) * (double)s->options.max_iterations;
 }
 
 static tess_attempt *begin_attempt(auto_solve *state)
@@ -126,18 +136,16 @@ static tess_attempt *begin_attempt(auto_solve *state)
 
 /* Goes up to the next step that can be set up; state->solver is NULL if there is none. Those that cannot are recorded.
  */
-static tess_status climb_to_next(const tess_solver *s, auto_solve *state)
+static tess_status climb_to_next(tess_solver *s, auto_solve *state)
 {
     const double start = tess_wall_seconds();
     tess_solve_options o;
-    bool expensive = false;
     tess_status status = TESS_SUCCESS;
 
     drop_solver(state);
     while (!state->solver && state->next < state->ladder.count && state->nattempts < MAX_ATTEMPTS) {
         state->step = state->ladder.step[state->next++];
-        TESS_TRY(is_too_expensive(s, state, &state->step, &expensive));
-        if (expensive) { continue; }
+        if (is_too_expensive(s, state, &state->step)) { continue; }
         step_options(s, &state->step, &o);
         status = tess_solver_create(s->original, &o, &state->solver);
         if (status == TESS_SUCCESS) { break; }
@@ -161,6 +169,7 @@ static tess_status look(tess_solver *s, auto_solve *state)
 
     if (state->solver && state->values_version == s->original->values_version) { return TESS_SUCCESS; }
     TESS_TRY(find_facts(s->original, &state->facts));
+    state->predicted = false;
     if (!state->solver || state->found != family_of(&state->facts)) {
         state->found = family_of(&state->facts);
         state->next = state->nattempts = 0;
@@ -256,7 +265,7 @@ static tess_status attempt_once(tess_solver *s, const tess_vector *b, tess_vecto
     tess_status status = TESS_SUCCESS;
 
     state->nattempts++;
-    TESS_TRY(start_budget(s, state, before, start));
+    start_budget(s, state, before, start);
     TESS_TRY(limit_solver(s, state, before));
     tess_solve_result_init(&one);
     TESS_TRY(tess_solver_solve(state->solver, b, x, &one));

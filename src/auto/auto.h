@@ -17,6 +17,8 @@ typedef struct attempt_note {
 typedef struct auto_solve {
     matrix_facts facts;
     uint64_t values_version; /* of which the facts are; 0: none */
+    direct_prediction prediction;
+    bool predicted; /* for these values */
     ladder ladder;
     matrix_family found; /* the family when the facts were found */
     int next;            /* the step that the next attempt takes */

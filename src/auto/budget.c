@@ -63,16 +63,24 @@ static bool has_stalled(const attempt_budget *b, int64_t iteration)
     return iteration >= STALL_ITERATIONS && t->log_least[t->count / 2] - t->log_least[t->count - 1] < -log(STALL_FACTOR);
 }
 
+/* Whether the rest should take longer than complete factors, or has stalled where there are none. */
+static bool is_slower(const attempt_budget *b, int64_t iteration)
+{
+    const double spent = b->per_iteration * (double)iteration, rest = b->per_iteration * b->remaining;
+
+    if (isinf(b->other)) { return has_stalled(b, iteration); }
+    return rest > FAR_FROM_DONE * b->other || (spent > b->other && rest > NEARLY_DONE * b->other);
+}
+
 static bool should_leave(attempt_budget *b, int64_t iteration, double tolerance)
 {
-    const double spent = b->per_iteration * (double)iteration;
-    double rest = 0.0;
-
     if (!b->limited || iteration < LEAST_ITERATIONS || b->trend.count < 4) { return false; }
     b->remaining = remaining_iterations(b, tolerance);
-    if (isinf(b->other)) { return has_stalled(b, iteration); }
-    rest = b->per_iteration * b->remaining;
-    return rest > FAR_FROM_DONE * b->other || (spent > b->other && rest > NEARLY_DONE * b->other);
+    if (!is_slower(b, iteration)) { return false; }
+    if (!b->predict) { return true; }
+    b->other = b->predict(b->owner);
+    b->predict = NULL;
+    return is_slower(b, iteration);
 }
 
 int budget_monitor(void *user, const tess_progress *progress)

@@ -24,7 +24,11 @@ typedef struct attempt_budget {
     double start;   /* when the whole solve began */
     bool limited;
     double per_iteration; /* iteration_cost */
-    double other;         /* what the next method should cost; INFINITY: unknown */
+    /* What complete factors should cost; INFINITY: they cannot follow. At first a lower bound, until `predict`, which
+       takes some time itself, is asked. */
+    double other;
+    double (*predict)(void *owner); /* NULL: it was asked */
+    void *owner;
     residual_trend trend;
     double first, least; /* logarithms of the residual: the first, and the least so far */
     double remaining;    /* iterations that are left by the trend; INFINITY: it does not fall */

@@ -2,7 +2,6 @@
 #include "auto/facts.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "solver/symmetry.h"
 
@@ -82,88 +81,6 @@ tess_status find_facts(const tess_matrix *a, matrix_facts *facts)
     TESS_TRY(probe_symmetry(a, &facts->symmetric));
     TESS_TRY(tess_matrix_on_host(a, &host));
     status = look_at_rows(a->ctx, &csr_of(host.matrix)->view, facts);
-cleanup:
-    tess_host_matrix_release(&host);
-    return status;
-}
-
-/* ---- the width of the graph ---- */
-
-/* A node with so many times the mean number of neighbours is a hub. Each hub is eliminated late and costs little by
-   itself, but a search through it reaches everything at once. */
-enum { HUB_FACTOR = 10 };
-
-/* The widest level of a breadth-first search along the rows from `root`, not through hubs; *last is a node of the last
-   level. Nodes that it does not reach keep level -1. */
-static int64_t search(const csr_view *v, int32_t root, int32_t *level, int32_t *queue, int32_t *last)
-{
-    const int64_t most = HUB_FACTOR * (v->nnz / v->nrows + 1);
-    int64_t head = 0, tail = 1, width = 1, in_level = 0, current = 0;
-
-    queue[0] = root;
-    level[root] = 0;
-    while (head < tail) {
-        const int32_t i = queue[head++];
-
-        in_level = level[i] == current ? in_level + 1 : 1;
-        current = level[i];
-        width = in_level > width ? in_level : width;
-        if (csr_offset(v, i + 1) - csr_offset(v, i) > most) { continue; }
-        for (int64_t k = csr_offset(v, i); k < csr_offset(v, i + 1); k++) {
-            const int32_t j = v->col_ind[k];
-
-            if (level[j] >= 0) { continue; }
-            level[j] = level[i] + 1;
-            queue[tail++] = j;
-        }
-    }
-    *last = queue[tail - 1];
-    return width;
-}
-
-/* The node with the fewest entries: often at a corner or an end. */
-static int32_t node_of_least_degree(const csr_view *v)
-{
-    int64_t least = INT64_MAX;
-    int32_t node = 0;
-
-    for (int64_t i = 0; i < v->nrows; i++) {
-        const int64_t degree = csr_offset(v, i + 1) - csr_offset(v, i);
-
-        if (degree < 2 || degree >= least) { continue; }
-        least = degree;
-        node = (int32_t)i;
-    }
-    return node;
-}
-
-/* Two searches: the second starts where the first ended, far from the first root, so that its levels are narrow. */
-static tess_status search_twice(tess_context *ctx, const csr_view *v, int64_t *width)
-{
-    const size_t bytes = (size_t)v->nrows * sizeof(int32_t);
-    int32_t *level = NULL, *queue = NULL, last = 0;
-    tess_status status = TESS_SUCCESS;
-
-    TESS_TRY(tess_host_allocate(ctx, v->nrows, sizeof *level, (void **)&level));
-    TESS_TRY(tess_host_allocate(ctx, v->nrows, sizeof *queue, (void **)&queue));
-    memset(level, 0xff, bytes);
-    *width = search(v, node_of_least_degree(v), level, queue, &last);
-    memset(level, 0xff, bytes);
-    *width = search(v, last, level, queue, &last);
-cleanup:
-    tess_host_release(ctx, level, v->nrows, sizeof *level);
-    tess_host_release(ctx, queue, v->nrows, sizeof *queue);
-    return status;
-}
-
-tess_status find_width(const tess_matrix *a, matrix_facts *facts)
-{
-    tess_host_matrix host = {0};
-    tess_status status = TESS_SUCCESS;
-
-    if (facts->width > 0 || facts->n == 0) { return TESS_SUCCESS; }
-    TESS_TRY(tess_matrix_on_host(a, &host));
-    status = search_twice(a->ctx, &csr_of(host.matrix)->view, &facts->width);
 cleanup:
     tess_host_matrix_release(&host);
     return status;

@@ -14,13 +14,10 @@ typedef struct matrix_facts {
     /* Pairs i, j with a_ij a_ji >= a_ii a_jj. Of a symmetric matrix each one proves that A is not positive definite. */
     int64_t improper_minors;
     double smallest_row, largest_row; /* of the largest magnitudes of nonempty rows */
-    int64_t width;                    /* nodes of the widest level of a breadth-first search; 0: not yet known */
 } matrix_facts;
 
-/* All but the width. Errors: memory, those of a product. */
+/* Errors: memory, those of a product. */
 tess_status find_facts(const tess_matrix *a, matrix_facts *facts);
-/* The width, if it is not yet known. Errors: memory. */
-tess_status find_width(const tess_matrix *a, matrix_facts *facts);
 
 /* A^T = A, and nothing speaks against a positive definite matrix. */
 bool may_be_positive_definite(const matrix_facts *facts);

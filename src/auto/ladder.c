@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "auto/ladder.h"
 
+#include <math.h>
+
 #include "precond/precond.h"
 #include "solver/krylov.h"
 
@@ -48,6 +50,8 @@ static const ladder_step named[][2] = {
 static bool settle(const matrix_facts *f, const tess_solve_options *o, ladder_step *s)
 {
     if (o->precond.kind != TESS_PRECOND_AUTO) { s->precond = o->precond.kind; }
+    /* An empty row leaves no factors and no diagonal. */
+    if (f->empty_rows > 0 && (s->limit == LIMIT_DIRECT || s->scale != TESS_SCALING_NONE)) { return false; }
     if (!tess_find_method(s->solver) || !tess_find_precond(s->precond)) { return false; }
     /* As a preconditioner of MINRES the diagonal must be positive; one with zeros scales nothing well. */
     if (s->precond == TESS_PRECOND_JACOBI && s->solver == TESS_SOLVER_MINRES && f->positive < f->n) {
@@ -100,11 +104,7 @@ void make_ladder(matrix_family family, const matrix_facts *f, const tess_solve_o
 #define TRIANGLES 2.5
 /* Ordering and analysis for an entry, and an operation of the factorization. */
 #define ANALYSIS_SECONDS 400e-9
-#define FLOP_SECONDS 0.03e-9
-/* Nested dissection spends about so many times width^3 operations, most of them on the last separator; a dense matrix
-   of n rows takes n^3 times the second factor, and no matrix more. */
-#define SEPARATOR_FLOPS 10.0
-#define DENSE_FLOPS (1.0 / 3.0)
+#define FLOP_SECONDS 0.1e-9
 
 double iteration_cost(const matrix_facts *f, const ladder_step *s)
 {
@@ -115,11 +115,12 @@ double iteration_cost(const matrix_facts *f, const ladder_step *s)
     return products * (passes * ENTRY_SECONDS * (double)f->nnz + VECTOR_SECONDS * (double)f->n + START_SECONDS);
 }
 
-double direct_cost(const matrix_facts *f, bool symmetric)
+double analysis_cost(const matrix_facts *f)
 {
-    const double w = (double)f->width, n = (double)f->n;
-    const double separators = SEPARATOR_FLOPS * w * w * w, dense = DENSE_FLOPS * n * n * n;
-    const double flops = (separators < dense ? separators : dense) * (symmetric ? 1.0 : 2.0);
+    return ANALYSIS_SECONDS * (double)f->nnz;
+}
 
-    return ANALYSIS_SECONDS * (double)f->nnz + FLOP_SECONDS * flops;
+double direct_cost(const matrix_facts *f, const direct_prediction *p)
+{
+    return p->possible ? analysis_cost(f) + FLOP_SECONDS * p->flops : INFINITY;
 }

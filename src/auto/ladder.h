@@ -6,6 +6,7 @@
 #include <tessera/automatic.h>
 
 #include "auto/facts.h"
+#include "precond/direct/direct.h"
 
 /* How a matrix is treated. A solve changes to another family if a method finds out that this one is wrong. */
 typedef enum matrix_family {
@@ -44,7 +45,8 @@ void make_ladder(matrix_family family, const matrix_facts *facts, const tess_sol
 /* ---- estimates of time, in seconds on a host; only their ratios decide ---- */
 
 double iteration_cost(const matrix_facts *facts, const ladder_step *step);
-/* Analysis and factorization of a direct solver; facts->width must be known. */
-double direct_cost(const matrix_facts *facts, bool symmetric);
+/* The analysis of a direct solver alone; all that its factors cost, by what the analysis predicts. */
+double analysis_cost(const matrix_facts *facts);
+double direct_cost(const matrix_facts *facts, const direct_prediction *prediction);
 
 #endif

@@ -99,6 +99,7 @@ static void powers_of_two_change_nothing(void **state)
     free(b);
 }
 
+/* CG refuses the values that are not symmetric; auto takes another method for them. */
 static void symmetry_follows_the_values(void **state)
 {
     static const tess_solver_kind kinds[] = {TESS_SOLVER_CG, TESS_SOLVER_AUTO};
@@ -121,9 +122,14 @@ static void symmetry_follows_the_values(void **state)
 
             assert_ok(ctx, tess_matrix_update_values(m, now->val, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
             result = solve_with(solver, ctx, 144, b, x);
+            check_honest(now, b, x, &options, &result);
+            if (k == 1) {
+                assert_int_equal(result.reason, TESS_REASON_RTOL);
+                assert_int_equal(result.solver, turn % 2 == 0 ? TESS_SOLVER_CG : TESS_SOLVER_BICGSTAB);
+                continue;
+            }
             assert_int_equal(result.solver, TESS_SOLVER_CG);
             assert_int_equal(result.reason, turn % 2 == 0 ? TESS_REASON_RTOL : TESS_REASON_NONSYMMETRIC);
-            check_honest(now, b, x, &options, &result);
             if (turn % 2 == 1) { assert_non_null(strstr(tess_context_last_error(ctx)->message, "symmetric")); }
         }
         tess_solver_destroy(solver);

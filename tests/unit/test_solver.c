@@ -529,27 +529,6 @@ static void useless_low_parts_escalate(void **state)
     oracle_free(&a);
 }
 
-static void auto_chooses_by_symmetry_and_diagonal(void **state)
-{
-    oracle_csr spd = oracle_laplace2d(8), unsymmetric = oracle_convection2d(8, 1.0);
-    oracle_csr negative = oracle_tridiagonal(64, 1.0, -2.0, 1.0);
-    double b[64], x[64] = {0.0};
-    tess_solve_options options = solve_options(TESS_SOLVER_AUTO);
-    tess_context *ctx = open_cpu(1);
-
-    (void)state;
-    for (int i = 0; i < 64; i++) {
-        b[i] = 1.0;
-    }
-    assert_int_equal(solve_once(ctx, &spd, &options, b, x).solver, TESS_SOLVER_CG);
-    assert_int_equal(solve_once(ctx, &unsymmetric, &options, b, x).solver, TESS_SOLVER_BICGSTAB);
-    assert_int_equal(solve_once(ctx, &negative, &options, b, x).solver, TESS_SOLVER_BICGSTAB);
-    tess_context_destroy(ctx);
-    oracle_free(&spd);
-    oracle_free(&unsymmetric);
-    oracle_free(&negative);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -568,7 +547,6 @@ int main(void)
         cmocka_unit_test(fp32_cycles_end_early),
         cmocka_unit_test(overflow_of_low_precisions_escalates),
         cmocka_unit_test(useless_low_parts_escalate),
-        cmocka_unit_test(auto_chooses_by_symmetry_and_diagonal),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -121,7 +121,7 @@ static void cg_stays_applicable(void **state)
         b[i] = (double)product[i];
     }
     for (int c = 0; c < 4; c++) { /* c & 1: scaled; c & 2: reordered too */
-        tess_solve_options options = solve_options(TESS_SOLVER_AUTO);
+        tess_solve_options options = solve_options(TESS_SOLVER_CG);
         tess_solve_result result;
 
         options.scale = c & 1 ? TESS_SCALING_SYMMETRIC : TESS_SCALING_NONE;

@@ -30,6 +30,17 @@ tess_status direct_read(const tess_matrix *a, bool cholesky, direct_system *out)
 tess_status direct_scale(direct_system *s, tess_precision precision, int32_t *row_exponent, int32_t *column_exponent);
 void direct_release(direct_system *s);
 
+/* What complete factors take, by the analysis alone. */
+typedef struct direct_prediction {
+    bool possible; /* false: a build without MUMPS, NaN or Inf, no or too few pivots, too little memory */
+    double flops;
+    int64_t bytes; /* in `precision` */
+} direct_prediction;
+
+/* Errors: memory. */
+tess_status direct_predict(const tess_matrix *a, bool cholesky, tess_precision precision, int64_t memory_limit,
+                           direct_prediction *out);
+
 /* Bytes that a machine has to spare, as the system tells; INT64_MAX: it does not. */
 int64_t direct_spare_memory(void);
 

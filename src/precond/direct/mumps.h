@@ -35,6 +35,7 @@ typedef struct mumps_reply {
     int64_t predicted;      /* bytes that the factorization will need, by the analysis */
     int64_t entries, bytes; /* of the factors */
     int negative_pivots;    /* of a symmetric matrix */
+    double flops;           /* that the factorization will take, by the analysis */
 } mumps_reply;
 
 typedef struct mumps_instance mumps_instance;

@@ -18,6 +18,8 @@ static void NAMED(open)(STRUCTURE *id, mumps_symmetry symmetry)
 
 static mumps_reply NAMED(run)(STRUCTURE *id, mumps_step step, const mumps_arguments *a)
 {
+    mumps_reply reply;
+
     set_controls(id->icntl, step, a);
     id->job = (MUMPS_INT)step;
     id->n = (MUMPS_INT)a->n;
@@ -29,7 +31,9 @@ static mumps_reply NAMED(run)(STRUCTURE *id, mumps_step step, const mumps_argume
     id->nrhs = 1;
     id->lrhs = id->n;
     CALL(id);
-    return read_reply(id->infog, sizeof *id->a);
+    reply = read_reply(id->infog, sizeof *id->a);
+    reply.flops = (double)id->rinfog[0];
+    return reply;
 }
 
 static void NAMED(close)(STRUCTURE *id)

@@ -30,7 +30,7 @@ head -c 20 spd.mtx.gz >cut.mtx.gz
 expect 3 info cut.mtx.gz
 err_has 'cut.mtx.gz'
 
-expect 3 solve wide.mtx
+expect 3 solve wide.mtx --solver cg
 err_has 'square'
 expect 3 solve spd.mtx --rhs b2.mtx
 err_has 'b2.mtx: the file for --rhs has 2 values, but the matrix needs 3'
