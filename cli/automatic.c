@@ -90,11 +90,11 @@ void cli_print_why(const cli_solve_run *run)
 
 static json_t *attempt_json(const tess_attempt *a)
 {
-    json_t *object = json_pack("{ss ss ss ss sb ss ss sI}", "solver", tess_solver_kind_name(a->solver), "precond",
-                               tess_precond_kind_name(a->precond), "precond_storage", tess_precision_name(a->factors),
-                               "scale", tess_scaling_name(a->scale), "left", a->left, "status",
-                               tess_status_name(a->status), "reason", tess_reason_name(a->reason), "iterations",
-                               (json_int_t)a->iterations);
+    json_t *object =
+        json_pack("{ss ss ss ss sb ss ss sI}", "solver", tess_solver_kind_name(a->solver), "precond",
+                  tess_precond_kind_name(a->precond), "precond_storage", tess_precision_name(a->factors), "scale",
+                  tess_scaling_name(a->scale), "left", a->left, "status", tess_status_name(a->status), "reason",
+                  tess_reason_name(a->reason), "iterations", (json_int_t)a->iterations);
     if (object == NULL) { return NULL; }
     json_object_set_new(object, "relative_residual", cli_json_real(a->relative_residual));
     json_object_set_new(object, "setup_seconds", cli_json_real(a->setup_seconds));

@@ -207,7 +207,8 @@ static error_t parse_method(int key, char *arg, struct argp_state *state, tess_s
 static int parse_precision_choice(struct argp_state *state, const char *text)
 {
     if (strcmp(text, "auto") != 0 && strcmp(text, "fp64") != 0) {
-        argp_error(state, "--precision is auto or fp64, not '%s'; --matrix-precision sets that of the matrix alone", text);
+        argp_error(state, "--precision is auto or fp64, not '%s'; --matrix-precision sets that of the matrix alone",
+                   text);
     }
     return strcmp(text, "fp64") == 0;
 }

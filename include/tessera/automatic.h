@@ -2,12 +2,12 @@
 /**
  * @file automatic.h  What a solver chose by itself, and why.
  *
- *     tess_solver_create(a, NULL, &solver);              solver and preconditioner auto: the defaults
+ *     tess_solver_create(a, NULL, &solver);          solver and preconditioner auto: the defaults
  *     tess_solver_solve(solver, b, x, &result);
- *     puts(tess_solver_why(solver));                     some lines of text: what was found, tried and taken
+ *     puts(tess_solver_why(solver));                 some lines of text: what was found, tried and taken
  *
- * With solver and preconditioner `auto`, a solve is a short list of attempts. Each starts from the best x so far and has
- * a budget; the first that is verified ends the solve. Later solves with the same solver begin with it.
+ * With solver and preconditioner `auto`, a solve is a short list of attempts. Each starts from the best x so far and
+ * has a budget; the first that is verified ends the solve. Later solves with the same solver begin with it.
  * docs/concepts/automatic.md
  */
 #ifndef TESSERA_AUTOMATIC_H

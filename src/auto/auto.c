@@ -119,8 +119,7 @@ static bool is_too_expensive(tess_solver *s, auto_solve *state, const ladder_ste
     const ladder_step *last = &state->ladder.step[state->ladder.count - 1];
 
     if (step->limit != LIMIT_DIRECT || last->limit != LIMIT_NONE || state->remembered) { return false; }
-    return predict_direct(s) >
-           TOO_EXPENSIVE * iteration_cost(&state->facts, last) * (double)s->options.max_iterations;
+    return predict_direct(s) > TOO_EXPENSIVE * iteration_cost(&state->facts, last) * (double)s->options.max_iterations;
 }
 
 static tess_attempt *begin_attempt(auto_solve *state)
@@ -196,9 +195,9 @@ static tess_status setup(tess_solver *s)
     TESS_TRY(look(s, state));
     if (state->solver) { return TESS_SUCCESS; }
     s->ctx->error = state->error;
-    status = state->nattempts > 0 ? state->error.status
-                                  : tess_fail(s->ctx, TESS_UNSUPPORTED, "name a solver",
-                                              "no method of this build fits the options");
+    status = state->nattempts > 0
+                 ? state->error.status
+                 : tess_fail(s->ctx, TESS_UNSUPPORTED, "name a solver", "no method of this build fits the options");
 cleanup:
     return status;
 }

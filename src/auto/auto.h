@@ -31,7 +31,7 @@ typedef struct auto_solve {
     attempt_note note[MAX_ATTEMPTS];
     attempt_budget budget;
     double setup_seconds; /* of the solvers made in this solve */
-    tess_error error;      /* of the last attempt that could not be set up */
+    tess_error error;     /* of the last attempt that could not be set up */
     char why[WHY_LENGTH];
 } auto_solve;
 

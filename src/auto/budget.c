@@ -60,7 +60,8 @@ static bool has_stalled(const attempt_budget *b, int64_t iteration)
 {
     const residual_trend *t = &b->trend;
 
-    return iteration >= STALL_ITERATIONS && t->log_least[t->count / 2] - t->log_least[t->count - 1] < -log(STALL_FACTOR);
+    return iteration >= STALL_ITERATIONS &&
+           t->log_least[t->count / 2] - t->log_least[t->count - 1] < -log(STALL_FACTOR);
 }
 
 /* Whether the rest should take longer than complete factors, or has stalled where there are none. */

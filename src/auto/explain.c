@@ -86,7 +86,8 @@ void explain(auto_solve *state, const tess_solve_result *result)
 
         say_method(state, a);
         if (a->status != TESS_SUCCESS) {
-            say(state, "not possible: %s\n", i == state->nattempts - 1 ? state->error.message : tess_status_text(a->status));
+            say(state, "not possible: %s\n",
+                i == state->nattempts - 1 ? state->error.message : tess_status_text(a->status));
         } else {
             say_end(state, a, &state->note[i]);
         }

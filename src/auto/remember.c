@@ -67,7 +67,8 @@ static bool read_line(const char *line, uint64_t key, ladder_step *step)
     char solver[32], precond[32], factors[32], scale[32];
     uint64_t found = 0;
 
-    if (sscanf(line, "tessera-choice 1 %" SCNx64 " %31s %31s %31s %31s", &found, solver, precond, factors, scale) != 5 ||
+    if (sscanf(line, "tessera-choice 1 %" SCNx64 " %31s %31s %31s %31s", &found, solver, precond, factors, scale) !=
+            5 ||
         found != key) {
         return false;
     }

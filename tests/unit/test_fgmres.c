@@ -122,10 +122,18 @@ static void low_precisions_are_repaired(void **state)
     static const struct {
         tess_role_precision inner, precond;
         tess_precision basis;
-    } cases[] = {{{1, TESS_PRECISION_FP64, TESS_ARITHMETIC_FP64}, {1, TESS_PRECISION_FP16, TESS_ARITHMETIC_FP32}, 0},
-                 {{1, TESS_PRECISION_FP64, TESS_ARITHMETIC_FP64}, {1, TESS_PRECISION_FP32, TESS_ARITHMETIC_FP64}, 2},
-                 {{1, TESS_PRECISION_FP32, TESS_ARITHMETIC_FP32}, {1, TESS_PRECISION_FP32, TESS_ARITHMETIC_FP32}, 1},
-                 {{1, TESS_PRECISION_BF16, TESS_ARITHMETIC_FP32}, {1, TESS_PRECISION_BF16, TESS_ARITHMETIC_FP32}, 2}};
+    } cases[] = {{{1, TESS_PRECISION_FP64, TESS_ARITHMETIC_FP64},
+                  {1, TESS_PRECISION_FP16, TESS_ARITHMETIC_FP32},
+                  TESS_PRECISION_FP64},
+                 {{1, TESS_PRECISION_FP64, TESS_ARITHMETIC_FP64},
+                  {1, TESS_PRECISION_FP32, TESS_ARITHMETIC_FP64},
+                  TESS_PRECISION_FP16},
+                 {{1, TESS_PRECISION_FP32, TESS_ARITHMETIC_FP32},
+                  {1, TESS_PRECISION_FP32, TESS_ARITHMETIC_FP32},
+                  TESS_PRECISION_FP32},
+                 {{1, TESS_PRECISION_BF16, TESS_ARITHMETIC_FP32},
+                  {1, TESS_PRECISION_BF16, TESS_ARITHMETIC_FP32},
+                  TESS_PRECISION_BF16}};
     oracle_csr a = oracle_convection2d(EDGE, 2.0);
     double *b = random_values(N, 7, -1.0, 1.0), *x = test_allocate(N, sizeof *x);
     tess_context *ctx = open_cpu(2);
@@ -135,7 +143,7 @@ static void low_precisions_are_repaired(void **state)
         a.val[k] *= 1.0 / 3.0;
     }
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        tess_solve_options options = flexible(25);
+        tess_solve_options options = flexible(c == 0 ? 200 : 25);
         tess_solve_result result;
 
         options.gmres.inner = cases[c].inner;
@@ -149,12 +157,53 @@ static void low_precisions_are_repaired(void **state)
         assert_true(result.gmres.inner.given);
         /* a preconditioner in low precision misleads nobody: it is not what A is multiplied with */
         if (c == 0) { assert_int_equal(result.refinements, 0); }
+        assert_int_equal(result.escalated, 0); /* a basis in FP16 has its scales */
         if (c == 3) { assert_true(result.refinements > 0); }
         check_honest(&a, b, x, &options, &result);
     }
     tess_context_destroy(ctx);
     oracle_free(&a);
     free(b);
+    free(x);
+}
+
+/* Values that overflow in FP16: everything goes up to FP64, the preconditioned vectors too, and down for the next
+ * solve.
+ */
+static void escalations_take_the_vectors_along(void **state)
+{
+    oracle_csr a = oracle_convection2d(EDGE, 2.0);
+    double *b = random_values(N, 7, -1.0, 1.0), *first = test_allocate(N, sizeof *first),
+           *x = test_allocate(N, sizeof *x);
+    tess_solve_options options = flexible(20);
+    tess_context *ctx = open_cpu(1);
+    tess_solver *solver = NULL;
+
+    (void)state;
+    for (int64_t k = 0; k < a.nnz; k++) {
+        a.val[k] *= 1e6;
+    }
+    options.gmres.inner = (tess_role_precision){1, TESS_PRECISION_FP16, TESS_ARITHMETIC_FP32};
+    options.precond.kind = TESS_PRECOND_BLOCK_JACOBI;
+    tess_matrix *m = make_matrix(ctx, &a);
+    assert_ok(ctx, tess_solver_create(m, &options, &solver));
+    for (int turn = 0; turn < 2; turn++) {
+        tess_solve_result result;
+
+        memset(x, 0, N * sizeof *x);
+        result = solve_with(solver, ctx, N, b, x);
+        assert_int_equal(result.reason, TESS_REASON_RTOL);
+        assert_int_equal(result.escalated, 1);
+        check_honest(&a, b, x, &options, &result);
+        if (turn == 0) { memcpy(first, x, N * sizeof *x); }
+        assert_true(same_bits(first, x, N));
+    }
+    tess_solver_destroy(solver);
+    tess_matrix_destroy(m);
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+    free(b);
+    free(first);
     free(x);
 }
 
@@ -239,6 +288,7 @@ int main(void)
         cmocka_unit_test(linear_preconditioners_give_gmres),
         cmocka_unit_test(changing_preconditioners_are_followed),
         cmocka_unit_test(low_precisions_are_repaired),
+        cmocka_unit_test(escalations_take_the_vectors_along),
         cmocka_unit_test(memory_is_counted),
         cmocka_unit_test(limits_are_exact),
         cmocka_unit_test(ends_are_those_of_gmres),

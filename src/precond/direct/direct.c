@@ -14,7 +14,8 @@
 /* Workspace beyond the estimate, in percent: at first, and at most after doublings where pivoting needs more. */
 enum { RELAXATION = 30, MOST_RELAXATION = 2000 };
 /* Failures that MUMPS names. */
-enum { NO_ENTRIES = -2, STRUCTURALLY_SINGULAR = -6, NUMERICALLY_SINGULAR = -10, INTEGERS_TOO_FEW = -8, REALS_TOO_FEW = -9 };
+enum { NO_ENTRIES = -2, STRUCTURALLY_SINGULAR = -6, NUMERICALLY_SINGULAR = -10 };
+enum { INTEGERS_TOO_FEW = -8, REALS_TOO_FEW = -9 };
 enum { NO_MEMORY = -13, NO_MEMORY_IN_C = -7, NO_MEMORY_IN_ORDERING = -5 };
 
 typedef struct direct_factors {
