@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* After a solve that failed: what is wrong with the system, what could be reached, and a command that may help. */
+/* After a solve that failed: advice, what is wrong with the system, what could be reached, a command that may help. */
 #include "cli.h"
 
 #include <math.h>
@@ -112,6 +112,26 @@ const char *cli_next_command(const cli_solve_run *run, char *buffer, size_t size
 
 /* ---- the report ---- */
 
+/* What may help after a solve that did not converge; NULL: no advice. A fixed run (no tolerance) ends at its limit as
+   intended. */
+static const char *advice_of(const cli_solve_run *run)
+{
+    const bool fixed = run->options->rtol == 0.0 && run->options->atol == 0.0;
+    switch (run->result->reason) {
+    case TESS_REASON_ITERATIONS: return fixed ? NULL : "raise --max-iterations, or try a preconditioner (--precond)";
+    case TESS_REASON_DIVERGENCE: return "try another --solver, or a preconditioner (--precond)";
+    case TESS_REASON_BREAKDOWN: return "try another --solver, such as gmres";
+    case TESS_REASON_NONSYMMETRIC:
+    case TESS_REASON_INDEFINITE_MATRIX: return "use --solver bicgstab or gmres";
+    case TESS_REASON_INDEFINITE_PRECOND: return "try another --precond, or --solver bicgstab or gmres";
+    case TESS_REASON_NAN_OR_INF: return "look for NaN, Inf and huge values in the matrix ('tessera info') and in b";
+    case TESS_REASON_FALSE_CONVERGENCE: return "use --guard repair, a higher precision, or a larger --rtol";
+    case TESS_REASON_STAGNATION: return "use a higher precision, a preconditioner, or a larger --rtol";
+    case TESS_REASON_OVERFLOW: return "use a precision of wider range, such as bf16 or fp32, or --scale max-product";
+    default: return NULL;
+    }
+}
+
 /* The label stands before the first line alone. */
 static const char *take_label(const char **label)
 {
@@ -140,7 +160,9 @@ void cli_print_findings(const cli_solve_run *run)
 {
     const tess_findings *f = run->findings;
     const char *text = "findings", **label = &text;
+    const char *advice = advice_of(run);
     char command[4352];
+    if (!run->result->converged && advice != NULL) { printf("%-17s %s\n", "advice", advice); }
     if (f->nrows == 0 || run->result->verified) { return; }
     print_kind(&f->nonfinite, "entries are NaN or Inf", label);
     const long long line = f->nonfinite.count > 0 ? line_of_nonfinite(run->matrix) : 0;

@@ -73,8 +73,8 @@ typedef void (*tess_log_function)(void *user, tess_log_level level, const char *
 /** Options of a context. tess_context_options_init sets the defaults. */
 typedef struct tess_context_options {
     tess_device device;
-    int device_index;                /**< number of the GPU among the visible ones; -1: the caller's current one */
-    void *stream;                    /**< cudaStream_t or hipStream_t; NULL: the context makes its own */
+    int device_index; /**< number of the GPU among the visible ones; -1: the caller's current one */
+    void *stream;     /**< cudaStream_t or hipStream_t; NULL: the context makes its own */
     /** OpenMP threads of host kernels. 0: OMP_NUM_THREADS; if that is not set, the processors that the process may use
         (its affinity and the CPU quota of its control group, rounded up). If the system does not start so
         many, the context takes half of those that it starts, and logs a warning. */
