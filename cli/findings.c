@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* After a solve that failed: what is wrong with the system, what could be reached, and a command that may help. */
+/* After a solve that failed: advice, what is wrong with the system, what could be reached, a command that may help. */
 #include "cli.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* A residual within this factor of the attainable estimate is as good as FP64 gives. */
 #define NEAR_ATTAINABLE 10.0
+/* Of --rtol: a command need not repeat it. */
+#define DEFAULT_RTOL 1e-5
+enum { COMMAND_LENGTH = 8704 };
 
 /* ---- the line of a file ---- */
 
@@ -86,7 +90,8 @@ static void write_options(const cli_solve_run *run, char *buffer, size_t size)
         return;
     }
     if (is_near_attainable(run)) {
-        snprintf(buffer, size, "--rtol %.1g", 2.0 * NEAR_ATTAINABLE * f->attainable_residual);
+        snprintf(buffer, size, "--solver %s --rtol %.1g", tess_solver_kind_name(run->result->solver),
+                 2.0 * NEAR_ATTAINABLE * f->attainable_residual);
     } else if (least_squares) {
         snprintf(buffer, size, "--solver lsmr --precond jacobi --max-iterations %lld",
                  10 * (long long)run->options->max_iterations);
@@ -103,14 +108,39 @@ static void write_options(const cli_solve_run *run, char *buffer, size_t size)
 
 const char *cli_next_command(const cli_solve_run *run, char *buffer, size_t size)
 {
-    char options[128];
+    char options[128], tolerance[32] = "", rhs[4160], text[4128];
     write_options(run, options, sizeof options);
     if (options[0] == '\0') { return NULL; }
-    snprintf(buffer, size, "tessera solve %s %s", run->matrix->name, options);
+    if (run->options->rtol != DEFAULT_RTOL && strstr(options, "--rtol") == NULL) {
+        snprintf(tolerance, sizeof tolerance, " --rtol %g", run->options->rtol);
+    }
+    snprintf(rhs, sizeof rhs, " --rhs %s", cli_vector_describe(run->rhs, text, sizeof text));
+    snprintf(buffer, size, "tessera solve %s %s%s%s", run->matrix->name, options, tolerance,
+             run->rhs->source == CLI_VECTOR_ONES ? "" : rhs);
     return buffer;
 }
 
 /* ---- the report ---- */
+
+/* What may help after a solve that did not converge; NULL: no advice. A fixed run (no tolerance) ends at its limit as
+   intended. */
+static const char *advice_of(const cli_solve_run *run)
+{
+    const bool fixed = run->options->rtol == 0.0 && run->options->atol == 0.0;
+    switch (run->result->reason) {
+    case TESS_REASON_ITERATIONS: return fixed ? NULL : "raise --max-iterations, or try a preconditioner (--precond)";
+    case TESS_REASON_DIVERGENCE: return "try another --solver, or a preconditioner (--precond)";
+    case TESS_REASON_BREAKDOWN: return "try another --solver, such as gmres";
+    case TESS_REASON_NONSYMMETRIC:
+    case TESS_REASON_INDEFINITE_MATRIX: return "use --solver bicgstab or gmres";
+    case TESS_REASON_INDEFINITE_PRECOND: return "try another --precond, or --solver bicgstab or gmres";
+    case TESS_REASON_NAN_OR_INF: return "look for NaN, Inf and huge values in the matrix ('tessera info') and in b";
+    case TESS_REASON_FALSE_CONVERGENCE: return "use --guard repair, a higher precision, or a larger --rtol";
+    case TESS_REASON_STAGNATION: return "use a higher precision, a preconditioner, or a larger --rtol";
+    case TESS_REASON_OVERFLOW: return "use a precision of wider range, such as bf16 or fp32, or --scale max-product";
+    default: return NULL;
+    }
+}
 
 /* The label stands before the first line alone. */
 static const char *take_label(const char **label)
@@ -140,7 +170,9 @@ void cli_print_findings(const cli_solve_run *run)
 {
     const tess_findings *f = run->findings;
     const char *text = "findings", **label = &text;
-    char command[4352];
+    const char *advice = advice_of(run);
+    char command[COMMAND_LENGTH];
+    if (!run->result->converged && advice != NULL) { printf("%-17s %s\n", "advice", advice); }
     if (f->nrows == 0 || run->result->verified) { return; }
     print_kind(&f->nonfinite, "entries are NaN or Inf", label);
     const long long line = f->nonfinite.count > 0 ? line_of_nonfinite(run->matrix) : 0;
@@ -183,7 +215,7 @@ static void add_kind(json_t *root, const char *key, const tess_finding *kind)
 json_t *cli_findings_json(const cli_solve_run *run)
 {
     const tess_findings *f = run->findings;
-    char command[4352];
+    char command[COMMAND_LENGTH];
     if (f->nrows == 0 || run->result->verified) { return json_null(); }
     json_t *root = json_object();
     json_object_set_new(root, "structural_rank",

@@ -78,6 +78,7 @@ static void print_setting(const cli_solve_run *run)
            o->atol, (long long)o->max_iterations);
 }
 
+<<<<<<< HEAD
 /* What may help after a solve that did not converge; NULL: no advice. A fixed run (no tolerance) ends at its limit as
    intended. */
 static const char *advice_of(const cli_solve_run *run)
@@ -98,6 +99,8 @@ static const char *advice_of(const cli_solve_run *run)
     }
 }
 
+=======
+>>>>>>> lsq
 static void print_outcome(const cli_solve_run *run)
 {
     const tess_solve_result *r = run->result;
@@ -123,8 +126,6 @@ static void print_outcome(const cli_solve_run *run)
         printf("%-17s %.6e, TRUE ||A^T r||; rounding bound %.1e; ||A||_F ||r|| = %.6e\n", "normal equations",
                r->normal_residual_norm, r->normal_residual_bound, r->matrix_norm * r->residual_norm);
     }
-    const char *advice = advice_of(run);
-    if (!r->converged && advice != NULL) { printf("%-17s %s\n", "advice", advice); }
     cli_print_findings(run);
 }
 

@@ -430,6 +430,14 @@ static tess_status make_time_steps(scene *s)
     return status;
 }
 
+static tess_status find_problems(scene *s)
+{
+    tess_findings findings;
+
+    tess_findings_init(&findings);
+    return tess_find_problems(s->m, s->b, s->x, &findings);
+}
+
 static tess_status verify(scene *s)
 {
     double norm = 0.0, bound = 0.0;
@@ -473,6 +481,7 @@ const named_scenario solve_scenarios[] = {
     {"solve_jacobi", solve_jacobi, false},
     {"solve_jacobi_split", solve_jacobi_split, false},
     {"make_time_steps", make_time_steps, false},
+    {"find_problems", find_problems, false},
     {"verify", verify, true},
     {NULL, NULL, false},
 };

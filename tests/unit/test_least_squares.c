@@ -330,6 +330,65 @@ static void low_precision_is_repaired(void **state)
     free(b);
 }
 
+/* One cycle: the estimate of ||b - A x|| is that of x, to the rounding of the recurrences, in each iteration. */
+static void estimates_are_those_of_x(void **state)
+{
+    oracle_csr a = dense_random(ROWS, COLUMNS, 3, 1.0);
+    double *b = random_values(ROWS, 4, -1.0, 1.0);
+    tess_context *ctx = open_cpu(1);
+
+    (void)state;
+    for (int k = 0; k < 30; k++) {
+        tess_solve_options options = solve_options(kinds[k % 2]);
+        double x[COLUMNS] = {0.0};
+        tess_solve_result result;
+
+        options.rtol = 1e-14;
+        options.max_iterations = 1 + k / 2;
+        result = solve_rectangular(ctx, &a, &options, b, x);
+        assert_int_equal(result.iterations, options.max_iterations);
+        assert_at_most(fabs(result.estimated_residual_norm / result.residual_norm - 1.0), 1e-12);
+    }
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+    free(b);
+}
+
+/* Two columns that differ by less than 8 bits hold: what solves the stored system is far from solving A x = b. The
+   guard on `report` returns it, on `repair` nothing worse than the start. */
+static void nothing_worse_than_the_start_comes_back(void **state)
+{
+    tess_context *ctx = open_cpu(1);
+    int worse = 0;
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        oracle_csr a = dense_random(8, 2, seed, 1.0);
+        double *b = random_values(8, 100 + seed, -1.0, 1.0);
+
+        for (int64_t i = 0; i < 8; i++) {
+            a.val[2 * i + 1] = a.val[2 * i] * (1.0 + 0.05 * b[i]);
+        }
+        for (int guard = TESS_GUARD_REPAIR; guard <= TESS_GUARD_REPORT; guard++) {
+            tess_solve_options options = solve_options(kinds[seed % 2]);
+            double x[2] = {0.0};
+            tess_solve_result result;
+
+            options.storage.precision = TESS_PRECISION_E5M2;
+            options.guard = (tess_guard)guard;
+            options.rtol = 1e-9;
+            options.max_iterations = 2;
+            result = solve_rectangular(ctx, &a, &options, b, x);
+            worse += result.residual_norm > result.rhs_norm;
+            if (guard == TESS_GUARD_REPAIR) { assert_true(result.residual_norm <= result.rhs_norm); }
+        }
+        oracle_free(&a);
+        free(b);
+    }
+    assert_true(worse > 0);
+    tess_context_destroy(ctx);
+}
+
 /* Formats and policies that store A store A^T as well. */
 static void formats_serve(void **state)
 {
@@ -504,6 +563,8 @@ int main(void)
         cmocka_unit_test(scaling_evens_columns_out),
         cmocka_unit_test(exact_solutions_are_proved_to_two_roundings),
         cmocka_unit_test(low_precision_is_repaired),
+        cmocka_unit_test(estimates_are_those_of_x),
+        cmocka_unit_test(nothing_worse_than_the_start_comes_back),
         cmocka_unit_test(formats_serve),
         cmocka_unit_test(other_ends_have_their_reasons),
         cmocka_unit_test(new_values_are_taken),
