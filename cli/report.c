@@ -78,29 +78,6 @@ static void print_setting(const cli_solve_run *run)
            o->atol, (long long)o->max_iterations);
 }
 
-<<<<<<< HEAD
-/* What may help after a solve that did not converge; NULL: no advice. A fixed run (no tolerance) ends at its limit as
-   intended. */
-static const char *advice_of(const cli_solve_run *run)
-{
-    const bool fixed = run->options->rtol == 0.0 && run->options->atol == 0.0;
-    switch (run->result->reason) {
-    case TESS_REASON_ITERATIONS: return fixed ? NULL : "raise --max-iterations, or try a preconditioner (--precond)";
-    case TESS_REASON_DIVERGENCE: return "try another --solver, or a preconditioner (--precond)";
-    case TESS_REASON_BREAKDOWN: return "try another --solver, such as gmres";
-    case TESS_REASON_NONSYMMETRIC:
-    case TESS_REASON_INDEFINITE_MATRIX: return "use --solver minres, bicgstab or gmres";
-    case TESS_REASON_INDEFINITE_PRECOND: return "try another --precond, or --solver bicgstab or gmres";
-    case TESS_REASON_NAN_OR_INF: return "look for NaN, Inf and huge values in the matrix ('tessera info') and in b";
-    case TESS_REASON_FALSE_CONVERGENCE: return "use --guard repair, a higher precision, or a larger --rtol";
-    case TESS_REASON_STAGNATION: return "use a higher precision, a preconditioner, or a larger --rtol";
-    case TESS_REASON_OVERFLOW: return "use a precision of wider range, such as bf16 or fp32, or --scale max-product";
-    default: return NULL;
-    }
-}
-
-=======
->>>>>>> lsq
 static void print_outcome(const cli_solve_run *run)
 {
     const tess_solve_result *r = run->result;

@@ -65,7 +65,8 @@ def console_environment(folder, tool):
     for name in ("data", "examples", "include", "docs", "scripts", "src", "tests"):
         (place / name).symlink_to(root / name)
     environment = dict(os.environ, PATH=f"{programs}:{os.environ['PATH']}", LC_ALL="C", OMP_WAIT_POLICY="passive",
-                       XDG_CACHE_HOME=str(place / ".cache"), COLUMNS="80", CUDA_VISIBLE_DEVICES="")  # the documents show the host
+                       XDG_CACHE_HOME=str(place / ".cache"), COLUMNS="80",
+                       CUDA_VISIBLE_DEVICES="")  # the documents show the host
     environment.pop("TESSERA_LOG", None)
     return place, environment
 
