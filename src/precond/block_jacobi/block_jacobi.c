@@ -193,9 +193,7 @@ static tess_status invert_shell_diagonal(const tess_matrix *a, const tess_block_
     TESS_TRY(ctx->backend->download(ctx, diagonal, given, (size_t)m->n * sizeof *diagonal));
     for (int64_t i = 0; i < m->n; i++) {
         if (diagonal[i] == 0.0) { diagonal[i] = 1.0; }
-        if (*singular_row < 0 && (!isfinite(1.0 / diagonal[i]) || !isfinite(diagonal[i]))) {
-            *singular_row = i;
-        }
+        if (*singular_row < 0 && (!isfinite(1.0 / diagonal[i]) || !isfinite(diagonal[i]))) { *singular_row = i; }
         diagonal[i] = 1.0 / diagonal[i];
     }
     status = store_diagonal(ctx, m, diagonal);
@@ -232,9 +230,8 @@ static tess_status renew(tess_precond *m)
 
     if (status != TESS_SUCCESS || singular_row < 0) { return status; }
     return tess_fail(m->ctx, TESS_SINGULAR, "choose another preconditioner or a larger block",
-                     blocks->mends_zeros
-                         ? "Jacobi: the diagonal entry of row %lld or its inverse is not finite"
-                         : "block Jacobi: the diagonal block with row %lld is singular or not finite",
+                     blocks->mends_zeros ? "Jacobi: the diagonal entry of row %lld or its inverse is not finite"
+                                         : "block Jacobi: the diagonal block with row %lld is singular or not finite",
                      (long long)singular_row + 1);
 }
 

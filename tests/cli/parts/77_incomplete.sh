@@ -93,7 +93,8 @@ for precond in ict ict:1e-4 ict:1e-4:20; do
 done
 json solve.json 'j["precond"] == "ict:0.0001:20"'
 for precond in ilut iluk:2; do
-    expect 0 solve unsym.mtx --precond $precond --rtol 1e-10 --precond-precision fp32/fp64 --triangular merged --json solve.json
+    expect 0 solve unsym.mtx --precond $precond --rtol 1e-10 --precond-precision fp32/fp64 --triangular merged \
+        --json solve.json
     json solve.json 'j["precond"].startswith("'$precond'") and j["factorization"] == "host"'
 done
 expect '2|3' solve $problem --precond ilut --factorization device
