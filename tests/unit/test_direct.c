@@ -381,12 +381,17 @@ static void a_solve_reports_the_set_up(void **state)
 /* Contexts of several threads at once: MUMPS itself is not reentrant. */
 static void threads_do_not_disturb_each_other(void **state)
 {
-    oracle_csr a = oracle_laplace2d(K);
-    double *r = random_values(N, 3, -1.0, 1.0), z[8][N];
+    enum { EDGE = 60, ROWS = EDGE * EDGE, TURNS = 8 };
+    oracle_csr a = oracle_laplace2d(EDGE);
+    double *r = random_values(ROWS, 3, -1.0, 1.0), *z[TURNS];
 
     (void)state;
+    for (int t = 0; t < TURNS; t++) {
+        z[t] = test_allocate(ROWS, sizeof *z[t]);
+        memset(z[t], 0, ROWS * sizeof *z[t]);
+    }
 #pragma omp parallel for num_threads(4)
-    for (int t = 0; t < 8; t++) {
+    for (int t = 0; t < TURNS; t++) {
         const tess_context_options on_cpu = {.device = TESS_DEVICE_CPU, .threads = 1};
         const tess_csr_arrays arrays = csr_arrays_of(&a);
         tess_precond_options options =
@@ -396,12 +401,11 @@ static void threads_do_not_disturb_each_other(void **state)
         tess_precond *m = NULL;
         tess_vector *vr = NULL, *vz = NULL;
 
-        memset(z[t], 0, sizeof z[t]);
         if (tess_context_create(&on_cpu, &ctx) == TESS_SUCCESS &&
             tess_matrix_create_csr(ctx, &arrays, &matrix) == TESS_SUCCESS &&
             tess_precond_create(matrix, &options, &m) == TESS_SUCCESS &&
-            tess_vector_create(ctx, N, TESS_PRECISION_FP64, &vr) == TESS_SUCCESS &&
-            tess_vector_create(ctx, N, TESS_PRECISION_FP64, &vz) == TESS_SUCCESS &&
+            tess_vector_create(ctx, ROWS, TESS_PRECISION_FP64, &vr) == TESS_SUCCESS &&
+            tess_vector_create(ctx, ROWS, TESS_PRECISION_FP64, &vz) == TESS_SUCCESS &&
             tess_vector_set(vr, r, TESS_PRECISION_FP64, TESS_MEMORY_HOST) == TESS_SUCCESS &&
             tess_precond_apply(m, vr, vz) == TESS_SUCCESS) {
             (void)tess_vector_get(vz, z[t], TESS_PRECISION_FP64, TESS_MEMORY_HOST);
@@ -412,9 +416,12 @@ static void threads_do_not_disturb_each_other(void **state)
         tess_matrix_destroy(matrix);
         tess_context_destroy(ctx);
     }
-    for (int t = 0; t < 8; t++) {
+    for (int t = 0; t < TURNS; t++) {
         check_backward_error(&a, r, z[t], t % 2 == 0 ? TESS_PRECISION_FP32 : TESS_PRECISION_FP64);
-        assert_true(same_bits(z[t], z[t % 2], N));
+        assert_true(same_bits(z[t], z[t % 2], ROWS));
+    }
+    for (int t = 0; t < TURNS; t++) {
+        free(z[t]);
     }
     oracle_free(&a);
     free(r);

@@ -168,6 +168,26 @@ static void thresholds_limit_the_fill(void **state)
     free(r);
 }
 
+/* Of two entries beside the diagonal, a row that may have one keeps the larger. */
+static void the_largest_entries_stay(void **state)
+{
+    const double r[3] = {1.0, 1.0, 1.0};
+    double z[3];
+    oracle_csr a = oracle_open(3, 3);
+    const tess_precond_options options = fill_options(TESS_PRECOND_ILUT, 0.0, 0.5, 1);
+
+    (void)state;
+    for (int64_t i = 0; i < 3; i++) {
+        oracle_push(&a, i, 4.0);
+        if (i < 2) { oracle_push(&a, i + 1, 1.0); }
+        if (i == 0) { oracle_push(&a, 2, 0.5); }
+        oracle_end_row(&a, i);
+    }
+    assert_int_equal(apply_fill(&a, &options, 1, r, z), 2);
+    assert_true(z[2] == 0.25 && z[1] == (1.0 - z[2]) / 4.0 && z[0] == (1.0 - z[1]) / 4.0);
+    oracle_free(&a);
+}
+
 static int64_t iterations_with(const char *request, tess_solver_kind solver, const tess_precond_options *precond,
                                double *shift)
 {
@@ -260,7 +280,7 @@ static void replace_values(tess_context *ctx, tess_matrix *matrix, const oracle_
     assert_ok(ctx, tess_matrix_update_values(matrix, a->val, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
 }
 
-/* New values keep the pattern. NaN is found wherever it is, also if the first values have it. */
+/* New values keep the pattern. Inf is found also in entries that were dropped, and if the first values have it. */
 static void updates_follow_the_values(void **state)
 {
     double *r = random_values(N, 3, -1.0, 1.0), z[N], quarter[N];
@@ -268,7 +288,7 @@ static void updates_follow_the_values(void **state)
     (void)state;
     for (int c = 0; c < 6; c++) {
         oracle_csr a = oracle_laplace2d(K), fourfold = oracle_laplace2d(K), bad = oracle_laplace2d(K);
-        const tess_precond_options options = fill_options(all_kinds[c % 3], 0.05, 10.0, 1);
+        const tess_precond_options options = fill_options(all_kinds[c % 3], c < 3 ? 0.5 : 0.05, 10.0, 1);
         const bool bad_first = c >= 3;
         tess_context *ctx = open_device(2);
         tess_matrix *matrix = NULL;
@@ -423,7 +443,8 @@ static void small_systems(void **state)
         cmocka_unit_test(thresholds_limit_the_fill), cmocka_unit_test(fill_saves_iterations),                    \
         cmocka_unit_test(zero_pivots_are_shifted), cmocka_unit_test(updates_follow_the_values),                  \
         cmocka_unit_test(storage_and_triangles_are_those_of_ilu0), cmocka_unit_test(wrong_requests_are_refused), \
-        cmocka_unit_test(text_has_the_parameters), cmocka_unit_test(small_systems)
+        cmocka_unit_test(text_has_the_parameters), cmocka_unit_test(the_largest_entries_stay),                   \
+        cmocka_unit_test(small_systems)
 
 #ifndef TESTS_ON_GPU
 int main(void)
