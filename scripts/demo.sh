@@ -29,8 +29,8 @@ run()
 
 title "What is in the file?"
 run $tessera info data/nos3.mtx.gz
-title "Conjugate gradients; the true residual of the FP64 matrix decides"
-run $tessera solve data/nos3.mtx.gz --solver cg --precond jacobi --rtol 1e-10 --device cpu
+title "The library chooses a method and says why; the true residual of the FP64 matrix decides"
+run $tessera solve data/nos3.mtx.gz --rtol 1e-10 --device cpu --choices none
 title "An unsymmetric system by BiCGSTAB, x to a file, everything as JSON"
 run $tessera solve data/sherman4.mtx.gz --solver bicgstab --precond jacobi --rtol 1e-10 --device cpu \
     --output build/demo/x.mtx --json build/demo/result.json

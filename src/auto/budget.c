@@ -7,9 +7,11 @@
 
 /* No attempt is left before so many iterations: the first ones say little about the rate. */
 enum { LEAST_ITERATIONS = 50 };
-/* It is left if the rest should take so many times as long as the other method, ... */
+/* When an attempt has taken this share of the other method's time, it is left if the rest should take so many times as
+   long as the other method. Early plateaus mislead the rate, so that the share is not smaller. */
+#define TRIAL_SHARE 0.25
 #define FAR_FROM_DONE 2.0
-/* ... and, when it has taken as long as the other method would, if the rest takes more than this share of it. */
+/* When it has taken as long as the other method would, it is left if the rest takes more than this share of it. */
 #define NEARLY_DONE 0.5
 /* Where no other method has a known cost: without a fall by this factor in the last half of the iterations, of which
    there must be so many, the attempt has stalled. */
@@ -70,7 +72,8 @@ static bool is_slower(const attempt_budget *b, int64_t iteration)
     const double spent = b->per_iteration * (double)iteration, rest = b->per_iteration * b->remaining;
 
     if (isinf(b->other)) { return has_stalled(b, iteration); }
-    return rest > FAR_FROM_DONE * b->other || (spent > b->other && rest > NEARLY_DONE * b->other);
+    return (spent > TRIAL_SHARE * b->other && rest > FAR_FROM_DONE * b->other) ||
+           (spent > b->other && rest > NEARLY_DONE * b->other);
 }
 
 static bool should_leave(attempt_budget *b, int64_t iteration, double tolerance)

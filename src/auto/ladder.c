@@ -97,9 +97,9 @@ void make_ladder(matrix_family family, const matrix_facts *f, const tess_solve_o
 
 /* Measured on a host of two cores (docs/results/automatic.md): seconds for an entry of a product, for an entry of a
    vector in all operations of an iteration, and for starting the threads of an iteration. */
-#define ENTRY_SECONDS 0.8e-9
+#define ENTRY_SECONDS 0.6e-9
 #define VECTOR_SECONDS 6e-9
-#define START_SECONDS 15e-6
+#define START_SECONDS 3e-6
 /* A product with both triangles takes so many times as long as one with the matrix: levels wait for one another. */
 #define TRIANGLES 2.5
 /* Ordering and analysis for an entry, and an operation of the factorization. */
