@@ -17,6 +17,11 @@ static auto_solve *state_of(const tess_solver *s)
     return s->driven;
 }
 
+static bool on_gpu(const tess_solver *s)
+{
+    return s->ctx->device == TESS_DEVICE_GPU;
+}
+
 /* Fixed runs, runs that repair nothing, and requests for one recurrence or for a study of the papers are single solves.
    A system that the caller scales or reorders comes here when it is transformed. */
 static bool takes(const tess_matrix *a, const tess_solve_options *o)
@@ -91,10 +96,13 @@ static void start_budget(tess_solver *s, auto_solve *state, int64_t before, doub
                           .before = before,
                           .start = start,
                           .limited = step->limit == LIMIT_BUDGET && state->next < state->ladder.count,
-                          .per_iteration = iteration_cost(&state->facts, step),
+                          .per_iteration = iteration_cost(&state->facts, step, on_gpu(s)),
                           .other = INFINITY};
     budget_start(b);
-    if (!b->limited || !direct_follows(state)) { return; }
+    if (b->limited && on_gpu(s)) {
+        b->cap = budget_cap(direct_follows(state) ? analysis_cost(&state->facts) : INFINITY, b->per_iteration);
+    }
+    if (!b->limited || b->cap > 0 || !direct_follows(state)) { return; }
     if (state->predicted) {
         b->other = direct_cost(&state->facts, &state->prediction);
         return;
@@ -119,7 +127,8 @@ static bool is_too_expensive(tess_solver *s, auto_solve *state, const ladder_ste
     const ladder_step *last = &state->ladder.step[state->ladder.count - 1];
 
     if (step->limit != LIMIT_DIRECT || last->limit != LIMIT_NONE || state->remembered) { return false; }
-    return predict_direct(s) > TOO_EXPENSIVE * iteration_cost(&state->facts, last) * (double)s->options.max_iterations;
+    return predict_direct(s) >
+           TOO_EXPENSIVE * iteration_cost(&state->facts, last, on_gpu(s)) * (double)s->options.max_iterations;
 }
 
 static tess_attempt *begin_attempt(auto_solve *state)
@@ -223,20 +232,24 @@ static tess_status limit_solver(const tess_solver *s, auto_solve *state, int64_t
     tess_solve_options o;
 
     step_options(s, &state->step, &o);
-    o.monitor = budget_monitor;
+    o.monitor = on_gpu(s) && !s->options.monitor ? NULL : budget_monitor; /* a GPU is faster without one */
     o.monitor_user = &state->budget;
     o.max_iterations = s->options.max_iterations - before;
     if (state->step.limit == LIMIT_DIRECT && o.max_iterations > MOST_DIRECT) { o.max_iterations = MOST_DIRECT; }
     if (state->budget.limited && o.max_iterations > LEAST_LEFT) { /* some are left for the steps that follow */
         o.max_iterations = o.max_iterations / 2 > LEAST_LEFT ? o.max_iterations / 2 : LEAST_LEFT;
     }
+    if (state->budget.cap > 0 && o.max_iterations > state->budget.cap) { o.max_iterations = state->budget.cap; }
     return tess_solver_set_limits(state->solver, &o);
 }
 
 static void record(auto_solve *state, const tess_solve_result *r, tess_attempt *attempt)
 {
-    attempt->left = state->budget.left && !r->converged;
-    attempt->reason = r->reason;
+    const attempt_budget *b = &state->budget;
+    const bool capped = b->cap > 0 && r->reason == TESS_REASON_ITERATIONS && r->iterations >= b->cap;
+
+    attempt->left = (b->left || capped) && !r->converged;
+    attempt->reason = attempt->left ? TESS_REASON_CANCELLED : r->reason;
     attempt->iterations = r->iterations;
     attempt->relative_residual = r->relative_residual;
     attempt->setup_seconds = state->reused ? 0.0 : r->setup_seconds;

@@ -18,6 +18,18 @@ enum { LEAST_ITERATIONS = 50 };
 #define STALL_FACTOR 0.5
 enum { STALL_ITERATIONS = 1000 };
 
+/* Where the pace is the device's: factors take about so many times as long as their analysis. */
+#define FACTORS_OVER_ANALYSIS 2.0
+enum { LEAST_CAP = 300, CAP_WITHOUT_FACTORS = 2000 };
+
+int64_t budget_cap(double analysis, double per_iteration)
+{
+    const double most = FACTORS_OVER_ANALYSIS * analysis / per_iteration;
+
+    if (isinf(analysis)) { return CAP_WITHOUT_FACTORS; }
+    return most < LEAST_CAP ? LEAST_CAP : most < 1e9 ? (int64_t)most : (int64_t)1e9;
+}
+
 void budget_start(attempt_budget *b)
 {
     b->trend = (residual_trend){.every = 5};
@@ -78,7 +90,7 @@ static bool is_slower(const attempt_budget *b, int64_t iteration)
 
 static bool should_leave(attempt_budget *b, int64_t iteration, double tolerance)
 {
-    if (!b->limited || iteration < LEAST_ITERATIONS || b->trend.count < 4) { return false; }
+    if (!b->limited || b->cap > 0 || iteration < LEAST_ITERATIONS || b->trend.count < 4) { return false; }
     b->remaining = remaining_iterations(b, tolerance);
     if (!is_slower(b, iteration)) { return false; }
     if (!b->predict) { return true; }

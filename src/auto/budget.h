@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The budget of an attempt: its monitor extrapolates the residual, and ends the attempt when another method should take
- * less time. It counts iterations, not seconds, so that a solve does the same on every run.
+ * less time. It counts iterations, not seconds, so that a solve does the same on every run. A GPU calls monitors at its
+ * own pace: there the attempt gets a number of iterations, `cap`.
  */
 #ifndef TESS_AUTO_BUDGET_H
 #define TESS_AUTO_BUDGET_H
@@ -23,6 +24,7 @@ typedef struct attempt_budget {
     int64_t before; /* iterations of earlier attempts */
     double start;   /* when the whole solve began */
     bool limited;
+    int64_t cap;          /* on a GPU; 0: none */
     double per_iteration; /* iteration_cost */
     /* What complete factors should cost; INFINITY: they cannot follow. At first a lower bound, until `predict`, which
        takes some time itself, is asked. */
@@ -37,6 +39,8 @@ typedef struct attempt_budget {
 } attempt_budget;
 
 void budget_start(attempt_budget *b);
+/* The cap of an attempt, from the time of factors' analysis (INFINITY: there are none) and of an iteration. */
+int64_t budget_cap(double analysis, double per_iteration);
 /* A tess_monitor; user: an attempt_budget. */
 int budget_monitor(void *user, const tess_progress *progress);
 

@@ -55,7 +55,7 @@ static void say_end(auto_solve *state, const tess_attempt *a, const attempt_note
     if (a->left && isfinite(note->remaining)) {
         say(state, "left, since it would need some %.2g more iterations", note->remaining);
     } else if (a->left) {
-        say(state, "left, since its residual did not fall any more");
+        say(state, "left for another method");
     } else if (a->reason > 0) {
         say(state, "solved");
     } else {

@@ -106,13 +106,20 @@ void make_ladder(matrix_family family, const matrix_facts *f, const tess_solve_o
 #define ANALYSIS_SECONDS 400e-9
 #define FLOP_SECONDS 0.1e-9
 
-double iteration_cost(const matrix_facts *f, const ladder_step *s)
+/* The same on an H200, where a launch takes the time of a small iteration. */
+#define GPU_ENTRY_SECONDS 4e-12
+#define GPU_VECTOR_SECONDS 3e-11
+#define GPU_START_SECONDS 3e-6
+
+double iteration_cost(const matrix_facts *f, const ladder_step *s, bool on_gpu)
 {
+    const double entry = on_gpu ? GPU_ENTRY_SECONDS : ENTRY_SECONDS, start = on_gpu ? GPU_START_SECONDS : START_SECONDS;
+    const double vector = on_gpu ? GPU_VECTOR_SECONDS : VECTOR_SECONDS;
     const double products = s->solver == TESS_SOLVER_BICGSTAB ? 2.0 : 1.0;
     const bool diagonal = s->precond == TESS_PRECOND_NONE || s->precond == TESS_PRECOND_JACOBI;
     const double passes = diagonal ? 1.0 : 1.0 + TRIANGLES;
 
-    return products * (passes * ENTRY_SECONDS * (double)f->nnz + VECTOR_SECONDS * (double)f->n + START_SECONDS);
+    return products * (passes * (entry * (double)f->nnz + start) + vector * (double)f->n);
 }
 
 double analysis_cost(const matrix_facts *f)

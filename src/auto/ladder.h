@@ -44,7 +44,7 @@ void make_ladder(matrix_family family, const matrix_facts *facts, const tess_sol
 
 /* ---- estimates of time, in seconds on a host; only their ratios decide ---- */
 
-double iteration_cost(const matrix_facts *facts, const ladder_step *step);
+double iteration_cost(const matrix_facts *facts, const ladder_step *step, bool on_gpu);
 /* The analysis of a direct solver alone; all that its factors cost, by what the analysis predicts. */
 double analysis_cost(const matrix_facts *facts);
 double direct_cost(const matrix_facts *facts, const direct_prediction *prediction);

@@ -8,18 +8,31 @@ enum { GRID = 24 };
 
 static tess_context *ctx;
 
-static int open_context(void **state)
+/* The second difference applied twice: with its condition number of about 1e9, CG needs many times more iterations than
+   there are rows. Incomplete factors on its five diagonals are complete. */
+static oracle_csr slow_system(void)
 {
-    (void)state;
-    ctx = open_device(1);
-    return 0;
+    static const double values[] = {1.0, -4.0, 6.0, -4.0, 1.0};
+    const int64_t n = 300;
+    oracle_csr a = oracle_open(n, n);
+
+    for (int64_t i = 0; i < n; i++) {
+        for (int64_t j = i - 2; j <= i + 2; j++) {
+            if (j >= 0 && j < n) { oracle_push(&a, j, values[j - i + 2]); }
+        }
+        oracle_end_row(&a, i);
+    }
+    return a;
 }
 
-static int close_context(void **state)
+/* A tolerance that FP64 can reach for it. */
+static tess_solve_options slow_options(void)
 {
-    (void)state;
-    tess_context_destroy(ctx);
-    return 0;
+    tess_solve_options options = solve_options(TESS_SOLVER_AUTO);
+
+    options.rtol = 1e-6;
+    options.max_iterations = 100000;
+    return options;
 }
 
 static tess_solve_options automatic_options(void)
@@ -96,7 +109,8 @@ static void positive_definite(void **state)
 /* The diagonal is positive and every minor of two rows too, but eigenvalues go from -0.8 to 2.8. */
 static void hidden_indefinite(void **state)
 {
-    system_under_test t = open_test(oracle_tridiagonal(4000, 0.9, 1.0, 0.9), automatic_options());
+    system_under_test t =
+        open_test(oracle_tridiagonal(on_gpu_or_emulated(4000, 400), 0.9, 1.0, 0.9), automatic_options());
 
     (void)state;
     run(&t);
@@ -148,22 +162,20 @@ static void unsymmetric(void **state)
 
 /* ---- budgets ---- */
 
-/* CG with Jacobi needs thousands of iterations; factors need two. */
 static void a_slow_attempt_is_left(void **state)
 {
-    tess_solve_options options = automatic_options();
+    tess_solve_options options = slow_options();
     system_under_test t;
 
     (void)state;
-    options.max_iterations = 100000;
-    t = open_test(oracle_tridiagonal(30000, -1.0, 2.0, -1.0), options);
+    t = open_test(slow_system(), options);
     run(&t);
     assert_true(t.result.verified);
     assert_true(t.count >= 2);
     assert_true(t.attempts[0].left);
     assert_int_equal(t.attempts[0].reason, TESS_REASON_CANCELLED);
-    assert_true(t.attempts[0].iterations < 15000);
-    assert_why(&t, "left, since");
+    assert_true(t.attempts[0].iterations < 1000);
+    assert_why(&t, "cg with jacobi: left");
     close_test(&t);
 }
 
@@ -208,10 +220,10 @@ static void the_callers_monitor_ends_all(void **state)
     options.precond.kind = TESS_PRECOND_JACOBI;
     t = open_test(oracle_laplace2d(GRID), options);
     run(&t);
-    assert_int_equal(t.result.reason, TESS_REASON_CANCELLED);
     assert_int_equal(t.count, 1);
+    assert_true(calls >= 1); /* a GPU calls at intervals, perhaps only at the end */
+    if (TEST_DEVICE == TESS_DEVICE_CPU) { assert_int_equal(t.result.reason, TESS_REASON_CANCELLED); }
     assert_false(t.attempts[0].left);
-    assert_true(calls >= 5);
     close_test(&t);
 }
 
@@ -248,14 +260,13 @@ static void a_named_solver_has_no_attempts(void **state)
 static void fp64_forbids_the_rest(void **state)
 {
     for (int fp64_only = 0; fp64_only < 2; fp64_only++) {
-        tess_solve_options options = automatic_options();
+        tess_solve_options options = slow_options();
         int low = 0;
         system_under_test t;
 
         (void)state;
-        options.max_iterations = 100000;
         options.automatic.fp64_only = fp64_only;
-        t = open_test(oracle_tridiagonal(30000, -1.0, 2.0, -1.0), options);
+        t = open_test(slow_system(), options);
         run(&t);
         assert_true(t.result.verified);
         for (int i = 0; i < t.count; i++) {
@@ -289,13 +300,12 @@ static void the_choice_by_hand_does_the_same(void **state)
 
 static void the_winner_is_kept(void **state)
 {
-    tess_solve_options options = automatic_options();
+    tess_solve_options options = slow_options();
     tess_solver_kind first;
     system_under_test t;
 
     (void)state;
-    options.max_iterations = 100000;
-    t = open_test(oracle_tridiagonal(30000, -1.0, 2.0, -1.0), options);
+    t = open_test(slow_system(), options);
     run(&t);
     assert_true(t.count >= 2);
     first = t.result.solver;
@@ -328,15 +338,14 @@ static void choices_are_remembered(void **state)
 {
     char path[] = "/tmp/tessera-choices-XXXXXX";
     const int file = mkstemp(path);
-    tess_solve_options options = automatic_options();
+    tess_solve_options options = slow_options();
 
     (void)state;
     assert_true(file >= 0);
     close(file);
-    options.max_iterations = 100000;
     options.automatic.choices = path;
     for (int turn = 0; turn < 2; turn++) {
-        system_under_test t = open_test(oracle_tridiagonal(30000, -1.0, 2.0, -1.0), options);
+        system_under_test t = open_test(slow_system(), options);
 
         run(&t);
         assert_true(t.result.verified);
@@ -402,26 +411,36 @@ static void numbers_that_are_none_end_at_once(void **state)
     close_test(&t);
 }
 
+#define AUTOMATIC_TESTS                                                                                             \
+    cmocka_unit_test(positive_definite), cmocka_unit_test(hidden_indefinite), cmocka_unit_test(plainly_indefinite), \
+        cmocka_unit_test(a_minor_is_negative), cmocka_unit_test(unsymmetric),                                       \
+        cmocka_unit_test(a_slow_attempt_is_left), cmocka_unit_test(iterations_are_limited_in_sum),                  \
+        cmocka_unit_test(the_callers_monitor_ends_all), cmocka_unit_test(a_named_preconditioner_is_kept),           \
+        cmocka_unit_test(a_named_solver_has_no_attempts), cmocka_unit_test(fp64_forbids_the_rest),                  \
+        cmocka_unit_test(the_choice_by_hand_does_the_same), cmocka_unit_test(the_winner_is_kept),                   \
+        cmocka_unit_test(new_values_change_the_choice), cmocka_unit_test(choices_are_remembered),                   \
+        cmocka_unit_test(bad_files_of_choices_do_no_harm), cmocka_unit_test(singular_systems_end_with_a_reason),    \
+        cmocka_unit_test(numbers_that_are_none_end_at_once)
+
+#ifndef TESTS_ON_GPU
+static int open_context(void **state)
+{
+    (void)state;
+    ctx = open_device(1);
+    return 0;
+}
+
+static int close_context(void **state)
+{
+    (void)state;
+    tess_context_destroy(ctx);
+    return 0;
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(positive_definite),
-                                       cmocka_unit_test(hidden_indefinite),
-                                       cmocka_unit_test(plainly_indefinite),
-                                       cmocka_unit_test(a_minor_is_negative),
-                                       cmocka_unit_test(unsymmetric),
-                                       cmocka_unit_test(a_slow_attempt_is_left),
-                                       cmocka_unit_test(iterations_are_limited_in_sum),
-                                       cmocka_unit_test(the_callers_monitor_ends_all),
-                                       cmocka_unit_test(a_named_preconditioner_is_kept),
-                                       cmocka_unit_test(a_named_solver_has_no_attempts),
-                                       cmocka_unit_test(fp64_forbids_the_rest),
-                                       cmocka_unit_test(the_choice_by_hand_does_the_same),
-                                       cmocka_unit_test(the_winner_is_kept),
-                                       cmocka_unit_test(new_values_change_the_choice),
-                                       cmocka_unit_test(choices_are_remembered),
-                                       cmocka_unit_test(bad_files_of_choices_do_no_harm),
-                                       cmocka_unit_test(singular_systems_end_with_a_reason),
-                                       cmocka_unit_test(numbers_that_are_none_end_at_once)};
+    const struct CMUnitTest tests[] = {AUTOMATIC_TESTS};
 
     return cmocka_run_group_tests(tests, open_context, close_context);
 }
+#endif
