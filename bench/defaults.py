@@ -6,7 +6,7 @@
 
 FOLDER has NAME.mtx or NAME.mtx.gz; NAME.rhs.mtx is its right-hand side, else b = A 1 is taken. Each solve is a process
 of its own, without a file of choices. A record is a line of JSON: the matrix, the options, the exit code, what the
-report says, and the time from start to end. --search adds the methods of SEARCH, all of FP64 and all with low precisions.
+report says, and the time from start to end. --search adds the methods of SEARCH, in FP64 and with low precisions.
 `defaults.py --summary records.jsonl` prints the tables of docs/results/automatic.md.
 """
 

@@ -42,8 +42,8 @@ static tess_status key_of(const tess_solver *s, uint64_t *key)
 {
     tess_host_matrix host = {0};
     uint64_t hash = FNV_OFFSET;
-    const int32_t choice[] = {s->options.precond.kind, s->options.automatic.fp64_only, (int32_t)s->options.scale,
-                              (int32_t)s->options.storage.format};
+    const int32_t choice[] = {(int32_t)s->options.precond.kind, s->options.automatic.fp64_only,
+                              (int32_t)s->options.scale, (int32_t)s->options.storage.format};
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(tess_matrix_on_host(s->original, &host));
