@@ -21,17 +21,16 @@ const char *cli_choices_path(const char *argument, char *buffer, size_t size)
 {
     const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     if (argument != NULL) { return strcmp(argument, "none") == 0 ? NULL : argument; }
-    int length = -1;
-    if (cache != NULL && cache[0] == '/') {
-        length = snprintf(buffer, size, "%s", cache);
-    } else if (home != NULL && home[0] == '/') {
-        length = snprintf(buffer, size, "%s/.cache", home);
+    const bool has_cache = cache != NULL && cache[0] == '/';
+    const char *root = has_cache ? cache : home, *folder = has_cache ? "" : "/.cache";
+    if (root == NULL || root[0] != '/') { return NULL; }
+    /* two folders, which are made, and the file */
+    const char *const parts[] = {"", "/tessera", "/tessera/choices"};
+    for (int i = 0; i < 3; i++) {
+        const int length = snprintf(buffer, size, "%s%s%s", root, folder, parts[i]);
+        if (length < 0 || (size_t)length >= size || (i < 2 && !make_folder(buffer))) { return NULL; }
     }
-    const size_t rest = sizeof "/tessera/choices";
-    if (length < 0 || (size_t)length + rest > size || !make_folder(buffer)) { return NULL; }
-    strcat(buffer, "/tessera");
-    if (!make_folder(buffer)) { return NULL; }
-    return strcat(buffer, "/choices");
+    return buffer;
 }
 
 /* ---- by hand ---- */

@@ -64,12 +64,10 @@ cleanup:
 /* A line's step; false for a line of another key or version. */
 static bool read_line(const char *line, uint64_t key, ladder_step *step)
 {
-    char solver[32], precond[32], factors[32], scale[32];
-    uint64_t found = 0;
+    char hex[32], solver[32], precond[32], factors[32], scale[32];
 
-    if (sscanf(line, "tessera-choice 1 %" SCNx64 " %31s %31s %31s %31s", &found, solver, precond, factors, scale) !=
-            5 ||
-        found != key) {
+    if (sscanf(line, "tessera-choice 1 %31s %31s %31s %31s %31s", hex, solver, precond, factors, scale) != 5 ||
+        strtoull(hex, NULL, 16) != key) {
         return false;
     }
     return tess_solver_kind_parse(solver, &step->solver) == TESS_SUCCESS &&
@@ -109,7 +107,7 @@ void recall_choice(tess_solver *s, auto_solve *state)
             continue;
         }
         memmove(&l->step[1], &l->step[0], (size_t)i * sizeof step);
-        step.limit = LIMIT_DIRECT; /* it has solved such a system before: no budget ends it */
+        if (step.limit == LIMIT_BUDGET) { step.limit = LIMIT_NONE; } /* it has solved such a system before */
         l->step[0] = step;
         state->remembered = true;
         return;

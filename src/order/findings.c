@@ -21,7 +21,7 @@ void tess_findings_init(tess_findings *f)
     f->size = sizeof *f;
     f->structural_rank = -1;
     f->attainable_residual = NAN;
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         kinds[i]->row = kinds[i]->column = -1;
     }
 }
