@@ -172,8 +172,7 @@ typedef struct tess_jacobi_options {
 
 /** Options of a solve whose solver is auto. */
 typedef struct tess_automatic_options {
-    int fixed_storage; /**< 1: `storage` holds as it is, also if it is the default (the command sets it for --format) */
-    int fp64_only;     /**< --precision fp64: 1 forbids factors and other parts in lower precisions */
+    int fp64_only; /**< --precision fp64: 1 forbids factors and other parts in lower precisions */
     /** --choices: the file that keeps which method solved a pattern, on which device; NULL (default): none. Borrowed
         for the solver's life. */
     const char *choices;

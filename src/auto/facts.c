@@ -49,9 +49,6 @@ static void look_at_row(const csr_view *v, const double *diagonal, int64_t i, ma
     }
     f->empty_rows += largest == 0.0;
     f->dominant_rows += d > 0.0 && d >= others;
-    if (largest == 0.0) { return; }
-    f->smallest_row = f->smallest_row == 0.0 ? largest : fmin(f->smallest_row, largest);
-    f->largest_row = fmax(f->largest_row, largest);
 }
 
 static tess_status look_at_rows(tess_context *ctx, const csr_view *v, matrix_facts *f)

@@ -13,7 +13,6 @@ typedef struct matrix_facts {
     int64_t dominant_rows; /* |a_ii| >= sum of the others, for a_ii != 0 */
     /* Pairs i, j with a_ij a_ji >= a_ii a_jj. Of a symmetric matrix each one proves that A is not positive definite. */
     int64_t improper_minors;
-    double smallest_row, largest_row; /* of the largest magnitudes of nonempty rows */
 } matrix_facts;
 
 /* Errors: memory, those of a product. */
