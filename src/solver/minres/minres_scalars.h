@@ -2,7 +2,8 @@
 /*
  * Scalar updates of preconditioned MINRES (Paige and Saunders, SIAM J. Numer. Anal. 12 (1975)). Their numbers do not
  * fit into the loop's state, which has a pointer to them: two sets, of which an update reads one and writes the other.
- * An update may so run in several blocks of a GPU at once: each writes the same.
+ * An update may so run in several blocks of a GPU at once, while other blocks read what it wrote: it writes each number
+ * once, and each block the same.
  */
 #ifndef TESS_SOLVER_MINRES_SCALARS_H
 #define TESS_SOLVER_MINRES_SCALARS_H
@@ -75,7 +76,8 @@ TESS_HD double minres_scale(double along, double square, double length)
     return norm > 0.0 ? norm : 1.0;
 }
 
-/* dots = {(z, A z), ||A z||^2}: alpha_j, the last rotation applied to column j, and the coefficients of the passes. */
+/* dots = {(z, A z), ||A z||^2}: alpha_j, the last rotation applied to column j, and the coefficients of the passes. The
+   numbers that stay are copied one by one: a copy of the whole set would write some of them twice. */
 TESS_HD void update_minres_product(tess_loop_state *s)
 {
     const minres_numbers *now = minres_set(s, MINRES_ROTATED);
@@ -86,7 +88,12 @@ TESS_HD void update_minres_product(tess_loop_state *s)
         loop_stop(s, TESS_LOOP_STOPPED, TESS_REASON_NAN_OR_INF);
         return;
     }
-    *next = *now;
+    next->length = g;
+    next->beta = now->beta;
+    next->cosine = now->cosine;
+    next->sine = now->sine;
+    next->gamma = now->gamma;
+    next->residual = now->residual;
     next->alpha = alpha;
     /* v_(j+1) := (A z - alpha_j v_j - beta_j (g / g_before) v_(j-1)) / ||A z|| */
     next->lanczos[0] = 1.0 / whole;
