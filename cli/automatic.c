@@ -44,7 +44,7 @@ static bool has_factors(tess_precond_kind kind)
 static void write_command(const cli_solve_run *run, char *buffer, size_t size)
 {
     const tess_solve_options *o = run->options;
-    char precond[64], role[32];
+    char precond[64], role[32], levels[64];
     int used = snprintf(buffer, size, "tessera solve %s --solver %s --precond %s", run->matrix->name,
                         tess_solver_kind_name(o->solver), cli_precond_text(&o->precond, precond, sizeof precond));
     if (has_factors(o->precond.kind) && o->precond.role.given && used > 0 && (size_t)used < size) {
@@ -53,6 +53,11 @@ static void write_command(const cli_solve_run *run, char *buffer, size_t size)
     }
     if (o->scale != TESS_SCALING_NONE && used > 0 && (size_t)used < size) {
         used += snprintf(buffer + used, size - (size_t)used, " --scale %s", tess_scaling_name(o->scale));
+    }
+    if (o->storage.policy.policy == TESS_POLICY_LOSSLESS && used > 0 && (size_t)used < size) {
+        used +=
+            snprintf(buffer + used, size - (size_t)used, " --format %s --policy lossless --levels %s",
+                     tess_format_name(o->storage.format), cli_levels_text(&o->storage.policy, levels, sizeof levels));
     }
     if (used > 0 && (size_t)used < size) { snprintf(buffer + used, size - (size_t)used, " --rtol %g", o->rtol); }
 }
@@ -90,9 +95,10 @@ void cli_print_why(const cli_solve_run *run)
 static json_t *attempt_json(const tess_attempt *a)
 {
     json_t *object =
-        json_pack("{ss ss ss ss sb ss ss sI}", "solver", tess_solver_kind_name(a->solver), "precond",
+        json_pack("{ss ss ss ss ss ss sb ss ss sI}", "solver", tess_solver_kind_name(a->solver), "precond",
                   tess_precond_kind_name(a->precond), "precond_storage", tess_precision_name(a->factors), "scale",
-                  tess_scaling_name(a->scale), "left", a->left, "status", tess_status_name(a->status), "reason",
+                  tess_scaling_name(a->scale), "format", tess_format_name(a->format), "matrix_precision",
+                  tess_precision_name(a->matrix), "left", a->left, "status", tess_status_name(a->status), "reason",
                   tess_reason_name(a->reason), "iterations", (json_int_t)a->iterations);
     if (object == NULL) { return NULL; }
     json_object_set_new(object, "relative_residual", cli_json_real(a->relative_residual));

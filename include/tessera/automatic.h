@@ -25,13 +25,15 @@ typedef struct tess_attempt {
     tess_precond_kind precond;
     tess_precision factors; /**< storage of the preconditioner; fp64 for none and jacobi */
     tess_scaling scale;
+    tess_format format;       /**< of the matrix of the iterations, */
+    tess_precision matrix;    /**< and its precision, which is exact unless the options ask for another */
     int left;                 /**< 1: the library left it, since another should take less time */
     tess_status status;       /**< not SUCCESS: it could not be set up, and the numbers below are 0 */
     tess_reason reason;       /**< why it ended; CANCELLED if it was left */
     int64_t iterations;       /**< its own */
     double relative_residual; /**< of its x, true */
     double setup_seconds, solve_seconds;
-    int64_t reserved[4];
+    int64_t reserved[3];
 } tess_attempt;
 
 /**

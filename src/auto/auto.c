@@ -50,6 +50,9 @@ void step_options(const tess_solver *s, const ladder_step *step, tess_solve_opti
     *out = s->options;
     out->solver = step->solver;
     out->scale = step->scale;
+    if (state_of(s)->stored == STORAGE_LOWER && step->limit != LIMIT_DIRECT && step->scale == TESS_SCALING_NONE) {
+        storage_request_lower(state_of(s)->storage_precision, &out->storage);
+    }
     if (s->options.precond.kind != TESS_PRECOND_AUTO) { return; }
     out->precond.kind = step->precond;
     if (factors) {
@@ -97,6 +100,8 @@ static void start_budget(tess_solver *s, auto_solve *state, int64_t before, doub
                           .start = start,
                           .limited = step->limit == LIMIT_BUDGET && state->next < state->ladder.count,
                           .per_iteration = iteration_cost(&state->facts, step, on_gpu(s)),
+                          .watch = state->stored == STORAGE_OPEN ? storage_try_lower : NULL,
+                          .owner = s,
                           .other = INFINITY};
     budget_start(b);
     if (b->limited && on_gpu(s)) {
@@ -109,7 +114,6 @@ static void start_budget(tess_solver *s, auto_solve *state, int64_t before, doub
     }
     b->other = analysis_cost(&state->facts);
     b->predict = predict_direct;
-    b->owner = s;
 }
 
 /* A step that this build, device or matrix does not allow, or whose factors find no memory. */
@@ -178,6 +182,7 @@ static tess_status look(tess_solver *s, auto_solve *state)
     if (state->solver && state->values_version == s->original->values_version) { return TESS_SUCCESS; }
     TESS_TRY(find_facts(s->original, &state->facts));
     state->predicted = false;
+    storage_forget(state, s);
     if (!state->solver || state->found != family_of(&state->facts)) {
         state->found = family_of(&state->facts);
         state->next = state->nattempts = 0;
@@ -252,6 +257,8 @@ static void record(auto_solve *state, const tess_solve_result *r, tess_attempt *
     attempt->reason = attempt->left ? TESS_REASON_CANCELLED : r->reason;
     attempt->iterations = r->iterations;
     attempt->relative_residual = r->relative_residual;
+    attempt->format = r->storage.format;
+    attempt->matrix = r->storage.precision;
     attempt->setup_seconds = state->reused ? 0.0 : r->setup_seconds;
     attempt->solve_seconds = r->solve_seconds;
     state->note[attempt - state->attempt].remaining = state->budget.remaining;
@@ -273,6 +280,7 @@ static tess_status attempt_once(tess_solver *s, const tess_vector *b, tess_vecto
     auto_solve *state = state_of(s);
     tess_attempt *attempt = begin_attempt(state);
     const int64_t before = all->iterations, kept = all->history_length;
+    const tess_matrix *const stored = state->solver->stored;
     tess_solve_result one;
     tess_status status = TESS_SUCCESS;
 
@@ -281,6 +289,10 @@ static tess_status attempt_once(tess_solver *s, const tess_vector *b, tess_vecto
     TESS_TRY(limit_solver(s, state, before));
     tess_solve_result_init(&one);
     TESS_TRY(tess_solver_solve(state->solver, b, x, &one));
+    if (state->solver->stored != stored) { /* storage.c changed it */
+        describe_storage(state->solver, &one);
+        one.resident_bytes += one.storage.matrix_bytes;
+    }
     record(state, &one, attempt);
     one.iterations += before;
     one.refinements += all->refinements;

@@ -14,18 +14,28 @@ typedef struct attempt_note {
     double remaining;
 } attempt_note;
 
+/* Whether iterations multiply with the matrix in a lower precision that holds every value (storage.c). */
+typedef enum storage_choice {
+    STORAGE_OPEN, /* not tried yet */
+    STORAGE_FP64, /* it does not pay, or may not be */
+    STORAGE_LOWER
+} storage_choice;
+
 typedef struct auto_solve {
     matrix_facts facts;
     uint64_t values_version; /* of which the facts are; 0: none */
     direct_prediction prediction;
     bool predicted; /* for these values */
     ladder ladder;
-    matrix_family found; /* the family when the facts were found */
-    int next;            /* the step that the next attempt takes */
-    tess_solver *solver; /* of the last attempt; NULL: there is none */
-    ladder_step step;    /* its step */
-    bool reused;         /* the solver is the one of the last solve */
-    bool remembered;     /* the first step came from the file of choices */
+    matrix_family found;              /* the family when the facts were found */
+    int next;                         /* the step that the next attempt takes */
+    tess_solver *solver;              /* of the last attempt; NULL: there is none */
+    ladder_step step;                 /* its step */
+    bool reused;                      /* the solver is the one of the last solve */
+    bool remembered;                  /* the first step came from the file of choices */
+    storage_choice stored;            /* for these values */
+    tess_precision storage_precision; /* with STORAGE_LOWER */
+    int64_t stored_bytes, fp64_bytes;
     int nattempts;
     tess_attempt attempt[MAX_ATTEMPTS];
     attempt_note note[MAX_ATTEMPTS];
@@ -39,6 +49,20 @@ extern const tess_solver_driver tess_driver_automatic;
 
 /* The options of an attempt: the caller's, with the step's choices. */
 void step_options(const tess_solver *s, const ladder_step *step, tess_solve_options *out);
+
+/* ---- storage.c ---- */
+
+/* Whether the caller leaves it to the library how the matrix is stored, and another storage may pay. */
+bool storage_is_open(const tess_solver *s);
+/* Within an attempt of `owner`, a solver that is driven: tries the lower precision, once; the running iterations go on
+   with it if it pays. An error leaves FP64. */
+void storage_try_lower(void *owner, int64_t iteration, double remaining);
+/* The running iterations go on with this matrix, which is theirs from now on. */
+void storage_take(auto_solve *state, tess_matrix *lower);
+/* Options for the matrix in that precision, as the caller may give them. */
+void storage_request_lower(tess_precision precision, tess_storage_options *out);
+/* For new values: nothing is tried, and a solver that is kept has FP64 again. */
+void storage_forget(auto_solve *state, const tess_solver *s);
 
 /* ---- explain.c ---- */
 

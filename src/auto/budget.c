@@ -109,5 +109,8 @@ int budget_monitor(void *user, const tess_progress *progress)
     if (b->monitor && b->monitor(b->user, &seen) != 0) { b->cancelled = true; }
     note_residual(b, progress->iteration, progress->residual_norm);
     if (!b->cancelled) { b->left = should_leave(b, progress->iteration, progress->tolerance); }
+    if (b->watch && !b->cancelled && !b->left && b->trend.count >= 4) {
+        b->watch(b->owner, progress->iteration, remaining_iterations(b, progress->tolerance));
+    }
     return b->cancelled || b->left;
 }

@@ -30,6 +30,8 @@ typedef struct attempt_budget {
        takes some time itself, is asked. */
     double other;
     double (*predict)(void *owner); /* NULL: it was asked */
+    /* Called with the iterations so far and those expected after them; NULL: not at all. */
+    void (*watch)(void *owner, int64_t iteration, double remaining);
     void *owner;
     residual_trend trend;
     double first, least; /* logarithms of the residual: the first, and the least so far */

@@ -71,7 +71,12 @@ static void say_saving(auto_solve *state, const tess_solve_result *r)
 {
     const tess_attempt *last = &state->attempt[state->nattempts - 1];
 
-    if (!r->converged || last->factors == TESS_PRECISION_FP64) { return; }
+    if (!r->converged) { return; }
+    if (state->stored == STORAGE_LOWER && last->matrix == state->storage_precision) {
+        say(state, "values are exact in %s: the matrix takes %.3g MB instead of %.3g\n",
+            tess_precision_name(last->matrix), (double)state->stored_bytes / 1e6, (double)state->fp64_bytes / 1e6);
+    }
+    if (last->factors == TESS_PRECISION_FP64) { return; }
     say(state, "%s halves the memory of the factors; the residual is fp64 as ever\n",
         tess_precision_name(last->factors));
 }

@@ -3,7 +3,7 @@
  * The format that auto stands for. The library never changes a requested option: it chooses the fastest format that
  * takes all of them. Measured on one H200: docs/results/product.md. On a host of two cores slices take 1.4 to 2.5
  * times as long as CSR, and tiles 1.9 to 3.8 times, where split by rows takes 0.9 to 1.3 times (docs/howto/choose-
- * formats.md).
+ * formats.md). There policy lossless is chosen by measurement (measured.c).
  */
 #include "format/choose.h"
 
@@ -109,29 +109,51 @@ tess_format tess_format_of_assignment(const tess_matrix *a, const tess_storage_o
     return tess_format_in_role(blocks ? TESS_ROLE_BLOCKS : TESS_ROLE_PARTS);
 }
 
-/* Whether diagonals in one lossless precision are tried: if the options leave the granularity open and dia takes all of
-   them. At most 1.15 values per nonzero without indices are fewer bytes than tiles have. This holds even if tiles have
-   values in two precisions, the lower one next to that of the diagonals. */
-static tess_status try_lossless_diagonals(const tess_matrix *a, const tess_storage_options *o, tess_matrix **out)
+/* Whether the options ask for one lossless precision of the whole matrix in a format: they leave the granularity open,
+   and the format takes all of them. */
+static bool takes_whole_lossless(const tess_storage_options *o, tess_format format)
 {
-    const tess_format diagonals = tess_format_in_role(TESS_ROLE_DIAGONALS);
     tess_storage_options whole = *o; /* options for blocks do not matter to a matrix in one precision */
     bool scaled = false;
 
     for (int l = 0; l < o->policy.nlevels && l < TESS_MAX_LEVELS; l++) {
         scaled = scaled || o->policy.level[l].scaled;
     }
-    *out = NULL;
     whole.policy.block_rows = whole.policy.block_cols = 0;
     whole.policy.allow_underflow = 0;
-    if (o->policy.policy != TESS_POLICY_LOSSLESS || o->policy.granularity != TESS_GRANULARITY_MATRIX || scaled ||
-        o->arithmetic != TESS_ARITHMETIC_FP64 || tess_storage_find_unread(tess_format_can(diagonals), &whole)) {
-        return TESS_SUCCESS;
-    }
-    return try_padded(a, o, diagonals, out);
+    return o->policy.policy == TESS_POLICY_LOSSLESS && o->policy.granularity == TESS_GRANULARITY_MATRIX && !scaled &&
+           o->arithmetic == TESS_ARITHMETIC_FP64 && !tess_storage_find_unread(tess_format_can(format), &whole);
 }
 
-/* The format for a policy. If that is diagonals, *out is the matrix. */
+/* Diagonals in one lossless precision. At most 1.15 values per nonzero without indices are fewer bytes than tiles have.
+   This holds even if tiles have values in two precisions, the lower one next to that of the diagonals. */
+static tess_status try_lossless_diagonals(const tess_matrix *a, const tess_storage_options *o, tess_matrix **out)
+{
+    const tess_format diagonals = tess_format_in_role(TESS_ROLE_DIAGONALS);
+
+    *out = NULL;
+    return takes_whole_lossless(o, diagonals) ? try_padded(a, o, diagonals, out) : TESS_SUCCESS;
+}
+
+/* On a host, rows in the precision that is measured to be the fastest; FP64 among them. */
+static tess_status choose_lossless_rows(const tess_matrix *a, const tess_storage_options *o, tess_matrix **out)
+{
+    tess_storage_options fp64 = *o;
+    tess_status status = TESS_SUCCESS;
+
+    *out = NULL;
+    if (o->policy.parameter > 0.0 || !takes_whole_lossless(o, TESS_FORMAT_CSR)) { return TESS_SUCCESS; }
+    TESS_TRY(tess_matrix_try_lower(a, &o->policy, out));
+    if (*out) { return TESS_SUCCESS; }
+    tess_policy_options_init(&fp64.policy);
+    fp64.format = TESS_FORMAT_CSR;
+    fp64.precision = TESS_PRECISION_FP64;
+    status = tess_matrix_convert(a, &fp64, out);
+cleanup:
+    return status;
+}
+
+/* The format for a policy. If that is diagonals, or rows of one precision, *out is the matrix. */
 static tess_status choose_for_policy(const tess_matrix *a, tess_storage_options *o, tess_matrix **out)
 {
     const bool on_gpu = a->ctx->device == TESS_DEVICE_GPU;
@@ -139,6 +161,7 @@ static tess_status choose_for_policy(const tess_matrix *a, tess_storage_options 
     tess_status status = TESS_SUCCESS;
 
     if (on_gpu && a->nnz > 0) { TESS_TRY(try_lossless_diagonals(a, o, out)); }
+    if (!on_gpu && a->nnz > 0) { TESS_TRY(choose_lossless_rows(a, o, out)); }
     if (*out) { return TESS_SUCCESS; }
     if (blocks_take(o)) {
         blocks = parts_refuse(a->ctx, o);

@@ -23,4 +23,8 @@ tess_status tess_blocks_are_full(const tess_matrix *a, const tess_policy_options
    arithmetic. */
 tess_status tess_matrix_try_slices(const tess_matrix *a, const tess_storage_options *options, tess_matrix **out);
 
+/* For policy lossless without a loss, on a host: the matrix in csr at a lower level that holds every value, if its
+   products take less time than those of `a` (measured: measured.c); else *out is NULL. Results have the same bits. */
+tess_status tess_matrix_try_lower(const tess_matrix *a, const tess_policy_options *policy, tess_matrix **out);
+
 #endif

@@ -54,23 +54,31 @@ tess_status tess_solver_papers_result(const tess_solver *s, tess_papers_result *
     return status;
 }
 
-static void describe_method(const tess_solver *s, tess_solve_result *r)
+void describe_storage(const tess_solver *s, tess_solve_result *r)
 {
     const tess_matrix *a = s->original, *m = solver_matrix(s);
     int64_t offsets = (a->nrows + 1) * (a->nnz < INT32_MAX ? 4 : 8);
 
-    tess_solve_result_init(r);
-    r->setup_seconds = s->setup_seconds;
+    memset(&r->storage, 0, sizeof r->storage);
     r->storage.matrix_bytes = tess_matrix_bytes(m);
     r->storage.fp64_csr_bytes = a->ops ? offsets + a->nnz * 12 : 0;
     count_nonzeros(m, r);
+    r->storage.format = m->format;
+    r->storage.precision = m->precision;
+    r->storage.exact = tess_matrix_is_exact(m);
+}
+
+static void describe_method(const tess_solver *s, tess_solve_result *r)
+{
+    const tess_matrix *a = s->original;
+
+    tess_solve_result_init(r);
+    r->setup_seconds = s->setup_seconds;
+    describe_storage(s, r);
     r->solver = s->method->kind;
     r->engine = s->engine;
     r->cg.recurrence = s->recurrence;
     describe_precond(s->precond, r);
-    r->storage.format = m->format;
-    r->storage.precision = m->precision;
-    r->storage.exact = tess_matrix_is_exact(m);
     r->resident_bytes = tess_matrix_bytes(a) + (s->stored ? r->storage.matrix_bytes : 0) +
                         (s->precond ? tess_precond_bytes(s->precond) : 0) +
                         s->nvectors * a->nrows * (int64_t)tess_precision_bytes(s->krylov.vectors) +

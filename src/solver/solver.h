@@ -63,6 +63,8 @@ tess_precision solver_lowest_precision(const tess_solver *s);
 
 /* Fills a result with the facts known before the solve. */
 void describe_solver(const tess_solver *s, tess_solve_result *r);
+/* Those of its matrix, which may be another after the solve. */
+void describe_storage(const tess_solver *s, tess_solve_result *r);
 /* Whether a true residual proves convergence to r->tolerance. */
 bool meets_tolerance(const tess_solve_result *r, const true_residual *now);
 /* Fills in the facts known after the solve, and decides `converged` and the reason. */

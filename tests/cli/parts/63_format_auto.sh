@@ -12,6 +12,13 @@ json spmv.json 'j["format"] == "csr" and j["matrix_precision"] == "fp16"'
 expect 0 spmv gallery:laplace2d:12 --format auto --arithmetic fp32 --json spmv.json
 json spmv.json 'j["format"] == "sell" and j["vector_precision"] == "fp32" and j["componentwise_error"] <= j["componentwise_bound"]'
 
+# without loss, on the host: rows, in fp32 where that holds every value
+expect 0 spmv gallery:laplace2d:12 --format auto --policy lossless --device cpu --json spmv.json
+out_has '^storage +csr .chosen. fp32 .exact.'
+json spmv.json 'j["format"] == "csr" and j["matrix_precision"] == "fp32" and j["matrix_exact"]'
+expect 0 solve gallery:laplace2d:12 --solver cg --format auto --policy lossless --device cpu --json solve.json
+json solve.json 'j["format"] == "csr" and j["nonzeros_per_precision"]["fp32"] > 0'
+
 # with a policy: split, in the granularity that was asked for, whatever the order of options; tiles where split refuses
 for order in "--format auto --policy mean-3std" "--policy mean-3std --format auto"; do
     # shellcheck disable=SC2086
