@@ -44,7 +44,7 @@ static bool has_factors(tess_precond_kind kind)
 static void write_command(const cli_solve_run *run, char *buffer, size_t size)
 {
     const tess_solve_options *o = run->options;
-    char precond[64], role[32], levels[64];
+    char precond[64], role[32], levels[64], accuracy[48];
     int used = snprintf(buffer, size, "tessera solve %s --solver %s --precond %s", run->matrix->name,
                         tess_solver_kind_name(o->solver), cli_precond_text(&o->precond, precond, sizeof precond));
     if (has_factors(o->precond.kind) && o->precond.role.given && used > 0 && (size_t)used < size) {
@@ -59,7 +59,13 @@ static void write_command(const cli_solve_run *run, char *buffer, size_t size)
             snprintf(buffer + used, size - (size_t)used, " --format %s --policy lossless --levels %s",
                      tess_format_name(o->storage.format), cli_levels_text(&o->storage.policy, levels, sizeof levels));
     }
-    if (used > 0 && (size_t)used < size) { snprintf(buffer + used, size - (size_t)used, " --rtol %g", o->rtol); }
+    if (used < 0 || (size_t)used >= size) { return; }
+    if (run->result->accuracy.wanted > 0.0) {
+        snprintf(buffer + used, size - (size_t)used, " --accuracy %s",
+                 cli_accuracy_text(&run->asked->accuracy, accuracy, sizeof accuracy));
+    } else {
+        snprintf(buffer + used, size - (size_t)used, " --rtol %g", o->rtol);
+    }
 }
 
 /* ---- text ---- */

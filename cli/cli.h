@@ -447,6 +447,17 @@ const char *cli_choices_path(const char *argument, char *buffer, size_t size);
 void cli_print_why(const cli_solve_run *run);
 void cli_add_why_json(json_t *root, const cli_solve_run *run);
 
+/* ---- accuracy.c ---- */
+
+/* E, forward:E or backward:E. */
+void cli_parse_accuracy(struct argp_state *state, const char *text, tess_accuracy_options *out);
+/* The argument of --accuracy. */
+const char *cli_accuracy_text(const tess_accuracy_options *options, char *buffer, size_t size);
+void cli_print_accuracy(const cli_solve_run *run);
+json_t *cli_accuracy_json(const cli_solve_run *run); /* null for other solves */
+/* Whether the error that was asked for is known, and too large. */
+bool cli_accuracy_missed(const cli_solve_run *run);
+
 /* ---- findings.c: after a solve that failed ---- */
 
 void cli_print_findings(const cli_solve_run *run);

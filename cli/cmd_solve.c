@@ -49,7 +49,8 @@ enum {
     KEY_SWITCH,
     KEY_PRECISION,
     KEY_CHOICES,
-    KEY_EXPLAIN
+    KEY_EXPLAIN,
+    KEY_ACCURACY
 };
 
 static const struct argp_option solve_argp_options[] = {
@@ -84,6 +85,11 @@ static const struct argp_option solve_argp_options[] = {
      "cache folder)",
      CLI_GROUP_OUTPUT},
     {"rtol", KEY_RTOL, "R", 0, "relative tolerance (default 1e-5); 0 is allowed", CLI_GROUP_STOPPING},
+    {"accuracy", KEY_ACCURACY, "E", 0,
+     "in place of a tolerance: relative error of x wanted, ||x - x*|| <= E ||x*||, as estimated "
+     "where the method allows\n"
+     "backward:E: ||b - A x|| <= E (||A||_F ||x|| + ||b||) instead",
+     CLI_GROUP_STOPPING},
     {"atol", KEY_ATOL, "R", 0, "absolute tolerance (default 0)", CLI_GROUP_STOPPING},
     {"max-iterations", KEY_MAX_ITERATIONS, "N", 0, "most iterations (default 10000)", CLI_GROUP_STOPPING},
     {"divergence-tolerance", KEY_DTOL, "R", 0, "give up above R max(||b||, ||r0||) (default 1e10)", CLI_GROUP_STOPPING},
@@ -220,6 +226,7 @@ static error_t parse_rest(int key, char *arg, struct argp_state *state, solve_op
     case KEY_NARROWING:
         options->papers.narrowing = (tess_narrowing)cli_parse_name(state, "narrowing", arg, "tess_narrowing");
         return 0;
+    case KEY_ACCURACY: cli_parse_accuracy(state, arg, &options->solve.accuracy); return 0;
     case KEY_PRECISION: options->solve.automatic.fp64_only = parse_precision_choice(state, arg); return 0;
     case KEY_EXPLAIN: options->explain = true; return 0;
     case KEY_CHOICES: options->choices = arg; return 0;
@@ -338,6 +345,16 @@ static void check_engine(struct argp_state *state, const solve_options *options)
     }
 }
 
+static void check_tolerances(struct argp_state *state, const tess_solve_options *solve)
+{
+    tess_solve_options defaults;
+    tess_solve_options_init(&defaults);
+    const bool accuracy = solve->accuracy.forward > 0.0 || solve->accuracy.backward > 0.0;
+    if (accuracy && (solve->rtol != defaults.rtol || solve->atol != defaults.atol)) {
+        argp_error(state, "--accuracy sets the tolerance by itself; leave out --rtol and --atol");
+    }
+}
+
 static error_t parse_solve(int key, char *arg, struct argp_state *state)
 {
     solve_options *options = state->input;
@@ -361,6 +378,7 @@ static error_t parse_solve(int key, char *arg, struct argp_state *state)
         complete_jacobi(state, options);
         check_gmres(state, &options->solve);
         check_engine(state, options);
+        check_tolerances(state, &options->solve);
         return 0;
     default: break;
     }

@@ -79,6 +79,15 @@ static bool is_structurally_singular(const tess_findings *f)
     return f->structural_rank >= 0 && f->structural_rank < (f->nrows < f->ncols ? f->nrows : f->ncols);
 }
 
+/* Twice the error that x has. */
+static void write_accuracy(const cli_solve_run *run, char *buffer, size_t size)
+{
+    const tess_accuracy_result *r = &run->result->accuracy;
+    const bool backward = run->asked->accuracy.backward > 0.0;
+    const double error = backward ? r->backward_error : r->forward_error;
+    if (2.0 * error < 0.5) { snprintf(buffer, size, "--accuracy %s%.1g", backward ? "backward:" : "", 2.0 * error); }
+}
+
 /* The command's options behind the matrix; empty: no options help. */
 static void write_options(const cli_solve_run *run, char *buffer, size_t size)
 {
@@ -89,7 +98,9 @@ static void write_options(const cli_solve_run *run, char *buffer, size_t size)
     if (f->nonfinite.count > 0 || f->nonfinite_rhs.count > 0 || run->result->reason == TESS_REASON_CANCELLED) {
         return;
     }
-    if (is_near_attainable(run)) {
+    if (cli_accuracy_missed(run)) {
+        write_accuracy(run, buffer, size);
+    } else if (is_near_attainable(run)) {
         snprintf(buffer, size, "--solver %s --rtol %.1g", tess_solver_kind_name(run->result->solver),
                  2.0 * NEAR_ATTAINABLE * f->attainable_residual);
     } else if (least_squares) {
@@ -127,6 +138,9 @@ const char *cli_next_command(const cli_solve_run *run, char *buffer, size_t size
 static const char *advice_of(const cli_solve_run *run)
 {
     const bool fixed = run->options->rtol == 0.0 && run->options->atol == 0.0;
+    if (cli_accuracy_missed(run) && run->result->reason == TESS_REASON_STAGNATION) {
+        return "FP64 gives no smaller error here; ask for less (--accuracy), or scale the system (--scale)";
+    }
     switch (run->result->reason) {
     case TESS_REASON_ITERATIONS: return fixed ? NULL : "raise --max-iterations, or try a preconditioner (--precond)";
     case TESS_REASON_DIVERGENCE: return "try another --solver, or a preconditioner (--precond)";

@@ -74,6 +74,11 @@ static void print_setting(const cli_solve_run *run)
     }
     printf("%-17s %s, ||b|| = %.6g; x0 = %s\n", "right-hand side", cli_vector_describe(run->rhs, buffer, sizeof buffer),
            r->rhs_norm, run->initial_guess == NULL ? "0" : run->initial_guess);
+    if (r->accuracy.wanted > 0.0) {
+        printf("%-17s ||b - A x|| <= %.6g (accuracy %s), at most %lld iterations\n", "stopping", r->tolerance,
+               cli_accuracy_text(&run->asked->accuracy, buffer, sizeof buffer), (long long)o->max_iterations);
+        return;
+    }
     printf("%-17s ||b - A x|| <= %.6g (rtol %g, atol %g), at most %lld iterations\n", "stopping", r->tolerance, o->rtol,
            o->atol, (long long)o->max_iterations);
 }
@@ -103,6 +108,7 @@ static void print_outcome(const cli_solve_run *run)
         printf("%-17s %.6e, TRUE ||A^T r||; rounding bound %.1e; ||A||_F ||r|| = %.6e\n", "normal equations",
                r->normal_residual_norm, r->normal_residual_bound, r->matrix_norm * r->residual_norm);
     }
+    cli_print_accuracy(run);
     cli_print_findings(run);
 }
 
@@ -377,6 +383,7 @@ json_t *cli_solve_json(const cli_solve_run *run)
     add_reals(root, run);
     cli_add_why_json(root, run);
     add_normal_residual(root, r);
+    json_object_set_new(root, "accuracy", cli_accuracy_json(run));
     json_object_set_new(root, "findings", cli_findings_json(run));
     json_object_set_new(root, "nonzeros_per_precision", precisions_json(r->storage.nonzeros_per_precision));
     json_object_set_new(root, "steps", schedule_json(&r->jacobi.schedule));

@@ -18,6 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <tessera/accuracy.h>
 #include <tessera/matrix.h>
 #include <tessera/order.h>
 #include <tessera/precond.h>
@@ -218,6 +219,7 @@ typedef struct tess_solve_options {
     tess_storage_options storage;           /**< --format, --matrix-precision, ...: the matrix of the iterations */
     const struct tess_papers_solve *papers; /**< options for studies of the papers; NULL (default): none. Copied */
     tess_automatic_options automatic;       /**< --precision, --choices */
+    tess_accuracy_options accuracy;         /**< --accuracy: sets the tolerance, in place of rtol and atol */
 } tess_solve_options;
 
 /** What CG did. */
@@ -303,6 +305,7 @@ typedef struct tess_solve_result {
     /** ||A^T (b - A x)||_2, a bound on its error, and the Frobenius norm of A; 0 except for lsqr and lsmr. Reason
         LEAST_SQUARES: the first two together are at most rtol ||A||_F ||b - A x||. */
     double normal_residual_norm, normal_residual_bound, matrix_norm;
+    tess_accuracy_result accuracy; /**< of a solve with options.accuracy */
 } tess_solve_result;
 
 /** Sets the defaults (above, in parentheses) and every `size`, also of members. */

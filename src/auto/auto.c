@@ -8,9 +8,11 @@
 #include <math.h>
 #include <string.h>
 
+#include "auto/history.h"
 #include "base/options.h"
 #include "solver/extension.h"
 #include "solver/solve_options.h"
+#include "solver/transform.h"
 
 static auto_solve *state_of(const tess_solver *s)
 {
@@ -28,8 +30,9 @@ static bool takes(const tess_matrix *a, const tess_solve_options *o)
 {
     const bool fixed = o->rtol == 0.0 && o->atol == 0.0;
 
-    return o->solver == TESS_SOLVER_AUTO && a->ops && a->nrows == a->ncols && !fixed && o->guard == TESS_GUARD_REPAIR &&
-           solve_options_recurrence(o) == TESS_RECURRENCE_AUTO && !tess_find_extension(o);
+    return o->solver == TESS_SOLVER_AUTO && !wants_transform(o) && a->ops && a->nrows == a->ncols && !fixed &&
+           o->guard == TESS_GUARD_REPAIR && solve_options_recurrence(o) == TESS_RECURRENCE_AUTO &&
+           !tess_find_extension(o);
 }
 
 /* ---- one attempt ---- */
@@ -203,9 +206,7 @@ static tess_status setup(tess_solver *s)
     TESS_TRY(tess_host_allocate(s->ctx, 1, sizeof *state, (void **)&state));
     memset(state, 0, sizeof *state);
     s->driven = state;
-    s->history_capacity = s->options.history_capacity;
-    if (s->history_capacity - 1 > s->options.max_iterations) { s->history_capacity = s->options.max_iterations + 1; }
-    TESS_TRY(tess_host_allocate(s->ctx, s->history_capacity, sizeof(double), (void **)&s->host_history));
+    TESS_TRY(history_allocate(s));
     TESS_TRY(look(s, state));
     if (state->solver) { return TESS_SUCCESS; }
     s->ctx->error = state->error;
@@ -264,22 +265,12 @@ static void record(auto_solve *state, const tess_solve_result *r, tess_attempt *
     state->note[attempt - state->attempt].remaining = state->budget.remaining;
 }
 
-/* The estimates of this attempt follow those of the ones before. */
-static void append_history(tess_solver *s, int64_t before, const tess_solve_result *one, tess_solve_result *all)
-{
-    for (int64_t i = 0; i < one->history_length && before + i < s->history_capacity; i++) {
-        if (before > 0 && i == 0) { continue; } /* x is the same as at the end of the attempt before */
-        s->host_history[before + i] = one->history[i];
-        all->history_length = before + i + 1;
-    }
-}
-
 static tess_status attempt_once(tess_solver *s, const tess_vector *b, tess_vector *x, double start,
                                 tess_solve_result *all)
 {
     auto_solve *state = state_of(s);
     tess_attempt *attempt = begin_attempt(state);
-    const int64_t before = all->iterations, kept = all->history_length;
+    const int64_t before = all->iterations;
     const tess_matrix *const stored = state->solver->stored;
     tess_solve_result one;
     tess_status status = TESS_SUCCESS;
@@ -294,12 +285,7 @@ static tess_status attempt_once(tess_solver *s, const tess_vector *b, tess_vecto
         one.resident_bytes += one.storage.matrix_bytes;
     }
     record(state, &one, attempt);
-    one.iterations += before;
-    one.refinements += all->refinements;
-    append_history(s, before, &one, all);
-    one.history_length = all->history_length > kept ? all->history_length : kept;
-    one.history = s->host_history;
-    *all = one;
+    history_append(s, &one, all);
 cleanup:
     return status;
 }

@@ -46,6 +46,8 @@ typedef struct auto_solve {
 } auto_solve;
 
 extern const tess_solver_driver tess_driver_automatic;
+/* Solves to an accuracy, by any method (accuracy.c). It takes its requests before the other. */
+extern const tess_solver_driver tess_driver_accuracy;
 
 /* The options of an attempt: the caller's, with the step's choices. */
 void step_options(const tess_solver *s, const ladder_step *step, tess_solve_options *out);

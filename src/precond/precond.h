@@ -24,6 +24,9 @@ typedef struct tess_precond_ops {
     /* z := M^-1 r; r and z have the precision `vectors`. reduction->state: of the loop that calls it, or NULL. */
     tess_status (*apply)(const tess_precond *m, tess_precision vectors, const void *r, void *z,
                          const tess_reduction *reduction);
+    /* z := M^-1 r or M^-T r for FP64 arrays of the host, where M is A but for rounding (complete factors); r may be z.
+       NULL: it is not. */
+    tess_status (*solve_on_host)(const tess_precond *m, bool transposed, const double *r, double *z);
     bool reduces; /* apply also computes the dot products of z */
     bool on_host; /* apply works on the host: no device can record it */
     /* The role in GMRES with such an inner precision, where the options leave it open; NULL: that precision. */

@@ -109,6 +109,10 @@ static const tess_named_value engine_names[] = {{"auto", TESS_ENGINE_AUTO},
                                                 {"graph", TESS_ENGINE_GRAPH},
                                                 {"single-kernel", TESS_ENGINE_SINGLE_KERNEL},
                                                 {NULL, 0}};
+static const tess_named_value condition_source_names[] = {{"unknown", TESS_CONDITION_UNKNOWN},
+                                                          {"factors", TESS_CONDITION_FACTORS},
+                                                          {"lanczos", TESS_CONDITION_LANCZOS},
+                                                          {NULL, 0}};
 static const tess_named_value recurrence_names[] = {{"auto", TESS_RECURRENCE_AUTO},
                                                     {"standard", TESS_RECURRENCE_STANDARD},
                                                     {"one-reduction", TESS_RECURRENCE_ONE_REDUCTION},
@@ -219,6 +223,7 @@ static const struct {
     {"tess_solver_kind", solver_kind_names},
     {"tess_engine", engine_names},
     {"tess_recurrence", recurrence_names},
+    {"tess_condition_source", condition_source_names},
     {"tess_orthogonalization", orthogonalization_names},
     {"tess_guard", guard_names},
     {"tess_reason", reason_names},
@@ -498,6 +503,16 @@ const char *tess_engine_name(tess_engine engine)
 tess_status tess_engine_parse(const char *name, tess_engine *out)
 {
     return value_of(engine_names, name, out);
+}
+
+const char *tess_condition_source_name(tess_condition_source source)
+{
+    return name_of(condition_source_names, (int)source);
+}
+
+tess_status tess_condition_source_parse(const char *name, tess_condition_source *out)
+{
+    return value_of(condition_source_names, name, out);
 }
 
 const char *tess_recurrence_name(tess_recurrence recurrence)

@@ -72,5 +72,6 @@ const single_rows *single_rows_of(const tess_matrix *m)
 
 const tess_solver_driver *tess_find_driver(const tess_matrix *a, const tess_solve_options *options)
 {
+    if (tess_driver_accuracy.takes(a, options)) { return &tess_driver_accuracy; }
     return tess_driver_automatic.takes(a, options) ? &tess_driver_automatic : NULL;
 }

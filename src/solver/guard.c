@@ -295,6 +295,7 @@ static tess_status start_cycle(solve_run *run)
     state.divergence_limit = s->options.divergence_tolerance * ldexp(largest, -run->exponent);
     state.watch = watch_of(run, state.residual_norm);
     k->attempt = run->fruitless;
+    k->cycles += 1;
     k->iterated = 0;
     run->begin = state;
     if (s->method->run) { return TESS_SUCCESS; }

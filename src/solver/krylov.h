@@ -22,6 +22,7 @@ typedef struct tess_krylov {
     tess_precision vectors;           /* precision of the vectors */
     tess_loop_state *state;
     void *numbers;                /* on the device: the method's own scalars */
+    int64_t cycles;               /* that were started */
     int attempt;                  /* counts cycles without progress: a method may then start differently */
     void *own;                    /* state that the method keeps between cycles */
     int64_t iterated;             /* iterations that were enqueued in this cycle, for methods that count them */

@@ -62,6 +62,21 @@ static tess_status check_limits(tess_context *ctx, const tess_solve_options *o)
     return TESS_SUCCESS;
 }
 
+bool wants_accuracy(const tess_solve_options *o)
+{
+    return o->accuracy.forward > 0.0 || o->accuracy.backward > 0.0;
+}
+
+static tess_status check_accuracy(tess_context *ctx, const tess_accuracy_options *o)
+{
+    const bool fits =
+        o->forward >= 0.0 && o->forward < 1.0 && o->backward >= 0.0 && o->backward < 1.0; /* false for NaN */
+
+    if (fits && (o->forward == 0.0 || o->backward == 0.0)) { return TESS_SUCCESS; }
+    return tess_fail(ctx, TESS_INVALID_ARGUMENT, "set one of the two, from 0 to below 1",
+                     "an accuracy of forward %g and backward %g is not possible", o->forward, o->backward);
+}
+
 /* Refuses values that only the papers' options may request. */
 static tess_status check_recurrence(tess_context *ctx, const tess_solve_options *o)
 {
@@ -90,6 +105,8 @@ tess_status solve_options_take(tess_context *ctx, const tess_solve_options *give
     TESS_TRY(options_require_reserved(ctx, "tess_jacobi_options", out->jacobi.reserved));
     TESS_TRY(options_require_reserved(ctx, "tess_automatic_options", out->automatic.reserved));
     TESS_TRY(options_require_reserved(ctx, "tess_idr_options", out->idr.reserved));
+    TESS_TRY(options_require_reserved(ctx, "tess_accuracy_options", out->accuracy.reserved));
+    TESS_TRY(check_accuracy(ctx, &out->accuracy));
     TESS_TRY(precond_options_take_member(ctx, &out->precond, &papers->squares));
     TESS_TRY(storage_options_take_member(ctx, &out->storage, &papers->storage));
     TESS_TRY(options_take(ctx, "tess_papers_solve", out->papers, &papers->solve, sizeof papers->solve));

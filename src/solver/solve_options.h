@@ -3,6 +3,8 @@
 #ifndef TESS_SOLVER_SOLVE_OPTIONS_H
 #define TESS_SOLVER_SOLVE_OPTIONS_H
 
+#include <stdbool.h>
+
 #include <tessera/papers.h>
 
 /* The data that the options' pointers point to, copied from the caller. */
@@ -17,6 +19,8 @@ tess_status solve_options_take(tess_context *ctx, const tess_solve_options *give
                                solve_papers *papers);
 /* Copies tolerances, limits, guard and monitor. */
 tess_status solve_options_take_limits(tess_context *ctx, const tess_solve_options *given, tess_solve_options *out);
+/* Whether an error of x is wanted in place of a tolerance. */
+bool wants_accuracy(const tess_solve_options *options);
 /* The requested recurrence. */
 tess_recurrence solve_options_recurrence(const tess_solve_options *options);
 

@@ -33,6 +33,10 @@ static tess_status check_request(const tess_matrix *a, const tess_precond *m, co
                          "%s solves the system as it is, without --scale and --reorder",
                          tess_solver_kind_name(o->solver));
     }
+    if (wants_accuracy(o) && (m || !a->ops || rectangular)) {
+        return tess_fail(a->ctx, TESS_UNSUPPORTED, "leave the accuracy 0, and set rtol",
+                         "a solve to an accuracy needs a square assembled matrix, and makes its own preconditioner");
+    }
     if (a->original) {
         return tess_fail(a->ctx, TESS_UNSUPPORTED, "pass the assembled matrix, and name the storage in options.storage",
                          "a solver needs an assembled matrix, not a stored one");
@@ -407,7 +411,7 @@ static void choose_for_shape(tess_solver *s)
 
 static tess_status setup(tess_solver *s, const tess_precond *given)
 {
-    if (!given && !wants_transform(&s->options)) { s->driver = tess_find_driver(s->original, &s->options); }
+    if (!given) { s->driver = tess_find_driver(s->original, &s->options); }
     if (s->driver) { return s->driver->setup(s); }
     if (s->options.precond.kind == TESS_PRECOND_AUTO) { s->options.precond.kind = TESS_PRECOND_NONE; }
     return wants_transform(&s->options) ? setup_transform(s, given) : setup_plain(s, given);

@@ -40,6 +40,7 @@
     X(tess_engine)            \
     X(tess_guard)             \
     X(tess_recurrence)        \
+    X(tess_condition_source)  \
     X(tess_narrowing)         \
     X(tess_orthogonalization) \
     X(tess_reason)            \

@@ -269,9 +269,9 @@ static void destroy(tess_precond *p)
 
 /* ---- application ---- */
 
-/* rhs := D_r r over a power of two, so that its largest magnitude is about 1. Returns the exponent of that power;
+/* rhs := D r over a power of two, so that its largest magnitude is about 1. Returns the exponent of that power;
    INT_MAX: r is not finite; INT_MIN: it is zero. */
-static int load(const direct_factors *m, tess_precision vectors, const void *r)
+static int load(const direct_factors *m, const int32_t *scale, tess_precision vectors, const void *r)
 {
     int largest = INT_MIN;
 
@@ -281,22 +281,22 @@ static int load(const direct_factors *m, tess_precision vectors, const void *r)
 
         if (!isfinite(value)) { return INT_MAX; }
         if (value == 0.0) { continue; }
-        exponent = ilogb(value) + m->row_exponent[i];
+        exponent = ilogb(value) + scale[i];
         if (exponent > largest) { largest = exponent; }
     }
     for (int64_t i = 0; i < m->n && largest > INT_MIN; i++) {
-        const double value = ldexp(tess_load(vectors, r, i), m->row_exponent[i] - largest);
+        const double value = ldexp(tess_load(vectors, r, i), scale[i] - largest);
 
         tess_store(m->precision, m->rhs, i, value, TESS_OVERFLOW_INFINITY);
     }
     return largest;
 }
 
-/* z := D_c rhs times 2^exponent */
-static void store(const direct_factors *m, tess_precision vectors, int exponent, void *z)
+/* z := D rhs times 2^exponent */
+static void store(const direct_factors *m, const int32_t *scale, tess_precision vectors, int exponent, void *z)
 {
     for (int64_t i = 0; i < m->n; i++) {
-        const double value = ldexp(tess_load(m->precision, m->rhs, i), m->column_exponent[i] + exponent);
+        const double value = ldexp(tess_load(m->precision, m->rhs, i), scale[i] + exponent);
 
         tess_store(vectors, z, i, value, TESS_OVERFLOW_INFINITY);
     }
@@ -309,11 +309,11 @@ static void fill(const direct_factors *m, tess_precision vectors, double value, 
     }
 }
 
-/* z := D_c (D_r A D_c)^-1 D_r r, on the host. r may be z. */
-static tess_status solve(const direct_factors *m, tess_precision vectors, const void *r, void *z)
+/* z := D_c (D_r A D_c)^-1 D_r r, on the host; transposed: D_r (D_r A D_c)^-T D_c r. r may be z. */
+static tess_status solve(const direct_factors *m, bool transposed, tess_precision vectors, const void *r, void *z)
 {
-    const mumps_arguments arguments = {.n = m->n, .rhs = m->rhs, .relaxation = m->relaxation};
-    const int exponent = load(m, vectors, r);
+    const mumps_arguments arguments = {.n = m->n, .rhs = m->rhs, .relaxation = m->relaxation, .transposed = transposed};
+    const int exponent = load(m, transposed ? m->column_exponent : m->row_exponent, vectors, r);
     mumps_reply reply;
 
     if (exponent == INT_MIN || exponent == INT_MAX) {
@@ -322,8 +322,15 @@ static tess_status solve(const direct_factors *m, tess_precision vectors, const 
     }
     reply = mumps_run(m->mumps, MUMPS_SOLVE, &arguments);
     if (reply.code < 0) { return judge(m, "solve", &reply); }
-    store(m, vectors, exponent, z);
+    store(m, transposed ? m->row_exponent : m->column_exponent, vectors, exponent, z);
     return TESS_SUCCESS;
+}
+
+static tess_status solve_on_host(const tess_precond *p, bool transposed, const double *r, double *z)
+{
+    const direct_factors *m = p->own;
+
+    return m->n > 0 ? solve(m, transposed, TESS_PRECISION_FP64, r, z) : TESS_SUCCESS;
 }
 
 static tess_status apply(const tess_precond *p, tess_precision vectors, const void *r, void *z,
@@ -339,9 +346,9 @@ static tess_status apply(const tess_precond *p, tess_precision vectors, const vo
         return tess_fail(m->ctx, TESS_SINGULAR, "renew the preconditioner with values that have factors",
                          "the preconditioner cannot be applied, because its factorization failed");
     }
-    if (!m->copy) { return solve(m, vectors, r, z); }
+    if (!m->copy) { return solve(m, false, vectors, r, z); }
     TESS_TRY(m->ctx->backend->download(m->ctx, m->copy, r, bytes));
-    TESS_TRY(solve(m, vectors, m->copy, m->copy));
+    TESS_TRY(solve(m, false, vectors, m->copy, m->copy));
     status = m->ctx->backend->upload(m->ctx, z, m->copy, bytes);
 cleanup:
     return status;
@@ -367,10 +374,11 @@ static void describe(const tess_precond *p, tess_precond_factors *out)
     if (m->usable) { out->nonzeros = out->entries = m->facts.entries; }
 }
 
-#define DIRECT(KIND)                                                                                     \
-    {                                                                                                    \
-        .kind = (KIND), .on_host = true, .default_role = default_role, .check = check, .create = create, \
-        .renew = renew, .apply = apply, .bytes = bytes, .factors = describe, .destroy = destroy          \
+#define DIRECT(KIND)                                                                                         \
+    {                                                                                                        \
+        .kind = (KIND), .on_host = true, .default_role = default_role, .check = check, .create = create,     \
+        .renew = renew, .apply = apply, .solve_on_host = solve_on_host, .bytes = bytes, .factors = describe, \
+        .destroy = destroy                                                                                   \
     }
 const tess_precond_ops precond_lu = DIRECT(TESS_PRECOND_LU);
 const tess_precond_ops precond_cholesky = DIRECT(TESS_PRECOND_CHOLESKY);

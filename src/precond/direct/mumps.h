@@ -26,8 +26,9 @@ typedef struct mumps_arguments {
     int64_t n, nnz;
     int32_t *row, *column; /* from 1 */
     void *val, *rhs;
-    int relaxation; /* percent of workspace beyond the estimate */
-    bool rescale;   /* scales the values anew, instead of what the analysis found */
+    int relaxation;  /* percent of workspace beyond the estimate */
+    bool transposed; /* solves with the transpose */
+    bool rescale;    /* scales the values anew, instead of what the analysis found */
 } mumps_arguments;
 
 typedef struct mumps_reply {

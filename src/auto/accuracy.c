@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A solve to a wanted error of x: a solver of any method, which solves to a tolerance; then the error is estimated, and
+ * the same solver goes on from x with a smaller tolerance until the estimate is small enough, or no more can be had.
+ */
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "auto/auto.h"
+#include "auto/condition.h"
+#include "auto/history.h"
+#include "base/options.h"
+#include "matrix/assembled.h"
+#include "solver/symmetry.h"
+
+/* The first tolerance over the wanted error, and the next ones over what the last estimate asks for. */
+#define FIRST_SHARE 0.1
+#define NEXT_SHARE 0.5
+/* A forward error of half of this or more is none: x has no digit. */
+#define LEAST_TOLERANCE 0.1
+/* Factors that only tell the error may take so long, as predicted (ladder.h). */
+#define MOST_FACTOR_SECONDS 2.0
+enum { MOST_STAGES = 6, MOST_LANCZOS = 20000 };
+
+typedef struct accuracy_solve {
+    tess_solver *inner;
+    lanczos_record lanczos;
+    double *x, *residual; /* on the host; n each */
+    double *device;       /* the residual where it is computed */
+    double matrix_norm;   /* ||A||_F */
+    uint64_t values_version;
+    bool symmetric;
+    tess_precond *factors; /* in FP64, where those in FP32 do not tell the error; NULL: not needed */
+    tess_accuracy_result reached;
+    char why[2 * WHY_LENGTH];
+} accuracy_solve;
+
+static accuracy_solve *state_of(const tess_solver *s)
+{
+    return s->driven;
+}
+
+static double wanted(const tess_solver *s)
+{
+    return s->options.accuracy.forward > 0.0 ? s->options.accuracy.forward : s->options.accuracy.backward;
+}
+
+static bool takes(const tess_matrix *a, const tess_solve_options *o)
+{
+    return wants_accuracy(o) && a->ops;
+}
+
+/* The solver that iterates; NULL: it works on a scaled or reordered system. */
+static const tess_solver *innermost(const tess_solver *s)
+{
+    while (s && s->driver) {
+        s = s->driver->current(s);
+    }
+    return s && s->transform ? NULL : s;
+}
+
+/* ---- set-up ---- */
+
+static int watch(void *user, const tess_progress *progress)
+{
+    const tess_solver *s = user;
+    accuracy_solve *state = state_of(s);
+
+    lanczos_note(&state->lanczos, innermost(state->inner));
+    return s->options.monitor ? s->options.monitor(s->options.monitor_user, progress) : 0;
+}
+
+/* The caller's options with the tolerances of a stage, after so many iterations. */
+static tess_solve_options stage_options(tess_solver *s, double rtol, double atol, int64_t before)
+{
+    tess_solve_options o = s->options;
+
+    memset(&o.accuracy, 0, sizeof o.accuracy);
+    o.rtol = rtol;
+    o.atol = atol;
+    o.max_iterations -= before;
+    if (s->ctx->device == TESS_DEVICE_CPU) { /* a GPU calls monitors at intervals, and is faster without one */
+        o.monitor = watch;
+        o.monitor_user = s;
+    }
+    return o;
+}
+
+static double first_tolerance(const tess_solver *s)
+{
+    const double first = s->options.accuracy.forward > 0.0 ? FIRST_SHARE * wanted(s) : wanted(s);
+
+    return first < LEAST_TOLERANCE ? first : LEAST_TOLERANCE;
+}
+
+static tess_status setup(tess_solver *s)
+{
+    const tess_solve_options o = stage_options(s, first_tolerance(s), 0.0, 0);
+    const int64_t n = s->original->nrows;
+    const int64_t lanczos = s->options.max_iterations < MOST_LANCZOS ? s->options.max_iterations : MOST_LANCZOS;
+    accuracy_solve *state = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(tess_host_allocate(s->ctx, 1, sizeof *state, (void **)&state));
+    memset(state, 0, sizeof *state);
+    s->driven = state;
+    TESS_TRY(history_allocate(s));
+    TESS_TRY(tess_host_allocate(s->ctx, n, sizeof *state->x, (void **)&state->x));
+    TESS_TRY(tess_host_allocate(s->ctx, n, sizeof *state->residual, (void **)&state->residual));
+    TESS_TRY(tess_device_allocate(s->ctx, n, sizeof *state->device, (void **)&state->device));
+    TESS_TRY(lanczos_allocate(s->ctx, lanczos, &state->lanczos));
+    status = tess_solver_create(s->original, &o, &state->inner);
+cleanup:
+    return status;
+}
+
+static void destroy(tess_solver *s)
+{
+    accuracy_solve *state = state_of(s);
+    const int64_t n = s->original->nrows;
+
+    if (!state) { return; }
+    tess_solver_destroy(state->inner);
+    tess_precond_destroy(state->factors);
+    lanczos_release(s->ctx, &state->lanczos);
+    tess_host_release(s->ctx, state->x, n, sizeof *state->x);
+    tess_host_release(s->ctx, state->residual, n, sizeof *state->residual);
+    tess_device_release(s->ctx, state->device, n, sizeof *state->device);
+    tess_host_release(s->ctx, state, 1, sizeof *state);
+    s->driven = NULL;
+}
+
+/* ---- the error of x ---- */
+
+static void say(accuracy_solve *state, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void say(accuracy_solve *state, const char *format, ...)
+{
+    const size_t used = strlen(state->why);
+    va_list arguments;
+
+    va_start(arguments, format);
+    (void)vsnprintf(state->why + used, sizeof state->why - used, format, arguments);
+    va_end(arguments);
+}
+
+/* Makes FP64 factors, or renews them. An error leaves none: then the error of x stays unknown. */
+static void make_factors(const tess_solver *s, accuracy_solve *state)
+{
+    const tess_error before = s->ctx->error;
+    tess_precond_options o = s->options.precond;
+
+    o.kind = TESS_PRECOND_LU;
+    o.role = (tess_role_precision){1, TESS_PRECISION_FP64, TESS_ARITHMETIC_FP64};
+    if ((state->factors ? tess_precond_update(state->factors)
+                        : tess_precond_create(s->original, &o, &state->factors)) == TESS_SUCCESS) {
+        return;
+    }
+    s->ctx->error = before;
+    tess_precond_destroy(state->factors);
+    state->factors = NULL;
+}
+
+/* ||A||_F and the symmetry, once per version of the values. */
+static tess_status look_at_matrix(const tess_solver *s, accuracy_solve *state)
+{
+    tess_host_matrix host = {0};
+    tess_status status = TESS_SUCCESS;
+
+    if (state->values_version == s->original->values_version && state->matrix_norm > 0.0) { return TESS_SUCCESS; }
+    if (state->factors) { make_factors(s, state); }
+    TESS_TRY(probe_symmetry(s->original, &state->symmetric));
+    TESS_TRY(tess_matrix_on_host(s->original, &host));
+    state->matrix_norm = vector_norm2(host.matrix->nnz, csr_of(host.matrix)->view.val);
+    state->values_version = s->original->values_version;
+cleanup:
+    tess_host_matrix_release(&host);
+    return status;
+}
+
+/* Whether factors in FP64 are worth their time: there are some in FP32, or the caller leaves the method to the library
+   and they take little. */
+static bool factors_pay(const tess_solver *s, const tess_precond *m)
+{
+    const tess_error before = s->ctx->error;
+    const matrix_facts facts = {.n = s->original->nrows, .nnz = s->original->nnz};
+    direct_prediction prediction;
+
+    if (m && m->ops->solve_on_host) { return m->role.storage != TESS_PRECISION_FP64; }
+    if (s->options.solver != TESS_SOLVER_AUTO || analysis_cost(&facts) > MOST_FACTOR_SECONDS) { return false; }
+    if (direct_predict(s->original, false, TESS_PRECISION_FP64, s->options.precond.direct.memory_limit, &prediction) !=
+        TESS_SUCCESS) {
+        s->ctx->error = before;
+    }
+    return direct_cost(&facts, &prediction) <= MOST_FACTOR_SECONDS;
+}
+
+/* By what the last solver left behind, or else by factors in FP64. */
+static tess_status estimate(tess_solver *s, const error_of_x *e)
+{
+    accuracy_solve *state = state_of(s);
+    const tess_solver *last = innermost(state->inner);
+    const tess_precond *m = last ? last->precond : NULL;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(estimate_error(last, state->factors ? state->factors : m, &state->lanczos, e, &state->reached));
+    if (state->factors || state->reached.source != TESS_CONDITION_UNKNOWN || s->options.accuracy.forward == 0.0 ||
+        s->options.precond.role.given || !(e->x_norm > 0.0) || !factors_pay(s, m)) {
+        return TESS_SUCCESS;
+    }
+    make_factors(s, state);
+    if (!state->factors) { return TESS_SUCCESS; }
+    say(state, m && m->ops->solve_on_host
+                   ? "\nthe condition is too large for factors in fp32 to tell the error: fp64 tells it"
+                   : "\nthe method tells nothing about the error of x: complete factors in fp64 do");
+    status = estimate_error(last, state->factors, &state->lanczos, e, &state->reached);
+cleanup:
+    return status;
+}
+
+static tess_status find_error(tess_solver *s, const tess_vector *b, const tess_vector *x)
+{
+    accuracy_solve *state = state_of(s);
+    const size_t bytes = (size_t)x->n * sizeof(double);
+    error_of_x e = {.a = s->original, .x = state->x, .residual = state->residual, .symmetric = state->symmetric};
+    true_residual now;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(verify_residual(s->original, b->data, x->data, state->device, &now));
+    TESS_TRY(s->ctx->backend->download(s->ctx, state->residual, state->device, bytes));
+    TESS_TRY(s->ctx->backend->download(s->ctx, state->x, x->data, bytes));
+    e.x_norm = vector_norm2(x->n, state->x);
+    e.residual_norm = now.norm;
+    state->reached.backward_error = now.norm == 0.0 ? 0.0 : now.norm / (state->matrix_norm * e.x_norm + now.rhs_norm);
+    TESS_TRY(estimate(s, &e));
+    state->reached.reached =
+        (s->options.accuracy.forward > 0.0 ? state->reached.forward_error : state->reached.backward_error) <= wanted(s);
+cleanup:
+    return status;
+}
+
+/* ---- stages ---- */
+
+/* What the first stage tells, and later ones that tried more than the method at hand. */
+static void note_why(accuracy_solve *state, int stage)
+{
+    const tess_attempt *attempts = NULL;
+
+    if (stage > 0 && tess_solver_attempts(state->inner, &attempts) < 2) { return; }
+    say(state, "%s%s", state->why[0] == '\0' ? "" : "\n", tess_solver_why(state->inner));
+}
+
+/* The tolerance that the estimate asks for; false: nothing more can be had, or the error is unknown. */
+static bool next_tolerance(const tess_solver *s, const tess_solve_result *r, double *rtol, double *atol)
+{
+    const tess_accuracy_result *now = &state_of(s)->reached;
+    const double error = s->options.accuracy.forward > 0.0 ? now->forward_error : now->backward_error;
+    const double norm = r->residual_norm * NEXT_SHARE * wanted(s) / error;
+
+    if (now->reached || !r->converged || !(norm > 0.0) || !(norm < r->residual_norm)) { return false; }
+    *rtol = 0.0;
+    *atol = norm;
+    return true;
+}
+
+/* The outcome: a forward error that is known, or a backward error, decides in place of the last tolerance. */
+static void conclude(const tess_solver *s, tess_solve_result *all)
+{
+    tess_accuracy_result *now = &state_of(s)->reached;
+    const bool decides = s->options.accuracy.forward == 0.0 || now->source != TESS_CONDITION_UNKNOWN;
+
+    now->wanted = wanted(s);
+    if (all->reason == TESS_REASON_ATOL) { all->reason = TESS_REASON_RTOL; } /* the caller gave neither */
+    if (decides && !now->reached && all->converged) {
+        all->converged = all->verified = 0;
+        all->reason = TESS_REASON_STAGNATION;
+    }
+    if (now->reached && !all->converged && isfinite(all->residual_norm)) {
+        all->tolerance = all->residual_norm + all->residual_bound;
+        all->converged = 1;
+        all->verified = isfinite(all->residual_bound);
+        all->reason = TESS_REASON_RTOL;
+    }
+    all->accuracy = *now;
+}
+
+static tess_status solve(tess_solver *s, const tess_vector *b, tess_vector *x, tess_solve_result *result)
+{
+    accuracy_solve *state = state_of(s);
+    double rtol = first_tolerance(s), atol = 0.0, setup_seconds = s->setup_seconds;
+    const double start = tess_wall_seconds();
+    tess_solve_result all;
+    bool more = true;
+    tess_status status = TESS_SUCCESS;
+
+    memset(&all, 0, sizeof all);
+    memset(&state->reached, 0, sizeof state->reached);
+    state->why[0] = '\0';
+    state->lanczos.count = 0;
+    TESS_TRY(look_at_matrix(s, state));
+    for (int stage = 0; more && stage < MOST_STAGES; stage++) {
+        const tess_solve_options o = stage_options(s, rtol, atol, all.iterations);
+        tess_solve_result one;
+
+        TESS_TRY(tess_solver_set_limits(state->inner, &o));
+        tess_solve_result_init(&one);
+        TESS_TRY(tess_solver_solve(state->inner, b, x, &one));
+        history_append(s, &one, &all);
+        note_why(state, stage);
+        TESS_TRY(find_error(s, b, x));
+        more = next_tolerance(s, &all, &rtol, &atol);
+    }
+    conclude(s, &all);
+    all.setup_seconds = setup_seconds;
+    all.solve_seconds = tess_wall_seconds() - start;
+    *result = all;
+cleanup:
+    return status;
+}
+
+/* ---- questions ---- */
+
+static const tess_solver *current(const tess_solver *s)
+{
+    return state_of(s)->inner;
+}
+
+static int attempts(const tess_solver *s, const tess_attempt **out)
+{
+    return tess_solver_attempts(state_of(s)->inner, out);
+}
+
+static const char *why(const tess_solver *s)
+{
+    return state_of(s)->why;
+}
+
+static tess_status chosen(const tess_solver *s, tess_solve_options *out)
+{
+    const tess_accuracy_options accuracy = s->options.accuracy;
+    const tess_solve_options asked = *out;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(tess_solver_chosen_options(state_of(s)->inner, out));
+    out->accuracy = accuracy;
+    out->rtol = asked.rtol;
+    out->atol = asked.atol;
+    out->max_iterations = asked.max_iterations;
+    out->monitor = asked.monitor;
+    out->monitor_user = asked.monitor_user;
+cleanup:
+    return status;
+}
+
+const tess_solver_driver tess_driver_accuracy = {.takes = takes,
+                                                 .setup = setup,
+                                                 .destroy = destroy,
+                                                 .solve = solve,
+                                                 .current = current,
+                                                 .attempts = attempts,
+                                                 .why = why,
+                                                 .chosen = chosen};
