@@ -15,6 +15,7 @@
 #define TESSERA_H
 
 #include <tessera/accessor.h>
+#include <tessera/accuracy.h>
 #include <tessera/automatic.h>
 #include <tessera/codec.h>
 #include <tessera/context.h>

@@ -238,6 +238,56 @@ static tess_status solve_auto(scene *s)
     return solve(s, TESS_SOLVER_AUTO, TESS_PRECISION_FP64, TESS_PRECOND_BLOCK_JACOBI);
 }
 
+/* The second difference applied twice: CG with jacobi is left, and incomplete and complete factors follow. Then again,
+   by the method that won. */
+static tess_status solve_automatically(scene *s)
+{
+    static const double values[] = {1.0, -4.0, 6.0, -4.0, 1.0};
+    oracle_csr a = oracle_open(SCENE_N, SCENE_N);
+    tess_solve_options options = solve_options(TESS_SOLVER_AUTO);
+    tess_status status = TESS_SUCCESS;
+
+    for (int64_t i = 0; i < SCENE_N; i++) {
+        for (int64_t j = i - 2; j <= i + 2; j++) {
+            if (j >= 0 && j < SCENE_N) { oracle_push(&a, j, values[j - i + 2]); }
+        }
+        oracle_end_row(&a, i);
+    }
+    options.rtol = 1e-8;
+    options.history_capacity = 100;
+    status = solve_fresh(s, &a, &options);
+    oracle_free(&a);
+    return status;
+}
+
+/* An unsymmetric matrix with max-product scaling and ILUT among its attempts. */
+static tess_status solve_general_automatically(scene *s)
+{
+    tess_solve_options options = solve_options(TESS_SOLVER_AUTO);
+
+    options.history_capacity = 100;
+    return solve_fresh(s, &s->unsymmetric, &options);
+}
+
+static tess_status solve_to_accuracy(scene *s)
+{
+    tess_solve_options options = solve_options(TESS_SOLVER_CG);
+
+    options.accuracy.forward = 1e-6;
+    options.history_capacity = 100;
+    return solve_fresh(s, &s->a, &options);
+}
+
+static tess_status solve_to_accuracy_by_factors(scene *s)
+{
+    tess_solve_options options = solve_options(TESS_SOLVER_GMRES);
+
+    options.precond.kind = mumps_is_here() ? TESS_PRECOND_LU : TESS_PRECOND_JACOBI;
+    options.accuracy.forward = 1e-6;
+    options.history_capacity = 100;
+    return solve_fresh(s, &s->unsymmetric, &options);
+}
+
 /* Twice with one handle, and once more after a failure: that solve has all it needs. */
 static tess_status solve_repeatedly(scene *s, const oracle_csr *a, const tess_solve_options *options)
 {
@@ -468,6 +518,10 @@ const named_scenario solve_scenarios[] = {
     {"solve_idr", solve_idr, false},
     {"solve_narrowed", solve_narrowed, false},
     {"solve_auto", solve_auto, false},
+    {"solve_automatically", solve_automatically, false},
+    {"solve_general_automatically", solve_general_automatically, false},
+    {"solve_to_accuracy", solve_to_accuracy, false},
+    {"solve_to_accuracy_by_factors", solve_to_accuracy_by_factors, false},
     {"solve_transformed", solve_transformed, false},
     {"solve_gmres", solve_gmres, false},
     {"solve_gmres_ir", solve_gmres_ir, false},

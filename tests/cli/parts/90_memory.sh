@@ -44,6 +44,8 @@ fail_each 20 info spd.mtx --format split --policy mean-range --json result.json
 fail_each 20 spmv spd.mtx --matrix-precision fp32 --x random:3 --json result.json --output result.mtx
 fail_each 20 spmv spd.mtx --format split --policy fixed-range:2 --row-order permuted --json result.json
 fail_each 20 solve spd.mtx --json result.json --output result.mtx --history history.csv --rhs a-times-ramp
+fail_each 20 solve indefinite.mtx --choices none --json result.json
+fail_each 20 solve spd.mtx --choices none --accuracy 1e-8 --json result.json --output result.mtx
 fail_each 20 solve unsym.mtx -ksp_type gmres --rhs random:3 --json -
 fail_each 20 compare spd.mtx --device cpu --repeat 1 --json result.json
 fail_each 5 generate laplace2d 3 --output result.mtx --json result.json
