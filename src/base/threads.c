@@ -19,7 +19,9 @@
 
 #include <omp.h>
 
-enum { PATH_LIMIT = 4096, PROBE_LIMIT = 4096 };
+#include "base/control_group.h"
+
+enum { PROBE_LIMIT = 4096 };
 
 static int smaller(int a, int b)
 {
@@ -37,94 +39,30 @@ static int processors_of(double quota, double period)
     return whole < 1.0 ? 1 : whole < (double)INT_MAX ? (int)whole : INT_MAX;
 }
 
-/* The first word and, if `second` is not NULL, the second of a file of one line. */
-static bool read_words(const char *folder, const char *name, char first[32], char second[32])
-{
-    char path[PATH_LIMIT + 64];
-    FILE *file = NULL;
-    int found = 0;
-
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    file = fopen(path, "r");
-    if (!file) { return false; }
-    found = second ? fscanf(file, "%31s %31s", first, second) : fscanf(file, "%31s", first);
-    fclose(file);
-    return found == (second ? 2 : 1);
-}
-
 static int quota_of_folder(const char *folder)
 {
     char quota[32], period[32];
 
-    if (read_words(folder, "cpu.max", quota, period)) {
+    if (control_group_read(folder, "cpu.max", quota, period)) {
         return processors_of(strtod(quota, NULL), strtod(period, NULL));
     }
-    if (read_words(folder, "cpu.cfs_quota_us", quota, NULL) && read_words(folder, "cpu.cfs_period_us", period, NULL)) {
+    if (control_group_read(folder, "cpu.cfs_quota_us", quota, NULL) &&
+        control_group_read(folder, "cpu.cfs_period_us", period, NULL)) {
         return processors_of(strtod(quota, NULL), strtod(period, NULL)); /* a quota of -1 is none */
     }
     return INT_MAX;
 }
 
-/* The least quota of root/group and of the folders above it, down to the root. Where a container sees its own group as
-   the root, the folders below may be missing, and the root's files count. */
-static int quota_of_path(const char *root, const char *group)
+static void note_folder(const char *folder, void *least)
 {
-    const size_t length = strlen(root);
-    char folder[PATH_LIMIT];
-    int least = INT_MAX;
-
-    if ((size_t)snprintf(folder, sizeof folder, "%s%s", root, group) >= sizeof folder) { return INT_MAX; }
-    for (;;) {
-        char *slash = NULL;
-
-        least = smaller(least, quota_of_folder(folder));
-        slash = strrchr(folder, '/');
-        if (strlen(folder) <= length || !slash || (size_t)(slash - folder) < length) { return least; }
-        *slash = '\0';
-    }
-}
-
-/* Whether a list such as "cpu,cpuacct" names the controller `cpu`. */
-static bool lists_cpu(const char *controllers)
-{
-    const char *word = controllers;
-
-    while (word) {
-        if (strncmp(word, "cpu", 3) == 0 && (word[3] == ',' || word[3] == '\0')) { return true; }
-        word = strchr(word, ',');
-        word = word ? word + 1 : NULL;
-    }
-    return false;
-}
-
-/* A line is NUMBER:CONTROLLERS:PATH; version 2 has no controllers. */
-static int quota_of_line(char *line, const char *root)
-{
-    char *controllers = strchr(line, ':'), *path = controllers ? strchr(controllers + 1, ':') : NULL;
-    char mount[PATH_LIMIT];
-
-    if (!path) { return INT_MAX; }
-    *path++ = '\0';
-    controllers += 1;
-    path[strcspn(path, "\n")] = '\0';
-    if (*controllers == '\0') { return quota_of_path(root, path); }
-    if (!lists_cpu(controllers)) { return INT_MAX; }
-    /* Where cpu and cpuacct are mounted together, `cpu` is by custom a link to their folder. */
-    if ((size_t)snprintf(mount, sizeof mount, "%s/cpu", root) >= sizeof mount) { return INT_MAX; }
-    return quota_of_path(mount, path);
+    *(int *)least = smaller(*(const int *)least, quota_of_folder(folder));
 }
 
 int threads_of_quota(const char *membership, const char *root)
 {
-    char line[PATH_LIMIT];
-    FILE *file = fopen(membership, "r");
     int least = INT_MAX;
 
-    if (!file) { return INT_MAX; }
-    while (fgets(line, sizeof line, file)) {
-        least = smaller(least, quota_of_line(line, root));
-    }
-    fclose(file);
+    control_group_visit(membership, root, "cpu", note_folder, &least);
     return least;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The number of host threads: quotas of control groups from made-up files, and what the system starts. */
+/* The number of host threads, and memory for factors: quotas of control groups from made-up files, and what the system
+ * starts. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* sched_setaffinity */
 #endif
@@ -10,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/threads.h"
+#include "precond/direct/direct.h"
 #include "support/test.h"
 
 static char root[] = "/tmp/tess_threads_XXXXXX";
@@ -51,6 +53,8 @@ static int make_groups(void **state)
     make_folder("a/b");
     make_folder("cpu");
     make_folder("cpu/job");
+    make_folder("memory");
+    make_folder("memory/job");
     return 0;
 }
 
@@ -66,6 +70,16 @@ static int remove_groups(void **state)
                                         "cpu/cpu.cfs_period_us",
                                         "cpu/job",
                                         "cpu",
+                                        "a/b/memory.max",
+                                        "a/b/memory.current",
+                                        "a/b/memory.stat",
+                                        "a/memory.max",
+                                        "a/memory.current",
+                                        "memory/job/memory.limit_in_bytes",
+                                        "memory/job/memory.usage_in_bytes",
+                                        "memory/job/memory.stat",
+                                        "memory/job",
+                                        "memory",
                                         "membership",
                                         "cpu.max",
                                         ""};
@@ -119,6 +133,44 @@ static void version_1_has_two_files(void **state)
     assert_int_equal(quota("4:cpu:/\n"), 1);
 }
 
+/* Complete factors take what the groups' limits leave: files that the cache may drop do not count. */
+static int64_t spare(const char *membership)
+{
+    char path[256];
+
+    write_file("membership", membership);
+    snprintf(path, sizeof path, "%s/membership", root);
+    return direct_group_memory(path, root);
+}
+
+static void memory_limits_count(void **state)
+{
+    (void)state;
+    assert_true(spare("0::/a/b\n") == INT64_MAX);
+    write_file("a/b/memory.max", "max\n");
+    write_file("a/b/memory.current", "1000\n");
+    assert_true(spare("0::/a/b\n") == INT64_MAX);
+    write_file("a/b/memory.max", "5000000000\n");
+    assert_true(spare("0::/a/b\n") == 4999999000);
+    write_file("a/b/memory.stat", "anon 7\ninactive_file 400\nactive_file 9\n");
+    assert_true(spare("0::/a/b\n") == 4999999400);
+    write_file("a/memory.max", "3000\n");
+    write_file("a/memory.current", "2500\n");
+    assert_true(spare("0::/a/b\n") == 500);
+    write_file("a/memory.current", "3500\n");
+    assert_true(spare("0::/a/b\n") == 0);
+    assert_true(spare("0::/\n") == INT64_MAX);
+    write_file("memory/job/memory.limit_in_bytes", "8000\n");
+    write_file("memory/job/memory.usage_in_bytes", "6000\n");
+    write_file("memory/job/memory.stat", "inactive_file 1\ntotal_inactive_file 2000\n");
+    assert_true(spare("4:cpu:/job\n") == INT64_MAX);
+    assert_true(spare("4:memory:/job\n3:cpu:/\n") == 4000);
+    write_file("memory/job/memory.limit_in_bytes", "no number\n");
+    assert_true(spare("4:memory:/job\n") == INT64_MAX);
+    assert_true(direct_group_memory("/nowhere/at/all", root) == INT64_MAX);
+    assert_true(direct_spare_memory() > 0);
+}
+
 static void unreadable_groups_are_no_quota(void **state)
 {
     (void)state;
@@ -163,8 +215,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(quotas_of_groups_above_count),
                                        cmocka_unit_test(version_1_has_two_files),
+                                       cmocka_unit_test(memory_limits_count),
                                        cmocka_unit_test(unreadable_groups_are_no_quota),
-                                       cmocka_unit_test(affinity_counts), cmocka_unit_test(threads_start)};
+                                       cmocka_unit_test(affinity_counts),
+                                       cmocka_unit_test(threads_start)};
 
     return cmocka_run_group_tests(tests, make_groups, remove_groups);
 }
