@@ -8,6 +8,8 @@
 
 /* A residual within this factor of the attainable estimate is as good as FP64 gives. */
 #define NEAR_ATTAINABLE 10.0
+/* Beyond this residual a system with a null vector counts as inconsistent. */
+#define NO_SOLUTION 1e-6
 /* Of --rtol: a command need not repeat it. */
 #define DEFAULT_RTOL 1e-5
 enum { COMMAND_LENGTH = 8704 };
@@ -98,7 +100,9 @@ static void write_options(const cli_solve_run *run, char *buffer, size_t size)
     if (f->nonfinite.count > 0 || f->nonfinite_rhs.count > 0 || run->result->reason == TESS_REASON_CANCELLED) {
         return;
     }
-    if (cli_accuracy_missed(run)) {
+    if (f->constant_null_vector && !least_squares && run->result->relative_residual > NO_SOLUTION) {
+        snprintf(buffer, size, "--solver lsqr --precond jacobi");
+    } else if (cli_accuracy_missed(run)) {
         write_accuracy(run, buffer, size);
     } else if (is_near_attainable(run)) {
         snprintf(buffer, size, "--solver %s --rtol %.1g", tess_solver_kind_name(run->result->solver),
@@ -138,6 +142,9 @@ const char *cli_next_command(const cli_solve_run *run, char *buffer, size_t size
 static const char *advice_of(const cli_solve_run *run)
 {
     const bool fixed = run->options->rtol == 0.0 && run->options->atol == 0.0;
+    if (run->findings->inconsistency > run->options->rtol) {
+        return "the system has no solution; change b, or take least squares (--solver lsqr)";
+    }
     if (cli_accuracy_missed(run) && run->result->reason == TESS_REASON_STAGNATION) {
         return "FP64 gives no smaller error here; ask for less (--accuracy), or scale the system (--scale)";
     }
@@ -205,6 +212,10 @@ void cli_print_findings(const cli_solve_run *run)
         printf("%-17s A times the vector of ones is 0 up to rounding: x is determined up to a constant\n",
                take_label(label));
     }
+    if (f->inconsistency > 0.0) {
+        printf("%-17s the columns of A sum to 0, and b does not: no x has a relative residual below %.1e\n",
+               take_label(label), f->inconsistency);
+    }
     if (!isnan(f->attainable_residual)) {
         printf("%-17s best relative residual %.1e; an x of this size can reach about %.1e\n", take_label(label),
                run->result->relative_residual, f->attainable_residual);
@@ -241,6 +252,7 @@ json_t *cli_findings_json(const cli_solve_run *run)
     add_kind(root, "duplicate_rows", &f->duplicate_rows);
     add_kind(root, "nonfinite", &f->nonfinite);
     add_kind(root, "nonfinite_rhs", &f->nonfinite_rhs);
+    json_object_set_new(root, "inconsistency", json_real(f->inconsistency));
     json_object_set_new(root, "constant_null_vector", json_boolean(f->constant_null_vector));
     json_object_set_new(root, "attainable_residual", cli_json_real(f->attainable_residual));
     json_object_set_new(root, "next",

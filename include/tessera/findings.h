@@ -32,6 +32,8 @@ typedef struct tess_findings {
     int constant_null_vector;    /**< 1: A times the vector of ones is 0, up to rounding */
     double attainable_residual;  /**< u (||A||_F ||x|| + ||b||) / ||b||: about the least relative residual of an x of
                                     this size; NaN if b or x was not given, or is not finite */
+    double inconsistency; /**< no x has a smaller relative residual: |1^T b| / (sqrt(nrows) ||b||) where each column of
+                             A sums to 0 up to rounding; 0: none is known */
 } tess_findings;
 
 /** Sets `size`, and all else to nothing found. */

@@ -44,26 +44,6 @@ static void drop_solver(auto_solve *state)
     state->reused = false;
 }
 
-void step_options(const tess_solver *s, const ladder_step *step, tess_solve_options *out)
-{
-    const bool complete = step->precond == TESS_PRECOND_LU || step->precond == TESS_PRECOND_CHOLESKY;
-    const bool factors = step->precond != TESS_PRECOND_NONE && step->precond != TESS_PRECOND_JACOBI;
-    const bool fp32 = complete && step->factors == TESS_PRECISION_FP32; /* incomplete ones always compute in FP64 */
-
-    *out = s->options;
-    out->solver = step->solver;
-    out->scale = step->scale;
-    if (state_of(s)->stored == STORAGE_LOWER && step->limit != LIMIT_DIRECT && step->scale == TESS_SCALING_NONE) {
-        storage_request_lower(state_of(s)->storage_precision, &out->storage);
-    }
-    if (s->options.precond.kind != TESS_PRECOND_AUTO) { return; }
-    out->precond.kind = step->precond;
-    if (factors) {
-        out->precond.role = (tess_role_precision){
-            .given = 1, .storage = step->factors, .arithmetic = fp32 ? TESS_ARITHMETIC_FP32 : TESS_ARITHMETIC_FP64};
-    }
-}
-
 /* What complete factors cost, by their analysis, which is made once for these values. INFINITY: they are not possible,
    or there is too little memory to find out. */
 static double predict_direct(void *owner)
@@ -101,10 +81,12 @@ static void start_budget(tess_solver *s, auto_solve *state, int64_t before, doub
                           .user = s->options.monitor_user,
                           .before = before,
                           .start = start,
-                          .limited = step->limit == LIMIT_BUDGET && state->next < state->ladder.count,
+                          .limited = step->limit == LIMIT_BUDGET && state->next < state->ladder.count &&
+                                     state->unreachable == 0.0,
                           .per_iteration = iteration_cost(&state->facts, step, on_gpu(s)),
                           .watch = state->stored == STORAGE_OPEN ? storage_try_lower : NULL,
                           .owner = s,
+                          .floor = state->floor,
                           .other = INFINITY};
     budget_start(b);
     if (b->limited && on_gpu(s)) {
@@ -117,13 +99,6 @@ static void start_budget(tess_solver *s, auto_solve *state, int64_t before, doub
     }
     b->other = analysis_cost(&state->facts);
     b->predict = predict_direct;
-}
-
-/* A step that this build, device or matrix does not allow, or whose factors find no memory. */
-static bool may_skip(const ladder_step *step, tess_status status)
-{
-    return status == TESS_UNSUPPORTED || status == TESS_SINGULAR || status == TESS_OUT_OF_RANGE ||
-           (status == TESS_OUT_OF_MEMORY && step->limit == LIMIT_DIRECT);
 }
 
 /* Complete factors are left out where all iterations that the caller allows should take a tenth of their time. */
@@ -227,6 +202,8 @@ static void destroy(tess_solver *s)
 
 /* ---- a solve ---- */
 
+/* No attempt is better than the first where no x meets the tolerance; it ends after so many iterations. */
+enum { MOST_UNREACHABLE = 1000 };
 /* An attempt with a budget takes half of the iterations that the caller allows, but may take so many. */
 enum { LEAST_LEFT = 1000 };
 /* Complete factors that need more iterations than this are not good enough. */
@@ -238,13 +215,15 @@ static tess_status limit_solver(const tess_solver *s, auto_solve *state, int64_t
     tess_solve_options o;
 
     step_options(s, &state->step, &o);
-    o.monitor = on_gpu(s) && !s->options.monitor ? NULL : budget_monitor; /* a GPU is faster without one */
+    o.monitor = budget_monitor;
+    if (on_gpu(s) && !s->options.monitor && state->floor == 0.0) { o.monitor = NULL; } /* a GPU is faster without one */
     o.monitor_user = &state->budget;
     o.max_iterations = s->options.max_iterations - before;
     if (state->step.limit == LIMIT_DIRECT && o.max_iterations > MOST_DIRECT) { o.max_iterations = MOST_DIRECT; }
     if (state->budget.limited && o.max_iterations > LEAST_LEFT) { /* some are left for the steps that follow */
         o.max_iterations = o.max_iterations / 2 > LEAST_LEFT ? o.max_iterations / 2 : LEAST_LEFT;
     }
+    if (state->unreachable > 0.0 && o.max_iterations > MOST_UNREACHABLE) { o.max_iterations = MOST_UNREACHABLE; }
     if (state->budget.cap > 0 && o.max_iterations > state->budget.cap) { o.max_iterations = state->budget.cap; }
     return tess_solver_set_limits(state->solver, &o);
 }
@@ -306,7 +285,7 @@ static void change_family(tess_solver *s, auto_solve *state, tess_reason reason)
 /* Whether nothing can follow: the caller's limits, or numbers that no method mends. */
 static bool is_final(const tess_solver *s, const auto_solve *state, const tess_solve_result *r)
 {
-    return r->converged || state->budget.cancelled || state->nattempts == MAX_ATTEMPTS ||
+    return r->converged || state->budget.cancelled || state->unreachable > 0.0 || state->nattempts == MAX_ATTEMPTS ||
            r->iterations >= s->options.max_iterations ||
            (r->reason == TESS_REASON_NAN_OR_INF && !state->facts.finite) || !isfinite(r->rhs_norm);
 }
@@ -332,6 +311,21 @@ cleanup:
     return status;
 }
 
+/* Where no x meets the tolerance, MINRES finds one of the least residuals, and nothing follows. */
+static tess_status start_climb(tess_solver *s, auto_solve *state, const tess_vector *b)
+{
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(find_unreachable(s, state, b));
+    if (state->unreachable == 0.0 && state->solver) { return TESS_SUCCESS; }
+    make_ladder(state->unreachable > 0.0 ? FAMILY_INDEFINITE : state->found, &state->facts, &s->options,
+                &state->ladder);
+    state->next = state->nattempts = 0;
+    status = climb_to_next(s, state);
+cleanup:
+    return status;
+}
+
 static tess_status solve(tess_solver *s, const tess_vector *b, tess_vector *x, tess_solve_result *result)
 {
     auto_solve *state = state_of(s);
@@ -343,16 +337,16 @@ static tess_status solve(tess_solver *s, const tess_vector *b, tess_vector *x, t
     state->setup_seconds = 0.0;
     memset(&all, 0, sizeof all);
     TESS_TRY(look(s, state));
-    if (!state->solver) { /* the last solve used up the ladder */
-        state->next = state->nattempts = 0;
-        TESS_TRY(climb_to_next(s, state));
-    }
+    TESS_TRY(start_climb(s, state, b)); /* the last solve may have used up the ladder */
     TESS_TRY(climb(s, b, x, start, &all));
     all.setup_seconds = s->setup_seconds + state->setup_seconds; /* at creation, and within this solve */
     all.solve_seconds = tess_wall_seconds() - start - state->setup_seconds;
-    if (state->budget.left && !all.converged) { all.reason = TESS_REASON_STAGNATION; } /* no step was left to take */
+    if ((state->budget.left || (state->unreachable > 0.0 && all.reason == TESS_REASON_ITERATIONS)) && !all.converged) {
+        all.reason = TESS_REASON_STAGNATION;
+    } /* no step was left to take */
     explain(state, &all);
     if (all.converged && !state->reused) { store_choice(s, state); }
+    if (state->unreachable > 0.0) { drop_solver(state); }
     state->reused = state->solver != NULL;
     *result = all;
 cleanup:

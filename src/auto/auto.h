@@ -40,6 +40,8 @@ typedef struct auto_solve {
     tess_attempt attempt[MAX_ATTEMPTS];
     attempt_note note[MAX_ATTEMPTS];
     attempt_budget budget;
+    double floor;         /* with `unreachable`: the residual norm at which an attempt ends */
+    double unreachable;   /* no x has a smaller relative residual, and it is above the tolerance; 0: as far as known */
     double setup_seconds; /* of the solvers made in this solve */
     tess_error error;     /* of the last attempt that could not be set up */
     char why[WHY_LENGTH];
@@ -51,6 +53,8 @@ extern const tess_solver_driver tess_driver_accuracy;
 
 /* The options of an attempt: the caller's, with the step's choices. */
 void step_options(const tess_solver *s, const ladder_step *step, tess_solve_options *out);
+/* Whether a set-up that failed so lets the next step follow. */
+bool may_skip(const ladder_step *step, tess_status status);
 
 /* ---- storage.c ---- */
 
@@ -65,6 +69,11 @@ void storage_take(auto_solve *state, tess_matrix *lower);
 void storage_request_lower(tess_precision precision, tess_storage_options *out);
 /* For new values: nothing is tried, and a solver that is kept has FP64 again. */
 void storage_forget(auto_solve *state, const tess_solver *s);
+
+/* ---- inconsistent.c ---- */
+
+/* Sets state->unreachable for this right-hand side. Errors: memory. */
+tess_status find_unreachable(const tess_solver *s, auto_solve *state, const tess_vector *b);
 
 /* ---- explain.c ---- */
 

@@ -108,6 +108,10 @@ int budget_monitor(void *user, const tess_progress *progress)
     seen.elapsed_seconds = tess_wall_seconds() - b->start;
     if (b->monitor && b->monitor(b->user, &seen) != 0) { b->cancelled = true; }
     note_residual(b, progress->iteration, progress->residual_norm);
+    if (progress->residual_norm <= b->floor) {
+        b->left = true;
+        return 1;
+    }
     if (!b->cancelled) { b->left = should_leave(b, progress->iteration, progress->tolerance); }
     if (b->watch && !b->cancelled && !b->left && b->trend.count >= 4) {
         b->watch(b->owner, progress->iteration, remaining_iterations(b, progress->tolerance));

@@ -25,6 +25,7 @@ typedef struct attempt_budget {
     double start;   /* when the whole solve began */
     bool limited;
     int64_t cap;          /* on a GPU; 0: none */
+    double floor;         /* the attempt ends at this residual: no x has a smaller one; 0: none is known */
     double per_iteration; /* iteration_cost */
     /* What complete factors should cost; INFINITY: they cannot follow. At first a lower bound, until `predict`, which
        takes some time itself, is asked. */

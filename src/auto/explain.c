@@ -41,6 +41,13 @@ static void say_facts(auto_solve *state)
     say(state, state->remembered ? "; the method is from the file of choices\n" : "\n");
 }
 
+static void say_unreachable(auto_solve *state)
+{
+    if (state->unreachable == 0.0) { return; }
+    say(state, "the columns of A sum to 0, and b does not: no x has a relative residual below %.1e\n",
+        state->unreachable);
+}
+
 static void say_method(auto_solve *state, const tess_attempt *a)
 {
     say(state, "%s", tess_solver_kind_name(a->solver));
@@ -86,6 +93,7 @@ void explain(auto_solve *state, const tess_solve_result *result)
     size_t length = 0;
 
     say_facts(state);
+    say_unreachable(state);
     for (int i = 0; i < state->nattempts; i++) {
         const tess_attempt *a = &state->attempt[i];
 

@@ -29,13 +29,21 @@ static void count_diagonal(double d, matrix_facts *f)
     f->zero += d == 0.0;
 }
 
+/* A sum of so many roundoffs of its terms, for each of them, is 0 up to rounding. */
+#define NULL_ROUNDOFFS (4.0 * 0x1p-53)
+
+bool is_null_sum(double sum, double magnitude, int64_t terms)
+{
+    return fabs(sum) <= NULL_ROUNDOFFS * (double)terms * magnitude;
+}
+
 /* Row i: its size and dominance, and the minors of its pairs with j > i. The quotients cannot overflow as products of
    entries can. */
 static void look_at_row(const csr_view *v, const double *diagonal, int64_t i, matrix_facts *f)
 {
     const double *val = v->val, d = fabs(diagonal[i]);
     const int64_t begin = csr_offset(v, i), end = csr_offset(v, i + 1);
-    double largest = 0.0, others = 0.0;
+    double largest = 0.0, others = 0.0, sum = 0.0;
 
     for (int64_t k = begin; k < end; k++) {
         const int64_t j = v->col_ind[k];
@@ -43,10 +51,12 @@ static void look_at_row(const csr_view *v, const double *diagonal, int64_t i, ma
 
         f->finite = f->finite && isfinite(val[k]);
         largest = fmax(largest, a);
+        sum += val[k];
         if (j == i) { continue; }
         others += a;
         f->improper_minors += j > i && a > 0.0 && a / d * (a / fabs(diagonal[j])) >= 1.0;
     }
+    f->null_sums = f->null_sums && is_null_sum(sum, others + d, end - begin);
     f->empty_rows += largest == 0.0;
     f->dominant_rows += d > 0.0 && d >= others;
 }
@@ -74,7 +84,7 @@ tess_status find_facts(const tess_matrix *a, matrix_facts *facts)
     tess_host_matrix host = {0};
     tess_status status = TESS_SUCCESS;
 
-    *facts = (matrix_facts){.n = a->nrows, .nnz = a->nnz, .finite = true};
+    *facts = (matrix_facts){.n = a->nrows, .nnz = a->nnz, .finite = true, .null_sums = a->nrows > 0};
     TESS_TRY(probe_symmetry(a, &facts->symmetric));
     TESS_TRY(tess_matrix_on_host(a, &host));
     status = look_at_rows(a->ctx, &csr_of(host.matrix)->view, facts);

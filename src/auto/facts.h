@@ -13,11 +13,14 @@ typedef struct matrix_facts {
     int64_t dominant_rows; /* |a_ii| >= sum of the others, for a_ii != 0 */
     /* Pairs i, j with a_ij a_ji >= a_ii a_jj. Of a symmetric matrix each one proves that A is not positive definite. */
     int64_t improper_minors;
+    bool null_sums; /* each row sums to 0 up to rounding: A times the vector of ones is 0 */
 } matrix_facts;
 
 /* Errors: memory, those of a product. */
 tess_status find_facts(const tess_matrix *a, matrix_facts *facts);
 
+/* Whether a sum of so many terms, whose magnitudes have the second sum, is 0 up to rounding. */
+bool is_null_sum(double sum, double magnitude, int64_t terms);
 /* A^T = A, and nothing speaks against a positive definite matrix. */
 bool may_be_positive_definite(const matrix_facts *facts);
 

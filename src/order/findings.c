@@ -2,6 +2,7 @@
 /* What is wrong with a system: empty and equal rows, absent diagonals, NaN, a constant null vector. */
 #include <math.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 
 #include <tessera/findings.h>
@@ -40,8 +41,19 @@ static int64_t offset(const tess_csr_view *a, int64_t i)
 
 /* ---- rows and columns ---- */
 
-/* Entries of a row; marks[j] becomes 1 for each column with an entry other than 0. */
-static void look_at_row(const tess_csr_view *a, int64_t i, uint8_t *marks, bool *is_null, tess_findings *f)
+/* What the entries of a column add up to. */
+typedef struct column_sum {
+    double sum, magnitude;
+    int64_t length; /* entries other than 0 */
+} column_sum;
+
+static bool is_zero_sum(double sum, double magnitude, int64_t length)
+{
+    return fabs(sum) <= NULL_ROUNDOFFS * (double)length * magnitude;
+}
+
+/* Entries of a row, which are also added to their columns. */
+static void look_at_row(const tess_csr_view *a, int64_t i, column_sum *columns, bool *is_null, tess_findings *f)
 {
     double sum = 0.0, magnitude = 0.0;
     bool empty = true, diagonal = false;
@@ -53,32 +65,37 @@ static void look_at_row(const tess_csr_view *a, int64_t i, uint8_t *marks, bool 
         if (!isfinite(value)) { note(&f->nonfinite, i, a->col_ind[k]); }
         if (value == 0.0) { continue; }
         empty = false;
-        marks[a->col_ind[k]] = 1;
+        columns[a->col_ind[k]].sum += value;
+        columns[a->col_ind[k]].magnitude += fabs(value);
+        columns[a->col_ind[k]].length += 1;
         diagonal = diagonal || a->col_ind[k] == i;
         sum += value;
         magnitude += fabs(value);
     }
     if (empty) { note(&f->empty_rows, i, -1); }
     if (!diagonal && a->nrows == a->ncols) { note(&f->zero_diagonal, i, i); }
-    if (!(fabs(sum) <= NULL_ROUNDOFFS * (double)length * magnitude)) { *is_null = false; }
+    if (!is_zero_sum(sum, magnitude, length)) { *is_null = false; }
 }
 
-static tess_status look_at_entries(tess_context *ctx, const tess_csr_view *a, tess_findings *f)
+/* *left_null: each column sums to 0. */
+static tess_status look_at_entries(tess_context *ctx, const tess_csr_view *a, bool *left_null, tess_findings *f)
 {
-    uint8_t *marks = NULL;
+    column_sum *columns = NULL;
     bool is_null = a->nrows > 0 && a->ncols > 0;
-    tess_status status = tess_host_allocate(ctx, a->ncols, sizeof *marks, (void **)&marks);
+    tess_status status = tess_host_allocate(ctx, a->ncols, sizeof *columns, (void **)&columns);
 
     if (status != TESS_SUCCESS) { return status; }
-    memset(marks, 0, (size_t)a->ncols);
+    memset(columns, 0, (size_t)a->ncols * sizeof *columns);
+    *left_null = is_null;
     for (int64_t i = 0; i < a->nrows; i++) {
-        look_at_row(a, i, marks, &is_null, f);
+        look_at_row(a, i, columns, &is_null, f);
     }
     for (int64_t j = 0; j < a->ncols; j++) {
-        if (!marks[j]) { note(&f->empty_columns, -1, j); }
+        if (columns[j].length == 0) { note(&f->empty_columns, -1, j); }
+        *left_null = *left_null && is_zero_sum(columns[j].sum, columns[j].magnitude, columns[j].length);
     }
     f->constant_null_vector = is_null;
-    tess_host_release(ctx, marks, a->ncols, sizeof *marks);
+    tess_host_release(ctx, columns, a->ncols, sizeof *columns);
     return TESS_SUCCESS;
 }
 
@@ -140,7 +157,21 @@ cleanup:
 
 /* ---- the vectors ---- */
 
-static tess_status look_at_rhs(tess_context *ctx, const tess_vector *b, tess_findings *f)
+/* r = b - A x has 1^T r = 1^T b if A^T 1 = 0, so that ||r|| >= |1^T b| / sqrt(n). */
+static double inconsistency_of(const double *b, int64_t n)
+{
+    double norm = 0.0, sum = 0.0, magnitude = 0.0;
+
+    for (int64_t i = 0; i < n; i++) {
+        norm = hypot(norm, b[i]);
+        sum += b[i];
+        magnitude += fabs(b[i]);
+    }
+    if (!isfinite(sum) || !(norm > 0.0) || is_zero_sum(sum, magnitude, n)) { return 0.0; }
+    return fabs(sum) / (sqrt((double)n) * norm);
+}
+
+static tess_status look_at_rhs(tess_context *ctx, const tess_vector *b, bool left_null, tess_findings *f)
 {
     const int64_t n = tess_vector_size(b);
     double *values = NULL;
@@ -151,6 +182,7 @@ static tess_status look_at_rhs(tess_context *ctx, const tess_vector *b, tess_fin
     for (int64_t i = 0; i < n; i++) {
         if (!isfinite(values[i])) { note(&f->nonfinite_rhs, i, -1); }
     }
+    if (left_null) { f->inconsistency = inconsistency_of(values, n); }
 cleanup:
     tess_host_release(ctx, values, n, sizeof *values);
     return status;
@@ -190,6 +222,7 @@ tess_status tess_find_problems(const tess_matrix *a, const tess_vector *b, const
 {
     tess_findings f;
     order_input in = {NULL, {0}, {NULL, NULL, NULL}};
+    bool left_null = false;
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(result_require_size(a->ctx, "tess_findings", out->size, sizeof f));
@@ -199,10 +232,10 @@ tess_status tess_find_problems(const tess_matrix *a, const tess_vector *b, const
     tess_findings_init(&f);
     f.nrows = a->nrows;
     f.ncols = a->ncols;
-    TESS_TRY(look_at_entries(a->ctx, &in.view, &f));
+    TESS_TRY(look_at_entries(a->ctx, &in.view, &left_null, &f));
     TESS_TRY(find_duplicates(a->ctx, &in.view, &f));
     TESS_TRY(order_structural_rank(a->ctx, &in.view, &f.structural_rank, &f.unmatched_rows));
-    if (b) { TESS_TRY(look_at_rhs(a->ctx, b, &f)); }
+    if (b) { TESS_TRY(look_at_rhs(a->ctx, b, left_null, &f)); }
     if (b && x) { TESS_TRY(estimate_attainable(&in.view, b, x, &f)); }
     result_return(&f, out);
 cleanup:

@@ -395,6 +395,33 @@ static void singular_systems_end_with_a_reason(void **state)
     }
 }
 
+/* The rows of the path's Laplacian sum to 0. With b = A x* there are solutions; where b has another sum there is none,
+   and the solve ends soon, near the least residual: |1^T b| / sqrt(n). */
+static void a_constant_null_vector(void **state)
+{
+    (void)state;
+    for (int consistent = 0; consistent < 2; consistent++) {
+        oracle_csr a = oracle_tridiagonal(60, -1.0, 2.0, -1.0);
+        system_under_test t;
+
+        a.val[0] = a.val[a.nnz - 1] = 1.0;
+        t = open_test(a, automatic_options());
+        for (int turn = 0; turn < 2; turn++) {
+            for (int64_t i = 0; i < 60; i++) {
+                t.b[i] = i < 30 ? 1.0 : consistent || turn == 1 ? -1.0 : -0.5;
+            }
+            run(&t);
+            assert_int_equal(t.result.verified, consistent || turn == 1);
+            if (t.result.verified) { continue; }
+            assert_int_equal(t.count, 1);
+            assert_int_equal(t.result.reason, TESS_REASON_STAGNATION);
+            if (TEST_DEVICE == TESS_DEVICE_CPU) { assert_at_most(t.result.residual_norm, 1.011 * 15.0 / sqrt(60.0)); }
+            assert_why(&t, "the columns of A sum to 0, and b does not: no x has a relative residual below 3.2e-01");
+        }
+        close_test(&t);
+    }
+}
+
 static void numbers_that_are_none_end_at_once(void **state)
 {
     oracle_csr a = oracle_laplace2d(GRID);
@@ -420,7 +447,7 @@ static void numbers_that_are_none_end_at_once(void **state)
         cmocka_unit_test(the_choice_by_hand_does_the_same), cmocka_unit_test(the_winner_is_kept),                   \
         cmocka_unit_test(new_values_change_the_choice), cmocka_unit_test(choices_are_remembered),                   \
         cmocka_unit_test(bad_files_of_choices_do_no_harm), cmocka_unit_test(singular_systems_end_with_a_reason),    \
-        cmocka_unit_test(numbers_that_are_none_end_at_once)
+        cmocka_unit_test(a_constant_null_vector), cmocka_unit_test(numbers_that_are_none_end_at_once)
 
 #ifndef TESTS_ON_GPU
 static int open_context(void **state)

@@ -133,6 +133,24 @@ static void a_constant_null_vector_is_seen(void **state)
     oracle_free(&a);
 }
 
+/* 1^T A = 0, so that 1^T b stays in any residual: of b = (1, ..., 1, 11) over 50 rows, 60 / sqrt(50) / sqrt(170). */
+static void what_no_x_reaches(void **state)
+{
+    oracle_csr a = oracle_tridiagonal(50, -1.0, 2.0, -1.0);
+    double b[50];
+
+    (void)state;
+    for (int i = 0; i < 50; i++) {
+        b[i] = i < 49 ? 1.0 : 11.0;
+    }
+    assert_true(look(&a, b, NULL).inconsistency == 0.0);
+    a.val[0] = a.val[a.nnz - 1] = 1.0;
+    assert_at_most(fabs(look(&a, b, NULL).inconsistency - 60.0 / sqrt(50.0) / sqrt(170.0)), 1e-14);
+    b[49] = -49.0;
+    assert_true(look(&a, b, NULL).inconsistency == 0.0);
+    oracle_free(&a);
+}
+
 /* u (||A||_F ||x|| + ||b||) / ||b||, by hand: A = diag(3, 4), x = (0, 2), b = (6, 8): u (5 * 2 + 10) / 10 = 2 u. */
 static void the_attainable_residual_is_as_stated(void **state)
 {
@@ -148,10 +166,12 @@ static void the_attainable_residual_is_as_stated(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sound_systems_have_no_findings), cmocka_unit_test(faults_are_named_with_their_places),
-        cmocka_unit_test(the_rank_is_that_of_a_naive_search), cmocka_unit_test(a_constant_null_vector_is_seen),
-        cmocka_unit_test(the_attainable_residual_is_as_stated)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(sound_systems_have_no_findings),
+                                       cmocka_unit_test(faults_are_named_with_their_places),
+                                       cmocka_unit_test(the_rank_is_that_of_a_naive_search),
+                                       cmocka_unit_test(a_constant_null_vector_is_seen),
+                                       cmocka_unit_test(what_no_x_reaches),
+                                       cmocka_unit_test(the_attainable_residual_is_as_stated)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -165,6 +165,13 @@ static tess_status factor(direct_factors *m, const direct_system *s, bool rescal
 
     arguments.rescale = rescale;
     reply = mumps_run(m->mumps, MUMPS_FACTOR, &arguments);
+    if (reply.code == NUMERICALLY_SINGULAR && !m->cholesky) { /* the rest of A may do, if b allows it */
+        const mumps_reply singular = reply;
+
+        arguments.null_pivots = true;
+        reply = mumps_run(m->mumps, MUMPS_FACTOR, &arguments);
+        if (reply.code >= 0 && reply.null_pivots == m->n) { reply = singular; }
+    }
     while ((reply.code == INTEGERS_TOO_FEW || reply.code == REALS_TOO_FEW) && 2 * m->relaxation <= MOST_RELAXATION) {
         TESS_TRY(check_memory(m, predicted, 2 * m->relaxation));
         m->relaxation *= 2;
@@ -174,6 +181,10 @@ static tess_status factor(direct_factors *m, const direct_system *s, bool rescal
     if (reply.code < 0) { return judge(m, "factorization", &reply); }
     m->facts = reply;
     m->facts.predicted = predicted;
+    if (reply.null_pivots > 0) {
+        tess_log(m->ctx, TESS_LOG_WARN, "%s: the matrix is singular in %s: %d of %lld pivots are zero and set aside",
+                 name_of(m), tess_precision_name(m->precision), reply.null_pivots, (long long)m->n);
+    }
     if (m->cholesky && reply.negative_pivots > 0) {
         return tess_fail(m->ctx, TESS_SINGULAR, "use lu; for a large condition number --precond-precision fp64",
                          "cholesky: the matrix is not positive definite in %s: %d of %lld pivots are negative",

@@ -12,10 +12,17 @@
    megabyte in its estimates. */
 enum { WHOLE_WORLD = -987654, JOB_OPEN = -1, JOB_CLOSE = -2, MEGABYTE = 1000000 };
 /* Entries of ICNTL and INFOG, from 0. */
-enum { ICNTL_ORDERING = 6, ICNTL_SCALING = 7, ICNTL_TRANSPOSED = 8, ICNTL_RELAXATION = 13 };
+enum { ICNTL_ORDERING = 6, ICNTL_SCALING = 7, ICNTL_TRANSPOSED = 8, ICNTL_RELAXATION = 13, ICNTL_NULL_PIVOTS = 23 };
 /* Approximate minimum fill: Scotch does not repeat its orderings, and PORD ends the program for some small graphs. */
 enum { SCALING_AUTO = 77, SCALING_ITERATIVE = 7, ORDERING_FILL = 2 };
-enum { INFOG_REAL = 8, INFOG_INTEGER = 9, INFOG_NEGATIVE = 11, INFOG_PREDICTED = 16, INFOG_ENTRIES = 28 };
+enum {
+    INFOG_REAL = 8,
+    INFOG_INTEGER = 9,
+    INFOG_NEGATIVE = 11,
+    INFOG_PREDICTED = 16,
+    INFOG_NULL_PIVOTS = 27,
+    INFOG_ENTRIES = 28
+};
 
 struct mumps_instance {
     bool single;
@@ -38,6 +45,7 @@ static void set_controls(MUMPS_INT *icntl, mumps_step step, const mumps_argument
     if (step == MUMPS_ANALYSE) { icntl[ICNTL_SCALING] = SCALING_AUTO; }
     if (a->rescale) { icntl[ICNTL_SCALING] = SCALING_ITERATIVE; }
     icntl[ICNTL_TRANSPOSED] = a->transposed ? 0 : 1;
+    icntl[ICNTL_NULL_PIVOTS] = a->null_pivots ? 1 : 0;
     icntl[ICNTL_RELAXATION] = (MUMPS_INT)a->relaxation;
 }
 
@@ -55,7 +63,8 @@ static mumps_reply read_reply(const MUMPS_INT *infog, size_t value)
                          .entries = count_of(infog[INFOG_ENTRIES]),
                          .bytes = count_of(infog[INFOG_REAL]) * (int64_t)value +
                                   count_of(infog[INFOG_INTEGER]) * (int64_t)sizeof(MUMPS_INT),
-                         .negative_pivots = infog[INFOG_NEGATIVE]};
+                         .negative_pivots = infog[INFOG_NEGATIVE],
+                         .null_pivots = infog[INFOG_NULL_PIVOTS]};
 }
 
 #define STRUCTURE SMUMPS_STRUC_C

@@ -27,6 +27,7 @@ typedef struct mumps_arguments {
     int32_t *row, *column; /* from 1 */
     void *val, *rhs;
     int relaxation;  /* percent of workspace beyond the estimate */
+    bool null_pivots; /* sets a pivot that is zero aside, instead of failing */
     bool transposed; /* solves with the transpose */
     bool rescale;    /* scales the values anew, instead of what the analysis found */
 } mumps_arguments;
@@ -36,6 +37,7 @@ typedef struct mumps_reply {
     int64_t predicted;      /* bytes that the factorization will need, by the analysis */
     int64_t entries, bytes; /* of the factors */
     int negative_pivots;    /* of a symmetric matrix */
+    int null_pivots;        /* that were set aside */
     double flops;           /* that the factorization will take, by the analysis */
 } mumps_reply;
 

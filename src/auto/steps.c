@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a step of the ladder asks a solver for. */
+#include "auto/auto.h"
+
+void step_options(const tess_solver *s, const ladder_step *step, tess_solve_options *out)
+{
+    const bool complete = step->precond == TESS_PRECOND_LU || step->precond == TESS_PRECOND_CHOLESKY;
+    const bool factors = step->precond != TESS_PRECOND_NONE && step->precond != TESS_PRECOND_JACOBI;
+    const bool fp32 = complete && step->factors == TESS_PRECISION_FP32; /* incomplete ones always compute in FP64 */
+
+    const auto_solve *state = s->driven;
+
+    *out = s->options;
+    out->solver = step->solver;
+    out->scale = step->scale;
+    if (state->stored == STORAGE_LOWER && step->limit != LIMIT_DIRECT && step->scale == TESS_SCALING_NONE) {
+        storage_request_lower(state->storage_precision, &out->storage);
+    }
+    if (s->options.precond.kind != TESS_PRECOND_AUTO) { return; }
+    out->precond.kind = step->precond;
+    if (factors) {
+        out->precond.role = (tess_role_precision){
+            .given = 1, .storage = step->factors, .arithmetic = fp32 ? TESS_ARITHMETIC_FP32 : TESS_ARITHMETIC_FP64};
+    }
+}
+
+/* A step that this build, device or matrix does not allow, or whose factors find no memory. */
+bool may_skip(const ladder_step *step, tess_status status)
+{
+    return status == TESS_UNSUPPORTED || status == TESS_SINGULAR || status == TESS_OUT_OF_RANGE ||
+           (status == TESS_OUT_OF_MEMORY && step->limit == LIMIT_DIRECT);
+}
