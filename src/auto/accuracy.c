@@ -211,6 +211,7 @@ static tess_status estimate(tess_solver *s, const error_of_x *e)
         return TESS_SUCCESS;
     }
     make_factors(s, state);
+    direct_drop_analysis(s->original);
     if (!state->factors) { return TESS_SUCCESS; }
     say(state, m && m->ops->solve_on_host
                    ? "\nthe condition is too large for factors in fp32 to tell the error: fp64 tells it"

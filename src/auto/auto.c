@@ -346,6 +346,7 @@ static tess_status solve(tess_solver *s, const tess_vector *b, tess_vector *x, t
     } /* no step was left to take */
     explain(state, &all);
     if (all.converged && !state->reused) { store_choice(s, state); }
+    direct_drop_analysis(s->original); /* of a prediction that no factors followed */
     if (state->unreachable > 0.0) { drop_solver(state); }
     state->reused = state->solver != NULL;
     *result = all;

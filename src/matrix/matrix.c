@@ -9,6 +9,7 @@
 void tess_matrix_destroy(tess_matrix *a)
 {
     if (!a) { return; }
+    if (a->kept) { a->drop_kept(a->ctx, a->kept); }
     if (a->ops && a->storage) { a->ops->destroy(a->ctx, a->storage); }
     tess_host_release(a->ctx, a, 1, sizeof *a);
 }

@@ -23,6 +23,10 @@ struct tess_matrix {
     double loss; /* the largest relative error of a stored value; Inf: unknown. For parts: beyond what their policy
                     allows */
     double accepted_loss; /* the bound up to which `loss` was searched */
+    /* What a part of the library keeps with the matrix for another one, and how to free it (precond/direct); NULL:
+       nothing. */
+    void *kept;
+    void (*drop_kept)(tess_context *ctx, void *kept);
     tess_shell_operator shell;
 };
 

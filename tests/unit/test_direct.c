@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Complete factors: small backward errors in both precisions, badly scaled matrices, new values, failures, memory, and
    solvers with them. */
-#include "precond/direct/mumps.h"
+#include "precond/direct/direct.h"
 #include "support/precond.h"
 #include "support/solve.h"
 
@@ -244,6 +244,42 @@ static void singular_systems_may_have_solutions(void **state)
     }
     free(x);
     oracle_free(&a);
+}
+
+/* Factors take the analysis over that a prediction made, if values, precision and symmetry are the same; they have the
+   same bits as with one of their own. */
+static void a_prediction_is_used(void **state)
+{
+    oracle_csr a = oracle_laplace2d(K);
+    double *r = random_values(N, 3, -1.0, 1.0), z[4][N];
+    tess_context *ctx = open_device(1);
+    tess_matrix *matrix = make_matrix(ctx, &a);
+
+    (void)state;
+    for (int turn = 0; turn < 4; turn++) { /* without; with one that fits; of another precision; of other values */
+        const tess_precond_options options = direct_options(TESS_PRECOND_CHOLESKY, TESS_PRECISION_FP32);
+        direct_prediction prediction;
+        tess_precond *m = NULL;
+
+        if (turn > 0) {
+            const tess_precision precision = turn == 2 ? TESS_PRECISION_FP64 : TESS_PRECISION_FP32;
+
+            assert_ok(ctx, direct_predict(matrix, true, precision, 0, &prediction));
+            assert_true(prediction.possible && matrix->kept);
+        }
+        if (turn == 3) { replace_values(ctx, matrix, &a); }
+        assert_ok(ctx, tess_precond_create(matrix, &options, &m));
+        assert_true((matrix->kept != NULL) == (turn >= 2));
+        apply_precond(m, N, r, z[turn]);
+        assert_true(same_bits(z[turn], z[0], N));
+        tess_precond_destroy(m);
+    }
+    direct_drop_analysis(matrix);
+    assert_null(matrix->kept);
+    tess_matrix_destroy(matrix);
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+    free(r);
 }
 
 static void expect_refusal(const oracle_csr *a, const tess_precond_options *options, tess_status status,
@@ -517,10 +553,10 @@ static void small_systems(void **state)
 #define DIRECT_TESTS                                                                                        \
     cmocka_unit_test(solutions_have_small_backward_errors), cmocka_unit_test(any_range_is_factored),        \
         cmocka_unit_test(updates_follow_the_values), cmocka_unit_test(singular_systems_may_have_solutions), \
-        cmocka_unit_test(matrices_without_factors_are_named), cmocka_unit_test(memory_is_limited),          \
-        cmocka_unit_test(wrong_requests_are_refused), cmocka_unit_test(every_solver_takes_them),            \
-        cmocka_unit_test(fp64_factors_are_fp64), cmocka_unit_test(a_solve_reports_the_set_up),              \
-        cmocka_unit_test(small_systems)
+        cmocka_unit_test(a_prediction_is_used), cmocka_unit_test(matrices_without_factors_are_named),       \
+        cmocka_unit_test(memory_is_limited), cmocka_unit_test(wrong_requests_are_refused),                  \
+        cmocka_unit_test(every_solver_takes_them), cmocka_unit_test(fp64_factors_are_fp64),                 \
+        cmocka_unit_test(a_solve_reports_the_set_up), cmocka_unit_test(small_systems)
 
 #ifndef TESTS_ON_GPU
 int main(void)

@@ -11,8 +11,8 @@
 #include "base/stages.h"
 #include "precond/precond.h"
 
-/* Workspace beyond the estimate, in percent: at first, and at most after doublings where pivoting needs more. */
-enum { RELAXATION = 30, MOST_RELAXATION = 2000 };
+/* Workspace beyond the estimate, in percent, at most: after doublings where pivoting needs more. */
+enum { MOST_RELAXATION = 2000 };
 /* Failures that MUMPS names. */
 enum { NO_ENTRIES = -2, STRUCTURALLY_SINGULAR = -6, NUMERICALLY_SINGULAR = -10 };
 enum { INTEGERS_TOO_FEW = -8, REALS_TOO_FEW = -9 };
@@ -39,8 +39,6 @@ static const char *name_of(const direct_factors *m)
 {
     return m->cholesky ? "cholesky" : "lu";
 }
-
-/* ---- options ---- */
 
 static tess_status check(const tess_matrix *a, const tess_precond_options *o)
 {
@@ -88,7 +86,7 @@ static tess_status refuse_memory(const direct_factors *m, int64_t needed, int64_
 /* With so much workspace beyond the estimate. */
 static tess_status check_memory(const direct_factors *m, int64_t predicted, int relaxation)
 {
-    const int64_t needed = (int64_t)((double)predicted * (100 + relaxation) / (100 + RELAXATION));
+    const int64_t needed = (int64_t)((double)predicted * (100 + relaxation) / (100 + DIRECT_RELAXATION));
     const int64_t allowed = m->memory_limit > 0 ? m->memory_limit : direct_spare_memory() / 2;
 
     return needed > allowed ? refuse_memory(m, needed, allowed) : TESS_SUCCESS;
@@ -135,17 +133,23 @@ static mumps_arguments arguments_of(const direct_factors *m, const direct_system
 static tess_status analyse(direct_factors *m, const direct_system *s)
 {
     const mumps_arguments arguments = arguments_of(m, s);
+    direct_analysis predicted;
     mumps_reply reply;
     tess_status status = TESS_SUCCESS;
 
     mumps_close(m->ctx, m->mumps);
     m->mumps = NULL;
     m->symmetry = s->symmetry;
-    TESS_TRY(mumps_open(m->ctx, m->precision, m->symmetry, &m->mumps));
-    reply = mumps_run(m->mumps, MUMPS_ANALYSE, &arguments);
+    if (direct_take_analysis(m->matrix, m->precision, m->symmetry, &predicted)) {
+        m->mumps = predicted.mumps;
+        reply = predicted.reply;
+    } else {
+        TESS_TRY(mumps_open(m->ctx, m->precision, m->symmetry, &m->mumps));
+        reply = mumps_run(m->mumps, MUMPS_ANALYSE, &arguments);
+    }
     status = reply.code < 0 ? judge(m, "analysis", &reply) : check_memory(m, reply.predicted, m->relaxation);
-    if (status != TESS_SUCCESS) {
-        mumps_close(m->ctx, m->mumps); /* other values are analysed anew */
+    if (status != TESS_SUCCESS) { /* other values are analysed anew */
+        mumps_close(m->ctx, m->mumps);
         m->mumps = NULL;
     }
     TESS_TRY(status);
@@ -253,7 +257,7 @@ static tess_status create(tess_precond *p, const tess_precond_options *options)
     m->cholesky = options->kind == TESS_PRECOND_CHOLESKY;
     m->precision = p->role.storage;
     m->memory_limit = options->direct.memory_limit;
-    m->relaxation = RELAXATION;
+    m->relaxation = DIRECT_RELAXATION;
     TESS_TRY(tess_host_allocate(p->ctx, m->n, sizeof *m->row_exponent, (void **)&m->row_exponent));
     TESS_TRY(tess_host_allocate(p->ctx, m->n, sizeof *m->column_exponent, (void **)&m->column_exponent));
     TESS_TRY(tess_host_allocate(p->ctx, m->n, tess_precision_bytes(m->precision), &m->rhs));

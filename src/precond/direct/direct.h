@@ -37,6 +37,24 @@ typedef struct direct_prediction {
     int64_t bytes; /* in `precision` */
 } direct_prediction;
 
+/* An analysis that a prediction keeps with the matrix. Factors of the same values take it over. */
+typedef struct direct_analysis {
+    tess_precision precision;
+    mumps_symmetry symmetry;
+    uint64_t values_version;
+    mumps_instance *mumps;
+    mumps_reply reply;
+} direct_analysis;
+
+/* Moves it to *out; false: there is none for these values, precision and symmetry. */
+bool direct_take_analysis(const tess_matrix *a, tess_precision precision, mumps_symmetry symmetry,
+                          direct_analysis *out);
+/* Frees it, if there is one. */
+void direct_drop_analysis(const tess_matrix *a);
+
+/* Workspace beyond the estimate of an analysis, in percent. */
+enum { DIRECT_RELAXATION = 30 };
+
 /* Errors: memory. */
 tess_status direct_predict(const tess_matrix *a, bool cholesky, tess_precision precision, int64_t memory_limit,
                            direct_prediction *out);

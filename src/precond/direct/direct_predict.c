@@ -15,22 +15,83 @@ cleanup:
     return status;
 }
 
-static tess_status analyse(tess_context *ctx, const direct_system *s, int64_t memory_limit, direct_prediction *out)
+/* ---- the analysis that is kept ---- */
+
+static void drop(tess_context *ctx, void *kept)
 {
-    const mumps_arguments arguments = {
-        .n = s->n, .nnz = s->count, .row = s->row, .column = s->column, .val = s->rounded, .relaxation = 0};
+    direct_analysis *analysis = kept;
+
+    mumps_close(ctx, analysis->mumps);
+    tess_host_release(ctx, analysis, 1, sizeof *analysis);
+}
+
+/* A matrix is const for those who solve with it; this is no part of its value. */
+static tess_matrix *owner_of(const tess_matrix *a)
+{
+    return (tess_matrix *)(uintptr_t)a;
+}
+
+void direct_drop_analysis(const tess_matrix *a)
+{
+    tess_matrix *owner = owner_of(a);
+
+    if (owner->kept && owner->drop_kept == drop) { drop(owner->ctx, owner->kept); }
+    owner->kept = NULL;
+}
+
+static tess_status keep(const tess_matrix *a, const direct_analysis *analysis)
+{
+    tess_matrix *owner = owner_of(a);
+    const tess_status status = tess_host_allocate(a->ctx, 1, sizeof *analysis, &owner->kept);
+
+    if (status != TESS_SUCCESS) { return status; }
+    owner->drop_kept = drop;
+    *(direct_analysis *)owner->kept = *analysis;
+    return TESS_SUCCESS;
+}
+
+bool direct_take_analysis(const tess_matrix *a, tess_precision precision, mumps_symmetry symmetry, direct_analysis *out)
+{
+    tess_matrix *owner = owner_of(a);
+    const direct_analysis *kept = owner->drop_kept == drop ? owner->kept : NULL;
+
+    if (!kept || kept->precision != precision || kept->symmetry != symmetry ||
+        kept->values_version != a->values_version) {
+        return false;
+    }
+    *out = *kept;
+    tess_host_release(owner->ctx, owner->kept, 1, sizeof *kept);
+    owner->kept = NULL;
+    return true;
+}
+
+/* ---- prediction ---- */
+
+static tess_status analyse(const tess_matrix *a, const direct_system *s, int64_t memory_limit, direct_prediction *out)
+{
+    const mumps_arguments arguments = {.n = s->n,
+                                       .nnz = s->count,
+                                       .row = s->row,
+                                       .column = s->column,
+                                       .val = s->rounded,
+                                       .relaxation = DIRECT_RELAXATION};
     const int64_t allowed = memory_limit > 0 ? memory_limit : direct_spare_memory() / 2;
-    mumps_instance *mumps = NULL;
-    mumps_reply reply;
+    direct_analysis analysis = {
+        .precision = s->precision, .symmetry = s->symmetry, .values_version = a->values_version};
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(mumps_open(ctx, s->precision, s->symmetry, &mumps));
-    reply = mumps_run(mumps, MUMPS_ANALYSE, &arguments);
-    out->possible = reply.code >= 0 && reply.predicted <= allowed;
-    out->flops = reply.flops;
-    out->bytes = reply.predicted;
+    TESS_TRY(mumps_open(a->ctx, s->precision, s->symmetry, &analysis.mumps));
+    analysis.reply = mumps_run(analysis.mumps, MUMPS_ANALYSE, &arguments);
+    out->possible = analysis.reply.code >= 0 && analysis.reply.predicted <= allowed;
+    out->flops = analysis.reply.flops;
+    out->bytes = analysis.reply.predicted;
+    direct_drop_analysis(a);
+    if (out->possible) {
+        status = keep(a, &analysis);
+        if (status == TESS_SUCCESS) { analysis.mumps = NULL; }
+    }
 cleanup:
-    mumps_close(ctx, mumps);
+    mumps_close(a->ctx, analysis.mumps);
     return status;
 }
 
@@ -45,7 +106,7 @@ tess_status direct_predict(const tess_matrix *a, bool cholesky, tess_precision p
     TESS_TRY(direct_read(a, cholesky, &s));
     if (s.bad_row >= 0) { goto cleanup; }
     TESS_TRY(scale(a->ctx, &s, precision));
-    status = analyse(a->ctx, &s, memory_limit, out);
+    status = analyse(a, &s, memory_limit, out);
 cleanup:
     direct_release(&s);
     return status;
