@@ -7,9 +7,9 @@
  *     fprintf(stderr, "%s\n", tess_context_last_error(ctx)->message);
  *     tess_context_destroy(ctx);
  *
- * Every object belongs to one context; destroy it before the context. One thread at a time may use a context and its
- * objects. Different contexts are independent. The library has no global state, never prints, and does not change the
- * caller's current CUDA device and OpenMP settings.
+ * Every object belongs to one context and keeps it: the last one that is destroyed frees it. One thread at a time may
+ * use a context and its objects. Different contexts are independent. The library has no global state, never prints, and
+ * does not change the caller's current CUDA device and OpenMP settings.
  */
 #ifndef TESSERA_CONTEXT_H
 #define TESSERA_CONTEXT_H
@@ -107,7 +107,7 @@ TESS_EXPORT void tess_context_options_init(tess_context_options *options);
  */
 TESS_EXPORT tess_status tess_context_create(const tess_context_options *options, tess_context **out);
 
-/** Frees the context, but not a stream of the caller. NULL is allowed. */
+/** Frees the context, when its last object is destroyed too; not a stream of the caller. NULL is allowed. */
 TESS_EXPORT void tess_context_destroy(tess_context *ctx);
 
 /** Waits for all work queued on the context's stream. Reports errors of asynchronous work. */

@@ -631,6 +631,8 @@ cleanup:
 
 tess_status tess_solver_solve(tess_solver *s, const tess_vector *b, tess_vector *x, tess_solve_result *result)
 {
+    TESS_REQUIRE(NULL, s);
+    TESS_REQUIRE(s->ctx, result);
     tess_solve_result full;
     tess_status status = result_require_size(s->ctx, "tess_solve_result", result->size, sizeof full);
 
