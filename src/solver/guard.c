@@ -363,7 +363,9 @@ static tess_status judge_cycle(solve_run *run, tess_reason reason, bool *progres
 
     TESS_TRY(backend->fused(s->ctx, &add));
     TESS_TRY(verify_x(run, s->candidate, &next));
-    *progress = next.norm <= (reason == TESS_REASON_RUNNING ? RESTART_FACTOR * run->now.norm
+    /* A cycle without iterations is none, also where its goal, which the norm alone meets, asks nothing of it. */
+    *progress = run->result->iterations > run->begin.iteration &&
+                next.norm <= (reason == TESS_REASON_RUNNING ? RESTART_FACTOR * run->now.norm
                                                             : run->now.norm - PROGRESS_SHARE * asked);
     if (is_finite(next.norm) && (next.norm <= run->now.norm || takes_worse(run, reason))) {
         run->now = next;
@@ -413,8 +415,8 @@ cleanup:
 static tess_status replace_low_residual(solve_run *run, tess_reason reason, bool progress)
 {
     const tess_solve_options *o = &run->s->options;
-    const bool stuck =
-        reason == TESS_REASON_NAN_OR_INF || reason == TESS_REASON_BREAKDOWN || (o->gmres.switch_at == 0 && !progress);
+    const bool stuck = reason == TESS_REASON_NAN_OR_INF || reason == TESS_REASON_BREAKDOWN ||
+                       (o->gmres.switch_at == 0 && !progress) || run->result->iterations == run->begin.iteration;
     tess_status status = TESS_SUCCESS;
 
     if (stuck || (o->gmres.switch_at > 0 && run->result->iterations >= o->gmres.switch_at)) {
