@@ -24,6 +24,9 @@ TESS_BEGIN_DECLS
 
 typedef struct tess_context tess_context;
 
+/** Most host threads of a context. */
+enum { TESS_MAX_THREADS = 4096 };
+
 /** Where a context computes. */
 typedef enum tess_device {
     TESS_DEVICE_AUTO = 0, /**< the GPU if this build and this machine have one, else the CPU */
@@ -75,7 +78,7 @@ typedef struct tess_context_options {
     tess_device device;
     int device_index; /**< number of the GPU among the visible ones; -1: the caller's current one */
     void *stream;     /**< cudaStream_t or hipStream_t; NULL: the context makes its own */
-    /** OpenMP threads of host kernels. 0: OMP_NUM_THREADS; if that is not set, the processors that the process may use
+    /** OpenMP threads of host kernels, up to TESS_MAX_THREADS. 0: OMP_NUM_THREADS; if that is not set, the processors that the process may use
         (its affinity and the CPU quota of its control group, rounded up). If the system does not start so
         many, the context takes half of those that it starts, and logs a warning. */
     int threads;

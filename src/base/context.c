@@ -90,7 +90,7 @@ static tess_status check_options(const tess_context_options *o)
     bool pairs = !o->host_allocator.allocate == !o->host_allocator.release &&
                  !o->device_allocator.allocate == !o->device_allocator.release;
 
-    return pairs && o->threads >= 0 && o->device >= TESS_DEVICE_AUTO && o->device <= TESS_DEVICE_GPU &&
+    return pairs && o->threads >= 0 && o->threads <= TESS_MAX_THREADS && o->device >= TESS_DEVICE_AUTO && o->device <= TESS_DEVICE_GPU &&
                    o->log_level >= TESS_LOG_NONE && o->log_level <= TESS_LOG_DEBUG
                ? TESS_SUCCESS
                : TESS_INVALID_ARGUMENT;
@@ -115,7 +115,8 @@ static tess_status open_device(tess_context *ctx, const tess_context_options *op
 
 static void choose_threads(tess_context *ctx, int asked)
 {
-    const int wanted = asked ? asked : threads_by_default();
+    const int most = threads_by_default();
+    const int wanted = asked ? asked : most < TESS_MAX_THREADS ? most : TESS_MAX_THREADS;
 
     ctx->threads = threads_that_start(wanted);
     if (ctx->threads < wanted) {

@@ -565,15 +565,22 @@ cleanup:
 
 /* ---- the whole ---- */
 
+/* Some processors make NaN with a sign, which would be printed. */
+static double unsigned_nan(double v)
+{
+    return isnan(v) ? (double)NAN : v;
+}
+
 void finish_result(const tess_solver *s, const true_residual *now, tess_reason reason, double start,
                    tess_solve_result *r)
 {
     double scale = r->rhs_norm > 0.0 ? r->rhs_norm : 1.0;
 
-    r->residual_norm = now->norm;
-    r->residual_bound = now->bound;
-    r->relative_residual = now->norm / scale;
-    r->estimated_relative_residual = r->estimated_residual_norm / scale;
+    r->residual_norm = unsigned_nan(now->norm);
+    r->residual_bound = unsigned_nan(now->bound);
+    r->relative_residual = unsigned_nan(now->norm / scale);
+    r->estimated_residual_norm = unsigned_nan(r->estimated_residual_norm);
+    r->estimated_relative_residual = unsigned_nan(r->estimated_residual_norm / scale);
     r->converged = meets_tolerance(r, now);
     r->verified = r->converged && now->bounded;
     r->reason = reason;
