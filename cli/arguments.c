@@ -21,32 +21,6 @@ static const cli_preset presets[] = {
       "--max-iterations=100000", "--guard=report", NULL}},
 };
 
-typedef struct synonym {
-    const char *petsc, *ours; /* ours NULL: accepted without effect, because the report has the answer anyway */
-    bool takes_value;
-} synonym;
-
-static const synonym synonyms[] = {
-    {"-ksp_type", "--solver", true},
-    {"-pc_type", "--precond", true},
-    {"-ksp_rtol", "--rtol", true},
-    {"-ksp_atol", "--atol", true},
-    {"-ksp_divtol", "--divergence-tolerance", true},
-    {"-ksp_max_it", "--max-iterations", true},
-    {"-ksp_gmres_restart", "--restart", true},
-    {"-ksp_monitor_true_residual", "--monitor", false},
-    {"-ksp_converged_reason", NULL, false},
-};
-enum { SYNONYM_COUNT = (int)(sizeof synonyms / sizeof synonyms[0]) };
-
-/* Values with another name in PETSc. */
-static const char *const value_synonyms[][3] = {
-    {"-ksp_type", "bcgs", "bicgstab"},
-    {"-pc_type", "bjacobi", "block-jacobi"},
-    {"-pc_type", "ilu", "ilu0"},
-    {"-pc_type", "icc", "ic0"},
-};
-
 enum { NAME_LENGTH = 64, NAME_LIMIT = 128 };
 
 typedef struct known_options {
@@ -174,15 +148,17 @@ static int refuse_option(const known_options *known, const char *argument, size_
 
 static int refuse_short(const known_options *known, const char *argument, bool solver_synonyms)
 {
-    if (find_option(known, argument + 1, strlen(argument + 1), NULL) >= 0) {
+    int other = -1, long_one = find_option(known, argument + 1, strcspn(argument + 1, "="), &other);
+    if (long_one >= 0 && other < 0) {
         cli_error("unknown option '%s'; did you mean '-%s'?", argument, argument);
         return CLI_USAGE;
     }
-    const char *names[SYNONYM_COUNT];
-    for (int i = 0; i < SYNONYM_COUNT; i++) {
-        names[i] = synonyms[i].petsc;
+    if (other >= 0) {
+        cli_error("unknown option '%s'; options that begin so are '--%s' and '--%s'", argument, known->names[other],
+                  known->names[long_one]);
+        return CLI_USAGE;
     }
-    const char *nearest = solver_synonyms ? cli_nearest(argument, names, SYNONYM_COUNT) : NULL;
+    const char *nearest = solver_synonyms ? cli_nearest_petsc(argument) : NULL;
     if (nearest != NULL) {
         cli_error("unknown option '%s'; did you mean '%s'?", argument, nearest);
     } else {
@@ -197,55 +173,20 @@ static void append(cli_arguments *out, char *argument)
     out->argv[out->argc] = NULL;
 }
 
-/* Joins option and value into one argument of our own; false: out of memory. */
-static bool append_joined(cli_arguments *out, const char *option, const char *value)
+/* A PETSc option at argv[*i], which is `ours` here; moves *i over its value. */
+static int take_petsc(const known_options *known, const char *ours, int argc, char **argv, int *i, cli_arguments *out)
 {
-    char *joined = NULL;
-    if (asprintf(&joined, "%s=%s", option, value) < 0) { return false; }
-    out->owned[out->owned_count++] = joined;
-    append(out, joined);
-    return true;
-}
-
-static const synonym *find_synonym(const char *argument)
-{
-    for (int i = 0; i < SYNONYM_COUNT; i++) {
-        if (strcmp(synonyms[i].petsc, argument) == 0) { return &synonyms[i]; }
-    }
-    return NULL;
-}
-
-static const char *translate_value(const char *petsc, const char *value)
-{
-    for (size_t i = 0; i < sizeof value_synonyms / sizeof value_synonyms[0]; i++) {
-        if (strcmp(value_synonyms[i][0], petsc) == 0 && strcmp(value_synonyms[i][1], value) == 0) {
-            return value_synonyms[i][2];
-        }
-    }
-    return value;
-}
-
-/* A PETSc option at argv[*i]; moves *i over its value. */
-static int take_synonym(const known_options *known, const synonym *s, int argc, char **argv, int *i, cli_arguments *out)
-{
-    if (s->ours != NULL && find_option(known, s->ours + 2, strlen(s->ours + 2), NULL) < 0) {
-        cli_error("option '%s' (here '%s') is not available in this version of tessera", s->petsc, s->ours);
+    if (ours != NULL && find_option(known, ours + 2, strlen(ours + 2), NULL) < 0) {
+        cli_error("option '%s' (here '%s') is not available in this version of tessera", argv[*i], ours);
         return CLI_USAGE;
     }
-    if (!s->takes_value) {
-        if (s->ours == NULL) { return 0; }
-        char *copy = strdup(s->ours);
-        if (copy == NULL) { return CLI_DEVICE; }
-        out->owned[out->owned_count++] = copy;
-        append(out, copy);
-        return 0;
+    char *translated = NULL;
+    int code = cli_translate_petsc(argc, argv, i, &translated);
+    if (translated != NULL) {
+        out->owned[out->owned_count++] = translated;
+        append(out, translated);
     }
-    if (*i + 1 >= argc) {
-        cli_error("option '%s' requires an argument", s->petsc);
-        return CLI_USAGE;
-    }
-    *i += 1;
-    return append_joined(out, s->ours, translate_value(s->petsc, argv[*i])) ? 0 : CLI_DEVICE;
+    return code;
 }
 
 static int choose_preset(const char *name, cli_arguments *out)
@@ -321,7 +262,7 @@ static int take_arguments(const known_options *known, int argc, char **argv, boo
     append(out, argv[0]);
     for (int i = 1; i < argc; i++) {
         const char *argument = argv[i];
-        const synonym *s = solver_synonyms ? find_synonym(argument) : NULL;
+        const char *ours = NULL;
         int code = 0;
         if (strcmp(argument, "--") == 0) {
             while (i < argc) {
@@ -329,8 +270,8 @@ static int take_arguments(const known_options *known, int argc, char **argv, boo
             }
         } else if (strncmp(argument, "--", 2) == 0) {
             code = take_long(known, argc, argv, &i, out);
-        } else if (s != NULL) {
-            code = take_synonym(known, s, argc, argv, &i, out);
+        } else if (solver_synonyms && cli_is_petsc(argument, &ours)) {
+            code = take_petsc(known, ours, argc, argv, &i, out);
         } else if (strcmp(argument, "-?") == 0 || strcmp(argument, "-V") == 0) {
             take_standard_option(known->argp, argv[0], argument[1] == 'V' ? "version" : "help");
         } else if (argument[0] == '-' && argument[1] != '\0') {

@@ -97,6 +97,17 @@ const char *cli_presets_text(bool expanded, char *buffer, size_t size);
 /* The candidate that resembles `word` most, or NULL when none is near. */
 const char *cli_nearest(const char *word, const char *const *candidates, int count);
 
+/* ---- petsc.c: PETSc's names of options ---- */
+
+/* Whether it is one of them, perhaps with =VALUE; *ours is the option here, NULL if it is accepted without effect. */
+bool cli_is_petsc(const char *argument, const char **ours);
+const char *cli_nearest_petsc(const char *argument); /* NULL: none is near */
+/* What stands for the one at argv[*i] here, which the caller frees; NULL if nothing does. Moves *i over its value.
+   Returns an exit code, message printed but for memory. */
+int cli_translate_petsc(int argc, char **argv, int *i, char **translated);
+/* "--solver", or the name in PETSc that was given for it: for messages about its value. */
+const char *cli_option_text(const char *option, char *buffer, size_t size);
+
 /* ---- values.c: values of options; on a bad one they end the program through argp_error (exit 2) ---- */
 
 double cli_parse_real(struct argp_state *state, const char *option, const char *text, double low, double high);
@@ -158,6 +169,7 @@ const char *cli_vector_describe(const cli_vector_choice *choice, char *buffer, s
 typedef struct cli_host_options {
     int threads;
     const char *json;
+    bool force; /* an output may replace an input */
 } cli_host_options;
 extern const struct argp cli_host_argp;   /* --threads --json */
 extern const struct argp cli_device_argp; /* --device; input: tess_device */
@@ -328,6 +340,22 @@ typedef struct cli_plot {
 int cli_plot_assignment(const tess_matrix *a, const tess_assignment *assignment, cli_plot *plot);
 void cli_print_plot(const cli_plot *plot, const tess_policy_options *options);
 json_t *cli_plot_json(const cli_plot *plot, const tess_policy_options *options);
+
+/* ---- files.c ---- */
+
+enum { CLI_MAX_FILES = 6 };
+typedef struct cli_output {
+    const char *option; /* without dashes */
+    const char **path;  /* where its value is; NULL there: not given */
+} cli_output;
+typedef struct cli_files {
+    const char *input[CLI_MAX_FILES]; /* NULL, and names that are no file, are passed over */
+    cli_output output[CLI_MAX_FILES]; /* up to the first without a path */
+    bool force;
+} cli_files;
+/* Before the work starts: checks that all outputs can be written, and that none is an input. An output on standard
+   output gets it for itself, and the report goes to stderr. Returns an exit code, message printed. */
+int cli_prepare_files(const cli_files *files);
 
 /* ---- output.c ---- */
 

@@ -91,8 +91,10 @@ static int run_convert(int argc, char **argv)
     if (code != 0) { return code; }
     cli_arguments_parse(&convert_argp, &arguments, &options);
     tess_context *ctx = NULL;
-    code = cli_check_output(options.host.json);
-    if (code == 0) { code = cli_check_output(options.output); }
+    const cli_files files = {.input = {options.input},
+                             .output = {{"json", &options.host.json}, {"output", &options.output}},
+                             .force = options.host.force};
+    code = cli_prepare_files(&files);
     if (code == 0) { code = cli_open_context(TESS_DEVICE_CPU, options.host.threads, NULL, &ctx); }
     if (code == 0) { code = convert(&options, ctx); }
     tess_context_destroy(ctx);

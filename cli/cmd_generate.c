@@ -156,14 +156,16 @@ static int run_generate(int argc, char **argv)
     if (code != 0) { return code; }
     cli_arguments_parse(&generate_argp, &arguments, &options);
     tess_context *ctx = NULL;
-    code = cli_check_output(options.host.json);
+    const cli_files files = {.output = {{"json", &options.host.json},
+                                        {"output", &options.output},
+                                        {"points", &options.points},
+                                        {"initial", &options.initial}},
+                             .force = options.host.force};
+    code = cli_prepare_files(&files);
     if (code == 0 && options.list) {
         code = print_list(options.host.json);
     } else if (code == 0) {
-        code = cli_check_output(options.output);
-        if (code == 0) { code = cli_check_output(options.points); }
-        if (code == 0) { code = cli_check_output(options.initial); }
-        if (code == 0) { code = cli_open_context(TESS_DEVICE_CPU, options.host.threads, NULL, &ctx); }
+        code = cli_open_context(TESS_DEVICE_CPU, options.host.threads, NULL, &ctx);
         if (code == 0) { code = make_and_write(&options, ctx); }
     }
     tess_context_destroy(ctx);

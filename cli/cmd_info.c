@@ -397,8 +397,10 @@ static int run_info(int argc, char **argv)
     if (code != 0) { return code; }
     cli_arguments_parse(&info_argp, &arguments, &options);
     tess_context *ctx = NULL;
-    code = cli_check_output(options.host.json);
-    if (code == 0) { code = cli_check_output(options.plot); }
+    const cli_files files = {.input = {options.matrix},
+                             .output = {{"json", &options.host.json}, {"plot", &options.plot}},
+                             .force = options.host.force};
+    code = cli_prepare_files(&files);
     if (code == 0) { code = cli_open_context(TESS_DEVICE_CPU, options.host.threads, NULL, &ctx); }
     if (code == 0) { code = cli_check_papers(ctx, &options.storage); }
     if (code == 0) { code = analyse(&options, ctx); }

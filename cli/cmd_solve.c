@@ -443,13 +443,14 @@ static int require_narrowing(const solve_options *options)
     return CLI_USAGE;
 }
 
-static int check_options(const solve_options *options)
+static int check_options(solve_options *options)
 {
     int code = require_narrowing(options);
-    if (code == 0) { code = cli_check_output(options->host.json); }
-    if (code == 0) { code = cli_check_output(options->history); }
-    if (code == 0) { code = cli_check_output(options->output); }
-    return code;
+    const cli_files files = {
+        .input = {options->matrix, options->rhs.path, options->initial_guess},
+        .output = {{"json", &options->host.json}, {"history", &options->history}, {"output", &options->output}},
+        .force = options->host.force};
+    return code == 0 ? cli_prepare_files(&files) : code;
 }
 
 static int check_matrix(const solve_options *options, const solve_objects *o)
@@ -509,6 +510,18 @@ static void look_for_problems(solve_objects *o)
     if (tess_find_problems(o->matrix.a, o->b, o->x, &o->findings) != TESS_SUCCESS) { tess_findings_init(&o->findings); }
 }
 
+/* One line on stderr, for those who read the report later or not at all. */
+static void say_failure(const solve_objects *o)
+{
+    const tess_findings *f = &o->findings;
+    if (o->result.converged) { return; }
+    cli_error("not converged: %s%s%s", tess_reason_text(o->result.reason),
+              f->nonfinite.count > 0       ? "; the matrix has NaN or Inf"
+              : f->nonfinite_rhs.count > 0 ? "; the right-hand side has NaN or Inf"
+                                           : "",
+              f->empty_rows.count > 0 ? "; the matrix has empty rows" : "");
+}
+
 static int run_solver(const solve_options *options, solve_objects *o, cli_progress *progress)
 {
     char choices[CLI_PATH_LENGTH];
@@ -537,6 +550,7 @@ static int run_solver(const solve_options *options, solve_objects *o, cli_progre
     if (status != TESS_SUCCESS) { return cli_report_failure(o->ctx, status); }
     if (o->result.reason == TESS_REASON_PRECOND_SETUP) { note_detail(o); }
     look_for_problems(o);
+    say_failure(o);
     return CLI_CONVERGED;
 }
 
@@ -600,7 +614,7 @@ static int report(const solve_options *options, const solve_objects *o, const cl
     return code == CLI_CONVERGED ? run.exit_code : code;
 }
 
-static int solve(const solve_options *options, const cli_preset *preset)
+static int solve(solve_options *options, const cli_preset *preset)
 {
     double start = cli_seconds();
     cli_progress progress;

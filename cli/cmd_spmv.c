@@ -235,8 +235,10 @@ static int run_spmv(int argc, char **argv)
     if (!options.x.seeded) { options.x.seed = options.seed; }
     tess_context *ctx = NULL;
     spmv_run run = {.options = &options};
-    code = cli_check_output(options.host.json);
-    if (code == 0) { code = cli_check_output(options.output); }
+    const cli_files files = {.input = {options.matrix, options.x.path},
+                             .output = {{"json", &options.host.json}, {"output", &options.output}},
+                             .force = options.host.force};
+    code = cli_prepare_files(&files);
     if (code == 0) { code = cli_open_context(options.device, options.host.threads, NULL, &ctx); }
     if (code == 0) { code = cli_check_storage(ctx, &options.storage); }
     run.ctx = ctx;

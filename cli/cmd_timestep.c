@@ -388,8 +388,10 @@ static int run_timestep(int argc, char **argv)
     cli_arguments_parse(&timestep_argp, &arguments, &options);
     if (!options.initial.seeded) { options.initial.seed = options.seed; }
     timestep_objects o = {.options = &options};
-    code = cli_check_output(options.host.json);
-    if (code == 0) { code = cli_check_output(options.output); }
+    const cli_files files = {.input = {options.matrix, options.initial.path},
+                             .output = {{"json", &options.host.json}, {"output", &options.output}},
+                             .force = options.host.force};
+    code = cli_prepare_files(&files);
     if (code == 0) { code = check_snapshots(options.snapshots); }
     if (code == 0) { code = cli_open_context(options.device, options.host.threads, NULL, &o.ctx); }
     if (code == 0) { code = cli_check_storage(o.ctx, &options.steps.storage); }

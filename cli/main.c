@@ -2,6 +2,7 @@
 /* tessera COMMAND ...: finds the command and runs it. */
 #include "cli.h"
 
+#include <signal.h>
 #include <string.h>
 
 typedef struct command_entry {
@@ -116,6 +117,7 @@ static int dispatch(int argc, char **argv)
 int main(int argc, char **argv)
 {
     cli_limit_spinning(argv);
+    signal(SIGXFSZ, SIG_IGN); /* a file that grows too large is an error of writing, after which no part of it stays */
     argp_err_exit_status = CLI_USAGE;
     cli_set_name("tessera");
     return cli_close_output(dispatch(argc, argv));

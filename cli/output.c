@@ -14,10 +14,21 @@ static bool is_stdout(const char *path)
     return strcmp(path, "-") == 0;
 }
 
-/* An existing device or pipe. It is written in place, because a rename would replace it. */
+/* A name of an open file of this process, such as /dev/fd/63. */
+static bool is_open_already(const char *path)
+{
+    static const char *const begins[] = {"/dev/fd/", "/dev/std", "/proc/self/fd/"};
+    for (size_t i = 0; i < sizeof begins / sizeof begins[0]; i++) {
+        if (strncmp(path, begins[i], strlen(begins[i])) == 0) { return true; }
+    }
+    return false;
+}
+
+/* An existing device or pipe, or a file that is open. It is written in place, because a rename would replace it. */
 static bool is_special(const char *path)
 {
     struct stat facts;
+    if (is_open_already(path)) { return true; }
     return stat(path, &facts) == 0 && !S_ISREG(facts.st_mode) && !S_ISDIR(facts.st_mode);
 }
 
@@ -73,7 +84,7 @@ int cli_check_output(const char *path)
 
 static int write_in_place(const char *path, int (*write)(FILE *file, const void *user), const void *user)
 {
-    FILE *file = is_stdout(path) ? stdout : fopen(path, "w");
+    FILE *file = is_stdout(path) ? stdout : fopen(path, is_open_already(path) ? "a" : "w");
     if (file == NULL) { return refuse_output(path, errno); }
     int failed = write(file, user) != 0 || fflush(file) != 0 || ferror(file);
     int reason = errno;

@@ -10,7 +10,17 @@
 
 /* ---- shared options ---- */
 
-enum { KEY_THREADS = 300, KEY_JSON, KEY_DEVICE, KEY_FORMAT, KEY_PRECISION, KEY_PADDING, KEY_WINDOW, KEY_ARITHMETIC };
+enum {
+    KEY_THREADS = 300,
+    KEY_JSON,
+    KEY_FORCE,
+    KEY_DEVICE,
+    KEY_FORMAT,
+    KEY_PRECISION,
+    KEY_PADDING,
+    KEY_WINDOW,
+    KEY_ARITHMETIC
+};
 
 static error_t parse_host(int key, char *arg, struct argp_state *state)
 {
@@ -21,6 +31,7 @@ static error_t parse_host(int key, char *arg, struct argp_state *state)
         if (arg[0] == '\0') { argp_error(state, "--json: the file name is empty"); }
         options->json = arg;
         return 0;
+    case KEY_FORCE: options->force = true; return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
@@ -31,6 +42,7 @@ static const struct argp_option host_options[] = {
      CLI_GROUP_DEVICE + 1},
     {"json", KEY_JSON, "FILE", 0, "write the results as JSON; - is standard output, instead of the text",
      CLI_GROUP_OUTPUT + 1},
+    {"force", KEY_FORCE, NULL, 0, "let an output replace a file that the command reads", CLI_GROUP_OUTPUT + 1},
     {0}};
 const struct argp cli_host_argp = {.options = host_options, .parser = parse_host};
 
@@ -351,7 +363,10 @@ static int read_vector(tess_context *ctx, const char *path, const char *option, 
     if (status != TESS_SUCCESS) {
         int code = cli_report_failure(ctx, status);
         if (status == TESS_NOT_FOUND) {
-            fprintf(stderr, "  --%s takes a file or one of the words in --help\n", option);
+            fprintf(stderr,
+                    strcmp(option, "initial-guess") == 0 ? "  --%s takes the name of a file\n"
+                                                         : "  --%s takes a file or one of the words in --help\n",
+                    option);
         }
         return code;
     }

@@ -8,13 +8,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* argp_error ends the program, so that one buffer is enough. */
+static const char *spelled(const char *option)
+{
+    static char buffer[64];
+    return cli_option_text(option, buffer, sizeof buffer);
+}
+
 double cli_parse_real(struct argp_state *state, const char *option, const char *text, double low, double high)
 {
     char *end = NULL;
     double value = strtod(text, &end);
-    if (end == text || *end != '\0') { argp_error(state, "--%s: '%s' is not a number", option, text); }
+    if (end == text || *end != '\0') { argp_error(state, "%s: '%s' is not a number", spelled(option), text); }
     if (!(value >= low && value <= high)) {
-        argp_error(state, "--%s: %s is out of range (%g to %g)", option, text, low, high);
+        argp_error(state, "%s: %s is out of range (%g to %g)", spelled(option), text, low, high);
     }
     return value;
 }
@@ -24,9 +31,9 @@ int64_t cli_parse_integer(struct argp_state *state, const char *option, const ch
     char *end = NULL;
     errno = 0;
     long long value = strtoll(text, &end, 10);
-    if (end == text || *end != '\0') { argp_error(state, "--%s: '%s' is not an integer", option, text); }
+    if (end == text || *end != '\0') { argp_error(state, "%s: '%s' is not an integer", spelled(option), text); }
     if (errno == ERANGE || value < low || value > high) {
-        argp_error(state, "--%s: %s is out of range (%" PRId64 " to %" PRId64 ")", option, text, low, high);
+        argp_error(state, "%s: %s is out of range (%" PRId64 " to %" PRId64 ")", spelled(option), text, low, high);
     }
     return value;
 }
@@ -40,7 +47,7 @@ int64_t cli_parse_bytes(struct argp_state *state, const char *option, const char
     const char *unit = *end == '\0' ? NULL : strchr(units, *end);
     const double bytes = unit == NULL ? value : ldexp(value, 10 * (int)(unit - units + 1));
     if (end == text || (*end != '\0' && (unit == NULL || end[1] != '\0')) || !(bytes >= 1.0 && bytes < 0x1p62)) {
-        argp_error(state, "--%s: '%s' is not a number of bytes such as 500M or 8G", option, text);
+        argp_error(state, "%s: '%s' is not a number of bytes such as 500M or 8G", spelled(option), text);
     }
     return (int64_t)bytes;
 }
@@ -52,7 +59,7 @@ uint64_t cli_parse_seed(struct argp_state *state, const char *option, const char
     unsigned long long value = strtoull(text, &end, 10);
     bool signed_text = strchr(text, '-') != NULL; /* strtoull would wrap it silently */
     if (end == text || *end != '\0' || signed_text || errno == ERANGE) {
-        argp_error(state, "--%s: '%s' is not a seed (an integer from 0 to 2^64 - 1)", option, text);
+        argp_error(state, "%s: '%s' is not a seed (an integer from 0 to 2^64 - 1)", spelled(option), text);
     }
     return value;
 }
@@ -90,13 +97,15 @@ static void refuse_word(struct argp_state *state, const char *option, const char
     char list[256];
     join_words(available, list, sizeof list);
     if (find_word(text, later) >= 0) {
-        argp_error(state, "--%s: '%s' is not available in this version of tessera; available: %s", option, text, list);
+        argp_error(state, "%s: '%s' is not available in this version of tessera; available: %s", spelled(option), text,
+                   list);
     }
     const char *nearest = cli_nearest(text, available, count_words(available));
     if (nearest != NULL) {
-        argp_error(state, "--%s: unknown value '%s'; did you mean '%s'? Available: %s", option, text, nearest, list);
+        argp_error(state, "%s: unknown value '%s'; did you mean '%s'? Available: %s", spelled(option), text, nearest,
+                   list);
     }
-    argp_error(state, "--%s: unknown value '%s'; available: %s", option, text, list);
+    argp_error(state, "%s: unknown value '%s'; available: %s", spelled(option), text, list);
 }
 
 int cli_parse_word(struct argp_state *state, const char *option, const char *text, const char *const *available,
@@ -132,7 +141,8 @@ int cli_parse_name(struct argp_state *state, const char *option, const char *tex
 const char *cli_parse_output(struct argp_state *state, const char *option, const char *text)
 {
     if (text[0] == '\0' || strcmp(text, "-") == 0) {
-        argp_error(state, "--%s: '%s' is not a file name; only --json takes - for standard output", option, text);
+        argp_error(state, "%s: '%s' is not a file name; only --json takes - for standard output", spelled(option),
+                   text);
     }
     return text;
 }
@@ -162,9 +172,9 @@ tess_role_precision cli_parse_role(struct argp_state *state, const char *option,
     tess_role_precision role = {.given = 0};
     if (tess_role_precision_parse(text, &role) != TESS_SUCCESS) {
         argp_error(state,
-                   "--%s: '%s' is not STORAGE or STORAGE/ARITHMETIC; storage:" CLI_PRECISION_NAMES "; arithmetic: "
+                   "%s: '%s' is not STORAGE or STORAGE/ARITHMETIC; storage:" CLI_PRECISION_NAMES "; arithmetic: "
                    "fp64, or fp32 with storage below fp64",
-                   option, text);
+                   spelled(option), text);
     }
     return role;
 }
@@ -269,7 +279,7 @@ cli_vector_choice cli_parse_vector(struct argp_state *state, const char *option,
     } else if (parse_random(state, option, text, "uniform", &choice)) {
         choice.source = CLI_VECTOR_UNIFORM;
     } else if (text[0] == '\0') {
-        argp_error(state, "--%s: the value is empty", option);
+        argp_error(state, "%s: the value is empty", spelled(option));
     }
     return choice;
 }

@@ -33,7 +33,7 @@ elseif(TESS_GPU_BACKEND STREQUAL "hip")
     string(APPEND TESS_PC_PRIVATE_LIBS " -lamdhip64 -lstdc++")
 endif()
 if(BUILD_SHARED_LIBS)
-    set(TESS_PC_LIBS "")
+    set(TESS_PC_LIBS " -Wl,-rpath,\${libdir}") # programs find the library wherever it is installed
 else()
     set(TESS_PC_LIBS " ${TESS_PC_PRIVATE_LIBS}")
 endif()

@@ -53,10 +53,12 @@ def plain_number(value, _=None):
 
 
 def read_rows(path):
-    """Rows of a report (JSON) or table (CSV), and the report's head."""
+    """Rows of a report (JSON) or table (CSV, also of solve --history), and the report's head."""
     if path.suffix == ".csv":
         with open(path, newline="", encoding="utf-8") as file:
-            return list(csv.DictReader(line for line in file if not line.startswith("#"))), {}
+            rows = csv.DictReader(line for line in file if not line.startswith("#"))
+            # a history of the tool has neither contestant nor matrix
+            return [{"contestant": path.stem, "matrix": "solve", **row} for row in rows], {}
     report = json.loads(path.read_text(encoding="utf-8"))
     return [row for row in report["results"] if not row.get("refused")], report
 

@@ -14,6 +14,8 @@ NAMES = {"product": "SpMV", "project": "GEMV, transposed", "subtract": "GEMV", "
 
 
 def problem_of(row):
+    if "restart" not in row:
+        return row["matrix"]
     precond = "" if row["precond"] == "none" else f", {row['precond']}"
     return f"{row['matrix']}{precond}, restart {row['restart']}"
 

@@ -7,9 +7,9 @@
  *     fprintf(stderr, "%s\n", tess_context_last_error(ctx)->message);
  *     tess_context_destroy(ctx);
  *
- * Every object belongs to one context; destroy it before the context. One thread at a time may use a context and its
- * objects. Different contexts are independent. The library has no global state, never prints, and does not change the
- * caller's current CUDA device and OpenMP settings.
+ * Every object belongs to one context and keeps it: the last one that is destroyed frees it. One thread at a time may
+ * use a context and its objects. Different contexts are independent. The library has no global state, never prints, and
+ * does not change the caller's current CUDA device and OpenMP settings.
  */
 #ifndef TESSERA_CONTEXT_H
 #define TESSERA_CONTEXT_H
@@ -23,6 +23,9 @@
 TESS_BEGIN_DECLS
 
 typedef struct tess_context tess_context;
+
+/** Most host threads of a context. */
+enum { TESS_MAX_THREADS = 4096 };
 
 /** Where a context computes. */
 typedef enum tess_device {
@@ -75,7 +78,7 @@ typedef struct tess_context_options {
     tess_device device;
     int device_index; /**< number of the GPU among the visible ones; -1: the caller's current one */
     void *stream;     /**< cudaStream_t or hipStream_t; NULL: the context makes its own */
-    /** OpenMP threads of host kernels. 0: OMP_NUM_THREADS; if that is not set, the processors that the process may use
+    /** OpenMP threads of host kernels, up to TESS_MAX_THREADS. 0: OMP_NUM_THREADS; if that is not set, the processors that the process may use
         (its affinity and the CPU quota of its control group, rounded up). If the system does not start so
         many, the context takes half of those that it starts, and logs a warning. */
     int threads;
@@ -107,7 +110,7 @@ TESS_EXPORT void tess_context_options_init(tess_context_options *options);
  */
 TESS_EXPORT tess_status tess_context_create(const tess_context_options *options, tess_context **out);
 
-/** Frees the context, but not a stream of the caller. NULL is allowed. */
+/** Frees the context, when its last object is destroyed too; not a stream of the caller. NULL is allowed. */
 TESS_EXPORT void tess_context_destroy(tess_context *ctx);
 
 /** Waits for all work queued on the context's stream. Reports errors of asynchronous work. */

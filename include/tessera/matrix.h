@@ -4,7 +4,7 @@
  *
  *     tess_matrix_create_csr(ctx, &arrays, &a);                  an assembled matrix
  *     options.format = TESS_FORMAT_SELL;
- *     tess_matrix_convert(a, &options, &stored);                 a stored matrix; a must outlive it
+ *     tess_matrix_convert(a, &options, &stored);                 a stored matrix; it keeps a
  *     tess_matrix_spmv(stored, TESS_OP_NONE, 1.0, x, 0.0, y);    y := A x
  *
  * An *assembled* matrix is CSR in FP64, with rows in ascending column order and without duplicates. Residuals are
@@ -174,7 +174,7 @@ typedef struct tess_format_capabilities {
 
 /** The number of formats to convert to. */
 TESS_EXPORT int tess_format_count(void);
-/** The format of each index from 0 to tess_format_count() - 1, in ascending order. */
+/** The format of each index from 0 to tess_format_count() - 1, in ascending order; AUTO for any other index. */
 TESS_EXPORT tess_format tess_format_at(int index);
 /** What a format can do. The library owns the result, which stays valid. AUTO, SHELL and unknown numbers have none. */
 TESS_EXPORT const tess_format_capabilities *tess_format_can(tess_format format);
@@ -207,7 +207,7 @@ TESS_EXPORT tess_status tess_matrix_create_shell(tess_context *ctx, int64_t nrow
 /** Copies an assembled matrix into another context, for example from a CPU context to a GPU context. */
 TESS_EXPORT tess_status tess_matrix_copy_to(const tess_matrix *a, tess_context *ctx, tess_matrix **out);
 
-/** Frees the matrix; NULL is allowed. */
+/** Frees the matrix, when the last object that was made from it is destroyed too; NULL is allowed. */
 TESS_EXPORT void tess_matrix_destroy(tess_matrix *a);
 
 /**
@@ -225,7 +225,7 @@ TESS_EXPORT tess_status tess_matrix_update_values(tess_matrix *a, const void *va
 
 /**
  * Makes a stored matrix. Formats, the rules of TESS_FORMAT_AUTO, sources and tests: docs/reference/formats.md.
- * @param a        assembled; borrowed: it must outlive *out
+ * @param a        assembled; *out keeps it if the caller destroys it first
  * @param options  format, precision or policy. With TESS_FORMAT_AUTO, tess_matrix_format returns the chosen format.
  * Values are rounded to nearest. Those too large for the precision become Inf (NaN in e4m3).
  * Errors: UNSUPPORTED (a format, precision or arithmetic that this combination or device does not have; more padding
@@ -235,7 +235,7 @@ TESS_EXPORT tess_status tess_matrix_convert(const tess_matrix *a, const tess_sto
                                             tess_matrix **out);
 /**
  * As tess_matrix_convert, to split, composite, tiles or TESS_FORMAT_AUTO, with the precisions of an assignment.
- * @param assignment  made from @p a; borrowed: it must outlive *out. Its options replace options->policy.
+ * @param assignment  made from @p a; *out keeps it. Its options replace options->policy.
  * Errors also: DIMENSION_MISMATCH (the assignment of another matrix).
  */
 TESS_EXPORT tess_status tess_matrix_convert_assigned(const tess_matrix *a, const tess_storage_options *options,

@@ -135,7 +135,7 @@ TESS_EXPORT void tess_precond_options_init(tess_precond_options *options);
 /**
  * Sets up a preconditioner. docs/reference/preconditioners.md has each kind: method, storage, cost, error, sources.
  * @param a        square; assembled, or a shell: for jacobi with a diagonal, for polynomial with role fp64/fp64.
- *                 Borrowed.
+ *                 *out keeps it.
  * @param options  NULL: the defaults
  * Errors: SINGULAR (the message names the row, if it is known): values without this preconditioner, see the page.
  * OUT_OF_RANGE: coefficients that overflow (form powers); incomplete factors that overflow role.storage.
@@ -193,7 +193,7 @@ TESS_EXPORT tess_status tess_precond_kind_parse(const char *name, tess_precond_k
 TESS_EXPORT tess_status tess_precond_options_parse(const char *text, tess_precond_options *out);
 TESS_EXPORT const char *tess_polynomial_form_name(tess_polynomial_form form);
 TESS_EXPORT tess_status tess_polynomial_form_parse(const char *name, tess_polynomial_form *out);
-/** Frees the preconditioner; NULL is allowed. */
+/** Frees the preconditioner, when the last solver made with it is destroyed too; NULL is allowed. */
 TESS_EXPORT void tess_precond_destroy(tess_precond *m);
 
 TESS_END_DECLS

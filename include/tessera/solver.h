@@ -5,7 +5,7 @@
  *     tess_solver_create(a, NULL, &solver);            NULL: the default options
  *     tess_solve_result_init(&result);
  *     tess_solver_solve(solver, b, x, &result);        result.converged, result.reason, result.residual_norm
- *     tess_solver_destroy(solver);                     before a is destroyed
+ *     tess_solver_destroy(solver);
  *
  * A solve may work in any precision. It always ends with the true residual b - A x of the original FP64 matrix, summed
  * in two words (compensated). The norm of that residual plus its rounding bound decides `converged`; nothing else does.
@@ -316,7 +316,7 @@ TESS_EXPORT void tess_solve_result_init(tess_solve_result *result);
 /**
  * Sets up a solver for a square matrix; LSQR and LSMR take any shape. Methods, precisions, memory and sources:
  * docs/reference/solvers.md.
- * @param a        assembled, or a shell (not for Jacobi). Borrowed: it must outlive the solver.
+ * @param a        assembled, or a shell (not for Jacobi). The solver keeps it.
  * @param options  NULL: the defaults. Copied.
  * One set-up serves many right-hand sides. After tess_matrix_update_values the next solve renews the values.
  * If the preconditioner cannot be set up, this call still succeeds: the next solve reports reason PRECOND_SETUP, and
@@ -331,8 +331,8 @@ TESS_EXPORT void tess_solve_result_init(tess_solve_result *result);
 TESS_EXPORT tess_status tess_solver_create(const tess_matrix *a, const tess_solve_options *options, tess_solver **out);
 
 /**
- * As tess_solver_create, with the caller's preconditioner @p m (borrowed) in place of options->precond. The guard does
- * not change @p m when it raises a precision. Errors also: UNSUPPORTED (options->scale or reorder), DIMENSION_MISMATCH.
+ * As tess_solver_create, with the caller's preconditioner @p m, which it keeps, in place of options->precond. The guard
+ * does not change @p m when it raises a precision. Errors also: UNSUPPORTED (options->scale or reorder), DIMENSION_MISMATCH.
  */
 TESS_EXPORT tess_status tess_solver_create_with_precond(const tess_matrix *a, const tess_precond *m,
                                                         const tess_solve_options *options, tess_solver **out);

@@ -10,6 +10,10 @@
  * accepts the smaller size of an older caller. It refuses 0 and sizes above its own with INVALID_ARGUMENT. A struct
  * that is a member of another keeps its length: its `reserved` words must be zeros until a later version names them.
  * The library reads options, and what they point to, only during the call. Examples: examples/c.
+ *
+ * NULL for an object, a result or an array that a function needs is INVALID_ARGUMENT, as is an enum out of range;
+ * functions without a status return 0, NULL or "". Objects may be destroyed in any order: each keeps what it was made
+ * from. Arrays of the caller that an object borrows, and user pointers, must stay valid until its last use.
  */
 #ifndef TESSERA_H
 #define TESSERA_H

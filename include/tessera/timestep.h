@@ -62,7 +62,7 @@ TESS_EXPORT void tess_timestep_result_init(tess_timestep_result *result);
 
 /**
  * Sets up time steps with a matrix. After tess_matrix_update_values the next run uses the new values.
- * @param a        square and assembled; borrowed
+ * @param a        square and assembled; *out keeps it
  * @param options  NULL: the defaults
  * Errors: DIMENSION_MISMATCH (not square), UNSUPPORTED (a shell or stored matrix, a format, a precision that split does
  * not have), INVALID_ARGUMENT, memory.

@@ -43,21 +43,20 @@ static void look_at_row(const csr_view *v, const double *diagonal, int64_t i, ma
 {
     const double *val = v->val, d = fabs(diagonal[i]);
     const int64_t begin = csr_offset(v, i), end = csr_offset(v, i + 1);
-    double largest = 0.0, others = 0.0, sum = 0.0;
+    double others = 0.0, sum = 0.0;
 
     for (int64_t k = begin; k < end; k++) {
         const int64_t j = v->col_ind[k];
         const double a = fabs(val[k]);
 
         f->finite = f->finite && isfinite(val[k]);
-        largest = fmax(largest, a);
         sum += val[k];
         if (j == i) { continue; }
         others += a;
         f->improper_minors += j > i && a > 0.0 && a / d * (a / fabs(diagonal[j])) >= 1.0;
     }
     f->null_sums = f->null_sums && is_null_sum(sum, others + d, end - begin);
-    f->empty_rows += largest == 0.0;
+    f->empty_rows += d + others == 0.0; /* not where an entry is NaN */
     f->dominant_rows += d > 0.0 && d >= others;
 }
 

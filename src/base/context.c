@@ -78,6 +78,7 @@ static void release_aligned(void *user, void *pointer, size_t bytes)
 
 void tess_context_options_init(tess_context_options *options)
 {
+    if (!options) { return; }
     memset(options, 0, sizeof *options);
     options->device = TESS_DEVICE_AUTO;
     options->device_index = -1;
@@ -89,7 +90,8 @@ static tess_status check_options(const tess_context_options *o)
     bool pairs = !o->host_allocator.allocate == !o->host_allocator.release &&
                  !o->device_allocator.allocate == !o->device_allocator.release;
 
-    return pairs && o->threads >= 0 && o->device >= TESS_DEVICE_AUTO && o->device <= TESS_DEVICE_GPU
+    return pairs && o->threads >= 0 && o->threads <= TESS_MAX_THREADS && o->device >= TESS_DEVICE_AUTO && o->device <= TESS_DEVICE_GPU &&
+                   o->log_level >= TESS_LOG_NONE && o->log_level <= TESS_LOG_DEBUG
                ? TESS_SUCCESS
                : TESS_INVALID_ARGUMENT;
 }
@@ -113,7 +115,8 @@ static tess_status open_device(tess_context *ctx, const tess_context_options *op
 
 static void choose_threads(tess_context *ctx, int asked)
 {
-    const int wanted = asked ? asked : threads_by_default();
+    const int most = threads_by_default();
+    const int wanted = asked ? asked : most < TESS_MAX_THREADS ? most : TESS_MAX_THREADS;
 
     ctx->threads = threads_that_start(wanted);
     if (ctx->threads < wanted) {
@@ -125,6 +128,7 @@ static void choose_threads(tess_context *ctx, int asked)
 
 tess_status tess_context_create(const tess_context_options *options, tess_context **out)
 {
+    if (!out) { return TESS_INVALID_ARGUMENT; }
     tess_context_options defaults;
     tess_allocator host = {allocate_aligned, release_aligned, NULL};
     tess_context *ctx = NULL;
@@ -138,6 +142,7 @@ tess_status tess_context_create(const tess_context_options *options, tess_contex
     ctx = host.allocate(host.user, sizeof *ctx);
     if (!ctx) { return TESS_OUT_OF_MEMORY; }
     memset(ctx, 0, sizeof *ctx);
+    ctx->holders = 1;
     ctx->host_allocator = host;
     ctx->kept.enabled = !options->host_allocator.allocate;
     ctx->device_allocator = options->device_allocator;
@@ -157,11 +162,18 @@ cleanup:
     return status;
 }
 
+void tess_context_hold(tess_context *ctx)
+{
+    ctx->holders += 1;
+}
+
 void tess_context_destroy(tess_context *ctx)
 {
     tess_allocator host;
 
     if (!ctx) { return; }
+    ctx->holders -= 1;
+    if (ctx->holders > 0) { return; }
     host = ctx->host_allocator;
     tess_device_release(ctx, ctx->scratch_state, 1, sizeof *ctx->scratch_state);
     if (ctx->backend) { ctx->backend->close(ctx); }
@@ -171,42 +183,52 @@ void tess_context_destroy(tess_context *ctx)
 
 tess_status tess_context_synchronize(tess_context *ctx)
 {
+    TESS_REQUIRE(NULL, ctx);
     return ctx->backend->synchronize(ctx);
 }
 
 tess_status tess_context_trim(tess_context *ctx)
 {
+    TESS_REQUIRE(NULL, ctx);
     tess_host_trim(ctx);
     return ctx->backend->trim(ctx);
 }
 
 const tess_error *tess_context_last_error(const tess_context *ctx)
 {
-    return &ctx->error;
+    static const tess_error no_context = {.status = TESS_INVALID_ARGUMENT,
+                                          .message = "there is no context: the pointer is NULL"};
+
+    return ctx ? &ctx->error : &no_context;
 }
 
 tess_device tess_context_device(const tess_context *ctx)
 {
+    if (!ctx) { return TESS_DEVICE_AUTO; }
     return ctx->device;
 }
 
 const char *tess_context_device_name(const tess_context *ctx)
 {
+    if (!ctx) { return ""; }
     return ctx->device_name;
 }
 
 int tess_context_threads(const tess_context *ctx)
 {
+    if (!ctx) { return 0; }
     return ctx->threads;
 }
 
 void *tess_context_stream(const tess_context *ctx)
 {
+    if (!ctx) { return NULL; }
     return ctx->backend->stream(ctx);
 }
 
 int64_t tess_context_peak_bytes(const tess_context *ctx)
 {
+    if (!ctx) { return 0; }
     return ctx->peak_bytes;
 }
 
@@ -230,6 +252,14 @@ tess_status tess_fail(tess_context *ctx, tess_status status, const char *hint, c
     record_error(ctx, status, hint, format, args);
     va_end(args);
     return status;
+}
+
+tess_status tess_fail_null(tess_context *ctx, const char *function, const char *argument)
+{
+    if (!ctx) { return TESS_INVALID_ARGUMENT; }
+    return tess_fail(ctx, TESS_INVALID_ARGUMENT,
+                     "pass an object or an array; include/tessera says what each argument is",
+                     "%s: the argument %s is NULL", function, argument);
 }
 
 tess_status tess_fail_at(tess_context *ctx, tess_status status, const char *file, int64_t line, const char *hint,

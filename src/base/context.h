@@ -34,6 +34,7 @@ typedef struct tess_kept_arrays {
 } tess_kept_arrays;
 
 struct tess_context {
+    int64_t holders;    /* the caller and each object: the last one frees the context */
     tess_device device; /* of the CPU or of the GPU */
     const tess_backend *backend;
     const tess_backend *host; /* always the host backend */
@@ -63,6 +64,21 @@ tess_status tess_fail_at(tess_context *ctx, tess_status status, const char *file
                          const char *format, ...) __attribute__((format(printf, 6, 7)));
 void tess_log(tess_context *ctx, tess_log_level level, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
+/* The first lines of public functions: NULL where something is needed is INVALID_ARGUMENT, recorded in `ctx` unless
+   that is NULL as well. */
+#define TESS_REQUIRE(ctx, argument)                                             \
+    do {                                                                        \
+        if (!(argument)) { return tess_fail_null((ctx), __func__, #argument); } \
+    } while (0)
+/* The same for a function that makes an object from `from`: *out is NULL until it is made. */
+#define TESS_REQUIRE_OUT(ctx, from, out) \
+    do {                                 \
+        TESS_REQUIRE(ctx, out);          \
+        *(out) = NULL;                   \
+        TESS_REQUIRE(NULL, from);        \
+    } while (0)
+tess_status tess_fail_null(tess_context *ctx, const char *function, const char *argument);
+
 /* Evaluates a call; on failure leaves it in `status` and goes to `cleanup`. */
 #define TESS_TRY(call)                                \
     do {                                              \
@@ -72,6 +88,9 @@ void tess_log(tess_context *ctx, tess_log_level level, const char *format, ...) 
 
 /* Work that is enqueued from now on belongs to `phase`. */
 void tess_enter_phase(tess_context *ctx, tess_phase phase);
+
+/* An object keeps its context until it is destroyed, whatever the order in which the caller destroys them. */
+void tess_context_hold(tess_context *ctx);
 
 /* ---- memory ---- */
 

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/options.h"
 
+#include <stdio.h>
 #include <string.h>
+
+#include <tessera/names.h>
 
 static const char hint[] = "call the _init function of the type; the program's headers may be newer than the library";
 
@@ -42,6 +45,27 @@ tess_status options_require_reserved(tess_context *ctx, const char *type, const 
                          "%s.reserved is not zero; it may hold an option of a later version", type);
     }
     return TESS_SUCCESS;
+}
+
+tess_status options_require_name(tess_context *ctx, const char *type, const char *field, int value)
+{
+    char hint[128];
+
+    for (const tess_named_value *entry = tess_enum_names(type); entry->name; entry++) {
+        if (entry->value == value) { return TESS_SUCCESS; }
+    }
+    snprintf(hint, sizeof hint, "use an enumerator of %s", type);
+    return tess_fail(ctx, TESS_INVALID_ARGUMENT, hint, "%s has the unknown value %d", field, value);
+}
+
+tess_status options_require_role(tess_context *ctx, const char *field, const tess_role_precision *role)
+{
+    tess_status status = TESS_SUCCESS;
+
+    if (!role->given) { return TESS_SUCCESS; }
+    status = options_require_name(ctx, "tess_precision", field, (int)role->storage);
+    if (status != TESS_SUCCESS) { return status; }
+    return options_require_name(ctx, "tess_arithmetic", field, (int)role->arithmetic);
 }
 
 void result_return(const void *full, void *result)

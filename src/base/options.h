@@ -14,6 +14,11 @@ tess_status options_require_member(tess_context *ctx, const char *type, size_t g
 enum { OPTIONS_RESERVED = 4 };
 tess_status options_require_reserved(tess_context *ctx, const char *type, const int64_t reserved[OPTIONS_RESERVED]);
 
+/* Checks that a field has a value of the enum `type`; `field` names it, such as "tess_solve_options.engine". */
+tess_status options_require_name(tess_context *ctx, const char *type, const char *field, int value);
+/* The same for the two enums of a role that is given. */
+tess_status options_require_role(tess_context *ctx, const char *field, const tess_role_precision *role);
+
 /* Checks the size of a struct that the library fills: this library's or an older one's. */
 tess_status result_require_size(tess_context *ctx, const char *type, size_t given, size_t size);
 /* Fills as much of the struct as the caller knows, and keeps its `size`. */

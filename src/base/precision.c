@@ -26,6 +26,7 @@ size_t tess_precision_bytes(tess_precision precision)
 
 tess_status tess_role_precision_parse(const char *text, tess_role_precision *out)
 {
+    if (!text || !out) { return TESS_INVALID_ARGUMENT; }
     static const char *const arithmetics[] = {"/fp64", "/fp32"}; /* by tess_arithmetic */
     const size_t length = strcspn(text, "/");
     tess_role_precision role = {.given = 1};

@@ -86,6 +86,7 @@ static int64_t count_all(const tess_digit_counts *counts, int least)
 
 double tess_digits_accuracy_ratio(const tess_digit_counts *counts)
 {
+    if (!counts) { return 0.0; }
     int64_t all = count_all(counts, 0);
 
     return all == 0 ? 1.0 : (double)count_all(counts, TESS_ACCURATE_DIGITS) / (double)all;
@@ -93,6 +94,7 @@ double tess_digits_accuracy_ratio(const tess_digit_counts *counts)
 
 int tess_digits_accurate(const tess_digit_counts *counts)
 {
+    if (!counts) { return 0; }
     int64_t all = count_all(counts, 0);
 
     return all == 0 || 20 * (all - count_all(counts, TESS_ACCURATE_DIGITS)) < all; /* less than 5 % of the elements are

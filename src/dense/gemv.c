@@ -6,6 +6,7 @@
 
 tess_dense_view tess_dense_view_of(tess_vector *v)
 {
+    if (!v) { return (tess_dense_view){0}; }
     return (tess_dense_view){.nrows = v->n, .ncols = 1, .ld = v->n, .precision = v->precision, .data = v->data};
 }
 
@@ -82,6 +83,7 @@ static tess_status check_together(tess_context *ctx, const tess_gemv_args *g)
 tess_status tess_gemv(tess_context *ctx, tess_operation operation, double alpha, const tess_dense_view *a,
                       const tess_dense_view *x, double beta, const tess_dense_view *y, tess_arithmetic arithmetic)
 {
+    TESS_REQUIRE(NULL, ctx);
     tess_gemv_args args = {.operation = operation, .arithmetic = arithmetic, .alpha = alpha, .beta = beta};
     tess_status status = TESS_SUCCESS;
 

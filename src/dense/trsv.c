@@ -70,6 +70,7 @@ static tess_status check_together(tess_context *ctx, const tess_dense_view *a, c
 tess_status tess_trsv(tess_context *ctx, const tess_trsv_options *options, const tess_dense_view *a,
                       const tess_dense_view *x)
 {
+    TESS_REQUIRE(NULL, ctx);
     tess_trsv_args args;
     tess_status status = TESS_SUCCESS;
 

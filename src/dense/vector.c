@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/options.h"
 #include "dense/vector.h"
 
 static size_t value_bytes(const tess_vector *v)
@@ -33,6 +34,7 @@ static tess_status make_vector(tess_context *ctx, int64_t n, tess_precision prec
     if (status != TESS_SUCCESS) { return status; }
     memset(*out, 0, sizeof **out);
     (*out)->ctx = ctx;
+    tess_context_hold(ctx);
     (*out)->n = n;
     (*out)->precision = precision;
     return TESS_SUCCESS;
@@ -40,10 +42,10 @@ static tess_status make_vector(tess_context *ctx, int64_t n, tess_precision prec
 
 tess_status tess_vector_create(tess_context *ctx, int64_t n, tess_precision precision, tess_vector **out)
 {
+    TESS_REQUIRE_OUT(ctx, ctx, out);
     tess_vector *v = NULL;
     tess_status status = TESS_SUCCESS;
 
-    *out = NULL;
     TESS_TRY(make_vector(ctx, n, precision, &v));
     TESS_TRY(tess_device_allocate(ctx, n, value_bytes(v), &v->data));
     v->owned = true;
@@ -56,9 +58,9 @@ cleanup:
 
 tess_status tess_vector_wrap(tess_context *ctx, int64_t n, tess_precision precision, void *data, tess_vector **out)
 {
+    TESS_REQUIRE_OUT(ctx, ctx, out);
     tess_status status = TESS_SUCCESS;
 
-    *out = NULL;
     if (!data && n > 0) {
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, "pass an array with as many values",
                          "the array for a vector of %lld values is NULL", (long long)n);
@@ -70,50 +72,61 @@ tess_status tess_vector_wrap(tess_context *ctx, int64_t n, tess_precision precis
 
 void tess_vector_destroy(tess_vector *v)
 {
+    tess_context *ctx = v ? v->ctx : NULL;
+
     if (!v) { return; }
     if (v->owned) { tess_device_release(v->ctx, v->data, v->n, value_bytes(v)); }
     tess_device_release(v->ctx, v->shadow, v->n, sizeof(float));
-    tess_host_release(v->ctx, v, 1, sizeof *v);
+    tess_host_release(ctx, v, 1, sizeof *v);
+    tess_context_destroy(ctx);
 }
 
 int64_t tess_vector_size(const tess_vector *v)
 {
+    if (!v) { return 0; }
     return v->n;
 }
 
 tess_precision tess_vector_precision(const tess_vector *v)
 {
+    if (!v) { return TESS_PRECISION_FP64; }
     return v->precision;
 }
 
 tess_context *tess_vector_context(const tess_vector *v)
 {
+    if (!v) { return NULL; }
     return v->ctx;
 }
 
 void *tess_vector_data(tess_vector *v)
 {
+    if (!v) { return NULL; }
     return v->data;
 }
 
 const void *tess_vector_data_const(const tess_vector *v)
 {
+    if (!v) { return NULL; }
     return v->data;
 }
 
 const void *tess_vector_shadow(const tess_vector *v)
 {
+    if (!v) { return NULL; }
     return v->shadow;
 }
 
 tess_status tess_vector_refresh_shadow(tess_vector *v)
 {
+    TESS_REQUIRE(NULL, v);
     if (!v->shadow) { return TESS_SUCCESS; }
     return v->ctx->backend->convert(v->ctx, v->n, v->precision, v->data, TESS_PRECISION_FP32, v->shadow);
 }
 
 tess_status tess_vector_add_shadow(tess_vector *v, tess_precision precision)
 {
+    TESS_REQUIRE(NULL, v);
     tess_status status = TESS_SUCCESS;
 
     if (v->precision != TESS_PRECISION_FP64 || precision != TESS_PRECISION_FP32) {
@@ -160,6 +173,9 @@ cleanup:
 
 static tess_status check_place(const tess_vector *v, tess_precision precision, tess_memory where)
 {
+    const tess_status status = options_require_name(v->ctx, "tess_memory", "where", (int)where);
+
+    if (status != TESS_SUCCESS) { return status; }
     if (where == TESS_MEMORY_DEVICE && v->ctx->device == TESS_DEVICE_CPU) {
         return tess_fail(v->ctx, TESS_INVALID_ARGUMENT, "pass TESS_MEMORY_HOST, or create the context on a GPU",
                          "the array is said to be in device memory, but the context is on the CPU");
@@ -169,6 +185,8 @@ static tess_status check_place(const tess_vector *v, tess_precision precision, t
 
 tess_status tess_vector_set(tess_vector *v, const void *source, tess_precision precision, tess_memory where)
 {
+    TESS_REQUIRE(NULL, v);
+    if (v->n > 0) { TESS_REQUIRE(v->ctx, source); }
     tess_status status = check_place(v, precision, where);
     bool gpu = v->ctx->device == TESS_DEVICE_GPU;
     tess_value_array from = {source, precision, where == TESS_MEMORY_DEVICE};
@@ -180,6 +198,8 @@ tess_status tess_vector_set(tess_vector *v, const void *source, tess_precision p
 
 tess_status tess_vector_get(const tess_vector *v, void *destination, tess_precision precision, tess_memory where)
 {
+    TESS_REQUIRE(NULL, v);
+    if (v->n > 0) { TESS_REQUIRE(v->ctx, destination); }
     tess_status status = check_place(v, precision, where);
     bool gpu = v->ctx->device == TESS_DEVICE_GPU;
     tess_value_array from = {v->data, v->precision, gpu};
@@ -250,6 +270,7 @@ static tess_status write_constant(tess_vector *v, double *to, const void *argume
 
 tess_status tess_vector_fill(tess_vector *v, double value)
 {
+    TESS_REQUIRE(NULL, v);
     return write_fp64(v, write_constant, &value);
 }
 
@@ -267,6 +288,7 @@ static tess_status write_random(tess_vector *v, double *to, const void *argument
 
 tess_status tess_vector_set_random(tess_vector *v, uint64_t seed, double low, double high)
 {
+    TESS_REQUIRE(NULL, v);
     random_arguments arguments = {seed, low, high};
 
     return write_fp64(v, write_random, &arguments);
@@ -274,6 +296,8 @@ tess_status tess_vector_set_random(tess_vector *v, uint64_t seed, double low, do
 
 tess_status tess_vector_copy(const tess_vector *x, tess_vector *y)
 {
+    TESS_REQUIRE(NULL, y);
+    TESS_REQUIRE(y->ctx, x);
     bool gpu = y->ctx->device == TESS_DEVICE_GPU;
     const tess_value_array from = {x->data, x->precision, gpu};
     const tess_value_place to = {y->data, y->precision, gpu};
@@ -325,6 +349,7 @@ static tess_status begin_update(const tess_vector *x, tess_vector *y, tess_arith
 tess_status tess_vector_axpby(double alpha, const tess_vector *x, double beta, tess_vector *y,
                               tess_arithmetic arithmetic)
 {
+    TESS_REQUIRE(NULL, y);
     /* with beta = 0 y is not read */
     tess_fused op = {.op = beta == 0.0 ? TESS_FUSED_SCALE : TESS_FUSED_AXPBY, .a = alpha, .b = beta};
     tess_status status = begin_update(x, y, arithmetic, &op);
@@ -334,6 +359,7 @@ tess_status tess_vector_axpby(double alpha, const tess_vector *x, double beta, t
 
 tess_status tess_vector_scale(double alpha, tess_vector *x, tess_arithmetic arithmetic)
 {
+    TESS_REQUIRE(NULL, x);
     tess_fused op = {.op = TESS_FUSED_SCALE, .a = alpha};
     tess_status status = begin_update(x, x, arithmetic, &op);
 
@@ -356,6 +382,8 @@ cleanup:
 
 tess_status tess_vector_dot(const tess_vector *x, const tess_vector *y, tess_arithmetic arithmetic, double *result)
 {
+    TESS_REQUIRE(NULL, y);
+    TESS_REQUIRE(y->ctx, result);
     tess_fused op = {.op = TESS_FUSED_DOT};
     tess_status status = begin_blas(x, y, arithmetic, &op);
 
@@ -373,6 +401,8 @@ static const squares_range squares_ranges[] = {[TESS_ARITHMETIC_FP64] = {0x1p-90
 
 tess_status tess_vector_norm2(const tess_vector *x, tess_arithmetic arithmetic, double *result)
 {
+    TESS_REQUIRE(NULL, x);
+    TESS_REQUIRE(x->ctx, result);
     tess_fused op = {.op = TESS_FUSED_SQUARES, .a = 1.0};
     const squares_range *range = NULL;
     double sum = 0.0;

@@ -62,6 +62,9 @@ static tess_status convert(const tess_matrix *a, const tess_storage_options *ask
     stored->precision = precision_of(&options);
     stored->ops = tess_find_storage(&options);
     stored->original = a;
+    tess_matrix_hold(a);
+    stored->assignment = assignment;
+    tess_assignment_hold(assignment);
     stored->values_version = a->values_version;
     TESS_TRY(build(stored, &options, assignment));
     *out = stored;
@@ -72,10 +75,10 @@ cleanup:
 
 tess_status tess_matrix_convert(const tess_matrix *a, const tess_storage_options *options, tess_matrix **out)
 {
+    TESS_REQUIRE_OUT(a ? a->ctx : NULL, a, out);
     storage_request request;
     tess_status status = tess_matrix_require_assembled(a, "tess_matrix_convert");
 
-    *out = NULL;
     if (status == TESS_SUCCESS) { status = storage_request_take(a->ctx, options, &request); }
     if (status != TESS_SUCCESS) { return status; }
     return request.options.format == TESS_FORMAT_AUTO ? tess_matrix_convert_chosen(a, &request.options, out)
@@ -85,11 +88,12 @@ tess_status tess_matrix_convert(const tess_matrix *a, const tess_storage_options
 tess_status tess_matrix_convert_assigned(const tess_matrix *a, const tess_storage_options *options,
                                          const tess_assignment *assignment, tess_matrix **out)
 {
+    TESS_REQUIRE_OUT(a ? a->ctx : NULL, a, out);
+    TESS_REQUIRE(a->ctx, assignment);
     storage_request request;
     tess_storage_options *chosen = &request.options;
     tess_status status = tess_matrix_require_assembled(a, "tess_matrix_convert_assigned");
 
-    *out = NULL;
     if (status == TESS_SUCCESS) { status = storage_request_take(a->ctx, options, &request); }
     if (status != TESS_SUCCESS) { return status; }
     if (chosen->format == TESS_FORMAT_AUTO) { chosen->format = tess_format_of_assignment(a, chosen, assignment); }

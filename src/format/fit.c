@@ -531,6 +531,7 @@ static tess_status check_auto(tess_context *ctx, int64_t nrows, int64_t ncols, c
 tess_status tess_storage_options_check(tess_context *ctx, int64_t nrows, int64_t ncols,
                                        const tess_storage_options *options)
 {
+    TESS_REQUIRE(NULL, ctx);
     storage_request request;
     const tess_storage_options *o = &request.options;
     tess_status status = storage_request_take(ctx, options, &request);

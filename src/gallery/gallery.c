@@ -26,7 +26,7 @@ enum { PROBLEM_COUNT = sizeof gallery_entries / sizeof gallery_entries[0], NAME_
 
 const tess_gallery_entry *tess_gallery_list(size_t *count)
 {
-    *count = PROBLEM_COUNT;
+    if (count) { *count = PROBLEM_COUNT; }
     return gallery_entries;
 }
 
@@ -99,6 +99,11 @@ tess_status gallery_request_create(tess_context *ctx, const char *name, int narg
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, hint,
                          "the model problem %s got %d arguments, which does not fit it", name, nargs);
     }
+    for (int k = 0; k < nargs; k++) {
+        if (args && args[k]) { continue; }
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "pass as many texts as nargs says",
+                         "argument %d of the model problem %s is NULL", k + 1, name);
+    }
     *out = (gallery_request){ctx, name, gallery_entries[i].arguments, nargs, args};
     return TESS_SUCCESS;
 }
@@ -106,10 +111,11 @@ tess_status gallery_request_create(tess_context *ctx, const char *name, int narg
 tess_status tess_gallery_create(tess_context *ctx, const char *name, int nargs, const char *const *args,
                                 tess_matrix **out)
 {
+    TESS_REQUIRE_OUT(ctx, ctx, out);
+    TESS_REQUIRE(ctx, name);
     gallery_request request;
     tess_status status;
 
-    *out = NULL;
     status = gallery_request_create(ctx, name, nargs, args, &request);
     if (status != TESS_SUCCESS) { return status; }
     return gallery_problems[find_problem(name)].make(&request, out);

@@ -188,6 +188,8 @@ cleanup:
 
 tess_status tess_gallery_ventricle_points(tess_context *ctx, int nargs, const char *const *args, double *xyz)
 {
+    TESS_REQUIRE(NULL, ctx);
+    TESS_REQUIRE(ctx, xyz);
     ventricle v;
     tess_status status = create_mesh(ctx, nargs, args, &v);
 
@@ -208,12 +210,12 @@ tess_status tess_gallery_ventricle_points(tess_context *ctx, int nargs, const ch
 
 tess_status tess_gallery_ventricle_potential(tess_context *ctx, int nargs, const char *const *args, tess_vector **out)
 {
+    TESS_REQUIRE_OUT(ctx, ctx, out);
     ventricle v;
     double *potential = NULL;
     tess_vector *made = NULL;
     tess_status status = TESS_SUCCESS;
 
-    *out = NULL;
     TESS_TRY(create_mesh(ctx, nargs, args, &v));
     TESS_TRY(tess_host_allocate(ctx, v.cells, sizeof *potential, (void **)&potential));
 #pragma omp parallel for num_threads(ctx->threads)

@@ -326,6 +326,8 @@ static tess_status write_parts(tess_context *ctx, const char *path, const cache_
 
 tess_status tess_matrix_write_cache(const tess_matrix *a, const char *path)
 {
+    TESS_REQUIRE(NULL, a);
+    TESS_REQUIRE(a->ctx, path);
     cache_header header = {.byte_order = byte_order_mark, .version = CACHE_VERSION};
     tess_assembled copy = {0};
     cache_part parts[PARTS];

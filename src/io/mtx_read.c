@@ -142,12 +142,13 @@ static bool is_cache(const unsigned char *bytes, size_t count)
 
 tess_status tess_matrix_read(tess_context *ctx, const char *path, tess_matrix **out, tess_mtx_info *info)
 {
+    TESS_REQUIRE_OUT(ctx, ctx, out);
+    TESS_REQUIRE(ctx, path);
     text_source source;
     tess_assembled made;
     int64_t ncols = 0;
     tess_status status = TESS_SUCCESS;
 
-    *out = NULL;
     status = text_source_open_file(ctx, path, &source);
     if (status != TESS_SUCCESS) { return status; }
     if (!is_cache(source.peeked, (size_t)source.peeked_bytes)) {
@@ -163,12 +164,14 @@ tess_status tess_matrix_read(tess_context *ctx, const char *path, tess_matrix **
 tess_status tess_matrix_read_memory(tess_context *ctx, const char *name, const void *text, size_t bytes,
                                     tess_matrix **out, tess_mtx_info *info)
 {
+    TESS_REQUIRE_OUT(ctx, ctx, out);
+    TESS_REQUIRE(ctx, name);
+    if (bytes > 0) { TESS_REQUIRE(ctx, text); }
     text_source source;
     tess_assembled made;
     int64_t ncols = 0;
     tess_status status = TESS_SUCCESS;
 
-    *out = NULL;
     if (is_cache(text, bytes)) {
         status = tess_cache_read_memory(ctx, name, text, bytes, &ncols, &made);
         return status == TESS_SUCCESS ? finish_cache(ctx, ncols, &made, out, info) : status;
@@ -209,6 +212,8 @@ cleanup:
 
 tess_status tess_vector_read(tess_context *ctx, const char *path, tess_vector **out)
 {
+    TESS_REQUIRE_OUT(ctx, ctx, out);
+    TESS_REQUIRE(ctx, path);
     text_source source;
     mtx_header header = {0};
     mtx_entries entries = {0};
@@ -216,7 +221,6 @@ tess_status tess_vector_read(tess_context *ctx, const char *path, tess_vector **
     tess_vector *vector = NULL;
     tess_status status = TESS_SUCCESS;
 
-    *out = NULL;
     status = text_source_open_file(ctx, path, &source);
     if (status != TESS_SUCCESS) { return status; }
     TESS_TRY(text_source_begin(&source));

@@ -196,6 +196,8 @@ static tess_status write_listing(tess_context *ctx, const listing *l, const char
 
 tess_status tess_matrix_write(const tess_matrix *a, const char *path, int symmetric)
 {
+    TESS_REQUIRE(NULL, a);
+    TESS_REQUIRE(a->ctx, path);
     tess_context *ctx = a->ctx;
     listing l = {.nrows = a->nrows, .ncols = a->ncols, .nnz = a->nnz, .lower_only = symmetric != 0};
     char header[128];
@@ -218,6 +220,9 @@ cleanup:
 
 tess_status tess_array_write(tess_context *ctx, const double *values, int64_t nrows, int64_t ncols, const char *path)
 {
+    TESS_REQUIRE(NULL, ctx);
+    TESS_REQUIRE(ctx, path);
+    if (nrows > 0 && ncols > 0) { TESS_REQUIRE(ctx, values); }
     const listing l = {
         .nrows = nrows, .ncols = ncols, .nnz = (int64_t)((uint64_t)nrows * (uint64_t)ncols), .val = values};
     char header[128];
@@ -233,6 +238,8 @@ tess_status tess_array_write(tess_context *ctx, const double *values, int64_t nr
 
 tess_status tess_vector_write(const tess_vector *v, const char *path)
 {
+    TESS_REQUIRE(NULL, v);
+    TESS_REQUIRE(v->ctx, path);
     tess_context *ctx = v->ctx;
     double *values = NULL;
     tess_status status = TESS_SUCCESS;

@@ -2,6 +2,7 @@
 /* Files that are complete or absent; see output_file.h. */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,20 +51,50 @@ static tess_status open_aside(output_file *file)
     return file->descriptor < 0 ? fail_errno(file, "the file cannot be written") : TESS_SUCCESS;
 }
 
+/* The descriptor that names such as /dev/stdout, /dev/fd/63 and /proc/self/fd/1 stand for; -1 for other names. */
+static int own_descriptor(const char *name)
+{
+    static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};
+    char *end = NULL;
+
+    if (strcmp(name, "/dev/stdout") == 0) { return STDOUT_FILENO; }
+    if (strcmp(name, "/dev/stderr") == 0) { return STDERR_FILENO; }
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        const char *digits = name + strlen(folders[i]);
+        long number = 0;
+
+        if (strncmp(name, folders[i], strlen(folders[i])) != 0 || *digits < '0' || *digits > '9') { continue; }
+        number = strtol(digits, &end, 10);
+        return *end == '\0' && number <= INT_MAX ? (int)number : -1;
+    }
+    return -1;
+}
+
+/* Devices, pipes and open descriptors are written in place: a rename would replace them. */
+static tess_status open_in_place(output_file *file)
+{
+    const int own = own_descriptor(file->name);
+
+    file->descriptor = own >= 0 ? fcntl(own, F_DUPFD_CLOEXEC, 0) : open(file->name, O_WRONLY | O_CLOEXEC);
+    return file->descriptor < 0 ? fail_errno(file, "the file cannot be written") : TESS_SUCCESS;
+}
+
 static tess_status open_target(output_file *file)
 {
     struct stat facts;
     bool exists = stat(file->name, &facts) == 0;
 
+    if (own_descriptor(file->name) >= 0 || (exists && !S_ISREG(facts.st_mode) && !S_ISDIR(facts.st_mode))) {
+        return open_in_place(file);
+    }
+    if (!exists && errno == ELOOP) { return fail_errno(file, "the file cannot be written"); }
     if (exists && S_ISDIR(facts.st_mode)) {
         errno = EISDIR;
         return fail_errno(file, "the file cannot be written");
     }
     file->target = exists ? realpath(file->name, NULL) : strdup(file->name);
     if (!file->target) { return fail_errno(file, "the file cannot be written"); }
-    if (!exists || S_ISREG(facts.st_mode)) { return open_aside(file); }
-    file->descriptor = open(file->target, O_WRONLY | O_CLOEXEC);
-    return file->descriptor < 0 ? fail_errno(file, "the file cannot be written") : TESS_SUCCESS;
+    return open_aside(file);
 }
 
 tess_status output_file_open(tess_context *ctx, const char *name, bool compress, output_file *file)

@@ -93,11 +93,15 @@ tess_status text_source_open_file(tess_context *ctx, const char *name, text_sour
     *source = (text_source){.ctx = ctx, .name = name, .line = 1, .stored_bytes = -1};
     source->descriptor = open(name, O_RDONLY | O_CLOEXEC);
     if (source->descriptor < 0) {
-        bool absent = errno == ENOENT || errno == ENOTDIR;
+        const int code = errno;
+        const bool absent = code == ENOENT || code == ENOTDIR;
 
         note_errno(source, "the file cannot be opened");
         return tess_fail_at(ctx, absent ? TESS_NOT_FOUND : TESS_IO, name, 0,
-                            absent ? "check the path" : "check the file's permissions", "%s", source->problem);
+                            absent          ? "check the path"
+                            : code == ELOOP ? "the name is a symbolic link that leads back to itself"
+                                            : "check the file's permissions",
+                            "%s", source->problem);
     }
     if (fstat(source->descriptor, &facts) == 0 && S_ISREG(facts.st_mode)) { source->stored_bytes = facts.st_size; }
     status = peek(source);

@@ -4,14 +4,37 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/options.h"
 #include "matrix/assembled.h"
+
+static tess_matrix *counted(const tess_matrix *a)
+{
+    return (tess_matrix *)(uintptr_t)a;
+}
+
+void tess_matrix_hold(const tess_matrix *a)
+{
+    if (a) { counted(a)->holders += 1; }
+}
+
+void tess_matrix_release(const tess_matrix *a)
+{
+    tess_matrix_destroy(counted(a));
+}
 
 void tess_matrix_destroy(tess_matrix *a)
 {
+    tess_context *ctx = a ? a->ctx : NULL;
+
     if (!a) { return; }
-    if (a->kept) { a->drop_kept(a->ctx, a->kept); }
-    if (a->ops && a->storage) { a->ops->destroy(a->ctx, a->storage); }
-    tess_host_release(a->ctx, a, 1, sizeof *a);
+    a->holders -= 1;
+    if (a->holders > 0) { return; }
+    if (a->kept) { a->drop_kept(ctx, a->kept); }
+    if (a->ops && a->storage) { a->ops->destroy(ctx, a->storage); }
+    tess_assignment_release(a->assignment);
+    tess_matrix_release(a->original);
+    tess_host_release(ctx, a, 1, sizeof *a);
+    tess_context_destroy(ctx);
 }
 
 tess_status tess_matrix_make(tess_context *ctx, int64_t nrows, int64_t ncols, int64_t nnz, tess_matrix **out)
@@ -21,6 +44,8 @@ tess_status tess_matrix_make(tess_context *ctx, int64_t nrows, int64_t ncols, in
     if (status != TESS_SUCCESS) { return status; }
     memset(*out, 0, sizeof **out);
     (*out)->ctx = ctx;
+    (*out)->holders = 1;
+    tess_context_hold(ctx);
     (*out)->nrows = nrows;
     (*out)->ncols = ncols;
     (*out)->nnz = nnz;
@@ -129,9 +154,9 @@ tess_status tess_matrix_adopt_csr(tess_context *ctx, int64_t nrows, int64_t ncol
 tess_status tess_matrix_create_shell(tess_context *ctx, int64_t nrows, int64_t ncols, const tess_shell_operator *shell,
                                      tess_matrix **out)
 {
+    TESS_REQUIRE_OUT(ctx, ctx, out);
     tess_status status = TESS_SUCCESS;
 
-    *out = NULL;
     if (!shell || !shell->apply) {
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, "set tess_shell_operator.apply",
                          "a shell matrix needs a function that applies it");
@@ -189,6 +214,8 @@ static tess_status borrow_values(tess_matrix *a, const void *val, tess_precision
 
 tess_status tess_matrix_update_values(tess_matrix *a, const void *val, tess_precision precision, tess_memory where)
 {
+    TESS_REQUIRE(NULL, a);
+    if (a->nnz > 0) { TESS_REQUIRE(a->ctx, val); }
     tess_context *ctx = a->ctx;
     const bool on_gpu = ctx->device == TESS_DEVICE_GPU, on_device = (where == TESS_MEMORY_DEVICE) == on_gpu;
     csr_storage *storage = a->storage;
@@ -207,6 +234,8 @@ tess_status tess_matrix_update_values(tess_matrix *a, const void *val, tess_prec
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, "use a value of tess_precision; 0 is fp64",
                          "unknown precision %d of values", (int)precision);
     }
+    status = options_require_name(ctx, "tess_memory", "where", (int)where);
+    if (status != TESS_SUCCESS) { return status; }
     status = storage->owns_values ? take_values(a, csr_own_values(storage), val, precision, on_device)
                                   : borrow_values(a, val, precision, on_device);
     if (status == TESS_SUCCESS) { a->values_version += 1; }
@@ -242,21 +271,26 @@ double tess_matrix_bounded_loss(const tess_matrix *a)
 
 int tess_matrix_is_exact(const tess_matrix *a)
 {
+    if (!a) { return 0; }
     return tess_matrix_bounded_loss(a) == 0.0;
 }
 
 tess_format tess_matrix_base(const tess_matrix *a)
 {
+    if (!a) { return TESS_FORMAT_CSR; }
     return a->ops && a->ops->base_of ? a->ops->base_of(a, 0) : a->format;
 }
 
 tess_format tess_matrix_low_base(const tess_matrix *a)
 {
+    if (!a) { return TESS_FORMAT_CSR; }
     return a->ops && a->ops->base_of ? a->ops->base_of(a, 1) : a->format;
 }
 
 tess_status tess_matrix_get_assignment(const tess_matrix *a, tess_assignment_summary *out)
 {
+    TESS_REQUIRE(NULL, a);
+    TESS_REQUIRE(a->ctx, out);
     const tess_assignment_summary *summary = tess_matrix_assigned_to(a);
 
     if (!summary) {
@@ -269,41 +303,49 @@ tess_status tess_matrix_get_assignment(const tess_matrix *a, tess_assignment_sum
 
 int64_t tess_matrix_nrows(const tess_matrix *a)
 {
+    if (!a) { return 0; }
     return a->nrows;
 }
 
 int64_t tess_matrix_ncols(const tess_matrix *a)
 {
+    if (!a) { return 0; }
     return a->ncols;
 }
 
 int64_t tess_matrix_nnz(const tess_matrix *a)
 {
+    if (!a) { return 0; }
     return a->nnz;
 }
 
 tess_context *tess_matrix_context(const tess_matrix *a)
 {
+    if (!a) { return NULL; }
     return a->ctx;
 }
 
 tess_format tess_matrix_format(const tess_matrix *a)
 {
+    if (!a) { return TESS_FORMAT_CSR; }
     return a->format;
 }
 
 tess_precision tess_matrix_precision(const tess_matrix *a)
 {
+    if (!a) { return TESS_PRECISION_FP64; }
     return a->precision;
 }
 
 int64_t tess_matrix_bytes(const tess_matrix *a)
 {
+    if (!a) { return 0; }
     return a->ops ? a->ops->bytes(a) : 0;
 }
 
 tess_status tess_matrix_get_csr(const tess_matrix *a, int64_t *row_ptr, int32_t *col_ind, double *val)
 {
+    TESS_REQUIRE(NULL, a);
     tess_status status = TESS_SUCCESS;
 
     if (!a->ops) { return tess_matrix_require_assembled(a, "tess_matrix_get_csr"); }
@@ -313,6 +355,7 @@ tess_status tess_matrix_get_csr(const tess_matrix *a, int64_t *row_ptr, int32_t 
 
 tess_csr_view tess_matrix_csr_view(const tess_matrix *a)
 {
+    if (!a) { return (tess_csr_view){0}; }
     tess_csr_view out = {.nrows = a->nrows, .ncols = a->ncols, .nnz = a->nnz};
 
     if (a->ops && !a->original && a->ctx->device == TESS_DEVICE_CPU) {
@@ -328,6 +371,7 @@ tess_csr_view tess_matrix_csr_view(const tess_matrix *a)
 
 tess_status tess_matrix_diagonal(const tess_matrix *a, tess_vector *diagonal)
 {
+    TESS_REQUIRE(NULL, a);
     int64_t n = a->nrows < a->ncols ? a->nrows : a->ncols;
     tess_status status = tess_vector_require(a->ctx, diagonal, n, "diagonal");
 
@@ -371,9 +415,10 @@ cleanup:
 
 tess_status tess_matrix_copy_to(const tess_matrix *a, tess_context *ctx, tess_matrix **out)
 {
+    TESS_REQUIRE_OUT(a ? a->ctx : NULL, a, out);
+    TESS_REQUIRE(a->ctx, ctx);
     tess_status status = tess_matrix_require_assembled(a, "tess_matrix_copy_to");
 
-    *out = NULL;
     if (status == TESS_SUCCESS && a->ctx->device == TESS_DEVICE_CPU && ctx->device == TESS_DEVICE_GPU) {
         status = tess_matrix_upload_csr(ctx, &csr_of(a)->view, out);
     } else if (status == TESS_SUCCESS) {

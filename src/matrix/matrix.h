@@ -12,14 +12,16 @@ extern "C" {
 
 struct tess_matrix {
     tess_context *ctx;
+    int64_t holders; /* the caller, and each object that reads it: the last one frees the matrix */
     tess_format format;
     tess_precision precision;
     int64_t nrows, ncols, nnz;
     const tess_format_ops *ops;  /* NULL for a shell */
     void *storage;               /* the format's own, on the context's device */
     const tess_matrix *original; /* what this was converted from (borrowed); NULL for an assembled matrix or a shell */
-    bool keeps_order;            /* update_values may use the caller's order */
-    uint64_t values_version;     /* counts update_values */
+    const tess_assignment *assignment; /* the caller's, if the storage reads it */
+    bool keeps_order;                  /* update_values may use the caller's order */
+    uint64_t values_version;           /* counts update_values */
     double loss; /* the largest relative error of a stored value; Inf: unknown. For parts: beyond what their policy
                     allows */
     double accepted_loss; /* the bound up to which `loss` was searched */
@@ -44,6 +46,10 @@ tess_status tess_matrix_adopt_device_csr(tess_context *ctx, int64_t nrows, int64
 
 /* A matrix without storage, in FP64, to be completed by the caller. */
 tess_status tess_matrix_make(tess_context *ctx, int64_t nrows, int64_t ncols, int64_t nnz, tess_matrix **out);
+/* An object that reads a matrix of the caller holds it until tess_matrix_release: so the caller may destroy them in any
+   order. NULL is allowed. */
+void tess_matrix_hold(const tess_matrix *a);
+void tess_matrix_release(const tess_matrix *a);
 /* UNSUPPORTED for a stored matrix or a shell; the error names the purpose. */
 tess_status tess_matrix_require_assembled(const tess_matrix *a, const char *purpose);
 

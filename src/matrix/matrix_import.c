@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Assembled matrices from the caller's CSR and COO arrays. */
+#include "base/options.h"
 #include "matrix/assemble.h"
 #include "matrix/assembled.h"
 #include "matrix/matrix.h"
@@ -16,6 +17,9 @@ static tess_status check_sizes(tess_context *ctx, int64_t nrows, int64_t ncols, 
                          "a matrix cannot have the size %lld by %lld with %lld nonzeros", (long long)nrows,
                          (long long)ncols, (long long)nnz);
     }
+    const tess_status status = options_require_name(ctx, "tess_memory", "where", (int)where);
+
+    if (status != TESS_SUCCESS) { return status; }
     if (where == TESS_MEMORY_DEVICE && ctx->device == TESS_DEVICE_CPU) {
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, "pass TESS_MEMORY_HOST, or create the context on a GPU",
                          "the arrays are said to be in device memory, but the context is on the CPU");
@@ -214,9 +218,10 @@ static tess_status borrow_csr(tess_context *ctx, const tess_csr_arrays *a, tess_
 
 tess_status tess_matrix_create_csr(tess_context *ctx, const tess_csr_arrays *a, tess_matrix **out)
 {
+    TESS_REQUIRE_OUT(ctx, ctx, out);
+    TESS_REQUIRE(ctx, a);
     tess_status status = TESS_SUCCESS;
 
-    *out = NULL;
     status = check_sizes(ctx, a->nrows, a->ncols, a->nnz, a->where);
     if (status != TESS_SUCCESS) { return status; }
     if (!a->row_ptr || (a->nnz > 0 && (!a->col_ind || !a->val)) || !are_index_bits(a->row_ptr_bits) ||
@@ -226,6 +231,8 @@ tess_status tess_matrix_create_csr(tess_context *ctx, const tess_csr_arrays *a, 
                          "CSR arrays are incomplete");
     }
     status = check_values(ctx, a->val_precision);
+    if (status != TESS_SUCCESS) { return status; }
+    status = options_require_name(ctx, "tess_ownership", "tess_csr_arrays.ownership", (int)a->ownership);
     if (status != TESS_SUCCESS) { return status; }
     return a->ownership == TESS_BORROW ? borrow_csr(ctx, a, out) : copy_csr(ctx, a, out);
 }
@@ -262,12 +269,13 @@ cleanup:
 
 tess_status tess_matrix_create_coo(tess_context *ctx, const tess_coo_arrays *a, tess_matrix **out)
 {
+    TESS_REQUIRE_OUT(ctx, ctx, out);
+    TESS_REQUIRE(ctx, a);
     const void *row_ind = NULL, *col_ind = NULL, *val = NULL;
     void *own_row = NULL, *own_col = NULL, *own_val = NULL;
     const size_t size = (size_t)a->index_bits / 8, val_size = tess_precision_bytes(a->val_precision);
     tess_status status = TESS_SUCCESS;
 
-    *out = NULL;
     TESS_TRY(check_sizes(ctx, a->nrows, a->ncols, a->nnz, a->where));
     if (!are_index_bits(a->index_bits) || (a->nnz > 0 && (!a->row_ind || !a->col_ind || !a->val))) {
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, "set row_ind, col_ind, val and index_bits (32 or 64)",

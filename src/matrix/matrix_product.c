@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Products of matrices in any format, and of operators given by functions. */
+#include "base/options.h"
 #include "matrix/matrix.h"
 
 static tess_status call_shell(const tess_matrix *a, tess_operation operation, const double *x, double *y)
@@ -120,12 +121,18 @@ cleanup:
 tess_status tess_matrix_spmv(const tess_matrix *a, tess_operation operation, double alpha, const tess_vector *x,
                              double beta, tess_vector *y)
 {
+    tess_status status = TESS_SUCCESS;
+
+    TESS_REQUIRE(NULL, a);
+    status = options_require_name(a->ctx, "tess_operation", "operation", (int)operation);
+    if (status != TESS_SUCCESS) { return status; }
     return multiply(a, x, y, (tess_spmv_args){.operation = operation, .alpha = alpha, .beta = beta});
 }
 
 tess_status tess_matrix_spmv_level(const tess_matrix *a, int level, double alpha, const tess_vector *x, double beta,
                                    tess_vector *y)
 {
+    TESS_REQUIRE(NULL, a);
     if (!a->ops || !a->ops->can.copies_levels) {
         return tess_fail(a->ctx, TESS_UNSUPPORTED, "use format composite, which stores all values at each level",
                          "a matrix in format %s has no product at one precision level", tess_format_name(a->format));

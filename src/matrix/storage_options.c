@@ -10,6 +10,7 @@ static const tess_papers_storage no_papers = {.size = sizeof no_papers};
 
 void tess_storage_options_init(tess_storage_options *options)
 {
+    if (!options) { return; }
     memset(options, 0, sizeof *options);
     options->size = sizeof *options;
     options->slices.max_padding = default_padding;
@@ -19,12 +20,33 @@ void tess_storage_options_init(tess_storage_options *options)
 
 void tess_papers_storage_init(tess_papers_storage *papers)
 {
+    if (!papers) { return; }
     *papers = no_papers;
 }
 
 const tess_papers_storage *storage_papers(const tess_storage_options *options)
 {
     return options->papers ? options->papers : &no_papers;
+}
+
+static tess_status check_names(tess_context *ctx, const tess_storage_options *o)
+{
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(options_require_name(ctx, "tess_format", "tess_storage_options.format", (int)o->format));
+    TESS_TRY(options_require_name(ctx, "tess_precision", "tess_storage_options.precision", (int)o->precision));
+    TESS_TRY(options_require_name(ctx, "tess_arithmetic", "tess_storage_options.arithmetic", (int)o->arithmetic));
+    TESS_TRY(
+        options_require_name(ctx, "tess_granularity", "tess_policy_options.granularity", (int)o->policy.granularity));
+    TESS_TRY(options_require_name(ctx, "tess_policy", "tess_policy_options.policy", (int)o->policy.policy));
+    TESS_TRY(options_require_name(ctx, "tess_arithmetic", "tess_policy_options.arithmetic", (int)o->policy.arithmetic));
+    TESS_TRY(options_require_name(ctx, "tess_format", "tess_split_options.base", (int)o->split.base));
+    TESS_TRY(options_require_name(ctx, "tess_format", "tess_split_options.low_base", (int)o->split.low_base));
+    TESS_TRY(options_require_name(ctx, "tess_row_order", "tess_split_options.row_order", (int)o->split.row_order));
+    TESS_TRY(options_require_name(ctx, "tess_layout", "tess_papers_storage.layout", (int)storage_papers(o)->layout));
+    TESS_TRY(options_require_name(ctx, "tess_kernel", "tess_papers_storage.kernel", (int)storage_papers(o)->kernel));
+cleanup:
+    return status;
 }
 
 tess_status storage_options_take_member(tess_context *ctx, tess_storage_options *options, tess_papers_storage *papers)
@@ -39,6 +61,7 @@ tess_status storage_options_take_member(tess_context *ctx, tess_storage_options 
     TESS_TRY(options_require_reserved(ctx, "tess_policy_options", options->policy.reserved));
     TESS_TRY(options_take(ctx, "tess_papers_storage", options->papers, papers, sizeof *papers));
     if (options->papers) { options->papers = papers; }
+    status = check_names(ctx, options);
 cleanup:
     return status;
 }

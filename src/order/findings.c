@@ -15,6 +15,7 @@
 
 void tess_findings_init(tess_findings *f)
 {
+    if (!f) { return; }
     tess_finding *const kinds[] = {&f->unmatched_rows, &f->empty_rows, &f->empty_columns, &f->zero_diagonal,
                                    &f->duplicate_rows, &f->nonfinite,  &f->nonfinite_rhs};
 
@@ -220,6 +221,8 @@ cleanup:
 
 tess_status tess_find_problems(const tess_matrix *a, const tess_vector *b, const tess_vector *x, tess_findings *out)
 {
+    TESS_REQUIRE(NULL, a);
+    TESS_REQUIRE(a->ctx, out);
     tess_findings f;
     order_input in = {NULL, {0}, {NULL, NULL, NULL}};
     bool left_null = false;

@@ -174,6 +174,7 @@ static void release_matching(tess_context *ctx, order_matching *m)
 
 tess_status tess_order_max_product(const tess_matrix *a, int32_t *row_perm, double *row_scale, double *col_scale)
 {
+    TESS_REQUIRE(NULL, a);
     static const char *const purpose = "a maximum-product matching";
     order_input in = {.ctx = NULL};
     order_matching m = {.n = a->nrows};
@@ -199,6 +200,7 @@ cleanup:
 
 void tess_order_round_scale(int64_t n, double *scale)
 {
+    if (!scale) { return; }
     for (int64_t i = 0; i < n; i++) {
         int exponent = 0;
         double significand = frexp(scale[i], &exponent);

@@ -289,6 +289,8 @@ cleanup:
 
 tess_status tess_order_rcm(const tess_matrix *a, int32_t *perm)
 {
+    TESS_REQUIRE(NULL, a);
+    TESS_REQUIRE(a->ctx, perm);
     static const char *const purpose = "reverse Cuthill-McKee";
     order_input in = {.ctx = NULL};
     tess_status status = require_square(a, purpose);

@@ -99,6 +99,7 @@ cleanup:
 tess_status tess_matrix_reorder(const tess_matrix *a, const int32_t *row_perm, const int32_t *col_perm,
                                 const double *row_scale, const double *col_scale, tess_matrix **out)
 {
+    TESS_REQUIRE_OUT(a ? a->ctx : NULL, a, out);
     reordering r = {.row_perm = row_perm, .row_scale = row_scale, .col_scale = col_scale};
     int64_t places = a->nrows > a->ncols ? a->nrows : a->ncols;
     order_input in = {.ctx = NULL};
@@ -106,7 +107,6 @@ tess_status tess_matrix_reorder(const tess_matrix *a, const int32_t *row_perm, c
     int32_t *place = NULL;
     tess_status status = TESS_SUCCESS;
 
-    *out = NULL;
     TESS_TRY(open_order_input(a, "reordering", &in));
     TESS_TRY(tess_host_allocate(a->ctx, places, sizeof *place, (void **)&place));
     if (row_perm) { TESS_TRY(invert(a->ctx, a->nrows, row_perm, place)); }
@@ -124,7 +124,7 @@ cleanup:
 
 tess_status tess_matrix_reorder_symmetric(const tess_matrix *a, const int32_t *perm, tess_matrix **out)
 {
-    *out = NULL;
+    TESS_REQUIRE_OUT(a ? a->ctx : NULL, a, out);
     tess_status status = require_square(a, "a symmetric reordering");
 
     return status == TESS_SUCCESS ? tess_matrix_reorder(a, perm, perm, NULL, NULL, out) : status;

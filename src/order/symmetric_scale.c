@@ -33,6 +33,8 @@ static tess_status take_factors(tess_context *ctx, int64_t n, const int32_t *exp
 
 tess_status tess_order_symmetric_scale(const tess_matrix *a, double *scale)
 {
+    TESS_REQUIRE(NULL, a);
+    TESS_REQUIRE(a->ctx, scale);
     tess_context *ctx = a->ctx;
     order_input in = {.ctx = NULL};
     equilibrate_entries entries = {.n = a->nrows, .count = a->nnz};

@@ -39,11 +39,26 @@ static void release_arrays(tess_assignment *assignment)
     block_grid_release(assignment->ctx, &assignment->grid);
 }
 
+void tess_assignment_hold(const tess_assignment *assignment)
+{
+    if (assignment) { ((tess_assignment *)(uintptr_t)assignment)->holders += 1; }
+}
+
+void tess_assignment_release(const tess_assignment *assignment)
+{
+    tess_assignment_destroy((tess_assignment *)(uintptr_t)assignment);
+}
+
 void tess_assignment_destroy(tess_assignment *assignment)
 {
+    tess_context *ctx = assignment ? assignment->ctx : NULL;
+
     if (!assignment) { return; }
+    assignment->holders -= 1;
+    if (assignment->holders > 0) { return; }
     release_arrays(assignment);
-    tess_host_release(assignment->ctx, assignment, 1, sizeof *assignment);
+    tess_host_release(ctx, assignment, 1, sizeof *assignment);
+    tess_context_destroy(ctx);
 }
 
 static tess_status require_assembled(const tess_matrix *a)
@@ -302,6 +317,8 @@ static tess_status create(const tess_matrix *a, const tess_policy_options *optio
     TESS_TRY(tess_host_allocate(ctx, 1, sizeof *made, (void **)&made));
     memset(made, 0, sizeof *made);
     made->ctx = ctx;
+    made->holders = 1;
+    tess_context_hold(ctx);
     made->nrows = a->nrows;
     made->nnz = a->nnz;
     made->by_entry = by_entry;
@@ -317,6 +334,7 @@ cleanup:
 
 tess_status tess_assignment_create(const tess_matrix *a, const tess_policy_options *options, tess_assignment **out)
 {
+    TESS_REQUIRE_OUT(a ? a->ctx : NULL, a, out);
     return create(a, options, false, out);
 }
 
@@ -328,11 +346,14 @@ tess_status tess_assignment_create_by_entry(const tess_matrix *a, const tess_pol
 
 void tess_assignment_get_summary(const tess_assignment *assignment, tess_assignment_summary *out)
 {
+    if (!assignment || !out) { return; }
     *out = assignment->summary;
 }
 
 tess_status tess_assignment_get_levels(const tess_assignment *assignment, uint8_t *levels)
 {
+    TESS_REQUIRE(NULL, assignment);
+    TESS_REQUIRE(assignment->ctx, levels);
     if (!assignment->level) {
         levels[0] = (uint8_t)assignment->whole;
         return TESS_SUCCESS;
@@ -344,6 +365,7 @@ tess_status tess_assignment_get_levels(const tess_assignment *assignment, uint8_
 tess_status tess_assignment_get_blocks(const tess_assignment *assignment, int64_t *first, int32_t *column,
                                        uint16_t *count)
 {
+    TESS_REQUIRE(NULL, assignment);
     tess_context *ctx = assignment->ctx;
     const block_grid *grid = &assignment->grid;
     const size_t nblocks = (size_t)grid->nblocks;
@@ -365,6 +387,8 @@ cleanup:
 
 tess_status tess_assignment_measure_error(tess_assignment *assignment, const tess_matrix *a)
 {
+    TESS_REQUIRE(NULL, assignment);
+    TESS_REQUIRE(assignment->ctx, a);
     tess_context *ctx = assignment->ctx;
     uint8_t *skip = NULL;
     assign_task task;

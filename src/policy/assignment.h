@@ -18,6 +18,7 @@ enum { TESS_LEVEL_NONE = 255 };
 /* All arrays are on the context's device. */
 struct tess_assignment {
     tess_context *ctx;
+    int64_t holders;    /* the caller, and each matrix that was made with it */
     int64_t nrows, nnz; /* of the matrix that it was made for */
     tess_assignment_summary summary;
     /* By row, by entry in the matrix's order, or by block in the grid's; granularity matrix: NULL, all at level

@@ -16,6 +16,7 @@ enum { DEFAULT_SIDE = 16 };
 
 void tess_policy_options_init(tess_policy_options *o)
 {
+    if (!o) { return; }
     memset(o, 0, sizeof *o);
     o->granularity = TESS_GRANULARITY_ROW;
     o->policy = TESS_POLICY_NONE;
@@ -42,6 +43,7 @@ static bool parse_parameter(const char *text, double *out)
 
 tess_status tess_policy_options_parse(const char *text, tess_policy_options *out)
 {
+    if (!text || !out) { return TESS_INVALID_ARGUMENT; }
     const size_t length = strcspn(text, ":");
     tess_policy policy = TESS_POLICY_NONE;
     double parameter = 0.0;
@@ -79,6 +81,7 @@ static bool parse_level(const char *text, size_t length, tess_precision_level *o
 
 tess_status tess_precision_levels_parse(const char *text, tess_policy_options *out)
 {
+    if (!text || !out) { return TESS_INVALID_ARGUMENT; }
     tess_precision_level level[TESS_MAX_LEVELS] = {{TESS_PRECISION_FP64, 0}};
     int count = 0;
     bool either = false;
@@ -101,6 +104,7 @@ tess_status tess_precision_levels_parse(const char *text, tess_policy_options *o
 
 void tess_policy_default_levels(tess_policy_options *o)
 {
+    if (!o) { return; }
     if (o->nlevels != 0) { return; }
     (void)tess_precision_levels_parse(o->policy == TESS_POLICY_LOSSLESS ? "fp64,fp32,fp16,fp8" : "fp64,fp32", o);
 }

@@ -6,11 +6,26 @@
 
 #include "precond/precond_options.h"
 
+tess_precond *tess_precond_hold(const tess_precond *m)
+{
+    tess_precond *held = (tess_precond *)(uintptr_t)m;
+
+    if (held) { held->holders += 1; }
+    return held;
+}
+
 void tess_precond_destroy(tess_precond *m)
 {
+    tess_context *ctx = m ? m->ctx : NULL;
+    const tess_matrix *matrix = m ? m->matrix : NULL;
+
     if (!m) { return; }
+    m->holders -= 1;
+    if (m->holders > 0) { return; }
     if (m->ops->destroy) { m->ops->destroy(m); }
-    tess_host_release(m->ctx, m, 1, sizeof *m);
+    tess_host_release(ctx, m, 1, sizeof *m);
+    tess_matrix_release(matrix);
+    tess_context_destroy(ctx);
 }
 
 static tess_status make_precond(tess_context *ctx, const tess_precond_ops *ops, int64_t n, tess_precond **out)
@@ -20,6 +35,8 @@ static tess_status make_precond(tess_context *ctx, const tess_precond_ops *ops, 
     if (status != TESS_SUCCESS) { return status; }
     memset(*out, 0, sizeof **out);
     (*out)->ctx = ctx;
+    (*out)->holders = 1;
+    tess_context_hold(ctx);
     (*out)->ops = ops;
     (*out)->kind = ops->kind;
     (*out)->n = n;
@@ -78,6 +95,7 @@ static tess_status check_request(const tess_matrix *a, const tess_precond_option
 
 tess_status tess_precond_create(const tess_matrix *a, const tess_precond_options *options, tess_precond **out)
 {
+    TESS_REQUIRE_OUT(a ? a->ctx : NULL, a, out);
     tess_status status = tess_precond_create_renewable(a, options, out);
 
     if (status != TESS_SUCCESS) {
@@ -95,6 +113,7 @@ static tess_status create(const tess_matrix *a, const tess_precond_options *opti
     TESS_TRY(check_request(a, options));
     TESS_TRY(make_precond(a->ctx, tess_find_precond(options->kind), a->nrows, &m));
     m->matrix = a;
+    tess_matrix_hold(a);
     m->role = options->role;
     if (m->ops->create) { status = m->ops->create(m, options); }
     if (status == TESS_SUCCESS) { m->values_version = a->values_version; }
@@ -118,9 +137,9 @@ tess_status tess_precond_create_renewable(const tess_matrix *a, const tess_preco
 
 tess_status tess_precond_create_shell(tess_context *ctx, int64_t n, const tess_shell_precond *shell, tess_precond **out)
 {
+    TESS_REQUIRE_OUT(ctx, ctx, out);
     tess_status status = TESS_SUCCESS;
 
-    *out = NULL;
     if (!shell || !shell->apply) {
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, "set tess_shell_precond.apply",
                          "a shell preconditioner needs a function that applies it");
@@ -132,6 +151,7 @@ tess_status tess_precond_create_shell(tess_context *ctx, int64_t n, const tess_s
 
 tess_status tess_precond_update(tess_precond *m)
 {
+    TESS_REQUIRE(NULL, m);
     tess_status status = TESS_SUCCESS;
 
     if (!m->matrix || m->values_version == m->matrix->values_version) { return TESS_SUCCESS; }
@@ -202,6 +222,7 @@ tess_status tess_precond_apply_fused(const tess_precond *m, tess_precision vecto
 
 tess_status tess_precond_apply(const tess_precond *m, const tess_vector *r, tess_vector *z)
 {
+    TESS_REQUIRE(NULL, m);
     tess_context *ctx = m->ctx;
     tess_reduction none = {0};
     tess_status status = TESS_SUCCESS;
@@ -223,17 +244,21 @@ cleanup:
 
 int64_t tess_precond_bytes(const tess_precond *m)
 {
+    if (!m) { return 0; }
     return m->ops->bytes ? m->ops->bytes(m) : 0;
 }
 
 void tess_precond_blocks_per_precision(const tess_precond *m, int64_t counts[TESS_MAX_PRECISIONS])
 {
+    if (!m || !counts) { return; }
     memset(counts, 0, TESS_MAX_PRECISIONS * sizeof *counts);
     if (m->ops->count_blocks) { m->ops->count_blocks(m, counts); }
 }
 
 tess_status tess_precond_get_factors(const tess_precond *m, tess_precond_factors *out)
 {
+    TESS_REQUIRE(NULL, m);
+    TESS_REQUIRE(m->ctx, out);
     if (!m->ops->factors) {
         return tess_fail(m->ctx, TESS_UNSUPPORTED, "choose ilu0, ic0, ilut, ict, iluk, lu or cholesky",
                          "preconditioner %s has no factors", tess_precond_kind_name(m->kind));

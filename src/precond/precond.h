@@ -50,16 +50,19 @@ const tess_precond_ops *tess_find_precond(tess_precond_kind kind);
 
 struct tess_precond {
     tess_context *ctx;
+    int64_t holders; /* the caller, and each solver that was made with it */
     const tess_precond_ops *ops;
     tess_precond_kind kind;
     int64_t n;
     tess_role_precision role;  /* storage and arithmetic */
-    const tess_matrix *matrix; /* borrowed; NULL for a shell */
+    const tess_matrix *matrix; /* held; NULL for a shell */
     uint64_t values_version;
     tess_shell_precond shell;
     void *own; /* data of the kind */
 };
 
+/* Another holder, which destroys it too. NULL is allowed. */
+tess_precond *tess_precond_hold(const tess_precond *m);
 /* As tess_precond_create, but after SINGULAR *out exists too: tess_precond_update may succeed on later values. */
 tess_status tess_precond_create_renewable(const tess_matrix *a, const tess_precond_options *options,
                                           tess_precond **out);

@@ -11,6 +11,7 @@ enum { DEFAULT_BLOCK_SIZE = 8, DEFAULT_DEGREE = 10, DEFAULT_LEAF = 4096, DEFAULT
 
 void tess_precond_options_init(tess_precond_options *options)
 {
+    if (!options) { return; }
     memset(options, 0, sizeof *options);
     options->size = sizeof *options;
     options->block_jacobi.block_size = DEFAULT_BLOCK_SIZE;
@@ -34,6 +35,14 @@ tess_status precond_options_take_member(tess_context *ctx, tess_precond_options 
     TESS_TRY(options_require_reserved(ctx, "tess_incomplete_options", options->incomplete.reserved));
     TESS_TRY(options_require_reserved(ctx, "tess_threshold_options", options->threshold.reserved));
     TESS_TRY(options_require_reserved(ctx, "tess_direct_options", options->direct.reserved));
+    TESS_TRY(options_require_name(ctx, "tess_precond_kind", "tess_precond_options.kind", (int)options->kind));
+    TESS_TRY(options_require_role(ctx, "tess_precond_options.role", &options->role));
+    TESS_TRY(options_require_name(ctx, "tess_polynomial_form", "tess_polynomial_options.form",
+                                  (int)options->polynomial.form));
+    TESS_TRY(options_require_name(ctx, "tess_triangular", "tess_incomplete_options.triangular",
+                                  (int)options->incomplete.triangular));
+    TESS_TRY(options_require_name(ctx, "tess_factorization", "tess_incomplete_options.factorization",
+                                  (int)options->incomplete.factorization));
     status = storage_options_take_member(ctx, &options->incomplete.squares, papers);
 cleanup:
     return status;
@@ -69,6 +78,7 @@ static tess_status parse_parameters(const char *text, tess_precond_options *out)
 
 tess_status tess_precond_options_parse(const char *text, tess_precond_options *out)
 {
+    if (!text || !out) { return TESS_INVALID_ARGUMENT; }
     size_t length = strcspn(text, ":");
     char name[32];
     tess_precond_kind kind = TESS_PRECOND_NONE;

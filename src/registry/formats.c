@@ -58,6 +58,7 @@ int tess_format_count(void)
 
 tess_format tess_format_at(int index)
 {
+    if (index < 0 || index >= tess_format_count()) { return TESS_FORMAT_AUTO; }
     return formats[index].format;
 }
 

@@ -254,7 +254,7 @@ _Static_assert(sizeof(tess_status) == sizeof(int) && sizeof(tess_reason) == size
 /* `out` points to an enum. */
 static tess_status value_of(const tess_named_value *list, const char *name, void *out)
 {
-    for (; name && list->name; list++) {
+    for (; name && out && list->name; list++) {
         if (strcasecmp(list->name, name) == 0) {
             memcpy(out, &list->value, sizeof list->value);
             return TESS_SUCCESS;

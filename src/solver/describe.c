@@ -36,18 +36,22 @@ static void describe_precond(const tess_precond *m, tess_solve_result *r)
 
 void tess_solve_result_init(tess_solve_result *result)
 {
+    if (!result) { return; }
     memset(result, 0, sizeof *result);
     result->size = sizeof *result;
 }
 
 void tess_papers_result_init(tess_papers_result *result)
 {
+    if (!result) { return; }
     memset(result, 0, sizeof *result);
     result->size = sizeof *result;
 }
 
 tess_status tess_solver_papers_result(const tess_solver *s, tess_papers_result *result)
 {
+    TESS_REQUIRE(NULL, s);
+    TESS_REQUIRE(s->ctx, result);
     const tess_status status = result_require_size(s->ctx, "tess_papers_result", result->size, sizeof *result);
 
     if (status == TESS_SUCCESS) { result_return(&s->papers_result, result); }

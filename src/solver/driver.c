@@ -13,14 +13,17 @@ static const tess_solver *driven_solver(const tess_solver *s)
 
 int tess_solver_attempts(const tess_solver *s, const tess_attempt **out)
 {
+    if (!out) { return 0; }
+    *out = NULL;
+    if (!s) { return 0; }
     const tess_solver *inner = driven_solver(s);
 
-    *out = NULL;
     return inner->driver ? inner->driver->attempts(inner, out) : 0;
 }
 
 const char *tess_solver_why(const tess_solver *s)
 {
+    if (!s) { return ""; }
     const tess_solver *inner = driven_solver(s);
 
     return inner->driver ? inner->driver->why(inner) : "";
@@ -28,6 +31,8 @@ const char *tess_solver_why(const tess_solver *s)
 
 tess_status tess_solver_chosen_options(const tess_solver *s, tess_solve_options *out)
 {
+    TESS_REQUIRE(NULL, s);
+    TESS_REQUIRE(s->ctx, out);
     const tess_solver *inner = driven_solver(s);
     tess_solve_options chosen = inner->options;
     tess_status status = result_require_size(s->ctx, "tess_solve_options", out->size, sizeof chosen);

@@ -364,7 +364,9 @@ static tess_status judge_cycle(solve_run *run, tess_reason reason, bool *progres
 
     TESS_TRY(backend->fused(s->ctx, &add));
     TESS_TRY(verify_x(run, s->candidate, &next));
-    *progress = next.norm <= (reason == TESS_REASON_RUNNING ? RESTART_FACTOR * run->now.norm
+    /* A cycle without iterations is none, also where its goal, which the norm alone meets, asks nothing of it. */
+    *progress = run->result->iterations > run->begin.iteration &&
+                next.norm <= (reason == TESS_REASON_RUNNING ? RESTART_FACTOR * run->now.norm
                                                             : run->now.norm - PROGRESS_SHARE * asked);
     if (is_finite(next.norm) && (next.norm <= run->now.norm || takes_worse(run, reason))) {
         run->now = next;
@@ -414,8 +416,8 @@ cleanup:
 static tess_status replace_low_residual(solve_run *run, tess_reason reason, bool progress)
 {
     const tess_solve_options *o = &run->s->options;
-    const bool stuck =
-        reason == TESS_REASON_NAN_OR_INF || reason == TESS_REASON_BREAKDOWN || (o->gmres.switch_at == 0 && !progress);
+    const bool stuck = reason == TESS_REASON_NAN_OR_INF || reason == TESS_REASON_BREAKDOWN ||
+                       (o->gmres.switch_at == 0 && !progress) || run->result->iterations == run->begin.iteration;
     tess_status status = TESS_SUCCESS;
 
     if (stuck || (o->gmres.switch_at > 0 && run->result->iterations >= o->gmres.switch_at)) {
@@ -564,15 +566,22 @@ cleanup:
 
 /* ---- the whole ---- */
 
+/* Some processors make NaN with a sign, which would be printed. */
+static double unsigned_nan(double v)
+{
+    return isnan(v) ? (double)NAN : v;
+}
+
 void finish_result(const tess_solver *s, const true_residual *now, tess_reason reason, double start,
                    tess_solve_result *r)
 {
     double scale = r->rhs_norm > 0.0 ? r->rhs_norm : 1.0;
 
-    r->residual_norm = now->norm;
-    r->residual_bound = now->bound;
-    r->relative_residual = now->norm / scale;
-    r->estimated_relative_residual = r->estimated_residual_norm / scale;
+    r->residual_norm = unsigned_nan(now->norm);
+    r->residual_bound = unsigned_nan(now->bound);
+    r->relative_residual = unsigned_nan(now->norm / scale);
+    r->estimated_residual_norm = unsigned_nan(r->estimated_residual_norm);
+    r->estimated_relative_residual = unsigned_nan(r->estimated_residual_norm / scale);
     r->converged = meets_tolerance(r, now);
     r->verified = r->converged && now->bounded;
     r->reason = reason;
@@ -632,6 +641,8 @@ cleanup:
 
 tess_status tess_solver_solve(tess_solver *s, const tess_vector *b, tess_vector *x, tess_solve_result *result)
 {
+    TESS_REQUIRE(NULL, s);
+    TESS_REQUIRE(s->ctx, result);
     tess_solve_result full;
     tess_status status = result_require_size(s->ctx, "tess_solve_result", result->size, sizeof full);
 

@@ -7,6 +7,7 @@
 
 #include "base/options.h"
 #include "precond/precond_options.h"
+#include "solver/sweep/schedule.h"
 
 static const tess_papers_solve no_papers = {.size = sizeof no_papers};
 
@@ -14,6 +15,7 @@ enum { DEFAULT_HISTORY = 1 << 20, DEFAULT_RESTART = 50, DEFAULT_SHADOWS = 4 };
 
 void tess_solve_options_init(tess_solve_options *o)
 {
+    if (!o) { return; }
     memset(o, 0, sizeof *o);
     o->size = sizeof *o;
     o->rtol = 1e-5;
@@ -31,6 +33,7 @@ void tess_solve_options_init(tess_solve_options *o)
 
 void tess_papers_solve_init(tess_papers_solve *papers)
 {
+    if (!papers) { return; }
     *papers = no_papers;
 }
 
@@ -77,6 +80,25 @@ static tess_status check_accuracy(tess_context *ctx, const tess_accuracy_options
                      "an accuracy of forward %g and backward %g is not possible", o->forward, o->backward);
 }
 
+static tess_status check_names(tess_context *ctx, const tess_solve_options *o)
+{
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(options_require_name(ctx, "tess_solver_kind", "tess_solve_options.solver", (int)o->solver));
+    TESS_TRY(options_require_name(ctx, "tess_engine", "tess_solve_options.engine", (int)o->engine));
+    TESS_TRY(options_require_name(ctx, "tess_guard", "tess_solve_options.guard", (int)o->guard));
+    TESS_TRY(options_require_name(ctx, "tess_scaling", "tess_solve_options.scale", (int)o->scale));
+    TESS_TRY(options_require_name(ctx, "tess_reordering", "tess_solve_options.reorder", (int)o->reorder));
+    TESS_TRY(options_require_name(ctx, "tess_recurrence", "tess_cg_options.recurrence", (int)o->cg.recurrence));
+    TESS_TRY(options_require_name(ctx, "tess_orthogonalization", "tess_gmres_options.orthogonalization",
+                                  (int)o->gmres.orthogonalization));
+    TESS_TRY(options_require_role(ctx, "tess_gmres_options.inner", &o->gmres.inner));
+    TESS_TRY(options_require_role(ctx, "tess_gmres_options.basis", &o->gmres.basis));
+    TESS_TRY(options_require_name(ctx, "tess_narrowing", "tess_papers_solve.narrowing", (int)papers_of(o)->narrowing));
+cleanup:
+    return status;
+}
+
 /* Refuses values that only the papers' options may request. */
 static tess_status check_recurrence(tess_context *ctx, const tess_solve_options *o)
 {
@@ -111,6 +133,8 @@ tess_status solve_options_take(tess_context *ctx, const tess_solve_options *give
     TESS_TRY(storage_options_take_member(ctx, &out->storage, &papers->storage));
     TESS_TRY(options_take(ctx, "tess_papers_solve", out->papers, &papers->solve, sizeof papers->solve));
     if (out->papers) { out->papers = &papers->solve; }
+    TESS_TRY(check_names(ctx, out));
+    if (out->jacobi.schedule.count != 0) { TESS_TRY(schedule_check(ctx, &out->jacobi.schedule)); }
     TESS_TRY(check_recurrence(ctx, out));
     status = check_limits(ctx, out);
 cleanup:
@@ -125,6 +149,7 @@ tess_status solve_options_take_limits(tess_context *ctx, const tess_solve_option
     tess_solve_options_init(&limits);
     TESS_TRY(options_take(ctx, "tess_solve_options", given, &limits, sizeof limits));
     TESS_TRY(check_limits(ctx, &limits));
+    TESS_TRY(options_require_name(ctx, "tess_guard", "tess_solve_options.guard", (int)limits.guard));
     out->rtol = limits.rtol;
     out->atol = limits.atol;
     out->divergence_tolerance = limits.divergence_tolerance;

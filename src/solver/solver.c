@@ -353,6 +353,7 @@ void tess_solver_destroy(tess_solver *s)
 {
     int64_t n = 0;
     tess_context *ctx = NULL;
+    const tess_matrix *original = NULL;
 
     if (!s) { return; }
     ctx = s->ctx;
@@ -375,7 +376,10 @@ void tess_solver_destroy(tess_solver *s)
     tess_precond_destroy(s->own_precond);
     tess_matrix_destroy(s->stored);
     destroy_transform(ctx, s->transform);
+    tess_precond_destroy(s->given);
+    original = s->original;
     tess_host_release(ctx, s, 1, sizeof *s);
+    tess_matrix_release(original);
 }
 
 static tess_status setup_plain(tess_solver *s, const tess_precond *given)
@@ -420,15 +424,17 @@ static tess_status setup(tess_solver *s, const tess_precond *given)
 tess_status tess_solver_create_with_precond(const tess_matrix *a, const tess_precond *m,
                                             const tess_solve_options *options, tess_solver **out)
 {
+    TESS_REQUIRE_OUT(a ? a->ctx : NULL, a, out);
     tess_solver *s = NULL;
     double start = tess_wall_seconds();
     tess_status status = TESS_SUCCESS;
 
-    *out = NULL;
     TESS_TRY(tess_host_allocate(a->ctx, 1, sizeof *s, (void **)&s));
     memset(s, 0, sizeof *s);
     s->ctx = a->ctx;
     s->original = a;
+    tess_matrix_hold(a);
+    s->given = tess_precond_hold(m);
     tess_papers_result_init(&s->papers_result);
     TESS_TRY(solve_options_take(a->ctx, options, &s->options, &s->papers));
     choose_for_shape(s);
@@ -449,5 +455,6 @@ tess_status tess_solver_create(const tess_matrix *a, const tess_solve_options *o
 
 tess_status tess_solver_set_limits(tess_solver *s, const tess_solve_options *o)
 {
+    TESS_REQUIRE(NULL, s);
     return solve_options_take_limits(s->ctx, o, &s->options);
 }

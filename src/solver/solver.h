@@ -13,9 +13,10 @@ struct tess_solver_driver;
 
 struct tess_solver {
     tess_context *ctx;
-    const tess_matrix *original; /* assembled or shell; borrowed */
+    const tess_matrix *original; /* assembled or shell; held */
     tess_matrix *stored;         /* the matrix of the iterations, if it is another */
     tess_precond *own_precond;
+    tess_precond *given; /* of the caller; held */
     const tess_precond *precond;
     tess_solve_options options;
     solve_papers papers;              /* the data that options.papers and those of its members point to */

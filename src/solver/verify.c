@@ -132,6 +132,9 @@ double least_tolerance(const tess_solve_options *o, const true_residual *of_b)
 tess_status tess_verify_residual(const tess_matrix *a, const tess_vector *b, const tess_vector *x,
                                  tess_vector *residual, double *norm, double *bound)
 {
+    TESS_REQUIRE(NULL, a);
+    TESS_REQUIRE(a->ctx, norm);
+    TESS_REQUIRE(a->ctx, bound);
     const tess_matrix *original = a->original ? a->original : a;
     tess_vector *scratch = NULL;
     true_residual found;

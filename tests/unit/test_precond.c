@@ -250,7 +250,7 @@ static void wrong_requests_are_refused(void **state)
         assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_precond_create(m, wrong_sizes[k], &made));
     }
     assert_fails(ctx, TESS_UNSUPPORTED, tess_precond_create(m, &shell_kind, &made));
-    assert_fails(ctx, TESS_UNSUPPORTED, tess_precond_create(m, &unknown, &made));
+    assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_precond_create(m, &unknown, &made));
     assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_precond_create_shell(ctx, 4, &none, &made));
     assert_ok(ctx, tess_matrix_create_shell(ctx, 4, 4, &bare, &shell));
     assert_fails(ctx, TESS_UNSUPPORTED, tess_precond_create(shell, &jacobi, &made));

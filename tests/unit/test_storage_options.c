@@ -246,7 +246,7 @@ static void what_cannot_be_is_refused(void **state)
     tess_storage_options o = options_of((tess_format)77);
 
     (void)state;
-    check_said(ctx, &o, TESS_UNSUPPORTED, "unknown format 77");
+    check_said(ctx, &o, TESS_INVALID_ARGUMENT, "unknown value 77");
     o = options_of(TESS_FORMAT_COMPOSITE);
     o.policy.granularity = TESS_GRANULARITY_BLOCK;
     check_said(ctx, &o, TESS_INVALID_ARGUMENT, "format composite has no granularity block; it takes row");

@@ -240,6 +240,8 @@ static int64_t split_bytes(const tess_matrix *a)
 
 tess_status tess_matrix_row_permutation(const tess_matrix *a, int32_t *perm)
 {
+    TESS_REQUIRE(NULL, a);
+    TESS_REQUIRE(a->ctx, perm);
     const split_storage *s = a->storage;
 
     if (!a->ops || !tess_in_set(a->ops->can.row_orders, TESS_ROW_ORDER_PERMUTED)) {

@@ -100,6 +100,7 @@ cleanup:
 
 tess_layout tess_matrix_layout(const tess_matrix *a)
 {
+    if (!a) { return (tess_layout)0; }
     return a->ops == &tiles_resident_format ? TESS_LAYOUT_RESIDENT : TESS_LAYOUT_GROUPED;
 }
 

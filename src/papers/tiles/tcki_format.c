@@ -303,6 +303,8 @@ cleanup:
 
 tess_status tess_matrix_tcki_counts(const tess_matrix *a, int64_t counts[TESS_TCKI_FORMATS])
 {
+    TESS_REQUIRE(NULL, a);
+    TESS_REQUIRE(a->ctx, counts);
     const tcki_storage *s = tcki_of(a);
 
     if (!s) {

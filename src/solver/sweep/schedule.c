@@ -51,6 +51,7 @@ static bool parse_entry(const char *text, size_t length, tess_schedule_entry *ou
 
 tess_status tess_schedule_parse(const char *text, tess_precision_schedule *out)
 {
+    if (!text || !out) { return TESS_INVALID_ARGUMENT; }
     tess_precision_schedule schedule = {.count = 0};
 
     for (const char *at = text;; at++) {

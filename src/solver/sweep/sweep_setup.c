@@ -230,6 +230,7 @@ tess_status sweep_create(const tess_matrix *a, const tess_sweep_request *request
     memset(w, 0, sizeof *w);
     w->ctx = a->ctx;
     w->original = a;
+    tess_matrix_hold(a);
     w->n = a->nrows;
     w->request = *request;
     TESS_TRY(sweep_resolve(a->ctx, &w->request));
@@ -252,6 +253,8 @@ static void release_graphs(tess_sweep *w)
 
 void sweep_destroy(tess_sweep *w)
 {
+    const tess_matrix *original = NULL;
+
     if (!w) { return; }
     release_graphs(w);
     tess_matrix_destroy(w->stored);
@@ -263,7 +266,9 @@ void sweep_destroy(tess_sweep *w)
         tess_device_release(w->ctx, w->x[i], w->n, sizeof *w->x[i]);
         tess_device_release(w->ctx, w->low[i], w->n, sizeof *w->low[i]);
     }
+    original = w->original;
     tess_host_release(w->ctx, w, 1, sizeof *w);
+    tess_matrix_release(original);
 }
 
 int64_t sweep_bytes(const tess_sweep *w)

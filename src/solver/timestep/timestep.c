@@ -33,6 +33,7 @@ typedef struct timestep_run {
 
 void tess_timestep_options_init(tess_timestep_options *options)
 {
+    if (!options) { return; }
     memset(options, 0, sizeof *options);
     options->size = sizeof *options;
     tess_storage_options_init(&options->storage);
@@ -44,6 +45,7 @@ void tess_timestep_options_init(tess_timestep_options *options)
 
 void tess_timestep_result_init(tess_timestep_result *result)
 {
+    if (!result) { return; }
     memset(result, 0, sizeof *result);
     result->size = sizeof *result;
 }
@@ -91,6 +93,7 @@ static tess_sweep_request request_of(const tess_timestep_options *o)
 
 tess_status tess_timestep_create(const tess_matrix *a, const tess_timestep_options *options, tess_timestep **out)
 {
+    TESS_REQUIRE_OUT(a ? a->ctx : NULL, a, out);
     tess_timestep_options taken;
     tess_papers_storage papers;
     tess_sweep_request request;
@@ -98,10 +101,11 @@ tess_status tess_timestep_create(const tess_matrix *a, const tess_timestep_optio
     double start = tess_wall_seconds();
     tess_status status = TESS_SUCCESS;
 
-    *out = NULL;
     tess_timestep_options_init(&taken);
     TESS_TRY(options_take(a->ctx, "tess_timestep_options", options, &taken, sizeof taken));
     TESS_TRY(storage_options_take_member(a->ctx, &taken.storage, &papers));
+    TESS_TRY(options_require_name(a->ctx, "tess_engine", "tess_timestep_options.engine", (int)taken.engine));
+    if (taken.schedule.count != 0) { TESS_TRY(schedule_check(a->ctx, &taken.schedule)); }
     request = request_of(&taken);
     TESS_TRY(check_matrix(a));
     TESS_TRY(tess_host_allocate(a->ctx, 1, sizeof *ts, (void **)&ts));
@@ -123,13 +127,13 @@ cleanup:
 
 void tess_timestep_destroy(tess_timestep *ts)
 {
-    tess_context *ctx = NULL;
+    tess_sweep *sweep = NULL;
 
     if (!ts) { return; }
-    ctx = ts->sweep->ctx;
-    sweep_destroy(ts->sweep);
+    sweep = ts->sweep;
     tess_vector_destroy(ts->snapshot);
-    tess_host_release(ctx, ts, 1, sizeof *ts);
+    tess_host_release(sweep->ctx, ts, 1, sizeof *ts);
+    sweep_destroy(sweep); /* it keeps the context */
 }
 
 /* ---- a run ---- */
@@ -258,6 +262,8 @@ cleanup:
 tess_status tess_timestep_run(tess_timestep *ts, tess_vector *x, int64_t count, tess_observer observer, void *user,
                               int64_t every, tess_timestep_result *result)
 {
+    TESS_REQUIRE(NULL, ts);
+    TESS_REQUIRE(ts->sweep->ctx, result);
     tess_timestep_result full;
     timestep_run run = {.ts = ts, .observer = observer, .user = user, .every = every, .result = &full};
     tess_status status = result_require_size(ts->sweep->ctx, "tess_timestep_result", result->size, sizeof full);

@@ -101,3 +101,25 @@ expect 0 info nothing.mtx --json info.json
 json info.json 'j["nnz"] == 0'
 printf '%%%%MatrixMarket matrix coordinate real general\n0 0 0\n' >no_rows.mtx
 expect 0 info no_rows.mtx
+
+# PETSc's options, with their value behind a space or '='
+expect 0 solve spd.mtx -ksp_view -ksp_monitor -log_view -options_left -ksp_rtol=1e-8 -ksp_type=bcgs -pc_type jacobi
+out_has '^method +bicgstab, preconditioner jacobi'
+out_has 'rtol 1e-08'
+err_has 'residual'
+expect 2 solve spd.mtx -ksp_type foo
+err_has "-ksp_type: unknown value 'foo'"
+expect 2 solve spd.mtx -ksp_rtol=1e-8x
+err_has "-ksp_rtol: '1e-8x' is not a number"
+expect 2 solve spd.mtx -pc_type=
+err_has "-pc_type: unknown value"
+expect 2 solve spd.mtx -ksp_rtol
+err_has "'-ksp_rtol' requires an argument"
+expect 2 solve spd.mtx -ksp_vew
+err_has "did you mean '-ksp_view'"
+
+# A short option that may stand for several
+expect 2 solve spd.mtx -o x.mtx
+err_has "'--omega' and '--output'|'--output' and '--omega'"
+expect 3 solve spd.mtx --initial-guess ones
+err_has 'takes the name of a file'

@@ -101,5 +101,5 @@ err_has 'damaged.tess'
 head -c 40 b.tess >cut.tess
 expect 3 info cut.tess
 expect 0 solve b.tess
-expect 0 convert a.mtx a.mtx
+expect 0 convert a.mtx a.mtx --force
 cmp -s a.mtx b.mtx && pass || fail 'a file converted onto itself changed'

@@ -51,3 +51,22 @@ out_has 'A times the vector of ones is 0'
 expect 0 solve spd.mtx --device cpu --json findings.json
 json findings.json 'j["findings"] is None'
 ! grep -Eq '^(findings|next)' out && pass || fail 'findings of a success'
+
+# What is known of the matrix is said on stderr too, and NaN has no sign
+printf '%%%%MatrixMarket matrix coordinate real general\n3 3 3\n1 1 nan\n2 2 1\n3 3 1\n' >nan.mtx
+expect 5 solve nan.mtx
+err_has 'not converged: NaN or Inf appeared; the matrix has NaN or Inf$'
+! grep -q -- '-nan' out && pass || fail "a NaN with a sign: $(grep -m 1 -- -nan out)"
+! grep -q 'empty rows' out && pass || fail "a row of NaN is called empty"
+printf '%%%%MatrixMarket matrix coordinate real general\n3 3 2\n1 1 2\n2 2 1\n' >gap.mtx
+expect "1|5" solve gap.mtx
+err_has 'the matrix has empty rows'
+
+# A cycle without iterations is the last: the norm meets the tolerance, and the norm with its bound does not
+printf '%%%%MatrixMarket matrix coordinate real symmetric\n3 3 5\n1 1 2e-310\n2 2 2e-310\n3 3 2e-310\n2 1 -1e-310\n3 2 -1e-310\n' >tiny.mtx
+for options in "" "--solver cg" "--solver gmres" "--solver gmres-fd --switch-at 5" "--scale symmetric"; do
+    label="solve tiny.mtx $options"
+    timeout 20 "$tool" solve tiny.mtx --rhs a-times-ramp --rtol 1e-14 $options >out 2>err
+    code=$?
+    [ $code -eq 0 ] || [ $code -eq 1 ] || [ $code -eq 5 ] && pass || fail "exit $code"
+done
