@@ -44,14 +44,27 @@ typedef struct remedy {
     const char *solver, *precond; /* NULL: none is named */
 } remedy;
 
-/* The first of the list that this build has. */
-static const remedy *first_known(const remedy *list)
+/* Whether an automatic solve has tried it: the preconditioner in any precision, the method if none is named. */
+static bool was_tried(const cli_solve_run *run, tess_solver_kind solver, tess_precond_kind precond, bool named)
+{
+    const tess_attempt *attempts = NULL;
+    const int count = run->solver == NULL ? 0 : tess_solver_attempts(run->solver, &attempts);
+    bool tried = false;
+    for (int i = 0; i < count; i++) {
+        tried = tried || (named ? attempts[i].precond == precond : attempts[i].solver == solver);
+    }
+    return tried;
+}
+
+/* The first of the list that this build has, and that was not tried. */
+static const remedy *first_known(const cli_solve_run *run, const remedy *list)
 {
     for (; list->solver != NULL; list++) {
         tess_solver_kind solver = TESS_SOLVER_AUTO;
         tess_precond_kind precond = TESS_PRECOND_NONE;
         if (tess_solver_kind_parse(list->solver, &solver) == TESS_SUCCESS &&
-            (list->precond == NULL || tess_precond_kind_parse(list->precond, &precond) == TESS_SUCCESS)) {
+            (list->precond == NULL || tess_precond_kind_parse(list->precond, &precond) == TESS_SUCCESS) &&
+            !was_tried(run, solver, precond, list->precond != NULL)) {
             return list;
         }
     }
@@ -100,7 +113,8 @@ static void write_options(const cli_solve_run *run, char *buffer, size_t size)
     if (f->nonfinite.count > 0 || f->nonfinite_rhs.count > 0 || run->result->reason == TESS_REASON_CANCELLED) {
         return;
     }
-    if (f->constant_null_vector && !least_squares && run->result->relative_residual > NO_SOLUTION) {
+    if ((f->constant_null_vector || is_structurally_singular(f)) && !least_squares &&
+        run->result->relative_residual > NO_SOLUTION) {
         snprintf(buffer, size, "--solver lsqr --precond jacobi");
     } else if (cli_accuracy_missed(run)) {
         write_accuracy(run, buffer, size);
@@ -114,10 +128,12 @@ static void write_options(const cli_solve_run *run, char *buffer, size_t size)
         snprintf(buffer, size, "--solver lsqr --precond jacobi");
     } else if (run->result->reason == TESS_REASON_FALSE_CONVERGENCE && run->options->guard == TESS_GUARD_REPORT) {
         snprintf(buffer, size, "--guard repair");
-    } else if ((remedy = first_known(remedies_for(run))) != NULL) {
+    } else if ((remedy = first_known(run, remedies_for(run))) != NULL) {
         const bool scaled = remedy->precond != NULL && f->zero_diagonal.count > 0;
         snprintf(buffer, size, "--solver %s%s%s%s", remedy->solver, remedy->precond == NULL ? "" : " --precond ",
                  remedy->precond == NULL ? "" : remedy->precond, scaled ? " --scale max-product" : "");
+    } else if (run->result->reason == TESS_REASON_ITERATIONS) {
+        snprintf(buffer, size, "--max-iterations %lld", 10 * (long long)run->asked->max_iterations);
     }
 }
 
@@ -137,17 +153,36 @@ const char *cli_next_command(const cli_solve_run *run, char *buffer, size_t size
 
 /* ---- the report ---- */
 
+/* After an automatic solve: no method that it has tried. */
+static const char *advice_after_attempts(const cli_solve_run *run)
+{
+    switch (run->result->reason) {
+    case TESS_REASON_CANCELLED: return NULL;
+    case TESS_REASON_ITERATIONS: return "raise --max-iterations; --explain shows what was tried";
+    case TESS_REASON_NAN_OR_INF: return "look for NaN, Inf and huge values in the matrix ('tessera info') and in b";
+    case TESS_REASON_STAGNATION:
+    case TESS_REASON_FALSE_CONVERGENCE: return "ask for a larger --rtol; --explain shows what was tried";
+    default: return "no method of the list solves this system; --explain shows what was tried";
+    }
+}
+
 /* What may help after a solve that did not converge; NULL: no advice. A fixed run (no tolerance) ends at its limit as
    intended. */
 static const char *advice_of(const cli_solve_run *run)
 {
     const bool fixed = run->options->rtol == 0.0 && run->options->atol == 0.0;
+    const tess_attempt *attempts = NULL;
     if (run->findings->inconsistency > run->options->rtol) {
         return "the system has no solution; change b, or take least squares (--solver lsqr)";
     }
     if (cli_accuracy_missed(run) && run->result->reason == TESS_REASON_STAGNATION) {
         return "FP64 gives no smaller error here; ask for less (--accuracy), or scale the system (--scale)";
     }
+    if (is_structurally_singular(run->findings) && run->result->relative_residual > NO_SOLUTION) {
+        return "the matrix is singular for any values; mend the rows named below, or take least squares (--solver "
+               "lsqr)";
+    }
+    if (run->solver != NULL && tess_solver_attempts(run->solver, &attempts) > 0) { return advice_after_attempts(run); }
     switch (run->result->reason) {
     case TESS_REASON_ITERATIONS: return fixed ? NULL : "raise --max-iterations, or try a preconditioner (--precond)";
     case TESS_REASON_DIVERGENCE: return "try another --solver, or a preconditioner (--precond)";

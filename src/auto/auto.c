@@ -86,6 +86,7 @@ static void start_budget(tess_solver *s, auto_solve *state, int64_t before, doub
                           .per_iteration = iteration_cost(&state->facts, step, on_gpu(s)),
                           .watch = state->stored == STORAGE_OPEN ? storage_try_lower : NULL,
                           .owner = s,
+                          .rows = state->facts.n,
                           .floor = state->floor,
                           .other = INFINITY};
     budget_start(b);

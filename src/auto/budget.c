@@ -14,9 +14,9 @@ enum { LEAST_ITERATIONS = 50 };
 /* When it has taken as long as the other method would, it is left if the rest takes more than this share of it. */
 #define NEARLY_DONE 0.5
 /* Where no other method has a known cost: without a fall by this factor in the last half of the iterations, of which
-   there must be so many, the attempt has stalled. */
+   there must be so many, the attempt has stalled. In exact arithmetic there are no more than rows. */
 #define STALL_FACTOR 0.5
-enum { STALL_ITERATIONS = 1000 };
+enum { STALL_ITERATIONS = 1000, STALL_PASSES = 20 };
 
 /* Where the pace is the device's: factors take about so many times as long as their analysis. */
 #define FACTORS_OVER_ANALYSIS 2.0
@@ -73,8 +73,9 @@ static double remaining_iterations(const attempt_budget *b, double tolerance)
 static bool has_stalled(const attempt_budget *b, int64_t iteration)
 {
     const residual_trend *t = &b->trend;
+    const int64_t passes = STALL_PASSES * b->rows;
 
-    return iteration >= STALL_ITERATIONS &&
+    return iteration >= (passes < STALL_ITERATIONS ? passes : STALL_ITERATIONS) &&
            t->log_least[t->count / 2] - t->log_least[t->count - 1] < -log(STALL_FACTOR);
 }
 
@@ -108,7 +109,7 @@ int budget_monitor(void *user, const tess_progress *progress)
     seen.elapsed_seconds = tess_wall_seconds() - b->start;
     if (b->monitor && b->monitor(b->user, &seen) != 0) { b->cancelled = true; }
     note_residual(b, progress->iteration, progress->residual_norm);
-    if (progress->residual_norm <= b->floor) {
+    if (b->floor > 0.0 && progress->residual_norm <= b->floor) {
         b->left = true;
         return 1;
     }

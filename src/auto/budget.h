@@ -24,6 +24,7 @@ typedef struct attempt_budget {
     int64_t before; /* iterations of earlier attempts */
     double start;   /* when the whole solve began */
     bool limited;
+    int64_t rows;         /* of the matrix */
     int64_t cap;          /* on a GPU; 0: none */
     double floor;         /* the attempt ends at this residual: no x has a smaller one; 0: none is known */
     double per_iteration; /* iteration_cost */

@@ -123,7 +123,11 @@ void store_choice(const tess_solver *s, const auto_solve *state)
 
     if (!path || state->nattempts < 2 || key_of(s, &key) != TESS_SUCCESS) { return; }
     file = fopen(path, "a");
-    if (!file) { return; }
+    if (!file) {
+        tess_log(s->ctx, TESS_LOG_WARN,
+                 "the file of choices %s cannot be written: what solved this system is forgotten", path);
+        return;
+    }
     if (ftell(file) > MOST_BYTES) { file = freopen(path, "w", file); } /* the file starts anew */
     if (!file) { return; }
     (void)fprintf(file, "tessera-choice 1 %016" PRIx64 " %s %s %s %s\n", key, tess_solver_kind_name(step->solver),

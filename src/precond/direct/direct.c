@@ -186,7 +186,7 @@ static tess_status factor(direct_factors *m, const direct_system *s, bool rescal
     m->facts = reply;
     m->facts.predicted = predicted;
     if (reply.null_pivots > 0) {
-        tess_log(m->ctx, TESS_LOG_WARN, "%s: the matrix is singular in %s: %d of %lld pivots are zero and set aside",
+        tess_log(m->ctx, TESS_LOG_INFO, "%s: the matrix is singular in %s: %d of %lld pivots are zero and set aside",
                  name_of(m), tess_precision_name(m->precision), reply.null_pivots, (long long)m->n);
     }
     if (m->cholesky && reply.negative_pivots > 0) {

@@ -70,3 +70,28 @@ for options in "" "--solver cg" "--solver gmres" "--solver gmres-fd --switch-at 
     code=$?
     [ $code -eq 0 ] || [ $code -eq 1 ] || [ $code -eq 5 ] && pass || fail "exit $code"
 done
+
+# After an automatic solve nothing is advised that it has tried. A singular system soon ends, and its row is named.
+printf '%%%%MatrixMarket matrix coordinate real general\n3 3 5\n1 1 1\n1 2 2\n1 3 1\n2 1 3\n3 1 4\n' >singular.mtx
+expect '1|5' solve singular.mtx --device cpu --choices none --json findings.json
+out_has '^ +1 rows without a partner; the first: row 3'
+out_has '^next +tessera solve singular.mtx --solver lsqr'
+out_has '^advice +the matrix is singular'
+json findings.json 'j["iterations"] <= 300 and len(j["attempts"]) > 1'
+expect '1|5' solve "$TESS_DATA_DIR/bcsstk06.mtx.gz" --device cpu --choices none --max-iterations 5 --json findings.json
+out_has '^advice +raise --max-iterations; --explain'
+json findings.json 'not any("--solver " + a["solver"] + " --precond " + a["precond"] in j["findings"]["next"]
+    for a in j["attempts"])'
+
+# A file of choices that cannot be written is told once, and changes nothing.
+expect 0 solve "$TESS_DATA_DIR/bcsstk06.mtx.gz" --device cpu --choices /nowhere/choices --rtol 1e-8 --json solve.json
+if [ "$(grep -c 'warning: the file of choices /nowhere/choices cannot be written' err)" -le 1 ]; then
+    pass
+else
+    fail "the warning is repeated"
+fi
+if python3 -c 'import json; exit(len(json.load(open("solve.json"))["attempts"]) < 2)'; then
+    err_has 'warning: the file of choices /nowhere/choices cannot be written'
+fi
+expect 0 solve spd.mtx --device cpu --choices /nowhere/choices
+if [ ! -s err ]; then pass; else fail 'a warning without need'; fi
