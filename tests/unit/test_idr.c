@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* IDR(s) on the CPU: known solutions for every s and preconditioner, its finite termination, repairs, honest ends. */
+#include "solver/idr/idr.h"
 #include "support/solve.h"
 
 enum { EDGE = 24, N = EDGE * EDGE };
@@ -208,6 +209,45 @@ static void breakdowns_are_found(void **state)
     oracle_free(&zero);
 }
 
+/* P: s orthonormal vectors, others for each attempt after a cycle without progress, and the same when one is repeated.
+ */
+static void shadow_spaces_are_orthonormal_and_new(void **state)
+{
+    enum { S = 8, SMALL = 121 };
+    oracle_csr a = oracle_laplace2d(11);
+    tess_context *ctx = open_cpu(1);
+    tess_matrix *m = make_matrix(ctx, &a);
+    tess_solve_options options = idr(S);
+    tess_solver *solver = NULL;
+    double first[SMALL] = {0.0};
+
+    (void)state;
+    assert_ok(ctx, tess_solver_create(m, &options, &solver));
+    for (int attempt = 0; attempt < 4; attempt++) {
+        tess_krylov *k = &solver->krylov;
+        const tess_idr *own = k->own;
+
+        k->attempt = attempt % 3;
+        assert_ok(ctx, solver->method->start(k));
+        for (int i = 0; i < S; i++) {
+            for (int j = 0; j <= i; j++) {
+                wide dot = 0;
+
+                for (int64_t row = 0; row < SMALL; row++) {
+                    dot += (wide)own->blocks[i * own->ld + row] * (wide)own->blocks[j * own->ld + row];
+                }
+                assert_at_most(fabs((double)dot - (i == j)), 20.0 * SMALL * 0x1p-53);
+            }
+        }
+        if (attempt == 0) { memcpy(first, own->blocks, sizeof first); }
+        assert_true(same_bits(first, own->blocks, SMALL) == (attempt % 3 == 0));
+    }
+    tess_solver_destroy(solver);
+    tess_matrix_destroy(m);
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+}
+
 static void options_are_checked(void **state)
 {
     static const int bad[] = {-1, 0, 65};
@@ -244,6 +284,7 @@ int main(void)
         cmocka_unit_test(matrices_may_have_any_size),
         cmocka_unit_test(low_precision_is_repaired),
         cmocka_unit_test(breakdowns_are_found),
+        cmocka_unit_test(shadow_spaces_are_orthonormal_and_new),
         cmocka_unit_test(options_are_checked),
     };
 

@@ -389,6 +389,37 @@ static void nothing_worse_than_the_start_comes_back(void **state)
     tess_context_destroy(ctx);
 }
 
+/* One column of values about half of the least number of e4m3, 2^-9: 0.51 and 0.49 of it are stored as 1 and 0 of it.
+   With b = (1, -1.1, ...) the stored column points the other way, A^T b < 0 < stored(A)^T b, and its solution has a
+   larger residual than 0 has. What comes back is the start. */
+static void a_good_start_is_kept(void **state)
+{
+    tess_context *ctx = open_cpu(1);
+
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        oracle_csr a = oracle_open(8, 1);
+        double b[8], x[1] = {0.0};
+        tess_solve_options options = solve_options(kinds[k]);
+        tess_solve_result result;
+
+        for (int64_t i = 0; i < 8; i++) {
+            oracle_push(&a, 0, ldexp(i % 2 == 0 ? 0.51 : 0.49, -9));
+            oracle_end_row(&a, i);
+            b[i] = i % 2 == 0 ? 1.0 : -1.1;
+        }
+        options.storage.precision = TESS_PRECISION_E4M3;
+        options.rtol = 1e-12;
+        options.max_iterations = 1;
+        result = solve_rectangular(ctx, &a, &options, b, x);
+        assert_int_equal(result.iterations, 1);
+        assert_true(x[0] == 0.0);
+        assert_true(result.residual_norm <= result.rhs_norm);
+        oracle_free(&a);
+    }
+    tess_context_destroy(ctx);
+}
+
 /* Formats and policies that store A store A^T as well. */
 static void formats_serve(void **state)
 {
@@ -565,6 +596,7 @@ int main(void)
         cmocka_unit_test(low_precision_is_repaired),
         cmocka_unit_test(estimates_are_those_of_x),
         cmocka_unit_test(nothing_worse_than_the_start_comes_back),
+        cmocka_unit_test(a_good_start_is_kept),
         cmocka_unit_test(formats_serve),
         cmocka_unit_test(other_ends_have_their_reasons),
         cmocka_unit_test(new_values_are_taken),

@@ -15,28 +15,16 @@
 
 #include "dense/vector.h"
 #include "device/iteration_end.h"
-#include "solver/solver.h"
+#include "solver/idr/idr.h"
 
 enum { V, PRODUCT }; /* M^-1 (r - G c), and A times that at the end of a turn */
-enum { MOST = 64 };
+enum { MOST = IDR_MOST };
 /* Columns begin at multiples of this many values, so that passes may read them 16 bytes at a time. */
 enum { COLUMN_UNIT = 2 };
 /* In krylov.numbers: coefficients of the pass that ends a step; of combinations; inner products. */
 enum { ADVANCE = 0, COEFFICIENTS = 4, PRODUCTS = COEFFICIENTS + MOST, NUMBERS = PRODUCTS + MOST };
 /* The angle between A v and r: below this cosine omega is enlarged (Sleijpen and van der Vorst 1995). */
 #define KAPPA 0.7
-
-typedef struct tess_idr {
-    int s;
-    int64_t ld;
-    double *blocks;       /* P, G, U: ld by s each */
-    int shadow;           /* the attempt that P was made for; -1: none yet */
-    double m[MOST][MOST]; /* m[i][k] = (p_i, g_k), a lower triangle */
-    double f[MOST];       /* P^T r */
-    double omega;
-} tess_idr;
-
-enum { SHADOW, G, U, BLOCKS };
 
 static tess_idr *idr_of(const tess_krylov *k)
 {
