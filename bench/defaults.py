@@ -6,8 +6,13 @@
 
 FOLDER has NAME.mtx or NAME.mtx.gz; NAME.rhs.mtx is its right-hand side, else b = A 1 is taken. Each solve is a process
 of its own, without a file of choices. A record is a line of JSON: the matrix, the options, the exit code, what the
-report says, and the time from start to end. --search adds the methods of SEARCH, in FP64 and with low precisions.
-`defaults.py --summary records.jsonl` prints the tables of docs/results/automatic.md.
+report says, and the time from start to end.
+
+--search adds the methods of SEARCH, in FP64 and with low precisions, and the default options with a file of choices
+that an earlier run has written (kind `warm`). A method is stopped after ten times the time of the default options, and
+after 2 s at least. What comes within twice the best time runs again, up to --repeat times; the fastest run counts.
+`defaults.py --summary records.jsonl` prints the tables of docs/results/automatic.md. Times are set-up and solve as the
+tool reports them, trials included, without reading the file; CPU seconds are those of the whole process.
 """
 
 import argparse
@@ -16,24 +21,32 @@ import json
 import math
 import os
 import pathlib
+import resource
 import subprocess
 import sys
+import tempfile
 import time
 
 FP64 = [
     ["--solver", "cg"],
     ["--solver", "cg", "--precond", "jacobi"],
     ["--solver", "cg", "--precond", "ic0"],
+    ["--solver", "cg", "--precond", "ict"],
     ["--solver", "cg", "--precond", "cholesky", "--precond-precision", "fp64"],
     ["--solver", "minres"],
+    ["--solver", "minres", "--precond", "jacobi"],
     ["--solver", "bicgstab", "--precond", "jacobi"],
     ["--solver", "bicgstab", "--precond", "ilu0"],
+    ["--solver", "gmres", "--precond", "jacobi"],
     ["--solver", "gmres", "--precond", "ilut", "--scale", "max-product"],
+    ["--solver", "idr", "--precond", "ilu0"],
     ["--solver", "fgmres", "--precond", "lu", "--precond-precision", "fp64"],
 ]
 LOW = [
+    ["--solver", "cg", "--precond", "jacobi", "--format", "auto", "--policy", "lossless"],
     ["--solver", "cg", "--precond", "ic0", "--precond-precision", "fp32/fp64"],
     ["--solver", "cg", "--precond", "cholesky"],
+    ["--solver", "bicgstab", "--precond", "jacobi", "--format", "auto", "--policy", "lossless"],
     ["--solver", "bicgstab", "--precond", "ilu0", "--precond-precision", "fp32/fp64"],
     ["--solver", "fgmres", "--precond", "lu"],
     ["--solver", "gmres-ir", "--precond", "jacobi"],
@@ -52,20 +65,21 @@ def files_of(folder, names):
             yield name, path
 
 
-def solve(tool, path, rtol, limit, options):
+def solve(tool, path, rtol, limit, options, choices="none"):
     """The record of one process. A code of None: it was stopped at the limit."""
     rhs = path.with_name(path.name.removesuffix(".gz").removesuffix(".mtx") + ".rhs.mtx")
     command = [tool, "solve", str(path), "--rtol", str(rtol), "--rhs", str(rhs) if rhs.exists() else "a-times-ones",
-               "--device", "cpu", "--choices", "none", "--json", "-", *options]
-    start = time.perf_counter()
+               "--device", "cpu", "--choices", choices, "--json", "-", *options]
+    start, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=limit, check=False)
         code, output, error = done.returncode, done.stdout, done.stderr
     except subprocess.TimeoutExpired:
         code, output, error = None, "", ""
-    seconds = time.perf_counter() - start
+    seconds, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     report = json.loads(output) if output.startswith("{") else {}
-    return {"code": code, "seconds": seconds, "error": error.strip()[-300:], "n": report.get("n"),
+    return {"code": code, "seconds": seconds, "cpu_seconds": cpu, "error": error.strip()[-300:], "n": report.get("n"),
             "nnz": report.get("nnz"), **{key: report.get(key) for key in REPORTED}}
 
 
@@ -75,14 +89,41 @@ def is_square(path, tool):
     return info and info.get("nrows") == info.get("ncols")
 
 
+def emit(name, kind, options, record):
+    print(json.dumps({"matrix": name, "kind": kind, "options": " ".join(options), **record}), flush=True)
+
+
+def is_near(record, best):
+    """Whether a run is worth a repetition: it solved within twice the best time so far."""
+    return bool(record["verified"]) and time_of(record) <= 2.0 * best
+
+
+def search(arguments, name, path, cold):
+    """The methods of SEARCH, and the default options again: with a file of choices, and without."""
+    limit = min(arguments.limit, max(2.0, 10.0 * cold["seconds"]))
+    best = time_of(cold) if cold["verified"] else math.inf
+    with tempfile.TemporaryDirectory() as folder:
+        choices = str(pathlib.Path(folder) / "choices")
+        solve(arguments.tool, path, arguments.rtol, arguments.limit, [], choices)
+        for kind, options in [("warm", [])] * arguments.repeat + [("auto", [])] * (arguments.repeat - 1) + SEARCH:
+            record = solve(arguments.tool, path, arguments.rtol, limit, options, choices if kind == "warm" else "none")
+            emit(name, kind, options, record)
+            for _ in range(arguments.repeat - 1):
+                if kind in ("auto", "warm") or not is_near(record, best):
+                    break
+                best = min(best, time_of(record))
+                record = solve(arguments.tool, path, arguments.rtol, limit, options)
+                emit(name, kind, options, record)
+
+
 def measure(arguments):
     for name, path in files_of(arguments.folder, arguments.names.split(",") if arguments.names else ()):
         if not is_square(path, arguments.tool):
             continue
-        runs = [("auto", [])] + (SEARCH if arguments.search else [])
-        for kind, options in runs:
-            record = solve(arguments.tool, path, arguments.rtol, arguments.limit, options)
-            print(json.dumps({"matrix": name, "kind": kind, "options": " ".join(options), **record}), flush=True)
+        record = solve(arguments.tool, path, arguments.rtol, arguments.limit, [])
+        emit(name, "auto", [], record)
+        if arguments.search:
+            search(arguments, name, path, record)
 
 
 # ---- tables ----
@@ -92,15 +133,32 @@ def time_of(record):
     return record["setup_seconds"] + record["solve_seconds"]
 
 
-def compare(records, kind):
-    """The time of auto over the best of a kind, for the matrices that both solve."""
+def fastest(runs, kinds, measure_of):
+    """The least time of verified runs of these kinds; None: there is none."""
+    return min((measure_of(r) for r in runs if r["kind"] in kinds and r["verified"]), default=None)
+
+
+def cpu_of(record):
+    return record["cpu_seconds"]
+
+
+def compare(records, kind, kinds, measure_of):
+    """The time of the default options (kind auto or warm) over the best of other kinds, where both solve."""
     ratios = {}
     for name, runs in records.items():
-        auto = [r for r in runs if r["kind"] == "auto" and r["verified"]]
-        others = [r for r in runs if (r["kind"] == kind or kind == "any") and r["kind"] != "auto" and r["verified"]]
-        if auto and others:
-            ratios[name] = time_of(auto[0]) / min(map(time_of, others))
+        own, best = fastest(runs, (kind,), measure_of), fastest(runs, kinds, measure_of)
+        if own is not None and best:
+            ratios[name] = own / best
     return ratios
+
+
+def print_ratios(title, ratios):
+    if not ratios:
+        return
+    mean = math.exp(sum(map(math.log, ratios.values())) / len(ratios))
+    worst = sorted(ratios, key=ratios.get, reverse=True)[:5]
+    print(f"{title}: geometric mean {mean:.2f} of {len(ratios)}, worst "
+          + ", ".join(f"{name} {ratios[name]:.2f}" for name in worst))
 
 
 def summarise(path):
@@ -116,13 +174,10 @@ def summarise(path):
             last = (record["why"] or [""])[-1]
             print(f"  {record['matrix']}: code {record['code']}, {record['reason']}, "
                   f"residual {record['relative_residual']}, {record['seconds']:.1f} s; {last or record['error']}")
-    for kind in ("any", "fp64"):
-        ratios = compare(records, kind)
-        if ratios:
-            mean = math.exp(sum(map(math.log, ratios.values())) / len(ratios))
-            worst = sorted(ratios, key=ratios.get)[-5:]
-            print(f"auto over the best of {kind}: mean {mean:.2f} of {len(ratios)}, worst "
-                  + ", ".join(f"{name} {ratios[name]:.2f}" for name in reversed(worst)))
+    for kind, label in (("auto", "cold"), ("warm", "warm")):
+        for kinds, of in ((("fp64", "low"), "the best of all"), (("fp64",), "the best in fp64")):
+            print_ratios(f"auto, {label}, over {of}", compare(records, kind, kinds, time_of))
+            print_ratios(f"  CPU seconds, {label}, over {of}", compare(records, kind, kinds, cpu_of))
 
 
 def main():
@@ -133,6 +188,7 @@ def main():
     parser.add_argument("--limit", type=float, default=60.0, help="seconds of a solve (60)")
     parser.add_argument("--names", default="", help="only these matrices")
     parser.add_argument("--search", action="store_true", help="also solve by the methods of SEARCH")
+    parser.add_argument("--repeat", type=int, default=3, help="with --search: most runs of a method (3)")
     parser.add_argument("--summary", metavar="RECORDS")
     arguments = parser.parse_args()
     if arguments.summary:
