@@ -137,6 +137,7 @@ static tess_status climb_to_next(tess_solver *s, auto_solve *state)
     while (!state->solver && state->next < state->ladder.count && state->nattempts < MAX_ATTEMPTS) {
         state->step = state->ladder.step[state->next++];
         if (is_too_expensive(s, state, &state->step)) { continue; }
+        if (direct_follows(state) && is_unpromising(state, &state->step, on_gpu(s))) { continue; }
         step_options(s, &state->step, &o);
         status = tess_solver_create(s->original, &o, &state->solver);
         if (status == TESS_SUCCESS) { break; }
