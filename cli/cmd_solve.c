@@ -86,7 +86,7 @@ static const struct argp_option solve_argp_options[] = {
      CLI_GROUP_OUTPUT},
     {"rtol", KEY_RTOL, "R", 0, "relative tolerance (default 1e-5); 0 is allowed", CLI_GROUP_STOPPING},
     {"accuracy", KEY_ACCURACY, "E", 0,
-     "in place of a tolerance: relative error of x wanted, ||x - x*|| <= E ||x*||, as estimated "
+     "in place of a tolerance (default: none): relative error of x wanted, ||x - x*|| <= E ||x||, as estimated "
      "where the method allows\n"
      "backward:E: ||b - A x|| <= E (||A||_F ||x|| + ||b||) instead",
      CLI_GROUP_STOPPING},

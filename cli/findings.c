@@ -8,6 +8,8 @@
 
 /* A residual within this factor of the attainable estimate is as good as FP64 gives. */
 #define NEAR_ATTAINABLE 10.0
+/* Over the best residual: a tolerance that another run surely meets. */
+#define NEARLY_MET 5.0
 /* Beyond this residual a system with a null vector counts as inconsistent. */
 #define NO_SOLUTION 1e-6
 /* Of --rtol: a command need not repeat it. */
@@ -43,6 +45,12 @@ static long long line_of_nonfinite(const cli_matrix *matrix)
 typedef struct remedy {
     const char *solver, *precond; /* NULL: none is named */
 } remedy;
+
+static bool was_automatic(const cli_solve_run *run)
+{
+    const tess_attempt *attempts = NULL;
+    return run->solver != NULL && tess_solver_attempts(run->solver, &attempts) > 0;
+}
 
 /* Whether an automatic solve has tried it: the preconditioner in any precision, the method if none is named. */
 static bool was_tried(const cli_solve_run *run, tess_solver_kind solver, tess_precond_kind precond, bool named)
@@ -103,6 +111,17 @@ static void write_accuracy(const cli_solve_run *run, char *buffer, size_t size)
     if (2.0 * error < 0.5) { snprintf(buffer, size, "--accuracy %s%.1g", backward ? "backward:" : "", 2.0 * error); }
 }
 
+/* A tolerance that was nearly met, by the same method; an automatic solve chooses again. */
+static void write_attainable(const cli_solve_run *run, char *buffer, size_t size)
+{
+    const double rtol = NEARLY_MET * run->result->relative_residual;
+    if (was_automatic(run)) {
+        snprintf(buffer, size, "--rtol %.1g", rtol);
+    } else {
+        snprintf(buffer, size, "--solver %s --rtol %.1g", tess_solver_kind_name(run->result->solver), rtol);
+    }
+}
+
 /* The command's options behind the matrix; empty: no options help. */
 static void write_options(const cli_solve_run *run, char *buffer, size_t size)
 {
@@ -119,8 +138,7 @@ static void write_options(const cli_solve_run *run, char *buffer, size_t size)
     } else if (cli_accuracy_missed(run)) {
         write_accuracy(run, buffer, size);
     } else if (is_near_attainable(run)) {
-        snprintf(buffer, size, "--solver %s --rtol %.1g", tess_solver_kind_name(run->result->solver),
-                 2.0 * NEAR_ATTAINABLE * f->attainable_residual);
+        write_attainable(run, buffer, size);
     } else if (least_squares) {
         snprintf(buffer, size, "--solver lsmr --precond jacobi --max-iterations %lld",
                  10 * (long long)run->options->max_iterations);
@@ -171,7 +189,6 @@ static const char *advice_after_attempts(const cli_solve_run *run)
 static const char *advice_of(const cli_solve_run *run)
 {
     const bool fixed = run->options->rtol == 0.0 && run->options->atol == 0.0;
-    const tess_attempt *attempts = NULL;
     if (run->findings->inconsistency > run->options->rtol) {
         return "the system has no solution; change b, or take least squares (--solver lsqr)";
     }
@@ -179,10 +196,10 @@ static const char *advice_of(const cli_solve_run *run)
         return "FP64 gives no smaller error here; ask for less (--accuracy), or scale the system (--scale)";
     }
     if (is_structurally_singular(run->findings) && run->result->relative_residual > NO_SOLUTION) {
-        return "the matrix is singular for any values; mend the rows named below, or take least squares (--solver "
+        return "the matrix is singular for any values; correct the rows named below, or take least squares (--solver "
                "lsqr)";
     }
-    if (run->solver != NULL && tess_solver_attempts(run->solver, &attempts) > 0) { return advice_after_attempts(run); }
+    if (was_automatic(run)) { return advice_after_attempts(run); }
     switch (run->result->reason) {
     case TESS_REASON_ITERATIONS: return fixed ? NULL : "raise --max-iterations, or try a preconditioner (--precond)";
     case TESS_REASON_DIVERGENCE: return "try another --solver, or a preconditioner (--precond)";

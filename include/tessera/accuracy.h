@@ -21,7 +21,7 @@ TESS_BEGIN_DECLS
 
 /** Which error is wanted; at most one of the two is not 0. Both below 1. */
 typedef struct tess_accuracy_options {
-    double forward;      /**< --accuracy E: ||x - x*||_2 <= E ||x*||_2, for the exact solution x*, by an estimate */
+    double forward;      /**< --accuracy E: ||x - x*||_2 <= E ||x||_2, for the exact solution x*, by an estimate */
     double backward;     /**< --accuracy backward:E: ||b - A x||_2 <= E (||A||_F ||x||_2 + ||b||_2) */
     int64_t reserved[4]; /**< zeros */
 } tess_accuracy_options;
