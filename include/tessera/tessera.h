@@ -21,6 +21,7 @@
 #include <tessera/accessor.h>
 #include <tessera/accuracy.h>
 #include <tessera/automatic.h>
+#include <tessera/checkpoint.h>
 #include <tessera/codec.h>
 #include <tessera/context.h>
 #include <tessera/dense.h>
