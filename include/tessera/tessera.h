@@ -26,6 +26,7 @@
 #include <tessera/context.h>
 #include <tessera/dense.h>
 #include <tessera/digits.h>
+#include <tessera/estimate.h>
 #include <tessera/findings.h>
 #include <tessera/gallery.h>
 #include <tessera/io.h>

@@ -44,6 +44,7 @@ static struct {
     tess_timestep_result stepped;
     const tess_attempt *attempts;
     tess_checkpoint checkpoint;
+    tess_solve_estimate estimate;
     uint64_t fingerprint;
     struct {
         tess_vector *vector;
@@ -81,6 +82,7 @@ static void set_options(void)
     tess_papers_result_init(&e.papers);
     tess_findings_init(&e.findings);
     tess_checkpoint_init(&e.checkpoint);
+    tess_solve_estimate_init(&e.estimate);
     e.csr = csr_arrays_of(&laplacian);
     e.coo = (tess_coo_arrays){.nrows = N, .ncols = N, .nnz = N, .index_bits = 32};
     e.coo.row_ind = e.coo.col_ind = e.indices;
