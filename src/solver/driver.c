@@ -48,9 +48,12 @@ tess_status tess_solver_chosen_options(const tess_solver *s, tess_solve_options 
 
 tess_status solver_last_iterate(const tess_solver *s, tess_vector *x)
 {
-    const tess_solver *now = s && s->driver ? s->driver->current(s) : s;
+    const tess_solver *now = s;
     tess_status status = TESS_SUCCESS;
 
+    while (now && now->driver) {
+        now = now->driver->current(now);
+    }
     if (!now || !now->iterated) { return TESS_SUCCESS; }
     if (now->transform) {
         status = tess_vector_copy(now->transform->candidate, x);

@@ -136,6 +136,21 @@ static void transformed_systems_stop(void **state)
     check_stops(o);
 }
 
+static void solves_to_an_accuracy_stop(void **state)
+{
+    tess_solve_options o = options_of(TESS_SOLVER_AUTO);
+    stopper s = {.after = 3, .code = (int)TESS_REASON_INTERRUPTED};
+    tess_solver *solver = NULL;
+
+    (void)state;
+    o.accuracy.forward = 1e-10;
+    o.monitor = stop_after;
+    o.monitor_user = &s;
+    assert_ok(ctx, tess_solver_create(a, &o, &solver));
+    assert_int_equal(solve(solver).reason, TESS_REASON_INTERRUPTED);
+    tess_solver_destroy(solver);
+}
+
 /* The residual of CG grows at first here, so that x stays the initial one; pieces that go on from the last iterate
    still reach the solution. */
 static void pieces_go_on_from_the_last_iterate(void **state)
@@ -262,12 +277,11 @@ static void time_steps_have_a_limit(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_method_stops),
-                                       cmocka_unit_test(transformed_systems_stop),
-                                       cmocka_unit_test(pieces_go_on_from_the_last_iterate),
-                                       cmocka_unit_test(wrong_limits_are_refused),
-                                       cmocka_unit_test(time_steps_go_on),
-                                       cmocka_unit_test(time_steps_have_a_limit)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_method_stops),         cmocka_unit_test(transformed_systems_stop),
+        cmocka_unit_test(solves_to_an_accuracy_stop), cmocka_unit_test(pieces_go_on_from_the_last_iterate),
+        cmocka_unit_test(wrong_limits_are_refused),   cmocka_unit_test(time_steps_go_on),
+        cmocka_unit_test(time_steps_have_a_limit)};
 
     return cmocka_run_group_tests(tests, open_all, close_all);
 }
