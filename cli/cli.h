@@ -386,9 +386,50 @@ int cli_progress_monitor(void *user, const tess_progress *state);
 void cli_progress_end(cli_progress *progress);
 void cli_log(void *user, tess_log_level level, const char *message);
 tess_log_level cli_log_level(void);
-/* Until cli_interrupt_off, SIGINT asks the monitor to cancel; a second SIGINT ends the program. */
+/* ---- stop.c: signals, the time limit, checkpoints ---- */
+
+/* From now on SIGINT, SIGTERM and SIGHUP ask the monitor to stop; a second one ends the program. */
 void cli_interrupt_on(void);
-void cli_interrupt_off(void);
+bool cli_is_interrupted(void);
+/* A tess_monitor that stops after a signal. */
+int cli_interrupt_monitor(void *user, const tess_progress *progress);
+
+typedef struct cli_stop_options {
+    double time_limit;               /* seconds of the command; 0: none */
+    const char *checkpoint, *resume; /* NULL: none */
+    double every;                    /* seconds between checkpoints; 0: the default */
+} cli_stop_options;
+extern const struct argp cli_stop_argp; /* --time-limit --checkpoint --checkpoint-every --resume */
+
+/* A run in pieces, with a checkpoint after each. */
+typedef struct cli_session {
+    const cli_stop_options *options;
+    double start;          /* of the command, by cli_seconds */
+    tess_checkpoint facts; /* what checkpoints say so far */
+    int64_t before;        /* iterations, or steps, of the runs before this one */
+    int failed;            /* an exit code: a checkpoint could not be written */
+} cli_session;
+/* Fingerprints of the matrix, of b (NULL: none) and of the options as text. Returns an exit code, message printed. */
+int cli_session_begin(cli_session *session, const tess_matrix *a, const tess_vector *b, const char *options);
+/* x of the checkpoint, which must be of the same system, and with `same_options` of the same options. */
+int cli_resume(cli_session *session, tess_context *ctx, int64_t n, bool same_options, tess_vector **x);
+double cli_piece_seconds(const cli_session *session); /* the limit of the next piece; 0: none */
+bool cli_goes_on(const cli_session *session, tess_reason reason);
+/* Adds to the facts and writes a checkpoint, if one is asked for. */
+void cli_session_save(cli_session *session, const tess_vector *x, int64_t iterations, double seconds);
+void cli_session_add_json(json_t *root, const cli_session *session);
+
+/* ---- pieces.c ---- */
+
+typedef struct cli_solve_pieces {
+    tess_solve_result result; /* of all pieces */
+    double *history;          /* owned; NULL: the solver's */
+    int64_t length;
+    tess_status status; /* of the last call */
+} cli_solve_pieces;
+/* Returns an exit code, message printed but for TESS_SINGULAR. */
+int cli_solve_in_pieces(tess_solver *solver, const tess_solve_options *asked, cli_session *session,
+                        const tess_vector *b, tess_vector *x, cli_solve_pieces *all);
 
 /* ---- product.c: products against an extended-precision reference ---- */
 
@@ -455,6 +496,7 @@ typedef struct cli_solve_run {
     const tess_papers_result *papers;
     const cli_vector_choice *rhs;
     const char *initial_guess; /* NULL: zero */
+    const cli_session *session;
     const cli_preset *preset;
     const tess_findings *findings; /* after a failure; nrows 0: nothing was looked for */
     const char *detail;            /* of a failed set-up; may be empty */

@@ -4,11 +4,14 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 typedef struct solve_options {
     cli_host_options host;
+    cli_stop_options stop;
     tess_device device;
     tess_solve_options solve;
     tess_papers_solve papers; /* solve.papers */
@@ -247,9 +250,9 @@ static error_t parse_rest(int key, char *arg, struct argp_state *state, solve_op
 
 static void check_output_names(struct argp_state *state, const solve_options *options)
 {
-    const char *names[] = {options->host.json, options->history, options->output};
-    for (int i = 0; i < 3; i++) {
-        for (int j = i + 1; j < 3; j++) {
+    const char *names[] = {options->host.json, options->history, options->output, options->stop.checkpoint};
+    for (int i = 0; i < 4; i++) {
+        for (int j = i + 1; j < 4; j++) {
             if (names[i] != NULL && names[j] != NULL && strcmp(names[i], names[j]) == 0) {
                 argp_error(state, "two outputs have the same name, '%s'; give each a name of its own", names[i]);
             }
@@ -365,6 +368,7 @@ static error_t parse_solve(int key, char *arg, struct argp_state *state)
         state->child_inputs[2] = &options->device;
         state->child_inputs[3] = &options->host;
         state->child_inputs[4] = &options->storage;
+        state->child_inputs[5] = &options->stop;
         return 0;
     case ARGP_KEY_ARG:
         if (state->arg_num > 0) {
@@ -374,6 +378,9 @@ static error_t parse_solve(int key, char *arg, struct argp_state *state)
         return 0;
     case ARGP_KEY_NO_ARGS: argp_error(state, "no matrix was given; name a file or gallery:NAME"); return 0;
     case ARGP_KEY_END:
+        if (options->initial_guess != NULL && options->stop.resume != NULL) {
+            argp_error(state, "--resume brings x along; leave out --initial-guess");
+        }
         check_output_names(state, options);
         complete_jacobi(state, options);
         check_gmres(state, &options->solve);
@@ -386,9 +393,13 @@ static error_t parse_solve(int key, char *arg, struct argp_state *state)
     return code == ARGP_ERR_UNKNOWN ? parse_rest(key, arg, state, options) : code;
 }
 
-static const struct argp_child solve_children[] = {{&cli_precond_argp, 0, NULL, 0}, {&cli_storage_argp, 0, NULL, 0},
-                                                   {&cli_device_argp, 0, NULL, 0},  {&cli_host_argp, 0, NULL, 0},
-                                                   {&cli_papers_argp, 0, NULL, 0},  {0}};
+static const struct argp_child solve_children[] = {{&cli_precond_argp, 0, NULL, 0},
+                                                   {&cli_storage_argp, 0, NULL, 0},
+                                                   {&cli_device_argp, 0, NULL, 0},
+                                                   {&cli_host_argp, 0, NULL, 0},
+                                                   {&cli_papers_argp, 0, NULL, 0},
+                                                   {&cli_stop_argp, 0, NULL, 0},
+                                                   {0}};
 static const struct argp solve_argp = {
     .options = solve_argp_options,
     .parser = parse_solve,
@@ -415,6 +426,8 @@ typedef struct solve_objects {
     cli_matrix matrix;
     tess_vector *b, *x;
     tess_solver *solver;
+    cli_session session;
+    cli_solve_pieces pieces;
     tess_solve_result result;
     tess_papers_result papers;
     tess_findings findings;
@@ -446,10 +459,12 @@ static int require_narrowing(const solve_options *options)
 static int check_options(solve_options *options)
 {
     int code = require_narrowing(options);
-    const cli_files files = {
-        .input = {options->matrix, options->rhs.path, options->initial_guess},
-        .output = {{"json", &options->host.json}, {"history", &options->history}, {"output", &options->output}},
-        .force = options->host.force};
+    const cli_files files = {.input = {options->matrix, options->rhs.path, options->initial_guess},
+                             .output = {{"json", &options->host.json},
+                                        {"history", &options->history},
+                                        {"output", &options->output},
+                                        {"checkpoint", &options->stop.checkpoint}},
+                             .force = options->host.force};
     return code == 0 ? cli_prepare_files(&files) : code;
 }
 
@@ -471,11 +486,26 @@ static int check_matrix(const solve_options *options, const solve_objects *o)
     return CLI_CONVERGED;
 }
 
+/* What a checkpoint counts as options: those that decide which x a tolerance stands for, and how it is reached. */
+static const char *options_text(const tess_solve_options *solve, char *buffer, size_t size)
+{
+    char precond[64];
+    snprintf(buffer, size, "%s %s %s %s %s %s %a %a", tess_solver_kind_name(solve->solver),
+             cli_precond_text(&solve->precond, precond, sizeof precond), tess_format_name(solve->storage.format),
+             tess_precision_name(solve->storage.precision), tess_scaling_name(solve->scale),
+             tess_reordering_name(solve->reorder), solve->rtol, solve->atol);
+    return buffer;
+}
+
 static int load_vectors(const solve_options *options, solve_objects *o)
 {
+    char text[256];
     int64_t n = tess_matrix_ncols(o->matrix.a);
     int code = cli_load_vector(o->ctx, &options->rhs, "rhs", tess_matrix_nrows(o->matrix.a), o->matrix.a, &o->b);
     if (code != CLI_CONVERGED) { return code; }
+    code = cli_session_begin(&o->session, o->matrix.a, o->b, options_text(&options->solve, text, sizeof text));
+    if (code != CLI_CONVERGED) { return code; }
+    if (options->stop.resume != NULL) { return cli_resume(&o->session, o->ctx, n, false, &o->x); }
     if (options->initial_guess != NULL) {
         cli_vector_choice file = {.source = CLI_VECTOR_FILE, .path = options->initial_guess};
         return cli_load_vector(o->ctx, &file, "initial-guess", n, NULL, &o->x);
@@ -506,15 +536,18 @@ static void note_singular(const solve_options *options, solve_objects *o)
 static void look_for_problems(solve_objects *o)
 {
     tess_findings_init(&o->findings);
-    if (o->result.verified) { return; }
+    if (o->result.verified || o->result.reason == TESS_REASON_TIME_LIMIT ||
+        o->result.reason == TESS_REASON_INTERRUPTED) {
+        return;
+    }
     if (tess_find_problems(o->matrix.a, o->b, o->x, &o->findings) != TESS_SUCCESS) { tess_findings_init(&o->findings); }
 }
 
-/* One line on stderr, for those who read the report later or not at all. */
+/* One line on stderr, for those who read the report later or not at all; on a terminal the report says it. */
 static void say_failure(const solve_objects *o)
 {
     const tess_findings *f = &o->findings;
-    if (o->result.converged) { return; }
+    if (o->result.converged || isatty(STDOUT_FILENO)) { return; }
     cli_error("not converged: %s%s%s", tess_reason_text(o->result.reason),
               f->nonfinite.count > 0       ? "; the matrix has NaN or Inf"
               : f->nonfinite_rhs.count > 0 ? "; the right-hand side has NaN or Inf"
@@ -522,7 +555,8 @@ static void say_failure(const solve_objects *o)
               f->empty_rows.count > 0 ? "; the matrix has empty rows" : "");
 }
 
-static int run_solver(const solve_options *options, solve_objects *o, cli_progress *progress)
+/* Prepares the solver and runs it. Returns an exit code; a message is printed but for TESS_SINGULAR. */
+static int set_up_and_solve(const solve_options *options, solve_objects *o, cli_progress *progress)
 {
     char choices[CLI_PATH_LENGTH];
     tess_solve_options solve = options->solve;
@@ -532,21 +566,28 @@ static int run_solver(const solve_options *options, solve_objects *o, cli_progre
     solve.monitor_user = progress;
     solve.automatic.choices = cli_choices_path(options->choices, choices, sizeof choices);
     tess_status status = tess_vector_norm2(o->b, TESS_ARITHMETIC_FP64, &progress->rhs_norm);
+    cli_interrupt_on();
     if (status == TESS_SUCCESS) { status = tess_solver_create(o->matrix.a, &solve, &o->solver); }
-    if (status == TESS_SUCCESS) {
-        cli_interrupt_on();
-        tess_solve_result_init(&o->result);
-        tess_papers_result_init(&o->papers);
-        status = tess_solver_solve(o->solver, o->b, o->x, &o->result);
-        cli_interrupt_off();
-        cli_progress_end(progress);
-    }
-    if (status == TESS_SINGULAR) {
+    o->pieces.status = status;
+    if (status == TESS_SINGULAR) { return CLI_BREAKDOWN; }
+    if (status != TESS_SUCCESS) { return cli_report_failure(o->ctx, status); }
+    tess_papers_result_init(&o->papers);
+    int code = cli_solve_in_pieces(o->solver, &solve, &o->session, o->b, o->x, &o->pieces);
+    cli_progress_end(progress);
+    o->result = o->pieces.result;
+    return code;
+}
+
+static int run_solver(const solve_options *options, solve_objects *o, cli_progress *progress)
+{
+    int code = set_up_and_solve(options, o, progress);
+    if (o->pieces.status == TESS_SINGULAR) {
         note_singular(options, o);
         look_for_problems(o);
-        return cli_report_failure(o->ctx, status);
+        return cli_report_failure(o->ctx, TESS_SINGULAR);
     }
-    if (status == TESS_SUCCESS) { status = tess_solver_papers_result(o->solver, &o->papers); }
+    if (code != CLI_CONVERGED) { return code; }
+    tess_status status = tess_solver_papers_result(o->solver, &o->papers);
     if (status != TESS_SUCCESS) { return cli_report_failure(o->ctx, status); }
     if (o->result.reason == TESS_REASON_PRECOND_SETUP) { note_detail(o); }
     look_for_problems(o);
@@ -599,7 +640,8 @@ static int report(const solve_options *options, const solve_objects *o, const cl
                          .result = &o->result,
                          .papers = &o->papers,
                          .rhs = &options->rhs,
-                         .initial_guess = options->initial_guess,
+                         .initial_guess = options->stop.resume != NULL ? options->stop.resume : options->initial_guess,
+                         .session = &o->session,
                          .preset = preset,
                          .findings = &o->findings,
                          .detail = o->detail,
@@ -611,6 +653,7 @@ static int report(const solve_options *options, const solve_objects *o, const cl
         int json_code = cli_write_json(options->host.json, cli_solve_json(&run));
         if (code == CLI_CONVERGED) { code = json_code; }
     }
+    if (code == CLI_CONVERGED) { code = o->session.failed; }
     return code == CLI_CONVERGED ? run.exit_code : code;
 }
 
@@ -619,7 +662,7 @@ static int solve(solve_options *options, const cli_preset *preset)
     double start = cli_seconds();
     cli_progress progress;
     cli_progress_init(&progress);
-    solve_objects o = {.ctx = NULL};
+    solve_objects o = {.ctx = NULL, .session = {.options = &options->stop, .start = start}};
     int code = check_options(options);
     if (code == 0) { code = cli_open_context(options->device, options->host.threads, &progress, &o.ctx); }
     if (code == 0) { code = cli_check_storage(o.ctx, &options->solve.storage); }
@@ -629,6 +672,7 @@ static int solve(solve_options *options, const cli_preset *preset)
     if (code == 0) { code = run_solver(options, &o, &progress); }
     if (code == 0 || (code == CLI_BREAKDOWN && o.solver == NULL)) { code = report(options, &o, preset, start); }
     tess_solver_destroy(o.solver);
+    free(o.pieces.history);
     tess_vector_destroy(o.b);
     tess_vector_destroy(o.x);
     tess_matrix_destroy(o.matrix.a);

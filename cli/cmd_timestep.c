@@ -8,6 +8,7 @@
 
 typedef struct timestep_options {
     cli_host_options host;
+    cli_stop_options stop;
     tess_device device;
     tess_timestep_options steps;
     cli_storage_choice storage;
@@ -97,6 +98,9 @@ static void complete_options(struct argp_state *state, timestep_options *o)
         argp_error(state, "time steps take --policy lossless only with --format split, composite or auto");
     }
     complete_count(state, o);
+    if (o->compare && o->stop.resume != NULL) {
+        argp_error(state, "--compare needs all steps from the first on; leave it out with --resume");
+    }
     if (o->every > 0 && o->snapshots == NULL) { argp_error(state, "--every needs --snapshots"); }
     if (o->every == 0 && o->snapshots != NULL) { o->every = o->count < 10 ? 1 : o->count / 10; }
     if (o->steps.engine == TESS_ENGINE_GRAPH && o->device == TESS_DEVICE_CPU) {
@@ -113,6 +117,7 @@ static error_t parse_timestep(int key, char *arg, struct argp_state *state)
         state->child_inputs[1] = &o->device;
         state->child_inputs[2] = &o->host;
         state->child_inputs[3] = &o->storage;
+        state->child_inputs[4] = &o->stop;
         return 0;
     case KEY_INITIAL: o->initial = cli_parse_vector(state, "initial", arg, false); return 0;
     case KEY_SEED: o->seed = cli_parse_seed(state, "seed", arg); return 0;
@@ -138,30 +143,36 @@ static error_t parse_timestep(int key, char *arg, struct argp_state *state)
     }
 }
 
-static const struct argp_child timestep_children[] = {{&cli_storage_argp, 0, NULL, 0},
-                                                      {&cli_device_argp, 0, NULL, 0},
-                                                      {&cli_host_argp, 0, NULL, 0},
-                                                      {&cli_papers_argp, 0, NULL, 0},
-                                                      {0}};
+static const struct argp_child timestep_children[] = {{&cli_storage_argp, 0, NULL, 0}, {&cli_device_argp, 0, NULL, 0},
+                                                      {&cli_host_argp, 0, NULL, 0},    {&cli_papers_argp, 0, NULL, 0},
+                                                      {&cli_stop_argp, 0, NULL, 0},    {0}};
 static const struct argp timestep_argp = {
     .options = timestep_argp_options,
     .parser = parse_timestep,
     .args_doc = "MATRIX",
-    .doc = "Makes explicit time steps x := A x. The diagonal of A stays in FP64; the rest is multiplied in the "
-           "precisions of --steps.\n"
-           "MATRIX is a file (.mtx, .mtx.gz, .tess) or a model problem, gallery:NAME[:ARG...].\v"
-           "Exit status: 0 done, 2 usage, 3 input or format, 4 device or memory, 5 NaN or Inf in x.\n"
-           "\n"
-           "Example: make 1000 time steps in mixed precision, and compare with FP64.\n"
-           "  tessera timestep gallery:ventricle:2000 --compare",
+    .doc =
+        "Makes explicit time steps x := A x. The diagonal of A stays in FP64; the rest is multiplied in the "
+        "precisions of --steps.\n"
+        "MATRIX is a file (.mtx, .mtx.gz, .tess) or a model problem, gallery:NAME[:ARG...].\v"
+        "Exit status: 0 done, 1 stopped by --time-limit or a signal, 2 usage, 3 input or format, 4 device or memory, "
+        "5 NaN or Inf in x.\n"
+        "\n"
+        "Example: make 1000 time steps in mixed precision, and compare with FP64.\n"
+        "  tessera timestep gallery:ventricle:2000 --compare",
     .children = timestep_children};
 
 /* ---- the run ---- */
+
+static bool was_stopped(const tess_timestep_result *r)
+{
+    return r->reason == TESS_REASON_TIME_LIMIT || r->reason == TESS_REASON_INTERRUPTED;
+}
 
 typedef struct timestep_objects {
     const timestep_options *options;
     tess_context *ctx;
     cli_matrix matrix;
+    cli_session session;
     tess_vector *x, *reference; /* reference: NULL without --compare */
     tess_timestep_result result, fp64;
     int64_t snapshots;
@@ -209,6 +220,29 @@ static tess_status run_steps(timestep_objects *o, const tess_timestep_options *s
     return status;
 }
 
+/* The steps in pieces of time, with a checkpoint after each. The result counts the steps of all pieces. */
+static tess_status run_in_pieces(timestep_objects *o)
+{
+    const timestep_options *options = o->options;
+    tess_timestep_options steps = options->steps;
+    double seconds = 0.0, setup = 0.0;
+    tess_status status = TESS_SUCCESS;
+    steps.monitor = cli_interrupt_monitor;
+    cli_interrupt_on();
+    do {
+        steps.first_step = o->session.facts.iterations;
+        steps.time_limit = cli_piece_seconds(&o->session);
+        status = run_steps(o, &steps, options->snapshots != NULL, o->x, options->count, &o->result);
+        if (status != TESS_SUCCESS) { return status; }
+        seconds += o->result.seconds;
+        setup += o->result.setup_seconds;
+        cli_session_save(&o->session, o->x, o->result.count - steps.first_step, o->result.seconds);
+    } while (cli_goes_on(&o->session, o->result.reason));
+    o->result.seconds = seconds;
+    o->result.setup_seconds = setup;
+    return status;
+}
+
 static tess_status compare(timestep_objects *o)
 {
     tess_timestep_options plain;
@@ -232,6 +266,29 @@ static tess_status compare(timestep_objects *o)
     return status;
 }
 
+/* What a checkpoint counts as options: all that changes what a step computes. */
+static const char *options_text(const timestep_options *o, char *buffer, size_t size)
+{
+    char schedule[CLI_SCHEDULE_TEXT], levels[64], start[64];
+    const tess_storage_options *s = &o->steps.storage;
+    snprintf(buffer, size, "%s %s %s %a %d %s %a %s %s %s %lld", tess_format_name(s->format),
+             tess_precision_name(s->precision), tess_policy_name(s->policy.policy), s->policy.parameter,
+             s->policy.choose_parameter, tess_granularity_name(s->policy.granularity), s->policy.share,
+             cli_levels_text(&s->policy, levels, sizeof levels),
+             cli_schedule_text(&o->steps.schedule, schedule, sizeof schedule),
+             cli_vector_describe(&o->initial, start, sizeof start), (long long)o->count);
+    return buffer;
+}
+
+static int load_start(timestep_objects *o, int64_t n)
+{
+    char text[768];
+    int code = cli_session_begin(&o->session, o->matrix.a, NULL, options_text(o->options, text, sizeof text));
+    if (code != CLI_CONVERGED) { return code; }
+    return o->options->stop.resume != NULL ? cli_resume(&o->session, o->ctx, n, true, &o->x)
+                                           : cli_load_vector(o->ctx, &o->options->initial, "initial", n, NULL, &o->x);
+}
+
 static int make_steps(timestep_objects *o)
 {
     const timestep_options *options = o->options;
@@ -241,35 +298,41 @@ static int make_steps(timestep_objects *o)
                   (long long)tess_matrix_ncols(o->matrix.a));
         return CLI_INPUT;
     }
-    int code = cli_load_vector(o->ctx, &options->initial, "initial", n, NULL, &o->x);
+    int code = load_start(o, n);
     if (code != CLI_CONVERGED) { return code; }
     tess_status status = TESS_SUCCESS;
     if (options->compare) {
         status = tess_vector_create(o->ctx, n, TESS_PRECISION_FP64, &o->reference);
         if (status == TESS_SUCCESS) { status = tess_vector_copy(o->x, o->reference); }
     }
-    if (status == TESS_SUCCESS) {
-        status = run_steps(o, &options->steps, options->snapshots != NULL, o->x, options->count, &o->result);
-    }
+    if (status == TESS_SUCCESS) { status = run_in_pieces(o); }
     if (status == TESS_SUCCESS && o->snapshot_code != 0) { return o->snapshot_code; }
-    if (status == TESS_SUCCESS && options->compare) { status = compare(o); }
+    if (options->compare && was_stopped(&o->result)) { /* fp64 would take more time, or was not wanted any more */
+        tess_vector_destroy(o->reference);
+        o->reference = NULL;
+    } else if (status == TESS_SUCCESS && options->compare) {
+        status = compare(o);
+    }
     return status == TESS_SUCCESS ? CLI_CONVERGED : cli_report_failure(o->ctx, status);
 }
 
 /* ---- the report ---- */
 
-static double bytes_moved(const tess_timestep_result *r)
+/* By the steps of this run, of which `before` came earlier. */
+static double bytes_moved(const tess_timestep_result *r, int64_t before)
 {
     double bytes = 0.0;
     for (int i = 0; i < r->schedule.count; i++) {
-        bytes += (double)r->bytes_per_step[i] * (double)r->schedule.entry[i].iterations;
+        const int64_t all = r->schedule.entry[i].iterations, earlier = before < all ? before : all;
+        before -= earlier;
+        bytes += (double)r->bytes_per_step[i] * (double)(all - earlier);
     }
     return bytes;
 }
 
-static double seconds_per_step(const tess_timestep_result *r)
+static double seconds_per_step(const tess_timestep_result *r, int64_t before)
 {
-    return r->count > 0 ? r->seconds / (double)r->count : 0.0;
+    return r->count > before ? r->seconds / (double)(r->count - before) : 0.0;
 }
 
 static void print_nonzeros(const tess_timestep_result *r)
@@ -298,13 +361,19 @@ static void print_timestep(const timestep_objects *o)
     print_nonzeros(r);
     printf("%-17s %s; x0 = %s\n", "diagonal", mixed ? "apart, in fp64" : "in the matrix",
            cli_vector_describe(&o->options->initial, buffer, sizeof buffer));
-    printf("%-17s %lld (%s)%s\n", "time steps", (long long)r->count,
-           cli_schedule_text(&r->schedule, schedule, sizeof schedule), r->finite ? "" : ": NaN OR INF in x");
+    printf("%-17s %lld (%s)%s%s\n", "time steps", (long long)r->count,
+           cli_schedule_text(&r->schedule, schedule, sizeof schedule), r->finite ? "" : ": NaN OR INF in x",
+           was_stopped(r) ? ": STOPPED EARLY" : "");
+    if (o->session.before > 0) {
+        printf("%-17s after %lld time steps, from %s\n", "resumed", (long long)o->session.before,
+               o->options->stop.resume);
+    }
     printf("%-17s %s set-up,", "time", cli_seconds_text(r->setup_seconds, buffer, sizeof buffer));
     printf(" %s steps", cli_seconds_text(r->seconds, buffer, sizeof buffer));
-    printf(" (%s each)\n", cli_seconds_text(seconds_per_step(r), buffer, sizeof buffer));
-    printf("%-17s %s by model, %.2f GB/s\n", "moved", cli_bytes_text(bytes_moved(r), bytes, sizeof bytes),
-           r->seconds > 0.0 ? 1e-9 * bytes_moved(r) / r->seconds : 0.0);
+    printf(" (%s each)\n", cli_seconds_text(seconds_per_step(r, o->session.before), buffer, sizeof buffer));
+    printf("%-17s %s by model, %.2f GB/s\n", "moved",
+           cli_bytes_text(bytes_moved(r, o->session.before), bytes, sizeof bytes),
+           r->seconds > 0.0 ? 1e-9 * bytes_moved(r, o->session.before) / r->seconds : 0.0);
     if (o->snapshots > 0) {
         printf("%-17s %lld, %s*.mtx\n", "snapshots", (long long)o->snapshots, o->options->snapshots);
     }
@@ -354,9 +423,12 @@ static json_t *timestep_json(const timestep_objects *o)
     json_object_set_new(root, "read_seconds", cli_json_real(o->matrix.seconds));
     json_object_set_new(root, "setup_seconds", cli_json_real(r->setup_seconds));
     json_object_set_new(root, "seconds", cli_json_real(r->seconds));
-    json_object_set_new(root, "seconds_per_step", cli_json_real(seconds_per_step(r)));
-    json_object_set_new(root, "bytes_moved", cli_json_real(bytes_moved(r)));
+    json_object_set_new(root, "seconds_per_step", cli_json_real(seconds_per_step(r, o->session.before)));
+    json_object_set_new(root, "bytes_moved", cli_json_real(bytes_moved(r, o->session.before)));
     add_comparison(root, o);
+    json_object_set_new(root, "reason",
+                        r->reason == TESS_REASON_RUNNING ? json_null() : json_string(tess_reason_name(r->reason)));
+    cli_session_add_json(root, &o->session);
     tess_storage_options settled = o->options->steps.storage;
     cli_note_format(r->format, &settled);
     json_object_set_new(root, "options", cli_storage_json(&settled, o->options->storage.chosen));
@@ -372,7 +444,13 @@ static int report(const timestep_objects *o)
     }
     if (cli_text_wanted(options->host.json)) { print_timestep(o); }
     int code = options->host.json == NULL ? CLI_CONVERGED : cli_write_json(options->host.json, timestep_json(o));
-    return code == CLI_CONVERGED && !o->result.finite ? CLI_BREAKDOWN : code;
+    if (code == CLI_CONVERGED) { code = o->session.failed; }
+    if (code == CLI_CONVERGED && !o->result.finite) { code = CLI_BREAKDOWN; }
+    if (was_stopped(&o->result)) {
+        cli_error("stopped after %lld of %lld time steps: %s", (long long)o->result.count, (long long)options->count,
+                  tess_reason_text(o->result.reason));
+    }
+    return code == CLI_CONVERGED && was_stopped(&o->result) ? CLI_NOT_CONVERGED : code;
 }
 
 static int run_timestep(int argc, char **argv)
@@ -387,10 +465,11 @@ static int run_timestep(int argc, char **argv)
     if (code != 0) { return code; }
     cli_arguments_parse(&timestep_argp, &arguments, &options);
     if (!options.initial.seeded) { options.initial.seed = options.seed; }
-    timestep_objects o = {.options = &options};
-    const cli_files files = {.input = {options.matrix, options.initial.path},
-                             .output = {{"json", &options.host.json}, {"output", &options.output}},
-                             .force = options.host.force};
+    timestep_objects o = {.options = &options, .session = {.options = &options.stop, .start = cli_seconds()}};
+    const cli_files files = {
+        .input = {options.matrix, options.initial.path},
+        .output = {{"json", &options.host.json}, {"output", &options.output}, {"checkpoint", &options.stop.checkpoint}},
+        .force = options.host.force};
     code = cli_prepare_files(&files);
     if (code == 0) { code = check_snapshots(options.snapshots); }
     if (code == 0) { code = cli_open_context(options.device, options.host.threads, NULL, &o.ctx); }

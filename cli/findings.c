@@ -129,7 +129,8 @@ static void write_options(const cli_solve_run *run, char *buffer, size_t size)
     const bool least_squares = run->result->solver == TESS_SOLVER_LSQR || run->result->solver == TESS_SOLVER_LSMR;
     const remedy *remedy = NULL;
     buffer[0] = '\0';
-    if (f->nonfinite.count > 0 || f->nonfinite_rhs.count > 0 || run->result->reason == TESS_REASON_CANCELLED) {
+    if (f->nonfinite.count > 0 || f->nonfinite_rhs.count > 0 || run->result->reason == TESS_REASON_CANCELLED ||
+        run->result->reason == TESS_REASON_TIME_LIMIT || run->result->reason == TESS_REASON_INTERRUPTED) {
         return;
     }
     if ((f->constant_null_vector || is_structurally_singular(f)) && !least_squares &&
@@ -211,6 +212,11 @@ static const char *advice_of(const cli_solve_run *run)
     case TESS_REASON_FALSE_CONVERGENCE: return "use --guard repair, a higher precision, or a larger --rtol";
     case TESS_REASON_STAGNATION: return "use a higher precision, a preconditioner, or a larger --rtol";
     case TESS_REASON_OVERFLOW: return "use a precision of wider range, such as bf16 or fp32, or --scale max-product";
+    case TESS_REASON_TIME_LIMIT:
+    case TESS_REASON_INTERRUPTED:
+        return run->session->options->checkpoint == NULL
+                   ? "--checkpoint FILE keeps x, and --resume FILE goes on from it"
+                   : "the same command with --resume in place of --checkpoint, or with both, goes on";
     default: return NULL;
     }
 }

@@ -1,39 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Progress of a solve on stderr, the log, and interruption. */
+/* Progress of a solve on stderr, and the log. */
 #include "cli.h"
 
 #include <math.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-static volatile sig_atomic_t interrupted; /* the only thing that the signal handler writes */
-
-static void note_interrupt(int number)
-{
-    (void)number;
-    interrupted = 1;
-}
-
-void cli_interrupt_on(void)
-{
-    struct sigaction action;
-    memset(&action, 0, sizeof action);
-    if (sigaction(SIGINT, NULL, &action) == 0 && action.sa_handler == SIG_IGN) {
-        return;
-    } /* the shell wants it ignored
-       */
-    action.sa_handler = note_interrupt;
-    action.sa_flags = (int)SA_RESETHAND; /* a second one ends the program */
-    sigaction(SIGINT, &action, NULL);
-}
-
-void cli_interrupt_off(void)
-{
-    struct sigaction action;
-    if (sigaction(SIGINT, NULL, &action) == 0 && action.sa_handler == note_interrupt) { signal(SIGINT, SIG_DFL); }
-}
 
 void cli_progress_init(cli_progress *progress)
 {
@@ -79,7 +51,7 @@ int cli_progress_monitor(void *user, const tess_progress *state)
         progress->next_seconds = state->elapsed_seconds + 0.1;
         print_line(progress, state);
     }
-    return interrupted != 0;
+    return cli_interrupt_monitor(NULL, state);
 }
 
 void cli_progress_end(cli_progress *progress)

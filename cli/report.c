@@ -72,8 +72,10 @@ static void print_setting(const cli_solve_run *run)
         printf("%-17s scale %s, reorder %s; estimates and history are of the transformed system\n", "transformation",
                tess_scaling_name(r->scale), tess_reordering_name(r->reorder));
     }
-    printf("%-17s %s, ||b|| = %.6g; x0 = %s\n", "right-hand side", cli_vector_describe(run->rhs, buffer, sizeof buffer),
+    printf("%-17s %s, ||b|| = %.6g; x0 = %s", "right-hand side", cli_vector_describe(run->rhs, buffer, sizeof buffer),
            r->rhs_norm, run->initial_guess == NULL ? "0" : run->initial_guess);
+    if (run->session->options->resume != NULL) { printf(", after %lld iterations", (long long)run->session->before); }
+    putchar('\n');
     if (r->accuracy.wanted > 0.0) {
         printf("%-17s ||b - A x|| <= %.6g (accuracy %s), at most %lld iterations\n", "stopping", r->tolerance,
                cli_accuracy_text(&run->asked->accuracy, buffer, sizeof buffer), (long long)o->max_iterations);
@@ -382,6 +384,7 @@ json_t *cli_solve_json(const cli_solve_run *run)
     json_object_set_new(root, "ncols", json_integer(tess_matrix_ncols(run->matrix->a)));
     add_reals(root, run);
     cli_add_why_json(root, run);
+    cli_session_add_json(root, run->session);
     add_normal_residual(root, r);
     json_object_set_new(root, "accuracy", cli_accuracy_json(run));
     json_object_set_new(root, "findings", cli_findings_json(run));

@@ -8,7 +8,7 @@
     report.py plot profile   formats.json  -o out/profile      share of matrices within a factor of the fastest
     report.py plot residuals split.json    -o out/residuals    relative residuals over matrices (study split)
     report.py plot bars      jacobi.json   -o out/bars         speed-ups per matrix and contestant
-    report.py plot convergence fig3.csv    -o out/convergence  residuals over iterations (--histories, or solve --history)
+    report.py plot convergence fig3.csv    -o out/convergence  residuals (--histories, or solve --history)
     report.py plot parts     gmres.json    -o out/parts        time by kernels (--study gmres, --profile)
     report.py plot switch    gmres.json    -o out/switch       time over the iteration of the switch to fp64 (fd-N)
     report.py plot wave      points.mtx x0.mtx x1.mtx -o out/wave   snapshots of the ventricle, unrolled

@@ -78,9 +78,9 @@ typedef struct tess_context_options {
     tess_device device;
     int device_index; /**< number of the GPU among the visible ones; -1: the caller's current one */
     void *stream;     /**< cudaStream_t or hipStream_t; NULL: the context makes its own */
-    /** OpenMP threads of host kernels, up to TESS_MAX_THREADS. 0: OMP_NUM_THREADS; if that is not set, the processors that the process may use
-        (its affinity and the CPU quota of its control group, rounded up). If the system does not start so
-        many, the context takes half of those that it starts, and logs a warning. */
+    /** OpenMP threads of host kernels, up to TESS_MAX_THREADS. 0: OMP_NUM_THREADS; if that is not set, the processors
+        that the process may use (its affinity and the CPU quota of its control group, rounded up). If the system does
+        not start so many, the context takes half of those that it starts, and logs a warning. */
     int threads;
     tess_allocator host_allocator;   /**< all zero: aligned_alloc and free */
     tess_allocator device_allocator; /**< all zero: the device runtime's allocation */

@@ -101,7 +101,9 @@ typedef enum tess_reason {
     TESS_REASON_FALSE_CONVERGENCE = -100, /**< the estimate met the tolerance, the true residual did not */
     TESS_REASON_STAGNATION = -101,        /**< no further progress in the working precision */
     TESS_REASON_CANCELLED = -102,         /**< cancelled by the monitor */
-    TESS_REASON_OVERFLOW = -103           /**< a value overflowed in a low precision */
+    TESS_REASON_OVERFLOW = -103,          /**< a value overflowed in a low precision */
+    TESS_REASON_TIME_LIMIT = -104,        /**< the limit of time was reached */
+    TESS_REASON_INTERRUPTED = -105        /**< interrupted, as a monitor said: for signals and the like */
 } tess_reason;
 
 /**
@@ -131,8 +133,9 @@ typedef struct tess_progress {
 
 /**
  * The solver calls the monitor at every iteration on the CPU, and at intervals that the engine chooses on a GPU, where
- * the call costs no synchronisation. A nonzero return value cancels the solve: the reason is CANCELLED and x is the
- * current iterate, or the one before this cycle if that is better.
+ * the call costs no synchronisation. A nonzero return value ends the solve, and x is the current iterate, or the one
+ * before this cycle if that is better. The reason is CANCELLED, or the one that is returned if that is
+ * TESS_REASON_INTERRUPTED or TESS_REASON_TIME_LIMIT.
  */
 typedef int (*tess_monitor)(void *user, const tess_progress *progress);
 
@@ -220,6 +223,9 @@ typedef struct tess_solve_options {
     const struct tess_papers_solve *papers; /**< options for studies of the papers; NULL (default): none. Copied */
     tess_automatic_options automatic;       /**< --precision, --choices */
     tess_accuracy_options accuracy;         /**< --accuracy: sets the tolerance, in place of rtol and atol */
+    /** --time-limit (0: none): seconds of a solve, all attempts together. It ends at the next iteration after them,
+       with reason TIME_LIMIT; no set-up of a preconditioner is cut short. */
+    double time_limit;
 } tess_solve_options;
 
 /** What CG did. */
@@ -332,7 +338,8 @@ TESS_EXPORT tess_status tess_solver_create(const tess_matrix *a, const tess_solv
 
 /**
  * As tess_solver_create, with the caller's preconditioner @p m, which it keeps, in place of options->precond. The guard
- * does not change @p m when it raises a precision. Errors also: UNSUPPORTED (options->scale or reorder), DIMENSION_MISMATCH.
+ * does not change @p m when it raises a precision. Errors also: UNSUPPORTED (options->scale or reorder),
+ * DIMENSION_MISMATCH.
  */
 TESS_EXPORT tess_status tess_solver_create_with_precond(const tess_matrix *a, const tess_precond *m,
                                                         const tess_solve_options *options, tess_solver **out);
@@ -361,6 +368,13 @@ TESS_EXPORT tess_status tess_solver_set_limits(tess_solver *solver, const tess_s
  */
 TESS_EXPORT tess_status tess_solver_solve(tess_solver *solver, const tess_vector *b, tess_vector *x,
                                           tess_solve_result *result);
+
+/**
+ * Copies the last iterate of the last solve to x, for a solve that goes on from it. After a solve that was stopped it
+ * may be another one than the best, which tess_solver_solve returns: the residual of CG may grow while the error falls.
+ * Where there was no iteration, or the method keeps none, x stays as it is. tests/unit/test_stop.c
+ */
+TESS_EXPORT tess_status tess_solver_last_iterate(const tess_solver *solver, tess_vector *x);
 
 /** Frees the solver; NULL is allowed. */
 TESS_EXPORT void tess_solver_destroy(tess_solver *solver);

@@ -21,10 +21,12 @@
 #include <tessera/accessor.h>
 #include <tessera/accuracy.h>
 #include <tessera/automatic.h>
+#include <tessera/checkpoint.h>
 #include <tessera/codec.h>
 #include <tessera/context.h>
 #include <tessera/dense.h>
 #include <tessera/digits.h>
+#include <tessera/estimate.h>
 #include <tessera/findings.h>
 #include <tessera/gallery.h>
 #include <tessera/io.h>

@@ -32,13 +32,19 @@ typedef struct tess_timestep_options {
         the remainder. */
     tess_precision_schedule schedule;
     tess_engine engine; /**< PLAIN: steps are launched one by one; else they are recorded if the device can */
+    /** Steps that were made before, by a run that ended early: this one goes on after them, and its @c count, its
+        schedule and the numbers of its snapshots still begin with the first step of all. */
+    int64_t first_step;
+    double time_limit;    /**< --time-limit (0: none): seconds of a run */
+    tess_monitor monitor; /**< may be NULL; called about ten times a second, with the steps made as iterations */
+    void *monitor_user;   /**< passed to the monitor */
 } tess_timestep_options;
 
 /** What a run did. Call tess_timestep_result_init first: it sets `size`, and the run fills that many bytes. */
 typedef struct tess_timestep_result {
     size_t size; /**< sizeof(tess_timestep_result) */
-    /** Steps made. Fewer than requested if the observer stopped the run, x was not finite, or every entry of the
-        schedule has a number and their sum is smaller. */
+    /** Steps made, those of earlier runs included. Fewer than requested if something stopped the run (@c reason), or
+        every entry of the schedule has a number and their sum is smaller. */
     int64_t count;
     tess_precision_schedule schedule; /**< the schedule, with the number of steps made of each entry */
     /** Bytes that a step of each entry moves, by a model: matrix values and indices, x read once and written, diagonal.
@@ -50,6 +56,9 @@ typedef struct tess_timestep_result {
     int64_t matrix_bytes;
     int64_t nonzeros_per_precision[TESS_MAX_PRECISIONS]; /**< as assigned, without the separate diagonal */
     tess_format format;
+    /** RUNNING: all steps were made. Else what stopped them: CANCELLED (the observer, or the monitor), TIME_LIMIT,
+        INTERRUPTED, NAN_OR_INF. */
+    tess_reason reason;
 } tess_timestep_result;
 
 /** Called with x after step @p step. x is in the context's memory and valid during the call. Nonzero stops the run. */
@@ -77,7 +86,8 @@ TESS_EXPORT tess_status tess_timestep_create(const tess_matrix *a, const tess_ti
  * Entries of the schedule below fp64 keep x in FP32 only; mixed ones keep it in FP32 and FP64.
  * Error of one step, componentwise: u_l (|R| |x|) + gamma(longest row + 2) |A| |x|, with u_l about 4 unit roundoffs of
  * FP32 for values stored in FP32.
- * Errors: DIMENSION_MISMATCH, INVALID_ARGUMENT (negative count), memory. tests/unit/test_timestep.c
+ * Errors: DIMENSION_MISMATCH, INVALID_ARGUMENT (negative count, or below first_step), memory. Tests:
+ * tests/unit/test_timestep.c, test_stop.c
  */
 TESS_EXPORT tess_status tess_timestep_run(tess_timestep *ts, tess_vector *x, int64_t count, tess_observer observer,
                                           void *user, int64_t every, tess_timestep_result *result);

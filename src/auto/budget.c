@@ -36,6 +36,7 @@ void budget_start(attempt_budget *b)
     b->first = b->least = INFINITY;
     b->remaining = INFINITY;
     b->left = b->cancelled = false;
+    b->code = 0;
 }
 
 static void note_residual(attempt_budget *b, int64_t iteration, double residual)
@@ -107,7 +108,8 @@ int budget_monitor(void *user, const tess_progress *progress)
 
     seen.iteration += b->before;
     seen.elapsed_seconds = tess_wall_seconds() - b->start;
-    if (b->monitor && b->monitor(b->user, &seen) != 0) { b->cancelled = true; }
+    if (b->monitor && !b->cancelled) { b->code = b->monitor(b->user, &seen); }
+    b->cancelled = b->code != 0;
     note_residual(b, progress->iteration, progress->residual_norm);
     if (b->floor > 0.0 && progress->residual_norm <= b->floor) {
         b->left = true;
@@ -117,5 +119,5 @@ int budget_monitor(void *user, const tess_progress *progress)
     if (b->watch && !b->cancelled && !b->left && b->trend.count >= 4) {
         b->watch(b->owner, progress->iteration, remaining_iterations(b, progress->tolerance));
     }
-    return b->cancelled || b->left;
+    return b->cancelled ? b->code : b->left;
 }

@@ -40,6 +40,7 @@ typedef struct attempt_budget {
     double remaining;    /* iterations that are left by the trend; INFINITY: it does not fall */
     bool left;           /* the budget ended the attempt */
     bool cancelled;      /* the caller's monitor did */
+    int code;            /* what it returned */
 } attempt_budget;
 
 void budget_start(attempt_budget *b);

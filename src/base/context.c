@@ -90,8 +90,8 @@ static tess_status check_options(const tess_context_options *o)
     bool pairs = !o->host_allocator.allocate == !o->host_allocator.release &&
                  !o->device_allocator.allocate == !o->device_allocator.release;
 
-    return pairs && o->threads >= 0 && o->threads <= TESS_MAX_THREADS && o->device >= TESS_DEVICE_AUTO && o->device <= TESS_DEVICE_GPU &&
-                   o->log_level >= TESS_LOG_NONE && o->log_level <= TESS_LOG_DEBUG
+    return pairs && o->threads >= 0 && o->threads <= TESS_MAX_THREADS && o->device >= TESS_DEVICE_AUTO &&
+                   o->device <= TESS_DEVICE_GPU && o->log_level >= TESS_LOG_NONE && o->log_level <= TESS_LOG_DEBUG
                ? TESS_SUCCESS
                : TESS_INVALID_ARGUMENT;
 }

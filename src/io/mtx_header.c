@@ -3,6 +3,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/spare_memory.h"
 #include "io/mtx.h"
 
 /* A word between blanks. */
@@ -180,6 +181,33 @@ static int64_t array_entries(const mtx_header *header)
     return header->symmetry == TESS_SYMMETRY_SYMMETRIC ? n * (n + 1) / 2 : n * (n - 1) / 2;
 }
 
+/* Up to so many rows and columns need no entries; beyond it at least one in so many must have one. */
+enum { ALWAYS_PLAUSIBLE = 1 << 24, MOST_EMPTY = 256 };
+/* Bytes that reading takes at least: offsets and counters of a row, and an entry as read and as assembled. */
+enum { ROW_BYTES = 12, ENTRY_BYTES = 28 };
+
+/* Checks that the sizes are such as a matrix has, and that memory suffices, before it is requested: an array of 2^31
+   rows would end the process where the system promises more memory than it has. */
+static tess_status check_memory(const text_source *source, const mtx_header *header)
+{
+    const int64_t larger = header->nrows > header->ncols ? header->nrows : header->ncols;
+    const double needed = (double)ROW_BYTES * (double)larger + (double)ENTRY_BYTES * (double)header->entries;
+    const int64_t spare = needed < 1e8 ? INT64_MAX : tess_spare_memory();
+
+    if (larger > ALWAYS_PLAUSIBLE && larger / MOST_EMPTY > header->entries) {
+        return tess_fail_at(
+            source->ctx, TESS_OUT_OF_RANGE, source->name, header->size_line, "check the size line",
+            "the size line announces %lld rows, %lld columns and %lld entries: almost all rows or columns "
+            "would be empty",
+            (long long)header->nrows, (long long)header->ncols, (long long)header->entries);
+    }
+    if (needed <= (double)spare) { return TESS_SUCCESS; }
+    return tess_fail_at(source->ctx, TESS_OUT_OF_MEMORY, source->name, header->size_line,
+                        "read it on a machine with more memory, or raise the limit (ulimit -v, control group)",
+                        "%lld rows and %lld entries take at least %.3g GB to read, but only %.3g GB are left",
+                        (long long)header->nrows, (long long)header->entries, 1e-9 * needed, 1e-9 * (double)spare);
+}
+
 /* Checks that a file of this many bytes can hold the entries, before memory is requested. */
 static tess_status check_plausible(const text_source *source, const mtx_header *header)
 {
@@ -187,7 +215,7 @@ static tess_status check_plausible(const text_source *source, const mtx_header *
     int64_t smallest = header->coordinate ? (header->pattern ? 4 : 6) : 2;
     int64_t remaining = text_source_remaining(source);
 
-    if (remaining == INT64_MAX || header->entries <= remaining / smallest + 1) { return TESS_SUCCESS; }
+    if (remaining == INT64_MAX || header->entries <= remaining / smallest + 1) { return check_memory(source, header); }
     return tess_fail_at(source->ctx, TESS_PARSE, source->name, header->size_line, "the file may be incomplete",
                         "the size line announces %lld entries, more than a file of %lld bytes can hold",
                         (long long)header->entries, (long long)source->stored_bytes);

@@ -138,6 +138,8 @@ static const tess_named_value reason_names[] = {{"running", TESS_REASON_RUNNING}
                                                 {"stagnation", TESS_REASON_STAGNATION},
                                                 {"cancelled", TESS_REASON_CANCELLED},
                                                 {"overflow", TESS_REASON_OVERFLOW},
+                                                {"time_limit", TESS_REASON_TIME_LIMIT},
+                                                {"interrupted", TESS_REASON_INTERRUPTED},
                                                 {NULL, 0}};
 static const tess_named_value phase_names[] = {{"other", TESS_PHASE_OTHER},
                                                {"spmv", TESS_PHASE_SPMV},
@@ -193,6 +195,8 @@ static const tess_named_value reason_texts[] = {
     {"no further progress in the working precision", TESS_REASON_STAGNATION},
     {"cancelled by the monitor", TESS_REASON_CANCELLED},
     {"a value overflowed in a low precision", TESS_REASON_OVERFLOW},
+    {"the time limit was reached", TESS_REASON_TIME_LIMIT},
+    {"interrupted by a signal", TESS_REASON_INTERRUPTED},
     {NULL, 0}};
 
 static const struct {

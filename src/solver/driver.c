@@ -43,3 +43,31 @@ tess_status tess_solver_chosen_options(const tess_solver *s, tess_solve_options 
     if (status == TESS_SUCCESS) { result_return(&chosen, out); }
     return status;
 }
+
+/* ---- the last iterate ---- */
+
+tess_status solver_last_iterate(const tess_solver *s, tess_vector *x)
+{
+    const tess_solver *now = s;
+    tess_status status = TESS_SUCCESS;
+
+    while (now && now->driver) {
+        now = now->driver->current(now);
+    }
+    if (!now || !now->iterated) { return TESS_SUCCESS; }
+    if (now->transform) {
+        status = tess_vector_copy(now->transform->candidate, x);
+    } else {
+        status = now->ctx->backend->copy(now->ctx, x->data, now->candidate, (size_t)x->n * sizeof(double));
+    }
+    return status == TESS_SUCCESS ? tess_vector_refresh_shadow(x) : status;
+}
+
+tess_status tess_solver_last_iterate(const tess_solver *s, tess_vector *x)
+{
+    tess_status status = TESS_SUCCESS;
+
+    TESS_REQUIRE(NULL, s);
+    status = tess_vector_require(s->ctx, x, s->original->ncols, "x");
+    return status == TESS_SUCCESS ? solver_last_iterate(s, x) : status;
+}

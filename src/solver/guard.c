@@ -16,6 +16,7 @@
 #include "solver/extension.h"
 #include "solver/single_kernel/single_kernel.h"
 #include "solver/solver.h"
+#include "solver/stop.h"
 #include "solver/transform.h"
 #include "solver/verify.h"
 
@@ -363,6 +364,7 @@ static tess_status judge_cycle(solve_run *run, tess_reason reason, bool *progres
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(backend->fused(s->ctx, &add));
+    s->iterated = true;
     TESS_TRY(verify_x(run, s->candidate, &next));
     /* A cycle without iterations is none, also where its goal, which the norm alone meets, asks nothing of it. */
     *progress = run->result->iterations > run->begin.iteration &&
@@ -644,12 +646,17 @@ tess_status tess_solver_solve(tess_solver *s, const tess_vector *b, tess_vector 
     TESS_REQUIRE(NULL, s);
     TESS_REQUIRE(s->ctx, result);
     tess_solve_result full;
+    solve_stop stop;
     tess_status status = result_require_size(s->ctx, "tess_solve_result", result->size, sizeof full);
 
     if (status != TESS_SUCCESS) { return status; }
     tess_solve_result_init(&full);
     result_return(&full, result); /* a call that fails leaves nothing of the one before */
+    s->iterated = false;
+    stop_begin(&stop, &s->options);
     status = solve(s, b, x, &full);
+    stop_end(&stop, &s->options);
+    full.reason = stop_reason(&stop, full.reason);
     if (status == TESS_SUCCESS) { result_return(&full, result); }
     return status;
 }

@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "solver/extension.h"
+#include "solver/stop.h"
 #include "solver/sweep/schedule.h"
 #include "solver/transform.h"
 #include "solver/transform_parts.h"
@@ -194,6 +195,11 @@ static tess_status solve_for_correction(refinement *run, int round, tess_solve_r
     TESS_TRY(tess_vector_fill(t->correction, 0.0));
     TESS_TRY(tess_solver_solve(t->inner, t->rhs, t->correction, inner));
     add_results(run, inner);
+    /* Stopped before any iterate was better than none, as may happen with CG: its last one is what a later solve goes
+       on from. */
+    if (reason_is_a_stop(inner->reason) && inner->residual_norm >= inner->rhs_norm) {
+        TESS_TRY(solver_last_iterate(t->inner, t->correction));
+    }
 cleanup:
     return status;
 }
@@ -233,10 +239,11 @@ static tess_status judge_round(refinement *run, const tess_solve_result *inner, 
     solver_transform *t = run->t;
     bool may_worsen =
         inner->converged ||
-        (returns_last(run) && (inner->reason == TESS_REASON_ITERATIONS || inner->reason == TESS_REASON_CANCELLED));
+        (returns_last(run) && (inner->reason == TESS_REASON_ITERATIONS || reason_is_a_stop(inner->reason)));
     true_residual next;
     tess_status status = TESS_SUCCESS;
 
+    run->s->iterated = true;
     TESS_TRY(tess_vector_copy(run->x, t->candidate));
     TESS_TRY(
         tess_matrix_spmv(t->from_columns, TESS_OP_NONE, ldexp(1.0, run->exponent), t->correction, 1.0, t->candidate));

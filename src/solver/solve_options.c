@@ -54,13 +54,14 @@ static bool is_tolerance(double v)
 
 static tess_status check_limits(tess_context *ctx, const tess_solve_options *o)
 {
-    if (!is_tolerance(o->rtol) || !is_tolerance(o->atol) || !(o->divergence_tolerance > 0.0) || o->max_iterations < 0 ||
-        o->history_capacity < 0) {
-        return tess_fail(
-            ctx, TESS_INVALID_ARGUMENT, "tolerances must be finite, and tolerances and limits not negative",
-            "a tolerance or limit is negative or not finite: rtol %g, atol %g, divergence tolerance %g, "
-            "%lld iterations, history of %lld",
-            o->rtol, o->atol, o->divergence_tolerance, (long long)o->max_iterations, (long long)o->history_capacity);
+    if (!is_tolerance(o->rtol) || !is_tolerance(o->atol) || !is_tolerance(o->time_limit) ||
+        !(o->divergence_tolerance > 0.0) || o->max_iterations < 0 || o->history_capacity < 0) {
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT,
+                         "tolerances must be finite, and tolerances and limits not negative",
+                         "a tolerance or limit is negative or not finite: rtol %g, atol %g, divergence tolerance %g, "
+                         "%lld iterations, history of %lld, %g seconds",
+                         o->rtol, o->atol, o->divergence_tolerance, (long long)o->max_iterations,
+                         (long long)o->history_capacity, o->time_limit);
     }
     return TESS_SUCCESS;
 }
@@ -155,6 +156,7 @@ tess_status solve_options_take_limits(tess_context *ctx, const tess_solve_option
     out->divergence_tolerance = limits.divergence_tolerance;
     out->max_iterations = limits.max_iterations;
     out->guard = limits.guard;
+    out->time_limit = limits.time_limit;
     out->monitor = limits.monitor;
     out->monitor_user = limits.monitor_user;
 cleanup:

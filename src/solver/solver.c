@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "solver/driver.h"
+#include "solver/estimate.h"
 #include "solver/extension.h"
 #include "solver/single_kernel/single_kernel.h"
 #include "solver/symmetry.h"
@@ -439,6 +440,7 @@ tess_status tess_solver_create_with_precond(const tess_matrix *a, const tess_pre
     TESS_TRY(solve_options_take(a->ctx, options, &s->options, &s->papers));
     choose_for_shape(s);
     TESS_TRY(check_request(a, m, &s->options));
+    TESS_TRY(solver_require_memory(a, &s->options));
     TESS_TRY(setup(s, m));
     TESS_TRY(a->ctx->backend->synchronize(a->ctx));
     s->setup_seconds = tess_wall_seconds() - start;

@@ -30,7 +30,8 @@ struct tess_solver {
     tess_error asymmetric_error; /* details */
     tess_error setup_error;
     tess_krylov krylov;
-    double *candidate; /* x + d while it is judged */
+    double *candidate; /* x + d while it is judged, and after the solve the last one */
+    bool iterated;     /* the last solve left one */
     double *best;      /* the best x so far; NULL: x itself is, because a worse one never replaces it */
     int nvectors;
     double *history, *host_history;
@@ -46,6 +47,9 @@ struct tess_solver {
     const struct tess_solver_driver *driver; /* non-NULL: it does the work instead (solver/driver.h) */
     void *driven;                            /* its state */
 };
+
+/* Copies the last iterate of the last solve to x, which stays as it is where there is none. */
+tess_status solver_last_iterate(const tess_solver *s, tess_vector *x);
 
 /* For a method that needs symmetry: finds out whether the matrix is symmetric, once per version of its values. */
 tess_status check_symmetry(tess_solver *s);

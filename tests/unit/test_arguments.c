@@ -43,6 +43,9 @@ static struct {
     tess_solve_result result;
     tess_timestep_result stepped;
     const tess_attempt *attempts;
+    tess_checkpoint checkpoint;
+    tess_solve_estimate estimate;
+    uint64_t fingerprint;
     struct {
         tess_vector *vector;
         tess_matrix *matrix;
@@ -78,6 +81,8 @@ static void set_options(void)
     tess_timestep_result_init(&e.stepped);
     tess_papers_result_init(&e.papers);
     tess_findings_init(&e.findings);
+    tess_checkpoint_init(&e.checkpoint);
+    tess_solve_estimate_init(&e.estimate);
     e.csr = csr_arrays_of(&laplacian);
     e.coo = (tess_coo_arrays){.nrows = N, .ncols = N, .nnz = N, .index_bits = 32};
     e.coo.row_ind = e.coo.col_ind = e.indices;

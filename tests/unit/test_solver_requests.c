@@ -90,7 +90,7 @@ static void wrong_requests_are_refused(void **state)
     options.engine = TESS_ENGINE_GRAPH;
     assert_fails(ctx, TESS_UNSUPPORTED, tess_solver_create(m, &options, &solver));
     options = solve_options((tess_solver_kind)77);
-    assert_fails(ctx, TESS_UNSUPPORTED, tess_solver_create(m, &options, &solver));
+    assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_solver_create(m, &options, &solver));
     options = solve_options(TESS_SOLVER_CG);
     options.max_iterations = -1;
     assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_solver_create(m, &options, &solver));
@@ -104,7 +104,7 @@ static void wrong_requests_are_refused(void **state)
     assert_fails(ctx, TESS_UNSUPPORTED, tess_solver_create(m, &options, &solver));
     options = solve_options(TESS_SOLVER_CG);
     options.storage.precision = (tess_precision)TESS_PRECISION_COUNT;
-    assert_fails(ctx, TESS_UNSUPPORTED, tess_solver_create(m, &options, &solver));
+    assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_solver_create(m, &options, &solver));
     options = solve_options(TESS_SOLVER_CG);
     options.storage.format = TESS_FORMAT_SPLIT;
     options.storage.split.row_order = TESS_ROW_ORDER_PERMUTED;

@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/spare_memory.h"
 #include "base/threads.h"
-#include "precond/direct/direct.h"
 #include "support/test.h"
 
 static char root[] = "/tmp/tess_threads_XXXXXX";
@@ -140,7 +140,7 @@ static int64_t spare(const char *membership)
 
     write_file("membership", membership);
     snprintf(path, sizeof path, "%s/membership", root);
-    return direct_group_memory(path, root);
+    return tess_group_memory(path, root);
 }
 
 static void memory_limits_count(void **state)
@@ -167,8 +167,8 @@ static void memory_limits_count(void **state)
     assert_true(spare("4:memory:/job\n3:cpu:/\n") == 4000);
     write_file("memory/job/memory.limit_in_bytes", "no number\n");
     assert_true(spare("4:memory:/job\n") == INT64_MAX);
-    assert_true(direct_group_memory("/nowhere/at/all", root) == INT64_MAX);
-    assert_true(direct_spare_memory() > 0);
+    assert_true(tess_group_memory("/nowhere/at/all", root) == INT64_MAX);
+    assert_true(tess_spare_memory() > 0);
 }
 
 static void unreadable_groups_are_no_quota(void **state)

@@ -8,6 +8,7 @@
 
 #include <tessera/codec.h>
 
+#include "base/spare_memory.h"
 #include "base/stages.h"
 #include "precond/precond.h"
 
@@ -87,7 +88,7 @@ static tess_status refuse_memory(const direct_factors *m, int64_t needed, int64_
 static tess_status check_memory(const direct_factors *m, int64_t predicted, int relaxation)
 {
     const int64_t needed = (int64_t)((double)predicted * (100 + relaxation) / (100 + DIRECT_RELAXATION));
-    const int64_t allowed = m->memory_limit > 0 ? m->memory_limit : direct_spare_memory() / 2;
+    const int64_t allowed = m->memory_limit > 0 ? m->memory_limit : tess_spare_memory() / 2;
 
     return needed > allowed ? refuse_memory(m, needed, allowed) : TESS_SUCCESS;
 }

@@ -59,9 +59,4 @@ enum { DIRECT_RELAXATION = 30 };
 tess_status direct_predict(const tess_matrix *a, bool cholesky, tess_precision precision, int64_t memory_limit,
                            direct_prediction *out);
 
-/* Bytes that the machine has to spare and that the process may take, as the system tells; INT64_MAX: it does not. */
-int64_t direct_spare_memory(void);
-/* What the memory limits of control groups leave; INT64_MAX: there is none. The paths: control_group_visit. */
-int64_t direct_group_memory(const char *membership, const char *root);
-
 #endif

@@ -2,6 +2,8 @@
 /* What a factorization would take, without making it. */
 #include "precond/direct/direct.h"
 
+#include "base/spare_memory.h"
+
 /* The analysis reads the scaled values: those on a good diagonal decide the order of an unsymmetric matrix. */
 static tess_status scale(tess_context *ctx, direct_system *s, tess_precision precision)
 {
@@ -75,7 +77,7 @@ static tess_status analyse(const tess_matrix *a, const direct_system *s, int64_t
                                        .column = s->column,
                                        .val = s->rounded,
                                        .relaxation = DIRECT_RELAXATION};
-    const int64_t allowed = memory_limit > 0 ? memory_limit : direct_spare_memory() / 2;
+    const int64_t allowed = memory_limit > 0 ? memory_limit : tess_spare_memory() / 2;
     direct_analysis analysis = {
         .precision = s->precision, .symmetry = s->symmetry, .values_version = a->values_version};
     tess_status status = TESS_SUCCESS;

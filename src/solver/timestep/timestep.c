@@ -6,6 +6,7 @@
 #include <tessera/timestep.h>
 
 #include "matrix/storage_options.h"
+#include "solver/stop.h"
 #include "solver/sweep/sweep.h"
 
 /* The mean range that section IV uses for these matrices. */
@@ -13,9 +14,12 @@ static const double default_factor = 2.0;
 /* An x with a norm outside 2^-60 .. 2^60 is scaled by a power of two on its way in and out, so that its FP32 copy stays
    in range. */
 enum { UNSCALED_EXPONENT = 60, MAX_EXPONENT = 1000 };
+/* How often a monitor and a time limit are looked at. */
+#define LOOK_SECONDS 0.1
 
 struct tess_timestep {
     tess_sweep *sweep;
+    tess_timestep_options options; /* without storage and schedule, which the sweep has */
     tess_vector *snapshot;
     double setup_seconds;
 };
@@ -29,6 +33,9 @@ typedef struct timestep_run {
     tess_timestep_result *result;
     double unit; /* x is this times the sweep's */
     bool stopped;
+    solve_stop stop; /* the time limit and the monitor */
+    double start;
+    int64_t piece; /* steps between two looks at them */
 } timestep_run;
 
 void tess_timestep_options_init(tess_timestep_options *options)
@@ -105,6 +112,11 @@ tess_status tess_timestep_create(const tess_matrix *a, const tess_timestep_optio
     TESS_TRY(options_take(a->ctx, "tess_timestep_options", options, &taken, sizeof taken));
     TESS_TRY(storage_options_take_member(a->ctx, &taken.storage, &papers));
     TESS_TRY(options_require_name(a->ctx, "tess_engine", "tess_timestep_options.engine", (int)taken.engine));
+    if (taken.first_step < 0 || !(taken.time_limit >= 0.0)) {
+        return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "give 0 or more",
+                         "first_step or time_limit is negative: %lld, %g", (long long)taken.first_step,
+                         taken.time_limit);
+    }
     if (taken.schedule.count != 0) { TESS_TRY(schedule_check(a->ctx, &taken.schedule)); }
     request = request_of(&taken);
     TESS_TRY(check_matrix(a));
@@ -114,6 +126,8 @@ tess_status tess_timestep_create(const tess_matrix *a, const tess_timestep_optio
     TESS_TRY(sweep_renew(ts->sweep));
     TESS_TRY(tess_vector_create(a->ctx, a->nrows, TESS_PRECISION_FP64, &ts->snapshot));
     TESS_TRY(a->ctx->backend->synchronize(a->ctx));
+    ts->options = taken;
+    ts->options.storage.papers = NULL; /* the caller's */
     ts->setup_seconds = tess_wall_seconds() - start;
     *out = ts;
 cleanup:
@@ -205,9 +219,39 @@ static tess_status show(timestep_run *run)
     tess_status status = store(run, x);
 
     if (status != TESS_SUCCESS) { return status; }
-    run->stopped = !run->result->finite;
-    if (run->observer && run->observer(run->user, run->result->count, x) != 0) { run->stopped = true; }
+    if (run->observer && run->observer(run->user, run->result->count, x) != 0) {
+        run->result->reason = TESS_REASON_CANCELLED;
+    }
+    if (!run->result->finite) { run->result->reason = TESS_REASON_NAN_OR_INF; }
+    run->stopped = run->result->reason != TESS_REASON_RUNNING;
     return TESS_SUCCESS;
+}
+
+static bool is_watched(const timestep_run *run)
+{
+    return run->stop.monitor || run->stop.limit > 0.0;
+}
+
+/* Asks the monitor and looks at the clock, and sets the number of steps up to the next time, of about LOOK_SECONDS. */
+static tess_status look(timestep_run *run, double before)
+{
+    const tess_context *ctx = run->ts->sweep->ctx;
+    tess_progress progress = {.iteration = run->result->count};
+    double now = 0.0;
+    tess_status status = TESS_SUCCESS;
+
+    if (!is_watched(run)) { return TESS_SUCCESS; }
+    TESS_TRY(ctx->backend->synchronize((tess_context *)(uintptr_t)ctx));
+    now = tess_wall_seconds();
+    progress.elapsed_seconds = now - run->start;
+    if (now - before < 0.5 * LOOK_SECONDS && run->piece < INT64_MAX / 4) { run->piece *= 2; }
+    if (now - before > 2.0 * LOOK_SECONDS && run->piece > 1) { run->piece /= 2; }
+    if (stop_asked(&run->stop, &progress)) {
+        run->result->reason = run->stop.reason;
+        run->stopped = true;
+    }
+cleanup:
+    return status;
 }
 
 /* `count` steps of entry i, in pieces from snapshot to snapshot. */
@@ -217,17 +261,32 @@ static tess_status run_entry(timestep_run *run, int i, int64_t count)
     tess_status status = TESS_SUCCESS;
 
     while (count > 0 && !run->stopped) {
+        const double before = tess_wall_seconds();
         int64_t piece = run->every > 0 ? run->every - r->count % run->every : count;
 
         if (piece > count) { piece = count; }
+        if (is_watched(run) && piece > run->piece) { piece = run->piece; }
         TESS_TRY(sweep_run(run->ts->sweep, r->schedule.entry[i].what, piece));
         count -= piece;
         r->count += piece;
         r->schedule.entry[i].iterations += piece;
         if (run->every > 0 && r->count % run->every == 0) { TESS_TRY(show(run)); }
+        if (!run->stopped && count > 0) { TESS_TRY(look(run, before)); }
     }
 cleanup:
     return status;
+}
+
+/* Counts the steps of entry i that earlier runs made, and returns the others. */
+static int64_t skip_made(timestep_run *run, int i, int64_t count)
+{
+    tess_timestep_result *r = run->result;
+    const int64_t before = run->ts->options.first_step - r->count, made = before < count ? before : count;
+
+    if (before <= 0) { return count; }
+    r->count += made;
+    r->schedule.entry[i].iterations += made;
+    return count - made;
 }
 
 static tess_status run_steps(timestep_run *run, tess_vector *x, int64_t count)
@@ -240,19 +299,23 @@ static tess_status run_steps(timestep_run *run, tess_vector *x, int64_t count)
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(tess_vector_require(ctx, x, ts->sweep->n, "x"));
-    if (count < 0 || run->every < 0) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "counts must be 0 or more",
-                         "a count of time steps is negative: %lld steps, a call of the monitor every %lld",
-                         (long long)count, (long long)run->every);
+    if (count < 0 || run->every < 0 || ts->options.first_step > count) {
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "counts must be 0 or more, and those made before are among them",
+                         "a count of time steps is wrong: %lld steps, %lld of them made before, a call of the observer "
+                         "every %lld",
+                         (long long)count, (long long)ts->options.first_step, (long long)run->every);
     }
     TESS_TRY(sweep_renew(ts->sweep));
     describe(ts, result);
     schedule_share(&ts->sweep->request.schedule, count, counts);
     TESS_TRY(load(run, x));
     for (int i = 0; i < result->schedule.count && !run->stopped; i++) {
-        TESS_TRY(run_entry(run, i, counts[i]));
+        const int64_t left = skip_made(run, i, counts[i]);
+
+        TESS_TRY(run_entry(run, i, left));
     }
     TESS_TRY(store(run, x));
+    if (!result->finite) { result->reason = TESS_REASON_NAN_OR_INF; }
     TESS_TRY(ctx->backend->synchronize(ctx));
     result->seconds = tess_wall_seconds() - start;
 cleanup:
@@ -265,11 +328,21 @@ tess_status tess_timestep_run(tess_timestep *ts, tess_vector *x, int64_t count, 
     TESS_REQUIRE(NULL, ts);
     TESS_REQUIRE(ts->sweep->ctx, result);
     tess_timestep_result full;
-    timestep_run run = {.ts = ts, .observer = observer, .user = user, .every = every, .result = &full};
+    timestep_run run = {.ts = ts,
+                        .observer = observer,
+                        .user = user,
+                        .every = every,
+                        .result = &full,
+                        .start = tess_wall_seconds(),
+                        .piece = 1};
     tess_status status = result_require_size(ts->sweep->ctx, "tess_timestep_result", result->size, sizeof full);
 
     if (status != TESS_SUCCESS) { return status; }
     tess_timestep_result_init(&full);
+    run.stop = (solve_stop){.monitor = ts->options.monitor,
+                            .user = ts->options.monitor_user,
+                            .start = run.start,
+                            .limit = ts->options.time_limit};
     status = run_steps(&run, x, count);
     result_return(&full, result);
     return status;

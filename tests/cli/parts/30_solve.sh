@@ -127,8 +127,8 @@ for ((i = 0; i < 500; i++)); do [ -s err ] && break || sleep 0.02; done
 kill -INT $process
 wait $process
 [ $? -eq 1 ] && pass || fail 'exit code'
-out_has 'cancelled'
-json int.json 'j["reason"] == "cancelled" and j["reason_code"] == -102'
+out_has "interrupted"
+json int.json 'j["reason"] == "interrupted" and j["reason_code"] == -105'
 
 if command -v script >/dev/null; then
     label='progress on a terminal'

@@ -63,7 +63,8 @@ expect "1|5" solve gap.mtx
 err_has 'the matrix has empty rows'
 
 # A cycle without iterations is the last: the norm meets the tolerance, and the norm with its bound does not
-printf '%%%%MatrixMarket matrix coordinate real symmetric\n3 3 5\n1 1 2e-310\n2 2 2e-310\n3 3 2e-310\n2 1 -1e-310\n3 2 -1e-310\n' >tiny.mtx
+banner="%%%%MatrixMarket matrix coordinate real"
+printf "$banner symmetric\n3 3 5\n1 1 2e-310\n2 2 2e-310\n3 3 2e-310\n2 1 -1e-310\n3 2 -1e-310\n" >tiny.mtx
 for options in "" "--solver cg" "--solver gmres" "--solver gmres-fd --switch-at 5" "--scale symmetric"; do
     label="solve tiny.mtx $options"
     timeout 20 "$tool" solve tiny.mtx --rhs a-times-ramp --rtol 1e-14 $options >out 2>err

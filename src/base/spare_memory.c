@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the system has to spare, and what the limits of the process' control groups leave of it. */
+/* What the system has to spare, and what the limits of control groups and of address space leave of it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+
+#include "base/spare_memory.h"
 
 #include "base/control_group.h"
-#include "precond/direct/direct.h"
 
 /* The number behind a word at the beginning of a line; -1: there is none. */
 static int64_t find_number(const char *folder, const char *name, const char *word)
@@ -54,7 +56,7 @@ static void note_group(const char *folder, void *user)
     if (limit < *least) { *least = limit; }
 }
 
-int64_t direct_group_memory(const char *membership, const char *root)
+int64_t tess_group_memory(const char *membership, const char *root)
 {
     int64_t least = INT64_MAX;
 
@@ -62,11 +64,25 @@ int64_t direct_group_memory(const char *membership, const char *root)
     return least;
 }
 
-int64_t direct_spare_memory(void)
+/* What the limit of address space (ulimit -v) leaves. */
+static int64_t address_space(void)
+{
+    const int64_t kilobytes = find_number("/proc/self", "status", "VmSize:");
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || kilobytes < 0) { return INT64_MAX; }
+    return (int64_t)limit.rlim_cur > 1024 * kilobytes ? (int64_t)limit.rlim_cur - 1024 * kilobytes : 0;
+}
+
+int64_t tess_spare_memory(void)
 {
     const int64_t kilobytes = find_number("/proc", "meminfo", "MemAvailable:");
-    const int64_t system = kilobytes < 0 ? INT64_MAX : kilobytes * 1024;
-    const int64_t group = direct_group_memory("/proc/self/cgroup", "/sys/fs/cgroup");
+    const int64_t parts[] = {kilobytes < 0 ? INT64_MAX : kilobytes * 1024,
+                             tess_group_memory("/proc/self/cgroup", "/sys/fs/cgroup"), address_space()};
+    int64_t least = INT64_MAX;
 
-    return group < system ? group : system;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        least = parts[i] < least ? parts[i] : least;
+    }
+    return least;
 }

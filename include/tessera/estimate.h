@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file estimate.h  How much memory a solve takes, before it is set up.
+ *
+ *     tess_solve_estimate_init(&estimate);
+ *     tess_solve_estimate_memory(a, &options, &estimate);
+ *     printf("%lld of %lld bytes\n", (long long)estimate.total, (long long)estimate.spare);
+ */
+#ifndef TESSERA_ESTIMATE_H
+#define TESSERA_ESTIMATE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <tessera/solver.h>
+
+TESS_BEGIN_DECLS
+
+/** Bytes by part. On a GPU most of them are on the device, and the factors of lu and cholesky on the host. */
+typedef struct tess_solve_estimate {
+    size_t size;             /**< sizeof(tess_solve_estimate) */
+    int64_t matrix;          /**< the assembled matrix, which exists already */
+    int64_t stored;          /**< the matrix of the iterations, if it is another */
+    int64_t precond;         /**< the preconditioner */
+    int64_t vectors;         /**< vectors of the method and of the verification, and its basis */
+    int64_t history;         /**< residual norms of the iterations */
+    int64_t total;           /**< all of these but `matrix`: what the solve adds */
+    int64_t spare;           /**< what the host has left: memory, control groups, ulimit -v; INT64_MAX: unknown */
+    tess_solver_kind solver; /**< that the numbers are for; of auto the first attempt's */
+    tess_precond_kind precond_kind;
+    int64_t reserved[4]; /**< zeros */
+} tess_solve_estimate;
+
+/** Sets `size`, and all else to zero. */
+TESS_EXPORT void tess_solve_estimate_init(tess_solve_estimate *estimate);
+
+/**
+ * Estimates the memory of a solve. Vectors and history are close; stored matrices and incomplete factors are typical,
+ * as padding and fill depend on values. Complete factors are counted by their analysis, which takes a part of the time
+ * of the factorization; 0 in a build without MUMPS. On the host tess_solver_create refuses a solve whose parts, without
+ * complete factors, exceed `spare` (OUT_OF_MEMORY).
+ * @param a        assembled, or a shell
+ * @param options  NULL: the defaults
+ * Errors: those of wrong options in tess_solver_create, memory. tests/unit/test_estimate.c
+ */
+TESS_EXPORT tess_status tess_solve_estimate_memory(const tess_matrix *a, const tess_solve_options *options,
+                                                   tess_solve_estimate *out);
+
+TESS_END_DECLS
+
+#endif

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The memory of a solve by part, from sizes and options alone; and the refusal of one that cannot fit. */
+#include "solver/estimate.h"
+
+#include <string.h>
+
+#include "base/options.h"
+#include "base/spare_memory.h"
+#include "precond/direct/direct.h"
+#include "solver/krylov.h"
+#include "solver/solve_options.h"
+
+/* b, x, d, r and the candidate; methods with residuals in low precision keep the best x too. */
+enum { COMMON_VECTORS = 5 };
+/* Incomplete factors: entries of the triangles, and the pattern that renewals need. */
+enum { FACTOR_ENTRY_BYTES = 12, PATTERN_ENTRY_BYTES = 12 };
+/* Typical fill of ilut and ict with their default thresholds, as a multiple of the matrix's entries. */
+enum { TYPICAL_FILL = 3 };
+/* Blocks of IDR(s), and sides of LSQR and LSMR beside the common vectors. */
+enum { IDR_BLOCKS = 3, LEAST_SQUARES_VECTORS = 4 };
+/* Below this a solve is not looked at: asking the system takes longer. */
+static const int64_t ALWAYS_FITS = INT64_C(100000000);
+
+void tess_solve_estimate_init(tess_solve_estimate *estimate)
+{
+    if (!estimate) { return; }
+    memset(estimate, 0, sizeof *estimate);
+    estimate->size = sizeof *estimate;
+}
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* ---- parts ---- */
+
+/* The first attempt where the library chooses: of a large system CG with the diagonal, or IDR, which takes more. */
+static void settle(const tess_matrix *a, tess_solve_options *o)
+{
+    const bool open = o->precond.kind == TESS_PRECOND_AUTO;
+
+    if (o->solver == TESS_SOLVER_AUTO && a->nrows != a->ncols) { o->solver = TESS_SOLVER_LSMR; }
+    if (open) { o->precond.kind = o->solver == TESS_SOLVER_AUTO ? TESS_PRECOND_JACOBI : TESS_PRECOND_NONE; }
+    if (o->solver == TESS_SOLVER_AUTO) { o->solver = TESS_SOLVER_CG; }
+}
+
+static int64_t stored_bytes(const tess_matrix *a, const tess_storage_options *s)
+{
+    const tess_format_capabilities *can = tess_format_can(s->format);
+    const bool plain = s->format == TESS_FORMAT_CSR && s->policy.policy == TESS_POLICY_NONE;
+    int64_t each = 4 + (int64_t)tess_precision_bytes(s->precision);
+
+    if (plain && s->precision == TESS_PRECISION_FP64) { return 0; }
+    if (s->policy.policy != TESS_POLICY_NONE) { each = 4 + 8; } /* a policy may leave all in fp64 */
+    if (can->copies_levels) { each += 4; }
+    return a->nnz * each + 8 * a->nrows;
+}
+
+static int64_t basis_bytes(const tess_matrix *a, const tess_solve_options *o)
+{
+    const tess_role_precision *inner = &o->gmres.inner, *basis = &o->gmres.basis;
+    const int64_t columns = smaller(o->gmres.restart, a->nrows) + 1;
+    const bool low = o->solver == TESS_SOLVER_GMRES_IR || o->solver == TESS_SOLVER_GMRES_FD;
+    const tess_precision precision = basis->given   ? basis->storage
+                                     : inner->given ? inner->storage
+                                     : low          ? TESS_PRECISION_FP32
+                                                    : TESS_PRECISION_FP64;
+
+    return columns * a->nrows * (int64_t)tess_precision_bytes(precision);
+}
+
+static int64_t vector_bytes(const tess_matrix *a, const tess_solve_options *o)
+{
+    const tess_method *method = tess_find_method(o->solver);
+    const bool apart = o->precond.kind != TESS_PRECOND_NONE && o->precond.kind != TESS_PRECOND_JACOBI;
+    const int64_t n = a->nrows, own = method && method->vectors ? method->vectors(NULL) + (apart ? 1 : 0) : 0;
+    int64_t bytes = (COMMON_VECTORS + own) * n * (int64_t)sizeof(double);
+
+    switch (o->solver) {
+    case TESS_SOLVER_FGMRES: bytes += 2 * basis_bytes(a, o); break;
+    case TESS_SOLVER_GMRES:
+    case TESS_SOLVER_GMRES_IR:
+    case TESS_SOLVER_GMRES_FD: bytes += basis_bytes(a, o); break;
+    case TESS_SOLVER_IDR: bytes += IDR_BLOCKS * smaller(o->idr.s, n) * n * (int64_t)sizeof(double); break;
+    case TESS_SOLVER_LSQR:
+    case TESS_SOLVER_LSMR:
+        bytes += LEAST_SQUARES_VECTORS * (n + a->ncols) * (int64_t)sizeof(double) + 12 * a->nnz; /* and A^T */
+        break;
+    default: break;
+    }
+    if (o->scale != TESS_SCALING_NONE || o->reorder != TESS_REORDERING_NONE) {
+        bytes += COMMON_VECTORS * n * (int64_t)sizeof(double) + 12 * a->nnz + 40 * n; /* the other system, two maps */
+    }
+    return bytes;
+}
+
+/* Without complete factors, whose size only an analysis tells. */
+static int64_t precond_bytes(const tess_matrix *a, const tess_precond_options *p)
+{
+    const int64_t n = a->nrows, entries = a->nnz;
+    const int64_t storage = p->role.given ? (int64_t)tess_precision_bytes(p->role.storage) : (int64_t)sizeof(double);
+
+    switch (p->kind) {
+    case TESS_PRECOND_JACOBI: return 8 * n;
+    case TESS_PRECOND_BLOCK_JACOBI: return p->block_jacobi.block_size * n * storage;
+    case TESS_PRECOND_POLYNOMIAL: return entries * (4 + storage) + 4 * 8 * n;
+    case TESS_PRECOND_ILU0:
+    case TESS_PRECOND_IC0: return entries * (FACTOR_ENTRY_BYTES + PATTERN_ENTRY_BYTES) + 16 * n;
+    case TESS_PRECOND_ILUT:
+    case TESS_PRECOND_ICT: return TYPICAL_FILL * entries * FACTOR_ENTRY_BYTES + 16 * n;
+    case TESS_PRECOND_ILUK: return (1 + smaller(p->threshold.level, TYPICAL_FILL)) * entries * FACTOR_ENTRY_BYTES;
+    default: return 0;
+    }
+}
+
+static void estimate(const tess_matrix *a, tess_solve_options o, tess_solve_estimate *out)
+{
+    tess_solve_estimate_init(out);
+    settle(a, &o);
+    out->solver = o.solver;
+    out->precond_kind = o.precond.kind;
+    out->matrix = a->ops ? a->ops->bytes(a) : 0;
+    out->stored = a->ops ? stored_bytes(a, &o.storage) : 0;
+    out->vectors = vector_bytes(a, &o);
+    out->precond = precond_bytes(a, &o.precond);
+    out->history = 2 * (int64_t)sizeof(double) * smaller(o.history_capacity, o.max_iterations + 1);
+    out->total = out->stored + out->vectors + out->precond + out->history;
+    out->spare = INT64_MAX;
+}
+
+/* ---- questions ---- */
+
+static tess_status add_factors(const tess_matrix *a, const tess_precond_options *p, tess_solve_estimate *out)
+{
+    const tess_precision precision = p->role.given ? p->role.storage : TESS_PRECISION_FP32;
+    direct_prediction prediction = {.possible = false};
+    tess_status status = TESS_SUCCESS;
+
+    if (!a->ops || (p->kind != TESS_PRECOND_LU && p->kind != TESS_PRECOND_CHOLESKY)) { return TESS_SUCCESS; }
+    status = direct_predict(a, p->kind == TESS_PRECOND_CHOLESKY, precision, INT64_MAX, &prediction);
+    out->precond += prediction.bytes;
+    out->total += prediction.bytes;
+    return status;
+}
+
+tess_status tess_solve_estimate_memory(const tess_matrix *a, const tess_solve_options *options,
+                                       tess_solve_estimate *out)
+{
+    TESS_REQUIRE(NULL, a);
+    TESS_REQUIRE(a->ctx, out);
+    tess_solve_options taken;
+    solve_papers papers;
+    tess_solve_estimate full;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(result_require_size(a->ctx, "tess_solve_estimate", out->size, sizeof full));
+    TESS_TRY(tess_matrix_require_assembled(a, "tess_solve_estimate_memory"));
+    TESS_TRY(solve_options_take(a->ctx, options, &taken, &papers));
+    estimate(a, taken, &full);
+    TESS_TRY(add_factors(a, &taken.precond, &full));
+    full.spare = tess_spare_memory();
+    result_return(&full, out);
+cleanup:
+    return status;
+}
+
+tess_status solver_require_memory(const tess_matrix *a, const tess_solve_options *o)
+{
+    tess_solve_estimate e;
+    int64_t spare = 0;
+
+    if (a->ctx->device != TESS_DEVICE_CPU) { return TESS_SUCCESS; }
+    estimate(a, *o, &e);
+    if (e.total < ALWAYS_FITS) { return TESS_SUCCESS; }
+    spare = tess_spare_memory();
+    if (e.total <= spare) { return TESS_SUCCESS; }
+    return tess_fail(
+        a->ctx, TESS_OUT_OF_MEMORY,
+        "lower --restart, take another --solver or --precond, a lower precision, or a machine with more "
+        "memory; 'tessera info --solve' shows the parts",
+        "the solve takes about %.3g GB more, but only %.3g GB are left: %.3g GB for vectors, %.3g GB for the "
+        "preconditioner, %.3g GB for the stored matrix, %.3g GB for the history",
+        1e-9 * (double)e.total, 1e-9 * (double)spare, 1e-9 * (double)e.vectors, 1e-9 * (double)e.precond,
+        1e-9 * (double)e.stored, 1e-9 * (double)e.history);
+}

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+# Runs that end early: --time-limit, signals; and that go on: --checkpoint, --resume.
+slow="gallery:laplace2d:600 --device cpu --rtol 1e-12 --max-iterations 1000000"
+
+# The time limit: within it, with x, JSON, exit 1, also where reading alone takes longer
+for options in "" "--solver cg" "--solver gmres --restart 20" "--solver lsqr" "--solver cg --scale symmetric"; do
+    expect 1 solve $slow $options --time-limit 0.5 --json stop.json --output x.mtx
+    out_has 'NOT CONVERGED: the time limit was reached \(time_limit, -104\)'
+    err_has 'not converged: the time limit was reached$'
+    json stop.json "j['reason'] == 'time_limit' and j['reason_code'] == -104 and j['exit_code'] == 1 and
+        j['time_limit'] == 0.5 and j['relative_residual'] <= 1 and not j['converged'] and j['total_seconds'] < 15"
+    [ "$(wc -l <x.mtx)" -eq 360002 ] && pass || fail "x has $(wc -l <x.mtx) lines"
+done
+expect 1 solve $slow --time-limit 1e-9
+expect 0 solve spd.mtx --time-limit 100
+expect 2 solve spd.mtx --time-limit 0
+expect 2 solve spd.mtx --time-limit x
+
+# Signals: the same, and the reason says so. A second one ends the tool.
+for signal in INT TERM HUP; do
+    label="solve after SIG$signal"
+    rm -f stop.json x.mtx
+    # a shell lets background jobs ignore SIGINT; python does not
+    python3 - "$tool" $signal $slow --solver cg --json stop.json --output x.mtx --monitor >out 2>err <<'END'
+import signal, subprocess, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+tool = subprocess.Popen([sys.argv[1], "solve", *sys.argv[3:]], stderr=subprocess.PIPE)
+for line in tool.stderr:
+    if b"residual" in line:
+        break
+tool.send_signal(getattr(signal, "SIG" + sys.argv[2]))
+rest = tool.stderr.read()
+sys.stderr.write(rest.decode().splitlines()[-1])
+sys.exit(tool.wait())
+END
+    [ $? -eq 1 ] && pass || fail "exit $?"
+    out_has 'NOT CONVERGED: interrupted by a signal \(interrupted, -105\)'
+    err_has 'interrupted by a signal'
+    json stop.json "j['reason'] == 'interrupted' and j['exit_code'] == 1"
+    [ -s x.mtx ] && pass || fail "x was not written"
+done
+
+# Checkpoints: pieces of a solve, each of which goes on from the last iterate of the one before
+rm -f c.ckpt
+resume=""
+for piece in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+    "$tool" solve gallery:laplace2d:200 --device cpu --solver cg --rtol 1e-9 --time-limit 0.15 --checkpoint c.ckpt \
+        $resume --json stop.json >out 2>err
+    code=$?
+    [ $code -eq 1 ] || break
+    resume="--resume c.ckpt"
+done
+label="solve in pieces"
+[ $code -eq 0 ] && pass || fail "exit $code after $piece pieces: $(head -c 200 err)"
+json stop.json "j['converged'] and j['checkpoint'] == 'c.ckpt'"
+expect 0 solve gallery:laplace2d:200 --device cpu --solver cg --rtol 1e-9 --checkpoint c.ckpt --checkpoint-every 0.05 \
+    --json stop.json --history h.csv
+json stop.json "j['converged'] and j['iterations_before'] == 0"
+[ "$(wc -l <h.csv)" -ge 100 ] && pass || fail "the history has $(wc -l <h.csv) lines"
+expect 0 solve gallery:laplace2d:200 --device cpu --rtol 1e-9 --resume c.ckpt --json stop.json
+json stop.json "j['iterations'] == 0 and j['iterations_before'] > 100 and j['resumed_from'] == 'c.ckpt'"
+err_has 'the options have changed since then'
+expect 3 solve gallery:laplace2d:201 --device cpu --resume c.ckpt
+err_has 'has 40000 values, but the matrix needs 40401'
+expect 3 solve gallery:uniflow2d:200 --device cpu --resume c.ckpt
+err_has 'belongs to another matrix'
+expect 3 solve gallery:laplace2d:200 --device cpu --rhs a-times-ones --resume c.ckpt
+err_has 'belongs to another right-hand side'
+expect 3 solve gallery:laplace2d:200 --device cpu --resume no.ckpt
+head -c 50000 c.ckpt >cut.ckpt
+expect 3 solve gallery:laplace2d:200 --device cpu --resume cut.ckpt
+err_has 'cut.ckpt: the checkpoint is cut'
+expect 3 solve gallery:laplace2d:200 --device cpu --resume spd.mtx
+err_has 'no checkpoint'
+expect 3 solve spd.mtx --checkpoint no/such/folder
+expect 2 solve spd.mtx --checkpoint-every 5
+expect 2 solve spd.mtx --resume c.ckpt --initial-guess b3.mtx
+
+# Time steps: the pieces make what one run makes
+steps="gallery:ventricle:2000 --device cpu --steps fp32:100,mixed:200,fp64:100 --initial random:3"
+expect 0 timestep $steps --output whole.mtx
+expect 1 timestep $steps --time-limit 1e-6 --checkpoint t.ckpt --json stop.json
+json stop.json "j['reason'] == 'time_limit' and 0 < j['count'] < 400"
+err_has 'stopped after [0-9]+ of 400 time steps: the time limit was reached'
+expect 0 timestep $steps --resume t.ckpt --checkpoint t.ckpt --output pieces.mtx --json stop.json
+json stop.json "j['reason'] is None and j['count'] == 400 and j['iterations_before'] > 0"
+cmp -s whole.mtx pieces.mtx && pass || fail "the pieces make another x"
+expect 3 timestep gallery:ventricle:2000 --device cpu --steps fp64:400 --initial random:3 --resume t.ckpt
+err_has 'made with other options'
+expect 2 timestep $steps --compare --resume t.ckpt
