@@ -35,53 +35,43 @@ void host_csr_sum_lengths(host_csr *a)
 
 void host_csr_release(tess_context *ctx, host_csr *a)
 {
-    if (a->col_ind) { tess_host_release(ctx, a->col_ind, host_csr_nnz(a), sizeof *a->col_ind); }
-    if (a->val) { tess_host_release(ctx, a->val, host_csr_nnz(a), sizeof *a->val); }
+    if (a->col_ind && !a->borrowed) { tess_host_release(ctx, a->col_ind, host_csr_nnz(a), sizeof *a->col_ind); }
+    if (a->val && !a->borrowed) { tess_host_release(ctx, a->val, host_csr_nnz(a), sizeof *a->val); }
     tess_host_release(ctx, a->row_ptr, a->nrows + 1, sizeof *a->row_ptr);
     *a = (host_csr){0};
 }
 
 /* ---- copies ---- */
 
-/* Copies a view's entries; the offsets of `out` are set. */
-static void copy_entries(const tess_context *ctx, const csr_view *v, host_csr *out)
+/* The matrix's own arrays. They are read only, whatever the pointers say. */
+static void borrow_entries(const csr_view *v, host_csr *out)
 {
-    const double *val = v->val;
-
-#pragma omp parallel for num_threads(ctx->threads) schedule(static) if (v->nnz > SERIAL_ENTRIES)
-    for (int64_t i = 0; i < v->nrows; i++) {
-        const int64_t begin = csr_offset(v, i), count = csr_offset(v, i + 1) - begin;
-
-        memcpy(out->col_ind + begin, v->col_ind + begin, (size_t)count * sizeof *out->col_ind);
-        memcpy(out->val + begin, val + begin, (size_t)count * sizeof *out->val);
-    }
+    out->borrowed = true;
+    out->col_ind = (int32_t *)(uintptr_t)v->col_ind;
+    out->val = (double *)(uintptr_t)v->val;
 }
 
 tess_status host_csr_from_matrix(const tess_matrix *a, host_csr *out)
 {
     tess_context *ctx = a->ctx;
-    tess_host_matrix host = {0};
-    const csr_view *v = NULL;
-    tess_status status = TESS_SUCCESS;
+    tess_status status = host_csr_allocate_rows(ctx, a->nrows, a->ncols, out);
 
-    *out = (host_csr){0};
-    TESS_TRY(tess_matrix_on_host(a, &host));
-    v = &csr_of(host.matrix)->view;
-    TESS_TRY(host_csr_allocate_rows(ctx, v->nrows, v->ncols, out));
-    for (int64_t i = 0; i <= v->nrows; i++) {
-        out->row_ptr[i] = csr_offset(v, i);
+    if (status != TESS_SUCCESS) { return status; }
+    if (ctx->device == TESS_DEVICE_CPU) {
+        const csr_view *v = &csr_of(a)->view;
+
+        for (int64_t i = 0; i <= a->nrows; i++) {
+            out->row_ptr[i] = csr_offset(v, i);
+        }
+        borrow_entries(v, out);
+        return TESS_SUCCESS;
     }
+    TESS_TRY(tess_matrix_get_csr(a, out->row_ptr, NULL, NULL));
     TESS_TRY(host_csr_allocate_entries(ctx, out));
-    copy_entries(ctx, v, out);
+    status = tess_matrix_get_csr(a, NULL, out->col_ind, out->val);
 cleanup:
-    tess_host_matrix_release(&host);
     if (status != TESS_SUCCESS) { host_csr_release(ctx, out); }
     return status;
-}
-
-tess_status host_csr_update(const tess_matrix *a, host_csr *copy)
-{
-    return tess_matrix_get_csr(a, NULL, NULL, copy->val);
 }
 
 /* Copies to arrays that a matrix can adopt; these are released by it, or here after a failure. */

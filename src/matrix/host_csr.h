@@ -15,6 +15,7 @@ typedef struct host_csr {
     int64_t *row_ptr;
     int32_t *col_ind;
     double *val;
+    bool borrowed; /* col_ind and val belong to a matrix, and are only read */
 } host_csr;
 
 static inline int64_t host_csr_nnz(const host_csr *a)
@@ -31,10 +32,8 @@ void host_csr_sum_lengths(host_csr *a);
 /* Frees the arrays and clears *a, whose row_ptr may be NULL. The entries are released by row_ptr's count. */
 void host_csr_release(tess_context *ctx, host_csr *a);
 
-/* A copy of an assembled matrix, also from a GPU. Sorted. */
+/* An assembled matrix, sorted: of a CPU context its own arrays, borrowed until new values come; of a GPU a copy. */
 tess_status host_csr_from_matrix(const tess_matrix *a, host_csr *out);
-/* New values of the same matrix into an existing copy. */
-tess_status host_csr_update(const tess_matrix *a, host_csr *copy);
 /* A copy as an assembled matrix on any context; rows need not be sorted. */
 tess_status host_csr_to_matrix(tess_context *ctx, const host_csr *a, tess_matrix **out);
 

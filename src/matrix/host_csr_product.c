@@ -5,20 +5,15 @@
  */
 #include "matrix/host_csr.h"
 
-#include <string.h>
-
 #include <omp.h>
 
-enum { SERIAL_WORK = 8192, LEAST_BITS = 4, ROWS_AT_A_TIME = 256 };
+#include "matrix/row_table.h"
 
-typedef struct hash_entry {
-    int32_t column; /* -1: empty */
-    int32_t place;  /* within the row */
-} hash_entry;
+enum { SERIAL_WORK = 8192, ROWS_AT_A_TIME = 256 };
 
 /* A table for each thread. */
 typedef struct hash_tables {
-    hash_entry *entry;
+    row_entry *entry;
     int threads;
     int64_t size; /* of each */
 } hash_tables;
@@ -32,17 +27,6 @@ static int64_t work_of_row(const host_csr *a, const host_csr *b, int64_t i)
         work += b->row_ptr[a->col_ind[k] + 1] - b->row_ptr[a->col_ind[k]];
     }
     return work;
-}
-
-/* A table of 2^bits has at least twice the entries of the row. */
-static int table_bits(int64_t entries)
-{
-    int bits = LEAST_BITS;
-
-    while ((INT64_C(1) << bits) < 2 * entries) {
-        bits++;
-    }
-    return bits;
 }
 
 static int64_t most_entries(const host_csr *b, int64_t work)
@@ -62,7 +46,7 @@ static tess_status make_tables(tess_context *ctx, const host_csr *a, const host_
         total += work;
     }
     out->threads = total > SERIAL_WORK ? ctx->threads : 1;
-    out->size = INT64_C(1) << table_bits(most_entries(b, most));
+    out->size = INT64_C(1) << row_table_bits(most_entries(b, most));
     return tess_host_allocate(ctx, out->threads * out->size, sizeof *out->entry, (void **)&out->entry);
 }
 
@@ -71,36 +55,25 @@ static void free_tables(tess_context *ctx, hash_tables *t)
     tess_host_release(ctx, t->entry, t->threads * t->size, sizeof *t->entry);
 }
 
-static hash_entry *clear_table(const hash_tables *t, int bits)
+static row_entry *clear_table(const hash_tables *t, int bits)
 {
-    hash_entry *table = t->entry + omp_get_thread_num() * t->size;
+    row_entry *table = t->entry + omp_get_thread_num() * t->size;
 
-    memset(table, 0xff, sizeof *table << bits);
+    row_table_clear(table, bits);
     return table;
-}
-
-/* The entry of a column, which may be empty: linear probing from a multiplicative hash. */
-static inline __attribute__((always_inline)) hash_entry *find_entry(hash_entry *table, int bits, int32_t column)
-{
-    uint32_t at = (uint32_t)column * UINT32_C(2654435769) >> (32 - bits);
-
-    while (table[at].column != column && table[at].column >= 0) {
-        at = (at + 1) & ((UINT32_C(1) << bits) - 1);
-    }
-    return &table[at];
 }
 
 static int64_t count_row(const host_csr *a, const host_csr *b, int64_t i, const hash_tables *t)
 {
-    const int bits = table_bits(most_entries(b, work_of_row(a, b, i)));
-    hash_entry *table = clear_table(t, bits);
+    const int bits = row_table_bits(most_entries(b, work_of_row(a, b, i)));
+    row_entry *table = clear_table(t, bits);
     int64_t count = 0;
 
     for (int64_t k = a->row_ptr[i]; k < a->row_ptr[i + 1]; k++) {
         const int32_t row = a->col_ind[k];
 
         for (int64_t m = b->row_ptr[row]; m < b->row_ptr[row + 1]; m++) {
-            hash_entry *e = find_entry(table, bits, b->col_ind[m]);
+            row_entry *e = row_table_find(table, bits, b->col_ind[m]);
 
             count += e->column < 0;
             e->column = b->col_ind[m];
@@ -113,12 +86,12 @@ static int64_t count_row(const host_csr *a, const host_csr *b, int64_t i, const 
 static void compute_row(const host_csr *a, const host_csr *b, int64_t i, const hash_tables *t, bool known, host_csr *c)
 {
     const int64_t first = c->row_ptr[i], length = c->row_ptr[i + 1] - first;
-    const int bits = table_bits(length);
-    hash_entry *table = clear_table(t, bits);
+    const int bits = row_table_bits(length);
+    row_entry *table = clear_table(t, bits);
     int32_t count = 0;
 
     for (; known && count < length; count++) {
-        *find_entry(table, bits, c->col_ind[first + count]) = (hash_entry){c->col_ind[first + count], count};
+        *row_table_find(table, bits, c->col_ind[first + count]) = (row_entry){c->col_ind[first + count], count};
         c->val[first + count] = 0.0;
     }
     for (int64_t k = a->row_ptr[i]; k < a->row_ptr[i + 1]; k++) {
@@ -126,12 +99,12 @@ static void compute_row(const host_csr *a, const host_csr *b, int64_t i, const h
         const double factor = a->val[k];
 
         for (int64_t m = b->row_ptr[row]; m < b->row_ptr[row + 1]; m++) {
-            hash_entry *e = find_entry(table, bits, b->col_ind[m]);
+            row_entry *e = row_table_find(table, bits, b->col_ind[m]);
 
             if (e->column >= 0) {
                 c->val[first + e->place] += factor * b->val[m];
             } else {
-                *e = (hash_entry){b->col_ind[m], count};
+                *e = (row_entry){b->col_ind[m], count};
                 c->col_ind[first + count] = b->col_ind[m];
                 c->val[first + count] = factor * b->val[m];
                 count++;

@@ -37,6 +37,12 @@ typedef struct amg_coarsening {
     void (*end)(tess_context *ctx, void *state); /* frees the state, which may be NULL */
 } amg_coarsening;
 
+/* Builds the levels of an assembled matrix; ctx, options and coarsening are set. Close it also after a failure. */
+tess_status amg_hierarchy_build(amg_hierarchy *h, const tess_matrix *a);
+/* New values on the same pattern: only values change. */
+tess_status amg_hierarchy_renew(amg_hierarchy *h, const tess_matrix *a);
+void amg_hierarchy_close(amg_hierarchy *h);
+
 extern const amg_coarsening amg_classical;
 extern const amg_coarsening amg_aggregation;
 

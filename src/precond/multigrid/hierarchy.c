@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "base/stages.h"
+#include "precond/multigrid/hierarchy.h"
+
+/* A level that keeps more than this share of the rows is not worth it. */
+static const double least_reduction = 0.95;
+
+/* The finest level has the user's matrix, of a CPU context without a copy. */
+static tess_status galerkin(tess_context *ctx, amg_level *fine, host_csr *coarse)
+{
+    host_csr product = {0};
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(host_csr_transpose(ctx, &fine->p, &fine->r));
+    TESS_TRY(tess_stage_end(ctx, "transposes"));
+    TESS_TRY(host_csr_multiply(ctx, &fine->a, &fine->p, false, &product));
+    TESS_TRY(host_csr_multiply(ctx, &fine->r, &product, true, coarse));
+    status = tess_stage_end(ctx, "Galerkin products");
+cleanup:
+    host_csr_release(ctx, &product);
+    return status;
+}
+
+static bool coarsens(const amg_level *fine)
+{
+    const host_csr *p = &fine->p;
+
+    return p->row_ptr && p->ncols > 0 && (double)p->ncols <= least_reduction * (double)fine->a.nrows;
+}
+
+/* Levels from the finest, until one is small or does not become smaller. */
+static tess_status add_levels(amg_hierarchy *h)
+{
+    tess_status status = TESS_SUCCESS;
+
+    for (int l = 0; l + 1 < h->options.max_levels && h->level[l].a.nrows > h->options.coarsest; l++) {
+        amg_level *fine = &h->level[l];
+
+        TESS_TRY(h->coarsening->coarsen(h->ctx, h->state, l, &fine->a, &fine->p));
+        if (!coarsens(fine)) {
+            host_csr_release(h->ctx, &fine->p);
+            break;
+        }
+        TESS_TRY(galerkin(h->ctx, fine, &h->level[l + 1].a));
+        h->count += 1;
+    }
+cleanup:
+    return status;
+}
+
+tess_status amg_hierarchy_build(amg_hierarchy *h, const tess_matrix *a)
+{
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(tess_host_allocate(h->ctx, h->options.max_levels, sizeof *h->level, (void **)&h->level));
+    memset(h->level, 0, (size_t)h->options.max_levels * sizeof *h->level);
+    TESS_TRY(host_csr_from_matrix(a, &h->level[0].a));
+    h->count = 1;
+    TESS_TRY(tess_stage_end(h->ctx, "reading the matrix"));
+    TESS_TRY(h->coarsening->begin(h->ctx, &h->options, &h->level[0].a, &h->state));
+    status = add_levels(h);
+cleanup:
+    return status;
+}
+
+/* P's new values also go to R. */
+static tess_status renew_level(amg_hierarchy *h, int l)
+{
+    amg_level *fine = &h->level[l];
+    host_csr product = {0};
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(h->coarsening->renew(h->ctx, h->state, l, &fine->a, &fine->p));
+    host_csr_release(h->ctx, &fine->r);
+    TESS_TRY(host_csr_transpose(h->ctx, &fine->p, &fine->r));
+    TESS_TRY(host_csr_multiply(h->ctx, &fine->a, &fine->p, false, &product));
+    status = host_csr_multiply_again(h->ctx, &fine->r, &product, &h->level[l + 1].a);
+cleanup:
+    host_csr_release(h->ctx, &product);
+    return status;
+}
+
+tess_status amg_hierarchy_renew(amg_hierarchy *h, const tess_matrix *a)
+{
+    tess_status status = TESS_SUCCESS;
+
+    host_csr_release(h->ctx, &h->level[0].a);
+    TESS_TRY(host_csr_from_matrix(a, &h->level[0].a));
+    for (int l = 0; l + 1 < h->count; l++) {
+        TESS_TRY(renew_level(h, l));
+    }
+cleanup:
+    return status;
+}
+
+void amg_hierarchy_close(amg_hierarchy *h)
+{
+    if (h->coarsening) { h->coarsening->end(h->ctx, h->state); }
+    for (int l = 0; h->level && l < h->options.max_levels; l++) {
+        host_csr_release(h->ctx, &h->level[l].a);
+        host_csr_release(h->ctx, &h->level[l].p);
+        host_csr_release(h->ctx, &h->level[l].r);
+    }
+    tess_host_release(h->ctx, h->level, h->options.max_levels, sizeof *h->level);
+    h->level = NULL;
+    h->state = NULL;
+}
