@@ -3,7 +3,7 @@
  * @file precond.h  Preconditioners: z := M^-1 r.
  *
  *     tess_precond_options_parse("ilu0", &options);      none, jacobi, block-jacobi:8, polynomial:10, ilu0,
- *                                                       ic0, ilut:1e-3:10, ict, iluk:1, lu, cholesky
+ *                                                       ic0, ilut:1e-3:10, ict, iluk:1, lu, cholesky, amg
  *     tess_precond_create(a, &options, &m);
  *     tess_precond_apply(m, r, z);
  *
@@ -24,6 +24,10 @@ typedef struct tess_precond tess_precond;
 #define TESS_MAX_POLYNOMIAL_DEGREE 200
 /** Highest level of fill of iluk. */
 #define TESS_MAX_FILL_LEVEL 1000
+/** Most levels of algebraic multigrid. */
+#define TESS_MAX_AMG_LEVELS 32
+/** Most unknowns of a point in algebraic multigrid. */
+#define TESS_MAX_AMG_BLOCK 6
 
 /** The preconditioners. Values are part of the ABI: append, never renumber. */
 typedef enum tess_precond_kind {
@@ -117,10 +121,10 @@ typedef enum tess_amg_coarsening {
 
 /** In which precision the levels are stored. They are built in FP64. */
 typedef enum tess_amg_precision {
-    TESS_AMG_PRECISION_AUTO = 0, /**< fp16 where the entries of a level allow it, else fp32 (default) */
+    TESS_AMG_PRECISION_AUTO = 0, /**< on a GPU as fp16, on a CPU as fp32 (default) */
     TESS_AMG_PRECISION_FP64 = 1, /**< matrices and vectors of the cycle in FP64 */
     TESS_AMG_PRECISION_FP32 = 2, /**< both in FP32 */
-    TESS_AMG_PRECISION_FP16 = 3  /**< matrices in FP16, vectors in FP32 */
+    TESS_AMG_PRECISION_FP16 = 3  /**< levels in FP16 where their entries allow, else in FP32; vectors in FP32 */
 } tess_amg_precision;
 
 /** How the levels are visited. */
@@ -232,6 +236,28 @@ typedef struct tess_precond_factors {
 } tess_precond_factors;
 /** Fills *out for incomplete and complete factors. Errors: UNSUPPORTED (another kind). tests/unit/test_incomplete.c */
 TESS_EXPORT tess_status tess_precond_get_factors(const tess_precond *m, tess_precond_factors *out);
+/** A level of algebraic multigrid. The finest comes first. */
+typedef struct tess_amg_level {
+    int64_t rows, nonzeros;   /**< of its matrix */
+    int64_t transfer;         /**< nonzeros of the interpolation from the next level; 0: it is the coarsest */
+    tess_precision precision; /**< in which its matrices are stored */
+    tess_format format;       /**< of its matrix */
+    int64_t bytes;            /**< of its matrices: operator, interpolation, restriction, inverse */
+} tess_amg_level;
+/** The levels of algebraic multigrid. */
+typedef struct tess_amg_levels {
+    size_t size;                    /**< sizeof(tess_amg_levels), set by the caller */
+    int count;                      /**< how many levels there are */
+    tess_amg_coarsening coarsening; /**< CLASSICAL or AGGREGATION */
+    tess_precision vectors;         /**< precision of the cycle's vectors */
+    int raised;                     /**< how often a failure raised the precision */
+    double operator_complexity;     /**< nonzeros of all levels over those of the finest */
+    double grid_complexity;         /**< rows of all levels over those of the finest */
+    int64_t coarsest_rank;          /**< below the rows of the coarsest level: its matrix is singular */
+    tess_amg_level level[TESS_MAX_AMG_LEVELS];
+} tess_amg_levels;
+/** Fills *out for amg. Errors: UNSUPPORTED (another kind), INVALID_ARGUMENT (size). tests/unit/test_multigrid.c */
+TESS_EXPORT tess_status tess_precond_get_levels(const tess_precond *m, tess_amg_levels *out);
 /** Names of the enums above. Parsers return INVALID_ARGUMENT for an unknown name and leave *out unchanged. */
 TESS_EXPORT const char *tess_triangular_name(tess_triangular triangular);
 TESS_EXPORT tess_status tess_triangular_parse(const char *name, tess_triangular *out);
@@ -249,7 +275,7 @@ TESS_EXPORT const char *tess_precond_kind_name(tess_precond_kind kind);
 TESS_EXPORT tess_status tess_precond_kind_parse(const char *name, tess_precond_kind *out);
 /**
  * Parses `none`, `jacobi`, `block-jacobi[:K]`, `polynomial[:D]`, `ilu0`, `ic0`, `ilut[:T[:F]]`, `ict[:T[:F]]`,
- * `iluk[:K]`, `lu` or `cholesky`, and sets all other options to their defaults. Errors: INVALID_ARGUMENT.
+ * `iluk[:K]`, `lu`, `cholesky` or `amg`, and sets all other options to their defaults. Errors: INVALID_ARGUMENT.
  */
 TESS_EXPORT tess_status tess_precond_options_parse(const char *text, tess_precond_options *out);
 TESS_EXPORT const char *tess_polynomial_form_name(tess_polynomial_form form);

@@ -362,6 +362,9 @@ TESS_EXPORT tess_status tess_solver_set_limits(tess_solver *solver, const tess_s
 TESS_EXPORT tess_status tess_solver_solve(tess_solver *solver, const tess_vector *b, tess_vector *x,
                                           tess_solve_result *result);
 
+/** The preconditioner that the solver uses now, for its facts; NULL: none, or the solver has not chosen one yet. */
+TESS_EXPORT const tess_precond *tess_solver_precond(const tess_solver *solver);
+
 /** Frees the solver; NULL is allowed. */
 TESS_EXPORT void tess_solver_destroy(tess_solver *solver);
 

@@ -13,7 +13,7 @@
 enum { AMG_MAX_DEGREE = 4 };
 
 typedef struct amg_cycle_level {
-    int64_t n;
+    int64_t n, nnz;
     tess_precision precision; /* of a, p, r */
     tess_matrix *a, *p, *r;   /* p and r: NULL on the coarsest */
     tess_matrix *inverse;     /* of the coarsest: dense; NULL: smoothed only */
@@ -28,6 +28,7 @@ typedef struct amg_cycle {
     tess_context *ctx;
     tess_amg_options options;
     tess_precision vectors;
+    bool estimates; /* spectra are estimated */
     int64_t n;
     int count;
     amg_cycle_level *level; /* options.max_levels of them */

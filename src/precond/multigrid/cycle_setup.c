@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Stores the levels of a hierarchy for the cycle: scales, precisions, spectra, memory. */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -12,6 +13,8 @@
 enum { MOST_DENSE_ROWS = 2000, SERIAL = 4096 };
 /* FP16: no entry above this, and no row whose largest entry is below that. */
 static const double fp16_largest = 0x1p15, fp16_smallest_row = 0x1p-12;
+/* Of the factors of S. */
+static const double most_uneven = 4.0;
 
 /* ---- scales ---- */
 
@@ -87,15 +90,29 @@ static bool fits_fp16(const tess_context *ctx, const amg_scaled *s)
     return range.largest <= fp16_largest && range.smallest_row >= fp16_smallest_row;
 }
 
-/* The rule of `auto`: FP16 on a GPU where the entries allow, else FP32. A CPU converts FP16 too slowly to gain. */
-static tess_precision choose_precision(const tess_context *ctx, const level_source *from, tess_amg_precision wanted)
+/* Whether row weights differ so little that rounding the finest level to FP16 costs no iterations. */
+static bool is_even(const level_scale *scale)
+{
+    double least = DBL_MAX, most = 0.0;
+
+    for (int64_t i = 0; i < scale->n; i++) {
+        least = fmin(least, scale->s[i]);
+        most = fmax(most, scale->s[i]);
+    }
+    return most <= most_uneven * least;
+}
+
+/* fp16: FP16 where the entries allow, on the finest level only if its rows are alike; else FP32. auto: the same on a
+   GPU, FP32 on a CPU, which converts FP16 too slowly to gain. */
+static tess_precision choose_precision(const tess_context *ctx, const level_source *from, tess_amg_precision wanted,
+                                       bool finest)
 {
     const amg_scaled a = scaled_a(from);
     bool low =
         wanted == TESS_AMG_PRECISION_FP16 || (wanted == TESS_AMG_PRECISION_AUTO && ctx->device == TESS_DEVICE_GPU);
 
     if (wanted == TESS_AMG_PRECISION_FP64) { return TESS_PRECISION_FP64; }
-    low = low && fits_fp16(ctx, &a);
+    low = low && (!finest || is_even(from->own)) && fits_fp16(ctx, &a);
     if (low && from->level->p.row_ptr) {
         const amg_scaled p = scaled_p(from);
 
@@ -104,14 +121,15 @@ static tess_precision choose_precision(const tess_context *ctx, const level_sour
     return low ? TESS_PRECISION_FP16 : TESS_PRECISION_FP32;
 }
 
-static tess_status store_matrices(amg_cycle *c, const level_source *from, tess_amg_precision wanted,
+static tess_status store_matrices(amg_cycle *c, const level_source *from, tess_precision precision,
                                   amg_cycle_level *out)
 {
     const amg_scaled a = scaled_a(from);
     tess_status status = TESS_SUCCESS;
 
     out->n = from->level->a.nrows;
-    out->precision = choose_precision(c->ctx, from, wanted);
+    out->precision = precision;
+    out->nnz = host_csr_nnz(&from->level->a);
     TESS_TRY(amg_store(c->ctx, &a, out->precision, &out->a));
     if (from->level->p.row_ptr) {
         const amg_scaled p = scaled_p(from), r = scaled_r(from);
@@ -175,7 +193,7 @@ static tess_status store_level(amg_cycle *c, const level_source *from, int l, te
     amg_cycle_level *out = &c->level[l];
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(store_matrices(c, from, wanted, out));
+    TESS_TRY(store_matrices(c, from, choose_precision(c->ctx, from, wanted, l == 0), out));
     TESS_TRY(make_vectors(c, l == 0, out));
     c->count = l + 1;
     TESS_TRY(amg_find_bound(c, out));
