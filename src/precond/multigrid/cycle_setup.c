@@ -39,7 +39,7 @@ static double row_weight(const host_csr *a, bool l1, int64_t i)
     for (int64_t k = a->row_ptr[i]; k < a->row_ptr[i + 1]; k++) {
         if (l1 || a->col_ind[k] == i) { sum += fabs(a->val[k]); }
     }
-    return sum > 0.0 ? sum : 1.0;
+    return sum == 0.0 ? 1.0 : sum;
 }
 
 static tess_status make_scale(tess_context *ctx, const host_csr *a, bool l1, level_scale *out)
@@ -203,6 +203,17 @@ cleanup:
     return status;
 }
 
+/* The user's values are finite, and so are the sums of their magnitudes. */
+static tess_status check_values(tess_context *ctx, const level_scale *finest)
+{
+    for (int64_t i = 0; i < finest->n; i++) {
+        if (finest->s[i] > 0.0) { continue; } /* false for NaN, and for 1 / Inf */
+        return tess_fail(ctx, TESS_SINGULAR, "look for overflow in the program that made the matrix",
+                         "amg: the sum of magnitudes of row %lld is not finite", (long long)i + 1);
+    }
+    return TESS_SUCCESS;
+}
+
 static tess_status store_levels(amg_cycle *c, const amg_hierarchy *h, tess_amg_precision wanted)
 {
     const bool l1 = c->options.smoother != TESS_AMG_JACOBI;
@@ -210,6 +221,7 @@ static tess_status store_levels(amg_cycle *c, const amg_hierarchy *h, tess_amg_p
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(make_scale(c->ctx, &h->level[0].a, l1, &own));
+    TESS_TRY(check_values(c->ctx, &own));
     TESS_TRY(tess_device_upload(c->ctx, own.s, own.n, sizeof *own.s, (void **)&c->scale));
     for (int l = 0; l < h->count; l++) {
         const level_source from = {&h->level[l], &own, &next};
@@ -266,6 +278,7 @@ void amg_cycle_close(amg_cycle *c)
     tess_device_release(c->ctx, c->wide, c->n, sizeof *c->wide);
     c->level = NULL;
     c->scale = c->wide = NULL;
+    c->count = 0;
 }
 
 static int64_t matrix_bytes(const tess_matrix *m)

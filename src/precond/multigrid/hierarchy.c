@@ -106,4 +106,5 @@ void amg_hierarchy_close(amg_hierarchy *h)
     tess_host_release(h->ctx, h->level, h->options.max_levels, sizeof *h->level);
     h->level = NULL;
     h->state = NULL;
+    h->count = 0;
 }

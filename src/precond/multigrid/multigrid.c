@@ -13,7 +13,13 @@ typedef struct amg {
     bool for_fp32;                /* callers have FP32 vectors */
     int raised;
     uint64_t revision;
+    double *near_nullspace; /* a copy; NULL: none was given */
 } amg;
+
+static int64_t near_nullspace_values(const tess_precond *m)
+{
+    return m->n * ((const amg *)m->own)->hierarchy.options.near_nullspace_columns;
+}
 
 static const tess_precond_ops precond_amg_on_host;
 
@@ -116,13 +122,37 @@ static tess_status open_cycle(tess_precond *m)
 {
     amg *own = m->own;
     const amg_hierarchy *h = &own->hierarchy;
+    tess_status status = TESS_SUCCESS;
 
     own->revision += 1;
     own->cycle =
         (amg_cycle){.ctx = m->ctx,
                     .options = h->options,
                     .estimates = h->options.smoother == TESS_AMG_JACOBI || h->coarsening->kind == TESS_AMG_AGGREGATION};
-    return amg_cycle_open(&own->cycle, h, own->precision, own->for_fp32);
+    status = amg_cycle_open(&own->cycle, h, own->precision, own->for_fp32);
+    if (status != TESS_SUCCESS) { amg_cycle_close(&own->cycle); }
+    return status;
+}
+
+static void close_all(amg *own)
+{
+    amg_cycle_close(&own->cycle);
+    amg_hierarchy_close(&own->hierarchy);
+}
+
+/* The levels for the matrix's values: anew, or if there are some on their patterns. */
+static tess_status set_up(tess_precond *m)
+{
+    amg *own = m->own;
+    amg_hierarchy *h = &own->hierarchy;
+    tess_status status = TESS_SUCCESS;
+
+    amg_cycle_close(&own->cycle);
+    TESS_TRY(h->count > 0 ? amg_hierarchy_renew(h, m->matrix) : amg_hierarchy_build(h, m->matrix));
+    status = open_cycle(m);
+cleanup:
+    if (status != TESS_SUCCESS) { close_all(own); }
+    return status;
 }
 
 static void destroy(tess_precond *m)
@@ -130,10 +160,26 @@ static void destroy(tess_precond *m)
     amg *own = m->own;
 
     if (!own) { return; }
-    if (own->cycle.ctx) { amg_cycle_close(&own->cycle); }
-    amg_hierarchy_close(&own->hierarchy);
+    close_all(own);
+    tess_host_release(m->ctx, own->near_nullspace, near_nullspace_values(m), sizeof *own->near_nullspace);
     tess_host_release(m->ctx, own, 1, sizeof *own);
     m->own = NULL;
+}
+
+/* A copy of the caller's vectors: a set-up that failed is repeated for later values. */
+static tess_status copy_near_nullspace(tess_precond *m)
+{
+    amg *own = m->own;
+    tess_amg_options *o = &own->hierarchy.options;
+    const int64_t count = near_nullspace_values(m);
+    tess_status status = TESS_SUCCESS;
+
+    if (count == 0) { return TESS_SUCCESS; }
+    TESS_TRY(tess_host_allocate(m->ctx, count, sizeof *own->near_nullspace, (void **)&own->near_nullspace));
+    memcpy(own->near_nullspace, o->near_nullspace, (size_t)count * sizeof *own->near_nullspace);
+    o->near_nullspace = own->near_nullspace;
+cleanup:
+    return status;
 }
 
 static tess_status create(tess_precond *m, const tess_precond_options *options)
@@ -147,24 +193,12 @@ static tess_status create(tess_precond *m, const tess_precond_options *options)
     memset(own, 0, sizeof *own);
     own->precision = options->amg.precision;
     own->for_fp32 = options->role.given && options->role.arithmetic == TESS_ARITHMETIC_FP32;
+    own->cycle.ctx = m->ctx;
     own->hierarchy = (amg_hierarchy){.ctx = m->ctx, .options = options->amg};
     TESS_TRY(choose_coarsening(m->ctx, &options->amg, &own->hierarchy.coarsening));
-    TESS_TRY(amg_hierarchy_build(&own->hierarchy, m->matrix));
-    own->hierarchy.options.near_nullspace = NULL; /* the caller's; the coarsening has a copy */
+    TESS_TRY(copy_near_nullspace(m));
     if (options->amg.cycle == TESS_AMG_K) { m->ops = &precond_amg_on_host; }
-    status = open_cycle(m);
-cleanup:
-    return status;
-}
-
-static tess_status renew(tess_precond *m)
-{
-    amg *own = m->own;
-    tess_status status = TESS_SUCCESS;
-
-    amg_cycle_close(&own->cycle);
-    TESS_TRY(amg_hierarchy_renew(&own->hierarchy, m->matrix));
-    status = open_cycle(m);
+    status = set_up(m);
 cleanup:
     return status;
 }
@@ -256,8 +290,8 @@ static void levels(const tess_precond *m, tess_amg_levels *out)
     }
 }
 
-#define AMG_OPERATIONS                                                                                          \
-    .kind = TESS_PRECOND_AMG, .check = check, .create = create, .renew = renew, .apply = apply, .widen = widen, \
+#define AMG_OPERATIONS                                                                                           \
+    .kind = TESS_PRECOND_AMG, .check = check, .create = create, .renew = set_up, .apply = apply, .widen = widen, \
     .revision = revision, .bytes = bytes, .levels = levels, .destroy = destroy
 
 const tess_precond_ops precond_amg = {AMG_OPERATIONS};
