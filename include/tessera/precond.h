@@ -155,7 +155,7 @@ typedef struct tess_amg_options {
                                          (default): 0.25 for classical, the coarsening's own for aggregation */
     double max_row_sum;             /**< rows whose sum is above this times the diagonal have no strong couplings; 1
                                          (default): none has */
-    int64_t coarsest;               /**< rows of a level that is solved directly (default 500) */
+    int64_t coarsest;               /**< rows of a level that is solved directly (default 200) */
     uint64_t seed;                  /**< of the random numbers of coarsening (default 1) */
     int block_size;                 /**< unknowns of a point, 1 to 6 (default 1) */
     int near_nullspace_columns;     /**< 0 (default): the constant of each unknown of a point */
@@ -254,6 +254,9 @@ typedef struct tess_amg_levels {
     double operator_complexity;     /**< nonzeros of all levels over those of the finest */
     double grid_complexity;         /**< rows of all levels over those of the finest */
     int64_t coarsest_rank;          /**< below the rows of the coarsest level: its matrix is singular */
+    double coarsening_seconds;      /**< of the last set-up: splits or groups, and interpolation, */
+    double product_seconds;         /**< matrices of coarser levels, */
+    double storing_seconds;         /**< storing the levels, spectra, and the coarsest inverse */
     tess_amg_level level[TESS_MAX_AMG_LEVELS];
 } tess_amg_levels;
 /** Fills *out for amg. Errors: UNSUPPORTED (another kind), INVALID_ARGUMENT (size). tests/unit/test_multigrid.c */

@@ -34,7 +34,8 @@ typedef struct amg_cycle {
     amg_cycle_level *level; /* options.max_levels of them */
     int64_t rank;           /* of the coarsest matrix; its rows if it is regular */
     double *scale;          /* S of the finest level, n values on the device */
-    double *wide;           /* n values for callers with FP32 vectors; NULL: there are none */
+    double storing_seconds;
+    double *wide; /* n values for callers with FP32 vectors; NULL: there are none */
 } amg_cycle;
 
 /* Stores the levels of a hierarchy. c->ctx, options, vectors are set. precision: of each level's matrices; AUTO: by the

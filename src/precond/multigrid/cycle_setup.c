@@ -242,6 +242,7 @@ cleanup:
 tess_status amg_cycle_open(amg_cycle *c, const amg_hierarchy *h, tess_amg_precision precision, bool for_fp32)
 {
     const int64_t n = h->level[0].a.nrows;
+    const double start = tess_wall_seconds();
     tess_status status = TESS_SUCCESS;
 
     c->n = n;
@@ -250,7 +251,8 @@ tess_status amg_cycle_open(amg_cycle *c, const amg_hierarchy *h, tess_amg_precis
     TESS_TRY(tess_host_allocate(c->ctx, c->options.max_levels, sizeof *c->level, (void **)&c->level));
     memset(c->level, 0, (size_t)c->options.max_levels * sizeof *c->level);
     TESS_TRY(store_levels(c, h, precision));
-    if (for_fp32) { status = tess_device_allocate(c->ctx, n, sizeof *c->wide, (void **)&c->wide); }
+    if (for_fp32) { TESS_TRY(tess_device_allocate(c->ctx, n, sizeof *c->wide, (void **)&c->wide)); }
+    c->storing_seconds = tess_wall_seconds() - start;
 cleanup:
     return status;
 }

@@ -7,7 +7,16 @@
 /* A level that keeps more than this share of the rows is not worth it. */
 static const double least_reduction = 0.95;
 
-/* The finest level has the user's matrix, of a CPU context without a copy. */
+/* Adds the seconds since *since to *sum, and begins anew. */
+static void add_seconds(double *since, double *sum)
+{
+    const double now = tess_wall_seconds();
+
+    *sum += now - *since;
+    *since = now;
+}
+
+/* R = P^T, and the matrix of the next level R A P. */
 static tess_status galerkin(tess_context *ctx, amg_level *fine, host_csr *coarse)
 {
     host_csr product = {0};
@@ -37,13 +46,16 @@ static tess_status add_levels(amg_hierarchy *h)
 
     for (int l = 0; l + 1 < h->options.max_levels && h->level[l].a.nrows > h->options.coarsest; l++) {
         amg_level *fine = &h->level[l];
+        double since = tess_wall_seconds();
 
         TESS_TRY(h->coarsening->coarsen(h->ctx, h->state, l, &fine->a, &fine->p));
+        add_seconds(&since, &h->coarsening_seconds);
         if (!coarsens(fine)) {
             host_csr_release(h->ctx, &fine->p);
             break;
         }
         TESS_TRY(galerkin(h->ctx, fine, &h->level[l + 1].a));
+        add_seconds(&since, &h->product_seconds);
         h->count += 1;
     }
 cleanup:
@@ -54,6 +66,7 @@ tess_status amg_hierarchy_build(amg_hierarchy *h, const tess_matrix *a)
 {
     tess_status status = TESS_SUCCESS;
 
+    h->coarsening_seconds = h->product_seconds = 0.0;
     TESS_TRY(tess_host_allocate(h->ctx, h->options.max_levels, sizeof *h->level, (void **)&h->level));
     memset(h->level, 0, (size_t)h->options.max_levels * sizeof *h->level);
     TESS_TRY(host_csr_from_matrix(a, &h->level[0].a));
@@ -70,13 +83,16 @@ static tess_status renew_level(amg_hierarchy *h, int l)
 {
     amg_level *fine = &h->level[l];
     host_csr product = {0};
+    double since = tess_wall_seconds();
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(h->coarsening->renew(h->ctx, h->state, l, &fine->a, &fine->p));
+    add_seconds(&since, &h->coarsening_seconds);
     host_csr_release(h->ctx, &fine->r);
     TESS_TRY(host_csr_transpose(h->ctx, &fine->p, &fine->r));
     TESS_TRY(host_csr_multiply(h->ctx, &fine->a, &fine->p, false, &product));
-    status = host_csr_multiply_again(h->ctx, &fine->r, &product, &h->level[l + 1].a);
+    TESS_TRY(host_csr_multiply_again(h->ctx, &fine->r, &product, &h->level[l + 1].a));
+    add_seconds(&since, &h->product_seconds);
 cleanup:
     host_csr_release(h->ctx, &product);
     return status;
@@ -86,6 +102,7 @@ tess_status amg_hierarchy_renew(amg_hierarchy *h, const tess_matrix *a)
 {
     tess_status status = TESS_SUCCESS;
 
+    h->coarsening_seconds = h->product_seconds = 0.0;
     host_csr_release(h->ctx, &h->level[0].a);
     TESS_TRY(host_csr_from_matrix(a, &h->level[0].a));
     for (int l = 0; l + 1 < h->count; l++) {

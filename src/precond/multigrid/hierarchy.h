@@ -19,6 +19,7 @@ typedef struct amg_hierarchy {
     amg_level *level; /* options.max_levels of them */
     void *state;      /* the coarsening's own */
     const struct amg_coarsening *coarsening;
+    double coarsening_seconds, product_seconds; /* of the last set-up or renewal */
 } amg_hierarchy;
 
 /*

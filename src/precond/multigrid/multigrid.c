@@ -279,6 +279,9 @@ static void levels(const tess_precond *m, tess_amg_levels *out)
     out->vectors = c->vectors;
     out->raised = own->raised;
     out->coarsest_rank = c->rank;
+    out->coarsening_seconds = own->hierarchy.coarsening_seconds;
+    out->product_seconds = own->hierarchy.product_seconds;
+    out->storing_seconds = c->storing_seconds;
     for (int l = 0; l < c->count; l++) {
         describe_level(&c->level[l], &out->level[l]);
         rows += (double)out->level[l].rows;
