@@ -33,10 +33,22 @@ void host_csr_sum_lengths(host_csr *a)
     }
 }
 
+void host_csr_release_entries(tess_context *ctx, host_csr *a)
+{
+    if (a->col_ind && !a->borrowed) {
+        tess_host_release(ctx, a->col_ind, a->capacity > 0 ? a->capacity : host_csr_nnz(a), sizeof *a->col_ind);
+    }
+    if (a->val && !a->borrowed) {
+        tess_host_release(ctx, a->val, a->capacity > 0 ? a->capacity : host_csr_nnz(a), sizeof *a->val);
+    }
+    a->col_ind = NULL;
+    a->val = NULL;
+    a->capacity = 0;
+}
+
 void host_csr_release(tess_context *ctx, host_csr *a)
 {
-    if (a->col_ind && !a->borrowed) { tess_host_release(ctx, a->col_ind, host_csr_nnz(a), sizeof *a->col_ind); }
-    if (a->val && !a->borrowed) { tess_host_release(ctx, a->val, host_csr_nnz(a), sizeof *a->val); }
+    host_csr_release_entries(ctx, a);
     tess_host_release(ctx, a->row_ptr, a->nrows + 1, sizeof *a->row_ptr);
     *a = (host_csr){0};
 }
@@ -106,11 +118,12 @@ cleanup:
 /* ---- order ---- */
 
 /* Shell's sort with Ciura's gaps (2001): in place, for short rows an insertion sort. */
-static void sort_row(int64_t count, int32_t *column, double *val)
+void host_csr_sort_row(int64_t count, int32_t *column, double *val)
 {
     static const int64_t gaps[] = {65921, 29298, 13021, 5787, 2572, 1143, 508, 226, 100, 44, 20, 1};
+    size_t g = count > 40 ? 0 : sizeof gaps / sizeof *gaps - 1;
 
-    for (size_t g = 0; g < sizeof gaps / sizeof *gaps; g++) {
+    for (; g < sizeof gaps / sizeof *gaps; g++) {
         const int64_t gap = gaps[g];
 
         for (int64_t i = gap; i < count; i++) {
@@ -132,7 +145,7 @@ void host_csr_sort(tess_context *ctx, host_csr *a)
 {
 #pragma omp parallel for num_threads(ctx->threads) schedule(dynamic, 1024) if (host_csr_nnz(a) > SERIAL_ENTRIES)
     for (int64_t i = 0; i < a->nrows; i++) {
-        sort_row(a->row_ptr[i + 1] - a->row_ptr[i], a->col_ind + a->row_ptr[i], a->val + a->row_ptr[i]);
+        host_csr_sort_row(a->row_ptr[i + 1] - a->row_ptr[i], a->col_ind + a->row_ptr[i], a->val + a->row_ptr[i]);
     }
 }
 

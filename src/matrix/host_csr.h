@@ -15,7 +15,8 @@ typedef struct host_csr {
     int64_t *row_ptr;
     int32_t *col_ind;
     double *val;
-    bool borrowed; /* col_ind and val belong to a matrix, and are only read */
+    int64_t capacity; /* entries that col_ind and val have room for; 0: as many as there are */
+    bool borrowed;    /* col_ind and val belong to a matrix, and are only read */
 } host_csr;
 
 static inline int64_t host_csr_nnz(const host_csr *a)
@@ -31,13 +32,16 @@ tess_status host_csr_allocate_entries(tess_context *ctx, host_csr *a);
 void host_csr_sum_lengths(host_csr *a);
 /* Frees the arrays and clears *a, whose row_ptr may be NULL. The entries are released by row_ptr's count. */
 void host_csr_release(tess_context *ctx, host_csr *a);
+/* Frees col_ind and val alone. */
+void host_csr_release_entries(tess_context *ctx, host_csr *a);
 
 /* An assembled matrix, sorted: of a CPU context its own arrays, borrowed until new values come; of a GPU a copy. */
 tess_status host_csr_from_matrix(const tess_matrix *a, host_csr *out);
 /* A copy as an assembled matrix on any context; rows need not be sorted. */
 tess_status host_csr_to_matrix(tess_context *ctx, const host_csr *a, tess_matrix **out);
 
-/* Sorts the columns of each row. */
+/* Sorts the columns of one row, and of each row. */
+void host_csr_sort_row(int64_t count, int32_t *column, double *val);
 void host_csr_sort(tess_context *ctx, host_csr *a);
 /* out := A^T, sorted. */
 tess_status host_csr_transpose(tess_context *ctx, const host_csr *a, host_csr *out);
@@ -46,5 +50,10 @@ tess_status host_csr_transpose(tess_context *ctx, const host_csr *a, host_csr *o
 tess_status host_csr_multiply(tess_context *ctx, const host_csr *a, const host_csr *b, bool sorted, host_csr *c);
 /* The same into the pattern that c has already. */
 tess_status host_csr_multiply_again(tess_context *ctx, const host_csr *a, const host_csr *b, host_csr *c);
+/* c := R A P, sorted, and the same into the pattern of c. */
+tess_status host_csr_multiply_triple(tess_context *ctx, const host_csr *r, const host_csr *a, const host_csr *p,
+                                     host_csr *c);
+tess_status host_csr_multiply_triple_again(tess_context *ctx, const host_csr *r, const host_csr *a, const host_csr *p,
+                                           host_csr *c);
 
 #endif

@@ -320,13 +320,59 @@ static void products_match_dense_ones(void **state)
     }
 }
 
+/* R A P, compared with (R A) P in dense arithmetic: rows of any length, and with more threads than rows. */
+static void galerkin_products_match_dense_ones(void **state)
+{
+    (void)state;
+    for (int threads = 1; threads <= 3; threads++) {
+        tess_context *ctx = open_cpu(threads);
+        oracle_csr left = oracle_random(120, 211, 9, 3), middle = oracle_power_law(211, 4);
+        oracle_csr right = oracle_random(211, 300, 5, 6);
+        host_csr r = copy_oracle(ctx, &left), a = copy_oracle(ctx, &middle), p = copy_oracle(ctx, &right), c = {0};
+        double *dr = densify(&r, false), *da = densify(&a, false), *dp = densify(&p, false), *dc = NULL;
+        double *ra = multiply_dense(dr, da, 120, 211, 211), *expected = multiply_dense(ra, dp, 120, 211, 300);
+        double *before = NULL;
+
+        assert_ok(ctx, host_csr_multiply_triple(ctx, &r, &a, &p, &c));
+        dc = densify(&c, false);
+        for (int64_t k = 0; k < 120 * 300; k++) { /* magnitudes below 1, at most 18 * 211 * 10 terms */
+            assert_at_most(fabs(dc[k] - expected[k]), gamma_of(1000.0) * 18.0 * 211.0);
+        }
+        for (int64_t i = 0; i < c.nrows; i++) {
+            for (int64_t k = c.row_ptr[i] + 1; k < c.row_ptr[i + 1]; k++) {
+                assert_true(c.col_ind[k] > c.col_ind[k - 1]);
+            }
+        }
+        before = test_allocate(host_csr_nnz(&c), sizeof *before);
+        memcpy(before, c.val, (size_t)host_csr_nnz(&c) * sizeof *before);
+        memset(c.val, 0xff, (size_t)host_csr_nnz(&c) * sizeof *c.val);
+        assert_ok(ctx, host_csr_multiply_triple_again(ctx, &r, &a, &p, &c));
+        assert_true(same_bits(before, c.val, host_csr_nnz(&c)));
+        free(dr);
+        free(da);
+        free(dp);
+        free(dc);
+        free(ra);
+        free(expected);
+        free(before);
+        host_csr_release(ctx, &r);
+        host_csr_release(ctx, &a);
+        host_csr_release(ctx, &p);
+        host_csr_release(ctx, &c);
+        oracle_free(&left);
+        oracle_free(&middle);
+        oracle_free(&right);
+        tess_context_destroy(ctx);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(splits_do_not_depend_on_threads), cmocka_unit_test(splits_are_maximal_independent_sets),
         cmocka_unit_test(strength_follows_the_sign_rule),  cmocka_unit_test(interpolation_reproduces_constants),
         cmocka_unit_test(weights_are_those_of_the_paper),  cmocka_unit_test(truncation_keeps_the_sum),
-        cmocka_unit_test(products_match_dense_ones)};
+        cmocka_unit_test(products_match_dense_ones),       cmocka_unit_test(galerkin_products_match_dense_ones)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

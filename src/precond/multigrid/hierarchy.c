@@ -19,16 +19,13 @@ static void add_seconds(double *since, double *sum)
 /* R = P^T, and the matrix of the next level R A P. */
 static tess_status galerkin(tess_context *ctx, amg_level *fine, host_csr *coarse)
 {
-    host_csr product = {0};
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(host_csr_transpose(ctx, &fine->p, &fine->r));
     TESS_TRY(tess_stage_end(ctx, "transposes"));
-    TESS_TRY(host_csr_multiply(ctx, &fine->a, &fine->p, false, &product));
-    TESS_TRY(host_csr_multiply(ctx, &fine->r, &product, true, coarse));
+    TESS_TRY(host_csr_multiply_triple(ctx, &fine->r, &fine->a, &fine->p, coarse));
     status = tess_stage_end(ctx, "Galerkin products");
 cleanup:
-    host_csr_release(ctx, &product);
     return status;
 }
 
@@ -82,7 +79,6 @@ cleanup:
 static tess_status renew_level(amg_hierarchy *h, int l)
 {
     amg_level *fine = &h->level[l];
-    host_csr product = {0};
     double since = tess_wall_seconds();
     tess_status status = TESS_SUCCESS;
 
@@ -90,11 +86,9 @@ static tess_status renew_level(amg_hierarchy *h, int l)
     add_seconds(&since, &h->coarsening_seconds);
     host_csr_release(h->ctx, &fine->r);
     TESS_TRY(host_csr_transpose(h->ctx, &fine->p, &fine->r));
-    TESS_TRY(host_csr_multiply(h->ctx, &fine->a, &fine->p, false, &product));
-    TESS_TRY(host_csr_multiply_again(h->ctx, &fine->r, &product, &h->level[l + 1].a));
+    TESS_TRY(host_csr_multiply_triple_again(h->ctx, &fine->r, &fine->a, &fine->p, &h->level[l + 1].a));
     add_seconds(&since, &h->product_seconds);
 cleanup:
-    host_csr_release(h->ctx, &product);
     return status;
 }
 
