@@ -12,6 +12,8 @@
 #include "precond/multigrid/split.h"
 
 static const double default_strength = 0.25;
+/* Entries of a row, and the share of couplings that are strong, for an aggressive first level. */
+static const double shortest_mean = 6.0, longest_mean = 12.0, most_are_strong = 0.85;
 
 /* What a renewal reuses. */
 typedef struct classical_level {
@@ -226,9 +228,25 @@ cleanup:
     return status;
 }
 
+/* One aggressive level pays where nearly all couplings are strong and rows are short, as with 7 points on a grid: the
+   second level would have more entries than the finest. With rows of two dimensions, jumps or anisotropy it costs more
+   iterations than it saves, and with 27 points coarser levels are small anyway (docs/reference/preconditioners.md). */
+static int choose_aggressive(const tess_context *ctx, const classical_level *own)
+{
+    const double mean = (double)own->nnz / (double)own->n;
+    int64_t strong = 0;
+
+#pragma omp parallel for num_threads(ctx->threads) schedule(static) reduction(+ : strong)
+    for (int64_t k = 0; k < own->nnz; k++) {
+        strong += own->strong[k];
+    }
+    return mean >= shortest_mean && mean <= longest_mean &&
+           (double)strong >= most_are_strong * (double)(own->nnz - own->n);
+}
+
 static tess_status coarsen(tess_context *ctx, void *state, int level, const host_csr *a, host_csr *p)
 {
-    const classical *c = state;
+    classical *c = state;
     classical_level *own = &c->level[level];
     tess_status status = TESS_SUCCESS;
 
@@ -237,6 +255,7 @@ static tess_status coarsen(tess_context *ctx, void *state, int level, const host
     TESS_TRY(tess_host_allocate(ctx, own->nnz, sizeof *own->strong, (void **)&own->strong));
     TESS_TRY(tess_host_allocate(ctx, own->n, sizeof *own->split, (void **)&own->split));
     amg_find_strong(ctx, a, c->options.strength, c->options.max_row_sum, own->strong);
+    if (c->options.aggressive < 0) { c->options.aggressive = choose_aggressive(ctx, own); }
     TESS_TRY(tess_stage_end(ctx, "strong couplings"));
     TESS_TRY(amg_split(ctx,
                        &(amg_graph){.n = own->n, .row_ptr = a->row_ptr, .col_ind = a->col_ind, .strong = own->strong},

@@ -130,12 +130,12 @@ static tess_status store_matrices(amg_cycle *c, const level_source *from, tess_p
     out->n = from->level->a.nrows;
     out->precision = precision;
     out->nnz = host_csr_nnz(&from->level->a);
-    TESS_TRY(amg_store(c->ctx, &a, out->precision, &out->a));
+    TESS_TRY(amg_store(c->ctx, &a, out->precision, true, &out->a));
     if (from->level->p.row_ptr) {
         const amg_scaled p = scaled_p(from), r = scaled_r(from);
 
-        TESS_TRY(amg_store(c->ctx, &p, out->precision, &out->p));
-        TESS_TRY(amg_store(c->ctx, &r, out->precision, &out->r));
+        TESS_TRY(amg_store(c->ctx, &p, out->precision, true, &out->p));
+        TESS_TRY(amg_store(c->ctx, &r, out->precision, true, &out->r));
     }
     status = tess_stage_end(c->ctx, "storing the levels");
 cleanup:
@@ -155,7 +155,7 @@ static tess_status store_inverse(amg_cycle *c, const level_source *from, amg_cyc
     for (int64_t i = 0; i < out->n; i++) {
         ones[i] = 1.0;
     }
-    TESS_TRY(amg_store(c->ctx, &(amg_scaled){&inverse, ones, ones}, c->vectors, &out->inverse));
+    TESS_TRY(amg_store(c->ctx, &(amg_scaled){&inverse, ones, ones}, c->vectors, false, &out->inverse));
     status = tess_stage_end(c->ctx, "inverting the coarsest level");
 cleanup:
     tess_host_release(c->ctx, ones, out->n, sizeof *ones);

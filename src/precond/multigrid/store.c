@@ -125,6 +125,36 @@ cleanup:
     return status;
 }
 
+/* The same with the index arrays of s->a, on a CPU. */
+static tess_status store_borrowed(tess_context *ctx, const amg_scaled *s, tess_precision precision, tess_matrix **out)
+{
+    const host_csr *a = s->a;
+    const int64_t nnz = host_csr_nnz(a);
+    csr_view view = {.nrows = a->nrows,
+                     .ncols = a->ncols,
+                     .nnz = nnz,
+                     .row_ptr = a->row_ptr,
+                     .row_ptr_bits = 64,
+                     .col_ind = a->col_ind,
+                     .precision = precision};
+    void *val = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(tess_host_allocate(ctx, nnz, tess_precision_bytes(precision), &val));
+#pragma omp parallel for num_threads(ctx->threads) schedule(static) if (a->nrows > SERIAL)
+    for (int64_t i = 0; i < a->nrows; i++) {
+        CALL_BY_PRECISION(precision, round_row, s, i, val);
+    }
+    view.val = val;
+    TESS_TRY(tess_matrix_from_view(ctx, &view, false, out));
+    ((csr_storage *)(*out)->storage)->owns_values = true;
+    (*out)->precision = precision;
+    val = NULL;
+cleanup:
+    tess_host_release(ctx, val, nnz, tess_precision_bytes(precision));
+    return status;
+}
+
 static tess_status store_csr(tess_context *ctx, const amg_scaled *s, tess_precision precision, tess_matrix **out)
 {
     stored_arrays arrays = {0};
@@ -159,13 +189,15 @@ cleanup:
     return status;
 }
 
-tess_status amg_store(tess_context *ctx, const amg_scaled *s, tess_precision precision, tess_matrix **out)
+tess_status amg_store(tess_context *ctx, const amg_scaled *s, tess_precision precision, bool outlives,
+                      tess_matrix **out)
 {
+    const bool borrows = outlives && ctx->device == TESS_DEVICE_CPU;
     tess_status status = TESS_SUCCESS;
 
     *out = NULL;
     if (ctx->device == TESS_DEVICE_GPU && host_csr_nnz(s->a) > 0) { TESS_TRY(try_formats(ctx, s, precision, out)); }
-    if (!*out) { TESS_TRY(store_csr(ctx, s, precision, out)); }
+    if (!*out) { TESS_TRY(borrows ? store_borrowed(ctx, s, precision, out) : store_csr(ctx, s, precision, out)); }
     status = (*out)->ops->prepare ? (*out)->ops->prepare(*out) : TESS_SUCCESS;
 cleanup:
     if (status != TESS_SUCCESS) {

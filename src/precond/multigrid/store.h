@@ -18,7 +18,9 @@ typedef struct amg_range {
 } amg_range;
 
 amg_range amg_find_range(const tess_context *ctx, const amg_scaled *s);
-/* Stores it, on a GPU by diagonals or in slices where these pay, else as CSR. Products allocate nothing. */
-tess_status amg_store(tess_context *ctx, const amg_scaled *s, tess_precision precision, tess_matrix **out);
+/* Stores it, on a GPU by diagonals or in slices where these pay, else as CSR. Products allocate nothing. `outlives`:
+   s->a lives longer than *out, which borrows its index arrays on a CPU. */
+tess_status amg_store(tess_context *ctx, const amg_scaled *s, tess_precision precision, bool outlives,
+                      tess_matrix **out);
 
 #endif
