@@ -357,6 +357,17 @@ typedef struct cli_files {
    output gets it for itself, and the report goes to stderr. Returns an exit code, message printed. */
 int cli_prepare_files(const cli_files *files);
 
+/* ---- multigrid.c: the levels of algebraic multigrid ---- */
+
+/* false: the preconditioner, which may be NULL, has no levels. */
+bool cli_find_levels(const tess_precond *m, tess_amg_levels *out);
+/* The mean factor per iteration of the residual's norm; NaN: unknown. */
+double cli_convergence_factor(const tess_solve_result *result);
+/* The factor of the error's norm by the last of some cycles alone. */
+tess_status cli_measure_factor(const tess_matrix *a, const tess_precond *m, double *factor);
+void cli_print_levels(const tess_amg_levels *levels, double factor);
+json_t *cli_levels_json(const tess_amg_levels *levels, double factor);
+
 /* ---- output.c ---- */
 
 /* Checks before the work starts that `path` can be written (NULL is fine). Returns 0 or CLI_INPUT, message printed. */

@@ -2,12 +2,14 @@
 /* tessera info: properties of a matrix, the storage it needs, and a solver to try. */
 #include "cli.h"
 
+#include <math.h>
 #include <string.h>
 
 typedef struct info_options {
     cli_host_options host;
     tess_storage_options storage;
     cli_storage_choice choice;
+    tess_precond_options precond;
     const char *matrix;
     const char *plot; /* NULL: none */
 } info_options;
@@ -22,6 +24,7 @@ static error_t parse_info(int key, char *arg, struct argp_state *state)
         state->child_inputs[0] = &options->choice;
         state->child_inputs[1] = &options->host;
         state->child_inputs[2] = &options->choice;
+        state->child_inputs[3] = &options->precond;
         return 0;
     case KEY_PLOT: options->plot = cli_parse_output(state, "plot", arg); return 0;
     case ARGP_KEY_ARG:
@@ -38,8 +41,11 @@ static error_t parse_info(int key, char *arg, struct argp_state *state)
 static const struct argp_option info_own_options[] = {
     {"plot", KEY_PLOT, "FILE.png", 0, "draw the matrix; colours show the precision of each entry", CLI_GROUP_OUTPUT},
     {0}};
-static const struct argp_child info_children[] = {
-    {&cli_storage_argp, 0, NULL, 0}, {&cli_host_argp, 0, NULL, 0}, {&cli_papers_argp, 0, NULL, 0}, {0}};
+static const struct argp_child info_children[] = {{&cli_storage_argp, 0, NULL, 0},
+                                                  {&cli_host_argp, 0, NULL, 0},
+                                                  {&cli_papers_argp, 0, NULL, 0},
+                                                  {&cli_precond_argp, 0, NULL, 0},
+                                                  {0}};
 static const struct argp info_argp = {
     .options = info_own_options,
     .parser = parse_info,
@@ -47,7 +53,7 @@ static const struct argp info_argp = {
     .doc = "Describes a matrix: size, symmetry, diagonal, row lengths, range of values, the share of its nonzeros that "
            "each precision stores exactly, memory, and a solver to try. With --format it also stores the matrix in "
            "that way and reports the bytes, or why this is refused. With --policy it also reports which part gets "
-           "which precision.\n"
+           "which precision. With --precond amg it also sets up the levels of algebraic multigrid, and reports them.\n"
            "MATRIX is a file (.mtx, .mtx.gz, .tess) or a model problem, gallery:NAME[:ARG...].\v"
            "Example: describe a model problem, and what the policy lossless would store in low precisions.\n"
            "  tessera info gallery:laplace2d:100 --policy lossless",
@@ -158,6 +164,29 @@ static void add_assignment(json_t *root, const info_assignment *made, int64_t nr
     json_object_set_new(root, "plot", plotted ? cli_plot_json(&made->plot, &made->summary.options) : json_null());
 }
 
+/* ---- levels of algebraic multigrid ---- */
+
+typedef struct info_levels {
+    bool known;
+    tess_amg_levels levels;
+    double factor;
+} info_levels;
+
+/* Other preconditioners have nothing to report. */
+static int find_levels(const tess_matrix *a, const info_options *options, info_levels *out)
+{
+    tess_precond *m = NULL;
+    *out = (info_levels){.factor = NAN};
+    if (options->precond.kind != TESS_PRECOND_AMG) { return CLI_CONVERGED; }
+    tess_status status = tess_precond_create(a, &options->precond, &m);
+    if (status == TESS_SUCCESS) {
+        out->known = cli_find_levels(m, &out->levels);
+        status = cli_measure_factor(a, m, &out->factor);
+    }
+    tess_precond_destroy(m);
+    return status == TESS_SUCCESS ? CLI_CONVERGED : cli_report_failure(tess_matrix_context(a), status);
+}
+
 /* ---- recommendation ---- */
 
 typedef struct recommendation {
@@ -243,7 +272,7 @@ static void print_structure(const tess_matrix_analysis *f)
 }
 
 static void print_info(const cli_matrix *matrix, const tess_matrix_analysis *facts, const storage_trial *trial,
-                       const info_assignment *made)
+                       const info_assignment *made, const info_levels *levels)
 {
     printf("%-17s %s\n", "matrix", matrix->name);
     if (matrix->from_file) { print_file_facts(&matrix->info); }
@@ -264,6 +293,7 @@ static void print_info(const cli_matrix *matrix, const tess_matrix_analysis *fac
     putchar('\n');
     print_storage(trial, facts->nnz);
     print_assignment(made, facts->nrows);
+    if (levels->known) { cli_print_levels(&levels->levels, levels->factor); }
     printf("%-17s ", "recommendation");
     if (advice.solver != NULL) {
         printf("--solver %s --precond %s: %s\n", advice.solver, advice.precond, advice.reason);
@@ -336,7 +366,7 @@ static void add_counts(json_t *root, const tess_matrix_analysis *f)
 }
 
 static json_t *info_json(const cli_matrix *matrix, const tess_matrix_analysis *f, const storage_trial *trial,
-                         const info_assignment *made)
+                         const info_assignment *made, const info_levels *levels)
 {
     recommendation advice = recommend(f);
     json_t *root =
@@ -355,6 +385,7 @@ static json_t *info_json(const cli_matrix *matrix, const tess_matrix_analysis *f
     json_object_set_new(root, "memory", memory_json(f));
     json_object_set_new(root, "storage", storage_json(trial));
     add_assignment(root, made, f->nrows);
+    json_object_set_new(root, "amg", levels->known ? cli_levels_json(&levels->levels, levels->factor) : json_null());
     json_object_set_new(
         root, "recommendation",
         json_pack("{ss? ss? ss}", "solver", advice.solver, "precond", advice.precond, "reason", advice.reason));
@@ -368,6 +399,7 @@ static int analyse(const info_options *options, tess_context *ctx)
     tess_matrix_analysis facts;
     storage_trial trial;
     info_assignment made = {.assignment = NULL};
+    info_levels levels;
     int code = cli_load_matrix(ctx, options->matrix, &matrix);
     if (code == CLI_CONVERGED) {
         tess_status status = tess_matrix_analyze(matrix.a, &facts);
@@ -375,10 +407,11 @@ static int analyse(const info_options *options, tess_context *ctx)
     }
     if (code == CLI_CONVERGED) { code = try_storage(matrix.a, options, &trial); }
     if (code == CLI_CONVERGED) { code = assign(matrix.a, options, &trial.options, &made); }
+    if (code == CLI_CONVERGED) { code = find_levels(matrix.a, options, &levels); }
     if (code == CLI_CONVERGED) {
-        if (cli_text_wanted(options->host.json)) { print_info(&matrix, &facts, &trial, &made); }
+        if (cli_text_wanted(options->host.json)) { print_info(&matrix, &facts, &trial, &made, &levels); }
         if (options->host.json != NULL) {
-            code = cli_write_json(options->host.json, info_json(&matrix, &facts, &trial, &made));
+            code = cli_write_json(options->host.json, info_json(&matrix, &facts, &trial, &made, &levels));
         }
     }
     tess_assignment_destroy(made.assignment);
@@ -391,6 +424,7 @@ static int run_info(int argc, char **argv)
     cli_arguments arguments;
     info_options options = {.matrix = NULL};
     tess_storage_options_init(&options.storage);
+    tess_precond_options_init(&options.precond);
     cli_storage_choice_init(&options.choice, &options.storage);
     options.choice.assigns = true;
     int code = cli_arguments_prepare(&info_argp, argc, argv, false, &arguments);

@@ -14,7 +14,14 @@ enum {
     KEY_FORMAT,
     KEY_POLICY,
     KEY_LEVELS,
-    KEY_FACTOR_MEMORY
+    KEY_FACTOR_MEMORY,
+    KEY_AMG_COARSENING,
+    KEY_AMG_PRECISION,
+    KEY_AMG_CYCLE,
+    KEY_AMG_SMOOTHER,
+    KEY_AMG_DEGREE,
+    KEY_AMG_STRENGTH,
+    KEY_AMG_AGGRESSIVE
 };
 
 /* ---- values ---- */
@@ -54,6 +61,31 @@ static tess_triangular parse_triangular(struct argp_state *state, const char *te
 static tess_factorization parse_factorization(struct argp_state *state, const char *text)
 {
     return (tess_factorization)cli_parse_name(state, "factorization", text, "tess_factorization");
+}
+
+/* The options of amg; false: another one. */
+static bool parse_amg(int key, const char *arg, struct argp_state *state, tess_amg_options *amg)
+{
+    switch (key) {
+    case KEY_AMG_COARSENING:
+        amg->coarsening = (tess_amg_coarsening)cli_parse_name(state, "amg-coarsening", arg, "tess_amg_coarsening");
+        return true;
+    case KEY_AMG_PRECISION:
+        amg->precision = (tess_amg_precision)cli_parse_name(state, "amg-precision", arg, "tess_amg_precision");
+        return true;
+    case KEY_AMG_CYCLE:
+        amg->cycle = (tess_amg_cycle)cli_parse_name(state, "amg-cycle", arg, "tess_amg_cycle");
+        return true;
+    case KEY_AMG_SMOOTHER:
+        amg->smoother = (tess_amg_smoother)cli_parse_name(state, "amg-smoother", arg, "tess_amg_smoother");
+        return true;
+    case KEY_AMG_DEGREE: amg->degree = (int)cli_parse_integer(state, "amg-degree", arg, 1, 4); return true;
+    case KEY_AMG_STRENGTH: amg->strength = cli_parse_real(state, "amg-strength", arg, 0.0, 1.0); return true;
+    case KEY_AMG_AGGRESSIVE:
+        amg->aggressive = (int)cli_parse_integer(state, "amg-aggressive", arg, 0, TESS_MAX_AMG_LEVELS);
+        return true;
+    default: return false;
+    }
 }
 
 /* ---- what does not go together ---- */
@@ -116,8 +148,24 @@ static void settle_squares(struct argp_state *state, tess_precond_options *preco
     cli_settle_granularity(squares);
 }
 
+/* The first option of amg that was changed from its default; NULL: none was. */
+static const char *find_amg_option(const tess_amg_options *amg)
+{
+    tess_precond_options defaults;
+    tess_precond_options_init(&defaults);
+    if (amg->coarsening != defaults.amg.coarsening) { return "amg-coarsening"; }
+    if (amg->precision != defaults.amg.precision) { return "amg-precision"; }
+    if (amg->cycle != defaults.amg.cycle) { return "amg-cycle"; }
+    if (amg->smoother != defaults.amg.smoother) { return "amg-smoother"; }
+    if (amg->degree != defaults.amg.degree) { return "amg-degree"; }
+    if (amg->strength >= 0.0) { return "amg-strength"; }
+    return amg->aggressive != defaults.amg.aggressive ? "amg-aggressive" : NULL;
+}
+
 static void check_precond(struct argp_state *state, tess_precond_options *precond)
 {
+    const char *amg = find_amg_option(&precond->amg);
+    if (amg != NULL && precond->kind != TESS_PRECOND_AMG) { argp_error(state, "--%s is for --precond amg", amg); }
     if (precond->block_jacobi.adaptive && precond->kind != TESS_PRECOND_BLOCK_JACOBI) {
         argp_error(state, "--precond-precision adaptive is for --precond block-jacobi");
     }
@@ -148,7 +196,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case KEY_LEVELS: cli_parse_levels(state, "precond-levels", arg, &precond->incomplete.squares.policy); return 0;
     case KEY_FACTOR_MEMORY: precond->direct.memory_limit = cli_parse_bytes(state, "factor-memory", arg); return 0;
     case ARGP_KEY_END: check_precond(state, precond); return 0;
-    default: return ARGP_ERR_UNKNOWN;
+    default: return parse_amg(key, arg, state, &precond->amg) ? 0 : ARGP_ERR_UNKNOWN;
     }
 }
 
@@ -162,7 +210,8 @@ static const struct argp_option precond_options[] = {
      "ilut:T:F, ict:T:F: with fill; entries below T times the norm of the row "
      "are dropped, a row has up to F times the entries of A's (default 1e-3, 10)\n"
      "iluk:K: with the level of fill K, from 1 (default 1)\n"
-     "lu, cholesky: complete factors by MUMPS, on the host",
+     "lu, cholesky: complete factors by MUMPS, on the host\n"
+     "amg: a cycle of algebraic multigrid",
      CLI_GROUP_MAIN + 1},
     {"precond-precision", KEY_PRECISION, "P[/A]", 0,
      "storage P and arithmetic A (default fp64; gmres: --inner-precision)\n"
@@ -198,6 +247,28 @@ static const struct argp_option precond_options[] = {
      "lu, cholesky: most memory of the factorization, such as 500M or 8G "
      "(default: half of what is free)",
      CLI_GROUP_PRECOND},
+    {"amg-coarsening", KEY_AMG_COARSENING, "NAME", 0,
+     "amg: {tess_amg_coarsening} (default auto)\n"
+     "how the next level is found: a subset of the unknowns, or groups of them",
+     CLI_GROUP_PRECOND},
+    {"amg-precision", KEY_AMG_PRECISION, "P", 0,
+     "amg: {tess_amg_precision} (default auto)\n"
+     "in which precision levels are stored\n"
+     "auto: on a GPU as fp16, which leaves levels in fp32 whose entries do not allow it; on a CPU fp32",
+     CLI_GROUP_PRECOND},
+    {"amg-cycle", KEY_AMG_CYCLE, "NAME", 0,
+     "amg: {tess_amg_cycle} (default v)\n"
+     "k: coarser levels by two steps of flexible CG; use --solver fgmres",
+     CLI_GROUP_PRECOND},
+    {"amg-smoother", KEY_AMG_SMOOTHER, "NAME", 0, "amg: {tess_amg_smoother} (default chebyshev)", CLI_GROUP_PRECOND},
+    {"amg-degree", KEY_AMG_DEGREE, "N", 0, "amg: products with the matrix in a smoothing, 1 to 4 (default 2)",
+     CLI_GROUP_PRECOND},
+    {"amg-strength", KEY_AMG_STRENGTH, "T", 0,
+     "amg: a coupling counts from T times the strongest of its row (default 0.25)", CLI_GROUP_PRECOND},
+    {"amg-aggressive", KEY_AMG_AGGRESSIVE, "N", 0,
+     "amg classical: coarsen the first N levels twice at once: fewer entries, more iterations (default: as the matrix "
+     "suggests)",
+     CLI_GROUP_PRECOND},
     {0}};
 const struct argp cli_precond_argp = {.options = precond_options, .parser = parse_option};
 
@@ -231,6 +302,13 @@ void cli_add_precond_json(json_t *object, const tess_precond_options *precond)
                         json_string(tess_factorization_name(precond->incomplete.factorization)));
     json_object_set_new(object, "leaf", json_integer(precond->incomplete.leaf));
     json_object_set_new(object, "factor_memory", json_integer(precond->direct.memory_limit));
+    json_object_set_new(object, "amg_coarsening", json_string(tess_amg_coarsening_name(precond->amg.coarsening)));
+    json_object_set_new(object, "amg_precision", json_string(tess_amg_precision_name(precond->amg.precision)));
+    json_object_set_new(object, "amg_cycle", json_string(tess_amg_cycle_name(precond->amg.cycle)));
+    json_object_set_new(object, "amg_smoother", json_string(tess_amg_smoother_name(precond->amg.smoother)));
+    json_object_set_new(object, "amg_degree", json_integer(precond->amg.degree));
+    json_object_set_new(object, "amg_strength", json_real(precond->amg.strength));
+    json_object_set_new(object, "amg_aggressive", json_integer(precond->amg.aggressive));
     json_object_set_new(object, "precond_format", json_string(tess_format_name(squares->format)));
     json_object_set_new(object, "precond_policy", json_string(tess_policy_name(squares->policy.policy)));
     json_object_set_new(object, "precond_levels",

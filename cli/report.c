@@ -47,6 +47,20 @@ static bool has_normal_residual(const tess_solve_result *r)
     return r->solver == TESS_SOLVER_LSQR || r->solver == TESS_SOLVER_LSMR;
 }
 
+static void print_levels(const cli_solve_run *run)
+{
+    tess_amg_levels levels;
+    if (run->solver == NULL || !cli_find_levels(tess_solver_precond(run->solver), &levels)) { return; }
+    cli_print_levels(&levels, cli_convergence_factor(run->result));
+}
+
+static json_t *levels_json(const cli_solve_run *run)
+{
+    tess_amg_levels levels;
+    if (run->solver == NULL || !cli_find_levels(tess_solver_precond(run->solver), &levels)) { return json_null(); }
+    return cli_levels_json(&levels, cli_convergence_factor(run->result));
+}
+
 static void print_setting(const cli_solve_run *run)
 {
     char buffer[64], precisions[64], format[32];
@@ -68,6 +82,7 @@ static void print_setting(const cli_solve_run *run)
     }
     print_roles(o, r);
     cli_print_factors(&o->precond, r);
+    print_levels(run);
     if (r->scale != TESS_SCALING_NONE || r->reorder != TESS_REORDERING_NONE) {
         printf("%-17s scale %s, reorder %s; estimates and history are of the transformed system\n", "transformation",
                tess_scaling_name(r->scale), tess_reordering_name(r->reorder));
@@ -375,6 +390,7 @@ json_t *cli_solve_json(const cli_solve_run *run)
     json_object_set_new(root, "phases", phases_json(r));
     json_object_set_new(root, "triangle_levels", triangles_json(r, r->precond.triangle_level_sets));
     json_object_set_new(root, "triangle_steps", triangles_json(r, r->precond.triangle_groups));
+    json_object_set_new(root, "amg", levels_json(run));
     json_object_set_new(root, "factor_nonzeros", json_integer(r->precond.factor_nonzeros));
     json_object_set_new(root, "factorization",
                         r->precond.factorization == TESS_FACTORIZATION_AUTO

@@ -205,7 +205,7 @@ tess_precond_options cli_parse_precond(struct argp_state *state, const char *tex
 {
     static const char *const available[] = {
         "none",     "jacobi", "block-jacobi", "block-jacobi:K", "polynomial", "polynomial:D", "ilu0",     "ic0", "ilut",
-        "ilut:T:F", "ict",    "ict:T:F",      "iluk",           "iluk:K",     "lu",           "cholesky", NULL};
+        "ilut:T:F", "ict",    "ict:T:F",      "iluk",           "iluk:K",     "lu",           "cholesky", "amg", NULL};
     tess_precond_options precond;
     tess_precond_options_init(&precond);
     if (tess_precond_options_parse(text, &precond) != TESS_SUCCESS) {

@@ -3,7 +3,7 @@
  * @file precond.h  Preconditioners: z := M^-1 r.
  *
  *     tess_precond_options_parse("ilu0", &options);      none, jacobi, block-jacobi:8, polynomial:10, ilu0,
- *                                                       ic0, ilut:1e-3:10, ict, iluk:1, lu, cholesky
+ *                                                       ic0, ilut:1e-3:10, ict, iluk:1, lu, cholesky, amg
  *     tess_precond_create(a, &options, &m);
  *     tess_precond_apply(m, r, z);
  *
@@ -24,6 +24,10 @@ typedef struct tess_precond tess_precond;
 #define TESS_MAX_POLYNOMIAL_DEGREE 200
 /** Highest level of fill of iluk. */
 #define TESS_MAX_FILL_LEVEL 1000
+/** Most levels of algebraic multigrid. */
+#define TESS_MAX_AMG_LEVELS 32
+/** Most unknowns of a point in algebraic multigrid. */
+#define TESS_MAX_AMG_BLOCK 6
 
 /** The preconditioners. Values are part of the ABI: append, never renumber. */
 typedef enum tess_precond_kind {
@@ -38,6 +42,7 @@ typedef enum tess_precond_kind {
     TESS_PRECOND_ILUK = 8,         /**< incomplete LU factors with a level of fill */
     TESS_PRECOND_LU = 9,           /**< complete LU factors; L D L^T of a symmetric matrix */
     TESS_PRECOND_CHOLESKY = 10,    /**< complete Cholesky factors, from the lower triangle */
+    TESS_PRECOND_AMG = 12,         /**< algebraic multigrid: a cycle */
     TESS_PRECOND_AUTO = 999,       /**< in options of a solve: chosen with solver auto, else none (automatic.h) */
     TESS_PRECOND_SHELL = 1000      /**< the user's own function: tess_precond_create_shell */
 } tess_precond_kind;
@@ -107,6 +112,57 @@ typedef struct tess_direct_options {
     int64_t reserved[4]; /**< zeros */
 } tess_direct_options;
 
+/** How algebraic multigrid finds a coarser level. */
+typedef enum tess_amg_coarsening {
+    TESS_AMG_AUTO = 0,       /**< aggregation for blocks and near-nullspace vectors, else classical (default) */
+    TESS_AMG_CLASSICAL = 1,  /**< a subset of the unknowns: PMIS, extended+i interpolation */
+    TESS_AMG_AGGREGATION = 2 /**< groups of unknowns: smoothed aggregation */
+} tess_amg_coarsening;
+
+/** In which precision the levels are stored. They are built in FP64. */
+typedef enum tess_amg_precision {
+    TESS_AMG_PRECISION_AUTO = 0, /**< on a GPU as fp16, on a CPU as fp32 (default) */
+    TESS_AMG_PRECISION_FP64 = 1, /**< matrices and vectors of the cycle in FP64 */
+    TESS_AMG_PRECISION_FP32 = 2, /**< both in FP32 */
+    TESS_AMG_PRECISION_FP16 = 3  /**< levels in FP16 where their entries allow, else in FP32; vectors in FP32 */
+} tess_amg_precision;
+
+/** How the levels are visited. */
+typedef enum tess_amg_cycle {
+    TESS_AMG_V = 0, /**< each level once (default) */
+    TESS_AMG_W = 1, /**< coarser levels twice each */
+    TESS_AMG_K = 2  /**< each coarser level by two steps of flexible CG; needs a flexible method, such as fgmres */
+} tess_amg_cycle;
+
+/** What smooths a level's error. */
+typedef enum tess_amg_smoother {
+    TESS_AMG_CHEBYSHEV = 0, /**< a Chebyshev polynomial of the matrix scaled by its rows' l1 norms (default) */
+    TESS_AMG_L1_JACOBI = 1, /**< `degree` steps with the rows' l1 norms as diagonal */
+    TESS_AMG_JACOBI = 2     /**< `degree` steps of Jacobi, damped by 4/3 over the largest eigenvalue */
+} tess_amg_smoother;
+
+/** Options of amg. */
+typedef struct tess_amg_options {
+    tess_amg_coarsening coarsening; /**< --amg-coarsening (auto) */
+    tess_amg_precision precision;   /**< --amg-precision (auto) */
+    tess_amg_cycle cycle;           /**< --amg-cycle (v) */
+    tess_amg_smoother smoother;     /**< --amg-smoother (chebyshev) */
+    int degree;                     /**< products of a smoothing with the matrix, 1 to 4 (default 2) */
+    int max_levels;                 /**< 1 to 32 (default 25) */
+    int aggressive;                 /**< --amg-aggressive: first levels coarsened twice at once; -1 (default): auto */
+    int truncation;                 /**< most entries of a row of the interpolation (default 4); 0: all */
+    double strength;                /**< --amg-strength: a coupling counts from this times the row's strongest; negative
+                                         (default): 0.25 for classical, the coarsening's own for aggregation */
+    double max_row_sum;             /**< rows whose sum is above this times the diagonal have no strong couplings; 1
+                                         (default): none has */
+    int64_t coarsest;               /**< rows of a level that is solved directly (default 200) */
+    uint64_t seed;                  /**< of the random numbers of coarsening (default 1) */
+    int block_size;                 /**< unknowns of a point, 1 to 6 (default 1) */
+    int near_nullspace_columns;     /**< 0 (default): the constant of each unknown of a point */
+    const double *near_nullspace;   /**< nrows by columns, column after column, on the host; copied */
+    int64_t reserved[4];            /**< zeros */
+} tess_amg_options;
+
 /** Options: those of every preconditioner, then a member for each kind. tess_precond_options_init sets the defaults. */
 typedef struct tess_precond_options {
     size_t size;            /**< sizeof(tess_precond_options) */
@@ -120,6 +176,7 @@ typedef struct tess_precond_options {
     tess_incomplete_options incomplete;
     tess_threshold_options threshold;
     tess_direct_options direct;
+    tess_amg_options amg;
     int64_t reserved[4]; /**< zeros */
 } tess_precond_options;
 
@@ -179,16 +236,49 @@ typedef struct tess_precond_factors {
 } tess_precond_factors;
 /** Fills *out for incomplete and complete factors. Errors: UNSUPPORTED (another kind). tests/unit/test_incomplete.c */
 TESS_EXPORT tess_status tess_precond_get_factors(const tess_precond *m, tess_precond_factors *out);
+/** A level of algebraic multigrid. The finest comes first. */
+typedef struct tess_amg_level {
+    int64_t rows, nonzeros;   /**< of its matrix */
+    int64_t transfer;         /**< nonzeros of the interpolation from the next level; 0: it is the coarsest */
+    tess_precision precision; /**< in which its matrices are stored */
+    tess_format format;       /**< of its matrix */
+    int64_t bytes;            /**< of its matrices: operator, interpolation, restriction, inverse */
+} tess_amg_level;
+/** The levels of algebraic multigrid. */
+typedef struct tess_amg_levels {
+    size_t size;                    /**< sizeof(tess_amg_levels), set by the caller */
+    int count;                      /**< how many levels there are */
+    tess_amg_coarsening coarsening; /**< CLASSICAL or AGGREGATION */
+    tess_precision vectors;         /**< precision of the cycle's vectors */
+    int raised;                     /**< how often a failure raised the precision */
+    double operator_complexity;     /**< nonzeros of all levels over those of the finest */
+    double grid_complexity;         /**< rows of all levels over those of the finest */
+    int64_t coarsest_rank;          /**< below the rows of the coarsest level: its matrix is singular */
+    double coarsening_seconds;      /**< of the last set-up: splits or groups, and interpolation, */
+    double product_seconds;         /**< matrices of coarser levels, */
+    double storing_seconds;         /**< storing the levels, spectra, and the coarsest inverse */
+    tess_amg_level level[TESS_MAX_AMG_LEVELS];
+} tess_amg_levels;
+/** Fills *out for amg. Errors: UNSUPPORTED (another kind), INVALID_ARGUMENT (size). tests/unit/test_multigrid.c */
+TESS_EXPORT tess_status tess_precond_get_levels(const tess_precond *m, tess_amg_levels *out);
 /** Names of the enums above. Parsers return INVALID_ARGUMENT for an unknown name and leave *out unchanged. */
 TESS_EXPORT const char *tess_triangular_name(tess_triangular triangular);
 TESS_EXPORT tess_status tess_triangular_parse(const char *name, tess_triangular *out);
 TESS_EXPORT const char *tess_factorization_name(tess_factorization factorization);
 TESS_EXPORT tess_status tess_factorization_parse(const char *name, tess_factorization *out);
+TESS_EXPORT const char *tess_amg_coarsening_name(tess_amg_coarsening coarsening);
+TESS_EXPORT tess_status tess_amg_coarsening_parse(const char *name, tess_amg_coarsening *out);
+TESS_EXPORT const char *tess_amg_precision_name(tess_amg_precision precision);
+TESS_EXPORT tess_status tess_amg_precision_parse(const char *name, tess_amg_precision *out);
+TESS_EXPORT const char *tess_amg_cycle_name(tess_amg_cycle cycle);
+TESS_EXPORT tess_status tess_amg_cycle_parse(const char *name, tess_amg_cycle *out);
+TESS_EXPORT const char *tess_amg_smoother_name(tess_amg_smoother smoother);
+TESS_EXPORT tess_status tess_amg_smoother_parse(const char *name, tess_amg_smoother *out);
 TESS_EXPORT const char *tess_precond_kind_name(tess_precond_kind kind);
 TESS_EXPORT tess_status tess_precond_kind_parse(const char *name, tess_precond_kind *out);
 /**
  * Parses `none`, `jacobi`, `block-jacobi[:K]`, `polynomial[:D]`, `ilu0`, `ic0`, `ilut[:T[:F]]`, `ict[:T[:F]]`,
- * `iluk[:K]`, `lu` or `cholesky`, and sets all other options to their defaults. Errors: INVALID_ARGUMENT.
+ * `iluk[:K]`, `lu`, `cholesky` or `amg`, and sets all other options to their defaults. Errors: INVALID_ARGUMENT.
  */
 TESS_EXPORT tess_status tess_precond_options_parse(const char *text, tess_precond_options *out);
 TESS_EXPORT const char *tess_polynomial_form_name(tess_polynomial_form form);

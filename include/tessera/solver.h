@@ -376,6 +376,9 @@ TESS_EXPORT tess_status tess_solver_solve(tess_solver *solver, const tess_vector
  */
 TESS_EXPORT tess_status tess_solver_last_iterate(const tess_solver *solver, tess_vector *x);
 
+/** The preconditioner that the solver uses now, for its facts; NULL: none, or the solver has not chosen one yet. */
+TESS_EXPORT const tess_precond *tess_solver_precond(const tess_solver *solver);
+
 /** Frees the solver; NULL is allowed. */
 TESS_EXPORT void tess_solver_destroy(tess_solver *solver);
 

@@ -164,4 +164,15 @@ TESS_HD void fused_advance(const tess_fused *f, tess_scalars s, int64_t i, doubl
     dots[0] += r * r;
 }
 
+/* in = {r}, out = {z}: z = D^-1 r; z may be r */
+TESS_HD void fused_diagonal(const tess_fused *f, tess_scalars s, int64_t i, double *dots)
+{
+    const double z = apply_scale(f, i, f->in[0][i]);
+
+    (void)s;
+    (void)dots;
+    f->out[0][i] = z;
+    store_shadow(f, i, z);
+}
+
 #endif

@@ -39,6 +39,11 @@ tess_status tess_matrix_try_slices(const tess_matrix *a, const tess_storage_opti
     return try_padded(a, options, tess_format_in_role(TESS_ROLE_SLICES), out);
 }
 
+tess_status tess_matrix_try_diagonals(const tess_matrix *a, const tess_storage_options *options, tess_matrix **out)
+{
+    return try_padded(a, options, tess_format_in_role(TESS_ROLE_DIAGONALS), out);
+}
+
 /* ---- formats with a policy: by blocks, or in parts ---- */
 
 static bool fills_blocks(int64_t nnz, int64_t blocks)

@@ -118,7 +118,7 @@ TESS_HD void spmv_finish_step(const tess_spmv_args *args, bool fp32, int64_t i, 
 
     if (args->beta != 0.0) { value += args->beta * spmv_element(polynomial ? u->base : y, fp32, i); }
     if (y) { spmv_store_element(y, fp32, i, value); }
-    if (!polynomial) { return; }
+    if (!polynomial || !u->total) { return; }
     value = spmv_element(u->total, fp32, i) + u->gamma * value;
     if (u->wide_total) {
         u->wide_total[i] = value;

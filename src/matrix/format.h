@@ -23,7 +23,7 @@ typedef enum tess_update_kind {
     TESS_UPDATE_NONE = 0,
     TESS_UPDATE_JACOBI,    /* y_i = x_i + omega ((rhs_i - sum) scale_i - x_i); omega = 1: (rhs_i - sum) scale_i */
     TESS_UPDATE_TIME_STEP, /* y_i = sum + scale_i x_i */
-    TESS_UPDATE_POLYNOMIAL /* y_i = alpha sum + beta base_i; total_i = total_i + gamma y_i. Only CSR */
+    TESS_UPDATE_POLYNOMIAL /* y_i = alpha sum + beta base_i; total_i = total_i + gamma y_i. Formats of one part */
 } tess_update_kind;
 
 typedef struct tess_update {
@@ -32,8 +32,8 @@ typedef struct tess_update {
     double omega;
     /* JACOBI with a reduction of one dot product: with[0] is not read, dots[0] adds ((y_i - x_i) / (omega scale_i))^2,
        the square of the residual of x at row i. */
-    /* POLYNOMIAL: base and total have the precision of the vectors; base may be x or y, y may be absent. wide_total
-       (with FP32 vectors): the new total goes there in FP64 instead. Nothing is reduced. */
+    /* POLYNOMIAL: base and total have the precision of the vectors; base may be x or y, y may be absent, or total.
+       wide_total (with FP32 vectors): the new total goes there in FP64 instead. Nothing is reduced. */
     const void *base;
     void *total;
     double *wide_total;

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/options.h"
 #include "precond/precond_options.h"
 
 tess_precond *tess_precond_hold(const tess_precond *m)
@@ -86,9 +87,10 @@ static tess_status check_request(const tess_matrix *a, const tess_precond_option
                          "a preconditioner needs an assembled matrix, not a stored one");
     }
     if (!tess_find_precond(options->kind)) {
-        return tess_fail(a->ctx, TESS_UNSUPPORTED,
-                         "choose none, jacobi, block-jacobi, polynomial, ilu0, ic0, ilut, ict, iluk, lu or cholesky",
-                         "preconditioner %s cannot be made from a matrix", tess_precond_kind_name(options->kind));
+        return tess_fail(
+            a->ctx, TESS_UNSUPPORTED,
+            "choose none, jacobi, block-jacobi, polynomial, ilu0, ic0, ilut, ict, iluk, lu, cholesky or amg",
+            "preconditioner %s cannot be made from a matrix", tess_precond_kind_name(options->kind));
     }
     return tess_find_precond(options->kind)->check(a, options);
 }
@@ -164,6 +166,12 @@ tess_status tess_precond_mend(tess_precond *m, bool *mended)
 {
     *mended = false;
     return m && m->ops->mend ? m->ops->mend(m, mended) : TESS_SUCCESS;
+}
+
+tess_status tess_precond_widen(tess_precond *m, bool *widened)
+{
+    *widened = false;
+    return m && m->ops->widen ? m->ops->widen(m, widened) : TESS_SUCCESS;
 }
 
 uint64_t tess_precond_revision(const tess_precond *m)
@@ -264,5 +272,20 @@ tess_status tess_precond_get_factors(const tess_precond *m, tess_precond_factors
                          "preconditioner %s has no factors", tess_precond_kind_name(m->kind));
     }
     m->ops->factors(m, out);
+    return TESS_SUCCESS;
+}
+
+tess_status tess_precond_get_levels(const tess_precond *m, tess_amg_levels *out)
+{
+    tess_amg_levels full = {.size = sizeof full};
+    const tess_status status = result_require_size(m->ctx, "tess_amg_levels", out->size, sizeof full);
+
+    if (status != TESS_SUCCESS) { return status; }
+    if (!m->ops->levels) {
+        return tess_fail(m->ctx, TESS_UNSUPPORTED, "choose amg", "preconditioner %s has no levels",
+                         tess_precond_kind_name(m->kind));
+    }
+    m->ops->levels(m, &full);
+    result_return(&full, out);
     return TESS_SUCCESS;
 }

@@ -36,11 +36,15 @@ typedef struct tess_precond_ops {
     /* After a method found M^-1 not positive definite for a symmetric matrix: changes it so that it may be. *mended: it
        did. NULL: nothing to change. */
     tess_status (*mend)(tess_precond *m, bool *mended);
+    /* After a cycle of a method gave NaN or made no progress: sets it up in a higher precision. *widened: it did. NULL:
+       it has one precision. */
+    tess_status (*widen)(tess_precond *m, bool *widened);
     uint64_t (*revision)(
         const tess_precond *m);              /* changes when a recorded application becomes out of date; NULL: never */
     int64_t (*bytes)(const tess_precond *m); /* on the device; NULL: 0 */
     void (*count_blocks)(const tess_precond *m, int64_t *counts);      /* counts by precision; NULL: none */
     void (*factors)(const tess_precond *m, tess_precond_factors *out); /* NULL: it has no factors */
+    void (*levels)(const tess_precond *m, tess_amg_levels *out);       /* NULL: it has no levels */
     void (*destroy)(tess_precond *m);                                  /* frees m->own, which may be NULL; NULL: nothing
                                                                           to free */
 } tess_precond_ops;
@@ -73,6 +77,8 @@ uint64_t tess_precond_revision(const tess_precond *m);
 /* Changes one that was found not positive definite for a symmetric matrix, if it can. *mended: it did. m may be NULL.
  */
 tess_status tess_precond_mend(tess_precond *m, bool *mended);
+/* Raises its precision, if it can. *widened: it did. m may be NULL. */
+tess_status tess_precond_widen(tess_precond *m, bool *widened);
 /* Whether a device can record its application. m may be NULL. */
 bool tess_precond_is_recordable(const tess_precond *m);
 /* The role of a preconditioner in GMRES, where the options leave it open. */

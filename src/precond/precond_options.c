@@ -6,8 +6,22 @@
 #include <string.h>
 
 enum { DEFAULT_BLOCK_SIZE = 8, DEFAULT_DEGREE = 10, DEFAULT_LEAF = 4096, DEFAULT_LEVEL = 1 };
+enum { DEFAULT_SMOOTHING = 2, DEFAULT_LEVELS = 25, DEFAULT_TRUNCATION = 4, DEFAULT_COARSEST = 200 };
 #define DEFAULT_DROP 1e-3
 #define DEFAULT_FILL 10.0
+
+static void set_amg(tess_amg_options *amg)
+{
+    amg->degree = DEFAULT_SMOOTHING;
+    amg->max_levels = DEFAULT_LEVELS;
+    amg->aggressive = -1;
+    amg->truncation = DEFAULT_TRUNCATION;
+    amg->strength = -1.0;
+    amg->max_row_sum = 1.0;
+    amg->coarsest = DEFAULT_COARSEST;
+    amg->seed = 1;
+    amg->block_size = 1;
+}
 
 void tess_precond_options_init(tess_precond_options *options)
 {
@@ -22,6 +36,7 @@ void tess_precond_options_init(tess_precond_options *options)
     options->threshold.drop = DEFAULT_DROP;
     options->threshold.fill = DEFAULT_FILL;
     options->threshold.level = DEFAULT_LEVEL;
+    set_amg(&options->amg);
 }
 
 tess_status precond_options_take_member(tess_context *ctx, tess_precond_options *options, tess_papers_storage *papers)
@@ -43,6 +58,7 @@ tess_status precond_options_take_member(tess_context *ctx, tess_precond_options 
                                   (int)options->incomplete.triangular));
     TESS_TRY(options_require_name(ctx, "tess_factorization", "tess_incomplete_options.factorization",
                                   (int)options->incomplete.factorization));
+    TESS_TRY(options_require_reserved(ctx, "tess_amg_options", options->amg.reserved));
     status = storage_options_take_member(ctx, &options->incomplete.squares, papers);
 cleanup:
     return status;

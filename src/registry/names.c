@@ -77,11 +77,22 @@ static const tess_named_value precond_kind_names[] = {{"none", TESS_PRECOND_NONE
                                                       {"iluk", TESS_PRECOND_ILUK},
                                                       {"lu", TESS_PRECOND_LU},
                                                       {"cholesky", TESS_PRECOND_CHOLESKY},
+                                                      {"amg", TESS_PRECOND_AMG},
                                                       {"auto", TESS_PRECOND_AUTO},
                                                       {"shell", TESS_PRECOND_SHELL},
                                                       {NULL, 0}};
 static const tess_named_value polynomial_form_names[] = {
     {"roots", TESS_POLYNOMIAL_ROOTS}, {"powers", TESS_POLYNOMIAL_POWERS}, {NULL, 0}};
+static const tess_named_value amg_coarsening_names[] = {
+    {"auto", TESS_AMG_AUTO}, {"classical", TESS_AMG_CLASSICAL}, {"aggregation", TESS_AMG_AGGREGATION}, {NULL, 0}};
+static const tess_named_value amg_precision_names[] = {{"auto", TESS_AMG_PRECISION_AUTO},
+                                                       {"fp64", TESS_AMG_PRECISION_FP64},
+                                                       {"fp32", TESS_AMG_PRECISION_FP32},
+                                                       {"fp16", TESS_AMG_PRECISION_FP16},
+                                                       {NULL, 0}};
+static const tess_named_value amg_cycle_names[] = {{"v", TESS_AMG_V}, {"w", TESS_AMG_W}, {"k", TESS_AMG_K}, {NULL, 0}};
+static const tess_named_value amg_smoother_names[] = {
+    {"chebyshev", TESS_AMG_CHEBYSHEV}, {"l1-jacobi", TESS_AMG_L1_JACOBI}, {"jacobi", TESS_AMG_JACOBI}, {NULL, 0}};
 static const tess_named_value triangular_names[] = {{"auto", TESS_TRIANGULAR_AUTO},
                                                     {"levels", TESS_TRIANGULAR_LEVELS},
                                                     {"blocks", TESS_TRIANGULAR_BLOCKS},
@@ -224,6 +235,10 @@ static const struct {
     {"tess_polynomial_form", polynomial_form_names},
     {"tess_triangular", triangular_names},
     {"tess_factorization", factorization_names},
+    {"tess_amg_coarsening", amg_coarsening_names},
+    {"tess_amg_precision", amg_precision_names},
+    {"tess_amg_cycle", amg_cycle_names},
+    {"tess_amg_smoother", amg_smoother_names},
     {"tess_solver_kind", solver_kind_names},
     {"tess_engine", engine_names},
     {"tess_recurrence", recurrence_names},
@@ -477,6 +492,46 @@ const char *tess_triangular_name(tess_triangular triangular)
 tess_status tess_triangular_parse(const char *name, tess_triangular *out)
 {
     return value_of(triangular_names, name, out);
+}
+
+const char *tess_amg_coarsening_name(tess_amg_coarsening coarsening)
+{
+    return name_of(amg_coarsening_names, (int)coarsening);
+}
+
+tess_status tess_amg_coarsening_parse(const char *name, tess_amg_coarsening *out)
+{
+    return value_of(amg_coarsening_names, name, out);
+}
+
+const char *tess_amg_precision_name(tess_amg_precision precision)
+{
+    return name_of(amg_precision_names, (int)precision);
+}
+
+tess_status tess_amg_precision_parse(const char *name, tess_amg_precision *out)
+{
+    return value_of(amg_precision_names, name, out);
+}
+
+const char *tess_amg_cycle_name(tess_amg_cycle cycle)
+{
+    return name_of(amg_cycle_names, (int)cycle);
+}
+
+tess_status tess_amg_cycle_parse(const char *name, tess_amg_cycle *out)
+{
+    return value_of(amg_cycle_names, name, out);
+}
+
+const char *tess_amg_smoother_name(tess_amg_smoother smoother)
+{
+    return name_of(amg_smoother_names, (int)smoother);
+}
+
+tess_status tess_amg_smoother_parse(const char *name, tess_amg_smoother *out)
+{
+    return value_of(amg_smoother_names, name, out);
 }
 
 const char *tess_factorization_name(tess_factorization factorization)

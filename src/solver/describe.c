@@ -108,3 +108,11 @@ void describe_solver(const tess_solver *s, tess_solve_result *r)
     r->setup_seconds = s->setup_seconds;
     r->history = s->host_history;
 }
+
+const tess_precond *tess_solver_precond(const tess_solver *s)
+{
+    const tess_solver *now = s->driver ? s->driver->current(s) : s->transform ? s->transform->inner : NULL;
+
+    if (s->driver || s->transform) { return now ? tess_solver_precond(now) : NULL; }
+    return s->precond;
+}

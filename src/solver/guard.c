@@ -482,12 +482,25 @@ cleanup:
     return status;
 }
 
-/* CG needs a positive definite preconditioner; some can be changed to be that. */
-static tess_status mend_precond(solve_run *run, tess_reason reason, bool *mended)
+/* CG needs a positive definite preconditioner; some can be changed to be that. Some can go up to a higher precision,
+   after such a failure, NaN, or a cycle without progress. */
+static tess_status mend_precond(solve_run *run, tess_reason reason, bool progress, bool *mended)
 {
+    tess_precond *m = run->s->own_precond;
+    const bool indefinite = reason == TESS_REASON_INDEFINITE_PRECOND;
+    bool widened = false;
+    tess_status status = TESS_SUCCESS;
+
     *mended = false;
-    if (reason != TESS_REASON_INDEFINITE_PRECOND || run->guard != TESS_GUARD_REPAIR) { return TESS_SUCCESS; }
-    return tess_precond_mend(run->s->own_precond, mended);
+    if (run->guard != TESS_GUARD_REPAIR || reason == TESS_REASON_ITERATIONS || reason == TESS_REASON_CANCELLED) {
+        return TESS_SUCCESS;
+    }
+    if (indefinite || !progress) { TESS_TRY(tess_precond_widen(m, &widened)); }
+    if (widened) { run->result->escalated = 1; }
+    if (indefinite && !widened) { TESS_TRY(tess_precond_mend(m, mended)); }
+    *mended = *mended || widened;
+cleanup:
+    return status;
 }
 
 /* After a cycle that has not met the tolerance: whether another follows; if not, *reason is final. */
@@ -517,7 +530,7 @@ static tess_status go_on(solve_run *run, const tess_loop_state *end, bool progre
     }
     TESS_TRY(find_misled(run, *reason, progress, &misled));
     if (misled) { TESS_TRY(s->krylov.extension->stop(run->s)); }
-    TESS_TRY(mend_precond(run, *reason, &mended));
+    TESS_TRY(mend_precond(run, *reason, progress, &mended));
     if (mended) { drop_graph(run->s); }
     /* The next cycle differs: without the extension, with another preconditioner, or without a stall limit. */
     progress = progress || misled || mended || (run->begin.watch != 0 && *reason == TESS_REASON_STAGNATION);

@@ -2,6 +2,7 @@
 #include "support/solve_scenarios.h"
 
 #include "precond/direct/mumps.h"
+#include "precond/precond.h"
 #include "support/solve.h"
 
 static tess_status precond(scene *s, tess_precond_kind kind, tess_role_precision role, int adaptive)
@@ -158,6 +159,55 @@ static tess_status cholesky(scene *s)
 {
     return precond(s, mumps_is_here() ? TESS_PRECOND_CHOLESKY : TESS_PRECOND_JACOBI,
                    (tess_role_precision){1, TESS_PRECISION_FP64, TESS_ARITHMETIC_FP64}, 0);
+}
+
+/* Of a matrix that has levels, the first of them aggressive; renewed, applied, and raised to a higher precision. */
+static tess_status amg_of(scene *s, tess_amg_cycle cycle)
+{
+    enum { K = 16 };
+    oracle_csr a = oracle_laplace2d(K);
+    const tess_csr_arrays arrays = csr_arrays_of(&a);
+    tess_precond_options options;
+    tess_matrix *fresh = NULL;
+    tess_vector *r = NULL, *z = NULL;
+    tess_precond *made = NULL;
+    bool widened = false;
+    tess_status status = tess_matrix_create_csr(s->ctx, &arrays, &fresh);
+
+    tess_precond_options_init(&options);
+    options.kind = TESS_PRECOND_AMG;
+    options.role = (tess_role_precision){1, TESS_PRECISION_FP32, TESS_ARITHMETIC_FP32};
+    options.amg.coarsening = TESS_AMG_CLASSICAL;
+    options.amg.precision = TESS_AMG_PRECISION_FP16;
+    options.amg.smoother = TESS_AMG_JACOBI; /* whose spectrum is estimated */
+    options.amg.cycle = cycle;
+    options.amg.aggressive = 1;
+    options.amg.coarsest = 10;
+    if (status == TESS_SUCCESS) { status = tess_vector_create(s->ctx, a.nrows, TESS_PRECISION_FP64, &r); }
+    if (status == TESS_SUCCESS) { status = tess_vector_create(s->ctx, a.nrows, TESS_PRECISION_FP64, &z); }
+    if (status == TESS_SUCCESS) { status = tess_precond_create(fresh, &options, &made); }
+    if (status == TESS_SUCCESS) {
+        status = tess_matrix_update_values(fresh, a.val, TESS_PRECISION_FP64, TESS_MEMORY_HOST);
+    }
+    if (status == TESS_SUCCESS) { status = tess_precond_update(made); }
+    if (status == TESS_SUCCESS) { status = tess_precond_apply(made, r, z); }
+    if (status == TESS_SUCCESS) { status = tess_precond_widen(made, &widened); }
+    tess_precond_destroy(made);
+    tess_vector_destroy(r);
+    tess_vector_destroy(z);
+    tess_matrix_destroy(fresh);
+    oracle_free(&a);
+    return status;
+}
+
+static tess_status amg(scene *s)
+{
+    return amg_of(s, TESS_AMG_V);
+}
+
+static tess_status amg_by_k_cycles(scene *s)
+{
+    return amg_of(s, TESS_AMG_K);
 }
 
 /* With a matrix of its own. */
@@ -511,6 +561,8 @@ const named_scenario solve_scenarios[] = {
     {"iluk", iluk, false},
     {"lu", lu, false},
     {"cholesky", cholesky, false},
+    {"amg", amg, false},
+    {"amg by K cycles", amg_by_k_cycles, false},
     {"solve_cg", solve_cg, false},
     {"solve_cg_fp32", solve_cg_fp32, false},
     {"solve_bicgstab", solve_bicgstab, false},

@@ -36,6 +36,10 @@
     X(tess_polynomial_form)   \
     X(tess_triangular)        \
     X(tess_factorization)     \
+    X(tess_amg_coarsening)    \
+    X(tess_amg_precision)     \
+    X(tess_amg_cycle)         \
+    X(tess_amg_smoother)      \
     X(tess_solver_kind)       \
     X(tess_engine)            \
     X(tess_guard)             \

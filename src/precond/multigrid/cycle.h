@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The cycle. Level l has the matrix S A S with S = D^-1/2, where D holds the rows' l1 norms (smoother jacobi: the
+ * diagonal), and the transfers S_l^-1 P S_l+1 and its transpose. A polynomial of S A S is then a polynomial smoother of
+ * D^-1 A, and a step of it is one product with an epilogue: no vector passes of their own, and entries of about 1,
+ * which FP16 holds.
+ */
+#ifndef TESS_PRECOND_MULTIGRID_CYCLE_H
+#define TESS_PRECOND_MULTIGRID_CYCLE_H
+
+#include "precond/multigrid/hierarchy.h"
+
+enum { AMG_MAX_DEGREE = 4 };
+
+typedef struct amg_cycle_level {
+    int64_t n, nnz;
+    tess_precision precision; /* of a, p, r */
+    tess_matrix *a, *p, *r;   /* p and r: NULL on the coarsest */
+    tess_matrix *inverse;     /* of the coarsest: dense; NULL: smoothed only */
+    double bound;             /* of the spectrum of S A S */
+    double omega[AMG_MAX_DEGREE];
+    void *residual, *x, *other;    /* n values each of the vectors' precision */
+    void *rhs, *first;             /* with W and K cycles, below the finest level */
+    void *first_product, *product; /* with K cycles */
+} amg_cycle_level;
+
+typedef struct amg_cycle {
+    tess_context *ctx;
+    tess_amg_options options;
+    tess_precision vectors;
+    bool estimates; /* spectra are estimated */
+    int64_t n;
+    int count;
+    amg_cycle_level *level; /* options.max_levels of them */
+    int64_t rank;           /* of the coarsest matrix; its rows if it is regular */
+    double *scale;          /* S of the finest level, n values on the device */
+    double storing_seconds;
+    double *wide; /* n values for callers with FP32 vectors; NULL: there are none */
+} amg_cycle;
+
+/* Stores the levels of a hierarchy. c->ctx, options, vectors are set. precision: of each level's matrices; AUTO: by the
+   rule. Close it also after a failure. */
+tess_status amg_cycle_open(amg_cycle *c, const amg_hierarchy *h, tess_amg_precision precision, bool for_fp32);
+void amg_cycle_close(amg_cycle *c);
+int64_t amg_cycle_bytes(const amg_cycle *c);
+int64_t amg_level_bytes(const amg_cycle_level *l); /* of the matrices */
+/* z := M^-1 r for vectors of the given precision: one cycle. */
+tess_status amg_cycle_apply(const amg_cycle *c, tess_precision vectors, const void *r, void *z, tess_loop_state *state);
+
+/* x := M residual on a level by one cycle, and by a K-cycle; outside of loops. */
+tess_status amg_run_cycle(const amg_cycle *c, int level);
+tess_status amg_run_flexible(const amg_cycle *c, int level);
+
+#endif

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "base/stages.h"
+#include "precond/multigrid/hierarchy.h"
+
+/* A level that keeps more than this share of the rows is not worth it. */
+static const double least_reduction = 0.95;
+
+/* Adds the seconds since *since to *sum, and begins anew. */
+static void add_seconds(double *since, double *sum)
+{
+    const double now = tess_wall_seconds();
+
+    *sum += now - *since;
+    *since = now;
+}
+
+/* R = P^T, and the matrix of the next level R A P. */
+static tess_status galerkin(tess_context *ctx, amg_level *fine, host_csr *coarse)
+{
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(host_csr_transpose(ctx, &fine->p, &fine->r));
+    TESS_TRY(tess_stage_end(ctx, "transposes"));
+    TESS_TRY(host_csr_multiply_triple(ctx, &fine->r, &fine->a, &fine->p, coarse));
+    status = tess_stage_end(ctx, "Galerkin products");
+cleanup:
+    return status;
+}
+
+static bool coarsens(const amg_level *fine)
+{
+    const host_csr *p = &fine->p;
+
+    return p->row_ptr && p->ncols > 0 && (double)p->ncols <= least_reduction * (double)fine->a.nrows;
+}
+
+/* Levels from the finest, until one is small or does not become smaller. */
+static tess_status add_levels(amg_hierarchy *h)
+{
+    tess_status status = TESS_SUCCESS;
+
+    for (int l = 0; l + 1 < h->options.max_levels && h->level[l].a.nrows > h->options.coarsest; l++) {
+        amg_level *fine = &h->level[l];
+        double since = tess_wall_seconds();
+
+        TESS_TRY(h->coarsening->coarsen(h->ctx, h->state, l, &fine->a, &fine->p));
+        add_seconds(&since, &h->coarsening_seconds);
+        if (!coarsens(fine)) {
+            host_csr_release(h->ctx, &fine->p);
+            break;
+        }
+        TESS_TRY(galerkin(h->ctx, fine, &h->level[l + 1].a));
+        add_seconds(&since, &h->product_seconds);
+        h->count += 1;
+    }
+cleanup:
+    return status;
+}
+
+tess_status amg_hierarchy_build(amg_hierarchy *h, const tess_matrix *a)
+{
+    tess_status status = TESS_SUCCESS;
+
+    h->coarsening_seconds = h->product_seconds = 0.0;
+    TESS_TRY(tess_host_allocate(h->ctx, h->options.max_levels, sizeof *h->level, (void **)&h->level));
+    memset(h->level, 0, (size_t)h->options.max_levels * sizeof *h->level);
+    TESS_TRY(host_csr_from_matrix(a, &h->level[0].a));
+    h->count = 1;
+    TESS_TRY(tess_stage_end(h->ctx, "reading the matrix"));
+    TESS_TRY(h->coarsening->begin(h->ctx, &h->options, &h->level[0].a, &h->state));
+    status = add_levels(h);
+cleanup:
+    return status;
+}
+
+/* P's new values also go to R. */
+static tess_status renew_level(amg_hierarchy *h, int l)
+{
+    amg_level *fine = &h->level[l];
+    double since = tess_wall_seconds();
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(h->coarsening->renew(h->ctx, h->state, l, &fine->a, &fine->p));
+    add_seconds(&since, &h->coarsening_seconds);
+    host_csr_release(h->ctx, &fine->r);
+    TESS_TRY(host_csr_transpose(h->ctx, &fine->p, &fine->r));
+    TESS_TRY(host_csr_multiply_triple_again(h->ctx, &fine->r, &fine->a, &fine->p, &h->level[l + 1].a));
+    add_seconds(&since, &h->product_seconds);
+cleanup:
+    return status;
+}
+
+tess_status amg_hierarchy_renew(amg_hierarchy *h, const tess_matrix *a)
+{
+    tess_status status = TESS_SUCCESS;
+
+    h->coarsening_seconds = h->product_seconds = 0.0;
+    host_csr_release(h->ctx, &h->level[0].a);
+    TESS_TRY(host_csr_from_matrix(a, &h->level[0].a));
+    for (int l = 0; l + 1 < h->count; l++) {
+        TESS_TRY(renew_level(h, l));
+    }
+cleanup:
+    return status;
+}
+
+void amg_hierarchy_close(amg_hierarchy *h)
+{
+    if (h->coarsening) { h->coarsening->end(h->ctx, h->state); }
+    for (int l = 0; h->level && l < h->options.max_levels; l++) {
+        host_csr_release(h->ctx, &h->level[l].a);
+        host_csr_release(h->ctx, &h->level[l].p);
+        host_csr_release(h->ctx, &h->level[l].r);
+    }
+    tess_host_release(h->ctx, h->level, h->options.max_levels, sizeof *h->level);
+    h->level = NULL;
+    h->state = NULL;
+    h->count = 0;
+}

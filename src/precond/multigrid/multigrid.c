@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The preconditioner amg: options, set-up, renewal, application, facts. */
+#include <string.h>
+
+#include "base/spare_memory.h"
+#include "precond/multigrid/cycle.h"
+#include "precond/precond.h"
+
+typedef struct amg {
+    amg_hierarchy hierarchy;
+    amg_cycle cycle;
+    tess_amg_precision precision; /* the one asked for, or a higher one after a failure */
+    bool for_fp32;                /* callers have FP32 vectors */
+    int raised;
+    uint64_t revision;
+    double *near_nullspace; /* a copy; NULL: none was given */
+} amg;
+
+static int64_t near_nullspace_values(const tess_precond *m)
+{
+    return m->n * ((const amg *)m->own)->hierarchy.options.near_nullspace_columns;
+}
+
+static const tess_precond_ops precond_amg_on_host;
+
+/* ---- options ---- */
+
+static tess_status refuse(const tess_matrix *a, const char *hint, const char *what)
+{
+    return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, hint, "amg: %s", what);
+}
+
+static tess_status check_names(const tess_matrix *a, const tess_amg_options *o)
+{
+    if (strcmp(tess_amg_coarsening_name(o->coarsening), "?") == 0) {
+        return refuse(a, "use auto, classical or aggregation", "unknown coarsening");
+    }
+    if (strcmp(tess_amg_precision_name(o->precision), "?") == 0) {
+        return refuse(a, "use auto, fp64, fp32 or fp16", "unknown precision");
+    }
+    if (strcmp(tess_amg_cycle_name(o->cycle), "?") == 0) { return refuse(a, "use v, w or k", "unknown cycle"); }
+    if (strcmp(tess_amg_smoother_name(o->smoother), "?") == 0) {
+        return refuse(a, "use chebyshev, l1-jacobi or jacobi", "unknown smoother");
+    }
+    return TESS_SUCCESS;
+}
+
+static tess_status check_numbers(const tess_matrix *a, const tess_amg_options *o)
+{
+    if (o->degree < 1 || o->degree > AMG_MAX_DEGREE) {
+        return refuse(a, "use a degree from 1 to 4", "the smoother's degree is out of range");
+    }
+    if (o->max_levels < 1 || o->max_levels > TESS_MAX_AMG_LEVELS) {
+        return refuse(a, "use 1 to 32", "max_levels is out of range");
+    }
+    if (!(o->strength <= 1.0)) { return refuse(a, "use 0 to 1; below 0: the default", "strength is above 1"); }
+    if (!(o->max_row_sum > 0.0 && o->max_row_sum <= 1.0)) {
+        return refuse(a, "use a number up to 1, such as 0.9; 1: all rows", "max_row_sum is out of range");
+    }
+    if (o->truncation < 0 || o->coarsest < 1 || o->aggressive < -1) {
+        return refuse(a, "truncation from 0, coarsest from 1, aggressive from -1", "a number is out of range");
+    }
+    if (o->block_size < 1 || o->block_size > TESS_MAX_AMG_BLOCK || a->nrows % o->block_size != 0) {
+        return refuse(a, "use 1 to 6, and a matrix of whole blocks", "block_size does not fit the matrix");
+    }
+    if (o->near_nullspace_columns < 0 || (o->near_nullspace_columns > 0 && !o->near_nullspace)) {
+        return refuse(a, "give nrows values for each column", "near_nullspace_columns has no vectors");
+    }
+    return TESS_SUCCESS;
+}
+
+static tess_status check(const tess_matrix *a, const tess_precond_options *o)
+{
+    tess_status status = TESS_SUCCESS;
+
+    if (!a->ops) {
+        return tess_fail(a->ctx, TESS_UNSUPPORTED, "use jacobi with a diagonal function, or a shell preconditioner",
+                         "amg needs the entries of the matrix, but a shell matrix has none");
+    }
+    TESS_TRY(check_names(a, &o->amg));
+    status = check_numbers(a, &o->amg);
+cleanup:
+    return status;
+}
+
+/* The coarsening of the options. Blocks and near-nullspace vectors are for aggregation. */
+static tess_status choose_coarsening(tess_context *ctx, const tess_amg_options *o, const amg_coarsening **out)
+{
+    const bool systems = o->block_size > 1 || o->near_nullspace_columns > 0;
+
+    *out = &amg_classical;
+    if (o->coarsening == TESS_AMG_AGGREGATION || (o->coarsening == TESS_AMG_AUTO && systems)) {
+        return tess_fail(ctx, TESS_UNSUPPORTED, "use --amg-coarsening classical", "amg has no aggregation yet");
+    }
+    return TESS_SUCCESS;
+}
+
+/* ---- memory ---- */
+
+/* What the set-up may hold at once: levels of 3 times the entries in FP64 and stored, strengths, a product. Measured:
+   2 to 2.5 times for 7 points without aggressive levels, less for more points. */
+static int64_t predict_bytes(const tess_matrix *a)
+{
+    const double entries = 3.0 * (double)a->nnz, rows = 2.0 * (double)a->nrows;
+
+    return (int64_t)(entries * (12 + 8 + 1) + rows * (4 * 2 * 20 + 64));
+}
+
+static tess_status check_memory(const tess_matrix *a)
+{
+    const int64_t needed = predict_bytes(a), spare = tess_spare_memory();
+
+    if (needed <= spare) { return TESS_SUCCESS; }
+    return tess_fail(a->ctx, TESS_OUT_OF_MEMORY, "choose jacobi or polynomial, which need less",
+                     "amg: the set-up needs about %.3g MB on the host, which has %.3g MB to spare",
+                     (double)needed / 1e6, (double)spare / 1e6);
+}
+
+/* ---- set-up ---- */
+
+static tess_status open_cycle(tess_precond *m)
+{
+    amg *own = m->own;
+    const amg_hierarchy *h = &own->hierarchy;
+    tess_status status = TESS_SUCCESS;
+
+    own->revision += 1;
+    own->cycle =
+        (amg_cycle){.ctx = m->ctx,
+                    .options = h->options,
+                    .estimates = h->options.smoother == TESS_AMG_JACOBI || h->coarsening->kind == TESS_AMG_AGGREGATION};
+    status = amg_cycle_open(&own->cycle, h, own->precision, own->for_fp32);
+    if (status != TESS_SUCCESS) { amg_cycle_close(&own->cycle); }
+    return status;
+}
+
+static void close_all(amg *own)
+{
+    amg_cycle_close(&own->cycle);
+    amg_hierarchy_close(&own->hierarchy);
+}
+
+/* The levels for the matrix's values: anew, or if there are some on their patterns. */
+static tess_status set_up(tess_precond *m)
+{
+    amg *own = m->own;
+    amg_hierarchy *h = &own->hierarchy;
+    tess_status status = TESS_SUCCESS;
+
+    amg_cycle_close(&own->cycle);
+    TESS_TRY(h->count > 0 ? amg_hierarchy_renew(h, m->matrix) : amg_hierarchy_build(h, m->matrix));
+    status = open_cycle(m);
+cleanup:
+    if (status != TESS_SUCCESS) { close_all(own); }
+    return status;
+}
+
+static void destroy(tess_precond *m)
+{
+    amg *own = m->own;
+
+    if (!own) { return; }
+    close_all(own);
+    tess_host_release(m->ctx, own->near_nullspace, near_nullspace_values(m), sizeof *own->near_nullspace);
+    tess_host_release(m->ctx, own, 1, sizeof *own);
+    m->own = NULL;
+}
+
+/* A copy of the caller's vectors: a set-up that failed is repeated for later values. */
+static tess_status copy_near_nullspace(tess_precond *m)
+{
+    amg *own = m->own;
+    tess_amg_options *o = &own->hierarchy.options;
+    const int64_t count = near_nullspace_values(m);
+    tess_status status = TESS_SUCCESS;
+
+    if (count == 0) { return TESS_SUCCESS; }
+    TESS_TRY(tess_host_allocate(m->ctx, count, sizeof *own->near_nullspace, (void **)&own->near_nullspace));
+    memcpy(own->near_nullspace, o->near_nullspace, (size_t)count * sizeof *own->near_nullspace);
+    o->near_nullspace = own->near_nullspace;
+cleanup:
+    return status;
+}
+
+static tess_status create(tess_precond *m, const tess_precond_options *options)
+{
+    amg *own = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(check_memory(m->matrix));
+    TESS_TRY(tess_host_allocate(m->ctx, 1, sizeof *own, &m->own));
+    own = m->own;
+    memset(own, 0, sizeof *own);
+    own->precision = options->amg.precision;
+    own->for_fp32 = options->role.given && options->role.arithmetic == TESS_ARITHMETIC_FP32;
+    own->cycle.ctx = m->ctx;
+    own->hierarchy = (amg_hierarchy){.ctx = m->ctx, .options = options->amg};
+    TESS_TRY(choose_coarsening(m->ctx, &options->amg, &own->hierarchy.coarsening));
+    TESS_TRY(copy_near_nullspace(m));
+    if (options->amg.cycle == TESS_AMG_K) { m->ops = &precond_amg_on_host; }
+    status = set_up(m);
+cleanup:
+    return status;
+}
+
+/* The next higher precision than that of the lowest level; FP64 has none. */
+static bool find_higher(const amg *own, tess_amg_precision *higher)
+{
+    *higher = TESS_AMG_PRECISION_FP64;
+    for (int l = 0; l < own->cycle.count; l++) {
+        if (own->cycle.level[l].precision == TESS_PRECISION_FP16) { *higher = TESS_AMG_PRECISION_FP32; }
+    }
+    return own->cycle.vectors != TESS_PRECISION_FP64;
+}
+
+static tess_status widen(tess_precond *m, bool *widened)
+{
+    amg *own = m->own;
+    tess_amg_precision higher = TESS_AMG_PRECISION_FP64;
+    tess_status status = TESS_SUCCESS;
+
+    *widened = find_higher(own, &higher);
+    if (!*widened) { return TESS_SUCCESS; }
+    own->precision = higher;
+    own->raised += 1;
+    amg_cycle_close(&own->cycle);
+    status = open_cycle(m);
+    if (status == TESS_SUCCESS) {
+        tess_log(m->ctx, TESS_LOG_INFO, "amg: the levels did not do, and are now stored in %s",
+                 tess_amg_precision_name(higher));
+    }
+    return status;
+}
+
+/* ---- application ---- */
+
+static tess_status apply(const tess_precond *m, tess_precision vectors, const void *r, void *z,
+                         const tess_reduction *reduction)
+{
+    const amg *own = m->own;
+
+    if (own->cycle.count == 0) {
+        return tess_fail(m->ctx, TESS_SINGULAR, "renew the preconditioner with other values",
+                         "amg cannot be applied, because its set-up failed");
+    }
+    return amg_cycle_apply(&own->cycle, vectors, r, z, reduction->state);
+}
+
+/* ---- facts ---- */
+
+static uint64_t revision(const tess_precond *m)
+{
+    return ((const amg *)m->own)->revision;
+}
+
+static int64_t bytes(const tess_precond *m)
+{
+    return amg_cycle_bytes(&((const amg *)m->own)->cycle);
+}
+
+static void describe_level(const amg_cycle_level *l, tess_amg_level *out)
+{
+    *out = (tess_amg_level){.rows = l->n,
+                            .nonzeros = l->nnz,
+                            .transfer = l->p ? l->p->nnz : 0,
+                            .precision = l->precision,
+                            .format = l->a->format,
+                            .bytes = amg_level_bytes(l)};
+}
+
+static void levels(const tess_precond *m, tess_amg_levels *out)
+{
+    const amg *own = m->own;
+    const amg_cycle *c = &own->cycle;
+    double rows = 0.0, nonzeros = 0.0;
+
+    out->count = c->count;
+    out->coarsening = own->hierarchy.coarsening->kind;
+    out->vectors = c->vectors;
+    out->raised = own->raised;
+    out->coarsest_rank = c->rank;
+    out->coarsening_seconds = own->hierarchy.coarsening_seconds;
+    out->product_seconds = own->hierarchy.product_seconds;
+    out->storing_seconds = c->storing_seconds;
+    for (int l = 0; l < c->count; l++) {
+        describe_level(&c->level[l], &out->level[l]);
+        rows += (double)out->level[l].rows;
+        nonzeros += (double)out->level[l].nonzeros;
+    }
+    if (c->count > 0 && out->level[0].nonzeros > 0) {
+        out->operator_complexity = nonzeros / (double)out->level[0].nonzeros;
+        out->grid_complexity = rows / (double)out->level[0].rows;
+    }
+}
+
+#define AMG_OPERATIONS                                                                                           \
+    .kind = TESS_PRECOND_AMG, .check = check, .create = create, .renew = set_up, .apply = apply, .widen = widen, \
+    .revision = revision, .bytes = bytes, .levels = levels, .destroy = destroy
+
+const tess_precond_ops precond_amg = {AMG_OPERATIONS};
+/* With K cycles, whose scalars the host reads. */
+static const tess_precond_ops precond_amg_on_host = {AMG_OPERATIONS, .on_host = true};

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Short rows of interpolation. */
+#ifndef TESS_PRECOND_MULTIGRID_TRUNCATE_H
+#define TESS_PRECOND_MULTIGRID_TRUNCATE_H
+
+#include "matrix/host_csr.h"
+
+/* Keeps the `most` entries of largest magnitude (0: all), of equal ones those of the first columns, scales them so that
+   the sum stays, and sorts. Returns how many are left. */
+int64_t amg_truncate_row(int most, int64_t count, int32_t *column, double *weight);
+/* out := the first length[r] entries of each row of `room`. */
+tess_status amg_compact(tess_context *ctx, const host_csr *room, const int64_t *length, host_csr *out);
+
+#endif

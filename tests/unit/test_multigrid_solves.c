@@ -1,0 +1,563 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Solves with classical multigrid: iterations, precisions, symmetry, singular and unsymmetric systems, new values. */
+#include "support/gallery.h"
+#include "support/precond.h"
+#include "support/solve.h"
+
+static tess_precond_options amg_options(tess_amg_precision precision)
+{
+    tess_precond_options options;
+
+    tess_precond_options_init(&options);
+    options.kind = TESS_PRECOND_AMG;
+    options.amg.coarsening = TESS_AMG_CLASSICAL;
+    options.amg.precision = precision;
+    options.amg.aggressive = 0; /* auto has a test of its own */
+    return options;
+}
+
+static tess_solve_options amg_solve(tess_solver_kind solver)
+{
+    tess_solve_options options = solve_options(solver);
+
+    options.precond = amg_options(TESS_AMG_PRECISION_AUTO);
+    return options;
+}
+
+/* Solves for a random right-hand side, or one that a singular symmetric matrix with constants in its null space has a
+   solution for; checks what the result claims. */
+static tess_solve_result solve_random(const oracle_csr *a, const tess_solve_options *options, bool singular)
+{
+    tess_context *ctx = open_device(2);
+    double *b = random_values(a->nrows, 5, -1.0, 1.0), *x = test_allocate(a->nrows, sizeof *x), mean = 0.0;
+    tess_solve_result result;
+
+    for (int64_t i = 0; i < a->nrows; i++) {
+        mean += b[i] / (double)a->nrows;
+        x[i] = 0.0;
+    }
+    for (int64_t i = 0; singular && i < a->nrows; i++) {
+        b[i] -= mean;
+    }
+    result = solve_once(ctx, a, options, b, x);
+    check_honest(a, b, x, options, &result);
+    free(b);
+    free(x);
+    tess_context_destroy(ctx);
+    return result;
+}
+
+static tess_solve_result solve_problem(const char *problem, const tess_solve_options *options)
+{
+    oracle_csr a = generate_problem(problem, 2);
+    const tess_solve_result result = solve_random(&a, options, false);
+
+    oracle_free(&a);
+    return result;
+}
+
+/* ---- iterations ---- */
+
+static void iterations_hardly_grow(void **state)
+{
+    static const char *const problems[] = {"laplace3d 16", "laplace3d 24", "laplace3d 48"};
+
+    (void)state;
+    for (int aggressive = 0; aggressive <= 1; aggressive++) {
+        int64_t least = INT64_MAX, most = 0;
+
+        for (int k = 0; k < 3; k++) {
+            tess_solve_options options = amg_solve(TESS_SOLVER_CG);
+            tess_solve_result result;
+
+            options.precond.amg.aggressive = aggressive;
+            result = solve_problem(problems[k], &options);
+            assert_true(result.converged);
+            assert_int_equal(result.precond.kind, TESS_PRECOND_AMG);
+            least = result.iterations < least ? result.iterations : least;
+            most = result.iterations > most ? result.iterations : most;
+        }
+        assert_true(most <= least + 3);
+        assert_at_most((double)most, aggressive ? 20.0 : 14.0);
+    }
+}
+
+/* Coefficients that differ by some 1e4, and anisotropy: far fewer iterations than IC(0), which takes over a hundred. */
+static void hard_coefficients_take_few_iterations(void **state)
+{
+    static const char *const problems[] = {"randomdiffusion2d 120 2.5", "randomdiffusion3d 20 2.5",
+                                           "anisotropic2d 100 1e-3", "unstructured2d 8000"};
+    (void)state;
+    for (int k = 0; k < 4; k++) {
+        const tess_solve_options options = amg_solve(TESS_SOLVER_CG);
+        const tess_solve_result result = solve_problem(problems[k], &options);
+
+        assert_true(result.converged);
+        assert_at_most((double)result.iterations, 30.0);
+    }
+}
+
+static void each_way_to_cycle_and_smooth_converges(void **state)
+{
+    (void)state;
+    for (int cycle = 0; cycle < 3; cycle++) {
+        for (int smoother = 0; smoother < 3; smoother++) {
+            for (int degree = 1; degree <= 4; degree++) {
+                tess_solve_options options = amg_solve(cycle == TESS_AMG_K ? TESS_SOLVER_FGMRES : TESS_SOLVER_CG);
+                tess_solve_result result;
+
+                options.precond.amg.cycle = (tess_amg_cycle)cycle;
+                options.precond.amg.smoother = (tess_amg_smoother)smoother;
+                options.precond.amg.degree = degree;
+                options.precond.amg.coarsest = 20; /* so that there are levels to cycle over */
+                result = solve_problem("laplace2d 60", &options);
+                assert_true(result.converged);
+                assert_at_most((double)result.iterations, 30.0);
+                assert_int_equal(result.escalated, 0);
+            }
+        }
+    }
+}
+
+static tess_amg_levels levels_of_options(const oracle_csr *a, int aggressive)
+{
+    tess_context *ctx = open_device(2);
+    tess_matrix *matrix = make_matrix(ctx, a);
+    tess_precond_options options = amg_options(TESS_AMG_PRECISION_AUTO);
+    tess_amg_levels levels = {.size = sizeof levels};
+    tess_precond *m = NULL;
+
+    options.amg.aggressive = aggressive;
+    assert_ok(ctx, tess_precond_create(matrix, &options, &m));
+    assert_ok(ctx, tess_precond_get_levels(m, &levels));
+    tess_precond_destroy(m);
+    tess_matrix_destroy(matrix);
+    tess_context_destroy(ctx);
+    return levels;
+}
+
+static void aggressive_levels_have_fewer_entries(void **state)
+{
+    tess_context *ctx = open_device(2);
+    oracle_csr a = generate_problem("laplace3d 24", 2);
+    tess_matrix *matrix = make_matrix(ctx, &a);
+    double complexity[2] = {0.0, 0.0};
+
+    (void)state;
+    for (int aggressive = 0; aggressive <= 1; aggressive++) {
+        tess_precond_options options = amg_options(TESS_AMG_PRECISION_AUTO);
+        tess_solve_options solve = amg_solve(TESS_SOLVER_CG);
+        tess_amg_levels levels = {.size = sizeof levels};
+        tess_precond *m = NULL;
+
+        options.amg.aggressive = aggressive;
+        assert_ok(ctx, tess_precond_create(matrix, &options, &m));
+        assert_ok(ctx, tess_precond_get_levels(m, &levels));
+        complexity[aggressive] = levels.operator_complexity;
+        assert_true(levels.level[1].rows < (aggressive ? a.nrows / 8 : a.nrows / 2));
+        tess_precond_destroy(m);
+        solve.precond = options;
+        assert_at_most((double)solve_random(&a, &solve, false).iterations, 24.0);
+    }
+    assert_true(complexity[1] < 0.7 * complexity[0]);
+    /* auto: as with one for 7 points, as without for jumps */
+    for (int jumps = 0; jumps <= 1; jumps++) {
+        oracle_csr b = jumps ? generate_problem("randomdiffusion3d 24 2.5", 2) : oracle_copy(&a);
+        tess_amg_levels levels = levels_of_options(&b, -1), expected = levels_of_options(&b, jumps ? 0 : 1);
+
+        assert_int_equal(levels.level[1].rows, expected.level[1].rows);
+        assert_int_equal(levels.level[1].nonzeros, expected.level[1].nonzeros);
+        oracle_free(&b);
+    }
+    tess_matrix_destroy(matrix);
+    oracle_free(&a);
+    tess_context_destroy(ctx);
+}
+
+/* ---- precisions ---- */
+
+static tess_amg_levels levels_of(const oracle_csr *a, tess_amg_precision precision)
+{
+    tess_context *ctx = open_device(2);
+    tess_matrix *matrix = make_matrix(ctx, a);
+    const tess_precond_options options = amg_options(precision);
+    tess_amg_levels levels = {.size = sizeof levels};
+    tess_precond *m = NULL;
+
+    assert_ok(ctx, tess_precond_create(matrix, &options, &m));
+    assert_ok(ctx, tess_precond_get_levels(m, &levels));
+    tess_precond_destroy(m);
+    tess_matrix_destroy(matrix);
+    tess_context_destroy(ctx);
+    return levels;
+}
+
+/* At most one iteration more than with levels in FP64, and each level in the precision that was asked for; the finest
+   of uneven coefficients stays in FP32. */
+static void low_levels_cost_at_most_one_iteration(void **state)
+{
+    static const char *const problems[] = {"laplace3d 30", "randomdiffusion3d 20 2.5", "anisotropic2d 80 1e-2"};
+    static const tess_precision stored[] = {[TESS_AMG_PRECISION_FP64] = TESS_PRECISION_FP64,
+                                            [TESS_AMG_PRECISION_FP32] = TESS_PRECISION_FP32,
+                                            [TESS_AMG_PRECISION_FP16] = TESS_PRECISION_FP16};
+    (void)state;
+    for (int k = 0; k < 3; k++) {
+        oracle_csr a = generate_problem(problems[k], 2);
+        int64_t wide = 0, bytes = INT64_MAX;
+
+        for (int p = TESS_AMG_PRECISION_FP64; p <= TESS_AMG_PRECISION_FP16; p++) {
+            tess_solve_options options = amg_solve(TESS_SOLVER_CG);
+            const tess_amg_levels levels = levels_of(&a, (tess_amg_precision)p);
+            tess_solve_result result;
+            int64_t own = 0;
+
+            options.precond.amg.precision = (tess_amg_precision)p;
+            result = solve_random(&a, &options, false);
+            assert_true(result.converged && !result.escalated);
+            if (p == TESS_AMG_PRECISION_FP64) { wide = result.iterations; }
+            assert_true(result.iterations <= wide + 1);
+            assert_true(levels.count >= 2);
+            for (int l = 0; l < levels.count; l++) {
+                const bool uneven = p == TESS_AMG_PRECISION_FP16 && k == 1 && l == 0;
+
+                assert_int_equal(levels.level[l].precision, uneven ? TESS_PRECISION_FP32 : stored[p]);
+                own += levels.level[l].bytes;
+            }
+            assert_int_equal(levels.vectors, p == TESS_AMG_PRECISION_FP64 ? TESS_PRECISION_FP64 : TESS_PRECISION_FP32);
+            assert_true(own < bytes);
+            bytes = own;
+        }
+        oracle_free(&a);
+    }
+}
+
+/* fp16, then fp32, then fp64; each a preconditioner of the same matrix. */
+static void precisions_can_be_raised(void **state)
+{
+    tess_context *ctx = open_device(2);
+    oracle_csr a = generate_problem("laplace2d 50", 2);
+    tess_matrix *matrix = make_matrix(ctx, &a);
+    const tess_precond_options options = amg_options(TESS_AMG_PRECISION_FP16);
+    static const tess_precision expected[] = {TESS_PRECISION_FP16, TESS_PRECISION_FP32, TESS_PRECISION_FP64};
+    double *r = random_values(a.nrows, 3, -1.0, 1.0), *z = test_allocate(3 * a.nrows, sizeof *z);
+    tess_precond *m = NULL;
+    bool widened = true;
+
+    (void)state;
+    assert_ok(ctx, tess_precond_create(matrix, &options, &m));
+    for (int k = 0; k < 3; k++) {
+        tess_amg_levels levels = {.size = sizeof levels};
+        const uint64_t revision = tess_precond_revision(m);
+
+        assert_ok(ctx, tess_precond_get_levels(m, &levels));
+        assert_int_equal(levels.level[0].precision, expected[k]);
+        assert_int_equal(levels.raised, k);
+        apply_precond(m, a.nrows, r, z + k * a.nrows);
+        assert_ok(ctx, tess_precond_widen(m, &widened));
+        assert_int_equal(widened, k < 2);
+        assert_int_equal(tess_precond_revision(m) != revision, k < 2);
+    }
+    for (int64_t i = 0; i < a.nrows; i++) { /* z is of the size of r's largest entries times some tens */
+        assert_true(fabs(z[i] - z[2 * a.nrows + i]) <= 0.05 * (fabs(z[2 * a.nrows + i]) + 1.0));
+    }
+    tess_precond_destroy(m);
+    free(r);
+    free(z);
+    tess_matrix_destroy(matrix);
+    oracle_free(&a);
+    tess_context_destroy(ctx);
+}
+
+/* ---- symmetry ---- */
+
+static double dot_of(const double *x, const double *y, int64_t n)
+{
+    return (double)oracle_dot(x, y, n);
+}
+
+/* (M^-1 x, y) = (x, M^-1 y), and (M^-1 x, x) > 0. */
+static void applications_are_symmetric(void **state)
+{
+    oracle_csr a = generate_problem("randomdiffusion2d 40 2", 2);
+    const int64_t n = a.nrows;
+    double *x = random_values(n, 3, -1.0, 1.0), *y = random_values(n, 4, -1.0, 1.0);
+    double *mx = test_allocate(n, sizeof *mx), *my = test_allocate(n, sizeof *my);
+    tess_context *ctx = open_device(2);
+    tess_matrix *matrix = make_matrix(ctx, &a);
+
+    (void)state;
+    for (int c = 0; c < 8; c++) {
+        tess_precond_options options = amg_options(c % 2 ? TESS_AMG_PRECISION_FP64 : TESS_AMG_PRECISION_FP16);
+        const double unit = c % 2 ? U64 : 0x1p-24;
+        tess_precond *m = NULL;
+
+        options.amg.cycle = c & 2 ? TESS_AMG_W : TESS_AMG_V;
+        options.amg.degree = c & 4 ? 3 : 1;
+        options.amg.coarsest = 40;
+        assert_ok(ctx, tess_precond_create(matrix, &options, &m));
+        apply_precond(m, n, x, mx);
+        apply_precond(m, n, y, my);
+        /* some ten products and sums of rows of up to 50 entries */
+        assert_at_most(fabs(dot_of(mx, y, n) - dot_of(x, my, n)),
+                       1000.0 * unit * sqrt(dot_of(mx, mx, n) * dot_of(y, y, n)));
+        assert_true(dot_of(mx, x, n) > 0.0);
+        tess_precond_destroy(m);
+    }
+    tess_matrix_destroy(matrix);
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+    free(x);
+    free(y);
+    free(mx);
+    free(my);
+}
+
+static void threads_do_not_change_bits(void **state)
+{
+    oracle_csr a = generate_problem("laplace3d 18", 2);
+    double *r = random_values(a.nrows, 3, -1.0, 1.0), *z = test_allocate(2 * a.nrows, sizeof *z);
+
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        tess_context *ctx = open_device(k == 0 ? 1 : 3);
+        tess_matrix *matrix = make_matrix(ctx, &a);
+        const tess_precond_options options = amg_options(TESS_AMG_PRECISION_AUTO);
+        tess_precond *m = NULL;
+
+        assert_ok(ctx, tess_precond_create(matrix, &options, &m));
+        apply_precond(m, a.nrows, r, z + k * a.nrows);
+        tess_precond_destroy(m);
+        tess_matrix_destroy(matrix);
+        tess_context_destroy(ctx);
+    }
+    assert_true(same_bits(z, z + a.nrows, a.nrows));
+    oracle_free(&a);
+    free(r);
+    free(z);
+}
+
+/* ---- other systems ---- */
+
+/* Rows sum to zero: the coarsest level is singular, and its constant is left out. */
+static void neumann_problems_converge(void **state)
+{
+    oracle_csr a = generate_problem("laplace3d 14", 1);
+    tess_amg_levels levels;
+    tess_solve_options options = amg_solve(TESS_SOLVER_CG);
+    tess_solve_result result;
+
+    (void)state;
+    for (int64_t i = 0; i < a.nrows; i++) {
+        double sum = 0.0;
+
+        for (int64_t k = a.row_ptr[i]; k < a.row_ptr[i + 1]; k++) {
+            sum += a.col_ind[k] == i ? 0.0 : a.val[k];
+        }
+        for (int64_t k = a.row_ptr[i]; k < a.row_ptr[i + 1]; k++) {
+            if (a.col_ind[k] == i) { a.val[k] = -sum; }
+        }
+    }
+    levels = levels_of(&a, TESS_AMG_PRECISION_AUTO);
+    assert_true(levels.count > 1);
+    assert_int_equal(levels.coarsest_rank, levels.level[levels.count - 1].rows - 1);
+    result = solve_random(&a, &options, true);
+    assert_true(result.converged);
+    assert_true(result.iterations <= 20);
+    oracle_free(&a);
+}
+
+static void unsymmetric_systems_converge(void **state)
+{
+    static const tess_solver_kind methods[] = {TESS_SOLVER_BICGSTAB, TESS_SOLVER_GMRES, TESS_SOLVER_FGMRES,
+                                               TESS_SOLVER_IDR};
+    static const char *const problems[] = {"uniflow2d 60 1 0.01", "recirc2d 60 1 0.01"};
+
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        for (int method = 0; method < 4; method++) {
+            const tess_solve_options options = amg_solve(methods[method]);
+            const tess_solve_result result = solve_problem(problems[k], &options);
+
+            assert_true(result.converged);
+            assert_at_most((double)result.iterations, 60.0);
+        }
+    }
+}
+
+/* A GMRES whose vectors are in FP32 applies the cycle to them. */
+static void fp32_vectors_are_taken(void **state)
+{
+    tess_solve_options options = amg_solve(TESS_SOLVER_GMRES);
+    tess_solve_result result;
+
+    (void)state;
+    options.gmres.inner = (tess_role_precision){1, TESS_PRECISION_FP32, TESS_ARITHMETIC_FP32};
+    result = solve_problem("laplace2d 40", &options);
+    assert_true(result.converged);
+    assert_at_most((double)result.iterations, 40.0);
+}
+
+/* A diagonal, no rows, one row, blocks without couplings between them. */
+static void small_and_decoupled_systems_work(void **state)
+{
+    static const char *const problems[] = {"one-by-one", "laplace1d 3", "laplace1d 2000", "arrow 900"};
+    const tess_solve_options options = amg_solve(TESS_SOLVER_CG);
+    double diagonal[700];
+    oracle_csr a;
+
+    (void)state;
+    for (int k = 0; k < 4; k++) {
+        assert_true(solve_problem(problems[k], &options).converged);
+    }
+    for (int i = 0; i < 700; i++) {
+        diagonal[i] = 1.0 + i;
+    }
+    a = oracle_diagonal(700, diagonal);
+    assert_true(solve_random(&a, &options, false).converged);
+    oracle_free(&a);
+}
+
+/* ---- new values ---- */
+
+static void replace_values(tess_context *ctx, tess_matrix *matrix, const oracle_csr *a)
+{
+    assert_ok(ctx, tess_matrix_update_values(matrix, a->val, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
+}
+
+/* Four times the values, a quarter of z to the bit; other values, and the system is solved; NaN has no cycle, and
+   values after it work. */
+static void updates_follow_the_values(void **state)
+{
+    oracle_csr a = generate_problem("laplace3d 16", 1), other = oracle_copy(&a), bad = oracle_copy(&a);
+    const int64_t n = a.nrows;
+    double *r = random_values(n, 3, -1.0, 1.0), *z = test_allocate(n, sizeof *z),
+           *quarter = test_allocate(n, sizeof *z);
+    tess_context *ctx = open_device(2);
+    tess_matrix *matrix = make_matrix(ctx, &a);
+    const tess_precond_options options = amg_options(TESS_AMG_PRECISION_AUTO);
+    tess_precond *m = NULL;
+
+    (void)state;
+    for (int64_t k = 0; k < a.nnz; k++) {
+        other.val[k] = 4.0 * a.val[k];
+    }
+    bad.val[77] = (double)NAN;
+    assert_ok(ctx, tess_precond_create(matrix, &options, &m));
+    for (int turn = 0; turn < 2; turn++) { /* the second after values without a cycle */
+        apply_precond(m, n, r, z);
+        replace_values(ctx, matrix, &other);
+        assert_ok(ctx, tess_precond_update(m));
+        apply_precond(m, n, r, quarter);
+        for (int64_t i = 0; i < n; i++) {
+            assert_true(4.0 * quarter[i] == z[i]);
+        }
+        replace_values(ctx, matrix, &bad);
+        assert_fails(ctx, TESS_SINGULAR, tess_precond_update(m));
+        assert_non_null(strstr(tess_context_last_error(ctx)->message, "row"));
+        replace_values(ctx, matrix, &a);
+        assert_ok(ctx, tess_precond_update(m));
+    }
+    tess_precond_destroy(m);
+    tess_matrix_destroy(matrix);
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+    oracle_free(&other);
+    oracle_free(&bad);
+    free(r);
+    free(z);
+    free(quarter);
+}
+
+/* A solver whose matrix gets coefficients of another problem on the same pattern still needs few iterations. */
+static void solvers_renew_their_levels(void **state)
+{
+    oracle_csr a = generate_problem("randomdiffusion2d 60 1 1", 1), b = generate_problem("randomdiffusion2d 60 1 2", 1);
+    const tess_solve_options options = amg_solve(TESS_SOLVER_CG);
+    double *rhs = random_values(a.nrows, 5, -1.0, 1.0), *x = test_allocate(a.nrows, sizeof *x);
+    tess_context *ctx = open_device(2);
+    tess_matrix *matrix = make_matrix(ctx, &a);
+    tess_solver *solver = NULL;
+
+    (void)state;
+    assert_ok(ctx, tess_solver_create(matrix, &options, &solver));
+    for (int turn = 0; turn < 2; turn++) {
+        tess_solve_result result;
+
+        memset(x, 0, (size_t)a.nrows * sizeof *x);
+        if (turn == 1) { replace_values(ctx, matrix, &b); }
+        result = solve_with(solver, ctx, a.nrows, rhs, x);
+        check_honest(turn == 1 ? &b : &a, rhs, x, &options, &result);
+        assert_true(result.converged);
+        assert_at_most((double)result.iterations, 20.0);
+    }
+    assert_non_null(tess_solver_precond(solver));
+    tess_solver_destroy(solver);
+    tess_matrix_destroy(matrix);
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+    oracle_free(&b);
+    free(rhs);
+    free(x);
+}
+
+/* ---- options ---- */
+
+static void options_are_checked(void **state)
+{
+    tess_context *ctx = open_device(1);
+    oracle_csr a = oracle_laplace2d(5);
+    tess_matrix *matrix = make_matrix(ctx, &a);
+    const tess_precond_options defaults = amg_options(TESS_AMG_PRECISION_AUTO);
+    tess_precond *m = NULL;
+    tess_amg_levels levels = {.size = sizeof levels};
+
+    (void)state;
+    for (int c = 0; c < 12; c++) {
+        tess_precond_options o = amg_options(TESS_AMG_PRECISION_AUTO);
+
+        switch (c) {
+        case 0: o.amg.degree = 0; break;
+        case 1: o.amg.degree = 5; break;
+        case 2: o.amg.max_levels = 0; break;
+        case 3: o.amg.max_levels = 33; break;
+        case 4: o.amg.strength = 1.5; break;
+        case 5: o.amg.max_row_sum = 0.0; break;
+        case 6: o.amg.truncation = -1; break;
+        case 7: o.amg.coarsest = 0; break;
+        case 8: o.amg.block_size = 2; break; /* of 25 rows */
+        case 9: o.amg.near_nullspace_columns = 1; break;
+        case 10: o.amg.cycle = (tess_amg_cycle)7; break;
+        default: o.amg.reserved[0] = 1; break;
+        }
+        assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_precond_create(matrix, &o, &m));
+        assert_null(m);
+    }
+    assert_ok(ctx, tess_precond_create(matrix, &defaults, &m));
+    levels.size = sizeof levels + 8;
+    assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_precond_get_levels(m, &levels));
+    tess_precond_destroy(m);
+    tess_matrix_destroy(matrix);
+    oracle_free(&a);
+    tess_context_destroy(ctx);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(iterations_hardly_grow),
+                                       cmocka_unit_test(hard_coefficients_take_few_iterations),
+                                       cmocka_unit_test(each_way_to_cycle_and_smooth_converges),
+                                       cmocka_unit_test(aggressive_levels_have_fewer_entries),
+                                       cmocka_unit_test(low_levels_cost_at_most_one_iteration),
+                                       cmocka_unit_test(precisions_can_be_raised),
+                                       cmocka_unit_test(applications_are_symmetric),
+                                       cmocka_unit_test(threads_do_not_change_bits),
+                                       cmocka_unit_test(neumann_problems_converge),
+                                       cmocka_unit_test(unsymmetric_systems_converge),
+                                       cmocka_unit_test(fp32_vectors_are_taken),
+                                       cmocka_unit_test(small_and_decoupled_systems_work),
+                                       cmocka_unit_test(updates_follow_the_values),
+                                       cmocka_unit_test(solvers_renew_their_levels),
+                                       cmocka_unit_test(options_are_checked)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
