@@ -189,7 +189,7 @@ static bool factors_pay(const tess_solver *s, const tess_precond *m)
     direct_prediction prediction;
 
     if (m && m->ops->solve_on_host) { return m->role.storage != TESS_PRECISION_FP64; }
-    if (s->options.solver != TESS_SOLVER_AUTO || analysis_cost(&facts) > MOST_FACTOR_SECONDS) { return false; }
+    if (s->options.solver != TESS_SOLVER_AUTO || least_direct_cost(&facts) > MOST_FACTOR_SECONDS) { return false; }
     if (direct_predict(s->original, false, TESS_PRECISION_FP64, s->options.precond.direct.memory_limit, &prediction) !=
         TESS_SUCCESS) {
         s->ctx->error = before;

@@ -88,18 +88,22 @@ static void start_budget(tess_solver *s, auto_solve *state, int64_t before, doub
                           .owner = s,
                           .rows = state->facts.n,
                           .floor = state->floor,
+                          .trial = INFINITY,
                           .other = INFINITY};
     budget_start(b);
     if (b->limited && on_gpu(s)) {
-        b->cap = budget_cap(direct_follows(state) ? analysis_cost(&state->facts) : INFINITY, b->per_iteration);
+        b->cap = budget_cap(direct_follows(state) ? least_direct_cost(&state->facts) : INFINITY, b->per_iteration);
     }
-    if (!b->limited || b->cap > 0 || !direct_follows(state)) { return; }
+    if (!b->limited || b->cap > 0) { return; }
+    b->trial = trial_cost(&state->facts, &state->ladder.step[state->next]);
+    if (!direct_follows(state)) { return; }
     if (state->predicted) {
         b->other = direct_cost(&state->facts, &state->prediction);
         return;
     }
-    b->other = analysis_cost(&state->facts);
-    b->predict = predict_direct;
+    b->other = least_direct_cost(&state->facts);
+    /* An analysis pays where its factors come next; until then the bound decides. */
+    if (state->ladder.step[state->next].limit == LIMIT_DIRECT) { b->predict = predict_direct; }
 }
 
 /* Complete factors are left out where all iterations that the caller allows should take a tenth of their time. */
@@ -137,7 +141,6 @@ static tess_status climb_to_next(tess_solver *s, auto_solve *state)
     while (!state->solver && state->next < state->ladder.count && state->nattempts < MAX_ATTEMPTS) {
         state->step = state->ladder.step[state->next++];
         if (is_too_expensive(s, state, &state->step)) { continue; }
-        if (direct_follows(state) && is_unpromising(state, &state->step, on_gpu(s))) { continue; }
         step_options(s, &state->step, &o);
         status = tess_solver_create(s->original, &o, &state->solver);
         if (status == TESS_SUCCESS) { break; }

@@ -55,8 +55,6 @@ extern const tess_solver_driver tess_driver_accuracy;
 void step_options(const tess_solver *s, const ladder_step *step, tess_solve_options *out);
 /* Whether a set-up that failed so lets the next step follow. */
 bool may_skip(const ladder_step *step, tess_status status);
-/* Whether incomplete factors should take longer than complete ones, by the trend of the attempt before. */
-bool is_unpromising(const auto_solve *state, const ladder_step *step, bool on_gpu);
 
 /* ---- storage.c ---- */
 

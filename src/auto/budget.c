@@ -6,27 +6,32 @@
 #include "base/context.h"
 
 /* No attempt is left before so many iterations: the first ones say little about the rate. */
-enum { LEAST_ITERATIONS = 50 };
+enum { LEAST_ITERATIONS = 20 };
 /* When an attempt has taken this share of the other method's time, it is left if the rest should take so many times as
    long as the other method. Early plateaus mislead the rate, so that the share is not smaller. */
 #define TRIAL_SHARE 0.25
 #define FAR_FROM_DONE 2.0
-/* When it has taken as long as the other method would, it is left if the rest takes more than this share of it. */
+/* Likewise after half of that time, if the rest should take as long as all of it; */
+#define HALF_SHARE 0.5
+/* when it has taken as long as the other method would, it is left if the rest takes more than this share of it. */
 #define NEARLY_DONE 0.5
+/* An attempt makes room for a trial of the next step when it has taken as long, and would still take so many times as
+   long. */
+#define TIMES_TRIAL 2.0
 /* Where no other method has a known cost: without a fall by this factor in the last half of the iterations, of which
    there must be so many, the attempt has stalled. In exact arithmetic there are no more than rows. */
 #define STALL_FACTOR 0.5
 enum { STALL_ITERATIONS = 1000, STALL_PASSES = 20 };
 
-/* Where the pace is the device's: factors take about so many times as long as their analysis. */
-#define FACTORS_OVER_ANALYSIS 2.0
+/* Where the pace is the device's: factors with fill take about so many times as long as they would without. */
+#define FILL_FACTOR 8.0
 enum { LEAST_CAP = 300, CAP_WITHOUT_FACTORS = 2000 };
 
-int64_t budget_cap(double analysis, double per_iteration)
+int64_t budget_cap(double least_direct, double per_iteration)
 {
-    const double most = FACTORS_OVER_ANALYSIS * analysis / per_iteration;
+    const double most = FILL_FACTOR * least_direct / per_iteration;
 
-    if (isinf(analysis)) { return CAP_WITHOUT_FACTORS; }
+    if (isinf(least_direct)) { return CAP_WITHOUT_FACTORS; }
     return most < LEAST_CAP ? LEAST_CAP : most < 1e9 ? (int64_t)most : (int64_t)1e9;
 }
 
@@ -59,16 +64,18 @@ static void note_residual(attempt_budget *b, int64_t iteration, double residual)
     }
 }
 
-/* Iterations to the tolerance, at the rate of the last half of all. */
+/* Iterations to the tolerance, at the rate of the last half of all or of all, whichever is faster: Krylov methods have
+   plateaus, and often end faster than they began. */
 static double remaining_iterations(const attempt_budget *b, double tolerance)
 {
     const residual_trend *t = &b->trend;
-    const int half = t->count / 2;
-    const double fall = t->log_least[half] - t->log_least[t->count - 1];
-    const double to_go = b->least - log(tolerance);
+    const int half = t->count / 2, last = t->count - 1;
+    const double of_half = (t->log_least[half] - t->log_least[last]) / (double)(t->every * (last - half));
+    const double of_all = (b->first - t->log_least[last]) / (double)(t->every * t->count);
+    const double rate = fmax(of_half, of_all), to_go = b->least - log(tolerance);
 
     if (to_go <= 0.0) { return 0.0; }
-    return fall > 0.0 ? to_go / fall * (double)(t->every * (t->count - 1 - half)) : INFINITY;
+    return rate > 0.0 ? to_go / rate : INFINITY;
 }
 
 static bool has_stalled(const attempt_budget *b, int64_t iteration)
@@ -80,6 +87,14 @@ static bool has_stalled(const attempt_budget *b, int64_t iteration)
            t->log_least[t->count / 2] - t->log_least[t->count - 1] < -log(STALL_FACTOR);
 }
 
+/* Whether the next step deserves a trial: it costs as much as is spent, and less than half of the rest. */
+static bool deserves_trial(const attempt_budget *b, int64_t iteration)
+{
+    const double spent = b->per_iteration * (double)iteration, rest = b->per_iteration * b->remaining;
+
+    return spent > b->trial && rest > TIMES_TRIAL * b->trial;
+}
+
 /* Whether the rest should take longer than complete factors, or has stalled where there are none. */
 static bool is_slower(const attempt_budget *b, int64_t iteration)
 {
@@ -87,13 +102,14 @@ static bool is_slower(const attempt_budget *b, int64_t iteration)
 
     if (isinf(b->other)) { return has_stalled(b, iteration); }
     return (spent > TRIAL_SHARE * b->other && rest > FAR_FROM_DONE * b->other) ||
-           (spent > b->other && rest > NEARLY_DONE * b->other);
+           (spent > HALF_SHARE * b->other && rest > b->other) || (spent > b->other && rest > NEARLY_DONE * b->other);
 }
 
 static bool should_leave(attempt_budget *b, int64_t iteration, double tolerance)
 {
     if (!b->limited || b->cap > 0 || iteration < LEAST_ITERATIONS || b->trend.count < 4) { return false; }
     b->remaining = remaining_iterations(b, tolerance);
+    if (deserves_trial(b, iteration)) { return true; }
     if (!is_slower(b, iteration)) { return false; }
     if (!b->predict) { return true; }
     b->other = b->predict(b->owner);

@@ -28,6 +28,7 @@ typedef struct attempt_budget {
     int64_t cap;          /* on a GPU; 0: none */
     double floor;         /* the attempt ends at this residual: no x has a smaller one; 0: none is known */
     double per_iteration; /* iteration_cost */
+    double trial;         /* what a trial of the next step costs; INFINITY: there is none */
     /* What complete factors should cost; INFINITY: they cannot follow. At first a lower bound, until `predict`, which
        takes some time itself, is asked. */
     double other;
@@ -44,8 +45,8 @@ typedef struct attempt_budget {
 } attempt_budget;
 
 void budget_start(attempt_budget *b);
-/* The cap of an attempt, from the time of factors' analysis (INFINITY: there are none) and of an iteration. */
-int64_t budget_cap(double analysis, double per_iteration);
+/* The cap of an attempt, from the least time of factors (INFINITY: there are none) and that of an iteration. */
+int64_t budget_cap(double least_direct, double per_iteration);
 /* A tess_monitor; user: an attempt_budget. */
 int budget_monitor(void *user, const tess_progress *progress);
 

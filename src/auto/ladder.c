@@ -50,8 +50,8 @@ static const ladder_step named[][2] = {
 static bool settle(const matrix_facts *f, const tess_solve_options *o, ladder_step *s)
 {
     if (o->precond.kind != TESS_PRECOND_AUTO) { s->precond = o->precond.kind; }
-    /* An empty row leaves no factors and no diagonal. */
-    if (f->empty_rows > 0 && (s->limit == LIMIT_DIRECT || s->scale != TESS_SCALING_NONE)) { return false; }
+    /* An empty row leaves no diagonal; lu sets its pivot aside. */
+    if (f->empty_rows > 0 && (s->precond == TESS_PRECOND_CHOLESKY || s->scale != TESS_SCALING_NONE)) { return false; }
     if (!tess_find_method(s->solver) || !tess_find_precond(s->precond)) { return false; }
     /* As a preconditioner of MINRES the diagonal must be positive; one with zeros scales nothing well. */
     if (s->precond == TESS_PRECOND_JACOBI && s->solver == TESS_SOLVER_MINRES && f->positive < f->n) {
@@ -95,16 +95,27 @@ void make_ladder(matrix_family family, const matrix_facts *f, const tess_solve_o
 
 /* ---- cost ---- */
 
-/* Measured on a host of two cores (docs/results/automatic.md): seconds for an entry of a product, for an entry of a
-   vector in all operations of an iteration, and for starting the threads of an iteration. */
-#define ENTRY_SECONDS 0.6e-9
-#define VECTOR_SECONDS 6e-9
-#define START_SECONDS 3e-6
-/* A product with both triangles takes so many times as long as one with the matrix: levels wait for one another. */
+/* Measured on one core of an x86 server with the reference BLAS: seconds for an entry of a product, for an entry of a
+   vector in all operations of an iteration, and for what an iteration begins with. */
+#define ENTRY_SECONDS 0.43e-9
+#define VECTOR_SECONDS 2.5e-9
+#define START_SECONDS 2e-6
+/* MINRES passes over so many times as many vectors. */
+#define MINRES_VECTORS 2.0
+/* A product with both triangles takes so many times as long as one with the matrix: levels wait for one another. Their
+   set-up takes as long as so many products. */
 #define TRIANGLES 2.5
-/* Ordering and analysis for an entry, and an operation of the factorization. */
-#define ANALYSIS_SECONDS 400e-9
-#define FLOP_SECONDS 0.1e-9
+#define INCOMPLETE_PRODUCTS 10.0
+/* Complete factors: once, for a row, an entry, and an operation of the factorization. Of an unsymmetric matrix they
+   take so many times as long: its entries are matched first, and both sides are kept. */
+#define DIRECT_SECONDS 1e-3
+#define DIRECT_ROW_SECONDS 1.2e-6
+#define DIRECT_ENTRY_SECONDS 70e-9
+#define UNSYMMETRIC 1.6
+#define FLOP_SECONDS 0.3e-9
+/* A trial of incomplete factors is so many iterations; of a larger matrix it is none, since triangles leave the other
+   cores idle. */
+enum { TRIAL_ITERATIONS = 20, MOST_TRIAL_NONZEROS = 1 << 19 };
 
 /* The same on an H200, where a launch takes the time of a small iteration. */
 #define GPU_ENTRY_SECONDS 4e-12
@@ -114,7 +125,8 @@ void make_ladder(matrix_family family, const matrix_facts *f, const tess_solve_o
 double iteration_cost(const matrix_facts *f, const ladder_step *s, bool on_gpu)
 {
     const double entry = on_gpu ? GPU_ENTRY_SECONDS : ENTRY_SECONDS, start = on_gpu ? GPU_START_SECONDS : START_SECONDS;
-    const double vector = on_gpu ? GPU_VECTOR_SECONDS : VECTOR_SECONDS;
+    const double vectors = s->solver == TESS_SOLVER_MINRES ? MINRES_VECTORS : 1.0;
+    const double vector = vectors * (on_gpu ? GPU_VECTOR_SECONDS : VECTOR_SECONDS);
     const double products = s->solver == TESS_SOLVER_BICGSTAB ? 2.0 : 1.0;
     const bool diagonal = s->precond == TESS_PRECOND_NONE || s->precond == TESS_PRECOND_JACOBI;
     const double passes = diagonal ? 1.0 : 1.0 + TRIANGLES;
@@ -122,12 +134,22 @@ double iteration_cost(const matrix_facts *f, const ladder_step *s, bool on_gpu)
     return products * (passes * (entry * (double)f->nnz + start) + vector * (double)f->n);
 }
 
-double analysis_cost(const matrix_facts *f)
+double least_direct_cost(const matrix_facts *f)
 {
-    return ANALYSIS_SECONDS * (double)f->nnz;
+    return (f->symmetric ? 1.0 : UNSYMMETRIC) *
+           (DIRECT_SECONDS + DIRECT_ROW_SECONDS * (double)f->n + DIRECT_ENTRY_SECONDS * (double)f->nnz);
 }
 
 double direct_cost(const matrix_facts *f, const direct_prediction *p)
 {
-    return p->possible ? analysis_cost(f) + FLOP_SECONDS * p->flops : INFINITY;
+    return p->possible ? least_direct_cost(f) + FLOP_SECONDS * p->flops : INFINITY;
+}
+
+double trial_cost(const matrix_facts *f, const ladder_step *s)
+{
+    const bool incomplete =
+        s->limit == LIMIT_BUDGET && s->precond != TESS_PRECOND_NONE && s->precond != TESS_PRECOND_JACOBI;
+
+    if (!incomplete || f->nnz > MOST_TRIAL_NONZEROS) { return INFINITY; }
+    return TRIAL_ITERATIONS * iteration_cost(f, s, false) + INCOMPLETE_PRODUCTS * ENTRY_SECONDS * (double)f->nnz;
 }

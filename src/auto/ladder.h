@@ -45,8 +45,10 @@ void make_ladder(matrix_family family, const matrix_facts *facts, const tess_sol
 /* ---- estimates of time, in seconds on a host; only their ratios decide ---- */
 
 double iteration_cost(const matrix_facts *facts, const ladder_step *step, bool on_gpu);
-/* The analysis of a direct solver alone; all that its factors cost, by what the analysis predicts. */
-double analysis_cost(const matrix_facts *facts);
+/* A trial of a step with incomplete factors; INFINITY for other steps. */
+double trial_cost(const matrix_facts *facts, const ladder_step *step);
+/* What complete factors cost: at least; and by what their analysis predicts. */
+double least_direct_cost(const matrix_facts *facts);
 double direct_cost(const matrix_facts *facts, const direct_prediction *prediction);
 
 #endif

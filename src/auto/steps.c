@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a step of the ladder asks a solver for. */
-#include <math.h>
-
 #include "auto/auto.h"
 
 void step_options(const tess_solver *s, const ladder_step *step, tess_solve_options *out)
@@ -31,20 +29,4 @@ bool may_skip(const ladder_step *step, tess_status status)
 {
     return status == TESS_UNSUPPORTED || status == TESS_SINGULAR || status == TESS_OUT_OF_RANGE ||
            (status == TESS_OUT_OF_MEMORY && step->limit == LIMIT_DIRECT);
-}
-
-/* Incomplete factors take a third of the iterations of a diagonal, as a rule, and so many at least. */
-enum { FEWER_ITERATIONS = 3, LEAST_ITERATIONS = 50 };
-/* Without a trend they are expected to take so many. */
-enum { USUAL_ITERATIONS = 100 };
-
-bool is_unpromising(const auto_solve *state, const ladder_step *step, bool on_gpu)
-{
-    const bool incomplete = step->precond != TESS_PRECOND_NONE && step->precond != TESS_PRECOND_JACOBI;
-    const double remaining = state->nattempts > 0 ? state->note[state->nattempts - 1].remaining : INFINITY;
-    double iterations = isfinite(remaining) ? remaining / FEWER_ITERATIONS : USUAL_ITERATIONS;
-
-    if (step->limit != LIMIT_BUDGET || !incomplete || !state->predicted || state->remembered) { return false; }
-    iterations = iterations > LEAST_ITERATIONS ? iterations : LEAST_ITERATIONS;
-    return iterations * iteration_cost(&state->facts, step, on_gpu) > direct_cost(&state->facts, &state->prediction);
 }
