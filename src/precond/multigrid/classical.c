@@ -109,8 +109,10 @@ static tess_status split_again(tess_context *ctx, const classical *c, const host
     TESS_TRY(amg_split(ctx, &(amg_graph){.n = ncoarse, .row_ptr = paths.row_ptr, .col_ind = paths.col_ind},
                        c->options.seed + 1, split));
     memset(own->second, AMG_FINE, (size_t)own->n);
-    for (int64_t r = 0; r < ncoarse; r++) {
-        own->second[list[r]] = split[r];
+    for (int64_t r = 0; r < ncoarse; r++) { /* one without paths to others stays: nothing could interpolate to it */
+        const bool alone = paths.row_ptr[r + 1] - paths.row_ptr[r] <= 1;
+
+        own->second[list[r]] = alone ? AMG_COARSE : split[r];
     }
 cleanup:
     tess_host_release(ctx, split, ncoarse, sizeof *split);
