@@ -168,8 +168,7 @@ static tess_status interpolate_twice(tess_context *ctx, const amg_interpolation 
     second.nrows = coarse->count;
     TESS_TRY(amg_interpolate(ctx, first, &p1));
     TESS_TRY(amg_interpolate(ctx, &second, &p2));
-    TESS_TRY(host_csr_multiply(ctx, &p1, &p2, true, p));
-    if (truncation > 0) { status = amg_truncate(ctx, truncation, p); }
+    status = amg_multiply_truncated(ctx, truncation, &p1, &p2, p);
 cleanup:
     host_csr_release(ctx, &p2);
     host_csr_release(ctx, &p1);
