@@ -11,6 +11,7 @@
 #include "precond/multigrid/interpolation.h"
 #include "precond/multigrid/split.h"
 
+enum { SERIAL = 4096 };
 static const double default_strength = 0.25;
 /* Entries of a row, and the share of couplings that are strong, for an aggressive first level. */
 static const double shortest_mean = 6.0, longest_mean = 12.0, most_are_strong = 0.85;
@@ -68,6 +69,7 @@ static tess_status take_part(tess_context *ctx, const host_csr *a, const uint8_t
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(host_csr_allocate_rows(ctx, part->nrows, part->ncols, out));
+#pragma omp parallel for num_threads(ctx->threads) schedule(static) if (part->nrows > SERIAL)
     for (int64_t r = 0; r < part->nrows; r++) {
         const int64_t i = part->list ? part->list[r] : r;
 
@@ -78,6 +80,7 @@ static tess_status take_part(tess_context *ctx, const host_csr *a, const uint8_t
     }
     host_csr_sum_lengths(out);
     TESS_TRY(host_csr_allocate_entries(ctx, out));
+#pragma omp parallel for num_threads(ctx->threads) schedule(static) if (part->nrows > SERIAL)
     for (int64_t r = 0; r < part->nrows; r++) {
         const int64_t i = part->list ? part->list[r] : r;
         int64_t at = out->row_ptr[r];
