@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The Galerkin product R A P of plain CSR matrices, row by row without A P. Chunks of rows are computed into space that
- * is used again, so that no pass counts entries and little new memory is touched. A row's sum has the order of its
- * terms, whatever thread computes it.
+ * The Galerkin product R A P of plain CSR matrices, row by row as (r_i A) P: the row r_i A is summed up first, because
+ * many of its terms fall on one column. Chunks of rows are computed into space that is used again, so that no pass
+ * counts entries and little new memory is touched. A row's sum has the order of its terms, whatever thread computes it.
  */
 #include "matrix/host_csr.h"
 
@@ -13,7 +13,7 @@
 #include "matrix/row_table.h"
 
 /* Entries that the rows of a chunk may have, and chunks per thread between two appends. */
-enum { CHUNK_ENTRIES = 1 << 16, CHUNKS_PER_THREAD = 4, FIRST_BITS = 6 };
+enum { CHUNK_ENTRIES = 1 << 18, CHUNKS_PER_THREAD = 4, FIRST_BITS = 6 };
 
 /* The row under construction: its entries so far, and the table of their places. */
 typedef struct row_sum {
@@ -28,8 +28,12 @@ typedef struct triple {
     tess_context *ctx;
     const host_csr *r, *a, *p;
     int64_t *bound; /* per row: at least its entries */
+    /* per thread: tables for r_i A and for the row, and the entries of r_i A */
     row_entry *tables;
-    int64_t table_size; /* per thread */
+    int32_t *columns;
+    double *values;
+    int64_t inner_table, table; /* sizes of the tables */
+    int64_t inner;              /* most entries of r_i A */
 } triple;
 
 /* A range of rows, and where its entries are computed. */
@@ -69,64 +73,107 @@ static inline __attribute__((always_inline)) void add_row(row_sum *s, const host
     }
 }
 
-static void sum_row(const triple *t, int64_t i, row_sum *s)
+/* s := (r_i A) P; inner has space for r_i A. */
+static void sum_row(const triple *t, int64_t i, row_sum *inner, row_sum *s)
 {
-    const host_csr *r = t->r, *a = t->a;
-
-    for (int64_t k = r->row_ptr[i]; k < r->row_ptr[i + 1]; k++) {
-        const int32_t row = r->col_ind[k];
-
-        for (int64_t m = a->row_ptr[row]; m < a->row_ptr[row + 1]; m++) {
-            add_row(s, t->p, a->col_ind[m], r->val[k] * a->val[m]);
-        }
+    inner->count = 0;
+    row_table_clear(inner->table, inner->bits);
+    for (int64_t k = t->r->row_ptr[i]; k < t->r->row_ptr[i + 1]; k++) {
+        add_row(inner, t->a, t->r->col_ind[k], t->r->val[k]);
     }
-}
-
-/* Products that row i sums up, at most its columns. */
-static int64_t bound_row(const triple *t, int64_t i)
-{
-    const host_csr *r = t->r, *a = t->a, *p = t->p;
-    int64_t work = 0;
-
-    for (int64_t k = r->row_ptr[i]; k < r->row_ptr[i + 1]; k++) {
-        const int32_t row = r->col_ind[k];
-
-        for (int64_t m = a->row_ptr[row]; m < a->row_ptr[row + 1]; m++) {
-            work += p->row_ptr[a->col_ind[m] + 1] - p->row_ptr[a->col_ind[m]];
-        }
+    for (int64_t k = 0; k < inner->count; k++) {
+        add_row(s, t->p, inner->column[k], inner->val[k]);
     }
-    return work < p->ncols ? work : p->ncols;
 }
 
 /* ---- set-up ---- */
 
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Terms of r_i A. */
+static int64_t count_terms(const triple *t, int64_t i)
+{
+    int64_t terms = 0;
+
+    for (int64_t k = t->r->row_ptr[i]; k < t->r->row_ptr[i + 1]; k++) {
+        terms += t->a->row_ptr[t->r->col_ind[k] + 1] - t->a->row_ptr[t->r->col_ind[k]];
+    }
+    return terms;
+}
+
+static int64_t longest_row(const tess_context *ctx, const host_csr *p)
+{
+    int64_t longest = 1;
+
+#pragma omp parallel for num_threads(ctx->threads) schedule(static) reduction(max : longest)
+    for (int64_t i = 0; i < p->nrows; i++) {
+        longest = p->row_ptr[i + 1] - p->row_ptr[i] > longest ? p->row_ptr[i + 1] - p->row_ptr[i] : longest;
+    }
+    return longest;
+}
+
 static void close_triple(triple *t)
 {
+    const int64_t threads = t->ctx->threads;
+
     tess_host_release(t->ctx, t->bound, t->r->nrows, sizeof *t->bound);
-    tess_host_release(t->ctx, t->tables, t->ctx->threads * t->table_size, sizeof *t->tables);
+    tess_host_release(t->ctx, t->tables, threads * (t->inner_table + t->table), sizeof *t->tables);
+    tess_host_release(t->ctx, t->columns, threads * t->inner, sizeof *t->columns);
+    tess_host_release(t->ctx, t->values, threads * t->inner, sizeof *t->values);
+}
+
+/* Tables have room to spare: grow_table takes steps of four, and asks for a row's whole length more. */
+static int64_t size_of_table(int64_t entries)
+{
+    return INT64_C(1) << (row_table_bits(entries) + 4);
 }
 
 static tess_status open_triple(triple *t)
 {
-    int64_t most = 1;
+    const int64_t longest = longest_row(t->ctx, t->p), threads = t->ctx->threads;
+    int64_t inner = 1, most = 1;
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(tess_host_allocate(t->ctx, t->r->nrows, sizeof *t->bound, (void **)&t->bound));
-#pragma omp parallel for num_threads(t->ctx->threads) schedule(dynamic, 256) reduction(max : most)
+#pragma omp parallel for num_threads(t->ctx->threads) schedule(static) reduction(max : most, inner)
     for (int64_t i = 0; i < t->r->nrows; i++) {
-        t->bound[i] = bound_row(t, i);
+        const int64_t entries = smaller(count_terms(t, i), t->a->ncols);
+
+        t->bound[i] = smaller(entries * longest, t->p->ncols);
+        inner = entries > inner ? entries : inner;
         most = t->bound[i] > most ? t->bound[i] : most;
     }
-    t->table_size = INT64_C(1) << (row_table_bits(most) + 4); /* grow_table may overshoot; lists add a row's length */
-    status = tess_host_allocate(t->ctx, t->ctx->threads * t->table_size, sizeof *t->tables, (void **)&t->tables);
+    t->inner = inner;
+    t->inner_table = size_of_table(inner);
+    t->table = size_of_table(most);
+    TESS_TRY(tess_host_allocate(t->ctx, threads * (t->inner_table + t->table), sizeof *t->tables, (void **)&t->tables));
+    TESS_TRY(tess_host_allocate(t->ctx, threads * t->inner, sizeof *t->columns, (void **)&t->columns));
+    status = tess_host_allocate(t->ctx, threads * t->inner, sizeof *t->values, (void **)&t->values);
 cleanup:
     return status;
 }
 
+/* The calling thread's space for r_i A. */
+static row_sum begin_inner(const triple *t)
+{
+    const int64_t thread = omp_get_thread_num();
+
+    return (row_sum){.table = t->tables + thread * (t->inner_table + t->table),
+                     .bits = FIRST_BITS,
+                     .column = t->columns + thread * t->inner,
+                     .val = t->values + thread * t->inner};
+}
+
 static row_sum begin_row(const triple *t, int bits, int32_t *column, double *val)
 {
-    const row_sum s = {
-        .table = t->tables + omp_get_thread_num() * t->table_size, .bits = bits, .column = column, .val = val};
+    const int64_t thread = omp_get_thread_num();
+    const row_sum s = {.table = t->tables + thread * (t->inner_table + t->table) + t->inner_table,
+                       .bits = bits,
+                       .column = column,
+                       .val = val};
 
     row_table_clear(s.table, s.bits);
     return s;
@@ -156,13 +203,14 @@ static int cut_chunks(const triple *t, int64_t first, int most, chunk *out, int6
 /* Rows of a chunk one after another, sorted; their lengths go to c. */
 static void compute_chunk(const triple *t, chunk *own, int32_t *column, double *val, host_csr *c)
 {
+    row_sum inner = begin_inner(t);
     int bits = FIRST_BITS;
 
     own->count = 0;
     for (int64_t i = own->first; i < own->end; i++) {
         row_sum s = begin_row(t, bits, column + own->start + own->count, val + own->start + own->count);
 
-        sum_row(t, i, &s);
+        sum_row(t, i, &inner, &s);
         host_csr_sort_row(s.count, s.column, s.val);
         c->row_ptr[i + 1] = s.count;
         own->count += s.count;
@@ -293,13 +341,13 @@ cleanup:
 static void compute_again(const triple *t, int64_t i, host_csr *c)
 {
     const int64_t first = c->row_ptr[i], length = c->row_ptr[i + 1] - first;
-    row_sum s = begin_row(t, row_table_bits(length), c->col_ind + first, c->val + first);
+    row_sum inner = begin_inner(t), s = begin_row(t, row_table_bits(length), c->col_ind + first, c->val + first);
 
     for (; s.count < length; s.count++) {
         *row_table_find(s.table, s.bits, s.column[s.count]) = (row_entry){s.column[s.count], (int32_t)s.count};
         s.val[s.count] = 0.0;
     }
-    sum_row(t, i, &s);
+    sum_row(t, i, &inner, &s);
 }
 
 tess_status host_csr_multiply_triple_again(tess_context *ctx, const host_csr *r, const host_csr *a, const host_csr *p,

@@ -59,6 +59,12 @@ tess_status precond_options_take_member(tess_context *ctx, tess_precond_options 
     TESS_TRY(options_require_name(ctx, "tess_factorization", "tess_incomplete_options.factorization",
                                   (int)options->incomplete.factorization));
     TESS_TRY(options_require_reserved(ctx, "tess_amg_options", options->amg.reserved));
+    TESS_TRY(
+        options_require_name(ctx, "tess_amg_coarsening", "tess_amg_options.coarsening", (int)options->amg.coarsening));
+    TESS_TRY(
+        options_require_name(ctx, "tess_amg_precision", "tess_amg_options.precision", (int)options->amg.precision));
+    TESS_TRY(options_require_name(ctx, "tess_amg_cycle", "tess_amg_options.cycle", (int)options->amg.cycle));
+    TESS_TRY(options_require_name(ctx, "tess_amg_smoother", "tess_amg_options.smoother", (int)options->amg.smoother));
     status = storage_options_take_member(ctx, &options->incomplete.squares, papers);
 cleanup:
     return status;

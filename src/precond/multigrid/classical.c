@@ -11,6 +11,7 @@
 #include "precond/multigrid/interpolation.h"
 #include "precond/multigrid/split.h"
 
+enum { SERIAL = 4096 };
 static const double default_strength = 0.25;
 /* Entries of a row, and the share of couplings that are strong, for an aggressive first level. */
 static const double shortest_mean = 6.0, longest_mean = 12.0, most_are_strong = 0.85;
@@ -68,6 +69,7 @@ static tess_status take_part(tess_context *ctx, const host_csr *a, const uint8_t
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(host_csr_allocate_rows(ctx, part->nrows, part->ncols, out));
+#pragma omp parallel for num_threads(ctx->threads) schedule(static) if (part->nrows > SERIAL)
     for (int64_t r = 0; r < part->nrows; r++) {
         const int64_t i = part->list ? part->list[r] : r;
 
@@ -78,6 +80,7 @@ static tess_status take_part(tess_context *ctx, const host_csr *a, const uint8_t
     }
     host_csr_sum_lengths(out);
     TESS_TRY(host_csr_allocate_entries(ctx, out));
+#pragma omp parallel for num_threads(ctx->threads) schedule(static) if (part->nrows > SERIAL)
     for (int64_t r = 0; r < part->nrows; r++) {
         const int64_t i = part->list ? part->list[r] : r;
         int64_t at = out->row_ptr[r];
@@ -109,8 +112,10 @@ static tess_status split_again(tess_context *ctx, const classical *c, const host
     TESS_TRY(amg_split(ctx, &(amg_graph){.n = ncoarse, .row_ptr = paths.row_ptr, .col_ind = paths.col_ind},
                        c->options.seed + 1, split));
     memset(own->second, AMG_FINE, (size_t)own->n);
-    for (int64_t r = 0; r < ncoarse; r++) {
-        own->second[list[r]] = split[r];
+    for (int64_t r = 0; r < ncoarse; r++) { /* one without paths to others stays: nothing could interpolate to it */
+        const bool alone = paths.row_ptr[r + 1] - paths.row_ptr[r] <= 1;
+
+        own->second[list[r]] = alone ? AMG_COARSE : split[r];
     }
 cleanup:
     tess_host_release(ctx, split, ncoarse, sizeof *split);
@@ -166,8 +171,7 @@ static tess_status interpolate_twice(tess_context *ctx, const amg_interpolation 
     second.nrows = coarse->count;
     TESS_TRY(amg_interpolate(ctx, first, &p1));
     TESS_TRY(amg_interpolate(ctx, &second, &p2));
-    TESS_TRY(host_csr_multiply(ctx, &p1, &p2, true, p));
-    if (truncation > 0) { status = amg_truncate(ctx, truncation, p); }
+    status = amg_multiply_truncated(ctx, truncation, &p1, &p2, p);
 cleanup:
     host_csr_release(ctx, &p2);
     host_csr_release(ctx, &p1);

@@ -30,21 +30,6 @@ static tess_status refuse(const tess_matrix *a, const char *hint, const char *wh
     return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, hint, "amg: %s", what);
 }
 
-static tess_status check_names(const tess_matrix *a, const tess_amg_options *o)
-{
-    if (strcmp(tess_amg_coarsening_name(o->coarsening), "?") == 0) {
-        return refuse(a, "use auto, classical or aggregation", "unknown coarsening");
-    }
-    if (strcmp(tess_amg_precision_name(o->precision), "?") == 0) {
-        return refuse(a, "use auto, fp64, fp32 or fp16", "unknown precision");
-    }
-    if (strcmp(tess_amg_cycle_name(o->cycle), "?") == 0) { return refuse(a, "use v, w or k", "unknown cycle"); }
-    if (strcmp(tess_amg_smoother_name(o->smoother), "?") == 0) {
-        return refuse(a, "use chebyshev, l1-jacobi or jacobi", "unknown smoother");
-    }
-    return TESS_SUCCESS;
-}
-
 static tess_status check_numbers(const tess_matrix *a, const tess_amg_options *o)
 {
     if (o->degree < 1 || o->degree > AMG_MAX_DEGREE) {
@@ -71,16 +56,11 @@ static tess_status check_numbers(const tess_matrix *a, const tess_amg_options *o
 
 static tess_status check(const tess_matrix *a, const tess_precond_options *o)
 {
-    tess_status status = TESS_SUCCESS;
-
     if (!a->ops) {
         return tess_fail(a->ctx, TESS_UNSUPPORTED, "use jacobi with a diagonal function, or a shell preconditioner",
                          "amg needs the entries of the matrix, but a shell matrix has none");
     }
-    TESS_TRY(check_names(a, &o->amg));
-    status = check_numbers(a, &o->amg);
-cleanup:
-    return status;
+    return check_numbers(a, &o->amg);
 }
 
 /* The coarsening of the options. Blocks and near-nullspace vectors are for aggregation. */

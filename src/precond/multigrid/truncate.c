@@ -6,7 +6,8 @@
 
 #include "precond/multigrid/interpolation.h"
 
-enum { SERIAL = 4096 };
+/* Products with rows of up to MOST_SHORT entries need no table. */
+enum { SERIAL = 4096, MOST_SHORT = 16 };
 
 /* ---- a row ---- */
 
@@ -97,6 +98,80 @@ tess_status amg_compact(tess_context *ctx, const host_csr *room, const int64_t *
     }
 cleanup:
     if (status != TESS_SUCCESS) { host_csr_release(ctx, out); }
+    return status;
+}
+
+/* ---- products ---- */
+
+/* A row of a b: at most `truncation` squared entries, found one by one. Returns how many. */
+static int64_t multiply_row(const host_csr *a, const host_csr *b, int64_t i, int32_t *column, double *weight)
+{
+    int64_t count = 0;
+
+    for (int64_t k = a->row_ptr[i]; k < a->row_ptr[i + 1]; k++) {
+        const int32_t row = a->col_ind[k];
+
+        for (int64_t m = b->row_ptr[row]; m < b->row_ptr[row + 1]; m++) {
+            int64_t at = 0;
+
+            while (at < count && column[at] != b->col_ind[m]) {
+                at++;
+            }
+            if (at == count) {
+                column[count] = b->col_ind[m];
+                weight[count++] = 0.0;
+            }
+            weight[at] += a->val[k] * b->val[m];
+        }
+    }
+    return count;
+}
+
+static int64_t multiply_and_truncate_row(int truncation, const host_csr *a, const host_csr *b, int64_t i,
+                                         host_csr *room)
+{
+    int32_t column[MOST_SHORT * MOST_SHORT];
+    double weight[MOST_SHORT * MOST_SHORT];
+    const int64_t first = room->row_ptr[i];
+    const int64_t count = amg_truncate_row(truncation, multiply_row(a, b, i, column, weight), column, weight);
+
+    memcpy(room->col_ind + first, column, (size_t)count * sizeof *column);
+    memcpy(room->val + first, weight, (size_t)count * sizeof *weight);
+    return count;
+}
+
+/* Rows of a and b have at most `truncation` entries. */
+static tess_status multiply_short(tess_context *ctx, int truncation, const host_csr *a, const host_csr *b, host_csr *p)
+{
+    host_csr room = {0};
+    int64_t *length = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(tess_host_allocate(ctx, a->nrows, sizeof *length, (void **)&length));
+    TESS_TRY(host_csr_allocate_rows(ctx, a->nrows, b->ncols, &room));
+    for (int64_t i = 0; i <= a->nrows; i++) {
+        room.row_ptr[i] = i * truncation;
+    }
+    TESS_TRY(host_csr_allocate_entries(ctx, &room));
+#pragma omp parallel for num_threads(ctx->threads) schedule(static) if (a->nrows > SERIAL)
+    for (int64_t i = 0; i < a->nrows; i++) {
+        length[i] = multiply_and_truncate_row(truncation, a, b, i, &room);
+    }
+    status = amg_compact(ctx, &room, length, p);
+cleanup:
+    host_csr_release(ctx, &room);
+    tess_host_release(ctx, length, a->nrows, sizeof *length);
+    return status;
+}
+
+tess_status amg_multiply_truncated(tess_context *ctx, int truncation, const host_csr *a, const host_csr *b, host_csr *p)
+{
+    tess_status status = TESS_SUCCESS;
+
+    if (truncation > 0 && truncation <= MOST_SHORT) { return multiply_short(ctx, truncation, a, b, p); }
+    TESS_TRY(host_csr_multiply(ctx, a, b, true, p));
+    if (truncation > 0) { status = amg_truncate(ctx, truncation, p); }
+cleanup:
     return status;
 }
 
