@@ -10,7 +10,7 @@ const cli_command_entry cli_commands[] = {
     {&cli_command_solve, "solve A x = b and prove the answer by its true residual"},
     {&cli_command_info, "describe a matrix: size, symmetry, memory in each precision, a solver to try"},
     {&cli_command_spmv, "compute y = A x, time it and check it"},
-    {&cli_command_compare, "compare time, bytes and error of y = A x in each format and precision"},
+    {&cli_command_compare, "compare solvers, preconditioners and precisions by time, and products y = A x"},
     {&cli_command_timestep, "compute x := A x again and again, in a schedule of precisions"},
     {&cli_command_generate, "write a model problem to a file"},
     {&cli_command_convert, "convert a matrix between Matrix Market and the binary cache"},
