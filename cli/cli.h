@@ -64,6 +64,9 @@ enum {
     "of the elements of y\n"                                                    \
     "lossless[:E]: values that lose at most E, relative (default 0: nothing)\n" \
     "lossless with {whole}: one precision for the whole matrix"
+#define CLI_MATRIX_HELP                                                                                       \
+    "MATRIX is a file (.mtx, .mtx.gz, .tess, .npz, .npy, .petsc), - for standard input, or a model problem, " \
+    "gallery:NAME[:ARG...]."
 void cli_print_help(FILE *stream, const char *program, const struct argp *argp);
 void cli_print_usage(FILE *stream, const char *program, const struct argp *argp);
 
@@ -224,7 +227,9 @@ int cli_generate(tess_context *ctx, const char *name, int nargs, const char *con
 /* A vector of n values. Only a-times-ones and a-times-ramp need `a`. Returns an exit code, message printed. */
 int cli_load_vector(tess_context *ctx, const cli_vector_choice *choice, const char *option, int64_t n,
                     const tess_matrix *a, tess_vector **out);
-/* Whether `path` ends as a matrix file does (.mtx, .mtx.gz, .tess). */
+/* The file of an argument: that of standard input for "-". */
+const char *cli_input_path(const char *path);
+/* Whether `path` ends as a matrix file does: .mtx, .mtx.gz, .tess, .npz, .petsc. */
 bool cli_is_matrix_path(const char *path);
 int cli_write_matrix(const tess_matrix *a, const char *path, bool symmetric);
 double cli_seconds(void);
@@ -495,6 +500,7 @@ json_t *cli_digits_json(const cli_exact *exact, const cli_digits *digits); /* nu
 
 /* ---- report.c ---- */
 
+struct cli_column_list; /* columns.h */
 typedef struct cli_solve_run {
     const cli_matrix *matrix;
     const tess_context *ctx;
@@ -509,8 +515,9 @@ typedef struct cli_solve_run {
     const char *initial_guess; /* NULL: zero */
     const cli_session *session;
     const cli_preset *preset;
-    const tess_findings *findings; /* after a failure; nrows 0: nothing was looked for */
-    const char *detail;            /* of a failed set-up; may be empty */
+    const struct cli_column_list *columns; /* of several right-hand sides */
+    const tess_findings *findings;         /* after a failure; nrows 0: nothing was looked for */
+    const char *detail;                    /* of a failed set-up; may be empty */
     double output_seconds, total_seconds;
     int exit_code;
 } cli_solve_run;

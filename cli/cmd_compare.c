@@ -96,8 +96,8 @@ static const struct argp compare_argp = {
         "one, and sorts them by the time to a verified answer. A second table times y = A x in each format and "
         "precision, with the error against a product with the FP64 matrix in extended precision; formats that would "
         "store too much padding are left out.\n"
-        "Options of solves alone leave out the second table, options of products alone the first.\n"
-        "MATRIX is a file (.mtx, .mtx.gz, .tess) or a model problem, gallery:NAME[:ARG...].\v"
+        "Options of solves alone leave out the second table, options of products alone the first.\n" CLI_MATRIX_HELP
+        "\v"
         "The benchmarks (make bench) compare with cuSPARSE.\n"
         "\n"
         "Example: compare two solvers with two preconditioners, each at most five seconds.\n"

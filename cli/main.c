@@ -13,14 +13,15 @@ const cli_command_entry cli_commands[] = {
     {&cli_command_compare, "compare solvers, preconditioners and precisions by time, and products y = A x"},
     {&cli_command_timestep, "compute x := A x again and again, in a schedule of precisions"},
     {&cli_command_generate, "write a model problem to a file"},
-    {&cli_command_convert, "convert a matrix between Matrix Market and the binary cache"},
+    {&cli_command_convert, "convert files of Matrix Market, NumPy, SciPy, PETSc and the binary cache"},
     {NULL, NULL},
 };
 enum { COMMAND_COUNT = (int)(sizeof cli_commands / sizeof cli_commands[0]) - 1 };
 
 const char cli_overview[] = "Solves large sparse linear systems and proves the answer with a true residual in FP64.\n";
 const char cli_overview_notes[] =
-    "A matrix is a file (.mtx, .mtx.gz, .tess) or a model problem, gallery:NAME[:ARG...].\n"
+    "A matrix is a file (.mtx, .mtx.gz, .tess, .npz, .npy, .petsc), - for standard input, or a\n"
+    "model problem, gallery:NAME[:ARG...].\n"
     "Results go to standard output, log and progress to standard error.\n"
     "TESSERA_LOG=warn, info or debug sets how much is logged (default warn).\n\n"
     "Exit status: 0 done (solve: converged and verified), 1 not converged, 2 usage,\n"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The report of a solve: text, JSON, history. */
-#include "cli.h"
+#include "columns.h"
 
 static void print_preset(const cli_preset *preset)
 {
@@ -197,6 +197,7 @@ static void print_timings(const cli_solve_run *run)
 
 void cli_report_solve(const cli_solve_run *run, bool timings)
 {
+    cli_print_columns(run->columns);
     print_setting(run);
     print_outcome(run);
     cli_print_why(run);
@@ -397,6 +398,7 @@ json_t *cli_solve_json(const cli_solve_run *run)
                             ? json_null()
                             : json_string(tess_factorization_name(r->precond.factorization)));
     add_integers(root, r);
+    cli_add_columns_json(root, run->columns);
     json_object_set_new(root, "ncols", json_integer(tess_matrix_ncols(run->matrix->a)));
     add_reals(root, run);
     cli_add_why_json(root, run);

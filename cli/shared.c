@@ -326,7 +326,7 @@ int cli_load_matrix(tess_context *ctx, const char *name, cli_matrix *out)
     if (strncmp(name, gallery_prefix, sizeof gallery_prefix - 1) == 0) {
         code = generate_in_place(ctx, name, &out->a);
     } else {
-        tess_status status = tess_matrix_read(ctx, name, &out->a, &out->info);
+        tess_status status = tess_matrix_read(ctx, cli_input_path(name), &out->a, &out->info);
         out->from_file = true;
         if (status != TESS_SUCCESS) { code = cli_report_failure(ctx, status); }
     }
@@ -342,7 +342,11 @@ static bool ends_with(const char *text, const char *end)
 
 bool cli_is_matrix_path(const char *path)
 {
-    return ends_with(path, ".mtx") || ends_with(path, ".mtx.gz") || ends_with(path, ".tess");
+    static const char *const ends[] = {".mtx", ".mtx.gz", ".tess", ".npz", ".petsc"};
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        if (ends_with(path, ends[i])) { return true; }
+    }
+    return false;
 }
 
 int cli_write_matrix(const tess_matrix *a, const char *path, bool symmetric)
@@ -359,7 +363,7 @@ int cli_write_matrix(const tess_matrix *a, const char *path, bool symmetric)
 
 static int read_vector(tess_context *ctx, const char *path, const char *option, int64_t n, tess_vector **out)
 {
-    tess_status status = tess_vector_read(ctx, path, out);
+    tess_status status = tess_vector_read(ctx, cli_input_path(path), out);
     if (status != TESS_SUCCESS) {
         int code = cli_report_failure(ctx, status);
         if (status == TESS_NOT_FOUND) {
