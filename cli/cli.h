@@ -227,6 +227,7 @@ int cli_generate(tess_context *ctx, const char *name, int nargs, const char *con
 /* A vector of n values. Only a-times-ones and a-times-ramp need `a`. Returns an exit code, message printed. */
 int cli_load_vector(tess_context *ctx, const cli_vector_choice *choice, const char *option, int64_t n,
                     const tess_matrix *a, tess_vector **out);
+bool cli_ends_with(const char *text, const char *end);
 /* The file of an argument: that of standard input for "-". */
 const char *cli_input_path(const char *path);
 /* Whether `path` ends as a matrix file does: .mtx, .mtx.gz, .tess, .npz, .petsc. */

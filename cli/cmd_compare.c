@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tessera compare: solvers, preconditioners and precisions by time, and products in each storage. */
 #include "compare.h"
+#include "html.h"
 
 #include <float.h>
+#include <stdlib.h>
 
 typedef struct compare_options {
     cli_host_options host;
@@ -10,10 +12,11 @@ typedef struct compare_options {
     cli_products_options products;
     cli_solves_options solves;
     uint64_t seed;
-    const char *matrix;
+    const char *matrix, *html;
+    const char *command; /* as it was called */
 } compare_options;
 
-enum { KEY_X = 600, KEY_MAGNITUDE, KEY_REPEAT, KEY_SEED };
+enum { KEY_X = 600, KEY_MAGNITUDE, KEY_REPEAT, KEY_SEED, KEY_HTML };
 
 static const struct argp_option compare_argp_options[] = {
     {"x", KEY_X, "NAME|FILE", 0,
@@ -25,6 +28,8 @@ static const struct argp_option compare_argp_options[] = {
      CLI_GROUP_METHOD},
     {"seed", KEY_SEED, "N", 0, "seed of random and uniform where --x or --rhs gives none (default 1)",
      CLI_GROUP_METHOD},
+    {"html", KEY_HTML, "FILE", 0, "write a page that shows the tables in a browser; it needs no network",
+     CLI_GROUP_OUTPUT},
     {"format", 0, "NAME", OPTION_DOC, CLI_FORMAT_HELP("all"), CLI_GROUP_PRECISION},
     {"matrix-precision", 0, "P", OPTION_DOC, "storage precision (default all): {tess_precision}", CLI_GROUP_PRECISION},
     {"device", 0, "NAME", OPTION_DOC, "auto, cpu, cuda or hip (default auto: the host, and a GPU if present)",
@@ -68,6 +73,7 @@ static error_t parse_compare(int key, char *arg, struct argp_state *state)
         state->child_inputs[5] = &options->products.choice;
         return 0;
     case KEY_SEED: options->seed = cli_parse_seed(state, "seed", arg); return 0;
+    case KEY_HTML: options->html = cli_parse_output(state, "html", arg); return 0;
     case ARGP_KEY_ARG:
         if (state->arg_num > 0) {
             argp_error(state, "one matrix at a time is possible, but '%s' is a second one", arg);
@@ -192,6 +198,15 @@ static int compare(comparison *all, cli_solves_options *solves, tess_context *ct
     if (code == CLI_CONVERGED && options->host.json != NULL) {
         code = cli_write_json(options->host.json, comparison_json(all, ctx));
     }
+    if (code == CLI_CONVERGED && options->html != NULL) {
+        const cli_compare_page page = {.matrix = &all->matrix,
+                                       .ctx = ctx,
+                                       .gpu = all->no_gpu == NULL ? all->gpu_name : all->no_gpu,
+                                       .command = options->command,
+                                       .solves = all->with_solves ? &all->solves : NULL,
+                                       .products = all->with_products ? &all->products : NULL};
+        code = cli_write_compare_html(options->html, &page);
+    }
     return code;
 }
 
@@ -222,6 +237,8 @@ static int run_compare(int argc, char **argv)
     init_options(&options);
     int code = cli_arguments_prepare(&compare_argp, argc, argv, false, &arguments);
     if (code != 0) { return code; }
+    char *command = cli_quote_command(argc, argv);
+    options.command = command == NULL ? "" : command;
     cli_arguments_parse(&compare_argp, &arguments, &options);
     if (!options.products.x.seeded) { options.products.x.seed = options.seed; }
     if (!options.solves.rhs.seeded) { options.solves.rhs.seed = options.seed; }
@@ -231,7 +248,10 @@ static int run_compare(int argc, char **argv)
                       .with_products = options.products.asked || !options.solves.asked,
                       .products = {.options = &options.products},
                       .solves = {.options = &options.solves}};
-    code = cli_check_output(options.host.json);
+    const cli_files files = {.input = {options.matrix, options.products.x.path, options.solves.rhs.path},
+                             .output = {{"json", &options.host.json}, {"html", &options.html}},
+                             .force = options.host.force};
+    code = cli_prepare_files(&files);
     if (code == 0) { code = cli_open_context(TESS_DEVICE_CPU, options.host.threads, NULL, &ctx); }
     if (code == 0) { code = check_storage(ctx, &options.products.storage); }
     if (code == 0) { code = compare(&all, &options.solves, ctx); }
@@ -240,6 +260,7 @@ static int run_compare(int argc, char **argv)
     tess_matrix_destroy(all.matrix.a);
     tess_context_destroy(ctx);
     cli_arguments_free(&arguments);
+    free(command);
     return code;
 }
 

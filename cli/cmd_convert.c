@@ -2,8 +2,6 @@
 /* tessera convert: between all kinds of files, of matrices and of vectors. */
 #include "streams.h"
 
-#include <string.h>
-
 typedef struct convert_options {
     cli_host_options host;
     bool symmetric;
@@ -32,19 +30,13 @@ static const char *parse_to(struct argp_state *state, const char *text)
     return endings[cli_parse_word(state, "to", text, words, NULL)];
 }
 
-static bool ends_with(const char *text, const char *end)
-{
-    const size_t length = strlen(text), end_length = strlen(end);
-    return length >= end_length && strcmp(text + length - end_length, end) == 0;
-}
-
 static void check_names(struct argp_state *state, const convert_options *options)
 {
     if (options->output == NULL) { argp_error(state, "convert needs an input and an output file"); }
     const bool stream = cli_is_stream(options->output);
-    bool known = stream || (options->to != NULL && ends_with(options->output, options->to));
+    bool known = stream || (options->to != NULL && cli_ends_with(options->output, options->to));
     for (int i = 0; i < ENDINGS && options->to == NULL; i++) {
-        known = known || ends_with(options->output, endings[i]);
+        known = known || cli_ends_with(options->output, endings[i]);
     }
     if (!known && options->to != NULL) {
         argp_error(state, "the name of the output, '%s', must end in %s, as --to says, or be -", options->output,
@@ -109,9 +101,9 @@ typedef struct conversion {
 static bool wants_array(const convert_options *options)
 {
     const char *to = options->to != NULL ? options->to : options->given;
-    if (ends_with(to, ".npy")) { return true; }
-    if (ends_with(to, ".npz") || ends_with(to, ".tess")) { return false; }
-    return ends_with(options->input, ".npy");
+    if (cli_ends_with(to, ".npy")) { return true; }
+    if (cli_ends_with(to, ".npz") || cli_ends_with(to, ".tess")) { return false; }
+    return cli_ends_with(options->input, ".npy");
 }
 
 static int load_array(conversion *c, bool report)
@@ -127,7 +119,7 @@ static int load_array(conversion *c, bool report)
 static int load(conversion *c)
 {
     if (wants_array(c->options)) { return load_array(c, true); }
-    const bool may_be_vector = ends_with(c->options->input, ".petsc");
+    const bool may_be_vector = cli_ends_with(c->options->input, ".petsc");
     if (may_be_vector && load_array(c, false) == CLI_CONVERGED) { return CLI_CONVERGED; }
     int code = cli_load_matrix(c->ctx, c->options->input, &c->matrix);
     c->read_seconds = c->matrix.seconds;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tessera solve: A x = b, with a verified result. */
 #include "columns.h"
+#include "html.h"
 #include "streams.h"
 
 #include <float.h>
@@ -19,7 +20,8 @@ typedef struct solve_options {
     cli_storage_choice storage;
     cli_vector_choice rhs;
     uint64_t seed;
-    const char *matrix, *initial_guess, *output, *history;
+    const char *matrix, *initial_guess, *output, *history, *html;
+    const char *command; /* as it was called */
     const char *choices; /* NULL: the default file */
     bool timings, monitor, explain;
 } solve_options;
@@ -40,6 +42,7 @@ enum {
     KEY_GUESS,
     KEY_OUTPUT,
     KEY_HISTORY,
+    KEY_HTML,
     KEY_TIMINGS,
     KEY_MONITOR,
     KEY_SEED,
@@ -145,7 +148,10 @@ static const struct argp_option solve_argp_options[] = {
     {"output", KEY_OUTPUT, "FILE", 0,
      "write x: .npy, .petsc, else a Matrix Market array; - is standard output, and the report goes to standard error",
      CLI_GROUP_OUTPUT},
-    {"history", KEY_HISTORY, "FILE", 0, "write the residual estimate of each iteration as CSV", CLI_GROUP_OUTPUT},
+    {"history", KEY_HISTORY, "FILE", 0,
+     "write the residual estimate of each iteration: a picture (.png, .svg), else CSV", CLI_GROUP_OUTPUT},
+    {"html", KEY_HTML, "FILE", 0, "write a page that shows the solve in a browser; it needs no network",
+     CLI_GROUP_OUTPUT},
     {"timings", KEY_TIMINGS, NULL, 0, "report where the time went", CLI_GROUP_OUTPUT},
     {"monitor", KEY_MONITOR, NULL, 0, "print the residual estimate of each iteration to standard error",
      CLI_GROUP_OUTPUT},
@@ -241,6 +247,7 @@ static error_t parse_rest(int key, char *arg, struct argp_state *state, solve_op
     case KEY_GUESS: options->initial_guess = arg; return 0;
     case KEY_OUTPUT: options->output = cli_parse_output_or_stdout(state, "output", arg); return 0;
     case KEY_HISTORY: options->history = cli_parse_output(state, "history", arg); return 0;
+    case KEY_HTML: options->html = cli_parse_output(state, "html", arg); return 0;
     case KEY_SEED: options->seed = cli_parse_seed(state, "seed", arg); return 0;
     case KEY_TIMINGS:
         options->timings = true;
@@ -263,9 +270,10 @@ static void check_input_names(struct argp_state *state, const solve_options *opt
 
 static void check_output_names(struct argp_state *state, const solve_options *options)
 {
-    const char *names[] = {options->host.json, options->history, options->output, options->stop.checkpoint};
-    for (int i = 0; i < 4; i++) {
-        for (int j = i + 1; j < 4; j++) {
+    const char *names[] = {options->host.json, options->history, options->output, options->html,
+                           options->stop.checkpoint};
+    for (int i = 0; i < 5; i++) {
+        for (int j = i + 1; j < 5; j++) {
             if (names[i] != NULL && names[j] != NULL && strcmp(names[i], names[j]) == 0) {
                 argp_error(state, "two outputs have the same name, '%s'; give each a name of its own", names[i]);
             }
@@ -478,6 +486,7 @@ static int check_options(solve_options *options)
                              .output = {{"json", &options->host.json},
                                         {"history", &options->history},
                                         {"output", &options->output},
+                                        {"html", &options->html},
                                         {"checkpoint", &options->stop.checkpoint}},
                              .force = options->host.force};
     return code == 0 ? cli_prepare_files(&files) : code;
@@ -756,6 +765,10 @@ static int report(const solve_options *options, const solve_objects *o, const cl
         if (code == CLI_CONVERGED) { code = json_code; }
     }
     if (code == CLI_CONVERGED) { code = o->session.failed; }
+    if (options->html != NULL) {
+        int html_code = cli_write_solve_html(options->html, &run, options->command);
+        if (code == CLI_CONVERGED) { code = html_code; }
+    }
     return code == CLI_CONVERGED ? run.exit_code : code;
 }
 
@@ -796,9 +809,12 @@ static int run_solve(int argc, char **argv)
     cli_storage_choice_init(&options.storage, &options.solve.storage);
     int code = cli_arguments_prepare(&solve_argp, argc, argv, true, &arguments);
     if (code != 0) { return code; }
+    char *command = cli_quote_command(argc, argv);
+    options.command = command == NULL ? "" : command;
     cli_arguments_parse(&solve_argp, &arguments, &options);
     if (!options.rhs.seeded) { options.rhs.seed = options.seed; }
     code = solve(&options, arguments.preset);
+    free(command);
     cli_arguments_free(&arguments);
     return code;
 }

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The report of a solve: text, JSON, history. */
+#include "chart.h"
 #include "columns.h"
+
+#include <stdlib.h>
 
 static void print_preset(const cli_preset *preset)
 {
@@ -427,7 +430,34 @@ static int write_history(FILE *file, const void *user)
     return ferror(file);
 }
 
+static int write_history_picture(FILE *file, const void *user, bool png)
+{
+    cli_history_chart *made = malloc(sizeof *made);
+    if (made == NULL) { return 1; }
+    cli_chart_history(user, made);
+    int failed = 0;
+    if (png) {
+        failed = cli_write_chart_png(file, &made->chart);
+    } else {
+        cli_write_svg(file, &made->chart, true);
+    }
+    free(made);
+    return failed != 0 || ferror(file);
+}
+
+static int write_history_png(FILE *file, const void *user)
+{
+    return write_history_picture(file, user, true);
+}
+
+static int write_history_svg(FILE *file, const void *user)
+{
+    return write_history_picture(file, user, false);
+}
+
 int cli_write_history(const char *path, const tess_solve_result *result)
 {
+    if (cli_ends_with(path, ".png")) { return cli_write_file(path, write_history_png, result); }
+    if (cli_ends_with(path, ".svg")) { return cli_write_file(path, write_history_svg, result); }
     return cli_write_file(path, write_history, result);
 }

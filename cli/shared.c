@@ -334,17 +334,17 @@ int cli_load_matrix(tess_context *ctx, const char *name, cli_matrix *out)
     return code;
 }
 
-static bool ends_with(const char *text, const char *end)
+bool cli_ends_with(const char *text, const char *end)
 {
     size_t length = strlen(text), end_length = strlen(end);
-    return length > end_length && strcmp(text + length - end_length, end) == 0;
+    return length >= end_length && strcmp(text + length - end_length, end) == 0;
 }
 
 bool cli_is_matrix_path(const char *path)
 {
     static const char *const ends[] = {".mtx", ".mtx.gz", ".tess", ".npz", ".petsc"};
     for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
-        if (ends_with(path, ends[i])) { return true; }
+        if (cli_ends_with(path, ends[i])) { return true; }
     }
     return false;
 }
@@ -352,7 +352,7 @@ bool cli_is_matrix_path(const char *path)
 int cli_write_matrix(const tess_matrix *a, const char *path, bool symmetric)
 {
     tess_status status =
-        ends_with(path, ".tess") ? tess_matrix_write_cache(a, path) : tess_matrix_write(a, path, symmetric ? 1 : 0);
+        cli_ends_with(path, ".tess") ? tess_matrix_write_cache(a, path) : tess_matrix_write(a, path, symmetric ? 1 : 0);
     if (status == TESS_SUCCESS) { return CLI_CONVERGED; }
     int code = cli_report_failure(tess_matrix_context(a), status);
     return status == TESS_INVALID_ARGUMENT ? CLI_INPUT : code; /* --symmetric was given for a matrix that is not

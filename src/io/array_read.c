@@ -101,6 +101,10 @@ static tess_status read_array(tess_context *ctx, const char *path, file_array *o
 
 tess_status tess_array_read(tess_context *ctx, const char *path, double **values, int64_t *nrows, int64_t *ncols)
 {
+    TESS_REQUIRE_OUT(ctx, ctx, values);
+    TESS_REQUIRE(ctx, path);
+    TESS_REQUIRE(ctx, nrows);
+    TESS_REQUIRE(ctx, ncols);
     file_array made;
     const tess_status status = read_array(ctx, path, &made);
 
@@ -112,16 +116,18 @@ tess_status tess_array_read(tess_context *ctx, const char *path, double **values
 
 void tess_array_free(tess_context *ctx, double *values, int64_t nrows, int64_t ncols)
 {
+    if (!ctx) { return; }
     file_array_release(ctx, &(file_array){.nrows = nrows, .ncols = ncols, .val = values});
 }
 
 tess_status tess_vector_read(tess_context *ctx, const char *path, tess_vector **out)
 {
+    TESS_REQUIRE_OUT(ctx, ctx, out);
+    TESS_REQUIRE(ctx, path);
     file_array made;
     tess_vector *vector = NULL;
     tess_status status = TESS_SUCCESS;
 
-    *out = NULL;
     TESS_TRY(read_array(ctx, path, &made));
     if (made.ncols != 1) {
         TESS_TRY(tess_fail_at(ctx, TESS_PARSE, path, 0, "a vector has n rows and 1 column",
