@@ -230,6 +230,8 @@ int cli_load_vector(tess_context *ctx, const cli_vector_choice *choice, const ch
 bool cli_ends_with(const char *text, const char *end);
 /* The file of an argument: that of standard input for "-". */
 const char *cli_input_path(const char *path);
+/* After a file of an option was not found: what the option takes. */
+void cli_hint_file(const char *option);
 /* Whether `path` ends as a matrix file does: .mtx, .mtx.gz, .tess, .npz, .petsc. */
 bool cli_is_matrix_path(const char *path);
 int cli_write_matrix(const tess_matrix *a, const char *path, bool symmetric);

@@ -5,7 +5,7 @@
 typedef struct convert_options {
     cli_host_options host;
     bool symmetric;
-    const char *to; /* the ending that --to stands for; NULL: not given */
+    const char *to;                     /* the ending that --to stands for; NULL: not given */
     const char *input, *output, *given; /* given: the output as the command line has it */
 } convert_options;
 

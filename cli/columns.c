@@ -17,9 +17,7 @@ int cli_columns_read(tess_context *ctx, const char *path, const char *option, in
     tess_status status = tess_array_read(ctx, cli_input_path(path), &out->values, &out->nrows, &out->ncols);
     if (status != TESS_SUCCESS) {
         int code = cli_report_failure(ctx, status);
-        if (status == TESS_NOT_FOUND) {
-            fprintf(stderr, "  --%s takes a file or one of the words in --help\n", option);
-        }
+        if (status == TESS_NOT_FOUND) { cli_hint_file(option); }
         return code;
     }
     if (out->nrows == nrows && out->ncols > 0) { return CLI_CONVERGED; }

@@ -361,17 +361,19 @@ int cli_write_matrix(const tess_matrix *a, const char *path, bool symmetric)
 
 /* ---- vectors ---- */
 
+void cli_hint_file(const char *option)
+{
+    const bool file = strcmp(option, "initial-guess") == 0;
+    fprintf(stderr, file ? "  --%s takes the name of a file\n" : "  --%s takes a file or one of the words in --help\n",
+            option);
+}
+
 static int read_vector(tess_context *ctx, const char *path, const char *option, int64_t n, tess_vector **out)
 {
     tess_status status = tess_vector_read(ctx, cli_input_path(path), out);
     if (status != TESS_SUCCESS) {
         int code = cli_report_failure(ctx, status);
-        if (status == TESS_NOT_FOUND) {
-            fprintf(stderr,
-                    strcmp(option, "initial-guess") == 0 ? "  --%s takes the name of a file\n"
-                                                         : "  --%s takes a file or one of the words in --help\n",
-                    option);
-        }
+        if (status == TESS_NOT_FOUND) { cli_hint_file(option); }
         return code;
     }
     if (tess_vector_size(*out) == n) { return CLI_CONVERGED; }

@@ -6,8 +6,8 @@
 #include "cli.h"
 
 bool cli_is_stream(const char *path); /* "-" */
-/* Calls `write` with the name of a file that ends in `suffix`, and appends that file to `path`, which is open. Returns an
-   exit code, message printed. */
+/* Calls `write` with the name of a file that ends in `suffix`, and appends that file to `path`, which is open. Returns
+   an exit code, message printed. */
 int cli_write_through(const char *path, const char *suffix, int (*write)(const char *path, const void *user),
                       const void *user);
 /* The name of an output file, or "-". Refuses an empty name. */

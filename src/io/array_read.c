@@ -60,7 +60,7 @@ static tess_status read_text_array(text_source *source, file_array *out)
     TESS_TRY(mtx_read_header(source, &header));
     TESS_TRY(check_header(source, &header));
     TESS_TRY(mtx_read_body(source, &header, &entries, &upper));
-    *out = (file_array){.nrows = header.nrows, .ncols = header.ncols};
+    *out = (file_array){.nrows = header.nrows, .ncols = header.ncols, .size_line = header.size_line};
     TESS_TRY(file_array_allocate(source->ctx, out));
     if (out->nrows > 0 && out->ncols > 0) { spread_entries(&header, &entries, out); }
 cleanup:
@@ -130,7 +130,7 @@ tess_status tess_vector_read(tess_context *ctx, const char *path, tess_vector **
 
     TESS_TRY(read_array(ctx, path, &made));
     if (made.ncols != 1) {
-        TESS_TRY(tess_fail_at(ctx, TESS_PARSE, path, 0, "a vector has n rows and 1 column",
+        TESS_TRY(tess_fail_at(ctx, TESS_PARSE, path, made.size_line, "a vector has n rows and 1 column",
                               "the file holds an array of %lld by %lld, but a vector was expected",
                               (long long)made.nrows, (long long)made.ncols));
     }

@@ -20,6 +20,7 @@ typedef struct file_csr {
 typedef struct file_array {
     int64_t nrows, ncols;
     double *val;
+    int64_t size_line; /* of text: where it says its size; else 0 */
 } file_array;
 
 /* Space for rows and entries, zeroed row_ptr. On failure nothing is held. */

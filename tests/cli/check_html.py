@@ -119,7 +119,8 @@ def open_page(browser, path, width, dark):
                              "--allow-file-access-from-files",
                              f"--blink-settings=preferredColorScheme={0 if dark else 1}",
                              f"--user-data-dir={path}.profile", "--virtual-time-budget=5000",
-                             "--window-size=1400,1000", "--dump-dom", "file://" + probe], capture_output=True, text=True, timeout=120)
+                             "--window-size=1400,1000", "--dump-dom", "file://" + probe],
+                            capture_output=True, text=True, timeout=120)
     answer = re.search(r'<pre id="answer">(.*?)</pre>', result.stdout, re.S)
     return json.loads(answer[1].replace("&gt;", ">").replace("&amp;", "&")) if answer and answer[1] != "none" else None
 

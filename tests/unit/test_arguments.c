@@ -18,6 +18,8 @@ static struct {
     tess_assignment *assignment;
     tess_timestep *ts;
     double array[8 * N];
+    double *values;
+    int64_t sizes[2];
     int32_t indices[8 * N];
     double number;
     const char *text, *no_text;
