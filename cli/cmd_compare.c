@@ -238,7 +238,11 @@ static int run_compare(int argc, char **argv)
     int code = cli_arguments_prepare(&compare_argp, argc, argv, false, &arguments);
     if (code != 0) { return code; }
     char *command = cli_quote_command(argc, argv);
-    options.command = command == NULL ? "" : command;
+    options.command = command;
+    if (command == NULL) {
+        cli_arguments_free(&arguments);
+        return CLI_DEVICE;
+    }
     cli_arguments_parse(&compare_argp, &arguments, &options);
     if (!options.products.x.seeded) { options.products.x.seed = options.seed; }
     if (!options.solves.rhs.seeded) { options.solves.rhs.seed = options.seed; }

@@ -810,7 +810,11 @@ static int run_solve(int argc, char **argv)
     int code = cli_arguments_prepare(&solve_argp, argc, argv, true, &arguments);
     if (code != 0) { return code; }
     char *command = cli_quote_command(argc, argv);
-    options.command = command == NULL ? "" : command;
+    options.command = command;
+    if (command == NULL) {
+        cli_arguments_free(&arguments);
+        return CLI_DEVICE;
+    }
     cli_arguments_parse(&solve_argp, &arguments, &options);
     if (!options.rhs.seeded) { options.rhs.seed = options.seed; }
     code = solve(&options, arguments.preset);

@@ -90,10 +90,9 @@ const char *cli_html_name(const char *path)
 /* Formats into HTML text. */
 static void write_formatted(FILE *file, const char *format, va_list list)
 {
-    char *text = NULL;
-    if (vasprintf(&text, format, list) < 0) { return; }
+    char text[2 * CLI_PATH_LENGTH];
+    vsnprintf(text, sizeof text, format, list);
     cli_write_escaped(file, text);
-    free(text);
 }
 
 void cli_html_begin_facts(FILE *file, const char *caption)
@@ -303,11 +302,17 @@ char *cli_quote_command(int argc, char **argv)
     char *text = NULL;
     size_t size = 0;
     FILE *to = open_memstream(&text, &size);
-    if (to == NULL) { return NULL; }
+    if (to == NULL) {
+        cli_report_failure(NULL, TESS_OUT_OF_MEMORY);
+        return NULL;
+    }
     fputs(argv[0], to); /* "tessera solve" */
     for (int i = 1; i < argc; i++) {
         fputc(' ', to);
         write_argument(to, argv[i]);
     }
-    return fclose(to) == 0 ? text : NULL;
+    if (fclose(to) == 0) { return text; }
+    free(text);
+    cli_report_failure(NULL, TESS_OUT_OF_MEMORY);
+    return NULL;
 }

@@ -74,10 +74,11 @@ static void write_columns(FILE *file, const cli_column_list *list)
 
 /* ---- pictures ---- */
 
-static void write_convergence(FILE *file, const tess_solve_result *r)
+/* false: there is no memory. */
+static bool write_convergence(FILE *file, const tess_solve_result *r)
 {
     cli_history_chart *made = malloc(sizeof *made);
-    if (made == NULL) { return; }
+    if (made == NULL) { return false; }
     cli_html_section(file, "Convergence");
     cli_chart_history(r, made);
     if (made->series.count > 0) {
@@ -94,6 +95,7 @@ static void write_convergence(FILE *file, const tess_solve_result *r)
     cli_html_end_facts(file);
     cli_html_end_section(file);
     free(made);
+    return true;
 }
 
 static void write_map(FILE *file, const cli_solve_run *run)
@@ -212,12 +214,11 @@ static void write_why(FILE *file, const cli_solve_run *run)
     fputs("<p>The library looked at the matrix and tried:</p>\n<ol>\n", file);
     while (*text != '\0') {
         const int length = (int)strcspn(text, "\n");
-        char *line = NULL;
-        if (asprintf(&line, "%.*s", length, text) < 0) { break; }
+        char line[1024];
+        snprintf(line, sizeof line, "%.*s", length, text);
         fputs("<li>", file);
         cli_write_escaped(file, line);
         fputs("</li>\n", file);
-        free(line);
         text += length + (text[length] == '\n');
     }
     fputs("</ol>\n", file);
@@ -238,7 +239,7 @@ static int write_page(FILE *file, const void *user)
                    good);
     write_summary(file, run);
     write_columns(file, run->columns);
-    write_convergence(file, run->result);
+    const bool drawn = write_convergence(file, run->result);
     write_map(file, run);
     write_costs(file, run);
     write_method(file, run);
@@ -248,7 +249,7 @@ static int write_page(FILE *file, const void *user)
     cli_html_command(file, page->command);
     cli_html_end_section(file);
     cli_html_end(file);
-    return ferror(file);
+    return !drawn || ferror(file);
 }
 
 int cli_write_solve_html(const char *path, const cli_solve_run *run, const char *command)
