@@ -392,9 +392,11 @@ const char *cli_seconds_text(double seconds, char *buffer, size_t size);
 /* ---- progress.c ---- */
 
 struct cli_progress {
-    bool terminal;  /* stderr is one: a line that overwrites itself */
-    bool every;     /* --monitor: a line for each iteration */
-    bool line_open; /* the terminal's current line has text */
+    bool terminal;     /* stderr is one: a line that overwrites itself */
+    bool every;        /* --monitor: a line for each iteration */
+    bool line_open;    /* the terminal's current line has text */
+    const char *label; /* what is solved, before the iteration; NULL: nothing */
+    double budget;     /* seconds after which the solve is stopped; 0: none */
     double rhs_norm;
     double first_residual;
     double next_seconds;

@@ -118,8 +118,14 @@ static bool run_once(const tess_matrix *a, const tess_vector *b, tess_vector *x,
 static void measure_row(const tess_matrix *a, const tess_vector *b, tess_vector *x, cli_solves *all,
                         const cli_solve_row *plan)
 {
+    char label[160], precond[64];
     watch w = {.budget = all->options->budget};
     cli_progress_init(&w.progress);
+    snprintf(label, sizeof label, "%d of %d, %s%s%s", all->count + 1, all->capacity,
+             tess_solver_kind_name(plan->options.solver), plan->automatic ? "" : ", ",
+             plan->automatic ? "" : cli_precond_text(&plan->options.precond, precond, sizeof precond));
+    w.progress.label = label;
+    w.progress.budget = all->options->budget;
     w.progress.max_iterations = all->options->max_iterations;
     cli_solve_row *best = &all->rows[all->count];
     for (int run = 0; run < MOST_RUNS; run++) {
@@ -180,7 +186,13 @@ static void measure_solver(const tess_matrix *a, const tess_vector *b, tess_vect
 static bool make_space(cli_solves *all)
 {
     const cli_solves_options *o = all->options;
-    all->capacity = all->count + o->solvers * (o->preconds * o->precisions + 1);
+    all->capacity = all->count;
+    for (int s = 0; s < o->solvers; s++) {
+        if (o->solver[s] == TESS_SOLVER_AUTO) { all->capacity++; }
+        for (int m = 0; m < o->preconds && o->solver[s] != TESS_SOLVER_AUTO; m++) {
+            all->capacity += is_possible(o->solver[s], o->precond[m].kind) ? o->precisions : 0;
+        }
+    }
     cli_solve_row *rows = realloc(all->rows, ((size_t)all->capacity + 1) * sizeof *rows);
     if (rows != NULL) { all->rows = rows; }
     return rows != NULL;

@@ -4,6 +4,9 @@
 
 #include "io/binary.h"
 
+/* So many rows may be empty in any file; of more, some must be there for each byte. */
+enum { MOST_EMPTY_ROWS = 1 << 20, ROWS_PER_BYTE = 64 };
+
 tess_status file_csr_allocate(tess_context *ctx, file_csr *a)
 {
     tess_status status = tess_host_allocate(ctx, a->nrows + 1, sizeof *a->row_ptr, (void **)&a->row_ptr);
@@ -53,4 +56,12 @@ tess_status file_check_sizes(const blob *b, int64_t at, int64_t nrows, int64_t n
                         "at byte %lld of %lld: the file says %lld rows and %lld columns; 0 to %lld were expected",
                         (long long)at, (long long)b->count, (long long)nrows, (long long)ncols,
                         (long long)TESS_MAX_ROWS);
+}
+
+tess_status file_check_rows(const blob *b, int64_t nrows)
+{
+    if (nrows <= MOST_EMPTY_ROWS || nrows / ROWS_PER_BYTE <= b->count) { return TESS_SUCCESS; }
+    return tess_fail_at(b->ctx, TESS_OUT_OF_RANGE, b->name, 0, "leave out empty rows",
+                        "the file has %lld bytes and says %lld rows: nearly all would be empty", (long long)b->count,
+                        (long long)nrows);
 }

@@ -34,6 +34,9 @@ void file_array_release(tess_context *ctx, file_array *a);
 /* Sizes of a matrix within the library's limits; `at` is where the file has them. */
 tess_status file_check_sizes(const blob *b, int64_t at, int64_t nrows, int64_t ncols);
 
+/* Refuses rows that a file of this length can hardly fill: a few bytes may say any number, and memory follows it. */
+tess_status file_check_rows(const blob *b, int64_t nrows);
+
 /* Each reads its kind of file. Errors PARSE, UNSUPPORTED, OUT_OF_RANGE, memory; nothing is held after a failure. */
 tess_status petsc_read_matrix(const blob *b, file_csr *out);
 tess_status petsc_read_vectors(const blob *b, file_array *out); /* of equal length, one after another in the file */

@@ -39,6 +39,7 @@ tess_status npy_read_matrix(const blob *b, file_csr *out)
 
     *out = (file_csr){.nrows = 0};
     TESS_TRY(open_table(b, &a, &out->nrows, &out->ncols));
+    TESS_TRY(file_check_rows(b, out->nrows));
     for (int64_t k = 0; k < a.count; k++) {
         out->nnz += npy_real(&a, k) != 0.0;
     }

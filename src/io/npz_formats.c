@@ -4,17 +4,6 @@
 
 /* ---- checks ---- */
 
-/* A matrix in coordinates may say any number of rows in a few bytes; memory follows what the file can hold. */
-enum { MOST_EMPTY_ROWS = 1 << 20, ROWS_PER_BYTE = 64 };
-
-static tess_status check_rows(const blob *b, const file_csr *out)
-{
-    if (out->nrows <= MOST_EMPTY_ROWS || out->nrows / ROWS_PER_BYTE <= b->count) { return TESS_SUCCESS; }
-    return tess_fail_at(b->ctx, TESS_OUT_OF_RANGE, b->name, 0, "leave out empty rows",
-                        "the archive has %lld bytes and says %lld rows: nearly all would be empty", (long long)b->count,
-                        (long long)out->nrows);
-}
-
 static tess_status check_index(const npz_member *m, int64_t k, int64_t index, int64_t limit)
 {
     if (index >= 0 && index < limit) { return TESS_SUCCESS; }
@@ -85,7 +74,7 @@ static void store_entry(void *user, int64_t row, int64_t col, double value)
 
 static tess_status build_from_entries(const blob *b, const npz_member parts[3], entry_lister list, file_csr *out)
 {
-    tess_status status = check_rows(b, out);
+    tess_status status = file_check_rows(b, out->nrows);
 
     if (status == TESS_SUCCESS) { status = file_csr_allocate(b->ctx, out); }
     if (status != TESS_SUCCESS) { return status; }

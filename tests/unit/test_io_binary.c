@@ -251,6 +251,19 @@ static void test_npy_refused(void **state)
     tess_context_destroy(ctx);
 }
 
+/* A hundred bytes that say two billion rows take no memory for them. */
+static void test_npy_of_many_empty_rows(void **state)
+{
+    tess_context *ctx = open_cpu(1);
+    image im = {.count = 0};
+    tess_matrix *m = NULL;
+
+    (void)state;
+    put_npy_header(&im, 1, "{'descr': '<f8', 'fortran_order': False, 'shape': (2147483647, 0)}");
+    assert_fails(ctx, TESS_OUT_OF_RANGE, tess_matrix_read_memory(ctx, "A.npy", im.bytes, im.count, &m, NULL));
+    tess_context_destroy(ctx);
+}
+
 /* ---- PETSc ---- */
 
 /* 3 by 4: (0, 1) = 1.5, (0, 3) = -2, (2, 0) = 0.25; rows not sorted. */
@@ -429,10 +442,15 @@ static void test_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_npy_types),     cmocka_unit_test(test_npy_is_a_vector_and_a_matrix),
-        cmocka_unit_test(test_npy_truncated), cmocka_unit_test(test_npy_refused),
-        cmocka_unit_test(test_petsc_matrix),  cmocka_unit_test(test_petsc_written),
-        cmocka_unit_test(test_petsc_refused), cmocka_unit_test(test_others_refused),
+        cmocka_unit_test(test_npy_types),
+        cmocka_unit_test(test_npy_is_a_vector_and_a_matrix),
+        cmocka_unit_test(test_npy_truncated),
+        cmocka_unit_test(test_npy_refused),
+        cmocka_unit_test(test_npy_of_many_empty_rows),
+        cmocka_unit_test(test_petsc_matrix),
+        cmocka_unit_test(test_petsc_written),
+        cmocka_unit_test(test_petsc_refused),
+        cmocka_unit_test(test_others_refused),
         cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
