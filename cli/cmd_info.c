@@ -53,8 +53,8 @@ static const struct argp info_argp = {
     .doc = "Describes a matrix: size, symmetry, diagonal, row lengths, range of values, the share of its nonzeros that "
            "each precision stores exactly, memory, and a solver to try. With --format it also stores the matrix in "
            "that way and reports the bytes, or why this is refused. With --policy it also reports which part gets "
-           "which precision. With --precond amg it also sets up the levels of algebraic multigrid, and reports them.\n"
-           CLI_MATRIX_HELP "\v"
+           "which precision. With --precond amg it also sets up the levels of algebraic multigrid, and reports "
+           "them.\n" CLI_MATRIX_HELP "\v"
            "Example: describe a model problem, and what the policy lossless would store in low precisions.\n"
            "  tessera info gallery:laplace2d:100 --policy lossless",
     .children = info_children};

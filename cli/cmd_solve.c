@@ -627,7 +627,8 @@ static void say_failure(const solve_objects *o)
               f->empty_rows.count > 0 ? "; the matrix has empty rows" : "");
 }
 
-/* One column. Only the report of the worst is kept. Returns an exit code; a message is printed but for TESS_SINGULAR. */
+/* One column. Only the report of the worst is kept. Returns an exit code; a message is printed but for TESS_SINGULAR.
+ */
 static int solve_column(const tess_solve_options *solve, solve_objects *o, int64_t j, cli_progress *progress)
 {
     progress->first_residual = 0.0;

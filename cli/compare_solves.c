@@ -49,16 +49,15 @@ static void set_precision(tess_precision precision, tess_solve_options *o)
 typedef struct watch {
     cli_progress progress;
     double start, budget;
-    bool over, interrupted;
 } watch;
 
-/* Ctrl-C ends the comparison, the budget only this solve. */
+/* A signal ends the comparison, the budget only this solve. */
 static int watch_solve(void *user, const tess_progress *state)
 {
     watch *w = user;
-    w->interrupted = w->interrupted || cli_progress_monitor(&w->progress, state) != 0;
-    w->over = cli_seconds() - w->start > w->budget;
-    return w->interrupted || w->over;
+    const int reason = cli_progress_monitor(&w->progress, state);
+    if (reason != 0) { return reason; }
+    return cli_seconds() - w->start > w->budget ? (int)TESS_REASON_TIME_LIMIT : 0;
 }
 
 static void note_refusal(const tess_context *ctx, tess_status status, cli_solve_row *row)
@@ -130,13 +129,12 @@ static void measure_row(const tess_matrix *a, const tess_vector *b, tess_vector 
     cli_solve_row *best = &all->rows[all->count];
     for (int run = 0; run < MOST_RUNS; run++) {
         cli_solve_row row = *plan;
-        w.over = false;
         const bool fine = run_once(a, b, x, &w, &row);
-        row.stopped = fine && w.over && row.result.reason == TESS_REASON_CANCELLED;
+        row.stopped = fine && row.result.reason == TESS_REASON_TIME_LIMIT;
         if (run == 0 || (fine && row.seconds < best->seconds)) { *best = row; }
-        if (!fine || w.interrupted || row.seconds > short_seconds) { break; }
+        if (!fine || cli_is_interrupted() || row.seconds > short_seconds) { break; }
     }
-    all->interrupted = w.interrupted;
+    all->interrupted = cli_is_interrupted();
     if (!all->interrupted) { all->count++; }
 }
 
@@ -216,7 +214,6 @@ int cli_solves_measure(const tess_matrix *a, cli_solves *all)
             measure_solver(a, b, x, all->options->solver[s], all);
         }
     }
-    cli_interrupt_off();
     tess_vector_destroy(b);
     tess_vector_destroy(x);
     return code;
