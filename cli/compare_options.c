@@ -124,6 +124,7 @@ static void choose_preconds(const tess_matrix_analysis *facts, cli_solves_option
     if (diagonal) { take_precond(options, "jacobi"); }
     if (definite) {
         take_precond(options, "ic0");
+        take_precond(options, "amg");
     } else if (facts->numerically_symmetric != 1 && diagonal) {
         take_precond(options, "ilu0");
     }
