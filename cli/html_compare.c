@@ -77,6 +77,20 @@ static void write_solves(FILE *file, const cli_solves *solves)
     cli_html_end_section(file);
 }
 
+/* Whether a row before has the same method, in another precision: its line would cover this one. */
+static bool is_shown(const cli_solves *solves, int at)
+{
+    const cli_solve_row *row = &solves->rows[at];
+    for (int i = 0; i < at; i++) {
+        const cli_solve_row *other = &solves->rows[i];
+        if (other->status == TESS_SUCCESS && other->result.solver == row->result.solver &&
+            other->options.precond.kind == row->options.precond.kind) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* The first rows that have a history: more lines cannot be told apart. */
 static void write_convergence(FILE *file, const cli_solves *solves)
 {
@@ -86,7 +100,7 @@ static void write_convergence(FILE *file, const cli_solves *solves)
     for (int i = 0; i < solves->count && count < CLI_CHART_STYLES; i++) {
         const cli_solve_row *row = &solves->rows[i];
         char method[64], precond[64], precisions[64];
-        if (row->status != TESS_SUCCESS || row->points < 2) { continue; }
+        if (row->status != TESS_SUCCESS || row->points < 2 || is_shown(solves, i)) { continue; }
         snprintf(names[count], sizeof names[count], "%s, %s, %s", cli_row_method(row, method, sizeof method),
                  cli_precond_text(&row->options.precond, precond, sizeof precond),
                  cli_row_precisions(row, precisions, sizeof precisions));
@@ -95,7 +109,7 @@ static void write_convergence(FILE *file, const cli_solves *solves)
         count++;
     }
     if (count == 0) { return; }
-    const cli_chart chart = {.title = "Convergence of the fastest solves",
+    const cli_chart chart = {.title = "Convergence of the fastest methods",
                              .description = "Relative residuals as the solvers estimate them, over iterations, on a "
                                             "logarithmic scale.",
                              .x_label = "iteration",
@@ -108,7 +122,9 @@ static void write_convergence(FILE *file, const cli_solves *solves)
                              .mark_y = NAN};
     cli_html_section(file, "Convergence");
     cli_html_chart(file, &chart, NULL);
-    fputs("<p class=\"soft\">Iterations differ in cost between solvers; the table has their times.</p>\n", file);
+    fputs("<p class=\"soft\">Each method in its fastest precision. Iterations differ in cost; the table has the "
+          "times.</p>\n",
+          file);
     cli_html_end_section(file);
 }
 

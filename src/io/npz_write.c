@@ -8,6 +8,8 @@
 
 #ifdef TESS_LIBZIP
 
+enum { FASTEST = 1 }; /* level of compression: others gain a few percent and take several times as long */
+
 /* One array: a header and the data, joined for libzip, which takes the memory. */
 static bool add_array(zip_t *zip, const char *name, const char *header, int length, const void *data, size_t bytes)
 {
@@ -26,6 +28,7 @@ static bool add_array(zip_t *zip, const char *name, const char *header, int leng
         zip_source_free(source);
         return false;
     }
+    if (zip_set_file_compression(zip, (zip_uint64_t)index, ZIP_CM_DEFLATE, FASTEST) != 0) { return false; }
     return zip_file_set_mtime(zip, (zip_uint64_t)index, 315532800, 0) == 0; /* 1980: the same bits each time */
 }
 
