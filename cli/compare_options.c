@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The lists of solvers, preconditioners and precisions that tessera compare tries, and what suits a matrix. */
 #include "compare.h"
+#include "streams.h"
 
 #include <float.h>
 #include <stdlib.h>
@@ -62,7 +63,10 @@ static error_t parse_solves(int key, char *arg, struct argp_state *state)
     case KEY_MAX_ITERATIONS:
         options->max_iterations = cli_parse_integer(state, "max-iterations", arg, 0, INT64_MAX / 4);
         return 0;
-    case KEY_RHS: options->rhs = cli_parse_vector(state, "rhs", arg, true); return 0;
+    case KEY_RHS:
+        options->rhs = cli_parse_vector(state, "rhs", arg, true);
+        if (cli_is_stream(arg)) { argp_error(state, "--rhs: a comparison reads b for each device; give a file, not -"); }
+        return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }

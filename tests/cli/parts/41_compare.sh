@@ -68,4 +68,6 @@ expect 2 compare spd.mtx --precisions fp64,fp33
 expect 2 compare spd.mtx --budget 0
 expect 2 compare spd.mtx --solvers cg,cg,cg,cg,cg,cg,cg,cg,cg,cg,cg,cg,cg,cg,cg,cg,cg
 err_has 'takes at most 16 names'
+expect 2 compare spd.mtx --solvers cg --rhs -
+err_has 'give a file, not -'
 expect 3 compare spd.mtx --solvers cg --rhs b2.mtx
