@@ -64,6 +64,9 @@ enum {
     "of the elements of y\n"                                                    \
     "lossless[:E]: values that lose at most E, relative (default 0: nothing)\n" \
     "lossless with {whole}: one precision for the whole matrix"
+#define CLI_MATRIX_HELP                                                                                       \
+    "MATRIX is a file (.mtx, .mtx.gz, .tess, .npz, .npy, .petsc), - for standard input, or a model problem, " \
+    "gallery:NAME[:ARG...]."
 void cli_print_help(FILE *stream, const char *program, const struct argp *argp);
 void cli_print_usage(FILE *stream, const char *program, const struct argp *argp);
 
@@ -224,7 +227,12 @@ int cli_generate(tess_context *ctx, const char *name, int nargs, const char *con
 /* A vector of n values. Only a-times-ones and a-times-ramp need `a`. Returns an exit code, message printed. */
 int cli_load_vector(tess_context *ctx, const cli_vector_choice *choice, const char *option, int64_t n,
                     const tess_matrix *a, tess_vector **out);
-/* Whether `path` ends as a matrix file does (.mtx, .mtx.gz, .tess). */
+bool cli_ends_with(const char *text, const char *end);
+/* The file of an argument: that of standard input for "-". */
+const char *cli_input_path(const char *path);
+/* After a file of an option was not found: what the option takes. */
+void cli_hint_file(const char *option);
+/* Whether `path` ends as a matrix file does: .mtx, .mtx.gz, .tess, .npz, .petsc. */
 bool cli_is_matrix_path(const char *path);
 int cli_write_matrix(const tess_matrix *a, const char *path, bool symmetric);
 double cli_seconds(void);
@@ -384,9 +392,11 @@ const char *cli_seconds_text(double seconds, char *buffer, size_t size);
 /* ---- progress.c ---- */
 
 struct cli_progress {
-    bool terminal;  /* stderr is one: a line that overwrites itself */
-    bool every;     /* --monitor: a line for each iteration */
-    bool line_open; /* the terminal's current line has text */
+    bool terminal;     /* stderr is one: a line that overwrites itself */
+    bool every;        /* --monitor: a line for each iteration */
+    bool line_open;    /* the terminal's current line has text */
+    const char *label; /* what is solved, before the iteration; NULL: nothing */
+    double budget;     /* seconds after which the solve is stopped; 0: none */
     double rhs_norm;
     double first_residual;
     double next_seconds;
@@ -495,6 +505,7 @@ json_t *cli_digits_json(const cli_exact *exact, const cli_digits *digits); /* nu
 
 /* ---- report.c ---- */
 
+struct cli_column_list; /* columns.h */
 typedef struct cli_solve_run {
     const cli_matrix *matrix;
     const tess_context *ctx;
@@ -509,8 +520,9 @@ typedef struct cli_solve_run {
     const char *initial_guess; /* NULL: zero */
     const cli_session *session;
     const cli_preset *preset;
-    const tess_findings *findings; /* after a failure; nrows 0: nothing was looked for */
-    const char *detail;            /* of a failed set-up; may be empty */
+    const struct cli_column_list *columns; /* of several right-hand sides */
+    const tess_findings *findings;         /* after a failure; nrows 0: nothing was looked for */
+    const char *detail;                    /* of a failed set-up; may be empty */
     double output_seconds, total_seconds;
     int exit_code;
 } cli_solve_run;

@@ -1,19 +1,54 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tessera convert: between Matrix Market and the binary cache. */
-#include "cli.h"
+/* tessera convert: between all kinds of files, of matrices and of vectors. */
+#include "streams.h"
 
 typedef struct convert_options {
     cli_host_options host;
     bool symmetric;
-    const char *input, *output;
+    const char *to;                     /* the ending that --to stands for; NULL: not given */
+    const char *input, *output, *given; /* given: the output as the command line has it */
 } convert_options;
 
-enum { KEY_SYMMETRIC = 600 };
+enum { KEY_SYMMETRIC = 600, KEY_TO };
 
 static const struct argp_option convert_argp_options[] = {
     {"symmetric", KEY_SYMMETRIC, NULL, 0, "write only the lower triangle of a symmetric matrix (.mtx, .mtx.gz)",
      CLI_GROUP_MAIN},
+    {"to", KEY_TO, "NAME", 0, "mtx, mtx.gz, tess, npz, npy or petsc (default: what the name of OUT says; of -, mtx)",
+     CLI_GROUP_MAIN},
     {0}};
+
+static const char *const endings[] = {".mtx", ".mtx.gz", ".tess", ".npz", ".npy", ".petsc"};
+enum { ENDINGS = (int)(sizeof endings / sizeof endings[0]) };
+
+static const char *parse_to(struct argp_state *state, const char *text)
+{
+    const char *words[ENDINGS + 1] = {NULL};
+    for (int i = 0; i < ENDINGS; i++) {
+        words[i] = endings[i] + 1;
+    }
+    return endings[cli_parse_word(state, "to", text, words, NULL)];
+}
+
+static void check_names(struct argp_state *state, const convert_options *options)
+{
+    if (options->output == NULL) { argp_error(state, "convert needs an input and an output file"); }
+    const bool stream = cli_is_stream(options->output);
+    bool known = stream || (options->to != NULL && cli_ends_with(options->output, options->to));
+    for (int i = 0; i < ENDINGS && options->to == NULL; i++) {
+        known = known || cli_ends_with(options->output, endings[i]);
+    }
+    if (!known && options->to != NULL) {
+        argp_error(state, "the name of the output, '%s', must end in %s, as --to says, or be -", options->output,
+                   options->to);
+    }
+    if (!known) {
+        argp_error(state,
+                   "the name of the output, '%s', must end in .mtx, .mtx.gz, .tess, .npz, .npy or .petsc, or be -",
+                   options->output);
+    }
+    if (stream && cli_is_stream(options->host.json)) { argp_error(state, "OUT and --json are both -"); }
+}
 
 static error_t parse_convert(int key, char *arg, struct argp_state *state)
 {
@@ -21,6 +56,7 @@ static error_t parse_convert(int key, char *arg, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_INIT: state->child_inputs[0] = &options->host; return 0;
     case KEY_SYMMETRIC: options->symmetric = true; return 0;
+    case KEY_TO: options->to = parse_to(state, arg); return 0;
     case ARGP_KEY_ARG:
         if (state->arg_num > 1) {
             argp_error(state, "convert takes one input and one output, but '%s' is a third file", arg);
@@ -31,12 +67,7 @@ static error_t parse_convert(int key, char *arg, struct argp_state *state)
             options->output = arg;
         }
         return 0;
-    case ARGP_KEY_END:
-        if (options->output == NULL) { argp_error(state, "convert needs an input and an output file"); }
-        if (!cli_is_matrix_path(options->output)) {
-            argp_error(state, "the name of the output, '%s', must end in .mtx, .mtx.gz or .tess", options->output);
-        }
-        return 0;
+    case ARGP_KEY_END: check_names(state, options); return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
@@ -46,40 +77,105 @@ static const struct argp convert_argp = {
     .options = convert_argp_options,
     .parser = parse_convert,
     .args_doc = "IN OUT",
-    .doc = "Reads a matrix and writes it in the format that the name of OUT says: Matrix Market (.mtx, .mtx.gz) or the "
-           "binary cache (.tess). The first bytes of IN say what it is; IN may also be a model problem, "
-           "gallery:NAME[:ARG...].\v"
+    .doc = "Reads a matrix or a vector and writes it in the format that the name of OUT says: Matrix Market (.mtx, "
+           ".mtx.gz), the binary cache (.tess), SciPy (.npz), NumPy (.npy, for vectors and dense arrays) or PETSc "
+           "(.petsc).\n"
+           "The first bytes of IN say what it is; IN may also be a model problem, gallery:NAME[:ARG...]. - is standard "
+           "input or output.\v"
            "Example: convert a matrix to the binary cache, which is read much faster.\n"
            "  tessera convert A.mtx A.tess",
     .children = convert_children};
 
-static json_t *convert_json(const convert_options *options, const cli_matrix *matrix, double write_seconds)
+/* What is converted: a matrix, or a table of vectors. */
+typedef struct conversion {
+    const convert_options *options;
+    tess_context *ctx;
+    cli_matrix matrix;
+    double *values; /* NULL: the matrix is converted */
+    int64_t nrows, ncols;
+    double read_seconds, write_seconds;
+} conversion;
+
+/* Vectors come from .npy files, vectors of PETSc and whatever is written as .npy. A dense .npy becomes a matrix where
+   the output is one of the formats that only matrices have. */
+static bool wants_array(const convert_options *options)
 {
+    const char *to = options->to != NULL ? options->to : options->given;
+    if (cli_ends_with(to, ".npy")) { return true; }
+    if (cli_ends_with(to, ".npz") || cli_ends_with(to, ".tess")) { return false; }
+    return cli_ends_with(options->input, ".npy");
+}
+
+static int load_array(conversion *c, bool report)
+{
+    const double start = cli_seconds();
+    const tess_status status =
+        tess_array_read(c->ctx, cli_input_path(c->options->input), &c->values, &c->nrows, &c->ncols);
+    c->read_seconds = cli_seconds() - start;
+    if (status == TESS_SUCCESS) { return CLI_CONVERGED; }
+    return report ? cli_report_failure(c->ctx, status) : CLI_INPUT;
+}
+
+static int load(conversion *c)
+{
+    if (wants_array(c->options)) { return load_array(c, true); }
+    const bool may_be_vector = cli_ends_with(c->options->input, ".petsc");
+    if (may_be_vector && load_array(c, false) == CLI_CONVERGED) { return CLI_CONVERGED; }
+    int code = cli_load_matrix(c->ctx, c->options->input, &c->matrix);
+    c->read_seconds = c->matrix.seconds;
+    if (code == CLI_CONVERGED) {
+        c->nrows = tess_matrix_nrows(c->matrix.a);
+        c->ncols = tess_matrix_ncols(c->matrix.a);
+    }
+    return code;
+}
+
+static int write_to(const char *path, const void *user)
+{
+    const conversion *c = user;
+    if (c->values == NULL) { return cli_write_matrix(c->matrix.a, path, c->options->symmetric); }
+    const tess_status status = tess_array_write(c->ctx, c->values, c->nrows, c->ncols, path);
+    return status == TESS_SUCCESS ? CLI_CONVERGED : cli_report_failure(c->ctx, status);
+}
+
+static json_t *convert_json(const conversion *c)
+{
+    const int64_t nnz = c->values == NULL ? tess_matrix_nnz(c->matrix.a) : c->nrows * c->ncols;
     return json_pack("{ss ss so so sI sI sI sf sf}", "command", "convert", "version", tess_version(), "input",
-                     cli_json_text(options->input), "output", cli_json_text(options->output), "nrows",
-                     (json_int_t)tess_matrix_nrows(matrix->a), "ncols", (json_int_t)tess_matrix_ncols(matrix->a), "nnz",
-                     (json_int_t)tess_matrix_nnz(matrix->a), "read_seconds", matrix->seconds, "write_seconds",
-                     write_seconds);
+                     cli_json_text(c->options->input), "output", cli_json_text(c->options->given), "nrows",
+                     (json_int_t)c->nrows, "ncols", (json_int_t)c->ncols, "nnz", (json_int_t)nnz, "read_seconds",
+                     c->read_seconds, "write_seconds", c->write_seconds);
+}
+
+static void print_conversion(const conversion *c)
+{
+    char read_text[32], write_text[32];
+    printf("%s: %lld x %lld, ", c->options->given, (long long)c->nrows, (long long)c->ncols);
+    if (c->values == NULL) {
+        printf("%lld nonzeros", (long long)tess_matrix_nnz(c->matrix.a));
+    } else {
+        printf("a dense array");
+    }
+    printf("; read in %s, written in %s\n", cli_seconds_text(c->read_seconds, read_text, sizeof read_text),
+           cli_seconds_text(c->write_seconds, write_text, sizeof write_text));
 }
 
 static int convert(const convert_options *options, tess_context *ctx)
 {
-    cli_matrix matrix;
-    int code = cli_load_matrix(ctx, options->input, &matrix);
-    double start = cli_seconds();
-    if (code == CLI_CONVERGED) { code = cli_write_matrix(matrix.a, options->output, options->symmetric); }
-    double write_seconds = cli_seconds() - start;
-    if (code == CLI_CONVERGED && cli_text_wanted(options->host.json)) {
-        char read_text[32], write_text[32];
-        printf("%s: %lld x %lld, %lld nonzeros; read in %s, written in %s\n", options->output,
-               (long long)tess_matrix_nrows(matrix.a), (long long)tess_matrix_ncols(matrix.a),
-               (long long)tess_matrix_nnz(matrix.a), cli_seconds_text(matrix.seconds, read_text, sizeof read_text),
-               cli_seconds_text(write_seconds, write_text, sizeof write_text));
+    conversion c = {.options = options, .ctx = ctx};
+    const bool through = options->to != NULL && cli_is_stream(options->given);
+    int code = load(&c);
+    const double start = cli_seconds();
+    if (code == CLI_CONVERGED) {
+        code = through ? cli_write_through(options->output, options->to, write_to, &c) : write_to(options->output, &c);
     }
+    c.write_seconds = cli_seconds() - start;
+    if (code == CLI_CONVERGED && cli_text_wanted(options->host.json)) { print_conversion(&c); }
     if (code == CLI_CONVERGED && options->host.json != NULL) {
-        code = cli_write_json(options->host.json, convert_json(options, &matrix, write_seconds));
+        code = cli_write_json(options->host.json, convert_json(&c));
     }
-    tess_matrix_destroy(matrix.a);
+    tess_array_free(ctx, c.values, c.nrows, c.ncols);
+    tess_matrix_destroy(c.matrix.a);
     return code;
 }
 
@@ -90,6 +186,7 @@ static int run_convert(int argc, char **argv)
     int code = cli_arguments_prepare(&convert_argp, argc, argv, false, &arguments);
     if (code != 0) { return code; }
     cli_arguments_parse(&convert_argp, &arguments, &options);
+    options.given = options.output;
     tess_context *ctx = NULL;
     const cli_files files = {.input = {options.input},
                              .output = {{"json", &options.host.json}, {"output", &options.output}},

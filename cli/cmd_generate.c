@@ -17,8 +17,8 @@ enum { KEY_OUTPUT = 600, KEY_LIST, KEY_SYMMETRIC, KEY_POINTS, KEY_INITIAL, WORD_
 
 static const struct argp_option generate_argp_options[] = {
     {"list", KEY_LIST, NULL, 0, "list the problems and their arguments", CLI_GROUP_MAIN},
-    {"output", KEY_OUTPUT, "FILE", 0, "where to write the matrix: .mtx, .mtx.gz or .tess (binary cache)",
-     CLI_GROUP_MAIN},
+    {"output", KEY_OUTPUT, "FILE", 0,
+     "where to write the matrix: .mtx, .mtx.gz, .tess (binary cache), .npz (SciPy) or .petsc", CLI_GROUP_MAIN},
     {"symmetric", KEY_SYMMETRIC, NULL, 0, "write only the lower triangle of a symmetric matrix", CLI_GROUP_MAIN},
     {"points", KEY_POINTS, "FILE", 0, "ventricle: write the centres of the cells, n by 3, in mm", CLI_GROUP_OUTPUT},
     {"initial", KEY_INITIAL, "FILE", 0, "ventricle: write an initial potential, in mV", CLI_GROUP_OUTPUT},
@@ -40,7 +40,9 @@ static error_t parse_generate(int key, char *arg, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_INIT: state->child_inputs[0] = &options->host; return 0;
     case KEY_OUTPUT:
-        if (!cli_is_matrix_path(arg)) { argp_error(state, "--output: '%s' must end in .mtx, .mtx.gz or .tess", arg); }
+        if (!cli_is_matrix_path(arg)) {
+            argp_error(state, "--output: '%s' must end in .mtx, .mtx.gz, .tess, .npz or .petsc", arg);
+        }
         options->output = arg;
         return 0;
     case KEY_POINTS: options->points = cli_parse_output(state, "points", arg); return 0;

@@ -53,8 +53,8 @@ static const struct argp info_argp = {
     .doc = "Describes a matrix: size, symmetry, diagonal, row lengths, range of values, the share of its nonzeros that "
            "each precision stores exactly, memory, and a solver to try. With --format it also stores the matrix in "
            "that way and reports the bytes, or why this is refused. With --policy it also reports which part gets "
-           "which precision. With --precond amg it also sets up the levels of algebraic multigrid, and reports them.\n"
-           "MATRIX is a file (.mtx, .mtx.gz, .tess) or a model problem, gallery:NAME[:ARG...].\v"
+           "which precision. With --precond amg it also sets up the levels of algebraic multigrid, and reports "
+           "them.\n" CLI_MATRIX_HELP "\v"
            "Example: describe a model problem, and what the policy lossless would store in low precisions.\n"
            "  tessera info gallery:laplace2d:100 --policy lossless",
     .children = info_children};
@@ -243,6 +243,11 @@ static void print_file_facts(const tess_mtx_info *info)
         printf("%-17s binary cache; %lld explicit zeros\n", "file", (long long)info->explicit_zeros);
         return;
     }
+    if (strcmp(info->kind, "Matrix Market") != 0) {
+        printf("%-17s %s; %lld entries, %lld duplicates summed, %lld explicit zeros kept\n", "file", info->kind,
+               (long long)info->entries, (long long)info->duplicates, (long long)info->explicit_zeros);
+        return;
+    }
     const char *symmetry = info->symmetry >= 0 && info->symmetry <= 2 ? symmetries[info->symmetry] : "?";
     printf("%-17s %s, %s, %s%s; %lld entries, %lld duplicates summed, %lld explicit zeros kept\n", "file",
            info->coordinate ? "coordinate" : "array",
@@ -308,10 +313,10 @@ static json_t *file_json(const tess_mtx_info *info)
 {
     static const char *const symmetries[] = {"general", "symmetric", "skew-symmetric"};
     int symmetry = info->symmetry >= 0 && info->symmetry <= 2 ? info->symmetry : 0;
-    return json_pack("{sb sb sb sb ss sb sI sI sI}", "cache", info->cache, "coordinate", info->coordinate, "pattern",
-                     info->pattern, "integer", info->integer, "symmetry", symmetries[symmetry], "gzip",
-                     info->compressed, "entries", (json_int_t)info->entries, "duplicates", (json_int_t)info->duplicates,
-                     "explicit_zeros", (json_int_t)info->explicit_zeros);
+    return json_pack("{ss sb sb sb sb ss sb sI sI sI}", "kind", info->kind, "cache", info->cache, "coordinate",
+                     info->coordinate, "pattern", info->pattern, "integer", info->integer, "symmetry",
+                     symmetries[symmetry], "gzip", info->compressed, "entries", (json_int_t)info->entries, "duplicates",
+                     (json_int_t)info->duplicates, "explicit_zeros", (json_int_t)info->explicit_zeros);
 }
 
 static json_t *symmetry_json(int value)

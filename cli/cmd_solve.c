@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tessera solve: A x = b, with a verified result. */
-#include "cli.h"
+#include "columns.h"
+#include "html.h"
+#include "streams.h"
 
 #include <float.h>
 #include <math.h>
@@ -18,7 +20,8 @@ typedef struct solve_options {
     cli_storage_choice storage;
     cli_vector_choice rhs;
     uint64_t seed;
-    const char *matrix, *initial_guess, *output, *history;
+    const char *matrix, *initial_guess, *output, *history, *html;
+    const char *command; /* as it was called */
     const char *choices; /* NULL: the default file */
     bool timings, monitor, explain;
 } solve_options;
@@ -39,6 +42,7 @@ enum {
     KEY_GUESS,
     KEY_OUTPUT,
     KEY_HISTORY,
+    KEY_HTML,
     KEY_TIMINGS,
     KEY_MONITOR,
     KEY_SEED,
@@ -69,11 +73,12 @@ static const struct argp_option solve_argp_options[] = {
      CLI_GROUP_MAIN},
     {"rhs", KEY_RHS, "NAME|FILE", 0,
      "right-hand side b (default ones): ones, a-times-ones, a-times-ramp, "
-     "random[:SEED] in (-1, 1), uniform[:SEED] in (0, 1), or a file\n"
+     "random[:SEED] in (-1, 1), uniform[:SEED] in (0, 1), or a file, whose columns are solved one after another\n"
      "a-times-ramp: A x with x_i = i / n",
      CLI_GROUP_MAIN + 2},
     {"seed", KEY_SEED, "N", 0, "seed of random and uniform where --rhs gives none (default 1)", CLI_GROUP_MAIN + 2},
-    {"initial-guess", KEY_GUESS, "FILE", 0, "x at the start (default: zero)", CLI_GROUP_MAIN + 2},
+    {"initial-guess", KEY_GUESS, "FILE", 0, "x at the start (default: zero); one column, or one for each of b",
+     CLI_GROUP_MAIN + 2},
     {"guard", KEY_GUARD, "NAME", 0,
      "{tess_guard} (default repair)\n"
      "if the estimate and the true residual disagree, repair goes on in a higher precision; report only says so",
@@ -140,8 +145,13 @@ static const struct argp_option solve_argp_options[] = {
      "fp32,mixed,fp64; for split: mixed; else --matrix-precision)",
      CLI_GROUP_METHOD},
     {"omega", KEY_OMEGA, "W", 0, "jacobi: weight of the update (default 1)", CLI_GROUP_METHOD},
-    {"output", KEY_OUTPUT, "FILE", 0, "write x as a Matrix Market array", CLI_GROUP_OUTPUT},
-    {"history", KEY_HISTORY, "FILE", 0, "write the residual estimate of each iteration as CSV", CLI_GROUP_OUTPUT},
+    {"output", KEY_OUTPUT, "FILE", 0,
+     "write x: .npy, .petsc, else a Matrix Market array; - is standard output, and the report goes to standard error",
+     CLI_GROUP_OUTPUT},
+    {"history", KEY_HISTORY, "FILE", 0,
+     "write the residual estimate of each iteration: a picture (.png, .svg), else CSV", CLI_GROUP_OUTPUT},
+    {"html", KEY_HTML, "FILE", 0, "write a page that shows the solve in a browser; it needs no network",
+     CLI_GROUP_OUTPUT},
     {"timings", KEY_TIMINGS, NULL, 0, "report where the time went", CLI_GROUP_OUTPUT},
     {"monitor", KEY_MONITOR, NULL, 0, "print the residual estimate of each iteration to standard error",
      CLI_GROUP_OUTPUT},
@@ -235,8 +245,9 @@ static error_t parse_rest(int key, char *arg, struct argp_state *state, solve_op
     case KEY_CHOICES: options->choices = arg; return 0;
     case KEY_RHS: options->rhs = cli_parse_vector(state, "rhs", arg, true); return 0;
     case KEY_GUESS: options->initial_guess = arg; return 0;
-    case KEY_OUTPUT: options->output = cli_parse_output(state, "output", arg); return 0;
+    case KEY_OUTPUT: options->output = cli_parse_output_or_stdout(state, "output", arg); return 0;
     case KEY_HISTORY: options->history = cli_parse_output(state, "history", arg); return 0;
+    case KEY_HTML: options->html = cli_parse_output(state, "html", arg); return 0;
     case KEY_SEED: options->seed = cli_parse_seed(state, "seed", arg); return 0;
     case KEY_TIMINGS:
         options->timings = true;
@@ -248,11 +259,21 @@ static error_t parse_rest(int key, char *arg, struct argp_state *state, solve_op
     }
 }
 
+/* Standard input can be read once. */
+static void check_input_names(struct argp_state *state, const solve_options *options)
+{
+    const char *rhs = options->rhs.source == CLI_VECTOR_FILE ? options->rhs.path : NULL;
+    if (cli_is_stream(options->matrix) + cli_is_stream(rhs) + cli_is_stream(options->initial_guess) > 1) {
+        argp_error(state, "two inputs are -, but standard input can be read once; give a file for one of them");
+    }
+}
+
 static void check_output_names(struct argp_state *state, const solve_options *options)
 {
-    const char *names[] = {options->host.json, options->history, options->output, options->stop.checkpoint};
-    for (int i = 0; i < 4; i++) {
-        for (int j = i + 1; j < 4; j++) {
+    const char *names[] = {options->host.json, options->history, options->output, options->html,
+                           options->stop.checkpoint};
+    for (int i = 0; i < 5; i++) {
+        for (int j = i + 1; j < 5; j++) {
             if (names[i] != NULL && names[j] != NULL && strcmp(names[i], names[j]) == 0) {
                 argp_error(state, "two outputs have the same name, '%s'; give each a name of its own", names[i]);
             }
@@ -378,6 +399,7 @@ static error_t parse_solve(int key, char *arg, struct argp_state *state)
         return 0;
     case ARGP_KEY_NO_ARGS: argp_error(state, "no matrix was given; name a file or gallery:NAME"); return 0;
     case ARGP_KEY_END:
+        check_input_names(state, options);
         if (options->initial_guess != NULL && options->stop.resume != NULL) {
             argp_error(state, "--resume brings x along; leave out --initial-guess");
         }
@@ -406,8 +428,7 @@ static const struct argp solve_argp = {
     .args_doc = "MATRIX",
     .doc =
         "Solves A x = b. The true residual of the FP64 matrix, with a bound on its rounding error, decides whether the "
-        "solve has converged.\n"
-        "MATRIX is a file (.mtx, .mtx.gz, .tess) or a model problem, gallery:NAME[:ARG...].\v"
+        "solve has converged.\n" CLI_MATRIX_HELP "\v"
         "PETSc's names are accepted: -ksp_type cg|bcgs|gmres|fgmres|minres|lsqr, -pc_type none|jacobi|bjacobi|ilu|icc, "
         "-ksp_rtol, -ksp_atol, -ksp_divtol, -ksp_max_it, -ksp_gmres_restart, -ksp_monitor_true_residual, "
         "-ksp_converged_reason.\n"
@@ -424,7 +445,9 @@ static const struct argp solve_argp = {
 typedef struct solve_objects {
     tess_context *ctx;
     cli_matrix matrix;
-    tess_vector *b, *x;
+    cli_columns rhs, guess, solution; /* of files; solution: of several right-hand sides */
+    cli_column_list columns;
+    tess_vector *b, *x; /* of one column */
     tess_solver *solver;
     cli_session session;
     cli_solve_pieces pieces;
@@ -463,6 +486,7 @@ static int check_options(solve_options *options)
                              .output = {{"json", &options->host.json},
                                         {"history", &options->history},
                                         {"output", &options->output},
+                                        {"html", &options->html},
                                         {"checkpoint", &options->stop.checkpoint}},
                              .force = options->host.force};
     return code == 0 ? cli_prepare_files(&files) : code;
@@ -497,21 +521,69 @@ static const char *options_text(const tess_solve_options *solve, char *buffer, s
     return buffer;
 }
 
-static int load_vectors(const solve_options *options, solve_objects *o)
+static int load_rhs(const solve_options *options, solve_objects *o)
+{
+    const int64_t nrows = tess_matrix_nrows(o->matrix.a);
+    if (options->rhs.source != CLI_VECTOR_FILE) {
+        return cli_load_vector(o->ctx, &options->rhs, "rhs", nrows, o->matrix.a, &o->b);
+    }
+    int code = cli_columns_read(o->ctx, options->rhs.path, "rhs", nrows, &o->rhs);
+    if (code != CLI_CONVERGED) { return code; }
+    tess_status status = tess_vector_create(o->ctx, nrows, TESS_PRECISION_FP64, &o->b);
+    return status == TESS_SUCCESS ? CLI_CONVERGED : cli_report_failure(o->ctx, status);
+}
+
+static int load_guess(const solve_options *options, solve_objects *o, int64_t columns)
+{
+    int code =
+        cli_columns_read(o->ctx, options->initial_guess, "initial-guess", tess_matrix_ncols(o->matrix.a), &o->guess);
+    if (code != CLI_CONVERGED || o->guess.ncols == 1 || o->guess.ncols == columns) { return code; }
+    cli_error(
+        "%s: the file for --initial-guess has %lld columns, but there are %lld right-hand sides; it may have 1 or "
+        "%lld",
+        options->initial_guess, (long long)o->guess.ncols, (long long)columns, (long long)columns);
+    return CLI_INPUT;
+}
+
+/* A checkpoint is of one right-hand side. */
+static int begin_session(const solve_options *options, solve_objects *o, int64_t columns)
 {
     char text[256];
-    int64_t n = tess_matrix_ncols(o->matrix.a);
-    int code = cli_load_vector(o->ctx, &options->rhs, "rhs", tess_matrix_nrows(o->matrix.a), o->matrix.a, &o->b);
-    if (code != CLI_CONVERGED) { return code; }
-    code = cli_session_begin(&o->session, o->matrix.a, o->b, options_text(&options->solve, text, sizeof text));
+    if (columns > 1 && (options->stop.checkpoint != NULL || options->stop.resume != NULL)) {
+        cli_error("%s: --checkpoint and --resume are for one right-hand side, but the file has %lld", options->rhs.path,
+                  (long long)columns);
+        return CLI_USAGE;
+    }
+    tess_status status = o->rhs.values == NULL ? TESS_SUCCESS : cli_columns_get(&o->rhs, 0, o->b);
+    if (status != TESS_SUCCESS) { return cli_report_failure(o->ctx, status); }
+    return cli_session_begin(&o->session, o->matrix.a, o->b, options_text(&options->solve, text, sizeof text));
+}
+
+static int load_vectors(const solve_options *options, solve_objects *o)
+{
+    int code = load_rhs(options, o);
+    const int64_t columns = o->rhs.values == NULL ? 1 : o->rhs.ncols, n = tess_matrix_ncols(o->matrix.a);
+    if (code == CLI_CONVERGED) { code = begin_session(options, o, columns); }
+    if (code == CLI_CONVERGED && options->initial_guess != NULL) { code = load_guess(options, o, columns); }
+    if (code == CLI_CONVERGED && !cli_column_list_create(columns, &o->columns)) {
+        code = cli_report_failure(NULL, TESS_OUT_OF_MEMORY);
+    }
     if (code != CLI_CONVERGED) { return code; }
     if (options->stop.resume != NULL) { return cli_resume(&o->session, o->ctx, n, false, &o->x); }
-    if (options->initial_guess != NULL) {
-        cli_vector_choice file = {.source = CLI_VECTOR_FILE, .path = options->initial_guess};
-        return cli_load_vector(o->ctx, &file, "initial-guess", n, NULL, &o->x);
-    }
     tess_status status = tess_vector_create(o->ctx, n, TESS_PRECISION_FP64, &o->x);
+    if (status == TESS_SUCCESS && columns > 1) { status = cli_columns_create(o->ctx, n, columns, &o->solution); }
     return status == TESS_SUCCESS ? CLI_CONVERGED : cli_report_failure(o->ctx, status);
+}
+
+static tess_status fetch_rhs(solve_objects *o, int64_t j)
+{
+    return o->rhs.values == NULL ? TESS_SUCCESS : cli_columns_get(&o->rhs, j, o->b);
+}
+
+static tess_status fetch_guess(solve_objects *o, int64_t j)
+{
+    if (o->guess.values == NULL) { return tess_vector_fill(o->x, 0.0); }
+    return cli_columns_get(&o->guess, o->guess.ncols == 1 ? 0 : j, o->x);
 }
 
 static void note_detail(solve_objects *o)
@@ -555,6 +627,39 @@ static void say_failure(const solve_objects *o)
               f->empty_rows.count > 0 ? "; the matrix has empty rows" : "");
 }
 
+/* One column. Only the report of the worst is kept. Returns an exit code; a message is printed but for TESS_SINGULAR.
+ */
+static int solve_column(const tess_solve_options *solve, solve_objects *o, int64_t j, cli_progress *progress)
+{
+    progress->first_residual = 0.0;
+    progress->next_seconds = 0.0;
+    free(o->pieces.history);
+    o->pieces = (cli_solve_pieces){.history = NULL};
+    tess_status status = o->session.options->resume != NULL ? TESS_SUCCESS : fetch_guess(o, j);
+    if (status == TESS_SUCCESS) { status = fetch_rhs(o, j); }
+    if (status == TESS_SUCCESS) { status = tess_vector_norm2(o->b, TESS_ARITHMETIC_FP64, &progress->rhs_norm); }
+    if (status != TESS_SUCCESS) { return cli_report_failure(o->ctx, status); }
+    int code = cli_solve_in_pieces(o->solver, solve, &o->session, o->b, o->x, &o->pieces);
+    cli_progress_end(progress);
+    if (code != CLI_CONVERGED) { return code; }
+    if (o->solution.values != NULL) { status = cli_columns_put(&o->solution, j, o->x); }
+    tess_solve_result *result = &o->pieces.result;
+    if (status == TESS_SUCCESS && cli_column_list_note(&o->columns, j, exit_code_of(result), result)) {
+        o->result = *result;
+        tess_papers_result_init(&o->papers);
+        status = tess_solver_papers_result(o->solver, &o->papers);
+        if (o->result.reason == TESS_REASON_PRECOND_SETUP) { note_detail(o); }
+        look_for_problems(o);
+    }
+    return status == TESS_SUCCESS ? CLI_CONVERGED : cli_report_failure(o->ctx, status);
+}
+
+/* Whether the columns that are still to come are left as they are. */
+static bool is_stopped(tess_reason reason)
+{
+    return reason == TESS_REASON_CANCELLED || reason == TESS_REASON_INTERRUPTED || reason == TESS_REASON_TIME_LIMIT;
+}
+
 /* Prepares the solver and runs it. Returns an exit code; a message is printed but for TESS_SINGULAR. */
 static int set_up_and_solve(const solve_options *options, solve_objects *o, cli_progress *progress)
 {
@@ -565,16 +670,15 @@ static int set_up_and_solve(const solve_options *options, solve_objects *o, cli_
     solve.monitor = cli_progress_monitor;
     solve.monitor_user = progress;
     solve.automatic.choices = cli_choices_path(options->choices, choices, sizeof choices);
-    tess_status status = tess_vector_norm2(o->b, TESS_ARITHMETIC_FP64, &progress->rhs_norm);
     cli_interrupt_on();
-    if (status == TESS_SUCCESS) { status = tess_solver_create(o->matrix.a, &solve, &o->solver); }
-    o->pieces.status = status;
-    if (status == TESS_SINGULAR) { return CLI_BREAKDOWN; }
-    if (status != TESS_SUCCESS) { return cli_report_failure(o->ctx, status); }
-    tess_papers_result_init(&o->papers);
-    int code = cli_solve_in_pieces(o->solver, &solve, &o->session, o->b, o->x, &o->pieces);
-    cli_progress_end(progress);
-    o->result = o->pieces.result;
+    o->pieces.status = tess_solver_create(o->matrix.a, &solve, &o->solver);
+    if (o->pieces.status == TESS_SINGULAR) { return CLI_BREAKDOWN; }
+    if (o->pieces.status != TESS_SUCCESS) { return cli_report_failure(o->ctx, o->pieces.status); }
+    int code = CLI_CONVERGED;
+    for (int64_t j = 0; j < o->columns.count && code == CLI_CONVERGED; j++) {
+        code = solve_column(&solve, o, j, progress);
+        if (is_stopped(o->columns.column[j].reason)) { break; }
+    }
     return code;
 }
 
@@ -586,21 +690,27 @@ static int run_solver(const solve_options *options, solve_objects *o, cli_progre
         look_for_problems(o);
         return cli_report_failure(o->ctx, TESS_SINGULAR);
     }
-    if (code != CLI_CONVERGED) { return code; }
-    tess_status status = tess_solver_papers_result(o->solver, &o->papers);
-    if (status != TESS_SUCCESS) { return cli_report_failure(o->ctx, status); }
-    if (o->result.reason == TESS_REASON_PRECOND_SETUP) { note_detail(o); }
-    look_for_problems(o);
-    say_failure(o);
-    return CLI_CONVERGED;
+    if (code == CLI_CONVERGED) { say_failure(o); }
+    return code;
+}
+
+static int write_solution(const char *path, const void *user)
+{
+    const solve_objects *o = user;
+    tess_status status = TESS_SUCCESS;
+    if (o->solution.values == NULL) {
+        status = tess_vector_write(o->x, path);
+    } else {
+        status = tess_array_write(o->ctx, o->solution.values, o->solution.nrows, o->solution.ncols, path);
+    }
+    return status == TESS_SUCCESS ? CLI_CONVERGED : cli_report_failure(o->ctx, status);
 }
 
 static int write_outputs(const solve_options *options, const solve_objects *o)
 {
-    if (options->output != NULL) {
-        tess_status status = tess_vector_write(o->x, options->output);
-        if (status != TESS_SUCCESS) { return cli_report_failure(o->ctx, status); }
-    }
+    int code = CLI_CONVERGED;
+    if (options->output != NULL) { code = write_solution(options->output, o); }
+    if (code != CLI_CONVERGED) { return code; }
     return options->history == NULL ? CLI_CONVERGED : cli_write_history(options->history, &o->result);
 }
 
@@ -647,13 +757,19 @@ static int report(const solve_options *options, const solve_objects *o, const cl
                          .detail = o->detail,
                          .output_seconds = now - before,
                          .total_seconds = now - start,
-                         .exit_code = exit_code_of(&o->result)};
+                         .columns = &o->columns,
+                         .exit_code =
+                             o->solver == NULL ? exit_code_of(&o->result) : cli_column_list_exit_code(&o->columns)};
     if (cli_text_wanted(options->host.json)) { cli_report_solve(&run, options->timings); }
     if (options->host.json != NULL) {
         int json_code = cli_write_json(options->host.json, cli_solve_json(&run));
         if (code == CLI_CONVERGED) { code = json_code; }
     }
     if (code == CLI_CONVERGED) { code = o->session.failed; }
+    if (options->html != NULL) {
+        int html_code = cli_write_solve_html(options->html, &run, options->command);
+        if (code == CLI_CONVERGED) { code = html_code; }
+    }
     return code == CLI_CONVERGED ? run.exit_code : code;
 }
 
@@ -673,6 +789,10 @@ static int solve(solve_options *options, const cli_preset *preset)
     if (code == 0 || (code == CLI_BREAKDOWN && o.solver == NULL)) { code = report(options, &o, preset, start); }
     tess_solver_destroy(o.solver);
     free(o.pieces.history);
+    cli_columns_free(&o.rhs);
+    cli_columns_free(&o.guess);
+    cli_columns_free(&o.solution);
+    cli_column_list_free(&o.columns);
     tess_vector_destroy(o.b);
     tess_vector_destroy(o.x);
     tess_matrix_destroy(o.matrix.a);
@@ -690,9 +810,16 @@ static int run_solve(int argc, char **argv)
     cli_storage_choice_init(&options.storage, &options.solve.storage);
     int code = cli_arguments_prepare(&solve_argp, argc, argv, true, &arguments);
     if (code != 0) { return code; }
+    char *command = cli_quote_command(argc, argv);
+    options.command = command;
+    if (command == NULL) {
+        cli_arguments_free(&arguments);
+        return CLI_DEVICE;
+    }
     cli_arguments_parse(&solve_argp, &arguments, &options);
     if (!options.rhs.seeded) { options.rhs.seed = options.seed; }
     code = solve(&options, arguments.preset);
+    free(command);
     cli_arguments_free(&arguments);
     return code;
 }

@@ -59,10 +59,11 @@ static const struct argp spmv_argp = {
     .options = spmv_argp_options,
     .parser = parse_spmv,
     .args_doc = "MATRIX",
-    .doc = "Computes y = A x, times it, and compares y with a product in extended precision on the host.\n"
-           "MATRIX is a file (.mtx, .mtx.gz, .tess) or a model problem, gallery:NAME[:ARG...].\v"
-           "Example: time a product with the matrix stored in fp32.\n"
-           "  tessera spmv gallery:laplace2d:300 --matrix-precision fp32",
+    .doc =
+        "Computes y = A x, times it, and compares y with a product in extended precision on the host.\n" CLI_MATRIX_HELP
+        "\v"
+        "Example: time a product with the matrix stored in fp32.\n"
+        "  tessera spmv gallery:laplace2d:300 --matrix-precision fp32",
     .children = spmv_children};
 
 typedef struct spmv_run {

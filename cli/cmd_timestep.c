@@ -152,8 +152,7 @@ static const struct argp timestep_argp = {
     .args_doc = "MATRIX",
     .doc =
         "Makes explicit time steps x := A x. The diagonal of A stays in FP64; the rest is multiplied in the "
-        "precisions of --steps.\n"
-        "MATRIX is a file (.mtx, .mtx.gz, .tess) or a model problem, gallery:NAME[:ARG...].\v"
+        "precisions of --steps.\n" CLI_MATRIX_HELP "\v"
         "Exit status: 0 done, 1 stopped by --time-limit or a signal, 2 usage, 3 input or format, 4 device or memory, "
         "5 NaN or Inf in x.\n"
         "\n"

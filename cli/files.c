@@ -8,7 +8,7 @@
 
 static bool names_stdout(const char *path)
 {
-    static const char *const names[] = {"/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"};
+    static const char *const names[] = {"-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (strcmp(path, names[i]) == 0) { return true; }
     }

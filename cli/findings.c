@@ -22,7 +22,10 @@ enum { COMMAND_LENGTH = 8704 };
    kind. The reader keeps no lines, so that reading stays fast. */
 static long long line_of_nonfinite(const cli_matrix *matrix)
 {
-    if (!matrix->from_file || matrix->info.compressed || matrix->info.cache || !matrix->info.coordinate) { return 0; }
+    if (!matrix->from_file || strcmp(matrix->info.kind, "Matrix Market") != 0 || matrix->info.compressed ||
+        matrix->info.cache || !matrix->info.coordinate) {
+        return 0;
+    }
     FILE *file = fopen(matrix->name, "r");
     if (file == NULL) { return 0; }
     char *text = NULL;

@@ -7,7 +7,7 @@
  * cli_fill_lists. The command's text is "what it does\vnotes", and a line of notes that begins with a space is printed
  * as it is.
  */
-#include "cli.h"
+#include "help.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,9 +17,7 @@
 enum {
     WIDEST = 100,
     NARROWEST = 64,
-    TEXT_COLUMN = 29, /* where the text of an option begins */
-    OPTION_LIMIT = 128,
-    TEXT_LIMIT = 4096
+    TEXT_COLUMN = 29 /* where the text of an option begins */
 };
 
 static const char *const group_titles[] = {
@@ -87,17 +85,20 @@ static void print_paragraphs(FILE *stream, const char *text, int width)
 
 /* ---- options ---- */
 
-typedef struct option_list {
-    const struct argp_option *option[OPTION_LIMIT];
-    int count;
-} option_list;
+const struct argp_option cli_help_option = {
+    "help", '?', NULL, 0, "print this help; --usage lists the options alone, --version the version", 0};
+
+const char *cli_group_title(int group)
+{
+    return group_titles[group / 10];
+}
 
 /* Keeps the list sorted by group; options of one group stay in the order of their tables. A name that is there already
    is a command's own text for an option of a child. */
-static void insert_option(option_list *list, const struct argp_option *option)
+static void insert_option(cli_option_list *list, const struct argp_option *option)
 {
     int at = list->count;
-    if (list->count == OPTION_LIMIT) { return; }
+    if (list->count == CLI_OPTION_LIMIT) { return; }
     for (int i = 0; i < list->count; i++) {
         if (strcmp(list->option[i]->name, option->name) == 0) { return; }
     }
@@ -109,19 +110,19 @@ static void insert_option(option_list *list, const struct argp_option *option)
     list->count++;
 }
 
-static void collect(const struct argp *argp, option_list *list)
+void cli_collect_options(const struct argp *argp, cli_option_list *list)
 {
     for (const struct argp_option *o = argp->options; o != NULL && o->name != NULL; o++) {
         insert_option(list, o);
     }
     for (const struct argp_child *c = argp->children; c != NULL && c->argp != NULL; c++) {
-        collect(c->argp, list);
+        cli_collect_options(c->argp, list);
     }
 }
 
 static void print_option(FILE *stream, const struct argp_option *option, int width)
 {
-    char text[TEXT_LIMIT];
+    char text[CLI_TEXT_LIMIT];
     int column = fprintf(stream, "  --%s%s%s", option->name, option->arg == NULL ? "" : " ",
                          option->arg == NULL ? "" : option->arg);
     if (column > TEXT_COLUMN - 2) {
@@ -150,10 +151,8 @@ static void print_usage_line(FILE *stream, const char *program, const struct arg
 
 void cli_print_help(FILE *stream, const char *program, const struct argp *argp)
 {
-    static const struct argp_option standard[] = {
-        {"help", '?', NULL, 0, "print this help; --usage lists the options alone, --version the version", 0}, {0}};
-    char doc[TEXT_LIMIT];
-    option_list list = {.count = 0};
+    char doc[CLI_TEXT_LIMIT];
+    cli_option_list list = {.count = 0};
     const int width = find_width(stream);
     int group = -1;
     snprintf(doc, sizeof doc, "%s", argp->doc);
@@ -161,16 +160,16 @@ void cli_print_help(FILE *stream, const char *program, const struct argp *argp)
     if (notes != NULL) { *notes++ = '\0'; }
     print_usage_line(stream, program, argp);
     print_paragraphs(stream, doc, width);
-    collect(argp, &list);
+    cli_collect_options(argp, &list);
     for (int i = 0; i < list.count; i++) {
         if (list.option[i]->group / 10 != group) {
             group = list.option[i]->group / 10;
-            fprintf(stream, "\n%s\n", group_titles[group]);
+            fprintf(stream, "\n%s\n", cli_group_title(list.option[i]->group));
         }
         print_option(stream, list.option[i], width);
     }
     fputc('\n', stream);
-    print_option(stream, &standard[0], width);
+    print_option(stream, &cli_help_option, width);
     if (notes != NULL) {
         fputc('\n', stream);
         print_paragraphs(stream, notes, width);
@@ -179,10 +178,10 @@ void cli_print_help(FILE *stream, const char *program, const struct argp *argp)
 
 void cli_print_usage(FILE *stream, const char *program, const struct argp *argp)
 {
-    char text[TEXT_LIMIT];
+    char text[CLI_TEXT_LIMIT];
     size_t used = 0;
-    option_list list = {.count = 0};
-    collect(argp, &list);
+    cli_option_list list = {.count = 0};
+    cli_collect_options(argp, &list);
     print_usage_line(stream, program, argp);
     for (int i = 0; i < list.count && used < sizeof text; i++) {
         const struct argp_option *o = list.option[i];

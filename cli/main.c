@@ -1,67 +1,70 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tessera COMMAND ...: finds the command and runs it. */
-#include "cli.h"
+#include "help.h"
 
 #include <signal.h>
 #include <string.h>
 
-typedef struct command_entry {
-    const cli_command *command;
-    const char *summary;
-} command_entry;
-
-/* In the order of need, as help lists them. */
-static const command_entry commands[] = {
+/* As help lists them. */
+const cli_command_entry cli_commands[] = {
     {&cli_command_solve, "solve A x = b and prove the answer by its true residual"},
     {&cli_command_info, "describe a matrix: size, symmetry, memory in each precision, a solver to try"},
     {&cli_command_spmv, "compute y = A x, time it and check it"},
-    {&cli_command_compare, "compare time, bytes and error of y = A x in each format and precision"},
+    {&cli_command_compare, "compare solvers, preconditioners and precisions by time, and products y = A x"},
     {&cli_command_timestep, "compute x := A x again and again, in a schedule of precisions"},
     {&cli_command_generate, "write a model problem to a file"},
-    {&cli_command_convert, "convert a matrix between Matrix Market and the binary cache"},
+    {&cli_command_convert, "convert files of Matrix Market, NumPy, SciPy, PETSc and the binary cache"},
+    {NULL, NULL},
 };
-enum { COMMAND_COUNT = (int)(sizeof commands / sizeof commands[0]) };
+enum { COMMAND_COUNT = (int)(sizeof cli_commands / sizeof cli_commands[0]) - 1 };
+
+const char cli_overview[] = "Solves large sparse linear systems and proves the answer with a true residual in FP64.\n";
+const char cli_overview_notes[] =
+    "A matrix is a file (.mtx, .mtx.gz, .tess, .npz, .npy, .petsc), - for standard input, or a\n"
+    "model problem, gallery:NAME[:ARG...].\n"
+    "Results go to standard output, log and progress to standard error.\n"
+    "TESSERA_LOG=warn, info or debug sets how much is logged (default warn).\n\n"
+    "Exit status: 0 done (solve: converged and verified), 1 not converged, 2 usage,\n"
+    "3 input or format, 4 device or memory, 5 breakdown.\n\n"
+    "Example: solve a model problem with 90000 unknowns by CG.\n"
+    "  tessera solve gallery:laplace2d:300 --solver cg\n";
 
 static void print_help(FILE *stream)
 {
-    fprintf(stream, "Usage: tessera COMMAND [OPTION...]\n"
-                    "Solves large sparse linear systems and proves the answer with a true residual in FP64.\n\n"
-                    "Commands:\n");
+    fprintf(stream, "Usage: tessera COMMAND [OPTION...]\n%s\nCommands:\n", cli_overview);
     for (int i = 0; i < COMMAND_COUNT; i++) {
-        fprintf(stream, "  %-10s %s\n", commands[i].command->name, commands[i].summary);
+        fprintf(stream, "  %-10s %s\n", cli_commands[i].command->name, cli_commands[i].summary);
     }
     fprintf(stream,
             "  %-10s print the options of a command, as 'tessera COMMAND --help' does\n\n"
             "  --help     print this help\n"
-            "  --version  print the version and the GPU backend\n\n"
-            "A matrix is a file (.mtx, .mtx.gz, .tess) or a model problem, gallery:NAME[:ARG...].\n"
-            "Results go to standard output, log and progress to standard error.\n"
-            "TESSERA_LOG=warn, info or debug sets how much is logged (default warn).\n\n"
-            "Exit status: 0 done (solve: converged and verified), 1 not converged, 2 usage,\n"
-            "3 input or format, 4 device or memory, 5 breakdown.\n\n"
-            "Example: solve a model problem with 90000 unknowns by CG.\n"
-            "  tessera solve gallery:laplace2d:300 --solver cg\n",
-            "help");
+            "  --version  print the version and the GPU backend\n"
+            "  --man [COMMAND]     print the manual page of a command, for man -l -\n"
+            "  --completion SHELL  print the completions for bash, zsh or fish\n\n"
+            "%s",
+            "help", cli_overview_notes);
 }
 
-static const cli_command *find_command(const char *name)
+const cli_command_entry *cli_find_command(const char *name)
 {
     for (int i = 0; i < COMMAND_COUNT; i++) {
-        if (strcmp(commands[i].command->name, name) == 0) { return commands[i].command; }
+        if (strcmp(cli_commands[i].command->name, name) == 0) { return &cli_commands[i]; }
     }
     return NULL;
 }
 
 static int refuse_command(const char *name)
 {
-    const char *known[COMMAND_COUNT + 3];
+    const char *known[COMMAND_COUNT + 5];
     int count = 0;
     for (int i = 0; i < COMMAND_COUNT; i++) {
-        known[count++] = commands[i].command->name;
+        known[count++] = cli_commands[i].command->name;
     }
     known[count++] = "help";
     known[count++] = "--help";
     known[count++] = "--version";
+    known[count++] = "--man";
+    known[count++] = "--completion";
     const char *nearest = cli_nearest(name, known, count);
     const char *what = name[0] == '-' ? "option" : "command";
     if (nearest != NULL) {
@@ -87,11 +90,27 @@ static int run_help(int argc, char **argv)
         print_help(stdout);
         return CLI_CONVERGED;
     }
-    const cli_command *command = find_command(argv[1]);
-    if (command == NULL) { return refuse_command(argv[1]); }
+    const cli_command_entry *entry = cli_find_command(argv[1]);
+    if (entry == NULL) { return refuse_command(argv[1]); }
     char option[] = "--help";
     char *arguments[] = {argv[1], option, NULL};
-    return run_command(command, 2, arguments);
+    return run_command(entry->command, 2, arguments);
+}
+
+/* --man: the page of the tool; --man COMMAND: that of the command. */
+static int run_man(int argc, char **argv)
+{
+    const cli_command_entry *entry = argc < 2 ? NULL : cli_find_command(argv[1]);
+    if (argc >= 2 && entry == NULL) { return refuse_command(argv[1]); }
+    cli_print_man(stdout, entry);
+    return CLI_CONVERGED;
+}
+
+static int run_completion(int argc, char **argv)
+{
+    if (argc >= 2 && cli_print_completion(stdout, argv[1])) { return CLI_CONVERGED; }
+    cli_error("--completion takes bash, zsh or fish%s%s", argc < 2 ? "" : ", not ", argc < 2 ? "" : argv[1]);
+    return CLI_USAGE;
 }
 
 static int dispatch(int argc, char **argv)
@@ -110,8 +129,10 @@ static int dispatch(int argc, char **argv)
         return CLI_CONVERGED;
     }
     if (strcmp(word, "help") == 0) { return run_help(argc - 1, argv + 1); }
-    const cli_command *command = find_command(word);
-    return command == NULL ? refuse_command(word) : run_command(command, argc - 1, argv + 1);
+    if (strcmp(word, "--man") == 0) { return run_man(argc - 1, argv + 1); }
+    if (strcmp(word, "--completion") == 0) { return run_completion(argc - 1, argv + 1); }
+    const cli_command_entry *entry = cli_find_command(word);
+    return entry == NULL ? refuse_command(word) : run_command(entry->command, argc - 1, argv + 1);
 }
 
 int main(int argc, char **argv)

@@ -3,7 +3,7 @@
  * A picture of where a matrix has which precision, after Yang et al., "Mille-feuille: a tile-grained mixed precision
  * single-kernel conjugate gradient solver on GPUs", SC 2024, Fig. 1.
  */
-#include "cli.h"
+#include "html.h"
 
 #include <png.h>
 #include <stdlib.h>
@@ -193,4 +193,76 @@ json_t *cli_plot_json(const cli_plot *plot, const tess_policy_options *options)
     }
     return json_pack("{so si si so}", "file", cli_json_text(plot->path), "width", plot->width, "height", plot->height,
                      "colours", colours);
+}
+
+/* ---- for a page ---- */
+
+/* Levels of the items; without a policy all are at the first level. */
+static int find_levels(const tess_matrix *a, const tess_policy_options *policy, item_levels *out,
+                       tess_assignment_summary *summary)
+{
+    *out = (item_levels){.granularity = TESS_GRANULARITY_MATRIX};
+    summary->options.nlevels = 0;
+    if (policy == NULL || policy->policy == TESS_POLICY_NONE) { return CLI_CONVERGED; }
+    tess_assignment *assignment = NULL;
+    if (tess_assignment_create(a, policy, &assignment) != TESS_SUCCESS) { return CLI_INPUT; }
+    tess_assignment_get_summary(assignment, summary);
+    const int code = fetch_levels(a, assignment, summary, out);
+    tess_assignment_destroy(assignment);
+    return code;
+}
+
+/* The ground is transparent, so that it suits a dark page too. */
+static unsigned char *encode(const picture *p, size_t *count)
+{
+    png_byte colours[4 * (1 + TESS_MAX_LEVELS)];
+    png_image image = {.version = PNG_IMAGE_VERSION,
+                       .width = (png_uint_32)p->width,
+                       .height = (png_uint_32)p->height,
+                       .format = PNG_FORMAT_RGBA_COLORMAP,
+                       .colormap_entries = 1 + TESS_MAX_LEVELS};
+    for (int i = 0; i <= TESS_MAX_LEVELS; i++) {
+        const png_byte own[] = {palette[i].red, palette[i].green, palette[i].blue, i == 0 ? 0x00 : 0xff};
+        memcpy(colours + 4 * i, own, 4);
+    }
+    png_alloc_size_t size = 0;
+    if (!png_image_write_to_memory(&image, NULL, &size, 0, p->pixel, p->width, colours)) { return NULL; }
+    unsigned char *bytes = malloc(size);
+    if (bytes != NULL && png_image_write_to_memory(&image, bytes, &size, 0, p->pixel, p->width, colours)) {
+        *count = size;
+        return bytes;
+    }
+    free(bytes);
+    return NULL;
+}
+
+static void write_legend(const tess_policy_options *policy, char *legend, size_t size)
+{
+    legend[0] = '\0';
+    for (int l = 0, used = 0; l < policy->nlevels && used < (int)size; l++) {
+        used += snprintf(legend + used, size - (size_t)used, "%s%s %s", l == 0 ? "" : ", ",
+                         tess_precision_name(policy->level[l].precision), palette[1 + l].name);
+    }
+}
+
+unsigned char *cli_plot_in_memory(const tess_matrix *a, const tess_policy_options *policy, size_t *count, char *legend,
+                                  size_t size)
+{
+    legend[0] = '\0';
+    if (tess_context_device(tess_matrix_context(a)) != TESS_DEVICE_CPU) { return NULL; }
+    const tess_csr_view view = tess_matrix_csr_view(a);
+    picture p = frame(view.nrows, view.ncols);
+    if (p.width == 0 || p.height == 0) { return NULL; }
+    item_levels made;
+    tess_assignment_summary summary;
+    unsigned char *bytes = NULL;
+    p.pixel = calloc((size_t)p.width, (size_t)p.height);
+    if (p.pixel != NULL && find_levels(a, policy, &made, &summary) == CLI_CONVERGED) {
+        draw(&p, &view, &made);
+        bytes = encode(&p, count);
+        free_levels(&made);
+        write_legend(&summary.options, legend, size);
+    }
+    free(p.pixel);
+    return bytes;
 }

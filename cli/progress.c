@@ -12,10 +12,17 @@ void cli_progress_init(cli_progress *progress)
     *progress = (cli_progress){.terminal = isatty(STDERR_FILENO) == 1};
 }
 
-/* Seconds left, from the mean rate at which the residual's logarithm fell so far; the iteration limit caps it. */
+/* Earlier than this nothing can be told from the residuals. */
+static const double first_estimate = 0.5;
+
+/* Seconds left, from the mean rate at which the residual's logarithm fell so far; the limits of iterations and of time
+   cap it. */
 static double estimate_left(const cli_progress *progress, const tess_progress *state)
 {
     double by_limit = INFINITY, by_residual = INFINITY;
+    if (state->residual_norm <= state->tolerance) { return 0.0; } /* it is verified next */
+    if (state->elapsed_seconds < first_estimate) { return INFINITY; }
+    const double by_budget = progress->budget > 0.0 ? progress->budget - state->elapsed_seconds : INFINITY;
     if (state->iteration > 0) {
         double per_iteration = state->elapsed_seconds / (double)state->iteration;
         by_limit = per_iteration * (double)(progress->max_iterations - state->iteration);
@@ -25,7 +32,7 @@ static double estimate_left(const cli_progress *progress, const tess_progress *s
     if (isfinite(done) && isfinite(whole) && done > 0.0 && whole > done) {
         by_residual = state->elapsed_seconds * (whole - done) / done;
     }
-    return fmin(by_limit, by_residual);
+    return fmax(0.0, fmin(by_budget, fmin(by_limit, by_residual)));
 }
 
 static void print_line(cli_progress *progress, const tess_progress *state)
@@ -33,8 +40,9 @@ static void print_line(cli_progress *progress, const tess_progress *state)
     char left[32] = "";
     double seconds = estimate_left(progress, state);
     if (isfinite(seconds)) { snprintf(left, sizeof left, ", about %.0f s left", ceil(seconds)); }
-    fprintf(stderr, "\r\033[Kiteration %lld, residual %.3e (stops at %.3e)%s", (long long)state->iteration,
-            state->residual_norm, state->tolerance, left);
+    fprintf(stderr, "\r\033[K%s%siteration %lld, residual %.3e (stops at %.3e)%s",
+            progress->label == NULL ? "" : progress->label, progress->label == NULL ? "" : ": ",
+            (long long)state->iteration, state->residual_norm, state->tolerance, left);
     fflush(stderr);
     progress->line_open = true;
 }

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The report of a solve: text, JSON, history. */
-#include "cli.h"
+#include "chart.h"
+#include "columns.h"
+
+#include <stdlib.h>
 
 static void print_preset(const cli_preset *preset)
 {
@@ -197,6 +200,7 @@ static void print_timings(const cli_solve_run *run)
 
 void cli_report_solve(const cli_solve_run *run, bool timings)
 {
+    cli_print_columns(run->columns);
     print_setting(run);
     print_outcome(run);
     cli_print_why(run);
@@ -397,6 +401,7 @@ json_t *cli_solve_json(const cli_solve_run *run)
                             ? json_null()
                             : json_string(tess_factorization_name(r->precond.factorization)));
     add_integers(root, r);
+    cli_add_columns_json(root, run->columns);
     json_object_set_new(root, "ncols", json_integer(tess_matrix_ncols(run->matrix->a)));
     add_reals(root, run);
     cli_add_why_json(root, run);
@@ -425,7 +430,34 @@ static int write_history(FILE *file, const void *user)
     return ferror(file);
 }
 
+static int write_history_picture(FILE *file, const void *user, bool png)
+{
+    cli_history_chart *made = malloc(sizeof *made);
+    if (made == NULL) { return 1; }
+    cli_chart_history(user, made);
+    int failed = 0;
+    if (png) {
+        failed = cli_write_chart_png(file, &made->chart);
+    } else {
+        cli_write_svg(file, &made->chart, true);
+    }
+    free(made);
+    return failed != 0 || ferror(file);
+}
+
+static int write_history_png(FILE *file, const void *user)
+{
+    return write_history_picture(file, user, true);
+}
+
+static int write_history_svg(FILE *file, const void *user)
+{
+    return write_history_picture(file, user, false);
+}
+
 int cli_write_history(const char *path, const tess_solve_result *result)
 {
+    if (cli_ends_with(path, ".png")) { return cli_write_file(path, write_history_png, result); }
+    if (cli_ends_with(path, ".svg")) { return cli_write_file(path, write_history_svg, result); }
     return cli_write_file(path, write_history, result);
 }

@@ -326,7 +326,7 @@ int cli_load_matrix(tess_context *ctx, const char *name, cli_matrix *out)
     if (strncmp(name, gallery_prefix, sizeof gallery_prefix - 1) == 0) {
         code = generate_in_place(ctx, name, &out->a);
     } else {
-        tess_status status = tess_matrix_read(ctx, name, &out->a, &out->info);
+        tess_status status = tess_matrix_read(ctx, cli_input_path(name), &out->a, &out->info);
         out->from_file = true;
         if (status != TESS_SUCCESS) { code = cli_report_failure(ctx, status); }
     }
@@ -334,21 +334,25 @@ int cli_load_matrix(tess_context *ctx, const char *name, cli_matrix *out)
     return code;
 }
 
-static bool ends_with(const char *text, const char *end)
+bool cli_ends_with(const char *text, const char *end)
 {
     size_t length = strlen(text), end_length = strlen(end);
-    return length > end_length && strcmp(text + length - end_length, end) == 0;
+    return length >= end_length && strcmp(text + length - end_length, end) == 0;
 }
 
 bool cli_is_matrix_path(const char *path)
 {
-    return ends_with(path, ".mtx") || ends_with(path, ".mtx.gz") || ends_with(path, ".tess");
+    static const char *const ends[] = {".mtx", ".mtx.gz", ".tess", ".npz", ".petsc"};
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        if (cli_ends_with(path, ends[i])) { return true; }
+    }
+    return false;
 }
 
 int cli_write_matrix(const tess_matrix *a, const char *path, bool symmetric)
 {
     tess_status status =
-        ends_with(path, ".tess") ? tess_matrix_write_cache(a, path) : tess_matrix_write(a, path, symmetric ? 1 : 0);
+        cli_ends_with(path, ".tess") ? tess_matrix_write_cache(a, path) : tess_matrix_write(a, path, symmetric ? 1 : 0);
     if (status == TESS_SUCCESS) { return CLI_CONVERGED; }
     int code = cli_report_failure(tess_matrix_context(a), status);
     return status == TESS_INVALID_ARGUMENT ? CLI_INPUT : code; /* --symmetric was given for a matrix that is not
@@ -357,17 +361,19 @@ int cli_write_matrix(const tess_matrix *a, const char *path, bool symmetric)
 
 /* ---- vectors ---- */
 
+void cli_hint_file(const char *option)
+{
+    const bool file = strcmp(option, "initial-guess") == 0;
+    fprintf(stderr, file ? "  --%s takes the name of a file\n" : "  --%s takes a file or one of the words in --help\n",
+            option);
+}
+
 static int read_vector(tess_context *ctx, const char *path, const char *option, int64_t n, tess_vector **out)
 {
-    tess_status status = tess_vector_read(ctx, path, out);
+    tess_status status = tess_vector_read(ctx, cli_input_path(path), out);
     if (status != TESS_SUCCESS) {
         int code = cli_report_failure(ctx, status);
-        if (status == TESS_NOT_FOUND) {
-            fprintf(stderr,
-                    strcmp(option, "initial-guess") == 0 ? "  --%s takes the name of a file\n"
-                                                         : "  --%s takes a file or one of the words in --help\n",
-                    option);
-        }
+        if (status == TESS_NOT_FOUND) { cli_hint_file(option); }
         return code;
     }
     if (tess_vector_size(*out) == n) { return CLI_CONVERGED; }

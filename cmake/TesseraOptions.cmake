@@ -14,6 +14,17 @@ if(NOT TESS_MUMPS STREQUAL "OFF")
     endif()
 endif()
 
+# Archives of SciPy (.npz).
+set(TESS_LIBZIP_LIBRARIES "")
+if(NOT TESS_LIBZIP STREQUAL "OFF")
+    find_package(Libzip)
+    if(Libzip_FOUND)
+        set(TESS_LIBZIP_LIBRARIES Libzip::Libzip)
+    elseif(TESS_LIBZIP STREQUAL "ON")
+        message(FATAL_ERROR "TESS_LIBZIP is ON, but there is no libzip (Debian: libzip-dev)")
+    endif()
+endif()
+
 set(TESS_SANITIZE_FLAGS "")
 if(TESS_SANITIZE)
     list(APPEND TESS_SANITIZE_FLAGS -fsanitize=${TESS_SANITIZERS} -fno-sanitize-recover=all -fno-omit-frame-pointer)

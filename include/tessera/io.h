@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * @file io.h  Matrix Market files and the binary cache.
+ * @file io.h  Files of matrices and vectors: Matrix Market, the binary cache, NumPy, SciPy, PETSc.
  *
- *     tess_matrix_read(ctx, "A.mtx", &a, NULL);
+ *     tess_matrix_read(ctx, "A.mtx", &a, NULL);          or A.npz, A.npy, A.petsc
  *     tess_matrix_write_cache(a, "A.cache");             tess_matrix_read loads it faster
+ *     tess_array_read(ctx, "b.npy", &b, &n, &k);         k right-hand sides, column after column
  *
  * docs/howto/matrix-files.md describes the files.
  */
@@ -17,7 +18,7 @@
 
 TESS_BEGIN_DECLS
 
-/** Facts about a Matrix Market file. */
+/** Facts about a file of a matrix; `pattern`, `integer` and `symmetry` are of Matrix Market alone. */
 typedef struct tess_mtx_info {
     int coordinate; /**< 1 coordinate, 0 array */
     int pattern;    /**< 1 if the file has no values; all become 1 */
@@ -30,16 +31,20 @@ typedef struct tess_mtx_info {
     int64_t nonzeros;       /**< entries of the assembled matrix */
     int64_t duplicates;     /**< entries that were added to another */
     int64_t explicit_zeros; /**< entries with the value zero; they are kept */
+    char kind[64];          /**< what the file is, for people: "Matrix Market", "SciPy archive, csr", ... */
 } tess_mtx_info;
 
 /**
- * Reads a matrix from a Matrix Market file or from a binary cache, which its first bytes identify.
- * @param path  plain or gzip; coordinate or array; real, integer or pattern; general, symmetric or skew-symmetric
+ * Reads a matrix: Matrix Market, the binary cache, an archive of SciPy (.npz: csr, csc, coo, bsr, dia), a dense array
+ * of NumPy (.npy; zeros are left out), or PETSc's binary format. The first bytes identify the file.
+ * @param path  Matrix Market: plain or gzip; coordinate or array; real, integer or pattern; general, symmetric or
+ *              skew-symmetric
  * @param out   an assembled matrix: rows sorted, duplicates summed in file order, explicit zeros kept
  * @param info  facts about the file; may be NULL
  * Reads with the context's threads; the result does not depend on their number.
  * Errors: NOT_FOUND, IO, PARSE (the last error has file, line, the offending text and what was expected), OUT_OF_RANGE,
- * UNSUPPORTED (complex), CORRUPT (damaged cache or gzip), memory.
+ * UNSUPPORTED (complex, pickled objects, MATLAB; .npz in a build without libzip), CORRUPT (damaged cache, gzip or
+ * archive), memory. Errors of binary files name the byte.
  */
 TESS_EXPORT tess_status tess_matrix_read(tess_context *ctx, const char *path, tess_matrix **out, tess_mtx_info *info);
 
@@ -48,7 +53,8 @@ TESS_EXPORT tess_status tess_matrix_read_memory(tess_context *ctx, const char *n
                                                 tess_matrix **out, tess_mtx_info *info);
 
 /**
- * Writes Matrix Market coordinate real general with 17 significant digits, which read back bit for bit.
+ * Writes Matrix Market coordinate real general with 17 significant digits, which read back bit for bit; or what the end
+ * of the name says: .npz (SciPy's csr, needs libzip), .petsc (32-bit indices).
  * @param path       a name that ends in .gz is compressed by gzip
  * @param symmetric  nonzero: writes the lower triangle as `symmetric`
  * The file appears complete or not at all: it is written under another name and renamed.
@@ -59,13 +65,26 @@ TESS_EXPORT tess_status tess_matrix_write(const tess_matrix *a, const char *path
 /** Writes the binary cache, with a version and a checksum. tess_matrix_read loads it at the speed of the disk. */
 TESS_EXPORT tess_status tess_matrix_write_cache(const tess_matrix *a, const char *path);
 
-/** Reads a Matrix Market array or coordinate file of n by 1 into an FP64 vector. Errors: those of tess_matrix_read. */
+/** Reads a file of tess_array_read with one column into an FP64 vector. Errors: those of tess_matrix_read. */
 TESS_EXPORT tess_status tess_vector_read(tess_context *ctx, const char *path, tess_vector **out);
-/** Writes a Matrix Market array with 17 significant digits. Errors: IO, memory. */
+/** Writes a vector as tess_array_write does. Errors: IO, memory. */
 TESS_EXPORT tess_status tess_vector_write(const tess_vector *v, const char *path);
 
 /**
- * Writes @p nrows by @p ncols host values, column after column, as a Matrix Market array: points, or several vectors.
+ * Reads a table of numbers: Matrix Market (array, or coordinate with few columns), .npy of one or two dimensions with
+ * f2, f4, f8, integers or b1 in either byte order, or vectors of PETSc's binary format, one after another.
+ * @param values  *nrows by *ncols values, column after column; free them by tess_array_free
+ * Errors: those of tess_matrix_read. Test: tests/unit/test_io_binary.c
+ */
+TESS_EXPORT tess_status tess_array_read(tess_context *ctx, const char *path, double **values, int64_t *nrows,
+                                        int64_t *ncols);
+/** Frees what tess_array_read made, with the sizes that it gave. NULL is allowed. */
+TESS_EXPORT void tess_array_free(tess_context *ctx, double *values, int64_t nrows, int64_t ncols);
+
+/**
+ * Writes @p nrows by @p ncols host values, column after column: points, or several vectors. The end of the name says
+ * how: .npy (f8, one dimension if ncols is 1), .petsc (vectors one after another), else a Matrix Market array with 17
+ * significant digits.
  * Errors: INVALID_ARGUMENT (negative sizes), IO, memory.
  */
 TESS_EXPORT tess_status tess_array_write(tess_context *ctx, const double *values, int64_t nrows, int64_t ncols,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads matrices and vectors: recognises the kind of file, reads its entries, and assembles them. */
+/* Reads matrices: recognises the kind of file, reads its entries, and assembles them. */
 #include <string.h>
 
+#include "io/binary.h"
 #include "io/cache.h"
 #include "io/mtx.h"
 
@@ -81,6 +82,7 @@ static void describe(const text_source *source, const mtx_header *header, const 
                             .nonzeros = made->nnz,
                             .duplicates = made->duplicates,
                             .explicit_zeros = count_zeros(source->ctx, made->val, made->nnz)};
+    strcpy(info->kind, tess_file_kind_text(FILE_TEXT));
 }
 
 static tess_status adopt(tess_context *ctx, int64_t ncols, const tess_assembled *made, tess_matrix **out)
@@ -131,13 +133,70 @@ static tess_status finish_cache(tess_context *ctx, int64_t ncols, const tess_ass
                                 .entries = made->nnz,
                                 .nonzeros = made->nnz,
                                 .explicit_zeros = count_zeros(ctx, made->val, made->nnz)};
+        strcpy(info->kind, tess_file_kind_text(FILE_CACHE));
     }
     return adopt(ctx, ncols, made, out);
+}
+
+/* ---- files of other programs ---- */
+
+static tess_status read_parts(const blob *b, file_kind kind, file_csr *out)
+{
+    switch (kind) {
+    case FILE_NPY: return npy_read_matrix(b, out);
+    case FILE_NPZ: return npz_read_matrix(b, out);
+    case FILE_PETSC_MATRIX: return petsc_read_matrix(b, out);
+    default: break;
+    }
+    return tess_fail_at(b->ctx, TESS_PARSE, b->name, 0, "give the file of the matrix",
+                        "the file is a %s, but a matrix was expected", tess_file_kind_text(kind));
+}
+
+static void describe_binary(const file_csr *read, const tess_assembled *made, tess_context *ctx, tess_mtx_info *info)
+{
+    if (!info) { return; }
+    *info = (tess_mtx_info){.coordinate = 1,
+                            .nrows = read->nrows,
+                            .ncols = read->ncols,
+                            .entries = read->nnz,
+                            .nonzeros = made->nnz,
+                            .duplicates = made->duplicates,
+                            .explicit_zeros = count_zeros(ctx, made->val, made->nnz)};
+    memcpy(info->kind, read->kind, sizeof info->kind);
+}
+
+static tess_status read_binary(text_source *source, file_kind kind, tess_matrix **out, tess_mtx_info *info)
+{
+    tess_context *ctx = source->ctx;
+    blob b = {.ctx = ctx};
+    file_csr read = {.nrows = 0};
+    tess_assembled made = {0};
+    tess_status status = tess_file_kind_check(ctx, source->name, kind);
+
+    if (status == TESS_SUCCESS) { status = blob_read(source, &b); }
+    if (status == TESS_SUCCESS) { status = read_parts(&b, kind, &read); }
+    blob_release(&b);
+    if (status != TESS_SUCCESS) { return status; }
+    status = tess_assemble_csr(ctx, read.nrows, read.nnz, read.row_ptr, read.col_ind, read.val, &made); /* takes them */
+    if (status != TESS_SUCCESS) { return status; }
+    describe_binary(&read, &made, ctx, info);
+    return adopt(ctx, read.ncols, &made, out);
 }
 
 static bool is_cache(const unsigned char *bytes, size_t count)
 {
     return count >= CACHE_MAGIC_BYTES && memcmp(bytes, tess_cache_magic, CACHE_MAGIC_BYTES) == 0;
+}
+
+static tess_status read_cache_pipe(text_source *source, int64_t *ncols, tess_assembled *made)
+{
+    blob b;
+    tess_status status = blob_read(source, &b);
+
+    if (status != TESS_SUCCESS) { return status; }
+    status = tess_cache_read_memory(source->ctx, source->name, b.bytes, (size_t)b.count, ncols, made);
+    blob_release(&b);
+    return status;
 }
 
 tess_status tess_matrix_read(tess_context *ctx, const char *path, tess_matrix **out, tess_mtx_info *info)
@@ -151,13 +210,19 @@ tess_status tess_matrix_read(tess_context *ctx, const char *path, tess_matrix **
 
     status = text_source_open_file(ctx, path, &source);
     if (status != TESS_SUCCESS) { return status; }
-    if (!is_cache(source.peeked, (size_t)source.peeked_bytes)) {
-        status = read_text(&source, out, info);
+    const file_kind kind = tess_file_kind(source.peeked, source.peeked_bytes);
+    if (kind != FILE_CACHE) {
+        status = kind == FILE_TEXT ? read_text(&source, out, info) : read_binary(&source, kind, out, info);
         text_source_close(&source);
         return status;
     }
-    text_source_close(&source);
-    status = tess_cache_read_file(ctx, path, &ncols, &made);
+    if (source.stored_bytes < 0) { /* a pipe cannot be read again */
+        status = read_cache_pipe(&source, &ncols, &made);
+        text_source_close(&source);
+    } else {
+        text_source_close(&source);
+        status = tess_cache_read_file(ctx, path, &ncols, &made);
+    }
     return status == TESS_SUCCESS ? finish_cache(ctx, ncols, &made, out, info) : status;
 }
 
@@ -177,67 +242,11 @@ tess_status tess_matrix_read_memory(tess_context *ctx, const char *name, const v
         return status == TESS_SUCCESS ? finish_cache(ctx, ncols, &made, out, info) : status;
     }
     status = text_source_open_memory(ctx, name, text, bytes, &source);
-    if (status == TESS_SUCCESS) { status = read_text(&source, out, info); }
-    text_source_close(&source);
-    return status;
-}
+    if (status == TESS_SUCCESS) {
+        const file_kind kind = tess_file_kind(source.peeked, source.peeked_bytes);
 
-/* ---- vectors ---- */
-
-static tess_status check_vector_header(const text_source *source, const mtx_header *header)
-{
-    if (header->ncols == 1) { return TESS_SUCCESS; }
-    return tess_fail_at(source->ctx, TESS_PARSE, source->name, header->size_line, "a vector has n rows and 1 column",
-                        "the file holds an array of %lld by %lld, but a vector was expected", (long long)header->nrows,
-                        (long long)header->ncols);
-}
-
-/* Stores coordinates in their places. Values of the same place are summed in the order of the file, as for matrices. */
-static tess_status spread_entries(tess_context *ctx, const mtx_header *header, const mtx_entries *entries,
-                                  tess_vector *vector)
-{
-    double *dense = NULL;
-    tess_status status = TESS_SUCCESS;
-
-    TESS_TRY(tess_host_allocate(ctx, header->nrows, sizeof *dense, (void **)&dense));
-    if (header->nrows > 0) { memset(dense, 0, (size_t)header->nrows * sizeof *dense); }
-    for (int64_t k = 0; k < entries->count; k++) {
-        dense[entries->row[k]] += entries->val ? entries->val[k] : 1.0;
+        status = kind == FILE_TEXT ? read_text(&source, out, info) : read_binary(&source, kind, out, info);
     }
-    status = tess_vector_set(vector, dense, TESS_PRECISION_FP64, TESS_MEMORY_HOST);
-cleanup:
-    tess_host_release(ctx, dense, header->nrows, sizeof *dense);
-    return status;
-}
-
-tess_status tess_vector_read(tess_context *ctx, const char *path, tess_vector **out)
-{
-    TESS_REQUIRE_OUT(ctx, ctx, out);
-    TESS_REQUIRE(ctx, path);
-    text_source source;
-    mtx_header header = {0};
-    mtx_entries entries = {0};
-    int64_t upper = 0;
-    tess_vector *vector = NULL;
-    tess_status status = TESS_SUCCESS;
-
-    status = text_source_open_file(ctx, path, &source);
-    if (status != TESS_SUCCESS) { return status; }
-    TESS_TRY(text_source_begin(&source));
-    TESS_TRY(mtx_read_header(&source, &header));
-    TESS_TRY(check_vector_header(&source, &header));
-    TESS_TRY(mtx_read_body(&source, &header, &entries, &upper));
-    TESS_TRY(tess_vector_create(ctx, header.nrows, TESS_PRECISION_FP64, &vector));
-    if (header.coordinate) {
-        TESS_TRY(spread_entries(ctx, &header, &entries, vector));
-    } else if (header.symmetry != TESS_SYMMETRY_SKEW) {
-        TESS_TRY(tess_vector_set(vector, entries.val, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
-    }
-    *out = vector;
-    vector = NULL;
-cleanup:
-    tess_vector_destroy(vector);
-    mtx_entries_release(ctx, &entries);
     text_source_close(&source);
     return status;
 }

@@ -6,6 +6,7 @@
 #include <tessera/io.h>
 
 #include "base/decimal.h"
+#include "io/binary.h"
 #include "io/output_file.h"
 #include "matrix/assemble.h"
 
@@ -194,6 +195,19 @@ static tess_status write_listing(tess_context *ctx, const listing *l, const char
     return output_file_close(&file, status);
 }
 
+/* Files of other programs: the whole matrix. */
+static tess_status write_binary(tess_context *ctx, const listing *l, file_kind kind, const char *path)
+{
+    const file_csr a = {.nrows = l->nrows,
+                        .ncols = l->ncols,
+                        .nnz = l->nnz,
+                        .row_ptr = l->row_ptr,
+                        .col_ind = l->col_ind,
+                        .val = l->own_val};
+
+    return kind == FILE_NPZ ? npz_write_matrix(ctx, &a, path) : petsc_write_matrix(ctx, &a, path);
+}
+
 tess_status tess_matrix_write(const tess_matrix *a, const char *path, int symmetric)
 {
     TESS_REQUIRE(NULL, a);
@@ -209,6 +223,11 @@ tess_status tess_matrix_write(const tess_matrix *a, const char *path, int symmet
     TESS_TRY(allocate_listing(ctx, &l));
     TESS_TRY(tess_matrix_get_csr(a, l.row_ptr, l.col_ind, l.own_val));
     if (symmetric) { TESS_TRY(require_symmetric(ctx, &l)); }
+    const file_kind kind = tess_file_kind_of_name(path);
+    if (kind == FILE_NPZ || kind == FILE_PETSC_MATRIX) {
+        TESS_TRY(write_binary(ctx, &l, kind, path));
+        goto cleanup;
+    }
     snprintf(header, sizeof header, "%%%%MatrixMarket matrix coordinate real %s\n%lld %lld %lld\n",
              symmetric ? "symmetric" : "general", (long long)l.nrows, (long long)l.ncols,
              (long long)(symmetric ? count_lower(ctx, &l) : l.nnz));
@@ -231,6 +250,9 @@ tess_status tess_array_write(tess_context *ctx, const double *values, int64_t nr
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, "pass sizes of 0 or more and an array",
                          "an array of %lld by %lld values cannot be written", (long long)nrows, (long long)ncols);
     }
+    const file_kind kind = tess_file_kind_of_name(path);
+    if (kind == FILE_NPY) { return npy_write_array(ctx, values, nrows, ncols, path); }
+    if (kind == FILE_PETSC_MATRIX) { return petsc_write_vectors(ctx, values, nrows, ncols, path); }
     snprintf(header, sizeof header, "%%%%MatrixMarket matrix array real general\n%lld %lld\n", (long long)nrows,
              (long long)ncols);
     return write_listing(ctx, &l, header, path);

@@ -85,6 +85,11 @@ static tess_status peek(text_source *source)
     return TESS_SUCCESS;
 }
 
+int64_t text_source_read(text_source *source, void *to, int64_t bytes)
+{
+    return read_stored(source, to, bytes);
+}
+
 tess_status text_source_open_file(tess_context *ctx, const char *name, text_source *source)
 {
     struct stat facts;

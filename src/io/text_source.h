@@ -50,6 +50,10 @@ tess_status text_source_open_memory(tess_context *ctx, const char *name, const v
                                     text_source *source);
 void text_source_close(text_source *source);
 
+/* Up to `bytes` bytes as stored, beginning with those that were looked at: for binary files, in place of the functions
+   below. 0 at the end; -1 after a failure, which is in `problem`. */
+int64_t text_source_read(text_source *source, void *to, int64_t bytes);
+
 /* Allocates the windows, after the first bytes have been looked at. */
 tess_status text_source_begin(text_source *source);
 

@@ -17,7 +17,7 @@ COMMANDS = ["solve", "info", "spmv", "compare", "timestep", "generate", "convert
 TEXT_COLUMN = 29
 WIDEST = 100
 # Options with a value that have no default: files that are written, or not.
-NO_DEFAULT = {"output", "history", "json", "plot", "points", "snapshots", ("generate", "initial")}
+NO_DEFAULT = {"output", "history", "html", "json", "plot", "points", "snapshots", ("generate", "initial")}
 # Defaults that the first words after 'default' do not name; None: the report has no value to compare.
 OTHER_WORDS = {("solve", "granularity"): "row", ("solve", "base"): "csr", ("solve", "precond-format"): "csr"}
 OTHER_WORDS.update({("solve", name): None for name in (
@@ -169,4 +169,5 @@ def main():
     return failed != 0
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

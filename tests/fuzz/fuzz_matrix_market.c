@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libFuzzer target of the file readers: Matrix Market text, gzip and the binary cache. What is accepted must be a valid
- * assembled matrix and must not depend on the number of threads; what is refused must come with a message.
+ * libFuzzer target of the file readers: Matrix Market text, gzip, the binary cache, NumPy, SciPy and PETSc. What is
+ * accepted must be a valid assembled matrix and must not depend on the number of threads; what is refused must come
+ * with a message.
  *
  *   cmake --preset dev && cmake --build build/dev --target fuzz_matrix_market
  *   mkdir -p found && build/dev/fuzz/fuzz_matrix_market -max_len=4096 found tests/fuzz/corpus       # until stopped

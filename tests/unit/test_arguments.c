@@ -18,6 +18,8 @@ static struct {
     tess_assignment *assignment;
     tess_timestep *ts;
     double array[8 * N];
+    double *values;
+    int64_t sizes[2];
     int32_t indices[8 * N];
     double number;
     const char *text, *no_text;
@@ -40,6 +42,7 @@ static struct {
     tess_papers_result papers;
     tess_findings findings;
     tess_precond_factors factors;
+    tess_amg_levels hierarchy;
     tess_solve_result result;
     tess_timestep_result stepped;
     const tess_attempt *attempts;

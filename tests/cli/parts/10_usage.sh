@@ -113,6 +113,5 @@ err_has "did you mean '-ksp_rtol'"
 expect 2 solve spd.mtx -ksp_rtol
 err_has 'requires an argument'
 expect 2 spmv spd.mtx -ksp_rtol 1
-expect 2 solve spd.mtx --output -
 expect 2 solve spd.mtx --history ''
 expect 2 spmv spd.mtx --output -

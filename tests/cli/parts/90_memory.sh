@@ -51,5 +51,10 @@ fail_each 20 compare spd.mtx --device cpu --repeat 1 --json result.json
 fail_each 5 generate laplace2d 3 --output result.mtx --json result.json
 fail_each 5 generate ventricle 1000 rcm 7 --output result.mtx --points points.mtx --initial initial.mtx
 fail_each 5 convert spd.mtx result.mtx --json -
+fail_each 5 convert spd.mtx result.petsc --json -
+"$tool" convert spd.mtx spd.petsc >/dev/null && "$tool" convert b3.mtx b3.npy >/dev/null
+"$tool" convert spd.mtx spd.npz >/dev/null 2>&1 && fail_each 5 convert spd.npz result.mtx
+fail_each 20 solve spd.petsc --choices none --rhs b3.npy --output result.npy --json result.json --html result.html
+fail_each 20 compare spd.mtx --device cpu --solvers cg --preconds jacobi --precisions fp64 --html result.html
 fail_each 20 timestep spd.mtx --steps fp32:2,mixed:1 --compare --every 1 --json result.json --snapshots snapshot \
     --output result.mtx

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Several right-hand sides in one file: solved one after another with one set-up. */
+#ifndef TESS_CLI_COLUMNS_H
+#define TESS_CLI_COLUMNS_H
+
+#include "cli.h"
+
+/* A table of values on the host, column after column. */
+typedef struct cli_columns {
+    tess_context *ctx;
+    double *values; /* NULL: none */
+    int64_t nrows, ncols;
+} cli_columns;
+
+/* Reads the file of an option; it must have `nrows` rows. Returns an exit code, message printed. */
+int cli_columns_read(tess_context *ctx, const char *path, const char *option, int64_t nrows, cli_columns *out);
+tess_status cli_columns_create(tess_context *ctx, int64_t nrows, int64_t ncols, cli_columns *out);
+/* Column j to a vector, and back. */
+tess_status cli_columns_get(const cli_columns *columns, int64_t j, tess_vector *out);
+tess_status cli_columns_put(cli_columns *columns, int64_t j, const tess_vector *from);
+void cli_columns_free(cli_columns *columns);
+
+/* What one column's solve gave. */
+typedef struct cli_column_result {
+    tess_reason reason;
+    bool converged, verified, solved; /* not solved: Ctrl-C came before */
+    int exit_code;
+    int64_t iterations, refinements;
+    double relative_residual, estimated_relative_residual, residual_norm, tolerance, solve_seconds;
+} cli_column_result;
+
+typedef struct cli_column_list {
+    int64_t count, worst; /* `worst`: whose report stands for all: the highest exit code, then residual */
+    cli_column_result *column;
+    double *history; /* of the worst */
+} cli_column_list;
+
+bool cli_column_list_create(int64_t count, cli_column_list *out);
+/* Notes a result. True: it is the worst so far, so the caller keeps its report; the result's history then is a copy. */
+bool cli_column_list_note(cli_column_list *list, int64_t j, int exit_code, tess_solve_result *result);
+int cli_column_list_exit_code(const cli_column_list *list);
+void cli_column_list_free(cli_column_list *list);
+/* A table, and what the rest of the report is about; nothing of one column. */
+void cli_print_columns(const cli_column_list *list);
+void cli_add_columns_json(json_t *root, const cli_column_list *list);
+
+#endif

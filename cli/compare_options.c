@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The lists of solvers, preconditioners and precisions that tessera compare tries, and what suits a matrix. */
+#include "compare.h"
+#include "streams.h"
+
+#include <float.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { KEY_SOLVERS = 800, KEY_PRECONDS, KEY_PRECISIONS, KEY_BUDGET, KEY_RTOL, KEY_MAX_ITERATIONS, KEY_RHS };
+
+/* Complete factors are tried by default up to this many nonzeros: nothing can stop a factorization. */
+static const int64_t most_to_factor = 1000000;
+
+void cli_solves_options_init(cli_solves_options *options)
+{
+    *options = (cli_solves_options){
+        .rhs = {.source = CLI_VECTOR_ONES}, .rtol = 1e-5, .budget = 10.0, .max_iterations = 1000000};
+}
+
+/* Calls `add` with each word between commas. */
+static void parse_list(struct argp_state *state, const char *option, const char *text, int *count,
+                       void (*add)(struct argp_state *state, const char *word, cli_solves_options *options))
+{
+    char *copy = strdup(text), *rest = copy;
+    *count = 0;
+    if (copy == NULL) { argp_failure(state, CLI_DEVICE, 0, "there is no memory for --%s", option); }
+    for (char *word = strsep(&rest, ","); word != NULL; word = strsep(&rest, ",")) {
+        if (*count == CLI_MOST_CHOICES) {
+            argp_error(state, "--%s takes at most %d names", option, (int)CLI_MOST_CHOICES);
+        }
+        add(state, word, state->input);
+        *count += 1;
+    }
+    free(copy);
+}
+
+static void add_solver(struct argp_state *state, const char *word, cli_solves_options *options)
+{
+    options->solver[options->solvers] = (tess_solver_kind)cli_parse_name(state, "solvers", word, "tess_solver_kind");
+}
+
+static void add_precond(struct argp_state *state, const char *word, cli_solves_options *options)
+{
+    options->precond[options->preconds] = cli_parse_precond(state, word);
+}
+
+static void add_precision(struct argp_state *state, const char *word, cli_solves_options *options)
+{
+    options->precision[options->precisions] = cli_parse_precision(state, "precisions", word);
+}
+
+static error_t parse_solves(int key, char *arg, struct argp_state *state)
+{
+    cli_solves_options *options = state->input;
+    options->asked = options->asked || (key >= KEY_SOLVERS && key <= KEY_RHS);
+    switch (key) {
+    case KEY_SOLVERS: parse_list(state, "solvers", arg, &options->solvers, add_solver); return 0;
+    case KEY_PRECONDS: parse_list(state, "preconds", arg, &options->preconds, add_precond); return 0;
+    case KEY_PRECISIONS: parse_list(state, "precisions", arg, &options->precisions, add_precision); return 0;
+    case KEY_BUDGET: options->budget = cli_parse_real(state, "budget", arg, DBL_MIN, DBL_MAX); return 0;
+    case KEY_RTOL: options->rtol = cli_parse_real(state, "rtol", arg, 0.0, 1.0); return 0;
+    case KEY_MAX_ITERATIONS:
+        options->max_iterations = cli_parse_integer(state, "max-iterations", arg, 0, INT64_MAX / 4);
+        return 0;
+    case KEY_RHS:
+        options->rhs = cli_parse_vector(state, "rhs", arg, true);
+        if (cli_is_stream(arg)) { argp_error(state, "--rhs: a comparison reads b for each device; give a file, not -"); }
+        return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_option solves_options[] = {
+    {"solvers", KEY_SOLVERS, "LIST", 0,
+     "solves: names of --solver with commas between them (default: auto and those that suit the matrix)",
+     CLI_GROUP_MAIN},
+    {"preconds", KEY_PRECONDS, "LIST", 0,
+     "solves: names of --precond with commas between them (default: none, jacobi, and factors that suit the matrix)",
+     CLI_GROUP_MAIN},
+    {"precisions", KEY_PRECISIONS, "LIST", 0,
+     "solves: precisions of matrix and preconditioner, and of the cycles of gmres (default fp64,fp32)", CLI_GROUP_MAIN},
+    {"budget", KEY_BUDGET, "S", 0, "solves: stop each after S seconds (default 10)", CLI_GROUP_MAIN},
+    {"rhs", KEY_RHS, "NAME|FILE", 0,
+     "solves: right-hand side b (default ones): ones, a-times-ones, a-times-ramp, "
+     "random[:SEED] in (-1, 1), uniform[:SEED] in (0, 1), or a file",
+     CLI_GROUP_MAIN + 1},
+    {"rtol", KEY_RTOL, "R", 0, "solves: relative tolerance (default 1e-5)", CLI_GROUP_STOPPING},
+    {"max-iterations", KEY_MAX_ITERATIONS, "N", 0, "solves: most iterations of each (default 1000000)",
+     CLI_GROUP_STOPPING},
+    {0}};
+const struct argp cli_solves_argp = {.options = solves_options, .parser = parse_solves};
+
+/* ---- what suits a matrix ---- */
+
+static void take_solver(cli_solves_options *options, tess_solver_kind kind)
+{
+    options->solver[options->solvers++] = kind;
+}
+
+static void take_precond(cli_solves_options *options, const char *text)
+{
+    tess_precond_options_parse(text, &options->precond[options->preconds++]);
+}
+
+static void choose_solvers(const tess_matrix_analysis *facts, cli_solves_options *options)
+{
+    take_solver(options, TESS_SOLVER_AUTO);
+    if (facts->nrows != facts->ncols) {
+        take_solver(options, TESS_SOLVER_LSQR);
+        take_solver(options, TESS_SOLVER_LSMR);
+    } else if (facts->numerically_symmetric == 1) {
+        if (facts->diagonal_positive == facts->nrows) { take_solver(options, TESS_SOLVER_CG); }
+        take_solver(options, TESS_SOLVER_MINRES);
+    } else {
+        take_solver(options, TESS_SOLVER_BICGSTAB);
+        take_solver(options, TESS_SOLVER_GMRES);
+        take_solver(options, TESS_SOLVER_IDR);
+    }
+}
+
+static void choose_preconds(const tess_matrix_analysis *facts, cli_solves_options *options)
+{
+    const bool definite = facts->numerically_symmetric == 1 && facts->diagonal_positive == facts->nrows;
+    const bool diagonal = facts->diagonal_zero == 0 && facts->diagonal_missing == 0;
+    take_precond(options, "none");
+    if (facts->nrows != facts->ncols) { return; }
+    if (diagonal) { take_precond(options, "jacobi"); }
+    if (definite) {
+        take_precond(options, "ic0");
+        take_precond(options, "amg");
+    } else if (facts->numerically_symmetric != 1 && diagonal) {
+        take_precond(options, "ilu0");
+    }
+    if (facts->nnz <= most_to_factor && facts->empty_rows == 0 && (definite || facts->numerically_symmetric != 1)) {
+        take_precond(options, definite ? "cholesky" : "lu");
+    }
+}
+
+int cli_solves_choose(const tess_matrix *a, cli_solves_options *options)
+{
+    tess_matrix_analysis facts;
+    tess_status status = tess_matrix_analyze(a, &facts);
+    if (status != TESS_SUCCESS) { return cli_report_failure(tess_matrix_context(a), status); }
+    if (options->solvers == 0) { choose_solvers(&facts, options); }
+    if (options->preconds == 0) { choose_preconds(&facts, options); }
+    if (options->precisions == 0) {
+        options->precision[options->precisions++] = TESS_PRECISION_FP64;
+        options->precision[options->precisions++] = TESS_PRECISION_FP32;
+    }
+    return CLI_CONVERGED;
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of solves of tessera compare: text and JSON. */
+#include "compare.h"
+
+#include <string.h>
+
+/* ---- parts of a row ---- */
+
+static bool has_factors(const tess_solve_options *o)
+{
+    return o->precond.kind != TESS_PRECOND_NONE && o->precond.kind != TESS_PRECOND_JACOBI &&
+           o->precond.kind != TESS_PRECOND_AUTO;
+}
+
+static tess_solver_kind solver_of(const cli_solve_row *row)
+{
+    return row->status == TESS_SUCCESS && row->result.reason != TESS_REASON_RUNNING ? row->result.solver
+                                                                                    : row->options.solver;
+}
+
+const char *cli_row_method(const cli_solve_row *row, char *buffer, size_t size)
+{
+    snprintf(buffer, size, "%s%s", row->automatic ? "auto: " : "", tess_solver_kind_name(solver_of(row)));
+    return buffer;
+}
+
+static const char *precond_storage(const cli_solve_row *row)
+{
+    const tess_solve_options *o = &row->options;
+    const tess_role_precision *role = o->precond.role.given ? &o->precond.role : &row->result.gmres.inner;
+    if (!has_factors(o)) { return o->precond.kind == TESS_PRECOND_JACOBI ? "fp64" : "-"; }
+    return role->given ? tess_precision_name(role->storage) : "fp64";
+}
+
+/* What the iterations read: GMRES takes csr in the storage of its cycles. */
+static const char *matrix_storage(const cli_solve_row *row)
+{
+    const tess_solve_result *r = &row->result;
+    const bool cycles = r->gmres.inner.given && row->options.storage.precision == TESS_PRECISION_FP64;
+    return tess_precision_name(cycles ? r->gmres.inner.storage : row->options.storage.precision);
+}
+
+static const char *vector_storage(const cli_solve_row *row)
+{
+    return row->result.gmres.basis.given ? tess_precision_name(row->result.gmres.basis.storage) : "fp64";
+}
+
+const char *cli_row_precisions(const cli_solve_row *row, char *buffer, size_t size)
+{
+    if (row->status != TESS_SUCCESS) {
+        snprintf(buffer, size, "%s", tess_precision_name(row->precision));
+    } else {
+        snprintf(buffer, size, "%s/%s/%s%s", matrix_storage(row), precond_storage(row), vector_storage(row),
+                 row->result.escalated ? "+" : "");
+    }
+    return buffer;
+}
+
+const char *cli_row_outcome(const cli_solve_row *row, double budget, char *buffer, size_t size)
+{
+    const tess_solve_result *r = &row->result;
+    if (row->status != TESS_SUCCESS) {
+        snprintf(buffer, size, "refused: %s", row->reason);
+    } else if (row->stopped) {
+        snprintf(buffer, size, "stopped at the budget of %g s, at %.1e", budget, r->relative_residual);
+    } else if (r->verified) {
+        snprintf(buffer, size, "verified, %.1e", r->relative_residual);
+    } else {
+        snprintf(buffer, size, "%s (%d)%s%s", tess_reason_text(r->reason), (int)r->reason,
+                 row->reason[0] == '\0' ? "" : ": ", row->reason);
+    }
+    return buffer;
+}
+
+const char *cli_row_command(const cli_solve_row *row, const char *matrix, char *buffer, size_t size)
+{
+    const tess_solve_options *o = &row->options;
+    const bool cycles = o->gmres.inner.given != 0, low = o->storage.precision != TESS_PRECISION_FP64;
+    const bool direct = o->precond.kind == TESS_PRECOND_LU || o->precond.kind == TESS_PRECOND_CHOLESKY;
+    const bool factors =
+        has_factors(o) && o->precond.role.given && (direct || o->precond.role.storage != TESS_PRECISION_FP64);
+    const bool scaled = o->scale != TESS_SCALING_NONE;
+    char precond[64], role[32], inner[32];
+    snprintf(buffer, size, "tessera solve %s --solver %s --precond %s%s%s%s%s%s%s%s%s --rtol %g", matrix,
+             tess_solver_kind_name(solver_of(row)), cli_precond_text(&o->precond, precond, sizeof precond),
+             low ? " --matrix-precision " : "", low ? tess_precision_name(o->storage.precision) : "",
+             cycles ? " --inner-precision " : "", cycles ? cli_role_text(&o->gmres.inner, inner, sizeof inner) : "",
+             factors ? " --precond-precision " : "", factors ? cli_role_text(&o->precond.role, role, sizeof role) : "",
+             scaled ? " --scale " : "", scaled ? tess_scaling_name(o->scale) : "", o->rtol);
+    return buffer;
+}
+
+/* ---- text ---- */
+
+static void print_row(const cli_solve_row *row, double budget)
+{
+    char method[64], precond[64], precisions[64], outcome[CLI_REASON_LENGTH + 64], time[32], setup[32], bytes[32];
+    const tess_solve_result *r = &row->result;
+    cli_row_outcome(row, budget, outcome, sizeof outcome);
+    printf("%-6s %-14s %-14s %-15s", row->device, cli_row_method(row, method, sizeof method),
+           cli_precond_text(&row->options.precond, precond, sizeof precond),
+           cli_row_precisions(row, precisions, sizeof precisions));
+    if (row->status != TESS_SUCCESS) {
+        printf(" %9s %9s %7s %8s  %s\n", "-", "-", "-", "-", outcome);
+        return;
+    }
+    printf(" %9s %9s %7lld %8s  %s\n", cli_seconds_text(row->seconds, time, sizeof time),
+           cli_seconds_text(r->setup_seconds, setup, sizeof setup), (long long)r->iterations,
+           cli_bytes_text((double)r->resident_bytes, bytes, sizeof bytes), outcome);
+}
+
+void cli_solves_print(const cli_solves *all)
+{
+    char buffer[CLI_PATH_LENGTH + 256];
+    const cli_solves_options *o = all->options;
+    printf("%-17s %s, rtol %g, at most %g s each; set-up counts\n",
+           "solves b =", cli_vector_describe(&o->rhs, buffer, sizeof buffer), o->rtol, o->budget);
+    if (all->interrupted) { printf("%-17s the rest was left out\n", "interrupted"); }
+    printf("\n%-6s %-14s %-14s %-15s %9s %9s %7s %8s  %s\n", "device", "solver", "precond", "precisions", "time",
+           "set-up", "iterat.", "bytes", "result, true relative residual");
+    for (int i = 0; i < all->count; i++) {
+        print_row(&all->rows[i], o->budget);
+    }
+    printf("precisions: matrix/preconditioner/vectors; +: the guard raised one\n");
+    if (all->count > 0 && all->rows[0].result.verified) {
+        printf("%-17s %s\n", "fastest", cli_row_command(&all->rows[0], all->matrix, buffer, sizeof buffer));
+    } else {
+        printf("%-17s none is verified\n", "fastest");
+    }
+}
+
+/* ---- JSON ---- */
+
+static json_t *row_json(const cli_solve_row *row, const cli_solves *all)
+{
+    char precond[64], outcome[CLI_REASON_LENGTH + 64], command[CLI_PATH_LENGTH + 256];
+    const tess_solve_result *r = &row->result;
+    const bool ran = row->status == TESS_SUCCESS;
+    json_t *item = json_pack(
+        "{ss sb ss ss so ss ss ss sb sb ss ss si so so sb}", "device", row->device, "automatic", row->automatic,
+        "solver", tess_solver_kind_name(solver_of(row)), "precond",
+        cli_precond_text(&row->options.precond, precond, sizeof precond), "precision",
+        row->automatic ? json_string("auto") : json_string(tess_precision_name(row->precision)), "matrix_precision",
+        matrix_storage(row), "precond_precision", precond_storage(row), "vector_precision", vector_storage(row),
+        "verified", r->verified, "converged", r->converged, "status", tess_status_name(row->status), "reason",
+        tess_reason_name(r->reason), "reason_code", (int)r->reason, "outcome",
+        cli_json_text(cli_row_outcome(row, all->options->budget, outcome, sizeof outcome)), "command",
+        cli_json_text(cli_row_command(row, all->matrix, command, sizeof command)), "stopped", row->stopped);
+    if (item == NULL) { return NULL; }
+    const struct {
+        const char *key;
+        int64_t value;
+    } counts[] = {{"iterations", r->iterations},
+                  {"refinements", r->refinements},
+                  {"matrix_bytes", r->storage.matrix_bytes},
+                  {"resident_bytes", r->resident_bytes}};
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        json_object_set_new(item, counts[i].key, ran ? json_integer(counts[i].value) : json_null());
+    }
+    json_object_set_new(item, "escalated", json_boolean(r->escalated));
+    json_object_set_new(item, "seconds", ran ? cli_json_real(row->seconds) : json_null());
+    json_object_set_new(item, "setup_seconds", ran ? cli_json_real(r->setup_seconds) : json_null());
+    json_object_set_new(item, "solve_seconds", ran ? cli_json_real(r->solve_seconds) : json_null());
+    json_object_set_new(item, "relative_residual", ran ? cli_json_real(r->relative_residual) : json_null());
+    return item;
+}
+
+json_t *cli_solves_json(const cli_solves *all)
+{
+    char buffer[CLI_PATH_LENGTH];
+    const cli_solves_options *o = all->options;
+    json_t *list = json_array();
+    for (int i = 0; i < all->count; i++) {
+        json_array_append_new(list, row_json(&all->rows[i], all));
+    }
+    return json_pack("{so so so sI sb so}", "rhs", cli_json_text(cli_vector_describe(&o->rhs, buffer, sizeof buffer)),
+                     "rtol", cli_json_real(o->rtol), "budget", cli_json_real(o->budget), "max_iterations",
+                     (json_int_t)o->max_iterations, "interrupted", all->interrupted, "rows", list);
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reads vectors, and several at once, from text and from binary files. */
+#include <string.h>
+
+#include "io/binary.h"
+#include "io/mtx.h"
+
+/* A sparse file of this many values per entry is a matrix that was given by mistake. */
+enum { MOST_VALUES_PER_ENTRY = 64, MOST_VALUES = 1 << 20 };
+
+/* ---- Matrix Market ---- */
+
+static tess_status check_header(const text_source *source, const mtx_header *header)
+{
+    const int64_t values =
+        header->ncols > 0 && header->nrows > INT64_MAX / header->ncols ? INT64_MAX : header->nrows * header->ncols;
+
+    if (!header->coordinate || header->ncols == 1 || values <= MOST_VALUES ||
+        values / MOST_VALUES_PER_ENTRY <= header->entries) {
+        return TESS_SUCCESS;
+    }
+    return tess_fail_at(source->ctx, TESS_PARSE, source->name, header->size_line, "a vector has n rows and 1 column",
+                        "the file holds a sparse matrix of %lld by %lld, but a vector was expected",
+                        (long long)header->nrows, (long long)header->ncols);
+}
+
+/* Puts an entry, and its mirror image of a symmetric file, in their places. Values of the same place are summed in the
+   order of the file, as for matrices. */
+static void spread_entry(const mtx_header *header, int64_t row, int64_t col, double value, file_array *out)
+{
+    out->val[row + col * out->nrows] += value;
+    if (header->symmetry == TESS_SYMMETRY_GENERAL || row == col) { return; }
+    out->val[col + row * out->nrows] += header->symmetry == TESS_SYMMETRY_SKEW ? -value : value;
+}
+
+static void spread_entries(const mtx_header *header, const mtx_entries *entries, file_array *out)
+{
+    memset(out->val, 0, (size_t)(out->nrows * out->ncols) * sizeof *out->val);
+    for (int64_t k = 0; k < entries->count; k++) {
+        int64_t row = 0, col = 0;
+
+        if (header->coordinate) {
+            row = entries->row[k];
+            col = entries->col[k];
+        } else {
+            mtx_array_position(header, k, &row, &col);
+        }
+        spread_entry(header, row, col, entries->val ? entries->val[k] : 1.0, out);
+    }
+}
+
+static tess_status read_text_array(text_source *source, file_array *out)
+{
+    mtx_header header = {0};
+    mtx_entries entries = {0};
+    int64_t upper = 0;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(text_source_begin(source));
+    TESS_TRY(mtx_read_header(source, &header));
+    TESS_TRY(check_header(source, &header));
+    TESS_TRY(mtx_read_body(source, &header, &entries, &upper));
+    *out = (file_array){.nrows = header.nrows, .ncols = header.ncols, .size_line = header.size_line};
+    TESS_TRY(file_array_allocate(source->ctx, out));
+    if (out->nrows > 0 && out->ncols > 0) { spread_entries(&header, &entries, out); }
+cleanup:
+    mtx_entries_release(source->ctx, &entries);
+    return status;
+}
+
+/* ---- all kinds ---- */
+
+static tess_status read_binary_array(text_source *source, file_kind kind, file_array *out)
+{
+    blob b = {.ctx = source->ctx};
+    tess_status status = tess_file_kind_check(source->ctx, source->name, kind);
+
+    if (status == TESS_SUCCESS && kind != FILE_NPY && kind != FILE_PETSC_VECTOR) {
+        return tess_fail_at(source->ctx, TESS_PARSE, source->name, 0,
+                            "numpy.save writes an .npy array, VecView a vector of PETSc",
+                            "the file is a %s, but a vector was expected", tess_file_kind_text(kind));
+    }
+    if (status == TESS_SUCCESS) { status = blob_read(source, &b); }
+    if (status == TESS_SUCCESS) { status = kind == FILE_NPY ? npy_read_array(&b, out) : petsc_read_vectors(&b, out); }
+    blob_release(&b);
+    return status;
+}
+
+static tess_status read_array(tess_context *ctx, const char *path, file_array *out)
+{
+    text_source source;
+    tess_status status = text_source_open_file(ctx, path, &source);
+
+    *out = (file_array){.nrows = 0};
+    if (status != TESS_SUCCESS) { return status; }
+    const file_kind kind = tess_file_kind(source.peeked, source.peeked_bytes);
+    status = kind == FILE_TEXT ? read_text_array(&source, out) : read_binary_array(&source, kind, out);
+    text_source_close(&source);
+    return status;
+}
+
+tess_status tess_array_read(tess_context *ctx, const char *path, double **values, int64_t *nrows, int64_t *ncols)
+{
+    TESS_REQUIRE_OUT(ctx, ctx, values);
+    TESS_REQUIRE(ctx, path);
+    TESS_REQUIRE(ctx, nrows);
+    TESS_REQUIRE(ctx, ncols);
+    file_array made;
+    const tess_status status = read_array(ctx, path, &made);
+
+    *values = made.val;
+    *nrows = made.nrows;
+    *ncols = made.ncols;
+    return status;
+}
+
+void tess_array_free(tess_context *ctx, double *values, int64_t nrows, int64_t ncols)
+{
+    if (!ctx) { return; }
+    file_array_release(ctx, &(file_array){.nrows = nrows, .ncols = ncols, .val = values});
+}
+
+tess_status tess_vector_read(tess_context *ctx, const char *path, tess_vector **out)
+{
+    TESS_REQUIRE_OUT(ctx, ctx, out);
+    TESS_REQUIRE(ctx, path);
+    file_array made;
+    tess_vector *vector = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(read_array(ctx, path, &made));
+    if (made.ncols != 1) {
+        TESS_TRY(tess_fail_at(ctx, TESS_PARSE, path, made.size_line, "a vector has n rows and 1 column",
+                              "the file holds an array of %lld by %lld, but a vector was expected",
+                              (long long)made.nrows, (long long)made.ncols));
+    }
+    TESS_TRY(tess_vector_create(ctx, made.nrows, TESS_PRECISION_FP64, &vector));
+    TESS_TRY(tess_vector_set(vector, made.val, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
+    *out = vector;
+    vector = NULL;
+cleanup:
+    file_array_release(ctx, &made);
+    tess_vector_destroy(vector);
+    return status;
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Bytes of binary files; see blob.h. */
+#include <string.h>
+
+#include "io/blob.h"
+#include "io/cache.h"
+
+enum { FIRST_BYTES = 1 << 16 };
+
+/* ---- bytes ---- */
+
+static tess_status grow(blob *b)
+{
+    const int64_t larger = 2 * b->capacity;
+    unsigned char *next = NULL;
+    tess_status status = tess_host_allocate(b->ctx, larger, 1, (void **)&next);
+
+    if (status != TESS_SUCCESS) { return status; }
+    memcpy(next, b->own, (size_t)b->count);
+    tess_host_release(b->ctx, b->own, b->capacity, 1);
+    b->own = next;
+    b->capacity = larger;
+    return TESS_SUCCESS;
+}
+
+static tess_status read_all(text_source *source, blob *b)
+{
+    tess_status status = TESS_SUCCESS;
+
+    b->capacity = source->stored_bytes >= 0 ? source->stored_bytes + 1 : FIRST_BYTES; /* one more: to see the end */
+    status = tess_host_allocate(b->ctx, b->capacity, 1, (void **)&b->own);
+    while (status == TESS_SUCCESS) {
+        if (b->count == b->capacity) { status = grow(b); }
+        if (status != TESS_SUCCESS) { break; }
+        const int64_t got = text_source_read(source, b->own + b->count, b->capacity - b->count);
+        if (got < 0) { return tess_fail_at(b->ctx, TESS_IO, b->name, 0, NULL, "%s", source->problem); }
+        if (got == 0) { break; }
+        b->count += got;
+    }
+    b->bytes = b->own;
+    return status;
+}
+
+tess_status blob_read(text_source *source, blob *out)
+{
+    tess_status status = TESS_SUCCESS;
+
+    *out = (blob){.ctx = source->ctx, .name = source->name};
+    if (source->descriptor < 0) {
+        out->bytes = source->memory - source->peeked_bytes; /* peeking has moved the pointer */
+        out->count = source->memory_left + source->peeked_bytes;
+        return TESS_SUCCESS;
+    }
+    status = read_all(source, out);
+    if (status != TESS_SUCCESS) { blob_release(out); }
+    return status;
+}
+
+void blob_release(blob *b)
+{
+    tess_host_release(b->ctx, b->own, b->capacity, 1);
+    b->own = NULL;
+    b->bytes = NULL;
+    b->count = 0;
+}
+
+/* ---- kinds ---- */
+
+typedef struct signature {
+    file_kind kind;
+    int length;
+    unsigned char bytes[12];
+} signature;
+
+/* PETSc begins with its class, big-endian, in 4 or (64-bit indices) 8 bytes. */
+static const signature signatures[] = {
+    {FILE_NPY, 6, {0x93, 'N', 'U', 'M', 'P', 'Y'}},
+    {FILE_NPZ, 4, {'P', 'K', 3, 4}},
+    {FILE_NPZ, 4, {'P', 'K', 5, 6}}, /* an archive without members */
+    {FILE_PETSC_MATRIX, 4, {0x00, 0x12, 0x7b, 0x50}},
+    {FILE_PETSC_VECTOR, 4, {0x00, 0x12, 0x7b, 0x4e}},
+    {FILE_PETSC_MATRIX, 8, {0, 0, 0, 0, 0x00, 0x12, 0x7b, 0x50}},
+    {FILE_PETSC_VECTOR, 8, {0, 0, 0, 0, 0x00, 0x12, 0x7b, 0x4e}},
+    {FILE_MATLAB, 10, {'M', 'A', 'T', 'L', 'A', 'B', ' ', '5', '.', '0'}},
+    {FILE_MATLAB, 10, {'M', 'A', 'T', 'L', 'A', 'B', ' ', '7', '.', '3'}},
+    {FILE_HDF5, 4, {0x89, 'H', 'D', 'F'}},
+};
+
+file_kind tess_file_kind(const unsigned char *bytes, int64_t count)
+{
+    if (count >= CACHE_MAGIC_BYTES && memcmp(bytes, tess_cache_magic, CACHE_MAGIC_BYTES) == 0) { return FILE_CACHE; }
+    for (size_t i = 0; i < sizeof signatures / sizeof signatures[0]; i++) {
+        const signature *s = &signatures[i];
+
+        if (count >= s->length && memcmp(bytes, s->bytes, (size_t)s->length) == 0) { return s->kind; }
+    }
+    return FILE_TEXT;
+}
+
+const char *tess_file_kind_text(file_kind kind)
+{
+    switch (kind) {
+    case FILE_TEXT: return "Matrix Market";
+    case FILE_CACHE: return "binary cache";
+    case FILE_NPY: return "NumPy array";
+    case FILE_NPZ: return "NumPy archive";
+    case FILE_PETSC_MATRIX: return "PETSc binary matrix";
+    case FILE_PETSC_VECTOR: return "PETSc binary vector";
+    case FILE_MATLAB: return "MATLAB file";
+    case FILE_HDF5: return "HDF5 file";
+    }
+    return "file";
+}
+
+tess_status tess_file_kind_check(tess_context *ctx, const char *name, file_kind kind)
+{
+    if (kind != FILE_MATLAB && kind != FILE_HDF5) { return TESS_SUCCESS; }
+    return tess_fail_at(ctx, TESS_UNSUPPORTED, name, 0,
+                        "in Python: scipy.sparse.save_npz('A.npz', scipy.io.loadmat('A.mat')['A'].tocsr())",
+                        "the file is a %s, which this library does not read; it reads Matrix Market, .npz, .npy and "
+                        "PETSc's binary files",
+                        tess_file_kind_text(kind));
+}
+
+file_kind tess_file_kind_of_name(const char *name)
+{
+    static const struct {
+        const char *end;
+        file_kind kind;
+    } ends[] = {{".npy", FILE_NPY}, {".npz", FILE_NPZ}, {".petsc", FILE_PETSC_MATRIX}, {".tess", FILE_CACHE}};
+    const size_t length = strlen(name);
+
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        const size_t n = strlen(ends[i].end);
+
+        if (length >= n && strcmp(name + length - n, ends[i].end) == 0) { return ends[i].kind; }
+    }
+    return FILE_TEXT;
+}
+
+/* ---- reading ---- */
+
+tess_status blob_fail(const blob *b, int64_t at, const char *hint, const char *what)
+{
+    return tess_fail_at(b->ctx, TESS_PARSE, b->name, 0, hint, "at byte %lld of %lld: %s", (long long)at,
+                        (long long)b->count, what);
+}
+
+const unsigned char *blob_take(blob_cursor *c, int64_t count, int64_t each, const char *what, tess_status *status)
+{
+    const int64_t left = c->b->count - c->at;
+    const unsigned char *p = c->b->bytes + c->at;
+
+    if (count < 0 || count > left / each) {
+        *status =
+            tess_fail_at(c->b->ctx, TESS_PARSE, c->b->name, 0, "the file may be incomplete",
+                         "at byte %lld of %lld: %s should have %lld items of %lld bytes, but the file ends before",
+                         (long long)c->at, (long long)c->b->count, what, (long long)count, (long long)each);
+        return NULL;
+    }
+    c->at += count * each;
+    return p;
+}
+
+uint16_t blob_u16(const unsigned char *p, bool swapped)
+{
+    uint16_t value;
+
+    memcpy(&value, p, sizeof value);
+    return swapped ? __builtin_bswap16(value) : value;
+}
+
+uint32_t blob_u32(const unsigned char *p, bool swapped)
+{
+    uint32_t value;
+
+    memcpy(&value, p, sizeof value);
+    return swapped ? __builtin_bswap32(value) : value;
+}
+
+uint64_t blob_u64(const unsigned char *p, bool swapped)
+{
+    uint64_t value;
+
+    memcpy(&value, p, sizeof value);
+    return swapped ? __builtin_bswap64(value) : value;
+}
+
+double blob_f64(const unsigned char *p, bool swapped)
+{
+    const uint64_t bits = blob_u64(p, swapped);
+    double value;
+
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+float blob_f32(const unsigned char *p, bool swapped)
+{
+    const uint32_t bits = blob_u32(p, swapped);
+    float value;
+
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* ---- writing ---- */
+
+void blob_put_u32(unsigned char *p, uint32_t value)
+{
+    value = blob_host_is_little() ? __builtin_bswap32(value) : value;
+    memcpy(p, &value, sizeof value);
+}
+
+void blob_put_f64(unsigned char *p, double value)
+{
+    uint64_t bits;
+
+    memcpy(&bits, &value, sizeof bits);
+    bits = blob_host_is_little() ? __builtin_bswap64(bits) : bits;
+    memcpy(p, &bits, sizeof bits);
+}

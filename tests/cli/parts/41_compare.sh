@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+# compare: solvers, preconditioners and precisions by time.
+nos3=$TESS_DATA_DIR/nos3.mtx.gz
+sherman=$TESS_DATA_DIR/sherman4.mtx.gz
+# an expression over the rows R of the solves
+rows() { json compare.json "(lambda R: $1)(j['solves']['rows'])"; }
+
+# The lists that were given, each with each; the fastest verified one first.
+expect 0 compare "$nos3" --device cpu --solvers auto,cg,minres --preconds none,ic0 --precisions fp64,fp32 --rtol 1e-8 \
+    --json compare.json
+rows 'len(R) == 9 and all(r["verified"] for r in R)'
+json compare.json 'j["results"] == []'
+rows 'sorted((r["solver"], r["precond"], r["precision"]) for r in R if not r["automatic"]) ==
+    sorted((s, m, p) for s in ("cg", "minres") for m in ("none", "ic0") for p in ("fp64", "fp32"))'
+rows '(lambda t: t == sorted(t))([r["seconds"] for r in R])'
+rows 'all(r["relative_residual"] <= 1e-8 and r["seconds"] >= r["solve_seconds"] for r in R)'
+rows '[(r["matrix_precision"], r["precond_precision"], r["vector_precision"])
+    for r in R if (r["solver"], r["precond"], r["precision"]) == ("cg", "ic0", "fp32")] == [("fp32", "fp32", "fp64")]'
+rows 'sum(r["automatic"] and r["precision"] == "auto" for r in R) == 1'
+out_has '^fastest +tessera solve '
+out_has '^cpu +minres +ic0 +fp32/fp32/fp64 .* verified, '
+out_has '^cpu +auto: '
+
+# The command of a row repeats it.
+expect 0 compare "$sherman" --device cpu --solvers gmres --preconds ilu0 --precisions fp32 --rtol 1e-9 \
+    --json compare.json
+rows '[r["vector_precision"] for r in R] == ["fp32"]'
+command=$(sed -n 's/^fastest  *tessera //p' out)
+# shellcheck disable=SC2086
+expect 0 $command --device cpu --json repeat.json
+json repeat.json 'j["solver"] == "gmres" and j["inner_precision"] == "fp32/fp32" and j["precond"] == "ilu0"'
+cp repeat.json both.json
+json compare.json "j['solves']['rows'][0]['iterations'] == __import__('json').load(open('both.json'))['iterations']"
+
+# Facts of the matrix choose the lists.
+expect 0 compare "$sherman" --device cpu --precisions fp64 --json compare.json
+rows '{r["solver"] for r in R if not r["automatic"]} == {"bicgstab", "gmres", "idr"}'
+rows '{"none", "jacobi", "ilu0"} <= {r["precond"] for r in R}'
+expect 0 compare indefinite.mtx --precisions fp64 --json compare.json
+rows '{r["solver"] for r in R if not r["automatic"]} == {"minres"}'
+rows 'len(R) > 0'
+expect 0 compare spd.mtx --device cpu --json compare.json
+rows 'R[0]["verified"] and len(j["results"]) > 10'
+out_has '^products y = A x'
+expect 0 compare spd.mtx --device cpu --repeat 2 --json compare.json
+json compare.json 'j["solves"] is None and len(j["results"]) > 10'
+expect 0 compare wide.mtx --budget 5 --json compare.json
+rows '{r["solver"] for r in R} == {"lsqr", "lsmr"}'
+
+# A slow one is stopped, and said so; one that cannot be set up has its reason; both come last.
+expect 0 compare gallery:laplace2d:400 --device cpu --solvers cg --preconds none --precisions fp64 --rtol 1e-12 \
+    --budget 0.05 --json compare.json
+rows '[(r["stopped"], r["verified"], r["reason"]) for r in R] == [(True, False, "time_limit")]'
+rows 'R[0]["seconds"] < 5'
+out_has 'stopped at the budget of 0.05 s'
+out_has '^fastest +none is verified'
+expect 0 compare unsym.mtx --solvers cg,bicgstab --preconds jacobi,cholesky --precisions fp64,e4m3 --json compare.json
+rows '(lambda v: v == sorted(v, reverse=True) and 0 < sum(v) < len(v))([r["verified"] for r in R])'
+rows 'all(r["outcome"] for r in R)'
+rows 'any(r["reason"] == "nonsymmetric" for r in R)'
+
+expect 2 compare spd.mtx --solvers cg,gmrse
+err_has "unknown value 'gmrse'; did you mean 'gmres'"
+expect 2 compare spd.mtx --solvers ''
+expect 2 compare spd.mtx --preconds none,ic1
+err_has "did you mean 'ic0'"
+expect 2 compare spd.mtx --precisions fp64,fp33
+expect 2 compare spd.mtx --budget 0
+expect 2 compare spd.mtx --solvers cg,cg,cg,cg,cg,cg,cg,cg,cg,cg,cg,cg,cg,cg,cg,cg,cg
+err_has 'takes at most 16 names'
+expect 2 compare spd.mtx --solvers cg --rhs -
+err_has 'give a file, not -'
+expect 3 compare spd.mtx --solvers cg --rhs b2.mtx
