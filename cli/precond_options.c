@@ -307,8 +307,10 @@ void cli_add_precond_json(json_t *object, const tess_precond_options *precond)
     json_object_set_new(object, "amg_cycle", json_string(tess_amg_cycle_name(precond->amg.cycle)));
     json_object_set_new(object, "amg_smoother", json_string(tess_amg_smoother_name(precond->amg.smoother)));
     json_object_set_new(object, "amg_degree", json_integer(precond->amg.degree));
-    json_object_set_new(object, "amg_strength", json_real(precond->amg.strength));
-    json_object_set_new(object, "amg_aggressive", json_integer(precond->amg.aggressive));
+    json_object_set_new(object, "amg_strength",
+                        precond->amg.strength < 0.0 ? json_null() : json_real(precond->amg.strength));
+    json_object_set_new(object, "amg_aggressive",
+                        precond->amg.aggressive < 0 ? json_null() : json_integer(precond->amg.aggressive));
     json_object_set_new(object, "precond_format", json_string(tess_format_name(squares->format)));
     json_object_set_new(object, "precond_policy", json_string(tess_policy_name(squares->policy.policy)));
     json_object_set_new(object, "precond_levels",

@@ -22,7 +22,7 @@ NO_DEFAULT = {"output", "history", "html", "json", "plot", "points", "snapshots"
 OTHER_WORDS = {("solve", "granularity"): "row", ("solve", "base"): "csr", ("solve", "precond-format"): "csr"}
 OTHER_WORDS.update({("solve", name): None for name in (
     "initial-guess", "inner-precision", "basis-precision", "preset", "precond-precision", "steps", "switch-at", "block",
-    "tcki-thresholds", "factor-memory")})
+    "tcki-thresholds", "factor-memory", "amg-strength", "amg-aggressive")})
 
 passed, failed = 0, 0
 
