@@ -28,7 +28,7 @@ static void write_summary(FILE *file, const cli_solve_run *run)
             cli_seconds_text(r->setup_seconds, setup, sizeof setup),
             cli_bytes_text((double)r->resident_bytes, bytes, sizeof bytes));
     fprintf(file, "The true relative residual, of the FP64 matrix, is <strong>%.3e</strong>", r->relative_residual);
-    if (r->rhs_norm > 0.0) { fprintf(file, "; %.3e was asked for", r->tolerance / r->rhs_norm); }
+    if (r->rhs_norm > 0.0) { fprintf(file, "; the tolerance is %.3e", r->tolerance / r->rhs_norm); }
     fputs(".</p>\n", file);
     if (r->verified) {
         fputs(
@@ -39,7 +39,7 @@ static void write_summary(FILE *file, const cli_solve_run *run)
         cli_write_escaped(file, tess_reason_text(r->reason));
         fputs(". The answer is not verified.</p>\n", file);
     }
-    if (r->escalated) { fputs("<p>The guard went on in a higher precision than asked for.</p>\n", file); }
+    if (r->escalated) { fputs("<p>The guard went on in a higher precision than the options name.</p>\n", file); }
     if (run->detail[0] != '\0') {
         fputs("<p>", file);
         cli_write_escaped(file, run->detail);
