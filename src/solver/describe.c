@@ -111,8 +111,7 @@ void describe_solver(const tess_solver *s, tess_solve_result *r)
 
 const tess_precond *tess_solver_precond(const tess_solver *s)
 {
-    const tess_solver *now = s->driver ? s->driver->current(s) : s->transform ? s->transform->inner : NULL;
-
-    if (s->driver || s->transform) { return now ? tess_solver_precond(now) : NULL; }
-    return s->precond;
+    if (!s) { return NULL; }
+    if (s->driver) { return tess_solver_precond(s->driver->current(s)); }
+    return s->transform ? tess_solver_precond(s->transform->inner) : s->precond;
 }
