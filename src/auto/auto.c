@@ -102,8 +102,8 @@ static void start_budget(tess_solver *s, auto_solve *state, int64_t before, doub
         return;
     }
     b->other = least_direct_cost(&state->facts);
-    /* An analysis pays where its factors come next; until then the bound decides. */
-    if (state->ladder.step[state->next].limit == LIMIT_DIRECT) { b->predict = predict_direct; }
+    /* An analysis pays where its factors come next, or where there is no trial; until then the bound decides. */
+    if (isinf(b->trial)) { b->predict = predict_direct; }
 }
 
 /* Complete factors are left out where all iterations that the caller allows should take a tenth of their time. */
