@@ -277,11 +277,12 @@ tess_status tess_precond_get_factors(const tess_precond *m, tess_precond_factors
 
 tess_status tess_precond_get_levels(const tess_precond *m, tess_amg_levels *out)
 {
+    tess_amg_levels full = {.size = sizeof full};
+    tess_status status = TESS_SUCCESS;
+
     TESS_REQUIRE(NULL, m);
     TESS_REQUIRE(m->ctx, out);
-    tess_amg_levels full = {.size = sizeof full};
-    const tess_status status = result_require_size(m->ctx, "tess_amg_levels", out->size, sizeof full);
-
+    status = result_require_size(m->ctx, "tess_amg_levels", out->size, sizeof full);
     if (status != TESS_SUCCESS) { return status; }
     if (!m->ops->levels) {
         return tess_fail(m->ctx, TESS_UNSUPPORTED, "choose amg", "preconditioner %s has no levels",

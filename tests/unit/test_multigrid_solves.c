@@ -4,6 +4,12 @@
 #include "support/precond.h"
 #include "support/solve.h"
 
+/* A problem, or on the emulated GPU a smaller one that reaches the same code. */
+static const char *sized(const char *problem, const char *emulated)
+{
+    return on_gpu_or_emulated(1, 0) ? problem : emulated;
+}
+
 static tess_precond_options amg_options(tess_amg_precision precision)
 {
     tess_precond_options options;
@@ -60,7 +66,8 @@ static tess_solve_result solve_problem(const char *problem, const tess_solve_opt
 
 static void iterations_hardly_grow(void **state)
 {
-    static const char *const problems[] = {"laplace3d 16", "laplace3d 24", "laplace3d 48"};
+    const char *const problems[] = {sized("laplace3d 16", "laplace3d 8"), sized("laplace3d 24", "laplace3d 10"),
+                                    sized("laplace3d 48", "laplace3d 12")};
 
     (void)state;
     for (int aggressive = 0; aggressive <= 1; aggressive++) {
@@ -85,8 +92,11 @@ static void iterations_hardly_grow(void **state)
 /* Coefficients that differ by some 1e4, and anisotropy: far fewer iterations than IC(0), which takes over a hundred. */
 static void hard_coefficients_take_few_iterations(void **state)
 {
-    static const char *const problems[] = {"randomdiffusion2d 120 2.5", "randomdiffusion3d 20 2.5",
-                                           "anisotropic2d 100 1e-3", "unstructured2d 8000"};
+    const char *const problems[] = {sized("randomdiffusion2d 120 2.5", "randomdiffusion2d 20 2.5"),
+                                    sized("randomdiffusion3d 20 2.5", "randomdiffusion3d 9 2.5"),
+                                    sized("anisotropic2d 100 1e-3", "anisotropic2d 20 1e-3"),
+                                    sized("unstructured2d 8000", "unstructured2d 500")};
+
     (void)state;
     for (int k = 0; k < 4; k++) {
         const tess_solve_options options = amg_solve(TESS_SOLVER_CG);
@@ -110,7 +120,7 @@ static void each_way_to_cycle_and_smooth_converges(void **state)
                 options.precond.amg.smoother = (tess_amg_smoother)smoother;
                 options.precond.amg.degree = degree;
                 options.precond.amg.coarsest = 20; /* so that there are levels to cycle over */
-                result = solve_problem("laplace2d 60", &options);
+                result = solve_problem(sized("laplace2d 60", "laplace2d 14"), &options);
                 assert_true(result.converged);
                 assert_at_most((double)result.iterations, 30.0);
                 assert_int_equal(result.escalated, 0);
@@ -139,7 +149,7 @@ static tess_amg_levels levels_of_options(const oracle_csr *a, int aggressive)
 static void aggressive_levels_have_fewer_entries(void **state)
 {
     tess_context *ctx = open_device(2);
-    oracle_csr a = generate_problem("laplace3d 24", 2);
+    oracle_csr a = generate_problem(sized("laplace3d 24", "laplace3d 12"), 2);
     tess_matrix *matrix = make_matrix(ctx, &a);
     double complexity[2] = {0.0, 0.0};
 
@@ -162,7 +172,8 @@ static void aggressive_levels_have_fewer_entries(void **state)
     assert_true(complexity[1] < 0.7 * complexity[0]);
     /* auto: as with one for 7 points, as without for jumps */
     for (int jumps = 0; jumps <= 1; jumps++) {
-        oracle_csr b = jumps ? generate_problem("randomdiffusion3d 24 2.5", 2) : oracle_copy(&a);
+        oracle_csr b = jumps ? generate_problem(sized("randomdiffusion3d 24 2.5", "randomdiffusion3d 12 2.5"), 2)
+                             : oracle_copy(&a);
         tess_amg_levels levels = levels_of_options(&b, -1), expected = levels_of_options(&b, jumps ? 0 : 1);
 
         assert_int_equal(levels.level[1].rows, expected.level[1].rows);
@@ -196,7 +207,9 @@ static tess_amg_levels levels_of(const oracle_csr *a, tess_amg_precision precisi
    of uneven coefficients stays in FP32. */
 static void low_levels_cost_at_most_one_iteration(void **state)
 {
-    static const char *const problems[] = {"laplace3d 30", "randomdiffusion3d 20 2.5", "anisotropic2d 80 1e-2"};
+    const char *const problems[] = {sized("laplace3d 30", "laplace3d 10"),
+                                    sized("randomdiffusion3d 20 2.5", "randomdiffusion3d 9 2.5"),
+                                    sized("anisotropic2d 80 1e-2", "anisotropic2d 24 1e-2")};
     static const tess_precision stored[] = {[TESS_AMG_PRECISION_FP64] = TESS_PRECISION_FP64,
                                             [TESS_AMG_PRECISION_FP32] = TESS_PRECISION_FP32,
                                             [TESS_AMG_PRECISION_FP16] = TESS_PRECISION_FP16};
@@ -235,7 +248,7 @@ static void low_levels_cost_at_most_one_iteration(void **state)
 static void precisions_can_be_raised(void **state)
 {
     tess_context *ctx = open_device(2);
-    oracle_csr a = generate_problem("laplace2d 50", 2);
+    oracle_csr a = generate_problem(sized("laplace2d 50", "laplace2d 18"), 2);
     tess_matrix *matrix = make_matrix(ctx, &a);
     const tess_precond_options options = amg_options(TESS_AMG_PRECISION_FP16);
     static const tess_precision expected[] = {TESS_PRECISION_FP16, TESS_PRECISION_FP32, TESS_PRECISION_FP64};
@@ -278,7 +291,7 @@ static double dot_of(const double *x, const double *y, int64_t n)
 /* (M^-1 x, y) = (x, M^-1 y), and (M^-1 x, x) > 0. */
 static void applications_are_symmetric(void **state)
 {
-    oracle_csr a = generate_problem("randomdiffusion2d 40 2", 2);
+    oracle_csr a = generate_problem(sized("randomdiffusion2d 40 2", "randomdiffusion2d 16 2"), 2);
     const int64_t n = a.nrows;
     double *x = random_values(n, 3, -1.0, 1.0), *y = random_values(n, 4, -1.0, 1.0);
     double *mx = test_allocate(n, sizeof *mx), *my = test_allocate(n, sizeof *my);
@@ -314,7 +327,7 @@ static void applications_are_symmetric(void **state)
 
 static void threads_do_not_change_bits(void **state)
 {
-    oracle_csr a = generate_problem("laplace3d 18", 2);
+    oracle_csr a = generate_problem(sized("laplace3d 18", "laplace3d 9"), 2);
     double *r = random_values(a.nrows, 3, -1.0, 1.0), *z = test_allocate(2 * a.nrows, sizeof *z);
 
     (void)state;
@@ -341,7 +354,7 @@ static void threads_do_not_change_bits(void **state)
 /* Rows sum to zero: the coarsest level is singular, and its constant is left out. */
 static void neumann_problems_converge(void **state)
 {
-    oracle_csr a = generate_problem("laplace3d 14", 1);
+    oracle_csr a = generate_problem(sized("laplace3d 14", "laplace3d 8"), 1);
     tess_amg_levels levels;
     tess_solve_options options = amg_solve(TESS_SOLVER_CG);
     tess_solve_result result;
@@ -373,7 +386,8 @@ static void unsymmetric_systems_converge(void **state)
 {
     static const tess_solver_kind methods[] = {TESS_SOLVER_BICGSTAB, TESS_SOLVER_GMRES, TESS_SOLVER_FGMRES,
                                                TESS_SOLVER_IDR};
-    static const char *const problems[] = {"uniflow2d 60 1 0.01", "recirc2d 60 1 0.01"};
+    const char *const problems[] = {sized("uniflow2d 60 1 0.01", "uniflow2d 16 1 0.05"),
+                                    sized("recirc2d 60 1 0.01", "recirc2d 16 1 0.05")};
 
     (void)state;
     for (int k = 0; k < 2; k++) {
@@ -395,7 +409,7 @@ static void fp32_vectors_are_taken(void **state)
 
     (void)state;
     options.gmres.inner = (tess_role_precision){1, TESS_PRECISION_FP32, TESS_ARITHMETIC_FP32};
-    result = solve_problem("laplace2d 40", &options);
+    result = solve_problem(sized("laplace2d 40", "laplace2d 18"), &options);
     assert_true(result.converged);
     assert_at_most((double)result.iterations, 40.0);
 }
@@ -431,7 +445,8 @@ static void replace_values(tess_context *ctx, tess_matrix *matrix, const oracle_
    values after it work. */
 static void updates_follow_the_values(void **state)
 {
-    oracle_csr a = generate_problem("laplace3d 16", 1), other = oracle_copy(&a), bad = oracle_copy(&a);
+    oracle_csr a = generate_problem(sized("laplace3d 16", "laplace3d 8"), 1), other = oracle_copy(&a),
+               bad = oracle_copy(&a);
     const int64_t n = a.nrows;
     double *r = random_values(n, 3, -1.0, 1.0), *z = test_allocate(n, sizeof *z),
            *quarter = test_allocate(n, sizeof *z);
@@ -474,7 +489,8 @@ static void updates_follow_the_values(void **state)
 /* A solver whose matrix gets coefficients of another problem on the same pattern still needs few iterations. */
 static void solvers_renew_their_levels(void **state)
 {
-    oracle_csr a = generate_problem("randomdiffusion2d 60 1 1", 1), b = generate_problem("randomdiffusion2d 60 1 2", 1);
+    oracle_csr a = generate_problem(sized("randomdiffusion2d 60 1 1", "randomdiffusion2d 18 1 1"), 1);
+    oracle_csr b = generate_problem(sized("randomdiffusion2d 60 1 2", "randomdiffusion2d 18 1 2"), 1);
     const tess_solve_options options = amg_solve(TESS_SOLVER_CG);
     double *rhs = random_values(a.nrows, 5, -1.0, 1.0), *x = test_allocate(a.nrows, sizeof *x);
     tess_context *ctx = open_device(2);
@@ -544,23 +560,22 @@ static void options_are_checked(void **state)
     tess_context_destroy(ctx);
 }
 
+#define MULTIGRID_TESTS                                                                                      \
+    cmocka_unit_test(iterations_hardly_grow), cmocka_unit_test(hard_coefficients_take_few_iterations),       \
+        cmocka_unit_test(each_way_to_cycle_and_smooth_converges),                                            \
+        cmocka_unit_test(aggressive_levels_have_fewer_entries),                                              \
+        cmocka_unit_test(low_levels_cost_at_most_one_iteration), cmocka_unit_test(precisions_can_be_raised), \
+        cmocka_unit_test(applications_are_symmetric), cmocka_unit_test(threads_do_not_change_bits),          \
+        cmocka_unit_test(neumann_problems_converge), cmocka_unit_test(unsymmetric_systems_converge),         \
+        cmocka_unit_test(fp32_vectors_are_taken), cmocka_unit_test(small_and_decoupled_systems_work),        \
+        cmocka_unit_test(updates_follow_the_values), cmocka_unit_test(solvers_renew_their_levels),           \
+        cmocka_unit_test(options_are_checked)
+
+#ifndef TESTS_ON_GPU
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(iterations_hardly_grow),
-                                       cmocka_unit_test(hard_coefficients_take_few_iterations),
-                                       cmocka_unit_test(each_way_to_cycle_and_smooth_converges),
-                                       cmocka_unit_test(aggressive_levels_have_fewer_entries),
-                                       cmocka_unit_test(low_levels_cost_at_most_one_iteration),
-                                       cmocka_unit_test(precisions_can_be_raised),
-                                       cmocka_unit_test(applications_are_symmetric),
-                                       cmocka_unit_test(threads_do_not_change_bits),
-                                       cmocka_unit_test(neumann_problems_converge),
-                                       cmocka_unit_test(unsymmetric_systems_converge),
-                                       cmocka_unit_test(fp32_vectors_are_taken),
-                                       cmocka_unit_test(small_and_decoupled_systems_work),
-                                       cmocka_unit_test(updates_follow_the_values),
-                                       cmocka_unit_test(solvers_renew_their_levels),
-                                       cmocka_unit_test(options_are_checked)};
+    const struct CMUnitTest tests[] = {MULTIGRID_TESTS};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
+#endif

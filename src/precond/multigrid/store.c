@@ -183,7 +183,10 @@ static tess_status try_formats(tess_context *ctx, const amg_scaled *s, tess_prec
     if (precision != TESS_PRECISION_FP64) { options.arithmetic = TESS_ARITHMETIC_FP32; }
     if (s->a->nrows == s->a->ncols) { TESS_TRY(tess_matrix_try_diagonals(assembled, &options, out)); }
     if (!*out) { TESS_TRY(tess_matrix_try_slices(assembled, &options, out)); }
-    if (*out) { (*out)->original = NULL; }
+    if (*out) { /* products need no original, and new values make new levels */
+        tess_matrix_release((*out)->original);
+        (*out)->original = NULL;
+    }
 cleanup:
     tess_matrix_destroy(assembled);
     return status;
