@@ -338,6 +338,21 @@ void cli_add_precond_json(json_t *object, const tess_precond_options *precond);
 bool cli_is_incomplete(tess_precond_kind kind);
 void cli_print_factors(const tess_precond_options *precond, const tess_solve_result *result);
 
+/* ---- nullspace.c: the near-nullspace of amg, from files ---- */
+
+typedef struct cli_nullspace {
+    const char *coordinates, *vectors; /* files; NULL: not given */
+    double *values;                    /* what the options of amg point to */
+} cli_nullspace;
+extern const struct argp cli_nullspace_argp; /* --coordinates --near-nullspace; input: cli_nullspace */
+/* Refuses the options above for other preconditioners: returns 0 or CLI_USAGE, message printed. */
+int cli_check_nullspace(const cli_nullspace *nullspace, const tess_precond_options *precond);
+/* Reads the files for a matrix, and sets the options. Returns an exit code, message printed. Free it in any case. */
+int cli_load_nullspace(tess_context *ctx, const tess_matrix *a, cli_nullspace *nullspace, tess_amg_options *amg);
+void cli_free_nullspace(cli_nullspace *nullspace);
+/* Adds the files' names to an object. */
+void cli_add_nullspace_json(json_t *object, const cli_nullspace *nullspace);
+
 /* ---- plot.c: a picture of the precisions ---- */
 
 typedef struct cli_plot {
@@ -351,7 +366,7 @@ json_t *cli_plot_json(const cli_plot *plot, const tess_policy_options *options);
 
 /* ---- files.c ---- */
 
-enum { CLI_MAX_FILES = 6 };
+enum { CLI_MAX_FILES = 8 };
 typedef struct cli_output {
     const char *option; /* without dashes */
     const char **path;  /* where its value is; NULL there: not given */
@@ -518,6 +533,7 @@ typedef struct cli_solve_run {
     const tess_papers_result *papers;
     const cli_vector_choice *rhs;
     const char *initial_guess; /* NULL: zero */
+    const cli_nullspace *nullspace;
     const cli_session *session;
     const cli_preset *preset;
     const struct cli_column_list *columns; /* of several right-hand sides */

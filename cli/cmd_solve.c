@@ -24,6 +24,7 @@ typedef struct solve_options {
     const char *command; /* as it was called */
     const char *choices; /* NULL: the default file */
     bool timings, monitor, explain;
+    cli_nullspace nullspace;
 } solve_options;
 
 enum {
@@ -390,6 +391,7 @@ static error_t parse_solve(int key, char *arg, struct argp_state *state)
         state->child_inputs[3] = &options->host;
         state->child_inputs[4] = &options->storage;
         state->child_inputs[5] = &options->stop;
+        state->child_inputs[6] = &options->nullspace;
         return 0;
     case ARGP_KEY_ARG:
         if (state->arg_num > 0) {
@@ -415,13 +417,10 @@ static error_t parse_solve(int key, char *arg, struct argp_state *state)
     return code == ARGP_ERR_UNKNOWN ? parse_rest(key, arg, state, options) : code;
 }
 
-static const struct argp_child solve_children[] = {{&cli_precond_argp, 0, NULL, 0},
-                                                   {&cli_storage_argp, 0, NULL, 0},
-                                                   {&cli_device_argp, 0, NULL, 0},
-                                                   {&cli_host_argp, 0, NULL, 0},
-                                                   {&cli_papers_argp, 0, NULL, 0},
-                                                   {&cli_stop_argp, 0, NULL, 0},
-                                                   {0}};
+static const struct argp_child solve_children[] = {{&cli_precond_argp, 0, NULL, 0},   {&cli_storage_argp, 0, NULL, 0},
+                                                   {&cli_device_argp, 0, NULL, 0},    {&cli_host_argp, 0, NULL, 0},
+                                                   {&cli_papers_argp, 0, NULL, 0},    {&cli_stop_argp, 0, NULL, 0},
+                                                   {&cli_nullspace_argp, 0, NULL, 0}, {0}};
 static const struct argp solve_argp = {
     .options = solve_argp_options,
     .parser = parse_solve,
@@ -482,13 +481,15 @@ static int require_narrowing(const solve_options *options)
 static int check_options(solve_options *options)
 {
     int code = require_narrowing(options);
-    const cli_files files = {.input = {options->matrix, options->rhs.path, options->initial_guess},
+    const cli_files files = {.input = {options->matrix, options->rhs.path, options->initial_guess,
+                                       options->nullspace.coordinates, options->nullspace.vectors},
                              .output = {{"json", &options->host.json},
                                         {"history", &options->history},
                                         {"output", &options->output},
                                         {"html", &options->html},
                                         {"checkpoint", &options->stop.checkpoint}},
                              .force = options->host.force};
+    if (code == 0) { code = cli_check_nullspace(&options->nullspace, &options->solve.precond); }
     return code == 0 ? cli_prepare_files(&files) : code;
 }
 
@@ -752,6 +753,7 @@ static int report(const solve_options *options, const solve_objects *o, const cl
                          .rhs = &options->rhs,
                          .initial_guess = options->stop.resume != NULL ? options->stop.resume : options->initial_guess,
                          .session = &o->session,
+                         .nullspace = &options->nullspace,
                          .preset = preset,
                          .findings = &o->findings,
                          .detail = o->detail,
@@ -785,6 +787,7 @@ static int solve(solve_options *options, const cli_preset *preset)
     if (code == 0) { code = cli_load_matrix(o.ctx, options->matrix, &o.matrix); }
     if (code == 0) { code = check_matrix(options, &o); }
     if (code == 0) { code = load_vectors(options, &o); }
+    if (code == 0) { code = cli_load_nullspace(o.ctx, o.matrix.a, &options->nullspace, &options->solve.precond.amg); }
     if (code == 0) { code = run_solver(options, &o, &progress); }
     if (code == 0 || (code == CLI_BREAKDOWN && o.solver == NULL)) { code = report(options, &o, preset, start); }
     tess_solver_destroy(o.solver);
@@ -793,6 +796,7 @@ static int solve(solve_options *options, const cli_preset *preset)
     cli_columns_free(&o.guess);
     cli_columns_free(&o.solution);
     cli_column_list_free(&o.columns);
+    cli_free_nullspace(&options->nullspace);
     tess_vector_destroy(o.b);
     tess_vector_destroy(o.x);
     tess_matrix_destroy(o.matrix.a);

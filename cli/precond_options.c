@@ -21,7 +21,8 @@ enum {
     KEY_AMG_SMOOTHER,
     KEY_AMG_DEGREE,
     KEY_AMG_STRENGTH,
-    KEY_AMG_AGGRESSIVE
+    KEY_AMG_AGGRESSIVE,
+    KEY_AMG_BLOCK_SIZE
 };
 
 /* ---- values ---- */
@@ -83,6 +84,9 @@ static bool parse_amg(int key, const char *arg, struct argp_state *state, tess_a
     case KEY_AMG_STRENGTH: amg->strength = cli_parse_real(state, "amg-strength", arg, 0.0, 1.0); return true;
     case KEY_AMG_AGGRESSIVE:
         amg->aggressive = (int)cli_parse_integer(state, "amg-aggressive", arg, 0, TESS_MAX_AMG_LEVELS);
+        return true;
+    case KEY_AMG_BLOCK_SIZE:
+        amg->block_size = (int)cli_parse_integer(state, "amg-block-size", arg, 1, TESS_MAX_AMG_BLOCK);
         return true;
     default: return false;
     }
@@ -159,6 +163,7 @@ static const char *find_amg_option(const tess_amg_options *amg)
     if (amg->smoother != defaults.amg.smoother) { return "amg-smoother"; }
     if (amg->degree != defaults.amg.degree) { return "amg-degree"; }
     if (amg->strength >= 0.0) { return "amg-strength"; }
+    if (amg->block_size != 0) { return "amg-block-size"; }
     return amg->aggressive != defaults.amg.aggressive ? "amg-aggressive" : NULL;
 }
 
@@ -264,10 +269,15 @@ static const struct argp_option precond_options[] = {
     {"amg-degree", KEY_AMG_DEGREE, "N", 0, "amg: products with the matrix in a smoothing, 1 to 4 (default 2)",
      CLI_GROUP_PRECOND},
     {"amg-strength", KEY_AMG_STRENGTH, "T", 0,
-     "amg: a coupling counts from T times the strongest of its row (default 0.25)", CLI_GROUP_PRECOND},
+     "amg: a coupling counts from T times the strongest of its row (default 0.25; aggregation: 0, "
+     "below the finest level at least 0.5)",
+     CLI_GROUP_PRECOND},
     {"amg-aggressive", KEY_AMG_AGGRESSIVE, "N", 0,
      "amg classical: coarsen the first N levels twice at once: fewer entries, more iterations (default: as the matrix "
      "suggests)",
+     CLI_GROUP_PRECOND},
+    {"amg-block-size", KEY_AMG_BLOCK_SIZE, "K", 0,
+     "amg aggregation: unknowns of a node, in adjacent rows, 1 to 6 (default: as the pattern or --coordinates show)",
      CLI_GROUP_PRECOND},
     {0}};
 const struct argp cli_precond_argp = {.options = precond_options, .parser = parse_option};
@@ -309,6 +319,8 @@ void cli_add_precond_json(json_t *object, const tess_precond_options *precond)
     json_object_set_new(object, "amg_degree", json_integer(precond->amg.degree));
     json_object_set_new(object, "amg_strength",
                         precond->amg.strength < 0.0 ? json_null() : json_real(precond->amg.strength));
+    json_object_set_new(object, "amg_block_size",
+                        precond->amg.block_size > 0 ? json_integer(precond->amg.block_size) : json_null());
     json_object_set_new(object, "amg_aggressive",
                         precond->amg.aggressive < 0 ? json_null() : json_integer(precond->amg.aggressive));
     json_object_set_new(object, "precond_format", json_string(tess_format_name(squares->format)));

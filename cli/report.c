@@ -242,6 +242,7 @@ static json_t *options_json(const cli_solve_run *run)
         run->initial_guess == NULL ? json_null() : cli_json_text(run->initial_guess));
     if (options == NULL) { return NULL; }
     json_object_update_new(options, cli_storage_json(&o->storage, run->format_chosen));
+    cli_add_nullspace_json(options, run->nullspace);
     json_object_set_new(options, "steps",
                         o->jacobi.schedule.count == 0
                             ? json_null()

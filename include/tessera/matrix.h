@@ -273,6 +273,19 @@ TESS_EXPORT tess_status tess_matrix_spmv_level(const tess_matrix *a, int level, 
                                                double beta, tess_vector *y);
 
 /**
+ * C := op(A) op(B), an assembled matrix of their context. Matrices of a GPU context are multiplied by the host for now.
+ * @param a, b  assembled, of one context, with matching inner sizes; may be the same matrix
+ * The pattern is that of the rows: an entry that cancels stays, as an explicit zero. Each entry is a sum in the order
+ * of the columns of op(A), with the same bits for any number of threads:
+ * |computed - exact| <= gamma(longest row of op(A)) |op(A)| |op(B)|.
+ * Cost: two passes over the products of entries; besides C, a hash table for each thread, and the transposes.
+ * Errors: UNSUPPORTED (a stored matrix, a shell), DIMENSION_MISMATCH, INVALID_ARGUMENT (two contexts), memory.
+ * Test: tests/unit/test_matrix_multiply.c
+ */
+TESS_EXPORT tess_status tess_matrix_multiply(const tess_matrix *a, tess_operation op_a, const tess_matrix *b,
+                                             tess_operation op_b, tess_matrix **out);
+
+/**
  * Copies the row order of a split or composite matrix to a host array of nrows numbers: perm[position] = row of the
  * assembled matrix. Rows of low precision are first, empty rows last. Errors: UNSUPPORTED (other formats), memory.
  */

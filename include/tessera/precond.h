@@ -28,6 +28,8 @@ typedef struct tess_precond tess_precond;
 #define TESS_MAX_AMG_LEVELS 32
 /** Most unknowns of a point in algebraic multigrid. */
 #define TESS_MAX_AMG_BLOCK 6
+/** Most near-nullspace vectors of amg. */
+#define TESS_MAX_NEAR_NULLSPACE 16
 
 /** The preconditioners. Values are part of the ABI: append, never renumber. */
 typedef enum tess_precond_kind {
@@ -157,8 +159,8 @@ typedef struct tess_amg_options {
                                          (default): none has */
     int64_t coarsest;               /**< rows of a level that is solved directly (default 200) */
     uint64_t seed;                  /**< of the random numbers of coarsening (default 1) */
-    int block_size;                 /**< unknowns of a point, 1 to 6 (default 1) */
-    int near_nullspace_columns;     /**< 0 (default): the constant of each unknown of a point */
+    int block_size;                 /**< unknowns of a node, 1 to 6; 0 (default): as the pattern shows */
+    int near_nullspace_columns;     /**< 0 (default): the constant of each unknown of a node; at most 16 */
     const double *near_nullspace;   /**< nrows by columns, column after column, on the host; copied */
     int64_t reserved[4];            /**< zeros */
 } tess_amg_options;
@@ -283,6 +285,16 @@ TESS_EXPORT tess_status tess_precond_kind_parse(const char *name, tess_precond_k
 TESS_EXPORT tess_status tess_precond_options_parse(const char *text, tess_precond_options *out);
 TESS_EXPORT const char *tess_polynomial_form_name(tess_polynomial_form form);
 TESS_EXPORT tess_status tess_polynomial_form_parse(const char *name, tess_polynomial_form *out);
+/**
+ * Rigid-body modes of an elastic body: the translations and rotations, which cost no energy, for amg.near_nullspace.
+ * @param dimensions   2 or 3; a node has as many adjacent unknowns, its displacements along the axes
+ * @param coordinates  nodes by dimensions, column after column, on the host
+ * @param modes        nodes * dimensions by 3 (in 2 dimensions) or by 6, column after column: orthonormal; a mode that
+ *                     depends on the others, as of nodes in a line, is zero
+ * Errors: INVALID_ARGUMENT (dimensions), OUT_OF_RANGE (NaN or Inf). Test: tests/unit/test_aggregation.c
+ */
+TESS_EXPORT tess_status tess_rigid_body_modes(tess_context *ctx, int64_t nodes, int dimensions,
+                                              const double *coordinates, double *modes);
 /** Frees the preconditioner, when the last solver made with it is destroyed too; NULL is allowed. */
 TESS_EXPORT void tess_precond_destroy(tess_precond *m);
 

@@ -20,7 +20,6 @@ static void set_amg(tess_amg_options *amg)
     amg->max_row_sum = 1.0;
     amg->coarsest = DEFAULT_COARSEST;
     amg->seed = 1;
-    amg->block_size = 1;
 }
 
 void tess_precond_options_init(tess_precond_options *options)

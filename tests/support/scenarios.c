@@ -403,7 +403,18 @@ static tess_status gallery(scene *s)
     return keep_or_destroy_matrix(tess_gallery_create(s->ctx, "laplace3d", 1, size, &made), &made);
 }
 
+static tess_status multiply_matrices(scene *s)
+{
+    tess_matrix *product = NULL;
+    const tess_status status = tess_matrix_multiply(s->m, TESS_OP_TRANSPOSE, s->other, TESS_OP_NONE, &product);
+
+    assert_int_equal(product != NULL, status == TESS_SUCCESS);
+    tess_matrix_destroy(product);
+    return status;
+}
+
 static const named_scenario matrix_scenarios[] = {
+    {"product of matrices", multiply_matrices, false},
     {"create_csr", create_csr, false},
     {"create_unsorted_csr", create_unsorted_csr, false},
     {"create_coo", create_coo, false},

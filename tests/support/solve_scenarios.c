@@ -162,7 +162,7 @@ static tess_status cholesky(scene *s)
 }
 
 /* Of a matrix that has levels, the first of them aggressive; renewed, applied, and raised to a higher precision. */
-static tess_status amg_of(scene *s, tess_amg_cycle cycle)
+static tess_status amg_of(scene *s, tess_amg_coarsening coarsening, tess_amg_cycle cycle)
 {
     enum { K = 16 };
     oracle_csr a = oracle_laplace2d(K);
@@ -171,13 +171,21 @@ static tess_status amg_of(scene *s, tess_amg_cycle cycle)
     tess_matrix *fresh = NULL;
     tess_vector *r = NULL, *z = NULL;
     tess_precond *made = NULL;
+    double near[2 * K * K];
     bool widened = false;
     tess_status status = tess_matrix_create_csr(s->ctx, &arrays, &fresh);
 
     tess_precond_options_init(&options);
+    for (int i = 0; i < 2 * K * K; i++) {
+        near[i] = i < K * K ? 1.0 : (double)(i % K);
+    }
+    if (coarsening == TESS_AMG_AGGREGATION) { /* the constant and a slope */
+        options.amg.near_nullspace = near;
+        options.amg.near_nullspace_columns = 2;
+    }
     options.kind = TESS_PRECOND_AMG;
     options.role = (tess_role_precision){1, TESS_PRECISION_FP32, TESS_ARITHMETIC_FP32};
-    options.amg.coarsening = TESS_AMG_CLASSICAL;
+    options.amg.coarsening = coarsening;
     options.amg.precision = TESS_AMG_PRECISION_FP16;
     options.amg.smoother = TESS_AMG_JACOBI; /* whose spectrum is estimated */
     options.amg.cycle = cycle;
@@ -202,12 +210,17 @@ static tess_status amg_of(scene *s, tess_amg_cycle cycle)
 
 static tess_status amg(scene *s)
 {
-    return amg_of(s, TESS_AMG_V);
+    return amg_of(s, TESS_AMG_CLASSICAL, TESS_AMG_V);
 }
 
 static tess_status amg_by_k_cycles(scene *s)
 {
-    return amg_of(s, TESS_AMG_K);
+    return amg_of(s, TESS_AMG_CLASSICAL, TESS_AMG_K);
+}
+
+static tess_status amg_by_aggregation(scene *s)
+{
+    return amg_of(s, TESS_AMG_AGGREGATION, TESS_AMG_V);
 }
 
 /* With a matrix of its own. */
@@ -563,6 +576,7 @@ const named_scenario solve_scenarios[] = {
     {"cholesky", cholesky, false},
     {"amg", amg, false},
     {"amg by K cycles", amg_by_k_cycles, false},
+    {"amg by aggregation", amg_by_aggregation, false},
     {"solve_cg", solve_cg, false},
     {"solve_cg_fp32", solve_cg_fp32, false},
     {"solve_bicgstab", solve_bicgstab, false},

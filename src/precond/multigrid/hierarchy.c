@@ -17,13 +17,19 @@ static void add_seconds(double *since, double *sum)
 }
 
 /* R = P^T, and the matrix of the next level R A P. */
-static tess_status galerkin(tess_context *ctx, amg_level *fine, host_csr *coarse)
+static tess_status galerkin(const amg_hierarchy *h, int level, host_csr *coarse)
 {
+    tess_context *ctx = h->ctx;
+    amg_level *fine = &h->level[level];
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(host_csr_transpose(ctx, &fine->p, &fine->r));
     TESS_TRY(tess_stage_end(ctx, "transposes"));
-    TESS_TRY(host_csr_multiply_triple(ctx, &fine->r, &fine->a, &fine->p, coarse));
+    if (h->coarsening->product) {
+        TESS_TRY(h->coarsening->product(ctx, h->state, level, &fine->a, &fine->p, coarse));
+    } else {
+        TESS_TRY(host_csr_multiply_triple(ctx, &fine->r, &fine->a, &fine->p, coarse));
+    }
     status = tess_stage_end(ctx, "Galerkin products");
 cleanup:
     return status;
@@ -51,7 +57,7 @@ static tess_status add_levels(amg_hierarchy *h)
             host_csr_release(h->ctx, &fine->p);
             break;
         }
-        TESS_TRY(galerkin(h->ctx, fine, &h->level[l + 1].a));
+        TESS_TRY(galerkin(h, l, &h->level[l + 1].a));
         add_seconds(&since, &h->product_seconds);
         h->count += 1;
     }
@@ -69,6 +75,7 @@ tess_status amg_hierarchy_build(amg_hierarchy *h, const tess_matrix *a)
     TESS_TRY(host_csr_from_matrix(a, &h->level[0].a));
     h->count = 1;
     TESS_TRY(tess_stage_end(h->ctx, "reading the matrix"));
+    h->coarsening = amg_choose_coarsening(&h->options, &h->level[0].a);
     TESS_TRY(h->coarsening->begin(h->ctx, &h->options, &h->level[0].a, &h->state));
     status = add_levels(h);
 cleanup:
@@ -86,7 +93,11 @@ static tess_status renew_level(amg_hierarchy *h, int l)
     add_seconds(&since, &h->coarsening_seconds);
     host_csr_release(h->ctx, &fine->r);
     TESS_TRY(host_csr_transpose(h->ctx, &fine->p, &fine->r));
-    TESS_TRY(host_csr_multiply_triple_again(h->ctx, &fine->r, &fine->a, &fine->p, &h->level[l + 1].a));
+    if (h->coarsening->product) {
+        TESS_TRY(h->coarsening->product(h->ctx, h->state, l, &fine->a, &fine->p, &h->level[l + 1].a));
+    } else {
+        TESS_TRY(host_csr_multiply_triple_again(h->ctx, &fine->r, &fine->a, &fine->p, &h->level[l + 1].a));
+    }
     add_seconds(&since, &h->product_seconds);
 cleanup:
     return status;

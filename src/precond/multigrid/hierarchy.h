@@ -33,12 +33,18 @@ typedef struct amg_coarsening {
     tess_status (*begin)(tess_context *ctx, const tess_amg_options *options, const host_csr *a, void **state);
     /* Fills p (sorted rows). a: the matrix of that level, sorted. */
     tess_status (*coarsen)(tess_context *ctx, void *state, int level, const host_csr *a, host_csr *p);
+    /* coarse := P^T A P, sorted; only the values, if coarse has a pattern already. NULL: as a product of matrices. */
+    tess_status (*product)(tess_context *ctx, void *state, int level, const host_csr *a, const host_csr *p,
+                           host_csr *coarse);
     /* New values of a on the same pattern: fills p's values anew on its pattern; nothing else changes. */
     tess_status (*renew)(tess_context *ctx, void *state, int level, const host_csr *a, host_csr *p);
     void (*end)(tess_context *ctx, void *state); /* frees the state, which may be NULL */
 } amg_coarsening;
 
-/* Builds the levels of an assembled matrix; ctx, options and coarsening are set. Close it also after a failure. */
+/* The coarsening that the options ask for; auto: aggregation for nodes of several unknowns and for near-nullspace
+   vectors, else classical. */
+const amg_coarsening *amg_choose_coarsening(const tess_amg_options *options, const host_csr *a);
+/* Builds the levels of an assembled matrix; ctx and options are set. Close it also after a failure. */
 tess_status amg_hierarchy_build(amg_hierarchy *h, const tess_matrix *a);
 /* New values on the same pattern: only values change. */
 tess_status amg_hierarchy_renew(amg_hierarchy *h, const tess_matrix *a);

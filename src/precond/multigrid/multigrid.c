@@ -30,6 +30,22 @@ static tess_status refuse(const tess_matrix *a, const char *hint, const char *wh
     return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, hint, "amg: %s", what);
 }
 
+static tess_status check_near_nullspace(const tess_matrix *a, const tess_amg_options *o)
+{
+    const int columns = o->near_nullspace_columns;
+
+    if (o->block_size < 0 || o->block_size > TESS_MAX_AMG_BLOCK ||
+        (o->block_size > 0 && a->nrows % o->block_size != 0)) {
+        return refuse(a, "use 1 to 6, and a matrix of whole blocks; 0: as the pattern shows",
+                      "block_size does not fit the matrix");
+    }
+    if (columns < 0 || columns > TESS_MAX_NEAR_NULLSPACE || (columns > 0) != (o->near_nullspace != NULL)) {
+        return refuse(a, "give nrows values for each of up to 16 columns",
+                      "near_nullspace and near_nullspace_columns do not fit together");
+    }
+    return TESS_SUCCESS;
+}
+
 static tess_status check_numbers(const tess_matrix *a, const tess_amg_options *o)
 {
     if (o->degree < 1 || o->degree > AMG_MAX_DEGREE) {
@@ -45,13 +61,7 @@ static tess_status check_numbers(const tess_matrix *a, const tess_amg_options *o
     if (o->truncation < 0 || o->coarsest < 1 || o->aggressive < -1) {
         return refuse(a, "truncation from 0, coarsest from 1, aggressive from -1", "a number is out of range");
     }
-    if (o->block_size < 1 || o->block_size > TESS_MAX_AMG_BLOCK || a->nrows % o->block_size != 0) {
-        return refuse(a, "use 1 to 6, and a matrix of whole blocks", "block_size does not fit the matrix");
-    }
-    if (o->near_nullspace_columns < 0 || (o->near_nullspace_columns > 0 && !o->near_nullspace)) {
-        return refuse(a, "give nrows values for each column", "near_nullspace_columns has no vectors");
-    }
-    return TESS_SUCCESS;
+    return check_near_nullspace(a, o);
 }
 
 static tess_status check(const tess_matrix *a, const tess_precond_options *o)
@@ -61,18 +71,6 @@ static tess_status check(const tess_matrix *a, const tess_precond_options *o)
                          "amg needs the entries of the matrix, but a shell matrix has none");
     }
     return check_numbers(a, &o->amg);
-}
-
-/* The coarsening of the options. Blocks and near-nullspace vectors are for aggregation. */
-static tess_status choose_coarsening(tess_context *ctx, const tess_amg_options *o, const amg_coarsening **out)
-{
-    const bool systems = o->block_size > 1 || o->near_nullspace_columns > 0;
-
-    *out = &amg_classical;
-    if (o->coarsening == TESS_AMG_AGGREGATION || (o->coarsening == TESS_AMG_AUTO && systems)) {
-        return tess_fail(ctx, TESS_UNSUPPORTED, "use --amg-coarsening classical", "amg has no aggregation yet");
-    }
-    return TESS_SUCCESS;
 }
 
 /* ---- memory ---- */
@@ -175,7 +173,6 @@ static tess_status create(tess_precond *m, const tess_precond_options *options)
     own->for_fp32 = options->role.given && options->role.arithmetic == TESS_ARITHMETIC_FP32;
     own->cycle.ctx = m->ctx;
     own->hierarchy = (amg_hierarchy){.ctx = m->ctx, .options = options->amg};
-    TESS_TRY(choose_coarsening(m->ctx, &options->amg, &own->hierarchy.coarsening));
     TESS_TRY(copy_near_nullspace(m));
     if (options->amg.cycle == TESS_AMG_K) { m->ops = &precond_amg_on_host; }
     status = set_up(m);
