@@ -440,6 +440,14 @@ bool cli_goes_on(const cli_session *session, tess_reason reason);
 void cli_session_save(cli_session *session, const tess_vector *x, int64_t iterations, double seconds);
 void cli_session_add_json(json_t *root, const cli_session *session);
 
+/* ---- estimate.c ---- */
+
+/* `request` is a solver, perhaps with a preconditioner behind a comma; NULL: auto. Returns an exit code, message
+ * printed. */
+int cli_estimate_solve(const tess_matrix *a, const char *request, tess_solve_estimate *out);
+void cli_print_estimate(const tess_solve_estimate *estimate);
+json_t *cli_estimate_json(const tess_solve_estimate *estimate);
+
 /* ---- pieces.c ---- */
 
 typedef struct cli_solve_pieces {
