@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Broken and hostile files: each is answered within 10 s and 1 GB of address space, by a result or by an error that names
-the file and says what was expected.
+"""Broken and hostile files: each is answered within 10 s and 1 GB of address space, by a result or by an error that
+names the file and says what was expected.
 
     tests/robustness/files.py build/release/tessera
 
@@ -91,8 +91,8 @@ CASES = {
     "an ELF program": (b"\x7fELF" + b"\0" * 100, True),
     "a pickle": (b"\x80\x04\x95" + b"\0" * 100, True),
     "the magic of the cache alone": (b"\x89TESS\r\n\x1a", True),
-    "a cache of 2^62 rows": (b"\x89TESS\r\n\x1a" + b"\x04\x03\x02\x01\x01\0\0\0" + b"\xff\xff\xff\xff\xff\xff\xff\x3f" * 3
-                             + b"\0" * 24, True),
+    "a cache of 2^62 rows": (b"\x89TESS\r\n\x1a" + b"\x04\x03\x02\x01\x01\0\0\0"
+                             + b"\xff\xff\xff\xff\xff\xff\xff\x3f" * 3 + b"\0" * 24, True),
 }
 
 
@@ -115,8 +115,8 @@ class Tally:
         """One run: a documented exit code; the file named, and more than its name, where it is refused."""
         begin = time.monotonic()
         try:
-            done = subprocess.run([self.tool, *words], capture_output=True, timeout=LONGEST, preexec_fn=limit, check=False,
-                                  stdin=subprocess.DEVNULL)
+            done = subprocess.run([self.tool, *words], capture_output=True, timeout=LONGEST, preexec_fn=limit,
+                                  check=False, stdin=subprocess.DEVNULL)
         except subprocess.TimeoutExpired:
             self.note(False, f"{label}: longer than {LONGEST:g} s")
             return
@@ -128,7 +128,8 @@ class Tally:
                       f"{label}: {'accepted' if refused else 'refused'}: {error[:200]}")
         if done.returncode in (3, 4):
             said = error.split(f"{path}:", 1)
-            self.note(len(said) == 2 and len(said[1].strip()) > 10, f"{label}: the message does not tell: {error[:200]}")
+            self.note(len(said) == 2 and len(said[1].strip()) > 10,
+                      f"{label}: the message does not tell: {error[:200]}")
 
 
 def cut_everywhere(tally, name, whole, words):

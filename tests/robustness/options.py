@@ -20,8 +20,8 @@ import tempfile
 import time
 
 COMMANDS = ("solve", "info", "spmv", "timestep", "compare", "generate", "convert")
-CODES = {"solve": {0, 1, 2, 3, 4, 5}, "timestep": {0, 1, 2, 3, 4, 5}}  # the others: 0, 2, 3, 4, and 5 for a singular matrix
-OTHERS = {0, 2, 3, 4, 5}
+CODES = {"solve": {0, 1, 2, 3, 4, 5}, "timestep": {0, 1, 2, 3, 4, 5}}
+OTHERS = {0, 2, 3, 4, 5}  # of the other commands; 5 for a singular matrix
 LONGEST = 20.0  # seconds of one run
 MEMORY = 4 << 30
 
@@ -48,7 +48,8 @@ MATRICES = {
     "b3.mtx": "%%MatrixMarket matrix array real general\n3 1\n1\n2\n3\n",
 }
 GALLERY = ("gallery:laplace2d:7", "gallery:laplace1d:40", "gallery:laplace3d:4", "gallery:stretched2d:6",
-           "gallery:uniflow2d:8", "gallery:powerlaw:60", "gallery:ventricle:2000", "gallery:nothing", "gallery:laplace2d:x")
+           "gallery:uniflow2d:8", "gallery:powerlaw:60", "gallery:ventricle:2000", "gallery:nothing",
+           "gallery:laplace2d:x")
 
 WHOLE = ("0", "1", "2", "3", "7", "16", "64", "100", "5000", "-1", "99999999999", "x", "")
 NUMBERS = ("0", "1", "0.5", "1e-3", "1e-8", "1e-14", "3", "99", "100", "1e300", "1e-300", "-1", "nan", "inf", "x", "")
@@ -76,7 +77,7 @@ BY_NAME = {
     "basis-precision": ("fp32", "fp16", "bf16", "fp64"),
     "precond-precision": ("fp32", "fp16/fp64", "adaptive", "bf16/fp32", "e5m2/fp64"),
     "precond": ("none", "jacobi", "block-jacobi:3", "polynomial:4", "ilu0", "ic0", "ilut:1e-2:4", "ict", "iluk:2",
-                "lu", "cholesky", "auto", "block-jacobi:99"),
+                "lu", "cholesky", "amg", "auto", "block-jacobi:99"),
     "solver": ("auto", "cg", "bicgstab", "jacobi", "gmres", "gmres-ir", "gmres-fd", "minres", "fgmres", "idr", "idr:2",
                "lsqr", "lsmr", "idr:0"),
     "preset": ("yang", "loe", "tezcan-jacobi", "x"),
@@ -92,20 +93,23 @@ WRONG = {"x", "", "zzz", "-1", "-2", "nan", "inf", "99999999999", "cuda", "hip",
          "/no/such/result.json", "/no/such/result.out", "/no/such/snapshot", "gallery:nothing", "gallery:laplace2d:x",
          "nan.mtx", "zero.mtx", "none.mtx", "b3.mtx"}
 # Options that need another one.
-PARTNERS = {"solve": {"restart": "--solver=gmres", "inner-precision": "--solver=gmres", "basis-precision": "--solver=gmres",
-                      "orthogonalization": "--solver=gmres", "switch-at": "--solver=gmres-fd", "omega": "--solver=jacobi",
+PARTNERS = {"solve": {"restart": "--solver=gmres", "inner-precision": "--solver=gmres",
+                      "basis-precision": "--solver=gmres", "orthogonalization": "--solver=gmres",
+                      "switch-at": "--solver=gmres-fd", "omega": "--solver=jacobi",
                       "steps": "--solver=jacobi", "triangular": "--precond=ilu0", "leaf": "--precond=ic0",
                       "factorization": "--precond=ilu0", "precond-format": "--precond=ilu0",
                       "precond-policy": "--precond-format=split", "polynomial-form": "--precond=polynomial:3",
                       "precond-precision": "--precond=block-jacobi:2", "recurrence": "--solver=cg",
                       "factor-memory": "--precond=lu", "narrowing": "--layout=resident"},
             "": {"policy": "--format=split", "levels": "--policy=mean-range", "granularity": "--format=split",
-                 "block": "--granularity=block", "share": "--policy=mean-range", "allow-underflow": "--policy=mean-range",
+                 "block": "--granularity=block", "share": "--policy=mean-range",
+                 "allow-underflow": "--policy=mean-range",
                  "base": "--format=split", "row-order": "--format=composite", "max-padding": "--format=ellr",
                  "sell-window": "--format=sell", "layout": "--format=tiles", "kernel": "--format=tiles",
                  "tcki-thresholds": "--kernel=paper", "arithmetic": "--format=sell", "every": "--snapshots=snapshot",
                  "checkpoint-every": "--checkpoint=run.ckpt", "reference": "--digits"}}
-PROBLEMS = (["laplace2d", "5"], ["ventricle", "1500"], ["powerlaw", "50"], ["laplace3d", "3", "4"], ["nothing"], ["laplace2d"],
+PROBLEMS = (["laplace2d", "5"], ["ventricle", "1500"], ["powerlaw", "50"], ["laplace3d", "3", "4"], ["nothing"],
+            ["laplace2d"],
             ["replicate", "spd.mtx", "3"], ["replicate", "absent.mtx", "3"], ["laplace2d", "-3"], ["laplace2d", "1e9"])
 
 
@@ -124,7 +128,8 @@ class Options:
         if not kind:
             return None
         target = ["laplace2d", "3", "--output", "out.mtx"] if command == "generate" else ["spd.mtx"]
-        done = subprocess.run([tool, command, *target, f"--{name}=zzz"], capture_output=True, text=True, timeout=LONGEST)
+        done = subprocess.run([tool, command, *target, f"--{name}=zzz"], capture_output=True, text=True,
+                              timeout=LONGEST)
         listed = re.search(r"available: (.*)", done.stderr, re.I)
         if listed:
             return tuple(listed.group(1).strip().split(", ")) + ("zzz",)
@@ -236,7 +241,8 @@ def main():
             done += 1
             if problem:
                 failures += 1
-                print(f"FAIL combination {k} of seed {asked.seed}: tessera {command} {' '.join(line)}\n     {problem}", flush=True)
+                print(f"FAIL combination {k} of seed {asked.seed}: tessera {command} {' '.join(line)}\n     {problem}",
+                      flush=True)
         os.chdir("/")
     print(f"{done} combinations, {failures} failed; the slowest took {slowest[0]:.2f} s: {slowest[1]}")
     return 1 if failures else 0
