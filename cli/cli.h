@@ -359,6 +359,7 @@ typedef struct cli_output {
 typedef struct cli_files {
     const char *input[CLI_MAX_FILES]; /* NULL, and names that are no file, are passed over */
     cli_output output[CLI_MAX_FILES]; /* up to the first without a path */
+    const char *resume;               /* one of the inputs, which --checkpoint may replace */
     bool force;
 } cli_files;
 /* Before the work starts: checks that all outputs can be written, and that none is an input. An output on standard

@@ -299,7 +299,8 @@ static int run_timestep(int argc, char **argv)
     if (!options.initial.seeded) { options.initial.seed = options.seed; }
     timestep_objects o = {.options = &options, .session = {.options = &options.stop, .start = cli_seconds()}};
     const cli_files files = {
-        .input = {options.matrix, options.initial.path},
+        .input = {options.matrix, options.initial.path, options.stop.resume},
+        .resume = options.stop.resume,
         .output = {{"json", &options.host.json}, {"output", &options.output}, {"checkpoint", &options.stop.checkpoint}},
         .force = options.host.force};
     code = cli_prepare_files(&files);

@@ -74,6 +74,8 @@ err_has 'cut.ckpt: the checkpoint is cut'
 expect 3 solve gallery:laplace2d:200 --device cpu --resume spd.mtx
 err_has 'no checkpoint'
 expect 3 solve spd.mtx --checkpoint no/such/folder
+expect 2 solve gallery:laplace2d:200 --device cpu --resume c.ckpt --output c.ckpt
+err_has "would replace a file that the command reads"
 expect 2 solve spd.mtx --checkpoint-every 5
 expect 2 solve spd.mtx --resume c.ckpt --initial-guess b3.mtx
 
