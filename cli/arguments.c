@@ -76,7 +76,7 @@ static void collect_options(const struct argp *argp, known_options *known)
     for (const struct argp_option *o = argp->options; o != NULL && (o->name || o->key || o->doc || o->group); o++) {
         if (o->name == NULL || (o->flags & OPTION_DOC) != 0 || known->count >= NAME_LIMIT) { continue; }
         known->names[known->count] = o->name;
-        known->takes_value[known->count++] = o->arg != NULL;
+        known->takes_value[known->count++] = o->arg != NULL && (o->flags & OPTION_ARG_OPTIONAL) == 0;
     }
     for (const struct argp_child *c = argp->children; c != NULL && c->argp != NULL; c++) {
         collect_options(c->argp, known);

@@ -374,6 +374,7 @@ typedef struct cli_output {
 typedef struct cli_files {
     const char *input[CLI_MAX_FILES]; /* NULL, and names that are no file, are passed over */
     cli_output output[CLI_MAX_FILES]; /* up to the first without a path */
+    const char *resume;               /* one of the inputs, which --checkpoint may replace */
     bool force;
 } cli_files;
 /* Before the work starts: checks that all outputs can be written, and that none is an input. An output on standard
@@ -454,6 +455,14 @@ bool cli_goes_on(const cli_session *session, tess_reason reason);
 /* Adds to the facts and writes a checkpoint, if one is asked for. */
 void cli_session_save(cli_session *session, const tess_vector *x, int64_t iterations, double seconds);
 void cli_session_add_json(json_t *root, const cli_session *session);
+
+/* ---- estimate.c ---- */
+
+/* `request` is a solver, perhaps with a preconditioner behind a comma; NULL: auto. Returns an exit code, message
+ * printed. */
+int cli_estimate_solve(const tess_matrix *a, const char *request, tess_solve_estimate *out);
+void cli_print_estimate(const tess_solve_estimate *estimate);
+json_t *cli_estimate_json(const tess_solve_estimate *estimate);
 
 /* ---- pieces.c ---- */
 

@@ -12,9 +12,11 @@ typedef struct info_options {
     tess_precond_options precond;
     const char *matrix;
     const char *plot; /* NULL: none */
+    bool estimates;
+    const char *solve; /* what of; NULL: auto */
 } info_options;
 
-enum { KEY_PLOT = 1 };
+enum { KEY_PLOT = 1, KEY_SOLVE };
 
 static error_t parse_info(int key, char *arg, struct argp_state *state)
 {
@@ -25,6 +27,10 @@ static error_t parse_info(int key, char *arg, struct argp_state *state)
         state->child_inputs[1] = &options->host;
         state->child_inputs[2] = &options->choice;
         state->child_inputs[3] = &options->precond;
+        return 0;
+    case KEY_SOLVE:
+        options->estimates = true;
+        options->solve = arg;
         return 0;
     case KEY_PLOT: options->plot = cli_parse_output(state, "plot", arg); return 0;
     case ARGP_KEY_ARG:
@@ -40,6 +46,8 @@ static error_t parse_info(int key, char *arg, struct argp_state *state)
 
 static const struct argp_option info_own_options[] = {
     {"plot", KEY_PLOT, "FILE.png", 0, "draw the matrix; colours show the precision of each entry", CLI_GROUP_OUTPUT},
+    {"solve", KEY_SOLVE, "NAME[,PRECOND]", OPTION_ARG_OPTIONAL,
+     "estimate the memory of a solve by part, such as --solve=gmres,ilu0 (default of NAME: auto)", CLI_GROUP_MAIN},
     {0}};
 static const struct argp_child info_children[] = {{&cli_storage_argp, 0, NULL, 0},
                                                   {&cli_host_argp, 0, NULL, 0},
@@ -413,10 +421,17 @@ static int analyse(const info_options *options, tess_context *ctx)
     if (code == CLI_CONVERGED) { code = try_storage(matrix.a, options, &trial); }
     if (code == CLI_CONVERGED) { code = assign(matrix.a, options, &trial.options, &made); }
     if (code == CLI_CONVERGED) { code = find_levels(matrix.a, options, &levels); }
+    tess_solve_estimate estimate;
+    if (code == CLI_CONVERGED && options->estimates) { code = cli_estimate_solve(matrix.a, options->solve, &estimate); }
     if (code == CLI_CONVERGED) {
-        if (cli_text_wanted(options->host.json)) { print_info(&matrix, &facts, &trial, &made, &levels); }
+        if (cli_text_wanted(options->host.json)) {
+            print_info(&matrix, &facts, &trial, &made, &levels);
+            if (options->estimates) { cli_print_estimate(&estimate); }
+        }
         if (options->host.json != NULL) {
-            code = cli_write_json(options->host.json, info_json(&matrix, &facts, &trial, &made, &levels));
+            json_t *root = info_json(&matrix, &facts, &trial, &made, &levels);
+            json_object_set_new(root, "solve_memory", options->estimates ? cli_estimate_json(&estimate) : json_null());
+            code = cli_write_json(options->host.json, root);
         }
     }
     tess_assignment_destroy(made.assignment);

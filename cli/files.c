@@ -25,6 +25,7 @@ static bool is_same_file(const char *a, const char *b)
 static int refuse_inputs(const cli_files *files, const cli_output *output)
 {
     for (int i = 0; i < CLI_MAX_FILES && !files->force; i++) {
+        if (files->input[i] == files->resume && strcmp(output->option, "checkpoint") == 0) { continue; }
         if (files->input[i] == NULL || !is_same_file(files->input[i], *output->path)) { continue; }
         cli_error("--%s %s would replace a file that the command reads; name another file, or give --force",
                   output->option, *output->path);

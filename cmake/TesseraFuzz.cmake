@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Each tests/fuzz/fuzz_*.c is a libFuzzer program; its seed corpus lies in tests/fuzz/corpus/.
 
-# libFuzzer follows what the readers of files reach; the rest is as in a build without it.
+# libFuzzer follows what the readers of files and the parsers of options reach; the rest is as in a build without it.
 file(GLOB tess_fuzzed_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/io/*.c ${PROJECT_SOURCE_DIR}/src/matrix/*.c
-     ${PROJECT_SOURCE_DIR}/src/base/*.c)
+     ${PROJECT_SOURCE_DIR}/src/base/*.c ${PROJECT_SOURCE_DIR}/src/policy/*.c ${PROJECT_SOURCE_DIR}/src/precond/*.c
+     ${PROJECT_SOURCE_DIR}/src/registry/*.c ${PROJECT_SOURCE_DIR}/src/solver/*.c)
 set_source_files_properties(${tess_fuzzed_sources} PROPERTIES COMPILE_OPTIONS -fsanitize=fuzzer-no-link)
 
 file(GLOB tess_fuzz_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/fuzz/fuzz_*.c)

@@ -615,6 +615,7 @@ static tess_status solve(tess_solver *s, const tess_vector *b, tess_vector *x, t
 {
     solve_run run = {.s = s, .result = result, .start = tess_wall_seconds()};
     tess_reason reason = TESS_REASON_RUNNING;
+    bool cycled = false;
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(tess_vector_require(s->ctx, b, s->original->nrows, "b"));
@@ -640,13 +641,14 @@ static tess_status solve(tess_solver *s, const tess_vector *b, tess_vector *x, t
         if (reason != TESS_REASON_RUNNING) {
             s->ctx->error = s->asymmetric ? s->asymmetric_error : s->setup_error;
         } else {
+            cycled = true;
             TESS_TRY(run_cycles(&run, &reason));
         }
     }
     TESS_TRY(tess_vector_refresh_shadow(x));
     TESS_TRY(s->ctx->backend->synchronize(s->ctx));
     tess_papers_result_init(&s->papers_result);
-    if (s->krylov.extension) { TESS_TRY(s->krylov.extension->report(s)); }
+    if (s->krylov.extension && cycled) { TESS_TRY(s->krylov.extension->report(s)); } /* else it has counted nothing */
     finish_result(s, &run.now, reason, run.start, result);
     status = solver_stop_clock(s, run.refinement_seconds, result);
 cleanup:

@@ -47,6 +47,7 @@ static struct {
     tess_timestep_result stepped;
     const tess_attempt *attempts;
     tess_checkpoint checkpoint;
+    tess_amg_levels levels;
     tess_solve_estimate estimate;
     uint64_t fingerprint;
     struct {
@@ -326,6 +327,10 @@ static void options_of_solves_have_known_values(void **state)
     CHECK_FIELD(o->precond.polynomial.form, tess_solver_create(e.a, o, &e.made.solver));
     CHECK_FIELD(o->precond.incomplete.triangular, tess_solver_create(e.a, o, &e.made.solver));
     CHECK_FIELD(o->precond.incomplete.factorization, tess_solver_create(e.a, o, &e.made.solver));
+    CHECK_FIELD(o->precond.amg.coarsening, tess_solver_create(e.a, o, &e.made.solver));
+    CHECK_FIELD(o->precond.amg.precision, tess_solver_create(e.a, o, &e.made.solver));
+    CHECK_FIELD(o->precond.amg.cycle, tess_solver_create(e.a, o, &e.made.solver));
+    CHECK_FIELD(o->precond.amg.smoother, tess_solver_create(e.a, o, &e.made.solver));
     CHECK_FIELD(papers.narrowing, tess_solver_create(e.a, o, &e.made.solver));
     o->solver = TESS_SOLVER_JACOBI;
     o->precond.kind = TESS_PRECOND_NONE;

@@ -74,6 +74,8 @@ err_has 'cut.ckpt: the checkpoint is cut'
 expect 3 solve gallery:laplace2d:200 --device cpu --resume spd.mtx
 err_has 'no checkpoint'
 expect 3 solve spd.mtx --checkpoint no/such/folder
+expect 2 solve gallery:laplace2d:200 --device cpu --resume c.ckpt --output c.ckpt
+err_has "would replace a file that the command reads"
 expect 2 solve spd.mtx --checkpoint-every 5
 expect 2 solve spd.mtx --resume c.ckpt --initial-guess b3.mtx
 
@@ -89,3 +91,25 @@ cmp -s whole.mtx pieces.mtx && pass || fail "the pieces make another x"
 expect 3 timestep gallery:ventricle:2000 --device cpu --steps fp64:400 --initial random:3 --resume t.ckpt
 err_has 'made with other options'
 expect 2 timestep $steps --compare --resume t.ckpt
+
+# Memory: by part, and refused where it cannot fit
+expect 0 info gallery:laplace2d:100 --solve=gmres,ilu0 --json memory.json
+out_has '^memory of a solve gmres with preconditioner ilu0: about'
+json memory.json "j['solve_memory']['fits'] and j['solve_memory']['total'] == sum(j['solve_memory'][k] for k in
+    ('stored', 'precond_bytes', 'vectors', 'history')) and j['solve_memory']['vectors'] > 51 * 8 * 10000"
+expect 0 info gallery:laplace2d:100 --solve
+expect 0 info gallery:laplace2d:100 --json memory.json
+json memory.json "j['solve_memory'] is None"
+expect 2 info gallery:laplace2d:100 --solve=nothing
+err_has "unknown solver 'nothing'"
+expect 2 info gallery:laplace2d:100 --solve=cg,nothing
+if [ -n "${TESSERA_FAILING_MALLOC:-}" ]; then # not in builds with sanitizers, which take all address space
+    label="solve in 1 GB of address space"
+    (
+        ulimit -v 1000000
+        OMP_NUM_THREADS=1 "$tool" solve gallery:laplace2d:500 --device cpu --solver gmres --restart 1000 >out 2>err
+    )
+    code=$?
+    [ $code -eq 4 ] && pass || fail "exit $code"
+    err_has 'takes about [0-9.]+ GB more, but only [0-9.]+ GB are left: [0-9.]+ GB for vectors'
+fi
