@@ -65,7 +65,9 @@ static error_t parse_solves(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_RHS:
         options->rhs = cli_parse_vector(state, "rhs", arg, true);
-        if (cli_is_stream(arg)) { argp_error(state, "--rhs: a comparison reads b for each device; give a file, not -"); }
+        if (cli_is_stream(arg)) {
+            argp_error(state, "--rhs: a comparison reads b for each device; give a file, not -");
+        }
         return 0;
     default: return ARGP_ERR_UNKNOWN;
     }

@@ -141,8 +141,8 @@ int cli_parse_name(struct argp_state *state, const char *option, const char *tex
 const char *cli_parse_output(struct argp_state *state, const char *option, const char *text)
 {
     if (text[0] == '\0' || strcmp(text, "-") == 0) {
-        argp_error(state, "%s: '%s' is not a file name; - for standard output is for --json, and for --output of solve", spelled(option),
-                   text);
+        argp_error(state, "%s: '%s' is not a file name; - for standard output is for --json, and for --output of solve",
+                   spelled(option), text);
     }
     return text;
 }
