@@ -634,6 +634,9 @@ static void say_failure(const solve_objects *o)
  */
 static int solve_column(const tess_solve_options *solve, solve_objects *o, int64_t j, cli_progress *progress)
 {
+    char label[64];
+    snprintf(label, sizeof label, "column %lld of %lld", (long long)j + 1, (long long)o->columns.count);
+    progress->label = o->columns.count > 1 ? label : NULL;
     progress->first_residual = 0.0;
     progress->next_seconds = 0.0;
     free(o->pieces.history);
@@ -644,6 +647,7 @@ static int solve_column(const tess_solve_options *solve, solve_objects *o, int64
     if (status != TESS_SUCCESS) { return cli_report_failure(o->ctx, status); }
     int code = cli_solve_in_pieces(o->solver, solve, &o->session, o->b, o->x, &o->pieces);
     cli_progress_end(progress);
+    progress->label = NULL;
     if (code != CLI_CONVERGED) { return code; }
     if (o->solution.values != NULL) { status = cli_columns_put(&o->solution, j, o->x); }
     tess_solve_result *result = &o->pieces.result;

@@ -74,7 +74,7 @@ TESS_EXPORT tess_status tess_vector_write(const tess_vector *v, const char *path
  * Reads a table of numbers: Matrix Market (array, or coordinate with few columns), .npy of one or two dimensions with
  * f2, f4, f8, integers or b1 in either byte order, or vectors of PETSc's binary format, one after another.
  * @param values  *nrows by *ncols values, column after column; free them by tess_array_free
- * Errors: those of tess_matrix_read. Test: tests/unit/test_io_binary.c
+ * Errors: those of tess_matrix_read. Test: tests/unit/test_io_npy.c, test_io_petsc.c
  */
 TESS_EXPORT tess_status tess_array_read(tess_context *ctx, const char *path, double **values, int64_t *nrows,
                                         int64_t *ncols);

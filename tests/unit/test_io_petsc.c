@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* PETSc's binary files. */
+#include <unistd.h>
+
+#include "support/bytes.h"
+#include "support/test.h"
+
+/* nrows and ncols */
+typedef struct table {
+    double *values;
+    int64_t sizes[2];
+} table;
+
+static void free_table(tess_context *ctx, table *t)
+{
+    tess_array_free(ctx, t->values, t->sizes[0], t->sizes[1]);
+}
+
+/* 3 by 4: (0, 1) = 1.5, (0, 3) = -2, (2, 0) = 0.25; rows not sorted. */
+static void make_petsc(image *im, int width)
+{
+    static const int64_t header[] = {1211216, 3, 4, 3, 2, 0, 1, 3, 1, 0};
+    static const double values[] = {-2.0, 1.5, 0.25};
+
+    im->count = 0;
+    for (int i = 0; i < 10; i++) {
+        put_bits(im, (uint64_t)header[i], width, true);
+    }
+    for (int i = 0; i < 3; i++) {
+        put_real(im, values[i], 8, true);
+    }
+}
+
+static void check_petsc_matrix(const tess_matrix *m)
+{
+    int64_t row_ptr[4];
+    int32_t col_ind[3];
+    double val[3];
+
+    assert_int_equal(tess_matrix_nrows(m), 3);
+    assert_int_equal(tess_matrix_ncols(m), 4);
+    assert_int_equal(tess_matrix_nnz(m), 3);
+    assert_int_equal(tess_matrix_get_csr(m, row_ptr, col_ind, val), TESS_SUCCESS);
+    assert_true(row_ptr[1] == 2 && row_ptr[2] == 2 && row_ptr[3] == 3);
+    assert_true(col_ind[0] == 1 && col_ind[1] == 3 && col_ind[2] == 0);
+    assert_true(val[0] == 1.5 && val[1] == -2.0 && val[2] == 0.25);
+}
+
+static void test_petsc_matrix(void **state)
+{
+    tess_context *ctx = open_cpu(2);
+    image im;
+    tess_mtx_info info;
+
+    (void)state;
+    for (int width = 4; width <= 8; width += 4) {
+        tess_matrix *m = NULL;
+
+        make_petsc(&im, width);
+        assert_ok(ctx, tess_matrix_read_memory(ctx, "A.petsc", im.bytes, im.count, &m, &info));
+        check_petsc_matrix(m);
+        assert_int_equal(info.entries, 3);
+        assert_non_null(strstr(info.kind, "PETSc"));
+        tess_matrix_destroy(m);
+        for (size_t count = 0; count < im.count; count++) {
+            assert_int_not_equal(tess_matrix_read_memory(ctx, "A.petsc", im.bytes, count, &m, NULL), TESS_SUCCESS);
+            assert_null(m);
+        }
+        put(&im, "more", 4);
+        assert_fails(ctx, TESS_PARSE, tess_matrix_read_memory(ctx, "A.petsc", im.bytes, im.count, &m, NULL));
+    }
+    tess_context_destroy(ctx);
+}
+
+/* What is written has the bytes of PETSc: big-endian, 4-byte integers. */
+static void test_petsc_written(void **state)
+{
+    tess_context *ctx = open_cpu(1);
+    char path[80] = "/tmp/tessera-test-XXXXXX.petsc";
+    static const double two[] = {1.0, 2.0, 3.0, -4.0, 5.5, 1e300};
+    static const unsigned char start[] = {0, 0x12, 0x7b, 0x4e, 0, 0, 0, 3, 0x3f, 0xf0, 0, 0, 0, 0, 0, 0};
+    tess_matrix *m = NULL, *again = NULL;
+    table t;
+    image im;
+
+    (void)state;
+    const int descriptor = mkstemps(path, 6);
+    assert_true(descriptor >= 0);
+    close(descriptor);
+    make_petsc(&im, 4);
+    assert_ok(ctx, tess_matrix_read_memory(ctx, "A.petsc", im.bytes, im.count, &m, NULL));
+    assert_ok(ctx, tess_matrix_write(m, path, 0));
+    assert_ok(ctx, tess_matrix_read(ctx, path, &again, NULL));
+    check_petsc_matrix(again);
+    assert_ok(ctx, tess_array_write(ctx, two, 3, 2, path));
+    FILE *file = fopen(path, "rb");
+    im.count = fread(im.bytes, 1, sizeof im.bytes, file);
+    fclose(file);
+    assert_int_equal(im.count, 2 * (8 + 24));
+    assert_memory_equal(im.bytes, start, sizeof start);
+    assert_ok(ctx, tess_array_read(ctx, path, &t.values, &t.sizes[0], &t.sizes[1]));
+    assert_true(t.sizes[0] == 3 && t.sizes[1] == 2 && same_bits(t.values, two, 6));
+    free_table(ctx, &t);
+    unlink(path);
+    tess_matrix_destroy(m);
+    tess_matrix_destroy(again);
+    tess_context_destroy(ctx);
+}
+
+static void test_petsc_refused(void **state)
+{
+    /* the place of a number of the header, what it becomes, and how that is refused */
+    static const struct {
+        int at;
+        int32_t value;
+        tess_status status;
+        const char *word;
+    } refused[] = {{0, 1211214, TESS_PARSE, "vector"},     {1, -1, TESS_PARSE, "-1 rows"},
+                   {2, -5, TESS_PARSE, "-5 columns"},      {3, -1, TESS_UNSUPPORTED, "dense"},
+                   {3, -2, TESS_PARSE, "negative"},        {3, 2000000000, TESS_PARSE, "ends before"},
+                   {4, -2, TESS_PARSE, "length of a row"}, {4, 1, TESS_PARSE, "fewer entries"},
+                   {4, 3, TESS_PARSE, "more entries"},     {7, 4, TESS_OUT_OF_RANGE, "column 4"},
+                   {8, -1, TESS_OUT_OF_RANGE, "byte 32"}};
+    tess_context *ctx = open_cpu(1);
+
+    (void)state;
+    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
+        tess_matrix *m = NULL;
+        image im, number = {.count = 0};
+
+        make_petsc(&im, 4);
+        put_bits(&number, (uint64_t)(uint32_t)refused[i].value, 4, true);
+        memcpy(im.bytes + 4 * refused[i].at, number.bytes, 4);
+        assert_fails(ctx, refused[i].status, tess_matrix_read_memory(ctx, "A.petsc", im.bytes, im.count, &m, NULL));
+        const char *message = tess_context_last_error(ctx)->message;
+        if (!strstr(message, refused[i].word)) { fail_msg("'%s' lacks '%s'", message, refused[i].word); }
+    }
+    tess_context_destroy(ctx);
+}
+
+static void test_memory(void **state)
+{
+    image im;
+
+    (void)state;
+    make_petsc(&im, 4);
+    check_memory(&im);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_petsc_matrix), cmocka_unit_test(test_petsc_written),
+                                       cmocka_unit_test(test_petsc_refused), cmocka_unit_test(test_memory)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
