@@ -67,8 +67,8 @@ class Headers:
             if "static" not in node.storage:
                 self.functions[node.name] = kind
             return
-        if isinstance(node, c_ast.Typedef) and isinstance(kind, c_ast.PtrDecl) and isinstance(kind.type, c_ast.FuncDecl):
-            self.function_types[node.name] = kind.type
+        if isinstance(node, c_ast.Typedef) and isinstance(getattr(kind, "type", None), c_ast.FuncDecl):
+            self.function_types[node.name] = kind.type  # a pointer to a function
             return
         inner = kind.type if isinstance(kind, c_ast.TypeDecl) else kind
         if isinstance(inner, c_ast.Enum) and inner.values:

@@ -119,7 +119,7 @@ def to_double(array):
 
 
 def empty_like(array, shape):
-    """An FP64 array for results, which the library may write to. JAX's own cannot be written: CuPy or Torch lend one."""
+    """An FP64 array for results, which the library may write to. JAX's cannot be written: CuPy or Torch lend one."""
     library = library_of(array)
     if library == "torch":
         return array.new_empty(shape, dtype=sys.modules["torch"].float64)

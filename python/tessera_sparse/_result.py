@@ -138,7 +138,7 @@ class Result:
     def _lines(self):
         said = "converged" if self.verified else "converged, not verified" if self.converged else "NOT CONVERGED"
         kind = enum_name("tess_precond_kind", self._raw.precond.kind)
-        yield "result", f"{said}: {self.reason_text}"
+        yield "result", f"{said}: {self.reason_text.removeprefix('converged: ')}"
         yield "method", f"{self.solver}, preconditioner {kind}"
         yield "iterations", str(self.iterations)
         yield "residual", (f"{self.relative_residual:.3e} relative, TRUE; norm {self.residual_norm:.3e}, "
@@ -147,7 +147,8 @@ class Result:
         if self.why:
             yield "why", self.why
         if len(self.columns) > 1:
-            yield "columns", f"{len(self.columns)}, {sum(c.verified for c in self.columns)} verified; the worst is above"
+            good = sum(column.verified for column in self.columns)
+            yield "columns", f"{len(self.columns)}, {good} verified; the worst is above"
         yield "time", f"{self.setup_seconds:.3g} s set-up, {self.solve_seconds:.3g} s solve"
 
     def __repr__(self):

@@ -23,8 +23,6 @@ def _system(A, b, M):
     """(matrix, b, M), with errors for what does not fit."""
     if M is None and hasattr(A, "psolve") and not isinstance(A, Matrix):
         M = A.psolve
-    if isinstance(A, (list, tuple)) and not isinstance(A, tuple):
-        A = np.asarray(A)
     matrix = as_matrix(A)
     if matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"expected a square matrix, not {matrix.shape[0]} by {matrix.shape[1]}")
@@ -192,6 +190,10 @@ def bicgstab(A, b, x0=None, *, rtol=1e-5, atol=0.0, maxiter=None, M=None, callba
 def minres(A, b, x0=None, *, rtol=1e-5, shift=0.0, maxiter=None, M=None, callback=None, show=False, check=False):
     if shift != 0.0:
         A = _shifted(A, shift)
+    if check:
+        A = as_matrix(A)
+        if not A.is_operator and A.analyze()["numerically_symmetric"] != 1:
+            raise ValueError("non-symmetric matrix")
     x, info = _run("minres", A, b, x0, M, rtol, 0.0, _limit(maxiter, A, 5), {}, _iterates(callback))
     if show:
         print(f"minres: info = {info}")
@@ -213,7 +215,7 @@ def _norms(callback):
 
         def monitor(seen):
             if seen.iteration > 0:
-                callback(seen.residual_norm / scale)
+                callback(np.float64(seen.residual_norm / scale))
         return monitor
     return per_iteration
 
@@ -329,7 +331,7 @@ def spsolve(A, b, *, rtol=1e-10, **options):
 def _least_squares(method, A, b, x0, tolerance, limit, damp):
     matrix = as_matrix(A)
     b = _arrays.host_array(b, "b")
-    b = b.reshape(-1) if b.ndim == 2 and b.shape[1] == 1 else b
+    b = b.reshape(-1) if b.ndim == 0 or b.ndim == 2 and b.shape[1] == 1 else b
     nrows, ncols = matrix.shape
     if b.shape != (nrows,):
         raise ValueError(f"b has the shape {b.shape}; the matrix has {nrows} rows")
@@ -363,8 +365,8 @@ def lsqr(A, b, damp=0.0, atol=1e-6, btol=1e-6, conlim=1e8, iter_lim=None, show=F
 
     Parameters and return values are those of `scipy.sparse.linalg.lsqr`: (x, istop, itn, r1norm, r2norm, anorm, acond,
     arnorm, xnorm, var). `istop` is 0 (b = 0), 1 (A x = b to the tolerance), 2 (x solves the normal equations to the
-    tolerance), both verified, or 7 (not). The tolerance is the smaller of atol and btol. `conlim` and `calc_var` are not
-    read: acond is NaN, and var zeros.
+    tolerance), both verified, or 7 (not). The tolerance is the smaller of atol and btol. `conlim` and `calc_var` are
+    not read: acond is NaN, and var zeros.
 
     Examples
     --------

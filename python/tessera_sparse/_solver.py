@@ -213,6 +213,24 @@ class Solver:
             self._set_monitor(before)
             self._apply_limits()
 
+    def iterate(self):
+        """
+        The current x, for a monitor while it is called: of cg, bicgstab, minres and idr on the host.
+
+        Examples
+        --------
+        >>> import numpy as np, tessera_sparse as ts
+        >>> seen = []
+        >>> solver = ts.Solver(ts.Matrix.gallery("laplace2d", 5), solver="cg")
+        >>> solver.set_limits(monitor=lambda progress: seen.append(solver.iterate()))
+        >>> x = solver.solve(np.ones(25)).x
+        >>> bool(np.all(seen[-1] == x))
+        True
+        """
+        x = np.empty(self.matrix.shape[1])
+        check(lib.tess_solver_get_iterate(self.pointer, _arrays.address(x)), self.context.pointer)
+        return x
+
     def _apply_limits(self):
         check(lib.tess_solver_set_limits(self.pointer, ctypes.byref(self.options)), self.context.pointer)
 
