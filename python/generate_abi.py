@@ -113,21 +113,23 @@ class Headers:
         return self.function_types.get(name) and name or SCALARS.get(name, name)
 
     def function_type(self, node):
-        return f"CFUNCTYPE({', '.join([self.result(node)] + self.arguments(node))})"
+        return f"CFUNCTYPE({', '.join([self.result(node)] + self.arguments(node, texts=True))})"
 
     def result(self, node):
         return "None" if type_name(node.type) == "void" and isinstance(node.type, c_ast.TypeDecl) else self.ctype(
             node.type)
 
-    def arguments(self, node):
+    def arguments(self, node, texts=False):
+        """Types of the parameters. Python gets texts as bytes; it passes them as addresses, which takes more kinds."""
         parameters = node.args.params if node.args else []
         types = []
         for parameter in parameters:
             kind = parameter.type
             if type_name(kind) == "void" and isinstance(kind, c_ast.TypeDecl):
                 continue
-            # Arrays and texts are passed as addresses: also an int, bytes and byref() are accepted.
-            types.append("c_void_p" if isinstance(kind, (c_ast.ArrayDecl, c_ast.PtrDecl)) else self.ctype(kind))
+            pointer = isinstance(kind, (c_ast.ArrayDecl, c_ast.PtrDecl))
+            known = texts and pointer and self.ctype(kind) == "c_char_p"
+            types.append("c_void_p" if pointer and not known else self.ctype(kind))
         return types
 
 

@@ -2,6 +2,7 @@
 """The C library: where it is found, its functions, and its failures as exceptions."""
 import ctypes
 import os
+from contextlib import contextmanager
 
 from . import _abi
 from ._errors import error_of
@@ -18,11 +19,29 @@ def _candidates():
         yield from ("libtessera.so.0.2", "libtessera.so")
 
 
+@contextmanager
+def _sleeping_threads():
+    """
+    Idle OpenMP threads sleep after some microseconds, unless the environment says how they wait: on a loaded machine
+    they would take the time that others need. OpenMP's runtime reads this when it is loaded; then it is taken back.
+    """
+    ways = {"GOMP_SPINCOUNT": "1000", "KMP_BLOCKTIME": "0"}
+    if "OMP_WAIT_POLICY" in os.environ or any(name in os.environ for name in ways):
+        ways = {}
+    os.environ.update(ways)
+    try:
+        yield
+    finally:
+        for name in ways:
+            del os.environ[name]
+
+
 def _load():
     failures = []
     for name in _candidates():
         try:
-            return ctypes.CDLL(name, mode=ctypes.RTLD_LOCAL)
+            with _sleeping_threads():
+                return ctypes.CDLL(name, mode=ctypes.RTLD_LOCAL)
         except OSError as error:
             failures.append(str(error))
     raise ImportError("the library libtessera.so cannot be loaded (" + "; ".join(failures) + "). Install the wheel "

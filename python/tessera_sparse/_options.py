@@ -35,7 +35,7 @@ def option_table():
         if len(nearest) == 1:
             table.setdefault(nearest[0][0][-1], nearest[0])
     for entry in list(table.values()):
-        match = re.match(r"--([a-z][a-z0-9-]*)(?![\w:-])", entry[2])
+        match = re.match(r"--([a-z][a-z0-9-]*)(?![\w-])", entry[2])
         if match and match.group(1) != "solver" and entry[1] != "accuracy" and entry[0][0] != "accuracy":
             table[match.group(1).replace("-", "_")] = entry
     for name, path in _ALIASES.items():

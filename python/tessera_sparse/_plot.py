@@ -30,9 +30,9 @@ def plot_history(result, ax=None, **keywords):
 def lowest_precision(values):
     """The lowest of fp64, fp32, fp16 that stores each value exactly: 0, 1 or 2."""
     values = np.asarray(values)
-    single, level = values.astype(np.float32), np.zeros(values.size, dtype=np.int8)
+    level = np.zeros(values.size, dtype=np.int8)
     with np.errstate(over="ignore"):
-        half = values.astype(np.float16)
+        single, half = values.astype(np.float32), values.astype(np.float16)
     level[single.astype(np.float64) == values] = 1
     level[half.astype(np.float64) == values] = 2
     return level

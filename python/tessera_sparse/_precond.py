@@ -21,7 +21,7 @@ class Preconditioner:
         As on the command line: "jacobi", "block-jacobi:8", "polynomial:10", "ilu0", "ic0", "ilut:1e-3:10", "ict",
         "iluk:1", "lu", "cholesky" (docs/reference/preconditioners.md).
     **options
-        Options of the preconditioner, such as precond_precision="fp32" or triangular="levels".
+        Options of the preconditioner, such as precond_precision="fp32/fp64" or triangular="levels".
 
     Examples
     --------
@@ -107,7 +107,7 @@ def _maker(kind, text):
     Parameters
     ----------
     A : Matrix, or what `Matrix` takes
-    **options : such as precond_precision="fp32"
+    **options : such as precond_precision="fp32/fp64"
 
     Examples
     --------
@@ -136,7 +136,7 @@ def _shaped(kind, text, words, example):
     ----------
     A : Matrix, or what `Matrix` takes
     {words}
-    **options : such as precond_precision="fp32"
+    **options : such as precond_precision="fp32/fp64"
 
     Examples
     --------
