@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# python.sh prepare | build LIBRARY | test [PYTEST OPTION...]: the Python package in a virtual environment, build/python.
+# python.sh prepare | build LIBRARY | test [OPTION...]: the Python package in a virtual environment, build/python.
 # prepare: installs what building and testing need from PyPI; exit 3: PyPI is not reached, or there is no venv module.
-# build: makes the wheel around a library that is built already, and installs it. test: runs python/tests.
+# build: makes the wheel around a library that is built already, and installs it. test: pytest on python/tests.
 set -eu
 cd "$(dirname "$0")/.."
 venv=$PWD/build/python
