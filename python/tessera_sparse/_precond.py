@@ -158,6 +158,7 @@ ilut = _shaped("ilut", "Incomplete LU factors with fill by a threshold.",
 ict = _shaped("ict", "Incomplete Cholesky factors with fill by a threshold.",
               "drop, fill : relative threshold (1e-3), most entries of a row over the matrix's (10)", "ict(A, 1e-2)")
 iluk = _shaped("iluk", "Incomplete LU factors with a level of fill.", "level : from 0 (1)", "iluk(A, 1)")
+amg = _shaped("amg", "Algebraic multigrid (docs/howto/multigrid.md).", "no numbers", "amg(A)")
 lu = _shaped("lu", "Complete LU factors, in FP32 unless precond_precision says otherwise (needs MUMPS).",
              "no numbers", "lu(A)")
 cholesky = _shaped("cholesky", "Complete Cholesky factors, in FP32 unless precond_precision says otherwise (needs "

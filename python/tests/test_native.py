@@ -288,7 +288,7 @@ def test_a_solver_within_a_preconditioner():
 
 @pytest.mark.parametrize("make", [
     lambda A: ts.jacobi(A), lambda A: ts.block_jacobi(A, 4), lambda A: ts.polynomial(A, 5), lambda A: ts.ilu0(A),
-    lambda A: ts.ic0(A), lambda A: ts.ilut(A, 1e-3), lambda A: ts.ict(A), lambda A: ts.iluk(A, 2)])
+    lambda A: ts.ic0(A), lambda A: ts.ilut(A, 1e-3), lambda A: ts.ict(A), lambda A: ts.iluk(A, 2), lambda A: ts.amg(A)])
 def test_preconditioners_are_those_of_their_names(make):
     A = ts.Matrix.gallery("laplace2d", 15)
     M, r = make(A), np.arange(225.0)
