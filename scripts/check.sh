@@ -70,6 +70,17 @@ check_static()
     build release -DBUILD_SHARED_LIBS=ON && return $status
 }
 
+# The Python package around the library of `release`, in a virtual environment with packages from PyPI.
+check_python()
+{
+    if ! run_logged "Python: environment" bash scripts/python.sh prepare; then
+        skip "Python" "no virtual environment, or PyPI is not reached ($log)"
+        return
+    fi
+    stage "Python: wheel" bash scripts/python.sh build build/release/lib/libtessera.so || return
+    pytest_stage "Python: tests"
+}
+
 # By clang, with warnings as errors: no other build is needed for its warnings, for fuzzing and for clang-tidy.
 check_sanitized()
 {
@@ -152,6 +163,7 @@ stage "layers, names, columns, paths" python3 scripts/check_layers.py
 stage "documents: links, sentences" python3 scripts/check_docs.py
 if $all; then stage "clang-format" bash scripts/format.sh --check; fi
 check_release
+check_python
 check_sanitized
 check_emulated
 if $all; then

@@ -94,6 +94,26 @@ test_stage()
     [ "$2" -eq 0 ]
 }
 
+# pytest_stage NAME: the tests of the Python package, counted by pytest's last line.
+pytest_stage()
+{
+    local name=$1 status=0 line good bad missed
+    run_logged "$name" bash scripts/python.sh test || status=$?
+    line=$(grep -E '^[=]* ?[0-9]+ (passed|failed|skipped|error)' "$log" | tail -n 1)
+    good=$(pytest_count passed "$line") bad=$(pytest_count 'failed|errors?' "$line") missed=$(pytest_count skipped "$line")
+    if { [ $status -ne 0 ] && [ "$bad" -eq 0 ]; } || [ $((good + bad + missed)) -eq 0 ]; then bad=$((bad + 1)); fi
+    tally "$good" "$bad" "$missed"
+    report "$name" "$(counts "$good" "$bad" "$missed") ($took)"
+    if [ "$bad" -gt 0 ]; then show_log "$log"; fi
+    [ "$bad" -eq 0 ]
+}
+
+# pytest_count WORDS LINE: the sum of the numbers before these words
+pytest_count()
+{
+    grep -oE "[0-9]+ ($1)" <<<"$2" | awk '{ sum += $1 } END { print sum + 0 }'
+}
+
 # The time of all, then the closing line, alone on it, and the exit status that goes with it.
 finish()
 {

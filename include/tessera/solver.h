@@ -379,6 +379,14 @@ TESS_EXPORT tess_status tess_solver_last_iterate(const tess_solver *solver, tess
 /** The preconditioner that the solver uses now, for its facts; NULL: none, or the solver has not chosen one yet. */
 TESS_EXPORT const tess_precond *tess_solver_precond(const tess_solver *solver);
 
+/**
+ * Copies the current x to a host array of ncols values. Only for a monitor, while it is called, on a CPU: x is then the
+ * iterate whose residual norm the monitor sees.
+ * Errors: UNSUPPORTED (not within a monitor; a GPU; GMRES, whose x is not known before the end of a cycle; Jacobi,
+ * lsqr, lsmr; solver auto, scale, reorder, accuracy). tests/unit/test_iterate.c
+ */
+TESS_EXPORT tess_status tess_solver_get_iterate(const tess_solver *solver, double *x);
+
 /** Frees the solver; NULL is allowed. */
 TESS_EXPORT void tess_solver_destroy(tess_solver *solver);
 

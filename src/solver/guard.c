@@ -326,8 +326,12 @@ static tess_status run_loop(solve_run *run, tess_loop_state *end)
                       .whole = s->krylov.single ? &single_kernel_ops_of(s->ctx)->loop : NULL,
                       .graph_slot = &s->graph,
                       .result = run->begin};
-    tess_status status = s->method->run ? s->method->run(s, &loop) : s->ctx->backend->run_loop(s->ctx, &loop);
+    tess_status status = TESS_SUCCESS;
 
+    s->loop_x = run->x;
+    s->loop_exponent = run->exponent;
+    status = s->method->run ? s->method->run(s, &loop) : s->ctx->backend->run_loop(s->ctx, &loop);
+    s->loop_x = NULL;
     if (status == TESS_SUCCESS && s->method->finish) { status = s->method->finish(&s->krylov); }
     *end = loop.result;
     r->iterations = end->iteration;

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""
+Tessera: sparse linear systems in mixed precision, with a verified answer.
+
+    import tessera_sparse as ts
+    result = ts.solve(A, b, rtol=1e-10)     A: SciPy sparse, dense, CSR arrays, CuPy, PyTorch, JAX
+    result.x, result.verified, result.why
+
+`cg`, `bicgstab`, `gmres`, `minres`, `fgmres`, `lsqr`, `lsmr`, `idrs` and `spsolve` have SciPy's signatures.
+`tessera_sparse.torch.solve` and `tessera_sparse.jax.solve` have gradients. Documentation: docs/python.
+"""
+from ._context import Context, default_context, use_context
+from ._errors import (ConvergenceError, TesseraError, TesseraFileError, TesseraMemoryError, TesseraUnsupportedError,
+                      TesseraValueError)
+from ._library import lib as _lib
+from ._matrix import Matrix
+from ._options import option_names
+from ._precond import (Preconditioner, amg, block_jacobi, cholesky, ic0, ict, ilu0, iluk, ilut, jacobi, lu, polynomial)
+from ._result import Result
+from ._scipy import bicgstab, cg, fgmres, gmres, idrs, lsmr, lsqr, minres, spsolve
+from ._solver import Solver, solve
+
+__version__ = _lib.tess_version().decode()
+__all__ = [
+    "Context", "ConvergenceError", "Matrix", "Preconditioner", "Result", "Solver", "TesseraError", "TesseraFileError",
+    "TesseraMemoryError", "TesseraUnsupportedError", "TesseraValueError", "amg", "bicgstab", "block_jacobi", "cg",
+    "cholesky", "default_context", "fgmres", "gmres", "ic0", "ict", "idrs", "ilu0", "iluk", "ilut", "jacobi", "lsmr",
+    "lsqr", "lu", "minres", "option_names", "polynomial", "solve", "spsolve", "use_context",
+]
+
+
+def __getattr__(name):
+    if name in ("torch", "jax"):
+        import importlib
+        return importlib.import_module("." + name, __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

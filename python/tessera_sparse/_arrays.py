@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arrays of NumPy, CuPy, PyTorch and JAX, where they are: addresses, and results in the caller's library."""
+import sys
+
+import numpy as np
+
+# What the library reads as it is; all other real types are converted to FP64.
+PRECISIONS = {"<f8": 0, "<f4": 1, "<f2": 3}
+COMPLEX = "complex numbers are not supported: Tessera solves real systems. Split A = B + iC into [[B, -C], [C, B]]"
+
+
+def library_of(array):
+    """"numpy", "cupy", "torch", "jax" or "numpy" for all else that NumPy can convert."""
+    module = type(array).__module__.partition(".")[0]
+    return {"jaxlib": "jax", "cupyx": "cupy"}.get(module, module) if module in (
+        "cupy", "cupyx", "torch", "jax", "jaxlib") else "numpy"
+
+
+def on_device(array):
+    """Whether an array is in the memory of a GPU."""
+    library = library_of(array)
+    if library == "cupy":
+        return True
+    if library == "torch":
+        return array.is_cuda
+    if library == "jax":
+        try:
+            return array.device.platform == "gpu"
+        except AttributeError:  # traced, or over several devices
+            return False
+    return library == "numpy" and not isinstance(array, np.ndarray) and hasattr(array, "__cuda_array_interface__")
+
+
+def refuse_complex(dtype):
+    if np.dtype(dtype).kind == "c":
+        raise TypeError(COMPLEX)
+
+
+def host_array(array, what):
+    """A NumPy array of real numbers; without a copy where it can be."""
+    library = library_of(array)
+    if library == "torch":
+        array = array.detach()
+        if array.dtype.is_complex:
+            raise TypeError(COMPLEX)
+        array = array.numpy()
+    elif library == "jax":
+        array = np.asarray(array)
+    elif hasattr(array, "__dlpack__") and not isinstance(array, np.ndarray):
+        array = np.from_dlpack(array)
+    array = np.asarray(array)
+    refuse_complex(array.dtype)
+    if array.dtype == object or array.dtype.kind not in "biuf":
+        raise TypeError(f"{what} has elements of type {array.dtype}; wanted are real numbers")
+    return array
+
+
+def real_dtype(*dtypes):
+    """float32 if all floating types are float32 or below, else float64."""
+    kinds = [np.dtype(d) for d in dtypes if d is not None]
+    floats = [d for d in kinds if d.kind == "f"]
+    small = floats and len(floats) == len(kinds) and all(d.itemsize <= 4 for d in floats)
+    return np.dtype(np.float32 if small else np.float64)
+
+
+def dtype_of(array):
+    """The NumPy type of an array of any library; None if it has none."""
+    dtype = getattr(array, "dtype", None)
+    if dtype is None:
+        return None
+    if library_of(array) == "torch":
+        name = str(dtype).rpartition(".")[2]
+        return np.dtype({"bfloat16": "float32"}.get(name, name))
+    return np.dtype(dtype)
+
+
+def address(array):
+    """Where a NumPy array lies."""
+    return array.__array_interface__["data"][0]
+
+
+def device_address(array):
+    interface = array.__cuda_array_interface__
+    return interface["data"][0]
+
+
+def current_stream(array):
+    """(stream, number of the device) that the caller of a GPU array works on."""
+    library = library_of(array)
+    if library == "torch":
+        torch = sys.modules["torch"]
+        index = array.device.index or 0
+        return torch.cuda.current_stream(index).cuda_stream or 1, index
+    if library == "cupy":
+        cupy = sys.modules["cupy"]
+        return cupy.cuda.get_current_stream().ptr or 1, int(getattr(array, "data", array).device.id) if hasattr(
+            getattr(array, "data", array), "device") else 0
+    if library == "jax":
+        array.block_until_ready()
+        return 0, int(array.device.local_hardware_id or 0)
+    return array.__cuda_array_interface__.get("stream") or 1, -1
+
+
+def to_double(array):
+    """A contiguous FP64 array of the same library, on the same GPU."""
+    library = library_of(array)
+    if library == "torch":
+        return array.detach().double().contiguous()
+    if library == "cupy":
+        return sys.modules["cupy"].ascontiguousarray(array, dtype="float64")
+    if library == "jax":
+        if str(array.dtype) != "float64":
+            raise TypeError("JAX arrays on a GPU must be float64: set jax.config.update('jax_enable_x64', True)")
+        return array
+    interface = array.__cuda_array_interface__
+    if interface["typestr"] != "<f8" or interface.get("strides"):
+        raise TypeError("a GPU array of an unknown library must be contiguous float64")
+    return array
+
+
+def empty_like(array, shape):
+    """An FP64 array for results, which the library may write to. JAX's cannot be written: CuPy or Torch lend one."""
+    library = library_of(array)
+    if library == "torch":
+        return array.new_empty(shape, dtype=sys.modules["torch"].float64)
+    try:
+        import cupy
+        return cupy.empty(shape)
+    except ImportError:
+        import torch
+        return torch.empty(shape, dtype=torch.float64, device="cuda")
+
+
+def in_library_of(like, array):
+    """A result as an array of the library and type of `like`. `array` is a NumPy array, or one on the same GPU."""
+    library = library_of(like)
+    if library == "torch":
+        torch = sys.modules["torch"]
+        result = torch.from_numpy(array) if isinstance(array, np.ndarray) else array
+        return result.to(device=like.device, dtype=like.dtype if like.dtype.is_floating_point else torch.float64)
+    if library == "jax":
+        import jax
+        if isinstance(array, np.ndarray):
+            return jax.numpy.asarray(array)
+        return jax.dlpack.from_dlpack(array)
+    if library == "cupy":
+        return array.astype(like.dtype, copy=False) if like.dtype.kind == "f" else array
+    return array
+
+
+def csr_parts(a):
+    """(data, indices, indptr, shape) of a sparse matrix of any library in CSR, or None if it is no sparse matrix."""
+    library = library_of(a)
+    if library == "torch" and "sparse" in str(getattr(a, "layout", "")):
+        if "csr" not in str(a.layout):
+            a = a.coalesce() if "coo" in str(a.layout) else a
+            a = a.to_sparse_csr()
+        a = a.detach()
+        return a.values(), a.col_indices(), a.crow_indices(), tuple(a.shape)
+    if library == "jax" and hasattr(a, "indptr") and hasattr(a, "indices"):
+        return a.data, a.indices, a.indptr, tuple(a.shape)
+    if library == "jax" and hasattr(a, "todense") and hasattr(a, "indices"):
+        return _from_bcoo(a)
+    if isinstance(a, tuple) and len(a) in (3, 4):
+        data, indices, indptr = a[:3]
+        nrows = len(indptr) - 1
+        return data, indices, indptr, tuple(a[3]) if len(a) == 4 else (nrows, nrows)
+    if hasattr(a, "tocsr"):
+        a = a.tocsr()
+        return a.data, a.indices, a.indptr, tuple(a.shape)
+    return None
+
+
+def _from_bcoo(a):
+    from jax.experimental.sparse import BCSR
+    a = BCSR.from_bcoo(a.sum_duplicates(nse=a.nse))
+    return a.data, a.indices, a.indptr, tuple(a.shape)
+
+
+def csr_of_dense(a):
+    """CSR parts of a dense matrix: its nonzeros."""
+    a = host_array(a, "A")
+    if a.ndim != 2:
+        raise ValueError(f"A has {a.ndim} dimensions; a matrix has 2")
+    rows, columns = np.nonzero(a)
+    indptr = np.zeros(a.shape[0] + 1, dtype=np.int64)
+    np.cumsum(np.bincount(rows, minlength=a.shape[0]), out=indptr[1:])
+    return a[rows, columns], columns.astype(np.int32), indptr, a.shape

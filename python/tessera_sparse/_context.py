@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Contexts: a device, its stream, threads and log."""
+import ctypes
+import threading
+from contextlib import contextmanager
+
+from . import _abi
+from ._library import Handle, check, enum_name, enum_values, lib
+
+_LOG_LEVELS = {"none": 0, "warn": 1, "info": 2, "debug": 3}
+
+
+def choose(enum, value, what):
+    """The number of an enum's name; its hint has the names that there are."""
+    names = enum_values(enum)
+    text = str(value).replace("_", "-").lower()
+    if text not in names:
+        raise ValueError(f"{what}={value!r} is none of: {', '.join(names)}")
+    return names[text]
+
+
+class Context:
+    """
+    A device to compute on. Most programs need none: a default one is made when it is first needed.
+
+    Parameters
+    ----------
+    device : {"auto", "cpu", "gpu"}
+        "auto" takes a GPU if this build of the library and this machine have one.
+    device_index : int
+        Number of the GPU; -1: the current one.
+    stream : int
+        Address of a cudaStream_t; 0: the context makes its own.
+    threads : int
+        Threads of the host; 0: OMP_NUM_THREADS, else the processors that this process may use.
+    log : callable, optional
+        Called with (level, message), such as ("info", "...").
+    log_level : {"none", "warn", "info", "debug"}
+
+    Examples
+    --------
+    >>> import tessera_sparse as ts
+    >>> context = ts.Context(device="cpu", threads=1)
+    >>> context.device, context.threads
+    ('cpu', 1)
+    """
+
+    def __init__(self, device="auto", *, device_index=-1, stream=0, threads=0, log=None, log_level="info"):
+        options, pointer = _abi.tess_context_options(), ctypes.c_void_p()
+        lib.tess_context_options_init(ctypes.byref(options))
+        options.device = choose("tess_device", device, "device")
+        options.device_index, options.stream, options.threads = device_index, stream or None, threads
+        keep = []
+        if log is not None:
+            if log_level not in _LOG_LEVELS:
+                raise ValueError(f"log_level={log_level!r} is none of: {', '.join(_LOG_LEVELS)}")
+            levels = {number: name for name, number in _LOG_LEVELS.items()}
+            keep.append(_abi.tess_log_function(lambda _user, level, text: log(levels.get(level, "?"),
+                                                                              text.decode(errors="replace"))))
+            options.log, options.log_level = keep[0], _LOG_LEVELS[log_level]
+        check(lib.tess_context_create(ctypes.byref(options), ctypes.byref(pointer)))
+        self.handle = Handle(pointer.value, lib.tess_context_destroy, keep=keep)
+        self.pointer = pointer.value
+        self.lock = threading.RLock()  # one thread at a time may use a context
+        self.on_gpu = lib.tess_context_device(self.pointer) == _abi.TESS_DEVICE_GPU
+
+    @property
+    def device(self):
+        """"cpu" or "gpu"."""
+        return enum_name("tess_device", lib.tess_context_device(self.pointer))
+
+    @property
+    def device_name(self):
+        """Name of the device for people."""
+        return lib.tess_context_device_name(self.pointer).decode()
+
+    @property
+    def threads(self):
+        """Threads of the host's kernels."""
+        return lib.tess_context_threads(self.pointer)
+
+    @property
+    def stream_address(self):
+        """Address of the stream in use; 0 on the host."""
+        return lib.tess_context_stream(self.pointer) or 0
+
+    @property
+    def peak_bytes(self):
+        """The most bytes that the context ever used on its device."""
+        return lib.tess_context_peak_bytes(self.pointer)
+
+    def synchronize(self):
+        """Waits for all work of the device."""
+        with self.lock:
+            check(lib.tess_context_synchronize(self.pointer), self.pointer)
+
+    def trim(self):
+        """Frees memory that the context keeps for later use."""
+        with self.lock:
+            check(lib.tess_context_trim(self.pointer), self.pointer)
+
+    def __repr__(self):
+        return f"<tessera_sparse.Context: {self.device_name}>"
+
+
+_lock = threading.Lock()
+_contexts = {}
+_default = threading.local()
+
+
+def default_context(device="auto", stream=0, device_index=-1):
+    """The context that is used where none is given: one for each device and stream of the process."""
+    chosen = getattr(_default, "context", None)
+    if chosen is not None and device == "auto":
+        return chosen
+    key = (device, stream, device_index)
+    with _lock:
+        if key not in _contexts:
+            _contexts[key] = Context(device, stream=stream, device_index=device_index)
+        return _contexts[key]
+
+
+@contextmanager
+def use_context(context):
+    """
+    Makes a context the default one, within a `with` block, in this thread.
+
+    Examples
+    --------
+    >>> import tessera_sparse as ts
+    >>> with ts.use_context(ts.Context(device="cpu", threads=1)):
+    ...     ts.Matrix([[2.0, 1.0], [1.0, 3.0]]).context.threads
+    1
+    """
+    before = getattr(_default, "context", None)
+    _default.context = context
+    try:
+        yield context
+    finally:
+        _default.context = before

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Exceptions."""
+
+
+class TesseraError(RuntimeError):
+    """
+    A call of the library failed.
+
+    Attributes: `status` (its name in C, such as "singular"), `message` (what went wrong), `hint` (what would help;
+    may be empty), `file` and `line` (of an input file; else "" and 0).
+    """
+
+    def __init__(self, status, message, hint="", file="", line=0):
+        self.status, self.message, self.hint, self.file, self.line = status, message, hint, file, line
+        where = f"{file}:{line}: " if file and line else f"{file}: " if file else ""
+        super().__init__(where + message + (f"\n  hint: {hint}" if hint else ""))
+
+
+class TesseraValueError(TesseraError, ValueError):
+    """An argument has no meaning, is out of range, or does not fit another."""
+
+
+class TesseraMemoryError(TesseraError, MemoryError):
+    """The memory of the host or of the device is not enough."""
+
+
+class TesseraUnsupportedError(TesseraError, NotImplementedError):
+    """The request has a meaning, but this build or device does not support it."""
+
+
+class TesseraFileError(TesseraError, OSError):
+    """A file is missing, damaged, or cannot be read or written."""
+
+    def __str__(self):
+        return self.args[0]
+
+
+class ConvergenceError(TesseraError):
+    """A solve that had to succeed did not. `result` is the `Result`, with the best x known."""
+
+    def __init__(self, result):
+        super().__init__(result.reason, f"no verified solution: {result.reason_text}; true relative residual "
+                         f"{result.relative_residual:.2e}, wanted {result.rtol:.2e}",
+                         "look at error.result: why, attempts, history")
+        self.result = result
+
+
+_KINDS = {
+    "out_of_memory": TesseraMemoryError, "out_of_device_memory": TesseraMemoryError,
+    "invalid_argument": TesseraValueError, "dimension_mismatch": TesseraValueError,
+    "out_of_range": TesseraValueError, "unsupported": TesseraUnsupportedError, "not_found": TesseraFileError,
+    "io": TesseraFileError, "parse": TesseraFileError, "corrupt": TesseraFileError,
+}
+
+
+def error_of(_status, name, message, hint, file="", line=0):
+    """The exception of a status."""
+    return _KINDS.get(name, TesseraError)(name, message, hint, file, line)

@@ -1,0 +1,348 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Matrices."""
+import ctypes
+import os
+
+import numpy as np
+
+from . import _abi, _arrays, _operators, _vectors
+from ._context import default_context
+from ._library import Handle, check, lib, to_dict
+
+
+def _context_for(context, arrays):
+    """The caller's context; else one on the GPU and stream of the arrays; else the default one."""
+    if context is not None:
+        return context
+    for array in arrays:
+        if _arrays.on_device(array):
+            stream, index = _arrays.current_stream(array)
+            return default_context("gpu", stream, index)
+    return default_context()
+
+
+def _new(function, context, *arguments):
+    pointer = ctypes.c_void_p()
+    check(function(context.pointer, *arguments, ctypes.byref(pointer)), context.pointer)
+    return pointer.value
+
+
+class Matrix:
+    """
+    A sparse matrix in FP64, or an operator that is a function.
+
+    Parameters
+    ----------
+    A : sparse array or matrix, dense array, tuple, or LinearOperator
+        SciPy sparse in any format, CSR of CuPy or PyTorch, BCSR of JAX, a dense array, a tuple (data, indices, indptr)
+        or (data, indices, indptr, shape) of CSR arrays, or a LinearOperator of SciPy.
+    context : Context, optional
+        Where to compute. Default: where the arrays are, else the default context.
+    copy : bool
+        False (default): CSR arrays in FP64 with 32-bit columns, sorted and without duplicates, are read in place; do
+        not change them, but through `update_values`. All others are copied once, and True copies these too.
+    error_bound : callable, optional
+        For a LinearOperator: error_bound(x) bounds ||y - A x||_2 for the y that it computes. Without it no result is
+        *verified* (docs/concepts/verification.md).
+    diagonal : array or callable, optional
+        For a LinearOperator: its diagonal, for preconditioner jacobi.
+
+    Examples
+    --------
+    >>> import numpy as np, scipy.sparse, tessera_sparse as ts
+    >>> A = ts.Matrix(scipy.sparse.diags_array([-1.0, 2.0, -1.0], offsets=[-1, 0, 1], shape=(5, 5)))
+    >>> A
+    <tessera_sparse.Matrix: 5 by 5, 13 nonzeros, FP64>
+    >>> A @ np.ones(5)
+    array([1., 0., 0., 0., 1.])
+    """
+
+    def __init__(self, A, *, context=None, copy=False, error_bound=None, diagonal=None):
+        self._raised, self._transpose, self._host_csr = [], None, None
+        parts = None if isinstance(A, np.ndarray) else _arrays.csr_parts(A)
+        if parts is None and (hasattr(A, "matvec") and hasattr(A, "shape")):
+            inner = getattr(A, "A", None)  # SciPy's operator of a matrix
+            if inner is not None and type(A).__name__ == "MatrixLinearOperator" and error_bound is None:
+                parts = _arrays.csr_parts(inner) or _arrays.csr_of_dense(inner)
+            else:
+                self._make_shell(A, context, error_bound, diagonal)
+                return
+        if parts is None:
+            parts = _arrays.csr_of_dense(A)
+        self._make_csr(parts, context, copy)
+
+    def _adopt(self, context, pointer, keep=()):
+        self.context, self.pointer = context, pointer
+        self.handle = Handle(pointer, lib.tess_matrix_destroy, (context.handle,), keep)
+        self.shape = (lib.tess_matrix_nrows(pointer), lib.tess_matrix_ncols(pointer))
+        return self
+
+    def _make_csr(self, parts, context, copy):
+        data, indices, indptr, shape = parts
+        self.dtype = _arrays.real_dtype(_arrays.dtype_of(data))
+        self.like = data
+        context = _context_for(context, (data,))
+        gpu = context.on_gpu and _arrays.on_device(data)
+        arrays = (_device_csr if gpu else _host_csr)(data, indices, indptr)
+        if not gpu and indptr is not None and arrays[2].size != shape[0] + 1:
+            raise ValueError(f"indptr has {arrays[2].size} elements; {shape[0]} rows need {shape[0] + 1}")
+        if not gpu and arrays[0].size != arrays[1].size:
+            raise ValueError(f"data has {arrays[0].size} elements and indices {arrays[1].size}; they must agree")
+        csr = _csr_struct(arrays, shape, gpu)
+        borrow = not copy and csr.val_precision == 0 and csr.col_ind_bits == 32 and gpu == context.on_gpu
+        with context.lock:
+            pointer = ctypes.c_void_p()
+            if borrow:
+                csr.ownership = _abi.TESS_BORROW
+                borrow = lib.tess_matrix_create_csr(context.pointer, ctypes.byref(csr), ctypes.byref(pointer)) == 0
+            if not borrow:
+                csr.ownership = _abi.TESS_COPY
+                check(lib.tess_matrix_create_csr(context.pointer, ctypes.byref(csr), ctypes.byref(pointer)),
+                      context.pointer)
+        self.borrowed, self.is_operator = borrow, False
+        self._adopt(context, pointer.value, arrays if borrow else ())
+
+    def _make_shell(self, operator, context, error_bound, diagonal):
+        self.dtype = _arrays.real_dtype(getattr(operator, "dtype", None) or np.float64)
+        _arrays.refuse_complex(getattr(operator, "dtype", None) or np.float64)
+        self.like, self.borrowed, self.is_operator, self.operator = None, False, True, operator
+        context = _context_for(context, ())
+        bound = error_bound or getattr(operator, "error_bound", None)
+        self.has_bound = bound is not None
+        diagonal = diagonal if diagonal is not None else getattr(operator, "diagonal", None)
+        shell = _operators.shell_operator(context, operator.shape, operator.matvec,
+                                          getattr(operator, "rmatvec", None), diagonal, bound, self._raised)
+        pointer = _new(lib.tess_matrix_create_shell, context, *operator.shape, ctypes.byref(shell))
+        self._adopt(context, pointer, (shell, operator))
+
+    @classmethod
+    def _of(cls, context, pointer):
+        matrix = cls.__new__(cls)
+        matrix._raised, matrix._transpose, matrix._host_csr = [], None, None
+        matrix.dtype, matrix.like, matrix.borrowed, matrix.is_operator = np.dtype(np.float64), None, False, False
+        return matrix._adopt(context, pointer)
+
+    @classmethod
+    def read(cls, path, *, context=None):
+        """
+        Reads a Matrix Market file, also compressed by gzip, or a binary cache.
+
+        Examples
+        --------
+        >>> import tessera_sparse as ts
+        >>> ts.Matrix.read("data/nos3.mtx.gz")
+        <tessera_sparse.Matrix: 960 by 960, 15844 nonzeros, FP64>
+        """
+        context, pointer = _context_for(context, ()), ctypes.c_void_p()
+        check(lib.tess_matrix_read(context.pointer, os.fsencode(path), ctypes.byref(pointer), None), context.pointer)
+        return cls._of(context, pointer.value)
+
+    @classmethod
+    def gallery(cls, name, *arguments, context=None):
+        """
+        A model problem of `tessera generate` (docs/howto/gallery.md).
+
+        Examples
+        --------
+        >>> import tessera_sparse as ts
+        >>> ts.Matrix.gallery("laplace2d", 100)
+        <tessera_sparse.Matrix: 10000 by 10000, 49600 nonzeros, FP64>
+        """
+        context, pointer = _context_for(context, ()), ctypes.c_void_p()
+        texts = (ctypes.c_char_p * max(len(arguments), 1))(*[str(argument).encode() for argument in arguments])
+        check(lib.tess_gallery_create(context.pointer, name.encode(), len(arguments), ctypes.addressof(texts),
+                                      ctypes.byref(pointer)), context.pointer)
+        return cls._of(context, pointer.value)
+
+    @property
+    def nnz(self):
+        """Stored entries; 0 for an operator."""
+        return lib.tess_matrix_nnz(self.pointer)
+
+    @property
+    def ndim(self):
+        return 2
+
+    def csr(self):
+        """
+        Host arrays (data, indices, indptr), copied.
+
+        Examples
+        --------
+        >>> import tessera_sparse as ts
+        >>> ts.Matrix([[2.0, 0.0], [1.0, 3.0]]).csr()
+        (array([2., 1., 3.]), array([0, 0, 1], dtype=int32), array([0, 1, 3]))
+        """
+        data, indices = np.empty(self.nnz), np.empty(self.nnz, dtype=np.int32)
+        indptr = np.empty(self.shape[0] + 1, dtype=np.int64)
+        with self.context.lock:
+            check(lib.tess_matrix_get_csr(self.pointer, _arrays.address(indptr), _arrays.address(indices),
+                                          _arrays.address(data)), self.context.pointer)
+        return data, indices, indptr
+
+    def to_scipy(self):
+        """The matrix as a `scipy.sparse.csr_array`."""
+        from scipy.sparse import csr_array
+        return csr_array(self.csr(), shape=self.shape)
+
+    @property
+    def T(self):
+        """The transposed matrix; this one itself if it is symmetric."""
+        if self._transpose is None:
+            self._transpose = self._make_transpose()
+        return self._transpose
+
+    def _make_transpose(self):
+        if self.is_operator:
+            from ._linear_operator import TransposedOperator
+            return Matrix(TransposedOperator(self.operator), context=self.context)
+        if self.analyze()["numerically_symmetric"] == 1:
+            return self
+        return Matrix(transposed_csr(*self.csr(), self.shape)[0], context=self.context)
+
+    def matvec(self, x):
+        """
+        A x, for x of n values, or of n by k.
+
+        Examples
+        --------
+        >>> import tessera_sparse as ts
+        >>> ts.Matrix([[2.0, 1.0], [1.0, 3.0]]).matvec([1.0, 2.0])
+        array([4., 7.])
+        """
+        if getattr(x, "ndim", 1) == 2 and x.shape[1] != 1:
+            return np.stack([self.matvec(x[:, j]) for j in range(x.shape[1])], axis=1)
+        with self.context.lock:
+            source = _vectors.vector_of(self.context, x)
+            target, fetch = _vectors.result_vector(self.context, self.shape[0], x)
+            check(lib.tess_matrix_spmv(self.pointer, _abi.TESS_OP_NONE, 1.0, source.pointer, 0.0, target.pointer),
+                  self.context.pointer, self._raised)
+            y = fetch()
+        return y.reshape(-1, 1) if getattr(x, "ndim", 1) == 2 else y
+
+    __matmul__ = matvec
+
+    def update_values(self, values):
+        """
+        New values on the same pattern, in the order of `csr()`. Solvers made from the matrix take them at their next
+        solve. A matrix that was read in place copies its pattern once.
+
+        Examples
+        --------
+        >>> import numpy as np, tessera_sparse as ts
+        >>> A = ts.Matrix([[2.0, 1.0], [1.0, 3.0]])
+        >>> A.update_values(np.array([4.0, 1.0, 1.0, 5.0]))
+        >>> A @ [1.0, 1.0]
+        array([5., 6.])
+        """
+        context = self.context
+        with context.lock:
+            if context.on_gpu and _arrays.on_device(values):
+                values = _arrays.to_double(values)
+                where, memory = _arrays.device_address(values), _abi.TESS_MEMORY_DEVICE
+            else:
+                values = np.ascontiguousarray(_arrays.host_array(values, "values"), dtype=np.float64).reshape(-1)
+                where, memory = _arrays.address(values), _abi.TESS_MEMORY_HOST
+            if int(np.prod(values.shape)) != self.nnz:
+                raise ValueError(f"{int(np.prod(values.shape))} values for {self.nnz} nonzeros")
+            check(lib.tess_matrix_update_values(self.pointer, where, _abi.TESS_PRECISION_FP64, memory),
+                  context.pointer)
+        if self.borrowed:
+            self.handle.keep = (values,) + tuple(self.handle.keep[1:])
+        if self._transpose is not None and self._transpose is not self:
+            self._transpose = None
+
+    def diagonal(self):
+        """The main diagonal, as a NumPy array."""
+        vector, fetch = _vectors.result_vector(self.context, min(self.shape), None)
+        with self.context.lock:
+            check(lib.tess_matrix_diagonal(self.pointer, vector.pointer), self.context.pointer, self._raised)
+            return fetch()
+
+    def analyze(self):
+        """
+        Facts about the matrix: those of `tessera info`, as a dict.
+
+        Examples
+        --------
+        >>> import tessera_sparse as ts
+        >>> ts.Matrix.gallery("laplace2d", 10).analyze()["numerically_symmetric"]
+        1
+        """
+        facts = _abi.tess_matrix_analysis()
+        with self.context.lock:
+            check(lib.tess_matrix_analyze(self.pointer, ctypes.byref(facts)), self.context.pointer)
+        return to_dict(facts)
+
+    def residual(self, b, x):
+        """
+        (norm, bound) of b - A x, computed in two words: | norm - ||b - A x|| | <= bound. NaN: unknown (operator).
+
+        Examples
+        --------
+        >>> import tessera_sparse as ts
+        >>> ts.Matrix([[2.0, 1.0], [1.0, 3.0]]).residual([4.0, 7.0], [1.0, 2.0])
+        (0.0, 0.0)
+        """
+        norm, bound = ctypes.c_double(), ctypes.c_double()
+        with self.context.lock:
+            right, left = _vectors.vector_of(self.context, b), _vectors.vector_of(self.context, x)
+            check(lib.tess_verify_residual(self.pointer, right.pointer, left.pointer, None, ctypes.byref(norm),
+                                           ctypes.byref(bound)), self.context.pointer, self._raised)
+        return norm.value, bound.value
+
+    def spy(self, ax=None, **keywords):
+        """Draws the pattern, coloured by the precision that each value needs (needs matplotlib). Returns the axes."""
+        from ._plot import spy
+        return spy(self, ax, **keywords)
+
+    def __repr__(self):
+        kind = "operator" if self.is_operator else f"{self.nnz} nonzeros, FP64"
+        return f"<tessera_sparse.Matrix: {self.shape[0]} by {self.shape[1]}, {kind}>"
+
+
+def transposed_csr(data, indices, indptr, shape):
+    """((data, indices, indptr, shape) of the transposed matrix, order of its values in `data`)."""
+    order = np.argsort(indices, kind="stable")
+    rows = np.repeat(np.arange(shape[0], dtype=np.int32), np.diff(indptr))
+    start = np.zeros(shape[1] + 1, dtype=np.int64)
+    np.cumsum(np.bincount(indices, minlength=shape[1]), out=start[1:])
+    return (data[order], rows[order], start, (shape[1], shape[0])), order
+
+
+def _host_csr(data, indices, indptr):
+    data, indices, indptr = (_arrays.host_array(part, name) for part, name in (
+        (data, "data"), (indices, "indices"), (indptr, "indptr")))
+    if data.dtype.newbyteorder("<").str not in _arrays.PRECISIONS or not data.dtype.isnative:
+        data = data.astype(np.float64)
+    indices, indptr = _index_array(indices, "indices"), _index_array(indptr, "indptr")
+    return tuple(np.ascontiguousarray(part).reshape(-1) for part in (data, indices, indptr))
+
+
+def _index_array(array, name):
+    if array.dtype in (np.int32, np.int64):
+        return array
+    if array.dtype.kind not in "iu" and array.size:
+        raise TypeError(f"{name} has elements of type {array.dtype}; wanted are integers")
+    return array.astype(np.int64)
+
+
+def _device_csr(data, indices, indptr):
+    return _arrays.to_double(data), indices, indptr
+
+
+def _csr_struct(arrays, shape, gpu):
+    csr = _abi.tess_csr_arrays()
+    data, indices, indptr = arrays
+    csr.nrows, csr.ncols = shape
+    csr.nnz = int(data.shape[0])
+    where = _arrays.device_address if gpu else _arrays.address
+    csr.val, csr.col_ind, csr.row_ptr = (where(part) or 64 for part in (data, indices, indptr))
+    csr.val_precision = 0 if gpu else _arrays.PRECISIONS[data.dtype.str]
+    csr.col_ind_bits, csr.row_ptr_bits = (64 if "64" in str(part.dtype) else 32 for part in (indices, indptr))
+    csr.where = _abi.TESS_MEMORY_DEVICE if gpu else _abi.TESS_MEMORY_HOST
+    return csr
+
+
+def as_matrix(A, context=None):
+    return A if isinstance(A, Matrix) else Matrix(A, context=context)

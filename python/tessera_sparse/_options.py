@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""
+Options of a solve as keyword arguments. Their names are those of the command line and of the C struct, and come from
+the headers: `--max-iterations` is `max_iterations`, `options.gmres.restart` is `restart` or `gmres_restart`.
+"""
+import ctypes
+import difflib
+import functools
+import re
+
+from . import _abi
+from ._context import choose
+from ._library import check, lib
+
+# Words of the command line that no comment of the headers names, and words of other libraries.
+_ALIASES = {
+    "matrix_precision": ("storage", "precision"), "precond_precision": ("precond", "role"),
+    "max_padding": ("storage", "slices", "max_padding"), "window": ("storage", "slices", "window"),
+}
+_HINTS = {"tol": "rtol", "maxiter": "max_iterations", "maxit": "max_iterations", "ksp_rtol": "rtol",
+          "preconditioner": "precond", "method": "solver", "M": "precond"}
+
+
+@functools.lru_cache(None)
+def option_table():
+    """{keyword: (path, kind, comment)}: full paths, names of the command line, and unambiguous last words."""
+    table, leaves = {}, {}
+    for path, kind, comment in _abi.OPTIONS:
+        entry = (path, kind, comment)
+        table["_".join(path)] = entry
+        leaves.setdefault(path[-1], []).append(entry)
+    for entries in leaves.values():
+        depth = min(len(path) for path, _, _ in entries)
+        nearest = [entry for entry in entries if len(entry[0]) == depth]
+        if len(nearest) == 1:
+            table.setdefault(nearest[0][0][-1], nearest[0])
+    for entry in list(table.values()):
+        match = re.match(r"--([a-z][a-z0-9-]*)(?![\w-])", entry[2])
+        if match and match.group(1) != "solver" and entry[1] != "accuracy" and entry[0][0] != "accuracy":
+            table[match.group(1).replace("-", "_")] = entry
+    for name, path in _ALIASES.items():
+        table.setdefault(name, next(entry for entry in table.values() if entry[0] == path))
+    return table
+
+
+def option_names():
+    """Keywords that `Solver` and `solve` take, with what the C header says of each: a dict."""
+    names = {}
+    for name, (path, _, comment) in sorted(option_table().items()):
+        if "squares" not in path:
+            names[name] = comment
+    names["levels"] = "--levels: precisions that a policy may assign, from high to low, such as 'fp64,fp32'"
+    names["monitor"] = "called at each iteration with iteration, residual norm, tolerance, seconds; true cancels"
+    return names
+
+
+def unknown(name, known):
+    near = _HINTS.get(name) or next(iter(difflib.get_close_matches(name, known, 1, 0.5)), None)
+    return TypeError(f"there is no option {name!r}" + (f"; did you mean {near!r}?" if near else "") +
+                     ". tessera_sparse.option_names() lists them")
+
+
+def _parse(function, text, target, name):
+    if lib.__getattr__(function)(str(text).encode(), ctypes.byref(target)) != 0:
+        raise ValueError(f"{name}={text!r} cannot be read; docs/python/options.md has examples")
+
+
+def _set_accuracy(target, value):
+    text = str(value)
+    if text.startswith("backward:"):
+        target.backward = float(text.partition(":")[2])
+    else:
+        target.forward = float(text.removeprefix("forward:"))
+
+
+def _set(options, name, path, kind, value, keep):
+    target = options
+    for part in path[:-1]:
+        target = getattr(target, part)
+    leaf = path[-1]
+    if kind == "precond":
+        _parse("tess_precond_options_parse", value, options.precond, name)
+    elif kind == "policy":
+        _parse("tess_policy_options_parse", value, getattr(target, leaf), name)
+    elif kind == "role":
+        if path[-2:] == ("gmres", "inner") and value == "auto":
+            options.gmres.inner_auto = 1
+        else:
+            _parse("tess_role_precision_parse", value, getattr(target, leaf), name)
+    elif kind == "schedule":
+        _parse("tess_schedule_parse", value, getattr(target, leaf), name)
+    elif kind == "accuracy":
+        _set_accuracy(target.accuracy, value)
+    elif kind == "text":
+        text = None if value is None else str(value).encode()
+        keep.append(text)
+        setattr(target, leaf, text)
+    elif kind in ("int", "float"):
+        setattr(target, leaf, _number(name, kind, value))
+    elif kind == "tess_solver_kind" and str(value).lower().startswith("idr:"):
+        setattr(target, leaf, choose(kind, "idr", name))
+        options.idr.s = int(str(value).partition(":")[2])
+    else:
+        setattr(target, leaf, choose(kind, value, name))
+
+
+def _number(name, kind, value):
+    if name == "precision":
+        if value not in ("auto", "fp64", 0, 1):
+            raise ValueError(f"precision={value!r} is none of: auto, fp64")
+        return int(value in ("fp64", 1))
+    if isinstance(value, str) or value is None:
+        raise TypeError(f"{name}={value!r} is no number")
+    if kind == "float":
+        return float(value)
+    if int(value) != value:
+        raise TypeError(f"{name}={value!r} is no whole number")
+    return int(value)
+
+
+def new_options():
+    options = _abi.tess_solve_options()
+    lib.tess_solve_options_init(ctypes.byref(options))
+    return options
+
+
+def set_options(options, values, keep):
+    """Sets keyword arguments in a tess_solve_options. `keep` holds what it points to."""
+    table, names = option_table(), []
+    for name in values:
+        if name not in table and name not in ("levels", "monitor"):
+            raise unknown(name, list(table))
+        names.append(name)
+    # A preconditioner and a policy set all their options to defaults: the others come after them.
+    first = {"precond": 0, "policy": 1, "storage_policy": 1}
+    for name in sorted(names, key=lambda n: first.get(n, 2)):
+        if name == "levels":
+            _parse("tess_precision_levels_parse", values[name], options.storage.policy, name)
+        elif name != "monitor":
+            path, kind, _ = table[name]
+            _set(options, name, path, kind, values[name], keep)
+
+
+class Progress:
+    """What a monitor sees: `iteration`, `residual_norm` (the method's estimate), `tolerance`, `elapsed_seconds`."""
+
+    __slots__ = ("iteration", "residual_norm", "tolerance", "elapsed_seconds")
+
+    def __init__(self, seen):
+        self.iteration, self.residual_norm = seen.iteration, seen.residual_norm
+        self.tolerance, self.elapsed_seconds = seen.tolerance, seen.elapsed_seconds
+
+    def __repr__(self):
+        return f"<iteration {self.iteration}: {self.residual_norm:.3e}>"
+
+
+def monitor_function(callback, raised):
+    """A C function that calls `callback(progress)`. An exception cancels the solve and is put into `raised`."""
+    def call(_user, address):
+        try:
+            return 1 if callback(Progress(_abi.tess_progress.from_address(address))) else 0
+        except BaseException as error:  # KeyboardInterrupt too: C cannot let it through
+            raised.append(error)
+            return 1
+    return _abi.tess_monitor(call)

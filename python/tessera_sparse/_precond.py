@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Preconditioners as objects: set up once, used by many solvers, also by SciPy's."""
+import ctypes
+
+import numpy as np
+
+from . import _abi, _operators, _vectors
+from ._library import Handle, check, enum_name, lib, to_dict
+from ._matrix import as_matrix
+from ._options import set_options, new_options
+
+
+class Preconditioner:
+    """
+    z = M^-1 r, set up from a matrix. It is a LinearOperator for SciPy: give it as `M`.
+
+    Parameters
+    ----------
+    A : Matrix, or what `Matrix` takes
+    kind : str
+        As on the command line: "jacobi", "block-jacobi:8", "polynomial:10", "ilu0", "ic0", "ilut:1e-3:10", "ict",
+        "iluk:1", "lu", "cholesky" (docs/reference/preconditioners.md).
+    **options
+        Options of the preconditioner, such as precond_precision="fp32/fp64" or triangular="levels".
+
+    Examples
+    --------
+    >>> import numpy as np, tessera_sparse as ts
+    >>> A = ts.Matrix.gallery("laplace2d", 50)
+    >>> M = ts.Preconditioner(A, "ic0")
+    >>> ts.solve(A, np.ones(2500), solver="cg", precond=M).converged
+    True
+    """
+
+    def __init__(self, A, kind, **options):
+        self.matrix = as_matrix(A)
+        settings, keep, pointer = new_options(), [], ctypes.c_void_p()
+        set_options(settings, dict(options, precond=kind), keep)
+        self.context = self.matrix.context
+        with self.context.lock:
+            check(lib.tess_precond_create(self.matrix.pointer, ctypes.byref(settings.precond), ctypes.byref(pointer)),
+                  self.context.pointer, self.matrix._raised)
+        self.kind = enum_name("tess_precond_kind", settings.precond.kind)
+        self._adopt(pointer.value, (self.matrix.handle,), (keep, self.matrix))
+
+    def _adopt(self, pointer, parents, keep):
+        self.pointer = pointer
+        self.handle = Handle(pointer, lib.tess_precond_destroy, parents, keep)
+        self.shape, self.dtype, self.ndim = self.matrix.shape, np.dtype(np.float64), 2
+        self._raised = getattr(self, "_raised", [])
+
+    def matvec(self, r):
+        """M^-1 r, for r of n values, or of n by 1."""
+        with self.context.lock:
+            source = _vectors.vector_of(self.context, r)
+            target, fetch = _vectors.result_vector(self.context, self.shape[0], r)
+            check(lib.tess_precond_apply(self.pointer, source.pointer, target.pointer), self.context.pointer,
+                  self._raised)
+            return fetch().reshape(r.shape) if hasattr(r, "shape") else fetch()
+
+    __matmul__ = matvec
+    __call__ = matvec
+
+    def update(self):
+        """Computes new numbers after `Matrix.update_values`; keeps the structure."""
+        with self.context.lock:
+            check(lib.tess_precond_update(self.pointer), self.context.pointer, self._raised)
+
+    @property
+    def bytes(self):
+        """Bytes on the device that it owns."""
+        return lib.tess_precond_bytes(self.pointer)
+
+    @property
+    def factors(self):
+        """Facts about incomplete or complete factors, as a dict."""
+        facts = _abi.tess_precond_factors()
+        check(lib.tess_precond_get_factors(self.pointer, ctypes.byref(facts)), self.context.pointer)
+        return to_dict(facts)
+
+    def __repr__(self):
+        return f"<tessera_sparse.Preconditioner: {self.kind}, {self.shape[0]} rows>"
+
+
+class FunctionPreconditioner(Preconditioner):
+    """A function, matrix or LinearOperator of the caller as preconditioner, for one matrix."""
+
+    def __init__(self, matrix, m):
+        self.matrix, self.context, self.kind, self._raised = matrix, matrix.context, "shell", []
+        n, shape = matrix.shape[0], getattr(m, "shape", None)
+        if shape is not None and tuple(shape) != tuple(matrix.shape):
+            raise ValueError(f"the preconditioner is {shape[0]} by {shape[1]}, the matrix {n} by {matrix.shape[1]}")
+        shell, pointer = _operators.shell_precond(self.context, n, _operators.product_of(m, "M"),
+                                                  self._raised), ctypes.c_void_p()
+        check(lib.tess_precond_create_shell(self.context.pointer, n, ctypes.byref(shell), ctypes.byref(pointer)),
+              self.context.pointer)
+        self._adopt(pointer.value, (self.context.handle,), (shell, m))
+
+
+def _maker(kind, text):
+    def make(A, **options):
+        return Preconditioner(A, kind, **options)
+    make.__name__ = make.__qualname__ = kind.replace("-", "_")
+    make.__doc__ = f"""
+    {text}
+
+    Parameters
+    ----------
+    A : Matrix, or what `Matrix` takes
+    **options : such as precond_precision="fp32/fp64"
+
+    Examples
+    --------
+    >>> import numpy as np, tessera_sparse as ts
+    >>> A = ts.Matrix.gallery("laplace2d", 20)
+    >>> x, info = ts.cg(A, np.ones(400), M=ts.{kind.replace("-", "_")}(A))
+    >>> info
+    0
+    """
+    return make
+
+
+jacobi = _maker("jacobi", "The diagonal as preconditioner.")
+ilu0 = _maker("ilu0", "Incomplete LU factors on the pattern of A.")
+ic0 = _maker("ic0", "Incomplete Cholesky factors of a symmetric positive definite matrix.")
+
+
+def _shaped(kind, text, words, example):
+    def make(A, *numbers, **options):
+        return Preconditioner(A, ":".join([kind] + [str(number) for number in numbers]), **options)
+    make.__name__ = make.__qualname__ = kind.replace("-", "_")
+    make.__doc__ = f"""
+    {text}
+
+    Parameters
+    ----------
+    A : Matrix, or what `Matrix` takes
+    {words}
+    **options : such as precond_precision="fp32/fp64"
+
+    Examples
+    --------
+    >>> import numpy as np, tessera_sparse as ts
+    >>> A = ts.Matrix.gallery("laplace2d", 20)
+    >>> x, info = ts.cg(A, np.ones(400), M=ts.{example})
+    >>> info
+    0
+    """
+    return make
+
+
+block_jacobi = _shaped("block-jacobi", "Inverted diagonal blocks.", "size : rows of a block, 1 to 64 (8)",
+                       "block_jacobi(A, 4)")
+polynomial = _shaped("polynomial", "The GMRES polynomial of A.", "degree : 1 to 200 (10)", "polynomial(A, 5)")
+ilut = _shaped("ilut", "Incomplete LU factors with fill by a threshold.",
+               "drop, fill : relative threshold (1e-3), most entries of a row over the matrix's (10)",
+               "ilut(A, 1e-3, 10)")
+ict = _shaped("ict", "Incomplete Cholesky factors with fill by a threshold.",
+              "drop, fill : relative threshold (1e-3), most entries of a row over the matrix's (10)", "ict(A, 1e-2)")
+iluk = _shaped("iluk", "Incomplete LU factors with a level of fill.", "level : from 0 (1)", "iluk(A, 1)")
+amg = _shaped("amg", "Algebraic multigrid (docs/howto/multigrid.md).", "no numbers", "amg(A)")
+lu = _shaped("lu", "Complete LU factors, in FP32 unless precond_precision says otherwise (needs MUMPS).",
+             "no numbers", "lu(A)")
+cholesky = _shaped("cholesky", "Complete Cholesky factors, in FP32 unless precond_precision says otherwise (needs "
+                   "MUMPS).", "no numbers", "cholesky(A)")

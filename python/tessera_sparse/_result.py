@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a solve did."""
+import ctypes
+
+import numpy as np
+
+from . import _abi
+from ._library import enum_name, lib, to_dict
+
+
+class Attempt:
+    """One attempt of an automatic solve; attributes are those of `tess_attempt` (include/tessera/automatic.h)."""
+
+    def __init__(self, raw):
+        self.__dict__.update(to_dict(raw))
+
+    def __repr__(self):
+        end = "left" if self.left else self.reason if self.status == "success" else self.status
+        return f"<{self.solver}, {self.precond}: {end}, {self.iterations} iterations>"
+
+
+class Result:
+    """
+    What a solve did.
+
+    Attributes
+    ----------
+    x : array
+        The solution, or the best x known, in the library and type of b.
+    converged, verified : bool
+        Whether the true residual meets the tolerance, and whether that is proved (the rounding bound is known).
+    reason : str
+        Why the solve ended, such as "rtol", "iterations", "false_convergence"; `reason_text` says it in words.
+    iterations : int
+    residual_norm, relative_residual, residual_bound : float
+        The true ||b - A x||_2, the same over ||b||, and the bound on the rounding error of the first.
+    history : array
+        Estimated residual norms at iterations 0, 1, ...
+    why : str
+        For solver "auto": what was found, tried and taken.
+    attempts : list of Attempt
+        For solver "auto": the attempts, in order.
+    setup_seconds, solve_seconds : float
+    precisions : dict
+        What was stored in which precision.
+    columns : list of Result
+        For b with several columns: one for each. The attributes above are then those of the worst column.
+
+    All other fields of `tess_solve_result` (include/tessera/solver.h) are attributes too; `to_dict()` has all.
+
+    Examples
+    --------
+    >>> import numpy as np, tessera_sparse as ts
+    >>> result = ts.solve(ts.Matrix.gallery("laplace2d", 50), np.ones(2500), solver="cg", rtol=1e-8)
+    >>> result.converged, result.reason, result.residual_norm + result.residual_bound <= result.tolerance
+    (True, 'rtol', True)
+    """
+
+    def __init__(self, x, raw, history, why, attempts, rtol):
+        self.x, self.rtol = x, rtol
+        self.converged, self.verified, self.iterations = bool(raw.converged), bool(raw.verified), raw.iterations
+        self._raw, self._history, self._why, self._attempts = raw, history, why, attempts
+        self.columns = [self]
+
+    @classmethod
+    def of_columns(cls, x, columns):
+        """The result of several right-hand sides: that of the worst, with all of x."""
+        worst = max(columns, key=lambda c: (not c.verified, not c.converged, c.relative_residual, c.iterations))
+        result = cls(x, worst._raw, worst._history, worst._why, worst._attempts, worst.rtol)
+        result.columns = columns
+        return result
+
+    def __getattr__(self, name):
+        if name.startswith("_"):
+            raise AttributeError(name)
+        try:
+            value = getattr(self._raw, name)
+        except AttributeError:
+            raise AttributeError(f"a result has no {name!r}") from None
+        enums = _abi.FIELD_ENUMS["tess_solve_result"]
+        if name in enums:
+            return enum_name(enums[name], value)
+        return to_dict(value) if isinstance(value, ctypes.Structure) else value
+
+    @property
+    def reason_text(self):
+        return lib.tess_reason_text(self._raw.reason).decode()
+
+    @property
+    def history(self):
+        return np.frombuffer(self._history, dtype=np.float64)
+
+    @property
+    def why(self):
+        return self._why.decode(errors="replace")
+
+    @property
+    def attempts(self):
+        size = ctypes.sizeof(_abi.tess_attempt)
+        return [Attempt(_abi.tess_attempt.from_buffer_copy(self._attempts, k))
+                for k in range(0, len(self._attempts), size)]
+
+    @property
+    def phase_seconds(self):
+        """Seconds by phase, with timings=1: a dict."""
+        names = [(enum_name("tess_phase", k), self._raw.phase_seconds[k]) for k in range(_abi.TESS_PHASE_COUNT)]
+        return {name: seconds for name, seconds in names if seconds} if self._raw.timed else {}
+
+    @property
+    def precisions(self):
+        raw = self._raw
+        found = {"matrix": enum_name("tess_precision", raw.storage.precision), "residual": "fp64"}
+        counts = raw.storage.nonzeros_per_precision
+        used = {enum_name("tess_precision", k): counts[k] for k in range(_abi.TESS_PRECISION_COUNT) if counts[k]}
+        if len(used) > 1:
+            found["matrix"] = used
+        for part in ("inner", "basis"):
+            role = getattr(raw.gmres, part)
+            if role.given:
+                found[part] = (f"{enum_name('tess_precision', role.storage)}/"
+                               f"{enum_name('tess_arithmetic', role.arithmetic)}")
+        if self.attempts:
+            found["preconditioner"] = self.attempts[-1].factors
+        return found
+
+    def to_dict(self):
+        """All fields of the C result, by name."""
+        fields = to_dict(self._raw)
+        fields["phase_seconds"] = self.phase_seconds
+        fields["why"] = self.why
+        return fields
+
+    def plot(self, ax=None, **keywords):
+        """Draws the residual norms by iteration (needs matplotlib). Returns the axes."""
+        from ._plot import plot_history
+        return plot_history(self, ax, **keywords)
+
+    def _lines(self):
+        said = "converged" if self.verified else "converged, not verified" if self.converged else "NOT CONVERGED"
+        kind = enum_name("tess_precond_kind", self._raw.precond.kind)
+        yield "result", f"{said}: {self.reason_text.removeprefix('converged: ')}"
+        yield "method", f"{self.solver}, preconditioner {kind}"
+        yield "iterations", str(self.iterations)
+        yield "residual", (f"{self.relative_residual:.3e} relative, TRUE; norm {self.residual_norm:.3e}, "
+                           f"rounding bound {self.residual_bound:.1e}")
+        yield "tolerance", f"{self.tolerance:.3e}"
+        if self.why:
+            yield "why", self.why
+        if len(self.columns) > 1:
+            good = sum(column.verified for column in self.columns)
+            yield "columns", f"{len(self.columns)}, {good} verified; the worst is above"
+        yield "time", f"{self.setup_seconds:.3g} s set-up, {self.solve_seconds:.3g} s solve"
+
+    def __repr__(self):
+        return "\n".join(f"{name:<12}" + text.replace("\n", "\n" + 12 * " ") for name, text in self._lines())
+
+    def _repr_html_(self):
+        from html import escape
+        colour = "#1b7f3b" if self.verified else "#b36b00" if self.converged else "#b3261e"
+        rows = "".join(
+            f"<tr><th style='text-align:left'>{name}</th><td style='text-align:left'>"
+            + escape(text).replace("\n", "<br>") + "</td></tr>" for name, text in self._lines())
+        return f"<table style='border-left:4px solid {colour}'>{rows}</table>"

@@ -1,0 +1,403 @@
+# SPDX-License-Identifier: Apache-2.0
+"""SciPy's interface: functions with the signatures and return values of scipy.sparse.linalg (1.12 and later)."""
+import warnings
+
+import numpy as np
+
+from . import _arrays
+from ._errors import ConvergenceError
+from ._matrix import Matrix, as_matrix
+from ._operators import product_of
+from ._solver import Solver
+
+_LARGEST = float(np.finfo(np.float64).max)
+
+
+def _tolerance(name, value):
+    if isinstance(value, str) or value is None or not np.isscalar(value) or not value >= 0:
+        raise ValueError(f"{name}={value!r} is no number from 0")
+    return float(value)
+
+
+def _system(A, b, M):
+    """(matrix, b, M), with errors for what does not fit."""
+    if M is None and hasattr(A, "psolve") and not isinstance(A, Matrix):
+        M = A.psolve
+    matrix = as_matrix(A)
+    if matrix.shape[0] != matrix.shape[1]:
+        raise ValueError(f"expected a square matrix, not {matrix.shape[0]} by {matrix.shape[1]}")
+    if not _arrays.on_device(b):
+        if hasattr(b, "toarray"):
+            b = b.toarray()
+        if _arrays.library_of(b) == "numpy":
+            b = _arrays.host_array(b, "b")
+    if len(b.shape) not in (1, 2) or b.shape[0] != matrix.shape[0]:
+        raise ValueError(f"b has the shape {tuple(b.shape)}; the matrix has {matrix.shape[0]} rows")
+    return matrix, b, M
+
+
+def _start(x0, b, M):
+    """The initial guess; 'Mb' is that of SciPy: the preconditioner applied to b."""
+    if isinstance(x0, str):
+        if x0 != "Mb":
+            raise ValueError(f"x0={x0!r} is no array and not 'Mb'")
+        return np.array(b, dtype=np.float64) if M is None else np.asarray(product_of(M, "M")(b)).reshape(b.shape)
+    if x0 is None:
+        return None
+    if _arrays.library_of(x0) == "numpy":
+        x0 = _arrays.host_array(x0, "x0")
+    if len(b.shape) == 2 and len(x0.shape) == 1:
+        x0 = x0.reshape(-1, 1)
+    return x0
+
+
+def _limits(rtol, atol):
+    rtol, atol = _tolerance("rtol", rtol), _tolerance("atol", atol)
+    if not np.isfinite(rtol) or not np.isfinite(atol):
+        return {"rtol": 0.0, "atol": _LARGEST}
+    return {"rtol": rtol, "atol": atol}
+
+
+def _proved(matrix, result, x, b):
+    """Whether x, as it is returned, is verified. Rounding x to FP32 may lose what the solve had."""
+    operator = matrix.is_operator and not matrix.has_bound
+    if not (result.verified or operator and result.converged):
+        return False
+    if x.dtype != np.float32 or _arrays.library_of(x) != "numpy":
+        return True
+    norm, bound = matrix.residual(b, x)
+    return norm + (0.0 if operator else bound) <= result.tolerance
+
+
+def _info(matrix, result, x, b, limit):
+    """0: verified. Above 0: the limit of iterations, or FP32 cannot hold a better x. Below 0: the reason's number."""
+    columns = list(zip(result.columns, [x] if len(result.columns) == 1 else x.T, [b] if len(result.columns) == 1
+                       else b.T))
+    worst = 0
+    for column, values, right in columns:
+        if _proved(matrix, column, values, right):
+            continue
+        info = column._raw.reason if column._raw.reason < 0 and column.reason != "iterations" else limit
+        worst = info if worst == 0 or info < 0 else worst
+    return worst
+
+
+def _run(method, A, b, x0, M, rtol, atol, limit, options, per_iteration=None, reported=None):
+    """Sets up, solves, and returns (x, info) as SciPy does."""
+    matrix, b, M = _system(A, b, M)
+    if limit is not None and (limit != int(limit) or limit < 0):
+        raise ValueError(f"maxiter={limit!r} is no whole number from 0")
+    settings = dict(options, **_limits(rtol, atol), max_iterations=int(limit), history_capacity=0)
+    solver = Solver(matrix, solver=method, precond=M if M is not None else "none", **settings)
+    if per_iteration is not None:
+        solver.set_limits(monitor=per_iteration(solver, b))
+    result = solver.solve(b, _start(x0, b, M))
+    x = _rounded(result.x, matrix, b)
+    return x, _info(matrix, result, x, b, reported if reported is not None else int(limit))
+
+
+def _rounded(x, matrix, b):
+    """x in the common type of A and b: float32 only if both are."""
+    if _arrays.library_of(x) != "numpy" or not isinstance(x, np.ndarray):
+        return x
+    return x.astype(_arrays.real_dtype(matrix.dtype, _arrays.dtype_of(b)), copy=False)
+
+
+def _iterates(callback):
+    """A monitor that hands the current x to SciPy's callback."""
+    if callback is None:
+        return None
+
+    def per_iteration(solver, _b):
+        def monitor(seen):
+            if seen.iteration > 0:
+                callback(solver.iterate())
+        return monitor
+    return per_iteration
+
+
+def _limit(maxiter, matrix_like, factor):
+    if maxiter is not None:
+        return maxiter
+    return factor * max(np.shape(matrix_like)[0] if not hasattr(matrix_like, "shape") else matrix_like.shape[0], 1)
+
+
+_DOC = """
+    {text}
+
+    Parameters and return values are those of `scipy.sparse.linalg.{name}`. Differences:
+
+    - `info` is 0 only if the true residual b - A x, with a bound on its rounding, meets the tolerance. For a
+      LinearOperator without `error_bound` it is the residual as the operator computes it.
+    - `info` above 0: the limit of iterations. Below 0: the number of the reason (docs/reference/solvers.md), such as
+      -10 for a matrix that is not positive definite.
+    - A may also be a `Matrix`, and M a preconditioner such as `ilu0(A)`; b may have several columns, which share one
+      set-up, and x has the shape of b.
+    - Real numbers only. x is float32 if A and b are; the computation is in FP64.
+
+    Parameters
+    ----------
+    A : sparse array or matrix, dense array, LinearOperator, or Matrix
+    b : array of n values, or of n by k
+    x0 : array, optional
+    rtol, atol : float
+        Stop at ||b - A x|| <= max(rtol ||b||, atol).
+    {extra}
+    M : preconditioner, LinearOperator, matrix or function, optional
+        An approximation of the inverse of A.
+    callback : function, optional
+        {callback}
+
+    Returns
+    -------
+    x : array
+    info : int
+
+    Examples
+    --------
+    >>> import numpy as np, tessera_sparse as ts
+    >>> A = ts.Matrix.gallery("{problem}").to_scipy()
+    >>> x, info = ts.{name}(A, np.ones(A.shape[0]), rtol=1e-8{example})
+    >>> info, bool(np.linalg.norm(1 - A @ x) <= 1e-8 * np.sqrt(A.shape[0]))
+    (0, True)
+    """
+_XK = "Called with the current x after each iteration. It costs a copy of x; give `Solver(monitor=...)` for norms."
+
+
+def _documented(text, problem='laplace2d", "20', extra="maxiter : int, optional\n        Limit of iterations (10 n).",
+                callback=_XK, example=""):
+    def decorate(function):
+        function.__doc__ = _DOC.format(text=text, name=function.__name__, problem=problem, extra=extra,
+                                       callback=callback, example=example)
+        return function
+    return decorate
+
+
+@_documented("Conjugate gradients, for symmetric positive definite matrices.")
+def cg(A, b, x0=None, *, rtol=1e-5, atol=0.0, maxiter=None, M=None, callback=None):
+    return _run("cg", A, b, x0, M, rtol, atol, _limit(maxiter, A, 10), {}, _iterates(callback))
+
+
+@_documented("Stabilised bi-conjugate gradients, for any matrix.")
+def bicgstab(A, b, x0=None, *, rtol=1e-5, atol=0.0, maxiter=None, M=None, callback=None):
+    return _run("bicgstab", A, b, x0, M, rtol, atol, _limit(maxiter, A, 10), {}, _iterates(callback))
+
+
+@_documented("MINRES, for symmetric matrices that need not be definite.",
+             extra="shift : float\n        Solves (A - shift I) x = b.\n    maxiter : int, optional\n        Limit of "
+             "iterations (5 n).\n    show, check : bool\n        show prints the result; the symmetry is always "
+             "checked.")
+def minres(A, b, x0=None, *, rtol=1e-5, shift=0.0, maxiter=None, M=None, callback=None, show=False, check=False):
+    if shift != 0.0:
+        A = _shifted(A, shift)
+    if check:
+        A = as_matrix(A)
+        if not A.is_operator and A.analyze()["numerically_symmetric"] != 1:
+            raise ValueError("non-symmetric matrix")
+    x, info = _run("minres", A, b, x0, M, rtol, 0.0, _limit(maxiter, A, 5), {}, _iterates(callback))
+    if show:
+        print(f"minres: info = {info}")
+    return x, info
+
+
+def _shifted(A, shift):
+    from scipy.sparse import csr_array, eye_array
+    A = A.to_scipy() if isinstance(A, Matrix) else A
+    if hasattr(A, "matvec"):
+        from scipy.sparse.linalg import LinearOperator
+        return LinearOperator(A.shape, lambda x: A.matvec(x) - shift * x, dtype=A.dtype)
+    return csr_array(A) - shift * eye_array(np.shape(A)[0])
+
+
+def _norms(callback):
+    def per_iteration(_solver, b):
+        scale = float(np.linalg.norm(np.asarray(b, dtype=np.float64))) or 1.0
+
+        def monitor(seen):
+            if seen.iteration > 0:
+                callback(np.float64(seen.residual_norm / scale))
+        return monitor
+    return per_iteration
+
+
+@_documented("Restarted GMRES, preconditioned from the right.",
+             extra="restart : int, optional\n        Vectors of a cycle (min(20, n)).\n    maxiter : int, optional\n"
+             "        Limit of cycles (10 n); with callback_type 'legacy' of iterations.",
+             callback="Called with the relative residual norm of each iteration (callback_type 'pr_norm', 'legacy') or "
+             "with x after\n        each cycle ('x').\n    callback_type : {'x', 'pr_norm', 'legacy'}, optional",
+             example=", restart=50")
+def gmres(A, b, x0=None, *, rtol=1e-5, atol=0.0, restart=None, maxiter=None, M=None, callback=None,
+          callback_type=None):
+    return _gmres("gmres", A, b, x0, rtol, atol, restart, maxiter, M, callback, callback_type)
+
+
+@_documented("Flexible GMRES: the preconditioner may vary from one iteration to the next.",
+             extra="restart : int, optional\n        Vectors of a cycle (min(20, n)).\n    maxiter : int, optional\n"
+             "        Limit of cycles (10 n).",
+             callback="As that of `gmres`.\n    callback_type : {'x', 'pr_norm', 'legacy'}, optional",
+             example=", restart=50")
+def fgmres(A, b, x0=None, *, rtol=1e-5, atol=0.0, restart=None, maxiter=None, M=None, callback=None,
+           callback_type=None):
+    return _gmres("fgmres", A, b, x0, rtol, atol, restart, maxiter, M, callback, callback_type)
+
+
+fgmres.__doc__ = fgmres.__doc__.replace("scipy.sparse.linalg.fgmres", "scipy.sparse.linalg.gmres")
+
+
+def _gmres(method, A, b, x0, rtol, atol, restart, maxiter, M, callback, callback_type):
+    if callback is not None and callback_type is None:
+        warnings.warn("scipy.sparse.linalg.gmres called without specifying `callback_type`. The default value will be "
+                      "changed in a future release. For compatibility, specify a value for `callback_type` explicitly, "
+                      "e.g., ``gmres(..., callback_type='pr_norm')``, or to retain the old behavior "
+                      "``gmres(..., callback_type='legacy')``", category=DeprecationWarning, stacklevel=3)
+    kind = callback_type or "legacy"
+    if kind not in ("x", "pr_norm", "legacy"):
+        raise ValueError(f"Unknown callback_type: {kind!r}")
+    size = A.shape[0] if hasattr(A, "shape") else np.shape(A)[0]
+    restart = max(min(20 if restart is None else int(restart), size), 1)
+    cycles = 10 * size if maxiter is None else maxiter
+    options = {"gmres_restart": restart}
+    if callback is None or kind == "pr_norm":
+        return _run(method, A, b, x0, M, rtol, atol, cycles * restart, options,
+                    None if callback is None else _norms(callback), cycles)
+    if kind == "legacy":
+        return _run(method, A, b, x0, M, rtol, atol, cycles, options, _norms(callback), cycles)
+    return _gmres_by_cycles(method, A, b, x0, rtol, atol, options, cycles, M, callback)
+
+
+def _gmres_by_cycles(method, A, b, x0, rtol, atol, options, cycles, M, callback):
+    """Cycle by cycle, so that the callback sees x after each: GMRES keeps nothing else between cycles."""
+    matrix, b, M = _system(A, b, M)
+    solver = Solver(matrix, solver=method, precond=M if M is not None else "none", history_capacity=0,
+                    max_iterations=options["gmres_restart"], **options, **_limits(rtol, atol))
+    x, info = _start(x0, b, M), cycles
+    for _ in range(cycles):
+        result = solver.solve(b, x)
+        x = result.x
+        info = _info(matrix, result, _rounded(x, matrix, b), b, cycles)
+        callback(np.array(x))
+        if info != cycles:
+            break
+    return _rounded(x, matrix, b), info
+
+
+def idrs(A, b, x0=None, *, s=4, rtol=1e-5, atol=0.0, maxiter=None, M=None, callback=None):
+    """
+    IDR(s), for any matrix: short recurrences, so that its memory does not grow with the iterations.
+
+    Parameters are those of `bicgstab`, and `s`: the dimension of the shadow space, 1 to 64.
+
+    Examples
+    --------
+    >>> import numpy as np, tessera_sparse as ts
+    >>> x, info = ts.idrs(ts.Matrix.gallery("laplace2d", 20), np.ones(400), s=8, rtol=1e-8)
+    >>> info
+    0
+    """
+    return _run("idr", A, b, x0, M, rtol, atol, _limit(maxiter, A, 10), {"idr_s": s}, _iterates(callback))
+
+
+def spsolve(A, b, *, rtol=1e-10, **options):
+    """
+    Solves A x = b by the method that the library chooses, and returns x.
+
+    Unlike `scipy.sparse.linalg.spsolve` it need not compute complete factors, and it never returns an x that is not
+    verified: it raises `ConvergenceError`, whose `result` says why. `solve` returns that `Result` instead.
+
+    Parameters
+    ----------
+    A : sparse array or matrix, dense array, or Matrix
+    b : array of n values, or of n by k
+    rtol : float
+        ||b - A x|| <= rtol ||b||.
+    **options : those of `Solver`
+
+    Examples
+    --------
+    >>> import numpy as np, scipy.sparse, tessera_sparse as ts
+    >>> A = scipy.sparse.csr_array([[3.0, 2.0, 0.0], [1.0, -1.0, 0.0], [0.0, 5.0, 1.0]])
+    >>> ts.spsolve(A, np.array([2.0, 4.0, -1.0])).round(9)
+    array([ 2., -2.,  9.])
+    """
+    matrix, b, _ = _system(A, b, None)
+    result = Solver(matrix, rtol=_tolerance("rtol", rtol), **options).solve(b)
+    if not result.verified:
+        raise ConvergenceError(result)
+    return _rounded(result.x, matrix, b)
+
+
+# ---- least squares ----
+
+def _least_squares(method, A, b, x0, tolerance, limit, damp):
+    matrix = as_matrix(A)
+    b = _arrays.host_array(b, "b")
+    b = b.reshape(-1) if b.ndim == 0 or b.ndim == 2 and b.shape[1] == 1 else b
+    nrows, ncols = matrix.shape
+    if b.shape != (nrows,):
+        raise ValueError(f"b has the shape {b.shape}; the matrix has {nrows} rows")
+    right = np.asarray(b, dtype=np.float64)
+    solved = matrix
+    if damp != 0.0:  # [A; damp I] x = [b; 0]
+        from scipy.sparse import csr_array, eye_array, vstack
+        solved = Matrix(csr_array(vstack([matrix.to_scipy(), damp * eye_array(ncols)])))
+        right = np.concatenate([right, np.zeros(ncols)])
+    settings = {} if limit is None else {"max_iterations": int(limit)}
+    start = None if x0 is None else _arrays.host_array(x0, "x0").reshape(-1)
+    result = Solver(solved, solver=method, rtol=tolerance, precond="none", **settings).solve(right, start)
+    x = result.x
+    stop = 0 if not np.any(right) else {"rtol": 1, "atol": 1, "least_squares": 2, "happy_breakdown": 1}.get(
+        result.reason, 7)
+    residual = b - matrix @ x if nrows else np.zeros(0)
+    return result, x, stop if result.verified else 7, float(np.linalg.norm(residual)), matrix
+
+
+def _smallest(*tolerances):
+    """Both of SciPy's tests use tolerances of their own; ours has one, and takes the tighter."""
+    for tolerance in tolerances:
+        _tolerance("tolerance", tolerance)
+    positive = [float(tolerance) for tolerance in tolerances if tolerance > 0]
+    return min(positive) if positive else 4 * np.finfo(np.float64).eps
+
+
+def lsqr(A, b, damp=0.0, atol=1e-6, btol=1e-6, conlim=1e8, iter_lim=None, show=False, calc_var=False, x0=None):
+    """
+    Least squares by LSQR: min ||b - A x||, or min ||b - A x||^2 + damp^2 ||x||^2, for A of any shape.
+
+    Parameters and return values are those of `scipy.sparse.linalg.lsqr`: (x, istop, itn, r1norm, r2norm, anorm, acond,
+    arnorm, xnorm, var). `istop` is 0 (b = 0), 1 (A x = b to the tolerance), 2 (x solves the normal equations to the
+    tolerance), both verified, or 7 (not). The tolerance is the smaller of atol and btol. `conlim` and `calc_var` are
+    not read: acond is NaN, and var zeros.
+
+    Examples
+    --------
+    >>> import numpy as np, tessera_sparse as ts
+    >>> x, istop = ts.lsqr(np.array([[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]), np.array([1.0, 0.0, -1.0]))[:2]
+    >>> x.round(6), istop
+    (array([ 1., -1.]), 1)
+    """
+    result, x, stop, norm, matrix = _least_squares("lsqr", A, b, x0, _smallest(atol, btol), iter_lim, damp)
+    if show:
+        print(result)
+    return (x, stop, result.iterations, norm, result.residual_norm, result.matrix_norm, float("nan"),
+            result.normal_residual_norm, float(np.linalg.norm(x)), np.zeros(matrix.shape[1]))
+
+
+def lsmr(A, b, damp=0.0, atol=1e-6, btol=1e-6, conlim=1e8, maxiter=None, show=False, x0=None):
+    """
+    Least squares by LSMR: as `lsqr`; ||A^T r|| falls in each iteration.
+
+    Parameters and return values are those of `scipy.sparse.linalg.lsmr`: (x, istop, itn, normr, normar, norma, conda,
+    normx), with `istop` as in `lsqr`; conda is NaN.
+
+    Examples
+    --------
+    >>> import numpy as np, tessera_sparse as ts
+    >>> x, istop = ts.lsmr(np.array([[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]), np.array([1.0, 0.0, 0.0]))[:2]
+    >>> x.round(6), istop
+    (array([ 0.666667, -0.333333]), 2)
+    """
+    result, x, stop, norm, _ = _least_squares("lsmr", A, b, x0, _smallest(atol, btol), maxiter, damp)
+    if show:
+        print(result)
+    return (x, stop, result.iterations, norm, result.normal_residual_norm, result.matrix_norm, float("nan"),
+            float(np.linalg.norm(x)))

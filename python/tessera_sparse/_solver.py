@@ -1,0 +1,333 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Solvers: one set-up for many right-hand sides."""
+import ctypes
+
+import numpy as np
+
+from . import _abi, _arrays, _vectors
+from ._library import Handle, check, enum_name, lib, to_dict
+from ._matrix import Matrix, as_matrix
+from ._options import monitor_function, new_options, set_options, unknown
+from ._precond import FunctionPreconditioner, Preconditioner
+from ._result import Result
+
+_OWN_BUFFERS = 16384  # up to this many values b and x are copied to the solver's vectors: cheaper than making new ones
+_LIMITS = {"rtol", "atol", "divergence_tolerance", "max_iterations", "guard", "monitor"}
+
+
+class Solver:
+    """
+    A method that is set up for a matrix.
+
+    Parameters
+    ----------
+    A : Matrix, or what `Matrix` takes
+    context : Context, optional
+    precond : str, Preconditioner, matrix, LinearOperator or function, optional
+        A text such as "ilut:1e-3:10" (docs/reference/preconditioners.md), or z = M r.
+    progress : bool or callable
+        True: a bar by tqdm. A function gets each iteration's `iteration`, `residual_norm`, `tolerance` and
+        `elapsed_seconds`, and cancels the solve if it returns something true.
+    **options
+        Options of the solve, by the names of the command line: solver="cg", rtol=1e-8, max_iterations=500,
+        restart=30, precision="fp64", ... `tessera_sparse.option_names()` lists them; docs/python/options.md explains.
+
+    Examples
+    --------
+    >>> import numpy as np, tessera_sparse as ts
+    >>> solver = ts.Solver(ts.Matrix.gallery("laplace2d", 50), solver="cg", precond="ic0", rtol=1e-8)
+    >>> [solver.solve(b).converged for b in (np.ones(2500), np.arange(2500.0))]
+    [True, True]
+    """
+
+    def __init__(self, A, *, context=None, precond=None, progress=None, monitor=None, **options):
+        self.matrix = as_matrix(A, context)
+        self.context = self.matrix.context
+        self._raised, self._keep, self._values = self.matrix._raised, [], dict(options)
+        self.options = new_options()
+        if isinstance(precond, str):
+            options["precond"] = precond
+        set_options(self.options, options, self._keep)
+        self._bar = progress is True
+        self._set_monitor(monitor or (progress if callable(progress) else None))
+        self.precond = None if precond is None or isinstance(precond, str) else self._own_precond(precond)
+        self._create()
+        self._prepare()
+
+    def _own_precond(self, precond):
+        if isinstance(precond, Preconditioner) and precond.context is self.context:
+            return precond
+        return FunctionPreconditioner(self.matrix, precond)
+
+    def _set_monitor(self, monitor):
+        self._monitor = monitor
+        if monitor is None:
+            self.options.monitor = type(self.options.monitor)()
+        else:
+            self.options.monitor = monitor_function(monitor, self._raised)
+
+    def _create(self):
+        pointer, parents = ctypes.c_void_p(), [self.matrix.handle]
+        with self.context.lock:
+            if self.precond is None:
+                status = lib.tess_solver_create(self.matrix.pointer, ctypes.byref(self.options), ctypes.byref(pointer))
+            else:
+                parents.append(self.precond.handle)
+                status = lib.tess_solver_create_with_precond(self.matrix.pointer, self.precond.pointer,
+                                                             ctypes.byref(self.options), ctypes.byref(pointer))
+            check(status, self.context.pointer, self._carried())
+        self.pointer = pointer.value
+        self.handle = Handle(self.pointer, lib.tess_solver_destroy, tuple(parents), (self._keep, self.precond))
+
+    def _carried(self):
+        """Exceptions that callbacks of the operator or the preconditioner left."""
+        if self.precond is not None and self.precond._raised:
+            return self.precond._raised
+        return self._raised
+
+    def _prepare(self):
+        """What each solve needs, made once."""
+        self._empty = _abi.tess_solve_result()
+        lib.tess_solve_result_init(ctypes.byref(self._empty))
+        self._solve, self._vectors = lib.tess_solver_solve, None
+        nrows, ncols = self.matrix.shape
+        if not self.context.on_gpu and max(nrows, ncols) <= _OWN_BUFFERS:
+            self._b, self._x = np.zeros(nrows), np.zeros(ncols)
+            self._vectors = _vectors.wrap_host(self.context, self._b), _vectors.wrap_host(self.context, self._x)
+        self._explains = self.options.solver == _abi.TESS_SOLVER_AUTO
+
+    def solve(self, b, x0=None):
+        """
+        Solves A x = b and verifies the result.
+
+        Parameters
+        ----------
+        b : array of n values, or of n by k: k right-hand sides
+        x0 : array of the shape of x, optional
+            The initial guess (0).
+
+        Returns
+        -------
+        Result
+            A solve that does not converge is no error: look at `converged` and `reason`.
+
+        Examples
+        --------
+        >>> import tessera_sparse as ts
+        >>> ts.Solver(ts.Matrix([[2.0, 1.0], [1.0, 3.0]]), solver="cg", rtol=1e-12).solve([3.0, 5.0]).x.round(12)
+        array([0.8, 1.4])
+        """
+        if type(b) is np.ndarray and b.dtype == np.float64 and b.ndim == 1 and not self._bar:
+            return self._solve_one(b, x0, b)
+        if _arrays.on_device(b) and self.context.on_gpu:
+            array = _arrays.to_double(b)
+        else:
+            array = _arrays.host_array(b, "b")
+        shape = tuple(getattr(array, "shape", None) or array.__cuda_array_interface__["shape"])
+        if len(shape) == 1 or len(shape) == 2 and shape[1] == 1:
+            result = self._solve_one(array.reshape(-1) if len(shape) == 2 else array, x0, array)
+            result.x = self._as_asked(result.x, b, (self.matrix.shape[1],) + shape[1:])
+            return result
+        if len(shape) != 2:
+            raise ValueError(f"b has {len(shape)} dimensions; wanted are 1 or 2")
+        return self._solve_columns(b, array, x0)
+
+    def _as_asked(self, x, b, shape):
+        if _arrays.library_of(b) == "numpy":
+            dtype = _arrays.real_dtype(_arrays.dtype_of(b))
+            return (x.astype(dtype, copy=False) if isinstance(x, np.ndarray) else x).reshape(shape)
+        return _arrays.in_library_of(b, x.reshape(shape))
+
+    def _solve_columns(self, b, array, x0):
+        if x0 is not None and getattr(x0, "ndim", 0) != 2:
+            raise ValueError("b has columns, and x0 has not: give x0 the shape of x")
+        columns = []
+        for j in range(array.shape[1]):
+            start = None if x0 is None else x0[:, j]
+            column = array[:, j]
+            if not isinstance(column, np.ndarray):
+                column = _arrays.to_double(column)
+            columns.append(self._solve_one(column, start, column))
+        if not columns:
+            raise ValueError("b has no columns")
+        first = columns[0].x
+        if isinstance(first, np.ndarray):
+            x = np.stack([c.x for c in columns], axis=1)
+        else:
+            import sys
+            x = sys.modules[_arrays.library_of(first)].stack([c.x for c in columns], 1)
+        return Result.of_columns(self._as_asked(x, b, x.shape), columns)
+
+    def _solve_one(self, b, x0, like):
+        nrows, ncols = self.matrix.shape
+        size = b.size if isinstance(b, np.ndarray) else int(np.prod(b.shape))
+        if size != nrows:
+            raise ValueError(f"b has {size} values; the matrix has {nrows} rows")
+        if x0 is not None and int(np.prod(np.shape(x0) if isinstance(x0, (list, tuple)) else x0.shape)) != ncols:
+            raise ValueError(f"x0 has not the {ncols} values of x")
+        context = self.context
+        with context.lock:
+            if self._bar:
+                return self._with_bar(b, x0, like)
+            if self._vectors is not None and isinstance(b, np.ndarray):
+                self._b[:] = b
+                self._x[:] = 0.0 if x0 is None else _arrays.host_array(x0, "x0").reshape(-1)
+                raw = self._call(self._vectors[0], self._vectors[1])
+                return self._result(self._x.copy(), raw)
+            right = _vectors.vector_of(context, b)
+            left, fetch = _vectors.result_vector(context, ncols, like, x0)
+            raw = self._call(right, left)
+            return self._result(fetch(), raw)
+
+    def _call(self, b, x):
+        raw = _abi.tess_solve_result.from_buffer_copy(self._empty)
+        status = self._solve(self.pointer, b.pointer, x.pointer, ctypes.byref(raw))
+        if status or self._raised:
+            carried = self._carried()
+            check(status, self.context.pointer, carried)
+            raise carried.pop()  # an exception of a monitor cancelled the solve
+        return raw
+
+    def _result(self, x, raw):
+        history = ctypes.string_at(raw.history, 8 * raw.history_length) if raw.history else b""
+        why = attempts = b""
+        if self._explains:
+            why = lib.tess_solver_why(self.pointer) or b""
+            first = ctypes.c_void_p()
+            count = lib.tess_solver_attempts(self.pointer, ctypes.byref(first))
+            if count:
+                attempts = ctypes.string_at(first.value, count * ctypes.sizeof(_abi.tess_attempt))
+        return Result(x, raw, history, why, attempts, self.options.rtol)
+
+    def _with_bar(self, b, x0, like):
+        from ._progress import bar
+        before = self._monitor
+        self._bar = False
+        try:
+            with bar() as step:
+                self._set_monitor(step if before is None else lambda seen: step(seen) or before(seen))
+                self._apply_limits()
+                return self._solve_one(b, x0, like)
+        finally:
+            self._bar = True
+            self._set_monitor(before)
+            self._apply_limits()
+
+    def iterate(self):
+        """
+        The current x, for a monitor while it is called: of cg, bicgstab, minres and idr on the host.
+
+        Examples
+        --------
+        >>> import numpy as np, tessera_sparse as ts
+        >>> seen = []
+        >>> solver = ts.Solver(ts.Matrix.gallery("laplace2d", 5), solver="cg")
+        >>> solver.set_limits(monitor=lambda progress: seen.append(solver.iterate()))
+        >>> x = solver.solve(np.ones(25)).x
+        >>> bool(np.all(seen[-1] == x))
+        True
+        """
+        x = np.empty(self.matrix.shape[1])
+        check(lib.tess_solver_get_iterate(self.pointer, _arrays.address(x)), self.context.pointer)
+        return x
+
+    def _apply_limits(self):
+        check(lib.tess_solver_set_limits(self.pointer, ctypes.byref(self.options)), self.context.pointer)
+
+    def set_limits(self, **limits):
+        """
+        Changes rtol, atol, divergence_tolerance, max_iterations, guard or monitor, without a new set-up.
+
+        Examples
+        --------
+        >>> import numpy as np, tessera_sparse as ts
+        >>> solver = ts.Solver(ts.Matrix.gallery("laplace2d", 20), solver="cg")
+        >>> solver.set_limits(rtol=1e-10)
+        >>> solver.solve(np.ones(400)).relative_residual <= 1e-10
+        True
+        """
+        for name in limits:
+            if name not in _LIMITS:
+                raise unknown(name, _LIMITS)
+        set_options(self.options, {k: v for k, v in limits.items() if k != "monitor"}, self._keep)
+        if "monitor" in limits:
+            self._set_monitor(limits["monitor"])
+        with self.context.lock:
+            self._apply_limits()
+
+    def update_values(self, values):
+        """
+        New values of the matrix on the same pattern. The next solve renews the set-up.
+
+        Examples
+        --------
+        >>> import numpy as np, tessera_sparse as ts
+        >>> solver = ts.Solver(ts.Matrix([[2.0, 1.0], [1.0, 3.0]]), solver="cg", rtol=1e-12)
+        >>> solver.update_values(np.array([4.0, 1.0, 1.0, 3.0]))
+        >>> solver.solve([5.0, 4.0]).x.round(12)
+        array([1., 1.])
+        """
+        self.matrix.update_values(values)
+        if self.precond is not None and type(self.precond) is Preconditioner:
+            self.precond.update()
+
+    def transposed(self):
+        """A solver of A^T x = b with the same options; this one itself if A is symmetric."""
+        transpose = self.matrix.T
+        if transpose is self.matrix:
+            return self
+        values = dict(self._values)
+        if self.precond is not None:
+            precond = self.precond
+            if type(precond) is not Preconditioner:
+                raise NotImplementedError("a preconditioner that is a function has no transpose")
+            values["precond"] = precond.kind
+        return Solver(transpose, **values)
+
+    @property
+    def chosen(self):
+        """Options that request by hand what the last solve ended with, as a dict."""
+        options = _abi.tess_solve_options()
+        options.size = ctypes.sizeof(options)
+        check(lib.tess_solver_chosen_options(self.pointer, ctypes.byref(options)), self.context.pointer)
+        return to_dict(options)
+
+    def __repr__(self):
+        nrows, ncols = self.matrix.shape
+        return f"<tessera_sparse.Solver: {enum_name('tess_solver_kind', self.options.solver)}, {nrows} by {ncols}>"
+
+
+def solve(A, b, x0=None, **options):
+    """
+    Solves A x = b. Without a named method the library looks at the matrix, tries, and says why.
+
+    Parameters
+    ----------
+    A : Matrix, or what `Matrix` takes
+    b : array of n values, or of n by k
+    x0 : array, optional
+        The initial guess (0).
+    **options
+        Those of `Solver`, such as solver="cg", precond="ic0", rtol=1e-8.
+
+    Returns
+    -------
+    Result
+
+    Examples
+    --------
+    >>> import numpy as np, tessera_sparse as ts
+    >>> result = ts.solve(ts.Matrix.read("data/sherman4.mtx.gz"), np.ones(1104), rtol=1e-10)
+    >>> result.verified, result.relative_residual <= 1e-10
+    (True, True)
+    """
+    if isinstance(A, Solver):
+        if options:
+            raise TypeError("a Solver has its options: " + ", ".join(options) + " cannot be given here")
+        return A.solve(b, x0)
+    context = options.pop("context", None)
+    if context is None and not isinstance(A, Matrix) and _arrays.on_device(b):
+        stream, index = _arrays.current_stream(b)
+        from ._context import default_context
+        context = default_context("gpu", stream, index)
+    return Solver(A, context=context, **options).solve(b, x0)

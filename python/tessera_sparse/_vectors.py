@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Vectors of the C library over arrays of the caller."""
+import ctypes
+
+import numpy as np
+
+from . import _abi, _arrays
+from ._library import Handle, check, lib
+
+
+def _wrap(context, size, where, keep):
+    pointer = ctypes.c_void_p()
+    check(lib.tess_vector_wrap(context.pointer, size, _abi.TESS_PRECISION_FP64, where or 64, ctypes.byref(pointer)),
+          context.pointer)
+    return Handle(pointer.value, lib.tess_vector_destroy, (context.handle,), keep)
+
+
+def _create(context, size):
+    pointer = ctypes.c_void_p()
+    check(lib.tess_vector_create(context.pointer, size, _abi.TESS_PRECISION_FP64, ctypes.byref(pointer)),
+          context.pointer)
+    return Handle(pointer.value, lib.tess_vector_destroy, (context.handle,))
+
+
+def wrap_host(context, array):
+    """A vector that is a contiguous FP64 array of the host. Only for a context of the host."""
+    return _wrap(context, array.size, _arrays.address(array), (array,))
+
+
+def vector_of(context, array):
+    """A vector with the values of an array: the array itself where it is in the context's memory."""
+    if context.on_gpu and _arrays.on_device(array):
+        array = _arrays.to_double(array)
+        return _wrap(context, int(np.prod(array.shape)), _arrays.device_address(array), (array,))
+    array = np.ascontiguousarray(_arrays.host_array(array, "a vector"), dtype=np.float64)
+    if not context.on_gpu:
+        return wrap_host(context, array)
+    vector = _create(context, array.size)
+    check(lib.tess_vector_set(vector.pointer, _arrays.address(array), _abi.TESS_PRECISION_FP64,
+                              _abi.TESS_MEMORY_HOST), context.pointer)
+    return vector
+
+
+def result_vector(context, size, like, start=None):
+    """(vector, function that returns its values as an array): memory of the caller's library where it can be."""
+    if context.on_gpu and _arrays.on_device(like):
+        array = _arrays.empty_like(like, (size,))
+        vector = _wrap(context, size, _arrays.device_address(array), (array,))
+        if start is None:
+            check(lib.tess_vector_fill(vector.pointer, 0.0), context.pointer)
+        else:
+            given = vector_of(context, start)
+            check(lib.tess_vector_copy(given.pointer, vector.pointer), context.pointer)
+        return vector, lambda: array
+    if start is None:
+        array = np.zeros(size)
+    else:
+        array = np.array(_arrays.host_array(start, "x0"), dtype=np.float64).reshape(-1)
+    if not context.on_gpu:
+        return wrap_host(context, array), lambda: array
+    vector = vector_of(context, array)
+
+    def fetch():
+        check(lib.tess_vector_get(vector.pointer, _arrays.address(array), _abi.TESS_PRECISION_FP64,
+                                  _abi.TESS_MEMORY_HOST), context.pointer)
+        return array
+    return vector, fetch

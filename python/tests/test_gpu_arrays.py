@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arrays of a GPU, read and written where they are. Needs a GPU, a library with its backend, and CuPy, Torch or JAX."""
+import numpy as np
+import pytest
+
+import tessera_sparse as ts
+from tessera_sparse._library import lib
+
+sparse = pytest.importorskip("scipy.sparse")
+
+
+@pytest.fixture(scope="module")
+def system():
+    if not lib.tess_has_gpu_backend():
+        pytest.skip("a library without a GPU backend")
+    try:
+        ts.Context(device="gpu")
+    except ts.TesseraError as error:
+        pytest.skip(f"no GPU: {error.message}")
+    A = ts.Matrix.gallery("laplace2d", 64, context=ts.Context(device="cpu")).to_scipy()
+    b = np.random.default_rng(1).standard_normal(A.shape[0])
+    return A, b, sparse.linalg.spsolve(A.tocsc(), b)
+
+
+def close(x, expected):
+    return np.linalg.norm(x - expected) <= 1e-6 * np.linalg.norm(expected)
+
+
+def test_host_arrays_on_a_gpu(system):
+    A, b, expected = system
+    context = ts.Context(device="gpu")
+    result = ts.solve(ts.Matrix(A, context=context), b, solver="cg", rtol=1e-10)
+    assert result.verified and isinstance(result.x, np.ndarray) and close(result.x, expected)
+    columns = ts.solve(ts.Matrix(A, context=context), np.stack([b, 2 * b], 1), solver="cg", rtol=1e-10)
+    assert columns.verified and close(columns.x[:, 1], 2 * expected)
+
+
+def test_cupy(system):
+    cupy = pytest.importorskip("cupy")
+    cupyx = pytest.importorskip("cupyx.scipy.sparse")
+    A, b, expected = system
+    on_gpu, right = cupyx.csr_matrix(A), cupy.asarray(b)
+    matrix = ts.Matrix(on_gpu)
+    assert matrix.borrowed and matrix.context.on_gpu
+    result = ts.solve(matrix, right, solver="cg", rtol=1e-10)
+    assert result.verified and isinstance(result.x, cupy.ndarray) and close(result.x.get(), expected)
+    x, info = ts.cg(on_gpu, right, rtol=1e-10)
+    assert info == 0 and isinstance(x, cupy.ndarray) and close(x.get(), expected)
+    again = ts.solve(matrix, cupy.stack([right, 2 * right], 1), solver="cg", rtol=1e-10)
+    assert close(again.x[:, 1].get(), 2 * expected)
+    assert ts.solve(matrix, right, result.x, solver="cg", rtol=1e-8).iterations == 0
+    stream = cupy.cuda.Stream()
+    with stream:
+        scaled = ts.cg(on_gpu, 3 * right, rtol=1e-10)[0]
+    stream.synchronize()
+    assert close(scaled.get(), 3 * expected)
+
+
+def test_cupy_operator(system):
+    cupy = pytest.importorskip("cupy")
+    cupyx = pytest.importorskip("cupyx.scipy.sparse")
+    A, b, expected = system
+    on_gpu = cupyx.csr_matrix(A)
+
+    class Operator:
+        shape, dtype = A.shape, np.dtype(float)
+
+        def matvec(self, x):
+            return on_gpu @ x
+
+    x, info = ts.cg(ts.Matrix(Operator(), context=ts.Context(device="gpu")), cupy.asarray(b), rtol=1e-10)
+    assert info == 0 and close(x.get(), expected)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_torch(system):
+    torch = pytest.importorskip("torch")
+    if not torch.cuda.is_available():
+        pytest.skip("Torch without a GPU")
+    A, b, expected = system
+    right = torch.from_numpy(b).cuda()
+    on_gpu = torch.sparse_csr_tensor(torch.from_numpy(A.indptr).cuda(), torch.from_numpy(A.indices).cuda(),
+                                     torch.from_numpy(A.data).cuda(), A.shape)
+    x, info = ts.cg(on_gpu, right, rtol=1e-10)
+    assert info == 0 and x.is_cuda and close(x.cpu().numpy(), expected)
+    right.requires_grad_()
+    ts.torch.solve(on_gpu, right, solver="cg").sum().backward()
+    assert close(right.grad.cpu().numpy(), sparse.linalg.spsolve(A.tocsc(), np.ones(A.shape[0])))
+
+
+def test_jax(system):
+    jax = pytest.importorskip("jax")
+    jax.config.update("jax_enable_x64", True)
+    if not any(device.platform == "gpu" for device in jax.devices()):
+        pytest.skip("JAX without a GPU")
+    A, b, expected = system
+    from jax.experimental.sparse import BCSR
+    on_gpu = BCSR((jax.numpy.asarray(A.data), jax.numpy.asarray(A.indices), jax.numpy.asarray(A.indptr)),
+                  shape=A.shape)
+    result = ts.solve(on_gpu, jax.numpy.asarray(b), solver="cg", rtol=1e-10)
+    assert result.verified and close(np.asarray(result.x), expected)

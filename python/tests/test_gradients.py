@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Gradients for PyTorch and JAX, against finite differences."""
+import numpy as np
+import pytest
+
+import tessera_sparse as ts
+
+
+def dense_system(n=6, symmetric=False):
+    rng = np.random.default_rng(11)
+    A = 4 * np.eye(n) + rng.random((n, n)) * (rng.random((n, n)) > 0.5)
+    return A + A.T if symmetric else A
+
+
+@pytest.mark.filterwarnings("ignore")
+class TestTorch:
+    def parts(self, symmetric=False):
+        torch = pytest.importorskip("torch")
+        A = torch.from_numpy(dense_system(symmetric=symmetric)).to_sparse_csr()
+        return torch, A
+
+    @pytest.mark.parametrize("symmetric", [False, True])
+    @pytest.mark.parametrize("columns", [0, 3])
+    def test_gradcheck(self, symmetric, columns):
+        torch, A = self.parts(symmetric)
+        values = A.values().clone().requires_grad_()
+        b = torch.rand((6, columns) if columns else 6, dtype=torch.float64, requires_grad=True)
+        assert torch.autograd.gradcheck(
+            lambda v, r: ts.torch.solve((v, A.col_indices(), A.crow_indices()), r, rtol=1e-14), (values, b))
+
+    def test_sparse_tensor_gets_a_gradient(self):
+        torch, A = self.parts()
+        A.requires_grad_()
+        b = torch.rand(6, dtype=torch.float64)
+        x = ts.torch.solve(A, b, rtol=1e-13)
+        x.sum().backward()
+        y = torch.linalg.solve(A.detach().to_dense().T, torch.ones(6, dtype=torch.float64))
+        expected = -torch.outer(y, x.detach()) * (A.detach().to_dense() != 0)
+        assert torch.allclose(A.grad.to_dense(), expected, rtol=1e-9)
+
+    def test_types(self):
+        torch, A = self.parts()
+        single = A.to(torch.float32)
+        assert ts.torch.solve(single, torch.ones(6), rtol=1e-5).dtype == torch.float32
+        with pytest.raises(TypeError, match="agree"):
+            ts.torch.solve(single, torch.ones(6, dtype=torch.float64))
+        with pytest.raises(ts.ConvergenceError):
+            ts.torch.solve(torch.zeros((3, 3), dtype=torch.float64), torch.ones(3, dtype=torch.float64))
+
+    def test_tensors_go_in_and_come_out(self):
+        torch, A = self.parts()
+        b = torch.ones(6, dtype=torch.float32)
+        x = ts.solve(A, b, rtol=1e-6).x
+        assert isinstance(x, torch.Tensor) and x.dtype == torch.float32
+        y, info = ts.bicgstab(A, b.double(), rtol=1e-10)
+        assert info == 0 and isinstance(y, torch.Tensor) and torch.allclose(A @ y, b.double(), rtol=1e-8)
+
+
+class TestJax:
+    def parts(self):
+        jax = pytest.importorskip("jax")
+        jax.config.update("jax_enable_x64", True)
+        sparse = pytest.importorskip("jax.experimental.sparse")
+        return jax, sparse.BCSR.fromdense(jax.numpy.asarray(dense_system()))
+
+    @pytest.mark.parametrize("columns", [0, 2])
+    @pytest.mark.parametrize("compiled", [False, True])
+    def test_gradients(self, columns, compiled):
+        jax, A = self.parts()
+        from jax.test_util import check_grads
+        b = jax.numpy.asarray(np.random.default_rng(1).random((6, columns) if columns else 6))
+
+        def f(values, r):
+            return ts.jax.solve((values, A.indices, A.indptr), r, rtol=1e-13)
+
+        check_grads(jax.jit(f) if compiled else f, (A.data, b), 1, modes=["rev"])
+
+    def test_vmap_and_types(self):
+        jax, A = self.parts()
+        b = jax.numpy.asarray(np.random.default_rng(1).random((6, 3)))
+        one = jax.vmap(lambda r: ts.jax.solve(A, r), in_axes=1, out_axes=1)(b)
+        assert np.allclose(one, np.linalg.solve(dense_system(), b), rtol=1e-8)
+        assert ts.jax.solve((A.data.astype("float32"), A.indices, A.indptr), b[:, 0]).dtype == "float32"
+        assert type(ts.solve(A, b[:, 0]).x) is type(b)

@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: Apache-2.0
+"""SciPy's signatures: info, types, shapes, callbacks; and no info == 0 that is false."""
+import inspect
+
+import numpy as np
+import pytest
+
+import tessera_sparse as ts
+
+sparse = pytest.importorskip("scipy.sparse")
+import scipy.sparse.linalg as theirs  # noqa: E402
+
+SYMMETRIC = [ts.cg, ts.minres]
+SQUARE = [ts.cg, ts.minres, ts.bicgstab, ts.gmres, ts.fgmres, ts.idrs]
+EPS = np.finfo(float).eps
+
+
+def laplacian(n, dtype=float):
+    return sparse.diags_array([-1.0, 2.0, -1.0], offsets=[-1, 0, 1], shape=(n, n), format="csr").astype(dtype)
+
+
+def true_residual(A, x, b):
+    """In extended precision, which has 11 more bits than FP64."""
+    dense = np.asarray(A.toarray() if hasattr(A, "toarray") else A, dtype=np.longdouble)
+    scale = np.longdouble(np.abs(b).max() or 1.0)
+    r = np.asarray(b, dtype=np.longdouble) / scale - dense @ (np.asarray(x, dtype=np.longdouble) / scale)
+    return float(np.sqrt((r * r).sum()) / np.sqrt(((np.asarray(b, dtype=np.longdouble) / scale) ** 2).sum()))
+
+
+@pytest.mark.parametrize("name", ["cg", "bicgstab", "gmres", "minres", "lsqr", "lsmr"])
+def test_signatures_are_scipys(name):
+    ours = inspect.signature(getattr(ts, name)).parameters
+    for parameter in inspect.signature(getattr(theirs, name)).parameters.values():
+        assert parameter.name in ours
+        assert ours[parameter.name].kind == parameter.kind
+        if parameter.default is not inspect.Parameter.empty:
+            assert ours[parameter.name].default == parameter.default or parameter.name == "calc_var"
+
+
+@pytest.mark.parametrize("function", SQUARE)
+@pytest.mark.parametrize("shape", [(30,), (30, 1), (30, 3)])
+def test_shapes(function, shape):
+    A, b = laplacian(30), np.random.default_rng(3).standard_normal(shape)
+    x, info = function(A, b, rtol=1e-9)
+    assert info == 0 and x.shape == shape
+    for xk, bk in zip(x.reshape(30, -1).T, b.reshape(30, -1).T):
+        assert true_residual(A, xk, bk) <= 1e-9 * (1 + 4 * EPS)
+
+
+@pytest.mark.parametrize("function", SQUARE)
+@pytest.mark.parametrize("of_a,of_b,of_x", [("f4", "f4", "f4"), ("f4", "f8", "f8"), ("f8", "f4", "f8"),
+                                            ("i4", "i8", "f8"), ("i4", "f4", "f8"), ("f8", "f8", "f8")])
+def test_types(function, of_a, of_b, of_x):
+    x, info = function(laplacian(20, of_a), np.ones(20, of_b), rtol=1e-3)
+    assert info == 0 and x.dtype == of_x
+
+
+def test_float32_is_judged_after_rounding():
+    """FP32 cannot hold an x with this residual: info must not be 0, though the FP64 solve was verified."""
+    A, b = laplacian(400, "f4"), np.random.default_rng(8).standard_normal(400).astype("f4")
+    x, info = ts.cg(A, b, rtol=1e-10)
+    assert x.dtype == np.float32 and info > 0
+    assert true_residual(A, x, b) > 1e-10
+    assert ts.cg(A.astype("f8"), b, rtol=1e-10)[1] == 0
+
+
+@pytest.mark.parametrize("function", SQUARE)
+def test_limit_of_iterations(function):
+    x, info = function(laplacian(200), np.ones(200), rtol=1e-12, maxiter=2)
+    assert info == 2 and x.shape == (200,)
+
+
+def test_breakdowns_are_below_zero():
+    assert ts.cg(sparse.diags_array([1.0, -1.0, 2.0]), np.ones(3))[1] == -10
+    assert ts.cg(sparse.csr_array([[1.0, 2.0], [0.0, 1.0]]), np.ones(2))[1] == -7
+    assert ts.cg(laplacian(4), np.array([1.0, np.nan, 1.0, 1.0]))[1] == -9
+
+
+@pytest.mark.parametrize("function", [ts.cg, ts.minres, ts.bicgstab, ts.idrs])
+def test_callback_gets_iterates(function):
+    A, b, seen = laplacian(40), np.ones(40), []
+    x, info = function(A, b, rtol=1e-8, callback=lambda xk: seen.append(true_residual(A, xk, b)))
+    assert info == 0 and seen[-1] <= 1e-8 * 1.001 and len(seen) >= 10
+
+
+def test_callbacks_of_gmres():
+    A, b, norms, iterates = laplacian(40), np.ones(40), [], []
+    assert ts.gmres(A, b, rtol=1e-8, callback=norms.append, callback_type="pr_norm")[1] == 0
+    assert all(np.diff(norms) <= 1e-12) and norms[-1] <= 1e-8
+    x, info = ts.gmres(A, b, rtol=1e-8, restart=10, callback=iterates.append, callback_type="x", maxiter=300)
+    assert info == 0 and (iterates[-1] == x).all() and true_residual(A, x, b) <= 1e-8 * (1 + 4 * EPS)
+    with pytest.raises(ValueError, match="callback_type"):
+        ts.gmres(A, b, callback=norms.append, callback_type="y")
+
+
+def test_preconditioners_of_all_kinds():
+    A, b = ts.Matrix.gallery("laplace2d", 20), np.ones(400)
+    S = A.to_scipy()
+    D = sparse.diags_array(1.0 / S.diagonal())
+    factors = theirs.splu(S.tocsc())
+    for M in (ts.ic0(A), ts.jacobi(S), D, D.toarray(), theirs.aslinearoperator(D),
+              theirs.LinearOperator(S.shape, matvec=factors.solve), lambda r: r / 4.0):
+        x, info = ts.cg(S, b, M=M, rtol=1e-8)
+        assert info == 0 and true_residual(S, x, b) <= 1e-8 * (1 + 4 * EPS)
+    with pytest.raises(ValueError, match="preconditioner"):
+        ts.cg(S, b, M=np.eye(3))
+
+
+def test_shift_of_minres():
+    A, b = laplacian(30), np.ones(30)
+    x, info = ts.minres(A, b, shift=0.7, rtol=1e-8)
+    assert info == 0 and true_residual(A - 0.7 * sparse.eye_array(30), x, b) <= 1e-8 * (1 + 4 * EPS)
+
+
+def test_least_squares_agree_with_numpy():
+    rng = np.random.default_rng(7)
+    A, b = rng.standard_normal((30, 8)), rng.standard_normal(30)
+    expected = np.linalg.lstsq(A, b, rcond=None)[0]
+    for function in (ts.lsqr, ts.lsmr):
+        out = function(A, b, atol=1e-12, btol=1e-12)
+        assert out[1] == 2 and np.allclose(out[0], expected, rtol=1e-8)
+        damped = function(A, b, damp=2.0, atol=1e-12, btol=1e-12)
+        exact = np.linalg.solve(A.T @ A + 4.0 * np.eye(8), A.T @ b)
+        assert np.allclose(damped[0], exact, rtol=1e-8)
+    assert np.isclose(ts.lsqr(A, b)[3], np.linalg.norm(b - A @ expected), rtol=1e-5)
+
+
+def test_spsolve():
+    A = sparse.random_array((80, 80), density=0.1, rng=np.random.default_rng(2)) + 4 * sparse.eye_array(80)
+    b = np.arange(80.0)
+    assert true_residual(A, ts.spsolve(A, b), b) <= 1e-10 * (1 + 4 * EPS)
+    with pytest.raises(ts.ConvergenceError) as caught:
+        ts.spsolve(np.array([[1.0, 1.0], [1.0, 1.0]]), np.array([1.0, 2.0]))
+    assert not caught.value.result.converged
+
+
+@pytest.mark.parametrize("call,error", [
+    (lambda: ts.cg(laplacian(4), np.ones(3)), ValueError), (lambda: ts.cg(np.ones((2, 3)), np.ones(2)), ValueError),
+    (lambda: ts.cg(laplacian(4), np.ones(4), rtol=-1.0), ValueError),
+    (lambda: ts.cg(laplacian(4), np.ones(4), rtol="small"), ValueError),
+    (lambda: ts.cg(laplacian(4), np.ones(4), maxiter=-1), ValueError),
+    (lambda: ts.cg(laplacian(4), np.ones(4), maxiter=2.5), ValueError),
+    (lambda: ts.cg(laplacian(4).astype(complex), np.ones(4)), TypeError),
+    (lambda: ts.cg(laplacian(4), np.ones(4) * 1j), TypeError),
+    (lambda: ts.cg(laplacian(4), np.ones(4), x0="Mx"), ValueError),
+    (lambda: ts.lsqr(np.ones((3, 2)), np.ones(2)), ValueError),
+])
+def test_bad_input(call, error):
+    with pytest.raises(error):
+        call()
+
+
+# ---- claims that must not be false ----
+
+HARD = {
+    "singular, b outside the range": (np.diag([1.0, 2.0, 0.0]), np.array([1.0, 1.0, 1.0])),
+    "singular, b inside the range": (np.diag([1.0, 2.0, 0.0]), np.array([1.0, 1.0, 0.0])),
+    "zero matrix": (np.zeros((4, 4)), np.ones(4)),
+    "Hilbert": (1.0 / (np.arange(12)[:, None] + np.arange(12) + 1.0), np.ones(12)),
+    "nearly singular": (np.array([[1.0, 1.0], [1.0, 1.0 + 4 * EPS]]), np.array([1.0, -1.0])),
+    "scales": (np.diag(10.0 ** np.arange(-15.0, 16.0, 3.0)), np.ones(11)),
+    "indefinite": (np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([1.0, 2.0])),
+    "nilpotent": (np.diag(np.ones(5), 1), np.ones(6)),
+}
+
+
+@pytest.mark.parametrize("function", SQUARE)
+@pytest.mark.parametrize("name", HARD)
+@pytest.mark.parametrize("scale", [1.0, 1e-300, 1e-30, 1e30, 1e300])
+@pytest.mark.parametrize("rtol", [1e-3, 1e-10, 1e-16, 0.0])
+def test_no_false_success(function, name, scale, rtol):
+    """In the manner of cupy's issues 7512 and 9790: b tiny or huge, singular and badly scaled matrices."""
+    A, b = HARD[name][0], HARD[name][1] * scale
+    x, info = function(A, b, rtol=rtol, maxiter=200)
+    assert x.shape == b.shape
+    if info == 0:
+        assert true_residual(A, x, b) <= rtol * (1 + 8 * EPS) + 2.0 ** -60
+
+
+@pytest.mark.parametrize("function", SQUARE)
+@pytest.mark.parametrize("value", [0.0, 5e-324, 1e-200, 1e200])
+def test_matrices_at_the_ends_of_the_range(function, value):
+    A, b = value * laplacian(6).toarray(), np.ones(6)
+    with np.errstate(all="ignore"):
+        x, info = function(A, b, rtol=1e-8, maxiter=100)
+        if info == 0:
+            assert true_residual(A, x, b) <= 1e-8 * (1 + 8 * EPS)
+
+
+def test_not_finite_is_never_success():
+    for bad in (np.nan, np.inf):
+        A = laplacian(5).toarray()
+        A[2, 2] = bad
+        for function in SQUARE:
+            assert function(A, np.ones(5), maxiter=50)[1] != 0
+            assert function(laplacian(5), np.array([1.0, bad, 1.0, 1.0, 1.0]), maxiter=50)[1] != 0
