@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Classical multigrid's parts: splits, interpolation, products of plain matrices. Solves: test_multigrid_solves.c. */
+#include "precond/multigrid/cycle.h"
 #include "precond/multigrid/interpolation.h"
 #include "precond/multigrid/split.h"
 #include "precond/multigrid/truncate.h"
@@ -366,13 +367,66 @@ static void galerkin_products_match_dense_ones(void **state)
     }
 }
 
+/* ---- K cycles ---- */
+
+static double dot_of(const double *x, const double *y, int64_t n)
+{
+    return (double)oracle_dot(x, y, n);
+}
+
+/* Two steps of flexible CG minimize over what both gave: the residual is orthogonal to the first one, and to x. */
+static void k_cycles_minimize(void **state)
+{
+    tess_context *ctx = open_cpu(1);
+    tess_matrix *matrix = NULL;
+    tess_precond_options options;
+    amg_hierarchy h = {.ctx = ctx, .coarsening = &amg_classical};
+    amg_cycle c = {.ctx = ctx};
+    const amg_cycle_level *l = NULL;
+    double *b = NULL, *r = NULL;
+
+    (void)state;
+    tess_precond_options_init(&options);
+    options.amg.cycle = TESS_AMG_K;
+    options.amg.degree = 1; /* a weak smoother, so that the second step is needed */
+    options.amg.aggressive = 2;
+    options.amg.coarsest = 10;
+    h.options = options.amg;
+    c.options = options.amg;
+    assert_ok(ctx, create_problem(ctx, "anisotropic2d 60 1e-2", &matrix));
+    assert_ok(ctx, amg_hierarchy_build(&h, matrix));
+    assert_ok(ctx, amg_cycle_open(&c, &h, TESS_AMG_PRECISION_FP64, false));
+    assert_true(c.count >= 3);
+    l = &c.level[1];
+    b = random_values(l->n, 3, -1.0, 1.0);
+    r = test_allocate(l->n, sizeof *r);
+    memcpy(l->residual, b, (size_t)l->n * sizeof *b);
+    memset(l->product, 0, (size_t)l->n * sizeof *b);
+    assert_ok(ctx, amg_run_flexible(&c, 1));
+    assert_true(dot_of(l->product, l->product, l->n) > 0.0); /* there was a second step */
+    assert_ok(ctx, l->a->ops->spmv(l->a, &(tess_spmv_args){.x = l->x, .y = r, .residual = b}));
+    assert_at_most(fabs(dot_of(r, l->first, l->n)),
+                   1e6 * U64 * sqrt(dot_of(b, b, l->n) * dot_of(l->first, l->first, l->n)));
+    assert_at_most(fabs(dot_of(r, l->x, l->n)), 1e6 * U64 * sqrt(dot_of(b, b, l->n) * dot_of(l->x, l->x, l->n)));
+    free(b);
+    free(r);
+    amg_cycle_close(&c);
+    amg_hierarchy_close(&h);
+    tess_matrix_destroy(matrix);
+    tess_context_destroy(ctx);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(splits_do_not_depend_on_threads), cmocka_unit_test(splits_are_maximal_independent_sets),
-        cmocka_unit_test(strength_follows_the_sign_rule),  cmocka_unit_test(interpolation_reproduces_constants),
-        cmocka_unit_test(weights_are_those_of_the_paper),  cmocka_unit_test(truncation_keeps_the_sum),
-        cmocka_unit_test(products_match_dense_ones),       cmocka_unit_test(galerkin_products_match_dense_ones)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(splits_do_not_depend_on_threads),
+                                       cmocka_unit_test(splits_are_maximal_independent_sets),
+                                       cmocka_unit_test(strength_follows_the_sign_rule),
+                                       cmocka_unit_test(interpolation_reproduces_constants),
+                                       cmocka_unit_test(weights_are_those_of_the_paper),
+                                       cmocka_unit_test(truncation_keeps_the_sum),
+                                       cmocka_unit_test(products_match_dense_ones),
+                                       cmocka_unit_test(galerkin_products_match_dense_ones),
+                                       cmocka_unit_test(k_cycles_minimize)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -281,6 +281,41 @@ static void precisions_can_be_raised(void **state)
     tess_context_destroy(ctx);
 }
 
+/* Entries of about 1e-84 make vectors of the cycle that FP32 does not hold: the guard goes up to levels in FP64. */
+static void the_guard_raises_the_precision(void **state)
+{
+    oracle_csr a = generate_problem(sized("laplace2d 40", "laplace2d 18"), 2);
+    const tess_solve_options options = amg_solve(TESS_SOLVER_CG);
+    double *b = random_values(a.nrows, 5, -1.0, 1.0), *x = test_allocate(a.nrows, sizeof *x);
+    tess_context *ctx = open_device(2);
+    tess_amg_levels levels = {.size = sizeof levels};
+    tess_matrix *matrix = NULL;
+    tess_solver *solver = NULL;
+    tess_solve_result result;
+
+    (void)state;
+    for (int64_t k = 0; k < a.nnz; k++) {
+        a.val[k] *= 0x1p-280;
+    }
+    for (int64_t i = 0; i < a.nrows; i++) {
+        x[i] = 0.0;
+    }
+    matrix = make_matrix(ctx, &a);
+    assert_ok(ctx, tess_solver_create(matrix, &options, &solver));
+    result = solve_with(solver, ctx, a.nrows, b, x);
+    check_honest(&a, b, x, &options, &result);
+    assert_true(result.converged && result.escalated);
+    assert_ok(ctx, tess_precond_get_levels(tess_solver_precond(solver), &levels));
+    assert_true(levels.raised > 0);
+    assert_int_equal(levels.vectors, TESS_PRECISION_FP64);
+    tess_solver_destroy(solver);
+    tess_matrix_destroy(matrix);
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+    free(b);
+    free(x);
+}
+
 /* ---- symmetry ---- */
 
 static double dot_of(const double *x, const double *y, int64_t n)
@@ -565,11 +600,11 @@ static void options_are_checked(void **state)
         cmocka_unit_test(each_way_to_cycle_and_smooth_converges),                                            \
         cmocka_unit_test(aggressive_levels_have_fewer_entries),                                              \
         cmocka_unit_test(low_levels_cost_at_most_one_iteration), cmocka_unit_test(precisions_can_be_raised), \
-        cmocka_unit_test(applications_are_symmetric), cmocka_unit_test(threads_do_not_change_bits),          \
-        cmocka_unit_test(neumann_problems_converge), cmocka_unit_test(unsymmetric_systems_converge),         \
-        cmocka_unit_test(fp32_vectors_are_taken), cmocka_unit_test(small_and_decoupled_systems_work),        \
-        cmocka_unit_test(updates_follow_the_values), cmocka_unit_test(solvers_renew_their_levels),           \
-        cmocka_unit_test(options_are_checked)
+        cmocka_unit_test(the_guard_raises_the_precision), cmocka_unit_test(applications_are_symmetric),      \
+        cmocka_unit_test(threads_do_not_change_bits), cmocka_unit_test(neumann_problems_converge),           \
+        cmocka_unit_test(unsymmetric_systems_converge), cmocka_unit_test(fp32_vectors_are_taken),            \
+        cmocka_unit_test(small_and_decoupled_systems_work), cmocka_unit_test(updates_follow_the_values),     \
+        cmocka_unit_test(solvers_renew_their_levels), cmocka_unit_test(options_are_checked)
 
 #ifndef TESTS_ON_GPU
 int main(void)

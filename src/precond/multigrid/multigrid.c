@@ -230,9 +230,19 @@ static uint64_t revision(const tess_precond *m)
     return ((const amg *)m->own)->revision;
 }
 
+/* On a CPU also the values of the hierarchy, which stay for updates; the cycle's matrices count its indices. */
 static int64_t bytes(const tess_precond *m)
 {
-    return amg_cycle_bytes(&((const amg *)m->own)->cycle);
+    const amg *own = m->own;
+    int64_t sum = amg_cycle_bytes(&own->cycle);
+
+    for (int l = 0; m->ctx->device == TESS_DEVICE_CPU && l < own->hierarchy.count; l++) {
+        const amg_level *level = &own->hierarchy.level[l];
+        const int64_t entries = host_csr_nnz(&level->p) + host_csr_nnz(&level->r);
+
+        sum += (int64_t)sizeof(double) * (entries + (l > 0 ? host_csr_nnz(&level->a) : 0));
+    }
+    return sum;
 }
 
 static void describe_level(const amg_cycle_level *l, tess_amg_level *out)
