@@ -83,6 +83,8 @@ tess_status tess_precond_widen(tess_precond *m, bool *widened);
 bool tess_precond_is_recordable(const tess_precond *m);
 /* The role of a preconditioner in GMRES, where the options leave it open. */
 tess_role_precision tess_precond_default_role(tess_precond_kind kind, tess_role_precision inner);
+/* Whether the options hold only for the order and the scale of the rows: blocks or near-nullspace vectors of amg. */
+bool tess_precond_needs_order(const tess_precond_options *options);
 /* True if z = r: no preconditioner, or one without a pass of its own. */
 bool tess_precond_is_identity(const tess_precond *m);
 /* z := M^-1 r with dot products of z. r and z have the precision `vectors`, FP64 or FP32 (a reduction needs FP64). */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "precond/precond_options.h"
-#include "precond/precond.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "precond/precond.h"
 
 enum { DEFAULT_BLOCK_SIZE = 8, DEFAULT_DEGREE = 10, DEFAULT_LEAF = 4096, DEFAULT_LEVEL = 1 };
 enum { DEFAULT_SMOOTHING = 2, DEFAULT_LEVELS = 25, DEFAULT_TRUNCATION = 4, DEFAULT_COARSEST = 200 };
@@ -114,4 +115,9 @@ tess_status tess_precond_options_parse(const char *text, tess_precond_options *o
     tess_precond_options_init(out);
     out->kind = kind;
     return text[length] == ':' ? parse_parameters(text + length + 1, out) : TESS_SUCCESS;
+}
+
+bool tess_precond_needs_order(const tess_precond_options *options)
+{
+    return options->kind == TESS_PRECOND_AMG && (options->amg.near_nullspace || options->amg.block_size > 1);
 }

@@ -184,6 +184,11 @@ static tess_status check_transform(const tess_solver *s, const tess_precond *giv
         return tess_fail(s->ctx, TESS_UNSUPPORTED, "use values of tess_scaling and tess_reordering",
                          "unknown scaling %d or reordering %d", (int)o->scale, (int)o->reorder);
     }
+    if (tess_precond_needs_order(&o->precond)) {
+        return tess_fail(s->ctx, TESS_UNSUPPORTED, "leave out --scale and --reorder",
+                         "amg: near-nullspace vectors and blocks are those of the original rows, which a solve that "
+                         "reorders or scales the matrix changes");
+    }
     if (given) {
         return tess_fail(
             s->ctx, TESS_UNSUPPORTED, "name the preconditioner in the options of the solve",

@@ -235,12 +235,37 @@ static void bad_options_are_refused(void **state)
     tess_context_destroy(ctx);
 }
 
+/* Blocks and vectors belong to the rows of the matrix: a solve that changes their order or scale refuses them. */
+static void other_orders_are_refused(void **state)
+{
+    tess_context *ctx = open_device(1);
+    oracle_csr a = generate_problem("elasticity3d 3", 1);
+    tess_matrix *matrix = make_matrix(ctx, &a);
+    tess_solve_options options = aggregation_solve(TESS_AMG_AGGREGATION);
+    tess_solver *solver = NULL;
+
+    (void)state;
+    options.precond.amg.block_size = 3;
+    options.reorder = TESS_REORDERING_RCM;
+    assert_fails(ctx, TESS_UNSUPPORTED, tess_solver_create(matrix, &options, &solver));
+    options.reorder = TESS_REORDERING_NONE;
+    options.scale = TESS_SCALING_SYMMETRIC;
+    assert_fails(ctx, TESS_UNSUPPORTED, tess_solver_create(matrix, &options, &solver));
+    options.precond.amg.block_size = 0;
+    assert_ok(ctx, tess_solver_create(matrix, &options, &solver));
+    tess_solver_destroy(solver);
+    tess_matrix_destroy(matrix);
+    oracle_free(&a);
+    tess_context_destroy(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(iterations_are_those_of_pyamg),        cmocka_unit_test(modes_take_fewer_iterations),
         cmocka_unit_test(auto_takes_aggregation_for_systems),   cmocka_unit_test(isolated_unknowns_are_solved),
         cmocka_unit_test(new_values_are_those_of_a_new_set_up), cmocka_unit_test(bad_options_are_refused),
+        cmocka_unit_test(other_orders_are_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

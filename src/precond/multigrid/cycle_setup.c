@@ -197,7 +197,7 @@ static tess_status store_level(amg_cycle *c, const level_source *from, int l, te
     TESS_TRY(make_vectors(c, l == 0, out));
     c->count = l + 1;
     TESS_TRY(amg_find_bound(c, out));
-    amg_set_steps(&c->options, out);
+    amg_set_steps(c, out);
     status = tess_stage_end(c->ctx, "spectra");
 cleanup:
     return status;

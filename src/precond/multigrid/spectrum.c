@@ -10,9 +10,6 @@
 enum { STEPS = 10 };
 static const double margin = 1.1;
 
-/* The part of the spectrum that Chebyshev smoothing leaves to the coarser level ends at bound / ratio. */
-static const double ratio = 4.0;
-
 /* ---- the largest eigenvalue ---- */
 
 /* Vectors that change places, and the tridiagonal matrix. */
@@ -132,9 +129,10 @@ tess_status amg_find_bound(const amg_cycle *c, amg_cycle_level *l)
     return status;
 }
 
-void amg_set_steps(const tess_amg_options *options, amg_cycle_level *l)
+void amg_set_steps(const amg_cycle *c, amg_cycle_level *l)
 {
-    const double high = l->bound, low = high / ratio, pi = acos(-1.0);
+    const tess_amg_options *options = &c->options;
+    const double high = l->bound, low = high / c->ratio, pi = acos(-1.0);
 
     for (int i = 0; i < options->degree; i++) {
         const double root =
