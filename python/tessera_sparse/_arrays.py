@@ -93,12 +93,23 @@ def current_stream(array):
         return torch.cuda.current_stream(index).cuda_stream or 1, index
     if library == "cupy":
         cupy = sys.modules["cupy"]
-        return cupy.cuda.get_current_stream().ptr or 1, int(getattr(array, "data", array).device.id) if hasattr(
-            getattr(array, "data", array), "device") else 0
+        return cupy.cuda.get_current_stream().ptr or 1, int(array.device.id)
     if library == "jax":
         array.block_until_ready()
         return 0, int(array.device.local_hardware_id or 0)
     return array.__cuda_array_interface__.get("stream") or 1, -1
+
+
+def wait_for(array, stream):
+    """Waits for what the caller's stream does with an array, if a context works on another stream."""
+    theirs, _ = current_stream(array)
+    if theirs == stream or theirs == 0:
+        return
+    library = library_of(array)
+    if library == "torch":
+        sys.modules["torch"].cuda.current_stream(array.device).synchronize()
+    elif library == "cupy":
+        sys.modules["cupy"].cuda.get_current_stream().synchronize()
 
 
 def to_double(array):

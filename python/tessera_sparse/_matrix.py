@@ -10,7 +10,7 @@ from ._context import default_context
 from ._library import Handle, check, lib, to_dict
 
 
-def _context_for(context, arrays):
+def context_for(context, arrays):
     """The caller's context; else one on the GPU and stream of the arrays; else the default one."""
     if context is not None:
         return context
@@ -81,7 +81,7 @@ class Matrix:
         data, indices, indptr, shape = parts
         self.dtype = _arrays.real_dtype(_arrays.dtype_of(data))
         self.like = data
-        context = _context_for(context, (data,))
+        context = context_for(context, (data,))
         gpu = context.on_gpu and _arrays.on_device(data)
         arrays = (_device_csr if gpu else _host_csr)(data, indices, indptr)
         if not gpu and indptr is not None and arrays[2].size != shape[0] + 1:
@@ -106,7 +106,7 @@ class Matrix:
         self.dtype = _arrays.real_dtype(getattr(operator, "dtype", None) or np.float64)
         _arrays.refuse_complex(getattr(operator, "dtype", None) or np.float64)
         self.like, self.borrowed, self.is_operator, self.operator = None, False, True, operator
-        context = _context_for(context, ())
+        context = context_for(context, ())
         bound = error_bound or getattr(operator, "error_bound", None)
         self.has_bound = bound is not None
         diagonal = diagonal if diagonal is not None else getattr(operator, "diagonal", None)
@@ -133,7 +133,7 @@ class Matrix:
         >>> ts.Matrix.read("data/nos3.mtx.gz")
         <tessera_sparse.Matrix: 960 by 960, 15844 nonzeros, FP64>
         """
-        context, pointer = _context_for(context, ()), ctypes.c_void_p()
+        context, pointer = context_for(context, ()), ctypes.c_void_p()
         check(lib.tess_matrix_read(context.pointer, os.fsencode(path), ctypes.byref(pointer), None), context.pointer)
         return cls._of(context, pointer.value)
 
@@ -148,7 +148,7 @@ class Matrix:
         >>> ts.Matrix.gallery("laplace2d", 100)
         <tessera_sparse.Matrix: 10000 by 10000, 49600 nonzeros, FP64>
         """
-        context, pointer = _context_for(context, ()), ctypes.c_void_p()
+        context, pointer = context_for(context, ()), ctypes.c_void_p()
         texts = (ctypes.c_char_p * max(len(arguments), 1))(*[str(argument).encode() for argument in arguments])
         check(lib.tess_gallery_create(context.pointer, name.encode(), len(arguments), ctypes.addressof(texts),
                                       ctypes.byref(pointer)), context.pointer)

@@ -6,7 +6,7 @@ import numpy as np
 
 from . import _arrays
 from ._errors import ConvergenceError
-from ._matrix import Matrix, as_matrix
+from ._matrix import Matrix, context_for, as_matrix
 from ._operators import product_of
 from ._solver import Solver
 
@@ -23,7 +23,7 @@ def _system(A, b, M):
     """(matrix, b, M), with errors for what does not fit."""
     if M is None and hasattr(A, "psolve") and not isinstance(A, Matrix):
         M = A.psolve
-    matrix = as_matrix(A)
+    matrix = as_matrix(A, context_for(None, (b,)) if _arrays.on_device(b) else None)
     if matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"expected a square matrix, not {matrix.shape[0]} by {matrix.shape[1]}")
     if not _arrays.on_device(b):

@@ -6,7 +6,7 @@ import numpy as np
 
 from . import _abi, _arrays, _vectors
 from ._library import Handle, check, enum_name, lib, to_dict
-from ._matrix import Matrix, as_matrix
+from ._matrix import Matrix, context_for, as_matrix
 from ._options import monitor_function, new_options, set_options, unknown
 from ._precond import FunctionPreconditioner, Preconditioner
 from ._result import Result
@@ -327,7 +327,5 @@ def solve(A, b, x0=None, **options):
         return A.solve(b, x0)
     context = options.pop("context", None)
     if context is None and not isinstance(A, Matrix) and _arrays.on_device(b):
-        stream, index = _arrays.current_stream(b)
-        from ._context import default_context
-        context = default_context("gpu", stream, index)
+        context = context_for(None, (b,))
     return Solver(A, context=context, **options).solve(b, x0)

@@ -31,6 +31,7 @@ def vector_of(context, array):
     """A vector with the values of an array: the array itself where it is in the context's memory."""
     if context.on_gpu and _arrays.on_device(array):
         array = _arrays.to_double(array)
+        _arrays.wait_for(array, context.stream_address)
         return _wrap(context, int(np.prod(array.shape)), _arrays.device_address(array), (array,))
     array = np.ascontiguousarray(_arrays.host_array(array, "a vector"), dtype=np.float64)
     if not context.on_gpu:
@@ -45,13 +46,19 @@ def result_vector(context, size, like, start=None):
     """(vector, function that returns its values as an array): memory of the caller's library where it can be."""
     if context.on_gpu and _arrays.on_device(like):
         array = _arrays.empty_like(like, (size,))
+        _arrays.wait_for(array, context.stream_address)  # its memory may be that of a freed array
         vector = _wrap(context, size, _arrays.device_address(array), (array,))
         if start is None:
             check(lib.tess_vector_fill(vector.pointer, 0.0), context.pointer)
         else:
             given = vector_of(context, start)
             check(lib.tess_vector_copy(given.pointer, vector.pointer), context.pointer)
-        return vector, lambda: array
+
+        def finished():
+            if _arrays.current_stream(array)[0] != context.stream_address:
+                context.synchronize()
+            return array
+        return vector, finished
     if start is None:
         array = np.zeros(size)
     else:

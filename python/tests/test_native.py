@@ -374,3 +374,39 @@ def test_threads_of_python_may_share_a_context():
 
     with ThreadPoolExecutor(4) as pool:
         assert all(pool.map(work, range(40)))
+
+
+# ---- the library ----
+
+def test_where_the_library_is_looked_for(monkeypatch):
+    from tessera_sparse import _library
+    monkeypatch.setattr(_library.os.path, "exists", lambda _path: False)
+    monkeypatch.setenv("TESSERA_LIBRARY", "/no/such/libtessera.so")
+    assert list(_library._candidates()) == ["/no/such/libtessera.so"]
+    with pytest.raises(ImportError, match="TESSERA_LIBRARY"):
+        _library._load()
+    monkeypatch.delenv("TESSERA_LIBRARY")
+    assert "libtessera.so" in list(_library._candidates())
+
+
+def test_the_environment_is_as_it_was(monkeypatch):
+    from tessera_sparse import _library
+    import os
+    for name in ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME"):
+        monkeypatch.delenv(name, raising=False)
+    with _library._sleeping_threads():
+        assert os.environ["GOMP_SPINCOUNT"] == "1000"
+    assert "GOMP_SPINCOUNT" not in os.environ
+    monkeypatch.setenv("OMP_WAIT_POLICY", "active")
+    with _library._sleeping_threads():
+        assert "GOMP_SPINCOUNT" not in os.environ
+
+
+def test_numpy_is_all_that_an_import_needs():
+    import subprocess
+    import sys
+    code = ("import sys, tessera_sparse as ts\n"
+            "assert ts.cg([[2.0, 1.0], [1.0, 3.0]], [1.0, 2.0])[1] == 0\n"
+            "print([m for m in ('scipy', 'torch', 'jax', 'matplotlib', 'cupy', 'tqdm') if m in sys.modules])")
+    done = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, check=True)
+    assert done.stdout.strip() == "[]"
