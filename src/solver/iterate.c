@@ -16,13 +16,11 @@ static const char *why_there_is_none(const tess_solver *s)
 
 tess_status tess_solver_get_iterate(const tess_solver *solver, double *x)
 {
-    const char *hint = NULL;
-    const tess_krylov *k = NULL;
+    TESS_REQUIRE(NULL, solver);
+    TESS_REQUIRE(solver->ctx, x);
+    const tess_krylov *k = &solver->krylov;
+    const char *hint = why_there_is_none(solver);
 
-    if (!solver) { return TESS_INVALID_ARGUMENT; }
-    k = &solver->krylov;
-    if (!x) { return tess_fail(solver->ctx, TESS_INVALID_ARGUMENT, NULL, "the array for the iterate is NULL"); }
-    hint = why_there_is_none(solver);
     if (hint) { return tess_fail(solver->ctx, TESS_UNSUPPORTED, hint, "this solve has no iterate to copy"); }
     for (int64_t i = 0; i < k->n; i++) {
         x[i] = solver->loop_x[i] + ldexp(k->d[i], solver->loop_exponent);
