@@ -22,7 +22,8 @@ NO_DEFAULT = {"coordinates", "near-nullspace", "output", "history", "html", "jso
 OTHER_WORDS = {("solve", "granularity"): "row", ("solve", "base"): "csr", ("solve", "precond-format"): "csr"}
 OTHER_WORDS.update({("solve", name): None for name in (
     "initial-guess", "inner-precision", "basis-precision", "preset", "precond-precision", "steps", "switch-at", "block",
-    "tcki-thresholds", "factor-memory", "amg-strength", "amg-aggressive", "amg-block-size")})
+    "tcki-thresholds", "factor-memory", "amg-strength", "amg-aggressive", "amg-block-size", "coordinates",
+    "near-nullspace")})
 
 passed, failed = 0, 0
 
@@ -116,7 +117,7 @@ def check_real_defaults(tool, text):
         key = name.replace("-", "_")
         if not argument or key not in report["options"]:
             continue
-        said = OTHER_WORDS.get(("solve", name), default_of(words).split(":")[0])
+        said = OTHER_WORDS.get(("solve", name), (default_of(words) or "").split(":")[0])
         if said is None:
             continue
         check(same(said, report["options"][key]),
