@@ -25,6 +25,8 @@ struct tess_matrix {
     double loss; /* the largest relative error of a stored value; Inf: unknown. For parts: beyond what their policy
                     allows */
     double accepted_loss; /* the bound up to which `loss` was searched */
+    bool symmetric;            /* as found by solver/symmetry.h */
+    uint64_t symmetry_version; /* of which values; 0: not looked for */
     /* What a part of the library keeps with the matrix for another one, and how to free it (precond/direct); NULL:
        nothing. */
     void *kept;

@@ -45,15 +45,22 @@ cleanup:
 tess_status probe_symmetry(const tess_matrix *a, bool *symmetric)
 {
     tess_vector *u = NULL, *v = NULL, *w = NULL;
+    tess_matrix *known = (tess_matrix *)(uintptr_t)a; /* what is found is no part of its value */
     double asymmetry = 0.0;
     tess_status status = TESS_SUCCESS;
 
+    if (a->ops && a->symmetry_version == a->values_version) {
+        *symmetric = a->symmetric;
+        return TESS_SUCCESS;
+    }
     TESS_TRY(tess_vector_create(a->ctx, a->nrows, TESS_PRECISION_FP64, &u));
     TESS_TRY(tess_vector_create(a->ctx, a->nrows, TESS_PRECISION_FP64, &v));
     TESS_TRY(tess_vector_create(a->ctx, a->nrows, TESS_PRECISION_FP64, &w));
     TESS_TRY(products(a, u, v, w, &asymmetry));
     /* The solve reports NaN and Inf in the matrix, with their own reason. */
     *symmetric = !(asymmetry > ASYMMETRY_LIMIT);
+    known->symmetric = *symmetric;
+    known->symmetry_version = a->values_version;
 cleanup:
     tess_vector_destroy(u);
     tess_vector_destroy(v);

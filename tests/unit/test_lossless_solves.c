@@ -273,12 +273,47 @@ static void new_values_have_fp64_again(void **state)
     tess_context_destroy(ctx);
 }
 
+/* The trial waits for iterations that repay it, is made once, and not where the caller says how the matrix is stored or
+   that all is FP64. */
+static void the_trial_is_made_once_where_it_may(void **state)
+{
+    oracle_csr a = oracle_laplace2d(120); /* more than 65,536 nonzeros */
+    tess_context *ctx = open_cpu(1);
+    tess_matrix *m = make_matrix(ctx, &a);
+
+    (void)state;
+    for (int k = 0; k < 4; k++) {
+        tess_solve_options options = solve_options(TESS_SOLVER_AUTO);
+        tess_solver *solver = NULL;
+        const auto_solve *own = NULL;
+
+        options.precond.kind = TESS_PRECOND_JACOBI;
+        options.automatic.fp64_only = k == 1;
+        if (k == 2) { options.storage.format = TESS_FORMAT_SELL; }
+        if (k == 3) { options.storage.precision = TESS_PRECISION_FP32; }
+        assert_ok(ctx, tess_solver_create(m, &options, &solver));
+        own = solver->driven;
+        assert_int_equal(own->stored, k == 0 ? STORAGE_OPEN : STORAGE_FP64);
+        storage_try_lower(solver, 49, 1e6);
+        storage_try_lower(solver, 1000, 299.0);
+        assert_int_equal(own->stored, k == 0 ? STORAGE_OPEN : STORAGE_FP64);
+        storage_try_lower(solver, 50, 300.0);
+        assert_int_not_equal(own->stored, STORAGE_OPEN);
+        assert_true((own->stored == STORAGE_LOWER) == (k == 0 && own->solver->stored != NULL));
+        assert_true(k == 0 || own->stored == STORAGE_FP64);
+        tess_solver_destroy(solver);
+    }
+    tess_matrix_destroy(m);
+    oracle_free(&a);
+    tess_context_destroy(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_solve_has_the_precision_of_fp64), cmocka_unit_test(a_negligible_loss_costs_no_cycles),
         cmocka_unit_test(lossless_rows_change_no_bit),       cmocka_unit_test(storage_changes_within_a_solve),
-        cmocka_unit_test(new_values_have_fp64_again),
+        cmocka_unit_test(new_values_have_fp64_again),        cmocka_unit_test(the_trial_is_made_once_where_it_may),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
