@@ -481,16 +481,15 @@ static int require_narrowing(const solve_options *options)
 static int check_options(solve_options *options)
 {
     int code = require_narrowing(options);
-    const cli_files files = {
-        .input = {options->matrix, options->rhs.path, options->initial_guess, options->stop.resume,
-                  options->nullspace.coordinates, options->nullspace.vectors},
-        .resume = options->stop.resume,
-        .output = {{"json", &options->host.json},
-                   {"history", &options->history},
-                   {"output", &options->output},
-                   {"html", &options->html},
-                   {"checkpoint", &options->stop.checkpoint}},
-        .force = options->host.force};
+    const cli_files files = {.input = {options->matrix, options->rhs.path, options->initial_guess, options->stop.resume,
+                                       options->nullspace.coordinates, options->nullspace.vectors},
+                             .resume = options->stop.resume,
+                             .output = {{"json", &options->host.json},
+                                        {"history", &options->history},
+                                        {"output", &options->output},
+                                        {"html", &options->html},
+                                        {"checkpoint", &options->stop.checkpoint}},
+                             .force = options->host.force};
     if (code == 0) { code = cli_check_nullspace(&options->nullspace, &options->solve.precond); }
     return code == 0 ? cli_prepare_files(&files) : code;
 }

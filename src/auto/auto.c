@@ -91,10 +91,15 @@ static void start_budget(tess_solver *s, auto_solve *state, int64_t before, doub
                           .trial = INFINITY,
                           .other = INFINITY};
     budget_start(b);
-    if (b->limited && on_gpu(s)) {
+    if (!b->limited) { return; }
+    if (on_gpu(s)) {
         b->cap = budget_cap(direct_follows(state) ? least_direct_cost(&state->facts) : INFINITY, b->per_iteration);
+        return;
     }
-    if (!b->limited || b->cap > 0) { return; }
+    if (state->ladder.step[state->next].precond == TESS_PRECOND_AMG) {
+        b->other = multigrid_cost(&state->facts);
+        return;
+    }
     b->trial = trial_cost(&state->facts, &state->ladder.step[state->next]);
     if (!direct_follows(state)) { return; }
     if (state->predicted) {

@@ -52,7 +52,9 @@ static void say_method(auto_solve *state, const tess_attempt *a)
 {
     say(state, "%s", tess_solver_kind_name(a->solver));
     if (a->precond != TESS_PRECOND_NONE) { say(state, " with %s", tess_precond_kind_name(a->precond)); }
-    if (a->factors != TESS_PRECISION_FP64) { say(state, " in %s", tess_precision_name(a->factors)); }
+    if (a->factors != TESS_PRECISION_FP64 && a->precond != TESS_PRECOND_AMG) {
+        say(state, " in %s", tess_precision_name(a->factors));
+    }
     if (a->scale != TESS_SCALING_NONE) { say(state, ", scaled by %s", tess_scaling_name(a->scale)); }
     say(state, ": ");
 }
@@ -84,6 +86,10 @@ static void say_saving(auto_solve *state, const tess_solve_result *r)
             tess_precision_name(last->matrix), (double)state->stored_bytes / 1e6, (double)state->fp64_bytes / 1e6);
     }
     if (last->factors == TESS_PRECISION_FP64) { return; }
+    if (last->precond == TESS_PRECOND_AMG) {
+        say(state, "the levels of amg are in low precision; the residual is fp64 as ever\n");
+        return;
+    }
     say(state, "%s halves the memory of the factors; the residual is fp64 as ever\n",
         tess_precision_name(last->factors));
 }

@@ -18,6 +18,7 @@ matrix_family family_of(const matrix_facts *f)
    Higham 2018: up to a condition number of about 1e8 they are). */
 static const ladder_step positive[] = {
     {TESS_SOLVER_CG, TESS_PRECOND_JACOBI, TESS_PRECISION_FP64, TESS_SCALING_NONE, LIMIT_BUDGET},
+    {TESS_SOLVER_CG, TESS_PRECOND_AMG, TESS_PRECISION_FP32, TESS_SCALING_NONE, LIMIT_BUDGET},
     {TESS_SOLVER_CG, TESS_PRECOND_IC0, TESS_PRECISION_FP32, TESS_SCALING_NONE, LIMIT_BUDGET},
     {TESS_SOLVER_CG, TESS_PRECOND_CHOLESKY, TESS_PRECISION_FP32, TESS_SCALING_NONE, LIMIT_DIRECT},
     {TESS_SOLVER_FGMRES, TESS_PRECOND_LU, TESS_PRECISION_FP64, TESS_SCALING_NONE, LIMIT_DIRECT},
@@ -46,10 +47,16 @@ static const ladder_step named[][2] = {
     {{TESS_SOLVER_BICGSTAB, TESS_PRECOND_NONE, TESS_PRECISION_FP64, TESS_SCALING_NONE, LIMIT_NONE},
      {TESS_SOLVER_GMRES, TESS_PRECOND_NONE, TESS_PRECISION_FP64, TESS_SCALING_NONE, LIMIT_NONE}}};
 
+/* Below so many rows complete factors take less time than multigrid. */
+enum { LEAST_MULTIGRID_ROWS = 10000 };
+
 /* Steps that this build and this matrix allow, with what the options say in place of the step's own choice. */
 static bool settle(const matrix_facts *f, const tess_solve_options *o, ladder_step *s)
 {
     if (o->precond.kind != TESS_PRECOND_AUTO) { s->precond = o->precond.kind; }
+    if (o->precond.kind == TESS_PRECOND_AUTO && s->precond == TESS_PRECOND_AMG && f->n < LEAST_MULTIGRID_ROWS) {
+        return false;
+    }
     /* An empty row leaves no diagonal; lu sets its pivot aside. */
     if (f->empty_rows > 0 && (s->precond == TESS_PRECOND_CHOLESKY || s->scale != TESS_SCALING_NONE)) { return false; }
     if (!tess_find_method(s->solver) || !tess_find_precond(s->precond)) { return false; }
@@ -106,6 +113,9 @@ void make_ladder(matrix_family family, const matrix_facts *f, const tess_solve_o
    set-up takes as long as so many products. */
 #define TRIANGLES 2.5
 #define INCOMPLETE_PRODUCTS 10.0
+/* Likewise multigrid: a cycle, and the set-up. Measured on laplace3d-64 and on finite elements of 115 thousand rows. */
+#define CYCLE_PRODUCTS 20.0
+#define MULTIGRID_PRODUCTS 580.0
 /* Complete factors: once, for a row, an entry, and an operation of the factorization. Of an unsymmetric matrix they
    take so many times as long: its entries are matched first, and both sides are kept. */
 #define DIRECT_SECONDS 1e-3
@@ -115,7 +125,7 @@ void make_ladder(matrix_family family, const matrix_facts *f, const tess_solve_o
 #define FLOP_SECONDS 0.3e-9
 /* A trial of incomplete factors is so many iterations; of a larger matrix it is none, since triangles leave the other
    cores idle. */
-enum { TRIAL_ITERATIONS = 20, MOST_TRIAL_NONZEROS = 1 << 19 };
+enum { TRIAL_ITERATIONS = 20, MULTIGRID_ITERATIONS = 20, MOST_TRIAL_NONZEROS = 1 << 19 };
 
 /* The same on an H200, where a launch takes the time of a small iteration. */
 #define GPU_ENTRY_SECONDS 4e-12
@@ -129,9 +139,14 @@ double iteration_cost(const matrix_facts *f, const ladder_step *s, bool on_gpu)
     const double vector = vectors * (on_gpu ? GPU_VECTOR_SECONDS : VECTOR_SECONDS);
     const double products = s->solver == TESS_SOLVER_BICGSTAB ? 2.0 : 1.0;
     const bool diagonal = s->precond == TESS_PRECOND_NONE || s->precond == TESS_PRECOND_JACOBI;
-    const double passes = diagonal ? 1.0 : 1.0 + TRIANGLES;
+    const double passes = diagonal ? 1.0 : 1.0 + (s->precond == TESS_PRECOND_AMG ? CYCLE_PRODUCTS : TRIANGLES);
 
     return products * (passes * (entry * (double)f->nnz + start) + vector * (double)f->n);
+}
+
+double multigrid_cost(const matrix_facts *f)
+{
+    return (MULTIGRID_PRODUCTS + MULTIGRID_ITERATIONS * CYCLE_PRODUCTS) * ENTRY_SECONDS * (double)f->nnz;
 }
 
 double least_direct_cost(const matrix_facts *f)
@@ -148,7 +163,8 @@ double direct_cost(const matrix_facts *f, const direct_prediction *p)
 double trial_cost(const matrix_facts *f, const ladder_step *s)
 {
     const bool incomplete =
-        s->limit == LIMIT_BUDGET && s->precond != TESS_PRECOND_NONE && s->precond != TESS_PRECOND_JACOBI;
+        s->limit == LIMIT_BUDGET && (s->precond == TESS_PRECOND_IC0 || s->precond == TESS_PRECOND_ICT ||
+                                     s->precond == TESS_PRECOND_ILU0 || s->precond == TESS_PRECOND_ILUT);
 
     if (!incomplete || f->nnz > MOST_TRIAL_NONZEROS) { return INFINITY; }
     return TRIAL_ITERATIONS * iteration_cost(f, s, false) + INCOMPLETE_PRODUCTS * ENTRY_SECONDS * (double)f->nnz;

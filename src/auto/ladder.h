@@ -45,6 +45,8 @@ void make_ladder(matrix_family family, const matrix_facts *facts, const tess_sol
 /* ---- estimates of time, in seconds on a host; only their ratios decide ---- */
 
 double iteration_cost(const matrix_facts *facts, const ladder_step *step, bool on_gpu);
+/* Multigrid: its set-up and the iterations that it usually takes. */
+double multigrid_cost(const matrix_facts *facts);
 /* A trial of a step with incomplete factors; INFINITY for other steps. */
 double trial_cost(const matrix_facts *facts, const ladder_step *step);
 /* What complete factors cost: at least; and by what their analysis predicts. */

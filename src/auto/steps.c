@@ -5,7 +5,8 @@
 void step_options(const tess_solver *s, const ladder_step *step, tess_solve_options *out)
 {
     const bool complete = step->precond == TESS_PRECOND_LU || step->precond == TESS_PRECOND_CHOLESKY;
-    const bool factors = step->precond != TESS_PRECOND_NONE && step->precond != TESS_PRECOND_JACOBI;
+    const bool factors =
+        step->precond != TESS_PRECOND_NONE && step->precond != TESS_PRECOND_JACOBI && step->precond != TESS_PRECOND_AMG;
     const bool fp32 = complete && step->factors == TESS_PRECISION_FP32; /* incomplete ones always compute in FP64 */
 
     const auto_solve *state = s->driven;
@@ -18,6 +19,9 @@ void step_options(const tess_solver *s, const ladder_step *step, tess_solve_opti
     }
     if (s->options.precond.kind != TESS_PRECOND_AUTO) { return; }
     out->precond.kind = step->precond;
+    if (step->precond == TESS_PRECOND_AMG && step->factors == TESS_PRECISION_FP64) {
+        out->precond.amg.precision = TESS_AMG_PRECISION_FP64;
+    }
     if (factors) {
         out->precond.role = (tess_role_precision){
             .given = 1, .storage = step->factors, .arithmetic = fp32 ? TESS_ARITHMETIC_FP32 : TESS_ARITHMETIC_FP64};
@@ -28,5 +32,5 @@ void step_options(const tess_solver *s, const ladder_step *step, tess_solve_opti
 bool may_skip(const ladder_step *step, tess_status status)
 {
     return status == TESS_UNSUPPORTED || status == TESS_SINGULAR || status == TESS_OUT_OF_RANGE ||
-           (status == TESS_OUT_OF_MEMORY && step->limit == LIMIT_DIRECT);
+           (status == TESS_OUT_OF_MEMORY && (step->limit == LIMIT_DIRECT || step->precond == TESS_PRECOND_AMG));
 }

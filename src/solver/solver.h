@@ -40,8 +40,8 @@ struct tess_solver {
     void *graph;              /* the recorded loop */
     const void *graph_values; /* the arrays that it was recorded for, */
     uint64_t graph_revision;  /* and the preconditioner */
-    const double *loop_x; /* x before the cycle whose loop runs; else NULL */
-    int loop_exponent;    /* that cycle's d is to be multiplied by this power of two */
+    const double *loop_x;     /* x before the cycle whose loop runs; else NULL */
+    int loop_exponent;        /* that cycle's d is to be multiplied by this power of two */
     double setup_seconds;
     solver_transform *transform; /* non-NULL: it does the work; of the other fields only options and host_history are
                                     used */

@@ -450,6 +450,32 @@ static void numbers_that_are_none_end_at_once(void **state)
         cmocka_unit_test(a_constant_null_vector), cmocka_unit_test(numbers_that_are_none_end_at_once)
 
 #ifndef TESTS_ON_GPU
+/* On a GPU a diagonal is faster here. A chain: its first and last rows are n couplings apart, which CG with a diagonal
+ * passes one by one. */
+static void multigrid_takes_over_from_a_diagonal(void **state)
+{
+    tess_solve_options options = slow_options();
+    system_under_test t;
+
+    (void)state;
+    t = open_test(oracle_tridiagonal(20000, -1.0, 2.0, -1.0), options);
+    run(&t);
+    assert_true(t.result.verified);
+    assert_int_equal(t.count, 2);
+    assert_true(t.attempts[0].left);
+    assert_int_equal(t.attempts[1].precond, TESS_PRECOND_AMG);
+    assert_true(t.attempts[1].iterations < 50);
+    assert_why(&t, "cg with amg: solved");
+    assert_why(&t, "low precision");
+    close_test(&t);
+    options.automatic.fp64_only = 1;
+    t = open_test(oracle_tridiagonal(20000, -1.0, 2.0, -1.0), options);
+    run(&t);
+    assert_true(t.result.verified);
+    assert_int_equal(t.attempts[1].factors, TESS_PRECISION_FP64);
+    close_test(&t);
+}
+
 static int open_context(void **state)
 {
     (void)state;
@@ -466,7 +492,7 @@ static int close_context(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {AUTOMATIC_TESTS};
+    const struct CMUnitTest tests[] = {AUTOMATIC_TESTS, cmocka_unit_test(multigrid_takes_over_from_a_diagonal)};
 
     return cmocka_run_group_tests(tests, open_context, close_context);
 }
