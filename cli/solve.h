@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The parts of tessera solve. Functions return an exit code, message printed. */
+#ifndef TESS_CLI_SOLVE_H
+#define TESS_CLI_SOLVE_H
+
+#include "columns.h"
+
+typedef struct solve_options {
+    cli_host_options host;
+    cli_stop_options stop;
+    tess_device device;
+    tess_solve_options solve;
+    tess_papers_solve papers; /* solve.papers */
+    cli_storage_choice storage;
+    cli_vector_choice rhs;
+    uint64_t seed;
+    const char *matrix, *initial_guess, *output, *history, *html;
+    const char *command; /* as it was called */
+    const char *choices; /* NULL: the default file */
+    bool timings, monitor, explain;
+    cli_nullspace nullspace;
+} solve_options;
+
+typedef struct solve_objects {
+    tess_context *ctx;
+    cli_matrix matrix;
+    cli_columns rhs, guess, solution; /* of files; solution: of several right-hand sides */
+    cli_column_list columns;
+    tess_vector *b, *x; /* of one column */
+    tess_solver *solver;
+    cli_session session;
+    cli_solve_pieces pieces;
+    tess_solve_result result;
+    tess_papers_result papers;
+    tess_findings findings;
+    char detail[sizeof((tess_error *)0)->message + sizeof((tess_error *)0)->hint + 2];
+} solve_objects;
+
+/* ---- solve_checks.c ---- */
+
+/* Refuses options that do not go together, and completes those that follow from others. */
+void cli_check_solve(struct argp_state *state, solve_options *options);
+bool cli_is_least_squares(tess_solver_kind solver);
+bool cli_needs_gpu(tess_engine engine);
+
+/* ---- solve_run.c ---- */
+
+int cli_solve_check_matrix(const solve_options *options, const solve_objects *o);
+int cli_solve_load(const solve_options *options, solve_objects *o);
+int cli_solve_run_columns(const solve_options *options, solve_objects *o, cli_progress *progress);
+/* The exit code that belongs to a result. */
+int cli_solve_exit_code(const tess_solve_result *result);
+
+/* ---- solve_results.c ---- */
+
+int cli_solve_report(const solve_options *options, const solve_objects *o, const cli_preset *preset, double start);
+
+#endif

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What tessera solve writes: x, history, text, JSON, page. */
+#include "html.h"
+#include "solve.h"
+
+static int write_solution(const char *path, const void *user)
+{
+    const solve_objects *o = user;
+    tess_status status = TESS_SUCCESS;
+    if (o->solution.values == NULL) {
+        status = tess_vector_write(o->x, path);
+    } else {
+        status = tess_array_write(o->ctx, o->solution.values, o->solution.nrows, o->solution.ncols, path);
+    }
+    return status == TESS_SUCCESS ? CLI_CONVERGED : cli_report_failure(o->ctx, status);
+}
+
+static int write_outputs(const solve_options *options, const solve_objects *o)
+{
+    int code = CLI_CONVERGED;
+    if (options->output != NULL) { code = write_solution(options->output, o); }
+    if (code != CLI_CONVERGED) { return code; }
+    return options->history == NULL ? CLI_CONVERGED : cli_write_history(options->history, &o->result);
+}
+
+/* The options of the report: with those that the library or the matrix settled. */
+static int settle_options(const solve_options *options, const solve_objects *o, tess_solve_options *settled)
+{
+    const tess_attempt *attempts = NULL;
+    *settled = options->solve;
+    if (o->solver == NULL || tess_solver_attempts(o->solver, &attempts) == 0) {
+        if (settled->precond.kind == TESS_PRECOND_AUTO) { settled->precond.kind = o->result.precond.kind; }
+        cli_note_format(o->result.storage.format, &settled->storage);
+        return CLI_CONVERGED;
+    }
+    tess_status status = tess_solver_chosen_options(o->solver, settled);
+    if (status != TESS_SUCCESS) { return cli_report_failure(o->ctx, status); }
+    settled->papers = options->solve.papers;
+    settled->storage.papers = options->solve.storage.papers;
+    cli_note_format(o->result.storage.format, &settled->storage);
+    return CLI_CONVERGED;
+}
+
+int cli_solve_report(const solve_options *options, const solve_objects *o, const cli_preset *preset, double start)
+{
+    double before = cli_seconds();
+    int code = o->solver == NULL ? CLI_CONVERGED : write_outputs(options, o);
+    double now = cli_seconds();
+    tess_solve_options settled;
+    int settled_code = settle_options(options, o, &settled);
+    if (settled_code != CLI_CONVERGED) { return settled_code; }
+    cli_solve_run run = {.matrix = &o->matrix,
+                         .ctx = o->ctx,
+                         .options = &settled,
+                         .asked = &options->solve,
+                         .format_chosen = options->storage.chosen,
+                         .solver = o->solver,
+                         .explain = options->explain,
+                         .result = &o->result,
+                         .papers = &o->papers,
+                         .rhs = &options->rhs,
+                         .initial_guess = options->stop.resume != NULL ? options->stop.resume : options->initial_guess,
+                         .session = &o->session,
+                         .nullspace = &options->nullspace,
+                         .preset = preset,
+                         .findings = &o->findings,
+                         .detail = o->detail,
+                         .output_seconds = now - before,
+                         .total_seconds = now - start,
+                         .columns = &o->columns,
+                         .exit_code = o->solver == NULL ? cli_solve_exit_code(&o->result)
+                                                        : cli_column_list_exit_code(&o->columns)};
+    if (cli_text_wanted(options->host.json)) { cli_report_solve(&run, options->timings); }
+    if (options->host.json != NULL) {
+        int json_code = cli_write_json(options->host.json, cli_solve_json(&run));
+        if (code == CLI_CONVERGED) { code = json_code; }
+    }
+    if (code == CLI_CONVERGED) { code = o->session.failed; }
+    if (options->html != NULL) {
+        int html_code = cli_write_solve_html(options->html, &run, options->command);
+        if (code == CLI_CONVERGED) { code = html_code; }
+    }
+    return code == CLI_CONVERGED ? run.exit_code : code;
+}
