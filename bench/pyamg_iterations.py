@@ -3,7 +3,7 @@
 """Iterations of CG with smoothed aggregation: PyAMG's beside Tessera's, on the same matrices and right-hand sides.
 
     pip install pyamg
-    python3 bench/pyamg_iterations.py build/release/tessera laplace3d:32:1e-10 elasticity3d:8:1e-8 FOLDER/elasticity-14:1e-8
+    python3 bench/pyamg_iterations.py build/release/tessera laplace3d:32:1e-10 elasticity3d:8:1e-8 FOLDER/NAME:1e-8
 
 A problem is NAME:N:RTOL of the gallery, with b = 1, or a path and RTOL: PATH.mtx, PATH.rhs.mtx and, for elasticity,
 PATH.coords.mtx. Prints a table in Markdown. With coordinates, both get the rigid-body modes and nodes of 3 unknowns.

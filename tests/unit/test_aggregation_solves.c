@@ -14,10 +14,25 @@ static tess_solve_options aggregation_solve(tess_amg_coarsening coarsening)
     return options;
 }
 
+static tess_amg_levels levels_of(tess_context *ctx, const char *problem, const tess_precond_options *options)
+{
+    tess_amg_levels levels = {.size = sizeof levels};
+    tess_matrix *a = NULL;
+    tess_precond *m = NULL;
+
+    assert_ok(ctx, create_problem(ctx, problem, &a));
+    assert_ok(ctx, tess_precond_create(a, options, &m));
+    assert_ok(ctx, tess_precond_get_levels(m, &levels));
+    tess_precond_destroy(m);
+    tess_matrix_destroy(a);
+    return levels;
+}
+
+#ifndef TESTS_ON_GPU
 /* Iterations for b = 1, which must converge and be honest. */
 static int64_t iterations_of(const char *problem, const tess_solve_options *options)
 {
-    tess_context *ctx = open_device(2);
+    tess_context *ctx = open_cpu(2);
     oracle_csr a = generate_problem(problem, 2);
     double *b = test_allocate(a.nrows, sizeof *b), *x = test_allocate(a.nrows, sizeof *x);
     tess_solve_result result;
@@ -34,20 +49,6 @@ static int64_t iterations_of(const char *problem, const tess_solve_options *opti
     oracle_free(&a);
     tess_context_destroy(ctx);
     return result.iterations;
-}
-
-static tess_amg_levels levels_of(tess_context *ctx, const char *problem, const tess_precond_options *options)
-{
-    tess_amg_levels levels = {.size = sizeof levels};
-    tess_matrix *a = NULL;
-    tess_precond *m = NULL;
-
-    assert_ok(ctx, create_problem(ctx, problem, &a));
-    assert_ok(ctx, tess_precond_create(a, options, &m));
-    assert_ok(ctx, tess_precond_get_levels(m, &levels));
-    tess_precond_destroy(m);
-    tess_matrix_destroy(a);
-    return levels;
 }
 
 /* ---- iterations ---- */
@@ -87,6 +88,8 @@ static void modes_take_fewer_iterations(void **state)
     free(modes);
     tess_context_destroy(ctx);
 }
+
+#endif
 
 /* ---- what auto takes ---- */
 
@@ -259,8 +262,15 @@ static void other_orders_are_refused(void **state)
     tess_context_destroy(ctx);
 }
 
+#define AGGREGATION_TESTS                                                                                  \
+    cmocka_unit_test(auto_takes_aggregation_for_systems), cmocka_unit_test(isolated_unknowns_are_solved),  \
+        cmocka_unit_test(new_values_are_those_of_a_new_set_up), cmocka_unit_test(bad_options_are_refused), \
+        cmocka_unit_test(other_orders_are_refused)
+
+#ifndef TESTS_ON_GPU
 int main(void)
 {
+<<<<<<< HEAD
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(iterations_are_those_of_pyamg),
         cmocka_unit_test(modes_take_fewer_iterations),
@@ -270,6 +280,11 @@ int main(void)
         cmocka_unit_test(bad_options_are_refused),
         cmocka_unit_test(other_orders_are_refused),
     };
+=======
+    const struct CMUnitTest tests[] = {cmocka_unit_test(iterations_are_those_of_pyamg),
+                                       cmocka_unit_test(modes_take_fewer_iterations), AGGREGATION_TESTS};
+>>>>>>> aggregation
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
+#endif

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+# Multigrid for systems of equations: blocks, coordinates, near-nullspace vectors.
+
+# The nodes of elasticity3d 4, as its unknowns are ordered: x first, then y, then z from 1.
+awk 'BEGIN {
+    print "%%MatrixMarket matrix array real general"; print "100 3"
+    for (d = 0; d < 3; d++)
+        for (z = 1; z <= 4; z++) for (y = 0; y <= 4; y++) for (x = 0; x <= 4; x++) print d == 0 ? x : d == 1 ? y : z
+}' > nodes.mtx
+problem=gallery:elasticity3d:4
+expect 0 solve $problem --solver cg --precond amg --device cpu --json constants.json
+out_has '^levels +[0-9]+ by aggregation'
+expect 0 solve $problem --solver cg --precond amg --coordinates nodes.mtx --device cpu --json modes.json
+json modes.json 'j["amg"]["coarsening"] == "aggregation" and j["options"]["coordinates"] == "nodes.mtx"'
+json modes.json 'j["options"]["near_nullspace"] is None and j["options"]["amg_block_size"] == 3'
+json constants.json 'j["options"]["coordinates"] is None and j["options"]["amg_block_size"] is None'
+
+awk 'BEGIN { print "%%MatrixMarket matrix array real general"; print "300 1"; for (i = 0; i < 300; i++) print 1 }' \
+    > ones.mtx
+expect 0 solve $problem --solver cg --precond amg --near-nullspace ones.mtx --amg-block-size 3 --device cpu \
+    --json solve.json
+json solve.json 'j["options"]["near_nullspace"] == "ones.mtx" and j["amg"]["coarsening"] == "aggregation"'
+expect 0 solve $problem --solver cg --precond amg --amg-coarsening classical --device cpu --json solve.json
+json solve.json 'j["amg"]["coarsening"] == "classical"'
+
+expect 2 solve $problem --precond amg --coordinates nodes.mtx --near-nullspace ones.mtx
+err_has 'give one'
+expect 2 solve $problem --precond jacobi --coordinates nodes.mtx
+err_has '--coordinates is for --precond amg'
+expect 2 solve $problem --precond amg --amg-coarsening classical --near-nullspace ones.mtx
+err_has '--near-nullspace is for --precond amg'
+expect 3 solve $problem --precond amg --coordinates ones.mtx
+err_has '300 rows and 1 columns, but --coordinates needs'
+expect 3 solve $problem --precond amg --near-nullspace nodes.mtx
+err_has '100 rows and 3 columns, but --near-nullspace needs 300 rows'
+expect 3 solve $problem --precond amg --coordinates missing.mtx
+expect 2 solve $problem --precond amg --amg-block-size 7
