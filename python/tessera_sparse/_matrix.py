@@ -183,7 +183,8 @@ class Matrix:
     def to_scipy(self):
         """The matrix as a `scipy.sparse.csr_array`."""
         from scipy.sparse import csr_array
-        return csr_array(self.csr(), shape=self.shape)
+        data, indices, indptr = self.csr()
+        return csr_array((data, indices, indptr.astype(np.int32) if data.size < 2**31 else indptr), shape=self.shape)
 
     @property
     def T(self):

@@ -21,7 +21,9 @@ def matrices(draw, square=False, largest=9):
     entries = draw(st.lists(st.tuples(st.integers(0, max(nrows - 1, 0)), st.integers(0, max(ncols - 1, 0)), VALUES),
                             max_size=30 if nrows and ncols else 0))
     rows, columns, values = (np.array(part) for part in zip(*entries)) if entries else (np.zeros(0, int),) * 3
-    A = sparse.coo_array((values.astype(draw(DTYPES)), (rows, columns)), shape=(nrows, ncols))
+    dtype = np.dtype(draw(DTYPES))
+    values = np.abs(values) if dtype.kind == "u" else values  # -1 would become 65,535
+    A = sparse.coo_array((values.astype(dtype), (rows, columns)), shape=(nrows, ncols))
     return A.asformat(draw(st.sampled_from(["csr", "csc", "coo", "lil"])))  # SciPy adds duplicates in the type of A
 
 
