@@ -270,20 +270,8 @@ static void other_orders_are_refused(void **state)
 #ifndef TESTS_ON_GPU
 int main(void)
 {
-<<<<<<< HEAD
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(iterations_are_those_of_pyamg),
-        cmocka_unit_test(modes_take_fewer_iterations),
-        cmocka_unit_test(auto_takes_aggregation_for_systems),
-        cmocka_unit_test(isolated_unknowns_are_solved),
-        cmocka_unit_test(new_values_are_those_of_a_new_set_up),
-        cmocka_unit_test(bad_options_are_refused),
-        cmocka_unit_test(other_orders_are_refused),
-    };
-=======
     const struct CMUnitTest tests[] = {cmocka_unit_test(iterations_are_those_of_pyamg),
                                        cmocka_unit_test(modes_take_fewer_iterations), AGGREGATION_TESTS};
->>>>>>> aggregation
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
