@@ -381,7 +381,7 @@ static void k_cycles_minimize(void **state)
     tess_matrix *matrix = NULL;
     tess_precond_options options;
     amg_hierarchy h = {.ctx = ctx, .coarsening = &amg_classical};
-    amg_cycle c = {.ctx = ctx};
+    amg_cycle c = {.ctx = ctx, .ratio = 4.0};
     const amg_cycle_level *l = NULL;
     double *b = NULL, *r = NULL;
 
