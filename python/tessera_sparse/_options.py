@@ -157,6 +157,8 @@ class Progress:
 def monitor_function(callback, raised):
     """A C function that calls `callback(progress)`. An exception cancels the solve and is put into `raised`."""
     def call(_user, address):
+        if raised:  # one more call may come before the solve ends
+            return 1
         try:
             return 1 if callback(Progress(_abi.tess_progress.from_address(address))) else 0
         except BaseException as error:  # KeyboardInterrupt too: C cannot let it through

@@ -410,3 +410,48 @@ def test_numpy_is_all_that_an_import_needs():
             "print([m for m in ('scipy', 'torch', 'jax', 'matplotlib', 'cupy', 'tqdm') if m in sys.modules])")
     done = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+# ---- lifetimes ----
+
+def test_an_object_is_destroyed_after_those_made_from_it():
+    from tessera_sparse._library import Handle
+    gone = []
+    parent = Handle("context", gone.append)
+    child = Handle("matrix", gone.append, (parent,))
+    grandchild = Handle("solver", gone.append, (child, parent))
+    parent.__del__()
+    child.__del__()
+    assert gone == []
+    grandchild.__del__()
+    assert gone == ["solver", "matrix", "context"]
+
+
+def test_made_objects_know_their_parents():
+    matrix = ts.Matrix(laplacian(9))
+    M = ts.ic0(matrix)
+    solver = ts.Solver(matrix, precond=M)
+    assert matrix.handle in M.handle._parents and matrix.context.handle in matrix.handle._parents
+    assert {matrix.handle, M.handle} <= set(solver.handle._parents)
+
+
+def test_new_values_live_as_long_as_the_matrix():
+    n = 200000
+    matrix = ts.Matrix((np.ones(n), np.arange(n, dtype=np.int32), np.arange(n + 1, dtype=np.int32)))
+    assert matrix.borrowed
+    matrix.update_values(np.full(n, 3.0))
+    gc.collect()
+    junk = [np.full(n, 7.0) for _ in range(8)]
+    assert (matrix @ np.ones(n) == 3.0).all() and junk
+
+
+def test_an_exception_of_a_monitor_ends_the_solve():
+    calls = []
+
+    def broken(seen):
+        calls.append(seen.iteration)
+        raise KeyError("once")
+
+    with pytest.raises(KeyError, match="once"):
+        ts.solve(laplacian(300), np.ones(300), solver="cg", monitor=broken)
+    assert len(calls) == 1
