@@ -239,6 +239,11 @@ cleanup:
     return status;
 }
 
+/* Aggregates leave more of the spectrum to the smoother. Elasticity takes 18 iterations with 10, and 21 with 4; the
+   Laplacian in three dimensions 13 and 12. */
+#define CLASSICAL_RATIO 4.0
+#define AGGREGATION_RATIO 10.0
+
 tess_status amg_cycle_open(amg_cycle *c, const amg_hierarchy *h, tess_amg_precision precision, bool for_fp32)
 {
     const int64_t n = h->level[0].a.nrows;
@@ -248,6 +253,7 @@ tess_status amg_cycle_open(amg_cycle *c, const amg_hierarchy *h, tess_amg_precis
     c->n = n;
     c->vectors = precision == TESS_AMG_PRECISION_FP64 ? TESS_PRECISION_FP64 : TESS_PRECISION_FP32;
     c->rank = h->level[h->count - 1].a.nrows;
+    c->ratio = h->coarsening->kind == TESS_AMG_AGGREGATION ? AGGREGATION_RATIO : CLASSICAL_RATIO;
     TESS_TRY(tess_host_allocate(c->ctx, c->options.max_levels, sizeof *c->level, (void **)&c->level));
     memset(c->level, 0, (size_t)c->options.max_levels * sizeof *c->level);
     TESS_TRY(store_levels(c, h, precision));

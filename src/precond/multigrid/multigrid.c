@@ -6,11 +6,6 @@
 #include "precond/multigrid/cycle.h"
 #include "precond/precond.h"
 
-/* Aggregates leave more of the spectrum to the smoother. Elasticity takes 18 iterations with 10, and 21 with 4; the
-   Laplacian in three dimensions 13 and 12. */
-#define CLASSICAL_RATIO 4.0
-#define AGGREGATION_RATIO 10.0
-
 typedef struct amg {
     amg_hierarchy hierarchy;
     amg_cycle cycle;
@@ -105,14 +100,13 @@ static tess_status open_cycle(tess_precond *m)
 {
     amg *own = m->own;
     const amg_hierarchy *h = &own->hierarchy;
-    const bool aggregation = h->coarsening->kind == TESS_AMG_AGGREGATION;
     tess_status status = TESS_SUCCESS;
 
     own->revision += 1;
-    own->cycle = (amg_cycle){.ctx = m->ctx,
-                             .options = h->options,
-                             .estimates = h->options.smoother == TESS_AMG_JACOBI || aggregation,
-                             .ratio = aggregation ? AGGREGATION_RATIO : CLASSICAL_RATIO};
+    own->cycle =
+        (amg_cycle){.ctx = m->ctx,
+                    .options = h->options,
+                    .estimates = h->options.smoother == TESS_AMG_JACOBI || h->coarsening->kind == TESS_AMG_AGGREGATION};
     status = amg_cycle_open(&own->cycle, h, own->precision, own->for_fp32);
     if (status != TESS_SUCCESS) { amg_cycle_close(&own->cycle); }
     return status;
