@@ -23,13 +23,13 @@ enum { LEAST_ITERATIONS = 20 };
 #define STALL_FACTOR 0.5
 enum { STALL_ITERATIONS = 1000, STALL_PASSES = 20 };
 
-/* Where the pace is the device's: factors with fill take about so many times as long as they would without. */
-#define FILL_FACTOR 8.0
+/* Where the pace is the device's: so many times the least time of complete factors. */
+#define TIMES_LEAST_DIRECT 2.0
 enum { LEAST_CAP = 300, CAP_WITHOUT_FACTORS = 2000 };
 
 int64_t budget_cap(double least_direct, double per_iteration)
 {
-    const double most = FILL_FACTOR * least_direct / per_iteration;
+    const double most = TIMES_LEAST_DIRECT * least_direct / per_iteration;
 
     if (isinf(least_direct)) { return CAP_WITHOUT_FACTORS; }
     return most < LEAST_CAP ? LEAST_CAP : most < 1e9 ? (int64_t)most : (int64_t)1e9;
@@ -127,6 +127,7 @@ int budget_monitor(void *user, const tess_progress *progress)
     if (b->monitor && !b->cancelled) { b->code = b->monitor(b->user, &seen); }
     b->cancelled = b->code != 0;
     note_residual(b, progress->iteration, progress->residual_norm);
+    if (b->left) { return 1; } /* a GPU may call once more */
     if (b->floor > 0.0 && progress->residual_norm <= b->floor) {
         b->left = true;
         return 1;
