@@ -116,6 +116,15 @@ static int64_t precond_bytes(const tess_matrix *a, const tess_precond_options *p
     }
 }
 
+/* Residuals that a history keeps: of x0, and of each iteration. */
+static int64_t history_length(const tess_solve_options *o)
+{
+    const int64_t most = INT64_MAX / 64; /* no memory has so many */
+    const int64_t length = o->history_capacity > o->max_iterations ? o->max_iterations + 1 : o->history_capacity;
+
+    return smaller(length, most);
+}
+
 static void estimate(const tess_matrix *a, tess_solve_options o, tess_solve_estimate *out)
 {
     tess_solve_estimate_init(out);
@@ -126,7 +135,7 @@ static void estimate(const tess_matrix *a, tess_solve_options o, tess_solve_esti
     out->stored = a->ops ? stored_bytes(a, &o.storage) : 0;
     out->vectors = vector_bytes(a, &o);
     out->precond = precond_bytes(a, &o.precond);
-    out->history = 2 * (int64_t)sizeof(double) * smaller(o.history_capacity, o.max_iterations + 1);
+    out->history = 2 * (int64_t)sizeof(double) * history_length(&o);
     out->total = out->stored + out->vectors + out->precond + out->history;
     out->spare = INT64_MAX;
 }
