@@ -75,6 +75,7 @@ static tess_status inverse_norm1(const tess_precond *m, bool symmetric, double *
     tess_status status = TESS_SUCCESS;
 
     *norm = 0.0;
+    memset(work + m->n, 0, (size_t)m->n * sizeof *work); /* LAPACKE looks for NaN in what it does not read */
     for (;;) {
         (void)LAPACKE_dlacn2(n, work, work + m->n, signs, norm, &kase, isave);
         if (kase == 0) { break; }
