@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads matrices: recognises the kind of file, reads its entries, and assembles them. */
+#include <stdio.h>
 #include <string.h>
 
 #include "io/binary.h"
@@ -82,7 +83,7 @@ static void describe(const text_source *source, const mtx_header *header, const 
                             .nonzeros = made->nnz,
                             .duplicates = made->duplicates,
                             .explicit_zeros = count_zeros(source->ctx, made->val, made->nnz)};
-    strcpy(info->kind, tess_file_kind_text(FILE_TEXT));
+    (void)snprintf(info->kind, sizeof info->kind, "%s", tess_file_kind_text(FILE_TEXT));
 }
 
 static tess_status adopt(tess_context *ctx, int64_t ncols, const tess_assembled *made, tess_matrix **out)
@@ -133,7 +134,7 @@ static tess_status finish_cache(tess_context *ctx, int64_t ncols, const tess_ass
                                 .entries = made->nnz,
                                 .nonzeros = made->nnz,
                                 .explicit_zeros = count_zeros(ctx, made->val, made->nnz)};
-        strcpy(info->kind, tess_file_kind_text(FILE_CACHE));
+        (void)snprintf(info->kind, sizeof info->kind, "%s", tess_file_kind_text(FILE_CACHE));
     }
     return adopt(ctx, ncols, made, out);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The header of .npy arrays, which is a Python dictionary, and their values. */
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -151,6 +152,15 @@ static bool is_number(char kind, int bytes)
     }
 }
 
+/* The digits of "8" in "<f8"; -1: none, or too many. */
+static int parse_bytes(const char *digits)
+{
+    char *end = NULL;
+    const long bytes = strtol(digits, &end, 10);
+
+    return end != digits && bytes >= 0 && bytes <= INT_MAX ? (int)bytes : -1;
+}
+
 /* "<f8": byte order, kind, bytes. */
 static tess_status set_type(const blob *b, const char *type, npy_array *out)
 {
@@ -158,7 +168,7 @@ static tess_status set_type(const blob *b, const char *type, npy_array *out)
     const char *rest = type + (ordered ? 1 : 0);
 
     out->type = rest[0];
-    out->item_bytes = rest[0] == '\0' ? 0 : atoi(rest + 1);
+    out->item_bytes = rest[0] == '\0' ? 0 : parse_bytes(rest + 1);
     out->swapped = (type[0] == '>') == blob_host_is_little() && (type[0] == '>' || type[0] == '<');
     if (out->type == 'O') {
         return refuse_type(b, type, "save numbers: numpy.save(file, x.astype(float), allow_pickle=False)",

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* .npy files as arrays and matrices. */
+#include <stdio.h>
 #include <string.h>
 
 #include "io/binary.h"
@@ -54,7 +55,7 @@ tess_status npy_read_matrix(const blob *b, file_csr *out)
         }
         out->row_ptr[i + 1] = at;
     }
-    strcpy(out->kind, "NumPy array, dense");
+    (void)snprintf(out->kind, sizeof out->kind, "NumPy array, dense");
 cleanup:
     return status;
 }

@@ -4,6 +4,7 @@
  * class, rows, columns, nonzeros, lengths of rows, columns of all entries, values; a vector class, length, values.
  * Integers have 4 bytes, in a PETSc with 64-bit indices 8, which the first bytes tell: the class fits into 4.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "io/binary.h"
@@ -125,7 +126,7 @@ tess_status petsc_read_matrix(const blob *b, file_csr *out)
     for (int64_t k = 0; k < out->nnz; k++) {
         out->val[k] = blob_f64(values + 8 * k, f.c.swapped);
     }
-    strcpy(out->kind, f.width == 8 ? "PETSc binary, 64-bit indices" : "PETSc binary");
+    (void)snprintf(out->kind, sizeof out->kind, "PETSc binary%s", f.width == 8 ? ", 64-bit indices" : "");
     return TESS_SUCCESS;
 cleanup:
     file_csr_release(b->ctx, out);
