@@ -71,13 +71,15 @@ static void draw_axes(const cli_chart *c, const frame *f, const cli_canvas *canv
     const double bottom = CLI_CHART_HEIGHT - BOTTOM, right = CLI_CHART_WIDTH - RIGHT;
     const double decades = fmax(1.0, ceil((f->y_high - f->y_low) / MOST_TICKS)), step = fmax(1.0, step_for(f->x_max));
     char text[32];
-    for (double y = f->y_low; y <= f->y_high + 0.5; y += decades) {
+    for (int i = 0; f->y_low + i * decades <= f->y_high + 0.5; i++) {
+        const double y = f->y_low + i * decades;
         const double at = place_y(f, pow(10.0, y));
         draw_line(canvas, CLI_STYLE_GRID, LEFT, at, right, at);
         snprintf(text, sizeof text, "1e%.0f", y);
         canvas->text(canvas->to, CLI_ANCHOR_RIGHT, LEFT - 8, at + 4, text);
     }
-    for (double x = 0.0; x <= f->x_max * 1.0001; x += step) {
+    for (int i = 0; i * step <= f->x_max * 1.0001; i++) {
+        const double x = i * step;
         const double at = place_x(f, x);
         draw_line(canvas, CLI_STYLE_AXIS, at, bottom, at, bottom + 5);
         snprintf(text, sizeof text, "%.0f", x);

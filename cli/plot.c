@@ -253,16 +253,16 @@ unsigned char *cli_plot_in_memory(const tess_matrix *a, const tess_policy_option
     const tess_csr_view view = tess_matrix_csr_view(a);
     picture p = frame(view.nrows, view.ncols);
     if (p.width == 0 || p.height == 0) { return NULL; }
-    item_levels made;
+    item_levels made = {.granularity = TESS_GRANULARITY_MATRIX};
     tess_assignment_summary summary;
     unsigned char *bytes = NULL;
     p.pixel = calloc((size_t)p.width, (size_t)p.height);
     if (p.pixel != NULL && find_levels(a, policy, &made, &summary) == CLI_CONVERGED) {
         draw(&p, &view, &made);
         bytes = encode(&p, count);
-        free_levels(&made);
         write_legend(&summary.options, legend, size);
     }
+    free_levels(&made);
     free(p.pixel);
     return bytes;
 }
