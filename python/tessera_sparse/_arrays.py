@@ -9,7 +9,7 @@ PRECISIONS = {"<f8": 0, "<f4": 1, "<f2": 3}
 COMPLEX = "complex numbers are not supported: Tessera solves real systems. Split A = B + iC into [[B, -C], [C, B]]"
 
 
-def library_of(array):
+def owner_of(array):
     """"numpy", "cupy", "torch", "jax" or "numpy" for all else that NumPy can convert."""
     module = type(array).__module__.partition(".")[0]
     return {"jaxlib": "jax", "cupyx": "cupy"}.get(module, module) if module in (
@@ -18,7 +18,7 @@ def library_of(array):
 
 def on_device(array):
     """Whether an array is in the memory of a GPU."""
-    library = library_of(array)
+    library = owner_of(array)
     if library == "cupy":
         return True
     if library == "torch":
@@ -38,7 +38,7 @@ def refuse_complex(dtype):
 
 def host_array(array, what):
     """A NumPy array of real numbers; without a copy where it can be."""
-    library = library_of(array)
+    library = owner_of(array)
     if library == "torch":
         array = array.detach()
         if array.dtype.is_complex:
@@ -68,7 +68,7 @@ def dtype_of(array):
     dtype = getattr(array, "dtype", None)
     if dtype is None:
         return None
-    if library_of(array) == "torch":
+    if owner_of(array) == "torch":
         name = str(dtype).rpartition(".")[2]
         return np.dtype({"bfloat16": "float32"}.get(name, name))
     return np.dtype(dtype)
@@ -86,7 +86,7 @@ def device_address(array):
 
 def current_stream(array):
     """(stream, number of the device) that the caller of a GPU array works on."""
-    library = library_of(array)
+    library = owner_of(array)
     if library == "torch":
         torch = sys.modules["torch"]
         index = array.device.index or 0
@@ -105,7 +105,7 @@ def wait_for(array, stream):
     theirs, _ = current_stream(array)
     if theirs == stream or theirs == 0:
         return
-    library = library_of(array)
+    library = owner_of(array)
     if library == "torch":
         sys.modules["torch"].cuda.current_stream(array.device).synchronize()
     elif library == "cupy":
@@ -114,7 +114,7 @@ def wait_for(array, stream):
 
 def to_double(array):
     """A contiguous FP64 array of the same library, on the same GPU."""
-    library = library_of(array)
+    library = owner_of(array)
     if library == "torch":
         return array.detach().double().contiguous()
     if library == "cupy":
@@ -131,7 +131,7 @@ def to_double(array):
 
 def empty_like(array, shape):
     """An FP64 array for results, which the library may write to. JAX's cannot be written: CuPy or Torch lend one."""
-    library = library_of(array)
+    library = owner_of(array)
     if library == "torch":
         return array.new_empty(shape, dtype=sys.modules["torch"].float64)
     try:
@@ -142,9 +142,9 @@ def empty_like(array, shape):
         return torch.empty(shape, dtype=torch.float64, device="cuda")
 
 
-def in_library_of(like, array):
+def in_owner_of(like, array):
     """A result as an array of the library and type of `like`. `array` is a NumPy array, or one on the same GPU."""
-    library = library_of(like)
+    library = owner_of(like)
     if library == "torch":
         torch = sys.modules["torch"]
         result = torch.from_numpy(array) if isinstance(array, np.ndarray) else array
@@ -161,7 +161,7 @@ def in_library_of(like, array):
 
 def csr_parts(a):
     """(data, indices, indptr, shape) of a sparse matrix of any library in CSR, or None if it is no sparse matrix."""
-    library = library_of(a)
+    library = owner_of(a)
     if library == "torch" and "sparse" in str(getattr(a, "layout", "")):
         if "csr" not in str(a.layout):
             a = a.coalesce() if "coo" in str(a.layout) else a

@@ -29,7 +29,7 @@ def _system(A, b, M):
     if not _arrays.on_device(b):
         if hasattr(b, "toarray"):
             b = b.toarray()
-        if _arrays.library_of(b) == "numpy":
+        if _arrays.owner_of(b) == "numpy":
             b = _arrays.host_array(b, "b")
     if len(b.shape) not in (1, 2) or b.shape[0] != matrix.shape[0]:
         raise ValueError(f"b has the shape {tuple(b.shape)}; the matrix has {matrix.shape[0]} rows")
@@ -44,7 +44,7 @@ def _start(x0, b, M):
         return np.array(b, dtype=np.float64) if M is None else np.asarray(product_of(M, "M")(b)).reshape(b.shape)
     if x0 is None:
         return None
-    if _arrays.library_of(x0) == "numpy":
+    if _arrays.owner_of(x0) == "numpy":
         x0 = _arrays.host_array(x0, "x0")
     if len(b.shape) == 2 and len(x0.shape) == 1:
         x0 = x0.reshape(-1, 1)
@@ -63,7 +63,7 @@ def _proved(matrix, result, x, b):
     operator = matrix.is_operator and not matrix.has_bound
     if not (result.verified or operator and result.converged):
         return False
-    if x.dtype != np.float32 or _arrays.library_of(x) != "numpy":
+    if x.dtype != np.float32 or _arrays.owner_of(x) != "numpy":
         return True
     norm, bound = matrix.residual(b, x)
     return norm + (0.0 if operator else bound) <= result.tolerance
@@ -98,7 +98,7 @@ def _run(method, A, b, x0, M, rtol, atol, limit, options, per_iteration=None, re
 
 def _rounded(x, matrix, b):
     """x in the common type of A and b: float32 only if both are."""
-    if _arrays.library_of(x) != "numpy" or not isinstance(x, np.ndarray):
+    if _arrays.owner_of(x) != "numpy" or not isinstance(x, np.ndarray):
         return x
     return x.astype(_arrays.real_dtype(matrix.dtype, _arrays.dtype_of(b)), copy=False)
 

@@ -133,10 +133,10 @@ class Solver:
         return self._solve_columns(b, array, x0)
 
     def _as_asked(self, x, b, shape):
-        if _arrays.library_of(b) == "numpy":
+        if _arrays.owner_of(b) == "numpy":
             dtype = _arrays.real_dtype(_arrays.dtype_of(b))
             return (x.astype(dtype, copy=False) if isinstance(x, np.ndarray) else x).reshape(shape)
-        return _arrays.in_library_of(b, x.reshape(shape))
+        return _arrays.in_owner_of(b, x.reshape(shape))
 
     def _solve_columns(self, b, array, x0):
         if x0 is not None and getattr(x0, "ndim", 0) != 2:
@@ -155,7 +155,7 @@ class Solver:
             x = np.stack([c.x for c in columns], axis=1)
         else:
             import sys
-            x = sys.modules[_arrays.library_of(first)].stack([c.x for c in columns], 1)
+            x = sys.modules[_arrays.owner_of(first)].stack([c.x for c in columns], 1)
         return Result.of_columns(self._as_asked(x, b, x.shape), columns)
 
     def _solve_one(self, b, x0, like):
