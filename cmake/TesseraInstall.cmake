@@ -17,7 +17,8 @@ configure_package_config_file(cmake/tessera-config.cmake.in ${PROJECT_BINARY_DIR
                               INSTALL_DESTINATION ${tess_package_dir})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/tessera-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/tessera-config.cmake ${PROJECT_BINARY_DIR}/tessera-config-version.cmake
-              cmake/FindLAPACKE.cmake cmake/FindLibzip.cmake cmake/FindMUMPS.cmake
+              cmake/FindLAPACKE.cmake cmake/FindLibzip.cmake cmake/FindMETIS.cmake
+              cmake/FindMUMPS.cmake
         DESTINATION ${tess_package_dir})
 
 # A static library leaves its own needs to the program that links it.
@@ -26,6 +27,9 @@ string(REGEX REPLACE "^lib" "" tess_lapacke_name ${tess_lapacke_name})
 set(TESS_PC_PRIVATE_LIBS "-l${tess_lapacke_name} -lz -lm -lpthread ${OpenMP_C_FLAGS}")
 if(TESS_MUMPS_LIBRARIES)
     string(PREPEND TESS_PC_PRIVATE_LIBS "-lsmumps_seq -ldmumps_seq ")
+endif()
+if(TESS_METIS_LIBRARIES)
+    string(PREPEND TESS_PC_PRIVATE_LIBS "-lmetis ")
 endif()
 if(TESS_LIBZIP_LIBRARIES)
     string(PREPEND TESS_PC_PRIVATE_LIBS "-lzip ")

@@ -14,6 +14,17 @@ if(NOT TESS_MUMPS STREQUAL "OFF")
     endif()
 endif()
 
+# Orders for the factors of large matrices.
+set(TESS_METIS_LIBRARIES "")
+if(TESS_MUMPS_LIBRARIES AND NOT TESS_METIS STREQUAL "OFF")
+    find_package(METIS)
+    if(METIS_FOUND)
+        set(TESS_METIS_LIBRARIES METIS::METIS)
+    elseif(TESS_METIS STREQUAL "ON")
+        message(FATAL_ERROR "TESS_METIS is ON, but there is no METIS (Debian: libmetis-dev)")
+    endif()
+endif()
+
 # Archives of SciPy (.npz).
 set(TESS_LIBZIP_LIBRARIES "")
 if(NOT TESS_LIBZIP STREQUAL "OFF")

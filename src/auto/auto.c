@@ -44,85 +44,6 @@ static void drop_solver(auto_solve *state)
     state->reused = false;
 }
 
-/* What complete factors cost, by their analysis, which is made once for these values. INFINITY: they are not possible,
-   or there is too little memory to find out. */
-static double predict_direct(void *owner)
-{
-    const tess_solver *s = owner;
-    auto_solve *state = state_of(s);
-
-    if (!state->predicted) {
-        const tess_error before = s->ctx->error;
-        const tess_precision precision = s->options.automatic.fp64_only ? TESS_PRECISION_FP64 : TESS_PRECISION_FP32;
-
-        if (direct_predict(s->original, state->ladder.family == FAMILY_POSITIVE, precision,
-                           s->options.precond.direct.memory_limit, &state->prediction) != TESS_SUCCESS) {
-            s->ctx->error = before;
-        }
-        state->predicted = true;
-    }
-    return direct_cost(&state->facts, &state->prediction);
-}
-
-static bool direct_follows(const auto_solve *state)
-{
-    for (int i = state->next; i < state->ladder.count; i++) {
-        if (state->ladder.step[i].limit == LIMIT_DIRECT) { return true; }
-    }
-    return false;
-}
-
-static void start_budget(tess_solver *s, auto_solve *state, int64_t before, double start)
-{
-    const ladder_step *step = &state->step;
-    attempt_budget *b = &state->budget;
-
-    *b = (attempt_budget){.monitor = s->options.monitor,
-                          .user = s->options.monitor_user,
-                          .before = before,
-                          .start = start,
-                          .limited = step->limit == LIMIT_BUDGET && state->next < state->ladder.count &&
-                                     state->unreachable == 0.0,
-                          .per_iteration = iteration_cost(&state->facts, step, on_gpu(s)),
-                          .watch = state->stored == STORAGE_OPEN ? storage_try_lower : NULL,
-                          .owner = s,
-                          .rows = state->facts.n,
-                          .floor = state->floor,
-                          .trial = INFINITY,
-                          .other = INFINITY};
-    budget_start(b);
-    if (!b->limited) { return; }
-    if (on_gpu(s)) {
-        b->cap = budget_cap(direct_follows(state) ? least_direct_cost(&state->facts) : INFINITY, b->per_iteration);
-        return;
-    }
-    if (state->ladder.step[state->next].precond == TESS_PRECOND_AMG) {
-        b->other = multigrid_cost(&state->facts);
-        return;
-    }
-    b->trial = trial_cost(&state->facts, &state->ladder.step[state->next]);
-    if (!direct_follows(state)) { return; }
-    if (state->predicted) {
-        b->other = direct_cost(&state->facts, &state->prediction);
-        return;
-    }
-    b->other = least_direct_cost(&state->facts);
-    /* An analysis pays where its factors come next, or where there is no trial; until then the bound decides. */
-    if (isinf(b->trial)) { b->predict = predict_direct; }
-}
-
-/* Complete factors are left out where all iterations that the caller allows should take a tenth of their time. */
-#define TOO_EXPENSIVE 10.0
-
-static bool is_too_expensive(tess_solver *s, auto_solve *state, const ladder_step *step)
-{
-    const ladder_step *last = &state->ladder.step[state->ladder.count - 1];
-
-    if (step->limit != LIMIT_DIRECT || last->limit != LIMIT_NONE || state->remembered) { return false; }
-    return predict_direct(s) >
-           TOO_EXPENSIVE * iteration_cost(&state->facts, last, on_gpu(s)) * (double)s->options.max_iterations;
-}
-
 static tess_attempt *begin_attempt(auto_solve *state)
 {
     tess_attempt *attempt = &state->attempt[state->nattempts];
@@ -145,7 +66,7 @@ static tess_status climb_to_next(tess_solver *s, auto_solve *state)
     drop_solver(state);
     while (!state->solver && state->next < state->ladder.count && state->nattempts < MAX_ATTEMPTS) {
         state->step = state->ladder.step[state->next++];
-        if (is_too_expensive(s, state, &state->step)) { continue; }
+        if (!step_pays(s, &state->step)) { continue; }
         step_options(s, &state->step, &o);
         status = tess_solver_create(s->original, &o, &state->solver);
         if (status == TESS_SUCCESS) { break; }
@@ -265,7 +186,7 @@ static tess_status attempt_once(tess_solver *s, const tess_vector *b, tess_vecto
     tess_status status = TESS_SUCCESS;
 
     state->nattempts++;
-    start_budget(s, state, before, start);
+    begin_budget(s, before, start);
     TESS_TRY(limit_solver(s, state, before));
     tess_solve_result_init(&one);
     TESS_TRY(tess_solver_solve(state->solver, b, x, &one));

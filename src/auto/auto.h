@@ -56,6 +56,13 @@ void step_options(const tess_solver *s, const ladder_step *step, tess_solve_opti
 /* Whether a set-up that failed so lets the next step follow. */
 bool may_skip(const ladder_step *step, tess_status status);
 
+/* ---- costs.c ---- */
+
+/* The budget of the attempt that begins after so many iterations of a solve that began then. */
+void begin_budget(tess_solver *s, int64_t before, double start);
+/* Whether a step is worth an attempt, given what the steps after it cost. */
+bool step_pays(tess_solver *s, const ladder_step *step);
+
 /* ---- storage.c ---- */
 
 /* Whether the caller leaves it to the library how the matrix is stored, and another storage may pay. */

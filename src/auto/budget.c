@@ -38,7 +38,7 @@ int64_t budget_cap(double least_direct, double per_iteration)
 void budget_start(attempt_budget *b)
 {
     b->trend = (residual_trend){.every = 5};
-    b->first = b->least = INFINITY;
+    b->least = INFINITY;
     b->remaining = INFINITY;
     b->left = b->cancelled = false;
     b->code = 0;
@@ -49,7 +49,6 @@ static void note_residual(attempt_budget *b, int64_t iteration, double residual)
     residual_trend *t = &b->trend;
     const double now = residual > 0.0 ? log(residual) : -INFINITY;
 
-    if (isinf(b->first)) { b->first = now; }
     if (now < b->least) { b->least = now; }
     while (iteration >= t->every * (t->count + 1)) { /* a GPU reports at intervals */
         if (t->count == TREND_LENGTH) {
@@ -65,13 +64,14 @@ static void note_residual(attempt_budget *b, int64_t iteration, double residual)
 }
 
 /* Iterations to the tolerance, at the rate of the last half of all or of all, whichever is faster: Krylov methods have
-   plateaus, and often end faster than they began. */
+   plateaus, and often end faster than they began. The fall before the trend's first entry is left out: a right-hand
+   side far from the solution's scale falls by orders of magnitude at once, which says nothing of the rest. */
 static double remaining_iterations(const attempt_budget *b, double tolerance)
 {
     const residual_trend *t = &b->trend;
     const int half = t->count / 2, last = t->count - 1;
     const double of_half = (t->log_least[half] - t->log_least[last]) / (double)(t->every * (last - half));
-    const double of_all = (b->first - t->log_least[last]) / (double)(t->every * t->count);
+    const double of_all = (t->log_least[0] - t->log_least[last]) / (double)(t->every * last);
     const double rate = fmax(of_half, of_all), to_go = b->least - log(tolerance);
 
     if (to_go <= 0.0) { return 0.0; }
@@ -87,7 +87,7 @@ static bool has_stalled(const attempt_budget *b, int64_t iteration)
            t->log_least[t->count / 2] - t->log_least[t->count - 1] < -log(STALL_FACTOR);
 }
 
-/* Whether the next step deserves a trial: it costs as much as is spent, and less than half of the rest. */
+/* Whether the next step deserves a trial. */
 static bool deserves_trial(const attempt_budget *b, int64_t iteration)
 {
     const double spent = b->per_iteration * (double)iteration, rest = b->per_iteration * b->remaining;

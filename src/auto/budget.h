@@ -29,19 +29,19 @@ typedef struct attempt_budget {
     double floor;         /* the attempt ends at this residual: no x has a smaller one; 0: none is known */
     double per_iteration; /* iteration_cost */
     double trial;         /* what a trial of the next step costs; INFINITY: there is none */
-    /* What complete factors should cost; INFINITY: they cannot follow. At first a lower bound, until `predict`, which
-       takes some time itself, is asked. */
+    /* What multigrid or complete factors should cost, whichever is less; INFINITY: they cannot follow. Of factors it is
+       a lower bound at first, until `predict`, which takes some time itself, is asked. */
     double other;
     double (*predict)(void *owner); /* NULL: it was asked */
     /* Called with the iterations so far and those expected after them; NULL: not at all. */
     void (*watch)(void *owner, int64_t iteration, double remaining);
     void *owner;
     residual_trend trend;
-    double first, least; /* logarithms of the residual: the first, and the least so far */
-    double remaining;    /* iterations that are left by the trend; INFINITY: it does not fall */
-    bool left;           /* the budget ended the attempt */
-    bool cancelled;      /* the caller's monitor did */
-    int code;            /* what it returned */
+    double least;     /* logarithm of the least residual so far */
+    double remaining; /* iterations that are left by the trend; INFINITY: it does not fall */
+    bool left;        /* the budget ended the attempt */
+    bool cancelled;   /* the caller's monitor did */
+    int code;         /* what it returned */
 } attempt_budget;
 
 void budget_start(attempt_budget *b);

@@ -15,9 +15,11 @@ matrix_family family_of(const matrix_facts *f)
 /* ---- the steps ---- */
 
 /* Factors are in FP32, which takes half the time and memory; FP64 follows where these are not good enough (Carson,
-   Higham 2018: up to a condition number of about 1e8 they are). */
+   Higham 2018: up to a condition number of about 1e8 they are). Multigrid comes before incomplete factors where a trial
+   of these is none; see `settle`. */
 static const ladder_step positive[] = {
     {TESS_SOLVER_CG, TESS_PRECOND_JACOBI, TESS_PRECISION_FP64, TESS_SCALING_NONE, LIMIT_BUDGET},
+    {TESS_SOLVER_CG, TESS_PRECOND_IC0, TESS_PRECISION_FP32, TESS_SCALING_NONE, LIMIT_TRIAL},
     {TESS_SOLVER_CG, TESS_PRECOND_AMG, TESS_PRECISION_FP32, TESS_SCALING_NONE, LIMIT_BUDGET},
     {TESS_SOLVER_CG, TESS_PRECOND_IC0, TESS_PRECISION_FP32, TESS_SCALING_NONE, LIMIT_BUDGET},
     {TESS_SOLVER_CG, TESS_PRECOND_CHOLESKY, TESS_PRECISION_FP32, TESS_SCALING_NONE, LIMIT_DIRECT},
@@ -49,6 +51,8 @@ static const ladder_step named[][2] = {
 
 /* Below so many rows complete factors take less time than multigrid. */
 enum { LEAST_MULTIGRID_ROWS = 10000 };
+/* A trial of incomplete factors of a larger matrix is none, since triangles leave the other cores idle. */
+enum { MOST_TRIAL_NONZEROS = 1 << 19 };
 
 /* Steps that this build and this matrix allow, with what the options say in place of the step's own choice. */
 static bool settle(const matrix_facts *f, const tess_solve_options *o, ladder_step *s)
@@ -56,6 +60,10 @@ static bool settle(const matrix_facts *f, const tess_solve_options *o, ladder_st
     if (o->precond.kind != TESS_PRECOND_AUTO) { s->precond = o->precond.kind; }
     if (o->precond.kind == TESS_PRECOND_AUTO && s->precond == TESS_PRECOND_AMG && f->n < LEAST_MULTIGRID_ROWS) {
         return false;
+    }
+    if (s->limit == LIMIT_TRIAL) {
+        if (f->nnz > MOST_TRIAL_NONZEROS) { return false; }
+        s->limit = LIMIT_BUDGET;
     }
     /* An empty row leaves no diagonal; lu sets its pivot aside. */
     if (f->empty_rows > 0 && (s->precond == TESS_PRECOND_CHOLESKY || s->scale != TESS_SCALING_NONE)) { return false; }
@@ -112,7 +120,7 @@ void make_ladder(matrix_family family, const matrix_facts *f, const tess_solve_o
 /* A product with both triangles takes so many times as long as one with the matrix: levels wait for one another. Their
    set-up takes as long as so many products. */
 #define TRIANGLES 2.5
-#define INCOMPLETE_PRODUCTS 10.0
+#define INCOMPLETE_PRODUCTS 130.0
 /* Likewise multigrid: a cycle, and the set-up. Measured on laplace3d-64 and on finite elements of 115 thousand rows. */
 #define CYCLE_PRODUCTS 20.0
 #define MULTIGRID_PRODUCTS 580.0
@@ -123,9 +131,10 @@ void make_ladder(matrix_family family, const matrix_facts *f, const tess_solve_o
 #define DIRECT_ENTRY_SECONDS 70e-9
 #define UNSYMMETRIC 1.6
 #define FLOP_SECONDS 0.3e-9
-/* A trial of incomplete factors is so many iterations; of a larger matrix it is none, since triangles leave the other
-   cores idle. */
-enum { TRIAL_ITERATIONS = 20, MULTIGRID_ITERATIONS = 20, MOST_TRIAL_NONZEROS = 1 << 19 };
+/* A trial of incomplete factors, and a solve with multigrid, is so many iterations. */
+enum { TRIAL_ITERATIONS = 20, MULTIGRID_ITERATIONS = 20 };
+/* A trial is left out where complete factors take fewer times as long: it fails more often than not. */
+#define TIMES_WORTH 2.5
 
 /* The same on an H200, where a launch takes the time of a small iteration. */
 #define GPU_ENTRY_SECONDS 4e-12
@@ -160,12 +169,23 @@ double direct_cost(const matrix_facts *f, const direct_prediction *p)
     return p->possible ? least_direct_cost(f) + FLOP_SECONDS * p->flops : INFINITY;
 }
 
+static bool has_incomplete_factors(const ladder_step *s)
+{
+    return s->limit == LIMIT_BUDGET && (s->precond == TESS_PRECOND_IC0 || s->precond == TESS_PRECOND_ICT ||
+                                        s->precond == TESS_PRECOND_ILU0 || s->precond == TESS_PRECOND_ILUT);
+}
+
+static double cost_of_trial(const matrix_facts *f, const ladder_step *s)
+{
+    return TRIAL_ITERATIONS * iteration_cost(f, s, false) + INCOMPLETE_PRODUCTS * ENTRY_SECONDS * (double)f->nnz;
+}
+
 double trial_cost(const matrix_facts *f, const ladder_step *s)
 {
-    const bool incomplete =
-        s->limit == LIMIT_BUDGET && (s->precond == TESS_PRECOND_IC0 || s->precond == TESS_PRECOND_ICT ||
-                                     s->precond == TESS_PRECOND_ILU0 || s->precond == TESS_PRECOND_ILUT);
+    return has_incomplete_factors(s) && f->nnz <= MOST_TRIAL_NONZEROS ? cost_of_trial(f, s) : INFINITY;
+}
 
-    if (!incomplete || f->nnz > MOST_TRIAL_NONZEROS) { return INFINITY; }
-    return TRIAL_ITERATIONS * iteration_cost(f, s, false) + INCOMPLETE_PRODUCTS * ENTRY_SECONDS * (double)f->nnz;
+bool trial_pays(const matrix_facts *f, const ladder_step *s, double direct)
+{
+    return !has_incomplete_factors(s) || TIMES_WORTH * cost_of_trial(f, s) < direct;
 }

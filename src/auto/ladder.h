@@ -17,6 +17,7 @@ typedef enum matrix_family {
 
 typedef enum step_limit {
     LIMIT_BUDGET, /* iterations are left when another step should take less time */
+    LIMIT_TRIAL,  /* likewise; the step is for matrices of which a trial is cheap (only in the lists of ladder.c) */
     LIMIT_DIRECT, /* factors are expected to solve within few iterations */
     LIMIT_NONE    /* the last resort: up to the caller's limits */
 } step_limit;
@@ -49,6 +50,8 @@ double iteration_cost(const matrix_facts *facts, const ladder_step *step, bool o
 double multigrid_cost(const matrix_facts *facts);
 /* A trial of a step with incomplete factors; INFINITY for other steps. */
 double trial_cost(const matrix_facts *facts, const ladder_step *step);
+/* Whether a step is worth a trial where complete factors cost so much. */
+bool trial_pays(const matrix_facts *facts, const ladder_step *step, double direct);
 /* What complete factors cost: at least; and by what their analysis predicts. */
 double least_direct_cost(const matrix_facts *facts);
 double direct_cost(const matrix_facts *facts, const direct_prediction *prediction);

@@ -458,7 +458,7 @@ static void multigrid_takes_over_from_a_diagonal(void **state)
     system_under_test t;
 
     (void)state;
-    t = open_test(oracle_tridiagonal(20000, -1.0, 2.0, -1.0), options);
+    t = open_test(oracle_laplace2d(330), options); /* more nonzeros than a trial of incomplete factors takes */
     run(&t);
     assert_true(t.result.verified);
     assert_int_equal(t.count, 2);
@@ -469,10 +469,48 @@ static void multigrid_takes_over_from_a_diagonal(void **state)
     assert_why(&t, "low precision");
     close_test(&t);
     options.automatic.fp64_only = 1;
-    t = open_test(oracle_tridiagonal(20000, -1.0, 2.0, -1.0), options);
+    t = open_test(oracle_laplace2d(330), options);
     run(&t);
     assert_true(t.result.verified);
     assert_int_equal(t.attempts[1].factors, TESS_PRECISION_FP64);
+    close_test(&t);
+}
+
+/* A smaller matrix has its trial of incomplete factors first: those of a tridiagonal matrix are complete. */
+static void incomplete_factors_come_before_multigrid(void **state)
+{
+    system_under_test t = open_test(oracle_tridiagonal(20000, -1.0, 2.0, -1.0), slow_options());
+
+    (void)state;
+    run(&t);
+    assert_true(t.result.verified);
+    assert_int_equal(t.count, 2);
+    assert_int_equal(t.attempts[1].precond, TESS_PRECOND_IC0);
+    close_test(&t);
+}
+
+/* Factors that take little more than a trial of incomplete ones come at once: a beam with 10 unknowns a node. */
+static void cheap_factors_come_before_a_trial(void **state)
+{
+    static const double beam[3] = {6.0, -4.0, 1.0};
+    enum { NODES = 120, BLOCK = 10 };
+    oracle_csr a = oracle_open(NODES * BLOCK, NODES * BLOCK);
+    system_under_test t;
+
+    (void)state;
+    for (int64_t i = 0; i < NODES * BLOCK; i++) {
+        const int64_t node = i / BLOCK, first = node > 2 ? node - 2 : 0, last = node + 2 < NODES ? node + 2 : NODES - 1;
+
+        for (int64_t j = first * BLOCK; j < (last + 1) * BLOCK; j++) {
+            oracle_push(&a, j, beam[llabs(j / BLOCK - node)] * (j % BLOCK == i % BLOCK ? 2.0 : 1.0));
+        }
+        oracle_end_row(&a, i);
+    }
+    t = open_test(a, slow_options());
+    run(&t);
+    assert_true(t.result.verified);
+    assert_int_equal(t.count, 2);
+    assert_int_equal(t.attempts[1].precond, TESS_PRECOND_CHOLESKY);
     close_test(&t);
 }
 
@@ -492,7 +530,9 @@ static int close_context(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {AUTOMATIC_TESTS, cmocka_unit_test(multigrid_takes_over_from_a_diagonal)};
+    const struct CMUnitTest tests[] = {AUTOMATIC_TESTS, cmocka_unit_test(multigrid_takes_over_from_a_diagonal),
+                                       cmocka_unit_test(incomplete_factors_come_before_multigrid),
+                                       cmocka_unit_test(cheap_factors_come_before_a_trial)};
 
     return cmocka_run_group_tests(tests, open_context, close_context);
 }

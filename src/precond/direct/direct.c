@@ -133,28 +133,26 @@ static mumps_arguments arguments_of(const direct_factors *m, const direct_system
 /* Once for a pattern, and again if the matrix gains or loses its symmetry. */
 static tess_status analyse(direct_factors *m, const direct_system *s)
 {
-    const mumps_arguments arguments = arguments_of(m, s);
-    direct_analysis predicted;
-    mumps_reply reply;
+    direct_analysis analysis = {.mumps = NULL};
+    const mumps_reply *reply = &analysis.reply;
     tess_status status = TESS_SUCCESS;
 
     mumps_close(m->ctx, m->mumps);
     m->mumps = NULL;
     m->symmetry = s->symmetry;
-    if (direct_take_analysis(m->matrix, m->precision, m->symmetry, &predicted)) {
-        m->mumps = predicted.mumps;
-        reply = predicted.reply;
-    } else {
-        TESS_TRY(mumps_open(m->ctx, m->precision, m->symmetry, &m->mumps));
-        reply = mumps_run(m->mumps, MUMPS_ANALYSE, &arguments);
+    if (!direct_take_analysis(m->matrix, m->precision, m->symmetry, &analysis)) {
+        status = direct_analyse(s, m->relaxation, &analysis);
     }
-    status = reply.code < 0 ? judge(m, "analysis", &reply) : check_memory(m, reply.predicted, m->relaxation);
+    m->mumps = analysis.mumps;
+    if (status == TESS_SUCCESS) {
+        status = reply->code < 0 ? judge(m, "analysis", reply) : check_memory(m, reply->predicted, m->relaxation);
+    }
     if (status != TESS_SUCCESS) { /* other values are analysed anew */
         mumps_close(m->ctx, m->mumps);
         m->mumps = NULL;
     }
     TESS_TRY(status);
-    m->facts = reply;
+    m->facts = *reply;
     status = tess_stage_end(m->ctx, "analysis of the factors");
 cleanup:
     return status;

@@ -2,7 +2,8 @@
 /*
  * Complete factors of the matrix on the host, in FP32 or FP64: L U, or L D L^T for a symmetric matrix. direct_system.c
  * prepares what is factored, D_r A D_c with factors of two (matrix/equilibrate.h), which FP32 can hold for any range of
- * A; direct.c is the preconditioner; mumps.h computes. Source: Carson, Higham, SIAM J. Sci. Comput. 40 (2018).
+ * A; analysis.c orders the rows; direct.c is the preconditioner; mumps.h computes. Source: Carson, Higham, SIAM J. Sci.
+ * Comput. 40 (2018).
  */
 #ifndef TESS_PRECOND_DIRECT_DIRECT_H
 #define TESS_PRECOND_DIRECT_DIRECT_H
@@ -46,6 +47,10 @@ typedef struct direct_analysis {
     mumps_reply reply;
 } direct_analysis;
 
+/* The analysis of a scaled system. A pattern whose factors take much work is analysed twice, with a local order and
+   with nested dissection, and the analysis that predicts fewer operations stays. out->mumps is the caller's, also after
+   a failure; out->reply.code < 0: MUMPS refuses. The rest of *out is the caller's alone. Errors: memory. */
+tess_status direct_analyse(const direct_system *s, int relaxation, direct_analysis *out);
 /* Moves it to *out; false: there is none for these values, precision and symmetry. */
 bool direct_take_analysis(const tess_matrix *a, tess_precision precision, mumps_symmetry symmetry,
                           direct_analysis *out);

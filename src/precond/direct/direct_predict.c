@@ -71,19 +71,12 @@ bool direct_take_analysis(const tess_matrix *a, tess_precision precision, mumps_
 
 static tess_status analyse(const tess_matrix *a, const direct_system *s, int64_t memory_limit, direct_prediction *out)
 {
-    const mumps_arguments arguments = {.n = s->n,
-                                       .nnz = s->count,
-                                       .row = s->row,
-                                       .column = s->column,
-                                       .val = s->rounded,
-                                       .relaxation = DIRECT_RELAXATION};
     const int64_t allowed = memory_limit > 0 ? memory_limit : tess_spare_memory() / 2;
     direct_analysis analysis = {
         .precision = s->precision, .symmetry = s->symmetry, .values_version = a->values_version};
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(mumps_open(a->ctx, s->precision, s->symmetry, &analysis.mumps));
-    analysis.reply = mumps_run(analysis.mumps, MUMPS_ANALYSE, &arguments);
+    TESS_TRY(direct_analyse(s, DIRECT_RELAXATION, &analysis));
     out->possible = analysis.reply.code >= 0 && analysis.reply.predicted <= allowed;
     out->flops = analysis.reply.flops;
     out->bytes = analysis.reply.predicted;

@@ -14,7 +14,7 @@ enum { WHOLE_WORLD = -987654, JOB_OPEN = -1, JOB_CLOSE = -2, MEGABYTE = 1000000 
 /* Entries of ICNTL and INFOG, from 0. */
 enum { ICNTL_ORDERING = 6, ICNTL_SCALING = 7, ICNTL_TRANSPOSED = 8, ICNTL_RELAXATION = 13, ICNTL_NULL_PIVOTS = 23 };
 /* Approximate minimum fill: Scotch does not repeat its orderings, and PORD ends the program for some small graphs. */
-enum { SCALING_AUTO = 77, SCALING_ITERATIVE = 7, ORDERING_FILL = 2 };
+enum { SCALING_AUTO = 77, SCALING_ITERATIVE = 7, ORDERING_GIVEN = 1, ORDERING_FILL = 2 };
 enum {
     INFOG_REAL = 8,
     INFOG_INTEGER = 9,
@@ -41,7 +41,7 @@ static void set_controls(MUMPS_INT *icntl, mumps_step step, const mumps_argument
         icntl[stream] = -1; /* no messages */
     }
     icntl[3] = 0;
-    icntl[ICNTL_ORDERING] = ORDERING_FILL;
+    icntl[ICNTL_ORDERING] = a->position ? ORDERING_GIVEN : ORDERING_FILL;
     if (step == MUMPS_ANALYSE) { icntl[ICNTL_SCALING] = SCALING_AUTO; }
     if (a->rescale) { icntl[ICNTL_SCALING] = SCALING_ITERATIVE; }
     icntl[ICNTL_TRANSPOSED] = a->transposed ? 0 : 1;

@@ -26,10 +26,11 @@ typedef struct mumps_arguments {
     int64_t n, nnz;
     int32_t *row, *column; /* from 1 */
     void *val, *rhs;
-    int relaxation;   /* percent of workspace beyond the estimate */
-    bool null_pivots; /* sets a pivot that is zero aside, instead of failing */
-    bool transposed;  /* solves with the transpose */
-    bool rescale;     /* scales the values anew, instead of what the analysis found */
+    int32_t *position; /* for an analysis: where each row comes in the order, from 1; NULL: MUMPS finds an order */
+    int relaxation;    /* percent of workspace beyond the estimate */
+    bool null_pivots;  /* sets a pivot that is zero aside, instead of failing */
+    bool transposed;   /* solves with the transpose */
+    bool rescale;      /* scales the values anew, instead of what the analysis found */
 } mumps_arguments;
 
 typedef struct mumps_reply {

@@ -28,6 +28,7 @@ static mumps_reply NAMED(run)(STRUCTURE *id, mumps_step step, const mumps_argume
     id->jcn = a->column;
     id->a = a->val;
     id->rhs = a->rhs;
+    id->perm_in = a->position;
     id->nrhs = 1;
     id->lrhs = id->n;
     CALL(id);

@@ -41,8 +41,8 @@ END
     [ -s x.mtx ] && pass || fail "x was not written"
 done
 
-# Checkpoints: a limit of time leaves one, and pieces of a solve go on from the last iterate of the one before. The pieces
-# end by a count of iterations, which no machine's speed changes.
+# Checkpoints: a limit of time leaves one, and pieces of a solve go on from the last iterate of the one before. The
+# pieces end by a count of iterations, which no machine's speed changes.
 rm -f c.ckpt
 expect 1 solve $slow --solver cg --time-limit 0.5 --checkpoint c.ckpt --json stop.json
 json stop.json "j['reason'] == 'time_limit' and j['checkpoint'] == 'c.ckpt'"

@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
+# METIS, which orders the rows of large matrices for their factors: target METIS::METIS. Debian: libmetis-dev.
+
+find_path(METIS_INCLUDE_DIR metis.h)
+find_library(METIS_LIBRARY NAMES metis)
+
+include(FindPackageHandleStandardArgs)
+find_package_handle_standard_args(METIS REQUIRED_VARS METIS_LIBRARY METIS_INCLUDE_DIR)
+mark_as_advanced(METIS_INCLUDE_DIR METIS_LIBRARY)
+
+if(METIS_FOUND AND NOT TARGET METIS::METIS)
+    add_library(METIS::METIS UNKNOWN IMPORTED)
+    set_target_properties(METIS::METIS PROPERTIES IMPORTED_LOCATION "${METIS_LIBRARY}"
+                          INTERFACE_INCLUDE_DIRECTORIES "${METIS_INCLUDE_DIR}")
+endif()

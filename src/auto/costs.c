@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the steps of the ladder cost, for one solve: the budget of an attempt, and steps that are left out. */
+#include <math.h>
+
+#include "auto/auto.h"
+
+static bool on_gpu(const tess_solver *s)
+{
+    return s->ctx->device == TESS_DEVICE_GPU;
+}
+
+/* What complete factors cost, by their analysis, which is made once for these values. INFINITY: they are not possible,
+   or there is too little memory to find out. */
+static double predict_direct(void *owner)
+{
+    const tess_solver *s = owner;
+    auto_solve *state = s->driven;
+
+    if (!state->predicted) {
+        const tess_error before = s->ctx->error;
+        const tess_precision precision = s->options.automatic.fp64_only ? TESS_PRECISION_FP64 : TESS_PRECISION_FP32;
+
+        if (direct_predict(s->original, state->ladder.family == FAMILY_POSITIVE, precision,
+                           s->options.precond.direct.memory_limit, &state->prediction) != TESS_SUCCESS) {
+            s->ctx->error = before;
+        }
+        state->predicted = true;
+    }
+    return direct_cost(&state->facts, &state->prediction);
+}
+
+static bool direct_follows(const auto_solve *state)
+{
+    for (int i = state->next; i < state->ladder.count; i++) {
+        if (state->ladder.step[i].limit == LIMIT_DIRECT) { return true; }
+    }
+    return false;
+}
+
+static bool multigrid_follows(const auto_solve *state)
+{
+    for (int i = state->next; i < state->ladder.count; i++) {
+        if (state->ladder.step[i].precond == TESS_PRECOND_AMG) { return true; }
+    }
+    return false;
+}
+
+void begin_budget(tess_solver *s, int64_t before, double start)
+{
+    auto_solve *state = s->driven;
+    const ladder_step *step = &state->step;
+    attempt_budget *b = &state->budget;
+
+    *b = (attempt_budget){.monitor = s->options.monitor,
+                          .user = s->options.monitor_user,
+                          .before = before,
+                          .start = start,
+                          .limited = step->limit == LIMIT_BUDGET && state->next < state->ladder.count &&
+                                     state->unreachable == 0.0,
+                          .per_iteration = iteration_cost(&state->facts, step, on_gpu(s)),
+                          .watch = state->stored == STORAGE_OPEN ? storage_try_lower : NULL,
+                          .owner = s,
+                          .rows = state->facts.n,
+                          .floor = state->floor,
+                          .trial = INFINITY,
+                          .other = INFINITY};
+    budget_start(b);
+    if (!b->limited) { return; }
+    if (on_gpu(s)) {
+        b->cap = budget_cap(direct_follows(state) ? least_direct_cost(&state->facts) : INFINITY, b->per_iteration);
+        return;
+    }
+    if (multigrid_follows(state)) { b->other = multigrid_cost(&state->facts); }
+    b->trial = trial_cost(&state->facts, &state->ladder.step[state->next]);
+    if (isfinite(b->other) || !direct_follows(state)) { return; }
+    if (state->predicted) {
+        b->other = direct_cost(&state->facts, &state->prediction);
+        return;
+    }
+    b->other = least_direct_cost(&state->facts);
+    /* An analysis pays where its factors come next, or where there is no trial; until then the bound decides. */
+    if (isinf(b->trial)) { b->predict = predict_direct; }
+}
+
+/* Complete factors are left out where all iterations that the caller allows should take a tenth of their time. */
+#define TOO_EXPENSIVE 10.0
+
+static bool is_too_expensive(tess_solver *s, auto_solve *state, const ladder_step *step)
+{
+    const ladder_step *last = &state->ladder.step[state->ladder.count - 1];
+
+    if (step->limit != LIMIT_DIRECT || last->limit != LIMIT_NONE || state->remembered) { return false; }
+    return predict_direct(s) >
+           TOO_EXPENSIVE * iteration_cost(&state->facts, last, on_gpu(s)) * (double)s->options.max_iterations;
+}
+
+/* Incomplete factors are left out where complete ones, which may follow, take little more than a trial. */
+static bool is_beaten(tess_solver *s, auto_solve *state, const ladder_step *step)
+{
+    if (!direct_follows(state) || on_gpu(s) || state->remembered) { return false; }
+    return !trial_pays(&state->facts, step, least_direct_cost(&state->facts)) &&
+           !trial_pays(&state->facts, step, predict_direct(s));
+}
+
+bool step_pays(tess_solver *s, const ladder_step *step)
+{
+    auto_solve *state = s->driven;
+
+    return !is_too_expensive(s, state, step) && !is_beaten(s, state, step);
+}
