@@ -5,6 +5,9 @@ include(CMakePackageConfigHelpers)
 
 install(TARGETS tessera EXPORT tessera-targets
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+if(TARGET tessera_factors)
+    install(TARGETS tessera_factors LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/tessera)
+endif()
 install(DIRECTORY include/tessera DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         FILES_MATCHING PATTERN "*.h" PATTERN "*.cuh")
 if(TARGET tessera_cli)
@@ -17,20 +20,13 @@ configure_package_config_file(cmake/tessera-config.cmake.in ${PROJECT_BINARY_DIR
                               INSTALL_DESTINATION ${tess_package_dir})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/tessera-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/tessera-config.cmake ${PROJECT_BINARY_DIR}/tessera-config-version.cmake
-              cmake/FindLAPACKE.cmake cmake/FindLibzip.cmake cmake/FindMETIS.cmake
-              cmake/FindMUMPS.cmake
+              cmake/FindLAPACKE.cmake cmake/FindLibzip.cmake
         DESTINATION ${tess_package_dir})
 
 # A static library leaves its own needs to the program that links it.
 cmake_path(GET LAPACKE_LIBRARY STEM tess_lapacke_name) # libNAME
 string(REGEX REPLACE "^lib" "" tess_lapacke_name ${tess_lapacke_name})
 set(TESS_PC_PRIVATE_LIBS "-l${tess_lapacke_name} -lz -lm -lpthread ${OpenMP_C_FLAGS}")
-if(TESS_MUMPS_LIBRARIES)
-    string(PREPEND TESS_PC_PRIVATE_LIBS "-lsmumps_seq -ldmumps_seq ")
-endif()
-if(TESS_METIS_LIBRARIES)
-    string(PREPEND TESS_PC_PRIVATE_LIBS "-lmetis ")
-endif()
 if(TESS_LIBZIP_LIBRARIES)
     string(PREPEND TESS_PC_PRIVATE_LIBS "-lzip ")
 endif()

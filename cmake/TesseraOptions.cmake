@@ -3,24 +3,16 @@
 
 find_package(Threads REQUIRED)
 
-# Complete factors (--precond lu and cholesky).
-set(TESS_MUMPS_LIBRARIES "")
+# Complete factors (--precond lu and cholesky), and orders for those of large matrices.
 if(NOT TESS_MUMPS STREQUAL "OFF")
     find_package(MUMPS)
-    if(MUMPS_FOUND)
-        set(TESS_MUMPS_LIBRARIES MUMPS::MUMPS)
-    elseif(TESS_MUMPS STREQUAL "ON")
+    if(NOT MUMPS_FOUND AND TESS_MUMPS STREQUAL "ON")
         message(FATAL_ERROR "TESS_MUMPS is ON, but there is no sequential MUMPS (Debian: libmumps-seq-dev)")
     endif()
 endif()
-
-# Orders for the factors of large matrices.
-set(TESS_METIS_LIBRARIES "")
-if(TESS_MUMPS_LIBRARIES AND NOT TESS_METIS STREQUAL "OFF")
+if(NOT TESS_METIS STREQUAL "OFF")
     find_package(METIS)
-    if(METIS_FOUND)
-        set(TESS_METIS_LIBRARIES METIS::METIS)
-    elseif(TESS_METIS STREQUAL "ON")
+    if(NOT METIS_FOUND AND TESS_METIS STREQUAL "ON")
         message(FATAL_ERROR "TESS_METIS is ON, but there is no METIS (Debian: libmetis-dev)")
     endif()
 endif()

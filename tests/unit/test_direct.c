@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Complete factors: small backward errors in both precisions, badly scaled matrices, new values, failures, memory, and
    solvers with them. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* RTLD_DEFAULT, RTLD_DEEPBIND */
+#endif
+#include <dlfcn.h>
+
 #include "precond/direct/direct.h"
 #include "support/precond.h"
 #include "support/solve.h"
@@ -282,6 +287,18 @@ static void a_prediction_is_used(void **state)
     free(r);
 }
 
+/* The stand-in for MPI that MUMPS brings must not take the place of the program's own. */
+static void no_mpi_is_left_behind(void **state)
+{
+    oracle_csr a = oracle_laplace2d(3);
+
+    (void)state;
+    check_kind(&a, TESS_PRECOND_LU);
+    assert_null(dlsym(RTLD_DEFAULT, "MPI_Init"));
+    assert_null(dlsym(RTLD_DEFAULT, "dmumps_c"));
+    oracle_free(&a);
+}
+
 static void expect_refusal(const oracle_csr *a, const tess_precond_options *options, tess_status status,
                            const char *words)
 {
@@ -553,10 +570,11 @@ static void small_systems(void **state)
 #define DIRECT_TESTS                                                                                        \
     cmocka_unit_test(solutions_have_small_backward_errors), cmocka_unit_test(any_range_is_factored),        \
         cmocka_unit_test(updates_follow_the_values), cmocka_unit_test(singular_systems_may_have_solutions), \
-        cmocka_unit_test(a_prediction_is_used), cmocka_unit_test(matrices_without_factors_are_named),       \
-        cmocka_unit_test(memory_is_limited), cmocka_unit_test(wrong_requests_are_refused),                  \
-        cmocka_unit_test(every_solver_takes_them), cmocka_unit_test(fp64_factors_are_fp64),                 \
-        cmocka_unit_test(a_solve_reports_the_set_up), cmocka_unit_test(small_systems)
+        cmocka_unit_test(a_prediction_is_used), cmocka_unit_test(no_mpi_is_left_behind),                    \
+        cmocka_unit_test(matrices_without_factors_are_named), cmocka_unit_test(memory_is_limited),          \
+        cmocka_unit_test(wrong_requests_are_refused), cmocka_unit_test(every_solver_takes_them),            \
+        cmocka_unit_test(fp64_factors_are_fp64), cmocka_unit_test(a_solve_reports_the_set_up),              \
+        cmocka_unit_test(small_systems)
 
 #ifndef TESTS_ON_GPU
 int main(void)

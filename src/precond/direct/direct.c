@@ -50,7 +50,7 @@ static tess_status check(const tess_matrix *a, const tess_precond_options *o)
     if (!mumps_is_here()) {
         return tess_fail(a->ctx, TESS_UNSUPPORTED,
                          "install MUMPS (Debian: libmumps-seq-dev) and build again; or use ilut, ict, ilu0 or ic0",
-                         "preconditioner %s needs MUMPS, which this build does not have",
+                         "preconditioner %s needs MUMPS, which is not installed or was not when this was built",
                          tess_precond_kind_name(o->kind));
     }
     if (!a->ops) {

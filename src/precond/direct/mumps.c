@@ -3,10 +3,11 @@
 
 #ifdef TESS_MUMPS
 
-#include <dmumps_c.h>
 #include <pthread.h>
-#include <smumps_c.h>
 #include <string.h>
+
+#include "base/library.h"
+#include "precond/direct/factors_module.h"
 
 /* MUMPS' numbers: the sequential library's only communicator; the jobs that begin and end an instance; bytes of a
    megabyte in its estimates. */
@@ -32,7 +33,12 @@ struct mumps_instance {
     } id;
 };
 
-/* MUMPS keeps state of its own between calls. */
+/* Loaded at the first question. */
+static const factors_module *module;
+static pthread_once_t loaded = PTHREAD_ONCE_INIT;
+
+/* MUMPS keeps state of its own between calls. METIS takes its random numbers from rand(): one order at a time repeats,
+   unless the program calls rand() too. */
 static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
 
 static void set_controls(MUMPS_INT *icntl, mumps_step step, const mumps_arguments *a)
@@ -68,23 +74,41 @@ static mumps_reply read_reply(const MUMPS_INT *infog, size_t value)
 }
 
 #define STRUCTURE SMUMPS_STRUC_C
-#define CALL smumps_c
+#define CALL module->fp32
 #define NAMED(name) name##_fp32
 #include "precond/direct/mumps_call.h"
 #undef STRUCTURE
 #undef CALL
 #undef NAMED
 #define STRUCTURE DMUMPS_STRUC_C
-#define CALL dmumps_c
+#define CALL module->fp64
 #define NAMED(name) name##_fp64
 #include "precond/direct/mumps_call.h"
 #undef STRUCTURE
 #undef CALL
 #undef NAMED
 
+static void load(void)
+{
+    module = tess_module_symbol(FACTORS_MODULE_FILE, FACTORS_MODULE_SYMBOL);
+    if (module && module->version != FACTORS_MODULE_VERSION) { module = NULL; }
+}
+
 bool mumps_is_here(void)
 {
-    return true;
+    pthread_once(&loaded, load);
+    return module != NULL;
+}
+
+bool mumps_dissect(int32_t n, int32_t *start, int32_t *neighbour, int32_t *order, int32_t *place)
+{
+    bool done = false;
+
+    if (!mumps_is_here() || !module->dissect) { return false; }
+    pthread_mutex_lock(&one_at_a_time);
+    done = module->dissect(n, start, neighbour, order, place) == 0;
+    pthread_mutex_unlock(&one_at_a_time);
+    return done;
 }
 
 tess_status mumps_open(tess_context *ctx, tess_precision precision, mumps_symmetry symmetry, mumps_instance **out)
@@ -131,6 +155,16 @@ void mumps_close(tess_context *ctx, mumps_instance *m)
 /* A build without it: direct.c refuses before it calls anything else. */
 bool mumps_is_here(void)
 {
+    return false;
+}
+
+bool mumps_dissect(int32_t n, int32_t *start, int32_t *neighbour, int32_t *order, int32_t *place)
+{
+    (void)n;
+    (void)start;
+    (void)neighbour;
+    (void)order;
+    (void)place;
     return false;
 }
 

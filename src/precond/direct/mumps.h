@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * MUMPS behind one interface for FP32 and FP64. It is not reentrant: all calls of the process go through one mutex. It
- * never prints, and takes its memory from the system, not from the context's allocator. Source: Amestoy, Duff,
- * L'Excellent, Koster, SIAM J. Matrix Anal. Appl. 23 (2001).
+ * MUMPS behind one interface for FP32 and FP64, loaded at run time. It is not reentrant: all calls of the process go
+ * through one mutex. It never prints, and takes its memory from the system, not from the context's allocator. Source:
+ * Amestoy, Duff, L'Excellent, Koster, SIAM J. Matrix Anal. Appl. 23 (2001).
  */
 #ifndef TESS_PRECOND_DIRECT_MUMPS_H
 #define TESS_PRECOND_DIRECT_MUMPS_H
@@ -44,11 +44,15 @@ typedef struct mumps_reply {
 
 typedef struct mumps_instance mumps_instance;
 
-/* Whether this build has MUMPS. */
+/* Whether libtessera_factors.so is built and can be loaded, with MUMPS. The others are called after this. */
 bool mumps_is_here(void);
 /* precision: FP32 or FP64. Errors: memory. */
 tess_status mumps_open(tess_context *ctx, tess_precision precision, mumps_symmetry symmetry, mumps_instance **out);
 mumps_reply mumps_run(mumps_instance *m, mumps_step step, const mumps_arguments *arguments);
+/* Nested dissection by METIS: the order of a graph with n nodes (Karypis, Kumar, SIAM J. Sci. Comput. 20 (1998)). The
+   neighbours of node i are neighbour[start[i]] to neighbour[start[i + 1] - 1], each once, without i. place[i]: that of
+   node i in the order, from 0; `order`: n values of work space. false: there is no METIS, or it fails. */
+bool mumps_dissect(int32_t n, int32_t *start, int32_t *neighbour, int32_t *order, int32_t *place);
 void mumps_close(tess_context *ctx, mumps_instance *m);
 
 #endif

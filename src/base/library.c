@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* dladdr, RTLD_DEEPBIND */
+#endif
+#include "base/library.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+/* AddressSanitizer and ThreadSanitizer replace functions, and refuse libraries that would see their own first. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED
+#endif
+#endif
+#if defined(SANITIZED) || !defined(RTLD_DEEPBIND)
+enum { MODE = RTLD_NOW | RTLD_LOCAL };
+#else
+enum { MODE = RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND };
+#endif
+
+static const char here;
+
+/* From the folder that holds this code. */
+static void *open_beside(const char *folder_from_here, const char *file)
+{
+    char path[PATH_MAX];
+    Dl_info own;
+    const char *slash = NULL;
+    int length = 0;
+
+    if (!dladdr(&here, &own) || !own.dli_fname) { return NULL; }
+    slash = strrchr(own.dli_fname, '/');
+    if (!slash) { return NULL; }
+    length =
+        snprintf(path, sizeof path, "%.*s/%s%s", (int)(slash - own.dli_fname), own.dli_fname, folder_from_here, file);
+    return length > 0 && (size_t)length < sizeof path ? dlopen(path, MODE) : NULL;
+}
+
+const void *tess_module_symbol(const char *file, const char *symbol)
+{
+    void *module = open_beside("tessera/", file);
+
+    if (!module) { module = open_beside("lib/tessera/", file); }
+    if (!module) { module = open_beside("../lib/tessera/", file); }
+    if (!module) { module = dlopen(file, MODE); }
+    return module ? dlsym(module, symbol) : NULL;
+}
