@@ -65,7 +65,7 @@ static PetscErrorCode choose_type(KSP ksp, Mat A)
                    "-ksp_tessera_solver %s: over several processes give auto, cg, bicgstab, gmres, fgmres or minres",
                    k->solver);
         PetscCall(MatIsSymmetric(A, 0, &symmetric));
-        type = symmetric ? KSPCG : KSPGMRES;
+        type = symmetric ? KSPCG : KSPFGMRES; /* a preconditioner with vectors below FP64 varies by their rounding */
     }
     PetscCall(KSPSetType(k->inner, type));
     if (strcmp(type, KSPGMRES) == 0 || strcmp(type, KSPBCGS) == 0) { PetscCall(KSPSetPCSide(k->inner, PC_RIGHT)); }

@@ -29,10 +29,34 @@ static int monitor(void *user, const tess_progress *progress)
 
     ksp->its = iteration;
     ksp->rnorm = progress->residual_norm;
+    if (iteration == 0) { return 0; } /* monitor_start has told of it */
     if (KSPLogResidualHistory(ksp, ksp->rnorm) || KSPMonitor(ksp, iteration, ksp->rnorm)) { return 1; }
     if (ksp->converged == KSPConvergedDefault) { return 0; }
     if ((*ksp->converged)(ksp, iteration, ksp->rnorm, &k->stopped, ksp->cnvP)) { return 1; }
     return k->stopped ? 1 : 0;
+}
+
+/* PETSc's monitors begin with the residual of the initial guess. */
+static PetscErrorCode monitor_start(KSP ksp, Mat A)
+{
+    tp_ksp *const k = ksp->data;
+    double norm_bound[2];
+    PetscBool known;
+    Vec r;
+
+    PetscFunctionBegin;
+    if (ksp->guess_zero) {
+        PetscCall(VecNorm(ksp->vec_rhs, NORM_2, &ksp->rnorm));
+    } else {
+        PetscCall(VecDuplicate(ksp->vec_rhs, &r));
+        PetscCall(tp_true_residual(&k->verifier, A, ksp->vec_rhs, ksp->vec_sol, r, norm_bound, &known));
+        PetscCall(VecDestroy(&r));
+        ksp->rnorm = norm_bound[0];
+    }
+    ksp->its = 0;
+    PetscCall(KSPLogResidualHistory(ksp, ksp->rnorm));
+    PetscCall(KSPMonitor(ksp, 0, ksp->rnorm));
+    PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode read_matrix(Mat A, tess_matrix **out)
@@ -212,6 +236,7 @@ PetscErrorCode tp_solve_one(KSP ksp)
     set_limits(ksp, &options);
     TessCall(tess_solver_set_limits(k->tessera, &options));
     k->stopped = KSP_CONVERGED_ITERATING;
+    PetscCall(monitor_start(ksp, A));
     PetscCall(VecGetLocalSize(ksp->vec_rhs, &n));
     PetscCall(VecGetArrayRead(ksp->vec_rhs, &vb));
     PetscCall(VecGetArray(ksp->vec_sol, &vx));

@@ -58,6 +58,20 @@ static PetscErrorCode check_kind(const tp_pc *p, tess_precond_kind kind)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The vectors are PETSc's, in FP64: so are products, unless the kind keeps to FP32 or the word says otherwise. */
+static PetscErrorCode parse_role(const tp_pc *p, tess_precond_kind kind, tess_role_precision *role)
+{
+    const PetscBool narrow =
+        kind == TESS_PRECOND_LU || kind == TESS_PRECOND_CHOLESKY || kind == TESS_PRECOND_POLYNOMIAL;
+
+    PetscFunctionBegin;
+    PetscCheck(tess_role_precision_parse(p->precision, role) == TESS_SUCCESS, PETSC_COMM_SELF,
+               PETSC_ERR_ARG_UNKNOWN_TYPE, "-pc_tessera_precision %s: give STORAGE[/ARITHMETIC], such as fp16/fp32",
+               p->precision);
+    if (!narrow && !strchr(p->precision, '/')) { role->arithmetic = TESS_ARITHMETIC_FP64; }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode complete_options(const tp_pc *p, tess_precond_options *options)
 {
     PetscFunctionBegin;
@@ -75,9 +89,7 @@ static PetscErrorCode complete_options(const tp_pc *p, tess_precond_options *opt
                    PETSC_ERR_ARG_UNKNOWN_TYPE, "-pc_tessera_precision %s: amg takes auto, fp64, fp32 or fp16",
                    p->precision);
     } else {
-        PetscCheck(tess_role_precision_parse(p->precision, &options->role) == TESS_SUCCESS, PETSC_COMM_SELF,
-                   PETSC_ERR_ARG_UNKNOWN_TYPE, "-pc_tessera_precision %s: give STORAGE[/ARITHMETIC], such as fp16/fp32",
-                   p->precision);
+        PetscCall(parse_role(p, options->kind, &options->role));
     }
     PetscFunctionReturn(PETSC_SUCCESS);
 }
