@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loading: what PETSc must be; and the one context that all objects of a process share. */
+/* The one context that all objects of a process share, and the registration of the types. */
 #include "plugin.h"
 
 #include <unistd.h>
-
-/* For a PETSc of another kind CMake builds this file alone, which refuses. */
-#if defined(PETSC_USE_COMPLEX) || !defined(PETSC_USE_REAL_DOUBLE)
-#define TP_ANOTHER_PETSC 1
-#endif
 
 static tess_context *the_context;
 static PetscBool registered;
@@ -100,50 +95,16 @@ PetscErrorCode tp_warn(MPI_Comm comm, const char *message)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The PETSc that runs may be another one than the headers told of. */
-static PetscErrorCode check_petsc(void)
-{
-    PetscInt major, minor, subminor, release;
-    PetscDataType scalar;
-    PetscBool known;
-    size_t index_bytes;
-
-    PetscFunctionBegin;
-    PetscCall(PetscGetVersionNumber(&major, &minor, &subminor, &release));
-    PetscCheck(major == PETSC_VERSION_MAJOR && minor == PETSC_VERSION_MINOR, PETSC_COMM_SELF, PETSC_ERR_SUP,
-               "Tessera's plug-in was built for PETSc %d.%d, and this is %d.%d: build it again (make petsc)",
-               PETSC_VERSION_MAJOR, PETSC_VERSION_MINOR, (int)major, (int)minor);
-    PetscCall(PetscDataTypeFromString("scalar", &scalar, &known));
-    PetscCheck(!known || scalar == PETSC_DOUBLE, PETSC_COMM_SELF, PETSC_ERR_SUP,
-               "Tessera's plug-in takes real scalars in double precision, and this PETSc has %s: "
-               "use a PETSc with real double scalars (Debian: libpetsc-real-dev)",
-               scalar == PETSC_COMPLEX ? "complex ones" : "another precision");
-    PetscCall(PetscDataTypeGetSize(PETSC_INT, &index_bytes));
-    PetscCheck(index_bytes == sizeof(PetscInt), PETSC_COMM_SELF, PETSC_ERR_SUP,
-               "Tessera's plug-in was built for %d-bit indices, and this PETSc has others: build it again (make petsc)",
-               (int)(8 * sizeof(PetscInt)));
-    PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode TesseraPetscInitialize(void)
+/* Called by loader.c. */
+PetscErrorCode tessera_petsc_register(void)
 {
     PetscFunctionBegin;
     if (registered) { PetscFunctionReturn(PETSC_SUCCESS); }
-    PetscCall(check_petsc());
-#if !defined(TP_ANOTHER_PETSC)
     PetscCall(count_threads(&threads_of_this_rank));
     PetscCall(tp_register_mat());
     PetscCall(tp_register_pc());
     PetscCall(tp_register_ksp());
     PetscCall(PetscRegisterFinalize(forget));
     registered = PETSC_TRUE;
-#endif
-    PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode PetscDLLibraryRegister_tessera_petsc(void)
-{
-    PetscFunctionBegin;
-    PetscCall(TesseraPetscInitialize());
     PetscFunctionReturn(PETSC_SUCCESS);
 }

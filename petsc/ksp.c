@@ -41,8 +41,14 @@ static PetscErrorCode KSPSolve_Tessera(KSP ksp)
     MatNullSpace space;
     PetscMPIInt ranks;
     PetscBool aij;
+    PCFailedReason failed;
 
     PetscFunctionBegin;
+    PetscCall(PCGetFailedReason(ksp->pc, &failed));
+    if (failed) {
+        ksp->reason = KSP_DIVERGED_PC_FAILED;
+        PetscFunctionReturn(PETSC_SUCCESS);
+    }
     PetscCall(KSPGetOperators(ksp, &A, NULL));
     PetscCall(MatGetNullSpace(A, &space));
     PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)ksp), &ranks));

@@ -45,19 +45,6 @@ static PetscErrorCode PCSetFromOptions_Tessera(PC pc, tp_option_items PetscOptio
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* PETSc has an MPI version of MUMPS in the process; the library's calls would reach that one. */
-static PetscErrorCode check_kind(const tp_pc *p, tess_precond_kind kind)
-{
-    PetscMPIInt ranks;
-
-    PetscFunctionBegin;
-    PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &ranks));
-    PetscCheck((kind != TESS_PRECOND_LU && kind != TESS_PRECOND_CHOLESKY) || ranks == 1, PETSC_COMM_SELF, PETSC_ERR_SUP,
-               "-pc_tessera_type %s takes one process: over several use PETSc's -pc_type lu or -sub_pc_type lu",
-               p->kind);
-    PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* The vectors are PETSc's, in FP64: so are products, unless the kind keeps to FP32 or the word says otherwise. */
 static PetscErrorCode parse_role(const tp_pc *p, tess_precond_kind kind, tess_role_precision *role)
 {
@@ -81,7 +68,6 @@ static PetscErrorCode complete_options(const tp_pc *p, tess_precond_options *opt
                "-pc_tessera_type %s: give jacobi, block-jacobi[:K], polynomial[:D], ilu0, ic0, ilut[:T[:F]], "
                "ict[:T[:F]], iluk[:K], amg, gamg, lu or cholesky",
                p->kind);
-    PetscCall(check_kind(p, options->kind));
     options->amg = p->amg;
     if (!p->precision[0]) { PetscFunctionReturn(PETSC_SUCCESS); }
     if (options->kind == TESS_PRECOND_AMG) {
@@ -234,7 +220,10 @@ static PetscErrorCode PCApply_Tessera(PC pc, Vec r, Vec z)
         PetscCall(PCApply(p->gamg.inner, r, z));
         PetscFunctionReturn(PETSC_SUCCESS);
     }
-    PetscCheck(p->precond, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "the preconditioner could not be set up");
+    if (pc->failedreason || !p->precond) {
+        PetscCall(VecSetInf(z)); /* by which PETSc's methods find that the set-up failed */
+        PetscFunctionReturn(PETSC_SUCCESS);
+    }
     PetscCall(VecGetLocalSize(r, &n));
     PetscCall(VecGetArrayRead(r, &from));
     PetscCall(VecGetArrayWrite(z, &to));

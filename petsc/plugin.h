@@ -82,6 +82,7 @@ PetscErrorCode tp_local_result(const tess_vector *v, PetscScalar *array);
 
 /* ---- registration ---- */
 
+PETSC_EXTERN PetscErrorCode tessera_petsc_register(void);
 PetscErrorCode tp_register_mat(void);
 PetscErrorCode tp_register_pc(void);
 PetscErrorCode tp_register_ksp(void);
