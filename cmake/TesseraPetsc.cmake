@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The plug-in for PETSc: AUTO builds it where pkg-config finds PETSc and CMake finds MPI. Sanitizers and coverage look at
-# the library alone: PETSc and MPI leave memory behind.
+# The plug-in for PETSc: AUTO builds it where pkg-config finds PETSc and CMake finds MPI. Sanitizers and coverage look
+# at the library alone: PETSc and MPI leave memory behind.
 
 set(tess_petsc_missing "")
 if(TESS_PETSC STREQUAL "OFF")

@@ -84,8 +84,8 @@ PetscErrorCode tp_check(tess_status status, const char *call)
     if (status == TESS_SUCCESS) { PetscFunctionReturn(PETSC_SUCCESS); }
     error = the_context ? tess_context_last_error(the_context) : NULL;
     SETERRQ(PETSC_COMM_SELF, status == TESS_OUT_OF_MEMORY ? PETSC_ERR_MEM : PETSC_ERR_LIB, "Tessera: %s%s%s (%s)",
-            error && error->message[0] ? error->message : tess_status_text(status),
-            error && error->hint[0] ? "; " : "", error ? error->hint : "", call);
+            error && error->message[0] ? error->message : tess_status_text(status), error && error->hint[0] ? "; " : "",
+            error ? error->hint : "", call);
 }
 
 PetscErrorCode tp_warn(MPI_Comm comm, const char *message)

@@ -18,7 +18,9 @@ void tp_copy_free(tp_copy *copy)
     (void)PetscFree(copy->row);
     (void)PetscFree(copy->row_ptr);
     (void)PetscFree(copy->val);
-    for (int k = 0; k < 3; k++) { (void)PetscFree(copy->owned[k]); }
+    for (int k = 0; k < 3; k++) {
+        (void)PetscFree(copy->owned[k]);
+    }
     memset(copy, 0, sizeof *copy);
 }
 
@@ -27,7 +29,9 @@ static PetscErrorCode leave_out_empty_rows(const tp_rows *rows, PetscBool on_hos
     PetscInt kept = 0;
 
     PetscFunctionBegin;
-    for (PetscInt r = 0; r < rows->nrows; r++) { kept += rows->i[r + 1] > rows->i[r]; }
+    for (PetscInt r = 0; r < rows->nrows; r++) {
+        kept += rows->i[r + 1] > rows->i[r];
+    }
     copy->kept = rows->nrows;
     if (!on_host || (double)kept >= KEPT_SHARE * (double)rows->nrows) { PetscFunctionReturn(PETSC_SUCCESS); }
     PetscCall(PetscMalloc1(kept + 1, &copy->row_ptr));
@@ -62,13 +66,17 @@ static PetscErrorCode scale_values(const tp_rows *rows, const tess_storage_optio
     PetscFunctionBegin;
     copy->scale = 1;
     if (!may_overflow(options)) { PetscFunctionReturn(PETSC_SUCCESS); }
-    for (PetscInt k = 0; k < nnz; k++) { largest = PetscMax(largest, fabs(rows->a[k])); }
+    for (PetscInt k = 0; k < nnz; k++) {
+        largest = PetscMax(largest, fabs(rows->a[k]));
+    }
     if (largest == 0 || !isfinite(largest)) { PetscFunctionReturn(PETSC_SUCCESS); }
     (void)frexp(largest, &exponent);
     if (exponent <= top && exponent >= 0) { PetscFunctionReturn(PETSC_SUCCESS); }
     copy->scale = ldexp(1, top - exponent);
     PetscCall(PetscMalloc1(nnz, &copy->val));
-    for (PetscInt k = 0; k < nnz; k++) { copy->val[k] = copy->scale * rows->a[k]; }
+    for (PetscInt k = 0; k < nnz; k++) {
+        copy->val[k] = copy->scale * rows->a[k];
+    }
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -170,7 +178,9 @@ static PetscErrorCode product_in_place(tp_copy *copy, const PetscScalar *x, Pets
         const double *partial = tess_vector_data_const(copy->partial);
         status = tess_matrix_spmv(copy->stored, TESS_OP_NONE, alpha, in, 0, copy->partial);
         if (!add) { PetscCall(PetscArrayzero(y, copy->nrows)); }
-        for (PetscInt r = 0; r < copy->kept; r++) { y[copy->row[r]] += partial[r]; }
+        for (PetscInt r = 0; r < copy->kept; r++) {
+            y[copy->row[r]] += partial[r];
+        }
     } else {
         PetscCall(tp_wrap(copy->nrows, y, &out));
         status = tess_matrix_spmv(copy->stored, TESS_OP_NONE, alpha, in, add ? 1 : 0, out);
@@ -201,7 +211,9 @@ static PetscErrorCode product_by_transfer(tp_copy *copy, const PetscScalar *x, P
     TessCall(tess_matrix_spmv(copy->stored, TESS_OP_NONE, 1 / copy->scale, copy->x, 0, copy->y));
     PetscCall(PetscMalloc1(copy->nrows, &result));
     TessCall(tess_vector_get(copy->y, result, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
-    for (PetscInt r = 0; r < copy->nrows; r++) { y[r] = add ? y[r] + result[r] : result[r]; }
+    for (PetscInt r = 0; r < copy->nrows; r++) {
+        y[r] = add ? y[r] + result[r] : result[r];
+    }
     PetscCall(PetscFree(result));
     PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -31,7 +31,9 @@ static PetscErrorCode copy_ranks(PetscInt n, const PetscMPIInt *rank, const Pets
         (*rank_out)[k] = rank[k];
         (*at_out)[k + 1] = at[k + 1];
     }
-    for (PetscInt k = 0; k < count; k++) { (*index_out)[k] = index ? index[k] : k; }
+    for (PetscInt k = 0; k < count; k++) {
+        (*index_out)[k] = index ? index[k] : k;
+    }
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -132,8 +134,7 @@ PetscErrorCode tp_halo_begin(tp_halo *halo, const PetscScalar *local)
 PetscErrorCode tp_halo_end(tp_halo *halo, PetscScalar *ghosts)
 {
     PetscFunctionBegin;
-    PetscCallMPI(
-        MPI_Waitall((PetscMPIInt)(halo->nreceives + halo->nsends), halo->request, MPI_STATUSES_IGNORE));
+    PetscCallMPI(MPI_Waitall((PetscMPIInt)(halo->nreceives + halo->nsends), halo->request, MPI_STATUSES_IGNORE));
     for (PetscInt k = 0; k < halo->nreceives; k++) {
         const char *const message = halo->received + message_offset(halo->receive_at, k);
         const PetscInt first = halo->receive_at[k], count = halo->receive_at[k + 1] - first;

@@ -87,8 +87,8 @@ static PetscErrorCode KSPView_Tessera(KSP ksp, PetscViewer viewer)
     if (!ascii) { PetscFunctionReturn(PETSC_SUCCESS); }
     PetscCall(PetscViewerASCIIPrintf(viewer, "  solver %s, verify %s\n", k->solver, k->verify ? "on" : "off"));
     if (k->verified) {
-        PetscCall(PetscViewerASCIIPrintf(viewer, "  true residual %.6e, error of that below %.1e\n", k->residual,
-                                         k->bound));
+        PetscCall(
+            PetscViewerASCIIPrintf(viewer, "  true residual %.6e, error of that below %.1e\n", k->residual, k->bound));
     }
     if (k->inner) {
         PetscCall(PetscViewerASCIIPushTab(viewer));

@@ -17,8 +17,8 @@ typedef struct tp_verifier {
 } tp_verifier;
 
 /*
- * r := b - A x; *norm is its norm, and *bound at least the error of *norm. *known is false for a matrix that is not AIJ:
- * then r is an ordinary residual, and *bound 0.
+ * r := b - A x; *norm is its norm, and *bound at least the error of *norm. *known is false for a matrix that is not
+ * AIJ: then r is an ordinary residual, and *bound 0.
  */
 PetscErrorCode tp_true_residual(tp_verifier *verifier, Mat A, Vec b, Vec x, Vec r, double norm_bound[2],
                                 PetscBool *known);

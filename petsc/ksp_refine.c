@@ -115,8 +115,7 @@ static double attainable(Mat A)
     if (storage->options.policy.policy == TESS_POLICY_NONE && storage->options.precision != TESS_PRECISION_FP64) {
         u = fmax(u, tess_precision_unit_roundoff(storage->options.precision));
     }
-    if (storage->options.policy.policy != TESS_POLICY_NONE &&
-        storage->options.policy.policy != TESS_POLICY_LOSSLESS) {
+    if (storage->options.policy.policy != TESS_POLICY_NONE && storage->options.policy.policy != TESS_POLICY_LOSSLESS) {
         u = fmax(u, tess_precision_unit_roundoff(TESS_PRECISION_FP32));
     }
     return fmin(0.1, DIGITS * u);

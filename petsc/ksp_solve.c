@@ -93,8 +93,8 @@ static PetscErrorCode choose_solver(const tp_ksp *k, PetscBool precond, tess_sol
                "-ksp_tessera_solver %s: give auto, cg, bicgstab, gmres, gmres-ir, fgmres, minres or idr", k->solver);
     if (options->solver != TESS_SOLVER_AUTO || !precond) { PetscFunctionReturn(PETSC_SUCCESS); }
     TessCall(tess_matrix_analyze(k->matrix, &facts));
-    options->solver = facts.numerically_symmetric == 1 && facts.diagonal_positive == facts.nrows ? TESS_SOLVER_CG
-                                                                                                : TESS_SOLVER_GMRES;
+    options->solver =
+        facts.numerically_symmetric == 1 && facts.diagonal_positive == facts.nrows ? TESS_SOLVER_CG : TESS_SOLVER_GMRES;
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 

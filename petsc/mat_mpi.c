@@ -192,12 +192,10 @@ static PetscErrorCode MatView_MPIAIJTessera(Mat A, PetscViewer viewer)
         PetscFunctionReturn(PETSC_SUCCESS);
     }
     PetscCall(tp_stored_bytes(A, bytes));
-    PetscCallMPI(
-        MPI_Allreduce(MPI_IN_PLACE, bytes, 2, MPI_DOUBLE, MPI_SUM, PetscObjectComm((PetscObject)A)));
-    PetscCall(PetscViewerASCIIPrintf(viewer, "Tessera: %s, policy %s; %.3g MB, AIJ %.3g MB\n",
-                                     tess_format_name(m->storage.options.format),
-                                     tess_policy_name(m->storage.options.policy.policy), 1e-6 * bytes[0],
-                                     1e-6 * bytes[1]));
+    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, bytes, 2, MPI_DOUBLE, MPI_SUM, PetscObjectComm((PetscObject)A)));
+    PetscCall(PetscViewerASCIIPrintf(
+        viewer, "Tessera: %s, policy %s; %.3g MB, AIJ %.3g MB\n", tess_format_name(m->storage.options.format),
+        tess_policy_name(m->storage.options.policy.policy), 1e-6 * bytes[0], 1e-6 * bytes[1]));
     if (m->halo) { PetscCall(view_halo(m->halo, viewer)); }
     PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -297,7 +295,9 @@ static PetscErrorCode MatConvert_MPIAIJTessera_MPIAIJ(Mat A, MatType type, MatRe
     }
     if (reuse == MAT_INITIAL_MATRIX) { PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B)); }
     PetscCall(MatMPIAIJGetSeqAIJ(B, &block[0], &block[1], NULL));
-    for (int k = 0; k < 2; k++) { PetscCall(MatConvert(block[k], MATSEQAIJ, MAT_INPLACE_MATRIX, &block[k])); }
+    for (int k = 0; k < 2; k++) {
+        PetscCall(MatConvert(block[k], MATSEQAIJ, MAT_INPLACE_MATRIX, &block[k]));
+    }
     PetscCall(leave(B));
     PetscCall(PetscObjectChangeTypeName((PetscObject)B, MATMPIAIJ));
     *out = B;

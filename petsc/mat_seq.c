@@ -80,7 +80,9 @@ static PetscErrorCode transpose_rows(const tp_rows *rows, PetscInt **i, PetscInt
     PetscCall(PetscCalloc1(rows->ncols + 1, i));
     PetscCall(PetscMalloc1(nnz, j));
     PetscCall(PetscMalloc1(rows->ncols, &next));
-    for (PetscInt k = 0; k < nnz; k++) { (*i)[rows->j[k] + 1]++; }
+    for (PetscInt k = 0; k < nnz; k++) {
+        (*i)[rows->j[k] + 1]++;
+    }
     for (PetscInt c = 0; c < rows->ncols; c++) {
         (*i)[c + 1] += (*i)[c];
         next[c] = (*i)[c];
@@ -245,11 +247,10 @@ static PetscErrorCode MatView_SeqAIJTessera(Mat A, PetscViewer viewer)
         PetscFunctionReturn(PETSC_SUCCESS);
     }
     PetscCall(tp_seq_bytes(A, bytes));
-    PetscCall(PetscViewerASCIIPrintf(viewer, "Tessera: %s, %s, %s; %.3g MB, AIJ %.3g MB\n",
-                                     tess_format_name(tess_matrix_format(s->copy.stored)),
-                                     tess_precision_name(tess_matrix_precision(s->copy.stored)),
-                                     tess_matrix_is_exact(s->copy.stored) ? "exact" : "rounded", 1e-6 * bytes[0],
-                                     1e-6 * bytes[1]));
+    PetscCall(PetscViewerASCIIPrintf(
+        viewer, "Tessera: %s, %s, %s; %.3g MB, AIJ %.3g MB\n", tess_format_name(tess_matrix_format(s->copy.stored)),
+        tess_precision_name(tess_matrix_precision(s->copy.stored)),
+        tess_matrix_is_exact(s->copy.stored) ? "exact" : "rounded", 1e-6 * bytes[0], 1e-6 * bytes[1]));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -79,8 +79,8 @@ PetscErrorCode tp_storage_read(tp_option_items PetscOptionsObject, tp_storage *s
     PetscOptionsHeadBegin(PetscOptionsObject, "Tessera storage");
     PetscCall(read_format(PetscOptionsObject, &storage->options));
     PetscCall(read_policy(PetscOptionsObject, &storage->options));
-    PetscCall(PetscOptionsString("-mat_tessera_halo", "Precision of values that travel between processes",
-                                 "MATTESSERA", tess_precision_name(storage->halo), text, sizeof text, &set));
+    PetscCall(PetscOptionsString("-mat_tessera_halo", "Precision of values that travel between processes", "MATTESSERA",
+                                 tess_precision_name(storage->halo), text, sizeof text, &set));
     if (set) {
         if (tess_precision_parse(text, &halo) != TESS_SUCCESS ||
             !(halo == TESS_PRECISION_FP64 || halo == TESS_PRECISION_FP32 || halo == TESS_PRECISION_FP16)) {

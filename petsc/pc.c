@@ -106,7 +106,9 @@ static PetscErrorCode take_near_nullspace(Mat A, tess_amg_options *amg, double *
         PetscCall(PetscArraycpy(*columns + c * rows, array, rows));
         PetscCall(VecRestoreArrayRead(vector[c], &array));
     }
-    for (PetscInt r = 0; constant && r < rows; r++) { (*columns)[n * rows + r] = 1; }
+    for (PetscInt r = 0; constant && r < rows; r++) {
+        (*columns)[n * rows + r] = 1;
+    }
     amg->near_nullspace_columns = (int)all;
     amg->near_nullspace = *columns;
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -287,8 +289,7 @@ static PetscErrorCode PCView_Tessera(PC pc, PetscViewer viewer)
                                      p->precision[0] ? p->precision : "default",
                                      ranks > 1 ? ", one block on each process; the first is shown" : ""));
     if (!p->precond) { PetscFunctionReturn(PETSC_SUCCESS); }
-    PetscCall(
-        PetscViewerASCIIPrintf(viewer, "  %.3g MB\n", 1e-6 * (double)tess_precond_bytes(p->precond)));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  %.3g MB\n", 1e-6 * (double)tess_precond_bytes(p->precond)));
     if (strcmp(p->kind, "amg") == 0) { PetscCall(view_amg(p->precond, viewer)); }
     PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -9,9 +9,9 @@
 
 /* The level operators and transfers of PCGAMG (pc_gamg.c). */
 typedef struct tp_gamg {
-    PC inner;                        /* PETSc's, which builds and runs the hierarchy */
-    Mat fine;                        /* a copy of the finest matrix, in our type */
-    PetscObjectState pattern;        /* nonzerostate of the matrix, when the copy was made */
+    PC inner;                 /* PETSc's, which builds and runs the hierarchy */
+    Mat fine;                 /* a copy of the finest matrix, in our type */
+    PetscObjectState pattern; /* nonzerostate of the matrix, when the copy was made */
     tess_precision precision, halo;
 } tp_gamg;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* PCGAMG's hierarchy with level operators and transfers in Tessera's formats: FP16 where a level's values allow it, else
-   FP32. PETSc builds the hierarchy and runs the cycle; its vectors stay FP64. */
+/* PCGAMG's hierarchy with level operators and transfers in Tessera's formats: FP16 where a level's values allow it,
+   else FP32. PETSc builds the hierarchy and runs the cycle; its vectors stay FP64. */
 #include "mat.h"
 #include "pc.h"
 

@@ -59,13 +59,13 @@ typedef struct tp_rows {
 typedef struct tp_copy {
     tess_matrix *assembled, *stored; /* NULL: there are no entries */
     PetscInt nrows, ncols, kept;
-    PetscInt *row;         /* kept numbers: which row; NULL: every row */
-    PetscInt *row_ptr;     /* of the kept rows; NULL: PETSc's */
-    double *val;           /* scaled values; NULL: PETSc's */
-    double scale;          /* stored = scale * A, a power of two */
-    tess_vector *partial;  /* products of the kept rows */
-    tess_vector *x, *y;    /* where arrays of PETSc are in another memory than the context's */
-    void *owned[3];        /* arrays that the copy may read, freed with it by PetscFree */
+    PetscInt *row;        /* kept numbers: which row; NULL: every row */
+    PetscInt *row_ptr;    /* of the kept rows; NULL: PETSc's */
+    double *val;          /* scaled values; NULL: PETSc's */
+    double scale;         /* stored = scale * A, a power of two */
+    tess_vector *partial; /* products of the kept rows */
+    tess_vector *x, *y;   /* where arrays of PETSc are in another memory than the context's */
+    void *owned[3];       /* arrays that the copy may read, freed with it by PetscFree */
 } tp_copy;
 
 PetscErrorCode tp_copy_build(const tp_rows *rows, const tess_storage_options *options, tp_copy *copy);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* b - A x in two words, of AIJ on any number of processes. Dot2 of Ogita, Rump and Oishi, SIAM J. Sci. Comput. 26 (2005),
-   Algorithm 5.3; the bound is their (5.7): |result - exact| <= u |result| + gamma(n)^2 |a| |x|, n terms. */
+/* b - A x in two words, of AIJ on any number of processes. Dot2 of Ogita, Rump and Oishi, SIAM J. Sci. Comput. 26
+   (2005), Algorithm 5.3; the bound is their (5.7): |result - exact| <= u |result| + gamma(n)^2 |a| |x|, n terms. */
 #include "ksp.h"
 #include "mat.h"
 
@@ -26,7 +26,9 @@ static inline void add_product(two_words *sum, double a, double x)
 
 static inline void add_row(two_words *sum, const tp_rows *rows, PetscInt r, const PetscScalar *x)
 {
-    for (PetscInt k = rows->i[r]; k < rows->i[r + 1]; k++) { add_product(sum, -rows->a[k], x[rows->j[k]]); }
+    for (PetscInt k = rows->i[r]; k < rows->i[r + 1]; k++) {
+        add_product(sum, -rows->a[k], x[rows->j[k]]);
+    }
 }
 
 /* Rows of this process; off is NULL on one process. The two sums are of squares: of r, and of its bounds. */

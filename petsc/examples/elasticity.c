@@ -22,7 +22,9 @@ static void gradients(const PetscReal at[3], PetscReal out[NODES][3])
             value[d] = far ? at[d] : 1 - at[d];
             slope[d] = far ? 1 : -1;
         }
-        for (int d = 0; d < 3; d++) { out[n][d] = slope[d] * value[(d + 1) % 3] * value[(d + 2) % 3]; }
+        for (int d = 0; d < 3; d++) {
+            out[n][d] = slope[d] * value[(d + 1) % 3] * value[(d + 2) % 3];
+        }
     }
 }
 
@@ -91,7 +93,9 @@ static PetscErrorCode clamp_and_pull(DM grid, Mat A, Vec b)
     for (PetscInt z = start[2]; z < start[2] + count[2]; z++) {
         for (PetscInt y = start[1]; y < start[1] + count[1]; y++) {
             if (start[0] + count[0] == nodes) { force[z][y][nodes - 1][1] = 1.0 / (PetscReal)(nodes * nodes); }
-            for (PetscInt c = 0; start[0] == 0 && c < 3; c++) { at[n++] = (MatStencil){.i = 0, .j = y, .k = z, .c = c}; }
+            for (PetscInt c = 0; start[0] == 0 && c < 3; c++) {
+                at[n++] = (MatStencil){.i = 0, .j = y, .k = z, .c = c};
+            }
         }
     }
     PetscCall(DMDAVecRestoreArrayDOF(grid, b, &force));

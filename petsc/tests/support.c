@@ -21,7 +21,8 @@ PetscErrorCode random_matrix(PetscInt nrows, PetscInt ncols, random_pair *out)
 
     PetscFunctionBegin;
     for (int k = 0; k < 2; k++) {
-        PetscCall(MatCreateAIJ(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, nrows, ncols, 12, NULL, 12, NULL, both[k]));
+        PetscCall(
+            MatCreateAIJ(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, nrows, ncols, 12, NULL, 12, NULL, both[k]));
         PetscCall(MatGetOwnershipRange(*both[k], &first, &last));
         for (PetscInt r = first; r < last; r++) {
             for (PetscInt e = 0; e < 10; e++) {
@@ -85,7 +86,9 @@ PetscErrorCode fill(Vec v, int seed)
     PetscFunctionBegin;
     PetscCall(VecGetOwnershipRange(v, &first, &last));
     PetscCall(VecGetArrayWrite(v, &array));
-    for (PetscInt r = first; r < last; r++) { array[r - first] = hashed((uint64_t)r, (uint64_t)(seed + 1000)); }
+    for (PetscInt r = first; r < last; r++) {
+        array[r - first] = hashed((uint64_t)r, (uint64_t)(seed + 1000));
+    }
     PetscCall(VecRestoreArrayWrite(v, &array));
     PetscFunctionReturn(PETSC_SUCCESS);
 }

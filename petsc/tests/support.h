@@ -12,10 +12,10 @@
 
 #define CHECK(condition, ...) PetscCheck(condition, PETSC_COMM_SELF, PETSC_ERR_PLIB, __VA_ARGS__)
 /* Runs a test case, and says which. */
-#define RUN(test)                                                                                                      \
-    do {                                                                                                               \
-        PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s\n", #test));                                                       \
-        PetscCall(test());                                                                                             \
+#define RUN(test)                                                \
+    do {                                                         \
+        PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s\n", #test)); \
+        PetscCall(test());                                       \
     } while (0)
 
 /* Unit roundoffs. */

@@ -50,9 +50,9 @@ static PetscErrorCode kinds_converge(void)
     static const struct {
         const char *kind, *precision;
         PetscInt most; /* on one process */
-    } cases[] = {{"jacobi", "", 140},     {"jacobi", "fp16", 140},   {"block-jacobi:5", "", 130}, {"polynomial:8", "", 40},
-                 {"ilu0", "", 70},        {"ilu0", "fp16", 70},      {"ic0", "fp32", 70},         {"ilut:1e-3:10", "", 70},
-                 {"iluk:1", "fp32", 70},  {"amg", "", 45},           {"amg", "fp16", 45},         {"amg", "fp64", 45}};
+    } cases[] = {{"jacobi", "", 140},    {"jacobi", "fp16", 140}, {"block-jacobi:5", "", 130}, {"polynomial:8", "", 40},
+                 {"ilu0", "", 70},       {"ilu0", "fp16", 70},    {"ic0", "fp32", 70},         {"ilut:1e-3:10", "", 70},
+                 {"iluk:1", "fp32", 70}, {"amg", "", 45},         {"amg", "fp16", 45},         {"amg", "fp64", 45}};
     int ranks;
 
     PetscFunctionBegin;
@@ -71,12 +71,12 @@ static PetscErrorCode kinds_converge(void)
         for (int k = 0; k < 2; k++) {
             CHECK(s[k].reason > 0 && s[k].residual < 1.1e-9, "%s %s: reason %d, residual %g", cases[c].kind,
                   cases[c].precision, (int)s[k].reason, s[k].residual);
-            CHECK(s[k].iterations <= cases[c].most * (ranks > 1 ? 2 : 1), "%s %s: %d iterations", cases[c].kind, cases[c].precision,
-                  (int)s[k].iterations);
+            CHECK(s[k].iterations <= cases[c].most * (ranks > 1 ? 2 : 1), "%s %s: %d iterations", cases[c].kind,
+                  cases[c].precision, (int)s[k].iterations);
         }
         /* a preconditioner of the old values would do as well: three times the matrix needs no more iterations */
-        CHECK(s[1].iterations <= s[0].iterations + 1, "%s: %d, then %d iterations", cases[c].kind,
-              (int)s[0].iterations, (int)s[1].iterations);
+        CHECK(s[1].iterations <= s[0].iterations + 1, "%s: %d, then %d iterations", cases[c].kind, (int)s[0].iterations,
+              (int)s[1].iterations);
         PetscCall(MatDestroy(&A));
     }
     PetscCall(option("-k_pc_tessera_precision", ""));
@@ -213,9 +213,8 @@ static PetscErrorCode a_singular_block(void)
 
 static PetscErrorCode bad_options_are_refused(void)
 {
-    static const char *const cases[][2] = {{"-b_pc_tessera_type", "ilu"},
-                                           {"-b_pc_tessera_precision", "fp63"},
-                                           {"-b_pc_tessera_amg_cycle", "f"}};
+    static const char *const cases[][2] = {
+        {"-b_pc_tessera_type", "ilu"}, {"-b_pc_tessera_precision", "fp63"}, {"-b_pc_tessera_amg_cycle", "f"}};
 
     PetscFunctionBegin;
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
