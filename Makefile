@@ -12,12 +12,18 @@ ifneq ($(shell command -v ninja),)
 export CMAKE_GENERATOR ?= Ninja
 endif
 
-.PHONY: all demo check check-all bench install fuzz format tidy clean
+.PHONY: all petsc demo check check-all bench install fuzz format tidy clean
 
 all:
 	@bash scripts/setup.sh build
 	cmake --preset release
 	cmake --build $(RELEASE) -j $(JOBS) --target tessera tessera_cli
+
+# The plug-in for PETSc, which needs libpetsc-real-dev: docs/howto/petsc.md
+petsc:
+	@bash scripts/setup.sh build
+	cmake --preset release -DTESS_PETSC=ON
+	cmake --build $(RELEASE) -j $(JOBS) --target tessera_petsc
 
 demo:
 	@JOBS=$(JOBS) bash scripts/demo.sh

@@ -41,6 +41,7 @@ TREES = {
     "cli": "",
     "examples": "",
     "bindings": "",
+    "petsc": "",
     "bench": "src",
     "tests": "src bench",
 }

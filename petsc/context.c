@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The one context that all objects of a process share, and the registration of the types. */
+#include "plugin.h"
+
+#include <unistd.h>
+
+static tess_context *the_context;
+static PetscBool registered;
+
+static PetscErrorCode forget(void)
+{
+    PetscFunctionBegin;
+    tess_context_destroy(the_context);
+    the_context = NULL;
+    registered = PETSC_FALSE;
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Processes of one machine share its processors, whatever each of them sees. */
+static PetscErrorCode count_threads(int *threads)
+{
+    MPI_Comm node;
+    PetscMPIInt ranks = 1;
+    PetscInt given = 0;
+    PetscBool set;
+
+    PetscFunctionBegin;
+    PetscCall(PetscOptionsGetInt(NULL, NULL, "-tessera_threads", &given, &set));
+    PetscCheck(!set || (given >= 1 && given <= TESS_MAX_THREADS), PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+               "-tessera_threads %" PetscInt_FMT ": give a number from 1 to %d", given, (int)TESS_MAX_THREADS);
+    if (set) {
+        *threads = (int)given;
+        PetscFunctionReturn(PETSC_SUCCESS);
+    }
+    PetscCallMPI(MPI_Comm_split_type(PETSC_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
+    PetscCallMPI(MPI_Comm_size(node, &ranks));
+    PetscCallMPI(MPI_Comm_free(&node));
+    *threads = getenv("OMP_NUM_THREADS") ? 0 : (int)PetscMax(1, sysconf(_SC_NPROCESSORS_ONLN) / ranks);
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode choose_device(tess_device *device)
+{
+    char name[32];
+    PetscBool set;
+
+    PetscFunctionBegin;
+#if defined(PETSC_HAVE_CUDA)
+    *device = TESS_DEVICE_AUTO; /* PETSc has made the device of this rank the current one */
+#else
+    *device = TESS_DEVICE_CPU;
+#endif
+    PetscCall(PetscOptionsGetString(NULL, NULL, "-tessera_device", name, sizeof name, &set));
+    PetscCheck(!set || tess_device_parse(name, device) == TESS_SUCCESS, PETSC_COMM_SELF, PETSC_ERR_ARG_UNKNOWN_TYPE,
+               "-tessera_device %s: give auto, cpu or gpu", name);
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static int threads_of_this_rank;
+
+PetscErrorCode tp_context(tess_context **out)
+{
+    tess_context_options options;
+    tess_status status;
+
+    PetscFunctionBegin;
+    if (!the_context) {
+        tess_context_options_init(&options);
+        options.threads = threads_of_this_rank;
+        PetscCall(choose_device(&options.device));
+        status = tess_context_create(&options, &the_context);
+        PetscCheck(status == TESS_SUCCESS, PETSC_COMM_SELF, PETSC_ERR_LIB, "Tessera cannot start: %s",
+                   tess_status_text(status));
+    }
+    *out = the_context;
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode tp_check(tess_status status, const char *call)
+{
+    const tess_error *error;
+
+    PetscFunctionBegin;
+    if (status == TESS_SUCCESS) { PetscFunctionReturn(PETSC_SUCCESS); }
+    error = the_context ? tess_context_last_error(the_context) : NULL;
+    SETERRQ(PETSC_COMM_SELF, status == TESS_OUT_OF_MEMORY ? PETSC_ERR_MEM : PETSC_ERR_LIB, "Tessera: %s%s%s (%s)",
+            error && error->message[0] ? error->message : tess_status_text(status), error && error->hint[0] ? "; " : "",
+            error ? error->hint : "", call);
+}
+
+PetscErrorCode tp_warn(MPI_Comm comm, const char *message)
+{
+    PetscFunctionBegin;
+    PetscCall(PetscFPrintf(comm, PETSC_STDERR, "tessera: %s\n", message));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Called by loader.c. */
+PetscErrorCode tessera_petsc_register(void)
+{
+    PetscFunctionBegin;
+    if (registered) { PetscFunctionReturn(PETSC_SUCCESS); }
+    PetscCall(count_threads(&threads_of_this_rank));
+    PetscCall(tp_register_mat());
+    PetscCall(tp_register_pc());
+    PetscCall(tp_register_ksp());
+    PetscCall(PetscRegisterFinalize(forget));
+    registered = PETSC_TRUE;
+    PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A copy of AIJ's rows in one of Tessera's formats, and its products. */
+#include "plugin.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Fewer rows with entries than this share: the others are left out. PETSc's "compressed rows" begin at the same one. */
+static const double KEPT_SHARE = 0.4;
+
+void tp_copy_free(tp_copy *copy)
+{
+    tess_vector_destroy(copy->partial);
+    tess_vector_destroy(copy->x);
+    tess_vector_destroy(copy->y);
+    tess_matrix_destroy(copy->stored);
+    tess_matrix_destroy(copy->assembled);
+    (void)PetscFree(copy->row);
+    (void)PetscFree(copy->row_ptr);
+    (void)PetscFree(copy->val);
+    for (int k = 0; k < 3; k++) {
+        (void)PetscFree(copy->owned[k]);
+    }
+    memset(copy, 0, sizeof *copy);
+}
+
+static PetscErrorCode leave_out_empty_rows(const tp_rows *rows, PetscBool on_host, tp_copy *copy)
+{
+    PetscInt kept = 0;
+
+    PetscFunctionBegin;
+    for (PetscInt r = 0; r < rows->nrows; r++) {
+        kept += rows->i[r + 1] > rows->i[r];
+    }
+    copy->kept = rows->nrows;
+    if (!on_host || (double)kept >= KEPT_SHARE * (double)rows->nrows) { PetscFunctionReturn(PETSC_SUCCESS); }
+    PetscCall(PetscMalloc1(kept + 1, &copy->row_ptr));
+    PetscCall(PetscMalloc1(kept + 1, &copy->row));
+    copy->kept = 0;
+    copy->row_ptr[0] = 0;
+    for (PetscInt r = 0; r < rows->nrows; r++) {
+        if (rows->i[r + 1] == rows->i[r]) { continue; }
+        copy->row[copy->kept++] = r;
+        copy->row_ptr[copy->kept] = rows->i[r + 1];
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether values may be stored in FP16 whose range they exceed: by request, or as the last level of lossless:E. */
+static PetscBool may_overflow(const tess_storage_options *options)
+{
+    if (options->policy.policy == TESS_POLICY_NONE) {
+        return tess_precision_bytes(options->precision) <= 2 ? PETSC_TRUE : PETSC_FALSE;
+    }
+    return options->policy.policy == TESS_POLICY_LOSSLESS && options->policy.parameter > 0 ? PETSC_TRUE : PETSC_FALSE;
+}
+
+/* The largest value becomes one below 2^15 (E4M3: below 2^8), which leaves room for its rounding. */
+static PetscErrorCode scale_values(const tp_rows *rows, const tess_storage_options *options, tp_copy *copy)
+{
+    const PetscInt nnz = rows->i[rows->nrows];
+    const int top = options->policy.policy == TESS_POLICY_NONE && options->precision == TESS_PRECISION_E4M3 ? 8 : 15;
+    double largest = 0;
+    int exponent = 0;
+
+    PetscFunctionBegin;
+    copy->scale = 1;
+    if (!may_overflow(options)) { PetscFunctionReturn(PETSC_SUCCESS); }
+    for (PetscInt k = 0; k < nnz; k++) {
+        largest = PetscMax(largest, fabs(rows->a[k]));
+    }
+    if (largest == 0 || !isfinite(largest)) { PetscFunctionReturn(PETSC_SUCCESS); }
+    (void)frexp(largest, &exponent);
+    if (exponent <= top && exponent >= 0) { PetscFunctionReturn(PETSC_SUCCESS); }
+    copy->scale = ldexp(1, top - exponent);
+    PetscCall(PetscMalloc1(nnz, &copy->val));
+    for (PetscInt k = 0; k < nnz; k++) {
+        copy->val[k] = copy->scale * rows->a[k];
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Column indices of 64 bits are converted, so that the arrays are copied; those of 32 bits are read in place. */
+static tess_ownership ownership_on(tess_context *ctx)
+{
+    return sizeof(PetscInt) == 4 && tess_context_device(ctx) == TESS_DEVICE_CPU ? TESS_BORROW : TESS_COPY;
+}
+
+/* A padded format that suits the matrix may not suit a block of it, or its transpose: such a part takes csr. */
+static PetscErrorCode convert(const tess_storage_options *options, tp_copy *copy)
+{
+    const tess_format_capabilities *const can = tess_format_can(options->format);
+    tess_storage_options csr = *options;
+    tess_status status = tess_matrix_convert(copy->assembled, options, &copy->stored);
+
+    PetscFunctionBegin;
+    if (status == TESS_UNSUPPORTED && can && can->pads) {
+        PetscCall(PetscInfo(NULL, "%" PetscInt_FMT " rows take csr in place of %s\n", copy->kept,
+                            tess_format_name(options->format)));
+        csr.format = TESS_FORMAT_CSR;
+        status = tess_matrix_convert(copy->assembled, &csr, &copy->stored);
+    }
+    TessCall(status);
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode tp_copy_build(const tp_rows *rows, const tess_storage_options *options, tp_copy *copy)
+{
+    tess_context *ctx;
+    tess_csr_arrays arrays = {0};
+
+    PetscFunctionBegin;
+    tp_copy_free(copy);
+    copy->nrows = rows->nrows;
+    copy->ncols = rows->ncols;
+    if (rows->nrows == 0 || rows->i[rows->nrows] == 0) { PetscFunctionReturn(PETSC_SUCCESS); }
+    PetscCall(tp_context(&ctx));
+    PetscCall(leave_out_empty_rows(rows, tess_context_device(ctx) == TESS_DEVICE_CPU ? PETSC_TRUE : PETSC_FALSE, copy));
+    PetscCall(scale_values(rows, options, copy));
+    arrays.nrows = copy->kept;
+    arrays.ncols = rows->ncols;
+    arrays.nnz = rows->i[rows->nrows];
+    arrays.row_ptr = copy->row_ptr ? copy->row_ptr : rows->i;
+    arrays.col_ind = rows->j;
+    arrays.val = copy->val ? copy->val : rows->a;
+    arrays.row_ptr_bits = arrays.col_ind_bits = (int)(8 * sizeof(PetscInt));
+    arrays.ownership = ownership_on(ctx);
+    TessCall(tess_matrix_create_csr(ctx, &arrays, &copy->assembled));
+    PetscCall(convert(options, copy));
+    if (copy->row) { TessCall(tess_vector_create(ctx, copy->kept, TESS_PRECISION_FP64, &copy->partial)); }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode tp_wrap(PetscInt n, const PetscScalar *array, tess_vector **out)
+{
+    tess_context *ctx;
+
+    PetscFunctionBegin;
+    PetscCall(tp_context(&ctx));
+    TessCall(tess_vector_wrap(ctx, n, TESS_PRECISION_FP64, (void *)(uintptr_t)array, out));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode tp_local_vector(PetscInt n, const PetscScalar *array, PetscBool filled, tess_vector **out)
+{
+    tess_context *ctx;
+
+    PetscFunctionBegin;
+    PetscCall(tp_context(&ctx));
+    if (tess_context_device(ctx) == TESS_DEVICE_CPU) {
+        PetscCall(tp_wrap(n, array, out));
+        PetscFunctionReturn(PETSC_SUCCESS);
+    }
+    TessCall(tess_vector_create(ctx, n, TESS_PRECISION_FP64, out));
+    if (filled) { TessCall(tess_vector_set(*out, array, TESS_PRECISION_FP64, TESS_MEMORY_HOST)); }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode tp_local_result(const tess_vector *v, PetscScalar *array)
+{
+    PetscFunctionBegin;
+    if (tess_vector_data_const(v) != array) {
+        TessCall(tess_vector_get(v, array, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The arrays are where the context computes: no copy of a vector. Rows are left out on a host alone. */
+static PetscErrorCode product_in_place(tp_copy *copy, const PetscScalar *x, PetscScalar *y, PetscBool add)
+{
+    const double alpha = 1 / copy->scale;
+    tess_vector *in = NULL, *out = NULL;
+    tess_status status;
+
+    PetscFunctionBegin;
+    PetscCall(tp_wrap(copy->ncols, x, &in));
+    if (copy->row) {
+        const double *partial = tess_vector_data_const(copy->partial);
+        status = tess_matrix_spmv(copy->stored, TESS_OP_NONE, alpha, in, 0, copy->partial);
+        if (!add) { PetscCall(PetscArrayzero(y, copy->nrows)); }
+        for (PetscInt r = 0; r < copy->kept; r++) {
+            y[copy->row[r]] += partial[r];
+        }
+    } else {
+        PetscCall(tp_wrap(copy->nrows, y, &out));
+        status = tess_matrix_spmv(copy->stored, TESS_OP_NONE, alpha, in, add ? 1 : 0, out);
+    }
+    tess_vector_destroy(in);
+    tess_vector_destroy(out);
+    TessCall(status);
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode need_vector(PetscInt n, tess_vector **v)
+{
+    tess_context *ctx;
+
+    PetscFunctionBegin;
+    PetscCall(tp_context(&ctx));
+    if (!*v) { TessCall(tess_vector_create(ctx, n, TESS_PRECISION_FP64, v)); }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Arrays of the host and a context on a GPU. */
+static PetscErrorCode product_by_transfer(tp_copy *copy, const PetscScalar *x, PetscScalar *y, PetscBool add)
+{
+    double *result;
+
+    PetscFunctionBegin;
+    TessCall(tess_vector_set(copy->x, x, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
+    TessCall(tess_matrix_spmv(copy->stored, TESS_OP_NONE, 1 / copy->scale, copy->x, 0, copy->y));
+    PetscCall(PetscMalloc1(copy->nrows, &result));
+    TessCall(tess_vector_get(copy->y, result, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
+    for (PetscInt r = 0; r < copy->nrows; r++) {
+        y[r] = add ? y[r] + result[r] : result[r];
+    }
+    PetscCall(PetscFree(result));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode tp_copy_product(tp_copy *copy, const PetscScalar *x, PetscScalar *y, PetscBool add, PetscMemType where)
+{
+    tess_context *ctx;
+
+    PetscFunctionBegin;
+    if (!copy->stored) {
+        if (!add) { PetscCall(PetscArrayzero(y, copy->nrows)); }
+        PetscFunctionReturn(PETSC_SUCCESS);
+    }
+    PetscCall(tp_context(&ctx));
+    if (tess_context_device(ctx) == TESS_DEVICE_CPU) {
+        PetscCall(product_in_place(copy, x, y, add));
+    } else if (where != PETSC_MEMTYPE_HOST) {
+        PetscCall(product_in_place(copy, x, y, add));
+        TessCall(tess_context_synchronize(ctx)); /* PETSc has a stream of its own */
+    } else {
+        PetscCall(need_vector(copy->ncols, &copy->x));
+        PetscCall(need_vector(copy->nrows, &copy->y));
+        PetscCall(product_by_transfer(copy, x, y, add));
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}

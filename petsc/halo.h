@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Values of x that processes send each other, in FP64, FP32 or FP16. */
+#ifndef TESSERA_PETSC_HALO_H
+#define TESSERA_PETSC_HALO_H
+
+#include "plugin.h"
+
+/*
+ * A message has a power of two, and the values over it: FP16 keeps 11 bits of the largest values of a message, and an
+ * error of 2^-25 of the largest one in the smallest. Both are far above what FP64 sends.
+ */
+typedef struct tp_halo {
+    MPI_Comm comm;
+    PetscMPIInt tag;
+    tess_precision precision;
+    PetscInt nsends, nreceives, nghosts;
+    PetscMPIInt *send_rank, *receive_rank;
+    PetscInt *send_at, *send_index;       /* which local values go to each process */
+    PetscInt *receive_at, *receive_index; /* which ghosts come from each process */
+    char *sent, *received;                /* the messages */
+    MPI_Request *request;
+    double bytes, exchanges; /* sent by this process so far */
+    double largest_error;    /* of a sent value, over the largest of its message */
+} tp_halo;
+
+/* For a matrix mpiaij: its ghosts are the columns of its off-diagonal block. Collective. */
+PetscErrorCode tp_halo_create(Mat A, tess_precision precision, tp_halo **out);
+PetscErrorCode tp_halo_begin(tp_halo *halo, const PetscScalar *local);
+PetscErrorCode tp_halo_end(tp_halo *halo, PetscScalar *ghosts);
+PetscErrorCode tp_halo_destroy(tp_halo **halo);
+
+#endif

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* KSP "tessera": a solve whose result the true residual decides. */
+#include "ksp.h"
+
+#include "mat.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static PetscErrorCode KSPSetFromOptions_Tessera(KSP ksp, tp_option_items PetscOptionsObject)
+{
+    tp_ksp *const k = ksp->data;
+
+    PetscFunctionBegin;
+    PetscOptionsHeadBegin(PetscOptionsObject, "Tessera solver");
+    PetscCall(PetscOptionsString("-ksp_tessera_solver", "Method", "KSPTESSERA", k->solver, k->solver, sizeof k->solver,
+                                 NULL));
+    PetscCall(PetscOptionsBool("-ksp_tessera_verify", "The true residual decides what converged means", "KSPTESSERA",
+                               k->verify, &k->verify, NULL));
+    PetscCall(PetscOptionsInt("-ksp_tessera_restart", "Vectors of a cycle of GMRES", "KSPTESSERA", k->restart,
+                              &k->restart, NULL));
+    PetscCheck(k->restart >= 1, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+               "-ksp_tessera_restart %" PetscInt_FMT ": give a number from 1", k->restart);
+    PetscOptionsHeadEnd();
+    PetscCall(tp_refine_options(ksp));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode KSPSetUp_Tessera(KSP ksp)
+{
+    PetscFunctionBegin;
+    PetscCheck(!ksp->transpose_solve, PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP,
+               "-ksp_type tessera does not solve with the transpose: use another type");
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The library takes the whole solve of one process, unless PETSc must project out a null space. */
+static PetscErrorCode KSPSolve_Tessera(KSP ksp)
+{
+    Mat A;
+    MatNullSpace space;
+    PetscMPIInt ranks;
+    PetscBool aij;
+    PCFailedReason failed;
+
+    PetscFunctionBegin;
+    PetscCall(PCGetFailedReason(ksp->pc, &failed));
+    if (failed) {
+        ksp->reason = KSP_DIVERGED_PC_FAILED;
+        PetscFunctionReturn(PETSC_SUCCESS);
+    }
+    PetscCall(KSPGetOperators(ksp, &A, NULL));
+    PetscCall(MatGetNullSpace(A, &space));
+    PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)ksp), &ranks));
+    PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATSEQAIJ, &aij));
+    if (ksp->guess_zero) { PetscCall(VecZeroEntries(ksp->vec_sol)); }
+    if (ranks == 1 && aij && !space) {
+        PetscCall(tp_solve_one(ksp));
+    } else {
+        PetscCall(tp_solve_refined(ksp));
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode tp_refute(KSP ksp, double estimate, double tolerance)
+{
+    tp_ksp *const k = ksp->data;
+    char message[256];
+
+    PetscFunctionBegin;
+    ksp->reason = KSP_DIVERGED_BREAKDOWN;
+    (void)snprintf(message, sizeof message,
+                   "false convergence: the iteration estimates a residual of %.3e, the true one is %.3e, and %.3e was "
+                   "asked for; KSP_DIVERGED_BREAKDOWN",
+                   estimate, k->residual, tolerance);
+    PetscCall(tp_warn(PetscObjectComm((PetscObject)ksp), message));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode KSPView_Tessera(KSP ksp, PetscViewer viewer)
+{
+    const tp_ksp *const k = ksp->data;
+    PetscBool ascii;
+
+    PetscFunctionBegin;
+    PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
+    if (!ascii) { PetscFunctionReturn(PETSC_SUCCESS); }
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  solver %s, verify %s\n", k->solver, k->verify ? "on" : "off"));
+    if (k->verified) {
+        PetscCall(
+            PetscViewerASCIIPrintf(viewer, "  true residual %.6e, error of that below %.1e\n", k->residual, k->bound));
+    }
+    if (k->inner) {
+        PetscCall(PetscViewerASCIIPushTab(viewer));
+        PetscCall(KSPView(k->inner, viewer));
+        PetscCall(PetscViewerASCIIPopTab(viewer));
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode KSPReset_Tessera(KSP ksp)
+{
+    tp_ksp *const k = ksp->data;
+
+    PetscFunctionBegin;
+    PetscCall(tp_one_reset(k));
+    PetscCall(tp_verifier_reset(&k->verifier));
+    if (k->inner) { PetscCall(KSPReset(k->inner)); }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode KSPDestroy_Tessera(KSP ksp)
+{
+    tp_ksp *const k = ksp->data;
+
+    PetscFunctionBegin;
+    PetscCall(KSPReset_Tessera(ksp));
+    PetscCall(KSPDestroy(&k->inner));
+    PetscCall(KSPDestroyDefault(ksp));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode KSPCreate_Tessera(KSP ksp)
+{
+    tp_ksp *k;
+
+    PetscFunctionBegin;
+    PetscCall(PetscNew(&k));
+    ksp->data = k;
+    PetscCall(PetscStrncpy(k->solver, "auto", sizeof k->solver));
+    k->verify = PETSC_TRUE;
+    k->restart = 50;
+    /* The norm is that of b - A x, wherever the preconditioner stands. */
+    PetscCall(KSPSetSupportedNorm(ksp, KSP_NORM_UNPRECONDITIONED, PC_LEFT, 3));
+    PetscCall(KSPSetSupportedNorm(ksp, KSP_NORM_UNPRECONDITIONED, PC_RIGHT, 2));
+    ksp->ops->setup = KSPSetUp_Tessera;
+    ksp->ops->solve = KSPSolve_Tessera;
+    ksp->ops->setfromoptions = KSPSetFromOptions_Tessera;
+    ksp->ops->view = KSPView_Tessera;
+    ksp->ops->reset = KSPReset_Tessera;
+    ksp->ops->destroy = KSPDestroy_Tessera;
+    ksp->ops->buildsolution = KSPBuildSolutionDefault;
+    ksp->ops->buildresidual = KSPBuildResidualDefault;
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode tp_register_ksp(void)
+{
+    PetscFunctionBegin;
+    PetscCall(KSPRegister(KSPTESSERA, KSPCreate_Tessera));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}

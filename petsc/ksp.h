@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The solver type: Tessera's whole solve on one process, PETSc's KSP within refinement on several. */
+#ifndef TESSERA_PETSC_KSP_H
+#define TESSERA_PETSC_KSP_H
+
+#include "halo.h"
+#include "plugin.h"
+
+#include <petsc/private/kspimpl.h>
+
+/* The true residual of AIJ matrices, summed in two words (verify.c). */
+typedef struct tp_verifier {
+    tp_halo *halo;
+    PetscScalar *ghosts;
+    Mat matrix; /* for which the halo was made; not referenced */
+    PetscObjectState pattern;
+} tp_verifier;
+
+/*
+ * r := b - A x; *norm is its norm, and *bound at least the error of *norm. *known is false for a matrix that is not
+ * AIJ: then r is an ordinary residual, and *bound 0.
+ */
+PetscErrorCode tp_true_residual(tp_verifier *verifier, Mat A, Vec b, Vec x, Vec r, double norm_bound[2],
+                                PetscBool *known);
+PetscErrorCode tp_verifier_reset(tp_verifier *verifier);
+
+/* KSP->data. */
+typedef struct tp_ksp {
+    char solver[32];  /* -ksp_tessera_solver: a word of --solver */
+    PetscBool verify; /* -ksp_tessera_verify */
+    PetscInt restart; /* -ksp_tessera_restart */
+    tp_verifier verifier;
+    /* one process (ksp_solve.c) */
+    tess_matrix *matrix;
+    tess_solver *tessera;
+    tess_precond *shell;             /* PETSc's PC as the library sees it */
+    const tess_precond *precond;     /* what the solver was made with; not owned */
+    PetscObjectState state, pattern; /* of the matrix, and of the PC, when the solver was made */
+    Vec in, out;                     /* headers around the library's arrays, for the PC */
+    KSPConvergedReason stopped;      /* by the caller's own test */
+    /* several processes (ksp_refine.c) */
+    KSP inner;
+    PetscBool configured; /* the inner KSP has its type and options */
+    PetscInt before;      /* iterations of earlier inner solves */
+    /* the last solve */
+    double residual, bound;
+    PetscBool verified;
+} tp_ksp;
+
+PetscErrorCode tp_solve_one(KSP ksp);
+PetscErrorCode tp_solve_refined(KSP ksp);
+PetscErrorCode tp_refine_options(KSP ksp);
+PetscErrorCode tp_one_reset(tp_ksp *k);
+
+/* A convergence that the true residual does not bear out: says so, and gives the reason. */
+PetscErrorCode tp_refute(KSP ksp, double estimate, double tolerance);
+
+#endif

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Several processes: iterative refinement around a KSP of PETSc. Products may then be in any precision: the residual
+   that decides is that of AIJ's FP64 values, in two words. */
+#include "ksp.h"
+#include "mat.h"
+
+#include <math.h>
+#include <string.h>
+
+/* An inner solve aims a little below what is left, and no lower than its matrix tells residuals apart. */
+static const double MARGIN = 0.9, DIGITS = 16;
+
+static PetscErrorCode forward_monitor(KSP inner, PetscInt iteration, PetscReal norm, void *context)
+{
+    KSP ksp = context;
+    tp_ksp *const k = ksp->data;
+
+    PetscFunctionBegin;
+    (void)inner;
+    if (iteration == 0 && k->before > 0) { PetscFunctionReturn(PETSC_SUCCESS); }
+    ksp->its = k->before + iteration;
+    ksp->rnorm = norm;
+    PetscCall(KSPLogResidualHistory(ksp, norm));
+    PetscCall(KSPMonitor(ksp, ksp->its, norm));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode need_inner(KSP ksp)
+{
+    tp_ksp *const k = ksp->data;
+    const char *prefix;
+
+    PetscFunctionBegin;
+    if (k->inner) { PetscFunctionReturn(PETSC_SUCCESS); }
+    PetscCall(KSPCreate(PetscObjectComm((PetscObject)ksp), &k->inner));
+    PetscCall(PetscObjectIncrementTabLevel((PetscObject)k->inner, (PetscObject)ksp, 1));
+    PetscCall(KSPGetOptionsPrefix(ksp, &prefix));
+    PetscCall(KSPSetOptionsPrefix(k->inner, prefix));
+    PetscCall(KSPAppendOptionsPrefix(k->inner, "tessera_"));
+    PetscCall(KSPMonitorSet(k->inner, forward_monitor, ksp, NULL));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static const char *petsc_type(const char *solver)
+{
+    static const char *const names[][2] = {{"cg", KSPCG},         {"bicgstab", KSPBCGS}, {"gmres", KSPGMRES},
+                                           {"fgmres", KSPFGMRES}, {"minres", KSPMINRES}, {"gmres-ir", KSPGMRES}};
+
+    for (size_t n = 0; n < sizeof names / sizeof names[0]; n++) {
+        if (strcmp(solver, names[n][0]) == 0) { return names[n][1]; }
+    }
+    return NULL;
+}
+
+/* The method is set here and may be replaced by -tessera_ksp_type. */
+static PetscErrorCode choose_type(KSP ksp, Mat A)
+{
+    tp_ksp *const k = ksp->data;
+    const char *type = petsc_type(k->solver);
+    PetscBool symmetric;
+
+    PetscFunctionBegin;
+    if (!type) {
+        PetscCheck(strcmp(k->solver, "auto") == 0, PetscObjectComm((PetscObject)ksp), PETSC_ERR_ARG_UNKNOWN_TYPE,
+                   "-ksp_tessera_solver %s: over several processes give auto, cg, bicgstab, gmres, fgmres or minres",
+                   k->solver);
+        PetscCall(MatIsSymmetric(A, 0, &symmetric));
+        type = symmetric ? KSPCG : KSPFGMRES; /* a preconditioner with vectors below FP64 varies by their rounding */
+    }
+    PetscCall(KSPSetType(k->inner, type));
+    if (strcmp(type, KSPGMRES) == 0 || strcmp(type, KSPBCGS) == 0) { PetscCall(KSPSetPCSide(k->inner, PC_RIGHT)); }
+    if (strcmp(type, KSPMINRES) != 0) { PetscCall(KSPSetNormType(k->inner, KSP_NORM_UNPRECONDITIONED)); }
+    PetscCall(KSPGMRESSetRestart(k->inner, k->restart));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode tp_refine_options(KSP ksp)
+{
+    tp_ksp *const k = ksp->data;
+
+    PetscFunctionBegin;
+    k->configured = PETSC_FALSE;
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Its PC is that of the outer KSP, which has its options already. */
+static PetscErrorCode set_up_inner(KSP ksp)
+{
+    tp_ksp *const k = ksp->data;
+    Mat A, P;
+
+    PetscFunctionBegin;
+    PetscCall(need_inner(ksp));
+    PetscCall(KSPGetOperators(ksp, &A, &P));
+    if (!k->configured) {
+        PetscCall(choose_type(ksp, A));
+        k->inner->skippcsetfromoptions = PETSC_TRUE;
+        PetscCall(KSPSetPC(k->inner, ksp->pc));
+        PetscCall(KSPSetFromOptions(k->inner));
+        k->configured = PETSC_TRUE;
+    }
+    PetscCall(KSPSetOperators(k->inner, A, P));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The smallest relative residual that a solve with this matrix can mean. */
+static double attainable(Mat A)
+{
+    const tp_storage *const storage = tp_storage_of(A);
+    double u;
+
+    if (!storage) { return 0; }
+    u = storage->halo == TESS_PRECISION_FP64 ? 0 : tess_precision_unit_roundoff(storage->halo);
+    if (storage->options.policy.policy == TESS_POLICY_LOSSLESS) { u = fmax(u, storage->options.policy.parameter); }
+    if (storage->options.policy.policy == TESS_POLICY_NONE && storage->options.precision != TESS_PRECISION_FP64) {
+        u = fmax(u, tess_precision_unit_roundoff(storage->options.precision));
+    }
+    if (storage->options.policy.policy != TESS_POLICY_NONE && storage->options.policy.policy != TESS_POLICY_LOSSLESS) {
+        u = fmax(u, tess_precision_unit_roundoff(TESS_PRECISION_FP32));
+    }
+    return fmin(0.1, DIGITS * u);
+}
+
+typedef struct refinement {
+    Vec r, d;
+    double tolerance, norm, bound; /* wanted; of the true residual */
+} refinement;
+
+static PetscErrorCode measure(KSP ksp, Mat A, refinement *f)
+{
+    tp_ksp *const k = ksp->data;
+    double norm_bound[2];
+
+    PetscFunctionBegin;
+    PetscCall(tp_true_residual(&k->verifier, A, ksp->vec_rhs, ksp->vec_sol, f->r, norm_bound, &k->verified));
+    f->norm = k->residual = norm_bound[0];
+    f->bound = k->bound = norm_bound[1];
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One round: A d = r, x := x + d. */
+static PetscErrorCode correct(KSP ksp, Mat A, refinement *f, KSPConvergedReason *reason)
+{
+    tp_ksp *const k = ksp->data;
+    const double left = f->norm > 0 ? MARGIN * fmax(f->tolerance - f->bound, 0.1 * f->tolerance) / f->norm : 0;
+    const double rtol = k->verify ? fmax(attainable(A), left) : left;
+    PetscInt iterations;
+
+    PetscFunctionBegin;
+    PetscCall(KSPSetTolerances(k->inner, fmin(rtol, 0.5), 0, ksp->divtol, PetscMax(ksp->max_it - k->before, 0)));
+    PetscCall(KSPSolve(k->inner, f->r, f->d));
+    PetscCall(KSPGetConvergedReason(k->inner, reason));
+    PetscCall(KSPGetIterationNumber(k->inner, &iterations));
+    k->before += iterations;
+    ksp->its = k->before;
+    if (*reason != KSP_DIVERGED_NANORINF) { PetscCall(VecAXPY(ksp->vec_sol, 1, f->d)); }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What the true residual says after a round; 0: one more. */
+static PetscErrorCode judge(KSP ksp, const refinement *f, double before, KSPConvergedReason inner)
+{
+    const double atol = ksp->abstol;
+
+    PetscFunctionBegin;
+    ksp->rnorm = f->norm;
+    if (f->norm + f->bound <= f->tolerance) {
+        ksp->reason = f->norm + f->bound <= atol && atol >= f->tolerance ? KSP_CONVERGED_ATOL : KSP_CONVERGED_RTOL;
+    } else if (!isfinite(f->norm)) {
+        ksp->reason = KSP_DIVERGED_NANORINF;
+    } else if (ksp->its >= ksp->max_it) {
+        ksp->reason = KSP_DIVERGED_ITS;
+    } else if (inner < 0 && !(f->norm < 0.5 * before)) {
+        ksp->reason = inner;
+    } else if (!(f->norm < 0.5 * before)) {
+        PetscCall(tp_refute(ksp, f->tolerance, f->tolerance));
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode refine(KSP ksp, Mat A, refinement *f)
+{
+    tp_ksp *const k = ksp->data;
+    KSPConvergedReason inner;
+
+    PetscFunctionBegin;
+    PetscCall(measure(ksp, A, f));
+    if (f->norm + f->bound <= f->tolerance) {
+        ksp->rnorm = f->norm;
+        ksp->reason = KSP_CONVERGED_RTOL;
+        PetscCall(KSPLogResidualHistory(ksp, f->norm));
+        PetscCall(KSPMonitor(ksp, 0, f->norm));
+    }
+    while (!ksp->reason) {
+        const double before = f->norm;
+        PetscCall(correct(ksp, A, f, &inner));
+        if (!k->verify) {
+            ksp->reason = inner;
+            break;
+        }
+        PetscCall(measure(ksp, A, f));
+        PetscCall(judge(ksp, f, before, inner));
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode tp_solve_refined(KSP ksp)
+{
+    tp_ksp *const k = ksp->data;
+    refinement f = {0};
+    double norm;
+    Mat A;
+
+    PetscFunctionBegin;
+    PetscCall(set_up_inner(ksp));
+    PetscCall(KSPGetOperators(ksp, &A, NULL));
+    PetscCall(VecDuplicate(ksp->vec_rhs, &f.r));
+    PetscCall(VecDuplicate(ksp->vec_rhs, &f.d));
+    PetscCall(VecNorm(ksp->vec_rhs, NORM_2, &norm));
+    f.tolerance = PetscMax(ksp->rtol * norm, ksp->abstol);
+    ksp->its = k->before = 0;
+    ksp->reason = KSP_CONVERGED_ITERATING;
+    PetscCall(refine(ksp, A, &f));
+    PetscCall(VecDestroy(&f.r));
+    PetscCall(VecDestroy(&f.d));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}

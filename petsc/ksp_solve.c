@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The whole solve of one process by the library, under PETSc's tolerances, monitors and reasons. */
+#include "ksp.h"
+#include "mat.h"
+#include "pc.h"
+
+#include <string.h>
+
+/* PETSc's PC as a preconditioner of the library. */
+static int apply_pc(void *user, const double *r, double *z)
+{
+    KSP ksp = user;
+    tp_ksp *const k = ksp->data;
+    PetscErrorCode code = VecPlaceArray(k->in, r);
+
+    if (!code) { code = VecPlaceArray(k->out, z); }
+    if (!code) { code = PCApply(ksp->pc, k->in, k->out); }
+    if (!code) { code = VecResetArray(k->out); }
+    if (!code) { code = VecResetArray(k->in); }
+    return code ? 1 : 0;
+}
+
+/* KSPConvergedDefault says what the library's own tolerances say: only another test is asked. */
+static int monitor(void *user, const tess_progress *progress)
+{
+    KSP ksp = user;
+    tp_ksp *const k = ksp->data;
+    const PetscInt iteration = (PetscInt)progress->iteration;
+
+    ksp->its = iteration;
+    ksp->rnorm = progress->residual_norm;
+    if (iteration == 0) { return 0; } /* monitor_start has told of it */
+    if (KSPLogResidualHistory(ksp, ksp->rnorm) || KSPMonitor(ksp, iteration, ksp->rnorm)) { return 1; }
+    if (ksp->converged == KSPConvergedDefault) { return 0; }
+    if ((*ksp->converged)(ksp, iteration, ksp->rnorm, &k->stopped, ksp->cnvP)) { return 1; }
+    return k->stopped ? 1 : 0;
+}
+
+/* PETSc's monitors begin with the residual of the initial guess. */
+static PetscErrorCode monitor_start(KSP ksp, Mat A)
+{
+    tp_ksp *const k = ksp->data;
+    double norm_bound[2];
+    PetscBool known;
+    Vec r;
+
+    PetscFunctionBegin;
+    if (ksp->guess_zero) {
+        PetscCall(VecNorm(ksp->vec_rhs, NORM_2, &ksp->rnorm));
+    } else {
+        PetscCall(VecDuplicate(ksp->vec_rhs, &r));
+        PetscCall(tp_true_residual(&k->verifier, A, ksp->vec_rhs, ksp->vec_sol, r, norm_bound, &known));
+        PetscCall(VecDestroy(&r));
+        ksp->rnorm = norm_bound[0];
+    }
+    ksp->its = 0;
+    PetscCall(KSPLogResidualHistory(ksp, ksp->rnorm));
+    PetscCall(KSPMonitor(ksp, 0, ksp->rnorm));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode read_matrix(Mat A, tess_matrix **out)
+{
+    tess_context *ctx;
+    tess_csr_arrays arrays = {0};
+    tp_rows rows;
+    tess_status status;
+
+    PetscFunctionBegin;
+    PetscCall(tp_context(&ctx));
+    PetscCall(tp_rows_get(A, &rows));
+    arrays.nrows = rows.nrows;
+    arrays.ncols = rows.ncols;
+    arrays.nnz = rows.i[rows.nrows];
+    arrays.row_ptr = rows.i;
+    arrays.col_ind = rows.j;
+    arrays.val = rows.a;
+    arrays.row_ptr_bits = arrays.col_ind_bits = (int)(8 * sizeof(PetscInt));
+    status = tess_matrix_create_csr(ctx, &arrays, out);
+    PetscCall(tp_rows_restore(A, &rows));
+    TessCall(status);
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Without a preconditioner of PETSc's, auto is the library's: it tries and explains. Else symmetry decides. */
+static PetscErrorCode choose_solver(const tp_ksp *k, PetscBool precond, tess_solve_options *options)
+{
+    tess_matrix_analysis facts;
+
+    PetscFunctionBegin;
+    PetscCheck(tess_solver_kind_parse(k->solver, &options->solver) == TESS_SUCCESS, PETSC_COMM_SELF,
+               PETSC_ERR_ARG_UNKNOWN_TYPE,
+               "-ksp_tessera_solver %s: give auto, cg, bicgstab, gmres, gmres-ir, fgmres, minres or idr", k->solver);
+    if (options->solver != TESS_SOLVER_AUTO || !precond) { PetscFunctionReturn(PETSC_SUCCESS); }
+    TessCall(tess_matrix_analyze(k->matrix, &facts));
+    options->solver =
+        facts.numerically_symmetric == 1 && facts.diagonal_positive == facts.nrows ? TESS_SOLVER_CG : TESS_SOLVER_GMRES;
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void set_limits(KSP ksp, tess_solve_options *options)
+{
+    const tp_ksp *const k = ksp->data;
+
+    options->rtol = ksp->rtol;
+    options->atol = ksp->abstol;
+    options->divergence_tolerance = ksp->divtol;
+    options->max_iterations = ksp->max_it;
+    options->history_capacity = 0;
+    options->gmres.restart = (int)k->restart;
+    options->guard = k->verify ? TESS_GUARD_REPAIR : TESS_GUARD_REPORT;
+    options->monitor = monitor;
+    options->monitor_user = ksp;
+}
+
+/* The method's options; storage as the matrix has it if its type is ours and the method reads formats. */
+static PetscErrorCode make_options(KSP ksp, Mat A, PetscBool precond, tess_solve_options *options)
+{
+    const tp_storage *const storage = tp_storage_of(A);
+
+    PetscFunctionBegin;
+    tess_solve_options_init(options);
+    PetscCall(choose_solver(ksp->data, precond, options));
+    set_limits(ksp, options);
+    if (storage && options->solver != TESS_SOLVER_AUTO) { options->storage = storage->options; }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode make_shell(KSP ksp, Mat A)
+{
+    tp_ksp *const k = ksp->data;
+    const tess_shell_precond shell = {.apply = apply_pc, .user = ksp};
+    tess_context *ctx;
+    PetscInt n;
+
+    PetscFunctionBegin;
+    PetscCall(tp_context(&ctx));
+    PetscCheck(tess_context_device(ctx) == TESS_DEVICE_CPU, PETSC_COMM_SELF, PETSC_ERR_SUP,
+               "on a GPU -ksp_type tessera takes -pc_type tessera or none");
+    PetscCall(MatGetLocalSize(A, &n, NULL));
+    if (!k->in) { PetscCall(VecCreateSeqWithArray(PETSC_COMM_SELF, 1, n, NULL, &k->in)); }
+    if (!k->out) { PetscCall(VecCreateSeqWithArray(PETSC_COMM_SELF, 1, n, NULL, &k->out)); }
+    TessCall(tess_precond_create_shell(ctx, n, &shell, &k->shell));
+    k->precond = k->shell;
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A solver serves until the matrix or the preconditioner changes. */
+static PetscErrorCode renew_solver(KSP ksp, Mat A, Mat P)
+{
+    tp_ksp *const k = ksp->data;
+    PetscObjectState state, pattern;
+    tess_precond *own;
+    PetscBool none;
+    tess_solve_options options;
+
+    PetscFunctionBegin;
+    PetscCall(PetscObjectStateGet((PetscObject)A, &state));
+    PetscCall(PetscObjectStateGet((PetscObject)P, &pattern));
+    PetscCall(tp_pc_precond(ksp->pc, &own));
+    if (k->tessera && state == k->state && pattern == k->pattern && (k->shell || k->precond == own)) {
+        PetscFunctionReturn(PETSC_SUCCESS);
+    }
+    PetscCall(tp_one_reset(k));
+    PetscCall(read_matrix(A, &k->matrix));
+    PetscCall(PetscObjectTypeCompare((PetscObject)ksp->pc, PCNONE, &none));
+    k->precond = own;
+    if (!own && !none) { PetscCall(make_shell(ksp, A)); }
+    PetscCall(make_options(ksp, A, none ? PETSC_FALSE : PETSC_TRUE, &options));
+    if (k->precond) {
+        TessCall(tess_solver_create_with_precond(k->matrix, k->precond, &options, &k->tessera));
+    } else {
+        TessCall(tess_solver_create(k->matrix, &options, &k->tessera));
+    }
+    k->state = state;
+    k->pattern = pattern;
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static KSPConvergedReason petsc_reason(const tp_ksp *k, const tess_solve_result *result)
+{
+    switch (result->reason) {
+    case TESS_REASON_RTOL: return KSP_CONVERGED_RTOL;
+    case TESS_REASON_ATOL: return KSP_CONVERGED_ATOL;
+    case TESS_REASON_HAPPY_BREAKDOWN: return KSP_CONVERGED_HAPPY_BREAKDOWN;
+    case TESS_REASON_ITERATIONS: return KSP_DIVERGED_ITS;
+    case TESS_REASON_DIVERGENCE: return KSP_DIVERGED_DTOL;
+    case TESS_REASON_NONSYMMETRIC: return KSP_DIVERGED_NONSYMMETRIC;
+    case TESS_REASON_INDEFINITE_PRECOND: return KSP_DIVERGED_INDEFINITE_PC;
+    case TESS_REASON_NAN_OR_INF: return KSP_DIVERGED_NANORINF;
+    case TESS_REASON_INDEFINITE_MATRIX: return KSP_DIVERGED_INDEFINITE_MAT;
+    case TESS_REASON_PRECOND_SETUP: return KSP_DIVERGED_PC_FAILED;
+    case TESS_REASON_CANCELLED: return k->stopped ? k->stopped : KSP_DIVERGED_BREAKDOWN;
+    default: return KSP_DIVERGED_BREAKDOWN;
+    }
+}
+
+static PetscErrorCode take_result(KSP ksp, const tess_solve_result *result)
+{
+    tp_ksp *const k = ksp->data;
+
+    PetscFunctionBegin;
+    ksp->its = (PetscInt)result->iterations;
+    ksp->rnorm = result->residual_norm;
+    ksp->reason = petsc_reason(k, result);
+    k->residual = result->residual_norm;
+    k->bound = result->residual_bound;
+    k->verified = result->verified || result->residual_bound == result->residual_bound ? PETSC_TRUE : PETSC_FALSE;
+    if (!k->verify && result->reason == TESS_REASON_FALSE_CONVERGENCE) {
+        ksp->rnorm = result->estimated_residual_norm;
+        ksp->reason = KSP_CONVERGED_RTOL; /* as PETSc's own methods would say */
+    } else if (result->reason == TESS_REASON_FALSE_CONVERGENCE || result->reason == TESS_REASON_STAGNATION) {
+        PetscCall(tp_refute(ksp, result->estimated_residual_norm, result->tolerance));
+    } else if (result->reason <= TESS_REASON_FALSE_CONVERGENCE) {
+        PetscCall(PetscInfo(ksp, "Tessera: %s\n", tess_reason_text(result->reason)));
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode tp_solve_one(KSP ksp)
+{
+    tp_ksp *const k = ksp->data;
+    tess_vector *b = NULL, *x = NULL;
+    const PetscScalar *vb;
+    PetscScalar *vx;
+    PetscInt n;
+    Mat A, P;
+    tess_solve_options options;
+    tess_solve_result result;
+    tess_status status;
+
+    PetscFunctionBegin;
+    PetscCall(KSPGetOperators(ksp, &A, &P));
+    PetscCall(renew_solver(ksp, A, P));
+    tess_solve_options_init(&options);
+    set_limits(ksp, &options);
+    TessCall(tess_solver_set_limits(k->tessera, &options));
+    k->stopped = KSP_CONVERGED_ITERATING;
+    PetscCall(monitor_start(ksp, A));
+    PetscCall(VecGetLocalSize(ksp->vec_rhs, &n));
+    PetscCall(VecGetArrayRead(ksp->vec_rhs, &vb));
+    PetscCall(VecGetArray(ksp->vec_sol, &vx));
+    PetscCall(tp_local_vector(n, vb, PETSC_TRUE, &b));
+    PetscCall(tp_local_vector(n, vx, PETSC_TRUE, &x));
+    tess_solve_result_init(&result);
+    status = tess_solver_solve(k->tessera, b, x, &result);
+    if (status == TESS_SUCCESS) { PetscCall(tp_local_result(x, vx)); }
+    tess_vector_destroy(b);
+    tess_vector_destroy(x);
+    PetscCall(VecRestoreArray(ksp->vec_sol, &vx));
+    PetscCall(VecRestoreArrayRead(ksp->vec_rhs, &vb));
+    TessCall(status);
+    PetscCall(take_result(ksp, &result));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode tp_one_reset(tp_ksp *k)
+{
+    PetscFunctionBegin;
+    tess_solver_destroy(k->tessera);
+    tess_precond_destroy(k->shell);
+    tess_matrix_destroy(k->matrix);
+    k->tessera = NULL;
+    k->shell = NULL;
+    k->matrix = NULL;
+    k->precond = NULL;
+    PetscCall(VecDestroy(&k->in));
+    PetscCall(VecDestroy(&k->out));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}

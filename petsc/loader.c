@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What PETSc loads: looks at PETSc, then loads the types.
+ *
+ * PETSc brings an MPI version of MUMPS into the process, and the library a sequential one, with the same names. So the
+ * library is loaded before the types, by itself, and bound to its own libraries first (RTLD_DEEPBIND).
+ */
+#include <tessera_petsc.h>
+
+#include <dlfcn.h>
+#include <petsc/private/petscimpl.h>
+#include <stdio.h>
+#include <string.h>
+
+#if PETSC_VERSION_LT(3, 19, 0) && !defined(PETSC_SUCCESS)
+#define PETSC_SUCCESS 0
+#endif
+
+typedef PetscErrorCode (*register_function)(void);
+
+/* The PETSc that runs may be another one than the headers told of. */
+static PetscErrorCode check_petsc(void)
+{
+    PetscInt major, minor, subminor, release;
+    PetscDataType scalar;
+    PetscBool known;
+    size_t index_bytes;
+
+    PetscFunctionBegin;
+    PetscCall(PetscGetVersionNumber(&major, &minor, &subminor, &release));
+    PetscCheck(major == PETSC_VERSION_MAJOR && minor == PETSC_VERSION_MINOR, PETSC_COMM_SELF, PETSC_ERR_SUP,
+               "Tessera's plug-in was built for PETSc %d.%d, and this is %d.%d: build it again (make petsc)",
+               PETSC_VERSION_MAJOR, PETSC_VERSION_MINOR, (int)major, (int)minor);
+    PetscCall(PetscDataTypeFromString("scalar", &scalar, &known));
+    PetscCheck(!known || scalar == PETSC_DOUBLE, PETSC_COMM_SELF, PETSC_ERR_SUP,
+               "Tessera's plug-in takes real scalars in double precision, and this PETSc has %s: "
+               "use a PETSc with real double scalars (Debian: libpetsc-real-dev)",
+               scalar == PETSC_COMPLEX ? "complex ones" : "another precision");
+    PetscCall(PetscDataTypeGetSize(PETSC_INT, &index_bytes));
+    PetscCheck(index_bytes == sizeof(PetscInt), PETSC_COMM_SELF, PETSC_ERR_SUP,
+               "Tessera's plug-in was built for %d-bit indices, and this PETSc has others: build it again (make petsc)",
+               (int)(8 * sizeof(PetscInt)));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A library beside this one. */
+static PetscErrorCode load(const char *name, int flags, void **handle)
+{
+    char path[PETSC_MAX_PATH_LEN];
+    const char *slash;
+    Dl_info here;
+
+    PetscFunctionBegin;
+    PetscCheck(dladdr((void *)(uintptr_t)TesseraPetscInitialize, &here), PETSC_COMM_SELF, PETSC_ERR_LIB,
+               "where libtessera_petsc.so is cannot be told");
+    slash = strrchr(here.dli_fname, '/');
+    (void)snprintf(path, sizeof path, "%.*s%s", slash ? (int)(slash - here.dli_fname + 1) : 0, here.dli_fname, name);
+    *handle = dlopen(path, flags);
+    if (!*handle) { *handle = dlopen(name, flags); }
+    PetscCheck(*handle, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "%s: %s", name, dlerror());
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode TesseraPetscInitialize(void)
+{
+    void *library, *types, *symbol;
+    register_function register_types;
+
+    PetscFunctionBegin;
+    PetscCall(check_petsc());
+    PetscCall(load(TP_LIBRARY, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND, &library));
+    PetscCall(load(TP_TYPES, RTLD_NOW | RTLD_LOCAL, &types));
+    symbol = dlsym(types, "tessera_petsc_register");
+    PetscCheck(symbol, PETSC_COMM_SELF, PETSC_ERR_LIB, "%s is of another version", TP_TYPES);
+    memcpy(&register_types, &symbol, sizeof symbol);
+    PetscCall((*register_types)());
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PetscDLLibraryRegister_tessera_petsc(void)
+{
+    PetscFunctionBegin;
+    PetscCall(TesseraPetscInitialize());
+    PetscFunctionReturn(PETSC_SUCCESS);
+}

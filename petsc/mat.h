@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The matrix types: seqaijtessera holds stored copies, mpiaijtessera has two of these as its blocks. */
+#ifndef TESSERA_PETSC_MAT_H
+#define TESSERA_PETSC_MAT_H
+
+#include "halo.h"
+#include "plugin.h"
+
+#include <petsc/private/matimpl.h>
+
+/* AIJ's functions that a type of ours replaces, to be called from ours and to be put back. */
+typedef struct tp_replaced {
+    PetscErrorCode (*mult)(Mat, Vec, Vec);
+    PetscErrorCode (*multadd)(Mat, Vec, Vec, Vec);
+    PetscErrorCode (*multtranspose)(Mat, Vec, Vec);
+    PetscErrorCode (*multtransposeadd)(Mat, Vec, Vec, Vec);
+    PetscErrorCode (*assemblyend)(Mat, MatAssemblyType);
+    PetscErrorCode (*duplicate)(Mat, MatDuplicateOption, Mat *);
+    PetscErrorCode (*destroy)(Mat);
+    PetscErrorCode (*view)(Mat, PetscViewer);
+    PetscErrorCode (*setfromoptions)(Mat, tp_option_items);
+} tp_replaced;
+
+void tp_save_functions(Mat A, tp_replaced *saved);
+void tp_restore_functions(Mat A, const tp_replaced *saved);
+
+/* Mat->spptr of seqaijtessera. */
+typedef struct tp_seq {
+    tp_replaced base;
+    tp_storage storage;
+    tp_copy copy, transposed; /* of the matrix and of its transpose, each made at the first product with it */
+    PetscObjectState state, transposed_state; /* of the Mat, when the copy was made; -1: there is none */
+} tp_seq;
+
+/* Mat->spptr of mpiaijtessera. */
+typedef struct tp_mpi {
+    tp_replaced base;
+    tp_storage storage;
+    tp_halo *halo;            /* in a precision below FP64, else NULL */
+    PetscScalar *ghosts;      /* what it brought */
+    PetscObjectState pattern; /* nonzerostate of the Mat, when the halo was made */
+} tp_mpi;
+
+PetscBool tp_is_ours(Mat A);
+/* The storage of a matrix of ours, of any number of processes; NULL for another type. */
+const tp_storage *tp_storage_of(Mat A);
+/* Stores a matrix of ours in another way from its next product on. */
+PetscErrorCode tp_set_storage(Mat A, const tp_storage *storage);
+/* Bytes of the stored copies that exist on this process, and of AIJ's values and indices of the same. */
+PetscErrorCode tp_stored_bytes(Mat A, double bytes[2]);
+
+/* y := A x or y := y + A x with the arrays of a block of this process. */
+PetscErrorCode tp_seq_product(Mat A, const PetscScalar *x, PetscScalar *y, PetscBool add, PetscMemType where);
+PetscErrorCode tp_seq_set_storage(Mat A, const tp_storage *storage);
+PetscErrorCode tp_mpi_set_storage(Mat A, const tp_storage *storage);
+PetscErrorCode tp_seq_bytes(Mat A, double bytes[2]);
+
+PetscErrorCode tp_rows_get(Mat A, tp_rows *rows);
+PetscErrorCode tp_rows_restore(Mat A, tp_rows *rows);
+
+PETSC_EXTERN PetscErrorCode MatCreate_SeqAIJTessera(Mat A);
+PETSC_EXTERN PetscErrorCode MatCreate_MPIAIJTessera(Mat A);
+
+#endif

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* mpiaijtessera: MPIAIJ whose two blocks are seqaijtessera. AIJ's product already overlaps its scatter with the product
+   of the diagonal block; a halo in a lower precision takes messages of our own. */
+#include "mat.h"
+
+/* ---- blocks and halo ---- */
+
+static PetscErrorCode own_blocks(Mat A)
+{
+    const tp_mpi *const m = A->spptr;
+    Mat block[2];
+
+    PetscFunctionBegin;
+    PetscCall(MatMPIAIJGetSeqAIJ(A, &block[0], &block[1], NULL));
+    for (int k = 0; k < 2; k++) {
+        PetscBool ours;
+        if (!block[k]) { continue; }
+        PetscCall(PetscObjectTypeCompare((PetscObject)block[k], MATSEQTESSERA, &ours));
+        if (ours) { continue; }
+        PetscCall(MatConvert(block[k], MATSEQTESSERA, MAT_INPLACE_MATRIX, &block[k]));
+        PetscCall(tp_seq_set_storage(block[k], &m->storage));
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode renew_halo(Mat A, tp_mpi *m)
+{
+    PetscObjectState pattern;
+
+    PetscFunctionBegin;
+    PetscCall(MatGetNonzeroState(A, &pattern));
+    if (m->halo && pattern == m->pattern) { PetscFunctionReturn(PETSC_SUCCESS); }
+    PetscCall(tp_halo_destroy(&m->halo));
+    PetscCall(PetscFree(m->ghosts));
+    PetscCall(tp_halo_create(A, m->storage.halo, &m->halo));
+    PetscCall(PetscMalloc1(m->halo->nghosts, &m->ghosts));
+    m->pattern = pattern;
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* z := y + A x, or A x without y, with values of x that travel in a low precision. */
+static PetscErrorCode product_by_halo(Mat A, Vec x, Vec y, Vec z)
+{
+    tp_mpi *const m = A->spptr;
+    const PetscScalar *local;
+    PetscScalar *to;
+    Mat diagonal, off;
+
+    PetscFunctionBegin;
+    PetscCall(renew_halo(A, m));
+    PetscCall(MatMPIAIJGetSeqAIJ(A, &diagonal, &off, NULL));
+    PetscCall(VecGetArrayRead(x, &local));
+    PetscCall(tp_halo_begin(m->halo, local));
+    PetscCall(VecRestoreArrayRead(x, &local));
+    if (y) {
+        PetscCall((*diagonal->ops->multadd)(diagonal, x, y, z));
+    } else {
+        PetscCall((*diagonal->ops->mult)(diagonal, x, z));
+    }
+    PetscCall(tp_halo_end(m->halo, m->ghosts));
+    PetscCall(VecGetArray(z, &to));
+    PetscCall(tp_seq_product(off, m->ghosts, to, PETSC_TRUE, PETSC_MEMTYPE_HOST));
+    PetscCall(VecRestoreArray(z, &to));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatMult_MPIAIJTessera(Mat A, Vec x, Vec y)
+{
+    const tp_mpi *const m = A->spptr;
+
+    PetscFunctionBegin;
+    if (m->storage.halo == TESS_PRECISION_FP64) {
+        PetscCall((*m->base.mult)(A, x, y));
+    } else {
+        PetscCall(product_by_halo(A, x, NULL, y));
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatMultAdd_MPIAIJTessera(Mat A, Vec x, Vec y, Vec z)
+{
+    const tp_mpi *const m = A->spptr;
+
+    PetscFunctionBegin;
+    if (m->storage.halo == TESS_PRECISION_FP64) {
+        PetscCall((*m->base.multadd)(A, x, y, z));
+    } else {
+        PetscCall(product_by_halo(A, x, y, z));
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- both types ---- */
+
+static PetscErrorCode compare_types(Mat A, PetscBool *seq, PetscBool *mpi)
+{
+    PetscFunctionBegin;
+    PetscCall(PetscObjectTypeCompare((PetscObject)A, MATSEQTESSERA, seq));
+    PetscCall(PetscObjectTypeCompare((PetscObject)A, MATMPITESSERA, mpi));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscBool tp_is_ours(Mat A)
+{
+    PetscBool seq = PETSC_FALSE, mpi = PETSC_FALSE;
+
+    if (compare_types(A, &seq, &mpi)) { return PETSC_FALSE; }
+    return seq || mpi ? PETSC_TRUE : PETSC_FALSE;
+}
+
+const tp_storage *tp_storage_of(Mat A)
+{
+    PetscBool seq = PETSC_FALSE, mpi = PETSC_FALSE;
+
+    if (compare_types(A, &seq, &mpi) || !(seq || mpi)) { return NULL; }
+    return seq ? &((const tp_seq *)A->spptr)->storage : &((const tp_mpi *)A->spptr)->storage;
+}
+
+PetscErrorCode tp_set_storage(Mat A, const tp_storage *storage)
+{
+    PetscBool seq, mpi;
+
+    PetscFunctionBegin;
+    PetscCall(compare_types(A, &seq, &mpi));
+    if (seq) { PetscCall(tp_seq_set_storage(A, storage)); }
+    if (mpi) { PetscCall(tp_mpi_set_storage(A, storage)); }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode tp_mpi_set_storage(Mat A, const tp_storage *storage)
+{
+    tp_mpi *const m = A->spptr;
+    Mat block[2] = {NULL, NULL};
+
+    PetscFunctionBegin;
+    m->storage = *storage;
+    PetscCall(tp_halo_destroy(&m->halo));
+    if (A->preallocated) { PetscCall(MatMPIAIJGetSeqAIJ(A, &block[0], &block[1], NULL)); }
+    for (int k = 0; k < 2; k++) {
+        PetscBool seq = PETSC_FALSE;
+        if (block[k]) { PetscCall(PetscObjectTypeCompare((PetscObject)block[k], MATSEQTESSERA, &seq)); }
+        if (seq) { PetscCall(tp_seq_set_storage(block[k], storage)); }
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode tp_stored_bytes(Mat A, double bytes[2])
+{
+    PetscBool seq, mpi;
+    Mat block[2];
+
+    PetscFunctionBegin;
+    PetscCall(compare_types(A, &seq, &mpi));
+    if (seq) { PetscCall(tp_seq_bytes(A, bytes)); }
+    if (!mpi) { PetscFunctionReturn(PETSC_SUCCESS); }
+    PetscCall(MatMPIAIJGetSeqAIJ(A, &block[0], &block[1], NULL));
+    for (int k = 0; k < 2; k++) {
+        PetscCall(compare_types(block[k], &seq, &mpi));
+        if (seq) { PetscCall(tp_seq_bytes(block[k], bytes)); }
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- the rest of the type ---- */
+
+static PetscErrorCode view_halo(const tp_halo *halo, PetscViewer viewer)
+{
+    double sums[2] = {halo->bytes, halo->exchanges}, largest;
+
+    PetscFunctionBegin;
+    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, sums, 1, MPI_DOUBLE, MPI_SUM, halo->comm));
+    PetscCallMPI(MPI_Allreduce(&halo->largest_error, &largest, 1, MPI_DOUBLE, MPI_MAX, halo->comm));
+    PetscCall(PetscViewerASCIIPrintf(
+        viewer, "Tessera: halo in %s, %g bytes a product, largest error %.2e of a message's largest value\n",
+        tess_precision_name(halo->precision), sums[1] > 0 ? sums[0] / sums[1] : 0.0, largest));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatView_MPIAIJTessera(Mat A, PetscViewer viewer)
+{
+    const tp_mpi *const m = A->spptr;
+    PetscViewerFormat format;
+    PetscBool ascii;
+    double bytes[2] = {0, 0};
+
+    PetscFunctionBegin;
+    PetscCall((*m->base.view)(A, viewer));
+    PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
+    if (!ascii) { PetscFunctionReturn(PETSC_SUCCESS); }
+    PetscCall(PetscViewerGetFormat(viewer, &format));
+    if (format != PETSC_VIEWER_ASCII_INFO && format != PETSC_VIEWER_ASCII_INFO_DETAIL) {
+        PetscFunctionReturn(PETSC_SUCCESS);
+    }
+    PetscCall(tp_stored_bytes(A, bytes));
+    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, bytes, 2, MPI_DOUBLE, MPI_SUM, PetscObjectComm((PetscObject)A)));
+    PetscCall(PetscViewerASCIIPrintf(
+        viewer, "Tessera: %s, policy %s; %.3g MB, AIJ %.3g MB\n", tess_format_name(m->storage.options.format),
+        tess_policy_name(m->storage.options.policy.policy), 1e-6 * bytes[0], 1e-6 * bytes[1]));
+    if (m->halo) { PetscCall(view_halo(m->halo, viewer)); }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void set_functions(Mat A);
+
+/* The off-diagonal block may be another object after an assembly. */
+static PetscErrorCode MatAssemblyEnd_MPIAIJTessera(Mat A, MatAssemblyType mode)
+{
+    const tp_mpi *const m = A->spptr;
+
+    PetscFunctionBegin;
+    PetscCall((*m->base.assemblyend)(A, mode));
+    if (mode == MAT_FLUSH_ASSEMBLY) { PetscFunctionReturn(PETSC_SUCCESS); }
+    set_functions(A);
+    PetscCall(own_blocks(A));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatDuplicate_MPIAIJTessera(Mat A, MatDuplicateOption option, Mat *out)
+{
+    const tp_mpi *const m = A->spptr;
+
+    PetscFunctionBegin;
+    PetscCall((*m->base.duplicate)(A, option, out));
+    PetscCall(tp_mpi_set_storage(*out, &m->storage));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatSetFromOptions_MPIAIJTessera(Mat A, tp_option_items items)
+{
+    tp_mpi *const m = A->spptr;
+    tp_storage storage = m->storage;
+
+    PetscFunctionBegin;
+    if (m->base.setfromoptions) { PetscCall((*m->base.setfromoptions)(A, items)); }
+    PetscCall(tp_storage_read(items, &storage));
+    PetscCall(tp_mpi_set_storage(A, &storage));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode compose_conversions(Mat A, PetscErrorCode (*to)(Mat, MatType, MatReuse, Mat *),
+                                          PetscErrorCode (*from)(Mat, MatType, MatReuse, Mat *))
+{
+    PetscObject object = (PetscObject)A;
+
+    PetscFunctionBegin;
+    PetscCall(PetscObjectComposeFunction(object, "MatConvert_mpiaij_tessera_C", to));
+    PetscCall(PetscObjectComposeFunction(object, "MatConvert_mpiaij_mpitessera_C", to));
+    PetscCall(PetscObjectComposeFunction(object, "MatConvert_mpiaij_mpiaijtessera_C", to));
+    PetscCall(PetscObjectComposeFunction(object, "MatConvert_mpiaijtessera_mpiaij_C", from));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode leave(Mat A)
+{
+    tp_mpi *const m = A->spptr;
+
+    PetscFunctionBegin;
+    PetscCall(tp_halo_destroy(&m->halo));
+    PetscCall(PetscFree(m->ghosts));
+    tp_restore_functions(A, &m->base);
+    PetscCall(compose_conversions(A, NULL, NULL));
+    PetscCall(PetscFree(A->spptr));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatDestroy_MPIAIJTessera(Mat A)
+{
+    PetscFunctionBegin;
+    PetscCall(leave(A));
+    PetscCall((*A->ops->destroy)(A));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The transposed products are AIJ's, which call those of the blocks. */
+static void set_functions(Mat A)
+{
+    A->ops->mult = MatMult_MPIAIJTessera;
+    A->ops->multadd = MatMultAdd_MPIAIJTessera;
+    A->ops->assemblyend = MatAssemblyEnd_MPIAIJTessera;
+    A->ops->duplicate = MatDuplicate_MPIAIJTessera;
+    A->ops->destroy = MatDestroy_MPIAIJTessera;
+    A->ops->view = MatView_MPIAIJTessera;
+    A->ops->setfromoptions = MatSetFromOptions_MPIAIJTessera;
+}
+
+static PetscErrorCode MatConvert_MPIAIJTessera_MPIAIJ(Mat A, MatType type, MatReuse reuse, Mat *out)
+{
+    Mat B = *out, block[2];
+
+    PetscFunctionBegin;
+    (void)type;
+    if (reuse == MAT_REUSE_MATRIX) {
+        PetscCall(MatCopy(A, B, SAME_NONZERO_PATTERN));
+        PetscFunctionReturn(PETSC_SUCCESS);
+    }
+    if (reuse == MAT_INITIAL_MATRIX) { PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B)); }
+    PetscCall(MatMPIAIJGetSeqAIJ(B, &block[0], &block[1], NULL));
+    for (int k = 0; k < 2; k++) {
+        PetscCall(MatConvert(block[k], MATSEQAIJ, MAT_INPLACE_MATRIX, &block[k]));
+    }
+    PetscCall(leave(B));
+    PetscCall(PetscObjectChangeTypeName((PetscObject)B, MATMPIAIJ));
+    *out = B;
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatConvert_MPIAIJ_MPIAIJTessera(Mat A, MatType type, MatReuse reuse, Mat *out)
+{
+    Mat B = *out;
+    tp_mpi *m;
+    PetscBool ours;
+
+    PetscFunctionBegin;
+    (void)type;
+    if (reuse == MAT_REUSE_MATRIX) {
+        PetscCall(MatCopy(A, B, SAME_NONZERO_PATTERN));
+        PetscFunctionReturn(PETSC_SUCCESS);
+    }
+    if (reuse == MAT_INITIAL_MATRIX) { PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B)); }
+    *out = B;
+    PetscCall(PetscObjectTypeCompare((PetscObject)B, MATMPITESSERA, &ours));
+    if (ours) { PetscFunctionReturn(PETSC_SUCCESS); }
+    PetscCall(PetscNew(&m));
+    tp_storage_default(&m->storage);
+    PetscCall(tp_storage_read_for((PetscObject)A, &m->storage));
+    tp_save_functions(B, &m->base);
+    B->spptr = m;
+    set_functions(B);
+    PetscCall(compose_conversions(B, MatConvert_MPIAIJ_MPIAIJTessera, MatConvert_MPIAIJTessera_MPIAIJ));
+    PetscCall(PetscObjectChangeTypeName((PetscObject)B, MATMPITESSERA));
+    if (B->assembled) { PetscCall(own_blocks(B)); }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PETSC_EXTERN PetscErrorCode MatCreate_MPIAIJTessera(Mat A)
+{
+    PetscFunctionBegin;
+    PetscCall(MatSetType(A, MATMPIAIJ));
+    PetscCall(MatConvert_MPIAIJ_MPIAIJTessera(A, MATMPITESSERA, MAT_INPLACE_MATRIX, &A));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode tp_register_mat(void)
+{
+    PetscFunctionBegin;
+    PetscCall(MatRegister(MATSEQTESSERA, MatCreate_SeqAIJTessera));
+    PetscCall(MatRegister(MATMPITESSERA, MatCreate_MPIAIJTessera));
+    PetscCall(MatRegisterRootName(MATTESSERA, MATSEQTESSERA, MATMPITESSERA));
+    PetscCall(MatRegisterRootName("aijtessera", MATSEQTESSERA, MATMPITESSERA));
+    PetscCall(MatRegisterRootName("seqtessera", MATSEQTESSERA, MATSEQTESSERA));
+    PetscCall(MatRegisterRootName("mpitessera", MATMPITESSERA, MATMPITESSERA));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}

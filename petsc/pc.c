@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* PC "tessera": z := M^-1 r on the rows of each process. Over several processes it is block Jacobi with one block each,
+   as -pc_type bjacobi -sub_pc_type tessera; gamg alone couples them. */
+#include "pc.h"
+
+#include "mat.h"
+
+#include <string.h>
+
+static PetscBool is_gamg(const tp_pc *p)
+{
+    return strcmp(p->kind, "gamg") == 0 ? PETSC_TRUE : PETSC_FALSE;
+}
+
+/* ---- options ---- */
+
+static PetscErrorCode PCSetFromOptions_Tessera(PC pc, tp_option_items PetscOptionsObject)
+{
+    tp_pc *const p = pc->data;
+    char text[64];
+    PetscBool set;
+
+    PetscFunctionBegin;
+    PetscOptionsHeadBegin(PetscOptionsObject, "Tessera preconditioner");
+    PetscCall(PetscOptionsString("-pc_tessera_type", "Kind of preconditioner", "PCTESSERA", p->kind, p->kind,
+                                 sizeof p->kind, NULL));
+    PetscCall(PetscOptionsString("-pc_tessera_precision", "STORAGE[/ARITHMETIC]; amg, gamg: precision of the levels",
+                                 "PCTESSERA", p->precision, p->precision, sizeof p->precision, NULL));
+    PetscCall(PetscOptionsString("-pc_tessera_halo", "gamg: precision of values that travel between processes",
+                                 "PCTESSERA", p->halo, p->halo, sizeof p->halo, NULL));
+    PetscCall(PetscOptionsString("-pc_tessera_amg_coarsening", "amg: auto, classical or aggregation", "PCTESSERA",
+                                 tess_amg_coarsening_name(p->amg.coarsening), text, sizeof text, &set));
+    PetscCheck(!set || tess_amg_coarsening_parse(text, &p->amg.coarsening) == TESS_SUCCESS, PETSC_COMM_SELF,
+               PETSC_ERR_ARG_UNKNOWN_TYPE, "-pc_tessera_amg_coarsening %s: give auto, classical or aggregation", text);
+    PetscCall(PetscOptionsString("-pc_tessera_amg_cycle", "amg: v, w or k", "PCTESSERA",
+                                 tess_amg_cycle_name(p->amg.cycle), text, sizeof text, &set));
+    PetscCheck(!set || tess_amg_cycle_parse(text, &p->amg.cycle) == TESS_SUCCESS, PETSC_COMM_SELF,
+               PETSC_ERR_ARG_UNKNOWN_TYPE, "-pc_tessera_amg_cycle %s: give v, w or k", text);
+    PetscCall(PetscOptionsString("-pc_tessera_amg_smoother", "amg: chebyshev, l1-jacobi or jacobi", "PCTESSERA",
+                                 tess_amg_smoother_name(p->amg.smoother), text, sizeof text, &set));
+    PetscCheck(!set || tess_amg_smoother_parse(text, &p->amg.smoother) == TESS_SUCCESS, PETSC_COMM_SELF,
+               PETSC_ERR_ARG_UNKNOWN_TYPE, "-pc_tessera_amg_smoother %s: give chebyshev, l1-jacobi or jacobi", text);
+    PetscOptionsHeadEnd();
+    if (is_gamg(p)) { PetscCall(tp_gamg_options(pc)); }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The vectors are PETSc's, in FP64: so are products, unless the kind keeps to FP32 or the word says otherwise. */
+static PetscErrorCode parse_role(const tp_pc *p, tess_precond_kind kind, tess_role_precision *role)
+{
+    const PetscBool narrow =
+        kind == TESS_PRECOND_LU || kind == TESS_PRECOND_CHOLESKY || kind == TESS_PRECOND_POLYNOMIAL;
+
+    PetscFunctionBegin;
+    PetscCheck(tess_role_precision_parse(p->precision, role) == TESS_SUCCESS, PETSC_COMM_SELF,
+               PETSC_ERR_ARG_UNKNOWN_TYPE, "-pc_tessera_precision %s: give STORAGE[/ARITHMETIC], such as fp16/fp32",
+               p->precision);
+    if (!narrow && !strchr(p->precision, '/')) { role->arithmetic = TESS_ARITHMETIC_FP64; }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode complete_options(const tp_pc *p, tess_precond_options *options)
+{
+    PetscFunctionBegin;
+    tess_precond_options_init(options);
+    PetscCheck(tess_precond_options_parse(p->kind, options) == TESS_SUCCESS, PETSC_COMM_SELF,
+               PETSC_ERR_ARG_UNKNOWN_TYPE,
+               "-pc_tessera_type %s: give jacobi, block-jacobi[:K], polynomial[:D], ilu0, ic0, ilut[:T[:F]], "
+               "ict[:T[:F]], iluk[:K], amg, gamg, lu or cholesky",
+               p->kind);
+    options->amg = p->amg;
+    if (!p->precision[0]) { PetscFunctionReturn(PETSC_SUCCESS); }
+    if (options->kind == TESS_PRECOND_AMG) {
+        PetscCheck(tess_amg_precision_parse(p->precision, &options->amg.precision) == TESS_SUCCESS, PETSC_COMM_SELF,
+                   PETSC_ERR_ARG_UNKNOWN_TYPE, "-pc_tessera_precision %s: amg takes auto, fp64, fp32 or fp16",
+                   p->precision);
+    } else {
+        PetscCall(parse_role(p, options->kind, &options->role));
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- set-up ---- */
+
+/* The near-nullspace of PETSc, the rows of this process: for amg by aggregation. */
+static PetscErrorCode take_near_nullspace(Mat A, tess_amg_options *amg, double **columns)
+{
+    MatNullSpace space;
+    PetscBool constant;
+    PetscInt n, all, rows, bs;
+    const Vec *vector;
+
+    PetscFunctionBegin;
+    PetscCall(MatGetBlockSize(A, &bs));
+    if (bs > 1 && bs <= TESS_MAX_AMG_BLOCK) { amg->block_size = (int)bs; }
+    PetscCall(MatGetNearNullSpace(A, &space));
+    if (!space) { PetscFunctionReturn(PETSC_SUCCESS); }
+    PetscCall(MatNullSpaceGetVecs(space, &constant, &n, &vector));
+    PetscCall(MatGetLocalSize(A, &rows, NULL));
+    all = constant ? n + 1 : n;
+    if (all < 1 || all > TESS_MAX_NEAR_NULLSPACE) { PetscFunctionReturn(PETSC_SUCCESS); }
+    PetscCall(PetscMalloc1((size_t)rows * (size_t)all, columns));
+    for (PetscInt c = 0; c < n; c++) {
+        const PetscScalar *array;
+        PetscCall(VecGetArrayRead(vector[c], &array));
+        PetscCall(PetscArraycpy(*columns + c * rows, array, rows));
+        PetscCall(VecRestoreArrayRead(vector[c], &array));
+    }
+    for (PetscInt r = 0; constant && r < rows; r++) {
+        (*columns)[n * rows + r] = 1;
+    }
+    amg->near_nullspace_columns = (int)all;
+    amg->near_nullspace = *columns;
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode create_matrix(const tp_rows *rows, tess_matrix **out)
+{
+    tess_context *ctx;
+    tess_csr_arrays arrays = {.nrows = rows->nrows, .ncols = rows->ncols, .nnz = rows->i[rows->nrows]};
+
+    PetscFunctionBegin;
+    PetscCall(tp_context(&ctx));
+    arrays.row_ptr = rows->i;
+    arrays.col_ind = rows->j;
+    arrays.val = rows->a;
+    arrays.row_ptr_bits = arrays.col_ind_bits = (int)(8 * sizeof(PetscInt));
+    TessCall(tess_matrix_create_csr(ctx, &arrays, out));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A zero pivot and the like end the solve with KSP_DIVERGED_PC_FAILED on all processes; the rest is an error. */
+static PetscErrorCode take_status(PC pc, tess_status status)
+{
+    int failed = status == TESS_SINGULAR || status == TESS_OUT_OF_RANGE;
+    tess_context *ctx;
+
+    PetscFunctionBegin;
+    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)pc)));
+    pc->failedreason = failed ? PC_FACTOR_NUMERIC_ZEROPIVOT : PC_NOERROR;
+    if (status == TESS_SINGULAR || status == TESS_OUT_OF_RANGE) {
+        PetscCall(tp_context(&ctx));
+        PetscCall(PetscInfo(pc, "%s\n", tess_context_last_error(ctx)->message));
+        PetscFunctionReturn(PETSC_SUCCESS);
+    }
+    PetscCall(tp_check(status, "tess_precond_create"));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The rows of this process as AIJ: the matrix itself, its diagonal block, or a conversion. */
+static PetscErrorCode local_matrix(PC pc, Mat *local, PetscBool *converted)
+{
+    PetscBool aij;
+
+    PetscFunctionBegin;
+    PetscCall(MatGetDiagonalBlock(pc->pmat, local));
+    PetscCall(PetscObjectBaseTypeCompare((PetscObject)*local, MATSEQAIJ, &aij));
+    *converted = aij ? PETSC_FALSE : PETSC_TRUE;
+    if (!aij) { PetscCall(MatConvert(*local, MATSEQAIJ, MAT_INITIAL_MATRIX, local)); }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode set_up_rows(PC pc, const tp_rows *rows)
+{
+    tp_pc *const p = pc->data;
+    tess_precond_options options;
+    double *columns = NULL;
+    tess_status status;
+
+    PetscFunctionBegin;
+    PetscCall(complete_options(p, &options));
+    if (p->precond && pc->flag == SAME_NONZERO_PATTERN) {
+        TessCall(tess_matrix_update_values(p->matrix, rows->a, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
+        PetscCall(take_status(pc, tess_precond_update(p->precond)));
+        PetscFunctionReturn(PETSC_SUCCESS);
+    }
+    tess_precond_destroy(p->precond);
+    tess_matrix_destroy(p->matrix);
+    p->precond = NULL;
+    p->matrix = NULL;
+    PetscCall(create_matrix(rows, &p->matrix));
+    if (options.kind == TESS_PRECOND_AMG) { PetscCall(take_near_nullspace(pc->pmat, &options.amg, &columns)); }
+    status = tess_precond_create(p->matrix, &options, &p->precond);
+    PetscCall(PetscFree(columns));
+    PetscCall(take_status(pc, status));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCSetUp_Tessera(PC pc)
+{
+    tp_pc *const p = pc->data;
+    PetscBool converted;
+    tp_rows rows;
+    Mat local;
+
+    PetscFunctionBegin;
+    if (is_gamg(p)) {
+        PetscCall(tp_gamg_setup(pc));
+        PetscFunctionReturn(PETSC_SUCCESS);
+    }
+    PetscCall(local_matrix(pc, &local, &converted));
+    PetscCall(tp_rows_get(local, &rows));
+    PetscCall(set_up_rows(pc, &rows));
+    PetscCall(tp_rows_restore(local, &rows));
+    if (converted) { PetscCall(MatDestroy(&local)); }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- application ---- */
+
+static PetscErrorCode PCApply_Tessera(PC pc, Vec r, Vec z)
+{
+    tp_pc *const p = pc->data;
+    const PetscScalar *from;
+    PetscScalar *to;
+    tess_vector *in = NULL, *out = NULL;
+    PetscInt n;
+    tess_status status;
+
+    PetscFunctionBegin;
+    if (is_gamg(p)) {
+        PetscCall(PCApply(p->gamg.inner, r, z));
+        PetscFunctionReturn(PETSC_SUCCESS);
+    }
+    if (pc->failedreason || !p->precond) {
+        PetscCall(VecSetInf(z)); /* by which PETSc's methods find that the set-up failed */
+        PetscFunctionReturn(PETSC_SUCCESS);
+    }
+    PetscCall(VecGetLocalSize(r, &n));
+    PetscCall(VecGetArrayRead(r, &from));
+    PetscCall(VecGetArrayWrite(z, &to));
+    PetscCall(tp_local_vector(n, from, PETSC_TRUE, &in));
+    PetscCall(tp_local_vector(n, to, PETSC_FALSE, &out));
+    status = tess_precond_apply(p->precond, in, out);
+    if (status == TESS_SUCCESS) { PetscCall(tp_local_result(out, to)); }
+    tess_vector_destroy(in);
+    tess_vector_destroy(out);
+    PetscCall(VecRestoreArrayWrite(z, &to));
+    PetscCall(VecRestoreArrayRead(r, &from));
+    TessCall(status);
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode tp_pc_precond(PC pc, tess_precond **out)
+{
+    PetscBool ours;
+
+    PetscFunctionBegin;
+    *out = NULL;
+    PetscCall(PetscObjectTypeCompare((PetscObject)pc, PCTESSERA, &ours));
+    if (ours) { *out = ((tp_pc *)pc->data)->precond; }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- the rest of the type ---- */
+
+static PetscErrorCode view_amg(const tess_precond *m, PetscViewer viewer)
+{
+    tess_amg_levels levels = {.size = sizeof levels};
+
+    PetscFunctionBegin;
+    TessCall(tess_precond_get_levels(m, &levels));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  %s, %d levels, operator complexity %.3g\n",
+                                     tess_amg_coarsening_name(levels.coarsening), levels.count,
+                                     levels.operator_complexity));
+    for (int l = 0; l < levels.count; l++) {
+        PetscCall(PetscViewerASCIIPrintf(viewer, "  level %d: %lld rows, %lld nonzeros, %s\n", l,
+                                         (long long)levels.level[l].rows, (long long)levels.level[l].nonzeros,
+                                         tess_precision_name(levels.level[l].precision)));
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCView_Tessera(PC pc, PetscViewer viewer)
+{
+    const tp_pc *const p = pc->data;
+    PetscMPIInt ranks;
+    PetscBool ascii;
+
+    PetscFunctionBegin;
+    PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
+    if (!ascii) { PetscFunctionReturn(PETSC_SUCCESS); }
+    if (is_gamg(p)) {
+        PetscCall(tp_gamg_view(pc, viewer));
+        PetscFunctionReturn(PETSC_SUCCESS);
+    }
+    PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)pc), &ranks));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  %s, precision %s%s\n", p->kind,
+                                     p->precision[0] ? p->precision : "default",
+                                     ranks > 1 ? ", one block on each process; the first is shown" : ""));
+    if (!p->precond) { PetscFunctionReturn(PETSC_SUCCESS); }
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  %.3g MB\n", 1e-6 * (double)tess_precond_bytes(p->precond)));
+    if (strcmp(p->kind, "amg") == 0) { PetscCall(view_amg(p->precond, viewer)); }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCReset_Tessera(PC pc)
+{
+    tp_pc *const p = pc->data;
+
+    PetscFunctionBegin;
+    tess_precond_destroy(p->precond);
+    tess_matrix_destroy(p->matrix);
+    p->precond = NULL;
+    p->matrix = NULL;
+    PetscCall(tp_gamg_reset(&p->gamg));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* For gamg: PETSc's aggregation makes rigid-body modes of them. */
+static PetscErrorCode PCSetCoordinates_Tessera(PC pc, PetscInt dimensions, PetscInt nodes, PetscReal *coordinates)
+{
+    tp_pc *const p = pc->data;
+
+    PetscFunctionBegin;
+    if (!p->gamg.inner) { PetscCall(tp_gamg_create(pc)); }
+    PetscCall(PCSetOperators(p->gamg.inner, pc->mat, pc->pmat));
+    PetscCall(PCSetCoordinates(p->gamg.inner, dimensions, nodes, coordinates));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCDestroy_Tessera(PC pc)
+{
+    tp_pc *const p = pc->data;
+
+    PetscFunctionBegin;
+    PetscCall(PCReset_Tessera(pc));
+    PetscCall(PCDestroy(&p->gamg.inner));
+    PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCSetCoordinates_C", NULL));
+    PetscCall(PetscFree(pc->data));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCCreate_Tessera(PC pc)
+{
+    tp_pc *p;
+    tess_precond_options options;
+
+    PetscFunctionBegin;
+    PetscCall(PetscNew(&p));
+    pc->data = p;
+    PetscCall(PetscStrncpy(p->kind, "amg", sizeof p->kind));
+    tess_precond_options_init(&options);
+    p->amg = options.amg;
+    pc->ops->setup = PCSetUp_Tessera;
+    pc->ops->apply = PCApply_Tessera;
+    pc->ops->setfromoptions = PCSetFromOptions_Tessera;
+    pc->ops->view = PCView_Tessera;
+    pc->ops->reset = PCReset_Tessera;
+    pc->ops->destroy = PCDestroy_Tessera;
+    PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCSetCoordinates_C", PCSetCoordinates_Tessera));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode tp_register_pc(void)
+{
+    PetscFunctionBegin;
+    PetscCall(PCRegister(PCTESSERA, PCCreate_Tessera));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The preconditioner type: one of Tessera's on the rows of each process, or PCGAMG's hierarchy in low precisions. */
+#ifndef TESSERA_PETSC_PC_H
+#define TESSERA_PETSC_PC_H
+
+#include "plugin.h"
+
+#include <petsc/private/pcimpl.h>
+
+/* The level operators and transfers of PCGAMG (pc_gamg.c). */
+typedef struct tp_gamg {
+    PC inner;                 /* PETSc's, which builds and runs the hierarchy */
+    Mat fine;                 /* a copy of the finest matrix, in our type */
+    PetscObjectState pattern; /* nonzerostate of the matrix, when the copy was made */
+    tess_precision precision, halo;
+} tp_gamg;
+
+/* PC->data. */
+typedef struct tp_pc {
+    char kind[64];      /* -pc_tessera_type: a word of --precond, or gamg */
+    char precision[32]; /* -pc_tessera_precision; empty: the kind's default */
+    char halo[32];      /* -pc_tessera_halo, gamg */
+    tess_amg_options amg;
+    tess_matrix *matrix;
+    tess_precond *precond;
+    tp_gamg gamg;
+} tp_pc;
+
+/* The library's preconditioner of a PC of ours on one process; NULL: another type, or gamg. */
+PetscErrorCode tp_pc_precond(PC pc, tess_precond **out);
+
+PetscErrorCode tp_gamg_create(PC pc);
+PetscErrorCode tp_gamg_options(PC pc);
+PetscErrorCode tp_gamg_setup(PC pc);
+PetscErrorCode tp_gamg_view(PC pc, PetscViewer viewer);
+PetscErrorCode tp_gamg_reset(tp_gamg *gamg);
+
+#endif

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* PCGAMG's hierarchy with level operators and transfers in Tessera's formats: FP16 where a level's values allow it,
+   else FP32. PETSc builds the hierarchy and runs the cycle; its vectors stay FP64. */
+#include "mat.h"
+#include "pc.h"
+
+/* Rounding to FP16 changes a value by 2^-11 of itself; a level with values that fall below its range takes FP32. */
+static const double FP16_ERROR = 0x1p-11;
+
+PetscErrorCode tp_gamg_create(PC pc)
+{
+    tp_pc *const p = pc->data;
+    const char *prefix;
+
+    PetscFunctionBegin;
+    PetscCall(PCCreate(PetscObjectComm((PetscObject)pc), &p->gamg.inner));
+    PetscCall(PCGetOptionsPrefix(pc, &prefix));
+    PetscCall(PCSetOptionsPrefix(p->gamg.inner, prefix));
+    PetscCall(PetscObjectIncrementTabLevel((PetscObject)p->gamg.inner, (PetscObject)pc, 1));
+    PetscCall(PCSetType(p->gamg.inner, PCGAMG));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* PCGAMG's own options, with the prefix of this PC. PCSetFromOptions would read -pc_type again. */
+PetscErrorCode tp_gamg_options(PC pc)
+{
+    tp_pc *const p = pc->data;
+    PC inner;
+
+    PetscFunctionBegin;
+    if (!p->gamg.inner) { PetscCall(tp_gamg_create(pc)); }
+    inner = p->gamg.inner;
+    PetscObjectOptionsBegin((PetscObject)inner);
+    PetscTryTypeMethod(inner, setfromoptions, PetscOptionsObject);
+    PetscOptionsEnd();
+    inner->setfromoptionscalled++;
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode parse_precision(const char *option, const char *text, tess_precision *precision)
+{
+    PetscFunctionBegin;
+    if (!text[0]) { PetscFunctionReturn(PETSC_SUCCESS); }
+    PetscCheck(tess_precision_parse(text, precision) == TESS_SUCCESS &&
+                   (*precision == TESS_PRECISION_FP64 || *precision == TESS_PRECISION_FP32 ||
+                    *precision == TESS_PRECISION_FP16),
+               PETSC_COMM_SELF, PETSC_ERR_ARG_UNKNOWN_TYPE, "%s %s: gamg takes fp64, fp32 or fp16", option, text);
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* How a level is stored: in the lowest of FP32 and FP16 that holds every value within its own rounding. */
+static void level_storage(const tp_gamg *gamg, tp_storage *storage)
+{
+    tess_policy_options *const policy = &storage->options.policy;
+
+    tp_storage_default(storage);
+    storage->options.format = TESS_FORMAT_CSR;
+    storage->halo = gamg->halo;
+    if (gamg->precision != TESS_PRECISION_FP16) {
+        storage->options.precision = gamg->precision;
+        policy->policy = TESS_POLICY_NONE;
+        return;
+    }
+    policy->parameter = FP16_ERROR;
+    policy->nlevels = 3;
+    policy->level[0].precision = TESS_PRECISION_FP64;
+    policy->level[1].precision = TESS_PRECISION_FP32;
+    policy->level[2].precision = TESS_PRECISION_FP16;
+}
+
+/* The Mat looks unchanged to what was set up with it: only its products are others. */
+static PetscErrorCode store(Mat A, const tp_storage *storage)
+{
+    PetscObjectState state;
+    PetscBool aij;
+
+    PetscFunctionBegin;
+    if (!A) { PetscFunctionReturn(PETSC_SUCCESS); }
+    PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &aij, MATSEQAIJ, MATMPIAIJ, ""));
+    if (!aij) { PetscFunctionReturn(PETSC_SUCCESS); }
+    PetscCall(PetscObjectStateGet((PetscObject)A, &state));
+    if (!tp_is_ours(A)) { PetscCall(MatConvert(A, MATTESSERA, MAT_INPLACE_MATRIX, &A)); }
+    PetscCall(tp_set_storage(A, storage));
+    PetscCall(PetscObjectStateSet((PetscObject)A, state));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The finest matrix is the caller's, whose products must stay as they are: the hierarchy gets a copy. */
+static PetscErrorCode copy_fine(PC pc, tp_gamg *gamg)
+{
+    PetscObjectState pattern;
+    MatNullSpace space;
+    tp_storage storage;
+
+    PetscFunctionBegin;
+    PetscCall(MatGetNonzeroState(pc->pmat, &pattern));
+    if (gamg->fine && pattern == gamg->pattern) {
+        PetscCall(MatCopy(pc->pmat, gamg->fine, SAME_NONZERO_PATTERN));
+        PetscFunctionReturn(PETSC_SUCCESS);
+    }
+    PetscCall(MatDestroy(&gamg->fine));
+    if (tp_is_ours(pc->pmat)) {
+        PetscCall(MatDuplicate(pc->pmat, MAT_COPY_VALUES, &gamg->fine));
+    } else {
+        PetscCall(MatConvert(pc->pmat, MATTESSERA, MAT_INITIAL_MATRIX, &gamg->fine));
+    }
+    level_storage(gamg, &storage);
+    PetscCall(tp_set_storage(gamg->fine, &storage));
+    PetscCall(MatGetNearNullSpace(pc->pmat, &space));
+    if (space) { PetscCall(MatSetNearNullSpace(gamg->fine, space)); }
+    gamg->pattern = pattern;
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode store_levels(tp_gamg *gamg)
+{
+    tp_storage storage;
+    PetscInt levels;
+
+    PetscFunctionBegin;
+    level_storage(gamg, &storage);
+    PetscCall(PCMGGetLevels(gamg->inner, &levels));
+    for (PetscInt l = 1; l < levels; l++) {
+        Mat A, P;
+        KSP smoother;
+        PetscCall(PCMGGetSmoother(gamg->inner, l, &smoother));
+        PetscCall(KSPGetOperators(smoother, &A, NULL));
+        PetscCall(store(A, &storage));
+        PetscCall(PCMGGetInterpolation(gamg->inner, l, &P));
+        PetscCall(store(P, &storage));
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode tp_gamg_setup(PC pc)
+{
+    tp_pc *const p = pc->data;
+    tp_gamg *const gamg = &p->gamg;
+
+    PetscFunctionBegin;
+    gamg->precision = TESS_PRECISION_FP16;
+    PetscCall(parse_precision("-pc_tessera_precision", p->precision, &gamg->precision));
+    gamg->halo = gamg->precision;
+    PetscCall(parse_precision("-pc_tessera_halo", p->halo, &gamg->halo));
+    if (!gamg->inner) { PetscCall(tp_gamg_create(pc)); }
+    PetscCall(copy_fine(pc, gamg));
+    PetscCall(PCSetOperators(gamg->inner, gamg->fine, gamg->fine));
+    PetscCall(PCSetUp(gamg->inner));
+    PetscCall(store_levels(gamg));
+    pc->failedreason = gamg->inner->failedreason;
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode tp_gamg_view(PC pc, PetscViewer viewer)
+{
+    const tp_pc *const p = pc->data;
+
+    PetscFunctionBegin;
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  gamg, levels in %s, halo in %s\n",
+                                     tess_precision_name(p->gamg.precision), tess_precision_name(p->gamg.halo)));
+    PetscCall(PetscViewerASCIIPushTab(viewer));
+    if (p->gamg.inner) { PetscCall(PCView(p->gamg.inner, viewer)); }
+    PetscCall(PetscViewerASCIIPopTab(viewer));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode tp_gamg_reset(tp_gamg *gamg)
+{
+    PetscFunctionBegin;
+    if (gamg->inner) { PetscCall(PCReset(gamg->inner)); }
+    PetscCall(MatDestroy(&gamg->fine));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}

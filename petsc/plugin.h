@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of the plug-in share: the process' context, errors, options, a stored copy of a matrix. */
+#ifndef TESSERA_PETSC_PLUGIN_H
+#define TESSERA_PETSC_PLUGIN_H
+
+#include <tessera/tessera.h>
+#include <tessera_petsc.h>
+
+#include <petsc/private/petscimpl.h>
+
+#if PETSC_VERSION_LT(3, 19, 0) && !defined(PETSC_SUCCESS)
+#define PETSC_SUCCESS 0
+#endif
+/* From 3.23 PetscOptionItems is a pointer itself. */
+#if PETSC_VERSION_LT(3, 23, 0)
+typedef PetscOptionItems *tp_option_items;
+#else
+typedef PetscOptionItems tp_option_items;
+#endif
+
+/* ---- the context of this process (context.c) ---- */
+
+/* Created at the first use, destroyed by PetscFinalize. */
+PetscErrorCode tp_context(tess_context **out);
+/* Turns a status of the library into an error of PETSc, with the library's message and hint. */
+PetscErrorCode tp_check(tess_status status, const char *call);
+#define TessCall(call) PetscCall(tp_check((call), #call))
+/* Prints a line on the standard error of the first process. */
+PetscErrorCode tp_warn(MPI_Comm comm, const char *message);
+
+/* ---- options (options.c) ---- */
+
+/* How a matrix is stored, and how values of x travel between processes. */
+typedef struct tp_storage {
+    tess_storage_options options;
+    tess_precision halo;
+} tp_storage;
+
+/* Storage in the lowest precision that holds each value exactly; the halo in FP64. */
+void tp_storage_default(tp_storage *storage);
+/* -mat_tessera_*, within PetscOptionsBegin. */
+PetscErrorCode tp_storage_read(tp_option_items PetscOptionsObject, tp_storage *storage);
+/* The same at a place that has no PetscOptionsBegin. */
+PetscErrorCode tp_storage_read_for(PetscObject object, tp_storage *storage);
+
+/* ---- a stored copy of rows (copy.c) ---- */
+
+/* Rows of AIJ on the host, as PETSc has them. */
+typedef struct tp_rows {
+    PetscInt nrows, ncols;
+    const PetscInt *i, *j;
+    const PetscScalar *a;
+} tp_rows;
+
+/*
+ * A copy in one of Tessera's formats. Where most rows are empty, as off the diagonal block, the copy has the others
+ * alone. Values that FP16 would not hold are stored over a power of two.
+ */
+typedef struct tp_copy {
+    tess_matrix *assembled, *stored; /* NULL: there are no entries */
+    PetscInt nrows, ncols, kept;
+    PetscInt *row;        /* kept numbers: which row; NULL: every row */
+    PetscInt *row_ptr;    /* of the kept rows; NULL: PETSc's */
+    double *val;          /* scaled values; NULL: PETSc's */
+    double scale;         /* stored = scale * A, a power of two */
+    tess_vector *partial; /* products of the kept rows */
+    tess_vector *x, *y;   /* where arrays of PETSc are in another memory than the context's */
+    void *owned[3];       /* arrays that the copy may read, freed with it by PetscFree */
+} tp_copy;
+
+PetscErrorCode tp_copy_build(const tp_rows *rows, const tess_storage_options *options, tp_copy *copy);
+/* y := A x, or y := y + A x. */
+PetscErrorCode tp_copy_product(tp_copy *copy, const PetscScalar *x, PetscScalar *y, PetscBool add, PetscMemType where);
+void tp_copy_free(tp_copy *copy);
+
+/* A vector around an array of PETSc, which is not written through a const one. */
+PetscErrorCode tp_wrap(PetscInt n, const PetscScalar *array, tess_vector **out);
+/* The same for an array of the host and a context anywhere: the vector has a copy where the context is on a GPU, with
+   the array's values if `filled`; tp_local_result brings values back. */
+PetscErrorCode tp_local_vector(PetscInt n, const PetscScalar *array, PetscBool filled, tess_vector **out);
+PetscErrorCode tp_local_result(const tess_vector *v, PetscScalar *array);
+
+/* ---- registration ---- */
+
+PETSC_EXTERN PetscErrorCode tessera_petsc_register(void);
+PetscErrorCode tp_register_mat(void);
+PetscErrorCode tp_register_pc(void);
+PetscErrorCode tp_register_ksp(void);
+
+#endif

@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Programs that know PETSc alone, with the plug-in by options: examples.sh BUILD PLUGIN MPIEXEC [FLAG...]
+set -u
+build=$1 plugin=$2
+shift 2
+failed=0
+
+# check RANKS "wanted pattern" PROGRAM OPTION...
+check()
+{
+    local ranks=$1 wanted=$2 program=$build/tests/petsc_example_$3 out
+    shift 3
+    out=$("${mpiexec[@]}" -n "$ranks" "$program" -dll_append "$plugin" "$@" 2>&1)
+    if ! grep -Eq "$wanted" <<<"$out"; then
+        printf 'FAILED: %s ranks, %s %s: no "%s" in\n%s\n' "$ranks" "$program" "$*" "$wanted" "$out" | head -n 60
+        failed=1
+    fi
+}
+
+mpiexec=("$@")
+for ranks in 1 2 4; do
+    check $ranks 'CONVERGED_RTOL' poisson -mat_type tessera -ksp_type cg -pc_type jacobi
+    check $ranks 'type: (seq|mpi)aijtessera' poisson -mat_type tessera -ksp_type cg -ksp_view
+    check $ranks 'CONVERGED_RTOL' poisson -mat_type tessera -pc_type tessera -pc_tessera_type ilu0
+    check $ranks 'true residual' poisson -mat_type tessera -ksp_type tessera -pc_type jacobi -ksp_view
+    check $ranks 'gamg, levels in fp16' poisson -ksp_type cg -pc_type tessera -pc_tessera_type gamg -ksp_view
+    check $ranks 'CONVERGED_RTOL' elasticity -ksp_type cg -pc_type tessera -pc_tessera_type gamg
+    check $ranks 'CONVERGED_RTOL' elasticity -dm_mat_type tessera -ksp_type tessera -pc_type tessera \
+        -pc_tessera_type gamg
+done
+check 2 'halo in fp16' poisson -mat_type tessera -mat_tessera_halo fp16 -ksp_type tessera -pc_type jacobi -ksp_view
+check 1 'give auto, csr' poisson -mat_type tessera -mat_tessera_format ccsr
+exit $failed

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* KSP "tessera": what it calls converged is so; tolerances, limits, monitors and reasons are PETSc's. */
+#include "support.h"
+
+#include <math.h>
+
+static PetscErrorCode make(Mat A, const char *prefix, double rtol, KSP *ksp)
+{
+    PetscFunctionBegin;
+    PetscCall(KSPCreate(PETSC_COMM_WORLD, ksp));
+    PetscCall(KSPSetOptionsPrefix(*ksp, prefix));
+    PetscCall(KSPSetOperators(*ksp, A, A));
+    PetscCall(KSPSetType(*ksp, KSPTESSERA));
+    PetscCall(KSPSetTolerances(*ksp, rtol, PETSC_DEFAULT, PETSC_DEFAULT, 3000));
+    PetscCall(KSPSetFromOptions(*ksp));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode count_calls(KSP ksp, PetscInt iteration, PetscReal norm, void *calls)
+{
+    PetscFunctionBegin;
+    (void)ksp;
+    (void)norm;
+    CHECK(*(PetscInt *)calls > 0 || iteration == 0, "the first call has iteration %d", (int)iteration);
+    ++*(PetscInt *)calls;
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode every_method_converges(void)
+{
+    static const char *const methods[] = {"auto", "cg", "bicgstab", "gmres", "fgmres"};
+    static const char *const preconds[] = {"none", "jacobi", "tessera", "bjacobi"};
+
+    PetscFunctionBegin;
+    for (int m = 0; m < 5; m++) {
+        for (int p = 0; p < 4; p++) {
+            Mat A;
+            Vec x, b;
+            KSP ksp;
+            double residual;
+            KSPConvergedReason reason;
+            PetscInt calls = 0, iterations;
+            PetscCall(laplacian(25, "e_", &A));
+            PetscCall(MatCreateVecs(A, &x, &b));
+            PetscCall(fill(b, 6));
+            PetscCall(option("-e_ksp_tessera_solver", methods[m]));
+            PetscCall(option("-e_pc_type", preconds[p]));
+            PetscCall(option("-e_pc_tessera_type", "ilu0"));
+            PetscCall(make(A, "e_", 1e-10, &ksp));
+            PetscCall(KSPMonitorSet(ksp, count_calls, &calls, NULL));
+            PetscCall(KSPSolve(ksp, b, x));
+            PetscCall(KSPGetConvergedReason(ksp, &reason));
+            PetscCall(KSPGetIterationNumber(ksp, &iterations));
+            PetscCall(relative_residual(A, b, x, &residual));
+            CHECK(reason == KSP_CONVERGED_RTOL, "%s %s: reason %d", methods[m], preconds[p], (int)reason);
+            CHECK(residual <= 1.01e-10, "%s %s: residual %g", methods[m], preconds[p], residual);
+            CHECK(calls > 1 || iterations <= 1, "%s %s: %d calls of the monitor, %d iterations", methods[m],
+                  preconds[p], (int)calls, (int)iterations);
+            PetscCall(KSPDestroy(&ksp));
+            PetscCall(VecDestroy(&x));
+            PetscCall(VecDestroy(&b));
+            PetscCall(MatDestroy(&A));
+        }
+    }
+    PetscCall(option("-e_ksp_tessera_solver", ""));
+    PetscCall(option("-e_pc_type", ""));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A matrix in FP16, whose rounded system has another solution: refinement finds the true one, and without the
+   verification the solve claims what is not so. */
+static PetscErrorCode the_true_residual_decides(void)
+{
+    random_pair p;
+    Mat T;
+    Vec x, b;
+    KSP ksp;
+    double residual[2];
+    KSPConvergedReason reason[2];
+
+    PetscFunctionBegin;
+    PetscCall(random_matrix(200, 200, &p));
+    PetscCall(MatSetOption(p.a, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
+    PetscCall(MatShift(p.a, 6e3));
+    PetscCall(option("-v_mat_tessera_precision", "fp16"));
+    PetscCall(MatSetOptionsPrefix(p.a, "v_"));
+    PetscCall(MatConvert(p.a, MATTESSERA, MAT_INITIAL_MATRIX, &T));
+    PetscCall(MatCreateVecs(T, &x, &b));
+    PetscCall(fill(b, 7));
+    PetscCall(option("-v_ksp_tessera_solver", "gmres"));
+    PetscCall(option("-v_pc_type", "jacobi"));
+    for (int verify = 0; verify < 2; verify++) {
+        PetscCall(option("-v_ksp_tessera_verify", verify ? "1" : "0"));
+        PetscCall(make(T, "v_", 1e-11, &ksp));
+        PetscCall(VecZeroEntries(x));
+        PetscCall(KSPSolve(ksp, b, x));
+        PetscCall(KSPGetConvergedReason(ksp, &reason[verify]));
+        PetscCall(relative_residual(p.a, b, x, &residual[verify]));
+        PetscCall(KSPDestroy(&ksp));
+    }
+    CHECK(reason[0] > 0 && residual[0] > 1e-7, "unverified: reason %d, residual %g", (int)reason[0], residual[0]);
+    CHECK(reason[1] > 0 && residual[1] < 1.01e-11, "verified: reason %d, residual %g", (int)reason[1], residual[1]);
+    PetscCall(VecDestroy(&x));
+    PetscCall(VecDestroy(&b));
+    PetscCall(MatDestroy(&T));
+    PetscCall(destroy_pair(&p));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A tolerance that no x meets is a divergence, not a convergence. */
+static PetscErrorCode nothing_impossible_converges(void)
+{
+    Mat A;
+    Vec x, b;
+    KSP ksp;
+    KSPConvergedReason reason;
+
+    PetscFunctionBegin;
+    PetscCall(laplacian(25, "i_", &A));
+    PetscCall(MatCreateVecs(A, &x, &b));
+    PetscCall(fill(b, 8));
+    PetscCall(option("-i_pc_type", "jacobi"));
+    PetscCall(option("-i_ksp_tessera_solver", "cg"));
+    PetscCall(make(A, "i_", 1e-18, &ksp));
+    PetscCall(KSPSolve(ksp, b, x));
+    PetscCall(KSPGetConvergedReason(ksp, &reason));
+    CHECK(reason < 0, "a tolerance of 1e-18 was met: %d", (int)reason);
+    PetscCall(KSPDestroy(&ksp));
+    PetscCall(VecDestroy(&x));
+    PetscCall(VecDestroy(&b));
+    PetscCall(MatDestroy(&A));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode limits_and_guesses(void)
+{
+    Mat A;
+    Vec x, b;
+    KSP ksp;
+    double residual, norm;
+    KSPConvergedReason reason;
+    PetscInt iterations;
+
+    PetscFunctionBegin;
+    PetscCall(laplacian(25, "m_", &A));
+    PetscCall(MatCreateVecs(A, &x, &b));
+    PetscCall(fill(b, 9));
+    PetscCall(option("-m_pc_type", "jacobi"));
+    PetscCall(option("-m_ksp_tessera_solver", "cg"));
+    PetscCall(make(A, "m_", 1e-9, &ksp));
+    PetscCall(KSPSetTolerances(ksp, 1e-9, PETSC_DEFAULT, PETSC_DEFAULT, 7));
+    PetscCall(KSPSolve(ksp, b, x));
+    PetscCall(KSPGetConvergedReason(ksp, &reason));
+    PetscCall(KSPGetIterationNumber(ksp, &iterations));
+    CHECK(reason == KSP_DIVERGED_ITS && iterations == 7, "limit: reason %d, %d iterations", (int)reason,
+          (int)iterations);
+    PetscCall(KSPSetTolerances(ksp, 1e-9, PETSC_DEFAULT, PETSC_DEFAULT, 1000));
+    PetscCall(KSPSolve(ksp, b, x));
+    PetscCall(KSPSetInitialGuessNonzero(ksp, PETSC_TRUE));
+    PetscCall(KSPSolve(ksp, b, x));
+    PetscCall(KSPGetIterationNumber(ksp, &iterations));
+    PetscCall(KSPGetConvergedReason(ksp, &reason));
+    PetscCall(relative_residual(A, b, x, &residual));
+    CHECK(reason > 0 && iterations == 0 && residual < 1.01e-9, "guess: reason %d, %d iterations", (int)reason,
+          (int)iterations);
+    PetscCall(MatScale(A, 0.1)); /* new values reach the solver */
+    PetscCall(KSPSolve(ksp, b, x));
+    PetscCall(relative_residual(A, b, x, &residual));
+    CHECK(residual < 1.01e-9, "new values: residual %g", residual);
+    PetscCall(VecZeroEntries(b));
+    PetscCall(KSPSolve(ksp, b, x));
+    PetscCall(VecNorm(x, NORM_2, &norm));
+    CHECK(norm < 1e-9, "b = 0: norm of x %g", norm);
+    PetscCall(KSPDestroy(&ksp));
+    PetscCall(VecDestroy(&x));
+    PetscCall(VecDestroy(&b));
+    PetscCall(MatDestroy(&A));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode the_transpose_is_refused(void)
+{
+    Mat A;
+    Vec x, b;
+    KSP ksp;
+    PetscErrorCode code;
+
+    PetscFunctionBegin;
+    PetscCall(laplacian(10, "t_", &A));
+    PetscCall(MatCreateVecs(A, &x, &b));
+    PetscCall(option("-t_pc_type", "jacobi"));
+    PetscCall(make(A, "t_", 1e-9, &ksp));
+    PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+    code = KSPSolveTranspose(ksp, b, x);
+    PetscCall(PetscPopErrorHandler());
+    CHECK(code == PETSC_ERR_SUP, "the transpose: %d", (int)code);
+    PetscCall(KSPDestroy(&ksp));
+    PetscCall(VecDestroy(&x));
+    PetscCall(VecDestroy(&b));
+    PetscCall(MatDestroy(&A));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+    PetscFunctionBeginUser;
+    PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
+    PetscCall(TesseraPetscInitialize());
+    RUN(every_method_converges);
+    RUN(the_true_residual_decides);
+    RUN(nothing_impossible_converges);
+    RUN(limits_and_guesses);
+    RUN(the_transpose_is_refused);
+    PetscCall(PetscFinalize());
+    return 0;
+}

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* PC "tessera" under PETSc's own KSP: each kind converges, in its precision, and gamg as PCGAMG does. */
+#include "support.h"
+
+#include <string.h>
+
+typedef struct solve {
+    PetscInt iterations;
+    KSPConvergedReason reason;
+    double residual; /* relative, true */
+} solve;
+
+/* Solves A x = b for random b with the options of a prefix, twice: the second time with values three times as large. */
+static PetscErrorCode run(Mat A, const char *prefix, const char *view, solve out[2])
+{
+    Vec x, b;
+    KSP ksp;
+
+    PetscFunctionBegin;
+    PetscCall(MatCreateVecs(A, &x, &b));
+    PetscCall(fill(b, 5));
+    PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+    PetscCall(KSPSetOptionsPrefix(ksp, prefix));
+    PetscCall(KSPSetOperators(ksp, A, A));
+    PetscCall(KSPSetTolerances(ksp, 1e-9, PETSC_DEFAULT, PETSC_DEFAULT, 2000));
+    PetscCall(KSPSetFromOptions(ksp));
+    for (int k = 0; k < 2; k++) {
+        PetscCall(KSPSolve(ksp, b, x));
+        PetscCall(KSPGetIterationNumber(ksp, &out[k].iterations));
+        PetscCall(KSPGetConvergedReason(ksp, &out[k].reason));
+        PetscCall(relative_residual(A, b, x, &out[k].residual));
+        PetscCall(MatScale(A, 3));
+    }
+    if (view) {
+        PetscViewer viewer;
+        PetscCall(PetscViewerASCIIOpen(PETSC_COMM_WORLD, view, &viewer));
+        PetscCall(PetscViewerPushFormat(viewer, PETSC_VIEWER_ASCII_INFO));
+        PetscCall(KSPView(ksp, viewer));
+        PetscCall(PetscViewerDestroy(&viewer));
+    }
+    PetscCall(KSPDestroy(&ksp));
+    PetscCall(VecDestroy(&x));
+    PetscCall(VecDestroy(&b));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* kind, precision, and the iterations that it must stay below; Jacobi takes 132 on this system. */
+static PetscErrorCode kinds_converge(void)
+{
+    static const struct {
+        const char *kind, *precision;
+        PetscInt most; /* on one process */
+    } cases[] = {{"jacobi", "", 140},    {"jacobi", "fp16", 140}, {"block-jacobi:5", "", 130}, {"polynomial:8", "", 40},
+                 {"ilu0", "", 70},       {"ilu0", "fp16", 70},    {"ic0", "fp32", 70},         {"ilut:1e-3:10", "", 70},
+                 {"iluk:1", "fp32", 70}, {"amg", "", 45},         {"amg", "fp16", 45},         {"amg", "fp64", 45}};
+    int ranks;
+
+    PetscFunctionBegin;
+    PetscCall(rank_count(&ranks));
+    /* GMRES would claim 1e-9 where FP32 vectors of a preconditioner leave 3e-7: x = M^-1 V y is rounded at its end */
+    PetscCall(option("-k_ksp_type", "fgmres"));
+    PetscCall(option("-k_ksp_gmres_restart", "200"));
+    PetscCall(option("-k_pc_type", "tessera"));
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        Mat A;
+        solve s[2];
+        PetscCall(laplacian(40, "k_", &A));
+        PetscCall(option("-k_pc_tessera_type", cases[c].kind));
+        PetscCall(option("-k_pc_tessera_precision", cases[c].precision));
+        PetscCall(run(A, "k_", NULL, s));
+        for (int k = 0; k < 2; k++) {
+            CHECK(s[k].reason > 0 && s[k].residual < 1.1e-9, "%s %s: reason %d, residual %g", cases[c].kind,
+                  cases[c].precision, (int)s[k].reason, s[k].residual);
+            CHECK(s[k].iterations <= cases[c].most * (ranks > 1 ? 2 : 1), "%s %s: %d iterations", cases[c].kind,
+                  cases[c].precision, (int)s[k].iterations);
+        }
+        /* a preconditioner of the old values would do as well: three times the matrix needs no more iterations */
+        CHECK(s[1].iterations <= s[0].iterations + 1, "%s: %d, then %d iterations", cases[c].kind, (int)s[0].iterations,
+              (int)s[1].iterations);
+        PetscCall(MatDestroy(&A));
+    }
+    PetscCall(option("-k_pc_tessera_precision", ""));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode in_bjacobi_and_asm(void)
+{
+    static const char *const outer[] = {"bjacobi", "asm"};
+
+    PetscFunctionBegin;
+    for (int k = 0; k < 2; k++) {
+        Mat A;
+        solve s[2];
+        PetscCall(laplacian(40, "s_", &A));
+        PetscCall(option("-s_ksp_type", "fgmres"));
+        PetscCall(option("-s_pc_type", outer[k]));
+        PetscCall(option("-s_sub_pc_type", "tessera"));
+        PetscCall(option("-s_sub_pc_tessera_type", "ilu0"));
+        PetscCall(option("-s_sub_pc_tessera_precision", "fp32"));
+        PetscCall(run(A, "s_", NULL, s));
+        CHECK(s[1].reason > 0 && s[1].residual < 1.1e-9, "%s: reason %d, residual %g", outer[k], (int)s[1].reason,
+              s[1].residual);
+        PetscCall(MatDestroy(&A));
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* LU of each process' rows, by MUMPS within the library, beside the one of PETSc: exact on one process. */
+static PetscErrorCode complete_factors(void)
+{
+    static const char *const precisions[] = {"fp32", "fp64"};
+    int ranks;
+
+    PetscFunctionBegin;
+    PetscCall(rank_count(&ranks));
+    for (int k = 0; k < 2; k++) {
+        Mat A;
+        solve s[2];
+        PetscCall(laplacian(20, "l_", &A));
+        PetscCall(option("-l_ksp_type", "fgmres"));
+        PetscCall(option("-l_pc_type", "tessera"));
+        PetscCall(option("-l_pc_tessera_type", "lu"));
+        PetscCall(option("-l_pc_tessera_precision", precisions[k]));
+        PetscCall(run(A, "l_", NULL, s));
+        CHECK(s[1].reason > 0 && s[1].residual < 1.1e-9, "lu %s: reason %d, residual %g", precisions[k],
+              (int)s[1].reason, s[1].residual);
+        CHECK(ranks > 1 || s[1].iterations <= 3, "lu %s: %d iterations", precisions[k], (int)s[1].iterations);
+        PetscCall(MatDestroy(&A));
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether a file has a text; every process reads it. */
+static PetscErrorCode file_has(const char *name, const char *text, PetscBool *out)
+{
+    char line[1024];
+    FILE *file = fopen(name, "r");
+
+    PetscFunctionBegin;
+    *out = PETSC_FALSE;
+    CHECK(file, "%s does not exist", name);
+    while (fgets(line, sizeof line, file)) {
+        if (strstr(line, text)) { *out = PETSC_TRUE; }
+    }
+    (void)fclose(file);
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* As PCGAMG, with levels in lower precisions; on GAMG's own type and on ours. */
+static PetscErrorCode multigrid_of_petsc(void)
+{
+    static const char *const precisions[] = {"fp64", "fp32", "fp16"};
+    char view[64];
+    Mat A;
+    solve plain[2], s[2];
+    PetscBool found;
+    int ranks;
+
+    PetscFunctionBegin;
+    PetscCall(rank_count(&ranks));
+    (void)snprintf(view, sizeof view, "petsc_pc_view_%d.txt", ranks);
+    PetscCall(option("-g_ksp_type", "cg"));
+    PetscCall(option("-g_ksp_norm_type", "unpreconditioned"));
+    PetscCall(option("-g_pc_gamg_coarse_eq_limit", "20"));
+    PetscCall(option("-g_pc_type", "gamg"));
+    PetscCall(laplacian(40, "g_", &A));
+    PetscCall(run(A, "g_", NULL, plain));
+    PetscCall(MatDestroy(&A));
+    PetscCall(option("-g_pc_type", "tessera"));
+    PetscCall(option("-g_pc_tessera_type", "gamg"));
+    for (int k = 0; k < 6; k++) {
+        PetscCall(option("-g_mat_type", k < 3 ? "" : "tessera"));
+        PetscCall(option("-g_pc_tessera_precision", precisions[k % 3]));
+        PetscCall(laplacian(40, "g_", &A));
+        PetscCall(run(A, "g_", view, s));
+        CHECK(s[1].reason > 0 && s[1].residual < 1.1e-9, "gamg %s: reason %d, residual %g", precisions[k % 3],
+              (int)s[1].reason, s[1].residual);
+        for (int n = 0; n < 2; n++) {
+            CHECK(s[n].iterations <= plain[n].iterations + 1, "gamg %s: %d iterations, PCGAMG %d", precisions[k % 3],
+                  (int)s[n].iterations, (int)plain[n].iterations);
+        }
+        PetscCall(file_has(view, precisions[k % 3], &found));
+        CHECK(found, "the view does not tell of %s", precisions[k % 3]);
+        PetscCall(MatDestroy(&A));
+    }
+    PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
+    (void)remove(view);
+    PetscCall(option("-g_mat_type", ""));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A zero pivot on one process ends the solve on all. */
+static PetscErrorCode a_singular_block(void)
+{
+    Mat A;
+    solve s[2];
+    PetscInt first = 0;
+
+    PetscFunctionBegin;
+    PetscCall(laplacian(10, "z_", &A));
+    PetscCall(MatSetOption(A, MAT_KEEP_NONZERO_PATTERN, PETSC_TRUE));
+    PetscCall(MatZeroRows(A, 1, &first, 0, NULL, NULL));
+    PetscCall(option("-z_pc_type", "tessera"));
+    PetscCall(option("-z_pc_tessera_type", "block-jacobi:5"));
+    PetscCall(run(A, "z_", NULL, s));
+    CHECK(s[0].reason == KSP_DIVERGED_PC_FAILED, "reason %d", (int)s[0].reason);
+    PetscCall(option("-z_ksp_type", "tessera"));
+    PetscCall(run(A, "z_", NULL, s));
+    CHECK(s[0].reason == KSP_DIVERGED_PC_FAILED, "KSP tessera: reason %d", (int)s[0].reason);
+    PetscCall(MatDestroy(&A));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode bad_options_are_refused(void)
+{
+    static const char *const cases[][2] = {
+        {"-b_pc_tessera_type", "ilu"}, {"-b_pc_tessera_precision", "fp63"}, {"-b_pc_tessera_amg_cycle", "f"}};
+
+    PetscFunctionBegin;
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        Mat A;
+        solve s[2];
+        PetscErrorCode code;
+        PetscCall(laplacian(10, "b_", &A));
+        PetscCall(option("-b_pc_type", "tessera"));
+        PetscCall(option(cases[c][0], cases[c][1]));
+        PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+        code = run(A, "b_", NULL, s);
+        PetscCall(PetscPopErrorHandler());
+        CHECK(code == PETSC_ERR_ARG_UNKNOWN_TYPE, "%s %s: %d", cases[c][0], cases[c][1], (int)code);
+        PetscCall(option(cases[c][0], ""));
+        PetscCall(MatDestroy(&A));
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+    PetscFunctionBeginUser;
+    PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
+    PetscCall(TesseraPetscInitialize());
+    RUN(kinds_converge);
+    RUN(in_bjacobi_and_asm);
+    RUN(complete_factors);
+    RUN(multigrid_of_petsc);
+    RUN(a_singular_block);
+    RUN(bad_options_are_refused);
+    PetscCall(PetscFinalize());
+    return 0;
+}
