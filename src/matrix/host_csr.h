@@ -45,7 +45,7 @@ void host_csr_sort_row(int64_t count, int32_t *column, double *val);
 void host_csr_sort(tess_context *ctx, host_csr *a);
 /* out := A^T, sorted. */
 tess_status host_csr_transpose(tess_context *ctx, const host_csr *a, host_csr *out);
-/* c := A B, row by row with a hash table for a row's columns. `sorted`: c is; otherwise columns have the order in which
+/* c := A B, row by row. `sorted`: c is; otherwise columns have the order in which
    they appear. Columns of entries that cancel to 0 stay. */
 tess_status host_csr_multiply(tess_context *ctx, const host_csr *a, const host_csr *b, bool sorted, host_csr *c);
 /* The same into the pattern that c has already. */

@@ -22,6 +22,7 @@ typedef struct classical_level {
     uint8_t *strong; /* per entry */
     uint8_t *split;  /* per row */
     uint8_t *second; /* per row, of an aggressive level: the second split, in all rows' numbers; else NULL */
+    host_csr p1, p2; /* of an aggressive level: the stages of the interpolation, from here to the first split's */
 } classical_level;
 
 typedef struct classical {
@@ -42,6 +43,8 @@ static void end(tess_context *ctx, void *state)
         tess_host_release(ctx, own->strong, own->nnz, sizeof *own->strong);
         tess_host_release(ctx, own->split, own->n, sizeof *own->split);
         tess_host_release(ctx, own->second, own->n, sizeof *own->second);
+        host_csr_release(ctx, &own->p1);
+        host_csr_release(ctx, &own->p2);
     }
     tess_host_release(ctx, c->level, c->options.max_levels, sizeof *c->level);
     tess_host_release(ctx, c, 1, sizeof *c);
@@ -154,12 +157,17 @@ static void free_numbering(tess_context *ctx, numbering *n)
     tess_host_release(ctx, n->list, n->n, sizeof *n->list);
 }
 
+/* The interpolation, or its new values if it has a pattern. */
+static tess_status interpolate_once(tess_context *ctx, const amg_interpolation *to, const int32_t *list, host_csr *p)
+{
+    return p->row_ptr ? amg_interpolate_again(ctx, to, list, p) : amg_interpolate(ctx, to, p);
+}
+
 /* P = P_1 P_2: from the second split's unknowns to those of the first, and from these to all. */
 static tess_status interpolate_twice(tess_context *ctx, const amg_interpolation *first, const numbering *coarse,
-                                     const classical_level *own, int truncation, host_csr *p)
+                                     classical_level *own, host_csr *p)
 {
     numbering fewer = {0};
-    host_csr p1 = {0}, p2 = {0};
     amg_interpolation second = *first;
     tess_status status = TESS_SUCCESS;
 
@@ -169,29 +177,31 @@ static tess_status interpolate_twice(tess_context *ctx, const amg_interpolation 
     second.ncoarse = fewer.count;
     second.rows = coarse->list;
     second.nrows = coarse->count;
-    TESS_TRY(amg_interpolate(ctx, first, &p1));
-    TESS_TRY(amg_interpolate(ctx, &second, &p2));
-    status = amg_multiply_truncated(ctx, truncation, &p1, &p2, p);
+    TESS_TRY(interpolate_once(ctx, first, coarse->list, &own->p1));
+    TESS_TRY(interpolate_once(ctx, &second, fewer.list, &own->p2));
+    status = p->row_ptr ? amg_multiply_truncated_again(ctx, first->truncation, &own->p1, &own->p2, p)
+                        : amg_multiply_truncated(ctx, first->truncation, &own->p1, &own->p2, p);
 cleanup:
-    host_csr_release(ctx, &p2);
-    host_csr_release(ctx, &p1);
     free_numbering(ctx, &fewer);
     return status;
 }
 
-/* Interpolation for a level's splits, with rows of up to `truncation` entries; 0: all. */
-static tess_status interpolate(tess_context *ctx, const classical *c, const classical_level *own, const host_csr *a,
-                               int truncation, host_csr *p)
+/* Interpolation for a level's splits; if p has a pattern, new values on it. */
+static tess_status interpolate(tess_context *ctx, const classical *c, classical_level *own, const host_csr *a,
+                               host_csr *p)
 {
     numbering coarse = {0};
-    amg_interpolation to = {.a = a, .strong = own->strong, .split = own->split, .nrows = own->n};
+    amg_interpolation to = {.a = a,
+                            .strong = own->strong,
+                            .split = own->split,
+                            .nrows = own->n,
+                            .truncation = c->options.truncation};
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(number_split(ctx, own->n, own->split, &coarse));
     to.number = coarse.number;
     to.ncoarse = coarse.count;
-    to.truncation = own->second ? c->options.truncation : truncation;
-    status = own->second ? interpolate_twice(ctx, &to, &coarse, own, truncation, p) : amg_interpolate(ctx, &to, p);
+    status = own->second ? interpolate_twice(ctx, &to, &coarse, own, p) : interpolate_once(ctx, &to, coarse.list, p);
 cleanup:
     free_numbering(ctx, &coarse);
     return status;
@@ -266,7 +276,7 @@ static tess_status coarsen(tess_context *ctx, void *state, int level, const host
                        c->options.seed, own->split));
     if (level < c->options.aggressive) { TESS_TRY(make_second_split(ctx, c, a, own)); }
     TESS_TRY(tess_stage_end(ctx, "split"));
-    TESS_TRY(interpolate(ctx, c, own, a, c->options.truncation, p));
+    TESS_TRY(interpolate(ctx, c, own, a, p));
     status = tess_stage_end(ctx, "interpolation");
 cleanup:
     return status;
@@ -275,12 +285,8 @@ cleanup:
 static tess_status renew(tess_context *ctx, void *state, int level, const host_csr *a, host_csr *p)
 {
     const classical *c = state;
-    host_csr full = {0};
-    tess_status status = interpolate(ctx, c, &c->level[level], a, 0, &full);
 
-    if (status == TESS_SUCCESS) { amg_restrict_to_pattern(ctx, &full, p); }
-    host_csr_release(ctx, &full);
-    return status;
+    return interpolate(ctx, c, &c->level[level], a, p);
 }
 
 const amg_coarsening amg_classical = {

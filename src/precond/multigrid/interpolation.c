@@ -6,7 +6,7 @@
 
 #include <omp.h>
 
-#include "matrix/row_table.h"
+#include "matrix/row_sum.h"
 #include "precond/multigrid/split.h"
 #include "precond/multigrid/truncate.h"
 
@@ -23,6 +23,7 @@ typedef struct coarse_neighbour {
 typedef struct neighbours {
     int64_t *first; /* per row, and the end */
     coarse_neighbour *of;
+    bool *negative; /* per row: its diagonal is */
     int64_t nrows;
 } neighbours;
 
@@ -32,22 +33,19 @@ typedef struct matched {
     double value;
 } matched;
 
-/* Memory of one thread. */
+/* Memory of one thread. The set of a row: its coarse neighbours at a distance of one or two, in A's numbers. */
 typedef struct workspace {
-    row_entry *table;
-    int32_t *column; /* of a row's coarse neighbours, in A's numbers */
-    double *weight;
+    row_sum set;
     matched *match;
 } workspace;
 
-/* Memory of all threads: table_size, most and longest for each. */
+/* Memory of all threads: a place for each row, most and longest for each. */
 typedef struct workspaces {
-    row_entry *table;
-    int32_t *column;
+    int32_t *place, *column;
     double *weight;
     matched *match;
     int threads;
-    int64_t table_size, most, longest;
+    int64_t rows, most, longest;
 } workspaces;
 
 static int64_t row_of(const amg_interpolation *to, int64_t r)
@@ -66,10 +64,9 @@ static bool is_negative(const host_csr *a, int64_t i)
 }
 
 /* Writes a row's coarse neighbours to `out`, or counts them if that is NULL. */
-static int64_t list_row(const amg_interpolation *to, int64_t i, coarse_neighbour *out)
+static int64_t list_row(const amg_interpolation *to, int64_t i, bool negative, coarse_neighbour *out)
 {
     const host_csr *a = to->a;
-    const bool negative = is_negative(a, i);
     int64_t count = 0;
 
     if (to->split[i] == AMG_COARSE) { return 0; }
@@ -87,6 +84,7 @@ static void free_neighbours(tess_context *ctx, neighbours *b)
 {
     if (b->of) { tess_host_release(ctx, b->of, b->first[b->nrows], sizeof *b->of); }
     tess_host_release(ctx, b->first, b->nrows + 1, sizeof *b->first);
+    tess_host_release(ctx, b->negative, b->nrows, sizeof *b->negative);
 }
 
 static tess_status list_neighbours(tess_context *ctx, const amg_interpolation *to, neighbours *b)
@@ -95,10 +93,12 @@ static tess_status list_neighbours(tess_context *ctx, const amg_interpolation *t
 
     b->nrows = to->a->nrows;
     TESS_TRY(tess_host_allocate(ctx, b->nrows + 1, sizeof *b->first, (void **)&b->first));
+    TESS_TRY(tess_host_allocate(ctx, b->nrows, sizeof *b->negative, (void **)&b->negative));
     b->first[0] = 0;
 #pragma omp parallel for num_threads(ctx->threads) schedule(static) if (b->nrows > SERIAL)
     for (int64_t i = 0; i < b->nrows; i++) {
-        b->first[i + 1] = list_row(to, i, NULL);
+        b->negative[i] = is_negative(to->a, i);
+        b->first[i + 1] = list_row(to, i, b->negative[i], NULL);
     }
     for (int64_t i = 0; i < b->nrows; i++) {
         b->first[i + 1] += b->first[i];
@@ -106,7 +106,7 @@ static tess_status list_neighbours(tess_context *ctx, const amg_interpolation *t
     TESS_TRY(tess_host_allocate(ctx, b->first[b->nrows], sizeof *b->of, (void **)&b->of));
 #pragma omp parallel for num_threads(ctx->threads) schedule(static) if (b->nrows > SERIAL)
     for (int64_t i = 0; i < b->nrows; i++) {
-        list_row(to, i, b->of + b->first[i]);
+        list_row(to, i, b->negative[i], b->of + b->first[i]);
     }
 cleanup:
     return status;
@@ -129,23 +129,24 @@ static int64_t bound_set(const amg_interpolation *to, const neighbours *b, int64
 
 static void free_workspaces(tess_context *ctx, workspaces *w)
 {
-    tess_host_release(ctx, w->table, w->threads * w->table_size, sizeof *w->table);
+    tess_host_release(ctx, w->place, w->threads * w->rows, sizeof *w->place);
     tess_host_release(ctx, w->column, w->threads * w->most, sizeof *w->column);
     tess_host_release(ctx, w->weight, w->threads * w->most, sizeof *w->weight);
     tess_host_release(ctx, w->match, w->threads * w->longest, sizeof *w->match);
 }
 
-static tess_status make_workspaces(tess_context *ctx, const neighbours *b, int threads, int64_t most, workspaces *w)
+static tess_status make_workspaces(tess_context *ctx, const amg_interpolation *to, const neighbours *b, int64_t most,
+                                   workspaces *w)
 {
+    const int threads = row_sum_threads(ctx, host_csr_nnz(to->a), b->nrows);
     int64_t longest = 1;
     tess_status status = TESS_SUCCESS;
 
     for (int64_t i = 0; i < b->nrows; i++) {
         longest = b->first[i + 1] - b->first[i] > longest ? b->first[i + 1] - b->first[i] : longest;
     }
-    *w = (workspaces){
-        .threads = threads, .table_size = INT64_C(1) << row_table_bits(most), .most = most, .longest = longest};
-    TESS_TRY(tess_host_allocate(ctx, w->threads * w->table_size, sizeof *w->table, (void **)&w->table));
+    *w = (workspaces){.threads = to->nrows > SERIAL ? threads : 1, .rows = b->nrows, .most = most, .longest = longest};
+    TESS_TRY(row_sum_places(ctx, w->threads, w->rows, &w->place));
     TESS_TRY(tess_host_allocate(ctx, w->threads * w->most, sizeof *w->column, (void **)&w->column));
     TESS_TRY(tess_host_allocate(ctx, w->threads * w->most, sizeof *w->weight, (void **)&w->weight));
     status = tess_host_allocate(ctx, w->threads * w->longest, sizeof *w->match, (void **)&w->match);
@@ -157,50 +158,42 @@ static workspace own_workspace(const workspaces *w)
 {
     const int t = omp_get_thread_num();
 
-    return (workspace){w->table + t * w->table_size, w->column + t * w->most, w->weight + t * w->most,
-                       w->match + t * w->longest};
+    return (workspace){
+        {.place = w->place + t * w->rows, .column = w->column + t * w->most, .val = w->weight + t * w->most},
+        w->match + t * w->longest};
 }
 
 /* ---- a row ---- */
-
-static void add_to_set(const workspace *w, int bits, int32_t j, int64_t *count)
-{
-    row_entry *e = row_table_find(w->table, bits, j);
-
-    if (e->column >= 0) { return; }
-    *e = (row_entry){j, (int32_t)*count};
-    w->column[*count] = j;
-    w->weight[(*count)++] = 0.0;
-}
 
 /* The row, and what its set is found from. */
 typedef struct target {
     const amg_interpolation *to;
     const neighbours *b;
-    const workspace *w;
+    workspace *w;
     int64_t i;
-    int bits;
 } target;
 
-static void add_strong(const target *t, int64_t row, int64_t *count)
+static void add_strong(const target *t, int64_t row)
 {
+    row_sum *set = &t->w->set;
+
     for (int64_t m = t->b->first[row]; m < t->b->first[row + 1]; m++) {
-        if (t->b->of[m].strong) { add_to_set(t->w, t->bits, t->b->of[m].column, count); }
+        const coarse_neighbour *l = &t->b->of[m];
+
+        if (l->strong && row_sum_find(set, l->column) < 0) { row_sum_append(set, l->column, 0.0); }
     }
 }
 
-/* C^_i: strong coarse neighbours of i and of its strong fine neighbours; eq. (4.9). Returns how many. */
-static int64_t find_set(const target *t)
+/* C^_i: strong coarse neighbours of i and of its strong fine neighbours; eq. (4.9). */
+static void find_set(const target *t)
 {
     const host_csr *a = t->to->a;
-    int64_t count = 0;
 
-    row_table_clear(t->w->table, t->bits);
-    add_strong(t, t->i, &count);
+    t->w->set.count = 0;
+    add_strong(t, t->i);
     for (int64_t k = a->row_ptr[t->i]; k < a->row_ptr[t->i + 1]; k++) {
-        if (t->to->strong[k]) { add_strong(t, a->col_ind[k], &count); } /* coarse rows have no list */
+        if (t->to->strong[k]) { add_strong(t, a->col_ind[k]); } /* coarse rows have no list */
     }
-    return count;
 }
 
 /* a_ki, or 0 */
@@ -227,96 +220,129 @@ static double find_entry(const host_csr *a, int64_t k, int64_t i)
    gains. */
 static double distribute(const target *t, int32_t k, double coupling)
 {
-    const workspace *w = t->w;
+    const row_sum *set = &t->w->set;
+    matched *match = t->w->match;
     double own = find_entry(t->to->a, k, t->i), sum = 0.0;
     int64_t count = 0;
 
-    if ((own < 0.0) == is_negative(t->to->a, k)) { own = 0.0; } /* a-_ki is 0 where its sign is the diagonal's */
+    if ((own < 0.0) == t->b->negative[k]) { own = 0.0; } /* a-_ki is 0 where its sign is the diagonal's */
     sum = own;
     for (int64_t m = t->b->first[k]; m < t->b->first[k + 1]; m++) {
-        const row_entry *e = row_table_find(w->table, t->bits, t->b->of[m].column);
+        const int32_t place = row_sum_find(set, t->b->of[m].column);
 
-        w->match[count] = (matched){e->place, t->b->of[m].value};
-        sum += e->column >= 0 ? t->b->of[m].value : 0.0;
-        count += e->column >= 0;
+        if (place < 0) { continue; }
+        match[count++] = (matched){place, t->b->of[m].value};
+        sum += t->b->of[m].value;
     }
     if (sum == 0.0) { return coupling; }
     for (int64_t m = 0; m < count; m++) {
-        w->weight[w->match[m].place] += coupling * w->match[m].value / sum;
+        set->val[match[m].place] += coupling * match[m].value / sum;
     }
     return coupling * own / sum;
 }
 
 /* Weights of row i to its set; eq. (4.10). */
-static void find_weights(const target *t, int64_t count)
+static void find_weights(const target *t)
 {
     const amg_interpolation *to = t->to;
     const host_csr *a = to->a;
+    row_sum *set = &t->w->set;
     double diagonal = 0.0;
 
     for (int64_t k = a->row_ptr[t->i]; k < a->row_ptr[t->i + 1]; k++) {
         const int32_t j = a->col_ind[k];
         const bool coarse = to->split[j] == AMG_COARSE;
-        const row_entry *e = coarse ? row_table_find(t->w->table, t->bits, j) : NULL;
+        const int32_t place = coarse ? row_sum_find(set, j) : -1;
 
-        if (e && e->column >= 0) {
-            t->w->weight[e->place] += a->val[k];
+        if (place >= 0) {
+            set->val[place] += a->val[k];
         } else if (!coarse && to->strong[k]) {
             diagonal += distribute(t, j, a->val[k]);
         } else { /* the diagonal and weak couplings; eq. (4.11) */
             diagonal += a->val[k];
         }
     }
-    for (int64_t s = 0; s < count; s++) {
-        t->w->weight[s] = diagonal != 0.0 ? -t->w->weight[s] / diagonal : 0.0;
-        t->w->column[s] = to->number[t->w->column[s]];
+    for (int64_t s = 0; s < set->count; s++) {
+        set->val[s] = diagonal != 0.0 ? -set->val[s] / diagonal : 0.0;
     }
 }
 
 /* Writes row r of p to its place; returns its length. */
-static int64_t interpolate_row(target *t, int64_t r, int64_t bound, host_csr *p)
+static int64_t interpolate_row(target *t, int64_t r, host_csr *p)
 {
     const int64_t first = p->row_ptr[r];
-    const workspace *w = t->w;
+    row_sum *set = &t->w->set;
     int64_t count = 0;
 
     t->i = row_of(t->to, r);
-    t->bits = row_table_bits(bound);
     if (t->to->split[t->i] == AMG_COARSE) {
         p->col_ind[first] = t->to->number[t->i];
         p->val[first] = 1.0;
         return 1;
     }
-    count = find_set(t);
-    find_weights(t, count);
-    count = amg_truncate_row(t->to->truncation, count, w->column, w->weight);
-    memcpy(p->col_ind + first, w->column, (size_t)count * sizeof *p->col_ind);
-    memcpy(p->val + first, w->weight, (size_t)count * sizeof *p->val);
+    find_set(t);
+    find_weights(t);
+    for (int64_t s = 0; s < set->count; s++) {
+        set->column[s] = t->to->number[set->column[s]];
+    }
+    count = amg_truncate_row(t->to->truncation, set->count, set->column, set->val);
+    memcpy(p->col_ind + first, set->column, (size_t)count * sizeof *p->col_ind);
+    memcpy(p->val + first, set->val, (size_t)count * sizeof *p->val);
     return count;
+}
+
+/* The same on the pattern of row r; list: the rows of A that the columns are. */
+static void interpolate_row_again(target *t, int64_t r, const int32_t *list, host_csr *p)
+{
+    const int64_t first = p->row_ptr[r], count = p->row_ptr[r + 1] - first;
+    const row_sum *set = &t->w->set;
+
+    t->i = row_of(t->to, r);
+    if (t->to->split[t->i] == AMG_COARSE) { return; } /* 1, as it was */
+    find_set(t);
+    find_weights(t);
+    for (int64_t k = first; k < first + count; k++) {
+        const int32_t place = row_sum_find(set, list[p->col_ind[k]]);
+
+        p->val[k] = place >= 0 ? set->val[place] : 0.0;
+    }
+    amg_scale_row(set->count, set->val, count, p->val + first);
 }
 
 /* ---- all rows ---- */
 
-/* bound: of each row's set, then its length; room gets offsets for rows of that many entries, or the truncation's. */
-static int64_t reserve_rows(const tess_context *ctx, const amg_interpolation *to, const neighbours *b, int64_t *bound,
-                            host_csr *room)
+/* Offsets for rows of as many entries as their sets, or as the truncation leaves. Returns the bound of all sets. */
+static int64_t reserve_rows(const tess_context *ctx, const amg_interpolation *to, const neighbours *b, host_csr *room)
 {
     const int64_t limit = to->truncation > 0 ? to->truncation : INT64_MAX;
     int64_t most = 1;
 
 #pragma omp parallel for num_threads(ctx->threads) schedule(static) reduction(max : most) if (to->nrows > SERIAL)
     for (int64_t r = 0; r < to->nrows; r++) {
-        bound[r] = bound_set(to, b, row_of(to, r));
-        most = bound[r] > most ? bound[r] : most;
-        room->row_ptr[r + 1] = bound[r] < limit ? bound[r] : limit;
+        const int64_t bound = bound_set(to, b, row_of(to, r));
+
+        most = bound > most ? bound : most;
+        room->row_ptr[r + 1] = bound < limit ? bound : limit;
     }
     host_csr_sum_lengths(room);
     return most;
 }
 
+static int64_t largest_set(const tess_context *ctx, const amg_interpolation *to, const neighbours *b)
+{
+    int64_t most = 1;
+
+#pragma omp parallel for num_threads(ctx->threads) schedule(static) reduction(max : most) if (to->nrows > SERIAL)
+    for (int64_t r = 0; r < to->nrows; r++) {
+        const int64_t bound = bound_set(to, b, row_of(to, r));
+
+        most = bound > most ? bound : most;
+    }
+    return most;
+}
+
 tess_status amg_interpolate(tess_context *ctx, const amg_interpolation *to, host_csr *p)
 {
-    const int threads = to->nrows > SERIAL ? ctx->threads : 1;
     workspaces w = {0};
     neighbours b = {0};
     host_csr room = {0};
@@ -327,20 +353,47 @@ tess_status amg_interpolate(tess_context *ctx, const amg_interpolation *to, host
     TESS_TRY(list_neighbours(ctx, to, &b));
     TESS_TRY(tess_host_allocate(ctx, to->nrows, sizeof *length, (void **)&length));
     TESS_TRY(host_csr_allocate_rows(ctx, to->nrows, to->ncoarse, &room));
-    most = reserve_rows(ctx, to, &b, length, &room);
-    TESS_TRY(make_workspaces(ctx, &b, threads, most, &w));
+    most = reserve_rows(ctx, to, &b, &room);
+    TESS_TRY(make_workspaces(ctx, to, &b, most, &w));
     TESS_TRY(host_csr_allocate_entries(ctx, &room));
-#pragma omp parallel for num_threads(threads) schedule(dynamic, ROWS_AT_A_TIME)
-    for (int64_t r = 0; r < to->nrows; r++) {
-        const workspace own = own_workspace(&w);
+#pragma omp parallel num_threads(w.threads)
+    {
+        workspace own = own_workspace(&w);
         target t = {.to = to, .b = &b, .w = &own};
 
-        length[r] = interpolate_row(&t, r, length[r], &room);
+#pragma omp for schedule(dynamic, ROWS_AT_A_TIME)
+        for (int64_t r = 0; r < to->nrows; r++) {
+            length[r] = interpolate_row(&t, r, &room);
+        }
     }
     status = amg_compact(ctx, &room, length, p);
 cleanup:
     host_csr_release(ctx, &room);
     tess_host_release(ctx, length, to->nrows, sizeof *length);
+    free_workspaces(ctx, &w);
+    free_neighbours(ctx, &b);
+    return status;
+}
+
+tess_status amg_interpolate_again(tess_context *ctx, const amg_interpolation *to, const int32_t *list, host_csr *p)
+{
+    workspaces w = {0};
+    neighbours b = {0};
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(list_neighbours(ctx, to, &b));
+    TESS_TRY(make_workspaces(ctx, to, &b, largest_set(ctx, to, &b), &w));
+#pragma omp parallel num_threads(w.threads)
+    {
+        workspace own = own_workspace(&w);
+        target t = {.to = to, .b = &b, .w = &own};
+
+#pragma omp for schedule(dynamic, ROWS_AT_A_TIME)
+        for (int64_t r = 0; r < to->nrows; r++) {
+            interpolate_row_again(&t, r, list, p);
+        }
+    }
+cleanup:
     free_workspaces(ctx, &w);
     free_neighbours(ctx, &b);
     return status;

@@ -39,7 +39,7 @@ static double sum_of(int64_t count, const double *weight)
     return sum;
 }
 
-/* Scales the weights to the sum, unless that would turn their signs or their sum is 0. */
+/* Unless that would turn their signs or their sum is 0. */
 static void scale_to_sum(double sum, int64_t count, double *weight)
 {
     const double factor = sum / sum_of(count, weight);
@@ -48,6 +48,11 @@ static void scale_to_sum(double sum, int64_t count, double *weight)
     for (int64_t s = 0; s < count; s++) {
         weight[s] *= factor;
     }
+}
+
+void amg_scale_row(int64_t all, const double *full, int64_t count, double *weight)
+{
+    if (all > count) { scale_to_sum(sum_of(all, full), count, weight); }
 }
 
 static void sort_columns(int64_t count, int32_t *column, double *weight)
@@ -61,21 +66,20 @@ static void sort_columns(int64_t count, int32_t *column, double *weight)
 
 int64_t amg_truncate_row(int most, int64_t count, int32_t *column, double *weight)
 {
-    if (most > 0 && count > most) {
-        const double sum = sum_of(count, weight);
+    const bool shortens = most > 0 && count > most;
+    const double sum = shortens ? sum_of(count, weight) : 0.0;
 
-        for (int64_t s = 0; s < most; s++) {
-            int64_t first = s;
+    for (int64_t s = 0; shortens && s < most; s++) {
+        int64_t first = s;
 
-            for (int64_t t = s + 1; t < count; t++) {
-                if (goes_before(column, weight, t, first)) { first = t; }
-            }
-            swap(column, weight, s, first);
+        for (int64_t t = s + 1; t < count; t++) {
+            if (goes_before(column, weight, t, first)) { first = t; }
         }
-        count = most;
-        scale_to_sum(sum, count, weight);
+        swap(column, weight, s, first);
     }
+    count = shortens ? most : count;
     sort_columns(count, column, weight);
+    if (shortens) { scale_to_sum(sum, count, weight); } /* in the order of a renewal, so that the bits are the same */
     return count;
 }
 
@@ -195,6 +199,28 @@ tess_status amg_truncate(tess_context *ctx, int truncation, host_csr *p)
     return status;
 }
 
+/* ---- new values ---- */
+
+/* Row i of a b on the pattern of p. Rows of a and b are short. */
+static void multiply_row_again(const host_csr *a, const host_csr *b, int64_t i, host_csr *p)
+{
+    int32_t column[MOST_SHORT * MOST_SHORT];
+    double weight[MOST_SHORT * MOST_SHORT];
+    const int64_t first = p->row_ptr[i], kept = p->row_ptr[i + 1] - first;
+    const int64_t count = multiply_row(a, b, i, column, weight);
+
+    for (int64_t k = first; k < first + kept; k++) {
+        int64_t at = 0;
+
+        while (at < count && column[at] != p->col_ind[k]) {
+            at++;
+        }
+        p->val[k] = at < count ? weight[at] : 0.0;
+    }
+    amg_scale_row(count, weight, kept, p->val + first);
+}
+
+/* p's values from those of the whole product `full`; both sorted. */
 static void restrict_row(const host_csr *full, int64_t i, host_csr *p)
 {
     const int64_t first = p->row_ptr[i], count = p->row_ptr[i + 1] - first;
@@ -206,13 +232,26 @@ static void restrict_row(const host_csr *full, int64_t i, host_csr *p)
         }
         p->val[k] = m < full->row_ptr[i + 1] && full->col_ind[m] == p->col_ind[k] ? full->val[m] : 0.0;
     }
-    scale_to_sum(sum_of(full->row_ptr[i + 1] - full->row_ptr[i], full->val + full->row_ptr[i]), count, p->val + first);
+    amg_scale_row(full->row_ptr[i + 1] - full->row_ptr[i], full->val + full->row_ptr[i], count, p->val + first);
 }
 
-void amg_restrict_to_pattern(const tess_context *ctx, const host_csr *full, host_csr *p)
+tess_status amg_multiply_truncated_again(tess_context *ctx, int truncation, const host_csr *a, const host_csr *b,
+                                         host_csr *p)
 {
+    const bool is_short = truncation > 0 && truncation <= MOST_SHORT;
+    host_csr full = {0};
+    tess_status status = TESS_SUCCESS;
+
+    if (!is_short) { TESS_TRY(host_csr_multiply(ctx, a, b, true, &full)); }
 #pragma omp parallel for num_threads(ctx->threads) schedule(static) if (p->nrows > SERIAL)
     for (int64_t i = 0; i < p->nrows; i++) {
-        restrict_row(full, i, p);
+        if (is_short) {
+            multiply_row_again(a, b, i, p);
+        } else {
+            restrict_row(&full, i, p);
+        }
     }
+cleanup:
+    host_csr_release(ctx, &full);
+    return status;
 }
