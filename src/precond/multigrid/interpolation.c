@@ -6,6 +6,7 @@
 
 #include <omp.h>
 
+#include "matrix/host_csr_rows.h"
 #include "matrix/row_sum.h"
 #include "precond/multigrid/split.h"
 #include "precond/multigrid/truncate.h"
@@ -114,19 +115,6 @@ cleanup:
 
 /* ---- memory ---- */
 
-/* At least the number of coarse neighbours at a distance of one or two. */
-static int64_t bound_set(const amg_interpolation *to, const neighbours *b, int64_t i)
-{
-    const host_csr *a = to->a;
-    int64_t bound = b->first[i + 1] - b->first[i];
-
-    if (to->split[i] == AMG_COARSE) { return 1; }
-    for (int64_t k = a->row_ptr[i]; k < a->row_ptr[i + 1]; k++) {
-        if (to->strong[k]) { bound += b->first[a->col_ind[k] + 1] - b->first[a->col_ind[k]]; }
-    }
-    return bound;
-}
-
 static void free_workspaces(tess_context *ctx, workspaces *w)
 {
     tess_host_release(ctx, w->place, w->threads * w->rows, sizeof *w->place);
@@ -135,17 +123,20 @@ static void free_workspaces(tess_context *ctx, workspaces *w)
     tess_host_release(ctx, w->match, w->threads * w->longest, sizeof *w->match);
 }
 
-static tess_status make_workspaces(tess_context *ctx, const amg_interpolation *to, const neighbours *b, int64_t most,
-                                   workspaces *w)
+/* longest_of_a: entries of a row of A. A set has the lists of a row and of its neighbours. */
+static tess_status make_workspaces(tess_context *ctx, const amg_interpolation *to, const neighbours *b,
+                                   int64_t longest_of_a, workspaces *w)
 {
     const int threads = row_sum_threads(ctx, host_csr_nnz(to->a), b->nrows);
     int64_t longest = 1;
     tess_status status = TESS_SUCCESS;
 
+#pragma omp parallel for num_threads(ctx->threads) schedule(static) reduction(max : longest) if (b->nrows > SERIAL)
     for (int64_t i = 0; i < b->nrows; i++) {
         longest = b->first[i + 1] - b->first[i] > longest ? b->first[i + 1] - b->first[i] : longest;
     }
-    *w = (workspaces){.threads = to->nrows > SERIAL ? threads : 1, .rows = b->nrows, .most = most, .longest = longest};
+    *w = (workspaces){.threads = to->nrows > SERIAL ? threads : 1, .rows = b->nrows, .longest = longest};
+    w->most = (longest_of_a + 1) * longest < to->a->nrows ? (longest_of_a + 1) * longest : to->a->nrows;
     TESS_TRY(row_sum_places(ctx, w->threads, w->rows, &w->place));
     TESS_TRY(tess_host_allocate(ctx, w->threads * w->most, sizeof *w->column, (void **)&w->column));
     TESS_TRY(tess_host_allocate(ctx, w->threads * w->most, sizeof *w->weight, (void **)&w->weight));
@@ -154,10 +145,8 @@ cleanup:
     return status;
 }
 
-static workspace own_workspace(const workspaces *w)
+static workspace own_workspace(const workspaces *w, int t)
 {
-    const int t = omp_get_thread_num();
-
     return (workspace){
         {.place = w->place + t * w->rows, .column = w->column + t * w->most, .val = w->weight + t * w->most},
         w->match + t * w->longest};
@@ -173,13 +162,11 @@ typedef struct target {
     int64_t i;
 } target;
 
-static void add_strong(const target *t, int64_t row)
+static inline __attribute__((always_inline)) void add_strong(const target *t, int64_t row, row_sum *set)
 {
-    row_sum *set = &t->w->set;
+    const coarse_neighbour *end = t->b->of + t->b->first[row + 1];
 
-    for (int64_t m = t->b->first[row]; m < t->b->first[row + 1]; m++) {
-        const coarse_neighbour *l = &t->b->of[m];
-
+    for (const coarse_neighbour *l = t->b->of + t->b->first[row]; l < end; l++) {
         if (l->strong && row_sum_find(set, l->column) < 0) { row_sum_append(set, l->column, 0.0); }
     }
 }
@@ -188,20 +175,24 @@ static void add_strong(const target *t, int64_t row)
 static void find_set(const target *t)
 {
     const host_csr *a = t->to->a;
+    const uint8_t *strong = t->to->strong;
+    row_sum set = t->w->set;
 
-    t->w->set.count = 0;
-    add_strong(t, t->i);
+    set.count = 0;
+    add_strong(t, t->i, &set);
     for (int64_t k = a->row_ptr[t->i]; k < a->row_ptr[t->i + 1]; k++) {
-        if (t->to->strong[k]) { add_strong(t, a->col_ind[k]); } /* coarse rows have no list */
+        if (strong[k]) { add_strong(t, a->col_ind[k], &set); } /* coarse rows have no list */
     }
+    t->w->set.count = set.count;
 }
 
-/* a_ki, or 0 */
-static double find_entry(const host_csr *a, int64_t k, int64_t i)
+/* a_ki, or 0. What is left of a row is read whole: a processor cannot foresee where a search ends. */
+static inline double find_entry(const host_csr *a, int64_t k, int64_t i)
 {
     int64_t low = a->row_ptr[k], high = a->row_ptr[k + 1];
+    double found = 0.0;
 
-    while (high - low > 8) {
+    while (high - low > 16) {
         const int64_t middle = low + (high - low) / 2;
 
         if (a->col_ind[middle] <= i) {
@@ -211,34 +202,37 @@ static double find_entry(const host_csr *a, int64_t k, int64_t i)
         }
     }
     for (; low < high; low++) {
-        if (a->col_ind[low] == i) { return a->val[low]; }
+        found = a->col_ind[low] == (int32_t)i ? a->val[low] : found;
     }
-    return 0.0;
+    return found;
 }
 
 /* The coupling a_ik goes by way of k to the set and to i itself: the sums of eq. (4.10) and (4.11). Returns what a~_ii
    gains. */
-static double distribute(const target *t, int32_t k, double coupling)
+static inline __attribute__((always_inline)) double distribute(const target *t, const row_sum *set, int32_t k,
+                                                               double coupling)
 {
-    const row_sum *set = &t->w->set;
+    const coarse_neighbour *first = t->b->of + t->b->first[k];
+    const int64_t length = t->b->first[k + 1] - t->b->first[k];
     matched *match = t->w->match;
-    double own = find_entry(t->to->a, k, t->i), sum = 0.0;
+    double own = find_entry(t->to->a, k, t->i), sum = 0.0, factor = 0.0;
     int64_t count = 0;
 
     if ((own < 0.0) == t->b->negative[k]) { own = 0.0; } /* a-_ki is 0 where its sign is the diagonal's */
     sum = own;
-    for (int64_t m = t->b->first[k]; m < t->b->first[k + 1]; m++) {
-        const int32_t place = row_sum_find(set, t->b->of[m].column);
+    for (int64_t m = 0; m < length; m++) {
+        const int32_t place = row_sum_find(set, first[m].column);
 
         if (place < 0) { continue; }
-        match[count++] = (matched){place, t->b->of[m].value};
-        sum += t->b->of[m].value;
+        match[count++] = (matched){place, first[m].value};
+        sum += first[m].value;
     }
     if (sum == 0.0) { return coupling; }
+    factor = coupling / sum;
     for (int64_t m = 0; m < count; m++) {
-        set->val[match[m].place] += coupling * match[m].value / sum;
+        set->val[match[m].place] += factor * match[m].value;
     }
-    return coupling * own / sum;
+    return factor * own;
 }
 
 /* Weights of row i to its set; eq. (4.10). */
@@ -246,155 +240,140 @@ static void find_weights(const target *t)
 {
     const amg_interpolation *to = t->to;
     const host_csr *a = to->a;
-    row_sum *set = &t->w->set;
-    double diagonal = 0.0;
+    const row_sum set = t->w->set;
+    double diagonal = 0.0, factor = 0.0;
 
     for (int64_t k = a->row_ptr[t->i]; k < a->row_ptr[t->i + 1]; k++) {
         const int32_t j = a->col_ind[k];
         const bool coarse = to->split[j] == AMG_COARSE;
-        const int32_t place = coarse ? row_sum_find(set, j) : -1;
+        const int32_t place = coarse ? row_sum_find(&set, j) : -1;
 
         if (place >= 0) {
-            set->val[place] += a->val[k];
+            set.val[place] += a->val[k];
         } else if (!coarse && to->strong[k]) {
-            diagonal += distribute(t, j, a->val[k]);
+            diagonal += distribute(t, &set, j, a->val[k]);
         } else { /* the diagonal and weak couplings; eq. (4.11) */
             diagonal += a->val[k];
         }
     }
-    for (int64_t s = 0; s < set->count; s++) {
-        set->val[s] = diagonal != 0.0 ? -set->val[s] / diagonal : 0.0;
+    factor = diagonal != 0.0 ? -1.0 / diagonal : 0.0;
+    for (int64_t s = 0; s < set.count; s++) {
+        set.val[s] *= factor;
     }
 }
 
-/* Writes row r of p to its place; returns its length. */
-static int64_t interpolate_row(target *t, int64_t r, host_csr *p)
+/* What all rows are computed from. */
+typedef struct all_rows {
+    const amg_interpolation *to;
+    neighbours b;
+    workspaces w;
+} all_rows;
+
+/* Row r of p; returns its length. */
+static int64_t interpolate_row(const void *user, int thread, int64_t r, int32_t *column, double *val)
 {
-    const int64_t first = p->row_ptr[r];
-    row_sum *set = &t->w->set;
+    const all_rows *all = user;
+    const amg_interpolation *to = all->to;
+    workspace w = own_workspace(&all->w, thread);
+    const target t = {.to = to, .b = &all->b, .w = &w, .i = row_of(to, r)};
     int64_t count = 0;
 
-    t->i = row_of(t->to, r);
-    if (t->to->split[t->i] == AMG_COARSE) {
-        p->col_ind[first] = t->to->number[t->i];
-        p->val[first] = 1.0;
+    if (to->split[t.i] == AMG_COARSE) {
+        column[0] = to->number[t.i];
+        val[0] = 1.0;
         return 1;
     }
-    find_set(t);
-    find_weights(t);
-    for (int64_t s = 0; s < set->count; s++) {
-        set->column[s] = t->to->number[set->column[s]];
+    find_set(&t);
+    find_weights(&t);
+    for (int64_t s = 0; s < w.set.count; s++) {
+        w.set.column[s] = to->number[w.set.column[s]];
     }
-    count = amg_truncate_row(t->to->truncation, set->count, set->column, set->val);
-    memcpy(p->col_ind + first, set->column, (size_t)count * sizeof *p->col_ind);
-    memcpy(p->val + first, set->val, (size_t)count * sizeof *p->val);
+    count = amg_truncate_row(to->truncation, w.set.count, w.set.column, w.set.val);
+    memcpy(column, w.set.column, (size_t)count * sizeof *column);
+    memcpy(val, w.set.val, (size_t)count * sizeof *val);
     return count;
 }
 
 /* The same on the pattern of row r; list: the rows of A that the columns are. */
-static void interpolate_row_again(target *t, int64_t r, const int32_t *list, host_csr *p)
+static void interpolate_row_again(const all_rows *all, int64_t r, const int32_t *list, host_csr *p)
 {
     const int64_t first = p->row_ptr[r], count = p->row_ptr[r + 1] - first;
-    const row_sum *set = &t->w->set;
+    workspace w = own_workspace(&all->w, omp_get_thread_num());
+    const target t = {.to = all->to, .b = &all->b, .w = &w, .i = row_of(all->to, r)};
 
-    t->i = row_of(t->to, r);
-    if (t->to->split[t->i] == AMG_COARSE) { return; } /* 1, as it was */
-    find_set(t);
-    find_weights(t);
+    if (all->to->split[t.i] == AMG_COARSE) { return; } /* 1, as it was */
+    find_set(&t);
+    find_weights(&t);
     for (int64_t k = first; k < first + count; k++) {
-        const int32_t place = row_sum_find(set, list[p->col_ind[k]]);
+        const int32_t place = row_sum_find(&w.set, list[p->col_ind[k]]);
 
-        p->val[k] = place >= 0 ? set->val[place] : 0.0;
+        p->val[k] = place >= 0 ? w.set.val[place] : 0.0;
     }
-    amg_scale_row(set->count, set->val, count, p->val + first);
+    amg_scale_row(w.set.count, w.set.val, count, p->val + first);
 }
 
 /* ---- all rows ---- */
 
-/* Offsets for rows of as many entries as their sets, or as the truncation leaves. Returns the bound of all sets. */
-static int64_t reserve_rows(const tess_context *ctx, const amg_interpolation *to, const neighbours *b, host_csr *room)
+static int64_t longest_row(const tess_context *ctx, const host_csr *a)
 {
-    const int64_t limit = to->truncation > 0 ? to->truncation : INT64_MAX;
-    int64_t most = 1;
+    int64_t longest = 1;
 
-#pragma omp parallel for num_threads(ctx->threads) schedule(static) reduction(max : most) if (to->nrows > SERIAL)
-    for (int64_t r = 0; r < to->nrows; r++) {
-        const int64_t bound = bound_set(to, b, row_of(to, r));
-
-        most = bound > most ? bound : most;
-        room->row_ptr[r + 1] = bound < limit ? bound : limit;
+#pragma omp parallel for num_threads(ctx->threads) schedule(static) reduction(max : longest) if (a->nrows > SERIAL)
+    for (int64_t i = 0; i < a->nrows; i++) {
+        longest = a->row_ptr[i + 1] - a->row_ptr[i] > longest ? a->row_ptr[i + 1] - a->row_ptr[i] : longest;
     }
-    host_csr_sum_lengths(room);
-    return most;
+    return longest;
 }
 
-static int64_t largest_set(const tess_context *ctx, const amg_interpolation *to, const neighbours *b)
+static void close_rows(tess_context *ctx, all_rows *all)
 {
-    int64_t most = 1;
+    free_workspaces(ctx, &all->w);
+    free_neighbours(ctx, &all->b);
+}
 
-#pragma omp parallel for num_threads(ctx->threads) schedule(static) reduction(max : most) if (to->nrows > SERIAL)
-    for (int64_t r = 0; r < to->nrows; r++) {
-        const int64_t bound = bound_set(to, b, row_of(to, r));
+static tess_status open_rows(tess_context *ctx, all_rows *all)
+{
+    const int64_t longest = longest_row(ctx, all->to->a);
+    tess_status status = TESS_SUCCESS;
 
-        most = bound > most ? bound : most;
-    }
-    return most;
+    TESS_TRY(list_neighbours(ctx, all->to, &all->b));
+    status = make_workspaces(ctx, all->to, &all->b, longest, &all->w);
+cleanup:
+    return status;
 }
 
 tess_status amg_interpolate(tess_context *ctx, const amg_interpolation *to, host_csr *p)
 {
-    workspaces w = {0};
-    neighbours b = {0};
-    host_csr room = {0};
-    int64_t *length = NULL, most = 0;
+    all_rows all = {.to = to};
+    const int64_t limit = to->truncation > 0 ? to->truncation : INT64_MAX;
     tess_status status = TESS_SUCCESS;
 
     *p = (host_csr){0};
-    TESS_TRY(list_neighbours(ctx, to, &b));
-    TESS_TRY(tess_host_allocate(ctx, to->nrows, sizeof *length, (void **)&length));
-    TESS_TRY(host_csr_allocate_rows(ctx, to->nrows, to->ncoarse, &room));
-    most = reserve_rows(ctx, to, &b, &room);
-    TESS_TRY(make_workspaces(ctx, to, &b, most, &w));
-    TESS_TRY(host_csr_allocate_entries(ctx, &room));
-#pragma omp parallel num_threads(w.threads)
-    {
-        workspace own = own_workspace(&w);
-        target t = {.to = to, .b = &b, .w = &own};
-
-#pragma omp for schedule(dynamic, ROWS_AT_A_TIME)
-        for (int64_t r = 0; r < to->nrows; r++) {
-            length[r] = interpolate_row(&t, r, &room);
-        }
-    }
-    status = amg_compact(ctx, &room, length, p);
+    TESS_TRY(open_rows(ctx, &all));
+    status = host_csr_from_rows(ctx,
+                                &(row_source){.nrows = to->nrows,
+                                              .ncols = to->ncoarse,
+                                              .threads = all.w.threads,
+                                              .most = all.w.most < limit ? all.w.most : limit,
+                                              .row = interpolate_row,
+                                              .user = &all},
+                                p);
 cleanup:
-    host_csr_release(ctx, &room);
-    tess_host_release(ctx, length, to->nrows, sizeof *length);
-    free_workspaces(ctx, &w);
-    free_neighbours(ctx, &b);
+    close_rows(ctx, &all);
     return status;
 }
 
 tess_status amg_interpolate_again(tess_context *ctx, const amg_interpolation *to, const int32_t *list, host_csr *p)
 {
-    workspaces w = {0};
-    neighbours b = {0};
+    all_rows all = {.to = to};
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(list_neighbours(ctx, to, &b));
-    TESS_TRY(make_workspaces(ctx, to, &b, largest_set(ctx, to, &b), &w));
-#pragma omp parallel num_threads(w.threads)
-    {
-        workspace own = own_workspace(&w);
-        target t = {.to = to, .b = &b, .w = &own};
-
-#pragma omp for schedule(dynamic, ROWS_AT_A_TIME)
-        for (int64_t r = 0; r < to->nrows; r++) {
-            interpolate_row_again(&t, r, list, p);
-        }
+    TESS_TRY(open_rows(ctx, &all));
+#pragma omp parallel for num_threads(all.w.threads) schedule(dynamic, ROWS_AT_A_TIME)
+    for (int64_t r = 0; r < to->nrows; r++) {
+        interpolate_row_again(&all, r, list, p);
     }
 cleanup:
-    free_workspaces(ctx, &w);
-    free_neighbours(ctx, &b);
+    close_rows(ctx, &all);
     return status;
 }

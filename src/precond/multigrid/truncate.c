@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "matrix/host_csr_rows.h"
 #include "precond/multigrid/interpolation.h"
 
 /* Products with rows of up to MOST_SHORT entries need no table. */
@@ -131,48 +132,41 @@ static int64_t multiply_row(const host_csr *a, const host_csr *b, int64_t i, int
     return count;
 }
 
-static int64_t multiply_and_truncate_row(int truncation, const host_csr *a, const host_csr *b, int64_t i,
-                                         host_csr *room)
+typedef struct short_product {
+    int truncation;
+    const host_csr *a, *b;
+} short_product;
+
+static int64_t multiply_and_truncate_row(const void *user, int thread, int64_t i, int32_t *column, double *val)
 {
-    int32_t column[MOST_SHORT * MOST_SHORT];
+    const short_product *t = user;
+    int32_t columns[MOST_SHORT * MOST_SHORT];
     double weight[MOST_SHORT * MOST_SHORT];
-    const int64_t first = room->row_ptr[i];
-    const int64_t count = amg_truncate_row(truncation, multiply_row(a, b, i, column, weight), column, weight);
+    const int64_t count =
+        amg_truncate_row(t->truncation, multiply_row(t->a, t->b, i, columns, weight), columns, weight);
 
-    memcpy(room->col_ind + first, column, (size_t)count * sizeof *column);
-    memcpy(room->val + first, weight, (size_t)count * sizeof *weight);
+    (void)thread;
+    memcpy(column, columns, (size_t)count * sizeof *column);
+    memcpy(val, weight, (size_t)count * sizeof *val);
     return count;
-}
-
-/* Rows of a and b have at most `truncation` entries. */
-static tess_status multiply_short(tess_context *ctx, int truncation, const host_csr *a, const host_csr *b, host_csr *p)
-{
-    host_csr room = {0};
-    int64_t *length = NULL;
-    tess_status status = TESS_SUCCESS;
-
-    TESS_TRY(tess_host_allocate(ctx, a->nrows, sizeof *length, (void **)&length));
-    TESS_TRY(host_csr_allocate_rows(ctx, a->nrows, b->ncols, &room));
-    for (int64_t i = 0; i <= a->nrows; i++) {
-        room.row_ptr[i] = i * truncation;
-    }
-    TESS_TRY(host_csr_allocate_entries(ctx, &room));
-#pragma omp parallel for num_threads(ctx->threads) schedule(static) if (a->nrows > SERIAL)
-    for (int64_t i = 0; i < a->nrows; i++) {
-        length[i] = multiply_and_truncate_row(truncation, a, b, i, &room);
-    }
-    status = amg_compact(ctx, &room, length, p);
-cleanup:
-    host_csr_release(ctx, &room);
-    tess_host_release(ctx, length, a->nrows, sizeof *length);
-    return status;
 }
 
 tess_status amg_multiply_truncated(tess_context *ctx, int truncation, const host_csr *a, const host_csr *b, host_csr *p)
 {
     tess_status status = TESS_SUCCESS;
 
-    if (truncation > 0 && truncation <= MOST_SHORT) { return multiply_short(ctx, truncation, a, b, p); }
+    if (truncation > 0 && truncation <= MOST_SHORT) {
+        const short_product t = {truncation, a, b};
+
+        return host_csr_from_rows(ctx,
+                                  &(row_source){.nrows = a->nrows,
+                                                .ncols = b->ncols,
+                                                .threads = a->nrows > SERIAL ? ctx->threads : 1,
+                                                .most = truncation,
+                                                .row = multiply_and_truncate_row,
+                                                .user = &t},
+                                  p);
+    }
     TESS_TRY(host_csr_multiply(ctx, a, b, true, p));
     if (truncation > 0) { status = amg_truncate(ctx, truncation, p); }
 cleanup:
