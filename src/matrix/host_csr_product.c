@@ -116,10 +116,12 @@ static void compute_again(const product *t, int64_t i, host_csr *c)
 
 tess_status host_csr_multiply_again(tess_context *ctx, const host_csr *a, const host_csr *b, host_csr *c)
 {
+    const int64_t work = host_csr_nnz(a) + host_csr_nnz(c);
     product t = {.ctx = ctx, .a = a, .b = b};
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(open_product(&t));
+    t.threads = work < SERIAL_TERMS ? 1 : row_sum_threads(ctx, work, b->ncols);
+    TESS_TRY(row_sum_places(ctx, t.threads, b->ncols, &t.place));
 #pragma omp parallel for num_threads(t.threads) schedule(dynamic, 64)
     for (int64_t i = 0; i < c->nrows; i++) {
         compute_again(&t, i, c);
@@ -146,14 +148,18 @@ cleanup:
 }
 
 tess_status host_csr_multiply_triple_again(tess_context *ctx, const host_csr *r, const host_csr *a, const host_csr *p,
-                                           host_csr *c)
+                                           host_csr *ap, host_csr *c)
 {
-    host_csr ap = {0};
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(host_csr_multiply(ctx, a, p, false, &ap));
-    status = host_csr_multiply_again(ctx, r, &ap, c);
+    if (ap->row_ptr) {
+        TESS_TRY(host_csr_allocate_values(ctx, ap));
+        TESS_TRY(host_csr_multiply_again(ctx, a, p, ap));
+    } else {
+        TESS_TRY(host_csr_multiply(ctx, a, p, false, ap));
+    }
+    status = host_csr_multiply_again(ctx, r, ap, c);
 cleanup:
-    host_csr_release(ctx, &ap);
+    host_csr_release_values(ctx, ap);
     return status;
 }

@@ -8,7 +8,7 @@
 
 #include "base/stages.h"
 #include "precond/multigrid/hierarchy.h"
-#include "precond/multigrid/interpolation.h"
+#include "precond/multigrid/plan.h"
 #include "precond/multigrid/split.h"
 
 enum { SERIAL = 4096 };
@@ -23,6 +23,8 @@ typedef struct classical_level {
     uint8_t *split;  /* per row */
     uint8_t *second; /* per row, of an aggressive level: the second split, in all rows' numbers; else NULL */
     host_csr p1, p2; /* of an aggressive level: the stages of the interpolation, from here to the first split's */
+    amg_weight_plan plan, second_plan; /* of new values */
+    amg_product_plan product;
 } classical_level;
 
 typedef struct classical {
@@ -45,6 +47,9 @@ static void end(tess_context *ctx, void *state)
         tess_host_release(ctx, own->second, own->n, sizeof *own->second);
         host_csr_release(ctx, &own->p1);
         host_csr_release(ctx, &own->p2);
+        amg_weight_plan_release(ctx, &own->plan);
+        amg_weight_plan_release(ctx, &own->second_plan);
+        amg_product_plan_release(ctx, &own->product);
     }
     tess_host_release(ctx, c->level, c->options.max_levels, sizeof *c->level);
     tess_host_release(ctx, c, 1, sizeof *c);
@@ -158,9 +163,10 @@ static void free_numbering(tess_context *ctx, numbering *n)
 }
 
 /* The interpolation, or its new values if it has a pattern. */
-static tess_status interpolate_once(tess_context *ctx, const amg_interpolation *to, const int32_t *list, host_csr *p)
+static tess_status interpolate_once(tess_context *ctx, const amg_interpolation *to, const int32_t *list,
+                                    amg_weight_plan *plan, host_csr *p)
 {
-    return p->row_ptr ? amg_interpolate_again(ctx, to, list, p) : amg_interpolate(ctx, to, p);
+    return p->row_ptr ? amg_interpolate_again(ctx, to, list, plan, p) : amg_interpolate(ctx, to, p);
 }
 
 /* P = P_1 P_2: from the second split's unknowns to those of the first, and from these to all. */
@@ -177,9 +183,9 @@ static tess_status interpolate_twice(tess_context *ctx, const amg_interpolation 
     second.ncoarse = fewer.count;
     second.rows = coarse->list;
     second.nrows = coarse->count;
-    TESS_TRY(interpolate_once(ctx, first, coarse->list, &own->p1));
-    TESS_TRY(interpolate_once(ctx, &second, fewer.list, &own->p2));
-    status = p->row_ptr ? amg_multiply_truncated_again(ctx, first->truncation, &own->p1, &own->p2, p)
+    TESS_TRY(interpolate_once(ctx, first, coarse->list, &own->plan, &own->p1));
+    TESS_TRY(interpolate_once(ctx, &second, fewer.list, &own->second_plan, &own->p2));
+    status = p->row_ptr ? amg_multiply_truncated_again(ctx, &own->p1, &own->p2, &own->product, p)
                         : amg_multiply_truncated(ctx, first->truncation, &own->p1, &own->p2, p);
 cleanup:
     free_numbering(ctx, &fewer);
@@ -201,7 +207,8 @@ static tess_status interpolate(tess_context *ctx, const classical *c, classical_
     TESS_TRY(number_split(ctx, own->n, own->split, &coarse));
     to.number = coarse.number;
     to.ncoarse = coarse.count;
-    status = own->second ? interpolate_twice(ctx, &to, &coarse, own, p) : interpolate_once(ctx, &to, coarse.list, p);
+    status = own->second ? interpolate_twice(ctx, &to, &coarse, own, p)
+                         : interpolate_once(ctx, &to, coarse.list, &own->plan, p);
 cleanup:
     free_numbering(ctx, &coarse);
     return status;

@@ -96,7 +96,7 @@ static tess_status renew_level(amg_hierarchy *h, int l)
     if (h->coarsening->product) {
         TESS_TRY(h->coarsening->product(h->ctx, h->state, l, &fine->a, &fine->p, &h->level[l + 1].a));
     } else {
-        TESS_TRY(host_csr_multiply_triple_again(h->ctx, &fine->r, &fine->a, &fine->p, &h->level[l + 1].a));
+        TESS_TRY(host_csr_multiply_triple_again(h->ctx, &fine->r, &fine->a, &fine->p, &fine->ap, &h->level[l + 1].a));
     }
     add_seconds(&since, &h->product_seconds);
 cleanup:
@@ -124,6 +124,7 @@ void amg_hierarchy_close(amg_hierarchy *h)
         host_csr_release(h->ctx, &h->level[l].a);
         host_csr_release(h->ctx, &h->level[l].p);
         host_csr_release(h->ctx, &h->level[l].r);
+        host_csr_release(h->ctx, &h->level[l].ap);
     }
     tess_host_release(h->ctx, h->level, h->options.max_levels, sizeof *h->level);
     h->level = NULL;

@@ -6,53 +6,11 @@
 
 #include <omp.h>
 
-#include "matrix/host_csr_rows.h"
-#include "matrix/row_sum.h"
+#include "precond/multigrid/interpolation_rows.h"
 #include "precond/multigrid/split.h"
 #include "precond/multigrid/truncate.h"
 
 enum { SERIAL = 2048, ROWS_AT_A_TIME = 256 };
-
-/* A coarse neighbour of a fine row whose coupling has not the sign of the row's diagonal: a-_kl of eq. (4.10). */
-typedef struct coarse_neighbour {
-    double value;
-    int32_t column;
-    int32_t strong;
-} coarse_neighbour;
-
-/* Those of all fine rows, one row after another. */
-typedef struct neighbours {
-    int64_t *first; /* per row, and the end */
-    coarse_neighbour *of;
-    bool *negative; /* per row: its diagonal is */
-    int64_t nrows;
-} neighbours;
-
-/* A coarse neighbour of a neighbour, and the coupling. */
-typedef struct matched {
-    int32_t place;
-    double value;
-} matched;
-
-/* Memory of one thread. The set of a row: its coarse neighbours at a distance of one or two, in A's numbers. */
-typedef struct workspace {
-    row_sum set;
-    matched *match;
-} workspace;
-
-/* Memory of all threads: a place for each row, most and longest for each. */
-typedef struct workspaces {
-    int32_t *place, *column;
-    double *weight;
-    matched *match;
-    int threads;
-    int64_t rows, most, longest;
-} workspaces;
-
-static int64_t row_of(const amg_interpolation *to, int64_t r)
-{
-    return to->rows ? to->rows[r] : r;
-}
 
 /* ---- coarse neighbours ---- */
 
@@ -65,7 +23,7 @@ static bool is_negative(const host_csr *a, int64_t i)
 }
 
 /* Writes a row's coarse neighbours to `out`, or counts them if that is NULL. */
-static int64_t list_row(const amg_interpolation *to, int64_t i, bool negative, coarse_neighbour *out)
+static int64_t list_row(const amg_interpolation *to, int64_t i, bool negative, amg_neighbour *out)
 {
     const host_csr *a = to->a;
     int64_t count = 0;
@@ -75,20 +33,20 @@ static int64_t list_row(const amg_interpolation *to, int64_t i, bool negative, c
         const int32_t j = a->col_ind[k];
 
         if (to->split[j] != AMG_COARSE || (a->val[k] < 0.0) == negative) { continue; }
-        if (out) { out[count] = (coarse_neighbour){a->val[k], j, to->strong[k]}; }
+        if (out) { out[count] = (amg_neighbour){a->val[k], j, to->strong[k]}; }
         count++;
     }
     return count;
 }
 
-static void free_neighbours(tess_context *ctx, neighbours *b)
+static void free_neighbours(tess_context *ctx, amg_neighbours *b)
 {
     if (b->of) { tess_host_release(ctx, b->of, b->first[b->nrows], sizeof *b->of); }
     tess_host_release(ctx, b->first, b->nrows + 1, sizeof *b->first);
     tess_host_release(ctx, b->negative, b->nrows, sizeof *b->negative);
 }
 
-static tess_status list_neighbours(tess_context *ctx, const amg_interpolation *to, neighbours *b)
+static tess_status list_neighbours(tess_context *ctx, const amg_interpolation *to, amg_neighbours *b)
 {
     tess_status status = TESS_SUCCESS;
 
@@ -115,7 +73,7 @@ cleanup:
 
 /* ---- memory ---- */
 
-static void free_workspaces(tess_context *ctx, workspaces *w)
+static void free_workspaces(tess_context *ctx, amg_workspaces *w)
 {
     tess_host_release(ctx, w->place, w->threads * w->rows, sizeof *w->place);
     tess_host_release(ctx, w->column, w->threads * w->most, sizeof *w->column);
@@ -124,8 +82,8 @@ static void free_workspaces(tess_context *ctx, workspaces *w)
 }
 
 /* longest_of_a: entries of a row of A. A set has the lists of a row and of its neighbours. */
-static tess_status make_workspaces(tess_context *ctx, const amg_interpolation *to, const neighbours *b,
-                                   int64_t longest_of_a, workspaces *w)
+static tess_status make_workspaces(tess_context *ctx, const amg_interpolation *to, const amg_neighbours *b,
+                                   int64_t longest_of_a, amg_workspaces *w)
 {
     const int threads = row_sum_threads(ctx, host_csr_nnz(to->a), b->nrows);
     int64_t longest = 1;
@@ -135,7 +93,7 @@ static tess_status make_workspaces(tess_context *ctx, const amg_interpolation *t
     for (int64_t i = 0; i < b->nrows; i++) {
         longest = b->first[i + 1] - b->first[i] > longest ? b->first[i + 1] - b->first[i] : longest;
     }
-    *w = (workspaces){.threads = to->nrows > SERIAL ? threads : 1, .rows = b->nrows, .longest = longest};
+    *w = (amg_workspaces){.threads = to->nrows > SERIAL ? threads : 1, .rows = b->nrows, .longest = longest};
     w->most = (longest_of_a + 1) * longest < to->a->nrows ? (longest_of_a + 1) * longest : to->a->nrows;
     TESS_TRY(row_sum_places(ctx, w->threads, w->rows, &w->place));
     TESS_TRY(tess_host_allocate(ctx, w->threads * w->most, sizeof *w->column, (void **)&w->column));
@@ -145,34 +103,18 @@ cleanup:
     return status;
 }
 
-static workspace own_workspace(const workspaces *w, int t)
-{
-    return (workspace){
-        {.place = w->place + t * w->rows, .column = w->column + t * w->most, .val = w->weight + t * w->most},
-        w->match + t * w->longest};
-}
-
 /* ---- a row ---- */
 
-/* The row, and what its set is found from. */
-typedef struct target {
-    const amg_interpolation *to;
-    const neighbours *b;
-    workspace *w;
-    int64_t i;
-} target;
-
-static inline __attribute__((always_inline)) void add_strong(const target *t, int64_t row, row_sum *set)
+static inline __attribute__((always_inline)) void add_strong(const amg_target *t, int64_t row, row_sum *set)
 {
-    const coarse_neighbour *end = t->b->of + t->b->first[row + 1];
+    const amg_neighbour *end = t->b->of + t->b->first[row + 1];
 
-    for (const coarse_neighbour *l = t->b->of + t->b->first[row]; l < end; l++) {
+    for (const amg_neighbour *l = t->b->of + t->b->first[row]; l < end; l++) {
         if (l->strong && row_sum_find(set, l->column) < 0) { row_sum_append(set, l->column, 0.0); }
     }
 }
 
-/* C^_i: strong coarse neighbours of i and of its strong fine neighbours; eq. (4.9). */
-static void find_set(const target *t)
+void amg_find_set(const amg_target *t)
 {
     const host_csr *a = t->to->a;
     const uint8_t *strong = t->to->strong;
@@ -209,12 +151,12 @@ static inline double find_entry(const host_csr *a, int64_t k, int64_t i)
 
 /* The coupling a_ik goes by way of k to the set and to i itself: the sums of eq. (4.10) and (4.11). Returns what a~_ii
    gains. */
-static inline __attribute__((always_inline)) double distribute(const target *t, const row_sum *set, int32_t k,
+static inline __attribute__((always_inline)) double distribute(const amg_target *t, const row_sum *set, int32_t k,
                                                                double coupling)
 {
-    const coarse_neighbour *first = t->b->of + t->b->first[k];
+    const amg_neighbour *first = t->b->of + t->b->first[k];
     const int64_t length = t->b->first[k + 1] - t->b->first[k];
-    matched *match = t->w->match;
+    amg_matched *match = t->w->match;
     double own = find_entry(t->to->a, k, t->i), sum = 0.0, factor = 0.0;
     int64_t count = 0;
 
@@ -224,7 +166,7 @@ static inline __attribute__((always_inline)) double distribute(const target *t, 
         const int32_t place = row_sum_find(set, first[m].column);
 
         if (place < 0) { continue; }
-        match[count++] = (matched){place, first[m].value};
+        match[count++] = (amg_matched){place, first[m].value};
         sum += first[m].value;
     }
     if (sum == 0.0) { return coupling; }
@@ -235,8 +177,7 @@ static inline __attribute__((always_inline)) double distribute(const target *t, 
     return factor * own;
 }
 
-/* Weights of row i to its set; eq. (4.10). */
-static void find_weights(const target *t)
+void amg_find_weights(const amg_target *t)
 {
     const amg_interpolation *to = t->to;
     const host_csr *a = to->a;
@@ -262,20 +203,13 @@ static void find_weights(const target *t)
     }
 }
 
-/* What all rows are computed from. */
-typedef struct all_rows {
-    const amg_interpolation *to;
-    neighbours b;
-    workspaces w;
-} all_rows;
-
 /* Row r of p; returns its length. */
 static int64_t interpolate_row(const void *user, int thread, int64_t r, int32_t *column, double *val)
 {
-    const all_rows *all = user;
+    const amg_all_rows *all = user;
     const amg_interpolation *to = all->to;
-    workspace w = own_workspace(&all->w, thread);
-    const target t = {.to = to, .b = &all->b, .w = &w, .i = row_of(to, r)};
+    amg_workspace w = amg_own_workspace(&all->w, thread);
+    const amg_target t = {.to = to, .b = &all->b, .w = &w, .i = amg_row_of(to, r)};
     int64_t count = 0;
 
     if (to->split[t.i] == AMG_COARSE) {
@@ -283,8 +217,8 @@ static int64_t interpolate_row(const void *user, int thread, int64_t r, int32_t 
         val[0] = 1.0;
         return 1;
     }
-    find_set(&t);
-    find_weights(&t);
+    amg_find_set(&t);
+    amg_find_weights(&t);
     for (int64_t s = 0; s < w.set.count; s++) {
         w.set.column[s] = to->number[w.set.column[s]];
     }
@@ -292,24 +226,6 @@ static int64_t interpolate_row(const void *user, int thread, int64_t r, int32_t 
     memcpy(column, w.set.column, (size_t)count * sizeof *column);
     memcpy(val, w.set.val, (size_t)count * sizeof *val);
     return count;
-}
-
-/* The same on the pattern of row r; list: the rows of A that the columns are. */
-static void interpolate_row_again(const all_rows *all, int64_t r, const int32_t *list, host_csr *p)
-{
-    const int64_t first = p->row_ptr[r], count = p->row_ptr[r + 1] - first;
-    workspace w = own_workspace(&all->w, omp_get_thread_num());
-    const target t = {.to = all->to, .b = &all->b, .w = &w, .i = row_of(all->to, r)};
-
-    if (all->to->split[t.i] == AMG_COARSE) { return; } /* 1, as it was */
-    find_set(&t);
-    find_weights(&t);
-    for (int64_t k = first; k < first + count; k++) {
-        const int32_t place = row_sum_find(&w.set, list[p->col_ind[k]]);
-
-        p->val[k] = place >= 0 ? w.set.val[place] : 0.0;
-    }
-    amg_scale_row(w.set.count, w.set.val, count, p->val + first);
 }
 
 /* ---- all rows ---- */
@@ -325,13 +241,13 @@ static int64_t longest_row(const tess_context *ctx, const host_csr *a)
     return longest;
 }
 
-static void close_rows(tess_context *ctx, all_rows *all)
+void amg_close_rows(tess_context *ctx, amg_all_rows *all)
 {
     free_workspaces(ctx, &all->w);
     free_neighbours(ctx, &all->b);
 }
 
-static tess_status open_rows(tess_context *ctx, all_rows *all)
+tess_status amg_open_rows(tess_context *ctx, amg_all_rows *all)
 {
     const int64_t longest = longest_row(ctx, all->to->a);
     tess_status status = TESS_SUCCESS;
@@ -344,12 +260,12 @@ cleanup:
 
 tess_status amg_interpolate(tess_context *ctx, const amg_interpolation *to, host_csr *p)
 {
-    all_rows all = {.to = to};
+    amg_all_rows all = {.to = to};
     const int64_t limit = to->truncation > 0 ? to->truncation : INT64_MAX;
     tess_status status = TESS_SUCCESS;
 
     *p = (host_csr){0};
-    TESS_TRY(open_rows(ctx, &all));
+    TESS_TRY(amg_open_rows(ctx, &all));
     status = host_csr_from_rows(ctx,
                                 &(row_source){.nrows = to->nrows,
                                               .ncols = to->ncoarse,
@@ -359,21 +275,6 @@ tess_status amg_interpolate(tess_context *ctx, const amg_interpolation *to, host
                                               .user = &all},
                                 p);
 cleanup:
-    close_rows(ctx, &all);
-    return status;
-}
-
-tess_status amg_interpolate_again(tess_context *ctx, const amg_interpolation *to, const int32_t *list, host_csr *p)
-{
-    all_rows all = {.to = to};
-    tess_status status = TESS_SUCCESS;
-
-    TESS_TRY(open_rows(ctx, &all));
-#pragma omp parallel for num_threads(all.w.threads) schedule(dynamic, ROWS_AT_A_TIME)
-    for (int64_t r = 0; r < to->nrows; r++) {
-        interpolate_row_again(&all, r, list, p);
-    }
-cleanup:
-    close_rows(ctx, &all);
+    amg_close_rows(ctx, &all);
     return status;
 }

@@ -23,16 +23,10 @@ typedef struct amg_interpolation {
  * which are scaled so that the row keeps its sum. A coarse row has a 1; a fine one without coarse neighbours nothing.
  */
 tess_status amg_interpolate(tess_context *ctx, const amg_interpolation *to, host_csr *p);
-/* The same values on the pattern of p, for new values of a: weights to columns that p has not are left out, and those
-   that are kept get the sum of all. list: the rows of a that p's columns are. The same a gives the same bits. */
-tess_status amg_interpolate_again(tess_context *ctx, const amg_interpolation *to, const int32_t *list, host_csr *p);
 /* Truncates rows of a matrix in the same way. Sorted rows stay so. */
 tess_status amg_truncate(tess_context *ctx, int truncation, host_csr *p);
 /* p := a b, truncated in the same way. Rows of a and b have at most `truncation` entries; 0: any number. Sorted. */
 tess_status amg_multiply_truncated(tess_context *ctx, int truncation, const host_csr *a, const host_csr *b,
                                    host_csr *p);
-/* The same on the pattern of p, with the sums of whole rows. */
-tess_status amg_multiply_truncated_again(tess_context *ctx, int truncation, const host_csr *a, const host_csr *b,
-                                         host_csr *p);
 
 #endif

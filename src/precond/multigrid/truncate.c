@@ -40,8 +40,7 @@ static double sum_of(int64_t count, const double *weight)
     return sum;
 }
 
-/* Unless that would turn their signs or their sum is 0. */
-static void scale_to_sum(double sum, int64_t count, double *weight)
+void amg_scale_to_sum(double sum, int64_t count, double *weight)
 {
     const double factor = sum / sum_of(count, weight);
 
@@ -53,7 +52,7 @@ static void scale_to_sum(double sum, int64_t count, double *weight)
 
 void amg_scale_row(int64_t all, const double *full, int64_t count, double *weight)
 {
-    if (all > count) { scale_to_sum(sum_of(all, full), count, weight); }
+    if (all > count) { amg_scale_to_sum(sum_of(all, full), count, weight); }
 }
 
 static void sort_columns(int64_t count, int32_t *column, double *weight)
@@ -80,7 +79,7 @@ int64_t amg_truncate_row(int most, int64_t count, int32_t *column, double *weigh
     }
     count = shortens ? most : count;
     sort_columns(count, column, weight);
-    if (shortens) { scale_to_sum(sum, count, weight); } /* in the order of a renewal, so that the bits are the same */
+    if (shortens) { amg_scale_to_sum(sum, count, weight); } /* in the order of a renewal, so that the bits are the same */
     return count;
 }
 
@@ -190,62 +189,5 @@ tess_status amg_truncate(tess_context *ctx, int truncation, host_csr *p)
     status = amg_compact(ctx, &room, length, p);
     host_csr_release(ctx, &room);
     tess_host_release(ctx, length, nrows, sizeof *length);
-    return status;
-}
-
-/* ---- new values ---- */
-
-/* Row i of a b on the pattern of p. Rows of a and b are short. */
-static void multiply_row_again(const host_csr *a, const host_csr *b, int64_t i, host_csr *p)
-{
-    int32_t column[MOST_SHORT * MOST_SHORT];
-    double weight[MOST_SHORT * MOST_SHORT];
-    const int64_t first = p->row_ptr[i], kept = p->row_ptr[i + 1] - first;
-    const int64_t count = multiply_row(a, b, i, column, weight);
-
-    for (int64_t k = first; k < first + kept; k++) {
-        int64_t at = 0;
-
-        while (at < count && column[at] != p->col_ind[k]) {
-            at++;
-        }
-        p->val[k] = at < count ? weight[at] : 0.0;
-    }
-    amg_scale_row(count, weight, kept, p->val + first);
-}
-
-/* p's values from those of the whole product `full`; both sorted. */
-static void restrict_row(const host_csr *full, int64_t i, host_csr *p)
-{
-    const int64_t first = p->row_ptr[i], count = p->row_ptr[i + 1] - first;
-    int64_t m = full->row_ptr[i];
-
-    for (int64_t k = first; k < first + count; k++) {
-        while (m < full->row_ptr[i + 1] && full->col_ind[m] < p->col_ind[k]) {
-            m++;
-        }
-        p->val[k] = m < full->row_ptr[i + 1] && full->col_ind[m] == p->col_ind[k] ? full->val[m] : 0.0;
-    }
-    amg_scale_row(full->row_ptr[i + 1] - full->row_ptr[i], full->val + full->row_ptr[i], count, p->val + first);
-}
-
-tess_status amg_multiply_truncated_again(tess_context *ctx, int truncation, const host_csr *a, const host_csr *b,
-                                         host_csr *p)
-{
-    const bool is_short = truncation > 0 && truncation <= MOST_SHORT;
-    host_csr full = {0};
-    tess_status status = TESS_SUCCESS;
-
-    if (!is_short) { TESS_TRY(host_csr_multiply(ctx, a, b, true, &full)); }
-#pragma omp parallel for num_threads(ctx->threads) schedule(static) if (p->nrows > SERIAL)
-    for (int64_t i = 0; i < p->nrows; i++) {
-        if (is_short) {
-            multiply_row_again(a, b, i, p);
-        } else {
-            restrict_row(&full, i, p);
-        }
-    }
-cleanup:
-    host_csr_release(ctx, &full);
     return status;
 }
