@@ -33,16 +33,27 @@ void host_csr_sum_lengths(host_csr *a)
     }
 }
 
+static int64_t room_of(const host_csr *a)
+{
+    return a->capacity > 0 ? a->capacity : host_csr_nnz(a);
+}
+
+tess_status host_csr_allocate_values(tess_context *ctx, host_csr *a)
+{
+    return tess_host_allocate(ctx, room_of(a), sizeof *a->val, (void **)&a->val);
+}
+
+void host_csr_release_values(tess_context *ctx, host_csr *a)
+{
+    if (a->val && !a->borrowed) { tess_host_release(ctx, a->val, room_of(a), sizeof *a->val); }
+    a->val = NULL;
+}
+
 void host_csr_release_entries(tess_context *ctx, host_csr *a)
 {
-    if (a->col_ind && !a->borrowed) {
-        tess_host_release(ctx, a->col_ind, a->capacity > 0 ? a->capacity : host_csr_nnz(a), sizeof *a->col_ind);
-    }
-    if (a->val && !a->borrowed) {
-        tess_host_release(ctx, a->val, a->capacity > 0 ? a->capacity : host_csr_nnz(a), sizeof *a->val);
-    }
+    if (a->col_ind && !a->borrowed) { tess_host_release(ctx, a->col_ind, room_of(a), sizeof *a->col_ind); }
+    host_csr_release_values(ctx, a);
     a->col_ind = NULL;
-    a->val = NULL;
     a->capacity = 0;
 }
 

@@ -34,6 +34,9 @@ void host_csr_sum_lengths(host_csr *a);
 void host_csr_release(tess_context *ctx, host_csr *a);
 /* Frees col_ind and val alone. */
 void host_csr_release_entries(tess_context *ctx, host_csr *a);
+/* Values for the pattern that is there, not set; and frees them alone. */
+tess_status host_csr_allocate_values(tess_context *ctx, host_csr *a);
+void host_csr_release_values(tess_context *ctx, host_csr *a);
 
 /* An assembled matrix, sorted: of a CPU context its own arrays, borrowed until new values come; of a GPU a copy. */
 tess_status host_csr_from_matrix(const tess_matrix *a, host_csr *out);
@@ -45,15 +48,16 @@ void host_csr_sort_row(int64_t count, int32_t *column, double *val);
 void host_csr_sort(tess_context *ctx, host_csr *a);
 /* out := A^T, sorted. */
 tess_status host_csr_transpose(tess_context *ctx, const host_csr *a, host_csr *out);
-/* c := A B, row by row with a hash table for a row's columns. `sorted`: c is; otherwise columns have the order in which
+/* c := A B, row by row. `sorted`: c is; otherwise columns have the order in which
    they appear. Columns of entries that cancel to 0 stay. */
 tess_status host_csr_multiply(tess_context *ctx, const host_csr *a, const host_csr *b, bool sorted, host_csr *c);
 /* The same into the pattern that c has already. */
 tess_status host_csr_multiply_again(tess_context *ctx, const host_csr *a, const host_csr *b, host_csr *c);
-/* c := R A P, sorted, and the same into the pattern of c. */
+/* c := R A P, sorted. */
 tess_status host_csr_multiply_triple(tess_context *ctx, const host_csr *r, const host_csr *a, const host_csr *p,
                                      host_csr *c);
+/* The same into the pattern of c. ap: the pattern of A P without values, or nothing, and then it is found. */
 tess_status host_csr_multiply_triple_again(tess_context *ctx, const host_csr *r, const host_csr *a, const host_csr *p,
-                                           host_csr *c);
+                                           host_csr *ap, host_csr *c);
 
 #endif

@@ -1,161 +1,165 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Products of plain CSR matrices, row by row (Gustavson, ACM TOMS 4 (1978)). A hash table finds a column's place in its
- * row: its size follows from the row, not from the number of columns. A first pass counts, a second one computes.
+ * Products of plain CSR matrices, row by row (Gustavson, ACM TOMS 4 (1978)). A row's sum has the order of its terms,
+ * whatever thread computes it.
  */
-#include "matrix/host_csr.h"
-
 #include <omp.h>
 
-#include "matrix/row_table.h"
+#include "matrix/host_csr_rows.h"
+#include "matrix/row_sum.h"
 
-enum { SERIAL_WORK = 8192, ROWS_AT_A_TIME = 256 };
+enum { SERIAL_TERMS = 8192 };
 
-/* A table for each thread. */
-typedef struct hash_tables {
-    row_entry *entry;
+typedef struct product {
+    tess_context *ctx;
+    const host_csr *a, *b;
+    bool sorted;
     int threads;
-    int64_t size; /* of each */
-} hash_tables;
+    int64_t *bound; /* per row: at least its entries */
+    int32_t *place; /* per thread: of each column */
+} product;
 
-/* Products that row i of A B sums up. */
-static int64_t work_of_row(const host_csr *a, const host_csr *b, int64_t i)
+/* ---- set-up ---- */
+
+/* Terms of row i. */
+static int64_t count_terms(const product *t, int64_t i)
 {
-    int64_t work = 0;
+    int64_t terms = 0;
 
-    for (int64_t k = a->row_ptr[i]; k < a->row_ptr[i + 1]; k++) {
-        work += b->row_ptr[a->col_ind[k] + 1] - b->row_ptr[a->col_ind[k]];
+    for (int64_t k = t->a->row_ptr[i]; k < t->a->row_ptr[i + 1]; k++) {
+        terms += t->b->row_ptr[t->a->col_ind[k] + 1] - t->b->row_ptr[t->a->col_ind[k]];
     }
-    return work;
+    return terms;
 }
 
-static int64_t most_entries(const host_csr *b, int64_t work)
+static void close_product(product *t)
 {
-    return work < b->ncols ? work : b->ncols;
+    tess_host_release(t->ctx, t->bound, t->a->nrows, sizeof *t->bound);
+    tess_host_release(t->ctx, t->place, t->threads * t->b->ncols, sizeof *t->place);
 }
 
-static tess_status make_tables(tess_context *ctx, const host_csr *a, const host_csr *b, hash_tables *out)
+static tess_status open_product(product *t)
 {
-    int64_t most = 0, total = 0;
+    int64_t terms = 0;
+    tess_status status = TESS_SUCCESS;
 
-#pragma omp parallel for num_threads(ctx->threads) schedule(static) reduction(max : most) reduction(+ : total)
-    for (int64_t i = 0; i < a->nrows; i++) {
-        const int64_t work = work_of_row(a, b, i);
+    TESS_TRY(tess_host_allocate(t->ctx, t->a->nrows, sizeof *t->bound, (void **)&t->bound));
+#pragma omp parallel for num_threads(t->ctx->threads) schedule(static) reduction(+ : terms)
+    for (int64_t i = 0; i < t->a->nrows; i++) {
+        const int64_t own = count_terms(t, i);
 
-        most = work > most ? work : most;
-        total += work;
+        t->bound[i] = own < t->b->ncols ? own : t->b->ncols;
+        terms += own;
     }
-    out->threads = total > SERIAL_WORK ? ctx->threads : 1;
-    out->size = INT64_C(1) << row_table_bits(most_entries(b, most));
-    return tess_host_allocate(ctx, out->threads * out->size, sizeof *out->entry, (void **)&out->entry);
+    t->threads = terms < SERIAL_TERMS ? 1 : row_sum_threads(t->ctx, terms, t->b->ncols);
+    status = row_sum_places(t->ctx, t->threads, t->b->ncols, &t->place);
+cleanup:
+    return status;
 }
 
-static void free_tables(tess_context *ctx, hash_tables *t)
+/* ---- products ---- */
+
+static int64_t multiply_row(const void *user, int thread, int64_t i, int32_t *column, double *val)
 {
-    tess_host_release(ctx, t->entry, t->threads * t->size, sizeof *t->entry);
-}
+    const product *t = user;
+    row_sum s = {.place = t->place + thread * t->b->ncols, .column = column, .val = val};
 
-static row_entry *clear_table(const hash_tables *t, int bits)
-{
-    row_entry *table = t->entry + omp_get_thread_num() * t->size;
-
-    row_table_clear(table, bits);
-    return table;
-}
-
-static int64_t count_row(const host_csr *a, const host_csr *b, int64_t i, const hash_tables *t)
-{
-    const int bits = row_table_bits(most_entries(b, work_of_row(a, b, i)));
-    row_entry *table = clear_table(t, bits);
-    int64_t count = 0;
-
-    for (int64_t k = a->row_ptr[i]; k < a->row_ptr[i + 1]; k++) {
-        const int32_t row = a->col_ind[k];
-
-        for (int64_t m = b->row_ptr[row]; m < b->row_ptr[row + 1]; m++) {
-            row_entry *e = row_table_find(table, bits, b->col_ind[m]);
-
-            count += e->column < 0;
-            e->column = b->col_ind[m];
-        }
+    for (int64_t k = t->a->row_ptr[i]; k < t->a->row_ptr[i + 1]; k++) {
+        row_sum_add(&s, t->b, t->a->col_ind[k], t->a->val[k]);
     }
-    return count;
-}
-
-/* `known`: the columns of c are there. */
-static void compute_row(const host_csr *a, const host_csr *b, int64_t i, const hash_tables *t, bool known, host_csr *c)
-{
-    const int64_t first = c->row_ptr[i], length = c->row_ptr[i + 1] - first;
-    const int bits = row_table_bits(length);
-    row_entry *table = clear_table(t, bits);
-    int32_t count = 0;
-
-    for (; known && count < length; count++) {
-        *row_table_find(table, bits, c->col_ind[first + count]) = (row_entry){c->col_ind[first + count], count};
-        c->val[first + count] = 0.0;
-    }
-    for (int64_t k = a->row_ptr[i]; k < a->row_ptr[i + 1]; k++) {
-        const int32_t row = a->col_ind[k];
-        const double factor = a->val[k];
-
-        for (int64_t m = b->row_ptr[row]; m < b->row_ptr[row + 1]; m++) {
-            row_entry *e = row_table_find(table, bits, b->col_ind[m]);
-
-            if (e->column >= 0) {
-                c->val[first + e->place] += factor * b->val[m];
-            } else {
-                *e = (row_entry){b->col_ind[m], count};
-                c->col_ind[first + count] = b->col_ind[m];
-                c->val[first + count] = factor * b->val[m];
-                count++;
-            }
-        }
-    }
-}
-
-static void count_rows(const host_csr *a, const host_csr *b, const hash_tables *t, host_csr *c)
-{
-#pragma omp parallel for num_threads(t->threads) schedule(dynamic, ROWS_AT_A_TIME)
-    for (int64_t i = 0; i < a->nrows; i++) {
-        c->row_ptr[i + 1] = count_row(a, b, i, t);
-    }
-}
-
-static void compute_rows(const host_csr *a, const host_csr *b, const hash_tables *t, bool known, host_csr *c)
-{
-#pragma omp parallel for num_threads(t->threads) schedule(dynamic, ROWS_AT_A_TIME)
-    for (int64_t i = 0; i < a->nrows; i++) {
-        compute_row(a, b, i, t, known, c);
-    }
+    if (t->sorted) { host_csr_sort_row(s.count, column, val); }
+    return s.count;
 }
 
 tess_status host_csr_multiply(tess_context *ctx, const host_csr *a, const host_csr *b, bool sorted, host_csr *c)
 {
-    hash_tables t = {0};
+    product t = {.ctx = ctx, .a = a, .b = b, .sorted = sorted};
     tess_status status = TESS_SUCCESS;
 
     *c = (host_csr){0};
-    TESS_TRY(make_tables(ctx, a, b, &t));
-    TESS_TRY(host_csr_allocate_rows(ctx, a->nrows, b->ncols, c));
-    count_rows(a, b, &t, c);
-    host_csr_sum_lengths(c);
-    TESS_TRY(host_csr_allocate_entries(ctx, c));
-    compute_rows(a, b, &t, false, c);
-    if (sorted) { host_csr_sort(ctx, c); }
+    TESS_TRY(open_product(&t));
+    status = host_csr_from_rows(ctx,
+                                &(row_source){.nrows = a->nrows,
+                                              .ncols = b->ncols,
+                                              .threads = t.threads,
+                                              .bound = t.bound,
+                                              .row = multiply_row,
+                                              .user = &t},
+                                c);
 cleanup:
-    free_tables(ctx, &t);
-    if (status != TESS_SUCCESS) { host_csr_release(ctx, c); }
+    close_product(&t);
     return status;
+}
+
+/* ---- into a known pattern ---- */
+
+/* Columns that the pattern has not cannot appear: the factors have the patterns that it was made from. */
+static void compute_again(const product *t, int64_t i, host_csr *c)
+{
+    const int64_t first = c->row_ptr[i], length = c->row_ptr[i + 1] - first;
+    int32_t *place = t->place + omp_get_thread_num() * t->b->ncols;
+    double *val = c->val + first;
+
+    for (int64_t k = 0; k < length; k++) {
+        place[c->col_ind[first + k]] = (int32_t)k;
+        val[k] = 0.0;
+    }
+    for (int64_t k = t->a->row_ptr[i]; k < t->a->row_ptr[i + 1]; k++) {
+        const int32_t row = t->a->col_ind[k];
+        const double factor = t->a->val[k];
+
+        for (int64_t m = t->b->row_ptr[row]; m < t->b->row_ptr[row + 1]; m++) {
+            val[place[t->b->col_ind[m]]] += factor * t->b->val[m];
+        }
+    }
 }
 
 tess_status host_csr_multiply_again(tess_context *ctx, const host_csr *a, const host_csr *b, host_csr *c)
 {
-    hash_tables t = {0};
+    const int64_t work = host_csr_nnz(a) + host_csr_nnz(c);
+    product t = {.ctx = ctx, .a = a, .b = b};
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(make_tables(ctx, a, b, &t));
-    compute_rows(a, b, &t, true, c);
+    t.threads = work < SERIAL_TERMS ? 1 : row_sum_threads(ctx, work, b->ncols);
+    TESS_TRY(row_sum_places(ctx, t.threads, b->ncols, &t.place));
+#pragma omp parallel for num_threads(t.threads) schedule(dynamic, 64)
+    for (int64_t i = 0; i < c->nrows; i++) {
+        compute_again(&t, i, c);
+    }
 cleanup:
-    free_tables(ctx, &t);
+    close_product(&t);
+    return status;
+}
+
+/* ---- Galerkin products ---- */
+
+tess_status host_csr_multiply_triple(tess_context *ctx, const host_csr *r, const host_csr *a, const host_csr *p,
+                                     host_csr *c)
+{
+    host_csr ap = {0};
+    tess_status status = TESS_SUCCESS;
+
+    *c = (host_csr){0};
+    TESS_TRY(host_csr_multiply(ctx, a, p, false, &ap));
+    status = host_csr_multiply(ctx, r, &ap, true, c);
+cleanup:
+    host_csr_release(ctx, &ap);
+    return status;
+}
+
+tess_status host_csr_multiply_triple_again(tess_context *ctx, const host_csr *r, const host_csr *a, const host_csr *p,
+                                           host_csr *ap, host_csr *c)
+{
+    tess_status status = TESS_SUCCESS;
+
+    if (ap->row_ptr) {
+        TESS_TRY(host_csr_allocate_values(ctx, ap));
+        TESS_TRY(host_csr_multiply_again(ctx, a, p, ap));
+    } else {
+        TESS_TRY(host_csr_multiply(ctx, a, p, false, ap));
+    }
+    status = host_csr_multiply_again(ctx, r, ap, c);
+cleanup:
+    host_csr_release_values(ctx, ap);
     return status;
 }

@@ -7,8 +7,10 @@
 #include <string.h>
 
 #include "base/stages.h"
+#include "matrix/host_csr_rows.h"
+#include "matrix/row_sum.h"
 #include "precond/multigrid/hierarchy.h"
-#include "precond/multigrid/interpolation.h"
+#include "precond/multigrid/plan.h"
 #include "precond/multigrid/split.h"
 
 enum { SERIAL = 4096 };
@@ -22,6 +24,9 @@ typedef struct classical_level {
     uint8_t *strong; /* per entry */
     uint8_t *split;  /* per row */
     uint8_t *second; /* per row, of an aggressive level: the second split, in all rows' numbers; else NULL */
+    host_csr p1, p2; /* of an aggressive level: the stages of the interpolation, from here to the first split's */
+    amg_weight_plan plan, second_plan; /* of new values */
+    amg_product_plan product;
 } classical_level;
 
 typedef struct classical {
@@ -42,6 +47,11 @@ static void end(tess_context *ctx, void *state)
         tess_host_release(ctx, own->strong, own->nnz, sizeof *own->strong);
         tess_host_release(ctx, own->split, own->n, sizeof *own->split);
         tess_host_release(ctx, own->second, own->n, sizeof *own->second);
+        host_csr_release(ctx, &own->p1);
+        host_csr_release(ctx, &own->p2);
+        amg_weight_plan_release(ctx, &own->plan);
+        amg_weight_plan_release(ctx, &own->second_plan);
+        amg_product_plan_release(ctx, &own->product);
     }
     tess_host_release(ctx, c->level, c->options.max_levels, sizeof *c->level);
     tess_host_release(ctx, c, 1, sizeof *c);
@@ -49,49 +59,81 @@ static void end(tess_context *ctx, void *state)
 
 /* ---- the second split ---- */
 
-/* The rows of S + I of the listed unknowns, all if `list` is NULL, with the columns that `number` numbers, all if it is
-   NULL. The values do not matter. */
-typedef struct pattern_part {
+/* Paths of up to two strong couplings between the coarse unknowns of the first split. */
+typedef struct path_graph {
+    const host_csr *a;
+    const uint8_t *strong;
     const int32_t *list, *number;
-    int64_t nrows, ncols;
-} pattern_part;
+    int64_t ncoarse;
+    int threads;
+    int32_t *place; /* per thread: of each coarse unknown */
+    int64_t *bound;
+} path_graph;
 
-static bool belongs(const host_csr *a, const uint8_t *strong, const pattern_part *part, int64_t i, int64_t k)
+static inline __attribute__((always_inline)) void add_end(const path_graph *g, int32_t j, row_sum *s)
 {
-    const int32_t j = a->col_ind[k];
+    const int32_t end = g->number[j];
 
-    return (strong[k] || j == i) && (!part->number || part->number[j] >= 0);
+    if (end >= 0 && row_sum_find(s, end) < 0) { row_sum_append(s, end, 1.0); }
 }
 
-static tess_status take_part(tess_context *ctx, const host_csr *a, const uint8_t *strong, const pattern_part *part,
-                             host_csr *out)
+static inline __attribute__((always_inline)) void add_ends(const path_graph *g, int64_t i, row_sum *s)
+{
+    for (int64_t k = g->a->row_ptr[i]; k < g->a->row_ptr[i + 1]; k++) {
+        if (g->strong[k]) { add_end(g, g->a->col_ind[k], s); }
+    }
+}
+
+/* The row of a coarse unknown: itself, and where paths from it end. */
+static int64_t find_paths(const void *user, int thread, int64_t r, int32_t *column, double *val)
+{
+    const path_graph *g = user;
+    const int64_t i = g->list[r];
+    row_sum s = {.place = g->place + thread * g->ncoarse, .column = column, .val = val};
+
+    row_sum_append(&s, (int32_t)r, 1.0);
+    add_ends(g, i, &s);
+    for (int64_t k = g->a->row_ptr[i]; k < g->a->row_ptr[i + 1]; k++) {
+        if (g->strong[k]) { add_ends(g, g->a->col_ind[k], &s); }
+    }
+    return s.count;
+}
+
+static void bound_paths(const tess_context *ctx, const path_graph *g)
+{
+    const host_csr *a = g->a;
+
+#pragma omp parallel for num_threads(ctx->threads) schedule(static) if (g->ncoarse > SERIAL)
+    for (int64_t r = 0; r < g->ncoarse; r++) {
+        const int64_t i = g->list[r];
+        int64_t ends = 1 + a->row_ptr[i + 1] - a->row_ptr[i];
+
+        for (int64_t k = a->row_ptr[i]; k < a->row_ptr[i + 1]; k++) {
+            ends += a->row_ptr[a->col_ind[k] + 1] - a->row_ptr[a->col_ind[k]];
+        }
+        g->bound[r] = ends < g->ncoarse ? ends : g->ncoarse;
+    }
+}
+
+static tess_status make_paths(tess_context *ctx, path_graph *g, host_csr *out)
 {
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(host_csr_allocate_rows(ctx, part->nrows, part->ncols, out));
-#pragma omp parallel for num_threads(ctx->threads) schedule(static) if (part->nrows > SERIAL)
-    for (int64_t r = 0; r < part->nrows; r++) {
-        const int64_t i = part->list ? part->list[r] : r;
-
-        out->row_ptr[r + 1] = 0;
-        for (int64_t k = a->row_ptr[i]; k < a->row_ptr[i + 1]; k++) {
-            out->row_ptr[r + 1] += belongs(a, strong, part, i, k);
-        }
-    }
-    host_csr_sum_lengths(out);
-    TESS_TRY(host_csr_allocate_entries(ctx, out));
-#pragma omp parallel for num_threads(ctx->threads) schedule(static) if (part->nrows > SERIAL)
-    for (int64_t r = 0; r < part->nrows; r++) {
-        const int64_t i = part->list ? part->list[r] : r;
-        int64_t at = out->row_ptr[r];
-
-        for (int64_t k = a->row_ptr[i]; k < a->row_ptr[i + 1]; k++) {
-            if (!belongs(a, strong, part, i, k)) { continue; }
-            out->col_ind[at] = part->number ? part->number[a->col_ind[k]] : a->col_ind[k];
-            out->val[at++] = 1.0;
-        }
-    }
+    g->threads = g->ncoarse > SERIAL ? row_sum_threads(ctx, host_csr_nnz(g->a), g->ncoarse) : 1;
+    TESS_TRY(tess_host_allocate(ctx, g->ncoarse, sizeof *g->bound, (void **)&g->bound));
+    TESS_TRY(row_sum_places(ctx, g->threads, g->ncoarse, &g->place));
+    bound_paths(ctx, g);
+    status = host_csr_from_rows(ctx,
+                                &(row_source){.nrows = g->ncoarse,
+                                              .ncols = g->ncoarse,
+                                              .threads = g->threads,
+                                              .bound = g->bound,
+                                              .row = find_paths,
+                                              .user = g},
+                                out);
 cleanup:
+    tess_host_release(ctx, g->bound, g->ncoarse, sizeof *g->bound);
+    tess_host_release(ctx, g->place, g->threads * g->ncoarse, sizeof *g->place);
     return status;
 }
 
@@ -99,15 +141,12 @@ cleanup:
 static tess_status split_again(tess_context *ctx, const classical *c, const host_csr *a, const int32_t *list,
                                const int32_t *number, int64_t ncoarse, classical_level *own)
 {
-    const pattern_part from = {.list = list, .nrows = ncoarse, .ncols = a->nrows};
-    const pattern_part to = {.number = number, .nrows = a->nrows, .ncols = ncoarse};
-    host_csr left = {0}, right = {0}, paths = {0};
+    path_graph g = {.a = a, .strong = own->strong, .list = list, .number = number, .ncoarse = ncoarse};
+    host_csr paths = {0};
     uint8_t *split = NULL;
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(take_part(ctx, a, own->strong, &from, &left));
-    TESS_TRY(take_part(ctx, a, own->strong, &to, &right));
-    TESS_TRY(host_csr_multiply(ctx, &left, &right, false, &paths));
+    TESS_TRY(make_paths(ctx, &g, &paths));
     TESS_TRY(tess_host_allocate(ctx, ncoarse, sizeof *split, (void **)&split));
     TESS_TRY(amg_split(ctx, &(amg_graph){.n = ncoarse, .row_ptr = paths.row_ptr, .col_ind = paths.col_ind},
                        c->options.seed + 1, split));
@@ -120,8 +159,6 @@ static tess_status split_again(tess_context *ctx, const classical *c, const host
 cleanup:
     tess_host_release(ctx, split, ncoarse, sizeof *split);
     host_csr_release(ctx, &paths);
-    host_csr_release(ctx, &right);
-    host_csr_release(ctx, &left);
     return status;
 }
 
@@ -154,12 +191,18 @@ static void free_numbering(tess_context *ctx, numbering *n)
     tess_host_release(ctx, n->list, n->n, sizeof *n->list);
 }
 
+/* The interpolation, or its new values if it has a pattern. */
+static tess_status interpolate_once(tess_context *ctx, const amg_interpolation *to, const int32_t *list,
+                                    amg_weight_plan *plan, host_csr *p)
+{
+    return p->row_ptr ? amg_interpolate_again(ctx, to, list, plan, p) : amg_interpolate(ctx, to, p);
+}
+
 /* P = P_1 P_2: from the second split's unknowns to those of the first, and from these to all. */
 static tess_status interpolate_twice(tess_context *ctx, const amg_interpolation *first, const numbering *coarse,
-                                     const classical_level *own, int truncation, host_csr *p)
+                                     classical_level *own, host_csr *p)
 {
     numbering fewer = {0};
-    host_csr p1 = {0}, p2 = {0};
     amg_interpolation second = *first;
     tess_status status = TESS_SUCCESS;
 
@@ -169,29 +212,32 @@ static tess_status interpolate_twice(tess_context *ctx, const amg_interpolation 
     second.ncoarse = fewer.count;
     second.rows = coarse->list;
     second.nrows = coarse->count;
-    TESS_TRY(amg_interpolate(ctx, first, &p1));
-    TESS_TRY(amg_interpolate(ctx, &second, &p2));
-    status = amg_multiply_truncated(ctx, truncation, &p1, &p2, p);
+    TESS_TRY(interpolate_once(ctx, first, coarse->list, &own->plan, &own->p1));
+    TESS_TRY(interpolate_once(ctx, &second, fewer.list, &own->second_plan, &own->p2));
+    status = p->row_ptr ? amg_multiply_truncated_again(ctx, &own->p1, &own->p2, &own->product, p)
+                        : amg_multiply_truncated(ctx, first->truncation, &own->p1, &own->p2, p);
 cleanup:
-    host_csr_release(ctx, &p2);
-    host_csr_release(ctx, &p1);
     free_numbering(ctx, &fewer);
     return status;
 }
 
-/* Interpolation for a level's splits, with rows of up to `truncation` entries; 0: all. */
-static tess_status interpolate(tess_context *ctx, const classical *c, const classical_level *own, const host_csr *a,
-                               int truncation, host_csr *p)
+/* Interpolation for a level's splits; if p has a pattern, new values on it. */
+static tess_status interpolate(tess_context *ctx, const classical *c, classical_level *own, const host_csr *a,
+                               host_csr *p)
 {
     numbering coarse = {0};
-    amg_interpolation to = {.a = a, .strong = own->strong, .split = own->split, .nrows = own->n};
+    amg_interpolation to = {.a = a,
+                            .strong = own->strong,
+                            .split = own->split,
+                            .nrows = own->n,
+                            .truncation = c->options.truncation};
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(number_split(ctx, own->n, own->split, &coarse));
     to.number = coarse.number;
     to.ncoarse = coarse.count;
-    to.truncation = own->second ? c->options.truncation : truncation;
-    status = own->second ? interpolate_twice(ctx, &to, &coarse, own, truncation, p) : amg_interpolate(ctx, &to, p);
+    status = own->second ? interpolate_twice(ctx, &to, &coarse, own, p)
+                         : interpolate_once(ctx, &to, coarse.list, &own->plan, p);
 cleanup:
     free_numbering(ctx, &coarse);
     return status;
@@ -266,7 +312,7 @@ static tess_status coarsen(tess_context *ctx, void *state, int level, const host
                        c->options.seed, own->split));
     if (level < c->options.aggressive) { TESS_TRY(make_second_split(ctx, c, a, own)); }
     TESS_TRY(tess_stage_end(ctx, "split"));
-    TESS_TRY(interpolate(ctx, c, own, a, c->options.truncation, p));
+    TESS_TRY(interpolate(ctx, c, own, a, p));
     status = tess_stage_end(ctx, "interpolation");
 cleanup:
     return status;
@@ -275,12 +321,8 @@ cleanup:
 static tess_status renew(tess_context *ctx, void *state, int level, const host_csr *a, host_csr *p)
 {
     const classical *c = state;
-    host_csr full = {0};
-    tess_status status = interpolate(ctx, c, &c->level[level], a, 0, &full);
 
-    if (status == TESS_SUCCESS) { amg_restrict_to_pattern(ctx, &full, p); }
-    host_csr_release(ctx, &full);
-    return status;
+    return interpolate(ctx, c, &c->level[level], a, p);
 }
 
 const amg_coarsening amg_classical = {

@@ -90,15 +90,18 @@ static tess_status renew_level(amg_hierarchy *h, int l)
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(h->coarsening->renew(h->ctx, h->state, l, &fine->a, &fine->p));
+    TESS_TRY(tess_stage_end(h->ctx, "interpolation"));
     add_seconds(&since, &h->coarsening_seconds);
     host_csr_release(h->ctx, &fine->r);
     TESS_TRY(host_csr_transpose(h->ctx, &fine->p, &fine->r));
+    TESS_TRY(tess_stage_end(h->ctx, "transposes"));
     if (h->coarsening->product) {
         TESS_TRY(h->coarsening->product(h->ctx, h->state, l, &fine->a, &fine->p, &h->level[l + 1].a));
     } else {
-        TESS_TRY(host_csr_multiply_triple_again(h->ctx, &fine->r, &fine->a, &fine->p, &h->level[l + 1].a));
+        TESS_TRY(host_csr_multiply_triple_again(h->ctx, &fine->r, &fine->a, &fine->p, &fine->ap, &h->level[l + 1].a));
     }
     add_seconds(&since, &h->product_seconds);
+    status = tess_stage_end(h->ctx, "Galerkin products");
 cleanup:
     return status;
 }
@@ -124,6 +127,7 @@ void amg_hierarchy_close(amg_hierarchy *h)
         host_csr_release(h->ctx, &h->level[l].a);
         host_csr_release(h->ctx, &h->level[l].p);
         host_csr_release(h->ctx, &h->level[l].r);
+        host_csr_release(h->ctx, &h->level[l].ap);
     }
     tess_host_release(h->ctx, h->level, h->options.max_levels, sizeof *h->level);
     h->level = NULL;

@@ -7,9 +7,10 @@
 
 #include "matrix/host_csr.h"
 
-/* A level in FP64 on the host. p leads from level l + 1 to level l, r = P^T; both are empty on the coarsest. */
+/* A level in FP64 on the host. p leads from level l + 1 to level l, r = P^T; both are empty on the coarsest. A renewal
+   leaves the pattern of A P, without values. */
 typedef struct amg_level {
-    host_csr a, p, r;
+    host_csr a, p, r, ap;
 } amg_level;
 
 typedef struct amg_hierarchy {

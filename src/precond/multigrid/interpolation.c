@@ -6,54 +6,11 @@
 
 #include <omp.h>
 
-#include "matrix/row_table.h"
+#include "precond/multigrid/interpolation_rows.h"
 #include "precond/multigrid/split.h"
 #include "precond/multigrid/truncate.h"
 
 enum { SERIAL = 2048, ROWS_AT_A_TIME = 256 };
-
-/* A coarse neighbour of a fine row whose coupling has not the sign of the row's diagonal: a-_kl of eq. (4.10). */
-typedef struct coarse_neighbour {
-    double value;
-    int32_t column;
-    int32_t strong;
-} coarse_neighbour;
-
-/* Those of all fine rows, one row after another. */
-typedef struct neighbours {
-    int64_t *first; /* per row, and the end */
-    coarse_neighbour *of;
-    int64_t nrows;
-} neighbours;
-
-/* A coarse neighbour of a neighbour, and the coupling. */
-typedef struct matched {
-    int32_t place;
-    double value;
-} matched;
-
-/* Memory of one thread. */
-typedef struct workspace {
-    row_entry *table;
-    int32_t *column; /* of a row's coarse neighbours, in A's numbers */
-    double *weight;
-    matched *match;
-} workspace;
-
-/* Memory of all threads: table_size, most and longest for each. */
-typedef struct workspaces {
-    row_entry *table;
-    int32_t *column;
-    double *weight;
-    matched *match;
-    int threads;
-    int64_t table_size, most, longest;
-} workspaces;
-
-static int64_t row_of(const amg_interpolation *to, int64_t r)
-{
-    return to->rows ? to->rows[r] : r;
-}
 
 /* ---- coarse neighbours ---- */
 
@@ -66,10 +23,9 @@ static bool is_negative(const host_csr *a, int64_t i)
 }
 
 /* Writes a row's coarse neighbours to `out`, or counts them if that is NULL. */
-static int64_t list_row(const amg_interpolation *to, int64_t i, coarse_neighbour *out)
+static int64_t list_row(const amg_interpolation *to, int64_t i, bool negative, amg_neighbour *out)
 {
     const host_csr *a = to->a;
-    const bool negative = is_negative(a, i);
     int64_t count = 0;
 
     if (to->split[i] == AMG_COARSE) { return 0; }
@@ -77,28 +33,31 @@ static int64_t list_row(const amg_interpolation *to, int64_t i, coarse_neighbour
         const int32_t j = a->col_ind[k];
 
         if (to->split[j] != AMG_COARSE || (a->val[k] < 0.0) == negative) { continue; }
-        if (out) { out[count] = (coarse_neighbour){a->val[k], j, to->strong[k]}; }
+        if (out) { out[count] = (amg_neighbour){a->val[k], j, to->strong[k]}; }
         count++;
     }
     return count;
 }
 
-static void free_neighbours(tess_context *ctx, neighbours *b)
+static void free_neighbours(tess_context *ctx, amg_neighbours *b)
 {
     if (b->of) { tess_host_release(ctx, b->of, b->first[b->nrows], sizeof *b->of); }
     tess_host_release(ctx, b->first, b->nrows + 1, sizeof *b->first);
+    tess_host_release(ctx, b->negative, b->nrows, sizeof *b->negative);
 }
 
-static tess_status list_neighbours(tess_context *ctx, const amg_interpolation *to, neighbours *b)
+static tess_status list_neighbours(tess_context *ctx, const amg_interpolation *to, amg_neighbours *b)
 {
     tess_status status = TESS_SUCCESS;
 
     b->nrows = to->a->nrows;
     TESS_TRY(tess_host_allocate(ctx, b->nrows + 1, sizeof *b->first, (void **)&b->first));
+    TESS_TRY(tess_host_allocate(ctx, b->nrows, sizeof *b->negative, (void **)&b->negative));
     b->first[0] = 0;
 #pragma omp parallel for num_threads(ctx->threads) schedule(static) if (b->nrows > SERIAL)
     for (int64_t i = 0; i < b->nrows; i++) {
-        b->first[i + 1] = list_row(to, i, NULL);
+        b->negative[i] = is_negative(to->a, i);
+        b->first[i + 1] = list_row(to, i, b->negative[i], NULL);
     }
     for (int64_t i = 0; i < b->nrows; i++) {
         b->first[i + 1] += b->first[i];
@@ -106,7 +65,7 @@ static tess_status list_neighbours(tess_context *ctx, const amg_interpolation *t
     TESS_TRY(tess_host_allocate(ctx, b->first[b->nrows], sizeof *b->of, (void **)&b->of));
 #pragma omp parallel for num_threads(ctx->threads) schedule(static) if (b->nrows > SERIAL)
     for (int64_t i = 0; i < b->nrows; i++) {
-        list_row(to, i, b->of + b->first[i]);
+        list_row(to, i, b->negative[i], b->of + b->first[i]);
     }
 cleanup:
     return status;
@@ -114,38 +73,29 @@ cleanup:
 
 /* ---- memory ---- */
 
-/* At least the number of coarse neighbours at a distance of one or two. */
-static int64_t bound_set(const amg_interpolation *to, const neighbours *b, int64_t i)
+static void free_workspaces(tess_context *ctx, amg_workspaces *w)
 {
-    const host_csr *a = to->a;
-    int64_t bound = b->first[i + 1] - b->first[i];
-
-    if (to->split[i] == AMG_COARSE) { return 1; }
-    for (int64_t k = a->row_ptr[i]; k < a->row_ptr[i + 1]; k++) {
-        if (to->strong[k]) { bound += b->first[a->col_ind[k] + 1] - b->first[a->col_ind[k]]; }
-    }
-    return bound;
-}
-
-static void free_workspaces(tess_context *ctx, workspaces *w)
-{
-    tess_host_release(ctx, w->table, w->threads * w->table_size, sizeof *w->table);
+    tess_host_release(ctx, w->place, w->threads * w->rows, sizeof *w->place);
     tess_host_release(ctx, w->column, w->threads * w->most, sizeof *w->column);
     tess_host_release(ctx, w->weight, w->threads * w->most, sizeof *w->weight);
     tess_host_release(ctx, w->match, w->threads * w->longest, sizeof *w->match);
 }
 
-static tess_status make_workspaces(tess_context *ctx, const neighbours *b, int threads, int64_t most, workspaces *w)
+/* longest_of_a: entries of a row of A. A set has the lists of a row and of its neighbours. */
+static tess_status make_workspaces(tess_context *ctx, const amg_interpolation *to, const amg_neighbours *b,
+                                   int64_t longest_of_a, amg_workspaces *w)
 {
+    const int threads = row_sum_threads(ctx, host_csr_nnz(to->a), b->nrows);
     int64_t longest = 1;
     tess_status status = TESS_SUCCESS;
 
+#pragma omp parallel for num_threads(ctx->threads) schedule(static) reduction(max : longest) if (b->nrows > SERIAL)
     for (int64_t i = 0; i < b->nrows; i++) {
         longest = b->first[i + 1] - b->first[i] > longest ? b->first[i + 1] - b->first[i] : longest;
     }
-    *w = (workspaces){
-        .threads = threads, .table_size = INT64_C(1) << row_table_bits(most), .most = most, .longest = longest};
-    TESS_TRY(tess_host_allocate(ctx, w->threads * w->table_size, sizeof *w->table, (void **)&w->table));
+    *w = (amg_workspaces){.threads = to->nrows > SERIAL ? threads : 1, .rows = b->nrows, .longest = longest};
+    w->most = (longest_of_a + 1) * longest < to->a->nrows ? (longest_of_a + 1) * longest : to->a->nrows;
+    TESS_TRY(row_sum_places(ctx, w->threads, w->rows, &w->place));
     TESS_TRY(tess_host_allocate(ctx, w->threads * w->most, sizeof *w->column, (void **)&w->column));
     TESS_TRY(tess_host_allocate(ctx, w->threads * w->most, sizeof *w->weight, (void **)&w->weight));
     status = tess_host_allocate(ctx, w->threads * w->longest, sizeof *w->match, (void **)&w->match);
@@ -153,62 +103,38 @@ cleanup:
     return status;
 }
 
-static workspace own_workspace(const workspaces *w)
-{
-    const int t = omp_get_thread_num();
-
-    return (workspace){w->table + t * w->table_size, w->column + t * w->most, w->weight + t * w->most,
-                       w->match + t * w->longest};
-}
-
 /* ---- a row ---- */
 
-static void add_to_set(const workspace *w, int bits, int32_t j, int64_t *count)
+static inline __attribute__((always_inline)) void add_strong(const amg_target *t, int64_t row, row_sum *set)
 {
-    row_entry *e = row_table_find(w->table, bits, j);
+    const amg_neighbour *end = t->b->of + t->b->first[row + 1];
 
-    if (e->column >= 0) { return; }
-    *e = (row_entry){j, (int32_t)*count};
-    w->column[*count] = j;
-    w->weight[(*count)++] = 0.0;
-}
-
-/* The row, and what its set is found from. */
-typedef struct target {
-    const amg_interpolation *to;
-    const neighbours *b;
-    const workspace *w;
-    int64_t i;
-    int bits;
-} target;
-
-static void add_strong(const target *t, int64_t row, int64_t *count)
-{
-    for (int64_t m = t->b->first[row]; m < t->b->first[row + 1]; m++) {
-        if (t->b->of[m].strong) { add_to_set(t->w, t->bits, t->b->of[m].column, count); }
+    for (const amg_neighbour *l = t->b->of + t->b->first[row]; l < end; l++) {
+        if (l->strong && row_sum_find(set, l->column) < 0) { row_sum_append(set, l->column, 0.0); }
     }
 }
 
-/* C^_i: strong coarse neighbours of i and of its strong fine neighbours; eq. (4.9). Returns how many. */
-static int64_t find_set(const target *t)
+void amg_find_set(const amg_target *t)
 {
     const host_csr *a = t->to->a;
-    int64_t count = 0;
+    const uint8_t *strong = t->to->strong;
+    row_sum set = t->w->set;
 
-    row_table_clear(t->w->table, t->bits);
-    add_strong(t, t->i, &count);
+    set.count = 0;
+    add_strong(t, t->i, &set);
     for (int64_t k = a->row_ptr[t->i]; k < a->row_ptr[t->i + 1]; k++) {
-        if (t->to->strong[k]) { add_strong(t, a->col_ind[k], &count); } /* coarse rows have no list */
+        if (strong[k]) { add_strong(t, a->col_ind[k], &set); } /* coarse rows have no list */
     }
-    return count;
+    t->w->set.count = set.count;
 }
 
-/* a_ki, or 0 */
-static double find_entry(const host_csr *a, int64_t k, int64_t i)
+/* a_ki, or 0. What is left of a row is read whole: a processor cannot foresee where a search ends. */
+static inline double find_entry(const host_csr *a, int64_t k, int64_t i)
 {
     int64_t low = a->row_ptr[k], high = a->row_ptr[k + 1];
+    double found = 0.0;
 
-    while (high - low > 8) {
+    while (high - low > 16) {
         const int64_t middle = low + (high - low) / 2;
 
         if (a->col_ind[middle] <= i) {
@@ -218,130 +144,137 @@ static double find_entry(const host_csr *a, int64_t k, int64_t i)
         }
     }
     for (; low < high; low++) {
-        if (a->col_ind[low] == i) { return a->val[low]; }
+        found = a->col_ind[low] == (int32_t)i ? a->val[low] : found;
     }
-    return 0.0;
+    return found;
 }
 
 /* The coupling a_ik goes by way of k to the set and to i itself: the sums of eq. (4.10) and (4.11). Returns what a~_ii
    gains. */
-static double distribute(const target *t, int32_t k, double coupling)
+static inline __attribute__((always_inline)) double distribute(const amg_target *t, const row_sum *set, int32_t k,
+                                                               double coupling)
 {
-    const workspace *w = t->w;
-    double own = find_entry(t->to->a, k, t->i), sum = 0.0;
+    const amg_neighbour *first = t->b->of + t->b->first[k];
+    const int64_t length = t->b->first[k + 1] - t->b->first[k];
+    amg_matched *match = t->w->match;
+    double own = find_entry(t->to->a, k, t->i), sum = 0.0, factor = 0.0;
     int64_t count = 0;
 
-    if ((own < 0.0) == is_negative(t->to->a, k)) { own = 0.0; } /* a-_ki is 0 where its sign is the diagonal's */
+    if ((own < 0.0) == t->b->negative[k]) { own = 0.0; } /* a-_ki is 0 where its sign is the diagonal's */
     sum = own;
-    for (int64_t m = t->b->first[k]; m < t->b->first[k + 1]; m++) {
-        const row_entry *e = row_table_find(w->table, t->bits, t->b->of[m].column);
+    for (int64_t m = 0; m < length; m++) {
+        const int32_t place = row_sum_find(set, first[m].column);
 
-        w->match[count] = (matched){e->place, t->b->of[m].value};
-        sum += e->column >= 0 ? t->b->of[m].value : 0.0;
-        count += e->column >= 0;
+        if (place < 0) { continue; }
+        match[count++] = (amg_matched){place, first[m].value};
+        sum += first[m].value;
     }
     if (sum == 0.0) { return coupling; }
+    factor = coupling / sum;
     for (int64_t m = 0; m < count; m++) {
-        w->weight[w->match[m].place] += coupling * w->match[m].value / sum;
+        set->val[match[m].place] += factor * match[m].value;
     }
-    return coupling * own / sum;
+    return factor * own;
 }
 
-/* Weights of row i to its set; eq. (4.10). */
-static void find_weights(const target *t, int64_t count)
+void amg_find_weights(const amg_target *t)
 {
     const amg_interpolation *to = t->to;
     const host_csr *a = to->a;
-    double diagonal = 0.0;
+    const row_sum set = t->w->set;
+    double diagonal = 0.0, factor = 0.0;
 
     for (int64_t k = a->row_ptr[t->i]; k < a->row_ptr[t->i + 1]; k++) {
         const int32_t j = a->col_ind[k];
         const bool coarse = to->split[j] == AMG_COARSE;
-        const row_entry *e = coarse ? row_table_find(t->w->table, t->bits, j) : NULL;
+        const int32_t place = coarse ? row_sum_find(&set, j) : -1;
 
-        if (e && e->column >= 0) {
-            t->w->weight[e->place] += a->val[k];
+        if (place >= 0) {
+            set.val[place] += a->val[k];
         } else if (!coarse && to->strong[k]) {
-            diagonal += distribute(t, j, a->val[k]);
+            diagonal += distribute(t, &set, j, a->val[k]);
         } else { /* the diagonal and weak couplings; eq. (4.11) */
             diagonal += a->val[k];
         }
     }
-    for (int64_t s = 0; s < count; s++) {
-        t->w->weight[s] = diagonal != 0.0 ? -t->w->weight[s] / diagonal : 0.0;
-        t->w->column[s] = to->number[t->w->column[s]];
+    factor = diagonal != 0.0 ? -1.0 / diagonal : 0.0;
+    for (int64_t s = 0; s < set.count; s++) {
+        set.val[s] *= factor;
     }
 }
 
-/* Writes row r of p to its place; returns its length. */
-static int64_t interpolate_row(target *t, int64_t r, int64_t bound, host_csr *p)
+/* Row r of p; returns its length. */
+static int64_t interpolate_row(const void *user, int thread, int64_t r, int32_t *column, double *val)
 {
-    const int64_t first = p->row_ptr[r];
-    const workspace *w = t->w;
+    const amg_all_rows *all = user;
+    const amg_interpolation *to = all->to;
+    amg_workspace w = amg_own_workspace(&all->w, thread);
+    const amg_target t = {.to = to, .b = &all->b, .w = &w, .i = amg_row_of(to, r)};
     int64_t count = 0;
 
-    t->i = row_of(t->to, r);
-    t->bits = row_table_bits(bound);
-    if (t->to->split[t->i] == AMG_COARSE) {
-        p->col_ind[first] = t->to->number[t->i];
-        p->val[first] = 1.0;
+    if (to->split[t.i] == AMG_COARSE) {
+        column[0] = to->number[t.i];
+        val[0] = 1.0;
         return 1;
     }
-    count = find_set(t);
-    find_weights(t, count);
-    count = amg_truncate_row(t->to->truncation, count, w->column, w->weight);
-    memcpy(p->col_ind + first, w->column, (size_t)count * sizeof *p->col_ind);
-    memcpy(p->val + first, w->weight, (size_t)count * sizeof *p->val);
+    amg_find_set(&t);
+    amg_find_weights(&t);
+    for (int64_t s = 0; s < w.set.count; s++) {
+        w.set.column[s] = to->number[w.set.column[s]];
+    }
+    count = amg_truncate_row(to->truncation, w.set.count, w.set.column, w.set.val);
+    memcpy(column, w.set.column, (size_t)count * sizeof *column);
+    memcpy(val, w.set.val, (size_t)count * sizeof *val);
     return count;
 }
 
 /* ---- all rows ---- */
 
-/* bound: of each row's set, then its length; room gets offsets for rows of that many entries, or the truncation's. */
-static int64_t reserve_rows(const tess_context *ctx, const amg_interpolation *to, const neighbours *b, int64_t *bound,
-                            host_csr *room)
+static int64_t longest_row(const tess_context *ctx, const host_csr *a)
 {
-    const int64_t limit = to->truncation > 0 ? to->truncation : INT64_MAX;
-    int64_t most = 1;
+    int64_t longest = 1;
 
-#pragma omp parallel for num_threads(ctx->threads) schedule(static) reduction(max : most) if (to->nrows > SERIAL)
-    for (int64_t r = 0; r < to->nrows; r++) {
-        bound[r] = bound_set(to, b, row_of(to, r));
-        most = bound[r] > most ? bound[r] : most;
-        room->row_ptr[r + 1] = bound[r] < limit ? bound[r] : limit;
+#pragma omp parallel for num_threads(ctx->threads) schedule(static) reduction(max : longest) if (a->nrows > SERIAL)
+    for (int64_t i = 0; i < a->nrows; i++) {
+        longest = a->row_ptr[i + 1] - a->row_ptr[i] > longest ? a->row_ptr[i + 1] - a->row_ptr[i] : longest;
     }
-    host_csr_sum_lengths(room);
-    return most;
+    return longest;
+}
+
+void amg_close_rows(tess_context *ctx, amg_all_rows *all)
+{
+    free_workspaces(ctx, &all->w);
+    free_neighbours(ctx, &all->b);
+}
+
+tess_status amg_open_rows(tess_context *ctx, amg_all_rows *all)
+{
+    const int64_t longest = longest_row(ctx, all->to->a);
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(list_neighbours(ctx, all->to, &all->b));
+    status = make_workspaces(ctx, all->to, &all->b, longest, &all->w);
+cleanup:
+    return status;
 }
 
 tess_status amg_interpolate(tess_context *ctx, const amg_interpolation *to, host_csr *p)
 {
-    const int threads = to->nrows > SERIAL ? ctx->threads : 1;
-    workspaces w = {0};
-    neighbours b = {0};
-    host_csr room = {0};
-    int64_t *length = NULL, most = 0;
+    amg_all_rows all = {.to = to};
+    const int64_t limit = to->truncation > 0 ? to->truncation : INT64_MAX;
     tess_status status = TESS_SUCCESS;
 
     *p = (host_csr){0};
-    TESS_TRY(list_neighbours(ctx, to, &b));
-    TESS_TRY(tess_host_allocate(ctx, to->nrows, sizeof *length, (void **)&length));
-    TESS_TRY(host_csr_allocate_rows(ctx, to->nrows, to->ncoarse, &room));
-    most = reserve_rows(ctx, to, &b, length, &room);
-    TESS_TRY(make_workspaces(ctx, &b, threads, most, &w));
-    TESS_TRY(host_csr_allocate_entries(ctx, &room));
-#pragma omp parallel for num_threads(threads) schedule(dynamic, ROWS_AT_A_TIME)
-    for (int64_t r = 0; r < to->nrows; r++) {
-        const workspace own = own_workspace(&w);
-        target t = {.to = to, .b = &b, .w = &own};
-
-        length[r] = interpolate_row(&t, r, length[r], &room);
-    }
-    status = amg_compact(ctx, &room, length, p);
+    TESS_TRY(amg_open_rows(ctx, &all));
+    status = host_csr_from_rows(ctx,
+                                &(row_source){.nrows = to->nrows,
+                                              .ncols = to->ncoarse,
+                                              .threads = all.w.threads,
+                                              .most = all.w.most < limit ? all.w.most : limit,
+                                              .row = interpolate_row,
+                                              .user = &all},
+                                p);
 cleanup:
-    host_csr_release(ctx, &room);
-    tess_host_release(ctx, length, to->nrows, sizeof *length);
-    free_workspaces(ctx, &w);
-    free_neighbours(ctx, &b);
+    amg_close_rows(ctx, &all);
     return status;
 }

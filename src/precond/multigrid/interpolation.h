@@ -28,7 +28,5 @@ tess_status amg_truncate(tess_context *ctx, int truncation, host_csr *p);
 /* p := a b, truncated in the same way. Rows of a and b have at most `truncation` entries; 0: any number. Sorted. */
 tess_status amg_multiply_truncated(tess_context *ctx, int truncation, const host_csr *a, const host_csr *b,
                                    host_csr *p);
-/* p's values from those of `full`, with p's pattern and the sums of full's rows. Both sorted. */
-void amg_restrict_to_pattern(const tess_context *ctx, const host_csr *full, host_csr *p);
 
 #endif

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "matrix/host_csr_rows.h"
 #include "precond/multigrid/interpolation.h"
 
 /* Products with rows of up to MOST_SHORT entries need no table. */
@@ -39,8 +40,7 @@ static double sum_of(int64_t count, const double *weight)
     return sum;
 }
 
-/* Scales the weights to the sum, unless that would turn their signs or their sum is 0. */
-static void scale_to_sum(double sum, int64_t count, double *weight)
+void amg_scale_to_sum(double sum, int64_t count, double *weight)
 {
     const double factor = sum / sum_of(count, weight);
 
@@ -48,6 +48,11 @@ static void scale_to_sum(double sum, int64_t count, double *weight)
     for (int64_t s = 0; s < count; s++) {
         weight[s] *= factor;
     }
+}
+
+void amg_scale_row(int64_t all, const double *full, int64_t count, double *weight)
+{
+    if (all > count) { amg_scale_to_sum(sum_of(all, full), count, weight); }
 }
 
 static void sort_columns(int64_t count, int32_t *column, double *weight)
@@ -61,21 +66,20 @@ static void sort_columns(int64_t count, int32_t *column, double *weight)
 
 int64_t amg_truncate_row(int most, int64_t count, int32_t *column, double *weight)
 {
-    if (most > 0 && count > most) {
-        const double sum = sum_of(count, weight);
+    const bool shortens = most > 0 && count > most;
+    const double sum = shortens ? sum_of(count, weight) : 0.0;
 
-        for (int64_t s = 0; s < most; s++) {
-            int64_t first = s;
+    for (int64_t s = 0; shortens && s < most; s++) {
+        int64_t first = s;
 
-            for (int64_t t = s + 1; t < count; t++) {
-                if (goes_before(column, weight, t, first)) { first = t; }
-            }
-            swap(column, weight, s, first);
+        for (int64_t t = s + 1; t < count; t++) {
+            if (goes_before(column, weight, t, first)) { first = t; }
         }
-        count = most;
-        scale_to_sum(sum, count, weight);
+        swap(column, weight, s, first);
     }
+    count = shortens ? most : count;
     sort_columns(count, column, weight);
+    if (shortens) { amg_scale_to_sum(sum, count, weight); } /* in the order of a renewal, so that the bits are the same */
     return count;
 }
 
@@ -127,48 +131,41 @@ static int64_t multiply_row(const host_csr *a, const host_csr *b, int64_t i, int
     return count;
 }
 
-static int64_t multiply_and_truncate_row(int truncation, const host_csr *a, const host_csr *b, int64_t i,
-                                         host_csr *room)
+typedef struct short_product {
+    int truncation;
+    const host_csr *a, *b;
+} short_product;
+
+static int64_t multiply_and_truncate_row(const void *user, int thread, int64_t i, int32_t *column, double *val)
 {
-    int32_t column[MOST_SHORT * MOST_SHORT];
+    const short_product *t = user;
+    int32_t columns[MOST_SHORT * MOST_SHORT];
     double weight[MOST_SHORT * MOST_SHORT];
-    const int64_t first = room->row_ptr[i];
-    const int64_t count = amg_truncate_row(truncation, multiply_row(a, b, i, column, weight), column, weight);
+    const int64_t count =
+        amg_truncate_row(t->truncation, multiply_row(t->a, t->b, i, columns, weight), columns, weight);
 
-    memcpy(room->col_ind + first, column, (size_t)count * sizeof *column);
-    memcpy(room->val + first, weight, (size_t)count * sizeof *weight);
+    (void)thread;
+    memcpy(column, columns, (size_t)count * sizeof *column);
+    memcpy(val, weight, (size_t)count * sizeof *val);
     return count;
-}
-
-/* Rows of a and b have at most `truncation` entries. */
-static tess_status multiply_short(tess_context *ctx, int truncation, const host_csr *a, const host_csr *b, host_csr *p)
-{
-    host_csr room = {0};
-    int64_t *length = NULL;
-    tess_status status = TESS_SUCCESS;
-
-    TESS_TRY(tess_host_allocate(ctx, a->nrows, sizeof *length, (void **)&length));
-    TESS_TRY(host_csr_allocate_rows(ctx, a->nrows, b->ncols, &room));
-    for (int64_t i = 0; i <= a->nrows; i++) {
-        room.row_ptr[i] = i * truncation;
-    }
-    TESS_TRY(host_csr_allocate_entries(ctx, &room));
-#pragma omp parallel for num_threads(ctx->threads) schedule(static) if (a->nrows > SERIAL)
-    for (int64_t i = 0; i < a->nrows; i++) {
-        length[i] = multiply_and_truncate_row(truncation, a, b, i, &room);
-    }
-    status = amg_compact(ctx, &room, length, p);
-cleanup:
-    host_csr_release(ctx, &room);
-    tess_host_release(ctx, length, a->nrows, sizeof *length);
-    return status;
 }
 
 tess_status amg_multiply_truncated(tess_context *ctx, int truncation, const host_csr *a, const host_csr *b, host_csr *p)
 {
     tess_status status = TESS_SUCCESS;
 
-    if (truncation > 0 && truncation <= MOST_SHORT) { return multiply_short(ctx, truncation, a, b, p); }
+    if (truncation > 0 && truncation <= MOST_SHORT) {
+        const short_product t = {truncation, a, b};
+
+        return host_csr_from_rows(ctx,
+                                  &(row_source){.nrows = a->nrows,
+                                                .ncols = b->ncols,
+                                                .threads = a->nrows > SERIAL ? ctx->threads : 1,
+                                                .most = truncation,
+                                                .row = multiply_and_truncate_row,
+                                                .user = &t},
+                                  p);
+    }
     TESS_TRY(host_csr_multiply(ctx, a, b, true, p));
     if (truncation > 0) { status = amg_truncate(ctx, truncation, p); }
 cleanup:
@@ -193,26 +190,4 @@ tess_status amg_truncate(tess_context *ctx, int truncation, host_csr *p)
     host_csr_release(ctx, &room);
     tess_host_release(ctx, length, nrows, sizeof *length);
     return status;
-}
-
-static void restrict_row(const host_csr *full, int64_t i, host_csr *p)
-{
-    const int64_t first = p->row_ptr[i], count = p->row_ptr[i + 1] - first;
-    int64_t m = full->row_ptr[i];
-
-    for (int64_t k = first; k < first + count; k++) {
-        while (m < full->row_ptr[i + 1] && full->col_ind[m] < p->col_ind[k]) {
-            m++;
-        }
-        p->val[k] = m < full->row_ptr[i + 1] && full->col_ind[m] == p->col_ind[k] ? full->val[m] : 0.0;
-    }
-    scale_to_sum(sum_of(full->row_ptr[i + 1] - full->row_ptr[i], full->val + full->row_ptr[i]), count, p->val + first);
-}
-
-void amg_restrict_to_pattern(const tess_context *ctx, const host_csr *full, host_csr *p)
-{
-#pragma omp parallel for num_threads(ctx->threads) schedule(static) if (p->nrows > SERIAL)
-    for (int64_t i = 0; i < p->nrows; i++) {
-        restrict_row(full, i, p);
-    }
 }
