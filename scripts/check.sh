@@ -158,6 +158,29 @@ check_cuda()
     check_examples cuda
 }
 
+# The packages as their users get them: built from the tarball, installed and removed in a clean Debian.
+check_packages()
+{
+    local tree=$PWD/$log_dir/tarball
+    stage "tarball" unpack_tarball "$tree" || return
+    stage "packages: build" bash "$tree/scripts/packages.sh" || return
+    if run_logged "packages: clean root" bash scripts/packages_test.sh "$tree/build/packages"; then
+        tally 1 0 0
+        report "packages: clean root" "ok ($took)"
+    elif [ $? -eq 3 ]; then
+        skip "packages: clean root" "no Debian mirror is reached ($log)"
+    else
+        tally 0 1 0
+        report "packages: clean root" "FAILED ($took)"
+        show_log "$log"
+    fi
+}
+
+unpack_tarball()
+{
+    rm -rf "$1" && mkdir -p "$1" && bash scripts/dist.sh && tar -xzf build/dist/tessera-*.tar.gz -C "$1" --strip-components=1
+}
+
 echo "Tessera check: $jobs jobs, logs in $log_dir/"
 stage "layers, names, columns, paths" python3 scripts/check_layers.py
 stage "documents: links, sentences" python3 scripts/check_docs.py
@@ -170,6 +193,7 @@ if $all; then
     check_threads
     check_coverage
     check_device_coverage
+    check_packages
     stage "a format is a folder and a line" bash tests/dummy_format/run.sh
     check_cuda
     stage "HIP (AMD): compile and link" build hip -DTESS_WERROR=ON
