@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Installed tree: headers, library, tool, CMake package, pkg-config file. The components: library (to run), development (to build),
-# tool, and documents (TesseraDocuments.cmake).
+# Installed tree: headers, library, tool, CMake package, pkg-config file. The components: library (to run), development
+# (to build), tool, and documents (TesseraDocuments.cmake).
 
 include(CMakePackageConfigHelpers)
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# Debian packages by CPack, one for each group of installed files (scripts/packages.sh): library, headers, tool. A build with CUDA
-# gives the library alone, as libtessera0-cuda, which takes the place of libtessera0: the other two serve both.
+# Debian packages by CPack, one for each group of installed files (scripts/packages.sh): library, headers, tool. A build
+# with CUDA gives the library alone, as libtessera0-cuda, in the place of libtessera0: the other two serve both.
 
-set(TESS_PACKAGE_CONTACT "The Tessera authors <tessera@users.noreply.github.com>" CACHE STRING "Maintainer of the packages")
+set(TESS_PACKAGE_CONTACT "The Tessera authors <tessera@users.noreply.github.com>" CACHE STRING
+    "Maintainer of the packages")
 set(TESS_PACKAGE_RELEASE 1 CACHE STRING "Debian revision of the packages")
 set(tess_library_package libtessera0)
 set(CPACK_COMPONENTS_ALL library development tool documents)
@@ -31,14 +32,14 @@ install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/libtessera-d
         PATTERN README.md EXCLUDE)
 
 # The name is that of the whole series 0; `shlibs` below keeps programs from a version with another SONAME.
+set(tess_this_minor ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 file(WRITE ${tess_package_files}/${tess_library_package}/override
-     "${tess_library_package}: package-name-doesnt-match-sonames libtessera${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}\n")
+     "${tess_library_package}: package-name-doesnt-match-sonames libtessera${tess_this_minor}\n")
 install(FILES ${tess_package_files}/${tess_library_package}/override COMPONENT library
         DESTINATION ${CMAKE_INSTALL_DATADIR}/lintian/overrides RENAME ${tess_library_package})
 
 # Programs need the packages of this minor version: the SONAME has it (CMakeLists.txt).
 math(EXPR tess_next_minor "${PROJECT_VERSION_MINOR} + 1")
-set(tess_this_minor ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 file(WRITE ${tess_package_files}/shlibs "libtessera ${tess_this_minor} libtessera0 (>= ${tess_this_minor}), "
      "libtessera0 (<< ${PROJECT_VERSION_MAJOR}.${tess_next_minor})\n")
 file(WRITE ${tess_package_files}/triggers "activate-noawait ldconfig\n")

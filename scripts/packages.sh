@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# packages.sh [PRESET]: the Debian packages of a preset, `packages` (libtessera0, libtessera-dev, tessera; in build/packages) or
-# `packages-cuda` (libtessera0-cuda; needs nvcc). Dates in them are the commit's, so that a second run gives the same files.
+# packages.sh [PRESET]: the Debian packages of a preset: `packages` (libtessera0, libtessera-dev, tessera; in
+# build/packages) or `packages-cuda` (libtessera0-cuda; needs nvcc). Their dates are the commit's, so that a second run
+# gives the same files.
 set -eu
 cd "$(dirname "$0")/.."
 preset=${1:-packages}

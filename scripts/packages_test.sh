@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# packages_test.sh [FOLDER]: checks the Debian packages in FOLDER (build/packages) by lintian; then installs them in a Debian without
-# anything else, made by mmdebstrap, uses them there, and removes them. Exit 3: no such Debian could be made (no mirror is reached).
+# packages_test.sh [FOLDER]: checks the Debian packages in FOLDER (build/packages) by lintian; then installs them in a
+# Debian without anything else, made by mmdebstrap, uses them there, and removes them. Exit 3: no mirror is reached.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 
@@ -12,11 +12,12 @@ check_packages()
     release=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
     lintian --fail-on error --tag-display-limit 0 "$folder"/*.deb
     echo "== a clean Debian $release"
-    mmdebstrap --quiet --simulate --variant=minbase "$release" - >/dev/null || exit 3 # reaches a mirror, downloads its lists
+    mmdebstrap --quiet --simulate --variant=minbase "$release" - >/dev/null || exit 3 # is a mirror reached?
+    # shellcheck disable=SC2016 # $1 is mmdebstrap's: the new root
     mmdebstrap --quiet --variant=minbase --format=null --include=man-db "$release" - \
         --customize-hook='mkdir "$1/tmp/packages"' \
         --customize-hook="cp '$here/packages_test.sh' \"\$1/tmp\"" \
-        --customize-hook="cp '$folder'/libtessera0_*.deb '$folder'/libtessera-dev_*.deb '$folder'/tessera_*.deb \"\$1/tmp/packages\"" \
+        --customize-hook="cp '$folder'/*tessera*.deb \"\$1/tmp/packages\"" \
         --customize-hook='chroot "$1" bash /tmp/packages_test.sh --inside' >/dev/null
 }
 
