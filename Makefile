@@ -12,7 +12,7 @@ ifneq ($(shell command -v ninja),)
 export CMAKE_GENERATOR ?= Ninja
 endif
 
-.PHONY: all petsc demo check check-all bench install fuzz format tidy clean
+.PHONY: all petsc demo check check-all bench install packages packages-cuda dist fuzz format tidy clean
 
 all:
 	@bash scripts/setup.sh build
@@ -43,6 +43,14 @@ bench:
 
 install: all
 	cmake --install $(RELEASE) --prefix $(PREFIX)
+
+# Debian packages in build/packages; build/packages-cuda has the library with CUDA.
+packages packages-cuda:
+	@bash scripts/setup.sh build
+	@JOBS=$(JOBS) bash scripts/packages.sh $@
+
+dist:
+	@bash scripts/dist.sh
 
 # make fuzz lists the targets; make fuzz TARGET=fuzz_NAME runs one until stopped.
 fuzz:

@@ -450,6 +450,7 @@ typedef struct cli_session {
 int cli_session_begin(cli_session *session, const tess_matrix *a, const tess_vector *b, const char *options);
 /* x of the checkpoint, which must be of the same system, and with `same_options` of the same options. */
 int cli_resume(cli_session *session, tess_context *ctx, int64_t n, bool same_options, tess_vector **x);
+double cli_seconds_left(const cli_session *session);  /* of the command; 0: no limit */
 double cli_piece_seconds(const cli_session *session); /* the limit of the next piece; 0: none */
 bool cli_goes_on(const cli_session *session, tess_reason reason);
 /* Adds to the facts and writes a checkpoint, if one is asked for. */
@@ -472,6 +473,8 @@ typedef struct cli_solve_pieces {
     int64_t length;
     tess_status status; /* of the last call */
 } cli_solve_pieces;
+/* Whether the limit of time was too short for the set-up: the last error says more. */
+bool cli_setup_timed_out(const tess_context *ctx, const tess_solve_result *result);
 /* Returns an exit code, message printed but for TESS_SINGULAR. */
 int cli_solve_in_pieces(tess_solver *solver, const tess_solve_options *asked, cli_session *session,
                         const tess_vector *b, tess_vector *x, cli_solve_pieces *all);

@@ -91,6 +91,7 @@ static bool run_once(const tess_matrix *a, const tess_vector *b, tess_vector *x,
     tess_solve_options options = row->options;
     options.monitor = watch_solve;
     options.monitor_user = w;
+    options.time_limit = w->budget; /* of the set-up; the monitor has both */
     w->start = cli_seconds();
     w->progress.first_residual = 0.0;
     tess_solve_result_init(&row->result);
@@ -101,8 +102,9 @@ static bool run_once(const tess_matrix *a, const tess_vector *b, tess_vector *x,
     if (status != TESS_SUCCESS) {
         note_refusal(tess_matrix_context(a), status, row);
     } else {
-        if (row->result.reason == TESS_REASON_PRECOND_SETUP) {
-            snprintf(row->reason, sizeof row->reason, "%s", tess_context_last_error(tess_matrix_context(a))->message);
+        const tess_context *ctx = tess_matrix_context(a);
+        if (row->result.reason == TESS_REASON_PRECOND_SETUP || cli_setup_timed_out(ctx, &row->result)) {
+            snprintf(row->reason, sizeof row->reason, "%s", tess_context_last_error(ctx)->message);
         }
         if (row->automatic) { (void)tess_solver_chosen_options(solver, &row->options); }
         row->seconds = row->result.setup_seconds + row->result.solve_seconds;

@@ -45,6 +45,12 @@ static tess_status solve_piece(tess_solver *solver, const tess_solve_options *as
     return status == TESS_SUCCESS ? tess_solver_solve(solver, b, x, piece) : status;
 }
 
+bool cli_setup_timed_out(const tess_context *ctx, const tess_solve_result *result)
+{
+    return result->reason == TESS_REASON_TIME_LIMIT && result->iterations == 0 &&
+           tess_context_last_error(ctx)->status == TESS_TIMED_OUT;
+}
+
 /* What a method goes on from is its last iterate, which need not be the best x so far. */
 typedef struct iterates {
     tess_vector *last, *best; /* NULL without checkpoints */
@@ -101,7 +107,8 @@ static int solve_pieces(tess_solver *solver, const tess_solve_options *asked, cl
         if (all->status != TESS_SUCCESS) { return cli_report_failure(tess_vector_context(x), all->status); }
         add_piece(&all->result, &piece);
         code = append_history(all, &piece);
-        goes_on = cli_goes_on(session, piece.reason) && all->result.iterations < asked->max_iterations;
+        goes_on = cli_goes_on(session, piece.reason) && !cli_setup_timed_out(tess_vector_context(x), &piece) &&
+                  all->result.iterations < asked->max_iterations;
         if (goes_on) { all->status = tess_vector_copy(it->last, x); }
     }
     if (all->status == TESS_SUCCESS) { all->status = return_best(it, x, &all->result); }

@@ -214,6 +214,7 @@ static int exit_code_of(tess_status status)
     case TESS_PARSE:
     case TESS_CORRUPT: return CLI_INPUT;
     case TESS_SINGULAR: return CLI_BREAKDOWN;
+    case TESS_TIMED_OUT: return CLI_NOT_CONVERGED;
     case TESS_OUT_OF_MEMORY:
     case TESS_OUT_OF_DEVICE_MEMORY:
     case TESS_NO_DEVICE:

@@ -180,7 +180,8 @@ static int solve_column(const tess_solve_options *solve, solve_objects *o, int64
         o->result = *result;
         tess_papers_result_init(&o->papers);
         status = tess_solver_papers_result(o->solver, &o->papers);
-        if (o->result.reason == TESS_REASON_PRECOND_SETUP) { note_detail(o); }
+        const bool timed_out = cli_setup_timed_out(o->ctx, &o->result);
+        if (timed_out || o->result.reason == TESS_REASON_PRECOND_SETUP) { note_detail(o); }
         look_for_problems(o);
     }
     return status == TESS_SUCCESS ? CLI_CONVERGED : cli_report_failure(o->ctx, status);
@@ -202,6 +203,7 @@ static int set_up_and_solve(const solve_options *options, solve_objects *o, cli_
     solve.monitor = cli_progress_monitor;
     solve.monitor_user = progress;
     solve.automatic.choices = cli_choices_path(options->choices, choices, sizeof choices);
+    solve.time_limit = cli_seconds_left(&o->session);
     cli_interrupt_on();
     o->pieces.status = tess_solver_create(o->matrix.a, &solve, &o->solver);
     if (o->pieces.status == TESS_SINGULAR) { return CLI_BREAKDOWN; }

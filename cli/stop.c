@@ -83,12 +83,17 @@ const struct argp cli_stop_argp = {.options = stop_options, .parser = parse_stop
 /* A limit that is over already still lets a run begin, so that there is a result. */
 #define LEAST_SECONDS 1e-9
 
+double cli_seconds_left(const cli_session *session)
+{
+    const double limit = session->options->time_limit;
+    return limit > 0.0 ? fmax(limit - (cli_seconds() - session->start), LEAST_SECONDS) : 0.0;
+}
+
 double cli_piece_seconds(const cli_session *session)
 {
     const cli_stop_options *o = session->options;
     const double every = o->every > 0.0 ? o->every : DEFAULT_EVERY;
-    const double left =
-        o->time_limit > 0.0 ? fmax(o->time_limit - (cli_seconds() - session->start), LEAST_SECONDS) : INFINITY;
+    const double left = o->time_limit > 0.0 ? cli_seconds_left(session) : INFINITY;
     const double piece = o->checkpoint != NULL ? fmin(every, left) : left;
     return isinf(piece) ? 0.0 : piece;
 }

@@ -17,3 +17,13 @@ foreach(source IN LISTS tess_fuzz_sources)
     target_link_options(${name} PRIVATE -fsanitize=fuzzer)
     set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/fuzz)
 endforeach()
+
+# The tool's command line: its sources, with their main() and what ends the program under other names.
+if(TARGET tessera_cli AND TARGET fuzz_arguments)
+    target_sources(fuzz_arguments PRIVATE ${tess_cli_sources})
+    target_compile_definitions(fuzz_arguments PRIVATE main=tessera_main ${TESS_GPU_DEFINITIONS})
+    target_include_directories(fuzz_arguments PRIVATE ${PROJECT_SOURCE_DIR} ${TESS_GPU_INCLUDE_DIRS})
+    target_link_libraries(fuzz_arguments PRIVATE PkgConfig::JANSSON PNG::PNG)
+    target_link_options(fuzz_arguments PRIVATE
+                        -Wl,--wrap=exit,--wrap=cli_arguments_parse,--wrap=cli_limit_spinning)
+endif()

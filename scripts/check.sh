@@ -81,6 +81,12 @@ check_python()
     pytest_stage "Python: tests"
 }
 
+# The sdist, the wheel built from it for other machines, and that wheel where nothing else is.
+check_python_release()
+{
+    optional_stage "Python: sdist, wheel, clean" "PyPI is not reached" bash scripts/python.sh release
+}
+
 # By clang, with warnings as errors: no other build is needed for its warnings, for fuzzing and for clang-tidy.
 check_sanitized()
 {
@@ -158,6 +164,21 @@ check_cuda()
     check_examples cuda
 }
 
+# The packages as their users get them: built from the tarball, installed and removed in a clean Debian.
+check_packages()
+{
+    local tree=$PWD/$log_dir/tarball
+    stage "tarball" unpack_tarball "$tree" || return
+    stage "packages: build" bash "$tree/scripts/packages.sh" || return
+    optional_stage "packages: clean root" "no Debian mirror is reached" \
+        bash scripts/packages_test.sh "$tree/build/packages"
+}
+
+unpack_tarball()
+{
+    rm -rf "$1" && mkdir -p "$1" && bash scripts/dist.sh && tar -xzf build/dist/tessera-*.tar.gz -C "$1" --strip-components=1
+}
+
 echo "Tessera check: $jobs jobs, logs in $log_dir/"
 stage "layers, names, columns, paths" python3 scripts/check_layers.py
 stage "documents: links, sentences" python3 scripts/check_docs.py
@@ -170,6 +191,8 @@ if $all; then
     check_threads
     check_coverage
     check_device_coverage
+    check_packages
+    check_python_release
     stage "a format is a folder and a line" bash tests/dummy_format/run.sh
     check_cuda
     stage "HIP (AMD): compile and link" build hip -DTESS_WERROR=ON

@@ -43,7 +43,7 @@ TREES = {
     "bindings": "",
     "petsc": "",
     "bench": "src",
-    "tests": "src bench",
+    "tests": "src bench cli",  # cli: the fuzz target of its arguments
 }
 # Includes that the table does not allow: AllowedInclude(file, included file, reason). There may be two.
 INCLUDE_EXCEPTIONS = (

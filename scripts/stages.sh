@@ -57,15 +57,33 @@ stage()
 {
     local name=$1 status=0
     run_logged "$@" || status=$?
-    if [ $status -eq 0 ]; then
+    report_stage "$name" $status
+}
+
+report_stage()
+{
+    if [ "$2" -eq 0 ]; then
         tally 1 0 0
-        report "$name" "ok ($took)"
+        report "$1" "ok ($took)"
     else
         tally 0 1 0
-        report "$name" "FAILED ($took)"
+        report "$1" "FAILED ($took)"
         show_log "$log"
     fi
-    return $status
+    return "$2"
+}
+
+# optional_stage NAME REASON COMMAND...: as stage, but exit 3 says that the machine lacks what it needs
+optional_stage()
+{
+    local name=$1 reason=$2 status=0
+    shift 2
+    run_logged "$name" "$@" || status=$?
+    if [ $status -eq 3 ]; then
+        skip "$name" "$reason ($log)"
+    else
+        report_stage "$name" $status
+    fi
 }
 
 skip()

@@ -223,8 +223,9 @@ typedef struct tess_solve_options {
     const struct tess_papers_solve *papers; /**< options for studies of the papers; NULL (default): none. Copied */
     tess_automatic_options automatic;       /**< --precision, --choices */
     tess_accuracy_options accuracy;         /**< --accuracy: sets the tolerance, in place of rtol and atol */
-    /** --time-limit (0: none): seconds of a solve, all attempts together. It ends at the next iteration after them,
-       with reason TIME_LIMIT; no set-up of a preconditioner is cut short. */
+    /** --time-limit (0: none): seconds of a solve, all attempts together, and as many of tess_solver_create. A solve
+       ends at the next iteration after them, with reason TIME_LIMIT. So it does, without an iteration, where they are
+       too short for the preconditioner's set-up: factors by MUMPS are not begun if they should take longer. */
     double time_limit;
 } tess_solve_options;
 

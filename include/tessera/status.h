@@ -24,7 +24,8 @@ typedef enum tess_status {
     TESS_DEVICE = 12,              /**< the device runtime reported an error */
     TESS_CALLBACK = 13,            /**< a user callback reported failure */
     TESS_SINGULAR = 14,            /**< a matrix, a diagonal block or a diagonal entry is singular */
-    TESS_INTERNAL = 15             /**< an error of the library's own */
+    TESS_INTERNAL = 15,            /**< an error of the library's own */
+    TESS_TIMED_OUT = 16            /**< a set-up would not end, or did not end, within the limit of time */
 } tess_status;
 
 /** One-line description of @p status; never NULL, even for values outside the list. */

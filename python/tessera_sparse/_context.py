@@ -104,7 +104,7 @@ class Context:
 
 
 _lock = threading.Lock()
-_contexts = {}
+_contexts: dict = {}
 _default = threading.local()
 
 

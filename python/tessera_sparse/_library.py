@@ -84,7 +84,7 @@ def check(status, context=None, carried=None):
                    record.hint.decode(errors="replace"), record.file.decode(errors="replace"), record.line)
 
 
-_names = {}
+_names: dict = {}
 
 
 def enum_values(enum):

@@ -55,8 +55,7 @@ static tess_attempt *begin_attempt(auto_solve *state)
     return attempt;
 }
 
-/* Goes up to the next step that can be set up; state->solver is NULL if there is none. Those that cannot are recorded.
- */
+/* Goes up to the next step that can be set up; state->solver is NULL if there is none. Others are recorded. */
 static tess_status climb_to_next(tess_solver *s, auto_solve *state)
 {
     const double start = tess_wall_seconds();
@@ -69,6 +68,7 @@ static tess_status climb_to_next(tess_solver *s, auto_solve *state)
         if (!step_pays(s, &state->step)) { continue; }
         step_options(s, &state->step, &o);
         status = tess_solver_create(s->original, &o, &state->solver);
+        if (status == TESS_SUCCESS) { status = refuse_for_time(s, state); }
         if (status == TESS_SUCCESS) { break; }
         if (!may_skip(&state->step, status)) { goto cleanup; }
         state->error = s->ctx->error;
@@ -216,8 +216,8 @@ static void change_family(tess_solver *s, auto_solve *state, tess_reason reason)
 /* Whether nothing can follow: the caller's limits, or numbers that no method mends. */
 static bool is_final(const tess_solver *s, const auto_solve *state, const tess_solve_result *r)
 {
-    return r->converged || state->budget.cancelled || state->unreachable > 0.0 || state->nattempts == MAX_ATTEMPTS ||
-           r->iterations >= s->options.max_iterations ||
+    return r->converged || r->reason == TESS_REASON_TIME_LIMIT || state->budget.cancelled || state->unreachable > 0.0 ||
+           state->nattempts == MAX_ATTEMPTS || r->iterations >= s->options.max_iterations ||
            (r->reason == TESS_REASON_NAN_OR_INF && !state->facts.finite) || !isfinite(r->rhs_norm);
 }
 

@@ -55,6 +55,8 @@ extern const tess_solver_driver tess_driver_accuracy;
 void step_options(const tess_solver *s, const ladder_step *step, tess_solve_options *out);
 /* Whether a set-up that failed so lets the next step follow. */
 bool may_skip(const ladder_step *step, tess_status status);
+/* TIMED_OUT, and the solver is destroyed, if its factors were refused for the limit of time and a step follows. */
+tess_status refuse_for_time(const tess_solver *s, auto_solve *state);
 
 /* ---- costs.c ---- */
 

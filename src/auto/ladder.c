@@ -130,7 +130,6 @@ void make_ladder(matrix_family family, const matrix_facts *f, const tess_solve_o
 #define DIRECT_ROW_SECONDS 1.2e-6
 #define DIRECT_ENTRY_SECONDS 70e-9
 #define UNSYMMETRIC 1.6
-#define FLOP_SECONDS 0.3e-9
 /* A trial of incomplete factors, and a solve with multigrid, is so many iterations. */
 enum { TRIAL_ITERATIONS = 20, MULTIGRID_ITERATIONS = 20 };
 /* A trial is left out where complete factors take fewer times as long: it fails more often than not. */
@@ -166,7 +165,7 @@ double least_direct_cost(const matrix_facts *f)
 
 double direct_cost(const matrix_facts *f, const direct_prediction *p)
 {
-    return p->possible ? least_direct_cost(f) + FLOP_SECONDS * p->flops : INFINITY;
+    return p->possible ? least_direct_cost(f) + DIRECT_FLOP_SECONDS * p->flops : INFINITY;
 }
 
 static bool has_incomplete_factors(const ladder_step *s)

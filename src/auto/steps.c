@@ -2,6 +2,8 @@
 /* What a step of the ladder asks a solver for. */
 #include "auto/auto.h"
 
+#include "base/deadline.h"
+
 void step_options(const tess_solver *s, const ladder_step *step, tess_solve_options *out)
 {
     const bool complete = step->precond == TESS_PRECOND_LU || step->precond == TESS_PRECOND_CHOLESKY;
@@ -28,9 +30,23 @@ void step_options(const tess_solver *s, const ladder_step *step, tess_solve_opti
     }
 }
 
-/* A step that this build, device or matrix does not allow, or whose factors find no memory. */
+/* A step that this build, device or matrix does not allow, or whose factors find no memory or would take too long. */
 bool may_skip(const ladder_step *step, tess_status status)
 {
     return status == TESS_UNSUPPORTED || status == TESS_SINGULAR || status == TESS_OUT_OF_RANGE ||
+           status == TESS_TIMED_OUT ||
            (status == TESS_OUT_OF_MEMORY && (step->limit == LIMIT_DIRECT || step->precond == TESS_PRECOND_AMG));
+}
+
+/* Factors that would take longer than the limit of time leaves: another step need not. */
+tess_status refuse_for_time(const tess_solver *s, auto_solve *state)
+{
+    if (state->solver->setup_reason != TESS_REASON_TIME_LIMIT || state->next == state->ladder.count ||
+        tess_seconds_left(s->ctx) <= 0.0) {
+        return TESS_SUCCESS;
+    }
+    s->ctx->error = state->solver->setup_error;
+    tess_solver_destroy(state->solver);
+    state->solver = NULL;
+    return TESS_TIMED_OUT;
 }

@@ -52,6 +52,7 @@ struct tess_context {
     tess_phase_clock *clock;        /* on the device; NULL: time is not measured */
     tess_phase phase;               /* of the work that is enqueued next */
     struct tess_stages *stages;     /* base/stages.h; NULL: no stages are recorded */
+    double deadline;                /* base/deadline.h, by tess_wall_seconds; 0: none */
 };
 
 /* ---- errors and log ---- */

@@ -37,6 +37,27 @@ static tess_status open_archive(const blob *b, archive *out)
     return status;
 }
 
+/* Fills the bytes of a member, whose size the archive says. */
+static tess_status unpack(const archive *a, const char *name, npz_member *out)
+{
+    zip_file_t *file = zip_fopen(a->zip, name, 0);
+    zip_error_t why;
+    char none;
+    const bool whole = file && zip_fread(file, out->b.own, (zip_uint64_t)out->b.count) == out->b.count &&
+                       zip_fread(file, &none, 1) == 0;
+    int code = zip_error_code_zip(file ? zip_file_get_error(file) : zip_get_error(a->zip));
+    const int closed = file ? zip_fclose(file) : 0; /* it knows of a wrong checksum */
+
+    if (code == ZIP_ER_OK) { code = closed; }
+    if (whole && code == ZIP_ER_OK) { return TESS_SUCCESS; }
+    zip_error_init_with_code(&why, code);
+    tess_status status =
+        tess_fail_at(a->b->ctx, TESS_CORRUPT, out->label, 0, "the file may be incomplete", "the archive is damaged: %s",
+                     code == ZIP_ER_OK ? "its data are shorter or longer than it says" : zip_error_strerror(&why));
+    zip_error_fini(&why);
+    return status;
+}
+
 /* The bytes of a member. *found false: there is none of that name. */
 static tess_status read_member(const archive *a, const char *name, npz_member *out, bool *found)
 {
@@ -55,13 +76,9 @@ static tess_status read_member(const archive *a, const char *name, npz_member *o
     if (status != TESS_SUCCESS) { return status; }
     out->b.bytes = out->b.own;
     out->b.count = out->b.capacity = size;
-    zip_file_t *file = zip_fopen(a->zip, name, 0);
-    char none;
-    const bool whole = file && zip_fread(file, out->b.own, facts.size) == size && zip_fread(file, &none, 1) == 0;
-    if (file && zip_fclose(file) == 0 && whole) { return TESS_SUCCESS; }
-    blob_release(&out->b);
-    return tess_fail_at(ctx, TESS_CORRUPT, out->label, 0, "the file may be incomplete", "the archive is damaged: %s",
-                        zip_strerror(a->zip));
+    status = unpack(a, name, out);
+    if (status != TESS_SUCCESS) { blob_release(&out->b); }
+    return status;
 }
 
 /* An array that must be there, with `dimensions`, of numbers, or with `integers` of integers. */

@@ -26,6 +26,7 @@ static const tess_named_value status_names[] = {{"success", TESS_SUCCESS},
                                                 {"callback", TESS_CALLBACK},
                                                 {"singular", TESS_SINGULAR},
                                                 {"internal", TESS_INTERNAL},
+                                                {"timed_out", TESS_TIMED_OUT},
                                                 {NULL, 0}};
 static const tess_named_value arithmetic_names[] = {
     {"fp64", TESS_ARITHMETIC_FP64}, {"fp32", TESS_ARITHMETIC_FP32}, {NULL, 0}};
@@ -187,6 +188,7 @@ static const tess_named_value status_texts[] = {
     {"a user callback reported failure", TESS_CALLBACK},
     {"a matrix, a diagonal block or a diagonal entry is singular", TESS_SINGULAR},
     {"internal error", TESS_INTERNAL},
+    {"the limit of time is too short for the set-up", TESS_TIMED_OUT},
     {NULL, 0}};
 static const tess_named_value reason_texts[] = {
     {"the solve is still running", TESS_REASON_RUNNING},

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/deadline.h"
 #include "base/options.h"
 #include "base/two_word.h"
 #include "device/iteration_end.h"
@@ -155,7 +156,11 @@ static tess_status renew_values(tess_solver *s)
             s->setup_reason = TESS_REASON_PRECOND_SETUP;
             s->setup_error = s->ctx->error;
             status = TESS_SUCCESS;
-        } else if (status == TESS_SUCCESS && s->setup_reason == TESS_REASON_PRECOND_SETUP) {
+        } else if (status == TESS_TIMED_OUT) { /* the next solve tries again */
+            s->setup_reason = TESS_REASON_TIME_LIMIT;
+            s->setup_error = s->ctx->error;
+            status = TESS_SUCCESS;
+        } else if (status == TESS_SUCCESS && s->setup_reason != TESS_REASON_RUNNING) {
             s->setup_reason = TESS_REASON_RUNNING;
         }
     }
@@ -666,6 +671,7 @@ tess_status tess_solver_solve(tess_solver *s, const tess_vector *b, tess_vector 
     TESS_REQUIRE(s->ctx, result);
     tess_solve_result full;
     solve_stop stop;
+    double deadline = 0.0;
     tess_status status = result_require_size(s->ctx, "tess_solve_result", result->size, sizeof full);
 
     if (status != TESS_SUCCESS) { return status; }
@@ -673,7 +679,9 @@ tess_status tess_solver_solve(tess_solver *s, const tess_vector *b, tess_vector 
     result_return(&full, result); /* a call that fails leaves nothing of the one before */
     s->iterated = false;
     stop_begin(&stop, &s->options);
+    deadline = tess_deadline_begin(s->ctx, s->options.time_limit);
     status = solve(s, b, x, &full);
+    tess_deadline_restore(s->ctx, deadline);
     stop_end(&stop, &s->options);
     full.reason = stop_reason(&stop, full.reason);
     if (status == TESS_SUCCESS) { result_return(&full, result); }

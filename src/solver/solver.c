@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/deadline.h"
 #include "solver/driver.h"
 #include "solver/estimate.h"
 #include "solver/extension.h"
@@ -194,10 +195,13 @@ cleanup:
     return status;
 }
 
-static void note_precond_failure(tess_solver *s)
+/* What is no failure of the call, but ends each solve. */
+static bool note_precond_failure(tess_solver *s, tess_status status)
 {
-    s->setup_reason = TESS_REASON_PRECOND_SETUP;
+    if (status != TESS_SINGULAR && status != TESS_TIMED_OUT) { return false; }
+    s->setup_reason = status == TESS_SINGULAR ? TESS_REASON_PRECOND_SETUP : TESS_REASON_TIME_LIMIT;
     s->setup_error = s->ctx->error;
+    return true;
 }
 
 static tess_status setup_precond(tess_solver *s, const tess_precond *given)
@@ -208,9 +212,7 @@ static tess_status setup_precond(tess_solver *s, const tess_precond *given)
     if (given || s->options.precond.kind == TESS_PRECOND_NONE) { return TESS_SUCCESS; }
     status = tess_precond_create_renewable(s->original, &s->options.precond, &s->own_precond);
     s->precond = s->own_precond;
-    if (status != TESS_SINGULAR) { return status; }
-    note_precond_failure(s);
-    return TESS_SUCCESS;
+    return note_precond_failure(s, status) ? TESS_SUCCESS : status;
 }
 
 /* The vectors of Krylov methods are in the order of the matrix. */
@@ -306,11 +308,8 @@ tess_status solver_change_precond(tess_solver *s, tess_role_precision role)
     options.role = role;
     if (role.storage == TESS_PRECISION_FP64) { options.block_jacobi.adaptive = 0; }
     status = tess_precond_create_renewable(s->original, &options, &made);
-    if (status == TESS_SINGULAR) {
-        note_precond_failure(s);
-        status = TESS_SUCCESS;
-    }
-    if (status != TESS_SUCCESS) { return status; }
+    if (status != TESS_SUCCESS && !note_precond_failure(s, status)) { return status; }
+    if (status == TESS_TIMED_OUT) { return TESS_SUCCESS; } /* the present one stays */
     tess_precond_destroy(s->own_precond);
     s->own_precond = made;
     s->precond = made;
@@ -427,7 +426,7 @@ tess_status tess_solver_create_with_precond(const tess_matrix *a, const tess_pre
 {
     TESS_REQUIRE_OUT(a ? a->ctx : NULL, a, out);
     tess_solver *s = NULL;
-    double start = tess_wall_seconds();
+    double start = tess_wall_seconds(), deadline = a->ctx->deadline;
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(tess_host_allocate(a->ctx, 1, sizeof *s, (void **)&s));
@@ -441,11 +440,13 @@ tess_status tess_solver_create_with_precond(const tess_matrix *a, const tess_pre
     choose_for_shape(s);
     TESS_TRY(check_request(a, m, &s->options));
     TESS_TRY(solver_require_memory(a, &s->options));
+    deadline = tess_deadline_begin(a->ctx, s->options.time_limit);
     TESS_TRY(setup(s, m));
     TESS_TRY(a->ctx->backend->synchronize(a->ctx));
     s->setup_seconds = tess_wall_seconds() - start;
     *out = s;
 cleanup:
+    tess_deadline_restore(a->ctx, deadline);
     if (status != TESS_SUCCESS) { tess_solver_destroy(s); }
     return status;
 }

@@ -8,6 +8,7 @@
 
 #include <tessera/codec.h>
 
+#include "base/deadline.h"
 #include "base/spare_memory.h"
 #include "base/stages.h"
 #include "precond/precond.h"
@@ -93,6 +94,19 @@ static tess_status check_memory(const direct_factors *m, int64_t predicted, int 
     return needed > allowed ? refuse_memory(m, needed, allowed) : TESS_SUCCESS;
 }
 
+/* MUMPS cannot be stopped: under a limit of time, factors that should take longer than is left are not begun. */
+static tess_status check_time(const direct_factors *m, double flops)
+{
+    const double needed = DIRECT_FLOP_SECONDS * flops, left = tess_seconds_left(m->ctx);
+
+    if (needed <= left) { return TESS_SUCCESS; }
+    return tess_fail(
+        m->ctx, TESS_TIMED_OUT, "raise --time-limit, or choose ilut, ict, ilu0 or ic0",
+        "%s: the factorization has %.3g operations and would take about %.3g s, but %.3g s are left of the "
+        "limit of time",
+        name_of(m), flops, needed, left > 0.0 ? left : 0.0);
+}
+
 /* What MUMPS says about a step that failed. */
 static tess_status judge(const direct_factors *m, const char *step, const mumps_reply *reply)
 {
@@ -137,6 +151,7 @@ static tess_status analyse(direct_factors *m, const direct_system *s)
     const mumps_reply *reply = &analysis.reply;
     tess_status status = TESS_SUCCESS;
 
+    TESS_TRY(tess_deadline_check(m->ctx, name_of(m)));
     mumps_close(m->ctx, m->mumps);
     m->mumps = NULL;
     m->symmetry = s->symmetry;
@@ -162,10 +177,12 @@ cleanup:
 static tess_status factor(direct_factors *m, const direct_system *s, bool rescale)
 {
     const int64_t predicted = m->facts.predicted;
+    const double flops = m->facts.flops;
     mumps_arguments arguments = arguments_of(m, s);
     mumps_reply reply;
     tess_status status = TESS_SUCCESS;
 
+    TESS_TRY(check_time(m, m->facts.flops));
     arguments.rescale = rescale;
     reply = mumps_run(m->mumps, MUMPS_FACTOR, &arguments);
     if (reply.code == NUMERICALLY_SINGULAR && !m->cholesky) { /* the rest of A may do, if b allows it */
@@ -184,6 +201,7 @@ static tess_status factor(direct_factors *m, const direct_system *s, bool rescal
     if (reply.code < 0) { return judge(m, "factorization", &reply); }
     m->facts = reply;
     m->facts.predicted = predicted;
+    m->facts.flops = flops;
     if (reply.null_pivots > 0) {
         tess_log(m->ctx, TESS_LOG_INFO, "%s: the matrix is singular in %s: %d of %lld pivots are zero and set aside",
                  name_of(m), tess_precision_name(m->precision), reply.null_pivots, (long long)m->n);

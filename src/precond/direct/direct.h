@@ -57,6 +57,9 @@ bool direct_take_analysis(const tess_matrix *a, tess_precision precision, mumps_
 /* Frees it, if there is one. */
 void direct_drop_analysis(const tess_matrix *a);
 
+/* Seconds of an operation of MUMPS' factorization: one core of an x86 server, with the reference BLAS. */
+#define DIRECT_FLOP_SECONDS 0.3e-9
+
 /* Workspace beyond the estimate of an analysis, in percent. */
 enum { DIRECT_RELAXATION = 30 };
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/deadline.h"
 #include "precond/incomplete/incomplete_rows.h"
 
 /* ---- memory ---- */
@@ -187,6 +188,7 @@ tess_status fill_by_levels(const fill_input *a, int level, fill_rows *rows, fill
     tess_status status = TESS_SUCCESS;
 
     for (int64_t i = 0; i < a->n; i++) {
+        TESS_TRY(tess_deadline_check(rows->ctx, "iluk"));
         fill_begin_row(work, i);
         for (int64_t k = a->row_ptr[i]; k < a->row_ptr[i + 1]; k++) {
             (void)fill_touch(work, a->col_ind[k], 0.0);
@@ -224,6 +226,7 @@ tess_status fill_by_threshold(const fill_input *a, const tess_threshold_options 
         const int64_t own = a->row_ptr[i + 1] - a->row_ptr[i];
         double sum = 0.0, squares = 0.0, tolerance = 0.0;
 
+        TESS_TRY(tess_deadline_check(rows->ctx, "ilut"));
         fill_begin_row(work, i);
         for (int64_t k = a->row_ptr[i]; k < a->row_ptr[i + 1]; k++) {
             *fill_touch(work, a->col_ind[k], 0.0) = a->val[k];

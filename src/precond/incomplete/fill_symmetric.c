@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/deadline.h"
 #include "precond/incomplete/fill.h"
 
 /* Rows that wait: next[k] is the row after k in its list, at[k] the place of its entry in that column. */
@@ -130,6 +131,7 @@ tess_status fill_symmetric(const fill_input *a, const tess_threshold_options *o,
     }
     upper = (fill_input){a->n, row_ptr, col_ind, val};
     for (int64_t i = 0; i < a->n; i++) {
+        TESS_TRY(tess_deadline_check(ctx, "ict"));
         TESS_TRY(make_row(&upper, o, i, rows, &lists, work));
     }
 cleanup:

@@ -7,6 +7,7 @@
 
 #include <tessera/codec.h>
 
+#include "base/deadline.h"
 #include "base/stages.h"
 #include "precond/precond.h"
 #include "triangular/leaf.h"
@@ -291,9 +292,14 @@ static tess_status attempt(const tess_incomplete *m, const attempt_workspace *wo
                         .row_ptr_bits = 64,
                         .precision = TESS_PRECISION_FP64};
 
+    tess_status status = TESS_SUCCESS;
+
     if (!m->by_host) { return incomplete_ops_of(m->ctx)->factor(m->matrix, job, outcome); }
     incomplete_factor_on_host(&v, job, m->ctx->threads, outcome);
-    return tess_stage_end(m->ctx, "incomplete factors on the host");
+    TESS_TRY(tess_deadline_check(m->ctx, tess_precond_kind_name(m->kind)));
+    status = tess_stage_end(m->ctx, "incomplete factors on the host");
+cleanup:
+    return status;
 }
 
 /* The first attempt. */
@@ -302,6 +308,7 @@ static tess_incomplete_job first_job(const tess_incomplete *m, const level_run *
     return (tess_incomplete_job){.n = m->n,
                                  .cholesky = m->cholesky,
                                  .attempts = 1,
+                                 .deadline = m->ctx->deadline,
                                  .diagonal = m->by_host ? m->pattern.diagonal : m->diagonal,
                                  .order = m->order,
                                  .runs = m->by_host ? all : m->schedule.runs,
@@ -329,6 +336,7 @@ static tess_status factor(tess_incomplete *m, attempt_workspace *workspace, doub
     tess_status status = TESS_SUCCESS;
 
     for (int tried = 0; tried <= MAX_SHIFTS; tried += job.attempts) {
+        TESS_TRY(tess_deadline_check(m->ctx, tess_precond_kind_name(m->kind)));
         if (tried > 0) {
             const int most = attempts_at_once(m), left = MAX_SHIFTS + 1 - tried;
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Incomplete factors on the host: level set by level set of L, each row by one thread in the order of its columns; or
    several attempts side by side, each by one thread. */
+#include "base/deadline.h"
 #include "device/host/host.h"
 #include "format/csr/csr_host.h"
 #include "precond/incomplete/incomplete.h"
@@ -173,6 +174,7 @@ static void factor_run(const factor_task *task, level_run run, int threads, fact
         const int64_t row = job->order ? job->order[p] : p;
         factor_report report = {bad_row, not_finite};
 
+        if (tess_deadline_passed(job->deadline)) { continue; } /* the caller finds it too */
         if (job->has_retry && (all->bad_row < INT64_MAX || bad_row < INT64_MAX)) {
             look_at_row(task, row, &report);
         } else {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
+#include "base/deadline.h"
 #include "base/stages.h"
 #include "precond/multigrid/hierarchy.h"
 
@@ -51,6 +52,7 @@ static tess_status add_levels(amg_hierarchy *h)
         amg_level *fine = &h->level[l];
         double since = tess_wall_seconds();
 
+        TESS_TRY(tess_deadline_check(h->ctx, "amg"));
         TESS_TRY(h->coarsening->coarsen(h->ctx, h->state, l, &fine->a, &fine->p));
         add_seconds(&since, &h->coarsening_seconds);
         if (!coarsens(fine)) {
@@ -70,6 +72,7 @@ tess_status amg_hierarchy_build(amg_hierarchy *h, const tess_matrix *a)
     tess_status status = TESS_SUCCESS;
 
     h->coarsening_seconds = h->product_seconds = 0.0;
+    TESS_TRY(tess_deadline_check(h->ctx, "amg"));
     TESS_TRY(tess_host_allocate(h->ctx, h->options.max_levels, sizeof *h->level, (void **)&h->level));
     memset(h->level, 0, (size_t)h->options.max_levels * sizeof *h->level);
     TESS_TRY(host_csr_from_matrix(a, &h->level[0].a));
@@ -111,6 +114,7 @@ tess_status amg_hierarchy_renew(amg_hierarchy *h, const tess_matrix *a)
     tess_status status = TESS_SUCCESS;
 
     h->coarsening_seconds = h->product_seconds = 0.0;
+    TESS_TRY(tess_deadline_check(h->ctx, "amg"));
     host_csr_release(h->ctx, &h->level[0].a);
     TESS_TRY(host_csr_from_matrix(a, &h->level[0].a));
     for (int l = 0; l + 1 < h->count; l++) {

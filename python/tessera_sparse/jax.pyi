@@ -1,0 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
+from typing import Any
+
+def solve(A: Any, b: Any, *, rtol: float | None = None, **options: Any) -> Any: ...

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The limit of time for set-ups. A solver that is created, or that solves, with a limit sets the context's deadline;
+ * the loops of set-ups look at it, since no monitor is called there.
+ */
+#ifndef TESS_BASE_DEADLINE_H
+#define TESS_BASE_DEADLINE_H
+
+#include "base/context.h"
+
+/* From now on set-ups end after so many seconds (0: no limit), or at the present deadline if that is earlier. Returns
+   the present one, for tess_deadline_restore. */
+double tess_deadline_begin(tess_context *ctx, double seconds);
+void tess_deadline_restore(tess_context *ctx, double before);
+/* Until the deadline, negative after it; INFINITY: there is none. */
+double tess_seconds_left(const tess_context *ctx);
+/* Fails with TIMED_OUT after the deadline; `what` was being set up. */
+tess_status tess_deadline_check(tess_context *ctx, const char *what);
+/* Whether a deadline, which may be 0 for none, has passed. */
+bool tess_deadline_passed(double deadline);
+
+#endif

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The limit of time within set-ups. A limit that is over when the set-up begins (1e-9 s) ends each kind of factors and
+ * multigrid, without a clock in the test; factors that MUMPS should take longer for than is left are not begun.
+ */
+#include "support/solve.h"
+
+enum { SIDE = 12, N = SIDE * SIDE };
+#define OVER 1e-9 /* seconds: a limit that has passed before any set-up is done */
+
+static tess_context *ctx;
+static tess_matrix *a;
+static tess_vector *b, *x;
+
+static int open_all(void **state)
+{
+    oracle_csr laplacian = oracle_laplace2d(SIDE);
+
+    (void)state;
+    ctx = open_device(2);
+    a = make_matrix(ctx, &laplacian);
+    b = make_zeros(ctx, N);
+    x = make_zeros(ctx, N);
+    assert_ok(ctx, tess_vector_fill(b, 1.0));
+    oracle_free(&laplacian);
+    return 0;
+}
+
+static int close_all(void **state)
+{
+    (void)state;
+    tess_vector_destroy(b);
+    tess_vector_destroy(x);
+    tess_matrix_destroy(a);
+    tess_context_destroy(ctx);
+    return 0;
+}
+
+static tess_solve_options options_of(const char *precond, double limit)
+{
+    tess_solve_options o;
+
+    tess_solve_options_init(&o);
+    o.solver = TESS_SOLVER_GMRES;
+    o.rtol = 1e-8;
+    o.time_limit = limit;
+    assert_ok(ctx, tess_precond_options_parse(precond, &o.precond));
+    return o;
+}
+
+static tess_solve_result solve(tess_solver *solver)
+{
+    tess_solve_result result;
+
+    tess_solve_result_init(&result);
+    assert_ok(ctx, tess_vector_fill(x, 0.25));
+    assert_ok(ctx, tess_solver_solve(solver, b, x, &result));
+    return result;
+}
+
+/* Nothing was done: x is the initial guess, and the error says what was being set up. */
+static void check_refused(const tess_solve_result *result, const char *what)
+{
+    double values[N];
+
+    assert_int_equal(result->reason, TESS_REASON_TIME_LIMIT);
+    assert_int_equal(result->iterations, 0);
+    assert_false(result->converged);
+    assert_int_equal(tess_context_last_error(ctx)->status, TESS_TIMED_OUT);
+    assert_non_null(strstr(tess_context_last_error(ctx)->message, what));
+    assert_ok(ctx, tess_vector_get(x, values, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
+    for (int i = 0; i < N; i++) {
+        assert_true(values[i] == 0.25);
+    }
+}
+
+static const char *const kinds[] = {"ilu0", "ic0", "ilut", "ict", "iluk", "amg", "lu", "cholesky"};
+
+/* False: this build has no MUMPS. */
+static bool create(const char *kind, double limit, tess_solver **solver)
+{
+    const tess_solve_options o = options_of(kind, limit);
+    const tess_status status = tess_solver_create(a, &o, solver);
+
+    if (status == TESS_UNSUPPORTED) { return false; }
+    assert_ok(ctx, status);
+    return true;
+}
+
+static void test_limit_is_over(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        tess_solver *solver = NULL;
+
+        if (!create(kinds[k], OVER, &solver)) { continue; }
+        const tess_solve_result result = solve(solver);
+
+        check_refused(&result, kinds[k]);
+        tess_solver_destroy(solver);
+        assert_true(create(kinds[k], 0.0, &solver)); /* the limit is that of one call */
+        assert_true(solve(solver).verified);
+        tess_solver_destroy(solver);
+    }
+}
+
+/* The set-up for new values is cut, and a later solve with more time makes it. */
+static void test_new_values(void **state)
+{
+    static int64_t row_ptr[N + 1];
+    static int32_t col_ind[5 * N];
+    static double values[5 * N];
+
+    (void)state;
+    assert_true(tess_matrix_nnz(a) <= 5 * N);
+    assert_ok(ctx, tess_matrix_get_csr(a, row_ptr, col_ind, values));
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        tess_solver *solver = NULL;
+
+        if (!create(kinds[k], 0.0, &solver)) { continue; }
+        tess_solve_options o = options_of(kinds[k], OVER);
+
+        assert_true(solve(solver).verified);
+        assert_ok(ctx, tess_matrix_update_values(a, values, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
+        assert_ok(ctx, tess_solver_set_limits(solver, &o));
+        assert_int_equal(solve(solver).reason, TESS_REASON_TIME_LIMIT);
+        o.time_limit = 0.0;
+        assert_ok(ctx, tess_solver_set_limits(solver, &o));
+        assert_true(solve(solver).verified);
+        tess_solver_destroy(solver);
+    }
+}
+
+/* 2e10 operations are 6 s by the library's own reckoning, which is all that decides. */
+static void test_factors_are_not_begun(void **state)
+{
+    enum { CUBE = 36 };
+    static const char *const argument[] = {"36"};
+    const tess_solve_options o = options_of("lu", 3.0);
+    tess_matrix *cube = NULL;
+    tess_vector *right = make_zeros(ctx, CUBE * CUBE * CUBE), *left = make_zeros(ctx, CUBE * CUBE * CUBE);
+    tess_solver *solver = NULL;
+    tess_solve_result result;
+
+    (void)state;
+    tess_solve_result_init(&result);
+    assert_ok(ctx, tess_gallery_create(ctx, "laplace3d", 1, argument, &cube));
+    if (tess_solver_create(cube, &o, &solver) == TESS_SUCCESS) {
+        assert_ok(ctx, tess_vector_fill(right, 1.0));
+        assert_ok(ctx, tess_solver_solve(solver, right, left, &result));
+        assert_int_equal(result.reason, TESS_REASON_TIME_LIMIT);
+        assert_int_equal(result.iterations, 0);
+        assert_non_null(strstr(tess_context_last_error(ctx)->message, "lu: the"));
+    } else {
+        assert_int_equal(tess_context_last_error(ctx)->status, TESS_UNSUPPORTED);
+    }
+    tess_solver_destroy(solver);
+    tess_matrix_destroy(cube);
+    tess_vector_destroy(right);
+    tess_vector_destroy(left);
+}
+
+/* The attempts of an automatic solve end with the limit too. */
+static void test_automatic(void **state)
+{
+    tess_solve_options o;
+    tess_solver *solver = NULL;
+
+    (void)state;
+    tess_solve_options_init(&o);
+    o.rtol = 1e-10;
+    o.time_limit = OVER;
+    assert_ok(ctx, tess_solver_create(a, &o, &solver));
+    assert_int_equal(solve(solver).reason, TESS_REASON_TIME_LIMIT);
+    o.time_limit = 0.0;
+    assert_ok(ctx, tess_solver_set_limits(solver, &o));
+    assert_true(solve(solver).verified);
+    tess_solver_destroy(solver);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_limit_is_over), cmocka_unit_test(test_new_values),
+                                       cmocka_unit_test(test_factors_are_not_begun), cmocka_unit_test(test_automatic)};
+
+    return cmocka_run_group_tests(tests, open_all, close_all);
+}
