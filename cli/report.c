@@ -86,6 +86,10 @@ static void print_setting(const cli_solve_run *run)
     print_roles(o, r);
     cli_print_factors(&o->precond, r);
     print_levels(run);
+    if (run->transformed) {
+        printf("%-17s scale %s, reorder %s; b, x and residuals are of the transformed system\n", "transformation",
+               tess_scaling_name(o->scale), tess_reordering_name(o->reorder));
+    }
     if (r->scale != TESS_SCALING_NONE || r->reorder != TESS_REORDERING_NONE) {
         printf("%-17s scale %s, reorder %s; estimates and history are of the transformed system\n", "transformation",
                tess_scaling_name(r->scale), tess_reordering_name(r->reorder));
@@ -258,6 +262,7 @@ static json_t *options_json(const cli_solve_run *run)
     add_roles_json(options, o, run->result);
     json_object_set_new(options, "scale", json_string(tess_scaling_name(o->scale)));
     json_object_set_new(options, "reorder", json_string(tess_reordering_name(o->reorder)));
+    json_object_set_new(options, "system", json_string(run->transformed ? "transformed" : "original"));
     json_t *expansion = json_array();
     for (int i = 0; run->preset != NULL && run->preset->options[i] != NULL; i++) {
         json_array_append_new(expansion, json_string(run->preset->options[i]));

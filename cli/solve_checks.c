@@ -125,6 +125,19 @@ static void check_tolerances(struct argp_state *state, const tess_solve_options 
     }
 }
 
+static void check_system(struct argp_state *state, const solve_options *options)
+{
+    const tess_solve_options *solve = &options->solve;
+    if (!options->transformed) { return; }
+    if (solve->scale == TESS_SCALING_NONE && solve->reorder == TESS_REORDERING_NONE) {
+        argp_error(state, "--system transformed needs --scale or --reorder");
+    }
+    if (options->nullspace.coordinates != NULL || options->nullspace.vectors != NULL) {
+        argp_error(state, "--system transformed does not go with --coordinates or --near-nullspace, which are of the "
+                          "original rows");
+    }
+}
+
 void cli_check_solve(struct argp_state *state, solve_options *options)
 {
     check_input_names(state, options);
@@ -136,4 +149,5 @@ void cli_check_solve(struct argp_state *state, solve_options *options)
     check_gmres(state, &options->solve);
     check_engine(state, options);
     check_tolerances(state, &options->solve);
+    check_system(state, options);
 }
