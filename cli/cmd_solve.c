@@ -16,6 +16,7 @@ enum {
     KEY_ENGINE,
     KEY_RECURRENCE,
     KEY_NARROWING,
+    KEY_EPSILON,
     KEY_GUARD,
     KEY_SCALE,
     KEY_REORDER,
@@ -150,6 +151,9 @@ static const struct argp_option solve_argp_options[] = {
      "multiply tiles in lower precisions, or skip them, where x is small\n"
      "safe: within the tolerance; paper: by absolute bounds, permanently",
      CLI_GROUP_PAPERS + 1},
+    {"narrowing-epsilon", KEY_EPSILON, "E", 0,
+     "eps of the bounds of --narrowing (default: the tolerance); fixed numbers of iterations need it",
+     CLI_GROUP_PAPERS + 1},
     {"preset", KEY_PRESET, "NAME", 0,
      "measurement of a paper: {preset-names} (default: none)\n"
      "options given as well override those of the preset\n"
@@ -235,6 +239,9 @@ static error_t parse_rest(int key, char *arg, struct argp_state *state, solve_op
     case KEY_RECURRENCE: parse_recurrence(state, arg, options); return 0;
     case KEY_NARROWING:
         options->papers.narrowing = (tess_narrowing)cli_parse_name(state, "narrowing", arg, "tess_narrowing");
+        return 0;
+    case KEY_EPSILON:
+        options->papers.narrowing_epsilon = cli_parse_real(state, "narrowing-epsilon", arg, DBL_MIN, DBL_MAX);
         return 0;
     case KEY_ACCURACY: cli_parse_accuracy(state, arg, &options->solve.accuracy); return 0;
     case KEY_PRECISION: options->solve.automatic.fp64_only = parse_precision_choice(state, arg); return 0;

@@ -113,6 +113,9 @@ static void check_engine(struct argp_state *state, const solve_options *options)
     if (other && options->papers.narrowing != TESS_NARROWING_OFF) {
         argp_error(state, "--narrowing is for --solver cg or bicgstab");
     }
+    if (options->papers.narrowing_epsilon > 0.0 && options->papers.narrowing == TESS_NARROWING_OFF) {
+        argp_error(state, "--narrowing-epsilon needs --narrowing paper or safe");
+    }
 }
 
 static void check_tolerances(struct argp_state *state, const tess_solve_options *solve)

@@ -104,7 +104,7 @@ void bench_schedule_report(bench_run *run, const char *matrix, const bench_csr *
 
     json_object_set_new(row, "steps", json_string(text));
     json_object_set_new(row, "levels", json_string(r->levels));
-    bench_set_real(row, "low_share", v->schedule ? r->low_share : NAN);
+    bench_set_real(row, "low_share", v->schedule && strstr(v->schedule, "mixed") ? r->low_share : NAN);
     json_object_set_new(row, "by_entries", json_boolean(v->entries));
     json_object_set_new(row, "base", json_string(all[v->base].name));
     bench_set_real(row, "seconds_per_iteration", r->time.median / (double)r->iterations);
