@@ -539,6 +539,7 @@ typedef struct cli_solve_run {
     const tess_solve_options *options; /* with what the library chose */
     const tess_solve_options *asked;   /* the caller's */
     bool format_chosen;
+    bool transformed; /* the matrix, b, x and the residuals are those of the transformed system */
     const tess_solver *solver;
     bool explain; /* print all attempts */
     const tess_solve_result *result;

@@ -16,9 +16,11 @@ enum {
     KEY_ENGINE,
     KEY_RECURRENCE,
     KEY_NARROWING,
+    KEY_EPSILON,
     KEY_GUARD,
     KEY_SCALE,
     KEY_REORDER,
+    KEY_SYSTEM,
     KEY_RTOL,
     KEY_ATOL,
     KEY_DTOL,
@@ -108,6 +110,10 @@ static const struct argp_option solve_argp_options[] = {
      CLI_GROUP_METHOD},
     {"reorder", KEY_REORDER, "NAME", 0, "{tess_reordering} (default none); rcm: reverse Cuthill-McKee",
      CLI_GROUP_METHOD},
+    {"system", KEY_SYSTEM, "NAME", 0,
+     "original or transformed (default original)\n"
+     "with --scale or --reorder: whether b, x and residuals are those of A or of the transformed matrix",
+     CLI_GROUP_METHOD},
     {"restart", KEY_RESTART, "M", 0, "gmres: vectors of a cycle (default 50)", CLI_GROUP_METHOD},
     {"orthogonalization", KEY_ORTHOGONALIZATION, "NAME", 0,
      "gmres: {tess_orthogonalization} (default cgs2-delayed)\n"
@@ -144,6 +150,9 @@ static const struct argp_option solve_argp_options[] = {
      "cg, bicgstab: {tess_narrowing} (default off); needs --layout resident\n"
      "multiply tiles in lower precisions, or skip them, where x is small\n"
      "safe: within the tolerance; paper: by absolute bounds, permanently",
+     CLI_GROUP_PAPERS + 1},
+    {"narrowing-epsilon", KEY_EPSILON, "E", 0,
+     "eps of the bounds of --narrowing (default: the tolerance); fixed numbers of iterations need it",
      CLI_GROUP_PAPERS + 1},
     {"preset", KEY_PRESET, "NAME", 0,
      "measurement of a paper: {preset-names} (default: none)\n"
@@ -207,6 +216,13 @@ static error_t parse_method(int key, char *arg, struct argp_state *state, tess_s
     }
 }
 
+/* Whether the system is the transformed one. */
+static bool parse_system(struct argp_state *state, const char *text)
+{
+    static const char *const available[] = {"original", "transformed", NULL};
+    return cli_parse_word(state, "system", text, available, NULL) == 1;
+}
+
 /* Whether --precision allows FP64 alone. */
 static int parse_precision_choice(struct argp_state *state, const char *text)
 {
@@ -224,8 +240,12 @@ static error_t parse_rest(int key, char *arg, struct argp_state *state, solve_op
     case KEY_NARROWING:
         options->papers.narrowing = (tess_narrowing)cli_parse_name(state, "narrowing", arg, "tess_narrowing");
         return 0;
+    case KEY_EPSILON:
+        options->papers.narrowing_epsilon = cli_parse_real(state, "narrowing-epsilon", arg, DBL_MIN, DBL_MAX);
+        return 0;
     case KEY_ACCURACY: cli_parse_accuracy(state, arg, &options->solve.accuracy); return 0;
     case KEY_PRECISION: options->solve.automatic.fp64_only = parse_precision_choice(state, arg); return 0;
+    case KEY_SYSTEM: options->transformed = parse_system(state, arg); return 0;
     case KEY_EXPLAIN: options->explain = true; return 0;
     case KEY_CHOICES: options->choices = arg; return 0;
     case KEY_RHS: options->rhs = cli_parse_vector(state, "rhs", arg, true); return 0;
@@ -331,6 +351,7 @@ static int solve(solve_options *options, const cli_preset *preset)
     if (code == 0) { code = cli_check_storage(o.ctx, &options->solve.storage); }
     if (code == 0) { code = cli_load_matrix(o.ctx, options->matrix, &o.matrix); }
     if (code == 0) { code = cli_solve_check_matrix(options, &o); }
+    if (code == 0) { code = cli_solve_transform(options, &o); }
     if (code == 0) { code = cli_solve_load(options, &o); }
     if (code == 0) { code = cli_load_nullspace(o.ctx, o.matrix.a, &options->nullspace, &options->solve.precond.amg); }
     if (code == 0) { code = cli_solve_run_columns(options, &o, &progress); }

@@ -86,6 +86,10 @@ static void print_setting(const cli_solve_run *run)
     print_roles(o, r);
     cli_print_factors(&o->precond, r);
     print_levels(run);
+    if (run->transformed) {
+        printf("%-17s scale %s, reorder %s; b, x and residuals are of the transformed system\n", "transformation",
+               tess_scaling_name(o->scale), tess_reordering_name(o->reorder));
+    }
     if (r->scale != TESS_SCALING_NONE || r->reorder != TESS_REORDERING_NONE) {
         printf("%-17s scale %s, reorder %s; estimates and history are of the transformed system\n", "transformation",
                tess_scaling_name(r->scale), tess_reordering_name(r->reorder));
@@ -141,10 +145,23 @@ static int64_t tile_products(const tess_papers_result *r)
     return products;
 }
 
-static void print_narrowing(const tess_papers_result *r)
+/* Bounds of 0 narrow nothing. */
+static bool has_bounds(const tess_solve_options *o)
 {
+    return o->papers->narrowing_epsilon > 0.0 || o->rtol > 0.0 ||
+           (o->papers->narrowing == TESS_NARROWING_PAPER && o->atol > 0.0);
+}
+
+static void print_narrowing(const cli_solve_run *run)
+{
+    const tess_papers_result *r = run->papers;
     const int64_t products = tile_products(r);
     if (r->narrowing == TESS_NARROWING_OFF) { return; }
+    if (!has_bounds(run->options)) {
+        printf("%-17s %s: nothing, because the tolerance is 0; give --narrowing-epsilon\n", "narrowing",
+               tess_narrowing_name(r->narrowing));
+        return;
+    }
     printf("%-17s %s: of %lld products of tiles %.3g %% were skipped", "narrowing", tess_narrowing_name(r->narrowing),
            (long long)products, products > 0 ? 100.0 * (double)r->tile_products_bypassed / (double)products : 0.0);
     for (int p = 0; p < TESS_PRECISION_COUNT; p++) {
@@ -204,7 +221,7 @@ void cli_report_solve(const cli_solve_run *run, bool timings)
     print_setting(run);
     print_outcome(run);
     cli_print_why(run);
-    print_narrowing(run->papers);
+    print_narrowing(run);
     print_cost(run);
     if (timings) { print_timings(run); }
 }
@@ -251,6 +268,8 @@ static json_t *options_json(const cli_solve_run *run)
         options, "recurrence",
         json_string(tess_recurrence_name(o->papers->one_reduction ? TESS_RECURRENCE_ONE_REDUCTION : o->cg.recurrence)));
     json_object_set_new(options, "narrowing", json_string(tess_narrowing_name(o->papers->narrowing)));
+    json_object_set_new(options, "narrowing_epsilon",
+                        o->papers->narrowing_epsilon > 0.0 ? cli_json_real(o->papers->narrowing_epsilon) : json_null());
     json_object_set_new(options, "omega", cli_json_real(o->jacobi.omega));
     json_object_set_new(options, "restart", json_integer(o->gmres.restart));
     json_object_set_new(options, "idr_s",
@@ -258,6 +277,7 @@ static json_t *options_json(const cli_solve_run *run)
     add_roles_json(options, o, run->result);
     json_object_set_new(options, "scale", json_string(tess_scaling_name(o->scale)));
     json_object_set_new(options, "reorder", json_string(tess_reordering_name(o->reorder)));
+    json_object_set_new(options, "system", json_string(run->transformed ? "transformed" : "original"));
     json_t *expansion = json_array();
     for (int i = 0; run->preset != NULL && run->preset->options[i] != NULL; i++) {
         json_array_append_new(expansion, json_string(run->preset->options[i]));

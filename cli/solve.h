@@ -18,6 +18,7 @@ typedef struct solve_options {
     const char *command; /* as it was called */
     const char *choices; /* NULL: the default file */
     bool timings, monitor, explain;
+    bool transformed; /* --system transformed: the matrix is scaled and reordered before all else */
     cli_nullspace nullspace;
 } solve_options;
 
@@ -42,6 +43,11 @@ typedef struct solve_objects {
 void cli_check_solve(struct argp_state *state, solve_options *options);
 bool cli_is_least_squares(tess_solver_kind solver);
 bool cli_needs_gpu(tess_engine engine);
+
+/* ---- system.c ---- */
+
+/* With --system transformed: puts the transformed matrix in the place of the one that was read. */
+int cli_solve_transform(const solve_options *options, solve_objects *o);
 
 /* ---- solve_run.c ---- */
 

@@ -113,6 +113,9 @@ static void check_engine(struct argp_state *state, const solve_options *options)
     if (other && options->papers.narrowing != TESS_NARROWING_OFF) {
         argp_error(state, "--narrowing is for --solver cg or bicgstab");
     }
+    if (options->papers.narrowing_epsilon > 0.0 && options->papers.narrowing == TESS_NARROWING_OFF) {
+        argp_error(state, "--narrowing-epsilon needs --narrowing paper or safe");
+    }
 }
 
 static void check_tolerances(struct argp_state *state, const tess_solve_options *solve)
@@ -122,6 +125,19 @@ static void check_tolerances(struct argp_state *state, const tess_solve_options 
     const bool accuracy = solve->accuracy.forward > 0.0 || solve->accuracy.backward > 0.0;
     if (accuracy && (solve->rtol != defaults.rtol || solve->atol != defaults.atol)) {
         argp_error(state, "--accuracy sets the tolerance by itself; leave out --rtol and --atol");
+    }
+}
+
+static void check_system(struct argp_state *state, const solve_options *options)
+{
+    const tess_solve_options *solve = &options->solve;
+    if (!options->transformed) { return; }
+    if (solve->scale == TESS_SCALING_NONE && solve->reorder == TESS_REORDERING_NONE) {
+        argp_error(state, "--system transformed needs --scale or --reorder");
+    }
+    if (options->nullspace.coordinates != NULL || options->nullspace.vectors != NULL) {
+        argp_error(state, "--system transformed does not go with --coordinates or --near-nullspace, which are of the "
+                          "original rows");
     }
 }
 
@@ -136,4 +152,5 @@ void cli_check_solve(struct argp_state *state, solve_options *options)
     check_gmres(state, &options->solve);
     check_engine(state, options);
     check_tolerances(state, &options->solve);
+    check_system(state, options);
 }

@@ -37,6 +37,10 @@ static int settle_options(const solve_options *options, const solve_objects *o, 
     if (status != TESS_SUCCESS) { return cli_report_failure(o->ctx, status); }
     settled->papers = options->solve.papers;
     settled->storage.papers = options->solve.storage.papers;
+    if (options->transformed) {
+        settled->scale = options->solve.scale;
+        settled->reorder = options->solve.reorder;
+    }
     cli_note_format(o->result.storage.format, &settled->storage);
     return CLI_CONVERGED;
 }
@@ -54,6 +58,7 @@ int cli_solve_report(const solve_options *options, const solve_objects *o, const
                          .options = &settled,
                          .asked = &options->solve,
                          .format_chosen = options->storage.chosen,
+                         .transformed = options->transformed,
                          .solver = o->solver,
                          .explain = options->explain,
                          .result = &o->result,

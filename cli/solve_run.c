@@ -198,6 +198,10 @@ static int set_up_and_solve(const solve_options *options, solve_objects *o, cli_
 {
     char choices[CLI_PATH_LENGTH];
     tess_solve_options solve = options->solve;
+    if (options->transformed) { /* it has been */
+        solve.scale = TESS_SCALING_NONE;
+        solve.reorder = TESS_REORDERING_NONE;
+    }
     progress->every = options->monitor;
     progress->max_iterations = solve.max_iterations;
     solve.monitor = cli_progress_monitor;

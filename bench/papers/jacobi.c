@@ -34,10 +34,10 @@ static const bench_schedule_variant variants[VARIANTS] = {
 
 typedef struct jacobi_options {
     int64_t iterations; /* 0: by --quick */
-    double rtol;        /* of the runs to a tolerance; 0: twice what FP64 reaches in the fixed run */
+    double rtol;        /* of the runs to a tolerance; 0: four times what FP64 reaches in the fixed run */
     double most;        /* matrices where FP64 stays above this are left out */
     bool scale;
-    tess_policy_options rows, entries;
+    bench_schedule_policies policies;
 } jacobi_options;
 
 typedef struct record {
@@ -164,10 +164,8 @@ static tess_status make_options(const problem *p, int index, tess_solve_options 
     o->rtol = 0.0;
     o->max_iterations = p->options->iterations * (fixed ? 1 : TOLERANCE_FACTOR);
     o->history_capacity = 0;
-    if (!fixed) { o->rtol = p->options->rtol > 0.0 ? p->options->rtol : 2.0 * p->record->of[FP64].error; }
-    if (!bench_schedule_storage(v, &p->options->rows, &p->options->entries, &o->storage)) {
-        return TESS_INVALID_ARGUMENT;
-    }
+    if (!fixed) { o->rtol = p->options->rtol > 0.0 ? p->options->rtol : 4.0 * p->record->of[FP64].error; }
+    if (!bench_schedule_storage(v, &p->options->policies, &o->storage)) { return TESS_INVALID_ARGUMENT; }
     return tess_schedule_parse(v->schedule, &o->jacobi.schedule);
 }
 
@@ -183,7 +181,7 @@ static double bytes_of(const tess_solver *solver, const tess_precision_schedule 
     return bytes;
 }
 
-static tess_status take_result(problem *p, const solve_call *c, bench_schedule_result *r)
+static tess_status take_result(problem *p, const solve_call *c, const tess_solve_options *o, bench_schedule_result *r)
 {
     const tess_solve_result *s = &c->result;
     bench_residual truth;
@@ -196,6 +194,7 @@ static tess_status take_result(problem *p, const solve_call *c, bench_schedule_r
     r->iterations = s->iterations;
     r->setup_seconds = s->setup_seconds;
     r->bytes = bytes_of(c->solver, &s->jacobi.schedule);
+    bench_schedule_note(&o->storage.policy, s->storage.nonzeros_per_precision, r);
     r->ran = s->iterations > 0;
     if (isfinite(truth.norm) && fabs(truth.norm - s->residual_norm) > s->residual_bound + 1e-14 * truth.norm) {
         bench_fault(p->run, p->record->name, "the reported residual is off by more than its bound", TESS_SUCCESS);
@@ -226,7 +225,7 @@ static tess_status run_variant(problem *p, int index)
 
     if (status == TESS_SUCCESS) { status = tess_solver_create(p->a, &o, &c.solver); }
     if (status == TESS_SUCCESS) { status = bench_schedule_time(p->run, call_solve, &c, &r->time); }
-    if (status == TESS_SUCCESS && has_outcome(p, &c, index)) { status = take_result(p, &c, r); }
+    if (status == TESS_SUCCESS && has_outcome(p, &c, index)) { status = take_result(p, &c, &o, r); }
     tess_solver_destroy(c.solver);
     if (status == TESS_SUCCESS && r->ran) {
         bench_schedule_report(p->run, p->record->name, &p->host, p->record->in_cache, variants, index, r,
@@ -264,8 +263,9 @@ enum { KEY_SCALE = 700, KEY_ITERATIONS, KEY_RTOL, KEY_MOST };
 static const struct argp_option table[] = {
     {"scale", KEY_SCALE, "none|max-product", 0, "permute and scale first (default none)", 0},
     {"iterations", KEY_ITERATIONS, "N", 0, "of fixed runs (default 2000, --quick 200)", 0},
-    {"rtol", KEY_RTOL, "R", 0, "of runs to a tolerance (default: twice what the fixed FP64 run reaches)", 0},
+    {"rtol", KEY_RTOL, "R", 0, "of runs to a tolerance (default: four times what the fixed FP64 run reaches)", 0},
     {"most", KEY_MOST, "R", 0, "leave out matrices where FP64 ends above this relative residual (default 0.1)", 0},
+    BENCH_SCHEDULE_OPTIONS("mean-range:0.1", "fixed-range:0.01"),
     {0}};
 
 static double read_real(struct argp_state *state, const char *option, const char *text)
@@ -290,14 +290,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_ITERATIONS: o->iterations = (int64_t)read_real(state, "iterations", arg); return 0;
     case KEY_RTOL: o->rtol = read_real(state, "rtol", arg); return 0;
     case KEY_MOST: o->most = read_real(state, "most", arg); return 0;
-    default: return ARGP_ERR_UNKNOWN;
+    default: return bench_schedule_parse(key, arg, state, &o->policies);
     }
 }
 
 static void options_init(jacobi_options *o)
 {
     *o = (jacobi_options){.most = 0.1};
-    bench_schedule_policies(0.1, 0.01, &o->rows, &o->entries);
+    bench_schedule_init("mean-range:0.1", "fixed-range:0.01", &o->policies);
 }
 
 int study_jacobi(int argc, char **argv, const char *parts)

@@ -18,8 +18,8 @@ COLUMNS = {
                ("1st 0..1", 9, 2, "uniform.ratio_of_seed_1", 100.0), ("worst", 7, 2, "uniform.worst_ratio", 100.0)],
     "lossless": [("a tile", 8, 2, "nonzeros_per_tile", 1.0), ("of csr", 7, 3, "bytes_over_fp64_csr", 1.0),
                  ("error", 10, "e", "largest_relative_error", 1.0)],
-    "jacobi": [("us/it", 10, 2, "seconds_per_iteration", 1e6)],
-    "timestep": [("us/step", 10, 2, "seconds_per_iteration", 1e6), ("difference", 11, "e", "relative_difference", 1.0)],
+    "jacobi": [("% low", 7, 1, "low_share", 100.0), ("us/it", 10, 2, "seconds_per_iteration", 1e6)],
+    "timestep": [("% low", 7, 1, "low_share", 100.0), ("us/step", 10, 2, "seconds_per_iteration", 1e6), ("difference", 11, "e", "relative_difference", 1.0)],
     "accuracy": [("unrounded", 10, "e", "unrounded.mean", 1.0), ("median", 10, "e", "unrounded.median", 1.0),
                  ("predicted", 10, "e", "unrounded.predicted_by_storage", 1.0), ("stored", 10, "e", "stored.mean", 1.0),
                  ("median", 10, "e", "stored.median", 1.0), ("predicted", 10, "e", "stored.predicted_by_storage", 1.0)],
@@ -142,5 +142,22 @@ def print_rooflines(report):
           + ", ".join(f"{name} {balance:.1f}" for name, balance in balances.items()))
 
 
-TABLES = {"krylov": [print_precisions, print_direction], "lossless": [print_precisions], "digits": [print_digits],
+def print_bypassed(report):
+    """Of runs of 100 iterations: products of tiles that were skipped, and how many of those past convergence."""
+    rows = [record for record in report.records if "fixed_bypassed" in record]
+    if rows:
+        print("\n100 iterations with narrowing: percent of the products skipped, of those percent past convergence\n"
+              f"{'matrix':<24} {'contestant':<28}{'made':>6}{'converges at':>13}{'% skipped':>10}{'% past':>8}")
+    for record in rows:
+        print(f"{record['matrix']:<24} {record['contestant']:<28}{record['fixed_iterations_made']:6d}"
+              f"{record['fixed_iterations_to_convergence']:13d}"
+              f"{100.0 * number(record, 'fixed_bypassed_share'):10.2f}"
+              f"{100.0 * number(record, 'bypassed_past_convergence'):8.2f}")
+    every = sum(record["fixed_bypassed"] for record in rows)
+    if every:
+        before = sum(record["fixed_bypassed_before_convergence"] for record in rows)
+        print(f"of all that were skipped {100.0 * (1.0 - before / every):.1f} % past convergence")
+
+
+TABLES = {"krylov": [print_precisions, print_direction, print_bypassed], "lossless": [print_precisions], "digits": [print_digits],
           "roofline": [print_rooflines], "gmres": [print_cache]}

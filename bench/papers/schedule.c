@@ -5,27 +5,51 @@
 #include <string.h>
 
 #include "papers/schedule.h"
+#include "papers/split.h"
 
-void bench_schedule_policies(double mean_range, double fixed_range, tess_policy_options *rows,
-                             tess_policy_options *entries)
+void bench_schedule_init(const char *rows, const char *entries, bench_schedule_policies *out)
 {
-    tess_policy_options_init(rows);
-    rows->policy = TESS_POLICY_MEAN_RANGE;
-    rows->parameter = mean_range;
-    *entries = *rows;
-    entries->granularity = TESS_GRANULARITY_ENTRY;
-    entries->policy = TESS_POLICY_FIXED_RANGE;
-    entries->parameter = fixed_range;
+    tess_policy_options_init(&out->rows);
+    out->rows.at_most_one = 1; /* the tables come from the published code */
+    out->entries = out->rows;
+    out->entries.granularity = TESS_GRANULARITY_ENTRY;
+    (void)tess_policy_options_parse(rows, &out->rows);
+    (void)tess_policy_options_parse(entries, &out->entries);
 }
 
-bool bench_schedule_storage(const bench_schedule_variant *v, const tess_policy_options *rows,
-                            const tess_policy_options *entries, tess_storage_options *out)
+error_t bench_schedule_parse(int key, char *arg, struct argp_state *state, bench_schedule_policies *out)
+{
+    switch (key) {
+    case BENCH_KEY_POLICY: bench_read_policy(state, arg, &out->rows); return 0;
+    case BENCH_KEY_SHARE: bench_read_share(state, arg, &out->rows); return 0;
+    case BENCH_KEY_LEVELS: bench_read_levels(state, arg, &out->rows); return 0;
+    case BENCH_KEY_ENTRY_POLICY: bench_read_policy(state, arg, &out->entries); return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+bool bench_schedule_storage(const bench_schedule_variant *v, const bench_schedule_policies *policies,
+                            tess_storage_options *out)
 {
     tess_storage_options_init(out);
     if (!v->schedule) { return true; }
     out->format = v->entries ? TESS_FORMAT_SPLIT : TESS_FORMAT_COMPOSITE;
-    out->policy = v->entries ? *entries : *rows;
+    out->policy = v->entries ? policies->entries : policies->rows;
     return !v->levels || tess_precision_levels_parse(v->levels, &out->policy) == TESS_SUCCESS;
+}
+
+void bench_schedule_note(const tess_policy_options *policy, const int64_t per_precision[TESS_MAX_PRECISIONS],
+                         bench_schedule_result *r)
+{
+    tess_policy_options o = *policy;
+    int64_t all = 0;
+
+    tess_policy_default_levels(&o);
+    (void)bench_levels_text(&o, r->levels, sizeof r->levels);
+    for (int p = 0; p < TESS_MAX_PRECISIONS; p++) {
+        all += per_precision[p];
+    }
+    r->low_share = all > 0 ? 1.0 - (double)per_precision[TESS_PRECISION_FP64] / (double)all : 0.0;
 }
 
 tess_status bench_schedule_time(const bench_run *run, tess_status (*call)(void *user, double *seconds), void *user,
@@ -60,7 +84,6 @@ void bench_schedule_report(bench_run *run, const char *matrix, const bench_csr *
                            const char *error)
 {
     const bench_schedule_variant *v = &all[index];
-    const char *levels = v->levels ? v->levels : "fp64,fp32";
     char text[160];
     const bench_record record = {.matrix = matrix,
                                  .nrows = a->nrows,
@@ -80,7 +103,8 @@ void bench_schedule_report(bench_run *run, const char *matrix, const bench_csr *
     json_t *row = bench_record_row(run, &record);
 
     json_object_set_new(row, "steps", json_string(text));
-    json_object_set_new(row, "levels", json_string(levels));
+    json_object_set_new(row, "levels", json_string(r->levels));
+    bench_set_real(row, "low_share", v->schedule && strstr(v->schedule, "mixed") ? r->low_share : NAN);
     json_object_set_new(row, "by_entries", json_boolean(v->entries));
     json_object_set_new(row, "base", json_string(all[v->base].name));
     bench_set_real(row, "seconds_per_iteration", r->time.median / (double)r->iterations);

@@ -24,7 +24,8 @@ extern const struct argp_option bench_split_table[];
 error_t bench_split_parse(int key, char *arg, struct argp_state *state);
 void bench_split_options_init(bench_split_options *o);
 
-/* --policy and --levels of any study. */
+/* --policy, --share and --levels of any study. */
+void bench_read_share(struct argp_state *state, const char *text, tess_policy_options *policy);
 void bench_read_policy(struct argp_state *state, const char *text, tess_policy_options *policy);
 void bench_read_levels(struct argp_state *state, const char *text, tess_policy_options *policy);
 const char *bench_levels_text(const tess_policy_options *policy, char *buffer, size_t size);

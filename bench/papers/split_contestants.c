@@ -80,7 +80,8 @@ enum { KEY_POLICY = 700, KEY_SHARE, KEY_LEVELS, KEY_ENTRY, KEY_BASE, KEY_PROTOCO
 
 const struct argp_option bench_split_table[] = {
     {"policy", KEY_POLICY, "NAME[:X]", 0, "by rows: fixed-range[:R] or mean-range[:F] (default mean-range:0.1)", 0},
-    {"share", KEY_SHARE, "P|at-most-one", 0, "percent of a row's values that must be in the range (default 99)", 0},
+    {"share", KEY_SHARE, "P|at-most-one", 0,
+     "percent of a row's values that must be in the range (default at-most-one)", 0},
     {"levels", KEY_LEVELS, "HIGH,..,LOW", 0, "precisions (default fp64,fp32; with P:scaled by rows alone)", 0},
     {"entry-policy", KEY_ENTRY, "NAME[:X]", 0, "by entries (default fixed-range:1)", 0},
     {"base", KEY_BASE, "csr|ellr", 0, "format of the parts, and of FP64 and FP32 (default csr)", 0},
@@ -99,6 +100,7 @@ void bench_split_options_init(bench_split_options *o)
     (void)tess_precision_levels_parse("fp64,fp32", &o->rows); /* the models of bytes and errors read the levels */
     o->rows.policy = TESS_POLICY_MEAN_RANGE;
     o->rows.parameter = 0.1;
+    o->rows.at_most_one = 1; /* the tables come from the published code */
     o->entries = o->rows;
     o->entries.granularity = TESS_GRANULARITY_ENTRY;
     o->entries.policy = TESS_POLICY_FIXED_RANGE;
@@ -132,7 +134,7 @@ const char *bench_levels_text(const tess_policy_options *policy, char *buffer, s
     return buffer;
 }
 
-static void read_share(struct argp_state *state, const char *text, tess_policy_options *policy)
+void bench_read_share(struct argp_state *state, const char *text, tess_policy_options *policy)
 {
     char *end = NULL;
 
@@ -157,7 +159,7 @@ error_t bench_split_parse(int key, char *arg, struct argp_state *state)
 
     switch (key) {
     case KEY_POLICY: bench_read_policy(state, arg, &o->rows); return 0;
-    case KEY_SHARE: read_share(state, arg, &o->rows); return 0;
+    case KEY_SHARE: bench_read_share(state, arg, &o->rows); return 0;
     case KEY_LEVELS:
         bench_read_levels(state, arg, &o->rows);
         bench_read_levels(state, arg, &o->entries);

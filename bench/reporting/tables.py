@@ -151,11 +151,29 @@ def mean_of(records, name, value, is_ratio):
     return row
 
 
+def is_untouched(record):
+    """Whether a policy chose the precisions and left nothing low: then it is FP64 under another name."""
+    return any(number(record, key) == 0 for key in ("low_share", "low_nonzeros"))
+
+
+def print_untouched(report):
+    """How many matrices the means of a contestant leave out because nothing of them is low."""
+    counts = {}
+    for record in report.records:
+        if not record["refused"] and record["of"] != "stage" and is_untouched(record):
+            counts.setdefault(record["contestant"], []).append(record["matrix"] or "")
+    for contestant, names in counts.items():
+        print(f"{contestant}: {len(names)} left out of the means, of which nothing is low: "
+              + ", ".join(names[:12]) + (" .." if len(names) > 12 else ""))
+
+
 def group_members(report):
     """{(part, set, solver, class, contestant, of): records}."""
     groups = {}
     for record in report.records:
         if record["of"] == "stage" or record["refused"] or (report.study in OUTSIDE_CACHE and record["in_cache"]):
+            continue
+        if is_untouched(record):
             continue
         solver = record.get("solver") if report.study != "gmres" else None
         for label in groups_of(report, record):
@@ -180,6 +198,7 @@ def print_means(report):
     """Of each contestant over the matrices of a group; the rows."""
     groups = group_members(report)
     rows = means_of(report, groups)
+    print_untouched(report)
     titles = list(dict.fromkeys(row["measure"] for row in rows))
     if rows:
         which = "matrices that do not lie in the cache" if report.study in OUTSIDE_CACHE else "all matrices"

@@ -118,6 +118,7 @@ static void our_options(const bench_contest *c, double rtol, int64_t max_iterati
     tess_solve_options_init(options);
     tess_papers_solve_init(papers);
     papers->narrowing = c->narrowing;
+    papers->narrowing_epsilon = c->narrowing == TESS_NARROWING_OFF ? 0.0 : c->narrowing_epsilon;
     papers->one_reduction = c->recurrence == TESS_RECURRENCE_ONE_REDUCTION;
     options->papers = papers;
     options->solver = c->solver;

@@ -32,6 +32,7 @@ typedef struct bench_contest {
     tess_engine engine;                  /* of BENCH_OURS_GRAPH, where another is asked for in its place */
     tess_recurrence recurrence;          /* ours */
     tess_narrowing narrowing;            /* ours */
+    double narrowing_epsilon;            /* the same in a fixed run; 0: the tolerance */
     const tess_storage_options *storage; /* ours; NULL: csr in FP64 */
     int64_t history_capacity;            /* ours: residuals that are kept */
     bool timings;                        /* ours: the result has its time by phases */

@@ -71,6 +71,15 @@ extern const int krylov_row_count;
 
 /* ---- what was measured (krylov_measure.c) ---- */
 
+/* Products of tiles that a run of KRYLOV_FIXED_ITERATIONS with narrowing skipped. */
+typedef struct krylov_bypassed {
+    bool counted;
+    int64_t products, all; /* all products; those that were skipped */
+    int64_t made;          /* iterations: fewer than asked for where everything is skipped, so that A p = 0 */
+    int64_t iterations;    /* until the tolerance is met, at most KRYLOV_FIXED_ITERATIONS */
+    int64_t before;        /* skipped until then */
+} krylov_bypassed;
+
 typedef struct krylov_outcome {
     const krylov_variant *variant;
     bool refused; /* it could not run: `why` */
@@ -82,7 +91,8 @@ typedef struct krylov_outcome {
     int claims, false_claims;
     tess_solve_result result;  /* ours: of the last solve; its history is not kept */
     tess_papers_result papers; /* the same */
-    double *history;           /* relative residuals, or NULL */
+    krylov_bypassed bypassed;
+    double *history; /* relative residuals, or NULL */
     int64_t history_length;
 } krylov_outcome;
 

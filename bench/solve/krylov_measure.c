@@ -121,12 +121,39 @@ static tess_status time_iterations(const krylov_session *s, bench_contest *c, kr
     return bench_contest_time_iterations(c, &long_run, &o->run);
 }
 
-static tess_status time_fixed(bench_contest *c, krylov_outcome *o)
+static int64_t products_of(const tess_papers_result *r)
+{
+    int64_t sum = r->tile_products_bypassed;
+
+    for (int p = 0; p < TESS_PRECISION_COUNT; p++) {
+        sum += r->tile_products[p];
+    }
+    return sum;
+}
+
+/* How many of a fixed run's products were skipped, and how many of those before the tolerance was met: the bounds are
+   those of the fixed run, so that a solve which ends there has made the same iterations. */
+static tess_status count_bypassed(const krylov_session *s, bench_contest *c, krylov_outcome *o)
+{
+    krylov_bypassed *b = &o->bypassed;
+    tess_status status = TESS_SUCCESS;
+
+    b->products = products_of(&c->papers);
+    b->all = c->papers.tile_products_bypassed;
+    status = bench_contest_run(c, s->rtol, KRYLOV_FIXED_ITERATIONS, &b->iterations);
+    b->before = c->papers.tile_products_bypassed;
+    b->counted = status == TESS_SUCCESS;
+    return status;
+}
+
+static tess_status time_fixed(const krylov_session *s, bench_contest *c, krylov_outcome *o)
 {
     int64_t done = 0;
-    const tess_status status = krylov_time_runs(c, 0.0, KRYLOV_FIXED_ITERATIONS, SAMPLES, &o->fixed, &done);
+    tess_status status = krylov_time_runs(c, 0.0, KRYLOV_FIXED_ITERATIONS, SAMPLES, &o->fixed, &done);
 
     if (done != KRYLOV_FIXED_ITERATIONS) { o->fixed = (bench_time){.samples = 0}; }
+    o->bypassed.made = done;
+    if (status == TESS_SUCCESS && o->variant->narrowing != TESS_NARROWING_OFF) { status = count_bypassed(s, c, o); }
     return status;
 }
 
@@ -160,15 +187,13 @@ static void take_results(const bench_contest *c, krylov_outcome *o)
 
 static tess_status measure(const krylov_session *s, bench_contest *c, bool with_solve, krylov_outcome *o)
 {
-    /* without a tolerance nothing is small, and nothing narrowed */
-    const bool fixed_runs = o->variant->narrowing == TESS_NARROWING_OFF;
     const unsigned what = s->row->what;
     tess_status status = TESS_SUCCESS;
 
     if ((what & KRYLOV_SOLVES) && with_solve) { status = solve(s, c, o); }
     if (status == TESS_SUCCESS && krylov_variant_is_ours(o->variant)) { take_results(c, o); }
-    if (status == TESS_SUCCESS && fixed_runs && (what & KRYLOV_FIXED)) { status = time_fixed(c, o); }
-    if (status == TESS_SUCCESS && fixed_runs && (what & KRYLOV_TIMES)) { status = time_iterations(s, c, o); }
+    if (status == TESS_SUCCESS && (what & KRYLOV_FIXED)) { status = time_fixed(s, c, o); }
+    if (status == TESS_SUCCESS && (what & KRYLOV_TIMES)) { status = time_iterations(s, c, o); }
     if (o->result.storage.matrix_bytes == 0) { take_results(c, o); }
     o->result.history = NULL;
     if (status == TESS_SUCCESS && s->histories && (what & KRYLOV_HISTORIES) && krylov_variant_is_ours(o->variant)) {
@@ -193,6 +218,7 @@ static void run_variant(krylov_session *s, bool with_solve, krylov_outcome *o)
     tess_status status = TESS_SUCCESS;
 
     krylov_variant_storage(o->variant, &storage);
+    c.narrowing_epsilon = s->rtol; /* the bounds do not depend on when a run ends */
     c.samples = is_large(s) ? LARGE_SAMPLES : ITERATION_SAMPLES;
     status = bench_contest_open(&c);
     if (status == TESS_SUCCESS) { status = measure(s, &c, with_solve, o); }

@@ -56,7 +56,7 @@ static bench_time divided(bench_time time, double by)
     return time;
 }
 
-/* By two fixed runs, else by one of KRYLOV_FIXED_ITERATIONS; with narrowing, which needs a tolerance, by the solve. */
+/* By two fixed runs, else by the solve with narrowing, else by one run of KRYLOV_FIXED_ITERATIONS. */
 static bench_time iteration_time(const krylov_outcome *o, const char **from)
 {
     *from = "two fixed runs";
@@ -94,6 +94,15 @@ static void add_narrowing(json_t *row, const tess_papers_result *r)
               (json_int_t)r->tile_products_bypassed);
 }
 
+static void add_bypassed(json_t *row, const krylov_bypassed *b)
+{
+    bench_set(row, "{s:I, s:I, s:I, s:I, s:I}", "fixed_iterations_made", (json_int_t)b->made, "fixed_tile_products",
+              (json_int_t)b->products, "fixed_bypassed", (json_int_t)b->all, "fixed_bypassed_before_convergence",
+              (json_int_t)b->before, "fixed_iterations_to_convergence", (json_int_t)b->iterations);
+    bench_set_real(row, "fixed_bypassed_share", b->products > 0 ? (double)b->all / (double)b->products : NAN);
+    bench_set_real(row, "bypassed_past_convergence", b->all > 0 ? 1.0 - (double)b->before / (double)b->all : NAN);
+}
+
 /* What our last solve says of its matrix. */
 static void add_facts(json_t *row, const tess_solve_result *r)
 {
@@ -123,6 +132,7 @@ static json_t *describe(const krylov_session *s, const krylov_outcome *o, const 
     if (krylov_variant_is_ours(o->variant)) { add_facts(row, &o->result); }
     bench_contest_describe(s->problem, o->variant->which, s->solver, row);
     if (o->papers.narrowing != TESS_NARROWING_OFF) { add_narrowing(row, &o->papers); }
+    if (o->bypassed.counted) { add_bypassed(row, &o->bypassed); }
     return row;
 }
 

@@ -78,8 +78,8 @@ TESS_EXPORT tess_status tess_matrix_tcki_counts(const tess_matrix *a, int64_t co
  */
 typedef enum tess_narrowing {
     TESS_NARROWING_OFF = 0, /**< tiles as stored (default) */
-    /** Bounds eps, 1e-1 eps, 1e-2 eps, 1e-3 eps, with eps = atol, or rtol if atol is 0. Narrowed tiles stay narrowed.
-     */
+    /** Bounds eps, 1e-1 eps, 1e-2 eps, 1e-3 eps, with eps = narrowing_epsilon, else atol, else rtol. Narrowed tiles
+        stay narrowed. */
     TESS_NARROWING_PAPER = 1,
     /** Bounds 2^8, 2^-5, 2^-12, 2^-16 times a unit that follows the scale of A and b. When a segment grows, its tiles
         are used as stored again. */
@@ -95,6 +95,9 @@ typedef struct tess_papers_solve {
     /** --recurrence one-reduction: 1 takes this form of CG (Chronopoulos and Gear, J. Comput. Appl. Math. 25 (1989),
         section 4). Only in the engines single-kernel and plain, with cg.recurrence auto. docs/reference/papers.md */
     int one_reduction;
+    /** --narrowing-epsilon: the eps of mode paper, and the rtol in the unit of mode safe. 0 (default): the solve's own
+        tolerance, so that a run with rtol 0 narrows nothing. A fixed number of iterations needs it. */
+    double narrowing_epsilon;
 } tess_papers_solve;
 
 /** Sets `size` and the defaults. */

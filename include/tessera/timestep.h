@@ -83,7 +83,7 @@ TESS_EXPORT tess_status tess_timestep_create(const tess_matrix *a, const tess_ti
  * Makes @p count steps. Returns when all are done.
  * @param x         FP64 vector of n values. In: the start. Out: x after the last step.
  * @param observer  called with x after every @p every steps; NULL or @p every = 0: never
- * Entries of the schedule below fp64 keep x in FP32 only; mixed ones keep it in FP32 and FP64.
+ * x is kept in FP64, in entries below fp64 and mixed ones beside an FP32 copy, which the low values of R multiply.
  * Error of one step, componentwise: u_l (|R| |x|) + gamma(longest row + 2) |A| |x|, with u_l about 4 unit roundoffs of
  * FP32 for values stored in FP32.
  * Errors: DIMENSION_MISMATCH, INVALID_ARGUMENT (negative count, or below first_step), memory. Tests:

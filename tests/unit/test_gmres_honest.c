@@ -53,6 +53,46 @@ static void high_degrees_in_fp32_are_judged_honestly(void **state)
     tess_context_destroy(ctx);
 }
 
+/* The same section: with the polynomial in FP64 each degree converges. In FP32 the true residual stops, the earlier the
+   higher the degree, where the estimate goes on to the tolerance. */
+static void claims_drift_with_the_degree(void **state)
+{
+    enum { DEGREES = 7 };
+    oracle_csr a = generate_problem("laplace3d 16", 1);
+    double *b = test_allocate(a.nrows, sizeof *b), *x = test_allocate(a.nrows, sizeof *x), residual[DEGREES];
+    tess_context *ctx = open_cpu(2);
+
+    (void)state;
+    for (int64_t i = 0; i < a.nrows; i++) {
+        b[i] = 1.0;
+    }
+    for (int k = 0; k < 2 * DEGREES; k++) {
+        tess_solve_options options = solve_options(TESS_SOLVER_GMRES);
+        tess_solve_result result;
+
+        options.guard = TESS_GUARD_REPORT;
+        options.precond = in_fp32(TESS_PRECOND_POLYNOMIAL, 10 * (k / 2 + 1));
+        if (k % 2 == 0) { options.precond.role = (tess_role_precision){0}; }
+        memset(x, 0, (size_t)a.nrows * sizeof *x);
+        result = solve_once(ctx, &a, &options, b, x);
+        check_honest(&a, b, x, &options, &result);
+        if (k % 2 == 0) {
+            assert_true(result.converged);
+            continue;
+        }
+        residual[k / 2] = result.relative_residual;
+        assert_int_equal(result.reason, TESS_REASON_FALSE_CONVERGENCE);
+        assert_true(result.relative_residual > 1e3 * result.estimated_relative_residual);
+    }
+    for (int k = 3; k < DEGREES; k++) {
+        assert_true(residual[k] > 1.5 * residual[0]);
+    }
+    oracle_free(&a);
+    free(b);
+    free(x);
+    tess_context_destroy(ctx);
+}
+
 /* The input of a preconditioner in FP32 is scaled into its range: a right-hand side and a power of two times it have
    the same cycles. */
 static void fp32_preconditioners_serve_any_magnitude(void **state)
@@ -204,6 +244,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(high_degrees_in_fp32_are_judged_honestly),
+        cmocka_unit_test(claims_drift_with_the_degree),
         cmocka_unit_test(fp32_preconditioners_serve_any_magnitude),
         cmocka_unit_test(ends_of_the_ranges_are_served),
         cmocka_unit_test(zero_residuals_that_prove_nothing_end_the_solve),

@@ -129,6 +129,49 @@ static void low_precisions_do_most_of_the_work(void **state)
     free(x);
 }
 
+/* A quarter of the rows have small values beside the diagonal: those are low, and what they round changes x little. So
+   FP32 reaches 1e-7, mixed steps less, and each step goes on as long as the residual falls. */
+static void each_step_does_its_part(void **state)
+{
+    static const char *const schedule[] = {"fp64", "fp32,fp64", "fp32,mixed,fp64"};
+    oracle_csr a = oracle_laplace2d(20);
+    double *b = test_allocate(400, sizeof *b), *x = test_allocate(400, sizeof *x);
+    tess_solve_result result[3];
+    tess_context *ctx = open_cpu(1);
+
+    (void)state;
+    for (int64_t i = 0; i < 400; i++) {
+        b[i] = 0.0; /* A times ones, so that the entries of x are of one size */
+        for (int64_t k = a.row_ptr[i]; k < a.row_ptr[i + 1]; k++) {
+            if (a.col_ind[k] != i && i < 100) { a.val[k] *= 1e-3 / 3.0; }
+        }
+        for (int64_t k = a.row_ptr[i]; k < a.row_ptr[i + 1]; k++) {
+            b[i] += a.val[k];
+        }
+    }
+    for (int c = 0; c < 3; c++) {
+        tess_solve_options options = jacobi(TESS_FORMAT_COMPOSITE, schedule[c]);
+
+        options.rtol = 1e-13;
+        options.max_iterations = 10000;
+        options.storage.policy.policy = TESS_POLICY_MEAN_RANGE;
+        options.storage.policy.parameter = 0.1;
+        memset(x, 0, 400 * sizeof *x);
+        result[c] = solve_once(ctx, &a, &options, b, x);
+        assert_int_equal(result[c].reason, TESS_REASON_RTOL);
+        check_honest(&a, b, x, &options, &result[c]);
+    }
+    assert_true(result[2].storage.nonzeros_per_precision[TESS_PRECISION_FP32] > a.nnz / 8);
+    assert_true(result[2].storage.nonzeros_per_precision[TESS_PRECISION_FP64] > a.nnz / 8);
+    assert_true(result[2].jacobi.schedule.entry[1].iterations >= 16);
+    assert_true(result[2].jacobi.schedule.entry[2].iterations + 16 <= result[1].jacobi.schedule.entry[1].iterations);
+    assert_true(result[2].iterations <= result[0].iterations + 2 * 3 * 32);
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+    free(b);
+    free(x);
+}
+
 /* A schedule with only FP32 ends near 1e-7; the guard does the rest, again in FP32 as long as that helps. */
 static void the_guard_mends_what_low_precisions_leave(void **state)
 {
@@ -549,6 +592,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(dominant_systems_converge),
                                        cmocka_unit_test(a_triangular_system_is_given_its_time),
+                                       cmocka_unit_test(each_step_does_its_part),
                                        cmocka_unit_test(low_precisions_do_most_of_the_work),
                                        cmocka_unit_test(the_guard_mends_what_low_precisions_leave),
                                        cmocka_unit_test(values_beyond_fp32_are_left_to_fp64),

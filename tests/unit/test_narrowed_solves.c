@@ -101,6 +101,52 @@ static void counts_are_those_of_all_products(void **state)
     tess_context_destroy(ctx);
 }
 
+/* 100 iterations whatever converges (Yang et al. 2024, section IV-B): the bounds are those of an epsilon of their own.
+   Up to where that tolerance is met, the run is that of the solve; what is skipped later says nothing of a solve. */
+static void a_fixed_run_has_an_epsilon_of_its_own(void **state)
+{
+    static const tess_solver_kind kinds[] = {TESS_SOLVER_CG, TESS_SOLVER_BICGSTAB};
+    oracle_csr a = make_strip();
+    double *b = make_load(&a);
+    tess_context *ctx = open_device(2);
+
+    (void)state;
+    for (int k = 0; k < 4; k++) {
+        const tess_narrowing mode = k < 2 ? TESS_NARROWING_PAPER : TESS_NARROWING_SAFE;
+        tess_papers_solve papers = *papers_narrowing(mode);
+        tess_solve_options options = narrowing_options(kinds[k % 2], mode);
+        solved to_tolerance, as_long, without, longer;
+
+        options.guard = TESS_GUARD_REPORT;
+        options.rtol = 1e-6;
+        to_tolerance = solve_here(ctx, &a, &options, b);
+        options.rtol = 0.0;
+        options.max_iterations = to_tolerance.result.iterations;
+        without = solve_here(ctx, &a, &options, b);
+        options.papers = &papers;
+        papers.narrowing_epsilon = 1e-6;
+        as_long = solve_here(ctx, &a, &options, b);
+        options.max_iterations = 3 * to_tolerance.result.iterations;
+        longer = solve_here(ctx, &a, &options, b);
+        assert_int_equal(without.papers.tile_products_bypassed, 0);
+        assert_true(to_tolerance.papers.tile_products_bypassed > 0);
+        assert_int_equal(as_long.result.iterations, to_tolerance.result.iterations);
+        assert_int_equal(as_long.papers.tile_products_bypassed, to_tolerance.papers.tile_products_bypassed);
+        assert_memory_equal(as_long.papers.tile_products, to_tolerance.papers.tile_products,
+                            sizeof as_long.papers.tile_products);
+        assert_true(same_bits(as_long.x, to_tolerance.x, a.nrows));
+        assert_true(longer.result.iterations > as_long.result.iterations); /* it may end where all is skipped */
+        assert_true(longer.papers.tile_products_bypassed > as_long.papers.tile_products_bypassed + 100);
+        discard(&to_tolerance);
+        discard(&as_long);
+        discard(&without);
+        discard(&longer);
+    }
+    free(b);
+    oracle_free(&a);
+    tess_context_destroy(ctx);
+}
+
 /* Times 2^k: the same bits, the same counts. */
 static void check_invariant(tess_context *ctx, const oracle_csr *a, const double *b, const tess_solve_options *options,
                             int matrix_exponent, int load_exponent)
@@ -414,7 +460,8 @@ static void what_cannot_be_is_refused(void **state)
 
 /* What stands here, for a GPU too. */
 #define NARROWED_SOLVES                                                                                           \
-    cmocka_unit_test(counts_are_those_of_all_products), cmocka_unit_test(safe_does_not_know_the_scale),           \
+    cmocka_unit_test(counts_are_those_of_all_products), cmocka_unit_test(a_fixed_run_has_an_epsilon_of_its_own),  \
+        cmocka_unit_test(safe_does_not_know_the_scale),                                                           \
         cmocka_unit_test(paper_knows_the_scale_and_the_guard_knows_better),                                       \
         cmocka_unit_test(an_estimate_that_misleads_is_caught), cmocka_unit_test(every_solve_begins_anew),         \
         cmocka_unit_test(stall_limit_ends_without_another_power_of_two),                                          \

@@ -32,6 +32,10 @@ static tess_status check(const tess_solver *s)
     if (mode != TESS_NARROWING_PAPER && mode != TESS_NARROWING_SAFE) {
         return tess_fail(s->ctx, TESS_INVALID_ARGUMENT, "use off, paper or safe", "unknown narrowing %d", (int)mode);
     }
+    if (!(s->options.papers->narrowing_epsilon >= 0.0 && isfinite(s->options.papers->narrowing_epsilon))) {
+        return tess_fail(s->ctx, TESS_INVALID_ARGUMENT, "give a finite number of 0 or more",
+                         "the epsilon of narrowing cannot be %g", s->options.papers->narrowing_epsilon);
+    }
     if (kind != TESS_SOLVER_CG && kind != TESS_SOLVER_BICGSTAB) {
         return refuse(s, "use --solver cg or bicgstab", tess_solver_kind_name(kind));
     }
@@ -149,17 +153,24 @@ cleanup:
     return status;
 }
 
+/* The bounds must not depend on when a solve stops, if it makes a fixed number of iterations. */
+static double epsilon_of(const tess_solve_options *o)
+{
+    if (o->papers->narrowing_epsilon > 0.0) { return o->papers->narrowing_epsilon; }
+    return o->atol > 0.0 ? o->atol : o->rtol;
+}
+
 static tess_status start_cycle(tess_solver *s, double rhs_norm, double norm, int exponent)
 {
     solver_narrowing *w = narrowing_of(&s->krylov);
-    const tess_solve_options *o = &s->options;
-    double unit = o->atol > 0.0 ? o->atol : o->rtol, factor = 1.0; /* the paper's eps is an absolute number */
+    const double asked = s->options.papers->narrowing_epsilon;
+    double unit = epsilon_of(&s->options), factor = 1.0; /* the paper's eps is an absolute number */
     narrowing_bounds bounds;
     tess_status status = TESS_SUCCESS;
 
     if (w->mode == TESS_NARROWING_SAFE) {
         TESS_TRY(precond_factor(s, ldexp(norm, -exponent), &factor));
-        unit = factor * (o->rtol * rhs_norm / sqrt((double)s->krylov.n));
+        unit = factor * ((asked > 0.0 ? asked : s->options.rtol) * rhs_norm / sqrt((double)s->krylov.n));
     }
     bounds = narrowing_bounds_of(w->active ? w->mode : TESS_NARROWING_OFF, ldexp(unit, -exponent));
     status = s->ctx->backend->upload(s->ctx, w->pass.bounds, &bounds, sizeof bounds);

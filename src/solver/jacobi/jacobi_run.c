@@ -5,21 +5,20 @@
 #include "solver/jacobi/jacobi.h"
 
 /*
- * With a tolerance the residual is measured this often. Measuring reads one vector more than the iteration does and
- * waits for the device, some microseconds: a thirty-second of that is negligible, and at most 31 iterations too many
- * are made.
+ * With a tolerance the residual is measured so often: first after 8 iterations of an entry, then after 16 and each 32.
+ * A measurement is an iteration in the precision of the last entry, which reads one vector more and waits for the
+ * device, some microseconds; at most 31 iterations too many are made.
  */
-enum { CHECK_EVERY = 32 };
+enum { FIRST_CHECK = 8, CHECK_EVERY = 32 };
 /* A fixed run with a monitor calls it this often. */
 enum { REPORT_EVERY = 256 };
 /*
- * An entry other than the last ends when its residual is down to this many unit roundoffs of its lowest precision,
- * relative to the cycle's first: the residual of A d = r in that precision is off by u |A| |d| >= u ||r||, so that no
- * more can be gained.
+ * An entry other than the last ends when its residual stops falling: checks in a row have not reduced the least one by
+ * STALL_FACTOR. One such check is enough below CLOSE_ROUNDOFFS unit roundoffs of its lowest precision, relative to the
+ * cycle's first residual, where what it can reach is near; above it is STALL_LIMIT, since a residual may rise at first.
  */
-#define FLOOR_ROUNDOFFS 8.0
-/* It also ends when it stalls: STALL_LIMIT checks in a row have not reduced the least residual by this factor. */
 #define STALL_FACTOR (1.0 - 0x1p-12)
+#define CLOSE_ROUNDOFFS 64.0
 enum { STALL_LIMIT = 3 };
 /* The last entry stagnates when LAST_STALL_LIMIT checks in a row find no smaller residual, once the residual is well
    below the cycle's first. Before that it may stand still or rise, as for triangular matrices. */
@@ -50,8 +49,8 @@ static tess_status iterate(jacobi_run *run, int index, int64_t count)
     return sweep_run(run->w, run->schedule->entry[index].what, count);
 }
 
-/* One iteration, which also measures the previous iterate: entry `iteration` of the history. */
-static tess_status measure(jacobi_run *run, int index)
+/* One iteration of an entry, which also measures the previous iterate: entry `iteration` of the history. */
+static tess_status measure_as(jacobi_run *run, int index)
 {
     tess_loop *loop = run->loop;
     tess_loop_state *state = run->state;
@@ -118,7 +117,7 @@ tess_status jacobi_run_fixed(jacobi_run *run)
     }
     jacobi_end(run, TESS_REASON_CANCELLED);
     if (state->cancel) { return TESS_SUCCESS; }
-    if (counts[last] > 0) { TESS_TRY(measure(run, last)); }
+    if (counts[last] > 0) { TESS_TRY(measure_as(run, last)); }
     jacobi_end(run, !isfinite(state->residual_norm)                  ? TESS_REASON_NAN_OR_INF
                     : state->residual_norm > state->divergence_limit ? TESS_REASON_DIVERGENCE
                                                                      : TESS_REASON_ITERATIONS);
@@ -140,46 +139,47 @@ static void note(jacobi_trend *trend, double norm, double factor)
     trend->least = fmin(trend->least, norm);
 }
 
-/* Whether an entry, not the last, makes no more progress. One that diverges in its precision may not in a higher one.
- */
+/* Whether an entry, not the last, makes no more progress. */
 static bool entry_is_done(jacobi_run *run, int index, jacobi_trend *trend)
 {
     const tess_loop_state *state = run->state;
-    double roundoff = tess_precision_unit_roundoff(sweep_way_of(run->w, run->schedule->entry[index].what).precision);
+    const double roundoff =
+        tess_precision_unit_roundoff(sweep_way_of(run->w, run->schedule->entry[index].what).precision);
+    const bool close = state->residual_norm <= CLOSE_ROUNDOFFS * roundoff * run->first;
 
     note(trend, state->residual_norm, STALL_FACTOR);
-    return trend->stalled >= STALL_LIMIT || state->residual_norm <= FLOOR_ROUNDOFFS * roundoff * run->first ||
-           state->residual_norm <= state->tolerance;
+    return trend->stalled >= (close ? 1 : STALL_LIMIT);
 }
 
-/* Whether the last entry has ended. */
-static bool last_is_done(jacobi_run *run, jacobi_trend *trend)
+/* Whether the last entry makes no more progress. */
+static void judge_last(jacobi_run *run, jacobi_trend *trend)
 {
-    const tess_loop_state *state = run->state;
-
-    note(trend, state->residual_norm, 1.0);
-    if (state->residual_norm <= state->tolerance) {
-        jacobi_end(run, TESS_REASON_RTOL);
-    } else if (trend->stalled >= LAST_STALL_LIMIT && trend->least <= WELL_BELOW * run->first) {
+    note(trend, run->state->residual_norm, 1.0);
+    if (trend->stalled >= LAST_STALL_LIMIT && trend->least <= WELL_BELOW * run->first) {
         jacobi_end(run, TESS_REASON_STAGNATION);
     }
-    return state->phase != TESS_LOOP_RUNNING;
 }
 
 /* After a measurement: whether the entry has ended. An entry whose iterate became Inf or that diverged leaves zero to
-   the next. */
+   the next, which may not diverge in its precision. */
 static tess_status judge(jacobi_run *run, int index, jacobi_trend *trend, bool *over)
 {
     tess_loop_state *state = run->state;
     bool last = index + 1 == run->schedule->count, finite = isfinite(state->residual_norm);
     tess_status status = TESS_SUCCESS;
 
-    *over = true;
+    *over = false;
     if (!finite || state->residual_norm > state->divergence_limit) {
         if (last) { jacobi_end(run, finite ? TESS_REASON_DIVERGENCE : TESS_REASON_NAN_OR_INF); }
         if (!last) { status = sweep_load(run->w, NULL); }
+        trend->least = INFINITY;
+        *over = true;
+    } else if (state->residual_norm <= state->tolerance) {
+        jacobi_end(run, TESS_REASON_RTOL);
+    } else if (last) {
+        judge_last(run, trend);
     } else {
-        *over = last ? last_is_done(run, trend) : entry_is_done(run, index, trend);
+        *over = entry_is_done(run, index, trend);
     }
     if (state->phase == TESS_LOOP_RUNNING && state->cancel) { jacobi_end(run, TESS_REASON_CANCELLED); }
     if (state->phase == TESS_LOOP_RUNNING && state->iteration >= state->max_iterations) {
@@ -189,33 +189,44 @@ static tess_status judge(jacobi_run *run, int index, jacobi_trend *trend, bool *
     return status;
 }
 
-static tess_status run_entry(jacobi_run *run, int index)
+/* *before: the residual where the entry before has ended; Inf: none is known, as before the first. */
+static tess_status run_entry(jacobi_run *run, int index, double *before)
 {
     const tess_loop_state *state = run->state;
-    jacobi_trend trend = {INFINITY, 0};
-    bool over = false;
+    const int last = run->schedule->count - 1;
+    jacobi_trend trend = {*before, 0};
+    int64_t interval = FIRST_CHECK;
+    bool over = false, known = isfinite(*before);
     tess_status status = TESS_SUCCESS;
 
     while (!over) {
-        int64_t left = state->max_iterations - state->iteration;
+        int64_t left = state->max_iterations - state->iteration - 1;
 
-        TESS_TRY(measure(run, index)); /* initially the result of the previous entry */
+        if (known) {
+            TESS_TRY(iterate(run, index, left < interval - 1 ? left : interval - 1));
+            interval = interval < CHECK_EVERY ? 2 * interval : CHECK_EVERY;
+        }
+        known = true;
+        TESS_TRY(measure_as(run, last));
         tell_monitor(run);
         TESS_TRY(judge(run, index, &trend, &over));
-        if (over) { break; }
-        left = state->max_iterations - state->iteration - 1;
-        TESS_TRY(iterate(run, index, left < CHECK_EVERY - 1 ? left : CHECK_EVERY - 1));
     }
+    *before = isfinite(trend.least) ? state->residual_norm : INFINITY;
 cleanup:
     return status;
 }
 
+/*
+ * Each measurement is an iteration of the last entry: a step is judged by the system that the last one solves. The
+ * residual of its own rounded system falls on when nothing is gained any more.
+ */
 tess_status jacobi_run_to_tolerance(jacobi_run *run)
 {
+    double before = INFINITY;
     tess_status status = TESS_SUCCESS;
 
     for (int i = 0; i < run->schedule->count && run->state->phase == TESS_LOOP_RUNNING; i++) {
-        TESS_TRY(run_entry(run, i));
+        TESS_TRY(run_entry(run, i, &before));
     }
 cleanup:
     return status;

@@ -35,8 +35,9 @@ sweep_way sweep_way_of(const tess_sweep *w, int what)
     if (!parts) { return way; }
     if (what == TESS_MIXED) { return way_of_assigned(w, parts); }
     way.precision = (tess_precision)what;
-    way.reads_fp64 = way.precision == TESS_PRECISION_FP64;
-    way.reads_fp32 = !way.reads_fp64;
+    way.reads_fp32 = way.precision != TESS_PRECISION_FP64;
+    /* Algorithm 2, lines 4 and 5: x stays in FP64 beside its FP32 copy, because the diagonal multiplies it. */
+    way.reads_fp64 = !way.reads_fp32 || w->request.kind == TESS_UPDATE_TIME_STEP;
     for (int l = 0; l < parts->options.nlevels; l++) {
         if (parts->options.level[l].precision == way.precision) { way.copy = TESS_COPY_LEVEL + l; }
     }

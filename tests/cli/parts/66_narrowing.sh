@@ -37,3 +37,15 @@ expect 2 solve spd.mtx --solver cg $resident --narrowing unsafe
 err_has 'vailable: off, paper, safe'
 # shellcheck disable=SC2086
 expect 2 solve spd.mtx --solver cg $resident --narrowing
+
+# a fixed number of iterations narrows by an epsilon of its own, and says so where it has none
+resident="--solver cg --recurrence standard --format tiles --layout resident --policy lossless --rtol 0 --max-iterations 60"
+expect 1 solve gallery:laplace2d:40 $resident --narrowing paper --json none.json
+out_has '^narrowing +paper: nothing, because the tolerance is 0; give --narrowing-epsilon$'
+json none.json 'j["narrowing"]["bypassed"] == 0 and j["options"]["narrowing_epsilon"] is None'
+expect 1 solve gallery:laplace2d:40 $resident --narrowing paper --narrowing-epsilon 1e-1 --json some.json
+out_has '^narrowing +paper: of [0-9]+ products of tiles'
+json some.json 'j["narrowing"]["bypassed"] > 0 and j["options"]["narrowing_epsilon"] == 0.1 and j["iterations"] == 60'
+expect 2 solve gallery:laplace2d:40 --solver cg --narrowing-epsilon 1e-3
+err_has 'narrowing-epsilon needs --narrowing'
+expect 2 solve gallery:laplace2d:40 $resident --narrowing paper --narrowing-epsilon 0

@@ -19,6 +19,16 @@ expect 0 solve gallery:laplace2d:12 --solver jacobi --omega 0.8 --json solve.jso
 json solve.json 'j["options"]["omega"] == 0.8'
 expect 0 solve gallery:laplace2d:12 --solver jacobi --scale max-product --reorder rcm --format composite --rtol 1e-9
 
+# a band: in each row one large value beside the diagonal, two small ones; the whole times 1e6
+python3 - <<'END' >band.mtx
+n, rows = 100, []
+for i in range(n):
+    for j, v in ((i - 2, 0.003 + i * 1e-5), (i - 1, -0.4), (i, 2.0), (i + 1, 0.004), (i + 2, -0.4 if i % 3 == 0 else 0.003)):
+        if 0 <= j < n:
+            rows.append(f"{i + 1} {j + 1} {1e6 * v / 3:.17g}")
+print(f"%%MatrixMarket matrix coordinate real general\n{n} {n} {len(rows)}")
+print("\n".join(rows))
+END
 # fixed runs end at their limit, converged or not
 expect 1 solve gallery:laplace2d:12 --solver jacobi --steps fp32:10,fp64:20 --json solve.json
 json solve.json 'j["reason"] == "iterations" and [s["iterations"] for s in j["steps"]] == [10, 20]'
@@ -26,6 +36,19 @@ expect 1 solve gallery:laplace2d:12 --preset tezcan-jacobi --json paper.json
 json paper.json '[s["iterations"] for s in j["steps"]] == [666, 666, 668] and j["iterations"] == 2000'
 json paper.json 'j["options"]["rhs"] == "a-times-ramp" and j["options"]["guard"] == "report" and j["options"]["scale"] == "max-product"'
 json paper.json 'j["relative_residual"] < 1e-15 and not j["escalated"] and j["refinements"] == 0'
+# the preset with rows of which one value may be large: the system is the scaled one, b too
+expect 1 solve band.mtx --preset tezcan-jacobi --steps mixed --json paper.json
+out_has '^transformation +scale max-product, reorder none; b, x and residuals are of the transformed system$'
+json paper.json 'j["options"]["share"] == "at-most-one" and j["options"]["system"] == "transformed"'
+json paper.json 'j["nonzeros_per_precision"]["fp32"] > 100 and 1e-12 < j["relative_residual"] < 1e-7 and j["rhs_norm"] < 1e3'
+expect 1 solve band.mtx --preset tezcan-jacobi --steps mixed --share 99 --json paper.json
+json paper.json 'j["nonzeros_per_precision"]["fp32"] == 0 and j["relative_residual"] < 1e-15'
+expect 1 solve band.mtx --preset tezcan-jacobi --system original --json paper.json
+json paper.json 'j["options"]["system"] == "original" and j["rhs_norm"] > 1e5'
+expect 0 solve gallery:laplace2d:12 --reorder rcm --system transformed --solver cg --rtol 1e-10 --output rcm.x
+expect 2 solve gallery:laplace2d:12 --system transformed
+err_has 'system transformed needs --scale or --reorder'
+expect 2 solve gallery:laplace2d:12 --scale symmetric --system other
 expect 1 solve gallery:laplace2d:12 --preset tezcan-jacobi --steps fp32 --json paper.json
 json paper.json '1e-10 < j["relative_residual"] < 1e-6 and j["options"]["preset"] == "tezcan-jacobi"'
 
