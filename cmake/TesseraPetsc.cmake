@@ -23,7 +23,7 @@ if(NOT tess_petsc_missing)
     add_subdirectory(petsc)
 elseif(TESS_PETSC STREQUAL "ON")
     message(FATAL_ERROR "TESS_PETSC is ON, but ${tess_petsc_missing}")
-elseif(TESS_BUILD_TESTS)
+elseif(TESS_BUILD_TESTS AND NOT TESS_SANITIZE AND NOT TESS_COVERAGE AND NOT TESS_EMULATED_GPU)
     # The tests that are missing are seen to be missing.
     add_test(NAME petsc COMMAND sh -c "echo 'No plug-in for PETSc: ${tess_petsc_missing}'; exit 77")
     set_tests_properties(petsc PROPERTIES LABELS petsc SKIP_RETURN_CODE 77)

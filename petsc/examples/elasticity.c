@@ -5,10 +5,11 @@
  *
  *     mpirun -n 2 elasticity -dll_append libtessera_petsc.so -ksp_type cg -pc_type tessera -pc_tessera_type gamg
  *
- * Options: -cells N (8) on each side; -repeat R (1) solves; -stiffness E (1).
+ * Options: -cells N (8) on each side; -stiffness E (1); those of solve.h.
  */
+#include "solve.h"
+
 #include <petscdmda.h>
-#include <petscksp.h>
 
 enum { NODES = 8, UNKNOWNS = 24 };
 
@@ -104,60 +105,18 @@ static PetscErrorCode clamp_and_pull(DM grid, Mat A, Vec b)
     PetscFunctionReturn(0);
 }
 
-static PetscErrorCode solve(DM grid, Mat A, PetscInt repeat)
-{
-    KSP ksp;
-    Vec x, b, r;
-    PetscReal norm, of_b;
-    PetscInt iterations;
-    KSPConvergedReason reason;
-    PetscLogDouble begin, end, least = PETSC_MAX_REAL, setup;
-
-    PetscFunctionBeginUser;
-    PetscCall(MatCreateVecs(A, &x, &b));
-    PetscCall(VecDuplicate(b, &r));
-    PetscCall(clamp_and_pull(grid, A, b));
-    PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
-    PetscCall(KSPSetOperators(ksp, A, A));
-    PetscCall(KSPSetFromOptions(ksp));
-    PetscCall(PetscTime(&begin));
-    PetscCall(KSPSetUp(ksp));
-    PetscCall(PetscTime(&setup));
-    setup -= begin;
-    for (PetscInt k = 0; k < repeat; k++) {
-        PetscCall(PetscTime(&begin));
-        PetscCall(KSPSolve(ksp, b, x));
-        PetscCall(PetscTime(&end));
-        least = PetscMin(least, end - begin);
-    }
-    PetscCall(KSPGetIterationNumber(ksp, &iterations));
-    PetscCall(KSPGetConvergedReason(ksp, &reason));
-    PetscCall(MatMult(A, x, r));
-    PetscCall(VecAYPX(r, -1, b));
-    PetscCall(VecNorm(r, NORM_2, &norm));
-    PetscCall(VecNorm(b, NORM_2, &of_b));
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s, %d iterations, relative residual %.2e, %.4f s, set-up %.4f s\n",
-                          KSPConvergedReasons[reason], (int)iterations, (double)(norm / of_b), least, setup));
-    PetscCall(KSPDestroy(&ksp));
-    PetscCall(VecDestroy(&x));
-    PetscCall(VecDestroy(&b));
-    PetscCall(VecDestroy(&r));
-    PetscFunctionReturn(0);
-}
-
 int main(int argc, char **argv)
 {
-    PetscInt cells = 8, repeat = 1;
+    PetscInt cells = 8;
     PetscReal stiffness = 1;
     DM grid;
     Mat A;
-    Vec coordinates;
+    Vec coordinates, b;
     MatNullSpace modes;
 
     PetscFunctionBeginUser;
     PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
     PetscCall(PetscOptionsGetInt(NULL, NULL, "-cells", &cells, NULL));
-    PetscCall(PetscOptionsGetInt(NULL, NULL, "-repeat", &repeat, NULL));
     PetscCall(PetscOptionsGetReal(NULL, NULL, "-stiffness", &stiffness, NULL));
     PetscCall(DMDACreate3d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_BOX,
                            cells + 1, cells + 1, cells + 1, PETSC_DECIDE, PETSC_DECIDE, PETSC_DECIDE, 3, 1, NULL, NULL,
@@ -172,7 +131,11 @@ int main(int argc, char **argv)
     PetscCall(MatNullSpaceCreateRigidBody(coordinates, &modes));
     PetscCall(MatSetNearNullSpace(A, modes));
     PetscCall(MatNullSpaceDestroy(&modes));
-    PetscCall(solve(grid, A, repeat));
+    PetscCall(MatCreateVecs(A, NULL, &b));
+    PetscCall(clamp_and_pull(grid, A, b));
+    PetscCall(MatSetOption(A, MAT_SYMMETRIC, PETSC_TRUE));
+    PetscCall(solve(A, b));
+    PetscCall(VecDestroy(&b));
     PetscCall(MatDestroy(&A));
     PetscCall(DMDestroy(&grid));
     PetscCall(PetscFinalize());

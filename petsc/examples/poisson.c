@@ -4,9 +4,9 @@
  *
  *     mpirun -n 2 poisson -points 40 -dll_append libtessera_petsc.so -mat_type tessera -ksp_type cg -pc_type jacobi
  *
- * Options: -points N (20) on each side; -jump J (1): the coefficient of one half; -repeat R (1) solves.
+ * Options: -points N (20) on each side; -jump J (1): the coefficient of one half; those of solve.h.
  */
-#include <petscksp.h>
+#include "solve.h"
 
 static PetscErrorCode assemble(PetscInt m, PetscReal jump, Mat *out)
 {
@@ -39,58 +39,22 @@ static PetscErrorCode assemble(PetscInt m, PetscReal jump, Mat *out)
     PetscFunctionReturn(0);
 }
 
-/* Solves with the options given, and tells what the true residual is. */
-static PetscErrorCode solve(Mat A, PetscInt repeat)
-{
-    KSP ksp;
-    Vec x, b, r;
-    PetscReal norm, of_b;
-    PetscInt iterations;
-    KSPConvergedReason reason;
-    PetscLogDouble begin, end, least = PETSC_MAX_REAL;
-
-    PetscFunctionBeginUser;
-    PetscCall(MatCreateVecs(A, &x, &b));
-    PetscCall(VecDuplicate(b, &r));
-    PetscCall(VecSet(b, 1));
-    PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
-    PetscCall(KSPSetOperators(ksp, A, A));
-    PetscCall(KSPSetFromOptions(ksp));
-    PetscCall(KSPSetUp(ksp));
-    for (PetscInt k = 0; k < repeat; k++) {
-        PetscCall(PetscTime(&begin));
-        PetscCall(KSPSolve(ksp, b, x));
-        PetscCall(PetscTime(&end));
-        least = PetscMin(least, end - begin);
-    }
-    PetscCall(KSPGetIterationNumber(ksp, &iterations));
-    PetscCall(KSPGetConvergedReason(ksp, &reason));
-    PetscCall(MatMult(A, x, r));
-    PetscCall(VecAYPX(r, -1, b));
-    PetscCall(VecNorm(r, NORM_2, &norm));
-    PetscCall(VecNorm(b, NORM_2, &of_b));
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s, %d iterations, relative residual %.2e, %.4f s\n",
-                          KSPConvergedReasons[reason], (int)iterations, (double)(norm / of_b), least));
-    PetscCall(KSPDestroy(&ksp));
-    PetscCall(VecDestroy(&x));
-    PetscCall(VecDestroy(&b));
-    PetscCall(VecDestroy(&r));
-    PetscFunctionReturn(0);
-}
-
 int main(int argc, char **argv)
 {
-    PetscInt points = 20, repeat = 1;
+    PetscInt points = 20;
     PetscReal jump = 1;
     Mat A;
+    Vec b;
 
     PetscFunctionBeginUser;
     PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
     PetscCall(PetscOptionsGetInt(NULL, NULL, "-points", &points, NULL));
-    PetscCall(PetscOptionsGetInt(NULL, NULL, "-repeat", &repeat, NULL));
     PetscCall(PetscOptionsGetReal(NULL, NULL, "-jump", &jump, NULL));
     PetscCall(assemble(points, jump, &A));
-    PetscCall(solve(A, repeat));
+    PetscCall(MatCreateVecs(A, NULL, &b));
+    PetscCall(VecSet(b, 1));
+    PetscCall(solve(A, b));
+    PetscCall(VecDestroy(&b));
     PetscCall(MatDestroy(&A));
     PetscCall(PetscFinalize());
     return 0;

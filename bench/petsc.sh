@@ -1,0 +1,91 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# What docs/results/petsc.md tells: PETSc programs with our types beside PETSc's own, in turn in one process.
+# petsc.sh [product|multigrid|claims|halo]...; RANKS (2), ROUNDS (9), MATRICES (a folder with NAME.mtx.gz), SECONDS_EACH (10)
+# Needs a build with tests: the examples of petsc/.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+build=${BUILD:-build/release}
+ranks=${RANKS:-2} rounds=${ROUNDS:-9} seconds=${SECONDS_EACH:-10}
+export OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive OMPI_MCA_btl_vader_single_copy_mechanism=none
+
+# run PROGRAM OPTION...
+run()
+{
+    local program=$build/tests/petsc_example_$1
+    shift
+    mpirun --oversubscribe --allow-run-as-root --bind-to none -n "$ranks" "$program" \
+        -dll_append "$build/lib/libtessera_petsc.so" "$@"
+}
+
+
+product()
+{
+    echo "## CG with Jacobi, laplace3d-100, 30 iterations, $ranks ranks: AIJ; default; csr in FP64; dia in FP32"
+    run poisson -points 100 -repeat "$rounds" -variants 4 \
+        $(for v in 0 1 2 3; do echo "-v${v}_ksp_type cg -v${v}_pc_type jacobi -v${v}_ksp_max_it 30"; done) \
+        -v0_mat_type aij -v1_mat_type tessera -v2_mat_type tessera -v2_mat_tessera_format csr \
+        -v2_mat_tessera_precision fp64 -v3_mat_type tessera -v3_mat_tessera_format dia -v3_mat_tessera_precision fp32
+}
+
+multigrid()
+{
+    for ranks in 1 2 4; do
+        echo "## elasticity, 20 cells a side, CG to 1e-8, $ranks ranks: PCGAMG; gamg in fp64, fp32, fp16"
+        run elasticity -cells 20 -repeat "$rounds" -variants 4 \
+            $(for v in 0 1 2 3; do echo "-v${v}_ksp_type cg -v${v}_ksp_rtol 1e-8 -v${v}_pc_type tessera" \
+                "-v${v}_ksp_norm_type unpreconditioned -v${v}_pc_tessera_type gamg"; done) \
+            -v0_pc_type gamg -v1_pc_tessera_precision fp64 -v2_pc_tessera_precision fp32 -v3_mat_type tessera
+    done
+}
+
+halo()
+{
+    for halo in fp64 fp32 fp16; do
+        echo "## halo in $halo: levels of gamg in fp32, elasticity, $ranks ranks; a matrix of laplace3d-40 under KSP tessera"
+        run elasticity -cells 20 -ksp_type cg -ksp_rtol 1e-8 -pc_type tessera -pc_tessera_type gamg \
+            -pc_tessera_precision fp32 -pc_tessera_halo $halo
+        run poisson -points 40 -mat_type tessera -mat_tessera_halo $halo -ksp_type tessera -ksp_rtol 1e-8 \
+            -pc_type jacobi -ksp_view | grep -E 'CONVERGED|bytes'
+    done
+}
+
+# One matrix: what a method of PETSc claims, and the true residual; then under KSP tessera.
+claim()
+{
+    local name=$1 method=$2 precond=$3 own=$4 out
+    $build/tessera convert "$MATRICES/$name.mtx.gz" "$work/A.petsc" >/dev/null 2>&1 || return
+    for type in petsc tessera; do
+        local options=(-ksp_type tessera -ksp_tessera_solver "$own")
+        if [ $type = petsc ]; then options=(-ksp_type "$method"); fi
+        out=$(timeout "$seconds" mpirun --oversubscribe --allow-run-as-root --bind-to none -n "$ranks" \
+            "$build/tests/petsc_example_file" -dll_append "$build/lib/libtessera_petsc.so" -file "$work/A.petsc" \
+            -mat_type tessera "${options[@]}" -pc_type "$precond" -ksp_rtol 1e-10 -ksp_max_it 3000 2>/dev/null | tail -n 1)
+        echo "$name $type ${out:-no result in $seconds s}"
+    done
+}
+
+# Counts what was claimed with a true residual above 1.1e-10: the examples compute it in FP64.
+claims()
+{
+    local class rest name work
+    work=$(mktemp -d)
+    echo "## claims of 1e-10, $ranks ranks: CG with Jacobi (spd), GMRES(30) with ILU(0) of each rank's rows (unsym)"
+    while IFS=$'\t' read -r name _ _ _ class rest; do
+        case "$class" in
+        spd) claim "$name" cg jacobi cg ;;
+        unsym) claim "$name" gmres bjacobi gmres ;;
+        esac
+    done <"$MATRICES/MANIFEST.tsv" >"$work/claims"
+    cat "$work/claims"
+    awk '{ solves[$2]++ }
+        /CONVERGED_/ && !/DIVERGED/ {
+            claimed[$2]++
+            for (k = 1; k < NF; k++) if ($k == "residual" && $(k + 1) + 0 > 1.1e-10) wrong[$2]++
+        }
+        END { for (t in solves) print t ": " solves[t] " solves, " claimed[t] + 0 " converged, " wrong[t] + 0 " falsely" }
+        ' "$work/claims"
+    rm -rf "$work"
+}
+
+for part in "${@:-product}"; do $part; done
