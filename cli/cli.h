@@ -292,6 +292,7 @@ extern const struct argp cli_policy_argp;
 const char *cli_precision_text(tess_precision precision, bool exact, char *buffer, size_t size);
 /* A policy and its levels, of options with these names. */
 void cli_parse_policy(struct argp_state *state, const char *option, const char *text, tess_policy_options *policy);
+void cli_parse_share(struct argp_state *state, const char *option, const char *text, tess_policy_options *policy);
 void cli_parse_levels(struct argp_state *state, const char *option, const char *text, tess_policy_options *policy);
 /* Jacobi and time steps always use these settings of split and composite; sets them for reports. */
 void cli_note_sweep(tess_storage_options *options);
@@ -558,6 +559,15 @@ typedef struct cli_solve_run {
 void cli_report_solve(const cli_solve_run *run, bool timings);
 json_t *cli_solve_json(const cli_solve_run *run);
 int cli_write_history(const char *path, const tess_solve_result *result);
+
+/* ---- sweeps.c ---- */
+
+/* Gives jacobi-sweeps the storage options that precede it, and refuses its own for another kind. */
+void cli_settle_sweeps(struct argp_state *state, tess_precond_options *precond);
+void cli_print_sweeps(const cli_solve_run *run);
+/* Null for other preconditioners. */
+json_t *cli_sweeps_json(const cli_solve_run *run);
+void cli_add_sweeps_options_json(json_t *options, const tess_precond_options *precond);
 
 /* ---- automatic.c ---- */
 

@@ -31,12 +31,12 @@ void cli_parse_policy(struct argp_state *state, const char *option, const char *
     cli_parse_word(state, option, name, available, later);
 }
 
-static void parse_share(struct argp_state *state, const char *text, tess_policy_options *policy)
+void cli_parse_share(struct argp_state *state, const char *option, const char *text, tess_policy_options *policy)
 {
     policy->at_most_one = strcmp(text, "at-most-one") == 0;
     if (policy->at_most_one) { return; }
-    policy->share = cli_parse_real(state, "share", text, 0.0, 100.0);
-    if (policy->share == 0.0) { argp_error(state, "--share: give a percentage above 0 and at most 100"); }
+    policy->share = cli_parse_real(state, option, text, 0.0, 100.0);
+    if (policy->share == 0.0) { argp_error(state, "--%s: give a percentage above 0 and at most 100", option); }
 }
 
 void cli_parse_levels(struct argp_state *state, const char *option, const char *text, tess_policy_options *policy)
@@ -125,7 +125,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         cli_parse_policy(state, "policy", arg, &options->policy);
         choice->policy = true;
         return 0;
-    case KEY_SHARE: parse_share(state, arg, &options->policy); return 0;
+    case KEY_SHARE: cli_parse_share(state, "share", arg, &options->policy); return 0;
     case KEY_LEVELS: cli_parse_levels(state, "levels", arg, &options->policy); return 0;
     case KEY_UNDERFLOW: options->policy.allow_underflow = 1; return 0;
     case KEY_BLOCK: parse_block(state, arg, &options->policy); return 0;

@@ -2,6 +2,7 @@
 /* The options of preconditioners, and their part of reports. */
 #include "cli.h"
 
+#include <float.h>
 #include <string.h>
 
 enum {
@@ -14,6 +15,9 @@ enum {
     KEY_FORMAT,
     KEY_POLICY,
     KEY_LEVELS,
+    KEY_STEPS,
+    KEY_OMEGA,
+    KEY_SHARE,
     KEY_FACTOR_MEMORY,
     KEY_AMG_COARSENING,
     KEY_AMG_PRECISION,
@@ -35,6 +39,7 @@ static void parse_precond(struct argp_state *state, const char *text, tess_preco
     precond->block_jacobi.block_size = parsed.block_jacobi.block_size;
     precond->polynomial.degree = parsed.polynomial.degree;
     precond->threshold = parsed.threshold;
+    precond->jacobi_sweeps.count = parsed.jacobi_sweeps.count;
 }
 
 static void parse_precision(struct argp_state *state, const char *text, tess_precond_options *precond)
@@ -183,6 +188,7 @@ static void check_precond(struct argp_state *state, tess_precond_options *precon
     if (precond->direct.memory_limit != 0 && !is_direct(precond->kind)) {
         argp_error(state, "--factor-memory is for --precond lu or cholesky");
     }
+    cli_settle_sweeps(state, precond);
     settle_squares(state, precond);
 }
 
@@ -199,6 +205,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case KEY_FORMAT: precond->incomplete.squares.format = parse_format(state, arg); return 0;
     case KEY_POLICY: cli_parse_policy(state, "precond-policy", arg, &precond->incomplete.squares.policy); return 0;
     case KEY_LEVELS: cli_parse_levels(state, "precond-levels", arg, &precond->incomplete.squares.policy); return 0;
+    case KEY_STEPS: precond->jacobi_sweeps.schedule = cli_parse_schedule(state, arg); return 0;
+    case KEY_OMEGA:
+        precond->jacobi_sweeps.omega = cli_parse_real(state, "precond-omega", arg, DBL_MIN, DBL_MAX);
+        return 0;
+    case KEY_SHARE: cli_parse_share(state, "precond-share", arg, &precond->jacobi_sweeps.storage.policy); return 0;
     case KEY_FACTOR_MEMORY: precond->direct.memory_limit = cli_parse_bytes(state, "factor-memory", arg); return 0;
     case ARGP_KEY_END: check_precond(state, precond); return 0;
     default: return parse_amg(key, arg, state, &precond->amg) ? 0 : ARGP_ERR_UNKNOWN;
@@ -216,6 +227,7 @@ static const struct argp_option precond_options[] = {
      "are dropped, a row has up to F times the entries of A's (default 1e-3, 10)\n"
      "iluk:K: with the level of fill K, from 1 (default 1)\n"
      "lu, cholesky: complete factors by MUMPS, on the host\n"
+     "jacobi-sweeps:K: K Jacobi iterations from zero, 1 to 1000 (default 3), by --precond-steps\n"
      "amg: a cycle of algebraic multigrid",
      CLI_GROUP_MAIN + 1},
     {"precond-precision", KEY_PRECISION, "P[/A]", 0,
@@ -242,12 +254,23 @@ static const struct argp_option precond_options[] = {
     {"leaf", KEY_LEAF, "N", 0, "triangular blocks: most rows of an uncut triangle (default 4096)", CLI_GROUP_PRECOND},
     {"precond-format", KEY_FORMAT, "NAME", 0,
      "triangular blocks: format of the squares, as --format "
-     "(default csr; {by-blocks} with a policy)",
+     "(default csr; {by-blocks} with a policy)\n"
+     "jacobi-sweeps: composite (default), split, csr or ellr",
      CLI_GROUP_PRECOND},
-    {"precond-policy", KEY_POLICY, "NAME", 0, "triangular blocks: as --policy, within squares (default none)",
+    {"precond-policy", KEY_POLICY, "NAME", 0,
+     "triangular blocks: as --policy, within squares (default none)\n"
+     "jacobi-sweeps: as --policy (default mean-range:0.1)",
      CLI_GROUP_PRECOND},
-    {"precond-levels", KEY_LEVELS, "LIST", 0, "triangular blocks: as --levels, within squares (default fp64,fp32)",
+    {"precond-levels", KEY_LEVELS, "LIST", 0, "triangular blocks, jacobi-sweeps: as --levels (default fp64,fp32)",
      CLI_GROUP_PRECOND},
+    {"precond-steps", KEY_STEPS, "LIST", 0,
+     "jacobi-sweeps: precisions and mixed, as --steps (default for composite: fp32,mixed,fp64; for split: mixed)",
+     CLI_GROUP_PRECOND},
+    {"precond-omega", KEY_OMEGA, "W", 0,
+     "jacobi-sweeps: weight of the update (default: 1, or less where the preconditioner would not be positive "
+     "definite)",
+     CLI_GROUP_PRECOND},
+    {"precond-share", KEY_SHARE, "P", 0, "jacobi-sweeps: as --share (default 99)", CLI_GROUP_PRECOND},
     {"factor-memory", KEY_FACTOR_MEMORY, "BYTES", 0,
      "lu, cholesky: most memory of the factorization, such as 500M or 8G "
      "(default: half of what is free)",
@@ -290,6 +313,7 @@ const char *cli_precond_text(const tess_precond_options *precond, char *buffer, 
     switch (precond->kind) {
     case TESS_PRECOND_BLOCK_JACOBI: snprintf(buffer, size, "%s:%d", name, precond->block_jacobi.block_size); break;
     case TESS_PRECOND_POLYNOMIAL: snprintf(buffer, size, "%s:%d", name, precond->polynomial.degree); break;
+    case TESS_PRECOND_JACOBI_SWEEPS: snprintf(buffer, size, "%s:%d", name, precond->jacobi_sweeps.count); break;
     case TESS_PRECOND_ILUT:
     case TESS_PRECOND_ICT:
         snprintf(buffer, size, "%s:%g:%g", name, precond->threshold.drop, precond->threshold.fill);
@@ -323,6 +347,7 @@ void cli_add_precond_json(json_t *object, const tess_precond_options *precond)
                         precond->amg.block_size > 0 ? json_integer(precond->amg.block_size) : json_null());
     json_object_set_new(object, "amg_aggressive",
                         precond->amg.aggressive < 0 ? json_null() : json_integer(precond->amg.aggressive));
+    cli_add_sweeps_options_json(object, precond);
     json_object_set_new(object, "precond_format", json_string(tess_format_name(squares->format)));
     json_object_set_new(object, "precond_policy", json_string(tess_policy_name(squares->policy.policy)));
     json_object_set_new(object, "precond_levels",

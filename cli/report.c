@@ -86,6 +86,7 @@ static void print_setting(const cli_solve_run *run)
     print_roles(o, r);
     cli_print_factors(&o->precond, r);
     print_levels(run);
+    cli_print_sweeps(run);
     if (run->transformed) {
         printf("%-17s scale %s, reorder %s; b, x and residuals are of the transformed system\n", "transformation",
                tess_scaling_name(o->scale), tess_reordering_name(o->reorder));
@@ -416,6 +417,7 @@ json_t *cli_solve_json(const cli_solve_run *run)
     json_object_set_new(root, "triangle_levels", triangles_json(r, r->precond.triangle_level_sets));
     json_object_set_new(root, "triangle_steps", triangles_json(r, r->precond.triangle_groups));
     json_object_set_new(root, "amg", levels_json(run));
+    json_object_set_new(root, "sweeps", cli_sweeps_json(run));
     json_object_set_new(root, "factor_nonzeros", json_integer(r->precond.factor_nonzeros));
     json_object_set_new(root, "factorization",
                         r->precond.factorization == TESS_FACTORIZATION_AUTO

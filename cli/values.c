@@ -203,9 +203,11 @@ tess_reordering cli_parse_reordering(struct argp_state *state, const char *text)
 
 tess_precond_options cli_parse_precond(struct argp_state *state, const char *text)
 {
-    static const char *const available[] = {
-        "none",     "jacobi", "block-jacobi", "block-jacobi:K", "polynomial", "polynomial:D", "ilu0",     "ic0", "ilut",
-        "ilut:T:F", "ict",    "ict:T:F",      "iluk",           "iluk:K",     "lu",           "cholesky", "amg", NULL};
+    static const char *const available[] = {"none",          "jacobi",          "block-jacobi", "block-jacobi:K",
+                                            "polynomial",    "polynomial:D",    "ilu0",         "ic0",
+                                            "ilut",          "ilut:T:F",        "ict",          "ict:T:F",
+                                            "iluk",          "iluk:K",          "lu",           "cholesky",
+                                            "jacobi-sweeps", "jacobi-sweeps:K", "amg",          NULL};
     tess_precond_options precond;
     tess_precond_options_init(&precond);
     if (tess_precond_options_parse(text, &precond) != TESS_SUCCESS) {
@@ -218,6 +220,9 @@ tess_precond_options cli_parse_precond(struct argp_state *state, const char *tex
         if (strncmp(text, "ilut:", 5) == 0 || strncmp(text, "ict:", 4) == 0) {
             argp_error(state, "--precond: '%s' is not a drop tolerance and a fill, such as 1e-3:10",
                        strchr(text, ':') + 1);
+        }
+        if (strncmp(text, "jacobi-sweeps:", 14) == 0) {
+            argp_error(state, "--precond: '%s' is not a number of sweeps (1 to 1000)", text + 14);
         }
         if (strncmp(text, "iluk:", 5) == 0) {
             argp_error(state, "--precond: '%s' is not a level of fill (1 to 1000)", text + 5);

@@ -17,7 +17,7 @@ from layer_checks import AllowedInclude, NameRule, Rules, Tree, check_tree, plac
 
 # The floors of src/: a folder includes itself, the public headers, and what is beside its name.
 GROUND = "base device dense matrix"
-SOLVER = f"{GROUND} policy format triangular precond solver"
+SOLVER = f"{GROUND} policy format triangular sweep precond solver"
 FLOORS = {
     "base": "",
     "device": "base",
@@ -26,8 +26,9 @@ FLOORS = {
     "policy": GROUND,
     "format": f"{GROUND} policy",
     "triangular": f"{GROUND} policy format",
-    "precond": f"{GROUND} policy format triangular",
-    "solver": f"{GROUND} policy format triangular precond",
+    "sweep": f"{GROUND} policy format",
+    "precond": f"{GROUND} policy format triangular sweep",
+    "solver": f"{GROUND} policy format triangular sweep precond",
     "auto": SOLVER,
     "io": GROUND,
     "order": GROUND,

@@ -19,7 +19,8 @@ COLUMNS = {
     "lossless": [("a tile", 8, 2, "nonzeros_per_tile", 1.0), ("of csr", 7, 3, "bytes_over_fp64_csr", 1.0),
                  ("error", 10, "e", "largest_relative_error", 1.0)],
     "jacobi": [("% low", 7, 1, "low_share", 100.0), ("us/it", 10, 2, "seconds_per_iteration", 1e6)],
-    "timestep": [("% low", 7, 1, "low_share", 100.0), ("us/step", 10, 2, "seconds_per_iteration", 1e6), ("difference", 11, "e", "relative_difference", 1.0)],
+    "timestep": [("% low", 7, 1, "low_share", 100.0), ("us/step", 10, 2, "seconds_per_iteration", 1e6),
+                 ("difference", 11, "e", "relative_difference", 1.0)],
     "accuracy": [("unrounded", 10, "e", "unrounded.mean", 1.0), ("median", 10, "e", "unrounded.median", 1.0),
                  ("predicted", 10, "e", "unrounded.predicted_by_storage", 1.0), ("stored", 10, "e", "stored.mean", 1.0),
                  ("median", 10, "e", "stored.median", 1.0), ("predicted", 10, "e", "stored.predicted_by_storage", 1.0)],
@@ -159,5 +160,6 @@ def print_bypassed(report):
         print(f"of all that were skipped {100.0 * (1.0 - before / every):.1f} % past convergence")
 
 
-TABLES = {"krylov": [print_precisions, print_direction, print_bypassed], "lossless": [print_precisions], "digits": [print_digits],
+TABLES = {"krylov": [print_precisions, print_direction, print_bypassed], "lossless": [print_precisions],
+          "digits": [print_digits],
           "roofline": [print_rooflines], "gmres": [print_cache]}

@@ -3,7 +3,8 @@
  * @file precond.h  Preconditioners: z := M^-1 r.
  *
  *     tess_precond_options_parse("ilu0", &options);      none, jacobi, block-jacobi:8, polynomial:10, ilu0,
- *                                                       ic0, ilut:1e-3:10, ict, iluk:1, lu, cholesky, amg
+ *                                                       ic0, ilut:1e-3:10, ict, iluk:1, lu, cholesky, amg,
+ *                                                       jacobi-sweeps:3
  *     tess_precond_create(a, &options, &m);
  *     tess_precond_apply(m, r, z);
  *
@@ -13,6 +14,7 @@
 #define TESSERA_PRECOND_H
 
 #include <tessera/matrix.h>
+#include <tessera/schedule.h>
 
 TESS_BEGIN_DECLS
 
@@ -22,6 +24,8 @@ typedef struct tess_precond tess_precond;
 #define TESS_MAX_BLOCK_SIZE 64
 /** Highest degree of a polynomial. */
 #define TESS_MAX_POLYNOMIAL_DEGREE 200
+/** Most sweeps of jacobi-sweeps. */
+#define TESS_MAX_JACOBI_SWEEPS 1000
 /** Highest level of fill of iluk. */
 #define TESS_MAX_FILL_LEVEL 1000
 /** Most levels of algebraic multigrid. */
@@ -33,20 +37,21 @@ typedef struct tess_precond tess_precond;
 
 /** The preconditioners. Values are part of the ABI: append, never renumber. */
 typedef enum tess_precond_kind {
-    TESS_PRECOND_NONE = 0,         /**< none */
-    TESS_PRECOND_JACOBI = 1,       /**< the diagonal */
-    TESS_PRECOND_BLOCK_JACOBI = 2, /**< inverted diagonal blocks */
-    TESS_PRECOND_POLYNOMIAL = 3,   /**< the GMRES polynomial of the matrix */
-    TESS_PRECOND_ILU0 = 4,         /**< incomplete LU factors on the pattern of the matrix */
-    TESS_PRECOND_IC0 = 5,          /**< incomplete Cholesky factors, from the lower triangle */
-    TESS_PRECOND_ILUT = 6,         /**< incomplete LU factors, their fill by a threshold */
-    TESS_PRECOND_ICT = 7,          /**< incomplete Cholesky factors, their fill by a threshold */
-    TESS_PRECOND_ILUK = 8,         /**< incomplete LU factors with a level of fill */
-    TESS_PRECOND_LU = 9,           /**< complete LU factors; L D L^T of a symmetric matrix */
-    TESS_PRECOND_CHOLESKY = 10,    /**< complete Cholesky factors, from the lower triangle */
-    TESS_PRECOND_AMG = 12,         /**< algebraic multigrid: a cycle */
-    TESS_PRECOND_AUTO = 999,       /**< in options of a solve: chosen with solver auto, else none (automatic.h) */
-    TESS_PRECOND_SHELL = 1000      /**< the user's own function: tess_precond_create_shell */
+    TESS_PRECOND_NONE = 0,           /**< none */
+    TESS_PRECOND_JACOBI = 1,         /**< the diagonal */
+    TESS_PRECOND_BLOCK_JACOBI = 2,   /**< inverted diagonal blocks */
+    TESS_PRECOND_POLYNOMIAL = 3,     /**< the GMRES polynomial of the matrix */
+    TESS_PRECOND_ILU0 = 4,           /**< incomplete LU factors on the pattern of the matrix */
+    TESS_PRECOND_IC0 = 5,            /**< incomplete Cholesky factors, from the lower triangle */
+    TESS_PRECOND_ILUT = 6,           /**< incomplete LU factors, their fill by a threshold */
+    TESS_PRECOND_ICT = 7,            /**< incomplete Cholesky factors, their fill by a threshold */
+    TESS_PRECOND_ILUK = 8,           /**< incomplete LU factors with a level of fill */
+    TESS_PRECOND_LU = 9,             /**< complete LU factors; L D L^T of a symmetric matrix */
+    TESS_PRECOND_CHOLESKY = 10,      /**< complete Cholesky factors, from the lower triangle */
+    TESS_PRECOND_JACOBI_SWEEPS = 11, /**< Jacobi iterations from zero, in steps of rising precision */
+    TESS_PRECOND_AMG = 12,           /**< algebraic multigrid: a cycle */
+    TESS_PRECOND_AUTO = 999,         /**< in options of a solve: chosen with solver auto, else none (automatic.h) */
+    TESS_PRECOND_SHELL = 1000        /**< the user's own function: tess_precond_create_shell */
 } tess_precond_kind;
 
 /** How a polynomial of the matrix is evaluated. */
@@ -165,6 +170,23 @@ typedef struct tess_amg_options {
     int64_t reserved[4];            /**< zeros */
 } tess_amg_options;
 
+/**
+ * Options of jacobi-sweeps: x := x + omega D^-1 (r - A x), `count` times from zero. Source: Tezcan et al. 2022, III-D.
+ */
+typedef struct tess_jacobi_sweeps_options {
+    int count; /**< sweeps, 1 to 1000 (default 3); the first needs no product */
+    /** Weight; 0 (default): min(1, 2 / g), with g a bound on the eigenvalues of D^-1 A. Then M is positive definite if
+        A is, for any count, which CG needs. docs/reference/preconditioners.md */
+    double omega;
+    /** The steps, as of the solver jacobi. Default: fp32,mixed,fp64 for composite, mixed for split. Entries without a
+        number share the count equally; the last of them gets the remainder. */
+    tess_precision_schedule schedule;
+    /** Storage of A without its diagonal: composite (default) or split, policy mean-range:0.1; csr or ellr as the base
+        of a composite. Neither papers nor precision is read. */
+    tess_storage_options storage;
+    int64_t reserved[4]; /**< zeros */
+} tess_jacobi_sweeps_options;
+
 /** Options: those of every preconditioner, then a member for each kind. tess_precond_options_init sets the defaults. */
 typedef struct tess_precond_options {
     size_t size;            /**< sizeof(tess_precond_options) */
@@ -179,6 +201,7 @@ typedef struct tess_precond_options {
     tess_threshold_options threshold;
     tess_direct_options direct;
     tess_amg_options amg;
+    tess_jacobi_sweeps_options jacobi_sweeps;
     int64_t reserved[4]; /**< zeros */
 } tess_precond_options;
 
@@ -267,6 +290,18 @@ typedef struct tess_amg_levels {
 } tess_amg_levels;
 /** Fills *out for amg. Errors: UNSUPPORTED (another kind), INVALID_ARGUMENT (size). tests/unit/test_multigrid.c */
 TESS_EXPORT tess_status tess_precond_get_levels(const tess_precond *m, tess_amg_levels *out);
+/** What sweeps do in an application. */
+typedef struct tess_precond_sweeps {
+    size_t size;                                         /**< sizeof(tess_precond_sweeps), set by the caller */
+    int count;                                           /**< how many there are */
+    double omega;                                        /**< their weight */
+    tess_precision_schedule schedule;                    /**< with the number of each step */
+    int64_t nonzeros_per_precision[TESS_MAX_PRECISIONS]; /**< as assigned, without the diagonal */
+    int raised;                                          /**< 1: a failure left FP64 sweeps alone */
+} tess_precond_sweeps;
+/** Fills *out for jacobi-sweeps. Errors: UNSUPPORTED (another kind), INVALID_ARGUMENT (size). tests/unit/test_sweeps.c
+ */
+TESS_EXPORT tess_status tess_precond_get_sweeps(const tess_precond *m, tess_precond_sweeps *out);
 /** Names of the enums above. Parsers return INVALID_ARGUMENT for an unknown name and leave *out unchanged. */
 TESS_EXPORT const char *tess_triangular_name(tess_triangular triangular);
 TESS_EXPORT tess_status tess_triangular_parse(const char *name, tess_triangular *out);

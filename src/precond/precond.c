@@ -89,7 +89,8 @@ static tess_status check_request(const tess_matrix *a, const tess_precond_option
     if (!tess_find_precond(options->kind)) {
         return tess_fail(
             a->ctx, TESS_UNSUPPORTED,
-            "choose none, jacobi, block-jacobi, polynomial, ilu0, ic0, ilut, ict, iluk, lu, cholesky or amg",
+            "choose none, jacobi, block-jacobi, polynomial, ilu0, ic0, ilut, ict, iluk, lu, cholesky, jacobi-sweeps or "
+            "amg",
             "preconditioner %s cannot be made from a matrix", tess_precond_kind_name(options->kind));
     }
     return tess_find_precond(options->kind)->check(a, options);
@@ -289,6 +290,24 @@ tess_status tess_precond_get_levels(const tess_precond *m, tess_amg_levels *out)
                          tess_precond_kind_name(m->kind));
     }
     m->ops->levels(m, &full);
+    result_return(&full, out);
+    return TESS_SUCCESS;
+}
+
+tess_status tess_precond_get_sweeps(const tess_precond *m, tess_precond_sweeps *out)
+{
+    tess_precond_sweeps full = {.size = sizeof full};
+    tess_status status = TESS_SUCCESS;
+
+    TESS_REQUIRE(NULL, m);
+    TESS_REQUIRE(m->ctx, out);
+    status = result_require_size(m->ctx, "tess_precond_sweeps", out->size, sizeof full);
+    if (status != TESS_SUCCESS) { return status; }
+    if (!m->ops->sweeps) {
+        return tess_fail(m->ctx, TESS_UNSUPPORTED, "choose jacobi-sweeps", "preconditioner %s has no sweeps",
+                         tess_precond_kind_name(m->kind));
+    }
+    m->ops->sweeps(m, &full);
     result_return(&full, out);
     return TESS_SUCCESS;
 }

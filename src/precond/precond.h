@@ -45,6 +45,7 @@ typedef struct tess_precond_ops {
     void (*count_blocks)(const tess_precond *m, int64_t *counts);      /* counts by precision; NULL: none */
     void (*factors)(const tess_precond *m, tess_precond_factors *out); /* NULL: it has no factors */
     void (*levels)(const tess_precond *m, tess_amg_levels *out);       /* NULL: it has no levels */
+    void (*sweeps)(const tess_precond *m, tess_precond_sweeps *out);   /* NULL: it has no sweeps */
     void (*destroy)(tess_precond *m);                                  /* frees m->own, which may be NULL; NULL: nothing
                                                                           to free */
 } tess_precond_ops;

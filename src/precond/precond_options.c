@@ -8,6 +8,7 @@
 
 enum { DEFAULT_BLOCK_SIZE = 8, DEFAULT_DEGREE = 10, DEFAULT_LEAF = 4096, DEFAULT_LEVEL = 1 };
 enum { DEFAULT_SMOOTHING = 2, DEFAULT_LEVELS = 25, DEFAULT_TRUNCATION = 4, DEFAULT_COARSEST = 200 };
+enum { DEFAULT_SWEEPS = 3 };
 #define DEFAULT_DROP 1e-3
 #define DEFAULT_FILL 10.0
 
@@ -37,6 +38,9 @@ void tess_precond_options_init(tess_precond_options *options)
     options->threshold.fill = DEFAULT_FILL;
     options->threshold.level = DEFAULT_LEVEL;
     set_amg(&options->amg);
+    options->jacobi_sweeps.count = DEFAULT_SWEEPS;
+    tess_storage_options_init(&options->jacobi_sweeps.storage);
+    options->jacobi_sweeps.storage.format = tess_format_in_role(TESS_ROLE_COPIES);
 }
 
 tess_status precond_options_take_member(tess_context *ctx, tess_precond_options *options, tess_papers_storage *papers)
@@ -65,6 +69,9 @@ tess_status precond_options_take_member(tess_context *ctx, tess_precond_options 
         options_require_name(ctx, "tess_amg_precision", "tess_amg_options.precision", (int)options->amg.precision));
     TESS_TRY(options_require_name(ctx, "tess_amg_cycle", "tess_amg_options.cycle", (int)options->amg.cycle));
     TESS_TRY(options_require_name(ctx, "tess_amg_smoother", "tess_amg_options.smoother", (int)options->amg.smoother));
+    TESS_TRY(options_require_reserved(ctx, "tess_jacobi_sweeps_options", options->jacobi_sweeps.reserved));
+    options->jacobi_sweeps.storage.papers = NULL; /* sweeps take none of the papers' tiles */
+    TESS_TRY(storage_options_take_member(ctx, &options->jacobi_sweeps.storage, papers));
     status = storage_options_take_member(ctx, &options->incomplete.squares, papers);
 cleanup:
     return status;

@@ -78,6 +78,7 @@ static const tess_named_value precond_kind_names[] = {{"none", TESS_PRECOND_NONE
                                                       {"iluk", TESS_PRECOND_ILUK},
                                                       {"lu", TESS_PRECOND_LU},
                                                       {"cholesky", TESS_PRECOND_CHOLESKY},
+                                                      {"jacobi-sweeps", TESS_PRECOND_JACOBI_SWEEPS},
                                                       {"amg", TESS_PRECOND_AMG},
                                                       {"auto", TESS_PRECOND_AUTO},
                                                       {"shell", TESS_PRECOND_SHELL},

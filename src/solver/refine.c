@@ -8,7 +8,7 @@
 
 #include "solver/extension.h"
 #include "solver/stop.h"
-#include "solver/sweep/schedule.h"
+#include "sweep/schedule.h"
 #include "solver/transform.h"
 #include "solver/transform_parts.h"
 

@@ -7,7 +7,7 @@
 
 #include "base/options.h"
 #include "precond/precond_options.h"
-#include "solver/sweep/schedule.h"
+#include "sweep/schedule.h"
 
 static const tess_papers_solve no_papers = {.size = sizeof no_papers};
 

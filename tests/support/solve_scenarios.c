@@ -208,6 +208,37 @@ static tess_status amg_of(scene *s, tess_amg_coarsening coarsening, tess_amg_cyc
     return status;
 }
 
+/* Renewed, applied, and raised to FP64. */
+static tess_status jacobi_sweeps(scene *s)
+{
+    oracle_csr a = oracle_laplace2d(16);
+    const tess_csr_arrays arrays = csr_arrays_of(&a);
+    tess_precond_options options;
+    tess_matrix *fresh = NULL;
+    tess_vector *r = NULL, *z = NULL;
+    tess_precond *made = NULL;
+    bool widened = false;
+    tess_status status = tess_matrix_create_csr(s->ctx, &arrays, &fresh);
+
+    tess_precond_options_init(&options);
+    options.kind = TESS_PRECOND_JACOBI_SWEEPS;
+    if (status == TESS_SUCCESS) { status = tess_vector_create(s->ctx, a.nrows, TESS_PRECISION_FP64, &r); }
+    if (status == TESS_SUCCESS) { status = tess_vector_create(s->ctx, a.nrows, TESS_PRECISION_FP64, &z); }
+    if (status == TESS_SUCCESS) { status = tess_precond_create(fresh, &options, &made); }
+    if (status == TESS_SUCCESS) {
+        status = tess_matrix_update_values(fresh, a.val, TESS_PRECISION_FP64, TESS_MEMORY_HOST);
+    }
+    if (status == TESS_SUCCESS) { status = tess_precond_update(made); }
+    if (status == TESS_SUCCESS) { status = tess_precond_apply(made, r, z); }
+    if (status == TESS_SUCCESS) { status = tess_precond_widen(made, &widened); }
+    tess_precond_destroy(made);
+    tess_vector_destroy(r);
+    tess_vector_destroy(z);
+    tess_matrix_destroy(fresh);
+    oracle_free(&a);
+    return status;
+}
+
 static tess_status amg(scene *s)
 {
     return amg_of(s, TESS_AMG_CLASSICAL, TESS_AMG_V);
@@ -574,6 +605,7 @@ const named_scenario solve_scenarios[] = {
     {"iluk", iluk, false},
     {"lu", lu, false},
     {"cholesky", cholesky, false},
+    {"jacobi sweeps", jacobi_sweeps, false},
     {"amg", amg, false},
     {"amg by K cycles", amg_by_k_cycles, false},
     {"amg by aggregation", amg_by_aggregation, false},

@@ -43,6 +43,7 @@ static struct {
     tess_findings findings;
     tess_precond_factors factors;
     tess_amg_levels hierarchy;
+    tess_precond_sweeps sweeps;
     tess_solve_result result;
     tess_timestep_result stepped;
     const tess_attempt *attempts;

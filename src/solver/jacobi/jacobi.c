@@ -8,10 +8,6 @@
 #include <math.h>
 #include <string.h>
 
-/* The right-hand side is scaled so that entries of D^-1 b are at most about 1; the scale's square is a normal number.
- */
-enum { MAX_SCALE = 400 };
-
 static tess_jacobi *jacobi_of(const tess_solver *s)
 {
     return s->own;
@@ -169,11 +165,10 @@ cleanup:
 static tess_status load(jacobi_run *run)
 {
     const tess_krylov *k = &run->s->krylov;
-    int exponent = run->w->largest_exponent;
+    const int exponent = sweep_exponent(run->w); /* entries of D^-1 b are at most about 1 */
     tess_fused scale = {.op = TESS_FUSED_SCALE, .n = k->n, .x = {.data = run->w->rhs}, .result = run->w->rhs};
     tess_status status = TESS_SUCCESS;
 
-    exponent = exponent > MAX_SCALE ? MAX_SCALE : exponent < -MAX_SCALE ? -MAX_SCALE : exponent;
     run->unit = ldexp(1.0, exponent);
     scale.a = ldexp(1.0, -exponent);
     TESS_TRY(sweep_load_rhs(run->w, k->r));

@@ -3,7 +3,7 @@
 #define TESS_SOLVER_JACOBI_JACOBI_H
 
 #include "solver/solver.h"
-#include "solver/sweep/sweep.h"
+#include "sweep/sweep.h"
 
 /* Additional data of a Jacobi solver. */
 typedef struct tess_jacobi {

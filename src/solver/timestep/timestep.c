@@ -7,7 +7,7 @@
 
 #include "matrix/storage_options.h"
 #include "solver/stop.h"
-#include "solver/sweep/sweep.h"
+#include "sweep/sweep.h"
 
 /* The mean range that section IV uses for these matrices. */
 static const double default_factor = 2.0;

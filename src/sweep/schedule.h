@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Precision schedules inside the library. */
-#ifndef TESS_SOLVER_SWEEP_SCHEDULE_H
-#define TESS_SOLVER_SWEEP_SCHEDULE_H
+#ifndef TESS_SWEEP_SCHEDULE_H
+#define TESS_SWEEP_SCHEDULE_H
 
 #include "matrix/matrix.h"
 #include <tessera/schedule.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Precision schedules: as text, checked, and with the iterations shared out. */
-#include "solver/sweep/schedule.h"
+#include "sweep/schedule.h"
 
 #include <string.h>
 #include <strings.h>

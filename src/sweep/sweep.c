@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Iterations of a sweep, and the copies of its vectors in and out. */
-#include "solver/sweep/sweep.h"
+#include "sweep/sweep.h"
 
 #include <math.h>
 

@@ -6,10 +6,10 @@
  * Vectors are in the row order of the matrix, in FP64 and, if an entry of the schedule multiplies in FP32, in FP32 too.
  * Each exists twice, for the iterate and its successor.
  */
-#ifndef TESS_SOLVER_SWEEP_SWEEP_H
-#define TESS_SOLVER_SWEEP_SWEEP_H
+#ifndef TESS_SWEEP_SWEEP_H
+#define TESS_SWEEP_SWEEP_H
 
-#include "solver/sweep/schedule.h"
+#include "sweep/schedule.h"
 
 typedef struct tess_sweep_request {
     tess_storage_options storage; /* as the user gave it; sweep_resolve fills in what it means */
@@ -78,6 +78,12 @@ tess_status sweep_store(tess_sweep *w, double *x);
 tess_status sweep_run(tess_sweep *w, int what, int64_t count);
 /* One iteration of JACOBI; *norm = ||b - A x|| of the previous iterate, with the matrix of the entry. Waits. */
 tess_status sweep_measure(tess_sweep *w, int what, double *norm);
+/* b is scaled by two to minus this on its way in, x by it on its way out, so that D^-1 b is in the range of FP32. */
+int sweep_exponent(const tess_sweep *w);
+/* z := M^-1 r: counts[i] iterations of entry i from zero, the first of all without a product. JACOBI with
+   launches_apart; a device can record it. vectors: FP64 or FP32, of r and z, which are in the original order. */
+tess_status sweep_apply(tess_sweep *w, const int64_t *counts, tess_precision vectors, const void *r, void *z);
+
 /* Bytes that an iteration moves: the multiplied matrix, vectors read (x once) and written. */
 int64_t sweep_iteration_bytes(const tess_sweep *w, int what);
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "format/csr/csr.h"
-#include "solver/sweep/sweep.h"
+#include "sweep/sweep.h"
 
 /* ---- what the request amounts to ---- */
 
