@@ -12,6 +12,8 @@ int main(int argc, char **argv)
         {"factors", "goals,spd,unsym", "CG with IC(0) and BiCGSTAB with ILU(0), against cuSPARSE and cuBLAS",
          study_factors},
         {"gmres", "goals,degrees,large,unsym", "GMRES in several precisions, against cuSPARSE and cuBLAS", study_gmres},
+        {"multigrid", "set-up,stages,products,solve",
+         "algebraic multigrid: set-up by stages, solves, products of matrices against cuSPARSE", study_multigrid},
         {"verify", NULL, "false convergences over the real matrices", study_verify},
         {"first-use", NULL, "what a fresh process waits for", study_first_use},
     };

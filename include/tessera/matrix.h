@@ -273,14 +273,16 @@ TESS_EXPORT tess_status tess_matrix_spmv_level(const tess_matrix *a, int level, 
                                                double beta, tess_vector *y);
 
 /**
- * C := op(A) op(B), an assembled matrix of their context. Matrices of a GPU context are multiplied by the host for now.
+ * C := op(A) op(B), an assembled matrix of their context, which computes it. With 2^31 nonzeros or more in a factor, the
+ * host computes it for a GPU context.
  * @param a, b  assembled, of one context, with matching inner sizes; may be the same matrix
  * The pattern is that of the rows: an entry that cancels stays, as an explicit zero. Each entry is a sum in the order
  * of the columns of op(A), with the same bits for any number of threads:
  * |computed - exact| <= gamma(longest row of op(A)) |op(A)| |op(B)|.
  * Cost: two passes over the products of entries; besides C, a hash table for each thread, and the transposes.
- * Errors: UNSUPPORTED (a stored matrix, a shell), DIMENSION_MISMATCH, INVALID_ARGUMENT (two contexts), memory.
- * Test: tests/unit/test_matrix_multiply.c
+ * Errors: UNSUPPORTED (a stored matrix, a shell), DIMENSION_MISMATCH, INVALID_ARGUMENT (two contexts), OUT_OF_RANGE (on
+ * a GPU, C would have 2^31 nonzeros or more), memory.
+ * Tests: tests/unit/test_matrix_multiply.c, tests/gpu/test_matrix_multiply.c
  */
 TESS_EXPORT tess_status tess_matrix_multiply(const tess_matrix *a, tess_operation op_a, const tess_matrix *b,
                                              tess_operation op_b, tess_matrix **out);

@@ -89,6 +89,10 @@ static inline double __dmul_rn(double a, double b)
 {
     return a * b;
 }
+static inline double __dadd_rn(double a, double b)
+{
+    return a + b;
+}
 static inline double __dsub_rn(double a, double b)
 {
     return a - b;
@@ -149,6 +153,11 @@ template <typename T, typename U>
 static inline T atomicMin(T *at, U value)
 {
     return emulated_change(at, [&](T before) { return std::min(before, (T)value); });
+}
+template <typename T>
+static inline T atomicCAS(T *at, T expected, T value)
+{
+    return emulated_change(at, [&](T before) { return before == expected ? value : before; });
 }
 template <typename T, typename U>
 static inline T atomicOr(T *at, U value)

@@ -5,9 +5,6 @@
 #include "precond/multigrid/aggregation.h"
 #include "precond/multigrid/hierarchy.h"
 
-/* The share of groups that must be whole. Rows of boundary conditions are not. */
-#define WHOLE_SHARE 0.9
-
 /* Whether the columns of a row are whole groups of `size`. */
 static bool has_whole_groups(const host_csr *a, int64_t row, int size)
 {
@@ -35,7 +32,7 @@ static bool have_one_pattern(const host_csr *a, int64_t first, int size)
 
 static bool shows_blocks(const host_csr *a, int size)
 {
-    const int64_t groups = a->nrows / size, most = (int64_t)((1.0 - WHOLE_SHARE) * (double)groups);
+    const int64_t groups = a->nrows / size, most = amg_most_broken_groups(groups);
     int64_t broken = 0;
 
     if (groups * size != a->nrows) { return false; }

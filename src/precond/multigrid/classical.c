@@ -31,6 +31,7 @@ typedef struct classical_level {
 
 typedef struct classical {
     tess_amg_options options;
+    double seconds[AMG_STAGES];
     classical_level *level;
 } classical;
 
@@ -253,7 +254,7 @@ static tess_status begin(tess_context *ctx, const tess_amg_options *options, con
     (void)a;
     TESS_TRY(tess_host_allocate(ctx, 1, sizeof *c, (void **)&c));
     *c = (classical){.options = *options};
-    if (c->options.strength < 0.0) { c->options.strength = default_strength; }
+    c->options.strength = amg_classical_strength(options);
     TESS_TRY(tess_host_allocate(ctx, options->max_levels, sizeof *c->level, (void **)&c->level));
     memset(c->level, 0, (size_t)options->max_levels * sizeof *c->level);
 cleanup:
@@ -278,26 +279,37 @@ cleanup:
     return status;
 }
 
+double amg_classical_strength(const tess_amg_options *options)
+{
+    return options->strength < 0.0 ? default_strength : options->strength;
+}
+
 /* One aggressive level pays where nearly all couplings are strong and rows are short, as with 7 points on a grid: the
    second level would have more entries than the finest. With rows of two dimensions, jumps or anisotropy it costs more
    iterations than it saves, and with 27 points coarser levels are small anyway (docs/reference/preconditioners.md). */
-static int choose_aggressive(const tess_context *ctx, const classical_level *own)
+int amg_choose_aggressive(int64_t n, int64_t nnz, int64_t strong)
 {
-    const double mean = (double)own->nnz / (double)own->n;
+    const double mean = (double)nnz / (double)n;
+
+    return mean >= shortest_mean && mean <= longest_mean && (double)strong >= most_are_strong * (double)(nnz - n);
+}
+
+static int64_t count_strong(const tess_context *ctx, const classical_level *own)
+{
     int64_t strong = 0;
 
 #pragma omp parallel for num_threads(ctx->threads) schedule(static) reduction(+ : strong)
     for (int64_t k = 0; k < own->nnz; k++) {
         strong += own->strong[k];
     }
-    return mean >= shortest_mean && mean <= longest_mean &&
-           (double)strong >= most_are_strong * (double)(own->nnz - own->n);
+    return strong;
 }
 
 static tess_status coarsen(tess_context *ctx, void *state, int level, const host_csr *a, host_csr *p)
 {
     classical *c = state;
     classical_level *own = &c->level[level];
+    double since = tess_wall_seconds();
     tess_status status = TESS_SUCCESS;
 
     own->n = a->nrows;
@@ -305,14 +317,19 @@ static tess_status coarsen(tess_context *ctx, void *state, int level, const host
     TESS_TRY(tess_host_allocate(ctx, own->nnz, sizeof *own->strong, (void **)&own->strong));
     TESS_TRY(tess_host_allocate(ctx, own->n, sizeof *own->split, (void **)&own->split));
     amg_find_strong(ctx, a, c->options.strength, c->options.max_row_sum, own->strong);
-    if (c->options.aggressive < 0) { c->options.aggressive = choose_aggressive(ctx, own); }
+    if (c->options.aggressive < 0) {
+        c->options.aggressive = amg_choose_aggressive(own->n, own->nnz, count_strong(ctx, own));
+    }
+    amg_add_seconds(&since, &c->seconds[AMG_STAGE_STRENGTH]);
     TESS_TRY(tess_stage_end(ctx, "strong couplings"));
     TESS_TRY(amg_split(ctx,
                        &(amg_graph){.n = own->n, .row_ptr = a->row_ptr, .col_ind = a->col_ind, .strong = own->strong},
                        c->options.seed, own->split));
     if (level < c->options.aggressive) { TESS_TRY(make_second_split(ctx, c, a, own)); }
+    amg_add_seconds(&since, &c->seconds[AMG_STAGE_SPLIT]);
     TESS_TRY(tess_stage_end(ctx, "split"));
     TESS_TRY(interpolate(ctx, c, own, a, p));
+    amg_add_seconds(&since, &c->seconds[AMG_STAGE_INTERPOLATION]);
     status = tess_stage_end(ctx, "interpolation");
 cleanup:
     return status;
@@ -320,10 +337,22 @@ cleanup:
 
 static tess_status renew(tess_context *ctx, void *state, int level, const host_csr *a, host_csr *p)
 {
-    const classical *c = state;
+    classical *c = state;
+    double since = tess_wall_seconds();
+    const tess_status status = interpolate(ctx, c, &c->level[level], a, p);
 
-    return interpolate(ctx, c, &c->level[level], a, p);
+    amg_add_seconds(&since, &c->seconds[AMG_STAGE_INTERPOLATION]);
+    return status;
 }
 
-const amg_coarsening amg_classical = {
-    .kind = TESS_AMG_CLASSICAL, .begin = begin, .coarsen = coarsen, .renew = renew, .end = end};
+static double *stage_seconds(void *state)
+{
+    return ((classical *)state)->seconds;
+}
+
+const amg_coarsening amg_classical = {.kind = TESS_AMG_CLASSICAL,
+                                      .begin = begin,
+                                      .coarsen = coarsen,
+                                      .renew = renew,
+                                      .end = end,
+                                      .stage_seconds = stage_seconds};

@@ -10,7 +10,11 @@
 
 #include "precond/multigrid/hierarchy.h"
 
-enum { AMG_MAX_DEGREE = 4 };
+struct amg_scaled;
+struct amg_range;
+
+/* A coarsest level of more rows is smoothed instead of inverted. */
+enum { AMG_MAX_DEGREE = 4, AMG_MOST_DENSE_ROWS = 2000 };
 
 typedef struct amg_cycle_level {
     int64_t n, nnz;
@@ -42,6 +46,16 @@ typedef struct amg_cycle {
 /* Stores the levels of a hierarchy. c->ctx, options, vectors are set. precision: of each level's matrices; AUTO: by the
    rule. Close it also after a failure. */
 tess_status amg_cycle_open(amg_cycle *c, const amg_hierarchy *h, tess_amg_precision precision, bool for_fp32);
+/* For ways to store levels: the vectors and the smoother of level l, whose matrices are there; the dense inverse of the
+   coarsest level, given as a scaled matrix, unless it has too many rows. */
+tess_status amg_cycle_finish_level(amg_cycle *c, int l);
+tess_status amg_cycle_store_inverse(amg_cycle *c, const struct amg_scaled *a, amg_cycle_level *out);
+/* The error for a row of the finest level. */
+tess_status amg_fail_not_finite(tess_context *ctx, int64_t row);
+/* Whether FP16 holds entries of these magnitudes; whether rounding the finest level to it costs no iterations, because
+   the factors of S differ little. */
+bool amg_range_fits_fp16(const struct amg_range *range);
+bool amg_is_even(double least, double most);
 void amg_cycle_close(amg_cycle *c);
 int64_t amg_cycle_bytes(const amg_cycle *c);
 int64_t amg_level_bytes(const amg_cycle_level *l); /* of the matrices */

@@ -7,10 +7,10 @@
 #include "base/stages.h"
 #include "precond/multigrid/coarse.h"
 #include "precond/multigrid/cycle.h"
+#include "precond/multigrid/device.h"
 #include "precond/multigrid/spectrum.h"
 
-/* A level of more rows is smoothed instead of inverted. */
-enum { MOST_DENSE_ROWS = 2000, SERIAL = 4096 };
+enum { SERIAL = 4096 };
 /* FP16: no entry above this, and no row whose largest entry is below that. */
 static const double fp16_largest = 0x1p15, fp16_smallest_row = 0x1p-12;
 /* Of the factors of S. */
@@ -83,14 +83,23 @@ static amg_scaled scaled_r(const level_source *from)
     return (amg_scaled){&from->level->r, from->next->s, from->own->inverse};
 }
 
+bool amg_range_fits_fp16(const amg_range *range)
+{
+    return range->largest <= fp16_largest && range->smallest_row >= fp16_smallest_row;
+}
+
 static bool fits_fp16(const tess_context *ctx, const amg_scaled *s)
 {
     const amg_range range = amg_find_range(ctx, s);
 
-    return range.largest <= fp16_largest && range.smallest_row >= fp16_smallest_row;
+    return amg_range_fits_fp16(&range);
 }
 
-/* Whether row weights differ so little that rounding the finest level to FP16 costs no iterations. */
+bool amg_is_even(double least, double most)
+{
+    return most <= most_uneven * least;
+}
+
 static bool is_even(const level_scale *scale)
 {
     double least = DBL_MAX, most = 0.0;
@@ -99,7 +108,7 @@ static bool is_even(const level_scale *scale)
         least = fmin(least, scale->s[i]);
         most = fmax(most, scale->s[i]);
     }
-    return most <= most_uneven * least;
+    return amg_is_even(least, most);
 }
 
 /* fp16: FP16 where the entries allow, on the finest level only if its rows are alike; else FP32. auto: the same on a
@@ -142,15 +151,14 @@ cleanup:
     return status;
 }
 
-static tess_status store_inverse(amg_cycle *c, const level_source *from, amg_cycle_level *out)
+tess_status amg_cycle_store_inverse(amg_cycle *c, const amg_scaled *a, amg_cycle_level *out)
 {
-    const amg_scaled a = scaled_a(from);
     host_csr inverse = {0};
     double *ones = NULL;
     tess_status status = TESS_SUCCESS;
 
-    if (out->n > MOST_DENSE_ROWS || out->n == 0) { return TESS_SUCCESS; }
-    TESS_TRY(amg_invert(c->ctx, &a, &inverse, &c->rank));
+    if (out->n > AMG_MOST_DENSE_ROWS || out->n == 0) { return TESS_SUCCESS; }
+    TESS_TRY(amg_invert(c->ctx, a, &inverse, &c->rank));
     TESS_TRY(tess_host_allocate(c->ctx, out->n, sizeof *ones, (void **)&ones));
     for (int64_t i = 0; i < out->n; i++) {
         ones[i] = 1.0;
@@ -188,12 +196,11 @@ cleanup:
 
 /* ---- all levels ---- */
 
-static tess_status store_level(amg_cycle *c, const level_source *from, int l, tess_amg_precision wanted)
+tess_status amg_cycle_finish_level(amg_cycle *c, int l)
 {
     amg_cycle_level *out = &c->level[l];
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(store_matrices(c, from, choose_precision(c->ctx, from, wanted, l == 0), out));
     TESS_TRY(make_vectors(c, l == 0, out));
     c->count = l + 1;
     TESS_TRY(amg_find_bound(c, out));
@@ -203,13 +210,29 @@ cleanup:
     return status;
 }
 
+static tess_status store_level(amg_cycle *c, const level_source *from, int l, tess_amg_precision wanted)
+{
+    const amg_scaled a = scaled_a(from);
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(store_matrices(c, from, choose_precision(c->ctx, from, wanted, l == 0), &c->level[l]));
+    TESS_TRY(amg_cycle_finish_level(c, l));
+    if (!from->level->p.row_ptr) { status = amg_cycle_store_inverse(c, &a, &c->level[l]); }
+cleanup:
+    return status;
+}
+
+tess_status amg_fail_not_finite(tess_context *ctx, int64_t row)
+{
+    return tess_fail(ctx, TESS_SINGULAR, "look for overflow in the program that made the matrix",
+                     "amg: the sum of magnitudes of row %lld is not finite", (long long)row + 1);
+}
+
 /* The user's values are finite, and so are the sums of their magnitudes. */
 static tess_status check_values(tess_context *ctx, const level_scale *finest)
 {
     for (int64_t i = 0; i < finest->n; i++) {
-        if (finest->s[i] > 0.0) { continue; } /* false for NaN, and for 1 / Inf */
-        return tess_fail(ctx, TESS_SINGULAR, "look for overflow in the program that made the matrix",
-                         "amg: the sum of magnitudes of row %lld is not finite", (long long)i + 1);
+        if (!(finest->s[i] > 0.0)) { return amg_fail_not_finite(ctx, i); } /* false for NaN, and for 1 / Inf */
     }
     return TESS_SUCCESS;
 }
@@ -228,7 +251,6 @@ static tess_status store_levels(amg_cycle *c, const amg_hierarchy *h, tess_amg_p
 
         if (l + 1 < h->count) { TESS_TRY(make_scale(c->ctx, &h->level[l + 1].a, l1, &next)); }
         TESS_TRY(store_level(c, &from, l, wanted));
-        if (l + 1 == h->count) { TESS_TRY(store_inverse(c, &from, &c->level[l])); }
         free_scale(c->ctx, &own);
         own = next;
         next = (level_scale){0};
@@ -256,7 +278,7 @@ tess_status amg_cycle_open(amg_cycle *c, const amg_hierarchy *h, tess_amg_precis
     c->ratio = h->coarsening->kind == TESS_AMG_AGGREGATION ? AGGREGATION_RATIO : CLASSICAL_RATIO;
     TESS_TRY(tess_host_allocate(c->ctx, c->options.max_levels, sizeof *c->level, (void **)&c->level));
     memset(c->level, 0, (size_t)c->options.max_levels * sizeof *c->level);
-    TESS_TRY(store_levels(c, h, precision));
+    TESS_TRY(h->device ? amg_device_store_levels(c, h, precision) : store_levels(c, h, precision));
     if (for_fp32) { TESS_TRY(tess_device_allocate(c->ctx, n, sizeof *c->wide, (void **)&c->wide)); }
     c->storing_seconds = tess_wall_seconds() - start;
 cleanup:

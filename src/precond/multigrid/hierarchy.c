@@ -3,13 +3,9 @@
 
 #include "base/deadline.h"
 #include "base/stages.h"
-#include "precond/multigrid/hierarchy.h"
+#include "precond/multigrid/device.h"
 
-/* A level that keeps more than this share of the rows is not worth it. */
-static const double least_reduction = 0.95;
-
-/* Adds the seconds since *since to *sum, and begins anew. */
-static void add_seconds(double *since, double *sum)
+void amg_add_seconds(double *since, double *sum)
 {
     const double now = tess_wall_seconds();
 
@@ -40,7 +36,7 @@ static bool coarsens(const amg_level *fine)
 {
     const host_csr *p = &fine->p;
 
-    return p->row_ptr && p->ncols > 0 && (double)p->ncols <= least_reduction * (double)fine->a.nrows;
+    return p->row_ptr && p->ncols > 0 && (double)p->ncols <= AMG_LEAST_REDUCTION * (double)fine->a.nrows;
 }
 
 /* Levels from the finest, until one is small or does not become smaller. */
@@ -54,15 +50,71 @@ static tess_status add_levels(amg_hierarchy *h)
 
         TESS_TRY(tess_deadline_check(h->ctx, "amg"));
         TESS_TRY(h->coarsening->coarsen(h->ctx, h->state, l, &fine->a, &fine->p));
-        add_seconds(&since, &h->coarsening_seconds);
+        amg_add_seconds(&since, &h->coarsening_seconds);
         if (!coarsens(fine)) {
             host_csr_release(h->ctx, &fine->p);
             break;
         }
         TESS_TRY(galerkin(h, l, &h->level[l + 1].a));
-        add_seconds(&since, &h->product_seconds);
+        amg_add_seconds(&since, &h->product_seconds);
         h->count += 1;
     }
+cleanup:
+    return status;
+}
+
+/* The coarsening's own record of its stages, or NULL. */
+static double *recorded_stages(const amg_hierarchy *h)
+{
+    return h->state && h->coarsening->stage_seconds ? h->coarsening->stage_seconds(h->state) : NULL;
+}
+
+static void clear_seconds(amg_hierarchy *h)
+{
+    double *recorded = recorded_stages(h);
+
+    h->coarsening_seconds = h->product_seconds = 0.0;
+    memset(h->stage_seconds, 0, sizeof h->stage_seconds);
+    if (recorded) { memset(recorded, 0, sizeof h->stage_seconds); }
+}
+
+static void collect_seconds(amg_hierarchy *h)
+{
+    double *s = h->stage_seconds;
+
+    if (h->device) {
+        h->coarsening_seconds = s[AMG_STAGE_STRENGTH] + s[AMG_STAGE_SPLIT] + s[AMG_STAGE_INTERPOLATION];
+        h->product_seconds = s[AMG_STAGE_PRODUCT];
+    } else if (recorded_stages(h)) {
+        memcpy(s, recorded_stages(h), sizeof h->stage_seconds);
+        s[AMG_STAGE_PRODUCT] = h->product_seconds;
+    }
+}
+
+/* On the GPU where it can. Where its memory does not do, or its offsets, the host builds the levels. */
+static tess_status build_on_device(amg_hierarchy *h, const tess_matrix *a)
+{
+    const tess_status status = amg_device_build(h, a);
+
+    if (status != TESS_OUT_OF_DEVICE_MEMORY && status != TESS_OUT_OF_RANGE) { return status; }
+    amg_device_close(h);
+    h->count = 0;
+    tess_log(h->ctx, TESS_LOG_INFO, "amg: the device cannot build the levels, so the host does: %s",
+             tess_context_last_error(h->ctx)->message);
+    return TESS_SUCCESS;
+}
+
+static tess_status build_on_host(amg_hierarchy *h, const tess_matrix *a)
+{
+    tess_status status = TESS_SUCCESS;
+
+    memset(h->level, 0, (size_t)h->options.max_levels * sizeof *h->level);
+    TESS_TRY(host_csr_from_matrix(a, &h->level[0].a));
+    h->count = 1;
+    TESS_TRY(tess_stage_end(h->ctx, "reading the matrix"));
+    h->coarsening = amg_choose_coarsening(&h->options, &h->level[0].a);
+    TESS_TRY(h->coarsening->begin(h->ctx, &h->options, &h->level[0].a, &h->state));
+    status = add_levels(h);
 cleanup:
     return status;
 }
@@ -71,16 +123,13 @@ tess_status amg_hierarchy_build(amg_hierarchy *h, const tess_matrix *a)
 {
     tess_status status = TESS_SUCCESS;
 
-    h->coarsening_seconds = h->product_seconds = 0.0;
+    clear_seconds(h);
     TESS_TRY(tess_deadline_check(h->ctx, "amg"));
     TESS_TRY(tess_host_allocate(h->ctx, h->options.max_levels, sizeof *h->level, (void **)&h->level));
     memset(h->level, 0, (size_t)h->options.max_levels * sizeof *h->level);
-    TESS_TRY(host_csr_from_matrix(a, &h->level[0].a));
-    h->count = 1;
-    TESS_TRY(tess_stage_end(h->ctx, "reading the matrix"));
-    h->coarsening = amg_choose_coarsening(&h->options, &h->level[0].a);
-    TESS_TRY(h->coarsening->begin(h->ctx, &h->options, &h->level[0].a, &h->state));
-    status = add_levels(h);
+    TESS_TRY(build_on_device(h, a));
+    if (!h->device) { TESS_TRY(build_on_host(h, a)); }
+    collect_seconds(h);
 cleanup:
     return status;
 }
@@ -94,7 +143,7 @@ static tess_status renew_level(amg_hierarchy *h, int l)
 
     TESS_TRY(h->coarsening->renew(h->ctx, h->state, l, &fine->a, &fine->p));
     TESS_TRY(tess_stage_end(h->ctx, "interpolation"));
-    add_seconds(&since, &h->coarsening_seconds);
+    amg_add_seconds(&since, &h->coarsening_seconds);
     host_csr_release(h->ctx, &fine->r);
     TESS_TRY(host_csr_transpose(h->ctx, &fine->p, &fine->r));
     TESS_TRY(tess_stage_end(h->ctx, "transposes"));
@@ -103,18 +152,16 @@ static tess_status renew_level(amg_hierarchy *h, int l)
     } else {
         TESS_TRY(host_csr_multiply_triple_again(h->ctx, &fine->r, &fine->a, &fine->p, &fine->ap, &h->level[l + 1].a));
     }
-    add_seconds(&since, &h->product_seconds);
+    amg_add_seconds(&since, &h->product_seconds);
     status = tess_stage_end(h->ctx, "Galerkin products");
 cleanup:
     return status;
 }
 
-tess_status amg_hierarchy_renew(amg_hierarchy *h, const tess_matrix *a)
+static tess_status renew_on_host(amg_hierarchy *h, const tess_matrix *a)
 {
     tess_status status = TESS_SUCCESS;
 
-    h->coarsening_seconds = h->product_seconds = 0.0;
-    TESS_TRY(tess_deadline_check(h->ctx, "amg"));
     host_csr_release(h->ctx, &h->level[0].a);
     TESS_TRY(host_csr_from_matrix(a, &h->level[0].a));
     for (int l = 0; l + 1 < h->count; l++) {
@@ -124,9 +171,22 @@ cleanup:
     return status;
 }
 
+tess_status amg_hierarchy_renew(amg_hierarchy *h, const tess_matrix *a)
+{
+    tess_status status = TESS_SUCCESS;
+
+    clear_seconds(h);
+    TESS_TRY(tess_deadline_check(h->ctx, "amg"));
+    TESS_TRY(h->device ? amg_device_renew(h, a) : renew_on_host(h, a));
+    collect_seconds(h);
+cleanup:
+    return status;
+}
+
 void amg_hierarchy_close(amg_hierarchy *h)
 {
     if (h->coarsening) { h->coarsening->end(h->ctx, h->state); }
+    amg_device_close(h);
     for (int l = 0; h->level && l < h->options.max_levels; l++) {
         host_csr_release(h->ctx, &h->level[l].a);
         host_csr_release(h->ctx, &h->level[l].p);

@@ -13,6 +13,18 @@ typedef struct amg_level {
     host_csr a, p, r, ap;
 } amg_level;
 
+/* A level that keeps more than this share of the rows is not worth it. */
+#define AMG_LEAST_REDUCTION 0.95
+
+/* Stages of a set-up whose seconds are told apart, on the host and on a GPU. */
+typedef enum amg_set_up_stage {
+    AMG_STAGE_STRENGTH = 0,
+    AMG_STAGE_SPLIT = 1,
+    AMG_STAGE_INTERPOLATION = 2,
+    AMG_STAGE_PRODUCT = 3,
+    AMG_STAGES = 4
+} amg_set_up_stage;
+
 typedef struct amg_hierarchy {
     tess_context *ctx;
     tess_amg_options options;
@@ -20,8 +32,13 @@ typedef struct amg_hierarchy {
     amg_level *level; /* options.max_levels of them */
     void *state;      /* the coarsening's own */
     const struct amg_coarsening *coarsening;
+    struct amg_device *device; /* levels of a GPU (device.h); then level[] has only their sizes. NULL: of the host */
     double coarsening_seconds, product_seconds; /* of the last set-up or renewal */
+    double stage_seconds[AMG_STAGES];           /* the same by stages; zeros: the coarsening does not tell */
 } amg_hierarchy;
+
+/* Adds the seconds since *since to *sum, and begins anew. */
+void amg_add_seconds(double *since, double *sum);
 
 /*
  * A way to coarsen. The frame calls begin once, then coarsen for level 0, 1, ... with the Galerkin product as A of the
@@ -40,7 +57,17 @@ typedef struct amg_coarsening {
     /* New values of a on the same pattern: fills p's values anew on its pattern; nothing else changes. */
     tess_status (*renew)(tess_context *ctx, void *state, int level, const host_csr *a, host_csr *p);
     void (*end)(tess_context *ctx, void *state); /* frees the state, which may be NULL */
+    /* AMG_STAGES sums, which coarsen and renew add to. NULL: it does not tell. */
+    double *(*stage_seconds)(void *state);
 } amg_coarsening;
+
+/* Of so many groups of rows, how many need not be whole for a matrix of blocks. Rows of boundary conditions are not. */
+static inline int64_t amg_most_broken_groups(int64_t groups)
+{
+    const double whole_share = 0.9;
+
+    return (int64_t)((1.0 - whole_share) * (double)groups);
+}
 
 /* The coarsening that the options ask for; auto: aggregation for nodes of several unknowns and for near-nullspace
    vectors, else classical. */
@@ -50,6 +77,10 @@ tess_status amg_hierarchy_build(amg_hierarchy *h, const tess_matrix *a);
 /* New values on the same pattern: only values change. */
 tess_status amg_hierarchy_renew(amg_hierarchy *h, const tess_matrix *a);
 void amg_hierarchy_close(amg_hierarchy *h);
+
+/* The strength that counts for classical coarsening, and how many first levels auto coarsens aggressively. */
+double amg_classical_strength(const tess_amg_options *options);
+int amg_choose_aggressive(int64_t n, int64_t nnz, int64_t strong);
 
 extern const amg_coarsening amg_classical;
 extern const amg_coarsening amg_aggregation;

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/spare_memory.h"
-#include "precond/multigrid/cycle.h"
+#include "precond/multigrid/device.h"
 #include "precond/precond.h"
 
 typedef struct amg {
@@ -230,11 +230,12 @@ static uint64_t revision(const tess_precond *m)
     return ((const amg *)m->own)->revision;
 }
 
-/* On a CPU also the values of the hierarchy, which stay for updates; the cycle's matrices count its indices. */
+/* On a CPU also the values of the hierarchy, which stay for updates; the cycle's matrices count its indices. On a GPU
+   that has built the levels also these. */
 static int64_t bytes(const tess_precond *m)
 {
     const amg *own = m->own;
-    int64_t sum = amg_cycle_bytes(&own->cycle);
+    int64_t sum = amg_cycle_bytes(&own->cycle) + amg_device_bytes(&own->hierarchy);
 
     for (int l = 0; m->ctx->device == TESS_DEVICE_CPU && l < own->hierarchy.count; l++) {
         const amg_level *level = &own->hierarchy.level[l];
@@ -269,6 +270,10 @@ static void levels(const tess_precond *m, tess_amg_levels *out)
     out->coarsening_seconds = own->hierarchy.coarsening_seconds;
     out->product_seconds = own->hierarchy.product_seconds;
     out->storing_seconds = c->storing_seconds;
+    out->setup_device = own->hierarchy.device ? TESS_DEVICE_GPU : TESS_DEVICE_CPU;
+    out->strength_seconds = own->hierarchy.stage_seconds[AMG_STAGE_STRENGTH];
+    out->split_seconds = own->hierarchy.stage_seconds[AMG_STAGE_SPLIT];
+    out->interpolation_seconds = own->hierarchy.stage_seconds[AMG_STAGE_INTERPOLATION];
     for (int l = 0; l < c->count; l++) {
         describe_level(&c->level[l], &out->level[l]);
         rows += (double)out->level[l].rows;

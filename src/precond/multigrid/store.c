@@ -170,23 +170,33 @@ cleanup:
 
 /* ---- other formats ---- */
 
-/* By diagonals or in slices, if they pay; else *out is NULL. The FP64 matrix that they are made from is freed. */
-static tess_status try_formats(tess_context *ctx, const amg_scaled *s, tess_precision precision, tess_matrix **out)
+tess_status amg_store_in_formats(tess_matrix *assembled, tess_precision precision, tess_matrix **out)
 {
     tess_storage_options options;
-    tess_matrix *assembled = NULL;
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(store_csr(ctx, s, TESS_PRECISION_FP64, &assembled));
+    *out = NULL;
     tess_storage_options_init(&options);
     options.precision = precision;
     if (precision != TESS_PRECISION_FP64) { options.arithmetic = TESS_ARITHMETIC_FP32; }
-    if (s->a->nrows == s->a->ncols) { TESS_TRY(tess_matrix_try_diagonals(assembled, &options, out)); }
+    if (assembled->nrows == assembled->ncols) { TESS_TRY(tess_matrix_try_diagonals(assembled, &options, out)); }
     if (!*out) { TESS_TRY(tess_matrix_try_slices(assembled, &options, out)); }
     if (*out) { /* products need no original, and new values make new levels */
         tess_matrix_release((*out)->original);
         (*out)->original = NULL;
     }
+cleanup:
+    return status;
+}
+
+/* The FP64 matrix that they are made from is freed. */
+static tess_status try_formats(tess_context *ctx, const amg_scaled *s, tess_precision precision, tess_matrix **out)
+{
+    tess_matrix *assembled = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(store_csr(ctx, s, TESS_PRECISION_FP64, &assembled));
+    status = amg_store_in_formats(assembled, precision, out);
 cleanup:
     tess_matrix_destroy(assembled);
     return status;

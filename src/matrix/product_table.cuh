@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Rows of a product on a GPU (Gustavson, ACM TOMS 4 (1978)): a team of threads takes a row, and keeps its columns in a
+ * hash table. Shared by the passes that count and that compute.
+ */
+#ifndef TESS_MATRIX_PRODUCT_TABLE_CUH
+#define TESS_MATRIX_PRODUCT_TABLE_CUH
+
+#include "matrix/device_csr.h"
+#include "matrix/row_bins.cuh"
+#include "matrix/team.cuh"
+
+/* c := a b; values: not only the pattern. */
+struct product_task {
+    device_csr a, b, c;
+    bool values;
+};
+
+/* 2^bits columns; -1: none. Places are taken in any order: sums do not depend on it. */
+template <typename INDEX>
+struct team_table {
+    int32_t *column;
+    double *sum;  /* NULL: of a pass that counts */
+    INDEX *taken; /* the places in use; NULL: of a pass that counts */
+    int *count;   /* how many */
+    int bits;
+};
+
+template <int GROUP, typename INDEX>
+__device__ static inline void clear_table(const team_table<INDEX> &t, int lane)
+{
+    for (int64_t s = lane; s < INT64_C(1) << t.bits; s += GROUP) {
+        t.column[s] = -1;
+        if (t.sum) { t.sum[s] = 0.0; }
+    }
+    if (lane == 0) { *t.count = 0; }
+    sync_team<GROUP>();
+}
+
+/* The place of a column, which is taken if it is not there. Threads of the team may take places at the same time. */
+template <typename INDEX>
+__device__ static inline uint32_t take_place(const team_table<INDEX> &t, int32_t column)
+{
+    uint32_t at = (uint32_t)column * UINT32_C(2654435769) >> (32 - t.bits);
+
+    for (;;) {
+        const int32_t there = atomicCAS(&t.column[at], -1, column);
+
+        if (there == -1) {
+            const int number = atomicAdd(t.count, 1);
+
+            if (t.taken) { t.taken[number] = (INDEX)at; }
+        }
+        if (there == -1 || there == column) { return at; }
+        at = (at + 1) & ((UINT32_C(1) << t.bits) - 1);
+    }
+}
+
+/* ---- the products of a row ---- */
+
+/* A row, and the calling thread's place in its team. row -1: the team has none, and only keeps step with its wave. */
+struct team_row {
+    int64_t row;
+    int32_t begin, end; /* of a */
+    int lane;
+};
+
+__device__ static inline team_row open_row(const product_task &t, const int32_t *list, int64_t rows, int64_t r,
+                                           int lane)
+{
+    team_row own = {-1, 0, 0, lane};
+
+    if (r < rows) {
+        own.row = list ? list[r] : r;
+        own.begin = t.a.row_ptr[own.row];
+        own.end = t.a.row_ptr[own.row + 1];
+    }
+    return own;
+}
+
+/* visit(factor, m) for each entry of the row of a, and each entry m of b's row of its column. ordered: one entry of a
+   after another. A row of b has no column twice, so that threads of a team never add to one sum at a time. */
+template <int GROUP, bool ORDERED, typename VISIT>
+__device__ static inline void visit_in_wave(const product_task &t, const team_row &own, VISIT visit)
+{
+    const int length = own.end - own.begin, steps = GPU_WAVE_MAX(length);
+
+    for (int base = 0; base < steps; base += GROUP) {
+        const int k = base + own.lane;
+        int32_t first = 0, last = 0;
+        double factor = 0.0;
+
+        if (k < length) {
+            const int32_t row = t.a.col_ind[own.begin + k];
+
+            first = t.b.row_ptr[row];
+            last = t.b.row_ptr[row + 1];
+            if (t.values) { factor = t.a.val[own.begin + k]; }
+        }
+        for (int s = 0; s < GROUP && base + s < steps; s++) {
+            const int32_t from = GPU_SHUFFLE(first, s, GROUP), to = GPU_SHUFFLE(last, s, GROUP);
+            const double of_a = GPU_SHUFFLE(factor, s, GROUP);
+
+            for (int32_t m = from + own.lane; m < to; m += GROUP) {
+                visit(of_a, m);
+            }
+            if (ORDERED) { GPU_SYNC_WAVE(); }
+        }
+    }
+}
+
+template <bool ORDERED, typename VISIT>
+__device__ static inline void visit_in_block(const product_task &t, const team_row &own, VISIT visit)
+{
+    for (int32_t k = own.begin; k < own.end; k++) {
+        const int32_t row = t.a.col_ind[k], last = t.b.row_ptr[row + 1];
+        const double factor = t.values ? t.a.val[k] : 0.0;
+
+        for (int32_t m = t.b.row_ptr[row] + own.lane; m < last; m += (int32_t)blockDim.x) {
+            visit(factor, m);
+        }
+        if (ORDERED) { __syncthreads(); }
+    }
+}
+
+template <int GROUP, bool ORDERED, typename VISIT>
+__device__ static inline void visit_products(const product_task &t, const team_row &own, VISIT visit)
+{
+    if constexpr (GROUP <= GPU_WAVE) {
+        visit_in_wave<GROUP, ORDERED>(t, own, visit);
+    } else {
+        visit_in_block<ORDERED>(t, own, visit);
+    }
+}
+
+/* ---- tables in global memory, for the largest rows ---- */
+
+/* A table for each of `blocks` blocks. */
+struct global_tables {
+    int32_t *column;
+    double *sum;
+    int32_t *taken;
+    int bits;
+    int64_t blocks, most; /* most entries of a row */
+};
+
+__device__ static inline team_table<int32_t> own_table(const global_tables &g, int *count)
+{
+    const int64_t size = INT64_C(1) << g.bits, block = blockIdx.x;
+
+    return {g.column + block * size, g.sum ? g.sum + block * size : nullptr,
+            g.taken ? g.taken + block * g.most : nullptr, count, g.bits};
+}
+
+tess_status global_tables_make(tess_context *ctx, int64_t rows, int64_t most, bool values, global_tables *out);
+void global_tables_free(tess_context *ctx, global_tables *g);
+
+/* The length of each row of c to c.row_ptr[row + 1], which holds a bound before. */
+tess_status product_count_rows(tess_context *ctx, const product_task &t);
+/* The entries of c, whose offsets are there. known: its columns too. */
+tess_status product_compute_rows(tess_context *ctx, const product_task &t, bool known);
+
+#endif

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The set-up of classical multigrid on a GPU: levels are made, kept and stored there. Splits are those of the host, bit
+ * by bit; patterns are the same, and values differ by rounding.
+ */
+#ifndef TESS_PRECOND_MULTIGRID_DEVICE_H
+#define TESS_PRECOND_MULTIGRID_DEVICE_H
+
+#include "matrix/device_csr.h"
+#include "precond/multigrid/cycle.h"
+#include "precond/multigrid/store.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Rows of the interpolation have at most so many entries on a GPU. */
+enum { AMG_DEVICE_TRUNCATION = 4 };
+
+/* As amg_graph, in device memory. */
+typedef struct amg_device_graph {
+    int64_t n;
+    const int32_t *row_ptr, *col_ind;
+    const uint8_t *strong; /* NULL: all but the diagonal */
+} amg_device_graph;
+
+/* The coarse unknowns of a split: the number of each row, -1 for others, and the list of them. */
+typedef struct amg_device_numbers {
+    int32_t *number, *list; /* n each */
+    int64_t n, count;
+} amg_device_numbers;
+
+/* As amg_interpolation. rows NULL: all. */
+typedef struct amg_device_interpolation {
+    device_csr a;
+    const uint8_t *strong, *split;
+    const int32_t *number, *rows;
+    int64_t nrows, ncoarse;
+    int truncation; /* 1 to AMG_DEVICE_TRUNCATION */
+} amg_device_interpolation;
+
+/* As amg_scaled. */
+typedef struct amg_device_scaled {
+    device_csr a;
+    const double *left, *right;
+} amg_device_scaled;
+
+/* The scales of a level: n values each on the device, and facts about them. */
+typedef struct amg_device_scale {
+    int64_t n;
+    double *s, *inverse;
+    double least, most; /* of s */
+    int64_t bad_row;    /* the first whose weight is not finite; -1: none */
+} amg_device_scale;
+
+typedef struct amg_device_ops {
+    /* The unknowns of a node, by the pattern: as find_block_size. */
+    tess_status (*find_block_size)(tess_context *ctx, const device_csr *a, int *size);
+    /* As amg_find_strong; *count: how many couplings are strong. */
+    tess_status (*find_strong)(tess_context *ctx, const device_csr *a, double theta, double max_row_sum,
+                               uint8_t *strong, int64_t *count);
+    /* As amg_split. */
+    tess_status (*split)(tess_context *ctx, const amg_device_graph *g, uint64_t seed, uint8_t *split);
+    /* The arrays of `out` are there. */
+    tess_status (*number)(tess_context *ctx, const uint8_t *split, amg_device_numbers *out);
+    /* The pattern of S + I: rows of coarse unknowns alone, or columns of coarse unknowns alone. */
+    tess_status (*take_part)(tess_context *ctx, const device_csr *a, const uint8_t *strong,
+                             const amg_device_numbers *coarse, bool rows, device_csr *out);
+    /* second[i] from the split of the coarse unknowns; those without paths to others stay. */
+    tess_status (*spread_split)(tess_context *ctx, const device_csr *paths, const amg_device_numbers *coarse,
+                                const uint8_t *split, uint8_t *second);
+    /* As amg_interpolate. known: p has its pattern; its values come from all of the row's, as amg_restrict_to_pattern
+       takes them. */
+    tess_status (*interpolate)(tess_context *ctx, const amg_device_interpolation *to, bool known, device_csr *p);
+    /* p := p1 p2, truncated, or on p's pattern. */
+    tess_status (*join)(tess_context *ctx, const device_csr *p1, const device_csr *p2, int truncation, bool known,
+                        device_csr *p);
+    /* S = D^-1/2 of the rows' l1 norms, or of the diagonal's magnitudes. The arrays of `out` are there. */
+    tess_status (*scale)(tess_context *ctx, const device_csr *a, bool l1, amg_device_scale *out);
+    tess_status (*find_range)(tess_context *ctx, const amg_device_scaled *s, amg_range *out);
+    tess_status (*scaled_values)(tess_context *ctx, const amg_device_scaled *s, double *val);
+} amg_device_ops;
+
+const amg_device_ops *amg_device_gpu_ops(void);
+/* NULL: the context has no GPU. */
+const amg_device_ops *amg_device_ops_of(const tess_context *ctx);
+
+/* ---- levels, in C ---- */
+
+typedef struct amg_device_level {
+    device_csr a;    /* of the finest level borrowed */
+    device_csr p, r; /* P and P^T; no matrices on the coarsest level */
+    device_csr ap;   /* the pattern of A P, for renewals */
+    int32_t *source; /* P's entry of each of r's */
+    uint8_t *strong, *split, *second; /* second NULL: the level is not aggressive */
+} amg_device_level;
+
+typedef struct amg_device {
+    int max_levels, aggressive; /* aggressive: how many first levels are; -1: not decided yet */
+    amg_device_level *level;
+} amg_device;
+
+/* Builds the levels if the device has a way to do so; else h->device stays NULL. Close it also after a failure. */
+tess_status amg_device_build(amg_hierarchy *h, const tess_matrix *a);
+tess_status amg_device_renew(amg_hierarchy *h, const tess_matrix *a);
+void amg_device_close(amg_hierarchy *h);
+/* Bytes of device memory that the levels keep for renewals and for higher precisions. */
+int64_t amg_device_bytes(const amg_hierarchy *h);
+/* As amg_cycle_open stores levels of the host. */
+tess_status amg_device_store_levels(amg_cycle *c, const amg_hierarchy *h, tess_amg_precision wanted);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
