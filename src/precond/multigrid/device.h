@@ -69,8 +69,7 @@ typedef struct amg_device_ops {
     /* second[i] from the split of the coarse unknowns; those without paths to others stay. */
     tess_status (*spread_split)(tess_context *ctx, const device_csr *paths, const amg_device_numbers *coarse,
                                 const uint8_t *split, uint8_t *second);
-    /* As amg_interpolate. known: p has its pattern; its values come from all of the row's, as amg_restrict_to_pattern
-       takes them. */
+    /* As amg_interpolate; known: p has its pattern, and gets values as by amg_interpolate_again. */
     tess_status (*interpolate)(tess_context *ctx, const amg_device_interpolation *to, bool known, device_csr *p);
     /* p := p1 p2, truncated, or on p's pattern. */
     tess_status (*join)(tess_context *ctx, const device_csr *p1, const device_csr *p2, int truncation, bool known,
@@ -90,7 +89,8 @@ const amg_device_ops *amg_device_ops_of(const tess_context *ctx);
 typedef struct amg_device_level {
     device_csr a;    /* of the finest level borrowed */
     device_csr p, r; /* P and P^T; no matrices on the coarsest level */
-    device_csr ap;   /* the pattern of A P, for renewals */
+    device_csr ap;     /* the pattern of A P, for renewals */
+    device_csr p1, p2; /* of an aggressive level, the patterns of the stages of P */
     int32_t *source; /* P's entry of each of r's */
     uint8_t *strong, *split, *second; /* second NULL: the level is not aggressive */
 } amg_device_level;

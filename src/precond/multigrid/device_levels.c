@@ -2,6 +2,7 @@
 /* Classical coarsening on a GPU: the steps of classical.c and hierarchy.c, with all arrays on the device. */
 #include <string.h>
 
+#include "base/deadline.h"
 #include "base/stages.h"
 #include "precond/multigrid/device.h"
 #include "precond/multigrid/split.h"
@@ -14,6 +15,8 @@ static void free_level(tess_context *ctx, amg_device_level *l)
     tess_device_release(ctx, l->split, l->a.nrows, sizeof *l->split);
     tess_device_release(ctx, l->second, l->a.nrows, sizeof *l->second);
     tess_device_release(ctx, l->source, l->p.nnz, sizeof *l->source);
+    device_csr_release(ctx, &l->p1);
+    device_csr_release(ctx, &l->p2);
     device_csr_release(ctx, &l->ap);
     device_csr_release(ctx, &l->r);
     device_csr_release(ctx, &l->p);
@@ -42,7 +45,8 @@ int64_t amg_device_bytes(const amg_hierarchy *h)
         const amg_device_level *own = &h->device->level[l];
 
         bytes += device_csr_bytes(&own->a) + device_csr_bytes(&own->p) + device_csr_bytes(&own->r) +
-                 device_csr_bytes(&own->ap) + own->p.nnz * (int64_t)sizeof *own->source;
+                 device_csr_bytes(&own->ap) + device_csr_bytes(&own->p1) + device_csr_bytes(&own->p2) +
+                 own->p.nnz * (int64_t)sizeof *own->source;
         bytes += own->strong ? own->a.nnz + own->a.nrows * (own->second ? 2 : 1) : 0;
     }
     return bytes;
@@ -152,7 +156,6 @@ static tess_status interpolate_twice(const amg_hierarchy *h, const amg_device_in
     const amg_device_ops *ops = amg_device_ops_of(ctx);
     amg_device_interpolation second = *first;
     amg_device_numbers fewer = {0};
-    device_csr p1 = {0}, p2 = {0};
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(make_numbers(ctx, own->a.nrows, own->second, &fewer));
@@ -161,12 +164,12 @@ static tess_status interpolate_twice(const amg_hierarchy *h, const amg_device_in
     second.ncoarse = fewer.count;
     second.rows = coarse->list;
     second.nrows = coarse->count;
-    TESS_TRY(ops->interpolate(ctx, first, false, &p1));
-    TESS_TRY(ops->interpolate(ctx, &second, false, &p2));
-    status = ops->join(ctx, &p1, &p2, h->options.truncation, known, &own->p);
+    TESS_TRY(ops->interpolate(ctx, first, known, &own->p1));
+    TESS_TRY(ops->interpolate(ctx, &second, known, &own->p2));
+    status = ops->join(ctx, &own->p1, &own->p2, h->options.truncation, known, &own->p);
+    device_csr_release_values(ctx, &own->p1);
+    device_csr_release_values(ctx, &own->p2);
 cleanup:
-    device_csr_release(ctx, &p2);
-    device_csr_release(ctx, &p1);
     free_numbers(ctx, &fewer);
     return status;
 }
@@ -267,6 +270,7 @@ static tess_status add_levels(amg_hierarchy *h)
     for (int l = 0; l + 1 < h->options.max_levels && h->level[l].a.nrows > h->options.coarsest; l++) {
         amg_device_level *own = &h->device->level[l];
 
+        TESS_TRY(tess_deadline_check(h->ctx, "amg"));
         TESS_TRY(coarsen(h, l, &since));
         if (!coarsens(own)) {
             drop_interpolation(h, own);

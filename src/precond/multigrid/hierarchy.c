@@ -162,7 +162,6 @@ static tess_status renew_on_host(amg_hierarchy *h, const tess_matrix *a)
 {
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(tess_deadline_check(h->ctx, "amg"));
     host_csr_release(h->ctx, &h->level[0].a);
     TESS_TRY(host_csr_from_matrix(a, &h->level[0].a));
     for (int l = 0; l + 1 < h->count; l++) {
@@ -177,6 +176,7 @@ tess_status amg_hierarchy_renew(amg_hierarchy *h, const tess_matrix *a)
     tess_status status = TESS_SUCCESS;
 
     clear_seconds(h);
+    TESS_TRY(tess_deadline_check(h->ctx, "amg"));
     TESS_TRY(h->device ? amg_device_renew(h, a) : renew_on_host(h, a));
     collect_seconds(h);
 cleanup:

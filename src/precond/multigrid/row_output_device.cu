@@ -57,6 +57,8 @@ tess_status row_output_open(tess_context *ctx, int64_t nrows, int64_t ncols, dev
         TESS_TRY(device_csr_allocate_rows(ctx, nrows, ncols, p));
         TESS_TRY(tess_device_allocate(ctx, entries, sizeof *out->column, reinterpret_cast<void **>(&out->column)));
         TESS_TRY(tess_device_allocate(ctx, entries, sizeof *out->value, reinterpret_cast<void **>(&out->value)));
+    } else if (!p->val) {
+        TESS_TRY(tess_device_allocate(ctx, p->nnz, sizeof *p->val, reinterpret_cast<void **>(&p->val)));
     }
     out->p = *p;
 cleanup:

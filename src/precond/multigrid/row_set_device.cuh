@@ -154,32 +154,32 @@ __device__ static inline double factor_to_sum(double sum, double own)
 template <typename SET>
 __device__ static inline void truncate_set(SET &set, int most)
 {
-    if (set.count > most) {
-        const double sum = sum_of_weights(set, set.count);
+    const bool shortens = set.count > most;
+    const double sum = shortens ? sum_of_weights(set, set.count) : 0.0;
 
-        for (int s = 0; s < most; s++) {
-            int first = s;
+    for (int s = 0; shortens && s < most; s++) {
+        int first = s;
 
-            for (int t = s + 1; t < set.count; t++) {
-                if (goes_before(set, t, first)) { first = t; }
-            }
-            swap_entries(set, s, first);
+        for (int t = s + 1; t < set.count; t++) {
+            if (goes_before(set, t, first)) { first = t; }
         }
-        set.count = most;
-        const double factor = factor_to_sum(sum, sum_of_weights(set, most));
-
-        for (int s = 0; s < most; s++) {
-            set.weight(s) *= factor;
-        }
+        swap_entries(set, s, first);
     }
+    set.count = shortens ? most : set.count;
     for (int s = 1; s < set.count; s++) {
         for (int t = s; t > 0 && set.column(t - 1) > set.column(t); t--) {
             swap_entries(set, t - 1, t);
         }
     }
+    if (!shortens) { return; }
+    const double factor = factor_to_sum(sum, sum_of_weights(set, most));
+
+    for (int s = 0; s < most; s++) {
+        set.weight(s) *= factor;
+    }
 }
 
-/* p's row from the set, with the set's sum. */
+/* p's row from the set, with the set's sum where p has not all of its columns. */
 template <typename SET>
 __device__ static inline void restrict_set(SET &set, const device_csr &p, int64_t r)
 {
@@ -195,6 +195,7 @@ __device__ static inline void restrict_set(SET &set, const device_csr &p, int64_
         p.val[e] = value;
         own += value;
     }
+    if (set.count <= end - begin) { return; }
     const double factor = factor_to_sum(sum_of_weights(set, set.count), own);
 
     for (int32_t e = begin; e < end; e++) {
