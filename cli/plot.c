@@ -212,6 +212,35 @@ static int find_levels(const tess_matrix *a, const tess_policy_options *policy, 
     return code;
 }
 
+/* The pattern on the host: the matrix's own arrays, or copies of those of a GPU. */
+typedef struct host_pattern {
+    tess_csr_view view;
+    int64_t *row_ptr; /* copies; else NULL */
+    int32_t *col_ind;
+} host_pattern;
+
+static bool open_pattern(const tess_matrix *a, host_pattern *out)
+{
+    *out = (host_pattern){.view = tess_matrix_csr_view(a)};
+    if (tess_context_device(tess_matrix_context(a)) == TESS_DEVICE_CPU) { return true; }
+    out->row_ptr = malloc(((size_t)out->view.nrows + 1) * sizeof *out->row_ptr);
+    out->col_ind = malloc(((size_t)out->view.nnz + 1) * sizeof *out->col_ind);
+    if (out->row_ptr == NULL || out->col_ind == NULL ||
+        tess_matrix_get_csr(a, out->row_ptr, out->col_ind, NULL) != TESS_SUCCESS) {
+        return false;
+    }
+    out->view.row_ptr = out->row_ptr;
+    out->view.row_ptr_bits = 64;
+    out->view.col_ind = out->col_ind;
+    return true;
+}
+
+static void close_pattern(host_pattern *pattern)
+{
+    free(pattern->row_ptr);
+    free(pattern->col_ind);
+}
+
 /* The ground is transparent, so that it suits a dark page too. */
 static unsigned char *encode(const picture *p, size_t *count)
 {
@@ -249,19 +278,21 @@ unsigned char *cli_plot_in_memory(const tess_matrix *a, const tess_policy_option
                                   size_t size)
 {
     legend[0] = '\0';
-    if (tess_context_device(tess_matrix_context(a)) != TESS_DEVICE_CPU) { return NULL; }
-    const tess_csr_view view = tess_matrix_csr_view(a);
-    picture p = frame(view.nrows, view.ncols);
+    const tess_csr_view sizes = tess_matrix_csr_view(a);
+    picture p = frame(sizes.nrows, sizes.ncols);
     if (p.width == 0 || p.height == 0) { return NULL; }
+    host_pattern pattern;
     item_levels made = {.granularity = TESS_GRANULARITY_MATRIX};
     tess_assignment_summary summary;
     unsigned char *bytes = NULL;
     p.pixel = calloc((size_t)p.width, (size_t)p.height);
-    if (p.pixel != NULL && find_levels(a, policy, &made, &summary) == CLI_CONVERGED) {
-        draw(&p, &view, &made);
+    const bool here = open_pattern(a, &pattern);
+    if (here && p.pixel != NULL && find_levels(a, policy, &made, &summary) == CLI_CONVERGED) {
+        draw(&p, &pattern.view, &made);
         bytes = encode(&p, count);
         write_legend(&summary.options, legend, size);
     }
+    close_pattern(&pattern);
     free_levels(&made);
     free(p.pixel);
     return bytes;

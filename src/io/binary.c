@@ -23,6 +23,7 @@ tess_status file_csr_allocate(tess_context *ctx, file_csr *a)
 
 void file_csr_release(tess_context *ctx, file_csr *a)
 {
+    if (!a->row_ptr) { return; } /* sizes that were refused may be of any magnitude */
     tess_host_release(ctx, a->row_ptr, a->nrows + 1, sizeof *a->row_ptr);
     tess_host_release(ctx, a->col_ind, a->nnz, sizeof *a->col_ind);
     tess_host_release(ctx, a->val, a->nnz, sizeof *a->val);
@@ -45,6 +46,7 @@ tess_status file_array_allocate(tess_context *ctx, file_array *a)
 
 void file_array_release(tess_context *ctx, file_array *a)
 {
+    if (!a->val) { return; }
     tess_host_release(ctx, a->val, a->nrows * a->ncols, sizeof *a->val);
     a->val = NULL;
 }

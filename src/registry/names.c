@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The names of the public enums: a table for each, in the order of the header. tests/unit/test_names.c compares the
-   two. */
+   two. names_storage.c and names_solve.c have the functions of each enum. */
 #include <stdbool.h>
 #include <string.h>
 #include <strings.h>
 
 #include <tessera/papers.h>
 #include <tessera/tessera.h>
+
+#include "registry/names.h"
 
 /* ---- names ---- */
 
@@ -263,7 +265,7 @@ const tess_named_value *tess_enum_names(const char *type)
     return NULL;
 }
 
-static const char *name_of(const tess_named_value *list, int value)
+static const char *name_in(const tess_named_value *list, int value)
 {
     for (; list->name; list++) {
         if (list->value == value) { return list->name; }
@@ -271,12 +273,16 @@ static const char *name_of(const tess_named_value *list, int value)
     return "?";
 }
 
+const char *tess_name_of(const char *type, int value)
+{
+    return name_in(tess_enum_names(type), value);
+}
+
 _Static_assert(sizeof(tess_status) == sizeof(int) && sizeof(tess_reason) == sizeof(int), "enums are as wide as int");
 
-/* `out` points to an enum. */
-static tess_status value_of(const tess_named_value *list, const char *name, void *out)
+tess_status tess_value_of(const char *type, const char *name, void *out)
 {
-    for (; name && out && list->name; list++) {
+    for (const tess_named_value *list = tess_enum_names(type); name && out && list->name; list++) {
         if (strcasecmp(list->name, name) == 0) {
             memcpy(out, &list->value, sizeof list->value);
             return TESS_SUCCESS;
@@ -287,374 +293,12 @@ static tess_status value_of(const tess_named_value *list, const char *name, void
 
 const char *tess_status_text(tess_status status)
 {
-    const char *text = name_of(status_texts, (int)status);
+    const char *text = name_in(status_texts, (int)status);
 
     return strcmp(text, "?") == 0 ? "unknown status" : text;
 }
 
 const char *tess_reason_text(tess_reason reason)
 {
-    return name_of(reason_texts, (int)reason);
-}
-
-const char *tess_status_name(tess_status status)
-{
-    return name_of(status_names, (int)status);
-}
-
-tess_status tess_status_parse(const char *name, tess_status *out)
-{
-    return value_of(status_names, name, out);
-}
-
-const char *tess_precision_name(tess_precision precision)
-{
-    return name_of(precision_names, (int)precision);
-}
-
-tess_status tess_precision_parse(const char *name, tess_precision *out)
-{
-    return value_of(precision_names, name, out);
-}
-
-const char *tess_arithmetic_name(tess_arithmetic arithmetic)
-{
-    return name_of(arithmetic_names, (int)arithmetic);
-}
-
-tess_status tess_arithmetic_parse(const char *name, tess_arithmetic *out)
-{
-    return value_of(arithmetic_names, name, out);
-}
-
-const char *tess_overflow_name(tess_overflow overflow)
-{
-    return name_of(overflow_names, (int)overflow);
-}
-
-tess_status tess_overflow_parse(const char *name, tess_overflow *out)
-{
-    return value_of(overflow_names, name, out);
-}
-
-const char *tess_device_name(tess_device device)
-{
-    return name_of(device_names, (int)device);
-}
-
-tess_status tess_device_parse(const char *name, tess_device *out)
-{
-    return value_of(device_names, name, out);
-}
-
-const char *tess_memory_name(tess_memory memory)
-{
-    return name_of(memory_names, (int)memory);
-}
-
-tess_status tess_memory_parse(const char *name, tess_memory *out)
-{
-    return value_of(memory_names, name, out);
-}
-
-const char *tess_ownership_name(tess_ownership ownership)
-{
-    return name_of(ownership_names, (int)ownership);
-}
-
-tess_status tess_ownership_parse(const char *name, tess_ownership *out)
-{
-    return value_of(ownership_names, name, out);
-}
-
-const char *tess_log_level_name(tess_log_level level)
-{
-    return name_of(log_level_names, (int)level);
-}
-
-tess_status tess_log_level_parse(const char *name, tess_log_level *out)
-{
-    return value_of(log_level_names, name, out);
-}
-
-const char *tess_operation_name(tess_operation operation)
-{
-    return name_of(operation_names, (int)operation);
-}
-
-tess_status tess_operation_parse(const char *name, tess_operation *out)
-{
-    return value_of(operation_names, name, out);
-}
-
-const char *tess_triangle_name(tess_triangle triangle)
-{
-    return name_of(triangle_names, (int)triangle);
-}
-
-tess_status tess_triangle_parse(const char *name, tess_triangle *out)
-{
-    return value_of(triangle_names, name, out);
-}
-
-const char *tess_unit_diagonal_name(tess_unit_diagonal diagonal)
-{
-    return name_of(unit_diagonal_names, (int)diagonal);
-}
-
-tess_status tess_unit_diagonal_parse(const char *name, tess_unit_diagonal *out)
-{
-    return value_of(unit_diagonal_names, name, out);
-}
-
-const char *tess_format_name(tess_format format)
-{
-    return name_of(format_names, (int)format);
-}
-
-tess_status tess_format_parse(const char *name, tess_format *out)
-{
-    return value_of(format_names, name, out);
-}
-
-const char *tess_row_order_name(tess_row_order order)
-{
-    return name_of(row_order_names, (int)order);
-}
-
-tess_status tess_row_order_parse(const char *name, tess_row_order *out)
-{
-    return value_of(row_order_names, name, out);
-}
-
-const char *tess_granularity_name(tess_granularity granularity)
-{
-    return name_of(granularity_names, (int)granularity);
-}
-
-tess_status tess_granularity_parse(const char *name, tess_granularity *out)
-{
-    return value_of(granularity_names, name, out);
-}
-
-const char *tess_policy_name(tess_policy policy)
-{
-    return name_of(policy_names, (int)policy);
-}
-
-tess_status tess_policy_parse(const char *name, tess_policy *out)
-{
-    return value_of(policy_names, name, out);
-}
-
-const char *tess_scaling_name(tess_scaling scaling)
-{
-    return name_of(scaling_names, (int)scaling);
-}
-
-tess_status tess_scaling_parse(const char *name, tess_scaling *out)
-{
-    return value_of(scaling_names, name, out);
-}
-
-const char *tess_reordering_name(tess_reordering reordering)
-{
-    return name_of(reordering_names, (int)reordering);
-}
-
-tess_status tess_reordering_parse(const char *name, tess_reordering *out)
-{
-    return value_of(reordering_names, name, out);
-}
-
-const char *tess_precond_kind_name(tess_precond_kind kind)
-{
-    return name_of(precond_kind_names, (int)kind);
-}
-
-tess_status tess_precond_kind_parse(const char *name, tess_precond_kind *out)
-{
-    return value_of(precond_kind_names, name, out);
-}
-
-const char *tess_polynomial_form_name(tess_polynomial_form form)
-{
-    return name_of(polynomial_form_names, (int)form);
-}
-
-tess_status tess_polynomial_form_parse(const char *name, tess_polynomial_form *out)
-{
-    return value_of(polynomial_form_names, name, out);
-}
-
-const char *tess_triangular_name(tess_triangular triangular)
-{
-    return name_of(triangular_names, (int)triangular);
-}
-
-tess_status tess_triangular_parse(const char *name, tess_triangular *out)
-{
-    return value_of(triangular_names, name, out);
-}
-
-const char *tess_amg_coarsening_name(tess_amg_coarsening coarsening)
-{
-    return name_of(amg_coarsening_names, (int)coarsening);
-}
-
-tess_status tess_amg_coarsening_parse(const char *name, tess_amg_coarsening *out)
-{
-    return value_of(amg_coarsening_names, name, out);
-}
-
-const char *tess_amg_precision_name(tess_amg_precision precision)
-{
-    return name_of(amg_precision_names, (int)precision);
-}
-
-tess_status tess_amg_precision_parse(const char *name, tess_amg_precision *out)
-{
-    return value_of(amg_precision_names, name, out);
-}
-
-const char *tess_amg_cycle_name(tess_amg_cycle cycle)
-{
-    return name_of(amg_cycle_names, (int)cycle);
-}
-
-tess_status tess_amg_cycle_parse(const char *name, tess_amg_cycle *out)
-{
-    return value_of(amg_cycle_names, name, out);
-}
-
-const char *tess_amg_smoother_name(tess_amg_smoother smoother)
-{
-    return name_of(amg_smoother_names, (int)smoother);
-}
-
-tess_status tess_amg_smoother_parse(const char *name, tess_amg_smoother *out)
-{
-    return value_of(amg_smoother_names, name, out);
-}
-
-const char *tess_factorization_name(tess_factorization factorization)
-{
-    return name_of(factorization_names, (int)factorization);
-}
-
-tess_status tess_factorization_parse(const char *name, tess_factorization *out)
-{
-    return value_of(factorization_names, name, out);
-}
-
-const char *tess_solver_kind_name(tess_solver_kind kind)
-{
-    return name_of(solver_kind_names, (int)kind);
-}
-
-tess_status tess_solver_kind_parse(const char *name, tess_solver_kind *out)
-{
-    return value_of(solver_kind_names, name, out);
-}
-
-const char *tess_engine_name(tess_engine engine)
-{
-    return name_of(engine_names, (int)engine);
-}
-
-tess_status tess_engine_parse(const char *name, tess_engine *out)
-{
-    return value_of(engine_names, name, out);
-}
-
-const char *tess_condition_source_name(tess_condition_source source)
-{
-    return name_of(condition_source_names, (int)source);
-}
-
-tess_status tess_condition_source_parse(const char *name, tess_condition_source *out)
-{
-    return value_of(condition_source_names, name, out);
-}
-
-const char *tess_recurrence_name(tess_recurrence recurrence)
-{
-    return name_of(recurrence_names, (int)recurrence);
-}
-
-tess_status tess_recurrence_parse(const char *name, tess_recurrence *out)
-{
-    return value_of(recurrence_names, name, out);
-}
-
-const char *tess_orthogonalization_name(tess_orthogonalization orthogonalization)
-{
-    return name_of(orthogonalization_names, (int)orthogonalization);
-}
-
-tess_status tess_orthogonalization_parse(const char *name, tess_orthogonalization *out)
-{
-    return value_of(orthogonalization_names, name, out);
-}
-
-const char *tess_guard_name(tess_guard guard)
-{
-    return name_of(guard_names, (int)guard);
-}
-
-tess_status tess_guard_parse(const char *name, tess_guard *out)
-{
-    return value_of(guard_names, name, out);
-}
-
-const char *tess_reason_name(tess_reason reason)
-{
-    return name_of(reason_names, (int)reason);
-}
-
-tess_status tess_reason_parse(const char *name, tess_reason *out)
-{
-    return value_of(reason_names, name, out);
-}
-
-const char *tess_phase_name(tess_phase phase)
-{
-    return name_of(phase_names, (int)phase);
-}
-
-tess_status tess_phase_parse(const char *name, tess_phase *out)
-{
-    return value_of(phase_names, name, out);
-}
-
-const char *tess_layout_name(tess_layout layout)
-{
-    return name_of(layout_names, (int)layout);
-}
-
-tess_status tess_layout_parse(const char *name, tess_layout *out)
-{
-    /* the name on the command line, which scripts rely on */
-    if (name && strcasecmp(name, "tcki") == 0) { name = tess_layout_name(TESS_LAYOUT_GROUPED); }
-    return value_of(layout_names, name, out);
-}
-
-const char *tess_kernel_name(tess_kernel kernel)
-{
-    return name_of(kernel_names, (int)kernel);
-}
-
-tess_status tess_kernel_parse(const char *name, tess_kernel *out)
-{
-    return value_of(kernel_names, name, out);
-}
-
-const char *tess_narrowing_name(tess_narrowing narrowing)
-{
-    return name_of(narrowing_names, (int)narrowing);
-}
-
-tess_status tess_narrowing_parse(const char *name, tess_narrowing *out)
-{
-    return value_of(narrowing_names, name, out);
+    return name_in(reason_texts, (int)reason);
 }

@@ -99,5 +99,7 @@ err_has 'the file ends before'
 printf 'MATLAB 5.0 MAT-file, Platform: GLNXA64, Created on: now' >files/a.mat
 expect 3 info files/a.mat
 err_has 'MATLAB file, which this library does not read'
+expect 2 solve unsym.mtx --output files/x.mat
+err_has 'would be a MATLAB file'
 expect 3 solve unsym.mtx --rhs gone.npy
 err_has 'takes a file or one of the words'
