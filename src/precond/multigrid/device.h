@@ -69,7 +69,7 @@ typedef struct amg_device_ops {
     /* second[i] from the split of the coarse unknowns; those without paths to others stay. */
     tess_status (*spread_split)(tess_context *ctx, const device_csr *paths, const amg_device_numbers *coarse,
                                 const uint8_t *split, uint8_t *second);
-    /* As amg_interpolate. known: p has its pattern; its values come from all of the row's, as amg_restrict_to_pattern
+    /* As amg_interpolate. known: p has its pattern; its values come from all of the row's, as amg_interpolate_again
        takes them. */
     tess_status (*interpolate)(tess_context *ctx, const amg_device_interpolation *to, bool known, device_csr *p);
     /* p := p1 p2, truncated, or on p's pattern. */
