@@ -69,6 +69,26 @@ static tess_factorization parse_factorization(struct argp_state *state, const ch
     return (tess_factorization)cli_parse_name(state, "factorization", text, "tess_factorization");
 }
 
+/* A precision of all levels, or a list of those of the first ones, whose last goes on. */
+static void parse_amg_precisions(struct argp_state *state, const char *text, tess_amg_options *amg)
+{
+    const char *rest = text;
+    memset(amg->level_precision, 0, sizeof amg->level_precision);
+    for (int l = 0; rest != NULL; l++) {
+        char name[16];
+        const size_t length = strcspn(rest, ",");
+        if (length >= sizeof name || l == TESS_AMG_LEVEL_PRECISIONS) {
+            argp_error(state, "--amg-precision: '%s' is not a list of up to %d precisions such as fp32,fp16", text,
+                       TESS_AMG_LEVEL_PRECISIONS);
+        }
+        memcpy(name, rest, length);
+        name[length] = '\0';
+        amg->precision = (tess_amg_precision)cli_parse_name(state, "amg-precision", name, "tess_amg_precision");
+        rest = rest[length] == ',' ? rest + length + 1 : NULL;
+        if (rest != NULL || l > 0) { amg->level_precision[l] = (uint8_t)amg->precision; }
+    }
+}
+
 /* The options of amg; false: another one. */
 static bool parse_amg(int key, const char *arg, struct argp_state *state, tess_amg_options *amg)
 {
@@ -77,7 +97,7 @@ static bool parse_amg(int key, const char *arg, struct argp_state *state, tess_a
         amg->coarsening = (tess_amg_coarsening)cli_parse_name(state, "amg-coarsening", arg, "tess_amg_coarsening");
         return true;
     case KEY_AMG_PRECISION:
-        amg->precision = (tess_amg_precision)cli_parse_name(state, "amg-precision", arg, "tess_amg_precision");
+        parse_amg_precisions(state, arg, amg);
         return true;
     case KEY_AMG_CYCLE:
         amg->cycle = (tess_amg_cycle)cli_parse_name(state, "amg-cycle", arg, "tess_amg_cycle");
@@ -279,9 +299,9 @@ static const struct argp_option precond_options[] = {
      "amg: {tess_amg_coarsening} (default auto)\n"
      "how the next level is found: a subset of the unknowns, or groups of them",
      CLI_GROUP_PRECOND},
-    {"amg-precision", KEY_AMG_PRECISION, "P", 0,
+    {"amg-precision", KEY_AMG_PRECISION, "P[,P...]", 0,
      "amg: {tess_amg_precision} (default auto)\n"
-     "in which precision levels are stored\n"
+     "in which precision levels are stored; a list is for the first levels, and its last for all others\n"
      "auto: on a GPU as fp16, which leaves levels in fp32 whose entries do not allow it; on a CPU fp32",
      CLI_GROUP_PRECOND},
     {"amg-cycle", KEY_AMG_CYCLE, "NAME", 0,
@@ -324,9 +344,20 @@ const char *cli_precond_text(const tess_precond_options *precond, char *buffer, 
     return buffer;
 }
 
+/* As --amg-precision takes it. */
+static const char *amg_precisions_text(const tess_amg_options *amg, char *buffer, size_t size)
+{
+    size_t used = 0;
+    for (int l = 0; l < TESS_AMG_LEVEL_PRECISIONS && amg->level_precision[l] != 0; l++) {
+        const char *name = tess_amg_precision_name((tess_amg_precision)amg->level_precision[l]);
+        used += (size_t)snprintf(buffer + used, size - used, "%s%s", l > 0 ? "," : "", name);
+    }
+    return used > 0 ? buffer : tess_amg_precision_name(amg->precision);
+}
+
 void cli_add_precond_json(json_t *object, const tess_precond_options *precond)
 {
-    char levels[64];
+    char levels[64], text[6 * TESS_AMG_LEVEL_PRECISIONS];
     const tess_storage_options *squares = &precond->incomplete.squares;
     json_object_set_new(object, "precond_precision",
                         precond->block_jacobi.adaptive ? json_string("adaptive") : cli_role_json(&precond->role));
@@ -337,7 +368,7 @@ void cli_add_precond_json(json_t *object, const tess_precond_options *precond)
     json_object_set_new(object, "leaf", json_integer(precond->incomplete.leaf));
     json_object_set_new(object, "factor_memory", json_integer(precond->direct.memory_limit));
     json_object_set_new(object, "amg_coarsening", json_string(tess_amg_coarsening_name(precond->amg.coarsening)));
-    json_object_set_new(object, "amg_precision", json_string(tess_amg_precision_name(precond->amg.precision)));
+    json_object_set_new(object, "amg_precision", json_string(amg_precisions_text(&precond->amg, text, sizeof text)));
     json_object_set_new(object, "amg_cycle", json_string(tess_amg_cycle_name(precond->amg.cycle)));
     json_object_set_new(object, "amg_smoother", json_string(tess_amg_smoother_name(precond->amg.smoother)));
     json_object_set_new(object, "amg_degree", json_integer(precond->amg.degree));

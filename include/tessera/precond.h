@@ -32,6 +32,8 @@ typedef struct tess_precond tess_precond;
 #define TESS_MAX_AMG_LEVELS 32
 /** Most unknowns of a point in algebraic multigrid. */
 #define TESS_MAX_AMG_BLOCK 6
+/** Levels of amg that can have a precision of their own. */
+#define TESS_AMG_LEVEL_PRECISIONS 16
 /** Most near-nullspace vectors of amg. */
 #define TESS_MAX_NEAR_NULLSPACE 16
 
@@ -121,9 +123,10 @@ typedef struct tess_direct_options {
 
 /** How algebraic multigrid finds a coarser level. */
 typedef enum tess_amg_coarsening {
-    TESS_AMG_AUTO = 0,       /**< aggregation for blocks and near-nullspace vectors, else classical (default) */
-    TESS_AMG_CLASSICAL = 1,  /**< a subset of the unknowns: PMIS, extended+i interpolation */
-    TESS_AMG_AGGREGATION = 2 /**< groups of unknowns: smoothed aggregation */
+    TESS_AMG_AUTO = 0,        /**< aggregation for blocks and near-nullspace vectors, else classical (default) */
+    TESS_AMG_CLASSICAL = 1,   /**< a subset of the unknowns: PMIS, extended+i interpolation */
+    TESS_AMG_AGGREGATION = 2, /**< groups of unknowns: smoothed aggregation */
+    TESS_AMG_PLAIN = 3        /**< groups of unknowns without smoothing, for strong convection */
 } tess_amg_coarsening;
 
 /** In which precision the levels are stored. They are built in FP64. */
@@ -131,7 +134,9 @@ typedef enum tess_amg_precision {
     TESS_AMG_PRECISION_AUTO = 0, /**< on a GPU as fp16, on a CPU as fp32 (default) */
     TESS_AMG_PRECISION_FP64 = 1, /**< matrices and vectors of the cycle in FP64 */
     TESS_AMG_PRECISION_FP32 = 2, /**< both in FP32 */
-    TESS_AMG_PRECISION_FP16 = 3  /**< levels in FP16 where their entries allow, else in FP32; vectors in FP32 */
+    TESS_AMG_PRECISION_FP16 = 3, /**< levels in FP16 where their entries allow, else in FP32; vectors in FP32 */
+    TESS_AMG_PRECISION_BF16 = 4, /**< levels in bfloat16; vectors in FP32 */
+    TESS_AMG_PRECISION_FP8 = 5   /**< levels in E4M3 or E5M2 where their entries allow, else in FP32; vectors in FP32 */
 } tess_amg_precision;
 
 /** How the levels are visited. */
@@ -151,7 +156,7 @@ typedef enum tess_amg_smoother {
 /** Options of amg. */
 typedef struct tess_amg_options {
     tess_amg_coarsening coarsening; /**< --amg-coarsening (auto) */
-    tess_amg_precision precision;   /**< --amg-precision (auto) */
+    tess_amg_precision precision;   /**< --amg-precision (auto): of levels that level_precision leaves open */
     tess_amg_cycle cycle;           /**< --amg-cycle (v) */
     tess_amg_smoother smoother;     /**< --amg-smoother (chebyshev) */
     int degree;                     /**< products of a smoothing with the matrix, 1 to 4 (default 2) */
@@ -167,7 +172,9 @@ typedef struct tess_amg_options {
     int block_size;                 /**< unknowns of a node, 1 to 6; 0 (default): as the pattern shows */
     int near_nullspace_columns;     /**< 0 (default): the constant of each unknown of a node; at most 16 */
     const double *near_nullspace;   /**< nrows by columns, column after column, on the host; copied */
-    int64_t reserved[4];            /**< zeros */
+    uint8_t level_precision[TESS_AMG_LEVEL_PRECISIONS]; /**< a tess_amg_precision for each of the first levels, from the
+                                                             finest; 0 (default): `precision` */
+    int64_t reserved[4];                                /**< zeros */
 } tess_amg_options;
 
 /**
@@ -273,7 +280,10 @@ typedef struct tess_amg_level {
 typedef struct tess_amg_levels {
     size_t size;                    /**< sizeof(tess_amg_levels), set by the caller */
     int count;                      /**< how many levels there are */
-    tess_amg_coarsening coarsening; /**< CLASSICAL or AGGREGATION */
+    tess_amg_coarsening coarsening; /**< CLASSICAL, AGGREGATION or PLAIN */
+    tess_amg_coarsening given_up;   /**< AUTO: none; else auto tried it too, and did not take it */
+    double given_up_complexity;     /**< its operator complexity */
+    double given_up_factor;         /**< its convergence factor in a few cycles; 0: not measured */
     tess_precision vectors;         /**< precision of the cycle's vectors */
     int raised;                     /**< how often a failure raised the precision */
     double operator_complexity;     /**< nonzeros of all levels over those of the finest */

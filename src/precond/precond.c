@@ -175,6 +175,11 @@ tess_status tess_precond_widen(tess_precond *m, bool *widened)
     return m && m->ops->widen ? m->ops->widen(m, widened) : TESS_SUCCESS;
 }
 
+bool tess_precond_can_widen(const tess_precond *m)
+{
+    return m && m->ops->can_widen && m->ops->can_widen(m);
+}
+
 uint64_t tess_precond_revision(const tess_precond *m)
 {
     return m && m->ops->revision ? m->ops->revision(m) : 0;

@@ -39,6 +39,8 @@ typedef struct tess_precond_ops {
     /* After a cycle of a method gave NaN or made no progress: sets it up in a higher precision. *widened: it did. NULL:
        it has one precision. */
     tess_status (*widen)(tess_precond *m, bool *widened);
+    /* Whether it would. A solve then also ends cycles that stall. With `widen`. */
+    bool (*can_widen)(const tess_precond *m);
     uint64_t (*revision)(
         const tess_precond *m);              /* changes when a recorded application becomes out of date; NULL: never */
     int64_t (*bytes)(const tess_precond *m); /* on the device; NULL: 0 */
@@ -80,6 +82,7 @@ uint64_t tess_precond_revision(const tess_precond *m);
 tess_status tess_precond_mend(tess_precond *m, bool *mended);
 /* Raises its precision, if it can. *widened: it did. m may be NULL. */
 tess_status tess_precond_widen(tess_precond *m, bool *widened);
+bool tess_precond_can_widen(const tess_precond *m);
 /* Whether a device can record its application. m may be NULL. */
 bool tess_precond_is_recordable(const tess_precond *m);
 /* The role of a preconditioner in GMRES, where the options leave it open. */

@@ -67,6 +67,10 @@ tess_status precond_options_take_member(tess_context *ctx, tess_precond_options 
         options_require_name(ctx, "tess_amg_coarsening", "tess_amg_options.coarsening", (int)options->amg.coarsening));
     TESS_TRY(
         options_require_name(ctx, "tess_amg_precision", "tess_amg_options.precision", (int)options->amg.precision));
+    for (int l = 0; l < TESS_AMG_LEVEL_PRECISIONS; l++) {
+        TESS_TRY(options_require_name(ctx, "tess_amg_precision", "tess_amg_options.level_precision",
+                                      (int)options->amg.level_precision[l]));
+    }
     TESS_TRY(options_require_name(ctx, "tess_amg_cycle", "tess_amg_options.cycle", (int)options->amg.cycle));
     TESS_TRY(options_require_name(ctx, "tess_amg_smoother", "tess_amg_options.smoother", (int)options->amg.smoother));
     TESS_TRY(options_require_reserved(ctx, "tess_jacobi_sweeps_options", options->jacobi_sweeps.reserved));

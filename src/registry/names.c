@@ -87,12 +87,17 @@ static const tess_named_value precond_kind_names[] = {{"none", TESS_PRECOND_NONE
                                                       {NULL, 0}};
 static const tess_named_value polynomial_form_names[] = {
     {"roots", TESS_POLYNOMIAL_ROOTS}, {"powers", TESS_POLYNOMIAL_POWERS}, {NULL, 0}};
-static const tess_named_value amg_coarsening_names[] = {
-    {"auto", TESS_AMG_AUTO}, {"classical", TESS_AMG_CLASSICAL}, {"aggregation", TESS_AMG_AGGREGATION}, {NULL, 0}};
+static const tess_named_value amg_coarsening_names[] = {{"auto", TESS_AMG_AUTO},
+                                                        {"classical", TESS_AMG_CLASSICAL},
+                                                        {"aggregation", TESS_AMG_AGGREGATION},
+                                                        {"plain", TESS_AMG_PLAIN},
+                                                        {NULL, 0}};
 static const tess_named_value amg_precision_names[] = {{"auto", TESS_AMG_PRECISION_AUTO},
                                                        {"fp64", TESS_AMG_PRECISION_FP64},
                                                        {"fp32", TESS_AMG_PRECISION_FP32},
                                                        {"fp16", TESS_AMG_PRECISION_FP16},
+                                                       {"bf16", TESS_AMG_PRECISION_BF16},
+                                                       {"fp8", TESS_AMG_PRECISION_FP8},
                                                        {NULL, 0}};
 static const tess_named_value amg_cycle_names[] = {{"v", TESS_AMG_V}, {"w", TESS_AMG_W}, {"k", TESS_AMG_K}, {NULL, 0}};
 static const tess_named_value amg_smoother_names[] = {

@@ -262,6 +262,13 @@ static double low_precision_reduction(const tess_solver *s)
     return fmin(fmax(REDUCTION_ROUNDOFFS * roundoff, LARGEST_REDUCTION), SMALLEST_REDUCTION);
 }
 
+/* Whether a cycle that stalls could go on otherwise: without an extension, or with a preconditioner in a higher
+   precision. */
+static bool has_another_way(const tess_solver *s)
+{
+    return is_extended(s) || tess_precond_can_widen(s->own_precond);
+}
+
 /* The loop's stall limit; 0: no limit, if no product is changed or there are no others to continue with. */
 static uint32_t watch_of(const solve_run *run, double norm)
 {
@@ -269,8 +276,9 @@ static uint32_t watch_of(const solve_run *run, double norm)
                   share = run->s->options.max_iterations / STALL_SHARES;
     int64_t stall_limit = passes < MAX_STALL_LIMIT ? passes : (int64_t)MAX_STALL_LIMIT;
 
-    if (run->may_stall || run->guard != TESS_GUARD_REPAIR || !is_extended(run->s)) { return 0; }
+    if (run->may_stall || run->guard != TESS_GUARD_REPAIR || !has_another_way(run->s)) { return 0; }
     stall_limit = share < stall_limit ? share : stall_limit;
+    if (!is_extended(run->s)) { stall_limit = MIN_STALL_LIMIT; } /* multigrid halves residuals within a few iterations */
     stall_limit = stall_limit > MIN_STALL_LIMIT ? stall_limit : (int64_t)MIN_STALL_LIMIT;
     return stall_watch((uint32_t)stall_limit, 0, (uint32_t)tess_leading_exponent(norm));
 }
@@ -483,7 +491,7 @@ static tess_status find_misled(solve_run *run, tess_reason reason, bool progress
 
     *misled = run->guard == TESS_GUARD_REPAIR && is_extended(run->s) && (last || !progress) &&
               reason != TESS_REASON_ITERATIONS && reason != TESS_REASON_CANCELLED;
-    if (run->begin.watch != 0 && reason == TESS_REASON_STAGNATION) {
+    if (run->begin.watch != 0 && reason == TESS_REASON_STAGNATION && is_extended(run->s)) {
         TESS_TRY(run->s->krylov.extension->acts(run->s, misled));
         run->may_stall = !*misled;
     }
@@ -492,7 +500,7 @@ cleanup:
 }
 
 /* CG needs a positive definite preconditioner; some can be changed to be that. Some can go up to a higher precision,
-   after such a failure, NaN, or a cycle without progress. */
+   after such a failure, NaN, a cycle without progress, or one that stalled. */
 static tess_status mend_precond(solve_run *run, tess_reason reason, bool progress, bool *mended)
 {
     tess_precond *m = run->s->own_precond;
@@ -504,7 +512,7 @@ static tess_status mend_precond(solve_run *run, tess_reason reason, bool progres
     if (run->guard != TESS_GUARD_REPAIR || reason == TESS_REASON_ITERATIONS || reason == TESS_REASON_CANCELLED) {
         return TESS_SUCCESS;
     }
-    if (indefinite || !progress) { TESS_TRY(tess_precond_widen(m, &widened)); }
+    if (indefinite || !progress || reason == TESS_REASON_STAGNATION) { TESS_TRY(tess_precond_widen(m, &widened)); }
     if (widened) { run->result->escalated = 1; }
     if (indefinite && !widened) { TESS_TRY(tess_precond_mend(m, mended)); }
     *mended = *mended || widened;

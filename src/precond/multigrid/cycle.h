@@ -52,10 +52,6 @@ tess_status amg_cycle_finish_level(amg_cycle *c, int l);
 tess_status amg_cycle_store_inverse(amg_cycle *c, const struct amg_scaled *a, amg_cycle_level *out);
 /* The error for a row of the finest level. */
 tess_status amg_fail_not_finite(tess_context *ctx, int64_t row);
-/* Whether FP16 holds entries of these magnitudes; whether rounding the finest level to it costs no iterations, because
-   the factors of S differ little. */
-bool amg_range_fits_fp16(const struct amg_range *range);
-bool amg_is_even(double least, double most);
 void amg_cycle_close(amg_cycle *c);
 int64_t amg_cycle_bytes(const amg_cycle *c);
 int64_t amg_level_bytes(const amg_cycle_level *l); /* of the matrices */

@@ -8,13 +8,10 @@
 #include "precond/multigrid/coarse.h"
 #include "precond/multigrid/cycle.h"
 #include "precond/multigrid/device.h"
+#include "precond/multigrid/level_precision.h"
 #include "precond/multigrid/spectrum.h"
 
 enum { SERIAL = 4096 };
-/* FP16: no entry above this, and no row whose largest entry is below that. */
-static const double fp16_largest = 0x1p15, fp16_smallest_row = 0x1p-12;
-/* Of the factors of S. */
-static const double most_uneven = 4.0;
 
 /* ---- scales ---- */
 
@@ -83,21 +80,13 @@ static amg_scaled scaled_r(const level_source *from)
     return (amg_scaled){&from->level->r, from->next->s, from->own->inverse};
 }
 
-bool amg_range_fits_fp16(const amg_range *range)
+/* A level's entries, those of its matrix and of its interpolation. */
+static amg_range range_of_level(const tess_context *ctx, const level_source *from)
 {
-    return range->largest <= fp16_largest && range->smallest_row >= fp16_smallest_row;
-}
+    const amg_scaled a = scaled_a(from), p = scaled_p(from);
+    const amg_range range = amg_find_range(ctx, &a);
 
-static bool fits_fp16(const tess_context *ctx, const amg_scaled *s)
-{
-    const amg_range range = amg_find_range(ctx, s);
-
-    return amg_range_fits_fp16(&range);
-}
-
-bool amg_is_even(double least, double most)
-{
-    return most <= most_uneven * least;
+    return from->level->p.row_ptr ? amg_join_ranges(range, amg_find_range(ctx, &p)) : range;
 }
 
 static bool is_even(const level_scale *scale)
@@ -111,23 +100,17 @@ static bool is_even(const level_scale *scale)
     return amg_is_even(least, most);
 }
 
-/* fp16: FP16 where the entries allow, on the finest level only if its rows are alike; else FP32. auto: the same on a
-   GPU, FP32 on a CPU, which converts FP16 too slowly to gain. */
+/* The precision asked for, where the entries allow it, on the finest level only if its rows are alike; else FP32. */
 static tess_precision choose_precision(const tess_context *ctx, const level_source *from, tess_amg_precision wanted,
                                        bool finest)
 {
-    const amg_scaled a = scaled_a(from);
-    bool low =
-        wanted == TESS_AMG_PRECISION_FP16 || (wanted == TESS_AMG_PRECISION_AUTO && ctx->device == TESS_DEVICE_GPU);
+    amg_range range = {0};
 
-    if (wanted == TESS_AMG_PRECISION_FP64) { return TESS_PRECISION_FP64; }
-    low = low && (!finest || is_even(from->own)) && fits_fp16(ctx, &a);
-    if (low && from->level->p.row_ptr) {
-        const amg_scaled p = scaled_p(from);
-
-        low = fits_fp16(ctx, &p);
+    if (amg_entries_decide(wanted)) {
+        if (finest && !is_even(from->own)) { return TESS_PRECISION_FP32; }
+        range = range_of_level(ctx, from);
     }
-    return low ? TESS_PRECISION_FP16 : TESS_PRECISION_FP32;
+    return amg_choose_precision(wanted, &range);
 }
 
 static tess_status store_matrices(amg_cycle *c, const level_source *from, tess_precision precision,
@@ -250,7 +233,7 @@ static tess_status store_levels(amg_cycle *c, const amg_hierarchy *h, tess_amg_p
         const level_source from = {&h->level[l], &own, &next};
 
         if (l + 1 < h->count) { TESS_TRY(make_scale(c->ctx, &h->level[l + 1].a, l1, &next)); }
-        TESS_TRY(store_level(c, &from, l, wanted));
+        TESS_TRY(store_level(c, &from, l, amg_wanted_precision(c, l, wanted)));
         free_scale(c->ctx, &own);
         own = next;
         next = (level_scale){0};
@@ -273,7 +256,7 @@ tess_status amg_cycle_open(amg_cycle *c, const amg_hierarchy *h, tess_amg_precis
     tess_status status = TESS_SUCCESS;
 
     c->n = n;
-    c->vectors = precision == TESS_AMG_PRECISION_FP64 ? TESS_PRECISION_FP64 : TESS_PRECISION_FP32;
+    c->vectors = amg_vector_precision(c, h->count, precision);
     c->rank = h->level[h->count - 1].a.nrows;
     c->ratio = h->coarsening->kind == TESS_AMG_AGGREGATION ? AGGREGATION_RATIO : CLASSICAL_RATIO;
     TESS_TRY(tess_host_allocate(c->ctx, c->options.max_levels, sizeof *c->level, (void **)&c->level));

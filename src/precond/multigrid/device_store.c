@@ -6,6 +6,7 @@
 #include "format/choose.h"
 #include "matrix/assembled.h"
 #include "precond/multigrid/device.h"
+#include "precond/multigrid/level_precision.h"
 
 /* ---- scales ---- */
 
@@ -126,29 +127,24 @@ static amg_device_scaled scaled_r(const device_source *from)
     return (amg_device_scaled){from->level->r, from->next->s, from->own->inverse};
 }
 
-static tess_status fits_fp16(tess_context *ctx, const amg_device_scaled *s, bool *fits)
-{
-    amg_range range = {0};
-    const tess_status status = amg_device_ops_of(ctx)->find_range(ctx, s, &range);
-
-    *fits = status == TESS_SUCCESS && amg_range_fits_fp16(&range);
-    return status;
-}
-
-/* By the rule of cycle_setup.c; auto is fp16 on a GPU. */
+/* By the rule of the host. */
 static tess_status choose_precision(tess_context *ctx, const device_source *from, tess_amg_precision wanted,
                                     tess_precision *precision)
 {
     const amg_device_scaled a = scaled_a(from), p = scaled_p(from);
-    bool low = wanted == TESS_AMG_PRECISION_FP16 || wanted == TESS_AMG_PRECISION_AUTO;
+    amg_range range = {0}, own = {0};
     tess_status status = TESS_SUCCESS;
 
-    *precision = TESS_PRECISION_FP64;
-    if (wanted == TESS_AMG_PRECISION_FP64) { return TESS_SUCCESS; }
-    low = low && (!from->finest || amg_is_even(from->own->least, from->own->most));
-    if (low) { TESS_TRY(fits_fp16(ctx, &a, &low)); }
-    if (low && from->level->p.row_ptr) { TESS_TRY(fits_fp16(ctx, &p, &low)); }
-    *precision = low ? TESS_PRECISION_FP16 : TESS_PRECISION_FP32;
+    *precision = TESS_PRECISION_FP32;
+    if (amg_entries_decide(wanted)) {
+        if (from->finest && !amg_is_even(from->own->least, from->own->most)) { return TESS_SUCCESS; }
+        TESS_TRY(amg_device_ops_of(ctx)->find_range(ctx, &a, &range));
+        if (from->level->p.row_ptr) {
+            TESS_TRY(amg_device_ops_of(ctx)->find_range(ctx, &p, &own));
+            range = amg_join_ranges(range, own);
+        }
+    }
+    *precision = amg_choose_precision(wanted, &range);
 cleanup:
     return status;
 }
@@ -227,7 +223,7 @@ tess_status amg_device_store_levels(amg_cycle *c, const amg_hierarchy *h, tess_a
         const device_source from = {&level[l], &own, &next, l == 0};
 
         if (l + 1 < h->count) { TESS_TRY(make_scale(c, &level[l + 1].a, &next)); }
-        TESS_TRY(store_level(c, &from, l, wanted));
+        TESS_TRY(store_level(c, &from, l, amg_wanted_precision(c, l, wanted)));
         free_scale(c->ctx, &own);
         own = next;
         next = (amg_device_scale){0};

@@ -180,14 +180,48 @@ cleanup:
     return status;
 }
 
-/* The next higher precision than that of the lowest level; FP64 has none. */
-static bool find_higher(const amg *own, tess_amg_precision *higher)
+/* Precisions in steps: what a failure raises a level to. */
+static int step_of(tess_precision p)
 {
-    *higher = TESS_AMG_PRECISION_FP64;
-    for (int l = 0; l < own->cycle.count; l++) {
-        if (own->cycle.level[l].precision == TESS_PRECISION_FP16) { *higher = TESS_AMG_PRECISION_FP32; }
+    switch (p) {
+    case TESS_PRECISION_FP64: return 3;
+    case TESS_PRECISION_FP32: return 2;
+    case TESS_PRECISION_BF16:
+    case TESS_PRECISION_FP16: return 1;
+    default: return 0;
     }
-    return own->cycle.vectors != TESS_PRECISION_FP64;
+}
+
+static int lowest_step(const amg *own)
+{
+    int lowest = step_of(TESS_PRECISION_FP64);
+
+    for (int l = 0; l < own->cycle.count; l++) {
+        const int step = step_of(own->cycle.level[l].precision);
+
+        lowest = step < lowest ? step : lowest;
+    }
+    return own->cycle.vectors == TESS_PRECISION_FP64 ? lowest : lowest < 2 ? lowest : 2;
+}
+
+static bool can_widen(const tess_precond *m)
+{
+    return lowest_step(m->own) < step_of(TESS_PRECISION_FP64);
+}
+
+/* The levels of the lowest precision go one step up. Returns the precision that they get. */
+static tess_amg_precision raise_lowest(amg *own)
+{
+    static const tess_amg_precision next[] = {TESS_AMG_PRECISION_FP16, TESS_AMG_PRECISION_FP32,
+                                              TESS_AMG_PRECISION_FP64};
+    const int lowest = lowest_step(own);
+    uint8_t *wanted = own->hierarchy.options.level_precision;
+
+    for (int l = 0; l < own->cycle.count && l < TESS_AMG_LEVEL_PRECISIONS; l++) {
+        if (step_of(own->cycle.level[l].precision) == lowest) { wanted[l] = (uint8_t)next[lowest]; }
+    }
+    own->precision = next[lowest];
+    return next[lowest];
 }
 
 static tess_status widen(tess_precond *m, bool *widened)
@@ -196,14 +230,14 @@ static tess_status widen(tess_precond *m, bool *widened)
     tess_amg_precision higher = TESS_AMG_PRECISION_FP64;
     tess_status status = TESS_SUCCESS;
 
-    *widened = find_higher(own, &higher);
+    *widened = can_widen(m);
     if (!*widened) { return TESS_SUCCESS; }
-    own->precision = higher;
+    higher = raise_lowest(own);
     own->raised += 1;
     amg_cycle_close(&own->cycle);
     status = open_cycle(m);
     if (status == TESS_SUCCESS) {
-        tess_log(m->ctx, TESS_LOG_INFO, "amg: the levels did not do, and are now stored in %s",
+        tess_log(m->ctx, TESS_LOG_INFO, "amg: the levels did not do, and those of the lowest precision are now in %s",
                  tess_amg_precision_name(higher));
     }
     return status;
@@ -286,7 +320,8 @@ static void levels(const tess_precond *m, tess_amg_levels *out)
 }
 
 #define AMG_OPERATIONS                                                                                           \
-    .kind = TESS_PRECOND_AMG, .check = check, .create = create, .renew = set_up, .apply = apply, .widen = widen, \
+    .kind = TESS_PRECOND_AMG, .check = check, .create = create, .renew = set_up,           \
+    .apply = apply, .widen = widen, .can_widen = can_widen,    \
     .revision = revision, .bytes = bytes, .levels = levels, .destroy = destroy
 
 const tess_precond_ops precond_amg = {AMG_OPERATIONS};
