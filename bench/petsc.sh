@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # What docs/results/petsc.md tells: PETSc programs with our types beside PETSc's own, in turn in one process.
-# petsc.sh [product|multigrid|claims|halo]...; RANKS (2), ROUNDS (9), MATRICES (a folder with NAME.mtx.gz), SECONDS_EACH (10)
+# petsc.sh [product|multigrid|claims|halo]...; RANKS (2), ROUNDS (9), MATRICES (a folder with NAME.mtx.gz), CLASSES (spd unsym),
+# SECONDS_EACH (10)
 # Needs a build with tests: the examples of petsc/.
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -72,6 +73,7 @@ claims()
     work=$(mktemp -d)
     echo "## claims of 1e-10, $ranks ranks: CG with Jacobi (spd), GMRES(30) with ILU(0) of each rank's rows (unsym)"
     while IFS=$'\t' read -r name _ _ _ class rest; do
+        case " ${CLASSES:-spd unsym} " in *" $class "*) ;; *) continue ;; esac
         case "$class" in
         spd) claim "$name" cg jacobi cg ;;
         unsym) claim "$name" gmres bjacobi gmres ;;
