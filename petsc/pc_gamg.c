@@ -69,7 +69,7 @@ static void level_storage(const tp_gamg *gamg, tp_storage *storage)
 }
 
 /* The Mat looks unchanged to what was set up with it: only its products are others. */
-static PetscErrorCode store(Mat A, const tp_storage *storage)
+static PetscErrorCode store(Mat A, const tp_storage *storage, PetscBool transposed)
 {
     PetscObjectState state;
     PetscBool aij;
@@ -82,6 +82,7 @@ static PetscErrorCode store(Mat A, const tp_storage *storage)
     if (!tp_is_ours(A)) { PetscCall(MatConvert(A, MATTESSERA, MAT_INPLACE_MATRIX, &A)); }
     PetscCall(tp_set_storage(A, storage));
     PetscCall(PetscObjectStateSet((PetscObject)A, state));
+    PetscCall(tp_prepare(A, transposed));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -125,9 +126,9 @@ static PetscErrorCode store_levels(tp_gamg *gamg)
         KSP smoother;
         PetscCall(PCMGGetSmoother(gamg->inner, l, &smoother));
         PetscCall(KSPGetOperators(smoother, &A, NULL));
-        PetscCall(store(A, &storage));
+        PetscCall(store(A, &storage, PETSC_FALSE));
         PetscCall(PCMGGetInterpolation(gamg->inner, l, &P));
-        PetscCall(store(P, &storage));
+        PetscCall(store(P, &storage, PETSC_TRUE)); /* the restriction is its transpose */
     }
     PetscFunctionReturn(PETSC_SUCCESS);
 }
