@@ -77,8 +77,7 @@ claims()
         spd) claim "$name" cg jacobi cg ;;
         unsym) claim "$name" gmres bjacobi gmres ;;
         esac
-    done <"$MATRICES/MANIFEST.tsv" >"$work/claims"
-    cat "$work/claims"
+    done <"$MATRICES/MANIFEST.tsv" | tee "$work/claims"
     awk '{ solves[$2]++ }
         /CONVERGED_/ && !/DIVERGED/ {
             claimed[$2]++

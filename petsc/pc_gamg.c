@@ -90,7 +90,7 @@ static PetscErrorCode store(Mat A, const tp_storage *storage, PetscBool transpos
 static PetscErrorCode copy_fine(PC pc, tp_gamg *gamg)
 {
     PetscObjectState pattern;
-    MatNullSpace space;
+    MatNullSpace near, null;
     tp_storage storage;
 
     PetscFunctionBegin;
@@ -107,8 +107,10 @@ static PetscErrorCode copy_fine(PC pc, tp_gamg *gamg)
     }
     level_storage(gamg, &storage);
     PetscCall(tp_set_storage(gamg->fine, &storage));
-    PetscCall(MatGetNearNullSpace(pc->pmat, &space));
-    if (space) { PetscCall(MatSetNearNullSpace(gamg->fine, space)); }
+    PetscCall(MatGetNearNullSpace(pc->pmat, &near));
+    if (near) { PetscCall(MatSetNearNullSpace(gamg->fine, near)); }
+    PetscCall(MatGetNullSpace(pc->pmat, &null));
+    if (null) { PetscCall(MatSetNullSpace(gamg->fine, null)); }
     gamg->pattern = pattern;
     PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -133,6 +135,19 @@ static PetscErrorCode store_levels(tp_gamg *gamg)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The solution of a singular coarsest level may be mostly null vector, of which the rounding of FP16 leaves a part. */
+static PetscErrorCode widen_singular(Mat A, tp_gamg *gamg)
+{
+    MatNullSpace space;
+
+    PetscFunctionBegin;
+    PetscCall(MatGetNullSpace(A, &space));
+    if (!space) { PetscFunctionReturn(PETSC_SUCCESS); }
+    if (gamg->precision == TESS_PRECISION_FP16) { gamg->precision = TESS_PRECISION_FP32; }
+    if (gamg->halo == TESS_PRECISION_FP16) { gamg->halo = TESS_PRECISION_FP32; }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode tp_gamg_setup(PC pc)
 {
     tp_pc *const p = pc->data;
@@ -143,6 +158,7 @@ PetscErrorCode tp_gamg_setup(PC pc)
     PetscCall(parse_precision("-pc_tessera_precision", p->precision, &gamg->precision));
     gamg->halo = gamg->precision;
     PetscCall(parse_precision("-pc_tessera_halo", p->halo, &gamg->halo));
+    PetscCall(widen_singular(pc->pmat, gamg));
     if (!gamg->inner) { PetscCall(tp_gamg_create(pc)); }
     PetscCall(copy_fine(pc, gamg));
     PetscCall(PCSetOperators(gamg->inner, gamg->fine, gamg->fine));
