@@ -80,6 +80,10 @@ static void print_setting(const cli_solve_run *run)
                  : cli_precision_text(stored_precision(run), r->storage.exact && !r->escalated, precisions,
                                       sizeof precisions),
            tess_guard_name(o->guard));
+    if (run->assignment != NULL) { cli_print_precisions(run->assignment); }
+    if (mixed && (r->jacobi.schedule.count == 0 || cli_has_mixed(&r->jacobi.schedule))) {
+        cli_print_untouched(&o->storage.policy, r->storage.nonzeros_per_precision);
+    }
     if (r->cg.recurrence != TESS_RECURRENCE_AUTO && r->cg.recurrence != TESS_RECURRENCE_STANDARD) {
         printf("%-17s %s\n", "recurrence", tess_recurrence_name(r->cg.recurrence));
     }
@@ -433,6 +437,10 @@ json_t *cli_solve_json(const cli_solve_run *run)
     json_object_set_new(root, "accuracy", cli_accuracy_json(run));
     json_object_set_new(root, "findings", cli_findings_json(run));
     json_object_set_new(root, "nonzeros_per_precision", precisions_json(r->storage.nonzeros_per_precision));
+    json_object_set_new(root, "assignment",
+                        run->assignment == NULL
+                            ? json_null()
+                            : cli_assignment_json(run->assignment, tess_matrix_nrows(run->matrix->a)));
     json_object_set_new(root, "steps", schedule_json(&r->jacobi.schedule));
     json_object_set_new(root, "options", options_json(run));
     json_object_set_new(root, "detail", run->detail[0] == '\0' ? json_null() : cli_json_text(run->detail));
