@@ -144,6 +144,8 @@ tess_precision_schedule cli_parse_schedule(struct argp_state *state, const char 
 /* "fp32:20,mixed,fp64"; written into `buffer`, cut off where it is too small */
 enum { CLI_SCHEDULE_TEXT = 256 };
 const char *cli_schedule_text(const tess_precision_schedule *schedule, char *buffer, size_t size);
+/* Whether a step takes the precisions that a policy chose. */
+bool cli_has_mixed(const tess_precision_schedule *schedule);
 tess_scaling cli_parse_scaling(struct argp_state *state, const char *text);
 tess_reordering cli_parse_reordering(struct argp_state *state, const char *text);
 
@@ -300,6 +302,13 @@ void cli_note_sweep(tess_storage_options *options);
 void cli_note_choices(const tess_matrix *stored, tess_storage_options *options);
 /* Prints a line with the parameter, if the library chose it. */
 void cli_print_parameter(const tess_storage_options *options);
+/* One line if a policy put all nonzeros into fp64: then it does nothing. */
+void cli_print_untouched(const tess_policy_options *policy, const int64_t per_precision[TESS_MAX_PRECISIONS]);
+void cli_print_untouched_matrix(const tess_matrix *stored);
+/* Nonzeros by precision; false: no policy stored the matrix. */
+bool cli_count_precisions(const tess_matrix *stored, int64_t per_precision[TESS_MAX_PRECISIONS]);
+/* Rows (entries, blocks), nonzeros and the largest relative error at each precision, a line each. */
+void cli_print_precisions(const tess_assignment_summary *s);
 const char *cli_levels_text(const tess_policy_options *options, char *buffer, size_t size);
 void cli_print_assignment(const tess_assignment_summary *summary, int64_t nrows);
 json_t *cli_assignment_json(const tess_assignment_summary *summary, int64_t nrows);
@@ -551,8 +560,10 @@ typedef struct cli_solve_run {
     const cli_session *session;
     const cli_preset *preset;
     const struct cli_column_list *columns; /* of several right-hand sides */
-    const tess_findings *findings;         /* after a failure; nrows 0: nothing was looked for */
-    const char *detail;                    /* of a failed set-up; may be empty */
+    const tess_assignment_summary
+        *assignment;               /* of the solved matrix; NULL: no policy, or one of a transformed matrix */
+    const tess_findings *findings; /* after a failure; nrows 0: nothing was looked for */
+    const char *detail;            /* of a failed set-up; may be empty */
     double output_seconds, total_seconds;
     int exit_code;
 } cli_solve_run;
