@@ -91,9 +91,7 @@ static bool parse_amg(int key, const char *arg, struct argp_state *state, tess_a
     case KEY_AMG_COARSENING:
         amg->coarsening = (tess_amg_coarsening)cli_parse_name(state, "amg-coarsening", arg, "tess_amg_coarsening");
         return true;
-    case KEY_AMG_PRECISION:
-        parse_amg_precisions(state, arg, amg);
-        return true;
+    case KEY_AMG_PRECISION: parse_amg_precisions(state, arg, amg); return true;
     case KEY_AMG_CYCLE:
         amg->cycle = (tess_amg_cycle)cli_parse_name(state, "amg-cycle", arg, "tess_amg_cycle");
         return true;

@@ -180,16 +180,12 @@ cleanup:
     return status;
 }
 
-/* Precisions in steps: what a failure raises a level to. */
+/* Precisions in steps of bytes: what a failure raises a level to. */
 static int step_of(tess_precision p)
 {
-    switch (p) {
-    case TESS_PRECISION_FP64: return 3;
-    case TESS_PRECISION_FP32: return 2;
-    case TESS_PRECISION_BF16:
-    case TESS_PRECISION_FP16: return 1;
-    default: return 0;
-    }
+    const size_t bytes = tess_precision_bytes(p);
+
+    return bytes >= 8 ? 3 : bytes >= 4 ? 2 : bytes >= 2 ? 1 : 0;
 }
 
 static int lowest_step(const amg *own)
@@ -320,9 +316,8 @@ static void levels(const tess_precond *m, tess_amg_levels *out)
 }
 
 #define AMG_OPERATIONS                                                                                           \
-    .kind = TESS_PRECOND_AMG, .check = check, .create = create, .renew = set_up,           \
-    .apply = apply, .widen = widen, .can_widen = can_widen,    \
-    .revision = revision, .bytes = bytes, .levels = levels, .destroy = destroy
+    .kind = TESS_PRECOND_AMG, .check = check, .create = create, .renew = set_up, .apply = apply, .widen = widen, \
+    .can_widen = can_widen, .revision = revision, .bytes = bytes, .levels = levels, .destroy = destroy
 
 const tess_precond_ops precond_amg = {AMG_OPERATIONS};
 /* With K cycles, whose scalars the host reads. */
