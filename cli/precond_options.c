@@ -272,7 +272,8 @@ static const struct argp_option precond_options[] = {
      CLI_GROUP_PRECOND},
     {"amg-coarsening", KEY_AMG_COARSENING, "NAME", 0,
      "amg: {tess_amg_coarsening} (default auto)\n"
-     "how the next level is found: a subset of the unknowns, or groups of them",
+     "how the next level is found: a subset of the unknowns, or groups of them (plain: without smoothing, for strong "
+     "convection)",
      CLI_GROUP_PRECOND},
     {"amg-precision", KEY_AMG_PRECISION, "P[,P...]", 0,
      "amg: {tess_amg_precision} (default auto)\n"

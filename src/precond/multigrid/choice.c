@@ -23,11 +23,9 @@ bool amg_is_doubtful(const amg_candidate *first)
     const amg_hierarchy *h = &first->hierarchy;
     const tess_amg_options *o = &h->options;
     const bool single = first->cycle.count == 1 && first->cycle.n > o->coarsest && o->max_levels > 1;
-    const bool open =
-        h->coarsening->kind == TESS_AMG_AGGREGATION && o->block_size == 0 && o->near_nullspace_columns == 0;
 
     return o->coarsening == TESS_AMG_AUTO && !h->device &&
-           (single || open || amg_operator_complexity(&first->cycle) > most_complex);
+           (single || amg_operator_complexity(&first->cycle) > most_complex);
 }
 
 tess_amg_coarsening amg_other_coarsening(tess_amg_coarsening kind)

@@ -13,8 +13,8 @@ typedef struct amg_candidate {
 } amg_candidate;
 
 double amg_operator_complexity(const amg_cycle *c);
-/* Whether auto looks at the other coarsening too: the levels of the first have too many entries or there is one level
-   alone, or the pattern shows nodes of several unknowns and nothing says what a coarse level must represent. */
+/* Whether auto looks at the other coarsening too: the levels of the first have too many entries, or there is one level
+   alone. */
 bool amg_is_doubtful(const amg_candidate *first);
 /* The other of classical coarsening and aggregation. */
 tess_amg_coarsening amg_other_coarsening(tess_amg_coarsening kind);
