@@ -278,7 +278,9 @@ static uint32_t watch_of(const solve_run *run, double norm)
 
     if (run->may_stall || run->guard != TESS_GUARD_REPAIR || !has_another_way(run->s)) { return 0; }
     stall_limit = share < stall_limit ? share : stall_limit;
-    if (!is_extended(run->s)) { stall_limit = MIN_STALL_LIMIT; } /* multigrid halves residuals within a few iterations */
+    if (!is_extended(run->s)) {
+        stall_limit = MIN_STALL_LIMIT;
+    } /* multigrid halves residuals within a few iterations */
     stall_limit = stall_limit > MIN_STALL_LIMIT ? stall_limit : (int64_t)MIN_STALL_LIMIT;
     return stall_watch((uint32_t)stall_limit, 0, (uint32_t)tess_leading_exponent(norm));
 }
