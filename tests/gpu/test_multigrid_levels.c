@@ -232,9 +232,9 @@ static void reports_say_where(void **state)
     assert_int_equal(levels.coarsening, TESS_AMG_CLASSICAL);
     assert_int_equal(levels.setup_device, TESS_DEVICE_GPU);
     assert_true(levels.strength_seconds > 0.0 && levels.split_seconds > 0.0 && levels.interpolation_seconds > 0.0);
-    assert_at_most(fabs(levels.strength_seconds + levels.split_seconds + levels.interpolation_seconds -
-                        levels.coarsening_seconds),
-                   1e-12 * levels.coarsening_seconds);
+    assert_at_most(
+        fabs(levels.strength_seconds + levels.split_seconds + levels.interpolation_seconds - levels.coarsening_seconds),
+        1e-12 * levels.coarsening_seconds);
     options.truncation = 0; /* rows of any length are the host's */
     levels = levels_of(gpu, &a, &options);
     assert_int_equal(levels.setup_device, TESS_DEVICE_CPU);
@@ -280,8 +280,8 @@ static void iterations_are_those_of_the_host(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(splits_are_those_of_the_host),    cmocka_unit_test(levels_are_those_of_the_host),
-        cmocka_unit_test(new_values_keep_the_patterns),    cmocka_unit_test(reports_say_where),
+        cmocka_unit_test(splits_are_those_of_the_host),     cmocka_unit_test(levels_are_those_of_the_host),
+        cmocka_unit_test(new_values_keep_the_patterns),     cmocka_unit_test(reports_say_where),
         cmocka_unit_test(iterations_are_those_of_the_host),
     };
 

@@ -126,9 +126,7 @@ static tess_status find_strong(const amg_hierarchy *h, amg_device_level *own)
     TESS_TRY(tess_device_allocate(h->ctx, own->a.nnz, sizeof *own->strong, (void **)&own->strong));
     TESS_TRY(amg_device_ops_of(h->ctx)->find_strong(h->ctx, &own->a, amg_classical_strength(o), o->max_row_sum,
                                                     own->strong, &strong));
-    if (h->device->aggressive < 0) {
-        h->device->aggressive = amg_choose_aggressive(own->a.nrows, own->a.nnz, strong);
-    }
+    if (h->device->aggressive < 0) { h->device->aggressive = amg_choose_aggressive(own->a.nrows, own->a.nnz, strong); }
 cleanup:
     return status;
 }
