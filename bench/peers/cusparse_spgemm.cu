@@ -23,10 +23,9 @@ cusparseSpMatDescr_t describe(const tess_matrix *m)
     const csr_view *v = &csr_of(m)->view;
     cusparseSpMatDescr_t out = nullptr;
 
-    BENCH_CUSPARSE_CHECK(cusparseCreateCsr(&out, v->nrows, v->ncols, v->nnz, const_cast<void *>(v->row_ptr),
-                                           const_cast<int32_t *>(v->col_ind), const_cast<void *>(v->val),
-                                           CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO,
-                                           CUDA_R_64F));
+    BENCH_CUSPARSE_CHECK(cusparseCreateCsr(
+        &out, v->nrows, v->ncols, v->nnz, const_cast<void *>(v->row_ptr), const_cast<int32_t *>(v->col_ind),
+        const_cast<void *>(v->val), CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, CUDA_R_64F));
     return out;
 }
 

@@ -16,8 +16,8 @@ tess_status device_csr_allocate_entries(tess_context *ctx, int64_t nnz, bool val
 
     if (nnz > INT32_MAX) {
         return tess_fail(ctx, TESS_OUT_OF_RANGE, "multiply copies in a CPU context (tess_matrix_copy_to)",
-                         "a product of matrices has %lld nonzeros; a GPU computes products of up to %d",
-                         (long long)nnz, INT32_MAX);
+                         "a product of matrices has %lld nonzeros; a GPU computes products of up to %d", (long long)nnz,
+                         INT32_MAX);
     }
     a->nnz = nnz;
     TESS_TRY(tess_device_allocate(ctx, nnz, sizeof *a->col_ind, (void **)&a->col_ind));

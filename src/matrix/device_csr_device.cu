@@ -47,8 +47,8 @@ struct unsorted {
 };
 
 /* Adds 1 to count[j] for each entry of column j. */
-__global__ static void __launch_bounds__(GPU_BLOCK) count_columns_kernel(int64_t nnz, const int32_t *col_ind,
-                                                                         int32_t *count)
+__global__ static void __launch_bounds__(GPU_BLOCK)
+    count_columns_kernel(int64_t nnz, const int32_t *col_ind, int32_t *count)
 {
     for (int64_t k = (int64_t)blockIdx.x * GPU_BLOCK + threadIdx.x; k < nnz; k += (int64_t)gridDim.x * GPU_BLOCK) {
         atomicAdd(&count[col_ind[k]], 1);

@@ -50,8 +50,7 @@ __global__ static void __launch_bounds__(THREADS)
     const int team = (int)threadIdx.x / GROUP;
     const team_table<int32_t> table = {column[team], nullptr, nullptr, &count[team], BITS};
 
-    count_row<GROUP>(t, table,
-                     open_row(t, list, rows, (int64_t)blockIdx.x * TEAMS + team, (int)threadIdx.x % GROUP));
+    count_row<GROUP>(t, table, open_row(t, list, rows, (int64_t)blockIdx.x * TEAMS + team, (int)threadIdx.x % GROUP));
 }
 
 __global__ static void __launch_bounds__(GPU_BLOCK)

@@ -27,8 +27,8 @@ __device__ static inline void sort_by_block(int32_t *key, int64_t count)
             for (int64_t pair = threadIdx.x; pair < (count + size) / 2; pair += blockDim.x) {
                 const int64_t low = pair / distance * 2 * distance + pair % distance;
                 /* the first pass of a size compares with the mirrored place */
-                const int64_t high = distance == size / 2 ? pair / distance * size + size - 1 - pair % distance
-                                                          : low + distance;
+                const int64_t high =
+                    distance == size / 2 ? pair / distance * size + size - 1 - pair % distance : low + distance;
 
                 if (high < count && key[high] < key[low]) {
                     const int32_t smaller = key[high];

@@ -8,8 +8,7 @@
 /* A block takes so many lengths, in steps of a length for each thread. */
 enum { SCAN_STEPS = 16, SCAN_TILE = GPU_BLOCK * SCAN_STEPS };
 
-__global__ static void __launch_bounds__(GPU_BLOCK)
-    sum_tiles_kernel(int64_t n, const int32_t *length, int64_t *of_tile)
+__global__ static void __launch_bounds__(GPU_BLOCK) sum_tiles_kernel(int64_t n, const int32_t *length, int64_t *of_tile)
 {
     const int64_t first = (int64_t)blockIdx.x * SCAN_TILE + threadIdx.x;
     int64_t own = 0, total = 0;

@@ -87,11 +87,11 @@ const amg_device_ops *amg_device_ops_of(const tess_context *ctx);
 /* ---- levels, in C ---- */
 
 typedef struct amg_device_level {
-    device_csr a;    /* of the finest level borrowed */
-    device_csr p, r; /* P and P^T; no matrices on the coarsest level */
-    device_csr ap;     /* the pattern of A P, for renewals */
-    device_csr p1, p2; /* of an aggressive level, the patterns of the stages of P */
-    int32_t *source; /* P's entry of each of r's */
+    device_csr a;                     /* of the finest level borrowed */
+    device_csr p, r;                  /* P and P^T; no matrices on the coarsest level */
+    device_csr ap;                    /* the pattern of A P, for renewals */
+    device_csr p1, p2;                /* of an aggressive level, the patterns of the stages of P */
+    int32_t *source;                  /* P's entry of each of r's */
     uint8_t *strong, *split, *second; /* second NULL: the level is not aggressive */
 } amg_device_level;
 

@@ -247,6 +247,8 @@ static void drop_interpolation(amg_hierarchy *h, amg_device_level *own)
 {
     tess_device_release(h->ctx, own->strong, own->a.nnz, sizeof *own->strong);
     own->strong = NULL;
+    device_csr_release(h->ctx, &own->p1);
+    device_csr_release(h->ctx, &own->p2);
     device_csr_release(h->ctx, &own->p);
 }
 

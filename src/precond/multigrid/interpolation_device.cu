@@ -12,10 +12,11 @@ namespace {
 const int64_t most_set_bytes = INT64_C(1) << 28;
 enum { LARGE_SET_BLOCKS = 4 };
 
-/* Coarse neighbours of fine rows whose coupling has not the sign of the row's diagonal: a-_kl of eq. (4.10). */
+/* Coarse neighbours of fine rows whose coupling has not the sign of the row's diagonal: a-_kl of eq. (4.10). On a known
+   pattern also the others, with 0, so that sets do not depend on the signs of new values. */
 struct neighbours {
-    int32_t *first;    /* per row, and the end */
-    int32_t *column;   /* of a strong coupling; of others its complement */
+    int32_t *first;  /* per row, and the end */
+    int32_t *column; /* of a strong coupling; of others its complement */
     double *value;
     uint8_t *negative; /* per row: the sign of the diagonal */
     int64_t count;
@@ -48,11 +49,12 @@ __device__ inline int32_t list_row(const interpolation_task &t, int64_t i, bool 
     if (t.to.split[i] == AMG_COARSE) { return 0; }
     for (int32_t k = a.row_ptr[i]; k < a.row_ptr[i + 1]; k++) {
         const int32_t j = a.col_ind[k];
+        const bool has_own_sign = (a.val[k] < 0.0) == negative;
 
-        if (t.to.split[j] != AMG_COARSE || (a.val[k] < 0.0) == negative) { continue; }
+        if (t.to.split[j] != AMG_COARSE || (has_own_sign && !t.out.known)) { continue; }
         if (at >= 0) {
             t.near.column[at + count] = t.to.strong[k] ? j : ~j;
-            t.near.value[at + count] = a.val[k];
+            t.near.value[at + count] = has_own_sign ? 0.0 : a.val[k];
         }
         count++;
     }
@@ -239,8 +241,12 @@ __global__ void __launch_bounds__(ROW_THREADS)
     interpolate_large_kernel(const interpolation_task t, int64_t rows, const set_memory memory)
 {
     const int64_t thread = static_cast<int64_t>(blockIdx.x) * ROW_THREADS + threadIdx.x;
-    large_set set = {memory.columns + thread * memory.most, memory.key + thread * memory.size,
-                     memory.place + thread * memory.size, memory.weights + thread * memory.most, 0, 0};
+    large_set set = {memory.columns + thread * memory.most,
+                     memory.key + thread * memory.size,
+                     memory.place + thread * memory.size,
+                     memory.weights + thread * memory.most,
+                     0,
+                     0};
 
     for (int64_t r = thread; r < rows; r += memory.threads) {
         set.clear(bound_set(t, row_of(t, t.overflow[r])));

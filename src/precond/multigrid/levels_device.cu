@@ -315,9 +315,17 @@ cleanup:
 
 extern "C" const amg_device_ops *amg_device_gpu_ops(void)
 {
-    static const amg_device_ops table = {
-        find_block_size,        amg_device_find_strong, amg_device_split, amg_device_number, take_part, spread_split,
-        amg_device_interpolate, amg_device_join,        scale,            find_range,        scaled_values};
+    static const amg_device_ops table = {find_block_size,
+                                         amg_device_find_strong,
+                                         amg_device_split,
+                                         amg_device_number,
+                                         take_part,
+                                         spread_split,
+                                         amg_device_interpolate,
+                                         amg_device_join,
+                                         scale,
+                                         find_range,
+                                         scaled_values};
 
     return &table;
 }

@@ -19,8 +19,8 @@ __global__ void __launch_bounds__(GPU_BLOCK) compact_kernel(const row_output out
     }
 }
 
-__global__ void __launch_bounds__(ROW_THREADS) join_kernel(const device_csr p1, const device_csr p2,
-                                                           const row_output out)
+__global__ void __launch_bounds__(ROW_THREADS)
+    join_kernel(const device_csr p1, const device_csr p2, const row_output out)
 {
     __shared__ double weights[SMALL_SET][ROW_THREADS];
     __shared__ int32_t columns[SMALL_SET][ROW_THREADS];

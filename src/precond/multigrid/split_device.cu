@@ -67,8 +67,8 @@ __device__ inline unsigned mark_row(const strength &s, const team_span &row, dou
 
     for (int32_t k = row.begin + row.lane; k < row.end; k += TEAM) {
         const double coupling = -sign * s.a.val[k];
-        const bool is_strong = most > 0.0 && s.a.col_ind[k] != row.row &&
-                               coupling >= s.theta * (1.0 - 0x1p-30) * most && coupling > 0.0;
+        const bool is_strong =
+            most > 0.0 && s.a.col_ind[k] != row.row && coupling >= s.theta * (1.0 - 0x1p-30) * most && coupling > 0.0;
 
         s.strong[k] = is_strong;
         count += is_strong;
