@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # What docs/results/petsc.md tells: PETSc programs with our types beside PETSc's own, in turn in one process.
 # petsc.sh [product|multigrid|claims|halo]...
-# RANKS (2), ROUNDS (9), MATRICES (a folder with NAME.mtx.gz), CLASSES (spd unsym), SECONDS_EACH (300)
+# RANKS (2), ROUNDS (9), MATRICES (a folder with NAME.mtx.gz), CLASSES (spd unsym), UNSYM_PC (bjacobi),
+# SECONDS_EACH (300)
 # Needs a build with tests: the examples of petsc/.
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -69,12 +70,12 @@ claims()
 {
     local class rest name work
     work=$(mktemp -d)
-    echo "## claims of 1e-10, $ranks ranks: CG with Jacobi (spd), GMRES(30) with ILU(0) of each rank's rows (unsym)"
+    echo "## claims of 1e-10, $ranks ranks: CG with Jacobi (spd), GMRES with ${UNSYM_PC:-bjacobi} (unsym)"
     while IFS=$'\t' read -r name _ _ _ class rest; do
         case " ${CLASSES:-spd unsym} " in *" $class "*) ;; *) continue ;; esac
         case "$class" in
         spd) claim "$name" cg jacobi cg ;;
-        unsym) claim "$name" gmres bjacobi gmres ;;
+        unsym) claim "$name" gmres "${UNSYM_PC:-bjacobi}" gmres ;;
         esac
     done <"$MATRICES/MANIFEST.tsv" | tee "$work/claims"
     awk '{ solves[$2]++ }
