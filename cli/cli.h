@@ -17,6 +17,12 @@
 #include <tessera/papers.h>
 #include <tessera/tessera.h>
 
+#include "arguments.h"
+#include "output.h"
+#include "products.h"
+#include "session.h"
+#include "values.h"
+
 /* Exit codes: scripts rely on them. */
 enum {
     CLI_CONVERGED = 0, /* or: the command succeeded */
@@ -69,105 +75,6 @@ enum {
     "gallery:NAME[:ARG...]."
 void cli_print_help(FILE *stream, const char *program, const struct argp *argp);
 void cli_print_usage(FILE *stream, const char *program, const struct argp *argp);
-
-/* ---- arguments.c: what happens before argp sees the command line ---- */
-
-typedef struct cli_preset {
-    const char *name;
-    const char *options[13]; /* the full expansion, ended by NULL */
-} cli_preset;
-
-typedef struct cli_arguments {
-    int argc;
-    char **argv; /* owned, and so are the strings listed in `owned` */
-    char **owned;
-    int owned_count;
-    const cli_preset *preset; /* NULL: no preset */
-} cli_arguments;
-
-/*
- * Checks every option's name against `argp` (with the nearest name in the message), refuses those of later versions,
- * and, with `solver_synonyms`, translates PETSc's names and expands --preset. --help, --usage and --version print and
- * end the program. Returns 0 or CLI_USAGE, message printed.
- */
-int cli_arguments_prepare(const struct argp *argp, int argc, char **argv, bool solver_synonyms, cli_arguments *out);
-/* Calls argp, whose own --help is off. */
-void cli_arguments_parse(const struct argp *argp, const cli_arguments *arguments, void *input);
-void cli_arguments_free(cli_arguments *arguments);
-/* "yang, tezcan-jacobi or loe", or each on a line of its own with the options that it stands for. */
-const char *cli_presets_text(bool expanded, char *buffer, size_t size);
-
-/* The candidate that resembles `word` most, or NULL when none is near. */
-const char *cli_nearest(const char *word, const char *const *candidates, int count);
-
-/* ---- petsc.c: PETSc's names of options ---- */
-
-/* Whether it is one of them, perhaps with =VALUE; *ours is the option here, NULL if it is accepted without effect. */
-bool cli_is_petsc(const char *argument, const char **ours);
-const char *cli_nearest_petsc(const char *argument); /* NULL: none is near */
-/* What stands for the one at argv[*i] here, which the caller frees; NULL if nothing does. Moves *i over its value.
-   Returns an exit code, message printed but for memory. */
-int cli_translate_petsc(int argc, char **argv, int *i, char **translated);
-/* "--solver", or the name in PETSc that was given for it: for messages about its value. */
-const char *cli_option_text(const char *option, char *buffer, size_t size);
-
-/* ---- values.c: values of options; on a bad one they end the program through argp_error (exit 2) ---- */
-
-double cli_parse_real(struct argp_state *state, const char *option, const char *text, double low, double high);
-/* A number of bytes, perhaps with K, M, G or T for powers of 1024. */
-int64_t cli_parse_bytes(struct argp_state *state, const char *option, const char *text);
-int64_t cli_parse_integer(struct argp_state *state, const char *option, const char *text, int64_t low, int64_t high);
-uint64_t cli_parse_seed(struct argp_state *state, const char *option, const char *text);
-/* Index of `text` in the list `available`; words in `later` are known but not in this version. Both end with NULL. */
-int cli_parse_word(struct argp_state *state, const char *option, const char *text, const char *const *available,
-                   const char *const *later);
-/* Lists the names of a public enum that an option may have, ended by NULL; returns their number. CLI_MAX_NAMES are
-   enough for any enum. */
-enum { CLI_MAX_NAMES = 32 };
-int cli_list_names(const char *type, const char **words);
-/* The enumerator of that name, in either case. */
-int cli_parse_name(struct argp_state *state, const char *option, const char *text, const char *type);
-/* The name of an output file. Refuses an empty name, and "-", which only the JSON report takes. */
-const char *cli_parse_output(struct argp_state *state, const char *option, const char *text);
-/* A precision of an option with that name. */
-tess_precision cli_parse_precision(struct argp_state *state, const char *option, const char *text);
-tess_solver_kind cli_parse_solver(struct argp_state *state, const char *text);
-tess_engine cli_parse_engine(struct argp_state *state, const char *text);
-tess_recurrence cli_parse_recurrence(struct argp_state *state, const char *text);
-tess_orthogonalization cli_parse_orthogonalization(struct argp_state *state, const char *text);
-/* STORAGE or STORAGE/ARITHMETIC, and the reverse. */
-tess_role_precision cli_parse_role(struct argp_state *state, const char *option, const char *text);
-const char *cli_role_text(const tess_role_precision *role, char *buffer, size_t size);
-json_t *cli_role_json(const tess_role_precision *role); /* null where it is not given */
-tess_precond_options cli_parse_precond(struct argp_state *state, const char *text);
-tess_precision_schedule cli_parse_schedule(struct argp_state *state, const char *text);
-/* "fp32:20,mixed,fp64"; written into `buffer`, cut off where it is too small */
-enum { CLI_SCHEDULE_TEXT = 256 };
-const char *cli_schedule_text(const tess_precision_schedule *schedule, char *buffer, size_t size);
-/* Whether a step takes the precisions that a policy chose. */
-bool cli_has_mixed(const tess_precision_schedule *schedule);
-tess_scaling cli_parse_scaling(struct argp_state *state, const char *text);
-tess_reordering cli_parse_reordering(struct argp_state *state, const char *text);
-
-/* A vector named on the command line. */
-typedef enum cli_vector_source {
-    CLI_VECTOR_ONES,
-    CLI_VECTOR_A_TIMES_ONES,
-    CLI_VECTOR_A_TIMES_RAMP, /* A x with x_i = i / n, i from 1 */
-    CLI_VECTOR_RANDOM,       /* in (-1, 1) */
-    CLI_VECTOR_UNIFORM,      /* in (0, 1) */
-    CLI_VECTOR_FILE
-} cli_vector_source;
-
-typedef struct cli_vector_choice {
-    cli_vector_source source;
-    uint64_t seed;
-    bool seeded; /* a seed was given after the colon */
-    const char *path;
-} cli_vector_choice;
-cli_vector_choice cli_parse_vector(struct argp_state *state, const char *option, const char *text, bool a_times_ones);
-/* "ones", "random:7", the path, ...; written into `buffer` */
-const char *cli_vector_describe(const cli_vector_choice *choice, char *buffer, size_t size);
 
 /* ---- shared.c: options that several commands have, context, input ---- */
 
@@ -302,13 +209,6 @@ void cli_note_sweep(tess_storage_options *options);
 void cli_note_choices(const tess_matrix *stored, tess_storage_options *options);
 /* Prints a line with the parameter, if the library chose it. */
 void cli_print_parameter(const tess_storage_options *options);
-/* One line if a policy put all nonzeros into fp64: then it does nothing. */
-void cli_print_untouched(const tess_policy_options *policy, const int64_t per_precision[TESS_MAX_PRECISIONS]);
-void cli_print_untouched_matrix(const tess_matrix *stored);
-/* Nonzeros by precision; false: no policy stored the matrix. */
-bool cli_count_precisions(const tess_matrix *stored, int64_t per_precision[TESS_MAX_PRECISIONS]);
-/* Rows (entries, blocks), nonzeros and the largest relative error at each precision, a line each. */
-void cli_print_precisions(const tess_assignment_summary *s);
 const char *cli_levels_text(const tess_policy_options *options, char *buffer, size_t size);
 void cli_print_assignment(const tess_assignment_summary *summary, int64_t nrows);
 json_t *cli_assignment_json(const tess_assignment_summary *summary, int64_t nrows);
@@ -374,23 +274,6 @@ int cli_plot_assignment(const tess_matrix *a, const tess_assignment *assignment,
 void cli_print_plot(const cli_plot *plot, const tess_policy_options *options);
 json_t *cli_plot_json(const cli_plot *plot, const tess_policy_options *options);
 
-/* ---- files.c ---- */
-
-enum { CLI_MAX_FILES = 8 };
-typedef struct cli_output {
-    const char *option; /* without dashes */
-    const char **path;  /* where its value is; NULL there: not given */
-} cli_output;
-typedef struct cli_files {
-    const char *input[CLI_MAX_FILES]; /* NULL, and names that are no file, are passed over */
-    cli_output output[CLI_MAX_FILES]; /* up to the first without a path */
-    const char *resume;               /* one of the inputs, which --checkpoint may replace */
-    bool force;
-} cli_files;
-/* Before the work starts: checks that all outputs can be written, and that none is an input. An output on standard
-   output gets it for itself, and the report goes to stderr. Returns an exit code, message printed. */
-int cli_prepare_files(const cli_files *files);
-
 /* ---- multigrid.c: the levels of algebraic multigrid ---- */
 
 /* false: the preconditioner, which may be NULL, has no levels. */
@@ -401,19 +284,6 @@ double cli_convergence_factor(const tess_solve_result *result);
 tess_status cli_measure_factor(const tess_matrix *a, const tess_precond *m, double *factor);
 void cli_print_levels(const tess_amg_levels *levels, double factor);
 json_t *cli_levels_json(const tess_amg_levels *levels, double factor);
-
-/* ---- output.c ---- */
-
-/* Checks before the work starts that `path` can be written (NULL is fine). Returns 0 or CLI_INPUT, message printed. */
-int cli_check_output(const char *path);
-/* Writes a complete file under another name and renames it. Devices and pipes are written directly; "-" is stdout. */
-int cli_write_file(const char *path, int (*write)(FILE *file, const void *user), const void *user);
-int cli_write_json(const char *path, json_t *root); /* takes the reference to root */
-bool cli_text_wanted(const char *json_path);        /* false when the JSON itself goes to stdout */
-json_t *cli_json_real(double value);                /* null for NaN and Inf */
-json_t *cli_json_text(const char *text);            /* bytes that are not UTF-8 become '?' */
-const char *cli_bytes_text(double bytes, char *buffer, size_t size);
-const char *cli_seconds_text(double seconds, char *buffer, size_t size);
 
 /* ---- progress.c ---- */
 
@@ -433,113 +303,6 @@ int cli_progress_monitor(void *user, const tess_progress *state);
 void cli_progress_end(cli_progress *progress);
 void cli_log(void *user, tess_log_level level, const char *message);
 tess_log_level cli_log_level(void);
-/* ---- stop.c: signals, the time limit, checkpoints ---- */
-
-/* From now on SIGINT, SIGTERM and SIGHUP ask the monitor to stop; a second one ends the program. */
-void cli_interrupt_on(void);
-bool cli_is_interrupted(void);
-/* A tess_monitor that stops after a signal. */
-int cli_interrupt_monitor(void *user, const tess_progress *progress);
-
-typedef struct cli_stop_options {
-    double time_limit;               /* seconds of the command; 0: none */
-    const char *checkpoint, *resume; /* NULL: none */
-    double every;                    /* seconds between checkpoints; 0: the default */
-} cli_stop_options;
-extern const struct argp cli_stop_argp; /* --time-limit --checkpoint --checkpoint-every --resume */
-
-/* A run in pieces, with a checkpoint after each. */
-typedef struct cli_session {
-    const cli_stop_options *options;
-    double start;          /* of the command, by cli_seconds */
-    tess_checkpoint facts; /* what checkpoints say so far */
-    int64_t before;        /* iterations, or steps, of the runs before this one */
-    int failed;            /* an exit code: a checkpoint could not be written */
-} cli_session;
-/* Fingerprints of the matrix, of b (NULL: none) and of the options as text. Returns an exit code, message printed. */
-int cli_session_begin(cli_session *session, const tess_matrix *a, const tess_vector *b, const char *options);
-/* x of the checkpoint, which must be of the same system, and with `same_options` of the same options. */
-int cli_resume(cli_session *session, tess_context *ctx, int64_t n, bool same_options, tess_vector **x);
-double cli_seconds_left(const cli_session *session);  /* of the command; 0: no limit */
-double cli_piece_seconds(const cli_session *session); /* the limit of the next piece; 0: none */
-bool cli_goes_on(const cli_session *session, tess_reason reason);
-/* Adds to the facts and writes a checkpoint, if one is asked for. */
-void cli_session_save(cli_session *session, const tess_vector *x, int64_t iterations, double seconds);
-void cli_session_add_json(json_t *root, const cli_session *session);
-
-/* ---- estimate.c ---- */
-
-/* `request` is a solver, perhaps with a preconditioner behind a comma; NULL: auto. Returns an exit code, message
- * printed. */
-int cli_estimate_solve(const tess_matrix *a, const char *request, tess_solve_estimate *out);
-void cli_print_estimate(const tess_solve_estimate *estimate);
-json_t *cli_estimate_json(const tess_solve_estimate *estimate);
-
-/* ---- pieces.c ---- */
-
-typedef struct cli_solve_pieces {
-    tess_solve_result result; /* of all pieces */
-    double *history;          /* owned; NULL: the solver's */
-    int64_t length;
-    tess_status status; /* of the last call */
-} cli_solve_pieces;
-/* Whether the limit of time was too short for the set-up: the last error says more. */
-bool cli_setup_timed_out(const tess_context *ctx, const tess_solve_result *result);
-/* Returns an exit code, message printed but for TESS_SINGULAR. */
-int cli_solve_in_pieces(tess_solver *solver, const tess_solve_options *asked, cli_session *session,
-                        const tess_vector *b, tess_vector *x, cli_solve_pieces *all);
-
-/* ---- product.c: products against an extended-precision reference ---- */
-
-typedef struct cli_reference {
-    int64_t nrows, longest_row;
-    long double *y;         /* A x */
-    long double *magnitude; /* |A| |x| */
-} cli_reference;
-typedef struct cli_error_norms {
-    double componentwise; /* max |y - reference| / (|A| |x|) */
-    double relative;      /* ||y - reference||_2 / ||reference||_2 */
-} cli_error_norms;
-int cli_reference_create(const tess_matrix *a, const tess_vector *x, cli_reference *out);
-void cli_reference_free(cli_reference *reference);
-int cli_reference_error(const cli_reference *reference, const tess_vector *y, cli_error_norms *out);
-
-typedef struct cli_timing {
-    int repeats;
-    double median, fastest; /* seconds of one product */
-    double bytes;           /* moved, by model */
-} cli_timing;
-/* y := A x with x and y in the order of the matrix. They are permuted to the order of the storage, and back, outside
-   the measured time. */
-int cli_time_product(const tess_matrix *a, tess_row_order order, const tess_vector *x, tess_vector *y, int repeats,
-                     cli_timing *out);
-
-/* ---- digits.c: significant digits of products ---- */
-
-enum { CLI_EXACT_FP64, CLI_EXACT_EXTENDED, CLI_EXACT_COUNT };
-
-typedef struct cli_digits_options {
-    bool wanted, reference_given, leave_out[CLI_EXACT_COUNT];
-} cli_digits_options;                     /* initially: only against the FP64 product */
-extern const struct argp cli_digits_argp; /* --digits --reference; input: cli_digits_options */
-
-/* The exact products that digits are counted against, on the host; NULL: not requested. */
-typedef struct cli_exact {
-    tess_vector *y[CLI_EXACT_COUNT];
-} cli_exact;
-typedef struct cli_digits {
-    tess_digit_counts counts[CLI_EXACT_COUNT];
-} cli_digits;
-/* `reference` is that of a and x; it is rounded to FP64. Creates only what was requested. Free it after a failure too.
- */
-int cli_exact_create(const tess_matrix *a, const tess_vector *x, const cli_reference *reference,
-                     const cli_digits_options *options, cli_exact *out);
-void cli_exact_free(cli_exact *exact);
-int cli_count_digits(const cli_exact *exact, const tess_vector *y, cli_digits *out);
-void cli_print_digits_head(int reference);
-void cli_print_digits(const tess_digit_counts *counts);                    /* the rest of a line */
-json_t *cli_digits_json(const cli_exact *exact, const cli_digits *digits); /* null where there is no reference */
-
 /* ---- report.c ---- */
 
 struct cli_column_list; /* columns.h */
@@ -560,10 +323,8 @@ typedef struct cli_solve_run {
     const cli_session *session;
     const cli_preset *preset;
     const struct cli_column_list *columns; /* of several right-hand sides */
-    const tess_assignment_summary
-        *assignment;               /* of the solved matrix; NULL: no policy, or one of a transformed matrix */
-    const tess_findings *findings; /* after a failure; nrows 0: nothing was looked for */
-    const char *detail;            /* of a failed set-up; may be empty */
+    const tess_findings *findings;         /* after a failure; nrows 0: nothing was looked for */
+    const char *detail;                    /* of a failed set-up; may be empty */
     double output_seconds, total_seconds;
     int exit_code;
 } cli_solve_run;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tessera info: properties of a matrix, the storage it needs, and a solver to try. */
-#include "cli.h"
+#include "info.h"
 
 #include <math.h>
 #include <string.h>
@@ -67,23 +67,7 @@ static const struct argp info_argp = {
            "  tessera info gallery:laplace2d:100 --policy lossless",
     .children = info_children};
 
-/* ---- memory of CSR in each precision ---- */
-
-static double csr_bytes(const tess_matrix_analysis *facts, tess_precision precision)
-{
-    double offset = facts->nnz < INT64_C(2147483648) ? 4.0 : 8.0;
-    return offset * ((double)facts->nrows + 1.0) + (double)facts->nnz * (4.0 + (double)tess_precision_bytes(precision));
-}
-
 /* ---- the storage that was asked for ---- */
-
-typedef struct storage_trial {
-    tess_storage_options options; /* with the format that auto chose */
-    bool chosen;
-    int64_t bytes;      /* -1: refused */
-    const char *reason; /* why */
-    cli_block_formats formats;
-} storage_trial;
 
 /* Padding depends on the matrix: only storing it tells how many bytes it takes. */
 static int try_storage(const tess_matrix *a, const info_options *options, storage_trial *out)
@@ -109,38 +93,7 @@ static int try_storage(const tess_matrix *a, const info_options *options, storag
     return status == TESS_SUCCESS ? CLI_CONVERGED : cli_report_failure(ctx, status);
 }
 
-static void print_storage(const storage_trial *trial, int64_t nnz)
-{
-    char text[32], levels[64], format[32];
-    if (trial->bytes < 0) {
-        printf("%-17s refused: %s\n", "storage", trial->reason);
-        return;
-    }
-    bool mixed = cli_takes_policy(trial->options.format);
-    printf("%-17s %s %s: %s, %.3g bytes per nonzero\n", "storage",
-           cli_format_text(trial->options.format, trial->chosen, format, sizeof format),
-           mixed ? cli_levels_text(&trial->options.policy, levels, sizeof levels)
-                 : tess_precision_name(trial->options.precision),
-           cli_bytes_text((double)trial->bytes, text, sizeof text), nnz > 0 ? (double)trial->bytes / (double)nnz : 0.0);
-    cli_print_block_formats(&trial->formats);
-}
-
-static json_t *storage_json(const storage_trial *trial)
-{
-    json_t *object = cli_storage_json(&trial->options, trial->chosen);
-    json_object_set_new(object, "bytes", trial->bytes < 0 ? json_null() : json_integer(trial->bytes));
-    json_object_set_new(object, "block_formats", cli_block_formats_json(&trial->formats));
-    json_object_set_new(object, "refused", trial->bytes < 0 ? cli_json_text(trial->reason) : json_null());
-    return object;
-}
-
 /* ---- the precisions that a policy assigns ---- */
-
-typedef struct info_assignment {
-    tess_assignment *assignment; /* NULL: no assignment */
-    tess_assignment_summary summary;
-    cli_plot plot; /* path NULL: none */
-} info_assignment;
 
 static int assign(const tess_matrix *a, const info_options *options, const tess_storage_options *storage,
                   info_assignment *out)
@@ -157,28 +110,7 @@ static int assign(const tess_matrix *a, const info_options *options, const tess_
     return options->plot == NULL ? CLI_CONVERGED : cli_plot_assignment(a, out->assignment, &out->plot);
 }
 
-static void print_assignment(const info_assignment *made, int64_t nrows)
-{
-    if (made->assignment == NULL) { return; }
-    cli_print_assignment(&made->summary, nrows);
-    if (made->plot.path != NULL) { cli_print_plot(&made->plot, &made->summary.options); }
-}
-
-static void add_assignment(json_t *root, const info_assignment *made, int64_t nrows)
-{
-    bool plotted = made->assignment != NULL && made->plot.path != NULL;
-    json_object_set_new(root, "assignment",
-                        made->assignment == NULL ? json_null() : cli_assignment_json(&made->summary, nrows));
-    json_object_set_new(root, "plot", plotted ? cli_plot_json(&made->plot, &made->summary.options) : json_null());
-}
-
 /* ---- levels of algebraic multigrid ---- */
-
-typedef struct info_levels {
-    bool known;
-    tess_amg_levels levels;
-    double factor;
-} info_levels;
 
 /* Other preconditioners have nothing to report. */
 static int find_levels(const tess_matrix *a, const info_options *options, info_levels *out)
@@ -193,217 +125,6 @@ static int find_levels(const tess_matrix *a, const info_options *options, info_l
     }
     tess_precond_destroy(m);
     return status == TESS_SUCCESS ? CLI_CONVERGED : cli_report_failure(tess_matrix_context(a), status);
-}
-
-/* ---- recommendation ---- */
-
-typedef struct recommendation {
-    const char *solver, *precond; /* NULL: none can be recommended */
-    const char *reason;
-} recommendation;
-
-static recommendation recommend(const tess_matrix_analysis *f)
-{
-    bool whole_diagonal = f->diagonal_missing == 0 && f->diagonal_zero == 0;
-    if (f->nrows != f->ncols) {
-        return (recommendation){NULL, NULL, "the matrix is not square, and every solver needs a square one"};
-    }
-    if (f->not_finite > 0) {
-        return (recommendation){NULL, NULL, "the matrix has NaN or Inf, which no solver can use"};
-    }
-    if (f->empty_rows > 0) { return (recommendation){NULL, NULL, "the matrix has empty rows, so it is singular"}; }
-    if (f->numerically_symmetric == 1 && f->diagonal_positive == f->nrows) {
-        bool dominant = f->diagonally_dominant_rows == f->nrows;
-        return (recommendation){"cg", "jacobi",
-                                dominant ? "symmetric, diagonally dominant and with a positive diagonal, so it is "
-                                           "positive (semi)definite, as CG needs"
-                                         : "symmetric with a positive diagonal, so it may be positive definite; if CG "
-                                           "reports indefinite_matrix, use bicgstab"};
-    }
-    if (f->numerically_symmetric == 1) {
-        return (recommendation){
-            "bicgstab", whole_diagonal ? "jacobi" : "none",
-            "symmetric, but not positive definite, because the diagonal is not all positive; CG does not apply"};
-    }
-    if (f->skew_symmetric == 1) {
-        return (recommendation){
-            "bicgstab", "none",
-            "skew-symmetric; CG does not apply, and BiCGSTAB may break down because the eigenvalues are imaginary"};
-    }
-    return (recommendation){
-        "bicgstab", whole_diagonal ? "jacobi" : "none",
-        whole_diagonal
-            ? "not symmetric, so BiCGSTAB; the diagonal has no zeros, so Jacobi applies and costs little"
-            : "not symmetric, so BiCGSTAB; the diagonal has zeros or missing entries, so Jacobi does not apply"};
-}
-
-/* ---- text ---- */
-
-static const char *yes_no(int value)
-{
-    return value > 0 ? "yes" : value == 0 ? "no" : "not square";
-}
-
-static void print_file_facts(const tess_mtx_info *info)
-{
-    static const char *const symmetries[] = {"general", "symmetric", "skew-symmetric"};
-    if (info->cache) { /* the cache does not keep the header of its source */
-        printf("%-17s binary cache; %lld explicit zeros\n", "file", (long long)info->explicit_zeros);
-        return;
-    }
-    if (strcmp(info->kind, "Matrix Market") != 0) {
-        printf("%-17s %s; %lld entries, %lld duplicates summed, %lld explicit zeros kept\n", "file", info->kind,
-               (long long)info->entries, (long long)info->duplicates, (long long)info->explicit_zeros);
-        return;
-    }
-    const char *symmetry = info->symmetry >= 0 && info->symmetry <= 2 ? symmetries[info->symmetry] : "?";
-    printf("%-17s %s, %s, %s%s; %lld entries, %lld duplicates summed, %lld explicit zeros kept\n", "file",
-           info->coordinate ? "coordinate" : "array",
-           info->pattern   ? "pattern"
-           : info->integer ? "integer"
-                           : "real",
-           symmetry, info->compressed ? ", gzip" : "", (long long)info->entries, (long long)info->duplicates,
-           (long long)info->explicit_zeros);
-}
-
-static void print_structure(const tess_matrix_analysis *f)
-{
-    double full = (double)f->nrows * (double)f->ncols;
-    printf("%-17s %lld x %lld, %lld nonzeros (%.3g %% of all entries)\n", "size", (long long)f->nrows,
-           (long long)f->ncols, (long long)f->nnz, full > 0.0 ? 100.0 * (double)f->nnz / full : 0.0);
-    printf("%-17s pattern %s, numerical %s, skew %s\n", "symmetry", yes_no(f->pattern_symmetric),
-           yes_no(f->numerically_symmetric), yes_no(f->skew_symmetric));
-    printf("%-17s %lld positive, %lld negative, %lld zero, %lld missing; dominant in %lld rows\n", "diagonal",
-           (long long)f->diagonal_positive, (long long)f->diagonal_negative, (long long)f->diagonal_zero,
-           (long long)f->diagonal_missing, (long long)f->diagonally_dominant_rows);
-    printf("%-17s %lld to %lld nonzeros, mean %.2f, standard deviation %.2f; %lld empty, %lld dense\n", "rows",
-           (long long)f->row_nnz_min, (long long)f->row_nnz_max, f->row_nnz_mean, f->row_nnz_stddev,
-           (long long)f->empty_rows, (long long)f->dense_rows);
-    printf("%-17s %lld\n", "bandwidth", (long long)f->bandwidth);
-    printf("%-17s magnitudes %.3g to %.3g; %lld explicit zeros, %lld NaN or Inf\n", "values", f->value_abs_min,
-           f->value_abs_max, (long long)f->explicit_zeros, (long long)f->not_finite);
-}
-
-static void print_info(const cli_matrix *matrix, const tess_matrix_analysis *facts, const storage_trial *trial,
-                       const info_assignment *made, const info_levels *levels)
-{
-    printf("%-17s %s\n", "matrix", matrix->name);
-    if (matrix->from_file) { print_file_facts(&matrix->info); }
-    print_structure(facts);
-    printf("%-17s", "stored exactly");
-    for (int p = 0; p < TESS_PRECISION_COUNT; p++) {
-        printf("%s %s %.4g %%", p == 0 ? "" : ",", tess_precision_name((tess_precision)p),
-               100.0 * facts->exact_share[p]);
-    }
-    printf("\n%-17s", "memory");
-    for (int p = 0; p < TESS_PRECISION_COUNT; p++) {
-        char text[32];
-        const tess_precision precision = (tess_precision)p;
-        printf("%s csr %s %s", p == 0 ? "" : ",", tess_precision_name(precision),
-               cli_bytes_text(csr_bytes(facts, precision), text, sizeof text));
-    }
-    recommendation advice = recommend(facts);
-    putchar('\n');
-    print_storage(trial, facts->nnz);
-    print_assignment(made, facts->nrows);
-    if (levels->known) { cli_print_levels(&levels->levels, levels->factor); }
-    printf("%-17s ", "recommendation");
-    if (advice.solver != NULL) {
-        printf("--solver %s --precond %s: %s\n", advice.solver, advice.precond, advice.reason);
-    } else {
-        printf("none: %s\n", advice.reason);
-    }
-}
-
-/* ---- JSON ---- */
-
-static json_t *file_json(const tess_mtx_info *info)
-{
-    static const char *const symmetries[] = {"general", "symmetric", "skew-symmetric"};
-    int symmetry = info->symmetry >= 0 && info->symmetry <= 2 ? info->symmetry : 0;
-    return json_pack("{ss sb sb sb sb ss sb sI sI sI}", "kind", info->kind, "cache", info->cache, "coordinate",
-                     info->coordinate, "pattern", info->pattern, "integer", info->integer, "symmetry",
-                     symmetries[symmetry], "gzip", info->compressed, "entries", (json_int_t)info->entries, "duplicates",
-                     (json_int_t)info->duplicates, "explicit_zeros", (json_int_t)info->explicit_zeros);
-}
-
-static json_t *symmetry_json(int value)
-{
-    return value < 0 ? json_null() : json_boolean(value);
-}
-
-static json_t *memory_json(const tess_matrix_analysis *facts)
-{
-    json_t *list = json_array();
-    for (int p = 0; p < TESS_PRECISION_COUNT; p++) {
-        const tess_precision precision = (tess_precision)p;
-        json_array_append_new(list,
-                              json_pack("{ss ss sI}", "format", "csr", "precision", tess_precision_name(precision),
-                                        "bytes", (json_int_t)csr_bytes(facts, precision)));
-    }
-    return list;
-}
-
-static json_t *exact_json(const tess_matrix_analysis *facts)
-{
-    json_t *shares = json_object();
-    for (int p = 0; p < TESS_PRECISION_COUNT; p++) {
-        json_object_set_new(shares, tess_precision_name((tess_precision)p), cli_json_real(facts->exact_share[p]));
-    }
-    return shares;
-}
-
-static void add_counts(json_t *root, const tess_matrix_analysis *f)
-{
-    const struct {
-        const char *key;
-        int64_t value;
-    } counts[] = {{"nrows", f->nrows},
-                  {"ncols", f->ncols},
-                  {"nnz", f->nnz},
-                  {"explicit_zeros", f->explicit_zeros},
-                  {"not_finite", f->not_finite},
-                  {"diagonal_missing", f->diagonal_missing},
-                  {"diagonal_zero", f->diagonal_zero},
-                  {"diagonal_negative", f->diagonal_negative},
-                  {"diagonal_positive", f->diagonal_positive},
-                  {"diagonally_dominant_rows", f->diagonally_dominant_rows},
-                  {"empty_rows", f->empty_rows},
-                  {"dense_rows", f->dense_rows},
-                  {"row_nnz_min", f->row_nnz_min},
-                  {"row_nnz_max", f->row_nnz_max},
-                  {"bandwidth", f->bandwidth}};
-    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
-        json_object_set_new(root, counts[i].key, json_integer(counts[i].value));
-    }
-}
-
-static json_t *info_json(const cli_matrix *matrix, const tess_matrix_analysis *f, const storage_trial *trial,
-                         const info_assignment *made, const info_levels *levels)
-{
-    recommendation advice = recommend(f);
-    json_t *root =
-        json_pack("{ss ss so}", "command", "info", "version", tess_version(), "matrix", cli_json_text(matrix->name));
-    if (root == NULL) { return NULL; }
-    json_object_set_new(root, "file", matrix->from_file ? file_json(&matrix->info) : json_null());
-    add_counts(root, f);
-    json_object_set_new(root, "pattern_symmetric", symmetry_json(f->pattern_symmetric));
-    json_object_set_new(root, "numerically_symmetric", symmetry_json(f->numerically_symmetric));
-    json_object_set_new(root, "skew_symmetric", symmetry_json(f->skew_symmetric));
-    json_object_set_new(root, "row_nnz_mean", cli_json_real(f->row_nnz_mean));
-    json_object_set_new(root, "row_nnz_stddev", cli_json_real(f->row_nnz_stddev));
-    json_object_set_new(root, "value_abs_min", cli_json_real(f->value_abs_min));
-    json_object_set_new(root, "value_abs_max", cli_json_real(f->value_abs_max));
-    json_object_set_new(root, "exact_share", exact_json(f));
-    json_object_set_new(root, "memory", memory_json(f));
-    json_object_set_new(root, "storage", storage_json(trial));
-    add_assignment(root, made, f->nrows);
-    json_object_set_new(root, "amg", levels->known ? cli_levels_json(&levels->levels, levels->factor) : json_null());
-    json_object_set_new(
-        root, "recommendation",
-        json_pack("{ss? ss? ss}", "solver", advice.solver, "precond", advice.precond, "reason", advice.reason));
-    json_object_set_new(root, "read_seconds", cli_json_real(matrix->seconds));
-    return root;
 }
 
 static int analyse(const info_options *options, tess_context *ctx)
@@ -421,15 +142,16 @@ static int analyse(const info_options *options, tess_context *ctx)
     if (code == CLI_CONVERGED) { code = try_storage(matrix.a, options, &trial); }
     if (code == CLI_CONVERGED) { code = assign(matrix.a, options, &trial.options, &made); }
     if (code == CLI_CONVERGED) { code = find_levels(matrix.a, options, &levels); }
+    const info_report report = {&matrix, &facts, &trial, &made, &levels};
     tess_solve_estimate estimate;
     if (code == CLI_CONVERGED && options->estimates) { code = cli_estimate_solve(matrix.a, options->solve, &estimate); }
     if (code == CLI_CONVERGED) {
         if (cli_text_wanted(options->host.json)) {
-            print_info(&matrix, &facts, &trial, &made, &levels);
+            cli_info_print(&report);
             if (options->estimates) { cli_print_estimate(&estimate); }
         }
         if (options->host.json != NULL) {
-            json_t *root = info_json(&matrix, &facts, &trial, &made, &levels);
+            json_t *root = cli_info_json(&report);
             json_object_set_new(root, "solve_memory", options->estimates ? cli_estimate_json(&estimate) : json_null());
             code = cli_write_json(options->host.json, root);
         }

@@ -129,7 +129,6 @@ static void print_spmv(const spmv_run *run)
                                       sizeof buffer),
            cli_bytes_text((double)tess_matrix_bytes(run->stored), bytes, sizeof bytes));
     cli_print_parameter(&run->options->storage);
-    cli_print_untouched_matrix(run->stored);
     cli_block_formats formats = cli_find_block_formats(run->stored, &run->options->storage);
     cli_print_block_formats(&formats);
     if (arithmetic_precision(run->options) != TESS_PRECISION_FP64) {

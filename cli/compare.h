@@ -27,7 +27,6 @@ typedef struct cli_product_row {
     cli_timing timing;
     cli_error_norms error;
     cli_digits digits;
-    int64_t nonzeros[TESS_MAX_PRECISIONS]; /* by precision, of storage by a policy */
 } cli_product_row;
 
 typedef struct cli_products {

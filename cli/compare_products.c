@@ -21,7 +21,6 @@ static int measure(const tess_matrix *a, const tess_vector *x, tess_vector *y, c
                              .vectors = tess_vector_precision(x),
                              .matrix_bytes = tess_matrix_bytes(stored)};
     cli_note_choices(stored, &row->storage);
-    (void)cli_count_precisions(stored, row->nonzeros);
     int code = cli_time_product(stored, cli_row_order(&row->storage), x, y, all->options->repeats, &row->timing);
     if (code == CLI_CONVERGED) { code = cli_reference_error(&all->reference, y, &row->error); }
     if (code == CLI_CONVERGED) { code = cli_count_digits(&all->exact, y, &row->digits); }
@@ -192,9 +191,6 @@ void cli_products_print(const cli_products *all)
     }
     for (int i = 0; i < all->count; i++) {
         cli_print_parameter(&all->rows[i].storage);
-        if (cli_takes_policy(all->rows[i].storage.format)) {
-            cli_print_untouched(&all->rows[i].storage.policy, all->rows[i].nonzeros);
-        }
     }
     print_digits(all);
 }

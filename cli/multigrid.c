@@ -42,10 +42,6 @@ void cli_print_levels(const tess_amg_levels *levels, double factor)
                (long long)own->nonzeros, tess_format_name(own->format), tess_precision_name(own->precision),
                cli_bytes_text((double)own->bytes, text, sizeof text));
     }
-    if (levels->given_up != TESS_AMG_AUTO) {
-        printf("%-17s tried %s too: operator complexity %.2f, convergence factor %.2f\n", "",
-               tess_amg_coarsening_name(levels->given_up), levels->given_up_complexity, levels->given_up_factor);
-    }
     if (levels->raised > 0) {
         printf("%-17s stored in a higher precision after a failure, %d time%s\n", "", levels->raised,
                levels->raised == 1 ? "" : "s");
@@ -73,32 +69,23 @@ static json_t *level_json(const tess_amg_level *level)
                      (json_int_t)level->bytes);
 }
 
-/* What auto tried and did not take. */
-static json_t *given_up_json(const tess_amg_levels *levels)
-{
-    if (levels->given_up == TESS_AMG_AUTO) { return json_null(); }
-    return json_pack("{ss so so}", "coarsening", tess_amg_coarsening_name(levels->given_up), "operator_complexity",
-                     cli_json_real(levels->given_up_complexity), "convergence_factor",
-                     cli_json_real(levels->given_up_factor));
-}
-
 json_t *cli_levels_json(const tess_amg_levels *levels, double factor)
 {
     json_t *list = json_array();
     for (int l = 0; l < levels->count; l++) {
         json_array_append_new(list, level_json(&levels->level[l]));
     }
-    return json_pack(
-        "{ss ss so ss si so so sI sI so so so so so so so so}", "coarsening",
-        tess_amg_coarsening_name(levels->coarsening), "setup_device", tess_device_name(levels->setup_device),
-        "given_up", given_up_json(levels), "vectors", tess_precision_name(levels->vectors), "raised", levels->raised,
-        "operator_complexity", cli_json_real(levels->operator_complexity), "grid_complexity",
-        cli_json_real(levels->grid_complexity), "bytes", (json_int_t)bytes_of(levels), "coarsest_rank",
-        (json_int_t)levels->coarsest_rank, "coarsening_seconds", cli_json_real(levels->coarsening_seconds),
-        "strength_seconds", cli_json_real(levels->strength_seconds), "split_seconds",
-        cli_json_real(levels->split_seconds), "interpolation_seconds", cli_json_real(levels->interpolation_seconds),
-        "product_seconds", cli_json_real(levels->product_seconds), "storing_seconds",
-        cli_json_real(levels->storing_seconds), "convergence_factor", cli_json_real(factor), "levels", list);
+    return json_pack("{ss ss ss si so so sI sI so so so so so so so so}", "coarsening",
+                     tess_amg_coarsening_name(levels->coarsening), "setup_device",
+                     tess_device_name(levels->setup_device), "vectors", tess_precision_name(levels->vectors),
+                     "raised", levels->raised, "operator_complexity", cli_json_real(levels->operator_complexity),
+                     "grid_complexity", cli_json_real(levels->grid_complexity), "bytes", (json_int_t)bytes_of(levels),
+                     "coarsest_rank", (json_int_t)levels->coarsest_rank, "coarsening_seconds",
+                     cli_json_real(levels->coarsening_seconds), "strength_seconds",
+                     cli_json_real(levels->strength_seconds), "split_seconds", cli_json_real(levels->split_seconds),
+                     "interpolation_seconds", cli_json_real(levels->interpolation_seconds), "product_seconds",
+                     cli_json_real(levels->product_seconds), "storing_seconds", cli_json_real(levels->storing_seconds),
+                     "convergence_factor", cli_json_real(factor), "levels", list);
 }
 
 /* ---- a trial ---- */

@@ -96,62 +96,9 @@ static void print_level(const tess_assignment_summary *s, int l)
         snprintf(range, sizeof range, "no loss");
         if (o->parameter > 0.0) { snprintf(range, sizeof range, "loss up to %g", o->parameter); }
     }
-    printf("%-17s %s: %lld %s, %lld nonzeros (%.4g %%)", label, range, (long long)s->items_at[l], items[o->granularity],
-           (long long)s->nonzeros_at[l], all > 0 ? 100.0 * (double)s->nonzeros_at[l] / (double)all : 0.0);
-    if (s->largest_error_at[l] > 0.0) { printf(", error %.3g at most", s->largest_error_at[l]); }
-    putchar('\n');
-}
-
-void cli_print_untouched(const tess_policy_options *o, const int64_t per_precision[TESS_MAX_PRECISIONS])
-{
-    int64_t low = 0;
-    if (o->policy == TESS_POLICY_NONE) { return; }
-    for (int p = 0; p < TESS_MAX_PRECISIONS; p++) {
-        low += p == TESS_PRECISION_FP64 ? 0 : per_precision[p];
-    }
-    if (low > 0 || per_precision[TESS_PRECISION_FP64] == 0) { return; }
-    printf("%-17s policy %s leaves nothing low: all %lld nonzeros are in fp64\n", "NOTE", tess_policy_name(o->policy),
-           (long long)per_precision[TESS_PRECISION_FP64]);
-}
-
-/* Of a matrix that was stored by a policy. */
-static bool count_nonzeros(const tess_matrix *stored, tess_assignment_summary *s,
-                           int64_t per_precision[TESS_MAX_PRECISIONS])
-{
-    for (int p = 0; p < TESS_MAX_PRECISIONS; p++) {
-        per_precision[p] = 0;
-    }
-    if (tess_matrix_get_assignment(stored, s) != TESS_SUCCESS) { return false; }
-    for (int l = 0; l < s->options.nlevels; l++) {
-        per_precision[s->options.level[l].precision] += s->nonzeros_at[l];
-    }
-    return true;
-}
-
-void cli_print_untouched_matrix(const tess_matrix *stored)
-{
-    tess_assignment_summary s;
-    int64_t per_precision[TESS_MAX_PRECISIONS];
-    if (count_nonzeros(stored, &s, per_precision)) { cli_print_untouched(&s.options, per_precision); }
-}
-
-bool cli_count_precisions(const tess_matrix *stored, int64_t per_precision[TESS_MAX_PRECISIONS])
-{
-    tess_assignment_summary s;
-    return count_nonzeros(stored, &s, per_precision);
-}
-
-void cli_print_precisions(const tess_assignment_summary *s)
-{
-    char block[16];
-    print_choice(s);
-    if (block_text(&s->options, block, sizeof block) != NULL) {
-        printf("%-17s %lld of %s, %.4g nonzeros each on average\n", "blocks", (long long)s->items, block,
-               nonzeros_per_item(s));
-    }
-    for (int l = 0; l < s->options.nlevels; l++) {
-        print_level(s, l);
-    }
+    printf("%-17s %s: %lld %s, %lld nonzeros (%.4g %%)\n", label, range, (long long)s->items_at[l],
+           items[o->granularity], (long long)s->nonzeros_at[l],
+           all > 0 ? 100.0 * (double)s->nonzeros_at[l] / (double)all : 0.0);
 }
 
 /* ---- bytes by formula ---- */
@@ -201,15 +148,17 @@ void cli_print_parameter(const tess_storage_options *options)
 
 void cli_print_assignment(const tess_assignment_summary *s, int64_t nrows)
 {
-    char split[32], composite[32], permutation[32];
+    char split[32], composite[32], permutation[32], block[16];
     policy_bytes bytes = bytes_of(s, nrows);
-    cli_print_precisions(s);
-    printf("%-17s %.3g relative at most\n", "storage error", s->largest_relative_error);
-    int64_t per_precision[TESS_MAX_PRECISIONS] = {0};
-    for (int l = 0; l < s->options.nlevels; l++) {
-        per_precision[s->options.level[l].precision] += s->nonzeros_at[l];
+    print_choice(s);
+    if (block_text(&s->options, block, sizeof block) != NULL) {
+        printf("%-17s %lld of %s, %.4g nonzeros each on average\n", "blocks", (long long)s->items, block,
+               nonzeros_per_item(s));
     }
-    cli_print_untouched(&s->options, per_precision);
+    for (int l = 0; l < s->options.nlevels; l++) {
+        print_level(s, l);
+    }
+    printf("%-17s %.3g relative at most\n", "storage error", s->largest_relative_error);
     printf("%-17s split %s", "mixed memory", cli_bytes_text(bytes.split, split, sizeof split));
     if (bytes.composite >= 0.0) {
         printf(", composite %s; y in its original order adds %s",
@@ -248,10 +197,9 @@ void cli_add_policy_json(json_t *object, const tess_storage_options *options)
 
 static json_t *level_json(const tess_assignment_summary *s, int l)
 {
-    return json_pack("{ss sb so sI sI so}", "precision", tess_precision_name(s->options.level[l].precision), "scaled",
+    return json_pack("{ss sb so sI sI}", "precision", tess_precision_name(s->options.level[l].precision), "scaled",
                      s->scaled[l], "range", cli_json_real(l == 0 ? (double)INFINITY : s->range[l]), "items",
-                     (json_int_t)s->items_at[l], "nonzeros", (json_int_t)s->nonzeros_at[l], "largest_relative_error",
-                     s->largest_error_at[l] < 0.0 ? json_null() : cli_json_real(s->largest_error_at[l]));
+                     (json_int_t)s->items_at[l], "nonzeros", (json_int_t)s->nonzeros_at[l]);
 }
 
 static json_t *bytes_json(double bytes)

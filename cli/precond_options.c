@@ -96,7 +96,9 @@ static bool parse_amg(int key, const char *arg, struct argp_state *state, tess_a
     case KEY_AMG_COARSENING:
         amg->coarsening = (tess_amg_coarsening)cli_parse_name(state, "amg-coarsening", arg, "tess_amg_coarsening");
         return true;
-    case KEY_AMG_PRECISION: parse_amg_precisions(state, arg, amg); return true;
+    case KEY_AMG_PRECISION:
+        parse_amg_precisions(state, arg, amg);
+        return true;
     case KEY_AMG_CYCLE:
         amg->cycle = (tess_amg_cycle)cli_parse_name(state, "amg-cycle", arg, "tess_amg_cycle");
         return true;
@@ -295,8 +297,7 @@ static const struct argp_option precond_options[] = {
      CLI_GROUP_PRECOND},
     {"amg-coarsening", KEY_AMG_COARSENING, "NAME", 0,
      "amg: {tess_amg_coarsening} (default auto)\n"
-     "how the next level is found: a subset of the unknowns, or groups of them (plain: without smoothing, for strong "
-     "convection)",
+     "how the next level is found: a subset of the unknowns, or groups of them",
      CLI_GROUP_PRECOND},
     {"amg-precision", KEY_AMG_PRECISION, "P[,P...]", 0,
      "amg: {tess_amg_precision} (default auto)\n"

@@ -34,13 +34,6 @@ static tess_precision stored_precision(const cli_solve_run *run)
     return r->gmres.inner.given && may && asked == TESS_PRECISION_FP64 ? r->gmres.inner.storage : asked;
 }
 
-/* Whether the precision that is named holds every value: not what gmres-fd or the guard went on with. */
-static bool is_exact(const cli_solve_run *run)
-{
-    const tess_solve_result *r = run->result;
-    return r->storage.exact && !r->escalated && stored_precision(run) == r->storage.precision;
-}
-
 static void print_matrix(const cli_matrix *matrix)
 {
     const long long nrows = (long long)tess_matrix_nrows(matrix->a), ncols = (long long)tess_matrix_ncols(matrix->a);
@@ -84,12 +77,9 @@ static void print_setting(const cli_solve_run *run)
            cli_precond_text(&o->precond, buffer, sizeof buffer), tess_engine_name(r->engine),
            cli_format_text(r->storage.format, run->format_chosen, format, sizeof format),
            mixed ? cli_levels_text(&o->storage.policy, precisions, sizeof precisions)
-                 : cli_precision_text(stored_precision(run), is_exact(run), precisions, sizeof precisions),
+                 : cli_precision_text(stored_precision(run), r->storage.exact && !r->escalated, precisions,
+                                      sizeof precisions),
            tess_guard_name(o->guard));
-    if (run->assignment != NULL) { cli_print_precisions(run->assignment); }
-    if (mixed && (r->jacobi.schedule.count == 0 || cli_has_mixed(&r->jacobi.schedule))) {
-        cli_print_untouched(&o->storage.policy, r->storage.nonzeros_per_precision);
-    }
     if (r->cg.recurrence != TESS_RECURRENCE_AUTO && r->cg.recurrence != TESS_RECURRENCE_STANDARD) {
         printf("%-17s %s\n", "recurrence", tess_recurrence_name(r->cg.recurrence));
     }
@@ -125,9 +115,7 @@ static void print_outcome(const cli_solve_run *run)
     if (r->refinements > 0) {
         printf(", with %lld residual replacement%s", (long long)r->refinements, r->refinements == 1 ? "" : "s");
     }
-    if (r->escalated || (r->solver == TESS_SOLVER_GMRES_FD && stored_precision(run) != r->storage.precision)) {
-        printf(", ended in %s", tess_precision_name(r->storage.precision));
-    }
+    if (r->escalated) { printf(", ended in %s", tess_precision_name(r->storage.precision)); }
     if (r->jacobi.schedule.count > 0) {
         char schedule[CLI_SCHEDULE_TEXT];
         printf(" (%s)", cli_schedule_text(&r->jacobi.schedule, schedule, sizeof schedule));
@@ -445,10 +433,6 @@ json_t *cli_solve_json(const cli_solve_run *run)
     json_object_set_new(root, "accuracy", cli_accuracy_json(run));
     json_object_set_new(root, "findings", cli_findings_json(run));
     json_object_set_new(root, "nonzeros_per_precision", precisions_json(r->storage.nonzeros_per_precision));
-    json_object_set_new(root, "assignment",
-                        run->assignment == NULL
-                            ? json_null()
-                            : cli_assignment_json(run->assignment, tess_matrix_nrows(run->matrix->a)));
     json_object_set_new(root, "steps", schedule_json(&r->jacobi.schedule));
     json_object_set_new(root, "options", options_json(run));
     json_object_set_new(root, "detail", run->detail[0] == '\0' ? json_null() : cli_json_text(run->detail));

@@ -45,26 +45,6 @@ static int settle_options(const solve_options *options, const solve_objects *o, 
     return CLI_CONVERGED;
 }
 
-/* By the policy of a solve: rows, nonzeros and errors at each precision. false: there is none, or the matrix that it
-   is for is inside the solver. */
-static bool find_assignment(const solve_options *options, const solve_objects *o, const tess_solve_options *settled,
-                            tess_assignment_summary *out)
-{
-    const bool inside = !options->transformed &&
-                        (options->solve.scale != TESS_SCALING_NONE || options->solve.reorder != TESS_REORDERING_NONE);
-    tess_assignment *made = NULL;
-    if (o->result.jacobi.schedule.count > 0 && !cli_has_mixed(&o->result.jacobi.schedule)) { return false; }
-    if (inside || o->solver == NULL || !cli_takes_policy(o->result.storage.format) ||
-        settled->storage.policy.policy == TESS_POLICY_NONE) {
-        return false;
-    }
-    tess_status status = tess_assignment_create(o->matrix.a, &settled->storage.policy, &made);
-    if (status == TESS_SUCCESS) { status = tess_assignment_measure_error(made, o->matrix.a); }
-    if (status == TESS_SUCCESS) { tess_assignment_get_summary(made, out); }
-    tess_assignment_destroy(made);
-    return status == TESS_SUCCESS;
-}
-
 int cli_solve_report(const solve_options *options, const solve_objects *o, const cli_preset *preset, double start)
 {
     double before = cli_seconds();
@@ -73,8 +53,6 @@ int cli_solve_report(const solve_options *options, const solve_objects *o, const
     tess_solve_options settled;
     int settled_code = settle_options(options, o, &settled);
     if (settled_code != CLI_CONVERGED) { return settled_code; }
-    tess_assignment_summary assignment;
-    const bool assigned = find_assignment(options, o, &settled, &assignment);
     cli_solve_run run = {.matrix = &o->matrix,
                          .ctx = o->ctx,
                          .options = &settled,
@@ -90,7 +68,6 @@ int cli_solve_report(const solve_options *options, const solve_objects *o, const
                          .session = &o->session,
                          .nullspace = &options->nullspace,
                          .preset = preset,
-                         .assignment = assigned ? &assignment : NULL,
                          .findings = &o->findings,
                          .detail = o->detail,
                          .output_seconds = now - before,

@@ -48,9 +48,6 @@ static void print_timestep(const timestep_objects *o)
            cli_format_text(r->format, o->options->storage.chosen, format, sizeof format),
            cli_bytes_text((double)r->matrix_bytes, bytes, sizeof bytes));
     print_nonzeros(r);
-    if (mixed && cli_has_mixed(&r->schedule)) {
-        cli_print_untouched(&o->options->steps.storage.policy, r->nonzeros_per_precision);
-    }
     printf("%-17s %s; x0 = %s\n", "diagonal", mixed ? "apart, in fp64" : "in the matrix",
            cli_vector_describe(&o->options->initial, buffer, sizeof buffer));
     printf("%-17s %lld (%s)%s%s\n", "time steps", (long long)r->count,

@@ -250,14 +250,6 @@ tess_precision_schedule cli_parse_schedule(struct argp_state *state, const char 
     return schedule;
 }
 
-bool cli_has_mixed(const tess_precision_schedule *schedule)
-{
-    for (int i = 0; i < schedule->count; i++) {
-        if (schedule->entry[i].what == TESS_MIXED) { return true; }
-    }
-    return false;
-}
-
 const char *cli_schedule_text(const tess_precision_schedule *schedule, char *buffer, size_t size)
 {
     size_t used = 0;

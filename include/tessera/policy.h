@@ -100,7 +100,7 @@ typedef struct tess_assignment_summary {
     /** 1 if some row needs a scale at the level. The lowest scaled level counts rows of unscaled levels too, because a
         composite copies their values there. */
     int scaled[TESS_MAX_LEVELS];
-    double largest_error_at[TESS_MAX_LEVELS]; /**< largest_relative_error of each level; -1 likewise */
+    int64_t reserved[4]; /**< zeros */
 } tess_assignment_summary;
 
 typedef struct tess_assignment tess_assignment;
@@ -122,8 +122,8 @@ TESS_EXPORT tess_status tess_assignment_create(const struct tess_matrix *a, cons
 TESS_EXPORT void tess_assignment_destroy(tess_assignment *assignment);
 TESS_EXPORT void tess_assignment_get_summary(const tess_assignment *assignment, tess_assignment_summary *out);
 /**
- * Computes the relative errors of the summary, in a pass over the values of @p a, the matrix that the assignment was
- * made for, for each level below fp64 that has values. Errors: INVALID_ARGUMENT (another matrix), memory.
+ * Computes largest_relative_error of the summary, in one pass over the values of @p a, the matrix that the assignment
+ * was made for. Errors: INVALID_ARGUMENT (another matrix), memory.
  */
 TESS_EXPORT tess_status tess_assignment_measure_error(tess_assignment *assignment, const struct tess_matrix *a);
 /**

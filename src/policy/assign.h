@@ -20,7 +20,6 @@ typedef struct assign_task {
     double parameter;
     tess_arithmetic arithmetic; /* arithmetic of products; only count_inaccurate reads it */
     const uint8_t *skip;        /* by entry: not 0 for entries that are left out; NULL: none is left out */
-    int measured;               /* for `measure`: the level */
     int whole;                  /* granularity matrix: the level of all entries, once it is known */
     uint8_t *level;             /* by row or entry; NULL: not wanted, or granularity matrix */
     int16_t *exponent;          /* by row; NULL: no level is scaled */
@@ -58,8 +57,7 @@ typedef struct assign_ops {
        allocated arrays stay there. */
     tess_status (*assign_blocks)(tess_context *ctx, const assign_task *task, tess_assignment *out,
                                  assign_totals *totals);
-    /* The largest relative error of a value stored at the level task->measured, from level and exponent (task->level
-       NULL: level `whole`). */
+    /* The largest relative error of a stored value, from level and exponent (task->level NULL: level `whole`). */
     tess_status (*measure)(tess_context *ctx, const assign_task *task, double *largest);
     /* From the same: the number of rows whose products have too few digits, for each of the random vectors of
        policy/choice.h. */
@@ -207,12 +205,12 @@ TESS_HD assign_place assign_place_of(const assign_task *task, int64_t row, int64
     return place;
 }
 
-/* The relative error of entry k in row `row` as stored at the level that is measured; 0 for any other entry. */
+/* The relative error of entry k in row `row` as stored; 0 for an entry that is left out. */
 TESS_HD double assign_error(const assign_task *task, int64_t row, int64_t k)
 {
     const assign_place place = assign_place_of(task, row, k);
 
-    if (place.level == TESS_LEVEL_NONE || (int)place.level != task->measured) { return 0.0; }
+    if (place.level == TESS_LEVEL_NONE) { return 0.0; }
     return policy_relative_error(task->rules.precision[place.level], place.exponent, assign_value(&task->csr, k));
 }
 

@@ -136,9 +136,6 @@ static void fill_summary(tess_assignment *assignment, const assign_totals *total
     }
     if (whole) { gather_nonzeros(s->nonzeros_at, assignment->whole); }
     s->largest_relative_error = -1.0;
-    for (int l = 0; l < TESS_MAX_LEVELS; l++) {
-        s->largest_error_at[l] = -1.0;
-    }
 }
 
 /* Allocates the arrays, with lengths from the matrix, and fills them. */
@@ -347,6 +344,12 @@ tess_status tess_assignment_create_by_entry(const tess_matrix *a, const tess_pol
     return create(a, options, true, out);
 }
 
+void tess_assignment_get_summary(const tess_assignment *assignment, tess_assignment_summary *out)
+{
+    if (!assignment || !out) { return; }
+    *out = assignment->summary;
+}
+
 tess_status tess_assignment_get_levels(const tess_assignment *assignment, uint8_t *levels)
 {
     TESS_REQUIRE(NULL, assignment);
@@ -359,23 +362,25 @@ tess_status tess_assignment_get_levels(const tess_assignment *assignment, uint8_
                                               (size_t)level_count(assignment));
 }
 
-/* Level by level; fp64 has no error. */
-static tess_status measure_levels(tess_context *ctx, assign_task *task, tess_assignment_summary *s)
+tess_status tess_assignment_get_blocks(const tess_assignment *assignment, int64_t *first, int32_t *column,
+                                       uint16_t *count)
 {
-    double largest = 0.0;
+    TESS_REQUIRE(NULL, assignment);
+    tess_context *ctx = assignment->ctx;
+    const block_grid *grid = &assignment->grid;
+    const size_t nblocks = (size_t)grid->nblocks;
     tess_status status = TESS_SUCCESS;
 
-    for (int l = 0; l < s->options.nlevels; l++) {
-        const bool exact = s->options.level[l].precision == TESS_PRECISION_FP64 && !s->options.level[l].scaled;
-
-        s->largest_error_at[l] = 0.0;
-        task->measured = l;
-        if (s->nonzeros_at[l] > 0 && !exact) {
-            TESS_TRY(assign_ops_of(ctx)->measure(ctx, task, &s->largest_error_at[l]));
-        }
-        largest = fmax(largest, s->largest_error_at[l]);
+    if (grid->rows == 0) {
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "make the assignment with granularity block",
+                         "an assignment with granularity %s has no blocks",
+                         tess_granularity_name(assignment->summary.options.granularity));
     }
-    s->largest_relative_error = largest;
+    if (first) {
+        TESS_TRY(ctx->backend->download(ctx, first, grid->first, (size_t)(grid->nblock_rows + 1) * sizeof *first));
+    }
+    if (column) { TESS_TRY(ctx->backend->download(ctx, column, grid->column, nblocks * sizeof *column)); }
+    if (count) { TESS_TRY(ctx->backend->download(ctx, count, grid->count, nblocks * sizeof *count)); }
 cleanup:
     return status;
 }
@@ -396,7 +401,7 @@ tess_status tess_assignment_measure_error(tess_assignment *assignment, const tes
     TESS_TRY(require_assembled(a));
     task = task_of(assignment, a);
     if (!task.rules.entries) { TESS_TRY(skip_diagonal(assignment, &task, &skip)); }
-    status = measure_levels(ctx, &task, &assignment->summary);
+    TESS_TRY(assign_ops_of(ctx)->measure(ctx, &task, &assignment->summary.largest_relative_error));
 cleanup:
     tess_device_release(ctx, skip, assignment->nnz, sizeof *skip);
     return status;

@@ -103,7 +103,7 @@ static tess_status parse_parameters(const char *text, tess_precond_options *out)
     char *end = NULL;
     const long number = strtol(text, &end, 10);
 
-    if (ops->parse) { return ops->parse(text, out) ? TESS_SUCCESS : TESS_INVALID_ARGUMENT; }
+    if (ops && ops->parse) { return ops->parse(text, out) ? TESS_SUCCESS : TESS_INVALID_ARGUMENT; }
     if (!place || end == text || *end || number < 1 || number > most) { return TESS_INVALID_ARGUMENT; }
     *place = (int)number;
     return TESS_SUCCESS;

@@ -5,77 +5,16 @@
  * followed by another from the true residual (residual replacement), in FP64 if a lower precision made no progress.
  */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/deadline.h"
 #include "base/options.h"
 #include "base/two_word.h"
-#include "device/iteration_end.h"
 #include "format/csr/csr.h"
 #include "solver/driver.h"
-#include "solver/extension.h"
-#include "solver/single_kernel/single_kernel.h"
-#include "solver/solver.h"
+#include "solver/guard_run.h"
 #include "solver/stop.h"
 #include "solver/transform.h"
-#include "solver/verify.h"
-
-/* To count as progress, a cycle must reduce the true residual by at least this share of its goal. This many cycles in a
-   row may fail to. */
-#define PROGRESS_SHARE 0.5
-/* A cycle that ended with a full basis counts as progress if the residual fell by more than rounding: restarted methods
-   may be slow. */
-#define RESTART_FACTOR (1.0 - 0x1p-20)
-enum { FRUITLESS_CYCLES = 3 };
-/* A residual within this factor of the rounding error of x itself is as good as FP64 gives. */
-#define STAGNATION_FACTOR 64.0
-/* A cycle whose residual norm is outside 2^-300 .. 2^300 works on the residual scaled by a power of two, so that no
-   inner product overflows or underflows. The exponent is limited so that the scale and its inverse are normal numbers.
-   */
-enum { UNSCALED_EXPONENT = 300, MAX_EXPONENT = 1000 };
-/* The loop stops this much below the tolerance, so that the last rounding of the estimate needs no repair. */
-#define STOP_SHARE 0.999
-/* A cycle on a matrix of lower precision aims at a reduction of at most this many unit roundoffs of that precision, and
-   at most LARGEST_REDUCTION: beyond it the estimate is only about the perturbed matrix. It always aims at some
-   progress. */
-#define REDUCTION_ROUNDOFFS 8.0
-#define LARGEST_REDUCTION 0x1p-17
-#define SMALLEST_REDUCTION (0.5 * PROGRESS_SHARE)
-/* A cycle with an extension has stalled if its residual norm has not fallen below another power of two for so many
-   iterations: four times the rows, up to this many or a share of the solve's limit. CG without an extension on 32
-   symmetric matrices of 48 to 17,361 rows, to 1e-10 in 10,000 iterations, took up to 3.1 times the rows to halve it,
-   and up to 1,023 iterations, except 2,800 on ex9 and ex33. */
-enum { STALL_PASSES = 4, MIN_STALL_LIMIT = 100, MAX_STALL_LIMIT = 2000, STALL_SHARES = 4 };
-_Static_assert((int)MAX_STALL_LIMIT <= (int)WATCH_COUNT, "it has so many bits");
-/* Values that storage changes by no more than this are as good as in FP64: about the loss of a sum of a few products.
- */
-#define NEGLIGIBLE_LOSS 0x1p-49
-
-typedef struct solve_run {
-    tess_solver *s;
-    const double *b;
-    double *x;
-    tess_solve_result *result;
-    double start;
-    true_residual now; /* of x; the residual itself is in krylov.r */
-    double norm;       /* norm of krylov.r: the same, except for low residuals */
-    double goal;       /* the norm that the present cycle must reach */
-    bool low_residuals;
-    int fruitless;
-    double best;    /* the smallest true residual so far, if s->best keeps its x */
-    bool may_stall; /* stalls do not end cycles any more: one stalled with no product changed */
-    bool low_precision, began_low;
-    tess_guard guard; /* a fixed run is never repaired */
-    int exponent;     /* the present cycle works on 2^-exponent times the residual */
-    tess_loop_state begin;
-    double refinement_seconds;
-} solve_run;
-
-static bool is_finite(double v)
-{
-    return isfinite(v) != 0;
-}
 
 /* The bound decides, also if the computed norm is 0. A user's operator without a bound is trusted, and the result says
    that it is not verified. */
@@ -86,13 +25,7 @@ bool meets_tolerance(const tess_solve_result *r, const true_residual *now)
     return is_finite(most) && is_finite(r->rhs_norm) && most <= r->tolerance;
 }
 
-/* Whether something beside the method may have misled the present cycle. */
-static bool is_extended(const tess_solver *s)
-{
-    return s->krylov.extension && s->krylov.extension->is_active(s);
-}
-
-static tess_status verify_x(solve_run *run, const double *x, true_residual *out)
+tess_status guard_verify(solve_run *run, const double *x, true_residual *out)
 {
     return verify_residual(run->s->original, run->b, x, run->s->krylov.r, out);
 }
@@ -100,7 +33,7 @@ static tess_status verify_x(solve_run *run, const double *x, true_residual *out)
 /* ---- the best iterate ---- */
 
 /* Copies x to s->best if its residual is the smallest so far. Only cycles on low residuals go on from a worse x. */
-static tess_status keep_best(solve_run *run)
+tess_status guard_keep_best(solve_run *run)
 {
     const tess_solver *s = run->s;
 
@@ -117,14 +50,14 @@ static tess_status return_best(solve_run *run)
 
     if (!s->best || run->now.norm <= run->best || run->guard == TESS_GUARD_REPORT) { return TESS_SUCCESS; }
     TESS_TRY(s->ctx->backend->copy(s->ctx, run->x, s->best, (size_t)s->krylov.n * sizeof(double)));
-    status = verify_x(run, run->x, &run->now);
+    status = guard_verify(run, run->x, &run->now);
 cleanup:
     return status;
 }
 
 /* ---- before the first cycle ---- */
 
-static void drop_graph(tess_solver *s)
+void guard_drop_graph(tess_solver *s)
 {
     if (!s->graph) { return; }
     s->ctx->backend->release_graph(s->ctx, s->graph);
@@ -137,7 +70,7 @@ static void drop_stale_graph(tess_solver *s)
     const void *values = csr_of(s->original)->view.val;
     const uint64_t revision = tess_precond_revision(s->precond);
 
-    if (s->graph_values != values || s->graph_revision != revision) { drop_graph(s); }
+    if (s->graph_values != values || s->graph_revision != revision) { guard_drop_graph(s); }
     s->graph_values = values;
     s->graph_revision = revision;
 }
@@ -188,7 +121,7 @@ tess_precision solver_lowest_precision(const tess_solver *s)
 }
 
 /* The precision of cycles until an escalation. */
-static tess_precision working_precision(const tess_solver *s)
+tess_precision guard_working_precision(const tess_solver *s)
 {
     return s->method->working_precision ? s->method->working_precision(s) : solver_lowest_precision(s);
 }
@@ -199,12 +132,12 @@ static tess_status start_run(solve_run *run, const tess_vector *b)
     tess_solve_result *r = run->result;
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(verify_x(run, run->x, &run->now)); /* ||b|| comes with it */
+    TESS_TRY(guard_verify(run, run->x, &run->now)); /* ||b|| comes with it */
     r->rhs_norm = run->now.rhs_norm;
     r->tolerance = least_tolerance(&s->options, &run->now);
     if (r->rhs_norm == 0.0) {
         TESS_TRY(s->ctx->backend->zero(s->ctx, run->x, (size_t)b->n * sizeof(double)));
-        TESS_TRY(verify_x(run, run->x, &run->now));
+        TESS_TRY(guard_verify(run, run->x, &run->now));
     }
     r->estimated_residual_norm = run->now.norm;
     if (s->history_capacity > 0) {
@@ -212,7 +145,7 @@ static tess_status start_run(solve_run *run, const tess_vector *b)
         r->history_length = 1;
         TESS_TRY(s->ctx->backend->upload(s->ctx, s->history, s->host_history, sizeof(double)));
     }
-    run->low_precision = working_precision(s) != TESS_PRECISION_FP64;
+    run->low_precision = guard_working_precision(s) != TESS_PRECISION_FP64;
     run->began_low = run->low_precision;
     run->low_residuals = run->low_precision && s->method->low_residual;
     run->norm = run->now.norm;
@@ -220,352 +153,6 @@ static tess_status start_run(solve_run *run, const tess_vector *b)
 cleanup:
     return status;
 }
-
-/* ---- one cycle ---- */
-
-/* Whether the input of the preconditioner must be within FP32's range. */
-static bool has_fp32_precond(const tess_solver *s)
-{
-    const tess_precond *m = s->krylov.precond;
-
-    return m && m->role.given && m->role.arithmetic == TESS_ARITHMETIC_FP32;
-}
-
-/* Scales the residual if its norm requires it; exact, except for entries that vanish beside the norm. Methods with
-   vectors of their own, perhaps in low precision, always get it near 1, and so do methods with a preconditioner in
-   FP32. */
-static tess_status scale_residual(solve_run *run)
-{
-    tess_krylov *k = &run->s->krylov;
-    tess_fused scale = {.op = TESS_FUSED_SCALE, .n = k->n, .x = {.data = k->r}, .result = k->r};
-    int exponent = 0;
-
-    (void)frexp(run->norm, &exponent);
-    run->exponent = 0;
-    if (!run->s->method->run && k->vectors == TESS_PRECISION_FP64 && !has_fp32_precond(run->s) &&
-        abs(exponent) <= UNSCALED_EXPONENT) {
-        return TESS_SUCCESS;
-    }
-    run->exponent = exponent > MAX_EXPONENT ? MAX_EXPONENT : exponent < -MAX_EXPONENT ? -MAX_EXPONENT : exponent;
-    scale.a = ldexp(1.0, -run->exponent);
-    return k->ctx->backend->fused(k->ctx, &scale);
-}
-
-static double low_precision_reduction(const tess_solver *s)
-{
-    /* for methods without vectors in a precision of their own */
-    const bool negligible =
-        !s->method->working_precision && tess_matrix_bounded_loss(solver_matrix(s)) <= NEGLIGIBLE_LOSS;
-    double roundoff = tess_precision_unit_roundoff(working_precision(s));
-
-    if (negligible) { return 0.0; }
-    return fmin(fmax(REDUCTION_ROUNDOFFS * roundoff, LARGEST_REDUCTION), SMALLEST_REDUCTION);
-}
-
-/* Whether a cycle that stalls could go on otherwise: without an extension, or with a preconditioner in a higher
-   precision. */
-static bool has_another_way(const tess_solver *s)
-{
-    return is_extended(s) || tess_precond_can_widen(s->own_precond);
-}
-
-/* The loop's stall limit; 0: no limit, if no product is changed or there are no others to continue with. */
-static uint32_t watch_of(const solve_run *run, double norm)
-{
-    const int64_t passes = STALL_PASSES * run->s->original->nrows,
-                  share = run->s->options.max_iterations / STALL_SHARES;
-    int64_t stall_limit = passes < MAX_STALL_LIMIT ? passes : (int64_t)MAX_STALL_LIMIT;
-
-    if (run->may_stall || run->guard != TESS_GUARD_REPAIR || !has_another_way(run->s)) { return 0; }
-    stall_limit = share < stall_limit ? share : stall_limit;
-    if (!is_extended(run->s)) {
-        stall_limit = MIN_STALL_LIMIT;
-    } /* multigrid halves residuals within a few iterations */
-    stall_limit = stall_limit > MIN_STALL_LIMIT ? stall_limit : (int64_t)MIN_STALL_LIMIT;
-    return stall_watch((uint32_t)stall_limit, 0, (uint32_t)tess_leading_exponent(norm));
-}
-
-static tess_status start_cycle(solve_run *run)
-{
-    tess_solver *s = run->s;
-    tess_krylov *k = &s->krylov;
-    const tess_solve_result *r = run->result;
-    double goal = STOP_SHARE * r->tolerance, largest = fmax(r->rhs_norm, run->norm);
-    tess_loop_state state = {.phase = TESS_LOOP_RUNNING,
-                             .iteration = r->iterations,
-                             .max_iterations = s->options.max_iterations,
-                             .history = s->history,
-                             .history_capacity = s->history_capacity,
-                             .numbers = k->numbers};
-    tess_status status = TESS_SUCCESS;
-
-    if (run->low_precision && run->guard == TESS_GUARD_REPAIR) {
-        goal = fmax(goal, low_precision_reduction(s) * run->norm);
-    }
-    run->goal = goal;
-    TESS_TRY(solver_pause_clock(s));
-    TESS_TRY(scale_residual(run));
-    state.scale = ldexp(1.0, run->exponent);
-    state.residual_norm = ldexp(run->norm, -run->exponent);
-    state.tolerance = run->guard == TESS_GUARD_REPORT && s->method->restarts_judge ? 0.0 : ldexp(goal, -run->exponent);
-    state.divergence_limit = s->options.divergence_tolerance * ldexp(largest, -run->exponent);
-    state.watch = watch_of(run, state.residual_norm);
-    k->attempt = run->fruitless;
-    k->cycles += 1;
-    k->iterated = 0;
-    run->begin = state;
-    if (s->method->run) { return TESS_SUCCESS; }
-    TESS_TRY(s->ctx->backend->upload(s->ctx, k->state, &state, sizeof state));
-    /* A single kernel writes all of d. */
-    if (!k->single) { TESS_TRY(s->ctx->backend->zero(s->ctx, k->d, (size_t)k->n * sizeof(double))); }
-    if (k->extension) { TESS_TRY(k->extension->start_cycle(s, r->rhs_norm, run->norm, run->exponent)); }
-    status = s->method->start(k);
-cleanup:
-    return status;
-}
-
-static tess_status run_loop(solve_run *run, tess_loop_state *end)
-{
-    tess_solver *s = run->s;
-    tess_solve_result *r = run->result;
-    tess_loop loop = {.body = s->method->iterate,
-                      .solver = &s->krylov,
-                      .engine = s->engine,
-                      .state = s->krylov.state,
-                      .history = s->history,
-                      .host_history = s->host_history,
-                      .history_capacity = s->history_capacity,
-                      .monitor = s->options.monitor,
-                      .monitor_user = s->options.monitor_user,
-                      .start_seconds = run->start,
-                      .whole = s->krylov.single ? &single_kernel_ops_of(s->ctx)->loop : NULL,
-                      .graph_slot = &s->graph,
-                      .result = run->begin};
-    tess_status status = TESS_SUCCESS;
-
-    s->loop_x = run->x;
-    s->loop_exponent = run->exponent;
-    status = s->method->run ? s->method->run(s, &loop) : s->ctx->backend->run_loop(s->ctx, &loop);
-    s->loop_x = NULL;
-    if (status == TESS_SUCCESS && s->method->finish) { status = s->method->finish(&s->krylov); }
-    *end = loop.result;
-    r->iterations = end->iteration;
-    r->estimated_residual_norm = end->scale * end->residual_norm;
-    r->history_length = end->iteration + 1 < s->history_capacity ? end->iteration + 1 : s->history_capacity;
-    return status;
-}
-
-/* Whether x + d replaces x also if its residual is larger: if other cycles go on from there, or if the caller wants the
-   method's own last iterate (guard `report`, and runs of fixed length). */
-static bool takes_worse(const solve_run *run, tess_reason reason)
-{
-    if (run->low_residuals) { return true; }
-    return run->guard == TESS_GUARD_REPORT &&
-           (reason == TESS_REASON_ITERATIONS || reason == TESS_REASON_CANCELLED || reason == TESS_REASON_RTOL);
-}
-
-/* x + d is judged before it replaces x: the better of the two is kept, except as above. */
-static tess_status judge_cycle(solve_run *run, tess_reason reason, bool *progress)
-{
-    tess_solver *s = run->s;
-    tess_krylov *k = &s->krylov;
-    const tess_backend *backend = s->ctx->backend;
-    size_t bytes = (size_t)k->n * sizeof(double);
-    tess_fused add = {.op = TESS_FUSED_AXPBY,
-                      .n = k->n,
-                      .x = {.data = run->x},
-                      .y = {.data = k->d},
-                      .result = s->candidate,
-                      .a = 1.0,
-                      .b = ldexp(1.0, run->exponent)};
-    const double asked = fmax(run->now.norm - run->goal, 0.0);
-    true_residual next;
-    tess_status status = TESS_SUCCESS;
-
-    TESS_TRY(backend->fused(s->ctx, &add));
-    s->iterated = true;
-    TESS_TRY(verify_x(run, s->candidate, &next));
-    /* A cycle without iterations is none, also where its goal, which the norm alone meets, asks nothing of it. */
-    *progress = run->result->iterations > run->begin.iteration &&
-                next.norm <= (reason == TESS_REASON_RUNNING ? RESTART_FACTOR * run->now.norm
-                                                            : run->now.norm - PROGRESS_SHARE * asked);
-    if (is_finite(next.norm) && (next.norm <= run->now.norm || takes_worse(run, reason))) {
-        run->now = next;
-        TESS_TRY(backend->copy(s->ctx, run->x, s->candidate, bytes));
-        status = keep_best(run);
-    } else {
-        status = verify_x(run, run->x, &run->now); /* restores the residual of x */
-    }
-    run->norm = run->now.norm;
-cleanup:
-    return status;
-}
-
-/* ---- between cycles ---- */
-
-static tess_status go_on_in_fp64(solve_run *run)
-{
-    tess_solver *s = run->s;
-
-    run->low_precision = false;
-    run->low_residuals = false;
-    run->result->storage.precision = TESS_PRECISION_FP64;
-    run->result->storage.exact = 1;
-    s->krylov.matrix = s->original;
-    drop_graph(s);
-    tess_log(s->ctx, TESS_LOG_INFO, "the solve goes on in fp64 instead of %s after %lld iterations",
-             tess_precision_name(working_precision(s)), (long long)run->result->iterations);
-    return s->method->escalate ? s->method->escalate(s) : TESS_SUCCESS;
-}
-
-static tess_status escalate(solve_run *run)
-{
-    tess_solver *s = run->s;
-    bool widened = false;
-    tess_status status = TESS_SUCCESS;
-
-    run->result->escalated = 1;
-    if (s->method->widen) { TESS_TRY(s->method->widen(s, &widened)); }
-    if (!widened) { return go_on_in_fp64(run); }
-    drop_graph(s);
-    run->low_precision = s->method->working_precision(s) != TESS_PRECISION_FP64;
-cleanup:
-    return status;
-}
-
-/* Between cycles with residuals in low precision: starts the next one, or ends them. */
-static tess_status replace_low_residual(solve_run *run, tess_reason reason, bool progress)
-{
-    const tess_solve_options *o = &run->s->options;
-    const bool stuck = reason == TESS_REASON_NAN_OR_INF || reason == TESS_REASON_BREAKDOWN ||
-                       (o->gmres.switch_at == 0 && !progress) || run->result->iterations == run->begin.iteration;
-    tess_status status = TESS_SUCCESS;
-
-    if (stuck || (o->gmres.switch_at > 0 && run->result->iterations >= o->gmres.switch_at)) {
-        return go_on_in_fp64(run);
-    }
-    TESS_TRY(run->s->method->low_residual(run->s, run->b, run->x, &run->norm));
-    if (run->norm == 0.0 || !is_finite(run->norm)) {
-        TESS_TRY(verify_x(run, run->x, &run->now));
-        run->norm = run->now.norm;
-        status = go_on_in_fp64(run);
-    }
-cleanup:
-    return status;
-}
-
-/* After a cycle with the guard on `report`: the solve continues only if the basis was full. */
-static bool may_restart(const tess_method *method, tess_reason *reason, bool progress)
-{
-    if (*reason == TESS_REASON_RTOL) {
-        *reason = method->restarts_judge ? TESS_REASON_RUNNING : TESS_REASON_FALSE_CONVERGENCE;
-    }
-    if (*reason == TESS_REASON_RUNNING && !progress) { *reason = TESS_REASON_STAGNATION; }
-    return *reason == TESS_REASON_RUNNING;
-}
-
-/* Whether another cycle may help; if not, *reason is final. */
-static bool may_repair(solve_run *run, tess_reason *reason, bool progress)
-{
-    if (*reason == TESS_REASON_ITERATIONS || *reason == TESS_REASON_CANCELLED) { return false; }
-    if (run->guard == TESS_GUARD_REPORT) { return may_restart(run->s->method, reason, progress); }
-    if (progress) {
-        run->fruitless = 0;
-        return true;
-    }
-    if (run->low_precision) { return true; }
-    run->fruitless += 1;
-    if (run->fruitless < FRUITLESS_CYCLES) { return true; }
-    if (*reason == TESS_REASON_RUNNING) { *reason = TESS_REASON_STAGNATION; }
-    if (*reason == TESS_REASON_RTOL) {
-        *reason = run->now.norm <= STAGNATION_FACTOR * run->now.rounding ? TESS_REASON_STAGNATION
-                                                                         : TESS_REASON_FALSE_CONVERGENCE;
-    }
-    return false;
-}
-
-/* A cycle with an extension was misled if it made no progress, stalled, or should have been the last. If one stalled
-   with no product changed, the matrix is the cause, and later cycles have no stall limit. */
-static tess_status find_misled(solve_run *run, tess_reason reason, bool progress, bool *misled)
-{
-    const bool last = run->goal <= STOP_SHARE * run->result->tolerance;
-    tess_status status = TESS_SUCCESS;
-
-    *misled = run->guard == TESS_GUARD_REPAIR && is_extended(run->s) && (last || !progress) &&
-              reason != TESS_REASON_ITERATIONS && reason != TESS_REASON_CANCELLED;
-    if (run->begin.watch != 0 && reason == TESS_REASON_STAGNATION && is_extended(run->s)) {
-        TESS_TRY(run->s->krylov.extension->acts(run->s, misled));
-        run->may_stall = !*misled;
-    }
-cleanup:
-    return status;
-}
-
-/* CG needs a positive definite preconditioner; some can be changed to be that. Some can go up to a higher precision,
-   after such a failure, NaN, a cycle without progress, or one that stalled. */
-static tess_status mend_precond(solve_run *run, tess_reason reason, bool progress, bool *mended)
-{
-    tess_precond *m = run->s->own_precond;
-    const bool indefinite = reason == TESS_REASON_INDEFINITE_PRECOND;
-    bool widened = false;
-    tess_status status = TESS_SUCCESS;
-
-    *mended = false;
-    if (run->guard != TESS_GUARD_REPAIR || reason == TESS_REASON_ITERATIONS || reason == TESS_REASON_CANCELLED) {
-        return TESS_SUCCESS;
-    }
-    if (indefinite || !progress || reason == TESS_REASON_STAGNATION) { TESS_TRY(tess_precond_widen(m, &widened)); }
-    if (widened) { run->result->escalated = 1; }
-    if (indefinite && !widened) { TESS_TRY(tess_precond_mend(m, mended)); }
-    *mended = *mended || widened;
-cleanup:
-    return status;
-}
-
-/* After a cycle that has not met the tolerance: whether another follows; if not, *reason is final. */
-static tess_status go_on(solve_run *run, const tess_loop_state *end, bool progress, tess_reason *reason, bool *goes_on)
-{
-    const tess_solver *s = run->s;
-    const bool repair = run->guard == TESS_GUARD_REPAIR;
-    bool misled = false, mended = false;
-    tess_status status = TESS_SUCCESS;
-
-    *goes_on = false;
-    if (end->cancel && repair) {
-        *reason = TESS_REASON_CANCELLED;
-    }                           /* a request to cancel holds, whatever else ended the loop */
-    if (run->now.norm == 0.0) { /* the residual is zero, but without a proof */
-        *reason = TESS_REASON_STAGNATION;
-        return TESS_SUCCESS;
-    }
-    if (run->result->iterations >= s->options.max_iterations && repair) {
-        /* The estimate met the tolerance in the last iteration, and none is left for a repair. */
-        if (*reason == TESS_REASON_RTOL) { *reason = TESS_REASON_ITERATIONS; }
-        return TESS_SUCCESS;
-    }
-    if (run->low_residuals && *reason != TESS_REASON_ITERATIONS && *reason != TESS_REASON_CANCELLED) {
-        *goes_on = true;
-        return replace_low_residual(run, *reason, progress);
-    }
-    TESS_TRY(find_misled(run, *reason, progress, &misled));
-    if (misled) { TESS_TRY(s->krylov.extension->stop(run->s)); }
-    TESS_TRY(mend_precond(run, *reason, progress, &mended));
-    if (mended) { drop_graph(run->s); }
-    /* The next cycle differs: without the extension, with another preconditioner, or without a stall limit. */
-    progress = progress || misled || mended || (run->begin.watch != 0 && *reason == TESS_REASON_STAGNATION);
-    if (!may_repair(run, reason, progress)) { return TESS_SUCCESS; }
-    if (repair && !progress && run->low_precision) { TESS_TRY(escalate(run)); }
-    *goes_on = s->setup_reason == TESS_REASON_RUNNING;
-    if (!*goes_on) { *reason = s->setup_reason; } /* the problem of the preconditioner does not exist in FP64 */
-    if (!*goes_on || *reason == TESS_REASON_RUNNING) { return TESS_SUCCESS; }
-    run->result->refinements += 1;
-    tess_log(s->ctx, TESS_LOG_DEBUG, "residual replaced after %lld iterations (%s): true residual %.3e, estimate %.3e",
-             (long long)run->result->iterations, tess_reason_name(*reason), run->now.norm,
-             run->result->estimated_residual_norm);
-cleanup:
-    return status;
-}
-
 static tess_status run_cycles(solve_run *run, tess_reason *reason)
 {
     tess_solver *s = run->s;
@@ -575,26 +162,26 @@ static tess_status run_cycles(solve_run *run, tess_reason *reason)
     s->krylov.matrix = solver_matrix(s);
     if (s->krylov.extension) { TESS_TRY(s->krylov.extension->start(s)); }
     run->best = INFINITY;
-    TESS_TRY(keep_best(run));
+    TESS_TRY(guard_keep_best(run));
     *reason = TESS_REASON_ITERATIONS;
     while (goes_on && run->result->iterations < s->options.max_iterations) {
         tess_loop_state end;
         bool progress = false;
         double ended = 0.0;
 
-        TESS_TRY(start_cycle(run));
-        TESS_TRY(run_loop(run, &end));
+        TESS_TRY(guard_start_cycle(run));
+        TESS_TRY(guard_run_loop(run, &end));
         ended = tess_wall_seconds();
         *reason = (tess_reason)end.reason;
-        TESS_TRY(judge_cycle(run, *reason, &progress));
+        TESS_TRY(guard_judge_cycle(run, *reason, &progress));
         run->refinement_seconds += tess_wall_seconds() - ended;
         if (meets_tolerance(run->result, &run->now)) { break; }
-        TESS_TRY(go_on(run, &end, progress, reason, &goes_on));
+        TESS_TRY(guard_go_on(run, &end, progress, reason, &goes_on));
     }
     if (!meets_tolerance(run->result, &run->now)) { TESS_TRY(return_best(run)); }
 cleanup:
     /* Discards recordings made for other arrays. */
-    if (run->low_precision != run->began_low || run->result->escalated) { drop_graph(s); }
+    if (run->low_precision != run->began_low || run->result->escalated) { guard_drop_graph(s); }
     return status;
 }
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random combinations of options on small matrices: no crash, no hang, only documented exit codes.
 
-    tests/robustness/options.py build/release/tessera                    about 25 s, as in ctest
+    tests/robustness/options.py build/release/tessera                    about 25 s; in ctest 10
     tests/robustness/options.py build/release/tessera --count 10000 --seconds 0 --seed 7
 
 Options and the words that they take come from the tool itself: --usage, and the error for a word that it does not know.

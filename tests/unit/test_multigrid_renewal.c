@@ -74,10 +74,9 @@ static split_level open_split(tess_context *ctx, const oracle_csr *before, const
         assert_ok(ctx, host_csr_from_matrix(l.matrix[k], &l.a[k]));
     }
     amg_find_strong(ctx, &l.a[0], 0.25, 1.0, l.strong);
-    assert_ok(ctx,
-              amg_split(ctx,
-                        &(amg_graph){.n = n, .row_ptr = l.a[0].row_ptr, .col_ind = l.a[0].col_ind, .strong = l.strong},
-                        1, l.split));
+    assert_ok(ctx, amg_split(ctx,
+                             &(amg_graph){.n = n, .row_ptr = l.a[0].row_ptr, .col_ind = l.a[0].col_ind, .strong = l.strong},
+                             1, l.split));
     l.ncoarse = amg_number_coarse(n, l.split, l.number);
     for (int64_t i = 0; i < n; i++) {
         if (l.number[i] >= 0) { l.list[l.number[i]] = (int32_t)i; }

@@ -316,49 +316,6 @@ static void the_guard_raises_the_precision(void **state)
     free(x);
 }
 
-/* A list is for the first levels, and its last precision goes on; a failure raises the lowest levels alone. */
-static void levels_have_precisions_of_their_own(void **state)
-{
-    static const tess_precision expected[3][3] = {
-        {TESS_PRECISION_FP32, TESS_PRECISION_BF16, TESS_PRECISION_E4M3},
-        {TESS_PRECISION_FP32, TESS_PRECISION_BF16, TESS_PRECISION_FP16},
-        {TESS_PRECISION_FP32, TESS_PRECISION_FP32, TESS_PRECISION_FP32},
-    };
-    oracle_csr a = generate_problem(sized("laplace2d 40", "laplace2d 18"), 2);
-    tess_context *ctx = open_device(2);
-    tess_matrix *matrix = make_matrix(ctx, &a);
-    tess_precond_options options = amg_options(TESS_AMG_PRECISION_FP8);
-    tess_precond *m = NULL;
-    bool widened = false;
-
-    (void)state;
-    options.amg.coarsest = 10;
-    options.amg.level_precision[0] = TESS_AMG_PRECISION_FP32;
-    options.amg.level_precision[1] = TESS_AMG_PRECISION_BF16;
-    assert_ok(ctx, tess_precond_create(matrix, &options, &m));
-    for (int turn = 0; turn < 3; turn++) {
-        tess_amg_levels levels = {.size = sizeof levels};
-
-        assert_ok(ctx, tess_precond_get_levels(m, &levels));
-        assert_true(levels.count >= 3);
-        assert_int_equal(levels.vectors, TESS_PRECISION_FP32);
-        for (int l = 0; l < levels.count; l++) {
-            const bool fp8 = turn == 0 && l >= 2; /* E4M3, or E5M2 where that does not hold the entries */
-
-            assert_true(levels.level[l].precision == expected[turn][l < 2 ? l : 2] ||
-                        (fp8 && levels.level[l].precision == TESS_PRECISION_E5M2));
-        }
-        assert_true(tess_precond_can_widen(m));
-        assert_ok(ctx, tess_precond_widen(m, &widened));
-        assert_true(widened);
-    }
-    assert_false(tess_precond_can_widen(m)); /* all in FP64 */
-    tess_precond_destroy(m);
-    tess_matrix_destroy(matrix);
-    tess_context_destroy(ctx);
-    oracle_free(&a);
-}
-
 /* ---- symmetry ---- */
 
 static double dot_of(const double *x, const double *y, int64_t n)
@@ -638,17 +595,16 @@ static void options_are_checked(void **state)
     tess_context_destroy(ctx);
 }
 
-#define MULTIGRID_TESTS                                                                                          \
-    cmocka_unit_test(iterations_hardly_grow), cmocka_unit_test(hard_coefficients_take_few_iterations),           \
-        cmocka_unit_test(each_way_to_cycle_and_smooth_converges),                                                \
-        cmocka_unit_test(aggressive_levels_have_fewer_entries),                                                  \
-        cmocka_unit_test(low_levels_cost_at_most_one_iteration), cmocka_unit_test(precisions_can_be_raised),     \
-        cmocka_unit_test(the_guard_raises_the_precision), cmocka_unit_test(levels_have_precisions_of_their_own), \
-        cmocka_unit_test(applications_are_symmetric), cmocka_unit_test(threads_do_not_change_bits),              \
-        cmocka_unit_test(neumann_problems_converge), cmocka_unit_test(unsymmetric_systems_converge),             \
-        cmocka_unit_test(fp32_vectors_are_taken), cmocka_unit_test(small_and_decoupled_systems_work),            \
-        cmocka_unit_test(updates_follow_the_values), cmocka_unit_test(solvers_renew_their_levels),               \
-        cmocka_unit_test(options_are_checked)
+#define MULTIGRID_TESTS                                                                                      \
+    cmocka_unit_test(iterations_hardly_grow), cmocka_unit_test(hard_coefficients_take_few_iterations),       \
+        cmocka_unit_test(each_way_to_cycle_and_smooth_converges),                                            \
+        cmocka_unit_test(aggressive_levels_have_fewer_entries),                                              \
+        cmocka_unit_test(low_levels_cost_at_most_one_iteration), cmocka_unit_test(precisions_can_be_raised), \
+        cmocka_unit_test(the_guard_raises_the_precision), cmocka_unit_test(applications_are_symmetric),      \
+        cmocka_unit_test(threads_do_not_change_bits), cmocka_unit_test(neumann_problems_converge),           \
+        cmocka_unit_test(unsymmetric_systems_converge), cmocka_unit_test(fp32_vectors_are_taken),            \
+        cmocka_unit_test(small_and_decoupled_systems_work), cmocka_unit_test(updates_follow_the_values),     \
+        cmocka_unit_test(solvers_renew_their_levels), cmocka_unit_test(options_are_checked)
 
 #ifndef TESTS_ON_GPU
 int main(void)

@@ -83,6 +83,8 @@ static void preconditioners_are_parsed(void **state)
     static const char *const wrong[] = {"",
                                         "jacobi:2",
                                         "none:1",
+                                        "auto:1",
+                                        "auto:",
                                         "shell",
                                         "block-jacobi:",
                                         "block-jacobi:0",

@@ -9,7 +9,6 @@
 #include <tessera/codec.h>
 
 #include "base/deadline.h"
-#include "base/spare_memory.h"
 #include "base/stages.h"
 #include "precond/precond.h"
 
@@ -78,33 +77,11 @@ static tess_role_precision default_role(tess_role_precision inner)
 
 /* ---- set-up ---- */
 
-static tess_status refuse_memory(const direct_factors *m, int64_t needed, int64_t allowed)
-{
-    return tess_fail(m->ctx, TESS_OUT_OF_MEMORY, "raise --factor-memory, or choose ilut, ict, ilu0 or ic0",
-                     "%s: the factorization needs about %.3g MB, but may take %.3g MB", name_of(m),
-                     (double)needed / 1e6, (double)allowed / 1e6);
-}
-
-/* With so much workspace beyond the estimate. */
 static tess_status check_memory(const direct_factors *m, int64_t predicted, int relaxation)
 {
     const int64_t needed = (int64_t)((double)predicted * (100 + relaxation) / (100 + DIRECT_RELAXATION));
-    const int64_t allowed = m->memory_limit > 0 ? m->memory_limit : tess_spare_memory() / 2;
 
-    return needed > allowed ? refuse_memory(m, needed, allowed) : TESS_SUCCESS;
-}
-
-/* MUMPS cannot be stopped: under a limit of time, factors that should take longer than is left are not begun. */
-static tess_status check_time(const direct_factors *m, double flops)
-{
-    const double needed = DIRECT_FLOP_SECONDS * flops, left = tess_seconds_left(m->ctx);
-
-    if (needed <= left) { return TESS_SUCCESS; }
-    return tess_fail(
-        m->ctx, TESS_TIMED_OUT, "raise --time-limit, or choose ilut, ict, ilu0 or ic0",
-        "%s: the factorization has %.3g operations and would take about %.3g s, but %.3g s are left of the "
-        "limit of time",
-        name_of(m), flops, needed, left > 0.0 ? left : 0.0);
+    return direct_check_memory(m->ctx, name_of(m), needed, m->memory_limit);
 }
 
 /* What MUMPS says about a step that failed. */
@@ -182,7 +159,7 @@ static tess_status factor(direct_factors *m, const direct_system *s, bool rescal
     mumps_reply reply;
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(check_time(m, m->facts.flops));
+    TESS_TRY(direct_check_time(m->ctx, name_of(m), m->facts.flops));
     arguments.rescale = rescale;
     reply = mumps_run(m->mumps, MUMPS_FACTOR, &arguments);
     if (reply.code == NUMERICALLY_SINGULAR && !m->cholesky) { /* the rest of A may do, if b allows it */

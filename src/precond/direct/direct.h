@@ -60,6 +60,11 @@ void direct_drop_analysis(const tess_matrix *a);
 /* Seconds of an operation of MUMPS' factorization: one core of an x86 server, with the reference BLAS. */
 #define DIRECT_FLOP_SECONDS 0.3e-9
 
+/* direct_limits.c. `limit`: bytes; 0: half of what the machine has to spare. */
+tess_status direct_check_memory(tess_context *ctx, const char *name, int64_t needed, int64_t limit);
+/* Under a limit of time: TIMED_OUT if so many operations should take longer than is left. */
+tess_status direct_check_time(tess_context *ctx, const char *name, double flops);
+
 /* Workspace beyond the estimate of an analysis, in percent. */
 enum { DIRECT_RELAXATION = 30 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Aggregation, smoothed or plain, as a coarsening of the hierarchy: what carries from level to level. */
+/* Smoothed aggregation as a coarsening of the hierarchy: what carries from level to level. */
 #include "precond/multigrid/aggregation.h"
 
 #include <string.h>
@@ -11,12 +11,9 @@
    iterations again. */
 #define FINEST_STRENGTH 0.0
 #define COARSE_STRENGTH 0.5
-/* Plain aggregates follow what is strong on each level: with convection that is its direction. */
-#define PLAIN_STRENGTH 0.25
 
 typedef struct aggregation_state {
-    int count;  /* of `level` */
-    bool plain; /* P = T */
+    int count; /* of `level` */
     double theta;
     aggregation_level *level;
 } aggregation_state;
@@ -116,21 +113,8 @@ cleanup:
     return status;
 }
 
-/* P = T, or smoothed. */
-static tess_status make_prolongator(tess_context *ctx, bool plain, const host_csr *a, const aggregation_level *level,
-                                    host_csr *p)
-{
-    tess_status status = TESS_SUCCESS;
-
-    if (plain) { return tentative_as_matrix(ctx, level, p); }
-    TESS_TRY(smoothed_pattern(ctx, a, level, p));
-    status = smoothed_values(ctx, a, level, p);
-cleanup:
-    return status;
-}
-
-static tess_status coarsen_level(tess_context *ctx, aggregation_level *level, double theta, bool plain,
-                                 const host_csr *a, aggregation_level *next, host_csr *p)
+static tess_status coarsen_level(tess_context *ctx, aggregation_level *level, double theta, const host_csr *a,
+                                 aggregation_level *next, host_csr *p)
 {
     double *near = NULL;
     tess_status status = TESS_SUCCESS;
@@ -145,7 +129,8 @@ static tess_status coarsen_level(tess_context *ctx, aggregation_level *level, do
     }
     next->near = near;
     next->vectors = next->most_height = level->vectors;
-    status = make_prolongator(ctx, plain, a, level, p);
+    TESS_TRY(smoothed_pattern(ctx, a, level, p));
+    status = smoothed_values(ctx, a, level, p);
 cleanup:
     return status;
 }
@@ -153,9 +138,9 @@ cleanup:
 static tess_status coarsen(tess_context *ctx, void *state, int level, const host_csr *a, host_csr *p)
 {
     aggregation_state *s = state;
-    const double theta = level > 0 && !s->plain && s->theta < COARSE_STRENGTH ? COARSE_STRENGTH : s->theta;
+    const double theta = level > 0 && s->theta < COARSE_STRENGTH ? COARSE_STRENGTH : s->theta;
 
-    return coarsen_level(ctx, &s->level[level], theta, s->plain, a, &s->level[level + 1], p);
+    return coarsen_level(ctx, &s->level[level], theta, a, &s->level[level + 1], p);
 }
 
 static tess_status product(tess_context *ctx, void *state, int level, const host_csr *a, const host_csr *p,
@@ -171,21 +156,8 @@ static tess_status renew(tess_context *ctx, void *state, int level, const host_c
 {
     aggregation_state *s = state;
 
-    return s->plain ? TESS_SUCCESS : smoothed_values(ctx, a, &s->level[level], p);
-}
-
-static tess_status begin_plain(tess_context *ctx, const tess_amg_options *options, const host_csr *a, void **state)
-{
-    const tess_status status = begin(ctx, options, a, state);
-    aggregation_state *s = *state;
-
-    if (status != TESS_SUCCESS) { return status; }
-    s->plain = true;
-    if (options->strength < 0.0) { s->theta = PLAIN_STRENGTH; }
-    return TESS_SUCCESS;
+    return smoothed_values(ctx, a, &s->level[level], p);
 }
 
 const amg_coarsening amg_aggregation = {
     .kind = TESS_AMG_AGGREGATION, .begin = begin, .coarsen = coarsen, .product = product, .renew = renew, .end = end};
-const amg_coarsening amg_plain = {
-    .kind = TESS_AMG_PLAIN, .begin = begin_plain, .coarsen = coarsen, .product = product, .renew = renew, .end = end};

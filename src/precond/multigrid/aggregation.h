@@ -87,9 +87,6 @@ void aggregates_release(tess_context *ctx, aggregates *a);
 /* T, coarse_first, and the near-nullspace R of the coarse level, coarse_first[count] x vectors, in *coarse_near. */
 tess_status make_tentative(tess_context *ctx, aggregation_level *level, double **coarse_near);
 
-/* P = T. */
-tess_status tentative_as_matrix(tess_context *ctx, const aggregation_level *level, host_csr *p);
-
 /* ---- aggregation_smooth.c ---- */
 
 /* P = (I - omega D^-1 A) T with the block diagonal D and omega = 4/3 / lambda_max(D^-1 A). The pattern, then the values

@@ -53,7 +53,6 @@ int find_block_size(const host_csr *a)
 const amg_coarsening *amg_choose_coarsening(const tess_amg_options *options, const host_csr *a)
 {
     if (options->coarsening == TESS_AMG_CLASSICAL) { return &amg_classical; }
-    if (options->coarsening == TESS_AMG_PLAIN) { return &amg_plain; }
     if (options->coarsening == TESS_AMG_AGGREGATION || options->near_nullspace) { return &amg_aggregation; }
     if (options->block_size > 0) { return options->block_size > 1 ? &amg_aggregation : &amg_classical; }
     return find_block_size(a) > 1 ? &amg_aggregation : &amg_classical;

@@ -200,30 +200,3 @@ cleanup:
     members_release(ctx, a, &m);
     return status;
 }
-
-tess_status tentative_as_matrix(tess_context *ctx, const aggregation_level *level, host_csr *p)
-{
-    const node_rows *rows = &level->rows;
-    const int64_t *first = level->coarse_first;
-    const int32_t *of = level->aggregates.of;
-    tess_status status = TESS_SUCCESS;
-
-    TESS_TRY(host_csr_allocate_rows(ctx, rows->nrows, first[level->aggregates.count], p));
-    for (int64_t r = 0; r < rows->nrows; r++) {
-        const int32_t g = of[rows->node_of[r]];
-
-        p->row_ptr[r + 1] = g >= 0 ? first[g + 1] - first[g] : 0;
-    }
-    host_csr_sum_lengths(p);
-    TESS_TRY(host_csr_allocate_entries(ctx, p));
-    for (int64_t r = 0; r < rows->nrows; r++) {
-        const int32_t g = of[rows->node_of[r]];
-
-        for (int64_t k = p->row_ptr[r], c = 0; k < p->row_ptr[r + 1]; k++, c++) {
-            p->col_ind[k] = (int32_t)(first[g] + c);
-            p->val[k] = level->tentative[r * level->vectors + c];
-        }
-    }
-cleanup:
-    return status;
-}

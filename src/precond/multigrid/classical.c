@@ -227,8 +227,11 @@ static tess_status interpolate(tess_context *ctx, const classical *c, classical_
                                host_csr *p)
 {
     numbering coarse = {0};
-    amg_interpolation to = {
-        .a = a, .strong = own->strong, .split = own->split, .nrows = own->n, .truncation = c->options.truncation};
+    amg_interpolation to = {.a = a,
+                            .strong = own->strong,
+                            .split = own->split,
+                            .nrows = own->n,
+                            .truncation = c->options.truncation};
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(number_split(ctx, own->n, own->split, &coarse));

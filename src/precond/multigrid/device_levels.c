@@ -126,7 +126,9 @@ static tess_status find_strong(const amg_hierarchy *h, amg_device_level *own)
     TESS_TRY(tess_device_allocate(h->ctx, own->a.nnz, sizeof *own->strong, (void **)&own->strong));
     TESS_TRY(amg_device_ops_of(h->ctx)->find_strong(h->ctx, &own->a, amg_classical_strength(o), o->max_row_sum,
                                                     own->strong, &strong));
-    if (h->device->aggressive < 0) { h->device->aggressive = amg_choose_aggressive(own->a.nrows, own->a.nnz, strong); }
+    if (h->device->aggressive < 0) {
+        h->device->aggressive = amg_choose_aggressive(own->a.nrows, own->a.nnz, strong);
+    }
 cleanup:
     return status;
 }
@@ -293,9 +295,8 @@ static tess_status is_taken(const amg_hierarchy *h, const tess_matrix *a, bool *
     int block = o->block_size > 0 ? o->block_size : 1;
     tess_status status = TESS_SUCCESS;
 
-    *taken = ops && device_csr_takes(a) && o->coarsening != TESS_AMG_AGGREGATION && o->coarsening != TESS_AMG_PLAIN &&
-             o->truncation > 0 && o->truncation <= AMG_DEVICE_TRUNCATION &&
-             (o->coarsening == TESS_AMG_CLASSICAL || !o->near_nullspace);
+    *taken = ops && device_csr_takes(a) && o->coarsening != TESS_AMG_AGGREGATION && o->truncation > 0 &&
+             o->truncation <= AMG_DEVICE_TRUNCATION && (o->coarsening == TESS_AMG_CLASSICAL || !o->near_nullspace);
     if (!*taken || o->coarsening == TESS_AMG_CLASSICAL) { return TESS_SUCCESS; }
     device_csr_borrow(a, &finest);
     if (o->block_size == 0) { TESS_TRY(ops->find_block_size(h->ctx, &finest, &block)); }

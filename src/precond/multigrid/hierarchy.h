@@ -84,6 +84,5 @@ int amg_choose_aggressive(int64_t n, int64_t nnz, int64_t strong);
 
 extern const amg_coarsening amg_classical;
 extern const amg_coarsening amg_aggregation;
-extern const amg_coarsening amg_plain;
 
 #endif

@@ -3,20 +3,12 @@
 #include <string.h>
 
 #include "base/spare_memory.h"
-#include "precond/multigrid/choice.h"
 #include "precond/multigrid/device.h"
 #include "precond/precond.h"
-
-/* What auto measured of a coarsening that it did not take. */
-typedef struct amg_trial {
-    tess_amg_coarsening kind; /* AUTO: there was none */
-    double complexity, factor;
-} amg_trial;
 
 typedef struct amg {
     amg_hierarchy hierarchy;
     amg_cycle cycle;
-    amg_trial trial;              /* of the coarsening that auto did not take */
     tess_amg_precision precision; /* the one asked for, or a higher one after a failure */
     bool for_fp32;                /* callers have FP32 vectors */
     int raised;
@@ -104,26 +96,20 @@ static tess_status check_memory(const tess_matrix *a)
 
 /* ---- set-up ---- */
 
-/* Stores the levels of a hierarchy in a precision. */
-static tess_status open_levels(const amg *own, const amg_hierarchy *h, amg_cycle *cycle)
-{
-    tess_status status = TESS_SUCCESS;
-
-    *cycle =
-        (amg_cycle){.ctx = h->ctx,
-                    .options = h->options,
-                    .estimates = h->options.smoother == TESS_AMG_JACOBI || h->coarsening->kind != TESS_AMG_CLASSICAL};
-    status = amg_cycle_open(cycle, h, own->precision, own->for_fp32);
-    if (status != TESS_SUCCESS) { amg_cycle_close(cycle); }
-    return status;
-}
-
 static tess_status open_cycle(tess_precond *m)
 {
     amg *own = m->own;
+    const amg_hierarchy *h = &own->hierarchy;
+    tess_status status = TESS_SUCCESS;
 
     own->revision += 1;
-    return open_levels(own, &own->hierarchy, &own->cycle);
+    own->cycle =
+        (amg_cycle){.ctx = m->ctx,
+                    .options = h->options,
+                    .estimates = h->options.smoother == TESS_AMG_JACOBI || h->coarsening->kind == TESS_AMG_AGGREGATION};
+    status = amg_cycle_open(&own->cycle, h, own->precision, own->for_fp32);
+    if (status != TESS_SUCCESS) { amg_cycle_close(&own->cycle); }
+    return status;
 }
 
 static void close_all(amg *own)
@@ -132,66 +118,16 @@ static void close_all(amg *own)
     amg_hierarchy_close(&own->hierarchy);
 }
 
-static void close_candidate(amg_candidate *c)
-{
-    amg_cycle_close(&c->cycle);
-    amg_hierarchy_close(&c->hierarchy);
-}
-
-/* Measures both, and leaves the worse in *other. */
-static tess_status take_better(tess_precond *m, amg_candidate *other)
-{
-    amg *own = m->own;
-    amg_candidate first = {own->hierarchy, own->cycle};
-    double mine = 1.0, its = 1.0;
-    tess_status status = TESS_SUCCESS;
-
-    TESS_TRY(amg_measure_factor(&own->cycle, m->matrix, &mine));
-    TESS_TRY(amg_measure_factor(&other->cycle, m->matrix, &its));
-    if (amg_is_better(&own->cycle, mine, &other->cycle, its)) {
-        own->hierarchy = other->hierarchy;
-        own->cycle = other->cycle;
-        *other = first;
-        its = mine;
-    }
-    own->trial = (amg_trial){other->hierarchy.coarsening->kind, amg_operator_complexity(&other->cycle), its};
-cleanup:
-    return status;
-}
-
-/* Sets up the other coarsening too, where auto is in doubt, and takes the better of both. One that fails is not taken.
- */
-static tess_status try_other(tess_precond *m)
-{
-    amg *own = m->own;
-    amg_candidate first = {own->hierarchy, own->cycle},
-                  other = {.hierarchy = {.ctx = m->ctx}, .cycle = {.ctx = m->ctx}};
-    tess_status status = TESS_SUCCESS;
-
-    own->trial = (amg_trial){.kind = TESS_AMG_AUTO};
-    if (!amg_is_doubtful(&first)) { return TESS_SUCCESS; }
-    other.hierarchy.options = own->hierarchy.options;
-    other.hierarchy.options.coarsening = amg_other_coarsening(own->hierarchy.coarsening->kind);
-    TESS_TRY(amg_hierarchy_build(&other.hierarchy, m->matrix));
-    TESS_TRY(open_levels(own, &other.hierarchy, &other.cycle));
-    status = take_better(m, &other);
-cleanup:
-    close_candidate(&other);
-    return status;
-}
-
 /* The levels for the matrix's values: anew, or if there are some on their patterns. */
 static tess_status set_up(tess_precond *m)
 {
     amg *own = m->own;
     amg_hierarchy *h = &own->hierarchy;
-    const bool renews = h->count > 0;
     tess_status status = TESS_SUCCESS;
 
     amg_cycle_close(&own->cycle);
-    TESS_TRY(renews ? amg_hierarchy_renew(h, m->matrix) : amg_hierarchy_build(h, m->matrix));
-    TESS_TRY(open_cycle(m));
-    if (!renews) { status = try_other(m); }
+    TESS_TRY(h->count > 0 ? amg_hierarchy_renew(h, m->matrix) : amg_hierarchy_build(h, m->matrix));
+    status = open_cycle(m);
 cleanup:
     if (status != TESS_SUCCESS) { close_all(own); }
     return status;
@@ -244,12 +180,16 @@ cleanup:
     return status;
 }
 
-/* Precisions in steps of bytes: what a failure raises a level to. */
+/* Precisions in steps: what a failure raises a level to. */
 static int step_of(tess_precision p)
 {
-    const size_t bytes = tess_precision_bytes(p);
-
-    return bytes >= 8 ? 3 : bytes >= 4 ? 2 : bytes >= 2 ? 1 : 0;
+    switch (p) {
+    case TESS_PRECISION_FP64: return 3;
+    case TESS_PRECISION_FP32: return 2;
+    case TESS_PRECISION_BF16:
+    case TESS_PRECISION_FP16: return 1;
+    default: return 0;
+    }
 }
 
 static int lowest_step(const amg *own)
@@ -358,9 +298,6 @@ static void levels(const tess_precond *m, tess_amg_levels *out)
 
     out->count = c->count;
     out->coarsening = own->hierarchy.coarsening->kind;
-    out->given_up = own->trial.kind;
-    out->given_up_complexity = own->trial.complexity;
-    out->given_up_factor = own->trial.factor;
     out->vectors = c->vectors;
     out->raised = own->raised;
     out->coarsest_rank = c->rank;
@@ -383,8 +320,9 @@ static void levels(const tess_precond *m, tess_amg_levels *out)
 }
 
 #define AMG_OPERATIONS                                                                                           \
-    .kind = TESS_PRECOND_AMG, .check = check, .create = create, .renew = set_up, .apply = apply, .widen = widen, \
-    .can_widen = can_widen, .revision = revision, .bytes = bytes, .levels = levels, .destroy = destroy
+    .kind = TESS_PRECOND_AMG, .check = check, .create = create, .renew = set_up,           \
+    .apply = apply, .widen = widen, .can_widen = can_widen,    \
+    .revision = revision, .bytes = bytes, .levels = levels, .destroy = destroy
 
 const tess_precond_ops precond_amg = {AMG_OPERATIONS};
 /* With K cycles, whose scalars the host reads. */

@@ -21,7 +21,7 @@ typedef struct amg_weight_plan {
     bool made;
     amg_codes codes;
     int64_t nrows;
-    int64_t *first;             /* nrows + 1 */
+    int64_t *first;              /* nrows + 1 */
     uint8_t *offset, *diagonal; /* of an entry from its row's first one */
 } amg_weight_plan;
 

@@ -80,9 +80,7 @@ int64_t amg_truncate_row(int most, int64_t count, int32_t *column, double *weigh
     }
     count = shortens ? most : count;
     sort_columns(count, column, weight);
-    if (shortens) {
-        amg_scale_to_sum(sum, count, weight);
-    } /* in the order of a renewal, so that the bits are the same */
+    if (shortens) { amg_scale_to_sum(sum, count, weight); } /* in the order of a renewal, so that the bits are the same */
     return count;
 }
 

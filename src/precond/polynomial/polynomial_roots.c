@@ -160,7 +160,7 @@ tess_status polynomial_find_roots(tess_context *ctx, const polynomial_arnoldi *a
     }
     polynomial_order_roots(roots);
     if (m == 0) {
-        status = tess_fail(ctx, TESS_SINGULAR, "use --precond ilu0 or block-jacobi, or in C another polynomial.seed",
+        status = tess_fail(ctx, TESS_SINGULAR, "choose another preconditioner or another seed",
                            "polynomial: the matrix is singular on the Krylov space of a random vector");
     }
 cleanup:

@@ -130,26 +130,3 @@ expect 2 info spd.mtx --granularity matrix --policy mean-range
 err_has 'granularity matrix'
 expect 3 info spd.mtx --granularity entry --levels fp64,fp16:scaled --policy mean-range
 err_has 'scaled level'
-
-# a policy that leaves nothing low is no policy: each command says so in a line
-nothing='^NOTE +policy mean-range leaves nothing low: all 4380 nonzeros are in fp64$'
-expect 0 info gallery:laplace2d:30 --policy mean-range
-out_has "$nothing"
-for command in spmv "solve --solver cg" compare; do
-    expect 0 $command gallery:laplace2d:30 --format split --policy mean-range --device cpu
-    out_has "$nothing"
-    expect 0 $command gallery:laplace2d:30 --format split --policy mean-range:10 --device cpu
-    grep -q '^NOTE' out && fail "a NOTE without need" || pass
-done
-expect 0 timestep gallery:laplace2d:30 --count 3 --policy mean-range:0.1 --device cpu
-out_has '^NOTE +policy mean-range leaves nothing low: all 3480 nonzeros are in fp64$'
-expect 0 timestep gallery:laplace2d:30 --count 3 --steps fp64 --format composite --policy mean-range:0.1 --device cpu
-grep -q '^NOTE' out && fail "a NOTE about a policy that no step takes" || pass
-
-# solve reports what each precision holds and costs, as info does
-expect 0 solve "$TESS_DATA_DIR/1138_bus.mtx.gz" --solver cg --format split --policy mean-range --json solve.json
-out_has '^  fp32 +.a. < 48.01: 498 rows, 1377 nonzeros .33.97 %., error [0-9.]+e-08 at most$'
-json solve.json 'j["assignment"]["levels"][1]["items"] == 498 and j["assignment"]["levels"][0]["largest_relative_error"] == 0'
-json solve.json '0 < j["assignment"]["levels"][1]["largest_relative_error"] == j["assignment"]["largest_relative_error"] < 2**-24'
-expect 0 solve "$TESS_DATA_DIR/1138_bus.mtx.gz" --solver cg --json solve.json
-json solve.json 'j["assignment"] is None'

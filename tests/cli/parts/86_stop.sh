@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Runs that end early: --time-limit, signals; and that go on: --checkpoint, --resume.
-slow="gallery:laplace2d:600 --device cpu --rtol 1e-12 --max-iterations 1000000"
+side=600
+if [ "${TESSERA_SANITIZED:-0}" = 1 ]; then side=300; fi
+slow="gallery:laplace2d:$side --device cpu --rtol 1e-12 --max-iterations 1000000"
 
 # The time limit: within it, with x, JSON, exit 1, also where reading alone takes longer
 for options in "" "--solver cg" "--solver gmres --restart 20" "--solver lsqr" "--solver cg --scale symmetric"; do
@@ -9,7 +11,7 @@ for options in "" "--solver cg" "--solver gmres --restart 20" "--solver lsqr" "-
     err_has 'not converged: the time limit was reached$'
     json stop.json "j['reason'] == 'time_limit' and j['reason_code'] == -104 and j['exit_code'] == 1 and
         j['time_limit'] == 0.5 and j['relative_residual'] <= 1 and not j['converged'] and j['total_seconds'] < 15"
-    [ "$(wc -l <x.mtx)" -eq 360002 ] && pass || fail "x has $(wc -l <x.mtx) lines"
+    [ "$(wc -l <x.mtx)" -eq $((side * side + 2)) ] && pass || fail "x has $(wc -l <x.mtx) lines"
 done
 expect 1 solve $slow --time-limit 1e-9
 expect 0 solve spd.mtx --time-limit 100

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What tessera info finds out, for its report as text and as JSON. */
+#ifndef TESS_CLI_INFO_H
+#define TESS_CLI_INFO_H
+
+#include "cli.h"
+
+/* The storage that was asked for. */
+typedef struct storage_trial {
+    tess_storage_options options; /* with the format that auto chose */
+    bool chosen;
+    int64_t bytes;      /* -1: refused */
+    const char *reason; /* why */
+    cli_block_formats formats;
+} storage_trial;
+
+/* The precisions that a policy assigns. */
+typedef struct info_assignment {
+    tess_assignment *assignment; /* NULL: no assignment */
+    tess_assignment_summary summary;
+    cli_plot plot; /* path NULL: none */
+} info_assignment;
+
+/* Levels of algebraic multigrid. */
+typedef struct info_levels {
+    bool known;
+    tess_amg_levels levels;
+    double factor;
+} info_levels;
+
+typedef struct info_report {
+    const cli_matrix *matrix;
+    const tess_matrix_analysis *facts;
+    const storage_trial *trial;
+    const info_assignment *made;
+    const info_levels *levels;
+} info_report;
+
+/* ---- info_report.c ---- */
+
+void cli_info_print(const info_report *report);
+json_t *cli_info_json(const info_report *report);
+
+#endif

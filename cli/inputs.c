@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Matrices and vectors that the command line names: from files, model problems and words. */
+#include "cli.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- matrices ---- */
+
+static const char gallery_prefix[] = "gallery:";
+
+/* A wrong problem or argument is a usage error; a missing or bad file (replicate FILE K) is an input error. */
+static int report_gallery_failure(const tess_context *ctx, tess_status status)
+{
+    int code = cli_report_failure(ctx, status);
+    bool about_file = tess_context_last_error(ctx)->file[0] != '\0';
+    bool wrong_words = status == TESS_NOT_FOUND || status == TESS_INVALID_ARGUMENT || status == TESS_OUT_OF_RANGE;
+    return wrong_words && !about_file ? CLI_USAGE : code;
+}
+
+int cli_generate(tess_context *ctx, const char *name, int nargs, const char *const *args, tess_matrix **out)
+{
+    tess_status status = tess_gallery_create(ctx, name, nargs, args, out);
+    return status == TESS_SUCCESS ? CLI_CONVERGED : report_gallery_failure(ctx, status);
+}
+
+static int generate_in_place(tess_context *ctx, const char *text, tess_matrix **out)
+{
+    enum { ARGUMENT_LIMIT = 16 };
+    const char *words[ARGUMENT_LIMIT];
+    int count = 0;
+    char *copy = strdup(text + sizeof gallery_prefix - 1);
+    if (copy == NULL) { return cli_report_failure(NULL, TESS_OUT_OF_MEMORY); }
+    char *rest = copy;
+    for (char *word = strsep(&rest, ":"); word != NULL && count < ARGUMENT_LIMIT; word = strsep(&rest, ":")) {
+        words[count++] = word;
+    }
+    int code = CLI_USAGE;
+    if (rest != NULL) {
+        cli_error("there are too many arguments in '%s'", text);
+    } else {
+        code = cli_generate(ctx, words[0], count - 1, words + 1, out);
+    }
+    free(copy);
+    return code;
+}
+
+int cli_load_matrix(tess_context *ctx, const char *name, cli_matrix *out)
+{
+    *out = (cli_matrix){.name = name};
+    double start = cli_seconds();
+    int code = CLI_CONVERGED;
+    if (strncmp(name, gallery_prefix, sizeof gallery_prefix - 1) == 0) {
+        code = generate_in_place(ctx, name, &out->a);
+    } else {
+        tess_status status = tess_matrix_read(ctx, cli_input_path(name), &out->a, &out->info);
+        out->from_file = true;
+        if (status != TESS_SUCCESS) { code = cli_report_failure(ctx, status); }
+    }
+    out->seconds = cli_seconds() - start;
+    return code;
+}
+
+bool cli_ends_with(const char *text, const char *end)
+{
+    size_t length = strlen(text), end_length = strlen(end);
+    return length >= end_length && strcmp(text + length - end_length, end) == 0;
+}
+
+bool cli_is_matrix_path(const char *path)
+{
+    static const char *const ends[] = {".mtx", ".mtx.gz", ".tess", ".npz", ".petsc"};
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        if (cli_ends_with(path, ends[i])) { return true; }
+    }
+    return false;
+}
+
+int cli_write_matrix(const tess_matrix *a, const char *path, bool symmetric)
+{
+    tess_status status =
+        cli_ends_with(path, ".tess") ? tess_matrix_write_cache(a, path) : tess_matrix_write(a, path, symmetric ? 1 : 0);
+    if (status == TESS_SUCCESS) { return CLI_CONVERGED; }
+    int code = cli_report_failure(tess_matrix_context(a), status);
+    return status == TESS_INVALID_ARGUMENT ? CLI_INPUT : code; /* --symmetric was given for a matrix that is not
+                                                                  symmetric */
+}
+
+/* ---- vectors ---- */
+
+void cli_hint_file(const char *option)
+{
+    const bool file = strcmp(option, "initial-guess") == 0;
+    fprintf(stderr, file ? "  --%s takes the name of a file\n" : "  --%s takes a file or one of the words in --help\n",
+            option);
+}
+
+static int read_vector(tess_context *ctx, const char *path, const char *option, int64_t n, tess_vector **out)
+{
+    tess_status status = tess_vector_read(ctx, cli_input_path(path), out);
+    if (status != TESS_SUCCESS) {
+        int code = cli_report_failure(ctx, status);
+        if (status == TESS_NOT_FOUND) { cli_hint_file(option); }
+        return code;
+    }
+    if (tess_vector_size(*out) == n) { return CLI_CONVERGED; }
+    cli_error("%s: the file for --%s has %lld values, but the matrix needs %lld", path, option,
+              (long long)tess_vector_size(*out), (long long)n);
+    return CLI_INPUT;
+}
+
+/* 1 / n, 2 / n, ..., 1: the solution of Tezcan et al. 2022, section IV-B. */
+static tess_status fill_ramp(tess_vector *x)
+{
+    int64_t n = tess_vector_size(x);
+    double *values = malloc(n > 0 ? (size_t)n * sizeof *values : 1);
+    if (values == NULL) { return TESS_OUT_OF_MEMORY; }
+    for (int64_t i = 0; i < n; i++) {
+        values[i] = (double)(i + 1) / (double)n;
+    }
+    tess_status status = tess_vector_set(x, values, TESS_PRECISION_FP64, TESS_MEMORY_HOST);
+    free(values);
+    return status;
+}
+
+static tess_status make_product(const tess_matrix *a, bool ramp, tess_vector *b)
+{
+    tess_vector *x = NULL;
+    tess_status status = tess_vector_create(tess_matrix_context(a), tess_matrix_ncols(a), TESS_PRECISION_FP64, &x);
+    if (status == TESS_SUCCESS) { status = ramp ? fill_ramp(x) : tess_vector_fill(x, 1.0); }
+    if (status == TESS_SUCCESS) { status = tess_matrix_spmv(a, TESS_OP_NONE, 1.0, x, 0.0, b); }
+    tess_vector_destroy(x);
+    return status;
+}
+
+int cli_load_vector(tess_context *ctx, const cli_vector_choice *choice, const char *option, int64_t n,
+                    const tess_matrix *a, tess_vector **out)
+{
+    if (choice->source == CLI_VECTOR_FILE) { return read_vector(ctx, choice->path, option, n, out); }
+    tess_status status = tess_vector_create(ctx, n, TESS_PRECISION_FP64, out);
+    if (status == TESS_SUCCESS) {
+        if (choice->source == CLI_VECTOR_ONES) {
+            status = tess_vector_fill(*out, 1.0);
+        } else if (choice->source == CLI_VECTOR_RANDOM) {
+            status = tess_vector_set_random(*out, choice->seed, -1.0, 1.0);
+        } else if (choice->source == CLI_VECTOR_UNIFORM) {
+            status = tess_vector_set_random(*out, choice->seed, 0.0, 1.0);
+        } else {
+            status = make_product(a, choice->source == CLI_VECTOR_A_TIMES_RAMP, *out);
+        }
+    }
+    return status == TESS_SUCCESS ? CLI_CONVERGED : cli_report_failure(ctx, status);
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Long runs: signals, limits, checkpoints, pieces, and the memory that they take. */
+#ifndef TESS_CLI_SESSION_H
+#define TESS_CLI_SESSION_H
+
+#include <argp.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <tessera/tessera.h>
+
+/* ---- stop.c: signals, the time limit, checkpoints ---- */
+
+/* From now on SIGINT, SIGTERM and SIGHUP ask the monitor to stop; a second one ends the program. */
+void cli_interrupt_on(void);
+bool cli_is_interrupted(void);
+/* A tess_monitor that stops after a signal. */
+int cli_interrupt_monitor(void *user, const tess_progress *progress);
+
+typedef struct cli_stop_options {
+    double time_limit;               /* seconds of the command; 0: none */
+    const char *checkpoint, *resume; /* NULL: none */
+    double every;                    /* seconds between checkpoints; 0: the default */
+} cli_stop_options;
+extern const struct argp cli_stop_argp; /* --time-limit --checkpoint --checkpoint-every --resume */
+
+/* A run in pieces, with a checkpoint after each. */
+typedef struct cli_session {
+    const cli_stop_options *options;
+    double start;          /* of the command, by cli_seconds */
+    tess_checkpoint facts; /* what checkpoints say so far */
+    int64_t before;        /* iterations, or steps, of the runs before this one */
+    int failed;            /* an exit code: a checkpoint could not be written */
+} cli_session;
+/* Fingerprints of the matrix, of b (NULL: none) and of the options as text. Returns an exit code, message printed. */
+int cli_session_begin(cli_session *session, const tess_matrix *a, const tess_vector *b, const char *options);
+/* x of the checkpoint, which must be of the same system, and with `same_options` of the same options. */
+int cli_resume(cli_session *session, tess_context *ctx, int64_t n, bool same_options, tess_vector **x);
+double cli_seconds_left(const cli_session *session);  /* of the command; 0: no limit */
+double cli_piece_seconds(const cli_session *session); /* the limit of the next piece; 0: none */
+bool cli_goes_on(const cli_session *session, tess_reason reason);
+/* Adds to the facts and writes a checkpoint, if one is asked for. */
+void cli_session_save(cli_session *session, const tess_vector *x, int64_t iterations, double seconds);
+void cli_session_add_json(json_t *root, const cli_session *session);
+
+/* ---- estimate.c ---- */
+
+/* `request` is a solver, perhaps with a preconditioner behind a comma; NULL: auto. Returns an exit code, message
+ * printed. */
+int cli_estimate_solve(const tess_matrix *a, const char *request, tess_solve_estimate *out);
+void cli_print_estimate(const tess_solve_estimate *estimate);
+json_t *cli_estimate_json(const tess_solve_estimate *estimate);
+
+/* ---- pieces.c ---- */
+
+typedef struct cli_solve_pieces {
+    tess_solve_result result; /* of all pieces */
+    double *history;          /* owned; NULL: the solver's */
+    int64_t length;
+    tess_status status; /* of the last call */
+} cli_solve_pieces;
+/* Whether the limit of time was too short for the set-up: the last error says more. */
+bool cli_setup_timed_out(const tess_context *ctx, const tess_solve_result *result);
+/* Returns an exit code, message printed but for TESS_SINGULAR. */
+int cli_solve_in_pieces(tess_solver *solver, const tess_solve_options *asked, cli_session *session,
+                        const tess_vector *b, tess_vector *x, cli_solve_pieces *all);
+
+#endif

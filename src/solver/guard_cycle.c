@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One cycle of a Krylov method: how far it aims, its loop, and what the true residual says of it. */
+#include <stdlib.h>
+
+#include "base/two_word.h"
+#include "device/iteration_end.h"
+#include "solver/guard_run.h"
+#include "solver/single_kernel/single_kernel.h"
+
+/* A cycle whose residual norm is outside 2^-300 .. 2^300 works on the residual scaled by a power of two, so that no
+   inner product overflows or underflows. The exponent is limited so that the scale and its inverse are normal numbers.
+   */
+enum { UNSCALED_EXPONENT = 300, MAX_EXPONENT = 1000 };
+/* A cycle on a matrix of lower precision aims at a reduction of at most this many unit roundoffs of that precision, and
+   at most LARGEST_REDUCTION: beyond it the estimate is only about the perturbed matrix. It always aims at some
+   progress. */
+#define REDUCTION_ROUNDOFFS 8.0
+#define LARGEST_REDUCTION 0x1p-17
+#define SMALLEST_REDUCTION (0.5 * PROGRESS_SHARE)
+/* A cycle with an extension has stalled if its residual norm has not fallen below another power of two for so many
+   iterations: four times the rows, up to this many or a share of the solve's limit. CG without an extension on 32
+   symmetric matrices of 48 to 17,361 rows, to 1e-10 in 10,000 iterations, took up to 3.1 times the rows to halve it,
+   and up to 1,023 iterations, except 2,800 on ex9 and ex33. */
+enum { STALL_PASSES = 4, MIN_STALL_LIMIT = 100, MAX_STALL_LIMIT = 2000, STALL_SHARES = 4 };
+_Static_assert((int)MAX_STALL_LIMIT <= (int)WATCH_COUNT, "it has so many bits");
+/* Values that storage changes by no more than this are as good as in FP64: about the loss of a sum of a few products.
+ */
+#define NEGLIGIBLE_LOSS 0x1p-49
+
+/* Whether the input of the preconditioner must be within FP32's range. */
+static bool has_fp32_precond(const tess_solver *s)
+{
+    const tess_precond *m = s->krylov.precond;
+
+    return m && m->role.given && m->role.arithmetic == TESS_ARITHMETIC_FP32;
+}
+
+/* Scales the residual if its norm requires it; exact, except for entries that vanish beside the norm. Methods with
+   vectors of their own, perhaps in low precision, always get it near 1, and so do methods with a preconditioner in
+   FP32. */
+static tess_status scale_residual(solve_run *run)
+{
+    tess_krylov *k = &run->s->krylov;
+    tess_fused scale = {.op = TESS_FUSED_SCALE, .n = k->n, .x = {.data = k->r}, .result = k->r};
+    int exponent = 0;
+
+    (void)frexp(run->norm, &exponent);
+    run->exponent = 0;
+    if (!run->s->method->run && k->vectors == TESS_PRECISION_FP64 && !has_fp32_precond(run->s) &&
+        abs(exponent) <= UNSCALED_EXPONENT) {
+        return TESS_SUCCESS;
+    }
+    run->exponent = exponent > MAX_EXPONENT ? MAX_EXPONENT : exponent < -MAX_EXPONENT ? -MAX_EXPONENT : exponent;
+    scale.a = ldexp(1.0, -run->exponent);
+    return k->ctx->backend->fused(k->ctx, &scale);
+}
+
+static double low_precision_reduction(const tess_solver *s)
+{
+    /* for methods without vectors in a precision of their own */
+    const bool negligible =
+        !s->method->working_precision && tess_matrix_bounded_loss(solver_matrix(s)) <= NEGLIGIBLE_LOSS;
+    double roundoff = tess_precision_unit_roundoff(guard_working_precision(s));
+
+    if (negligible) { return 0.0; }
+    return fmin(fmax(REDUCTION_ROUNDOFFS * roundoff, LARGEST_REDUCTION), SMALLEST_REDUCTION);
+}
+
+/* Whether a cycle that stalls could go on otherwise: without an extension, or with a preconditioner in a higher
+   precision. */
+static bool has_another_way(const tess_solver *s)
+{
+    return guard_is_extended(s) || tess_precond_can_widen(s->own_precond);
+}
+
+/* The loop's stall limit; 0: no limit, if no product is changed or there are no others to continue with. */
+static uint32_t watch_of(const solve_run *run, double norm)
+{
+    const int64_t passes = STALL_PASSES * run->s->original->nrows,
+                  share = run->s->options.max_iterations / STALL_SHARES;
+    int64_t stall_limit = passes < MAX_STALL_LIMIT ? passes : (int64_t)MAX_STALL_LIMIT;
+
+    if (run->may_stall || run->guard != TESS_GUARD_REPAIR || !has_another_way(run->s)) { return 0; }
+    stall_limit = share < stall_limit ? share : stall_limit;
+    if (!guard_is_extended(run->s)) {
+        stall_limit = MIN_STALL_LIMIT;
+    } /* multigrid halves residuals within a few iterations */
+    stall_limit = stall_limit > MIN_STALL_LIMIT ? stall_limit : (int64_t)MIN_STALL_LIMIT;
+    return stall_watch((uint32_t)stall_limit, 0, (uint32_t)tess_leading_exponent(norm));
+}
+
+tess_status guard_start_cycle(solve_run *run)
+{
+    tess_solver *s = run->s;
+    tess_krylov *k = &s->krylov;
+    const tess_solve_result *r = run->result;
+    double goal = STOP_SHARE * r->tolerance, largest = fmax(r->rhs_norm, run->norm);
+    tess_loop_state state = {.phase = TESS_LOOP_RUNNING,
+                             .iteration = r->iterations,
+                             .max_iterations = s->options.max_iterations,
+                             .history = s->history,
+                             .history_capacity = s->history_capacity,
+                             .numbers = k->numbers};
+    tess_status status = TESS_SUCCESS;
+
+    if (run->low_precision && run->guard == TESS_GUARD_REPAIR) {
+        goal = fmax(goal, low_precision_reduction(s) * run->norm);
+    }
+    run->goal = goal;
+    TESS_TRY(solver_pause_clock(s));
+    TESS_TRY(scale_residual(run));
+    state.scale = ldexp(1.0, run->exponent);
+    state.residual_norm = ldexp(run->norm, -run->exponent);
+    state.tolerance = run->guard == TESS_GUARD_REPORT && s->method->restarts_judge ? 0.0 : ldexp(goal, -run->exponent);
+    state.divergence_limit = s->options.divergence_tolerance * ldexp(largest, -run->exponent);
+    state.watch = watch_of(run, state.residual_norm);
+    k->attempt = run->fruitless;
+    k->cycles += 1;
+    k->iterated = 0;
+    run->begin = state;
+    if (s->method->run) { return TESS_SUCCESS; }
+    TESS_TRY(s->ctx->backend->upload(s->ctx, k->state, &state, sizeof state));
+    /* A single kernel writes all of d. */
+    if (!k->single) { TESS_TRY(s->ctx->backend->zero(s->ctx, k->d, (size_t)k->n * sizeof(double))); }
+    if (k->extension) { TESS_TRY(k->extension->start_cycle(s, r->rhs_norm, run->norm, run->exponent)); }
+    status = s->method->start(k);
+cleanup:
+    return status;
+}
+
+tess_status guard_run_loop(solve_run *run, tess_loop_state *end)
+{
+    tess_solver *s = run->s;
+    tess_solve_result *r = run->result;
+    tess_loop loop = {.body = s->method->iterate,
+                      .solver = &s->krylov,
+                      .engine = s->engine,
+                      .state = s->krylov.state,
+                      .history = s->history,
+                      .host_history = s->host_history,
+                      .history_capacity = s->history_capacity,
+                      .monitor = s->options.monitor,
+                      .monitor_user = s->options.monitor_user,
+                      .start_seconds = run->start,
+                      .whole = s->krylov.single ? &single_kernel_ops_of(s->ctx)->loop : NULL,
+                      .graph_slot = &s->graph,
+                      .result = run->begin};
+    tess_status status = TESS_SUCCESS;
+
+    s->loop_x = run->x;
+    s->loop_exponent = run->exponent;
+    status = s->method->run ? s->method->run(s, &loop) : s->ctx->backend->run_loop(s->ctx, &loop);
+    s->loop_x = NULL;
+    if (status == TESS_SUCCESS && s->method->finish) { status = s->method->finish(&s->krylov); }
+    *end = loop.result;
+    r->iterations = end->iteration;
+    r->estimated_residual_norm = end->scale * end->residual_norm;
+    r->history_length = end->iteration + 1 < s->history_capacity ? end->iteration + 1 : s->history_capacity;
+    return status;
+}
+
+/* Whether x + d replaces x also if its residual is larger: if other cycles go on from there, or if the caller wants the
+   method's own last iterate (guard `report`, and runs of fixed length). */
+static bool takes_worse(const solve_run *run, tess_reason reason)
+{
+    if (run->low_residuals) { return true; }
+    return run->guard == TESS_GUARD_REPORT &&
+           (reason == TESS_REASON_ITERATIONS || reason == TESS_REASON_CANCELLED || reason == TESS_REASON_RTOL);
+}
+
+/* x + d is judged before it replaces x: the better of the two is kept, except as above. */
+tess_status guard_judge_cycle(solve_run *run, tess_reason reason, bool *progress)
+{
+    tess_solver *s = run->s;
+    tess_krylov *k = &s->krylov;
+    const tess_backend *backend = s->ctx->backend;
+    size_t bytes = (size_t)k->n * sizeof(double);
+    tess_fused add = {.op = TESS_FUSED_AXPBY,
+                      .n = k->n,
+                      .x = {.data = run->x},
+                      .y = {.data = k->d},
+                      .result = s->candidate,
+                      .a = 1.0,
+                      .b = ldexp(1.0, run->exponent)};
+    const double asked = fmax(run->now.norm - run->goal, 0.0);
+    true_residual next;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(backend->fused(s->ctx, &add));
+    s->iterated = true;
+    TESS_TRY(guard_verify(run, s->candidate, &next));
+    /* A cycle without iterations is none, also where its goal, which the norm alone meets, asks nothing of it. */
+    *progress = run->result->iterations > run->begin.iteration &&
+                next.norm <= (reason == TESS_REASON_RUNNING ? RESTART_FACTOR * run->now.norm
+                                                            : run->now.norm - PROGRESS_SHARE * asked);
+    if (is_finite(next.norm) && (next.norm <= run->now.norm || takes_worse(run, reason))) {
+        run->now = next;
+        TESS_TRY(backend->copy(s->ctx, run->x, s->candidate, bytes));
+        status = guard_keep_best(run);
+    } else {
+        status = guard_verify(run, run->x, &run->now); /* restores the residual of x */
+    }
+    run->norm = run->now.norm;
+cleanup:
+    return status;
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What guard.c, guard_cycle.c and guard_repair.c share: a solve under way. guard.c has the whole, guard_cycle.c runs
+ * and judges a cycle, guard_repair.c decides what follows.
+ */
+#ifndef TESS_SOLVER_GUARD_RUN_H
+#define TESS_SOLVER_GUARD_RUN_H
+
+#include <math.h>
+
+#include "solver/extension.h"
+#include "solver/solver.h"
+#include "solver/verify.h"
+
+/* To count as progress, a cycle must reduce the true residual by at least this share of its goal. */
+#define PROGRESS_SHARE 0.5
+/* A cycle that ended with a full basis counts as progress if the residual fell by more than rounding: restarted methods
+   may be slow. */
+#define RESTART_FACTOR (1.0 - 0x1p-20)
+/* The loop stops this much below the tolerance, so that the last rounding of the estimate needs no repair. */
+#define STOP_SHARE 0.999
+
+typedef struct solve_run {
+    tess_solver *s;
+    const double *b;
+    double *x;
+    tess_solve_result *result;
+    double start;
+    true_residual now; /* of x; the residual itself is in krylov.r */
+    double norm;       /* norm of krylov.r: the same, except for low residuals */
+    double goal;       /* the norm that the present cycle must reach */
+    bool low_residuals;
+    int fruitless;
+    double best;    /* the smallest true residual so far, if s->best keeps its x */
+    bool may_stall; /* stalls do not end cycles any more: one stalled with no product changed */
+    bool low_precision, began_low;
+    tess_guard guard; /* a fixed run is never repaired */
+    int exponent;     /* the present cycle works on 2^-exponent times the residual */
+    tess_loop_state begin;
+    double refinement_seconds;
+} solve_run;
+
+static inline bool is_finite(double v)
+{
+    return isfinite(v) != 0;
+}
+
+/* Whether something beside the method may have misled the present cycle. */
+static inline bool guard_is_extended(const tess_solver *s)
+{
+    return s->krylov.extension && s->krylov.extension->is_active(s);
+}
+
+/* ---- guard.c ---- */
+
+/* The true residual of `x`, which is left in krylov.r. */
+tess_status guard_verify(solve_run *run, const double *x, true_residual *out);
+tess_status guard_keep_best(solve_run *run);
+void guard_drop_graph(tess_solver *s);
+/* The precision of cycles until an escalation. */
+tess_precision guard_working_precision(const tess_solver *s);
+
+/* ---- guard_cycle.c ---- */
+
+tess_status guard_start_cycle(solve_run *run);
+tess_status guard_run_loop(solve_run *run, tess_loop_state *end);
+/* x + d is judged before it replaces x. *progress: the cycle reduced the true residual enough. */
+tess_status guard_judge_cycle(solve_run *run, tess_reason reason, bool *progress);
+
+/* ---- guard_repair.c ---- */
+
+/* After a cycle that has not met the tolerance: whether another follows; if not, *reason is final. */
+tess_status guard_go_on(solve_run *run, const tess_loop_state *end, bool progress, tess_reason *reason, bool *goes_on);
+
+#endif
