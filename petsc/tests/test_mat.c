@@ -178,7 +178,7 @@ static PetscErrorCode halo_in_low_precision(void)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Each change reaches the stored copy by the next product. */
+/* Each change reaches the stored copy by the next product, also where PETSc assembles nothing. */
 static PetscErrorCode changes_reach_the_copy(void)
 {
     random_pair p;
@@ -189,7 +189,9 @@ static PetscErrorCode changes_reach_the_copy(void)
 
     PetscFunctionBegin;
     PetscCall(random_matrix(150, 150, &p));
+    PetscCall(option("-mat_tessera_format", "sell")); /* csr in FP64 would read PETSc's own values */
     PetscCall(MatConvert(p.a, MATTESSERA, MAT_INITIAL_MATRIX, &T));
+    PetscCall(option("-mat_tessera_format", ""));
     PetscCall(compare_products(&p, T, rounding(&p), 0, &ratio));
     CHECK(ratio <= 1, "before: %g times the bound", ratio);
     for (int change = 0; change < 4; change++) {
@@ -203,8 +205,10 @@ static PetscErrorCode changes_reach_the_copy(void)
             if (change == 1) { PetscCall(MatShift(both[k], 0.7)); }
             if (change == 2) { PetscCall(MatDiagonalScale(both[k], left, NULL)); }
             if (change == 3) { PetscCall(MatSetValue(both[k], first, 149 - first % 40, 1.0 / 3, ADD_VALUES)); }
-            PetscCall(MatAssemblyBegin(both[k], MAT_FINAL_ASSEMBLY));
-            PetscCall(MatAssemblyEnd(both[k], MAT_FINAL_ASSEMBLY));
+            if (change == 3) {
+                PetscCall(MatAssemblyBegin(both[k], MAT_FINAL_ASSEMBLY));
+                PetscCall(MatAssemblyEnd(both[k], MAT_FINAL_ASSEMBLY));
+            }
             PetscCall(VecDestroy(&left));
         }
         p.longest = 12;
