@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # What docs/results/petsc.md tells: PETSc programs with our types beside PETSc's own, in turn in one process.
-# petsc.sh [product|multigrid|claims|halo]...; RANKS (2), ROUNDS (9), MATRICES (a folder with NAME.mtx.gz), SECONDS_EACH (10)
+# petsc.sh [product|multigrid|claims|halo]...
+# RANKS (2), ROUNDS (9), MATRICES (a folder with NAME.mtx.gz), CLASSES (spd unsym), UNSYM_PC (bjacobi),
+# SECONDS_EACH (300)
 # Needs a build with tests: the examples of petsc/.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 build=${BUILD:-build/release}
-ranks=${RANKS:-2} rounds=${ROUNDS:-9} seconds=${SECONDS_EACH:-10}
+ranks=${RANKS:-2} rounds=${ROUNDS:-9} seconds=${SECONDS_EACH:-300}
 export OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive OMPI_MCA_btl_vader_single_copy_mechanism=none
 
 # run PROGRAM OPTION...
@@ -14,8 +16,8 @@ run()
 {
     local program=$build/tests/petsc_example_$1
     shift
-    mpirun --oversubscribe --allow-run-as-root --bind-to none -n "$ranks" "$program" \
-        -dll_append "$build/lib/libtessera_petsc.so" "$@"
+    timeout "$seconds" mpirun --oversubscribe --allow-run-as-root --bind-to none -n "$ranks" "$program" \
+        -dll_append "$build/lib/libtessera_petsc.so" "$@" </dev/null
 }
 
 
@@ -42,7 +44,7 @@ multigrid()
 halo()
 {
     for halo in fp64 fp32 fp16; do
-        echo "## halo in $halo: levels of gamg in fp32, elasticity, $ranks ranks; a matrix of laplace3d-40 under KSP tessera"
+        echo "## halo in $halo, $ranks ranks: gamg of elasticity, levels in fp32; laplace3d-40 under KSP tessera"
         run elasticity -cells 20 -ksp_type cg -ksp_rtol 1e-8 -pc_type tessera -pc_tessera_type gamg \
             -pc_tessera_precision fp32 -pc_tessera_halo $halo
         run poisson -points 40 -mat_type tessera -mat_tessera_halo $halo -ksp_type tessera -ksp_rtol 1e-8 \
@@ -50,19 +52,17 @@ halo()
     done
 }
 
-# One matrix: what a method of PETSc claims, and the true residual; then under KSP tessera.
+# One matrix: what a method of PETSc claims, and the true residual; then under KSP tessera. A line for each.
 claim()
 {
-    local name=$1 method=$2 precond=$3 own=$4 out
+    local name=$1 method=$2 precond=$3 own=$4 common out
     $build/tessera convert "$MATRICES/$name.mtx.gz" "$work/A.petsc" >/dev/null 2>&1 || return
-    for type in petsc tessera; do
-        local options=(-ksp_type tessera -ksp_tessera_solver "$own")
-        if [ $type = petsc ]; then options=(-ksp_type "$method"); fi
-        out=$(timeout "$seconds" mpirun --oversubscribe --allow-run-as-root --bind-to none -n "$ranks" \
-            "$build/tests/petsc_example_file" -dll_append "$build/lib/libtessera_petsc.so" -file "$work/A.petsc" \
-            -mat_type tessera "${options[@]}" -pc_type "$precond" -ksp_rtol 1e-10 -ksp_max_it 3000 2>/dev/null | tail -n 1)
-        echo "$name $type ${out:-no result in $seconds s}"
-    done
+    common=$(for v in 0 1; do echo "-v${v}_mat_type tessera -v${v}_pc_type $precond" \
+        "-v${v}_ksp_rtol 1e-10 -v${v}_ksp_max_it 3000"; done)
+    # shellcheck disable=SC2086 # the options are meant to be split
+    out=$(run file -file "$work/A.petsc" -variants 2 $common -v0_ksp_type "$method" -v1_ksp_type tessera \
+        -v1_ksp_tessera_solver "$own" 2>/dev/null | grep '^v[01]_')
+    echo "${out:-no result in $seconds s}" | sed "s/^/$name /; s/v0_/petsc/; s/v1_/tessera/"
 }
 
 # Counts what was claimed with a true residual above 1.1e-10: the examples compute it in FP64.
@@ -70,20 +70,22 @@ claims()
 {
     local class rest name work
     work=$(mktemp -d)
-    echo "## claims of 1e-10, $ranks ranks: CG with Jacobi (spd), GMRES(30) with ILU(0) of each rank's rows (unsym)"
+    echo "## claims of 1e-10, $ranks ranks: CG with Jacobi (spd), GMRES with ${UNSYM_PC:-bjacobi} (unsym)"
     while IFS=$'\t' read -r name _ _ _ class rest; do
+        case " ${CLASSES:-spd unsym} " in *" $class "*) ;; *) continue ;; esac
         case "$class" in
         spd) claim "$name" cg jacobi cg ;;
-        unsym) claim "$name" gmres bjacobi gmres ;;
+        unsym) claim "$name" gmres "${UNSYM_PC:-bjacobi}" gmres ;;
         esac
-    done <"$MATRICES/MANIFEST.tsv" >"$work/claims"
-    cat "$work/claims"
+    done <"$MATRICES/MANIFEST.tsv" | tee "$work/claims"
     awk '{ solves[$2]++ }
         /CONVERGED_/ && !/DIVERGED/ {
             claimed[$2]++
             for (k = 1; k < NF; k++) if ($k == "residual" && $(k + 1) + 0 > 1.1e-10) wrong[$2]++
         }
-        END { for (t in solves) print t ": " solves[t] " solves, " claimed[t] + 0 " converged, " wrong[t] + 0 " falsely" }
+        END {
+            for (t in solves) print t ": " solves[t] " solves, " claimed[t] + 0 " converged, " wrong[t] + 0 " falsely"
+        }
         ' "$work/claims"
     rm -rf "$work"
 }

@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * What PETSc loads: looks at PETSc, then loads the types.
- *
- * PETSc brings an MPI version of MUMPS into the process, and the library a sequential one, with the same names. So the
- * library is loaded before the types, by itself, and bound to its own libraries first (RTLD_DEEPBIND).
- */
+/* What PETSc loads: looks at PETSc, and then loads the types, which another PETSc could not load. */
 #include <tessera_petsc.h>
 
 #include <dlfcn.h>
@@ -44,7 +39,7 @@ static PetscErrorCode check_petsc(void)
 }
 
 /* A library beside this one. */
-static PetscErrorCode load(const char *name, int flags, void **handle)
+static PetscErrorCode load(const char *name, void **handle)
 {
     char path[PETSC_MAX_PATH_LEN];
     const char *slash;
@@ -55,21 +50,19 @@ static PetscErrorCode load(const char *name, int flags, void **handle)
                "where libtessera_petsc.so is cannot be told");
     slash = strrchr(here.dli_fname, '/');
     (void)snprintf(path, sizeof path, "%.*s%s", slash ? (int)(slash - here.dli_fname + 1) : 0, here.dli_fname, name);
-    *handle = dlopen(path, flags);
-    if (!*handle) { *handle = dlopen(name, flags); }
-    PetscCheck(*handle, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "%s: %s", name, dlerror());
+    *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    PetscCheck(*handle, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "%s", dlerror());
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode TesseraPetscInitialize(void)
 {
-    void *library, *types, *symbol;
+    void *types, *symbol;
     register_function register_types;
 
     PetscFunctionBegin;
     PetscCall(check_petsc());
-    PetscCall(load(TP_LIBRARY, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND, &library));
-    PetscCall(load(TP_TYPES, RTLD_NOW | RTLD_LOCAL, &types));
+    PetscCall(load(TP_TYPES, &types));
     symbol = dlsym(types, "tessera_petsc_register");
     PetscCheck(symbol, PETSC_COMM_SELF, PETSC_ERR_LIB, "%s is of another version", TP_TYPES);
     memcpy(&register_types, &symbol, sizeof symbol);

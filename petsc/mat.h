@@ -46,6 +46,8 @@ PetscBool tp_is_ours(Mat A);
 const tp_storage *tp_storage_of(Mat A);
 /* Stores a matrix of ours in another way from its next product on. */
 PetscErrorCode tp_set_storage(Mat A, const tp_storage *storage);
+/* Makes the stored copy now, and that of the transpose if asked for; else the first product does. */
+PetscErrorCode tp_prepare(Mat A, PetscBool transposed);
 /* Bytes of the stored copies that exist on this process, and of AIJ's values and indices of the same. */
 PetscErrorCode tp_stored_bytes(Mat A, double bytes[2]);
 
@@ -54,6 +56,7 @@ PetscErrorCode tp_seq_product(Mat A, const PetscScalar *x, PetscScalar *y, Petsc
 PetscErrorCode tp_seq_set_storage(Mat A, const tp_storage *storage);
 PetscErrorCode tp_mpi_set_storage(Mat A, const tp_storage *storage);
 PetscErrorCode tp_seq_bytes(Mat A, double bytes[2]);
+PetscErrorCode tp_seq_prepare(Mat A, PetscBool transposed);
 
 PetscErrorCode tp_rows_get(Mat A, tp_rows *rows);
 PetscErrorCode tp_rows_restore(Mat A, tp_rows *rows);

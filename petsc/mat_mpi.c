@@ -127,36 +127,58 @@ PetscErrorCode tp_set_storage(Mat A, const tp_storage *storage)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The parts of a matrix of ours on this process; NULL: there is none, or it is not ours yet. */
+static PetscErrorCode own_parts(Mat A, Mat part[2])
+{
+    PetscBool seq, mpi;
+
+    PetscFunctionBegin;
+    part[0] = part[1] = NULL;
+    PetscCall(compare_types(A, &seq, &mpi));
+    if (seq) { part[0] = A; }
+    if (mpi && A->preallocated) { PetscCall(MatMPIAIJGetSeqAIJ(A, &part[0], &part[1], NULL)); }
+    for (int k = 0; k < 2; k++) {
+        if (part[k]) { PetscCall(PetscObjectTypeCompare((PetscObject)part[k], MATSEQTESSERA, &seq)); }
+        if (!seq) { part[k] = NULL; }
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode tp_mpi_set_storage(Mat A, const tp_storage *storage)
 {
     tp_mpi *const m = A->spptr;
-    Mat block[2] = {NULL, NULL};
+    Mat part[2];
 
     PetscFunctionBegin;
     m->storage = *storage;
     PetscCall(tp_halo_destroy(&m->halo));
-    if (A->preallocated) { PetscCall(MatMPIAIJGetSeqAIJ(A, &block[0], &block[1], NULL)); }
+    PetscCall(own_parts(A, part));
     for (int k = 0; k < 2; k++) {
-        PetscBool seq = PETSC_FALSE;
-        if (block[k]) { PetscCall(PetscObjectTypeCompare((PetscObject)block[k], MATSEQTESSERA, &seq)); }
-        if (seq) { PetscCall(tp_seq_set_storage(block[k], storage)); }
+        if (part[k]) { PetscCall(tp_seq_set_storage(part[k], storage)); }
     }
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode tp_stored_bytes(Mat A, double bytes[2])
 {
-    PetscBool seq, mpi;
-    Mat block[2];
+    Mat part[2];
 
     PetscFunctionBegin;
-    PetscCall(compare_types(A, &seq, &mpi));
-    if (seq) { PetscCall(tp_seq_bytes(A, bytes)); }
-    if (!mpi) { PetscFunctionReturn(PETSC_SUCCESS); }
-    PetscCall(MatMPIAIJGetSeqAIJ(A, &block[0], &block[1], NULL));
+    PetscCall(own_parts(A, part));
     for (int k = 0; k < 2; k++) {
-        PetscCall(compare_types(block[k], &seq, &mpi));
-        if (seq) { PetscCall(tp_seq_bytes(block[k], bytes)); }
+        if (part[k]) { PetscCall(tp_seq_bytes(part[k], bytes)); }
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode tp_prepare(Mat A, PetscBool transposed)
+{
+    Mat part[2];
+
+    PetscFunctionBegin;
+    PetscCall(own_parts(A, part));
+    for (int k = 0; k < 2; k++) {
+        if (part[k]) { PetscCall(tp_seq_prepare(part[k], transposed)); }
     }
     PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -69,7 +69,7 @@ static void level_storage(const tp_gamg *gamg, tp_storage *storage)
 }
 
 /* The Mat looks unchanged to what was set up with it: only its products are others. */
-static PetscErrorCode store(Mat A, const tp_storage *storage)
+static PetscErrorCode store(Mat A, const tp_storage *storage, PetscBool transposed)
 {
     PetscObjectState state;
     PetscBool aij;
@@ -82,6 +82,7 @@ static PetscErrorCode store(Mat A, const tp_storage *storage)
     if (!tp_is_ours(A)) { PetscCall(MatConvert(A, MATTESSERA, MAT_INPLACE_MATRIX, &A)); }
     PetscCall(tp_set_storage(A, storage));
     PetscCall(PetscObjectStateSet((PetscObject)A, state));
+    PetscCall(tp_prepare(A, transposed));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -89,7 +90,7 @@ static PetscErrorCode store(Mat A, const tp_storage *storage)
 static PetscErrorCode copy_fine(PC pc, tp_gamg *gamg)
 {
     PetscObjectState pattern;
-    MatNullSpace space;
+    MatNullSpace near, null;
     tp_storage storage;
 
     PetscFunctionBegin;
@@ -106,8 +107,10 @@ static PetscErrorCode copy_fine(PC pc, tp_gamg *gamg)
     }
     level_storage(gamg, &storage);
     PetscCall(tp_set_storage(gamg->fine, &storage));
-    PetscCall(MatGetNearNullSpace(pc->pmat, &space));
-    if (space) { PetscCall(MatSetNearNullSpace(gamg->fine, space)); }
+    PetscCall(MatGetNearNullSpace(pc->pmat, &near));
+    if (near) { PetscCall(MatSetNearNullSpace(gamg->fine, near)); }
+    PetscCall(MatGetNullSpace(pc->pmat, &null));
+    if (null) { PetscCall(MatSetNullSpace(gamg->fine, null)); }
     gamg->pattern = pattern;
     PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -125,10 +128,23 @@ static PetscErrorCode store_levels(tp_gamg *gamg)
         KSP smoother;
         PetscCall(PCMGGetSmoother(gamg->inner, l, &smoother));
         PetscCall(KSPGetOperators(smoother, &A, NULL));
-        PetscCall(store(A, &storage));
+        PetscCall(store(A, &storage, PETSC_FALSE));
         PetscCall(PCMGGetInterpolation(gamg->inner, l, &P));
-        PetscCall(store(P, &storage));
+        PetscCall(store(P, &storage, PETSC_TRUE)); /* the restriction is its transpose */
     }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The solution of a singular coarsest level may be mostly null vector, of which the rounding of FP16 leaves a part. */
+static PetscErrorCode widen_singular(Mat A, tp_gamg *gamg)
+{
+    MatNullSpace space;
+
+    PetscFunctionBegin;
+    PetscCall(MatGetNullSpace(A, &space));
+    if (!space) { PetscFunctionReturn(PETSC_SUCCESS); }
+    if (gamg->precision == TESS_PRECISION_FP16) { gamg->precision = TESS_PRECISION_FP32; }
+    if (gamg->halo == TESS_PRECISION_FP16) { gamg->halo = TESS_PRECISION_FP32; }
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -142,6 +158,7 @@ PetscErrorCode tp_gamg_setup(PC pc)
     PetscCall(parse_precision("-pc_tessera_precision", p->precision, &gamg->precision));
     gamg->halo = gamg->precision;
     PetscCall(parse_precision("-pc_tessera_halo", p->halo, &gamg->halo));
+    PetscCall(widen_singular(pc->pmat, gamg));
     if (!gamg->inner) { PetscCall(tp_gamg_create(pc)); }
     PetscCall(copy_fine(pc, gamg));
     PetscCall(PCSetOperators(gamg->inner, gamg->fine, gamg->fine));

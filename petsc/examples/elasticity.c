@@ -3,7 +3,7 @@
  * An elastic block of cubes, clamped at one end and pulled at the other, by linear finite elements. It gives PETSc the
  * rigid-body modes, which multigrid needs. Nothing here knows of Tessera.
  *
- *     mpirun -n 2 elasticity -dll_append libtessera_petsc.so -ksp_type cg -pc_type tessera -pc_tessera_type gamg
+ *     mpirun -n 2 elasticity -dll_append $plugin -ksp_type cg -pc_type tessera -pc_tessera_type gamg
  *
  * Options: -cells N (8) on each side; -stiffness E (1); those of solve.h.
  */

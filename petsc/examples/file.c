@@ -2,7 +2,7 @@
 /*
  * A matrix from a file of PETSc, which `tessera convert A.mtx A.petsc` writes; b = A 1. Nothing here knows of Tessera.
  *
- *     mpirun -n 2 file -file A.petsc -dll_append libtessera_petsc.so -mat_type tessera -ksp_type tessera
+ *     mpirun -n 2 file -file A.petsc -dll_append $plugin -mat_type tessera -ksp_type tessera
  *
  * Options: -file FILE; those of solve.h.
  */

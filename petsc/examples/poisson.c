@@ -2,7 +2,7 @@
 /*
  * Poisson's equation on a cube, as a user of PETSc writes it: nothing here knows of Tessera.
  *
- *     mpirun -n 2 poisson -points 40 -dll_append libtessera_petsc.so -mat_type tessera -ksp_type cg -pc_type jacobi
+ *     mpirun -n 2 poisson -points 40 -dll_append $plugin -mat_type tessera -ksp_type cg -pc_type jacobi
  *
  * Options: -points N (20) on each side; -jump J (1): the coefficient of one half; those of solve.h.
  */

@@ -5,7 +5,7 @@
  *     PetscInitialize(&argc, &argv, NULL, help);
  *     TesseraPetscInitialize();                       then: -mat_type tessera -pc_type tessera -ksp_type tessera
  *
- * A program that is not changed loads the plug-in instead: -dll_append libtessera_petsc.so. docs/howto/petsc.md
+ * A program that is not changed loads the plug-in instead: -dll_append /PATH/libtessera_petsc.so. docs/howto/petsc.md
  */
 #ifndef TESSERA_PETSC_H
 #define TESSERA_PETSC_H

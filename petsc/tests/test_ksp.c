@@ -28,11 +28,11 @@ static PetscErrorCode count_calls(KSP ksp, PetscInt iteration, PetscReal norm, v
 
 static PetscErrorCode every_method_converges(void)
 {
-    static const char *const methods[] = {"auto", "cg", "bicgstab", "gmres", "fgmres"};
+    static const char *const methods[] = {"auto", "cg", "bicgstab", "gmres", "fgmres", "minres"};
     static const char *const preconds[] = {"none", "jacobi", "tessera", "bjacobi"};
 
     PetscFunctionBegin;
-    for (int m = 0; m < 5; m++) {
+    for (int m = 0; m < 6; m++) {
         for (int p = 0; p < 4; p++) {
             Mat A;
             Vec x, b;
@@ -40,6 +40,7 @@ static PetscErrorCode every_method_converges(void)
             double residual;
             KSPConvergedReason reason;
             PetscInt calls = 0, iterations;
+            PetscCall(option("-e_mat_type", p % 2 ? "tessera" : ""));
             PetscCall(laplacian(25, "e_", &A));
             PetscCall(MatCreateVecs(A, &x, &b));
             PetscCall(fill(b, 6));
