@@ -330,6 +330,11 @@ typedef struct cli_solve_run {
 } cli_solve_run;
 void cli_report_solve(const cli_solve_run *run, bool timings);
 json_t *cli_solve_json(const cli_solve_run *run);
+/* Of the narrowing in papers' tiles. */
+int64_t cli_tile_products(const tess_papers_result *papers);
+void cli_print_narrowing(const cli_solve_run *run);
+void cli_print_cost(const cli_solve_run *run);
+void cli_print_timings(const cli_solve_run *run);
 int cli_write_history(const char *path, const tess_solve_result *result);
 
 /* ---- sweeps.c ---- */

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The report of a solve: text, JSON, history. */
-#include "chart.h"
+/* The report of a solve: text and JSON. */
 #include "columns.h"
-
-#include <stdlib.h>
 
 static void print_preset(const cli_preset *preset)
 {
@@ -137,94 +134,15 @@ static void print_outcome(const cli_solve_run *run)
     cli_print_findings(run);
 }
 
-static int64_t tile_products(const tess_papers_result *r)
-{
-    int64_t products = r->tile_products_bypassed;
-    for (int p = 0; p < TESS_PRECISION_COUNT; p++) {
-        products += r->tile_products[p];
-    }
-    return products;
-}
-
-/* Bounds of 0 narrow nothing. */
-static bool has_bounds(const tess_solve_options *o)
-{
-    return o->papers->narrowing_epsilon > 0.0 || o->rtol > 0.0 ||
-           (o->papers->narrowing == TESS_NARROWING_PAPER && o->atol > 0.0);
-}
-
-static void print_narrowing(const cli_solve_run *run)
-{
-    const tess_papers_result *r = run->papers;
-    const int64_t products = tile_products(r);
-    if (r->narrowing == TESS_NARROWING_OFF) { return; }
-    if (!has_bounds(run->options)) {
-        printf("%-17s %s: nothing, because the tolerance is 0; give --narrowing-epsilon\n", "narrowing",
-               tess_narrowing_name(r->narrowing));
-        return;
-    }
-    printf("%-17s %s: of %lld products of tiles %.3g %% were skipped", "narrowing", tess_narrowing_name(r->narrowing),
-           (long long)products, products > 0 ? 100.0 * (double)r->tile_products_bypassed / (double)products : 0.0);
-    for (int p = 0; p < TESS_PRECISION_COUNT; p++) {
-        if (r->tile_products[p] == 0) { continue; }
-        printf(", %s %.3g %%", tess_precision_name((tess_precision)p),
-               100.0 * (double)r->tile_products[p] / (double)products);
-    }
-    printf("%s\n",
-           r->narrowing_misled ? "; the residual estimate became wrong, and tiles were then used as stored" : "");
-}
-
-static void print_cost(const cli_solve_run *run)
-{
-    char a[32], b[32], c[32], d[32];
-    const tess_solve_result *r = run->result;
-    double each = r->iterations > 0 ? r->solve_seconds / (double)r->iterations : 0.0;
-    printf("%-17s %s set-up, %s solve (%s per iteration)\n", "time", cli_seconds_text(r->setup_seconds, a, sizeof a),
-           cli_seconds_text(r->solve_seconds, b, sizeof b), cli_seconds_text(each, c, sizeof c));
-    printf("%-17s matrix %s (as FP64 CSR %s), resident %s, peak %s\n", "memory",
-           cli_bytes_text((double)r->storage.matrix_bytes, a, sizeof a),
-           cli_bytes_text((double)r->storage.fp64_csr_bytes, b, sizeof b),
-           cli_bytes_text((double)r->resident_bytes, c, sizeof c),
-           cli_bytes_text((double)r->peak_device_bytes, d, sizeof d));
-}
-
-static void print_timings(const cli_solve_run *run)
-{
-    const tess_solve_result *r = run->result;
-    const struct {
-        const char *name;
-        double seconds;
-    } parts[] = {{run->matrix->from_file ? "read" : "generate", run->matrix->seconds},
-                 {"set-up", r->setup_seconds},
-                 {"solve", r->solve_seconds},
-                 {"write", run->output_seconds}};
-    double rest = run->total_seconds;
-    printf("%-17s", "timings");
-    for (int i = 0; i < 4; i++) {
-        printf(" %s %.6f s,", parts[i].name, parts[i].seconds);
-        rest -= parts[i].seconds;
-    }
-    printf(" other %.6f s, total %.6f s\n", rest, run->total_seconds);
-    if (!r->timed) { return; }
-    printf("%-17s", "solve");
-    for (int p = TESS_PHASE_SPMV; p <= TESS_PHASE_COUNT; p++) { /* other comes last */
-        tess_phase phase = (tess_phase)(p % TESS_PHASE_COUNT);
-        double share = r->solve_seconds > 0.0 ? 100.0 * r->phase_seconds[phase] / r->solve_seconds : 0.0;
-        printf(" %s %.6f s (%.0f %%)%s", tess_phase_name(phase), r->phase_seconds[phase], share,
-               phase == TESS_PHASE_OTHER ? "" : ",");
-    }
-    printf(", by the %s clock\n", strcmp(cli_device_name(run->ctx), "cpu") == 0 ? "host's" : "device's");
-}
-
 void cli_report_solve(const cli_solve_run *run, bool timings)
 {
     cli_print_columns(run->columns);
     print_setting(run);
     print_outcome(run);
     cli_print_why(run);
-    print_narrowing(run);
-    print_cost(run);
-    if (timings) { print_timings(run); }
+    cli_print_narrowing(run);
+    cli_print_cost(run);
+    if (timings) { cli_print_timings(run); }
 }
 
 /* ---- JSON ---- */
@@ -375,8 +293,8 @@ static json_t *narrowing_json(const tess_papers_result *r)
 {
     if (r->narrowing == TESS_NARROWING_OFF) { return json_null(); }
     return json_pack("{ss sb sI sI so}", "mode", tess_narrowing_name(r->narrowing), "misled", r->narrowing_misled,
-                     "tile_products", (json_int_t)tile_products(r), "bypassed", (json_int_t)r->tile_products_bypassed,
-                     "per_precision", precisions_json(r->tile_products));
+                     "tile_products", (json_int_t)cli_tile_products(r), "bypassed",
+                     (json_int_t)r->tile_products_bypassed, "per_precision", precisions_json(r->tile_products));
 }
 
 /* Level sets or groups of the triangles of incomplete factors; null for other preconditioners. */
@@ -437,50 +355,4 @@ json_t *cli_solve_json(const cli_solve_run *run)
     json_object_set_new(root, "options", options_json(run));
     json_object_set_new(root, "detail", run->detail[0] == '\0' ? json_null() : cli_json_text(run->detail));
     return root;
-}
-
-/* ---- history ---- */
-
-static int write_history(FILE *file, const void *user)
-{
-    const tess_solve_result *r = user;
-    double scale = r->rhs_norm > 0.0 ? r->rhs_norm : 1.0;
-    fprintf(file, "iteration,residual_norm,relative_residual\n");
-    for (int64_t i = 0; i < r->history_length; i++) {
-        if (r->history[i] != r->history[i]) { continue; } /* not measured */
-        fprintf(file, "%lld,%.17g,%.17g\n", (long long)i, r->history[i], r->history[i] / scale);
-    }
-    return ferror(file);
-}
-
-static int write_history_picture(FILE *file, const void *user, bool png)
-{
-    cli_history_chart *made = malloc(sizeof *made);
-    if (made == NULL) { return 1; }
-    cli_chart_history(user, made);
-    int failed = 0;
-    if (png) {
-        failed = cli_write_chart_png(file, &made->chart);
-    } else {
-        cli_write_svg(file, &made->chart, true);
-    }
-    free(made);
-    return failed != 0 || ferror(file);
-}
-
-static int write_history_png(FILE *file, const void *user)
-{
-    return write_history_picture(file, user, true);
-}
-
-static int write_history_svg(FILE *file, const void *user)
-{
-    return write_history_picture(file, user, false);
-}
-
-int cli_write_history(const char *path, const tess_solve_result *result)
-{
-    if (cli_ends_with(path, ".png")) { return cli_write_file(path, write_history_png, result); }
-    if (cli_ends_with(path, ".svg")) { return cli_write_file(path, write_history_svg, result); }
-    return cli_write_file(path, write_history, result);
 }
