@@ -75,17 +75,16 @@ json_t *cli_levels_json(const tess_amg_levels *levels, double factor)
     for (int l = 0; l < levels->count; l++) {
         json_array_append_new(list, level_json(&levels->level[l]));
     }
-    return json_pack("{ss ss ss si so so sI sI so so so so so so so so}", "coarsening",
-                     tess_amg_coarsening_name(levels->coarsening), "setup_device",
-                     tess_device_name(levels->setup_device), "vectors", tess_precision_name(levels->vectors),
-                     "raised", levels->raised, "operator_complexity", cli_json_real(levels->operator_complexity),
-                     "grid_complexity", cli_json_real(levels->grid_complexity), "bytes", (json_int_t)bytes_of(levels),
-                     "coarsest_rank", (json_int_t)levels->coarsest_rank, "coarsening_seconds",
-                     cli_json_real(levels->coarsening_seconds), "strength_seconds",
-                     cli_json_real(levels->strength_seconds), "split_seconds", cli_json_real(levels->split_seconds),
-                     "interpolation_seconds", cli_json_real(levels->interpolation_seconds), "product_seconds",
-                     cli_json_real(levels->product_seconds), "storing_seconds", cli_json_real(levels->storing_seconds),
-                     "convergence_factor", cli_json_real(factor), "levels", list);
+    return json_pack(
+        "{ss ss ss si so so sI sI so so so so so so so so}", "coarsening", tess_amg_coarsening_name(levels->coarsening),
+        "setup_device", tess_device_name(levels->setup_device), "vectors", tess_precision_name(levels->vectors),
+        "raised", levels->raised, "operator_complexity", cli_json_real(levels->operator_complexity), "grid_complexity",
+        cli_json_real(levels->grid_complexity), "bytes", (json_int_t)bytes_of(levels), "coarsest_rank",
+        (json_int_t)levels->coarsest_rank, "coarsening_seconds", cli_json_real(levels->coarsening_seconds),
+        "strength_seconds", cli_json_real(levels->strength_seconds), "split_seconds",
+        cli_json_real(levels->split_seconds), "interpolation_seconds", cli_json_real(levels->interpolation_seconds),
+        "product_seconds", cli_json_real(levels->product_seconds), "storing_seconds",
+        cli_json_real(levels->storing_seconds), "convergence_factor", cli_json_real(factor), "levels", list);
 }
 
 /* ---- a trial ---- */

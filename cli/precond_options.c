@@ -96,9 +96,7 @@ static bool parse_amg(int key, const char *arg, struct argp_state *state, tess_a
     case KEY_AMG_COARSENING:
         amg->coarsening = (tess_amg_coarsening)cli_parse_name(state, "amg-coarsening", arg, "tess_amg_coarsening");
         return true;
-    case KEY_AMG_PRECISION:
-        parse_amg_precisions(state, arg, amg);
-        return true;
+    case KEY_AMG_PRECISION: parse_amg_precisions(state, arg, amg); return true;
     case KEY_AMG_CYCLE:
         amg->cycle = (tess_amg_cycle)cli_parse_name(state, "amg-cycle", arg, "tess_amg_cycle");
         return true;
@@ -383,21 +381,4 @@ void cli_add_precond_json(json_t *object, const tess_precond_options *precond)
     json_object_set_new(object, "precond_policy", json_string(tess_policy_name(squares->policy.policy)));
     json_object_set_new(object, "precond_levels",
                         json_string(cli_levels_text(&squares->policy, levels, sizeof levels)));
-}
-
-void cli_print_factors(const tess_precond_options *precond, const tess_solve_result *result)
-{
-    if (is_direct(precond->kind)) {
-        printf("%-17s %lld nonzeros\n", "factors", (long long)result->precond.factor_nonzeros);
-    }
-    if (!cli_is_incomplete(precond->kind)) { return; }
-    printf("%-17s %lld level sets below the diagonal, %lld above", "factors",
-           (long long)result->precond.triangle_level_sets[0], (long long)result->precond.triangle_level_sets[1]);
-    if (result->precond.triangle_groups[0] + result->precond.triangle_groups[1] <
-        result->precond.triangle_level_sets[0] + result->precond.triangle_level_sets[1]) {
-        printf(", in %lld and %lld groups", (long long)result->precond.triangle_groups[0],
-               (long long)result->precond.triangle_groups[1]);
-    }
-    if (result->precond.shift > 0.0) { printf("; diagonal shifted by %g times itself", result->precond.shift); }
-    printf("\n");
 }
