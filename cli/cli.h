@@ -253,7 +253,9 @@ void cli_add_precond_json(json_t *object, const tess_precond_options *precond);
 /* A line about incomplete factors; none for other preconditioners. */
 /* Whether it has incomplete factors. */
 bool cli_is_incomplete(tess_precond_kind kind);
-void cli_print_factors(const tess_precond_options *precond, const tess_solve_result *result);
+void cli_print_factors(const tess_precond_options *precond, const tess_solve_result *result, const tess_solver *solver);
+/* Leaves and squares of triangles in recursive blocks; null for others. */
+json_t *cli_blocks_json(const tess_solver *solver);
 
 /* ---- nullspace.c: the near-nullspace of amg, from files ---- */
 

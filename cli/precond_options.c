@@ -383,20 +383,3 @@ void cli_add_precond_json(json_t *object, const tess_precond_options *precond)
     json_object_set_new(object, "precond_levels",
                         json_string(cli_levels_text(&squares->policy, levels, sizeof levels)));
 }
-
-void cli_print_factors(const tess_precond_options *precond, const tess_solve_result *result)
-{
-    if (is_direct(precond->kind)) {
-        printf("%-17s %lld nonzeros\n", "factors", (long long)result->precond.factor_nonzeros);
-    }
-    if (!cli_is_incomplete(precond->kind)) { return; }
-    printf("%-17s %lld level sets below the diagonal, %lld above", "factors",
-           (long long)result->precond.triangle_level_sets[0], (long long)result->precond.triangle_level_sets[1]);
-    if (result->precond.triangle_groups[0] + result->precond.triangle_groups[1] <
-        result->precond.triangle_level_sets[0] + result->precond.triangle_level_sets[1]) {
-        printf(", in %lld and %lld groups", (long long)result->precond.triangle_groups[0],
-               (long long)result->precond.triangle_groups[1]);
-    }
-    if (result->precond.shift > 0.0) { printf("; diagonal shifted by %g times itself", result->precond.shift); }
-    printf("\n");
-}

@@ -91,7 +91,7 @@ static void print_setting(const cli_solve_run *run)
         printf("%-17s %s\n", "recurrence", tess_recurrence_name(r->cg.recurrence));
     }
     print_roles(o, r);
-    cli_print_factors(&o->precond, r);
+    cli_print_factors(&o->precond, r, run->solver);
     print_levels(run);
     cli_print_sweeps(run);
     if (run->transformed) {
@@ -344,6 +344,7 @@ json_t *cli_solve_json(const cli_solve_run *run)
     json_object_set_new(root, "inner_precision", cli_role_json(&r->gmres.inner));
     json_object_set_new(root, "basis_precision", storage_json(&r->gmres.basis));
     json_object_set_new(root, "phases", phases_json(r));
+    json_object_set_new(root, "triangle_blocks", cli_blocks_json(run->solver));
     json_object_set_new(root, "triangle_levels", triangles_json(r, r->precond.triangle_level_sets));
     json_object_set_new(root, "triangle_steps", triangles_json(r, r->precond.triangle_groups));
     json_object_set_new(root, "amg", levels_json(run));

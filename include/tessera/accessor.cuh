@@ -13,9 +13,9 @@
  *     reduced_row_major<N, Arithmetic, Storage>                     each value rounded to Storage
  *     scaled_reduced_row_major<N, Arithmetic, Storage, ScaleMask>   value / scale rounded to Storage
  *
- * N is 1 to 4. Arithmetic is double or float. Storage is double, float, tess::bf16, tess::fp16, tess::e4m3 or
- * tess::e5m2; a range of const Storage is read-only. Header only: programs need not link the library. accessor.h is for
- * C.
+ * N is 1 to 4. Arithmetic is double, float or, on the host, long double. Storage is double, float, tess::bf16,
+ * tess::fp16, tess::e4m3 or tess::e5m2; a range of const Storage is read-only. Header only: programs need not link the
+ * library. accessor.h is for C.
  * - A range holds pointers and owns nothing. It is copied by value, into kernels too.
  * - Indices have 64 bits; assert checks them, unless NDEBUG is defined. An access costs a load and a conversion.
  * - Reading is exact, except FP64 storage read as float. Writing rounds once to nearest even; the parameter Overflow
@@ -128,7 +128,7 @@ class strided {
 
     /** Without gaps. Only a scaled accessor takes `scale`: const Arithmetic *. */
     template <typename... Scale>
-    TESS_ATTRIBUTES constexpr strided(shape<N> length, storage_type *data, Scale... scale)
+    TESS_ATTRIBUTES constexpr strided(extents<N> length, storage_type *data, Scale... scale)
         : element_(length, data, scale...), length_(length), stride_(length)
     {
         int64_t count = length[Unit];
@@ -142,7 +142,7 @@ class strided {
     }
     /** With strides, in elements, of all dimensions except Unit, whose stride is 1. */
     template <typename... Scale>
-    TESS_ATTRIBUTES constexpr strided(shape<N> length, storage_type *data, shape<N - 1> stride, Scale... scale)
+    TESS_ATTRIBUTES constexpr strided(extents<N> length, storage_type *data, extents<N - 1> stride, Scale... scale)
         : element_(length, data, scale...), length_(length), stride_(length)
     {
         int from = 0;
@@ -236,18 +236,19 @@ class strided {
     }
 
     Element element_;
-    shape<N> length_, stride_;
+    extents<N> length_, stride_;
 };
 
 } // namespace detail
 
-/** Values of T, last dimension contiguous. Made from (shape length, T *data, [shape<N - 1> strides but the last]). */
+/** Values of T, last dimension contiguous. Made from (extents length, T *data, [extents<N - 1> strides but the last]).
+ */
 template <typename T, int N>
 using row_major = detail::strided<N, N - 1, detail::plain<T>>;
 
 /**
  * The last two dimensions (row, column) are column-major, those before them row-major: blocks of a blocked CSR.
- * Made from (shape length, T *data, [shape<N - 1> strides but the second to last]).
+ * Made from (extents length, T *data, [extents<N - 1> strides but the second to last]).
  */
 template <typename T, int N>
 using block_column_major = detail::strided<N, N - 2, detail::plain<T>>;
@@ -260,7 +261,7 @@ using reduced_row_major = detail::strided<N, N - 1, detail::reduced<Arithmetic, 
  * As row_major. Writing divides a value by a scale and rounds it to Storage; reading multiplies by the scale. A power
  * of two is exact. ScaleMask 0: one scale for all; 1: one per row of a matrix; 2: one per column. In general, bit d
  * says that the scale varies along dimension d. The scales are row-major over these dimensions, without gaps, and are
- * read at each access. Made from (shape length, Storage *data, [shape<N - 1> strides], const Arithmetic *scale).
+ * read at each access. Made from (extents length, Storage *data, [extents<N - 1> strides], const Arithmetic *scale).
  */
 template <int N, typename Arithmetic, typename Storage, unsigned ScaleMask = 0,
           tess_overflow Overflow = TESS_OVERFLOW_INFINITY>

@@ -16,14 +16,14 @@
 
 namespace tess {
 
-/** Lengths or strides, one per dimension: tess::shape(rows, columns). */
+/** Lengths or strides, one per dimension. Made by tess::shape(rows, columns). */
 template <int N>
-struct shape {
+struct extents {
     int64_t value[N > 0 ? N : 1];
 
     template <typename... Numbers,
               typename = std::enable_if_t<sizeof...(Numbers) == N && (std::is_convertible_v<Numbers, int64_t> && ...)>>
-    TESS_ATTRIBUTES constexpr explicit shape(Numbers... numbers) : value{static_cast<int64_t>(numbers)...}
+    TESS_ATTRIBUTES constexpr explicit extents(Numbers... numbers) : value{static_cast<int64_t>(numbers)...}
     {
     }
     TESS_ATTRIBUTES constexpr int64_t operator[](int dimension) const
@@ -31,8 +31,14 @@ struct shape {
         return value[dimension];
     }
 };
+
+/** A function, so that `tess::range<..> x(tess::shape(n), p);` defines a range: with a type, C++ reads a declaration.
+ */
 template <typename... Numbers>
-shape(Numbers...) -> shape<static_cast<int>(sizeof...(Numbers))>;
+TESS_ATTRIBUTES constexpr extents<static_cast<int>(sizeof...(Numbers))> shape(Numbers... numbers)
+{
+    return extents<static_cast<int>(sizeof...(Numbers))>(numbers...);
+}
 
 /** K numbers: the result of load, the argument of store. */
 template <typename T, int K>
@@ -199,7 +205,7 @@ struct plain {
     T *data;
 
     template <int N>
-    TESS_ATTRIBUTES constexpr plain(const shape<N> &, T *first) : data(first)
+    TESS_ATTRIBUTES constexpr plain(const extents<N> &, T *first) : data(first)
     {
     }
     template <int N>
@@ -234,7 +240,7 @@ struct reduced {
     Storage *data;
 
     template <int N>
-    TESS_ATTRIBUTES constexpr reduced(const shape<N> &, Storage *first) : data(first)
+    TESS_ATTRIBUTES constexpr reduced(const extents<N> &, Storage *first) : data(first)
     {
     }
     template <int N>
@@ -271,7 +277,7 @@ struct scaled {
     const Arithmetic *scale;
     int64_t scale_stride[N];
 
-    TESS_ATTRIBUTES constexpr scaled(const shape<N> &length, Storage *first, const Arithmetic *scales)
+    TESS_ATTRIBUTES constexpr scaled(const extents<N> &length, Storage *first, const Arithmetic *scales)
         : data(first), scale(scales), scale_stride{}
     {
         int64_t count = 1;

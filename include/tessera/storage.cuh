@@ -12,6 +12,11 @@
 #ifndef TESSERA_STORAGE_CUH
 #define TESSERA_STORAGE_CUH
 
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
 #include <tessera/codec.h>
 
 #if defined(__CUDACC__) || defined(__HIPCC__)
@@ -95,23 +100,46 @@ struct storage_traits;
 TESS_PRECISION_LIST(TESS_STORAGE_TRAITS)
 #undef TESS_STORAGE_TRAITS
 
-/** The value of @p stored in Arithmetic (double or float). Exact, except FP64 storage read as float. */
+namespace detail {
+
+/* The double beside or at v whose last bit is set unless it is v: rounding it again to fewer than 52 bits gives what
+   rounding v once would (rounding to odd). Host only. */
+inline double jammed(long double v)
+{
+    const double near = static_cast<double>(v);
+    uint64_t bits = 0;
+
+    std::memcpy(&bits, &near, sizeof bits);
+    if (static_cast<long double>(near) == v || v != v || (bits & 1U) != 0) { return near; }
+    return std::nextafter(near, v > static_cast<long double>(near) ? HUGE_VAL : -HUGE_VAL);
+}
+
+} // namespace detail
+
+/** The value of @p stored in Arithmetic (double, float or, on the host, long double). Exact, except FP64 storage read
+   as float. */
 template <typename Arithmetic, typename Storage>
 TESS_ATTRIBUTES inline Arithmetic decode(Storage stored)
 {
-    static_assert(sizeof(Arithmetic) == 8 || sizeof(Arithmetic) == 4, "arithmetic is double or float");
-    if constexpr (sizeof(Arithmetic) == 8) {
-        return storage_traits<Storage>::to_double(stored);
-    } else {
+    static_assert(std::is_floating_point_v<Arithmetic>, "arithmetic is double, float or long double");
+    if constexpr (std::is_same_v<Arithmetic, float>) {
         return storage_traits<Storage>::to_float(stored);
+    } else {
+        return static_cast<Arithmetic>(storage_traits<Storage>::to_double(stored));
     }
 }
 
-/** Rounds @p value to nearest even in Storage. */
+/** Rounds @p value to nearest even in Storage, once. */
 template <typename Storage, typename Arithmetic>
 TESS_ATTRIBUTES inline Storage encode(Arithmetic value, tess_overflow overflow = TESS_OVERFLOW_INFINITY)
 {
-    return storage_traits<Storage>::from(value, overflow);
+    if constexpr (!std::is_same_v<Arithmetic, long double>) {
+        return storage_traits<Storage>::from(value, overflow);
+    } else if constexpr (std::is_same_v<Storage, double>) {
+        return storage_traits<Storage>::from(static_cast<double>(value), overflow);
+    } else {
+        return storage_traits<Storage>::from(detail::jammed(value), overflow);
+    }
 }
 
 /** N neighbouring values, aligned so that one instruction can load them. N * sizeof(Storage) is at most 16 bytes. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The accessor for C++ against plain arrays and against the one for C. Nothing of the library is linked.
 #undef NDEBUG // the checks are tested too
+#include <cfloat>
 #include <cmath>
 #include <csetjmp>
 #include <csignal>
@@ -120,11 +121,73 @@ static void references_behave_as_numbers(void **)
     check_reference<double, tess::fp16>();
     check_reference<double, tess::e4m3>();
     check_reference<double, tess::e5m2>();
+    check_reference<long double, double>();
+    check_reference<long double, float>();
+    check_reference<long double, tess::bf16>();
+    check_reference<long double, tess::fp16>();
+    check_reference<long double, tess::e4m3>();
+    check_reference<long double, tess::e5m2>();
     check_reference<float, float>();
     check_reference<float, tess::bf16>();
     check_reference<float, tess::fp16>();
     check_reference<float, tess::e4m3>();
     check_reference<float, tess::e5m2>();
+}
+
+/* Lengths in variables: a type in the place of the function shape would make this a declaration. */
+static void lengths_are_variables(void **)
+{
+    float memory[12] = {};
+    float *p = memory;
+    int64_t n = 12;
+    int rows = 3;
+
+    tess::range<tess::reduced_row_major<1, double, float>> x(tess::shape(n), p);
+    tess::range<tess::reduced_row_major<2, double, float>> y(tess::shape(rows, n / rows), p);
+    x(7) = 2.0;
+    assert_true(y(1, 3) == 2.0);
+}
+
+/* A value just above the middle of two floats: by way of double it would become the middle, and then the even one. */
+static void wide_arithmetic_rounds_once(void **)
+{
+#if LDBL_MANT_DIG >= 64
+    const long double tiny = ldexpl(1.0L, -62), one = 1.0L;
+    float memory[2] = {};
+    int n = 2;
+    tess::range<tess::reduced_row_major<1, long double, float>> x(tess::shape(n), memory);
+
+    x(0) = one + ldexpl(1.0L, -24) + tiny;
+    x(1) = -(one + 3 * ldexpl(1.0L, -24) - tiny);
+    assert_true(x(0) == one + ldexpl(1.0L, -23));
+    assert_true(x(1) == -(one + ldexpl(1.0L, -23)));
+    x(0) = 1.0L / 3;
+    assert_true(x(0) == static_cast<long double>(static_cast<float>(1.0L / 3)));
+    x(0) = HUGE_VALL;
+    assert_true(x(0) == HUGE_VALL);
+#endif
+}
+
+/* Narrow storage, sums wider than FP64: 1 and 2^-60 many times. */
+static void sums_may_be_wider_than_fp64(void **)
+{
+#if LDBL_MANT_DIG >= 64
+    double memory[1025];
+    int n = 1025;
+    tess::range<tess::reduced_row_major<1, long double, double>> wide(tess::shape(n), memory);
+    tess::range<tess::reduced_row_major<1, double, double>> usual(tess::shape(n), memory);
+    long double sum = 0.0L;
+    double narrow = 0.0;
+
+    for (int i = 0; i < n; i++) {
+        wide(i) = i == 0 ? 1.0L : ldexpl(1.0L, -60);
+    }
+    for (int i = 0; i < n; i++) {
+        sum += wide(i);
+        narrow += usual(i);
+    }
+    assert_true(narrow == 1.0 && sum == 1.0L + ldexpl(1.0L, -50));
+#endif
 }
 
 static void overflow_is_chosen_by_the_type(void **)
@@ -320,6 +383,9 @@ int main()
         cmocka_unit_test(layouts_are_those_of_c),
         cmocka_unit_test(strides_leave_gaps),
         cmocka_unit_test(references_behave_as_numbers),
+        cmocka_unit_test(lengths_are_variables),
+        cmocka_unit_test(wide_arithmetic_rounds_once),
+        cmocka_unit_test(sums_may_be_wider_than_fp64),
         cmocka_unit_test(overflow_is_chosen_by_the_type),
         cmocka_unit_test(scales_vary_as_the_mask_says),
         cmocka_unit_test(scales_for_float_arithmetic_stay_in_range),

@@ -103,3 +103,11 @@ expect 2 solve $problem --precond ilut:1e-3:x
 err_has "is not a drop tolerance and a fill"
 expect 2 solve $problem --precond iluk:x
 err_has "is not a level of fill"
+
+# how far the recursion of blocks went
+expect 0 solve gallery:laplace2d:40 --solver cg --precond ic0 --triangular blocks --leaf 200 --json solve.json
+out_has '^blocks +[0-9]+ leaves and [0-9]+ squares, which hold [0-9.]+ % of the off-diagonal nonzeros$'
+json solve.json 'j["triangle_blocks"]["leaves"] > 4'
+json solve.json 'j["triangle_blocks"]["squares"] == j["triangle_blocks"]["leaves"] - 2'
+expect 0 solve gallery:laplace2d:40 --solver cg --precond ic0 --triangular blocks --json solve.json
+json solve.json 'j["triangle_blocks"] is None'
