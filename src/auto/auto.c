@@ -69,6 +69,7 @@ static tess_status climb_to_next(tess_solver *s, auto_solve *state)
         step_options(s, &state->step, &o);
         status = tess_solver_create(s->original, &o, &state->solver);
         if (status == TESS_SUCCESS) { status = refuse_for_time(s, state); }
+        if (status == TESS_SUCCESS) { status = refuse_levels(s, state); }
         if (status == TESS_SUCCESS) { break; }
         if (!may_skip(&state->step, status)) { goto cleanup; }
         state->error = s->ctx->error;

@@ -57,6 +57,8 @@ void step_options(const tess_solver *s, const ladder_step *step, tess_solve_opti
 bool may_skip(const ladder_step *step, tess_status status);
 /* TIMED_OUT, and the solver is destroyed, if its factors were refused for the limit of time and a step follows. */
 tess_status refuse_for_time(const tess_solver *s, auto_solve *state);
+/* UNSUPPORTED, and the solver is destroyed, if multigrid has one level or too many entries and a step follows. */
+tess_status refuse_levels(const tess_solver *s, auto_solve *state);
 
 /* ---- costs.c ---- */
 

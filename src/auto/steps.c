@@ -38,6 +38,26 @@ bool may_skip(const ladder_step *step, tess_status status)
            (status == TESS_OUT_OF_MEMORY && (step->limit == LIMIT_DIRECT || step->precond == TESS_PRECOND_AMG));
 }
 
+/* Levels with more entries than this cost more than they gain; one level alone is no multigrid. */
+#define MOST_COMPLEX 3.5
+
+tess_status refuse_levels(const tess_solver *s, auto_solve *state)
+{
+    tess_amg_levels levels = {.size = sizeof levels};
+    const bool multigrid = state->step.precond == TESS_PRECOND_AMG && state->next < state->ladder.count &&
+                           s->options.precond.kind == TESS_PRECOND_AUTO;
+
+    if (!multigrid || tess_precond_get_levels(tess_solver_precond(state->solver), &levels) != TESS_SUCCESS ||
+        (levels.count > 1 && levels.operator_complexity <= MOST_COMPLEX)) {
+        return TESS_SUCCESS;
+    }
+    tess_solver_destroy(state->solver);
+    state->solver = NULL;
+    return tess_fail(s->ctx, TESS_UNSUPPORTED, "choose another preconditioner",
+                     "amg: %d levels with %.3g times the entries of the matrix do not pay", levels.count,
+                     levels.operator_complexity);
+}
+
 /* Factors that would take longer than the limit of time leaves: another step need not. */
 tess_status refuse_for_time(const tess_solver *s, auto_solve *state)
 {

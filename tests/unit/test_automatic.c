@@ -476,6 +476,22 @@ static void multigrid_takes_over_from_a_diagonal(void **state)
     close_test(&t);
 }
 
+/* Diffusion with convection: unsymmetric, with a positive diagonal. */
+static void multigrid_takes_over_with_convection(void **state)
+{
+    system_under_test t = open_test(oracle_convection2d(330, 0.5), slow_options());
+
+    (void)state;
+    run(&t);
+    assert_true(t.result.verified);
+    assert_int_equal(t.count, 2);
+    assert_true(t.attempts[0].left);
+    assert_int_equal(t.attempts[1].precond, TESS_PRECOND_AMG);
+    assert_int_equal(t.attempts[1].solver, TESS_SOLVER_BICGSTAB);
+    assert_true(t.attempts[1].iterations < 50);
+    close_test(&t);
+}
+
 /* A smaller matrix has its trial of incomplete factors first: those of a tridiagonal matrix are complete. */
 static void incomplete_factors_come_before_multigrid(void **state)
 {
@@ -531,6 +547,7 @@ static int close_context(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {AUTOMATIC_TESTS, cmocka_unit_test(multigrid_takes_over_from_a_diagonal),
+                                       cmocka_unit_test(multigrid_takes_over_with_convection),
                                        cmocka_unit_test(incomplete_factors_come_before_multigrid),
                                        cmocka_unit_test(cheap_factors_come_before_a_trial)};
 

@@ -58,6 +58,26 @@ static void end(tess_context *ctx, void *state)
     tess_host_release(ctx, c, 1, sizeof *c);
 }
 
+static int64_t csr_bytes(const host_csr *a)
+{
+    return host_csr_nnz(a) * (int64_t)(sizeof *a->col_ind + sizeof *a->val) + a->nrows * (int64_t)sizeof *a->row_ptr;
+}
+
+/* One byte each: strengths, splits, codes. */
+static int64_t bytes(const void *state, int levels)
+{
+    const classical *c = state;
+    int64_t sum = 0;
+
+    for (int l = 0; c && c->level && l < levels; l++) {
+        const classical_level *own = &c->level[l];
+
+        sum += own->nnz + own->n * (own->second ? 2 : 1) + csr_bytes(&own->p1) + csr_bytes(&own->p2);
+        sum += own->plan.codes.count + own->second_plan.codes.count + own->product.codes.count;
+    }
+    return sum;
+}
+
 /* ---- the second split ---- */
 
 /* Paths of up to two strong couplings between the coarse unknowns of the first split. */
@@ -352,4 +372,5 @@ const amg_coarsening amg_classical = {.kind = TESS_AMG_CLASSICAL,
                                       .coarsen = coarsen,
                                       .renew = renew,
                                       .end = end,
+                                      .bytes = bytes,
                                       .stage_seconds = stage_seconds};

@@ -57,6 +57,8 @@ typedef struct amg_coarsening {
     /* New values of a on the same pattern: fills p's values anew on its pattern; nothing else changes. */
     tess_status (*renew)(tess_context *ctx, void *state, int level, const host_csr *a, host_csr *p);
     void (*end)(tess_context *ctx, void *state); /* frees the state, which may be NULL */
+    /* Bytes of the state beside what the levels hold. NULL: it is small. */
+    int64_t (*bytes)(const void *state, int levels);
     /* AMG_STAGES sums, which coarsen and renew add to. NULL: it does not tell. */
     double *(*stage_seconds)(void *state);
 } amg_coarsening;

@@ -161,23 +161,24 @@ cleanup:
 
 /* Sets up the other coarsening too, where auto is in doubt, and takes the better of both. One that fails is not taken.
  */
-static tess_status try_other(tess_precond *m)
+static void try_other(tess_precond *m)
 {
+    const tess_error before = m->ctx->error;
     amg *own = m->own;
     amg_candidate first = {own->hierarchy, own->cycle},
                   other = {.hierarchy = {.ctx = m->ctx}, .cycle = {.ctx = m->ctx}};
     tess_status status = TESS_SUCCESS;
 
     own->trial = (amg_trial){.kind = TESS_AMG_AUTO};
-    if (!amg_is_doubtful(&first)) { return TESS_SUCCESS; }
+    if (!amg_is_doubtful(&first) || predict_bytes(m->matrix) > tess_spare_memory()) { return; }
     other.hierarchy.options = own->hierarchy.options;
     other.hierarchy.options.coarsening = amg_other_coarsening(own->hierarchy.coarsening->kind);
     TESS_TRY(amg_hierarchy_build(&other.hierarchy, m->matrix));
     TESS_TRY(open_levels(own, &other.hierarchy, &other.cycle));
     status = take_better(m, &other);
 cleanup:
+    if (status != TESS_SUCCESS) { m->ctx->error = before; }
     close_candidate(&other);
-    return status;
 }
 
 /* The levels for the matrix's values: anew, or if there are some on their patterns. */
@@ -191,7 +192,7 @@ static tess_status set_up(tess_precond *m)
     amg_cycle_close(&own->cycle);
     TESS_TRY(renews ? amg_hierarchy_renew(h, m->matrix) : amg_hierarchy_build(h, m->matrix));
     TESS_TRY(open_cycle(m));
-    if (!renews) { status = try_other(m); }
+    if (!renews) { try_other(m); }
 cleanup:
     if (status != TESS_SUCCESS) { close_all(own); }
     return status;
@@ -324,8 +325,8 @@ static uint64_t revision(const tess_precond *m)
     return ((const amg *)m->own)->revision;
 }
 
-/* On a CPU also the values of the hierarchy, which stay for updates; the cycle's matrices count its indices. On a GPU
-   that has built the levels also these. */
+/* On a CPU also the values of the hierarchy and its state, which stay for updates; the cycle's matrices count its
+   indices. On a GPU that has built the levels also these. */
 static int64_t bytes(const tess_precond *m)
 {
     const amg *own = m->own;
@@ -336,6 +337,10 @@ static int64_t bytes(const tess_precond *m)
         const int64_t entries = host_csr_nnz(&level->p) + host_csr_nnz(&level->r);
 
         sum += (int64_t)sizeof(double) * (entries + (l > 0 ? host_csr_nnz(&level->a) : 0));
+        sum += (int64_t)sizeof(int32_t) * host_csr_nnz(&level->ap);
+    }
+    if (m->ctx->device == TESS_DEVICE_CPU && own->hierarchy.count > 0 && own->hierarchy.coarsening->bytes) {
+        sum += own->hierarchy.coarsening->bytes(own->hierarchy.state, own->hierarchy.count);
     }
     return sum;
 }
