@@ -273,8 +273,8 @@ TESS_EXPORT tess_status tess_matrix_spmv_level(const tess_matrix *a, int level, 
                                                double beta, tess_vector *y);
 
 /**
- * C := op(A) op(B), an assembled matrix of their context, which computes it. With 2^31 nonzeros or more in a factor, the
- * host computes it for a GPU context.
+ * C := op(A) op(B), an assembled matrix of their context, which computes it. With 2^31 nonzeros or more in a factor,
+ * the host computes it for a GPU context.
  * @param a, b  assembled, of one context, with matching inner sizes; may be the same matrix
  * The pattern is that of the rows: an entry that cancels stays, as an explicit zero. Each entry is a sum in the order
  * of the columns of op(A), with the same bits for any number of threads:

@@ -35,7 +35,7 @@ template <int GROUP, typename INDEX>
 __device__ static inline void count_row(const product_task &t, const team_table<INDEX> &table, const team_row &own)
 {
     clear_table<GROUP>(table, own.lane);
-    visit_products<GROUP, false>(t, own, [&](double, int32_t m) { (void)take_place(table, t.b.col_ind[m]); });
+    visit_products<GROUP, false>(t, own, [&](double, int32_t column, double) { (void)take_place(table, column); });
     sync_team<GROUP>();
     if (own.row >= 0 && own.lane == 0) { t.c.row_ptr[own.row + 1] = *table.count; }
 }

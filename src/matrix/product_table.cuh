@@ -78,15 +78,35 @@ __device__ static inline team_row open_row(const product_task &t, const int32_t 
     return own;
 }
 
-/* visit(factor, m) for each entry of the row of a, and each entry m of b's row of its column. ordered: one entry of a
-   after another. A row of b has no column twice, so that threads of a team never add to one sum at a time. */
-template <int GROUP, bool ORDERED, typename VISIT>
+/* An entry of b for the calling thread; column -1: none. */
+struct factor_entry {
+    int32_t column;
+    double value;
+};
+
+/* VALUES: not the columns alone. */
+template <bool VALUES>
+__device__ static inline factor_entry load_entry(const product_task &t, int32_t m, int32_t end)
+{
+    factor_entry e = {-1, 0.0};
+
+    if (m < end) {
+        e.column = t.b.col_ind[m];
+        if (VALUES && t.values) { e.value = t.b.val[m]; }
+    }
+    return e;
+}
+
+/* visit(factor, column, value) for each entry of the row of a, and each entry of b's row of its column. VALUES: one
+   entry of a after another; else columns alone, in any order. A row of b has no column twice, so that threads of a team
+   never add to one sum at a time. The next entries are loaded before the present ones are visited. */
+template <int GROUP, bool VALUES, typename VISIT>
 __device__ static inline void visit_in_wave(const product_task &t, const team_row &own, VISIT visit)
 {
     const int length = own.end - own.begin, steps = GPU_WAVE_MAX(length);
 
     for (int base = 0; base < steps; base += GROUP) {
-        const int k = base + own.lane;
+        const int k = base + own.lane, last_step = min(GROUP, steps - base);
         int32_t first = 0, last = 0;
         double factor = 0.0;
 
@@ -95,41 +115,55 @@ __device__ static inline void visit_in_wave(const product_task &t, const team_ro
 
             first = t.b.row_ptr[row];
             last = t.b.row_ptr[row + 1];
-            if (t.values) { factor = t.a.val[own.begin + k]; }
+            if (VALUES && t.values) { factor = t.a.val[own.begin + k]; }
         }
-        for (int s = 0; s < GROUP && base + s < steps; s++) {
-            const int32_t from = GPU_SHUFFLE(first, s, GROUP), to = GPU_SHUFFLE(last, s, GROUP);
-            const double of_a = GPU_SHUFFLE(factor, s, GROUP);
+        int32_t from = GPU_SHUFFLE(first, 0, GROUP), to = GPU_SHUFFLE(last, 0, GROUP);
+        factor_entry next = load_entry<VALUES>(t, from + own.lane, to);
 
-            for (int32_t m = from + own.lane; m < to; m += GROUP) {
-                visit(of_a, m);
+        for (int s = 0; s < last_step; s++) {
+            const double of_a = VALUES ? GPU_SHUFFLE(factor, s, GROUP) : 0.0;
+            const factor_entry e = next;
+            const int32_t rest = from + own.lane + GROUP, end = to;
+
+            if (s + 1 < last_step) { /* the same for all threads of the wave */
+                from = GPU_SHUFFLE(first, s + 1, GROUP);
+                to = GPU_SHUFFLE(last, s + 1, GROUP);
+                next = load_entry<VALUES>(t, from + own.lane, to);
             }
-            if (ORDERED) { GPU_SYNC_WAVE(); }
+            if (e.column >= 0) { visit(of_a, e.column, e.value); }
+            for (int32_t m = rest; m < end; m += GROUP) {
+                const factor_entry more = load_entry<VALUES>(t, m, end);
+
+                visit(of_a, more.column, more.value);
+            }
+            if (VALUES) { GPU_SYNC_WAVE(); }
         }
     }
 }
 
-template <bool ORDERED, typename VISIT>
+template <bool VALUES, typename VISIT>
 __device__ static inline void visit_in_block(const product_task &t, const team_row &own, VISIT visit)
 {
     for (int32_t k = own.begin; k < own.end; k++) {
         const int32_t row = t.a.col_ind[k], last = t.b.row_ptr[row + 1];
-        const double factor = t.values ? t.a.val[k] : 0.0;
+        const double factor = VALUES && t.values ? t.a.val[k] : 0.0;
 
         for (int32_t m = t.b.row_ptr[row] + own.lane; m < last; m += (int32_t)blockDim.x) {
-            visit(factor, m);
+            const factor_entry e = load_entry<VALUES>(t, m, last);
+
+            visit(factor, e.column, e.value);
         }
-        if (ORDERED) { __syncthreads(); }
+        if (VALUES) { __syncthreads(); }
     }
 }
 
-template <int GROUP, bool ORDERED, typename VISIT>
+template <int GROUP, bool VALUES, typename VISIT>
 __device__ static inline void visit_products(const product_task &t, const team_row &own, VISIT visit)
 {
     if constexpr (GROUP <= GPU_WAVE) {
-        visit_in_wave<GROUP, ORDERED>(t, own, visit);
+        visit_in_wave<GROUP, VALUES>(t, own, visit);
     } else {
-        visit_in_block<ORDERED>(t, own, visit);
+        visit_in_block<VALUES>(t, own, visit);
     }
 }
 

@@ -82,10 +82,10 @@ __device__ static inline void compute_row(const product_task &t, const team_tabl
         }
         sync_team<GROUP>();
     }
-    visit_products<GROUP, true>(t, own, [&](double factor, int32_t m) {
-        const uint32_t at = take_place(table, t.b.col_ind[m]);
+    visit_products<GROUP, true>(t, own, [&](double factor, int32_t column, double value) {
+        const uint32_t at = take_place(table, column);
 
-        if (t.values) { table.sum[at] += factor * t.b.val[m]; }
+        if (t.values) { table.sum[at] += factor * value; }
     });
     write_row<GROUP, KNOWN>(t, table, own);
 }

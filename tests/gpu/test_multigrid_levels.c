@@ -70,7 +70,8 @@ static void check_levels(const amg_hierarchy *expected, const amg_hierarchy *com
     }
 }
 
-/* A matrix with `neighbours` random negative couplings a row, and a dominant diagonal: large sets. */
+/* A matrix with `neighbours` random negative couplings a row, and a dominant diagonal. The sets of its rows do not fit
+   into shared memory: some 80 unknowns are coarse, and a row has most of them within two couplings. */
 static oracle_csr random_couplings(int64_t n, int neighbours)
 {
     uint64_t state = 9;
@@ -101,7 +102,7 @@ static oracle_csr problem_of(int k)
                                  small ? "anisotropic2d 20 1e-3" : "anisotropic2d 80 1e-3",
                                  small ? "unstructured2d 400" : "unstructured2d 6000"};
 
-    return k < 4 ? generate_problem(names[k], 2) : random_couplings(small ? 300 : 1500, 40);
+    return k < 4 ? generate_problem(names[k], 2) : random_couplings(1200, 30);
 }
 
 enum { PROBLEMS = 5 };
@@ -154,7 +155,7 @@ static void levels_are_those_of_the_host(void **state)
 
     (void)state;
     for (int k = 0; k < PROBLEMS; k++) {
-        for (int aggressive = -1; aggressive <= 2; aggressive++) {
+        for (int aggressive = k == 4 ? 0 : -1; aggressive <= (k == 4 ? 0 : 2); aggressive++) {
             const tess_amg_options options = options_of(aggressive);
             oracle_csr a = problem_of(k);
             tess_matrix *on_cpu = make_matrix(cpu, &a), *on_gpu = make_matrix(gpu, &a);
@@ -231,6 +232,7 @@ static void reports_say_where(void **state)
     (void)state;
     assert_int_equal(levels.coarsening, TESS_AMG_CLASSICAL);
     assert_int_equal(levels.setup_device, TESS_DEVICE_GPU);
+    assert_true(levels.product_seconds > 0.0 && levels.storing_seconds > 0.0);
     assert_true(levels.strength_seconds > 0.0 && levels.split_seconds > 0.0 && levels.interpolation_seconds > 0.0);
     assert_at_most(
         fabs(levels.strength_seconds + levels.split_seconds + levels.interpolation_seconds - levels.coarsening_seconds),

@@ -420,6 +420,46 @@ static void k_cycles_minimize(void **state)
     tess_context_destroy(ctx);
 }
 
+/* Weights that differ by rounding count as equal: the first column stays, as on every device. */
+static void truncation_ignores_rounding(void **state)
+{
+    int32_t column[] = {5, 1, 3};
+    double weight[] = {0.25 * (1.0 + 0x1p-50), 0.25, 0.5};
+
+    (void)state;
+    assert_int_equal(amg_truncate_row(2, 3, column, weight), 2);
+    assert_int_equal(column[0], 1);
+    assert_int_equal(column[1], 3);
+}
+
+/* Parts of the coarsening's time, of the last set-up alone. */
+static void stages_are_timed(void **state)
+{
+    tess_context *ctx = open_cpu(2);
+    tess_precond_options options;
+    tess_matrix *matrix = NULL;
+    amg_hierarchy h;
+
+    (void)state;
+    tess_precond_options_init(&options);
+    h = (amg_hierarchy){.ctx = ctx, .options = options.amg};
+    assert_ok(ctx, create_problem(ctx, "laplace3d 16", &matrix));
+    assert_ok(ctx, amg_hierarchy_build(&h, matrix));
+    for (int again = 0; again < 2; again++) {
+        const double *s = h.stage_seconds;
+
+        assert_null(h.device);
+        assert_true(s[AMG_STAGE_INTERPOLATION] > 0.0 && s[AMG_STAGE_PRODUCT] == h.product_seconds);
+        assert_true(again ? s[AMG_STAGE_SPLIT] == 0.0 && s[AMG_STAGE_STRENGTH] == 0.0
+                          : s[AMG_STAGE_SPLIT] > 0.0 && s[AMG_STAGE_STRENGTH] > 0.0);
+        assert_at_most(s[AMG_STAGE_STRENGTH] + s[AMG_STAGE_SPLIT] + s[AMG_STAGE_INTERPOLATION], h.coarsening_seconds);
+        assert_ok(ctx, amg_hierarchy_renew(&h, matrix));
+    }
+    amg_hierarchy_close(&h);
+    tess_matrix_destroy(matrix);
+    tess_context_destroy(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(splits_do_not_depend_on_threads),
@@ -430,6 +470,8 @@ int main(void)
                                        cmocka_unit_test(truncation_keeps_the_sum),
                                        cmocka_unit_test(products_match_dense_ones),
                                        cmocka_unit_test(galerkin_products_match_dense_ones),
+                                       cmocka_unit_test(truncation_ignores_rounding),
+                                       cmocka_unit_test(stages_are_timed),
                                        cmocka_unit_test(k_cycles_minimize)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
