@@ -24,7 +24,7 @@ OTHER_WORDS = {("solve", "granularity"): "row", ("solve", "base"): "csr", ("solv
 OTHER_WORDS.update({("solve", name): None for name in (
     "initial-guess", "inner-precision", "basis-precision", "preset", "precond-precision", "steps", "switch-at", "block",
     "tcki-thresholds", "factor-memory", "amg-strength", "amg-aggressive", "amg-block-size", "coordinates",
-    "near-nullspace", "narrowing-epsilon")})
+    "near-nullspace", "narrowing-epsilon", "precond-steps", "precond-omega", "precond-share")})
 
 passed, failed = 0, 0
 
