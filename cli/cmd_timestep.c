@@ -207,6 +207,7 @@ static tess_status run_in_pieces(timestep_objects *o)
         setup += o->result.setup_seconds;
         cli_session_save(&o->session, o->x, o->result.count - steps.first_step, o->result.seconds);
     } while (cli_goes_on(&o->session, o->result.reason));
+    o->result.reason = cli_reason_of_end(&o->session, o->result.reason);
     o->result.seconds = seconds;
     o->result.setup_seconds = setup;
     return status;

@@ -40,6 +40,8 @@ int cli_resume(cli_session *session, tess_context *ctx, int64_t n, bool same_opt
 double cli_seconds_left(const cli_session *session);  /* of the command; 0: no limit */
 double cli_piece_seconds(const cli_session *session); /* the limit of the next piece; 0: none */
 bool cli_goes_on(const cli_session *session, tess_reason reason);
+/* Why all pieces end, from the reason of the last: a signal between two of them counts, not the limit of a piece. */
+tess_reason cli_reason_of_end(const cli_session *session, tess_reason reason);
 /* Adds to the facts and writes a checkpoint, if one is asked for. */
 void cli_session_save(cli_session *session, const tess_vector *x, int64_t iterations, double seconds);
 void cli_session_add_json(json_t *root, const cli_session *session);

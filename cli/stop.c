@@ -98,6 +98,13 @@ double cli_piece_seconds(const cli_session *session)
     return isinf(piece) ? 0.0 : piece;
 }
 
+tess_reason cli_reason_of_end(const cli_session *session, tess_reason reason)
+{
+    const cli_stop_options *o = session->options;
+    const bool over = o->time_limit > 0.0 && cli_seconds() - session->start >= o->time_limit;
+    return reason == TESS_REASON_TIME_LIMIT && !over && cli_is_interrupted() ? TESS_REASON_INTERRUPTED : reason;
+}
+
 bool cli_goes_on(const cli_session *session, tess_reason reason)
 {
     const cli_stop_options *o = session->options;

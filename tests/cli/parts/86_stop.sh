@@ -49,6 +49,11 @@ rm -f c.ckpt
 expect 1 solve $slow --solver cg --time-limit 0.5 --checkpoint c.ckpt --json stop.json
 json stop.json "j['reason'] == 'time_limit' and j['checkpoint'] == 'c.ckpt'"
 [ -s c.ckpt ] && pass || fail "no checkpoint at the limit of time"
+label="a signal between pieces"
+timeout --preserve-status --signal=TERM 1 "$tool" solve $slow --solver cg --checkpoint c.ckpt --checkpoint-every 0.001 \
+    >out 2>err
+[ $? -eq 1 ] && pass || fail "another exit code"
+out_has 'NOT CONVERGED: interrupted by a signal'
 rm -f c.ckpt
 resume=""
 for piece in 1 2 3 4 5 6 7 8 9 10 11 12; do
