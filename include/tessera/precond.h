@@ -293,10 +293,10 @@ typedef struct tess_amg_levels {
     double product_seconds;         /**< matrices of coarser levels, */
     double storing_seconds;         /**< storing the levels, spectra, and the coarsest inverse */
     tess_amg_level level[TESS_MAX_AMG_LEVELS];
-    tess_device setup_device;       /**< CPU or GPU: where the levels are built */
-    double strength_seconds;        /**< parts of coarsening_seconds, of classical coarsening: strong couplings, */
-    double split_seconds;           /**< splits, */
-    double interpolation_seconds;   /**< interpolation */
+    tess_device setup_device;     /**< CPU or GPU: where the levels are built */
+    double strength_seconds;      /**< parts of coarsening_seconds, of classical coarsening: strong couplings, */
+    double split_seconds;         /**< splits, */
+    double interpolation_seconds; /**< interpolation */
 } tess_amg_levels;
 /** Fills *out for amg. Errors: UNSUPPORTED (another kind), INVALID_ARGUMENT (size). tests/unit/test_multigrid.c */
 TESS_EXPORT tess_status tess_precond_get_levels(const tess_precond *m, tess_amg_levels *out);

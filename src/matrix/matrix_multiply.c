@@ -62,8 +62,8 @@ static tess_status take_device_factor(const tess_matrix *a, tess_operation opera
     return device_csr_ops_of(a->ctx)->transpose(a->ctx, &plain, out, NULL);
 }
 
-static tess_status multiply_on_gpu(const tess_matrix *a, tess_operation op_a, const tess_matrix *b,
-                                   tess_operation op_b, tess_matrix **out)
+static tess_status multiply_on_gpu(const tess_matrix *a, tess_operation op_a, const tess_matrix *b, tess_operation op_b,
+                                   tess_matrix **out)
 {
     tess_context *ctx = a->ctx;
     device_csr left = {0}, right = {0}, product = {0};

@@ -8,9 +8,9 @@
 
 #include "solver/extension.h"
 #include "solver/stop.h"
-#include "sweep/schedule.h"
 #include "solver/transform.h"
 #include "solver/transform_parts.h"
+#include "sweep/schedule.h"
 
 /* A round must at least halve the true residual or that of the transformed system, which weights rows differently. */
 #define PROGRESS_FACTOR 0.5
