@@ -131,6 +131,53 @@ static void factors_are_measured(void **state)
     tess_context_destroy(ctx);
 }
 
+/* ---- a system that no precision solves ---- */
+
+/* A Laplacian that no boundary holds, and a right-hand side with a part along the constant. Cycles end without
+   progress, and the guard raises the levels step by step, from FP8 to FP64, before it gives up. */
+static void fruitless_levels_are_raised(void **state)
+{
+    oracle_csr a = oracle_laplace2d(30);
+    tess_solve_options options = solve_options(TESS_SOLVER_CG);
+    double *b = random_values(a.nrows, 5, 0.0, 1.0), *x = test_allocate(a.nrows, sizeof *x);
+    tess_context *ctx = open_cpu(2);
+    tess_amg_levels levels = {.size = sizeof levels};
+    tess_matrix *matrix = NULL;
+    tess_solver *solver = NULL;
+    tess_solve_result result;
+
+    (void)state;
+    for (int64_t i = 0; i < a.nrows; i++) {
+        double sum = 0.0;
+
+        x[i] = 0.0;
+        for (int64_t k = a.row_ptr[i]; k < a.row_ptr[i + 1]; k++) {
+            sum += a.col_ind[k] == i ? 0.0 : a.val[k];
+        }
+        for (int64_t k = a.row_ptr[i]; k < a.row_ptr[i + 1]; k++) {
+            if (a.col_ind[k] == i) { a.val[k] = -sum; }
+        }
+    }
+    options.precond.kind = TESS_PRECOND_AMG;
+    options.precond.amg.precision = TESS_AMG_PRECISION_FP8;
+    options.max_iterations = 2000;
+    matrix = make_matrix(ctx, &a);
+    assert_ok(ctx, tess_solver_create(matrix, &options, &solver));
+    result = solve_with(solver, ctx, a.nrows, b, x);
+    assert_ok(ctx, tess_precond_get_levels(tess_solver_precond(solver), &levels));
+    assert_false(result.converged);
+    assert_true(result.escalated);
+    assert_true(levels.raised >= 2);
+    assert_int_equal(levels.vectors, TESS_PRECISION_FP64);
+    assert_true(result.iterations < 2000);
+    tess_solver_destroy(solver);
+    tess_matrix_destroy(matrix);
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+    free(b);
+    free(x);
+}
+
 /* ---- plain aggregation ---- */
 
 /* Without smoothing each row of P has the one unknown of its aggregate, and new values change nothing of it. */
@@ -194,6 +241,7 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(one_level_alone_makes_the_other_coarsening),
                                        cmocka_unit_test(many_entries_make_the_other_coarsening_too),
                                        cmocka_unit_test(factors_are_measured),
+                                       cmocka_unit_test(fruitless_levels_are_raised),
                                        cmocka_unit_test(plain_interpolation_has_one_entry_a_row),
                                        cmocka_unit_test(plain_aggregation_takes_strong_convection)};
 
