@@ -133,7 +133,7 @@ TESS_ATTRIBUTES inline Arithmetic decode(Storage stored)
 template <typename Storage, typename Arithmetic>
 TESS_ATTRIBUTES inline Storage encode(Arithmetic value, tess_overflow overflow = TESS_OVERFLOW_INFINITY)
 {
-    if constexpr (!std::is_same_v<Arithmetic, long double>) {
+    if constexpr (sizeof(Arithmetic) <= sizeof(double)) { // a device knows no long double, not even by name
         return storage_traits<Storage>::from(value, overflow);
     } else if constexpr (std::is_same_v<Storage, double>) {
         return storage_traits<Storage>::from(static_cast<double>(value), overflow);
