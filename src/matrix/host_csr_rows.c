@@ -115,6 +115,7 @@ static tess_status append_chunks(tess_context *ctx, int threads, const chunk *ch
     for (int k = 0; k < count; k++) {
         int64_t at = *used;
 
+        if (chunks[k].count == 0) { continue; } /* there may be no arrays at all */
         for (int before = 0; before < k; before++) {
             at += chunks[before].count;
         }
