@@ -136,9 +136,9 @@ static tess_status compute_all(tess_context *ctx, const row_source *from, chunk 
     for (int64_t first = 0; first < from->nrows;) {
         const int count = cut_chunks(from, first, most, chunks, &total);
 
-        if (total > space.size) {
+        if (total > space.size || space.size == 0) {
             release_space(ctx, &space);
-            TESS_TRY(make_space(ctx, total, &space));
+            TESS_TRY(make_space(ctx, total > 0 ? total : 1, &space)); /* rows get an address also for no entries */
         }
 #pragma omp parallel for num_threads(from->threads) schedule(dynamic, 1) if (count > 1)
         for (int k = 0; k < count; k++) {
