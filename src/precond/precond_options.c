@@ -43,6 +43,23 @@ void tess_precond_options_init(tess_precond_options *options)
     options->jacobi_sweeps.storage.format = tess_format_in_role(TESS_ROLE_COPIES);
 }
 
+static tess_status take_amg(tess_context *ctx, const tess_amg_options *options)
+{
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(options_require_reserved(ctx, "tess_amg_options", options->reserved));
+    TESS_TRY(options_require_name(ctx, "tess_amg_coarsening", "tess_amg_options.coarsening", (int)options->coarsening));
+    TESS_TRY(options_require_name(ctx, "tess_amg_precision", "tess_amg_options.precision", (int)options->precision));
+    for (int l = 0; l < TESS_AMG_LEVEL_PRECISIONS; l++) {
+        TESS_TRY(options_require_name(ctx, "tess_amg_precision", "tess_amg_options.level_precision",
+                                      (int)options->level_precision[l]));
+    }
+    TESS_TRY(options_require_name(ctx, "tess_amg_cycle", "tess_amg_options.cycle", (int)options->cycle));
+    status = options_require_name(ctx, "tess_amg_smoother", "tess_amg_options.smoother", (int)options->smoother);
+cleanup:
+    return status;
+}
+
 tess_status precond_options_take_member(tess_context *ctx, tess_precond_options *options, tess_papers_storage *papers)
 {
     tess_status status = TESS_SUCCESS;
@@ -62,17 +79,7 @@ tess_status precond_options_take_member(tess_context *ctx, tess_precond_options 
                                   (int)options->incomplete.triangular));
     TESS_TRY(options_require_name(ctx, "tess_factorization", "tess_incomplete_options.factorization",
                                   (int)options->incomplete.factorization));
-    TESS_TRY(options_require_reserved(ctx, "tess_amg_options", options->amg.reserved));
-    TESS_TRY(
-        options_require_name(ctx, "tess_amg_coarsening", "tess_amg_options.coarsening", (int)options->amg.coarsening));
-    TESS_TRY(
-        options_require_name(ctx, "tess_amg_precision", "tess_amg_options.precision", (int)options->amg.precision));
-    for (int l = 0; l < TESS_AMG_LEVEL_PRECISIONS; l++) {
-        TESS_TRY(options_require_name(ctx, "tess_amg_precision", "tess_amg_options.level_precision",
-                                      (int)options->amg.level_precision[l]));
-    }
-    TESS_TRY(options_require_name(ctx, "tess_amg_cycle", "tess_amg_options.cycle", (int)options->amg.cycle));
-    TESS_TRY(options_require_name(ctx, "tess_amg_smoother", "tess_amg_options.smoother", (int)options->amg.smoother));
+    TESS_TRY(take_amg(ctx, &options->amg));
     TESS_TRY(options_require_reserved(ctx, "tess_jacobi_sweeps_options", options->jacobi_sweeps.reserved));
     options->jacobi_sweeps.storage.papers = NULL; /* sweeps take none of the papers' tiles */
     TESS_TRY(storage_options_take_member(ctx, &options->jacobi_sweeps.storage, papers));
