@@ -233,7 +233,9 @@ function(tess_add_gpu_sources target)
         tess_emulated_options(${target})
         if(TESS_COVERAGE)
             # Counters that are not atomic: a count may be lost, but not whether a line ran.
-            set_source_files_properties(${sources} PROPERTIES COMPILE_OPTIONS "--coverage;-fprofile-update=single")
+            file(GLOB_RECURSE drivers ${PROJECT_SOURCE_DIR}/src/device_*.c)
+            set_source_files_properties(${sources} ${drivers} PROPERTIES COMPILE_OPTIONS
+                                        "--coverage;-fprofile-update=single")
             list(APPEND TESS_GPU_LINK_LIBRARIES gcov)
             set(TESS_GPU_LINK_LIBRARIES ${TESS_GPU_LINK_LIBRARIES} PARENT_SCOPE)
         endif()

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Line coverage of the device sources, src/**/*.cu and *.cuh, from the preset emulated-coverage after its tests ran.
+"""Line coverage of the device sources, src/**/*.cu, *.cuh and device_*.c, from the preset emulated-coverage after its
+tests ran.
 
 device_coverage.py [--least PERCENT] [--missed] [BUILD]
     prints a table by file, the least covered first, and the total. Exit code 1: the total is below PERCENT.
@@ -21,6 +22,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 
+def is_device_source(path):
+    """Kernels, and host code that only a device runs."""
+    driver = path.suffix == ".c" and path.name.startswith("device_")
+    return (driver or path.suffix in (".cu", ".cuh")) and path.is_relative_to(ROOT / "src")
+
+
 def counts_of(notes):
     """{(file, line): times} of one translation unit."""
     # A unit that no test program ran has notes but no data: gcov says 0 for each of its lines.
@@ -31,7 +38,7 @@ def counts_of(notes):
         unit = json.loads(text)
         for one in unit["files"]:
             path = Path(os.path.normpath(Path(unit["current_working_directory"]) / one["file"]))
-            if path.suffix not in (".cu", ".cuh") or not path.is_relative_to(ROOT / "src"):
+            if not is_device_source(path):
                 continue
             for line in one["lines"]:
                 lines[str(path.relative_to(ROOT)), line["line_number"]] += line["count"]
