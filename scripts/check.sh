@@ -170,7 +170,7 @@ check_packages()
     local tree=$PWD/$log_dir/tarball
     stage "tarball" unpack_tarball "$tree" || return
     stage "packages: build" bash "$tree/scripts/packages.sh" || return
-    optional_stage "packages: clean root" "no Debian mirror is reached" \
+    optional_stage "packages: clean root" "no Debian can be made here, or no mirror is reached" \
         bash scripts/packages_test.sh "$tree/build/packages"
 }
 

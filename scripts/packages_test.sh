@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # packages_test.sh [FOLDER]: checks the Debian packages in FOLDER (build/packages) by lintian; then installs them in a
-# Debian without anything else, made by mmdebstrap, uses them there, and removes them. Exit 3: no mirror is reached.
+# Debian without anything else, made by mmdebstrap, uses them there, and removes them. Exit 3: such a
+# Debian cannot be made here.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 
@@ -12,7 +13,10 @@ check_packages()
     release=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
     lintian --fail-on error --tag-display-limit 0 "$folder"/*.deb
     echo "== a clean Debian $release"
-    mmdebstrap --quiet --simulate --variant=minbase "$release" - >/dev/null || exit 3 # is a mirror reached?
+    # Is a mirror reached, and may this machine make a root and enter it?
+    # shellcheck disable=SC2016 # $1 is mmdebstrap's
+    mmdebstrap --quiet --variant=minbase --format=null "$release" - --customize-hook='chroot "$1" true' >/dev/null ||
+        exit 3
     # shellcheck disable=SC2016 # $1 is mmdebstrap's: the new root
     mmdebstrap --quiet --variant=minbase --format=null --include=man-db "$release" - \
         --customize-hook='mkdir "$1/tmp/packages"' \
