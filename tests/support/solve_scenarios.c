@@ -161,19 +161,40 @@ static tess_status cholesky(scene *s)
                    (tess_role_precision){1, TESS_PRECISION_FP64, TESS_ARITHMETIC_FP64}, 0);
 }
 
+/* A preconditioner of a new matrix with these values: made, renewed, applied, and raised to a higher precision. */
+static tess_status use_precond(scene *s, const oracle_csr *a, const tess_precond_options *options)
+{
+    const tess_csr_arrays arrays = csr_arrays_of(a);
+    tess_matrix *fresh = NULL;
+    tess_vector *r = NULL, *z = NULL;
+    tess_precond *made = NULL;
+    bool widened = false;
+    tess_status status = tess_matrix_create_csr(s->ctx, &arrays, &fresh);
+
+    if (status == TESS_SUCCESS) { status = tess_vector_create(s->ctx, a->nrows, TESS_PRECISION_FP64, &r); }
+    if (status == TESS_SUCCESS) { status = tess_vector_create(s->ctx, a->nrows, TESS_PRECISION_FP64, &z); }
+    if (status == TESS_SUCCESS) { status = tess_precond_create(fresh, options, &made); }
+    if (status == TESS_SUCCESS) {
+        status = tess_matrix_update_values(fresh, a->val, TESS_PRECISION_FP64, TESS_MEMORY_HOST);
+    }
+    if (status == TESS_SUCCESS) { status = tess_precond_update(made); }
+    if (status == TESS_SUCCESS) { status = tess_precond_apply(made, r, z); }
+    if (status == TESS_SUCCESS) { status = tess_precond_widen(made, &widened); }
+    tess_precond_destroy(made);
+    tess_vector_destroy(r);
+    tess_vector_destroy(z);
+    tess_matrix_destroy(fresh);
+    return status;
+}
+
 /* Of a matrix that has levels, the first of them aggressive; renewed, applied, and raised to a higher precision. */
 static tess_status amg_of(scene *s, tess_amg_coarsening coarsening, tess_amg_cycle cycle)
 {
     enum { K = 16 };
     oracle_csr a = oracle_laplace2d(K);
-    const tess_csr_arrays arrays = csr_arrays_of(&a);
     tess_precond_options options;
-    tess_matrix *fresh = NULL;
-    tess_vector *r = NULL, *z = NULL;
-    tess_precond *made = NULL;
     double near[2 * K * K];
-    bool widened = false;
-    tess_status status = tess_matrix_create_csr(s->ctx, &arrays, &fresh);
+    tess_status status = TESS_SUCCESS;
 
     tess_precond_options_init(&options);
     for (int i = 0; i < 2 * K * K; i++) {
@@ -191,19 +212,7 @@ static tess_status amg_of(scene *s, tess_amg_coarsening coarsening, tess_amg_cyc
     options.amg.cycle = cycle;
     options.amg.aggressive = 1;
     options.amg.coarsest = 10;
-    if (status == TESS_SUCCESS) { status = tess_vector_create(s->ctx, a.nrows, TESS_PRECISION_FP64, &r); }
-    if (status == TESS_SUCCESS) { status = tess_vector_create(s->ctx, a.nrows, TESS_PRECISION_FP64, &z); }
-    if (status == TESS_SUCCESS) { status = tess_precond_create(fresh, &options, &made); }
-    if (status == TESS_SUCCESS) {
-        status = tess_matrix_update_values(fresh, a.val, TESS_PRECISION_FP64, TESS_MEMORY_HOST);
-    }
-    if (status == TESS_SUCCESS) { status = tess_precond_update(made); }
-    if (status == TESS_SUCCESS) { status = tess_precond_apply(made, r, z); }
-    if (status == TESS_SUCCESS) { status = tess_precond_widen(made, &widened); }
-    tess_precond_destroy(made);
-    tess_vector_destroy(r);
-    tess_vector_destroy(z);
-    tess_matrix_destroy(fresh);
+    status = use_precond(s, &a, &options);
     oracle_free(&a);
     return status;
 }
@@ -212,29 +221,12 @@ static tess_status amg_of(scene *s, tess_amg_coarsening coarsening, tess_amg_cyc
 static tess_status jacobi_sweeps(scene *s)
 {
     oracle_csr a = oracle_laplace2d(16);
-    const tess_csr_arrays arrays = csr_arrays_of(&a);
     tess_precond_options options;
-    tess_matrix *fresh = NULL;
-    tess_vector *r = NULL, *z = NULL;
-    tess_precond *made = NULL;
-    bool widened = false;
-    tess_status status = tess_matrix_create_csr(s->ctx, &arrays, &fresh);
+    tess_status status = TESS_SUCCESS;
 
     tess_precond_options_init(&options);
     options.kind = TESS_PRECOND_JACOBI_SWEEPS;
-    if (status == TESS_SUCCESS) { status = tess_vector_create(s->ctx, a.nrows, TESS_PRECISION_FP64, &r); }
-    if (status == TESS_SUCCESS) { status = tess_vector_create(s->ctx, a.nrows, TESS_PRECISION_FP64, &z); }
-    if (status == TESS_SUCCESS) { status = tess_precond_create(fresh, &options, &made); }
-    if (status == TESS_SUCCESS) {
-        status = tess_matrix_update_values(fresh, a.val, TESS_PRECISION_FP64, TESS_MEMORY_HOST);
-    }
-    if (status == TESS_SUCCESS) { status = tess_precond_update(made); }
-    if (status == TESS_SUCCESS) { status = tess_precond_apply(made, r, z); }
-    if (status == TESS_SUCCESS) { status = tess_precond_widen(made, &widened); }
-    tess_precond_destroy(made);
-    tess_vector_destroy(r);
-    tess_vector_destroy(z);
-    tess_matrix_destroy(fresh);
+    status = use_precond(s, &a, &options);
     oracle_free(&a);
     return status;
 }
