@@ -314,6 +314,70 @@ static void levels_keep_their_patterns(void **state)
     renew_on("elasticity3d 5", TESS_AMG_AUTO, 0);
 }
 
+/* Couplings of the other sign: every third, the same for both directions, with a dominant diagonal. */
+static oracle_csr with_other_signs(const oracle_csr *a)
+{
+    oracle_csr out = with_new_values(a, 9);
+
+    for (int64_t i = 0; i < out.nrows; i++) {
+        for (int64_t k = out.row_ptr[i]; k < out.row_ptr[i + 1]; k++) {
+            if (out.col_ind[k] != i && (i + out.col_ind[k]) % 3 == 0) { out.val[k] = -out.val[k]; }
+        }
+    }
+    return out;
+}
+
+static void assert_same_values(const host_csr *a, const host_csr *b)
+{
+    assert_same_pattern(a, b);
+    for (int64_t i = 0; i < a->nrows; i++) {
+        double largest = 0.0;
+
+        for (int64_t k = a->row_ptr[i]; k < a->row_ptr[i + 1]; k++) {
+            largest = fmax(largest, fabs(a->val[k]));
+        }
+        for (int64_t k = a->row_ptr[i]; k < a->row_ptr[i + 1]; k++) {
+            assert_at_most(fabs(a->val[k] - b->val[k]), gamma_of(2000.0) * largest);
+        }
+    }
+}
+
+/* A renewal in between leaves no trace, though it is the first one and couplings turned their signs. */
+static void old_values_come_back(void **state)
+{
+    static const char *const problems[] = {"laplace3d 12", "laplace2d 40", "randomdiffusion3d 10 1"};
+    tess_context *ctx = open_cpu(2);
+    tess_precond_options options;
+
+    (void)state;
+    tess_precond_options_init(&options);
+    options.amg.coarsest = 20;
+    for (int k = 0; k < 6; k++) {
+        oracle_csr a = generate_problem(problems[k / 2], 1), turned = with_other_signs(&a);
+        tess_matrix *old = make_matrix(ctx, &a), *between = make_matrix(ctx, &turned);
+        amg_hierarchy h = {.ctx = ctx}, built = {.ctx = ctx};
+
+        options.amg.aggressive = k % 2;
+        h.options = built.options = options.amg;
+        assert_ok(ctx, amg_hierarchy_build(&built, old));
+        assert_ok(ctx, amg_hierarchy_build(&h, old));
+        assert_ok(ctx, amg_hierarchy_renew(&h, between));
+        assert_ok(ctx, amg_hierarchy_renew(&h, old));
+        assert_int_equal(h.count, built.count);
+        for (int l = 0; l + 1 < h.count; l++) {
+            assert_same_values(&built.level[l].p, &h.level[l].p);
+            assert_same_values(&built.level[l + 1].a, &h.level[l + 1].a);
+        }
+        amg_hierarchy_close(&h);
+        amg_hierarchy_close(&built);
+        tess_matrix_destroy(old);
+        tess_matrix_destroy(between);
+        oracle_free(&a);
+        oracle_free(&turned);
+    }
+    tess_context_destroy(ctx);
+}
+
 /* ---- solves ---- */
 
 static int64_t iterations_of(tess_context *ctx, tess_solver *solver, const oracle_csr *a,
@@ -365,10 +429,12 @@ static void renewed_levels_work_as_well(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(new_weights_are_those_of_the_whole_row), cmocka_unit_test(long_rows_need_no_plan),
-        cmocka_unit_test(new_products_are_those_of_whole_products), cmocka_unit_test(levels_keep_their_patterns),
-        cmocka_unit_test(renewed_levels_work_as_well)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(new_weights_are_those_of_the_whole_row),
+                                       cmocka_unit_test(long_rows_need_no_plan),
+                                       cmocka_unit_test(new_products_are_those_of_whole_products),
+                                       cmocka_unit_test(levels_keep_their_patterns),
+                                       cmocka_unit_test(old_values_come_back),
+                                       cmocka_unit_test(renewed_levels_work_as_well)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,17 +23,19 @@ static bool is_negative(const host_csr *a, int64_t i)
 }
 
 /* Writes a row's coarse neighbours to `out`, or counts them if that is NULL. */
-static int64_t list_row(const amg_interpolation *to, int64_t i, bool negative, amg_neighbour *out)
+static int64_t list_row(const amg_all_rows *all, int64_t i, bool negative, amg_neighbour *out)
 {
+    const amg_interpolation *to = all->to;
     const host_csr *a = to->a;
     int64_t count = 0;
 
     if (to->split[i] == AMG_COARSE) { return 0; }
     for (int64_t k = a->row_ptr[i]; k < a->row_ptr[i + 1]; k++) {
         const int32_t j = a->col_ind[k];
+        const bool has_own_sign = (a->val[k] < 0.0) == negative;
 
-        if (to->split[j] != AMG_COARSE || (a->val[k] < 0.0) == negative) { continue; }
-        if (out) { out[count] = (amg_neighbour){a->val[k], j, to->strong[k]}; }
+        if (to->split[j] != AMG_COARSE || (has_own_sign && !all->known)) { continue; }
+        if (out) { out[count] = (amg_neighbour){has_own_sign ? 0.0 : a->val[k], j, to->strong[k]}; }
         count++;
     }
     return count;
@@ -46,8 +48,10 @@ static void free_neighbours(tess_context *ctx, amg_neighbours *b)
     tess_host_release(ctx, b->negative, b->nrows, sizeof *b->negative);
 }
 
-static tess_status list_neighbours(tess_context *ctx, const amg_interpolation *to, amg_neighbours *b)
+static tess_status list_neighbours(tess_context *ctx, amg_all_rows *all)
 {
+    const amg_interpolation *to = all->to;
+    amg_neighbours *b = &all->b;
     tess_status status = TESS_SUCCESS;
 
     b->nrows = to->a->nrows;
@@ -57,7 +61,7 @@ static tess_status list_neighbours(tess_context *ctx, const amg_interpolation *t
 #pragma omp parallel for num_threads(ctx->threads) schedule(static) if (b->nrows > SERIAL)
     for (int64_t i = 0; i < b->nrows; i++) {
         b->negative[i] = is_negative(to->a, i);
-        b->first[i + 1] = list_row(to, i, b->negative[i], NULL);
+        b->first[i + 1] = list_row(all, i, b->negative[i], NULL);
     }
     for (int64_t i = 0; i < b->nrows; i++) {
         b->first[i + 1] += b->first[i];
@@ -65,7 +69,7 @@ static tess_status list_neighbours(tess_context *ctx, const amg_interpolation *t
     TESS_TRY(tess_host_allocate(ctx, b->first[b->nrows], sizeof *b->of, (void **)&b->of));
 #pragma omp parallel for num_threads(ctx->threads) schedule(static) if (b->nrows > SERIAL)
     for (int64_t i = 0; i < b->nrows; i++) {
-        list_row(to, i, b->negative[i], b->of + b->first[i]);
+        list_row(all, i, b->negative[i], b->of + b->first[i]);
     }
 cleanup:
     return status;
@@ -252,7 +256,7 @@ tess_status amg_open_rows(tess_context *ctx, amg_all_rows *all)
     const int64_t longest = longest_row(ctx, all->to->a);
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(list_neighbours(ctx, all->to, &all->b));
+    TESS_TRY(list_neighbours(ctx, all));
     status = make_workspaces(ctx, all->to, &all->b, longest, &all->w);
 cleanup:
     return status;

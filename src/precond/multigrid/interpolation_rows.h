@@ -7,7 +7,8 @@
 #include "matrix/row_sum.h"
 #include "precond/multigrid/interpolation.h"
 
-/* A coarse neighbour of a fine row whose coupling has not the sign of the row's diagonal: a-_kl of eq. (4.10). */
+/* A coarse neighbour of a fine row whose coupling has not the sign of the row's diagonal: a-_kl of eq. (4.10). On a
+   known pattern also the others, with 0, so that sets do not depend on the signs of new values. */
 typedef struct amg_neighbour {
     double value;
     int32_t column;
@@ -59,6 +60,7 @@ typedef struct amg_target {
 /* What all rows are computed from. */
 typedef struct amg_all_rows {
     const amg_interpolation *to;
+    bool known; /* P has its pattern */
     amg_neighbours b;
     amg_workspaces w;
 } amg_all_rows;

@@ -32,7 +32,7 @@ static void interpolate_row_again(const amg_all_rows *all, int64_t r, const int3
 
 static tess_status interpolate_without(tess_context *ctx, const amg_interpolation *to, const int32_t *list, host_csr *p)
 {
-    amg_all_rows all = {.to = to};
+    amg_all_rows all = {.to = to, .known = true};
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(amg_open_rows(ctx, &all));

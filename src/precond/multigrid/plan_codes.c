@@ -211,7 +211,7 @@ static void write_block(const amg_all_rows *all, const amg_weight_plan *plan, in
 static tess_status write_all(tess_context *ctx, const amg_interpolation *to, const int32_t *list, const host_csr *p,
                              amg_weight_plan *plan)
 {
-    amg_all_rows all = {.to = to};
+    amg_all_rows all = {.to = to, .known = true};
     uint8_t *code_of = NULL;
     tess_status status = TESS_SUCCESS;
 
