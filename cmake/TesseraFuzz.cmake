@@ -16,6 +16,12 @@ foreach(source IN LISTS tess_fuzz_sources)
     target_compile_options(${name} PRIVATE -fsanitize=fuzzer-no-link)
     target_link_options(${name} PRIVATE -fsanitize=fuzzer)
     set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/fuzz)
+    if(TESS_BUILD_TESTS) # so many inputs, the same each time
+        string(REGEX REPLACE "^fuzz_" "" short ${name})
+        add_test(NAME fuzz.${short} COMMAND bash ${PROJECT_SOURCE_DIR}/scripts/fuzz.sh ${name} 20000)
+        set_tests_properties(fuzz.${short} PROPERTIES LABELS fuzz TIMEOUT 600 COST 6
+                             ENVIRONMENT "FUZZ_BUILD=${PROJECT_BINARY_DIR}")
+    endif()
 endforeach()
 
 # The tool's command line: its sources, with their main() and what ends the program under other names.

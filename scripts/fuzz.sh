@@ -2,20 +2,22 @@
 # SPDX-License-Identifier: Apache-2.0
 # fuzz.sh [TARGET [RUNS]]: runs a fuzz target of build/dev from the seed corpus. Without RUNS it goes on until stopped
 # (Ctrl-C) or until an input fails, and keeps what it finds in build/dev/found/; with RUNS it is the same run each time.
+# FUZZ_BUILD: another build folder.
 set -eu
 cd "$(dirname "$0")/.."
 target=${1:-}
+build=${FUZZ_BUILD:-build/dev}
 if [ -z "$target" ]; then
-    echo "Targets:" && (cd build/dev/fuzz && ls fuzz_*)
+    echo "Targets:" && (cd "$build/fuzz" && ls fuzz_*)
     exit 0
 fi
 runs=${2:-}
-program=build/dev/fuzz/$target
+program=$build/fuzz/$target
 name=${target#fuzz_}
 seeds=tests/fuzz/corpus/$name
 [ -d "$seeds" ] || seeds=tests/fuzz/corpus # shared by the targets that have none of their own
-found=build/dev/found/$name
-crashes=build/dev/crashes/
+found=$build/found/$name
+crashes=$build/crashes/
 mkdir -p "$crashes"
 export ASAN_OPTIONS=allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 OMP_NUM_THREADS=2
 options=(-artifact_prefix="$crashes" -rss_limit_mb=4096 -timeout=30 -max_len=4096)
