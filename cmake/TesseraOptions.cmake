@@ -45,6 +45,15 @@ if(TESS_COVERAGE AND NOT TESS_EMULATED_GPU) # there, of device sources alone (Te
     list(APPEND TESS_SANITIZE_FLAGS -fprofile-instr-generate -fcoverage-mapping)
 endif()
 
+# Static programs with instrumented code are large; lld links them in a third of the time.
+if(TESS_SANITIZE_FLAGS AND CMAKE_C_COMPILER_ID MATCHES "Clang")
+    find_program(TESS_LLD ld.lld)
+    mark_as_advanced(TESS_LLD)
+    if(TESS_LLD)
+        add_link_options("$<$<LINK_LANGUAGE:C>:-fuse-ld=lld>")
+    endif()
+endif()
+
 # C17, warnings, and the same results from every compiler: no contraction of a*b+c into a fused operation.
 function(tess_host_options target)
     set_target_properties(${target} PROPERTIES C_STANDARD 17 C_STANDARD_REQUIRED ON C_EXTENSIONS OFF

@@ -46,7 +46,8 @@ tess_context *open_cpu(int threads);
 tess_context *open_gpu(void);
 /* Whether it is the one of tests/emulator: small, a thousand times slower, and compiled by the host's compiler. */
 bool gpu_is_emulated(void);
-/* A size or a number of turns: the first, or on the emulated GPU the second, which reaches the same code. */
+/* A size or a number of turns: the first, or on the emulated GPU or the stand-in the second, which reaches the same
+   code. */
 int64_t on_gpu_or_emulated(int64_t on_gpu, int64_t emulated);
 
 /*

@@ -175,6 +175,12 @@ static oracle_csr cancelling_rows(int64_t n, int period, int span, uint64_t seed
     return a;
 }
 
+#ifdef TESS_SANITIZED
+enum { EVERY = 3, LEAST = 1 }; /* each matrix at one granularity: other numbers show nothing to sanitizers */
+#else
+enum { EVERY = 1, LEAST = 6 };
+#endif
+
 static void is_the_first_that_is_accurate(void **state)
 {
     static const tess_granularity granularities[] = {TESS_GRANULARITY_ROW, TESS_GRANULARITY_ENTRY,
@@ -188,7 +194,7 @@ static void is_the_first_that_is_accurate(void **state)
 
     (void)state;
     for (size_t k = 0; k < sizeof all / sizeof all[0]; k++) {
-        for (int i = 0; i < 9; i++) {
+        for (int i = (int)k % EVERY; i < 9; i += EVERY) {
             tess_policy_options o = options_of(granularities[i % 3], levels[i / 3]);
             double chosen;
 
@@ -202,7 +208,7 @@ static void is_the_first_that_is_accurate(void **state)
         }
         oracle_free(&all[k]);
     }
-    assert_true(kinds[0] > 5 && kinds[1] > 5 && kinds[2] > 2);
+    assert_true(kinds[0] >= LEAST && kinds[1] >= LEAST && kinds[2] >= (LEAST + 1) / 2);
 }
 
 /* If every level holds all values, no other F than the paper's is needed. */
