@@ -33,7 +33,8 @@ cache_value()
 # Examples as a user builds them: against an installed tree, through CMake and through pkg-config.
 check_examples()
 {
-    local from=$1 name="examples ($1)" prefix=$PWD/$log_dir/prefix dir=$log_dir/examples options=(-DTESS_EXAMPLES_CUDA=OFF)
+    local from=$1 name="examples ($1)" prefix=$PWD/$log_dir/prefix dir=$log_dir/examples
+    local options=(-DTESS_EXAMPLES_CUDA=OFF)
     rm -rf "$prefix" "$dir"
     if [ "$(cache_value TESS_GPU_BACKEND_FOUND "$from")" = cuda ]; then
         options=(-DTESS_EXAMPLES_CUDA=ON "-DCMAKE_CUDA_COMPILER=$(cache_value TESS_CUDA_COMPILER "$from")")
@@ -136,8 +137,8 @@ check_coverage()
     stage "coverage: branches of src/, cli/" bash scripts/coverage.sh build/coverage "$LEAST_BRANCHES"
 }
 
-# The programs of the device, for speed without sanitizers, and each call of its runtime failing once; which lines of the
-# device's sources they run. Two wait at a device's own pace, which an emulated one does not have.
+# The programs of the device, for speed without sanitizers, and each call of its runtime failing once; which lines of
+# the device's sources they run. Two wait at a device's own pace, which an emulated one does not have.
 check_device_coverage()
 {
     local dir=build/emulated-coverage
@@ -171,7 +172,8 @@ check_packages()
 
 unpack_tarball()
 {
-    rm -rf "$1" && mkdir -p "$1" && bash scripts/dist.sh && tar -xzf build/dist/tessera-*.tar.gz -C "$1" --strip-components=1
+    rm -rf "$1" && mkdir -p "$1" && bash scripts/dist.sh &&
+        tar -xzf build/dist/tessera-*.tar.gz -C "$1" --strip-components=1
 }
 
 echo "Tessera check: $jobs jobs, logs in $log_dir/"

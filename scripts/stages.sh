@@ -39,7 +39,8 @@ show_log()
     echo "----"
 }
 
-# run_logged NAME COMMAND...: runs it with output in the log; sets `log` and `took`, the time that passed and the processors'
+# run_logged NAME COMMAND...: runs it with output in the log; sets `log` and `took`, the time that passed and that of
+# the processors
 run_logged()
 {
     local name=$1 status=0 TIMEFORMAT='%0R %0U %0S' real user system
@@ -118,7 +119,8 @@ pytest_stage()
     local name=$1 status=0 line good bad missed
     run_logged "$name" bash scripts/python.sh test || status=$?
     line=$(grep -E '^[=]* ?[0-9]+ (passed|failed|skipped|error)' "$log" | tail -n 1)
-    good=$(pytest_count passed "$line") bad=$(pytest_count 'failed|errors?' "$line") missed=$(pytest_count skipped "$line")
+    good=$(pytest_count passed "$line") bad=$(pytest_count 'failed|errors?' "$line")
+    missed=$(pytest_count skipped "$line")
     if { [ $status -ne 0 ] && [ "$bad" -eq 0 ]; } || [ $((good + bad + missed)) -eq 0 ]; then bad=$((bad + 1)); fi
     tally "$good" "$bad" "$missed"
     report "$name" "$(counts "$good" "$bad" "$missed") ($took)"

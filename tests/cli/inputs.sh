@@ -20,7 +20,8 @@ printf '%%%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 1 0\n' >c
 printf 'hello\n' >text.mtx
 : >empty.mtx
 printf '%s general\n2 2 2\n1 1 4\n2 2 8\n' "$real" >two.mtx
-# 40 by 40, blocks of 16 by 16: (0, 0) with two entries, (1, 0) with a large one, (2, 2) with three; mean 2, variance 4.5
+# 40 by 40, blocks of 16 by 16: (0, 0) with two entries, (1, 0) with a large one, (2, 2) with three; mean 2,
+# variance 4.5
 printf '%s general\n40 40 8\n1 1 1\n16 16 -1\n17 1 7\n17 2 1\n40 33 1\n40 39 -1\n40 40 0\n33 40 2\n' "$real" >blocks.mtx
 gzip -c spd.mtx >spd.mtx.gz
 mkdir directory.mtx

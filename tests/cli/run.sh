@@ -44,7 +44,8 @@ out_has() { grep -Eq -- "$1" out && pass || fail "stdout lacks /$1/"; }
 err_has() { grep -Eq -- "$1" err && pass || fail "stderr lacks /$1/: $(head -c 200 err)"; }
 err_empty() { [ ! -s err ] && pass || fail "stderr is not empty: $(head -c 200 err)"; }
 absent() { [ ! -e "$1" ] && pass || fail "$1 exists"; }
-# json FILE EXPRESSION: a Python expression over the object j. One Python answers all: its start takes longer than a solve.
+# json FILE EXPRESSION: a Python expression over the object j. One Python answers all: its start takes longer than a
+# solve.
 coproc JUDGE { exec python3 "$here/check_json.py"; }
 trap '' PIPE
 json() {

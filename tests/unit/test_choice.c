@@ -175,8 +175,8 @@ static oracle_csr cancelling_rows(int64_t n, int period, int span, uint64_t seed
     return a;
 }
 
-#ifdef TESS_SANITIZED
-enum { EVERY = 3, LEAST = 1 }; /* each matrix at one granularity: other numbers show nothing to sanitizers */
+#ifdef TESS_INSTRUMENTED
+enum { EVERY = 3, LEAST = 1 }; /* each matrix at one granularity: other numbers take no other branch */
 #else
 enum { EVERY = 1, LEAST = 6 };
 #endif

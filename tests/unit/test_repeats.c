@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The same solve has the same bits on every run: 100 runs of each method, preconditioner and format, with threads; 10
-   under sanitizers, which look for other faults. */
+   under sanitizers, which look for other faults, and where branches are counted. */
 #include "support/solve.h"
 
-#ifdef TESS_SANITIZED
+#ifdef TESS_INSTRUMENTED
 enum { TIMES = 10 };
 #else
 enum { TIMES = 100 };

@@ -4,16 +4,21 @@
 # a diagonally dominant matrix with its rows in reverse order: nothing on the diagonal
 {
     printf '%%%%MatrixMarket matrix coordinate real general\n40 40 118\n'
-    awk 'BEGIN { for (i = 1; i <= 40; i++) { r = 41 - i; print r, i, 4; if (i > 1) print r, i - 1, -1; if (i < 40) print r, i + 1, -2 } }'
+    awk 'BEGIN {
+        for (i = 1; i <= 40; i++) {
+            r = 41 - i; print r, i, 4; if (i > 1) print r, i - 1, -1; if (i < 40) print r, i + 1, -2
+        }
+    }'
 } >reversed.mtx
 expect 5 solve reversed.mtx --precond block-jacobi:1 --json solve.json
 json solve.json 'j["reason"] == "precond_setup" and j["scale"] == "none" and j["reorder"] == "none"'
 for reorder in none rcm; do
-    expect 0 solve reversed.mtx --precond jacobi --scale max-product --reorder $reorder --rhs a-times-ones --rtol 1e-10 \
-        --output x.mtx --history history.csv --json solve.json
+    expect 0 solve reversed.mtx --precond jacobi --scale max-product --reorder $reorder --rhs a-times-ones \
+        --rtol 1e-10 --output x.mtx --history history.csv --json solve.json
     err_empty
     out_has "^transformation +scale max-product, reorder $reorder"
-    json solve.json "j['scale'] == 'max-product' and j['reorder'] == '$reorder' and j['converged'] and j['exit_code'] == 0"
+    json solve.json "j['scale'] == 'max-product' and j['reorder'] == '$reorder' and j['converged'] and
+        j['exit_code'] == 0"
     json solve.json "j['options']['scale'] == 'max-product' and j['options']['reorder'] == '$reorder'"
     json solve.json 'j["relative_residual"] <= 1e-10 and j["solver"] == "bicgstab" and j["iterations"] < 40'
     json solve.json "j['iterations'] + 2 == $(wc -l <history.csv)"
@@ -28,10 +33,17 @@ json solve.json 'j["reason"] == "iterations" and j["iterations"] == 3'
 # half of the equations weigh 1e-8: the scaled system is solved first, and the original one has the last word
 {
     printf '%%%%MatrixMarket matrix coordinate real general\n40 40 118\n'
-    awk 'BEGIN { for (i = 1; i <= 40; i++) { s = i > 20 ? 1e-8 : 1; print i, i, 4 * s; if (i > 1) print i, i - 1, -s; if (i < 40) print i, i + 1, -2 * s } }'
+    awk 'BEGIN {
+        for (i = 1; i <= 40; i++) {
+            s = i > 20 ? 1e-8 : 1; print i, i, 4 * s
+            if (i > 1) print i, i - 1, -s
+            if (i < 40) print i, i + 1, -2 * s
+        }
+    }'
 } >weighted.mtx
 expect 1 solve weighted.mtx --scale max-product --guard report --json solve.json
-json solve.json 'j["reason"] == "false_convergence" and j["estimated_relative_residual"] <= 1e-5 < j["relative_residual"]'
+json solve.json 'j["reason"] == "false_convergence" and
+    j["estimated_relative_residual"] <= 1e-5 < j["relative_residual"]'
 expect 0 solve weighted.mtx --scale max-product --json solve.json
 json solve.json 'j["converged"] and j["relative_residual"] <= 1e-5 and j["refinements"] >= 1'
 

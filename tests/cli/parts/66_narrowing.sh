@@ -4,22 +4,25 @@ resident="--format tiles --layout resident --policy lossless"
 for solver in cg bicgstab; do
     for mode in paper safe; do
         # shellcheck disable=SC2086
-        expect 0 solve gallery:laplace2d:20:21 --solver $solver $resident --narrowing $mode --rtol 1e-8 --json narrow.json
+        expect 0 solve gallery:laplace2d:20:21 --solver $solver $resident --narrowing $mode --rtol 1e-8 \
+            --json narrow.json
         out_has "^narrowing +$mode: of [0-9]+ products of tiles [0-9.e+-]+ % were skipped"
         json narrow.json 'j["converged"] and j["narrowing"]["mode"] == j["options"]["narrowing"] == "'$mode'"'
-        json narrow.json 'sum(j["narrowing"]["per_precision"].values()) + j["narrowing"]["bypassed"] == j["narrowing"]["tile_products"]'
+        json narrow.json 'sum(j["narrowing"]["per_precision"].values()) + j["narrowing"]["bypassed"] ==
+            j["narrowing"]["tile_products"]'
         json narrow.json 'j["narrowing"]["tile_products"] % j["iterations"] == 0 and not j["narrowing"]["misled"]'
     done
 done
-# One that stalls, since b is about as small as the absolute bounds: the guard sees it before the limit, and `report` does not.
+# One that stalls, since b is about as small as the absolute bounds: the guard sees it before the limit, and `report`
+# does not.
 {
     printf '%s\n3400 1\n' "$array"
     awk 'BEGIN { for (i = 0; i < 3400; i++) { printf "%.17g\n", (1 + i * 7919 % 101 / 101) / 2 ^ 32 } }'
 } >small.mtx
 for guard in repair report; do
     # shellcheck disable=SC2086
-    expect $([ $guard = report ] && echo 1 || echo 0) solve gallery:laplace2d:17:200 --solver cg $resident --narrowing paper \
-        --rtol 1e-10 --rhs small.mtx --max-iterations 2000 --guard $guard --json narrow.json
+    expect $([ $guard = report ] && echo 1 || echo 0) solve gallery:laplace2d:17:200 --solver cg $resident \
+        --narrowing paper --rtol 1e-10 --rhs small.mtx --max-iterations 2000 --guard $guard --json narrow.json
     json narrow.json 'j["narrowing"]["misled"] == j["converged"] == ("'$guard'" == "repair")'
 done
 # shellcheck disable=SC2086
@@ -39,7 +42,8 @@ err_has 'vailable: off, paper, safe'
 expect 2 solve spd.mtx --solver cg $resident --narrowing
 
 # a fixed number of iterations narrows by an epsilon of its own, and says so where it has none
-resident="--solver cg --recurrence standard --format tiles --layout resident --policy lossless --rtol 0 --max-iterations 60"
+resident="--solver cg --recurrence standard --format tiles --layout resident --policy lossless --rtol 0"
+resident+=" --max-iterations 60"
 expect 1 solve gallery:laplace2d:40 $resident --narrowing paper --json none.json
 out_has '^narrowing +paper: nothing, because the tolerance is 0; give --narrowing-epsilon$'
 json none.json 'j["narrowing"]["bypassed"] == 0 and j["options"]["narrowing_epsilon"] is None'

@@ -4,16 +4,18 @@ expect 0 solve gallery:laplace2d:12 --solver jacobi --rtol 1e-8 --json solve.jso
 json solve.json 'j["solver"] == "jacobi" and j["converged"] and j["format"] == "csr" and j["policy"] == "none"'
 json solve.json '[s["what"] for s in j["steps"]] == ["fp64"] and j["steps"][0]["iterations"] == j["iterations"]'
 json solve.json 'j["options"]["steps"] is None and j["options"]["omega"] == 1'
-expect 0 solve gallery:laplace2d:12 --solver jacobi --steps fp32,mixed,fp64 --rtol 1e-11 --json solve.json --history h.csv
+expect 0 solve gallery:laplace2d:12 --solver jacobi --steps fp32,mixed,fp64 --rtol 1e-11 --json solve.json \
+    --history h.csv
 out_has '^method +jacobi, .* composite fp64,fp32'
 out_has '^iterations +[0-9]+ .fp32:[0-9]+,mixed:[0-9]+,fp64:[0-9]+.$'
 json solve.json 'j["format"] == "composite" and j["policy"] == "mean-range" and j["options"]["policy_parameter"] == 0.1'
-json solve.json 'j["options"]["steps"] == "fp32,mixed,fp64" and sum(s["iterations"] for s in j["steps"]) == j["iterations"]'
+json solve.json 'j["options"]["steps"] == "fp32,mixed,fp64" and
+    sum(s["iterations"] for s in j["steps"]) == j["iterations"]'
 grep -q nan h.csv && fail "the history has rows that were not measured" || pass
 [ "$(head -n 2 h.csv | tail -n 1 | cut -d, -f1)" = 0 ] && pass || fail "the history does not begin at 0"
 [ "$(wc -l <h.csv)" -gt 5 ] && pass || fail "the history is short"
-expect 0 solve gallery:laplace2d:12 --solver jacobi --format split --granularity entry --policy fixed-range:10 --rtol 1e-9 \
-    --json solve.json
+expect 0 solve gallery:laplace2d:12 --solver jacobi --format split --granularity entry --policy fixed-range:10 \
+    --rtol 1e-9 --json solve.json
 json solve.json 'j["converged"] and j["format"] == "split" and j["nonzeros_per_precision"]["fp32"] == 528'
 expect 0 solve gallery:laplace2d:12 --solver jacobi --omega 0.8 --json solve.json
 json solve.json 'j["options"]["omega"] == 0.8'
@@ -23,7 +25,8 @@ expect 0 solve gallery:laplace2d:12 --solver jacobi --scale max-product --reorde
 python3 - <<'END' >band.mtx
 n, rows = 100, []
 for i in range(n):
-    for j, v in ((i - 2, 0.003 + i * 1e-5), (i - 1, -0.4), (i, 2.0), (i + 1, 0.004), (i + 2, -0.4 if i % 3 == 0 else 0.003)):
+    last = -0.4 if i % 3 == 0 else 0.003
+    for j, v in ((i - 2, 0.003 + i * 1e-5), (i - 1, -0.4), (i, 2.0), (i + 1, 0.004), (i + 2, last)):
         if 0 <= j < n:
             rows.append(f"{i + 1} {j + 1} {1e6 * v / 3:.17g}")
 print(f"%%MatrixMarket matrix coordinate real general\n{n} {n} {len(rows)}")
@@ -34,13 +37,15 @@ expect 1 solve gallery:laplace2d:12 --solver jacobi --steps fp32:10,fp64:20 --js
 json solve.json 'j["reason"] == "iterations" and [s["iterations"] for s in j["steps"]] == [10, 20]'
 expect 1 solve gallery:laplace2d:12 --preset tezcan-jacobi --json paper.json
 json paper.json '[s["iterations"] for s in j["steps"]] == [666, 666, 668] and j["iterations"] == 2000'
-json paper.json 'j["options"]["rhs"] == "a-times-ramp" and j["options"]["guard"] == "report" and j["options"]["scale"] == "max-product"'
+json paper.json 'j["options"]["rhs"] == "a-times-ramp" and j["options"]["guard"] == "report" and
+    j["options"]["scale"] == "max-product"'
 json paper.json 'j["relative_residual"] < 1e-15 and not j["escalated"] and j["refinements"] == 0'
 # the preset with rows of which one value may be large: the system is the scaled one, b too
 expect 1 solve band.mtx --preset tezcan-jacobi --steps mixed --json paper.json
 out_has '^transformation +scale max-product, reorder none; b, x and residuals are of the transformed system$'
 json paper.json 'j["options"]["share"] == "at-most-one" and j["options"]["system"] == "transformed"'
-json paper.json 'j["nonzeros_per_precision"]["fp32"] > 100 and 1e-12 < j["relative_residual"] < 1e-7 and j["rhs_norm"] < 1e3'
+json paper.json 'j["nonzeros_per_precision"]["fp32"] > 100 and 1e-12 < j["relative_residual"] < 1e-7 and
+    j["rhs_norm"] < 1e3'
 expect 1 solve band.mtx --preset tezcan-jacobi --steps mixed --share 99 --json paper.json
 json paper.json 'j["nonzeros_per_precision"]["fp32"] == 0 and j["relative_residual"] < 1e-15'
 expect 1 solve band.mtx --preset tezcan-jacobi --system original --json paper.json
