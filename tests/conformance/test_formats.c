@@ -9,6 +9,7 @@
 #include "matrix/matrix.h"
 #include "support/formats.h"
 #include "support/product.h"
+#include "support/shapes.h"
 #include "support/solve.h"
 #include "support/variants.h"
 
@@ -18,128 +19,6 @@ typedef struct combination {
     tess_precision precision; /* where a policy decides: of the highest level */
     tess_storage_options storage;
 } combination;
-
-typedef oracle_csr (*maker)(void);
-
-/* ---- matrices ---- */
-
-static oracle_csr make_empty_rows(void)
-{
-    oracle_csr a = oracle_random(501, 501, 4, 3), b = oracle_open(501, 501);
-
-    for (int64_t i = 0; i < 501; i++) {
-        for (int64_t k = a.row_ptr[i]; i % 4 == 1 && k < a.row_ptr[i + 1]; k++) {
-            oracle_push(&b, a.col_ind[k], a.val[k]);
-        }
-        oracle_end_row(&b, i);
-    }
-    oracle_free(&a);
-    return b;
-}
-
-static oracle_csr make_dense_row(void)
-{
-    oracle_csr a = oracle_open(21000, 21000);
-    uint64_t seed = 4;
-
-    for (int64_t i = 0; i < a.nrows; i++) {
-        for (int64_t j = 0; i == 9000 && j < a.ncols; j++) {
-            oracle_push(&a, j, oracle_uniform(&seed, -1.0, 1.0));
-        }
-        if (i != 9000) { oracle_push(&a, i, oracle_uniform(&seed, -1.0, 1.0)); }
-        oracle_end_row(&a, i);
-    }
-    return a;
-}
-
-static oracle_csr make_tall(void)
-{
-    return oracle_random(1003, 17, 3, 5);
-}
-
-static oracle_csr make_wide(void)
-{
-    return oracle_random(17, 1003, 60, 6);
-}
-
-static oracle_csr make_power_law(void)
-{
-    return oracle_power_law(12000, 7);
-}
-
-static oracle_csr make_no_nonzeros(void)
-{
-    oracle_csr a = oracle_open(33, 31);
-
-    for (int64_t i = 0; i < 33; i++) {
-        oracle_end_row(&a, i);
-    }
-    return a;
-}
-
-static oracle_csr make_one_by_one(void)
-{
-    return oracle_tridiagonal(1, 0.0, -7.25, 0.0);
-}
-
-static oracle_csr make_no_rows(void)
-{
-    return oracle_open(0, 0);
-}
-
-/* Not a multiple of 16: published tile code drops the last rows of add20, n = 2,395. */
-static oracle_csr make_ragged(void)
-{
-    return oracle_tridiagonal(2395, -1.0, 2.0 / 3.0, 0.1);
-}
-
-static oracle_csr make_grid(void)
-{
-    return oracle_convection2d(61, 0.7);
-}
-
-static oracle_csr make_explicit_zeros(void)
-{
-    oracle_csr a = oracle_tridiagonal(100, 0.0, 1.0, -0.0);
-
-    return a;
-}
-
-static oracle_csr make_wide_range(void)
-{
-    return oracle_random(400, 400, 6, 8);
-}
-
-/* Magnitudes over all of the precision's range (of FP64's as much as FP32 has), its subnormals included. */
-static void spread_values(oracle_csr *a, tess_precision precision)
-{
-#define LARGEST(NAME, value, name, type, bits, emin, emax, max) [value] = (emax),
-    static const int largest[] = {TESS_PRECISION_LIST(LARGEST)};
-#undef LARGEST
-    int low = ilogb(tess_precision_smallest(precision)) - 1, high = largest[precision];
-
-    low = low < -145 ? -145 : low;
-    high = high > 124 ? 124 : high;
-    for (int64_t k = 0; k < a->nnz; k++) {
-        a->val[k] = ldexp(a->val[k], (int)(k % (high - low + 1)) + low);
-    }
-}
-
-/* FP64 subnormals: other precisions flush them to zero, FP64 must not. */
-static oracle_csr make_subnormal(void)
-{
-    oracle_csr a = oracle_random(64, 64, 5, 9);
-
-    for (int64_t k = 0; k < a.nnz; k++) {
-        a.val[k] = ldexp(a.val[k], -1060 - (int)(k % 14));
-    }
-    return a;
-}
-
-static const maker makers[] = {make_empty_rows,     make_dense_row,  make_tall,     make_wide,   make_power_law,
-                               make_no_nonzeros,    make_one_by_one, make_no_rows,  make_ragged, make_grid,
-                               make_explicit_zeros, make_wide_range, make_subnormal};
-enum { MAKERS = sizeof makers / sizeof *makers };
 
 /* ---- the checks ---- */
 
@@ -266,16 +145,13 @@ static bool all_highest(const oracle_csr *a, const uint8_t *level)
 static void check_arithmetic(const combination *c, const tess_matrix *stored, const oracle_csr *held,
                              const uint8_t *level)
 {
+    static const double factors[4][2] = {{1.0, 0.0}, {0.1, -0.7}, {-2.5, 0.0}, {1.0, 1.0}};
     oracle_csr seen = reordered(stored, held, c->storage.split.row_order);
 
-    check_product(stored, &seen, TESS_OP_NONE, 1.0, 0.0);
-    check_product(stored, &seen, TESS_OP_NONE, -2.5, 0.0);
-    check_product(stored, &seen, TESS_OP_NONE, 1.0, 1.0);
-    check_product(stored, &seen, TESS_OP_NONE, 0.1, -0.7);
+    check_products(stored, &seen, TESS_OP_NONE, 4, factors);
     if (c->precision == TESS_PRECISION_FP64 && c->storage.split.row_order == TESS_ROW_ORDER_ORIGINAL &&
         all_highest(held, level)) {
-        check_product(stored, &seen, TESS_OP_TRANSPOSE, 1.0, 0.0);
-        check_product(stored, &seen, TESS_OP_TRANSPOSE, 0.1, -0.7);
+        check_products(stored, &seen, TESS_OP_TRANSPOSE, 2, factors);
     }
     oracle_free(&seen);
 }
@@ -316,12 +192,12 @@ static int64_t least_bytes(const combination *c)
 
 static void shapes(const combination *c)
 {
-    for (int k = 0; k < MAKERS; k++) {
-        oracle_csr a = makers[k](), held;
+    for (int k = 0; shape_makers[k]; k++) {
+        oracle_csr a = shape_makers[k](), held;
         tess_matrix *assembled = NULL, *stored = NULL;
         uint8_t *level = NULL;
 
-        if (makers[k] == make_wide_range) { spread_values(&a, c->precision); }
+        if (shape_makers[k] == shape_wide_range) { spread_values(&a, c->precision); }
         assembled = make_matrix(c->ctx, &a);
         stored = convert(c, assembled);
         if (!stored) {
@@ -379,7 +255,7 @@ static void not_finite_values_stay_in_their_rows(const combination *c)
 
 static void nan_in_y_does_not_survive_beta_zero(const combination *c)
 {
-    oracle_csr a = make_grid();
+    oracle_csr a = shape_grid();
     double *x = random_values(a.ncols, 3, 0.5, 1.0), *y = test_allocate(a.nrows, sizeof *y);
     tess_matrix *assembled = make_matrix(c->ctx, &a), *stored = convert(c, assembled);
 
@@ -414,7 +290,7 @@ static void overflow_shows(const combination *c)
 
 static void new_values_arrive(const combination *c)
 {
-    oracle_csr a = make_grid(), held;
+    oracle_csr a = shape_grid(), held;
     tess_matrix *assembled = make_matrix(c->ctx, &a), *stored = convert(c, assembled);
     uint8_t *level = levels_of(c, assembled, &a);
 
@@ -481,7 +357,7 @@ static void run_combination(const combination *c)
 /* A format refuses a precision that it does not store on a device. */
 static void refuses(const combination *c)
 {
-    oracle_csr a = make_one_by_one();
+    oracle_csr a = shape_one_by_one();
     tess_matrix *assembled = make_matrix(c->ctx, &a), *stored = NULL;
 
     assert_int_equal(tess_matrix_convert(assembled, &c->storage, &stored), TESS_UNSUPPORTED);

@@ -420,3 +420,16 @@ tess_precond_options factor_options(tess_precond_kind kind)
     options.incomplete.factorization = test_factorization;
     return options;
 }
+
+oracle_csr two_by_two(double a, double b, double c, double d)
+{
+    oracle_csr m = oracle_open(2, 2);
+
+    oracle_push(&m, 0, a);
+    oracle_push(&m, 1, b);
+    oracle_end_row(&m, 0);
+    oracle_push(&m, 0, c);
+    oracle_push(&m, 1, d);
+    oracle_end_row(&m, 1);
+    return m;
+}

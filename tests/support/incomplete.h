@@ -55,6 +55,7 @@ void check_merged_solution(const test_factors *f, const double *r, const double 
 oracle_csr random_dominant(int64_t n, int64_t per_row, bool symmetric, uint64_t seed);
 /* An arrow: the first row, the first column and the diagonal, or the last ones. */
 oracle_csr arrow(int64_t n, bool first);
+oracle_csr two_by_two(double a, double b, double c, double d);
 /* The 5-point Laplacian of a k by k grid, k odd, with red points before black ones: two level sets. */
 oracle_csr red_black(int64_t k);
 

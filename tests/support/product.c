@@ -16,39 +16,80 @@ void multiply(const tess_matrix *m, tess_operation operation, double alpha, cons
     tess_vector_destroy(vy);
 }
 
-void check_product_of(const tess_matrix *m, const oracle_csr *stored, tess_operation operation, double alpha,
-                      const double *x, double beta, const double *y)
-{
-    bool transpose = operation == TESS_OP_TRANSPOSE;
-    int64_t nout = transpose ? stored->ncols : stored->nrows, longest = oracle_longest_row(stored, transpose);
-    wide *product = test_allocate(nout, sizeof *product);
-    double *magnitude = test_allocate(nout, sizeof *magnitude), *out = test_allocate(nout, sizeof *out);
-    /* products and their scaling may underflow: half the smallest subnormal each */
-    double underflow = ((double)longest + 3.0) * 0x1p-1074 * fmax(1.0, fabs(alpha));
+/* A product in wide arithmetic, for which the library's are judged. */
+typedef struct exact_product {
+    tess_operation operation;
+    const double *x;
+    int64_t nout, longest;
+    wide *product;
+    double *magnitude;
+} exact_product;
 
-    oracle_multiply(stored, transpose, x, product, magnitude);
-    multiply(m, operation, alpha, x, beta, y, out);
-    for (int64_t i = 0; i < nout; i++) {
-        wide exact = (wide)alpha * product[i] + (beta != 0.0 ? (wide)beta * (wide)y[i] : 0);
-        double bound =
-            gamma_of((double)longest + 2.0) * fabs(alpha) * magnitude[i] * (1.0 + gamma_of((double)longest)) +
-            (beta != 0.0 ? gamma_of(2.0) * fabs(beta * y[i]) : 0.0) + underflow;
+static exact_product multiply_exactly(const oracle_csr *a, tess_operation operation, const double *x)
+{
+    const bool transpose = operation == TESS_OP_TRANSPOSE;
+    exact_product e = {.operation = operation, .x = x, .nout = transpose ? a->ncols : a->nrows};
+
+    e.longest = oracle_longest_row(a, transpose);
+    e.product = test_allocate(e.nout, sizeof *e.product);
+    e.magnitude = test_allocate(e.nout, sizeof *e.magnitude);
+    oracle_multiply(a, transpose, x, e.product, e.magnitude);
+    return e;
+}
+
+static void free_product(exact_product *e)
+{
+    free(e->product);
+    free(e->magnitude);
+}
+
+static void check_against(const exact_product *e, const tess_matrix *m, double alpha, double beta, const double *y)
+{
+    const double n = (double)e->longest;
+    double *out = test_allocate(e->nout, sizeof *out);
+    /* products and their scaling may underflow: half the smallest subnormal each */
+    const double underflow = (n + 3.0) * 0x1p-1074 * fmax(1.0, fabs(alpha));
+
+    multiply(m, e->operation, alpha, e->x, beta, y, out);
+    for (int64_t i = 0; i < e->nout; i++) {
+        const wide exact = (wide)alpha * e->product[i] + (beta != 0.0 ? (wide)beta * (wide)y[i] : 0);
+        const double bound = gamma_of(n + 2.0) * fabs(alpha) * e->magnitude[i] * (1.0 + gamma_of(n)) +
+                             (beta != 0.0 ? gamma_of(2.0) * fabs(beta * y[i]) : 0.0) + underflow;
 
         assert_at_most((double)wide_abs((wide)out[i] - exact), bound);
     }
-    free(product);
-    free(magnitude);
     free(out);
+}
+
+void check_product_of(const tess_matrix *m, const oracle_csr *stored, tess_operation operation, double alpha,
+                      const double *x, double beta, const double *y)
+{
+    exact_product e = multiply_exactly(stored, operation, x);
+
+    check_against(&e, m, alpha, beta, y);
+    free_product(&e);
+}
+
+void check_products(const tess_matrix *m, const oracle_csr *stored, tess_operation operation, int count,
+                    const double (*factors)[2])
+{
+    int64_t most = stored->nrows > stored->ncols ? stored->nrows : stored->ncols;
+    double *x = random_values(most, 101, -1.0, 1.0), *y = random_values(most, 102, -1.0, 1.0);
+    exact_product e = multiply_exactly(stored, operation, x);
+
+    for (int k = 0; k < count; k++) {
+        check_against(&e, m, factors[k][0], factors[k][1], y);
+    }
+    free_product(&e);
+    free(x);
+    free(y);
 }
 
 void check_product(const tess_matrix *m, const oracle_csr *stored, tess_operation operation, double alpha, double beta)
 {
-    int64_t most = stored->nrows > stored->ncols ? stored->nrows : stored->ncols;
-    double *x = random_values(most, 101, -1.0, 1.0), *y = random_values(most, 102, -1.0, 1.0);
+    const double factors[1][2] = {{alpha, beta}};
 
-    check_product_of(m, stored, operation, alpha, x, beta, y);
-    free(x);
-    free(y);
+    check_products(m, stored, operation, 1, factors);
 }
 
 oracle_csr decode_matrix(const tess_matrix *m)

@@ -15,6 +15,10 @@ void multiply(const tess_matrix *m, tess_operation operation, double alpha, cons
  */
 void check_product(const tess_matrix *m, const oracle_csr *stored, tess_operation operation, double alpha, double beta);
 
+/* The same for pairs of alpha and beta, whose exact product is computed once. */
+void check_products(const tess_matrix *m, const oracle_csr *stored, tess_operation operation, int count,
+                    const double (*factors)[2]);
+
 /* The same for x and y of the caller; both must be finite. */
 void check_product_of(const tess_matrix *m, const oracle_csr *stored, tess_operation operation, double alpha,
                       const double *x, double beta, const double *y);

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "format/choose.h"
+#include "support/precond_scenarios.h"
 #include "support/solve_scenarios.h"
 
 scene scene_open(tess_context *ctx)
@@ -452,4 +453,5 @@ static const named_scenario further_scenarios[] = {
     {NULL, NULL, false},
 };
 
-const named_scenario *const scenario_groups[] = {matrix_scenarios, solve_scenarios, further_scenarios, NULL};
+const named_scenario *const scenario_groups[] = {matrix_scenarios, precond_scenarios, solve_scenarios,
+                                                 further_scenarios, NULL};

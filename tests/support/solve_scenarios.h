@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls that make and apply preconditioners, solve, and verify solutions; each may fail at any allocation. */
+/* Calls that solve and verify solutions; each may fail at any allocation. */
 #ifndef TESS_TESTS_SUPPORT_SOLVE_SCENARIOS_H
 #define TESS_TESTS_SUPPORT_SOLVE_SCENARIOS_H
 

@@ -59,6 +59,8 @@ err_has "did you mean 'solve'"
 # More threads than a context takes
 expect 2 solve spd.mtx --threads 1000000
 err_has 'out of range \(1 to 4096\)'
-label="OMP_NUM_THREADS=1000000"
-OMP_NUM_THREADS=1000000 "$tool" info spd.mtx >out 2>err
-[ $? -eq 0 ] && pass || fail "exit $?: $(head -c 200 err)"
+if [ "${TESSERA_SANITIZED:-0}" = 0 ]; then # sanitizers take 10 s to start the 4,096
+    label="OMP_NUM_THREADS=1000000"
+    OMP_NUM_THREADS=1000000 "$tool" info spd.mtx >out 2>err
+    [ $? -eq 0 ] && pass || fail "exit $?: $(head -c 200 err)"
+fi
