@@ -1,34 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Extended+i interpolation on the GPU, as interpolation.c has it: a thread takes a row, with its set in shared memory.
- * Rows whose sets do not fit are listed, and found again with sets in global memory.
+ * Extended+i interpolation on the GPU, as interpolation.c has it: teams of threads take rows, with their sets in
+ * registers. Rows whose sets do not fit are listed for waves, and of these again for threads with sets in global
+ * memory.
  */
-#include "precond/multigrid/row_set_device.cuh"
-#include "precond/multigrid/split.h"
+#include "precond/multigrid/interpolation_device.cuh"
 
 namespace {
 
 /* Bytes that sets in global memory take together at most, and their threads on a multiprocessor. */
 const int64_t most_set_bytes = INT64_C(1) << 28;
 enum { LARGE_SET_BLOCKS = 4 };
-
-/* Coarse neighbours of fine rows whose coupling has not the sign of the row's diagonal: a-_kl of eq. (4.10). On a known
-   pattern also the others, with 0, so that sets do not depend on the signs of new values. */
-struct neighbours {
-    int32_t *first;  /* per row, and the end */
-    int32_t *column; /* of a strong coupling; of others its complement */
-    double *value;
-    uint8_t *negative; /* per row: the sign of the diagonal */
-    int64_t count;
-};
-
-struct interpolation_task {
-    amg_device_interpolation to;
-    neighbours near;
-    row_output out;
-    int32_t *overflow; /* rows of p whose sets are large, in any order */
-    int *overflows;    /* how many; then the largest bound of their sets */
-};
 
 /* ---- coarse neighbours ---- */
 
@@ -78,79 +60,49 @@ __global__ void __launch_bounds__(GPU_BLOCK) list_neighbours_kernel(const interp
     }
 }
 
-/* ---- a row ---- */
+/* ---- rows with large sets, a thread for each ---- */
 
-template <typename SET>
-__device__ inline bool add_strong(const interpolation_task &t, int64_t row, SET &set)
+__device__ inline void add_strong(const interpolation_task &t, int64_t row, large_set &set)
 {
     for (int32_t m = t.near.first[row]; m < t.near.first[row + 1]; m++) {
-        if (t.near.column[m] >= 0 && !set.add(t.near.column[m])) { return false; }
+        if (t.near.column[m] >= 0) { set.add(t.near.column[m]); }
     }
-    return true;
 }
 
-/* C^_i: strong coarse neighbours of i and of its strong fine neighbours; eq. (4.9). false: the set has no space. */
-template <typename SET>
-__device__ inline bool find_set(const interpolation_task &t, int64_t i, SET &set)
+/* C^_i: strong coarse neighbours of i and of its strong fine neighbours; eq. (4.9). */
+__device__ inline void find_set(const interpolation_task &t, int64_t i, large_set &set)
 {
     const device_csr &a = t.to.a;
-    bool fits = add_strong(t, i, set);
 
-    for (int32_t k = a.row_ptr[i]; fits && k < a.row_ptr[i + 1]; k++) {
-        if (t.to.strong[k]) { fits = add_strong(t, a.col_ind[k], set); } /* coarse rows have no list */
+    add_strong(t, i, set);
+    for (int32_t k = a.row_ptr[i]; k < a.row_ptr[i + 1]; k++) {
+        if (t.to.strong[k]) { add_strong(t, a.col_ind[k], set); } /* coarse rows have no list */
     }
-    return fits;
-}
-
-/* a_ki, or 0 */
-__device__ inline double find_entry(const device_csr &a, int64_t k, int64_t i)
-{
-    int32_t low = a.row_ptr[k], high = a.row_ptr[k + 1], end = high;
-
-    while (low < high) {
-        const int32_t middle = low + (high - low) / 2;
-
-        if (a.col_ind[middle] >= i) {
-            high = middle;
-        } else {
-            low = middle + 1;
-        }
-    }
-    return low < end && a.col_ind[low] == i ? a.val[low] : 0.0;
-}
-
-__device__ inline int32_t column_of(const interpolation_task &t, int32_t m)
-{
-    const int32_t column = t.near.column[m];
-
-    return column >= 0 ? column : ~column;
 }
 
 /* The coupling a_ik goes by way of k to the set and to i itself: the sums of eq. (4.10) and (4.11). Returns what a~_ii
    gains. */
-template <typename SET>
-__device__ inline double distribute(const interpolation_task &t, int64_t i, int32_t k, double coupling, SET &set)
+__device__ inline double distribute(const interpolation_task &t, int64_t i, int32_t k, double coupling, large_set &set)
 {
     const int32_t begin = t.near.first[k], end = t.near.first[k + 1];
-    double own = find_entry(t.to.a, k, i), sum;
+    const double own = find_back(t, k, i);
+    double sum = own, factor;
 
-    if ((own < 0.0) == (t.near.negative[k] != 0)) { own = 0.0; } /* a-_ki is 0 where its sign is the diagonal's */
-    sum = own;
     for (int32_t m = begin; m < end; m++) {
-        if (set.find(column_of(t, m)) >= 0) { sum += t.near.value[m]; }
+        if (set.find(column_of(t.near.column[m])) >= 0) { sum += t.near.value[m]; }
     }
     if (sum == 0.0) { return coupling; }
+    factor = coupling / sum;
     for (int32_t m = begin; m < end; m++) {
-        const int place = set.find(column_of(t, m));
+        const int place = set.find(column_of(t.near.column[m]));
 
-        if (place >= 0) { set.weight(place) += coupling * t.near.value[m] / sum; }
+        if (place >= 0) { set.weight(place) += factor * t.near.value[m]; }
     }
-    return coupling * own / sum;
+    return factor * own;
 }
 
 /* Weights of row i to its set; eq. (4.10). Columns become those of p. */
-template <typename SET>
-__device__ inline void find_weights(const interpolation_task &t, int64_t i, SET &set)
+__device__ inline void find_weights(const interpolation_task &t, int64_t i, large_set &set)
 {
     const device_csr &a = t.to.a;
     double diagonal = 0.0;
@@ -174,42 +126,15 @@ __device__ inline void find_weights(const interpolation_task &t, int64_t i, SET 
     }
 }
 
-__device__ inline int64_t row_of(const interpolation_task &t, int64_t r)
-{
-    return t.to.rows ? t.to.rows[r] : r;
-}
-
-/* An empty set becomes row r of p. false: it has no space. */
-template <typename SET>
-__device__ inline bool interpolate_row(const interpolation_task &t, int64_t r, SET &set)
+/* An empty set becomes row r of p; the row is fine, as coarse ones have small sets. */
+__device__ inline void interpolate_row(const interpolation_task &t, int64_t r, large_set &set)
 {
     const int64_t i = row_of(t, r);
 
-    if (t.to.split[i] == AMG_COARSE) {
-        (void)set.add(t.to.number[i]);
-        set.weight(0) = 1.0;
-    } else {
-        if (!find_set(t, i, set)) { return false; }
-        find_weights(t, i, set);
-    }
+    find_set(t, i, set);
+    find_weights(t, i, set);
     write_set(t.out, set, r);
-    return true;
 }
-
-__global__ void __launch_bounds__(ROW_THREADS) interpolate_kernel(const interpolation_task t)
-{
-    __shared__ double weights[SMALL_SET][ROW_THREADS];
-    __shared__ int32_t columns[SMALL_SET][ROW_THREADS];
-    const int64_t step = static_cast<int64_t>(gridDim.x) * ROW_THREADS;
-
-    for (int64_t r = static_cast<int64_t>(blockIdx.x) * ROW_THREADS + threadIdx.x; r < t.to.nrows; r += step) {
-        small_set set = {&columns[0][threadIdx.x], &weights[0][threadIdx.x], 0};
-
-        if (!interpolate_row(t, r, set)) { t.overflow[atomicAdd(&t.overflows[0], 1)] = static_cast<int32_t>(r); }
-    }
-}
-
-/* ---- large sets ---- */
 
 /* At least the number of coarse neighbours at a distance of one or two. */
 __device__ inline int64_t bound_set(const interpolation_task &t, int64_t i)
@@ -223,10 +148,11 @@ __device__ inline int64_t bound_set(const interpolation_task &t, int64_t i)
     return min(bound, t.to.ncoarse);
 }
 
-__global__ void __launch_bounds__(GPU_BLOCK) bound_sets_kernel(const interpolation_task t, int64_t rows)
+__global__ void __launch_bounds__(GPU_BLOCK)
+    bound_sets_kernel(const interpolation_task t, const row_list list, int64_t rows)
 {
     for (int64_t r = first_thread(); r < rows; r += all_threads()) {
-        atomicMax(&t.overflows[1], static_cast<int>(bound_set(t, row_of(t, t.overflow[r]))));
+        atomicMax(&list.count[1], static_cast<int>(bound_set(t, row_of(t, list.row[r]))));
     }
 }
 
@@ -238,7 +164,7 @@ struct set_memory {
 };
 
 __global__ void __launch_bounds__(ROW_THREADS)
-    interpolate_large_kernel(const interpolation_task t, int64_t rows, const set_memory memory)
+    interpolate_large_kernel(const interpolation_task t, const row_list list, int64_t rows, const set_memory memory)
 {
     const int64_t thread = static_cast<int64_t>(blockIdx.x) * ROW_THREADS + threadIdx.x;
     large_set set = {memory.columns + thread * memory.most,
@@ -249,8 +175,8 @@ __global__ void __launch_bounds__(ROW_THREADS)
                      0};
 
     for (int64_t r = thread; r < rows; r += memory.threads) {
-        set.clear(bound_set(t, row_of(t, t.overflow[r])));
-        (void)interpolate_row(t, t.overflow[r], set);
+        set.clear(bound_set(t, row_of(t, list.row[r])));
+        interpolate_row(t, list.row[r], set);
     }
 }
 
@@ -289,24 +215,58 @@ void free_memory(tess_context *ctx, set_memory *m)
     tess_device_release(ctx, m->weights, m->threads * m->most, sizeof *m->weights);
 }
 
-/* The rows that interpolate_kernel listed. */
-tess_status interpolate_large(tess_context *ctx, const interpolation_task &t)
+/* counts[0] listed rows. */
+tess_status interpolate_large(tess_context *ctx, const interpolation_task &t, const row_list &list, int *counts)
 {
-    int counts[2] = {0, 0};
     set_memory memory = {};
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(ctx->backend->download(ctx, counts, t.overflows, sizeof counts));
-    if (counts[0] == 0) { return TESS_SUCCESS; }
-    bound_sets_kernel<<<gpu_grid(ctx, counts[0], PASS_BLOCKS), GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(t, counts[0]);
+    bound_sets_kernel<<<gpu_grid(ctx, counts[0], PASS_BLOCKS), GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(t, list, counts[0]);
     TESS_TRY(gpu_check_launch(ctx, "bounding rows of the interpolation"));
-    TESS_TRY(ctx->backend->download(ctx, counts, t.overflows, sizeof counts));
+    TESS_TRY(ctx->backend->download(ctx, counts, list.count, 2 * sizeof *counts));
     TESS_TRY(make_memory(ctx, counts[0], counts[1], &memory));
     interpolate_large_kernel<<<static_cast<unsigned>(memory.threads / ROW_THREADS), ROW_THREADS, 0,
-                               gpu_stream_of(ctx)>>>(t, counts[0], memory);
+                               gpu_stream_of(ctx)>>>(t, list, counts[0], memory);
     status = gpu_check_launch(ctx, "long rows of the interpolation");
 cleanup:
     free_memory(ctx, &memory);
+    return status;
+}
+
+/* ---- lists of rows ---- */
+
+tess_status open_list(tess_context *ctx, int64_t rows, row_list *list)
+{
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(tess_device_allocate(ctx, rows, sizeof *list->row, reinterpret_cast<void **>(&list->row)));
+    TESS_TRY(tess_device_allocate(ctx, 2, sizeof *list->count, reinterpret_cast<void **>(&list->count)));
+    status = ctx->backend->zero(ctx, list->count, 2 * sizeof *list->count);
+cleanup:
+    return status;
+}
+
+void close_list(tess_context *ctx, int64_t rows, const row_list *list)
+{
+    tess_device_release(ctx, list->row, rows, sizeof *list->row);
+    tess_device_release(ctx, list->count, 2, sizeof *list->count);
+}
+
+/* Rows whose sets teams had no space for: by waves, and what these leave. */
+tess_status interpolate_listed(tess_context *ctx, const interpolation_task &t, const row_list &list)
+{
+    int counts[2] = {0, 0}, left[2] = {0, 0};
+    row_list larger = {};
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(ctx->backend->download(ctx, counts, list.count, sizeof counts));
+    if (counts[0] == 0) { return TESS_SUCCESS; }
+    TESS_TRY(open_list(ctx, counts[0], &larger));
+    TESS_TRY(amg_interpolate_by_waves(ctx, &t, &list, counts[0], &larger));
+    TESS_TRY(ctx->backend->download(ctx, left, larger.count, sizeof left));
+    if (left[0] > 0) { status = interpolate_large(ctx, t, larger, left); }
+cleanup:
+    close_list(ctx, counts[0], &larger);
     return status;
 }
 
@@ -340,8 +300,6 @@ void free_task(tess_context *ctx, const interpolation_task *t)
     tess_device_release(ctx, near->negative, n, sizeof *near->negative);
     tess_device_release(ctx, near->column, near->count, sizeof *near->column);
     tess_device_release(ctx, near->value, near->count, sizeof *near->value);
-    tess_device_release(ctx, t->overflow, t->to.nrows, sizeof *t->overflow);
-    tess_device_release(ctx, t->overflows, 2, sizeof *t->overflows);
     row_output_close(ctx, t->to.nrows, &t->out);
 }
 
@@ -351,21 +309,20 @@ tess_status amg_device_interpolate(tess_context *ctx, const amg_device_interpola
 {
     gpu_scope scope(ctx);
     interpolation_task t = {};
+    row_list longer = {};
     tess_status status = TESS_SUCCESS;
 
     t.to = *to;
     t.out.known = known;
     t.out.truncation = to->truncation;
     TESS_TRY(row_output_open(ctx, to->nrows, to->ncoarse, p, &t.out));
-    TESS_TRY(tess_device_allocate(ctx, to->nrows, sizeof *t.overflow, reinterpret_cast<void **>(&t.overflow)));
-    TESS_TRY(tess_device_allocate(ctx, 2, sizeof *t.overflows, reinterpret_cast<void **>(&t.overflows)));
-    TESS_TRY(ctx->backend->zero(ctx, t.overflows, 2 * sizeof *t.overflows));
+    TESS_TRY(open_list(ctx, to->nrows, &longer));
     TESS_TRY(list_neighbours(ctx, &t));
-    interpolate_kernel<<<row_output_grid(ctx, to->nrows), ROW_THREADS, 0, gpu_stream_of(ctx)>>>(t);
-    TESS_TRY(gpu_check_launch(ctx, "the interpolation"));
-    TESS_TRY(interpolate_large(ctx, t));
+    TESS_TRY(amg_interpolate_by_teams(ctx, &t, &longer));
+    TESS_TRY(interpolate_listed(ctx, t, longer));
     status = row_output_take(ctx, &t.out, p);
 cleanup:
+    close_list(ctx, to->nrows, &longer);
     free_task(ctx, &t);
     if (status != TESS_SUCCESS && !known) { device_csr_release(ctx, p); }
     return status;

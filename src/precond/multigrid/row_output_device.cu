@@ -34,7 +34,7 @@ __global__ void __launch_bounds__(ROW_THREADS)
             const int32_t row = p1.col_ind[k];
 
             for (int32_t m = p2.row_ptr[row]; m < p2.row_ptr[row + 1]; m++) {
-                (void)set.add(p2.col_ind[m]);
+                set.add(p2.col_ind[m]);
                 double &weight = set.weight(set.find(p2.col_ind[m]));
 
                 weight = __dadd_rn(weight, __dmul_rn(p1.val[k], p2.val[m])); /* rounded as on the host */

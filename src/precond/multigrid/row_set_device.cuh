@@ -11,7 +11,7 @@
 #include "precond/multigrid/device_passes.cuh"
 
 /* Threads of a block whose rows are in shared memory, and how many columns such a row has at most. */
-enum { ROW_THREADS = 128, SMALL_SET = 24 };
+enum { ROW_THREADS = 128, SMALL_SET = 16 };
 
 /* In shared memory, where the columns of neighbouring threads are neighbours. */
 struct small_set {
@@ -37,14 +37,11 @@ struct small_set {
         }
         return s < count ? s : -1;
     }
-    /* false: there is no space. */
-    __device__ inline bool add(int32_t c)
+    __device__ inline void add(int32_t c)
     {
-        if (find(c) >= 0) { return true; }
-        if (count == SMALL_SET) { return false; }
+        if (find(c) >= 0) { return; }
         column(count) = c;
         weight(count++) = 0.0;
-        return true;
     }
 };
 
@@ -77,16 +74,15 @@ struct large_set {
 
         return key[at] == c ? place[at] : -1;
     }
-    __device__ inline bool add(int32_t c)
+    __device__ inline void add(int32_t c)
     {
         const uint32_t at = find_key(c);
 
-        if (key[at] == c) { return true; }
+        if (key[at] == c) { return; }
         key[at] = c;
         place[at] = count;
         column(count) = c;
         weight(count++) = 0.0;
-        return true;
     }
     /* Begins a row of up to `most` columns. */
     __device__ inline void clear(int64_t most)
