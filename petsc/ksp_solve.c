@@ -11,12 +11,12 @@ static int apply_pc(void *user, const double *r, double *z)
 {
     KSP ksp = user;
     tp_ksp *const k = ksp->data;
-    PetscErrorCode code = VecPlaceArray(k->in, r);
+    PetscErrorCode code = tp_vec_place(k->in, r);
 
-    if (!code) { code = VecPlaceArray(k->out, z); }
+    if (!code) { code = tp_vec_place(k->out, z); }
     if (!code) { code = PCApply(ksp->pc, k->in, k->out); }
-    if (!code) { code = VecResetArray(k->out); }
-    if (!code) { code = VecResetArray(k->in); }
+    if (!code) { code = tp_vec_reset(k->out); }
+    if (!code) { code = tp_vec_reset(k->in); }
     return code ? 1 : 0;
 }
 
@@ -98,6 +98,12 @@ static PetscErrorCode choose_solver(const tp_ksp *k, PetscBool precond, tess_sol
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether anyone looks at the iterations. Without a monitor a GPU runs them in one go. */
+static PetscBool is_watched(KSP ksp)
+{
+    return ksp->numbermonitors > 0 || ksp->res_hist || ksp->converged != KSPConvergedDefault ? PETSC_TRUE : PETSC_FALSE;
+}
+
 static void set_limits(KSP ksp, tess_solve_options *options)
 {
     const tp_ksp *const k = ksp->data;
@@ -109,19 +115,25 @@ static void set_limits(KSP ksp, tess_solve_options *options)
     options->history_capacity = 0;
     options->gmres.restart = (int)k->restart;
     options->guard = k->verify ? TESS_GUARD_REPAIR : TESS_GUARD_REPORT;
-    options->monitor = monitor;
-    options->monitor_user = ksp;
+    if (is_watched(ksp)) {
+        options->monitor = monitor;
+        options->monitor_user = ksp;
+    }
 }
 
 /* The method's options; storage as the matrix has it if its type is ours and the method reads formats. */
 static PetscErrorCode make_options(KSP ksp, Mat A, PetscBool precond, tess_solve_options *options)
 {
     const tp_storage *const storage = tp_storage_of(A);
+    const tp_ksp *const k = ksp->data;
 
     PetscFunctionBegin;
     tess_solve_options_init(options);
-    PetscCall(choose_solver(ksp->data, precond, options));
+    PetscCall(choose_solver(k, precond, options));
     set_limits(ksp, options);
+    if (is_watched(ksp) && tess_context_device(tess_matrix_context(k->matrix)) == TESS_DEVICE_GPU) {
+        options->engine = TESS_ENGINE_PLAIN; /* the other engines do not tell of every iteration */
+    }
     if (storage && options->solver != TESS_SOLVER_AUTO) { options->storage = storage->options; }
     PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -131,15 +143,17 @@ static PetscErrorCode make_shell(KSP ksp, Mat A)
     tp_ksp *const k = ksp->data;
     const tess_shell_precond shell = {.apply = apply_pc, .user = ksp};
     tess_context *ctx;
+    PetscBool shared;
     PetscInt n;
 
     PetscFunctionBegin;
     PetscCall(tp_context(&ctx));
-    PetscCheck(tess_context_device(ctx) == TESS_DEVICE_CPU, PETSC_COMM_SELF, PETSC_ERR_SUP,
-               "on a GPU -ksp_type tessera takes -pc_type tessera or none");
+    PetscCall(tp_shares_gpu(&shared));
+    PetscCheck(shared || tess_context_device(ctx) == TESS_DEVICE_CPU, PETSC_COMM_SELF, PETSC_ERR_SUP,
+               "with PETSc on the host and Tessera on a GPU, -ksp_type tessera takes -pc_type tessera or none");
     PetscCall(MatGetLocalSize(A, &n, NULL));
-    if (!k->in) { PetscCall(VecCreateSeqWithArray(PETSC_COMM_SELF, 1, n, NULL, &k->in)); }
-    if (!k->out) { PetscCall(VecCreateSeqWithArray(PETSC_COMM_SELF, 1, n, NULL, &k->out)); }
+    if (!k->in) { PetscCall(tp_vec_create(n, &k->in)); }
+    if (!k->out) { PetscCall(tp_vec_create(n, &k->out)); }
     TessCall(tess_precond_create_shell(ctx, n, &shell, &k->shell));
     k->precond = k->shell;
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -220,10 +234,7 @@ static PetscErrorCode take_result(KSP ksp, const tess_solve_result *result)
 PetscErrorCode tp_solve_one(KSP ksp)
 {
     tp_ksp *const k = ksp->data;
-    tess_vector *b = NULL, *x = NULL;
-    const PetscScalar *vb;
-    PetscScalar *vx;
-    PetscInt n;
+    tp_view b, x;
     Mat A, P;
     tess_solve_options options;
     tess_solve_result result;
@@ -237,18 +248,12 @@ PetscErrorCode tp_solve_one(KSP ksp)
     TessCall(tess_solver_set_limits(k->tessera, &options));
     k->stopped = KSP_CONVERGED_ITERATING;
     PetscCall(monitor_start(ksp, A));
-    PetscCall(VecGetLocalSize(ksp->vec_rhs, &n));
-    PetscCall(VecGetArrayRead(ksp->vec_rhs, &vb));
-    PetscCall(VecGetArray(ksp->vec_sol, &vx));
-    PetscCall(tp_local_vector(n, vb, PETSC_TRUE, &b));
-    PetscCall(tp_local_vector(n, vx, PETSC_TRUE, &x));
+    PetscCall(tp_view_begin(ksp->vec_rhs, TP_READ, &b));
+    PetscCall(tp_view_begin(ksp->vec_sol, TP_UPDATE, &x));
     tess_solve_result_init(&result);
-    status = tess_solver_solve(k->tessera, b, x, &result);
-    if (status == TESS_SUCCESS) { PetscCall(tp_local_result(x, vx)); }
-    tess_vector_destroy(b);
-    tess_vector_destroy(x);
-    PetscCall(VecRestoreArray(ksp->vec_sol, &vx));
-    PetscCall(VecRestoreArrayRead(ksp->vec_rhs, &vb));
+    status = tess_solver_solve(k->tessera, b.v, x.v, &result);
+    PetscCall(tp_view_end(ksp->vec_sol, &x));
+    PetscCall(tp_view_end(ksp->vec_rhs, &b));
     TessCall(status);
     PetscCall(take_result(ksp, &result));
     PetscFunctionReturn(PETSC_SUCCESS);

@@ -211,10 +211,7 @@ static PetscErrorCode PCSetUp_Tessera(PC pc)
 static PetscErrorCode PCApply_Tessera(PC pc, Vec r, Vec z)
 {
     tp_pc *const p = pc->data;
-    const PetscScalar *from;
-    PetscScalar *to;
-    tess_vector *in = NULL, *out = NULL;
-    PetscInt n;
+    tp_view from, to;
     tess_status status;
 
     PetscFunctionBegin;
@@ -226,17 +223,11 @@ static PetscErrorCode PCApply_Tessera(PC pc, Vec r, Vec z)
         PetscCall(VecSetInf(z)); /* by which PETSc's methods find that the set-up failed */
         PetscFunctionReturn(PETSC_SUCCESS);
     }
-    PetscCall(VecGetLocalSize(r, &n));
-    PetscCall(VecGetArrayRead(r, &from));
-    PetscCall(VecGetArrayWrite(z, &to));
-    PetscCall(tp_local_vector(n, from, PETSC_TRUE, &in));
-    PetscCall(tp_local_vector(n, to, PETSC_FALSE, &out));
-    status = tess_precond_apply(p->precond, in, out);
-    if (status == TESS_SUCCESS) { PetscCall(tp_local_result(out, to)); }
-    tess_vector_destroy(in);
-    tess_vector_destroy(out);
-    PetscCall(VecRestoreArrayWrite(z, &to));
-    PetscCall(VecRestoreArrayRead(r, &from));
+    PetscCall(tp_view_begin(r, TP_READ, &from));
+    PetscCall(tp_view_begin(z, TP_WRITE, &to));
+    status = tess_precond_apply(p->precond, from.v, to.v);
+    PetscCall(tp_view_end(z, &to));
+    PetscCall(tp_view_end(r, &from));
     TessCall(status);
     PetscFunctionReturn(PETSC_SUCCESS);
 }
