@@ -6,6 +6,9 @@
 
 #include <string.h>
 
+/* Up to here a GPU may run all iterations in one kernel, which reads csr. */
+static const int64_t MOST_RESIDENT = 65536;
+
 /* PETSc's PC as a preconditioner of the library. */
 static int apply_pc(void *user, const double *r, double *z)
 {
@@ -121,6 +124,16 @@ static void set_limits(KSP ksp, tess_solve_options *options)
     }
 }
 
+static void choose_for_gpu(KSP ksp, tess_solve_options *options)
+{
+    const tp_ksp *const k = ksp->data;
+
+    if (is_watched(ksp)) { options->engine = TESS_ENGINE_PLAIN; } /* the other engines do not tell of every iteration */
+    if (options->storage.format == TESS_FORMAT_AUTO && tess_matrix_nrows(k->matrix) <= MOST_RESIDENT) {
+        options->storage.format = TESS_FORMAT_CSR;
+    }
+}
+
 /* The method's options; storage as the matrix has it if its type is ours and the method reads formats. */
 static PetscErrorCode make_options(KSP ksp, Mat A, PetscBool precond, tess_solve_options *options)
 {
@@ -131,10 +144,8 @@ static PetscErrorCode make_options(KSP ksp, Mat A, PetscBool precond, tess_solve
     tess_solve_options_init(options);
     PetscCall(choose_solver(k, precond, options));
     set_limits(ksp, options);
-    if (is_watched(ksp) && tess_context_device(tess_matrix_context(k->matrix)) == TESS_DEVICE_GPU) {
-        options->engine = TESS_ENGINE_PLAIN; /* the other engines do not tell of every iteration */
-    }
     if (storage && options->solver != TESS_SOLVER_AUTO) { options->storage = storage->options; }
+    if (tess_context_device(tess_matrix_context(k->matrix)) == TESS_DEVICE_GPU) { choose_for_gpu(ksp, options); }
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -208,6 +208,18 @@ static PetscErrorCode PCSetUp_Tessera(PC pc)
 
 /* ---- application ---- */
 
+/* By Inf in z PETSc's methods find that the set-up failed. */
+static PetscErrorCode flag_failure(Vec z)
+{
+    PetscFunctionBegin;
+#if PETSC_VERSION_LT(3, 22, 0)
+    PetscCall(VecSetInf(z));
+#else
+    PetscCall(VecFlag(z, 1));
+#endif
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode PCApply_Tessera(PC pc, Vec r, Vec z)
 {
     tp_pc *const p = pc->data;
@@ -220,7 +232,7 @@ static PetscErrorCode PCApply_Tessera(PC pc, Vec r, Vec z)
         PetscFunctionReturn(PETSC_SUCCESS);
     }
     if (pc->failedreason || !p->precond) {
-        PetscCall(VecSetInf(z)); /* by which PETSc's methods find that the set-up failed */
+        PetscCall(flag_failure(z));
         PetscFunctionReturn(PETSC_SUCCESS);
     }
     PetscCall(tp_view_begin(r, TP_READ, &from));
