@@ -28,7 +28,7 @@ import sys
 EXAMPLES = pathlib.Path("/usr/share/petsc/3.18/share/petsc/examples/src/ksp/ksp")
 DATA = pathlib.Path("/usr/share/petsc/3.18/share/petsc/datafiles")
 KINDS = {
-    "mat": ("", "-mat_type tessera -dm_mat_type tessera"),
+    "mat": ("-mat_type aij -dm_mat_type aij", "-mat_type tessera -dm_mat_type tessera"),
     "jacobi": ("-pc_type jacobi", "-pc_type tessera -pc_tessera_type jacobi"),
     "ilu0": ("-pc_type bjacobi", "-pc_type tessera -pc_tessera_type ilu0"),
     "gamg": ("-pc_type gamg", "-pc_type tessera -pc_tessera_type gamg -pc_tessera_precision fp64"),

@@ -147,16 +147,40 @@ static PetscErrorCode take_status(PC pc, tess_status status)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The diagonal block of a type that does not give it, such as nest: that of a conversion. */
+static PetscErrorCode convert_whole(Mat A, Mat *local)
+{
+    Mat whole;
+
+    PetscFunctionBegin;
+    PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &whole));
+    PetscCall(MatGetDiagonalBlock(whole, local));
+    PetscCall(PetscObjectReference((PetscObject)*local));
+    PetscCall(MatDestroy(&whole));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The rows of this process as AIJ: the matrix itself, its diagonal block, or a conversion. */
 static PetscErrorCode local_matrix(PC pc, Mat *local, PetscBool *converted)
 {
-    PetscBool aij;
+    PetscMPIInt ranks;
+    PetscBool aij, given;
 
     PetscFunctionBegin;
+    *converted = PETSC_TRUE;
+    PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)pc), &ranks));
+    PetscCall(MatHasOperation(pc->pmat, MATOP_GET_DIAGONAL_BLOCK, &given));
+    if (ranks > 1 && !given) {
+        PetscCall(convert_whole(pc->pmat, local));
+        PetscFunctionReturn(PETSC_SUCCESS);
+    }
     PetscCall(MatGetDiagonalBlock(pc->pmat, local));
     PetscCall(PetscObjectBaseTypeCompare((PetscObject)*local, MATSEQAIJ, &aij));
-    *converted = aij ? PETSC_FALSE : PETSC_TRUE;
-    if (!aij) { PetscCall(MatConvert(*local, MATSEQAIJ, MAT_INITIAL_MATRIX, local)); }
+    if (aij) {
+        *converted = PETSC_FALSE;
+    } else {
+        PetscCall(MatConvert(*local, MATSEQAIJ, MAT_INITIAL_MATRIX, local));
+    }
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
