@@ -78,6 +78,31 @@ static PetscErrorCode scale_values(const tp_rows *rows, const tess_storage_optio
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static tess_csr_arrays arrays_of(const tp_rows *rows)
+{
+    const int bits = (int)(8 * sizeof(PetscInt));
+
+    return (tess_csr_arrays){.nrows = rows->nrows,
+                             .ncols = rows->ncols,
+                             .nnz = rows->i[rows->nrows],
+                             .row_ptr = rows->i,
+                             .col_ind = rows->j,
+                             .val = rows->a,
+                             .row_ptr_bits = bits,
+                             .col_ind_bits = bits};
+}
+
+PetscErrorCode tp_matrix_create(const tp_rows *rows, tess_matrix **out)
+{
+    const tess_csr_arrays arrays = arrays_of(rows);
+    tess_context *ctx;
+
+    PetscFunctionBegin;
+    PetscCall(tp_context(&ctx));
+    TessCall(tess_matrix_create_csr(ctx, &arrays, out));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Column indices of 64 bits are converted, so that the arrays are copied; those of 32 bits are read in place. */
 static tess_ownership ownership_on(tess_context *ctx)
 {
@@ -105,7 +130,7 @@ static PetscErrorCode convert(const tess_storage_options *options, tp_copy *copy
 PetscErrorCode tp_copy_build(const tp_rows *rows, const tess_storage_options *options, tp_copy *copy)
 {
     tess_context *ctx;
-    tess_csr_arrays arrays = {0};
+    tess_csr_arrays arrays;
 
     PetscFunctionBegin;
     tp_copy_free(copy);
@@ -115,13 +140,10 @@ PetscErrorCode tp_copy_build(const tp_rows *rows, const tess_storage_options *op
     PetscCall(tp_context(&ctx));
     PetscCall(leave_out_empty_rows(rows, tess_context_device(ctx) == TESS_DEVICE_CPU ? PETSC_TRUE : PETSC_FALSE, copy));
     PetscCall(scale_values(rows, options, copy));
+    arrays = arrays_of(rows);
     arrays.nrows = copy->kept;
-    arrays.ncols = rows->ncols;
-    arrays.nnz = rows->i[rows->nrows];
-    arrays.row_ptr = copy->row_ptr ? copy->row_ptr : rows->i;
-    arrays.col_ind = rows->j;
-    arrays.val = copy->val ? copy->val : rows->a;
-    arrays.row_ptr_bits = arrays.col_ind_bits = (int)(8 * sizeof(PetscInt));
+    if (copy->row_ptr) { arrays.row_ptr = copy->row_ptr; }
+    if (copy->val) { arrays.val = copy->val; }
     arrays.ownership = ownership_on(ctx);
     TessCall(tess_matrix_create_csr(ctx, &arrays, &copy->assembled));
     PetscCall(convert(options, copy));

@@ -64,24 +64,12 @@ static PetscErrorCode monitor_start(KSP ksp, Mat A)
 
 static PetscErrorCode read_matrix(Mat A, tess_matrix **out)
 {
-    tess_context *ctx;
-    tess_csr_arrays arrays = {0};
     tp_rows rows;
-    tess_status status;
 
     PetscFunctionBegin;
-    PetscCall(tp_context(&ctx));
     PetscCall(tp_rows_get(A, &rows));
-    arrays.nrows = rows.nrows;
-    arrays.ncols = rows.ncols;
-    arrays.nnz = rows.i[rows.nrows];
-    arrays.row_ptr = rows.i;
-    arrays.col_ind = rows.j;
-    arrays.val = rows.a;
-    arrays.row_ptr_bits = arrays.col_ind_bits = (int)(8 * sizeof(PetscInt));
-    status = tess_matrix_create_csr(ctx, &arrays, out);
+    PetscCall(tp_matrix_create(&rows, out));
     PetscCall(tp_rows_restore(A, &rows));
-    TessCall(status);
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 

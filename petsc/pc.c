@@ -114,21 +114,6 @@ static PetscErrorCode take_near_nullspace(Mat A, tess_amg_options *amg, double *
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode create_matrix(const tp_rows *rows, tess_matrix **out)
-{
-    tess_context *ctx;
-    tess_csr_arrays arrays = {.nrows = rows->nrows, .ncols = rows->ncols, .nnz = rows->i[rows->nrows]};
-
-    PetscFunctionBegin;
-    PetscCall(tp_context(&ctx));
-    arrays.row_ptr = rows->i;
-    arrays.col_ind = rows->j;
-    arrays.val = rows->a;
-    arrays.row_ptr_bits = arrays.col_ind_bits = (int)(8 * sizeof(PetscInt));
-    TessCall(tess_matrix_create_csr(ctx, &arrays, out));
-    PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* A zero pivot and the like end the solve with KSP_DIVERGED_PC_FAILED on all processes; the rest is an error. */
 static PetscErrorCode take_status(PC pc, tess_status status)
 {
@@ -202,7 +187,7 @@ static PetscErrorCode set_up_rows(PC pc, const tp_rows *rows)
     tess_matrix_destroy(p->matrix);
     p->precond = NULL;
     p->matrix = NULL;
-    PetscCall(create_matrix(rows, &p->matrix));
+    PetscCall(tp_matrix_create(rows, &p->matrix));
     if (options.kind == TESS_PRECOND_AMG) { PetscCall(take_near_nullspace(pc->pmat, &options.amg, &columns)); }
     status = tess_precond_create(p->matrix, &options, &p->precond);
     PetscCall(PetscFree(columns));
@@ -265,6 +250,21 @@ static PetscErrorCode PCApply_Tessera(PC pc, Vec r, Vec z)
     PetscCall(tp_view_end(z, &to));
     PetscCall(tp_view_end(r, &from));
     TessCall(status);
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCApplyTranspose_Tessera(PC pc, Vec r, Vec z)
+{
+    tp_pc *const p = pc->data;
+
+    PetscFunctionBegin;
+    if (is_gamg(p)) {
+        PetscCall(PCApplyTranspose(p->gamg.inner, r, z));
+        PetscFunctionReturn(PETSC_SUCCESS);
+    }
+    PetscCheck(strcmp(p->kind, "jacobi") == 0, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
+               "-pc_tessera_type %s has no transpose: take jacobi, or a method that needs none, such as bcgs", p->kind);
+    PetscCall(PCApply_Tessera(pc, r, z));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -371,6 +371,7 @@ static PetscErrorCode PCCreate_Tessera(PC pc)
     p->amg = options.amg;
     pc->ops->setup = PCSetUp_Tessera;
     pc->ops->apply = PCApply_Tessera;
+    pc->ops->applytranspose = PCApplyTranspose_Tessera;
     pc->ops->setfromoptions = PCSetFromOptions_Tessera;
     pc->ops->view = PCView_Tessera;
     pc->ops->reset = PCReset_Tessera;

@@ -62,6 +62,9 @@ typedef struct tp_rows {
     const PetscScalar *a;
 } tp_rows;
 
+/* A matrix of the library that owns its arrays. */
+PetscErrorCode tp_matrix_create(const tp_rows *rows, tess_matrix **out);
+
 /*
  * A copy in one of Tessera's formats. Where most rows are empty, as off the diagonal block, the copy has the others
  * alone. Values that FP16 would not hold are stored over a power of two.
