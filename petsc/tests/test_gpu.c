@@ -177,10 +177,10 @@ static PetscErrorCode preconditioners_stay_on_the_gpu(void)
 /* Solver, preconditioner, its kind. Jacobi of PETSc comes to the library as a function. */
 static PetscErrorCode solves_meet_the_tolerance(void)
 {
-    static const char *const cases[][3] = {
-        {"tessera", "tessera", "jacobi"}, {"tessera", "jacobi", "jacobi"}, {"tessera", "tessera", "amg"},
-        {"tessera", "tessera", "gamg"},   {"cg", "tessera", "jacobi"},     {"cg", "jacobi", "jacobi"},
-        {"cg", "tessera", "gamg"},        {"fgmres", "tessera", "ilu0"}};
+    static const char *const cases[][3] = {{"tessera", "tessera", "jacobi"}, {"tessera", "jacobi", "jacobi"},
+                                           {"tessera", "tessera", "amg"},    {"tessera", "tessera", "gamg"},
+                                           {"cg", "tessera", "jacobi"},      {"cg", "jacobi", "jacobi"},
+                                           {"cg", "tessera", "gamg"},        {"fgmres", "tessera", "ilu0"}};
 
     PetscFunctionBegin;
     PetscCall(option("-s_mat_type", "tessera"));
