@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """PETSc's own tests of KSP with our types by options alone, against the same runs with PETSc's types.
 
-    petsc_suite.py --plugin build/release/lib/libtessera_petsc.so [--work DIR] [NAME...]
+    petsc_suite.py --plugin build/release/lib/libtessera_petsc.so [--work DIR] [--pairs PAIR...] [-- NAME...]
 
 Needs Debian's libpetsc3.18-dev-examples. Each test of src/ksp/ksp/{tests,tutorials} whose program takes the options
 runs in pairs, whose output must agree: the same lines, reals within 1e-4, integers within one. Of a test with a loop
@@ -174,6 +174,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--plugin", required=True)
     parser.add_argument("--work", default="petsc_suite")
+    parser.add_argument("--pairs", nargs="+", choices=KINDS, default=list(KINDS))
     parser.add_argument("names", nargs="*", help="such as tests/ex1; default: all programs in C")
     given = parser.parse_args()
     work = pathlib.Path(given.work).resolve()
@@ -185,13 +186,13 @@ def main():
         for test in read_tests(EXAMPLES / f"{name}.c") if program else []:
             if not runnable(test):
                 continue
-            kinds = KINDS
+            kinds = given.pairs
             for options in expand(test.get("args", "").replace("${DATAFILESPATH}", str(DATA))):
                 for kind, result, why in pairs(program, test, options, pathlib.Path(given.plugin).resolve(), kinds):
                     counts[kind, result] += 1
                     if result in ("differs", "fails"):
                         print(f"{name} {test.get('suffix', '1')} {kind}: {result}: {why}", flush=True)
-                kinds = ("mat",)
+                kinds = [kind for kind in kinds if kind == "mat"]
     results = ("agrees", "differs", "fails", "not taken", "no base")
     print("pair", *results, sep="\t")
     for kind in KINDS:

@@ -57,7 +57,7 @@ static PetscErrorCode choose_type(KSP ksp, Mat A)
 {
     tp_ksp *const k = ksp->data;
     const char *type = petsc_type(k->solver);
-    PetscBool symmetric = PETSC_FALSE, known, aij;
+    PetscBool symmetric = PETSC_FALSE, known, aij, precond;
 
     PetscFunctionBegin;
     if (!type) {
@@ -67,7 +67,9 @@ static PetscErrorCode choose_type(KSP ksp, Mat A)
         PetscCall(MatIsSymmetricKnown(A, &known, &symmetric));
         PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &aij, MATSEQAIJ, MATMPIAIJ, ""));
         if (!known && aij) { PetscCall(MatIsSymmetric(A, 0, &symmetric)); } /* others may not tell */
-        type = symmetric ? KSPCG : KSPFGMRES; /* a preconditioner with vectors below FP64 varies by their rounding */
+        PetscCall(tp_pc_may_be_symmetric(ksp->pc, &precond));
+        type = symmetric && precond ? KSPCG
+                                    : KSPFGMRES; /* a preconditioner with vectors below FP64 varies by their rounding */
     }
     PetscCall(KSPSetType(k->inner, type));
     if (strcmp(type, KSPGMRES) == 0 || strcmp(type, KSPBCGS) == 0) { PetscCall(KSPSetPCSide(k->inner, PC_RIGHT)); }

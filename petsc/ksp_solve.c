@@ -73,19 +73,33 @@ static PetscErrorCode read_matrix(Mat A, tess_matrix **out)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* These are not, whatever the matrix is, unless their options make them so. */
+PetscErrorCode tp_pc_may_be_symmetric(PC pc, PetscBool *out)
+{
+    PetscBool other;
+
+    PetscFunctionBegin;
+    PetscCall(PetscObjectTypeCompareAny((PetscObject)pc, &other, PCFIELDSPLIT, PCASM, PCGASM, PCKSP, PCCOMPOSITE,
+                                        PCSHELL, ""));
+    *out = other ? PETSC_FALSE : PETSC_TRUE;
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Without a preconditioner of PETSc's, auto is the library's: it tries and explains. Else symmetry decides. */
-static PetscErrorCode choose_solver(const tp_ksp *k, PetscBool precond, tess_solve_options *options)
+static PetscErrorCode choose_solver(const tp_ksp *k, PC precond, tess_solve_options *options)
 {
     tess_matrix_analysis facts;
+    PetscBool symmetric = PETSC_FALSE;
 
     PetscFunctionBegin;
     PetscCheck(tess_solver_kind_parse(k->solver, &options->solver) == TESS_SUCCESS, PETSC_COMM_SELF,
                PETSC_ERR_ARG_UNKNOWN_TYPE,
                "-ksp_tessera_solver %s: give auto, cg, bicgstab, gmres, gmres-ir, fgmres, minres or idr", k->solver);
     if (options->solver != TESS_SOLVER_AUTO || !precond) { PetscFunctionReturn(PETSC_SUCCESS); }
+    PetscCall(tp_pc_may_be_symmetric(precond, &symmetric));
     TessCall(tess_matrix_analyze(k->matrix, &facts));
-    options->solver =
-        facts.numerically_symmetric == 1 && facts.diagonal_positive == facts.nrows ? TESS_SOLVER_CG : TESS_SOLVER_GMRES;
+    symmetric = symmetric && facts.numerically_symmetric == 1 && facts.diagonal_positive == facts.nrows;
+    options->solver = symmetric ? TESS_SOLVER_CG : TESS_SOLVER_GMRES;
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -123,7 +137,7 @@ static void choose_for_gpu(KSP ksp, tess_solve_options *options)
 }
 
 /* The method's options; storage as the matrix has it if its type is ours and the method reads formats. */
-static PetscErrorCode make_options(KSP ksp, Mat A, PetscBool precond, tess_solve_options *options)
+static PetscErrorCode make_options(KSP ksp, Mat A, PC precond, tess_solve_options *options)
 {
     const tp_storage *const storage = tp_storage_of(A);
     const tp_ksp *const k = ksp->data;
@@ -179,7 +193,7 @@ static PetscErrorCode renew_solver(KSP ksp, Mat A, Mat P)
     PetscCall(PetscObjectTypeCompare((PetscObject)ksp->pc, PCNONE, &none));
     k->precond = own;
     if (!own && !none) { PetscCall(make_shell(ksp, A)); }
-    PetscCall(make_options(ksp, A, none ? PETSC_FALSE : PETSC_TRUE, &options));
+    PetscCall(make_options(ksp, A, none ? NULL : ksp->pc, &options));
     if (k->precond) {
         TessCall(tess_solver_create_with_precond(k->matrix, k->precond, &options, &k->tessera));
     } else {
