@@ -11,8 +11,6 @@ static const double KEPT_SHARE = 0.4;
 void tp_copy_free(tp_copy *copy)
 {
     tess_vector_destroy(copy->partial);
-    tess_vector_destroy(copy->x);
-    tess_vector_destroy(copy->y);
     tess_matrix_destroy(copy->stored);
     tess_matrix_destroy(copy->assembled);
     (void)PetscFree(copy->row);
@@ -80,6 +78,31 @@ static PetscErrorCode scale_values(const tp_rows *rows, const tess_storage_optio
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static tess_csr_arrays arrays_of(const tp_rows *rows)
+{
+    const int bits = (int)(8 * sizeof(PetscInt));
+
+    return (tess_csr_arrays){.nrows = rows->nrows,
+                             .ncols = rows->ncols,
+                             .nnz = rows->i[rows->nrows],
+                             .row_ptr = rows->i,
+                             .col_ind = rows->j,
+                             .val = rows->a,
+                             .row_ptr_bits = bits,
+                             .col_ind_bits = bits};
+}
+
+PetscErrorCode tp_matrix_create(const tp_rows *rows, tess_matrix **out)
+{
+    const tess_csr_arrays arrays = arrays_of(rows);
+    tess_context *ctx;
+
+    PetscFunctionBegin;
+    PetscCall(tp_context(&ctx));
+    TessCall(tess_matrix_create_csr(ctx, &arrays, out));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Column indices of 64 bits are converted, so that the arrays are copied; those of 32 bits are read in place. */
 static tess_ownership ownership_on(tess_context *ctx)
 {
@@ -107,7 +130,7 @@ static PetscErrorCode convert(const tess_storage_options *options, tp_copy *copy
 PetscErrorCode tp_copy_build(const tp_rows *rows, const tess_storage_options *options, tp_copy *copy)
 {
     tess_context *ctx;
-    tess_csr_arrays arrays = {0};
+    tess_csr_arrays arrays;
 
     PetscFunctionBegin;
     tp_copy_free(copy);
@@ -117,13 +140,10 @@ PetscErrorCode tp_copy_build(const tp_rows *rows, const tess_storage_options *op
     PetscCall(tp_context(&ctx));
     PetscCall(leave_out_empty_rows(rows, tess_context_device(ctx) == TESS_DEVICE_CPU ? PETSC_TRUE : PETSC_FALSE, copy));
     PetscCall(scale_values(rows, options, copy));
+    arrays = arrays_of(rows);
     arrays.nrows = copy->kept;
-    arrays.ncols = rows->ncols;
-    arrays.nnz = rows->i[rows->nrows];
-    arrays.row_ptr = copy->row_ptr ? copy->row_ptr : rows->i;
-    arrays.col_ind = rows->j;
-    arrays.val = copy->val ? copy->val : rows->a;
-    arrays.row_ptr_bits = arrays.col_ind_bits = (int)(8 * sizeof(PetscInt));
+    if (copy->row_ptr) { arrays.row_ptr = copy->row_ptr; }
+    if (copy->val) { arrays.val = copy->val; }
     arrays.ownership = ownership_on(ctx);
     TessCall(tess_matrix_create_csr(ctx, &arrays, &copy->assembled));
     PetscCall(convert(options, copy));
@@ -131,112 +151,29 @@ PetscErrorCode tp_copy_build(const tp_rows *rows, const tess_storage_options *op
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode tp_wrap(PetscInt n, const PetscScalar *array, tess_vector **out)
+/* Rows are left out on a host alone. */
+static PetscErrorCode product_of_kept_rows(tp_copy *copy, const tess_vector *x, double *y, PetscBool add)
 {
-    tess_context *ctx;
+    const double *partial = tess_vector_data_const(copy->partial);
 
     PetscFunctionBegin;
-    PetscCall(tp_context(&ctx));
-    TessCall(tess_vector_wrap(ctx, n, TESS_PRECISION_FP64, (void *)(uintptr_t)array, out));
-    PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode tp_local_vector(PetscInt n, const PetscScalar *array, PetscBool filled, tess_vector **out)
-{
-    tess_context *ctx;
-
-    PetscFunctionBegin;
-    PetscCall(tp_context(&ctx));
-    if (tess_context_device(ctx) == TESS_DEVICE_CPU) {
-        PetscCall(tp_wrap(n, array, out));
-        PetscFunctionReturn(PETSC_SUCCESS);
-    }
-    TessCall(tess_vector_create(ctx, n, TESS_PRECISION_FP64, out));
-    if (filled) { TessCall(tess_vector_set(*out, array, TESS_PRECISION_FP64, TESS_MEMORY_HOST)); }
-    PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode tp_local_result(const tess_vector *v, PetscScalar *array)
-{
-    PetscFunctionBegin;
-    if (tess_vector_data_const(v) != array) {
-        TessCall(tess_vector_get(v, array, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
+    TessCall(tess_matrix_spmv(copy->stored, TESS_OP_NONE, 1 / copy->scale, x, 0, copy->partial));
+    if (!add) { PetscCall(PetscArrayzero(y, copy->nrows)); }
+    for (PetscInt r = 0; r < copy->kept; r++) {
+        y[copy->row[r]] += partial[r];
     }
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The arrays are where the context computes: no copy of a vector. Rows are left out on a host alone. */
-static PetscErrorCode product_in_place(tp_copy *copy, const PetscScalar *x, PetscScalar *y, PetscBool add)
+PetscErrorCode tp_copy_product(tp_copy *copy, const tess_vector *x, tess_vector *y, PetscBool add)
 {
-    const double alpha = 1 / copy->scale;
-    tess_vector *in = NULL, *out = NULL;
-    tess_status status;
-
-    PetscFunctionBegin;
-    PetscCall(tp_wrap(copy->ncols, x, &in));
-    if (copy->row) {
-        const double *partial = tess_vector_data_const(copy->partial);
-        status = tess_matrix_spmv(copy->stored, TESS_OP_NONE, alpha, in, 0, copy->partial);
-        if (!add) { PetscCall(PetscArrayzero(y, copy->nrows)); }
-        for (PetscInt r = 0; r < copy->kept; r++) {
-            y[copy->row[r]] += partial[r];
-        }
-    } else {
-        PetscCall(tp_wrap(copy->nrows, y, &out));
-        status = tess_matrix_spmv(copy->stored, TESS_OP_NONE, alpha, in, add ? 1 : 0, out);
-    }
-    tess_vector_destroy(in);
-    tess_vector_destroy(out);
-    TessCall(status);
-    PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode need_vector(PetscInt n, tess_vector **v)
-{
-    tess_context *ctx;
-
-    PetscFunctionBegin;
-    PetscCall(tp_context(&ctx));
-    if (!*v) { TessCall(tess_vector_create(ctx, n, TESS_PRECISION_FP64, v)); }
-    PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Arrays of the host and a context on a GPU. */
-static PetscErrorCode product_by_transfer(tp_copy *copy, const PetscScalar *x, PetscScalar *y, PetscBool add)
-{
-    double *result;
-
-    PetscFunctionBegin;
-    TessCall(tess_vector_set(copy->x, x, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
-    TessCall(tess_matrix_spmv(copy->stored, TESS_OP_NONE, 1 / copy->scale, copy->x, 0, copy->y));
-    PetscCall(PetscMalloc1(copy->nrows, &result));
-    TessCall(tess_vector_get(copy->y, result, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
-    for (PetscInt r = 0; r < copy->nrows; r++) {
-        y[r] = add ? y[r] + result[r] : result[r];
-    }
-    PetscCall(PetscFree(result));
-    PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode tp_copy_product(tp_copy *copy, const PetscScalar *x, PetscScalar *y, PetscBool add, PetscMemType where)
-{
-    tess_context *ctx;
-
     PetscFunctionBegin;
     if (!copy->stored) {
-        if (!add) { PetscCall(PetscArrayzero(y, copy->nrows)); }
-        PetscFunctionReturn(PETSC_SUCCESS);
-    }
-    PetscCall(tp_context(&ctx));
-    if (tess_context_device(ctx) == TESS_DEVICE_CPU) {
-        PetscCall(product_in_place(copy, x, y, add));
-    } else if (where != PETSC_MEMTYPE_HOST) {
-        PetscCall(product_in_place(copy, x, y, add));
-        TessCall(tess_context_synchronize(ctx)); /* PETSc has a stream of its own */
+        if (!add) { TessCall(tess_vector_fill(y, 0)); }
+    } else if (copy->row) {
+        PetscCall(product_of_kept_rows(copy, x, tess_vector_data(y), add));
     } else {
-        PetscCall(need_vector(copy->ncols, &copy->x));
-        PetscCall(need_vector(copy->nrows, &copy->y));
-        PetscCall(product_by_transfer(copy, x, y, add));
+        TessCall(tess_matrix_spmv(copy->stored, TESS_OP_NONE, 1 / copy->scale, x, add ? 1 : 0, y));
     }
     PetscFunctionReturn(PETSC_SUCCESS);
 }

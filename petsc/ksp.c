@@ -28,7 +28,12 @@ static PetscErrorCode KSPSetFromOptions_Tessera(KSP ksp, tp_option_items PetscOp
 
 static PetscErrorCode KSPSetUp_Tessera(KSP ksp)
 {
+    PetscBool changes;
+
     PetscFunctionBegin;
+    PetscCall(PetscObjectTypeCompare((PetscObject)ksp->pc, PCEISENSTAT, &changes));
+    PetscCheck(!changes, PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP,
+               "-ksp_type tessera does not take the preconditioner eisenstat, which changes the system: use sor");
     PetscCheck(!ksp->transpose_solve, PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP,
                "-ksp_type tessera does not solve with the transpose: use another type");
     PetscFunctionReturn(PETSC_SUCCESS);

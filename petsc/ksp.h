@@ -51,6 +51,8 @@ PetscErrorCode tp_solve_one(KSP ksp);
 PetscErrorCode tp_solve_refined(KSP ksp);
 PetscErrorCode tp_refine_options(KSP ksp);
 PetscErrorCode tp_one_reset(tp_ksp *k);
+/* Whether CG may take a PC. */
+PetscErrorCode tp_pc_may_be_symmetric(PC pc, PetscBool *out);
 
 /* A convergence that the true residual does not bear out: says so, and gives the reason. */
 PetscErrorCode tp_refute(KSP ksp, double estimate, double tolerance);

@@ -57,15 +57,19 @@ static PetscErrorCode choose_type(KSP ksp, Mat A)
 {
     tp_ksp *const k = ksp->data;
     const char *type = petsc_type(k->solver);
-    PetscBool symmetric;
+    PetscBool symmetric = PETSC_FALSE, known, aij, precond;
 
     PetscFunctionBegin;
     if (!type) {
         PetscCheck(strcmp(k->solver, "auto") == 0, PetscObjectComm((PetscObject)ksp), PETSC_ERR_ARG_UNKNOWN_TYPE,
                    "-ksp_tessera_solver %s: over several processes give auto, cg, bicgstab, gmres, fgmres or minres",
                    k->solver);
-        PetscCall(MatIsSymmetric(A, 0, &symmetric));
-        type = symmetric ? KSPCG : KSPFGMRES; /* a preconditioner with vectors below FP64 varies by their rounding */
+        PetscCall(MatIsSymmetricKnown(A, &known, &symmetric));
+        PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &aij, MATSEQAIJ, MATMPIAIJ, ""));
+        if (!known && aij) { PetscCall(MatIsSymmetric(A, 0, &symmetric)); } /* others may not tell */
+        PetscCall(tp_pc_may_be_symmetric(ksp->pc, &precond));
+        type = symmetric && precond ? KSPCG
+                                    : KSPFGMRES; /* a preconditioner with vectors below FP64 varies by their rounding */
     }
     PetscCall(KSPSetType(k->inner, type));
     if (strcmp(type, KSPGMRES) == 0 || strcmp(type, KSPBCGS) == 0) { PetscCall(KSPSetPCSide(k->inner, PC_RIGHT)); }

@@ -6,17 +6,20 @@
 
 #include <string.h>
 
+/* Up to here a GPU may run all iterations in one kernel, which reads csr. */
+static const int64_t MOST_RESIDENT = 65536;
+
 /* PETSc's PC as a preconditioner of the library. */
 static int apply_pc(void *user, const double *r, double *z)
 {
     KSP ksp = user;
     tp_ksp *const k = ksp->data;
-    PetscErrorCode code = VecPlaceArray(k->in, r);
+    PetscErrorCode code = tp_vec_place(k->in, r);
 
-    if (!code) { code = VecPlaceArray(k->out, z); }
+    if (!code) { code = tp_vec_place(k->out, z); }
     if (!code) { code = PCApply(ksp->pc, k->in, k->out); }
-    if (!code) { code = VecResetArray(k->out); }
-    if (!code) { code = VecResetArray(k->in); }
+    if (!code) { code = tp_vec_reset(k->out); }
+    if (!code) { code = tp_vec_reset(k->in); }
     return code ? 1 : 0;
 }
 
@@ -61,41 +64,49 @@ static PetscErrorCode monitor_start(KSP ksp, Mat A)
 
 static PetscErrorCode read_matrix(Mat A, tess_matrix **out)
 {
-    tess_context *ctx;
-    tess_csr_arrays arrays = {0};
     tp_rows rows;
-    tess_status status;
 
     PetscFunctionBegin;
-    PetscCall(tp_context(&ctx));
     PetscCall(tp_rows_get(A, &rows));
-    arrays.nrows = rows.nrows;
-    arrays.ncols = rows.ncols;
-    arrays.nnz = rows.i[rows.nrows];
-    arrays.row_ptr = rows.i;
-    arrays.col_ind = rows.j;
-    arrays.val = rows.a;
-    arrays.row_ptr_bits = arrays.col_ind_bits = (int)(8 * sizeof(PetscInt));
-    status = tess_matrix_create_csr(ctx, &arrays, out);
+    PetscCall(tp_matrix_create(&rows, out));
     PetscCall(tp_rows_restore(A, &rows));
-    TessCall(status);
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* These are not, whatever the matrix is, unless their options make them so. */
+PetscErrorCode tp_pc_may_be_symmetric(PC pc, PetscBool *out)
+{
+    PetscBool other;
+
+    PetscFunctionBegin;
+    PetscCall(PetscObjectTypeCompareAny((PetscObject)pc, &other, PCFIELDSPLIT, PCASM, PCGASM, PCKSP, PCCOMPOSITE,
+                                        PCSHELL, ""));
+    *out = other ? PETSC_FALSE : PETSC_TRUE;
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Without a preconditioner of PETSc's, auto is the library's: it tries and explains. Else symmetry decides. */
-static PetscErrorCode choose_solver(const tp_ksp *k, PetscBool precond, tess_solve_options *options)
+static PetscErrorCode choose_solver(const tp_ksp *k, PC precond, tess_solve_options *options)
 {
     tess_matrix_analysis facts;
+    PetscBool symmetric = PETSC_FALSE;
 
     PetscFunctionBegin;
     PetscCheck(tess_solver_kind_parse(k->solver, &options->solver) == TESS_SUCCESS, PETSC_COMM_SELF,
                PETSC_ERR_ARG_UNKNOWN_TYPE,
                "-ksp_tessera_solver %s: give auto, cg, bicgstab, gmres, gmres-ir, fgmres, minres or idr", k->solver);
     if (options->solver != TESS_SOLVER_AUTO || !precond) { PetscFunctionReturn(PETSC_SUCCESS); }
+    PetscCall(tp_pc_may_be_symmetric(precond, &symmetric));
     TessCall(tess_matrix_analyze(k->matrix, &facts));
-    options->solver =
-        facts.numerically_symmetric == 1 && facts.diagonal_positive == facts.nrows ? TESS_SOLVER_CG : TESS_SOLVER_GMRES;
+    symmetric = symmetric && facts.numerically_symmetric == 1 && facts.diagonal_positive == facts.nrows;
+    options->solver = symmetric ? TESS_SOLVER_CG : TESS_SOLVER_GMRES;
     PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether anyone looks at the iterations. Without a monitor a GPU runs them in one go. */
+static PetscBool is_watched(KSP ksp)
+{
+    return ksp->numbermonitors > 0 || ksp->res_hist || ksp->converged != KSPConvergedDefault ? PETSC_TRUE : PETSC_FALSE;
 }
 
 static void set_limits(KSP ksp, tess_solve_options *options)
@@ -109,20 +120,34 @@ static void set_limits(KSP ksp, tess_solve_options *options)
     options->history_capacity = 0;
     options->gmres.restart = (int)k->restart;
     options->guard = k->verify ? TESS_GUARD_REPAIR : TESS_GUARD_REPORT;
-    options->monitor = monitor;
-    options->monitor_user = ksp;
+    if (is_watched(ksp)) {
+        options->monitor = monitor;
+        options->monitor_user = ksp;
+    }
+}
+
+static void choose_for_gpu(KSP ksp, tess_solve_options *options)
+{
+    const tp_ksp *const k = ksp->data;
+
+    if (is_watched(ksp)) { options->engine = TESS_ENGINE_PLAIN; } /* the other engines do not tell of every iteration */
+    if (options->storage.format == TESS_FORMAT_AUTO && tess_matrix_nrows(k->matrix) <= MOST_RESIDENT) {
+        options->storage.format = TESS_FORMAT_CSR;
+    }
 }
 
 /* The method's options; storage as the matrix has it if its type is ours and the method reads formats. */
-static PetscErrorCode make_options(KSP ksp, Mat A, PetscBool precond, tess_solve_options *options)
+static PetscErrorCode make_options(KSP ksp, Mat A, PC precond, tess_solve_options *options)
 {
     const tp_storage *const storage = tp_storage_of(A);
+    const tp_ksp *const k = ksp->data;
 
     PetscFunctionBegin;
     tess_solve_options_init(options);
-    PetscCall(choose_solver(ksp->data, precond, options));
+    PetscCall(choose_solver(k, precond, options));
     set_limits(ksp, options);
     if (storage && options->solver != TESS_SOLVER_AUTO) { options->storage = storage->options; }
+    if (tess_context_device(tess_matrix_context(k->matrix)) == TESS_DEVICE_GPU) { choose_for_gpu(ksp, options); }
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -131,15 +156,17 @@ static PetscErrorCode make_shell(KSP ksp, Mat A)
     tp_ksp *const k = ksp->data;
     const tess_shell_precond shell = {.apply = apply_pc, .user = ksp};
     tess_context *ctx;
+    PetscBool shared;
     PetscInt n;
 
     PetscFunctionBegin;
     PetscCall(tp_context(&ctx));
-    PetscCheck(tess_context_device(ctx) == TESS_DEVICE_CPU, PETSC_COMM_SELF, PETSC_ERR_SUP,
-               "on a GPU -ksp_type tessera takes -pc_type tessera or none");
+    PetscCall(tp_shares_gpu(&shared));
+    PetscCheck(shared || tess_context_device(ctx) == TESS_DEVICE_CPU, PETSC_COMM_SELF, PETSC_ERR_SUP,
+               "with PETSc on the host and Tessera on a GPU, -ksp_type tessera takes -pc_type tessera or none");
     PetscCall(MatGetLocalSize(A, &n, NULL));
-    if (!k->in) { PetscCall(VecCreateSeqWithArray(PETSC_COMM_SELF, 1, n, NULL, &k->in)); }
-    if (!k->out) { PetscCall(VecCreateSeqWithArray(PETSC_COMM_SELF, 1, n, NULL, &k->out)); }
+    if (!k->in) { PetscCall(tp_vec_create(n, &k->in)); }
+    if (!k->out) { PetscCall(tp_vec_create(n, &k->out)); }
     TessCall(tess_precond_create_shell(ctx, n, &shell, &k->shell));
     k->precond = k->shell;
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -166,7 +193,7 @@ static PetscErrorCode renew_solver(KSP ksp, Mat A, Mat P)
     PetscCall(PetscObjectTypeCompare((PetscObject)ksp->pc, PCNONE, &none));
     k->precond = own;
     if (!own && !none) { PetscCall(make_shell(ksp, A)); }
-    PetscCall(make_options(ksp, A, none ? PETSC_FALSE : PETSC_TRUE, &options));
+    PetscCall(make_options(ksp, A, none ? NULL : ksp->pc, &options));
     if (k->precond) {
         TessCall(tess_solver_create_with_precond(k->matrix, k->precond, &options, &k->tessera));
     } else {
@@ -220,10 +247,7 @@ static PetscErrorCode take_result(KSP ksp, const tess_solve_result *result)
 PetscErrorCode tp_solve_one(KSP ksp)
 {
     tp_ksp *const k = ksp->data;
-    tess_vector *b = NULL, *x = NULL;
-    const PetscScalar *vb;
-    PetscScalar *vx;
-    PetscInt n;
+    tp_view b, x;
     Mat A, P;
     tess_solve_options options;
     tess_solve_result result;
@@ -237,18 +261,12 @@ PetscErrorCode tp_solve_one(KSP ksp)
     TessCall(tess_solver_set_limits(k->tessera, &options));
     k->stopped = KSP_CONVERGED_ITERATING;
     PetscCall(monitor_start(ksp, A));
-    PetscCall(VecGetLocalSize(ksp->vec_rhs, &n));
-    PetscCall(VecGetArrayRead(ksp->vec_rhs, &vb));
-    PetscCall(VecGetArray(ksp->vec_sol, &vx));
-    PetscCall(tp_local_vector(n, vb, PETSC_TRUE, &b));
-    PetscCall(tp_local_vector(n, vx, PETSC_TRUE, &x));
+    PetscCall(tp_view_begin(ksp->vec_rhs, TP_READ, &b));
+    PetscCall(tp_view_begin(ksp->vec_sol, TP_UPDATE, &x));
     tess_solve_result_init(&result);
-    status = tess_solver_solve(k->tessera, b, x, &result);
-    if (status == TESS_SUCCESS) { PetscCall(tp_local_result(x, vx)); }
-    tess_vector_destroy(b);
-    tess_vector_destroy(x);
-    PetscCall(VecRestoreArray(ksp->vec_sol, &vx));
-    PetscCall(VecRestoreArrayRead(ksp->vec_rhs, &vb));
+    status = tess_solver_solve(k->tessera, b.v, x.v, &result);
+    PetscCall(tp_view_end(ksp->vec_sol, &x));
+    PetscCall(tp_view_end(ksp->vec_rhs, &b));
     TessCall(status);
     PetscCall(take_result(ksp, &result));
     PetscFunctionReturn(PETSC_SUCCESS);

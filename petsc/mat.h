@@ -32,10 +32,23 @@ typedef struct tp_seq {
     PetscObjectState state, transposed_state; /* of the Mat, when the copy was made; -1: there is none */
 } tp_seq;
 
+/* Ghosts on a GPU (scatter.c). */
+typedef struct tp_scatter {
+    VecScatter scatter;
+    Vec ghosts;
+    PetscObjectState pattern; /* nonzerostate of the Mat, when these were made */
+} tp_scatter;
+
+/* z := y + A x, or A x without y; y may be z. */
+PetscErrorCode tp_scatter_product(Mat A, tp_scatter *s, Vec x, Vec y, Vec z);
+PetscErrorCode tp_scatter_transposed(Mat A, tp_scatter *s, Vec x, Vec y, Vec z);
+PetscErrorCode tp_scatter_reset(tp_scatter *s);
+
 /* Mat->spptr of mpiaijtessera. */
 typedef struct tp_mpi {
     tp_replaced base;
     tp_storage storage;
+    tp_scatter scatter;       /* on GPUs */
     tp_halo *halo;            /* in a precision below FP64, else NULL */
     PetscScalar *ghosts;      /* what it brought */
     PetscObjectState pattern; /* nonzerostate of the Mat, when the halo was made */
@@ -51,13 +64,17 @@ PetscErrorCode tp_prepare(Mat A, PetscBool transposed);
 /* Bytes of the stored copies that exist on this process, and of AIJ's values and indices of the same. */
 PetscErrorCode tp_stored_bytes(Mat A, double bytes[2]);
 
-/* y := A x or y := y + A x with the arrays of a block of this process. */
-PetscErrorCode tp_seq_product(Mat A, const PetscScalar *x, PetscScalar *y, PetscBool add, PetscMemType where);
+/* y := y + A x with arrays of the host and a block of this process. */
+PetscErrorCode tp_seq_product(Mat A, const PetscScalar *x, PetscScalar *y);
 PetscErrorCode tp_seq_set_storage(Mat A, const tp_storage *storage);
 PetscErrorCode tp_mpi_set_storage(Mat A, const tp_storage *storage);
 PetscErrorCode tp_seq_bytes(Mat A, double bytes[2]);
 PetscErrorCode tp_seq_prepare(Mat A, PetscBool transposed);
 
+/* The parts of a matrix of ours on this process; NULL: there is none, or it is not ours yet. */
+PetscErrorCode tp_own_parts(Mat A, Mat part[2]);
+/* Vectors that fit the matrix are then on the GPU, if PETSc and the library share one. */
+PetscErrorCode tp_set_vectors(Mat A);
 PetscErrorCode tp_rows_get(Mat A, tp_rows *rows);
 PetscErrorCode tp_rows_restore(Mat A, tp_rows *rows);
 

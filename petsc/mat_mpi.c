@@ -59,90 +59,64 @@ static PetscErrorCode product_by_halo(Mat A, Vec x, Vec y, Vec z)
     }
     PetscCall(tp_halo_end(m->halo, m->ghosts));
     PetscCall(VecGetArray(z, &to));
-    PetscCall(tp_seq_product(off, m->ghosts, to, PETSC_TRUE, PETSC_MEMTYPE_HOST));
+    PetscCall(tp_seq_product(off, m->ghosts, to));
     PetscCall(VecRestoreArray(z, &to));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* z := y + A x, or A x without y. */
+static PetscErrorCode product(Mat A, Vec x, Vec y, Vec z)
+{
+    tp_mpi *const m = A->spptr;
+    PetscBool gpu;
+
+    PetscFunctionBegin;
+    PetscCall(tp_shares_gpu(&gpu));
+    if (m->storage.halo != TESS_PRECISION_FP64) {
+        PetscCall(product_by_halo(A, x, y, z));
+    } else if (gpu) {
+        PetscCall(tp_scatter_product(A, &m->scatter, x, y, z));
+    } else if (y) {
+        PetscCall((*m->base.multadd)(A, x, y, z));
+    } else {
+        PetscCall((*m->base.mult)(A, x, z));
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* On a host AIJ's, which calls the transposed products of the blocks. */
+static PetscErrorCode product_transposed(Mat A, Vec x, Vec y, Vec z)
+{
+    tp_mpi *const m = A->spptr;
+    PetscBool gpu;
+
+    PetscFunctionBegin;
+    PetscCall(tp_shares_gpu(&gpu));
+    if (gpu) {
+        PetscCall(tp_scatter_transposed(A, &m->scatter, x, y, z));
+    } else if (y) {
+        PetscCall((*m->base.multtransposeadd)(A, x, y, z));
+    } else {
+        PetscCall((*m->base.multtranspose)(A, x, z));
+    }
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatMult_MPIAIJTessera(Mat A, Vec x, Vec y)
 {
-    const tp_mpi *const m = A->spptr;
-
     PetscFunctionBegin;
-    if (m->storage.halo == TESS_PRECISION_FP64) {
-        PetscCall((*m->base.mult)(A, x, y));
-    } else {
-        PetscCall(product_by_halo(A, x, NULL, y));
-    }
+    PetscCall(product(A, x, NULL, y));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatMultAdd_MPIAIJTessera(Mat A, Vec x, Vec y, Vec z)
+static PetscErrorCode MatMultTranspose_MPIAIJTessera(Mat A, Vec x, Vec y)
 {
-    const tp_mpi *const m = A->spptr;
-
     PetscFunctionBegin;
-    if (m->storage.halo == TESS_PRECISION_FP64) {
-        PetscCall((*m->base.multadd)(A, x, y, z));
-    } else {
-        PetscCall(product_by_halo(A, x, y, z));
-    }
+    PetscCall(product_transposed(A, x, NULL, y));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- both types ---- */
-
-static PetscErrorCode compare_types(Mat A, PetscBool *seq, PetscBool *mpi)
-{
-    PetscFunctionBegin;
-    PetscCall(PetscObjectTypeCompare((PetscObject)A, MATSEQTESSERA, seq));
-    PetscCall(PetscObjectTypeCompare((PetscObject)A, MATMPITESSERA, mpi));
-    PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscBool tp_is_ours(Mat A)
-{
-    PetscBool seq = PETSC_FALSE, mpi = PETSC_FALSE;
-
-    if (compare_types(A, &seq, &mpi)) { return PETSC_FALSE; }
-    return seq || mpi ? PETSC_TRUE : PETSC_FALSE;
-}
-
-const tp_storage *tp_storage_of(Mat A)
-{
-    PetscBool seq = PETSC_FALSE, mpi = PETSC_FALSE;
-
-    if (compare_types(A, &seq, &mpi) || !(seq || mpi)) { return NULL; }
-    return seq ? &((const tp_seq *)A->spptr)->storage : &((const tp_mpi *)A->spptr)->storage;
-}
-
-PetscErrorCode tp_set_storage(Mat A, const tp_storage *storage)
-{
-    PetscBool seq, mpi;
-
-    PetscFunctionBegin;
-    PetscCall(compare_types(A, &seq, &mpi));
-    if (seq) { PetscCall(tp_seq_set_storage(A, storage)); }
-    if (mpi) { PetscCall(tp_mpi_set_storage(A, storage)); }
-    PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The parts of a matrix of ours on this process; NULL: there is none, or it is not ours yet. */
-static PetscErrorCode own_parts(Mat A, Mat part[2])
-{
-    PetscBool seq, mpi;
-
-    PetscFunctionBegin;
-    part[0] = part[1] = NULL;
-    PetscCall(compare_types(A, &seq, &mpi));
-    if (seq) { part[0] = A; }
-    if (mpi && A->preallocated) { PetscCall(MatMPIAIJGetSeqAIJ(A, &part[0], &part[1], NULL)); }
-    for (int k = 0; k < 2; k++) {
-        if (part[k]) { PetscCall(PetscObjectTypeCompare((PetscObject)part[k], MATSEQTESSERA, &seq)); }
-        if (!seq) { part[k] = NULL; }
-    }
-    PetscFunctionReturn(PETSC_SUCCESS);
-}
+/* ---- the rest of the type ---- */
 
 PetscErrorCode tp_mpi_set_storage(Mat A, const tp_storage *storage)
 {
@@ -152,38 +126,12 @@ PetscErrorCode tp_mpi_set_storage(Mat A, const tp_storage *storage)
     PetscFunctionBegin;
     m->storage = *storage;
     PetscCall(tp_halo_destroy(&m->halo));
-    PetscCall(own_parts(A, part));
+    PetscCall(tp_own_parts(A, part));
     for (int k = 0; k < 2; k++) {
         if (part[k]) { PetscCall(tp_seq_set_storage(part[k], storage)); }
     }
     PetscFunctionReturn(PETSC_SUCCESS);
 }
-
-PetscErrorCode tp_stored_bytes(Mat A, double bytes[2])
-{
-    Mat part[2];
-
-    PetscFunctionBegin;
-    PetscCall(own_parts(A, part));
-    for (int k = 0; k < 2; k++) {
-        if (part[k]) { PetscCall(tp_seq_bytes(part[k], bytes)); }
-    }
-    PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode tp_prepare(Mat A, PetscBool transposed)
-{
-    Mat part[2];
-
-    PetscFunctionBegin;
-    PetscCall(own_parts(A, part));
-    for (int k = 0; k < 2; k++) {
-        if (part[k]) { PetscCall(tp_seq_prepare(part[k], transposed)); }
-    }
-    PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* ---- the rest of the type ---- */
 
 static PetscErrorCode view_halo(const tp_halo *halo, PetscViewer viewer)
 {
@@ -277,6 +225,7 @@ static PetscErrorCode leave(Mat A)
     tp_mpi *const m = A->spptr;
 
     PetscFunctionBegin;
+    PetscCall(tp_scatter_reset(&m->scatter));
     PetscCall(tp_halo_destroy(&m->halo));
     PetscCall(PetscFree(m->ghosts));
     tp_restore_functions(A, &m->base);
@@ -293,11 +242,12 @@ static PetscErrorCode MatDestroy_MPIAIJTessera(Mat A)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The transposed products are AIJ's, which call those of the blocks. */
 static void set_functions(Mat A)
 {
     A->ops->mult = MatMult_MPIAIJTessera;
-    A->ops->multadd = MatMultAdd_MPIAIJTessera;
+    A->ops->multadd = product;
+    A->ops->multtranspose = MatMultTranspose_MPIAIJTessera;
+    A->ops->multtransposeadd = product_transposed;
     A->ops->assemblyend = MatAssemblyEnd_MPIAIJTessera;
     A->ops->duplicate = MatDuplicate_MPIAIJTessera;
     A->ops->destroy = MatDestroy_MPIAIJTessera;
@@ -321,6 +271,7 @@ static PetscErrorCode MatConvert_MPIAIJTessera_MPIAIJ(Mat A, MatType type, MatRe
         PetscCall(MatConvert(block[k], MATSEQAIJ, MAT_INPLACE_MATRIX, &block[k]));
     }
     PetscCall(leave(B));
+    PetscCall(MatSetVecType(B, VECSTANDARD));
     PetscCall(PetscObjectChangeTypeName((PetscObject)B, MATMPIAIJ));
     *out = B;
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -350,6 +301,7 @@ static PetscErrorCode MatConvert_MPIAIJ_MPIAIJTessera(Mat A, MatType type, MatRe
     set_functions(B);
     PetscCall(compose_conversions(B, MatConvert_MPIAIJ_MPIAIJTessera, MatConvert_MPIAIJTessera_MPIAIJ));
     PetscCall(PetscObjectChangeTypeName((PetscObject)B, MATMPITESSERA));
+    PetscCall(tp_set_vectors(B));
     if (B->assembled) { PetscCall(own_blocks(B)); }
     PetscFunctionReturn(PETSC_SUCCESS);
 }

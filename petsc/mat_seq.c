@@ -89,13 +89,18 @@ static void forget_copies(tp_seq *s)
 
 /* ---- products ---- */
 
-PetscErrorCode tp_seq_product(Mat A, const PetscScalar *x, PetscScalar *y, PetscBool add, PetscMemType where)
+PetscErrorCode tp_seq_product(Mat A, const PetscScalar *x, PetscScalar *y)
 {
     tp_seq *const s = A->spptr;
+    tess_vector *from = NULL, *to = NULL;
 
     PetscFunctionBegin;
     PetscCall(renew_copy(A, s));
-    PetscCall(tp_copy_product(&s->copy, x, y, add, where));
+    PetscCall(tp_vector_begin(s->copy.ncols, x, PETSC_MEMTYPE_HOST, TP_READ, &from));
+    PetscCall(tp_vector_begin(s->copy.nrows, y, PETSC_MEMTYPE_HOST, TP_UPDATE, &to));
+    PetscCall(tp_copy_product(&s->copy, from, to, PETSC_TRUE));
+    PetscCall(tp_vector_end(&to, y, TP_UPDATE));
+    PetscCall(tp_vector_end(&from, NULL, TP_READ));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -103,28 +108,17 @@ PetscErrorCode tp_seq_product(Mat A, const PetscScalar *x, PetscScalar *y, Petsc
 static PetscErrorCode product(Mat A, PetscBool transposed, Vec x, Vec y, Vec z)
 {
     tp_seq *const s = A->spptr;
-    const PetscScalar *from;
-    PetscScalar *to;
-    PetscMemType where, where_from;
+    tp_view from, to;
     MatInfo info;
 
     PetscFunctionBegin;
     PetscCall(transposed ? renew_transposed(A, s) : renew_copy(A, s));
     if (y && y != z) { PetscCall(VecCopy(y, z)); }
-    PetscCall(VecGetArrayReadAndMemType(x, &from, &where_from));
-    if (y) {
-        PetscCall(VecGetArrayAndMemType(z, &to, &where));
-    } else {
-        PetscCall(VecGetArrayWriteAndMemType(z, &to, &where));
-    }
-    PetscCheck(where == where_from, PETSC_COMM_SELF, PETSC_ERR_SUP, "two vectors in different memories");
-    PetscCall(tp_copy_product(transposed ? &s->transposed : &s->copy, from, to, y ? PETSC_TRUE : PETSC_FALSE, where));
-    if (y) {
-        PetscCall(VecRestoreArrayAndMemType(z, &to));
-    } else {
-        PetscCall(VecRestoreArrayWriteAndMemType(z, &to));
-    }
-    PetscCall(VecRestoreArrayReadAndMemType(x, &from));
+    PetscCall(tp_view_begin(x, TP_READ, &from));
+    PetscCall(tp_view_begin(z, y ? TP_UPDATE : TP_WRITE, &to));
+    PetscCall(tp_copy_product(transposed ? &s->transposed : &s->copy, from.v, to.v, y ? PETSC_TRUE : PETSC_FALSE));
+    PetscCall(tp_view_end(z, &to));
+    PetscCall(tp_view_end(x, &from));
     PetscCall(MatGetInfo(A, MAT_LOCAL, &info));
     PetscCall(PetscLogFlops(2 * info.nz_used));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -299,6 +293,7 @@ static PetscErrorCode MatConvert_SeqAIJTessera_SeqAIJ(Mat A, MatType type, MatRe
         PetscFunctionReturn(PETSC_SUCCESS);
     }
     PetscCall(leave(B));
+    PetscCall(MatSetVecType(B, VECSTANDARD));
     PetscCall(PetscObjectChangeTypeName((PetscObject)B, MATSEQAIJ));
     *out = B;
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -329,6 +324,7 @@ static PetscErrorCode MatConvert_SeqAIJ_SeqAIJTessera(Mat A, MatType type, MatRe
     set_functions(B);
     PetscCall(compose_conversions(B, MatConvert_SeqAIJ_SeqAIJTessera, MatConvert_SeqAIJTessera_SeqAIJ));
     PetscCall(PetscObjectChangeTypeName((PetscObject)B, MATSEQTESSERA));
+    PetscCall(tp_set_vectors(B));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 

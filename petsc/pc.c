@@ -114,21 +114,6 @@ static PetscErrorCode take_near_nullspace(Mat A, tess_amg_options *amg, double *
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode create_matrix(const tp_rows *rows, tess_matrix **out)
-{
-    tess_context *ctx;
-    tess_csr_arrays arrays = {.nrows = rows->nrows, .ncols = rows->ncols, .nnz = rows->i[rows->nrows]};
-
-    PetscFunctionBegin;
-    PetscCall(tp_context(&ctx));
-    arrays.row_ptr = rows->i;
-    arrays.col_ind = rows->j;
-    arrays.val = rows->a;
-    arrays.row_ptr_bits = arrays.col_ind_bits = (int)(8 * sizeof(PetscInt));
-    TessCall(tess_matrix_create_csr(ctx, &arrays, out));
-    PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* A zero pivot and the like end the solve with KSP_DIVERGED_PC_FAILED on all processes; the rest is an error. */
 static PetscErrorCode take_status(PC pc, tess_status status)
 {
@@ -147,16 +132,40 @@ static PetscErrorCode take_status(PC pc, tess_status status)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The diagonal block of a type that does not give it, such as nest: that of a conversion. */
+static PetscErrorCode convert_whole(Mat A, Mat *local)
+{
+    Mat whole;
+
+    PetscFunctionBegin;
+    PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &whole));
+    PetscCall(MatGetDiagonalBlock(whole, local));
+    PetscCall(PetscObjectReference((PetscObject)*local));
+    PetscCall(MatDestroy(&whole));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The rows of this process as AIJ: the matrix itself, its diagonal block, or a conversion. */
 static PetscErrorCode local_matrix(PC pc, Mat *local, PetscBool *converted)
 {
-    PetscBool aij;
+    PetscMPIInt ranks;
+    PetscBool aij, given;
 
     PetscFunctionBegin;
+    *converted = PETSC_TRUE;
+    PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)pc), &ranks));
+    PetscCall(MatHasOperation(pc->pmat, MATOP_GET_DIAGONAL_BLOCK, &given));
+    if (ranks > 1 && !given) {
+        PetscCall(convert_whole(pc->pmat, local));
+        PetscFunctionReturn(PETSC_SUCCESS);
+    }
     PetscCall(MatGetDiagonalBlock(pc->pmat, local));
     PetscCall(PetscObjectBaseTypeCompare((PetscObject)*local, MATSEQAIJ, &aij));
-    *converted = aij ? PETSC_FALSE : PETSC_TRUE;
-    if (!aij) { PetscCall(MatConvert(*local, MATSEQAIJ, MAT_INITIAL_MATRIX, local)); }
+    if (aij) {
+        *converted = PETSC_FALSE;
+    } else {
+        PetscCall(MatConvert(*local, MATSEQAIJ, MAT_INITIAL_MATRIX, local));
+    }
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -178,7 +187,7 @@ static PetscErrorCode set_up_rows(PC pc, const tp_rows *rows)
     tess_matrix_destroy(p->matrix);
     p->precond = NULL;
     p->matrix = NULL;
-    PetscCall(create_matrix(rows, &p->matrix));
+    PetscCall(tp_matrix_create(rows, &p->matrix));
     if (options.kind == TESS_PRECOND_AMG) { PetscCall(take_near_nullspace(pc->pmat, &options.amg, &columns)); }
     status = tess_precond_create(p->matrix, &options, &p->precond);
     PetscCall(PetscFree(columns));
@@ -208,13 +217,22 @@ static PetscErrorCode PCSetUp_Tessera(PC pc)
 
 /* ---- application ---- */
 
+/* By Inf in z PETSc's methods find that the set-up failed. */
+static PetscErrorCode flag_failure(Vec z)
+{
+    PetscFunctionBegin;
+#if PETSC_VERSION_LT(3, 22, 0)
+    PetscCall(VecSetInf(z));
+#else
+    PetscCall(VecFlag(z, 1));
+#endif
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode PCApply_Tessera(PC pc, Vec r, Vec z)
 {
     tp_pc *const p = pc->data;
-    const PetscScalar *from;
-    PetscScalar *to;
-    tess_vector *in = NULL, *out = NULL;
-    PetscInt n;
+    tp_view from, to;
     tess_status status;
 
     PetscFunctionBegin;
@@ -223,21 +241,30 @@ static PetscErrorCode PCApply_Tessera(PC pc, Vec r, Vec z)
         PetscFunctionReturn(PETSC_SUCCESS);
     }
     if (pc->failedreason || !p->precond) {
-        PetscCall(VecSetInf(z)); /* by which PETSc's methods find that the set-up failed */
+        PetscCall(flag_failure(z));
         PetscFunctionReturn(PETSC_SUCCESS);
     }
-    PetscCall(VecGetLocalSize(r, &n));
-    PetscCall(VecGetArrayRead(r, &from));
-    PetscCall(VecGetArrayWrite(z, &to));
-    PetscCall(tp_local_vector(n, from, PETSC_TRUE, &in));
-    PetscCall(tp_local_vector(n, to, PETSC_FALSE, &out));
-    status = tess_precond_apply(p->precond, in, out);
-    if (status == TESS_SUCCESS) { PetscCall(tp_local_result(out, to)); }
-    tess_vector_destroy(in);
-    tess_vector_destroy(out);
-    PetscCall(VecRestoreArrayWrite(z, &to));
-    PetscCall(VecRestoreArrayRead(r, &from));
+    PetscCall(tp_view_begin(r, TP_READ, &from));
+    PetscCall(tp_view_begin(z, TP_WRITE, &to));
+    status = tess_precond_apply(p->precond, from.v, to.v);
+    PetscCall(tp_view_end(z, &to));
+    PetscCall(tp_view_end(r, &from));
     TessCall(status);
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCApplyTranspose_Tessera(PC pc, Vec r, Vec z)
+{
+    tp_pc *const p = pc->data;
+
+    PetscFunctionBegin;
+    if (is_gamg(p)) {
+        PetscCall(PCApplyTranspose(p->gamg.inner, r, z));
+        PetscFunctionReturn(PETSC_SUCCESS);
+    }
+    PetscCheck(strcmp(p->kind, "jacobi") == 0, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
+               "-pc_tessera_type %s has no transpose: take jacobi, or a method that needs none, such as bcgs", p->kind);
+    PetscCall(PCApply_Tessera(pc, r, z));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -344,6 +371,7 @@ static PetscErrorCode PCCreate_Tessera(PC pc)
     p->amg = options.amg;
     pc->ops->setup = PCSetUp_Tessera;
     pc->ops->apply = PCApply_Tessera;
+    pc->ops->applytranspose = PCApplyTranspose_Tessera;
     pc->ops->setfromoptions = PCSetFromOptions_Tessera;
     pc->ops->view = PCView_Tessera;
     pc->ops->reset = PCReset_Tessera;

@@ -111,6 +111,8 @@ static PetscErrorCode copy_fine(PC pc, tp_gamg *gamg)
     if (near) { PetscCall(MatSetNearNullSpace(gamg->fine, near)); }
     PetscCall(MatGetNullSpace(pc->pmat, &null));
     if (null) { PetscCall(MatSetNullSpace(gamg->fine, null)); }
+    PetscCall(MatGetTransposeNullSpace(pc->pmat, &null));
+    if (null) { PetscCall(MatSetTransposeNullSpace(gamg->fine, null)); }
     gamg->pattern = pattern;
     PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -7,6 +7,7 @@
 #include <tessera_petsc.h>
 
 #include <petsc/private/petscimpl.h>
+#include <petscvec.h>
 
 #if PETSC_VERSION_LT(3, 19, 0) && !defined(PETSC_SUCCESS)
 #define PETSC_SUCCESS 0
@@ -18,10 +19,19 @@ typedef PetscOptionItems *tp_option_items;
 typedef PetscOptionItems tp_option_items;
 #endif
 
+/* A PETSc built with CUDA that tells its stream, which 3.18 does not. */
+#if defined(PETSC_HAVE_CUDA) && PETSC_VERSION_GE(3, 20, 0)
+#define TP_HAVE_CUDA 1
+#else
+#define TP_HAVE_CUDA 0
+#endif
+
 /* ---- the context of this process (context.c) ---- */
 
 /* Created at the first use, destroyed by PetscFinalize. */
 PetscErrorCode tp_context(tess_context **out);
+/* Whether PETSc's vectors may be on the context's GPU. Work of both is then in the order of one stream. */
+PetscErrorCode tp_shares_gpu(PetscBool *out);
 /* Turns a status of the library into an error of PETSc, with the library's message and hint. */
 PetscErrorCode tp_check(tess_status status, const char *call);
 #define TessCall(call) PetscCall(tp_check((call), #call))
@@ -52,6 +62,9 @@ typedef struct tp_rows {
     const PetscScalar *a;
 } tp_rows;
 
+/* A matrix of the library that owns its arrays. */
+PetscErrorCode tp_matrix_create(const tp_rows *rows, tess_matrix **out);
+
 /*
  * A copy in one of Tessera's formats. Where most rows are empty, as off the diagonal block, the copy has the others
  * alone. Values that FP16 would not hold are stored over a power of two.
@@ -64,21 +77,40 @@ typedef struct tp_copy {
     double *val;          /* scaled values; NULL: PETSc's */
     double scale;         /* stored = scale * A, a power of two */
     tess_vector *partial; /* products of the kept rows */
-    tess_vector *x, *y;   /* where arrays of PETSc are in another memory than the context's */
     void *owned[3];       /* arrays that the copy may read, freed with it by PetscFree */
 } tp_copy;
 
 PetscErrorCode tp_copy_build(const tp_rows *rows, const tess_storage_options *options, tp_copy *copy);
 /* y := A x, or y := y + A x. */
-PetscErrorCode tp_copy_product(tp_copy *copy, const PetscScalar *x, PetscScalar *y, PetscBool add, PetscMemType where);
+PetscErrorCode tp_copy_product(tp_copy *copy, const tess_vector *x, tess_vector *y, PetscBool add);
 void tp_copy_free(tp_copy *copy);
 
-/* A vector around an array of PETSc, which is not written through a const one. */
-PetscErrorCode tp_wrap(PetscInt n, const PetscScalar *array, tess_vector **out);
-/* The same for an array of the host and a context anywhere: the vector has a copy where the context is on a GPU, with
-   the array's values if `filled`; tp_local_result brings values back. */
-PetscErrorCode tp_local_vector(PetscInt n, const PetscScalar *array, PetscBool filled, tess_vector **out);
-PetscErrorCode tp_local_result(const tess_vector *v, PetscScalar *array);
+/* ---- arrays of PETSc as vectors of the library (vectors.c) ---- */
+
+typedef enum tp_access { TP_READ, TP_WRITE, TP_UPDATE } tp_access;
+
+/* A vector of the library around an array, which is not written through a const one. Where the context computes in
+   another memory the vector has a copy, whose values tp_vector_end brings back. */
+PetscErrorCode tp_vector_begin(PetscInt n, const PetscScalar *array, PetscMemType where, tp_access access,
+                               tess_vector **out);
+PetscErrorCode tp_vector_end(tess_vector **v, PetscScalar *array, tp_access access);
+
+/* A Vec of PETSc as a vector of the library, the entries of this process. */
+typedef struct tp_view {
+    tess_vector *v;
+    PetscScalar *array;
+    PetscMemType where;
+    tp_access access;
+    PetscBool shared;
+} tp_view;
+
+PetscErrorCode tp_view_begin(Vec vec, tp_access access, tp_view *view);
+PetscErrorCode tp_view_end(Vec vec, tp_view *view);
+
+/* The other way: a Vec of this process around n values where the context computes. */
+PetscErrorCode tp_vec_create(PetscInt n, Vec *out);
+PetscErrorCode tp_vec_place(Vec vec, const double *array);
+PetscErrorCode tp_vec_reset(Vec vec);
 
 /* ---- registration ---- */
 

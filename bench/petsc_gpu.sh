@@ -1,0 +1,95 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# PETSc programs on one GPU with our types beside PETSc's own, in turn in one process: the GPU part of
+# docs/results/petsc.md. Needs a PETSc with CUDA, and a build of the plug-in and its tests for it.
+# petsc_gpu.sh [test|product|small|multigrid]...   all by default, some 100 s
+# BUILD: the build (build/release); ROUNDS (5); POINTS of laplace3d (150); CELLS of the elastic block (32)
+set -u
+cd "$(dirname "$0")/.." || exit 1
+build=${BUILD:-build/release} rounds=${ROUNDS:-5} points=${POINTS:-150} cells=${CELLS:-32}
+plugin=$build/lib/libtessera_petsc.so failed=0
+export OMP_NUM_THREADS=${OMP_NUM_THREADS:-1} OMPI_MCA_btl_vader_single_copy_mechanism=none
+
+# run RANKS PROGRAM OPTION...: processes share the GPU, and their messages go over the host
+run()
+{
+    local ranks=$1 program=$build/tests/petsc_$2
+    shift 2
+    timeout 120 mpirun --oversubscribe --allow-run-as-root --bind-to none -n "$ranks" "$program" \
+        -use_gpu_aware_mpi 0 "$@" </dev/null 2>&1
+}
+
+# Adds the microseconds of an iteration to the lines of solves.
+per_iteration()
+{
+    awk '/ iterations, / {
+            for (k = 2; k < NF; k++) {
+                if ($k == "iterations,") n = $(k - 1)
+                if ($k == "s," && !t) t = $(k - 1)
+            }
+            if (n > 0) $0 = $0 sprintf(", %.2f us an iteration", 1e6 * t / n)
+            t = 0
+        }
+        { print }'
+}
+
+# variants NUMBER OPTION...: options that all variants have
+variants()
+{
+    local v count=$1
+    shift
+    for ((v = 0; v < count; v++)); do printf -- "-v${v}_%s " "$@"; done
+}
+
+test()
+{
+    local ranks
+    for ranks in 1 4; do
+        echo "## tests of device vectors, $ranks ranks on one GPU"
+        TESS_NEED_GPU=1 run "$ranks" gpu || { failed=1; echo "FAILED"; }
+    done
+}
+
+product()
+{
+    local iterations=300
+    echo "## CG with Jacobi, laplace3d-$points, $iterations iterations: aijcusparse; ours lossless; ours csr in FP64;"
+    echo "## KSP tessera lossless"
+    # shellcheck disable=SC2046 # the options are meant to be split
+    run 1 example_poisson -points "$points" -dll_append "$plugin" -repeat "$rounds" -variants 4 \
+        $(variants 4 "ksp_max_it $iterations" "ksp_rtol 1e-30" "ksp_type cg" "pc_type jacobi") \
+        -v0_mat_type aijcusparse -v1_mat_type tessera -v2_mat_type tessera -v2_mat_tessera_format csr \
+        -v2_mat_tessera_precision fp64 -v3_mat_type tessera -v3_ksp_type tessera -v3_ksp_tessera_solver cg \
+        -v3_pc_type tessera -v3_pc_tessera_type jacobi | per_iteration
+}
+
+small()
+{
+    local side
+    for side in 16 25 32 40; do
+        echo "## CG with Jacobi to 1e-10, n = $((side * side * side)): aijcusparse; ours under PETSc's CG; KSP tessera"
+        # shellcheck disable=SC2046 # the options are meant to be split
+        run 1 example_poisson -points $side -dll_append "$plugin" -repeat $((4 * rounds)) -variants 3 \
+            $(variants 3 "ksp_rtol 1e-10" "ksp_type cg" "pc_type jacobi" "ksp_norm_type unpreconditioned") \
+            -v0_mat_type aijcusparse -v1_mat_type tessera -v2_mat_type tessera -v2_ksp_type tessera \
+            -v2_ksp_tessera_solver cg -v2_pc_type tessera -v2_pc_tessera_type jacobi | per_iteration
+    done
+}
+
+multigrid()
+{
+    local ranks
+    for ranks in 1 4; do
+        echo "## elasticity, $cells cells a side, CG to 1e-8, $ranks ranks on one GPU: PCGAMG with aijcusparse;"
+        echo "## gamg in fp64, fp32, fp16"
+        # shellcheck disable=SC2046 # the options are meant to be split
+        run "$ranks" example_elasticity -cells "$cells" -dll_append "$plugin" -repeat "$rounds" -variants 4 \
+            $(variants 4 "ksp_rtol 1e-8" "ksp_type cg" "pc_type tessera" "pc_tessera_type gamg" \
+                "ksp_norm_type unpreconditioned" "mat_type tessera") \
+            -v0_mat_type aijcusparse -v0_pc_type gamg -v1_pc_tessera_precision fp64 -v2_pc_tessera_precision fp32
+    done
+}
+
+[ $# -gt 0 ] || set -- test product small multigrid
+for part in "$@"; do $part; done
+exit $failed
