@@ -150,7 +150,8 @@ typedef enum tess_amg_cycle {
 typedef enum tess_amg_smoother {
     TESS_AMG_CHEBYSHEV = 0, /**< a Chebyshev polynomial of the matrix scaled by its rows' l1 norms (default) */
     TESS_AMG_L1_JACOBI = 1, /**< `degree` steps with the rows' l1 norms as diagonal */
-    TESS_AMG_JACOBI = 2     /**< `degree` steps of Jacobi, damped by 4/3 over the largest eigenvalue */
+    TESS_AMG_JACOBI = 2,    /**< `degree` steps of Jacobi, damped by 4/3 over the largest eigenvalue */
+    TESS_AMG_ILU0 = 3       /**< a step with ILU(0), or IC(0), of each level in FP64; the host sets it up */
 } tess_amg_smoother;
 
 /** Options of amg. */
@@ -162,7 +163,7 @@ typedef struct tess_amg_options {
     int degree;                     /**< products of a smoothing with the matrix, 1 to 4 (default 2) */
     int max_levels;                 /**< 1 to 32 (default 25) */
     int aggressive;                 /**< --amg-aggressive: first levels coarsened twice at once; -1 (default): auto */
-    int truncation;                 /**< most entries of a row of the interpolation (default 4); 0: all */
+    int truncation;                 /**< most entries of a row of the interpolation (default 5); 0: all */
     double strength;                /**< --amg-strength: a coupling counts from this times the row's strongest; negative
                                          (default): 0.25 for classical, the coarsening's own for aggregation */
     double max_row_sum;             /**< rows whose sum is above this times the diagonal have no strong couplings; 1

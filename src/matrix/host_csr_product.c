@@ -59,12 +59,24 @@ cleanup:
 
 /* ---- products ---- */
 
+/* Asks for the start of row k of b, whose place in memory follows from nothing read before. */
+static inline void fetch_row(const host_csr *b, int64_t k)
+{
+    const int64_t first = b->row_ptr[k];
+
+    __builtin_prefetch(b->col_ind + first);
+    __builtin_prefetch(b->val + first);
+    __builtin_prefetch(b->val + first + 8);
+}
+
 static int64_t multiply_row(const void *user, int thread, int64_t i, int32_t *column, double *val)
 {
     const product *t = user;
     row_sum s = {.place = t->place + thread * t->b->ncols, .column = column, .val = val};
+    const int64_t end = t->a->row_ptr[t->a->nrows];
 
     for (int64_t k = t->a->row_ptr[i]; k < t->a->row_ptr[i + 1]; k++) {
+        if (k + 4 < end) { fetch_row(t->b, t->a->col_ind[k + 4]); }
         row_sum_add(&s, t->b, t->a->col_ind[k], t->a->val[k]);
     }
     if (t->sorted) { host_csr_sort_row(s.count, column, val); }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which coarsening auto takes, and plain aggregation. */
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include "precond/multigrid/choice.h"
 #include "support/gallery.h"
 #include "support/precond.h"
@@ -131,22 +134,62 @@ static void factors_are_measured(void **state)
     tess_context_destroy(ctx);
 }
 
+/* ---- memory ---- */
+
+/* Bytes of address space that the process has. */
+static rlim_t address_space(void)
+{
+    FILE *file = fopen("/proc/self/statm", "r");
+    unsigned long pages = 0;
+
+    assert_non_null(file);
+    assert_int_equal(fscanf(file, "%lu", &pages), 1);
+    fclose(file);
+    return (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE);
+}
+
+/* A set-up that would not fit is refused before it begins. */
+static void memory_is_checked(void **state)
+{
+    oracle_csr a = oracle_laplace2d(300);
+    tess_context *ctx = open_cpu(1);
+    tess_matrix *matrix = make_matrix(ctx, &a);
+    tess_precond_options options;
+    tess_precond *m = NULL;
+    struct rlimit before, little;
+
+    (void)state;
+    tess_precond_options_init(&options);
+    options.kind = TESS_PRECOND_AMG;
+    assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
+    little = before;
+    little.rlim_cur = address_space() + ((rlim_t)16 << 20); /* it needs some 70 MB */
+    assert_int_equal(setrlimit(RLIMIT_AS, &little), 0);
+    assert_int_equal(tess_precond_create(matrix, &options, &m), TESS_OUT_OF_MEMORY);
+    assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
+    assert_null(m);
+    assert_non_null(strstr(tess_context_last_error(ctx)->message, "MB to spare"));
+    assert_ok(ctx, tess_precond_create(matrix, &options, &m));
+    tess_precond_destroy(m);
+    tess_matrix_destroy(matrix);
+    oracle_free(&a);
+    tess_context_destroy(ctx);
+}
+
 /* ---- a system that no precision solves ---- */
 
-/* A Laplacian that no boundary holds, and a right-hand side with a part along the constant. Cycles end without
-   progress, and the guard raises the levels step by step, from FP8 to FP64, before it gives up. */
-static void fruitless_levels_are_raised(void **state)
+/* A Laplacian that no boundary holds, and a right-hand side with a part along the constant, with levels in FP8. Fills
+ *levels with those of the end. */
+static tess_solve_result solve_in_vain(tess_solver_kind kind, int64_t max_iterations, tess_amg_levels *levels)
 {
     oracle_csr a = oracle_laplace2d(30);
-    tess_solve_options options = solve_options(TESS_SOLVER_CG);
+    tess_solve_options options = solve_options(kind);
     double *b = random_values(a.nrows, 5, 0.0, 1.0), *x = test_allocate(a.nrows, sizeof *x);
     tess_context *ctx = open_cpu(2);
-    tess_amg_levels levels = {.size = sizeof levels};
     tess_matrix *matrix = NULL;
     tess_solver *solver = NULL;
     tess_solve_result result;
 
-    (void)state;
     for (int64_t i = 0; i < a.nrows; i++) {
         double sum = 0.0;
 
@@ -160,22 +203,38 @@ static void fruitless_levels_are_raised(void **state)
     }
     options.precond.kind = TESS_PRECOND_AMG;
     options.precond.amg.precision = TESS_AMG_PRECISION_FP8;
-    options.max_iterations = 2000;
+    options.max_iterations = max_iterations;
     matrix = make_matrix(ctx, &a);
     assert_ok(ctx, tess_solver_create(matrix, &options, &solver));
     result = solve_with(solver, ctx, a.nrows, b, x);
-    assert_ok(ctx, tess_precond_get_levels(tess_solver_precond(solver), &levels));
+    assert_ok(ctx, tess_precond_get_levels(tess_solver_precond(solver), levels));
     assert_false(result.converged);
-    assert_true(result.escalated);
-    assert_true(levels.raised >= 2);
-    assert_int_equal(levels.vectors, TESS_PRECISION_FP64);
-    assert_true(result.iterations < 2000);
     tess_solver_destroy(solver);
     tess_matrix_destroy(matrix);
     tess_context_destroy(ctx);
     oracle_free(&a);
     free(b);
     free(x);
+    return result;
+}
+
+/* Cycles of CG end without progress, and the guard raises the levels step by step, from FP8 to FP64, before it gives
+   up. Those of BiCGSTAB go on for ever: the stall limit of 100 iterations ends them. */
+static void fruitless_levels_are_raised(void **state)
+{
+    tess_amg_levels levels = {.size = sizeof levels};
+    tess_solve_result result = solve_in_vain(TESS_SOLVER_CG, 2000, &levels);
+
+    (void)state;
+    assert_true(result.escalated);
+    assert_true(levels.raised >= 2);
+    assert_int_equal(levels.vectors, TESS_PRECISION_FP64);
+    assert_true(result.iterations < 2000);
+    result = solve_in_vain(TESS_SOLVER_BICGSTAB, 500, &levels);
+    assert_true(result.escalated);
+    assert_true(levels.raised >= 2);
+    assert_int_equal(levels.vectors, TESS_PRECISION_FP64);
+    assert_int_equal(result.iterations, 500);
 }
 
 /* ---- plain aggregation ---- */
@@ -242,6 +301,7 @@ int main(void)
                                        cmocka_unit_test(many_entries_make_the_other_coarsening_too),
                                        cmocka_unit_test(factors_are_measured),
                                        cmocka_unit_test(fruitless_levels_are_raised),
+                                       cmocka_unit_test(memory_is_checked),
                                        cmocka_unit_test(plain_interpolation_has_one_entry_a_row),
                                        cmocka_unit_test(plain_aggregation_takes_strong_convection)};
 

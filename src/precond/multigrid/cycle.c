@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "precond/multigrid/cycle.h"
 
+#include "precond/multigrid/factors.h"
+
 /* A pass of products and vectors of one level, in a loop or not. */
 typedef struct level_pass {
     const amg_cycle *c;
@@ -71,6 +73,20 @@ static tess_status add_vectors(const level_pass *p, double a, const void *x, dou
     return p->c->ctx->backend->fused(p->c->ctx, &op);
 }
 
+/* z := x in FP64 */
+static tess_status widen_vector(const level_pass *p, const void *x, double *z)
+{
+    const tess_fused op = {.op = TESS_FUSED_SCALE,
+                           .n = p->level->n,
+                           .x = {x, p->c->vectors},
+                           .y = {z, TESS_PRECISION_FP64},
+                           .result = z,
+                           .a = 1.0,
+                           .state = p->state};
+
+    return p->c->ctx->backend->fused(p->c->ctx, &op);
+}
+
 /* ---- smoothing ---- */
 
 static tess_status swap_after(tess_status status, void **a, void **b)
@@ -107,12 +123,40 @@ cleanup:
     return status;
 }
 
+/* With factors: x := damping M r, and in *r what is left. */
+static tess_status solve_first(const level_pass *p, void **r, void **other)
+{
+    const amg_cycle_level *l = p->level;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(amg_apply_factors(p->c, l, *r, l->x, p->state));
+    if (l->damping != 1.0) { TESS_TRY(scale_vector(p, l->damping, l->x, l->x)); }
+    status = swap_after(run_step(p, &(step){.a = l->a, .x = l->x, .base = *r, .y = *other, .alpha = -1.0}), r, other);
+cleanup:
+    return status;
+}
+
+/* The correction e in *other, which x has already: x += damping M (r - A e). */
+static tess_status solve_again(const level_pass *p, void **r, void **other, double *wide)
+{
+    const amg_cycle_level *l = p->level;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(run_step(p, &(step){.a = l->a, .x = *other, .base = *r, .y = *r, .alpha = -1.0}));
+    TESS_TRY(amg_apply_factors(p->c, l, *r, *other, p->state));
+    TESS_TRY(add_vectors(p, l->damping, *other, 1.0, l->x));
+    if (wide) { status = widen_vector(p, l->x, wide); }
+cleanup:
+    return status;
+}
+
 /* From x = 0: x, and in *r what is left of the residual. */
 static tess_status smooth_first(const level_pass *p, void **r, void **other)
 {
     const amg_cycle_level *l = p->level;
     tess_status status = TESS_SUCCESS;
 
+    if (l->factors) { return solve_first(p, r, other); }
     TESS_TRY(scale_vector(p, l->omega[0], *r, l->x));
     TESS_TRY(smooth(p, r, other, false, NULL));
     status = swap_after(
@@ -129,6 +173,7 @@ static tess_status smooth_again(const level_pass *p, void **r, void **other, dou
     const bool ends = p->c->options.degree == 1;
     tess_status status = TESS_SUCCESS;
 
+    if (l->factors) { return solve_again(p, r, other, wide); }
     TESS_TRY(run_step(p, &(step){.a = l->a,
                                  .x = *other,
                                  .base = *r,
@@ -229,17 +274,7 @@ static tess_status apply_wide(const amg_cycle *c, const double *r, double *z, te
 
     TESS_TRY(scale_finest(&p, r, fp32 ? z : finest->residual, fp32 ? finest->residual : NULL));
     TESS_TRY(run_level(c, 0, state, widens ? z : NULL));
-    if (fp32 && !widens) {
-        const tess_fused op = {.op = TESS_FUSED_SCALE,
-                               .n = finest->n,
-                               .x = {finest->x, c->vectors},
-                               .y = {z, TESS_PRECISION_FP64},
-                               .result = z,
-                               .a = 1.0,
-                               .state = state};
-
-        TESS_TRY(c->ctx->backend->fused(c->ctx, &op));
-    }
+    if (fp32 && !widens) { TESS_TRY(widen_vector(&p, finest->x, z)); }
     status = scale_finest(&p, fp32 ? z : finest->x, z, NULL);
 cleanup:
     return status;

@@ -21,6 +21,8 @@ typedef struct amg_cycle_level {
     tess_precision precision; /* of a, p, r */
     tess_matrix *a, *p, *r;   /* p and r: NULL on the coarsest */
     tess_matrix *inverse;     /* of the coarsest: dense; NULL: smoothed only */
+    tess_precond *factors;    /* ILU(0) of S A S, with the smoother ilu0 */
+    double damping;           /* of a step with them */
     double bound;             /* of the spectrum of S A S */
     double omega[AMG_MAX_DEGREE];
     void *residual, *x, *other;    /* n values each of the vectors' precision */
@@ -54,7 +56,7 @@ tess_status amg_cycle_store_inverse(amg_cycle *c, const struct amg_scaled *a, am
 tess_status amg_fail_not_finite(tess_context *ctx, int64_t row);
 void amg_cycle_close(amg_cycle *c);
 int64_t amg_cycle_bytes(const amg_cycle *c);
-int64_t amg_level_bytes(const amg_cycle_level *l); /* of the matrices */
+int64_t amg_level_bytes(const amg_cycle_level *l); /* of the matrices and factors */
 /* z := M^-1 r for vectors of the given precision: one cycle. */
 tess_status amg_cycle_apply(const amg_cycle *c, tess_precision vectors, const void *r, void *z, tess_loop_state *state);
 

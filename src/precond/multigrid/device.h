@@ -15,7 +15,7 @@ extern "C" {
 #endif
 
 /* Rows of the interpolation have at most so many entries on a GPU. */
-enum { AMG_DEVICE_TRUNCATION = 4 };
+enum { AMG_DEVICE_TRUNCATION = 5 };
 
 /* As amg_graph, in device memory. */
 typedef struct amg_device_graph {

@@ -284,7 +284,8 @@ cleanup:
     return status;
 }
 
-/* Whether there are kernels for the options and the matrix: classical coarsening with short rows of P. */
+/* Whether there are kernels for the options and the matrix: classical coarsening with short rows of P, and smoothers
+   that need no levels in FP64. */
 static tess_status is_taken(const amg_hierarchy *h, const tess_matrix *a, bool *taken)
 {
     const tess_amg_options *o = &h->options;
@@ -294,7 +295,7 @@ static tess_status is_taken(const amg_hierarchy *h, const tess_matrix *a, bool *
     tess_status status = TESS_SUCCESS;
 
     *taken = ops && device_csr_takes(a) && o->coarsening != TESS_AMG_AGGREGATION && o->coarsening != TESS_AMG_PLAIN &&
-             o->truncation > 0 && o->truncation <= AMG_DEVICE_TRUNCATION &&
+             o->smoother != TESS_AMG_ILU0 && o->truncation > 0 && o->truncation <= AMG_DEVICE_TRUNCATION &&
              (o->coarsening == TESS_AMG_CLASSICAL || !o->near_nullspace);
     if (!*taken || o->coarsening == TESS_AMG_CLASSICAL) { return TESS_SUCCESS; }
     device_csr_borrow(a, &finest);

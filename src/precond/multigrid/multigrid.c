@@ -81,27 +81,6 @@ static tess_status check(const tess_matrix *a, const tess_precond_options *o)
     return check_numbers(a, &o->amg);
 }
 
-/* ---- memory ---- */
-
-/* What the set-up may hold at once: levels of 3 times the entries in FP64 and stored, strengths, a product. Measured:
-   2 to 2.5 times for 7 points without aggressive levels, less for more points. */
-static int64_t predict_bytes(const tess_matrix *a)
-{
-    const double entries = 3.0 * (double)a->nnz, rows = 2.0 * (double)a->nrows;
-
-    return (int64_t)(entries * (12 + 8 + 1) + rows * (4 * 2 * 20 + 64));
-}
-
-static tess_status check_memory(const tess_matrix *a)
-{
-    const int64_t needed = predict_bytes(a), spare = tess_spare_memory();
-
-    if (needed <= spare) { return TESS_SUCCESS; }
-    return tess_fail(a->ctx, TESS_OUT_OF_MEMORY, "choose jacobi or polynomial, which need less",
-                     "amg: the set-up needs about %.3g MB on the host, which has %.3g MB to spare",
-                     (double)needed / 1e6, (double)spare / 1e6);
-}
-
 /* ---- set-up ---- */
 
 /* Stores the levels of a hierarchy in a precision. */
@@ -170,7 +149,7 @@ static void try_other(tess_precond *m)
     tess_status status = TESS_SUCCESS;
 
     own->trial = (amg_trial){.kind = TESS_AMG_AUTO};
-    if (!amg_is_doubtful(&first) || predict_bytes(m->matrix) > tess_spare_memory()) { return; }
+    if (!amg_is_doubtful(&first) || amg_predict_bytes(m->matrix) > tess_spare_memory()) { return; }
     other.hierarchy.options = own->hierarchy.options;
     other.hierarchy.options.coarsening = amg_other_coarsening(own->hierarchy.coarsening->kind);
     TESS_TRY(amg_hierarchy_build(&other.hierarchy, m->matrix));
@@ -230,7 +209,6 @@ static tess_status create(tess_precond *m, const tess_precond_options *options)
     amg *own = NULL;
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(check_memory(m->matrix));
     TESS_TRY(tess_host_allocate(m->ctx, 1, sizeof *own, &m->own));
     own = m->own;
     memset(own, 0, sizeof *own);

@@ -11,7 +11,7 @@
 #include "precond/multigrid/device_passes.cuh"
 
 /* Threads of a block whose rows are in shared memory, and how many columns such a row has at most. */
-enum { ROW_THREADS = 128, SMALL_SET = 16 };
+enum { ROW_THREADS = 128, SMALL_SET = 25 };
 
 /* In shared memory, where the columns of neighbouring threads are neighbours. */
 struct small_set {
@@ -119,7 +119,7 @@ __device__ static inline void swap_entries(SET &set, int s, int t)
     set.weight(t) = w;
 }
 
-/* By magnitude rounded to FP32, as goes_before of truncate.c. */
+/* By magnitude rounded to FP32, as rank_of of truncate.c. */
 template <typename SET>
 __device__ static inline bool goes_before(SET &set, int s, int t)
 {

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "base/random.h"
+#include "precond/multigrid/factors.h"
 
 /* Lanczos steps, and the factor between their estimate and the bound that is used. */
 enum { STEPS = 10 };
@@ -126,6 +127,43 @@ tess_status amg_find_bound(const amg_cycle *c, amg_cycle_level *l)
     if (l->n == 0 || !c->estimates) { return TESS_SUCCESS; }
     status = estimate(c, l, &largest);
     if (isfinite(largest) && largest > 0.0) { l->bound = l1 ? fmin(margin * largest, 1.0) : margin * largest; }
+    return status;
+}
+
+/* The largest eigenvalue of M A in magnitude, by the power method. */
+static tess_status estimate_with_factors(const amg_cycle *c, const amg_cycle_level *l, double *largest)
+{
+    const tess_precision p = c->vectors;
+    lanczos z = {.c = c, .l = l, .v = l->x, .before = l->other, .w = l->residual};
+    double squares = 0.0;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(start(&z));
+    for (int k = 0; k < STEPS; k++) {
+        TESS_TRY(multiply(&z, 0.0));
+        TESS_TRY(amg_apply_factors(c, l, z.w, z.v, NULL));
+        TESS_TRY(dot(&z, z.v, z.v, &squares));
+        *largest = sqrt(squares);
+        if (!(*largest > 0.0 && isfinite(*largest))) { goto cleanup; }
+        TESS_TRY(run_pass(
+            &z,
+            (tess_fused){.op = TESS_FUSED_SCALE, .x = {z.v, p}, .y = {z.v, p}, .result = z.v, .a = 1.0 / *largest}));
+    }
+cleanup:
+    return status;
+}
+
+/* A step with factors must not enlarge errors: a symmetric cycle would not be positive definite. */
+tess_status amg_find_damping(const amg_cycle *c, amg_cycle_level *l)
+{
+    const double most = 1.8, target = 4.0 / 3.0;
+    double largest = 0.0;
+    tess_status status = TESS_SUCCESS;
+
+    l->damping = 1.0;
+    if (!l->factors) { return TESS_SUCCESS; }
+    status = estimate_with_factors(c, l, &largest);
+    if (isfinite(largest) && margin * largest > most) { l->damping = target / (margin * largest); }
     return status;
 }
 

@@ -8,6 +8,8 @@
 /* l->bound: scaled by l1 norms no eigenvalue is above 1. If c->estimates, a few Lanczos steps look for a lower bound.
  */
 tess_status amg_find_bound(const amg_cycle *c, amg_cycle_level *l);
+/* l->damping of a step with factors; 1: they need none, or there are none. */
+tess_status amg_find_damping(const amg_cycle *c, amg_cycle_level *l);
 /* l->omega: inverse roots of the Chebyshev polynomial of [bound / c->ratio, bound], or damping. */
 void amg_set_steps(const amg_cycle *c, amg_cycle_level *l);
 

@@ -57,11 +57,6 @@ typedef struct pmis {
     uint8_t *state, *beaten;
 } pmis;
 
-static bool has_larger_measure(const pmis *p, int64_t i, int64_t j)
-{
-    return p->measure[i] > p->measure[j] || (p->measure[i] == p->measure[j] && i > j);
-}
-
 /* The measure of i: |S_i^T| + a random number in [0, 1), as an integer. */
 static void find_measures(const pmis *p, uint64_t seed)
 {
@@ -85,17 +80,21 @@ static void find_measures(const pmis *p, uint64_t seed)
 }
 
 /* The loser of a coupling is not taken in this round. Both directions count, and each is seen from its row. */
-static void compare_row(const pmis *p, int64_t i)
+static inline void compare_row(const amg_graph *g, const uint64_t *restrict measure, const uint8_t *restrict state,
+                               uint8_t *restrict beaten, int64_t i)
 {
-    const amg_graph *g = p->g;
+    const int32_t *restrict column = g->col_ind;
+    const uint8_t *restrict strong = g->strong;
+    const uint64_t own = measure[i];
+    const int64_t end = g->row_ptr[i + 1];
 
-    for (int64_t k = g->row_ptr[i]; k < g->row_ptr[i + 1]; k++) {
-        const int64_t j = g->col_ind[k];
-        const int64_t loser = has_larger_measure(p, i, j) ? j : i;
+    for (int64_t k = g->row_ptr[i]; k < end; k++) {
+        const int64_t j = column[k];
+        const bool wins = own > measure[j] || (own == measure[j] && i > j);
 
-        if (!amg_is_strong(g, i, k) || p->state[j] != UNDECIDED) { continue; }
+        if (!(strong ? strong[k] != 0 : j != i) || state[j] != UNDECIDED) { continue; }
 #pragma omp atomic write
-        p->beaten[loser] = 1;
+        beaten[wins ? j : i] = 1;
     }
 }
 
@@ -107,7 +106,7 @@ static void take_independent_set(const pmis *p)
     }
 #pragma omp parallel for num_threads(p->ctx->threads) schedule(static) if (p->listed > SERIAL)
     for (int64_t l = 0; l < p->listed; l++) {
-        compare_row(p, p->list[l]);
+        compare_row(p->g, p->measure, p->state, p->beaten, p->list[l]);
     }
 #pragma omp parallel for num_threads(p->ctx->threads) schedule(static) if (p->listed > SERIAL)
     for (int64_t l = 0; l < p->listed; l++) {

@@ -12,12 +12,15 @@ enum { SERIAL = 4096, MOST_SHORT = 16 };
 
 /* ---- a row ---- */
 
-/* Weights that differ by the rounding of FP64 alone count as equal, so that every device keeps the same columns. */
-static bool goes_before(const int32_t *column, const double *weight, int64_t s, int64_t t)
+/* Larger for what truncation keeps first: a larger magnitude, or of equal ones a smaller column. Weights that differ by
+   the rounding of FP64 alone count as equal, so that every device keeps the same columns. */
+static uint64_t rank_of(int32_t column, double weight)
 {
-    const float a = fabsf((float)weight[s]), b = fabsf((float)weight[t]);
+    const float magnitude = fabsf((float)weight);
+    uint32_t bits = 0;
 
-    return a > b || (a == b && column[s] < column[t]);
+    memcpy(&bits, &magnitude, sizeof bits); /* ascends with the magnitude */
+    return (uint64_t)bits << 32 | (UINT32_MAX - (uint32_t)column);
 }
 
 static void swap(int32_t *column, double *weight, int64_t s, int64_t t)
@@ -71,10 +74,14 @@ int64_t amg_truncate_row(int most, int64_t count, int32_t *column, double *weigh
     const double sum = shortens ? sum_of(count, weight) : 0.0;
 
     for (int64_t s = 0; shortens && s < most; s++) {
+        uint64_t most_rank = rank_of(column[s], weight[s]);
         int64_t first = s;
 
         for (int64_t t = s + 1; t < count; t++) {
-            if (goes_before(column, weight, t, first)) { first = t; }
+            const uint64_t rank = rank_of(column[t], weight[t]);
+
+            first = rank > most_rank ? t : first;
+            most_rank = rank > most_rank ? rank : most_rank;
         }
         swap(column, weight, s, first);
     }
