@@ -287,7 +287,8 @@ __device__ static inline void multiply_rows(const tile_rows<MAY_NARROW> &a, cons
 
     for (int first = 0; first < block_rows; first += SINGLE_THREADS / SINGLE_TILE / a.lanes) {
         const int block_row = first + half / a.lanes, row = block_row * SINGLE_TILE + at.lane;
-        const tile_x<MAY_NARROW> columns = {a, x, block_row < a.kept};
+        /* the same for both block rows of a wave, though the second be none */
+        const tile_x<MAY_NARROW> columns = {a, x, block_row < a.kept || a.kept == block_rows};
         const char *record = a.record_of(block_row < block_rows ? block_row : 0);
         const bool has = block_row < block_rows && (a.longs == 0 || resident_tiles(record) <= a.longest);
         double sum = sum_resident_row(at, has, record, columns, {part, a.lanes, 0, 1});
