@@ -65,7 +65,7 @@ static int add_papers(const bench_split_options *o, bench_contestant *list, int 
         const bool by_rows = k < 2;
 
         if (!by_rows && any_scaled(&o->entries)) { continue; }
-        list[count] = mixed(by_rows ? "split-row-paper" : "split-entry-paper", o, TESS_FORMAT_SPLIT, false, k % 2 != 0);
+        list[count] = mixed(by_rows ? "paper-row" : "paper-entry", o, TESS_FORMAT_SPLIT, false, k % 2 != 0);
         list[count].storage.papers = &papers;
         if (!by_rows) { list[count].storage.policy = o->entries; }
         count += 1;
