@@ -59,14 +59,13 @@ static void add_whole(const bench_split_options *o, bench_contestant *list)
 /* The same storage by the paper's kernels, CSR-Vector. */
 static int add_papers(const bench_split_options *o, bench_contestant *list, int count)
 {
-    static const tess_papers_storage papers = {.size = sizeof(tess_papers_storage), .kernel = TESS_KERNEL_PAPER};
-
     for (int k = 0; k < 4; k++) {
         const bool by_rows = k < 2;
 
         if (!by_rows && any_scaled(&o->entries)) { continue; }
         list[count] = mixed(by_rows ? "paper-row" : "paper-entry", o, TESS_FORMAT_SPLIT, false, k % 2 != 0);
-        list[count].storage.papers = &papers;
+        tess_papers_storage_init(&list[count].papers);
+        list[count].papers.kernel = TESS_KERNEL_PAPER;
         if (!by_rows) { list[count].storage.policy = o->entries; }
         count += 1;
     }
