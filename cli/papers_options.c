@@ -59,8 +59,8 @@ static const struct argp_option papers_options[] = {
      "resident: 16x16 tiles, each by itself, which --narrowing needs",
      CLI_GROUP_PAPERS},
     {"kernel", KEY_KERNEL, "NAME", 0,
-     "tiles: {tess_kernel} (default default)\n"
-     "default: of this library; paper: TCKI as printed, with atomic additions",
+     "tiles, split: {tess_kernel} (default default)\n"
+     "default: of this library; paper: tiles: TCKI as printed, with atomic additions; split: CSR-Vector on a GPU",
      CLI_GROUP_PAPERS},
     {"tcki-thresholds", KEY_TCKI, "D,TL,TU", 0,
      "kernel paper: formats of blocks (default 0.02,0.2,0.9)\n"

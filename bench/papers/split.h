@@ -8,7 +8,7 @@
 
 /* Those that have a place of their own; after them come split and composite storage. */
 enum { BENCH_SPLIT_FP64 = 0, BENCH_SPLIT_CUSPARSE, BENCH_SPLIT_FP32, BENCH_SPLIT_FP32_SHADOW, BENCH_SPLIT_ENTRY };
-enum { BENCH_SPLIT_MAX = BENCH_SPLIT_ENTRY + 2 + 8 };
+enum { BENCH_SPLIT_MAX = BENCH_SPLIT_ENTRY + 2 + 8 + 4 };
 
 typedef struct bench_split_options {
     tess_policy_options rows;    /* of split and composite by rows */

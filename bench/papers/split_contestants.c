@@ -56,6 +56,22 @@ static void add_whole(const bench_split_options *o, bench_contestant *list)
         (tess_policy_options){.granularity = TESS_GRANULARITY_ROW, .nlevels = 1, .level = {{TESS_PRECISION_FP32, 0}}};
 }
 
+/* The same storage by the paper's kernels, CSR-Vector. */
+static int add_papers(const bench_split_options *o, bench_contestant *list, int count)
+{
+    for (int k = 0; k < 4; k++) {
+        const bool by_rows = k < 2;
+
+        if (!by_rows && any_scaled(&o->entries)) { continue; }
+        list[count] = mixed(by_rows ? "paper-row" : "paper-entry", o, TESS_FORMAT_SPLIT, false, k % 2 != 0);
+        tess_papers_storage_init(&list[count].papers);
+        list[count].papers.kernel = TESS_KERNEL_PAPER;
+        if (!by_rows) { list[count].storage.policy = o->entries; }
+        count += 1;
+    }
+    return count;
+}
+
 int bench_split_contestants(const bench_split_options *o, bench_contestant *list)
 {
     int count = BENCH_SPLIT_ENTRY;
@@ -71,7 +87,7 @@ int bench_split_contestants(const bench_split_options *o, bench_contestant *list
     for (int k = 0; k < 4; k++) {
         list[count++] = mixed("composite-row", o, TESS_FORMAT_COMPOSITE, (k & 1) != 0, (k & 2) != 0);
     }
-    return count;
+    return o->base == TESS_FORMAT_CSR ? add_papers(o, list, count) : count;
 }
 
 /* ---- options ---- */

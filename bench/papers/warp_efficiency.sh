@@ -6,8 +6,10 @@
 # Usage: warp_efficiency.sh BENCH_PAPERS [OPTION..]   (options of the study split: --set, --matrix, --policy, ...)
 # KERNELS: contestants of the study, with spaces. Exit code 77: no Nsight Compute here, or it may not read the counters.
 set -euo pipefail
-kernels=${KERNELS:-csr-fp64 split-entry split-row split-entry-shadow split-row-shadow}
-products='regex:^(rows_kernel|nonzeros_kernel|segment_kernel|slice_kernel|parts_kernel)$' # those that multiply
+ours='csr-fp64 split-entry split-row split-entry-shadow split-row-shadow'
+kernels=${KERNELS:-$ours paper-entry-shadow paper-row-shadow}
+# those that multiply
+products='regex:^(rows_kernel|nonzeros_kernel|segment_kernel|slice_kernel|parts_kernel|vector_kernel)$'
 executed=smsp__inst_executed.sum
 threads=smsp__thread_inst_executed.sum
 

@@ -9,7 +9,7 @@ int main(int argc, char **argv)
     static const bench_study studies[] = {
         {"krylov", "models,goals,large,endurance,iterations",
          "CG and BiCGSTAB without preconditioner, against cuSPARSE and cuBLAS", study_krylov},
-        {"factors", "goals,spd,unsym", "CG with IC(0) and BiCGSTAB with ILU(0), against cuSPARSE and cuBLAS",
+        {"factors", "goals,spd,unsym,grids", "CG with IC(0) and BiCGSTAB with ILU(0), against cuSPARSE and cuBLAS",
          study_factors},
         {"gmres", "goals,degrees,large,unsym", "GMRES in several precisions, against cuSPARSE and cuBLAS", study_gmres},
         {"multigrid", "set-up,stages,products,solve",

@@ -249,8 +249,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 static const char doc[] =
     "Times solves with incomplete factors.\v"
     "Contestants: SOLVER-PRECOND of ours, SOLVER one of cg and bicgstab, PRECOND one of jacobi, ilu0 and ic0, then any "
-    "of a precision of the factors, levels, blocks or merged, host or device: cg-ic0-fp32-blocks; and "
-    "SOLVER-cu-PRECOND of cuSPARSE and cuBLAS, scalars on the device: call by call, or with -graph or -short as a CUDA "
+    "of a precision of the factors, levels, blocks (and leafN, N its largest leaf) or merged, host or device: "
+    "cg-ic0-fp32-blocks-leaf1024; and SOLVER-cu-PRECOND of cuSPARSE and cuBLAS, scalars on the device: call by call, "
+    "or with -graph or -short as a CUDA "
     "graph of ten iterations or of one. Symmetric matrices run CG, those that are not known to be definite "
     "BiCGSTAB.\n"
     "A time is that of an iteration: the difference of two fixed runs over that of their iterations, or the time of "
@@ -258,7 +259,20 @@ static const char doc[] =
     "set-up of the preconditioner, all set-up, and set-up and solve by a wall clock. The baseline factors A with our "
     "shift. 'verified' means that an independent residual in quadruple precision met the tolerance, FALSE that the "
     "contestant claimed it and it did not.\n"
-    "Parts: goals (laplace2d:64 and the set factors; the default without --set and --matrix), spd, unsym (these sets).";
+    "Parts: goals (laplace2d:64 and the set factors; the default without --set and --matrix), spd, unsym (these sets), "
+    "grids (three-dimensional ones).";
+
+/* Cubes of 32,768 to 3.4 million points: below and above what a cluster holds of merged level sets. */
+static void add_grids(bench_options *options)
+{
+    static const char *const grids[] = {"gallery:laplace3d:32", "gallery:laplace3d:48", "gallery:laplace3d:64",
+                                        "gallery:laplace3d:100", "gallery:laplace3d:150"};
+
+    for (size_t i = 0; i < sizeof grids / sizeof *grids; i++) {
+        if (options->nmatrices == BENCH_MAX_NAMES) { bench_die("too many matrices"); }
+        options->matrices[options->nmatrices++] = grids[i];
+    }
+}
 
 /* Adds what the parts name to the matrices. */
 static void add_parts(const char *parts, bench_options *options)
@@ -272,6 +286,7 @@ static void add_parts(const char *parts, bench_options *options)
         options->sets[options->nsets++] = sets[i];
         if (i == 0) { options->matrices[options->nmatrices++] = "gallery:laplace2d:64"; }
     }
+    if (bench_is_named(parts, "grids")) { add_grids(options); }
 }
 
 static void begin(session *s, const bench_options *options)

@@ -2,6 +2,7 @@
 /* Contestants of the study factors by their names. */
 #include <fnmatch.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "solve/factors.h"
@@ -14,6 +15,16 @@
         SOLVER "-" FACTORS "-device", SOLVER "-cu-" FACTORS, SOLVER "-cu-" FACTORS "-graph",              \
         SOLVER "-cu-" FACTORS "-short"
 static const char *const known[] = {KNOWN("cg", "ic0"), KNOWN("bicgstab", "ilu0")};
+
+/* leafN: rows of the largest leaf of recursive blocks. */
+static bool parse_leaf(const char *word, int64_t *leaf)
+{
+    char *end = NULL;
+
+    if (strncmp(word, "leaf", 4) != 0) { return false; }
+    *leaf = strtoll(word + 4, &end, 10);
+    return *end == '\0' && *leaf > 0;
+}
 
 static bool parse_detail(const char *word, factors_variant *v)
 {
@@ -28,6 +39,7 @@ static bool parse_detail(const char *word, factors_variant *v)
     }
     return v->precond.kind != TESS_PRECOND_JACOBI &&
            (tess_triangular_parse(word, &v->precond.incomplete.triangular) == TESS_SUCCESS ||
+            parse_leaf(word, &v->precond.incomplete.leaf) ||
             tess_factorization_parse(word, &v->precond.incomplete.factorization) == TESS_SUCCESS);
 }
 

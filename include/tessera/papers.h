@@ -27,7 +27,7 @@ TESS_BEGIN_DECLS
 /** Whose design a format follows: the library's, or the paper's as printed. */
 typedef enum tess_kernel {
     TESS_KERNEL_DEFAULT = 0, /**< the library's */
-    TESS_KERNEL_PAPER = 1    /**< tiles: Zhao et al. 2024, section 3.2.2 */
+    TESS_KERNEL_PAPER = 1    /**< tiles: Zhao et al. 2024, section 3.2.2; split: CSR-Vector of Tezcan et al. 2022 */
 } tess_kernel;
 
 /** How tiles are laid out (src/format/tiles/README.md). */

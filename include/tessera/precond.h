@@ -64,7 +64,7 @@ typedef enum tess_polynomial_form {
 
 /** How to solve with the triangles of incomplete factors. */
 typedef enum tess_triangular {
-    TESS_TRIANGULAR_AUTO = 0,   /**< blocks if `squares` is set; else merged on a GPU, levels on the host (default) */
+    TESS_TRIANGULAR_AUTO = 0,   /**< blocks if `squares` is set; else levels, on a GPU merged or measured (default) */
     TESS_TRIANGULAR_LEVELS = 1, /**< level set by level set */
     TESS_TRIANGULAR_BLOCKS = 2, /**< in recursive blocks: small triangles and squares */
     TESS_TRIANGULAR_MERGED = 3  /**< by groups of merged level sets */

@@ -112,6 +112,12 @@ static bool takes_papers(const tess_format_capabilities *can)
     return can->takes_papers != 0;
 }
 
+/* Tiles; and split, whose parts are multiplied as Tezcan et al. 2022 do. */
+static bool has_paper_kernel(const tess_format_capabilities *can)
+{
+    return can->takes_papers != 0 || (can->takes_bases != 0 && can->copies_levels == 0);
+}
+
 static bool omits_diagonal(const tess_format_capabilities *can)
 {
     return can->omits_diagonal != 0;
@@ -263,10 +269,11 @@ static tess_status check_row_order(tess_context *ctx, int64_t nrows, int64_t nco
 
 static tess_status check_papers(tess_context *ctx, const tess_storage_options *o)
 {
-    const bool takes = tess_format_can(o->format)->takes_papers != 0;
+    const tess_format_capabilities *can = tess_format_can(o->format);
+    const bool paper = storage_papers(o)->kernel == TESS_KERNEL_PAPER;
     word_list list = {.count = 0};
 
-    if (storage_papers(o)->kernel != TESS_KERNEL_DEFAULT && storage_papers(o)->kernel != TESS_KERNEL_PAPER) {
+    if (storage_papers(o)->kernel != TESS_KERNEL_DEFAULT && !paper) {
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, "use TESS_KERNEL_DEFAULT or TESS_KERNEL_PAPER",
                          "unknown kernel %d", (int)storage_papers(o)->kernel);
     }
@@ -274,13 +281,19 @@ static tess_status check_papers(tess_context *ctx, const tess_storage_options *o
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, "use TESS_LAYOUT_GROUPED or TESS_LAYOUT_RESIDENT",
                          "unknown layout %d", (int)storage_papers(o)->layout);
     }
-    if (takes ||
-        (storage_papers(o)->kernel == TESS_KERNEL_DEFAULT && storage_papers(o)->layout == TESS_LAYOUT_GROUPED)) {
-        return TESS_SUCCESS;
+    if (paper && !has_paper_kernel(can)) {
+        return tess_fail(ctx, TESS_UNSUPPORTED, choose_format(has_paper_kernel, &list), "format %s has no kernel paper",
+                         tess_format_name(o->format));
     }
-    return tess_fail(ctx, TESS_UNSUPPORTED, choose_format(takes_papers, &list), "format %s has no %s",
-                     tess_format_name(o->format),
-                     storage_papers(o)->kernel == TESS_KERNEL_PAPER ? "kernel paper" : "layout resident");
+    if (storage_papers(o)->layout == TESS_LAYOUT_RESIDENT && !takes_papers(can)) {
+        return tess_fail(ctx, TESS_UNSUPPORTED, choose_format(takes_papers, &list), "format %s has no layout resident",
+                         tess_format_name(o->format));
+    }
+    if (paper && can->takes_bases && (o->split.base != TESS_FORMAT_CSR || o->split.low_base != TESS_FORMAT_CSR)) {
+        return tess_fail(ctx, TESS_UNSUPPORTED, "use --base csr", "kernel paper of format %s multiplies parts in csr",
+                         tess_format_name(o->format));
+    }
+    return TESS_SUCCESS;
 }
 
 /* ---- bases ---- */
@@ -431,7 +444,7 @@ typedef struct optional_field {
 } optional_field;
 
 static const optional_field optional_fields[] = {
-    {"kernel paper (--kernel)", gives_kernel, takes_papers, false},
+    {"kernel paper (--kernel)", gives_kernel, has_paper_kernel, false},
     {"layout resident (--layout)", gives_layout, takes_papers, false},
     {"tcki_thresholds (--tcki-thresholds)", gives_thresholds, takes_papers, false},
     {"granularity (--granularity)", gives_granularity, takes_parts, true},

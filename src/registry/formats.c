@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The storage formats of this build: formats.def has the list, papers.def other ways to store some of them. */
+#include "format/split/split.h"
 #include "matrix/format.h"
 
 #define FORMAT(name, number) extern const tess_format_ops name##_format;
@@ -24,6 +25,21 @@ static const struct {
 } variants[] = {
 #include "registry/papers.def"
 };
+
+#define SPLIT_PRODUCT(name) extern const split_product split_product_##name;
+#include "registry/papers.def"
+#define SPLIT_PRODUCT(name) &split_product_##name,
+static const split_product *const products[] = {
+#include "registry/papers.def"
+};
+
+split_multiply split_find_product(const tess_context *ctx, const tess_storage_options *options)
+{
+    for (size_t i = 0; i < sizeof products / sizeof *products; i++) {
+        if (products[i]->is_asked_for(options)) { return products[i]->find(ctx); }
+    }
+    return NULL;
+}
 
 enum { FORMATS = sizeof formats / sizeof *formats };
 

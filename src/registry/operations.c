@@ -10,6 +10,7 @@
 #include "papers/narrowing/narrowing.h"
 #include "papers/tiles/resident.h"
 #include "papers/tiles/tcki.h"
+#include "papers/vector_kernel/vector_kernel.h"
 #include "policy/assign.h"
 #include "precond/block_jacobi/block_jacobi.h"
 #include "precond/incomplete/incomplete.h"

@@ -19,6 +19,15 @@ typedef struct level_run {
     bool shared;
 } level_run;
 
+/* How a GPU solves; each plan gives the same bits. */
+typedef struct leaf_plan {
+    int blocks;       /* that may run on a multiprocessor while rows wait for one another; 0: one block for all rows */
+    bool look_at_all; /* waiting rows look at all inputs each time */
+} leaf_plan;
+
+/* This many blocks are all that a multiprocessor takes. */
+enum { MOST_RESIDENT = 8 };
+
 /*
  * Rows and columns first .. first + n - 1 of a triangle with ones on its diagonal, which are not stored. Position p of
  * the schedule is row row[p]; its entries are row_ptr[p] .. row_ptr[p + 1] - 1, with ascending columns. A row comes
@@ -35,7 +44,9 @@ typedef struct triangle_leaf {
     int64_t *source;    /* nnz: the sources of the values */
     level_run *runs;    /* nruns, on the host; only for CPU contexts */
     int64_t nruns;
-    void *workspace; /* the backend's plan for solves; NULL on the host */
+    leaf_plan plan;  /* of a GPU */
+    bool has_chosen; /* the plan was measured */
+    void *workspace; /* what the plan needs; NULL on the host */
     int64_t workspace_bytes;
     tess_precision precision;
 } triangle_leaf;
@@ -56,9 +67,17 @@ extern "C" {
 
 /* The functions of a device. */
 typedef struct triangle_ops {
-    /* The plan for solves, made when the leaf's arrays exist. */
+    /* Makes a plan by the leaf's size, when its arrays exist. */
     tess_status (*prepare)(tess_context *ctx, triangle_leaf *leaf);
+    tess_status (*set_plan)(tess_context *ctx, triangle_leaf *leaf, leaf_plan plan);
+    /* Solves by several plans and takes the fastest, if values exist; begins with none after so many seconds. */
+    tess_status (*choose_plan)(tess_context *ctx, triangle_leaf *leaf, double seconds);
     tess_status (*solve)(tess_context *ctx, const triangle_leaf *leaf, const triangle_args *args);
+    /* work_p := b at order_p; x at order_p := work_p, and scaled likewise. */
+    tess_status (*take)(tess_context *ctx, int64_t n, const int32_t *order, const triangle_args *args, double *work);
+    tess_status (*give)(tess_context *ctx, int64_t n, const int32_t *order, const double *work,
+                        const triangle_args *args);
+    bool has_clock; /* the time of a solve says something: not on an emulated device */
 } triangle_ops;
 
 extern const triangle_ops triangle_host_ops;

@@ -14,7 +14,7 @@
 
 enum {
     LEVEL_SETS_BLOCK = 1024, /* most threads */
-    NARROW_WORK = 6144,      /* mean rows and entries of a level set, up to which one block is faster */
+    NARROW_WORK = 1024,      /* mean rows and entries of a level set up to which one block takes all, unmeasured */
     ENTRIES_PER_LANE = 4,    /* of a row, about */
     HELD = 4,                /* entries that a thread reads ahead */
     MAX_NEAR = 16384         /* most values in shared memory */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Sparse triangular solves with a triangle that has ones on its diagonal: by level sets, as one leaf; by merged level
- * sets (merge.h); or in recursive blocks. There a triangle is halved into two triangles and the square beside them, as
- * long as it has more rows than a leaf may have and more than a few level sets. Leaves are solved by level sets.
+ * sets (merge.h); or in recursive blocks. There the rows are ordered by level sets, and a triangle is halved into two
+ * triangles and the square beside them, as long as it has more rows than a leaf may have and more than a few level
+ * sets. Leaves are solved by level sets.
  * Squares are matrices of the library, multiplied in the precisions of their storage options or policy. Source: Lu,
  * Niu, Liu, Efficient block algorithms for parallel sparse triangular solve, ICPP (2020); Yang et al. 2024, section
  * III-C.
@@ -18,6 +19,7 @@ typedef struct sparse_triangle sparse_triangle;
 typedef struct triangle_options {
     bool blocks;                         /* recursive blocks, else one leaf */
     bool merged;                         /* merged level sets if they fit the device, else one leaf */
+    bool weighs;                         /* merged: level sets if they are measured to be faster */
     int64_t leaf;                        /* blocks: most rows of a leaf */
     tess_precision precision;            /* of the values in leaves */
     const tess_storage_options *squares; /* blocks: how squares are stored */

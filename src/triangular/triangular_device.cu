@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Triangular solves on the GPU, one kernel per leaf. A few neighbouring threads ("a group") compute a row, with a sum
- * in a fixed order. The solution is stored by positions of the schedule, so that rows of a level set are adjacent.
+ * in a fixed order, which is the same in both kernels. The solution is stored by positions of the schedule, so that
+ * rows of a level set are adjacent.
  *
- * For level sets of few entries one block of threads takes level set after level set (level_sets_device.cuh). Otherwise
- * a group waits for each of its row's inputs, which come as messages (dense/trsv_messages.cuh); Liu, Li, Hogg, Duff,
- * Vinter, Euro-Par (2016) wait for flags. Blocks take rows in the order of positions, by a ticket, so that the rows
- * they wait for have begun.
+ * Either one block of threads takes level set after level set (level_sets_device.cuh), or rows wait for one another
+ * (waiting_device.cuh). The first is faster for level sets of few entries; where it ends, and how many blocks should
+ * run at a time, depends on the matrix and the device, so plans are measured with the first values.
  */
 #include "triangular/level_sets_device.cuh"
 
-#include "dense/trsv_messages.cuh"
 #include "triangular/leaf.h"
+#include "triangular/waiting_device.cuh"
 
 namespace {
 
@@ -64,102 +64,6 @@ tess_status upload_level_sets(tess_context *ctx, const triangle_leaf *leaf)
     return status;
 }
 
-/* ---- rows that wait for one another ---- */
-
-struct waiting_task {
-    leaf_rows rows;
-    solve_head *head;
-    message<double> *messages; /* by positions */
-    int64_t message_bytes;
-    gpu_timeout timeout;
-    loop_predicate predicate;
-};
-
-/* Messages that a thread reads together. */
-enum { LOOK = 4 };
-
-/* A thread's part of a row: entries next, next + width, ... */
-struct waiting_part {
-    int64_t next, end;
-    double sum;
-};
-
-/* Adds entries in their order, as far as their messages have arrived. */
-template <typename S>
-__device__ inline void advance(const waiting_task &task, unsigned call, waiting_part *part)
-{
-    const S *val = static_cast<const S *>(task.rows.val);
-    message<double> seen[LOOK];
-    bool open = true;
-
-    TESS_UNROLL
-    for (int u = 0; u < LOOK; u++) {
-        const int64_t k = part->next + u * task.rows.width;
-
-        if (k < part->end) { gpu_peek(task.messages[task.rows.col_ind[k]].word, seen[u].word); }
-    }
-    TESS_UNROLL
-    for (int u = 0; u < LOOK; u++) {
-        open = open && part->next < part->end && is_current(seen[u], call);
-        if (open) {
-            part->sum += tess::decode<double>(val[part->next]) * open_message(seen[u]);
-            part->next += task.rows.width;
-        }
-    }
-}
-
-/* Whether the predicate holds in all threads of the caller's group; all threads of the wave call it. */
-__device__ inline bool all_of_group(bool predicate, int width)
-{
-    const gpu_lanes lanes = GPU_BALLOT(predicate);
-    const int first = static_cast<int>(threadIdx.x) % GPU_WAVE / width * width;
-    const gpu_lanes mask = ~static_cast<gpu_lanes>(0) >> (GPU_WAVE - width);
-
-    return (lanes >> first & mask) == mask;
-}
-
-/* Threads of a wave loop together: none waits for another of its own wave. */
-template <typename S>
-__global__ void __launch_bounds__(GPU_BLOCK) solve_waiting(const waiting_task task)
-{
-    __shared__ solve_turn turn;
-    const int width = task.rows.width, lane = static_cast<int>(threadIdx.x) % width;
-    tess_scalars scalars;
-
-    if (!loop_enter<false>(task.predicate, false, &scalars)) { return; }
-    take_turn(task.head, task.timeout, &turn);
-    const int64_t p = static_cast<int64_t>(turn.step) * (GPU_BLOCK / width) + threadIdx.x / width;
-    const bool inside = p < task.rows.n && !turn.idle;
-    const int32_t row = inside ? task.rows.row[p] : 0;
-    const double right = inside ? task.rows.args.b[row] : 0.0;
-    waiting_part part = {};
-    bool posted = !inside;
-    gpu_wait wait;
-
-    if (inside) {
-        part.next = tess_row_offset(task.rows.row_ptr, task.rows.row_ptr_bits, p) + lane;
-        part.end = tess_row_offset(task.rows.row_ptr, task.rows.row_ptr_bits, p + 1);
-    }
-    while (GPU_BALLOT(!posted) != 0) {
-        advance<S>(task, turn.call, &part);
-        const bool complete = all_of_group(part.next >= part.end, width) && !posted;
-
-        if (GPU_BALLOT(complete) == 0) {
-            if (GPU_BALLOT(!goes_on(task.timeout, &wait)) != 0) { break; }
-            continue;
-        }
-        const double sum = sum_of_group(part.sum, width);
-
-        if (complete && lane == 0) {
-            post_message(task.messages + p, right - sum, turn.call);
-            write_solution(task.rows.args, row, right - sum);
-        }
-        posted = posted || complete;
-    }
-    __syncthreads();
-    end_turn(task.head, task.messages, task.message_bytes, turn.call);
-}
-
 /* ---- launches ---- */
 
 leaf_rows rows_of(const triangle_leaf *leaf, const triangle_args *args)
@@ -177,12 +81,26 @@ leaf_rows rows_of(const triangle_leaf *leaf, const triangle_args *args)
     return rows;
 }
 
+/* Shared memory that a block asks for so that only plan.blocks of them run on a multiprocessor at a time. */
+size_t bytes_to_limit(const gpu_state *state, int blocks)
+{
+    const int64_t even = state->shared_bytes / blocks - GPU_STATIC_SHARED;
+    const int64_t bytes = even < state->shared_bytes_per_block - GPU_STATIC_SHARED
+                              ? even
+                              : state->shared_bytes_per_block - GPU_STATIC_SHARED;
+
+    return blocks >= MOST_RESIDENT || bytes < 0 ? 0 : static_cast<size_t>(bytes / 128 * 128);
+}
+
 template <typename S>
 tess_status launch_waiting(tess_context *ctx, const triangle_leaf *leaf, const triangle_args *args)
 {
     waiting_task task = {};
+    tess_status status = gpu_allow_shared(ctx, reinterpret_cast<const void *>(solve_waiting<S>));
 
+    if (status != TESS_SUCCESS) { return status; }
     task.rows = rows_of(leaf, args);
+    task.look_at_all = leaf->plan.look_at_all;
     task.head = static_cast<solve_head *>(leaf->workspace);
     task.messages = reinterpret_cast<message<double> *>(task.head + 1);
     task.message_bytes = leaf->n * static_cast<int64_t>(sizeof *task.messages);
@@ -191,7 +109,7 @@ tess_status launch_waiting(tess_context *ctx, const triangle_leaf *leaf, const t
     const int64_t rows = GPU_BLOCK / task.rows.width;
 
     return gpu_launch(ctx, "a triangular solve", solve_waiting<S>, static_cast<unsigned>((leaf->n + rows - 1) / rows),
-                      0, task);
+                      bytes_to_limit(gpu_state_of(ctx), leaf->plan.blocks), task);
 }
 
 template <typename S>
@@ -217,28 +135,98 @@ tess_status launch_level_sets(tess_context *ctx, const triangle_leaf *leaf, cons
 template <typename S>
 tess_status launch(tess_context *ctx, const triangle_leaf *leaf, const triangle_args *args)
 {
-    return is_narrow(leaf) ? launch_level_sets<S>(ctx, leaf, args) : launch_waiting<S>(ctx, leaf, args);
+    return leaf->plan.blocks == 0 ? launch_level_sets<S>(ctx, leaf, args) : launch_waiting<S>(ctx, leaf, args);
 }
 
-} // namespace
+/* ---- reordered triangles ---- */
 
-static tess_status prepare(tess_context *ctx, triangle_leaf *leaf)
+__global__ void __launch_bounds__(GPU_BLOCK)
+    take_elements(int64_t n, const int32_t *order, const double *b, double *work, const loop_predicate predicate)
+{
+    tess_scalars scalars;
+
+    if (!loop_enter<false>(predicate, false, &scalars)) { return; }
+    for (int64_t p = static_cast<int64_t>(blockIdx.x) * GPU_BLOCK + threadIdx.x; p < n;
+         p += static_cast<int64_t>(gridDim.x) * GPU_BLOCK) {
+        work[p] = b[order[p]];
+    }
+}
+
+__global__ void __launch_bounds__(GPU_BLOCK) give_elements(int64_t n, const int32_t *order, const double *work,
+                                                           const triangle_args args, const loop_predicate predicate)
+{
+    tess_scalars scalars;
+
+    if (!loop_enter<false>(predicate, false, &scalars)) { return; }
+    for (int64_t p = static_cast<int64_t>(blockIdx.x) * GPU_BLOCK + threadIdx.x; p < n;
+         p += static_cast<int64_t>(gridDim.x) * GPU_BLOCK) {
+        write_solution(args, order[p], work[p]);
+    }
+}
+
+tess_status take(tess_context *ctx, int64_t n, const int32_t *order, const triangle_args *args, double *work)
 {
     gpu_scope scope(ctx);
-    const bool narrow = is_narrow(leaf);
+
+    return gpu_launch(ctx, "the right side of a reordered triangle", take_elements, gpu_grid(ctx, n, 8), 0, n, order,
+                      args->b, work, make_predicate(ctx, args->state, false));
+}
+
+tess_status give(tess_context *ctx, int64_t n, const int32_t *order, const double *work, const triangle_args *args)
+{
+    gpu_scope scope(ctx);
+
+    return gpu_launch(ctx, "the solution of a reordered triangle", give_elements, gpu_grid(ctx, n, 8), 0, n, order,
+                      work, *args, make_predicate(ctx, args->state, false));
+}
+
+/* ---- plans ---- */
+
+/* Solves of a plan that are timed, after one that is not; smaller leaves are not measured; nor are further plans once
+   measuring has taken so long, or those whose first solve takes so many times as long as the best. */
+enum { TIMED_SOLVES = 3, LEAST_ROWS = 2048, TOO_LONG = 3 };
+
+/* Level sets whose rows should be waiting or computed at a time, for the plan that is not measured. */
+enum { LEVEL_SETS_AHEAD = 8 };
+
+leaf_plan plan_by_size(const tess_context *ctx, const triangle_leaf *leaf)
+{
+    const int64_t rows = static_cast<int64_t>(gpu_state_of(ctx)->multiprocessors) * GPU_BLOCK / group_width(leaf);
+    leaf_plan plan = {1, false};
+
+    if (is_narrow(leaf)) { return {0, false}; }
+    while (plan.blocks < MOST_RESIDENT && plan.blocks * rows < LEVEL_SETS_AHEAD * leaf->n / leaf->level_sets) {
+        plan.blocks *= 2;
+    }
+    return plan;
+}
+
+tess_status make_workspace(tess_context *ctx, triangle_leaf *leaf)
+{
+    const bool one_block = leaf->plan.blocks == 0;
     const int64_t bytes =
-        narrow ? level_set_bytes(leaf) + leaf->n * static_cast<int64_t>(sizeof(double))
-               : static_cast<int64_t>(sizeof(solve_head)) + leaf->n * static_cast<int64_t>(sizeof(message<double>));
+        one_block ? level_set_bytes(leaf) + leaf->n * static_cast<int64_t>(sizeof(double))
+                  : static_cast<int64_t>(sizeof(solve_head)) + leaf->n * static_cast<int64_t>(sizeof(message<double>));
     tess_status status = tess_device_allocate(ctx, bytes, 1, &leaf->workspace);
 
     if (status != TESS_SUCCESS) { return status; }
     leaf->workspace_bytes = bytes;
     status = ctx->backend->zero(ctx, leaf->workspace, static_cast<size_t>(bytes));
-    if (status == TESS_SUCCESS && narrow) { status = upload_level_sets(ctx, leaf); }
-    return status == TESS_SUCCESS ? renumber_columns(ctx, leaf) : status;
+    return status == TESS_SUCCESS && one_block ? upload_level_sets(ctx, leaf) : status;
 }
 
-static tess_status solve(tess_context *ctx, const triangle_leaf *leaf, const triangle_args *args)
+tess_status set_plan(tess_context *ctx, triangle_leaf *leaf, leaf_plan plan)
+{
+    const bool keeps = leaf->workspace && (plan.blocks == 0) == (leaf->plan.blocks == 0);
+
+    leaf->plan = plan;
+    if (keeps) { return TESS_SUCCESS; }
+    tess_device_release(ctx, leaf->workspace, leaf->workspace_bytes, 1);
+    leaf->workspace = nullptr;
+    return make_workspace(ctx, leaf);
+}
+
+tess_status solve(tess_context *ctx, const triangle_leaf *leaf, const triangle_args *args)
 {
     gpu_scope scope(ctx);
 
@@ -246,9 +234,91 @@ static tess_status solve(tess_context *ctx, const triangle_leaf *leaf, const tri
                           [&](auto stored) { return launch<typename decltype(stored)::type>(ctx, leaf, args); });
 }
 
+tess_status time_solves(tess_context *ctx, const triangle_leaf *leaf, double *x, int count, double *seconds)
+{
+    triangle_args args = {};
+    const double start = tess_wall_seconds();
+    tess_status status = TESS_SUCCESS;
+
+    args.b = args.x = x;
+    for (int i = 0; i < count && status == TESS_SUCCESS; i++) {
+        status = solve(ctx, leaf, &args);
+    }
+    if (status == TESS_SUCCESS) { status = ctx->backend->synchronize(ctx); }
+    *seconds = (tess_wall_seconds() - start) / count;
+    return status;
+}
+
+struct plan_search {
+    leaf_plan best;
+    double seconds, end; /* of a solve by the best plan; when the search ends */
+};
+
+tess_status try_plan(tess_context *ctx, triangle_leaf *leaf, double *x, leaf_plan plan, plan_search *search)
+{
+    double seconds = 0.0;
+    tess_status status = TESS_SUCCESS;
+
+    if (tess_wall_seconds() > search->end) { return TESS_SUCCESS; }
+    status = set_plan(ctx, leaf, plan);
+    if (status == TESS_SUCCESS) { status = time_solves(ctx, leaf, x, 1, &seconds); }
+    if (status != TESS_SUCCESS || seconds > TOO_LONG * search->seconds || tess_wall_seconds() > search->end) {
+        return status;
+    }
+    status = time_solves(ctx, leaf, x, TIMED_SOLVES, &seconds);
+    if (status == TESS_SUCCESS && seconds < search->seconds) {
+        search->best = plan;
+        search->seconds = seconds;
+    }
+    return status;
+}
+
+/* All plans for a right side of zeros. */
+tess_status search_plans(tess_context *ctx, triangle_leaf *leaf, double *x, plan_search *search)
+{
+    const leaf_plan first = leaf->plan;
+    tess_status status = try_plan(ctx, leaf, x, first, search);
+
+    for (int blocks = 1; blocks <= MOST_RESIDENT && status == TESS_SUCCESS; blocks *= 2) {
+        if (blocks != first.blocks) { status = try_plan(ctx, leaf, x, {blocks, false}, search); }
+    }
+    if (status == TESS_SUCCESS && search->best.blocks > 0) {
+        status = try_plan(ctx, leaf, x, {search->best.blocks, true}, search);
+    }
+    if (status == TESS_SUCCESS && first.blocks > 0) { status = try_plan(ctx, leaf, x, {0, false}, search); }
+    return status;
+}
+
+tess_status choose_plan(tess_context *ctx, triangle_leaf *leaf, double seconds)
+{
+    gpu_scope scope(ctx);
+    const int64_t count = leaf->first + leaf->n;
+    plan_search search = {leaf->plan, INFINITY, tess_wall_seconds() + seconds};
+    double *x = nullptr;
+    tess_status status = TESS_SUCCESS;
+
+    if (leaf->n < LEAST_ROWS || leaf->level_sets < 2) { return TESS_SUCCESS; }
+    status = tess_device_allocate(ctx, count, sizeof *x, reinterpret_cast<void **>(&x));
+    if (status == TESS_SUCCESS) { status = ctx->backend->zero(ctx, x, static_cast<size_t>(count) * sizeof *x); }
+    if (status == TESS_SUCCESS) { status = search_plans(ctx, leaf, x, &search); }
+    if (status == TESS_SUCCESS) { status = set_plan(ctx, leaf, search.best); }
+    tess_device_release(ctx, x, count, sizeof *x);
+    return status;
+}
+
+tess_status prepare(tess_context *ctx, triangle_leaf *leaf)
+{
+    gpu_scope scope(ctx);
+    const tess_status status = set_plan(ctx, leaf, plan_by_size(ctx, leaf));
+
+    return status == TESS_SUCCESS ? renumber_columns(ctx, leaf) : status;
+}
+
+} // namespace
+
 extern "C" const triangle_ops *triangle_gpu_ops(void)
 {
-    static const triangle_ops table = {prepare, solve};
+    static const triangle_ops table = {prepare, set_plan, choose_plan, solve, take, give, GPU_HAS_CLOCK != 0};
 
     return &table;
 }

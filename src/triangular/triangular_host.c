@@ -68,4 +68,46 @@ static tess_status prepare(tess_context *ctx, triangle_leaf *leaf)
     return TESS_SUCCESS;
 }
 
-const triangle_ops triangle_host_ops = {prepare, solve};
+static tess_status set_plan(tess_context *ctx, triangle_leaf *leaf, leaf_plan plan)
+{
+    (void)ctx;
+    (void)leaf;
+    (void)plan;
+    return TESS_SUCCESS;
+}
+
+static tess_status choose_plan(tess_context *ctx, triangle_leaf *leaf, double seconds)
+{
+    (void)ctx;
+    (void)leaf;
+    (void)seconds;
+    return TESS_SUCCESS;
+}
+
+static tess_status take(tess_context *ctx, int64_t n, const int32_t *order, const triangle_args *args, double *work)
+{
+    const int threads = host_threads_for(ctx, n);
+
+    if (!host_enter(args->state, false, false)) { return TESS_SUCCESS; }
+#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
+    for (int64_t p = 0; p < n; p++) {
+        work[p] = args->b[order[p]];
+    }
+    return TESS_SUCCESS;
+}
+
+static tess_status give(tess_context *ctx, int64_t n, const int32_t *order, const double *work,
+                        const triangle_args *args)
+{
+    const int threads = host_threads_for(ctx, n);
+
+    if (!host_enter(args->state, false, false)) { return TESS_SUCCESS; }
+#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
+    for (int64_t p = 0; p < n; p++) {
+        args->x[order[p]] = work[p];
+        if (args->scaled) { args->scaled[order[p]] = args->scale[order[p]] * work[p]; }
+    }
+    return TESS_SUCCESS;
+}
+
+const triangle_ops triangle_host_ops = {prepare, set_plan, choose_plan, solve, take, give, true};

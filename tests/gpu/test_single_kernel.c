@@ -299,6 +299,9 @@ static void large_matrices_are_streamed(void **state)
     ask_recurrence(&options, TESS_RECURRENCE_STANDARD);
     options.papers = papers_narrowing(TESS_NARROWING_SAFE);
     check_against_plain(&a, options, "large, in tiles that are narrowed");
+    /* those block rows that have space are narrowed in place */
+    options.papers = papers_narrowing(TESS_NARROWING_PAPER);
+    check_against_plain(&a, options, "large, in tiles that are narrowed for good");
     oracle_free(&a);
 }
 

@@ -303,6 +303,8 @@ __device__ static inline void gpu_publish(uint64_t *to, uint64_t number)
  * on other devices.
  */
 #define GPU_HAS_RESIDENT_GRIDS 1
+/* Times of kernels say something. */
+#define GPU_HAS_CLOCK 1
 #define GPU_CLUSTER_CAPABILITY 9
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900

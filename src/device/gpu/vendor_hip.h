@@ -163,6 +163,8 @@ __device__ static inline void gpu_post(uint64_t *to, const uint64_t (&word)[N])
 
 /* No kernels whose blocks wait for one another: there was no device to test them on. */
 #define GPU_HAS_RESIDENT_GRIDS 0
+/* Times of kernels say something. */
+#define GPU_HAS_CLOCK 1
 
 /* What depends on this int is computed from here on, not hoisted out of a loop: for rare branches that would need
    registers. */

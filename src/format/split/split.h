@@ -99,6 +99,20 @@ typedef struct split_ops {
     tess_status (*spmv_layers)(tess_context *ctx, int count, const split_layer *layers, const tess_spmv_args *args);
 } split_ops;
 
+/* Multiplies by CSR parts in place of csr_ops; adds: they are layers, whose products are added. *done false: this
+   product is not for it. */
+typedef tess_status (*split_multiply)(tess_context *ctx, int count, const csr_part *parts, bool adds,
+                                      const tess_spmv_args *args, bool *done);
+
+/* Another way to multiply (SPLIT_PRODUCT in registry/papers.def). */
+typedef struct split_product {
+    bool (*is_asked_for)(const tess_storage_options *options);
+    split_multiply (*find)(const tess_context *ctx); /* NULL: the device has none */
+} split_product;
+
+/* That of the options, or NULL. */
+split_multiply split_find_product(const tess_context *ctx, const tess_storage_options *options);
+
 typedef struct split_storage {
     tess_storage_options options;
     tess_assignment_summary summary;
@@ -120,8 +134,9 @@ typedef struct split_storage {
     int64_t nrows, ncols;
     /* Made by prepare, if products may need them. */
     bool prepared;
-    float *x_shadow;    /* ncols values: x rounded, for products in FP32 with a vector that has no shadow */
-    csr_layers *layers; /* over csr: the plan of the layers with entries, if there are several */
+    float *x_shadow;         /* ncols values: x rounded, for products in FP32 with a vector that has no shadow */
+    split_multiply multiply; /* over csr; NULL: products are those of csr_ops */
+    csr_layers *layers;      /* over csr: the plan of the layers with entries, if there are several */
 } split_storage;
 
 /* The base of a level's part. For a level beyond the last, that of the last. */

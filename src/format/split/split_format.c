@@ -162,6 +162,7 @@ static tess_status split_build(const tess_matrix *assembled, const tess_storage_
     if (!s->layered) { TESS_TRY(make_order(assembled, s)); }
     s->nparts = s->summary.options.nlevels + (!s->layered && s->order.filled < s->nrows);
     TESS_TRY(split_build_parts(assembled, s));
+    if (!s->composite) { s->multiply = split_find_product(ctx, options); }
     *out = s;
 cleanup:
     if (status != TESS_SUCCESS && s) { split_destroy(ctx, s); }

@@ -195,7 +195,13 @@ static tess_status multiply(tess_context *ctx, const split_storage *s, const cho
                             const tess_spmv_args *args)
 {
     csr_view views[SPLIT_MAX_PARTS];
+    bool done = false;
 
+    if (s->multiply && split_is_csr(s)) {
+        const tess_status status = s->multiply(ctx, chosen->count, chosen->part, adds_up(s, chosen), args, &done);
+
+        if (status != TESS_SUCCESS || done) { return status; }
+    }
     if (chosen->any_diagonals) { return split_ops_of(ctx)->spmv_layers(ctx, chosen->count, chosen->layer, args); }
     if (!split_is_csr(s)) { return multiply_slices(ctx, s, chosen, args); }
     if (adds_up(s, chosen)) {

@@ -42,6 +42,21 @@ enum {
     TILES_SIDE = 32    /* the most rows or columns of a block */
 };
 
+/* A stretch of a block row's tiles, and where the data of the first begin among the records. */
+typedef struct tiles_chunk {
+    int64_t data;
+    int32_t block_row, first, count;
+} tiles_chunk;
+
+/* Block rows of so many tiles that they are divided among threads of several blocks. Arrays are on the device. */
+typedef struct tiles_long {
+    int32_t rows, chunks;
+    int32_t *row;   /* rows: which, ascending */
+    int32_t *first; /* rows + 1: their first chunks */
+    tiles_chunk *chunk;
+    double *sum; /* of each row of each chunk */
+} tiles_long;
+
 /* The view for kernels: arrays in the memory of the backend that runs it. */
 typedef struct tiles_view {
     int64_t nrows, ncols, nnz, nblock_rows;
@@ -52,6 +67,7 @@ typedef struct tiles_view {
     const uint32_t *start; /* nblock_rows + 1 */
     const char *record;
     int64_t units; /* of record: start[nblock_rows] */
+    tiles_long longs;
 } tiles_view;
 
 typedef struct tiles_storage {
@@ -80,6 +96,8 @@ typedef struct tiles_ops {
                            int64_t *units, int64_t *longest);
     /* Writes the records; padding bytes are 0. */
     tess_status (*fill)(tess_context *ctx, const tiles_source *source, const tiles_view *v, char *record);
+    /* Finds v->longs, once there are records; may be NULL. */
+    tess_status (*divide)(tess_context *ctx, const tiles_source *source, int64_t longest, tiles_view *v);
     /* Prepares everything else that products need, so that products allocate nothing. */
     tess_status (*prepare)(tess_context *ctx, const tiles_view *v);
     /* longest: bytes of the longest block row */

@@ -14,12 +14,23 @@ static const tiles_storage *storage_of(const tess_matrix *a)
     return a->storage;
 }
 
+static void free_longs(tess_context *ctx, const tiles_view *v)
+{
+    const tiles_long *l = &v->longs;
+
+    tess_device_release(ctx, l->row, l->rows, sizeof *l->row);
+    tess_device_release(ctx, l->first, l->rows + 1, sizeof *l->first);
+    tess_device_release(ctx, l->chunk, l->chunks, sizeof *l->chunk);
+    tess_device_release(ctx, l->sum, (int64_t)l->chunks * v->rows, sizeof *l->sum);
+}
+
 void tiles_free(tess_context *ctx, tiles_storage *s, size_t size)
 {
     tiles_view *v = &s->view;
 
     if (v->record) { tess_device_release(ctx, v->record, v->units + SLACK_UNITS, TILES_UNIT); }
     tess_device_release(ctx, v->start, v->nblock_rows + 1, sizeof *v->start);
+    free_longs(ctx, v);
     tess_assignment_destroy(s->own_assignment);
     tess_host_release(ctx, s, 1, size);
 }
@@ -117,6 +128,7 @@ tess_status tiles_make_records(const tess_matrix *assembled, const tiles_ops *op
     v->units = units;
     TESS_TRY(ctx->backend->zero(ctx, record + units * TILES_UNIT, TILES_SLACK));
     TESS_TRY(ops->fill(ctx, &source, v, record));
+    if (ops->divide) { status = ops->divide(ctx, &source, s->longest, v); }
 cleanup:
     return status;
 }

@@ -13,4 +13,12 @@ extern "C" tess_status resident_gpu_measure(tess_context *ctx, const tiles_sourc
 extern "C" tess_status resident_gpu_fill(tess_context *ctx, const tiles_source *source, const tiles_view *v,
                                          char *record);
 
+/* Block rows of more tiles are cut into chunks, each for half a wave, whose sums the owner of the block row adds up. */
+enum { RESIDENT_LONG = 256, RESIDENT_CHUNK = 128 };
+
+extern "C" tess_status resident_gpu_divide(tess_context *ctx, const tiles_source *source, int64_t longest,
+                                           tiles_view *v);
+/* Sums of all chunks, before the product. */
+extern "C" tess_status resident_gpu_sum_chunks(tess_context *ctx, const tiles_view *v, const tess_spmv_args *args);
+
 #endif

@@ -34,6 +34,12 @@ struct resident_x {
         return segments[tile_column];
     }
 
+    /* Whether tiles used so are multiplied by their values as they are stored. */
+    __device__ inline bool is_plain(int use) const
+    {
+        return use == NARROWING_NONE;
+    }
+
     /* The element at a column of a tile. */
     __device__ inline double at(int32_t tile_column, int index) const
     {
@@ -172,12 +178,13 @@ struct tile_window {
 
     /* first: its first tile; from ntiles on there is none. All lanes of the wave take part. */
     template <typename X>
-    __device__ inline tile_window(const tiles_lanes<16> &at, const char *record, int first, int ntiles, const X &x)
+    __device__ inline tile_window(const tiles_lanes<16> &at, const resident_header *headers, int first, int ntiles,
+                                  const X &x)
         : own{0, 0}, place(0), bytes(0), count(max(min(ntiles - first, 16), 0))
     {
         const bool has = at.lane < count;
 
-        if (has) { own = x.settle(resident_headers(record)[first + at.lane]); }
+        if (has) { own = x.settle(headers[first + at.lane]); }
         const int size = has ? (int)resident_parts_of(own).bytes : 0;
 
         place = (uint32_t)at.before(size);
@@ -194,46 +201,160 @@ struct tile_window {
     }
 };
 
-/* The sum of the lane's row of its block row, or of every `parts`-th tile of it from number `part` on; `parts` is a
-   power of two up to 16. All lanes of the wave take part; `has`: the lane has a block row. */
+/* ---- tiles of a few entries ---- */
+
+/* Most entries of a tile that one lane reads whole. */
+enum { FEW_ENTRIES = 4 };
+
+/* The entries of a lane's tile, if they are few: each tile of a window has a lane that reads them, so that all loads of
+ * the window are on their way together. Where a lane reads its row of one tile after another, almost all lanes have
+ * none, and each tile waits for memory. */
+struct few_entries {
+    uint32_t what; /* number of entries (0: not read) << 16 | row of each, 4 bits */
+    double value[FEW_ENTRIES], factor[FEW_ENTRIES];
+
+    template <typename X>
+    __device__ inline void read(bool reads, resident_header header, const char *data, const X &x)
+    {
+        const int entries = reads ? resident_entries(header) : 0;
+
+        what = 0;
+#pragma unroll
+        for (int e = 0; e < FEW_ENTRIES; e++) {
+            value[e] = factor[e] = 0.0;
+        }
+        if (entries == 0 || entries > FEW_ENTRIES) { return; }
+        const resident_parts parts = resident_parts_of(header);
+        const double scale = resident_scale(data, &parts, header);
+
+        what = (uint32_t)entries << 16 | rows_of(header, parts, data);
+#pragma unroll
+        for (int e = 0; e < FEW_ENTRIES; e++) {
+            if (e < entries) {
+                value[e] = tess_load(resident_precision(header), data, e) * scale;
+                factor[e] = x.at(resident_column(header), resident_index(data, &parts, e));
+            }
+        }
+    }
+
+    /* Adds those of lane `tile` to the sums of their rows; all lanes of the block row have `entries` of them. */
+    __device__ inline double add(int tile, int entries, uint32_t rows, int lane, double sum) const
+    {
+#pragma unroll
+        for (int e = 0; e < FEW_ENTRIES; e++) {
+            if (!GPU_BALLOT(e < entries)) { break; }
+            const double v = GPU_SHUFFLE(value[e], tile, 16), f = GPU_SHUFFLE(factor[e], tile, 16);
+
+            if (e < entries && (int)(rows >> (4 * e) & 15U) == lane) { sum += v * f; }
+        }
+        return sum;
+    }
+
+  private:
+    /* Entry by entry, the rows that have entries, lowest first. */
+    __device__ static inline uint32_t rows_of(resident_header header, const resident_parts &parts, const char *data)
+    {
+        const uint8_t *ends = (const uint8_t *)data + parts.ends;
+        const int entries = resident_entries(header);
+        unsigned left = resident_rows(header);
+        uint32_t rows = 0;
+        int number = 0;
+
+#pragma unroll
+        for (int e = 0; e < FEW_ENTRIES; e++) {
+            if (e < entries) {
+                const int end = !parts.has_ends ? e : number + 1 < parts.nrows ? ends[number] : entries;
+
+                if (e > 0 && e >= end) {
+                    left &= left - 1;
+                    number += 1;
+                }
+                rows |= (uint32_t)(__ffs((int)left) - 1) << (4 * e);
+            }
+        }
+        return rows;
+    }
+};
+
+/* ---- block rows ---- */
+
+/* A share of a block row's tiles: of each window those with numbers part, part + parts, ...; of the windows those with
+   numbers turn, turn + turns, ... `parts` is a power of two up to 16. */
+struct tile_share {
+    int part, parts, turn, turns;
+};
+
+/* Adds a window's first `count` tiles to the lane's row, from left to right. All lanes of the wave take part. */
 template <typename X>
-__device__ static inline double sum_resident_row(const tiles_lanes<16> &at, bool has, const char *record, const X &x,
-                                                 int part = 0, int parts = 1)
+__device__ static inline double add_window(const tiles_lanes<16> &at, const tile_window &window, int count,
+                                           const resident_header *headers, const char *data, const X &x,
+                                           const tile_share &share, double sum)
 {
-    const int ntiles = has ? resident_tiles(record) : 0;
-    const char *data = record + resident_data(ntiles);
+    const int most = GPU_WAVE_MAX(count);
+    const bool own = at.lane < count && at.lane % share.parts == share.part;
+    int uses = NARROWING_NONE; /* of the lane's tile */
+    few_entries few;
+
+    if constexpr (X::NARROWED) {
+        if (at.lane < count) { uses = x.use(resident_column(window.own)); }
+    }
+    few.read(own && x.is_plain(uses), window.own, data + window.place, x);
+
+#pragma unroll 1
+    for (int whole = 0; whole < most; whole += share.parts) {
+        const int t = whole + share.part;
+        const bool has = t < count;
+        const uint32_t what = GPU_SHUFFLE(few.what, t, 16);
+        const int entries = has ? (int)(what >> 16) : 0;
+
+        sum = few.add(t, entries, what, at.lane, sum);
+        if (!GPU_BALLOT(has && entries == 0)) { continue; }
+        const resident_header header = window.header_of(t);
+        const uint32_t place = GPU_SHUFFLE(window.place, t, 16);
+        const bool left = has && entries == 0;
+
+        if constexpr (X::NARROWED) {
+            const int use = GPU_SHUFFLE(uses, t, 16);
+            const open_tile tile = open_resident_tile(header, data + place, at.lane, left && use != NARROWING_BYPASS);
+
+            sum = x.add_used(tile, headers + t, left, use, sum);
+        } else if (left) {
+            sum = add_any_tile_row(open_resident_tile(header, data + place, at.lane), x, sum);
+        }
+    }
+    return sum;
+}
+
+/* Adds the tiles of a share to the lane's row, which are `ntiles` from `headers` on. All lanes of the wave take part.
+ */
+template <typename X>
+__device__ static inline double sum_tiles(const tiles_lanes<16> &at, const resident_header *headers, int ntiles,
+                                          const char *data, const X &x, const tile_share &share)
+{
     double sum = 0.0;
+    int turn = 0;
 
 #pragma unroll 1
     for (int first = 0; GPU_BALLOT(first < ntiles); first += 16) {
-        const tile_window window(at, record, first, ntiles, x);
-        const int most = GPU_WAVE_MAX(window.count);
-        int uses = NARROWING_NONE; /* of the lane's tile */
+        const tile_window window(at, headers, first, ntiles, x);
+        const int count = turn == share.turn ? window.count : 0; /* block rows of a wave may have other turns */
 
-        if constexpr (X::NARROWED) {
-            if (at.lane < window.count) { uses = x.use(resident_column(window.own)); }
-        }
-
-#pragma unroll 1
-        for (int whole = 0; whole < most; whole += parts) {
-            const int t = whole + part;
-            const resident_header header = window.header_of(t);
-            const uint32_t place = GPU_SHUFFLE(window.place, t, 16);
-
-            if constexpr (X::NARROWED) {
-                const bool own = t < window.count;
-                const int use = GPU_SHUFFLE(uses, t, 16);
-                const open_tile tile =
-                    open_resident_tile(header, data + place, at.lane, own && use != NARROWING_BYPASS);
-
-                sum = x.add_used(tile, resident_headers(record) + first + t, own, use, sum);
-            } else if (t < window.count) {
-                sum = add_any_tile_row(open_resident_tile(header, data + place, at.lane), x, sum);
-            }
-        }
+        if (GPU_BALLOT(count > 0)) { sum = add_window(at, window, count, headers + first, data, x, share, sum); }
+        turn = turn + 1 == share.turns ? 0 : turn + 1;
         data += window.bytes;
     }
     return sum;
+}
+
+/* The sum of the lane's row of its block row, or of a share of it. All lanes of the wave take part; `has`: the lane has
+   a block row. */
+template <typename X>
+__device__ static inline double sum_resident_row(const tiles_lanes<16> &at, bool has, const char *record, const X &x,
+                                                 const tile_share &share = {0, 1, 0, 1})
+{
+    const int ntiles = has ? resident_tiles(record) : 0;
+
+    return sum_tiles(at, resident_headers(record), ntiles, record + resident_data(ntiles), x, share);
 }
 
 #endif

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tiles with kernel paper times a vector on the GPU: Zhao et al. 2024, section 3.2.2. A wave has BLOCKS_OF_WAVE blocks,
- * one after another, each by the kernel of its format; a block row that is longer is split among waves. What a wave has
- * of a block row adds up in shared memory and then goes to y by atomics: the order of these sums is not fixed.
+ * Tiles with kernel paper times a vector on the GPU: Zhao et al. 2024, section 3.2.2. A wave has up to BLOCKS_OF_WAVE
+ * neighbouring blocks, fewer of a small matrix. Their records and their segments of x come into shared memory together,
+ * so that a wave waits for memory once and not once for each block; then each block is multiplied by the kernel of its
+ * format. A block row that is longer is split among waves. What a wave has of a block row adds up in shared memory and
+ * then goes to y by atomics: the order of these sums is not fixed.
  */
 #include "device/gpu/reduce.cuh"
 #include "device/gpu/storage_types.cuh"
@@ -11,9 +13,14 @@
 
 enum { WAVES = GPU_BLOCK / GPU_WAVE, BLOCKS_OF_WAVE = 8, RESIDENT = 4 /* blocks of threads per multiprocessor */ };
 
-/* What a wave has in shared memory: the sums of a block row, and the segment of x that its block multiplies. */
+/* Units of records that a wave has in shared memory; a record that is longer is read from device memory. */
+enum { STAGE_UNITS = 384 };
+
+/* What a wave has in shared memory: the sums of a block row, the segments of x that its blocks multiply, and their
+   records. */
 struct wave_workspace {
-    double sum[TILES_SIDE], x[TILES_SIDE];
+    double sum[TILES_SIDE], x[BLOCKS_OF_WAVE * TILES_SIDE];
+    uint64_t stage[STAGE_UNITS];
 };
 
 /* ---- a block ---- */
@@ -24,22 +31,20 @@ struct open_block {
     tcki_parts parts;
     const char *record;
     const uint8_t *index;
-    int64_t base; /* first column */
+    const double *x; /* its segment */
     double scale;
     int column_bits;
 };
 
 /* Algorithm 2: a thread takes every GPU_WAVE-th entry; rows are added up by atomics in shared memory. */
-template <int ROWS, typename VALUE, typename VECTOR>
-__device__ static inline void add_coo(const open_block &b, const VALUE *values, const VECTOR *x, int lane,
-                                      wave_workspace &workspace)
+template <int ROWS, typename VALUE>
+__device__ static inline void add_coo(const open_block &b, const VALUE *values, int lane, wave_workspace &workspace)
 {
     for (int i = lane; i < b.parts.count; i += GPU_WAVE) {
         const int both = tcki_row_and_column(b.index, ROWS, b.column_bits, i);
         const int column = both & ((1 << b.column_bits) - 1);
 
-        atomicAdd(&workspace.sum[both >> b.column_bits],
-                  tess::decode<double>(values[i]) * b.scale * (double)x[b.base + column]);
+        atomicAdd(&workspace.sum[both >> b.column_bits], tess::decode<double>(values[i]) * b.scale * b.x[column]);
     }
 }
 
@@ -70,25 +75,18 @@ __device__ static inline void add_ell(const open_block &b, const VALUE *values, 
 
 /* Algorithm 3: the segment of x is in shared memory; neighbouring lanes share a row, and exchange their sums. */
 template <int ROWS, typename VALUE>
-__device__ static inline void add_csr(const open_block &b, const VALUE *values, double own_x, int lane,
-                                      wave_workspace &workspace)
+__device__ static inline void add_csr(const open_block &b, const VALUE *values, int lane, wave_workspace &workspace)
 {
     constexpr int SHARE = GPU_WAVE / ROWS;
     const int row = lane / SHARE;
     double sum = 0.0;
 
-    if (lane < TILES_SIDE) { workspace.x[lane] = own_x; }
-    GPU_SYNC_WAVE();
-    {
-        const int first = row > 0 ? tcki_end(b.record, &b.parts, row - 1) : 0;
-        const int end = b.parts.slots + tcki_end(b.record, &b.parts, row);
+    const int first = row > 0 ? tcki_end(b.record, &b.parts, row - 1) : 0;
+    const int end = b.parts.slots + tcki_end(b.record, &b.parts, row);
 
-        for (int place = b.parts.slots + first + lane % SHARE; place < end; place += SHARE) {
-            sum +=
-                tess::decode<double>(values[place]) * b.scale * workspace.x[tcki_column(b.index, b.column_bits, place)];
-        }
+    for (int place = b.parts.slots + first + lane % SHARE; place < end; place += SHARE) {
+        sum += tess::decode<double>(values[place]) * b.scale * b.x[tcki_column(b.index, b.column_bits, place)];
     }
-    GPU_SYNC_WAVE();
 #pragma unroll
     for (int distance = 1; distance < SHARE; distance *= 2) {
         sum += GPU_SHUFFLE_XOR(sum, distance);
@@ -97,35 +95,100 @@ __device__ static inline void add_csr(const open_block &b, const VALUE *values, 
 }
 
 /* All lanes take part, and have the same block. */
-template <int ROWS, typename VALUE, typename VECTOR>
-__device__ static inline void add_block(const tcki_view &v, open_block &b, const VECTOR *x, int lane,
-                                        wave_workspace &workspace)
+template <int ROWS, typename VALUE>
+__device__ static inline void add_block(open_block &b, int lane, wave_workspace &workspace)
 {
-    double own_x = 0.0;
-
     b.parts = tcki_parts_of(b.shape, ROWS, b.column_bits, (int)sizeof(VALUE));
     b.index = (const uint8_t *)b.record + b.parts.index;
     const VALUE *const values = (const VALUE *)(const void *)(b.record + b.parts.values);
 
     if (tcki_format(b.shape) == TESS_TCKI_COO) {
-        add_coo<ROWS>(b, values, x, lane, workspace);
+        add_coo<ROWS>(b, values, lane, workspace);
     } else {
-        if (lane < 1 << b.column_bits && b.base + lane < v.ncols) { own_x = (double)x[b.base + lane]; }
+        const double own_x = lane < 1 << b.column_bits ? b.x[lane] : 0.0;
+
         if (b.parts.slots > 0) { add_ell<ROWS>(b, values, own_x, lane, workspace); }
-        if (b.parts.has_ends) { add_csr<ROWS>(b, values, own_x, lane, workspace); }
+        if (b.parts.has_ends) { add_csr<ROWS>(b, values, lane, workspace); }
     }
     GPU_SYNC_WAVE(); /* rows have other owners in the next block */
 }
 
-template <int ROWS, typename VECTOR>
-__device__ static inline void add_any_block(const tcki_view &v, open_block &b, const VECTOR *x, int lane,
-                                            wave_workspace &workspace)
+template <int ROWS>
+__device__ static inline void add_any_block(const tcki_view &v, open_block &b, int lane, wave_workspace &workspace)
 {
     gpu_call_by_storage(
         tcki_precision(&v, b.shape),
-        [](auto stored, auto &...arguments) { add_block<ROWS, typename decltype(stored)::type>(arguments...); }, v, b,
-        x, lane, workspace);
+        [](auto stored, auto &...arguments) { add_block<ROWS, typename decltype(stored)::type>(arguments...); }, b,
+        lane, workspace);
 }
+
+/* ---- the blocks of a wave ---- */
+
+/* Neighbouring blocks as the lanes of a wave know them: lane k has number k of them, and `start` of the one after the
+   last. */
+struct wave_blocks {
+    uint32_t shape, start;
+    int32_t row, column;
+    int exponent, count;
+
+    __device__ inline wave_blocks(const tcki_view &v, int64_t first, int most, int lane)
+        : count(v.nblocks - first < most ? (int)(v.nblocks - first) : most)
+    {
+        const int64_t mine = first + (lane < count ? lane : 0);
+
+        shape = v.shape[mine];
+        row = v.row[mine];
+        column = v.column[mine];
+        exponent = v.exponent ? v.exponent[mine] : 0;
+        start = v.start[first + (lane < count ? lane : count)];
+    }
+
+    __device__ inline uint32_t start_of(int k) const
+    {
+        return GPU_SHUFFLE(start, k, GPU_WAVE);
+    }
+
+    /* The end of the blocks from `from` on whose records the stage has space for: at least one block. */
+    __device__ inline int end_of_stage(int from) const
+    {
+        int end = from + 1;
+
+        while (end < count && start_of(end + 1) - start_of(from) <= (uint32_t)STAGE_UNITS) {
+            end += 1;
+        }
+        return end;
+    }
+
+    /* Copies the records of blocks from .. end - 1 and their segments of x: all loads are on their way together.
+       Returns where the first record is. */
+    template <typename VECTOR>
+    __device__ inline const char *bring(const tcki_view &v, int from, int end, const VECTOR *x, int lane,
+                                        wave_workspace &workspace) const
+    {
+        const uint32_t first = start_of(from), units = start_of(end) - first;
+        const uint64_t *const records = (const uint64_t *)(const void *)v.record + first;
+        const int places = (end - from) << v.column_bits, mask = (1 << v.column_bits) - 1;
+
+#pragma unroll 2
+        for (int round = 0; round < places; round += GPU_WAVE) {
+            const int e = round + lane;
+            const int64_t base = (int64_t)GPU_SHUFFLE(column, from + (e >> v.column_bits), GPU_WAVE) << v.column_bits;
+            const int64_t at = base + (e & mask);
+
+            if (e < places) { workspace.x[e] = at < v.ncols ? (double)x[at] : 0.0; }
+        }
+        if (units > (uint32_t)STAGE_UNITS) {
+            GPU_SYNC_WAVE();
+            return (const char *)records;
+        }
+#pragma unroll 8
+        for (uint32_t u = (uint32_t)lane; u < units; u += GPU_WAVE) {
+            workspace.stage[u] = gpu_load_once(records + u);
+        }
+        GPU_SYNC_WAVE();
+        return (const char *)workspace.stage;
+    }
+};
 
 /* ---- the matrix ---- */
 
@@ -145,45 +208,59 @@ __device__ static inline void flush(const tcki_view &v, int32_t block_row, doubl
     GPU_SYNC_WAVE();
 }
 
-/* target += alpha A x. No thread leaves its wave, and waves do not wait for each other. */
+/* Multiplies blocks from .. end - 1, which have been brought; `open` is the block row whose sums there are. */
+template <int ROWS>
+__device__ static inline int32_t multiply_blocks(const tcki_view &v, const wave_blocks &blocks, int from, int end,
+                                                 const char *records, int32_t open, double alpha, double *target,
+                                                 int lane, wave_workspace &workspace)
+{
+    const uint32_t first = blocks.start_of(from);
+
+#pragma unroll 1
+    for (int k = from; k < end; k++) {
+        const int32_t block_row = GPU_SHUFFLE(blocks.row, k, GPU_WAVE);
+        open_block b;
+
+        b.shape = GPU_SHUFFLE(blocks.shape, k, GPU_WAVE);
+        b.record = records + (int64_t)(blocks.start_of(k) - first) * TCKI_UNIT;
+        b.x = workspace.x + ((k - from) << v.column_bits);
+        b.scale = tess_power_of_two(GPU_SHUFFLE(blocks.exponent, k, GPU_WAVE));
+        b.column_bits = v.column_bits;
+        if (block_row != open) {
+            flush<ROWS>(v, open, alpha, target, lane, workspace);
+            open = block_row;
+        }
+        add_any_block<ROWS>(v, b, lane, workspace);
+    }
+    return open;
+}
+
+/* target += alpha A x, `most` blocks for a wave at a time. No thread leaves its wave, and waves do not wait for each
+   other. */
 template <typename VECTOR, int ROWS>
 __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, RESIDENT)
-    blocks_kernel(const tcki_view v, const tess_spmv_args args, double alpha, double *target,
+    blocks_kernel(const tcki_view v, int most, const tess_spmv_args args, double alpha, double *target,
                   const loop_predicate predicate)
 {
     __shared__ wave_workspace workspaces[WAVES];
     const int lane = (int)threadIdx.x % GPU_WAVE, wave = (int)threadIdx.x / GPU_WAVE;
-    const int64_t step = (int64_t)gridDim.x * WAVES * BLOCKS_OF_WAVE;
+    const int64_t step = (int64_t)gridDim.x * WAVES * most;
     wave_workspace &workspace = workspaces[wave];
     tess_scalars scalars;
 
-    static_assert(BLOCKS_OF_WAVE <= GPU_WAVE && TILES_SIDE <= GPU_WAVE, "a lane for each");
+    static_assert(BLOCKS_OF_WAVE < GPU_WAVE && TILES_SIDE <= GPU_WAVE, "a lane for each, and for the end");
     if (!loop_enter<true>(predicate, false, &scalars)) { return; }
     if (lane < TILES_SIDE) { workspace.sum[lane] = 0.0; }
     GPU_SYNC_WAVE();
-    for (int64_t first = ((int64_t)blockIdx.x * WAVES + wave) * BLOCKS_OF_WAVE; first < v.nblocks; first += step) {
-        const int count = v.nblocks - first < BLOCKS_OF_WAVE ? (int)(v.nblocks - first) : (int)BLOCKS_OF_WAVE;
-        const int64_t mine = first + (lane < count ? lane : 0);
-        const uint32_t shape = v.shape[mine], start = v.start[mine];
-        const int32_t row = v.row[mine], column = v.column[mine];
-        const int exponent = v.exponent ? v.exponent[mine] : 0;
-        int32_t open = GPU_SHUFFLE(row, 0, GPU_WAVE);
+    for (int64_t first = ((int64_t)blockIdx.x * WAVES + wave) * most; first < v.nblocks; first += step) {
+        const wave_blocks blocks(v, first, most, lane);
+        int32_t open = GPU_SHUFFLE(blocks.row, 0, GPU_WAVE);
 
-#pragma unroll 1
-        for (int k = 0; k < count; k++) {
-            const int32_t block_row = GPU_SHUFFLE(row, k, GPU_WAVE);
-            open_block b;
+        for (int from = 0, end = 0; from < blocks.count; from = end) {
+            end = blocks.end_of_stage(from);
+            const char *records = blocks.bring(v, from, end, vector_of<VECTOR>(args), lane, workspace);
 
-            b.shape = GPU_SHUFFLE(shape, k, GPU_WAVE);
-            b.record = v.record + (int64_t)GPU_SHUFFLE(start, k, GPU_WAVE) * TCKI_UNIT;
-            b.base = (int64_t)GPU_SHUFFLE(column, k, GPU_WAVE) << v.column_bits;
-            b.scale = tess_power_of_two(GPU_SHUFFLE(exponent, k, GPU_WAVE));
-            b.column_bits = v.column_bits;
-            if (block_row != open) {
-                flush<ROWS>(v, open, alpha, target, lane, workspace);
-                open = block_row;
-            }
-            add_any_block<ROWS>(v, b, vector_of<VECTOR>(args), lane, workspace);
+            open = multiply_blocks<ROWS>(v, blocks, from, end, records, open, alpha, target, lane, workspace);
         }
         flush<ROWS>(v, open, alpha, target, lane, workspace);
     }
@@ -244,14 +321,17 @@ template <typename VECTOR>
 static tess_status launch_blocks(tess_context *ctx, const tcki_view *v, const tess_spmv_args *args, double alpha,
                                  double *target, const loop_predicate &predicate)
 {
-    const int64_t needed = (v->nblocks + WAVES * BLOCKS_OF_WAVE - 1) / (WAVES * BLOCKS_OF_WAVE);
+    const int64_t waves = (int64_t)gpu_state_of(ctx)->multiprocessors * RESIDENT * WAVES;
+    const int64_t share = (v->nblocks + waves - 1) / waves; /* of a small matrix all waves have some */
+    const int most = (int)(share < 1 ? 1 : share < BLOCKS_OF_WAVE ? share : (int64_t)BLOCKS_OF_WAVE);
+    const int64_t needed = (v->nblocks + WAVES * most - 1) / (WAVES * most);
     const unsigned grid = (unsigned)(needed < INT32_MAX ? needed : (int64_t)INT32_MAX);
 
     if (v->nblocks == 0) { return TESS_SUCCESS; }
-    return v->rows == 16 ? gpu_launch(ctx, "a product of blocks", blocks_kernel<VECTOR, 16>, grid, 0, *v, *args, alpha,
-                                      target, predicate)
-                         : gpu_launch(ctx, "a product of blocks", blocks_kernel<VECTOR, 32>, grid, 0, *v, *args, alpha,
-                                      target, predicate);
+    return v->rows == 16 ? gpu_launch(ctx, "a product of blocks", blocks_kernel<VECTOR, 16>, grid, 0, *v, most, *args,
+                                      alpha, target, predicate)
+                         : gpu_launch(ctx, "a product of blocks", blocks_kernel<VECTOR, 32>, grid, 0, *v, most, *args,
+                                      alpha, target, predicate);
 }
 
 /* Blocks are added to y itself if nothing else goes into it; else to `sums`, so that what y had is rounded once. */

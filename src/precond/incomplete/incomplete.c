@@ -121,7 +121,12 @@ static tess_status make_triangles(tess_incomplete *m, const incomplete_pattern *
         (o->incomplete.triangular == TESS_TRIANGULAR_AUTO && incomplete_has_squares(&o->incomplete.squares));
     const bool merged = o->incomplete.triangular == TESS_TRIANGULAR_MERGED ||
                         (o->incomplete.triangular == TESS_TRIANGULAR_AUTO && !blocks && ctx->device == TESS_DEVICE_GPU);
-    const triangle_options options = {blocks, merged, o->incomplete.leaf, m->storage, &squares, NULL};
+    const triangle_options options = {.blocks = blocks,
+                                      .merged = merged,
+                                      .weighs = merged && o->incomplete.triangular == TESS_TRIANGULAR_AUTO,
+                                      .leaf = o->incomplete.leaf,
+                                      .precision = m->storage,
+                                      .squares = &squares};
     triangle_options of_lower = options;
     triangle_pattern lower = {0}, upper = {0};
     tess_status status = TESS_SUCCESS;

@@ -107,7 +107,10 @@ static single_args args_of(const tess_krylov *k, loop_mailbox *mailbox, bool wat
     a.plan = single->plan;
     a.at = single_shared_layout(&single->plan, &what);
     a.resident = what.resident = a.at.bytes <= single->shared_bytes;
-    if (!a.resident) { a.at = single_shared_layout(&single->plan, &what); }
+    if (!a.resident) {
+        a.at = single_shared_layout(&single->plan, &what);
+        if (what.value_bytes == 0) { a.kept_units = single_take_rest(&a.at, single->shared_bytes); }
+    }
     find_values(k, &a);
     a.r = k->r;
     a.p = (const double *)k->v[0];

@@ -311,7 +311,7 @@ static void place_rows(const single_plan *p, const single_contents *what, single
     l->columns = single_take(&l->bytes, p->most_columns, offset);
     l->offsets = single_take(&l->bytes, single_runs(p->most_rows, tiles ? SINGLE_TILE : 1) + 1, offset);
     l->places = single_take(&l->bytes, tiles ? 0 : entries, (int64_t)sizeof(uint16_t));
-    l->parts = single_take(&l->bytes, !tiles || p->lanes > 2 ? SINGLE_THREADS / 2 : 0, (int64_t)sizeof(double));
+    l->parts = single_take(&l->bytes, SINGLE_THREADS / 2, (int64_t)sizeof(double));
     l->own = single_take(&l->bytes, 1, what->block_bytes);
     l->segments = single_take(&l->bytes, segments, what->run_bytes);
 }
@@ -329,4 +329,13 @@ single_layout single_shared_layout(const single_plan *p, const single_contents *
     l.sums = single_take(&l.bytes, sums, real);
     place_rows(p, what, &l);
     return l;
+}
+
+int32_t single_take_rest(single_layout *l, int64_t shared_bytes)
+{
+    const int64_t units = (shared_bytes - l->bytes) / TILES_UNIT;
+
+    if (units <= 0) { return 0; }
+    l->values = single_take(&l->bytes, units, TILES_UNIT);
+    return (int32_t)units;
 }

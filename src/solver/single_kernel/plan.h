@@ -181,6 +181,9 @@ typedef struct single_contents {
 } single_contents;
 
 single_layout single_shared_layout(const single_plan *plan, const single_contents *what);
+/* Of rows in tiles that are not resident: gives the rest of the shared memory to the first records, which stay there.
+   Returns its size, in units of TILES_UNIT. */
+int32_t single_take_rest(single_layout *l, int64_t shared_bytes);
 
 #ifdef __cplusplus
 }

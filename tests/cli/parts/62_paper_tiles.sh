@@ -35,10 +35,10 @@ expect 0 compare gallery:rowscale:16:50 --device cpu --repeat 1 --format tcki --
 json compare.json 'all(r["format"] == "tiles" for r in j["results"])'
 
 for command in info spmv "solve --solver cg" compare; do
-    for format in csr ellr sell dia split composite pbp; do
+    for format in csr ellr sell dia composite; do
         # shellcheck disable=SC2086
         expect 2 $command paper.mtx --format $format --kernel paper
-        err_has "kernel paper \(--kernel\) is for format tiles, not ${format/pbp/split}"
+        err_has "kernel paper \(--kernel\) is for format split or tiles, not $format"
     done
     # shellcheck disable=SC2086
     expect 2 $command paper.mtx --kernel paper
@@ -55,3 +55,10 @@ err_has 'the second number is above the third'
 expect 2 spmv paper.mtx --format tiles --kernel papers
 expect 2 spmv paper.mtx --format tcki --granularity entry
 err_has 'tcki, which is tiles by blocks'
+
+# Of split the kernels of a GPU: on a host products are the library's.
+expect 0 spmv gallery:rowscale:16:50 --format split --policy mean-range:0.1 --kernel paper --json spmv.json
+json spmv.json '[j["options"][k] for k in ("kernel", "format")] == ["paper", "split"] and j["block_formats"] is None'
+expect 0 spmv gallery:rowscale:16:50 --format pbp --kernel paper --json spmv.json
+expect 2 spmv gallery:rowscale:16:50 --format split --policy mean-range:0.1 --kernel paper --base ellr
+err_has 'kernel paper of format split multiplies parts in csr'

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a sparse triangle is made of, if it is not merged: leaves and squares, in the order of the solution. */
+#ifndef TESS_TRIANGULAR_PIECES_H
+#define TESS_TRIANGULAR_PIECES_H
+
+#include "matrix/storage_options.h"
+#include "triangular/merged_triangle.h"
+#include "triangular/triangular.h"
+
+/* Rows first .. of x minus the square times x from column `column` on. */
+typedef struct triangle_square {
+    int64_t row, column;
+    tess_matrix *assembled, *stored; /* stored: NULL before the first values, and if assembled is used */
+    int64_t *source;                 /* on the device */
+} triangle_square;
+
+/* One of the two. assembled is NULL for a leaf. */
+typedef struct triangle_piece {
+    triangle_leaf leaf;
+    triangle_square square;
+} triangle_piece;
+
+struct sparse_triangle {
+    tess_context *ctx;
+    int64_t n;
+    bool blocks;
+    int64_t leaf;
+    tess_precision precision;
+    storage_request squares;
+    triangle_piece *pieces; /* in the order of the solution */
+    int64_t npieces, capacity;
+    int32_t *order;          /* on the device: the row of a position, if pieces are of a reordered triangle, or NULL */
+    double *work;            /* n, on the device, if there is an order */
+    merged_triangle *merged; /* NULL: the pieces are used */
+    bool weighs;             /* merged level sets are to be timed against level sets at the first values */
+    uint64_t moves;          /* number of moves before it became pieces */
+};
+
+/* Cuts the triangle into pieces; recursive blocks first order its rows by level sets. */
+tess_status triangle_cut(sparse_triangle *t, const triangle_pattern *p);
+void triangle_release_pieces(sparse_triangle *t);
+
+#endif
