@@ -13,19 +13,24 @@
 static const char *const folders[] = {"../nvidia/cu13/lib/", "../nvidia/cu12/lib/", NULL};
 static const char *const names[] = {"libcudss.so.1", "libcudss.so.0", "libcudss.so"};
 
+/* Whether the loader says that there is no such library; else there is one, and it or what it needs does not load. */
+static bool is_missing(const char *reason)
+{
+    return !reason || (strstr(reason, "libcudss") && strstr(reason, "No such file"));
+}
+
 static void *find(const char *path, char *why, size_t length)
 {
     void *library = NULL;
 
+    (void)snprintf(why, length, "there is no libcudss.so.1 %s%s", path ? "at " : "where it was looked for",
+                   path ? path : "");
     for (size_t i = 0; !library && i < sizeof names / sizeof names[0]; i++) {
         const char *reason = NULL;
 
         library = tess_library_open(path, names[i], folders);
-        if (library) { break; }
-        reason = dlerror();
-        if (i == 0 || (reason && !strstr(reason, "No such file"))) {
-            (void)snprintf(why, length, "%s", reason ? reason : "it cannot be loaded");
-        }
+        reason = library ? NULL : dlerror();
+        if (!is_missing(reason)) { (void)snprintf(why, length, "%s", reason); }
     }
     return library;
 }
