@@ -13,10 +13,17 @@ that an earlier run has written (kind `warm`). A method is stopped after ten tim
 after 2 s at least. What comes within twice the best time runs again, up to --repeat times; the fastest run counts.
 `defaults.py --summary records.jsonl` prints the tables of docs/results/automatic.md. Times are set-up and solve as the
 tool reports them, trials included, without reading the file; CPU seconds are those of the whole process.
+
+    defaults.py --tool TOOL FOLDER --device cuda --jobs 8 --seconds 150 [--search --search-names A,B] > records.jsonl
+
+solves on a GPU: several processes beside one another, the largest files first. Nothing is started after --seconds.
+There --search takes the methods of DEVICE_SEARCH, once each. A line for each matrix goes to stderr.
 """
 
 import argparse
 import collections
+import concurrent.futures
+import functools
 import json
 import math
 import os
@@ -25,6 +32,7 @@ import resource
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 FP64 = [
@@ -54,8 +62,23 @@ LOW = [
     ["--solver", "gmres-ir", "--precond", "jacobi"],
 ]
 SEARCH = [("fp64", options) for options in FP64] + [("low", options) for options in LOW]
+# On a GPU, where a search shares the time that the device is lent for.
+DEVICE_SEARCH = [
+    ("fp64", ["--solver", "cg", "--precond", "jacobi"]),
+    ("low", ["--solver", "cg", "--precond", "ic0", "--precond-precision", "fp32/fp64"]),
+    ("low", ["--solver", "cg", "--precond", "amg"]),
+    ("low", ["--solver", "cg", "--precond", "cholesky"]),
+    ("fp64", ["--solver", "minres", "--precond", "jacobi"]),
+    ("fp64", ["--solver", "bicgstab", "--precond", "jacobi"]),
+    ("low", ["--solver", "bicgstab", "--precond", "ilu0", "--precond-precision", "fp32/fp64"]),
+    ("low", ["--solver", "bicgstab", "--precond", "amg"]),
+    ("low", ["--solver", "fgmres", "--precond", "lu"]),
+    ("fp64", ["--solver", "fgmres", "--precond", "lu", "--precond-precision", "fp64"]),
+]
 REPORTED = ("verified", "reason", "relative_residual", "iterations", "solver", "precond", "setup_seconds",
-            "solve_seconds", "why", "threads")
+            "solve_seconds", "why", "threads", "device")
+LEAST_SECONDS = 2.0  # less than this is not worth the start of a process
+output = threading.Lock()
 
 
 def files_of(folder, names):
@@ -67,32 +90,59 @@ def files_of(folder, names):
             yield name, path
 
 
-def solve(tool, path, rtol, limit, options, choices="none"):
+def solve(arguments, path, limit, options, choices="none"):
     """The record of one process. A code of None: it was stopped at the limit."""
     rhs = path.with_name(path.name.removesuffix(".gz").removesuffix(".mtx") + ".rhs.mtx")
-    command = [tool, "solve", str(path), "--rtol", str(rtol), "--rhs", str(rhs) if rhs.exists() else "a-times-ones",
-               "--device", "cpu", "--choices", choices, "--json", "-", *options]
+    command = [arguments.tool, "solve", str(path), "--rtol", str(arguments.rtol), "--rhs",
+               str(rhs) if rhs.exists() else "a-times-ones", "--device", arguments.device, "--choices", choices,
+               "--json", "-", *options]
     start, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=limit, check=False)
-        code, output, error = done.returncode, done.stdout, done.stderr
+        done = subprocess.run(command, capture_output=True, text=True, timeout=limit, check=False,
+                              env=environment_of(arguments))
+        code, text, error = done.returncode, done.stdout, done.stderr
     except subprocess.TimeoutExpired:
-        code, output, error = None, "", ""
+        code, text, error = None, "", ""
     seconds, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    report = json.loads(output) if output.startswith("{") else {}
-    return {"code": code, "seconds": seconds, "cpu_seconds": cpu, "error": error.strip()[-300:], "n": report.get("n"),
-            "nnz": report.get("nnz"), **{key: report.get(key) for key in REPORTED}}
+    report = json.loads(text) if text.startswith("{") else {}
+    return {"code": code, "seconds": seconds, "cpu_seconds": cpu if arguments.jobs == 1 else None,
+            "error": error.strip()[-300:], "n": report.get("n"), "nnz": report.get("nnz"),
+            **{key: report.get(key) for key in REPORTED}}
+
+
+def environment_of(arguments):
+    """Processes beside one another share the cores."""
+    if arguments.jobs == 1:
+        return None
+    threads = str(max(1, (os.cpu_count() or 1) // arguments.jobs))
+    return {**os.environ, "OMP_WAIT_POLICY": "passive", "OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", threads)}
+
+
+@functools.lru_cache(maxsize=1)
+def manifest_of(folder):
+    """Rows and columns by name, from a table of the folder; {}: there is none."""
+    path = pathlib.Path(folder) / "MANIFEST.tsv"
+    lines = path.read_text(encoding="utf-8").splitlines()[1:] if path.exists() else []
+    return {fields[0]: fields[1] == fields[2] for fields in (line.split("\t") for line in lines) if len(fields) > 2}
 
 
 def is_square(path, tool):
+    name = path.name.removesuffix(".gz").removesuffix(".mtx")
+    if name in manifest_of(path.parent):
+        return manifest_of(path.parent)[name]
     done = subprocess.run([tool, "info", str(path), "--json", "-"], capture_output=True, text=True, check=False)
     info = json.loads(done.stdout) if done.stdout.startswith("{") else {}
     return info and info.get("nrows") == info.get("ncols")
 
 
 def emit(name, kind, options, record):
-    print(json.dumps({"matrix": name, "kind": kind, "options": " ".join(options), **record}), flush=True)
+    with output:
+        print(json.dumps({"matrix": name, "kind": kind, "options": " ".join(options), **record}), flush=True)
+        if kind == "auto":
+            print(f"{name:24} {'verified' if record['verified'] else 'NOT verified':12} {record['seconds']:7.2f} s  "
+                  f"{time_of(record):9.4f} s  {record['solver']} {record['precond']} {record['iterations']} "
+                  f"{record['reason']}", file=sys.stderr, flush=True)
 
 
 def is_near(record, best):
@@ -106,38 +156,75 @@ def search(arguments, name, path, cold):
     best = time_of(cold) if cold["verified"] else math.inf
     with tempfile.TemporaryDirectory() as folder:
         choices = str(pathlib.Path(folder) / "choices")
-        solve(arguments.tool, path, arguments.rtol, arguments.limit, [], choices)
+        solve(arguments, path, arguments.limit, [], choices)
         for kind, options in [("warm", [])] * arguments.repeat + [("auto", [])] * (arguments.repeat - 1) + SEARCH:
-            record = solve(arguments.tool, path, arguments.rtol, limit, options, choices if kind == "warm" else "none")
+            record = solve(arguments, path, limit, options, choices if kind == "warm" else "none")
             emit(name, kind, options, record)
             for _ in range(arguments.repeat - 1):
                 if kind in ("auto", "warm") or not is_near(record, best):
                     break
                 best = min(best, time_of(record))
-                record = solve(arguments.tool, path, arguments.rtol, limit, options)
+                record = solve(arguments, path, limit, options)
                 emit(name, kind, options, record)
 
 
-def measure(arguments):
+def measure_on_host(arguments):
     for name, path in files_of(arguments.folder, arguments.names.split(",") if arguments.names else ()):
         if not is_square(path, arguments.tool):
             continue
-        record = solve(arguments.tool, path, arguments.rtol, arguments.limit, [])
+        record = solve(arguments, path, arguments.limit, [])
         emit(name, "auto", [], record)
         if arguments.search:
             search(arguments, name, path, record)
+
+
+# ---- several processes beside one another ----
+
+def run_task(arguments, end, task):
+    """Solves once, unless the time is used up. Returns 1 for a task that was left out."""
+    name, path, kind, options = task
+    limit = min(arguments.limit, end - time.monotonic())
+    if limit < min(LEAST_SECONDS, arguments.limit):
+        return 1
+    emit(name, kind, options, solve(arguments, path, limit, options))
+    return 0
+
+
+def measure_beside(arguments):
+    """All matrices with the default options first, then the search."""
+    end = time.monotonic() + arguments.seconds
+    wanted = arguments.names.split(",") if arguments.names else ()
+    files = sorted(files_of(arguments.folder, wanted), key=lambda file: -file[1].stat().st_size)
+    searched = arguments.search_names.split(",") if arguments.search_names else [name for name, _ in files]
+    methods = DEVICE_SEARCH if arguments.device != "cpu" else SEARCH
+    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
+        square = list(pool.map(lambda file: is_square(file[1], arguments.tool), files))
+        files = [file for file, ok in zip(files, square) if ok]
+        tasks = [(name, path, "auto", []) for name, path in files]
+        if arguments.search:
+            tasks += [(name, path, kind, options) for name, path in files if name in searched
+                      for kind, options in [("auto", []), *methods]]
+        left_out = sum(pool.map(functools.partial(run_task, arguments, end), tasks))
+    print(f"{len(tasks)} solves, {left_out} of them left out for --seconds", file=sys.stderr)
+
+
+def measure(arguments):
+    if arguments.jobs == 1 and arguments.device == "cpu":
+        return measure_on_host(arguments)
+    return measure_beside(arguments)
 
 
 # ---- tables ----
 
 def time_of(record):
     """Set-up, trials and solve, without the start of the process and the reading of the file."""
-    return record["setup_seconds"] + record["solve_seconds"]
+    return (record["setup_seconds"] or 0.0) + (record["solve_seconds"] or 0.0)
 
 
 def fastest(runs, kinds, measure_of):
     """The least time of verified runs of these kinds; None: there is none."""
-    return min((measure_of(r) for r in runs if r["kind"] in kinds and r["verified"]), default=None)
+    times = (measure_of(r) for r in runs if r["kind"] in kinds and r["verified"])
+    return min((seconds for seconds in times if seconds is not None), default=None)
 
 
 def cpu_of(record):
@@ -168,7 +255,7 @@ def summarise(path):
     for line in pathlib.Path(path).read_text(encoding="utf-8").splitlines():
         record = json.loads(line)
         records[record["matrix"]].append(record)
-    autos = [runs[0] for runs in records.values() if runs[0]["kind"] == "auto"]
+    autos = [run for run in (next((r for r in runs if r["kind"] == "auto"), None) for runs in records.values()) if run]
     print(f"{sum(bool(r['verified']) for r in autos)} of {len(autos)} verified, "
           f"{sum(r['seconds'] for r in autos):.1f} s in all")
     for record in autos:
@@ -191,6 +278,10 @@ def main():
     parser.add_argument("--names", default="", help="only these matrices")
     parser.add_argument("--search", action="store_true", help="also solve by the methods of SEARCH")
     parser.add_argument("--repeat", type=int, default=3, help="with --search: most runs of a method (3)")
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
+    parser.add_argument("--jobs", type=int, default=1, help="processes beside one another (1)")
+    parser.add_argument("--seconds", type=float, default=math.inf, help="with --jobs or a GPU: no solve starts later")
+    parser.add_argument("--search-names", default="", help="with --jobs or a GPU: only these are searched")
     parser.add_argument("--summary", metavar="RECORDS")
     arguments = parser.parse_args()
     if arguments.summary:

@@ -197,7 +197,7 @@ static tess_status run_in_pieces(timestep_objects *o)
     double seconds = 0.0, setup = 0.0;
     tess_status status = TESS_SUCCESS;
     steps.monitor = cli_interrupt_monitor;
-    cli_interrupt_on();
+    cli_interrupt_on(o->ctx);
     do {
         steps.first_step = o->session.facts.iterations;
         steps.time_limit = cli_piece_seconds(&o->session);

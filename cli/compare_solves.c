@@ -208,7 +208,7 @@ int cli_solves_measure(const tess_matrix *a, cli_solves *all)
         tess_status status = tess_vector_create(ctx, tess_matrix_ncols(a), TESS_PRECISION_FP64, &x);
         if (status != TESS_SUCCESS) { code = cli_report_failure(ctx, status); }
     }
-    cli_interrupt_on();
+    cli_interrupt_on(ctx);
     for (int s = 0; s < all->options->solvers && code == CLI_CONVERGED && !all->interrupted; s++) {
         if (all->options->solver[s] == TESS_SOLVER_AUTO) {
             measure_automatic(a, b, x, all);

@@ -12,8 +12,8 @@
 
 /* ---- stop.c: signals, the time limit, checkpoints ---- */
 
-/* From now on SIGINT, SIGTERM and SIGHUP ask the monitor to stop; a second one ends the program. */
-void cli_interrupt_on(void);
+/* From now on SIGINT, SIGTERM and SIGHUP ask the monitor and set-ups in ctx to stop; a second one ends the program. */
+void cli_interrupt_on(tess_context *ctx);
 bool cli_is_interrupted(void);
 /* A tess_monitor that stops after a signal. */
 int cli_interrupt_monitor(void *user, const tess_progress *progress);

@@ -208,7 +208,7 @@ static int set_up_and_solve(const solve_options *options, solve_objects *o, cli_
     solve.monitor_user = progress;
     solve.automatic.choices = cli_choices_path(options->choices, choices, sizeof choices);
     solve.time_limit = cli_seconds_left(&o->session);
-    cli_interrupt_on();
+    cli_interrupt_on(o->ctx);
     o->pieces.status = tess_solver_create(o->matrix.a, &solve, &o->solver);
     if (o->pieces.status == TESS_SINGULAR) { return CLI_BREAKDOWN; }
     if (o->pieces.status != TESS_SUCCESS) { return cli_report_failure(o->ctx, o->pieces.status); }

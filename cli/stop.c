@@ -10,7 +10,7 @@
 
 /* ---- signals ---- */
 
-static volatile sig_atomic_t interrupted; /* the only thing that the signal handler writes */
+static volatile sig_atomic_t interrupted; /* the only thing that the signal handler writes; int on all systems here */
 
 static void note_interrupt(int number)
 {
@@ -18,7 +18,7 @@ static void note_interrupt(int number)
     interrupted = 1;
 }
 
-void cli_interrupt_on(void)
+void cli_interrupt_on(tess_context *ctx)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
@@ -30,6 +30,7 @@ void cli_interrupt_on(void)
         action.sa_flags = (int)SA_RESETHAND; /* a second one ends the program */
         sigaction(numbers[i], &action, NULL);
     }
+    (void)tess_context_set_interrupt(ctx, &interrupted);
 }
 
 bool cli_is_interrupted(void)

@@ -147,6 +147,15 @@ TESS_EXPORT tess_status tess_log_level_parse(const char *name, tess_log_level *o
 /** The most bytes that this context ever used on its device (host bytes for a CPU context), without kept memory. */
 TESS_EXPORT int64_t tess_context_peak_bytes(const tess_context *ctx);
 
+/**
+ * Set-ups of preconditioners end soon after *flag is not 0, as after a limit of time: a solve then has the reason
+ * INTERRUPTED. A signal handler may set it, since sig_atomic_t is int. Without it, monitors alone see signals, between
+ * iterations. Calls of other libraries, such as the factorization of lu, run to their end.
+ * @param flag  borrowed while the context exists; NULL (default): none
+ * Errors: INVALID_ARGUMENT (ctx NULL). tests/unit/test_setup_time.c
+ */
+TESS_EXPORT tess_status tess_context_set_interrupt(tess_context *ctx, const volatile int *flag);
+
 /** Library version "major.minor.patch". */
 TESS_EXPORT const char *tess_version(void);
 

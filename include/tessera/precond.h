@@ -115,8 +115,8 @@ typedef struct tess_threshold_options {
 
 /** Options of lu and cholesky. */
 typedef struct tess_direct_options {
-    /** --factor-memory: most bytes of a factorization, by the analysis. 0 (default): half of what the machine has
-        free. */
+    /** --factor-memory: most bytes of a factorization, by the analysis. 0 (default): half of what the machine has free;
+        with cuDSS nine tenths of the device's. */
     int64_t memory_limit;
     int64_t reserved[4]; /**< zeros */
 } tess_direct_options;
@@ -230,7 +230,7 @@ TESS_EXPORT void tess_precond_options_init(tess_precond_options *options);
  * Errors: SINGULAR (the message names the row, if it is known): values without this preconditioner, see the page.
  * OUT_OF_RANGE: coefficients that overflow (form powers); incomplete factors that overflow role.storage.
  * INVALID_ARGUMENT: a value of an option. UNSUPPORTED: a stored matrix, a combination that the kind does not take; lu
- * and cholesky in a build without MUMPS. OUT_OF_MEMORY: memory; a factorization beyond direct.memory_limit.
+ * and cholesky without MUMPS and cuDSS. OUT_OF_MEMORY: memory; a factorization beyond direct.memory_limit.
  * Tests: tests/unit/test_precond.c, test_precond_precisions.c, test_polynomial.c, test_incomplete.c, test_triangular.c,
  * test_merged.c, test_incomplete_solves.c, test_fill.c, test_direct.c; tests/gpu/test_precond.c, test_incomplete.c,
  * test_incomplete_kernels.c

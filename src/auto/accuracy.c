@@ -186,15 +186,18 @@ static bool factors_pay(const tess_solver *s, const tess_precond *m)
 {
     const tess_error before = s->ctx->error;
     const matrix_facts facts = {.n = s->original->nrows, .nnz = s->original->nnz};
+    const cost_rates *rates = rates_of(s->ctx);
     direct_prediction prediction;
 
     if (m && m->ops->solve_on_host) { return m->role.storage != TESS_PRECISION_FP64; }
-    if (s->options.solver != TESS_SOLVER_AUTO || least_direct_cost(&facts) > MOST_FACTOR_SECONDS) { return false; }
+    if (s->options.solver != TESS_SOLVER_AUTO || least_direct_cost(rates, &facts) > MOST_FACTOR_SECONDS) {
+        return false;
+    }
     if (direct_predict(s->original, false, TESS_PRECISION_FP64, s->options.precond.direct.memory_limit, &prediction) !=
         TESS_SUCCESS) {
         s->ctx->error = before;
     }
-    return direct_cost(&facts, &prediction) <= MOST_FACTOR_SECONDS;
+    return direct_cost(rates, &facts, &prediction) <= MOST_FACTOR_SECONDS;
 }
 
 /* By what the last solver left behind, or else by factors in FP64. */

@@ -96,7 +96,7 @@ static tess_status look(tess_solver *s, auto_solve *state)
     if (!state->solver || state->found != family_of(&state->facts)) {
         state->found = family_of(&state->facts);
         state->next = state->nattempts = 0;
-        make_ladder(state->found, &state->facts, &s->options, &state->ladder);
+        make_ladder(rates_of(s->ctx), state->found, &state->facts, &s->options, &state->ladder);
         recall_choice(s, state);
         TESS_TRY(climb_to_next(s, state));
     }
@@ -210,15 +210,16 @@ static void change_family(tess_solver *s, auto_solve *state, tess_reason reason)
     if (reason == TESS_REASON_INDEFINITE_MATRIX && now == FAMILY_POSITIVE) { family = FAMILY_INDEFINITE; }
     if (reason == TESS_REASON_NONSYMMETRIC) { family = FAMILY_GENERAL; }
     if (family == now) { return; }
-    make_ladder(family, &state->facts, &s->options, &state->ladder);
+    make_ladder(rates_of(s->ctx), family, &state->facts, &s->options, &state->ladder);
     state->next = 0;
 }
 
 /* Whether nothing can follow: the caller's limits, or numbers that no method mends. */
 static bool is_final(const tess_solver *s, const auto_solve *state, const tess_solve_result *r)
 {
-    return r->converged || r->reason == TESS_REASON_TIME_LIMIT || state->budget.cancelled || state->unreachable > 0.0 ||
-           state->nattempts == MAX_ATTEMPTS || r->iterations >= s->options.max_iterations ||
+    return r->converged || r->reason == TESS_REASON_TIME_LIMIT || r->reason == TESS_REASON_INTERRUPTED ||
+           state->budget.cancelled || state->unreachable > 0.0 || state->nattempts == MAX_ATTEMPTS ||
+           r->iterations >= s->options.max_iterations ||
            (r->reason == TESS_REASON_NAN_OR_INF && !state->facts.finite) || !isfinite(r->rhs_norm);
 }
 
@@ -250,8 +251,8 @@ static tess_status start_climb(tess_solver *s, auto_solve *state, const tess_vec
 
     TESS_TRY(find_unreachable(s, state, b));
     if (state->unreachable == 0.0 && state->solver) { return TESS_SUCCESS; }
-    make_ladder(state->unreachable > 0.0 ? FAMILY_INDEFINITE : state->found, &state->facts, &s->options,
-                &state->ladder);
+    make_ladder(rates_of(s->ctx), state->unreachable > 0.0 ? FAMILY_INDEFINITE : state->found, &state->facts,
+                &s->options, &state->ladder);
     state->next = state->nattempts = 0;
     status = climb_to_next(s, state);
 cleanup:

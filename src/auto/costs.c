@@ -26,7 +26,7 @@ static double predict_direct(void *owner)
         }
         state->predicted = true;
     }
-    return direct_cost(&state->facts, &state->prediction);
+    return direct_cost(rates_of(s->ctx), &state->facts, &state->prediction);
 }
 
 static bool direct_follows(const auto_solve *state)
@@ -49,6 +49,7 @@ void begin_budget(tess_solver *s, int64_t before, double start)
 {
     auto_solve *state = s->driven;
     const ladder_step *step = &state->step;
+    const cost_rates *rates = rates_of(s->ctx);
     attempt_budget *b = &state->budget;
 
     *b = (attempt_budget){.monitor = s->options.monitor,
@@ -57,7 +58,7 @@ void begin_budget(tess_solver *s, int64_t before, double start)
                           .start = start,
                           .limited = step->limit == LIMIT_BUDGET && state->next < state->ladder.count &&
                                      state->unreachable == 0.0,
-                          .per_iteration = iteration_cost(&state->facts, step, on_gpu(s)),
+                          .per_iteration = iteration_cost(rates, &state->facts, step),
                           .watch = state->stored == STORAGE_OPEN ? storage_try_lower : NULL,
                           .owner = s,
                           .rows = state->facts.n,
@@ -67,17 +68,18 @@ void begin_budget(tess_solver *s, int64_t before, double start)
     budget_start(b);
     if (!b->limited) { return; }
     if (on_gpu(s)) {
-        b->cap = budget_cap(direct_follows(state) ? least_direct_cost(&state->facts) : INFINITY, b->per_iteration);
+        b->cap =
+            budget_cap(direct_follows(state) ? least_direct_cost(rates, &state->facts) : INFINITY, b->per_iteration);
         return;
     }
-    if (multigrid_follows(state)) { b->other = multigrid_cost(&state->facts); }
-    b->trial = trial_cost(&state->facts, &state->ladder.step[state->next]);
+    if (multigrid_follows(state)) { b->other = multigrid_cost(rates, &state->facts); }
+    b->trial = trial_cost(rates, &state->facts, &state->ladder.step[state->next]);
     if (isfinite(b->other) || !direct_follows(state)) { return; }
     if (state->predicted) {
-        b->other = direct_cost(&state->facts, &state->prediction);
+        b->other = direct_cost(rates, &state->facts, &state->prediction);
         return;
     }
-    b->other = least_direct_cost(&state->facts);
+    b->other = least_direct_cost(rates, &state->facts);
     /* An analysis pays where its factors come next, or where there is no trial; until then the bound decides. */
     if (isinf(b->trial)) { b->predict = predict_direct; }
 }
@@ -91,15 +93,17 @@ static bool is_too_expensive(tess_solver *s, auto_solve *state, const ladder_ste
 
     if (step->limit != LIMIT_DIRECT || last->limit != LIMIT_NONE || state->remembered) { return false; }
     return predict_direct(s) >
-           TOO_EXPENSIVE * iteration_cost(&state->facts, last, on_gpu(s)) * (double)s->options.max_iterations;
+           TOO_EXPENSIVE * iteration_cost(rates_of(s->ctx), &state->facts, last) * (double)s->options.max_iterations;
 }
 
 /* Incomplete factors are left out where complete ones, which may follow, take little more than a trial. */
 static bool is_beaten(tess_solver *s, auto_solve *state, const ladder_step *step)
 {
-    if (!direct_follows(state) || on_gpu(s) || state->remembered) { return false; }
-    return !trial_pays(&state->facts, step, least_direct_cost(&state->facts)) &&
-           !trial_pays(&state->facts, step, predict_direct(s));
+    const cost_rates *rates = rates_of(s->ctx);
+
+    if (!direct_follows(state) || rates->sorts || state->remembered) { return false; } /* sorted: they come first */
+    return !trial_pays(rates, &state->facts, step, least_direct_cost(rates, &state->facts)) &&
+           !trial_pays(rates, &state->facts, step, predict_direct(s));
 }
 
 bool step_pays(tess_solver *s, const ladder_step *step)

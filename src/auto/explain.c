@@ -7,6 +7,8 @@
 
 #include "auto/auto.h"
 
+enum { NOTE_LENGTH = 256 };
+
 static void say(auto_solve *state, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 static void say(auto_solve *state, const char *format, ...)
@@ -94,6 +96,16 @@ static void say_saving(auto_solve *state, const tess_solve_result *r)
         tess_precision_name(last->factors));
 }
 
+/* What complete factors of the last attempt tell beside the residual. */
+static void say_factors(auto_solve *state)
+{
+    char note[NOTE_LENGTH];
+
+    if (state->solver && direct_note(tess_solver_precond(state->solver), note, sizeof note)) {
+        say(state, "%s\n", note);
+    }
+}
+
 void explain(auto_solve *state, const tess_solve_result *result)
 {
     size_t length = 0;
@@ -112,6 +124,7 @@ void explain(auto_solve *state, const tess_solve_result *result)
         }
     }
     say_saving(state, result);
+    say_factors(state);
     length = strlen(state->why);
     if (length > 0 && state->why[length - 1] == '\n') { state->why[length - 1] = '\0'; }
 }

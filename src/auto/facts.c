@@ -60,12 +60,30 @@ static void look_at_row(const csr_view *v, const double *diagonal, int64_t i, ma
     f->dominant_rows += d > 0.0 && d >= others;
 }
 
+/* Level sets of the lower triangle. level: n values of work space. */
+static int64_t count_levels(const csr_view *v, int32_t *level)
+{
+    int32_t most = 0;
+
+    for (int64_t i = 0; i < v->nrows; i++) {
+        level[i] = 1;
+        for (int64_t k = csr_offset(v, i); k < csr_offset(v, i + 1) && v->col_ind[k] < i; k++) {
+            if (level[v->col_ind[k]] >= level[i]) { level[i] = level[v->col_ind[k]] + 1; }
+        }
+        if (level[i] > most) { most = level[i]; }
+    }
+    return most;
+}
+
 static tess_status look_at_rows(tess_context *ctx, const csr_view *v, matrix_facts *f)
 {
     double *diagonal = NULL;
+    int32_t *level = NULL;
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(tess_host_allocate(ctx, v->nrows, sizeof *diagonal, (void **)&diagonal));
+    TESS_TRY(tess_host_allocate(ctx, v->nrows, sizeof *level, (void **)&level));
+    f->levels = count_levels(v, level);
     for (int64_t i = 0; i < v->nrows; i++) {
         diagonal[i] = diagonal_of(v, i);
         count_diagonal(diagonal[i], f);
@@ -74,6 +92,7 @@ static tess_status look_at_rows(tess_context *ctx, const csr_view *v, matrix_fac
         look_at_row(v, diagonal, i, f);
     }
 cleanup:
+    tess_host_release(ctx, level, v->nrows, sizeof *level);
     tess_host_release(ctx, diagonal, v->nrows, sizeof *diagonal);
     return status;
 }

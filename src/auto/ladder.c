@@ -99,7 +99,7 @@ static void append(ladder *l, ladder_step s)
 
 #define COUNT(list) ((int)(sizeof(list) / sizeof(list)[0]))
 
-void make_ladder(matrix_family family, const matrix_facts *f, const tess_solve_options *o, ladder *out)
+static void list_steps(matrix_family family, const matrix_facts *f, const tess_solve_options *o, ladder *out)
 {
     const ladder_step *const steps[] = {positive, indefinite, general};
     const int counts[] = {COUNT(positive), COUNT(indefinite), COUNT(general)};
@@ -117,81 +117,126 @@ void make_ladder(matrix_family family, const matrix_facts *f, const tess_solve_o
 
 /* ---- cost ---- */
 
-/* Measured on one core of an x86 server with the reference BLAS: seconds for an entry of a product, for an entry of a
-   vector in all operations of an iteration, and for what an iteration begins with. */
-#define ENTRY_SECONDS 0.43e-9
-#define VECTOR_SECONDS 2.5e-9
-#define START_SECONDS 2e-6
 /* MINRES passes over so many times as many vectors. */
 #define MINRES_VECTORS 2.0
-/* A product with both triangles takes so many times as long as one with the matrix: levels wait for one another. Their
-   set-up takes as long as so many products. */
-#define TRIANGLES 2.5
-#define INCOMPLETE_PRODUCTS 130.0
-/* Likewise multigrid: a cycle, and the set-up. Measured on laplace3d-64 and on finite elements of 115 thousand rows. */
-#define CYCLE_PRODUCTS 20.0
-#define MULTIGRID_PRODUCTS 580.0
-/* Complete factors: once, for a row, an entry, and an operation of the factorization. Of an unsymmetric matrix they
-   take so many times as long: its entries are matched first, and both sides are kept. */
-#define DIRECT_SECONDS 1e-3
-#define DIRECT_ROW_SECONDS 1.2e-6
-#define DIRECT_ENTRY_SECONDS 70e-9
-#define UNSYMMETRIC 1.6
 /* A trial of incomplete factors, and a solve with multigrid, is so many iterations. */
 enum { TRIAL_ITERATIONS = 20, MULTIGRID_ITERATIONS = 20 };
 /* A trial is left out where complete factors take fewer times as long: it fails more often than not. */
 #define TIMES_WORTH 2.5
+/* Complete factors take so many times their least cost, where nothing predicts it. */
+#define TIMES_LEAST 2.0
 
-/* The same on an H200, where a launch takes the time of a small iteration. */
-#define GPU_ENTRY_SECONDS 4e-12
-#define GPU_VECTOR_SECONDS 3e-11
-#define GPU_START_SECONDS 3e-6
-
-double iteration_cost(const matrix_facts *f, const ladder_step *s, bool on_gpu)
+static bool has_threshold(const ladder_step *s)
 {
-    const double entry = on_gpu ? GPU_ENTRY_SECONDS : ENTRY_SECONDS, start = on_gpu ? GPU_START_SECONDS : START_SECONDS;
+    return s->precond == TESS_PRECOND_ILUT || s->precond == TESS_PRECOND_ICT;
+}
+
+static bool has_triangles(const ladder_step *s)
+{
+    return has_threshold(s) || s->precond == TESS_PRECOND_ILU0 || s->precond == TESS_PRECOND_IC0;
+}
+
+/* One application of the preconditioner. */
+static double application_cost(const cost_rates *r, const matrix_facts *f, const ladder_step *s)
+{
+    const double pass = r->entry * (double)f->nnz + r->start;
+
+    if (s->precond == TESS_PRECOND_NONE || s->precond == TESS_PRECOND_JACOBI) { return 0.0; }
+    if (s->precond == TESS_PRECOND_AMG) { return r->cycle_passes * pass + r->cycle_start; }
+    return r->triangle_passes * pass + 2.0 * r->level * (double)f->levels;
+}
+
+double iteration_cost(const cost_rates *r, const matrix_facts *f, const ladder_step *s)
+{
     const double vectors = s->solver == TESS_SOLVER_MINRES ? MINRES_VECTORS : 1.0;
-    const double vector = vectors * (on_gpu ? GPU_VECTOR_SECONDS : VECTOR_SECONDS);
     const double products = s->solver == TESS_SOLVER_BICGSTAB ? 2.0 : 1.0;
-    const bool diagonal = s->precond == TESS_PRECOND_NONE || s->precond == TESS_PRECOND_JACOBI;
-    const double passes = diagonal ? 1.0 : 1.0 + (s->precond == TESS_PRECOND_AMG ? CYCLE_PRODUCTS : TRIANGLES);
 
-    return products * (passes * (entry * (double)f->nnz + start) + vector * (double)f->n);
+    return products *
+           (r->entry * (double)f->nnz + r->start + application_cost(r, f, s) + vectors * r->vector * (double)f->n);
 }
 
-double multigrid_cost(const matrix_facts *f)
+double multigrid_cost(const cost_rates *r, const matrix_facts *f)
 {
-    return (MULTIGRID_PRODUCTS + MULTIGRID_ITERATIONS * CYCLE_PRODUCTS) * ENTRY_SECONDS * (double)f->nnz;
+    const ladder_step cycle = {.precond = TESS_PRECOND_AMG};
+
+    return r->multigrid_start + r->multigrid_entry * (double)f->nnz +
+           MULTIGRID_ITERATIONS * application_cost(r, f, &cycle);
 }
 
-double least_direct_cost(const matrix_facts *f)
+double least_direct_cost(const cost_rates *r, const matrix_facts *f)
 {
-    return (f->symmetric ? 1.0 : UNSYMMETRIC) *
-           (DIRECT_SECONDS + DIRECT_ROW_SECONDS * (double)f->n + DIRECT_ENTRY_SECONDS * (double)f->nnz);
+    return (f->symmetric ? 1.0 : r->direct_unsymmetric) *
+           (r->direct_start + r->direct_row * (double)f->n + r->direct_entry * (double)f->nnz);
 }
 
-double direct_cost(const matrix_facts *f, const direct_prediction *p)
+double direct_cost(const cost_rates *r, const matrix_facts *f, const direct_prediction *p)
 {
-    return p->possible ? least_direct_cost(f) + DIRECT_FLOP_SECONDS * p->flops : INFINITY;
+    return p->possible ? least_direct_cost(r, f) + r->direct_flop * p->flops : INFINITY;
+}
+
+static double cost_of_trial(const cost_rates *r, const matrix_facts *f, const ladder_step *s)
+{
+    const double entry = has_threshold(s) && r->sorts ? r->threshold_entry : r->incomplete_entry;
+
+    return TRIAL_ITERATIONS * iteration_cost(r, f, s) + r->incomplete_start + entry * (double)f->nnz;
 }
 
 static bool has_incomplete_factors(const ladder_step *s)
 {
-    return s->limit == LIMIT_BUDGET && (s->precond == TESS_PRECOND_IC0 || s->precond == TESS_PRECOND_ICT ||
-                                        s->precond == TESS_PRECOND_ILU0 || s->precond == TESS_PRECOND_ILUT);
+    return s->limit == LIMIT_BUDGET && has_triangles(s);
 }
 
-static double cost_of_trial(const matrix_facts *f, const ladder_step *s)
+double trial_cost(const cost_rates *r, const matrix_facts *f, const ladder_step *s)
 {
-    return TRIAL_ITERATIONS * iteration_cost(f, s, false) + INCOMPLETE_PRODUCTS * ENTRY_SECONDS * (double)f->nnz;
+    return has_incomplete_factors(s) && f->nnz <= MOST_TRIAL_NONZEROS ? cost_of_trial(r, f, s) : INFINITY;
 }
 
-double trial_cost(const matrix_facts *f, const ladder_step *s)
+bool trial_pays(const cost_rates *r, const matrix_facts *f, const ladder_step *s, double direct)
 {
-    return has_incomplete_factors(s) && f->nnz <= MOST_TRIAL_NONZEROS ? cost_of_trial(f, s) : INFINITY;
+    return !has_incomplete_factors(s) || TIMES_WORTH * cost_of_trial(r, f, s) < direct;
 }
 
-bool trial_pays(const matrix_facts *f, const ladder_step *s, double direct)
+/* ---- order ---- */
+
+double step_cost(const cost_rates *r, const matrix_facts *f, const ladder_step *s)
 {
-    return !has_incomplete_factors(s) || TIMES_WORTH * cost_of_trial(f, s) < direct;
+    if (s->limit == LIMIT_DIRECT) { return TIMES_LEAST * least_direct_cost(r, f); }
+    if (s->precond == TESS_PRECOND_AMG) { return multigrid_cost(r, f); }
+    return has_triangles(s) ? cost_of_trial(r, f, s) : TRIAL_ITERATIONS * iteration_cost(r, f, s);
+}
+
+/* Which step is the last with complete factors; 0: none. */
+static int last_direct(const ladder *l)
+{
+    int last = 0;
+
+    for (int i = 0; i < l->count; i++) {
+        if (l->step[i].limit == LIMIT_DIRECT) { last = i; }
+    }
+    return last;
+}
+
+/* The first step, which costs no set-up, stays, and so do those behind complete factors, which are for matrices without
+   them. Equal costs keep the order of the lists: factors in FP64 follow those in FP32. */
+static void sort_steps(const cost_rates *r, const matrix_facts *f, ladder *l)
+{
+    const int last = last_direct(l);
+
+    for (int i = 2; i <= last; i++) {
+        const ladder_step moved = l->step[i];
+        int place = i;
+
+        while (place > 1 && step_cost(r, f, &moved) < step_cost(r, f, &l->step[place - 1])) {
+            l->step[place] = l->step[place - 1];
+            place--;
+        }
+        l->step[place] = moved;
+    }
+}
+
+void make_ladder(const cost_rates *r, matrix_family family, const matrix_facts *f, const tess_solve_options *o,
+                 ladder *out)
+{
+    list_steps(family, f, o, out);
+    if (r->sorts && o->precond.kind == TESS_PRECOND_AUTO) { sort_steps(r, f, out); }
 }

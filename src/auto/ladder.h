@@ -6,6 +6,7 @@
 #include <tessera/automatic.h>
 
 #include "auto/facts.h"
+#include "auto/rates.h"
 #include "precond/direct/direct.h"
 
 /* How a matrix is treated. A solve changes to another family if a method finds out that this one is wrong. */
@@ -40,20 +41,24 @@ typedef struct ladder {
 
 /* The family that the facts suggest. */
 matrix_family family_of(const matrix_facts *facts);
-/* The steps for a family. With options->precond of a named kind: methods that use that one. */
-void make_ladder(matrix_family family, const matrix_facts *facts, const tess_solve_options *options, ladder *out);
+/* The steps for a family, in the order of ladder.c; on a GPU, after the first, those up to complete factors in the
+   order of their cost. With options->precond of a named kind: methods that use that one. */
+void make_ladder(const cost_rates *rates, matrix_family family, const matrix_facts *facts,
+                 const tess_solve_options *options, ladder *out);
 
-/* ---- estimates of time, in seconds on a host; only their ratios decide ---- */
+/* ---- estimates of time, in seconds; only their ratios decide ---- */
 
-double iteration_cost(const matrix_facts *facts, const ladder_step *step, bool on_gpu);
+double iteration_cost(const cost_rates *rates, const matrix_facts *facts, const ladder_step *step);
 /* Multigrid: its set-up and the iterations that it usually takes. */
-double multigrid_cost(const matrix_facts *facts);
+double multigrid_cost(const cost_rates *rates, const matrix_facts *facts);
 /* A trial of a step with incomplete factors; INFINITY for other steps. */
-double trial_cost(const matrix_facts *facts, const ladder_step *step);
+double trial_cost(const cost_rates *rates, const matrix_facts *facts, const ladder_step *step);
 /* Whether a step is worth a trial where complete factors cost so much. */
-bool trial_pays(const matrix_facts *facts, const ladder_step *step, double direct);
+bool trial_pays(const cost_rates *rates, const matrix_facts *facts, const ladder_step *step, double direct);
 /* What complete factors cost: at least; and by what their analysis predicts. */
-double least_direct_cost(const matrix_facts *facts);
-double direct_cost(const matrix_facts *facts, const direct_prediction *prediction);
+double least_direct_cost(const cost_rates *rates, const matrix_facts *facts);
+double direct_cost(const cost_rates *rates, const matrix_facts *facts, const direct_prediction *prediction);
+/* An attempt of a step that shows whether it will do. */
+double step_cost(const cost_rates *rates, const matrix_facts *facts, const ladder_step *step);
 
 #endif

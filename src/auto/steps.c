@@ -35,7 +35,8 @@ bool may_skip(const ladder_step *step, tess_status status)
 {
     return status == TESS_UNSUPPORTED || status == TESS_SINGULAR || status == TESS_OUT_OF_RANGE ||
            status == TESS_TIMED_OUT ||
-           (status == TESS_OUT_OF_MEMORY && (step->limit == LIMIT_DIRECT || step->precond == TESS_PRECOND_AMG));
+           ((status == TESS_OUT_OF_MEMORY || status == TESS_OUT_OF_DEVICE_MEMORY) &&
+            (step->limit == LIMIT_DIRECT || step->precond == TESS_PRECOND_AMG));
 }
 
 /* Levels with more entries than this cost more than they gain; one level alone is no multigrid. */

@@ -53,6 +53,7 @@ struct tess_context {
     tess_phase phase;               /* of the work that is enqueued next */
     struct tess_stages *stages;     /* base/stages.h; NULL: no stages are recorded */
     double deadline;                /* base/deadline.h, by tess_wall_seconds; 0: none */
+    const volatile int *interrupt;  /* likewise: set-ups end when it is not 0; NULL: there is none */
 };
 
 /* ---- errors and log ---- */

@@ -30,9 +30,12 @@ struct tess_backend {
     tess_status (*synchronize)(tess_context *ctx);
     tess_status (*trim)(tess_context *ctx); /* frees the memory that is kept for later use */
     void *(*stream)(const tess_context *ctx);
+    /* call(user), while the context's device is the thread's current one: for libraries that take that. */
+    tess_status (*within)(tess_context *ctx, tess_status (*call)(void *user), void *user);
     /* memory; sizes in bytes. upload and download are complete on return. */
     void *(*allocate)(tess_context *ctx, size_t bytes);
     void (*release)(tess_context *ctx, void *pointer, size_t bytes);
+    int64_t (*spare)(tess_context *ctx); /* bytes that others may still allocate; INT64_MAX: unknown */
     tess_status (*upload)(tess_context *ctx, void *device, const void *host, size_t bytes);
     tess_status (*download)(tess_context *ctx, void *host, const void *device, size_t bytes);
     tess_status (*copy)(tess_context *ctx, void *destination, const void *source, size_t bytes);

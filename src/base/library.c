@@ -26,7 +26,7 @@ enum { MODE = RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND };
 static const char here;
 
 /* From the folder that holds this code. */
-static void *open_beside(const char *folder_from_here, const char *file)
+static void *open_beside(const char *folder_from_here, const char *file, int mode)
 {
     char path[PATH_MAX];
     Dl_info own;
@@ -38,15 +38,34 @@ static void *open_beside(const char *folder_from_here, const char *file)
     if (!slash) { return NULL; }
     length =
         snprintf(path, sizeof path, "%.*s/%s%s", (int)(slash - own.dli_fname), own.dli_fname, folder_from_here, file);
-    return length > 0 && (size_t)length < sizeof path ? dlopen(path, MODE) : NULL;
+    return length > 0 && (size_t)length < sizeof path ? dlopen(path, mode) : NULL;
 }
 
 const void *tess_module_symbol(const char *file, const char *symbol)
 {
-    void *module = open_beside("tessera/", file);
+    void *module = open_beside("tessera/", file, MODE);
 
-    if (!module) { module = open_beside("lib/tessera/", file); }
-    if (!module) { module = open_beside("../lib/tessera/", file); }
+    if (!module) { module = open_beside("lib/tessera/", file, MODE); }
+    if (!module) { module = open_beside("../lib/tessera/", file, MODE); }
     if (!module) { module = dlopen(file, MODE); }
     return module ? dlsym(module, symbol) : NULL;
+}
+
+void *tess_library_open(const char *path, const char *file, const char *const *folders)
+{
+    enum { OTHERS = RTLD_NOW | RTLD_LOCAL };
+    char inside[PATH_MAX];
+    void *library = NULL;
+
+    if (path) {
+        const int length = snprintf(inside, sizeof inside, "%s/%s", path, file);
+
+        library = dlopen(path, OTHERS);
+        return library || (size_t)length >= sizeof inside ? library : dlopen(inside, OTHERS);
+    }
+    library = dlopen(file, OTHERS);
+    for (; !library && *folders; folders++) {
+        library = open_beside(*folders, file, OTHERS);
+    }
+    return library;
 }

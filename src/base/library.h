@@ -11,4 +11,9 @@
    stays loaded. NULL: there is none, or it cannot be loaded. */
 const void *tess_module_symbol(const char *file, const char *symbol);
 
+/* Another vendor's library, which stays loaded: `path` if it is not NULL, a file or a folder that holds `file`; else
+   `file` where the dynamic linker looks, and then in each of the folders, as seen from this library's own (a list that
+   NULL ends). NULL: there is none; dlerror tells about the last that failed. */
+void *tess_library_open(const char *path, const char *file, const char *const *folders);
+
 #endif

@@ -90,7 +90,7 @@ static tess_status renew_values(tess_solver *s)
             s->setup_error = s->ctx->error;
             status = TESS_SUCCESS;
         } else if (status == TESS_TIMED_OUT) { /* the next solve tries again */
-            s->setup_reason = TESS_REASON_TIME_LIMIT;
+            s->setup_reason = tess_deadline_reason(s->ctx);
             s->setup_error = s->ctx->error;
             status = TESS_SUCCESS;
         } else if (status == TESS_SUCCESS && s->setup_reason != TESS_REASON_RUNNING) {

@@ -199,7 +199,7 @@ cleanup:
 static bool note_precond_failure(tess_solver *s, tess_status status)
 {
     if (status != TESS_SINGULAR && status != TESS_TIMED_OUT) { return false; }
-    s->setup_reason = status == TESS_SINGULAR ? TESS_REASON_PRECOND_SETUP : TESS_REASON_TIME_LIMIT;
+    s->setup_reason = status == TESS_SINGULAR ? TESS_REASON_PRECOND_SETUP : tess_deadline_reason(s->ctx);
     s->setup_error = s->ctx->error;
     return true;
 }

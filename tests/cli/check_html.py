@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks the pages that --html writes: check_html.py TOOL DATA.
+"""Checks the pages that --html writes: check_html.py TOOL DATA [DEVICE].
 
 Each page is well formed, names every picture and table, and refers to nothing elsewhere: no address, no script. Where
 Chromium is installed it opens each page as wide as a phone and as a screen: nothing is fetched, nothing is cut off or
 reaches beyond the page. One line per failing check, then "N passed, N failed".
+
+With DEVICE (cuda) one page alone is made, of a matrix on that device: its precision map must be the one of the host.
 """
 import html.parser
 import json
@@ -174,11 +176,48 @@ def make_pages(tool, data, folder):
             yield path, words
 
 
+# ---- a device ----
+
+def write_graded(path, n):
+    """A tridiagonal matrix with entries of two sizes."""
+    entries = [(i + 1, i + 1, 4.0 + i % 5) for i in range(n)]
+    entries += [(i + 1, i, -1.0 if i % 4 else -0.001) for i in range(1, n)]
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(f"%%MatrixMarket matrix coordinate real symmetric\n{n} {n} {len(entries)}\n")
+        file.writelines(f"{i} {j} {value!r}\n" for i, j, value in entries)
+
+
+def pictures_of(source):
+    return re.findall(r"data:image/png;base64,[A-Za-z0-9+/=]*", source)
+
+
+def make_device_pages(tool, device, folder):
+    """The page of each part of a storage on the host and on the device; the pictures must be the same."""
+    matrix = os.path.join(folder, "graded.mtx")
+    write_graded(matrix, 60)
+    for granularity in ("entry", "block"):
+        sources = []
+        for place in ("cpu", device):
+            path = os.path.join(folder, f"{granularity}-{place}.html")
+            result = subprocess.run([tool, "solve", matrix, "--solver", "cg", "--format", "split", "--granularity",
+                                     granularity, "--policy", "mean-range", "--device", place, "--html", path],
+                                    capture_output=True, text=True, cwd=folder)
+            check(result.returncode == 0, f"{granularity} on {place}: exit {result.returncode}: {result.stderr}")
+            if os.path.exists(path):
+                sources.append(check_page(path, ["Precision map", "fp64 red, fp32 blue", "Nonzeros by precision"]))
+        check(len(sources) == 2 and pictures_of(sources[0]), f"{granularity}: no map")
+        check(len(sources) == 2 and pictures_of(sources[0]) == pictures_of(sources[1]), f"{granularity}: another map")
+
+
 def main():
     tool, data = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
     browser = find_browser()
     with tempfile.TemporaryDirectory() as folder:
         os.environ["XDG_CACHE_HOME"] = folder
+        if len(sys.argv) > 3:
+            make_device_pages(tool, sys.argv[3], folder)
+            print(f"{passed} passed, {failed} failed")
+            return failed != 0
         for path, words in make_pages(tool, data, folder):
             check_page(path, words)
             if browser:

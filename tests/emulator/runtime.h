@@ -54,6 +54,7 @@ emulatedError_t emulatedGetDeviceProperties(emulatedDeviceProp *properties, int 
 emulatedError_t emulatedDeviceGetAttribute(int *value, emulatedDeviceAttr attribute, int device);
 emulatedError_t emulatedFuncSetAttribute(const void *kernel, emulatedFuncAttribute attribute, int value);
 emulatedError_t emulatedMallocBytes(void **pointer, size_t bytes);
+emulatedError_t emulatedMemGetInfo(size_t *spare, size_t *total);
 void emulatedKeepWithin(void *pointer, size_t bytes, size_t capacity, emulatedStream_t stream);
 emulatedError_t emulatedFree(void *pointer);
 emulatedError_t emulatedHostGetDevicePointer(void **device, void *host, unsigned flags);

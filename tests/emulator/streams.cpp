@@ -282,6 +282,13 @@ emulatedError_t emulatedMallocBytes(void **pointer, size_t bytes)
     return emulatedSuccess;
 }
 
+emulatedError_t emulatedMemGetInfo(size_t *spare, size_t *total)
+{
+    FAIL_IF_INJECTED();
+    *spare = *total = emulator::MEMORY;
+    return emulatedSuccess;
+}
+
 // In stream order, because queued work may still use the memory.
 void emulatedKeepWithin(void *pointer, size_t bytes, size_t capacity, emulatedStream_t stream)
 {

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Complete factors with vectors of a GPU: the tests of the host; the engine. */
+/* Complete factors of the host with vectors of a GPU: the tests of the host; the engine. test_cudss.c has others. */
 #define TESTS_ON_GPU
 #include "../unit/test_direct.c" /* the same tests, in another context */
+
+#include <stdlib.h>
 
 /* The host applies them, so that nothing can record an application. */
 static void engines_are_plain(void **state)
@@ -29,10 +31,34 @@ static void engines_are_plain(void **state)
     free(b);
 }
 
+/* An automatic solve says why the host computes, and how to get what is missing. */
+static void the_host_says_that_it_computes(void **state)
+{
+    oracle_csr a = oracle_laplace2d(K);
+    double *b = random_values(N, 3, -1.0, 1.0), x[N] = {0.0};
+    tess_solve_options options = solve_options(TESS_SOLVER_AUTO);
+    tess_context *ctx = open_device(1);
+    tess_matrix *matrix = make_matrix(ctx, &a);
+    tess_solver *solver = NULL;
+
+    (void)state;
+    options.precond.kind = TESS_PRECOND_CHOLESKY;
+    assert_ok(ctx, tess_solver_create(matrix, &options, &solver));
+    assert_true(solve_with(solver, ctx, N, b, x).verified);
+    assert_non_null(strstr(tess_solver_why(solver), "cuDSS was not found: pip install nvidia-cudss"));
+    tess_solver_destroy(solver);
+    tess_matrix_destroy(matrix);
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+    free(b);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {DIRECT_TESTS, cmocka_unit_test(engines_are_plain)};
+    const struct CMUnitTest tests[] = {DIRECT_TESTS, cmocka_unit_test(engines_are_plain),
+                                       cmocka_unit_test(the_host_says_that_it_computes)};
 
+    setenv("TESSERA_CUDSS", "none", 1);
     if (!mumps_is_here()) {
         puts("skipped: this build has no MUMPS");
         return TEST_SKIPPED;

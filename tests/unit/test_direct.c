@@ -11,6 +11,10 @@
 #include "support/solve.h"
 
 enum { K = 12, N = K * K };
+#ifndef BY_CUDSS
+#define RANGE_CASES 3
+#define SOLVER_EDGE on_gpu_or_emulated(40, 12)
+#endif
 
 static tess_precond_options direct_options(tess_precond_kind kind, tess_precision precision)
 {
@@ -60,8 +64,9 @@ static void check_kind(const oracle_csr *a, tess_precond_kind kind)
         check_backward_error(a, r, z, precisions[p]);
         assert_ok(ctx, tess_precond_get_factors(m, &facts));
         assert_true(facts.nonzeros >= a->nrows);
-        assert_int_equal(facts.factorization, TESS_FACTORIZATION_HOST);
-        if (TEST_DEVICE == TESS_DEVICE_CPU) { /* a GPU's memory holds none of it */
+        assert_int_equal(facts.factorization,
+                         direct_is_on_device(ctx) ? TESS_FACTORIZATION_DEVICE : TESS_FACTORIZATION_HOST);
+        if (TEST_DEVICE == TESS_DEVICE_CPU || direct_is_on_device(ctx)) { /* else a GPU's memory holds none of it */
             assert_true(tess_precond_bytes(m) >= facts.nonzeros * (p == 0 ? 4 : 8));
         }
         tess_precond_destroy(m);
@@ -117,7 +122,7 @@ static void solutions_have_small_backward_errors(void **state)
 static void any_range_is_factored(void **state)
 {
     (void)state;
-    for (int c = 0; c < 3; c++) {
+    for (int c = 0; c < RANGE_CASES; c++) {
         const bool symmetric = c < 2;
         const tess_precond_kind kind = c == 0 ? TESS_PRECOND_CHOLESKY : TESS_PRECOND_LU;
         oracle_csr a = symmetric ? oracle_laplace2d(K) : oracle_convection2d(K, 1.0), scaled = oracle_copy(&a);
@@ -287,6 +292,7 @@ static void a_prediction_is_used(void **state)
     free(r);
 }
 
+#ifndef BY_CUDSS
 /* The stand-in for MPI that MUMPS brings must not take the place of the program's own. */
 static void no_mpi_is_left_behind(void **state)
 {
@@ -298,6 +304,7 @@ static void no_mpi_is_left_behind(void **state)
     assert_null(dlsym(RTLD_DEFAULT, "dmumps_c"));
     oracle_free(&a);
 }
+#endif
 
 static void expect_refusal(const oracle_csr *a, const tess_precond_options *options, tess_status status,
                            const char *words)
@@ -313,6 +320,7 @@ static void expect_refusal(const oracle_csr *a, const tess_precond_options *opti
     tess_context_destroy(ctx);
 }
 
+#ifndef BY_CUDSS
 static void matrices_without_factors_are_named(void **state)
 {
     const tess_precond_options cholesky = direct_options(TESS_PRECOND_CHOLESKY, TESS_PRECISION_FP32);
@@ -355,6 +363,8 @@ static void memory_is_limited(void **state)
     oracle_free(&a);
 }
 
+#endif
+
 static int identity_operator(void *user, tess_operation operation, const double *x, double *y)
 {
     (void)operation;
@@ -395,7 +405,7 @@ static void every_solver_takes_them(void **state)
 {
     static const tess_solver_kind solvers[] = {TESS_SOLVER_CG, TESS_SOLVER_BICGSTAB, TESS_SOLVER_GMRES,
                                                TESS_SOLVER_GMRES_IR, TESS_SOLVER_GMRES_FD};
-    const int64_t edge = on_gpu_or_emulated(40, 12), n = edge * edge;
+    const int64_t edge = SOLVER_EDGE, n = edge * edge;
     oracle_csr symmetric = oracle_laplace2d(edge), convection = oracle_convection2d(edge, 5.0);
     double *b = random_values(n, 3, -1.0, 1.0), *x = test_allocate(n, sizeof *x);
     tess_context *ctx = open_device(2);

@@ -487,6 +487,21 @@ static tess_status convert_gpu(tess_context *ctx, int64_t n, tess_precision from
 
 /* ---- the table ---- */
 
+static tess_status within_gpu(tess_context *ctx, tess_status (*call)(void *user), void *user)
+{
+    const gpu_scope scope(ctx);
+
+    return call(user);
+}
+
+static int64_t spare_gpu(tess_context *ctx)
+{
+    const gpu_scope scope(ctx);
+    size_t spare = 0, total = 0;
+
+    return GPU(MemGetInfo)(&spare, &total) == GPU(Success) ? (int64_t)spare : INT64_MAX;
+}
+
 static tess_backend make_table()
 {
     tess_backend t;
@@ -498,8 +513,10 @@ static tess_backend make_table()
     t.synchronize = synchronize_gpu;
     t.trim = trim_gpu;
     t.stream = stream_gpu;
+    t.within = within_gpu;
     t.allocate = allocate_gpu;
     t.release = release_gpu;
+    t.spare = spare_gpu;
     t.upload = upload_gpu;
     t.download = download_gpu;
     t.copy = copy_gpu;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/random.h"
+#include "base/spare_memory.h"
 
 /* Values converted at a time: their doubles stay in the first-level cache. */
 enum { CONVERT_RUN = 256 };
@@ -143,6 +144,18 @@ static void release_no_graph(tess_context *ctx, void *graph)
     (void)graph;
 }
 
+static tess_status within_host(tess_context *ctx, tess_status (*call)(void *user), void *user)
+{
+    (void)ctx;
+    return call(user);
+}
+
+static int64_t spare_host(tess_context *ctx)
+{
+    (void)ctx;
+    return tess_spare_memory();
+}
+
 const tess_backend tess_host_backend = {
     .name = "cpu",
     .open = open_host,
@@ -150,8 +163,10 @@ const tess_backend tess_host_backend = {
     .synchronize = synchronize_host,
     .trim = synchronize_host, /* the host keeps nothing */
     .stream = host_stream,
+    .within = within_host,
     .allocate = allocate_host,
     .release = release_host,
+    .spare = spare_host,
     .upload = copy_host,
     .download = copy_host,
     .copy = copy_host,

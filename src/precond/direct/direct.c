@@ -10,6 +10,7 @@
 
 #include "base/deadline.h"
 #include "base/stages.h"
+#include "precond/direct/direct_device.h"
 #include "precond/precond.h"
 
 /* Workspace beyond the estimate, in percent, at most: after doublings where pivoting needs more. */
@@ -47,7 +48,12 @@ static tess_status check(const tess_matrix *a, const tess_precond_options *o)
     const bool fp32 = role->storage == TESS_PRECISION_FP32 && role->arithmetic == TESS_ARITHMETIC_FP32;
     const bool fp64 = role->storage == TESS_PRECISION_FP64 && role->arithmetic == TESS_ARITHMETIC_FP64;
 
-    if (!mumps_is_here()) {
+    if (!mumps_is_here() && a->ctx->device == TESS_DEVICE_GPU && !cudss_is_here()) {
+        return tess_fail(a->ctx, TESS_UNSUPPORTED, DIRECT_CUDSS_HINT "; or install MUMPS and build again",
+                         "preconditioner %s needs cuDSS, which was not found (%s), or MUMPS, which this build lacks",
+                         tess_precond_kind_name(o->kind), cudss_absence());
+    }
+    if (!mumps_is_here() && a->ctx->device == TESS_DEVICE_CPU) {
         return tess_fail(a->ctx, TESS_UNSUPPORTED,
                          "install MUMPS (Debian: libmumps-seq-dev) and build again; or use ilut, ict, ilu0 or ic0",
                          "preconditioner %s needs MUMPS, which is not installed or was not when this was built",
@@ -81,7 +87,7 @@ static tess_status check_memory(const direct_factors *m, int64_t predicted, int 
 {
     const int64_t needed = (int64_t)((double)predicted * (100 + relaxation) / (100 + DIRECT_RELAXATION));
 
-    return direct_check_memory(m->ctx, name_of(m), needed, m->memory_limit);
+    return direct_check_memory(m->ctx, name_of(m), needed, direct_allowed_memory(m->ctx, m->memory_limit, false));
 }
 
 /* What MUMPS says about a step that failed. */
@@ -159,7 +165,8 @@ static tess_status factor(direct_factors *m, const direct_system *s, bool rescal
     mumps_reply reply;
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(direct_check_time(m->ctx, name_of(m), m->facts.flops));
+    TESS_TRY(tess_deadline_check(m->ctx, name_of(m)));
+    TESS_TRY(direct_check_time(m->ctx, name_of(m), m->facts.flops, DIRECT_FLOP_SECONDS));
     arguments.rescale = rescale;
     reply = mumps_run(m->mumps, MUMPS_FACTOR, &arguments);
     if (reply.code == NUMERICALLY_SINGULAR && !m->cholesky) { /* the rest of A may do, if b allows it */
@@ -193,18 +200,6 @@ cleanup:
     return status;
 }
 
-/* The first diagonal entry that a positive definite matrix cannot have. */
-static tess_status check_diagonal(const direct_factors *m, const direct_system *s)
-{
-    for (int64_t k = 0; k < s->count && m->cholesky; k++) {
-        if (s->row[k] != s->column[k] || s->val[k] > 0.0) { continue; }
-        return tess_fail(m->ctx, TESS_SINGULAR, "use lu, or a solver for indefinite matrices",
-                         "cholesky: the matrix is not positive definite: the diagonal entry of row %d is %g", s->row[k],
-                         s->val[k]);
-    }
-    return TESS_SUCCESS;
-}
-
 static tess_status compute(direct_factors *m)
 {
     direct_system s;
@@ -213,13 +208,8 @@ static tess_status compute(direct_factors *m)
 
     m->usable = false;
     TESS_TRY(direct_read(m->matrix, m->cholesky, &s));
-    if (s.bad_row >= 0) {
-        TESS_TRY(tess_fail(m->ctx, TESS_SINGULAR, "remove NaN and Inf from the matrix",
-                           "%s: the matrix has NaN or Inf, first seen in row %lld", name_of(m),
-                           (long long)s.bad_row + 1));
-    }
-    TESS_TRY(check_diagonal(m, &s));
-    TESS_TRY(direct_scale(&s, m->precision, m->row_exponent, m->column_exponent));
+    TESS_TRY(direct_check_values(&s, name_of(m), m->cholesky));
+    TESS_TRY(direct_scale(&s, m->precision, INT_MAX, m->row_exponent, m->column_exponent));
     analysed = m->mumps && m->symmetry == s.symmetry;
     if (!analysed) { TESS_TRY(analyse(m, &s)); }
     TESS_TRY(factor(m, &s, analysed));
@@ -239,12 +229,13 @@ static tess_status renew(tess_precond *m)
 static tess_status create(tess_precond *p, const tess_precond_options *options)
 {
     direct_factors *m = NULL;
-    tess_status status = tess_host_allocate(p->ctx, 1, sizeof *m, &p->own);
+    tess_status status = TESS_SUCCESS;
 
-    if (status != TESS_SUCCESS) { return status; }
+    if (!p->role.given) { p->role = default_role(p->role); }
+    if (direct_is_on_device(p->ctx)) { return direct_device_create(p, options); }
+    TESS_TRY(tess_host_allocate(p->ctx, 1, sizeof *m, &p->own));
     m = p->own;
     memset(m, 0, sizeof *m);
-    if (!p->role.given) { p->role = default_role(p->role); }
     m->ctx = p->ctx;
     m->matrix = p->matrix;
     m->n = p->n;

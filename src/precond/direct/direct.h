@@ -8,6 +8,8 @@
 #ifndef TESS_PRECOND_DIRECT_DIRECT_H
 #define TESS_PRECOND_DIRECT_DIRECT_H
 
+#include <tessera/precond.h>
+
 #include "matrix/matrix.h"
 #include "precond/direct/mumps.h"
 
@@ -27,13 +29,15 @@ typedef struct direct_system {
 /* Reads the matrix. `cholesky`: the lower triangle of a matrix that counts as positive definite. Otherwise a matrix
    that is symmetric to the bit is taken as that. Release it, also after a failure. */
 tess_status direct_read(const tess_matrix *a, bool cholesky, direct_system *out);
-/* Scales and rounds the values; fills the exponents of both sides (n each). */
-tess_status direct_scale(direct_system *s, tess_precision precision, int32_t *row_exponent, int32_t *column_exponent);
+/* Scales and rounds the values; fills the exponents of both sides (n each), whose magnitude is `most` at most. */
+tess_status direct_scale(direct_system *s, tess_precision precision, int most, int32_t *row_exponent,
+                         int32_t *column_exponent);
 void direct_release(direct_system *s);
 
 /* What complete factors take, by the analysis alone. */
 typedef struct direct_prediction {
-    bool possible; /* false: a build without MUMPS, NaN or Inf, no or too few pivots, too little memory */
+    bool possible;  /* false: neither MUMPS nor cuDSS, NaN or Inf, no or too few pivots, too little memory */
+    bool on_device; /* by cuDSS */
     double flops;
     int64_t bytes; /* in `precision` */
 } direct_prediction;
@@ -60,15 +64,31 @@ void direct_drop_analysis(const tess_matrix *a);
 /* Seconds of an operation of MUMPS' factorization: one core of an x86 server, with the reference BLAS. */
 #define DIRECT_FLOP_SECONDS 0.3e-9
 
-/* direct_limits.c. `limit`: bytes; 0: half of what the machine has to spare. */
-tess_status direct_check_memory(tess_context *ctx, const char *name, int64_t needed, int64_t limit);
+/* The same for cuDSS on an H100 or H200, an upper bound until it is measured there: 2 % of its FP64 rate. */
+#define DIRECT_DEVICE_FLOP_SECONDS 1e-12
+
+/* direct_limits.c. `limit`: bytes; 0: half of what the machine has to spare, or nine tenths of a device's. */
+int64_t direct_allowed_memory(tess_context *ctx, int64_t limit, bool on_device);
+/* OUT_OF_MEMORY if needed > allowed. */
+tess_status direct_check_memory(tess_context *ctx, const char *name, int64_t needed, int64_t allowed);
 /* Under a limit of time: TIMED_OUT if so many operations should take longer than is left. */
-tess_status direct_check_time(tess_context *ctx, const char *name, double flops);
+tess_status direct_check_time(tess_context *ctx, const char *name, double flops, double flop_seconds);
+/* SINGULAR: NaN or Inf; for `cholesky` a diagonal entry that is not positive. */
+tess_status direct_check_values(const direct_system *s, const char *name, bool cholesky);
 
 /* Workspace beyond the estimate of an analysis, in percent. */
 enum { DIRECT_RELAXATION = 30 };
 
-/* Errors: memory. */
+/* Whether this context's factors are computed and applied on its device, by cuDSS. */
+bool direct_is_on_device(const tess_context *ctx);
+/* Where cuDSS comes from. */
+#define DIRECT_CUDSS_HINT "pip install nvidia-cudss-cu13 (or -cu12), or set TESSERA_CUDSS to the path of libcudss"
+
+/* What complete factors tell beside the residual: pivots that were changed, or why the host computed factors for a
+   device. false: nothing. */
+bool direct_note(const tess_precond *m, char *text, size_t length);
+
+/* Errors: memory; those of cuDSS. */
 tess_status direct_predict(const tess_matrix *a, bool cholesky, tess_precision precision, int64_t memory_limit,
                            direct_prediction *out);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a factorization would take, without making it. */
-#include "precond/direct/direct.h"
+#include <limits.h>
 
-#include "base/spare_memory.h"
+#include "precond/direct/direct_device.h"
 
 /* The analysis reads the scaled values: those on a good diagonal decide the order of an unsymmetric matrix. */
 static tess_status scale(tess_context *ctx, direct_system *s, tess_precision precision)
@@ -11,7 +11,7 @@ static tess_status scale(tess_context *ctx, direct_system *s, tess_precision pre
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(tess_host_allocate(ctx, 2 * s->n, sizeof *exponents, (void **)&exponents));
-    status = direct_scale(s, precision, exponents, exponents + s->n);
+    status = direct_scale(s, precision, INT_MAX, exponents, exponents + s->n);
 cleanup:
     tess_host_release(ctx, exponents, 2 * s->n, sizeof *exponents);
     return status;
@@ -27,6 +27,12 @@ static void drop(tess_context *ctx, void *kept)
     tess_host_release(ctx, analysis, 1, sizeof *analysis);
 }
 
+static void drop_device(tess_context *ctx, void *kept)
+{
+    (void)ctx;
+    device_factors_destroy(kept);
+}
+
 /* A matrix is const for those who solve with it; this is no part of its value. */
 static tess_matrix *owner_of(const tess_matrix *a)
 {
@@ -37,7 +43,7 @@ void direct_drop_analysis(const tess_matrix *a)
 {
     tess_matrix *owner = owner_of(a);
 
-    if (owner->kept && owner->drop_kept == drop) { drop(owner->ctx, owner->kept); }
+    if (owner->kept) { owner->drop_kept(owner->ctx, owner->kept); }
     owner->kept = NULL;
 }
 
@@ -67,11 +73,47 @@ bool direct_take_analysis(const tess_matrix *a, tess_precision precision, mumps_
     return true;
 }
 
+bool direct_take_device_analysis(const tess_matrix *a, bool cholesky, tess_precision precision, device_factors **out)
+{
+    tess_matrix *owner = owner_of(a);
+
+    if (!owner->kept || owner->drop_kept != drop_device ||
+        !device_factors_fit(owner->kept, cholesky, precision, a->values_version)) {
+        return false;
+    }
+    *out = owner->kept;
+    owner->kept = NULL;
+    return true;
+}
+
 /* ---- prediction ---- */
+
+/* By cuDSS. Values without factors, or too little memory, are no error. */
+static tess_status predict_on_device(const tess_matrix *a, bool cholesky, tess_precision precision,
+                                     int64_t memory_limit, direct_prediction *out)
+{
+    tess_matrix *owner = owner_of(a);
+    device_factors *m = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    out->on_device = true;
+    direct_drop_analysis(a);
+    status = device_factors_analyse(a, cholesky, precision, memory_limit, &m);
+    if (status != TESS_SUCCESS) {
+        device_factors_destroy(m);
+        return status == TESS_SINGULAR || status == TESS_OUT_OF_MEMORY ? TESS_SUCCESS : status;
+    }
+    out->possible = true;
+    out->flops = m->facts.flops;
+    out->bytes = m->facts.peak_bytes;
+    owner->kept = m;
+    owner->drop_kept = drop_device;
+    return TESS_SUCCESS;
+}
 
 static tess_status analyse(const tess_matrix *a, const direct_system *s, int64_t memory_limit, direct_prediction *out)
 {
-    const int64_t allowed = memory_limit > 0 ? memory_limit : tess_spare_memory() / 2;
+    const int64_t allowed = direct_allowed_memory(a->ctx, memory_limit, false);
     direct_analysis analysis = {
         .precision = s->precision, .symmetry = s->symmetry, .values_version = a->values_version};
     tess_status status = TESS_SUCCESS;
@@ -97,7 +139,9 @@ tess_status direct_predict(const tess_matrix *a, bool cholesky, tess_precision p
     tess_status status = TESS_SUCCESS;
 
     *out = (direct_prediction){.possible = false};
-    if (!mumps_is_here() || a->nrows == 0 || a->nnz == 0) { return TESS_SUCCESS; }
+    if (a->nrows == 0 || a->nnz == 0) { return TESS_SUCCESS; }
+    if (direct_is_on_device(a->ctx)) { return predict_on_device(a, cholesky, precision, memory_limit, out); }
+    if (!mumps_is_here()) { return TESS_SUCCESS; }
     TESS_TRY(direct_read(a, cholesky, &s));
     if (s.bad_row >= 0) { goto cleanup; }
     TESS_TRY(scale(a->ctx, &s, precision));

@@ -103,7 +103,15 @@ cleanup:
     return status;
 }
 
-tess_status direct_scale(direct_system *s, tess_precision precision, int32_t *row_exponent, int32_t *column_exponent)
+static void cut(int64_t n, int most, int32_t *exponent)
+{
+    for (int64_t i = 0; i < n; i++) {
+        exponent[i] = exponent[i] > most ? most : exponent[i] < -most ? -most : exponent[i];
+    }
+}
+
+tess_status direct_scale(direct_system *s, tess_precision precision, int most, int32_t *row_exponent,
+                         int32_t *column_exponent)
 {
     const bool same = s->symmetry != MUMPS_UNSYMMETRIC;
     const equilibrate_entries entries = {
@@ -111,6 +119,8 @@ tess_status direct_scale(direct_system *s, tess_precision precision, int32_t *ro
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(equilibrate(s->ctx, &entries, row_exponent, same ? NULL : column_exponent));
+    cut(s->n, most, row_exponent);
+    if (!same) { cut(s->n, most, column_exponent); }
     if (same) { memcpy(column_exponent, row_exponent, (size_t)s->n * sizeof *column_exponent); }
     s->precision = precision;
     TESS_TRY(tess_host_allocate(s->ctx, s->capacity, tess_precision_bytes(precision), &s->rounded));

@@ -313,7 +313,7 @@ static tess_incomplete_job first_job(const tess_incomplete *m, const level_run *
     return (tess_incomplete_job){.n = m->n,
                                  .cholesky = m->cholesky,
                                  .attempts = 1,
-                                 .deadline = m->ctx->deadline,
+                                 .ctx = m->ctx,
                                  .diagonal = m->by_host ? m->pattern.diagonal : m->diagonal,
                                  .order = m->order,
                                  .runs = m->by_host ? all : m->schedule.runs,

@@ -27,7 +27,7 @@ typedef struct tess_incomplete_job {
     bool cholesky;           /* IC(0): entries right of the diagonal are neither read nor written */
     double shift;            /* relative to the diagonal's magnitudes */
     int attempts;            /* attempts made at once, with that shift, twice that, ...: 1 to TESS_MAX_ATTEMPTS */
-    double deadline;         /* of the host: rows after it are left out; 0: none (base/deadline.h) */
+    const tess_context *ctx; /* of the host: rows after its deadline are left out; NULL: none (base/deadline.h) */
     bool has_retry;          /* other attempts follow: after a bad row the results do not matter */
     const int64_t *diagonal; /* n: places of the diagonal entries among the matrix's */
     const int32_t *order;    /* n: rows, each after those that it needs; NULL, on the host: in their order */

@@ -174,7 +174,7 @@ static void factor_run(const factor_task *task, level_run run, int threads, fact
         const int64_t row = job->order ? job->order[p] : p;
         factor_report report = {bad_row, not_finite};
 
-        if (tess_deadline_passed(job->deadline)) { continue; } /* the caller finds it too */
+        if (tess_deadline_passed(job->ctx)) { continue; } /* the caller finds it too */
         if (job->has_retry && (all->bad_row < INT64_MAX || bad_row < INT64_MAX)) {
             look_at_row(task, row, &report);
         } else {

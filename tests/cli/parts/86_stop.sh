@@ -43,6 +43,17 @@ END
     [ -s x.mtx ] && pass || fail "x was not written"
 done
 
+# A signal in a set-up, here of factors that would take minutes, ends it too.
+label="a signal in the set-up"
+rm -f stop.json
+begin=$SECONDS
+timeout --preserve-status --signal=TERM --kill-after=60 1 "$tool" solve gallery:laplace3d:60 --device cpu \
+    --solver gmres --precond ilut:1e-12:1000 --json stop.json >out 2>err
+[ $? -eq 1 ] && pass || fail "another exit code"
+[ $((SECONDS - begin)) -le 20 ] && pass || fail "$((SECONDS - begin)) s"
+out_has 'NOT CONVERGED: interrupted by a signal \(interrupted, -105\)'
+json stop.json "j['reason'] == 'interrupted' and j['iterations'] == 0 and j['exit_code'] == 1"
+
 # Checkpoints: a limit of time leaves one, and pieces of a solve go on from the last iterate of the one before. The
 # pieces end by a count of iterations, which no machine's speed changes.
 rm -f c.ckpt

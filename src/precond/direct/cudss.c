@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Calls of cuDSS. Each runs while the context's device is the current one. */
+#include "precond/direct/cudss.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "precond/direct/cudss_library.h"
+
+enum { ABSENCE_LENGTH = 256 };
+
+struct cudss_solver {
+    tess_context *ctx;
+    mumps_symmetry symmetry;
+    void *handle, *config, *data, *matrix, *solution, *rhs; /* NULL: not made */
+};
+
+/* Loaded at the first question. */
+static cudss_library library;
+static char absence[ABSENCE_LENGTH];
+static bool found;
+static pthread_once_t loaded = PTHREAD_ONCE_INIT;
+
+static void load(void)
+{
+    const char *path = getenv("TESSERA_CUDSS");
+
+    if (path && strcmp(path, "none") == 0) {
+        memcpy(absence, "TESSERA_CUDSS is none", sizeof "TESSERA_CUDSS is none");
+        return;
+    }
+    found = cudss_load(path && *path ? path : NULL, &library, absence, sizeof absence);
+    if (found) { absence[0] = '\0'; }
+}
+
+bool cudss_is_here(void)
+{
+    pthread_once(&loaded, load);
+    return found;
+}
+
+const char *cudss_absence(void)
+{
+    return cudss_is_here() ? "" : absence;
+}
+
+bool cudss_transposes(void)
+{
+    return cudss_is_here() && library.version >= CUDSS_TRANSPOSING_VERSION;
+}
+
+/* SUCCESS for code 0. */
+static tess_status check(tess_context *ctx, int code, const char *call)
+{
+    switch (code) {
+    case CUDSS_OK: return TESS_SUCCESS;
+    case CUDSS_NO_MEMORY:
+        return tess_fail(ctx, TESS_OUT_OF_DEVICE_MEMORY, "choose ilu0, ic0 or amg, or set TESSERA_CUDSS=none",
+                         "cuDSS had too little memory in %s", call);
+    case CUDSS_UNSUPPORTED:
+        return tess_fail(ctx, TESS_UNSUPPORTED, "set TESSERA_CUDSS=none, or choose another preconditioner",
+                         "this version of cuDSS does not support what %s asks for", call);
+    default:
+        return tess_fail(ctx, TESS_DEVICE, "set TESSERA_CUDSS=none to use the host's factors",
+                         "cuDSS failed in %s with status %d", call, code);
+    }
+}
+
+#define TRY_CALL(name, arguments) TESS_TRY(check(s->ctx, library.name arguments, #name))
+
+/* ---- objects ---- */
+
+typedef struct opening {
+    cudss_solver *solver;
+    tess_precision precision;
+    const cudss_arrays *arrays;
+} opening;
+
+static tess_status set(cudss_solver *s, int which, int value)
+{
+    return check(s->ctx, library.cudssConfigSet(s->config, which, &value, sizeof value), "cudssConfigSet");
+}
+
+/* Rows of an unsymmetric matrix are matched with columns, so that pivots are large; version 1 chooses that itself. */
+static tess_status configure(cudss_solver *s)
+{
+    tess_status status = TESS_SUCCESS;
+
+    TRY_CALL(cudssConfigCreate, (&s->config));
+    TESS_TRY(set(s, CUDSS_REPEATABLE, 1));
+    if (s->symmetry == MUMPS_UNSYMMETRIC && library.version < CUDSS_MATCHING_VERSION) {
+        TESS_TRY(set(s, CUDSS_MATCHING, CUDSS_MATCHING_PRODUCT));
+    }
+cleanup:
+    return status;
+}
+
+static tess_status open_all(void *user)
+{
+    static const int kinds[] = {
+        [MUMPS_UNSYMMETRIC] = CUDSS_GENERAL, [MUMPS_DEFINITE] = CUDSS_DEFINITE, [MUMPS_INDEFINITE] = CUDSS_SYMMETRIC};
+    const opening *o = user;
+    const cudss_arrays *a = o->arrays;
+    const int type = o->precision == TESS_PRECISION_FP32 ? CUDSS_FP32 : CUDSS_FP64;
+    cudss_solver *s = o->solver;
+    tess_status status = TESS_SUCCESS;
+
+    TRY_CALL(cudssCreate, (&s->handle));
+    TRY_CALL(cudssSetStream, (s->handle, s->ctx->backend->stream(s->ctx)));
+    TESS_TRY(configure(s));
+    TRY_CALL(cudssDataCreate, (s->handle, &s->data));
+    TRY_CALL(cudssMatrixCreateCsr,
+             (&s->matrix, a->n, a->n, a->count, a->row_ptr, NULL, a->column, a->val, CUDSS_INT32, CUDSS_INT32, type,
+              kinds[s->symmetry], s->symmetry == MUMPS_UNSYMMETRIC ? CUDSS_WHOLE : CUDSS_LOWER, CUDSS_FROM_ONE));
+    TRY_CALL(cudssMatrixCreateDn, (&s->rhs, a->n, 1, a->n, a->rhs, type, CUDSS_BY_COLUMNS));
+    TRY_CALL(cudssMatrixCreateDn, (&s->solution, a->n, 1, a->n, a->solution, type, CUDSS_BY_COLUMNS));
+cleanup:
+    return status;
+}
+
+/* Nothing can be done about a failure here. */
+static tess_status close_all(void *user)
+{
+    cudss_solver *s = user;
+
+    if (s->solution) { (void)library.cudssMatrixDestroy(s->solution); }
+    if (s->rhs) { (void)library.cudssMatrixDestroy(s->rhs); }
+    if (s->matrix) { (void)library.cudssMatrixDestroy(s->matrix); }
+    if (s->data) { (void)library.cudssDataDestroy(s->handle, s->data); }
+    if (s->config) { (void)library.cudssConfigDestroy(s->config); }
+    if (s->handle) { (void)library.cudssDestroy(s->handle); }
+    return TESS_SUCCESS;
+}
+
+tess_status cudss_open(tess_context *ctx, tess_precision precision, mumps_symmetry symmetry, const cudss_arrays *arrays,
+                       cudss_solver **out)
+{
+    opening o = {.precision = precision, .arrays = arrays};
+    tess_status status = TESS_SUCCESS;
+
+    *out = NULL;
+    TESS_TRY(tess_host_allocate(ctx, 1, sizeof *o.solver, (void **)&o.solver));
+    *o.solver = (cudss_solver){.ctx = ctx, .symmetry = symmetry};
+    status = ctx->backend->within(ctx, open_all, &o);
+    if (status == TESS_SUCCESS) {
+        *out = o.solver;
+    } else {
+        cudss_close(o.solver);
+    }
+cleanup:
+    return status;
+}
+
+void cudss_close(cudss_solver *s)
+{
+    if (!s) { return; }
+    (void)s->ctx->backend->synchronize(s->ctx); /* queued work may still use its memory */
+    (void)s->ctx->backend->within(s->ctx, close_all, s);
+    tess_host_release(s->ctx, s, 1, sizeof *s);
+}
+
+/* ---- steps ---- */
+
+typedef struct step {
+    cudss_solver *solver;
+    cudss_facts *facts;
+    bool transposed;
+} step;
+
+static tess_status execute(cudss_solver *s, int which)
+{
+    static const char *const calls[] = {"the analysis", "the factorization", "a solve"};
+    const char *call = calls[which == CUDSS_ANALYSE ? 0 : which == CUDSS_FACTOR ? 1 : 2];
+
+    return check(s->ctx, library.cudssExecute(s->handle, which, s->config, s->data, s->matrix, s->solution, s->rhs),
+                 call);
+}
+
+static tess_status ask(const cudss_solver *s, int which, void *value, size_t bytes)
+{
+    size_t written = 0;
+
+    return check(s->ctx, library.cudssDataGet(s->handle, s->data, which, value, bytes, &written), "cudssDataGet");
+}
+
+/* Versions differ in the type of the number of operations: as a whole number it cannot be as large as the bits of a
+   double that is 2 or more. */
+static double flops_of(int64_t bits)
+{
+    const int64_t two = INT64_C(0x4000000000000000);
+    double value = 0.0;
+
+    if (bits < two) { return (double)bits; }
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+static tess_status analyse_within(void *user)
+{
+    const step *t = user;
+    int64_t estimates[CUDSS_ESTIMATE_COUNT] = {0}, flops = 0;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(execute(t->solver, CUDSS_ANALYSE));
+    TESS_TRY(ask(t->solver, CUDSS_ESTIMATES, estimates, sizeof estimates));
+    TESS_TRY(ask(t->solver, CUDSS_FLOPS, &flops, sizeof flops));
+    TESS_TRY(ask(t->solver, CUDSS_FACTOR_ENTRIES, &t->facts->entries, sizeof t->facts->entries));
+    t->facts->kept_bytes = estimates[0];
+    t->facts->peak_bytes = estimates[1];
+    t->facts->flops = flops_of(flops);
+cleanup:
+    return status;
+}
+
+static tess_status factor_within(void *user)
+{
+    const step *t = user;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(execute(t->solver, CUDSS_FACTOR));
+    TESS_TRY(ask(t->solver, CUDSS_INFO, &t->facts->info, sizeof t->facts->info)); /* waits */
+    if (t->facts->info != 0) { goto cleanup; }
+    status = ask(t->solver, CUDSS_CHANGED_PIVOTS, &t->facts->changed_pivots, sizeof t->facts->changed_pivots);
+cleanup:
+    return status;
+}
+
+static tess_status solve_within(void *user)
+{
+    const step *t = user;
+    cudss_solver *s = t->solver;
+    const bool transposed = t->transposed && s->symmetry == MUMPS_UNSYMMETRIC;
+    tess_status status = TESS_SUCCESS;
+
+    if (!transposed) { return execute(s, CUDSS_SOLVE); }
+    if (!cudss_transposes()) { return check(s->ctx, CUDSS_UNSUPPORTED, "a solve with the transpose"); }
+    TESS_TRY(set(s, CUDSS_TRANSPOSED, 1));
+    TESS_TRY(execute(s, CUDSS_SOLVE));
+    status = set(s, CUDSS_TRANSPOSED, 0);
+cleanup:
+    return status;
+}
+
+tess_status cudss_analyse(cudss_solver *s, cudss_facts *facts)
+{
+    step t = {.solver = s, .facts = facts};
+
+    *facts = (cudss_facts){0};
+    return s->ctx->backend->within(s->ctx, analyse_within, &t);
+}
+
+tess_status cudss_factor(cudss_solver *s, cudss_facts *facts)
+{
+    step t = {.solver = s, .facts = facts};
+
+    facts->info = facts->changed_pivots = 0;
+    return s->ctx->backend->within(s->ctx, factor_within, &t);
+}
+
+tess_status cudss_solve(cudss_solver *s, bool transposed)
+{
+    step t = {.solver = s, .transposed = transposed};
+
+    return s->ctx->backend->within(s->ctx, solve_within, &t);
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The order of attempts by device, from facts alone; and what an iteration and a set-up cost beside what was measured.
+ */
+#include "auto/ladder.h"
+#include "support/test.h"
+
+enum { MOST = 5 };
+
+typedef struct order_case {
+    const char *name;
+    rates_kind device;
+    matrix_facts facts;
+    tess_precond_kind expected[MOST]; /* of the first steps; 0 (none): no more are looked at */
+} order_case;
+
+#define SPD(rows, entries, depth)                                                                               \
+    {                                                                                                           \
+        .n = (rows), .nnz = (entries), .symmetric = true, .finite = true, .positive = (rows), .levels = (depth) \
+    }
+#define GENERAL(rows, entries, depth)                                                        \
+    {                                                                                        \
+        .n = (rows), .nnz = (entries), .finite = true, .positive = (rows), .levels = (depth) \
+    }
+#define JACOBI TESS_PRECOND_JACOBI
+#define IC0 TESS_PRECOND_IC0
+#define ILU0 TESS_PRECOND_ILU0
+#define AMG TESS_PRECOND_AMG
+#define CHOLESKY TESS_PRECOND_CHOLESKY
+#define LU TESS_PRECOND_LU
+#define ICT TESS_PRECOND_ICT
+
+static const order_case cases[] = {
+    /* A host takes the lists as they are: multigrid first where triangles are large. */
+    {"small, host", RATES_HOST, SPD(1000, 5000, 60), {JACOBI, IC0, CHOLESKY, LU, ICT}},
+    {"large, host", RATES_HOST, SPD(1000000, 7000000, 300), {JACOBI, AMG, IC0, CHOLESKY, LU}},
+    {"chain, host", RATES_HOST, SPD(100000, 300000, 100000), {JACOBI, IC0, AMG, CHOLESKY, LU}},
+    /* Small systems: the host's factors take less than the set-up of IC(0); those of cuDSS do not. */
+    {"small, gpu", RATES_GPU, SPD(1000, 5000, 60), {JACOBI, CHOLESKY, LU, IC0, ICT}},
+    {"small, cuDSS", RATES_GPU_CUDSS, SPD(1000, 5000, 60), {JACOBI, IC0, CHOLESKY, LU, ICT}},
+    /* Few levels: triangles first, then multigrid; complete factors, which the host orders, later. */
+    {"wathen120, gpu", RATES_GPU, SPD(36441, 565761, 400), {JACOBI, IC0, AMG, CHOLESKY, LU}},
+    {"wathen120, cuDSS", RATES_GPU_CUDSS, SPD(36441, 565761, 400), {JACOBI, IC0, AMG, CHOLESKY, LU}},
+    {"laplace3d:100, cuDSS", RATES_GPU_CUDSS, SPD(1000000, 6940000, 298), {JACOBI, IC0, AMG, CHOLESKY, LU}},
+    /* As many levels as rows: triangles would wait for each, so that they follow factors. */
+    {"chain, gpu", RATES_GPU, SPD(1000000, 3000000, 1000000), {JACOBI, AMG, CHOLESKY, LU, IC0}},
+    {"chain, cuDSS", RATES_GPU_CUDSS, SPD(1000000, 3000000, 1000000), {JACOBI, AMG, CHOLESKY, LU, IC0}},
+    {"unsymmetric, host", RATES_HOST, GENERAL(50000, 300000, 200), {JACOBI, AMG, ILU0, LU, LU}},
+    {"unsymmetric, gpu", RATES_GPU, GENERAL(50000, 300000, 200), {JACOBI, ILU0, AMG, LU, LU}},
+    {"unsymmetric chain, gpu", RATES_GPU, GENERAL(50000, 300000, 50000), {JACOBI, AMG, LU, LU, ILU0}},
+};
+
+static tess_solve_options automatic(void)
+{
+    tess_solve_options options;
+
+    tess_solve_options_init(&options);
+    return options;
+}
+
+static void attempts_are_in_this_order(void **state)
+{
+    const tess_solve_options options = automatic();
+
+    (void)state;
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        const order_case *t = &cases[c];
+        ladder l;
+
+        make_ladder(rates_of_kind(t->device), family_of(&t->facts), &t->facts, &options, &l);
+        for (int i = 0; i < MOST && t->expected[i]; i++) {
+            if (i < l.count && l.step[i].precond == t->expected[i]) { continue; }
+            for (int k = 0; k < l.count; k++) {
+                print_error("  %d %s %s, cost %g\n", k, tess_solver_kind_name(l.step[k].solver),
+                            tess_precond_kind_name(l.step[k].precond),
+                            step_cost(rates_of_kind(t->device), &t->facts, &l.step[k]));
+            }
+            fail_msg("%s: step %d is not %s", t->name, i, tess_precond_kind_name(t->expected[i]));
+        }
+        assert_int_equal(l.step[l.count - 1].limit, LIMIT_NONE);
+    }
+}
+
+/* Factors in FP64 come after those in FP32, and nothing is lost or doubled by sorting. */
+static void sorting_keeps_all_steps(void **state)
+{
+    const tess_solve_options options = automatic();
+
+    (void)state;
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        const matrix_facts *f = &cases[c].facts;
+        ladder listed, sorted;
+        int low = -1, high = -1;
+
+        make_ladder(rates_of_kind(RATES_HOST), family_of(f), f, &options, &listed);
+        make_ladder(rates_of_kind(RATES_GPU_CUDSS), family_of(f), f, &options, &sorted);
+        assert_int_equal(listed.count, sorted.count);
+        for (int i = 0; i < listed.count; i++) {
+            int found = 0;
+
+            for (int k = 0; k < sorted.count; k++) {
+                found += memcmp(&listed.step[i], &sorted.step[k], sizeof listed.step[i]) == 0;
+            }
+            assert_int_equal(found, 1);
+            if (sorted.step[i].limit != LIMIT_DIRECT) { continue; }
+            if (sorted.step[i].factors == TESS_PRECISION_FP32) { low = i; }
+            if (sorted.step[i].factors == TESS_PRECISION_FP64) { high = i; }
+        }
+        assert_true(low >= 0 && low < high);
+    }
+}
+
+/* A preconditioner that the caller named leaves nothing to sort. */
+static void a_named_preconditioner_stays(void **state)
+{
+    const matrix_facts f = SPD(1000, 5000, 60);
+    tess_solve_options options = automatic();
+    ladder l;
+
+    (void)state;
+    options.precond.kind = TESS_PRECOND_ICT;
+    make_ladder(rates_of_kind(RATES_GPU), family_of(&f), &f, &options, &l);
+    assert_int_equal(l.count, 2);
+    assert_int_equal(l.step[0].solver, TESS_SOLVER_CG);
+    assert_int_equal(l.step[1].solver, TESS_SOLVER_GMRES);
+}
+
+/* Within a factor of 2 of what rates.c cites. */
+static void check_measured(double estimate, double measured)
+{
+    assert_true(estimate < 2.0 * measured && measured < 2.0 * estimate);
+}
+
+static void estimates_meet_measurements(void **state)
+{
+    const cost_rates *gpu = rates_of_kind(RATES_GPU), *host = rates_of_kind(RATES_HOST);
+    const matrix_facts cube = SPD(3375000, 23490000, 448), smaller = SPD(1000000, 6940000, 298),
+                       poisson = SPD(4096, 20224, 127);
+    const ladder_step cg = {TESS_SOLVER_CG, JACOBI, TESS_PRECISION_FP64, TESS_SCALING_NONE, LIMIT_BUDGET};
+    const ladder_step ic0 = {TESS_SOLVER_CG, IC0, TESS_PRECISION_FP32, TESS_SCALING_NONE, LIMIT_BUDGET};
+    const ladder_step amg = {TESS_SOLVER_CG, AMG, TESS_PRECISION_FP32, TESS_SCALING_NONE, LIMIT_BUDGET};
+
+    (void)state;
+    check_measured(iteration_cost(gpu, &cube, &cg), 167e-6);
+    check_measured(iteration_cost(gpu, &cube, &amg), 1.33e-3);
+    check_measured(iteration_cost(gpu, &smaller, &amg), 0.94e-3);
+    check_measured(multigrid_cost(gpu, &smaller), 0.446 + 20 * 0.94e-3);
+    /* merged levels take a third of what the table says, others twice that */
+    assert_true(iteration_cost(gpu, &poisson, &ic0) > 76e-6 && iteration_cost(gpu, &poisson, &ic0) < 6 * 76e-6);
+    assert_true(iteration_cost(host, &poisson, &ic0) < iteration_cost(gpu, &poisson, &ic0));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(attempts_are_in_this_order), cmocka_unit_test(sorting_keeps_all_steps),
+        cmocka_unit_test(a_named_preconditioner_stays), cmocka_unit_test(estimates_meet_measurements)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
