@@ -231,6 +231,8 @@ function(tess_add_gpu_sources target)
         set(emulator ${PROJECT_SOURCE_DIR}/tests/emulator)
         target_sources(${target} PRIVATE ${sources} ${emulator}/emulator.cpp ${emulator}/streams.cpp)
         tess_emulated_options(${target})
+        # Every barrier goes through these.
+        set_source_files_properties(${emulator}/emulator.cpp ${emulator}/streams.cpp PROPERTIES COMPILE_OPTIONS -O3)
         if(TESS_SANITIZE)
             # Of the host's kernels, whose many instances take minutes to compile with it, the preset dev has it.
             file(GLOB_RECURSE kernels ${PROJECT_SOURCE_DIR}/src/*_host.c)

@@ -4,6 +4,7 @@
 
 passed=0 failed=0 skipped=0 cpu_seconds=0
 jobs=${JOBS:-$(nproc)}
+test_jobs=$((jobs + (jobs + 1) / 2)) # many tests wait: for processes to start, for limits of time, for threads
 log_dir=${log_dir:-build/check}
 mkdir -p "$log_dir"
 # As the Makefile has it: ninja where it is; a build folder keeps what it was made with.
@@ -98,7 +99,7 @@ test_stage()
 {
     local name=$1 dir=$2 status=0
     shift 2
-    run_logged "$name" ctest --test-dir "$dir" -V -j "$jobs" "$@" || status=$?
+    run_logged "$name" ctest --test-dir "$dir" -V -j "$test_jobs" "$@" || status=$?
     # shellcheck disable=SC2046 # three numbers
     set -- $(awk -f scripts/count_tests.awk "$log")
     # A failing ctest whose log shows no failure, or a run without a single test, is a failure all the same.
