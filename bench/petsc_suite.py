@@ -116,7 +116,7 @@ def lines_of(text):
     kept = []
     for line in text.splitlines():
         line = re.sub(r"aijtessera|tessera", "aij", line)
-        if line.strip() and not re.match(r"\s*(Tessera:|aij:|Mat Object|PC Object|KSP Object)", line):
+        if line.strip() and not re.match(r"\s*(Tessera:|aij:|Mat Object|PC Object|KSP Object)|.*using I-node", line):
             kept.append(line.strip())
     return kept
 

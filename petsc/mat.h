@@ -71,6 +71,8 @@ PetscErrorCode tp_mpi_set_storage(Mat A, const tp_storage *storage);
 PetscErrorCode tp_seq_bytes(Mat A, double bytes[2]);
 PetscErrorCode tp_seq_prepare(Mat A, PetscBool transposed);
 
+/* Products with interpolations of a DM (maij), which PETSc knows for AIJ's own types alone. */
+PetscErrorCode tp_product_with_maij(Mat product);
 /* The parts of a matrix of ours on this process; NULL: there is none, or it is not ours yet. */
 PetscErrorCode tp_own_parts(Mat A, Mat part[2]);
 /* Vectors that fit the matrix are then on the GPU, if PETSc and the library share one. */

@@ -64,6 +64,20 @@ PetscErrorCode tp_rows_restore(Mat A, tp_rows *rows)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode tp_product_with_maij(Mat product)
+{
+    static const char *const names[] = {"MatProductSetFromOptions_seqaij_seqmaij_C",
+                                        "MatProductSetFromOptions_mpiaij_mpimaij_C"};
+    PetscErrorCode (*set)(Mat) = NULL;
+
+    PetscFunctionBegin;
+    for (int k = 0; k < 2 && !set; k++) {
+        PetscCall(PetscObjectQueryFunction((PetscObject)product->product->B, names[k], &set));
+    }
+    if (set) { PetscCall((*set)(product)); }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* ---- matrices of either type ---- */
 
 static PetscErrorCode compare_types(Mat A, PetscBool *seq, PetscBool *mpi)

@@ -207,8 +207,8 @@ static PetscErrorCode MatSetFromOptions_MPIAIJTessera(Mat A, tp_option_items ite
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode compose_conversions(Mat A, PetscErrorCode (*to)(Mat, MatType, MatReuse, Mat *),
-                                          PetscErrorCode (*from)(Mat, MatType, MatReuse, Mat *))
+static PetscErrorCode compose_functions(Mat A, PetscErrorCode (*to)(Mat, MatType, MatReuse, Mat *),
+                                        PetscErrorCode (*from)(Mat, MatType, MatReuse, Mat *))
 {
     PetscObject object = (PetscObject)A;
 
@@ -217,6 +217,8 @@ static PetscErrorCode compose_conversions(Mat A, PetscErrorCode (*to)(Mat, MatTy
     PetscCall(PetscObjectComposeFunction(object, "MatConvert_mpiaij_mpitessera_C", to));
     PetscCall(PetscObjectComposeFunction(object, "MatConvert_mpiaij_mpiaijtessera_C", to));
     PetscCall(PetscObjectComposeFunction(object, "MatConvert_mpiaijtessera_mpiaij_C", from));
+    PetscCall(PetscObjectComposeFunction(object, "MatProductSetFromOptions_mpiaijtessera_mpimaij_C",
+                                         from ? tp_product_with_maij : NULL));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -229,7 +231,7 @@ static PetscErrorCode leave(Mat A)
     PetscCall(tp_halo_destroy(&m->halo));
     PetscCall(PetscFree(m->ghosts));
     tp_restore_functions(A, &m->base);
-    PetscCall(compose_conversions(A, NULL, NULL));
+    PetscCall(compose_functions(A, NULL, NULL));
     PetscCall(PetscFree(A->spptr));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -299,7 +301,7 @@ static PetscErrorCode MatConvert_MPIAIJ_MPIAIJTessera(Mat A, MatType type, MatRe
     tp_save_functions(B, &m->base);
     B->spptr = m;
     set_functions(B);
-    PetscCall(compose_conversions(B, MatConvert_MPIAIJ_MPIAIJTessera, MatConvert_MPIAIJTessera_MPIAIJ));
+    PetscCall(compose_functions(B, MatConvert_MPIAIJ_MPIAIJTessera, MatConvert_MPIAIJTessera_MPIAIJ));
     PetscCall(PetscObjectChangeTypeName((PetscObject)B, MATMPITESSERA));
     PetscCall(tp_set_vectors(B));
     if (B->assembled) { PetscCall(own_blocks(B)); }

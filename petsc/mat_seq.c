@@ -244,8 +244,8 @@ static PetscErrorCode MatSetFromOptions_SeqAIJTessera(Mat A, tp_option_items ite
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode compose_conversions(Mat A, PetscErrorCode (*to)(Mat, MatType, MatReuse, Mat *),
-                                          PetscErrorCode (*from)(Mat, MatType, MatReuse, Mat *));
+static PetscErrorCode compose_functions(Mat A, PetscErrorCode (*to)(Mat, MatType, MatReuse, Mat *),
+                                        PetscErrorCode (*from)(Mat, MatType, MatReuse, Mat *));
 
 /* Gives the Mat back to AIJ. */
 static PetscErrorCode leave(Mat A)
@@ -255,7 +255,7 @@ static PetscErrorCode leave(Mat A)
     PetscFunctionBegin;
     forget_copies(s);
     tp_restore_functions(A, &s->base);
-    PetscCall(compose_conversions(A, NULL, NULL));
+    PetscCall(compose_functions(A, NULL, NULL));
     PetscCall(PetscFree(A->spptr));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -322,14 +322,14 @@ static PetscErrorCode MatConvert_SeqAIJ_SeqAIJTessera(Mat A, MatType type, MatRe
     tp_save_functions(B, &s->base);
     B->spptr = s;
     set_functions(B);
-    PetscCall(compose_conversions(B, MatConvert_SeqAIJ_SeqAIJTessera, MatConvert_SeqAIJTessera_SeqAIJ));
+    PetscCall(compose_functions(B, MatConvert_SeqAIJ_SeqAIJTessera, MatConvert_SeqAIJTessera_SeqAIJ));
     PetscCall(PetscObjectChangeTypeName((PetscObject)B, MATSEQTESSERA));
     PetscCall(tp_set_vectors(B));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode compose_conversions(Mat A, PetscErrorCode (*to)(Mat, MatType, MatReuse, Mat *),
-                                          PetscErrorCode (*from)(Mat, MatType, MatReuse, Mat *))
+static PetscErrorCode compose_functions(Mat A, PetscErrorCode (*to)(Mat, MatType, MatReuse, Mat *),
+                                        PetscErrorCode (*from)(Mat, MatType, MatReuse, Mat *))
 {
     PetscObject object = (PetscObject)A;
 
@@ -338,6 +338,8 @@ static PetscErrorCode compose_conversions(Mat A, PetscErrorCode (*to)(Mat, MatTy
     PetscCall(PetscObjectComposeFunction(object, "MatConvert_seqaij_seqtessera_C", to));
     PetscCall(PetscObjectComposeFunction(object, "MatConvert_seqaij_seqaijtessera_C", to));
     PetscCall(PetscObjectComposeFunction(object, "MatConvert_seqaijtessera_seqaij_C", from));
+    PetscCall(PetscObjectComposeFunction(object, "MatProductSetFromOptions_seqaijtessera_seqmaij_C",
+                                         from ? tp_product_with_maij : NULL));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -3,6 +3,7 @@
 #include "support.h"
 
 #include <math.h>
+#include <petscdmda.h>
 
 /* The largest |got - wanted| over its bound: factor |A| |x| (+ |y|) + floor |A| 1. */
 static PetscErrorCode excess(const random_pair *p, PetscBool transposed, Vec x, Vec got, Vec wanted, double factor,
@@ -323,6 +324,44 @@ static PetscErrorCode bad_options_are_refused(void)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Galerkin's product with the interpolation of a grid, which keeps one block for all unknowns of a point (maij). */
+static PetscErrorCode interpolations_of_grids(void)
+{
+    DM coarse, fine;
+    Mat A, T, P, C[2];
+    MatType type;
+    PetscBool maij;
+    double norm, difference;
+
+    PetscFunctionBegin;
+    PetscCall(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, 9, 9, PETSC_DECIDE,
+                           PETSC_DECIDE, 2, 1, NULL, NULL, &coarse));
+    PetscCall(DMSetUp(coarse));
+    PetscCall(DMRefine(coarse, PETSC_COMM_WORLD, &fine));
+    PetscCall(DMCreateInterpolation(coarse, fine, &P, NULL));
+    PetscCall(MatGetType(P, &type));
+    PetscCall(PetscStrendswith(type, "maij", &maij));
+    CHECK(maij, "the interpolation is %s", type);
+    PetscCall(DMCreateMatrix(fine, &A));
+    PetscCall(MatShift(A, 2));
+    PetscCall(MatConvert(A, MATTESSERA, MAT_INITIAL_MATRIX, &T));
+    PetscCall(MatPtAP(A, P, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &C[0]));
+    PetscCall(MatPtAP(T, P, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &C[1]));
+    PetscCall(MatConvert(C[1], MATAIJ, MAT_INPLACE_MATRIX, &C[1]));
+    PetscCall(MatNorm(C[0], NORM_FROBENIUS, &norm));
+    PetscCall(MatAXPY(C[1], -1, C[0], DIFFERENT_NONZERO_PATTERN));
+    PetscCall(MatNorm(C[1], NORM_FROBENIUS, &difference));
+    CHECK(norm > 1 && difference <= 100 * U64 * norm, "P^T A P: norm %g, difference %g", norm, difference);
+    PetscCall(MatDestroy(&C[0]));
+    PetscCall(MatDestroy(&C[1]));
+    PetscCall(MatDestroy(&P));
+    PetscCall(MatDestroy(&T));
+    PetscCall(MatDestroy(&A));
+    PetscCall(DMDestroy(&coarse));
+    PetscCall(DMDestroy(&fine));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
     PetscFunctionBeginUser;
@@ -333,6 +372,7 @@ int main(int argc, char **argv)
     RUN(halo_in_low_precision);
     RUN(changes_reach_the_copy);
     RUN(duplicates_and_conversions);
+    RUN(interpolations_of_grids);
     RUN(options_with_a_prefix);
     RUN(bad_options_are_refused);
     PetscCall(PetscFinalize());
