@@ -318,6 +318,7 @@ __device__ inline int truncate(const interpolation_task &t, const team_of<WIDTH>
     double weight = 0.0, kept = 0.0;
     int rank = 0;
 
+    static_assert((int)AMG_DEVICE_TRUNCATION <= WIDTH, "each column that is kept has a lane");
     for (int s = 0; s < t.out.truncation; s++) {
         int32_t first = 0;
         const double w = take_first<WIDTH>(team, set, &first);
