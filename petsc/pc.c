@@ -36,10 +36,11 @@ static PetscErrorCode PCSetFromOptions_Tessera(PC pc, tp_option_items PetscOptio
                                  tess_amg_cycle_name(p->amg.cycle), text, sizeof text, &set));
     PetscCheck(!set || tess_amg_cycle_parse(text, &p->amg.cycle) == TESS_SUCCESS, PETSC_COMM_SELF,
                PETSC_ERR_ARG_UNKNOWN_TYPE, "-pc_tessera_amg_cycle %s: give v, w or k", text);
-    PetscCall(PetscOptionsString("-pc_tessera_amg_smoother", "amg: chebyshev, l1-jacobi or jacobi", "PCTESSERA",
+    PetscCall(PetscOptionsString("-pc_tessera_amg_smoother", "amg: chebyshev, l1-jacobi, jacobi or ilu0", "PCTESSERA",
                                  tess_amg_smoother_name(p->amg.smoother), text, sizeof text, &set));
     PetscCheck(!set || tess_amg_smoother_parse(text, &p->amg.smoother) == TESS_SUCCESS, PETSC_COMM_SELF,
-               PETSC_ERR_ARG_UNKNOWN_TYPE, "-pc_tessera_amg_smoother %s: give chebyshev, l1-jacobi or jacobi", text);
+               PETSC_ERR_ARG_UNKNOWN_TYPE, "-pc_tessera_amg_smoother %s: give chebyshev, l1-jacobi, jacobi or ilu0",
+               text);
     PetscOptionsHeadEnd();
     if (is_gamg(p)) { PetscCall(tp_gamg_options(pc)); }
     PetscFunctionReturn(PETSC_SUCCESS);
