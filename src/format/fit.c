@@ -457,6 +457,13 @@ static const optional_field optional_fields[] = {
     {"without_diagonal", gives_diagonal, omits_diagonal, false},
 };
 
+/* Kernel paper is that of split only where split is named: where the library chooses, it is that of tiles. */
+static bool reads(const optional_field *field, const tess_format_capabilities *can, const tess_storage_options *o)
+{
+    if (field->given == gives_kernel && o->format != TESS_FORMAT_SPLIT) { return takes_papers(can); }
+    return field->read(can);
+}
+
 static const optional_field *find_unread(const tess_format_capabilities *can, const tess_storage_options *o)
 {
     tess_storage_options plain;
@@ -465,7 +472,7 @@ static const optional_field *find_unread(const tess_format_capabilities *can, co
     for (size_t i = 0; i < sizeof optional_fields / sizeof *optional_fields; i++) {
         const optional_field *field = &optional_fields[i];
 
-        if (field->given(o, &plain) && !field->read(can) && !(field->lossless && is_lossless_whole(can, o))) {
+        if (field->given(o, &plain) && !reads(field, can, o) && !(field->lossless && is_lossless_whole(can, o))) {
             return field;
         }
     }

@@ -91,6 +91,11 @@ struct tile_x {
         return use == NARROWING_NONE && !(rows.keeps && kept);
     }
 
+    /* The vector is in shared memory. */
+    __device__ inline void prefetch(int32_t) const
+    {
+    }
+
     /* Columns are of settled headers, and have more in them than the segment where those are in shared memory. */
     __device__ inline int use(int32_t column) const
     {

@@ -40,6 +40,18 @@ struct resident_x {
         return use == NARROWING_NONE;
     }
 
+    /* Asks for the elements at a tile's columns. */
+    __device__ inline void prefetch(int32_t tile_column) const
+    {
+        enum { SECTOR = 32 };
+        const char *segment = (const char *)(x + (int64_t)tile_column * RESIDENT_SIDE);
+
+#pragma unroll
+        for (int at = 0; at < RESIDENT_SIDE * (int)sizeof(VECTOR); at += SECTOR) {
+            gpu_prefetch(segment + at);
+        }
+    }
+
     /* The element at a column of a tile. */
     __device__ inline double at(int32_t tile_column, int index) const
     {
@@ -325,6 +337,26 @@ __device__ static inline double add_window(const tiles_lanes<16> &at, const tile
     return sum;
 }
 
+/*
+ * Asks for what the tiles of a window read, one tile for each lane: their elements of x and the beginning of their data
+ * (nothing where that is in shared memory), and for the headers of the next window. A lane walks its row tile by tile;
+ * without this it would wait for x several times at each.
+ */
+template <typename X>
+__device__ static inline void prefetch_window(const tiles_lanes<16> &at, const tile_window &window,
+                                              const resident_header *headers, const char *data, const X &x)
+{
+    enum { LINES = 4, LINE_BYTES = 128 };
+    const char *own = data + window.place;
+
+    if (at.lane >= window.count) { return; }
+    x.prefetch(resident_column(window.own));
+    for (int l = 0; l < LINES && l * LINE_BYTES < (int)resident_parts_of(window.own).bytes; l++) {
+        gpu_prefetch(own + l * LINE_BYTES);
+    }
+    if (at.lane == 0 && window.count == 16) { gpu_prefetch(headers + 16); }
+}
+
 /* Adds the tiles of a share to the lane's row, which are `ntiles` from `headers` on. All lanes of the wave take part.
  */
 template <typename X>
@@ -339,6 +371,7 @@ __device__ static inline double sum_tiles(const tiles_lanes<16> &at, const resid
         const tile_window window(at, headers, first, ntiles, x);
         const int count = turn == share.turn ? window.count : 0; /* block rows of a wave may have other turns */
 
+        prefetch_window(at, window, headers + first, data, x);
         if (GPU_BALLOT(count > 0)) { sum = add_window(at, window, count, headers + first, data, x, share, sum); }
         turn = turn + 1 == share.turns ? 0 : turn + 1;
         data += window.bytes;
