@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The order of rows by nested dissection, and that the analysis takes it where it saves work. */
+#include <limits.h>
+
 #include "precond/direct/ordering.h"
 #include "support/precond.h"
 
@@ -28,7 +30,7 @@ static void read_system(tess_context *ctx, const oracle_csr *a, bool cholesky, d
     int32_t *exponents = test_allocate(2 * a->nrows, sizeof *exponents);
 
     assert_ok(ctx, direct_read(matrix, cholesky, s));
-    assert_ok(ctx, direct_scale(s, TESS_PRECISION_FP32, exponents, exponents + a->nrows));
+    assert_ok(ctx, direct_scale(s, TESS_PRECISION_FP32, INT_MAX, exponents, exponents + a->nrows));
     free(exponents);
     tess_matrix_destroy(matrix);
 }
