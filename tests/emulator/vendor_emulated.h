@@ -195,9 +195,6 @@ static inline int gpu_group_sum(int value)
 #define GPU_COUNT_LANES(lanes) __builtin_popcount(lanes)
 #define GPU_LOAD_L2(pointer) (*(pointer))
 #define GPU_NOT_BEFORE(value) ((void)(value))
-static inline void gpu_prefetch(const void *)
-{
-}
 #define GPU_PAUSE(nanoseconds) ((void)(nanoseconds), emulator::yield())
 
 /* No overlapped launches, no WHILE node. */

@@ -419,12 +419,6 @@ static inline cudaError_t gpu_allow_large_clusters(void (*kernel)(PARAMETER))
 /* Lets other waves run for about so many nanoseconds. */
 #define GPU_PAUSE(nanoseconds) __nanosleep(nanoseconds)
 
-/* Asks for the sector of 32 bytes that holds this address; of shared memory: nothing. */
-__device__ static inline void gpu_prefetch(const void *address)
-{
-    asm volatile("prefetch.L1 [%0];" ::"l"(address));
-}
-
 template <typename... PARAMETERS, typename... ARGUMENTS>
 static inline void gpu_launch_overlapped(void (*kernel)(PARAMETERS...), unsigned grid, unsigned block, size_t shared,
                                          cudaStream_t stream, const ARGUMENTS &...arguments)

@@ -171,11 +171,6 @@ __device__ static inline void gpu_post(uint64_t *to, const uint64_t (&word)[N])
 #define GPU_NOT_BEFORE(value) asm volatile("" : "+v"(value))
 
 /* Lets other waves run for a while. */
-/* Its compiler has no instruction for it. */
-__device__ static inline void gpu_prefetch(const void *)
-{
-}
-
 #define GPU_PAUSE(nanoseconds) ((void)(nanoseconds), __builtin_amdgcn_s_sleep(4))
 
 /* No WHILE node: the recorded body is launched again and again, one launch ahead of the host's read of its phase. */

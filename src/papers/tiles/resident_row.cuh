@@ -7,6 +7,7 @@
 #ifndef TESS_PAPERS_TILES_RESIDENT_ROW_CUH
 #define TESS_PAPERS_TILES_RESIDENT_ROW_CUH
 
+#include "device/gpu/prefetch.cuh"
 #include "device/gpu/storage_types.cuh"
 #include "format/tiles/tiles_device.cuh"
 #include "papers/narrowing/narrowing_rules.h"
