@@ -116,7 +116,7 @@ tess_solve_result solve_rectangular(tess_context *ctx, const oracle_csr *a, cons
     return result;
 }
 
-double distance(const double *x, const double *y, int64_t n)
+double relative_distance(const double *x, const double *y, int64_t n)
 {
     double sum = 0.0, size = 0.0;
 

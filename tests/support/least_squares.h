@@ -17,6 +17,6 @@ void normal_residual_of(const oracle_csr *a, const double *b, const double *x, d
 tess_solve_result solve_rectangular(tess_context *ctx, const oracle_csr *a, const tess_solve_options *options,
                                     const double *b, double *x);
 /* Relative to y. */
-double distance(const double *x, const double *y, int64_t n);
+double relative_distance(const double *x, const double *y, int64_t n);
 
 #endif

@@ -53,11 +53,10 @@ static void hard_coefficients_take_few_iterations(void **state)
     }
 }
 
-static void each_way_to_cycle_and_smooth_converges(void **state)
+static void cycle_and_smooth(tess_amg_smoother first, tess_amg_smoother last)
 {
-    (void)state;
     for (int cycle = 0; cycle < 3; cycle++) {
-        for (int smoother = 0; smoother < 4; smoother++) {
+        for (int smoother = (int)first; smoother <= (int)last; smoother++) {
             for (int degree = 1; degree <= 4; degree++) {
                 tess_solve_options options = amg_solve(cycle == TESS_AMG_K ? TESS_SOLVER_FGMRES : TESS_SOLVER_CG);
                 tess_solve_result result;
@@ -73,6 +72,18 @@ static void each_way_to_cycle_and_smooth_converges(void **state)
             }
         }
     }
+}
+
+static void each_way_to_cycle_and_smooth_converges(void **state)
+{
+    (void)state;
+    cycle_and_smooth(TESS_AMG_CHEBYSHEV, TESS_AMG_JACOBI);
+}
+
+static void factors_smooth_in_each_cycle(void **state)
+{
+    (void)state;
+    cycle_and_smooth(TESS_AMG_ILU0, TESS_AMG_ILU0);
 }
 
 /* Incomplete factors smooth what polynomials leave: jumps of 1e3 in an elastic body, where ILU(0) has negative pivots
@@ -313,7 +324,7 @@ static void levels_have_precisions_of_their_own(void **state)
 #define MULTIGRID_TESTS                                                                                            \
     cmocka_unit_test(iterations_hardly_grow), cmocka_unit_test(hard_coefficients_take_few_iterations),             \
         cmocka_unit_test(each_way_to_cycle_and_smooth_converges), cmocka_unit_test(factors_take_fewer_iterations), \
-        cmocka_unit_test(aggressive_levels_have_fewer_entries),                                                    \
+        cmocka_unit_test(factors_smooth_in_each_cycle), cmocka_unit_test(aggressive_levels_have_fewer_entries),    \
         cmocka_unit_test(low_levels_cost_at_most_one_iteration), cmocka_unit_test(precisions_can_be_raised),       \
         cmocka_unit_test(the_guard_raises_the_precision), cmocka_unit_test(levels_have_precisions_of_their_own)
 

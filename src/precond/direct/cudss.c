@@ -26,11 +26,11 @@ static void load(void)
 {
     const char *path = getenv("TESSERA_CUDSS");
 
-    if (path && strcmp(path, "none") == 0) {
-        memcpy(absence, "TESSERA_CUDSS is none", sizeof "TESSERA_CUDSS is none");
+    if (!path || !*path || strcmp(path, "none") == 0) {
+        memcpy(absence, "TESSERA_CUDSS does not ask for it", sizeof "TESSERA_CUDSS does not ask for it");
         return;
     }
-    found = cudss_load(path && *path ? path : NULL, &library, absence, sizeof absence);
+    found = cudss_load(strcmp(path, "auto") == 0 ? NULL : path, &library, absence, sizeof absence);
     if (found) { absence[0] = '\0'; }
 }
 

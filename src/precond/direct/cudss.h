@@ -2,7 +2,7 @@
 /*
  * cuDSS, NVIDIA's sparse direct solver, behind one interface for FP32 and FP64. It is no part of a build: it is looked
  * for at run time, as libcudss.so.1 or .so.0, in version 0.8 or later (cudss_library.h). Environment variable
- * TESSERA_CUDSS: its path, or the folder that holds it; `none`: it is not used.
+ * TESSERA_CUDSS: its path, or the folder that holds it; `auto`: it is looked for; `none` or nothing: it is not used.
  */
 #ifndef TESS_PRECOND_DIRECT_CUDSS_H
 #define TESS_PRECOND_DIRECT_CUDSS_H

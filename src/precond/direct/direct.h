@@ -82,7 +82,8 @@ enum { DIRECT_RELAXATION = 30 };
 /* Whether this context's factors are computed and applied on its device, by cuDSS. */
 bool direct_is_on_device(const tess_context *ctx);
 /* Where cuDSS comes from. */
-#define DIRECT_CUDSS_HINT "pip install nvidia-cudss-cu13 (or -cu12), or set TESSERA_CUDSS to the path of libcudss"
+#define DIRECT_CUDSS_HINT \
+    "pip install nvidia-cudss-cu13 (or -cu12), and set TESSERA_CUDSS to auto or to the path of libcudss"
 
 /* What complete factors tell beside the residual: pivots that were changed, or why the host computed factors for a
    device. false: nothing. */

@@ -250,7 +250,7 @@ cleanup:
 /* Aggregates leave more of the spectrum to the smoother. Elasticity with 91,200 unknowns takes 18 iterations with 16,
    19 with 10, and 21 with 4. Classical coarsening takes the same number from 2.5 to 10. */
 #define CLASSICAL_RATIO 4.0
-#define AGGREGATION_RATIO 16.0
+#define AGGREGATION_RATIO 10.0
 
 tess_status amg_cycle_open(amg_cycle *c, const amg_hierarchy *h, tess_amg_precision precision, bool for_fp32)
 {
