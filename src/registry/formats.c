@@ -31,12 +31,12 @@ static const struct {
 #define SPLIT_PRODUCT(name) &split_product_##name,
 static const split_product *const products[] = {
 #include "registry/papers.def"
-};
+    NULL};
 
 split_multiply split_find_product(const tess_context *ctx, const tess_storage_options *options)
 {
-    for (size_t i = 0; i < sizeof products / sizeof *products; i++) {
-        if (products[i]->is_asked_for(options)) { return products[i]->find(ctx); }
+    for (const split_product *const *p = products; *p; p++) {
+        if ((*p)->is_asked_for(options)) { return (*p)->find(ctx); }
     }
     return NULL;
 }

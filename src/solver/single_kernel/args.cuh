@@ -16,7 +16,7 @@ struct single_args {
     single_layout at;
     bool resident;
     int32_t kept_units; /* of rows in tiles, if not all are resident: space for records, in units of TILES_UNIT */
-    const void *val; /* nnz values in the kernel's precision, in CSR order */
+    const void *val;    /* nnz values in the kernel's precision, in CSR order */
     /* Or what single_rows need, an object of their own. */
     alignas(8) unsigned char rows[SINGLE_ROWS_BYTES];
     /* r and, of CG, the first direction p = z as the method's start left them; d is written at the end. */
