@@ -169,7 +169,6 @@ struct wave_blocks {
         const uint64_t *const records = (const uint64_t *)(const void *)v.record + first;
         const int places = (end - from) << v.column_bits, mask = (1 << v.column_bits) - 1;
 
-#pragma unroll 2
         for (int round = 0; round < places; round += GPU_WAVE) {
             const int e = round + lane;
             const int64_t base = (int64_t)GPU_SHUFFLE(column, from + (e >> v.column_bits), GPU_WAVE) << v.column_bits;
