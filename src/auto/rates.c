@@ -17,6 +17,11 @@
  * cuDSS: not measured here yet. Its analysis orders by nested dissection on the host, which takes some 1.5 us an entry
  * by METIS (precond/direct/analysis.c); the first use loads its kernels.
  */
+#define WORK_OF_A_GPU                                                                                     \
+    .sorts = true, .entry = 4e-12, .vector = 3e-11, .start = 3e-6, .triangle_passes = 2.5, .level = 1e-6, \
+    .incomplete_start = 5e-3, .incomplete_entry = 28e-9, .threshold_entry = 560e-9, .cycle_passes = 12.0, \
+    .cycle_start = 5e-4, .multigrid_start = 5e-3, .multigrid_entry = 1.6e-9, .direct_unsymmetric = 1.6
+
 static const cost_rates rates[RATES_COUNT] = {
     [RATES_HOST] = {.name = "host",
                     .entry = 0.43e-9,
@@ -33,42 +38,16 @@ static const cost_rates rates[RATES_COUNT] = {
                     .direct_flop = DIRECT_FLOP_SECONDS,
                     .direct_unsymmetric = 1.6},
     [RATES_GPU] = {.name = "gpu",
-                   .sorts = true,
-                   .entry = 4e-12,
-                   .vector = 3e-11,
-                   .start = 3e-6,
-                   .triangle_passes = 2.5,
-                   .level = 1e-6,
-                   .incomplete_start = 5e-3,
-                   .incomplete_entry = 28e-9,
-                   .threshold_entry = 560e-9,
-                   .cycle_passes = 12.0,
-                   .cycle_start = 5e-4,
-                   .multigrid_start = 5e-3,
-                   .multigrid_entry = 1.6e-9,
+                   WORK_OF_A_GPU,
                    .direct_start = 2e-3,
                    .direct_row = 1.2e-6,
                    .direct_entry = 72e-9, /* with two numbers of an entry over PCI Express */
-                   .direct_flop = DIRECT_FLOP_SECONDS,
-                   .direct_unsymmetric = 1.6},
+                   .direct_flop = DIRECT_FLOP_SECONDS},
     [RATES_GPU_CUDSS] = {.name = "gpu with cuDSS",
-                         .sorts = true,
-                         .entry = 4e-12,
-                         .vector = 3e-11,
-                         .start = 3e-6,
-                         .triangle_passes = 2.5,
-                         .level = 1e-6,
-                         .incomplete_start = 5e-3,
-                         .incomplete_entry = 28e-9,
-                         .threshold_entry = 560e-9,
-                         .cycle_passes = 12.0,
-                         .cycle_start = 5e-4,
-                         .multigrid_start = 5e-3,
-                         .multigrid_entry = 1.6e-9,
+                         WORK_OF_A_GPU,
                          .direct_start = 100e-3,
                          .direct_entry = 1e-6,
-                         .direct_flop = DIRECT_DEVICE_FLOP_SECONDS,
-                         .direct_unsymmetric = 1.6}};
+                         .direct_flop = DIRECT_DEVICE_FLOP_SECONDS}};
 
 const cost_rates *rates_of_kind(rates_kind kind)
 {
