@@ -186,7 +186,7 @@ static bool factors_pay(const tess_solver *s, const tess_precond *m)
 {
     const tess_error before = s->ctx->error;
     const matrix_facts facts = {.n = s->original->nrows, .nnz = s->original->nnz};
-    const cost_rates *rates = rates_of(s->ctx);
+    const cost_rates *rates = rates_of(s->original);
     direct_prediction prediction;
 
     if (m && m->ops->solve_on_host) { return m->role.storage != TESS_PRECISION_FP64; }

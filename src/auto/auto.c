@@ -96,7 +96,7 @@ static tess_status look(tess_solver *s, auto_solve *state)
     if (!state->solver || state->found != family_of(&state->facts)) {
         state->found = family_of(&state->facts);
         state->next = state->nattempts = 0;
-        make_ladder(rates_of(s->ctx), state->found, &state->facts, &s->options, &state->ladder);
+        make_ladder(rates_of(s->original), state->found, &state->facts, &s->options, &state->ladder);
         recall_choice(s, state);
         TESS_TRY(climb_to_next(s, state));
     }
@@ -210,7 +210,7 @@ static void change_family(tess_solver *s, auto_solve *state, tess_reason reason)
     if (reason == TESS_REASON_INDEFINITE_MATRIX && now == FAMILY_POSITIVE) { family = FAMILY_INDEFINITE; }
     if (reason == TESS_REASON_NONSYMMETRIC) { family = FAMILY_GENERAL; }
     if (family == now) { return; }
-    make_ladder(rates_of(s->ctx), family, &state->facts, &s->options, &state->ladder);
+    make_ladder(rates_of(s->original), family, &state->facts, &s->options, &state->ladder);
     state->next = 0;
 }
 
@@ -251,7 +251,7 @@ static tess_status start_climb(tess_solver *s, auto_solve *state, const tess_vec
 
     TESS_TRY(find_unreachable(s, state, b));
     if (state->unreachable == 0.0 && state->solver) { return TESS_SUCCESS; }
-    make_ladder(rates_of(s->ctx), state->unreachable > 0.0 ? FAMILY_INDEFINITE : state->found, &state->facts,
+    make_ladder(rates_of(s->original), state->unreachable > 0.0 ? FAMILY_INDEFINITE : state->found, &state->facts,
                 &s->options, &state->ladder);
     state->next = state->nattempts = 0;
     status = climb_to_next(s, state);

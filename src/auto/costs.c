@@ -26,7 +26,7 @@ static double predict_direct(void *owner)
         }
         state->predicted = true;
     }
-    return direct_cost(rates_of(s->ctx), &state->facts, &state->prediction);
+    return direct_cost(rates_of(s->original), &state->facts, &state->prediction);
 }
 
 static bool direct_follows(const auto_solve *state)
@@ -49,7 +49,7 @@ void begin_budget(tess_solver *s, int64_t before, double start)
 {
     auto_solve *state = s->driven;
     const ladder_step *step = &state->step;
-    const cost_rates *rates = rates_of(s->ctx);
+    const cost_rates *rates = rates_of(s->original);
     attempt_budget *b = &state->budget;
 
     *b = (attempt_budget){.monitor = s->options.monitor,
@@ -92,14 +92,14 @@ static bool is_too_expensive(tess_solver *s, auto_solve *state, const ladder_ste
     const ladder_step *last = &state->ladder.step[state->ladder.count - 1];
 
     if (step->limit != LIMIT_DIRECT || last->limit != LIMIT_NONE || state->remembered) { return false; }
-    return predict_direct(s) >
-           TOO_EXPENSIVE * iteration_cost(rates_of(s->ctx), &state->facts, last) * (double)s->options.max_iterations;
+    return predict_direct(s) > TOO_EXPENSIVE * iteration_cost(rates_of(s->original), &state->facts, last) *
+                                   (double)s->options.max_iterations;
 }
 
 /* Incomplete factors are left out where complete ones, which may follow, take little more than a trial. */
 static bool is_beaten(tess_solver *s, auto_solve *state, const ladder_step *step)
 {
-    const cost_rates *rates = rates_of(s->ctx);
+    const cost_rates *rates = rates_of(s->original);
 
     if (!direct_follows(state) || rates->sorts || state->remembered) { return false; } /* sorted: they come first */
     return !trial_pays(rates, &state->facts, step, least_direct_cost(rates, &state->facts)) &&

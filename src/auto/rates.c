@@ -45,8 +45,8 @@ static const cost_rates rates[RATES_COUNT] = {
                    .direct_flop = DIRECT_FLOP_SECONDS},
     [RATES_GPU_CUDSS] = {.name = "gpu with cuDSS",
                          WORK_OF_A_GPU,
-                         .direct_start = 100e-3,
-                         .direct_entry = 1e-6,
+                         .direct_start = 200e-3,
+                         .direct_entry = 1.5e-6,
                          .direct_flop = DIRECT_DEVICE_FLOP_SECONDS}};
 
 const cost_rates *rates_of_kind(rates_kind kind)
@@ -54,8 +54,8 @@ const cost_rates *rates_of_kind(rates_kind kind)
     return &rates[kind];
 }
 
-const cost_rates *rates_of(const tess_context *ctx)
+const cost_rates *rates_of(const tess_matrix *a)
 {
-    if (ctx->device != TESS_DEVICE_GPU) { return &rates[RATES_HOST]; }
-    return &rates[direct_is_on_device(ctx) ? RATES_GPU_CUDSS : RATES_GPU];
+    if (a->ctx->device != TESS_DEVICE_GPU) { return &rates[RATES_HOST]; }
+    return &rates[direct_is_on_device(a) ? RATES_GPU_CUDSS : RATES_GPU];
 }

@@ -32,6 +32,6 @@ typedef enum rates_kind {
 
 const cost_rates *rates_of_kind(rates_kind kind);
 /* Those of a context. */
-const cost_rates *rates_of(const tess_context *ctx);
+const cost_rates *rates_of(const tess_matrix *a);
 
 #endif

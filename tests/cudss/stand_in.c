@@ -181,6 +181,16 @@ int cudssDataGet(void *handle, void *data, int which, void *value, size_t bytes,
     return CUDSS_OK;
 }
 
+int cudssDataSet(void *handle, void *data, int which, const void *value, size_t bytes)
+{
+    object *o = take(data, DATA);
+
+    BEGIN;
+    if (!o || !take(handle, HANDLE) || which != CUDSS_INFO || bytes != sizeof o->info) { return BAD_VALUE; }
+    memcpy(&o->info, value, sizeof o->info);
+    return CUDSS_OK;
+}
+
 int cudssMatrixCreateCsr(void **matrix, int64_t nrows, int64_t ncols, int64_t nnz, const void *row_start,
                          const void *row_end, const void *column, const void *val, int offset_type, int index_type,
                          int value_type, int kind, int part, int base)
@@ -299,7 +309,7 @@ static int factor(object *data, const object *a)
     control.factorizations += 1;
     if (!data->lu || n != a->n) { return BAD_VALUE; }
     fill(data, a);
-    data->info = data->changed = 0;
+    data->changed = 0; /* a failure stays until it is set, as with cuDSS */
     for (int64_t k = 0; k < n; k++) {
         choose_pivot(data, k);
         for (int64_t i = k + 1; i < n; i++) {

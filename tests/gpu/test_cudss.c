@@ -7,8 +7,10 @@
 #define BY_CUDSS
 #define SOLVER_EDGE (control ? 12 : 40) /* the stand-in's factors are dense */
 #define RANGE_CASES (control ? 2 : 3)   /* and it matches no rows with columns */
-static struct cudss_control *control;   /* NULL: this is cuDSS itself */
-#include "../unit/test_direct.c"        /* the same tests, in another context */
+/* cuDSS looks for pivots within blocks: n u times the condition. */
+#define RANGE_TOLERANCE (control ? 2e-4 : N * ldexp(200.0, -24))
+static struct cudss_control *control; /* NULL: this is cuDSS itself */
+#include "../unit/test_direct.c"      /* the same tests, in another context */
 
 #include <stdlib.h>
 
@@ -106,8 +108,7 @@ static void the_transpose_is_solved(void **state)
 
     (void)state;
     assert_ok(ctx, tess_precond_create(matrix, &options, &m));
-    assert_int_equal(m->ops->solve_on_host != NULL, cudss_transposes());
-    for (int transposed = 0; m->ops->solve_on_host && transposed < 2; transposed++) {
+    for (int transposed = 0; transposed < 2; transposed++) {
         assert_ok(ctx, m->ops->solve_on_host(m, transposed == 1, r, z));
         check_backward_error(transposed == 1 ? &t : &a, r, z, TESS_PRECISION_FP64);
     }
@@ -256,12 +257,9 @@ static void libraries_that_do_not_fit_are_refused(void **state)
     assert_false(cudss_load("libm.so.6", &library, why, sizeof why));
     assert_non_null(strstr(why, "no function cudssGetProperty"));
     control->major = 0;
-    control->minor = 7;
-    assert_false(cudss_load(TESS_CUDSS_STAND_IN, &library, why, sizeof why));
-    assert_non_null(strstr(why, "version 0.7 is too old"));
     control->minor = 8;
-    assert_true(cudss_load(TESS_CUDSS_STAND_IN, &library, why, sizeof why));
-    assert_int_equal(library.version, 8);
+    assert_false(cudss_load(TESS_CUDSS_STAND_IN, &library, why, sizeof why));
+    assert_non_null(strstr(why, "version 0.8 is too old"));
     control->major = 1;
     control->minor = 2;
     *strrchr(folder, '/') = '\0';

@@ -19,18 +19,19 @@ struct cudss_solver {
 /* Loaded at the first question. */
 static cudss_library library;
 static char absence[ABSENCE_LENGTH];
-static bool found;
+static bool found, asked;
 static pthread_once_t loaded = PTHREAD_ONCE_INIT;
 
 static void load(void)
 {
     const char *path = getenv("TESSERA_CUDSS");
 
-    if (!path || !*path || strcmp(path, "none") == 0) {
-        memcpy(absence, "TESSERA_CUDSS does not ask for it", sizeof "TESSERA_CUDSS does not ask for it");
+    if (path && strcmp(path, "none") == 0) {
+        memcpy(absence, "TESSERA_CUDSS is none", sizeof "TESSERA_CUDSS is none");
         return;
     }
-    found = cudss_load(strcmp(path, "auto") == 0 ? NULL : path, &library, absence, sizeof absence);
+    asked = path && *path && strcmp(path, "auto") != 0;
+    found = cudss_load(asked ? path : NULL, &library, absence, sizeof absence);
     if (found) { absence[0] = '\0'; }
 }
 
@@ -45,9 +46,9 @@ const char *cudss_absence(void)
     return cudss_is_here() ? "" : absence;
 }
 
-bool cudss_transposes(void)
+bool cudss_is_asked_for(void)
 {
-    return cudss_is_here() && library.version >= CUDSS_TRANSPOSING_VERSION;
+    return cudss_is_here() && asked;
 }
 
 /* SUCCESS for code 0. */
@@ -82,16 +83,14 @@ static tess_status set(cudss_solver *s, int which, int value)
     return check(s->ctx, library.cudssConfigSet(s->config, which, &value, sizeof value), "cudssConfigSet");
 }
 
-/* Rows of an unsymmetric matrix are matched with columns, so that pivots are large; version 1 chooses that itself. */
+/* The default of an indefinite matrix looks for no pivots: 50 times the backward error on a saddle point. */
 static tess_status configure(cudss_solver *s)
 {
     tess_status status = TESS_SUCCESS;
 
     TRY_CALL(cudssConfigCreate, (&s->config));
     TESS_TRY(set(s, CUDSS_REPEATABLE, 1));
-    if (s->symmetry == MUMPS_UNSYMMETRIC && library.version < CUDSS_MATCHING_VERSION) {
-        TESS_TRY(set(s, CUDSS_MATCHING, CUDSS_MATCHING_PRODUCT));
-    }
+    if (s->symmetry == MUMPS_INDEFINITE) { TESS_TRY(set(s, CUDSS_PIVOTING, CUDSS_BUNCH_KAUFMAN)); }
 cleanup:
     return status;
 }
@@ -213,11 +212,15 @@ cleanup:
     return status;
 }
 
+/* INFO of a factorization that failed stays until it is set. */
 static tess_status factor_within(void *user)
 {
+    static const int no_failure = 0;
     const step *t = user;
+    const cudss_solver *s = t->solver;
     tess_status status = TESS_SUCCESS;
 
+    TRY_CALL(cudssDataSet, (s->handle, s->data, CUDSS_INFO, &no_failure, sizeof no_failure));
     TESS_TRY(execute(t->solver, CUDSS_FACTOR));
     TESS_TRY(ask(t->solver, CUDSS_INFO, &t->facts->info, sizeof t->facts->info)); /* waits */
     if (t->facts->info != 0) { goto cleanup; }
@@ -234,7 +237,6 @@ static tess_status solve_within(void *user)
     tess_status status = TESS_SUCCESS;
 
     if (!transposed) { return execute(s, CUDSS_SOLVE); }
-    if (!cudss_transposes()) { return check(s->ctx, CUDSS_UNSUPPORTED, "a solve with the transpose"); }
     TESS_TRY(set(s, CUDSS_TRANSPOSED, 1));
     TESS_TRY(execute(s, CUDSS_SOLVE));
     status = set(s, CUDSS_TRANSPOSED, 0);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cuDSS, NVIDIA's sparse direct solver, behind one interface for FP32 and FP64. It is no part of a build: it is looked
- * for at run time, as libcudss.so.1 or .so.0, in version 0.8 or later (cudss_library.h). Environment variable
- * TESSERA_CUDSS: its path, or the folder that holds it; `auto`: it is looked for; `none` or nothing: it is not used.
+ * for at run time, as libcudss.so.1, in version 1.0 or later (cudss_library.h). Environment variable TESSERA_CUDSS:
+ * its path, or the folder that holds it; `none`: it is not used; `auto` or nothing: it is looked for.
  */
 #ifndef TESS_PRECOND_DIRECT_CUDSS_H
 #define TESS_PRECOND_DIRECT_CUDSS_H
@@ -35,8 +35,8 @@ typedef struct cudss_solver cudss_solver;
 bool cudss_is_here(void);
 /* Why it is not, in a few words; "" if it is. */
 const char *cudss_absence(void);
-/* Whether it solves with the transpose of an unsymmetric matrix. */
-bool cudss_transposes(void);
+/* Whether TESSERA_CUDSS names it. */
+bool cudss_is_asked_for(void);
 
 /* Each fails with OUT_OF_DEVICE_MEMORY, UNSUPPORTED or DEVICE, and names the call. Work goes to the context's stream.
    The arrays stay the caller's; new values in them need no call but cudss_factor. */

@@ -11,7 +11,7 @@
 /* Where Python's packages put it, as seen from the folder of this library's Python package, and from that of a program
    or library in an environment's bin or lib. */
 static const char *const folders[] = {"../nvidia/cu13/lib/", "../nvidia/cu12/lib/", NULL};
-static const char *const names[] = {"libcudss.so.1", "libcudss.so.0", "libcudss.so"};
+static const char *const names[] = {"libcudss.so.1", "libcudss.so"};
 
 /* Whether the loader says that there is no such library; else there is one, and it or what it needs does not load. */
 static bool is_missing(const char *reason)
@@ -60,6 +60,6 @@ bool cudss_load(const char *path, cudss_library *out, char *why, size_t length)
     }
     out->version = 100 * major + minor;
     if (out->version >= CUDSS_LEAST_VERSION) { return true; }
-    (void)snprintf(why, length, "version %d.%d is too old; 0.8 or later is needed", major, minor);
+    (void)snprintf(why, length, "version %d.%d is too old; 1.0 or later is needed", major, minor);
     return false;
 }

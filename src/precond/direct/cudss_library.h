@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The part of cuDSS' interface that is used here, as versions 0.8 and 1.0 document it. Earlier ones have other numbers
- * and another cudssMatrixCreateCsr.
+ * The part of cuDSS' interface that is used here, as version 1.0 documents it. With 0.8 a singular system ended in an
+ * illegal instruction.
  */
 #ifndef TESS_PRECOND_DIRECT_CUDSS_LIBRARY_H
 #define TESS_PRECOND_DIRECT_CUDSS_LIBRARY_H
@@ -21,8 +21,8 @@ enum { CUDSS_FROM_ONE = 1, CUDSS_BY_COLUMNS = 0 };
 /* Steps. */
 enum { CUDSS_ANALYSE = 3, CUDSS_FACTOR = 4, CUDSS_SOLVE = 1008 };
 /* Settings, with values of type int. */
-enum { CUDSS_MATCHING = 3, CUDSS_TRANSPOSED = 4, CUDSS_REPEATABLE = 24 };
-enum { CUDSS_MATCHING_PRODUCT = 5 };
+enum { CUDSS_TRANSPOSED = 4, CUDSS_PIVOTING = 7, CUDSS_REPEATABLE = 24 };
+enum { CUDSS_BUNCH_KAUFMAN = 6 };
 /* Questions. ESTIMATES: of bytes, 16 numbers of 64 bits, kept and peak of the device first. FLOPS: 64 bits. */
 enum { CUDSS_INFO = 0, CUDSS_FACTOR_ENTRIES = 1, CUDSS_CHANGED_PIVOTS = 2, CUDSS_ESTIMATES = 13, CUDSS_FLOPS = 26 };
 enum { CUDSS_ESTIMATE_COUNT = 16 };
@@ -41,6 +41,7 @@ enum { CUDSS_MAJOR = 0, CUDSS_MINOR = 1 };
     FUNCTION(cudssDataCreate, (void *handle, void **data))                                                           \
     FUNCTION(cudssDataDestroy, (void *handle, void *data))                                                           \
     FUNCTION(cudssDataGet, (void *handle, void *data, int which, void *value, size_t bytes, size_t *written))        \
+    FUNCTION(cudssDataSet, (void *handle, void *data, int which, const void *value, size_t bytes))                   \
     FUNCTION(cudssMatrixCreateCsr, (void **matrix, int64_t nrows, int64_t ncols, int64_t nnz, const void *row_start, \
                                     const void *row_end, const void *column, const void *val, int offset_type,       \
                                     int index_type, int value_type, int kind, int part, int base))                   \
@@ -57,7 +58,7 @@ typedef struct cudss_library {
     int version;
 } cudss_library;
 
-enum { CUDSS_LEAST_VERSION = 8, CUDSS_TRANSPOSING_VERSION = 100, CUDSS_MATCHING_VERSION = 100 };
+enum { CUDSS_LEAST_VERSION = 100 };
 
 /* Loads `path` (NULL: looks for it). false: *why tells why not, in at most `length` bytes. */
 bool cudss_load(const char *path, cudss_library *out, char *why, size_t length);

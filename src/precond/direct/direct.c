@@ -232,7 +232,7 @@ static tess_status create(tess_precond *p, const tess_precond_options *options)
     tess_status status = TESS_SUCCESS;
 
     if (!p->role.given) { p->role = default_role(p->role); }
-    if (direct_is_on_device(p->ctx)) { return direct_device_create(p, options); }
+    if (direct_is_on_device(p->matrix)) { return direct_device_create(p, options); }
     TESS_TRY(tess_host_allocate(p->ctx, 1, sizeof *m, &p->own));
     m = p->own;
     memset(m, 0, sizeof *m);

@@ -79,11 +79,12 @@ tess_status direct_check_values(const direct_system *s, const char *name, bool c
 /* Workspace beyond the estimate of an analysis, in percent. */
 enum { DIRECT_RELAXATION = 30 };
 
-/* Whether this context's factors are computed and applied on its device, by cuDSS. */
-bool direct_is_on_device(const tess_context *ctx);
+/* Whether the matrix' factors are computed and applied on its device, by cuDSS: where TESSERA_CUDSS names it or there
+   is no other way, else from DIRECT_DEVICE_LEAST_ROWS rows on. */
+bool direct_is_on_device(const tess_matrix *a);
 /* Where cuDSS comes from. */
 #define DIRECT_CUDSS_HINT \
-    "pip install nvidia-cudss-cu13 (or -cu12), and set TESSERA_CUDSS to auto or to the path of libcudss"
+    "pip install nvidia-cudss-cu13 (or -cu12); if it is elsewhere, set TESSERA_CUDSS to the path of libcudss"
 
 /* What complete factors tell beside the residual: pivots that were changed, or why the host computed factors for a
    device. false: nothing. */

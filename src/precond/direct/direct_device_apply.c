@@ -5,9 +5,14 @@
 
 #include "precond/direct/direct_device.h"
 
-bool direct_is_on_device(const tess_context *ctx)
+/* The host is as fast below, and a process would load cuDSS first, which takes some 0.2 s. */
+enum { DIRECT_DEVICE_LEAST_ROWS = 50000 };
+
+bool direct_is_on_device(const tess_matrix *a)
 {
-    return ctx->device == TESS_DEVICE_GPU && cudss_is_here();
+    if (a->ctx->device != TESS_DEVICE_GPU) { return false; }
+    if (a->nrows < DIRECT_DEVICE_LEAST_ROWS && mumps_is_here() && !cudss_is_asked_for()) { return false; }
+    return cudss_is_here();
 }
 
 /* ---- application ---- */
@@ -131,7 +136,6 @@ static void destroy(tess_precond *p)
     .kind = (KIND), .on_host = true, .renew = renew, .apply = apply, .bytes = bytes, .factors = describe, \
     .destroy = destroy
 static const tess_precond_ops lu = {OPERATIONS(TESS_PRECOND_LU), .solve_on_host = solve_on_host};
-static const tess_precond_ops lu_one_way = {OPERATIONS(TESS_PRECOND_LU)}; /* it does not solve with A^T */
 static const tess_precond_ops cholesky = {OPERATIONS(TESS_PRECOND_CHOLESKY), .solve_on_host = solve_on_host};
 #undef OPERATIONS
 
@@ -141,7 +145,7 @@ tess_status direct_device_create(tess_precond *p, const tess_precond_options *op
     device_factors *m = NULL;
     tess_status status = TESS_SUCCESS;
 
-    p->ops = definite ? &cholesky : cudss_transposes() ? &lu : &lu_one_way;
+    p->ops = definite ? &cholesky : &lu;
     if (!direct_take_device_analysis(p->matrix, definite, p->role.storage, &m)) {
         status = device_factors_analyse(p->matrix, definite, p->role.storage, options->direct.memory_limit, &m);
     }
@@ -157,6 +161,9 @@ bool direct_note(const tess_precond *m, char *text, size_t length)
 {
     if (!m || (m->kind != TESS_PRECOND_LU && m->kind != TESS_PRECOND_CHOLESKY)) { return false; }
     if (m->ctx->device != TESS_DEVICE_GPU) { return false; }
+    if (m->ops->destroy != destroy && (m->matrix->nrows < DIRECT_DEVICE_LEAST_ROWS || cudss_is_here())) {
+        return false;
+    }
     if (m->ops->destroy != destroy) {
         (void)snprintf(text, length, "the host computed the factors, since cuDSS was not found: %s", DIRECT_CUDSS_HINT);
         return true;
