@@ -22,12 +22,15 @@ typedef struct object {
     int64_t n, count;
     const int32_t *row_ptr, *column;
     const void *val;
-    int type, matrix; /* of values; of the matrix */
-    bool transposed;  /* CONFIG */
-    double *lu;       /* DATA: n x n by rows, and the pivots' rows */
+    int type, matrix;          /* of values; of the matrix */
+    bool transposed, pivoting; /* CONFIG; pivoting: by Bunch and Kaufman */
+    double *lu;                /* DATA: n x n by rows, and the pivots' rows */
     int64_t *pivot, size;
     int info, changed, type_of_factors, matrix_of_factors;
 } object;
+
+/* cuDSS does not take that rule for large matrices. */
+enum { MOST_PIVOTED = 100 };
 
 static cudss_control control = {.fail_at = -1, .fail_with = 5, .major = 1};
 
@@ -129,6 +132,7 @@ int cudssConfigSet(void *config, int which, const void *value, size_t bytes)
     if (!o || bytes != sizeof given) { return BAD_VALUE; }
     memcpy(&given, value, sizeof given);
     if (which == CUDSS_TRANSPOSED) { o->transposed = given == 1; }
+    if (which == CUDSS_PIVOTING) { o->pivoting = given == CUDSS_BUNCH_KAUFMAN; }
     return CUDSS_OK;
 }
 
@@ -391,7 +395,7 @@ int cudssExecute(void *handle, int step, void *config, void *data, void *matrix,
     if (!take(handle, HANDLE) || !o || !a || !x || !b || !d) { return BAD_VALUE; }
     if (control.wait) { control.wait(control.user); }
     switch (step) {
-    case CUDSS_ANALYSE: return analyse(d, a);
+    case CUDSS_ANALYSE: return o->pivoting && a->n > MOST_PIVOTED ? CUDSS_UNSUPPORTED : analyse(d, a);
     case CUDSS_FACTOR: return factor(d, a);
     case CUDSS_SOLVE: return solve_vector(d, o->transposed, x, b);
     default: return CUDSS_UNSUPPORTED;
