@@ -12,7 +12,7 @@ ifneq ($(shell command -v ninja),)
 export CMAKE_GENERATOR ?= Ninja
 endif
 
-.PHONY: all petsc demo check check-all bench install packages packages-cuda dist fuzz format tidy clean
+.PHONY: all petsc demo check check-all bench install packages packages-cuda wheel wheel-cuda dist fuzz format tidy clean
 
 all:
 	@bash scripts/setup.sh build
@@ -48,6 +48,18 @@ install: all
 packages packages-cuda:
 	@bash scripts/setup.sh build
 	@JOBS=$(JOBS) bash scripts/packages.sh $@
+
+# Python wheels for other machines, in build/python/dist. That with CUDA takes the library of packages-cuda.
+wheel:
+	@bash scripts/setup.sh build
+	@bash scripts/python.sh prepare
+	@bash scripts/python.sh release
+
+wheel-cuda:
+	@bash scripts/setup.sh build
+	@bash scripts/python.sh prepare
+	@JOBS=$(JOBS) bash scripts/packages.sh packages-cuda library
+	@bash scripts/python.sh release build/packages-cuda/lib/libtessera.so
 
 dist:
 	@bash scripts/dist.sh

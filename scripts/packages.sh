@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# packages.sh [PRESET]: the Debian packages of a preset: `packages` (libtessera0, libtessera-dev, tessera; in
+# packages.sh [PRESET [library]]: the Debian packages of a preset: `packages` (libtessera0, libtessera-dev, tessera; in
 # build/packages) or `packages-cuda` (libtessera0-cuda; needs nvcc). Their dates are the commit's, so that a second run
-# gives the same files.
+# gives the same files. `library`: only the library that is in them, in build/PRESET/lib; Python's wheel takes it too.
 set -eu
 cd "$(dirname "$0")/.."
 preset=${1:-packages}
 build=build/$preset
-if ! command -v dpkg-shlibdeps >/dev/null; then
+if [ "${2:-}" != library ] && ! command -v dpkg-shlibdeps >/dev/null; then
     echo "The packages need dpkg-shlibdeps: apt-get install dpkg-dev" >&2
     exit 1
 fi
@@ -21,6 +21,10 @@ CXXFLAGS="$(dpkg-buildflags --get CXXFLAGS) $(dpkg-buildflags --get CPPFLAGS)"
 LDFLAGS=$(dpkg-buildflags --get LDFLAGS)
 export CFLAGS CXXFLAGS LDFLAGS
 cmake --preset "$preset"
+if [ "${2:-}" = library ]; then
+    cmake --build "$build" -j "${JOBS:-$(nproc)}" --target tessera
+    exit
+fi
 cmake --build "$build" -j "${JOBS:-$(nproc)}"
 rm -f "$build"/*.deb
 (cd "$build" && cpack)

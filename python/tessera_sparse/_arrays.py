@@ -1,19 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arrays of NumPy, CuPy, PyTorch and JAX, where they are: addresses, and results in the caller's library."""
+import functools
 import sys
 
 import numpy as np
 
 # What the library reads as it is; all other real types are converted to FP64.
 PRECISIONS = {"<f8": 0, "<f4": 1, "<f2": 3}
+_DOUBLE = np.dtype(np.float64)
 COMPLEX = "complex numbers are not supported: Tessera solves real systems. Split A = B + iC into [[B, -C], [C, B]]"
 
 
-def owner_of(array):
-    """"numpy", "cupy", "torch", "jax" or "numpy" for all else that NumPy can convert."""
-    module = type(array).__module__.partition(".")[0]
+@functools.lru_cache(256)
+def _owner_of_type(kind):
+    module = kind.__module__.partition(".")[0]
     return {"jaxlib": "jax", "cupyx": "cupy"}.get(module, module) if module in (
         "cupy", "cupyx", "torch", "jax", "jaxlib") else "numpy"
+
+
+def owner_of(array):
+    """"cupy", "torch", "jax", or "numpy" for all that NumPy can convert."""
+    return _owner_of_type(type(array))
 
 
 def on_device(array):
@@ -57,6 +64,8 @@ def host_array(array, what):
 
 def real_dtype(*dtypes):
     """float32 if all floating types are float32 or below, else float64."""
+    if np.float64 in dtypes:
+        return _DOUBLE
     kinds = [np.dtype(d) for d in dtypes if d is not None]
     floats = [d for d in kinds if d.kind == "f"]
     small = floats and len(floats) == len(kinds) and all(d.itemsize <= 4 for d in floats)
@@ -80,8 +89,10 @@ def address(array):
 
 
 def device_address(array):
-    interface = array.__cuda_array_interface__
-    return interface["data"][0]
+    """Where a GPU array lies. The interface that all libraries have takes microseconds to make: CuPy's own is asked."""
+    if owner_of(array) == "cupy":
+        return array.data.ptr
+    return array.__cuda_array_interface__["data"][0]
 
 
 def current_stream(array):
@@ -93,7 +104,7 @@ def current_stream(array):
         return torch.cuda.current_stream(index).cuda_stream or 1, index
     if library == "cupy":
         cupy = sys.modules["cupy"]
-        return cupy.cuda.get_current_stream().ptr or 1, int(array.device.id)
+        return cupy.cuda.get_current_stream().ptr or 1, array.data.device_id
     if library == "jax":
         array.block_until_ready()
         return 0, int(array.device.local_hardware_id or 0)
@@ -101,15 +112,16 @@ def current_stream(array):
 
 
 def wait_for(array, stream):
-    """Waits for what the caller's stream does with an array, if a context works on another stream."""
+    """Waits for what the caller's stream does with an array, if a context works on another stream. Returns theirs."""
     theirs, _ = current_stream(array)
     if theirs == stream or theirs == 0:
-        return
+        return theirs
     library = owner_of(array)
     if library == "torch":
         sys.modules["torch"].cuda.current_stream(array.device).synchronize()
     elif library == "cupy":
         sys.modules["cupy"].cuda.get_current_stream().synchronize()
+    return theirs
 
 
 def to_double(array):
@@ -118,6 +130,8 @@ def to_double(array):
     if library == "torch":
         return array.detach().double().contiguous()
     if library == "cupy":
+        if array.dtype == _DOUBLE and array.flags.c_contiguous:
+            return array
         return sys.modules["cupy"].ascontiguousarray(array, dtype="float64")
     if library == "jax":
         if str(array.dtype) != "float64":
@@ -155,7 +169,8 @@ def in_owner_of(like, array):
             return jax.numpy.asarray(array)
         return jax.dlpack.from_dlpack(array)
     if library == "cupy":
-        return array.astype(like.dtype, copy=False) if like.dtype.kind == "f" else array
+        same = like.dtype == array.dtype or like.dtype.kind != "f"
+        return array if same else array.astype(like.dtype, copy=False)
     return array
 
 

@@ -63,6 +63,7 @@ class Context:
         self.pointer = pointer.value
         self.lock = threading.RLock()  # one thread at a time may use a context
         self.on_gpu = lib.tess_context_device(self.pointer) == _abi.TESS_DEVICE_GPU
+        self._stream = lib.tess_context_stream(self.pointer) or 0
 
     @property
     def device(self):
@@ -82,7 +83,11 @@ class Context:
     @property
     def stream_address(self):
         """Address of the stream in use; 0 on the host."""
-        return lib.tess_context_stream(self.pointer) or 0
+        return self._stream
+
+    def __cuda_stream__(self):
+        """(version, address of the stream) of the CUDA stream protocol, which CuPy, PyTorch and cuda.core read."""
+        return 0, self.stream_address
 
     @property
     def peak_bytes(self):

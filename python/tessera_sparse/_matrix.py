@@ -338,9 +338,9 @@ def _csr_struct(arrays, shape, gpu):
     csr.nrows, csr.ncols = shape
     csr.nnz = int(data.shape[0])
     where = _arrays.device_address if gpu else _arrays.address
-    csr.val, csr.col_ind, csr.row_ptr = (where(part) or 64 for part in (data, indices, indptr))
+    csr.val, csr.col_ind, csr.row_ptr = where(data) or 64, where(indices) or 64, where(indptr) or 64
     csr.val_precision = 0 if gpu else _arrays.PRECISIONS[data.dtype.str]
-    csr.col_ind_bits, csr.row_ptr_bits = (64 if "64" in str(part.dtype) else 32 for part in (indices, indptr))
+    csr.col_ind_bits, csr.row_ptr_bits = (8 * _arrays.dtype_of(part).itemsize for part in (indices, indptr))
     csr.where = _abi.TESS_MEMORY_DEVICE if gpu else _abi.TESS_MEMORY_HOST
     return csr
 

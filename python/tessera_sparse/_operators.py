@@ -33,13 +33,14 @@ def _device_view(address, size):
 
 def _on_stream(context):
     """The caller's library works on the context's stream while it computes for the library."""
-    stream = context.stream_address
     try:
         import cupy
-        return cupy.cuda.ExternalStream(stream)
     except ImportError:
         import torch
-        return torch.cuda.stream(torch.cuda.ExternalStream(stream))
+        return torch.cuda.stream(torch.cuda.ExternalStream(context.stream_address))
+    if hasattr(cupy.cuda.Stream, "from_external"):  # CuPy 14: a context follows the CUDA stream protocol
+        return cupy.cuda.Stream.from_external(context)
+    return cupy.cuda.ExternalStream(context.stream_address)
 
 
 def _views(context, size_in, size_out):

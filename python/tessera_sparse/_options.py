@@ -61,7 +61,7 @@ def unknown(name, known):
 
 
 def _parse(function, text, target, name):
-    if lib.__getattr__(function)(str(text).encode(), ctypes.byref(target)) != 0:
+    if getattr(lib, function)(str(text).encode(), ctypes.byref(target)) != 0:
         raise ValueError(f"{name}={text!r} cannot be read; docs/python/options.md has examples")
 
 
@@ -122,6 +122,32 @@ def new_options():
     options = _abi.tess_solve_options()
     lib.tess_solve_options_init(ctypes.byref(options))
     return options
+
+
+_ready: dict = {}
+_MOST_READY = 64
+
+
+def options_with(values, keep):
+    """
+    A tess_solve_options with keyword arguments set. Settings that came before are copied: `cg` makes a solver in each
+    call, and reading the texts of its few options would take a third of the time that Python has there.
+    """
+    if not all(type(value) in (str, int, float) for value in values.values()):
+        options = new_options()
+        set_options(options, values, keep)
+        return options
+    key = tuple(values.items())
+    if key not in _ready:
+        options, texts = new_options(), []
+        set_options(options, values, texts)
+        keep.extend(texts)
+        if texts:  # they are this solver's own
+            return options
+        if len(_ready) >= _MOST_READY:
+            _ready.clear()
+        _ready[key] = bytes(options)
+    return _abi.tess_solve_options.from_buffer_copy(_ready[key])
 
 
 def set_options(options, values, keep):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """SciPy's interface: functions with the signatures and return values of scipy.sparse.linalg (1.12 and later)."""
+import math
 import warnings
 
 import numpy as np
@@ -14,6 +15,8 @@ _LARGEST = float(np.finfo(np.float64).max)
 
 
 def _tolerance(name, value):
+    if type(value) is float and value >= 0.0:
+        return value
     if isinstance(value, str) or value is None or not np.isscalar(value) or not value >= 0:
         raise ValueError(f"{name}={value!r} is no number from 0")
     return float(value)
@@ -53,7 +56,7 @@ def _start(x0, b, M):
 
 def _limits(rtol, atol):
     rtol, atol = _tolerance("rtol", rtol), _tolerance("atol", atol)
-    if not np.isfinite(rtol) or not np.isfinite(atol):
+    if not math.isfinite(rtol) or not math.isfinite(atol):
         return {"rtol": 0.0, "atol": _LARGEST}
     return {"rtol": rtol, "atol": atol}
 

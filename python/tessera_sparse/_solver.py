@@ -1,18 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """Solvers: one set-up for many right-hand sides."""
 import ctypes
+import functools
+import math
 
 import numpy as np
 
 from . import _abi, _arrays, _vectors
 from ._library import Handle, check, enum_name, lib, to_dict
 from ._matrix import Matrix, context_for, as_matrix
-from ._options import monitor_function, new_options, set_options, unknown
+from ._options import monitor_function, options_with, set_options, unknown
 from ._precond import FunctionPreconditioner, Preconditioner
 from ._result import Result
 
 _OWN_BUFFERS = 16384  # up to this many values b and x are copied to the solver's vectors: cheaper than making new ones
 _LIMITS = {"rtol", "atol", "divergence_tolerance", "max_iterations", "guard", "monitor"}
+
+
+@functools.lru_cache(None)
+def _empty_result():
+    result = _abi.tess_solve_result()
+    lib.tess_solve_result_init(ctypes.byref(result))
+    return bytes(result)
 
 
 class Solver:
@@ -44,10 +53,9 @@ class Solver:
         self.matrix = as_matrix(A, context)
         self.context = self.matrix.context
         self._raised, self._keep, self._values = self.matrix._raised, [], dict(options)
-        self.options = new_options()
         if isinstance(precond, str):
             options["precond"] = precond
-        set_options(self.options, options, self._keep)
+        self.options = options_with(options, self._keep)
         self._bar = progress is True
         self._set_monitor(monitor or (progress if callable(progress) else None))
         self.precond = None if precond is None or isinstance(precond, str) else self._own_precond(precond)
@@ -87,8 +95,7 @@ class Solver:
 
     def _prepare(self):
         """What each solve needs, made once."""
-        self._empty = _abi.tess_solve_result()
-        lib.tess_solve_result_init(ctypes.byref(self._empty))
+        self._empty = _empty_result()
         self._solve, self._vectors = lib.tess_solver_solve, None
         nrows, ncols = self.matrix.shape
         if not self.context.on_gpu and max(nrows, ncols) <= _OWN_BUFFERS:
@@ -119,7 +126,7 @@ class Solver:
         """
         if type(b) is np.ndarray and b.dtype == np.float64 and b.ndim == 1 and not self._bar:
             return self._solve_one(b, x0, b)
-        if _arrays.on_device(b) and self.context.on_gpu:
+        if self.context.on_gpu and _arrays.on_device(b):
             array = _arrays.to_double(b)
         else:
             array = _arrays.host_array(b, "b")
@@ -136,7 +143,7 @@ class Solver:
         if _arrays.owner_of(b) == "numpy":
             dtype = _arrays.real_dtype(_arrays.dtype_of(b))
             return (x.astype(dtype, copy=False) if isinstance(x, np.ndarray) else x).reshape(shape)
-        return _arrays.in_owner_of(b, x.reshape(shape))
+        return _arrays.in_owner_of(b, x if tuple(x.shape) == shape else x.reshape(shape))
 
     def _solve_columns(self, b, array, x0):
         if x0 is not None and getattr(x0, "ndim", 0) != 2:
@@ -160,10 +167,10 @@ class Solver:
 
     def _solve_one(self, b, x0, like):
         nrows, ncols = self.matrix.shape
-        size = b.size if isinstance(b, np.ndarray) else int(np.prod(b.shape))
+        size = math.prod(b.shape)
         if size != nrows:
             raise ValueError(f"b has {size} values; the matrix has {nrows} rows")
-        if x0 is not None and int(np.prod(np.shape(x0) if isinstance(x0, (list, tuple)) else x0.shape)) != ncols:
+        if x0 is not None and math.prod(np.shape(x0) if isinstance(x0, (list, tuple)) else x0.shape) != ncols:
             raise ValueError(f"x0 has not the {ncols} values of x")
         context = self.context
         with context.lock:

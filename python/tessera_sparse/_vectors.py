@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Vectors of the C library over arrays of the caller."""
 import ctypes
+import math
 
 import numpy as np
 
@@ -32,7 +33,7 @@ def vector_of(context, array):
     if context.on_gpu and _arrays.on_device(array):
         array = _arrays.to_double(array)
         _arrays.wait_for(array, context.stream_address)
-        return _wrap(context, int(np.prod(array.shape)), _arrays.device_address(array), (array,))
+        return _wrap(context, math.prod(array.shape), _arrays.device_address(array), (array,))
     array = np.ascontiguousarray(_arrays.host_array(array, "a vector"), dtype=np.float64)
     if not context.on_gpu:
         return wrap_host(context, array)
@@ -46,7 +47,7 @@ def result_vector(context, size, like, start=None):
     """(vector, function that returns its values as an array): memory of the caller's library where it can be."""
     if context.on_gpu and _arrays.on_device(like):
         array = _arrays.empty_like(like, (size,))
-        _arrays.wait_for(array, context.stream_address)  # its memory may be that of a freed array
+        theirs = _arrays.wait_for(array, context.stream_address)  # its memory may be that of a freed array
         vector = _wrap(context, size, _arrays.device_address(array), (array,))
         if start is None:
             check(lib.tess_vector_fill(vector.pointer, 0.0), context.pointer)
@@ -55,7 +56,7 @@ def result_vector(context, size, like, start=None):
             check(lib.tess_vector_copy(given.pointer, vector.pointer), context.pointer)
 
         def finished():
-            if _arrays.current_stream(array)[0] != context.stream_address:
+            if theirs != context.stream_address:
                 context.synchronize()
             return array
         return vector, finished

@@ -179,6 +179,22 @@ def test_options_reach_the_library():
     assert ts.solve(A, b, solver="cg", timings=1).phase_seconds["spmv"] > 0
 
 
+def test_options_that_came_before_are_the_same_again():
+    from tessera_sparse import _options
+    A, settings = laplacian(5), {"solver": "gmres", "restart": 7, "precond": "ilut:1e-2:5", "rtol": 1e-9}
+    first, again = ts.Solver(A, **settings), ts.Solver(A, **settings)
+    assert bytes(first.options) == bytes(again.options) and first.options.rtol == 1e-9
+    again.set_limits(rtol=1e-3)  # of this solver alone
+    assert first.options.rtol == ts.Solver(A, **settings).options.rtol == 1e-9
+    assert ts.Solver(A, **dict(settings, rtol=1e-8)).options.rtol == 1e-8
+    for k in range(3 * _options._MOST_READY):
+        ts.Solver(A, solver="cg", rtol=1e-9 * (k + 1))
+    assert len(_options._ready) <= _options._MOST_READY
+    for _ in range(2):
+        with pytest.raises(ValueError, match="ilu99"):
+            ts.Solver(A, precond="ilu99")
+
+
 @pytest.mark.parametrize("options,error,text", [
     ({"restrt": 3}, TypeError, "did you mean 'restart'"), ({"maxiter": 3}, TypeError, "did you mean 'max_iterations'"),
     ({"tol": 3}, TypeError, "did you mean 'rtol'"), ({"solver": "gc"}, ValueError, "none of: auto, cg"),
@@ -353,6 +369,7 @@ def test_contexts():
     context = ts.Context(device="cpu", threads=1, log=lambda level, text: messages.append((level, text)),
                          log_level="debug")
     assert context.device == "cpu" and context.threads == 1 and "CPU" in repr(context)
+    assert context.__cuda_stream__() == (0, 0)  # the host has no stream
     matrix = ts.Matrix(laplacian(20), context=context)
     assert ts.solve(matrix, np.ones(20)).verified
     assert messages and all(level == "debug" or level == "info" and text for level, text in messages)

@@ -174,7 +174,6 @@ tess_status guard_judge_cycle(solve_run *run, tess_reason reason, bool *progress
     tess_solver *s = run->s;
     tess_krylov *k = &s->krylov;
     const tess_backend *backend = s->ctx->backend;
-    size_t bytes = (size_t)k->n * sizeof(double);
     tess_fused add = {.op = TESS_FUSED_AXPBY,
                       .n = k->n,
                       .x = {.data = run->x},
@@ -182,6 +181,9 @@ tess_status guard_judge_cycle(solve_run *run, tess_reason reason, bool *progress
                       .result = s->candidate,
                       .a = 1.0,
                       .b = ldexp(1.0, run->exponent)};
+    /* A kernel starts sooner than a copy. */
+    const tess_fused take = {
+        .op = TESS_FUSED_SCALE, .n = k->n, .x = {.data = s->candidate}, .result = run->x, .a = 1.0};
     const double asked = fmax(run->now.norm - run->goal, 0.0);
     true_residual next;
     tess_status status = TESS_SUCCESS;
@@ -195,7 +197,7 @@ tess_status guard_judge_cycle(solve_run *run, tess_reason reason, bool *progress
                                                             : run->now.norm - PROGRESS_SHARE * asked);
     if (is_finite(next.norm) && (next.norm <= run->now.norm || takes_worse(run, reason))) {
         run->now = next;
-        TESS_TRY(backend->copy(s->ctx, run->x, s->candidate, bytes));
+        TESS_TRY(backend->fused(s->ctx, &take));
         status = guard_keep_best(run);
     } else {
         status = guard_verify(run, run->x, &run->now); /* restores the residual of x */
