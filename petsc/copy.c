@@ -177,3 +177,25 @@ PetscErrorCode tp_copy_product(tp_copy *copy, const tess_vector *x, tess_vector 
     }
     PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+PetscErrorCode tp_copy_diagonal(const tp_copy *copy, PetscScalar *diagonal)
+{
+    const int64_t nnz = copy->stored ? tess_matrix_nnz(copy->stored) : 0;
+    int64_t *row_ptr;
+    int32_t *col_ind;
+    double *val;
+
+    PetscFunctionBegin;
+    PetscCall(PetscArrayzero(diagonal, PetscMin(copy->nrows, copy->ncols)));
+    if (nnz == 0) { PetscFunctionReturn(PETSC_SUCCESS); }
+    PetscCall(PetscMalloc3(copy->kept + 1, &row_ptr, nnz, &col_ind, nnz, &val));
+    TessCall(tess_matrix_get_csr(copy->stored, row_ptr, col_ind, val));
+    for (PetscInt k = 0; k < copy->kept; k++) {
+        const PetscInt row = copy->row ? copy->row[k] : k;
+        for (int64_t e = row_ptr[k]; e < row_ptr[k + 1]; e++) {
+            if (col_ind[e] == row) { diagonal[row] = val[e] / copy->scale; }
+        }
+    }
+    PetscCall(PetscFree3(row_ptr, col_ind, val));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -34,8 +34,43 @@ static PetscErrorCode KSPSetUp_Tessera(KSP ksp)
     PetscCall(PetscObjectTypeCompare((PetscObject)ksp->pc, PCEISENSTAT, &changes));
     PetscCheck(!changes, PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP,
                "-ksp_type tessera does not take the preconditioner eisenstat, which changes the system: use sor");
-    PetscCheck(!ksp->transpose_solve, PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP,
-               "-ksp_type tessera does not solve with the transpose: use another type");
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Made anew when the matrix has changed. The true residual needs its rows; a type without rows gets a view. */
+static PetscErrorCode renew_transpose(tp_ksp *k, Mat A)
+{
+    PetscObjectState state;
+    PetscBool aij;
+
+    PetscFunctionBegin;
+    PetscCall(PetscObjectStateGet((PetscObject)A, &state));
+    if (k->transpose && k->transposed == A && k->transposed_state == state) { PetscFunctionReturn(PETSC_SUCCESS); }
+    k->system = NULL;
+    PetscCall(MatDestroy(&k->transpose));
+    PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &aij, MATSEQAIJ, MATMPIAIJ, ""));
+    if (aij) {
+        PetscCall(MatTranspose(A, MAT_INITIAL_MATRIX, &k->transpose));
+        PetscCall(MatConvert(k->transpose, MATAIJ, MAT_INPLACE_MATRIX, &k->transpose));
+    } else {
+        PetscCall(MatCreateTranspose(A, &k->transpose));
+    }
+    PetscCall(PetscObjectReference((PetscObject)A));
+    PetscCall(MatDestroy(&k->transposed));
+    k->transposed = A;
+    k->transposed_state = state;
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode tp_system(KSP ksp, Mat *out)
+{
+    tp_ksp *const k = ksp->data;
+
+    PetscFunctionBegin;
+    PetscCall(KSPGetOperators(ksp, out, NULL));
+    if (!ksp->transpose_solve) { PetscFunctionReturn(PETSC_SUCCESS); }
+    PetscCall(renew_transpose(k, *out));
+    *out = k->transpose;
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -55,10 +90,9 @@ static PetscErrorCode KSPSolve_Tessera(KSP ksp)
         PetscFunctionReturn(PETSC_SUCCESS);
     }
     PetscCall(KSPGetOperators(ksp, &A, NULL));
-    PetscCall(MatGetNullSpace(A, &space));
+    PetscCall((ksp->transpose_solve ? MatGetTransposeNullSpace : MatGetNullSpace)(A, &space));
     PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)ksp), &ranks));
     PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATSEQAIJ, &aij));
-    if (ksp->guess_zero) { PetscCall(VecZeroEntries(ksp->vec_sol)); }
     if (ranks == 1 && aij && !space) {
         PetscCall(tp_solve_one(ksp));
     } else {
@@ -109,6 +143,8 @@ static PetscErrorCode KSPReset_Tessera(KSP ksp)
 
     PetscFunctionBegin;
     PetscCall(tp_one_reset(k));
+    PetscCall(MatDestroy(&k->transpose));
+    PetscCall(MatDestroy(&k->transposed));
     PetscCall(tp_verifier_reset(&k->verifier));
     if (k->inner) { PetscCall(KSPReset(k->inner)); }
     PetscFunctionReturn(PETSC_SUCCESS);

@@ -12,7 +12,8 @@
 typedef struct tp_verifier {
     tp_halo *halo;
     PetscScalar *ghosts;
-    Mat matrix; /* for which the halo was made; not referenced */
+    Mat matrix; /* for which the halo was made; held, for another one at its address would go unnoticed on some process
+                 */
     PetscObjectState pattern;
 } tp_verifier;
 
@@ -30,7 +31,11 @@ typedef struct tp_ksp {
     PetscBool verify; /* -ksp_tessera_verify */
     PetscInt restart; /* -ksp_tessera_restart */
     tp_verifier verifier;
+    Mat transpose;  /* of the matrix, for KSPSolveTranspose */
+    Mat transposed; /* the matrix; held */
+    PetscObjectState transposed_state;
     /* one process (ksp_solve.c) */
+    Mat system; /* what the solver was made for: the matrix or `transpose`; not referenced */
     tess_matrix *matrix;
     tess_solver *tessera;
     tess_precond *shell;             /* PETSc's PC as the library sees it */
@@ -47,6 +52,8 @@ typedef struct tp_ksp {
     PetscBool verified;
 } tp_ksp;
 
+/* The matrix to solve with: the operator, or its transpose for KSPSolveTranspose. */
+PetscErrorCode tp_system(KSP ksp, Mat *out);
 PetscErrorCode tp_solve_one(KSP ksp);
 PetscErrorCode tp_solve_refined(KSP ksp);
 PetscErrorCode tp_refine_options(KSP ksp);

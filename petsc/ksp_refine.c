@@ -143,16 +143,19 @@ static PetscErrorCode measure(KSP ksp, Mat A, refinement *f)
 }
 
 /* One round: A d = r, x := x + d. */
-static PetscErrorCode correct(KSP ksp, Mat A, refinement *f, KSPConvergedReason *reason)
+static PetscErrorCode correct(KSP ksp, const refinement *f, KSPConvergedReason *reason)
 {
     tp_ksp *const k = ksp->data;
+    Mat A;
     const double left = f->norm > 0 ? MARGIN * fmax(f->tolerance - f->bound, 0.1 * f->tolerance) / f->norm : 0;
-    const double rtol = k->verify ? fmax(attainable(A), left) : left;
+    double rtol;
     PetscInt iterations;
 
     PetscFunctionBegin;
+    PetscCall(KSPGetOperators(ksp, &A, NULL));
+    rtol = k->verify ? fmax(attainable(A), left) : left;
     PetscCall(KSPSetTolerances(k->inner, fmin(rtol, 0.5), 0, ksp->divtol, PetscMax(ksp->max_it - k->before, 0)));
-    PetscCall(KSPSolve(k->inner, f->r, f->d));
+    PetscCall((ksp->transpose_solve ? KSPSolveTranspose : KSPSolve)(k->inner, f->r, f->d));
     PetscCall(KSPGetConvergedReason(k->inner, reason));
     PetscCall(KSPGetIterationNumber(k->inner, &iterations));
     k->before += iterations;
@@ -197,7 +200,7 @@ static PetscErrorCode refine(KSP ksp, Mat A, refinement *f)
     }
     while (!ksp->reason) {
         const double before = f->norm;
-        PetscCall(correct(ksp, A, f, &inner));
+        PetscCall(correct(ksp, f, &inner));
         if (!k->verify) {
             ksp->reason = inner;
             break;
@@ -217,7 +220,7 @@ PetscErrorCode tp_solve_refined(KSP ksp)
 
     PetscFunctionBegin;
     PetscCall(set_up_inner(ksp));
-    PetscCall(KSPGetOperators(ksp, &A, NULL));
+    PetscCall(tp_system(ksp, &A));
     PetscCall(VecDuplicate(ksp->vec_rhs, &f.r));
     PetscCall(VecDuplicate(ksp->vec_rhs, &f.d));
     PetscCall(VecNorm(ksp->vec_rhs, NORM_2, &norm));

@@ -17,7 +17,7 @@ static int apply_pc(void *user, const double *r, double *z)
     PetscErrorCode code = tp_vec_place(k->in, r);
 
     if (!code) { code = tp_vec_place(k->out, z); }
-    if (!code) { code = PCApply(ksp->pc, k->in, k->out); }
+    if (!code) { code = (ksp->transpose_solve ? PCApplyTranspose : PCApply)(ksp->pc, k->in, k->out); }
     if (!code) { code = tp_vec_reset(k->out); }
     if (!code) { code = tp_vec_reset(k->in); }
     return code ? 1 : 0;
@@ -126,6 +126,18 @@ static void set_limits(KSP ksp, tess_solve_options *options)
     }
 }
 
+/* What a single kernel reads has 16 bits or more. Levels of the user's choice stay. */
+static void leave_out_fp8(tess_policy_options *policy)
+{
+    static const tess_precision levels[] = {TESS_PRECISION_FP64, TESS_PRECISION_FP32, TESS_PRECISION_FP16};
+
+    if (policy->policy != TESS_POLICY_LOSSLESS || policy->nlevels != 0) { return; }
+    policy->nlevels = 3;
+    for (int l = 0; l < policy->nlevels; l++) {
+        policy->level[l].precision = levels[l];
+    }
+}
+
 static void choose_for_gpu(KSP ksp, tess_solve_options *options)
 {
     const tp_ksp *const k = ksp->data;
@@ -133,6 +145,7 @@ static void choose_for_gpu(KSP ksp, tess_solve_options *options)
     if (is_watched(ksp)) { options->engine = TESS_ENGINE_PLAIN; } /* the other engines do not tell of every iteration */
     if (options->storage.format == TESS_FORMAT_AUTO && tess_matrix_nrows(k->matrix) <= MOST_RESIDENT) {
         options->storage.format = TESS_FORMAT_CSR;
+        leave_out_fp8(&options->storage.policy);
     }
 }
 
@@ -172,24 +185,28 @@ static PetscErrorCode make_shell(KSP ksp, Mat A)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A solver serves until the matrix or the preconditioner changes. */
-static PetscErrorCode renew_solver(KSP ksp, Mat A, Mat P)
+/* A solver serves until the matrix or the preconditioner changes, or the transpose is asked for in place of the matrix,
+   or the other way round. `system` is the one to solve with. */
+static PetscErrorCode renew_solver(KSP ksp, Mat system)
 {
     tp_ksp *const k = ksp->data;
     PetscObjectState state, pattern;
     tess_precond *own;
     PetscBool none;
     tess_solve_options options;
+    Mat A, P;
 
     PetscFunctionBegin;
+    PetscCall(KSPGetOperators(ksp, &A, &P));
     PetscCall(PetscObjectStateGet((PetscObject)A, &state));
     PetscCall(PetscObjectStateGet((PetscObject)P, &pattern));
-    PetscCall(tp_pc_precond(ksp->pc, &own));
-    if (k->tessera && state == k->state && pattern == k->pattern && (k->shell || k->precond == own)) {
+    PetscCall(tp_pc_precond(ksp->pc, ksp->transpose_solve, &own));
+    if (k->tessera && k->system == system && state == k->state && pattern == k->pattern &&
+        (k->shell || k->precond == own)) {
         PetscFunctionReturn(PETSC_SUCCESS);
     }
     PetscCall(tp_one_reset(k));
-    PetscCall(read_matrix(A, &k->matrix));
+    PetscCall(read_matrix(system, &k->matrix));
     PetscCall(PetscObjectTypeCompare((PetscObject)ksp->pc, PCNONE, &none));
     k->precond = own;
     if (!own && !none) { PetscCall(make_shell(ksp, A)); }
@@ -199,6 +216,7 @@ static PetscErrorCode renew_solver(KSP ksp, Mat A, Mat P)
     } else {
         TessCall(tess_solver_create(k->matrix, &options, &k->tessera));
     }
+    k->system = system;
     k->state = state;
     k->pattern = pattern;
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -248,19 +266,19 @@ PetscErrorCode tp_solve_one(KSP ksp)
 {
     tp_ksp *const k = ksp->data;
     tp_view b, x;
-    Mat A, P;
+    Mat A;
     tess_solve_options options;
     tess_solve_result result;
     tess_status status;
 
     PetscFunctionBegin;
-    PetscCall(KSPGetOperators(ksp, &A, &P));
-    PetscCall(renew_solver(ksp, A, P));
+    PetscCall(tp_system(ksp, &A));
+    PetscCall(renew_solver(ksp, A));
     tess_solve_options_init(&options);
     set_limits(ksp, &options);
     TessCall(tess_solver_set_limits(k->tessera, &options));
     k->stopped = KSP_CONVERGED_ITERATING;
-    PetscCall(monitor_start(ksp, A));
+    if (is_watched(ksp)) { PetscCall(monitor_start(ksp, A)); }
     PetscCall(tp_view_begin(ksp->vec_rhs, TP_READ, &b));
     PetscCall(tp_view_begin(ksp->vec_sol, TP_UPDATE, &x));
     tess_solve_result_init(&result);

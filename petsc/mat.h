@@ -14,6 +14,7 @@ typedef struct tp_replaced {
     PetscErrorCode (*multadd)(Mat, Vec, Vec, Vec);
     PetscErrorCode (*multtranspose)(Mat, Vec, Vec);
     PetscErrorCode (*multtransposeadd)(Mat, Vec, Vec, Vec);
+    PetscErrorCode (*getdiagonal)(Mat, Vec);
     PetscErrorCode (*assemblyend)(Mat, MatAssemblyType);
     PetscErrorCode (*duplicate)(Mat, MatDuplicateOption, Mat *);
     PetscErrorCode (*destroy)(Mat);

@@ -8,6 +8,7 @@ void tp_save_functions(Mat A, tp_replaced *saved)
     saved->multadd = A->ops->multadd;
     saved->multtranspose = A->ops->multtranspose;
     saved->multtransposeadd = A->ops->multtransposeadd;
+    saved->getdiagonal = A->ops->getdiagonal;
     saved->assemblyend = A->ops->assemblyend;
     saved->duplicate = A->ops->duplicate;
     saved->destroy = A->ops->destroy;
@@ -21,6 +22,7 @@ void tp_restore_functions(Mat A, const tp_replaced *saved)
     A->ops->multadd = saved->multadd;
     A->ops->multtranspose = saved->multtranspose;
     A->ops->multtransposeadd = saved->multtransposeadd;
+    A->ops->getdiagonal = saved->getdiagonal;
     A->ops->assemblyend = saved->assemblyend;
     A->ops->duplicate = saved->duplicate;
     A->ops->destroy = saved->destroy;

@@ -2,6 +2,8 @@
 /* seqaijtessera: AIJ whose products run in one of Tessera's formats. All else is AIJ's. */
 #include "mat.h"
 
+#include <string.h>
+
 /* ---- the stored copy ---- */
 
 /* Every function of PETSc that changes values or pattern changes the state. */
@@ -152,6 +154,40 @@ static PetscErrorCode MatMultTransposeAdd_SeqAIJTessera(Mat A, Vec x, Vec y, Vec
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* ---- the diagonal ---- */
+
+static PetscBool is_exact(const tess_storage_options *options)
+{
+    if (options->policy.policy == TESS_POLICY_LOSSLESS) {
+        return options->policy.parameter == 0 ? PETSC_TRUE : PETSC_FALSE;
+    }
+    return options->policy.policy == TESS_POLICY_NONE && options->precision == TESS_PRECISION_FP64 ? PETSC_TRUE
+                                                                                                   : PETSC_FALSE;
+}
+
+/* That of the operator which the products apply: AIJ's where these are exact, else the stored values. */
+static PetscErrorCode MatGetDiagonal_SeqAIJTessera(Mat A, Vec v)
+{
+    tp_seq *const s = A->spptr;
+    PetscScalar *to;
+    PetscInt n;
+
+    PetscFunctionBegin;
+    if (is_exact(&s->storage.options)) {
+        PetscCall((*s->base.getdiagonal)(A, v));
+        PetscFunctionReturn(PETSC_SUCCESS);
+    }
+    PetscCall(VecGetLocalSize(v, &n));
+    PetscCheck(n == A->rmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
+               "a vector of %" PetscInt_FMT " for %" PetscInt_FMT " rows", n, A->rmap->n);
+    PetscCall(renew_copy(A, s));
+    PetscCall(VecGetArrayWrite(v, &to));
+    PetscCall(PetscArrayzero(to, n));
+    PetscCall(tp_copy_diagonal(&s->copy, to));
+    PetscCall(VecRestoreArrayWrite(v, &to));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* ---- the rest of the type ---- */
 
 PetscErrorCode tp_seq_set_storage(Mat A, const tp_storage *storage)
@@ -159,8 +195,8 @@ PetscErrorCode tp_seq_set_storage(Mat A, const tp_storage *storage)
     tp_seq *const s = A->spptr;
 
     PetscFunctionBegin;
+    if (memcmp(&s->storage, storage, sizeof *storage) != 0) { forget_copies(s); }
     s->storage = *storage;
-    forget_copies(s);
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -274,6 +310,7 @@ static void set_functions(Mat A)
     A->ops->multadd = MatMultAdd_SeqAIJTessera;
     A->ops->multtranspose = MatMultTranspose_SeqAIJTessera;
     A->ops->multtransposeadd = MatMultTransposeAdd_SeqAIJTessera;
+    A->ops->getdiagonal = MatGetDiagonal_SeqAIJTessera;
     A->ops->assemblyend = MatAssemblyEnd_SeqAIJTessera;
     A->ops->duplicate = MatDuplicate_SeqAIJTessera;
     A->ops->destroy = MatDestroy_SeqAIJTessera;

@@ -170,29 +170,43 @@ static PetscErrorCode local_matrix(PC pc, Mat *local, PetscBool *converted)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode set_up_rows(PC pc, const tp_rows *rows)
+static PetscErrorCode make_precond(PC pc, const tp_rows *rows, tess_matrix **matrix, tess_precond **precond)
 {
-    tp_pc *const p = pc->data;
     tess_precond_options options;
     double *columns = NULL;
     tess_status status;
 
     PetscFunctionBegin;
-    PetscCall(complete_options(p, &options));
+    PetscCall(complete_options(pc->data, &options));
+    PetscCall(tp_matrix_create(rows, matrix));
+    if (options.kind == TESS_PRECOND_AMG) { PetscCall(take_near_nullspace(pc->pmat, &options.amg, &columns)); }
+    status = tess_precond_create(*matrix, &options, precond);
+    PetscCall(PetscFree(columns));
+    PetscCall(take_status(pc, status));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void forget(tess_matrix **matrix, tess_precond **precond)
+{
+    tess_precond_destroy(*precond);
+    tess_matrix_destroy(*matrix);
+    *precond = NULL;
+    *matrix = NULL;
+}
+
+static PetscErrorCode set_up_rows(PC pc, const tp_rows *rows)
+{
+    tp_pc *const p = pc->data;
+
+    PetscFunctionBegin;
+    forget(&p->transpose, &p->transposed);
     if (p->precond && pc->flag == SAME_NONZERO_PATTERN) {
         TessCall(tess_matrix_update_values(p->matrix, rows->a, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
         PetscCall(take_status(pc, tess_precond_update(p->precond)));
         PetscFunctionReturn(PETSC_SUCCESS);
     }
-    tess_precond_destroy(p->precond);
-    tess_matrix_destroy(p->matrix);
-    p->precond = NULL;
-    p->matrix = NULL;
-    PetscCall(tp_matrix_create(rows, &p->matrix));
-    if (options.kind == TESS_PRECOND_AMG) { PetscCall(take_near_nullspace(pc->pmat, &options.amg, &columns)); }
-    status = tess_precond_create(p->matrix, &options, &p->precond);
-    PetscCall(PetscFree(columns));
-    PetscCall(take_status(pc, status));
+    forget(&p->matrix, &p->precond);
+    PetscCall(make_precond(pc, rows, &p->matrix, &p->precond));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -269,14 +283,38 @@ static PetscErrorCode PCApplyTranspose_Tessera(PC pc, Vec r, Vec z)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode tp_pc_precond(PC pc, tess_precond **out)
+/* Not the transpose of M, which most kinds cannot apply, but M of the transpose: as good in a solve. */
+static PetscErrorCode make_transposed(PC pc)
 {
+    tp_pc *const p = pc->data;
+    PetscBool converted;
+    tp_rows rows;
+    Mat local, transpose;
+
+    PetscFunctionBegin;
+    PetscCall(local_matrix(pc, &local, &converted));
+    PetscCall(MatTranspose(local, MAT_INITIAL_MATRIX, &transpose));
+    PetscCall(tp_rows_get(transpose, &rows));
+    PetscCall(make_precond(pc, &rows, &p->transpose, &p->transposed));
+    PetscCall(tp_rows_restore(transpose, &rows));
+    PetscCall(MatDestroy(&transpose));
+    if (converted) { PetscCall(MatDestroy(&local)); }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode tp_pc_precond(PC pc, PetscBool transposed, tess_precond **out)
+{
+    tp_pc *const p = pc->data;
     PetscBool ours;
 
     PetscFunctionBegin;
     *out = NULL;
     PetscCall(PetscObjectTypeCompare((PetscObject)pc, PCTESSERA, &ours));
-    if (ours) { *out = ((tp_pc *)pc->data)->precond; }
+    if (!ours) { PetscFunctionReturn(PETSC_SUCCESS); }
+    *out = p->precond;
+    if (!transposed || is_gamg(p) || strcmp(p->kind, "jacobi") == 0) { PetscFunctionReturn(PETSC_SUCCESS); }
+    if (!p->transposed) { PetscCall(make_transposed(pc)); }
+    *out = p->transposed;
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -327,10 +365,8 @@ static PetscErrorCode PCReset_Tessera(PC pc)
     tp_pc *const p = pc->data;
 
     PetscFunctionBegin;
-    tess_precond_destroy(p->precond);
-    tess_matrix_destroy(p->matrix);
-    p->precond = NULL;
-    p->matrix = NULL;
+    forget(&p->transpose, &p->transposed);
+    forget(&p->matrix, &p->precond);
     PetscCall(tp_gamg_reset(&p->gamg));
     PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -23,11 +23,14 @@ typedef struct tp_pc {
     tess_amg_options amg;
     tess_matrix *matrix;
     tess_precond *precond;
+    tess_matrix *transpose;   /* of this process' rows, made when a solve with the transpose asks */
+    tess_precond *transposed; /* made from it */
     tp_gamg gamg;
 } tp_pc;
 
-/* The library's preconditioner of a PC of ours on one process; NULL: another type, or gamg. */
-PetscErrorCode tp_pc_precond(PC pc, tess_precond **out);
+/* The library's preconditioner of a PC of ours on one process, or one of the same kind for the transposed matrix; NULL:
+   another type, or gamg. */
+PetscErrorCode tp_pc_precond(PC pc, PetscBool transposed, tess_precond **out);
 
 PetscErrorCode tp_gamg_create(PC pc);
 PetscErrorCode tp_gamg_options(PC pc);

@@ -68,6 +68,14 @@ static void level_storage(const tp_gamg *gamg, tp_storage *storage)
     policy->level[2].precision = TESS_PRECISION_FP16;
 }
 
+/* As AIJ's: PETSc's set-up, which reads the diagonal and estimates eigenvalues, is then that of PCGAMG. */
+static void plain_storage(tp_storage *storage)
+{
+    tp_storage_default(storage);
+    storage->options.format = TESS_FORMAT_CSR;
+    storage->options.policy.policy = TESS_POLICY_NONE;
+}
+
 /* The Mat looks unchanged to what was set up with it: only its products are others. */
 static PetscErrorCode store(Mat A, const tp_storage *storage, PetscBool transposed)
 {
@@ -94,8 +102,10 @@ static PetscErrorCode copy_fine(PC pc, tp_gamg *gamg)
     tp_storage storage;
 
     PetscFunctionBegin;
+    plain_storage(&storage);
     PetscCall(MatGetNonzeroState(pc->pmat, &pattern));
     if (gamg->fine && pattern == gamg->pattern) {
+        PetscCall(tp_set_storage(gamg->fine, &storage));
         PetscCall(MatCopy(pc->pmat, gamg->fine, SAME_NONZERO_PATTERN));
         PetscFunctionReturn(PETSC_SUCCESS);
     }
@@ -105,7 +115,6 @@ static PetscErrorCode copy_fine(PC pc, tp_gamg *gamg)
     } else {
         PetscCall(MatConvert(pc->pmat, MATTESSERA, MAT_INITIAL_MATRIX, &gamg->fine));
     }
-    level_storage(gamg, &storage);
     PetscCall(tp_set_storage(gamg->fine, &storage));
     PetscCall(MatGetNearNullSpace(pc->pmat, &near));
     if (near) { PetscCall(MatSetNearNullSpace(gamg->fine, near)); }

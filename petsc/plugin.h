@@ -83,6 +83,8 @@ typedef struct tp_copy {
 PetscErrorCode tp_copy_build(const tp_rows *rows, const tess_storage_options *options, tp_copy *copy);
 /* y := A x, or y := y + A x. */
 PetscErrorCode tp_copy_product(tp_copy *copy, const tess_vector *x, tess_vector *y, PetscBool add);
+/* The main diagonal as products have it: min(nrows, ncols) numbers on the host, 0 where there is no entry. */
+PetscErrorCode tp_copy_diagonal(const tp_copy *copy, PetscScalar *diagonal);
 void tp_copy_free(tp_copy *copy);
 
 /* ---- arrays of PETSc as vectors of the library (vectors.c) ---- */

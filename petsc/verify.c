@@ -60,6 +60,7 @@ static PetscErrorCode take_ghosts(tp_verifier *v, Mat A, const PetscScalar *x)
         PetscCall(tp_verifier_reset(v));
         PetscCall(tp_halo_create(A, TESS_PRECISION_FP64, &v->halo));
         PetscCall(PetscMalloc1(v->halo->nghosts, &v->ghosts));
+        PetscCall(PetscObjectReference((PetscObject)A));
         v->matrix = A;
         v->pattern = pattern;
     }
@@ -134,6 +135,6 @@ PetscErrorCode tp_verifier_reset(tp_verifier *v)
     PetscFunctionBegin;
     PetscCall(tp_halo_destroy(&v->halo));
     PetscCall(PetscFree(v->ghosts));
-    v->matrix = NULL;
+    PetscCall(MatDestroy(&v->matrix));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
