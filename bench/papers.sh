@@ -55,15 +55,15 @@ run_accessor_and_gmres()
 {
     run roofline bench_papers --study roofline
     run gmres-fig6 bench_papers --study gmres:fig6 --histories "$out/gmres-fig6.csv" "${gmres[@]}"
-    run gmres-fig7 bench_papers --study gmres:fig7 --contestant 'cu-fp64,cu-ir,fp64,fp64-precond-fp32,ir' "${gmres[@]}"
+    run gmres-fig7 bench_papers --study gmres:fig7 "${once[@]}"
     run gmres-degrees bench_solve --study gmres:degrees "${gmres[@]}"
 }
 
 # Zhao et al. (2024); Yang et al. (2024)
 run_blocks_and_krylov()
 {
-    run blocks-factor bench_papers --study block:factor "${large[@]}"
-    run blocks-shape bench_papers --study block:shape "${large[@]}"
+    run blocks-factor bench_papers --study block:factor --contestant 'tiles-*,pbp-csr-*' "${large[@]}"
+    run blocks-shape bench_papers --study block:shape --contestant 'tiles-*,pbp-csr-*' "${large[@]}"
     run blocks-thresholds bench_papers --study block:thresholds "${large[@]}"
     run krylov-fixed bench_papers --study krylov:fixed --set papers
     run krylov-histories bench_papers --study krylov:papers --histories "$out/krylov-histories.csv"

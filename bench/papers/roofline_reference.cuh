@@ -62,12 +62,15 @@ TESS_ATTRIBUTES inline uint64_t reference_bits(T value)
 template <int STEPS, typename T>
 TESS_ATTRIBUTES inline uint64_t reference_use(T value)
 {
-    constexpr T factor = static_cast<T>(-1.0 + 0x1p-10);
+    [[maybe_unused]] constexpr T factor = static_cast<T>(-1.0 + 0x1p-10);
     T chain = static_cast<T>(0.5);
 
-    if constexpr (STEPS == 0) { return reference_bits(chain + value); }
-    for (int s = 0; s < STEPS; s++) {
-        chain = chain * factor + value;
+    if constexpr (STEPS == 0) {
+        chain += value;
+    } else {
+        for (int s = 0; s < STEPS; s++) {
+            chain = chain * factor + value;
+        }
     }
     return reference_bits(chain);
 }
