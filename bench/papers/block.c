@@ -134,10 +134,10 @@ static void run_case(trial *t, bench_run *run, const bench_case *which)
 
 /* ---- driver ---- */
 
-static void run_part(bench_run *run, const bench_cases *cases, const bench_block_study *study)
+static void run_part(bench_run *run, const bench_cases *cases, const bench_block_study *study, const char *contestants)
 {
     bench_contestant list[BENCH_BLOCK_MAX];
-    const int count = bench_block_contestants(study, list);
+    const int count = bench_block_choose(contestants, list, bench_block_contestants(study, list));
 
     printf("\n%s: %s\n", study->name, study->title);
     bench_load_kernels(run, list, count);
@@ -182,7 +182,7 @@ int study_block(int argc, char **argv, const char *parts)
         if (block.product) {
             bench_run_products(&run, &cases, block.product, list, bench_block_contestants(study, list));
         } else {
-            run_part(&run, &cases, study);
+            run_part(&run, &cases, study, block.contestants);
         }
     }
     bench_cases_free(&cases);

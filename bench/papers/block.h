@@ -23,12 +23,15 @@ typedef struct bench_block_study {
 const bench_block_study *bench_block_study_at(int index);
 /* All that take part in it on some machine; their number. */
 int bench_block_contestants(const bench_block_study *study, bench_contestant *list);
+/* Keeps those that match one of the patterns (NULL: all), and the two of CSR; their number. */
+int bench_block_choose(const char *patterns, bench_contestant *list, int count);
 
 typedef struct bench_block_options {
     const char *product; /* only one product of this contestant of the first study; NULL: the studies */
+    const char *contestants; /* patterns; NULL: those of the study */
 } bench_block_options;
 
-/* --product; the parser's input is a bench_block_options. */
+/* --product, --contestant; the parser's input is a bench_block_options. */
 extern const struct argp_option bench_block_table[];
 error_t bench_block_parse(int key, char *arg, struct argp_state *state);
 

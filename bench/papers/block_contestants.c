@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who takes part in the studies of storage by blocks, and their options. */
+#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -154,6 +155,29 @@ const bench_block_study *bench_block_study_at(int index)
     return index < STUDIES ? &studies[index] : NULL;
 }
 
+/* Whether a name matches one of the patterns of a list. */
+static bool is_chosen(const char *patterns, const char *name)
+{
+    char text[256], *rest = NULL;
+    bool chosen = false;
+
+    snprintf(text, sizeof text, "%s", patterns);
+    for (char *word = strtok_r(text, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
+        chosen = chosen || fnmatch(word, name, 0) == 0;
+    }
+    return chosen;
+}
+
+int bench_block_choose(const char *patterns, bench_contestant *list, int count)
+{
+    int kept = BENCH_BLOCK_OTHERS;
+
+    for (int i = BENCH_BLOCK_OTHERS; i < count && patterns; i++) {
+        if (is_chosen(patterns, list[i].name)) { list[kept++] = list[i]; }
+    }
+    return patterns ? kept : count;
+}
+
 int bench_block_contestants(const bench_block_study *study, bench_contestant *list)
 {
     memset(list, 0, BENCH_BLOCK_MAX * sizeof *list);
@@ -164,11 +188,13 @@ int bench_block_contestants(const bench_block_study *study, bench_contestant *li
 
 /* ---- options ---- */
 
-enum { KEY_PRODUCT = 700 };
+enum { KEY_PRODUCT = 700, KEY_CONTESTANT };
 
 const struct argp_option bench_block_table[] = {
     {"product", KEY_PRODUCT, "KERNEL", 0,
      "only one product of this kernel of the first part with each matrix, for profilers", 0},
+    {"contestant", KEY_CONTESTANT, "LIST", 0, "names and patterns beside the two of CSR (default: those of the part)",
+     0},
     {0}};
 
 error_t bench_block_parse(int key, char *arg, struct argp_state *state)
@@ -177,6 +203,7 @@ error_t bench_block_parse(int key, char *arg, struct argp_state *state)
 
     switch (key) {
     case KEY_PRODUCT: o->product = arg; return 0;
+    case KEY_CONTESTANT: o->contestants = arg; return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }

@@ -7,6 +7,7 @@
 #include "format/csr/csr.h"
 #include "matrix/matrix.h"
 #include "papers/gmres.h"
+#include "precond/polynomial/polynomial.h"
 
 enum { WARM_UP_ITERATIONS = 10, PROFILED_CYCLES = 4 };
 
@@ -316,7 +317,20 @@ static bool solve_theirs(const gmres_problem *p, const gmres_settings *s, bench_
     return true;
 }
 
-static void run_theirs(const gmres_problem *p, const gmres_settings *s, gmres_outcome *o)
+/* The library's polynomial in the precision of the baseline's cycles. */
+static tess_status make_polynomial(const gmres_problem *p, const gmres_settings *s, const gmres_variant *v,
+                                   tess_polynomial **out)
+{
+    tess_precond_options options = s->precond_options;
+
+    if (v->kind != BENCH_GMRES_FP64) {
+        options.role = (tess_role_precision){
+            .given = 1, .storage = TESS_PRECISION_FP32, .arithmetic = TESS_ARITHMETIC_FP32};
+    }
+    return polynomial_create(p->a, &options, out);
+}
+
+static void run_prepared(const gmres_problem *p, const gmres_settings *s, gmres_outcome *o)
 {
     const bool delayed = o->variant->orthogonalization == TESS_ORTHOGONALIZATION_CGS2_DELAYED;
     char reason[BENCH_GMRES_REASON];
@@ -324,10 +338,6 @@ static void run_theirs(const gmres_problem *p, const gmres_settings *s, gmres_ou
     bench_time time;
     double start = 0.0;
 
-    if (!p->handles || s->precond_options.kind != TESS_PRECOND_NONE) {
-        refuse(o, TESS_UNSUPPORTED, p->handles ? "the baseline has no preconditioner" : p->no_baseline);
-        return;
-    }
     if (bench_gmres_choose(p->handles, o->variant->kind, reason, sizeof reason)) {
         start = bench_wall_seconds();
         solver = bench_gmres_create(p->handles, o->variant->kind, delayed, s->restart, reason, sizeof reason);
@@ -343,6 +353,27 @@ static void run_theirs(const gmres_problem *p, const gmres_settings *s, gmres_ou
         }
     }
     bench_gmres_destroy(solver);
+}
+
+static void run_theirs(const gmres_problem *p, const gmres_settings *s, gmres_outcome *o)
+{
+    const bool with = s->precond_options.kind == TESS_PRECOND_POLYNOMIAL;
+    tess_polynomial *polynomial = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    if (!p->handles || (!with && s->precond_options.kind != TESS_PRECOND_NONE)) {
+        refuse(o, TESS_UNSUPPORTED, p->handles ? "the baseline's preconditioner is a polynomial" : p->no_baseline);
+        return;
+    }
+    if (with) { status = make_polynomial(p, s, o->variant, &polynomial); }
+    if (status == TESS_SUCCESS) {
+        bench_gmres_precondition(p->handles, polynomial);
+        run_prepared(p, s, o);
+        bench_gmres_precondition(p->handles, NULL);
+    } else {
+        refuse_by_error(p, o, status);
+    }
+    polynomial_destroy(polynomial);
 }
 
 /* ---- our product alone ---- */

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "papers/gmres_peer_parts.cuh"
+#include "papers/gmres_peer_polynomial.cuh"
 
 namespace {
 
@@ -23,6 +24,7 @@ struct bench_gmres_handles {
     const tess_matrix *a = nullptr;
     const bench_csr *host = nullptr;
     bench_cusparse *product[2] = {}; /* the fastest in FP64, FP32; once they are wanted */
+    const tess_polynomial *polynomial = nullptr;
 };
 
 struct bench_gmres {
@@ -55,6 +57,7 @@ class gmres : public bench_gmres {
     {
         return basis_.get() + static_cast<size_t>(j) * static_cast<size_t>(ld_);
     }
+    void apply_operator(int from, int to);
     void allocate();
     void count_matrix(const bench_cusparse *product, size_t width);
     void choose_pairs();
@@ -84,6 +87,7 @@ class gmres : public bench_gmres {
     bool together_[2] = {false, false}; /* a pair of vectors by one GEMM: its projections, its subtractions */
     device_array<T> basis_, coefficients_, y_, correction_;
     device_array<R> residual_, norm_, own_b_, own_x_;
+    peer_polynomial<T> polynomial_;
     device_array<float> low_values_;
     pinned_array<T> on_host_, y_host_;
     bench_cusparse *inner_, *outer_; /* of cycles, and of residuals */
@@ -127,7 +131,8 @@ void gmres<T, R>::allocate()
     y_host_.allocate(m);
     residual_.allocate(n, &held);
     norm_.allocate(1, &held);
-    if constexpr (mixed) { correction_.allocate(n, &held); }
+    polynomial_.open(h_->polynomial, n_, &held);
+    if (mixed || polynomial_.is_there()) { correction_.allocate(n, &held); }
     if constexpr (narrow) {
         own_b_.allocate(n, &held);
         own_x_.allocate(n, &held);
@@ -221,6 +226,19 @@ double gmres<T, R>::residual_norm()
 
 /* ---- a cycle ---- */
 
+/* Column `to` = A M^-1 (column `from`) */
+template <typename T, typename R>
+void gmres<T, R>::apply_operator(int from, int to)
+{
+    const T *x = column(from);
+
+    if (polynomial_.is_there()) {
+        polynomial_.apply(h_->blas, h_->stream, inner_, x);
+        x = polynomial_.result();
+    }
+    multiply(inner_, 1.0, x, 0.0, column(to));
+}
+
 /* w = A v_j, two passes of classical Gram-Schmidt, and the norm; then the host may go on, and w is scaled. */
 template <typename T, typename R>
 void gmres<T, R>::enqueue_step(int j, bool profile)
@@ -229,7 +247,7 @@ void gmres<T, R>::enqueue_step(int j, bool profile)
     T *w = column(j + 1), *first = coefficients_.get(), *second = first + columns, *norm = second + columns;
 
     mark(0, profile);
-    multiply(inner_, 1.0, column(j), 0.0, w);
+    apply_operator(j, j + 1);
     mark(1, profile);
     gemv(h_->blas, CUBLAS_OP_T, n_, columns, 1.0, basis_.get(), ld_, w, 0.0, first);
     mark(2, profile);
@@ -301,7 +319,7 @@ void gmres<T, R>::enqueue_delayed(int j, bool last, bool profile)
     T *const h = coefficients_.get(), *const scalars = h + 2 * m_, *const w = column(j);
 
     mark(0, profile);
-    if (!last) { multiply(inner_, 1.0, w, 0.0, column(j + 1)); }
+    if (!last) { apply_operator(j, j + 1); }
     mark(1, profile);
     if (last) {
         gemv(h_->blas, CUBLAS_OP_T, n_, columns, 1.0, basis_.get(), ld_, w, 0.0, h);
@@ -337,7 +355,7 @@ void gmres<T, R>::add_times(bench_gmres_result *out)
     }
 }
 
-/* x += V y */
+/* x += M^-1 V y */
 template <typename T, typename R>
 void gmres<T, R>::correct()
 {
@@ -346,12 +364,21 @@ void gmres<T, R>::correct()
 
     std::copy(y.begin(), y.end(), y_host_.get());
     TRY(cudaMemcpyAsync(y_.get(), y_host_.get(), y.size() * sizeof(T), cudaMemcpyHostToDevice, h_->stream));
-    if constexpr (mixed) {
+    if (mixed || polynomial_.is_there()) {
+        const T *z = correction_.get();
+
         gemv(h_->blas, CUBLAS_OP_N, n_, columns, 1.0, basis_.get(), ld_, y_.get(), 0.0, correction_.get());
-        add_kernel<<<blocks_for(n_), kernel_threads, 0, h_->stream>>>(n_, correction_.get(), x_);
+        if (polynomial_.is_there()) {
+            polynomial_.apply(h_->blas, h_->stream, inner_, z);
+            z = polynomial_.result();
+        }
+        add_kernel<<<blocks_for(n_), kernel_threads, 0, h_->stream>>>(n_, z, x_);
         TRY(cudaGetLastError());
-    } else {
-        gemv(h_->blas, CUBLAS_OP_N, n_, columns, 1.0, basis_.get(), ld_, y_.get(), 1.0, x_);
+    }
+    if constexpr (!mixed) {
+        if (!polynomial_.is_there()) {
+            gemv(h_->blas, CUBLAS_OP_N, n_, columns, 1.0, basis_.get(), ld_, y_.get(), 1.0, x_);
+        }
     }
 }
 
@@ -470,6 +497,11 @@ extern "C" void bench_gmres_close(bench_gmres_handles *h)
     if (h->blas) { cublasDestroy(h->blas); }
     cudaFree(h->workspace);
     delete h;
+}
+
+extern "C" void bench_gmres_precondition(bench_gmres_handles *h, const struct tess_polynomial *polynomial)
+{
+    h->polynomial = polynomial;
 }
 
 extern "C" bool bench_gmres_choose(bench_gmres_handles *h, bench_gmres_kind kind, char *reason, size_t reason_size)

@@ -2,8 +2,8 @@
 /*
  * Restarted GMRES made of cuSPARSE and cuBLAS calls: the baseline of bench_gmres. Two passes of classical Gram-Schmidt
  * by four GEMV, or one reduction where the second pass is delayed. The product is cuSPARSE's fastest for the matrix.
- * Memory is allocated anew for each solver, as ours is: neither has a pool (the context is trimmed). x0 = 0, no
- * preconditioner; the true residual decides at each restart. A failure is told, it does not end the program.
+ * Memory is allocated anew for each solver, as ours is: neither has a pool (the context is trimmed). x0 = 0; a polynomial
+ * on the right or no preconditioner; the true residual decides at each restart. A failure is told, it does not end the program.
  */
 #ifndef TESS_BENCH_PAPERS_GMRES_PEER_H
 #define TESS_BENCH_PAPERS_GMRES_PEER_H
@@ -48,12 +48,17 @@ typedef struct bench_gmres_result {
     char reason[BENCH_GMRES_REASON];
 } bench_gmres_result;
 
+struct tess_polynomial;
 typedef struct bench_gmres bench_gmres;
 typedef struct bench_gmres_handles bench_gmres_handles;
 
 /* Library handles and cuBLAS's work space, made once for a matrix, which is borrowed; NULL on failure. */
 bench_gmres_handles *bench_gmres_open(const tess_matrix *a, const bench_csr *host, char *reason, size_t reason_size);
 void bench_gmres_close(bench_gmres_handles *handles);
+
+/* Solvers made from now on are preconditioned by this polynomial, of the precision of their cycles, which is borrowed;
+ * NULL: by none. */
+void bench_gmres_precondition(bench_gmres_handles *handles, const struct tess_polynomial *polynomial);
 
 /* The products that solvers of this kind want, once for all of them: nobody's set-up. False: there is none. */
 bool bench_gmres_choose(bench_gmres_handles *handles, bench_gmres_kind kind, char *reason, size_t reason_size);

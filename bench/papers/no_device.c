@@ -18,6 +18,11 @@ void bench_gmres_close(bench_gmres_handles *handles)
     (void)handles;
 }
 
+void bench_gmres_precondition(bench_gmres_handles *handles, const struct tess_polynomial *polynomial)
+{
+    (void)handles, (void)polynomial;
+}
+
 bool bench_gmres_choose(bench_gmres_handles *handles, bench_gmres_kind kind, char *reason, size_t reason_size)
 {
     (void)handles, (void)kind;

@@ -8,8 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <omp.h>
+
 #include "papers/papers.h"
 #include "papers/roofline.h"
+#include "papers/roofline_reference.h"
 
 enum { CONFIGS = BENCH_ROOFLINE_CONFIGS, LOWEST = BENCH_ROOFLINE_LOWEST, HIGHEST = BENCH_ROOFLINE_HIGHEST };
 
@@ -257,6 +260,16 @@ static void report_peaks(roofline *r)
     json_object_set_new(r->run.root, "peak", json_pack("{s:f, s:f}", "fp64_gflops", fp64, "fp32_gflops", fp32));
 }
 
+#ifdef BENCH_REFERENCE
+/* The array of the other loops, or a quarter of it: each value is a load of its own. */
+static void measure_references(roofline *r)
+{
+    const int64_t part = json_integer_value(json_object_get(r->run.root, "array_bytes")) / 4 / 64 * 64;
+
+    bench_reference_measure(&r->run, part, r->options.threads > 0 ? r->options.threads : omp_get_max_threads());
+}
+#endif
+
 /* ---- program ---- */
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -304,6 +317,9 @@ int study_roofline(int argc, char **argv, const char *parts)
     if (r.gpu) { measure_parts(&r); }
 #endif
     measure_all(&r);
+#ifdef BENCH_REFERENCE
+    measure_references(&r);
+#endif
 #ifdef BENCH_CUDA
     bench_roofline_gpu_destroy(r.gpu);
 #endif
