@@ -202,8 +202,12 @@ def check_others():
     steps = rows_of(load("timestep"), contestant="fp32")[0]
     check(0 < steps["relative_difference"] < 1e-3 and steps["true_relative_residual"] is None, "time steps")
     roofline = load("roofline")
-    check(len(roofline["results"]) == 9 * 13, "roofline: nine loops at thirteen intensities")
-    check(all(r["results_compared"] == 1 for r in roofline["results"]), "results of loops")
+    loops = [r for r in roofline["results"] if r["part"] is None]
+    check(len(loops) == 9 * 13, "roofline: nine loops at thirteen intensities")
+    check(all(r["results_compared"] == 1 for r in loops), "results of loops")
+    references = rows_of(roofline, part="reference")
+    check({r["precision"] for r in references} == {"fp64", "fp32", "fp16", "bf16", "e4m3", "e5m2"}, "references")
+    check(sum(r["ours"] for r in references) * 2 == len(references) > 0, "each reference has its loop by hand")
     accuracy = load("accuracy")
     for operation in ("dot", "spmv"):
         exact, half = (rows_of(accuracy, operation=operation, precision=p)[0] for p in ("fp64", "fp16"))
