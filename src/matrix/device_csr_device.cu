@@ -10,19 +10,13 @@ enum { PASS_BLOCKS = 16, RANK_GROUP = 8, MOST_RANKED = 96 };
 static tess_status multiply(tess_context *ctx, const device_csr *a, const device_csr *b, device_csr *c)
 {
     gpu_scope scope(ctx);
-    const bool values = a->val != NULL && b->val != NULL;
-    product_task t = {*a, *b, {}, values};
-    int64_t nnz = 0;
+    product_task t = {*a, *b, {}, a->val != NULL && b->val != NULL};
     tess_status status = TESS_SUCCESS;
 
     *c = {};
     TESS_TRY(device_csr_allocate_rows(ctx, a->nrows, b->ncols, c));
     t.c = *c;
-    TESS_TRY(product_count_rows(ctx, t));
-    TESS_TRY(gpu_sum_lengths(ctx, c->nrows, c->row_ptr, &nnz));
-    TESS_TRY(device_csr_allocate_entries(ctx, nnz, values, c));
-    t.c = *c;
-    status = product_compute_rows(ctx, t, false);
+    status = product_compute(ctx, t, c);
 cleanup:
     if (status != TESS_SUCCESS) { device_csr_release(ctx, c); }
     return status;
@@ -34,7 +28,7 @@ static tess_status multiply_again(tess_context *ctx, const device_csr *a, const 
     tess_status status = TESS_SUCCESS;
 
     if (!c->val) { TESS_TRY(tess_device_allocate(ctx, c->nnz, sizeof *c->val, (void **)&c->val)); }
-    status = product_compute_rows(ctx, {*a, *b, *c, true}, true);
+    status = product_compute_again(ctx, {*a, *b, *c, true});
 cleanup:
     return status;
 }

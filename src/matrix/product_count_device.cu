@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Products of sparse matrices on a GPU: how many entries each row has. */
+/* Products of sparse matrices on a GPU: how many entries rows have at most, and how many some of them have. */
 #include "matrix/product_table.cuh"
 
 /* Threads that bound a row, and bytes that tables in global memory take together at most. */
 enum { BOUND_GROUP = 8, COUNT_BLOCKS = 16, GLOBAL_BLOCKS = 2 };
+/* Rows of a sample, the threads of a row and of a block, and a row's table. */
+enum { MOST_SAMPLED = 4096, SAMPLE_GROUP = 32, SAMPLE_THREADS = 64, SAMPLE_BITS = 10 };
 static const int64_t most_global_bytes = INT64_C(1) << 28;
 
 /* At most so many entries: the products of the row, or all columns. */
@@ -30,44 +32,41 @@ __global__ static void __launch_bounds__(GPU_BLOCK) bound_rows_kernel(const prod
     }
 }
 
-/* For all threads of a team. */
+/* The number of columns of a row of the product, or its bound if they are too many for the table. For all threads of a
+   team. */
 template <int GROUP, typename INDEX>
-__device__ static inline void count_row(const product_task &t, const team_table<INDEX> &table, const team_row &own)
+__device__ static inline int count_row(const product_task &t, const team_table<INDEX> &table, const team_row &own)
 {
+    const int most = (1 << table.bits) / 4 * 3;
+
     clear_table<GROUP>(table, own.lane);
-    visit_products<GROUP, false>(t, own, [&](double, int32_t column, double) { (void)take_place(table, column); });
+    visit_products<GROUP, false>(t, own,
+                                 [&](double, int32_t column, double) { (void)take_place(table, column, most); });
     sync_team<GROUP>();
-    if (own.row >= 0 && own.lane == 0) { t.c.row_ptr[own.row + 1] = *table.count; }
+    return *table.count <= most || own.row < 0 ? *table.count : t.c.row_ptr[own.row + 1];
 }
 
-template <int BITS, int GROUP, int THREADS>
-__global__ static void __launch_bounds__(THREADS)
-    count_rows_kernel(const product_task t, const int32_t *list, int64_t rows)
+/* Rows at equal distances. c.row_ptr[i + 1] is the bound of row i. */
+__global__ static void __launch_bounds__(SAMPLE_THREADS)
+    sample_rows_kernel(const product_task t, const bin_limits limits, int64_t rows, product_sample *out)
 {
-    enum { TEAMS = THREADS / GROUP };
-    __shared__ int32_t column[TEAMS][1 << BITS];
+    enum { TEAMS = SAMPLE_THREADS / SAMPLE_GROUP };
+    __shared__ int32_t column[TEAMS][1 << SAMPLE_BITS];
     __shared__ int count[TEAMS];
-    const int team = (int)threadIdx.x / GROUP;
-    const team_table<int32_t> table = {column[team], nullptr, nullptr, &count[team], BITS};
+    const int team = (int)threadIdx.x / SAMPLE_GROUP, lane = (int)threadIdx.x % SAMPLE_GROUP;
+    const team_table<int32_t> table = {column[team], nullptr, nullptr, nullptr, &count[team], SAMPLE_BITS};
+    const int64_t s = (int64_t)blockIdx.x * TEAMS + team;
+    const team_row own = open_row(t, nullptr, t.a.nrows, s < rows ? s * t.a.nrows / rows : t.a.nrows, lane);
+    const int found = count_row<SAMPLE_GROUP>(t, table, own);
 
-    count_row<GROUP>(t, table, open_row(t, list, rows, (int64_t)blockIdx.x * TEAMS + team, (int)threadIdx.x % GROUP));
-}
-
-__global__ static void __launch_bounds__(GPU_BLOCK)
-    count_large_rows_kernel(const product_task t, const int32_t *list, int64_t rows, const global_tables tables)
-{
-    __shared__ int count;
-    const team_table<int32_t> table = own_table(tables, &count);
-
-    for (int64_t r = blockIdx.x; r < rows; r += gridDim.x) {
-        count_row<GPU_BLOCK>(t, table, open_row(t, list, rows, r, (int)threadIdx.x));
-        __syncthreads();
-    }
+    if (own.row < 0 || lane != 0) { return; }
+    atomicAdd(&out->entries, (unsigned long long)found);
+    atomicMax(&out->most[find_bin(limits, t.c.row_ptr[own.row + 1])], found);
 }
 
 /* ---- launches ---- */
 
-tess_status global_tables_make(tess_context *ctx, int64_t rows, int64_t most, bool values, global_tables *out)
+tess_status global_tables_make(tess_context *ctx, int64_t rows, int64_t most, global_tables *out)
 {
     const int64_t resident = (int64_t)gpu_state_of(ctx)->multiprocessors * GLOBAL_BLOCKS;
     int64_t size = 16, fitting = 0;
@@ -79,14 +78,14 @@ tess_status global_tables_make(tess_context *ctx, int64_t rows, int64_t most, bo
     for (; size < 2 * most; size *= 2) {
         out->bits += 1;
     }
-    fitting = most_global_bytes / (size * (int64_t)(sizeof *out->column + (values ? sizeof *out->sum : 0)));
+    fitting = most_global_bytes / (size * (int64_t)(sizeof *out->column + sizeof *out->sum));
     fitting = fitting < 1 ? 1 : fitting;
     out->blocks = rows < resident ? rows : resident;
     out->blocks = out->blocks < fitting ? out->blocks : fitting;
     TESS_TRY(tess_device_allocate(ctx, out->blocks * size, sizeof *out->column, (void **)&out->column));
-    if (!values) { return TESS_SUCCESS; }
     TESS_TRY(tess_device_allocate(ctx, out->blocks * size, sizeof *out->sum, (void **)&out->sum));
-    status = tess_device_allocate(ctx, out->blocks * most, sizeof *out->taken, (void **)&out->taken);
+    TESS_TRY(tess_device_allocate(ctx, out->blocks * most, sizeof *out->taken, (void **)&out->taken));
+    status = tess_device_allocate(ctx, out->blocks * most, sizeof *out->key, (void **)&out->key);
 cleanup:
     return status;
 }
@@ -98,51 +97,28 @@ void global_tables_free(tess_context *ctx, global_tables *g)
     tess_device_release(ctx, g->column, entries, sizeof *g->column);
     tess_device_release(ctx, g->sum, entries, sizeof *g->sum);
     tess_device_release(ctx, g->taken, g->blocks * g->most, sizeof *g->taken);
+    tess_device_release(ctx, g->key, g->blocks * g->most, sizeof *g->key);
 }
 
-template <int BITS, int GROUP, int THREADS>
-static void launch_count(tess_context *ctx, const product_task &t, const row_bins *bins, int b)
+tess_status product_sample_rows(tess_context *ctx, const product_task &t, const bin_limits &limits,
+                                product_sample *out)
 {
-    const int64_t rows = bins->rows[b], teams = THREADS / GROUP;
-    const int32_t *list = row_bins_list(bins, b);
-
-    if (rows == 0) { return; }
-    count_rows_kernel<BITS, GROUP, THREADS>
-        <<<(unsigned)((rows + teams - 1) / teams), THREADS, 0, gpu_stream_of(ctx)>>>(t, list, rows);
-}
-
-static tess_status count_large_rows(tess_context *ctx, const product_task &t, const row_bins *bins, int b)
-{
-    const int64_t rows = bins->rows[b];
-    const int32_t *list = row_bins_list(bins, b);
-    global_tables tables = {};
+    const int64_t teams = SAMPLE_THREADS / SAMPLE_GROUP;
+    product_sample *on_device = NULL;
     tess_status status = TESS_SUCCESS;
 
-    if (rows == 0) { return TESS_SUCCESS; }
-    TESS_TRY(global_tables_make(ctx, rows, bins->largest, false, &tables));
-    count_large_rows_kernel<<<(unsigned)tables.blocks, GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(t, list, rows, tables);
-    status = gpu_check_launch(ctx, "counting the entries of a product");
-cleanup:
-    global_tables_free(ctx, &tables);
-    return status;
-}
-
-tess_status product_count_rows(tess_context *ctx, const product_task &t)
-{
-    const bin_limits limits = {5, {48, 192, 768, 6144, INT32_MAX, INT32_MAX}}; /* three quarters of a table */
-    row_bins bins = {};
-    tess_status status = TESS_SUCCESS;
-
+    *out = {};
+    out->rows = t.a.nrows < MOST_SAMPLED ? t.a.nrows : (int64_t)MOST_SAMPLED;
+    TESS_TRY(tess_device_upload(ctx, out, 1, sizeof *out, (void **)&on_device));
     bound_rows_kernel<<<gpu_grid(ctx, t.a.nrows * BOUND_GROUP, COUNT_BLOCKS), GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(t);
     TESS_TRY(gpu_check_launch(ctx, "bounding the rows of a product"));
-    TESS_TRY(row_bins_make(ctx, t.a.nrows, {t.c.row_ptr + 1, false}, limits, &bins));
-    launch_count<6, 4, 256>(ctx, t, &bins, 0);
-    launch_count<8, 16, 256>(ctx, t, &bins, 1);
-    launch_count<10, 32, 128>(ctx, t, &bins, 2);
-    launch_count<13, GPU_BLOCK, GPU_BLOCK>(ctx, t, &bins, 3);
-    TESS_TRY(count_large_rows(ctx, t, &bins, 4));
-    status = gpu_check_launch(ctx, "counting the entries of a product");
+    if (out->rows > 0) {
+        sample_rows_kernel<<<(unsigned)((out->rows + teams - 1) / teams), SAMPLE_THREADS, 0, gpu_stream_of(ctx)>>>(
+            t, limits, out->rows, on_device);
+    }
+    TESS_TRY(gpu_check_launch(ctx, "sampling the rows of a product"));
+    status = ctx->backend->download(ctx, out, on_device, sizeof *out);
 cleanup:
-    row_bins_free(ctx, &bins);
+    tess_device_release(ctx, on_device, 1, sizeof *out);
     return status;
 }

@@ -20,9 +20,10 @@ struct product_task {
 template <typename INDEX>
 struct team_table {
     int32_t *column;
-    double *sum;  /* NULL: of a pass that counts */
-    INDEX *taken; /* the places in use; NULL: of a pass that counts */
-    int *count;   /* how many */
+    double *sum;  /* NULL: columns alone */
+    INDEX *taken; /* the places in use, and their columns; NULL: not needed */
+    int32_t *key;
+    int *count; /* how many */
     int bits;
 };
 
@@ -37,23 +38,46 @@ __device__ static inline void clear_table(const team_table<INDEX> &t, int lane)
     sync_team<GROUP>();
 }
 
-/* The place of a column, which is taken if it is not there. Threads of the team may take places at the same time. */
+/* The place of a column, which is taken if it is not there. Threads of the team may take places at the same time. -1: the
+   table has `most` columns and not this one; then the count becomes larger than `most`. So that a search ends, `most` is
+   less than the table's size by the team's threads at least. */
 template <typename INDEX>
-__device__ static inline uint32_t take_place(const team_table<INDEX> &t, int32_t column)
+__device__ static inline int64_t take_place(const team_table<INDEX> &t, int32_t column, int most)
 {
     uint32_t at = (uint32_t)column * UINT32_C(2654435769) >> (32 - t.bits);
 
-    for (;;) {
-        const int32_t there = atomicCAS(&t.column[at], -1, column);
+    for (;; at = (at + 1) & ((UINT32_C(1) << t.bits) - 1)) {
+        int32_t there = *(volatile int32_t *)&t.column[at]; /* sooner than an exchange, and mostly it is there */
 
+        if (there == column) { return at; }
+        if (there != -1) { continue; }
+        if (*(volatile int *)t.count >= most) {
+            atomicAdd(t.count, 1);
+            return -1;
+        }
+        there = atomicCAS(&t.column[at], -1, column);
         if (there == -1) {
             const int number = atomicAdd(t.count, 1);
 
-            if (t.taken) { t.taken[number] = (INDEX)at; }
+            if (t.taken && number < most) {
+                t.taken[number] = (INDEX)at;
+                t.key[number] = column;
+            }
         }
         if (there == -1 || there == column) { return at; }
+    }
+}
+
+/* The place of a column that is there. */
+template <typename INDEX>
+__device__ static inline uint32_t find_place(const team_table<INDEX> &t, int32_t column)
+{
+    uint32_t at = (uint32_t)column * UINT32_C(2654435769) >> (32 - t.bits);
+
+    while (t.column[at] != column) {
         at = (at + 1) & ((UINT32_C(1) << t.bits) - 1);
     }
+    return at;
 }
 
 /* ---- the products of a row ---- */
@@ -173,7 +197,7 @@ __device__ static inline void visit_products(const product_task &t, const team_r
 struct global_tables {
     int32_t *column;
     double *sum;
-    int32_t *taken;
+    int32_t *taken, *key;
     int bits;
     int64_t blocks, most; /* most entries of a row */
 };
@@ -182,16 +206,36 @@ __device__ static inline team_table<int32_t> own_table(const global_tables &g, i
 {
     const int64_t size = INT64_C(1) << g.bits, block = blockIdx.x;
 
-    return {g.column + block * size, g.sum ? g.sum + block * size : nullptr,
-            g.taken ? g.taken + block * g.most : nullptr, count, g.bits};
+    return {g.column + block * size, g.sum + block * size, g.taken + block * g.most, g.key + block * g.most, count,
+            g.bits};
 }
 
-tess_status global_tables_make(tess_context *ctx, int64_t rows, int64_t most, bool values, global_tables *out);
+tess_status global_tables_make(tess_context *ctx, int64_t rows, int64_t most, global_tables *out);
 void global_tables_free(tess_context *ctx, global_tables *g);
 
-/* The length of each row of c to c.row_ptr[row + 1], which holds a bound before. */
-tess_status product_count_rows(tess_context *ctx, const product_task &t);
-/* The entries of c, whose offsets are there. known: its columns too. */
-tess_status product_compute_rows(tess_context *ctx, const product_task &t, bool known);
+/* ---- passes ---- */
+
+/* What some rows of a product have. */
+struct product_sample {
+    int64_t rows;
+    unsigned long long entries; /* in all */
+    int most[MOST_BINS];        /* by the bin of the row's bound */
+};
+
+/* Rows of c at any places: row i from begin[i] on, with a length of c.row_ptr[i + 1]. */
+struct loose_rows {
+    int32_t *begin;
+    int32_t *col_ind;
+    double *val;
+    int64_t capacity;
+};
+
+/* c.row_ptr[i + 1] := at least the length of row i, and a sample of true lengths. Waits. */
+tess_status product_sample_rows(tess_context *ctx, const product_task &t, const bin_limits &limits,
+                                product_sample *out);
+/* The whole product: c has space for its offsets. */
+tess_status product_compute(tess_context *ctx, const product_task &t, device_csr *c);
+/* Values of c, whose columns are there. */
+tess_status product_compute_again(tess_context *ctx, const product_task &t);
 
 #endif

@@ -39,7 +39,7 @@ __device__ static inline int32_t size_of_row(const row_sizes &sizes, int64_t i)
     return sizes.offsets ? sizes.of[i + 1] - sizes.of[i] : sizes.of[i];
 }
 
-__device__ static inline int find_bin(const bin_limits &limits, int32_t size)
+__host__ __device__ static inline int find_bin(const bin_limits &limits, int32_t size)
 {
     int b = 0;
 

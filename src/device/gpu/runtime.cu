@@ -56,7 +56,7 @@ static tess_status choose_device(const tess_context_options *options, int *devic
 
 /* Bytes. Below POOL_SMALL allocations are powers of two, below POOL_LARGE multiples of POOL_SMALL, above multiples of
    POOL_LARGE. One byte in POOL_SHARE of the device may be unused. */
-enum { POOL_SMALL = 1 << 16, POOL_LARGE = 1 << 20, POOL_SHARE = 16 };
+enum { POOL_SMALL = 1 << 16, POOL_LARGE = 1 << 20, POOL_SHARE = 8 };
 
 tess_status gpu_allocate_mapped(tess_context *ctx, size_t bytes, gpu_mapped *out)
 {
@@ -279,7 +279,7 @@ static void *allocate_gpu(tess_context *ctx, size_t bytes)
     void *pointer = NULL;
 
     if (own->allocate) { return own->allocate(own->user, bytes); }
-    for (int i = 0; i < pool->count && !pointer; i++) {
+    for (int i = pool->count - 1; i >= 0 && !pointer; i--) { /* what is oldest may then be freed */
         if (pool->bytes[i] == capacity) { pointer = take_from_pool(pool, i); }
     }
     if (!pointer) { pointer = allocate_new(pool, capacity); }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Extended+i interpolation on the GPU, as interpolation.c has it: teams of threads take rows, with their sets in
- * registers. Rows whose sets do not fit are listed for waves, and of these again for threads with sets in global
+ * shared memory. Rows whose sets do not fit are listed for waves, and of these again for threads with sets in global
  * memory.
  */
 #include "precond/multigrid/interpolation_device.cuh"
+#include "precond/multigrid/team_set_device.cuh"
 
 namespace {
 
@@ -14,49 +15,75 @@ enum { LARGE_SET_BLOCKS = 4 };
 
 /* ---- coarse neighbours ---- */
 
-__device__ inline bool is_negative(const device_csr &a, int64_t i)
+/* Whether the row's diagonal is negative. All lanes of the wave call it. */
+__device__ inline bool is_negative(const device_csr &a, const team_of<TEAM> &team, const team_span &row)
 {
-    for (int32_t k = a.row_ptr[i]; k < a.row_ptr[i + 1]; k++) {
-        if (a.col_ind[k] == i) { return a.val[k] < 0.0; }
+    bool negative = false;
+
+    for (int32_t k = row.begin + row.lane; k < row.end; k += TEAM) {
+        if (a.col_ind[k] == row.row) { negative = a.val[k] < 0.0; }
     }
-    return false;
+    return team.lanes_where(negative) != 0;
 }
 
-/* Writes a row's coarse neighbours from place `at` on, or counts them if `at` is negative. */
-__device__ inline int32_t list_row(const interpolation_task &t, int64_t i, bool negative, int32_t at)
+/* Writes a row's coarse neighbours from place `at` on, or counts them if `at` is negative. All lanes of the wave call
+   it. */
+__device__ inline int32_t list_row(const interpolation_task &t, const team_of<TEAM> &team, const team_span &row,
+                                   bool negative, int32_t at)
 {
     const device_csr &a = t.to.a;
     int32_t count = 0;
 
-    if (t.to.split[i] == AMG_COARSE) { return 0; }
-    for (int32_t k = a.row_ptr[i]; k < a.row_ptr[i + 1]; k++) {
-        const int32_t j = a.col_ind[k];
-        const bool has_own_sign = (a.val[k] < 0.0) == negative;
+    for (int32_t begin = row.begin; GPU_BALLOT(begin < row.end) != 0; begin += TEAM) {
+        const int32_t k = begin + row.lane, j = k < row.end ? a.col_ind[k] : 0;
+        const double value = k < row.end ? a.val[k] : 0.0;
+        const bool has_own_sign = (value < 0.0) == negative;
+        const bool is_listed = k < row.end && t.to.split[j] == AMG_COARSE && (!has_own_sign || t.out.known);
+        const gpu_lanes listed = team.lanes_where(is_listed);
 
-        if (t.to.split[j] != AMG_COARSE || (has_own_sign && !t.out.known)) { continue; }
-        if (at >= 0) {
-            t.near.column[at + count] = t.to.strong[k] ? j : ~j;
-            t.near.value[at + count] = has_own_sign ? 0.0 : a.val[k];
+        if (at >= 0 && is_listed) {
+            const int32_t to = at + count + GPU_COUNT_LANES(listed & team.below);
+
+            t.near.column[to] = t.to.strong[k] ? j : ~j;
+            t.near.value[to] = has_own_sign ? 0.0 : value;
         }
-        count++;
+        count += GPU_COUNT_LANES(listed);
     }
     return count;
 }
 
+/* Coarse rows have no list. */
+__device__ inline team_span open_fine_row(const interpolation_task &t, int64_t i)
+{
+    const bool fine = i < t.to.a.nrows && t.to.split[i] != AMG_COARSE;
+
+    return open_span(fine ? t.to.a.nrows : 0, t.to.a.row_ptr, i);
+}
+
 __global__ void __launch_bounds__(GPU_BLOCK) count_neighbours_kernel(const interpolation_task t)
 {
-    for (int64_t i = first_thread(); i < t.to.a.nrows; i += all_threads()) {
-        const bool negative = is_negative(t.to.a, i);
+    const team_of<TEAM> team;
 
-        t.near.negative[i] = negative;
-        t.near.first[i + 1] = list_row(t, i, negative, -1);
+    for (int64_t i = first_team(); i - team_in_wave() < t.to.a.nrows; i += all_teams()) {
+        const team_span row = open_fine_row(t, i);
+        const bool negative = is_negative(t.to.a, team, row);
+        const int32_t count = list_row(t, team, row, negative, -1);
+
+        if (i < t.to.a.nrows && team.lane == 0) {
+            t.near.negative[i] = negative;
+            t.near.first[i + 1] = count;
+        }
     }
 }
 
 __global__ void __launch_bounds__(GPU_BLOCK) list_neighbours_kernel(const interpolation_task t)
 {
-    for (int64_t i = first_thread(); i < t.to.a.nrows; i += all_threads()) {
-        (void)list_row(t, i, t.near.negative[i] != 0, t.near.first[i]);
+    const team_of<TEAM> team;
+
+    for (int64_t i = first_team(); i - team_in_wave() < t.to.a.nrows; i += all_teams()) {
+        const bool is_row = i < t.to.a.nrows;
+
+        (void)list_row(t, team, open_fine_row(t, i), is_row && t.near.negative[i] != 0, is_row ? t.near.first[i] : 0);
     }
 }
 
@@ -275,7 +302,7 @@ cleanup:
 tess_status list_neighbours(tess_context *ctx, interpolation_task *t)
 {
     const int64_t n = t->to.a.nrows;
-    const unsigned grid = gpu_grid(ctx, n, PASS_BLOCKS);
+    const unsigned grid = gpu_grid(ctx, n * TEAM, PASS_BLOCKS);
     neighbours *near = &t->near;
     tess_status status = TESS_SUCCESS;
 

@@ -63,7 +63,7 @@ __device__ static inline int64_t row_of(const interpolation_task &t, int64_t r)
     return t.to.rows ? t.to.rows[r] : r;
 }
 
-/* Rows 0 to nrows - 1 of p, or those of a list, by teams whose sets are in registers. Others go to `overflow`. */
+/* Rows 0 to nrows - 1 of p, or those of a list, by teams of a few threads. Others go to `overflow`. */
 tess_status amg_interpolate_by_teams(tess_context *ctx, const interpolation_task *t, const row_list *overflow);
 /* The listed rows by a wave each, whose sets may be larger. */
 tess_status amg_interpolate_by_waves(tess_context *ctx, const interpolation_task *t, const row_list *rows,

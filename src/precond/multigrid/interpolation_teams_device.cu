@@ -1,225 +1,136 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Extended+i interpolation on the GPU: a team of threads takes a row. Its set is in the registers of the team;
- * couplings are read together and go to the set one after another, so that sums have an order.
+ * Extended+i interpolation on the GPU: a team of threads takes a row. Its set is a table of the team. Each thread reads
+ * the list of another neighbour; what they add to a weight comes neighbour by neighbour, so that sums have an order.
  */
 #include "precond/multigrid/interpolation_device.cuh"
 #include "precond/multigrid/team_set_device.cuh"
 
 namespace {
 
-/* The entries of a list that a team reads at once, one a lane. */
-struct list_part {
-    int32_t column; /* as neighbours has it */
-    double value;
-    int length, longest; /* the team's part, and that of all teams of the wave */
-};
-
-/* All lanes of the wave call it. */
-template <int WIDTH>
-__device__ inline list_part read_part(const interpolation_task &t, int32_t begin, int32_t end, int lane)
-{
-    list_part part = {0, 0.0, max(min(end - begin, static_cast<int32_t>(WIDTH)), 0), 0};
-
-    if (lane < part.length) {
-        part.column = t.near.column[begin + lane];
-        part.value = t.near.value[begin + lane];
-    }
-    part.longest = GPU_WAVE_MAX(part.length);
-    return part;
-}
-
 /* ---- the set ---- */
 
-/* Strong coarse neighbours begin..end-1 of the lists go to the set. All lanes of the wave call it. */
-template <int WIDTH>
-__device__ inline void add_list(const interpolation_task &t, const team_of<WIDTH> &team, int32_t begin, int32_t end,
-                                team_set<WIDTH> &set)
-{
-    while (GPU_BALLOT(begin < end) != 0) {
-        const int length = max(min(end - begin, static_cast<int32_t>(WIDTH)), 0), longest = GPU_WAVE_MAX(length);
-        const int32_t own = team.lane < length ? t.near.column[begin + team.lane] : -1;
+/* The entries of row i of A that the set is found from: none of a coarse row. */
+struct row_part {
+    int64_t i;
+    int32_t begin, end;
+};
 
-        for (int p = 0; p < longest; p++) {
-            const int32_t next = GPU_SHUFFLE(own, p, WIDTH); /* p may be beyond this team's list, whose lanes have -1 */
-
-            set.add(team, next);
-        }
-        begin += WIDTH;
-    }
-}
-
-/* C^_i: strong coarse neighbours of i and of its strong fine neighbours; eq. (4.9). */
-template <int WIDTH>
-__device__ inline void find_set(const interpolation_task &t, const team_of<WIDTH> &team, int64_t i, bool fine,
-                                team_set<WIDTH> &set)
+/* C^_i: strong coarse neighbours of i and of its strong fine neighbours; eq. (4.9). All lanes of the wave call it. */
+template <int WIDTH, int BITS>
+__device__ inline void find_set(const interpolation_task &t, const team_of<WIDTH> &team, const row_part &row,
+                                team_set<WIDTH, BITS> &set)
 {
     const device_csr &a = t.to.a;
-    int32_t begin = fine ? a.row_ptr[i] : 0;
-    const int32_t end = fine ? a.row_ptr[i + 1] : 0;
 
-    add_list<WIDTH>(t, team, fine ? t.near.first[i] : 0, fine ? t.near.first[i + 1] : 0, set);
-    while (GPU_BALLOT(begin < end) != 0) {
-        const int32_t k = begin + team.lane;
-        const bool strong = k < end && t.to.strong[k] != 0;
-        const int32_t j = strong ? a.col_ind[k] : 0;
-        const int32_t first = strong ? t.near.first[j] : 0, last = strong ? t.near.first[j + 1] : 0;
+    set.clear(team.lane);
+    for (int32_t k = row.begin + team.lane; k < row.end; k += WIDTH) {
+        if (!t.to.strong[k]) { continue; }
+        const int32_t j = a.col_ind[k];
 
-        for (int q = 0; q < WIDTH; q++) { /* coarse rows have no list */
-            add_list<WIDTH>(t, team, GPU_SHUFFLE(first, q, WIDTH), GPU_SHUFFLE(last, q, WIDTH), set);
+        if (t.to.split[j] == AMG_COARSE) {
+            set.add(j);
+            continue;
         }
-        begin += WIDTH;
+        for (int32_t m = t.near.first[j], end = t.near.first[j + 1]; m < end; m++) {
+            if (t.near.column[m] >= 0) { set.add(t.near.column[m]); }
+        }
     }
+    GPU_SYNC_WAVE();
 }
 
 /* ---- weights ---- */
 
 /* A coupling a_ik of the row. */
 struct coupling {
-    double value, back;  /* back: a_ki, where the coupling goes through k */
-    int32_t column;      /* of a coarse neighbour; else -1 */
-    int32_t first, last; /* the list of k */
+    double value, factor; /* factor: a_ik over the sum of eq. (4.10), for the list of k */
+    double gain;          /* of a~_ii; eq. (4.11) */
+    int place;            /* of a coarse neighbour in the set; else -1 */
+    int32_t first, last;  /* the list of k */
 };
 
-__device__ inline coupling read_coupling(const interpolation_task &t, int64_t i, int32_t k, int32_t end)
+/* The coupling goes by way of k to the set and to i itself. */
+template <int WIDTH, int BITS>
+__device__ inline void find_factor(const interpolation_task &t, int64_t i, int32_t k, const team_set<WIDTH, BITS> &set,
+                                   coupling *c)
+{
+    const double back = find_back(t, k, i);
+    double sum = back;
+
+    for (int32_t m = t.near.first[k], end = t.near.first[k + 1]; m < end; m++) {
+        if (set.find(column_of(t.near.column[m])) >= 0) { sum += t.near.value[m]; }
+    }
+    if (sum == 0.0) { return; } /* no way to the set nor back: as a weak coupling */
+    c->factor = c->value / sum;
+    c->gain = c->factor * back;
+    c->first = t.near.first[k];
+    c->last = t.near.first[k + 1];
+}
+
+template <int WIDTH, int BITS>
+__device__ inline coupling read_coupling(const interpolation_task &t, const row_part &row, int32_t k,
+                                         const team_set<WIDTH, BITS> &set)
 {
     const device_csr &a = t.to.a;
-    coupling c = {0.0, 0.0, -1, 0, 0};
+    coupling c = {0.0, 0.0, 0.0, -1, 0, 0};
 
-    if (k >= end) { return c; }
+    if (k >= row.end) { return c; }
     const int32_t j = a.col_ind[k];
 
-    c.value = a.val[k];
+    c.value = c.gain = a.val[k];
     if (t.to.split[j] == AMG_COARSE) {
-        c.column = j;
+        c.place = set.find(j);
+        if (c.place >= 0) { c.gain = 0.0; }
     } else if (t.to.strong[k]) {
-        c.first = t.near.first[j];
-        c.last = t.near.first[j + 1];
-        c.back = find_back(t, j, i);
+        find_factor(t, row.i, j, set, &c);
     }
     return c;
 }
 
-template <int WIDTH>
-__device__ inline coupling take_coupling(const coupling &own, int q)
+/* What the set gains by the couplings of the team's lanes, one after another. All lanes of the wave call it. */
+template <int WIDTH, int BITS>
+__device__ inline void add_couplings(const interpolation_task &t, const team_of<WIDTH> &team, const coupling &own,
+                                     team_set<WIDTH, BITS> &set)
 {
-    return {GPU_SHUFFLE(own.value, q, WIDTH), GPU_SHUFFLE(own.back, q, WIDTH), GPU_SHUFFLE(own.column, q, WIDTH),
-            GPU_SHUFFLE(own.first, q, WIDTH), GPU_SHUFFLE(own.last, q, WIDTH)};
-}
+    gpu_lanes left = team.lanes_where(own.place >= 0 || own.first < own.last) >> team.first;
 
-/* The sum over the list of what goes to the set, in its order. */
-template <int WIDTH>
-__device__ inline double sum_of_list(const interpolation_task &t, const team_of<WIDTH> &team, const coupling &c,
-                                     const team_set<WIDTH> &set)
-{
-    double sum = c.back;
+    while (GPU_BALLOT(left != 0) != 0) {
+        const int q = left != 0 ? GPU_COUNT_LANES((left - 1) & ~left) : 0; /* the first lane that is left */
+        const double factor = GPU_SHUFFLE(own.factor, q, WIDTH);
+        const int32_t first = GPU_SHUFFLE(own.first, q, WIDTH), last = GPU_SHUFFLE(own.last, q, WIDTH);
 
-    for (int32_t begin = c.first; GPU_BALLOT(begin < c.last) != 0; begin += WIDTH) {
-        const list_part part = read_part<WIDTH>(t, begin, c.last, team.lane);
+        if (left != 0 && team.lane == q && own.place >= 0) { set.weight[own.place] += own.value; }
+        for (int32_t m = first + team.lane; left != 0 && m < last; m += WIDTH) {
+            const int place = set.find(column_of(t.near.column[m]));
 
-        for (int p = 0; p < part.longest; p++) {
-            const int32_t column = GPU_SHUFFLE(column_of(part.column), p, WIDTH);
-            const double value = GPU_SHUFFLE(part.value, p, WIDTH);
-
-            if (team.any(p < part.length && set.has(column))) { sum += value; }
+            if (place >= 0) { set.weight[place] += factor * t.near.value[m]; }
         }
+        left &= left - 1;
+        GPU_SYNC_WAVE();
     }
-    return sum;
 }
 
-/* The coupling goes by way of k to the set and to i itself: eq. (4.10) and (4.11). Returns what a~_ii gains. */
-template <int WIDTH>
-__device__ inline double distribute(const interpolation_task &t, const team_of<WIDTH> &team, const coupling &c,
-                                    team_set<WIDTH> &set)
+/* Weights of row i to its set; eq. (4.10). Columns become those of p. All lanes of the wave call it. */
+template <int WIDTH, int BITS>
+__device__ inline void find_weights(const interpolation_task &t, const team_of<WIDTH> &team, const row_part &row,
+                                    team_set<WIDTH, BITS> &set, int count)
 {
-    const double sum = sum_of_list<WIDTH>(t, team, c, set);
-    const double factor = sum != 0.0 ? c.value / sum : 0.0;
-
-    for (int32_t begin = c.first; GPU_BALLOT(begin < c.last) != 0; begin += WIDTH) {
-        const list_part part = read_part<WIDTH>(t, begin, c.last, team.lane);
-
-        for (int p = 0; p < part.longest; p++) {
-            const int32_t column = GPU_SHUFFLE(column_of(part.column), p, WIDTH);
-            const double value = GPU_SHUFFLE(part.value, p, WIDTH);
-
-            if (p < part.length) { set.gain(column, factor * value); }
-        }
-    }
-    return sum != 0.0 ? factor * c.back : c.value; /* an empty list and no way back: as a weak coupling */
-}
-
-/* Weights of row i to its set; eq. (4.10). */
-template <int WIDTH>
-__device__ inline void find_weights(const interpolation_task &t, const team_of<WIDTH> &team, int64_t i, bool fine,
-                                    team_set<WIDTH> &set)
-{
-    const int32_t end = fine ? t.to.a.row_ptr[i + 1] : 0;
     double diagonal = 0.0;
 
-    for (int32_t begin = fine ? t.to.a.row_ptr[i] : 0; GPU_BALLOT(begin < end) != 0; begin += WIDTH) {
-        const coupling own = read_coupling(t, i, begin + team.lane, end);
+    for (int32_t begin = row.begin; GPU_BALLOT(begin < row.end) != 0; begin += WIDTH) {
+        const coupling own = read_coupling(t, row, begin + team.lane, set);
 
-        for (int q = 0; q < WIDTH; q++) {
-            const coupling c = take_coupling<WIDTH>(own, q);
-            const bool direct = team.any(c.column >= 0 && set.has(c.column));
-            const double gain = distribute<WIDTH>(t, team, c, set);
-
-            if (direct) { set.gain(c.column, c.value); }
-            diagonal += direct ? 0.0 : gain;
-        }
+        add_couplings(t, team, own, set);
+        diagonal += own.gain;
     }
-#pragma unroll
-    for (int u = 0; u < SET_ROUNDS; u++) {
-        if (fine && set.column[u] >= 0) {
-            set.weight[u] = diagonal != 0.0 ? -set.weight[u] / diagonal : 0.0;
-            set.column[u] = t.to.number[set.column[u]];
-        }
+    diagonal = team.sum(diagonal);
+    for (int s = team.lane; s < count; s += WIDTH) {
+        const int at = set.taken[s];
+
+        set.weight[at] = diagonal != 0.0 ? -set.weight[at] / diagonal : 0.0;
+        set.column[at] = t.to.number[set.column[at]];
     }
-}
-
-/* ---- the row of p ---- */
-
-template <int WIDTH>
-__device__ inline void write_row(const interpolation_task &t, const team_of<WIDTH> &team, int64_t r,
-                                 team_set<WIDTH> &set)
-{
-    int32_t column = 0;
-    double value = 0.0;
-    const int place = truncate_set<WIDTH>(team, set, t.out.truncation, &column, &value);
-
-    if (r < 0) { return; }
-    if (place >= 0) {
-        t.out.column[r * t.out.truncation + place] = column;
-        t.out.value[r * t.out.truncation + place] = value;
-    }
-    if (team.lane == 0) { t.out.p.row_ptr[r + 1] = min(set.count, t.out.truncation); }
-}
-
-/* p's row r from the set, with the set's sum where p has not all of its columns. r < 0: none. */
-template <int WIDTH>
-__device__ inline void restrict_row(const interpolation_task &t, const team_of<WIDTH> &team, int64_t r,
-                                    const team_set<WIDTH> &set)
-{
-    const device_csr &p = t.out.p;
-    const int32_t begin = r >= 0 ? p.row_ptr[r] : 0, end = r >= 0 ? p.row_ptr[r + 1] : 0;
-    const double all = sum_of_set<WIDTH>(team, set);
-    double kept = 0.0, own = 0.0;
-
-    for (int32_t e = begin; GPU_BALLOT(e < end) != 0; e++) {
-        const int32_t column = e < end ? p.col_ind[e] : -1;
-        double weight = 0.0;
-
-#pragma unroll
-        for (int u = 0; u < SET_ROUNDS; u++) {
-            weight = column >= 0 && set.column[u] == column ? set.weight[u] : weight;
-        }
-        weight = team.sum(weight); /* the others have 0 */
-        kept += weight;
-        own = e - begin == team.lane ? weight : own;
-    }
-    if (team.lane < end - begin) {
-        p.val[begin + team.lane] = set.count > end - begin ? own * factor_to_sum(all, kept) : own;
-    }
+    GPU_SYNC_WAVE();
 }
 
 /* ---- all rows ---- */
@@ -232,32 +143,44 @@ struct team_task {
     row_list overflow;
 };
 
-template <int WIDTH>
-__device__ inline void interpolate_row(const team_task &t, const team_of<WIDTH> &team, int64_t r)
+__device__ inline void write_coarse_row(const interpolation_task &t, int64_t r, int64_t i)
 {
-    const int64_t i = r >= 0 ? row_of(t.of, r) : 0;
-    const bool coarse = r >= 0 && t.of.to.split[i] == AMG_COARSE, fine = r >= 0 && !coarse;
-    team_set<WIDTH> set;
+    const row_output &out = t.out;
 
-    set.clear();
-    find_set<WIDTH>(t.of, team, i, fine, set);
-    find_weights<WIDTH>(t.of, team, i, fine && set.count >= 0, set);
-    if (coarse) {
-        set.column[0] = team.lane == 0 ? t.of.to.number[i] : -1;
-        set.weight[0] = team.lane == 0 ? 1.0 : 0.0;
-        set.count = 1;
+    if (out.known) {
+        out.p.val[out.p.row_ptr[r]] = 1.0;
+        return;
     }
-    if (set.count < 0 && team.lane == 0) { t.overflow.row[atomicAdd(t.overflow.count, 1)] = static_cast<int32_t>(r); }
-    if (t.of.out.known) {
-        restrict_row<WIDTH>(t.of, team, set.count >= 0 ? r : -1, set);
-    } else {
-        write_row<WIDTH>(t.of, team, set.count >= 0 ? r : -1, set);
-    }
+    out.column[r * out.truncation] = t.to.number[i];
+    out.value[r * out.truncation] = 1.0;
+    out.p.row_ptr[r + 1] = 1;
 }
 
-template <int WIDTH>
+template <int WIDTH, int BITS>
+__device__ inline void interpolate_row(const team_task &t, const team_of<WIDTH> &team, int64_t r,
+                                       team_set<WIDTH, BITS> &set)
+{
+    const device_csr &a = t.of.to.a;
+    const int64_t i = r >= 0 ? row_of(t.of, r) : 0;
+    const bool coarse = r >= 0 && t.of.to.split[i] == AMG_COARSE, fine = r >= 0 && !coarse;
+    row_part row = {i, fine ? a.row_ptr[i] : 0, fine ? a.row_ptr[i + 1] : 0};
+
+    find_set(t.of, team, row, set);
+    const int found = set.count;
+    const bool has_space = found <= team_set<WIDTH, BITS>::MOST;
+
+    row.end = has_space ? row.end : row.begin;
+    find_weights(t.of, team, row, set, has_space ? found : 0);
+    finish_row(t.of.out, team, fine && has_space ? r : -1, set, has_space ? found : 0);
+    if (team.lane == 0 && coarse) { write_coarse_row(t.of, r, i); }
+    if (team.lane == 0 && !has_space) { t.overflow.row[atomicAdd(t.overflow.count, 1)] = static_cast<int32_t>(r); }
+    GPU_SYNC_WAVE();
+}
+
+template <int WIDTH, int BITS>
 __global__ void __launch_bounds__(GPU_BLOCK) team_kernel(const team_task t)
 {
+    __shared__ team_set<WIDTH, BITS> sets[GPU_BLOCK / WIDTH];
     const team_of<WIDTH> team;
     const int64_t step = all_threads() / WIDTH;
     const int in_wave = static_cast<int>(threadIdx.x) % GPU_WAVE / WIDTH;
@@ -265,14 +188,15 @@ __global__ void __launch_bounds__(GPU_BLOCK) team_kernel(const team_task t)
     for (int64_t n = first_thread() / WIDTH; n - in_wave < t.count; n += step) {
         const int64_t r = n < t.count ? (t.rows ? t.rows[n] : n) : -1;
 
-        interpolate_row<WIDTH>(t, team, r);
+        interpolate_row(t, team, r, sets[threadIdx.x / WIDTH]);
     }
 }
 
-template <int WIDTH>
+template <int WIDTH, int BITS>
 tess_status launch(tess_context *ctx, const team_task &t, const char *what)
 {
-    team_kernel<WIDTH><<<gpu_grid(ctx, t.count * WIDTH, PASS_BLOCKS), GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(t);
+    team_kernel<WIDTH, BITS>
+        <<<gpu_grid(ctx, t.count * WIDTH, PASS_BLOCKS), GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(t);
     return gpu_check_launch(ctx, what);
 }
 
@@ -280,11 +204,11 @@ tess_status launch(tess_context *ctx, const team_task &t, const char *what)
 
 tess_status amg_interpolate_by_teams(tess_context *ctx, const interpolation_task *t, const row_list *overflow)
 {
-    return launch<TEAM>(ctx, {*t, t->to.nrows, NULL, *overflow}, "the interpolation");
+    return launch<TEAM, TEAM_BITS>(ctx, {*t, t->to.nrows, NULL, *overflow}, "the interpolation");
 }
 
 tess_status amg_interpolate_by_waves(tess_context *ctx, const interpolation_task *t, const row_list *rows,
                                      int64_t count, const row_list *overflow)
 {
-    return launch<GPU_WAVE>(ctx, {*t, count, rows->row, *overflow}, "longer rows of the interpolation");
+    return launch<GPU_WAVE, WAVE_BITS>(ctx, {*t, count, rows->row, *overflow}, "longer rows of the interpolation");
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rows of interpolation on the GPU: the space that they are found in, and interpolation in two stages. */
-#include "precond/multigrid/row_set_device.cuh"
+#include "precond/multigrid/team_set_device.cuh"
 
 namespace {
 
@@ -19,28 +19,48 @@ __global__ void __launch_bounds__(GPU_BLOCK) compact_kernel(const row_output out
     }
 }
 
-__global__ void __launch_bounds__(ROW_THREADS)
-    join_kernel(const device_csr p1, const device_csr p2, const row_output out)
+/* A product's row has at most so many columns. */
+static_assert(AMG_DEVICE_TRUNCATION * AMG_DEVICE_TRUNCATION <= team_set<TEAM, TEAM_BITS>::MOST, "rows have space");
+
+/* Row r of p1 p2; r < 0: none. Sums are rounded as on the host. All lanes of the wave call it. */
+__device__ inline void multiply_row(const device_csr &p1, const device_csr &p2, const team_of<TEAM> &team, int64_t r,
+                                    team_set<TEAM, TEAM_BITS> &set)
 {
-    __shared__ double weights[SMALL_SET][ROW_THREADS];
-    __shared__ int32_t columns[SMALL_SET][ROW_THREADS];
-    const int64_t step = static_cast<int64_t>(gridDim.x) * ROW_THREADS;
+    const int32_t begin = r >= 0 ? p1.row_ptr[r] : 0, length = r >= 0 ? p1.row_ptr[r + 1] - begin : 0;
+    const int32_t row = team.lane < length ? p1.col_ind[begin + team.lane] : 0;
+    const double factor = team.lane < length ? p1.val[begin + team.lane] : 0.0;
+    const int32_t first = team.lane < length ? p2.row_ptr[row] : 0, end = team.lane < length ? p2.row_ptr[row + 1] : 0;
 
-    static_assert(AMG_DEVICE_TRUNCATION * AMG_DEVICE_TRUNCATION <= SMALL_SET, "a row's products have space");
-    for (int64_t r = static_cast<int64_t>(blockIdx.x) * ROW_THREADS + threadIdx.x; r < p1.nrows; r += step) {
-        small_set set = {&columns[0][threadIdx.x], &weights[0][threadIdx.x], 0};
+    set.clear(team.lane);
+    for (int32_t m = first; m < end; m++) {
+        set.add(p2.col_ind[m]);
+    }
+    GPU_SYNC_WAVE();
+    for (int s = 0; s < AMG_DEVICE_TRUNCATION; s++) {
+        const double of_row = GPU_SHUFFLE(factor, s, TEAM);
+        const int32_t m = GPU_SHUFFLE(first, s, TEAM) + team.lane, last = GPU_SHUFFLE(end, s, TEAM);
 
-        for (int32_t k = p1.row_ptr[r]; k < p1.row_ptr[r + 1]; k++) {
-            const int32_t row = p1.col_ind[k];
+        if (m < last) {
+            double &weight = set.weight[set.find(p2.col_ind[m])];
 
-            for (int32_t m = p2.row_ptr[row]; m < p2.row_ptr[row + 1]; m++) {
-                set.add(p2.col_ind[m]);
-                double &weight = set.weight(set.find(p2.col_ind[m]));
-
-                weight = __dadd_rn(weight, __dmul_rn(p1.val[k], p2.val[m])); /* rounded as on the host */
-            }
+            weight = __dadd_rn(weight, __dmul_rn(of_row, p2.val[m]));
         }
-        write_set(out, set, r);
+        GPU_SYNC_WAVE();
+    }
+}
+
+__global__ void __launch_bounds__(GPU_BLOCK) join_kernel(const device_csr p1, const device_csr p2, const row_output out)
+{
+    __shared__ team_set<TEAM, TEAM_BITS> sets[GPU_BLOCK / TEAM];
+    const team_of<TEAM> team;
+    team_set<TEAM, TEAM_BITS> &set = sets[threadIdx.x / TEAM];
+
+    for (int64_t i = first_team(); i - team_in_wave() < p1.nrows; i += all_teams()) {
+        const int64_t r = i < p1.nrows ? i : -1;
+
+        multiply_row(p1, p2, team, r, set);
+        finish_row(out, team, r, set, set.count);
+        GPU_SYNC_WAVE();
     }
 }
 
@@ -86,11 +106,6 @@ void row_output_close(tess_context *ctx, int64_t nrows, const row_output *out)
     tess_device_release(ctx, out->value, nrows * out->truncation, sizeof *out->value);
 }
 
-unsigned row_output_grid(const tess_context *ctx, int64_t nrows)
-{
-    return gpu_grid(ctx, nrows * (GPU_BLOCK / ROW_THREADS), PASS_BLOCKS);
-}
-
 tess_status amg_device_join(tess_context *ctx, const device_csr *p1, const device_csr *p2, int truncation, bool known,
                             device_csr *p)
 {
@@ -101,7 +116,7 @@ tess_status amg_device_join(tess_context *ctx, const device_csr *p1, const devic
     out.known = known;
     out.truncation = truncation;
     TESS_TRY(row_output_open(ctx, p1->nrows, p2->ncols, p, &out));
-    join_kernel<<<row_output_grid(ctx, p1->nrows), ROW_THREADS, 0, gpu_stream_of(ctx)>>>(*p1, *p2, out);
+    join_kernel<<<gpu_grid(ctx, p1->nrows * TEAM, PASS_BLOCKS), GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(*p1, *p2, out);
     TESS_TRY(gpu_check_launch(ctx, "interpolation in two stages"));
     status = row_output_take(ctx, &out, p);
 cleanup:

@@ -10,40 +10,8 @@
 
 #include "precond/multigrid/device_passes.cuh"
 
-/* Threads of a block whose rows are in shared memory, and how many columns such a row has at most. */
-enum { ROW_THREADS = 128, SMALL_SET = 25 };
-
-/* In shared memory, where the columns of neighbouring threads are neighbours. */
-struct small_set {
-    int32_t *columns;
-    double *weights;
-    int count;
-
-    __device__ inline int32_t &column(int s)
-    {
-        return columns[s * ROW_THREADS];
-    }
-    __device__ inline double &weight(int s)
-    {
-        return weights[s * ROW_THREADS];
-    }
-    /* The place of a column, or -1. */
-    __device__ inline int find(int32_t c)
-    {
-        int s = 0;
-
-        while (s < count && column(s) != c) {
-            s++;
-        }
-        return s < count ? s : -1;
-    }
-    __device__ inline void add(int32_t c)
-    {
-        if (find(c) >= 0) { return; }
-        column(count) = c;
-        weight(count++) = 0.0;
-    }
-};
+/* Threads of a block whose sets are in global memory. */
+enum { ROW_THREADS = 128 };
 
 /* In global memory, with a hash table of places. */
 struct large_set {
@@ -219,7 +187,5 @@ tess_status row_output_open(tess_context *ctx, int64_t nrows, int64_t ncols, dev
 /* The rows become p. */
 tess_status row_output_take(tess_context *ctx, row_output *out, device_csr *p);
 void row_output_close(tess_context *ctx, int64_t nrows, const row_output *out);
-/* Blocks of ROW_THREADS threads. */
-unsigned row_output_grid(const tess_context *ctx, int64_t nrows);
 
 #endif
