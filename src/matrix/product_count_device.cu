@@ -100,8 +100,7 @@ void global_tables_free(tess_context *ctx, global_tables *g)
     tess_device_release(ctx, g->key, g->blocks * g->most, sizeof *g->key);
 }
 
-tess_status product_sample_rows(tess_context *ctx, const product_task &t, const bin_limits &limits,
-                                product_sample *out)
+tess_status product_sample_rows(tess_context *ctx, const product_task &t, const bin_limits &limits, product_sample *out)
 {
     const int64_t teams = SAMPLE_THREADS / SAMPLE_GROUP;
     product_sample *on_device = NULL;

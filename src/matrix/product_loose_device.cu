@@ -230,14 +230,13 @@ static tess_status compute_loose(tess_context *ctx, const loose_task &t, const b
     TESS_TRY(gpu_check_launch(ctx, "a product of matrices"));
     if (bins.rows[PRODUCT_SIZES] == 0) { goto cleanup; }
     if (first.of[PRODUCT_SIZES] == PRODUCT_SIZES) {
-        status = compute_large(ctx, t, {row_bins_list(&bins, PRODUCT_SIZES), bins.rows[PRODUCT_SIZES], NULL},
-                               bins.largest);
+        status =
+            compute_large(ctx, t, {row_bins_list(&bins, PRODUCT_SIZES), bins.rows[PRODUCT_SIZES], NULL}, bins.largest);
         goto cleanup;
     }
     TESS_TRY(ctx->backend->download(ctx, &counts, t.counts, sizeof counts));
-    status = compute_large(ctx, t,
-                           {lists.row[(PRODUCT_SIZES - 1) % 2], (int64_t)counts.listed[PRODUCT_SIZES - 1], NULL},
-                           bins.largest);
+    status = compute_large(
+        ctx, t, {lists.row[(PRODUCT_SIZES - 1) % 2], (int64_t)counts.listed[PRODUCT_SIZES - 1], NULL}, bins.largest);
 cleanup:
     tess_device_release(ctx, lists.row[0], nrows, sizeof(int32_t));
     tess_device_release(ctx, lists.row[1], nrows, sizeof(int32_t));

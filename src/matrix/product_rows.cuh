@@ -57,8 +57,8 @@ struct row_target {
 
 /* A column's rank is the number of smaller ones. */
 template <int GROUP, typename INDEX>
-__device__ static inline void write_by_rank(const product_task &t, const team_table<INDEX> &table,
-                                            const row_target &to, int lane)
+__device__ static inline void write_by_rank(const product_task &t, const team_table<INDEX> &table, const row_target &to,
+                                            int lane)
 {
     const int count = *table.count;
 

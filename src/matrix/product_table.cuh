@@ -38,9 +38,9 @@ __device__ static inline void clear_table(const team_table<INDEX> &t, int lane)
     sync_team<GROUP>();
 }
 
-/* The place of a column, which is taken if it is not there. Threads of the team may take places at the same time. -1: the
-   table has `most` columns and not this one; then the count becomes larger than `most`. So that a search ends, `most` is
-   less than the table's size by the team's threads at least. */
+/* The place of a column, which is taken if it is not there. Threads of the team may take places at the same time. -1:
+   the table has `most` columns and not this one; then the count becomes larger than `most`. So that a search ends,
+   `most` is less than the table's size by the team's threads at least. */
 template <typename INDEX>
 __device__ static inline int64_t take_place(const team_table<INDEX> &t, int32_t column, int most)
 {
@@ -206,8 +206,8 @@ __device__ static inline team_table<int32_t> own_table(const global_tables &g, i
 {
     const int64_t size = INT64_C(1) << g.bits, block = blockIdx.x;
 
-    return {g.column + block * size, g.sum + block * size, g.taken + block * g.most, g.key + block * g.most, count,
-            g.bits};
+    return {
+        g.column + block * size, g.sum + block * size, g.taken + block * g.most, g.key + block * g.most, count, g.bits};
 }
 
 tess_status global_tables_make(tess_context *ctx, int64_t rows, int64_t most, global_tables *out);

@@ -72,8 +72,8 @@ static tess_status compute_large_again(tess_context *ctx, const product_task &t,
 
     if (rows == 0) { return TESS_SUCCESS; }
     TESS_TRY(global_tables_make(ctx, rows, bins->largest, &tables));
-    compute_large_again_kernel<<<(unsigned)tables.blocks, GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(
-        t, row_bins_list(bins, b), rows, tables);
+    compute_large_again_kernel<<<(unsigned)tables.blocks, GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(t, row_bins_list(bins, b),
+                                                                                              rows, tables);
     status = gpu_check_launch(ctx, "new values of a product of matrices");
 cleanup:
     global_tables_free(ctx, &tables);

@@ -191,6 +191,25 @@ static tess_status takes_all(const tess_assignment *assignment, const tess_matri
     return status;
 }
 
+/* Whether the options alone say what each entry gets: one level without scales, for all entries. */
+static bool is_decided(const tess_policy_options *o)
+{
+    const policy_rules rules = tess_policy_rules(o);
+
+    return o->policy == TESS_POLICY_NONE && !policy_has_scales(&rules) && !o->without_diagonal;
+}
+
+/* What passes over the entries would find. */
+static void count_decided(tess_assignment *assignment, const tess_matrix *a, assign_totals *totals)
+{
+    const tess_policy_options *o = &assignment->summary.options;
+    const policy_rules rules = tess_policy_rules(o);
+
+    *totals = (assign_totals){.ranges = policy_ranges_of(&rules, o->parameter)};
+    totals->count[ASSIGN_NONZEROS] = (unsigned long long)a->nnz;
+    assignment->whole = 0;
+}
+
 /*
  * Granularity matrix: the lowest level that takes all rows. It is none below the highest level that a row needs. That
  * level may not take other rows (fp16 has more bits than bf16, but less range); then the levels above it are tried.
@@ -201,6 +220,10 @@ static tess_status make_whole(tess_assignment *assignment, const tess_matrix *a,
     bool all;
     tess_status status = TESS_SUCCESS;
 
+    if (is_decided(&assignment->summary.options)) {
+        count_decided(assignment, a, totals);
+        return TESS_SUCCESS;
+    }
     TESS_TRY(make_levels(assignment, a, totals));
     level = highest_level(tess_policy_rules(&assignment->summary.options).nlevels, totals);
     all = totals->count[ASSIGN_ITEMS + level] + totals->count[ASSIGN_EMPTY] == (uint64_t)a->nrows;

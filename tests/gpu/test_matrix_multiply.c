@@ -82,6 +82,40 @@ static void rows_of_all_lengths(void **state)
     }
 }
 
+/* Row i of A takes `length` rows of B: of those whose columns are all the same, or of those that share none. */
+static void push_overlapping(oracle_csr *a, int length, bool distinct)
+{
+    for (int k = 0; k < length; k++) {
+        oracle_push(a, (distinct ? 200 : 0) + k, 1.0 + k);
+    }
+}
+
+/* A sample at equal distances sees every third row only. Where others have many times as many entries, the space is too
+   small at first, and rows go from one table to the next until they fit. */
+static void rows_beyond_the_sample(void **state)
+{
+    const int64_t n = 3 * 4096;
+    oracle_csr a = oracle_open(n, 400), b = oracle_open(400, 8 + 1600);
+
+    (void)state;
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t kind = i % 96;
+        const int length = kind <= 1 ? 200 : kind <= 4 && kind >= 3 ? 50 : kind <= 7 && kind >= 6 ? 10 : 2;
+
+        push_overlapping(&a, length, kind == 1 || kind == 4 || kind == 7);
+        oracle_end_row(&a, i);
+    }
+    for (int64_t j = 0; j < 400; j++) {
+        for (int64_t k = 0; k < 8; k++) {
+            oracle_push(&b, (j < 200 ? 0 : 8 + 8 * (j - 200)) + k, 0.5 + (double)k);
+        }
+        oracle_end_row(&b, j);
+    }
+    check_product(&a, TESS_OP_NONE, &b, TESS_OP_NONE);
+    oracle_free(&a);
+    oracle_free(&b);
+}
+
 static void rows_may_be_empty(void **state)
 {
     oracle_csr a = oracle_with_empty_rows(1000), none = oracle_open(0, 5), column = oracle_random(5, 3, 1, 3);
@@ -188,6 +222,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_of_all_lengths),
+        cmocka_unit_test(rows_beyond_the_sample),
         cmocka_unit_test(rows_may_be_empty),
         cmocka_unit_test(rows_and_columns_may_be_dense),
         cmocka_unit_test(transposes_have_sorted_rows),

@@ -195,8 +195,7 @@ __global__ void __launch_bounds__(GPU_BLOCK) team_kernel(const team_task t)
 template <int WIDTH, int BITS>
 tess_status launch(tess_context *ctx, const team_task &t, const char *what)
 {
-    team_kernel<WIDTH, BITS>
-        <<<gpu_grid(ctx, t.count * WIDTH, PASS_BLOCKS), GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(t);
+    team_kernel<WIDTH, BITS><<<gpu_grid(ctx, t.count * WIDTH, PASS_BLOCKS), GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(t);
     return gpu_check_launch(ctx, what);
 }
 
