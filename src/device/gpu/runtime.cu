@@ -54,9 +54,9 @@ static tess_status choose_device(const tess_context_options *options, int *devic
     return *device < count ? TESS_SUCCESS : TESS_NO_DEVICE;
 }
 
-/* Bytes. Below POOL_SMALL allocations are powers of two, below POOL_LARGE multiples of POOL_SMALL, above multiples of
-   POOL_LARGE. One byte in POOL_SHARE of the device may be unused. */
-enum { POOL_SMALL = 1 << 16, POOL_LARGE = 1 << 20, POOL_SHARE = 8 };
+/* Bytes. Up to POOL_SMALL allocations are powers of two; above there are POOL_STEPS sizes between one power of two and
+   the next, so that an array of nearly the same size serves. One byte in POOL_SHARE of the device may be unused. */
+enum { POOL_SMALL = 1 << 16, POOL_STEPS = 32, POOL_SHARE = 8 };
 
 tess_status gpu_allocate_mapped(tess_context *ctx, size_t bytes, gpu_mapped *out)
 {
@@ -148,14 +148,13 @@ static void release_workspace(tess_context *ctx, gpu_workspace *workspace)
 /* The size that is allocated for a request. There are few sizes, so that memory of the pool fits. */
 static size_t capacity_of(size_t bytes)
 {
-    const size_t unit = bytes < POOL_LARGE ? POOL_SMALL : POOL_LARGE;
-    size_t power = GPU_ALLOCATION_UNIT;
+    size_t power = GPU_ALLOCATION_UNIT, unit = 1;
 
-    if (bytes > POOL_SMALL) { return (bytes + unit - 1) / unit * unit; }
     while (power < bytes) {
         power *= 2;
     }
-    return power;
+    if (bytes > POOL_SMALL) { unit = power / (2 * POOL_STEPS); }
+    return bytes > POOL_SMALL ? (bytes + unit - 1) / unit * unit : power;
 }
 
 /* The bytes that kernels may read for a request. */

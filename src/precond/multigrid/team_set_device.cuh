@@ -18,8 +18,7 @@ struct team_of {
     gpu_lanes mask, below; /* the team's lanes, and those of them before this one */
 
     __device__ inline team_of()
-        : lane(static_cast<int>(threadIdx.x) % WIDTH),
-          first(static_cast<int>(threadIdx.x) % GPU_WAVE / WIDTH * WIDTH),
+        : lane(static_cast<int>(threadIdx.x) % WIDTH), first(static_cast<int>(threadIdx.x) % GPU_WAVE / WIDTH * WIDTH),
           mask((~static_cast<gpu_lanes>(0) >> (GPU_WAVE - WIDTH)) << first),
           below(mask & ((static_cast<gpu_lanes>(1) << (static_cast<int>(threadIdx.x) % GPU_WAVE)) - 1))
     {
@@ -43,7 +42,7 @@ struct team_of {
 template <int WIDTH, int BITS>
 struct team_set {
     enum { SIZE = 1 << BITS, MOST = SIZE / 4 * 3, ROUNDS = (MOST + WIDTH - 1) / WIDTH };
-    static_assert((int)MOST + WIDTH < (int)SIZE, "a search ends");
+    static_assert((int)MOST - 1 + WIDTH < (int)SIZE, "a search ends");
 
     int32_t column[SIZE]; /* -1: empty */
     double weight[SIZE];
@@ -116,23 +115,22 @@ __device__ static inline float magnitude_of(double weight)
     return fmaxf(fabsf(static_cast<float>(weight)), 0.0F);
 }
 
-/* The entries become the first places of the table, those that truncation keeps first at the front. The set must have
-   space; all lanes of the wave call it. */
-template <int WIDTH, int BITS>
-__device__ static inline void order_set(const team_of<WIDTH> &team, team_set<WIDTH, BITS> &set, int count)
+/* order_set for sets of up to ROUNDS * WIDTH columns. */
+template <int ROUNDS, int WIDTH, int BITS>
+__device__ static inline void order_in_rounds(const team_of<WIDTH> &team, team_set<WIDTH, BITS> &set, int count)
 {
-    enum { ROUNDS = team_set<WIDTH, BITS>::ROUNDS };
     int32_t column[ROUNDS];
     double weight[ROUNDS];
-    int rank[ROUNDS];
+    float magnitude[ROUNDS];
+    int rank[ROUNDS] = {};
 
 #pragma unroll
     for (int u = 0; u < ROUNDS; u++) {
-        const int s = team.lane + u * WIDTH;
+        const int s = team.lane + u * WIDTH, at = s < count ? set.taken[s] : 0;
 
-        rank[u] = 0;
-        column[u] = s < count ? set.column[set.taken[s]] : 0;
-        weight[u] = s < count ? set.weight[set.taken[s]] : 0.0;
+        column[u] = set.column[at];
+        weight[u] = set.weight[at];
+        magnitude[u] = magnitude_of(weight[u]);
     }
     for (int s = 0; s < count; s++) {
         const int at = set.taken[s];
@@ -141,7 +139,7 @@ __device__ static inline void order_set(const team_of<WIDTH> &team, team_set<WID
 
 #pragma unroll
         for (int u = 0; u < ROUNDS; u++) {
-            if (u * WIDTH < count) { rank[u] += goes_before(other, other_column, magnitude_of(weight[u]), column[u]); }
+            rank[u] += goes_before(other, other_column, magnitude[u], column[u]);
         }
     }
     GPU_SYNC_WAVE();
@@ -153,6 +151,22 @@ __device__ static inline void order_set(const team_of<WIDTH> &team, team_set<WID
         }
     }
     GPU_SYNC_WAVE();
+}
+
+/* The entries become the first places of the table, those that truncation keeps first at the front. The set must have
+   space; all lanes of the wave call it. */
+template <int WIDTH, int BITS>
+__device__ static inline void order_set(const team_of<WIDTH> &team, team_set<WIDTH, BITS> &set, int count)
+{
+    const int longest = GPU_WAVE_MAX(count);
+
+    if (longest <= WIDTH) {
+        order_in_rounds<1>(team, set, count);
+    } else if (longest <= 2 * WIDTH) {
+        order_in_rounds<2>(team, set, count);
+    } else {
+        order_in_rounds<team_set<WIDTH, BITS>::ROUNDS>(team, set, count);
+    }
 }
 
 /* Of an ordered set. */
