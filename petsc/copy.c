@@ -147,33 +147,48 @@ PetscErrorCode tp_copy_build(const tp_rows *rows, const tess_storage_options *op
     arrays.ownership = ownership_on(ctx);
     TessCall(tess_matrix_create_csr(ctx, &arrays, &copy->assembled));
     PetscCall(convert(options, copy));
-    if (copy->row) { TessCall(tess_vector_create(ctx, copy->kept, TESS_PRECISION_FP64, &copy->partial)); }
     PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void add_rows(const tp_copy *copy, tess_vector *y)
+{
+    const void *const from = tess_vector_data_const(copy->partial);
+    void *const to = tess_vector_data(y);
+
+    if (tess_vector_precision(y) == TESS_PRECISION_FP32) {
+        for (PetscInt k = 0; k < copy->kept; k++) {
+            ((float *)to)[copy->row[k]] += ((const float *)from)[k];
+        }
+    } else {
+        for (PetscInt k = 0; k < copy->kept; k++) {
+            ((double *)to)[copy->row[k]] += ((const double *)from)[k];
+        }
+    }
 }
 
 /* Rows are left out on a host alone. */
-static PetscErrorCode product_of_kept_rows(tp_copy *copy, const tess_vector *x, double *y, PetscBool add)
+static PetscErrorCode product_of_kept_rows(tp_copy *copy, double alpha, const tess_vector *x, tess_vector *y,
+                                           PetscBool add)
 {
-    const double *partial = tess_vector_data_const(copy->partial);
-
     PetscFunctionBegin;
-    TessCall(tess_matrix_spmv(copy->stored, TESS_OP_NONE, 1 / copy->scale, x, 0, copy->partial));
-    if (!add) { PetscCall(PetscArrayzero(y, copy->nrows)); }
-    for (PetscInt r = 0; r < copy->kept; r++) {
-        y[copy->row[r]] += partial[r];
+    if (!copy->partial) {
+        TessCall(tess_vector_create(tess_vector_context(x), copy->kept, tess_vector_precision(x), &copy->partial));
     }
+    TessCall(tess_matrix_spmv(copy->stored, TESS_OP_NONE, alpha / copy->scale, x, 0, copy->partial));
+    if (!add) { TessCall(tess_vector_fill(y, 0)); }
+    add_rows(copy, y);
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode tp_copy_product(tp_copy *copy, const tess_vector *x, tess_vector *y, PetscBool add)
+PetscErrorCode tp_copy_product(tp_copy *copy, double alpha, const tess_vector *x, tess_vector *y, PetscBool add)
 {
     PetscFunctionBegin;
     if (!copy->stored) {
         if (!add) { TessCall(tess_vector_fill(y, 0)); }
     } else if (copy->row) {
-        PetscCall(product_of_kept_rows(copy, x, tess_vector_data(y), add));
+        PetscCall(product_of_kept_rows(copy, alpha, x, y, add));
     } else {
-        TessCall(tess_matrix_spmv(copy->stored, TESS_OP_NONE, 1 / copy->scale, x, add ? 1 : 0, y));
+        TessCall(tess_matrix_spmv(copy->stored, TESS_OP_NONE, alpha / copy->scale, x, add ? 1 : 0, y));
     }
     PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -17,8 +17,11 @@ typedef struct tp_halo {
     PetscMPIInt *send_rank, *receive_rank;
     PetscInt *send_at, *send_index;       /* which local values go to each process */
     PetscInt *receive_at, *receive_index; /* which ghosts come from each process */
+    PetscScalar *picked, *arrived;        /* values in the order of send_index and receive_index */
     char *sent, *received;                /* the messages */
     MPI_Request *request;
+    tess_matrix *selection[2]; /* on a GPU: whose product with x is `selected`, what is sent; made, and stored */
+    tess_vector *selected;
     double bytes, exchanges; /* sent by this process so far */
     double largest_error;    /* of a sent value, over the largest of its message */
 } tp_halo;
@@ -27,6 +30,9 @@ typedef struct tp_halo {
 PetscErrorCode tp_halo_create(Mat A, tess_precision precision, tp_halo **out);
 PetscErrorCode tp_halo_begin(tp_halo *halo, const PetscScalar *local);
 PetscErrorCode tp_halo_end(tp_halo *halo, PetscScalar *ghosts);
+/* The same with vectors in FP64 or FP32 where the context computes. From a GPU only what is sent goes to the host. */
+PetscErrorCode tp_halo_begin_vector(tp_halo *halo, const tess_vector *local);
+PetscErrorCode tp_halo_end_vector(tp_halo *halo, tess_vector *ghosts);
 PetscErrorCode tp_halo_destroy(tp_halo **halo);
 
 #endif

@@ -51,7 +51,7 @@ typedef struct tp_mpi {
     tp_storage storage;
     tp_scatter scatter;       /* on GPUs */
     tp_halo *halo;            /* in a precision below FP64, else NULL */
-    PetscScalar *ghosts;      /* what it brought */
+    tess_vector *ghosts;      /* what it brought */
     PetscObjectState pattern; /* nonzerostate of the Mat, when the halo was made */
 } tp_mpi;
 
@@ -65,8 +65,8 @@ PetscErrorCode tp_prepare(Mat A, PetscBool transposed);
 /* Bytes of the stored copies that exist on this process, and of AIJ's values and indices of the same. */
 PetscErrorCode tp_stored_bytes(Mat A, double bytes[2]);
 
-/* y := y + A x with arrays of the host and a block of this process. */
-PetscErrorCode tp_seq_product(Mat A, const PetscScalar *x, PetscScalar *y);
+/* y := y + A x with a block of this process; y may be a vector of all of them. */
+PetscErrorCode tp_seq_product(Mat A, const tess_vector *x, Vec y);
 PetscErrorCode tp_seq_set_storage(Mat A, const tp_storage *storage);
 PetscErrorCode tp_mpi_set_storage(Mat A, const tp_storage *storage);
 PetscErrorCode tp_seq_bytes(Mat A, double bytes[2]);

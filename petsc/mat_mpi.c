@@ -23,17 +23,27 @@ static PetscErrorCode own_blocks(Mat A)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode forget_halo(tp_mpi *m)
+{
+    PetscFunctionBegin;
+    PetscCall(tp_halo_destroy(&m->halo));
+    tess_vector_destroy(m->ghosts);
+    m->ghosts = NULL;
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode renew_halo(Mat A, tp_mpi *m)
 {
     PetscObjectState pattern;
+    tess_context *ctx;
 
     PetscFunctionBegin;
     PetscCall(MatGetNonzeroState(A, &pattern));
     if (m->halo && pattern == m->pattern) { PetscFunctionReturn(PETSC_SUCCESS); }
-    PetscCall(tp_halo_destroy(&m->halo));
-    PetscCall(PetscFree(m->ghosts));
+    PetscCall(forget_halo(m));
     PetscCall(tp_halo_create(A, m->storage.halo, &m->halo));
-    PetscCall(PetscMalloc1(m->halo->nghosts, &m->ghosts));
+    PetscCall(tp_context(&ctx));
+    TessCall(tess_vector_create(ctx, m->halo->nghosts, TESS_PRECISION_FP64, &m->ghosts));
     m->pattern = pattern;
     PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -42,25 +52,22 @@ static PetscErrorCode renew_halo(Mat A, tp_mpi *m)
 static PetscErrorCode product_by_halo(Mat A, Vec x, Vec y, Vec z)
 {
     tp_mpi *const m = A->spptr;
-    const PetscScalar *local;
-    PetscScalar *to;
+    tp_view local;
     Mat diagonal, off;
 
     PetscFunctionBegin;
     PetscCall(renew_halo(A, m));
     PetscCall(MatMPIAIJGetSeqAIJ(A, &diagonal, &off, NULL));
-    PetscCall(VecGetArrayRead(x, &local));
-    PetscCall(tp_halo_begin(m->halo, local));
-    PetscCall(VecRestoreArrayRead(x, &local));
+    PetscCall(tp_view_begin(x, TP_READ, &local));
+    PetscCall(tp_halo_begin_vector(m->halo, local.v));
+    PetscCall(tp_view_end(x, &local));
     if (y) {
         PetscCall((*diagonal->ops->multadd)(diagonal, x, y, z));
     } else {
         PetscCall((*diagonal->ops->mult)(diagonal, x, z));
     }
-    PetscCall(tp_halo_end(m->halo, m->ghosts));
-    PetscCall(VecGetArray(z, &to));
-    PetscCall(tp_seq_product(off, m->ghosts, to));
-    PetscCall(VecRestoreArray(z, &to));
+    PetscCall(tp_halo_end_vector(m->halo, m->ghosts));
+    PetscCall(tp_seq_product(off, m->ghosts, z));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -125,7 +132,7 @@ PetscErrorCode tp_mpi_set_storage(Mat A, const tp_storage *storage)
 
     PetscFunctionBegin;
     m->storage = *storage;
-    PetscCall(tp_halo_destroy(&m->halo));
+    PetscCall(forget_halo(m));
     PetscCall(tp_own_parts(A, part));
     for (int k = 0; k < 2; k++) {
         if (part[k]) { PetscCall(tp_seq_set_storage(part[k], storage)); }
@@ -228,8 +235,7 @@ static PetscErrorCode leave(Mat A)
 
     PetscFunctionBegin;
     PetscCall(tp_scatter_reset(&m->scatter));
-    PetscCall(tp_halo_destroy(&m->halo));
-    PetscCall(PetscFree(m->ghosts));
+    PetscCall(forget_halo(m));
     tp_restore_functions(A, &m->base);
     PetscCall(compose_functions(A, NULL, NULL));
     PetscCall(PetscFree(A->spptr));

@@ -91,18 +91,16 @@ static void forget_copies(tp_seq *s)
 
 /* ---- products ---- */
 
-PetscErrorCode tp_seq_product(Mat A, const PetscScalar *x, PetscScalar *y)
+PetscErrorCode tp_seq_product(Mat A, const tess_vector *x, Vec y)
 {
     tp_seq *const s = A->spptr;
-    tess_vector *from = NULL, *to = NULL;
+    tp_view to;
 
     PetscFunctionBegin;
     PetscCall(renew_copy(A, s));
-    PetscCall(tp_vector_begin(s->copy.ncols, x, PETSC_MEMTYPE_HOST, TP_READ, &from));
-    PetscCall(tp_vector_begin(s->copy.nrows, y, PETSC_MEMTYPE_HOST, TP_UPDATE, &to));
-    PetscCall(tp_copy_product(&s->copy, from, to, PETSC_TRUE));
-    PetscCall(tp_vector_end(&to, y, TP_UPDATE));
-    PetscCall(tp_vector_end(&from, NULL, TP_READ));
+    PetscCall(tp_view_begin(y, TP_UPDATE, &to));
+    PetscCall(tp_copy_product(&s->copy, 1, x, to.v, PETSC_TRUE));
+    PetscCall(tp_view_end(y, &to));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -118,7 +116,7 @@ static PetscErrorCode product(Mat A, PetscBool transposed, Vec x, Vec y, Vec z)
     if (y && y != z) { PetscCall(VecCopy(y, z)); }
     PetscCall(tp_view_begin(x, TP_READ, &from));
     PetscCall(tp_view_begin(z, y ? TP_UPDATE : TP_WRITE, &to));
-    PetscCall(tp_copy_product(transposed ? &s->transposed : &s->copy, from.v, to.v, y ? PETSC_TRUE : PETSC_FALSE));
+    PetscCall(tp_copy_product(transposed ? &s->transposed : &s->copy, 1, from.v, to.v, y ? PETSC_TRUE : PETSC_FALSE));
     PetscCall(tp_view_end(z, &to));
     PetscCall(tp_view_end(x, &from));
     PetscCall(MatGetInfo(A, MAT_LOCAL, &info));

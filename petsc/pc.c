@@ -28,6 +28,8 @@ static PetscErrorCode PCSetFromOptions_Tessera(PC pc, tp_option_items PetscOptio
                                  "PCTESSERA", p->precision, p->precision, sizeof p->precision, NULL));
     PetscCall(PetscOptionsString("-pc_tessera_halo", "gamg: precision of values that travel between processes",
                                  "PCTESSERA", p->halo, p->halo, sizeof p->halo, NULL));
+    PetscCall(PetscOptionsString("-pc_tessera_vectors", "gamg: precision of the cycle's vectors", "PCTESSERA",
+                                 p->vectors, p->vectors, sizeof p->vectors, NULL));
     PetscCall(PetscOptionsString("-pc_tessera_amg_coarsening", "amg: auto, classical or aggregation", "PCTESSERA",
                                  tess_amg_coarsening_name(p->amg.coarsening), text, sizeof text, &set));
     PetscCheck(!set || tess_amg_coarsening_parse(text, &p->amg.coarsening) == TESS_SUCCESS, PETSC_COMM_SELF,
@@ -252,7 +254,7 @@ static PetscErrorCode PCApply_Tessera(PC pc, Vec r, Vec z)
 
     PetscFunctionBegin;
     if (is_gamg(p)) {
-        PetscCall(PCApply(p->gamg.inner, r, z));
+        PetscCall(tp_gamg_apply(pc, r, z));
         PetscFunctionReturn(PETSC_SUCCESS);
     }
     if (pc->failedreason || !p->precond) {

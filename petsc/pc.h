@@ -3,6 +3,7 @@
 #ifndef TESSERA_PETSC_PC_H
 #define TESSERA_PETSC_PC_H
 
+#include "cycle.h"
 #include "plugin.h"
 
 #include <petsc/private/pcimpl.h>
@@ -13,6 +14,8 @@ typedef struct tp_gamg {
     Mat fine;                 /* a copy of the finest matrix, in our type */
     PetscObjectState pattern; /* nonzerostate of the matrix, when the copy was made */
     tess_precision precision, halo;
+    tp_cycle *cycle; /* ours, with FP32 vectors; NULL: PETSc runs the cycle */
+    const char *why; /* it does */
 } tp_gamg;
 
 /* PC->data. */
@@ -20,6 +23,7 @@ typedef struct tp_pc {
     char kind[64];      /* -pc_tessera_type: a word of --precond, or gamg */
     char precision[32]; /* -pc_tessera_precision; empty: the kind's default */
     char halo[32];      /* -pc_tessera_halo, gamg */
+    char vectors[32];   /* -pc_tessera_vectors, gamg: fp32 or fp64 */
     tess_amg_options amg;
     tess_matrix *matrix;
     tess_precond *precond;
@@ -35,6 +39,7 @@ PetscErrorCode tp_pc_precond(PC pc, PetscBool transposed, tess_precond **out);
 PetscErrorCode tp_gamg_create(PC pc);
 PetscErrorCode tp_gamg_options(PC pc);
 PetscErrorCode tp_gamg_setup(PC pc);
+PetscErrorCode tp_gamg_apply(PC pc, Vec r, Vec z);
 PetscErrorCode tp_gamg_view(PC pc, PetscViewer viewer);
 PetscErrorCode tp_gamg_reset(tp_gamg *gamg);
 

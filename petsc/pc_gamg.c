@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* PCGAMG's hierarchy with level operators and transfers in Tessera's formats: FP16 where a level's values allow it,
-   else FP32. PETSc builds the hierarchy and runs the cycle; its vectors stay FP64. */
+/* PCGAMG's hierarchy with level operators and transfers in Tessera's formats. PETSc builds it. The cycle is ours, in
+   FP32 (cycle.c), or PETSc's with FP64 vectors: then a level is in FP16 where its values allow it, else in FP32. */
 #include "mat.h"
 #include "pc.h"
 
@@ -159,6 +159,26 @@ static PetscErrorCode widen_singular(Mat A, tp_gamg *gamg)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Our cycle, unless something stands against it. */
+static PetscErrorCode take_cycle(PC pc)
+{
+    tp_pc *const p = pc->data;
+    tp_gamg *const gamg = &p->gamg;
+    tess_precision vectors = TESS_PRECISION_FP32;
+    MatNullSpace space;
+
+    PetscFunctionBegin;
+    PetscCall(parse_precision("-pc_tessera_vectors", p->vectors, &vectors));
+    PetscCheck(vectors != TESS_PRECISION_FP16, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_UNKNOWN_TYPE,
+               "-pc_tessera_vectors %s: give fp32 or fp64", p->vectors);
+    PetscCall(MatGetNullSpace(pc->pmat, &space));
+    gamg->why = space ? "the matrix has a null space" : NULL;
+    if (vectors == TESS_PRECISION_FP64 || gamg->precision == TESS_PRECISION_FP64) { gamg->why = "it was asked for"; }
+    if (gamg->why) { PetscFunctionReturn(PETSC_SUCCESS); }
+    PetscCall(tp_cycle_create(gamg->inner, gamg->precision, gamg->halo, &gamg->cycle, &gamg->why));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode tp_gamg_setup(PC pc)
 {
     tp_pc *const p = pc->data;
@@ -173,9 +193,20 @@ PetscErrorCode tp_gamg_setup(PC pc)
     if (!gamg->inner) { PetscCall(tp_gamg_create(pc)); }
     PetscCall(copy_fine(pc, gamg));
     PetscCall(PCSetOperators(gamg->inner, gamg->fine, gamg->fine));
+    PetscCall(tp_cycle_destroy(&gamg->cycle));
     PetscCall(PCSetUp(gamg->inner));
-    PetscCall(store_levels(gamg));
     pc->failedreason = gamg->inner->failedreason;
+    if (!pc->failedreason) { PetscCall(take_cycle(pc)); }
+    if (!gamg->cycle) { PetscCall(store_levels(gamg)); }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode tp_gamg_apply(PC pc, Vec r, Vec z)
+{
+    const tp_gamg *const gamg = &((tp_pc *)pc->data)->gamg;
+
+    PetscFunctionBegin;
+    PetscCall(gamg->cycle ? tp_cycle_apply(gamg->cycle, r, z) : PCApply(gamg->inner, r, z));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -186,6 +217,13 @@ PetscErrorCode tp_gamg_view(PC pc, PetscViewer viewer)
     PetscFunctionBegin;
     PetscCall(PetscViewerASCIIPrintf(viewer, "  gamg, levels in %s, halo in %s\n",
                                      tess_precision_name(p->gamg.precision), tess_precision_name(p->gamg.halo)));
+    if (p->gamg.cycle) {
+        PetscCall(PetscViewerASCIIPrintf(viewer, "  vectors of the cycle in fp32, coarsest level by %s\n",
+                                         p->gamg.cycle->inverted ? "its inverse" : "PETSc"));
+    } else {
+        PetscCall(PetscViewerASCIIPrintf(viewer, "  vectors of the cycle in fp64, by PETSc: %s\n",
+                                         p->gamg.why ? p->gamg.why : "not set up"));
+    }
     PetscCall(PetscViewerASCIIPushTab(viewer));
     if (p->gamg.inner) { PetscCall(PCView(p->gamg.inner, viewer)); }
     PetscCall(PetscViewerASCIIPopTab(viewer));
@@ -195,6 +233,7 @@ PetscErrorCode tp_gamg_view(PC pc, PetscViewer viewer)
 PetscErrorCode tp_gamg_reset(tp_gamg *gamg)
 {
     PetscFunctionBegin;
+    PetscCall(tp_cycle_destroy(&gamg->cycle));
     if (gamg->inner) { PetscCall(PCReset(gamg->inner)); }
     PetscCall(MatDestroy(&gamg->fine));
     PetscFunctionReturn(PETSC_SUCCESS);

@@ -76,13 +76,13 @@ typedef struct tp_copy {
     PetscInt *row_ptr;    /* of the kept rows; NULL: PETSc's */
     double *val;          /* scaled values; NULL: PETSc's */
     double scale;         /* stored = scale * A, a power of two */
-    tess_vector *partial; /* products of the kept rows */
+    tess_vector *partial; /* products of the kept rows, in the precision of the first one */
     void *owned[3];       /* arrays that the copy may read, freed with it by PetscFree */
 } tp_copy;
 
 PetscErrorCode tp_copy_build(const tp_rows *rows, const tess_storage_options *options, tp_copy *copy);
-/* y := A x, or y := y + A x. */
-PetscErrorCode tp_copy_product(tp_copy *copy, const tess_vector *x, tess_vector *y, PetscBool add);
+/* y := alpha A x, or y := y + alpha A x; both vectors in FP64, or both in FP32. */
+PetscErrorCode tp_copy_product(tp_copy *copy, double alpha, const tess_vector *x, tess_vector *y, PetscBool add);
 /* The main diagonal as products have it: min(nrows, ncols) numbers on the host, 0 where there is no entry. */
 PetscErrorCode tp_copy_diagonal(const tp_copy *copy, PetscScalar *diagonal);
 void tp_copy_free(tp_copy *copy);

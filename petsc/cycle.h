@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The V-cycle of a hierarchy of PETSc with vectors in FP32. */
+#ifndef TESSERA_PETSC_CYCLE_H
+#define TESSERA_PETSC_CYCLE_H
+
+#include "level.h"
+
+#include <petscksp.h>
+
+enum { TP_MOST_STEPS = 8 };
+
+/*
+ * A smoother of n steps on the level's matrix scaled to a unit diagonal, from the residual r:
+ * d := first r; then d := kept d + fresh r for each further step; each adds d to x and takes A d from r.
+ */
+typedef struct tp_smoother {
+    PetscInt steps;
+    double first, kept[TP_MOST_STEPS], fresh[TP_MOST_STEPS];
+} tp_smoother;
+
+/* Finds out what a smoother of PETSc does, by applying it: *out.steps is 0 if it is not of that form (smoother.c). */
+PetscErrorCode tp_smoother_read(KSP ksp, Mat A, tp_smoother *out);
+
+typedef struct tp_cycle_level {
+    Vec root, inverse; /* of the diagonal: its square root, and one over that */
+    tp_level_matrix A, down, up;
+    tp_smoother smoother;
+    tess_vector *r, *x, *d;
+} tp_cycle_level;
+
+typedef struct tp_cycle {
+    PetscInt nlevels;
+    tp_cycle_level *level; /* 0: the coarsest */
+    KSP coarse;            /* of PETSc's hierarchy; not owned */
+    Vec b, x;              /* for it */
+    PetscBool inverted;    /* level 0 has its inverse in place of its matrix */
+    tess_matrix *unscale;  /* on a GPU: diag(inverse) of the finest level */
+    tess_vector *wide;     /* and a vector in FP64 for it */
+    int exponent;          /* of the largest entry of that diagonal */
+} tp_cycle;
+
+/* From a PCMG that is set up; *why is NULL, or says what the cycle does not do: then there is none. Collective. */
+PetscErrorCode tp_cycle_create(PC mg, tess_precision precision, tess_precision halo, tp_cycle **out, const char **why);
+PetscErrorCode tp_cycle_apply(tp_cycle *cycle, Vec r, Vec z);
+PetscErrorCode tp_cycle_destroy(tp_cycle **cycle);
+
+/* The inverse of a small matrix with all rows on one process; *done is false for another. Collective. */
+PetscErrorCode tp_dense_inverse(Mat scaled, tp_level_matrix *out, PetscBool *done);
+
+#endif

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A cycle from PETSc's hierarchy: what it may not do like PETSc is left to PETSc, with the reason. */
+#include "cycle.h"
+
+#include <math.h>
+#include <petsc/private/pcmgimpl.h>
+
+/* A solver of the coarsest level that leaves no more may be replaced by the inverse. */
+static const double EXACT = 1e-6;
+
+/* ---- what may be taken over ---- */
+
+static PetscErrorCode is_aij(Mat A, PetscBool *out)
+{
+    PetscFunctionBegin;
+    *out = PETSC_FALSE;
+    if (A) { PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, out, MATSEQAIJ, MATMPIAIJ, "")); }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode examine(const PC_MG *mg, const char **why)
+{
+    PetscFunctionBegin;
+    *why = NULL;
+    if (mg->nlevels < 2) { *why = "there is one level"; }
+    if (mg->am != PC_MG_MULTIPLICATIVE || mg->cyclesperpcapply != 1) { *why = "the cycle is not multiplicative"; }
+    for (PetscInt l = 1; l < mg->nlevels && !*why; l++) {
+        const PC_MG_Levels *const level = mg->levels[l];
+        PetscBool aij[2];
+        Mat A;
+        PetscCall(KSPGetOperators(level->smoothd, &A, NULL));
+        PetscCall(is_aij(A, &aij[0]));
+        PetscCall(is_aij(level->interpolate, &aij[1]));
+        if (!aij[0] || !aij[1]) { *why = "a level is not AIJ"; }
+        if (level->cycles != PC_MG_CYCLE_V) { *why = "the cycle is not V"; }
+        if (level->smoothu != level->smoothd) { *why = "smoothers before and after differ"; }
+        if (level->restrct && level->restrct != level->interpolate) { *why = "the restriction is given"; }
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- levels ---- */
+
+static PetscErrorCode scale_level(Mat A, tp_cycle_level *l, const char **why)
+{
+    PetscReal least;
+
+    PetscFunctionBegin;
+    PetscCall(MatCreateVecs(A, NULL, &l->root));
+    PetscCall(MatGetDiagonal(A, l->root));
+    PetscCall(VecMin(l->root, NULL, &least));
+    if (!(least > 0)) { *why = "a diagonal is not positive"; }
+    PetscCall(VecSqrtAbs(l->root));
+    PetscCall(VecDuplicate(l->root, &l->inverse));
+    PetscCall(VecCopy(l->root, l->inverse));
+    PetscCall(VecReciprocal(l->inverse));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode make_vectors(Mat A, tp_cycle_level *l)
+{
+    tess_vector **const all[3] = {&l->r, &l->x, &l->d};
+    tess_context *ctx;
+    PetscInt n;
+
+    PetscFunctionBegin;
+    PetscCall(tp_context(&ctx));
+    PetscCall(MatGetLocalSize(A, &n, NULL));
+    for (int k = 0; k < 3; k++) {
+        TessCall(tess_vector_create(ctx, n, TESS_PRECISION_FP32, all[k]));
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode make_level(const PC_MG_Levels *from, tess_precision precision, tess_precision halo,
+                                 tp_cycle_level *l)
+{
+    Mat A, scaled;
+
+    PetscFunctionBegin;
+    PetscCall(KSPGetOperators(from->smoothd, &A, NULL));
+    PetscCall(tp_scaled_copy(A, l->inverse, l->inverse, &scaled));
+    PetscCall(tp_level_matrix_create(scaled, precision, halo, &l->A));
+    PetscCall(tp_scaled_copy(from->interpolate, l->root, (l - 1)->inverse, &scaled));
+    PetscCall(tp_level_matrix_create(scaled, precision, halo, &l->up));
+    PetscCall(MatTranspose(l->up.scaled, MAT_INITIAL_MATRIX, &scaled));
+    PetscCall(tp_level_matrix_create(scaled, precision, halo, &l->down));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether PETSc's solver of the coarsest level solves: then another that does may take its place. */
+static PetscErrorCode is_exact(KSP ksp, Mat A, Vec b, Vec x, PetscBool *out)
+{
+    MatNullSpace space;
+    Vec r;
+    double of_b, left;
+
+    PetscFunctionBegin;
+    PetscCall(MatGetNullSpace(A, &space));
+    PetscCall(VecDuplicate(b, &r));
+    PetscCall(VecSetRandom(b, NULL));
+    PetscCall(KSPSolve(ksp, b, x));
+    PetscCall(MatMult(A, x, r));
+    PetscCall(VecAYPX(r, -1, b));
+    PetscCall(VecNorm(b, NORM_2, &of_b));
+    PetscCall(VecNorm(r, NORM_2, &left));
+    PetscCall(VecDestroy(&r));
+    *out = !space && left <= EXACT * of_b ? PETSC_TRUE : PETSC_FALSE;
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode make_coarsest(const PC_MG_Levels *from, tp_cycle *c)
+{
+    tp_cycle_level *const l = &c->level[0];
+    Mat A, scaled;
+
+    PetscFunctionBegin;
+    c->coarse = from->smoothd;
+    PetscCall(KSPGetOperators(c->coarse, &A, NULL));
+    PetscCall(make_vectors(A, l));
+    PetscCall(MatCreateVecs(A, &c->x, &c->b));
+    PetscCall(is_exact(c->coarse, A, c->b, c->x, &c->inverted));
+    if (!c->inverted) { PetscFunctionReturn(PETSC_SUCCESS); }
+    PetscCall(tp_scaled_copy(A, l->inverse, l->inverse, &scaled));
+    PetscCall(tp_dense_inverse(scaled, &l->A, &c->inverted));
+    PetscCall(MatDestroy(&scaled));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* On a GPU the first scaling of a vector and the last one are products with a diagonal matrix. */
+static PetscErrorCode make_scale(tp_cycle *c)
+{
+    const Vec inverse = c->level[c->nlevels - 1].inverse;
+    const PetscScalar *d;
+    PetscReal largest;
+    PetscInt n, *i;
+    tess_context *ctx;
+    tp_rows rows;
+
+    PetscFunctionBegin;
+    PetscCall(VecNorm(inverse, NORM_INFINITY, &largest));
+    (void)frexp(largest, &c->exponent);
+    PetscCall(tp_context(&ctx));
+    if (tess_context_device(ctx) != TESS_DEVICE_GPU) { PetscFunctionReturn(PETSC_SUCCESS); }
+    PetscCall(VecGetLocalSize(inverse, &n));
+    PetscCall(PetscMalloc1(n + 1, &i));
+    for (PetscInt k = 0; k <= n; k++) {
+        i[k] = k;
+    }
+    PetscCall(VecGetArrayRead(inverse, &d));
+    rows = (tp_rows){.nrows = n, .ncols = n, .i = i, .j = i, .a = d};
+    PetscCall(tp_matrix_create(&rows, &c->unscale));
+    PetscCall(VecRestoreArrayRead(inverse, &d));
+    PetscCall(PetscFree(i));
+    TessCall(tess_vector_create(ctx, n, TESS_PRECISION_FP64, &c->wide));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode read_levels(const PC_MG *mg, tp_cycle *c, const char **why)
+{
+    PetscFunctionBegin;
+    for (PetscInt l = 0; l < c->nlevels && !*why; l++) {
+        tp_cycle_level *const level = &c->level[l];
+        Mat A;
+        PetscCall(KSPGetOperators(mg->levels[l]->smoothd, &A, NULL));
+        PetscCall(scale_level(A, level, why));
+        if (l == 0 || *why) { continue; }
+        PetscCall(tp_smoother_read(mg->levels[l]->smoothd, A, &level->smoother));
+        if (level->smoother.steps == 0) { *why = "a smoother is not Chebyshev or Richardson with Jacobi"; }
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode tp_cycle_create(PC pc, tess_precision precision, tess_precision halo, tp_cycle **out, const char **why)
+{
+    const PC_MG *const mg = pc->data;
+    tp_cycle *c;
+
+    PetscFunctionBegin;
+    *out = NULL;
+    PetscCall(examine(mg, why));
+    if (*why) { PetscFunctionReturn(PETSC_SUCCESS); }
+    PetscCall(PetscNew(&c));
+    c->nlevels = mg->nlevels;
+    PetscCall(PetscCalloc1(c->nlevels, &c->level));
+    PetscCall(read_levels(mg, c, why));
+    if (*why) {
+        PetscCall(tp_cycle_destroy(&c));
+        PetscFunctionReturn(PETSC_SUCCESS);
+    }
+    PetscCall(make_coarsest(mg->levels[0], c));
+    for (PetscInt l = 1; l < c->nlevels; l++) {
+        Mat A;
+        PetscCall(KSPGetOperators(mg->levels[l]->smoothd, &A, NULL));
+        PetscCall(make_vectors(A, &c->level[l]));
+        PetscCall(make_level(mg->levels[l], precision, halo, &c->level[l]));
+    }
+    PetscCall(make_scale(c));
+    *out = c;
+    PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A small coarsest level as the inverse of its matrix, which is then applied where all else is. */
+#include "cycle.h"
+
+/* The inverse has as many numbers as a level of some thousand rows. */
+enum { MOST_ROWS = 256 };
+
+static PetscErrorCode invert(Mat local, PetscInt n, Mat *inverse)
+{
+    Mat factor, unit;
+
+    PetscFunctionBegin;
+    PetscCall(MatConvert(local, MATSEQDENSE, MAT_INITIAL_MATRIX, &factor));
+    PetscCall(MatLUFactor(factor, NULL, NULL, NULL));
+    PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, n, n, NULL, &unit));
+    PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, n, n, NULL, inverse));
+    PetscCall(MatShift(unit, 1));
+    PetscCall(MatAssemblyBegin(*inverse, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(*inverse, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatMatSolve(factor, unit, *inverse));
+    PetscCall(MatDestroy(&factor));
+    PetscCall(MatDestroy(&unit));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Full rows, which belong to the copy. */
+static PetscErrorCode store_inverse(Mat inverse, PetscInt n, tp_copy *out)
+{
+    PetscInt *i, *j;
+    PetscScalar *a;
+    const PetscScalar *column;
+    tess_storage_options options;
+    tp_rows rows;
+
+    PetscFunctionBegin;
+    PetscCall(PetscMalloc1(n + 1, &i));
+    PetscCall(PetscMalloc1((size_t)n * (size_t)n, &j));
+    PetscCall(PetscMalloc1((size_t)n * (size_t)n, &a));
+    PetscCall(MatDenseGetArrayRead(inverse, &column));
+    for (PetscInt r = 0; r <= n; r++) {
+        i[r] = r * n;
+    }
+    for (PetscInt k = 0; k < n * n; k++) {
+        j[k] = k % n;
+        a[k] = column[k / n + k % n * n];
+    }
+    PetscCall(MatDenseRestoreArrayRead(inverse, &column));
+    rows = (tp_rows){.nrows = n, .ncols = n, .i = i, .j = j, .a = a};
+    tess_storage_options_init(&options);
+    options.precision = TESS_PRECISION_FP32;
+    PetscCall(tp_copy_build(&rows, &options, out));
+    out->owned[0] = i;
+    out->owned[1] = j;
+    out->owned[2] = a;
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode tp_dense_inverse(Mat scaled, tp_level_matrix *out, PetscBool *done)
+{
+    PetscInt all, own;
+    PetscBool here, mpi;
+    Mat local = scaled, inverse;
+
+    PetscFunctionBegin;
+    PetscCall(MatGetSize(scaled, &all, NULL));
+    PetscCall(MatGetLocalSize(scaled, &own, NULL));
+    here = all <= MOST_ROWS && (own == all || own == 0) ? PETSC_TRUE : PETSC_FALSE;
+    PetscCallMPI(MPI_Allreduce(&here, done, 1, MPIU_BOOL, MPI_LAND, PetscObjectComm((PetscObject)scaled)));
+    if (!*done || own == 0) { PetscFunctionReturn(PETSC_SUCCESS); }
+    PetscCall(PetscObjectBaseTypeCompare((PetscObject)scaled, MATMPIAIJ, &mpi));
+    if (mpi) { PetscCall(MatMPIAIJGetSeqAIJ(scaled, &local, NULL, NULL)); }
+    PetscCall(invert(local, own, &inverse));
+    PetscCall(store_inverse(inverse, own, &out->block[0]));
+    PetscCall(MatDestroy(&inverse));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
