@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Products of sparse matrices on a GPU: how many entries rows have at most, and how many some of them have. */
+#include "matrix/product_sample.h"
 #include "matrix/product_table.cuh"
 
 /* Threads that bound a row, and bytes that tables in global memory take together at most. */
 enum { BOUND_GROUP = 8, COUNT_BLOCKS = 16, GLOBAL_BLOCKS = 2 };
-/* Rows of a sample, the threads of a row and of a block, and a row's table. */
-enum { MOST_SAMPLED = 4096, SAMPLE_GROUP = 32, SAMPLE_THREADS = 64, SAMPLE_BITS = 10 };
+/* Threads of a sampled row and of a block, and the row's table. */
+enum { SAMPLE_GROUP = 32, SAMPLE_THREADS = 64, SAMPLE_BITS = 10 };
 static const int64_t most_global_bytes = INT64_C(1) << 28;
 
 /* At most so many entries: the products of the row, or all columns. */
@@ -46,7 +47,7 @@ __device__ static inline int count_row(const product_task &t, const team_table<I
     return *table.count <= most || own.row < 0 ? *table.count : t.c.row_ptr[own.row + 1];
 }
 
-/* Rows at equal distances. c.row_ptr[i + 1] is the bound of row i. */
+/* c.row_ptr[i + 1] is the bound of row i. */
 __global__ static void __launch_bounds__(SAMPLE_THREADS)
     sample_rows_kernel(const product_task t, const bin_limits limits, int64_t rows, product_sample *out)
 {
@@ -56,7 +57,8 @@ __global__ static void __launch_bounds__(SAMPLE_THREADS)
     const int team = (int)threadIdx.x / SAMPLE_GROUP, lane = (int)threadIdx.x % SAMPLE_GROUP;
     const team_table<int32_t> table = {column[team], nullptr, nullptr, nullptr, &count[team], SAMPLE_BITS};
     const int64_t s = (int64_t)blockIdx.x * TEAMS + team;
-    const team_row own = open_row(t, nullptr, t.a.nrows, s < rows ? s * t.a.nrows / rows : t.a.nrows, lane);
+    const team_row own =
+        open_row(t, nullptr, t.a.nrows, s < rows ? product_sampled_row(s, rows, t.a.nrows) : t.a.nrows, lane);
     const int found = count_row<SAMPLE_GROUP>(t, table, own);
 
     if (own.row < 0 || lane != 0) { return; }
@@ -107,7 +109,7 @@ tess_status product_sample_rows(tess_context *ctx, const product_task &t, const 
     tess_status status = TESS_SUCCESS;
 
     *out = {};
-    out->rows = t.a.nrows < MOST_SAMPLED ? t.a.nrows : (int64_t)MOST_SAMPLED;
+    out->rows = t.a.nrows < PRODUCT_MOST_SAMPLED ? t.a.nrows : (int64_t)PRODUCT_MOST_SAMPLED;
     TESS_TRY(tess_device_upload(ctx, out, 1, sizeof *out, (void **)&on_device));
     bound_rows_kernel<<<gpu_grid(ctx, t.a.nrows * BOUND_GROUP, COUNT_BLOCKS), GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(t);
     TESS_TRY(gpu_check_launch(ctx, "bounding the rows of a product"));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Products of sparse matrices on a GPU: the host's pattern, values within rounding, the same bits on every run. */
 #include "matrix/device_csr.h"
+#include "matrix/product_sample.h"
 #include "support/gallery.h"
 #include "support/test.h"
 
@@ -90,19 +91,21 @@ static void push_overlapping(oracle_csr *a, int length, bool distinct)
     }
 }
 
-/* A sample at equal distances sees every third row only. Where others have many times as many entries, the space is too
-   small at first, and rows go from one table to the next until they fit. */
+/* Where rows that the sample misses have many times as many entries as others, the space is too small at first, and
+   rows go from one table to the next until they fit. Bounds of 80, 400 and 1,600 entries begin with tables for 8. */
 static void rows_beyond_the_sample(void **state)
 {
-    const int64_t n = 3 * 4096;
+    const int64_t parts = PRODUCT_MOST_SAMPLED, n = 3 * parts;
+    const int length[] = {200, 50, 10, 2};
     oracle_csr a = oracle_open(n, 400), b = oracle_open(400, 8 + 1600);
 
     (void)state;
     for (int64_t i = 0; i < n; i++) {
-        const int64_t kind = i % 96;
-        const int length = kind <= 1 ? 200 : kind <= 4 && kind >= 3 ? 50 : kind <= 7 && kind >= 6 ? 10 : 2;
+        const int64_t part = i / 3, kind = part % 32;
+        const bool is_sampled = product_sampled_row(part, parts, n) == i;
+        const bool is_long = kind < 3 && (is_sampled || i % 3 == (product_sampled_row(part, parts, n) + 1) % 3);
 
-        push_overlapping(&a, length, kind == 1 || kind == 4 || kind == 7);
+        push_overlapping(&a, is_long ? length[kind] : length[3], is_long && !is_sampled);
         oracle_end_row(&a, i);
     }
     for (int64_t j = 0; j < 400; j++) {
