@@ -324,8 +324,8 @@ static tess_status make_polynomial(const gmres_problem *p, const gmres_settings 
     tess_precond_options options = s->precond_options;
 
     if (v->kind != BENCH_GMRES_FP64) {
-        options.role = (tess_role_precision){
-            .given = 1, .storage = TESS_PRECISION_FP32, .arithmetic = TESS_ARITHMETIC_FP32};
+        options.role =
+            (tess_role_precision){.given = 1, .storage = TESS_PRECISION_FP32, .arithmetic = TESS_ARITHMETIC_FP32};
     }
     return polynomial_create(p->a, &options, out);
 }
