@@ -133,8 +133,8 @@ __device__ static inline void each_header(const ROWS &rows, int block_rows, EACH
 
 /* ---- into shared memory ---- */
 
-/* The first block rows whose records fit: as many as their beginnings, from[0] on, say. Whole waves of them, so that all
-   block rows of a wave are in the same memory. */
+/* The first block rows whose records fit: as many as their beginnings, from[0] on, say. Whole waves of them, so that
+   all block rows of a wave are in the same memory. */
 __device__ static inline int fitting(const uint32_t *from, int block_rows, uint32_t units)
 {
     constexpr int TOGETHER = GPU_WAVE / SINGLE_TILE;
