@@ -120,7 +120,8 @@ set(TESS_CUDA_COMPILER "${CMAKE_CUDA_COMPILER}" CACHE INTERNAL "Read by scripts/
 
 # hipcc writes one object per source; CMake's own HIP language wants a ROCm tree that Debian does not have.
 function(tess_compile_hip out)
-    set(flags -std=c++17 -O3 -fPIC -fvisibility=hidden -ffp-contract=off -Wall -Wextra)
+    set(flags -std=c++17 -O3 -fPIC -fvisibility=hidden -ffp-contract=off -Wall -Wextra
+        -Wno-missing-field-initializers) # of a class: the rest is zero, as nvcc's host compiler takes it too
     if(TESS_WERROR)
         list(APPEND flags -Werror)
     endif()

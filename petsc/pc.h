@@ -36,6 +36,10 @@ typedef struct tp_pc {
    another type, or gamg. */
 PetscErrorCode tp_pc_precond(PC pc, PetscBool transposed, tess_precond **out);
 
+PetscErrorCode tp_pc_set_from_options(PC pc, tp_option_items items);
+/* The library's options for a kind that is not gamg. */
+PetscErrorCode tp_pc_complete_options(const tp_pc *p, tess_precond_options *options);
+
 PetscErrorCode tp_gamg_create(PC pc);
 PetscErrorCode tp_gamg_options(PC pc);
 PetscErrorCode tp_gamg_setup(PC pc);

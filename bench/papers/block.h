@@ -27,7 +27,7 @@ int bench_block_contestants(const bench_block_study *study, bench_contestant *li
 int bench_block_choose(const char *patterns, bench_contestant *list, int count);
 
 typedef struct bench_block_options {
-    const char *product; /* only one product of this contestant of the first study; NULL: the studies */
+    const char *product;     /* only one product of this contestant of the first study; NULL: the studies */
     const char *contestants; /* patterns; NULL: those of the study */
 } bench_block_options;
 

@@ -104,6 +104,17 @@ void gmres_run_once(const gmres_problem *p, const gmres_settings *settings, gmre
 void gmres_outcome_finish(const gmres_problem *p, const gmres_settings *settings, gmres_outcome *o);
 void gmres_outcome_free(gmres_outcome *o);
 
+/* For both sides of the contest: no result and why, a sample of seconds, the independent residual, relative estimates.
+ */
+enum { GMRES_WARM_UP_ITERATIONS = 10 };
+void gmres_refuse(gmres_outcome *o, tess_status status, const char *reason);
+void gmres_refuse_by_error(const gmres_problem *p, gmres_outcome *o, tess_status status);
+void gmres_take_sample(gmres_outcome *o, double setup, double solve);
+void gmres_verify(const gmres_problem *p, double rtol, gmres_outcome *o);
+void gmres_keep_history(const double *history, int64_t length, gmres_outcome *o);
+/* The contestant of cuSPARSE and cuBLAS (gmres_contest_theirs.c). */
+void gmres_run_theirs(const gmres_problem *p, const gmres_settings *settings, gmres_outcome *o);
+
 /* Bytes that the outcome's iterations move, by model (gmres_model.c). */
 double gmres_model_bytes(const gmres_problem *p, const gmres_settings *settings, const gmres_outcome *o);
 /* Of the matrix and a full basis in FP64. */

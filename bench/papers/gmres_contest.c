@@ -7,9 +7,6 @@
 #include "format/csr/csr.h"
 #include "matrix/matrix.h"
 #include "papers/gmres.h"
-#include "precond/polynomial/polynomial.h"
-
-enum { WARM_UP_ITERATIONS = 10, PROFILED_CYCLES = 4 };
 
 /* ---- the problem ---- */
 
@@ -76,23 +73,23 @@ void gmres_problem_free(gmres_problem *p)
 
 /* ---- both ---- */
 
-static void refuse(gmres_outcome *o, tess_status status, const char *reason)
+void gmres_refuse(gmres_outcome *o, tess_status status, const char *reason)
 {
     o->refused = true;
     o->status = status;
     snprintf(o->reason, sizeof o->reason, "%s", reason);
 }
 
-static void refuse_by_error(const gmres_problem *p, gmres_outcome *o, tess_status status)
+void gmres_refuse_by_error(const gmres_problem *p, gmres_outcome *o, tess_status status)
 {
     const tess_error *error = tess_context_last_error(p->run->ctx);
     char text[256];
 
     snprintf(text, sizeof text, "%s: %.200s", tess_status_text(status), error ? error->message : "");
-    refuse(o, status, text);
+    gmres_refuse(o, status, text);
 }
 
-static void take_sample(gmres_outcome *o, double setup, double solve)
+void gmres_take_sample(gmres_outcome *o, double setup, double solve)
 {
     o->setup[o->samples] = setup;
     o->solve[o->samples] = solve;
@@ -101,13 +98,13 @@ static void take_sample(gmres_outcome *o, double setup, double solve)
 }
 
 /* The claim is ||b - A x|| <= rtol ||b||; the comparison allows for the rounding of rtol ||b|| itself. */
-static void verify(const gmres_problem *p, double rtol, gmres_outcome *o)
+void gmres_verify(const gmres_problem *p, double rtol, gmres_outcome *o)
 {
     bench_residual truth;
 
     if (o->samples > 1) { return; }
     if (tess_vector_get(p->x, p->host_x, TESS_PRECISION_FP64, TESS_MEMORY_HOST) != TESS_SUCCESS) {
-        refuse(o, TESS_DEVICE, "the solution could not be read");
+        gmres_refuse(o, TESS_DEVICE, "the solution could not be read");
         return;
     }
     truth = bench_true_residual(&p->host, p->host_b, p->host_x);
@@ -115,7 +112,7 @@ static void verify(const gmres_problem *p, double rtol, gmres_outcome *o)
     o->verified = o->claimed && truth.norm <= rtol * truth.rhs_norm * (1.0 + 1e-15);
 }
 
-static void keep_history(const double *history, int64_t length, gmres_outcome *o)
+void gmres_keep_history(const double *history, int64_t length, gmres_outcome *o)
 {
     const double scale = length > 0 && history[0] > 0.0 ? 1.0 / history[0] : 1.0;
 
@@ -204,7 +201,7 @@ static void take_ours(const gmres_settings *s, const tess_solve_result *r, gmres
     o->matrix_precision = r->storage.precision;
     o->escalated = r->escalated != 0;
     snprintf(o->reason, sizeof o->reason, "%s", tess_reason_name(r->reason));
-    if (s->history) { keep_history(r->history, r->history_length, o); }
+    if (s->history) { gmres_keep_history(r->history, r->history_length, o); }
 }
 
 static tess_status run_ours(const gmres_problem *p, const gmres_settings *s, gmres_outcome *o)
@@ -218,7 +215,7 @@ static tess_status run_ours(const gmres_problem *p, const gmres_settings *s, gmr
 
     our_options(s, o->variant, &options);
     few = options;
-    few.max_iterations = WARM_UP_ITERATIONS;
+    few.max_iterations = GMRES_WARM_UP_ITERATIONS;
     p->run->ctx->peak_bytes = p->run->ctx->held_bytes;
     start = bench_wall_seconds();
     status = open_ours(p, &options, &own, &solver);
@@ -226,9 +223,9 @@ static tess_status run_ours(const gmres_problem *p, const gmres_settings *s, gmr
     if (status == TESS_SUCCESS) { status = solve_ours(p, solver, &few, &result, &seconds); }
     if (status == TESS_SUCCESS) { status = solve_ours(p, solver, &options, &result, &seconds); }
     if (status == TESS_SUCCESS) {
-        take_sample(o, setup, seconds);
+        gmres_take_sample(o, setup, seconds);
         take_ours(s, &result, o);
-        verify(p, s->rtol, o);
+        gmres_verify(p, s->rtol, o);
     }
     tess_solver_destroy(solver);
     tess_matrix_destroy(own);
@@ -257,123 +254,6 @@ static tess_status profile_ours(const gmres_problem *p, const gmres_settings *s,
     tess_solver_destroy(solver);
     tess_matrix_destroy(own);
     return status;
-}
-
-/* ---- cuSPARSE and cuBLAS ---- */
-
-static void take_theirs(const gmres_problem *p, const gmres_settings *s, const bench_gmres *solver,
-                        const bench_gmres_result *r, gmres_outcome *o)
-{
-    o->iterations = r->iterations;
-    o->refinements = r->cycles > 0 ? r->cycles - 1 : 0;
-    o->claimed = r->claimed;
-    o->estimated_relative =
-        r->history_length > 0 && r->history[0] > 0.0 ? r->history[r->history_length - 1] / r->history[0] : 0.0;
-    o->matrix_bytes = bench_gmres_matrix_bytes(solver);
-    o->product = bench_gmres_product_name(solver);
-    o->resident_bytes = o->peak_bytes =
-        bench_gmres_bytes(solver) + bench_spmv_bytes(p->host.nrows, p->host.ncols, p->host.nnz, 8);
-    o->format = TESS_FORMAT_CSR;
-    o->matrix_precision = o->variant->kind == BENCH_GMRES_FP64 ? TESS_PRECISION_FP64 : TESS_PRECISION_FP32;
-    snprintf(o->reason, sizeof o->reason, "%s", r->reason);
-    if (s->history) { keep_history(r->history, r->history_length, o); }
-}
-
-/* A few cycles with events around each call, multiplied up to the whole solve. */
-static void profile_theirs(const gmres_problem *p, const gmres_settings *s, bench_gmres *solver, gmres_outcome *o)
-{
-    const bench_gmres_limits limits = {
-        .rtol = s->rtol, .max_iterations = (int64_t)PROFILED_CYCLES * s->restart, .profile = true};
-    bench_gmres_result r;
-
-    if (!bench_gmres_solve(solver, tess_vector_data_const(p->b), tess_vector_data(p->x), &limits, &r)) { return; }
-    for (int k = 0; k < BENCH_GMRES_PARTS && r.iterations > 0; k++) {
-        o->part_seconds[k] = r.part_seconds[k] * (double)o->iterations / (double)r.iterations;
-    }
-    o->profiled = true;
-}
-
-static bool solve_theirs(const gmres_problem *p, const gmres_settings *s, bench_gmres *solver, double setup,
-                         gmres_outcome *o)
-{
-    const double *b = tess_vector_data_const(p->b);
-    double *x = tess_vector_data(p->x);
-    bench_gmres_limits limits = {.rtol = s->rtol, .max_iterations = WARM_UP_ITERATIONS};
-    bench_gmres_result r = {0};
-    double start = 0.0, seconds = 0.0;
-    bool done = bench_gmres_solve(solver, b, x, &limits, &r);
-
-    limits.max_iterations = s->max_iterations;
-    start = bench_wall_seconds();
-    done = done && bench_gmres_solve(solver, b, x, &limits, &r);
-    seconds = bench_wall_seconds() - start;
-    if (!done) {
-        refuse(o, TESS_DEVICE, r.reason);
-        return false;
-    }
-    take_sample(o, setup, seconds);
-    take_theirs(p, s, solver, &r, o);
-    verify(p, s->rtol, o);
-    return true;
-}
-
-/* The library's polynomial in the precision of the baseline's cycles. */
-static tess_status make_polynomial(const gmres_problem *p, const gmres_settings *s, const gmres_variant *v,
-                                   tess_polynomial **out)
-{
-    tess_precond_options options = s->precond_options;
-
-    if (v->kind != BENCH_GMRES_FP64) {
-        options.role = (tess_role_precision){
-            .given = 1, .storage = TESS_PRECISION_FP32, .arithmetic = TESS_ARITHMETIC_FP32};
-    }
-    return polynomial_create(p->a, &options, out);
-}
-
-static void run_prepared(const gmres_problem *p, const gmres_settings *s, gmres_outcome *o)
-{
-    const bool delayed = o->variant->orthogonalization == TESS_ORTHOGONALIZATION_CGS2_DELAYED;
-    char reason[BENCH_GMRES_REASON];
-    bench_gmres *solver = NULL;
-    bench_time time;
-    double start = 0.0;
-
-    if (bench_gmres_choose(p->handles, o->variant->kind, reason, sizeof reason)) {
-        start = bench_wall_seconds();
-        solver = bench_gmres_create(p->handles, o->variant->kind, delayed, s->restart, reason, sizeof reason);
-    }
-    if (!solver) {
-        refuse(o, TESS_UNSUPPORTED, reason);
-        return;
-    }
-    if (solve_theirs(p, s, solver, bench_wall_seconds() - start, o) && s->profile && o->samples == 1) {
-        profile_theirs(p, s, solver, o);
-        if (bench_measure(p->run, bench_gmres_product, solver, &time) == TESS_SUCCESS) {
-            o->product_seconds = time.median;
-        }
-    }
-    bench_gmres_destroy(solver);
-}
-
-static void run_theirs(const gmres_problem *p, const gmres_settings *s, gmres_outcome *o)
-{
-    const bool with = s->precond_options.kind == TESS_PRECOND_POLYNOMIAL;
-    tess_polynomial *polynomial = NULL;
-    tess_status status = TESS_SUCCESS;
-
-    if (!p->handles || (!with && s->precond_options.kind != TESS_PRECOND_NONE)) {
-        refuse(o, TESS_UNSUPPORTED, p->handles ? "the baseline's preconditioner is a polynomial" : p->no_baseline);
-        return;
-    }
-    if (with) { status = make_polynomial(p, s, o->variant, &polynomial); }
-    if (status == TESS_SUCCESS) {
-        bench_gmres_precondition(p->handles, polynomial);
-        run_prepared(p, s, o);
-        bench_gmres_precondition(p->handles, NULL);
-    } else {
-        refuse_by_error(p, o, status);
-    }
-    polynomial_destroy(polynomial);
 }
 
 /* ---- our product alone ---- */
@@ -428,7 +308,7 @@ void gmres_run_once(const gmres_problem *p, const gmres_settings *settings, gmre
 
     if (status == TESS_SUCCESS) { status = tess_context_synchronize(p->run->ctx); }
     if (status == TESS_SUCCESS && o->variant->theirs) {
-        run_theirs(p, settings, o);
+        gmres_run_theirs(p, settings, o);
     } else if (status == TESS_SUCCESS) {
         status = run_ours(p, settings, o);
         if (status == TESS_SUCCESS && settings->profile && o->samples == 1) {
@@ -436,7 +316,7 @@ void gmres_run_once(const gmres_problem *p, const gmres_settings *settings, gmre
             status = profile_ours(p, settings, o);
         }
     }
-    if (status != TESS_SUCCESS) { refuse_by_error(p, o, status); }
+    if (status != TESS_SUCCESS) { gmres_refuse_by_error(p, o, status); }
 }
 
 void gmres_outcome_finish(const gmres_problem *p, const gmres_settings *settings, gmres_outcome *o)

@@ -2,8 +2,9 @@
 /*
  * Restarted GMRES made of cuSPARSE and cuBLAS calls: the baseline of bench_gmres. Two passes of classical Gram-Schmidt
  * by four GEMV, or one reduction where the second pass is delayed. The product is cuSPARSE's fastest for the matrix.
- * Memory is allocated anew for each solver, as ours is: neither has a pool (the context is trimmed). x0 = 0; a polynomial
- * on the right or no preconditioner; the true residual decides at each restart. A failure is told, it does not end the program.
+ * Memory is allocated anew for each solver, as ours is: neither has a pool (the context is trimmed). x0 = 0; a
+ * polynomial on the right or no preconditioner; the true residual decides at each restart. A failure is told, it does
+ * not end the program.
  */
 #ifndef TESS_BENCH_PAPERS_GMRES_PEER_H
 #define TESS_BENCH_PAPERS_GMRES_PEER_H

@@ -115,10 +115,10 @@ template <typename Run>
 void with_pair(bench_reference_pair pair, Run run)
 {
     switch (pair) {
-#define REFERENCE_CASE(NAME, name, storage, arithmetic)                                                      \
-    case BENCH_REFERENCE_##NAME:                                                                             \
-        run(typename reference_storage<TESS_PRECISION_##arithmetic>::type(),                                 \
-            typename reference_storage<TESS_PRECISION_##storage>::type());                                   \
+#define REFERENCE_CASE(NAME, name, storage, arithmetic)                      \
+    case BENCH_REFERENCE_##NAME:                                             \
+        run(typename reference_storage<TESS_PRECISION_##arithmetic>::type(), \
+            typename reference_storage<TESS_PRECISION_##storage>::type());   \
         break;
         BENCH_REFERENCE_LIST(REFERENCE_CASE)
 #undef REFERENCE_CASE

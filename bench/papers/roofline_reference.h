@@ -42,9 +42,9 @@ typedef struct bench_reference_loop {
     bench_reference_work work;
     bool by_reference;
     void *data;
-    int64_t n;    /* on a device a multiple of what its grid reads at once */
-    int threads;  /* of the host */
-    void *stream; /* of a device */
+    int64_t n;              /* on a device a multiple of what its grid reads at once */
+    int threads;            /* of the host */
+    void *stream;           /* of a device */
     uint64_t *bits, result; /* on a device a word for each thread; exclusive or of all */
 } bench_reference_loop;
 

@@ -85,9 +85,7 @@ void launch_reference(bench_reference_loop *loop)
     const cudaStream_t stream = static_cast<cudaStream_t>(loop->stream);
 
     switch (loop->work) {
-    case BENCH_REFERENCE_SUM:
-        read_kernel<0><<<blocks, reference_threads, 0, stream>>>(x, loop->n, loop->bits);
-        break;
+    case BENCH_REFERENCE_SUM: read_kernel<0><<<blocks, reference_threads, 0, stream>>>(x, loop->n, loop->bits); break;
     case BENCH_REFERENCE_STEPS:
         read_kernel<16><<<blocks, reference_threads, 0, stream>>>(x, loop->n, loop->bits);
         break;
@@ -114,8 +112,8 @@ extern "C" void bench_reference_fill_gpu(const bench_reference_loop *loop)
 {
     with_pair(loop->pair, [&](auto, auto storage) {
         fill_reference_kernel<<<static_cast<unsigned>(grid_blocks()), reference_threads, 0,
-                                static_cast<cudaStream_t>(loop->stream)>>>(
-            static_cast<decltype(storage) *>(loop->data), loop->n);
+                                static_cast<cudaStream_t>(loop->stream)>>>(static_cast<decltype(storage) *>(loop->data),
+                                                                           loop->n);
     });
     BENCH_CUDA_CHECK(cudaGetLastError());
 }
@@ -130,13 +128,12 @@ extern "C" uint64_t bench_reference_fold_gpu(const bench_reference_loop *loop)
     if (loop->work == BENCH_REFERENCE_UPDATE) {
         int64_t words = 0;
 
-        with_pair(loop->pair, [&](auto, auto storage) {
-            words = loop->n * static_cast<int64_t>(sizeof storage) / 8;
-        });
+        with_pair(loop->pair, [&](auto, auto storage) { words = loop->n * static_cast<int64_t>(sizeof storage) / 8; });
         fold_kernel<<<static_cast<unsigned>(grid_blocks()), reference_threads, 0, stream>>>(
             static_cast<const uint64_t *>(loop->data), words, loop->bits);
     }
-    BENCH_CUDA_CHECK(cudaMemcpyAsync(host.data(), loop->bits, threads * sizeof host[0], cudaMemcpyDeviceToHost, stream));
+    BENCH_CUDA_CHECK(
+        cudaMemcpyAsync(host.data(), loop->bits, threads * sizeof host[0], cudaMemcpyDeviceToHost, stream));
     BENCH_CUDA_CHECK(cudaStreamSynchronize(stream));
     for (size_t t = 0; t < threads; t++) {
         bits ^= host[t] * (2 * t + 1);

@@ -290,6 +290,8 @@ static inline void gpu_publish(uint64_t *to, uint64_t number)
 }
 
 #define GPU_HAS_RESIDENT_GRIDS 1
+#define GPU_HAS_COOPERATIVE_GRIDS 1
+#define GPU_TRIES_GRIDS true
 #define GPU_HAS_CLOCK 0
 #define GPU_CLUSTER_CAPABILITY 9
 

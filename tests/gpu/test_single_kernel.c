@@ -283,7 +283,7 @@ static oracle_csr banded(int64_t n)
 static void large_matrices_are_streamed(void **state)
 {
     oracle_csr a = banded(on_gpu_or_emulated(60000, 4500));
-    single_limits limits = {0, 0, 0};
+    single_limits limits = {0};
 
     (void)state;
     assert_ok(gpu, single_kernel_ops_of(gpu)->limits(gpu, &limits));

@@ -12,7 +12,7 @@ static const single_limits h200 = {.blocks = 132, .cluster_blocks = 16, .shared_
 
 static void size_chooses_the_blocks(void **state)
 {
-    const single_limits none = {0, 0, 0}, portable = {.blocks = 132, .cluster_blocks = 8, .shared_bytes = 230400};
+    const single_limits none = {0}, portable = {.blocks = 132, .cluster_blocks = 8, .shared_bytes = 230400};
 
     (void)state;
     for (int m = SINGLE_CG; m <= SINGLE_BICGSTAB; m++) {

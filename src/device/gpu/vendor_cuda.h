@@ -303,6 +303,8 @@ __device__ static inline void gpu_publish(uint64_t *to, uint64_t number)
  * on other devices.
  */
 #define GPU_HAS_RESIDENT_GRIDS 1
+#define GPU_HAS_COOPERATIVE_GRIDS 1 /* solves in one kernel; GPU_TRIES_GRIDS: unless asked for otherwise */
+#define GPU_TRIES_GRIDS true
 /* Times of kernels say something. */
 #define GPU_HAS_CLOCK 1
 #define GPU_CLUSTER_CAPABILITY 9

@@ -161,8 +161,62 @@ __device__ static inline void gpu_post(uint64_t *to, const uint64_t (&word)[N])
     }
 }
 
-/* No kernels whose blocks wait for one another: there was no device to test them on. */
+/* A number, after the thread's earlier writes and those that its block made before its last barrier. */
+__device__ static inline void gpu_publish(uint64_t *to, uint64_t number)
+{
+    __hip_atomic_store(to, number, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_AGENT);
+}
+
+/* Of the kernels whose blocks wait for one another, those of whole solves are here, by cooperative launches. They have
+   not run on a device, so that a solve takes one only where it is asked for. Blocks of a cluster are not here: the
+   functions compile and are never called. */
 #define GPU_HAS_RESIDENT_GRIDS 0
+#define GPU_HAS_COOPERATIVE_GRIDS 1
+#define GPU_TRIES_GRIDS false
+#define GPU_CLUSTER_CAPABILITY 1000
+#define __grid_constant__ /* a parameter that kernels read in place: CUDA's */
+#define hipDevAttrCooperativeLaunch hipDeviceAttributeCooperativeLaunch
+#define hipDevAttrComputeCapabilityMajor hipDeviceAttributeComputeCapabilityMajor
+
+__device__ static inline void gpu_cluster_barrier(void)
+{
+    __syncthreads();
+}
+
+__device__ static inline double gpu_cluster_load(const double *mine, unsigned)
+{
+    return *mine;
+}
+
+__device__ static inline void gpu_cluster_store(double *mine, unsigned, double value)
+{
+    *mine = value;
+}
+
+template <typename PARAMETER>
+static inline bool gpu_cluster_fits(void (*)(PARAMETER), unsigned, unsigned, size_t)
+{
+    return false;
+}
+
+template <typename PARAMETER>
+static inline hipError_t gpu_allow_large_clusters(void (*)(PARAMETER))
+{
+    return hipErrorNotSupported;
+}
+
+/* A cooperative launch, which fails if the blocks cannot all be resident. */
+template <typename PARAMETER>
+static inline void gpu_launch_resident(void (*kernel)(PARAMETER), bool, unsigned grid, unsigned block, size_t shared,
+                                       hipStream_t stream, const PARAMETER &argument)
+{
+    PARAMETER own = argument;
+    void *arguments[] = {&own};
+
+    (void)hipLaunchCooperativeKernel((const void *)kernel, dim3(grid), dim3(block), arguments, (unsigned)shared,
+                                     stream); /* hipGetLastError tells */
+}
+
 /* Times of kernels say something. */
 #define GPU_HAS_CLOCK 1
 

@@ -3,7 +3,7 @@
  * solver/single_kernel/README.md what the blocks exchange. */
 #include "device/gpu/gpu.h"
 
-#if GPU_HAS_RESIDENT_GRIDS
+#if GPU_HAS_COOPERATIVE_GRIDS
 
 #include "papers/one_reduction/one_reduction.h"
 #include "papers/single_kernel/tile_rows.cuh"

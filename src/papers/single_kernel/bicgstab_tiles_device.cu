@@ -2,7 +2,7 @@
 /* BiCGSTAB in one kernel on rows of tiles. */
 #include "device/gpu/gpu.h"
 
-#if GPU_HAS_RESIDENT_GRIDS
+#if GPU_HAS_COOPERATIVE_GRIDS
 
 #include "papers/single_kernel/tile_rows.cuh"
 #include "solver/single_kernel/bicgstab_kernel.cuh"

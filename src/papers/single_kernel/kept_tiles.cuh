@@ -54,8 +54,9 @@ __device__ static inline uint32_t kept_where(resident_header h, const kept_value
  * to be read begin: they are narrower. All lanes of the wave; the 16 of a block row have one tile. Others that share
  * the block row may read its header meanwhile, for its size and segment, which stay.
  */
-__device__ static __noinline__ kept_values convert_tile(const open_tile &t, bool converts, kept_values now,
-                                                        tess_precision narrow, resident_header *in_place)
+[[maybe_unused]] __device__ static __noinline__ kept_values convert_tile(const open_tile &t, bool converts,
+                                                                         kept_values now, tess_precision narrow,
+                                                                         resident_header *in_place)
 {
     char *const values = (char *)(uintptr_t)t.data;
     const int lane = (int)threadIdx.x % RESIDENT_SIDE;

@@ -3,7 +3,7 @@
 #include "device/gpu/gpu.h"
 #include "solver/single_kernel/single_kernel.h"
 
-#if GPU_HAS_RESIDENT_GRIDS
+#if GPU_HAS_COOPERATIVE_GRIDS
 
 #include "format/tiles/tiles.h"
 #include "papers/single_kernel/kernels.cuh"

@@ -133,10 +133,11 @@ __device__ static inline void each_header(const ROWS &rows, int block_rows, EACH
 
 /* ---- into shared memory ---- */
 
-/* The first block rows whose records fit: as many as their beginnings, from[0] on, say. Even, so that both block rows
-   of a wave are in the same memory. */
+/* The first block rows whose records fit: as many as their beginnings, from[0] on, say. Whole waves of them, so that
+   all block rows of a wave are in the same memory. */
 __device__ static inline int fitting(const uint32_t *from, int block_rows, uint32_t units)
 {
+    constexpr int TOGETHER = GPU_WAVE / SINGLE_TILE;
     int low = 0, high = block_rows;
 
     while (low < high) {
@@ -148,7 +149,7 @@ __device__ static inline int fitting(const uint32_t *from, int block_rows, uint3
             high = middle - 1;
         }
     }
-    return low == block_rows ? low : low / 2 * 2;
+    return low == block_rows ? low : low / TOGETHER * TOGETHER;
 }
 
 /* Lists the block rows of many tiles, ascending. All threads, with a barrier after it. */
@@ -242,10 +243,10 @@ __device__ inline tile_rows<MAY_NARROW> tile_rows<MAY_NARROW>::bring(const singl
 
 /* ---- products ---- */
 
-/* The sum over the waves that share a row, in their order, in the first of them. All threads. */
+/* The sum over the groups of 32 threads that share a row, in their order, in the first of them. All threads. */
 __device__ static inline double add_parts(double *parts, int waves, double own)
 {
-    const int wave = (int)threadIdx.x / GPU_WAVE, lane = (int)threadIdx.x % GPU_WAVE;
+    const int wave = (int)threadIdx.x / SINGLE_GROUP, lane = (int)threadIdx.x % SINGLE_GROUP;
     double sum = own;
 
     if (lane < SINGLE_TILE) { parts[wave * SINGLE_TILE + lane] = own; }
@@ -261,9 +262,9 @@ __device__ static inline double add_parts(double *parts, int waves, double own)
 template <bool MAY_NARROW, typename DONE>
 __device__ static inline void multiply_long_rows(const tile_rows<MAY_NARROW> &a, const double *x, DONE done)
 {
-    constexpr int PARTS = 4, TURNS = SINGLE_THREADS / SINGLE_TILE / PARTS, WAVES = SINGLE_THREADS / GPU_WAVE;
+    constexpr int PARTS = 4, TURNS = SINGLE_THREADS / SINGLE_TILE / PARTS, WAVES = SINGLE_WAVES;
     const tiles_lanes<SINGLE_TILE> at;
-    const int half = (int)threadIdx.x / SINGLE_TILE, wave = (int)threadIdx.x / GPU_WAVE;
+    const int half = (int)threadIdx.x / SINGLE_TILE, wave = (int)threadIdx.x / SINGLE_GROUP;
     const tile_share share = {half % PARTS, PARTS, half / PARTS, TURNS};
 
     for (int r = 0; r < a.longs; r++) {
@@ -273,7 +274,7 @@ __device__ static inline void multiply_long_rows(const tile_rows<MAY_NARROW> &a,
 
         sum += GPU_SHUFFLE_XOR(sum, SINGLE_TILE);
         __syncthreads(); /* the sums before have been read */
-        if ((int)threadIdx.x % GPU_WAVE < SINGLE_TILE) { a.parts[wave * SINGLE_TILE + at.lane] = sum; }
+        if ((int)threadIdx.x % SINGLE_GROUP < SINGLE_TILE) { a.parts[wave * SINGLE_TILE + at.lane] = sum; }
         __syncthreads();
         if (half != r % TURNS || row >= a.count) { continue; }
         for (int w = 0; w < WAVES; w++) {
@@ -292,7 +293,7 @@ __device__ static inline void multiply_rows(const tile_rows<MAY_NARROW> &a, cons
 
     for (int first = 0; first < block_rows; first += SINGLE_THREADS / SINGLE_TILE / a.lanes) {
         const int block_row = first + half / a.lanes, row = block_row * SINGLE_TILE + at.lane;
-        /* the same for both block rows of a wave, though the second be none */
+        /* the same for all block rows of a wave, though the last be none */
         const tile_x<MAY_NARROW> columns = {a, x, block_row < a.kept || a.kept == block_rows};
         const char *record = a.record_of(block_row < block_rows ? block_row : 0);
         const bool has = block_row < block_rows && (a.longs == 0 || resident_tiles(record) <= a.longest);

@@ -2,7 +2,7 @@
 /* Conjugate gradients in one kernel on CSR rows of one precision. Compiled separately for each precision. */
 #include "device/gpu/gpu.h"
 
-#if GPU_HAS_RESIDENT_GRIDS
+#if GPU_HAS_COOPERATIVE_GRIDS
 
 #include "solver/single_kernel/cg_kernel.cuh"
 

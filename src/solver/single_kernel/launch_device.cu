@@ -7,7 +7,7 @@
 #include "format/csr/csr.h"
 #include "solver/krylov.h"
 
-#if GPU_HAS_RESIDENT_GRIDS
+#if GPU_HAS_COOPERATIVE_GRIDS
 
 #include "solver/single_kernel/args.cuh"
 
@@ -65,6 +65,7 @@ static tess_status find_limits(tess_context *ctx, single_limits *limits)
     if (!cooperative) { return TESS_SUCCESS; }
     limits->blocks = state->multiprocessors < SINGLE_MAX_BLOCKS ? state->multiprocessors : SINGLE_MAX_BLOCKS;
     limits->shared_bytes = state->shared_bytes_per_block - GPU_STATIC_SHARED;
+    limits->asked_only = !GPU_TRIES_GRIDS;
     if (major < GPU_CLUSTER_CAPABILITY) { return TESS_SUCCESS; }
     if (state->largest_cluster == 0) {
         TESS_TRY(allow(ctx, single_cg_rows<double>(SINGLE_CG, true), SINGLE_MAX_CLUSTER));

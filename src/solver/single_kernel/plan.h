@@ -47,6 +47,7 @@ typedef struct single_limits {
     int blocks;           /* blocks that are resident at once, one on a multiprocessor; 0: none */
     int cluster_blocks;   /* the largest cluster that can be launched; 0: none */
     int64_t shared_bytes; /* of a block */
+    bool asked_only;      /* such a kernel has not run on devices of this kind: only where it is asked for */
 } single_limits;
 
 /* Rows and columns of tiles come in runs of so many: block rows and segments. */

@@ -27,13 +27,13 @@ static const char *refusal(const tess_solver *s)
 tess_status single_kernel_expects(const tess_solver *s, bool asked, bool *expects)
 {
     const single_kernel_ops *ops = single_kernel_ops_of(s->ctx);
-    single_limits limits = {0, 0, 0};
+    single_limits limits = {0};
     tess_status status = TESS_SUCCESS;
 
     *expects = false;
     if (refusal(s) || !ops) { return TESS_SUCCESS; }
     TESS_TRY(ops->limits(s->ctx, &limits));
-    *expects = limits.blocks > 0 && single_kernel_gains(s, &limits, asked);
+    *expects = limits.blocks > 0 && (asked || !limits.asked_only) && single_kernel_gains(s, &limits, asked);
 cleanup:
     return status;
 }
@@ -53,12 +53,13 @@ tess_status single_kernel_setup(tess_solver *s, bool asked)
 {
     const single_kernel_ops *ops = single_kernel_ops_of(s->ctx);
     const char *why = refusal(s);
-    single_limits limits = {0, 0, 0};
+    single_limits limits = {0};
     tess_status status = TESS_SUCCESS;
 
     if (why) { return refuse(s, asked, why); }
     if (ops) { TESS_TRY(ops->limits(s->ctx, &limits)); }
-    if (limits.blocks == 0) { return refuse(s, asked, "needs an NVIDIA GPU with cooperative launches"); }
+    if (limits.blocks == 0) { return refuse(s, asked, "needs a GPU with cooperative launches"); }
+    if (limits.asked_only && !asked) { return refuse(s, asked, "has not been tested on such a device"); }
     TESS_TRY(single_kernel_make(s, &limits, asked, &why));
     if (why) { status = refuse(s, asked, why); }
 cleanup:

@@ -17,12 +17,18 @@ enum { SINGLE_MAILBOX_EVERY = 64 };
 /* Copies of the loop's state, one for each wave that runs a scalar update with the sums. */
 enum { SINGLE_STATES = 2 };
 
-/* Waves of a block; lanes of the first waves that share sum k of N, which are LANES lanes from k * LANES on. */
-enum { SINGLE_WAVES = SINGLE_THREADS / GPU_WAVE };
+/*
+ * Sums are added by groups of 32 threads, whatever a wave is: one wave, or half of one of 64. Exchanges reach less than
+ * 32 lanes, so that they stay within a group. SINGLE_WAVES is the number of groups; lanes of the first ones share sum k
+ * of N, which are LANES lanes from k * LANES on.
+ */
+enum { SINGLE_GROUP = 32, SINGLE_WAVES = SINGLE_THREADS / SINGLE_GROUP };
+
+static_assert(GPU_WAVE % SINGLE_GROUP == 0, "a wave is whole groups");
 
 template <int N>
 struct sum_lanes {
-    static constexpr int PARTS = N <= 2 ? N : N <= 4 ? 4 : 8, LANES = GPU_WAVE / PARTS;
+    static constexpr int PARTS = N <= 2 ? N : N <= 4 ? 4 : 8, LANES = SINGLE_GROUP / PARTS;
 };
 
 static_assert((int)SINGLE_WAVES == (int)SINGLE_MAX_CLUSTER, "tables of sums have one width");
@@ -65,7 +71,7 @@ template <int N>
 __device__ static inline double sum_table(const double *table)
 {
     constexpr int LANES = sum_lanes<N>::LANES, TOGETHER = LANES < SINGLE_WAVES ? LANES : SINGLE_WAVES;
-    const int lane = (int)threadIdx.x % GPU_WAVE, k = lane / LANES < N ? lane / LANES : N - 1;
+    const int lane = (int)threadIdx.x % SINGLE_GROUP, k = lane / LANES < N ? lane / LANES : N - 1;
     const double *row = table + k * SINGLE_WAVES;
     double total = 0.0;
 
@@ -87,14 +93,14 @@ __device__ static inline double block_totals(const double (&value)[N], int waves
 {
     constexpr int LANES = sum_lanes<N>::LANES;
     __shared__ double table[sum_lanes<N>::PARTS * SINGLE_WAVES];
-    const int lane = (int)threadIdx.x % GPU_WAVE, wave = (int)threadIdx.x / GPU_WAVE;
+    const int lane = (int)threadIdx.x % SINGLE_GROUP, wave = (int)threadIdx.x / SINGLE_GROUP;
     double padded[sum_lanes<N>::PARTS] = {};
 
 #pragma unroll
     for (int k = 0; k < N; k++) {
         padded[k] = value[k];
     }
-    const double own = wave_sums<GPU_WAVE / 2>(padded, lane);
+    const double own = wave_sums<SINGLE_GROUP / 2>(padded, lane);
 
     if (lane % LANES == 0) { table[lane / LANES * SINGLE_WAVES + wave] = own; }
     __syncthreads();
@@ -318,8 +324,8 @@ struct grid_team : single_team {
     {
         constexpr int LANES = sum_lanes<N>::LANES, PAIRS = (N + 1) / 2, EACH = sum_lanes<PAIRS>::LANES;
         const int pair = lane / EACH, second = 2 * pair + 1 < N ? 2 * pair + 1 : 2 * pair;
-        const double one = GPU_SHUFFLE(total, 2 * pair * LANES, GPU_WAVE);
-        const double other = GPU_SHUFFLE(total, second * LANES, GPU_WAVE);
+        const double one = GPU_SHUFFLE(total, 2 * pair * LANES, SINGLE_GROUP);
+        const double other = GPU_SHUFFLE(total, second * LANES, SINGLE_GROUP);
 
         if (pair < PAIRS) {
 #pragma unroll
@@ -338,9 +344,9 @@ struct grid_team : single_team {
     __device__ __forceinline__ int sync(double (&value)[N], const single_updates &updates, AHEAD ahead)
     {
         constexpr int PAIRS = (N + 1) / 2;
-        const int lane = (int)threadIdx.x % GPU_WAVE, wave = (int)threadIdx.x / GPU_WAVE;
-        const int waves = (a.plan.blocks + GPU_WAVE - 1) / GPU_WAVE; /* threads that read a pair */
-        const int pair = wave / waves, b = wave % waves * GPU_WAVE + lane;
+        const int lane = (int)threadIdx.x % SINGLE_GROUP, wave = (int)threadIdx.x / SINGLE_GROUP;
+        const int waves = (a.plan.blocks + SINGLE_GROUP - 1) / SINGLE_GROUP; /* threads that read a pair */
+        const int pair = wave / waves, b = wave % waves * SINGLE_GROUP + lane;
         const double total = block_totals(value, 1);
         double *table = sums(); /* two threads of every wave; the last thread reads only the cancellation */
         double part[2] = {0.0, 0.0};
@@ -356,9 +362,9 @@ struct grid_team : single_team {
         }
         if (a.watched && threadIdx.x == SINGLE_THREADS - 1) { part[1] = read_cancel(); }
         ahead();
-        const double sum = wave_sums<GPU_WAVE / 2>(part, lane);
+        const double sum = wave_sums<SINGLE_GROUP / 2>(part, lane);
 
-        if (lane % (GPU_WAVE / 2) == 0) { table[wave * 2 + lane / (GPU_WAVE / 2)] = sum; }
+        if (lane % (SINGLE_GROUP / 2) == 0) { table[wave * 2 + lane / (SINGLE_GROUP / 2)] = sum; }
         __syncthreads();
         if (wave < updates.takers() && lane == 0) {
             double dots[N];
@@ -450,7 +456,7 @@ struct cluster_team : single_team {
     __device__ __forceinline__ int sync(double (&value)[N], const single_updates &updates, AHEAD ahead)
     {
         constexpr int LANES = sum_lanes<N>::LANES;
-        const int lane = (int)threadIdx.x % GPU_WAVE, wave = (int)threadIdx.x / GPU_WAVE;
+        const int lane = (int)threadIdx.x % SINGLE_GROUP, wave = (int)threadIdx.x / SINGLE_GROUP;
         const bool together = a.plan.blocks > 1;
         double total = block_totals(value, updates.takers());
 
@@ -483,7 +489,7 @@ struct cluster_team : single_team {
             }
 #pragma unroll
             for (int k = 0; k < N; k++) {
-                dots[k] = GPU_SHUFFLE(total, k * LANES, GPU_WAVE);
+                dots[k] = GPU_SHUFFLE(total, k * LANES, SINGLE_GROUP);
             }
             if (lane == 0) { take(wave, updates, dots, cancelled); }
         }

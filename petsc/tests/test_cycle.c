@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The V-cycle of gamg with FP32 vectors beside PETSc's: the same operator, up to roundings, or PETSc runs it. */
+#include "support.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static PetscErrorCode make(Mat A, const char *type, PC *pc)
+{
+    PetscFunctionBegin;
+    PetscCall(option("-c_pc_type", type));
+    PetscCall(PCCreate(PETSC_COMM_WORLD, pc));
+    PetscCall(PCSetOptionsPrefix(*pc, "c_"));
+    PetscCall(PCSetOperators(*pc, A, A));
+    PetscCall(PCSetFromOptions(*pc));
+    PetscCall(PCSetUp(*pc));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether -ksp_view would say so. */
+static PetscErrorCode view_has(PC pc, const char *text, PetscBool *out)
+{
+    char all[20000] = "", name[64];
+    PetscViewer viewer;
+    PetscMPIInt rank;
+    int ranks;
+
+    PetscFunctionBegin;
+    PetscCall(rank_count(&ranks));
+    (void)snprintf(name, sizeof name, "petsc_cycle_view_%d.txt", ranks);
+    PetscCall(PetscViewerASCIIOpen(PETSC_COMM_WORLD, name, &viewer));
+    PetscCall(PCView(pc, viewer));
+    PetscCall(PetscViewerDestroy(&viewer));
+    PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+    if (rank == 0) {
+        FILE *const file = fopen(name, "r");
+        CHECK(file, "there is no view");
+        all[fread(all, 1, sizeof all - 1, file)] = 0;
+        (void)fclose(file);
+        (void)remove(name);
+    }
+    *out = rank > 0 || strstr(all, text) ? PETSC_TRUE : PETSC_FALSE;
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ||z - z of PCGAMG|| / ||z of PCGAMG|| for a random r of a size; factor * the five-point Laplacian. */
+static PetscErrorCode compare(double factor, double size, const char *says, double *difference)
+{
+    Mat A;
+    Vec r, z[2];
+    PC pc;
+    PetscBool found;
+    double norm;
+
+    PetscFunctionBegin;
+    PetscCall(laplacian(60, "c_", &A));
+    PetscCall(MatScale(A, factor));
+    PetscCall(MatCreateVecs(A, &r, &z[0]));
+    PetscCall(VecDuplicate(z[0], &z[1]));
+    PetscCall(fill(r, 11));
+    PetscCall(VecScale(r, size));
+    for (int ours = 0; ours < 2; ours++) {
+        PetscCall(make(A, ours ? "tessera" : "gamg", &pc));
+        for (int again = 0; again < 2; again++) { /* the second application has what the first one left */
+            PetscCall(PCApply(pc, r, z[ours]));
+        }
+        if (ours) {
+            PetscCall(view_has(pc, says, &found));
+            CHECK(found, "A times %g: the view does not say: %s", factor, says);
+        }
+        PetscCall(PCDestroy(&pc));
+    }
+    PetscCall(VecScale(z[0], factor / size)); /* near 1 */
+    PetscCall(VecScale(z[1], factor / size));
+    PetscCall(VecNorm(z[0], NORM_2, &norm));
+    PetscCall(VecAXPY(z[1], -1, z[0]));
+    PetscCall(VecNorm(z[1], NORM_2, difference));
+    *difference /= norm;
+    PetscCall(VecDestroy(&r));
+    PetscCall(VecDestroy(&z[0]));
+    PetscCall(VecDestroy(&z[1]));
+    PetscCall(MatDestroy(&A));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static const char *const INVERSE = "vectors of the cycle in fp32, coarsest level by its inverse";
+static const char *const BY_PETSC = "vectors of the cycle in fp64, by PETSc";
+
+/* Options that change the cycle, and what runs it. */
+typedef struct setting {
+    const char *name, *value, *says;
+} setting;
+
+static PetscErrorCode it_is_the_operator_of_petsc(void)
+{
+    const setting cases[] = {{"-c_unused", "", INVERSE},
+                             {"-c_mg_levels_ksp_max_it", "1", INVERSE},
+                             {"-c_mg_levels_ksp_max_it", "3", INVERSE},
+                             {"-c_mg_levels_ksp_max_it", "5", INVERSE},
+                             {"-c_mg_levels_ksp_type", "richardson", INVERSE},
+                             {"-c_pc_gamg_coarse_eq_limit", "900", "coarsest level by PETSc"},
+                             {"-c_mat_type", "tessera", INVERSE},
+                             {"-c_mg_levels_pc_type", "sor", BY_PETSC},
+                             {"-c_mg_levels_ksp_type", "cg", BY_PETSC},
+                             {"-c_pc_mg_cycle_type", "w", BY_PETSC},
+                             {"-c_pc_mg_type", "additive", BY_PETSC},
+                             {"-c_pc_tessera_vectors", "fp64", BY_PETSC}};
+    const char *const precisions[] = {"fp32", "fp16"};
+    const double u[] = {U32, U16};
+
+    PetscFunctionBegin;
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        for (int p = 0; p < 2; p++) {
+            double difference;
+            PetscCall(option(cases[c].name, cases[c].value));
+            PetscCall(option("-c_pc_tessera_precision", precisions[p]));
+            PetscCall(compare(1, 1, cases[c].says, &difference));
+            /* roundings of some twenty products on each of some four levels, most of which smoothing damps */
+            CHECK(difference <= 100 * u[p], "%s %s, %s: %g", cases[c].name, cases[c].value, precisions[p], difference);
+            CHECK(strcmp(cases[c].says, INVERSE) != 0 || difference > 0.01 * u[p], "%s %s, %s: nothing was rounded",
+                  cases[c].name, cases[c].value, precisions[p]);
+            PetscCall(option(cases[c].name, ""));
+        }
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Matrices and vectors far outside the range of FP32 and FP16. */
+static PetscErrorCode any_scale_will_do(void)
+{
+    static const double factors[] = {1e60, 1e-6, 1e5}, sizes[] = {1e-50, 1e70, 1e-12};
+
+    PetscFunctionBegin;
+    PetscCall(option("-c_pc_tessera_precision", "fp32"));
+    for (int k = 0; k < 3; k++) {
+        double difference;
+        PetscCall(compare(factors[k], sizes[k], INVERSE, &difference));
+        CHECK(difference <= 100 * U32, "A times %g, r times %g: %g", factors[k], sizes[k], difference);
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode zero_stays_zero(void)
+{
+    Mat A;
+    Vec r, z;
+    PC pc;
+    double norm;
+
+    PetscFunctionBegin;
+    PetscCall(laplacian(30, "c_", &A));
+    PetscCall(MatCreateVecs(A, &r, &z));
+    PetscCall(make(A, "tessera", &pc));
+    PetscCall(VecSet(z, 5));
+    PetscCall(PCApply(pc, r, z));
+    PetscCall(VecNorm(z, NORM_2, &norm));
+    CHECK(norm == 0, "of a zero vector came %g", norm);
+    PetscCall(PCDestroy(&pc));
+    PetscCall(VecDestroy(&r));
+    PetscCall(VecDestroy(&z));
+    PetscCall(MatDestroy(&A));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+    PetscFunctionBeginUser;
+    PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
+    PetscCall(TesseraPetscInitialize());
+    PetscCall(option("-c_pc_tessera_type", "gamg"));
+    PetscCall(option("-c_pc_gamg_coarse_eq_limit", "20"));
+    RUN(it_is_the_operator_of_petsc);
+    RUN(any_scale_will_do);
+    RUN(zero_stays_zero);
+    PetscCall(PetscFinalize());
+    return 0;
+}
