@@ -58,14 +58,16 @@ static PetscErrorCode store_inverse(Mat inverse, PetscInt n, tp_copy *out)
 PetscErrorCode tp_dense_inverse(Mat scaled, tp_level_matrix *out, PetscBool *done)
 {
     PetscInt all, own;
-    PetscBool here, mpi;
+    PetscBool mpi;
+    int here;
     Mat local = scaled, inverse;
 
     PetscFunctionBegin;
     PetscCall(MatGetSize(scaled, &all, NULL));
     PetscCall(MatGetLocalSize(scaled, &own, NULL));
-    here = all <= MOST_ROWS && (own == all || own == 0) ? PETSC_TRUE : PETSC_FALSE;
-    PetscCallMPI(MPI_Allreduce(&here, done, 1, MPIU_BOOL, MPI_LAND, PetscObjectComm((PetscObject)scaled)));
+    here = all <= MOST_ROWS && (own == all || own == 0);
+    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &here, 1, MPI_INT, MPI_MIN, PetscObjectComm((PetscObject)scaled)));
+    *done = here ? PETSC_TRUE : PETSC_FALSE;
     if (!*done || own == 0) { PetscFunctionReturn(PETSC_SUCCESS); }
     PetscCall(PetscObjectBaseTypeCompare((PetscObject)scaled, MATMPIAIJ, &mpi));
     if (mpi) { PetscCall(MatMPIAIJGetSeqAIJ(scaled, &local, NULL, NULL)); }

@@ -84,6 +84,7 @@ static PetscErrorCode KSPSolve_Tessera(KSP ksp)
     PCFailedReason failed;
 
     PetscFunctionBegin;
+    PetscCall(PCSetUp(ksp->pc)); /* PETSc's methods leave new values of an old matrix to PCApply */
     PetscCall(PCGetFailedReason(ksp->pc, &failed));
     if (failed) {
         ksp->reason = KSP_DIVERGED_PC_FAILED;

@@ -39,6 +39,7 @@ typedef struct tp_ksp {
     tess_matrix *matrix;
     tess_solver *tessera;
     tess_precond *shell;             /* PETSc's PC as the library sees it */
+    PetscBool left_out;              /* the preconditioner, which divides by one number */
     const tess_precond *precond;     /* what the solver was made with; not owned */
     PetscObjectState state, pattern; /* of the matrix, and of the PC, when the solver was made */
     Vec in, out;                     /* headers around the library's arrays, for the PC */

@@ -185,6 +185,76 @@ static PetscErrorCode make_shell(KSP ksp, Mat A)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether a PC divides by the diagonal of the operator, and does no more. */
+static PetscErrorCode is_jacobi(PC pc, Mat A, Mat P, PetscBool *out)
+{
+    PetscBool petsc, absolute;
+    PCJacobiType type;
+
+    PetscFunctionBegin;
+    PetscCall(tp_pc_is_jacobi(pc, out));
+    PetscCall(PetscObjectTypeCompare((PetscObject)pc, PCJACOBI, &petsc));
+    if (!petsc) { PetscFunctionReturn(PETSC_SUCCESS); }
+    PetscCall(PCJacobiGetType(pc, &type));
+    PetscCall(PCJacobiGetUseAbs(pc, &absolute));
+    *out = type == PC_JACOBI_DIAGONAL && !absolute && A == P ? PETSC_TRUE : PETSC_FALSE;
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+typedef enum diagonal_kind { HAS_ZERO, VARIES, IS_ONE_NUMBER } diagonal_kind;
+
+static PetscErrorCode examine_diagonal(Mat P, diagonal_kind *out)
+{
+    const PetscScalar *d;
+    PetscInt n;
+    PetscBool zero = PETSC_FALSE, same = PETSC_TRUE;
+    Vec diagonal;
+
+    PetscFunctionBegin;
+    PetscCall(MatCreateVecs(P, NULL, &diagonal));
+    PetscCall(MatGetDiagonal(P, diagonal));
+    PetscCall(VecGetLocalSize(diagonal, &n));
+    PetscCall(VecGetArrayRead(diagonal, &d));
+    for (PetscInt i = 0; i < n; i++) {
+        if (d[i] == 0) { zero = PETSC_TRUE; }
+        if (d[i] != d[0]) { same = PETSC_FALSE; }
+    }
+    *out = zero ? HAS_ZERO : same && n > 0 && d[0] > 0 ? IS_ONE_NUMBER : VARIES;
+    PetscCall(VecRestoreArrayRead(diagonal, &d));
+    PetscCall(VecDestroy(&diagonal));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+ * Jacobi as the library has it, which its loops on a GPU take, also in the place of PETSc's. To divide by one and the
+ * same number changes no iterate of a Krylov method: that is left out, with the reading of the diagonal.
+ */
+static PetscErrorCode take_jacobi(KSP ksp, tess_precond **own, PetscBool *left_out)
+{
+    tp_ksp *const k = ksp->data;
+    tess_precond_options options;
+    diagonal_kind kind = HAS_ZERO;
+    PetscBool jacobi;
+    Mat A, P;
+
+    PetscFunctionBegin;
+    *left_out = PETSC_FALSE;
+    PetscCall(KSPGetOperators(ksp, &A, &P));
+    PetscCall(is_jacobi(ksp->pc, A, P, &jacobi));
+    if (!jacobi) { PetscFunctionReturn(PETSC_SUCCESS); }
+    PetscCall(examine_diagonal(P, &kind));
+    if (kind == IS_ONE_NUMBER) {
+        *own = NULL;
+        *left_out = PETSC_TRUE;
+    } else if (!*own && kind == VARIES) {
+        tess_precond_options_init(&options);
+        options.kind = TESS_PRECOND_JACOBI;
+        TessCall(tess_precond_create(k->matrix, &options, &k->shell));
+        *own = k->shell;
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* A solver serves until the matrix or the preconditioner changes, or the transpose is asked for in place of the matrix,
    or the other way round. `system` is the one to solve with. */
 static PetscErrorCode renew_solver(KSP ksp, Mat system)
@@ -192,7 +262,7 @@ static PetscErrorCode renew_solver(KSP ksp, Mat system)
     tp_ksp *const k = ksp->data;
     PetscObjectState state, pattern;
     tess_precond *own;
-    PetscBool none;
+    PetscBool none, left_out;
     tess_solve_options options;
     Mat A, P;
 
@@ -202,15 +272,18 @@ static PetscErrorCode renew_solver(KSP ksp, Mat system)
     PetscCall(PetscObjectStateGet((PetscObject)P, &pattern));
     PetscCall(tp_pc_precond(ksp->pc, ksp->transpose_solve, &own));
     if (k->tessera && k->system == system && state == k->state && pattern == k->pattern &&
-        (k->shell || k->precond == own)) {
+        (k->shell || k->left_out || k->precond == own)) {
         PetscFunctionReturn(PETSC_SUCCESS);
     }
     PetscCall(tp_one_reset(k));
     PetscCall(read_matrix(system, &k->matrix));
     PetscCall(PetscObjectTypeCompare((PetscObject)ksp->pc, PCNONE, &none));
+    PetscCall(take_jacobi(ksp, &own, &left_out));
     k->precond = own;
-    if (!own && !none) { PetscCall(make_shell(ksp, A)); }
+    k->left_out = left_out;
+    if (!own && !none && !left_out) { PetscCall(make_shell(ksp, A)); }
     PetscCall(make_options(ksp, A, none ? NULL : ksp->pc, &options));
+    if (left_out) { options.precond.kind = TESS_PRECOND_NONE; }
     if (k->precond) {
         TessCall(tess_solver_create_with_precond(k->matrix, k->precond, &options, &k->tessera));
     } else {

@@ -249,6 +249,14 @@ PetscErrorCode tp_pc_precond(PC pc, PetscBool transposed, tess_precond **out)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode tp_pc_is_jacobi(PC pc, PetscBool *out)
+{
+    PetscFunctionBegin;
+    PetscCall(PetscObjectTypeCompare((PetscObject)pc, PCTESSERA, out));
+    if (*out && strcmp(((tp_pc *)pc->data)->kind, "jacobi") != 0) { *out = PETSC_FALSE; }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* ---- the rest of the type ---- */
 
 static PetscErrorCode view_amg(const tess_precond *m, PetscViewer viewer)

@@ -40,6 +40,9 @@ PetscErrorCode tp_pc_set_from_options(PC pc, tp_option_items items);
 /* The library's options for a kind that is not gamg. */
 PetscErrorCode tp_pc_complete_options(const tp_pc *p, tess_precond_options *options);
 
+/* Whether it is of our type, and the kind jacobi. */
+PetscErrorCode tp_pc_is_jacobi(PC pc, PetscBool *out);
+
 PetscErrorCode tp_gamg_create(PC pc);
 PetscErrorCode tp_gamg_options(PC pc);
 PetscErrorCode tp_gamg_setup(PC pc);

@@ -113,6 +113,47 @@ static PetscErrorCode products_stay_on_the_gpu(void)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What a halo below FP64 sends goes to the host, and no vector does. */
+static PetscErrorCode halos_in_low_precision(void)
+{
+    static const char *const precisions[] = {"fp32", "fp16"};
+    const double u[] = {U32, U16};
+
+    PetscFunctionBegin;
+    for (int k = 0; k < 2; k++) {
+        random_pair p;
+        Mat T;
+        Vec x, y, plain[2];
+        double difference, scale;
+        PetscCall(random_matrix(300, 300, &p));
+        PetscCall(option("-mat_tessera_halo", precisions[k]));
+        PetscCall(MatConvert(p.a, MATTESSERA, MAT_INITIAL_MATRIX, &T));
+        PetscCall(option("-mat_tessera_halo", ""));
+        PetscCall(MatCreateVecs(T, &x, &y));
+        PetscCall(MatCreateVecs(p.a, &plain[0], &plain[1]));
+        PetscCall(fill_on_gpu(x, 5));
+        for (int again = 0; again < 2; again++) {
+            PetscCall(MatMult(T, x, y));
+        }
+        PetscCall(check_stayed(x, precisions[k]));
+        PetscCall(check_stayed(y, precisions[k]));
+        PetscCall(VecCopy(x, plain[0]));
+        PetscCall(MatMult(p.a, plain[0], plain[1]));
+        PetscCall(VecCopy(y, plain[0]));
+        PetscCall(VecAXPY(plain[0], -1, plain[1]));
+        PetscCall(VecNorm(plain[0], NORM_INFINITY, &difference));
+        PetscCall(MatNorm(p.magnitudes, NORM_INFINITY, &scale));
+        CHECK(difference <= 2 * u[k] * scale, "halo in %s: difference %g", precisions[k], difference);
+        PetscCall(VecDestroy(&x));
+        PetscCall(VecDestroy(&y));
+        PetscCall(VecDestroy(&plain[0]));
+        PetscCall(VecDestroy(&plain[1]));
+        PetscCall(MatDestroy(&T));
+        PetscCall(destroy_pair(&p));
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Vectors of the host, and one of each. */
 static PetscErrorCode other_memories_are_served(void)
 {
@@ -145,11 +186,12 @@ static PetscErrorCode other_memories_are_served(void)
 
 static PetscErrorCode preconditioners_stay_on_the_gpu(void)
 {
-    static const char *const kinds[] = {"jacobi", "block-jacobi:5", "polynomial:8", "ilu0", "amg"};
+    static const char *const kinds[] = {"jacobi", "block-jacobi:5", "polynomial:8", "ilu0", "amg", "gamg"};
 
     PetscFunctionBegin;
     PetscCall(option("-p_mat_type", "tessera"));
-    for (int k = 0; k < 5; k++) {
+    PetscCall(option("-p_pc_gamg_coarse_eq_limit", "20"));
+    for (int k = 0; k < 6; k++) {
         Mat A;
         Vec r, z;
         PC pc;
@@ -230,6 +272,7 @@ int main(int argc, char **argv)
     CHECK(gpu || !getenv("TESS_NEED_GPU"), "matrices give vectors of the host");
     if (gpu) {
         RUN(products_stay_on_the_gpu);
+        RUN(halos_in_low_precision);
         RUN(other_memories_are_served);
         RUN(preconditioners_stay_on_the_gpu);
         RUN(solves_meet_the_tolerance);

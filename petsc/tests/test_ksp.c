@@ -228,6 +228,56 @@ static PetscErrorCode the_transpose_is_solved(void)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* PETSc's Jacobi of one process becomes the library's, and is left out for a constant diagonal: iterations are those of
+   PETSc's CG with it, before and after the diagonal changes. */
+static PetscErrorCode jacobi_is_the_same(void)
+{
+    static const char *const preconds[] = {"jacobi", "tessera"};
+
+    PetscFunctionBegin;
+    PetscCall(option("-j_pc_tessera_type", "jacobi"));
+    PetscCall(option("-j_ksp_tessera_solver", "cg"));
+    for (int p = 0; p < 2; p++) {
+        Mat A;
+        Vec x, b, d;
+        KSP ksp[2];
+        PetscCall(laplacian(25, "j_", &A));
+        PetscCall(MatSetOption(A, MAT_SPD, PETSC_TRUE));
+        PetscCall(MatCreateVecs(A, &x, &b));
+        PetscCall(VecDuplicate(b, &d));
+        PetscCall(fill(b, 12));
+        PetscCall(option("-j_pc_type", preconds[p]));
+        for (int ours = 0; ours < 2; ours++) {
+            PetscCall(make(A, "j_", 1e-8, &ksp[ours]));
+            if (!ours) { PetscCall(KSPSetType(ksp[0], KSPCG)); }
+            PetscCall(KSPSetNormType(ksp[ours], KSP_NORM_UNPRECONDITIONED));
+        }
+        for (int k = 0; k < 2; k++) {
+            PetscInt n[2];
+            double residual;
+            for (int ours = 0; ours < 2; ours++) {
+                PetscCall(KSPSolve(ksp[ours], b, x));
+                PetscCall(KSPGetIterationNumber(ksp[ours], &n[ours]));
+            }
+            PetscCall(relative_residual(A, b, x, &residual));
+            CHECK(residual <= 1.01e-8, "%s: residual %g", preconds[p], residual);
+            CHECK(PetscAbsInt(n[0] - n[1]) <= 1, "%s, solve %d: %d iterations, PETSc's CG %d", preconds[p], k,
+                  (int)n[1], (int)n[0]);
+            PetscCall(fill(d, 13)); /* a symmetric scaling, which Jacobi undoes */
+            PetscCall(VecScale(d, 1.5));
+            PetscCall(VecExp(d));
+            PetscCall(MatDiagonalScale(A, d, d));
+        }
+        PetscCall(KSPDestroy(&ksp[0]));
+        PetscCall(KSPDestroy(&ksp[1]));
+        PetscCall(VecDestroy(&x));
+        PetscCall(VecDestroy(&b));
+        PetscCall(VecDestroy(&d));
+        PetscCall(MatDestroy(&A));
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
     PetscFunctionBeginUser;
@@ -238,6 +288,7 @@ int main(int argc, char **argv)
     RUN(nothing_impossible_converges);
     RUN(limits_and_guesses);
     RUN(the_transpose_is_solved);
+    RUN(jacobi_is_the_same);
     PetscCall(PetscFinalize());
     return 0;
 }

@@ -179,59 +179,6 @@ static PetscErrorCode halo_in_low_precision(void)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The diagonal is the operator's: e_i^T A e_i as the product gives it, also where the copy is rounded. */
-static PetscErrorCode the_diagonal_is_that_of_products(void)
-{
-    static const char *const precisions[] = {"", "fp64", "fp32", "fp16", "e4m3"};
-    const double most[] = {0, 0, U32, U16, 0x1p-4};
-
-    PetscFunctionBegin;
-    for (int k = 0; k < 5; k++) {
-        random_pair p;
-        Mat T;
-        Vec x, y, d, exact;
-        double difference, norm;
-        PetscCall(random_matrix(60, 60, &p));
-        PetscCall(MatSetOption(p.a, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
-        PetscCall(MatShift(p.a, 1e6 / 3)); /* beyond FP16's range */
-        PetscCall(option("-mat_tessera_precision", precisions[k]));
-        PetscCall(MatConvert(p.a, MATTESSERA, MAT_INITIAL_MATRIX, &T));
-        PetscCall(MatCreateVecs(T, &x, &y));
-        PetscCall(VecDuplicate(y, &d));
-        PetscCall(VecDuplicate(y, &exact));
-        PetscCall(MatGetDiagonal(T, d));
-        for (PetscInt i = 0; i < 60; i++) {
-            PetscScalar got[2];
-            PetscInt first, last;
-            PetscCall(VecZeroEntries(x));
-            PetscCall(VecSetValue(x, i, 1, INSERT_VALUES));
-            PetscCall(VecAssemblyBegin(x));
-            PetscCall(VecAssemblyEnd(x));
-            PetscCall(MatMult(T, x, y));
-            PetscCall(VecGetOwnershipRange(y, &first, &last));
-            if (i < first || i >= last) { continue; }
-            PetscCall(VecGetValues(y, 1, &i, &got[0]));
-            PetscCall(VecGetValues(d, 1, &i, &got[1]));
-            CHECK(got[0] == got[1], "%s: entry %d of the diagonal is %.17g, and %.17g in a product", precisions[k],
-                  (int)i, got[1], got[0]);
-        }
-        PetscCall(MatGetDiagonal(p.a, exact));
-        PetscCall(VecNorm(exact, NORM_INFINITY, &norm));
-        PetscCall(VecAXPY(d, -1, exact));
-        PetscCall(VecNorm(d, NORM_INFINITY, &difference));
-        CHECK(difference <= most[k] * norm && (most[k] == 0 || difference > 0), "%s: off by %g of %g", precisions[k],
-              difference, norm);
-        PetscCall(VecDestroy(&x));
-        PetscCall(VecDestroy(&y));
-        PetscCall(VecDestroy(&d));
-        PetscCall(VecDestroy(&exact));
-        PetscCall(MatDestroy(&T));
-        PetscCall(destroy_pair(&p));
-    }
-    PetscCall(option("-mat_tessera_precision", ""));
-    PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Each change reaches the stored copy by the next product, also where PETSc assembles nothing. */
 static PetscErrorCode changes_reach_the_copy(void)
 {
@@ -423,7 +370,6 @@ int main(int argc, char **argv)
     RUN(products_in_every_format);
     RUN(products_in_low_precision);
     RUN(halo_in_low_precision);
-    RUN(the_diagonal_is_that_of_products);
     RUN(changes_reach_the_copy);
     RUN(duplicates_and_conversions);
     RUN(interpolations_of_grids);
