@@ -119,7 +119,6 @@ static void choose_threads(tess_context *ctx, int asked)
     const int wanted = asked ? asked : most < TESS_MAX_THREADS ? most : TESS_MAX_THREADS;
 
     ctx->threads = threads_that_start(wanted);
-    ctx->serial_work = serial_work_by_default();
     if (ctx->threads < wanted) {
         tess_log(ctx, TESS_LOG_WARN,
                  "%d threads instead of %d: the system does not start so many (limits of processes or address space)",

@@ -39,7 +39,6 @@ struct tess_context {
     const tess_backend *backend;
     const tess_backend *host; /* always the host backend */
     int threads;
-    int64_t serial_work; /* products, and loops over vectors, of no more numbers run on the calling thread */
     tess_allocator host_allocator, device_allocator;
     tess_kept_arrays kept;
     tess_log_function log;

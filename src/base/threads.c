@@ -90,17 +90,6 @@ int threads_by_default(void)
     return most < 1 ? 1 : most;
 }
 
-enum { SERIAL_WORK = 131072 };
-
-int64_t serial_work_by_default(void)
-{
-    const char *asked = getenv("TESSERA_SERIAL_WORK");
-    char *end = NULL;
-    const long long work = asked ? strtoll(asked, &end, 10) : 0;
-
-    return asked && end != asked && *end == '\0' && work > 0 ? work : SERIAL_WORK;
-}
-
 /* ---- what the system lets a process start ---- */
 
 typedef struct gate {

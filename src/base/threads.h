@@ -3,8 +3,6 @@
 #ifndef TESS_BASE_THREADS_H
 #define TESS_BASE_THREADS_H
 
-#include <stdint.h>
-
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -12,10 +10,6 @@ extern "C" {
 /* The default: OMP_NUM_THREADS if it is set; else OpenMP's own number, but no more than the processors that the calling
    thread may run on and than the CPU quota of its control group. At least 1. */
 int threads_by_default(void);
-
-/* How many numbers a loop passes before other threads take part: TESSERA_SERIAL_WORK if it is set, else 131072. Threads
-   that sleep take some 50 us to wake, in which one core passes so many entries of a product. */
-int64_t serial_work_by_default(void);
 
 /*
  * The processors that a control group's CPU quota is worth, rounded up; INT_MAX: there is no quota. `membership` is a

@@ -68,7 +68,7 @@ static void count_level_sets(const triangle_pattern *p, level_set_work *w, level
 static bool is_shared(const tess_context *ctx, const level_set_work *w, int64_t level_set)
 {
     if (w->each || ctx->device == TESS_DEVICE_GPU) { return true; }
-    return ctx->threads > 1 && w->work[level_set] > ctx->serial_work;
+    return ctx->threads > 1 && w->work[level_set] > HOST_SERIAL_WORK;
 }
 
 /* Runs of the level sets; `runs` may be NULL. Returns their number. */

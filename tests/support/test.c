@@ -44,7 +44,6 @@ tess_context *open_cpu(int threads)
     tess_context_options options;
     tess_context *ctx = NULL;
 
-    (void)setenv("TESSERA_SERIAL_WORK", "16384", 0); /* small problems have loops that threads share */
     tess_context_options_init(&options);
     options.device = TESS_DEVICE_CPU;
     options.threads = threads;

@@ -96,7 +96,7 @@ tess_status host_fused(tess_context *ctx, const tess_fused *op)
 
         if (status != TESS_SUCCESS) { return status; }
     }
-#pragma omp parallel for num_threads(ctx->threads) schedule(static) if (op->n > ctx->serial_work)
+#pragma omp parallel for num_threads(ctx->threads) schedule(static) if (op->n > HOST_SERIAL_WORK)
     for (int64_t b = 0; b < nblocks; b++) {
         int64_t end = (b + 1) * HOST_BLOCK < op->n ? (b + 1) * HOST_BLOCK : op->n;
         double dots[2];

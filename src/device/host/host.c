@@ -94,7 +94,7 @@ static tess_status zero_host(tess_context *ctx, void *pointer, size_t bytes)
 
 static tess_status fill_host(tess_context *ctx, int64_t n, double value, double *destination)
 {
-#pragma omp parallel for num_threads(ctx->threads) schedule(static) if (n > ctx->serial_work)
+#pragma omp parallel for num_threads(ctx->threads) schedule(static) if (n > HOST_SERIAL_WORK)
     for (int64_t i = 0; i < n; i++) {
         destination[i] = value;
     }
@@ -104,7 +104,7 @@ static tess_status fill_host(tess_context *ctx, int64_t n, double value, double 
 static tess_status random_host(tess_context *ctx, int64_t n, uint64_t seed, double low, double high,
                                double *destination)
 {
-#pragma omp parallel for num_threads(ctx->threads) schedule(static) if (n > ctx->serial_work)
+#pragma omp parallel for num_threads(ctx->threads) schedule(static) if (n > HOST_SERIAL_WORK)
     for (int64_t i = 0; i < n; i++) {
         destination[i] = tess_random_in(seed, (uint64_t)i, low, high);
     }
@@ -131,7 +131,7 @@ static tess_status convert_host(tess_context *ctx, int64_t n, tess_precision fro
     const tess_operand x = {source, from};
 
     if (from == to) { return copy_host(ctx, destination, source, (size_t)n * tess_precision_bytes(to)); }
-#pragma omp parallel for num_threads(ctx->threads) schedule(static) if (n > ctx->serial_work)
+#pragma omp parallel for num_threads(ctx->threads) schedule(static) if (n > HOST_SERIAL_WORK)
     for (int64_t first = 0; first < n; first += CONVERT_RUN) {
         convert_run(x, to, destination, first, n - first < CONVERT_RUN ? (int)(n - first) : CONVERT_RUN);
     }

@@ -7,15 +7,15 @@
 
 /* Elements per partial sum. It is fixed, so that sums do not depend on the number of threads. */
 enum { HOST_BLOCK = 4096 };
-/* Loops of a set-up with no more elements or nonzeros than this run on the calling thread: waking other threads would
-   take longer. Products and operations with vectors do less with each, so that ctx->serial_work is larger. */
+/* Loops with no more elements or nonzeros than this run on the calling thread: waking other threads would take longer.
+ */
 enum { HOST_SERIAL_WORK = 16384 };
 
 /* Threads for so much work: one, or all. For a smaller number OpenMP's runtimes end threads and start them again later,
    which takes longer than the surplus threads do. */
 static inline int host_threads_for(const tess_context *ctx, int64_t work)
 {
-    return work > ctx->serial_work ? ctx->threads : 1;
+    return work > HOST_SERIAL_WORK ? ctx->threads : 1;
 }
 
 /*

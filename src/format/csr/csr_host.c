@@ -314,7 +314,7 @@ static tess_status spmv_parts(tess_context *ctx, int count, const csr_part *part
     }
     status = host_partials(ctx, 2 * nchunks, &partials);
     if (status != TESS_SUCCESS) { return status; }
-#pragma omp parallel for num_threads(ctx->threads) schedule(static) if (work > ctx->serial_work)
+#pragma omp parallel for num_threads(ctx->threads) schedule(static) if (work > HOST_SERIAL_WORK)
     for (int64_t c = 0; c < nchunks; c++) {
         int64_t chunk = c;
         double dots[2];
@@ -335,7 +335,7 @@ static tess_status spmv_parts(tess_context *ctx, int count, const csr_part *part
 
 static tess_status gather(tess_context *ctx, int64_t n, const double *source, const int64_t *from, double *values)
 {
-#pragma omp parallel for num_threads(ctx->threads) schedule(static) if (n > ctx->serial_work)
+#pragma omp parallel for num_threads(ctx->threads) schedule(static) if (n > HOST_SERIAL_WORK)
     for (int64_t k = 0; k < n; k++) {
         values[k] = source[from[k]];
     }

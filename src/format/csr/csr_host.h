@@ -8,7 +8,7 @@
 #include "format/csr/csr.h"
 
 /* Rows and nonzeros of a chunk; nonzeros of a segment. */
-enum { CSR_CHUNK = 16384, CSR_SEGMENT = 16384 };
+enum { CSR_CHUNK = HOST_SERIAL_WORK, CSR_SEGMENT = 16384 };
 
 struct csr_plan {
     int64_t nchunks;

@@ -208,7 +208,7 @@ static tess_status spmv(tess_context *ctx, const dia_view *v, const tess_spmv_ar
     if (!host_enter(reduction->state, false, true)) { return TESS_SUCCESS; }
     status = host_partials(ctx, 2 * nblocks, &partials);
     if (status != TESS_SUCCESS) { return status; }
-#pragma omp parallel for num_threads(ctx->threads) schedule(static) if (v->nnz > ctx->serial_work)
+#pragma omp parallel for num_threads(ctx->threads) schedule(static) if (v->nnz > HOST_SERIAL_WORK)
     for (int64_t b = 0; b < nblocks; b++) {
         int64_t first = b * BLOCK;
         int count = v->nrows - first < BLOCK ? (int)(v->nrows - first) : BLOCK;

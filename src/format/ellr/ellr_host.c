@@ -275,7 +275,7 @@ static tess_status spmv(tess_context *ctx, const ellr_view *v, const tess_spmv_a
     if (!host_enter(reduction->state, false, true)) { return TESS_SUCCESS; }
     status = host_partials(ctx, 2 * nchunks, &partials);
     if (status != TESS_SUCCESS) { return status; }
-#pragma omp parallel for num_threads(ctx->threads) schedule(dynamic, 4) if (v->nnz > ctx->serial_work)
+#pragma omp parallel for num_threads(ctx->threads) schedule(dynamic, 4) if (v->nnz > HOST_SERIAL_WORK)
     for (int64_t c = 0; c < nchunks; c++) {
         int64_t end = (c + 1) * CHUNK < v->nslices ? (c + 1) * CHUNK : v->nslices;
         double sum[ELLR_SLICE], dots[2] = {0.0, 0.0};

@@ -91,7 +91,7 @@ int64_t tiles_host_place_block_rows(const tiles_view *v, uint32_t *start, int64_
 static tess_status measure(tess_context *ctx, const tiles_source *source, const tiles_view *v, uint32_t *start,
                            int64_t *units, int64_t *longest)
 {
-#pragma omp parallel for num_threads(ctx->threads) schedule(static) if (v->nnz > ctx->serial_work)
+#pragma omp parallel for num_threads(ctx->threads) schedule(static) if (v->nnz > HOST_SERIAL_WORK)
     for (int64_t block_row = 0; block_row < v->nblock_rows; block_row++) {
         start[block_row] = (uint32_t)block_row_units(source, v, block_row);
     }
@@ -240,7 +240,7 @@ static tess_status fill(tess_context *ctx, const tiles_source *source, const til
         tess_host_allocate(ctx, (int64_t)ctx->threads * TESS_MAX_LEVELS, sizeof *groups, (void **)&groups);
 
     if (status != TESS_SUCCESS) { return status; }
-#pragma omp parallel for num_threads(ctx->threads) schedule(dynamic, 64) if (v->nnz > ctx->serial_work)
+#pragma omp parallel for num_threads(ctx->threads) schedule(dynamic, 64) if (v->nnz > HOST_SERIAL_WORK)
     for (int64_t block_row = 0; block_row < v->nblock_rows; block_row++) {
         write_block_row(source, v, block_row, groups + (ptrdiff_t)omp_get_thread_num() * TESS_MAX_LEVELS,
                         tiles_host_open_record(v, block_row, record));
@@ -351,7 +351,7 @@ tess_status tiles_host_product(tess_context *ctx, const tiles_block_rows *block_
     if (!host_enter(reduction->state, false, true)) { return TESS_SUCCESS; }
     status = host_partials(ctx, 2 * nchunks, &partials);
     if (status != TESS_SUCCESS) { return status; }
-#pragma omp parallel for num_threads(ctx->threads) schedule(dynamic, 4) if (block_rows->nnz > ctx->serial_work)
+#pragma omp parallel for num_threads(ctx->threads) schedule(dynamic, 4) if (block_rows->nnz > HOST_SERIAL_WORK)
     for (int64_t c = 0; c < nchunks; c++) {
         const int64_t end = (c + 1) * CHUNK < block_rows->nblock_rows ? (c + 1) * CHUNK : block_rows->nblock_rows;
         double sum[TILES_SIDE], dots[2] = {0.0, 0.0};

@@ -240,7 +240,7 @@ static tess_status apply(tess_context *ctx, const tess_block_diagonal *m, tess_p
 
     if (status != TESS_SUCCESS) { return status; }
     if (!host_enter(reduction->state, false, reduction->ndots > 0)) { return TESS_SUCCESS; }
-#pragma omp parallel for num_threads(ctx->threads) schedule(static) if (m->n * m->block_size > ctx->serial_work)
+#pragma omp parallel for num_threads(ctx->threads) schedule(static) if (m->n * m->block_size > HOST_SERIAL_WORK)
     for (int64_t g = 0; g < ngroups; g++) {
         int64_t end = (g + 1) * per_group < nblocks ? (g + 1) * per_group : nblocks;
         double dots[2] = {0.0, 0.0};
