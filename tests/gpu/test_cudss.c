@@ -185,7 +185,8 @@ static void each_call_fails_once(void **state)
     double *r = random_values(N, 3, -1.0, 1.0);
     tess_context *ctx = open_device(1);
     tess_matrix *matrix = make_matrix(ctx, &a);
-    int64_t calls = 0;
+    int64_t calls = 0, hosts = 0;
+    tess_status status = TESS_SUCCESS;
 
     (void)state;
     if (!control) { skip(); }
@@ -199,11 +200,17 @@ static void each_call_fails_once(void **state)
             control->calls = 0;
             control->fail_at = k;
             control->fail_with = failures[f].code;
-            assert_fails(ctx, failures[f].status, run_once(ctx, matrix, r));
-            assert_non_null(strstr(tess_context_last_error(ctx)->message, "cuDSS"));
+            status = run_once(ctx, matrix, r);
             assert_int_equal(control->live, 0);
+            if (status == TESS_SUCCESS && failures[f].status == TESS_UNSUPPORTED && mumps_is_here()) {
+                hosts++; /* in a set-up */
+                continue;
+            }
+            assert_int_equal(status, failures[f].status);
+            assert_non_null(strstr(tess_context_last_error(ctx)->message, "cuDSS"));
         }
     }
+    assert_true(!mumps_is_here() || hosts >= 10);
     control->fail_at = -1;
     assert_ok(ctx, run_once(ctx, matrix, r));
     assert_int_equal(control->live, 0);

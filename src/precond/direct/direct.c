@@ -226,13 +226,11 @@ static tess_status renew(tess_precond *m)
     return f->n > 0 ? compute(f) : TESS_SUCCESS;
 }
 
-static tess_status create(tess_precond *p, const tess_precond_options *options)
+static tess_status create_on_host(tess_precond *p, const tess_precond_options *options)
 {
     direct_factors *m = NULL;
     tess_status status = TESS_SUCCESS;
 
-    if (!p->role.given) { p->role = default_role(p->role); }
-    if (direct_is_on_device(p->matrix)) { return direct_device_create(p, options); }
     TESS_TRY(tess_host_allocate(p->ctx, 1, sizeof *m, &p->own));
     m = p->own;
     memset(m, 0, sizeof *m);
@@ -252,6 +250,25 @@ static tess_status create(tess_precond *p, const tess_precond_options *options)
     status = renew(p);
 cleanup:
     return status;
+}
+
+/* What cuDSS does not support is the host's. */
+static tess_status create(tess_precond *p, const tess_precond_options *options)
+{
+    const tess_precond_ops *const of_the_host = p->ops;
+    const tess_error before = p->ctx->error;
+    tess_status status = TESS_SUCCESS;
+
+    if (!p->role.given) { p->role = default_role(p->role); }
+    if (!direct_is_on_device(p->matrix)) { return create_on_host(p, options); }
+    status = direct_device_create(p, options);
+    if (status != TESS_UNSUPPORTED || !mumps_is_here()) { return status; }
+    tess_log(p->ctx, TESS_LOG_INFO, "the host computes the factors: %s", p->ctx->error.message);
+    p->ctx->error = before;
+    p->ops->destroy(p);
+    p->own = NULL;
+    p->ops = of_the_host;
+    return create_on_host(p, options);
 }
 
 static void destroy(tess_precond *p)

@@ -140,7 +140,11 @@ tess_status direct_predict(const tess_matrix *a, bool cholesky, tess_precision p
 
     *out = (direct_prediction){.possible = false};
     if (a->nrows == 0 || a->nnz == 0) { return TESS_SUCCESS; }
-    if (direct_is_on_device(a)) { return predict_on_device(a, cholesky, precision, memory_limit, out); }
+    if (direct_is_on_device(a)) {
+        status = predict_on_device(a, cholesky, precision, memory_limit, out);
+        if (status != TESS_UNSUPPORTED || !mumps_is_here()) { return status; }
+        *out = (direct_prediction){.possible = false}; /* the host's turn, as in direct.c */
+    }
     if (!mumps_is_here()) { return TESS_SUCCESS; }
     TESS_TRY(direct_read(a, cholesky, &s));
     if (s.bad_row >= 0) { goto cleanup; }
