@@ -81,10 +81,13 @@ def _parse(function, text, target, name):
 
 def _set_accuracy(target, value):
     text = str(value)
-    if text.startswith("backward:"):
-        target.backward = float(text.partition(":")[2])
-    else:
-        target.forward = float(text.removeprefix("forward:"))
+    try:
+        if text.startswith("backward:"):
+            target.backward = float(text.partition(":")[2])
+        else:
+            target.forward = float(text.removeprefix("forward:"))
+    except ValueError:
+        raise ValueError(f"accuracy={value!r} is no number such as 1e-8, and not 'backward:1e-12'") from None
 
 
 def _set_level_precisions(amg, name, kind, value):
@@ -144,7 +147,10 @@ def _set(options, name, path, kind, value, keep):
         setattr(target, leaf, _number(name, kind, value))
     elif kind == "tess_solver_kind" and str(value).lower().startswith("idr:"):
         setattr(target, leaf, choose(kind, "idr", name))
-        options.idr.s = int(str(value).partition(":")[2])
+        words = str(value).partition(":")[2]
+        if not words.isdecimal():
+            raise ValueError(f"{name}={value!r}: give idr:S with S from 1 to 64")
+        options.idr.s = int(words)
     else:
         setattr(target, leaf, choose(kind, value, name))
 

@@ -52,6 +52,8 @@ class Solver:
 
     def __init__(self, A, *, context=None, precond=None, progress=None, monitor=None, **options):
         self.matrix = as_matrix(A, context)
+        if context is not None and self.matrix.context is not context:
+            raise ValueError("A belongs to another context; Matrix(A, context=...) copies it to this one")
         self.context = self.matrix.context
         self._raised, self._keep, self._values = self.matrix._raised, [], dict(options)
         if isinstance(precond, str):
