@@ -10,8 +10,8 @@ import tessera_sparse as ts
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 # Files, reports and the tool itself, x0 and b, and studies of papers, which the package leaves to the tool.
-OTHERS = set("""threads json force checkpoint checkpoint-every resume explain rhs seed initial-guess output history html preset
-                kernel tcki-thresholds layout narrowing narrowing-epsilon system""".split())
+OTHERS = set("""threads json force checkpoint checkpoint-every resume explain rhs seed initial-guess output history html
+                preset kernel tcki-thresholds layout narrowing narrowing-epsilon system""".split())
 
 
 def words_of_the_command_line():
