@@ -17,7 +17,8 @@ static PetscErrorCode springs(PetscInt m, Mat *out)
         if (i % m == 0) { PetscCall(MatSetValuesBlocked(*out, 1, &i, 1, &i, held, ADD_VALUES)); }
         for (int w = 0; w < 4; w++) {
             const PetscInt x = i % m + ways[w][0], y = i / m + ways[w][1], j = y * m + x, ends[] = {i, j};
-            const PetscScalar d[] = {ways[w][0], ways[w][1]}, over = 1 / (d[0] * d[0] + d[1] * d[1]);
+            const PetscScalar d[] = {(PetscReal)ways[w][0], (PetscReal)ways[w][1]},
+                              over = 1 / (d[0] * d[0] + d[1] * d[1]);
             PetscScalar block[16];
             if (x >= m || y < 0 || y >= m) { continue; }
             for (int k = 0; k < 16; k++) {
@@ -48,7 +49,7 @@ static PetscErrorCode iterations_of_springs(PetscInt m, PetscBool coordinates, P
     PetscCall(MatGetOwnershipRange(A, &first, &last));
     PetscCall(PetscMalloc1((size_t)(last - first), &points));
     for (PetscInt k = first; k < last; k++) {
-        points[k - first] = k % 2 == 0 ? k / 2 % m : k / 2 / m;
+        points[k - first] = (PetscReal)(k % 2 == 0 ? k / 2 % m : k / 2 / m);
     }
     PetscCall(MatCreateVecs(A, &x, &b));
     PetscCall(VecSet(b, 1));
