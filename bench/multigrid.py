@@ -4,6 +4,7 @@
 
     python3 bench/multigrid.py build/release/tessera                          # model problems of the gallery
     python3 bench/multigrid.py build/release/tessera --fem FOLDER             # and systems that fem.py wrote there
+    python3 bench/multigrid.py build/release/tessera --real FOLDER            # CG on matrices of class spd there
     python3 bench/multigrid.py build/release/tessera --figure docs/figures    # and the page's pictures
 
 Each command runs several times, and the least time counts. Times need an idle machine. Set-up again for new values is
@@ -11,6 +12,7 @@ in `bench_solve --study multigrid`.
 """
 
 import argparse
+import csv
 import json
 import math
 import os
@@ -103,6 +105,32 @@ def precisions(tool, problem, extra, rtol, repeats):
     return rows
 
 
+# ---- real matrices ----
+
+def attempt(tool, path, precond):
+    """The report of CG to 1e-8 with b = A 1, at most 3,000 iterations, which need not converge."""
+    command = [tool, "solve", str(path), "--device", "cpu", "--solver", "cg", "--precond", precond, "--rtol", "1e-8",
+               "--max-iterations", "3000", "--rhs", "a-times-ones", "--json", "-"]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    return json.loads(done.stdout)
+
+
+def real_matrices(tool, folder):
+    preconds = ("amg", "ic0", "jacobi")
+    with open(folder / "MANIFEST.tsv", encoding="utf-8") as file:
+        names = [entry["name"] for entry in csv.DictReader(file, delimiter="\t") if entry["class"] == "spd"]
+    rows = []
+    for name in sorted(names):
+        found = [attempt(tool, folder / f"{name}.mtx.gz", precond) for precond in preconds]
+        levels = found[0]["amg"]
+        rows.append((name, levels["levels"][0]["rows"], len(levels["levels"]), levels["coarsening"],
+                     f"{levels['operator_complexity']:.2f}", levels["raised"],
+                     *(r["iterations"] if r["verified"] else r["reason"] for r in found)))
+    table(("matrix", "rows", "levels", "coarsening", "complexity", "raised", *preconds), rows)
+    for k, precond in enumerate(preconds):
+        print(f"{precond}: {sum(isinstance(cells[6 + k], int) for cells in rows)} of {len(rows)} verified")
+
+
 # ---- pictures ----
 
 def bars(path, title, unit, items):
@@ -145,6 +173,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("tool")
     parser.add_argument("--fem", type=pathlib.Path)
+    parser.add_argument("--real", type=pathlib.Path, help="folder with MANIFEST.tsv and NAME.mtx.gz; other tables are "
+                        "left out")
     parser.add_argument("--figure", type=pathlib.Path, help="folder for pictures; tables are left out")
     parser.add_argument("--sizes", default="64,100,150")
     parser.add_argument("--repeats", type=int, default=3)
@@ -152,6 +182,9 @@ def main():
     sizes = [int(size) for size in options.sizes.split(",")]
     if options.figure:
         figures(options.tool, options.figure, [20, 32, 48, 64, 100])
+        return
+    if options.real:
+        real_matrices(options.tool, options.real)
         return
     iterations_by_size(options.tool, sizes, options.repeats)
     precisions(options.tool, f"gallery:laplace3d:{sizes[0]}", [], "1e-10", options.repeats)

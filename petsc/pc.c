@@ -14,8 +14,26 @@ static PetscBool is_gamg(const tp_pc *p)
 
 /* ---- set-up ---- */
 
+/* Rigid-body modes, as PETSc's GAMG makes them of PCSetCoordinates, where each node has a row for each axis. */
+static PetscErrorCode take_modes(const tp_pc *p, PetscInt rows, tess_amg_options *amg, double **columns)
+{
+    const int count = p->dimensions == 3 ? 6 : 3;
+    tess_context *ctx;
+
+    PetscFunctionBegin;
+    if (!p->coordinates || amg->block_size != p->dimensions || p->nodes * p->dimensions != rows) {
+        PetscFunctionReturn(PETSC_SUCCESS);
+    }
+    PetscCall(tp_context(&ctx));
+    PetscCall(PetscMalloc1((size_t)rows * (size_t)count, columns));
+    TessCall(tess_rigid_body_modes(ctx, p->nodes, (int)p->dimensions, p->coordinates, *columns));
+    amg->near_nullspace_columns = count;
+    amg->near_nullspace = *columns;
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The near-nullspace of PETSc, the rows of this process: for amg by aggregation. */
-static PetscErrorCode take_near_nullspace(Mat A, tess_amg_options *amg, double **columns)
+static PetscErrorCode take_near_nullspace(const tp_pc *p, Mat A, tess_amg_options *amg, double **columns)
 {
     MatNullSpace space;
     PetscBool constant;
@@ -24,11 +42,14 @@ static PetscErrorCode take_near_nullspace(Mat A, tess_amg_options *amg, double *
 
     PetscFunctionBegin;
     PetscCall(MatGetBlockSize(A, &bs));
+    PetscCall(MatGetLocalSize(A, &rows, NULL));
     if (bs > 1 && bs <= TESS_MAX_AMG_BLOCK) { amg->block_size = (int)bs; }
     PetscCall(MatGetNearNullSpace(A, &space));
-    if (!space) { PetscFunctionReturn(PETSC_SUCCESS); }
+    if (!space) {
+        PetscCall(take_modes(p, rows, amg, columns));
+        PetscFunctionReturn(PETSC_SUCCESS);
+    }
     PetscCall(MatNullSpaceGetVecs(space, &constant, &n, &vector));
-    PetscCall(MatGetLocalSize(A, &rows, NULL));
     all = constant ? n + 1 : n;
     if (all < 1 || all > TESS_MAX_NEAR_NULLSPACE) { PetscFunctionReturn(PETSC_SUCCESS); }
     PetscCall(PetscMalloc1((size_t)rows * (size_t)all, columns));
@@ -110,7 +131,9 @@ static PetscErrorCode make_precond(PC pc, const tp_rows *rows, tess_matrix **mat
     PetscFunctionBegin;
     PetscCall(tp_pc_complete_options(pc->data, &options));
     PetscCall(tp_matrix_create(rows, matrix));
-    if (options.kind == TESS_PRECOND_AMG) { PetscCall(take_near_nullspace(pc->pmat, &options.amg, &columns)); }
+    if (options.kind == TESS_PRECOND_AMG) {
+        PetscCall(take_near_nullspace(pc->data, pc->pmat, &options.amg, &columns));
+    }
     status = tess_precond_create(*matrix, &options, precond);
     PetscCall(PetscFree(columns));
     PetscCall(take_status(pc, status));
@@ -310,12 +333,21 @@ static PetscErrorCode PCReset_Tessera(PC pc)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* For gamg: PETSc's aggregation makes rigid-body modes of them. */
+/* For gamg, whose PC of PETSc makes rigid-body modes of them, and for amg by aggregation. */
 static PetscErrorCode PCSetCoordinates_Tessera(PC pc, PetscInt dimensions, PetscInt nodes, PetscReal *coordinates)
 {
     tp_pc *const p = pc->data;
 
     PetscFunctionBegin;
+    PetscCall(PetscFree(p->coordinates));
+    if (dimensions == 2 || dimensions == 3) {
+        PetscCall(PetscMalloc1((size_t)(dimensions * nodes), &p->coordinates));
+        for (PetscInt k = 0; k < dimensions * nodes; k++) {
+            p->coordinates[k % dimensions * nodes + k / dimensions] = coordinates[k];
+        }
+    }
+    p->nodes = nodes;
+    p->dimensions = dimensions;
     if (!p->gamg.inner) { PetscCall(tp_gamg_create(pc)); }
     PetscCall(PCSetOperators(p->gamg.inner, pc->mat, pc->pmat));
     PetscCall(PCSetCoordinates(p->gamg.inner, dimensions, nodes, coordinates));
@@ -329,6 +361,7 @@ static PetscErrorCode PCDestroy_Tessera(PC pc)
     PetscFunctionBegin;
     PetscCall(PCReset_Tessera(pc));
     PetscCall(PCDestroy(&p->gamg.inner));
+    PetscCall(PetscFree(p->coordinates));
     PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCSetCoordinates_C", NULL));
     PetscCall(PetscFree(pc->data));
     PetscFunctionReturn(PETSC_SUCCESS);

@@ -25,6 +25,8 @@ typedef struct tp_pc {
     char halo[32];      /* -pc_tessera_halo, gamg */
     char vectors[32];   /* -pc_tessera_vectors, gamg: fp32 or fp64 */
     tess_amg_options amg;
+    double *coordinates; /* of the nodes of this process, axis after axis, for amg; NULL: none */
+    PetscInt nodes, dimensions;
     tess_matrix *matrix;
     tess_precond *precond;
     tess_matrix *transpose;   /* of this process' rows, made when a solve with the transpose asks */

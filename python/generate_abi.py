@@ -35,7 +35,7 @@ TEXT_STRUCTS = {
     "tess_role_precision": "role", "tess_precision_schedule": "schedule", "tess_policy_options": "policy",
     "tess_precond_options": "precond", "tess_accuracy_options": "accuracy",
 }
-SKIPPED_FIELDS = {"size", "reserved", "papers", "monitor", "monitor_user"}
+SKIPPED_FIELDS = {"size", "reserved", "papers", "monitor", "monitor_user", "near_nullspace_columns"}
 
 
 def preprocess(include):

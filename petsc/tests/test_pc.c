@@ -53,9 +53,21 @@ static PetscErrorCode kinds_converge(void)
     static const struct {
         const char *kind, *precision;
         PetscInt most; /* on one process */
-    } cases[] = {{"jacobi", "", 140},    {"jacobi", "fp16", 140}, {"block-jacobi:5", "", 130}, {"polynomial:8", "", 40},
-                 {"ilu0", "", 70},       {"ilu0", "fp16", 70},    {"ic0", "fp32", 70},         {"ilut:1e-3:10", "", 70},
-                 {"iluk:1", "fp32", 70}, {"amg", "", 45},         {"amg", "fp16", 45},         {"amg", "fp64", 45}};
+    } cases[] = {{"jacobi", "", 140},
+                 {"jacobi", "fp16", 140},
+                 {"block-jacobi:5", "", 130},
+                 {"polynomial:8", "", 40},
+                 {"ilu0", "", 70},
+                 {"ilu0", "fp16", 70},
+                 {"ic0", "fp32", 70},
+                 {"ilut:1e-3:10", "", 70},
+                 {"iluk:1", "fp32", 70},
+                 {"amg", "", 45},
+                 {"amg", "fp16", 45},
+                 {"amg", "fp64", 45},
+                 {"ict:1e-3:10", "", 70},
+                 {"jacobi-sweeps:4", "", 80},
+                 {"amg", "fp32,fp16", 45}};
     int ranks;
 
     PetscFunctionBegin;
@@ -243,10 +255,41 @@ static PetscErrorCode a_singular_block(void)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* More smoothing takes fewer iterations, a coarser level more. Several ranks precondition each its rows. */
+static PetscErrorCode options_of_amg(void)
+{
+    static const char *const degrees[] = {"1", "4", "4"}, *const aggressive[] = {"0", "0", "1"};
+    PetscInt taken[3];
+    int ranks;
+
+    PetscFunctionBegin;
+    PetscCall(rank_count(&ranks));
+    PetscCall(option("-o_ksp_type", "cg"));
+    PetscCall(option("-o_pc_type", "tessera"));
+    PetscCall(option("-o_pc_tessera_amg_coarsening", "classical"));
+    for (int c = 0; c < 3; c++) {
+        Mat A;
+        solve s[2];
+        PetscCall(option("-o_pc_tessera_amg_degree", degrees[c]));
+        PetscCall(option("-o_pc_tessera_amg_aggressive", aggressive[c]));
+        PetscCall(laplacian(40, "o_", &A));
+        PetscCall(run(A, "o_", NULL, s));
+        taken[c] = s[0].iterations;
+        CHECK(s[0].reason > 0, "degree %s, aggressive %s: reason %d", degrees[c], aggressive[c], (int)s[0].reason);
+        PetscCall(MatDestroy(&A));
+    }
+    CHECK(taken[1] < taken[0], "degree 1: %d iterations, 4: %d", (int)taken[0], (int)taken[1]);
+    CHECK(ranks > 1 || taken[1] < taken[2], "aggressive 0: %d iterations, 1: %d", (int)taken[1], (int)taken[2]);
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode bad_options_are_refused(void)
 {
-    static const char *const cases[][2] = {
-        {"-b_pc_tessera_type", "ilu"}, {"-b_pc_tessera_precision", "fp63"}, {"-b_pc_tessera_amg_cycle", "f"}};
+    static const char *const cases[][2] = {{"-b_pc_tessera_type", "ilu"},
+                                           {"-b_pc_tessera_precision", "fp63"},
+                                           {"-b_pc_tessera_precision", "fp32,"},
+                                           {"-b_pc_tessera_amg_cycle", "f"},
+                                           {"-b_pc_tessera_amg_coarsening", "half"}};
 
     PetscFunctionBegin;
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
@@ -277,6 +320,7 @@ int main(int argc, char **argv)
     RUN(multigrid_of_petsc);
     RUN(multigrid_of_a_singular_matrix);
     RUN(a_singular_block);
+    RUN(options_of_amg);
     RUN(bad_options_are_refused);
     PetscCall(PetscFinalize());
     return 0;

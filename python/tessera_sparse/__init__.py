@@ -12,20 +12,22 @@ Tessera: sparse linear systems in mixed precision, with a verified answer.
 from ._context import Context, default_context, use_context
 from ._errors import (ConvergenceError, TesseraError, TesseraFileError, TesseraMemoryError, TesseraUnsupportedError,
                       TesseraValueError)
+from ._least_squares import lsmr, lsqr
 from ._library import lib as _lib
 from ._matrix import Matrix
 from ._options import option_names
-from ._precond import (Preconditioner, amg, block_jacobi, cholesky, ic0, ict, ilu0, iluk, ilut, jacobi, lu, polynomial)
+from ._precond import (Preconditioner, amg, block_jacobi, cholesky, ic0, ict, ilu0, iluk, ilut, jacobi, jacobi_sweeps,
+                       lu, polynomial)
 from ._result import Result
-from ._scipy import bicgstab, cg, fgmres, gmres, idrs, lsmr, lsqr, minres, spsolve
+from ._scipy import bicgstab, cg, fgmres, gmres, idrs, minres, spsolve
 from ._solver import Solver, solve
 
 __version__ = _lib.tess_version().decode()
 __all__ = [
     "Context", "ConvergenceError", "Matrix", "Preconditioner", "Result", "Solver", "TesseraError", "TesseraFileError",
     "TesseraMemoryError", "TesseraUnsupportedError", "TesseraValueError", "amg", "bicgstab", "block_jacobi", "cg",
-    "cholesky", "default_context", "fgmres", "gmres", "ic0", "ict", "idrs", "ilu0", "iluk", "ilut", "jacobi", "lsmr",
-    "lsqr", "lu", "minres", "option_names", "polynomial", "solve", "spsolve", "use_context",
+    "cholesky", "default_context", "fgmres", "gmres", "ic0", "ict", "idrs", "ilu0", "iluk", "ilut", "jacobi",
+    "jacobi_sweeps", "lsmr", "lsqr", "lu", "minres", "option_names", "polynomial", "solve", "spsolve", "use_context",
 ]
 
 

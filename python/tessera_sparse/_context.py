@@ -5,6 +5,7 @@ import threading
 from contextlib import contextmanager
 
 from . import _abi
+from ._errors import error_of
 from ._library import Handle, check, enum_name, enum_values, lib
 
 _LOG_LEVELS = {"none": 0, "warn": 1, "info": 2, "debug": 3}
@@ -58,7 +59,12 @@ class Context:
             keep.append(_abi.tess_log_function(lambda _user, level, text: log(levels.get(level, "?"),
                                                                               text.decode(errors="replace"))))
             options.log, options.log_level = keep[0], _LOG_LEVELS[log_level]
-        check(lib.tess_context_create(ctypes.byref(options), ctypes.byref(pointer)))
+        status = lib.tess_context_create(ctypes.byref(options), ctypes.byref(pointer))
+        if status and options.device == _abi.TESS_DEVICE_GPU:
+            text = "this build of the library has no GPU backend (docs/python/install.md)"
+            raise error_of(status, lib.tess_status_name(status).decode(), lib.tess_status_text(status).decode(),
+                           "look at nvidia-smi; device='cpu' works without" if lib.tess_has_gpu_backend() else text)
+        check(status)
         self.handle = Handle(pointer.value, lib.tess_context_destroy, keep=keep)
         self.pointer = pointer.value
         self.lock = threading.RLock()  # one thread at a time may use a context

@@ -15,6 +15,9 @@ class TesseraError(RuntimeError):
         where = f"{file}:{line}: " if file and line else f"{file}: " if file else ""
         super().__init__(where + message + (f"\n  hint: {hint}" if hint else ""))
 
+    def __reduce__(self):  # so that it comes back from a process of a pool
+        return type(self), (self.status, self.message, self.hint, self.file, self.line)
+
 
 class TesseraValueError(TesseraError, ValueError):
     """An argument has no meaning, is out of range, or does not fit another."""
@@ -43,6 +46,9 @@ class ConvergenceError(TesseraError):
                          f"{result.relative_residual:.2e}, wanted {result.rtol:.2e}",
                          "look at error.result: why, attempts, history")
         self.result = result
+
+    def __reduce__(self):
+        return ConvergenceError, (self.result,)
 
 
 _KINDS = {

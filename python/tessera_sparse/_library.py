@@ -142,6 +142,10 @@ class Handle:
         for parent in parents:
             parent._children += 1
 
+    def __reduce__(self):
+        raise TypeError("matrices, preconditioners, solvers and contexts cannot be pickled or copied: they are objects "
+                        "of the C library. Hand over arrays, such as Matrix.to_scipy()")
+
     def __del__(self):
         self._dead = True
         self._release()

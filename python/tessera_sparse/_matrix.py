@@ -59,6 +59,12 @@ class Matrix:
 
     def __init__(self, A, *, context=None, copy=False, error_bound=None, diagonal=None):
         self._raised, self._transpose, self._host_csr = [], None, None
+        if isinstance(A, (str, os.PathLike)):
+            raise TypeError(f"a matrix cannot be made from the text {str(A)!r}; Matrix.read(path) reads a file")
+        if isinstance(A, Matrix):
+            if A.is_operator:
+                raise TypeError("A is an operator already; make another Matrix from what it was made from")
+            A = A.csr() + (A.shape,)
         parts = None if isinstance(A, np.ndarray) else _arrays.csr_parts(A)
         if parts is None and (hasattr(A, "matvec") and hasattr(A, "shape")):
             inner = getattr(A, "A", None)  # SciPy's operator of a matrix
@@ -79,6 +85,8 @@ class Matrix:
 
     def _make_csr(self, parts, context, copy):
         data, indices, indptr, shape = parts
+        if len(shape) != 2:
+            raise ValueError(f"A has {len(shape)} dimensions; a matrix has 2")
         self.dtype = _arrays.real_dtype(_arrays.dtype_of(data))
         self.like = data
         context = context_for(context, (data,))

@@ -112,7 +112,7 @@ def product_of(m, what):
     """The function z = M r of a matrix, a LinearOperator, a solver's set-up or a plain function."""
     if hasattr(m, "matvec"):
         return m.matvec
-    if hasattr(m, "solve") and not hasattr(m, "shape"):
+    if hasattr(m, "solve"):  # such as SciPy's spilu(A)
         return m.solve
     if callable(m) and not hasattr(m, "shape"):
         return m

@@ -11,11 +11,24 @@ import re
 from . import _abi
 from ._context import choose
 from ._library import check, lib
+from ._multigrid import ARRAYS
 
 # Words of the command line that no comment of the headers names, and words of other libraries.
 _ALIASES = {
     "matrix_precision": ("storage", "precision"), "precond_precision": ("precond", "role"),
     "max_padding": ("storage", "slices", "max_padding"), "window": ("storage", "slices", "window"),
+    "sell_window": ("storage", "slices", "window"), "polynomial_form": ("precond", "polynomial", "form"),
+    "precond_steps": ("precond", "jacobi_sweeps", "schedule"), "precond_omega": ("precond", "jacobi_sweeps", "omega"),
+    "precond_share": ("precond", "jacobi_sweeps", "storage", "policy", "share"),
+    "amg_degree": ("precond", "amg", "degree"), "amg_block_size": ("precond", "amg", "block_size"),
+}
+# Words of the command line that are no field of the struct: they set several, or one by the kind of preconditioner.
+_WORDS = {
+    "block": "--block (16x16): rows and columns of a block, 16x16, 16x32, 32x16 or 32x32",
+    "levels": "--levels: precisions that a policy may assign, from high to low, such as 'fp64,fp32'",
+    "precond_format": "--precond-format: of square blocks of triangles (csr), of jacobi-sweeps (composite)",
+    "precond_levels": "--precond-levels: as levels, of --precond-policy",
+    "precond_policy": "--precond-policy: of square blocks of triangles (none), of jacobi-sweeps (mean-range:0.1)",
 }
 _HINTS = {"tol": "rtol", "maxiter": "max_iterations", "maxit": "max_iterations", "ksp_rtol": "rtol",
           "preconditioner": "precond", "method": "solver", "M": "precond"}
@@ -49,7 +62,8 @@ def option_names():
     for name, (path, _, comment) in sorted(option_table().items()):
         if "squares" not in path:
             names[name] = comment
-    names["levels"] = "--levels: precisions that a policy may assign, from high to low, such as 'fp64,fp32'"
+    names.update(_WORDS)
+    names.update(ARRAYS)
     names["monitor"] = "called at each iteration with iteration, residual norm, tolerance, seconds; true cancels"
     return names
 
@@ -67,10 +81,42 @@ def _parse(function, text, target, name):
 
 def _set_accuracy(target, value):
     text = str(value)
-    if text.startswith("backward:"):
-        target.backward = float(text.partition(":")[2])
+    try:
+        if text.startswith("backward:"):
+            target.backward = float(text.partition(":")[2])
+        else:
+            target.forward = float(text.removeprefix("forward:"))
+    except ValueError:
+        raise ValueError(f"accuracy={value!r} is no number such as 1e-8, and not 'backward:1e-12'") from None
+
+
+def _set_level_precisions(amg, name, kind, value):
+    """A precision of all levels, or a list such as "fp32,fp16" of the first ones, whose last goes on."""
+    words = str(value).split(",") if isinstance(value, str) else list(value) if isinstance(value, (tuple, list)) else [
+        value]
+    most = len(amg.level_precision)
+    if not 1 <= len(words) <= most:
+        raise ValueError(f"{name}={value!r} is no list of 1 to {most} precisions such as 'fp32,fp16'")
+    found = [choose(kind, word, name) for word in words]
+    amg.precision = found[-1]
+    amg.level_precision = type(amg.level_precision)(*(found if len(found) > 1 else []))
+
+
+def _set_word(options, name, value):
+    """An option of _WORDS."""
+    sweeps = options.precond.kind == _abi.TESS_PRECOND_JACOBI_SWEEPS
+    target = options.precond.jacobi_sweeps.storage if sweeps else options.precond.incomplete.squares
+    if name == "block":
+        if value not in ("16x16", "16x32", "32x16", "32x32"):
+            raise ValueError(f"block={value!r} is none of: 16x16, 16x32, 32x16, 32x32")
+        options.storage.policy.block_rows, options.storage.policy.block_cols = map(int, value.split("x"))
+    elif name == "precond_format":
+        target.format = choose("tess_format", value, name)
+    elif name == "precond_policy":
+        _parse("tess_policy_options_parse", value, target.policy, name)
     else:
-        target.forward = float(text.removeprefix("forward:"))
+        policy = options.storage.policy if name == "levels" else target.policy
+        _parse("tess_precision_levels_parse", value, policy, name)
 
 
 def _set(options, name, path, kind, value, keep):
@@ -87,6 +133,8 @@ def _set(options, name, path, kind, value, keep):
             options.gmres.inner_auto = 1
         else:
             _parse("tess_role_precision_parse", value, getattr(target, leaf), name)
+    elif path == ("precond", "amg", "precision"):
+        _set_level_precisions(options.precond.amg, name, kind, value)
     elif kind == "schedule":
         _parse("tess_schedule_parse", value, getattr(target, leaf), name)
     elif kind == "accuracy":
@@ -99,7 +147,10 @@ def _set(options, name, path, kind, value, keep):
         setattr(target, leaf, _number(name, kind, value))
     elif kind == "tess_solver_kind" and str(value).lower().startswith("idr:"):
         setattr(target, leaf, choose(kind, "idr", name))
-        options.idr.s = int(str(value).partition(":")[2])
+        words = str(value).partition(":")[2]
+        if not words.isdecimal():
+            raise ValueError(f"{name}={value!r}: give idr:S with S from 1 to 64")
+        options.idr.s = int(words)
     else:
         setattr(target, leaf, choose(kind, value, name))
 
@@ -154,14 +205,14 @@ def set_options(options, values, keep):
     """Sets keyword arguments in a tess_solve_options. `keep` holds what it points to."""
     table, names = option_table(), []
     for name in values:
-        if name not in table and name not in ("levels", "monitor"):
-            raise unknown(name, list(table))
+        if name not in table and name not in _WORDS and name != "monitor":
+            raise unknown(name, [*table, *_WORDS, *ARRAYS])
         names.append(name)
     # A preconditioner and a policy set all their options to defaults: the others come after them.
-    first = {"precond": 0, "policy": 1, "storage_policy": 1}
+    first = {"precond": 0, "policy": 1, "storage_policy": 1, "precond_policy": 1}
     for name in sorted(names, key=lambda n: first.get(n, 2)):
-        if name == "levels":
-            _parse("tess_precision_levels_parse", values[name], options.storage.policy, name)
+        if name in _WORDS:
+            _set_word(options, name, values[name])
         elif name != "monitor":
             path, kind, _ = table[name]
             _set(options, name, path, kind, values[name], keep)

@@ -7,6 +7,7 @@ import numpy as np
 from . import _abi, _operators, _vectors
 from ._library import Handle, check, enum_name, lib, to_dict
 from ._matrix import as_matrix
+from ._multigrid import levels_of, set_arrays, taken_from
 from ._options import set_options, new_options
 
 
@@ -19,9 +20,10 @@ class Preconditioner:
     A : Matrix, or what `Matrix` takes
     kind : str
         As on the command line: "jacobi", "block-jacobi:8", "polynomial:10", "ilu0", "ic0", "ilut:1e-3:10", "ict",
-        "iluk:1", "lu", "cholesky" (docs/reference/preconditioners.md).
+        "iluk:1", "lu", "cholesky", "amg", "jacobi-sweeps:3" (docs/reference/preconditioners.md).
     **options
-        Options of the preconditioner, such as precond_precision="fp32/fp64" or triangular="levels".
+        Options of the preconditioner, such as precond_precision="fp32/fp64" or triangular="levels". For amg also
+        arrays: `coordinates` of an elastic body, or `near_nullspace` vectors.
 
     Examples
     --------
@@ -35,8 +37,11 @@ class Preconditioner:
     def __init__(self, A, kind, **options):
         self.matrix = as_matrix(A)
         settings, keep, pointer = new_options(), [], ctypes.c_void_p()
-        set_options(settings, dict(options, precond=kind), keep)
-        self.context = self.matrix.context
+        self._made_from, self.context = dict(options, precond=kind), self.matrix.context
+        values = dict(self._made_from)
+        arrays = taken_from(values)
+        set_options(settings, values, keep)
+        set_arrays(settings.precond, arrays, self.matrix, keep)
         with self.context.lock:
             check(lib.tess_precond_create(self.matrix.pointer, ctypes.byref(settings.precond), ctypes.byref(pointer)),
                   self.context.pointer, self.matrix._raised)
@@ -77,6 +82,20 @@ class Preconditioner:
         facts = _abi.tess_precond_factors()
         check(lib.tess_precond_get_factors(self.pointer, ctypes.byref(facts)), self.context.pointer)
         return to_dict(facts)
+
+    @property
+    def amg(self):
+        """
+        The levels of multigrid, as a dict with the names of `amg` in the tool's JSON.
+
+        Examples
+        --------
+        >>> import tessera_sparse as ts
+        >>> levels = ts.amg(ts.Matrix.gallery("laplace2d", 50), amg_precision="fp32,fp16").amg["levels"]
+        >>> [level["precision"] for level in levels[:2]], levels[0]["rows"]
+        (['fp32', 'fp16'], 2500)
+        """
+        return levels_of(self.pointer, self.context)
 
     def __repr__(self):
         return f"<tessera_sparse.Preconditioner: {self.kind}, {self.shape[0]} rows>"
@@ -158,7 +177,12 @@ ilut = _shaped("ilut", "Incomplete LU factors with fill by a threshold.",
 ict = _shaped("ict", "Incomplete Cholesky factors with fill by a threshold.",
               "drop, fill : relative threshold (1e-3), most entries of a row over the matrix's (10)", "ict(A, 1e-2)")
 iluk = _shaped("iluk", "Incomplete LU factors with a level of fill.", "level : from 0 (1)", "iluk(A, 1)")
-amg = _shaped("amg", "Algebraic multigrid (docs/howto/multigrid.md).", "no numbers", "amg(A)")
+jacobi_sweeps = _shaped("jacobi-sweeps", "Jacobi iterations in steps of rising precision.", "count : 1 to 1000 (3)",
+                        "jacobi_sweeps(A, 3)")
+amg = _shaped("amg", "Algebraic multigrid (docs/howto/multigrid.md).",
+              "coordinates : array, optional\n        Of the nodes of an elastic body, a row for each: its rigid-body "
+              "modes.\n    near_nullspace : array, optional\n        Vectors that A nearly maps to zero, as columns.",
+              "amg(A)")
 lu = _shaped("lu", "Complete LU factors, in FP32 unless precond_precision says otherwise (needs MUMPS).",
              "no numbers", "lu(A)")
 cholesky = _shaped("cholesky", "Complete Cholesky factors, in FP32 unless precond_precision says otherwise (needs "

@@ -62,6 +62,14 @@ class Result:
         self._raw, self._history, self._why, self._attempts = raw, history, why, attempts
         self.columns = [self]
 
+    def __getstate__(self):
+        raw = type(self._raw).from_buffer_copy(self._raw)
+        raw.history = None  # an address; `_history` has the values
+        return dict(self.__dict__, _raw=bytes(raw))
+
+    def __setstate__(self, state):
+        self.__dict__.update(state, _raw=_abi.tess_solve_result.from_buffer_copy(state["_raw"]))
+
     @classmethod
     def of_columns(cls, x, columns):
         """The result of several right-hand sides: that of the worst, with all of x."""

@@ -14,7 +14,7 @@ from ._solver import Solver
 _LARGEST = float(np.finfo(np.float64).max)
 
 
-def _tolerance(name, value):
+def checked_tolerance(name, value):
     if type(value) is float and value >= 0.0:
         return value
     if isinstance(value, str) or value is None or not np.isscalar(value) or not value >= 0:
@@ -55,7 +55,7 @@ def _start(x0, b, M):
 
 
 def _limits(rtol, atol):
-    rtol, atol = _tolerance("rtol", rtol), _tolerance("atol", atol)
+    rtol, atol = checked_tolerance("rtol", rtol), checked_tolerance("atol", atol)
     if not math.isfinite(rtol) or not math.isfinite(atol):
         return {"rtol": 0.0, "atol": _LARGEST}
     return {"rtol": rtol, "atol": atol}
@@ -122,7 +122,13 @@ def _iterates(callback):
 def _limit(maxiter, matrix_like, factor):
     if maxiter is not None:
         return maxiter
-    return factor * max(np.shape(matrix_like)[0] if not hasattr(matrix_like, "shape") else matrix_like.shape[0], 1)
+    return factor * max(_rows(matrix_like), 1)
+
+
+def _rows(matrix_like):
+    """Rows of what may be a matrix; 0 for what is none, which is refused later."""
+    shape = matrix_like.shape if hasattr(matrix_like, "shape") else np.shape(matrix_like)
+    return shape[0] if shape else 0
 
 
 _DOC = """
@@ -256,7 +262,7 @@ def _gmres(method, A, b, x0, rtol, atol, restart, maxiter, M, callback, callback
     kind = callback_type or "legacy"
     if kind not in ("x", "pr_norm", "legacy"):
         raise ValueError(f"Unknown callback_type: {kind!r}")
-    size = A.shape[0] if hasattr(A, "shape") else np.shape(A)[0]
+    size = _rows(A)
     restart = max(min(20 if restart is None else int(restart), size), 1)
     cycles = 10 * size if maxiter is None else maxiter
     options = {"gmres_restart": restart}
@@ -323,84 +329,7 @@ def spsolve(A, b, *, rtol=1e-10, **options):
     array([ 2., -2.,  9.])
     """
     matrix, b, _ = _system(A, b, None)
-    result = Solver(matrix, rtol=_tolerance("rtol", rtol), **options).solve(b)
+    result = Solver(matrix, rtol=checked_tolerance("rtol", rtol), **options).solve(b)
     if not result.verified:
         raise ConvergenceError(result)
     return _rounded(result.x, matrix, b)
-
-
-# ---- least squares ----
-
-def _least_squares(method, A, b, x0, tolerance, limit, damp):
-    matrix = as_matrix(A)
-    b = _arrays.host_array(b, "b")
-    b = b.reshape(-1) if b.ndim == 0 or b.ndim == 2 and b.shape[1] == 1 else b
-    nrows, ncols = matrix.shape
-    if b.shape != (nrows,):
-        raise ValueError(f"b has the shape {b.shape}; the matrix has {nrows} rows")
-    right = np.asarray(b, dtype=np.float64)
-    solved = matrix
-    if damp != 0.0:  # [A; damp I] x = [b; 0]
-        from scipy.sparse import csr_array, eye_array, vstack
-        solved = Matrix(csr_array(vstack([matrix.to_scipy(), damp * eye_array(ncols)])))
-        right = np.concatenate([right, np.zeros(ncols)])
-    settings = {} if limit is None else {"max_iterations": int(limit)}
-    start = None if x0 is None else _arrays.host_array(x0, "x0").reshape(-1)
-    result = Solver(solved, solver=method, rtol=tolerance, precond="none", **settings).solve(right, start)
-    x = result.x
-    stop = 0 if not np.any(right) else {"rtol": 1, "atol": 1, "least_squares": 2, "happy_breakdown": 1}.get(
-        result.reason, 7)
-    residual = b - matrix @ x if nrows else np.zeros(0)
-    return result, x, stop if result.verified else 7, float(np.linalg.norm(residual)), matrix
-
-
-def _smallest(*tolerances):
-    """Both of SciPy's tests use tolerances of their own; ours has one, and takes the tighter."""
-    for tolerance in tolerances:
-        _tolerance("tolerance", tolerance)
-    positive = [float(tolerance) for tolerance in tolerances if tolerance > 0]
-    return min(positive) if positive else 4 * np.finfo(np.float64).eps
-
-
-def lsqr(A, b, damp=0.0, atol=1e-6, btol=1e-6, conlim=1e8, iter_lim=None, show=False, calc_var=False, x0=None):
-    """
-    Least squares by LSQR: min ||b - A x||, or min ||b - A x||^2 + damp^2 ||x||^2, for A of any shape.
-
-    Parameters and return values are those of `scipy.sparse.linalg.lsqr`: (x, istop, itn, r1norm, r2norm, anorm, acond,
-    arnorm, xnorm, var). `istop` is 0 (b = 0), 1 (A x = b to the tolerance), 2 (x solves the normal equations to the
-    tolerance), both verified, or 7 (not). The tolerance is the smaller of atol and btol. `conlim` and `calc_var` are
-    not read: acond is NaN, and var zeros.
-
-    Examples
-    --------
-    >>> import numpy as np, tessera_sparse as ts
-    >>> x, istop = ts.lsqr(np.array([[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]), np.array([1.0, 0.0, -1.0]))[:2]
-    >>> x.round(6), istop
-    (array([ 1., -1.]), 1)
-    """
-    result, x, stop, norm, matrix = _least_squares("lsqr", A, b, x0, _smallest(atol, btol), iter_lim, damp)
-    if show:
-        print(result)
-    return (x, stop, result.iterations, norm, result.residual_norm, result.matrix_norm, float("nan"),
-            result.normal_residual_norm, float(np.linalg.norm(x)), np.zeros(matrix.shape[1]))
-
-
-def lsmr(A, b, damp=0.0, atol=1e-6, btol=1e-6, conlim=1e8, maxiter=None, show=False, x0=None):
-    """
-    Least squares by LSMR: as `lsqr`; ||A^T r|| falls in each iteration.
-
-    Parameters and return values are those of `scipy.sparse.linalg.lsmr`: (x, istop, itn, normr, normar, norma, conda,
-    normx), with `istop` as in `lsqr`; conda is NaN.
-
-    Examples
-    --------
-    >>> import numpy as np, tessera_sparse as ts
-    >>> x, istop = ts.lsmr(np.array([[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]), np.array([1.0, 0.0, 0.0]))[:2]
-    >>> x.round(6), istop
-    (array([ 0.666667, -0.333333]), 2)
-    """
-    result, x, stop, norm, _ = _least_squares("lsmr", A, b, x0, _smallest(atol, btol), maxiter, damp)
-    if show:
-        print(result)
-    return (x, stop, result.iterations, norm, result.normal_residual_norm, result.matrix_norm, float("nan"),
-            float(np.linalg.norm(x)))

@@ -9,6 +9,7 @@ import numpy as np
 from . import _abi, _arrays, _vectors
 from ._library import Handle, check, enum_name, lib, to_dict
 from ._matrix import Matrix, context_for, as_matrix
+from ._multigrid import levels_of, set_arrays, taken_from
 from ._options import monitor_function, options_with, set_options, unknown
 from ._precond import FunctionPreconditioner, Preconditioner
 from ._result import Result
@@ -51,11 +52,15 @@ class Solver:
 
     def __init__(self, A, *, context=None, precond=None, progress=None, monitor=None, **options):
         self.matrix = as_matrix(A, context)
+        if context is not None and self.matrix.context is not context:
+            raise ValueError("A belongs to another context; Matrix(A, context=...) copies it to this one")
         self.context = self.matrix.context
         self._raised, self._keep, self._values = self.matrix._raised, [], dict(options)
         if isinstance(precond, str):
-            options["precond"] = precond
+            options["precond"] = self._values["precond"] = precond
+        arrays = taken_from(options)
         self.options = options_with(options, self._keep)
+        set_arrays(self.options.precond, arrays, self.matrix, self._keep)
         self._bar = progress is True
         self._set_monitor(monitor or (progress if callable(progress) else None))
         self.precond = None if precond is None or isinstance(precond, str) else self._own_precond(precond)
@@ -288,8 +293,13 @@ class Solver:
             precond = self.precond
             if type(precond) is not Preconditioner:
                 raise NotImplementedError("a preconditioner that is a function has no transpose")
-            values["precond"] = precond.kind
+            values.update(precond._made_from)
         return Solver(transpose, **values)
+
+    @property
+    def amg(self):
+        """The levels of precond="amg", as a dict with the names of `amg` in the tool's JSON."""
+        return levels_of(lib.tess_solver_precond(self.pointer), self.context)
 
     @property
     def chosen(self):

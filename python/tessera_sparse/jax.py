@@ -89,7 +89,7 @@ def solve(A, b, *, rtol=None, **options):
     b : array of n values, or of n by k
     rtol : float
         Default: 1e-10 for float64, 1e-5 for float32.
-    **options : those of `tessera_sparse.Solver`
+    **options : those of `tessera_sparse.Solver` that are texts or numbers
 
     Returns
     -------
@@ -110,5 +110,8 @@ def solve(A, b, *, rtol=None, **options):
     if shape[0] != shape[1]:
         raise ValueError(f"expected a square matrix, not {shape[0]} by {shape[1]}")
     b = jnp.asarray(b, dtype=data.dtype)
+    for name, value in options.items():
+        if not isinstance(value, (str, int, float)):
+            raise TypeError(f"{name} is a {type(value).__name__}; options of jax.solve are texts and numbers")
     options["rtol"] = rtol if rtol is not None else 1e-10 if data.dtype == jnp.float64 else 1e-5
     return _solve(tuple(sorted(options.items())), data, indices, indptr, b)

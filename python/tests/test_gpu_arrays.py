@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arrays of a GPU, read and written where they are. Needs a GPU, a library with its backend, and CuPy, Torch or JAX."""
+import json
+
 import numpy as np
 import pytest
 
@@ -54,6 +56,20 @@ def test_cupy(system):
         scaled = ts.cg(on_gpu, 3 * right, rtol=1e-10)[0]
     stream.synchronize()
     assert close(scaled.get(), 3 * expected)
+
+
+def test_the_tutorial_takes_arrays_of_cupy(system):
+    cupy = pytest.importorskip("cupy")
+    pytest.importorskip("matplotlib").use("Agg")
+    with open("docs/tutorials/first-solve.ipynb", encoding="utf-8") as file:
+        cells = json.load(file)["cells"]
+    names = {}
+    for cell in cells:
+        if cell["cell_type"] == "code":
+            exec(compile("".join(cell["source"]), "first-solve.ipynb", "exec"), names)
+    x, residual = names["x_gpu"], names["b_gpu"] - names["A_gpu"] @ names["x_gpu"]
+    assert names["info"] == 0 and isinstance(x, cupy.ndarray)
+    assert cupy.linalg.norm(residual) <= 1.001e-10 * cupy.linalg.norm(names["b_gpu"])
 
 
 @pytest.mark.filterwarnings("error:ExternalStream")  # CuPy 14 has another way to work on a context's stream

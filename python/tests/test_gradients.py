@@ -75,6 +75,13 @@ class TestJax:
 
         check_grads(jax.jit(f) if compiled else f, (A.data, b), 1, modes=["rev"])
 
+    def test_options_are_texts_and_numbers(self):
+        jax, A = self.parts()
+        b = jax.numpy.ones(6)
+        assert np.allclose(A @ ts.jax.solve(A, b, solver="gmres", restart=6, precond="jacobi"), b)
+        with pytest.raises(TypeError, match="near_nullspace is a ndarray"):
+            ts.jax.solve(A, b, precond="amg", near_nullspace=np.ones(6))
+
     def test_vmap_and_types(self):
         jax, A = self.parts()
         b = jax.numpy.asarray(np.random.default_rng(1).random((6, 3)))

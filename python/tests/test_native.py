@@ -200,6 +200,7 @@ def test_options_that_came_before_are_the_same_again():
     ({"tol": 3}, TypeError, "did you mean 'rtol'"), ({"solver": "gc"}, ValueError, "none of: auto, cg"),
     ({"precond": "ilu99"}, ValueError, "ilu99"), ({"rtol": "small"}, TypeError, "rtol"),
     ({"rtol": -1.0}, ValueError, "toleran"), ({"restart": 2.5}, TypeError, "whole number"),
+    ({"solver": "idr:x"}, ValueError, "idr:S"), ({"accuracy": "x"}, ValueError, "backward:1e-12"),
     ({"policy": "nonsense"}, ValueError, "nonsense"), ({"precision": "fp8"}, ValueError, "auto, fp64"),
     ({"solver": "gmres", "restart": 0}, ValueError, "restart"), ({"x_y": 1}, TypeError, "option_names"),
 ])
@@ -223,6 +224,8 @@ def test_bad_options_say_what_is_wrong(options, error, text):
     (lambda: ts.Matrix((np.ones(3), np.array([0, 1]), np.array([0, 1, 2]))), ValueError, "agree"),
     (lambda: ts.Matrix.read("/no/such.mtx"), OSError, "no/such"),
     (lambda: ts.Matrix.gallery("laplac2d", 4), OSError, "laplace2d"),
+    (lambda: ts.Matrix("data/nos3.mtx.gz"), TypeError, "Matrix.read"),
+    (lambda: ts.Matrix(scipy_sparse.coo_array(np.ones(3))), ValueError, "1 dimension"),
     (lambda: ts.Context(device="tpu"), ValueError, "auto, cpu, gpu"),
     (lambda: ts.Preconditioner(np.zeros((3, 3)), "ilu0"), ts.TesseraError, "hint"),
     (lambda: ts.solve(np.ones((2, 3)), np.ones(2), solver="cg"), ValueError, None),
@@ -236,6 +239,38 @@ def test_an_error_has_status_message_and_hint():
     with pytest.raises(ts.TesseraError) as caught:
         ts.Matrix.gallery("laplac2d", 4)
     assert caught.value.status == "not_found" and caught.value.hint and "laplac2d" in caught.value.message
+
+
+def test_a_matrix_of_another_context_is_copied():
+    context, A = ts.Context(device="cpu", threads=1), ts.Matrix(laplacian(20))
+    copied = ts.Matrix(A, context=context)
+    assert copied.context is context and not copied.is_operator
+    assert ts.Solver(copied, solver="cg", context=context).solve(np.ones(20)).verified
+    with pytest.raises(ValueError, match="another context"):
+        ts.Solver(A, solver="cg", context=context)
+    with pytest.raises(TypeError, match="operator already"):
+        ts.Matrix(ts.Matrix(LinearOperator((2, 2), matvec=lambda x: x, dtype=float)))
+
+
+def test_results_and_errors_may_be_pickled_and_objects_not():
+    import copy
+    import pickle
+    A = ts.Matrix.gallery("laplace2d", 20)
+    for result in (ts.solve(A, np.ones(400), rtol=1e-8), ts.solve(A, np.ones((400, 2)), solver="cg")):
+        again = pickle.loads(pickle.dumps(result))
+        assert (again.x == result.x).all() and (again.history == result.history).all() and again.why == result.why
+        assert again.to_dict() | {"history": 0} == result.to_dict() | {"history": 0}
+        assert len(again.columns) == len(result.columns) and repr(again) == repr(result)
+    with pytest.raises(ts.ConvergenceError) as caught:
+        ts.spsolve(np.ones((2, 2)), np.array([1.0, 2.0]))
+    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+    with pytest.raises(ts.TesseraError) as caught:
+        ts.Matrix.gallery("laplac2d", 4)
+    assert pickle.loads(pickle.dumps(caught.value)).hint == caught.value.hint
+    for thing in (A, ts.ic0(A), ts.Solver(A), A.context):
+        for function in (copy.deepcopy, pickle.dumps):
+            with pytest.raises(TypeError, match="pickle"):
+                function(thing)
 
 
 # ---- operators ----

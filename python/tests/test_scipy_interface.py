@@ -125,6 +125,24 @@ def test_least_squares_agree_with_numpy():
     assert np.isclose(ts.lsqr(A, b)[3], np.linalg.norm(b - A @ expected), rtol=1e-5)
 
 
+@pytest.mark.parametrize("function", [ts.lsqr, ts.lsmr])
+@pytest.mark.parametrize("damp", [0.0, 2.0])
+def test_least_squares_of_operators(function, damp):
+    from scipy.sparse.linalg import LinearOperator, aslinearoperator
+    A, b = np.random.default_rng(7).standard_normal((30, 8)), np.arange(30.0)
+    operator = LinearOperator(A.shape, matvec=lambda x: A @ x, rmatvec=lambda y: A.T @ y, dtype=float)
+    with pytest.raises(NotImplementedError, match="no LinearOperator"):
+        function(operator, b, damp=damp)
+    assert function(aslinearoperator(A), b, damp=damp, atol=1e-12, btol=1e-12)[1] == 2
+
+
+def test_superlu_as_preconditioner():
+    from scipy.sparse.linalg import spilu
+    A, b = laplacian(50), np.ones(50)
+    x, info = ts.gmres(A, b, M=spilu(A.tocsc()), rtol=1e-10)
+    assert info == 0 and true_residual(A, x, b) <= 1e-10 * (1 + 4 * EPS)
+
+
 def test_spsolve():
     A = sparse.random_array((80, 80), density=0.1, rng=np.random.default_rng(2)) + 4 * sparse.eye_array(80)
     b = np.arange(80.0)
@@ -144,6 +162,7 @@ def test_spsolve():
     (lambda: ts.cg(laplacian(4), np.ones(4) * 1j), TypeError),
     (lambda: ts.cg(laplacian(4), np.ones(4), x0="Mx"), ValueError),
     (lambda: ts.lsqr(np.ones((3, 2)), np.ones(2)), ValueError),
+    (lambda: ts.cg(None, np.ones(2)), TypeError), (lambda: ts.gmres(None, np.ones(2)), TypeError),
 ])
 def test_bad_input(call, error):
     with pytest.raises(error):

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""SciPy's interface of least squares: lsqr and lsmr."""
+import numpy as np
+
+from . import _arrays
+from ._matrix import Matrix, as_matrix
+from ._scipy import checked_tolerance
+from ._solver import Solver
+
+
+def _least_squares(method, A, b, x0, tolerance, limit, damp):
+    matrix = as_matrix(A)
+    if matrix.is_operator:
+        raise NotImplementedError(f"{method} takes no LinearOperator: the library needs the entries of A, for A^T and "
+                                  "norms of columns. Pass the assembled matrix")
+    b = _arrays.host_array(b, "b")
+    b = b.reshape(-1) if b.ndim == 0 or b.ndim == 2 and b.shape[1] == 1 else b
+    nrows, ncols = matrix.shape
+    if b.shape != (nrows,):
+        raise ValueError(f"b has the shape {b.shape}; the matrix has {nrows} rows")
+    right = np.asarray(b, dtype=np.float64)
+    solved = matrix
+    if damp != 0.0:  # [A; damp I] x = [b; 0]
+        from scipy.sparse import csr_array, eye_array, vstack
+        solved = Matrix(csr_array(vstack([matrix.to_scipy(), damp * eye_array(ncols)])))
+        right = np.concatenate([right, np.zeros(ncols)])
+    settings = {} if limit is None else {"max_iterations": int(limit)}
+    start = None if x0 is None else _arrays.host_array(x0, "x0").reshape(-1)
+    result = Solver(solved, solver=method, rtol=tolerance, precond="none", **settings).solve(right, start)
+    x = result.x
+    stop = 0 if not np.any(right) else {"rtol": 1, "atol": 1, "least_squares": 2, "happy_breakdown": 1}.get(
+        result.reason, 7)
+    residual = b - matrix @ x if nrows else np.zeros(0)
+    return result, x, stop if result.verified else 7, float(np.linalg.norm(residual)), matrix
+
+def _smallest(*tolerances):
+    """Both of SciPy's tests use tolerances of their own; ours has one, and takes the tighter."""
+    for tolerance in tolerances:
+        checked_tolerance("tolerance", tolerance)
+    positive = [float(tolerance) for tolerance in tolerances if tolerance > 0]
+    return min(positive) if positive else 4 * np.finfo(np.float64).eps
+
+
+def lsqr(A, b, damp=0.0, atol=1e-6, btol=1e-6, conlim=1e8, iter_lim=None, show=False, calc_var=False, x0=None):
+    """
+    Least squares by LSQR: min ||b - A x||, or min ||b - A x||^2 + damp^2 ||x||^2, for A of any shape.
+
+    Parameters and return values are those of `scipy.sparse.linalg.lsqr`: (x, istop, itn, r1norm, r2norm, anorm, acond,
+    arnorm, xnorm, var). `istop` is 0 (b = 0), 1 (A x = b to the tolerance), 2 (x solves the normal equations to the
+    tolerance), both verified, or 7 (not). The tolerance is the smaller of atol and btol. `conlim` and `calc_var` are
+    not read: acond is NaN, and var zeros.
+
+    Examples
+    --------
+    >>> import numpy as np, tessera_sparse as ts
+    >>> x, istop = ts.lsqr(np.array([[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]), np.array([1.0, 0.0, -1.0]))[:2]
+    >>> x.round(6), istop
+    (array([ 1., -1.]), 1)
+    """
+    result, x, stop, norm, matrix = _least_squares("lsqr", A, b, x0, _smallest(atol, btol), iter_lim, damp)
+    if show:
+        print(result)
+    return (x, stop, result.iterations, norm, result.residual_norm, result.matrix_norm, float("nan"),
+            result.normal_residual_norm, float(np.linalg.norm(x)), np.zeros(matrix.shape[1]))
+
+
+def lsmr(A, b, damp=0.0, atol=1e-6, btol=1e-6, conlim=1e8, maxiter=None, show=False, x0=None):
+    """
+    Least squares by LSMR: as `lsqr`; ||A^T r|| falls in each iteration.
+
+    Parameters and return values are those of `scipy.sparse.linalg.lsmr`: (x, istop, itn, normr, normar, norma, conda,
+    normx), with `istop` as in `lsqr`; conda is NaN.
+
+    Examples
+    --------
+    >>> import numpy as np, tessera_sparse as ts
+    >>> x, istop = ts.lsmr(np.array([[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]), np.array([1.0, 0.0, 0.0]))[:2]
+    >>> x.round(6), istop
+    (array([ 0.666667, -0.333333]), 2)
+    """
+    result, x, stop, norm, _ = _least_squares("lsmr", A, b, x0, _smallest(atol, btol), maxiter, damp)
+    if show:
+        print(result)
+    return (x, stop, result.iterations, norm, result.normal_residual_norm, result.matrix_norm, float("nan"),
+            float(np.linalg.norm(x)))
