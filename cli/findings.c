@@ -239,12 +239,14 @@ static const char *advice_of(const cli_solve_run *run)
     if (is_nearly_singular(run) && run->result->relative_residual > NO_SOLUTION && !was_stopped(run)) {
         return "the matrix is singular up to rounding; take least squares (--solver lsqr), or a larger --rtol";
     }
-    if (is_near_attainable(run) && !is_fixed(run) && run->options->guard == TESS_GUARD_REPAIR && !was_stopped(run)) {
+    const bool may_end = !is_fixed(run) && !was_stopped(run) && run->options->guard == TESS_GUARD_REPAIR;
+    if (may_end && is_near_attainable(run)) {
         return "an x of this size has no much smaller residual in FP64; ask for a larger --rtol";
     }
     if (was_automatic(run) && !was_stopped(run)) { return advice_after_attempts(run); }
     switch (run->result->reason) {
-    case TESS_REASON_ITERATIONS: return is_fixed(run) ? NULL : "raise --max-iterations, or try a preconditioner (--precond)";
+    case TESS_REASON_ITERATIONS:
+        return is_fixed(run) ? NULL : "raise --max-iterations, or try a preconditioner (--precond)";
     case TESS_REASON_DIVERGENCE: return "try another --solver, or a preconditioner (--precond)";
     case TESS_REASON_BREAKDOWN:
         return run->result->solver == TESS_SOLVER_GMRES ? "try a preconditioner, such as --precond lu"
@@ -323,8 +325,9 @@ void cli_print_findings(const cli_solve_run *run)
                run->result->relative_residual, f->attainable_residual);
     }
     if (least_condition(run) >= LARGE_CONDITION && !is_structurally_singular(f)) {
+        const char *singular = is_nearly_singular(run) ? "; A is singular up to rounding" : "";
         printf("%-17s the condition number is at least %.0e: A x is that much smaller than its terms%s\n",
-               take_label(label), least_condition(run), is_nearly_singular(run) ? "; A is singular up to rounding" : "");
+               take_label(label), least_condition(run), singular);
     }
     if (cli_next_command(run, command, sizeof command) != NULL) { printf("%-17s %s\n", "next", command); }
 }

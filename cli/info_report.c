@@ -55,8 +55,9 @@ static recommendation recommend(const tess_matrix_analysis *f)
                                 "not symmetric, and the diagonal has zeros or missing entries, on which BiCGSTAB with "
                                 "Jacobi may break down"};
     }
-    return (recommendation){"bicgstab", "jacobi",
-                            "not symmetric, so BiCGSTAB; the diagonal has no zeros, so Jacobi applies and costs little"};
+    return (recommendation){
+        "bicgstab", "jacobi",
+        "not symmetric, so BiCGSTAB; the diagonal has no zeros, so Jacobi applies and costs little"};
 }
 
 /* ---- text ---- */
