@@ -69,6 +69,15 @@ static void write_command(const cli_solve_run *run, char *buffer, size_t size)
     if (o->scale != TESS_SCALING_NONE && used > 0 && (size_t)used < size) {
         used += snprintf(buffer + used, size - (size_t)used, " --scale %s", tess_scaling_name(o->scale));
     }
+    if (o->reorder != TESS_REORDERING_NONE && used > 0 && (size_t)used < size) {
+        used += snprintf(buffer + used, size - (size_t)used, " --reorder %s", tess_reordering_name(o->reorder));
+    }
+    if (o->storage.policy.policy == TESS_POLICY_NONE && used > 0 && (size_t)used < size) {
+        const bool plain = o->storage.format == TESS_FORMAT_CSR, whole = o->storage.precision == TESS_PRECISION_FP64;
+        used += snprintf(buffer + used, size - (size_t)used, "%s%s%s%s", plain ? "" : " --format ",
+                         plain ? "" : tess_format_name(o->storage.format), whole ? "" : " --matrix-precision ",
+                         whole ? "" : tess_precision_name(o->storage.precision));
+    }
     if (o->storage.policy.policy == TESS_POLICY_LOSSLESS && used > 0 && (size_t)used < size) {
         used +=
             snprintf(buffer + used, size - (size_t)used, " --format %s --policy lossless --levels %s",

@@ -77,6 +77,14 @@ out_has '^advice +--checkpoint FILE keeps x'
 expect 0 solve spd.mtx --rhs a-times-ramp --rtol 0 --atol 1e-3 --device cpu --choices none --json solve.json
 out_has '^by hand +tessera solve spd.mtx .*--rtol 0 --atol 0.001 --rhs a-times-ramp$'
 json solve.json 'j["by_hand"].endswith(" --rhs a-times-ramp")'
+expect 0 solve "$TESS_DATA_DIR/nos3.mtx.gz" --scale symmetric --reorder rcm --format sell --device cpu --choices none \
+    --json solve.json
+out_has '^stopping .*rtol 1e-05, atol 0.*at most 10000 iterations$'
+out_has '^by hand .* --scale symmetric --reorder rcm --format sell --rtol 1e-05$'
+json solve.json 'j["options"]["rtol"] == 1e-5 and j["options"]["max_iterations"] == 10000'
+by_hand=$(sed -n 's/^by hand  *tessera //p' out)
+expect 0 $by_hand --device cpu --json again.json
+json again.json 'j["scale"] == "symmetric" and j["reorder"] == "rcm" and j["format"] == "sell"'
 # A graph's Laplacian: constants are its null vectors.
 printf '%%%%MatrixMarket matrix coordinate real symmetric\n3 3 5\n1 1 1\n2 1 -1\n2 2 2\n3 2 -1\n3 3 1\n' >laplacian.mtx
 expect 1\|5 solve laplacian.mtx --solver bicgstab --device cpu
