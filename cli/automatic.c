@@ -86,6 +86,16 @@ static void write_command(const cli_solve_run *run, char *buffer, size_t size)
     if (used > 0 && (size_t)used < size) { write_system(run, buffer + used, size - (size_t)used); }
 }
 
+/* With --accuracy the error may have been found small enough after attempts that ended above the last tolerance. The
+   last of them by itself would not be. */
+static bool may_repeat(const cli_solve_run *run)
+{
+    const tess_attempt *attempts = NULL;
+    const int count = run->solver == NULL ? 0 : tess_solver_attempts(run->solver, &attempts);
+    return run->result->converged &&
+           (run->result->accuracy.wanted == 0.0 || (count > 0 && (int)attempts[count - 1].reason > 0));
+}
+
 /* ---- text ---- */
 
 static int count_lines(const char *text)
@@ -109,7 +119,7 @@ void cli_print_why(const cli_solve_run *run)
         if (i == 0 && skipped > 0) { printf("%-17s (%d attempts more: --explain)\n", "", skipped); }
         text += length + (text[length] == '\n');
     }
-    if (lines == 0 || !run->result->converged) { return; }
+    if (lines == 0 || !may_repeat(run)) { return; }
     write_command(run, command, sizeof command);
     printf("%-17s %s\n", "by hand", command);
 }
@@ -148,5 +158,5 @@ void cli_add_why_json(json_t *root, const cli_solve_run *run)
     if (count > 0) { write_command(run, command, sizeof command); }
     json_object_set_new(root, "attempts", list);
     json_object_set_new(root, "why", lines);
-    json_object_set_new(root, "by_hand", count > 0 && run->result->converged ? cli_json_text(command) : json_null());
+    json_object_set_new(root, "by_hand", count > 0 && may_repeat(run) ? cli_json_text(command) : json_null());
 }

@@ -12,11 +12,15 @@
 #define NEARLY_MET 5.0
 /* Beyond this residual a system with a null vector counts as inconsistent. */
 #define NO_SOLUTION 1e-6
+/* Beyond this residual all methods of the automatic solve count as failed. */
+#define NO_ANSWER 1e-3
 /* A relative residual of so much is no answer that a tolerance should be raised to. */
 #define USELESS_RTOL 0.1
 /* Condition numbers from here on are told; from the second one on the matrix is singular up to rounding. */
 #define LARGE_CONDITION 1e8
 #define SINGULAR_CONDITION 1e14
+/* Smaller tolerances are out of reach of the normal equations of many matrices. */
+#define LEAST_SQUARES_RTOL 1e-12
 /* Of --rtol: a command need not repeat it. */
 #define DEFAULT_RTOL 1e-5
 
@@ -136,6 +140,20 @@ static bool was_stopped(const cli_solve_run *run)
     return reason == TESS_REASON_CANCELLED || reason == TESS_REASON_TIME_LIMIT || reason == TESS_REASON_INTERRUPTED;
 }
 
+static bool is_transformed(const cli_solve_run *run)
+{
+    return run->asked->scale != TESS_SCALING_NONE || run->asked->reorder != TESS_REORDERING_NONE;
+}
+
+/* Whether no method of the list came near, within at least as many iterations as the default allows. */
+static bool has_tried_all(const cli_solve_run *run)
+{
+    tess_solve_options defaults;
+    tess_solve_options_init(&defaults);
+    return was_automatic(run) && run->result->relative_residual > NO_ANSWER &&
+           (run->result->reason != TESS_REASON_ITERATIONS || run->asked->max_iterations >= defaults.max_iterations);
+}
+
 /* Twice the error that x has. */
 static void write_accuracy(const cli_solve_run *run, char *buffer, size_t size)
 {
@@ -173,19 +191,21 @@ static void write_options(const cli_solve_run *run, char *buffer, size_t size)
     } else if (cli_accuracy_missed(run)) {
         write_accuracy(run, buffer, size);
     } else if (is_nearly_singular(run) && run->result->relative_residual > USELESS_RTOL / NEARLY_MET &&
-               !least_squares) {
+               was_automatic(run)) {
         snprintf(buffer, size, "--solver lsqr --precond jacobi");
     } else if (is_near_attainable(run) && NEARLY_MET * run->result->relative_residual < 1.0) {
         write_attainable(run, buffer, size);
     } else if (is_fixed(run)) {
         return; /* no command meets a tolerance of 0 */
-    } else if (least_squares) {
+    } else if (least_squares && (f->nrows != f->ncols || is_structurally_singular(f) || f->constant_null_vector)) {
         snprintf(buffer, size, "--solver lsmr --precond jacobi --max-iterations %lld",
                  10 * (long long)run->options->max_iterations);
     } else if (is_structurally_singular(f) || f->constant_null_vector) {
         snprintf(buffer, size, "--solver lsqr --precond jacobi");
-    } else if (run->result->reason == TESS_REASON_FALSE_CONVERGENCE && run->options->guard == TESS_GUARD_REPORT) {
-        snprintf(buffer, size, "--guard repair");
+    } else if (!was_automatic(run) || is_transformed(run)) {
+        snprintf(buffer, size, "--solver auto"); /* solves what a named method does not, more often than any other */
+    } else if (has_tried_all(run)) {
+        snprintf(buffer, size, "--solver lsqr --precond jacobi");
     } else if ((remedy = first_known(run, remedies_for(run))) != NULL) {
         const bool scaled = remedy->precond != NULL && f->zero_diagonal.count > 0;
         snprintf(buffer, size, "--solver %s%s%s%s", remedy->solver, remedy->precond == NULL ? "" : " --precond ",
@@ -200,8 +220,10 @@ const char *cli_next_command(const cli_solve_run *run, char *buffer, size_t size
     char options[128], tolerance[32] = "", atol[32] = "", rhs[CLI_PATH_LENGTH + 16];
     write_options(run, options, sizeof options);
     if (options[0] == '\0') { return NULL; }
-    if (run->options->rtol != DEFAULT_RTOL && strstr(options, "--rtol") == NULL) {
-        snprintf(tolerance, sizeof tolerance, " --rtol %g", run->options->rtol);
+    const bool least_squares = strstr(options, "lsqr") != NULL || strstr(options, "lsmr") != NULL;
+    const double rtol = least_squares ? fmax(run->options->rtol, LEAST_SQUARES_RTOL) : run->options->rtol;
+    if (rtol != DEFAULT_RTOL && strstr(options, "--rtol") == NULL) {
+        snprintf(tolerance, sizeof tolerance, " --rtol %g", rtol);
     }
     if (run->options->atol > 0.0) { snprintf(atol, sizeof atol, " --atol %g", run->options->atol); }
     snprintf(buffer, size, "tessera solve %s %s%s%s%s", run->matrix->name, options, tolerance, atol,

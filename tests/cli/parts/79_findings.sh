@@ -37,7 +37,7 @@ json findings.json 'j["findings"]["nonfinite"] == {"count": 1, "row": 2, "column
 
 # An indefinite matrix under cg: the advice works. A tolerance below rounding: the one that can be met.
 expect 5 solve gallery:indefinite:20 --solver cg --device cpu
-out_has '^next +tessera solve gallery:indefinite:20 --solver (minres|gmres)'
+out_has '^next +tessera solve gallery:indefinite:20 --solver auto$'
 next=$(sed -n 's/^next  *tessera //p' out)
 expect 0 $next
 expect 1 solve gallery:laplace2d:30 --solver cg --rtol 1e-18 --device cpu
@@ -85,6 +85,21 @@ json solve.json 'j["options"]["rtol"] == 1e-5 and j["options"]["max_iterations"]
 by_hand=$(sed -n 's/^by hand  *tessera //p' out)
 expect 0 $by_hand --device cpu --json again.json
 json again.json 'j["scale"] == "symmetric" and j["reorder"] == "rcm" and j["format"] == "sell"'
+# An unsymmetric matrix under cg is not sent to another method for symmetric ones.
+expect 1 solve unsym.mtx --solver cg --device cpu
+next=$(sed -n 's/^next  *tessera //p' out)
+expect 0 $next --device cpu --choices none
+# A singular matrix that no null vector betrays: after all methods of the list, least squares.
+printf '%%%%MatrixMarket matrix coordinate real general\n3 3 9\n1 1 1\n1 2 2\n1 3 3\n2 1 4\n2 2 5\n2 3 6\n' >rank2.mtx
+printf '3 1 7\n3 2 8\n3 3 9\n' >>rank2.mtx
+printf '%%%%MatrixMarket matrix array real general\n3 1\n1\n1\n5\n' >outside.mtx
+expect '1|5' solve rank2.mtx --rhs outside.mtx --rtol 1e-15 --device cpu --choices none
+out_has '^next +tessera solve rank2.mtx --solver lsqr --precond jacobi --rtol 1e-12 --rhs outside.mtx$'
+next=$(sed -n 's/^next  *tessera //p' out)
+expect 0 $next
+# Where the error is reached after attempts that ended above the tolerance, no method stands for it.
+expect 0 solve "$TESS_DATA_DIR/1138_bus.mtx.gz" --accuracy 1e-12 --device cpu --choices none --json solve.json
+json solve.json '(j["attempts"][-1]["reason"] in ("rtol", "atol")) == (j["by_hand"] is not None)'
 # A graph's Laplacian: constants are its null vectors.
 printf '%%%%MatrixMarket matrix coordinate real symmetric\n3 3 5\n1 1 1\n2 1 -1\n2 2 2\n3 2 -1\n3 3 1\n' >laplacian.mtx
 expect 1\|5 solve laplacian.mtx --solver bicgstab --device cpu
