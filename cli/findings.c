@@ -258,7 +258,8 @@ static const char *advice_of(const cli_solve_run *run)
         return "the matrix is singular for any values; correct the rows named below, or take least squares (--solver "
                "lsqr)";
     }
-    if (is_nearly_singular(run) && run->result->relative_residual > NO_SOLUTION && !was_stopped(run)) {
+    if (was_automatic(run) && is_nearly_singular(run) && run->result->relative_residual > NO_SOLUTION &&
+        !was_stopped(run)) {
         return "the matrix is singular up to rounding; take least squares (--solver lsqr), or a larger --rtol";
     }
     const bool may_end = !is_fixed(run) && !was_stopped(run) && run->options->guard == TESS_GUARD_REPAIR;
