@@ -40,11 +40,26 @@ static bool has_factors(tess_precond_kind kind)
     return kind != TESS_PRECOND_NONE && kind != TESS_PRECOND_JACOBI && kind != TESS_PRECOND_AUTO;
 }
 
-/* "tessera solve FILE --solver cg --precond jacobi": the options that the library chose, and the tolerance. */
+/* The tolerance and the right-hand side, as they were asked for. */
+static void write_system(const cli_solve_run *run, char *buffer, size_t size)
+{
+    const tess_solve_options *o = run->options;
+    char accuracy[48], atol[32] = "", rhs[CLI_PATH_LENGTH + 16];
+    cli_rhs_option(run->rhs, rhs, sizeof rhs);
+    if (run->result->accuracy.wanted > 0.0) {
+        snprintf(buffer, size, " --accuracy %s%s", cli_accuracy_text(&run->asked->accuracy, accuracy, sizeof accuracy),
+                 rhs);
+        return;
+    }
+    if (o->atol > 0.0) { snprintf(atol, sizeof atol, " --atol %g", o->atol); }
+    snprintf(buffer, size, " --rtol %g%s%s", o->rtol, atol, rhs);
+}
+
+/* "tessera solve FILE --solver cg --precond jacobi": the options that the library chose, and the system. */
 static void write_command(const cli_solve_run *run, char *buffer, size_t size)
 {
     const tess_solve_options *o = run->options;
-    char precond[64], role[32], levels[64], accuracy[48];
+    char precond[64], role[32], levels[64];
     int used = snprintf(buffer, size, "tessera solve %s --solver %s --precond %s", run->matrix->name,
                         tess_solver_kind_name(o->solver), cli_precond_text(&o->precond, precond, sizeof precond));
     if (has_factors(o->precond.kind) && o->precond.role.given && used > 0 && (size_t)used < size) {
@@ -54,18 +69,31 @@ static void write_command(const cli_solve_run *run, char *buffer, size_t size)
     if (o->scale != TESS_SCALING_NONE && used > 0 && (size_t)used < size) {
         used += snprintf(buffer + used, size - (size_t)used, " --scale %s", tess_scaling_name(o->scale));
     }
+    if (o->reorder != TESS_REORDERING_NONE && used > 0 && (size_t)used < size) {
+        used += snprintf(buffer + used, size - (size_t)used, " --reorder %s", tess_reordering_name(o->reorder));
+    }
+    if (o->storage.policy.policy == TESS_POLICY_NONE && used > 0 && (size_t)used < size) {
+        const bool plain = o->storage.format == TESS_FORMAT_CSR, whole = o->storage.precision == TESS_PRECISION_FP64;
+        used += snprintf(buffer + used, size - (size_t)used, "%s%s%s%s", plain ? "" : " --format ",
+                         plain ? "" : tess_format_name(o->storage.format), whole ? "" : " --matrix-precision ",
+                         whole ? "" : tess_precision_name(o->storage.precision));
+    }
     if (o->storage.policy.policy == TESS_POLICY_LOSSLESS && used > 0 && (size_t)used < size) {
         used +=
             snprintf(buffer + used, size - (size_t)used, " --format %s --policy lossless --levels %s",
                      tess_format_name(o->storage.format), cli_levels_text(&o->storage.policy, levels, sizeof levels));
     }
-    if (used < 0 || (size_t)used >= size) { return; }
-    if (run->result->accuracy.wanted > 0.0) {
-        snprintf(buffer + used, size - (size_t)used, " --accuracy %s",
-                 cli_accuracy_text(&run->asked->accuracy, accuracy, sizeof accuracy));
-    } else {
-        snprintf(buffer + used, size - (size_t)used, " --rtol %g", o->rtol);
-    }
+    if (used > 0 && (size_t)used < size) { write_system(run, buffer + used, size - (size_t)used); }
+}
+
+/* With --accuracy the error may have been found small enough after attempts that ended above the last tolerance. The
+   last of them by itself would not be. */
+static bool may_repeat(const cli_solve_run *run)
+{
+    const tess_attempt *attempts = NULL;
+    const int count = run->solver == NULL ? 0 : tess_solver_attempts(run->solver, &attempts);
+    return run->result->converged &&
+           (run->result->accuracy.wanted == 0.0 || (count > 0 && (int)attempts[count - 1].reason > 0));
 }
 
 /* ---- text ---- */
@@ -82,7 +110,7 @@ static int count_lines(const char *text)
 /* The first line has the facts; of the attempts the last ones are printed. */
 void cli_print_why(const cli_solve_run *run)
 {
-    char command[CLI_PATH_LENGTH + 256];
+    char command[CLI_COMMAND_LENGTH];
     const char *text = run->solver == NULL ? "" : tess_solver_why(run->solver);
     const int lines = count_lines(text), skipped = run->explain || lines <= MOST_LINES ? 0 : lines - MOST_LINES;
     for (int i = 0; i < lines; i++) {
@@ -91,7 +119,7 @@ void cli_print_why(const cli_solve_run *run)
         if (i == 0 && skipped > 0) { printf("%-17s (%d attempts more: --explain)\n", "", skipped); }
         text += length + (text[length] == '\n');
     }
-    if (lines == 0 || !run->result->converged) { return; }
+    if (lines == 0 || !may_repeat(run)) { return; }
     write_command(run, command, sizeof command);
     printf("%-17s %s\n", "by hand", command);
 }
@@ -115,7 +143,7 @@ static json_t *attempt_json(const tess_attempt *a)
 
 void cli_add_why_json(json_t *root, const cli_solve_run *run)
 {
-    char command[CLI_PATH_LENGTH + 256];
+    char command[CLI_COMMAND_LENGTH];
     const tess_attempt *attempts = NULL;
     const int count = run->solver == NULL ? 0 : tess_solver_attempts(run->solver, &attempts);
     json_t *list = count > 0 ? json_array() : json_null(), *lines = count > 0 ? json_array() : json_null();
@@ -130,5 +158,5 @@ void cli_add_why_json(json_t *root, const cli_solve_run *run)
     if (count > 0) { write_command(run, command, sizeof command); }
     json_object_set_new(root, "attempts", list);
     json_object_set_new(root, "why", lines);
-    json_object_set_new(root, "by_hand", count > 0 && run->result->converged ? cli_json_text(command) : json_null());
+    json_object_set_new(root, "by_hand", count > 0 && may_repeat(run) ? cli_json_text(command) : json_null());
 }

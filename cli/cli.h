@@ -359,7 +359,7 @@ void cli_add_sweeps_options_json(json_t *options, const tess_precond_options *pr
 
 /* ---- automatic.c ---- */
 
-enum { CLI_PATH_LENGTH = 4096 };
+enum { CLI_PATH_LENGTH = 4096, CLI_COMMAND_LENGTH = 2 * CLI_PATH_LENGTH + 512 };
 /* The file of choices: the argument of --choices, or by default one in the user's cache folder, which is made; NULL:
    none. The default path is written to `buffer`. */
 const char *cli_choices_path(const char *argument, char *buffer, size_t size);

@@ -144,7 +144,9 @@ static int analyse(const info_options *options, tess_context *ctx)
     if (code == CLI_CONVERGED) { code = find_levels(matrix.a, options, &levels); }
     const info_report report = {&matrix, &facts, &trial, &made, &levels};
     tess_solve_estimate estimate;
-    if (code == CLI_CONVERGED && options->estimates) { code = cli_estimate_solve(matrix.a, options->solve, &estimate); }
+    if (code == CLI_CONVERGED && options->estimates) {
+        code = cli_estimate_solve(matrix.a, &facts, options->solve, &estimate);
+    }
     if (code == CLI_CONVERGED) {
         if (cli_text_wanted(options->host.json)) {
             cli_info_print(&report);

@@ -302,13 +302,13 @@ static const struct argp solve_argp = {
     .doc =
         "Solves A x = b. The true residual of the FP64 matrix, with a bound on its rounding error, decides whether the "
         "solve has converged.\n" CLI_MATRIX_HELP "\v"
-        "PETSc's names are accepted: -ksp_type cg|bcgs|gmres|fgmres|minres|lsqr, -pc_type none|jacobi|bjacobi|ilu|icc, "
-        "-ksp_rtol, -ksp_atol, -ksp_divtol, -ksp_max_it, -ksp_gmres_restart, -ksp_monitor, "
-        "-ksp_monitor_true_residual, -ksp_converged_reason, -ksp_view, -log_view, -options_left.\n"
+        "PETSc's names are accepted: -ksp_type cg|bcgs|gmres|fgmres|minres|lsqr, -pc_type "
+        "none|jacobi|bjacobi|ilu|icc|lu|cholesky|gamg, -ksp_rtol, -ksp_atol, -ksp_divtol, -ksp_max_it, "
+        "-ksp_gmres_restart, -ksp_monitor, -ksp_monitor_true_residual, -ksp_converged_reason, -ksp_view, -log_view, "
+        "-options_left.\n"
         "\n"
         "Exit status: 0 converged and verified, 1 not converged (also after --time-limit or a signal), 2 usage, 3 "
-        "input or format, 4 device or memory, 5 "
-        "breakdown.\n"
+        "input or format, 4 device or memory, 5 breakdown.\n"
         "\n"
         "Example: solve to a relative residual of 1e-10 with a preconditioner, and write a report.\n"
         "  tessera solve gallery:laplace2d:100 --precond jacobi --rtol 1e-10 --json report.json",

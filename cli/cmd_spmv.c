@@ -22,7 +22,7 @@ static const struct argp_option spmv_argp_options[] = {
      CLI_GROUP_MAIN},
     {"seed", KEY_SEED, "N", 0, "seed of random and uniform where --x gives none (default 1)", CLI_GROUP_MAIN},
     {"repeat", KEY_REPEAT, "N", 0, "timed products, after one that is not timed (default 21)", CLI_GROUP_MAIN},
-    {"output", KEY_OUTPUT, "FILE", 0, "write y as a Matrix Market array", CLI_GROUP_OUTPUT},
+    {"output", KEY_OUTPUT, "FILE", 0, "write y: .npy, .petsc, else a Matrix Market array", CLI_GROUP_OUTPUT},
     {0}};
 
 static error_t parse_spmv(int key, char *arg, struct argp_state *state)

@@ -109,6 +109,6 @@ void cli_solves_free(cli_solves *all);
 const char *cli_row_method(const cli_solve_row *row, char *buffer, size_t size);
 const char *cli_row_precisions(const cli_solve_row *row, char *buffer, size_t size);
 const char *cli_row_outcome(const cli_solve_row *row, double budget, char *buffer, size_t size);
-const char *cli_row_command(const cli_solve_row *row, const char *matrix, char *buffer, size_t size);
+const char *cli_row_command(const cli_solve_row *row, const cli_solves *all, char *buffer, size_t size);
 
 #endif

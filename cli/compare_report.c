@@ -72,7 +72,7 @@ const char *cli_row_outcome(const cli_solve_row *row, double budget, char *buffe
     return buffer;
 }
 
-const char *cli_row_command(const cli_solve_row *row, const char *matrix, char *buffer, size_t size)
+const char *cli_row_command(const cli_solve_row *row, const cli_solves *all, char *buffer, size_t size)
 {
     const tess_solve_options *o = &row->options;
     const bool cycles = o->gmres.inner.given != 0, low = o->storage.precision != TESS_PRECISION_FP64;
@@ -80,13 +80,14 @@ const char *cli_row_command(const cli_solve_row *row, const char *matrix, char *
     const bool factors =
         has_factors(o) && o->precond.role.given && (direct || o->precond.role.storage != TESS_PRECISION_FP64);
     const bool scaled = o->scale != TESS_SCALING_NONE;
-    char precond[64], role[32], inner[32];
-    snprintf(buffer, size, "tessera solve %s --solver %s --precond %s%s%s%s%s%s%s%s%s --rtol %g", matrix,
+    char precond[64], role[32], inner[32], rhs[CLI_PATH_LENGTH + 16];
+    snprintf(buffer, size, "tessera solve %s --solver %s --precond %s%s%s%s%s%s%s%s%s --rtol %g%s", all->matrix,
              tess_solver_kind_name(solver_of(row)), cli_precond_text(&o->precond, precond, sizeof precond),
              low ? " --matrix-precision " : "", low ? tess_precision_name(o->storage.precision) : "",
              cycles ? " --inner-precision " : "", cycles ? cli_role_text(&o->gmres.inner, inner, sizeof inner) : "",
              factors ? " --precond-precision " : "", factors ? cli_role_text(&o->precond.role, role, sizeof role) : "",
-             scaled ? " --scale " : "", scaled ? tess_scaling_name(o->scale) : "", o->rtol);
+             scaled ? " --scale " : "", scaled ? tess_scaling_name(o->scale) : "", o->rtol,
+             cli_rhs_option(&all->options->rhs, rhs, sizeof rhs));
     return buffer;
 }
 
@@ -111,7 +112,7 @@ static void print_row(const cli_solve_row *row, double budget)
 
 void cli_solves_print(const cli_solves *all)
 {
-    char buffer[CLI_PATH_LENGTH + 256];
+    char buffer[CLI_COMMAND_LENGTH];
     const cli_solves_options *o = all->options;
     printf("%-17s %s, rtol %g, at most %g s each; set-up counts\n",
            "solves b =", cli_vector_describe(&o->rhs, buffer, sizeof buffer), o->rtol, o->budget);
@@ -123,7 +124,7 @@ void cli_solves_print(const cli_solves *all)
     }
     printf("precisions: matrix/preconditioner/vectors; +: the guard raised one\n");
     if (all->count > 0 && all->rows[0].result.verified) {
-        printf("%-17s %s\n", "fastest", cli_row_command(&all->rows[0], all->matrix, buffer, sizeof buffer));
+        printf("%-17s %s\n", "fastest", cli_row_command(&all->rows[0], all, buffer, sizeof buffer));
     } else {
         printf("%-17s none is verified\n", "fastest");
     }
@@ -133,7 +134,7 @@ void cli_solves_print(const cli_solves *all)
 
 static json_t *row_json(const cli_solve_row *row, const cli_solves *all)
 {
-    char precond[64], outcome[CLI_REASON_LENGTH + 64], command[CLI_PATH_LENGTH + 256];
+    char precond[64], outcome[CLI_REASON_LENGTH + 64], command[CLI_COMMAND_LENGTH];
     const tess_solve_result *r = &row->result;
     const bool ran = row->status == TESS_SUCCESS;
     json_t *item = json_pack(
@@ -145,7 +146,7 @@ static json_t *row_json(const cli_solve_row *row, const cli_solves *all)
         "verified", r->verified, "converged", r->converged, "status", tess_status_name(row->status), "reason",
         tess_reason_name(r->reason), "reason_code", (int)r->reason, "outcome",
         cli_json_text(cli_row_outcome(row, all->options->budget, outcome, sizeof outcome)), "command",
-        cli_json_text(cli_row_command(row, all->matrix, command, sizeof command)), "stopped", row->stopped);
+        cli_json_text(cli_row_command(row, all, command, sizeof command)), "stopped", row->stopped);
     if (item == NULL) { return NULL; }
     const struct {
         const char *key;

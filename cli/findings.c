@@ -12,9 +12,17 @@
 #define NEARLY_MET 5.0
 /* Beyond this residual a system with a null vector counts as inconsistent. */
 #define NO_SOLUTION 1e-6
+/* Beyond this residual all methods of the automatic solve count as failed. */
+#define NO_ANSWER 1e-3
+/* A relative residual of so much is no answer that a tolerance should be raised to. */
+#define USELESS_RTOL 0.1
+/* Condition numbers from here on are told; from the second one on the matrix is singular up to rounding. */
+#define LARGE_CONDITION 1e8
+#define SINGULAR_CONDITION 1e14
+/* Smaller tolerances are out of reach of the normal equations of many matrices. */
+#define LEAST_SQUARES_RTOL 1e-12
 /* Of --rtol: a command need not repeat it. */
 #define DEFAULT_RTOL 1e-5
-enum { COMMAND_LENGTH = 8704 };
 
 /* ---- the line of a file ---- */
 
@@ -105,6 +113,47 @@ static bool is_structurally_singular(const tess_findings *f)
     return f->structural_rank >= 0 && f->structural_rank < (f->nrows < f->ncols ? f->nrows : f->ncols);
 }
 
+/* ||A||_F ||x|| / ||A x||, which the condition number ||A||_F ||A^-1|| is at least, from the attainable residual
+   u (||A||_F ||x|| + ||b||) / ||b|| and ||A x|| <= ||b|| + ||r||. 0: nothing is known. */
+static double least_condition(const cli_solve_run *run)
+{
+    const double sizes = run->findings->attainable_residual / 0x1p-53 - 1.0;
+    const double least = sizes / (1.0 + run->result->relative_residual);
+    return run->findings->nrows == run->findings->ncols && isfinite(least) && least > 0.0 ? least : 0.0;
+}
+
+static bool is_nearly_singular(const cli_solve_run *run)
+{
+    return least_condition(run) >= SINGULAR_CONDITION;
+}
+
+/* Without a tolerance: a run that ends at its limit as intended. */
+static bool is_fixed(const cli_solve_run *run)
+{
+    const tess_accuracy_options *wanted = &run->asked->accuracy;
+    return run->options->rtol == 0.0 && run->options->atol == 0.0 && wanted->forward == 0.0 && wanted->backward == 0.0;
+}
+
+static bool was_stopped(const cli_solve_run *run)
+{
+    const tess_reason reason = run->result->reason;
+    return reason == TESS_REASON_CANCELLED || reason == TESS_REASON_TIME_LIMIT || reason == TESS_REASON_INTERRUPTED;
+}
+
+static bool is_transformed(const cli_solve_run *run)
+{
+    return run->asked->scale != TESS_SCALING_NONE || run->asked->reorder != TESS_REORDERING_NONE;
+}
+
+/* Whether no method of the list came near, within at least as many iterations as the default allows. */
+static bool has_tried_all(const cli_solve_run *run)
+{
+    tess_solve_options defaults;
+    tess_solve_options_init(&defaults);
+    return was_automatic(run) && run->result->relative_residual > NO_ANSWER &&
+           (run->result->reason != TESS_REASON_ITERATIONS || run->asked->max_iterations >= defaults.max_iterations);
+}
+
 /* Twice the error that x has. */
 static void write_accuracy(const cli_solve_run *run, char *buffer, size_t size)
 {
@@ -132,8 +181,8 @@ static void write_options(const cli_solve_run *run, char *buffer, size_t size)
     const bool least_squares = run->result->solver == TESS_SOLVER_LSQR || run->result->solver == TESS_SOLVER_LSMR;
     const remedy *remedy = NULL;
     buffer[0] = '\0';
-    if (f->nonfinite.count > 0 || f->nonfinite_rhs.count > 0 || run->result->reason == TESS_REASON_CANCELLED ||
-        run->result->reason == TESS_REASON_TIME_LIMIT || run->result->reason == TESS_REASON_INTERRUPTED) {
+    if (f->nonfinite.count > 0 || f->nonfinite_rhs.count > 0 || was_stopped(run) ||
+        (is_fixed(run) && run->result->reason == TESS_REASON_ITERATIONS)) {
         return;
     }
     if ((f->constant_null_vector || is_structurally_singular(f)) && !least_squares &&
@@ -141,15 +190,22 @@ static void write_options(const cli_solve_run *run, char *buffer, size_t size)
         snprintf(buffer, size, "--solver lsqr --precond jacobi");
     } else if (cli_accuracy_missed(run)) {
         write_accuracy(run, buffer, size);
-    } else if (is_near_attainable(run)) {
+    } else if (is_nearly_singular(run) && run->result->relative_residual > USELESS_RTOL / NEARLY_MET &&
+               was_automatic(run)) {
+        snprintf(buffer, size, "--solver lsqr --precond jacobi");
+    } else if (is_near_attainable(run) && NEARLY_MET * run->result->relative_residual < 1.0) {
         write_attainable(run, buffer, size);
-    } else if (least_squares) {
+    } else if (is_fixed(run)) {
+        return; /* no command meets a tolerance of 0 */
+    } else if (least_squares && (f->nrows != f->ncols || is_structurally_singular(f) || f->constant_null_vector)) {
         snprintf(buffer, size, "--solver lsmr --precond jacobi --max-iterations %lld",
                  10 * (long long)run->options->max_iterations);
     } else if (is_structurally_singular(f) || f->constant_null_vector) {
         snprintf(buffer, size, "--solver lsqr --precond jacobi");
-    } else if (run->result->reason == TESS_REASON_FALSE_CONVERGENCE && run->options->guard == TESS_GUARD_REPORT) {
-        snprintf(buffer, size, "--guard repair");
+    } else if (!was_automatic(run) || is_transformed(run)) {
+        snprintf(buffer, size, "--solver auto"); /* solves what a named method does not, more often than any other */
+    } else if (has_tried_all(run)) {
+        snprintf(buffer, size, "--solver lsqr --precond jacobi");
     } else if ((remedy = first_known(run, remedies_for(run))) != NULL) {
         const bool scaled = remedy->precond != NULL && f->zero_diagonal.count > 0;
         snprintf(buffer, size, "--solver %s%s%s%s", remedy->solver, remedy->precond == NULL ? "" : " --precond ",
@@ -161,15 +217,17 @@ static void write_options(const cli_solve_run *run, char *buffer, size_t size)
 
 const char *cli_next_command(const cli_solve_run *run, char *buffer, size_t size)
 {
-    char options[128], tolerance[32] = "", rhs[4160], text[4128];
+    char options[128], tolerance[32] = "", atol[32] = "", rhs[CLI_PATH_LENGTH + 16];
     write_options(run, options, sizeof options);
     if (options[0] == '\0') { return NULL; }
-    if (run->options->rtol != DEFAULT_RTOL && strstr(options, "--rtol") == NULL) {
-        snprintf(tolerance, sizeof tolerance, " --rtol %g", run->options->rtol);
+    const bool least_squares = strstr(options, "lsqr") != NULL || strstr(options, "lsmr") != NULL;
+    const double rtol = least_squares ? fmax(run->options->rtol, LEAST_SQUARES_RTOL) : run->options->rtol;
+    if (rtol != DEFAULT_RTOL && strstr(options, "--rtol") == NULL) {
+        snprintf(tolerance, sizeof tolerance, " --rtol %g", rtol);
     }
-    snprintf(rhs, sizeof rhs, " --rhs %s", cli_vector_describe(run->rhs, text, sizeof text));
-    snprintf(buffer, size, "tessera solve %s %s%s%s", run->matrix->name, options, tolerance,
-             run->rhs->source == CLI_VECTOR_ONES ? "" : rhs);
+    if (run->options->atol > 0.0) { snprintf(atol, sizeof atol, " --atol %g", run->options->atol); }
+    snprintf(buffer, size, "tessera solve %s %s%s%s%s", run->matrix->name, options, tolerance, atol,
+             cli_rhs_option(run->rhs, rhs, sizeof rhs));
     return buffer;
 }
 
@@ -179,7 +237,6 @@ const char *cli_next_command(const cli_solve_run *run, char *buffer, size_t size
 static const char *advice_after_attempts(const cli_solve_run *run)
 {
     switch (run->result->reason) {
-    case TESS_REASON_CANCELLED: return NULL;
     case TESS_REASON_ITERATIONS: return "raise --max-iterations; --explain shows what was tried";
     case TESS_REASON_NAN_OR_INF: return "look for NaN, Inf and huge values in the matrix ('tessera info') and in b";
     case TESS_REASON_STAGNATION:
@@ -188,11 +245,9 @@ static const char *advice_after_attempts(const cli_solve_run *run)
     }
 }
 
-/* What may help after a solve that did not converge; NULL: no advice. A fixed run (no tolerance) ends at its limit as
-   intended. */
+/* What may help after a solve that did not converge; NULL: no advice. */
 static const char *advice_of(const cli_solve_run *run)
 {
-    const bool fixed = run->options->rtol == 0.0 && run->options->atol == 0.0;
     if (run->findings->inconsistency > run->options->rtol) {
         return "the system has no solution; change b, or take least squares (--solver lsqr)";
     }
@@ -203,11 +258,22 @@ static const char *advice_of(const cli_solve_run *run)
         return "the matrix is singular for any values; correct the rows named below, or take least squares (--solver "
                "lsqr)";
     }
-    if (was_automatic(run)) { return advice_after_attempts(run); }
+    if (was_automatic(run) && is_nearly_singular(run) && run->result->relative_residual > NO_SOLUTION &&
+        !was_stopped(run)) {
+        return "the matrix is singular up to rounding; take least squares (--solver lsqr), or a larger --rtol";
+    }
+    const bool may_end = !is_fixed(run) && !was_stopped(run) && run->options->guard == TESS_GUARD_REPAIR;
+    if (may_end && is_near_attainable(run)) {
+        return "an x of this size has no much smaller residual in FP64; ask for a larger --rtol";
+    }
+    if (was_automatic(run) && !was_stopped(run)) { return advice_after_attempts(run); }
     switch (run->result->reason) {
-    case TESS_REASON_ITERATIONS: return fixed ? NULL : "raise --max-iterations, or try a preconditioner (--precond)";
+    case TESS_REASON_ITERATIONS:
+        return is_fixed(run) ? NULL : "raise --max-iterations, or try a preconditioner (--precond)";
     case TESS_REASON_DIVERGENCE: return "try another --solver, or a preconditioner (--precond)";
-    case TESS_REASON_BREAKDOWN: return "try another --solver, such as gmres";
+    case TESS_REASON_BREAKDOWN:
+        return run->result->solver == TESS_SOLVER_GMRES ? "try a preconditioner, such as --precond lu"
+                                                        : "try another --solver, such as gmres";
     case TESS_REASON_NONSYMMETRIC:
     case TESS_REASON_INDEFINITE_MATRIX: return "use --solver bicgstab or gmres";
     case TESS_REASON_INDEFINITE_PRECOND: return "try another --precond, or --solver bicgstab or gmres";
@@ -253,7 +319,7 @@ void cli_print_findings(const cli_solve_run *run)
     const tess_findings *f = run->findings;
     const char *text = "findings", **label = &text;
     const char *advice = advice_of(run);
-    char command[COMMAND_LENGTH];
+    char command[CLI_COMMAND_LENGTH];
     if (!run->result->converged && advice != NULL) { printf("%-17s %s\n", "advice", advice); }
     if (f->nrows == 0 || run->result->verified) { return; }
     print_kind(&f->nonfinite, "entries are NaN or Inf", label);
@@ -281,6 +347,11 @@ void cli_print_findings(const cli_solve_run *run)
         printf("%-17s best relative residual %.1e; an x of this size can reach about %.1e\n", take_label(label),
                run->result->relative_residual, f->attainable_residual);
     }
+    if (least_condition(run) >= LARGE_CONDITION && !is_structurally_singular(f)) {
+        const char *singular = is_nearly_singular(run) ? "; A is singular up to rounding" : "";
+        printf("%-17s the condition number is at least %.0e: A x is that much smaller than its terms%s\n",
+               take_label(label), least_condition(run), singular);
+    }
     if (cli_next_command(run, command, sizeof command) != NULL) { printf("%-17s %s\n", "next", command); }
 }
 
@@ -301,7 +372,7 @@ static void add_kind(json_t *root, const char *key, const tess_finding *kind)
 json_t *cli_findings_json(const cli_solve_run *run)
 {
     const tess_findings *f = run->findings;
-    char command[COMMAND_LENGTH];
+    char command[CLI_COMMAND_LENGTH];
     if (f->nrows == 0 || run->result->verified) { return json_null(); }
     json_t *root = json_object();
     json_object_set_new(root, "structural_rank",
@@ -316,6 +387,8 @@ json_t *cli_findings_json(const cli_solve_run *run)
     json_object_set_new(root, "inconsistency", json_real(f->inconsistency));
     json_object_set_new(root, "constant_null_vector", json_boolean(f->constant_null_vector));
     json_object_set_new(root, "attainable_residual", cli_json_real(f->attainable_residual));
+    json_object_set_new(root, "least_condition",
+                        least_condition(run) > 0.0 ? cli_json_real(least_condition(run)) : json_null());
     json_object_set_new(root, "next",
                         cli_next_command(run, command, sizeof command) != NULL ? cli_json_text(command) : json_null());
     return root;

@@ -155,7 +155,7 @@ static void write_products(FILE *file, const cli_products *products)
 static int write_page(FILE *file, const void *user)
 {
     const cli_compare_page *page = user;
-    char title[CLI_PATH_LENGTH + 32], command[CLI_PATH_LENGTH + 256], legend[8];
+    char title[CLI_PATH_LENGTH + 32], command[CLI_COMMAND_LENGTH], legend[8];
     const cli_solves *solves = page->solves;
     const bool found = solves != NULL && solves->count > 0 && solves->rows[0].result.verified;
     snprintf(title, sizeof title, "Comparison for %s", cli_html_name(page->matrix->name));
@@ -167,7 +167,7 @@ static int write_page(FILE *file, const void *user)
     write_summary(file, page);
     if (found) {
         fputs("<p>This repeats the fastest solve:</p>\n", file);
-        cli_html_command(file, cli_row_command(&solves->rows[0], solves->matrix, command, sizeof command));
+        cli_html_command(file, cli_row_command(&solves->rows[0], solves, command, sizeof command));
     }
     if (solves != NULL) {
         write_solves(file, solves);

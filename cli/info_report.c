@@ -24,35 +24,40 @@ static recommendation recommend(const tess_matrix_analysis *f)
 {
     bool whole_diagonal = f->diagonal_missing == 0 && f->diagonal_zero == 0;
     if (f->nrows != f->ncols) {
-        return (recommendation){NULL, NULL, "the matrix is not square, and every solver needs a square one"};
+        return (recommendation){"lsmr", "jacobi", "the matrix is not square: least squares with scaled columns"};
     }
     if (f->not_finite > 0) {
         return (recommendation){NULL, NULL, "the matrix has NaN or Inf, which no solver can use"};
     }
-    if (f->empty_rows > 0) { return (recommendation){NULL, NULL, "the matrix has empty rows, so it is singular"}; }
+    if (f->empty_rows > 0) {
+        return (recommendation){"lsmr", "jacobi", "the matrix has empty rows, so it is singular: least squares"};
+    }
     if (f->numerically_symmetric == 1 && f->diagonal_positive == f->nrows) {
         bool dominant = f->diagonally_dominant_rows == f->nrows;
         return (recommendation){"cg", "jacobi",
                                 dominant ? "symmetric, diagonally dominant and with a positive diagonal, so it is "
                                            "positive (semi)definite, as CG needs"
                                          : "symmetric with a positive diagonal, so it may be positive definite; if CG "
-                                           "reports indefinite_matrix, use bicgstab"};
+                                           "reports indefinite_matrix, use minres"};
     }
     if (f->numerically_symmetric == 1) {
         return (recommendation){
-            "bicgstab", whole_diagonal ? "jacobi" : "none",
+            "minres", "none",
             "symmetric, but not positive definite, because the diagonal is not all positive; CG does not apply"};
     }
     if (f->skew_symmetric == 1) {
         return (recommendation){
-            "bicgstab", "none",
+            "gmres", "lu",
             "skew-symmetric; CG does not apply, and BiCGSTAB may break down because the eigenvalues are imaginary"};
     }
+    if (!whole_diagonal) {
+        return (recommendation){"gmres", "lu",
+                                "not symmetric, and the diagonal has zeros or missing entries, on which BiCGSTAB with "
+                                "Jacobi may break down"};
+    }
     return (recommendation){
-        "bicgstab", whole_diagonal ? "jacobi" : "none",
-        whole_diagonal
-            ? "not symmetric, so BiCGSTAB; the diagonal has no zeros, so Jacobi applies and costs little"
-            : "not symmetric, so BiCGSTAB; the diagonal has zeros or missing entries, so Jacobi does not apply"};
+        "bicgstab", "jacobi",
+        "not symmetric, so BiCGSTAB; the diagonal has no zeros, so Jacobi applies and costs little"};
 }
 
 /* ---- text ---- */

@@ -33,6 +33,7 @@ static const char *const value_synonyms[][3] = {
     {"-pc_type", "bjacobi", "block-jacobi"},
     {"-pc_type", "ilu", "ilu0"},
     {"-pc_type", "icc", "ic0"},
+    {"-pc_type", "gamg", "amg"},
 };
 
 static bool was_used[SYNONYM_COUNT]; /* for messages about values */

@@ -220,7 +220,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case KEY_TRIANGULAR: precond->incomplete.triangular = parse_triangular(state, arg); return 0;
     case KEY_FACTORIZATION: precond->incomplete.factorization = parse_factorization(state, arg); return 0;
     case KEY_LEAF: precond->incomplete.leaf = cli_parse_integer(state, "leaf", arg, 1, TESS_MAX_ROWS); return 0;
-    case KEY_FORMAT: precond->incomplete.squares.format = parse_format(state, arg); return 0;
+    case KEY_FORMAT:
+        precond->incomplete.squares.format = precond->jacobi_sweeps.storage.format = parse_format(state, arg);
+        return 0;
     case KEY_POLICY: cli_parse_policy(state, "precond-policy", arg, &precond->incomplete.squares.policy); return 0;
     case KEY_LEVELS: cli_parse_levels(state, "precond-levels", arg, &precond->incomplete.squares.policy); return 0;
     case KEY_STEPS: precond->jacobi_sweeps.schedule = cli_parse_schedule(state, arg); return 0;

@@ -17,9 +17,9 @@ void cli_settle_sweeps(struct argp_state *state, tess_precond_options *precond)
                                                                                                        : NULL;
     if (precond->kind != TESS_PRECOND_JACOBI_SWEEPS) {
         if (option != NULL) { argp_error(state, "--precond-%s is for --precond jacobi-sweeps", option); }
+        sweeps->storage.format = defaults.jacobi_sweeps.storage.format;
         return;
     }
-    if (squares->format != TESS_FORMAT_CSR) { sweeps->storage.format = squares->format; }
     if (squares->policy.policy != TESS_POLICY_NONE) {
         sweeps->storage.policy.policy = squares->policy.policy;
         sweeps->storage.policy.parameter = squares->policy.parameter;
@@ -66,6 +66,12 @@ void cli_print_sweeps(const cli_solve_run *run)
                tess_precision_name((tess_precision)p));
     }
     printf("%s\n", sweeps.raised ? "; a failure raised them to fp64" : "");
+    const tess_storage_options *storage = &run->options->precond.jacobi_sweeps.storage;
+    tess_policy_options policy = storage->policy;
+    if (policy.policy == TESS_POLICY_NONE) { policy.policy = TESS_POLICY_MEAN_RANGE; } /* the default of sweeps */
+    if (!sweeps.raised && cli_takes_policy(storage->format) && cli_has_mixed(&sweeps.schedule)) {
+        cli_print_untouched(&policy, sweeps.nonzeros_per_precision);
+    }
 }
 
 json_t *cli_sweeps_json(const cli_solve_run *run)

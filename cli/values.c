@@ -94,7 +94,7 @@ static void join_words(const char *const *words, char *buffer, size_t size)
 static void refuse_word(struct argp_state *state, const char *option, const char *text, const char *const *available,
                         const char *const *later)
 {
-    char list[256];
+    char list[512];
     join_words(available, list, sizeof list);
     if (find_word(text, later) >= 0) {
         argp_error(state, "%s: '%s' is not available in this version of tessera; available: %s", spelled(option), text,
@@ -209,11 +209,27 @@ tess_reordering cli_parse_reordering(struct argp_state *state, const char *text)
 
 tess_precond_options cli_parse_precond(struct argp_state *state, const char *text)
 {
-    static const char *const available[] = {"none",          "jacobi",          "block-jacobi", "block-jacobi:K",
-                                            "polynomial",    "polynomial:D",    "ilu0",         "ic0",
-                                            "ilut",          "ilut:T:F",        "ict",          "ict:T:F",
-                                            "iluk",          "iluk:K",          "lu",           "cholesky",
-                                            "jacobi-sweeps", "jacobi-sweeps:K", "amg",          NULL};
+    static const char *const available[] = {"none",
+                                            "jacobi",
+                                            "block-jacobi",
+                                            "block-jacobi:K",
+                                            "polynomial",
+                                            "polynomial:D",
+                                            "ilu0",
+                                            "ic0",
+                                            "ilut",
+                                            "ilut:T:F",
+                                            "ict",
+                                            "ict:T:F",
+                                            "iluk",
+                                            "iluk:K",
+                                            "lu",
+                                            "cholesky",
+                                            "jacobi-sweeps",
+                                            "jacobi-sweeps:K",
+                                            "amg",
+                                            "auto",
+                                            NULL};
     tess_precond_options precond;
     tess_precond_options_init(&precond);
     if (tess_precond_options_parse(text, &precond) != TESS_SUCCESS) {
@@ -314,4 +330,13 @@ const char *cli_vector_describe(const cli_vector_choice *choice, char *buffer, s
     case CLI_VECTOR_FILE: break;
     }
     return choice->path;
+}
+
+const char *cli_rhs_option(const cli_vector_choice *rhs, char *buffer, size_t size)
+{
+    char text[64]; /* of a generated vector; a file's name is not copied */
+    const char *name = cli_vector_describe(rhs, text, sizeof text);
+    snprintf(buffer, size, "%s%s", rhs->source == CLI_VECTOR_ONES ? "" : " --rhs ",
+             rhs->source == CLI_VECTOR_ONES ? "" : name);
+    return buffer;
 }

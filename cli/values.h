@@ -68,5 +68,7 @@ typedef struct cli_vector_choice {
 cli_vector_choice cli_parse_vector(struct argp_state *state, const char *option, const char *text, bool a_times_ones);
 /* "ones", "random:7", the path, ...; written into `buffer` */
 const char *cli_vector_describe(const cli_vector_choice *choice, char *buffer, size_t size);
+/* " --rhs NAME" for a command that repeats a solve; "" for ones, the default. */
+const char *cli_rhs_option(const cli_vector_choice *rhs, char *buffer, size_t size);
 
 #endif

@@ -111,8 +111,11 @@ expect 2 solve spd.mtx -ksp_type foo
 err_has "-ksp_type: unknown value 'foo'"
 expect 2 solve spd.mtx -ksp_rtol=1e-8x
 err_has "-ksp_rtol: '1e-8x' is not a number"
+expect 0 solve spd.mtx -ksp_type cg -pc_type gamg --json solve.json
+json solve.json 'j["precond"] == "amg"'
 expect 2 solve spd.mtx -pc_type=
 err_has "-pc_type: unknown value"
+err_has ', amg, auto$'
 expect 2 solve spd.mtx -ksp_rtol
 err_has "'-ksp_rtol' requires an argument"
 expect 2 solve spd.mtx -ksp_vew

@@ -9,7 +9,20 @@ json info.json 'j["file"]["symmetry"] == "symmetric" and j["file"]["entries"] ==
 expect 0 info unsym.mtx --json info.json
 json info.json 'j["pattern_symmetric"] is True and j["numerically_symmetric"] is False and j["recommendation"]["solver"] == "bicgstab"'
 expect 0 info wide.mtx --json info.json
-json info.json 'j["pattern_symmetric"] is None and j["recommendation"]["solver"] is None'
+json info.json 'j["pattern_symmetric"] is None and j["recommendation"]["solver"] == "lsmr"'
+expect 0 info wide.mtx --solve --json info.json
+json info.json 'j["solve_memory"]["solver"] == "lsmr" and j["solve_memory"]["precond"] == "jacobi"'
+expect 0 info unsym.mtx --solve --json info.json
+json info.json 'j["solve_memory"]["solver"] == "bicgstab" and j["solve_memory"]["precond"] == "jacobi"'
+expect 0 info indefinite.mtx --solve --json info.json
+json info.json 'j["solve_memory"]["solver"] == "minres" == j["recommendation"]["solver"]'
+json info.json 'j["solve_memory"]["precond"] == "none" == j["recommendation"]["precond"]'
+# what is recommended solves
+for matrix in spd unsym indefinite no_diagonal wide; do
+    [ "$matrix" = no_diagonal ] && ! "$tool" solve no_diagonal.mtx --precond lu >out 2>err && continue # without MUMPS
+    expect 0 info $matrix.mtx
+    expect 0 solve $matrix.mtx $(sed -n 's/^recommendation *\(--solver [a-z]* --precond [a-z]*\):.*/\1/p' out)
+done
 expect 0 info duplicates.mtx --json info.json
 json info.json 'j["file"]["duplicates"] == 1 and j["explicit_zeros"] == 1 and j["nnz"] == 3'
 expect 0 info spd.mtx.gz --json -

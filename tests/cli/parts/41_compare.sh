@@ -23,11 +23,12 @@ out_has '^cpu +auto: '
 
 # The command of a row repeats it.
 expect 0 compare "$sherman" --device cpu --solvers gmres --preconds ilu0 --precisions fp32 --rtol 1e-9 \
-    --json compare.json
+    --rhs random:4 --json compare.json
 rows '[r["vector_precision"] for r in R] == ["fp32"]'
 command=$(sed -n 's/^fastest  *tessera //p' out)
 # shellcheck disable=SC2086
 expect 0 $command --device cpu --json repeat.json
+json repeat.json 'j["options"]["rhs"] == "random:4"'
 json repeat.json 'j["solver"] == "gmres" and j["inner_precision"] == "fp32/fp32" and j["precond"] == "ilu0"'
 cp repeat.json both.json
 json compare.json "j['solves']['rows'][0]['iterations'] == __import__('json').load(open('both.json'))['iterations']"

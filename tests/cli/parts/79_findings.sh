@@ -37,13 +37,69 @@ json findings.json 'j["findings"]["nonfinite"] == {"count": 1, "row": 2, "column
 
 # An indefinite matrix under cg: the advice works. A tolerance below rounding: the one that can be met.
 expect 5 solve gallery:indefinite:20 --solver cg --device cpu
-out_has '^next +tessera solve gallery:indefinite:20 --solver (minres|gmres)'
+out_has '^next +tessera solve gallery:indefinite:20 --solver auto$'
 next=$(sed -n 's/^next  *tessera //p' out)
 expect 0 $next
 expect 1 solve gallery:laplace2d:30 --solver cg --rtol 1e-18 --device cpu
 out_has '^next +tessera solve gallery:laplace2d:30 --solver cg --rtol [0-9.e-]+'
 next=$(sed -n 's/^next  *tessera //p' out)
 expect 0 $next
+# Singular up to rounding, and not by its pattern: the size of x shows it. No command has a tolerance out of range.
+printf '%%%%MatrixMarket matrix coordinate real general\n2 2 4\n1 1 1\n1 2 2\n2 1 2\n2 2 4\n' >rank1.mtx
+expect '1|5' solve rank1.mtx --device cpu --choices none --json findings.json
+out_has '^advice +the matrix is singular up to rounding'
+out_has 'condition number is at least [0-9.e+]+: .*; A is singular up to rounding$'
+json findings.json 'j["findings"]["least_condition"] >= 1e14 and j["findings"]["structural_rank"] == 2'
+next=$(sed -n 's/^next  *tessera //p' out)
+expect 0 $next
+out_has 'least_squares, 1'
+# Hilbert's matrix: the tolerance that is named is met. The condition number of order 12 is 1.8e16 in this norm.
+python3 - <<'PYTHON' >hilbert.mtx
+print("%%MatrixMarket matrix coordinate real symmetric\n12 12 78")
+for i in range(1, 13):
+    for j in range(1, i + 1):
+        print(i, j, 1 / (i + j - 1))
+PYTHON
+expect '1|5' solve hilbert.mtx --rtol 1e-13 --device cpu --choices none --json findings.json
+out_has '^advice +an x of this size has no much smaller residual in FP64; ask for a larger --rtol'
+json findings.json '1e8 < j["findings"]["least_condition"] < 2e16'
+next=$(sed -n 's/^next  *tessera //p' out)
+expect 0 $next
+# A fixed run ends at its limit as intended: no command would meet a tolerance of 0. An absolute one is repeated.
+expect 1 solve spd.mtx --solver cg --rtol 0 --max-iterations 1 --device cpu
+! grep -Eq '^(next|advice)' out && pass || fail 'advice after a fixed run'
+expect 1 solve gallery:laplace2d:30 --solver cg --rtol 0 --atol 1e-6 --max-iterations 3 --device cpu
+out_has '^next +tessera solve gallery:laplace2d:30 .*--rtol 0 --atol 1e-06$'
+# A limit of time says nothing against the method, in an automatic solve either.
+expect 1 solve gallery:laplace2d:300 --rtol 1e-12 --time-limit 1e-6 --device cpu --choices none
+out_has '^advice +--checkpoint FILE keeps x'
+# The command by hand solves the same system.
+expect 0 solve spd.mtx --rhs a-times-ramp --rtol 0 --atol 1e-3 --device cpu --choices none --json solve.json
+out_has '^by hand +tessera solve spd.mtx .*--rtol 0 --atol 0.001 --rhs a-times-ramp$'
+json solve.json 'j["by_hand"].endswith(" --rhs a-times-ramp")'
+expect 0 solve "$TESS_DATA_DIR/nos3.mtx.gz" --scale symmetric --reorder rcm --format sell --device cpu --choices none \
+    --json solve.json
+out_has '^stopping .*rtol 1e-05, atol 0.*at most 10000 iterations$'
+out_has '^by hand .* --scale symmetric --reorder rcm --format sell --rtol 1e-05$'
+json solve.json 'j["options"]["rtol"] == 1e-5 and j["options"]["max_iterations"] == 10000'
+by_hand=$(sed -n 's/^by hand  *tessera //p' out)
+expect 0 $by_hand --device cpu --json again.json
+json again.json 'j["scale"] == "symmetric" and j["reorder"] == "rcm" and j["format"] == "sell"'
+# An unsymmetric matrix under cg is not sent to another method for symmetric ones.
+expect 1 solve unsym.mtx --solver cg --device cpu
+next=$(sed -n 's/^next  *tessera //p' out)
+expect 0 $next --device cpu --choices none
+# A singular matrix that no null vector betrays: after all methods of the list, least squares.
+printf '%%%%MatrixMarket matrix coordinate real general\n3 3 9\n1 1 1\n1 2 2\n1 3 3\n2 1 4\n2 2 5\n2 3 6\n' >rank2.mtx
+printf '3 1 7\n3 2 8\n3 3 9\n' >>rank2.mtx
+printf '%%%%MatrixMarket matrix array real general\n3 1\n1\n1\n5\n' >outside.mtx
+expect '1|5' solve rank2.mtx --rhs outside.mtx --rtol 1e-15 --device cpu --choices none
+out_has '^next +tessera solve rank2.mtx --solver lsqr --precond jacobi --rtol 1e-12 --rhs outside.mtx$'
+next=$(sed -n 's/^next  *tessera //p' out)
+expect 0 $next
+# Where the error is reached after attempts that ended above the tolerance, no method stands for it.
+expect 0 solve "$TESS_DATA_DIR/1138_bus.mtx.gz" --accuracy 1e-12 --device cpu --choices none --json solve.json
+json solve.json '(j["attempts"][-1]["reason"] in ("rtol", "atol")) == (j["by_hand"] is not None)'
 # A graph's Laplacian: constants are its null vectors.
 printf '%%%%MatrixMarket matrix coordinate real symmetric\n3 3 5\n1 1 1\n2 1 -1\n2 2 2\n3 2 -1\n3 3 1\n' >laplacian.mtx
 expect 1\|5 solve laplacian.mtx --solver bicgstab --device cpu
