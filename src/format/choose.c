@@ -18,8 +18,8 @@ static const double most_padding = 1.15;
 enum { MIN_NONZEROS = 4 };
 
 /* The matrix in a format that pads, if this pays; else *out is NULL. */
-static tess_status try_padded(const tess_matrix *a, const tess_storage_options *options, tess_format format,
-                              tess_matrix **out)
+static tess_status try_format(const tess_matrix *a, const tess_storage_options *options, tess_format format,
+                              bool judged, tess_matrix **out)
 {
     const tess_error before = a->ctx->error;
     tess_storage_options o = *options;
@@ -28,20 +28,33 @@ static tess_status try_padded(const tess_matrix *a, const tess_storage_options *
     *out = NULL;
     o.format = format;
     if (o.slices.max_padding == 0.0 || o.slices.max_padding > most_padding) { o.slices.max_padding = most_padding; }
-    status = tess_matrix_convert(a, &o, out);
+    status = judged ? tess_matrix_convert(a, &o, out) : tess_matrix_convert_unjudged(a, &o, out);
     if (status != TESS_UNSUPPORTED && status != TESS_OUT_OF_RANGE) { return status; }
     a->ctx->error = before; /* a refusal is not a failure */
     return TESS_SUCCESS;
 }
 
+static tess_status try_padded(const tess_matrix *a, const tess_storage_options *options, tess_format format,
+                              tess_matrix **out)
+{
+    return try_format(a, options, format, true, out);
+}
+
+tess_status tess_matrix_try_padded(const tess_matrix *a, const tess_storage_options *options, tess_matrix **out)
+{
+    tess_status status = TESS_SUCCESS;
+
+    *out = NULL;
+    if (a->nrows == a->ncols) { status = try_format(a, options, tess_format_in_role(TESS_ROLE_DIAGONALS), false, out); }
+    if (status == TESS_SUCCESS && !*out) {
+        status = try_format(a, options, tess_format_in_role(TESS_ROLE_SLICES), false, out);
+    }
+    return status;
+}
+
 tess_status tess_matrix_try_slices(const tess_matrix *a, const tess_storage_options *options, tess_matrix **out)
 {
     return try_padded(a, options, tess_format_in_role(TESS_ROLE_SLICES), out);
-}
-
-tess_status tess_matrix_try_diagonals(const tess_matrix *a, const tess_storage_options *options, tess_matrix **out)
-{
-    return try_padded(a, options, tess_format_in_role(TESS_ROLE_DIAGONALS), out);
 }
 
 /* ---- formats with a policy: by blocks, or in parts ---- */

@@ -22,8 +22,12 @@ tess_status tess_blocks_are_full(const tess_matrix *a, const tess_policy_options
    too much padding, with more than max_padding or with too many entries; nor if they do not take the precision or
    arithmetic. */
 tess_status tess_matrix_try_slices(const tess_matrix *a, const tess_storage_options *options, tess_matrix **out);
-/* The same by diagonals (dia). */
-tess_status tess_matrix_try_diagonals(const tess_matrix *a, const tess_storage_options *options, tess_matrix **out);
+
+/* By diagonals if the matrix is square and they pay, else in slices if these pay; else *out is NULL. The precision of
+   the options is taken as it is: no loss is looked for, and values beyond it become infinite. */
+tess_status tess_matrix_try_padded(const tess_matrix *a, const tess_storage_options *options, tess_matrix **out);
+/* tess_matrix_convert in the format and the precision that the options name, likewise. */
+tess_status tess_matrix_convert_unjudged(const tess_matrix *a, const tess_storage_options *options, tess_matrix **out);
 
 /* For policy lossless without a loss, on a host: the matrix in csr at a lower level that holds every value, if its
    products take less time than those of `a` (measured: measured.c); else *out is NULL. Results have the same bits. */

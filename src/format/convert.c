@@ -25,16 +25,24 @@ static tess_precision precision_of(const tess_storage_options *options)
     return policy->nlevels > 0 ? policy->level[0].precision : TESS_PRECISION_FP64;
 }
 
+/* Options and what decides on precisions: an assignment, or if `judged` the values, whose loss is found too. */
+typedef struct conversion {
+    const tess_storage_options *options;
+    const tess_assignment *assignment;
+    bool judged;
+} conversion;
+
 /* Builds the matrix; the options name the format, and the precision of a format with one. */
-static tess_status build(tess_matrix *stored, const tess_storage_options *options, const tess_assignment *assignment)
+static tess_status build(tess_matrix *stored, const conversion *c)
 {
     const tess_matrix *a = stored->original;
+    const tess_storage_options *options = c->options;
     tess_storage_options chosen = *options;
     tess_status status = TESS_SUCCESS;
 
-    if (assignment) {
+    if (c->assignment || !c->judged) {
         stored->loss = INFINITY; /* it may have been found for other values */
-        return stored->ops->build(a, options, assignment, &stored->storage);
+        return stored->ops->build(a, options, c->assignment, &stored->storage);
     }
     if (!tess_format_takes_parts(options->format)) {
         TESS_TRY(tess_matrix_choose_precision(a, options, &chosen.precision, &stored->loss));
@@ -47,10 +55,10 @@ cleanup:
 }
 
 /* options: with a format, not auto. The policy of a given assignment replaces theirs. */
-static tess_status convert(const tess_matrix *a, const tess_storage_options *asked, const tess_assignment *assignment,
-                           tess_matrix **out)
+static tess_status convert(const tess_matrix *a, const conversion *c, tess_matrix **out)
 {
-    tess_storage_options options = *asked;
+    const tess_assignment *assignment = c->assignment;
+    tess_storage_options options = *c->options;
     tess_matrix *stored = NULL;
     tess_status status = TESS_SUCCESS;
 
@@ -66,7 +74,7 @@ static tess_status convert(const tess_matrix *a, const tess_storage_options *ask
     stored->assignment = assignment;
     tess_assignment_hold(assignment);
     stored->values_version = a->values_version;
-    TESS_TRY(build(stored, &options, assignment));
+    TESS_TRY(build(stored, &(conversion){&options, assignment, c->judged}));
     *out = stored;
 cleanup:
     if (status != TESS_SUCCESS) { tess_matrix_destroy(stored); }
@@ -82,7 +90,12 @@ tess_status tess_matrix_convert(const tess_matrix *a, const tess_storage_options
     if (status == TESS_SUCCESS) { status = storage_request_take(a->ctx, options, &request); }
     if (status != TESS_SUCCESS) { return status; }
     return request.options.format == TESS_FORMAT_AUTO ? tess_matrix_convert_chosen(a, &request.options, out)
-                                                      : convert(a, &request.options, NULL, out);
+                                                      : convert(a, &(conversion){&request.options, NULL, true}, out);
+}
+
+tess_status tess_matrix_convert_unjudged(const tess_matrix *a, const tess_storage_options *options, tess_matrix **out)
+{
+    return convert(a, &(conversion){options, NULL, false}, out);
 }
 
 tess_status tess_matrix_convert_assigned(const tess_matrix *a, const tess_storage_options *options,
@@ -108,7 +121,7 @@ tess_status tess_matrix_convert_assigned(const tess_matrix *a, const tess_storag
             "the assignment is for a matrix of %lld rows and %lld nonzeros, but this one has %lld and %lld",
             (long long)assignment->nrows, (long long)assignment->nnz, (long long)a->nrows, (long long)a->nnz);
     }
-    return convert(a, chosen, assignment, out);
+    return convert(a, &(conversion){chosen, assignment, true}, out);
 }
 
 tess_status tess_matrix_refresh(tess_matrix *a)

@@ -49,6 +49,18 @@ int64_t device_csr_bytes(const device_csr *a)
            (a->val ? a->nnz * (int64_t)sizeof *a->val : 0);
 }
 
+void device_csr_plan_release(tess_context *ctx, device_csr_plan *plan)
+{
+    tess_device_release(ctx, plan->code, plan->units * 4, sizeof *plan->code);
+    tess_device_release(ctx, plan->first, plan->nrows + 1, sizeof *plan->first);
+    *plan = (device_csr_plan){0};
+}
+
+int64_t device_csr_plan_bytes(const device_csr_plan *plan)
+{
+    return plan->code ? plan->units * 4 + (plan->nrows + 1) * (int64_t)sizeof *plan->first : 0;
+}
+
 bool device_csr_takes(const tess_matrix *a)
 {
     return a->ctx->device == TESS_DEVICE_GPU && csr_of(a)->view.row_ptr_bits == 32;

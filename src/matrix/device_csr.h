@@ -21,6 +21,16 @@ typedef struct device_csr {
     bool borrowed; /* the arrays belong to a matrix, and are only read */
 } device_csr;
 
+/* Where the products of C = A B go, for one new set of values after another: a byte for each, the entry of its row.
+   code NULL: there is no plan. */
+typedef struct device_csr_plan {
+    bool made; /* tried: rows may be too long, or memory too small */
+    int64_t nrows, units;
+    int32_t *first; /* nrows + 1: where codes of a row begin, in units of 4 */
+    uint8_t *code;  /* 4 * units */
+    int32_t longest;
+} device_csr_plan;
+
 /* The functions of a GPU; the host has host_csr.h instead. They release what they made when they fail. */
 typedef struct device_csr_ops {
     /* c := A B; a pattern if a or b is one. Each entry is summed in the order of A's row. OUT_OF_RANGE: c would have
@@ -28,6 +38,12 @@ typedef struct device_csr_ops {
     tess_status (*multiply)(tess_context *ctx, const device_csr *a, const device_csr *b, device_csr *c);
     /* The same into the pattern that c has already; c->val is allocated where it is NULL. */
     tess_status (*multiply_again)(tess_context *ctx, const device_csr *a, const device_csr *b, device_csr *c);
+    /* A plan of c = A B, if rows are short enough. */
+    tess_status (*plan)(tess_context *ctx, const device_csr *a, const device_csr *b, const device_csr *c,
+                        device_csr_plan *plan);
+    /* As multiply_again, with the same bits; plan->code is there. */
+    tess_status (*multiply_planned)(tess_context *ctx, const device_csr *a, const device_csr *b,
+                                    const device_csr_plan *plan, device_csr *c);
     /* out := A^T. source: nnz numbers, the entry of A for each entry of out; NULL: not wanted. */
     tess_status (*transpose)(tess_context *ctx, const device_csr *a, device_csr *out, int32_t **source);
     /* values[k] = from[source[k]] for k < n */
@@ -46,6 +62,8 @@ tess_status device_csr_allocate_entries(tess_context *ctx, int64_t nnz, bool val
 void device_csr_release(tess_context *ctx, device_csr *a);
 void device_csr_release_values(tess_context *ctx, device_csr *a);
 int64_t device_csr_bytes(const device_csr *a);
+void device_csr_plan_release(tess_context *ctx, device_csr_plan *plan);
+int64_t device_csr_plan_bytes(const device_csr_plan *plan);
 
 /* Whether a matrix of a GPU context has offsets of 32 bits; then it can be borrowed. */
 bool device_csr_takes(const tess_matrix *a);

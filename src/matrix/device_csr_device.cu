@@ -22,15 +22,23 @@ cleanup:
     return status;
 }
 
-static tess_status multiply_again(tess_context *ctx, const device_csr *a, const device_csr *b, device_csr *c)
+/* plan NULL: none. */
+static tess_status multiply_planned(tess_context *ctx, const device_csr *a, const device_csr *b,
+                                    const device_csr_plan *plan, device_csr *c)
 {
     gpu_scope scope(ctx);
     tess_status status = TESS_SUCCESS;
 
     if (!c->val) { TESS_TRY(tess_device_allocate(ctx, c->nnz, sizeof *c->val, (void **)&c->val)); }
-    status = product_compute_again(ctx, {*a, *b, *c, true});
+    status =
+        plan ? product_compute_planned(ctx, {*a, *b, *c, true}, plan) : product_compute_again(ctx, {*a, *b, *c, true});
 cleanup:
     return status;
+}
+
+static tess_status multiply_again(tess_context *ctx, const device_csr *a, const device_csr *b, device_csr *c)
+{
+    return multiply_planned(ctx, a, b, NULL, c);
 }
 
 /* ---- transposes ---- */
@@ -213,7 +221,8 @@ cleanup:
 
 extern "C" const device_csr_ops *device_csr_gpu_ops(void)
 {
-    static const device_csr_ops table = {multiply, multiply_again, transpose, gather};
+    static const device_csr_ops table = {multiply,         multiply_again, product_make_plan,
+                                         multiply_planned, transpose,      gather};
 
     return &table;
 }

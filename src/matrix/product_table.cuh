@@ -237,5 +237,9 @@ tess_status product_sample_rows(tess_context *ctx, const product_task &t, const 
 tess_status product_compute(tess_context *ctx, const product_task &t, device_csr *c);
 /* Values of c, whose columns are there. */
 tess_status product_compute_again(tess_context *ctx, const product_task &t);
+/* The same by a plan, and how a plan is made: as in device_csr_ops. */
+tess_status product_compute_planned(tess_context *ctx, const product_task &t, const device_csr_plan *plan);
+extern "C" tess_status product_make_plan(tess_context *ctx, const device_csr *a, const device_csr *b,
+                                         const device_csr *c, device_csr_plan *plan);
 
 #endif

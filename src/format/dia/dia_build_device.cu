@@ -2,7 +2,7 @@
 /* Building DIA on the GPU, and decoding it. Atomics here are on integers, so the result does not depend on their order.
  */
 #include "device/gpu/scan.cuh"
-#include "format/dia/dia_rows.h"
+#include "format/dia/dia_tiles.cuh"
 
 /* ---- which diagonals there are ---- */
 
@@ -180,8 +180,43 @@ extern "C" tess_status dia_gpu_fill_bitmaps(tess_context *ctx, const csr_view *c
     return gpu_check_launch(ctx, "storing holes of diagonals");
 }
 
-/* ---- values: a thread takes a row, so that the threads of a wave write neighbouring places ---- */
+/* ---- values ---- */
 
+/* The rows of a matrix for tiles. */
+struct csr_rows {
+    csr_view csr;
+
+    __device__ inline int64_t begin(int64_t row) const
+    {
+        return row < csr.nrows ? tess_row_offset(csr.row_ptr, csr.row_ptr_bits, row) : 0;
+    }
+    __device__ inline int64_t end(int64_t row) const
+    {
+        return row < csr.nrows ? tess_row_offset(csr.row_ptr, csr.row_ptr_bits, row + 1) : 0;
+    }
+    __device__ inline int64_t column(int64_t k) const
+    {
+        return csr.col_ind[k];
+    }
+    __device__ inline double value(int64_t row, int64_t k) const
+    {
+        (void)row;
+        return ((const double *)csr.val)[k];
+    }
+    __device__ inline void see(double most) const
+    {
+        (void)most;
+    }
+};
+
+__global__ static void __launch_bounds__(GPU_BLOCK) fill_tiles_kernel(const csr_view csr, const dia_view v)
+{
+    csr_rows rows = {csr};
+
+    dia_store_tiles(v, rows);
+}
+
+/* Of many diagonals: a thread takes a row, so that the threads of a wave write neighbouring places. */
 __global__ static void __launch_bounds__(GPU_BLOCK) fill_values_kernel(const csr_view csr, const dia_view v)
 {
     const double *val = (const double *)csr.val;
@@ -222,6 +257,10 @@ extern "C" tess_status dia_gpu_fill_values(tess_context *ctx, const csr_view *cs
     gpu_scope scope(ctx);
 
     if (is_empty(v)) { return TESS_SUCCESS; }
+    if (v->ndiagonals <= DIA_MOST_TILED) {
+        fill_tiles_kernel<<<dia_tile_grid(ctx, v, 8), GPU_BLOCK, dia_tile_space(v), gpu_stream_of(ctx)>>>(*csr, *v);
+        return gpu_check_launch(ctx, "storing values of diagonals");
+    }
     fill_values_kernel<<<gpu_grid(ctx, v->stride, 8), GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(*csr, *v);
     return gpu_check_launch(ctx, "storing values of diagonals");
 }

@@ -51,6 +51,8 @@ tess_status amg_cycle_open(amg_cycle *c, const amg_hierarchy *h, tess_amg_precis
 /* For ways to store levels: the vectors and the smoother of level l, whose matrices are there; the dense inverse of the
    coarsest level, given as a scaled matrix, unless it has too many rows. */
 tess_status amg_cycle_finish_level(amg_cycle *c, int l);
+/* The smoother of level l for new values of its matrices. */
+tess_status amg_cycle_renew_level(amg_cycle *c, int l);
 tess_status amg_cycle_store_inverse(amg_cycle *c, const struct amg_scaled *a, amg_cycle_level *out);
 /* The error for a row of the finest level. */
 tess_status amg_fail_not_finite(tess_context *ctx, int64_t row);

@@ -180,16 +180,25 @@ cleanup:
 
 /* ---- all levels ---- */
 
-tess_status amg_cycle_finish_level(amg_cycle *c, int l)
+tess_status amg_cycle_renew_level(amg_cycle *c, int l)
 {
     amg_cycle_level *out = &c->level[l];
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(make_vectors(c, l == 0, out));
-    c->count = l + 1;
     TESS_TRY(amg_find_bound(c, out));
     amg_set_steps(c, out);
     status = tess_stage_end(c->ctx, "spectra");
+cleanup:
+    return status;
+}
+
+tess_status amg_cycle_finish_level(amg_cycle *c, int l)
+{
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(make_vectors(c, l == 0, &c->level[l]));
+    c->count = l + 1;
+    status = amg_cycle_renew_level(c, l);
 cleanup:
     return status;
 }

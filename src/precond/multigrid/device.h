@@ -39,6 +39,21 @@ typedef struct amg_device_interpolation {
     int truncation; /* 1 to AMG_DEVICE_TRUNCATION */
 } amg_device_interpolation;
 
+/* Where new values of an interpolation go, as amg_weight_plan. code NULL: there is no plan. */
+typedef struct amg_device_plan {
+    bool made;           /* tried */
+    int64_t nrows, n;    /* rows of P and of A */
+    int64_t near, units; /* coarse neighbours; units of codes */
+    int32_t *first;      /* n + 1: of the coarse neighbours of A's fine rows */
+    uint8_t *place;      /* of each, in its row of A */
+    uint8_t *diagonal;   /* n: its place in the row */
+    int32_t *start;      /* nrows + 1: where codes of a row begin, in units */
+    uint8_t *code;
+    int32_t *rows; /* as of amg_device_interpolation */
+} amg_device_plan;
+
+enum { AMG_DEVICE_PLAN_UNIT = 4 };
+
 /* As amg_scaled. */
 typedef struct amg_device_scaled {
     device_csr a;
@@ -52,6 +67,19 @@ typedef struct amg_device_scale {
     double least, most; /* of s */
     int64_t bad_row;    /* the first whose weight is not finite; -1: none */
 } amg_device_scale;
+
+/* What kernels find of positive numbers, in device memory: bits of the least and of the largest double; a row. */
+typedef struct amg_device_extremes {
+    unsigned long long least, most, bad_row;
+} amg_device_extremes;
+
+/* The same as numbers; bad_row -1: none. */
+typedef struct amg_extremes {
+    double least, most;
+    int64_t bad_row;
+} amg_extremes;
+
+enum { AMG_MOST_EXTREMES = 3 * TESS_MAX_AMG_LEVELS };
 
 typedef struct amg_device_ops {
     /* The unknowns of a node, by the pattern: as find_block_size. */
@@ -74,10 +102,27 @@ typedef struct amg_device_ops {
     /* p := p1 p2, truncated, or on p's pattern. */
     tess_status (*join)(tess_context *ctx, const device_csr *p1, const device_csr *p2, int truncation, bool known,
                         device_csr *p);
+    /* Plans new values of p, if its rows and their sets are short enough. */
+    tess_status (*plan_weights)(tess_context *ctx, const amg_device_interpolation *to, const device_csr *p,
+                                amg_device_plan *plan);
+    /* p's values by a plan that has codes. */
+    tess_status (*weigh_again)(tess_context *ctx, const device_csr *a, const amg_device_plan *plan, device_csr *p);
+    /* As join on a known pattern; rows of p1 and p2 have at most AMG_DEVICE_TRUNCATION entries. */
+    tess_status (*join_again)(tess_context *ctx, const device_csr *p1, const device_csr *p2, device_csr *p);
     /* S = D^-1/2 of the rows' l1 norms, or of the diagonal's magnitudes. The arrays of `out` are there. */
     tess_status (*scale)(tess_context *ctx, const device_csr *a, bool l1, amg_device_scale *out);
     tess_status (*find_range)(tess_context *ctx, const amg_device_scaled *s, amg_range *out);
     tess_status (*scaled_values)(tess_context *ctx, const amg_device_scaled *s, double *val);
+    /* Up to AMG_MOST_EXTREMES, for the two functions below, which do not wait, and their values. */
+    tess_status (*open_extremes)(tess_context *ctx, int count, amg_device_extremes **out);
+    tess_status (*read_extremes)(tess_context *ctx, int count, const amg_device_extremes *of, amg_extremes *out);
+    /* As scale; `least`, `most` and `bad_row` go to *of. */
+    tess_status (*scale_again)(tess_context *ctx, const device_csr *a, bool l1, const amg_device_scale *out,
+                               amg_device_extremes *of);
+    /* Rounds the scaled values into a stored matrix of the same pattern, if there is a kernel for its format. *of
+       (NULL: not needed) gets the smallest of the rows' largest entries, and the largest. */
+    tess_status (*store_again)(tess_context *ctx, const amg_device_scaled *s, amg_device_extremes *of, tess_matrix *m,
+                               bool *taken);
 } amg_device_ops;
 
 const amg_device_ops *amg_device_gpu_ops(void);
@@ -87,11 +132,14 @@ const amg_device_ops *amg_device_ops_of(const tess_context *ctx);
 /* ---- levels, in C ---- */
 
 typedef struct amg_device_level {
-    device_csr a;                     /* of the finest level borrowed */
-    device_csr p, r;                  /* P and P^T; no matrices on the coarsest level */
-    device_csr ap;                    /* the pattern of A P, for renewals */
-    device_csr p1, p2;                /* of an aggressive level, the patterns of the stages of P */
-    int32_t *source;                  /* P's entry of each of r's */
+    device_csr a;      /* of the finest level borrowed */
+    device_csr p, r;   /* P and P^T; no matrices on the coarsest level */
+    device_csr ap;     /* the pattern of A P, for renewals */
+    device_csr p1, p2; /* of an aggressive level, the patterns of the stages of P */
+    int32_t *source;   /* P's entry of each of r's */
+    /* For renewals, from the first one on: of P, or of P_1 and P_2; of A P and R (A P). */
+    amg_device_plan plan, second_plan;
+    device_csr_plan ap_plan, coarse_plan;
     uint8_t *strong, *split, *second; /* second NULL: the level is not aggressive */
 } amg_device_level;
 
@@ -104,8 +152,20 @@ typedef struct amg_device {
 tess_status amg_device_build(amg_hierarchy *h, const tess_matrix *a);
 tess_status amg_device_renew(amg_hierarchy *h, const tess_matrix *a);
 void amg_device_close(amg_hierarchy *h);
+void amg_device_plan_release(tess_context *ctx, amg_device_plan *plan);
+/* The plans of a level. */
+int64_t amg_device_plans_bytes(const amg_device_level *own);
+void amg_device_release_plans(tess_context *ctx, amg_device_level *own);
+/* The numbers of a split's coarse unknowns. Free them, also after a failure. */
+tess_status amg_device_make_numbers(tess_context *ctx, int64_t n, const uint8_t *split, amg_device_numbers *out);
+void amg_device_free_numbers(tess_context *ctx, amg_device_numbers *n);
+/* known: P has its pattern. */
+tess_status amg_device_interpolate_level(const amg_hierarchy *h, bool known, amg_device_level *own);
+tess_status amg_device_end_stage(amg_hierarchy *h, amg_set_up_stage stage, const char *name, double *since);
 /* Bytes of device memory that the levels keep for renewals and for higher precisions. */
 int64_t amg_device_bytes(const amg_hierarchy *h);
+/* New values of a cycle that has stored these levels before. */
+tess_status amg_device_renew_cycle(amg_cycle *c, const amg_hierarchy *h, tess_amg_precision wanted);
 /* As amg_cycle_open stores levels of the host. */
 tess_status amg_device_store_levels(amg_cycle *c, const amg_hierarchy *h, tess_amg_precision wanted);
 

@@ -15,6 +15,7 @@ static void free_level(tess_context *ctx, amg_device_level *l)
     tess_device_release(ctx, l->split, l->a.nrows, sizeof *l->split);
     tess_device_release(ctx, l->second, l->a.nrows, sizeof *l->second);
     tess_device_release(ctx, l->source, l->p.nnz, sizeof *l->source);
+    amg_device_release_plans(ctx, l);
     device_csr_release(ctx, &l->p1);
     device_csr_release(ctx, &l->p2);
     device_csr_release(ctx, &l->ap);
@@ -46,7 +47,7 @@ int64_t amg_device_bytes(const amg_hierarchy *h)
 
         bytes += device_csr_bytes(&own->a) + device_csr_bytes(&own->p) + device_csr_bytes(&own->r) +
                  device_csr_bytes(&own->ap) + device_csr_bytes(&own->p1) + device_csr_bytes(&own->p2) +
-                 own->p.nnz * (int64_t)sizeof *own->source;
+                 own->p.nnz * (int64_t)sizeof *own->source + amg_device_plans_bytes(own);
         bytes += own->strong ? own->a.nnz + own->a.nrows * (own->second ? 2 : 1) : 0;
     }
     return bytes;
@@ -69,13 +70,13 @@ cleanup:
 
 /* ---- numbers of coarse unknowns ---- */
 
-static void free_numbers(tess_context *ctx, amg_device_numbers *n)
+void amg_device_free_numbers(tess_context *ctx, amg_device_numbers *n)
 {
     tess_device_release(ctx, n->number, n->n, sizeof *n->number);
     tess_device_release(ctx, n->list, n->n, sizeof *n->list);
 }
 
-static tess_status make_numbers(tess_context *ctx, int64_t n, const uint8_t *split, amg_device_numbers *out)
+tess_status amg_device_make_numbers(tess_context *ctx, int64_t n, const uint8_t *split, amg_device_numbers *out)
 {
     tess_status status = TESS_SUCCESS;
 
@@ -100,7 +101,7 @@ static tess_status split_again(const amg_hierarchy *h, amg_device_level *own)
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(tess_device_allocate(ctx, own->a.nrows, sizeof *own->second, (void **)&own->second));
-    TESS_TRY(make_numbers(ctx, own->a.nrows, own->split, &coarse));
+    TESS_TRY(amg_device_make_numbers(ctx, own->a.nrows, own->split, &coarse));
     TESS_TRY(ops->take_part(ctx, &own->a, own->strong, &coarse, true, &left));
     TESS_TRY(ops->take_part(ctx, &own->a, own->strong, &coarse, false, &right));
     TESS_TRY(device_csr_ops_of(ctx)->multiply(ctx, &left, &right, &paths));
@@ -113,7 +114,7 @@ cleanup:
     device_csr_release(ctx, &paths);
     device_csr_release(ctx, &right);
     device_csr_release(ctx, &left);
-    free_numbers(ctx, &coarse);
+    amg_device_free_numbers(ctx, &coarse);
     return status;
 }
 
@@ -156,7 +157,7 @@ static tess_status interpolate_twice(const amg_hierarchy *h, const amg_device_in
     amg_device_numbers fewer = {0};
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(make_numbers(ctx, own->a.nrows, own->second, &fewer));
+    TESS_TRY(amg_device_make_numbers(ctx, own->a.nrows, own->second, &fewer));
     second.split = own->second;
     second.number = fewer.number;
     second.ncoarse = fewer.count;
@@ -168,12 +169,11 @@ static tess_status interpolate_twice(const amg_hierarchy *h, const amg_device_in
     device_csr_release_values(ctx, &own->p1);
     device_csr_release_values(ctx, &own->p2);
 cleanup:
-    free_numbers(ctx, &fewer);
+    amg_device_free_numbers(ctx, &fewer);
     return status;
 }
 
-/* known: P has its pattern. */
-static tess_status interpolate(const amg_hierarchy *h, bool known, amg_device_level *own)
+tess_status amg_device_interpolate_level(const amg_hierarchy *h, bool known, amg_device_level *own)
 {
     tess_context *ctx = h->ctx;
     amg_device_numbers coarse = {0};
@@ -184,19 +184,19 @@ static tess_status interpolate(const amg_hierarchy *h, bool known, amg_device_le
                                    .truncation = h->options.truncation};
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(make_numbers(ctx, own->a.nrows, own->split, &coarse));
+    TESS_TRY(amg_device_make_numbers(ctx, own->a.nrows, own->split, &coarse));
     to.number = coarse.number;
     to.ncoarse = coarse.count;
     status = own->second ? interpolate_twice(h, &to, &coarse, known, own)
                          : amg_device_ops_of(ctx)->interpolate(ctx, &to, known, &own->p);
 cleanup:
-    free_numbers(ctx, &coarse);
+    amg_device_free_numbers(ctx, &coarse);
     return status;
 }
 
 /* ---- levels ---- */
 
-static tess_status end_stage(amg_hierarchy *h, amg_set_up_stage stage, const char *name, double *since)
+tess_status amg_device_end_stage(amg_hierarchy *h, amg_set_up_stage stage, const char *name, double *since)
 {
     tess_status status = h->ctx->backend->synchronize(h->ctx);
 
@@ -211,11 +211,11 @@ static tess_status coarsen(amg_hierarchy *h, int level, double *since)
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(find_strong(h, own));
-    TESS_TRY(end_stage(h, AMG_STAGE_STRENGTH, "strong couplings", since));
+    TESS_TRY(amg_device_end_stage(h, AMG_STAGE_STRENGTH, "strong couplings", since));
     TESS_TRY(make_splits(h, level, own));
-    TESS_TRY(end_stage(h, AMG_STAGE_SPLIT, "split", since));
-    TESS_TRY(interpolate(h, false, own));
-    status = end_stage(h, AMG_STAGE_INTERPOLATION, "interpolation", since);
+    TESS_TRY(amg_device_end_stage(h, AMG_STAGE_SPLIT, "split", since));
+    TESS_TRY(amg_device_interpolate_level(h, false, own));
+    status = amg_device_end_stage(h, AMG_STAGE_INTERPOLATION, "interpolation", since);
 cleanup:
     return status;
 }
@@ -229,11 +229,11 @@ static tess_status multiply(amg_hierarchy *h, int level, double *since)
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(ops->transpose(ctx, &own->p, &own->r, &own->source));
-    TESS_TRY(end_stage(h, AMG_STAGE_PRODUCT, "transposes", since));
+    TESS_TRY(amg_device_end_stage(h, AMG_STAGE_PRODUCT, "transposes", since));
     TESS_TRY(ops->multiply(ctx, &own->a, &own->p, &own->ap));
     TESS_TRY(ops->multiply(ctx, &own->r, &own->ap, &own[1].a));
     device_csr_release_values(ctx, &own->ap);
-    status = end_stage(h, AMG_STAGE_PRODUCT, "Galerkin products", since);
+    status = amg_device_end_stage(h, AMG_STAGE_PRODUCT, "Galerkin products", since);
 cleanup:
     return status;
 }
@@ -315,39 +315,6 @@ tess_status amg_device_build(amg_hierarchy *h, const tess_matrix *a)
     h->coarsening = &amg_classical;
     TESS_TRY(open_levels(h, a));
     status = add_levels(h);
-cleanup:
-    return status;
-}
-
-/* ---- new values ---- */
-
-static tess_status renew_level(amg_hierarchy *h, int l, double *since)
-{
-    tess_context *ctx = h->ctx;
-    const device_csr_ops *ops = device_csr_ops_of(ctx);
-    amg_device_level *own = &h->device->level[l];
-    tess_status status = TESS_SUCCESS;
-
-    TESS_TRY(interpolate(h, true, own));
-    TESS_TRY(end_stage(h, AMG_STAGE_INTERPOLATION, "interpolation", since));
-    TESS_TRY(ops->gather(ctx, own->p.nnz, own->p.val, own->source, own->r.val));
-    TESS_TRY(ops->multiply_again(ctx, &own->a, &own->p, &own->ap));
-    TESS_TRY(ops->multiply_again(ctx, &own->r, &own->ap, &own[1].a));
-    device_csr_release_values(ctx, &own->ap);
-    status = end_stage(h, AMG_STAGE_PRODUCT, "Galerkin products", since);
-cleanup:
-    return status;
-}
-
-tess_status amg_device_renew(amg_hierarchy *h, const tess_matrix *a)
-{
-    double since = tess_wall_seconds();
-    tess_status status = TESS_SUCCESS;
-
-    device_csr_borrow(a, &h->device->level[0].a);
-    for (int l = 0; l + 1 < h->count; l++) {
-        TESS_TRY(renew_level(h, l, &since));
-    }
 cleanup:
     return status;
 }

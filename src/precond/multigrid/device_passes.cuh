@@ -59,6 +59,12 @@ tess_status amg_device_number(tess_context *ctx, const uint8_t *split, amg_devic
 tess_status amg_device_interpolate(tess_context *ctx, const amg_device_interpolation *to, bool known, device_csr *p);
 tess_status amg_device_join(tess_context *ctx, const device_csr *p1, const device_csr *p2, int truncation, bool known,
                             device_csr *p);
+tess_status amg_device_plan_weights(tess_context *ctx, const amg_device_interpolation *to, const device_csr *p,
+                                    amg_device_plan *plan);
+tess_status amg_device_weigh_again(tess_context *ctx, const device_csr *a, const amg_device_plan *plan, device_csr *p);
+tess_status amg_device_join_again(tess_context *ctx, const device_csr *p1, const device_csr *p2, device_csr *p);
+tess_status amg_device_store_again(tess_context *ctx, const amg_device_scaled *s, amg_device_extremes *of_all,
+                                   tess_matrix *m, bool *taken);
 }
 
 #endif

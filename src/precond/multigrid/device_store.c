@@ -17,13 +17,22 @@ static void free_scale(tess_context *ctx, amg_device_scale *scale)
     *scale = (amg_device_scale){0};
 }
 
+static tess_status allocate_scale(tess_context *ctx, int64_t n, amg_device_scale *out)
+{
+    tess_status status = TESS_SUCCESS;
+
+    *out = (amg_device_scale){.n = n, .bad_row = -1};
+    TESS_TRY(tess_device_allocate(ctx, n, sizeof *out->s, (void **)&out->s));
+    status = tess_device_allocate(ctx, n, sizeof *out->inverse, (void **)&out->inverse);
+cleanup:
+    return status;
+}
+
 static tess_status make_scale(const amg_cycle *c, const device_csr *a, amg_device_scale *out)
 {
     tess_status status = TESS_SUCCESS;
 
-    *out = (amg_device_scale){.n = a->nrows};
-    TESS_TRY(tess_device_allocate(c->ctx, out->n, sizeof *out->s, (void **)&out->s));
-    TESS_TRY(tess_device_allocate(c->ctx, out->n, sizeof *out->inverse, (void **)&out->inverse));
+    TESS_TRY(allocate_scale(c->ctx, a->nrows, out));
     status = amg_device_ops_of(c->ctx)->scale(c->ctx, a, c->options.smoother != TESS_AMG_JACOBI, out);
 cleanup:
     return status;
@@ -127,6 +136,11 @@ static amg_device_scaled scaled_r(const device_source *from)
     return (amg_device_scaled){from->level->r, from->next->s, from->own->inverse};
 }
 
+static bool must_be_fp32(const device_source *from, tess_amg_precision wanted)
+{
+    return amg_entries_decide(wanted) && from->finest && !amg_is_even(from->own->least, from->own->most);
+}
+
 /* By the rule of the host. */
 static tess_status choose_precision(tess_context *ctx, const device_source *from, tess_amg_precision wanted,
                                     tess_precision *precision)
@@ -136,8 +150,8 @@ static tess_status choose_precision(tess_context *ctx, const device_source *from
     tess_status status = TESS_SUCCESS;
 
     *precision = TESS_PRECISION_FP32;
+    if (must_be_fp32(from, wanted)) { return TESS_SUCCESS; }
     if (amg_entries_decide(wanted)) {
-        if (from->finest && !amg_is_even(from->own->least, from->own->most)) { return TESS_SUCCESS; }
         TESS_TRY(amg_device_ops_of(ctx)->find_range(ctx, &a, &range));
         if (from->level->p.row_ptr) {
             TESS_TRY(amg_device_ops_of(ctx)->find_range(ctx, &p, &own));
@@ -177,6 +191,8 @@ static tess_status store_inverse(amg_cycle *c, const device_source *from, amg_cy
     tess_status status = TESS_SUCCESS;
 
     if (n > AMG_MOST_DENSE_ROWS) { return TESS_SUCCESS; }
+    tess_matrix_destroy(out->inverse); /* of the values before */
+    out->inverse = NULL;
     TESS_TRY(tess_host_allocate(c->ctx, n, sizeof *s, (void **)&s));
     TESS_TRY(c->ctx->backend->download(c->ctx, s, from->own->s, (size_t)n * sizeof *s));
     TESS_TRY(device_csr_download(c->ctx, &from->level->a, &a));
@@ -232,5 +248,132 @@ tess_status amg_device_store_levels(amg_cycle *c, const amg_hierarchy *h, tess_a
 cleanup:
     free_scale(c->ctx, &own);
     free_scale(c->ctx, &next);
+    return status;
+}
+
+/* ---- new values ---- */
+
+/* What a renewal has found of each level, in device memory and on the host: of the scales, A and P. */
+typedef struct renewal {
+    amg_cycle *c;
+    const amg_device_level *level;
+    int count;
+    amg_device_scale scale[TESS_MAX_AMG_LEVELS];
+    amg_device_extremes *on_device;
+    amg_extremes found[AMG_MOST_EXTREMES];
+    bool taken[TESS_MAX_AMG_LEVELS]; /* the formats have kernels for new values */
+} renewal;
+
+static device_source source_of(const renewal *n, int l)
+{
+    return (device_source){&n->level[l], &n->scale[l], &n->scale[l + 1 < n->count ? l + 1 : l], l == 0};
+}
+
+static tess_status scale_again(renewal *n)
+{
+    amg_cycle *c = n->c;
+    tess_status status = TESS_SUCCESS;
+
+    for (int l = 0; l < n->count; l++) {
+        amg_device_scale *own = &n->scale[l];
+
+        TESS_TRY(allocate_scale(c->ctx, n->level[l].a.nrows, own));
+        TESS_TRY(amg_device_ops_of(c->ctx)->scale_again(c->ctx, &n->level[l].a, c->options.smoother != TESS_AMG_JACOBI,
+                                                        own, n->on_device + (ptrdiff_t)3 * l));
+    }
+    status = c->ctx->backend->copy(c->ctx, c->scale, n->scale[0].s, (size_t)c->n * sizeof *c->scale);
+cleanup:
+    return status;
+}
+
+/* In the precision of before, which may turn out to be another one. */
+static tess_status store_level_again(renewal *n, int l)
+{
+    const amg_device_ops *ops = amg_device_ops_of(n->c->ctx);
+    const device_source from = source_of(n, l);
+    const amg_device_scaled a = scaled_a(&from), p = scaled_p(&from), r = scaled_r(&from);
+    amg_cycle_level *out = &n->c->level[l];
+    amg_device_extremes *found = n->on_device + (ptrdiff_t)3 * l;
+    bool taken[3] = {true, true, true};
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(ops->store_again(n->c->ctx, &a, found + 1, out->a, &taken[0]));
+    if (out->p) {
+        TESS_TRY(ops->store_again(n->c->ctx, &p, found + 2, out->p, &taken[1]));
+        TESS_TRY(ops->store_again(n->c->ctx, &r, NULL, out->r, &taken[2]));
+    }
+    n->taken[l] = taken[0] && taken[1] && taken[2];
+    status = tess_stage_end(n->c->ctx, "storing the levels");
+cleanup:
+    return status;
+}
+
+/* The precision by what was found. */
+static tess_precision settle_precision(renewal *n, int l, tess_amg_precision wanted)
+{
+    const amg_extremes *found = &n->found[3 * l];
+    const device_source from = source_of(n, l);
+    amg_range range = {found[1].most, found[1].least};
+
+    n->scale[l].least = found[0].least;
+    n->scale[l].most = found[0].most;
+    if (must_be_fp32(&from, wanted)) { return TESS_PRECISION_FP32; }
+    if (n->level[l].p.row_ptr) { range = amg_join_ranges(range, (amg_range){found[2].most, found[2].least}); }
+    return amg_choose_precision(wanted, &range);
+}
+
+static void drop_matrices(amg_cycle_level *l)
+{
+    tess_matrix_destroy(l->a);
+    tess_matrix_destroy(l->p);
+    tess_matrix_destroy(l->r);
+    l->a = l->p = l->r = NULL;
+}
+
+/* The precision, the smoother and the inverse of a level; matrices anew only if the precision is another one. */
+static tess_status settle_level(renewal *n, int l, tess_amg_precision wanted)
+{
+    amg_cycle_level *out = &n->c->level[l];
+    const device_source from = source_of(n, l);
+    tess_status status = TESS_SUCCESS;
+
+    if (settle_precision(n, l, wanted) != out->precision || !n->taken[l]) {
+        drop_matrices(out);
+        TESS_TRY(store_matrices(n->c, &from, wanted, out));
+    }
+    TESS_TRY(amg_cycle_renew_level(n->c, l));
+    if (!n->level[l].p.row_ptr) { status = store_inverse(n->c, &from, out); }
+cleanup:
+    return status;
+}
+
+tess_status amg_device_renew_cycle(amg_cycle *c, const amg_hierarchy *h, tess_amg_precision wanted)
+{
+    const double start = tess_wall_seconds();
+    const amg_device_ops *ops = amg_device_ops_of(c->ctx);
+    renewal n = {.c = c, .level = h->device->level, .count = h->count};
+    tess_status status = TESS_SUCCESS;
+
+    c->rank = h->level[h->count - 1].a.nrows;
+    TESS_TRY(ops->open_extremes(c->ctx, 3 * n.count, &n.on_device));
+    TESS_TRY(scale_again(&n));
+    for (int l = 0; l < n.count; l++) {
+        TESS_TRY(store_level_again(&n, l));
+    }
+    TESS_TRY(ops->read_extremes(c->ctx, 3 * n.count, n.on_device, n.found));
+    if (n.found[0].bad_row >= 0) {
+        status = amg_fail_not_finite(c->ctx, n.found[0].bad_row);
+        goto cleanup;
+    }
+    for (int l = 0; l < n.count; l++) {
+        TESS_TRY(settle_level(&n, l, amg_wanted_precision(c, l, wanted)));
+    }
+    status = c->ctx->backend->synchronize(c->ctx);
+    c->storing_seconds = tess_wall_seconds() - start;
+cleanup:
+    for (int l = 0; l < n.count; l++) {
+        free_scale(c->ctx, &n.scale[l]);
+    }
+    tess_device_release(c->ctx, n.on_device, 3 * n.count, sizeof *n.on_device);
     return status;
 }

@@ -260,24 +260,7 @@ cleanup:
     return status;
 }
 
-/* ---- lists of rows ---- */
-
-tess_status open_list(tess_context *ctx, int64_t rows, row_list *list)
-{
-    tess_status status = TESS_SUCCESS;
-
-    TESS_TRY(tess_device_allocate(ctx, rows, sizeof *list->row, reinterpret_cast<void **>(&list->row)));
-    TESS_TRY(tess_device_allocate(ctx, 2, sizeof *list->count, reinterpret_cast<void **>(&list->count)));
-    status = ctx->backend->zero(ctx, list->count, 2 * sizeof *list->count);
-cleanup:
-    return status;
-}
-
-void close_list(tess_context *ctx, int64_t rows, const row_list *list)
-{
-    tess_device_release(ctx, list->row, rows, sizeof *list->row);
-    tess_device_release(ctx, list->count, 2, sizeof *list->count);
-}
+/* ---- rows of larger sets ---- */
 
 /* Rows whose sets teams had no space for: by waves, and what these leave. */
 tess_status interpolate_listed(tess_context *ctx, const interpolation_task &t, const row_list &list)
@@ -288,18 +271,39 @@ tess_status interpolate_listed(tess_context *ctx, const interpolation_task &t, c
 
     TESS_TRY(ctx->backend->download(ctx, counts, list.count, sizeof counts));
     if (counts[0] == 0) { return TESS_SUCCESS; }
-    TESS_TRY(open_list(ctx, counts[0], &larger));
+    TESS_TRY(amg_open_row_list(ctx, counts[0], &larger));
     TESS_TRY(amg_interpolate_by_waves(ctx, &t, &list, counts[0], &larger));
     TESS_TRY(ctx->backend->download(ctx, left, larger.count, sizeof left));
     if (left[0] > 0) { status = interpolate_large(ctx, t, larger, left); }
 cleanup:
-    close_list(ctx, counts[0], &larger);
+    amg_close_row_list(ctx, counts[0], &larger);
     return status;
+}
+
+} // namespace
+
+/* ---- lists of rows ---- */
+
+tess_status amg_open_row_list(tess_context *ctx, int64_t rows, row_list *list)
+{
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(tess_device_allocate(ctx, rows, sizeof *list->row, reinterpret_cast<void **>(&list->row)));
+    TESS_TRY(tess_device_allocate(ctx, 2, sizeof *list->count, reinterpret_cast<void **>(&list->count)));
+    status = ctx->backend->zero(ctx, list->count, 2 * sizeof *list->count);
+cleanup:
+    return status;
+}
+
+void amg_close_row_list(tess_context *ctx, int64_t rows, const row_list *list)
+{
+    tess_device_release(ctx, list->row, rows, sizeof *list->row);
+    tess_device_release(ctx, list->count, 2, sizeof *list->count);
 }
 
 /* ---- all rows ---- */
 
-tess_status list_neighbours(tess_context *ctx, interpolation_task *t)
+tess_status amg_list_neighbours(tess_context *ctx, interpolation_task *t)
 {
     const int64_t n = t->to.a.nrows;
     const unsigned grid = gpu_grid(ctx, n * TEAM, PASS_BLOCKS);
@@ -318,7 +322,7 @@ cleanup:
     return status;
 }
 
-void free_task(tess_context *ctx, const interpolation_task *t)
+void amg_free_neighbours(tess_context *ctx, const interpolation_task *t)
 {
     const neighbours *near = &t->near;
     const int64_t n = t->to.a.nrows;
@@ -327,10 +331,7 @@ void free_task(tess_context *ctx, const interpolation_task *t)
     tess_device_release(ctx, near->negative, n, sizeof *near->negative);
     tess_device_release(ctx, near->column, near->count, sizeof *near->column);
     tess_device_release(ctx, near->value, near->count, sizeof *near->value);
-    row_output_close(ctx, t->to.nrows, &t->out);
 }
-
-} // namespace
 
 tess_status amg_device_interpolate(tess_context *ctx, const amg_device_interpolation *to, bool known, device_csr *p)
 {
@@ -343,14 +344,15 @@ tess_status amg_device_interpolate(tess_context *ctx, const amg_device_interpola
     t.out.known = known;
     t.out.truncation = to->truncation;
     TESS_TRY(row_output_open(ctx, to->nrows, to->ncoarse, p, &t.out));
-    TESS_TRY(open_list(ctx, to->nrows, &longer));
-    TESS_TRY(list_neighbours(ctx, &t));
+    TESS_TRY(amg_open_row_list(ctx, to->nrows, &longer));
+    TESS_TRY(amg_list_neighbours(ctx, &t));
     TESS_TRY(amg_interpolate_by_teams(ctx, &t, &longer));
     TESS_TRY(interpolate_listed(ctx, t, longer));
     status = row_output_take(ctx, &t.out, p);
 cleanup:
-    close_list(ctx, to->nrows, &longer);
-    free_task(ctx, &t);
+    amg_close_row_list(ctx, to->nrows, &longer);
+    amg_free_neighbours(ctx, &t);
+    row_output_close(ctx, to->nrows, &t.out);
     if (status != TESS_SUCCESS && !known) { device_csr_release(ctx, p); }
     return status;
 }

@@ -63,6 +63,11 @@ __device__ static inline int64_t row_of(const interpolation_task &t, int64_t r)
     return t.to.rows ? t.to.rows[r] : r;
 }
 
+/* t->near, of which t->out.known decides. Free it, also after a failure. */
+tess_status amg_list_neighbours(tess_context *ctx, interpolation_task *t);
+void amg_free_neighbours(tess_context *ctx, const interpolation_task *t);
+tess_status amg_open_row_list(tess_context *ctx, int64_t rows, row_list *list);
+void amg_close_row_list(tess_context *ctx, int64_t rows, const row_list *list);
 /* Rows 0 to nrows - 1 of p, or those of a list, by teams of a few threads. Others go to `overflow`. */
 tess_status amg_interpolate_by_teams(tess_context *ctx, const interpolation_task *t, const row_list *overflow);
 /* The listed rows by a wave each, whose sets may be larger. */

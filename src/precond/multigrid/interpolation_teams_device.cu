@@ -3,41 +3,9 @@
  * Extended+i interpolation on the GPU: a team of threads takes a row. Its set is a table of the team. Each thread reads
  * the list of another neighbour; what they add to a weight comes neighbour by neighbour, so that sums have an order.
  */
-#include "precond/multigrid/interpolation_device.cuh"
-#include "precond/multigrid/team_set_device.cuh"
+#include "precond/multigrid/team_rows_device.cuh"
 
 namespace {
-
-/* ---- the set ---- */
-
-/* The entries of row i of A that the set is found from: none of a coarse row. */
-struct row_part {
-    int64_t i;
-    int32_t begin, end;
-};
-
-/* C^_i: strong coarse neighbours of i and of its strong fine neighbours; eq. (4.9). All lanes of the wave call it. */
-template <int WIDTH, int BITS>
-__device__ inline void find_set(const interpolation_task &t, const team_of<WIDTH> &team, const row_part &row,
-                                team_set<WIDTH, BITS> &set)
-{
-    const device_csr &a = t.to.a;
-
-    set.clear(team.lane);
-    for (int32_t k = row.begin + team.lane; k < row.end; k += WIDTH) {
-        if (!t.to.strong[k]) { continue; }
-        const int32_t j = a.col_ind[k];
-
-        if (t.to.split[j] == AMG_COARSE) {
-            set.add(j);
-            continue;
-        }
-        for (int32_t m = t.near.first[j], end = t.near.first[j + 1]; m < end; m++) {
-            if (t.near.column[m] >= 0) { set.add(t.near.column[m]); }
-        }
-    }
-    GPU_SYNC_WAVE();
-}
 
 /* ---- weights ---- */
 

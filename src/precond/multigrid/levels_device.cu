@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Passes over the levels of multigrid on the GPU: patterns of aggressive levels, blocks, scales, scaled values. */
-#include <float.h>
-#include <limits.h>
-#include <math.h>
 #include <string.h>
 
-#include "precond/multigrid/device_passes.cuh"
+#include "precond/multigrid/extremes_device.cuh"
 #include "precond/multigrid/split.h"
 
 namespace {
@@ -97,36 +94,8 @@ __global__ void __launch_bounds__(GPU_BLOCK)
 
 /* ---- scales ---- */
 
-/* Nonnegative doubles have the order of their bits. */
-struct extremes {
-    unsigned long long least, most, bad_row;
-};
-
-__device__ inline unsigned long long bits_of(double value)
-{
-    return static_cast<unsigned long long>(__double_as_longlong(value));
-}
-
-/* Joins what the threads of a block have found, then the blocks. All threads of the block call it. */
-__device__ inline void join_extremes(extremes *of_all, double least, double most)
-{
-    __shared__ unsigned long long of_block[2];
-
-    if (threadIdx.x < 2) { of_block[threadIdx.x] = threadIdx.x == 0 ? ULLONG_MAX : 0; }
-    __syncthreads();
-    if (most > 0.0) {
-        atomicMin(&of_block[0], bits_of(least));
-        atomicMax(&of_block[1], bits_of(most));
-    }
-    __syncthreads();
-    if (threadIdx.x == 0 && of_block[1] > 0) {
-        atomicMin(&of_all->least, of_block[0]);
-        atomicMax(&of_all->most, of_block[1]);
-    }
-}
-
 __global__ void __launch_bounds__(GPU_BLOCK)
-    scale_kernel(const device_csr a, bool l1, const amg_device_scale out, extremes *of_all)
+    scale_kernel(const device_csr a, bool l1, const amg_device_scale out, amg_device_extremes *of_all)
 {
     double least = DBL_MAX, most = 0.0;
 
@@ -152,13 +121,8 @@ __global__ void __launch_bounds__(GPU_BLOCK)
     join_extremes(of_all, least, most);
 }
 
-__device__ inline double scaled_entry(const amg_device_scaled &s, int64_t i, int32_t k)
-{
-    return s.a.val[k] * (s.left[i] * s.right[s.a.col_ind[k]]);
-}
-
 /* The largest entry, and the smallest of the rows' largest. */
-__global__ void __launch_bounds__(GPU_BLOCK) range_kernel(const amg_device_scaled s, extremes *of_all)
+__global__ void __launch_bounds__(GPU_BLOCK) range_kernel(const amg_device_scaled s, amg_device_extremes *of_all)
 {
     double smallest = DBL_MAX, largest = 0.0;
 
@@ -195,13 +159,35 @@ double value_of(unsigned long long bits)
     return value;
 }
 
-extremes no_extremes()
+amg_device_extremes no_extremes()
 {
     const double largest = DBL_MAX;
-    extremes none = {0, 0, ULLONG_MAX};
+    amg_device_extremes none = {0, 0, ULLONG_MAX};
 
     memcpy(&none.least, &largest, sizeof largest);
     return none;
+}
+
+tess_status open_extremes(tess_context *ctx, int count, amg_device_extremes **out)
+{
+    amg_device_extremes none[AMG_MOST_EXTREMES];
+
+    for (int k = 0; k < count; k++) {
+        none[k] = no_extremes();
+    }
+    return tess_device_upload(ctx, none, count, sizeof *none, reinterpret_cast<void **>(out));
+}
+
+tess_status read_extremes(tess_context *ctx, int count, const amg_device_extremes *of, amg_extremes *out)
+{
+    amg_device_extremes found[AMG_MOST_EXTREMES];
+    const tess_status status = ctx->backend->download(ctx, found, of, static_cast<size_t>(count) * sizeof *found);
+
+    for (int k = 0; k < count && status == TESS_SUCCESS; k++) {
+        out[k] = {value_of(found[k].least), value_of(found[k].most),
+                  found[k].bad_row == ULLONG_MAX ? -1 : static_cast<int64_t>(found[k].bad_row)};
+    }
+    return status;
 }
 
 /* ---- the table ---- */
@@ -229,38 +215,46 @@ cleanup:
     return status;
 }
 
-tess_status scale(tess_context *ctx, const device_csr *a, bool l1, amg_device_scale *out)
+tess_status scale_again(tess_context *ctx, const device_csr *a, bool l1, const amg_device_scale *out,
+                        amg_device_extremes *of)
 {
     gpu_scope scope(ctx);
-    extremes found = no_extremes(), *on_device = nullptr;
+
+    scale_kernel<<<gpu_grid(ctx, a->nrows * TEAM, PASS_BLOCKS), GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(*a, l1, *out, of);
+    return gpu_check_launch(ctx, "scales of a level");
+}
+
+tess_status scale(tess_context *ctx, const device_csr *a, bool l1, amg_device_scale *out)
+{
+    amg_device_extremes *of = nullptr;
+    amg_extremes found = {0.0, 0.0, -1};
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(tess_device_upload(ctx, &found, 1, sizeof found, reinterpret_cast<void **>(&on_device)));
-    scale_kernel<<<gpu_grid(ctx, a->nrows * TEAM, PASS_BLOCKS), GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(*a, l1, *out,
-                                                                                                    on_device);
-    TESS_TRY(gpu_check_launch(ctx, "scales of a level"));
-    TESS_TRY(ctx->backend->download(ctx, &found, on_device, sizeof found));
-    out->least = value_of(found.least);
-    out->most = value_of(found.most);
-    out->bad_row = found.bad_row == ULLONG_MAX ? -1 : static_cast<int64_t>(found.bad_row);
+    TESS_TRY(open_extremes(ctx, 1, &of));
+    TESS_TRY(scale_again(ctx, a, l1, out, of));
+    TESS_TRY(read_extremes(ctx, 1, of, &found));
+    out->least = found.least;
+    out->most = found.most;
+    out->bad_row = found.bad_row;
 cleanup:
-    tess_device_release(ctx, on_device, 1, sizeof found);
+    tess_device_release(ctx, of, 1, sizeof *of);
     return status;
 }
 
 tess_status find_range(tess_context *ctx, const amg_device_scaled *s, amg_range *out)
 {
     gpu_scope scope(ctx);
-    extremes found = no_extremes(), *on_device = nullptr;
+    amg_device_extremes *of = nullptr;
+    amg_extremes found = {0.0, 0.0, -1};
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(tess_device_upload(ctx, &found, 1, sizeof found, reinterpret_cast<void **>(&on_device)));
-    range_kernel<<<gpu_grid(ctx, s->a.nrows * TEAM, PASS_BLOCKS), GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(*s, on_device);
+    TESS_TRY(open_extremes(ctx, 1, &of));
+    range_kernel<<<gpu_grid(ctx, s->a.nrows * TEAM, PASS_BLOCKS), GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(*s, of);
     TESS_TRY(gpu_check_launch(ctx, "magnitudes of a level"));
-    TESS_TRY(ctx->backend->download(ctx, &found, on_device, sizeof found));
-    *out = {value_of(found.most), value_of(found.least)};
+    TESS_TRY(read_extremes(ctx, 1, of, &found));
+    *out = {found.most, found.least};
 cleanup:
-    tess_device_release(ctx, on_device, 1, sizeof found);
+    tess_device_release(ctx, of, 1, sizeof *of);
     return status;
 }
 
@@ -323,9 +317,16 @@ extern "C" const amg_device_ops *amg_device_gpu_ops(void)
                                          spread_split,
                                          amg_device_interpolate,
                                          amg_device_join,
+                                         amg_device_plan_weights,
+                                         amg_device_weigh_again,
+                                         amg_device_join_again,
                                          scale,
                                          find_range,
-                                         scaled_values};
+                                         scaled_values,
+                                         open_extremes,
+                                         read_extremes,
+                                         scale_again,
+                                         amg_device_store_again};
 
     return &table;
 }

@@ -160,14 +160,37 @@ cleanup:
     close_candidate(&other);
 }
 
+/* New values of levels on a GPU, whose stored matrices and vectors stay too. Without memory for both, *renewed is
+   false. */
+static tess_status renew_kept(tess_precond *m, bool *renewed)
+{
+    const tess_error before = m->ctx->error;
+    amg *own = m->own;
+    tess_status status = TESS_SUCCESS;
+
+    *renewed = false;
+    if (!own->hierarchy.device || own->cycle.count == 0) { return TESS_SUCCESS; }
+    TESS_TRY(amg_hierarchy_renew(&own->hierarchy, m->matrix));
+    own->revision += 1;
+    status = amg_device_renew_cycle(&own->cycle, &own->hierarchy, own->precision);
+    *renewed = status == TESS_SUCCESS;
+cleanup:
+    if (status != TESS_OUT_OF_DEVICE_MEMORY) { return status; }
+    m->ctx->error = before;
+    return TESS_SUCCESS;
+}
+
 /* The levels for the matrix's values: anew, or if there are some on their patterns. */
 static tess_status set_up(tess_precond *m)
 {
     amg *own = m->own;
     amg_hierarchy *h = &own->hierarchy;
     const bool renews = h->count > 0;
+    bool renewed = false;
     tess_status status = TESS_SUCCESS;
 
+    if (renews) { TESS_TRY(renew_kept(m, &renewed)); }
+    if (renewed) { return TESS_SUCCESS; }
     amg_cycle_close(&own->cycle);
     TESS_TRY(renews ? amg_hierarchy_renew(h, m->matrix) : amg_hierarchy_build(h, m->matrix));
     TESS_TRY(open_cycle(m));

@@ -179,8 +179,7 @@ tess_status amg_store_in_formats(tess_matrix *assembled, tess_precision precisio
     tess_storage_options_init(&options);
     options.precision = precision;
     if (precision != TESS_PRECISION_FP64) { options.arithmetic = TESS_ARITHMETIC_FP32; }
-    if (assembled->nrows == assembled->ncols) { TESS_TRY(tess_matrix_try_diagonals(assembled, &options, out)); }
-    if (!*out) { TESS_TRY(tess_matrix_try_slices(assembled, &options, out)); }
+    TESS_TRY(tess_matrix_try_padded(assembled, &options, out));
     if (*out) { /* products need no original, and new values make new levels */
         tess_matrix_release((*out)->original);
         (*out)->original = NULL;

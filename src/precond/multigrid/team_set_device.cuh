@@ -36,6 +36,20 @@ struct team_of {
         }
         return value;
     }
+    /* The sum of the values of the lanes before, and of all lanes of the team. */
+    __device__ inline int32_t sum_before(int32_t value, int32_t *all) const
+    {
+        int32_t sum = value;
+
+#pragma unroll
+        for (int distance = 1; distance < WIDTH; distance *= 2) {
+            const int32_t other = GPU_SHUFFLE_UP(sum, distance, WIDTH);
+
+            sum += lane >= distance ? other : 0;
+        }
+        *all = GPU_SHUFFLE(sum, WIDTH - 1, WIDTH);
+        return sum - value;
+    }
 };
 
 /* A set with more than MOST columns has no space. Each lane may be about to add one more when it is found out. */
