@@ -192,7 +192,8 @@ static void levels_are_those_of_the_host(void **state)
             problem p = problem_of(k);
             const tess_amg_options options = options_for(&p, plain ? TESS_AMG_PLAIN : TESS_AMG_AGGREGATION);
             tess_matrix *on_cpu = make_matrix(cpu, &p.a), *on_gpu = make_matrix(gpu, &p.a);
-            amg_hierarchy expected = build_levels(cpu, on_cpu, &options), computed = build_levels(gpu, on_gpu, &options);
+            amg_hierarchy expected = build_levels(cpu, on_cpu, &options),
+                          computed = build_levels(gpu, on_gpu, &options);
 
             assert_true(expected.count >= 2);
             assert_int_equal(computed.coarsening->kind, options.coarsening);

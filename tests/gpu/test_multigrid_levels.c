@@ -129,7 +129,8 @@ static void levels_are_those_of_the_host(void **state)
             const tess_amg_options options = options_of(aggressive);
             oracle_csr a = problem_of(k);
             tess_matrix *on_cpu = make_matrix(cpu, &a), *on_gpu = make_matrix(gpu, &a);
-            amg_hierarchy expected = build_levels(cpu, on_cpu, &options), computed = build_levels(gpu, on_gpu, &options);
+            amg_hierarchy expected = build_levels(cpu, on_cpu, &options),
+                          computed = build_levels(gpu, on_gpu, &options);
 
             assert_true(expected.count >= 2);
             check_same_levels(gpu, &expected, &computed);

@@ -103,7 +103,8 @@ static void start(search *s)
 
 tess_status choose_distant_nodes(tess_context *ctx, const node_graph *g, bool *chosen)
 {
-    search s = {.g = g, .threads = tess_io_threads(ctx, g->row_ptr[g->n]), .number_mask = aggregation_number_mask(g->n)};
+    search s = {
+        .g = g, .threads = tess_io_threads(ctx, g->row_ptr[g->n]), .number_mask = aggregation_number_mask(g->n)};
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(tess_host_allocate(ctx, g->n, sizeof *s.state, (void **)&s.state));

@@ -103,8 +103,8 @@ tess_status amg_device_nodes_begin(amg_hierarchy *h, int block)
     finest->rows.nrows = n;
     finest->most_height = block;
     finest->vectors = h->options.near_nullspace ? h->options.near_nullspace_columns : block;
-    TESS_TRY(tess_device_allocate(ctx, finest->rows.count + 1, sizeof *finest->rows.first,
-                                  (void **)&finest->rows.first));
+    TESS_TRY(
+        tess_device_allocate(ctx, finest->rows.count + 1, sizeof *finest->rows.first, (void **)&finest->rows.first));
     TESS_TRY(tess_device_allocate(ctx, n, sizeof *finest->rows.node_of, (void **)&finest->rows.node_of));
     TESS_TRY(amg_nodes_ops_of(ctx)->fill_nodes(ctx, block, &finest->rows));
     status = fill_near(h, finest);
@@ -186,8 +186,7 @@ static tess_status make_prolongator(const amg_hierarchy *h, int level, int64_t c
 
     TESS_TRY(make_tentative(ctx, own, count, next));
     if (next->rows.nrows == 0) { goto cleanup; }
-    TESS_TRY(amg_nodes_ops_of(ctx)->list_aggregates(ctx, &own->blocks, own->aggregate, count, is_plain(h),
-                                                    &own->p.of));
+    TESS_TRY(amg_nodes_ops_of(ctx)->list_aggregates(ctx, &own->blocks, own->aggregate, count, is_plain(h), &own->p.of));
     TESS_TRY(lay_out(ctx, &own->rows, &next->rows, &own->p, &h->device->level[level].p));
     status = fill_prolongator(h, level);
 cleanup:

@@ -188,8 +188,7 @@ __global__ void __launch_bounds__(GPU_BLOCK) flag_roots_kernel(int64_t nodes, co
     }
 }
 
-__global__ void __launch_bounds__(GPU_BLOCK)
-    number_aggregates_kernel(int64_t nodes, const int32_t *offset, int32_t *of)
+__global__ void __launch_bounds__(GPU_BLOCK) number_aggregates_kernel(int64_t nodes, const int32_t *offset, int32_t *of)
 {
     for (int64_t i = first_thread(); i < nodes; i += all_threads()) {
         of[i] = of[i] >= 0 ? offset[of[i]] : ALONE;

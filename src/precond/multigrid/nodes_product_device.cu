@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * P^T and P^T (A P) by nodes on a GPU: as aggregation_product.c. Patterns are there; lists of aggregates say where blocks
- * of values belong. Sums have a fixed order.
+ * P^T and P^T (A P) by nodes on a GPU: as aggregation_product.c. Patterns are there; lists of aggregates say where
+ * blocks of values belong. Sums have a fixed order.
  */
 #include "precond/multigrid/aggregation_passes.cuh"
 
@@ -102,9 +102,7 @@ __device__ inline void add_row(const galerkin &g, const shared_factor &f, const 
     }
 #pragma unroll
     for (int u = 0; u < KEPT; u++) {
-        if (places->at[u] >= 0) {
-            to.val[places->at[u]] += f.value * g.p.val[f.begin + wave_lane() + u * GPU_WAVE];
-        }
+        if (places->at[u] >= 0) { to.val[places->at[u]] += f.value * g.p.val[f.begin + wave_lane() + u * GPU_WAVE]; }
     }
     for (int32_t k = wave_lane() + KEPT * GPU_WAVE; k < f.length; k += GPU_WAVE) {
         to.val[place_of(g, to, g.p.col_ind[f.begin + k])] += f.value * g.p.val[f.begin + k];
@@ -122,8 +120,7 @@ __device__ inline void multiply_row(const galerkin &g, int64_t row, const produc
 
         for (int lane = 0; lane < count; lane++) {
             const shared_factor f = {GPU_SHUFFLE(own.node, lane, GPU_WAVE), GPU_SHUFFLE(own.begin, lane, GPU_WAVE),
-                                     GPU_SHUFFLE(own.length, lane, GPU_WAVE),
-                                     GPU_SHUFFLE(own.value, lane, GPU_WAVE)};
+                                     GPU_SHUFFLE(own.length, lane, GPU_WAVE), GPU_SHUFFLE(own.value, lane, GPU_WAVE)};
 
             add_row(g, f, to, &places);
         }

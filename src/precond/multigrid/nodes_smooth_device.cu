@@ -105,7 +105,7 @@ __global__ void __launch_bounds__(GPU_BLOCK) multiply_tentative_kernel(const smo
             const bool is_entry = k < t.p.row_ptr[row + 1];
             const int32_t aggregate = is_entry ? t.coarse.node_of[t.p.col_ind[k]] : -2;
             const int c = is_entry ? t.p.col_ind[k] - t.coarse.first[aggregate] : 0;
-            const double value = t.inverse     ? multiply_row(t, row, aggregate, c)
+            const double value = t.inverse  ? multiply_row(t, row, aggregate, c)
                                  : is_entry ? t.fine.tentative[row * t.fine.vectors + c]
                                             : 0.0;
 
@@ -133,9 +133,9 @@ __device__ inline void scale_column(const smooth_task &t, int64_t i, int32_t at,
         for (int q = 0; q < height; q++) {
             sum += inverse[r * height + q] * column[q];
         }
-        p[r * width] = (own ? t.fine.tentative[(first + r) * t.fine.vectors + coarse - t.coarse.first[aggregate]]
-                            : 0.0) -
-                       t.omega * sum;
+        p[r * width] =
+            (own ? t.fine.tentative[(first + r) * t.fine.vectors + coarse - t.coarse.first[aggregate]] : 0.0) -
+            t.omega * sum;
     }
 }
 
@@ -145,9 +145,8 @@ __global__ void __launch_bounds__(GPU_BLOCK) scale_columns_kernel(const smooth_t
 
     for (int64_t i = first_team(); i < t.fine.rows.count; i += all_teams()) {
         const int64_t first = t.fine.rows.first[i];
-        const int32_t begin = t.p.row_ptr[first], end = begin + (node_width(t.fine.rows, i) > 0
-                                                                     ? t.p.row_ptr[first + 1] - begin
-                                                                     : 0);
+        const int32_t begin = t.p.row_ptr[first],
+                      end = begin + (node_width(t.fine.rows, i) > 0 ? t.p.row_ptr[first + 1] - begin : 0);
 
         for (int32_t k = begin + team_lane(); k < end; k += TEAM) {
             scale_column(t, i, k, end - begin, column);

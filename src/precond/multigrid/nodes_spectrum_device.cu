@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The largest eigenvalue of D^-1 A on a GPU, by Lanczos as in aggregation_spectrum.c. Vectors stay as long as they come:
- * u_j = beta_j q_j and w_j = beta_j v_j, so that a step takes two kernels, and the host waits once, at the end.
+ * The largest eigenvalue of D^-1 A on a GPU, by Lanczos as in aggregation_spectrum.c. Vectors stay as long as they
+ * come: u_j = beta_j q_j and w_j = beta_j v_j, so that a step takes two kernels, and the host waits once, at the end.
  */
 #include <math.h>
 
@@ -22,8 +22,8 @@ struct lanczos {
     device_csr a;
     amg_device_nodes rows;
     int most_height;
-    const double *inverse; /* of D */
-    double *u[3], *w;      /* u[j % 3] is u_j */
+    const double *inverse;  /* of D */
+    double *u[3], *w;       /* u[j % 3] is u_j */
     double *sums, *squares; /* partial sums of (u, v) and of (w, u), one of each block */
     unsigned blocks;
     tridiagonal *t;
