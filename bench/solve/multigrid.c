@@ -22,6 +22,8 @@ enum { REPETITIONS = 5 };
 typedef struct own_options {
     double rtol;
     tess_precond_options precond;
+    const char *coordinates; /* a file; NULL: none */
+    double *modes;           /* rigid-body modes of its nodes */
 } own_options;
 
 typedef struct session {
@@ -302,6 +304,23 @@ static void run_solve(session *s, const tess_matrix *a, const char *matrix)
 
 /* ---- the study ---- */
 
+/* The rigid-body modes of the nodes whose coordinates a file has. */
+static void load_modes(tess_context *ctx, own_options *own)
+{
+    const int most = 6;
+    double *nodes = NULL;
+    int64_t count = 0, dimension = 0;
+
+    if (!own->coordinates) { return; }
+    bench_require(tess_array_read(ctx, own->coordinates, &nodes, &count, &dimension), ctx, "coordinates");
+    own->modes = bench_allocate((size_t)(count * dimension * most), sizeof *own->modes);
+    bench_require(tess_rigid_body_modes(ctx, count, (int)dimension, nodes, own->modes), ctx, "modes");
+    tess_array_free(ctx, nodes, count, dimension);
+    own->precond.amg.near_nullspace = own->modes;
+    own->precond.amg.near_nullspace_columns = dimension == 3 ? most : 3;
+    own->precond.amg.block_size = (int)dimension;
+}
+
 static void run_case(session *s, const bench_case *which)
 {
     tess_matrix *a = bench_problem_load(&s->run, which);
@@ -320,6 +339,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
     switch (key) {
     case 'a': o->precond.amg.aggressive = (int)bench_read_count(state, "aggressive", arg, 0, 1); return 0;
+    case 'c': o->coordinates = arg; return 0;
     case 'p':
         if (tess_amg_precision_parse(arg, &o->precond.amg.precision) != TESS_SUCCESS) {
             argp_error(state, "--precision: '%s' is no precision of levels", arg);
@@ -337,6 +357,7 @@ int study_multigrid(int argc, char **argv, const char *parts)
 {
     static const struct argp_option accepted[] = {
         {"aggressive", 'a', "N", 0, "as the tool's --amg-aggressive (default auto)", 0},
+        {"coordinates", 'c', "FILE", 0, "as the tool's --coordinates, for all matrices named", 0},
         {"precision", 'p', "NAME", 0, "as the tool's --amg-precision (default auto)", 0},
         {"rtol", 'r', "R", 0, "tolerance of the timed solves (default 1e-10)", 0},
         {0}};
@@ -361,9 +382,11 @@ int study_multigrid(int argc, char **argv, const char *parts)
     }
     cases = bench_cases_select(&options, NULL);
     bench_begin(&s.run, &options, "multigrid", true);
+    load_modes(s.run.ctx, &own);
     for (size_t k = 0; k < cases.count; k++) {
         run_case(&s, &cases.items[k]);
     }
     bench_cases_free(&cases);
+    free(own.modes);
     return bench_end(&s.run);
 }

@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Levels of classical multigrid that the GPU builds: the host's splits and patterns, values within rounding. */
-#include "precond/multigrid/device.h"
 #include "precond/multigrid/split.h"
+#include "support/device_levels.h"
 #include "support/gallery.h"
 #include "support/heap.h"
 #include "support/precond.h"
 #include "support/solve.h"
 
 static tess_context *gpu;
-
-/* Values of a level differ by the rounding of the levels above, whose sums have some tens of terms. */
-static const double level_rounding = 1e-10;
 
 /* ---- helpers ---- */
 
@@ -22,52 +19,6 @@ static tess_amg_options options_of(int aggressive)
     options.amg.aggressive = aggressive;
     options.amg.coarsest = 20;
     return options.amg;
-}
-
-static amg_hierarchy build(tess_context *ctx, const tess_matrix *a, const tess_amg_options *options)
-{
-    amg_hierarchy h = {.ctx = ctx, .options = *options};
-
-    assert_ok(ctx, amg_hierarchy_build(&h, a));
-    return h;
-}
-
-/* The same pattern, and values within `rounding` of the row's largest. */
-static void check_same(const host_csr *expected, const device_csr *computed, double rounding)
-{
-    host_csr c = {0};
-
-    assert_int_equal(computed->nrows, expected->nrows);
-    assert_int_equal(computed->ncols, expected->ncols);
-    assert_int_equal(computed->nnz, host_csr_nnz(expected));
-    assert_ok(gpu, device_csr_download(gpu, computed, &c));
-    assert_memory_equal(c.row_ptr, expected->row_ptr, (size_t)(c.nrows + 1) * sizeof *c.row_ptr);
-    assert_memory_equal(c.col_ind, expected->col_ind, (size_t)computed->nnz * sizeof *c.col_ind);
-    for (int64_t i = 0; i < c.nrows; i++) {
-        double largest = 0.0;
-
-        for (int64_t k = c.row_ptr[i]; k < c.row_ptr[i + 1]; k++) {
-            largest = fmax(largest, fabs(expected->val[k]));
-        }
-        for (int64_t k = c.row_ptr[i]; k < c.row_ptr[i + 1]; k++) {
-            assert_at_most(fabs(c.val[k] - expected->val[k]), rounding * largest);
-        }
-    }
-    host_csr_release(gpu, &c);
-}
-
-static void check_levels(const amg_hierarchy *expected, const amg_hierarchy *computed)
-{
-    assert_non_null(computed->device);
-    assert_int_equal(computed->count, expected->count);
-    for (int l = 0; l < computed->count; l++) {
-        const amg_device_level *own = &computed->device->level[l];
-
-        check_same(&expected->level[l].a, &own->a, level_rounding);
-        if (l + 1 == computed->count) { continue; }
-        check_same(&expected->level[l].p, &own->p, level_rounding);
-        check_same(&expected->level[l].r, &own->r, level_rounding);
-    }
 }
 
 /* Rows of layers first[0] to first[layers]: a row has `neighbours` random negative couplings, to rows of the next
@@ -178,10 +129,11 @@ static void levels_are_those_of_the_host(void **state)
             const tess_amg_options options = options_of(aggressive);
             oracle_csr a = problem_of(k);
             tess_matrix *on_cpu = make_matrix(cpu, &a), *on_gpu = make_matrix(gpu, &a);
-            amg_hierarchy expected = build(cpu, on_cpu, &options), computed = build(gpu, on_gpu, &options);
+            amg_hierarchy expected = build_levels(cpu, on_cpu, &options),
+                          computed = build_levels(gpu, on_gpu, &options);
 
             assert_true(expected.count >= 2);
-            check_levels(&expected, &computed);
+            check_same_levels(gpu, &expected, &computed);
             amg_hierarchy_close(&expected);
             amg_hierarchy_close(&computed);
             tess_matrix_destroy(on_cpu);
@@ -203,7 +155,7 @@ static void new_values_keep_the_patterns(void **state)
         oracle_csr a = problem_of(0);
         double *factor = random_values(a.nnz, 3, 0.95, 1.05);
         tess_matrix *on_cpu = make_matrix(cpu, &a), *on_gpu = make_matrix(gpu, &a);
-        amg_hierarchy expected = build(cpu, on_cpu, &options), computed = build(gpu, on_gpu, &options);
+        amg_hierarchy expected = build_levels(cpu, on_cpu, &options), computed = build_levels(gpu, on_gpu, &options);
 
         for (int64_t k = 0; k < a.nnz; k++) {
             a.val[k] *= factor[k];
@@ -212,7 +164,7 @@ static void new_values_keep_the_patterns(void **state)
         assert_ok(gpu, tess_matrix_update_values(on_gpu, a.val, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
         assert_ok(cpu, amg_hierarchy_renew(&expected, on_cpu));
         assert_ok(gpu, amg_hierarchy_renew(&computed, on_gpu));
-        check_levels(&expected, &computed);
+        check_same_levels(gpu, &expected, &computed);
         amg_hierarchy_close(&expected);
         amg_hierarchy_close(&computed);
         tess_matrix_destroy(on_cpu);
@@ -259,13 +211,11 @@ static void reports_say_where(void **state)
     options.truncation = 0; /* rows of any length are the host's */
     levels = levels_of(gpu, &a, &options);
     assert_int_equal(levels.setup_device, TESS_DEVICE_CPU);
-    options = options_of(0);
-    options.coarsening = TESS_AMG_AGGREGATION;
-    levels = levels_of(gpu, &a, &options);
-    assert_int_equal(levels.setup_device, TESS_DEVICE_CPU);
-    options.coarsening = TESS_AMG_AUTO; /* nodes of three unknowns are seen in the pattern */
-    levels = levels_of(gpu, &blocks, &options);
+    levels = levels_of(gpu, &blocks, &options); /* nodes of three unknowns are seen in the pattern */
     assert_int_equal(levels.coarsening, TESS_AMG_AGGREGATION);
+    assert_int_equal(levels.setup_device, TESS_DEVICE_GPU);
+    options.smoother = TESS_AMG_ILU0;
+    levels = levels_of(gpu, &blocks, &options);
     assert_int_equal(levels.setup_device, TESS_DEVICE_CPU);
     oracle_free(&a);
     oracle_free(&blocks);

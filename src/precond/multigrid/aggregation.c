@@ -14,10 +14,17 @@
 /* Plain aggregates follow what is strong on each level: with convection that is its direction. */
 #define PLAIN_STRENGTH 0.25
 
+double amg_aggregation_strength(const tess_amg_options *options, bool plain, int level)
+{
+    const double finest = options->strength >= 0.0 ? options->strength : plain ? PLAIN_STRENGTH : FINEST_STRENGTH;
+
+    return level > 0 && !plain && finest < COARSE_STRENGTH ? COARSE_STRENGTH : finest;
+}
+
 typedef struct aggregation_state {
     int count;  /* of `level` */
     bool plain; /* P = T */
-    double theta;
+    tess_amg_options options;
     aggregation_level *level;
 } aggregation_state;
 
@@ -88,7 +95,7 @@ static tess_status begin(tess_context *ctx, const tess_amg_options *options, con
     *state = NULL;
     TESS_TRY(check_block(ctx, a, block));
     TESS_TRY(tess_host_allocate(ctx, 1, sizeof *s, (void **)&s));
-    *s = (aggregation_state){.theta = options->strength >= 0.0 ? options->strength : FINEST_STRENGTH};
+    *s = (aggregation_state){.options = *options};
     *state = s;
     TESS_TRY(tess_host_allocate(ctx, options->max_levels + 1, sizeof *s->level, (void **)&s->level));
     s->count = options->max_levels + 1;
@@ -153,7 +160,7 @@ cleanup:
 static tess_status coarsen(tess_context *ctx, void *state, int level, const host_csr *a, host_csr *p)
 {
     aggregation_state *s = state;
-    const double theta = level > 0 && !s->plain && s->theta < COARSE_STRENGTH ? COARSE_STRENGTH : s->theta;
+    const double theta = amg_aggregation_strength(&s->options, s->plain, level);
 
     return coarsen_level(ctx, &s->level[level], theta, s->plain, a, &s->level[level + 1], p);
 }
@@ -181,7 +188,6 @@ static tess_status begin_plain(tess_context *ctx, const tess_amg_options *option
 
     if (status != TESS_SUCCESS) { return status; }
     s->plain = true;
-    if (options->strength < 0.0) { s->theta = PLAIN_STRENGTH; }
     return TESS_SUCCESS;
 }
 

@@ -12,8 +12,15 @@
 
 #include "matrix/host_csr.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Most columns of a near-nullspace, and so most unknowns of a coarse node. */
 enum { AGGREGATION_MOST_VECTORS = TESS_MAX_NEAR_NULLSPACE, AGGREGATION_MOST_BLOCK = TESS_MAX_AMG_BLOCK };
+
+/* Of the estimate of a spectrum. */
+enum { AGGREGATION_LANCZOS_STEPS = 10, AGGREGATION_LANCZOS_SEED = 31 };
 
 /* Nodes are ranges of rows: node i has rows first[i] .. first[i + 1] - 1. */
 typedef struct node_rows {
@@ -108,10 +115,18 @@ void invert_blocks(tess_context *ctx, const host_csr *a, const aggregation_level
 tess_status estimate_lambda_max(tess_context *ctx, const host_csr *a, const aggregation_level *level,
                                 const double *inverse, double *lambda);
 
+/* The largest eigenvalue of the tridiagonal matrix of up to `steps` Lanczos steps, of those before the space is
+   exhausted: beta[j] is what step j leaves. Overwrites both. 0: it is not positive. */
+double aggregation_largest(int steps, double *alpha, double *beta);
+
 /* ---- aggregation_product.c ---- */
 
 /* coarse := P^T A P by nodes. If it has a pattern already, only its values are computed, on that pattern. */
 tess_status aggregation_product(tess_context *ctx, const aggregation_level *level, const host_csr *a, const host_csr *p,
                                 host_csr *coarse);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

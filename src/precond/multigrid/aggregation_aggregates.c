@@ -7,6 +7,7 @@
 
 #include "matrix/assemble.h"
 #include "precond/multigrid/aggregation.h"
+#include "precond/multigrid/aggregation_rules.h"
 
 enum { ALONE = -1, FREE = -2 };
 
@@ -46,6 +47,7 @@ static int32_t strongest_neighbour(const node_graph *g, const int32_t *before, i
         for (int64_t m = g->row_ptr[i]; m < g->row_ptr[i + 1]; m++) {
             if (before[g->col_ind[m]] == candidate) { weight += g->weight[m]; }
         }
+        weight = aggregation_rounded_weight(weight);
         if (weight > best_weight || (weight == best_weight && candidate < best)) {
             best = candidate;
             best_weight = weight;

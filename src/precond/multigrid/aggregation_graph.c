@@ -5,6 +5,7 @@
 
 #include "matrix/assemble.h"
 #include "precond/multigrid/aggregation.h"
+#include "precond/multigrid/aggregation_rules.h"
 
 /* ---- nodes ---- */
 
@@ -159,6 +160,7 @@ static void visit_edges(tess_context *ctx, const host_csr *a, const node_rows *r
 {
     const int threads = tess_io_threads(ctx, host_csr_nnz(a));
     const bool writes = g->col_ind != NULL;
+    const double threshold = aggregation_threshold(theta);
 
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 512)
     for (int64_t i = 0; i < rows->count; i++) {
@@ -167,7 +169,7 @@ static void visit_edges(tess_context *ctx, const host_csr *a, const node_rows *r
         double norm = 0.0;
 
         for (int32_t j = next_block(&at, &norm); j >= 0; j = next_block(&at, &norm)) {
-            if (j == i || !(norm > 0.0 && norm >= theta * theta * fmin(strongest[i], strongest[j]))) { continue; }
+            if (j == i || !(norm > 0.0 && norm >= threshold * fmin(strongest[i], strongest[j]))) { continue; }
             if (writes) {
                 g->col_ind[place] = j;
                 g->weight[place] = norm;

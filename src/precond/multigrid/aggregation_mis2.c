@@ -3,9 +3,9 @@
    GPU too, and gives the same set for any number of threads. */
 #include <string.h>
 
-#include "base/random.h"
 #include "matrix/assemble.h"
 #include "precond/multigrid/aggregation.h"
+#include "precond/multigrid/aggregation_rules.h"
 
 /* A node's state: undecided nodes have a priority in between, distinct, smaller ones first. */
 #define CHOSEN UINT64_C(0)
@@ -22,23 +22,13 @@ typedef struct search {
     int64_t nundecided, nopen;
 } search;
 
-static uint64_t mask_for(int64_t n)
-{
-    uint64_t mask = 1;
-
-    while (mask < (uint64_t)n + 1) {
-        mask = mask << 1 | 1;
-    }
-    return mask;
-}
-
 static void draw_priorities(search *s, uint64_t round)
 {
 #pragma omp parallel for num_threads(s->threads) schedule(static)
     for (int64_t k = 0; k < s->nundecided; k++) {
         const int32_t i = s->undecided[k];
 
-        s->state[i] = (tess_random_bits(round, (uint64_t)i) >> 1 & ~s->number_mask) | (uint64_t)(i + INT64_C(1));
+        s->state[i] = aggregation_priority(round, i, s->number_mask);
     }
 }
 
@@ -113,7 +103,8 @@ static void start(search *s)
 
 tess_status choose_distant_nodes(tess_context *ctx, const node_graph *g, bool *chosen)
 {
-    search s = {.g = g, .threads = tess_io_threads(ctx, g->row_ptr[g->n]), .number_mask = mask_for(g->n)};
+    search s = {
+        .g = g, .threads = tess_io_threads(ctx, g->row_ptr[g->n]), .number_mask = aggregation_number_mask(g->n)};
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(tess_host_allocate(ctx, g->n, sizeof *s.state, (void **)&s.state));

@@ -5,8 +5,7 @@
 
 #include "matrix/assemble.h"
 #include "precond/multigrid/aggregation.h"
-
-#define DAMPING (4.0 / 3.0)
+#include "precond/multigrid/aggregation_rules.h"
 
 enum { NONE = -1 };
 
@@ -216,7 +215,7 @@ tess_status smoothed_values(tess_context *ctx, const host_csr *a, const aggregat
     invert_blocks(ctx, a, level, inverse);
     TESS_TRY(estimate_lambda_max(ctx, a, level, inverse, &lambda));
     s.inverse = inverse;
-    s.omega = lambda > 0.0 ? DAMPING / lambda : 0.0;
+    s.omega = lambda > 0.0 ? AGGREGATION_DAMPING / lambda : 0.0;
     smooth_rows(&s, threads, coarse.node_of, place);
 cleanup:
     tess_host_release(ctx, inverse, blocks, sizeof *inverse);

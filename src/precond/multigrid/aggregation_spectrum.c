@@ -8,10 +8,27 @@
 #include "matrix/assemble.h"
 #include "precond/multigrid/aggregation.h"
 
-enum { STEPS = 10, CHUNK = 4096, SEED = 31, VECTORS = 5 };
+enum { STEPS = AGGREGATION_LANCZOS_STEPS, CHUNK = 4096, VECTORS = 5 };
 
 /* A step that leaves less than this of the first one's scale has found an invariant space. */
 #define NOTHING_LEFT 1e-8
+
+static bool is_exhausted(const double *alpha, double beta)
+{
+    return !(beta > NOTHING_LEFT * fabs(alpha[0]));
+}
+
+double aggregation_largest(int steps, double *alpha, double *beta)
+{
+    int count = 0;
+
+    while (count < steps && (count == 0 || !is_exhausted(alpha, beta[count - 1]))) {
+        count += 1;
+    }
+    /* the eigenvalues of the tridiagonal matrix ascend */
+    if (count == 0 || LAPACKE_dsterf(count, alpha, beta) != 0) { return 0.0; }
+    return alpha[count - 1] > 0.0 && isfinite(alpha[count - 1]) ? alpha[count - 1] : 0.0;
+}
 
 /* (x, y), chunk by chunk: the same bits for any number of threads. */
 static double chunked_dot(int threads, const double *x, const double *y, int64_t n, double *sums)
@@ -119,7 +136,7 @@ static void lanczos_step(lanczos *z)
 static void start_lanczos(lanczos *z)
 {
     for (int64_t i = 0; i < z->n; i++) {
-        z->u[i] = tess_random_in(SEED, (uint64_t)i, -1.0, 1.0);
+        z->u[i] = tess_random_in(AGGREGATION_LANCZOS_SEED, (uint64_t)i, -1.0, 1.0);
         z->q[i] = 0.0;
     }
     apply_inverse(z);
@@ -132,11 +149,9 @@ static double run_lanczos(lanczos *z)
     start_lanczos(z);
     while (z->steps < STEPS && z->steps < z->n) {
         lanczos_step(z);
-        if (!(z->beta[z->steps - 1] > NOTHING_LEFT * fabs(z->alpha[0]))) { break; }
+        if (is_exhausted(z->alpha, z->beta[z->steps - 1])) { break; }
     }
-    /* the eigenvalues of the tridiagonal matrix ascend */
-    if (z->steps == 0 || LAPACKE_dsterf(z->steps, z->alpha, z->beta) != 0) { return 0.0; }
-    return z->alpha[z->steps - 1] > 0.0 && isfinite(z->alpha[z->steps - 1]) ? z->alpha[z->steps - 1] : 0.0;
+    return aggregation_largest(z->steps, z->alpha, z->beta);
 }
 
 tess_status estimate_lambda_max(tess_context *ctx, const host_csr *a, const aggregation_level *level,

@@ -4,15 +4,12 @@
  * near-nullspace. A column that depends on those before it on this aggregate (rotations of a node, or of nodes in a
  * line) gives no coarse unknown: R says how they represent it.
  */
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
 #include "matrix/assemble.h"
 #include "precond/multigrid/aggregation.h"
-
-/* What is left of a dependent column is the rounding of its elements, a few units of the last place. */
-#define DEPENDENT (1024.0 * DBL_EPSILON)
+#include "precond/multigrid/aggregation_rules.h"
 
 /* The nodes of aggregate g are node[first[g]] .. node[first[g + 1] - 1]. */
 typedef struct members {
@@ -103,7 +100,7 @@ static void factor_panel(panel *p)
         orthogonalize(p, c, x);
         orthogonalize(p, c, x);
         after = sqrt(dot(x, x, p->rows));
-        if (!(after > DEPENDENT * before)) { continue; }
+        if (!(after > AGGREGATION_DEPENDENT * before)) { continue; }
         p->r[p->rank * p->vectors + c] = after;
         for (int64_t i = 0; i < p->rows; i++) {
             q[i] = x[i] / after;

@@ -24,7 +24,7 @@ bool amg_is_doubtful(const amg_candidate *first)
     const tess_amg_options *o = &h->options;
     const bool single = first->cycle.count == 1 && first->cycle.n > o->coarsest && o->max_levels > 1;
 
-    return o->coarsening == TESS_AMG_AUTO && !h->device &&
+    return o->coarsening == TESS_AMG_AUTO && !(h->device && h->coarsening->kind == TESS_AMG_CLASSICAL) &&
            (single || amg_operator_complexity(&first->cycle) > most_complex);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The set-up of classical multigrid on a GPU: levels are made, kept and stored there. Splits are those of the host, bit
- * by bit; patterns are the same, and values differ by rounding.
+ * The set-up of multigrid on a GPU: levels are made, kept and stored there. Splits are those of the host, bit by bit;
+ * patterns are the same, and values differ by rounding. Aggregation: device_aggregation.h.
  */
 #ifndef TESS_PRECOND_MULTIGRID_DEVICE_H
 #define TESS_PRECOND_MULTIGRID_DEVICE_H
@@ -146,6 +146,7 @@ typedef struct amg_device_level {
 typedef struct amg_device {
     int max_levels, aggressive; /* aggressive: how many first levels are; -1: not decided yet */
     amg_device_level *level;
+    struct amg_device_node_level *nodes; /* of aggregation, max_levels of them; NULL: classical */
 } amg_device;
 
 /* Builds the levels if the device has a way to do so; else h->device stays NULL. Close it also after a failure. */
@@ -161,6 +162,7 @@ tess_status amg_device_make_numbers(tess_context *ctx, int64_t n, const uint8_t 
 void amg_device_free_numbers(tess_context *ctx, amg_device_numbers *n);
 /* known: P has its pattern. */
 tess_status amg_device_interpolate_level(const amg_hierarchy *h, bool known, amg_device_level *own);
+/* Waits for the device, and adds the seconds since *since to a stage. */
 tess_status amg_device_end_stage(amg_hierarchy *h, amg_set_up_stage stage, const char *name, double *since);
 /* Bytes of device memory that the levels keep for renewals and for higher precisions. */
 int64_t amg_device_bytes(const amg_hierarchy *h);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Classical coarsening on a GPU: the steps of classical.c and hierarchy.c, with all arrays on the device. */
+/* Levels on a GPU: the steps of classical.c and hierarchy.c, with all arrays on the device. */
 #include <string.h>
 
 #include "base/deadline.h"
 #include "base/stages.h"
-#include "precond/multigrid/device.h"
+#include "precond/multigrid/device_aggregation.h"
 #include "precond/multigrid/split.h"
 
 /* ---- memory ---- */
@@ -33,6 +33,7 @@ void amg_device_close(amg_hierarchy *h)
     for (int l = 0; own->level && l < own->max_levels; l++) {
         free_level(h->ctx, &own->level[l]);
     }
+    amg_device_nodes_close(h);
     tess_host_release(h->ctx, own->level, own->max_levels, sizeof *own->level);
     tess_host_release(h->ctx, own, 1, sizeof *own);
     h->device = NULL;
@@ -40,14 +41,14 @@ void amg_device_close(amg_hierarchy *h)
 
 int64_t amg_device_bytes(const amg_hierarchy *h)
 {
-    int64_t bytes = 0;
+    int64_t bytes = amg_device_nodes_bytes(h);
 
     for (int l = 0; h->device && l < h->count; l++) {
         const amg_device_level *own = &h->device->level[l];
 
         bytes += device_csr_bytes(&own->a) + device_csr_bytes(&own->p) + device_csr_bytes(&own->r) +
                  device_csr_bytes(&own->ap) + device_csr_bytes(&own->p1) + device_csr_bytes(&own->p2) +
-                 own->p.nnz * (int64_t)sizeof *own->source + amg_device_plans_bytes(own);
+                 (own->source ? own->p.nnz * (int64_t)sizeof *own->source : 0) + amg_device_plans_bytes(own);
         bytes += own->strong ? own->a.nnz + own->a.nrows * (own->second ? 2 : 1) : 0;
     }
     return bytes;
@@ -210,6 +211,7 @@ static tess_status coarsen(amg_hierarchy *h, int level, double *since)
     amg_device_level *own = &h->device->level[level];
     tess_status status = TESS_SUCCESS;
 
+    if (h->device->nodes) { return amg_device_nodes_coarsen(h, level, since); }
     TESS_TRY(find_strong(h, own));
     TESS_TRY(amg_device_end_stage(h, AMG_STAGE_STRENGTH, "strong couplings", since));
     TESS_TRY(make_splits(h, level, own));
@@ -228,6 +230,7 @@ static tess_status multiply(amg_hierarchy *h, int level, double *since)
     amg_device_level *own = &h->device->level[level];
     tess_status status = TESS_SUCCESS;
 
+    if (h->device->nodes) { return amg_device_nodes_multiply(h, level, since); }
     TESS_TRY(ops->transpose(ctx, &own->p, &own->r, &own->source));
     TESS_TRY(amg_device_end_stage(h, AMG_STAGE_PRODUCT, "transposes", since));
     TESS_TRY(ops->multiply(ctx, &own->a, &own->p, &own->ap));
@@ -284,36 +287,47 @@ cleanup:
     return status;
 }
 
-/* Whether there are kernels for the options and the matrix: classical coarsening with short rows of P, and smoothers
-   that need no levels in FP64. */
-static tess_status is_taken(const amg_hierarchy *h, const tess_matrix *a, bool *taken)
+/* Whether there are kernels for the options and the matrix: smoothers that need no levels in FP64. */
+static bool is_taken(const amg_hierarchy *h, const tess_matrix *a)
+{
+    return amg_device_ops_of(h->ctx) && device_csr_takes(a) && h->options.smoother != TESS_AMG_ILU0;
+}
+
+/* By the rule of amg_choose_coarsening; *block: the unknowns of a node. */
+static tess_status choose(const amg_hierarchy *h, const tess_matrix *a, const amg_coarsening **coarsening, int *block)
 {
     const tess_amg_options *o = &h->options;
-    const amg_device_ops *ops = amg_device_ops_of(h->ctx);
     device_csr finest = {0};
-    int block = o->block_size > 0 ? o->block_size : 1;
     tess_status status = TESS_SUCCESS;
 
-    *taken = ops && device_csr_takes(a) && o->coarsening != TESS_AMG_AGGREGATION && o->coarsening != TESS_AMG_PLAIN &&
-             o->smoother != TESS_AMG_ILU0 && o->truncation > 0 && o->truncation <= AMG_DEVICE_TRUNCATION &&
-             (o->coarsening == TESS_AMG_CLASSICAL || !o->near_nullspace);
-    if (!*taken || o->coarsening == TESS_AMG_CLASSICAL) { return TESS_SUCCESS; }
+    *block = o->block_size;
+    *coarsening = &amg_classical;
+    if (o->coarsening == TESS_AMG_CLASSICAL) { return TESS_SUCCESS; }
     device_csr_borrow(a, &finest);
-    if (o->block_size == 0) { TESS_TRY(ops->find_block_size(h->ctx, &finest, &block)); }
-    *taken = block == 1;
+    if (*block == 0) { TESS_TRY(amg_device_ops_of(h->ctx)->find_block_size(h->ctx, &finest, block)); }
+    if (o->coarsening == TESS_AMG_PLAIN) {
+        *coarsening = &amg_plain;
+    } else if (o->coarsening == TESS_AMG_AGGREGATION || o->near_nullspace || *block > 1) {
+        *coarsening = &amg_aggregation;
+    }
 cleanup:
     return status;
 }
 
 tess_status amg_device_build(amg_hierarchy *h, const tess_matrix *a)
 {
-    bool taken = false;
+    const amg_coarsening *coarsening = NULL;
+    int block = 0;
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(is_taken(h, a, &taken));
-    if (!taken) { return TESS_SUCCESS; }
-    h->coarsening = &amg_classical;
+    if (!is_taken(h, a)) { return TESS_SUCCESS; }
+    TESS_TRY(choose(h, a, &coarsening, &block));
+    if (coarsening == &amg_classical && (h->options.truncation < 1 || h->options.truncation > AMG_DEVICE_TRUNCATION)) {
+        return TESS_SUCCESS; /* rows of P are too long */
+    }
+    h->coarsening = coarsening;
     TESS_TRY(open_levels(h, a));
+    if (coarsening != &amg_classical) { TESS_TRY(amg_device_nodes_begin(h, block)); }
     status = add_levels(h);
 cleanup:
     return status;

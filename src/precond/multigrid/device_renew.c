@@ -3,7 +3,7 @@
  * New values for levels on a GPU: splits and patterns stay. The first renewal also plans where values go; where rows
  * are too long for a plan, or memory is too small, values are found as the first time.
  */
-#include "precond/multigrid/device.h"
+#include "precond/multigrid/device_aggregation.h"
 
 void amg_device_plan_release(tess_context *ctx, amg_device_plan *plan)
 {
@@ -141,6 +141,7 @@ static tess_status renew_level(amg_hierarchy *h, int l, double *since)
     amg_device_level *own = &h->device->level[l];
     tess_status status = TESS_SUCCESS;
 
+    if (h->device->nodes) { return amg_device_nodes_renew(h, l, since); }
     TESS_TRY(interpolate_again(h, own));
     TESS_TRY(amg_device_end_stage(h, AMG_STAGE_INTERPOLATION, "interpolation", since));
     TESS_TRY(device_csr_ops_of(ctx)->gather(ctx, own->p.nnz, own->p.val, own->source, own->r.val));

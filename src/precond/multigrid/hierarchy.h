@@ -86,6 +86,8 @@ void amg_hierarchy_close(amg_hierarchy *h);
 /* The strength that counts for classical coarsening, and how many first levels auto coarsens aggressively. */
 double amg_classical_strength(const tess_amg_options *options);
 int amg_choose_aggressive(int64_t n, int64_t nnz, int64_t strong);
+/* The strength that counts for aggregation on a level. */
+double amg_aggregation_strength(const tess_amg_options *options, bool plain, int level);
 
 extern const amg_coarsening amg_classical;
 extern const amg_coarsening amg_aggregation;
