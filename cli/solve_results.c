@@ -35,10 +35,6 @@ static int settle_options(const solve_options *options, const solve_objects *o, 
     }
     tess_status status = tess_solver_chosen_options(o->solver, settled);
     if (status != TESS_SUCCESS) { return cli_report_failure(o->ctx, status); }
-    /* those of a round, where the system is scaled or reordered */
-    settled->rtol = options->solve.rtol;
-    settled->atol = options->solve.atol;
-    settled->max_iterations = options->solve.max_iterations;
     settled->papers = options->solve.papers;
     settled->storage.papers = options->solve.storage.papers;
     if (options->transformed) {

@@ -156,11 +156,25 @@ static void take_history(refinement *run, const tess_solve_result *inner)
     }
 }
 
+/* The method that a ladder of attempts ended with in this round. */
+static void take_choice(const refinement *run, const tess_solve_result *inner)
+{
+    tess_solve_result *r = run->result;
+
+    if (!run->t->inner->driver) { return; }
+    r->solver = inner->solver;
+    r->engine = inner->engine;
+    r->cg.recurrence = inner->cg.recurrence;
+    r->precond = inner->precond;
+    r->storage = inner->storage;
+}
+
 static void add_results(refinement *run, const tess_solve_result *inner)
 {
     tess_solve_result *r = run->result;
 
     take_history(run, inner);
+    take_choice(run, inner);
     r->iterations += inner->iterations;
     if (run->extension) { run->extension->add_report(&run->t->inner->papers_result, &run->s->papers_result); }
     r->refinements += inner->refinements;

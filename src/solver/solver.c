@@ -417,7 +417,7 @@ static tess_status setup(tess_solver *s, const tess_precond *given)
 {
     if (!given) { s->driver = tess_find_driver(s->original, &s->options); }
     if (s->driver) { return s->driver->setup(s); }
-    /* an automatic solve of the transformed system chooses its preconditioner too */
+    /* An automatic solve of the transformed system chooses its preconditioner too. */
     const bool open = wants_transform(&s->options) && s->options.solver == TESS_SOLVER_AUTO && !given;
     if (s->options.precond.kind == TESS_PRECOND_AUTO && !open) { s->options.precond.kind = TESS_PRECOND_NONE; }
     return wants_transform(&s->options) ? setup_transform(s, given) : setup_plain(s, given);

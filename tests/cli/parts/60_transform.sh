@@ -54,6 +54,15 @@ out_has '^method +cg,'
 expect 0 solve spd.mtx --reorder rcm --matrix-precision fp32 --format sell --rtol 1e-9 --json solve.json
 json solve.json 'j["format"] == "sell" and j["converged"]'
 
+# with --solver auto the transformed system has its own choice: a matrix that needs complete factors
+for change in '--reorder rcm' '--scale symmetric'; do
+    # shellcheck disable=SC2086 # two words
+    expect 0 solve "$here/../../data/west0067.mtx.gz" $change --rtol 1e-8 --json solve.json
+    json solve.json 'j["converged"] and j["solver"] == "fgmres" and j["precond"] == "lu" and
+        j["options"]["rtol"] == 1e-8'
+    out_has '^method +fgmres, preconditioner lu'
+done
+
 # what has no matching
 printf '%%%%MatrixMarket matrix coordinate real general\n3 3 4\n1 1 1\n2 1 1\n3 2 1\n3 3 1\n' >singular.mtx
 expect 5 solve singular.mtx --scale max-product
