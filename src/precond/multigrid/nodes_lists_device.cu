@@ -77,15 +77,15 @@ __global__ void __launch_bounds__(GPU_BLOCK) lay_out_kernel(const layout_task t)
         for (int32_t base = begin; base < end; base += GPU_WAVE) {
             const int32_t e = base + wave_lane();
             const int32_t width = e < end ? node_width(t.columns, t.lists.of.col_ind[e]) : 0;
-            int32_t upto = width;
+            int32_t reach = width;
 
             for (int distance = 1; distance < GPU_WAVE; distance *= 2) {
-                const int32_t other = GPU_SHUFFLE_UP(upto, distance, GPU_WAVE);
+                const int32_t other = GPU_SHUFFLE_UP(reach, distance, GPU_WAVE);
 
-                if (wave_lane() >= distance) { upto += other; }
+                if (wave_lane() >= distance) { reach += other; }
             }
-            if (e < end) { t.lists.offset[e] = length + upto - width; }
-            length += GPU_SHUFFLE(upto, GPU_WAVE - 1, GPU_WAVE);
+            if (e < end) { t.lists.offset[e] = length + reach - width; }
+            length += GPU_SHUFFLE(reach, GPU_WAVE - 1, GPU_WAVE);
         }
         for (int32_t row = t.rows.first[i] + wave_lane(); row < t.rows.first[i + 1]; row += GPU_WAVE) {
             t.row_ptr[row + 1] = length;
