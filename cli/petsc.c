@@ -29,10 +29,8 @@ enum { SYNONYM_COUNT = (int)(sizeof synonyms / sizeof synonyms[0]) };
 
 /* Values with another name in PETSc. */
 static const char *const value_synonyms[][3] = {
-    {"-ksp_type", "bcgs", "bicgstab"},
-    {"-pc_type", "bjacobi", "block-jacobi"},
-    {"-pc_type", "ilu", "ilu0"},
-    {"-pc_type", "icc", "ic0"},
+    {"-ksp_type", "bcgs", "bicgstab"}, {"-pc_type", "bjacobi", "block-jacobi"},
+    {"-pc_type", "ilu", "ilu0"},       {"-pc_type", "icc", "ic0"},
     {"-pc_type", "gamg", "amg"},
 };
 

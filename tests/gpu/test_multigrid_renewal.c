@@ -351,16 +351,11 @@ static tess_precond *make_precond(const tess_matrix *m, const tess_amg_options *
 
 static void patterns_and_formats_are_not_repeated(void **state)
 {
-    static const char *const once[] = {"strong couplings",
-                                       "split",
-                                       "offsets of rows",
-                                       "coarse neighbours",
-                                       "the interpolation",
-                                       "numbering coarse unknowns",
-                                       "sizes of rows",
-                                       "new values of a product of matrices",
-                                       "scaling a level",
-                                       "magnitudes of a level"};
+    static const char *const once[] = {"strong couplings",  "split",
+                                       "offsets of rows",   "coarse neighbours",
+                                       "the interpolation", "numbering coarse unknowns",
+                                       "sizes of rows",     "new values of a product of matrices",
+                                       "scaling a level",   "magnitudes of a level"};
     static const char *const by_inverse[] = {"marking diagonals", "arranging rows", "measuring rows"};
     const tess_amg_options options = options_of(1);
     oracle_csr a = problem_of(0);
