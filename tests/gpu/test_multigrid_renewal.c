@@ -2,9 +2,9 @@
 /* New values for levels of the GPU: by plans, on kept patterns, into kept matrices. */
 #include "base/stages.h"
 #include "precond/multigrid/device.h"
-#include "support/gallery.h"
 #include "support/heap.h"
 #include "support/precond.h"
+#include "support/renewals.h"
 #include "support/solve.h"
 
 static tess_context *gpu;
@@ -13,84 +13,6 @@ static tess_context *gpu;
 static const double level_rounding = 1e-10;
 
 /* ---- helpers ---- */
-
-static tess_amg_options options_of(int aggressive)
-{
-    tess_precond_options options;
-
-    tess_precond_options_init(&options);
-    options.amg.coarsening = TESS_AMG_CLASSICAL;
-    options.amg.aggressive = aggressive;
-    options.amg.coarsest = 20;
-    return options.amg;
-}
-
-/* A Laplacian, and a weak coupling of the first unknown to all others: rows that no plan is for. */
-static oracle_csr with_a_long_row(void)
-{
-    oracle_csr a = oracle_laplace2d(20), out = oracle_open(a.nrows, a.ncols);
-
-    for (int64_t i = 0; i < a.nrows; i++) {
-        for (int64_t j = 0; j < a.nrows; j++) {
-            const double value = entry(&a, i, j), more = (i == 0) != (j == 0) ? -1e-3 : 0.0;
-
-            if (value != 0.0 || more != 0.0) { oracle_push(&out, j, i == j ? value + 1e-3 : value + more); }
-        }
-        oracle_end_row(&out, i);
-    }
-    oracle_free(&a);
-    return out;
-}
-
-/* Each row has `neighbours` random negative couplings: sets that a team of a few threads has no space for. */
-static oracle_csr with_large_sets(void)
-{
-    enum { N = 1200, NEIGHBOURS = 30 };
-    uint64_t state = 9;
-    double row[N];
-    oracle_csr a = oracle_open(N, N);
-
-    for (int64_t i = 0; i < N; i++) {
-        memset(row, 0, sizeof row);
-        for (int k = 0; k < NEIGHBOURS; k++) {
-            row[oracle_random_bits(&state) % N] = -oracle_uniform(&state, 0.5, 1.0);
-        }
-        row[i] = NEIGHBOURS;
-        for (int64_t j = 0; j < N; j++) {
-            if (row[j] != 0.0) { oracle_push(&a, j, row[j]); }
-        }
-        oracle_end_row(&a, i);
-    }
-    return a;
-}
-
-enum { LARGE_SETS = 4, LONG_ROW = 5 };
-
-static oracle_csr problem_of(int k)
-{
-    const bool small = on_gpu_or_emulated(0, 1);
-    const char *const names[] = {
-        small ? "laplace3d 9" : "laplace3d 24", small ? "randomdiffusion3d 8 2.5" : "randomdiffusion3d 20 2.5",
-        small ? "laplace3d27 8" : "laplace3d27 20", small ? "unstructured2d 400" : "unstructured2d 6000"};
-
-    return k < LARGE_SETS ? generate_problem(names[k], 2) : k == LARGE_SETS ? with_large_sets() : with_a_long_row();
-}
-
-/* Each value times a factor from 1 - spread to 1 + spread. */
-static void change_values(oracle_csr *a, uint64_t seed, double spread)
-{
-    double *factor = random_values(a->nnz, seed, 1.0 - spread, 1.0 + spread);
-
-    for (int64_t k = 0; k < a->nnz; k++) {
-        a->val[k] *= factor[k];
-    }
-    free(factor);
-}
-
-static void give_values(tess_matrix *m, const oracle_csr *a)
-{
-    assert_ok(m->ctx, tess_matrix_update_values(m, a->val, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
-}
 
 static host_csr copy_of(const device_csr *a)
 {
@@ -122,69 +44,15 @@ static void check_same(const host_csr *expected, const device_csr *computed, dou
     host_csr_release(gpu, &c);
 }
 
-static void check_plans(const amg_hierarchy *h, int problem)
-{
-    for (int l = 0; l + 1 < h->count; l++) {
-        const amg_device_level *own = &h->device->level[l];
-
-        assert_true(own->plan.made && own->ap_plan.made && own->coarse_plan.made);
-        if (problem != LONG_ROW) {
-            assert_non_null(own->plan.code);
-            assert_non_null(own->ap_plan.code);
-            assert_non_null(own->coarse_plan.code);
-            assert_true(!own->second || own->second_plan.code);
-        }
-    }
-    if (problem == LONG_ROW) { assert_null(h->device->level[0].plan.code); }
-}
-
 /* ---- levels ---- */
-
-/* The first renewal makes plans, the second has them. Values are those of the host's renewals. */
-static void new_values_are_those_of_the_host(void **state)
-{
-    tess_context *cpu = open_cpu(2);
-
-    (void)state;
-    for (int k = 0; k < 3 * LARGE_SETS + 2; k++) {
-        const int problem = k < 3 * LARGE_SETS ? k / 3 : k - 2 * LARGE_SETS;
-        const tess_amg_options options = options_of(problem < LARGE_SETS ? k % 3 : 0);
-        oracle_csr a = problem_of(problem);
-        tess_matrix *on_cpu = make_matrix(cpu, &a), *on_gpu = make_matrix(gpu, &a);
-        amg_hierarchy expected = {.ctx = cpu, .options = options}, h = {.ctx = gpu, .options = options};
-
-        assert_ok(cpu, amg_hierarchy_build(&expected, on_cpu));
-        assert_ok(gpu, amg_hierarchy_build(&h, on_gpu));
-        assert_true(h.count >= 2 && h.device);
-        for (int turn = 0; turn < 2; turn++) {
-            change_values(&a, (uint64_t)(3 + turn), 0.05);
-            give_values(on_cpu, &a);
-            give_values(on_gpu, &a);
-            assert_ok(cpu, amg_hierarchy_renew(&expected, on_cpu));
-            assert_ok(gpu, amg_hierarchy_renew(&h, on_gpu));
-            check_plans(&h, problem);
-            for (int l = 0; l + 1 < h.count; l++) {
-                check_same(&expected.level[l].p, &h.device->level[l].p, level_rounding);
-                check_same(&expected.level[l].r, &h.device->level[l].r, level_rounding);
-                check_same(&expected.level[l + 1].a, &h.device->level[l + 1].a, level_rounding);
-            }
-        }
-        amg_hierarchy_close(&expected);
-        amg_hierarchy_close(&h);
-        tess_matrix_destroy(on_cpu);
-        tess_matrix_destroy(on_gpu);
-        oracle_free(&a);
-    }
-    tess_context_destroy(cpu);
-}
 
 /* A renewal with the first values gives the levels of the set-up, whatever was between; again, the same bits. */
 static void old_values_come_back(void **state)
 {
     (void)state;
     for (int k = 0; k < 2 * LARGE_SETS; k++) {
-        const tess_amg_options options = options_of(k % 2);
-        oracle_csr a = problem_of(k / 2), other = oracle_copy(&a);
+        const tess_amg_options options = renewed_options(k % 2);
+        oracle_csr a = renewed_problem(k / 2), other = oracle_copy(&a);
         tess_matrix *m = make_matrix(gpu, &a);
         amg_hierarchy h = {.ctx = gpu, .options = options};
         host_csr before[2], between[2];
@@ -265,8 +133,8 @@ static void stored_levels_are_those_of_a_fresh_store(void **state)
     (void)state;
     for (int k = 0; k < 4 * LARGE_SETS; k++) {
         const tess_amg_precision precision = precisions[k % 4];
-        tess_amg_options options = options_of(0);
-        oracle_csr a = problem_of(k / 4);
+        tess_amg_options options = renewed_options(0);
+        oracle_csr a = renewed_problem(k / 4);
         tess_matrix *m = make_matrix(gpu, &a);
         amg_hierarchy h = {.ctx = gpu};
         amg_cycle kept, fresh;
@@ -295,8 +163,8 @@ static void stored_levels_are_those_of_a_fresh_store(void **state)
 /* Rows of different magnitudes: the finest level is in FP32 then, and in FP16 again. */
 static void other_magnitudes_get_another_precision(void **state)
 {
-    tess_amg_options options = options_of(0);
-    oracle_csr a = problem_of(0), uneven = oracle_copy(&a);
+    tess_amg_options options = renewed_options(0);
+    oracle_csr a = renewed_problem(0), uneven = oracle_copy(&a);
     tess_matrix *m = make_matrix(gpu, &a);
     amg_hierarchy h = {.ctx = gpu, .options = options};
     amg_cycle kept;
@@ -357,8 +225,8 @@ static void patterns_and_formats_are_not_repeated(void **state)
                                        "sizes of rows",     "new values of a product of matrices",
                                        "scaling a level",   "magnitudes of a level"};
     static const char *const by_inverse[] = {"marking diagonals", "arranging rows", "measuring rows"};
-    const tess_amg_options options = options_of(1);
-    oracle_csr a = problem_of(0);
+    const tess_amg_options options = renewed_options(1);
+    oracle_csr a = renewed_problem(0);
     tess_matrix *m = make_matrix(gpu, &a);
     tess_precond *precond = make_precond(m, &options);
     tess_stages stages;
@@ -393,7 +261,7 @@ static void patterns_and_formats_are_not_repeated(void **state)
 static void failing_allocations_lose_nothing(void **state)
 {
     oracle_csr a = generate_problem("laplace2d 12", 1);
-    const tess_amg_options options = options_of(1);
+    const tess_amg_options options = renewed_options(1);
 
     (void)state;
     for (int64_t k = 0, failed = 1; failed > 0; k++) {
@@ -435,7 +303,6 @@ static void failing_allocations_lose_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(new_values_are_those_of_the_host),
         cmocka_unit_test(old_values_come_back),
         cmocka_unit_test(stored_levels_are_those_of_a_fresh_store),
         cmocka_unit_test(other_magnitudes_get_another_precision),
