@@ -23,9 +23,10 @@ tess_status tess_blocks_are_full(const tess_matrix *a, const tess_policy_options
    arithmetic. */
 tess_status tess_matrix_try_slices(const tess_matrix *a, const tess_storage_options *options, tess_matrix **out);
 
-/* By diagonals if the matrix is square and they pay, else in slices if these pay; else *out is NULL. The precision of
-   the options is taken as it is: no loss is looked for, and values beyond it become infinite. */
-tess_status tess_matrix_try_padded(const tess_matrix *a, const tess_storage_options *options, tess_matrix **out);
+/* By diagonals if `diagonals`, the matrix is square and they pay, else in slices if these pay; else *out is NULL. The
+   precision of the options is taken as it is: no loss is looked for, and values beyond it become infinite. */
+tess_status tess_matrix_try_padded(const tess_matrix *a, const tess_storage_options *options, bool diagonals,
+                                   tess_matrix **out);
 /* tess_matrix_convert in the format and the precision that the options name, likewise. */
 tess_status tess_matrix_convert_unjudged(const tess_matrix *a, const tess_storage_options *options, tess_matrix **out);
 

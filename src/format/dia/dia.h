@@ -70,7 +70,8 @@ typedef struct dia_ops {
 /* ---- views, as layers of other formats ---- */
 
 /*
- * Diagonals of `rows`, whose values are FP64: all rows of a matrix in their order, with any subset of its entries.
+ * Diagonals of `rows`, whose values are FP64 (val NULL: the caller sets all of them): all rows of a matrix in their
+ * order, with any subset of its entries.
  * options: precision, arithmetic, max_padding. On failure *out is not written. Errors as for conversion.
  */
 tess_status dia_build_view(tess_context *ctx, const csr_view *rows, const tess_storage_options *options, dia_view *out);

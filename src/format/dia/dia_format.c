@@ -133,7 +133,7 @@ static tess_status fill(tess_context *ctx, const csr_view *csr, dia_view *v)
     TESS_TRY(
         tess_device_allocate(ctx, v->ndiagonals * v->stride, tess_precision_bytes(v->precision), (void **)&v->val));
     TESS_TRY(backend->fill_bitmaps(ctx, csr, v));
-    status = backend->fill_values(ctx, csr, v);
+    if (csr->val) { status = backend->fill_values(ctx, csr, v); }
 cleanup:
     return status;
 }

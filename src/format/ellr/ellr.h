@@ -98,8 +98,8 @@ typedef struct ellr_ops {
  * Slices of the rows of `rows`, whose values are FP64 and whose offsets may begin above 0; rows->nnz counts only the
  * entries of these rows. options: format (ELLR: space for the longest of these rows; SELL), precision, arithmetic,
  * window, max_padding. If rows->exponent is not NULL, values are stored over 2^exponent. row_of and exponent are
- * borrowed for the life of the view. row_ptr NULL: a view of empty rows. On failure *out is not written. Errors as for
- * conversion.
+ * borrowed for the life of the view. row_ptr NULL: a view of empty rows; val NULL: the caller sets values, where there
+ * are entries. On failure *out is not written. Errors as for conversion.
  */
 tess_status ellr_build_view(tess_context *ctx, const csr_view *rows, const tess_storage_options *options,
                             ellr_view *out);

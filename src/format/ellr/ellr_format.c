@@ -157,7 +157,7 @@ cleanup:
 
 tess_status ellr_fill_values(tess_context *ctx, const csr_view *rows, const ellr_view *v)
 {
-    return v->slice ? ellr_ops_of(ctx)->fill_values(ctx, rows, v) : TESS_SUCCESS;
+    return v->slice && rows->val ? ellr_ops_of(ctx)->fill_values(ctx, rows, v) : TESS_SUCCESS;
 }
 
 tess_status ellr_make_values(tess_context *ctx, const csr_view *rows, const ellr_view *slices, tess_precision precision,

@@ -60,12 +60,10 @@ typedef struct amg_device_scaled {
     const double *left, *right;
 } amg_device_scaled;
 
-/* The scales of a level: n values each on the device, and facts about them. */
+/* The scales of a level: n values each on the device. */
 typedef struct amg_device_scale {
     int64_t n;
     double *s, *inverse;
-    double least, most; /* of s */
-    int64_t bad_row;    /* the first whose weight is not finite; -1: none */
 } amg_device_scale;
 
 /* What kernels find of positive numbers, in device memory: bits of the least and of the largest double; a row. */
@@ -73,7 +71,7 @@ typedef struct amg_device_extremes {
     unsigned long long least, most, bad_row;
 } amg_device_extremes;
 
-/* The same as numbers; bad_row -1: none. */
+/* The same as numbers. bad_row: the first row whose scale is not finite; -1: none. */
 typedef struct amg_extremes {
     double least, most;
     int64_t bad_row;
@@ -84,7 +82,7 @@ enum { AMG_MOST_EXTREMES = 3 * TESS_MAX_AMG_LEVELS };
 typedef struct amg_device_ops {
     /* The unknowns of a node, by the pattern: as find_block_size. */
     tess_status (*find_block_size)(tess_context *ctx, const device_csr *a, int *size);
-    /* As amg_find_strong; *count: how many couplings are strong. */
+    /* As amg_find_strong; *count: how many couplings are strong; NULL: not needed. */
     tess_status (*find_strong)(tess_context *ctx, const device_csr *a, double theta, double max_row_sum,
                                uint8_t *strong, int64_t *count);
     /* As amg_split. */
@@ -109,18 +107,18 @@ typedef struct amg_device_ops {
     tess_status (*weigh_again)(tess_context *ctx, const device_csr *a, const amg_device_plan *plan, device_csr *p);
     /* As join on a known pattern; rows of p1 and p2 have at most AMG_DEVICE_TRUNCATION entries. */
     tess_status (*join_again)(tess_context *ctx, const device_csr *p1, const device_csr *p2, device_csr *p);
-    /* S = D^-1/2 of the rows' l1 norms, or of the diagonal's magnitudes. The arrays of `out` are there. */
-    tess_status (*scale)(tess_context *ctx, const device_csr *a, bool l1, amg_device_scale *out);
-    tess_status (*find_range)(tess_context *ctx, const amg_device_scaled *s, amg_range *out);
+    /* S = D^-1/2 of the rows' l1 norms, or of the diagonal's magnitudes. The arrays of `out` are there; what is found
+       of S goes to *of. */
+    tess_status (*scale)(tess_context *ctx, const device_csr *a, bool l1, const amg_device_scale *out,
+                         amg_device_extremes *of);
+    /* *of gets the smallest of the rows' largest entries, and the largest. */
+    tess_status (*find_range)(tess_context *ctx, const amg_device_scaled *s, amg_device_extremes *of);
     tess_status (*scaled_values)(tess_context *ctx, const amg_device_scaled *s, double *val);
-    /* Up to AMG_MOST_EXTREMES, for the two functions below, which do not wait, and their values. */
+    /* Up to AMG_MOST_EXTREMES, for the functions that find some, which do not wait, and their values. */
     tess_status (*open_extremes)(tess_context *ctx, int count, amg_device_extremes **out);
     tess_status (*read_extremes)(tess_context *ctx, int count, const amg_device_extremes *of, amg_extremes *out);
-    /* As scale; `least`, `most` and `bad_row` go to *of. */
-    tess_status (*scale_again)(tess_context *ctx, const device_csr *a, bool l1, const amg_device_scale *out,
-                               amg_device_extremes *of);
     /* Rounds the scaled values into a stored matrix of the same pattern, if there is a kernel for its format. *of
-       (NULL: not needed) gets the smallest of the rows' largest entries, and the largest. */
+       (NULL: not needed) as of find_range. */
     tess_status (*store_again)(tess_context *ctx, const amg_device_scaled *s, amg_device_extremes *of, tess_matrix *m,
                                bool *taken);
 } amg_device_ops;

@@ -122,13 +122,14 @@ cleanup:
 static tess_status find_strong(const amg_hierarchy *h, amg_device_level *own)
 {
     const tess_amg_options *o = &h->options;
+    const bool decides = h->device->aggressive < 0;
     int64_t strong = 0;
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(tess_device_allocate(h->ctx, own->a.nnz, sizeof *own->strong, (void **)&own->strong));
     TESS_TRY(amg_device_ops_of(h->ctx)->find_strong(h->ctx, &own->a, amg_classical_strength(o), o->max_row_sum,
-                                                    own->strong, &strong));
-    if (h->device->aggressive < 0) { h->device->aggressive = amg_choose_aggressive(own->a.nrows, own->a.nnz, strong); }
+                                                    own->strong, decides ? &strong : NULL));
+    if (decides) { h->device->aggressive = amg_choose_aggressive(own->a.nrows, own->a.nnz, strong); }
 cleanup:
     return status;
 }

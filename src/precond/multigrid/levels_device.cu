@@ -215,8 +215,7 @@ cleanup:
     return status;
 }
 
-tess_status scale_again(tess_context *ctx, const device_csr *a, bool l1, const amg_device_scale *out,
-                        amg_device_extremes *of)
+tess_status scale(tess_context *ctx, const device_csr *a, bool l1, const amg_device_scale *out, amg_device_extremes *of)
 {
     gpu_scope scope(ctx);
 
@@ -224,38 +223,12 @@ tess_status scale_again(tess_context *ctx, const device_csr *a, bool l1, const a
     return gpu_check_launch(ctx, "scales of a level");
 }
 
-tess_status scale(tess_context *ctx, const device_csr *a, bool l1, amg_device_scale *out)
-{
-    amg_device_extremes *of = nullptr;
-    amg_extremes found = {0.0, 0.0, -1};
-    tess_status status = TESS_SUCCESS;
-
-    TESS_TRY(open_extremes(ctx, 1, &of));
-    TESS_TRY(scale_again(ctx, a, l1, out, of));
-    TESS_TRY(read_extremes(ctx, 1, of, &found));
-    out->least = found.least;
-    out->most = found.most;
-    out->bad_row = found.bad_row;
-cleanup:
-    tess_device_release(ctx, of, 1, sizeof *of);
-    return status;
-}
-
-tess_status find_range(tess_context *ctx, const amg_device_scaled *s, amg_range *out)
+tess_status find_range(tess_context *ctx, const amg_device_scaled *s, amg_device_extremes *of)
 {
     gpu_scope scope(ctx);
-    amg_device_extremes *of = nullptr;
-    amg_extremes found = {0.0, 0.0, -1};
-    tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(open_extremes(ctx, 1, &of));
     range_kernel<<<gpu_grid(ctx, s->a.nrows * TEAM, PASS_BLOCKS), GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(*s, of);
-    TESS_TRY(gpu_check_launch(ctx, "magnitudes of a level"));
-    TESS_TRY(read_extremes(ctx, 1, of, &found));
-    *out = {found.most, found.least};
-cleanup:
-    tess_device_release(ctx, of, 1, sizeof *of);
-    return status;
+    return gpu_check_launch(ctx, "magnitudes of a level");
 }
 
 tess_status scaled_values(tess_context *ctx, const amg_device_scaled *s, double *val)
@@ -325,7 +298,6 @@ extern "C" const amg_device_ops *amg_device_gpu_ops(void)
                                          scaled_values,
                                          open_extremes,
                                          read_extremes,
-                                         scale_again,
                                          amg_device_store_again};
 
     return &table;

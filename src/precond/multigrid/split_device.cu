@@ -33,7 +33,7 @@ struct strength {
     device_csr a;
     double theta, max_row_sum;
     uint8_t *strong;
-    unsigned long long *count;
+    unsigned long long *count; /* NULL: not needed */
 };
 
 /* The diagonal of a row, and the sum of its entries. */
@@ -96,12 +96,13 @@ __global__ void __launch_bounds__(GPU_BLOCK) find_strong_kernel(const strength s
     }
     if (count > 0) { atomicAdd(&of_block, count); }
     __syncthreads();
-    if (threadIdx.x == 0 && of_block > 0) { atomicAdd(s.count, of_block); }
+    if (threadIdx.x == 0 && of_block > 0 && s.count) { atomicAdd(s.count, of_block); }
 }
 
 /* ---- the split ---- */
 
-enum { RANDOM_BITS = 32 };
+/* The host waits for so many rounds together; there are fewer than ROUND_COUNTS, but for odd graphs. */
+enum { RANDOM_BITS = 32, ROUNDS_AT_A_TIME = 3, ROUND_COUNTS = 64 };
 const int undecided = 2, decided_fine = AMG_FINE, decided_coarse = AMG_COARSE;
 
 /* measure: how many depend on an unknown, then random bits. `state` is of the round before. */
@@ -111,19 +112,25 @@ struct pmis {
     uint64_t *measure;
     uint8_t *state, *beaten, *decision; /* decision: of the unknowns in the list */
     const int32_t *list;                /* NULL: all */
-    int64_t listed;
+    int64_t most;                       /* listed at most */
+    const unsigned long long *listed;   /* NULL: `most` */
     int32_t *next;
     unsigned long long *count; /* of the next list */
 };
+
+__device__ inline int64_t listed_of(const pmis &p)
+{
+    return p.listed ? static_cast<int64_t>(*p.listed) : p.most;
+}
 
 __device__ inline bool is_strong(const amg_device_graph &g, int64_t i, int32_t k)
 {
     return g.strong ? g.strong[k] != 0 : g.col_ind[k] != i;
 }
 
-__device__ inline int64_t listed_row(const pmis &p, int64_t l)
+__device__ inline int64_t listed_row(const pmis &p, int64_t l, int64_t listed)
 {
-    return p.list && l < p.listed ? p.list[l] : l;
+    return p.list && l < listed ? p.list[l] : l;
 }
 
 __global__ void __launch_bounds__(GPU_BLOCK) count_dependents_kernel(const pmis p)
@@ -149,8 +156,10 @@ __global__ void __launch_bounds__(GPU_BLOCK) find_measures_kernel(const pmis p, 
 /* The loser of a coupling is not taken in this round. Several threads may write the same 1; none reads it here. */
 __global__ void __launch_bounds__(GPU_BLOCK) compare_kernel(const pmis p)
 {
-    for (int64_t l = first_team(); l < p.listed; l += all_teams()) {
-        const int64_t i = listed_row(p, l);
+    const int64_t listed = listed_of(p);
+
+    for (int64_t l = first_team(); l < listed; l += all_teams()) {
+        const int64_t i = listed_row(p, l, listed);
         const uint64_t own = p.measure[i];
 
         for (int32_t k = p.g.row_ptr[i] + team_lane(); k < p.g.row_ptr[i + 1]; k += TEAM) {
@@ -167,9 +176,11 @@ __global__ void __launch_bounds__(GPU_BLOCK) compare_kernel(const pmis p)
 /* Who was not beaten is coarse; who depends on such a one is fine. */
 __global__ void __launch_bounds__(GPU_BLOCK) decide_kernel(const pmis p)
 {
-    for (int64_t base = first_team(); base - team_in_wave() < p.listed; base += all_teams()) {
-        const int64_t i = listed_row(p, base);
-        const bool is_listed = base < p.listed, was_beaten = is_listed && p.beaten[i];
+    const int64_t listed = listed_of(p);
+
+    for (int64_t base = first_team(); base - team_in_wave() < listed; base += all_teams()) {
+        const int64_t i = listed_row(p, base, listed);
+        const bool is_listed = base < listed, was_beaten = is_listed && p.beaten[i];
         int depends = 0;
 
         for (int32_t k = was_beaten ? p.g.row_ptr[i] + team_lane() : 0, end = was_beaten ? p.g.row_ptr[i + 1] : 0;
@@ -192,15 +203,16 @@ __global__ void __launch_bounds__(GPU_BLOCK) settle_kernel(const pmis p)
 {
     __shared__ unsigned taken;
     __shared__ unsigned long long first;
+    const int64_t listed = listed_of(p);
 
-    for (int64_t base = static_cast<int64_t>(blockIdx.x) * GPU_BLOCK; base < p.listed; base += all_threads()) {
-        const int64_t l = base + threadIdx.x, i = listed_row(p, l);
-        const bool stays = l < p.listed && p.decision[l] == undecided;
+    for (int64_t base = static_cast<int64_t>(blockIdx.x) * GPU_BLOCK; base < listed; base += all_threads()) {
+        const int64_t l = base + threadIdx.x, i = listed_row(p, l, listed);
+        const bool stays = l < listed && p.decision[l] == undecided;
         unsigned rank = 0;
 
         if (threadIdx.x == 0) { taken = 0; }
         __syncthreads();
-        if (l < p.listed) { p.state[i] = p.decision[l]; }
+        if (l < listed) { p.state[i] = p.decision[l]; }
         if (stays) {
             p.beaten[i] = 0;
             rank = atomicAdd(&taken, 1U);
@@ -213,36 +225,52 @@ __global__ void __launch_bounds__(GPU_BLOCK) settle_kernel(const pmis p)
     }
 }
 
-tess_status settle(tess_context *ctx, pmis *p, int32_t *const lists[2], int turn)
+/* `turn` counts the lists. counts: ROUND_COUNTS, zeros before. */
+tess_status settle(tess_context *ctx, pmis *p, int32_t *const lists[2], unsigned long long *counts, int turn)
 {
-    unsigned long long left = 0;
     tess_status status = TESS_SUCCESS;
 
     p->next = lists[turn % 2];
-    TESS_TRY(ctx->backend->zero(ctx, p->count, sizeof *p->count));
-    settle_kernel<<<gpu_grid(ctx, p->listed, PASS_BLOCKS), GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(*p);
+    p->count = counts + turn % ROUND_COUNTS;
+    if (turn >= ROUND_COUNTS) { TESS_TRY(ctx->backend->zero(ctx, p->count, sizeof *p->count)); }
+    settle_kernel<<<gpu_grid(ctx, p->most, PASS_BLOCKS), GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(*p);
     TESS_TRY(gpu_check_launch(ctx, "splitting unknowns"));
-    TESS_TRY(ctx->backend->download(ctx, &left, p->count, sizeof left));
     p->list = p->next;
-    p->listed = static_cast<int64_t>(left);
+    p->listed = p->count;
 cleanup:
     return status;
 }
 
-tess_status run_rounds(tess_context *ctx, pmis *p, uint64_t seed, int32_t *const lists[2])
+/* Some rounds; those after the last one have nothing to do. */
+tess_status run_some_rounds(tess_context *ctx, pmis *p, int32_t *const lists[2], unsigned long long *counts, int first)
+{
+    const unsigned grid = gpu_grid(ctx, p->most * TEAM, PASS_BLOCKS);
+    unsigned long long left = 0;
+    tess_status status = TESS_SUCCESS;
+
+    for (int turn = first; turn < first + ROUNDS_AT_A_TIME; turn++) {
+        compare_kernel<<<grid, GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(*p);
+        decide_kernel<<<grid, GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(*p);
+        TESS_TRY(gpu_check_launch(ctx, "comparing unknowns"));
+        TESS_TRY(settle(ctx, p, lists, counts, turn));
+    }
+    TESS_TRY(ctx->backend->download(ctx, &left, p->count, sizeof left));
+    p->most = static_cast<int64_t>(left);
+cleanup:
+    return status;
+}
+
+tess_status run_rounds(tess_context *ctx, pmis *p, uint64_t seed, int32_t *const lists[2], unsigned long long *counts)
 {
     GPU(Stream_t) stream = gpu_stream_of(ctx);
     tess_status status = TESS_SUCCESS;
 
     count_dependents_kernel<<<gpu_grid(ctx, p->g.n * TEAM, PASS_BLOCKS), GPU_BLOCK, 0, stream>>>(*p);
     find_measures_kernel<<<gpu_grid(ctx, p->g.n, PASS_BLOCKS), GPU_BLOCK, 0, stream>>>(*p, seed);
-    TESS_TRY(settle(ctx, p, lists, 0));
-    for (int turn = 1; p->listed > 0; turn++) {
-        const unsigned grid = gpu_grid(ctx, p->listed * TEAM, PASS_BLOCKS);
-
-        compare_kernel<<<grid, GPU_BLOCK, 0, stream>>>(*p);
-        decide_kernel<<<grid, GPU_BLOCK, 0, stream>>>(*p);
-        TESS_TRY(settle(ctx, p, lists, turn));
+    TESS_TRY(gpu_check_launch(ctx, "measuring unknowns"));
+    TESS_TRY(settle(ctx, p, lists, counts, 0));
+    for (int turn = 1; p->most > 0; turn += ROUNDS_AT_A_TIME) {
+        TESS_TRY(run_some_rounds(ctx, p, lists, counts, turn));
     }
 cleanup:
     return status;
@@ -278,9 +306,10 @@ tess_status amg_device_find_strong(tess_context *ctx, const device_csr *a, doubl
     strength s = {*a, theta, max_row_sum, strong, nullptr};
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(tess_device_upload(ctx, &found, 1, sizeof found, reinterpret_cast<void **>(&s.count)));
+    if (count) { TESS_TRY(tess_device_upload(ctx, &found, 1, sizeof found, reinterpret_cast<void **>(&s.count))); }
     find_strong_kernel<<<gpu_grid(ctx, a->nrows * TEAM, PASS_BLOCKS), GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(s);
     TESS_TRY(gpu_check_launch(ctx, "strong couplings"));
+    if (!count) { return TESS_SUCCESS; }
     TESS_TRY(ctx->backend->download(ctx, &found, s.count, sizeof found));
     *count = static_cast<int64_t>(found);
 cleanup:
@@ -294,23 +323,25 @@ tess_status amg_device_split(tess_context *ctx, const amg_device_graph *g, uint6
     const size_t n = static_cast<size_t>(g->n);
     pmis p = {};
     int32_t *lists[2] = {nullptr, nullptr};
+    unsigned long long *counts = nullptr;
     tess_status status = TESS_SUCCESS;
 
     p.g = *g;
     p.state = split;
-    p.listed = g->n;
+    p.most = g->n;
     TESS_TRY(tess_device_allocate(ctx, g->n, sizeof *p.degree, reinterpret_cast<void **>(&p.degree)));
     TESS_TRY(tess_device_allocate(ctx, g->n, sizeof *p.measure, reinterpret_cast<void **>(&p.measure)));
     TESS_TRY(tess_device_allocate(ctx, g->n, sizeof *p.beaten, reinterpret_cast<void **>(&p.beaten)));
     TESS_TRY(tess_device_allocate(ctx, g->n, sizeof *p.decision, reinterpret_cast<void **>(&p.decision)));
     TESS_TRY(tess_device_allocate(ctx, g->n, sizeof *lists[0], reinterpret_cast<void **>(&lists[0])));
     TESS_TRY(tess_device_allocate(ctx, g->n, sizeof *lists[1], reinterpret_cast<void **>(&lists[1])));
-    TESS_TRY(tess_device_allocate(ctx, 1, sizeof *p.count, reinterpret_cast<void **>(&p.count)));
+    TESS_TRY(tess_device_allocate(ctx, ROUND_COUNTS, sizeof *counts, reinterpret_cast<void **>(&counts)));
+    TESS_TRY(ctx->backend->zero(ctx, counts, ROUND_COUNTS * sizeof *counts));
     TESS_TRY(ctx->backend->zero(ctx, p.degree, n * sizeof *p.degree));
     TESS_TRY(ctx->backend->zero(ctx, p.beaten, n * sizeof *p.beaten));
-    status = run_rounds(ctx, &p, seed, lists);
+    status = run_rounds(ctx, &p, seed, lists, counts);
 cleanup:
-    tess_device_release(ctx, p.count, 1, sizeof *p.count);
+    tess_device_release(ctx, counts, ROUND_COUNTS, sizeof *counts);
     tess_device_release(ctx, lists[1], g->n, sizeof *lists[1]);
     tess_device_release(ctx, lists[0], g->n, sizeof *lists[0]);
     tess_device_release(ctx, p.decision, g->n, sizeof *p.decision);

@@ -170,7 +170,7 @@ cleanup:
 
 /* ---- other formats ---- */
 
-tess_status amg_store_in_formats(tess_matrix *assembled, tess_precision precision, tess_matrix **out)
+tess_status amg_store_in_formats(tess_matrix *assembled, tess_precision precision, bool diagonals, tess_matrix **out)
 {
     tess_storage_options options;
     tess_status status = TESS_SUCCESS;
@@ -179,7 +179,7 @@ tess_status amg_store_in_formats(tess_matrix *assembled, tess_precision precisio
     tess_storage_options_init(&options);
     options.precision = precision;
     if (precision != TESS_PRECISION_FP64) { options.arithmetic = TESS_ARITHMETIC_FP32; }
-    TESS_TRY(tess_matrix_try_padded(assembled, &options, out));
+    TESS_TRY(tess_matrix_try_padded(assembled, &options, diagonals, out));
     if (*out) { /* products need no original, and new values make new levels */
         tess_matrix_release((*out)->original);
         (*out)->original = NULL;
@@ -195,7 +195,7 @@ static tess_status try_formats(tess_context *ctx, const amg_scaled *s, tess_prec
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(store_csr(ctx, s, TESS_PRECISION_FP64, &assembled));
-    status = amg_store_in_formats(assembled, precision, out);
+    status = amg_store_in_formats(assembled, precision, true, out);
 cleanup:
     tess_matrix_destroy(assembled);
     return status;

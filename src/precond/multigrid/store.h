@@ -22,7 +22,8 @@ amg_range amg_find_range(const tess_context *ctx, const amg_scaled *s);
    s->a lives longer than *out, which borrows its index arrays on a CPU. */
 tess_status amg_store(tess_context *ctx, const amg_scaled *s, tess_precision precision, bool outlives,
                       tess_matrix **out);
-/* Stores an assembled matrix by diagonals or in slices, if they pay; else *out is NULL. It stays the caller's. */
-tess_status amg_store_in_formats(tess_matrix *assembled, tess_precision precision, tess_matrix **out);
+/* Stores an assembled matrix by diagonals, if `diagonals`, or in slices, if they pay; else *out is NULL. It stays the
+   caller's. */
+tess_status amg_store_in_formats(tess_matrix *assembled, tess_precision precision, bool diagonals, tess_matrix **out);
 
 #endif
