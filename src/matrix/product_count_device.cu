@@ -109,7 +109,7 @@ tess_status product_sample_rows(tess_context *ctx, const product_task &t, const 
     tess_status status = TESS_SUCCESS;
 
     *out = {};
-    out->rows = t.a.nrows < PRODUCT_MOST_SAMPLED ? t.a.nrows : (int64_t)PRODUCT_MOST_SAMPLED;
+    out->rows = product_samples(t.a.nrows);
     TESS_TRY(tess_device_upload(ctx, out, 1, sizeof *out, (void **)&on_device));
     bound_rows_kernel<<<gpu_grid(ctx, t.a.nrows * BOUND_GROUP, COUNT_BLOCKS), GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(t);
     TESS_TRY(gpu_check_launch(ctx, "bounding the rows of a product"));

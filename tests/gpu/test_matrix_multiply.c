@@ -95,11 +95,12 @@ static void push_overlapping(oracle_csr *a, int length, bool distinct)
    rows go from one table to the next until they fit. Bounds of 80, 400 and 1,600 entries begin with tables for 8. */
 static void rows_beyond_the_sample(void **state)
 {
-    const int64_t parts = PRODUCT_MOST_SAMPLED, n = 3 * parts;
+    const int64_t parts = PRODUCT_LEAST_SAMPLED, n = 3 * parts;
     const int length[] = {200, 50, 10, 2};
     oracle_csr a = oracle_open(n, 400), b = oracle_open(400, 8 + 1600);
 
     (void)state;
+    assert_int_equal(product_samples(n), parts);
     for (int64_t i = 0; i < n; i++) {
         const int64_t part = i / 3, kind = part % 32;
         const bool is_sampled = product_sampled_row(part, parts, n) == i;
