@@ -34,8 +34,9 @@ typedef struct amg_cycle {
     tess_context *ctx;
     tess_amg_options options;
     tess_precision vectors;
-    bool estimates; /* spectra are estimated */
-    double ratio;   /* Chebyshev polynomials smooth the spectrum above 1 / ratio of its end */
+    bool estimates;  /* spectra are estimated */
+    bool has_bounds; /* the device has found those of all levels */
+    double ratio;    /* Chebyshev polynomials smooth the spectrum above 1 / ratio of its end */
     int64_t n;
     int count;
     amg_cycle_level *level; /* options.max_levels of them */

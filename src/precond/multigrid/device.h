@@ -77,7 +77,14 @@ typedef struct amg_extremes {
     int64_t bad_row;
 } amg_extremes;
 
-enum { AMG_MOST_EXTREMES = 3 * TESS_MAX_AMG_LEVELS };
+enum { AMG_MOST_EXTREMES = 3 * TESS_MAX_AMG_LEVELS, AMG_DEVICE_LANCZOS_STEPS = 10 };
+
+/* Of Lanczos steps: alpha_j, and the norms beta_j of the vectors before they are divided by them. */
+typedef struct amg_device_tridiagonal {
+    double alpha[AMG_DEVICE_LANCZOS_STEPS], beta[AMG_DEVICE_LANCZOS_STEPS + 1];
+} amg_device_tridiagonal;
+
+struct amg_device_level;
 
 typedef struct amg_device_ops {
     /* The unknowns of a node, by the pattern: as find_block_size. */
@@ -121,6 +128,11 @@ typedef struct amg_device_ops {
        (NULL: not needed) as of find_range. */
     tess_status (*store_again)(tess_context *ctx, const amg_device_scaled *s, amg_device_extremes *of, tess_matrix *m,
                                bool *taken);
+    /* Lanczos for S A S of levels, without a wait; and the largest eigenvalues by it, 0 where there is none. */
+    tess_status (*estimate_spectra)(tess_context *ctx, int count, const struct amg_device_level *level,
+                                    const amg_device_scale *scale, uint64_t seed, amg_device_tridiagonal *found);
+    tess_status (*read_spectra)(tess_context *ctx, int count, const struct amg_device_level *level,
+                                const amg_device_tridiagonal *found, double *largest);
 } amg_device_ops;
 
 const amg_device_ops *amg_device_gpu_ops(void);
@@ -164,6 +176,12 @@ tess_status amg_device_interpolate_level(const amg_hierarchy *h, bool known, amg
 tess_status amg_device_end_stage(amg_hierarchy *h, amg_set_up_stage stage, const char *name, double *since);
 /* Bytes of device memory that the levels keep for renewals and for higher precisions. */
 int64_t amg_device_bytes(const amg_hierarchy *h);
+/* The bounds of all levels' spectra: begins without a wait, and ends with one. Close what begin gives, also after a
+   failure. */
+tess_status amg_device_begin_spectra(amg_cycle *c, const amg_hierarchy *h, const amg_device_scale *scale,
+                                     amg_device_tridiagonal **out);
+tess_status amg_device_end_spectra(amg_cycle *c, const amg_hierarchy *h, const amg_device_tridiagonal *found);
+void amg_device_close_spectra(const amg_cycle *c, const amg_hierarchy *h, amg_device_tridiagonal *found);
 /* New values of a cycle that has stored these levels before. */
 tess_status amg_device_renew_cycle(amg_cycle *c, const amg_hierarchy *h, tess_amg_precision wanted);
 /* As amg_cycle_open stores levels of the host. */

@@ -180,16 +180,20 @@ cleanup:
 static tess_status store_levels(amg_cycle *c, const amg_hierarchy *h, tess_amg_precision wanted, bool first)
 {
     storing s = {.c = c, .level = h->device->level, .count = h->count};
+    amg_device_tridiagonal *spectra = NULL;
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(make_scales(&s));
+    TESS_TRY(amg_device_begin_spectra(c, h, s.scale, &spectra));
     TESS_TRY(first ? store_first(&s, wanted) : store_again(&s));
     TESS_TRY(read_found(&s));
+    TESS_TRY(amg_device_end_spectra(c, h, spectra));
     for (int l = 0; l < s.count; l++) {
         TESS_TRY(settle_level(&s, l, amg_wanted_precision(c, l, wanted), first));
     }
     status = c->ctx->backend->synchronize(c->ctx);
 cleanup:
+    amg_device_close_spectra(c, h, spectra);
     close_storing(&s);
     return status;
 }

@@ -65,6 +65,10 @@ tess_status amg_device_weigh_again(tess_context *ctx, const device_csr *a, const
 tess_status amg_device_join_again(tess_context *ctx, const device_csr *p1, const device_csr *p2, device_csr *p);
 tess_status amg_device_store_again(tess_context *ctx, const amg_device_scaled *s, amg_device_extremes *of_all,
                                    tess_matrix *m, bool *taken);
+tess_status amg_device_estimate_spectra(tess_context *ctx, int count, const amg_device_level *level,
+                                        const amg_device_scale *scale, uint64_t seed, amg_device_tridiagonal *found);
+tess_status amg_device_read_spectra(tess_context *ctx, int count, const amg_device_level *level,
+                                    const amg_device_tridiagonal *found, double *largest);
 }
 
 #endif

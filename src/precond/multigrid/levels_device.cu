@@ -298,7 +298,9 @@ extern "C" const amg_device_ops *amg_device_gpu_ops(void)
                                          scaled_values,
                                          open_extremes,
                                          read_extremes,
-                                         amg_device_store_again};
+                                         amg_device_store_again,
+                                         amg_device_estimate_spectra,
+                                         amg_device_read_spectra};
 
     return &table;
 }

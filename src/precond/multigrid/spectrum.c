@@ -117,16 +117,22 @@ cleanup:
     return status;
 }
 
-tess_status amg_find_bound(const amg_cycle *c, amg_cycle_level *l)
+void amg_set_bound(const amg_cycle *c, double largest, amg_cycle_level *l)
 {
     const bool l1 = c->options.smoother != TESS_AMG_JACOBI;
+
+    l->bound = 1.0; /* of l1 norms, by Gershgorin's theorem */
+    if (isfinite(largest) && largest > 0.0) { l->bound = l1 ? fmin(margin * largest, 1.0) : margin * largest; }
+}
+
+tess_status amg_find_bound(const amg_cycle *c, amg_cycle_level *l)
+{
     double largest = NAN;
     tess_status status = TESS_SUCCESS;
 
-    l->bound = 1.0; /* of l1 norms, by Gershgorin's theorem */
-    if (l->n == 0 || !c->estimates) { return TESS_SUCCESS; }
-    status = estimate(c, l, &largest);
-    if (isfinite(largest) && largest > 0.0) { l->bound = l1 ? fmin(margin * largest, 1.0) : margin * largest; }
+    if (c->has_bounds) { return TESS_SUCCESS; }
+    if (l->n > 0 && c->estimates) { status = estimate(c, l, &largest); }
+    amg_set_bound(c, largest, l);
     return status;
 }
 
