@@ -276,6 +276,7 @@ tess_status amg_nodes_list_blocks(tess_context *ctx, const device_csr *a, const 
     TESS_TRY(tess_device_allocate(ctx, nnz, sizeof *t.found, reinterpret_cast<void **>(&t.found)));
     t.out = *blocks;
     find_blocks_kernel<<<grid, GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(t, true);
+    TESS_TRY(gpu_check_launch(ctx, "nodes beside nodes"));
     settle_blocks_kernel<<<gpu_grid(ctx, rows->count * TEAM, PASS_BLOCKS), GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(t);
     status = gpu_check_launch(ctx, "blocks of nodes");
 cleanup:
