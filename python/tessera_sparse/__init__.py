@@ -15,6 +15,7 @@ from ._errors import (ConvergenceError, TesseraError, TesseraFileError, TesseraM
 from ._least_squares import lsmr, lsqr
 from ._library import lib as _lib
 from ._matrix import Matrix
+from ._option_types import Options
 from ._options import option_names
 from ._precond import (Preconditioner, amg, block_jacobi, cholesky, ic0, ict, ilu0, iluk, ilut, jacobi, jacobi_sweeps,
                        lu, polynomial)
@@ -24,10 +25,11 @@ from ._solver import Solver, solve
 
 __version__ = _lib.tess_version().decode()
 __all__ = [
-    "Context", "ConvergenceError", "Matrix", "Preconditioner", "Result", "Solver", "TesseraError", "TesseraFileError",
-    "TesseraMemoryError", "TesseraUnsupportedError", "TesseraValueError", "amg", "bicgstab", "block_jacobi", "cg",
-    "cholesky", "default_context", "fgmres", "gmres", "ic0", "ict", "idrs", "ilu0", "iluk", "ilut", "jacobi",
-    "jacobi_sweeps", "lsmr", "lsqr", "lu", "minres", "option_names", "polynomial", "solve", "spsolve", "use_context",
+    "Context", "ConvergenceError", "Matrix", "Options", "Preconditioner", "Result", "Solver", "TesseraError",
+    "TesseraFileError", "TesseraMemoryError", "TesseraUnsupportedError", "TesseraValueError", "amg", "bicgstab",
+    "block_jacobi", "cg", "cholesky", "default_context", "fgmres", "gmres", "ic0", "ict", "idrs", "ilu0", "iluk",
+    "ilut", "jacobi", "jacobi_sweeps", "lsmr", "lsqr", "lu", "minres", "option_names", "polynomial", "solve",
+    "spsolve", "use_context",
 ]
 
 

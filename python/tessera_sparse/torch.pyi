@@ -1,4 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 from typing import Any
 
-def solve(A: Any, b: Any, *, rtol: float = 1e-10, **options: Any) -> Any: ...
+from typing_extensions import Unpack
+
+from ._option_types import OptionsWithoutRtol
+
+def solve(A: Any, b: Any, *, rtol: float = 1e-10, **options: Unpack[OptionsWithoutRtol]) -> Any: ...
