@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from typing_extensions import Unpack
 
 from . import jax as jax, torch as torch
-from ._option_types import Limits, MethodOptions, Options as Options, OptionsWithoutRtol, PrecondOptions, SolverOptions
+from ._option_types import Limits, Options as Options, OptionsWithoutRtol, PrecondOptions, SolverOptions
 
 _Array: TypeAlias = Any
 _MatrixLike: TypeAlias = Any

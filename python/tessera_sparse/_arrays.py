@@ -5,6 +5,8 @@ import sys
 
 import numpy as np
 
+from . import _dlpack
+
 # What the library reads as it is; all other real types are converted to FP64.
 PRECISIONS = {"<f8": 0, "<f4": 1, "<f2": 3}
 _DOUBLE = np.dtype(np.float64)
@@ -35,7 +37,18 @@ def on_device(array):
             return array.device.platform == "gpu"
         except AttributeError:  # traced, or over several devices
             return False
-    return library == "numpy" and not isinstance(array, np.ndarray) and hasattr(array, "__cuda_array_interface__")
+    if library != "numpy" or isinstance(array, np.ndarray):
+        return False
+    return hasattr(array, "__cuda_array_interface__") or _dlpack.device_of(array) is not None
+
+
+def imported(array, context):
+    """An array as it is; but of an unknown library that has only DLPack, what it lends to a context of a GPU."""
+    if array is None or owner_of(array) != "numpy" or isinstance(array, np.ndarray) or not context.on_gpu:
+        return array
+    if hasattr(array, "__cuda_array_interface__") or _dlpack.device_of(array) is None:
+        return array
+    return _dlpack.DeviceArray(array, context)
 
 
 def refuse_complex(dtype):
@@ -54,6 +67,9 @@ def host_array(array, what):
     elif library == "jax":
         array = np.asarray(array)
     elif hasattr(array, "__dlpack__") and not isinstance(array, np.ndarray):
+        if _dlpack.device_of(array) is not None:
+            raise TypeError(f"{what} is in the memory of a GPU, and the context computes on the host. Copy it, or give "
+                            "a context of the GPU")
         array = np.from_dlpack(array)
     array = np.asarray(array)
     refuse_complex(array.dtype)
@@ -80,7 +96,10 @@ def dtype_of(array):
     if owner_of(array) == "torch":
         name = str(dtype).rpartition(".")[2]
         return np.dtype({"bfloat16": "float32"}.get(name, name))
-    return np.dtype(dtype)
+    try:
+        return np.dtype(dtype)
+    except TypeError:  # types of an unknown library
+        return None
 
 
 def address(array):
@@ -108,6 +127,8 @@ def current_stream(array):
     if library == "jax":
         array.block_until_ready()
         return 0, int(array.device.local_hardware_id or 0)
+    if not hasattr(array, "__cuda_array_interface__"):
+        return 0, _dlpack.device_of(array)  # the lender waits for itself when it lends (_dlpack.py)
     return array.__cuda_array_interface__.get("stream") or 1, -1
 
 
@@ -124,8 +145,8 @@ def wait_for(array, stream):
     return theirs
 
 
-def to_double(array):
-    """A contiguous FP64 array of the same library, on the same GPU."""
+def to_double(array, context):
+    """A contiguous FP64 array of the same library, on the same GPU; of an unknown library what it lends."""
     library = owner_of(array)
     if library == "torch":
         return array.detach().double().contiguous()
@@ -137,6 +158,7 @@ def to_double(array):
         if str(array.dtype) != "float64":
             raise TypeError("JAX arrays on a GPU must be float64: set jax.config.update('jax_enable_x64', True)")
         return array
+    array = imported(array, context)
     interface = array.__cuda_array_interface__
     if interface["typestr"] != "<f8" or interface.get("strides"):
         raise TypeError("a GPU array of an unknown library must be contiguous float64")
@@ -189,8 +211,10 @@ def csr_parts(a):
         return _from_bcoo(a)
     if isinstance(a, tuple) and len(a) in (3, 4):
         data, indices, indptr = a[:3]
-        nrows = len(indptr) - 1
-        return data, indices, indptr, tuple(a[3]) if len(a) == 4 else (nrows, nrows)
+        if len(a) == 4:
+            return data, indices, indptr, tuple(a[3])
+        nrows = (len(indptr) if hasattr(indptr, "__len__") else indptr.shape[0]) - 1
+        return data, indices, indptr, (nrows, nrows)
     if hasattr(a, "tocsr"):
         a = a.tocsr()
         return a.data, a.indices, a.indptr, tuple(a.shape)

@@ -91,7 +91,7 @@ class Matrix:
         self.like = data
         context = context_for(context, (data,))
         gpu = context.on_gpu and _arrays.on_device(data)
-        arrays = (_device_csr if gpu else _host_csr)(data, indices, indptr)
+        arrays = _device_csr(data, indices, indptr, context) if gpu else _host_csr(data, indices, indptr)
         if not gpu and indptr is not None and arrays[2].size != shape[0] + 1:
             raise ValueError(f"indptr has {arrays[2].size} elements; {shape[0]} rows need {shape[0] + 1}")
         if not gpu and arrays[0].size != arrays[1].size:
@@ -247,7 +247,7 @@ class Matrix:
         context = self.context
         with context.lock:
             if context.on_gpu and _arrays.on_device(values):
-                values = _arrays.to_double(values)
+                values = _arrays.to_double(values, context)
                 where, memory = _arrays.device_address(values), _abi.TESS_MEMORY_DEVICE
             else:
                 values = np.ascontiguousarray(_arrays.host_array(values, "values"), dtype=np.float64).reshape(-1)
@@ -336,8 +336,12 @@ def _index_array(array, name):
     return array.astype(np.int64)
 
 
-def _device_csr(data, indices, indptr):
-    return _arrays.to_double(data), indices, indptr
+def _device_csr(data, indices, indptr, context):
+    indices, indptr = _arrays.imported(indices, context), _arrays.imported(indptr, context)
+    for part, name in ((indices, "indices"), (indptr, "indptr")):
+        if (_arrays.dtype_of(part) or np.dtype(np.int32)) not in (np.int32, np.int64):
+            raise TypeError(f"{name} on a GPU has elements of type {part.dtype}; wanted are int32 or int64")
+    return _arrays.to_double(data, context), indices, indptr
 
 
 def _csr_struct(arrays, shape, gpu):

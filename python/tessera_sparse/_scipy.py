@@ -26,9 +26,10 @@ def _system(A, b, M):
     """(matrix, b, M), with errors for what does not fit."""
     if M is None and hasattr(A, "psolve") and not isinstance(A, Matrix):
         M = A.psolve
-    matrix = as_matrix(A, context_for(None, (b,)) if _arrays.on_device(b) else None)
+    matrix = A if isinstance(A, Matrix) else as_matrix(A, context_for(None, (b,)) if _arrays.on_device(b) else None)
     if matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"expected a square matrix, not {matrix.shape[0]} by {matrix.shape[1]}")
+    b = _arrays.imported(b, matrix.context)
     if not _arrays.on_device(b):
         if hasattr(b, "toarray"):
             b = b.toarray()
@@ -47,9 +48,9 @@ def _start(x0, b, M):
         return np.array(b, dtype=np.float64) if M is None else np.asarray(product_of(M, "M")(b)).reshape(b.shape)
     if x0 is None:
         return None
-    if _arrays.owner_of(x0) == "numpy":
+    if _arrays.owner_of(x0) == "numpy" and not _arrays.on_device(x0):
         x0 = _arrays.host_array(x0, "x0")
-    if len(b.shape) == 2 and len(x0.shape) == 1:
+    if len(b.shape) == 2 and len(getattr(x0, "shape", b.shape)) == 1:
         x0 = x0.reshape(-1, 1)
     return x0
 

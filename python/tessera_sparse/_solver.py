@@ -132,7 +132,7 @@ class Solver:
         if type(b) is np.ndarray and b.dtype == np.float64 and b.ndim == 1 and not self._bar:
             return self._solve_one(b, x0, b)
         if self.context.on_gpu and _arrays.on_device(b):
-            array = _arrays.to_double(b)
+            array = _arrays.to_double(b, self.context)
         else:
             array = _arrays.host_array(b, "b")
         shape = tuple(getattr(array, "shape", None) or array.__cuda_array_interface__["shape"])
@@ -158,7 +158,7 @@ class Solver:
             start = None if x0 is None else x0[:, j]
             column = array[:, j]
             if not isinstance(column, np.ndarray):
-                column = _arrays.to_double(column)
+                column = _arrays.to_double(column, self.context)
             columns.append(self._solve_one(column, start, column))
         if not columns:
             raise ValueError("b has no columns")
@@ -175,6 +175,7 @@ class Solver:
         size = math.prod(b.shape)
         if size != nrows:
             raise ValueError(f"b has {size} values; the matrix has {nrows} rows")
+        x0 = _arrays.imported(x0, self.context)
         if x0 is not None and math.prod(np.shape(x0) if isinstance(x0, (list, tuple)) else x0.shape) != ncols:
             raise ValueError(f"x0 has not the {ncols} values of x")
         context = self.context

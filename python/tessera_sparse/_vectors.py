@@ -31,7 +31,7 @@ def wrap_host(context, array):
 def vector_of(context, array):
     """A vector with the values of an array: the array itself where it is in the context's memory."""
     if context.on_gpu and _arrays.on_device(array):
-        array = _arrays.to_double(array)
+        array = _arrays.to_double(array, context)
         _arrays.wait_for(array, context.stream_address)
         return _wrap(context, math.prod(array.shape), _arrays.device_address(array), (array,))
     array = np.ascontiguousarray(_arrays.host_array(array, "a vector"), dtype=np.float64)

@@ -58,6 +58,40 @@ def test_cupy(system):
     assert close(scaled.get(), 3 * expected)
 
 
+class ByDlpack:
+    """An array of CuPy of which only DLPack is seen, as of a library that the package does not know."""
+
+    def __init__(self, array):
+        self._array, self.streams = array, []
+
+    def __dlpack__(self, *, stream=None):
+        self.streams.append(stream)
+        return self._array.__dlpack__(stream=stream)
+
+    def __dlpack_device__(self):
+        return self._array.__dlpack_device__()
+
+
+def test_dlpack_alone(system):
+    cupy = pytest.importorskip("cupy")
+    A, b, expected = system
+    parts = [ByDlpack(cupy.asarray(part)) for part in (A.data, A.indices, A.indptr)]
+    matrix = ts.Matrix((*parts, A.shape))
+    assert matrix.borrowed and matrix.context.on_gpu
+    right = ByDlpack(cupy.asarray(b))
+    result = ts.solve(matrix, right, solver="cg", rtol=1e-10)
+    assert result.verified and isinstance(result.x, cupy.ndarray) and close(result.x.get(), expected)
+    assert right.streams == [matrix.context.stream_address]
+    assert ts.solve(matrix, right, ByDlpack(result.x), solver="cg", rtol=1e-8).iterations == 0
+    assert close((matrix @ right).get(), A @ b)
+    with cupy.cuda.Stream():  # another stream of the lender: the context's waits for it
+        late = ByDlpack(3 * cupy.asarray(b))
+        x, info = ts.cg(matrix, late, rtol=1e-10)
+    assert info == 0 and close(x.get(), 3 * expected)
+    matrix.update_values(ByDlpack(2 * cupy.asarray(A.data)))
+    assert close(ts.solve(matrix, right, solver="cg", rtol=1e-10).x.get(), expected / 2)
+
+
 def test_the_tutorial_takes_arrays_of_cupy(system):
     cupy = pytest.importorskip("cupy")
     pytest.importorskip("matplotlib").use("Agg")
