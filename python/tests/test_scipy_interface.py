@@ -131,7 +131,8 @@ def test_least_squares_agree_with_numpy():
 def test_least_squares_of_operators(function, shape, damp):
     from scipy.sparse.linalg import LinearOperator, aslinearoperator
     A, b, calls = np.random.default_rng(7).standard_normal(shape), np.arange(float(shape[0])), []
-    operator = LinearOperator(A.shape, matvec=lambda x: A @ x, rmatvec=lambda y: calls.append(1) or A.T @ y, dtype=float)
+    operator = LinearOperator(A.shape, matvec=lambda x: A @ x, dtype=float,
+                              rmatvec=lambda y: calls.append(1) or A.T @ y)
     expected = function(aslinearoperator(A), b, damp=damp, atol=1e-12, btol=1e-12)
     out = function(operator, b, damp=damp, atol=1e-12, btol=1e-12)
     assert out[1] == expected[1] and out[1] in (1, 2)
