@@ -255,9 +255,10 @@ static void failing_functions_end_the_solve(void **state)
     for (int k = 0; k < 2; k++) {
         tess_solve_options options = solve_options(kinds[k]);
         double clean[COLUMNS], x[COLUMNS];
+        const double zero[ROWS] = {0.0};
         tess_solver *solver = NULL;
         tess_status status = TESS_SUCCESS;
-        tess_solve_result result;
+        tess_solve_result result = {.iterations = 0};
         int calls = 0;
 
         record.fail_at = 0;
@@ -276,6 +277,9 @@ static void failing_functions_end_the_solve(void **state)
             result = solve_from_zero(ctx, solver, &a, b, x, &status);
             assert_true(status == TESS_SUCCESS && result.converged && same_bits(x, clean, COLUMNS));
         }
+        assert_true(result.matrix_norm > 0.0);
+        result = solve_from_zero(ctx, solver, &a, zero, x, &status); /* no iterations, so no estimate of ||A||_F */
+        assert_true(result.converged && result.iterations == 0 && isnan(result.matrix_norm));
         tess_solver_destroy(solver);
     }
     tess_matrix_destroy(m);
