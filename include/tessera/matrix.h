@@ -79,10 +79,12 @@ typedef struct tess_coo_arrays {
 
 /**
  * An operator given by functions (a *shell*, as in PETSc), which return 0 for success. @c apply computes y := A x or
- * A^T x (it may fail for the transpose) for FP64 arrays on the context's device, queued on the context's stream. @c
- * diagonal writes the nrows diagonal entries; it may be NULL, unless the preconditioner is Jacobi.
+ * A^T x for FP64 arrays on the context's device, queued on the context's stream. For an operator without transpose it
+ * returns an error for that; only LSQR and LSMR need it. They also take nrows != ncols.
+ * @c diagonal writes the nrows diagonal entries; it may be NULL, unless the preconditioner is Jacobi.
  * @c error_bound writes a bound on ||y - A x||_2 to *bound (on the host), where y is what @c apply computes from this x
- * and A is the exact operator. Without it (NULL) a solve can converge, but its result is not verified.
+ * and A is the exact operator. Without it (NULL) a solve can converge, but its result is not verified. Tests:
+ * tests/unit/test_shell.c, test_least_squares_shell.c
  */
 typedef struct tess_shell_operator {
     int (*apply)(void *user, tess_operation operation, const double *x, double *y);

@@ -276,7 +276,7 @@ typedef struct tess_storage_result {
 typedef struct tess_solve_result {
     size_t size; /**< sizeof(tess_solve_result) */
     /** 1 if residual_norm + residual_bound <= tolerance; shell without a bound: if residual_norm is. lsqr and lsmr:
-       also with reason LEAST_SQUARES. */
+       also with reason LEAST_SQUARES, which for a shell is never verified. */
     int converged;
     int verified; /**< 1 if that is proved: converged, and the bound is known */
     tess_reason reason;
@@ -310,7 +310,8 @@ typedef struct tess_solve_result {
     tess_precond_result precond;
     tess_storage_result storage;
     /** ||A^T (b - A x)||_2, a bound on its error, and the Frobenius norm of A; 0 except for lsqr and lsmr. Reason
-        LEAST_SQUARES: the first two together are at most rtol ||A||_F ||b - A x||. */
+        LEAST_SQUARES: the first two together are at most rtol ||A||_F ||b - A x||. Of a shell: the norm as it computes
+        it, NaN, and an estimate of ||A||_F (NaN after 0 iterations); the reason is judged by these alone. */
     double normal_residual_norm, normal_residual_bound, matrix_norm;
     tess_accuracy_result accuracy; /**< of a solve with options.accuracy */
 } tess_solve_result;
@@ -323,7 +324,7 @@ TESS_EXPORT void tess_solve_result_init(tess_solve_result *result);
 /**
  * Sets up a solver for a square matrix; LSQR and LSMR take any shape. Methods, precisions, memory and sources:
  * docs/reference/solvers.md.
- * @param a        assembled, or a shell (not for Jacobi). The solver keeps it.
+ * @param a        assembled, or a shell (not for Jacobi; LSQR and LSMR try its transpose once). The solver keeps it.
  * @param options  NULL: the defaults. Copied.
  * One set-up serves many right-hand sides. After tess_matrix_update_values the next solve renews the values.
  * If the preconditioner cannot be set up, this call still succeeds: the next solve reports reason PRECOND_SETUP, and

@@ -3,16 +3,22 @@
 import numpy as np
 
 from . import _arrays
+from ._linear_operator import DampedOperator
 from ._matrix import Matrix, as_matrix
 from ._scipy import checked_tolerance
 from ._solver import Solver
 
 
+def _damped(matrix, damp):
+    """[A; damp I], for [A; damp I] x = [b; 0]."""
+    if matrix.is_operator:
+        return Matrix(DampedOperator(matrix, damp), context=matrix.context)
+    from scipy.sparse import csr_array, eye_array, vstack
+    return Matrix(csr_array(vstack([matrix.to_scipy(), damp * eye_array(matrix.shape[1])])))
+
+
 def _least_squares(method, A, b, x0, tolerance, limit, damp):
     matrix = as_matrix(A)
-    if matrix.is_operator:
-        raise NotImplementedError(f"{method} takes no LinearOperator: the library needs the entries of A, for A^T and "
-                                  "norms of columns. Pass the assembled matrix")
     b = _arrays.host_array(b, "b")
     b = b.reshape(-1) if b.ndim == 0 or b.ndim == 2 and b.shape[1] == 1 else b
     nrows, ncols = matrix.shape
@@ -20,9 +26,8 @@ def _least_squares(method, A, b, x0, tolerance, limit, damp):
         raise ValueError(f"b has the shape {b.shape}; the matrix has {nrows} rows")
     right = np.asarray(b, dtype=np.float64)
     solved = matrix
-    if damp != 0.0:  # [A; damp I] x = [b; 0]
-        from scipy.sparse import csr_array, eye_array, vstack
-        solved = Matrix(csr_array(vstack([matrix.to_scipy(), damp * eye_array(ncols)])))
+    if damp != 0.0:
+        solved = _damped(matrix, damp)
         right = np.concatenate([right, np.zeros(ncols)])
     settings = {} if limit is None else {"max_iterations": int(limit)}
     start = None if x0 is None else _arrays.host_array(x0, "x0").reshape(-1)
@@ -31,7 +36,8 @@ def _least_squares(method, A, b, x0, tolerance, limit, damp):
     stop = 0 if not np.any(right) else {"rtol": 1, "atol": 1, "least_squares": 2, "happy_breakdown": 1}.get(
         result.reason, 7)
     residual = b - matrix @ x if nrows else np.zeros(0)
-    return result, x, stop if result.verified else 7, float(np.linalg.norm(residual)), matrix
+    proved = result.converged if matrix.is_operator else result.verified  # nobody bounds an operator's A^T r
+    return result, x, stop if proved else 7, float(np.linalg.norm(residual)), matrix
 
 def _smallest(*tolerances):
     """Both of SciPy's tests use tolerances of their own; ours has one, and takes the tighter."""
@@ -48,7 +54,8 @@ def lsqr(A, b, damp=0.0, atol=1e-6, btol=1e-6, conlim=1e8, iter_lim=None, show=F
     Parameters and return values are those of `scipy.sparse.linalg.lsqr`: (x, istop, itn, r1norm, r2norm, anorm, acond,
     arnorm, xnorm, var). `istop` is 0 (b = 0), 1 (A x = b to the tolerance), 2 (x solves the normal equations to the
     tolerance), both verified, or 7 (not). The tolerance is the smaller of atol and btol. `conlim` and `calc_var` are
-    not read: acond is NaN, and var zeros.
+    not read: acond is NaN, and var zeros. A LinearOperator needs rmatvec. Its residuals are those that it computes:
+    1 is verified if it has `error_bound`, and 2 never is; anorm is an estimate.
 
     Examples
     --------

@@ -116,7 +116,7 @@ class Matrix:
         self.like, self.borrowed, self.is_operator, self.operator = None, False, True, operator
         context = context_for(context, ())
         bound = error_bound or getattr(operator, "error_bound", None)
-        self.has_bound = bound is not None
+        self.bound, self.has_bound = bound, bound is not None
         diagonal = diagonal if diagonal is not None else getattr(operator, "diagonal", None)
         shell = _operators.shell_operator(context, operator.shape, operator.matvec,
                                           getattr(operator, "rmatvec", None), diagonal, bound, self._raised)

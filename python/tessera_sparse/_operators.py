@@ -73,6 +73,10 @@ def _guarded(raised, function):
     return call
 
 
+_NO_TRANSPOSE = ("the method needs the transpose of the operator: give rmatvec (LinearOperator(shape, matvec=..., "
+                 "rmatvec=...)), or pass the assembled matrix")
+
+
 def shell_operator(context, shape, matvec, rmatvec, diagonal, error_bound, raised):
     """(tess_shell_operator, what must be kept) of functions of arrays."""
     nrows, ncols = shape
@@ -83,9 +87,12 @@ def shell_operator(context, shape, matvec, rmatvec, diagonal, error_bound, raise
         if operation == _abi.TESS_OP_NONE:
             forward(matvec, x, y)
         elif rmatvec is None:
-            raise NotImplementedError("the method needs the transpose of the operator: give rmatvec")
+            raise NotImplementedError(_NO_TRANSPOSE)
         else:
-            backward(rmatvec, x, y)
+            try:
+                backward(rmatvec, x, y)
+            except NotImplementedError as error:  # SciPy's operators have the method without having the product
+                raise NotImplementedError(_NO_TRANSPOSE) from error
 
     shell.apply = field_types["apply"](_guarded(raised, apply))
     if diagonal is not None:

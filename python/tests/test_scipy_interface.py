@@ -126,14 +126,57 @@ def test_least_squares_agree_with_numpy():
 
 
 @pytest.mark.parametrize("function", [ts.lsqr, ts.lsmr])
+@pytest.mark.parametrize("shape", [(30, 8), (8, 30), (20, 20)])
 @pytest.mark.parametrize("damp", [0.0, 2.0])
-def test_least_squares_of_operators(function, damp):
+def test_least_squares_of_operators(function, shape, damp):
     from scipy.sparse.linalg import LinearOperator, aslinearoperator
-    A, b = np.random.default_rng(7).standard_normal((30, 8)), np.arange(30.0)
+    A, b, calls = np.random.default_rng(7).standard_normal(shape), np.arange(float(shape[0])), []
+    operator = LinearOperator(A.shape, matvec=lambda x: A @ x, dtype=float,
+                              rmatvec=lambda y: calls.append(1) or A.T @ y)
+    expected = function(aslinearoperator(A), b, damp=damp, atol=1e-12, btol=1e-12)
+    out = function(operator, b, damp=damp, atol=1e-12, btol=1e-12)
+    assert out[1] == expected[1] and out[1] in (1, 2)
+    assert out[2] <= len(calls) and abs(out[2] - expected[2]) <= 3
+    assert np.allclose(out[0], expected[0], rtol=1e-8)
+    assert out[1] == 1 or np.isclose(out[5], expected[5], rtol=0.3)  # anorm, normA
+
+
+@pytest.mark.parametrize("method", ["lsqr", "lsmr"])
+def test_bounds_of_operators_in_least_squares(method):
+    from scipy.sparse.linalg import LinearOperator
+    A = np.random.default_rng(7).standard_normal((30, 8))
     operator = LinearOperator(A.shape, matvec=lambda x: A @ x, rmatvec=lambda y: A.T @ y, dtype=float)
-    with pytest.raises(NotImplementedError, match="no LinearOperator"):
-        function(operator, b, damp=damp)
-    assert function(aslinearoperator(A), b, damp=damp, atol=1e-12, btol=1e-12)[1] == 2
+    def bound(x):
+        return 8 * EPS * np.linalg.norm(A) * np.linalg.norm(x)
+    inside, outside = A @ np.ones(8), np.arange(30.0)
+    for matrix, verified in ((ts.Matrix(operator), False), (ts.Matrix(operator, error_bound=bound), True)):
+        result = ts.solve(matrix, inside, solver=method, precond="none", rtol=1e-10)
+        assert result.converged and result.verified == verified and np.allclose(result.x, 1.0)
+        result = ts.solve(matrix, outside, solver=method, precond="none", rtol=1e-10)
+        assert result.reason == "least_squares" and result.converged and not result.verified
+        x, stop = getattr(ts, method)(matrix, outside, damp=1.5, atol=1e-12, btol=1e-12)[:2]
+        assert stop == 2 and np.allclose(x, np.linalg.solve(A.T @ A + 2.25 * np.eye(8), A.T @ outside), rtol=1e-8)
+    with pytest.raises(NotImplementedError, match="norms of columns"):
+        ts.solve(operator, inside, solver=method, precond="jacobi")
+    with pytest.raises(ValueError, match="30 by 8"):
+        ts.solve(operator, inside, solver="gmres")
+
+
+@pytest.mark.parametrize("function", [ts.lsqr, ts.lsmr])
+@pytest.mark.parametrize("damp", [0.0, 2.0])
+def test_least_squares_of_operators_that_fail(function, damp):
+    from scipy.sparse.linalg import LinearOperator
+    A, b, calls = np.random.default_rng(7).standard_normal((30, 8)), np.arange(30.0), []
+    with pytest.raises(NotImplementedError, match="give rmatvec"):
+        function(LinearOperator(A.shape, matvec=lambda x: A @ x, dtype=float), b, damp=damp)
+
+    def fails_later(y):
+        calls.append(1)
+        if len(calls) == 4:
+            raise KeyError("four")
+        return A.T @ y
+    with pytest.raises(KeyError, match="four"):
+        function(LinearOperator(A.shape, matvec=lambda x: A @ x, rmatvec=fails_later, dtype=float), b, damp=damp)
 
 
 def test_superlu_as_preconditioner():

@@ -410,7 +410,8 @@ static void choose_for_shape(tess_solver *s)
 
     if (s->original->nrows == s->original->ncols || o->solver != TESS_SOLVER_AUTO) { return; }
     o->solver = TESS_SOLVER_LSMR;
-    if (o->precond.kind == TESS_PRECOND_AUTO) { o->precond.kind = TESS_PRECOND_JACOBI; }
+    if (o->precond.kind != TESS_PRECOND_AUTO) { return; }
+    o->precond.kind = s->original->ops ? TESS_PRECOND_JACOBI : TESS_PRECOND_NONE; /* a shell has no columns to scale */
 }
 
 static tess_status setup(tess_solver *s, const tess_precond *given)

@@ -16,6 +16,7 @@ typedef struct bidiagonal {
     double alpha_bar, zeta_bar, zeta, rho, rho_bar_before, c_bar, s_bar;
     double beta_dd, beta_d, rho_d_before, tau_tilde_before, theta_tilde;
     double residual, normal; /* estimates of ||r|| and ||(A D)^T r|| */
+    double norm;             /* ||B||_F */
 } bidiagonal;
 
 tess_status least_squares_scale(const tess_solver *s, const tess_vector *x, tess_vector *y)
@@ -63,11 +64,11 @@ static tess_status next_v(const tess_solver *s, bidiagonal *k)
     tess_status status = TESS_SUCCESS;
 
     if (own->scale) {
-        TESS_TRY(tess_matrix_spmv(own->at, TESS_OP_NONE, 1.0, own->u, 0.0, own->product));
+        TESS_TRY(tess_matrix_spmv(own->at, own->of_at, 1.0, own->u, 0.0, own->product));
         TESS_TRY(least_squares_scale(s, own->product, own->product));
         TESS_TRY(tess_vector_axpby(1.0, own->product, -k->beta, own->v, TESS_ARITHMETIC_FP64));
     } else {
-        TESS_TRY(tess_matrix_spmv(own->at, TESS_OP_NONE, 1.0, own->u, -k->beta, own->v));
+        TESS_TRY(tess_matrix_spmv(own->at, own->of_at, 1.0, own->u, -k->beta, own->v));
     }
     status = normalize(own->v, &k->alpha);
 cleanup:
@@ -175,11 +176,27 @@ cleanup:
     return status;
 }
 
-static tess_status iterate(tess_solver *s, bidiagonal *k)
+/*
+ * ||A||_F of a user's operator is estimated by ||B||_F of the lower bidiagonal B, whose column k is (alpha_k,
+ * beta_k+1), as Paige and Saunders do (section 5.3). B has as many columns as A's rank at most; later ones come from
+ * rounding.
+ */
+static void note_norm(const tess_solver *s, const least_cycle *cycle, bidiagonal *k)
+{
+    least_squares *own = s->own;
+    const int64_t m = s->original->nrows, n = s->original->ncols;
+
+    if (!least_squares_of_shell(s) || cycle->iterations >= (m < n ? m : n)) { return; }
+    k->norm = hypot(k->norm, hypot(k->alpha, k->beta));
+    own->norm = own->scaled_norm = fmax(own->norm, k->norm);
+}
+
+static tess_status iterate(tess_solver *s, const least_cycle *cycle, bidiagonal *k)
 {
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(next_u(s, k));
+    note_norm(s, cycle, k);
     TESS_TRY(next_v(s, k));
     status = s->method->kind == TESS_SOLVER_LSQR ? step_lsqr(s->own, k) : step_lsmr(s->own, k);
 cleanup:
@@ -218,7 +235,7 @@ tess_status least_squares_run(tess_solver *s, double norm, least_cycle *cycle)
     cycle->residual_norm = norm;
     cycle->reason = reason_of(s, &k, cycle);
     while (cycle->reason == TESS_REASON_RUNNING) {
-        TESS_TRY(iterate(s, &k));
+        TESS_TRY(iterate(s, cycle, &k));
         cycle->iterations += 1;
         cycle->residual_norm = k.residual;
         cancelled = is_cancelled(s, cycle);

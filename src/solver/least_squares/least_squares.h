@@ -12,10 +12,11 @@
 /* What a solver of this kind owns (s->own). D = diag(1 / ||column||) with preconditioner jacobi, else the identity. */
 typedef struct least_squares {
     uint64_t values_version;       /* of the values that the rest was made from; 0: there is no rest */
-    tess_matrix *transpose;        /* A^T, assembled */
+    tess_matrix *transpose;        /* A^T, assembled; NULL for a user's operator */
     tess_matrix *stored_transpose; /* A^T in the storage of the iterations; NULL: the same */
     const tess_matrix *a, *at;     /* those of the present cycle */
-    double norm, norm_least;       /* ||A||_F, and a lower bound of it */
+    tess_operation of_at;          /* what at must do to give A^T: nothing; a user's operator: the transpose */
+    double norm, norm_least;       /* ||A||_F, and a lower bound; of an operator only ||A||_F as iterations find it */
     double norm_most;              /* an upper bound */
     double scaled_norm;            /* ||A D||_F */
     double *scale;                 /* D, on the device; NULL: the identity */
@@ -47,6 +48,8 @@ typedef struct least_cycle {
 
 /* One cycle from s->own's residual r = b - A x, whose norm is `norm`: step := D^-1 d, where d is the correction. */
 tess_status least_squares_run(tess_solver *s, double norm, least_cycle *cycle);
+/* For a user's operator, whose A^T is not stored. */
+bool least_squares_of_shell(const tess_solver *s);
 /* y := D x; x may be y. */
 tess_status least_squares_scale(const tess_solver *s, const tess_vector *x, tess_vector *y);
 

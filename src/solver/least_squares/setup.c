@@ -129,6 +129,35 @@ cleanup:
     return status;
 }
 
+/* ---- a user's operator ---- */
+
+bool least_squares_of_shell(const tess_solver *s)
+{
+    return !s->original->ops;
+}
+
+/* An operator without a transpose fails for it: better here, for zeros, than within a solve. */
+static tess_status probe_transpose(tess_solver *s)
+{
+    const tess_matrix *a = s->original;
+    least_squares *own = s->own;
+    int code = 0;
+    tess_status status = TESS_SUCCESS;
+
+    own->of_at = TESS_OP_TRANSPOSE;
+    TESS_TRY(tess_vector_fill(own->u, 0.0));
+    code = a->shell.apply(a->shell.user, TESS_OP_TRANSPOSE, own->u->data, own->product->data);
+    if (code != 0) {
+        return tess_fail(s->ctx, TESS_UNSUPPORTED,
+                         "let apply compute A^T x for TESS_OP_TRANSPOSE, pass an assembled matrix, or for a square "
+                         "matrix use --solver gmres",
+                         "%s needs the transpose, for which the operator's apply function returned the error %d",
+                         tess_solver_kind_name(s->method->kind), code);
+    }
+cleanup:
+    return status;
+}
+
 /* ---- the parts that depend on values ---- */
 
 static void release_parts(tess_solver *s)
@@ -180,6 +209,7 @@ tess_status least_squares_renew(tess_solver *s)
 {
     const least_squares *own = s->own;
 
+    if (least_squares_of_shell(s)) { return TESS_SUCCESS; }
     if (own->transpose && own->values_version == s->original->values_version) { return TESS_SUCCESS; }
     release_parts(s);
     return build_parts(s);
@@ -192,13 +222,13 @@ static tess_status check_options(const tess_solver *s)
     const tess_solve_options *o = &s->options;
     const char *name = tess_solver_kind_name(s->method->kind);
 
-    if (!s->original->ops) {
-        return tess_fail(s->ctx, TESS_UNSUPPORTED, "pass an assembled matrix, or use --solver gmres",
-                         "%s needs the transpose, which a user's operator does not give", name);
-    }
     if (s->precond || (o->precond.kind != TESS_PRECOND_NONE && o->precond.kind != TESS_PRECOND_JACOBI)) {
         return tess_fail(s->ctx, TESS_UNSUPPORTED, "use --precond jacobi, which scales columns by their norms, or none",
                          "%s takes no preconditioner but jacobi", name);
+    }
+    if (least_squares_of_shell(s) && o->precond.kind == TESS_PRECOND_JACOBI) {
+        return tess_fail(s->ctx, TESS_UNSUPPORTED, "use --precond none, or pass an assembled matrix",
+                         "%s with jacobi needs the norms of columns, which a user's operator does not give", name);
     }
     if (o->engine == TESS_ENGINE_GRAPH || o->engine == TESS_ENGINE_SINGLE_KERNEL) {
         return tess_fail(s->ctx, TESS_UNSUPPORTED, "use --engine plain or auto", "%s does not run in the engine %s",
@@ -246,6 +276,11 @@ tess_status least_squares_setup(tess_solver *s)
     s->options.engine = TESS_ENGINE_PLAIN; /* so that format auto expects no single kernel */
     if (s->options.precond.kind == TESS_PRECOND_JACOBI) {
         TESS_TRY(tess_device_allocate(s->ctx, s->original->ncols, sizeof(double), (void **)&own->scale));
+    }
+    if (least_squares_of_shell(s)) {
+        TESS_TRY(solver_setup_storage(s)); /* checks the options */
+        TESS_TRY(make_vectors(s));
+        return probe_transpose(s);
     }
     TESS_TRY(build_parts(s));
     status = make_vectors(s);
