@@ -254,6 +254,37 @@ static void patterns_and_formats_are_not_repeated(void **state)
     oracle_free(&a);
 }
 
+/* Aggregation's levels too are stored in place, and one set of launches estimates their spectra. */
+static void levels_of_aggregation_are_kept(void **state)
+{
+    static const char *const once[] = {"aggregates", "patterns of products", "scaling a level", "a vector operation"};
+    tess_amg_options options = renewed_options(1);
+    oracle_csr a = renewed_problem(0);
+    tess_matrix *m = make_matrix(gpu, &a);
+    tess_precond *precond = NULL;
+    tess_stages stages;
+
+    (void)state;
+    options.coarsening = TESS_AMG_AGGREGATION;
+    precond = make_precond(m, &options);
+    change_values(&a, 6, 0.05);
+    give_values(m, &a);
+    assert_ok(gpu, tess_stages_begin(gpu, &stages));
+    assert_ok(gpu, tess_precond_update(precond));
+    tess_stages_end(gpu);
+    for (size_t k = 0; k < sizeof once / sizeof *once; k++) {
+        assert_int_equal(count_of(&stages, once[k]), 0);
+    }
+    assert_in_range(count_of(&stages, "marking diagonals"), 0, 1); /* of the coarsest level's inverse */
+    assert_true(count_of(&stages, "new values of slices") + count_of(&stages, "new values of rows") +
+                    count_of(&stages, "new values of diagonals") >=
+                4);
+    assert_true(count_of(&stages, "spectra of levels") >= 2); /* of one P or more, and of all levels */
+    tess_precond_destroy(precond);
+    tess_matrix_destroy(m);
+    oracle_free(&a);
+}
+
 /* ---- failures ---- */
 
 /* Each allocation of two renewals fails once, on the host and on the device. Nothing is lost, and a later renewal
@@ -307,6 +338,7 @@ int main(void)
         cmocka_unit_test(stored_levels_are_those_of_a_fresh_store),
         cmocka_unit_test(other_magnitudes_get_another_precision),
         cmocka_unit_test(patterns_and_formats_are_not_repeated),
+        cmocka_unit_test(levels_of_aggregation_are_kept),
         cmocka_unit_test(failing_allocations_lose_nothing),
     };
 
