@@ -103,9 +103,10 @@ sanitize_solves()
             --factorization device --engine plain
         later sanitize $tool "cg, plain, tiles narrowed" "${solve[@]}" $small --solver cg --engine plain "${tiles[@]}"
         later sanitize $tool "gmres, plain" "${solve[@]}" $small --solver gmres --engine plain
-        later sanitize $tool "cg, plain, amg, classical" "${solve[@]}" gallery:laplace3d:12 --solver cg --precond amg --engine plain
-        later sanitize $tool "cg, plain, amg, aggregation" "${solve[@]}" gallery:elasticity3d:4 --solver cg --precond amg --engine plain \
-            --amg-coarsening aggregation
+        later sanitize $tool "cg, plain, amg, classical" "${solve[@]}" gallery:laplace3d:12 --solver cg --precond amg \
+            --engine plain
+        later sanitize $tool "cg, plain, amg, aggregation" "${solve[@]}" gallery:elasticity3d:4 --solver cg --precond amg \
+            --engine plain --amg-coarsening aggregation
     done
     later sanitize memcheck "cg, graph, ic0" "${solve[@]}" gallery:laplace2d:40 --solver cg --precond ic0 --engine graph
     wait
