@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Incomplete factors with fill (ilut, ict, iluk): patterns, complete factors at the limit, shifts, new values, solves.
  */
+#include <float.h>
+
 #include "support/gallery.h"
 #include "support/incomplete.h"
 #include "support/solve.h"
@@ -61,6 +63,11 @@ static void nothing_dropped_is_exact(void **state)
         const int64_t nonzeros = apply_fill(&a, &options, 1, r, z);
 
         assert_true(nonzeros > 2 * a.nnz);
+        if (kind != TESS_PRECOND_ILUK) { /* a limit beyond any row, and beyond 64 bits, is none */
+            const tess_precond_options any = fill_options(kind, 0.0, c % 2 ? 1e87 : DBL_MAX, 1);
+
+            assert_int_equal(apply_fill(&a, &any, 1, r, z), nonzeros);
+        }
         assert_at_most((double)oracle_residual_norm(&a, r, z),
                        8.0 * gamma_of(N) * 8.0 * (double)oracle_norm2(z, N)); /* ||A|| <= 8 */
         oracle_free(&a);

@@ -244,7 +244,7 @@ tess_status fill_by_threshold(const fill_input *a, const tess_threshold_options 
 
             if (j != i && value != 0.0 && !(fabs(value) < tolerance)) { fill_choose(work, j, value); }
         }
-        TESS_TRY(fill_end_row(work, rows, fill_pivot(work->value[i], sum), (int64_t)(o->fill * (double)own)));
+        TESS_TRY(fill_end_row(work, rows, fill_pivot(work->value[i], sum), fill_most(o->fill, own, a->n)));
     }
 cleanup:
     return status;

@@ -57,6 +57,14 @@ static inline void fill_choose(fill_work *work, int32_t column, double value)
     work->choice[work->chosen++] = (fill_entry){value, column};
 }
 
+/* Entries that a row of A with `own` nonzeros may keep; `fill` is any positive number. */
+static inline int64_t fill_most(double fill, int64_t own, int64_t n)
+{
+    const double most = fill * (double)own;
+
+    return most < (double)n ? (int64_t)most : n;
+}
+
 /* The rows of the transpose, or of that of the lower triangle and the diagonal, with ascending columns; source[k]: the
    place in A of entry k, or NULL. Fills row_ptr; values are not read. */
 void fill_transpose(const fill_input *a, bool lower, int64_t *row_ptr, int32_t *col_ind, int64_t *source);

@@ -88,7 +88,7 @@ static tess_status make_row(const fill_input *u, const tess_threshold_options *o
     }
     /* a pivot that is not positive leaves a pattern of no use: the diagonal entry of A takes its place */
     TESS_TRY(fill_end_row(work, rows, fill_pivot(work->value[i] > 0.0 ? work->value[i] : 0.0, size),
-                          (int64_t)(o->fill * (double)own)));
+                          fill_most(o->fill, own, u->n)));
     wait_for_column(rows, lists, (int32_t)i, rows->diagonal[i] + 1);
 cleanup:
     return status;
