@@ -277,7 +277,7 @@ static tess_status solve(tess_solver *s, const tess_vector *b, tess_vector *x, t
     if ((state->budget.left || (state->unreachable > 0.0 && all.reason == TESS_REASON_ITERATIONS)) && !all.converged) {
         all.reason = TESS_REASON_STAGNATION;
     } /* no step was left to take */
-    explain(state, &all);
+    explain(s, state, &all);
     if (all.converged && !state->reused) { store_choice(s, state); }
     direct_drop_analysis(s->original); /* of a prediction that no factors followed */
     if (state->unreachable > 0.0) { drop_solver(state); }

@@ -88,8 +88,8 @@ tess_status find_unreachable(const tess_solver *s, auto_solve *state, const tess
 
 /* ---- explain.c ---- */
 
-/* Writes why the solve did what it did. */
-void explain(auto_solve *state, const tess_solve_result *result);
+/* Writes why the solve did what it did; after a failure also whether the matrix is structurally singular. */
+void explain(const tess_solver *s, auto_solve *state, const tess_solve_result *result);
 
 /* ---- remember.c ---- */
 

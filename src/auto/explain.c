@@ -5,7 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <tessera/findings.h>
+
 #include "auto/auto.h"
+#include "solver/stop.h"
 
 enum { NOTE_LENGTH = 256 };
 
@@ -106,7 +109,27 @@ static void say_factors(auto_solve *state)
     }
 }
 
-void explain(auto_solve *state, const tess_solve_result *result)
+/* After a failure that neither the caller nor a clock ended: no values of this pattern have an inverse. The search
+   takes as long as some products; an error of it tells nothing. */
+static void say_singular(const tess_solver *s, auto_solve *state, const tess_solve_result *r)
+{
+    const tess_error before = s->ctx->error;
+    tess_findings f;
+
+    if (r->converged || reason_is_a_stop(r->reason)) { return; }
+    tess_findings_init(&f);
+    if (tess_find_problems(s->original, NULL, NULL, &f) != TESS_SUCCESS) { s->ctx->error = before; }
+    if (f.structural_rank < 0 || f.structural_rank >= f.nrows) { return; }
+    say(state, "structurally singular: rank at most %lld of %lld", (long long)f.structural_rank, (long long)f.nrows);
+    if (!s->inner) {
+        say(state, "; row %lld and column %lld are the first of %lld without a partner",
+            (long long)f.unmatched_rows.row + 1, (long long)f.unmatched_columns.column + 1,
+            (long long)f.unmatched_rows.count);
+    }
+    say(state, "\n");
+}
+
+void explain(const tess_solver *s, auto_solve *state, const tess_solve_result *result)
 {
     size_t length = 0;
 
@@ -125,6 +148,7 @@ void explain(auto_solve *state, const tess_solve_result *result)
     }
     say_saving(state, result);
     say_factors(state);
+    say_singular(s, state, result);
     length = strlen(state->why);
     if (length > 0 && state->why[length - 1] == '\n') { state->why[length - 1] = '\0'; }
 }
