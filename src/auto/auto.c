@@ -51,8 +51,21 @@ static tess_attempt *begin_attempt(auto_solve *state)
     *attempt = (tess_attempt){.solver = state->step.solver,
                               .precond = state->step.precond,
                               .factors = state->step.factors,
-                              .scale = state->step.scale};
+                              .scale = state->step.scale,
+                              .reorder = state->step.reorder};
     return attempt;
+}
+
+/* A step's order holds where it pays. */
+static tess_status settle_order(const tess_solver *s, auto_solve *state)
+{
+    bool pays = true;
+    tess_status status = TESS_SUCCESS;
+
+    if (state->step.reorder == TESS_REORDERING_NONE) { return TESS_SUCCESS; }
+    status = band_pays(s->original, &pays);
+    if (!pays) { state->step.reorder = TESS_REORDERING_NONE; }
+    return status;
 }
 
 /* Goes up to the next step that can be set up; state->solver is NULL if there is none. Others are recorded. */
@@ -66,6 +79,7 @@ static tess_status climb_to_next(tess_solver *s, auto_solve *state)
     while (!state->solver && state->next < state->ladder.count && state->nattempts < MAX_ATTEMPTS) {
         state->step = state->ladder.step[state->next++];
         if (!step_pays(s, &state->step)) { continue; }
+        TESS_TRY(settle_order(s, state));
         step_options(s, &state->step, &o);
         status = tess_solver_create(s->original, &o, &state->solver);
         if (status == TESS_SUCCESS) { status = refuse_for_time(s, state); }

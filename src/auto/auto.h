@@ -81,6 +81,11 @@ void storage_request_lower(tess_precision precision, tess_storage_options *out);
 /* For new values: nothing is tried, and a solver that is kept has FP64 again. */
 void storage_forget(auto_solve *state, const tess_solver *s);
 
+/* ---- band.c ---- */
+
+/* Whether reverse Cuthill-McKee makes the profile of A much smaller. Errors: memory. */
+tess_status band_pays(const tess_matrix *a, bool *pays);
+
 /* ---- inconsistent.c ---- */
 
 /* Sets state->unreachable for this right-hand side. Errors: memory. */

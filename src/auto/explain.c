@@ -61,6 +61,7 @@ static void say_method(auto_solve *state, const tess_attempt *a)
         say(state, " in %s", tess_precision_name(a->factors));
     }
     if (a->scale != TESS_SCALING_NONE) { say(state, ", scaled by %s", tess_scaling_name(a->scale)); }
+    if (a->reorder != TESS_REORDERING_NONE) { say(state, ", reordered by %s", tess_reordering_name(a->reorder)); }
     say(state, ": ");
 }
 

@@ -16,6 +16,7 @@ void step_options(const tess_solver *s, const ladder_step *step, tess_solve_opti
     *out = s->options;
     out->solver = step->solver;
     out->scale = step->scale;
+    out->reorder = step->reorder;
     if (state->stored == STORAGE_LOWER && step->limit != LIMIT_DIRECT && step->scale == TESS_SCALING_NONE) {
         storage_request_lower(state->storage_precision, &out->storage);
     }

@@ -135,9 +135,12 @@ static void estimates_meet_measurements(void **state)
     const cost_rates *gpu = rates_of_kind(RATES_GPU), *host = rates_of_kind(RATES_HOST);
     const matrix_facts cube = SPD(3375000, 23490000, 448), larger = SPD(16777216, 117047296, 766),
                        poisson = SPD(4096, 20224, 127);
-    const ladder_step cg = {TESS_SOLVER_CG, JACOBI, TESS_PRECISION_FP64, TESS_SCALING_NONE, LIMIT_BUDGET};
-    const ladder_step ic0 = {TESS_SOLVER_CG, IC0, TESS_PRECISION_FP32, TESS_SCALING_NONE, LIMIT_BUDGET};
-    const ladder_step amg = {TESS_SOLVER_CG, AMG, TESS_PRECISION_FP32, TESS_SCALING_NONE, LIMIT_BUDGET};
+    const ladder_step cg = {TESS_SOLVER_CG,       JACOBI,      TESS_PRECISION_FP64, TESS_SCALING_NONE,
+                            TESS_REORDERING_NONE, LIMIT_BUDGET};
+    const ladder_step ic0 = {TESS_SOLVER_CG,       IC0,         TESS_PRECISION_FP32, TESS_SCALING_NONE,
+                             TESS_REORDERING_NONE, LIMIT_BUDGET};
+    const ladder_step amg = {TESS_SOLVER_CG,       AMG,         TESS_PRECISION_FP32, TESS_SCALING_NONE,
+                             TESS_REORDERING_NONE, LIMIT_BUDGET};
 
     (void)state;
     check_measured(iteration_cost(gpu, &cube, &cg), 167e-6);
