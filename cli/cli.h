@@ -93,6 +93,7 @@ typedef struct cli_storage_choice {
     const char *shorthand;      /* the shorthand given to --format, such as pbp; NULL: none */
     bool policy;                /* --policy was given */
     bool assigns;               /* info without --format: the policy is for the assignment only, not for the storage */
+    bool given;                 /* --format was given */
     bool chosen;                /* --format auto was given; options->format is the chosen format once it is known */
 } cli_storage_choice;
 /* Call it before argp, and after setting the defaults of the options: these get a pointer into the choice. */

@@ -72,7 +72,6 @@ static tess_status settle_order(const tess_solver *s, auto_solve *state)
 static tess_status climb_to_next(tess_solver *s, auto_solve *state)
 {
     const double start = tess_wall_seconds();
-    tess_solve_options o;
     tess_status status = TESS_SUCCESS;
 
     drop_solver(state);
@@ -80,8 +79,7 @@ static tess_status climb_to_next(tess_solver *s, auto_solve *state)
         state->step = state->ladder.step[state->next++];
         if (!step_pays(s, &state->step)) { continue; }
         TESS_TRY(settle_order(s, state));
-        step_options(s, &state->step, &o);
-        status = tess_solver_create(s->original, &o, &state->solver);
+        status = storage_create_solver(s, state);
         if (status == TESS_SUCCESS) { status = refuse_for_time(s, state); }
         if (status == TESS_SUCCESS) { status = refuse_levels(s, state); }
         if (status == TESS_SUCCESS) { break; }

@@ -91,6 +91,11 @@ static void say_saving(auto_solve *state, const tess_solve_result *r)
         say(state, "values are exact in %s: the matrix takes %.3g MB instead of %.3g\n",
             tess_precision_name(last->matrix), (double)state->stored_bytes / 1e6, (double)state->fp64_bytes / 1e6);
     }
+    if (state->tried && !state->exact) { say(state, "fp32 does not hold every value: the matrix stays in fp64\n"); }
+    if (state->exact && state->stored == STORAGE_FP64) {
+        say(state, "values are exact in %s, but products take no less time there: the matrix stays in fp64\n",
+            tess_precision_name(state->storage_precision));
+    }
     if (last->factors == TESS_PRECISION_FP64) { return; }
     if (last->precond == TESS_PRECOND_AMG) {
         say(state, "the levels of amg are in low precision; the residual is fp64 as ever\n");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an automatic solve chooses beside the method: the order of rows. */
+/* What an automatic solve chooses beside the method: the order of rows, and how the matrix is stored. */
 #include "auto/auto.h"
 #include "support/solve.h"
 
@@ -92,6 +92,46 @@ static void incomplete_factors_of_a_band(void **state)
     }
 }
 
+/* Iterations without factors get diagonals where a device asks for them, unless there are too many; other steps, and
+   formats that the caller names, do not. The choice by hand names the format. */
+static void diagonals_are_for_plain_iterations(void **state)
+{
+    static const ladder_step steps[] = {
+        {TESS_SOLVER_CG, TESS_PRECOND_JACOBI, TESS_PRECISION_FP64, TESS_SCALING_NONE, TESS_REORDERING_NONE, LIMIT_NONE},
+        {TESS_SOLVER_CG, TESS_PRECOND_IC0, TESS_PRECISION_FP32, TESS_SCALING_NONE, TESS_REORDERING_NONE, LIMIT_NONE},
+        {TESS_SOLVER_GMRES, TESS_PRECOND_JACOBI, TESS_PRECISION_FP64, TESS_SCALING_MAX_PRODUCT, TESS_REORDERING_NONE,
+         LIMIT_NONE}};
+
+    (void)state;
+    for (int k = 0; k < 5; k++) { /* 3: a matrix with too many diagonals; 4: csr is given */
+        tess_solve_options options = solve_options(TESS_SOLVER_AUTO), asked;
+        oracle_csr a = k == 3 ? oracle_random(200, 200, 3, 1) : oracle_laplace2d(20);
+        tess_matrix *matrix = make_matrix(ctx, &a);
+        tess_solver *solver = NULL;
+        auto_solve *own = NULL;
+        const bool expected = k == 0;
+
+        options.automatic.format_given = k == 4;
+        assert_ok(ctx, tess_solver_create(matrix, &options, &solver));
+        own = solver->driven;
+        assert_false(own->diagonals); /* a host has no use for them */
+        tess_solver_destroy(own->solver);
+        own->solver = NULL;
+        own->diagonals = true;
+        own->step = steps[k < 3 ? k : 0];
+        if (k == 3) { own->step.solver = TESS_SOLVER_BICGSTAB; }
+        assert_ok(ctx, storage_create_solver(solver, own));
+        step_options(solver, &own->step, &asked);
+        assert_int_equal(asked.storage.format, expected ? TESS_FORMAT_DIA : TESS_FORMAT_CSR);
+        assert_int_equal(own->diagonals, k != 3);
+        assert_true(!expected || own->solver->stored->format == TESS_FORMAT_DIA);
+        assert_true(expected || own->solver->stored == NULL);
+        tess_solver_destroy(solver);
+        tess_matrix_destroy(matrix);
+        oracle_free(&a);
+    }
+}
+
 static int open_context(void **state)
 {
     (void)state;
@@ -109,7 +149,8 @@ static int close_context(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_band_pays_where_the_profile_halves),
-                                       cmocka_unit_test(incomplete_factors_of_a_band)};
+                                       cmocka_unit_test(incomplete_factors_of_a_band),
+                                       cmocka_unit_test(diagonals_are_for_plain_iterations)};
 
     return cmocka_run_group_tests(tests, open_context, close_context);
 }
