@@ -49,6 +49,26 @@ static void a_band_pays_where_the_profile_halves(void **state)
     }
 }
 
+/* How far an entry outweighs that of the transpose: (1 - u) / (1 + u) for entries -1 and -u. */
+static void a_flow_is_seen(void **state)
+{
+    const double upper[] = {-1.0, -0.5, -0x1p-6, 0.0};
+
+    (void)state;
+    for (int k = 0; k < 4; k++) {
+        const double u = fabs(upper[k]);
+        oracle_csr a = oracle_tridiagonal(20000, -1.0, 2.0, upper[k]);
+        tess_matrix *matrix = make_matrix(ctx, &a);
+        matrix_facts facts;
+
+        assert_ok(ctx, find_facts(matrix, &facts));
+        assert_int_equal(facts.symmetric, k == 0);
+        assert_true(fabs(facts.one_way - (1.0 - u) / (1.0 + u)) < 1e-12);
+        tess_matrix_destroy(matrix);
+        oracle_free(&a);
+    }
+}
+
 /* Without complete factors GMRES with ILUT solves the matched system, in a band where that pays. By hand it does so
    too. */
 static void incomplete_factors_of_a_band(void **state)
@@ -149,7 +169,7 @@ static int close_context(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_band_pays_where_the_profile_halves),
-                                       cmocka_unit_test(incomplete_factors_of_a_band),
+                                       cmocka_unit_test(incomplete_factors_of_a_band), cmocka_unit_test(a_flow_is_seen),
                                        cmocka_unit_test(diagonals_are_for_plain_iterations)};
 
     return cmocka_run_group_tests(tests, open_context, close_context);

@@ -45,6 +45,10 @@ static const order_case cases[] = {
     {"chain, gpu", RATES_GPU, SPD(1000000, 3000000, 1000000), {JACOBI, AMG, CHOLESKY, LU, IC0}},
     {"chain, cuDSS", RATES_GPU_CUDSS, SPD(1000000, 3000000, 1000000), {JACOBI, AMG, CHOLESKY, LU, IC0}},
     {"unsymmetric, host", RATES_HOST, GENERAL(50000, 300000, 200), {JACOBI, AMG, ILU0, LU, LU}},
+    {"one way, host",
+     RATES_HOST,
+     {.n = 500000, .nnz = 2500000, .finite = true, .positive = 500000, .levels = 1400, .one_way = 0.97},
+     {JACOBI, ILU0, AMG, LU, LU}},
     {"unsymmetric, gpu", RATES_GPU, GENERAL(50000, 300000, 200), {JACOBI, AMG, ILU0, LU, LU}},
     {"unsymmetric chain, gpu", RATES_GPU, GENERAL(50000, 300000, 50000), {JACOBI, AMG, LU, LU, ILU0}},
 };
