@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Whether reverse Cuthill-McKee pays before incomplete factors with a threshold. Where it halved the profile of A,
- * GMRES with ILUT of the scaled matrix took 0.68 times the iterations over 15 real matrices of 1,000 rows and more, and 1.2
- * times as many at worst. Elsewhere two systems were not solved any more (docs/results/automatic.md).
+ * GMRES with ILUT of the scaled matrix took 0.68 times the iterations over 15 real matrices of 1,000 rows and more, and
+ * 1.2 times as many at worst. Elsewhere two systems were not solved any more (docs/results/automatic.md).
  */
 #include <tessera/order.h>
 
