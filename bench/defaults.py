@@ -14,6 +14,12 @@ after 2 s at least. What comes within twice the best time runs again, up to --re
 `defaults.py --summary records.jsonl` prints the tables of docs/results/automatic.md. Times are set-up and solve as the
 tool reports them, trials included, without reading the file; CPU seconds are those of the whole process.
 
+    defaults.py --tool TOOL --gallery laplace3d:100,elasticity3d:30 --kinds fp64 [--times 2] --search > records.jsonl
+
+takes problems of the gallery in place of files, for matrices larger than the caches. --kinds leaves the rest of SEARCH
+out; `auto64` and `csr` are the default options with --precision fp64 and with --format csr, in turn with the default
+options themselves. --times stops a method after so many times the time of the default options.
+
     defaults.py --tool TOOL FOLDER --device cuda --jobs 8 --seconds 150 [--search --search-names A,B] > records.jsonl
 
 solves on a GPU: several processes beside one another, the largest files first. Nothing is started after --seconds.
@@ -46,6 +52,7 @@ FP64 = [
     ["--solver", "minres", "--precond", "jacobi"],
     ["--solver", "bicgstab", "--precond", "jacobi"],
     ["--solver", "bicgstab", "--precond", "ilu0"],
+    ["--solver", "bicgstab", "--precond", "amg", "--amg-precision", "fp64"],
     ["--solver", "gmres", "--precond", "jacobi"],
     ["--solver", "gmres", "--precond", "ilut", "--scale", "max-product"],
     ["--solver", "idr", "--precond", "ilu0"],
@@ -61,17 +68,22 @@ LOW = [
     ["--solver", "fgmres", "--precond", "lu"],
     ["--solver", "gmres-ir", "--precond", "jacobi"],
 ]
-SEARCH = [("fp64", options) for options in FP64] + [("low", options) for options in LOW]
+# The default options without some of what they may choose.
+LESS = [("auto64", ["--precision", "fp64"]), ("csr", ["--format", "csr"])]
+SEARCH = LESS + [("fp64", options) for options in FP64] + [("low", options) for options in LOW]
 # On a GPU, where a search shares the time that the device is lent for.
 DEVICE_SEARCH = [
+    *LESS,
     ("fp64", ["--solver", "cg", "--precond", "jacobi"]),
     ("low", ["--solver", "cg", "--precond", "ic0", "--precond-precision", "fp32/fp64"]),
     ("low", ["--solver", "cg", "--precond", "amg"]),
+    ("fp64", ["--solver", "cg", "--precond", "amg", "--amg-precision", "fp64"]),
     ("low", ["--solver", "cg", "--precond", "cholesky"]),
     ("fp64", ["--solver", "minres", "--precond", "jacobi"]),
     ("fp64", ["--solver", "bicgstab", "--precond", "jacobi"]),
     ("low", ["--solver", "bicgstab", "--precond", "ilu0", "--precond-precision", "fp32/fp64"]),
     ("low", ["--solver", "bicgstab", "--precond", "amg"]),
+    ("fp64", ["--solver", "bicgstab", "--precond", "amg", "--amg-precision", "fp64"]),
     ("low", ["--solver", "fgmres", "--precond", "lu"]),
     ("fp64", ["--solver", "fgmres", "--precond", "lu", "--precond-precision", "fp64"]),
 ]
@@ -79,6 +91,13 @@ REPORTED = ("verified", "reason", "relative_residual", "iterations", "solver", "
             "solve_seconds", "why", "threads", "device")
 LEAST_SECONDS = 2.0  # less than this is not worth the start of a process
 output = threading.Lock()
+
+
+def problems_of(arguments):
+    """Names and paths: files of the folder, or problems of the gallery."""
+    if arguments.gallery:
+        return [(name, f"gallery:{name}") for name in arguments.gallery.split(",")]
+    return list(files_of(arguments.folder, arguments.names.split(",") if arguments.names else ()))
 
 
 def files_of(folder, names):
@@ -92,10 +111,8 @@ def files_of(folder, names):
 
 def solve(arguments, path, limit, options, choices="none"):
     """The record of one process. A code of None: it was stopped at the limit."""
-    rhs = path.with_name(path.name.removesuffix(".gz").removesuffix(".mtx") + ".rhs.mtx")
-    command = [arguments.tool, "solve", str(path), "--rtol", str(arguments.rtol), "--rhs",
-               str(rhs) if rhs.exists() else "a-times-ones", "--device", arguments.device, "--choices", choices,
-               "--json", "-", *options]
+    command = [arguments.tool, "solve", str(path), "--rtol", str(arguments.rtol), "--rhs", rhs_of(path),
+               "--device", arguments.device, "--choices", choices, "--json", "-", *options]
     start, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=limit, check=False,
@@ -109,6 +126,13 @@ def solve(arguments, path, limit, options, choices="none"):
     return {"code": code, "seconds": seconds, "cpu_seconds": cpu if arguments.jobs == 1 else None,
             "error": error.strip()[-300:], "n": report.get("n"), "nnz": report.get("nnz"),
             **{key: report.get(key) for key in REPORTED}}
+
+
+def rhs_of(path):
+    if isinstance(path, str):
+        return "random"  # A 1 is all but solved by multigrid, whose coarse levels hold constants
+    rhs = path.with_name(path.name.removesuffix(".gz").removesuffix(".mtx") + ".rhs.mtx")
+    return str(rhs) if rhs.exists() else "a-times-ones"
 
 
 def environment_of(arguments):
@@ -128,6 +152,8 @@ def manifest_of(folder):
 
 
 def is_square(path, tool):
+    if isinstance(path, str):
+        return True
     name = path.name.removesuffix(".gz").removesuffix(".mtx")
     if name in manifest_of(path.parent):
         return manifest_of(path.parent)[name]
@@ -152,16 +178,20 @@ def is_near(record, best):
 
 def search(arguments, name, path, cold):
     """The methods of SEARCH, and the default options again: with a file of choices, and without."""
-    limit = min(arguments.limit, max(2.0, 10.0 * cold["seconds"]))
+    limit = min(arguments.limit, max(2.0, arguments.times * cold["seconds"]))
     best = time_of(cold) if cold["verified"] else math.inf
     with tempfile.TemporaryDirectory() as folder:
         choices = str(pathlib.Path(folder) / "choices")
-        solve(arguments, path, arguments.limit, [], choices)
-        for kind, options in [("warm", [])] * arguments.repeat + [("auto", [])] * (arguments.repeat - 1) + SEARCH:
+        if "warm" in arguments.kinds:
+            solve(arguments, path, arguments.limit, [], choices)
+        turns = [("auto", []), *LESS] * (arguments.repeat - 1)  # so that other work on the machine meets all alike
+        for kind, options in [("warm", [])] * arguments.repeat + turns + SEARCH:
+            if kind not in arguments.kinds and kind != "auto":
+                continue
             record = solve(arguments, path, limit, options, choices if kind == "warm" else "none")
             emit(name, kind, options, record)
             for _ in range(arguments.repeat - 1):
-                if kind in ("auto", "warm") or not is_near(record, best):
+                if kind not in ("fp64", "low") or not is_near(record, best):
                     break
                 best = min(best, time_of(record))
                 record = solve(arguments, path, limit, options)
@@ -169,7 +199,7 @@ def search(arguments, name, path, cold):
 
 
 def measure_on_host(arguments):
-    for name, path in files_of(arguments.folder, arguments.names.split(",") if arguments.names else ()):
+    for name, path in problems_of(arguments):
         if not is_square(path, arguments.tool):
             continue
         record = solve(arguments, path, arguments.limit, [])
@@ -193,8 +223,9 @@ def run_task(arguments, end, task):
 def measure_beside(arguments):
     """All matrices with the default options first, then the search."""
     end = time.monotonic() + arguments.seconds
-    wanted = arguments.names.split(",") if arguments.names else ()
-    files = sorted(files_of(arguments.folder, wanted), key=lambda file: -file[1].stat().st_size)
+    files = problems_of(arguments)
+    if not arguments.gallery:
+        files.sort(key=lambda file: -file[1].stat().st_size)
     searched = arguments.search_names.split(",") if arguments.search_names else [name for name, _ in files]
     methods = DEVICE_SEARCH if arguments.device != "cpu" else SEARCH
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
@@ -203,7 +234,7 @@ def measure_beside(arguments):
         tasks = [(name, path, "auto", []) for name, path in files]
         if arguments.search:
             tasks += [(name, path, kind, options) for name, path in files if name in searched
-                      for kind, options in [("auto", []), *methods]]
+                      for kind, options in [("auto", []), *methods] if kind == "auto" or kind in arguments.kinds]
         left_out = sum(pool.map(functools.partial(run_task, arguments, end), tasks))
     print(f"{len(tasks)} solves, {left_out} of them left out for --seconds", file=sys.stderr)
 
@@ -264,7 +295,8 @@ def summarise(path):
             print(f"  {record['matrix']}: code {record['code']}, {record['reason']}, "
                   f"residual {record['relative_residual']}, {record['seconds']:.1f} s; {last or record['error']}")
     for kind, label in (("auto", "cold"), ("warm", "warm")):
-        for kinds, of in ((("fp64", "low"), "the best of all"), (("fp64",), "the best in fp64")):
+        for kinds, of in ((("fp64", "low"), "the best of all"), (("fp64",), "the best in fp64"),
+                          (("auto64",), "--precision fp64"), (("csr",), "--format csr")):
             print_ratios(f"auto, {label}, over {of}", compare(records, kind, kinds, time_of))
             print_ratios(f"  CPU seconds, {label}, over {of}", compare(records, kind, kinds, cpu_of))
 
@@ -276,7 +308,10 @@ def main():
     parser.add_argument("--rtol", type=float, default=1e-8)
     parser.add_argument("--limit", type=float, default=60.0, help="seconds of a solve (60)")
     parser.add_argument("--names", default="", help="only these matrices")
+    parser.add_argument("--gallery", default="", help="these problems of the gallery, in place of a folder")
     parser.add_argument("--search", action="store_true", help="also solve by the methods of SEARCH")
+    parser.add_argument("--kinds", default="warm,auto64,csr,fp64,low", help="with --search: only these kinds")
+    parser.add_argument("--times", type=float, default=10.0, help="with --search: limit of a method, in times of auto")
     parser.add_argument("--repeat", type=int, default=3, help="with --search: most runs of a method (3)")
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--jobs", type=int, default=1, help="processes beside one another (1)")
@@ -286,7 +321,8 @@ def main():
     arguments = parser.parse_args()
     if arguments.summary:
         return summarise(arguments.summary)
-    if not arguments.folder or not os.access(arguments.tool, os.X_OK):
+    arguments.kinds = arguments.kinds.split(",")
+    if not (arguments.folder or arguments.gallery) or not os.access(arguments.tool, os.X_OK):
         sys.exit("name a folder of matrices, and a tool that can be run (--tool)")
     return measure(arguments)
 

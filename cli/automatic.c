@@ -135,6 +135,7 @@ static json_t *attempt_json(const tess_attempt *a)
                   tess_precision_name(a->matrix), "left", a->left, "status", tess_status_name(a->status), "reason",
                   tess_reason_name(a->reason), "iterations", (json_int_t)a->iterations);
     if (object == NULL) { return NULL; }
+    json_object_set_new(object, "reorder", cli_json_text(tess_reordering_name(a->reorder)));
     json_object_set_new(object, "relative_residual", cli_json_real(a->relative_residual));
     json_object_set_new(object, "setup_seconds", cli_json_real(a->setup_seconds));
     json_object_set_new(object, "solve_seconds", cli_json_real(a->solve_seconds));

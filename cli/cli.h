@@ -93,6 +93,7 @@ typedef struct cli_storage_choice {
     const char *shorthand;      /* the shorthand given to --format, such as pbp; NULL: none */
     bool policy;                /* --policy was given */
     bool assigns;               /* info without --format: the policy is for the assignment only, not for the storage */
+    bool given;                 /* --format was given */
     bool chosen;                /* --format auto was given; options->format is the chosen format once it is known */
 } cli_storage_choice;
 /* Call it before argp, and after setting the defaults of the options: these get a pointer into the choice. */
@@ -380,6 +381,8 @@ bool cli_accuracy_missed(const cli_solve_run *run);
 
 /* ---- findings.c: after a solve that failed ---- */
 
+/* Whether the structural rank is known and too small. */
+bool cli_is_structurally_singular(const tess_findings *f);
 void cli_print_findings(const cli_solve_run *run);
 json_t *cli_findings_json(const cli_solve_run *run); /* null after a solve that did not fail */
 /* A command that has a chance where this one failed, written into `buffer`; NULL: there is none. */

@@ -72,7 +72,8 @@ static const struct argp_option solve_argp_options[] = {
      CLI_GROUP_MAIN + 2},
     {"precision", KEY_PRECISION, "NAME", 0,
      "auto or fp64 (default auto)\n"
-     "with solver auto: auto keeps factors in fp32 where that is enough; fp64 forbids lower precisions",
+     "with solver auto: auto keeps factors in fp32 where that is enough, and the matrix where no bit is lost,\n"
+     "unless --format is given; fp64 forbids lower precisions",
      CLI_GROUP_MAIN + 2},
     {"explain", KEY_EXPLAIN, NULL, 0, "with solver auto: print all that was found and tried", CLI_GROUP_OUTPUT},
     {"choices", KEY_CHOICES, "FILE", 0,
@@ -390,6 +391,7 @@ static int run_solve(int argc, char **argv)
     }
     cli_arguments_parse(&solve_argp, &arguments, &options);
     if (!options.rhs.seeded) { options.rhs.seed = options.seed; }
+    options.solve.automatic.format_given = options.storage.given && !options.storage.chosen;
     code = solve(&options, arguments.preset);
     free(command);
     cli_arguments_free(&arguments);

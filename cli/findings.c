@@ -108,7 +108,7 @@ static bool is_near_attainable(const cli_solve_run *run)
     return run->result->relative_residual <= NEAR_ATTAINABLE * run->findings->attainable_residual;
 }
 
-static bool is_structurally_singular(const tess_findings *f)
+bool cli_is_structurally_singular(const tess_findings *f)
 {
     return f->structural_rank >= 0 && f->structural_rank < (f->nrows < f->ncols ? f->nrows : f->ncols);
 }
@@ -185,7 +185,7 @@ static void write_options(const cli_solve_run *run, char *buffer, size_t size)
         (is_fixed(run) && run->result->reason == TESS_REASON_ITERATIONS)) {
         return;
     }
-    if ((f->constant_null_vector || is_structurally_singular(f)) && !least_squares &&
+    if ((f->constant_null_vector || cli_is_structurally_singular(f)) && !least_squares &&
         run->result->relative_residual > NO_SOLUTION) {
         snprintf(buffer, size, "--solver lsqr --precond jacobi");
     } else if (cli_accuracy_missed(run)) {
@@ -197,10 +197,10 @@ static void write_options(const cli_solve_run *run, char *buffer, size_t size)
         write_attainable(run, buffer, size);
     } else if (is_fixed(run)) {
         return; /* no command meets a tolerance of 0 */
-    } else if (least_squares && (f->nrows != f->ncols || is_structurally_singular(f) || f->constant_null_vector)) {
+    } else if (least_squares && (f->nrows != f->ncols || cli_is_structurally_singular(f) || f->constant_null_vector)) {
         snprintf(buffer, size, "--solver lsmr --precond jacobi --max-iterations %lld",
                  10 * (long long)run->options->max_iterations);
-    } else if (is_structurally_singular(f) || f->constant_null_vector) {
+    } else if (cli_is_structurally_singular(f) || f->constant_null_vector) {
         snprintf(buffer, size, "--solver lsqr --precond jacobi");
     } else if (!was_automatic(run) || is_transformed(run)) {
         snprintf(buffer, size, "--solver auto"); /* solves what a named method does not, more often than any other */
@@ -254,7 +254,7 @@ static const char *advice_of(const cli_solve_run *run)
     if (cli_accuracy_missed(run) && run->result->reason == TESS_REASON_STAGNATION) {
         return "FP64 gives no smaller error here; ask for less (--accuracy), or scale the system (--scale)";
     }
-    if (is_structurally_singular(run->findings) && run->result->relative_residual > NO_SOLUTION) {
+    if (cli_is_structurally_singular(run->findings) && run->result->relative_residual > NO_SOLUTION) {
         return "the matrix is singular for any values; correct the rows named below, or take least squares (--solver "
                "lsqr)";
     }
@@ -326,10 +326,11 @@ void cli_print_findings(const cli_solve_run *run)
     const long long line = f->nonfinite.count > 0 ? line_of_nonfinite(run->matrix) : 0;
     if (line > 0) { printf("%-17s it is in line %lld of %s\n", take_label(label), line, run->matrix->name); }
     print_kind(&f->nonfinite_rhs, "elements of b are NaN or Inf", label);
-    if (is_structurally_singular(f)) {
-        printf("%-17s structurally singular: structural rank %lld, %lld rows, %lld columns\n", take_label(label),
-               (long long)f->structural_rank, (long long)f->nrows, (long long)f->ncols);
+    if (cli_is_structurally_singular(f)) {
+        printf("%-17s structurally singular: rank at most %lld of %lld\n", take_label(label),
+               (long long)f->structural_rank, (long long)(f->nrows < f->ncols ? f->nrows : f->ncols));
         print_kind(&f->unmatched_rows, "rows without a partner", label);
+        print_kind(&f->unmatched_columns, "columns without a partner", label);
     }
     print_kind(&f->empty_rows, "rows are empty", label);
     print_kind(&f->empty_columns, "columns are empty", label);
@@ -347,7 +348,7 @@ void cli_print_findings(const cli_solve_run *run)
         printf("%-17s best relative residual %.1e; an x of this size can reach about %.1e\n", take_label(label),
                run->result->relative_residual, f->attainable_residual);
     }
-    if (least_condition(run) >= LARGE_CONDITION && !is_structurally_singular(f)) {
+    if (least_condition(run) >= LARGE_CONDITION && !cli_is_structurally_singular(f)) {
         const char *singular = is_nearly_singular(run) ? "; A is singular up to rounding" : "";
         printf("%-17s the condition number is at least %.0e: A x is that much smaller than its terms%s\n",
                take_label(label), least_condition(run), singular);
@@ -378,6 +379,7 @@ json_t *cli_findings_json(const cli_solve_run *run)
     json_object_set_new(root, "structural_rank",
                         f->structural_rank >= 0 ? json_integer(f->structural_rank) : json_null());
     add_kind(root, "unmatched_rows", &f->unmatched_rows);
+    add_kind(root, "unmatched_columns", &f->unmatched_columns);
     add_kind(root, "empty_rows", &f->empty_rows);
     add_kind(root, "empty_columns", &f->empty_columns);
     add_kind(root, "zero_diagonal", &f->zero_diagonal);

@@ -78,6 +78,7 @@ static void parse_format(struct argp_state *state, const char *text, cli_storage
     const char *word = available[cli_parse_word(state, "format", text, available, NULL)];
     const tess_format meant = cli_find_shorthand(word);
     choice->assigns = false;
+    choice->given = true;
     choice->shorthand = meant == TESS_FORMAT_AUTO ? NULL : word;
     if (choice->shorthand != NULL) {
         choice->options->format = meant;

@@ -23,6 +23,15 @@ static int write_outputs(const solve_options *options, const solve_objects *o)
     return options->history == NULL ? CLI_CONVERGED : cli_write_history(options->history, &o->result);
 }
 
+/* Whether the library chose the format: --format auto, or an automatic solve without --format that took another one. */
+static bool chose_format(const solve_options *options, const solve_objects *o)
+{
+    const tess_attempt *attempts = NULL;
+    const bool automatic = o->solver != NULL && tess_solver_attempts(o->solver, &attempts) > 0;
+    return options->storage.chosen ||
+           (automatic && !options->storage.given && o->result.storage.format != options->solve.storage.format);
+}
+
 /* The options of the report: with those that the library or the matrix settled. */
 static int settle_options(const solve_options *options, const solve_objects *o, tess_solve_options *settled)
 {
@@ -79,7 +88,7 @@ int cli_solve_report(const solve_options *options, const solve_objects *o, const
                          .ctx = o->ctx,
                          .options = &settled,
                          .asked = &options->solve,
-                         .format_chosen = options->storage.chosen,
+                         .format_chosen = chose_format(options, o),
                          .transformed = options->transformed,
                          .solver = o->solver,
                          .explain = options->explain,

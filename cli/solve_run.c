@@ -152,7 +152,9 @@ static void say_failure(const solve_objects *o)
               f->nonfinite.count > 0       ? "; the matrix has NaN or Inf"
               : f->nonfinite_rhs.count > 0 ? "; the right-hand side has NaN or Inf"
                                            : "",
-              f->empty_rows.count > 0 ? "; the matrix has empty rows" : "");
+              f->empty_rows.count > 0           ? "; the matrix has empty rows"
+              : cli_is_structurally_singular(f) ? "; the matrix is structurally singular"
+                                                : "");
 }
 
 /* One column. Only the report of the worst is kept. Returns an exit code; a message is printed but for TESS_SINGULAR.

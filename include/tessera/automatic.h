@@ -33,7 +33,8 @@ typedef struct tess_attempt {
     int64_t iterations;       /**< its own */
     double relative_residual; /**< of its x, true */
     double setup_seconds, solve_seconds;
-    int64_t reserved[3];
+    tess_reordering reorder; /**< of the system, after `scale` */
+    int64_t reserved[2];
 } tess_attempt;
 
 /**

@@ -22,7 +22,7 @@ typedef struct tess_findings {
     size_t size; /**< sizeof(tess_findings) */
     int64_t nrows, ncols;
     int64_t structural_rank;     /**< largest matching of rows and columns; -1: the search took too long */
-    tess_finding unmatched_rows; /**< rows without a partner in that matching */
+    tess_finding unmatched_rows; /**< rows without a partner in that matching; columns: below */
     tess_finding empty_rows;     /**< rows whose entries are all 0 or absent */
     tess_finding empty_columns;  /**< likewise columns */
     tess_finding zero_diagonal;  /**< square matrices: diagonal entries that are 0 or absent */
@@ -34,6 +34,7 @@ typedef struct tess_findings {
                                     this size; NaN if b or x was not given, or is not finite */
     double inconsistency; /**< no x has a smaller relative residual: |1^T b| / (sqrt(nrows) ||b||) where each column of
                              A sums to 0 up to rounding; 0: none is known */
+    tess_finding unmatched_columns; /**< columns without a partner in the matching of structural_rank */
 } tess_findings;
 
 /** Sets `size`, and all else to nothing found. */

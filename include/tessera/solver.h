@@ -177,6 +177,9 @@ typedef struct tess_jacobi_options {
 /** Options of a solve whose solver is auto. */
 typedef struct tess_automatic_options {
     int fp64_only; /**< --precision fp64: 1 forbids factors and other parts in lower precisions */
+    /** 1: storage.format is the caller's, csr too (--format NAME). 0 (default): csr stands for auto if the rest of
+        `storage` is as initialised. docs/concepts/automatic.md, "How the matrix is stored" */
+    int format_given;
     /** --choices: the file that keeps which method solved a pattern, on which device; NULL (default): none. Borrowed
         for the solver's life. */
     const char *choices;

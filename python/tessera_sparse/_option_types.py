@@ -208,6 +208,7 @@ class MethodOptions(PrecondOptions, total=False):
     atol: float
     """--atol (0)"""
     automatic_choices: str | None
+    automatic_format_given: int
     automatic_fp64_only: int
     backward: float
     """--accuracy backward:E: ||b - A x||_2 <= E (||A||_F ||x||_2 + ||b||_2)"""
@@ -236,6 +237,8 @@ class MethodOptions(PrecondOptions, total=False):
     """--engine (auto)"""
     format: Format
     """TESS_FORMAT_AUTO: the library chooses (tess_matrix_convert)"""
+    format_given: int
+    """1: storage.format is the caller's, csr too (--format NAME)"""
     forward: float
     """--accuracy E: ||x - x*||_2 <= E ||x||_2, for the exact solution x*, by an estimate"""
     fp64_only: int

@@ -153,6 +153,8 @@ def _set(options, name, path, kind, value, keep):
         options.idr.s = int(words)
     else:
         setattr(target, leaf, choose(kind, value, name))
+        if path == ("storage", "format"):  # csr too is then the caller's choice
+            options.automatic.format_given = int(target.format != _abi.TESS_FORMAT_AUTO)
 
 
 def _number(name, kind, value):

@@ -41,6 +41,9 @@ def test_words_reach_what_they_name():
     assert options_of(solver="cg", precond="amg", amg_block_size=2).precond.amg.block_size == 2
     assert options_of(solver="gmres", precond="polynomial:5", polynomial_form="powers").precond.polynomial.form == 1
     assert options_of(solver="cg", format="sell", sell_window=64).storage.slices.window == 64
+    # With solver auto a format that is named, csr too, is kept.
+    given = [options_of(**words).automatic.format_given for words in ({}, {"format": "auto"}, {"format": "csr"})]
+    assert given == [0, 0, 1]
     policy = options_of(solver="cg", format="tiles", policy="mean-range", block="16x32").storage.policy
     assert (policy.block_rows, policy.block_cols) == (16, 32)
     sweeps = options_of(solver="cg", precond="jacobi-sweeps:4", precond_omega=0.5, precond_share=50,

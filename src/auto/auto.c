@@ -51,23 +51,35 @@ static tess_attempt *begin_attempt(auto_solve *state)
     *attempt = (tess_attempt){.solver = state->step.solver,
                               .precond = state->step.precond,
                               .factors = state->step.factors,
-                              .scale = state->step.scale};
+                              .scale = state->step.scale,
+                              .reorder = state->step.reorder};
     return attempt;
+}
+
+/* A step's order holds where it pays. */
+static tess_status settle_order(const tess_solver *s, auto_solve *state)
+{
+    bool pays = true;
+    tess_status status = TESS_SUCCESS;
+
+    if (state->step.reorder == TESS_REORDERING_NONE) { return TESS_SUCCESS; }
+    status = band_pays(s->original, &pays);
+    if (!pays) { state->step.reorder = TESS_REORDERING_NONE; }
+    return status;
 }
 
 /* Goes up to the next step that can be set up; state->solver is NULL if there is none. Others are recorded. */
 static tess_status climb_to_next(tess_solver *s, auto_solve *state)
 {
     const double start = tess_wall_seconds();
-    tess_solve_options o;
     tess_status status = TESS_SUCCESS;
 
     drop_solver(state);
     while (!state->solver && state->next < state->ladder.count && state->nattempts < MAX_ATTEMPTS) {
         state->step = state->ladder.step[state->next++];
         if (!step_pays(s, &state->step)) { continue; }
-        step_options(s, &state->step, &o);
-        status = tess_solver_create(s->original, &o, &state->solver);
+        TESS_TRY(settle_order(s, state));
+        status = storage_create_solver(s, state);
         if (status == TESS_SUCCESS) { status = refuse_for_time(s, state); }
         if (status == TESS_SUCCESS) { status = refuse_levels(s, state); }
         if (status == TESS_SUCCESS) { break; }
@@ -277,7 +289,7 @@ static tess_status solve(tess_solver *s, const tess_vector *b, tess_vector *x, t
     if ((state->budget.left || (state->unreachable > 0.0 && all.reason == TESS_REASON_ITERATIONS)) && !all.converged) {
         all.reason = TESS_REASON_STAGNATION;
     } /* no step was left to take */
-    explain(state, &all);
+    explain(s, state, &all);
     if (all.converged && !state->reused) { store_choice(s, state); }
     direct_drop_analysis(s->original); /* of a prediction that no factors followed */
     if (state->unreachable > 0.0) { drop_solver(state); }

@@ -34,7 +34,10 @@ typedef struct auto_solve {
     bool reused;                      /* the solver is the one of the last solve */
     bool remembered;                  /* the first step came from the file of choices */
     storage_choice stored;            /* for these values */
-    tess_precision storage_precision; /* with STORAGE_LOWER */
+    bool tried;                       /* a trial was made, */
+    bool exact;                       /* and found that storage_precision, below FP64, holds every value */
+    bool diagonals;                   /* iterations without factors ask for a matrix by diagonals */
+    tess_precision storage_precision; /* with `exact` */
     int64_t stored_bytes, fp64_bytes;
     int nattempts;
     tess_attempt attempt[MAX_ATTEMPTS];
@@ -69,8 +72,10 @@ bool step_pays(tess_solver *s, const ladder_step *step);
 
 /* ---- storage.c ---- */
 
-/* Whether the caller leaves it to the library how the matrix is stored, and another storage may pay. */
-bool storage_is_open(const tess_solver *s);
+/* Where the caller leaves it to the library how the matrix is stored: what a step asks for. */
+void storage_request(const tess_solver *s, const ladder_step *step, tess_storage_options *out);
+/* Makes state->solver for state->step, with the matrix in CSR if it has too many diagonals or too little memory. */
+tess_status storage_create_solver(const tess_solver *s, auto_solve *state);
 /* Within an attempt of `owner`, a solver that is driven: tries the lower precision, once; the running iterations go on
    with it if it pays. An error leaves FP64. */
 void storage_try_lower(void *owner, int64_t iteration, double remaining);
@@ -81,6 +86,11 @@ void storage_request_lower(tess_precision precision, tess_storage_options *out);
 /* For new values: nothing is tried, and a solver that is kept has FP64 again. */
 void storage_forget(auto_solve *state, const tess_solver *s);
 
+/* ---- band.c ---- */
+
+/* Whether reverse Cuthill-McKee makes the profile of A much smaller. Errors: memory. */
+tess_status band_pays(const tess_matrix *a, bool *pays);
+
 /* ---- inconsistent.c ---- */
 
 /* Sets state->unreachable for this right-hand side. Errors: memory. */
@@ -88,8 +98,8 @@ tess_status find_unreachable(const tess_solver *s, auto_solve *state, const tess
 
 /* ---- explain.c ---- */
 
-/* Writes why the solve did what it did. */
-void explain(auto_solve *state, const tess_solve_result *result);
+/* Writes why the solve did what it did; after a failure also whether the matrix is structurally singular. */
+void explain(const tess_solver *s, auto_solve *state, const tess_solve_result *result);
 
 /* ---- remember.c ---- */
 

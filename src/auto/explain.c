@@ -5,7 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <tessera/findings.h>
+
 #include "auto/auto.h"
+#include "solver/stop.h"
 
 enum { NOTE_LENGTH = 256 };
 
@@ -58,6 +61,7 @@ static void say_method(auto_solve *state, const tess_attempt *a)
         say(state, " in %s", tess_precision_name(a->factors));
     }
     if (a->scale != TESS_SCALING_NONE) { say(state, ", scaled by %s", tess_scaling_name(a->scale)); }
+    if (a->reorder != TESS_REORDERING_NONE) { say(state, ", reordered by %s", tess_reordering_name(a->reorder)); }
     say(state, ": ");
 }
 
@@ -87,6 +91,11 @@ static void say_saving(auto_solve *state, const tess_solve_result *r)
         say(state, "values are exact in %s: the matrix takes %.3g MB instead of %.3g\n",
             tess_precision_name(last->matrix), (double)state->stored_bytes / 1e6, (double)state->fp64_bytes / 1e6);
     }
+    if (state->tried && !state->exact) { say(state, "fp32 does not hold every value: the matrix stays in fp64\n"); }
+    if (state->exact && state->stored == STORAGE_FP64) {
+        say(state, "values are exact in %s, but products take no less time there: the matrix stays in fp64\n",
+            tess_precision_name(state->storage_precision));
+    }
     if (last->factors == TESS_PRECISION_FP64) { return; }
     if (last->precond == TESS_PRECOND_AMG) {
         say(state, "the levels of amg are in low precision; the residual is fp64 as ever\n");
@@ -106,7 +115,27 @@ static void say_factors(auto_solve *state)
     }
 }
 
-void explain(auto_solve *state, const tess_solve_result *result)
+/* After a failure that neither the caller nor a clock ended: no values of this pattern have an inverse. The search
+   takes as long as some products; an error of it tells nothing. */
+static void say_singular(const tess_solver *s, auto_solve *state, const tess_solve_result *r)
+{
+    const tess_error before = s->ctx->error;
+    tess_findings f;
+
+    if (r->converged || reason_is_a_stop(r->reason)) { return; }
+    tess_findings_init(&f);
+    if (tess_find_problems(s->original, NULL, NULL, &f) != TESS_SUCCESS) { s->ctx->error = before; }
+    if (f.structural_rank < 0 || f.structural_rank >= f.nrows) { return; }
+    say(state, "structurally singular: rank at most %lld of %lld", (long long)f.structural_rank, (long long)f.nrows);
+    if (!s->inner) {
+        say(state, "; row %lld and column %lld are the first of %lld without a partner",
+            (long long)f.unmatched_rows.row + 1, (long long)f.unmatched_columns.column + 1,
+            (long long)f.unmatched_rows.count);
+    }
+    say(state, "\n");
+}
+
+void explain(const tess_solver *s, auto_solve *state, const tess_solve_result *result)
 {
     size_t length = 0;
 
@@ -125,6 +154,7 @@ void explain(auto_solve *state, const tess_solve_result *result)
     }
     say_saving(state, result);
     say_factors(state);
+    say_singular(s, state, result);
     length = strlen(state->why);
     if (length > 0 && state->why[length - 1] == '\n') { state->why[length - 1] = '\0'; }
 }

@@ -75,6 +75,50 @@ static int64_t count_levels(const csr_view *v, int32_t *level)
     return most;
 }
 
+/* ---- one way ---- */
+
+/* Rows that are looked at, evenly spread. */
+enum { SAMPLED_ROWS = 4096 };
+
+static double entry_at(const csr_view *v, int64_t i, int64_t j)
+{
+    const double *val = v->val;
+    int64_t low = csr_offset(v, i), high = csr_offset(v, i + 1);
+
+    while (low < high) {
+        const int64_t middle = low + (high - low) / 2;
+
+        if (v->col_ind[middle] < j) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low < csr_offset(v, i + 1) && v->col_ind[low] == j ? val[low] : 0.0;
+}
+
+/* The sum of | |a_ij| - |a_ji| | over that of |a_ij| + |a_ji|, beside the diagonal: 0 for a symmetric matrix, 1 where
+   no row has an entry of a column that has one of it. */
+static double find_one_way(const csr_view *v)
+{
+    const int64_t step = v->nrows > SAMPLED_ROWS ? v->nrows / SAMPLED_ROWS : 1;
+    const double *val = v->val;
+    double differences = 0.0, sum = 0.0;
+
+    for (int64_t i = 0; i < v->nrows; i += step) {
+        for (int64_t k = csr_offset(v, i); k < csr_offset(v, i + 1); k++) {
+            const double a = fabs(val[k]), b = v->col_ind[k] == i ? a : fabs(entry_at(v, v->col_ind[k], i));
+
+            if (v->col_ind[k] == i || !isfinite(a + b)) { continue; }
+            differences += fabs(a - b);
+            sum += a + b;
+        }
+    }
+    return sum > 0.0 ? differences / sum : 0.0;
+}
+
+/* ---- all ---- */
+
 static tess_status look_at_rows(tess_context *ctx, const csr_view *v, matrix_facts *f)
 {
     double *diagonal = NULL;
@@ -84,6 +128,7 @@ static tess_status look_at_rows(tess_context *ctx, const csr_view *v, matrix_fac
     TESS_TRY(tess_host_allocate(ctx, v->nrows, sizeof *diagonal, (void **)&diagonal));
     TESS_TRY(tess_host_allocate(ctx, v->nrows, sizeof *level, (void **)&level));
     f->levels = count_levels(v, level);
+    if (!f->symmetric) { f->one_way = find_one_way(v); }
     for (int64_t i = 0; i < v->nrows; i++) {
         diagonal[i] = diagonal_of(v, i);
         count_diagonal(diagonal[i], f);

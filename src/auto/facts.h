@@ -15,6 +15,7 @@ typedef struct matrix_facts {
     int64_t improper_minors;
     int64_t levels; /* of the lower triangle: rows of one level depend on earlier levels alone */
     bool null_sums; /* each row sums to 0 up to rounding: A times the vector of ones is 0 */
+    double one_way; /* how far entries outweigh those of the transpose, from 0 to 1; 0 if symmetric */
 } matrix_facts;
 
 /* Errors: memory, those of a product. */

@@ -28,6 +28,7 @@ typedef struct ladder_step {
     tess_precond_kind precond;
     tess_precision factors; /* of a preconditioner with factors */
     tess_scaling scale;
+    tess_reordering reorder;
     step_limit limit;
 } ladder_step;
 

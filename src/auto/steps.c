@@ -11,14 +11,11 @@ void step_options(const tess_solver *s, const ladder_step *step, tess_solve_opti
         step->precond != TESS_PRECOND_NONE && step->precond != TESS_PRECOND_JACOBI && step->precond != TESS_PRECOND_AMG;
     const bool fp32 = complete && step->factors == TESS_PRECISION_FP32; /* incomplete ones always compute in FP64 */
 
-    const auto_solve *state = s->driven;
-
     *out = s->options;
     out->solver = step->solver;
     out->scale = step->scale;
-    if (state->stored == STORAGE_LOWER && step->limit != LIMIT_DIRECT && step->scale == TESS_SCALING_NONE) {
-        storage_request_lower(state->storage_precision, &out->storage);
-    }
+    out->reorder = step->reorder;
+    storage_request(s, step, &out->storage);
     if (s->options.precond.kind != TESS_PRECOND_AUTO) { return; }
     out->precond.kind = step->precond;
     if (step->precond == TESS_PRECOND_AMG && step->factors == TESS_PRECISION_FP64) {

@@ -160,11 +160,12 @@ static tess_status try_lossless_diagonals(const tess_matrix *a, const tess_stora
 static tess_status choose_lossless_rows(const tess_matrix *a, const tess_storage_options *o, tess_matrix **out)
 {
     tess_storage_options fp64 = *o;
+    tess_precision level = TESS_PRECISION_FP64;
     tess_status status = TESS_SUCCESS;
 
     *out = NULL;
     if (o->policy.parameter > 0.0 || !takes_whole_lossless(o, TESS_FORMAT_CSR)) { return TESS_SUCCESS; }
-    TESS_TRY(tess_matrix_try_lower(a, &o->policy, out));
+    TESS_TRY(tess_matrix_try_lower(a, &o->policy, &level, out));
     if (*out) { return TESS_SUCCESS; }
     tess_policy_options_init(&fp64.policy);
     fp64.format = TESS_FORMAT_CSR;

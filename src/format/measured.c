@@ -66,7 +66,8 @@ cleanup:
 
 /* Lower levels than the second are not tried: to decode them takes a host longer than their bytes save
    (docs/howto/choose-formats.md). */
-tess_status tess_matrix_try_lower(const tess_matrix *a, const tess_policy_options *policy, tess_matrix **out)
+tess_status tess_matrix_try_lower(const tess_matrix *a, const tess_policy_options *policy, tess_precision *level,
+                                  tess_matrix **out)
 {
     tess_storage_options o;
     tess_matrix *lower = NULL;
@@ -74,6 +75,7 @@ tess_status tess_matrix_try_lower(const tess_matrix *a, const tess_policy_option
     tess_status status = TESS_SUCCESS;
 
     *out = NULL;
+    *level = TESS_PRECISION_FP64;
     tess_storage_options_init(&o);
     o.policy = *policy;
     tess_policy_default_levels(&o.policy);
@@ -82,7 +84,8 @@ tess_status tess_matrix_try_lower(const tess_matrix *a, const tess_policy_option
     o.policy.nlevels = 2;
     o.policy.granularity = TESS_GRANULARITY_MATRIX;
     TESS_TRY(tess_matrix_convert(a, &o, &lower));
-    if (lower->precision == TESS_PRECISION_FP64) { goto cleanup; }
+    *level = lower->precision;
+    if (*level == TESS_PRECISION_FP64) { goto cleanup; }
     if (a->nnz >= LEAST_NONZEROS) { TESS_TRY(is_faster(lower, a, &pays)); }
     if (!pays) { goto cleanup; }
     *out = lower;

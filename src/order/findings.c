@@ -17,7 +17,7 @@ void tess_findings_init(tess_findings *f)
 {
     if (!f) { return; }
     tess_finding *const kinds[] = {&f->unmatched_rows, &f->empty_rows, &f->empty_columns, &f->zero_diagonal,
-                                   &f->duplicate_rows, &f->nonfinite,  &f->nonfinite_rhs};
+                                   &f->duplicate_rows, &f->nonfinite,  &f->nonfinite_rhs, &f->unmatched_columns};
 
     memset(f, 0, sizeof *f);
     f->size = sizeof *f;
@@ -237,7 +237,7 @@ tess_status tess_find_problems(const tess_matrix *a, const tess_vector *b, const
     f.ncols = a->ncols;
     TESS_TRY(look_at_entries(a->ctx, &in.view, &left_null, &f));
     TESS_TRY(find_duplicates(a->ctx, &in.view, &f));
-    TESS_TRY(order_structural_rank(a->ctx, &in.view, &f.structural_rank, &f.unmatched_rows));
+    TESS_TRY(order_structural_rank(a->ctx, &in.view, &f));
     if (b) { TESS_TRY(look_at_rhs(a->ctx, b, left_null, &f)); }
     if (b && x) { TESS_TRY(estimate_attainable(&in.view, b, x, &f)); }
     result_return(&f, out);

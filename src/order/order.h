@@ -31,9 +31,9 @@ tess_status order_rcm_of_pattern(tess_context *ctx, const tess_csr_view *a, int3
 
 /* ---- structural_rank.c ---- */
 
-/* The size of the largest matching of rows and columns by entries other than 0, and the rows without a partner. A
-   search that takes too long gives -1 and no rows. */
-tess_status order_structural_rank(tess_context *ctx, const tess_csr_view *a, int64_t *rank, tess_finding *unmatched);
+/* Sets structural_rank, unmatched_rows and unmatched_columns: the largest matching of rows and columns by entries other
+   than 0, and what has no partner in it. A search that takes too long gives -1, and neither rows nor columns. */
+tess_status order_structural_rank(tess_context *ctx, const tess_csr_view *a, tess_findings *f);
 
 /* ---- matching.c ---- */
 

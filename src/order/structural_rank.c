@@ -91,22 +91,30 @@ static bool match_row(rank_search *s, int32_t root)
     return false;
 }
 
-static void match_all(rank_search *s, int64_t *rank, tess_finding *unmatched)
+static void match_all(rank_search *s, tess_findings *f)
 {
-    *rank = 0;
-    for (int64_t i = 0; i < s->a->nrows; i++) {
+    static const tess_finding none = {.count = 0, .row = -1, .column = -1};
+
+    f->structural_rank = 0;
+    f->unmatched_rows = f->unmatched_columns = none;
+    for (int64_t i = 0; i < s->a->nrows && s->steps_left > 0; i++) {
         if (match_row(s, (int32_t)i)) {
-            *rank += 1;
-        } else if (unmatched->count++ == 0) {
-            unmatched->row = i;
+            f->structural_rank += 1;
+        } else if (f->unmatched_rows.count++ == 0) {
+            f->unmatched_rows.row = i;
         }
     }
-    if (s->steps_left > 0) { return; }
-    *rank = -1;
-    *unmatched = (tess_finding){.count = 0, .row = -1, .column = -1};
+    if (s->steps_left <= 0) {
+        f->structural_rank = -1;
+        f->unmatched_rows = none;
+        return;
+    }
+    for (int64_t j = 0; j < s->a->ncols; j++) {
+        if (s->row_of[j] < 0 && f->unmatched_columns.count++ == 0) { f->unmatched_columns.column = j; }
+    }
 }
 
-tess_status order_structural_rank(tess_context *ctx, const tess_csr_view *a, int64_t *rank, tess_finding *unmatched)
+tess_status order_structural_rank(tess_context *ctx, const tess_csr_view *a, tess_findings *f)
 {
     const int64_t m = a->nrows, n = a->ncols;
     rank_search s = {.a = a, .steps_left = STEPS_PER_ENTRY * a->nnz + m + 1};
@@ -124,7 +132,7 @@ tess_status order_structural_rank(tess_context *ctx, const tess_csr_view *a, int
     for (int64_t j = 0; j < n; j++) {
         s.row_of[j] = s.visited[j] = -1;
     }
-    match_all(&s, rank, unmatched);
+    match_all(&s, f);
 cleanup:
     tess_host_release(ctx, s.ahead, m, sizeof *s.ahead);
     tess_host_release(ctx, s.next, m, sizeof *s.next);

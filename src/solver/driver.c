@@ -39,7 +39,7 @@ tess_status tess_solver_chosen_options(const tess_solver *s, tess_solve_options 
 
     if (status == TESS_SUCCESS && inner->driver) { status = inner->driver->chosen(inner, &chosen); }
     if (s->transform && inner->driver && chosen.scale == TESS_SCALING_NONE) { chosen.scale = s->options.scale; }
-    chosen.reorder = s->options.reorder;
+    if (s->transform && chosen.reorder == TESS_REORDERING_NONE) { chosen.reorder = s->options.reorder; }
     if (s->transform) { /* not those of a round of refinement */
         chosen.rtol = s->options.rtol;
         chosen.atol = s->options.atol;

@@ -43,6 +43,7 @@ struct tess_solver {
     const double *loop_x;     /* x before the cycle whose loop runs; else NULL */
     int loop_exponent;        /* that cycle's d is to be multiplied by this power of two */
     double setup_seconds;
+    bool inner;                  /* the matrix is a transformed one, whose rows are not the caller's */
     solver_transform *transform; /* non-NULL: it does the work; of the other fields only options and host_history are
                                     used */
     void *own;                   /* data of a method with a set-up of its own */

@@ -36,7 +36,8 @@ static void sound_systems_have_no_findings(void **state)
     (void)state;
     assert_true(f.nrows == 400 && f.ncols == 400);
     assert_int_equal(f.structural_rank, 400);
-    assert_int_equal(f.unmatched_rows.count + f.empty_rows.count + f.empty_columns.count, 0);
+    assert_int_equal(f.unmatched_rows.count + f.unmatched_columns.count + f.empty_rows.count + f.empty_columns.count,
+                     0);
     assert_int_equal(f.zero_diagonal.count + f.duplicate_rows.count + f.nonfinite.count, 0);
     assert_int_equal(f.constant_null_vector, 0);
     assert_true(f.empty_rows.row == -1 && isnan(f.attainable_residual));
@@ -66,6 +67,7 @@ static void faults_are_named_with_their_places(void **state)
     f = look(&a, b, b);
     assert_int_equal(f.structural_rank, 3);
     assert_true(f.unmatched_rows.count == 2 && f.unmatched_rows.row == 2);
+    assert_true(f.unmatched_columns.count == 2 && f.unmatched_columns.column == 1 && f.unmatched_columns.row == -1);
     assert_true(f.empty_rows.count == 1 && f.empty_rows.row == 2);
     assert_true(f.empty_columns.count == 2 && f.empty_columns.column == 1 && f.empty_columns.row == -1);
     assert_true(f.zero_diagonal.count == 4 && f.zero_diagonal.row == 1);
@@ -113,6 +115,7 @@ static void the_rank_is_that_of_a_naive_search(void **state)
         }
         assert_int_equal(f.structural_rank, rank);
         assert_int_equal(f.unmatched_rows.count, m - rank);
+        assert_int_equal(f.unmatched_columns.count, n - rank);
         deficient += rank < m && rank < n;
         oracle_free(&a);
     }

@@ -45,6 +45,10 @@ static const order_case cases[] = {
     {"chain, gpu", RATES_GPU, SPD(1000000, 3000000, 1000000), {JACOBI, AMG, CHOLESKY, LU, IC0}},
     {"chain, cuDSS", RATES_GPU_CUDSS, SPD(1000000, 3000000, 1000000), {JACOBI, AMG, CHOLESKY, LU, IC0}},
     {"unsymmetric, host", RATES_HOST, GENERAL(50000, 300000, 200), {JACOBI, AMG, ILU0, LU, LU}},
+    {"one way, host",
+     RATES_HOST,
+     {.n = 500000, .nnz = 2500000, .finite = true, .positive = 500000, .levels = 1400, .one_way = 0.97},
+     {JACOBI, ILU0, AMG, LU, LU}},
     {"unsymmetric, gpu", RATES_GPU, GENERAL(50000, 300000, 200), {JACOBI, AMG, ILU0, LU, LU}},
     {"unsymmetric chain, gpu", RATES_GPU, GENERAL(50000, 300000, 50000), {JACOBI, AMG, LU, LU, ILU0}},
 };
@@ -135,9 +139,12 @@ static void estimates_meet_measurements(void **state)
     const cost_rates *gpu = rates_of_kind(RATES_GPU), *host = rates_of_kind(RATES_HOST);
     const matrix_facts cube = SPD(3375000, 23490000, 448), larger = SPD(16777216, 117047296, 766),
                        poisson = SPD(4096, 20224, 127);
-    const ladder_step cg = {TESS_SOLVER_CG, JACOBI, TESS_PRECISION_FP64, TESS_SCALING_NONE, LIMIT_BUDGET};
-    const ladder_step ic0 = {TESS_SOLVER_CG, IC0, TESS_PRECISION_FP32, TESS_SCALING_NONE, LIMIT_BUDGET};
-    const ladder_step amg = {TESS_SOLVER_CG, AMG, TESS_PRECISION_FP32, TESS_SCALING_NONE, LIMIT_BUDGET};
+    const ladder_step cg = {TESS_SOLVER_CG,       JACOBI,      TESS_PRECISION_FP64, TESS_SCALING_NONE,
+                            TESS_REORDERING_NONE, LIMIT_BUDGET};
+    const ladder_step ic0 = {TESS_SOLVER_CG,       IC0,         TESS_PRECISION_FP32, TESS_SCALING_NONE,
+                             TESS_REORDERING_NONE, LIMIT_BUDGET};
+    const ladder_step amg = {TESS_SOLVER_CG,       AMG,         TESS_PRECISION_FP32, TESS_SCALING_NONE,
+                             TESS_REORDERING_NONE, LIMIT_BUDGET};
 
     (void)state;
     check_measured(iteration_cost(gpu, &cube, &cg), 167e-6);

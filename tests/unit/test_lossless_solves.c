@@ -282,7 +282,8 @@ static void the_trial_is_made_once_where_it_may(void **state)
     tess_matrix *m = make_matrix(ctx, &a);
 
     (void)state;
-    for (int k = 0; k < 4; k++) {
+    for (int k = 0; k < 6; k++) {
+        const bool open = k == 0 || k == 5;
         tess_solve_options options = solve_options(TESS_SOLVER_AUTO);
         tess_solver *solver = NULL;
         const auto_solve *own = NULL;
@@ -291,16 +292,20 @@ static void the_trial_is_made_once_where_it_may(void **state)
         options.automatic.fp64_only = k == 1;
         if (k == 2) { options.storage.format = TESS_FORMAT_SELL; }
         if (k == 3) { options.storage.precision = TESS_PRECISION_FP32; }
+        options.automatic.format_given = k == 4;
+        if (k == 5) { options.storage.format = TESS_FORMAT_AUTO; }
         assert_ok(ctx, tess_solver_create(m, &options, &solver));
         own = solver->driven;
-        assert_int_equal(own->stored, k == 0 ? STORAGE_OPEN : STORAGE_FP64);
+        assert_true(!open || own->solver->stored == NULL);
+        assert_int_equal(own->stored, open ? STORAGE_OPEN : STORAGE_FP64);
         storage_try_lower(solver, 49, 1e6);
         storage_try_lower(solver, 1000, 299.0);
-        assert_int_equal(own->stored, k == 0 ? STORAGE_OPEN : STORAGE_FP64);
+        assert_int_equal(own->stored, open ? STORAGE_OPEN : STORAGE_FP64);
         storage_try_lower(solver, 50, 300.0);
         assert_int_not_equal(own->stored, STORAGE_OPEN);
-        assert_true((own->stored == STORAGE_LOWER) == (k == 0 && own->solver->stored != NULL));
-        assert_true(k == 0 || own->stored == STORAGE_FP64);
+        assert_true((own->stored == STORAGE_LOWER) == (open && own->solver->stored != NULL));
+        assert_true(open || own->stored == STORAGE_FP64);
+        assert_int_equal(own->exact, open); /* told, also where FP64 is as fast */
         tess_solver_destroy(solver);
     }
     tess_matrix_destroy(m);

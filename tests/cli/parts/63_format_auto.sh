@@ -106,3 +106,23 @@ for format in pbp tcki; do
     expect 0 spmv blocks.mtx --format $format --json spmv.json
     json spmv.json '[j["options"][k] for k in ("policy", "granularity")] == ["mean-3std", "block"]'
 done
+
+# solver auto without --format: exact fp32 is tried on the way, and told; csr forbids it. No bit of x depends on that.
+slow='gallery:laplace2d:200 --precond jacobi --rtol 1e-11 --device cpu --choices none --explain'
+for format in "" "--format auto" "--format csr" "--precision fp64"; do
+    # shellcheck disable=SC2086
+    expect 0 solve $slow $format --json solve.json --output x.npy --force
+    case $format in
+    *csr | *fp64)
+        ! grep -q 'values are exact' out && pass || fail "$format does not forbid the trial"
+        json solve.json 'j["matrix_precision"] == "fp64" and not any("exact" in line for line in j["why"])'
+        ;;
+    *)
+        out_has '^ +values are exact in fp32(: the matrix takes [0-9.]+ MB instead of|, but products take no less time)'
+        json solve.json 'j["format"] == "csr" and (j["matrix_precision"] == "fp32") == (" MB instead" in str(j["why"]))'
+        json solve.json '("--levels fp64,fp32" in j["by_hand"]) == (j["matrix_precision"] == "fp32")'
+        ;;
+    esac
+    [ -n "$format" ] || cp x.npy first.npy
+    cmp -s x.npy first.npy && pass || fail "x depends on $format"
+done

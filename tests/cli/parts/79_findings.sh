@@ -4,7 +4,9 @@
 head='%%%%MatrixMarket matrix coordinate real general\n%% text\n'
 printf "${head}4 4 6\n1 1 2\n1 3 1\n2 2 1\n2 4 1\n4 1 2\n4 3 1\n" >faulty.mtx
 expect 1\|5 solve faulty.mtx --solver gmres --rhs random --device cpu --json findings.json
-out_has '^findings +structurally singular: structural rank 3, 4 rows, 4 columns'
+out_has '^findings +structurally singular: rank at most 3 of 4$'
+out_has '^ +1 rows without a partner; the first: row 3$'
+out_has '^ +1 columns without a partner; the first: column [1-4]$'
 out_has '^ +1 rows are empty; the first: row 3'
 out_has '^ +2 diagonal entries are 0 or absent; the first: row 3, column 3'
 out_has '^ +1 rows are equal to a row before; the first: row 4 to row 1'
@@ -19,6 +21,16 @@ next=$(sed -n 's/^next  *tessera //p' out)
 expect 0 $next
 out_has '^right-hand side +random:1'
 out_has 'least_squares, 1'
+
+# After an automatic solve `why` says so too. x1 + x2 = 1 and x3 + x4 = 1 leave no x for rows 3 and 4, whose sums are 5.
+printf "${head}4 4 8\n1 1 1\n1 2 1\n2 3 1\n2 4 1\n3 1 5\n3 2 5\n4 1 7\n4 2 7\n" >deficient.mtx
+expect 1\|5 solve deficient.mtx --device cpu --choices none --explain --json findings.json
+out_has 'structurally singular: rank at most 3 of 4; row [34] and column [1-4] are the first of 1 without a partner'
+err_has 'structurally singular'
+json findings.json 'any(line.startswith("structurally singular: rank at most 3 of 4") for line in j["why"])
+    and j["findings"]["structural_rank"] == 3 and j["findings"]["unmatched_columns"]["count"] == 1'
+expect 0 solve deficient.mtx --device cpu --choices none --solver lsqr
+! grep -q 'structurally singular' out && pass || fail 'a solve that converged is called singular'
 
 # A structurally singular system for which no solver can be set up has its JSON too.
 rm -f findings.json
