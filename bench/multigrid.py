@@ -93,6 +93,18 @@ def finite_elements(tool, folder, names, repeats):
           rows)
 
 
+def smoothers(tool, folder, names, repeats):
+    rows = []
+    for name in names:
+        if not (folder / f"{name}.mtx").exists():
+            continue
+        for smoother in ("chebyshev", "block-jacobi", "jacobi", "l1-jacobi", "ilu0"):
+            options = [*fem_options(folder, name), "--amg-smoother", smoother]
+            r = solve(tool, str(folder / f"{name}.mtx"), options, repeats, "1e-8")
+            rows.append((name, smoother, r["iterations"], f"{r['setup_seconds']:.3f}", f"{r['solve_seconds']:.3f}"))
+    table(("system", "smoother", "iterations to 1e-8", "set-up, s", "solve, s"), rows)
+
+
 def precisions(tool, problem, extra, rtol, repeats):
     wide = None
     rows = []
@@ -191,6 +203,7 @@ def main():
     if options.fem:
         names = ["jump3d-48", "jump3d-96", "aniso3d-48", "elasticity-8", "elasticity-14", "elasticity-19"]
         finite_elements(options.tool, options.fem, names, options.repeats)
+        smoothers(options.tool, options.fem, ["elasticity-8", "elasticity-14", "elasticity-19"], options.repeats)
 
 
 if __name__ == "__main__":

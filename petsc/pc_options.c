@@ -22,11 +22,11 @@ static PetscErrorCode amg_options(tess_amg_options *amg, tp_option_items PetscOp
                                  tess_amg_cycle_name(amg->cycle), text, sizeof text, &set));
     PetscCheck(!set || tess_amg_cycle_parse(text, &amg->cycle) == TESS_SUCCESS, PETSC_COMM_SELF,
                PETSC_ERR_ARG_UNKNOWN_TYPE, "-pc_tessera_amg_cycle %s: give v, w or k", text);
-    PetscCall(PetscOptionsString("-pc_tessera_amg_smoother", "amg: chebyshev, l1-jacobi, jacobi or ilu0", "PCTESSERA",
-                                 tess_amg_smoother_name(amg->smoother), text, sizeof text, &set));
+    PetscCall(PetscOptionsString("-pc_tessera_amg_smoother", "amg: chebyshev, l1-jacobi, jacobi, ilu0 or block-jacobi",
+                                 "PCTESSERA", tess_amg_smoother_name(amg->smoother), text, sizeof text, &set));
     PetscCheck(!set || tess_amg_smoother_parse(text, &amg->smoother) == TESS_SUCCESS, PETSC_COMM_SELF,
-               PETSC_ERR_ARG_UNKNOWN_TYPE, "-pc_tessera_amg_smoother %s: give chebyshev, l1-jacobi, jacobi or ilu0",
-               text);
+               PETSC_ERR_ARG_UNKNOWN_TYPE,
+               "-pc_tessera_amg_smoother %s: give chebyshev, l1-jacobi, jacobi, ilu0 or block-jacobi", text);
     PetscCall(PetscOptionsInt("-pc_tessera_amg_degree", "amg: products of a smoothing, 1 to 4", "PCTESSERA", degree,
                               &degree, NULL));
     PetscCall(PetscOptionsInt("-pc_tessera_amg_aggressive", "amg: first levels coarsened twice at once; -1: auto",

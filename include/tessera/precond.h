@@ -148,10 +148,11 @@ typedef enum tess_amg_cycle {
 
 /** What smooths a level's error. */
 typedef enum tess_amg_smoother {
-    TESS_AMG_CHEBYSHEV = 0, /**< a Chebyshev polynomial of the matrix scaled by its rows' l1 norms (default) */
-    TESS_AMG_L1_JACOBI = 1, /**< `degree` steps with the rows' l1 norms as diagonal */
-    TESS_AMG_JACOBI = 2,    /**< `degree` steps of Jacobi, damped by 4/3 over the largest eigenvalue */
-    TESS_AMG_ILU0 = 3       /**< a step with ILU(0), or IC(0), of each level in FP64; the host sets it up */
+    TESS_AMG_CHEBYSHEV = 0,   /**< a Chebyshev polynomial of the matrix scaled by its rows' l1 norms (default) */
+    TESS_AMG_L1_JACOBI = 1,   /**< `degree` steps with the rows' l1 norms as diagonal */
+    TESS_AMG_JACOBI = 2,      /**< `degree` steps of Jacobi, damped by 4/3 over the largest eigenvalue */
+    TESS_AMG_ILU0 = 3,        /**< a step with ILU(0), or IC(0), of each level in FP64; the host sets it up */
+    TESS_AMG_BLOCK_JACOBI = 4 /**< a polynomial of the matrix scaled by the inverses of its nodes' diagonal blocks */
 } tess_amg_smoother;
 
 /** Options of amg. */

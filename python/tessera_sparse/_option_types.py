@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 AmgCoarsening = Literal["auto", "classical", "aggregation", "plain"]
 AmgCycle = Literal["v", "w", "k"]
 AmgPrecision = Literal["auto", "fp64", "fp32", "fp16", "bf16", "fp8"]
-AmgSmoother = Literal["chebyshev", "l1-jacobi", "jacobi", "ilu0"]
+AmgSmoother = Literal["chebyshev", "l1-jacobi", "jacobi", "ilu0", "block-jacobi"]
 Arithmetic = Literal["fp64", "fp32"]
 Engine = Literal["auto", "plain", "graph", "single-kernel"]
 Factorization = Literal["auto", "host", "device"]

@@ -100,11 +100,9 @@ static const tess_named_value amg_precision_names[] = {{"auto", TESS_AMG_PRECISI
                                                        {"fp8", TESS_AMG_PRECISION_FP8},
                                                        {NULL, 0}};
 static const tess_named_value amg_cycle_names[] = {{"v", TESS_AMG_V}, {"w", TESS_AMG_W}, {"k", TESS_AMG_K}, {NULL, 0}};
-static const tess_named_value amg_smoother_names[] = {{"chebyshev", TESS_AMG_CHEBYSHEV},
-                                                      {"l1-jacobi", TESS_AMG_L1_JACOBI},
-                                                      {"jacobi", TESS_AMG_JACOBI},
-                                                      {"ilu0", TESS_AMG_ILU0},
-                                                      {NULL, 0}};
+static const tess_named_value amg_smoother_names[] = {
+    {"chebyshev", TESS_AMG_CHEBYSHEV}, {"l1-jacobi", TESS_AMG_L1_JACOBI},       {"jacobi", TESS_AMG_JACOBI},
+    {"ilu0", TESS_AMG_ILU0},           {"block-jacobi", TESS_AMG_BLOCK_JACOBI}, {NULL, 0}};
 static const tess_named_value triangular_names[] = {{"auto", TESS_TRIANGULAR_AUTO},
                                                     {"levels", TESS_TRIANGULAR_LEVELS},
                                                     {"blocks", TESS_TRIANGULAR_BLOCKS},

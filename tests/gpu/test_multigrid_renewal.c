@@ -90,7 +90,7 @@ static void old_values_come_back(void **state)
 
 static amg_cycle open_cycle(const amg_hierarchy *h, tess_amg_precision precision)
 {
-    amg_cycle c = {.ctx = gpu, .options = h->options, .estimates = h->options.smoother == TESS_AMG_JACOBI};
+    amg_cycle c = {.ctx = gpu, .options = h->options};
 
     assert_ok(gpu, amg_cycle_open(&c, h, precision, false));
     return c;

@@ -207,7 +207,7 @@ static tess_status amg_of(scene *s, tess_amg_coarsening coarsening, tess_amg_cyc
     options.role = (tess_role_precision){1, TESS_PRECISION_FP32, TESS_ARITHMETIC_FP32};
     options.amg.coarsening = coarsening;
     options.amg.precision = TESS_AMG_PRECISION_FP16;
-    options.amg.smoother = TESS_AMG_JACOBI; /* whose spectrum is estimated */
+    options.amg.smoother = coarsening == TESS_AMG_AGGREGATION ? TESS_AMG_BLOCK_JACOBI : TESS_AMG_JACOBI; /* estimated */
     options.amg.cycle = cycle;
     options.amg.aggressive = 1;
     options.amg.coarsest = 10;

@@ -191,7 +191,12 @@ static tess_status begin_plain(tess_context *ctx, const tess_amg_options *option
     return TESS_SUCCESS;
 }
 
-const amg_coarsening amg_aggregation = {
-    .kind = TESS_AMG_AGGREGATION, .begin = begin, .coarsen = coarsen, .product = product, .renew = renew, .end = end};
-const amg_coarsening amg_plain = {
-    .kind = TESS_AMG_PLAIN, .begin = begin_plain, .coarsen = coarsen, .product = product, .renew = renew, .end = end};
+static const aggregation_level *nodes(const void *state, int level)
+{
+    return &((const aggregation_state *)state)->level[level];
+}
+
+#define AGGREGATION_OPERATIONS .coarsen = coarsen, .product = product, .renew = renew, .end = end, .nodes = nodes
+
+const amg_coarsening amg_aggregation = {.kind = TESS_AMG_AGGREGATION, .begin = begin, AGGREGATION_OPERATIONS};
+const amg_coarsening amg_plain = {.kind = TESS_AMG_PLAIN, .begin = begin_plain, AGGREGATION_OPERATIONS};

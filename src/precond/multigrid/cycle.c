@@ -150,6 +150,55 @@ cleanup:
     return status;
 }
 
+/* With blocks: steps `first` .. degree - 1, z = M r, x += omega z, r -= omega A z. The residual after the last one is
+   not kept if `last`. */
+static tess_status solve_blocks(const level_pass *p, void *r, void *z, int first, bool last, double *wide)
+{
+    const amg_cycle_level *l = p->level;
+    const int degree = p->c->options.degree;
+    tess_status status = TESS_SUCCESS;
+
+    for (int i = first; i < degree; i++) {
+        const bool ends = last && i + 1 == degree;
+
+        TESS_TRY(run_step(p, &(step){.a = l->blocks,
+                                     .x = r,
+                                     .y = ends ? NULL : z,
+                                     .total = l->x,
+                                     .alpha = 1.0,
+                                     .gamma = l->omega[i],
+                                     .wide = ends ? wide : NULL}));
+        if (ends) { break; }
+        TESS_TRY(run_step(p, &(step){.a = l->a, .x = z, .base = r, .y = r, .alpha = -l->omega[i]}));
+    }
+cleanup:
+    return status;
+}
+
+/* From x = 0. */
+static tess_status solve_blocks_first(const level_pass *p, void *r, void *z)
+{
+    const amg_cycle_level *l = p->level;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(run_step(p, &(step){.a = l->blocks, .x = r, .y = l->x, .alpha = l->omega[0]}));
+    TESS_TRY(run_step(p, &(step){.a = l->a, .x = l->x, .base = r, .y = r, .alpha = -1.0}));
+    status = solve_blocks(p, r, z, 1, false, NULL);
+cleanup:
+    return status;
+}
+
+/* The correction e in z, which x has already. */
+static tess_status solve_blocks_again(const level_pass *p, void *r, void *z, double *wide)
+{
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(run_step(p, &(step){.a = p->level->a, .x = z, .base = r, .y = r, .alpha = -1.0}));
+    status = solve_blocks(p, r, z, 0, true, wide);
+cleanup:
+    return status;
+}
+
 /* From x = 0: x, and in *r what is left of the residual. */
 static tess_status smooth_first(const level_pass *p, void **r, void **other)
 {
@@ -157,6 +206,7 @@ static tess_status smooth_first(const level_pass *p, void **r, void **other)
     tess_status status = TESS_SUCCESS;
 
     if (l->factors) { return solve_first(p, r, other); }
+    if (l->blocks) { return solve_blocks_first(p, *r, *other); }
     TESS_TRY(scale_vector(p, l->omega[0], *r, l->x));
     TESS_TRY(smooth(p, r, other, false, NULL));
     status = swap_after(
@@ -174,6 +224,7 @@ static tess_status smooth_again(const level_pass *p, void **r, void **other, dou
     tess_status status = TESS_SUCCESS;
 
     if (l->factors) { return solve_again(p, r, other, wide); }
+    if (l->blocks) { return solve_blocks_again(p, *r, *other, wide); }
     TESS_TRY(run_step(p, &(step){.a = l->a,
                                  .x = *other,
                                  .base = *r,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The cycle. Level l has the matrix S A S with S = D^-1/2, where D holds the rows' l1 norms (smoother jacobi: the
- * diagonal), and the transfers S_l^-1 P S_l+1 and its transpose. A polynomial of S A S is then a polynomial smoother of
- * D^-1 A, and a step of it is one product with an epilogue: no vector passes of their own, and entries of about 1,
- * which FP16 holds.
+ * The cycle. Level l has the matrix S A S with S = D^-1/2, where D holds the rows' l1 norms (smoothers jacobi,
+ * and block-jacobi without nodes: the diagonal), and the transfers S_l^-1 P S_l+1 and its transpose. A polynomial of S
+ * A S is then a polynomial smoother of D^-1 A, and a step of it is one product with an epilogue: no vector passes of
+ * their own, and entries of about 1, which FP16 holds.
  */
 #ifndef TESS_PRECOND_MULTIGRID_CYCLE_H
 #define TESS_PRECOND_MULTIGRID_CYCLE_H
@@ -23,7 +23,8 @@ typedef struct amg_cycle_level {
     tess_matrix *inverse;     /* of the coarsest: dense; NULL: smoothed only */
     tess_precond *factors;    /* ILU(0) of S A S, with the smoother ilu0 */
     double damping;           /* of a step with them */
-    double bound;             /* of the spectrum of S A S */
+    tess_matrix *blocks;      /* S^-1 D^-1 S^-1 with the block diagonal D of A; with the smoother block-jacobi */
+    double bound;             /* of the spectrum of S A S, or with blocks of D^-1 A */
     double omega[AMG_MAX_DEGREE];
     void *residual, *x, *other;    /* n values each of the vectors' precision */
     void *rhs, *first;             /* with W and K cycles, below the finest level */
@@ -34,6 +35,8 @@ typedef struct amg_cycle {
     tess_context *ctx;
     tess_amg_options options;
     tess_precision vectors;
+    bool l1;         /* S is of the rows' l1 norms */
+    bool has_blocks; /* levels that are not inverted have blocks */
     bool estimates;  /* spectra are estimated */
     bool has_bounds; /* the device has found those of all levels */
     double ratio;    /* Chebyshev polynomials smooth the spectrum above 1 / ratio of its end */
@@ -46,7 +49,7 @@ typedef struct amg_cycle {
     double *wide; /* n values for callers with FP32 vectors; NULL: there are none */
 } amg_cycle;
 
-/* Stores the levels of a hierarchy. c->ctx, options, vectors are set. precision: of each level's matrices; AUTO: by the
+/* Stores the levels of a hierarchy. c->ctx and options are set. precision: of each level's matrices; AUTO: by the
    rule. Close it also after a failure. */
 tess_status amg_cycle_open(amg_cycle *c, const amg_hierarchy *h, tess_amg_precision precision, bool for_fp32);
 /* For ways to store levels: the vectors and the smoother of level l, whose matrices are there; the dense inverse of the

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/stages.h"
+#include "precond/multigrid/blocks.h"
 #include "precond/multigrid/coarse.h"
 #include "precond/multigrid/cycle.h"
 #include "precond/multigrid/device.h"
@@ -203,12 +204,14 @@ cleanup:
     return status;
 }
 
-static tess_status store_level(amg_cycle *c, const level_source *from, int l, tess_amg_precision wanted)
+static tess_status store_level(amg_cycle *c, const amg_hierarchy *h, const level_source *from, int l,
+                               tess_amg_precision wanted)
 {
     const amg_scaled a = scaled_a(from);
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(store_matrices(c, from, choose_precision(c->ctx, from, wanted, l == 0), &c->level[l]));
+    TESS_TRY(amg_make_blocks(c, h, l, from->own->inverse, &c->level[l]));
     TESS_TRY(amg_cycle_finish_level(c, l));
     if (!from->level->p.row_ptr) { TESS_TRY(amg_cycle_store_inverse(c, &a, &c->level[l])); }
     TESS_TRY(amg_factor_level(c, &a, &c->level[l]));
@@ -234,7 +237,7 @@ static tess_status check_values(tess_context *ctx, const level_scale *finest)
 
 static tess_status store_levels(amg_cycle *c, const amg_hierarchy *h, tess_amg_precision wanted)
 {
-    const bool l1 = c->options.smoother != TESS_AMG_JACOBI;
+    const bool l1 = c->l1;
     level_scale own = {0}, next = {0};
     tess_status status = TESS_SUCCESS;
 
@@ -245,7 +248,7 @@ static tess_status store_levels(amg_cycle *c, const amg_hierarchy *h, tess_amg_p
         const level_source from = {&h->level[l], &own, &next};
 
         if (l + 1 < h->count) { TESS_TRY(make_scale(c->ctx, &h->level[l + 1].a, l1, &next)); }
-        TESS_TRY(store_level(c, &from, l, amg_wanted_precision(c, l, wanted)));
+        TESS_TRY(store_level(c, h, &from, l, amg_wanted_precision(c, l, wanted)));
         free_scale(c->ctx, &own);
         own = next;
         next = (level_scale){0};
@@ -262,6 +265,18 @@ cleanup:
 #define CLASSICAL_RATIO 4.0
 #define AGGREGATION_RATIO 10.0
 
+/* What scales a level, and whether its spectrum is known without an estimate. */
+static void choose_smoother(amg_cycle *c, const amg_hierarchy *h)
+{
+    const tess_amg_smoother smoother = h->options.smoother;
+    bool diagonal = smoother == TESS_AMG_JACOBI;
+
+    c->has_blocks = amg_has_blocks(h);
+    diagonal = diagonal || (smoother == TESS_AMG_BLOCK_JACOBI && !c->has_blocks); /* blocks of one row */
+    c->l1 = !diagonal;
+    c->estimates = diagonal || c->has_blocks || h->coarsening->kind != TESS_AMG_CLASSICAL;
+}
+
 tess_status amg_cycle_open(amg_cycle *c, const amg_hierarchy *h, tess_amg_precision precision, bool for_fp32)
 {
     const int64_t n = h->level[0].a.nrows;
@@ -269,6 +284,7 @@ tess_status amg_cycle_open(amg_cycle *c, const amg_hierarchy *h, tess_amg_precis
     tess_status status = TESS_SUCCESS;
 
     c->n = n;
+    choose_smoother(c, h);
     c->vectors = amg_vector_precision(c, h->count, precision);
     c->rank = h->level[h->count - 1].a.nrows;
     c->ratio = h->coarsening->kind == TESS_AMG_AGGREGATION ? AGGREGATION_RATIO : CLASSICAL_RATIO;
@@ -289,6 +305,7 @@ static void close_level(const amg_cycle *c, amg_cycle_level *l)
     tess_matrix_destroy(l->p);
     tess_matrix_destroy(l->r);
     tess_matrix_destroy(l->inverse);
+    tess_matrix_destroy(l->blocks);
     tess_precond_destroy(l->factors);
     for (size_t k = 0; k < sizeof vectors / sizeof *vectors; k++) {
         tess_device_release(c->ctx, vectors[k], l->n, tess_precision_bytes(c->vectors));
@@ -317,7 +334,8 @@ int64_t amg_level_bytes(const amg_cycle_level *l)
 {
     const int64_t factors = l->factors ? tess_precond_bytes(l->factors) : 0;
 
-    return matrix_bytes(l->a) + matrix_bytes(l->p) + matrix_bytes(l->r) + matrix_bytes(l->inverse) + factors;
+    return matrix_bytes(l->a) + matrix_bytes(l->p) + matrix_bytes(l->r) + matrix_bytes(l->inverse) +
+           matrix_bytes(l->blocks) + factors;
 }
 
 int64_t amg_cycle_bytes(const amg_cycle *c)

@@ -5,11 +5,14 @@
  * does not wait for each. Levels that turn out to need another precision are stored again.
  */
 #include "precond/multigrid/device_store.h"
+
+#include "precond/multigrid/blocks.h"
 #include "precond/multigrid/level_precision.h"
 
 /* What is found of each level, in device memory and on the host: of the scales, A and P. */
 typedef struct storing {
     amg_cycle *c;
+    const amg_hierarchy *h;
     const amg_device_level *level;
     int count;
     amg_device_scale scale[TESS_MAX_AMG_LEVELS];
@@ -48,8 +51,7 @@ static tess_status make_scale(storing *s, int l)
     *own = (amg_device_scale){.n = a->nrows};
     TESS_TRY(tess_device_allocate(ctx, own->n, sizeof *own->s, (void **)&own->s));
     TESS_TRY(tess_device_allocate(ctx, own->n, sizeof *own->inverse, (void **)&own->inverse));
-    status = amg_device_ops_of(ctx)->scale(ctx, a, s->c->options.smoother != TESS_AMG_JACOBI, own,
-                                           s->on_device + (ptrdiff_t)3 * l);
+    status = amg_device_ops_of(ctx)->scale(ctx, a, s->c->l1, own, s->on_device + (ptrdiff_t)3 * l);
 cleanup:
     return status;
 }
@@ -141,6 +143,7 @@ static tess_status settle_level(storing *s, int l, tess_amg_precision wanted, bo
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(settle_matrices(s, l, wanted));
+    TESS_TRY(amg_make_blocks(c, s->h, l, s->scale[l].inverse, &c->level[l]));
     TESS_TRY(first ? amg_cycle_finish_level(c, l) : amg_cycle_renew_level(c, l));
     if (!s->level[l].p.row_ptr) { status = amg_device_store_inverse(c, &from, &c->level[l]); }
 cleanup:
@@ -179,7 +182,7 @@ cleanup:
 
 static tess_status store_levels(amg_cycle *c, const amg_hierarchy *h, tess_amg_precision wanted, bool first)
 {
-    storing s = {.c = c, .level = h->device->level, .count = h->count};
+    storing s = {.c = c, .h = h, .level = h->device->level, .count = h->count};
     amg_device_tridiagonal *spectra = NULL;
     tess_status status = TESS_SUCCESS;
 

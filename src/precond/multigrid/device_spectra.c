@@ -9,8 +9,8 @@ tess_status amg_device_begin_spectra(amg_cycle *c, const amg_hierarchy *h, const
     tess_status status = TESS_SUCCESS;
 
     *out = NULL;
-    c->has_bounds = true;
-    if (!c->estimates) { return TESS_SUCCESS; }
+    c->has_bounds = !c->has_blocks; /* those with blocks are estimated by amg_find_bound */
+    if (!c->estimates || c->has_blocks) { return TESS_SUCCESS; }
     TESS_TRY(tess_device_allocate(c->ctx, h->count, sizeof **out, (void **)out));
     status =
         amg_device_ops_of(c->ctx)->estimate_spectra(c->ctx, h->count, h->device->level, scale, c->options.seed, *out);

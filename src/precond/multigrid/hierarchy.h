@@ -59,6 +59,8 @@ typedef struct amg_coarsening {
     void (*end)(tess_context *ctx, void *state); /* frees the state, which may be NULL */
     /* Bytes of the state beside what the levels hold. NULL: it is small. */
     int64_t (*bytes)(const void *state, int levels);
+    /* The nodes of a level, and their sizes. NULL: the coarsening has none. */
+    const struct aggregation_level *(*nodes)(const void *state, int level);
     /* AMG_STAGES sums, which coarsen and renew add to. NULL: it does not tell. */
     double *(*stage_seconds)(void *state);
 } amg_coarsening;

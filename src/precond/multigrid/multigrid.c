@@ -88,10 +88,7 @@ static tess_status open_levels(const amg *own, const amg_hierarchy *h, amg_cycle
 {
     tess_status status = TESS_SUCCESS;
 
-    *cycle =
-        (amg_cycle){.ctx = h->ctx,
-                    .options = h->options,
-                    .estimates = h->options.smoother == TESS_AMG_JACOBI || h->coarsening->kind != TESS_AMG_CLASSICAL};
+    *cycle = (amg_cycle){.ctx = h->ctx, .options = h->options};
     status = amg_cycle_open(cycle, h, own->precision, own->for_fp32);
     if (status != TESS_SUCCESS) { amg_cycle_close(cycle); }
     return status;

@@ -17,6 +17,10 @@ done
 expect 0 solve $problem --solver fgmres --precond amg --amg-cycle k --amg-smoother l1-jacobi --amg-degree 1 \
     --json solve.json
 json solve.json 'j["converged"] and j["options"]["amg_cycle"] == "k" and j["options"]["amg_degree"] == 1'
+expect 0 solve gallery:elasticity3d:5 --solver cg --precond amg --amg-smoother l1-jacobi --json norms.json
+expect 0 solve gallery:elasticity3d:5 --solver cg --precond amg --amg-smoother block-jacobi --json solve.json
+json solve.json 'j["converged"] and not j["escalated"] and j["options"]["amg_smoother"] == "block-jacobi"'
+json solve.json "j['iterations'] < __import__('json').load(open('norms.json'))['iterations']"
 expect 0 solve $problem --solver cg --precond amg --amg-aggressive 0 --json without.json
 expect 0 solve $problem --solver cg --precond amg --amg-aggressive 1 --json solve.json
 json solve.json 'j["amg"]["operator_complexity"] < 1.8 and j["options"]["amg_aggressive"] == 1'
@@ -34,5 +38,7 @@ expect 2 solve $problem --precond ilu0 --amg-cycle w
 err_has '--amg-cycle is for --precond amg'
 expect 2 solve $problem --precond amg --amg-cycle x
 err_has 'v, w'
+expect 2 solve $problem --precond amg --amg-smoother block
+err_has 'block-jacobi'
 expect 2 solve $problem --precond amg --amg-degree 9
 expect 2 solve $problem --precond amg --amg-strength 2
