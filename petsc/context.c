@@ -2,14 +2,7 @@
 /* The one context that all objects of a process share, and the registration of the types. */
 #include "plugin.h"
 
-#include <string.h>
 #include <unistd.h>
-
-#if TP_HAVE_CUDA
-#include <petscdevice.h>
-/* cudaStreamLegacy: the default stream by a handle, for NULL would mean a stream of the library's own. */
-static const uintptr_t LEGACY_STREAM = 1;
-#endif
 
 static tess_context *the_context;
 static PetscBool registered, shared;
@@ -53,45 +46,6 @@ static PetscErrorCode count_threads(int *threads)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The stream on which PETSc works on the GPU of this rank; NULL: it has none. It makes that GPU the current one. */
-static PetscErrorCode find_stream(void **stream)
-{
-    PetscFunctionBegin;
-    *stream = NULL;
-#if TP_HAVE_CUDA
-    if (PETSC_DEVICE_DEFAULT() == PETSC_DEVICE_CUDA) {
-        PetscDeviceContext device;
-        PetscDeviceType type;
-        void *handle;
-        PetscErrorCode code;
-        PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
-        code = PetscDeviceInitialize(PETSC_DEVICE_CUDA);
-        PetscCall(PetscPopErrorHandler());
-        if (code) { PetscFunctionReturn(PETSC_SUCCESS); } /* the machine has none */
-        PetscCall(PetscDeviceContextGetCurrentContext(&device));
-        PetscCall(PetscDeviceContextGetDeviceType(device, &type));
-        if (type != PETSC_DEVICE_CUDA) { PetscFunctionReturn(PETSC_SUCCESS); }
-        PetscCall(PetscDeviceContextGetStreamHandle(device, &handle));
-        *stream = *(void **)handle ? *(void **)handle : (void *)LEGACY_STREAM;
-    }
-#endif
-    PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The GPU where PETSc computes on one, unless an option says otherwise. */
-static PetscErrorCode choose_device(tess_device *device)
-{
-    char name[32];
-    PetscBool set;
-
-    PetscFunctionBegin;
-    *device = TP_HAVE_CUDA ? TESS_DEVICE_AUTO : TESS_DEVICE_CPU;
-    PetscCall(PetscOptionsGetString(NULL, NULL, "-tessera_device", name, sizeof name, &set));
-    PetscCheck(!set || tess_device_parse(name, device) == TESS_SUCCESS, PETSC_COMM_SELF, PETSC_ERR_ARG_UNKNOWN_TYPE,
-               "-tessera_device %s: give auto, cpu or gpu", name);
-    PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static int threads_of_this_rank;
 
 PetscErrorCode tp_context(tess_context **out)
@@ -103,11 +57,7 @@ PetscErrorCode tp_context(tess_context **out)
     if (!the_context) {
         tess_context_options_init(&options);
         options.threads = threads_of_this_rank;
-        PetscCall(choose_device(&options.device));
-        if (options.device != TESS_DEVICE_CPU && strcmp(tess_gpu_backend(), "cuda") == 0) {
-            PetscCall(find_stream(&options.stream));
-        }
-        if (options.device == TESS_DEVICE_AUTO && !options.stream) { options.device = TESS_DEVICE_CPU; }
+        PetscCall(tp_choose_device(&options));
         status = tess_context_create(&options, &the_context);
         PetscCheck(status == TESS_SUCCESS, PETSC_COMM_SELF, PETSC_ERR_LIB, "Tessera cannot start: %s",
                    tess_status_text(status));

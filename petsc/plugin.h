@@ -32,6 +32,10 @@ typedef PetscOptionItems tp_option_items;
 PetscErrorCode tp_context(tess_context **out);
 /* Whether PETSc's vectors may be on the context's GPU. Work of both is then in the order of one stream. */
 PetscErrorCode tp_shares_gpu(PetscBool *out);
+/* PETSc's GPU of this process and its stream, or the host (device.c). */
+PetscErrorCode tp_choose_device(tess_context_options *options);
+/* Whether each process shares a GPU with PETSc, and with no other process of its machine. Collective. */
+PetscErrorCode tp_has_own_gpu(MPI_Comm comm, PetscBool *out);
 /* Turns a status of the library into an error of PETSc, with the library's message and hint. */
 PetscErrorCode tp_check(tess_status status, const char *call);
 #define TessCall(call) PetscCall(tp_check((call), #call))
