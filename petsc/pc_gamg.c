@@ -264,14 +264,17 @@ static PetscErrorCode build(PC pc, tp_gamg *gamg)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* On a host decoding FP16 takes longer than reading the bytes it saves. */
 PetscErrorCode tp_gamg_setup(PC pc)
 {
     tp_pc *const p = pc->data;
     tp_gamg *const gamg = &p->gamg;
+    tess_context *ctx;
     int tries;
 
     PetscFunctionBegin;
-    gamg->precision = TESS_PRECISION_FP16;
+    PetscCall(tp_context(&ctx));
+    gamg->precision = tess_context_device(ctx) == TESS_DEVICE_GPU ? TESS_PRECISION_FP16 : TESS_PRECISION_FP32;
     PetscCall(parse_precision("-pc_tessera_precision", p->precision, &gamg->precision));
     gamg->halo = gamg->precision;
     PetscCall(parse_precision("-pc_tessera_halo", p->halo, &gamg->halo));

@@ -23,7 +23,9 @@ mpiexec=("$@")
 for ranks in 1 2; do
     check $ranks 'type: (seq|mpi)aijtessera' poisson -mat_type tessera -ksp_type cg -pc_type jacobi -ksp_view
     check $ranks 'true residual' poisson -mat_type tessera -ksp_type tessera -pc_type jacobi -ksp_view
-    check $ranks 'gamg, levels in fp16' poisson -ksp_type cg -pc_type tessera -pc_tessera_type gamg -ksp_view
+    check $ranks 'gamg, levels in fp32' poisson -ksp_type cg -pc_type tessera -pc_tessera_type gamg -ksp_view
+    check $ranks 'gamg, levels in fp16' poisson -pc_type tessera -pc_tessera_type gamg -pc_tessera_precision fp16 \
+        -ksp_view
 done
 check 2 'CONVERGED_RTOL' poisson -mat_type tessera -pc_type tessera -pc_tessera_type ilu0
 check 1 'level 0: .* fp32' poisson -ksp_type cg -pc_type tessera -pc_tessera_precision fp32,fp16 -ksp_view
