@@ -23,8 +23,13 @@ static PetscErrorCode forget_types(void)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Processes of one machine share its processors, whatever each of them sees. */
-static PetscErrorCode count_threads(int *threads)
+/* What a process knows of the others on its machine. */
+static struct {
+    int number, threads;
+} place;
+
+/* Processes of one machine share its processors, whatever each of them sees. Collective. */
+static PetscErrorCode find_place(void)
 {
     MPI_Comm node;
     PetscMPIInt ranks = 1;
@@ -32,21 +37,17 @@ static PetscErrorCode count_threads(int *threads)
     PetscBool set;
 
     PetscFunctionBegin;
+    PetscCallMPI(MPI_Comm_split_type(PETSC_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
+    PetscCallMPI(MPI_Comm_size(node, &ranks));
+    PetscCallMPI(MPI_Comm_rank(node, &place.number));
+    PetscCallMPI(MPI_Comm_free(&node));
+    place.threads = getenv("OMP_NUM_THREADS") ? 0 : (int)PetscMax(1, sysconf(_SC_NPROCESSORS_ONLN) / ranks);
     PetscCall(PetscOptionsGetInt(NULL, NULL, "-tessera_threads", &given, &set));
     PetscCheck(!set || (given >= 1 && given <= TESS_MAX_THREADS), PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
                "-tessera_threads %" PetscInt_FMT ": give a number from 1 to %d", given, (int)TESS_MAX_THREADS);
-    if (set) {
-        *threads = (int)given;
-        PetscFunctionReturn(PETSC_SUCCESS);
-    }
-    PetscCallMPI(MPI_Comm_split_type(PETSC_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
-    PetscCallMPI(MPI_Comm_size(node, &ranks));
-    PetscCallMPI(MPI_Comm_free(&node));
-    *threads = getenv("OMP_NUM_THREADS") ? 0 : (int)PetscMax(1, sysconf(_SC_NPROCESSORS_ONLN) / ranks);
+    if (set) { place.threads = (int)given; }
     PetscFunctionReturn(PETSC_SUCCESS);
 }
-
-static int threads_of_this_rank;
 
 PetscErrorCode tp_context(tess_context **out)
 {
@@ -56,8 +57,8 @@ PetscErrorCode tp_context(tess_context **out)
     PetscFunctionBegin;
     if (!the_context) {
         tess_context_options_init(&options);
-        options.threads = threads_of_this_rank;
-        PetscCall(tp_choose_device(&options));
+        options.threads = place.threads;
+        PetscCall(tp_choose_device(place.number, &options));
         status = tess_context_create(&options, &the_context);
         PetscCheck(status == TESS_SUCCESS, PETSC_COMM_SELF, PETSC_ERR_LIB, "Tessera cannot start: %s",
                    tess_status_text(status));
@@ -102,7 +103,7 @@ PetscErrorCode tessera_petsc_register(void)
 {
     PetscFunctionBegin;
     if (registered) { PetscFunctionReturn(PETSC_SUCCESS); }
-    PetscCall(count_threads(&threads_of_this_rank));
+    PetscCall(find_place());
     PetscCall(tp_register_mat());
     PetscCall(tp_register_pc());
     PetscCall(tp_register_ksp());

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* On which device the context computes: where PETSc has its vectors. */
+#include "device.h"
 #include "plugin.h"
 
 #include <string.h>
@@ -38,7 +39,7 @@ static PetscErrorCode take_gpu_of_petsc(tess_context_options *options)
 }
 #endif
 
-PetscErrorCode tp_choose_device(tess_context_options *options)
+PetscErrorCode tp_choose_device(int process, tess_context_options *options)
 {
     char name[32];
     PetscBool set;
@@ -54,12 +55,15 @@ PetscErrorCode tp_choose_device(tess_context_options *options)
     }
 #endif
     if (options->device == TESS_DEVICE_AUTO && !options->stream) { options->device = TESS_DEVICE_CPU; }
+    if (options->device == TESS_DEVICE_GPU && !options->stream) {
+        options->device_index = tp_gpu_of(process, tess_gpu_count()); /* PETSc has none */
+    }
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* ---- who else has it ---- */
 
-/* Whether no other process of this machine has the same GPU; index: -1 for none. */
+/* index: of the GPU of this process, -1 for none. */
 static PetscErrorCode is_alone(MPI_Comm comm, int index, int *alone)
 {
     PetscMPIInt ranks, rank;
@@ -72,10 +76,7 @@ static PetscErrorCode is_alone(MPI_Comm comm, int index, int *alone)
     PetscCallMPI(MPI_Comm_rank(node, &rank));
     PetscCall(PetscMalloc1(ranks, &all));
     PetscCallMPI(MPI_Allgather(&index, 1, MPI_INT, all, 1, MPI_INT, node));
-    *alone = index >= 0;
-    for (PetscMPIInt k = 0; k < ranks; k++) {
-        if (k != rank && all[k] == index) { *alone = 0; }
-    }
+    *alone = tp_is_alone(all, ranks, rank);
     PetscCall(PetscFree(all));
     PetscCallMPI(MPI_Comm_free(&node));
     PetscFunctionReturn(PETSC_SUCCESS);

@@ -32,8 +32,8 @@ typedef PetscOptionItems tp_option_items;
 PetscErrorCode tp_context(tess_context **out);
 /* Whether PETSc's vectors may be on the context's GPU. Work of both is then in the order of one stream. */
 PetscErrorCode tp_shares_gpu(PetscBool *out);
-/* PETSc's GPU of this process and its stream, or the host (device.c). */
-PetscErrorCode tp_choose_device(tess_context_options *options);
+/* PETSc's GPU of this process and its stream, or the host (device.c); process: its number on its machine. */
+PetscErrorCode tp_choose_device(int process, tess_context_options *options);
 /* Whether each process shares a GPU with PETSc, and with no other process of its machine. Collective. */
 PetscErrorCode tp_has_own_gpu(MPI_Comm comm, PetscBool *out);
 /* Turns a status of the library into an error of PETSc, with the library's message and hint. */
