@@ -9,7 +9,7 @@
 set -u
 cd "$(dirname "$0")/.." || exit 1
 build=${BUILD:-build/release} rounds=${ROUNDS:-5} points=${POINTS:-150} cells=${CELLS:-32} gpus=${GPUS:-2}
-plugin=$build/lib/libtessera_petsc.so failed=0
+plugin=$build/lib/libtessera_petsc.so plain=${PLAIN:-aijcusparse} failed=0
 export OMP_NUM_THREADS=${OMP_NUM_THREADS:-1} OMPI_MCA_btl_vader_single_copy_mechanism=none
 
 # run RANKS PROGRAM OPTION...: processes take GPUs in turn, and their messages go over the host
@@ -60,7 +60,7 @@ product()
     # shellcheck disable=SC2046 # the options are meant to be split
     run 1 example_poisson -points "$points" -dll_append "$plugin" -repeat "$rounds" -variants 4 \
         $(variants 4 "ksp_max_it $iterations" "ksp_rtol 1e-30" "ksp_type cg" "pc_type jacobi") \
-        -v0_mat_type ${PLAIN:-aijcusparse} -v1_mat_type tessera -v2_mat_type tessera -v2_mat_tessera_format csr \
+        -v0_mat_type "$plain" -v1_mat_type tessera -v2_mat_type tessera -v2_mat_tessera_format csr \
         -v2_mat_tessera_precision fp64 -v3_mat_type tessera -v3_ksp_type tessera -v3_ksp_tessera_solver cg \
         -v3_pc_type tessera -v3_pc_tessera_type jacobi | per_iteration
 }
@@ -73,7 +73,7 @@ small()
         # shellcheck disable=SC2046 # the options are meant to be split
         run 1 example_poisson -points $side -dll_append "$plugin" -repeat $((4 * rounds)) -variants 3 \
             $(variants 3 "ksp_rtol 1e-10" "ksp_type cg" "pc_type jacobi" "ksp_norm_type unpreconditioned") \
-            -v0_mat_type ${PLAIN:-aijcusparse} -v1_mat_type tessera -v2_mat_type tessera -v2_ksp_type tessera \
+            -v0_mat_type "$plain" -v1_mat_type tessera -v2_mat_type tessera -v2_ksp_type tessera \
             -v2_ksp_tessera_solver cg -v2_pc_type tessera -v2_pc_tessera_type jacobi | per_iteration
     done
 }
@@ -88,7 +88,7 @@ multigrid()
         run "$ranks" example_elasticity -cells "$cells" -dll_append "$plugin" -repeat "$rounds" -variants 4 \
             $(variants 4 "ksp_rtol 1e-8" "ksp_type cg" "pc_type tessera" "pc_tessera_type gamg" \
                 "ksp_norm_type unpreconditioned" "mat_type tessera") \
-            -v0_mat_type ${PLAIN:-aijcusparse} -v0_pc_type gamg -v1_pc_tessera_precision fp64 -v2_pc_tessera_precision fp32
+            -v0_mat_type "$plain" -v0_pc_type gamg -v1_pc_tessera_precision fp64 -v2_pc_tessera_precision fp32
     done
 }
 
@@ -124,13 +124,13 @@ weak()
     # shellcheck disable=SC2046 # the options are meant to be split
     for ranks in 1 "$gpus"; do
         bar "$ranks" -variants 4 $(variants 4 "ksp_max_it 300" "ksp_rtol 1e-30" "ksp_type cg" "pc_type jacobi" \
-            "mat_type tessera") -v0_mat_type ${PLAIN:-aijcusparse} -v2_mat_tessera_halo fp32 -v3_mat_tessera_halo fp16
+            "mat_type tessera") -v0_mat_type "$plain" -v2_mat_tessera_halo fp32 -v3_mat_tessera_halo fp16
     done | per_iteration | efficiency
     echo "## the same to a true residual of 1e-8: PETSc's CG, aijcusparse; KSP tessera, halo in fp64, fp32, fp16"
     # shellcheck disable=SC2046
     for ranks in 1 "$gpus"; do
         bar "$ranks" -variants 4 $(variants 4 "ksp_rtol 1e-8" "ksp_max_it 3000" "ksp_type tessera" "pc_type jacobi" \
-            "ksp_tessera_solver cg" "mat_type tessera" "ksp_norm_type unpreconditioned") -v0_mat_type ${PLAIN:-aijcusparse} \
+            "ksp_tessera_solver cg" "mat_type tessera" "ksp_norm_type unpreconditioned") -v0_mat_type "$plain" \
             -v0_ksp_type cg -v2_mat_tessera_halo fp32 -v3_mat_tessera_halo fp16
     done | efficiency
     echo "## multigrid, CG to 1e-8: PCGAMG, aijcusparse; gamg fp32; fp16; fp16, halo fp32; fp16, set-up on the host;"
@@ -138,7 +138,7 @@ weak()
     # shellcheck disable=SC2046
     for ranks in 1 "$gpus"; do
         bar "$ranks" -variants 6 $(variants 6 "ksp_rtol 1e-8" "ksp_type cg" "pc_type tessera" "pc_tessera_type gamg" \
-            "ksp_norm_type unpreconditioned" "mat_type tessera") -v0_mat_type ${PLAIN:-aijcusparse} -v0_pc_type gamg \
+            "ksp_norm_type unpreconditioned" "mat_type tessera") -v0_mat_type "$plain" -v0_pc_type gamg \
             -v1_pc_tessera_precision fp32 -v3_pc_tessera_halo fp32 -v4_pc_tessera_setup cpu -v5_pc_type bjacobi \
             -v5_sub_pc_type tessera -v5_sub_pc_tessera_type amg
     done | efficiency
