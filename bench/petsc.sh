@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # What docs/results/petsc.md tells: PETSc programs with our types beside PETSc's own, in turn in one process.
 # petsc.sh [product|multigrid|claims|halo]...
-# RANKS (2), ROUNDS (9), MATRICES (a folder with NAME.mtx.gz), CLASSES (spd unsym), UNSYM_PC (bjacobi),
-# SECONDS_EACH (300)
+# RANKS (2), ROUNDS (9), ALL_RANKS (1 2 4) and CELLS (20) of multigrid, MATRICES (a folder with NAME.mtx.gz),
+# CLASSES (spd unsym), UNSYM_PC (bjacobi), SECONDS_EACH (300)
 # Needs a build with tests: the examples of petsc/.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 build=${BUILD:-build/release}
-ranks=${RANKS:-2} rounds=${ROUNDS:-9} seconds=${SECONDS_EACH:-300}
+cells=${CELLS:-20} ranks=${RANKS:-2} rounds=${ROUNDS:-9} seconds=${SECONDS_EACH:-300}
 export OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive OMPI_MCA_btl_vader_single_copy_mechanism=none
 
 # run PROGRAM OPTION...
@@ -32,12 +32,16 @@ product()
 
 multigrid()
 {
-    for ranks in 1 2 4; do
-        echo "## elasticity, 20 cells a side, CG to 1e-8, $ranks ranks: PCGAMG; gamg in fp64, fp32, fp16"
-        run elasticity -cells 20 -repeat "$rounds" -variants 4 \
-            $(for v in 0 1 2 3; do echo "-v${v}_ksp_type cg -v${v}_ksp_rtol 1e-8 -v${v}_pc_type tessera" \
+    for ranks in ${ALL_RANKS:-1 2 4}; do
+        echo "## elasticity, $cells cells a side, CG to 1e-8, $ranks ranks: PCGAMG; gamg in fp64, fp32, fp16;"
+        echo "## fp32 and fp16 with a matrix of ours; seconds of the processor"
+        # shellcheck disable=SC2046 # the options are meant to be split
+        run elasticity -cells "$cells" -repeat "$rounds" -processor_time -variants 6 \
+            $(for v in 0 1 2 3 4 5; do echo "-v${v}_ksp_type cg -v${v}_ksp_rtol 1e-8 -v${v}_pc_type tessera" \
                 "-v${v}_ksp_norm_type unpreconditioned -v${v}_pc_tessera_type gamg"; done) \
-            -v0_pc_type gamg -v1_pc_tessera_precision fp64 -v2_pc_tessera_precision fp32 -v3_mat_type tessera
+            -v0_pc_type gamg -v1_pc_tessera_precision fp64 -v2_pc_tessera_precision fp32 \
+            -v3_pc_tessera_precision fp16 -v4_pc_tessera_precision fp32 -v4_mat_type tessera \
+            -v5_pc_tessera_precision fp16 -v5_mat_type tessera
     done
 }
 

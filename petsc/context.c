@@ -2,14 +2,7 @@
 /* The one context that all objects of a process share, and the registration of the types. */
 #include "plugin.h"
 
-#include <string.h>
 #include <unistd.h>
-
-#if TP_HAVE_CUDA
-#include <petscdevice.h>
-/* cudaStreamLegacy: the default stream by a handle, for NULL would mean a stream of the library's own. */
-static const uintptr_t LEGACY_STREAM = 1;
-#endif
 
 static tess_context *the_context;
 static PetscBool registered, shared;
@@ -30,8 +23,13 @@ static PetscErrorCode forget_types(void)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Processes of one machine share its processors, whatever each of them sees. */
-static PetscErrorCode count_threads(int *threads)
+/* What a process knows of the others on its machine. */
+static struct {
+    int number, threads;
+} place;
+
+/* Processes of one machine share its processors, whatever each of them sees. Collective. */
+static PetscErrorCode find_place(void)
 {
     MPI_Comm node;
     PetscMPIInt ranks = 1;
@@ -39,60 +37,17 @@ static PetscErrorCode count_threads(int *threads)
     PetscBool set;
 
     PetscFunctionBegin;
+    PetscCallMPI(MPI_Comm_split_type(PETSC_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
+    PetscCallMPI(MPI_Comm_size(node, &ranks));
+    PetscCallMPI(MPI_Comm_rank(node, &place.number));
+    PetscCallMPI(MPI_Comm_free(&node));
+    place.threads = getenv("OMP_NUM_THREADS") ? 0 : (int)PetscMax(1, sysconf(_SC_NPROCESSORS_ONLN) / ranks);
     PetscCall(PetscOptionsGetInt(NULL, NULL, "-tessera_threads", &given, &set));
     PetscCheck(!set || (given >= 1 && given <= TESS_MAX_THREADS), PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
                "-tessera_threads %" PetscInt_FMT ": give a number from 1 to %d", given, (int)TESS_MAX_THREADS);
-    if (set) {
-        *threads = (int)given;
-        PetscFunctionReturn(PETSC_SUCCESS);
-    }
-    PetscCallMPI(MPI_Comm_split_type(PETSC_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
-    PetscCallMPI(MPI_Comm_size(node, &ranks));
-    PetscCallMPI(MPI_Comm_free(&node));
-    *threads = getenv("OMP_NUM_THREADS") ? 0 : (int)PetscMax(1, sysconf(_SC_NPROCESSORS_ONLN) / ranks);
+    if (set) { place.threads = (int)given; }
     PetscFunctionReturn(PETSC_SUCCESS);
 }
-
-/* The stream on which PETSc works on the GPU of this rank; NULL: it has none. It makes that GPU the current one. */
-static PetscErrorCode find_stream(void **stream)
-{
-    PetscFunctionBegin;
-    *stream = NULL;
-#if TP_HAVE_CUDA
-    if (PETSC_DEVICE_DEFAULT() == PETSC_DEVICE_CUDA) {
-        PetscDeviceContext device;
-        PetscDeviceType type;
-        void *handle;
-        PetscErrorCode code;
-        PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
-        code = PetscDeviceInitialize(PETSC_DEVICE_CUDA);
-        PetscCall(PetscPopErrorHandler());
-        if (code) { PetscFunctionReturn(PETSC_SUCCESS); } /* the machine has none */
-        PetscCall(PetscDeviceContextGetCurrentContext(&device));
-        PetscCall(PetscDeviceContextGetDeviceType(device, &type));
-        if (type != PETSC_DEVICE_CUDA) { PetscFunctionReturn(PETSC_SUCCESS); }
-        PetscCall(PetscDeviceContextGetStreamHandle(device, &handle));
-        *stream = *(void **)handle ? *(void **)handle : (void *)LEGACY_STREAM;
-    }
-#endif
-    PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The GPU where PETSc computes on one, unless an option says otherwise. */
-static PetscErrorCode choose_device(tess_device *device)
-{
-    char name[32];
-    PetscBool set;
-
-    PetscFunctionBegin;
-    *device = TP_HAVE_CUDA ? TESS_DEVICE_AUTO : TESS_DEVICE_CPU;
-    PetscCall(PetscOptionsGetString(NULL, NULL, "-tessera_device", name, sizeof name, &set));
-    PetscCheck(!set || tess_device_parse(name, device) == TESS_SUCCESS, PETSC_COMM_SELF, PETSC_ERR_ARG_UNKNOWN_TYPE,
-               "-tessera_device %s: give auto, cpu or gpu", name);
-    PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static int threads_of_this_rank;
 
 PetscErrorCode tp_context(tess_context **out)
 {
@@ -102,12 +57,8 @@ PetscErrorCode tp_context(tess_context **out)
     PetscFunctionBegin;
     if (!the_context) {
         tess_context_options_init(&options);
-        options.threads = threads_of_this_rank;
-        PetscCall(choose_device(&options.device));
-        if (options.device != TESS_DEVICE_CPU && strcmp(tess_gpu_backend(), "cuda") == 0) {
-            PetscCall(find_stream(&options.stream));
-        }
-        if (options.device == TESS_DEVICE_AUTO && !options.stream) { options.device = TESS_DEVICE_CPU; }
+        options.threads = place.threads;
+        PetscCall(tp_choose_device(place.number, &options));
         status = tess_context_create(&options, &the_context);
         PetscCheck(status == TESS_SUCCESS, PETSC_COMM_SELF, PETSC_ERR_LIB, "Tessera cannot start: %s",
                    tess_status_text(status));
@@ -152,7 +103,7 @@ PetscErrorCode tessera_petsc_register(void)
 {
     PetscFunctionBegin;
     if (registered) { PetscFunctionReturn(PETSC_SUCCESS); }
-    PetscCall(count_threads(&threads_of_this_rank));
+    PetscCall(find_place());
     PetscCall(tp_register_mat());
     PetscCall(tp_register_pc());
     PetscCall(tp_register_ksp());

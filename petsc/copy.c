@@ -150,6 +150,52 @@ PetscErrorCode tp_copy_build(const tp_rows *rows, const tess_storage_options *op
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* As tp_copy_build borrows them. */
+static PetscErrorCode own_arrays(void *i, void *j, void *a, tp_copy *copy)
+{
+    void *array[3] = {i, j, a};
+    tess_context *ctx;
+
+    PetscFunctionBegin;
+    PetscCall(tp_context(&ctx));
+    for (int k = 0; k < 3; k++) {
+        if (ownership_on(ctx) == TESS_BORROW) {
+            copy->owned[k] = array[k];
+        } else {
+            PetscCall(PetscFree(array[k]));
+        }
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode tp_copy_build_scaled(const tp_rows *rows, const PetscScalar *left, const PetscScalar *right,
+                                    const tess_storage_options *options, tp_copy *copy)
+{
+    const PetscInt nnz = rows->nrows > 0 ? rows->i[rows->nrows] : 0;
+    tp_rows scaled = *rows;
+    PetscInt *i, *j;
+    PetscScalar *a;
+
+    PetscFunctionBegin;
+    PetscCall(PetscMalloc1(rows->nrows + 1, &i));
+    PetscCall(PetscMalloc1(nnz, &j));
+    PetscCall(PetscMalloc1(nnz, &a));
+    i[0] = 0;
+    for (PetscInt r = 0; r < rows->nrows; r++) {
+        i[r + 1] = rows->i[r + 1];
+        for (PetscInt k = rows->i[r]; k < rows->i[r + 1]; k++) {
+            j[k] = rows->j[k];
+            a[k] = left[r] * rows->a[k] * right[rows->j[k]];
+        }
+    }
+    scaled.i = i;
+    scaled.j = j;
+    scaled.a = a;
+    PetscCall(tp_copy_build(&scaled, options, copy));
+    PetscCall(own_arrays(i, j, a, copy));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static void add_rows(const tp_copy *copy, tess_vector *y)
 {
     const void *const from = tess_vector_data_const(copy->partial);

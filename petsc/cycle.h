@@ -44,7 +44,12 @@ PetscErrorCode tp_cycle_create(PC mg, tess_precision precision, tess_precision h
 PetscErrorCode tp_cycle_apply(tp_cycle *cycle, Vec r, Vec z);
 PetscErrorCode tp_cycle_destroy(tp_cycle **cycle);
 
-/* The inverse of a small matrix with all rows on one process; *done is false for another. Collective. */
-PetscErrorCode tp_dense_inverse(Mat scaled, tp_level_matrix *out, PetscBool *done);
+/* The inverse of a small matrix diag(d) A diag(d) with all rows on one process; *done is false for another. Rows of
+   zeros have 1 on the diagonal. Collective. */
+PetscErrorCode tp_dense_inverse(Mat A, Vec d, tp_level_matrix *out, PetscBool *done);
+
+/* The diagonal, with 1 for 0 as PETSc's Jacobi takes it: an aggregate of one node has fewer unknowns than rigid-body
+   modes, and leaves rows of zeros. *positive: no entry is negative. Collective. */
+PetscErrorCode tp_positive_diagonal(Mat A, Vec d, PetscBool *positive);
 
 #endif

@@ -41,15 +41,34 @@ static PetscErrorCode examine(const PC_MG *mg, const char **why)
 
 /* ---- levels ---- */
 
-static PetscErrorCode scale_level(Mat A, tp_cycle_level *l, const char **why)
+PetscErrorCode tp_positive_diagonal(Mat A, Vec d, PetscBool *positive)
 {
     PetscReal least;
+    PetscScalar *value;
+    PetscInt n;
+
+    PetscFunctionBegin;
+    PetscCall(MatGetDiagonal(A, d));
+    PetscCall(VecMin(d, NULL, &least));
+    *positive = least >= 0 ? PETSC_TRUE : PETSC_FALSE;
+    if (least != 0) { PetscFunctionReturn(PETSC_SUCCESS); }
+    PetscCall(VecGetLocalSize(d, &n));
+    PetscCall(VecGetArray(d, &value));
+    for (PetscInt k = 0; k < n; k++) {
+        if (value[k] == 0) { value[k] = 1; }
+    }
+    PetscCall(VecRestoreArray(d, &value));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode scale_level(Mat A, tp_cycle_level *l, const char **why)
+{
+    PetscBool positive;
 
     PetscFunctionBegin;
     PetscCall(MatCreateVecs(A, NULL, &l->root));
-    PetscCall(MatGetDiagonal(A, l->root));
-    PetscCall(VecMin(l->root, NULL, &least));
-    if (!(least > 0)) { *why = "a diagonal is not positive"; }
+    PetscCall(tp_positive_diagonal(A, l->root, &positive));
+    if (!positive) { *why = "a diagonal has a negative entry"; }
     PetscCall(VecSqrtAbs(l->root));
     PetscCall(VecDuplicate(l->root, &l->inverse));
     PetscCall(VecCopy(l->root, l->inverse));
@@ -75,20 +94,22 @@ static PetscErrorCode make_vectors(Mat A, tp_cycle_level *l)
 static PetscErrorCode make_level(const PC_MG_Levels *from, tess_precision precision, tess_precision halo,
                                  tp_cycle_level *l)
 {
-    Mat A, scaled;
+    tp_scaled operator= {.left = l->inverse, .right = l->inverse};
+    tp_scaled up = {.A = from->interpolate, .left = l->root, .right = (l - 1)->inverse};
+    tp_scaled down = {.left = (l - 1)->inverse, .right = l->root};
 
     PetscFunctionBegin;
-    PetscCall(KSPGetOperators(from->smoothd, &A, NULL));
-    PetscCall(tp_scaled_copy(A, l->inverse, l->inverse, &scaled));
-    PetscCall(tp_level_matrix_create(scaled, precision, halo, &l->A));
-    PetscCall(tp_scaled_copy(from->interpolate, l->root, (l - 1)->inverse, &scaled));
-    PetscCall(tp_level_matrix_create(scaled, precision, halo, &l->up));
-    PetscCall(MatTranspose(l->up.scaled, MAT_INITIAL_MATRIX, &scaled));
-    PetscCall(tp_level_matrix_create(scaled, precision, halo, &l->down));
+    PetscCall(KSPGetOperators(from->smoothd, &operator.A, NULL));
+    PetscCall(tp_level_matrix_create(&operator, precision, halo, &l->A));
+    PetscCall(tp_level_matrix_create(&up, precision, halo, &l->up));
+    PetscCall(MatTranspose(up.A, MAT_INITIAL_MATRIX, &down.A));
+    PetscCall(tp_level_matrix_create(&down, precision, halo, &l->down));
+    PetscCall(MatDestroy(&down.A));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether PETSc's solver of the coarsest level solves: then another that does may take its place. */
+/* Whether PETSc's solver of the coarsest level solves: then another that does may take its place. Rows of zeros have
+   a right-hand side of zero. */
 static PetscErrorCode is_exact(KSP ksp, Mat A, Vec b, Vec x, PetscBool *out)
 {
     MatNullSpace space;
@@ -98,7 +119,10 @@ static PetscErrorCode is_exact(KSP ksp, Mat A, Vec b, Vec x, PetscBool *out)
     PetscFunctionBegin;
     PetscCall(MatGetNullSpace(A, &space));
     PetscCall(VecDuplicate(b, &r));
+    PetscCall(MatGetDiagonal(A, r));
+    PetscCall(VecPointwiseDivide(r, r, r)); /* 0 over 0 is 0 */
     PetscCall(VecSetRandom(b, NULL));
+    PetscCall(VecPointwiseMult(b, b, r));
     PetscCall(KSPSolve(ksp, b, x));
     PetscCall(MatMult(A, x, r));
     PetscCall(VecAYPX(r, -1, b));
@@ -112,7 +136,7 @@ static PetscErrorCode is_exact(KSP ksp, Mat A, Vec b, Vec x, PetscBool *out)
 static PetscErrorCode make_coarsest(const PC_MG_Levels *from, tp_cycle *c)
 {
     tp_cycle_level *const l = &c->level[0];
-    Mat A, scaled;
+    Mat A;
 
     PetscFunctionBegin;
     c->coarse = from->smoothd;
@@ -121,9 +145,7 @@ static PetscErrorCode make_coarsest(const PC_MG_Levels *from, tp_cycle *c)
     PetscCall(MatCreateVecs(A, &c->x, &c->b));
     PetscCall(is_exact(c->coarse, A, c->b, c->x, &c->inverted));
     if (!c->inverted) { PetscFunctionReturn(PETSC_SUCCESS); }
-    PetscCall(tp_scaled_copy(A, l->inverse, l->inverse, &scaled));
-    PetscCall(tp_dense_inverse(scaled, &l->A, &c->inverted));
-    PetscCall(MatDestroy(&scaled));
+    PetscCall(tp_dense_inverse(A, l->inverse, &l->A, &c->inverted));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,16 +1,43 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A small coarsest level as the inverse of its matrix, which is then applied where all else is. */
 #include "cycle.h"
+#include "mat.h"
 
 /* The inverse has as many numbers as a level of some thousand rows. */
 enum { MOST_ROWS = 256 };
 
-static PetscErrorCode invert(Mat local, PetscInt n, Mat *inverse)
+/* diag(d) A diag(d), full. */
+static PetscErrorCode scale(Mat local, Vec d, Mat *scaled)
 {
-    Mat factor, unit;
+    tp_rows rows;
+    const PetscScalar *by;
+    PetscScalar *a;
 
     PetscFunctionBegin;
-    PetscCall(MatConvert(local, MATSEQDENSE, MAT_INITIAL_MATRIX, &factor));
+    PetscCall(tp_rows_get(local, &rows));
+    PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, rows.nrows, rows.nrows, NULL, scaled));
+    PetscCall(VecGetArrayRead(d, &by));
+    PetscCall(MatDenseGetArrayWrite(*scaled, &a));
+    PetscCall(PetscArrayzero(a, (size_t)rows.nrows * (size_t)rows.nrows));
+    for (PetscInt r = 0; r < rows.nrows; r++) {
+        for (PetscInt k = rows.i[r]; k < rows.i[r + 1]; k++) {
+            a[r + rows.j[k] * rows.nrows] = by[r] * rows.a[k] * by[rows.j[k]];
+        }
+        if (a[r + r * rows.nrows] == 0) { a[r + r * rows.nrows] = 1; }
+    }
+    PetscCall(MatDenseRestoreArrayWrite(*scaled, &a));
+    PetscCall(MatAssemblyBegin(*scaled, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(*scaled, MAT_FINAL_ASSEMBLY));
+    PetscCall(VecRestoreArrayRead(d, &by));
+    PetscCall(tp_rows_restore(local, &rows));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode invert(Mat factor, PetscInt n, Mat *inverse)
+{
+    Mat unit;
+
+    PetscFunctionBegin;
     PetscCall(MatLUFactor(factor, NULL, NULL, NULL));
     PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, n, n, NULL, &unit));
     PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, n, n, NULL, inverse));
@@ -18,7 +45,6 @@ static PetscErrorCode invert(Mat local, PetscInt n, Mat *inverse)
     PetscCall(MatAssemblyBegin(*inverse, MAT_FINAL_ASSEMBLY));
     PetscCall(MatAssemblyEnd(*inverse, MAT_FINAL_ASSEMBLY));
     PetscCall(MatMatSolve(factor, unit, *inverse));
-    PetscCall(MatDestroy(&factor));
     PetscCall(MatDestroy(&unit));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -55,23 +81,25 @@ static PetscErrorCode store_inverse(Mat inverse, PetscInt n, tp_copy *out)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode tp_dense_inverse(Mat scaled, tp_level_matrix *out, PetscBool *done)
+PetscErrorCode tp_dense_inverse(Mat A, Vec d, tp_level_matrix *out, PetscBool *done)
 {
     PetscInt all, own;
     PetscBool mpi;
     int here;
-    Mat local = scaled, inverse;
+    Mat local = A, full, inverse;
 
     PetscFunctionBegin;
-    PetscCall(MatGetSize(scaled, &all, NULL));
-    PetscCall(MatGetLocalSize(scaled, &own, NULL));
+    PetscCall(MatGetSize(A, &all, NULL));
+    PetscCall(MatGetLocalSize(A, &own, NULL));
     here = all <= MOST_ROWS && (own == all || own == 0);
-    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &here, 1, MPI_INT, MPI_MIN, PetscObjectComm((PetscObject)scaled)));
+    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &here, 1, MPI_INT, MPI_MIN, PetscObjectComm((PetscObject)A)));
     *done = here ? PETSC_TRUE : PETSC_FALSE;
     if (!*done || own == 0) { PetscFunctionReturn(PETSC_SUCCESS); }
-    PetscCall(PetscObjectBaseTypeCompare((PetscObject)scaled, MATMPIAIJ, &mpi));
-    if (mpi) { PetscCall(MatMPIAIJGetSeqAIJ(scaled, &local, NULL, NULL)); }
-    PetscCall(invert(local, own, &inverse));
+    PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &mpi));
+    if (mpi) { PetscCall(MatMPIAIJGetSeqAIJ(A, &local, NULL, NULL)); }
+    PetscCall(scale(local, d, &full));
+    PetscCall(invert(full, own, &inverse));
+    PetscCall(MatDestroy(&full));
     PetscCall(store_inverse(inverse, own, &out->block[0]));
     PetscCall(MatDestroy(&inverse));
     PetscFunctionReturn(PETSC_SUCCESS);

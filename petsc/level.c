@@ -4,13 +4,7 @@
 
 #include "mat.h"
 
-PetscErrorCode tp_scaled_copy(Mat A, Vec left, Vec right, Mat *out)
-{
-    PetscFunctionBegin;
-    PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, out));
-    PetscCall(MatDiagonalScale(*out, left, right));
-    PetscFunctionReturn(PETSC_SUCCESS);
-}
+#include <petscsf.h>
 
 /* Values are near 1, for the level is scaled: what falls below FP16's range is far below the rounding of others. */
 static void storage_of_level(tess_precision precision, tess_storage_options *options)
@@ -20,29 +14,67 @@ static void storage_of_level(tess_precision precision, tess_storage_options *opt
     options->precision = precision;
 }
 
-PetscErrorCode tp_level_matrix_create(Mat scaled, tess_precision precision, tess_precision halo, tp_level_matrix *out)
+/* Values of x that belong to the columns of the off-diagonal block. */
+static PetscErrorCode fetch_ghosts(Mat A, const PetscScalar *x, PetscScalar **ghosts)
+{
+    const PetscInt *column;
+    PetscLayout columns;
+    PetscSF sf;
+    PetscInt n;
+    Mat off;
+
+    PetscFunctionBegin;
+    PetscCall(MatMPIAIJGetSeqAIJ(A, NULL, &off, &column));
+    PetscCall(MatGetSize(off, NULL, &n));
+    PetscCall(MatGetLayouts(A, NULL, &columns));
+    PetscCall(PetscMalloc1(n, ghosts));
+    PetscCall(PetscSFCreate(PetscObjectComm((PetscObject)A), &sf));
+    PetscCall(PetscSFSetGraphLayout(sf, columns, n, NULL, PETSC_OWN_POINTER, column));
+    PetscCall(PetscSFBcastBegin(sf, MPIU_SCALAR, x, *ghosts, MPI_REPLACE));
+    PetscCall(PetscSFBcastEnd(sf, MPIU_SCALAR, x, *ghosts, MPI_REPLACE));
+    PetscCall(PetscSFDestroy(&sf));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode build(Mat block, const PetscScalar *left, const PetscScalar *right,
+                            const tess_storage_options *options, tp_copy *copy)
+{
+    tp_rows rows;
+
+    PetscFunctionBegin;
+    PetscCall(tp_rows_get(block, &rows));
+    PetscCall(tp_copy_build_scaled(&rows, left, right, options, copy));
+    PetscCall(tp_rows_restore(block, &rows));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode tp_level_matrix_create(const tp_scaled *scaled, tess_precision precision, tess_precision halo,
+                                      tp_level_matrix *out)
 {
     tess_storage_options options;
-    Mat block[2] = {scaled, NULL};
+    const PetscScalar *left, *right;
+    PetscScalar *ghosts = NULL;
+    Mat block[2] = {scaled->A, NULL};
     tess_context *ctx;
     PetscBool mpi;
 
     PetscFunctionBegin;
-    out->scaled = scaled;
     storage_of_level(precision, &options);
-    PetscCall(PetscObjectBaseTypeCompare((PetscObject)scaled, MATMPIAIJ, &mpi));
+    PetscCall(VecGetArrayRead(scaled->left, &left));
+    PetscCall(VecGetArrayRead(scaled->right, &right));
+    PetscCall(PetscObjectBaseTypeCompare((PetscObject)scaled->A, MATMPIAIJ, &mpi));
     if (mpi) {
         PetscCall(tp_context(&ctx));
-        PetscCall(MatMPIAIJGetSeqAIJ(scaled, &block[0], &block[1], NULL));
-        PetscCall(tp_halo_create(scaled, halo, &out->halo));
+        PetscCall(MatMPIAIJGetSeqAIJ(scaled->A, &block[0], &block[1], NULL));
+        PetscCall(fetch_ghosts(scaled->A, right, &ghosts));
+        PetscCall(tp_halo_create(scaled->A, halo, &out->halo));
         TessCall(tess_vector_create(ctx, out->halo->nghosts, TESS_PRECISION_FP32, &out->ghosts));
+        PetscCall(build(block[1], left, ghosts, &options, &out->block[1]));
+        PetscCall(PetscFree(ghosts));
     }
-    for (int k = 0; k < 2 && block[k]; k++) {
-        tp_rows rows;
-        PetscCall(tp_rows_get(block[k], &rows));
-        PetscCall(tp_copy_build(&rows, &options, &out->block[k]));
-        PetscCall(tp_rows_restore(block[k], &rows));
-    }
+    PetscCall(build(block[0], left, right, &options, &out->block[0]));
+    PetscCall(VecRestoreArrayRead(scaled->right, &right));
+    PetscCall(VecRestoreArrayRead(scaled->left, &left));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -66,6 +98,5 @@ PetscErrorCode tp_level_matrix_destroy(tp_level_matrix *m)
     tess_vector_destroy(m->ghosts);
     m->ghosts = NULL;
     PetscCall(tp_halo_destroy(&m->halo));
-    PetscCall(MatDestroy(&m->scaled));
     PetscFunctionReturn(PETSC_SUCCESS);
 }

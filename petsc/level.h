@@ -7,16 +7,20 @@
 #include "plugin.h"
 
 typedef struct tp_level_matrix {
-    Mat scaled;       /* AIJ, whose arrays the copies may read */
     tp_copy block[2]; /* of the columns of this process, and of the others */
     tp_halo *halo;    /* NULL: one process */
     tess_vector *ghosts;
 } tp_level_matrix;
 
-/* diag(left) A diag(right), of AIJ or a type of ours; NULL: no scale. Collective. */
-PetscErrorCode tp_scaled_copy(Mat A, Vec left, Vec right, Mat *out);
-/* Takes the scaled matrix. */
-PetscErrorCode tp_level_matrix_create(Mat scaled, tess_precision precision, tess_precision halo, tp_level_matrix *out);
+/* diag(left) A diag(right), of a type that derives from AIJ. */
+typedef struct tp_scaled {
+    Mat A;
+    Vec left, right;
+} tp_scaled;
+
+/* Nothing of the matrix or the vectors is kept. Collective. */
+PetscErrorCode tp_level_matrix_create(const tp_scaled *scaled, tess_precision precision, tess_precision halo,
+                                      tp_level_matrix *out);
 /* y := alpha A x, or y := y + alpha A x; both in FP32. */
 PetscErrorCode tp_level_product(tp_level_matrix *m, double alpha, const tess_vector *x, tess_vector *y, PetscBool add);
 PetscErrorCode tp_level_matrix_destroy(tp_level_matrix *m);

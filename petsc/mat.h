@@ -81,6 +81,19 @@ PetscErrorCode tp_set_vectors(Mat A);
 PetscErrorCode tp_rows_get(Mat A, tp_rows *rows);
 PetscErrorCode tp_rows_restore(Mat A, tp_rows *rows);
 
+/* A matrix around the arrays of another one (alias.c). */
+typedef struct tp_alias {
+    Mat mat;
+    PetscInt *columns;        /* global, of the off-diagonal block */
+    tp_rows rows[2];          /* the arrays of the blocks */
+    PetscObjectState pattern; /* nonzerostate of the other one */
+} tp_alias;
+
+/* Makes it for a matrix that derives from AIJ, in the type AIJ or one to which PETSc converts that in place; or tells
+   it that the values are others, if the arrays are the same ones. Collective. */
+PetscErrorCode tp_alias_renew(Mat A, MatType type, tp_alias *alias);
+PetscErrorCode tp_alias_destroy(tp_alias *alias);
+
 PETSC_EXTERN PetscErrorCode MatCreate_SeqAIJTessera(Mat A);
 PETSC_EXTERN PetscErrorCode MatCreate_MPIAIJTessera(Mat A);
 

@@ -4,6 +4,7 @@
 #define TESSERA_PETSC_PC_H
 
 #include "cycle.h"
+#include "mat.h"
 #include "plugin.h"
 
 #include <petsc/private/pcimpl.h>
@@ -11,11 +12,13 @@
 /* The level operators and transfers of PCGAMG (pc_gamg.c). */
 typedef struct tp_gamg {
     PC inner;                 /* PETSc's, which builds and runs the hierarchy */
-    Mat fine;                 /* a copy of the finest matrix, in our type */
+    tp_alias alias;           /* of the finest matrix, for our cycle */
+    Mat fine;                 /* or a copy of it in our type, where PETSc runs the cycle */
     PetscObjectState pattern; /* nonzerostate of the matrix, when the copy was made */
     tess_precision precision, halo;
-    tp_cycle *cycle; /* ours, with FP32 vectors; NULL: PETSc runs the cycle */
-    const char *why; /* it does */
+    tp_cycle *cycle;     /* ours, with FP32 vectors; NULL: PETSc runs the cycle */
+    const char *why;     /* it does */
+    const char *refused; /* why our cycle did not take a hierarchy that was built for it */
 } tp_gamg;
 
 /* PC->data. */
@@ -24,6 +27,7 @@ typedef struct tp_pc {
     char precision[32]; /* -pc_tessera_precision; empty: the kind's default */
     char halo[32];      /* -pc_tessera_halo, gamg */
     char vectors[32];   /* -pc_tessera_vectors, gamg: fp32 or fp64 */
+    char setup[8];      /* -pc_tessera_setup, gamg: auto, cpu or gpu */
     tess_amg_options amg;
     double *coordinates; /* of the nodes of this process, axis after axis, for amg; NULL: none */
     PetscInt nodes, dimensions;

@@ -4,6 +4,8 @@
 #include "mat.h"
 #include "pc.h"
 
+#include <string.h>
+
 /* Rounding to FP16 changes a value by 2^-11 of itself; a level with values that fall below its range takes FP32. */
 static const double FP16_ERROR = 0x1p-11;
 
@@ -94,15 +96,17 @@ static PetscErrorCode store(Mat A, const tp_storage *storage, PetscBool transpos
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The finest matrix is the caller's, whose products must stay as they are: the hierarchy gets a copy. */
+/* ---- the matrix that PETSc builds the hierarchy of ---- */
+
+/* Where PETSc runs the cycle, the products of the finest matrix change too: the hierarchy gets a copy. */
 static PetscErrorCode copy_fine(PC pc, tp_gamg *gamg)
 {
     PetscObjectState pattern;
-    MatNullSpace near, null;
     tp_storage storage;
 
     PetscFunctionBegin;
     plain_storage(&storage);
+    PetscCall(tp_alias_destroy(&gamg->alias));
     PetscCall(MatGetNonzeroState(pc->pmat, &pattern));
     if (gamg->fine && pattern == gamg->pattern) {
         PetscCall(tp_set_storage(gamg->fine, &storage));
@@ -116,15 +120,81 @@ static PetscErrorCode copy_fine(PC pc, tp_gamg *gamg)
         PetscCall(MatConvert(pc->pmat, MATTESSERA, MAT_INITIAL_MATRIX, &gamg->fine));
     }
     PetscCall(tp_set_storage(gamg->fine, &storage));
-    PetscCall(MatGetNearNullSpace(pc->pmat, &near));
-    if (near) { PetscCall(MatSetNearNullSpace(gamg->fine, near)); }
-    PetscCall(MatGetNullSpace(pc->pmat, &null));
-    if (null) { PetscCall(MatSetNullSpace(gamg->fine, null)); }
-    PetscCall(MatGetTransposeNullSpace(pc->pmat, &null));
-    if (null) { PetscCall(MatSetTransposeNullSpace(gamg->fine, null)); }
     gamg->pattern = pattern;
     PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+static PetscErrorCode carry_spaces(Mat from, Mat to)
+{
+    MatNullSpace space;
+
+    PetscFunctionBegin;
+    PetscCall(MatGetNearNullSpace(from, &space));
+    if (space) { PetscCall(MatSetNearNullSpace(to, space)); }
+    PetscCall(MatGetNullSpace(from, &space));
+    if (space) { PetscCall(MatSetNullSpace(to, space)); }
+    PetscCall(MatGetTransposeNullSpace(from, &space));
+    if (space) { PetscCall(MatSetTransposeNullSpace(to, space)); }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The type in which PETSc makes the products of its set-up. Processes that share a GPU are faster on the host. */
+static PetscErrorCode choose_type(PC pc, MatType *type)
+{
+    const tp_pc *const p = pc->data;
+    PetscBool gpu, possible, own;
+
+    PetscFunctionBegin;
+    PetscCall(tp_shares_gpu(&possible));
+    PetscCall(tp_has_own_gpu(PetscObjectComm((PetscObject)pc), &own));
+    PetscCall(PetscStrcmp(p->setup, "gpu", &gpu));
+    PetscCheck(!gpu || possible, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
+               "-pc_tessera_setup gpu: PETSc and the library have no GPU in common; give auto or cpu");
+    *type = gpu || (own && strcmp(p->setup, "cpu") != 0) ? MATAIJCUSPARSE : MATAIJ;
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The caller's matrix if it has that type, or a matrix around its arrays: our cycle takes copies of the levels. */
+static PetscErrorCode share_fine(PC pc, tp_gamg *gamg, Mat *fine)
+{
+    PetscBool has;
+    MatType type = MATAIJ;
+
+    PetscFunctionBegin;
+    PetscCall(MatDestroy(&gamg->fine));
+    PetscCall(choose_type(pc, &type));
+    if (strcmp(type, MATAIJ) == 0) {
+        PetscCall(PetscObjectTypeCompareAny((PetscObject)pc->pmat, &has, MATSEQAIJ, MATMPIAIJ, ""));
+    } else {
+        PetscCall(PetscObjectTypeCompareAny((PetscObject)pc->pmat, &has, MATSEQAIJCUSPARSE, MATMPIAIJCUSPARSE, ""));
+    }
+    *fine = pc->pmat;
+    if (has) { PetscFunctionReturn(PETSC_SUCCESS); }
+    PetscCall(tp_alias_renew(pc->pmat, type, &gamg->alias));
+    PetscCall(carry_spaces(pc->pmat, gamg->alias.mat));
+    *fine = gamg->alias.mat;
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode give_matrix(PC pc, tp_gamg *gamg)
+{
+    PetscBool aij;
+    Mat fine = NULL;
+
+    PetscFunctionBegin;
+    PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)pc->pmat, &aij, MATSEQAIJ, MATMPIAIJ, ""));
+    if (gamg->why || !aij) {
+        PetscCall(copy_fine(pc, gamg));
+        fine = gamg->fine;
+        PetscCall(carry_spaces(pc->pmat, fine));
+    } else {
+        PetscCall(share_fine(pc, gamg, &fine));
+    }
+    PetscCall(PCSetOperators(gamg->inner, fine, fine));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- levels ---- */
 
 static PetscErrorCode store_levels(tp_gamg *gamg)
 {
@@ -159,8 +229,8 @@ static PetscErrorCode widen_singular(Mat A, tp_gamg *gamg)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Our cycle, unless something stands against it. */
-static PetscErrorCode take_cycle(PC pc)
+/* What stands against our cycle before there is a hierarchy, or stood against it once there was. */
+static PetscErrorCode find_objections(PC pc)
 {
     tp_pc *const p = pc->data;
     tp_gamg *const gamg = &p->gamg;
@@ -172,32 +242,51 @@ static PetscErrorCode take_cycle(PC pc)
     PetscCheck(vectors != TESS_PRECISION_FP16, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_UNKNOWN_TYPE,
                "-pc_tessera_vectors %s: give fp32 or fp64", p->vectors);
     PetscCall(MatGetNullSpace(pc->pmat, &space));
-    gamg->why = space ? "the matrix has a null space" : NULL;
+    gamg->why = space ? "the matrix has a null space" : gamg->refused;
     if (vectors == TESS_PRECISION_FP64 || gamg->precision == TESS_PRECISION_FP64) { gamg->why = "it was asked for"; }
-    if (gamg->why) { PetscFunctionReturn(PETSC_SUCCESS); }
-    PetscCall(tp_cycle_create(gamg->inner, gamg->precision, gamg->halo, &gamg->cycle, &gamg->why));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* With our cycle, unless something stands against it. */
+static PetscErrorCode build(PC pc, tp_gamg *gamg)
+{
+    PetscFunctionBegin;
+    PetscCall(give_matrix(pc, gamg));
+    PetscCall(PCSetUp(gamg->inner));
+    pc->failedreason = gamg->inner->failedreason;
+    if (pc->failedreason) { PetscFunctionReturn(PETSC_SUCCESS); }
+    if (!gamg->why) {
+        PetscCall(tp_cycle_create(gamg->inner, gamg->precision, gamg->halo, &gamg->cycle, &gamg->why));
+        gamg->refused = gamg->why;
+        PetscFunctionReturn(PETSC_SUCCESS);
+    }
+    PetscCall(store_levels(gamg));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* On a host decoding FP16 takes longer than reading the bytes it saves. */
 PetscErrorCode tp_gamg_setup(PC pc)
 {
     tp_pc *const p = pc->data;
     tp_gamg *const gamg = &p->gamg;
+    tess_context *ctx;
+    int tries;
 
     PetscFunctionBegin;
-    gamg->precision = TESS_PRECISION_FP16;
+    PetscCall(tp_context(&ctx));
+    gamg->precision = tess_context_device(ctx) == TESS_DEVICE_GPU ? TESS_PRECISION_FP16 : TESS_PRECISION_FP32;
     PetscCall(parse_precision("-pc_tessera_precision", p->precision, &gamg->precision));
     gamg->halo = gamg->precision;
     PetscCall(parse_precision("-pc_tessera_halo", p->halo, &gamg->halo));
     PetscCall(widen_singular(pc->pmat, gamg));
+    PetscCall(find_objections(pc));
     if (!gamg->inner) { PetscCall(tp_gamg_create(pc)); }
-    PetscCall(copy_fine(pc, gamg));
-    PetscCall(PCSetOperators(gamg->inner, gamg->fine, gamg->fine));
     PetscCall(tp_cycle_destroy(&gamg->cycle));
-    PetscCall(PCSetUp(gamg->inner));
-    pc->failedreason = gamg->inner->failedreason;
-    if (!pc->failedreason) { PetscCall(take_cycle(pc)); }
-    if (!gamg->cycle) { PetscCall(store_levels(gamg)); }
+    /* what our cycle does not take is built again for once, of a matrix whose products may change */
+    tries = gamg->why ? 1 : 2;
+    do {
+        PetscCall(build(pc, gamg));
+    } while (--tries > 0 && !gamg->cycle && !pc->failedreason);
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -236,5 +325,7 @@ PetscErrorCode tp_gamg_reset(tp_gamg *gamg)
     PetscCall(tp_cycle_destroy(&gamg->cycle));
     if (gamg->inner) { PetscCall(PCReset(gamg->inner)); }
     PetscCall(MatDestroy(&gamg->fine));
+    PetscCall(tp_alias_destroy(&gamg->alias));
+    gamg->refused = NULL;
     PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -53,6 +53,11 @@ PetscErrorCode tp_pc_set_from_options(PC pc, tp_option_items PetscOptionsObject)
                                  "PCTESSERA", p->halo, p->halo, sizeof p->halo, NULL));
     PetscCall(PetscOptionsString("-pc_tessera_vectors", "gamg: precision of the cycle's vectors", "PCTESSERA",
                                  p->vectors, p->vectors, sizeof p->vectors, NULL));
+    PetscCall(PetscOptionsString("-pc_tessera_setup", "gamg: where PETSc builds the hierarchy: auto, cpu or gpu",
+                                 "PCTESSERA", p->setup, p->setup, sizeof p->setup, NULL));
+    PetscCheck(!p->setup[0] || strcmp(p->setup, "auto") == 0 || strcmp(p->setup, "cpu") == 0 ||
+                   strcmp(p->setup, "gpu") == 0,
+               PETSC_COMM_SELF, PETSC_ERR_ARG_UNKNOWN_TYPE, "-pc_tessera_setup %s: give auto, cpu or gpu", p->setup);
     PetscCall(amg_options(&p->amg, PetscOptionsObject));
     PetscOptionsHeadEnd();
     if (strcmp(p->kind, "gamg") == 0) { PetscCall(tp_gamg_options(pc)); }

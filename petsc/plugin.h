@@ -32,6 +32,10 @@ typedef PetscOptionItems tp_option_items;
 PetscErrorCode tp_context(tess_context **out);
 /* Whether PETSc's vectors may be on the context's GPU. Work of both is then in the order of one stream. */
 PetscErrorCode tp_shares_gpu(PetscBool *out);
+/* PETSc's GPU of this process and its stream, or the host (device.c); process: its number on its machine. */
+PetscErrorCode tp_choose_device(int process, tess_context_options *options);
+/* Whether each process shares a GPU with PETSc, and with no other process of its machine. Collective. */
+PetscErrorCode tp_has_own_gpu(MPI_Comm comm, PetscBool *out);
 /* Turns a status of the library into an error of PETSc, with the library's message and hint. */
 PetscErrorCode tp_check(tess_status status, const char *call);
 #define TessCall(call) PetscCall(tp_check((call), #call))
@@ -81,6 +85,9 @@ typedef struct tp_copy {
 } tp_copy;
 
 PetscErrorCode tp_copy_build(const tp_rows *rows, const tess_storage_options *options, tp_copy *copy);
+/* diag(left) A diag(right), in arrays of its own: those of A may change. */
+PetscErrorCode tp_copy_build_scaled(const tp_rows *rows, const PetscScalar *left, const PetscScalar *right,
+                                    const tess_storage_options *options, tp_copy *copy);
 /* y := alpha A x, or y := y + alpha A x; both vectors in FP64, or both in FP32. */
 PetscErrorCode tp_copy_product(tp_copy *copy, double alpha, const tess_vector *x, tess_vector *y, PetscBool add);
 /* The main diagonal as products have it: min(nrows, ncols) numbers on the host, 0 where there is no entry. */

@@ -106,10 +106,12 @@ static void continue_recurrence(const probe *p, tp_smoother *out)
 
 static PetscErrorCode fit(KSP ksp, Mat A, probe *p, tp_smoother *out)
 {
+    PetscBool positive;
+
     PetscFunctionBegin;
     p->fits = PETSC_TRUE;
     PetscCall(VecSetRandom(p->b, NULL));
-    PetscCall(MatGetDiagonal(A, p->diagonal));
+    PetscCall(tp_positive_diagonal(A, p->diagonal, &positive));
     PetscCall(fit_first(ksp, p));
     out->first = p->first;
     if (out->steps > 1) {

@@ -165,6 +165,9 @@ TESS_EXPORT int tess_has_gpu_backend(void);
 /** Name of the GPU backend in this build: "cuda", "hip" or "none". */
 TESS_EXPORT const char *tess_gpu_backend(void);
 
+/** GPUs that this process sees, numbered from 0: what tess_context_options.device_index chooses from. 0: none. */
+TESS_EXPORT int tess_gpu_count(void);
+
 TESS_END_DECLS
 
 #endif

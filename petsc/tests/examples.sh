@@ -23,12 +23,15 @@ mpiexec=("$@")
 for ranks in 1 2; do
     check $ranks 'type: (seq|mpi)aijtessera' poisson -mat_type tessera -ksp_type cg -pc_type jacobi -ksp_view
     check $ranks 'true residual' poisson -mat_type tessera -ksp_type tessera -pc_type jacobi -ksp_view
-    check $ranks 'gamg, levels in fp16' poisson -ksp_type cg -pc_type tessera -pc_tessera_type gamg -ksp_view
+    check $ranks 'gamg, levels in fp32' poisson -ksp_type cg -pc_type tessera -pc_tessera_type gamg -ksp_view
+    check $ranks 'gamg, levels in fp16' poisson -pc_type tessera -pc_tessera_type gamg -pc_tessera_precision fp16 \
+        -ksp_view
 done
 check 2 'CONVERGED_RTOL' poisson -mat_type tessera -pc_type tessera -pc_tessera_type ilu0
 check 1 'level 0: .* fp32' poisson -ksp_type cg -pc_type tessera -pc_tessera_precision fp32,fp16 -ksp_view
 check 1 'level 1: .* fp16' poisson -ksp_type cg -pc_type tessera -pc_tessera_precision fp32,fp16 -ksp_view
 check 4 'CONVERGED_RTOL' elasticity -dm_mat_type tessera -ksp_type tessera -pc_type tessera -pc_tessera_type gamg
+check 1 'vectors of the cycle in fp32' elasticity -cells 16 -pc_type tessera -pc_tessera_type gamg -ksp_view
 check 2 'halo in fp16' poisson -mat_type tessera -mat_tessera_halo fp16 -ksp_type tessera -pc_type jacobi -ksp_view
 check 1 'give auto, csr' poisson -mat_type tessera -mat_tessera_format ccsr
 check 2 'CONVERGED_RTOL' file -file "$matrix" -mat_type tessera -ksp_type tessera -pc_type jacobi -ksp_max_it 2000

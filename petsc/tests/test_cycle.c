@@ -2,6 +2,7 @@
 /* The V-cycle of gamg with FP32 vectors beside PETSc's: the same operator, up to roundings, or PETSc runs it. */
 #include "support.h"
 
+#include <petscksp.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -43,9 +44,39 @@ static PetscErrorCode view_has(PC pc, const char *text, PetscBool *out)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ||z - z of PCGAMG|| / ||z of PCGAMG|| for a random r of a size; factor * the five-point Laplacian. */
-static PetscErrorCode compare(double factor, double size, const char *says, double *difference)
+/* factor * the five-point Laplacian, a random r of a size, and random vectors as a near-nullspace (0: PETSc's). */
+typedef struct problem {
+    double factor, size;
+    int modes;
+} problem;
+
+static PetscErrorCode make_matrix(const problem *p, Mat *out)
 {
+    Vec mode[20];
+    MatNullSpace space;
+
+    PetscFunctionBegin;
+    PetscCall(laplacian(60, "c_", out));
+    PetscCall(MatScale(*out, p->factor));
+    if (p->modes == 0) { PetscFunctionReturn(PETSC_SUCCESS); }
+    for (int k = 0; k < p->modes; k++) {
+        PetscCall(MatCreateVecs(*out, &mode[k], NULL));
+        PetscCall(fill(mode[k], 40 + k));
+        PetscCall(VecNormalize(mode[k], NULL));
+    }
+    PetscCall(MatNullSpaceCreate(PETSC_COMM_WORLD, PETSC_FALSE, p->modes, mode, &space));
+    PetscCall(MatSetNearNullSpace(*out, space));
+    PetscCall(MatNullSpaceDestroy(&space));
+    for (int k = 0; k < p->modes; k++) {
+        PetscCall(VecDestroy(&mode[k]));
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ||z - z of PCGAMG|| / ||z of PCGAMG|| */
+static PetscErrorCode compare(const problem *p, const char *says, double *difference)
+{
+    const double factor = p->factor, size = p->size;
     Mat A;
     Vec r, z[2];
     PC pc;
@@ -53,8 +84,7 @@ static PetscErrorCode compare(double factor, double size, const char *says, doub
     double norm;
 
     PetscFunctionBegin;
-    PetscCall(laplacian(60, "c_", &A));
-    PetscCall(MatScale(A, factor));
+    PetscCall(make_matrix(p, &A));
     PetscCall(MatCreateVecs(A, &r, &z[0]));
     PetscCall(VecDuplicate(z[0], &z[1]));
     PetscCall(fill(r, 11));
@@ -114,7 +144,7 @@ static PetscErrorCode it_is_the_operator_of_petsc(void)
             double difference;
             PetscCall(option(cases[c].name, cases[c].value));
             PetscCall(option("-c_pc_tessera_precision", precisions[p]));
-            PetscCall(compare(1, 1, cases[c].says, &difference));
+            PetscCall(compare(&(problem){1, 1, 0}, cases[c].says, &difference));
             /* roundings of some twenty products on each of some four levels, most of which smoothing damps */
             CHECK(difference <= 100 * u[p], "%s %s, %s: %g", cases[c].name, cases[c].value, precisions[p], difference);
             CHECK(strcmp(cases[c].says, INVERSE) != 0 || difference > 0.01 * u[p], "%s %s, %s: nothing was rounded",
@@ -134,9 +164,55 @@ static PetscErrorCode any_scale_will_do(void)
     PetscCall(option("-c_pc_tessera_precision", "fp32"));
     for (int k = 0; k < 3; k++) {
         double difference;
-        PetscCall(compare(factors[k], sizes[k], INVERSE, &difference));
+        PetscCall(compare(&(problem){factors[k], sizes[k], 0}, INVERSE, &difference));
         CHECK(difference <= 100 * U32, "A times %g, r times %g: %g", factors[k], sizes[k], difference);
     }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode least_of_diagonals(PC gamg, double *least)
+{
+    PetscInt levels;
+
+    PetscFunctionBegin;
+    *least = 1;
+    PetscCall(PCMGGetLevels(gamg, &levels));
+    for (PetscInt l = 0; l < levels; l++) {
+        KSP smoother;
+        Mat A;
+        Vec d;
+        PetscReal of_level;
+        PetscCall(PCMGGetSmoother(gamg, l, &smoother));
+        PetscCall(KSPGetOperators(smoother, &A, NULL));
+        PetscCall(MatCreateVecs(A, NULL, &d));
+        PetscCall(MatGetDiagonal(A, d));
+        PetscCall(VecMin(d, NULL, &of_level));
+        *least = PetscMin(*least, of_level);
+        PetscCall(VecDestroy(&d));
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* An aggregate with fewer unknowns than modes leaves rows of zeros on the next level. */
+static PetscErrorCode rows_of_zeros_are_taken(void)
+{
+    const problem p = {1, 1, 5};
+    double difference, least;
+    Mat A;
+    PC pc;
+
+    PetscFunctionBegin;
+    PetscCall(option("-c_pc_tessera_precision", "fp32"));
+    PetscCall(option("-c_pc_gamg_coarse_eq_limit", "1000"));
+    PetscCall(make_matrix(&p, &A));
+    PetscCall(make(A, "gamg", &pc));
+    PetscCall(least_of_diagonals(pc, &least));
+    CHECK(least == 0, "no level has a row of zeros: the least diagonal is %g", least);
+    PetscCall(compare(&p, "vectors of the cycle in fp32", &difference));
+    CHECK(difference <= 100 * U32, "%g", difference);
+    PetscCall(option("-c_pc_gamg_coarse_eq_limit", "20"));
+    PetscCall(PCDestroy(&pc));
+    PetscCall(MatDestroy(&A));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -171,6 +247,7 @@ int main(int argc, char **argv)
     PetscCall(option("-c_pc_gamg_coarse_eq_limit", "20"));
     RUN(it_is_the_operator_of_petsc);
     RUN(any_scale_will_do);
+    RUN(rows_of_zeros_are_taken);
     RUN(zero_stays_zero);
     PetscCall(PetscFinalize());
     return 0;

@@ -32,6 +32,13 @@ const char *tess_gpu_backend(void)
     return gpu ? gpu->name : "none";
 }
 
+int tess_gpu_count(void)
+{
+    const tess_backend *gpu = tess_gpu_backend_table();
+
+    return gpu ? gpu->count() : 0;
+}
+
 double tess_wall_seconds(void)
 {
     struct timespec now;

@@ -91,6 +91,7 @@ static void missing_device_is_reported(void **state)
         options.device_index = -1;
         assert_int_equal(tess_context_create(&options, &ctx), TESS_NO_DEVICE);
         assert_string_equal(tess_gpu_backend(), "none");
+        assert_int_equal(tess_gpu_count(), 0);
     }
 }
 

@@ -41,14 +41,20 @@ tess_status gpu_check_launch(tess_context *ctx, const char *kernel)
 
 /* ---- device and stream ---- */
 
-static tess_status choose_device(const tess_context_options *options, int *device)
+static int count_gpus(void)
 {
     int count = 0;
 
-    if (GPU(GetDeviceCount)(&count) != GPU(Success) || count == 0) {
-        (void)GPU(GetLastError)();
-        return TESS_NO_DEVICE;
-    }
+    if (GPU(GetDeviceCount)(&count) == GPU(Success)) { return count; }
+    (void)GPU(GetLastError)();
+    return 0;
+}
+
+static tess_status choose_device(const tess_context_options *options, int *device)
+{
+    const int count = count_gpus();
+
+    if (count == 0) { return TESS_NO_DEVICE; }
     *device = options->device_index;
     if (*device < 0 && GPU(GetDevice)(device) != GPU(Success)) { return TESS_NO_DEVICE; }
     return *device < count ? TESS_SUCCESS : TESS_NO_DEVICE;
@@ -507,6 +513,7 @@ static tess_backend make_table()
 
     memset(&t, 0, sizeof t);
     t.name = GPU_NAME;
+    t.count = count_gpus;
     t.open = open_gpu;
     t.close = close_gpu;
     t.synchronize = synchronize_gpu;

@@ -5,100 +5,10 @@
  * their segments. Each sum has the same order either way, and so the same bits.
  */
 #include "format/csr/csr_host.h"
-#include "base/by_precision.h"
 #include "device/host/host.h"
 #include "format/csr/csr.h"
 #include "format/csr/csr_sums.h"
 #include "format/row_epilogue.h"
-
-/* ---- long rows ---- */
-
-bool csr_host_is_low(const csr_view *v, const tess_spmv_args *args)
-{
-    return args->vectors == TESS_PRECISION_FP32 ||
-           (args->low_arithmetic == TESS_ARITHMETIC_FP32 && v->precision != TESS_PRECISION_FP64);
-}
-
-static inline const float *low_x(const tess_spmv_args *args)
-{
-    return args->vectors == TESS_PRECISION_FP32 ? args->x_fp32 : args->x_shadow;
-}
-
-static inline __attribute__((always_inline)) void sum_stored_range(tess_precision precision, const csr_view *v,
-                                                                   const tess_spmv_args *args, int64_t begin,
-                                                                   int64_t end, double *sum)
-{
-    const csr_entries e = {v->val, v->col_ind, args->x, NULL, false};
-    const csr_entries low = {v->val, v->col_ind, NULL, low_x(args), true};
-
-    *sum = csr_host_is_low(v, args) ? sum_range(low, precision, begin, end) : sum_range(e, precision, begin, end);
-}
-
-static double sum_segment(const csr_view *v, const tess_spmv_args *args, int64_t begin, int64_t end)
-{
-    double sum = 0.0;
-
-    end = begin + CSR_SEGMENT < end ? begin + CSR_SEGMENT : end;
-    CALL_BY_PRECISION(v->precision, sum_stored_range, v, args, begin, end, &sum);
-    return sum;
-}
-
-/* The last r < count with first[r] <= value. */
-static int64_t find_last(const int64_t *first, int64_t count, int64_t value)
-{
-    int64_t low = 0;
-
-    while (count > 1) {
-        int64_t half = count / 2;
-
-        if (first[low + half] <= value) { low += half; }
-        count -= half;
-    }
-    return low;
-}
-
-void csr_host_sum_long_rows(tess_context *ctx, const csr_view *v, const csr_plan *p, const tess_spmv_args *args)
-{
-    int64_t segments = csr_plan_segments(p);
-
-    if (segments == 0) { return; }
-#pragma omp parallel for num_threads(ctx->threads) schedule(static)
-    for (int64_t s = 0; s < segments; s++) {
-        int64_t r = find_last(p->first_segment, p->nlong, s), row = p->long_row[r];
-
-        p->segment_sum[s] =
-            sum_segment(v, args, csr_offset(v, row) + (s - p->first_segment[r]) * CSR_SEGMENT, csr_offset(v, row + 1));
-    }
-    for (int64_t r = 0; r < p->nlong; r++) {
-        double sum = 0.0;
-
-        for (int64_t s = p->first_segment[r]; s < p->first_segment[r + 1]; s++) {
-            sum += p->segment_sum[s];
-        }
-        p->long_sum[r] = sum;
-    }
-}
-
-double csr_host_long_row_sum(const csr_view *v, const csr_plan *p, const tess_spmv_args *args, int64_t row)
-{
-    int64_t low = 0, high = p->nlong;
-    double sum = 0.0;
-
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-
-        if (p->long_row[middle] < row) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    if (low < p->nlong) { return p->long_sum[low]; }
-    for (int64_t k = csr_offset(v, row); k < csr_offset(v, row + 1); k += CSR_SEGMENT) {
-        sum += sum_segment(v, args, k, csr_offset(v, row + 1));
-    }
-    return sum;
-}
 
 /* ---- products ---- */
 
@@ -166,6 +76,85 @@ static inline __attribute__((always_inline)) void finish_row(const tess_spmv_arg
     if (epilogue == STORE_DOT_TWO) { dots[1] += sum * w[row]; }
 }
 
+static inline __attribute__((always_inline)) void finish(const csr_view *v, const tess_spmv_args *args, bool plain,
+                                                         chunk_epilogue epilogue, int64_t row, double sum, double *dots)
+{
+    if (epilogue == PART || epilogue == LOW_PART) {
+        finish_part_row(v, args, plain, row, sum, dots);
+    } else if (epilogue == LOW || epilogue == STEP) {
+        spmv_finish_step(args, epilogue == LOW, row, sum);
+    } else {
+        finish_row(args, epilogue, row, sum, dots);
+    }
+}
+
+static inline __attribute__((always_inline)) int64_t offset_at(const csr_view *v, int bits, int64_t row)
+{
+    return bits == 32 ? ((const int32_t *)v->row_ptr)[row] : ((const int64_t *)v->row_ptr)[row];
+}
+
+static inline __attribute__((always_inline)) csr_entries entries_of(const csr_view *v, const tess_spmv_args *args,
+                                                                    chunk_epilogue epilogue)
+{
+    return (csr_entries){v->val, v->col_ind, args->x, epilogue == LOW ? args->x_fp32 : args->x_shadow,
+                         epilogue == LOW_PART || epilogue == LOW};
+}
+
+/* Entries that are decoded at once. */
+enum { DECODED = 2048 };
+
+/* Rows from `row` on whose entries fit, up to the end of the chunk. */
+static inline __attribute__((always_inline)) int64_t rows_to_decode(const csr_view *v, int bits, int64_t row,
+                                                                    int64_t last)
+{
+    int64_t end = row;
+
+    while (end < last && offset_at(v, bits, end + 1) - offset_at(v, bits, row) <= DECODED) {
+        end++;
+    }
+    return end;
+}
+
+/* As multiply_rows, for values of FP16 and less: decoded for many rows together they take wide vectors. As FP32 their
+   sums have the same bits. */
+static inline __attribute__((always_inline)) void multiply_decoded(const csr_view *view, const csr_plan *p,
+                                                                   const tess_spmv_args *args, int64_t chunk,
+                                                                   double *out, int bits, chunk_epilogue epilogue)
+{
+    const csr_view v = *view;
+    const tess_spmv_args local = *args;
+    const bool plain = is_plain(&v, args);
+    const int64_t last = p->chunk_row[chunk + 1];
+    int64_t row = p->chunk_row[chunk];
+    double dots[2] = {0.0, 0.0};
+    float value[DECODED];
+
+    while (row < last) {
+        const int64_t first = offset_at(&v, bits, row), end = rows_to_decode(&v, bits, row, last);
+        csr_entries e = entries_of(&v, args, epilogue);
+
+        if (end == row) {
+            double sum = csr_host_long_row_sum(view, p, args, row);
+
+            finish(&v, &local, plain, epilogue, row++, sum, dots);
+            continue;
+        }
+        e.val =
+            host_read_fp32((tess_operand){v.val, v.precision}, first, (int)(offset_at(&v, bits, end) - first), value);
+        e.col_ind += first;
+        for (int64_t at = 0; row < end; row++) {
+            const int64_t next = offset_at(&v, bits, row + 1) - first;
+            const double sum = next - at <= SHORT ? sum_short_row(e, TESS_PRECISION_FP32, at, next)
+                                                  : sum_range(e, TESS_PRECISION_FP32, at, next);
+
+            at = next;
+            finish(&v, &local, plain, epilogue, row, sum, dots);
+        }
+    }
+    out[0] = dots[0];
+    out[1] = dots[1];
+}
+
 /* One chunk of rows, and its dot products, to `out`. The constants fold away in each instance. */
 static inline __attribute__((always_inline)) void multiply_rows(const csr_view *view, const csr_plan *p,
                                                                 const tess_spmv_args *args, int64_t chunk, double *out,
@@ -173,31 +162,22 @@ static inline __attribute__((always_inline)) void multiply_rows(const csr_view *
                                                                 chunk_epilogue epilogue)
 {
     const csr_view v = *view;
-    const int32_t *ptr32 = v.row_ptr;
-    const int64_t *ptr64 = v.row_ptr;
-    const csr_entries entries = {v.val, v.col_ind, args->x, epilogue == LOW ? args->x_fp32 : args->x_shadow,
-                                 epilogue == LOW_PART || epilogue == LOW};
+    const csr_entries entries = entries_of(&v, args, epilogue);
     const tess_spmv_args local = *args;
     const bool plain = is_plain(&v, args);
     const int64_t last = p->chunk_row[chunk + 1];
-    int64_t row = p->chunk_row[chunk], end = bits == 32 ? ptr32[row] : ptr64[row];
+    int64_t row = p->chunk_row[chunk], end = offset_at(&v, bits, row);
     double dots[2] = {0.0, 0.0};
 
     for (; row < last; row++) {
         int64_t begin = end;
         double sum;
 
-        end = bits == 32 ? ptr32[row + 1] : ptr64[row + 1];
+        end = offset_at(&v, bits, row + 1);
         sum = end - begin <= SHORT         ? sum_short_row(entries, precision, begin, end)
               : end - begin <= CSR_SEGMENT ? sum_range(entries, precision, begin, end)
                                            : csr_host_long_row_sum(view, p, args, row);
-        if (epilogue == PART || epilogue == LOW_PART) {
-            finish_part_row(&v, &local, plain, row, sum, dots);
-        } else if (epilogue == LOW || epilogue == STEP) {
-            spmv_finish_step(&local, epilogue == LOW, row, sum);
-        } else {
-            finish_row(&local, epilogue, row, sum, dots);
-        }
+        finish(&v, &local, plain, epilogue, row, sum, dots);
     }
     out[0] = dots[0];
     out[1] = dots[1];
@@ -206,10 +186,17 @@ static inline __attribute__((always_inline)) void multiply_rows(const csr_view *
 typedef void (*chunk_function)(const csr_view *v, const csr_plan *p, const tess_spmv_args *args, int64_t chunk,
                                double *dots);
 
+/* BF16 takes one shift. */
+#define DECODES(precision) \
+    (precision != TESS_PRECISION_FP64 && precision != TESS_PRECISION_FP32 && precision != TESS_PRECISION_BF16)
 #define CHUNK_FUNCTION(name, bits, precision, epilogue)                                                             \
     static void name(const csr_view *v, const csr_plan *p, const tess_spmv_args *args, int64_t chunk, double *dots) \
     {                                                                                                               \
-        multiply_rows(v, p, args, chunk, dots, bits, precision, epilogue);                                          \
+        if (DECODES(precision)) {                                                                                   \
+            multiply_decoded(v, p, args, chunk, dots, bits, epilogue);                                              \
+        } else {                                                                                                    \
+            multiply_rows(v, p, args, chunk, dots, bits, precision, epilogue);                                      \
+        }                                                                                                           \
     }
 #define CHUNK_FUNCTIONS(name, bits, precision)                     \
     CHUNK_FUNCTION(name##_general, bits, precision, GENERAL)       \

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The choice of a GPU, and that a program without one says what is wrong. */
+#include "../device.h"
+#include "support.h"
+
+#include <petscdevice.h>
+
+static PetscErrorCode processes_take_gpus_in_turn(void)
+{
+    static const int gpus[] = {1, 2, 3, 8};
+
+    PetscFunctionBegin;
+    CHECK(tp_gpu_of(0, 0) == -1 && tp_gpu_of(3, 0) == -1, "a GPU of a machine that has none");
+    for (int g = 0; g < 4; g++) {
+        int count[8] = {0};
+        for (int process = 0; process < 3 * gpus[g]; process++) {
+            const int chosen = tp_gpu_of(process, gpus[g]);
+            CHECK(chosen >= 0 && chosen < gpus[g], "GPU %d of %d", chosen, gpus[g]);
+            count[chosen]++;
+        }
+        for (int k = 0; k < gpus[g]; k++) {
+            CHECK(count[k] == 3, "%d processes on GPU %d of %d", count[k], k, gpus[g]);
+        }
+    }
+    CHECK(tp_gpu_of(1, 2) == 1 && tp_gpu_of(2, 2) == 0, "PETSc takes the number modulo the GPUs");
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode a_shared_gpu_is_noticed(void)
+{
+    static const int own[] = {0, 1}, shared[] = {0, 1, 0}, none[] = {-1, -1};
+
+    PetscFunctionBegin;
+    CHECK(tp_is_alone(own, 2, 0) && tp_is_alone(own, 2, 1), "two GPUs for two processes");
+    CHECK(!tp_is_alone(shared, 3, 0) && tp_is_alone(shared, 3, 1) && !tp_is_alone(shared, 3, 2), "two GPUs for three");
+    CHECK(!tp_is_alone(none, 2, 0), "no GPU at all");
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Skipped by a PETSc that has a GPU. */
+static PetscErrorCode without_a_gpu_setup_there_is_refused(void)
+{
+    Mat A;
+    PC pc;
+    PetscErrorCode code;
+
+    PetscFunctionBegin;
+    if (PETSC_DEVICE_DEFAULT() == PETSC_DEVICE_CUDA) { PetscFunctionReturn(PETSC_SUCCESS); }
+    PetscCall(option("-d_pc_tessera_type", "gamg"));
+    PetscCall(option("-d_pc_tessera_setup", "gpu"));
+    PetscCall(laplacian(20, "d_", &A));
+    PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
+    PetscCall(PCSetOptionsPrefix(pc, "d_"));
+    PetscCall(PCSetType(pc, "tessera"));
+    PetscCall(PCSetOperators(pc, A, A));
+    PetscCall(PCSetFromOptions(pc));
+    PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+    code = PCSetUp(pc);
+    PetscCall(PetscPopErrorHandler());
+    CHECK(code == PETSC_ERR_SUP, "-pc_tessera_setup gpu without a GPU: %d", (int)code);
+    PetscCall(PCDestroy(&pc));
+    PetscCall(MatDestroy(&A));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+    PetscFunctionBeginUser;
+    PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
+    PetscCall(TesseraPetscInitialize());
+    RUN(processes_take_gpus_in_turn);
+    RUN(a_shared_gpu_is_noticed);
+    RUN(without_a_gpu_setup_there_is_refused);
+    PetscCall(PetscFinalize());
+    return 0;
+}
