@@ -38,30 +38,59 @@ static int64_t place_list(const galerkin *g, const node_lists *l, int64_t i, int
     return length;
 }
 
-/* y += v x; `width` values, a constant where the caller has one. */
-static inline __attribute__((always_inline)) void add_run(int64_t width, double v, const double *restrict x,
-                                                          double *restrict y)
+/* y += sum of v[m] x[m], in the order of m; `width` values, a constant where the caller has one. Sums stay in registers
+   while `count` runs of x are added. */
+static inline __attribute__((always_inline)) void add_runs(int64_t width, int64_t count, const double *v,
+                                                           const double *const *x, int64_t at, double *restrict y)
 {
+    double sum[AGGREGATION_MOST_VECTORS];
+
     for (int64_t s = 0; s < width; s++) {
-        y[s] += v * x[s];
+        sum[s] = y[s];
+    }
+    for (int64_t m = 0; m < count; m++) {
+        for (int64_t s = 0; s < width; s++) {
+            sum[s] += v[m] * x[m][at + s];
+        }
+    }
+    for (int64_t s = 0; s < width; s++) {
+        y[s] = sum[s];
     }
 }
 
 /* ---- A P ---- */
 
-/* y += v (row of P), by the blocks of the row's node. */
-static inline __attribute__((always_inline)) void add_row(const galerkin *g, int64_t row, double v,
-                                                          const int64_t *place, double *y, int64_t width)
+/* Entries of a row of A in the columns of one node, from k on, and the rows of P that they are multiplied with. */
+static inline __attribute__((always_inline)) int64_t take_entries(const galerkin *g, int64_t k, int64_t end,
+                                                                  int32_t node, const double **x)
 {
-    const int64_t node = g->rows->node_of[row];
-    const double *x = g->p->val + g->p->row_ptr[row];
+    int64_t count = 0;
 
-    for (int64_t k = g->p_lists.first[node]; k < g->p_lists.first[node + 1]; k++) {
-        const int32_t aggregate = g->p_lists.number[k];
-        const int64_t w = width > 0 ? width : width_of(g, aggregate);
+    while (k + count < end && count < AGGREGATION_MOST_VECTORS && g->rows->node_of[g->a->col_ind[k + count]] == node) {
+        x[count] = g->p->val + g->p->row_ptr[g->a->col_ind[k + count]];
+        count++;
+    }
+    return count;
+}
 
-        add_run(w, v, x, y + place[aggregate]);
-        x += w;
+/* y += row r of A P, by the blocks of each node. */
+static inline __attribute__((always_inline)) void multiply_row(const galerkin *g, int64_t r, const int64_t *place,
+                                                               double *y, int64_t width)
+{
+    const host_csr *a = g->a;
+    const double *x[AGGREGATION_MOST_VECTORS];
+
+    for (int64_t k = a->row_ptr[r], count = 0; k < a->row_ptr[r + 1]; k += count) {
+        const int32_t node = g->rows->node_of[a->col_ind[k]];
+        int64_t at = 0;
+
+        count = take_entries(g, k, a->row_ptr[r + 1], node, x);
+        for (int64_t l = g->p_lists.first[node]; l < g->p_lists.first[node + 1]; l++) {
+            const int64_t w = width > 0 ? width : width_of(g, g->p_lists.number[l]);
+
+            add_runs(w, count, a->val + k, x, at, y + place[g->p_lists.number[l]]);
+            at += w;
+        }
     }
 }
 
@@ -69,16 +98,12 @@ static inline __attribute__((always_inline)) void add_row(const galerkin *g, int
 static inline __attribute__((always_inline)) void multiply_node(const galerkin *g, int64_t node, int64_t *place,
                                                                 int64_t width)
 {
-    const host_csr *a = g->a;
-
     place_list(g, &g->ap_lists, node, place);
     for (int64_t r = g->rows->first[node]; r < g->rows->first[node + 1]; r++) {
         double *y = g->ap + g->ap_row[r];
 
         memset(y, 0, (size_t)(g->ap_row[r + 1] - g->ap_row[r]) * sizeof *y);
-        for (int64_t k = a->row_ptr[r]; k < a->row_ptr[r + 1]; k++) {
-            add_row(g, a->col_ind[k], a->val[k], place, y, width);
-        }
+        multiply_row(g, r, place, y, width);
     }
 }
 
@@ -94,18 +119,23 @@ static inline __attribute__((always_inline)) void add_node(const galerkin *g, in
     const int64_t length = height > 0 ? g->coarse->row_ptr[g->coarse_rows.first[aggregate] + 1] -
                                             g->coarse->row_ptr[g->coarse_rows.first[aggregate]]
                                       : 0;
+    const int64_t first = g->rows->first[node], count = g->rows->first[node + 1] - first;
+    const double *x[AGGREGATION_MOST_VECTORS];
+    double v[AGGREGATION_MOST_VECTORS][AGGREGATION_MOST_VECTORS]; /* P^T: for each row of the aggregate */
 
-    for (int64_t r = g->rows->first[node]; r < g->rows->first[node + 1]; r++) {
-        const double *p = g->p->val + g->p->row_ptr[r] + offset, *x = g->ap + g->ap_row[r];
-
-        for (int64_t k = l->first[node]; k < l->first[node + 1]; k++) {
-            const int64_t w = width > 0 ? width : width_of(g, l->number[k]);
-
-            for (int64_t t = 0; t < height; t++) {
-                add_run(w, p[t], x, y + t * length + place[l->number[k]]);
-            }
-            x += w;
+    for (int64_t r = 0; r < count; r++) {
+        x[r] = g->ap + g->ap_row[first + r];
+        for (int64_t t = 0; t < height; t++) {
+            v[t][r] = g->p->val[g->p->row_ptr[first + r] + offset + t];
         }
+    }
+    for (int64_t k = l->first[node], at = 0; k < l->first[node + 1]; k++) {
+        const int64_t w = width > 0 ? width : width_of(g, l->number[k]);
+
+        for (int64_t t = 0; t < height; t++) {
+            add_runs(w, count, v[t], x, at, y + t * length + place[l->number[k]]);
+        }
+        at += w;
     }
 }
 
