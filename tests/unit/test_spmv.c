@@ -219,6 +219,54 @@ static void fp32_values_are_summed_in_fp64(void **state)
     oracle_free(&a);
 }
 
+/* Values that every precision holds, and sums that FP64 holds: rows are decoded together, one by one, or by segments.
+ */
+static oracle_csr make_exact_rows(void)
+{
+    static const int64_t lengths[] = {1, 2047, 2048, 2049, 0, 3000, 16384, 7, 16385, 1000, 1000, 100, 20000, 2500};
+    enum { ROWS = sizeof lengths / sizeof *lengths };
+    oracle_csr a = oracle_open(ROWS, 20000);
+
+    for (int64_t i = 0; i < ROWS; i++) {
+        for (int64_t j = 0; j < lengths[i]; j++) {
+            oracle_push(&a, j, 0.5 * (double)(1 + (i + j) % 3));
+        }
+        oracle_end_row(&a, i);
+    }
+    return a;
+}
+
+static void rows_of_any_length_in_any_precision(void **state)
+{
+    static const tess_precision precisions[] = {TESS_PRECISION_FP64, TESS_PRECISION_FP32, TESS_PRECISION_BF16,
+                                                TESS_PRECISION_FP16, TESS_PRECISION_E4M3, TESS_PRECISION_E5M2};
+    oracle_csr a = make_exact_rows();
+    double *x = random_values(a.ncols, 5, 1.0, 1.0), *y = test_allocate(a.nrows, sizeof *y);
+    double *expected = test_allocate(a.nrows, sizeof *expected);
+    tess_context *ctx = open_cpu(2);
+    tess_matrix *m = make_matrix(ctx, &a);
+
+    (void)state;
+    multiply(m, TESS_OP_NONE, 1.0, x, 0.0, expected, expected);
+    for (size_t k = 0; k < sizeof precisions / sizeof *precisions; k++) {
+        const tess_storage_options options = {
+            .size = sizeof(tess_storage_options), .format = TESS_FORMAT_CSR, .precision = precisions[k]};
+        tess_matrix *stored = NULL;
+
+        assert_ok(ctx, tess_matrix_convert(m, &options, &stored));
+        check_product(stored, &a, TESS_OP_NONE, 1.0, 0.0);
+        multiply(stored, TESS_OP_NONE, 1.0, x, 0.0, y, y);
+        assert_true(same_bits(y, expected, a.nrows));
+        tess_matrix_destroy(stored);
+    }
+    tess_matrix_destroy(m);
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+    free(x);
+    free(y);
+    free(expected);
+}
+
 static void wrong_vectors_are_refused(void **state)
 {
     const tess_storage_options narrow = {
@@ -263,6 +311,7 @@ int main(void)
         cmocka_unit_test(products_have_the_same_bits_for_any_threads),
         cmocka_unit_test(nan_in_y_does_not_survive_beta_zero),
         cmocka_unit_test(fp32_values_are_summed_in_fp64),
+        cmocka_unit_test(rows_of_any_length_in_any_precision),
         cmocka_unit_test(wrong_vectors_are_refused),
     };
 

@@ -37,7 +37,7 @@ tess_status csr_host_spmv_layers(tess_context *ctx, int count, const csr_view *l
 bool csr_host_is_low(const csr_view *v, const tess_spmv_args *args);
 /* Sums the plan's long rows, with all threads. */
 void csr_host_sum_long_rows(tess_context *ctx, const csr_view *v, const csr_plan *p, const tess_spmv_args *args);
-/* The sum of a row longer than CSR_SEGMENT: computed earlier, or now. */
+/* The sum of a row of any length, by segments: computed earlier, or now. */
 double csr_host_long_row_sum(const csr_view *v, const csr_plan *p, const tess_spmv_args *args, int64_t row);
 
 #endif

@@ -86,7 +86,7 @@ double csr_host_long_row_sum(const csr_view *v, const csr_plan *p, const tess_sp
             high = middle;
         }
     }
-    if (low < p->nlong) { return p->long_sum[low]; }
+    if (low < p->nlong && p->long_row[low] == row) { return p->long_sum[low]; }
     for (int64_t k = csr_offset(v, row); k < csr_offset(v, row + 1); k += CSR_SEGMENT) {
         sum += sum_segment(v, args, k, csr_offset(v, row + 1));
     }
