@@ -108,8 +108,8 @@ static PetscErrorCode make_level(const PC_MG_Levels *from, tess_precision precis
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether PETSc's solver of the coarsest level solves: then another that does may take its place. Rows of zeros have
-   a right-hand side of zero. */
+/* Whether PETSc's solver of the coarsest level solves: then another that does may take its place. Rows of zeros, but
+   not others with a zero on the diagonal, have a right-hand side of zero. */
 static PetscErrorCode is_exact(KSP ksp, Mat A, Vec b, Vec x, PetscBool *out)
 {
     MatNullSpace space;
@@ -119,7 +119,7 @@ static PetscErrorCode is_exact(KSP ksp, Mat A, Vec b, Vec x, PetscBool *out)
     PetscFunctionBegin;
     PetscCall(MatGetNullSpace(A, &space));
     PetscCall(VecDuplicate(b, &r));
-    PetscCall(MatGetDiagonal(A, r));
+    PetscCall(MatGetRowMaxAbs(A, r, NULL));
     PetscCall(VecPointwiseDivide(r, r, r)); /* 0 over 0 is 0 */
     PetscCall(VecSetRandom(b, NULL));
     PetscCall(VecPointwiseMult(b, b, r));

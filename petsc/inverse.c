@@ -6,7 +6,7 @@
 /* The inverse has as many numbers as a level of some thousand rows. */
 enum { MOST_ROWS = 256 };
 
-/* diag(d) A diag(d), full. */
+/* diag(d) A diag(d), full, with 1 on the diagonal of rows of zeros. */
 static PetscErrorCode scale(Mat local, Vec d, Mat *scaled)
 {
     tp_rows rows;
@@ -20,10 +20,12 @@ static PetscErrorCode scale(Mat local, Vec d, Mat *scaled)
     PetscCall(MatDenseGetArrayWrite(*scaled, &a));
     PetscCall(PetscArrayzero(a, (size_t)rows.nrows * (size_t)rows.nrows));
     for (PetscInt r = 0; r < rows.nrows; r++) {
+        PetscBool zeros = PETSC_TRUE;
         for (PetscInt k = rows.i[r]; k < rows.i[r + 1]; k++) {
             a[r + rows.j[k] * rows.nrows] = by[r] * rows.a[k] * by[rows.j[k]];
+            if (rows.a[k] != 0) { zeros = PETSC_FALSE; }
         }
-        if (a[r + r * rows.nrows] == 0) { a[r + r * rows.nrows] = 1; }
+        if (zeros) { a[r + r * rows.nrows] = 1; }
     }
     PetscCall(MatDenseRestoreArrayWrite(*scaled, &a));
     PetscCall(MatAssemblyBegin(*scaled, MAT_FINAL_ASSEMBLY));

@@ -44,11 +44,45 @@ static PetscErrorCode view_has(PC pc, const char *text, PetscBool *out)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* factor * the five-point Laplacian, a random r of a size, and random vectors as a near-nullspace (0: PETSc's). */
+/* factor * the five-point Laplacian, a random r of a size, and random vectors as a near-nullspace (0: PETSc's).
+   Crossed: two unknowns at each point, each with the Laplacian of the other one, so that the diagonal is zero. */
 typedef struct problem {
     double factor, size;
     int modes;
+    PetscBool crossed;
 } problem;
+
+static PetscErrorCode cross(Mat *A)
+{
+    Mat both;
+    PetscInt n, own, first, last;
+
+    PetscFunctionBegin;
+    PetscCall(MatGetSize(*A, &n, NULL));
+    PetscCall(MatGetLocalSize(*A, &own, NULL));
+    PetscCall(MatCreateAIJ(PETSC_COMM_WORLD, 2 * own, 2 * own, 2 * n, 2 * n, 6, NULL, 6, NULL, &both));
+    PetscCall(MatSetBlockSize(both, 2));
+    PetscCall(MatGetOwnershipRange(*A, &first, &last));
+    for (PetscInt r = first; r < last; r++) {
+        const PetscInt *column;
+        const PetscScalar *value;
+        PetscInt count;
+        PetscCall(MatGetRow(*A, r, &count, &column, &value));
+        for (PetscInt k = 0; k < count; k++) {
+            PetscCall(MatSetValue(both, 2 * r, 2 * column[k] + 1, value[k], INSERT_VALUES));
+            PetscCall(MatSetValue(both, 2 * r + 1, 2 * column[k], value[k], INSERT_VALUES));
+        }
+        PetscCall(MatRestoreRow(*A, r, &count, &column, &value));
+        for (PetscInt c = 2 * r; c < 2 * r + 2; c++) {
+            PetscCall(MatSetValue(both, c, c, 0, INSERT_VALUES));
+        }
+    }
+    PetscCall(MatAssemblyBegin(both, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(both, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatDestroy(A));
+    *A = both;
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 static PetscErrorCode make_matrix(const problem *p, Mat *out)
 {
@@ -58,6 +92,7 @@ static PetscErrorCode make_matrix(const problem *p, Mat *out)
     PetscFunctionBegin;
     PetscCall(laplacian(60, "c_", out));
     PetscCall(MatScale(*out, p->factor));
+    if (p->crossed) { PetscCall(cross(out)); }
     if (p->modes == 0) { PetscFunctionReturn(PETSC_SUCCESS); }
     for (int k = 0; k < p->modes; k++) {
         PetscCall(MatCreateVecs(*out, &mode[k], NULL));
@@ -144,7 +179,7 @@ static PetscErrorCode it_is_the_operator_of_petsc(void)
             double difference;
             PetscCall(option(cases[c].name, cases[c].value));
             PetscCall(option("-c_pc_tessera_precision", precisions[p]));
-            PetscCall(compare(&(problem){1, 1, 0}, cases[c].says, &difference));
+            PetscCall(compare(&(problem){1, 1, 0, PETSC_FALSE}, cases[c].says, &difference));
             /* roundings of some twenty products on each of some four levels, most of which smoothing damps */
             CHECK(difference <= 100 * u[p], "%s %s, %s: %g", cases[c].name, cases[c].value, precisions[p], difference);
             CHECK(strcmp(cases[c].says, INVERSE) != 0 || difference > 0.01 * u[p], "%s %s, %s: nothing was rounded",
@@ -164,7 +199,7 @@ static PetscErrorCode any_scale_will_do(void)
     PetscCall(option("-c_pc_tessera_precision", "fp32"));
     for (int k = 0; k < 3; k++) {
         double difference;
-        PetscCall(compare(&(problem){factors[k], sizes[k], 0}, INVERSE, &difference));
+        PetscCall(compare(&(problem){factors[k], sizes[k], 0, PETSC_FALSE}, INVERSE, &difference));
         CHECK(difference <= 100 * U32, "A times %g, r times %g: %g", factors[k], sizes[k], difference);
     }
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -196,7 +231,7 @@ static PetscErrorCode least_of_diagonals(PC gamg, double *least)
 /* An aggregate with fewer unknowns than modes leaves rows of zeros on the next level. */
 static PetscErrorCode rows_of_zeros_are_taken(void)
 {
-    const problem p = {1, 1, 5};
+    const problem p = {1, 1, 5, PETSC_FALSE};
     double difference, least;
     Mat A;
     PC pc;
@@ -213,6 +248,27 @@ static PetscErrorCode rows_of_zeros_are_taken(void)
     PetscCall(option("-c_pc_gamg_coarse_eq_limit", "20"));
     PetscCall(PCDestroy(&pc));
     PetscCall(MatDestroy(&A));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Such a row is not one of zeros: the inverse of the coarsest level is that of its matrix. */
+static PetscErrorCode zeros_on_the_diagonal_are_taken(void)
+{
+    const problem p = {0.1, 1, 0, PETSC_TRUE};
+    double difference;
+
+    PetscFunctionBegin;
+    PetscCall(option("-c_pc_tessera_precision", "fp32"));
+    PetscCall(option("-c_pc_gamg_agg_nsmooths", "0"));
+    PetscCall(option("-c_mg_levels_ksp_type", "richardson"));
+    PetscCall(option("-c_mg_coarse_pc_type", "redundant"));
+    PetscCall(option("-c_mg_coarse_redundant_pc_type", "svd"));
+    PetscCall(compare(&p, INVERSE, &difference));
+    CHECK(difference <= 100 * U32, "%g", difference);
+    PetscCall(option("-c_pc_gamg_agg_nsmooths", ""));
+    PetscCall(option("-c_mg_levels_ksp_type", ""));
+    PetscCall(option("-c_mg_coarse_pc_type", ""));
+    PetscCall(option("-c_mg_coarse_redundant_pc_type", ""));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -248,6 +304,7 @@ int main(int argc, char **argv)
     RUN(it_is_the_operator_of_petsc);
     RUN(any_scale_will_do);
     RUN(rows_of_zeros_are_taken);
+    RUN(zeros_on_the_diagonal_are_taken);
     RUN(zero_stays_zero);
     PetscCall(PetscFinalize());
     return 0;
