@@ -113,12 +113,14 @@ static PetscErrorCode touch(Mat alias)
 
 static PetscErrorCode is_around(Mat A, const tp_alias *alias, const tp_rows rows[2], PetscBool *out)
 {
+    PetscObjectId id;
     PetscObjectState pattern;
     int same = alias->mat != NULL;
 
     PetscFunctionBegin;
+    PetscCall(PetscObjectGetId((PetscObject)A, &id));
     PetscCall(MatGetNonzeroState(A, &pattern));
-    same = same && pattern == alias->pattern;
+    same = same && id == alias->id && pattern == alias->pattern;
     for (int k = 0; k < 2; k++) {
         const tp_rows *const was = &alias->rows[k];
         same = same && rows[k].i == was->i && rows[k].j == was->j && rows[k].a == was->a;
@@ -143,6 +145,7 @@ PetscErrorCode tp_alias_renew(Mat A, MatType type, tp_alias *alias)
     PetscCall(tp_alias_destroy(alias));
     alias->rows[0] = rows[0];
     alias->rows[1] = rows[1];
+    PetscCall(PetscObjectGetId((PetscObject)A, &alias->id));
     PetscCall(MatGetNonzeroState(A, &alias->pattern));
     PetscCall(wrap(A, alias));
     PetscCall(carry_properties(A, alias->mat));

@@ -86,7 +86,8 @@ typedef struct tp_alias {
     Mat mat;
     PetscInt *columns;        /* global, of the off-diagonal block */
     tp_rows rows[2];          /* the arrays of the blocks */
-    PetscObjectState pattern; /* nonzerostate of the other one */
+    PetscObjectId id;         /* of the other one: a caller may give another matrix around the same arrays */
+    PetscObjectState pattern; /* its nonzerostate */
 } tp_alias;
 
 /* Makes it for a matrix that derives from AIJ, in the type AIJ or one to which PETSc converts that in place; or tells

@@ -5,6 +5,9 @@
 
 #include <petscksp.h>
 
+/* Rows of a matrix around arrays of the caller. */
+enum { RING = 420 };
+
 static PetscErrorCode make(Mat A, const char *type, PC *pc)
 {
     PetscFunctionBegin;
@@ -190,6 +193,63 @@ static PetscErrorCode so_it_does_under_petsc(void)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Rows with couplings to those that are `stride` before and behind, in a ring. */
+static PetscErrorCode ring(PetscInt stride, PetscInt *i, PetscInt *j, PetscScalar *a)
+{
+    PetscFunctionBegin;
+    i[0] = 0;
+    for (PetscInt r = 0; r < RING; r++) {
+        const PetscInt column[] = {(r + RING - stride) % RING, r, (r + stride) % RING};
+        i[r + 1] = i[r] + 3;
+        for (int k = 0; k < 3; k++) {
+            j[3 * r + k] = column[k];
+        }
+        PetscCall(PetscSortInt(3, &j[3 * r]));
+        for (int k = 0; k < 3; k++) {
+            a[3 * r + k] = j[3 * r + k] == r ? 2.1 : -1;
+        }
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A caller may keep the arrays for its next matrix, which looks like the one before. */
+static PetscErrorCode another_matrix_around_the_same_arrays(void)
+{
+    static const PetscInt strides[] = {1, 7};
+    PetscInt *i, *j;
+    PetscScalar *a;
+    twins t;
+
+    PetscFunctionBegin;
+    PetscCall(PetscMalloc3(RING + 1, &i, 3 * RING, &j, 3 * RING, &a));
+    PetscCall(PCCreate(PETSC_COMM_SELF, &t.ours));
+    PetscCall(PCSetOptionsPrefix(t.ours, "c_"));
+    PetscCall(option("-c_pc_type", "tessera"));
+    PetscCall(PCSetFromOptions(t.ours));
+    for (int k = 0; k < 2; k++) {
+        double distance;
+        PetscCall(ring(strides[k], i, j, a));
+        PetscCall(MatCreateSeqAIJWithArrays(PETSC_COMM_SELF, RING, RING, i, j, a, &t.A));
+        PetscCall(MatDuplicate(t.A, MAT_COPY_VALUES, &t.plain));
+        PetscCall(MatConvert(t.A, MATSEQAIJPERM, MAT_INPLACE_MATRIX, &t.A));
+        PetscCall(PCSetOperators(t.ours, t.A, t.A));
+        PetscCall(PCCreate(PETSC_COMM_SELF, &t.theirs));
+        PetscCall(PCSetOptionsPrefix(t.theirs, "c_"));
+        PetscCall(PCSetOperators(t.theirs, t.plain, t.plain));
+        PetscCall(PCSetType(t.theirs, PCGAMG));
+        PetscCall(option("-c_pc_type", "gamg"));
+        PetscCall(PCSetFromOptions(t.theirs));
+        PetscCall(compare(&t, &distance));
+        CHECK(distance <= 100 * U32, "stride %d: %g", (int)strides[k], distance);
+        PetscCall(PCDestroy(&t.theirs));
+        PetscCall(MatDestroy(&t.A));
+        PetscCall(MatDestroy(&t.plain));
+    }
+    PetscCall(PCDestroy(&t.ours));
+    PetscCall(PetscFree3(i, j, a));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode a_word_for_the_setup_is_checked(void)
 {
     Mat A;
@@ -221,6 +281,7 @@ int main(int argc, char **argv)
     PetscCall(option("-c_pc_gamg_coarse_eq_limit", "20"));
     RUN(the_hierarchy_follows_the_matrix);
     RUN(so_it_does_under_petsc);
+    RUN(another_matrix_around_the_same_arrays);
     RUN(a_word_for_the_setup_is_checked);
     PetscCall(PetscFinalize());
     return 0;
