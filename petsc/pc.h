@@ -14,7 +14,8 @@ typedef struct tp_gamg {
     PC inner;                 /* PETSc's, which builds and runs the hierarchy */
     tp_alias alias;           /* of the finest matrix, for our cycle */
     Mat fine;                 /* or a copy of it in our type, where PETSc runs the cycle */
-    PetscObjectState pattern; /* nonzerostate of the matrix, when the copy was made */
+    PetscObjectId id;         /* of the matrix of which the copy was made */
+    PetscObjectState pattern; /* its nonzerostate then */
     tess_precision precision, halo;
     tp_cycle *cycle;     /* ours, with FP32 vectors; NULL: PETSc runs the cycle */
     const char *why;     /* it does */

@@ -101,14 +101,16 @@ static PetscErrorCode store(Mat A, const tp_storage *storage, PetscBool transpos
 /* Where PETSc runs the cycle, the products of the finest matrix change too: the hierarchy gets a copy. */
 static PetscErrorCode copy_fine(PC pc, tp_gamg *gamg)
 {
+    PetscObjectId id;
     PetscObjectState pattern;
     tp_storage storage;
 
     PetscFunctionBegin;
     plain_storage(&storage);
     PetscCall(tp_alias_destroy(&gamg->alias));
+    PetscCall(PetscObjectGetId((PetscObject)pc->pmat, &id));
     PetscCall(MatGetNonzeroState(pc->pmat, &pattern));
-    if (gamg->fine && pattern == gamg->pattern) {
+    if (gamg->fine && id == gamg->id && pattern == gamg->pattern) {
         PetscCall(tp_set_storage(gamg->fine, &storage));
         PetscCall(MatCopy(pc->pmat, gamg->fine, SAME_NONZERO_PATTERN));
         PetscFunctionReturn(PETSC_SUCCESS);
@@ -120,6 +122,7 @@ static PetscErrorCode copy_fine(PC pc, tp_gamg *gamg)
         PetscCall(MatConvert(pc->pmat, MATTESSERA, MAT_INITIAL_MATRIX, &gamg->fine));
     }
     PetscCall(tp_set_storage(gamg->fine, &storage));
+    gamg->id = id;
     gamg->pattern = pattern;
     PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -264,17 +267,29 @@ static PetscErrorCode build(PC pc, tp_gamg *gamg)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* On a host decoding FP16 takes longer than reading the bytes it saves. */
+/* On a host decoding FP16 takes longer than reading the bytes it saves. Processes need one precision, in which they
+   send each other values, also where only some have a GPU. Collective. */
+static PetscErrorCode default_precision(PC pc, tess_precision *out)
+{
+    tess_context *ctx;
+    int gpu;
+
+    PetscFunctionBegin;
+    PetscCall(tp_context(&ctx));
+    gpu = tess_context_device(ctx) == TESS_DEVICE_GPU;
+    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &gpu, 1, MPI_INT, MPI_MIN, PetscObjectComm((PetscObject)pc)));
+    *out = gpu ? TESS_PRECISION_FP16 : TESS_PRECISION_FP32;
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode tp_gamg_setup(PC pc)
 {
     tp_pc *const p = pc->data;
     tp_gamg *const gamg = &p->gamg;
-    tess_context *ctx;
     int tries;
 
     PetscFunctionBegin;
-    PetscCall(tp_context(&ctx));
-    gamg->precision = tess_context_device(ctx) == TESS_DEVICE_GPU ? TESS_PRECISION_FP16 : TESS_PRECISION_FP32;
+    PetscCall(default_precision(pc, &gamg->precision));
     PetscCall(parse_precision("-pc_tessera_precision", p->precision, &gamg->precision));
     gamg->halo = gamg->precision;
     PetscCall(parse_precision("-pc_tessera_halo", p->halo, &gamg->halo));
