@@ -72,9 +72,10 @@ static const struct argp_option solve_argp_options[] = {
      CLI_GROUP_MAIN + 2},
     {"precision", KEY_PRECISION, "NAME", 0,
      "auto or fp64 (default auto)\n"
-     "with solver auto: auto keeps factors in fp32 where that is enough, and the matrix where no bit is lost,\n"
-     "unless --format is given; fp64 forbids lower precisions",
+     "with solver auto: auto keeps factors in fp32 where that is enough, and without --format the matrix where no "
+     "bit is lost; fp64 forbids lower precisions",
      CLI_GROUP_MAIN + 2},
+    {"format", 0, "NAME", OPTION_DOC, CLI_FORMAT_HELP("csr; with solver auto: auto"), CLI_GROUP_PRECISION},
     {"explain", KEY_EXPLAIN, NULL, 0, "with solver auto: print all that was found and tried", CLI_GROUP_OUTPUT},
     {"choices", KEY_CHOICES, "FILE", 0,
      "with solver auto: the file that remembers what solved a pattern, or none (default: tessera/choices in the user's "
