@@ -23,7 +23,7 @@ extern "C" {
 typedef struct tess_backend tess_backend;
 
 struct tess_backend {
-    const char *name; /* "cpu", "cuda", "hip" */
+    const char *name;   /* "cpu", "cuda", "hip" */
     int (*count)(void); /* devices that this process sees; of a GPU */
     /* context */
     tess_status (*open)(tess_context *ctx, const tess_context_options *options);
