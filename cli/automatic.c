@@ -59,12 +59,16 @@ static void write_system(const cli_solve_run *run, char *buffer, size_t size)
 static void write_command(const cli_solve_run *run, char *buffer, size_t size)
 {
     const tess_solve_options *o = run->options;
-    char precond[64], role[32], levels[64];
+    char precond[64], role[32], levels[64], amg[256];
     int used = snprintf(buffer, size, "tessera solve %s --solver %s --precond %s", run->matrix->name,
                         tess_solver_kind_name(o->solver), cli_precond_text(&o->precond, precond, sizeof precond));
     if (has_factors(o->precond.kind) && o->precond.role.given && used > 0 && (size_t)used < size) {
         used += snprintf(buffer + used, size - (size_t)used, " --precond-precision %s",
                          cli_role_text(&o->precond.role, role, sizeof role));
+    }
+    if (o->precond.kind == TESS_PRECOND_AMG && used > 0 && (size_t)used < size) {
+        used +=
+            snprintf(buffer + used, size - (size_t)used, "%s", cli_amg_options_text(&o->precond.amg, amg, sizeof amg));
     }
     if (o->scale != TESS_SCALING_NONE && used > 0 && (size_t)used < size) {
         used += snprintf(buffer + used, size - (size_t)used, " --scale %s", tess_scaling_name(o->scale));

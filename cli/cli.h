@@ -249,6 +249,8 @@ json_t *cli_block_formats_json(const cli_block_formats *formats); /* null where 
 extern const struct argp cli_precond_argp;
 /* "block-jacobi:8"; uses `buffer` if the text is not a plain name */
 const char *cli_precond_text(const tess_precond_options *precond, char *buffer, size_t size);
+/* " --amg-smoother block-jacobi": the options of amg that are not the defaults; empty: all are. */
+const char *cli_amg_options_text(const tess_amg_options *amg, char *buffer, size_t size);
 /* Adds the options but --precond to an object, --precond-precision as `role` says. */
 void cli_add_precond_json(json_t *object, const tess_precond_options *precond);
 /* A line about incomplete factors; none for other preconditioners. */

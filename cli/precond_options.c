@@ -356,6 +356,37 @@ static const char *amg_precisions_text(const tess_amg_options *amg, char *buffer
     return used > 0 ? buffer : tess_amg_precision_name(amg->precision);
 }
 
+/* Appends " NAME VALUE" unless the value is the default. */
+static void append_option(const char *name, const char *value, bool standard, char *buffer, size_t size)
+{
+    const size_t used = strlen(buffer);
+    if (!standard) { snprintf(buffer + used, size - used, " %s %s", name, value); }
+}
+
+const char *cli_amg_options_text(const tess_amg_options *amg, char *buffer, size_t size)
+{
+    char text[6 * TESS_AMG_LEVEL_PRECISIONS + 32];
+    tess_precond_options defaults;
+    tess_precond_options_init(&defaults);
+    const tess_amg_options *d = &defaults.amg;
+    buffer[0] = '\0';
+    append_option("--amg-coarsening", tess_amg_coarsening_name(amg->coarsening), amg->coarsening == d->coarsening,
+                  buffer, size);
+    append_option("--amg-precision", amg_precisions_text(amg, text, sizeof text),
+                  amg->precision == d->precision && amg->level_precision[0] == 0, buffer, size);
+    append_option("--amg-cycle", tess_amg_cycle_name(amg->cycle), amg->cycle == d->cycle, buffer, size);
+    append_option("--amg-smoother", tess_amg_smoother_name(amg->smoother), amg->smoother == d->smoother, buffer, size);
+    snprintf(text, sizeof text, "%d", amg->degree);
+    append_option("--amg-degree", text, amg->degree == d->degree, buffer, size);
+    snprintf(text, sizeof text, "%g", amg->strength);
+    append_option("--amg-strength", text, amg->strength < 0.0, buffer, size);
+    snprintf(text, sizeof text, "%d", amg->aggressive);
+    append_option("--amg-aggressive", text, amg->aggressive == d->aggressive, buffer, size);
+    snprintf(text, sizeof text, "%d", amg->block_size);
+    append_option("--amg-block-size", text, amg->block_size == d->block_size, buffer, size);
+    return buffer;
+}
+
 void cli_add_precond_json(json_t *object, const tess_precond_options *precond)
 {
     char levels[64], text[6 * TESS_AMG_LEVEL_PRECISIONS];

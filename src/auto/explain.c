@@ -29,8 +29,9 @@ static void say_facts(auto_solve *state)
     const matrix_facts *f = &state->facts;
 
     if (f->empty_rows > 0) { say(state, "%lld empty rows; ", (long long)f->empty_rows); }
-    if (!f->finite) { say(state, "NaN or Inf in the matrix; "); }
-    if (!f->symmetric) {
+    if (!f->finite) {
+        say(state, "NaN or Inf in the matrix");
+    } else if (!f->symmetric) {
         say(state, "the matrix is not symmetric");
     } else if (f->positive < f->n) {
         say(state, "the matrix is symmetric and not positive definite: %lld of %lld diagonal entries are 0 or negative",

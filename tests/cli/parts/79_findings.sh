@@ -120,6 +120,19 @@ expect 0 solve spd.mtx --device cpu --json findings.json
 json findings.json 'j["findings"] is None'
 ! grep -Eq '^(findings|next)' out && pass || fail 'findings of a success'
 
+# With multigrid its options are part of the command.
+expect 0 solve gallery:elasticity3d:5 --precond amg --amg-smoother block-jacobi --amg-cycle w --amg-degree 3 \
+    --amg-precision fp32,fp16 --amg-strength 0.1 --device cpu --choices none --json solve.json
+out_has '^by hand .* amg --amg-precision fp32,fp16 --amg-cycle w --amg-smoother block-jacobi --amg-degree 3 --amg-strength 0.1 '
+by_hand=$(sed -n 's/^by hand  *tessera //p' out)
+# shellcheck disable=SC2086
+expect 0 $by_hand --device cpu --json again.json
+json again.json "j['iterations'] == __import__('json').load(open('solve.json'))['iterations']"
+
+# NaN says nothing of symmetry.
+expect 5 solve gallery:nan:50 --device cpu --choices none
+out_has '^why +NaN or Inf in the matrix$'
+
 # What is known of the matrix is said on stderr too, and NaN has no sign
 printf '%%%%MatrixMarket matrix coordinate real general\n3 3 3\n1 1 nan\n2 2 1\n3 3 1\n' >nan.mtx
 expect 5 solve nan.mtx
