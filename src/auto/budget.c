@@ -23,15 +23,15 @@ enum { LEAST_ITERATIONS = 20 };
 #define STALL_FACTOR 0.5
 enum { STALL_ITERATIONS = 1000, STALL_PASSES = 20 };
 
-/* Where the pace is the device's: so many times the least time of complete factors. */
-#define TIMES_LEAST_DIRECT 2.0
+/* Where the pace is the device's: so many times the least time of what may follow. */
+#define TIMES_LEAST_OTHER 2.0
 enum { LEAST_CAP = 300, CAP_WITHOUT_FACTORS = 2000 };
 
-int64_t budget_cap(double least_direct, double per_iteration)
+int64_t budget_cap(double least_other, double per_iteration)
 {
-    const double most = TIMES_LEAST_DIRECT * least_direct / per_iteration;
+    const double most = TIMES_LEAST_OTHER * least_other / per_iteration;
 
-    if (isinf(least_direct)) { return CAP_WITHOUT_FACTORS; }
+    if (isinf(least_other)) { return CAP_WITHOUT_FACTORS; }
     return most < LEAST_CAP ? LEAST_CAP : most < 1e9 ? (int64_t)most : (int64_t)1e9;
 }
 

@@ -45,8 +45,8 @@ typedef struct attempt_budget {
 } attempt_budget;
 
 void budget_start(attempt_budget *b);
-/* The cap of an attempt, from the least time of factors (INFINITY: there are none) and that of an iteration. */
-int64_t budget_cap(double least_direct, double per_iteration);
+/* The cap of an attempt, from the least time of what may follow (INFINITY: not known) and that of an iteration. */
+int64_t budget_cap(double least_other, double per_iteration);
 /* A tess_monitor; user: an attempt_budget. */
 int budget_monitor(void *user, const tess_progress *progress);
 

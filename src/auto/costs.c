@@ -45,6 +45,20 @@ static bool multigrid_follows(const auto_solve *state)
     return false;
 }
 
+/* From so many nonzeros on, multigrid bounds an attempt on a GPU that comes before it. On smaller matrices it may fail,
+   and complete factors bound the attempt alone. */
+enum { LEAST_BOUNDED_NONZEROS = 1 << 22 };
+
+/* What may follow on a GPU takes at least so long. */
+static double least_other_cost(const auto_solve *state, const cost_rates *rates)
+{
+    const matrix_facts *f = &state->facts;
+    const double direct = direct_follows(state) ? least_direct_cost(rates, f) : INFINITY;
+
+    if (f->nnz < LEAST_BOUNDED_NONZEROS || !multigrid_follows(state)) { return direct; }
+    return fmin(direct, multigrid_cost(rates, f));
+}
+
 void begin_budget(tess_solver *s, int64_t before, double start)
 {
     auto_solve *state = s->driven;
@@ -68,8 +82,7 @@ void begin_budget(tess_solver *s, int64_t before, double start)
     budget_start(b);
     if (!b->limited) { return; }
     if (on_gpu(s)) {
-        b->cap =
-            budget_cap(direct_follows(state) ? least_direct_cost(rates, &state->facts) : INFINITY, b->per_iteration);
+        b->cap = budget_cap(least_other_cost(state, rates), b->per_iteration);
         return;
     }
     if (multigrid_follows(state)) { b->other = multigrid_cost(rates, &state->facts); }

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "matrix/assemble.h"
 #include "solver/symmetry.h"
 
 bool may_be_positive_definite(const matrix_facts *f)
@@ -119,23 +120,54 @@ static double find_one_way(const csr_view *v)
 
 /* ---- all ---- */
 
+static void add_rows(const matrix_facts *rows, matrix_facts *f)
+{
+    f->finite = f->finite && rows->finite;
+    f->null_sums = f->null_sums && rows->null_sums;
+    f->positive += rows->positive;
+    f->negative += rows->negative;
+    f->zero += rows->zero;
+    f->empty_rows += rows->empty_rows;
+    f->dominant_rows += rows->dominant_rows;
+    f->improper_minors += rows->improper_minors;
+}
+
+enum { ROWS_AT_ONCE = 1024 };
+
+/* Level sets take one thread, which the others do not wait for. level: NULL where they are not wanted. */
+static void share_rows(const csr_view *v, int threads, double *diagonal, int32_t *level, matrix_facts *f)
+{
+#pragma omp parallel num_threads(threads)
+    {
+        matrix_facts rows = {.finite = true, .null_sums = true};
+
+#pragma omp for schedule(static)
+        for (int64_t i = 0; i < v->nrows; i++) {
+            diagonal[i] = diagonal_of(v, i);
+            count_diagonal(diagonal[i], &rows);
+        }
+#pragma omp single nowait
+        f->levels = level ? count_levels(v, level) : 0;
+#pragma omp for schedule(dynamic, ROWS_AT_ONCE) nowait
+        for (int64_t i = 0; i < v->nrows; i++) {
+            look_at_row(v, diagonal, i, &rows);
+        }
+#pragma omp critical(tess_facts)
+        add_rows(&rows, f);
+    }
+}
+
 static tess_status look_at_rows(tess_context *ctx, const csr_view *v, matrix_facts *f)
 {
+    const bool wants_levels = ctx->device == TESS_DEVICE_GPU; /* on a host they have no cost of their own */
     double *diagonal = NULL;
     int32_t *level = NULL;
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(tess_host_allocate(ctx, v->nrows, sizeof *diagonal, (void **)&diagonal));
-    TESS_TRY(tess_host_allocate(ctx, v->nrows, sizeof *level, (void **)&level));
-    f->levels = count_levels(v, level);
+    if (wants_levels) { TESS_TRY(tess_host_allocate(ctx, v->nrows, sizeof *level, (void **)&level)); }
     if (!f->symmetric) { f->one_way = find_one_way(v); }
-    for (int64_t i = 0; i < v->nrows; i++) {
-        diagonal[i] = diagonal_of(v, i);
-        count_diagonal(diagonal[i], f);
-    }
-    for (int64_t i = 0; i < v->nrows; i++) {
-        look_at_row(v, diagonal, i, f);
-    }
+    share_rows(v, tess_io_threads(ctx, f->nnz), diagonal, level, f);
 cleanup:
     tess_host_release(ctx, level, v->nrows, sizeof *level);
     tess_host_release(ctx, diagonal, v->nrows, sizeof *diagonal);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/options.h"
+#include "matrix/assemble.h"
 #include "matrix/assembled.h"
 
 static tess_matrix *counted(const tess_matrix *a)
@@ -396,6 +397,20 @@ tess_status tess_matrix_raw_diagonal(const tess_matrix *a, double *diagonal)
 
 /* ---- between contexts ---- */
 
+enum { PAGE_BYTES = 4096 };
+
+/* The pages of new memory, by all threads: the copy that follows would get them one by one. */
+static void touch_pages(const tess_context *ctx, void *memory, int64_t count, size_t size)
+{
+    const int64_t bytes = count * (int64_t)size;
+    volatile char *at = memory;
+
+#pragma omp parallel for schedule(static) num_threads(tess_io_threads(ctx, count))
+    for (int64_t k = 0; k < bytes; k += PAGE_BYTES) {
+        at[k] = 0;
+    }
+}
+
 static tess_status host_copy(const tess_matrix *a, tess_context *ctx, tess_matrix **out)
 {
     int64_t *row_ptr = NULL;
@@ -406,6 +421,8 @@ static tess_status host_copy(const tess_matrix *a, tess_context *ctx, tess_matri
     TESS_TRY(tess_host_allocate(ctx, a->nrows + 1, sizeof *row_ptr, (void **)&row_ptr));
     TESS_TRY(tess_host_allocate(ctx, a->nnz, sizeof *col_ind, (void **)&col_ind));
     TESS_TRY(tess_host_allocate(ctx, a->nnz, sizeof *val, (void **)&val));
+    touch_pages(ctx, col_ind, a->nnz, sizeof *col_ind);
+    touch_pages(ctx, val, a->nnz, sizeof *val);
     TESS_TRY(a->ops->decode(a, row_ptr, col_ind, val));
     return tess_matrix_adopt_csr(ctx, a->nrows, a->ncols, a->nnz, row_ptr, 64, col_ind, val, out);
 cleanup:

@@ -69,6 +69,39 @@ static void a_flow_is_seen(void **state)
     }
 }
 
+/* Off the diagonal -1.5, on it 2; every tenth is 1, whose minors with both neighbours are 2 - 2.25, or -4. */
+static void facts_are_those_of_any_number_of_threads(void **state)
+{
+    enum { SIZE = 30000 };
+    const int threads[] = {1, 2, 4, 7};
+
+    (void)state;
+    for (int k = 0; k < 4; k++) {
+        tess_context *host = open_cpu(threads[k]);
+        oracle_csr a = oracle_tridiagonal(SIZE, -1.5, 2.0, -1.5);
+        tess_matrix *matrix = NULL;
+        matrix_facts f;
+
+        for (int64_t i = 0; i < SIZE; i++) {
+            for (int64_t j = a.row_ptr[i]; j < a.row_ptr[i + 1]; j++) {
+                if (a.col_ind[j] == i && i % 10 == 5) { a.val[j] = i % 100 == 55 ? -4.0 : 1.0; }
+            }
+        }
+        matrix = make_matrix(host, &a);
+        assert_ok(host, find_facts(matrix, &f));
+        assert_true(f.symmetric && f.finite && !f.null_sums);
+        assert_int_equal(f.positive, SIZE - SIZE / 100);
+        assert_int_equal(f.negative, SIZE / 100);
+        assert_int_equal(f.zero, 0);
+        assert_int_equal(f.empty_rows, 0);
+        assert_int_equal(f.dominant_rows, SIZE / 100 + 2); /* the rows with -4, and the two at the ends */
+        assert_int_equal(f.improper_minors, 2 * (SIZE / 10 - SIZE / 100)); /* 2.25 >= 2; 2.25 < 4, and 2.25 < 8 */
+        tess_matrix_destroy(matrix);
+        tess_context_destroy(host);
+        oracle_free(&a);
+    }
+}
+
 /* Without complete factors GMRES with ILUT solves the matched system, in a band where that pays. By hand it does so
    too. */
 static void incomplete_factors_of_a_band(void **state)
@@ -170,7 +203,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_band_pays_where_the_profile_halves),
                                        cmocka_unit_test(incomplete_factors_of_a_band), cmocka_unit_test(a_flow_is_seen),
-                                       cmocka_unit_test(diagonals_are_for_plain_iterations)};
+                                       cmocka_unit_test(diagonals_are_for_plain_iterations),
+                                       cmocka_unit_test(facts_are_those_of_any_number_of_threads)};
 
     return cmocka_run_group_tests(tests, open_context, close_context);
 }
