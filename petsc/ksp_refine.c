@@ -4,6 +4,7 @@
 #include "ksp.h"
 #include "mat.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -142,6 +143,29 @@ static PetscErrorCode measure(KSP ksp, Mat A, refinement *f)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Before the first round. Without a guess the residual is b itself. */
+static PetscErrorCode measure_guess(KSP ksp, Mat A, refinement *f)
+{
+    tp_ksp *const k = ksp->data;
+    PetscBool aij;
+    PetscInt n;
+
+    PetscFunctionBegin;
+    PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &aij, MATSEQAIJ, MATMPIAIJ, ""));
+    if (!aij || !ksp->guess_zero) {
+        PetscCall(measure(ksp, A, f));
+        PetscFunctionReturn(PETSC_SUCCESS);
+    }
+    PetscCall(VecCopy(ksp->vec_rhs, f->r));
+    PetscCall(VecNorm(f->r, NORM_2, &f->norm));
+    PetscCall(VecGetSize(f->r, &n));
+    f->bound = (double)(n + 2) * (DBL_EPSILON / 2) * f->norm; /* of the sum of squares */
+    k->residual = f->norm;
+    k->bound = f->bound;
+    k->verified = PETSC_TRUE;
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* One round: A d = r, x := x + d. */
 static PetscErrorCode correct(KSP ksp, const refinement *f, KSPConvergedReason *reason)
 {
@@ -191,7 +215,7 @@ static PetscErrorCode refine(KSP ksp, Mat A, refinement *f)
     KSPConvergedReason inner;
 
     PetscFunctionBegin;
-    PetscCall(measure(ksp, A, f));
+    PetscCall(measure_guess(ksp, A, f));
     if (f->norm + f->bound <= f->tolerance) {
         ksp->rnorm = f->norm;
         ksp->reason = KSP_CONVERGED_RTOL;
