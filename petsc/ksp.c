@@ -46,7 +46,7 @@ static PetscErrorCode renew_transpose(tp_ksp *k, Mat A)
     PetscFunctionBegin;
     PetscCall(PetscObjectStateGet((PetscObject)A, &state));
     if (k->transpose && k->transposed == A && k->transposed_state == state) { PetscFunctionReturn(PETSC_SUCCESS); }
-    k->system = NULL;
+    k->system = 0;
     PetscCall(MatDestroy(&k->transpose));
     PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &aij, MATSEQAIJ, MATMPIAIJ, ""));
     if (aij) {

@@ -35,7 +35,7 @@ typedef struct tp_ksp {
     Mat transposed; /* the matrix; held */
     PetscObjectState transposed_state;
     /* one process (ksp_solve.c) */
-    Mat system; /* what the solver was made for: the matrix or `transpose`; not referenced */
+    PetscObjectId system; /* what the solver was made for: the matrix or `transpose`; 0: nothing */
     tess_matrix *matrix;
     tess_solver *tessera;
     tess_precond *shell;             /* PETSc's PC as the library sees it */

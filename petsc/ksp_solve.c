@@ -261,6 +261,7 @@ static PetscErrorCode renew_solver(KSP ksp, Mat system)
 {
     tp_ksp *const k = ksp->data;
     PetscObjectState state, pattern;
+    PetscObjectId id;
     tess_precond *own;
     PetscBool none, left_out;
     tess_solve_options options;
@@ -270,8 +271,9 @@ static PetscErrorCode renew_solver(KSP ksp, Mat system)
     PetscCall(KSPGetOperators(ksp, &A, &P));
     PetscCall(PetscObjectStateGet((PetscObject)A, &state));
     PetscCall(PetscObjectStateGet((PetscObject)P, &pattern));
+    PetscCall(PetscObjectGetId((PetscObject)system, &id));
     PetscCall(tp_pc_precond(ksp->pc, ksp->transpose_solve, &own));
-    if (k->tessera && k->system == system && state == k->state && pattern == k->pattern &&
+    if (k->tessera && k->system == id && state == k->state && pattern == k->pattern &&
         (k->shell || k->left_out || k->precond == own)) {
         PetscFunctionReturn(PETSC_SUCCESS);
     }
@@ -289,7 +291,7 @@ static PetscErrorCode renew_solver(KSP ksp, Mat system)
     } else {
         TessCall(tess_solver_create(k->matrix, &options, &k->tessera));
     }
-    k->system = system;
+    k->system = id;
     k->state = state;
     k->pattern = pattern;
     PetscFunctionReturn(PETSC_SUCCESS);

@@ -278,6 +278,53 @@ static PetscErrorCode jacobi_is_the_same(void)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A matrix may come to lie where one lay that the solver was made for, and may have changed as often. */
+static PetscErrorCode another_matrix_at_the_same_place(void)
+{
+    Mat first, between, next = NULL, others[64];
+    const void *place;
+    int count = 0;
+    Vec x, b;
+    KSP ksp;
+
+    PetscFunctionBegin;
+    PetscCall(option("-a_pc_type", "none"));
+    PetscCall(option("-a_ksp_tessera_solver", "cg"));
+    PetscCall(laplacian(12, "a_", &first));
+    PetscCall(laplacian(12, "a_", &between));
+    PetscCall(MatShift(first, 0.5));
+    PetscCall(MatCreateVecs(first, &x, &b));
+    PetscCall(fill(b, 14));
+    PetscCall(make(first, "a_", 1e-8, &ksp));
+    PetscCall(KSPSolve(ksp, b, x));
+    place = first;
+    PetscCall(KSPSetOperators(ksp, between, between));
+    PetscCall(MatDestroy(&first));
+    while (count < 64 && (!next || (const void *)next != place)) {
+        PetscCall(laplacian(12, "a_", &next));
+        others[count++] = next;
+    }
+    PetscCall(MatShift(next, 1.0));
+    PetscCall(KSPSetOperators(ksp, next, next));
+    PetscCall(KSPSolve(ksp, b, x));
+    {
+        KSPConvergedReason reason;
+        double residual;
+        PetscCall(KSPGetConvergedReason(ksp, &reason));
+        PetscCall(relative_residual(next, b, x, &residual));
+        CHECK(reason > 0 && residual <= 1.01e-8, "reason %d, residual %g, at the same place: %d", (int)reason, residual,
+              (const void *)next == place);
+    }
+    PetscCall(KSPDestroy(&ksp));
+    for (int k = 0; k < count; k++) {
+        PetscCall(MatDestroy(&others[k]));
+    }
+    PetscCall(MatDestroy(&between));
+    PetscCall(VecDestroy(&x));
+    PetscCall(VecDestroy(&b));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
     PetscFunctionBeginUser;
@@ -289,6 +336,7 @@ int main(int argc, char **argv)
     RUN(limits_and_guesses);
     RUN(the_transpose_is_solved);
     RUN(jacobi_is_the_same);
+    RUN(another_matrix_at_the_same_place);
     PetscCall(PetscFinalize());
     return 0;
 }
