@@ -24,6 +24,7 @@ struct tess_solver {
     const tess_method *method;
     tess_engine engine;
     tess_recurrence recurrence;
+    bool inner;                  /* the matrix is a transformed one, whose rows are not the caller's */
     bool asymmetric;             /* the method needs symmetry, which the matrix does not have */
     uint64_t probed_version;     /* of the values for which this was found */
     tess_reason setup_reason;    /* RUNNING, or the reason why no solve can work */
@@ -43,7 +44,6 @@ struct tess_solver {
     const double *loop_x;     /* x before the cycle whose loop runs; else NULL */
     int loop_exponent;        /* that cycle's d is to be multiplied by this power of two */
     double setup_seconds;
-    bool inner;                  /* the matrix is a transformed one, whose rows are not the caller's */
     solver_transform *transform; /* non-NULL: it does the work; of the other fields only options and host_history are
                                     used */
     void *own;                   /* data of a method with a set-up of its own */
