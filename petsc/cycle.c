@@ -55,22 +55,34 @@ static PetscErrorCode smooth_up(tp_cycle_level *l)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Between the level's vectors and those of PETSc's solver, x~ = D^1/2 x and b = D^1/2 b~. */
+/* To the leaders' vector, or back from it. */
+static PetscErrorCode pass(const tp_passage *p, Vec from, Vec to, ScatterMode mode)
+{
+    PetscFunctionBegin;
+    PetscCall(VecScatterBegin(p->scatter, from, to, INSERT_VALUES, mode));
+    PetscCall(VecScatterEnd(p->scatter, from, to, INSERT_VALUES, mode));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Between the level's vectors and those of PETSc's solver, x~ = D^1/2 x and b = D^1/2 b~. Collective. */
 static PetscErrorCode solve_coarse_by_petsc(tp_cycle *c, tp_cycle_level *l)
 {
+    const Vec b = c->gather ? c->low.vec : c->b, x = c->gather ? c->low.vec : c->x;
     PetscScalar *array;
     const PetscScalar *read;
 
     PetscFunctionBegin;
-    PetscCall(VecGetArrayWrite(c->b, &array));
+    PetscCall(VecGetArrayWrite(b, &array));
     TessCall(tess_vector_get(l->r, array, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
-    PetscCall(VecRestoreArrayWrite(c->b, &array));
-    PetscCall(VecPointwiseMult(c->b, c->b, l->root));
+    PetscCall(VecRestoreArrayWrite(b, &array));
+    PetscCall(VecPointwiseMult(b, b, l->root));
+    if (c->gather) { PetscCall(pass(&c->low, b, c->b, SCATTER_REVERSE)); }
     PetscCall(KSPSolve(c->coarse, c->b, c->x));
-    PetscCall(VecPointwiseMult(c->x, c->x, l->root));
-    PetscCall(VecGetArrayRead(c->x, &read));
+    if (c->gather) { PetscCall(pass(&c->low, c->x, x, SCATTER_FORWARD)); }
+    PetscCall(VecPointwiseMult(x, x, l->root));
+    PetscCall(VecGetArrayRead(x, &read));
     TessCall(tess_vector_set(l->x, read, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
-    PetscCall(VecRestoreArrayRead(c->x, &read));
+    PetscCall(VecRestoreArrayRead(x, &read));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -138,11 +150,40 @@ static PetscErrorCode widen(tp_cycle *c, double s, tess_vector *z)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* z := the cycle's answer to r, near 1 in size by a power of two. */
+static PetscErrorCode answer(tp_cycle *c, int exponent, Vec r, Vec z)
+{
+    tp_view from, to;
+
+    PetscFunctionBegin;
+    PetscCall(tp_view_begin(r, TP_READ, &from));
+    PetscCall(narrow(c, ldexp(1, -exponent - c->exponent), from.v));
+    PetscCall(tp_view_end(r, &from));
+    PetscCall(run(c, c->nlevels - 1));
+    PetscCall(tp_view_begin(z, TP_WRITE, &to));
+    PetscCall(widen(c, ldexp(1, exponent + c->exponent), to.v));
+    PetscCall(tp_view_end(z, &to));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same by the leaders. The others take part where PETSc solves the coarsest level. */
+static PetscErrorCode gathered_answer(tp_cycle *c, int exponent, Vec r, Vec z)
+{
+    PetscFunctionBegin;
+    PetscCall(pass(&c->fine, r, c->fine.vec, SCATTER_FORWARD));
+    if (tp_gather_leads(c->gather)) {
+        PetscCall(answer(c, exponent, c->fine.vec, c->fine.vec));
+    } else if (!c->inverted) {
+        PetscCall(solve_coarse_by_petsc(c, &c->level[0]));
+    }
+    PetscCall(pass(&c->fine, c->fine.vec, z, SCATTER_REVERSE));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Powers of two bring the norm and the diagonal near 1, far from the ends of FP32's range. PETSc remembers the norm
    where its method has computed it. */
 PetscErrorCode tp_cycle_apply(tp_cycle *c, Vec r, Vec z)
 {
-    tp_view from, to;
     double norm;
     int exponent;
 
@@ -153,13 +194,15 @@ PetscErrorCode tp_cycle_apply(tp_cycle *c, Vec r, Vec z)
         PetscFunctionReturn(PETSC_SUCCESS);
     }
     (void)frexp(norm, &exponent);
-    PetscCall(tp_view_begin(r, TP_READ, &from));
-    PetscCall(narrow(c, ldexp(1, -exponent - c->exponent), from.v));
-    PetscCall(tp_view_end(r, &from));
-    PetscCall(run(c, c->nlevels - 1));
-    PetscCall(tp_view_begin(z, TP_WRITE, &to));
-    PetscCall(widen(c, ldexp(1, exponent + c->exponent), to.v));
-    PetscCall(tp_view_end(z, &to));
+    PetscCall((c->gather ? gathered_answer : answer)(c, exponent, r, z));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode destroy_passage(tp_passage *p)
+{
+    PetscFunctionBegin;
+    PetscCall(VecDestroy(&p->vec));
+    PetscCall(VecScatterDestroy(&p->scatter));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -184,6 +227,9 @@ PetscErrorCode tp_cycle_destroy(tp_cycle **cycle)
     tess_matrix_destroy(c->unscale);
     PetscCall(VecDestroy(&c->b));
     PetscCall(VecDestroy(&c->x));
+    PetscCall(destroy_passage(&c->fine));
+    PetscCall(destroy_passage(&c->low));
+    PetscCall(tp_gather_destroy(&c->gather));
     PetscCall(PetscFree(c->level));
     PetscCall(PetscFree(*cycle));
     PetscFunctionReturn(PETSC_SUCCESS);

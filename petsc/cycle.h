@@ -3,6 +3,7 @@
 #ifndef TESSERA_PETSC_CYCLE_H
 #define TESSERA_PETSC_CYCLE_H
 
+#include "gather.h"
 #include "level.h"
 
 #include <petscksp.h>
@@ -28,9 +29,17 @@ typedef struct tp_cycle_level {
     tess_vector *r, *x, *d;
 } tp_cycle_level;
 
+/* From PETSc's vectors of a level to those of the leaders. */
+typedef struct tp_passage {
+    Vec vec;
+    VecScatter scatter;
+} tp_passage;
+
 typedef struct tp_cycle {
     PetscInt nlevels;
     tp_cycle_level *level; /* 0: the coarsest */
+    tp_gather *gather;     /* of processes that share a GPU; NULL: each has its own rows */
+    tp_passage fine, low;  /* with it, of the finest level and the coarsest one */
     KSP coarse;            /* of PETSc's hierarchy; not owned */
     Vec b, x;              /* for it */
     PetscBool inverted;    /* level 0 has its inverse in place of its matrix */
@@ -39,8 +48,13 @@ typedef struct tp_cycle {
     int exponent;          /* of the largest entry of that diagonal */
 } tp_cycle;
 
+typedef struct tp_cycle_options {
+    tess_precision precision, halo; /* of levels and transfers; of what processes send each other */
+    PetscMPIInt groups;             /* tp_gather_create */
+} tp_cycle_options;
+
 /* From a PCMG that is set up; *why is NULL, or says what the cycle does not do: then there is none. Collective. */
-PetscErrorCode tp_cycle_create(PC mg, tess_precision precision, tess_precision halo, tp_cycle **out, const char **why);
+PetscErrorCode tp_cycle_create(PC mg, const tp_cycle_options *options, tp_cycle **out, const char **why);
 PetscErrorCode tp_cycle_apply(tp_cycle *cycle, Vec r, Vec z);
 PetscErrorCode tp_cycle_destroy(tp_cycle **cycle);
 

@@ -91,19 +91,47 @@ static PetscErrorCode make_vectors(Mat A, tp_cycle_level *l)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode make_level(const PC_MG_Levels *from, tess_precision precision, tess_precision halo,
-                                 tp_cycle_level *l)
+/* A and the interpolation of a level where the cycle computes: PETSc's own, or those of the leaders. */
+typedef struct source {
+    Mat A, up;
+} source;
+
+static PetscErrorCode take_matrix(const tp_gather *gather, Mat A, Mat *out)
 {
-    tp_scaled operator= {.left = l->inverse, .right = l->inverse};
-    tp_scaled up = {.A = from->interpolate, .left = l->root, .right = (l - 1)->inverse};
+    PetscFunctionBegin;
+    if (gather) {
+        PetscCall(tp_gather_matrix(gather, A, out));
+    } else {
+        PetscCall(PetscObjectReference((PetscObject)A));
+        *out = A;
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode take_sources(const PC_MG *mg, const tp_gather *gather, source *all)
+{
+    PetscFunctionBegin;
+    for (PetscInt l = 0; l < mg->nlevels; l++) {
+        Mat A;
+        PetscCall(KSPGetOperators(mg->levels[l]->smoothd, &A, NULL));
+        PetscCall(take_matrix(gather, A, &all[l].A));
+        if (l > 0) { PetscCall(take_matrix(gather, mg->levels[l]->interpolate, &all[l].up)); }
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode make_level(const source *from, const tp_cycle_options *options, tp_cycle_level *l)
+{
+    const tp_scaled operator= {.A = from->A, .left = l->inverse, .right = l->inverse};
+    const tp_scaled up = {.A = from->up, .left = l->root, .right = (l - 1)->inverse};
     tp_scaled down = {.left = (l - 1)->inverse, .right = l->root};
 
     PetscFunctionBegin;
-    PetscCall(KSPGetOperators(from->smoothd, &operator.A, NULL));
-    PetscCall(tp_level_matrix_create(&operator, precision, halo, &l->A));
-    PetscCall(tp_level_matrix_create(&up, precision, halo, &l->up));
+    PetscCall(make_vectors(from->A, l));
+    PetscCall(tp_level_matrix_create(&operator, options->precision, options->halo, &l->A));
+    PetscCall(tp_level_matrix_create(&up, options->precision, options->halo, &l->up));
     PetscCall(MatTranspose(up.A, MAT_INITIAL_MATRIX, &down.A));
-    PetscCall(tp_level_matrix_create(&down, precision, halo, &l->down));
+    PetscCall(tp_level_matrix_create(&down, options->precision, options->halo, &l->down));
     PetscCall(MatDestroy(&down.A));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -133,17 +161,18 @@ static PetscErrorCode is_exact(KSP ksp, Mat A, Vec b, Vec x, PetscBool *out)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode make_coarsest(const PC_MG_Levels *from, tp_cycle *c)
+static PetscErrorCode make_coarsest(const PC_MG_Levels *from, Mat A, tp_cycle *c)
 {
     tp_cycle_level *const l = &c->level[0];
-    Mat A;
+    Mat own;
 
     PetscFunctionBegin;
     c->coarse = from->smoothd;
-    PetscCall(KSPGetOperators(c->coarse, &A, NULL));
+    PetscCall(KSPGetOperators(c->coarse, &own, NULL));
     PetscCall(make_vectors(A, l));
-    PetscCall(MatCreateVecs(A, &c->x, &c->b));
-    PetscCall(is_exact(c->coarse, A, c->b, c->x, &c->inverted));
+    PetscCall(MatCreateVecs(own, &c->x, &c->b));
+    if (c->gather) { PetscCall(tp_gather_vector(c->gather, c->b, &c->low.vec, &c->low.scatter)); }
+    PetscCall(is_exact(c->coarse, own, c->b, c->x, &c->inverted));
     if (!c->inverted) { PetscFunctionReturn(PETSC_SUCCESS); }
     PetscCall(tp_dense_inverse(A, l->inverse, &l->A, &c->inverted));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -178,24 +207,58 @@ static PetscErrorCode make_scale(tp_cycle *c)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode read_levels(const PC_MG *mg, tp_cycle *c, const char **why)
+static PetscErrorCode read_levels(const PC_MG *mg, const source *from, tp_cycle *c, const char **why)
 {
     PetscFunctionBegin;
     for (PetscInt l = 0; l < c->nlevels && !*why; l++) {
         tp_cycle_level *const level = &c->level[l];
         Mat A;
-        PetscCall(KSPGetOperators(mg->levels[l]->smoothd, &A, NULL));
-        PetscCall(scale_level(A, level, why));
+        PetscCall(scale_level(from[l].A, level, why));
         if (l == 0 || *why) { continue; }
+        PetscCall(KSPGetOperators(mg->levels[l]->smoothd, &A, NULL));
         PetscCall(tp_smoother_read(mg->levels[l]->smoothd, A, &level->smoother));
         if (level->smoother.steps == 0) { *why = "a smoother is not Chebyshev or Richardson with Jacobi"; }
     }
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode tp_cycle_create(PC pc, tess_precision precision, tess_precision halo, tp_cycle **out, const char **why)
+static PetscErrorCode make_levels(const PC_MG *mg, const source *from, const tp_cycle_options *options, tp_cycle *c,
+                                  const char **why)
+{
+    PetscFunctionBegin;
+    PetscCall(read_levels(mg, from, c, why));
+    if (*why) { PetscFunctionReturn(PETSC_SUCCESS); }
+    PetscCall(make_coarsest(mg->levels[0], from[0].A, c));
+    for (PetscInt l = 1; l < c->nlevels; l++) {
+        PetscCall(make_level(&from[l], options, &c->level[l]));
+    }
+    PetscCall(make_scale(c));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Of the vectors that the preconditioner is applied to. */
+static PetscErrorCode make_passage(PC pc, tp_cycle *c)
+{
+    PetscBool gpu;
+    PetscInt n;
+    Vec own;
+
+    PetscFunctionBegin;
+    if (!c->gather) { PetscFunctionReturn(PETSC_SUCCESS); }
+    PetscCall(tp_shares_gpu(&gpu));
+    PetscCall(MatGetLocalSize(pc->pmat, &n, NULL));
+    PetscCall(VecCreate(PetscObjectComm((PetscObject)pc), &own));
+    PetscCall(VecSetSizes(own, n, PETSC_DECIDE));
+    PetscCall(VecSetType(own, gpu ? VECCUDA : VECSTANDARD));
+    PetscCall(tp_gather_vector(c->gather, own, &c->fine.vec, &c->fine.scatter));
+    PetscCall(VecDestroy(&own));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode tp_cycle_create(PC pc, const tp_cycle_options *options, tp_cycle **out, const char **why)
 {
     const PC_MG *const mg = pc->data;
+    source *from;
     tp_cycle *c;
 
     PetscFunctionBegin;
@@ -205,19 +268,20 @@ PetscErrorCode tp_cycle_create(PC pc, tess_precision precision, tess_precision h
     PetscCall(PetscNew(&c));
     c->nlevels = mg->nlevels;
     PetscCall(PetscCalloc1(c->nlevels, &c->level));
-    PetscCall(read_levels(mg, c, why));
+    PetscCall(PetscCalloc1(c->nlevels, &from));
+    PetscCall(tp_gather_create(PetscObjectComm((PetscObject)pc), options->groups, &c->gather));
+    PetscCall(take_sources(mg, c->gather, from));
+    PetscCall(make_levels(mg, from, options, c, why));
+    for (PetscInt l = 0; l < mg->nlevels; l++) {
+        PetscCall(MatDestroy(&from[l].A));
+        PetscCall(MatDestroy(&from[l].up));
+    }
+    PetscCall(PetscFree(from));
     if (*why) {
         PetscCall(tp_cycle_destroy(&c));
         PetscFunctionReturn(PETSC_SUCCESS);
     }
-    PetscCall(make_coarsest(mg->levels[0], c));
-    for (PetscInt l = 1; l < c->nlevels; l++) {
-        Mat A;
-        PetscCall(KSPGetOperators(mg->levels[l]->smoothd, &A, NULL));
-        PetscCall(make_vectors(A, &c->level[l]));
-        PetscCall(make_level(mg->levels[l], precision, halo, &c->level[l]));
-    }
-    PetscCall(make_scale(c));
+    PetscCall(make_passage(pc, c));
     *out = c;
     PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -29,6 +29,7 @@ typedef struct tp_pc {
     char halo[32];      /* -pc_tessera_halo, gamg */
     char vectors[32];   /* -pc_tessera_vectors, gamg: fp32 or fp64 */
     char setup[8];      /* -pc_tessera_setup, gamg: auto, cpu or gpu */
+    char gather[16];    /* -pc_tessera_gather, gamg: auto, none or a number of groups */
     tess_amg_options amg;
     double *coordinates; /* of the nodes of this process, axis after axis, for amg; NULL: none */
     PetscInt nodes, dimensions;

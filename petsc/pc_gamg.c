@@ -259,7 +259,9 @@ static PetscErrorCode build(PC pc, tp_gamg *gamg)
     pc->failedreason = gamg->inner->failedreason;
     if (pc->failedreason) { PetscFunctionReturn(PETSC_SUCCESS); }
     if (!gamg->why) {
-        PetscCall(tp_cycle_create(gamg->inner, gamg->precision, gamg->halo, &gamg->cycle, &gamg->why));
+        tp_cycle_options options = {.precision = gamg->precision, .halo = gamg->halo};
+        (void)tp_gather_parse(((const tp_pc *)pc->data)->gather, &options.groups); /* pc_options.c has refused others */
+        PetscCall(tp_cycle_create(gamg->inner, &options, &gamg->cycle, &gamg->why));
         gamg->refused = gamg->why;
         PetscFunctionReturn(PETSC_SUCCESS);
     }
@@ -314,6 +316,16 @@ PetscErrorCode tp_gamg_apply(PC pc, Vec r, Vec z)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode view_gather(const tp_gather *gather, PetscViewer viewer)
+{
+    PetscFunctionBegin;
+    if (gather) {
+        PetscCall(
+            PetscViewerASCIIPrintf(viewer, "  rows of %d processes on %d of them\n", gather->ranks, gather->leaders));
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode tp_gamg_view(PC pc, PetscViewer viewer)
 {
     const tp_pc *const p = pc->data;
@@ -324,6 +336,7 @@ PetscErrorCode tp_gamg_view(PC pc, PetscViewer viewer)
     if (p->gamg.cycle) {
         PetscCall(PetscViewerASCIIPrintf(viewer, "  vectors of the cycle in fp32, coarsest level by %s\n",
                                          p->gamg.cycle->inverted ? "its inverse" : "PETSc"));
+        PetscCall(view_gather(p->gamg.cycle->gather, viewer));
     } else {
         PetscCall(PetscViewerASCIIPrintf(viewer, "  vectors of the cycle in fp64, by PETSc: %s\n",
                                          p->gamg.why ? p->gamg.why : "not set up"));

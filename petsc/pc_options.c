@@ -42,6 +42,7 @@ static PetscErrorCode amg_options(tess_amg_options *amg, tp_option_items PetscOp
 PetscErrorCode tp_pc_set_from_options(PC pc, tp_option_items PetscOptionsObject)
 {
     tp_pc *const p = pc->data;
+    PetscMPIInt groups;
 
     PetscFunctionBegin;
     PetscOptionsHeadBegin(PetscOptionsObject, "Tessera preconditioner");
@@ -58,6 +59,10 @@ PetscErrorCode tp_pc_set_from_options(PC pc, tp_option_items PetscOptionsObject)
     PetscCheck(!p->setup[0] || strcmp(p->setup, "auto") == 0 || strcmp(p->setup, "cpu") == 0 ||
                    strcmp(p->setup, "gpu") == 0,
                PETSC_COMM_SELF, PETSC_ERR_ARG_UNKNOWN_TYPE, "-pc_tessera_setup %s: give auto, cpu or gpu", p->setup);
+    PetscCall(PetscOptionsString("-pc_tessera_gather", "gamg: whose rows go to one process: auto, none or groups",
+                                 "PCTESSERA", p->gather, p->gather, sizeof p->gather, NULL));
+    PetscCheck(tp_gather_parse(p->gather, &groups), PETSC_COMM_SELF, PETSC_ERR_ARG_UNKNOWN_TYPE,
+               "-pc_tessera_gather %s: give auto, none or a number of groups", p->gather);
     PetscCall(amg_options(&p->amg, PetscOptionsObject));
     PetscOptionsHeadEnd();
     if (strcmp(p->kind, "gamg") == 0) { PetscCall(tp_gamg_options(pc)); }

@@ -128,6 +128,13 @@ TESS_EXPORT tess_device tess_context_device(const tess_context *ctx);
 /** Name of the device for people, such as the GPU's product name. Valid while the context exists. */
 TESS_EXPORT const char *tess_context_device_name(const tess_context *ctx);
 
+/**
+ * Tells GPUs of a machine apart: hexadecimal digits, "" on the host. All processes that use a GPU get the same ones,
+ * whatever number it has for each of them. Valid while the context exists.
+ * Source: the UUID by the driver; with HIP the address on the PCI bus. tests/unit/test_context.c
+ */
+TESS_EXPORT const char *tess_context_gpu_id(const tess_context *ctx);
+
 /** Number of OpenMP threads of this context's host kernels. */
 TESS_EXPORT int tess_context_threads(const tess_context *ctx);
 

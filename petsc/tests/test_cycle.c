@@ -205,6 +205,56 @@ static PetscErrorCode any_scale_will_do(void)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Rows of the processes of a machine on one or two of them, which take them in turn. */
+static PetscErrorCode gathered_rows_make_the_same_cycle(void)
+{
+    static const char *const coarse[] = {"20", "900"};
+    int ranks;
+
+    PetscFunctionBegin;
+    PetscCall(rank_count(&ranks));
+    PetscCall(option("-c_pc_tessera_precision", "fp32"));
+    for (int groups = 1; groups <= 2; groups++) {
+        for (int k = 0; k < 2; k++) {
+            char says[80], number[8];
+            double difference;
+            (void)snprintf(number, sizeof number, "%d", groups);
+            (void)snprintf(says, sizeof says, "rows of %d processes on %d of them", ranks, groups);
+            PetscCall(option("-c_pc_tessera_gather", number));
+            PetscCall(option("-c_pc_gamg_coarse_eq_limit", coarse[k]));
+            PetscCall(compare(&(problem){1, 1, 0, PETSC_FALSE}, ranks > groups ? says : "vectors of the cycle in fp32",
+                              &difference));
+            CHECK(difference <= 100 * U32 && difference > 0.01 * U32, "%d groups, coarsest below %s: %g", groups,
+                  coarse[k], difference);
+        }
+    }
+    PetscCall(option("-c_pc_gamg_coarse_eq_limit", "20"));
+    PetscCall(option("-c_pc_tessera_gather", ""));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode groups_are_a_number(void)
+{
+    static const char *const words[] = {"0", "-1", "2x", "all"};
+    Mat A;
+
+    PetscFunctionBegin;
+    PetscCall(laplacian(20, "c_", &A));
+    for (int k = 0; k < 4; k++) {
+        PetscErrorCode code;
+        PC pc = NULL;
+        PetscCall(option("-c_pc_tessera_gather", words[k]));
+        PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+        code = make(A, "tessera", &pc);
+        PetscCall(PetscPopErrorHandler());
+        CHECK(code == PETSC_ERR_ARG_UNKNOWN_TYPE, "-pc_tessera_gather %s: %d", words[k], (int)code);
+        PetscCall(PCDestroy(&pc));
+    }
+    PetscCall(option("-c_pc_tessera_gather", ""));
+    PetscCall(MatDestroy(&A));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode least_of_diagonals(PC gamg, double *least)
 {
     PetscInt levels;
@@ -303,6 +353,8 @@ int main(int argc, char **argv)
     PetscCall(option("-c_pc_gamg_coarse_eq_limit", "20"));
     RUN(it_is_the_operator_of_petsc);
     RUN(any_scale_will_do);
+    RUN(gathered_rows_make_the_same_cycle);
+    RUN(groups_are_a_number);
     RUN(rows_of_zeros_are_taken);
     RUN(zeros_on_the_diagonal_are_taken);
     RUN(zero_stays_zero);

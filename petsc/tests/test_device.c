@@ -28,12 +28,19 @@ static PetscErrorCode processes_take_gpus_in_turn(void)
 
 static PetscErrorCode a_shared_gpu_is_noticed(void)
 {
-    static const int own[] = {0, 1}, shared[] = {0, 1, 0}, none[] = {-1, -1};
+    static const tp_gpu_user own[] = {{"a", 0}, {"b", 1}}, none[] = {{"", 0}, {"", 1}},
+                             shared[] = {{"a", 0}, {"b", 1}, {"", 2}, {"b", 3}, {"a", 4}, {"a", 5}};
+    static const int count[] = {3, 2, 0, 2, 3, 3}, first[] = {0, 1, 2, 1, 0, 0};
 
     PetscFunctionBegin;
-    CHECK(tp_is_alone(own, 2, 0) && tp_is_alone(own, 2, 1), "two GPUs for two processes");
-    CHECK(!tp_is_alone(shared, 3, 0) && tp_is_alone(shared, 3, 1) && !tp_is_alone(shared, 3, 2), "two GPUs for three");
-    CHECK(!tp_is_alone(none, 2, 0), "no GPU at all");
+    for (int k = 0; k < 2; k++) {
+        CHECK(tp_count_users(own, 2, k) == 1 && tp_first_user(own, 2, k) == k, "two GPUs for two processes");
+        CHECK(tp_count_users(none, 2, k) == 0 && tp_first_user(none, 2, k) == k, "no GPU at all");
+    }
+    for (int k = 0; k < 6; k++) {
+        CHECK(tp_count_users(shared, 6, k) == count[k], "%d users", tp_count_users(shared, 6, k));
+        CHECK(tp_first_user(shared, 6, k) == first[k], "process %d first", tp_first_user(shared, 6, k));
+    }
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -221,6 +221,12 @@ const char *tess_context_device_name(const tess_context *ctx)
     return ctx->device_name;
 }
 
+const char *tess_context_gpu_id(const tess_context *ctx)
+{
+    if (!ctx) { return ""; }
+    return ctx->gpu_id;
+}
+
 int tess_context_threads(const tess_context *ctx)
 {
     if (!ctx) { return 0; }

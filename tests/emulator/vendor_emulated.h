@@ -28,6 +28,11 @@
 #define GPU(name) emulated##name
 
 typedef emulatedDeviceProp gpu_properties;
+#define GPU_ID_BYTES 1
+static inline void gpu_id_bytes(const gpu_properties *, unsigned char *bytes)
+{
+    bytes[0] = 1;
+}
 
 template <typename T>
 static inline emulatedError_t emulatedMalloc(T **pointer, size_t bytes)

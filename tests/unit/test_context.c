@@ -22,6 +22,7 @@ static void defaults_work(void **state)
     assert_ok(NULL, tess_context_create(NULL, &ctx));
     assert_true(tess_context_device(ctx) == TESS_DEVICE_CPU || tess_context_device(ctx) == TESS_DEVICE_GPU);
     assert_true(strlen(tess_context_device_name(ctx)) > 0);
+    assert_string_equal(tess_context_gpu_id(ctx), "");
     assert_int_equal(tess_context_last_error(ctx)->status, TESS_SUCCESS);
     assert_ok(ctx, tess_context_synchronize(ctx));
     assert_ok(ctx, tess_context_trim(ctx));

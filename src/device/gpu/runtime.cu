@@ -96,6 +96,18 @@ cleanup:
     return status;
 }
 
+/* Two digits a byte. */
+static void write_id(tess_context *ctx, const gpu_properties *properties)
+{
+    unsigned char bytes[GPU_ID_BYTES];
+
+    static_assert(2 * sizeof bytes < sizeof ctx->gpu_id, "the digits fit");
+    gpu_id_bytes(properties, bytes);
+    for (size_t k = 0; k < sizeof bytes; k++) {
+        snprintf(ctx->gpu_id + 2 * k, 3, "%02x", bytes[k]);
+    }
+}
+
 static tess_status fill_state(tess_context *ctx, const tess_context_options *options, gpu_state *state)
 {
     gpu_properties properties;
@@ -108,6 +120,7 @@ static tess_status fill_state(tess_context *ctx, const tess_context_options *opt
     state->shared_bytes_per_block = (int64_t)GPU_SHARED_PER_BLOCK(properties);
     state->can_overlap = properties.major >= GPU_OVERLAP_CAPABILITY;
     snprintf(ctx->device_name, sizeof ctx->device_name, "%s", properties.name);
+    write_id(ctx, &properties);
     state->stream = (GPU(Stream_t))options->stream;
     if (!state->stream) {
         TESS_TRY(

@@ -14,6 +14,13 @@
 typedef cudaDeviceProp gpu_properties;
 typedef uint32_t gpu_lanes; /* of a ballot */
 
+/* What tells GPUs of a machine apart, in every process. */
+#define GPU_ID_BYTES 16
+static inline void gpu_id_bytes(const gpu_properties *properties, unsigned char *bytes)
+{
+    memcpy(bytes, properties->uuid.bytes, GPU_ID_BYTES);
+}
+
 #define GPU_NAME "cuda"
 #define GPU_WAVE 32 /* threads of a warp */
 

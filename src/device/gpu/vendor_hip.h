@@ -3,12 +3,23 @@
 #ifndef TESS_BACKEND_GPU_VENDOR_HIP_H
 #define TESS_BACKEND_GPU_VENDOR_HIP_H
 
+#include <string.h>
+
 #include <hip/hip_runtime.h>
 
 #define GPU(name) hip##name
 
 typedef hipDeviceProp_t gpu_properties;
 typedef uint64_t gpu_lanes; /* of a ballot */
+
+/* What tells GPUs of a machine apart, in every process: older properties have no UUID. */
+#define GPU_ID_BYTES 12
+static inline void gpu_id_bytes(const gpu_properties *properties, unsigned char *bytes)
+{
+    const int address[3] = {properties->pciDomainID, properties->pciBusID, properties->pciDeviceID};
+
+    memcpy(bytes, address, GPU_ID_BYTES);
+}
 
 #define GPU_NAME "hip"
 #define GPU_WAVE 64 /* threads of a wave on CDNA */
