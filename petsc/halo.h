@@ -17,8 +17,12 @@ typedef struct tp_halo {
     PetscMPIInt *send_rank, *receive_rank;
     PetscInt *send_at, *send_index;       /* which local values go to each process */
     PetscInt *receive_at, *receive_index; /* which ghosts come from each process */
-    PetscScalar *picked, *arrived;        /* values in the order of send_index and receive_index */
+    PetscBool in_order;                   /* ghosts are in the order of receive_index */
+    void *picked;                         /* values in the order of send_index */
+    void *unordered;                      /* values in the order of receive_index; NULL: that of the ghosts */
+    void *arrived;                        /* ghosts on their way to a GPU; NULL on a host */
     char *sent, *received;                /* the messages */
+    PetscBool pinned;                     /* picked, arrived and received are page-locked: a GPU reads them in place */
     MPI_Request *request;
     tess_matrix *selection[2]; /* on a GPU: whose product with x is `selected`, what is sent; made, and stored */
     tess_vector *selected;

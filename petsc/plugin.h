@@ -121,6 +121,11 @@ PetscErrorCode tp_vec_create(PetscInt n, Vec *out);
 PetscErrorCode tp_vec_place(Vec vec, const double *array);
 PetscErrorCode tp_vec_reset(Vec vec);
 
+/* Memory of the host; pinned: page-locked, which a GPU that is shared with PETSc reads and writes in place. Freed once
+   the GPU has done what was queued. */
+PetscErrorCode tp_pinned_allocate(PetscBool pinned, size_t bytes, void **out);
+PetscErrorCode tp_pinned_free(PetscBool pinned, void **memory);
+
 /* ---- registration ---- */
 
 PETSC_EXTERN PetscErrorCode tessera_petsc_register(void);
