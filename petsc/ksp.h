@@ -10,11 +10,14 @@
 
 /* The true residual of AIJ matrices, summed in two words (verify.c). */
 typedef struct tp_verifier {
-    tp_halo *halo;
+    tp_halo *halo; /* NULL: one process */
     PetscScalar *ghosts;
-    Mat matrix; /* for which the halo was made; held, for another one at its address would go unnoticed on some process
-                 */
+    Mat matrix; /* for which these were made; held, for another one at its address would go unnoticed on some process */
     PetscObjectState pattern;
+    /* on a GPU */
+    tess_matrix *joined;       /* [A_d A_o], the rows of this process in FP64 */
+    tess_vector *x;            /* and the vector that it multiplies: x, then the ghosts */
+    PetscObjectState state[3]; /* of the matrix and its blocks when the values were taken */
 } tp_verifier;
 
 /*
