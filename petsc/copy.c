@@ -8,6 +8,9 @@
 /* Fewer rows with entries than this share: the others are left out. PETSc's "compressed rows" begin at the same one. */
 static const double KEPT_SHARE = 0.4;
 
+/* On a GPU: rows whose offsets and sums take as long to read as two kernels to launch. */
+enum { ROWS_FOR_RUNS = 1 << 19 };
+
 void tp_copy_free(tp_copy *copy)
 {
     tess_vector_destroy(copy->partial);
@@ -22,22 +25,74 @@ void tp_copy_free(tp_copy *copy)
     memset(copy, 0, sizeof *copy);
 }
 
-static PetscErrorCode leave_out_empty_rows(const tp_rows *rows, PetscBool on_host, tp_copy *copy)
+/* The kept rows in runs; more than TP_RUNS: they are not in so few. A GPU reads an eighth of the rows in less time than
+   it takes to launch one more kernel, so that empty rows between are kept. */
+static int find_runs(const tp_rows *rows, tp_run run[TP_RUNS])
+{
+    const PetscInt gap = rows->nrows / 8;
+    int n = 0;
+
+    for (PetscInt r = 0; r < rows->nrows; r++) {
+        if (rows->i[r + 1] == rows->i[r]) { continue; }
+        if (n > 0 && r - run[n - 1].row - run[n - 1].count <= gap) {
+            run[n - 1].count = r + 1 - run[n - 1].row;
+        } else if (n == TP_RUNS) {
+            return n + 1;
+        } else {
+            run[n++] = (tp_run){r, 1};
+        }
+    }
+    return n;
+}
+
+/* One run costs no kernel more than all rows; of several the sums are added by a kernel each. */
+static PetscInt count_in_runs(const tp_rows *rows, tp_copy *copy)
 {
     PetscInt kept = 0;
 
-    PetscFunctionBegin;
+    copy->nruns = find_runs(rows, copy->run);
+    if (copy->nruns > TP_RUNS || (copy->nruns > 1 && rows->nrows < ROWS_FOR_RUNS)) { return rows->nrows; }
+    for (int k = 0; k < copy->nruns; k++) {
+        kept += copy->run[k].count;
+    }
+    return kept;
+}
+
+static PetscInt count_nonempty(const tp_rows *rows)
+{
+    PetscInt kept = 0;
+
     for (PetscInt r = 0; r < rows->nrows; r++) {
         kept += rows->i[r + 1] > rows->i[r];
     }
+    return kept;
+}
+
+static PetscBool is_kept(const tp_rows *rows, const tp_copy *copy, PetscInt r)
+{
+    if (copy->nruns == 0) { return rows->i[r + 1] > rows->i[r] ? PETSC_TRUE : PETSC_FALSE; }
+    for (int k = 0; k < copy->nruns; k++) {
+        if (r >= copy->run[k].row && r < copy->run[k].row + copy->run[k].count) { return PETSC_TRUE; }
+    }
+    return PETSC_FALSE;
+}
+
+static PetscErrorCode leave_out_empty_rows(const tp_rows *rows, PetscBool on_host, tp_copy *copy)
+{
+    const PetscInt kept = on_host ? count_nonempty(rows) : count_in_runs(rows, copy);
+
+    PetscFunctionBegin;
     copy->kept = rows->nrows;
-    if (!on_host || (double)kept >= KEPT_SHARE * (double)rows->nrows) { PetscFunctionReturn(PETSC_SUCCESS); }
+    if ((double)kept >= KEPT_SHARE * (double)rows->nrows) {
+        copy->nruns = 0;
+        PetscFunctionReturn(PETSC_SUCCESS);
+    }
     PetscCall(PetscMalloc1(kept + 1, &copy->row_ptr));
     PetscCall(PetscMalloc1(kept + 1, &copy->row));
     copy->kept = 0;
     copy->row_ptr[0] = 0;
     for (PetscInt r = 0; r < rows->nrows; r++) {
-        if (rows->i[r + 1] == rows->i[r]) { continue; }
+        if (!is_kept(rows, copy, r)) { continue; }
         copy->row[copy->kept++] = r;
         copy->row_ptr[copy->kept] = rows->i[r + 1];
     }
@@ -212,17 +267,70 @@ static void add_rows(const tp_copy *copy, tess_vector *y)
     }
 }
 
-/* Rows are left out on a host alone. */
+/* Values of v from `first` on. */
+static PetscErrorCode part_of(tess_vector *v, PetscInt first, PetscInt count, tess_vector **out)
+{
+    const tess_precision precision = tess_vector_precision(v);
+    char *const data = tess_vector_data(v);
+
+    PetscFunctionBegin;
+    TessCall(tess_vector_wrap(tess_vector_context(v), count, precision,
+                              data + (size_t)first * tess_precision_bytes(precision), out));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* y := y + the sums of the kept rows, run by run. */
+static PetscErrorCode add_runs(const tp_copy *copy, tess_vector *y)
+{
+    PetscInt first = 0;
+
+    PetscFunctionBegin;
+    for (int k = 0; k < copy->nruns; k++) {
+        tess_vector *from, *to;
+        tess_status status;
+        PetscCall(part_of(copy->partial, first, copy->run[k].count, &from));
+        PetscCall(part_of(y, copy->run[k].row, copy->run[k].count, &to));
+        status = tess_vector_axpby(1, from, 1, to, TESS_ARITHMETIC_FP64);
+        tess_vector_destroy(from);
+        tess_vector_destroy(to);
+        TessCall(status);
+        first += copy->run[k].count;
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One run: its rows of y, by the product itself. */
+static PetscErrorCode add_product_of_run(const tp_copy *copy, double alpha, const tess_vector *x, tess_vector *y)
+{
+    tess_vector *part;
+    tess_status status;
+
+    PetscFunctionBegin;
+    PetscCall(part_of(y, copy->run[0].row, copy->run[0].count, &part));
+    status = tess_matrix_spmv(copy->stored, TESS_OP_NONE, alpha / copy->scale, x, 1, part);
+    tess_vector_destroy(part);
+    TessCall(status);
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode product_of_kept_rows(tp_copy *copy, double alpha, const tess_vector *x, tess_vector *y,
                                            PetscBool add)
 {
     PetscFunctionBegin;
+    if (!add) { TessCall(tess_vector_fill(y, 0)); }
+    if (copy->nruns == 1) {
+        PetscCall(add_product_of_run(copy, alpha, x, y));
+        PetscFunctionReturn(PETSC_SUCCESS);
+    }
     if (!copy->partial) {
         TessCall(tess_vector_create(tess_vector_context(x), copy->kept, tess_vector_precision(x), &copy->partial));
     }
     TessCall(tess_matrix_spmv(copy->stored, TESS_OP_NONE, alpha / copy->scale, x, 0, copy->partial));
-    if (!add) { TessCall(tess_vector_fill(y, 0)); }
-    add_rows(copy, y);
+    if (copy->nruns > 1) {
+        PetscCall(add_runs(copy, y));
+    } else {
+        add_rows(copy, y);
+    }
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 

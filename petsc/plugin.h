@@ -69,14 +69,24 @@ typedef struct tp_rows {
 /* A matrix of the library that owns its arrays. */
 PetscErrorCode tp_matrix_create(const tp_rows *rows, tess_matrix **out);
 
+enum { TP_RUNS = 2 };
+
+/* Rows one after the other. */
+typedef struct tp_run {
+    PetscInt row, count;
+} tp_run;
+
 /*
  * A copy in one of Tessera's formats. Where most rows are empty, as off the diagonal block, the copy has the others
- * alone. Values that FP16 would not hold are stored over a power of two.
+ * alone: on a GPU if these are in few runs, which have few empty rows between. Values that FP16 would not hold are
+ * stored over a power of two.
  */
 typedef struct tp_copy {
     tess_matrix *assembled, *stored; /* NULL: there are no entries */
     PetscInt nrows, ncols, kept;
     PetscInt *row;        /* kept numbers: which row; NULL: every row */
+    tp_run run[TP_RUNS];  /* the same in runs, on a GPU */
+    int nruns;            /* 0 on a host */
     PetscInt *row_ptr;    /* of the kept rows; NULL: PETSc's */
     double *val;          /* scaled values; NULL: PETSc's */
     double scale;         /* stored = scale * A, a power of two */

@@ -154,6 +154,144 @@ static PetscErrorCode halos_in_low_precision(void)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Of many rows the first 50 alone have entries in columns of another process, or these and the last 50. */
+static PetscErrorCode few_rows_off_the_diagonal(void)
+{
+    const PetscInt n = 600000;
+    int ranks;
+
+    PetscFunctionBegin;
+    PetscCall(rank_count(&ranks));
+    for (int both = 0; both < 2; both++) {
+        const PetscInt all = n * ranks;
+        Mat A, T;
+        Vec x, y, plain[2];
+        PetscInt first, last;
+        double difference;
+        PetscCall(MatCreateAIJ(PETSC_COMM_WORLD, n, n, all, all, 2, NULL, 1, NULL, &A));
+        PetscCall(MatGetOwnershipRange(A, &first, &last));
+        for (PetscInt r = first; r < last; r++) {
+            const PetscBool coupled = r - first < 50 || (both && last - r <= 50) ? PETSC_TRUE : PETSC_FALSE;
+            PetscCall(MatSetValue(A, r, r, 2, INSERT_VALUES));
+            if (coupled) { PetscCall(MatSetValue(A, r, (r + all / 2) % all, 0.3, INSERT_VALUES)); }
+        }
+        PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+        PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+        PetscCall(MatConvert(A, MATTESSERA, MAT_INITIAL_MATRIX, &T));
+        PetscCall(MatCreateVecs(T, &x, &y));
+        PetscCall(MatCreateVecs(A, &plain[0], &plain[1]));
+        PetscCall(fill_on_gpu(x, 7));
+        PetscCall(MatMult(T, x, y));
+        PetscCall(VecCopy(x, plain[0]));
+        PetscCall(MatMult(A, plain[0], plain[1]));
+        PetscCall(VecCopy(y, plain[0]));
+        PetscCall(VecAXPY(plain[0], -1, plain[1]));
+        PetscCall(VecNorm(plain[0], NORM_INFINITY, &difference));
+        CHECK(difference <= 8 * U64, "%s: difference %g", both ? "two runs" : "one run", difference);
+        PetscCall(VecDestroy(&x));
+        PetscCall(VecDestroy(&y));
+        PetscCall(VecDestroy(&plain[0]));
+        PetscCall(VecDestroy(&plain[1]));
+        PetscCall(MatDestroy(&T));
+        PetscCall(MatDestroy(&A));
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Values of x of a size that FP16 takes over a power of two, zeros, and one Inf: results are those of the host, where
+   values of 2^-25 at least travel, and Inf and NaN are at the same places. */
+static PetscErrorCode halos_at_the_ends(void)
+{
+    static const double sizes[] = {1e300, 1e-290, 1e5, 0, 1};
+
+    PetscFunctionBegin;
+    for (int k = 0; k < 5; k++) {
+        random_pair p;
+        Mat T;
+        Vec x, y, plain[2];
+        PetscScalar *array;
+        const PetscScalar *got, *wanted;
+        PetscInt n;
+        double scale;
+        PetscCall(random_matrix(300, 300, &p));
+        PetscCall(option("-mat_tessera_halo", "fp16"));
+        PetscCall(MatConvert(p.a, MATTESSERA, MAT_INITIAL_MATRIX, &T));
+        PetscCall(option("-mat_tessera_halo", ""));
+        PetscCall(MatCreateVecs(T, &x, &y));
+        PetscCall(MatCreateVecs(p.a, &plain[0], &plain[1]));
+        PetscCall(fill(x, 6));
+        PetscCall(VecScale(x, sizes[k]));
+        PetscCall(VecGetLocalSize(x, &n));
+        PetscCall(VecGetArray(x, &array));
+        if (k == 4) { array[n / 2] = (double)INFINITY; }
+        PetscCall(VecRestoreArray(x, &array));
+        for (int again = 0; again < 3; again++) {
+            PetscCall(MatMult(T, x, y));
+        }
+        PetscCall(VecCopy(x, plain[0]));
+        PetscCall(MatMult(p.a, plain[0], plain[1]));
+        PetscCall(MatNorm(p.magnitudes, NORM_INFINITY, &scale));
+        PetscCall(VecGetLocalSize(y, &n));
+        PetscCall(VecGetArrayRead(y, &got));
+        PetscCall(VecGetArrayRead(plain[1], &wanted));
+        for (PetscInt r = 0; r < n; r++) {
+            const double bound = 2 * U16 * scale * sizes[k];
+            CHECK(isfinite(wanted[r]) ? fabs(got[r] - wanted[r]) <= bound : !isfinite(got[r]),
+                  "values of %g: row %d is %g, not %g", sizes[k], (int)r, got[r], wanted[r]);
+        }
+        PetscCall(VecRestoreArrayRead(plain[1], &wanted));
+        PetscCall(VecRestoreArrayRead(y, &got));
+        PetscCall(VecDestroy(&x));
+        PetscCall(VecDestroy(&y));
+        PetscCall(VecDestroy(&plain[0]));
+        PetscCall(VecDestroy(&plain[1]));
+        PetscCall(MatDestroy(&T));
+        PetscCall(destroy_pair(&p));
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A solve with true residuals copies no vector, and they are right, also for values that have changed. */
+static PetscErrorCode true_residuals_stay_on_the_gpu(void)
+{
+    Mat A;
+    Vec x, b;
+    KSP ksp;
+    KSPConvergedReason reason;
+    double residual;
+
+    PetscFunctionBegin;
+    PetscCall(option("-r_mat_type", "tessera"));
+    PetscCall(option("-r_mat_tessera_halo", "fp16"));
+    PetscCall(option("-r_ksp_tessera_solver", "cg"));
+    PetscCall(option("-r_pc_type", "jacobi"));
+    PetscCall(laplacian(40, "r_", &A));
+    PetscCall(MatSetOption(A, MAT_SYMMETRIC, PETSC_TRUE));
+    PetscCall(MatCreateVecs(A, &x, &b));
+    PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+    PetscCall(KSPSetOptionsPrefix(ksp, "r_"));
+    PetscCall(KSPSetOperators(ksp, A, A));
+    PetscCall(KSPSetType(ksp, KSPTESSERA));
+    PetscCall(KSPSetTolerances(ksp, 1e-11, PETSC_DEFAULT, PETSC_DEFAULT, 5000));
+    PetscCall(KSPSetFromOptions(ksp));
+    for (int again = 0; again < 3; again++) {
+        if (again == 1) { PetscCall(MatScale(A, 0.3)); }
+        if (again == 2) { PetscCall(KSPSetInitialGuessNonzero(ksp, PETSC_TRUE)); }
+        PetscCall(fill_on_gpu(b, 30));
+        PetscCall(KSPSolve(ksp, b, x));
+        PetscCall(KSPGetConvergedReason(ksp, &reason));
+        PetscCall(check_stayed(b, "right-hand side"));
+        PetscCall(check_stayed(x, "solution"));
+        PetscCall(relative_residual(A, b, x, &residual));
+        CHECK(reason > 0 && residual <= 1.1e-11, "solve %d: reason %d, residual %g", again, (int)reason, residual);
+    }
+    PetscCall(KSPDestroy(&ksp));
+    PetscCall(VecDestroy(&x));
+    PetscCall(VecDestroy(&b));
+    PetscCall(MatDestroy(&A));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Vectors of the host, and one of each. */
 static PetscErrorCode other_memories_are_served(void)
 {
@@ -272,10 +410,13 @@ int main(int argc, char **argv)
     CHECK(gpu || !getenv("TESS_NEED_GPU"), "matrices give vectors of the host");
     if (gpu) {
         RUN(products_stay_on_the_gpu);
+        RUN(few_rows_off_the_diagonal);
         RUN(halos_in_low_precision);
+        RUN(halos_at_the_ends);
         RUN(other_memories_are_served);
         RUN(preconditioners_stay_on_the_gpu);
         RUN(solves_meet_the_tolerance);
+        RUN(true_residuals_stay_on_the_gpu);
     } else {
         PetscCall(PetscPrintf(PETSC_COMM_WORLD, "skipped: PETSc or the library has no CUDA, or there is no GPU\n"));
     }
