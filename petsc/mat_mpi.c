@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* mpiaijtessera: MPIAIJ whose two blocks are seqaijtessera. AIJ's product already overlaps its scatter with the product
-   of the diagonal block; a halo in a lower precision takes messages of our own. */
+   of the diagonal block; a halo in a lower precision takes messages of our own, and so does one of GPUs over the host.
+ */
 #include "mat.h"
 
 /* ---- blocks and halo ---- */
@@ -48,7 +49,7 @@ static PetscErrorCode renew_halo(Mat A, tp_mpi *m)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* z := y + A x, or A x without y, with values of x that travel in a low precision. */
+/* z := y + A x, or A x without y, with values of x that travel in messages of ours. */
 static PetscErrorCode product_by_halo(Mat A, Vec x, Vec y, Vec z)
 {
     tp_mpi *const m = A->spptr;
@@ -71,7 +72,18 @@ static PetscErrorCode product_by_halo(Mat A, Vec x, Vec y, Vec z)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* z := y + A x, or A x without y. */
+/* Whether messages of PETSc begin and end on the GPU. */
+static PetscBool mpi_takes_gpu_memory(void)
+{
+#if TP_HAVE_CUDA
+    return use_gpu_aware_mpi;
+#else
+    return PETSC_FALSE;
+#endif
+}
+
+/* z := y + A x, or A x without y. Over the host PETSc's scatter waits for its copies back to the GPU, and ours do not.
+ */
 static PetscErrorCode product(Mat A, Vec x, Vec y, Vec z)
 {
     tp_mpi *const m = A->spptr;
@@ -79,7 +91,7 @@ static PetscErrorCode product(Mat A, Vec x, Vec y, Vec z)
 
     PetscFunctionBegin;
     PetscCall(tp_shares_gpu(&gpu));
-    if (m->storage.halo != TESS_PRECISION_FP64) {
+    if (m->storage.halo != TESS_PRECISION_FP64 || (gpu && !mpi_takes_gpu_memory())) {
         PetscCall(product_by_halo(A, x, y, z));
     } else if (gpu) {
         PetscCall(tp_scatter_product(A, &m->scatter, x, y, z));
@@ -173,7 +185,7 @@ static PetscErrorCode MatView_MPIAIJTessera(Mat A, PetscViewer viewer)
     PetscCall(PetscViewerASCIIPrintf(
         viewer, "Tessera: %s, policy %s; %.3g MB, AIJ %.3g MB\n", tess_format_name(m->storage.options.format),
         tess_policy_name(m->storage.options.policy.policy), 1e-6 * bytes[0], 1e-6 * bytes[1]));
-    if (m->halo) { PetscCall(view_halo(m->halo, viewer)); }
+    if (m->halo && m->storage.halo != TESS_PRECISION_FP64) { PetscCall(view_halo(m->halo, viewer)); }
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
