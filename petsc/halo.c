@@ -278,12 +278,14 @@ static PetscErrorCode pick_on_gpu(tp_halo *halo, const tess_vector *local)
 PetscErrorCode tp_halo_begin_vector(tp_halo *halo, const tess_vector *local)
 {
     PetscFunctionBegin;
+    halo->values = tess_vector_precision(local);
     if (tess_context_device(tess_vector_context(local)) == TESS_DEVICE_GPU) {
         PetscCall(pick_on_gpu(halo, local));
+        halo->unsent = PETSC_TRUE;
     } else {
-        pick(halo, tess_vector_data_const(local), tess_vector_precision(local));
+        pick(halo, tess_vector_data_const(local), halo->values);
+        PetscCall(send(halo, halo->values));
     }
-    PetscCall(send(halo, tess_vector_precision(local)));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -339,6 +341,8 @@ PetscErrorCode tp_halo_end_vector(tp_halo *halo, tess_vector *ghosts)
     const tp_values to = {tess_vector_data(ghosts), tess_vector_precision(ghosts)};
 
     PetscFunctionBegin;
+    if (halo->unsent) { PetscCall(send(halo, halo->values)); }
+    halo->unsent = PETSC_FALSE;
     PetscCall(wait_for_messages(halo));
     if (halo->nghosts == 0) { PetscFunctionReturn(PETSC_SUCCESS); }
     if (tess_context_device(tess_vector_context(ghosts)) == TESS_DEVICE_CPU) {

@@ -19,6 +19,8 @@ typedef struct tp_halo {
     PetscInt *receive_at, *receive_index; /* which ghosts come from each process */
     PetscBool in_order;                   /* ghosts are in the order of receive_index */
     void *picked;                         /* values in the order of send_index */
+    tess_precision values;                /* their precision */
+    PetscBool unsent;                     /* picked on a GPU, and not yet sent */
     void *unordered;                      /* values in the order of receive_index; NULL: that of the ghosts */
     void *arrived;                        /* ghosts on their way to a GPU; NULL on a host */
     char *sent, *received;                /* the messages */
@@ -34,7 +36,8 @@ typedef struct tp_halo {
 PetscErrorCode tp_halo_create(Mat A, tess_precision precision, tp_halo **out);
 PetscErrorCode tp_halo_begin(tp_halo *halo, const PetscScalar *local);
 PetscErrorCode tp_halo_end(tp_halo *halo, PetscScalar *ghosts);
-/* The same with vectors in FP64 or FP32 where the context computes. From a GPU only what is sent goes to the host. */
+/* The same with vectors in FP64 or FP32 where the context computes. From a GPU only what is sent goes to the host. It
+   is rounded and sent at the end, so that the GPU computes meanwhile what was launched in between. */
 PetscErrorCode tp_halo_begin_vector(tp_halo *halo, const tess_vector *local);
 PetscErrorCode tp_halo_end_vector(tp_halo *halo, tess_vector *ghosts);
 PetscErrorCode tp_halo_destroy(tp_halo **halo);
