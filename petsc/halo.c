@@ -110,6 +110,30 @@ PetscErrorCode tp_halo_create(Mat A, tess_precision precision, tp_halo **out)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Message k with what is owed to its values, and what rounding takes from those. */
+static void add_owed(tp_halo *halo, PetscInt k)
+{
+    double *const value = halo->picked;
+    const double per = halo->length != 0 ? 1 / halo->length : 0;
+
+    for (PetscInt e = halo->send_at[k]; e < halo->send_at[k + 1]; e++) {
+        halo->error[e] = value[e];
+        value[e] += per * halo->owed[e];
+    }
+}
+
+static void keep_error(tp_halo *halo, PetscInt k, double scale)
+{
+    const PetscInt first = halo->send_at[k], count = halo->send_at[k + 1] - first;
+    const tp_values sent = values_at(halo, halo->sent, halo->send_at, k);
+    const tp_values rounded = {halo->rounded + first, TESS_PRECISION_FP64};
+
+    tp_widen_values(&sent, (size_t)count, scale, &rounded);
+    for (PetscInt e = first; e < first + count; e++) {
+        halo->error[e] -= halo->rounded[e];
+    }
+}
+
 /* Message k: the scale, then the values over it. A power of two, by which products are exact. */
 static void pack(tp_halo *halo, PetscInt k, tess_precision precision)
 {
@@ -117,10 +141,13 @@ static void pack(tp_halo *halo, PetscInt k, tess_precision precision)
     const tp_values to = values_at(halo, halo->sent, halo->send_at, k);
     const size_t count = (size_t)(halo->send_at[k + 1] - halo->send_at[k]);
     const PetscBool exact = tess_precision_bytes(halo->precision) >= tess_precision_bytes(precision);
-    const double largest = exact ? 0 : tp_largest_value(&values, count);
-    const double scale = halo->precision == TESS_PRECISION_FP16 ? tp_scale_for_fp16(largest) : 1;
-    const double error = tp_round_values(&values, count, scale, &to);
+    double largest, scale, error;
 
+    if (halo->carries) { add_owed(halo, k); }
+    largest = exact ? 0 : tp_largest_value(&values, count);
+    scale = halo->precision == TESS_PRECISION_FP16 ? tp_scale_for_fp16(largest) : 1;
+    error = tp_round_values(&values, count, scale, &to);
+    if (halo->carries) { keep_error(halo, k, scale); }
     memcpy(halo->sent + message_offset(halo->send_at, k), &scale, sizeof scale);
     if (largest > 0 && isfinite(largest)) { halo->largest_error = PetscMax(halo->largest_error, error / largest); }
 }
@@ -355,6 +382,28 @@ PetscErrorCode tp_halo_end_vector(tp_halo *halo, tess_vector *ghosts)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* ---- what is carried ---- */
+
+PetscErrorCode tp_halo_carry_reset(tp_halo *halo)
+{
+    const PetscInt count = halo->send_at[halo->nsends];
+
+    PetscFunctionBegin;
+    if (!halo->owed) { PetscCall(PetscMalloc3(count, &halo->owed, count, &halo->error, count, &halo->rounded)); }
+    PetscCall(PetscArrayzero(halo->owed, count));
+    PetscCall(PetscArrayzero(halo->error, count));
+    halo->length = 0;
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+void tp_halo_carry_step(tp_halo *halo, double length)
+{
+    for (PetscInt e = 0; e < halo->send_at[halo->nsends]; e++) {
+        halo->owed[e] += length * halo->error[e];
+    }
+    halo->length = length;
+}
+
 PetscErrorCode tp_halo_destroy(tp_halo **halo)
 {
     tp_halo *h = *halo;
@@ -365,6 +414,7 @@ PetscErrorCode tp_halo_destroy(tp_halo **halo)
     PetscCall(PetscFree3(h->receive_rank, h->receive_at, h->receive_index));
     PetscCall(PetscFree2(h->sent, h->request));
     PetscCall(PetscFree(h->unordered));
+    PetscCall(PetscFree3(h->owed, h->error, h->rounded));
     PetscCall(tp_pinned_free(h->pinned, (void **)&h->received));
     PetscCall(tp_pinned_free(h->pinned, &h->picked));
     PetscCall(tp_pinned_free(h->pinned, &h->arrived));

@@ -28,6 +28,9 @@ typedef struct tp_halo {
     MPI_Request *request;
     tess_matrix *selection[2]; /* on a GPU: whose product with x is `selected`, what is sent; made, and stored */
     tess_vector *selected;
+    PetscBool carries;       /* this exchange: see tp_halo_carry_reset */
+    double *owed, *error;    /* to each value that is sent; what rounding took from the last ones */
+    double *rounded, length; /* what those became; the last step, 0 before the first */
     double bytes, exchanges; /* sent by this process so far */
     double largest_error;    /* of a sent value, over the largest of its message */
 } tp_halo;
@@ -41,5 +44,14 @@ PetscErrorCode tp_halo_end(tp_halo *halo, PetscScalar *ghosts);
 PetscErrorCode tp_halo_begin_vector(tp_halo *halo, const tess_vector *local);
 PetscErrorCode tp_halo_end_vector(tp_halo *halo, tess_vector *ghosts);
 PetscErrorCode tp_halo_destroy(tp_halo **halo);
+
+/*
+ * For sums over exchanges, x = sum of length[k] * p[k] with rounded values q[k] of p[k]: an exchange that carries sends
+ * p + owed / length of the last step, and the step then adds length * (p - q) to what is owed. So the sum of length[k]
+ * * (p[k] - q[k]) is what is owed at the end, and no more: the rounding of the last exchange, not of all. Vectors in
+ * FP64.
+ */
+PetscErrorCode tp_halo_carry_reset(tp_halo *halo);
+void tp_halo_carry_step(tp_halo *halo, double length);
 
 #endif

@@ -190,5 +190,6 @@ PetscErrorCode tp_register_ksp(void)
 {
     PetscFunctionBegin;
     PetscCall(KSPRegister(KSPTESSERA, KSPCreate_Tessera));
+    PetscCall(KSPRegister(KSPTESSERACG, tp_ksp_create_cg));
     PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -65,6 +65,9 @@ PetscErrorCode tp_one_reset(tp_ksp *k);
 /* Whether CG may take a PC. */
 PetscErrorCode tp_pc_may_be_symmetric(PC pc, PetscBool *out);
 
+/* KSPTESSERACG (ksp_cg.c). */
+PetscErrorCode tp_ksp_create_cg(KSP ksp);
+
 /* A convergence that the true residual does not bear out: says so, and gives the reason. */
 PetscErrorCode tp_refute(KSP ksp, double estimate, double tolerance);
 

@@ -72,6 +72,7 @@ static PetscErrorCode choose_type(KSP ksp, Mat A)
         type = symmetric && precond ? KSPCG
                                     : KSPFGMRES; /* a preconditioner with vectors below FP64 varies by their rounding */
     }
+    if (strcmp(type, KSPCG) == 0 && tp_carries(A)) { type = KSPTESSERACG; }
     PetscCall(KSPSetType(k->inner, type));
     if (strcmp(type, KSPGMRES) == 0 || strcmp(type, KSPBCGS) == 0) { PetscCall(KSPSetPCSide(k->inner, PC_RIGHT)); }
     if (strcmp(type, KSPMINRES) != 0) { PetscCall(KSPSetNormType(k->inner, KSP_NORM_UNPRECONDITIONED)); }
@@ -109,13 +110,17 @@ static PetscErrorCode set_up_inner(KSP ksp)
 }
 
 /* The smallest relative residual that a solve with this matrix can mean. */
-static double attainable(Mat A)
+static PetscErrorCode attainable(KSP inner, Mat A, double *out)
 {
     const tp_storage *const storage = tp_storage_of(A);
+    PetscBool carries;
     double u;
 
-    if (!storage) { return 0; }
-    u = storage->halo == TESS_PRECISION_FP64 ? 0 : tess_precision_unit_roundoff(storage->halo);
+    PetscFunctionBegin;
+    *out = 0;
+    if (!storage) { PetscFunctionReturn(PETSC_SUCCESS); }
+    PetscCall(PetscObjectTypeCompare((PetscObject)inner, KSPTESSERACG, &carries));
+    u = carries || storage->halo == TESS_PRECISION_FP64 ? 0 : tess_precision_unit_roundoff(storage->halo);
     if (storage->options.policy.policy == TESS_POLICY_LOSSLESS) { u = fmax(u, storage->options.policy.parameter); }
     if (storage->options.policy.policy == TESS_POLICY_NONE && storage->options.precision != TESS_PRECISION_FP64) {
         u = fmax(u, tess_precision_unit_roundoff(storage->options.precision));
@@ -123,7 +128,8 @@ static double attainable(Mat A)
     if (storage->options.policy.policy != TESS_POLICY_NONE && storage->options.policy.policy != TESS_POLICY_LOSSLESS) {
         u = fmax(u, tess_precision_unit_roundoff(TESS_PRECISION_FP32));
     }
-    return fmin(0.1, DIGITS * u);
+    *out = fmin(0.1, DIGITS * u);
+    PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 typedef struct refinement {
@@ -172,12 +178,13 @@ static PetscErrorCode correct(KSP ksp, const refinement *f, KSPConvergedReason *
     tp_ksp *const k = ksp->data;
     Mat A;
     const double left = f->norm > 0 ? MARGIN * fmax(f->tolerance - f->bound, 0.1 * f->tolerance) / f->norm : 0;
-    double rtol;
+    double rtol = 0;
     PetscInt iterations;
 
     PetscFunctionBegin;
     PetscCall(KSPGetOperators(ksp, &A, NULL));
-    rtol = k->verify ? fmax(attainable(A), left) : left;
+    if (k->verify) { PetscCall(attainable(k->inner, A, &rtol)); }
+    rtol = fmax(rtol, left);
     PetscCall(KSPSetTolerances(k->inner, fmin(rtol, 0.5), 0, ksp->divtol, PetscMax(ksp->max_it - k->before, 0)));
     PetscCall((ksp->transpose_solve ? KSPSolveTranspose : KSPSolve)(k->inner, f->r, f->d));
     PetscCall(KSPGetConvergedReason(k->inner, reason));
@@ -209,10 +216,24 @@ static PetscErrorCode judge(KSP ksp, const refinement *f, double before, KSPConv
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Where a round gains too little, the halo of the next one is in a higher precision, if there is one. */
+static PetscErrorCode widen(KSP ksp, Mat A, const refinement *f, double before, KSPConvergedReason inner,
+                            PetscBool *done)
+{
+    PetscFunctionBegin;
+    *done = PETSC_FALSE;
+    if (f->norm + f->bound <= f->tolerance || !isfinite(f->norm) || ksp->its >= ksp->max_it) {
+        PetscFunctionReturn(PETSC_SUCCESS);
+    }
+    if (inner < 0 || !(f->norm < 0.5 * before)) { PetscCall(tp_widen_halo(A, done)); }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode refine(KSP ksp, Mat A, refinement *f)
 {
     tp_ksp *const k = ksp->data;
     KSPConvergedReason inner;
+    PetscBool widened;
 
     PetscFunctionBegin;
     PetscCall(measure_guess(ksp, A, f));
@@ -230,6 +251,8 @@ static PetscErrorCode refine(KSP ksp, Mat A, refinement *f)
             break;
         }
         PetscCall(measure(ksp, A, f));
+        PetscCall(widen(ksp, A, f, before, inner, &widened));
+        if (widened) { continue; }
         PetscCall(judge(ksp, f, before, inner));
     }
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -252,6 +275,7 @@ PetscErrorCode tp_solve_refined(KSP ksp)
     ksp->its = k->before = 0;
     ksp->reason = KSP_CONVERGED_ITERATING;
     PetscCall(refine(ksp, A, &f));
+    PetscCall(tp_reset_halo(A));
     PetscCall(VecDestroy(&f.r));
     PetscCall(VecDestroy(&f.d));
     PetscFunctionReturn(PETSC_SUCCESS);

@@ -53,9 +53,23 @@ typedef struct tp_mpi {
     tp_halo *halo;            /* in a precision below FP64, else NULL */
     tess_vector *ghosts;      /* what it brought */
     PetscObjectState pattern; /* nonzerostate of the Mat, when the halo was made */
+    tess_precision widened;   /* the halo's, while a solve needs more than storage.halo */
 } tp_mpi;
 
 PetscBool tp_is_ours(Mat A);
+
+/* Whether what rounding takes from its halo can be carried on to later products: a matrix of ours over several
+   processes with a halo below FP64. */
+PetscBool tp_carries(Mat A);
+/* Nothing is carried yet. These calls do nothing to matrices of other kinds. Collective. */
+PetscErrorCode tp_carry_reset(Mat A);
+/* A x, with what is carried (halo.h). */
+PetscErrorCode tp_carried_product(Mat A, Vec x, Vec y);
+/* The product was taken `length` times. */
+PetscErrorCode tp_carry_step(Mat A, double length);
+/* The halo in the next higher precision, until tp_reset_halo; *done is false where there is none. */
+PetscErrorCode tp_widen_halo(Mat A, PetscBool *done);
+PetscErrorCode tp_reset_halo(Mat A);
 /* The storage of a matrix of ours, of any number of processes; NULL for another type. */
 const tp_storage *tp_storage_of(Mat A);
 /* Stores a matrix of ours in another way from its next product on. */

@@ -42,7 +42,7 @@ static PetscErrorCode renew_halo(Mat A, tp_mpi *m)
     PetscCall(MatGetNonzeroState(A, &pattern));
     if (m->halo && pattern == m->pattern) { PetscFunctionReturn(PETSC_SUCCESS); }
     PetscCall(forget_halo(m));
-    PetscCall(tp_halo_create(A, m->storage.halo, &m->halo));
+    PetscCall(tp_halo_create(A, m->widened, &m->halo));
     PetscCall(tp_context(&ctx));
     TessCall(tess_vector_create(ctx, m->halo->nghosts, TESS_PRECISION_FP64, &m->ghosts));
     m->pattern = pattern;
@@ -91,7 +91,7 @@ static PetscErrorCode product(Mat A, Vec x, Vec y, Vec z)
 
     PetscFunctionBegin;
     PetscCall(tp_shares_gpu(&gpu));
-    if (m->storage.halo != TESS_PRECISION_FP64 || (gpu && !mpi_takes_gpu_memory())) {
+    if (m->widened != TESS_PRECISION_FP64 || (gpu && !mpi_takes_gpu_memory())) {
         PetscCall(product_by_halo(A, x, y, z));
     } else if (gpu) {
         PetscCall(tp_scatter_product(A, &m->scatter, x, y, z));
@@ -135,6 +135,82 @@ static PetscErrorCode MatMultTranspose_MPIAIJTessera(Mat A, Vec x, Vec y)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* ---- what is carried ---- */
+
+PetscBool tp_carries(Mat A)
+{
+    const tp_storage *const storage = tp_storage_of(A);
+    PetscBool mpi = PETSC_FALSE;
+
+    PetscCallAbort(PETSC_COMM_SELF, PetscObjectTypeCompare((PetscObject)A, MATMPITESSERA, &mpi));
+    return mpi && storage->halo != TESS_PRECISION_FP64 ? PETSC_TRUE : PETSC_FALSE;
+}
+
+/* NULL: nothing is carried, for nothing is rounded. */
+static tp_mpi *carrier(Mat A)
+{
+    tp_mpi *const m = tp_carries(A) ? A->spptr : NULL;
+
+    return m && m->widened != TESS_PRECISION_FP64 ? m : NULL;
+}
+
+PetscErrorCode tp_carry_reset(Mat A)
+{
+    tp_mpi *const m = carrier(A);
+
+    PetscFunctionBegin;
+    if (!m) { PetscFunctionReturn(PETSC_SUCCESS); }
+    PetscCall(renew_halo(A, m));
+    PetscCall(tp_halo_carry_reset(m->halo));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode tp_carried_product(Mat A, Vec x, Vec y)
+{
+    tp_mpi *const m = carrier(A);
+    PetscErrorCode code;
+
+    PetscFunctionBegin;
+    if (m) { m->halo->carries = PETSC_TRUE; }
+    code = MatMult(A, x, y);
+    if (m) { m->halo->carries = PETSC_FALSE; }
+    PetscCall(code);
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode tp_carry_step(Mat A, double length)
+{
+    tp_mpi *const m = carrier(A);
+
+    PetscFunctionBegin;
+    if (m) { tp_halo_carry_step(m->halo, length); }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode tp_widen_halo(Mat A, PetscBool *done)
+{
+    tp_mpi *const m = tp_carries(A) ? A->spptr : NULL;
+
+    PetscFunctionBegin;
+    *done = m && m->widened != TESS_PRECISION_FP64 ? PETSC_TRUE : PETSC_FALSE;
+    if (!*done) { PetscFunctionReturn(PETSC_SUCCESS); }
+    PetscCall(forget_halo(m));
+    m->widened = m->widened == TESS_PRECISION_FP16 ? TESS_PRECISION_FP32 : TESS_PRECISION_FP64;
+    PetscCall(PetscInfo(A, "the halo is in %s from here on\n", tess_precision_name(m->widened)));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode tp_reset_halo(Mat A)
+{
+    tp_mpi *const m = tp_carries(A) ? A->spptr : NULL;
+
+    PetscFunctionBegin;
+    if (!m || m->widened == m->storage.halo) { PetscFunctionReturn(PETSC_SUCCESS); }
+    PetscCall(forget_halo(m));
+    m->widened = m->storage.halo;
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* ---- the rest of the type ---- */
 
 PetscErrorCode tp_mpi_set_storage(Mat A, const tp_storage *storage)
@@ -144,6 +220,7 @@ PetscErrorCode tp_mpi_set_storage(Mat A, const tp_storage *storage)
 
     PetscFunctionBegin;
     m->storage = *storage;
+    m->widened = storage->halo;
     PetscCall(forget_halo(m));
     PetscCall(tp_own_parts(A, part));
     for (int k = 0; k < 2; k++) {
@@ -316,6 +393,7 @@ static PetscErrorCode MatConvert_MPIAIJ_MPIAIJTessera(Mat A, MatType type, MatRe
     PetscCall(PetscNew(&m));
     tp_storage_default(&m->storage);
     PetscCall(tp_storage_read_for((PetscObject)A, &m->storage));
+    m->widened = m->storage.halo;
     tp_save_functions(B, &m->base);
     B->spptr = m;
     set_functions(B);

@@ -18,6 +18,7 @@
 #define MATMPITESSERA "mpiaijtessera"
 #define PCTESSERA "tessera"
 #define KSPTESSERA "tessera"
+#define KSPTESSERACG "tesseracg" /* conjugate gradients, for a halo below FP64 */
 
 /**
  * Registers the types. Call it after PetscInitialize; a second call does nothing. Collective.
