@@ -127,7 +127,7 @@ static PetscErrorCode copy_fine(PC pc, tp_gamg *gamg)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What PETSc's set-up asks a matrix beside its values. Of one that is known to be SPD it estimates eigenvalues by CG. */
+/* What PETSc's set-up asks a matrix beside its values. Known to be SPD, its eigenvalues are estimated by CG. */
 static PetscErrorCode carry_properties(Mat from, Mat to)
 {
     MatNullSpace space;
