@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # What docs/results/petsc.md tells: PETSc programs with our types beside PETSc's own, in turn in one process.
-# petsc.sh [product|multigrid|claims|halo]...
+# petsc.sh [product|multigrid|ex56|claims|halo]...
 # RANKS (2), ROUNDS (9), ALL_RANKS (1 2 4) and CELLS (20) of multigrid, MATRICES (a folder with NAME.mtx.gz),
-# CLASSES (spd unsym), UNSYM_PC (bjacobi), SECONDS_EACH (300)
+# CLASSES (spd unsym), UNSYM_PC (bjacobi), SECONDS_EACH (300); those of ex56: petsc_ex56.sh
 # Needs a build with tests: the examples of petsc/.
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -44,6 +44,9 @@ multigrid()
             -v5_pc_tessera_precision fp16 -v5_mat_type tessera
     done
 }
+
+# PETSc's own program, several runs of it in turn
+ex56() { BUILD=$build ROUNDS=$rounds bench/petsc_ex56.sh; }
 
 halo()
 {

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # PETSc programs on GPUs with our types beside PETSc's own, in turn in one process: the GPU part of
 # docs/results/petsc.md. Needs a PETSc with CUDA, and a build of the plug-in and its tests for it.
-# petsc_gpu.sh [test|product|small|multigrid|weak]...   all but weak by default, some 100 s
+# petsc_gpu.sh [test|product|small|multigrid|weak|ex56]...   all but weak and ex56 by default, some 100 s
+# ex56: on EX56_RANKS (1) processes; EX56, a ready program of this PETSc, and NE: petsc_ex56.sh
 # weak: on 1 GPU and on GPUS (2) of them, a process each, with as many unknowns for each process; some 150 s
 # BUILD: the build (build/release); ROUNDS (5); POINTS of laplace3d (150); CELLS of the elastic block (32)
 # SECONDS_EACH (120): the longest run; PLAIN (aijcusparse): PETSc's type
@@ -142,6 +143,12 @@ weak()
             -v1_pc_tessera_precision fp32 -v3_pc_tessera_halo fp32 -v4_pc_tessera_setup cpu -v5_pc_type bjacobi \
             -v5_sub_pc_type tessera -v5_sub_pc_tessera_type amg
     done | efficiency
+}
+
+ex56()
+{
+    BUILD=$build ROUNDS=$rounds PLAIN=$plain EX56_RANKS=${EX56_RANKS:-1} \
+        EX56_OPTIONS="-use_gpu_aware_mpi 0 ${EX56_OPTIONS:-}" bench/petsc_ex56.sh || failed=1
 }
 
 [ $# -gt 0 ] || set -- test product small multigrid

@@ -127,7 +127,8 @@ static PetscErrorCode copy_fine(PC pc, tp_gamg *gamg)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode carry_spaces(Mat from, Mat to)
+/* What PETSc's set-up asks a matrix beside its values. Known to be SPD, its eigenvalues are estimated by CG. */
+static PetscErrorCode carry_properties(Mat from, Mat to)
 {
     MatNullSpace space;
 
@@ -138,6 +139,7 @@ static PetscErrorCode carry_spaces(Mat from, Mat to)
     if (space) { PetscCall(MatSetNullSpace(to, space)); }
     PetscCall(MatGetTransposeNullSpace(from, &space));
     if (space) { PetscCall(MatSetTransposeNullSpace(to, space)); }
+    PetscCall(MatPropagateSymmetryOptions(from, to));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -174,7 +176,7 @@ static PetscErrorCode share_fine(PC pc, tp_gamg *gamg, Mat *fine)
     *fine = pc->pmat;
     if (has) { PetscFunctionReturn(PETSC_SUCCESS); }
     PetscCall(tp_alias_renew(pc->pmat, type, &gamg->alias));
-    PetscCall(carry_spaces(pc->pmat, gamg->alias.mat));
+    PetscCall(carry_properties(pc->pmat, gamg->alias.mat));
     *fine = gamg->alias.mat;
     PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -189,7 +191,7 @@ static PetscErrorCode give_matrix(PC pc, tp_gamg *gamg)
     if (gamg->why || !aij) {
         PetscCall(copy_fine(pc, gamg));
         fine = gamg->fine;
-        PetscCall(carry_spaces(pc->pmat, fine));
+        PetscCall(carry_properties(pc->pmat, fine));
     } else {
         PetscCall(share_fine(pc, gamg, &fine));
     }

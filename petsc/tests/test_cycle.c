@@ -45,11 +45,12 @@ static PetscErrorCode view_has(PC pc, const char *text, PetscBool *out)
 }
 
 /* factor * the five-point Laplacian, a random r of a size, and random vectors as a near-nullspace (0: PETSc's).
-   Crossed: two unknowns at each point, each with the Laplacian of the other one, so that the diagonal is zero. */
+   Crossed: two unknowns at each point, each with the Laplacian of the other one, so that the diagonal is zero.
+   Known: PETSc is told that the matrix is SPD. */
 typedef struct problem {
     double factor, size;
     int modes;
-    PetscBool crossed;
+    PetscBool crossed, known;
 } problem;
 
 static PetscErrorCode cross(Mat *A)
@@ -93,6 +94,7 @@ static PetscErrorCode make_matrix(const problem *p, Mat *out)
     PetscCall(laplacian(60, "c_", out));
     PetscCall(MatScale(*out, p->factor));
     if (p->crossed) { PetscCall(cross(out)); }
+    if (p->known) { PetscCall(MatSetOption(*out, MAT_SPD, PETSC_TRUE)); }
     if (p->modes == 0) { PetscFunctionReturn(PETSC_SUCCESS); }
     for (int k = 0; k < p->modes; k++) {
         PetscCall(MatCreateVecs(*out, &mode[k], NULL));
@@ -179,7 +181,7 @@ static PetscErrorCode it_is_the_operator_of_petsc(void)
             double difference;
             PetscCall(option(cases[c].name, cases[c].value));
             PetscCall(option("-c_pc_tessera_precision", precisions[p]));
-            PetscCall(compare(&(problem){1, 1, 0, PETSC_FALSE}, cases[c].says, &difference));
+            PetscCall(compare(&(problem){.factor = 1, .size = 1}, cases[c].says, &difference));
             /* roundings of some twenty products on each of some four levels, most of which smoothing damps */
             CHECK(difference <= 100 * u[p], "%s %s, %s: %g", cases[c].name, cases[c].value, precisions[p], difference);
             CHECK(strcmp(cases[c].says, INVERSE) != 0 || difference > 0.01 * u[p], "%s %s, %s: nothing was rounded",
@@ -199,7 +201,7 @@ static PetscErrorCode any_scale_will_do(void)
     PetscCall(option("-c_pc_tessera_precision", "fp32"));
     for (int k = 0; k < 3; k++) {
         double difference;
-        PetscCall(compare(&(problem){factors[k], sizes[k], 0, PETSC_FALSE}, INVERSE, &difference));
+        PetscCall(compare(&(problem){.factor = factors[k], .size = sizes[k]}, INVERSE, &difference));
         CHECK(difference <= 100 * U32, "A times %g, r times %g: %g", factors[k], sizes[k], difference);
     }
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -281,7 +283,7 @@ static PetscErrorCode least_of_diagonals(PC gamg, double *least)
 /* An aggregate with fewer unknowns than modes leaves rows of zeros on the next level. */
 static PetscErrorCode rows_of_zeros_are_taken(void)
 {
-    const problem p = {1, 1, 5, PETSC_FALSE};
+    const problem p = {.factor = 1, .size = 1, .modes = 5};
     double difference, least;
     Mat A;
     PC pc;
@@ -304,7 +306,7 @@ static PetscErrorCode rows_of_zeros_are_taken(void)
 /* Such a row is not one of zeros: the inverse of the coarsest level is that of its matrix. */
 static PetscErrorCode zeros_on_the_diagonal_are_taken(void)
 {
-    const problem p = {0.1, 1, 0, PETSC_TRUE};
+    const problem p = {.factor = 0.1, .size = 1, .crossed = PETSC_TRUE};
     double difference;
 
     PetscFunctionBegin;
@@ -319,6 +321,23 @@ static PetscErrorCode zeros_on_the_diagonal_are_taken(void)
     PetscCall(option("-c_mg_levels_ksp_type", ""));
     PetscCall(option("-c_mg_coarse_pc_type", ""));
     PetscCall(option("-c_mg_coarse_redundant_pc_type", ""));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* PETSc estimates the eigenvalues for its smoothers by CG where it knows that, and by GMRES elsewhere. */
+static PetscErrorCode a_matrix_stays_known_as_spd(void)
+{
+    const char *const types[] = {"aij", "tessera"};
+
+    PetscFunctionBegin;
+    PetscCall(option("-c_pc_tessera_precision", "fp64"));
+    for (int t = 0; t < 2; t++) {
+        double difference;
+        PetscCall(option("-c_mat_type", types[t]));
+        PetscCall(compare(&(problem){.factor = 1, .size = 1, .known = PETSC_TRUE}, BY_PETSC, &difference));
+        CHECK(difference <= 1e5 * U64, "%s: %g", types[t], difference);
+    }
+    PetscCall(option("-c_mat_type", ""));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -357,6 +376,7 @@ int main(int argc, char **argv)
     RUN(groups_are_a_number);
     RUN(rows_of_zeros_are_taken);
     RUN(zeros_on_the_diagonal_are_taken);
+    RUN(a_matrix_stays_known_as_spd);
     RUN(zero_stays_zero);
     PetscCall(PetscFinalize());
     return 0;
