@@ -51,11 +51,15 @@ ex56() { BUILD=$build ROUNDS=$rounds bench/petsc_ex56.sh; }
 halo()
 {
     for halo in fp64 fp32 fp16; do
-        echo "## halo in $halo, $ranks ranks: gamg of elasticity, levels in fp32; laplace3d-40 under KSP tessera"
+        echo "## halo in $halo, $ranks ranks: gamg of elasticity, levels in fp32;"
+        echo "## laplace3d-40 under KSP tessera, with a right-hand side of ones, and a random one"
         run elasticity -cells 20 -ksp_type cg -ksp_rtol 1e-8 -pc_type tessera -pc_tessera_type gamg \
             -pc_tessera_precision fp32 -pc_tessera_halo $halo
-        run poisson -points 40 -mat_type tessera -mat_tessera_halo $halo -ksp_type tessera -ksp_rtol 1e-8 \
-            -pc_type jacobi -ksp_view | grep -E 'CONVERGED|bytes'
+        for side in "" -random; do
+            # shellcheck disable=SC2086 # nothing, or an option
+            run poisson -points 40 $side -mat_type tessera -mat_tessera_halo $halo -ksp_type tessera -ksp_rtol 1e-8 \
+                -pc_type jacobi -ksp_view | grep -E 'CONVERGED|bytes' | sort -u
+        done
     done
 }
 

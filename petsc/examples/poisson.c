@@ -5,7 +5,7 @@
  *     mpirun -n 2 poisson -points 40 -dll_append $plugin -mat_type tessera -ksp_type cg -pc_type jacobi
  *
  * Options: -points N (20) on each side; -depth D (N): in the third direction, along which processes share the bar;
- * -jump J (1): the coefficient of one half; those of solve.h.
+ * -jump J (1): the coefficient of one half; -random: the right-hand side, in place of 1; those of solve.h.
  */
 #include "solve.h"
 
@@ -44,6 +44,7 @@ int main(int argc, char **argv)
 {
     PetscInt points = 20, depth;
     PetscReal jump = 1;
+    PetscBool random;
     Mat A;
     Vec b;
 
@@ -55,7 +56,8 @@ int main(int argc, char **argv)
     PetscCall(PetscOptionsGetReal(NULL, NULL, "-jump", &jump, NULL));
     PetscCall(assemble(points, depth, jump, &A));
     PetscCall(MatCreateVecs(A, NULL, &b));
-    PetscCall(VecSet(b, 1));
+    PetscCall(PetscOptionsHasName(NULL, NULL, "-random", &random));
+    PetscCall(random ? VecSetRandom(b, NULL) : VecSet(b, 1));
     PetscCall(solve(A, b));
     PetscCall(VecDestroy(&b));
     PetscCall(MatDestroy(&A));

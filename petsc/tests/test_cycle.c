@@ -224,8 +224,8 @@ static PetscErrorCode gathered_rows_make_the_same_cycle(void)
             (void)snprintf(says, sizeof says, "rows of %d processes on %d of them", ranks, groups);
             PetscCall(option("-c_pc_tessera_gather", number));
             PetscCall(option("-c_pc_gamg_coarse_eq_limit", coarse[k]));
-            PetscCall(compare(&(problem){1, 1, 0, PETSC_FALSE}, ranks > groups ? says : "vectors of the cycle in fp32",
-                              &difference));
+            PetscCall(compare(&(problem){.factor = 1, .size = 1},
+                              ranks > groups ? says : "vectors of the cycle in fp32", &difference));
             CHECK(difference <= 100 * U32 && difference > 0.01 * U32, "%d groups, coarsest below %s: %g", groups,
                   coarse[k], difference);
         }
