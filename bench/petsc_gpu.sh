@@ -4,7 +4,7 @@
 # docs/results/petsc.md. Needs a PETSc with CUDA, and a build of the plug-in and its tests for it.
 # petsc_gpu.sh [test|product|small|multigrid|weak|ex56]...   all but weak and ex56 by default, some 100 s
 # ex56: on EX56_RANKS (1) processes; EX56, a ready program of this PETSc, and NE: petsc_ex56.sh
-# weak: on 1 GPU and on GPUS (2) of them, a process each, with as many unknowns for each process; some 150 s
+# weak: on 1 GPU and on GPUS (2; or 2 4) of them, a process each, with as many unknowns for each; some 100 s for each
 # BUILD: the build (build/release); ROUNDS (5); POINTS of laplace3d (150); CELLS of the elastic block (32)
 # SECONDS_EACH (300): the longest run; PLAIN (aijcusparse): PETSc's type
 set -u
@@ -119,18 +119,18 @@ weak()
 {
     local ranks
     echo "## which GPU each process has"
-    run "$gpus" example_poisson -points 8 -dll_append "$plugin" -mat_type tessera -device_view |
+    run "${gpus##* }" example_poisson -points 8 -dll_append "$plugin" -mat_type tessera -device_view |
         grep -iE 'name|id|pci' | head -n 20
     echo "## weak scaling, $points^3 unknowns a process, CG with Jacobi, 300 iterations: aijcusparse; ours exact, halo"
     echo "## in fp64, fp32, fp16"
     # shellcheck disable=SC2046 # the options are meant to be split
-    for ranks in 1 "$gpus"; do
+    for ranks in 1 $gpus; do
         bar "$ranks" -variants 4 $(variants 4 "ksp_max_it 300" "ksp_rtol 1e-30" "ksp_type cg" "pc_type jacobi" \
             "mat_type tessera") -v0_mat_type "$plain" -v2_mat_tessera_halo fp32 -v3_mat_tessera_halo fp16
     done | per_iteration | efficiency
     echo "## the same to a true residual of 1e-8: PETSc's CG, aijcusparse; KSP tessera, halo in fp64, fp32, fp16"
     # shellcheck disable=SC2046
-    for ranks in 1 "$gpus"; do
+    for ranks in 1 $gpus; do
         bar "$ranks" -variants 4 $(variants 4 "ksp_rtol 1e-8" "ksp_max_it 3000" "ksp_type tessera" "pc_type jacobi" \
             "ksp_tessera_solver cg" "mat_type tessera" "ksp_norm_type unpreconditioned") -v0_mat_type "$plain" \
             -v0_ksp_type cg -v2_mat_tessera_halo fp32 -v3_mat_tessera_halo fp16
@@ -138,7 +138,7 @@ weak()
     echo "## multigrid, CG to 1e-8: PCGAMG, aijcusparse; gamg fp32; fp16; fp16, halo fp32; fp16, set-up on the host;"
     echo "## bjacobi with amg of ours"
     # shellcheck disable=SC2046
-    for ranks in 1 "$gpus"; do
+    for ranks in 1 $gpus; do
         bar "$ranks" -variants 6 $(variants 6 "ksp_rtol 1e-8" "ksp_type cg" "pc_type tessera" "pc_tessera_type gamg" \
             "ksp_norm_type unpreconditioned" "mat_type tessera") -v0_mat_type "$plain" -v0_pc_type gamg \
             -v1_pc_tessera_precision fp32 -v3_pc_tessera_halo fp32 -v4_pc_tessera_setup cpu -v5_pc_type bjacobi \

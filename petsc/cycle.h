@@ -63,7 +63,7 @@ PetscErrorCode tp_cycle_destroy(tp_cycle **cycle);
 PetscErrorCode tp_dense_inverse(Mat A, Vec d, tp_level_matrix *out, PetscBool *done);
 
 /* The diagonal, with 1 for 0 as PETSc's Jacobi takes it: an aggregate of one node has fewer unknowns than rigid-body
-   modes, and leaves rows of zeros. *positive: no entry is negative. Collective. */
+   modes, and leaves rows of zeros, or of their roundings. *positive: no entry is negative beyond these. Collective. */
 PetscErrorCode tp_positive_diagonal(Mat A, Vec d, PetscBool *positive);
 
 #endif

@@ -43,19 +43,23 @@ static PetscErrorCode examine(const PC_MG *mg, const char **why)
 
 PetscErrorCode tp_positive_diagonal(Mat A, Vec d, PetscBool *positive)
 {
-    PetscReal least;
+    PetscReal least, largest, zero;
     PetscScalar *value;
-    PetscInt n;
+    PetscInt n, all;
 
     PetscFunctionBegin;
     PetscCall(MatGetDiagonal(A, d));
     PetscCall(VecMin(d, NULL, &least));
-    *positive = least >= 0 ? PETSC_TRUE : PETSC_FALSE;
-    if (least != 0) { PetscFunctionReturn(PETSC_SUCCESS); }
+    PetscCall(VecNorm(d, NORM_INFINITY, &largest));
+    PetscCall(VecGetSize(d, &all));
+    zero = (PetscReal)all * (PETSC_MACHINE_EPSILON / 2) * largest; /* what roundings of sums make of zero */
+    *positive = least >= -zero ? PETSC_TRUE : PETSC_FALSE;
+    if (!*positive) { PetscCall(PetscInfo(A, "a diagonal from %g, with values up to %g\n", least, largest)); }
+    if (least > 0) { PetscFunctionReturn(PETSC_SUCCESS); }
     PetscCall(VecGetLocalSize(d, &n));
     PetscCall(VecGetArray(d, &value));
     for (PetscInt k = 0; k < n; k++) {
-        if (value[k] == 0) { value[k] = 1; }
+        if (value[k] <= 0) { value[k] = 1; }
     }
     PetscCall(VecRestoreArray(d, &value));
     PetscFunctionReturn(PETSC_SUCCESS);

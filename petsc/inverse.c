@@ -6,15 +6,17 @@
 /* The inverse has as many numbers as a level of some thousand rows. */
 enum { MOST_ROWS = 256 };
 
-/* diag(d) A diag(d), full, with 1 on the diagonal of rows of zeros. */
+/* diag(d) A diag(d), full, with 1 on the diagonal of rows of zeros, or of roundings of them. */
 static PetscErrorCode scale(Mat local, Vec d, Mat *scaled)
 {
     tp_rows rows;
     const PetscScalar *by;
     PetscScalar *a;
+    PetscReal zero;
 
     PetscFunctionBegin;
     PetscCall(tp_rows_get(local, &rows));
+    zero = (PetscReal)rows.nrows * (PETSC_MACHINE_EPSILON / 2); /* of an entry beside a diagonal of ones */
     PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, rows.nrows, rows.nrows, NULL, scaled));
     PetscCall(VecGetArrayRead(d, &by));
     PetscCall(MatDenseGetArrayWrite(*scaled, &a));
@@ -22,8 +24,9 @@ static PetscErrorCode scale(Mat local, Vec d, Mat *scaled)
     for (PetscInt r = 0; r < rows.nrows; r++) {
         PetscBool zeros = PETSC_TRUE;
         for (PetscInt k = rows.i[r]; k < rows.i[r + 1]; k++) {
-            a[r + rows.j[k] * rows.nrows] = by[r] * rows.a[k] * by[rows.j[k]];
-            if (rows.a[k] != 0) { zeros = PETSC_FALSE; }
+            const PetscScalar value = by[r] * rows.a[k] * by[rows.j[k]];
+            a[r + rows.j[k] * rows.nrows] = value;
+            if (PetscAbsScalar(value) > zero) { zeros = PETSC_FALSE; }
         }
         if (zeros) { a[r + r * rows.nrows] = 1; }
     }

@@ -14,6 +14,7 @@ typedef struct tp_gamg {
     PC inner;                 /* PETSc's, which builds and runs the hierarchy */
     tp_alias alias;           /* of the finest matrix, for our cycle */
     Mat fine;                 /* or a copy of it in our type, where PETSc runs the cycle */
+    PetscBool copied;         /* the hierarchy is that of the copy */
     PetscObjectId id;         /* of the matrix of which the copy was made */
     PetscObjectState pattern; /* its nonzerostate then */
     tess_precision precision, halo;

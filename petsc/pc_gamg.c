@@ -181,14 +181,27 @@ static PetscErrorCode share_fine(PC pc, tp_gamg *gamg, Mat *fine)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Its solvers have chosen what suits the types of their matrices, and would keep it with others. */
+static PetscErrorCode forget_hierarchy(PC pc, tp_gamg *gamg)
+{
+    PetscFunctionBegin;
+    PetscCall(PCDestroy(&gamg->inner));
+    PetscCall(tp_gamg_create(pc));
+    if (pc->setfromoptionscalled) { PetscCall(tp_gamg_options(pc)); }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode give_matrix(PC pc, tp_gamg *gamg)
 {
-    PetscBool aij;
+    PetscBool aij, copied;
     Mat fine = NULL;
 
     PetscFunctionBegin;
     PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)pc->pmat, &aij, MATSEQAIJ, MATMPIAIJ, ""));
-    if (gamg->why || !aij) {
+    copied = gamg->why || !aij ? PETSC_TRUE : PETSC_FALSE;
+    if (gamg->inner->setupcalled && copied != gamg->copied) { PetscCall(forget_hierarchy(pc, gamg)); }
+    gamg->copied = copied;
+    if (copied) {
         PetscCall(copy_fine(pc, gamg));
         fine = gamg->fine;
         PetscCall(carry_properties(pc->pmat, fine));
@@ -265,6 +278,7 @@ static PetscErrorCode build(PC pc, tp_gamg *gamg)
         (void)tp_gather_parse(((const tp_pc *)pc->data)->gather, &options.groups); /* pc_options.c has refused others */
         PetscCall(tp_cycle_create(gamg->inner, &options, &gamg->cycle, &gamg->why));
         gamg->refused = gamg->why;
+        if (gamg->why) { PetscCall(PetscInfo(pc, "gamg: PETSc runs the cycle, for %s\n", gamg->why)); }
         PetscFunctionReturn(PETSC_SUCCESS);
     }
     PetscCall(store_levels(gamg));

@@ -46,6 +46,7 @@ static PetscErrorCode judge(probe *p, Vec x, double ofz, double ofx)
     PetscCall(VecAXPY(p->r, -ofz, p->z));
     if (ofx != 0) { PetscCall(VecAXPY(p->r, -ofx, p->x[0])); }
     PetscCall(VecNorm(p->r, NORM_2, &rest));
+    PetscCall(PetscInfo(x, "of a smoother's step, %g is not %g z + %g x\n", rest / all, ofz, ofx));
     if (!(rest <= MISFIT * all)) { p->fits = PETSC_FALSE; }
     PetscFunctionReturn(PETSC_SUCCESS);
 }

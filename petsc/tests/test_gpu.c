@@ -276,7 +276,10 @@ static PetscErrorCode true_residuals_stay_on_the_gpu(void)
     PetscCall(KSPSetFromOptions(ksp));
     for (int again = 0; again < 3; again++) {
         if (again == 1) { PetscCall(MatScale(A, 0.3)); }
-        if (again == 2) { PetscCall(KSPSetInitialGuessNonzero(ksp, PETSC_TRUE)); }
+        if (again == 2) {
+            PetscCall(KSPSetInitialGuessNonzero(ksp, PETSC_TRUE));
+            PetscCall(VecScale(x, 0.5)); /* a guess, with its values on the GPU alone */
+        }
         PetscCall(fill_on_gpu(b, 30));
         PetscCall(KSPSolve(ksp, b, x));
         PetscCall(KSPGetConvergedReason(ksp, &reason));
