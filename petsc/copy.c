@@ -223,7 +223,7 @@ static PetscErrorCode own_arrays(void *i, void *j, void *a, tp_copy *copy)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode tp_copy_build_scaled(const tp_rows *rows, const PetscScalar *left, const PetscScalar *right,
+PetscErrorCode tp_copy_build_scaled(const tp_rows *rows, double factor, const PetscScalar *left, const PetscScalar *right,
                                     const tess_storage_options *options, tp_copy *copy)
 {
     const PetscInt nnz = rows->nrows > 0 ? rows->i[rows->nrows] : 0;
@@ -240,7 +240,7 @@ PetscErrorCode tp_copy_build_scaled(const tp_rows *rows, const PetscScalar *left
         i[r + 1] = rows->i[r + 1];
         for (PetscInt k = rows->i[r]; k < rows->i[r + 1]; k++) {
             j[k] = rows->j[k];
-            a[k] = left[r] * rows->a[k] * right[rows->j[k]];
+            a[k] = factor * left[r] * rows->a[k] * right[rows->j[k]];
         }
     }
     scaled.i = i;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The V-cycle of PCMG on levels scaled to a unit diagonal: A~ = D^-1/2 A D^-1/2, x~ = D^1/2 x, b~ = D^-1/2 b. Jacobi is
+ * The V-cycle of PCMG on levels scaled to a unit diagonal: A~ = D^-1/2 A D^-1/2, x~ = D^1/2 x, b~ = D^-1/2 b, with -A in
+ * the place of A where its diagonal is negative. Jacobi is
  * then the identity, values are near 1, and roundings to FP16 keep the symmetry. The residual is kept up to date in
  * the place of b: a smoothing step takes the product with what it adds.
  */
@@ -79,6 +80,7 @@ static PetscErrorCode solve_coarse_by_petsc(tp_cycle *c, tp_cycle_level *l)
     if (c->gather) { PetscCall(pass(&c->low, b, c->b, SCATTER_REVERSE)); }
     PetscCall(KSPSolve(c->coarse, c->b, c->x));
     if (c->gather) { PetscCall(pass(&c->low, c->x, x, SCATTER_FORWARD)); }
+    if (c->sign < 0) { PetscCall(VecScale(x, -1)); }
     PetscCall(VecPointwiseMult(x, x, l->root));
     PetscCall(VecGetArrayRead(x, &read));
     TessCall(tess_vector_set(l->x, read, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
@@ -161,7 +163,7 @@ static PetscErrorCode answer(tp_cycle *c, int exponent, Vec r, Vec z)
     PetscCall(tp_view_end(r, &from));
     PetscCall(run(c, c->nlevels - 1));
     PetscCall(tp_view_begin(z, TP_WRITE, &to));
-    PetscCall(widen(c, ldexp(1, exponent + c->exponent), to.v));
+    PetscCall(widen(c, c->sign * ldexp(1, exponent + c->exponent), to.v));
     PetscCall(tp_view_end(z, &to));
     PetscFunctionReturn(PETSC_SUCCESS);
 }

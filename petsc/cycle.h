@@ -45,6 +45,7 @@ typedef struct tp_cycle {
     PetscBool inverted;    /* level 0 has its inverse in place of its matrix */
     tess_matrix *unscale;  /* on a GPU: diag(inverse) of the finest level */
     tess_vector *wide;     /* and a vector in FP64 for it */
+    int sign;              /* of all diagonals: the levels are those of sign * A */
     int exponent;          /* of the largest entry of that diagonal */
 } tp_cycle;
 
@@ -58,12 +59,12 @@ PetscErrorCode tp_cycle_create(PC mg, const tp_cycle_options *options, tp_cycle 
 PetscErrorCode tp_cycle_apply(tp_cycle *cycle, Vec r, Vec z);
 PetscErrorCode tp_cycle_destroy(tp_cycle **cycle);
 
-/* The inverse of a small matrix diag(d) A diag(d) with all rows on one process; *done is false for another. Rows of
-   zeros have 1 on the diagonal. Collective. */
-PetscErrorCode tp_dense_inverse(Mat A, Vec d, tp_level_matrix *out, PetscBool *done);
+/* The inverse of a small matrix sign * diag(d) A diag(d) with all rows on one process; *done is false for another. Rows
+   of zeros have 1 on the diagonal. Collective. */
+PetscErrorCode tp_dense_inverse(Mat A, int sign, Vec d, tp_level_matrix *out, PetscBool *done);
 
-/* The diagonal, with 1 for 0 as PETSc's Jacobi takes it: an aggregate of one node has fewer unknowns than rigid-body
-   modes, and leaves rows of zeros, or of their roundings. *positive: no entry is negative beyond these. Collective. */
-PetscErrorCode tp_positive_diagonal(Mat A, Vec d, PetscBool *positive);
+/* The diagonal and its sign, 0 for entries of both. Zeros and their roundings become the sign, as PETSc's Jacobi takes
+   1 for 0: an aggregate of one node has fewer unknowns than rigid-body modes, and leaves rows of zeros. Collective. */
+PetscErrorCode tp_signed_diagonal(Mat A, Vec d, int *sign);
 
 #endif

@@ -41,38 +41,39 @@ static PetscErrorCode examine(const PC_MG *mg, const char **why)
 
 /* ---- levels ---- */
 
-PetscErrorCode tp_positive_diagonal(Mat A, Vec d, PetscBool *positive)
+PetscErrorCode tp_signed_diagonal(Mat A, Vec d, int *sign)
 {
-    PetscReal least, largest, zero;
+    PetscReal least, most, zero;
     PetscScalar *value;
     PetscInt n, all;
 
     PetscFunctionBegin;
     PetscCall(MatGetDiagonal(A, d));
     PetscCall(VecMin(d, NULL, &least));
-    PetscCall(VecNorm(d, NORM_INFINITY, &largest));
+    PetscCall(VecMax(d, NULL, &most));
     PetscCall(VecGetSize(d, &all));
-    zero = (PetscReal)all * (PETSC_MACHINE_EPSILON / 2) * largest; /* what roundings of sums make of zero */
-    *positive = least >= -zero ? PETSC_TRUE : PETSC_FALSE;
-    if (!*positive) { PetscCall(PetscInfo(A, "a diagonal from %g, with values up to %g\n", least, largest)); }
-    if (least > 0) { PetscFunctionReturn(PETSC_SUCCESS); }
+    zero = (PetscReal)all * (PETSC_MACHINE_EPSILON / 2) * PetscMax(most, -least); /* what roundings make of zero */
+    *sign = least >= -zero ? 1 : most <= zero ? -1 : 0;
+    if (least > 0 || most < 0 || *sign == 0) { PetscFunctionReturn(PETSC_SUCCESS); }
     PetscCall(VecGetLocalSize(d, &n));
     PetscCall(VecGetArray(d, &value));
     for (PetscInt k = 0; k < n; k++) {
-        if (value[k] <= 0) { value[k] = 1; }
+        if (*sign * value[k] <= 0) { value[k] = *sign; }
     }
     PetscCall(VecRestoreArray(d, &value));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode scale_level(Mat A, tp_cycle_level *l, const char **why)
+/* All levels have the sign of the first that was read. */
+static PetscErrorCode scale_level(Mat A, tp_cycle *c, tp_cycle_level *l, const char **why)
 {
-    PetscBool positive;
+    int sign;
 
     PetscFunctionBegin;
     PetscCall(MatCreateVecs(A, NULL, &l->root));
-    PetscCall(tp_positive_diagonal(A, l->root, &positive));
-    if (!positive) { *why = "a diagonal has a negative entry"; }
+    PetscCall(tp_signed_diagonal(A, l->root, &sign));
+    if (c->sign == 0) { c->sign = sign; }
+    if (sign == 0 || sign != c->sign) { *why = "diagonals have entries of both signs"; }
     PetscCall(VecSqrtAbs(l->root));
     PetscCall(VecDuplicate(l->root, &l->inverse));
     PetscCall(VecCopy(l->root, l->inverse));
@@ -124,11 +125,11 @@ static PetscErrorCode take_sources(const PC_MG *mg, const tp_gather *gather, sou
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode make_level(const source *from, const tp_cycle_options *options, tp_cycle_level *l)
+static PetscErrorCode make_level(const source *from, const tp_cycle_options *options, int sign, tp_cycle_level *l)
 {
-    const tp_scaled operator= {.A = from->A, .left = l->inverse, .right = l->inverse};
-    const tp_scaled up = {.A = from->up, .left = l->root, .right = (l - 1)->inverse};
-    tp_scaled down = {.left = (l - 1)->inverse, .right = l->root};
+    const tp_scaled operator= {.factor = sign, .A = from->A, .left = l->inverse, .right = l->inverse};
+    const tp_scaled up = {.factor = 1, .A = from->up, .left = l->root, .right = (l - 1)->inverse};
+    tp_scaled down = {.factor = 1, .left = (l - 1)->inverse, .right = l->root};
 
     PetscFunctionBegin;
     PetscCall(make_vectors(from->A, l));
@@ -178,7 +179,7 @@ static PetscErrorCode make_coarsest(const PC_MG_Levels *from, Mat A, tp_cycle *c
     if (c->gather) { PetscCall(tp_gather_vector(c->gather, c->b, &c->low.vec, &c->low.scatter)); }
     PetscCall(is_exact(c->coarse, own, c->b, c->x, &c->inverted));
     if (!c->inverted) { PetscFunctionReturn(PETSC_SUCCESS); }
-    PetscCall(tp_dense_inverse(A, l->inverse, &l->A, &c->inverted));
+    PetscCall(tp_dense_inverse(A, c->sign, l->inverse, &l->A, &c->inverted));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -217,7 +218,7 @@ static PetscErrorCode read_levels(const PC_MG *mg, const source *from, tp_cycle 
     for (PetscInt l = 0; l < c->nlevels && !*why; l++) {
         tp_cycle_level *const level = &c->level[l];
         Mat A;
-        PetscCall(scale_level(from[l].A, level, why));
+        PetscCall(scale_level(from[l].A, c, level, why));
         if (l == 0 || *why) { continue; }
         PetscCall(KSPGetOperators(mg->levels[l]->smoothd, &A, NULL));
         PetscCall(tp_smoother_read(mg->levels[l]->smoothd, A, &level->smoother));
@@ -234,7 +235,7 @@ static PetscErrorCode make_levels(const PC_MG *mg, const source *from, const tp_
     if (*why) { PetscFunctionReturn(PETSC_SUCCESS); }
     PetscCall(make_coarsest(mg->levels[0], from[0].A, c));
     for (PetscInt l = 1; l < c->nlevels; l++) {
-        PetscCall(make_level(&from[l], options, &c->level[l]));
+        PetscCall(make_level(&from[l], options, c->sign, &c->level[l]));
     }
     PetscCall(make_scale(c));
     PetscFunctionReturn(PETSC_SUCCESS);

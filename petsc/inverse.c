@@ -6,8 +6,8 @@
 /* The inverse has as many numbers as a level of some thousand rows. */
 enum { MOST_ROWS = 256 };
 
-/* diag(d) A diag(d), full, with 1 on the diagonal of rows of zeros, or of roundings of them. */
-static PetscErrorCode scale(Mat local, Vec d, Mat *scaled)
+/* sign * diag(d) A diag(d), full, with 1 on the diagonal of rows of zeros, or of roundings of them. */
+static PetscErrorCode scale(Mat local, int sign, Vec d, Mat *scaled)
 {
     tp_rows rows;
     const PetscScalar *by;
@@ -24,7 +24,7 @@ static PetscErrorCode scale(Mat local, Vec d, Mat *scaled)
     for (PetscInt r = 0; r < rows.nrows; r++) {
         PetscBool zeros = PETSC_TRUE;
         for (PetscInt k = rows.i[r]; k < rows.i[r + 1]; k++) {
-            const PetscScalar value = by[r] * rows.a[k] * by[rows.j[k]];
+            const PetscScalar value = sign * by[r] * rows.a[k] * by[rows.j[k]];
             a[r + rows.j[k] * rows.nrows] = value;
             if (PetscAbsScalar(value) > zero) { zeros = PETSC_FALSE; }
         }
@@ -86,7 +86,7 @@ static PetscErrorCode store_inverse(Mat inverse, PetscInt n, tp_copy *out)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode tp_dense_inverse(Mat A, Vec d, tp_level_matrix *out, PetscBool *done)
+PetscErrorCode tp_dense_inverse(Mat A, int sign, Vec d, tp_level_matrix *out, PetscBool *done)
 {
     PetscInt all, own;
     PetscBool mpi;
@@ -102,7 +102,7 @@ PetscErrorCode tp_dense_inverse(Mat A, Vec d, tp_level_matrix *out, PetscBool *d
     if (!*done || own == 0) { PetscFunctionReturn(PETSC_SUCCESS); }
     PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &mpi));
     if (mpi) { PetscCall(MatMPIAIJGetSeqAIJ(A, &local, NULL, NULL)); }
-    PetscCall(scale(local, d, &full));
+    PetscCall(scale(local, sign, d, &full));
     PetscCall(invert(full, own, &inverse));
     PetscCall(MatDestroy(&full));
     PetscCall(store_inverse(inverse, own, &out->block[0]));

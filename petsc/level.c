@@ -36,14 +36,14 @@ static PetscErrorCode fetch_ghosts(Mat A, const PetscScalar *x, PetscScalar **gh
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode build(Mat block, const PetscScalar *left, const PetscScalar *right,
+static PetscErrorCode build(Mat block, double factor, const PetscScalar *left, const PetscScalar *right,
                             const tess_storage_options *options, tp_copy *copy)
 {
     tp_rows rows;
 
     PetscFunctionBegin;
     PetscCall(tp_rows_get(block, &rows));
-    PetscCall(tp_copy_build_scaled(&rows, left, right, options, copy));
+    PetscCall(tp_copy_build_scaled(&rows, factor, left, right, options, copy));
     PetscCall(tp_rows_restore(block, &rows));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -69,10 +69,10 @@ PetscErrorCode tp_level_matrix_create(const tp_scaled *scaled, tess_precision pr
         PetscCall(fetch_ghosts(scaled->A, right, &ghosts));
         PetscCall(tp_halo_create(scaled->A, halo, &out->halo));
         TessCall(tess_vector_create(ctx, out->halo->nghosts, TESS_PRECISION_FP32, &out->ghosts));
-        PetscCall(build(block[1], left, ghosts, &options, &out->block[1]));
+        PetscCall(build(block[1], scaled->factor, left, ghosts, &options, &out->block[1]));
         PetscCall(PetscFree(ghosts));
     }
-    PetscCall(build(block[0], left, right, &options, &out->block[0]));
+    PetscCall(build(block[0], scaled->factor, left, right, &options, &out->block[0]));
     PetscCall(VecRestoreArrayRead(scaled->right, &right));
     PetscCall(VecRestoreArrayRead(scaled->left, &left));
     PetscFunctionReturn(PETSC_SUCCESS);

@@ -12,8 +12,9 @@ typedef struct tp_level_matrix {
     tess_vector *ghosts;
 } tp_level_matrix;
 
-/* diag(left) A diag(right), of a type that derives from AIJ. */
+/* factor * diag(left) A diag(right), of a type that derives from AIJ. */
 typedef struct tp_scaled {
+    double factor;
     Mat A;
     Vec left, right;
 } tp_scaled;

@@ -107,12 +107,12 @@ static void continue_recurrence(const probe *p, tp_smoother *out)
 
 static PetscErrorCode fit(KSP ksp, Mat A, probe *p, tp_smoother *out)
 {
-    PetscBool positive;
+    int sign;
 
     PetscFunctionBegin;
     p->fits = PETSC_TRUE;
     PetscCall(VecSetRandom(p->b, NULL));
-    PetscCall(tp_positive_diagonal(A, p->diagonal, &positive));
+    PetscCall(tp_signed_diagonal(A, p->diagonal, &sign));
     PetscCall(fit_first(ksp, p));
     out->first = p->first;
     if (out->steps > 1) {

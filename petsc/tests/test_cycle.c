@@ -207,6 +207,26 @@ static PetscErrorCode any_scale_will_do(void)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* -A, whose diagonal is negative, as its inverse is -z; PETSc's ex56 has such a system. */
+static PetscErrorCode a_negative_matrix_is_taken(void)
+{
+    static const char *const coarse[] = {"20", "900"}, *const groups[] = {"none", "1"};
+
+    PetscFunctionBegin;
+    PetscCall(option("-c_pc_tessera_precision", "fp32"));
+    for (int k = 0; k < 4; k++) {
+        double difference;
+        PetscCall(option("-c_pc_gamg_coarse_eq_limit", coarse[k % 2]));
+        PetscCall(option("-c_pc_tessera_gather", groups[k / 2]));
+        PetscCall(compare(&(problem){.factor = -3, .size = 1}, "vectors of the cycle in fp32", &difference));
+        CHECK(difference <= 100 * U32 && difference > 0.01 * U32, "-A, coarsest below %s: %g", coarse[k % 2],
+              difference);
+    }
+    PetscCall(option("-c_pc_gamg_coarse_eq_limit", "20"));
+    PetscCall(option("-c_pc_tessera_gather", ""));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Rows of the processes of a machine on one or two of them, which take them in turn. */
 static PetscErrorCode gathered_rows_make_the_same_cycle(void)
 {
@@ -372,6 +392,7 @@ int main(int argc, char **argv)
     PetscCall(option("-c_pc_gamg_coarse_eq_limit", "20"));
     RUN(it_is_the_operator_of_petsc);
     RUN(any_scale_will_do);
+    RUN(a_negative_matrix_is_taken);
     RUN(gathered_rows_make_the_same_cycle);
     RUN(groups_are_a_number);
     RUN(rows_of_zeros_are_taken);
