@@ -100,11 +100,9 @@ def run(program, size, options, limit=60):
     command = (command if size > 1 else []) + [str(program), *options.split()]
     environment = dict(os.environ, OMP_NUM_THREADS="1", OMPI_MCA_btl_vader_single_copy_mechanism="none",
                        DATAFILESPATH=str(DATA))
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=limit, stdin=subprocess.DEVNULL,
-                              env=environment, cwd=program.parent, errors="replace")
-    except subprocess.TimeoutExpired:
-        return 124, ""
+    # timeout(1) ends by a signal on which mpirun ends its processes: a killed mpirun leaves them running
+    done = subprocess.run(["timeout", "-k", "10", str(limit), *command], capture_output=True, text=True,
+                          stdin=subprocess.DEVNULL, env=environment, cwd=program.parent, errors="replace")
     return done.returncode, done.stdout + ("" if done.returncode == 0 else done.stderr[:2000])
 
 

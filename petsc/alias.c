@@ -95,22 +95,6 @@ static PetscErrorCode carry_properties(Mat A, Mat to)
 
 /* ---- their values have changed ---- */
 
-/* Asking for the array to write tells PETSc to drop what it made of the values, here and on a GPU. */
-static PetscErrorCode touch(Mat alias)
-{
-    Mat block[2];
-
-    PetscFunctionBegin;
-    PetscCall(blocks_of(alias, block));
-    for (int k = 0; k < 2 && block[k]; k++) {
-        PetscScalar *a;
-        PetscCall(MatSeqAIJGetArray(block[k], &a));
-        PetscCall(MatSeqAIJRestoreArray(block[k], &a));
-    }
-    PetscCall(PetscObjectStateIncrease((PetscObject)alias));
-    PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode is_around(Mat A, const tp_alias *alias, const tp_rows rows[2], PetscBool *out)
 {
     PetscObjectId id;
@@ -139,7 +123,7 @@ PetscErrorCode tp_alias_renew(Mat A, MatType type, tp_alias *alias)
     PetscCall(read_arrays(A, rows));
     PetscCall(is_around(A, alias, rows, &same));
     if (same) {
-        PetscCall(touch(alias->mat));
+        PetscCall(tp_values_changed(alias->mat));
         PetscFunctionReturn(PETSC_SUCCESS);
     }
     PetscCall(tp_alias_destroy(alias));

@@ -94,6 +94,10 @@ PetscErrorCode tp_own_parts(Mat A, Mat part[2]);
 PetscErrorCode tp_set_vectors(Mat A);
 PetscErrorCode tp_rows_get(Mat A, tp_rows *rows);
 PetscErrorCode tp_rows_restore(Mat A, tp_rows *rows);
+/* PETSc drops what it made of the old values of a matrix that derives from AIJ. */
+PetscErrorCode tp_values_changed(Mat A);
+/* Values of a matrix with the same pattern. */
+PetscErrorCode tp_copy_values(Mat from, Mat to);
 
 /* A matrix around the arrays of another one (alias.c). */
 typedef struct tp_alias {

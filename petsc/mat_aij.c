@@ -66,6 +66,33 @@ PetscErrorCode tp_rows_restore(Mat A, tp_rows *rows)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Asking for the arrays to write tells it, here and on a GPU. */
+PetscErrorCode tp_values_changed(Mat A)
+{
+    Mat block[2] = {A, NULL};
+    PetscBool mpi;
+
+    PetscFunctionBegin;
+    PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &mpi));
+    if (mpi) { PetscCall(MatMPIAIJGetSeqAIJ(A, &block[0], &block[1], NULL)); }
+    for (int k = 0; k < 2 && block[k]; k++) {
+        PetscScalar *a;
+        PetscCall(MatSeqAIJGetArray(block[k], &a));
+        PetscCall(MatSeqAIJRestoreArray(block[k], &a));
+    }
+    PetscCall(PetscObjectStateIncrease((PetscObject)A));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* PETSc 3.18 copies values and keeps the inverse of the old diagonal, with which SOR goes on. */
+PetscErrorCode tp_copy_values(Mat from, Mat to)
+{
+    PetscFunctionBegin;
+    PetscCall(MatCopy(from, to, SAME_NONZERO_PATTERN));
+    PetscCall(tp_values_changed(to));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode tp_product_with_maij(Mat product)
 {
     static const char *const names[] = {"MatProductSetFromOptions_seqaij_seqmaij_C",

@@ -359,7 +359,7 @@ static PetscErrorCode MatConvert_MPIAIJTessera_MPIAIJ(Mat A, MatType type, MatRe
     PetscFunctionBegin;
     (void)type;
     if (reuse == MAT_REUSE_MATRIX) {
-        PetscCall(MatCopy(A, B, SAME_NONZERO_PATTERN));
+        PetscCall(tp_copy_values(A, B));
         PetscFunctionReturn(PETSC_SUCCESS);
     }
     if (reuse == MAT_INITIAL_MATRIX) { PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B)); }
@@ -383,7 +383,7 @@ static PetscErrorCode MatConvert_MPIAIJ_MPIAIJTessera(Mat A, MatType type, MatRe
     PetscFunctionBegin;
     (void)type;
     if (reuse == MAT_REUSE_MATRIX) {
-        PetscCall(MatCopy(A, B, SAME_NONZERO_PATTERN));
+        PetscCall(tp_copy_values(A, B));
         PetscFunctionReturn(PETSC_SUCCESS);
     }
     if (reuse == MAT_INITIAL_MATRIX) { PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B)); }

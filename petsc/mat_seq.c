@@ -324,7 +324,7 @@ static PetscErrorCode MatConvert_SeqAIJTessera_SeqAIJ(Mat A, MatType type, MatRe
     (void)type;
     if (reuse == MAT_INITIAL_MATRIX) { PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B)); }
     if (reuse == MAT_REUSE_MATRIX) {
-        PetscCall(MatCopy(A, B, SAME_NONZERO_PATTERN));
+        PetscCall(tp_copy_values(A, B));
         PetscFunctionReturn(PETSC_SUCCESS);
     }
     PetscCall(leave(B));
@@ -343,7 +343,7 @@ static PetscErrorCode MatConvert_SeqAIJ_SeqAIJTessera(Mat A, MatType type, MatRe
     PetscFunctionBegin;
     (void)type;
     if (reuse == MAT_REUSE_MATRIX) {
-        PetscCall(MatCopy(A, B, SAME_NONZERO_PATTERN));
+        PetscCall(tp_copy_values(A, B));
         PetscFunctionReturn(PETSC_SUCCESS);
     }
     if (reuse == MAT_INITIAL_MATRIX) { PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B)); }

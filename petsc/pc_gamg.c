@@ -112,7 +112,7 @@ static PetscErrorCode copy_fine(PC pc, tp_gamg *gamg)
     PetscCall(MatGetNonzeroState(pc->pmat, &pattern));
     if (gamg->fine && id == gamg->id && pattern == gamg->pattern) {
         PetscCall(tp_set_storage(gamg->fine, &storage));
-        PetscCall(MatCopy(pc->pmat, gamg->fine, SAME_NONZERO_PATTERN));
+        PetscCall(tp_copy_values(pc->pmat, gamg->fine));
         PetscFunctionReturn(PETSC_SUCCESS);
     }
     PetscCall(MatDestroy(&gamg->fine));

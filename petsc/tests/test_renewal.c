@@ -193,6 +193,17 @@ static PetscErrorCode so_it_does_under_petsc(void)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* PETSc keeps the inverse of the diagonal for it, and must drop that of old values. */
+static PetscErrorCode so_does_sor(void)
+{
+    PetscFunctionBegin;
+    PetscCall(option("-c_mg_levels_pc_type", "sor"));
+    PetscCall(follow("aij"));
+    PetscCall(follow("tessera"));
+    PetscCall(option("-c_mg_levels_pc_type", ""));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Rows with couplings to those that are `stride` before and behind, in a ring. */
 static PetscErrorCode ring(PetscInt stride, PetscInt *i, PetscInt *j, PetscScalar *a)
 {
@@ -291,6 +302,7 @@ int main(int argc, char **argv)
     PetscCall(option("-c_pc_gamg_coarse_eq_limit", "20"));
     RUN(the_hierarchy_follows_the_matrix);
     RUN(so_it_does_under_petsc);
+    RUN(so_does_sor);
     RUN(another_matrix_around_the_same_arrays);
     RUN(a_word_for_the_setup_is_checked);
     PetscCall(PetscFinalize());
