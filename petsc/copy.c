@@ -223,8 +223,8 @@ static PetscErrorCode own_arrays(void *i, void *j, void *a, tp_copy *copy)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode tp_copy_build_scaled(const tp_rows *rows, double factor, const PetscScalar *left, const PetscScalar *right,
-                                    const tess_storage_options *options, tp_copy *copy)
+PetscErrorCode tp_copy_build_scaled(const tp_rows *rows, double factor, const PetscScalar *left,
+                                    const PetscScalar *right, const tess_storage_options *options, tp_copy *copy)
 {
     const PetscInt nnz = rows->nrows > 0 ? rows->i[rows->nrows] : 0;
     tp_rows scaled = *rows;

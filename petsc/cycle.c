@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The V-cycle of PCMG on levels scaled to a unit diagonal: A~ = D^-1/2 A D^-1/2, x~ = D^1/2 x, b~ = D^-1/2 b, with -A in
- * the place of A where its diagonal is negative. Jacobi is
- * then the identity, values are near 1, and roundings to FP16 keep the symmetry. The residual is kept up to date in
- * the place of b: a smoothing step takes the product with what it adds.
+ * The V-cycle of PCMG on levels scaled to a unit diagonal: A~ = D^-1/2 A D^-1/2, x~ = D^1/2 x, b~ = D^-1/2 b, with -A
+ * in the place of A where its diagonal is negative. Jacobi is then the identity, values are near 1, and roundings to
+ * FP16 keep the symmetry. The residual is kept up to date in the place of b: a smoothing step takes the product with
+ * what it adds.
  */
 #include "cycle.h"
 

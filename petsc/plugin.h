@@ -96,8 +96,8 @@ typedef struct tp_copy {
 
 PetscErrorCode tp_copy_build(const tp_rows *rows, const tess_storage_options *options, tp_copy *copy);
 /* factor * diag(left) A diag(right), in arrays of its own: those of A may change. */
-PetscErrorCode tp_copy_build_scaled(const tp_rows *rows, double factor, const PetscScalar *left, const PetscScalar *right,
-                                    const tess_storage_options *options, tp_copy *copy);
+PetscErrorCode tp_copy_build_scaled(const tp_rows *rows, double factor, const PetscScalar *left,
+                                    const PetscScalar *right, const tess_storage_options *options, tp_copy *copy);
 /* y := alpha A x, or y := y + alpha A x; both vectors in FP64, or both in FP32. */
 PetscErrorCode tp_copy_product(tp_copy *copy, double alpha, const tess_vector *x, tess_vector *y, PetscBool add);
 /* The main diagonal as products have it: min(nrows, ncols) numbers on the host, 0 where there is no entry. */
