@@ -320,6 +320,8 @@ PetscErrorCode tp_gamg_setup(PC pc)
     do {
         PetscCall(build(pc, gamg));
     } while (--tries > 0 && !gamg->cycle && !pc->failedreason);
+    /* else the first product of the solve makes the stored copy */
+    if (tp_is_ours(pc->mat)) { PetscCall(tp_prepare(pc->mat, PETSC_FALSE)); }
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
