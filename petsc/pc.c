@@ -85,12 +85,36 @@ static PetscErrorCode take_status(PC pc, tess_status status)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* PETSc converts a nest by the rows of its blocks, and does not ask whether they give them. */
+static PetscErrorCode need_rows(Mat A)
+{
+    PetscInt rows, columns;
+    PetscBool nest, has;
+    Mat **block;
+
+    PetscFunctionBegin;
+    PetscCall(PetscObjectTypeCompare((PetscObject)A, MATNEST, &nest));
+    if (!nest) { PetscFunctionReturn(PETSC_SUCCESS); }
+    PetscCall(MatNestGetSubMats(A, &rows, &columns, &block));
+    for (PetscInt k = 0; k < rows * columns; k++) {
+        const Mat B = block[k / columns][k % columns];
+        if (!B) { continue; }
+        PetscCall(need_rows(B));
+        PetscCall(MatHasOperation(B, MATOP_GET_ROW, &has));
+        PetscCheck(has, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP,
+                   "-pc_type tessera reads rows, which a block of type %s of a nest does not give",
+                   ((PetscObject)B)->type_name);
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The diagonal block of a type that does not give it, such as nest: that of a conversion. */
 static PetscErrorCode convert_whole(Mat A, Mat *local)
 {
     Mat whole;
 
     PetscFunctionBegin;
+    PetscCall(need_rows(A));
     PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &whole));
     PetscCall(MatGetDiagonalBlock(whole, local));
     PetscCall(PetscObjectReference((PetscObject)*local));
@@ -117,6 +141,7 @@ static PetscErrorCode local_matrix(PC pc, Mat *local, PetscBool *converted)
     if (aij) {
         *converted = PETSC_FALSE;
     } else {
+        PetscCall(need_rows(*local));
         PetscCall(MatConvert(*local, MATSEQAIJ, MAT_INITIAL_MATRIX, local));
     }
     PetscFunctionReturn(PETSC_SUCCESS);
