@@ -227,6 +227,7 @@ static PetscErrorCode append(const tp_gather *g, PetscMPIInt r, const PetscInt s
 static PetscErrorCode take(const tp_gather *g, const owned_rows *own, owned_rows *all)
 {
     PetscInt(*size)[2], n = 0, nnz = 0, at = 0, entry = 0;
+    int64_t entries = 0;
 
     PetscFunctionBegin;
     PetscCall(PetscCalloc1(g->ranks, &size));
@@ -235,6 +236,9 @@ static PetscErrorCode take(const tp_gather *g, const owned_rows *own, owned_rows
     for (PetscMPIInt r = 0; r < g->ranks; r++) {
         if (g->leader[r] != g->rank) { continue; }
         if (r != g->rank) { PetscCallMPI(MPI_Recv(size[r], 2, MPIU_INT, r, g->tag, g->comm, MPI_STATUS_IGNORE)); }
+        entries += size[r][1];
+        PetscCheck(entries <= PETSC_MAX_INT, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+                   "the processes of a GPU have more entries than PetscInt counts: give -pc_tessera_gather none");
         n += size[r][0];
         nnz += size[r][1];
     }

@@ -57,7 +57,7 @@ static PetscErrorCode find_partners(Mat A, tp_halo *halo)
     Mat off;
     const PetscInt *ghost, *at, *index;
     const PetscMPIInt *rank;
-    PetscInt n;
+    PetscInt n = 0; /* PETSc writes an int from 3.23 or so on: the rest of 64 bits stays 0 */
 
     PetscFunctionBegin;
     PetscCall(MatMPIAIJGetSeqAIJ(A, NULL, &off, &ghost));
@@ -66,10 +66,11 @@ static PetscErrorCode find_partners(Mat A, tp_halo *halo)
     PetscCall(PetscSFCreate(PetscObjectComm((PetscObject)A), &sf));
     PetscCall(PetscSFSetGraphLayout(sf, columns, halo->nghosts, NULL, PETSC_OWN_POINTER, ghost));
     PetscCall(PetscSFSetUp(sf));
-    PetscCall(PetscSFGetRootRanks(sf, &n, &rank, &at, &index, NULL));
+    PetscCall(PetscSFGetRootRanks(sf, (void *)&n, &rank, &at, &index, NULL));
     halo->nreceives = n;
     PetscCall(copy_ranks(n, rank, at, index, &halo->receive_rank, &halo->receive_at, &halo->receive_index));
-    PetscCall(PetscSFGetLeafRanks(sf, &n, &rank, &at, &index));
+    n = 0;
+    PetscCall(PetscSFGetLeafRanks(sf, (void *)&n, &rank, &at, &index));
     halo->nsends = n;
     PetscCall(copy_ranks(n, rank, at, index, &halo->send_rank, &halo->send_at, &halo->send_index));
     PetscCall(PetscSFDestroy(&sf));
@@ -396,12 +397,22 @@ PetscErrorCode tp_halo_carry_reset(tp_halo *halo)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What is owed is given back over the longest of the recent steps: over a shorter one a longer step would give back
+   more than that, and lengths that alternate would let it grow. */
 void tp_halo_carry_step(tp_halo *halo, double length)
 {
+    static const double DECAY = 0.9;
+
     for (PetscInt e = 0; e < halo->send_at[halo->nsends]; e++) {
         halo->owed[e] += length * halo->error[e];
     }
-    halo->length = length;
+    halo->length = copysign(PetscMax(fabs(length), DECAY * fabs(halo->length)), length);
+}
+
+void tp_halo_carry_guess(tp_halo *halo)
+{
+    tp_halo_carry_step(halo, 1);
+    halo->length = 0;
 }
 
 PetscErrorCode tp_halo_destroy(tp_halo **halo)

@@ -30,7 +30,7 @@ typedef struct tp_halo {
     tess_vector *selected;
     PetscBool carries;       /* this exchange: see tp_halo_carry_reset */
     double *owed, *error;    /* to each value that is sent; what rounding took from the last ones */
-    double *rounded, length; /* what those became; the last step, 0 before the first */
+    double *rounded, length; /* what those became; L below, 0 before the first step */
     double bytes, exchanges; /* sent by this process so far */
     double largest_error;    /* of a sent value, over the largest of its message */
 } tp_halo;
@@ -47,11 +47,13 @@ PetscErrorCode tp_halo_destroy(tp_halo **halo);
 
 /*
  * For sums over exchanges, x = sum of length[k] * p[k] with rounded values q[k] of p[k]: an exchange that carries sends
- * p + owed / length of the last step, and the step then adds length * (p - q) to what is owed. So the sum of length[k]
- * * (p[k] - q[k]) is what is owed at the end, and no more: the rounding of the last exchange, not of all. Vectors in
- * FP64.
+ * p + owed / L, where L is the length of the last step, or nine tenths of the last L if that is longer. The step then
+ * adds length * (p - q) to what is owed. So the sum of length[k] * (p[k] - q[k]) is what is owed at the end: the
+ * roundings of the last exchanges, not of all. Vectors in FP64.
  */
 PetscErrorCode tp_halo_carry_reset(tp_halo *halo);
 void tp_halo_carry_step(tp_halo *halo, double length);
+/* The exchange was that of a first x, whose length of 1 tells nothing of steps. */
+void tp_halo_carry_guess(tp_halo *halo);
 
 #endif

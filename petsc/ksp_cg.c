@@ -11,7 +11,7 @@
 typedef struct iterates {
     Vec x, r, z, p, w;
     Mat A;
-    PetscScalar rz; /* (r, z) */
+    PetscScalar rz, curvature; /* (r, z), and (p, A p) of the last step; 0 before */
 } iterates;
 
 /* A x, whose halo is carried on. KSPSolveTranspose has products that do not round. */
@@ -32,7 +32,7 @@ static PetscErrorCode first_residual(KSP ksp, iterates *s)
         PetscFunctionReturn(PETSC_SUCCESS);
     }
     PetscCall(multiply(ksp, s, s->x, s->r));
-    PetscCall(tp_carry_step(s->A, 1));
+    PetscCall(tp_carry_guess(s->A));
     PetscCall(VecAYPX(s->r, -1, ksp->vec_rhs));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -49,25 +49,26 @@ static PetscErrorCode norm_of(KSP ksp, const iterates *s, PetscReal *norm)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The residual of an iteration: z and (r, z), monitors, the test of convergence. */
+/* The residual of an iteration: z and (r, z), monitors, the test of convergence. As in PETSc's CG, what is definite has
+   (r, z) and (p, A p) of one sign, which may be negative. */
 static PetscErrorCode judge(KSP ksp, iterates *s)
 {
+    const PetscScalar before = s->rz;
     PetscReal norm = 0;
 
     PetscFunctionBegin;
     PetscCall(KSP_PCApply(ksp, s->r, s->z));
     PetscCall(VecDot(s->r, s->z, &s->rz));
+    KSPCheckDot(ksp, s->rz);
     PetscCall(norm_of(ksp, s, &norm));
     ksp->rnorm = norm;
     PetscCall(KSPLogResidualHistory(ksp, norm));
     PetscCall(KSPMonitor(ksp, ksp->its, norm));
     PetscCall((*ksp->converged)(ksp, ksp->its, norm, &ksp->reason, ksp->cnvP));
     if (ksp->reason) { PetscFunctionReturn(PETSC_SUCCESS); }
-    if (PetscIsInfOrNanScalar(s->rz)) {
-        ksp->reason = KSP_DIVERGED_NANORINF;
-    } else if (s->rz == 0) {
+    if (s->rz == 0) {
         ksp->reason = KSP_CONVERGED_ATOL; /* r is 0 */
-    } else if (s->rz < 0) {
+    } else if (s->rz * before < 0) {
         ksp->reason = KSP_DIVERGED_INDEFINITE_PC;
     } else if (ksp->its >= ksp->max_it) {
         ksp->reason = KSP_DIVERGED_ITS;
@@ -83,9 +84,12 @@ static PetscErrorCode step(KSP ksp, iterates *s)
     PetscFunctionBegin;
     PetscCall(multiply(ksp, s, s->p, s->w));
     PetscCall(VecDot(s->p, s->w, &curvature));
-    if (PetscIsInfOrNanScalar(curvature)) { ksp->reason = KSP_DIVERGED_NANORINF; }
-    if (curvature <= 0) { ksp->reason = KSP_DIVERGED_INDEFINITE_MAT; }
-    if (ksp->reason) { PetscFunctionReturn(PETSC_SUCCESS); }
+    KSPCheckDot(ksp, curvature);
+    if (curvature == 0 || curvature * s->curvature < 0) {
+        ksp->reason = KSP_DIVERGED_INDEFINITE_MAT;
+        PetscFunctionReturn(PETSC_SUCCESS);
+    }
+    s->curvature = curvature;
     length = s->rz / curvature;
     PetscCall(VecAXPY(s->x, length, s->p));
     PetscCall(VecAXPY(s->r, -length, s->w));

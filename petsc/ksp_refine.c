@@ -120,7 +120,7 @@ static PetscErrorCode attainable(KSP inner, Mat A, double *out)
     *out = 0;
     if (!storage) { PetscFunctionReturn(PETSC_SUCCESS); }
     PetscCall(PetscObjectTypeCompare((PetscObject)inner, KSPTESSERACG, &carries));
-    u = carries || storage->halo == TESS_PRECISION_FP64 ? 0 : tess_precision_unit_roundoff(storage->halo);
+    u = carries || tp_halo_precision(A) == TESS_PRECISION_FP64 ? 0 : tess_precision_unit_roundoff(tp_halo_precision(A));
     if (storage->options.policy.policy == TESS_POLICY_LOSSLESS) { u = fmax(u, storage->options.policy.parameter); }
     if (storage->options.policy.policy == TESS_POLICY_NONE && storage->options.precision != TESS_PRECISION_FP64) {
         u = fmax(u, tess_precision_unit_roundoff(storage->options.precision));

@@ -49,11 +49,13 @@ PetscErrorCode tp_scatter_reset(tp_scatter *s);
 typedef struct tp_mpi {
     tp_replaced base;
     tp_storage storage;
-    tp_scatter scatter;       /* on GPUs */
-    tp_halo *halo;            /* in a precision below FP64, else NULL */
-    tess_vector *ghosts;      /* what it brought */
-    PetscObjectState pattern; /* nonzerostate of the Mat, when the halo was made */
-    tess_precision widened;   /* the halo's, while a solve needs more than storage.halo */
+    tp_scatter scatter;                       /* on GPUs */
+    tp_halo *halo;                            /* in a precision below FP64, else NULL */
+    tess_vector *ghosts;                      /* what it brought */
+    PetscObjectState pattern;                 /* nonzerostate of the Mat, when the halo was made */
+    tess_precision widened;                   /* the halo's, while a solve needs more than storage.halo */
+    PetscBool way_known, all_gpus, some_gpus; /* of the processes: they share a GPU with PETSc */
+    PetscObjectState way_pattern;             /* nonzerostate of the Mat, when that was asked */
 } tp_mpi;
 
 PetscBool tp_is_ours(Mat A);
@@ -67,6 +69,10 @@ PetscErrorCode tp_carry_reset(Mat A);
 PetscErrorCode tp_carried_product(Mat A, Vec x, Vec y);
 /* The product was taken `length` times. */
 PetscErrorCode tp_carry_step(Mat A, double length);
+/* The product was with the first x. */
+PetscErrorCode tp_carry_guess(Mat A);
+/* That of the next product's halo. */
+tess_precision tp_halo_precision(Mat A);
 /* The halo in the next higher precision, until tp_reset_halo; *done is false where there is none. */
 PetscErrorCode tp_widen_halo(Mat A, PetscBool *done);
 PetscErrorCode tp_reset_halo(Mat A);

@@ -82,18 +82,40 @@ static PetscBool mpi_takes_gpu_memory(void)
 #endif
 }
 
+/* All processes take one way, also where only some share a GPU with PETSc. Collective after a change of the pattern. */
+static PetscErrorCode choose_way(Mat A, tp_mpi *m)
+{
+    PetscObjectState pattern;
+    PetscBool gpu;
+    int least, most;
+
+    PetscFunctionBegin;
+    PetscCall(MatGetNonzeroState(A, &pattern));
+    if (m->way_known && pattern == m->way_pattern) { PetscFunctionReturn(PETSC_SUCCESS); }
+    PetscCall(tp_shares_gpu(&gpu));
+    least = most = gpu;
+    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &least, 1, MPI_INT, MPI_MIN, PetscObjectComm((PetscObject)A)));
+    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)A)));
+    m->all_gpus = least ? PETSC_TRUE : PETSC_FALSE;
+    m->some_gpus = most ? PETSC_TRUE : PETSC_FALSE;
+    m->way_known = PETSC_TRUE;
+    m->way_pattern = pattern;
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* z := y + A x, or A x without y. Over the host PETSc's scatter waits for its copies back to the GPU, and ours do not.
  */
 static PetscErrorCode product(Mat A, Vec x, Vec y, Vec z)
 {
     tp_mpi *const m = A->spptr;
-    PetscBool gpu;
+    PetscBool ours;
 
     PetscFunctionBegin;
-    PetscCall(tp_shares_gpu(&gpu));
-    if (m->widened != TESS_PRECISION_FP64 || (gpu && !mpi_takes_gpu_memory())) {
+    PetscCall(choose_way(A, m));
+    ours = m->some_gpus && !(m->all_gpus && mpi_takes_gpu_memory()) ? PETSC_TRUE : PETSC_FALSE;
+    if (ours || m->widened != TESS_PRECISION_FP64) {
         PetscCall(product_by_halo(A, x, y, z));
-    } else if (gpu) {
+    } else if (m->all_gpus) {
         PetscCall(tp_scatter_product(A, &m->scatter, x, y, z));
     } else if (y) {
         PetscCall((*m->base.multadd)(A, x, y, z));
@@ -107,11 +129,10 @@ static PetscErrorCode product(Mat A, Vec x, Vec y, Vec z)
 static PetscErrorCode product_transposed(Mat A, Vec x, Vec y, Vec z)
 {
     tp_mpi *const m = A->spptr;
-    PetscBool gpu;
 
     PetscFunctionBegin;
-    PetscCall(tp_shares_gpu(&gpu));
-    if (gpu) {
+    PetscCall(choose_way(A, m));
+    if (m->all_gpus) {
         PetscCall(tp_scatter_transposed(A, &m->scatter, x, y, z));
     } else if (y) {
         PetscCall((*m->base.multtransposeadd)(A, x, y, z));
@@ -185,6 +206,20 @@ PetscErrorCode tp_carry_step(Mat A, double length)
     PetscFunctionBegin;
     if (m) { tp_halo_carry_step(m->halo, length); }
     PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode tp_carry_guess(Mat A)
+{
+    tp_mpi *const m = carrier(A);
+
+    PetscFunctionBegin;
+    if (m) { tp_halo_carry_guess(m->halo); }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+tess_precision tp_halo_precision(Mat A)
+{
+    return tp_carries(A) ? ((const tp_mpi *)A->spptr)->widened : TESS_PRECISION_FP64;
 }
 
 PetscErrorCode tp_widen_halo(Mat A, PetscBool *done)

@@ -181,6 +181,24 @@ static PetscErrorCode share_fine(PC pc, tp_gamg *gamg, Mat *fine)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Those that PCSetCoordinates gave, node after node. */
+static PetscErrorCode give_coordinates(PC pc, PC inner)
+{
+    const tp_pc *const p = pc->data;
+    PetscReal *points;
+
+    PetscFunctionBegin;
+    if (!p->coordinates) { PetscFunctionReturn(PETSC_SUCCESS); }
+    PetscCall(PetscMalloc1((size_t)(p->dimensions * p->nodes), &points));
+    for (PetscInt k = 0; k < p->dimensions * p->nodes; k++) {
+        points[k] = p->coordinates[k % p->dimensions * p->nodes + k / p->dimensions];
+    }
+    PetscCall(PCSetOperators(inner, pc->mat, pc->pmat));
+    PetscCall(PCSetCoordinates(inner, p->dimensions, p->nodes, points));
+    PetscCall(PetscFree(points));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Its solvers have chosen what suits the types of their matrices, and would keep it with others. */
 static PetscErrorCode forget_hierarchy(PC pc, tp_gamg *gamg)
 {
@@ -188,6 +206,7 @@ static PetscErrorCode forget_hierarchy(PC pc, tp_gamg *gamg)
     PetscCall(PCDestroy(&gamg->inner));
     PetscCall(tp_gamg_create(pc));
     if (pc->setfromoptionscalled) { PetscCall(tp_gamg_options(pc)); }
+    PetscCall(give_coordinates(pc, gamg->inner));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 

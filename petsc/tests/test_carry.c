@@ -112,6 +112,69 @@ static PetscErrorCode it_is_the_method_of_petsc(void)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A grid of m by m points: pairs in a row by springs of stiffness r, pairs apart by 1, rows by 0.01, each point to the
+   ground by 1. Eigenvalues are near 1 and near 2 r, so that step lengths of CG alternate between 1 and 1 / (2 r). */
+static PetscErrorCode pairs(PetscInt m, double r, Mat *A)
+{
+    PetscInt first, last;
+
+    PetscFunctionBegin;
+    PetscCall(MatCreate(PETSC_COMM_WORLD, A));
+    PetscCall(MatSetSizes(*A, PETSC_DECIDE, PETSC_DECIDE, m * m, m * m));
+    PetscCall(MatSetOptionsPrefix(*A, "h_"));
+    PetscCall(MatSetFromOptions(*A));
+    PetscCall(MatSeqAIJSetPreallocation(*A, 5, NULL));
+    PetscCall(MatMPIAIJSetPreallocation(*A, 5, NULL, 5, NULL));
+    PetscCall(MatGetOwnershipRange(*A, &first, &last));
+    for (PetscInt k = first; k < last; k++) {
+        PetscCall(MatSetValue(*A, k, k, 1, ADD_VALUES));
+        for (int along = 0; along < 2; along++) {
+            const PetscInt at[2] = {k, along ? k + 1 : k + m};
+            const double w = along ? (k % 2 == 0 ? r : 1) : 0.01;
+            const PetscScalar spring[4] = {w, -w, -w, w};
+            if (along ? (k + 1) % m == 0 : at[1] >= m * m) { continue; }
+            PetscCall(MatSetValues(*A, 2, at, 2, at, spring, ADD_VALUES));
+        }
+    }
+    PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What is owed would grow, were it given back by the last step. */
+static PetscErrorCode alternating_steps_give_back_no_more(void)
+{
+    static const char *const halos[] = {"fp64", "fp32", "fp16"};
+    static const double ratios[] = {100, 10000};
+
+    PetscFunctionBegin;
+    PetscCall(option("-h_ksp_rtol", "1e-8"));
+    PetscCall(option("-h_ksp_type", "tesseracg"));
+    PetscCall(option("-h_pc_type", "none"));
+    PetscCall(option("-h_ksp_initial_guess_nonzero", "0"));
+    for (int k = 0; k < 2; k++) {
+        outcome out[3];
+        for (int h = 0; h < 3; h++) {
+            Mat A;
+            Vec x, b;
+            PetscCall(option("-h_mat_tessera_halo", halos[h]));
+            PetscCall(pairs(60, ratios[k], &A));
+            PetscCall(MatCreateVecs(A, &x, &b));
+            PetscCall(fill(b, 9));
+            PetscCall(solve(A, "h_", b, x, &out[h]));
+            PetscCall(VecDestroy(&x));
+            PetscCall(VecDestroy(&b));
+            PetscCall(MatDestroy(&A));
+            CHECK(out[h].reason == KSP_CONVERGED_RTOL && out[h].residual <= 1.001e-8, "%s, %g: reason %d, residual %g",
+                  halos[h], ratios[k], (int)out[h].reason, out[h].residual);
+            CHECK(out[h].iterations <= out[0].iterations + 2, "%s, %g: %d iterations, %d in FP64", halos[h], ratios[k],
+                  (int)out[h].iterations, (int)out[0].iterations);
+        }
+    }
+    PetscCall(option("-h_pc_type", "jacobi"));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Springs in a row, each to the ground too; those between processes are a million times as stiff. */
 static PetscErrorCode chain(PetscInt n, double stiff, double ground, Mat *A)
 {
@@ -176,16 +239,18 @@ static PetscErrorCode stiff_couplings_widen_the_halo(void)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* As in PETSc's CG, negative definite will do. */
 static PetscErrorCode what_is_not_definite_is_told(void)
 {
-    outcome matrix, precond;
+    outcome indefinite, negative;
 
     PetscFunctionBegin;
-    PetscCall(solve_chain(1, -1, "tesseracg", &matrix));
-    CHECK(matrix.reason == KSP_DIVERGED_INDEFINITE_MAT || matrix.reason == KSP_DIVERGED_INDEFINITE_PC, "reason %d",
-          (int)matrix.reason);
-    PetscCall(solve_chain(1, -8, "tesseracg", &precond));
-    CHECK(precond.reason == KSP_DIVERGED_INDEFINITE_PC, "a negative preconditioner: reason %d", (int)precond.reason);
+    PetscCall(solve_chain(1, -1, "tesseracg", &indefinite));
+    CHECK(indefinite.reason == KSP_DIVERGED_INDEFINITE_MAT || indefinite.reason == KSP_DIVERGED_INDEFINITE_PC,
+          "reason %d", (int)indefinite.reason);
+    PetscCall(solve_chain(1, -8, "tesseracg", &negative));
+    CHECK(negative.reason == KSP_CONVERGED_RTOL && negative.residual <= 1.001e-8, "-A: reason %d, residual %g",
+          (int)negative.reason, negative.residual);
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -196,6 +261,7 @@ int main(int argc, char **argv)
     PetscCall(TesseraPetscInitialize());
     RUN(the_given_system_is_solved);
     RUN(it_is_the_method_of_petsc);
+    RUN(alternating_steps_give_back_no_more);
     RUN(stiff_couplings_widen_the_halo);
     RUN(what_is_not_definite_is_told);
     PetscCall(PetscFinalize());

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* PCSetCoordinates: rigid-body modes for -pc_tessera_type amg. */
+/* PCSetCoordinates: rigid-body modes for -pc_tessera_type amg and gamg. */
 #include "support.h"
 
 /* m by m points that springs couple to their eight neighbours, held at one side: an elastic body in the plane. */
@@ -34,7 +34,7 @@ static PetscErrorCode springs(PetscInt m, Mat *out)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Iterations of CG with amg, with coordinates or without. */
+/* Iterations of CG with amg or what the options say, with coordinates or without. */
 static PetscErrorCode iterations_of_springs(PetscInt m, PetscBool coordinates, PetscInt *taken)
 {
     PetscReal *points;
@@ -59,6 +59,7 @@ static PetscErrorCode iterations_of_springs(PetscInt m, PetscBool coordinates, P
     PetscCall(KSPSetOperators(ksp, A, A));
     PetscCall(KSPGetPC(ksp, &pc));
     PetscCall(PCSetType(pc, "tessera"));
+    PetscCall(PCSetFromOptions(pc));
     if (coordinates) { PetscCall(PCSetCoordinates(pc, 2, (last - first) / 2, points)); }
     PetscCall(KSPSolve(ksp, b, x));
     PetscCall(KSPGetIterationNumber(ksp, taken));
@@ -85,12 +86,30 @@ static PetscErrorCode coordinates_reach_amg(void)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Our cycle does not take SOR, so that PETSc builds a second hierarchy, which has the coordinates too. */
+static PetscErrorCode coordinates_reach_the_second_hierarchy(void)
+{
+    PetscInt with, without;
+    int ranks;
+
+    PetscFunctionBegin;
+    PetscCall(rank_count(&ranks));
+    PetscCall(option("-pc_tessera_type", "gamg"));
+    PetscCall(option("-mg_levels_pc_type", "sor"));
+    PetscCall(iterations_of_springs(60, PETSC_TRUE, &with));
+    PetscCall(iterations_of_springs(60, PETSC_FALSE, &without));
+    CHECK(ranks > 1 ? with <= without : 4 * with <= 3 * without, "%d iterations with coordinates, %d without",
+          (int)with, (int)without);
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
     PetscFunctionBeginUser;
     PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
     PetscCall(TesseraPetscInitialize());
     RUN(coordinates_reach_amg);
+    RUN(coordinates_reach_the_second_hierarchy);
     PetscCall(PetscFinalize());
     return 0;
 }
