@@ -10,6 +10,8 @@
 #define NEAR_ATTAINABLE 10.0
 /* Over the best residual: a tolerance that another run surely meets. */
 #define NEARLY_MET 5.0
+/* An automatic solve with another tolerance ends its attempts elsewhere: their best residuals vary more. */
+#define NEARLY_MET_BY_AUTO 100.0
 /* Beyond this residual a system with a null vector counts as inconsistent. */
 #define NO_SOLUTION 1e-6
 /* Beyond this residual all methods of the automatic solve count as failed. */
@@ -166,11 +168,12 @@ static void write_accuracy(const cli_solve_run *run, char *buffer, size_t size)
 /* A tolerance that was nearly met, by the same method; an automatic solve chooses again. */
 static void write_attainable(const cli_solve_run *run, char *buffer, size_t size)
 {
-    const double rtol = NEARLY_MET * run->result->relative_residual;
+    const double best = run->result->relative_residual;
     if (was_automatic(run)) {
-        snprintf(buffer, size, "--rtol %.1g", rtol);
+        snprintf(buffer, size, "--rtol %.1g", fmin(0.5, NEARLY_MET_BY_AUTO * best));
     } else {
-        snprintf(buffer, size, "--solver %s --rtol %.1g", tess_solver_kind_name(run->result->solver), rtol);
+        snprintf(buffer, size, "--solver %s --rtol %.1g", tess_solver_kind_name(run->result->solver),
+                 NEARLY_MET * best);
     }
 }
 

@@ -13,7 +13,7 @@
 enum { K = 12, N = K * K };
 #ifndef BY_CUDSS
 #define RANGE_CASES 3
-#define RANGE_TOLERANCE 2e-4
+#define RANGE_TOLERANCE (2 * N * 0x1p-24 * 200) /* two solutions in FP32, each within n u times the condition */
 #define SOLVER_EDGE on_gpu_or_emulated(40, 12)
 #endif
 

@@ -14,11 +14,12 @@ if [ -n "$first" ]; then
     json threads.json "j['threads'] == 3"
 fi
 
-# Threads that cannot be started: the tool takes fewer, and says so. OpenMP's runtime would end the program.
+# Threads that cannot be started: the tool takes fewer, and says so. OpenMP's runtime would end the program, and so would
+# OpenBLAS, which starts its own.
 if [ -n "${TESSERA_FAILING_MALLOC:-}" ]; then
     for most in 0 1 3; do
         label="tessera solve --threads 8 where $most threads start"
-        TESSERA_FAIL_THREADS=$most LD_PRELOAD=$TESSERA_FAILING_MALLOC \
+        OPENBLAS_NUM_THREADS=1 TESSERA_FAIL_THREADS=$most LD_PRELOAD=$TESSERA_FAILING_MALLOC \
             "$tool" solve gallery:laplace2d:200 --device cpu --threads 8 --json threads.json >out 2>err
         code=$?
         [ "$code" -eq 0 ] && pass || fail "exit $code: $(head -c 200 err)"
