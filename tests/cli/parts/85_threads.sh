@@ -14,8 +14,8 @@ if [ -n "$first" ]; then
     json threads.json "j['threads'] == 3"
 fi
 
-# Threads that cannot be started: the tool takes fewer, and says so. OpenMP's runtime would end the program, and so would
-# OpenBLAS, which starts its own.
+# Threads that cannot be started: the tool takes fewer, and says so. OpenMP's runtime would end the program, and so
+# would OpenBLAS, which starts its own.
 if [ -n "${TESSERA_FAILING_MALLOC:-}" ]; then
     for most in 0 1 3; do
         label="tessera solve --threads 8 where $most threads start"
