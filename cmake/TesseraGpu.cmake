@@ -68,6 +68,7 @@ if(TESS_EMULATED_GPU)
 elseif(TESS_HIP)
     find_program(TESS_HIPCC hipcc HINTS /opt/rocm/bin REQUIRED)
     set(TESS_HIP_ARCHITECTURES gfx90a CACHE STRING "AMD architectures to compile for")
+    set(TESS_HIP_OPTIMIZE -O3 CACHE STRING "How far hipcc optimises")
     set(TESS_GPU_BACKEND hip)
     enable_language(CXX)
     # Linking needs the runtime, compiling does not: without it the objects are still built.
@@ -120,7 +121,7 @@ set(TESS_CUDA_COMPILER "${CMAKE_CUDA_COMPILER}" CACHE INTERNAL "Read by scripts/
 
 # hipcc writes one object per source; CMake's own HIP language wants a ROCm tree that Debian does not have.
 function(tess_compile_hip out)
-    set(flags -std=c++17 -O3 -fPIC -fvisibility=hidden -ffp-contract=off -Wall -Wextra
+    set(flags -std=c++17 ${TESS_HIP_OPTIMIZE} -fPIC -fvisibility=hidden -ffp-contract=off -Wall -Wextra
         -Wno-missing-field-initializers) # of a class: the rest is zero, as nvcc's host compiler takes it too
     if(TESS_WERROR)
         list(APPEND flags -Werror)
@@ -182,6 +183,9 @@ function(tess_emulated_options target)
     set(flags -Wall -Wextra -Wno-unknown-pragmas -Wno-missing-field-initializers -ffp-contract=off ${TESS_SANITIZE_FLAGS})
     if(TESS_WERROR)
         list(APPEND flags -Werror)
+    endif()
+    if(TESS_SANITIZERS MATCHES "undefined" AND TESS_SANITIZE) # half of what they cost; AddressSanitizer looks at each access
+        list(APPEND flags -fno-sanitize=null,object-size,pointer-overflow,vptr)
     endif()
     target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${flags}>")
 endfunction()

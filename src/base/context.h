@@ -47,7 +47,7 @@ struct tess_context {
     tess_error error;
     int64_t held_bytes, peak_bytes; /* in the memory of the context's device */
     char device_name[256];
-    char gpu_id[40]; /* hexadecimal digits; empty on the host */
+    char gpu_id[40];                /* hexadecimal digits; empty on the host */
     void *device_state;             /* the backend's own: stream, events, scratch */
     tess_loop_state *scratch_state; /* on the device: results of reductions outside loops */
     tess_phase_clock *clock;        /* on the device; NULL: time is not measured */

@@ -446,7 +446,7 @@ class crews {
             const std::lock_guard<std::mutex> lock(mutex_);
             ending_ = true;
         }
-        changed_.notify_all();
+        queued_.notify_all();
         for (auto &one : threads_) {
             one.join();
         }
@@ -456,24 +456,25 @@ class crews {
     void run(running_kernel &kernel, unsigned count)
     {
         std::unique_lock<std::mutex> lock(mutex_);
-        unsigned left = count;
+        running all = {&kernel, count, {}};
 
-        for (unsigned c = 0; c < count; c++) {
-            jobs_.push_back({&kernel, &left});
-        }
+        jobs_.insert(jobs_.end(), count, &all);
         wanted_ += count;
         while (threads_.size() < wanted_) { // those who wait for one another are all there
             threads_.emplace_back([this] { serve(); });
         }
-        changed_.notify_all();
-        changed_.wait(lock, [&] { return left == 0; });
+        for (unsigned c = 0; c < count; c++) { // not all that sleep: a kernel of many blocks leaves many behind
+            queued_.notify_one();
+        }
+        all.ended.wait(lock, [&] { return all.left == 0; });
         wanted_ -= count;
     }
 
   private:
-    struct job {
+    struct running {
         running_kernel *kernel;
-        unsigned *left;
+        unsigned left; // crews
+        std::condition_variable ended;
     };
 
     void serve()
@@ -483,22 +484,22 @@ class crews {
         own_crew = &own;
         std::unique_lock<std::mutex> lock(mutex_);
         for (;;) {
-            changed_.wait(lock, [&] { return ending_ || !jobs_.empty(); });
+            queued_.wait(lock, [&] { return ending_ || !jobs_.empty(); });
             if (jobs_.empty()) { return; }
-            const job mine = jobs_.front();
+            running &mine = *jobs_.front();
 
             jobs_.pop_front();
             lock.unlock();
             own.run_blocks(*mine.kernel);
             lock.lock();
-            *mine.left -= 1;
-            if (*mine.left == 0) { changed_.notify_all(); }
+            mine.left -= 1;
+            if (mine.left == 0) { mine.ended.notify_one(); } // with the lock held: `mine` ends with the wait
         }
     }
 
     std::mutex mutex_;
-    std::condition_variable changed_;
-    std::deque<job> jobs_;
+    std::condition_variable queued_;
+    std::deque<running *> jobs_;
     std::vector<std::thread> threads_;
     size_t wanted_ = 0;
     bool ending_ = false;

@@ -78,9 +78,9 @@ static tess_status adaptive_block_jacobi(scene *s)
 static tess_status incomplete(scene *s, tess_precond_kind kind, tess_triangular triangular,
                               tess_factorization factorization)
 {
-    enum { ROWS = 3 * SCENE_N };
+    const int64_t rows = (triangular == TESS_TRIANGULAR_MERGED ? 1 : 3) * SCENE_N; /* each is a level */
     const bool by_host = factorization == TESS_FACTORIZATION_HOST; /* which needs shifts here */
-    oracle_csr a = oracle_tridiagonal(ROWS, -1.0, by_host ? 1.0 : 3.0, -1.0);
+    oracle_csr a = oracle_tridiagonal(rows, -1.0, by_host ? 1.0 : 3.0, -1.0);
     const tess_csr_arrays arrays = csr_arrays_of(&a);
     tess_precond_options options;
     tess_matrix *fresh = NULL;
@@ -95,8 +95,8 @@ static tess_status incomplete(scene *s, tess_precond_kind kind, tess_triangular 
     options.incomplete.factorization = factorization;
     options.incomplete.leaf = SCENE_N;
     if (triangular != TESS_TRIANGULAR_MERGED) { options.incomplete.squares.policy.policy = TESS_POLICY_MEAN_3STD; }
-    if (status == TESS_SUCCESS) { status = tess_vector_create(s->ctx, ROWS, TESS_PRECISION_FP64, &r); }
-    if (status == TESS_SUCCESS) { status = tess_vector_create(s->ctx, ROWS, TESS_PRECISION_FP64, &z); }
+    if (status == TESS_SUCCESS) { status = tess_vector_create(s->ctx, rows, TESS_PRECISION_FP64, &r); }
+    if (status == TESS_SUCCESS) { status = tess_vector_create(s->ctx, rows, TESS_PRECISION_FP64, &z); }
     if (status == TESS_SUCCESS) { status = tess_precond_create(fresh, &options, &made); }
     if (status == TESS_SUCCESS) { status = tess_precond_update(made); }
     if (status == TESS_SUCCESS) { status = tess_precond_apply(made, r, z); }

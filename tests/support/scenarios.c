@@ -9,7 +9,7 @@
 
 scene scene_open(tess_context *ctx)
 {
-    scene s = {.ctx = ctx, .a = oracle_laplace2d(8), .unsymmetric = oracle_convection2d(8, 1.0)};
+    scene s = {.ctx = ctx, .a = oracle_laplace2d(SCENE_K), .unsymmetric = oracle_convection2d(SCENE_K, 1.0)};
     int file = -1;
 
     for (int i = 0; i < SCENE_N; i++) {

@@ -5,7 +5,7 @@
 
 #include "support/test.h"
 
-enum { SCENE_N = 64 }; /* rows of its matrices */
+enum { SCENE_K = 6, SCENE_N = SCENE_K * SCENE_K }; /* a square grid, and the rows of its matrices */
 
 /* Objects that every scenario starts from, made without failures. */
 typedef struct scene {

@@ -68,6 +68,24 @@ __device__ static inline int gpu_wave_extreme(int value)
 }
 #define GPU_WAVE_MAX(value) gpu_wave_extreme<true>(value)
 #define GPU_WAVE_MIN(value) gpu_wave_extreme<false>(value)
+#if !defined(__OPTIMIZE__)
+/* Those of AMD's device library have a branch for other architectures, which does not compile unless it is removed. */
+__device__ static inline int gpu_count_in_block(int predicate)
+{
+    __shared__ int found;
+    int count;
+
+    if (threadIdx.x == 0) { found = 0; }
+    __syncthreads();
+    if (predicate) { atomicAdd(&found, 1); }
+    __syncthreads();
+    count = found;
+    __syncthreads(); /* before the next call clears it */
+    return count;
+}
+#define __syncthreads_count(predicate) gpu_count_in_block(predicate)
+#define __syncthreads_or(predicate) gpu_count_in_block(predicate)
+#endif
 /* The same value, but the compiler does not know it: what depends on it is computed again rather than kept in
    registers. */
 __device__ static inline uint32_t gpu_unknown(uint32_t value)
