@@ -79,7 +79,7 @@ static tess_status incomplete(scene *s, tess_precond_kind kind, tess_triangular 
                               tess_factorization factorization)
 {
     const int64_t rows = (triangular == TESS_TRIANGULAR_MERGED ? 1 : 3) * SCENE_N; /* each is a level */
-    const bool by_host = factorization == TESS_FACTORIZATION_HOST; /* which needs shifts here */
+    const bool by_host = factorization == TESS_FACTORIZATION_HOST;                 /* which needs shifts here */
     oracle_csr a = oracle_tridiagonal(rows, -1.0, by_host ? 1.0 : 3.0, -1.0);
     const tess_csr_arrays arrays = csr_arrays_of(&a);
     tess_precond_options options;
