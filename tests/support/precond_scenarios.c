@@ -189,7 +189,7 @@ static tess_status use_precond(scene *s, const oracle_csr *a, const tess_precond
 /* Of a matrix that has levels, the first of them aggressive; renewed, applied, and raised to a higher precision. */
 static tess_status amg_of(scene *s, tess_amg_coarsening coarsening, tess_amg_cycle cycle)
 {
-    enum { K = 16 };
+    enum { K = 12 };
     oracle_csr a = oracle_laplace2d(K);
     tess_precond_options options;
     double near[2 * K * K];
