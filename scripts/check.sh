@@ -18,12 +18,6 @@ bash scripts/setup.sh $packages || exit 1
 . scripts/stages.sh
 if $all; then selection=(); else selection=(-LE long); fi
 LEAST_BRANCHES=90 # percent; 92.2 measured: threads lose some counts
-# Packages, the wheel, the copy with a new format, CUDA and HIP compile the host's sources again, with the same options:
-# what one stage compiled, the others take.
-if $all && command -v ccache >/dev/null; then
-    export CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_LAUNCHER=ccache
-    export CCACHE_DIR=$PWD/build/ccache CCACHE_BASEDIR=/ CCACHE_NOHASHDIR=1 CCACHE_MAXSIZE=5G
-fi
 
 # build PRESET OPTION...: in build/PRESET
 build()
