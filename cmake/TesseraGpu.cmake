@@ -184,8 +184,8 @@ function(tess_emulated_options target)
     if(TESS_WERROR)
         list(APPEND flags -Werror)
     endif()
-    if(TESS_SANITIZERS MATCHES "undefined" AND TESS_SANITIZE) # half of what they cost; AddressSanitizer looks at each access
-        list(APPEND flags -fno-sanitize=null,object-size,pointer-overflow,vptr)
+    if(TESS_SANITIZERS MATCHES "undefined" AND TESS_SANITIZE) # of an access, at which AddressSanitizer looks
+        list(APPEND flags -fno-sanitize=null,object-size,vptr)
     endif()
     target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${flags}>")
 endfunction()
