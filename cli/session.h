@@ -12,7 +12,8 @@
 
 /* ---- stop.c: signals, the time limit, checkpoints ---- */
 
-/* From now on SIGINT, SIGTERM and SIGHUP ask the monitor and set-ups in ctx to stop; a second one ends the program. */
+/* From now on SIGINT, SIGTERM and SIGHUP ask the monitor and set-ups in ctx to stop. One that comes more than half a
+ * second after the first ends the program. */
 void cli_interrupt_on(tess_context *ctx);
 bool cli_is_interrupted(void);
 /* A tess_monitor that stops after a signal. */

@@ -7,15 +7,29 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* ---- signals ---- */
 
-static volatile sig_atomic_t interrupted; /* the only thing that the signal handler writes; int on all systems here */
+#define REPEAT_SECONDS 0.5
 
+static volatile sig_atomic_t interrupted; /* int on all systems here */
+static double interrupted_at;             /* of the first signal; only the handler, which blocks others, reads it */
+
+/* A second signal ends the program, unless it comes at once: timeout(1) sends each signal to the program and again to
+ * its process group. */
 static void note_interrupt(int number)
 {
-    (void)number;
-    interrupted = 1;
+    struct timespec now = {0};
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    const double seconds = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+    if (interrupted == 0) {
+        interrupted = 1;
+        interrupted_at = seconds;
+    } else if (seconds - interrupted_at > REPEAT_SECONDS) {
+        (void)signal(number, SIG_DFL);
+        (void)raise(number);
+    }
 }
 
 void cli_interrupt_on(tess_context *ctx)
@@ -26,8 +40,9 @@ void cli_interrupt_on(tess_context *ctx)
         memset(&action, 0, sizeof action);
         /* what the shell, or nohup, wants ignored stays so */
         if (sigaction(numbers[i], NULL, &action) == 0 && action.sa_handler == SIG_IGN) { continue; }
+        memset(&action, 0, sizeof action);
         action.sa_handler = note_interrupt;
-        action.sa_flags = (int)SA_RESETHAND; /* a second one ends the program */
+        (void)sigfillset(&action.sa_mask);
         sigaction(numbers[i], &action, NULL);
     }
     (void)tess_context_set_interrupt(ctx, &interrupted);

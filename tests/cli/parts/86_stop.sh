@@ -18,20 +18,22 @@ expect 0 solve spd.mtx --time-limit 100
 expect 2 solve spd.mtx --time-limit 0
 expect 2 solve spd.mtx --time-limit x
 
-# Signals: the same, and the reason says so. A second one ends the tool.
+# Signals: the same, and the reason says so. timeout(1) sends each of them twice at once: the second changes nothing.
 for signal in INT TERM HUP; do
     label="solve after SIG$signal"
     rm -f stop.json x.mtx
     # a shell lets background jobs ignore SIGINT; python does not
     python3 - "$tool" $signal $slow --solver cg --json stop.json --output x.mtx --monitor >out 2>err <<'END'
-import signal, subprocess, sys
+import signal, subprocess, sys, time
 signal.signal(signal.SIGINT, signal.SIG_DFL)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 tool = subprocess.Popen([sys.argv[1], "solve", *sys.argv[3:]], stderr=subprocess.PIPE)
 for line in tool.stderr:
     if b"residual" in line:
         break
-tool.send_signal(getattr(signal, "SIG" + sys.argv[2]))
+for _ in range(2):
+    tool.send_signal(getattr(signal, "SIG" + sys.argv[2]))
+    time.sleep(0.02)
 rest = tool.stderr.read()
 sys.stderr.write(rest.decode().splitlines()[-1])
 sys.exit(tool.wait())
@@ -42,6 +44,30 @@ END
     json stop.json "j['reason'] == 'interrupted' and j['exit_code'] == 1"
     [ -s x.mtx ] && pass || fail "x was not written"
 done
+
+# A second signal that comes later ends the tool, here while it waits for a reader of its report.
+label="a second signal"
+python3 - "$tool" $slow --solver cg --monitor <<'END' 2>err
+import os, signal, subprocess, sys, time
+reader, writer = os.pipe()
+os.set_blocking(writer, False)
+try:
+    while True:
+        os.write(writer, b" " * 512)
+except BlockingIOError:
+    os.set_blocking(writer, True)
+tool = subprocess.Popen([sys.argv[1], "solve", *sys.argv[2:]], stdout=writer, stderr=subprocess.PIPE)
+for line in tool.stderr:
+    if b"residual" in line:
+        break
+tool.send_signal(signal.SIGTERM)
+time.sleep(1)
+if tool.poll() is not None:
+    sys.exit("the report was written to a full pipe")
+tool.send_signal(signal.SIGTERM)
+sys.exit(0 if tool.wait(30) == -signal.SIGTERM else f"exit {tool.returncode}")
+END
+[ $? -eq 0 ] && pass || fail "$(tail -n 1 err)"
 
 # A signal in a set-up, here of factors that would take minutes, ends it too.
 label="a signal in the set-up"
