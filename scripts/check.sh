@@ -153,6 +153,15 @@ check_device_coverage()
     stage "device sources: lines covered" python3 scripts/device_coverage.py --least 95 $dir && tail -n 1 "$log"
 }
 
+# Nothing runs on a device here, so little is optimised: a half of the time. nvcc knows -Ofc from 12.9 on.
+build_cuda()
+{
+    local fast="-Xptxas -O1"
+    if PATH=$PATH:/usr/local/cuda/bin nvcc --help | grep -q -- '-Ofc'; then fast=-Ofc=max; fi
+    build cuda -DTESS_WERROR=ON -DTESS_CUDA_COMPRESS=speed "-DCMAKE_CUDA_FLAGS=$fast" \
+        "-DCMAKE_CUDA_FLAGS_RELEASE=-O1 -DNDEBUG" "-DCMAKE_C_FLAGS_RELEASE=-O1 -DNDEBUG"
+}
+
 # Compiled once, with all that is asked of it; what needs a device says so.
 check_cuda()
 {
@@ -161,8 +170,7 @@ check_cuda()
         skip "CUDA" "no nvcc on this machine"
         return
     fi
-    # Nothing runs on a device here, so ptxas does little: a sixth less time.
-    stage "CUDA: build" build cuda -DTESS_WERROR=ON "-DCMAKE_CUDA_FLAGS=-Xptxas -O1" || return
+    stage "CUDA: build" build_cuda || return
     # Without a device the tool solves on the host, as the optimised build does: its command line and files are left.
     if ! [ -e /dev/nvidia0 ]; then repeated=(-E '^(cli\.([3-9]|h|documents)|robustness)'); fi
     test_stage "CUDA: tests of GPU, headers, tool" build/cuda -L 'gpu|headers|cli' "${repeated[@]}"

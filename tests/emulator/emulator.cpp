@@ -437,7 +437,16 @@ class crew {
     const bool backward_ = runs_backward();
 };
 
-// Threads of the host with a crew each, for whichever thread launches.
+// The crew of the thread that calls.
+crew &crew_of_thread()
+{
+    static thread_local crew own;
+
+    own_crew = &own;
+    return own;
+}
+
+// Threads of the host with a crew each, which help whichever thread launches.
 class crews {
   public:
     ~crews()
@@ -452,22 +461,14 @@ class crews {
         }
     }
 
-    // Runs the kernel to its end on so many crews at once.
+    // Runs the kernel to its end on so many crews at once, one of them the caller's.
     void run(running_kernel &kernel, unsigned count)
     {
-        std::unique_lock<std::mutex> lock(mutex_);
-        running all = {&kernel, count, {}};
+        running others = {&kernel, count - 1, {}};
 
-        jobs_.insert(jobs_.end(), count, &all);
-        wanted_ += count;
-        while (threads_.size() < wanted_) { // those who wait for one another are all there
-            threads_.emplace_back([this] { serve(); });
-        }
-        for (unsigned c = 0; c < count; c++) { // not all that sleep: a kernel of many blocks leaves many behind
-            queued_.notify_one();
-        }
-        all.ended.wait(lock, [&] { return all.left == 0; });
-        wanted_ -= count;
+        if (count > 1) { call(&others); }
+        crew_of_thread().run_blocks(kernel);
+        if (count > 1) { wait(&others, count - 1); }
     }
 
   private:
@@ -477,12 +478,32 @@ class crews {
         std::condition_variable ended;
     };
 
+    void call(running *others)
+    {
+        const std::lock_guard<std::mutex> lock(mutex_);
+
+        jobs_.insert(jobs_.end(), others->left, others);
+        wanted_ += others->left;
+        while (threads_.size() < wanted_) { // those who wait for one another are all there
+            threads_.emplace_back([this] { serve(); });
+        }
+        for (unsigned c = 0; c < others->left; c++) { // not all that sleep: a kernel of many blocks leaves many behind
+            queued_.notify_one();
+        }
+    }
+
+    void wait(running *others, unsigned count)
+    {
+        std::unique_lock<std::mutex> lock(mutex_);
+
+        others->ended.wait(lock, [&] { return others->left == 0; });
+        wanted_ -= count;
+    }
+
     void serve()
     {
-        crew own;
-
-        own_crew = &own;
         std::unique_lock<std::mutex> lock(mutex_);
+
         for (;;) {
             queued_.wait(lock, [&] { return ending_ || !jobs_.empty(); });
             if (jobs_.empty()) { return; }
@@ -490,7 +511,7 @@ class crews {
 
             jobs_.pop_front();
             lock.unlock();
-            own.run_blocks(*mine.kernel);
+            crew_of_thread().run_blocks(*mine.kernel);
             lock.lock();
             mine.left -= 1;
             if (mine.left == 0) { mine.ended.notify_one(); } // with the lock held: `mine` ends with the wait
@@ -512,13 +533,25 @@ crews &all_crews()
     return all;
 }
 
+// So many blocks of a kernel run beside each other, if its blocks do not wait for one another.
+unsigned blocks_at_once()
+{
+    static const unsigned count = [] {
+        const char *const asked = getenv("TESS_EMULATOR_BLOCKS");
+        const unsigned cores = std::thread::hardware_concurrency();
+
+        return asked ? static_cast<unsigned>(std::max(atoi(asked), 1)) : std::max(cores, 2U);
+    }();
+
+    return count;
+}
+
 } // namespace
 
 void run_kernel(const kernel_launch &launch)
 {
     running_kernel kernel(launch);
-    const unsigned cores = std::thread::hardware_concurrency();
-    const unsigned most = launch.shape.together == residence::none ? (cores > 1 ? cores : 2) : kernel.blocks;
+    const unsigned most = launch.shape.together == residence::none ? blocks_at_once() : kernel.blocks;
 
     all_crews().run(kernel, kernel.blocks < most ? kernel.blocks : most);
 }
