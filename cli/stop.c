@@ -35,14 +35,11 @@ static void note_interrupt(int number)
 void cli_interrupt_on(tess_context *ctx)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction action = {.sa_handler = note_interrupt}, found;
+    (void)sigfillset(&action.sa_mask);
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
-        struct sigaction action;
-        memset(&action, 0, sizeof action);
         /* what the shell, or nohup, wants ignored stays so */
-        if (sigaction(numbers[i], NULL, &action) == 0 && action.sa_handler == SIG_IGN) { continue; }
-        memset(&action, 0, sizeof action);
-        action.sa_handler = note_interrupt;
-        (void)sigfillset(&action.sa_mask);
+        if (sigaction(numbers[i], NULL, &found) == 0 && found.sa_handler == SIG_IGN) { continue; }
         sigaction(numbers[i], &action, NULL);
     }
     (void)tess_context_set_interrupt(ctx, &interrupted);
