@@ -71,7 +71,9 @@ static void write_command(const cli_solve_run *run, char *buffer, size_t size)
             snprintf(buffer + used, size - (size_t)used, "%s", cli_amg_options_text(&o->precond.amg, amg, sizeof amg));
     }
     if (o->scale != TESS_SCALING_NONE && used > 0 && (size_t)used < size) {
-        used += snprintf(buffer + used, size - (size_t)used, " --scale %s", tess_scaling_name(o->scale));
+        used += snprintf(buffer + used, size - (size_t)used, " --scale %s%s%s", tess_scaling_name(o->scale),
+                         o->stop_norm == TESS_STOP_NORM_AUTO ? "" : " --stop-norm ",
+                         o->stop_norm == TESS_STOP_NORM_AUTO ? "" : tess_stop_norm_name(o->stop_norm));
     }
     if (o->reorder != TESS_REORDERING_NONE && used > 0 && (size_t)used < size) {
         used += snprintf(buffer + used, size - (size_t)used, " --reorder %s", tess_reordering_name(o->reorder));

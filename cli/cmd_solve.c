@@ -44,7 +44,8 @@ enum {
     KEY_PRECISION,
     KEY_CHOICES,
     KEY_EXPLAIN,
-    KEY_ACCURACY
+    KEY_ACCURACY,
+    KEY_STOP_NORM
 };
 
 static const struct argp_option solve_argp_options[] = {
@@ -87,6 +88,11 @@ static const struct argp_option solve_argp_options[] = {
      "where the method allows\n"
      "backward:E: ||b - A x|| <= E (||A||_F ||x|| + ||b||) instead",
      CLI_GROUP_STOPPING},
+    {"stop-norm", KEY_STOP_NORM, "NAME", 0,
+     "{tess_stop_norm} (default auto: both with solver auto, else given)\n"
+     "the norm of b - A x that must meet the tolerance\n"
+     "rows: row i of it and of b divided by the largest |a_ij|, so that rows of very different size weigh alike",
+     CLI_GROUP_STOPPING},
     {"atol", KEY_ATOL, "R", 0, "absolute tolerance (default 0)", CLI_GROUP_STOPPING},
     {"max-iterations", KEY_MAX_ITERATIONS, "N", 0, "most iterations (default 10000)", CLI_GROUP_STOPPING},
     {"divergence-tolerance", KEY_DTOL, "R", 0, "give up above R max(||b||, ||r0||) (default 1e10)", CLI_GROUP_STOPPING},
@@ -108,6 +114,7 @@ static const struct argp_option solve_argp_options[] = {
      "{tess_scaling} (default none)\n"
      "max-product: permute rows for the largest product on the diagonal, "
      "then scale the diagonal to 1 and the rest to at most 1\n"
+     "rows: the largest magnitude of each row to 1\n"
      "symmetric: D A D by powers of two, with magnitudes of about 1 at most",
      CLI_GROUP_METHOD},
     {"reorder", KEY_REORDER, "NAME", 0, "{tess_reordering} (default none); rcm: reverse Cuthill-McKee",
@@ -189,6 +196,9 @@ static error_t parse_method(int key, char *arg, struct argp_state *state, tess_s
     switch (key) {
     case KEY_SOLVER: parse_solver(state, arg, solve); return 0;
     case KEY_ENGINE: solve->engine = cli_parse_engine(state, arg); return 0;
+    case KEY_STOP_NORM:
+        solve->stop_norm = (tess_stop_norm)cli_parse_name(state, "stop-norm", arg, "tess_stop_norm");
+        return 0;
     case KEY_GUARD: solve->guard = (tess_guard)cli_parse_name(state, "guard", arg, "tess_guard"); return 0;
     case KEY_SCHEDULE: solve->jacobi.schedule = cli_parse_schedule(state, arg); return 0;
     case KEY_OMEGA: solve->jacobi.omega = cli_parse_real(state, "omega", arg, DBL_MIN, DBL_MAX); return 0;

@@ -2,6 +2,8 @@
 /* The report of a solve: text and JSON. */
 #include "columns.h"
 
+#include <math.h>
+
 static void print_preset(const cli_preset *preset)
 {
     printf("%-17s %s:", "preset", preset->name);
@@ -68,6 +70,17 @@ static json_t *levels_json(const cli_solve_run *run)
     return cli_levels_json(&levels, cli_convergence_factor(run->result));
 }
 
+/* What else than the norm as given must meet the tolerance, or alone. */
+static const char *norm_text(tess_stop_norm norm)
+{
+    switch (norm) {
+    case TESS_STOP_NORM_ROWS: return " of scaled rows";
+    case TESS_STOP_NORM_BOTH: return ", and of scaled rows";
+    case TESS_STOP_NORM_PRECONDITIONED: return " of the preconditioned residual";
+    default: return "";
+    }
+}
+
 static void print_setting(const cli_solve_run *run)
 {
     char buffer[64], precisions[64], format[32];
@@ -111,8 +124,17 @@ static void print_setting(const cli_solve_run *run)
                cli_accuracy_text(&run->asked->accuracy, buffer, sizeof buffer), (long long)o->max_iterations);
         return;
     }
-    printf("%-17s ||b - A x|| <= %.6g (rtol %g, atol %g), at most %lld iterations\n", "stopping", r->tolerance, o->rtol,
-           o->atol, (long long)o->max_iterations);
+    printf("%-17s ||b - A x|| <= %.6g (rtol %g, atol %g)%s, at most %lld iterations\n", "stopping", r->tolerance,
+           o->rtol, o->atol, norm_text(r->stop_norm), (long long)o->max_iterations);
+}
+
+static void print_rows(const tess_row_residual *rows)
+{
+    if (isnan(rows->norm)) { return; } /* of an operator without rows, or after NaN */
+    printf("%-17s %.6e relative, TRUE, rows scaled to one size; backward error %.1e", "", rows->relative,
+           rows->backward_error);
+    if (rows->backward_row >= 0) { printf(" (row %lld)", (long long)rows->backward_row + 1); }
+    putchar('\n');
 }
 
 static void print_outcome(const cli_solve_run *run)
@@ -138,6 +160,7 @@ static void print_outcome(const cli_solve_run *run)
     printf("%-17s %.6e relative, as the solver estimates it\n", "residual", r->estimated_relative_residual);
     printf("%-17s %.6e relative, TRUE; norm %.6e, rounding bound %.1e\n", "", r->relative_residual, r->residual_norm,
            r->residual_bound);
+    print_rows(&r->rows);
     if (has_normal_residual(r)) {
         printf("%-17s %.6e, TRUE ||A^T r||; rounding bound %.1e; ||A||_F ||r|| = %.6e\n", "normal equations",
                r->normal_residual_norm, r->normal_residual_bound, r->matrix_norm * r->residual_norm);
@@ -206,6 +229,7 @@ static json_t *options_json(const cli_solve_run *run)
     json_object_set_new(options, "idr_s",
                         run->result->solver == TESS_SOLVER_IDR ? json_integer(o->idr.s) : json_null());
     add_roles_json(options, o, run->result);
+    json_object_set_new(options, "stop_norm", json_string(tess_stop_norm_name(run->asked->stop_norm)));
     json_object_set_new(options, "scale", json_string(tess_scaling_name(o->scale)));
     json_object_set_new(options, "reorder", json_string(tess_reordering_name(o->reorder)));
     json_object_set_new(options, "system", json_string(run->transformed ? "transformed" : "original"));
@@ -254,6 +278,17 @@ static void add_integers(json_t *root, const tess_solve_result *r)
     for (size_t i = 0; i < sizeof integers / sizeof integers[0]; i++) {
         json_object_set_new(root, integers[i].key, json_integer(integers[i].value));
     }
+}
+
+/* Null where nobody knows the rows. */
+static json_t *rows_json(const tess_row_residual *rows)
+{
+    if (isnan(rows->norm)) { return json_null(); }
+    return json_pack("{so so so so so so so sI sb}", "norm", cli_json_real(rows->norm), "relative",
+                     cli_json_real(rows->relative), "bound", cli_json_real(rows->bound), "rhs_norm",
+                     cli_json_real(rows->rhs_norm), "tolerance", cli_json_real(rows->tolerance), "backward_error",
+                     cli_json_real(rows->backward_error), "backward_bound", cli_json_real(rows->backward_bound),
+                     "backward_row", (json_int_t)(rows->backward_row + 1), "met", rows->met);
 }
 
 static void add_reals(json_t *root, const cli_solve_run *run)
@@ -358,6 +393,8 @@ json_t *cli_solve_json(const cli_solve_run *run)
     cli_add_columns_json(root, run->columns);
     json_object_set_new(root, "ncols", json_integer(tess_matrix_ncols(run->matrix->a)));
     add_reals(root, run);
+    json_object_set_new(root, "stop_norm", json_string(tess_stop_norm_name(r->stop_norm)));
+    json_object_set_new(root, "row_residual", rows_json(&r->rows));
     cli_add_why_json(root, run);
     cli_session_add_json(root, run->session);
     add_normal_residual(root, r);

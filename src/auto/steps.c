@@ -3,6 +3,7 @@
 #include "auto/auto.h"
 
 #include "base/deadline.h"
+#include "solver/verify.h"
 
 void step_options(const tess_solver *s, const ladder_step *step, tess_solve_options *out)
 {
@@ -15,6 +16,7 @@ void step_options(const tess_solver *s, const ladder_step *step, tess_solve_opti
     out->solver = step->solver;
     out->scale = step->scale;
     out->reorder = step->reorder;
+    out->stop_norm = verify_stop_norm(&s->options);
     storage_request(s, step, &out->storage);
     if (s->options.precond.kind != TESS_PRECOND_AUTO) { return; }
     out->precond.kind = step->precond;

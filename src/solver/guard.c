@@ -16,18 +16,30 @@
 #include "solver/stop.h"
 #include "solver/transform.h"
 
-/* The bound decides, also if the computed norm is 0. A user's operator without a bound is trusted, and the result says
-   that it is not verified. */
-bool meets_tolerance(const tess_solve_result *r, const true_residual *now)
+/* *norm := ||M^-1 v|| */
+static tess_status preconditioned_norm(const tess_solver *s, const double *v, double *norm)
 {
-    const double most = now->norm + (now->bounded ? now->bound : 0.0);
+    tess_vector mapped = {.ctx = s->ctx, .n = s->krylov.n, .precision = TESS_PRECISION_FP64, .data = s->mapped};
+    const tess_reduction none = {0};
+    tess_status status = TESS_SUCCESS;
 
-    return is_finite(most) && is_finite(r->rhs_norm) && most <= r->tolerance;
+    TESS_TRY(tess_precond_apply_fused(s->krylov.precond, TESS_PRECISION_FP64, v, s->mapped, &none));
+    status = tess_vector_norm2(&mapped, TESS_ARITHMETIC_FP64, norm);
+cleanup:
+    return status;
 }
 
 tess_status guard_verify(solve_run *run, const double *x, true_residual *out)
 {
-    return verify_residual(run->s->original, run->b, x, run->s->krylov.r, out);
+    const tess_solver *s = run->s;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(verify_residual(s->original, run->b, x, s->krylov.r, out));
+    if (!s->mapped) { return TESS_SUCCESS; }
+    TESS_TRY(preconditioned_norm(s, s->krylov.r, &out->preconditioned));
+    if (s->mapped_rhs > 0.0) { out->preconditioned *= out->rhs_norm / s->mapped_rhs; }
+cleanup:
+    return status;
 }
 
 /* ---- the best iterate ---- */
@@ -37,8 +49,10 @@ tess_status guard_keep_best(solve_run *run)
 {
     const tess_solver *s = run->s;
 
-    if (!s->best || !(run->now.norm < run->best)) { return TESS_SUCCESS; }
-    run->best = run->now.norm;
+    const double norm = deciding_norm(run->result, &run->now);
+
+    if (!s->best || !(norm < run->best)) { return TESS_SUCCESS; }
+    run->best = norm;
     return s->ctx->backend->copy(s->ctx, s->best, run->x, (size_t)s->krylov.n * sizeof(double));
 }
 
@@ -48,7 +62,9 @@ static tess_status return_best(solve_run *run)
     const tess_solver *s = run->s;
     tess_status status = TESS_SUCCESS;
 
-    if (!s->best || run->now.norm <= run->best || run->guard == TESS_GUARD_REPORT) { return TESS_SUCCESS; }
+    if (!s->best || deciding_norm(run->result, &run->now) <= run->best || run->guard == TESS_GUARD_REPORT) {
+        return TESS_SUCCESS;
+    }
     TESS_TRY(s->ctx->backend->copy(s->ctx, run->x, s->best, (size_t)s->krylov.n * sizeof(double)));
     status = guard_verify(run, run->x, &run->now);
 cleanup:
@@ -128,13 +144,13 @@ tess_precision guard_working_precision(const tess_solver *s)
 
 static tess_status start_run(solve_run *run, const tess_vector *b)
 {
-    const tess_solver *s = run->s;
+    tess_solver *s = run->s;
     tess_solve_result *r = run->result;
     tess_status status = TESS_SUCCESS;
 
+    if (s->mapped) { TESS_TRY(preconditioned_norm(s, run->b, &s->mapped_rhs)); }
     TESS_TRY(guard_verify(run, run->x, &run->now)); /* ||b|| comes with it */
-    r->rhs_norm = run->now.rhs_norm;
-    r->tolerance = least_tolerance(&s->options, &run->now);
+    verify_set_tolerances(&s->options, &run->now, r);
     if (r->rhs_norm == 0.0) {
         TESS_TRY(s->ctx->backend->zero(s->ctx, run->x, (size_t)b->n * sizeof(double)));
         TESS_TRY(guard_verify(run, run->x, &run->now));
@@ -203,8 +219,10 @@ void finish_result(const tess_solver *s, const true_residual *now, tess_reason r
     r->relative_residual = unsigned_nan(now->norm / scale);
     r->estimated_residual_norm = unsigned_nan(r->estimated_residual_norm);
     r->estimated_relative_residual = unsigned_nan(r->estimated_residual_norm / scale);
+    verify_report_rows(now, r);
     r->converged = meets_tolerance(r, now);
-    r->verified = r->converged && now->bounded;
+    r->verified = r->converged && now->bounded && meets_given(r, now) &&
+                  meets_rows(r, now, r->stop_norm == TESS_STOP_NORM_GIVEN ? TESS_ROWS_SLACK : 1.0);
     r->reason = reason;
     if (!r->converged && reason > 0) { r->reason = TESS_REASON_FALSE_CONVERGENCE; } /* no success without a proof */
     if (r->converged && r->tolerance == 0.0 && r->iterations > 0) {

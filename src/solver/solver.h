@@ -34,6 +34,8 @@ struct tess_solver {
     double *candidate; /* x + d while it is judged, and after the solve the last one */
     bool iterated;     /* the last solve left one */
     double *best;      /* the best x so far; NULL: x itself is, because a worse one never replaces it */
+    double *mapped;    /* M^-1 r, where its norm decides; else NULL */
+    double mapped_rhs; /* ||M^-1 b|| */
     int nvectors;
     double *history, *host_history;
     int64_t history_capacity;
@@ -73,8 +75,6 @@ tess_precision solver_lowest_precision(const tess_solver *s);
 void describe_solver(const tess_solver *s, tess_solve_result *r);
 /* Those of its matrix, which may be another after the solve. */
 void describe_storage(const tess_solver *s, tess_solve_result *r);
-/* Whether a true residual proves convergence to r->tolerance. */
-bool meets_tolerance(const tess_solve_result *r, const true_residual *now);
 /* Fills in the facts known after the solve, and decides `converged` and the reason. */
 void finish_result(const tess_solver *s, const true_residual *now, tess_reason reason, double start,
                    tess_solve_result *r);
