@@ -11,8 +11,9 @@ bool may_be_positive_definite(const matrix_facts *f)
     return f->symmetric && f->positive == f->n && f->improper_minors == 0;
 }
 
-/* A residual that meets a tolerance may exceed it by this factor in the row-scaled norm; cycles then go on. */
-#define ROWS_APART 0x1p10
+/* Rows whose sizes differ by more than a norm in FP64 resolves of their squares. Below, cycles that meet the tolerance
+   as given go on until the small rows meet theirs (solver/guard_cycle.c). */
+#define ROWS_APART 0x1p26
 
 bool rows_are_apart(const matrix_facts *f)
 {

@@ -70,7 +70,8 @@ static bool suits_multigrid(const matrix_facts *f)
     return f->n >= LEAST_MULTIGRID_ROWS && (f->symmetric || f->positive == f->n);
 }
 
-/* Where the row-scaled residual counts, rows of very different size are brought to one first. */
+/* Where the row-scaled residual counts, rows of very different size are brought to one first. Not for multigrid, whose
+   levels are for the matrix as its equation gives it. */
 static bool wants_scale(const matrix_facts *f, const tess_solve_options *o)
 {
     const tess_stop_norm norm = verify_stop_norm(o);
@@ -96,7 +97,7 @@ static bool settle(const matrix_facts *f, const tess_solve_options *o, ladder_st
         s->precond = TESS_PRECOND_NONE;
     }
     if (o->automatic.fp64_only) { s->factors = TESS_PRECISION_FP64; }
-    if (s->scale == TESS_SCALING_NONE && wants_scale(f, o)) {
+    if (s->scale == TESS_SCALING_NONE && s->precond != TESS_PRECOND_AMG && wants_scale(f, o)) {
         s->scale = f->symmetric ? TESS_SCALING_SYMMETRIC : TESS_SCALING_ROWS;
     }
     return true;
