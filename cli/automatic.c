@@ -59,6 +59,8 @@ static void write_system(const cli_solve_run *run, char *buffer, size_t size)
 static void write_command(const cli_solve_run *run, char *buffer, size_t size)
 {
     const tess_solve_options *o = run->options;
+    const bool by_itself =
+        o->scale != run->asked->scale; /* for the norm of rows, which a named method must be asked for */
     char precond[64], role[32], levels[64], amg[256];
     int used = snprintf(buffer, size, "tessera solve %s --solver %s --precond %s", run->matrix->name,
                         tess_solver_kind_name(o->solver), cli_precond_text(&o->precond, precond, sizeof precond));
@@ -72,8 +74,7 @@ static void write_command(const cli_solve_run *run, char *buffer, size_t size)
     }
     if (o->scale != TESS_SCALING_NONE && used > 0 && (size_t)used < size) {
         used += snprintf(buffer + used, size - (size_t)used, " --scale %s%s%s", tess_scaling_name(o->scale),
-                         o->stop_norm == TESS_STOP_NORM_AUTO ? "" : " --stop-norm ",
-                         o->stop_norm == TESS_STOP_NORM_AUTO ? "" : tess_stop_norm_name(o->stop_norm));
+                         by_itself ? " --stop-norm " : "", by_itself ? tess_stop_norm_name(o->stop_norm) : "");
     }
     if (o->reorder != TESS_REORDERING_NONE && used > 0 && (size_t)used < size) {
         used += snprintf(buffer + used, size - (size_t)used, " --reorder %s", tess_reordering_name(o->reorder));

@@ -403,7 +403,8 @@ static tess_status check_preconditioned_norm(const tess_solver *s)
                       s->precond && s->options.guard == TESS_GUARD_REPAIR;
 
     if (s->options.stop_norm != TESS_STOP_NORM_PRECONDITIONED || fits) { return TESS_SUCCESS; }
-    return tess_fail(s->ctx, TESS_UNSUPPORTED, "use --stop-norm rows, or cg, bicgstab, minres, idr or gmres with --precond",
+    return tess_fail(s->ctx, TESS_UNSUPPORTED,
+                     "use --stop-norm rows, or cg, bicgstab, minres, idr or gmres with --precond",
                      "%s with preconditioner %s has no preconditioned norm to stop by",
                      tess_solver_kind_name(s->method->kind), tess_precond_kind_name(s->options.precond.kind));
 }

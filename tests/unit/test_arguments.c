@@ -319,6 +319,7 @@ static void options_of_solves_have_known_values(void **state)
     CHECK_FIELD(o->scale, tess_solver_create(e.a, o, &e.made.solver));
     CHECK_FIELD(o->reorder, tess_solver_create(e.a, o, &e.made.solver));
     CHECK_FIELD(o->cg.recurrence, tess_solver_create(e.a, o, &e.made.solver));
+    CHECK_FIELD(o->stop_norm, tess_solver_create(e.a, o, &e.made.solver));
     CHECK_FIELD(o->gmres.orthogonalization, tess_solver_create(e.a, o, &e.made.solver));
     CHECK_FIELD(o->gmres.inner.storage, tess_solver_create(e.a, o, &e.made.solver));
     CHECK_FIELD(o->gmres.inner.arithmetic, tess_solver_create(e.a, o, &e.made.solver));
