@@ -83,6 +83,8 @@ static bool wants_scale(const matrix_facts *f, const tess_solve_options *o)
 /* Steps that this build and this matrix allow, with what the options say in place of the step's own choice. */
 static bool settle(const matrix_facts *f, const tess_solve_options *o, ladder_step *s)
 {
+    bool last = false; /* the last resort takes the system as it is */
+
     if (o->precond.kind != TESS_PRECOND_AUTO) { s->precond = o->precond.kind; }
     if (o->precond.kind == TESS_PRECOND_AUTO && s->precond == TESS_PRECOND_AMG && !suits_multigrid(f)) { return false; }
     if (s->limit == LIMIT_TRIAL) {
@@ -97,7 +99,8 @@ static bool settle(const matrix_facts *f, const tess_solve_options *o, ladder_st
         s->precond = TESS_PRECOND_NONE;
     }
     if (o->automatic.fp64_only) { s->factors = TESS_PRECISION_FP64; }
-    if (s->scale == TESS_SCALING_NONE && s->precond != TESS_PRECOND_AMG && wants_scale(f, o)) {
+    last = s->limit == LIMIT_NONE && o->precond.kind == TESS_PRECOND_AUTO;
+    if (s->scale == TESS_SCALING_NONE && s->precond != TESS_PRECOND_AMG && !last && wants_scale(f, o)) {
         s->scale = f->symmetric ? TESS_SCALING_SYMMETRIC : TESS_SCALING_ROWS;
     }
     return true;

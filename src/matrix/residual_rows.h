@@ -85,22 +85,31 @@ TESS_HD void backward_take(norm_sums *sums, double backward, int64_t row)
     if (more) { sums->backward = backward; }
 }
 
-/* |r_i| / (|b_i| + sum |a_ij x_j|), at most 1; a row of zeros has 0. Source: Oettli, Prager, Numer. Math. 6 (1964). */
+/* |r_i| / (|b_i| + sum |a_ij x_j|), at most 1; a row of zeros has 0. It divides only where the quotient may be the
+   largest. Source: Oettli, Prager, Numer. Math. 6 (1964). */
 TESS_HD void backward_add_row(norm_sums *sums, const row_terms *t)
 {
     const double least = t->magnitude * (1.0 - t->roundings * TESS_U64) - t->roundings * 0x1p-1074;
     const double most = fabs(t->value) + t->bound;
 
     if (most == 0.0) { return; }
-    backward_take(sums, fabs(t->value) / t->magnitude, t->row);
-    sums->backward_most = fmax(sums->backward_most, least > most ? most / least * (1.0 + 4.0 * TESS_U64) : 1.0);
+    if (!(fabs(t->value) < sums->backward * t->magnitude)) {
+        backward_take(sums, fabs(t->value) / t->magnitude, t->row);
+    }
+    if (!(most < sums->backward_most * least)) {
+        sums->backward_most = fmax(sums->backward_most, least > most ? most / least * (1.0 + 4.0 * TESS_U64) : 1.0);
+    }
 }
 
-/* A row over its largest magnitude. Rounding the quotient adds u times it; an empty row stays as it is. */
+/* A row over its largest magnitude. Two roundings each: they add 2 u times the quotient to the bound. An empty row
+   stays as it is. */
 TESS_HD void rows_add_row(norm_sums *sums, const row_terms *t, double scale)
 {
-    const double largest = t->largest > 0.0 ? t->largest : 1.0, v = scale * t->value / largest;
-    const double e = scale * t->bound / largest + 4.0 * TESS_U64 * fabs(v), b = scale * t->rhs / largest;
+    const double largest = t->largest > 0.0 ? t->largest : 1.0, factor = scale / largest;
+    const bool one = factor >= 0x1p-1000 && factor <= 0x1p1000; /* else a factor would lose digits */
+    const double v = one ? factor * t->value : scale * t->value / largest;
+    const double b = one ? factor * t->rhs : scale * t->rhs / largest;
+    const double e = (one ? factor * t->bound : scale * t->bound / largest) + 4.0 * TESS_U64 * fabs(v);
 
     two_word_add_product(&sums->rows, v, v);
     sums->rows_bounds += e * e;
