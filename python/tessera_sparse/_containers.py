@@ -18,6 +18,8 @@ def csr_parts(a):
             return data, indices, indptr, tuple(a[3])
         nrows = (len(indptr) if hasattr(indptr, "__len__") else indptr.shape[0]) - 1
         return data, indices, indptr, (nrows, nrows)
+    if not hasattr(a, "tocsr") and hasattr(a, "to_coo"):  # DOK of PyData
+        a = a.to_coo()
     if not hasattr(a, "tocsr") and hasattr(a, "to_scipy_sparse"):  # GCXS of PyData
         a = a.to_scipy_sparse()
     if hasattr(a, "tocsr"):

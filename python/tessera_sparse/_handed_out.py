@@ -4,6 +4,7 @@ The x that is handed out: its type, and its own residual. The computation is in 
 type on its way out, or another iterate than the library's, is verified again, and `Result` tells about that one.
 """
 import math
+import sys
 import warnings
 
 import numpy as np
@@ -23,6 +24,11 @@ def direct_type_of_x(matrix, b):
     given = _arrays.dtype_of(b)
     kinds = [_SMALL, matrix.given, np.dtype(np.float64) if given is None else given]
     return _SMALL if np.result_type(*kinds) == _SMALL else np.dtype(np.float64)
+
+
+def is_rounded(dtype, b):
+    """Whether x loses digits on its way out; JAX has float32 alone unless it is told otherwise."""
+    return dtype != np.float64 or _arrays.owner_of(b) == "jax" and not sys.modules["jax"].config.jax_enable_x64
 
 
 def rounded(x, dtype):
@@ -69,10 +75,12 @@ def _solves_least_squares(matrix, result, b, x):
 
 def judge_rounded(matrix, result, x, b, loss):
     """As `judge`, for an x as it leaves; says so where rounding, or the conversion of A and b, lost the tolerance."""
-    before = result.converged
     if is_exact(matrix, x, loss):
         return
+    before = result.converged or result.residual_norm + result.residual_bound <= result.tolerance
     judge(matrix, result, x, b, loss)
+    if result.converged and result._raw.reason <= 0:
+        result._raw.reason = _abi.TESS_REASON_RTOL
     if not before or result.converged:
         return
     result._raw.reason = _abi.TESS_REASON_FALSE_CONVERGENCE
@@ -90,7 +98,6 @@ def judge_rounded(matrix, result, x, b, loss):
 
 def _outside():
     """The stack level of the first caller outside the package."""
-    import sys
     level, frame = 1, sys._getframe(1)
     while frame is not None and frame.f_globals.get("__name__", "").startswith(__package__):
         level, frame = level + 1, frame.f_back

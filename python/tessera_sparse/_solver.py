@@ -66,7 +66,7 @@ class Solver:
         arrays = taken_from(options)
         self.options = options_with(options, self._keep)
         set_arrays(self.options.precond, arrays, self.matrix, self._keep)
-        self._bar = progress is True
+        self._bar, self._share = progress is True, 1.0
         self._set_monitor(monitor or (progress if callable(progress) else None))
         self.precond = None if precond is None or isinstance(precond, str) else self._own_precond(precond)
         self._create()
@@ -146,6 +146,23 @@ class Solver:
         if type(b) is np.ndarray and b.dtype == np.float64 and b.ndim == 1 and not self._bar and not self.matrix.loss:
             return self._solve_one(b, x0, b)
         dtype = dtype or _handed_out.type_of_x(self.matrix, b)
+        if not _handed_out.is_rounded(dtype, b):
+            return self._solve_shaped(b, x0, dtype)
+        with self.context.lock:
+            self._aim(0.5)  # leaves room for the rounding of x
+            try:
+                return self._solve_shaped(b, x0, dtype)
+            finally:
+                self._aim(1.0)
+
+    def _aim(self, share):
+        """Solves to a share of the tolerances; results still have the whole one."""
+        self.options.rtol *= share / self._share
+        self.options.atol *= share / self._share
+        self._share = share
+        self._apply_limits()
+
+    def _solve_shaped(self, b, x0, dtype):
         if self.context.on_gpu and _arrays.on_device(b):
             array = _arrays.to_double(b, self.context)
         else:
@@ -246,7 +263,8 @@ class Solver:
             count = lib.tess_solver_attempts(self.pointer, ctypes.byref(first))
             if count:
                 attempts = ctypes.string_at(first.value, count * ctypes.sizeof(_abi.tess_attempt))
-        return Result(x, raw, history, why, attempts, self.options.rtol)
+        raw.tolerance /= self._share
+        return Result(x, raw, history, why, attempts, self.options.rtol / self._share)
 
     def _with_bar(self, b, x0, like):
         from ._progress import bar

@@ -180,7 +180,7 @@ tess_status tess_device_allocate(tess_context *ctx, int64_t count, size_t size, 
                          (long long)count, size, ctx->device_name, (long long)ctx->held_bytes);
     }
     count_held(ctx, (int64_t)bytes);
-    return tess_stage_end(ctx, "allocating device memory");
+    return tess_stage_note(ctx, "allocating device memory");
 }
 
 void tess_device_release(tess_context *ctx, const void *pointer, int64_t count, size_t size)
@@ -195,7 +195,7 @@ void tess_device_release(tess_context *ctx, const void *pointer, int64_t count, 
     bytes = checked_bytes(count, size);
     ctx->backend->release(ctx, ended(pointer), bytes);
     count_held(ctx, -(int64_t)bytes);
-    (void)tess_stage_end(ctx, "releasing device memory");
+    (void)tess_stage_note(ctx, "releasing device memory");
 }
 
 tess_status tess_device_upload(tess_context *ctx, const void *host, int64_t count, size_t size, void **out)
