@@ -135,7 +135,7 @@ TESS_EXPORT const char *tess_context_device_name(const tess_context *ctx);
  */
 TESS_EXPORT const char *tess_context_gpu_id(const tess_context *ctx);
 
-/** Number of OpenMP threads of this context's host kernels. */
+/** Number of OpenMP threads of this context's host kernels; 1 in a forked child (docs/reference/limits.md). */
 TESS_EXPORT int tess_context_threads(const tess_context *ctx);
 
 /** The stream in use (cudaStream_t or hipStream_t), or NULL on the CPU. */

@@ -22,10 +22,19 @@ def csr_parts(a):
         a = a.to_coo()
     if not hasattr(a, "tocsr") and hasattr(a, "to_scipy_sparse"):  # GCXS of PyData
         a = a.to_scipy_sparse()
+    if getattr(a, "format", None) == "lil" and a.dtype == np.longdouble:
+        return _of_lil(a)
     if hasattr(a, "tocsr"):
         a = a.tocsr()
         return a.data, a.indices, a.indptr, tuple(a.shape)
     return None
+
+
+def _of_lil(a):
+    """SciPy's own conversion rounds long doubles to float64."""
+    data = np.array([value for row in a.data for value in row], dtype=a.dtype)
+    indices = np.array([column for row in a.rows for column in row], dtype=np.int64)
+    return data, indices, np.cumsum([0] + [len(row) for row in a.rows]), tuple(a.shape)
 
 
 def csr_of_dense(a):

@@ -4,7 +4,6 @@ Signals while the library computes. Python runs the handlers of signals in its m
 Python: during a call of the library none would run. The library calls back about every 50 ms
 (tess_context_set_interrupt_check), so that they run, and stops if one raises an exception, such as KeyboardInterrupt.
 """
-import ctypes
 import signal
 import threading
 
@@ -72,4 +71,4 @@ def interruptible(context, function, *arguments, release=None):
     return status
 
 
-_NONE = ctypes.cast(None, _abi.tess_interrupt_check)
+_NONE = _abi.tess_interrupt_check()

@@ -125,11 +125,11 @@ _DOC = """
 
     - `info` is 0 only if the true residual b - A x, with a bound on its rounding, meets the tolerance. For a
       LinearOperator without `error_bound` it is the residual as the operator computes it.
-    - `info` above 0: the limit of iterations. Below 0: the number of the reason (docs/reference/solvers.md), such as
-      -10 for a matrix that is not positive definite.
+    - `info` above 0: the limit of iterations, or x in float32 misses the tolerance. Below 0: the number of the reason
+      (docs/reference/verification.md), such as -10 for a matrix that is not positive definite.
     - A may also be a `Matrix`, and M a preconditioner such as `ilu0(A)`; b may have several columns, which share one
       set-up, and x has the shape of b.
-    - Real numbers only. x is float32 if A and b are; the computation is in FP64.
+    - Real numbers only. The computation is in FP64; the type of x is SciPy's.
 
     Parameters
     ----------

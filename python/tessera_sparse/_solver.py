@@ -230,12 +230,10 @@ class Solver:
             return self._last_or_best(self._result(fetch(), raw), b, left, fetch)
 
     def _last_or_best(self, result, b, vector, fetch):
-        """After a solve that did not converge, if the caller asked for it: the last iterate, unless it is not finite."""
+        """After a solve that did not converge, if the caller asked: the last iterate, unless it is not finite."""
         if not self._last or result.converged:
             return result
-        best = result.x
-        result.x = None  # where `fetch` returns the same memory, the last iterate replaces the best
-        best = best.copy() if isinstance(best, np.ndarray) else best.clone() if hasattr(best, "clone") else best.copy()
+        best = result.x.clone() if hasattr(result.x, "clone") else result.x.copy()  # `fetch` may have the same memory
         check(lib.tess_solver_last_iterate(self.pointer, vector.pointer), self.context.pointer)
         result.x = fetch()
         before = type(result._raw).from_buffer_copy(result._raw)

@@ -109,6 +109,8 @@ def test_scipy(kind):
     for make in (sp.csr_array, sp.csr_matrix):
         A = make(M).asformat(kind)
         assert np.array_equal(ts.Matrix(A).to_scipy().toarray(), M)
+    third = sp.coo_array(M.astype(np.longdouble) / 3).asformat(kind)
+    assert (ts.Matrix(third).loss > 0) == (np.dtype(np.longdouble).itemsize > 8)
     data, rows, columns = triplets()
     keep = rows < 3
     twice = sp.coo_array((data[keep], (rows[keep], columns[keep])), shape=(3, 3))
@@ -134,7 +136,7 @@ def test_like_pydata():
 def test_torch():
     torch = pytest.importorskip("torch")
     T = torch.tensor(M)
-    twice = torch.sparse_coo_tensor(*(torch.tensor(part) for part in (
-        np.array([[0, 0, 0, 1, 1, 1, 2, 2], [0, 0, 1, 0, 1, 2, 1, 2]]), np.array([1.5, 2.5, 1, 2, 5, -1, 3, 7]))), (3, 3))
+    places = torch.tensor([[0, 0, 0, 1, 1, 1, 2, 2], [0, 0, 1, 0, 1, 2, 1, 2]])
+    twice = torch.sparse_coo_tensor(places, torch.tensor([1.5, 2.5, 1, 2, 5, -1, 3, 7], dtype=torch.float64), (3, 3))
     for A in (T, T.to_sparse(), T.to_sparse_csr(), T.to_sparse_csc(), T.to_sparse_bsr((1, 1)), twice):
         assert np.array_equal(ts.Matrix(A).to_scipy().toarray(), M), A.layout

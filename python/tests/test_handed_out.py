@@ -20,7 +20,8 @@ pytestmark = pytest.mark.filterwarnings("ignore:x in float32:RuntimeWarning", "i
 
 def chain(n, kind="float64"):
     """Condition some 400 for n from 60 on: rounding x to float32 leaves a relative residual near 1e-6."""
-    return sp.diags_array([-np.ones(n - 1), 2.01 * np.ones(n), -np.ones(n - 1)], offsets=[-1, 0, 1]).tocsr().astype(kind)
+    A = sp.diags_array([-np.ones(n - 1), 2.01 * np.ones(n), -np.ones(n - 1)], offsets=[-1, 0, 1])
+    return A.tocsr().astype(kind)
 
 
 def relative_residual(A, x, b):
@@ -157,4 +158,5 @@ def test_damping_pulls_to_the_start(name):
     assert np.allclose(expected, [8.0943396, -4.5660377]) and np.allclose(given, expected)
     assert np.allclose(result[0], expected, rtol=1e-9) and result[1] == 2
     if name == "lsqr":
-        assert result[4] == pytest.approx(np.hypot(np.linalg.norm(A @ expected - b), 2 * np.linalg.norm(expected - start)))
+        both = np.linalg.norm(A @ expected - b), 2 * np.linalg.norm(expected - start)
+        assert result[4] == pytest.approx(np.hypot(*both))

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Processes that are forked after the library has computed. fork copies the calling thread alone: OpenMP's other threads
- * are gone, and GNU's runtime waits for them forever in the next parallel region. A region of one thread does not touch
- * them: in a child all contexts have one thread, those that it makes too. A GPU's context works in its own process only.
+ * Processes that are forked after the library has computed. fork copies the calling thread alone: OpenMP's other
+ * threads are gone, and GNU's runtime waits for them forever in the next parallel region. A region of one thread does
+ * not touch them: in a child all contexts have one thread, those that it makes too. A GPU's context works in its own
+ * process only.
  */
 #ifndef TESS_BASE_FORK_H
 #define TESS_BASE_FORK_H

@@ -12,7 +12,7 @@ typedef struct solve_stop {
     void *user;
     const tess_context *ctx; /* whose check ends it (tess_context_set_interrupt_check) */
     double start, limit;     /* seconds; a limit of 0 is none */
-    tess_reason reason;  /* RUNNING until something asks for the end, then why */
+    tess_reason reason;      /* RUNNING until something asks for the end, then why */
 } solve_stop;
 
 /* Puts itself in the monitor's place in `options`, if there is anything to watch. */
