@@ -73,7 +73,7 @@ class Context:
         self.handle = Handle(pointer.value, lib.tess_context_destroy, keep=keep)
         self.pointer = pointer.value
         self.lock = threading.RLock()  # one thread at a time may use a context
-        self.watched = False  # _interrupts.py
+        self.watched, self.answers = False, None  # _interrupts.py
         _all.add(self)
         self.on_gpu = lib.tess_context_device(self.pointer) == _abi.TESS_DEVICE_GPU
         self._stream = lib.tess_context_stream(self.pointer) or 0

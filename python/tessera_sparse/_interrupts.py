@@ -4,11 +4,13 @@ Signals while the library computes. Python runs the handlers of signals in its m
 Python: during a call of the library none would run. The library calls back about every 50 ms
 (tess_context_set_interrupt_check), so that they run, and stops if one raises an exception, such as KeyboardInterrupt.
 """
-import signal
+import _signal  # the module signal makes enumerations of all that it takes and returns, which takes microseconds
 import threading
 
 from . import _abi
 from ._library import lib
+
+_SIGINT = _signal.SIGINT
 
 
 def _answers(raised):
@@ -43,16 +45,14 @@ def interruptible(context, function, *arguments, release=None):
     function(*arguments), which may take long. In the main thread, the handlers of signals run meanwhile; an exception
     of theirs ends the call early, and is raised here, after `release()` of what the call may have made.
     """
-    if context.watched or threading.current_thread() is not threading.main_thread():
+    if context.watched or threading.get_ident() != threading.main_thread().ident:
         return function(*arguments)
-    raised = []
-    answers = _answers(raised)
-    next(answers)
-    callback = _abi.tess_interrupt_check(answers.send)
-    handler = signal.getsignal(signal.SIGINT)
+    raised, callback = _callback_of(context)
+    raised.clear()
+    handler = _signal.getsignal(_SIGINT)
     try:
         if callable(handler):
-            signal.signal(signal.SIGINT, _collecting(handler, raised))
+            _signal.signal(_SIGINT, _collecting(handler, raised))
     except ValueError:  # not the main interpreter
         return function(*arguments)
     context.watched = True
@@ -63,12 +63,24 @@ def interruptible(context, function, *arguments, release=None):
         lib.tess_context_set_interrupt_check(context.pointer, _NONE, None)
         context.watched = False
         if callable(handler):
-            signal.signal(signal.SIGINT, handler)
+            _signal.signal(_SIGINT, handler)
     if raised:
+        first = raised[0].with_traceback(None)
+        context.answers = None
         if release is not None:
             release()
-        raise raised[0].with_traceback(None)
+        raise first
     return status
+
+
+def _callback_of(context):
+    """(list of what handlers raised, the callback): made once for each context."""
+    if context.answers is None:
+        raised = []
+        answers = _answers(raised)
+        next(answers)
+        context.answers = raised, _abi.tess_interrupt_check(answers.send)
+    return context.answers
 
 
 _NONE = _abi.tess_interrupt_check()

@@ -114,6 +114,8 @@ def _limit(maxiter, matrix_like, factor):
 
 def _rows(matrix_like):
     """Rows of what may be a matrix; 0 for what is none, which is refused later."""
+    if isinstance(matrix_like, tuple) and len(matrix_like) in (3, 4):  # CSR arrays
+        return matrix_like[3][0] if len(matrix_like) == 4 else np.shape(matrix_like[2])[0] - 1
     shape = matrix_like.shape if hasattr(matrix_like, "shape") else np.shape(matrix_like)
     return shape[0] if shape else 0
 

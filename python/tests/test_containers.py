@@ -120,6 +120,13 @@ def test_scipy(kind):
     assert np.array_equal(ts.Matrix(unsorted).to_scipy().toarray(), M)
 
 
+def test_tuples_of_csr_arrays():
+    A = sp.csr_array(M)
+    for parts in ((A.data, A.indices, A.indptr), (A.data, A.indices, A.indptr, A.shape)):
+        x, info = ts.gmres(parts, B, rtol=1e-10)
+        assert info == 0 and np.allclose(M @ x, B)
+
+
 def test_pydata():
     sparse = pytest.importorskip("sparse")
     for A in (sparse.COO.from_numpy(M), sparse.GCXS.from_numpy(M), sparse.GCXS.from_numpy(M, compressed_axes=(1,)),

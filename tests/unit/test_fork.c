@@ -8,7 +8,7 @@
 #include "support/solve.h"
 
 /* More than HOST_SERIAL_WORK, so that loops have several threads; a child that hangs ends after CHILD_SECONDS. */
-enum { SIDE = 130, N = SIDE * SIDE, CHILD_SECONDS = 60, ITERATIONS = 5 };
+enum { SIDE = 130, N = SIDE * SIDE, CHILD_SECONDS = 20, ITERATIONS = 5 };
 
 static tess_context *open_host(int threads)
 {

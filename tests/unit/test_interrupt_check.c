@@ -59,19 +59,11 @@ static void wait_until_due(void)
     nanosleep(&pause, NULL);
 }
 
-static int pause_at_first(void *user, const tess_progress *progress)
-{
-    (void)user;
-    if (progress->iteration == 1) { wait_until_due(); }
-    return 0;
-}
-
 static tess_solver *create(tess_solver_kind kind, const char *precond)
 {
     tess_solve_options o = solve_options(kind);
     tess_solver *solver = NULL;
 
-    o.monitor = pause_at_first;
     assert_ok(ctx, tess_precond_options_parse(precond, &o.precond));
     assert_ok(ctx, tess_solver_create(a, &o, &solver));
     return solver;
@@ -83,6 +75,7 @@ static tess_solve_result solve(tess_solver *solver)
 
     tess_solve_result_init(&result);
     assert_ok(ctx, tess_vector_fill(x, 0.0));
+    wait_until_due();
     assert_ok(ctx, tess_solver_solve(solver, b, x, &result));
     return result;
 }
