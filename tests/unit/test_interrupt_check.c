@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A caller's function that ends solves and set-ups (tess_context_set_interrupt_check), in its own thread only. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* nanosleep */
+#endif
 #include <pthread.h>
 #include <time.h>
 
