@@ -60,6 +60,7 @@ class Result:
         self.x, self.rtol = x, rtol
         self.converged, self.verified, self.iterations = bool(raw.converged), bool(raw.verified), raw.iterations
         self._raw, self._history, self._why, self._attempts = raw, history, why, attempts
+        self._said = None  # why the x that is handed out misses the tolerance
         self.columns = [self]
 
     def __getstate__(self):
@@ -75,7 +76,8 @@ class Result:
         """The result of several right-hand sides: that of the worst, with all of x."""
         worst = max(columns, key=lambda c: (not c.verified, not c.converged, c.relative_residual, c.iterations))
         result = cls(x, worst._raw, worst._history, worst._why, worst._attempts, worst.rtol)
-        result.columns = columns
+        result.columns, result._said = columns, worst._said
+        result.converged, result.verified = worst.converged, worst.verified
         return result
 
     def __getattr__(self, name):
@@ -92,7 +94,7 @@ class Result:
 
     @property
     def reason_text(self):
-        return lib.tess_reason_text(self._raw.reason).decode()
+        return self._said or lib.tess_reason_text(self._raw.reason).decode()
 
     @property
     def history(self):

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/deadline.h"
+#include "base/fork.h"
 #include "base/options.h"
 #include "base/two_word.h"
 #include "format/csr/csr.h"
@@ -289,11 +290,12 @@ tess_status tess_solver_solve(tess_solver *s, const tess_vector *b, tess_vector 
     double deadline = 0.0;
     tess_status status = result_require_size(s->ctx, "tess_solve_result", result->size, sizeof full);
 
+    if (status == TESS_SUCCESS) { status = fork_require_device(s->ctx); }
     if (status != TESS_SUCCESS) { return status; }
     tess_solve_result_init(&full);
     result_return(&full, result); /* a call that fails leaves nothing of the one before */
     s->iterated = false;
-    stop_begin(&stop, &s->options);
+    stop_begin(&stop, s->ctx, &s->options);
     deadline = tess_deadline_begin(s->ctx, s->options.time_limit);
     status = solve(s, b, x, &full);
     tess_deadline_restore(s->ctx, deadline);
