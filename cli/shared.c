@@ -26,6 +26,9 @@ static error_t parse_host(int key, char *arg, struct argp_state *state)
 {
     cli_host_options *options = state->input;
     switch (key) {
+    case ARGP_KEY_INIT:
+        state->err_stream = cli_shown_errors(); /* where argp_error quotes the caller's words */
+        return 0;
     case KEY_THREADS: options->threads = (int)cli_parse_integer(state, "threads", arg, 1, 4096); return 0;
     case KEY_JSON:
         if (arg[0] == '\0') { argp_error(state, "--json: the file name is empty"); }
@@ -182,12 +185,14 @@ void cli_set_name(const char *name)
 
 void cli_error(const char *format, ...)
 {
+    char *text = NULL;
     va_list list;
     va_start(list, format);
     fprintf(stderr, "%s: ", program_name);
-    vfprintf(stderr, format, list);
+    if (vasprintf(&text, format, list) >= 0) { cli_write_shown(stderr, text, false); }
     fputc('\n', stderr);
     va_end(list);
+    free(text);
 }
 
 void cli_print_version(FILE *stream)
@@ -238,7 +243,11 @@ int cli_report_failure(const tess_context *ctx, tess_status status)
     } else {
         cli_error("%s", error->message);
     }
-    if (error != NULL && error->status == status && error->hint[0] != '\0') { fprintf(stderr, "  %s\n", error->hint); }
+    if (error != NULL && error->status == status && error->hint[0] != '\0') {
+        fputs("  ", stderr);
+        cli_write_shown(stderr, error->hint, false);
+        fputc('\n', stderr);
+    }
     return exit_code_of(status);
 }
 
