@@ -231,6 +231,18 @@ static int exit_code_of(tess_status status)
     return CLI_DEVICE;
 }
 
+/* What neither a file, nor the size of a format for this matrix, nor a library that is not installed is to blame for:
+   options that do not go together. */
+static bool is_about_options(const tess_error *error)
+{
+    static const char *const others[] = {"would store ", "needs MUMPS", "needs cuDSS", "MUMPS cannot be loaded"};
+    bool found = error != NULL && error->file[0] != '\0';
+    for (size_t i = 0; i < sizeof others / sizeof others[0] && error != NULL; i++) {
+        found = found || strstr(error->message, others[i]) != NULL;
+    }
+    return !found;
+}
+
 int cli_report_failure(const tess_context *ctx, tess_status status)
 {
     const tess_error *error = ctx == NULL ? NULL : tess_context_last_error(ctx);
@@ -248,7 +260,7 @@ int cli_report_failure(const tess_context *ctx, tess_status status)
         cli_write_shown(stderr, error->hint, false);
         fputc('\n', stderr);
     }
-    return exit_code_of(status);
+    return status == TESS_UNSUPPORTED && is_about_options(error) ? CLI_USAGE : exit_code_of(status);
 }
 
 double cli_seconds(void)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Banner, comments and size line of Matrix Market text. */
-#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -121,33 +120,24 @@ static tess_status check_combination(const text_source *source, const mtx_header
 
 /* ---- other kinds of text ---- */
 
-/* Harwell-Boeing: the third line has the type, such as RSA, and sizes; the second, how many lines the parts have. */
+/* Harwell-Boeing: the third line has the type, such as RSA, and sizes. */
 static tess_status check_harwell_boeing(text_source *source)
 {
     const char *line = NULL, *end = NULL;
     token words[MAX_TOKENS];
     int64_t number = 0;
-    char hint[256];
-    int count = 0;
-    bool rhs = false, symmetric = false;
-    tess_status status = text_source_line(source, &line, &end, &number);
+    tess_status status = TESS_SUCCESS;
 
-    if (status != TESS_SUCCESS || !line) { return status; }
-    count = split_line(line, end, words);
-    rhs = count == 5 && *words[4].text != '0';
-    status = text_source_line(source, &line, &end, &number);
-    if (status != TESS_SUCCESS || !line) { return status; }
-    count = split_line(line, end, words);
-    if (count < 4 || words[0].length != 3 || !strchr("RrCcPp", words[0].text[0]) ||
+    for (int i = 2; i <= 3; i++) {
+        status = text_source_line(source, &line, &end, &number);
+        if (status != TESS_SUCCESS || !line) { return status; }
+    }
+    if (split_line(line, end, words) < 4 || words[0].length != 3 || !strchr("RrCcPp", words[0].text[0]) ||
         !strchr("SsUuHhZzRr", words[0].text[1]) || !strchr("AaEe", words[0].text[2])) {
         return TESS_SUCCESS;
     }
-    symmetric = words[0].text[1] == 'S' || words[0].text[1] == 's';
-    (void)snprintf(
-        hint, sizeof hint, "%s%s%s%sin Python: A = scipy.io.hb_read('B.rua'); scipy.io.mmwrite('A.mtx', A%s)",
-        rhs || symmetric ? "sed" : "", rhs ? " -e '2s/[0-9]* *$/0/' -e 5d" : "", symmetric ? " -e '3s/^.S/RU/'" : "",
-        rhs || symmetric ? " FILE > B.rua; " : "", symmetric ? " + scipy.sparse.tril(A, -1).T" : "");
-    return tess_fail_at(source->ctx, TESS_UNSUPPORTED, source->name, 0, hint,
+    return tess_fail_at(source->ctx, TESS_UNSUPPORTED, source->name, 0,
+                        "docs/howto/matrix-files.md has a Python program that makes a Matrix Market file of it",
                         "the file is a Harwell-Boeing file of type %.3s, which this library does not read",
                         words[0].text);
 }
