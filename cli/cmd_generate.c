@@ -158,11 +158,14 @@ static int run_generate(int argc, char **argv)
     if (code != 0) { return code; }
     cli_arguments_parse(&generate_argp, &arguments, &options);
     tess_context *ctx = NULL;
-    const cli_files files = {.output = {{"json", &options.host.json},
-                                        {"output", &options.output},
-                                        {"points", &options.points},
-                                        {"initial", &options.initial}},
-                             .force = options.host.force};
+    cli_files files = {.output = {{"json", &options.host.json},
+                                  {"output", &options.output},
+                                  {"points", &options.points},
+                                  {"initial", &options.initial}},
+                       .force = options.host.force};
+    for (int i = 0; i < CLI_MAX_FILES && i < options.word_count; i++) {
+        files.input[i] = options.words[i]; /* `replicate` takes a file */
+    }
     code = cli_prepare_files(&files);
     if (code == 0 && options.list) {
         code = print_list(options.host.json);

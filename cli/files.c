@@ -23,11 +23,27 @@ static bool is_same_file(const char *a, const char *b)
            of_a.st_ino == of_b.st_ino;
 }
 
+/* Whether an input is that file; of gallery:NAME:ARGUMENT..., whether an argument is. */
+static bool reads(const char *input, const char *path)
+{
+    char part[CLI_PATH_LENGTH];
+    if (strncmp(input, "gallery:", 8) != 0) { return is_same_file(input, path); }
+    for (const char *at = input; at != NULL; at = strchr(at, ':')) {
+        at += *at == ':';
+        const size_t length = strcspn(at, ":");
+        if (length == 0 || length >= sizeof part) { continue; }
+        memcpy(part, at, length);
+        part[length] = '\0';
+        if (is_same_file(part, path)) { return true; }
+    }
+    return false;
+}
+
 static int refuse_inputs(const cli_files *files, const cli_output *output)
 {
     for (int i = 0; i < CLI_MAX_FILES && !files->force; i++) {
         if (files->input[i] == files->resume && strcmp(output->option, "checkpoint") == 0) { continue; }
-        if (files->input[i] == NULL || !is_same_file(files->input[i], *output->path)) { continue; }
+        if (files->input[i] == NULL || !reads(files->input[i], *output->path)) { continue; }
         cli_error("--%s %s would replace a file that the command reads; name another file, or give --force",
                   output->option, *output->path);
         return CLI_USAGE;

@@ -32,6 +32,12 @@ expect 2 timestep spd.mtx --resume pipe
 expect 2 solve spd.mtx --json notes.txt --output ./notes.txt
 err_has 'would both write'
 
+# Files that a model problem is made of are inputs too.
+expect 2 generate replicate kept.mtx 2 --output kept.mtx
+expect 2 solve gallery:replicate:kept.mtx:2 --output kept.mtx
+err_has 'would replace a file that the command reads'
+cmp -s spd.mtx kept.mtx && pass || fail "kept.mtx has changed"
+
 # An output keeps the permissions of what it replaces; a link that leads nowhere stays.
 for option in output json html; do
     : >mode.txt
