@@ -16,8 +16,8 @@ static void check_input_names(struct argp_state *state, const solve_options *opt
 
 static void check_output_names(struct argp_state *state, const solve_options *options)
 {
-    const char *names[] = {options->host.json, options->history, options->output, options->html,
-                           options->stop.checkpoint, options->choices};
+    const char *names[] = {options->host.json, options->history,         options->output,
+                           options->html,      options->stop.checkpoint, options->choices};
     enum { COUNT = sizeof names / sizeof names[0] };
     for (int i = 0; i < COUNT; i++) {
         for (int j = i + 1; j < COUNT; j++) {
