@@ -360,9 +360,28 @@ void cli_print_sweeps(const cli_solve_run *run);
 json_t *cli_sweeps_json(const cli_solve_run *run);
 void cli_add_sweeps_options_json(json_t *options, const tess_precond_options *precond);
 
+/* ---- quote.c: names as people and shells may read them ---- */
+
+enum {
+    CLI_PATH_LENGTH = 4096,
+    CLI_QUOTED_LENGTH = 4 * CLI_PATH_LENGTH + 16,
+    CLI_COMMAND_LENGTH = 3 * CLI_QUOTED_LENGTH + 1024
+};
+/* Control characters, which a terminal would obey, as \x1b; with `lines`, those that end lines stay. */
+void cli_write_shown(FILE *to, const char *text, bool lines);
+/* The same: `text` itself, or one of four buffers, which later calls use again. */
+const char *cli_shown(const char *text);
+FILE *cli_shown_errors(void); /* stderr, through the same */
+/* An argument that a shell reads as `text`. */
+void cli_write_quoted(FILE *to, const char *text);
+/* The name of a file, which is no option either; returns `buffer`, of CLI_QUOTED_LENGTH. */
+const char *cli_quoted_file(const char *name, char *buffer, size_t size);
+/* The command line that the tool was called with, quoted for a shell; the caller frees it. NULL: no memory, message
+   printed. */
+char *cli_quote_command(int argc, char **argv);
+
 /* ---- automatic.c ---- */
 
-enum { CLI_PATH_LENGTH = 4096, CLI_COMMAND_LENGTH = 2 * CLI_PATH_LENGTH + 512 };
 /* The file of choices: the argument of --choices, or by default one in the user's cache folder, which is made; NULL:
    none. The default path is written to `buffer`. */
 const char *cli_choices_path(const char *argument, char *buffer, size_t size);

@@ -339,8 +339,9 @@ static int require_narrowing(const solve_options *options)
 static int check_options(solve_options *options)
 {
     int code = require_narrowing(options);
+    const char *choices = options->choices != NULL && strcmp(options->choices, "none") != 0 ? options->choices : NULL;
     const cli_files files = {.input = {options->matrix, options->rhs.path, options->initial_guess, options->stop.resume,
-                                       options->nullspace.coordinates, options->nullspace.vectors},
+                                       options->nullspace.coordinates, options->nullspace.vectors, choices},
                              .resume = options->stop.resume,
                              .output = {{"json", &options->host.json},
                                         {"history", &options->history},
@@ -348,6 +349,7 @@ static int check_options(solve_options *options)
                                         {"html", &options->html},
                                         {"checkpoint", &options->stop.checkpoint}},
                              .force = options->host.force};
+    if (code == 0) { code = cli_check_own_file("choices", choices, false); }
     if (code == 0) { code = cli_check_nullspace(&options->nullspace, &options->solve.precond); }
     return code == 0 ? cli_prepare_files(&files) : code;
 }

@@ -220,7 +220,7 @@ static void write_options(const cli_solve_run *run, char *buffer, size_t size)
 
 const char *cli_next_command(const cli_solve_run *run, char *buffer, size_t size)
 {
-    char options[128], tolerance[32] = "", atol[32] = "", rhs[CLI_PATH_LENGTH + 16];
+    char options[128], tolerance[32] = "", atol[32] = "", rhs[CLI_QUOTED_LENGTH], name[CLI_QUOTED_LENGTH];
     write_options(run, options, sizeof options);
     if (options[0] == '\0') { return NULL; }
     const bool least_squares = strstr(options, "lsqr") != NULL || strstr(options, "lsmr") != NULL;
@@ -229,8 +229,8 @@ const char *cli_next_command(const cli_solve_run *run, char *buffer, size_t size
         snprintf(tolerance, sizeof tolerance, " --rtol %g", rtol);
     }
     if (run->options->atol > 0.0) { snprintf(atol, sizeof atol, " --atol %g", run->options->atol); }
-    snprintf(buffer, size, "tessera solve %s %s%s%s%s", run->matrix->name, options, tolerance, atol,
-             cli_rhs_option(run->rhs, rhs, sizeof rhs));
+    snprintf(buffer, size, "tessera solve %s %s%s%s%s", cli_quoted_file(run->matrix->name, name, sizeof name), options,
+             tolerance, atol, cli_rhs_option(run->rhs, rhs, sizeof rhs));
     return buffer;
 }
 
@@ -327,7 +327,7 @@ void cli_print_findings(const cli_solve_run *run)
     if (f->nrows == 0 || run->result->verified) { return; }
     print_kind(&f->nonfinite, "entries are NaN or Inf", label);
     const long long line = f->nonfinite.count > 0 ? line_of_nonfinite(run->matrix) : 0;
-    if (line > 0) { printf("%-17s it is in line %lld of %s\n", take_label(label), line, run->matrix->name); }
+    if (line > 0) { printf("%-17s it is in line %lld of %s\n", take_label(label), line, cli_shown(run->matrix->name)); }
     print_kind(&f->nonfinite_rhs, "elements of b are NaN or Inf", label);
     if (cli_is_structurally_singular(f)) {
         printf("%-17s structurally singular: rank at most %lld of %lld\n", take_label(label),

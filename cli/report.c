@@ -45,9 +45,9 @@ static void print_matrix(const cli_matrix *matrix)
     const long long nrows = (long long)tess_matrix_nrows(matrix->a), ncols = (long long)tess_matrix_ncols(matrix->a);
     const long long nnz = (long long)tess_matrix_nnz(matrix->a);
     if (nrows == ncols) {
-        printf("%-17s %s: n = %lld, %lld nonzeros\n", "matrix", matrix->name, nrows, nnz);
+        printf("%-17s %s: n = %lld, %lld nonzeros\n", "matrix", cli_shown(matrix->name), nrows, nnz);
     } else {
-        printf("%-17s %s: %lld x %lld, %lld nonzeros\n", "matrix", matrix->name, nrows, ncols, nnz);
+        printf("%-17s %s: %lld x %lld, %lld nonzeros\n", "matrix", cli_shown(matrix->name), nrows, ncols, nnz);
     }
 }
 
@@ -115,8 +115,9 @@ static void print_setting(const cli_solve_run *run)
         printf("%-17s scale %s, reorder %s; estimates and history are of the transformed system\n", "transformation",
                tess_scaling_name(r->scale), tess_reordering_name(r->reorder));
     }
-    printf("%-17s %s, ||b|| = %.6g; x0 = %s", "right-hand side", cli_vector_describe(run->rhs, buffer, sizeof buffer),
-           r->rhs_norm, run->initial_guess == NULL ? "0" : run->initial_guess);
+    printf("%-17s %s, ||b|| = %.6g; x0 = %s", "right-hand side",
+           cli_shown(cli_vector_describe(run->rhs, buffer, sizeof buffer)), r->rhs_norm,
+           run->initial_guess == NULL ? "0" : cli_shown(run->initial_guess));
     if (run->session->options->resume != NULL) { printf(", after %lld iterations", (long long)run->session->before); }
     putchar('\n');
     if (r->accuracy.wanted > 0.0) {

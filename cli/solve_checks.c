@@ -16,10 +16,11 @@ static void check_input_names(struct argp_state *state, const solve_options *opt
 
 static void check_output_names(struct argp_state *state, const solve_options *options)
 {
-    const char *names[] = {options->host.json, options->history, options->output, options->html,
-                           options->stop.checkpoint};
-    for (int i = 0; i < 5; i++) {
-        for (int j = i + 1; j < 5; j++) {
+    const char *names[] = {options->host.json, options->history,         options->output,
+                           options->html,      options->stop.checkpoint, options->choices};
+    enum { COUNT = sizeof names / sizeof names[0] };
+    for (int i = 0; i < COUNT; i++) {
+        for (int j = i + 1; j < COUNT; j++) {
             if (names[i] != NULL && names[j] != NULL && strcmp(names[i], names[j]) == 0) {
                 argp_error(state, "two outputs have the same name, '%s'; give each a name of its own", names[i]);
             }

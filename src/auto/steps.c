@@ -29,12 +29,13 @@ void step_options(const tess_solver *s, const ladder_step *step, tess_solve_opti
     }
 }
 
-/* A step that this build, device or matrix does not allow, or whose factors find no memory or would take too long. */
+/* A step that this build, device or matrix does not allow, or whose factors find no memory or would take too long, or
+   whose library fails for a reason of its own. */
 bool may_skip(const ladder_step *step, tess_status status)
 {
     return status == TESS_UNSUPPORTED || status == TESS_SINGULAR || status == TESS_OUT_OF_RANGE ||
            status == TESS_TIMED_OUT ||
-           ((status == TESS_OUT_OF_MEMORY || status == TESS_OUT_OF_DEVICE_MEMORY) &&
+           ((status == TESS_OUT_OF_MEMORY || status == TESS_OUT_OF_DEVICE_MEMORY || status == TESS_INTERNAL) &&
             (step->limit == LIMIT_DIRECT || step->precond == TESS_PRECOND_AMG));
 }
 

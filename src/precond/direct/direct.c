@@ -13,11 +13,11 @@
 #include "precond/direct/direct_device.h"
 #include "precond/precond.h"
 
-/* Workspace beyond the estimate, in percent, at most: after doublings where pivoting needs more. */
-enum { MOST_RELAXATION = 2000 };
+/* Workspace beyond the estimate, in percent, at most: after doublings where pivoting needs more. The limit of memory
+   ends them before, but for small matrices. */
+enum { MOST_RELAXATION = 1 << 20 };
 /* Failures that MUMPS names. */
 enum { NO_ENTRIES = -2, STRUCTURALLY_SINGULAR = -6, NUMERICALLY_SINGULAR = -10 };
-enum { INTEGERS_TOO_FEW = -8, REALS_TOO_FEW = -9 };
 enum { NO_MEMORY = -13, NO_MEMORY_IN_C = -7, NO_MEMORY_IN_ORDERING = -5 };
 
 typedef struct direct_factors {
@@ -42,6 +42,19 @@ static const char *name_of(const direct_factors *m)
     return m->cholesky ? "cholesky" : "lu";
 }
 
+/* MUMPS is built in, but cannot be loaded. The words are the dynamic linker's. */
+static tess_status refuse_absent(tess_context *ctx, tess_precond_kind kind)
+{
+    const char *why = mumps_absence();
+    const bool memory = strstr(why, "failed to map") || strstr(why, "cannot map") || strstr(why, "annot allocate");
+
+    return memory
+               ? tess_fail(ctx, TESS_OUT_OF_MEMORY, "raise the limit (ulimit -v, control group)",
+                           "preconditioner %s: there is no memory to load MUMPS: %s", tess_precond_kind_name(kind), why)
+               : tess_fail(ctx, TESS_UNSUPPORTED, "install MUMPS' libraries; or use ilut, ict, ilu0 or ic0",
+                           "preconditioner %s: MUMPS cannot be loaded: %s", tess_precond_kind_name(kind), why);
+}
+
 static tess_status check(const tess_matrix *a, const tess_precond_options *o)
 {
     const tess_role_precision *role = &o->role;
@@ -52,6 +65,9 @@ static tess_status check(const tess_matrix *a, const tess_precond_options *o)
         return tess_fail(a->ctx, TESS_UNSUPPORTED, DIRECT_CUDSS_HINT "; or install MUMPS and build again",
                          "preconditioner %s needs cuDSS, which was not found (%s), or MUMPS, which this build lacks",
                          tess_precond_kind_name(o->kind), cudss_absence());
+    }
+    if (!mumps_is_here() && mumps_absence()[0] != '\0' && a->ctx->device == TESS_DEVICE_CPU) {
+        return refuse_absent(a->ctx, o->kind);
     }
     if (!mumps_is_here() && a->ctx->device == TESS_DEVICE_CPU) {
         return tess_fail(a->ctx, TESS_UNSUPPORTED,
@@ -90,6 +106,13 @@ static tess_status check_memory(const direct_factors *m, int64_t predicted, int 
     return direct_check_memory(m->ctx, name_of(m), needed, direct_allowed_memory(m->ctx, m->memory_limit, false));
 }
 
+/* Failures after which MUMPS' guide asks for a larger ICNTL(14): integers (-8, -14), reals (-9, -11), buffers (-17,
+   -20). */
+static bool lacks_workspace(int code)
+{
+    return code == -8 || code == -9 || code == -11 || code == -14 || code == -17 || code == -20;
+}
+
 /* What MUMPS says about a step that failed. */
 static tess_status judge(const direct_factors *m, const char *step, const mumps_reply *reply)
 {
@@ -110,10 +133,15 @@ static tess_status judge(const direct_factors *m, const char *step, const mumps_
     case NO_MEMORY_IN_ORDERING:
         return tess_fail(m->ctx, TESS_OUT_OF_MEMORY, "choose ilut, ict, ilu0 or ic0",
                          "%s: MUMPS had too little memory for the %s", name_of(m), step);
-    default:
-        return tess_fail(m->ctx, TESS_INTERNAL, "please report it", "%s: the %s of MUMPS failed with INFOG %d, %d",
-                         name_of(m), step, reply->code, reply->detail);
+    default: break;
     }
+    if (lacks_workspace(reply->code)) {
+        return tess_fail(m->ctx, TESS_OUT_OF_MEMORY, "choose ilut, ict, ilu0 or ic0",
+                         "%s: MUMPS needs more workspace for the %s than %d %% beyond its estimate (INFOG %d, %d)",
+                         name_of(m), step, m->relaxation, reply->code, reply->detail);
+    }
+    return tess_fail(m->ctx, TESS_INTERNAL, "choose ilut, ict, ilu0 or ic0, and please report it",
+                     "%s: the %s of MUMPS failed with INFOG %d, %d", name_of(m), step, reply->code, reply->detail);
 }
 
 static mumps_arguments arguments_of(const direct_factors *m, const direct_system *s)
@@ -157,6 +185,37 @@ cleanup:
 }
 
 /* Again with twice the workspace, while pivoting needs more than the analysis foresaw. */
+static tess_status run_with_space(direct_factors *m, mumps_arguments *arguments, int64_t predicted, mumps_reply *reply)
+{
+    tess_status status = TESS_SUCCESS;
+
+    *reply = mumps_run(m->mumps, MUMPS_FACTOR, arguments);
+    while (lacks_workspace(reply->code) && 2 * m->relaxation <= MOST_RELAXATION) {
+        TESS_TRY(check_memory(m, predicted, 2 * m->relaxation));
+        TESS_TRY(tess_deadline_check(m->ctx, name_of(m)));
+        m->relaxation *= 2;
+        arguments->relaxation = m->relaxation;
+        *reply = mumps_run(m->mumps, MUMPS_FACTOR, arguments);
+    }
+cleanup:
+    return status;
+}
+
+/* What the factors say of the matrix. */
+static tess_status judge_pivots(const direct_factors *m)
+{
+    if (m->facts.null_pivots > 0) {
+        tess_log(m->ctx, TESS_LOG_INFO, "%s: the matrix is singular in %s: %d of %lld pivots are zero and set aside",
+                 name_of(m), tess_precision_name(m->precision), m->facts.null_pivots, (long long)m->n);
+    }
+    if (m->cholesky && m->facts.negative_pivots > 0) {
+        return tess_fail(m->ctx, TESS_SINGULAR, "use lu; for a large condition number --precond-precision fp64",
+                         "cholesky: the matrix is not positive definite in %s: %d of %lld pivots are negative",
+                         tess_precision_name(m->precision), m->facts.negative_pivots, (long long)m->n);
+    }
+    return TESS_SUCCESS;
+}
+
 static tess_status factor(direct_factors *m, const direct_system *s, bool rescale)
 {
     const int64_t predicted = m->facts.predicted;
@@ -168,33 +227,19 @@ static tess_status factor(direct_factors *m, const direct_system *s, bool rescal
     TESS_TRY(tess_deadline_check(m->ctx, name_of(m)));
     TESS_TRY(direct_check_time(m->ctx, name_of(m), m->facts.flops, DIRECT_FLOP_SECONDS));
     arguments.rescale = rescale;
-    reply = mumps_run(m->mumps, MUMPS_FACTOR, &arguments);
+    TESS_TRY(run_with_space(m, &arguments, predicted, &reply));
     if (reply.code == NUMERICALLY_SINGULAR && !m->cholesky) { /* the rest of A may do, if b allows it */
         const mumps_reply singular = reply;
 
         arguments.null_pivots = true;
-        reply = mumps_run(m->mumps, MUMPS_FACTOR, &arguments);
+        TESS_TRY(run_with_space(m, &arguments, predicted, &reply));
         if (reply.code >= 0 && reply.null_pivots == m->n) { reply = singular; }
-    }
-    while ((reply.code == INTEGERS_TOO_FEW || reply.code == REALS_TOO_FEW) && 2 * m->relaxation <= MOST_RELAXATION) {
-        TESS_TRY(check_memory(m, predicted, 2 * m->relaxation));
-        m->relaxation *= 2;
-        arguments.relaxation = m->relaxation;
-        reply = mumps_run(m->mumps, MUMPS_FACTOR, &arguments);
     }
     if (reply.code < 0) { return judge(m, "factorization", &reply); }
     m->facts = reply;
     m->facts.predicted = predicted;
     m->facts.flops = flops;
-    if (reply.null_pivots > 0) {
-        tess_log(m->ctx, TESS_LOG_INFO, "%s: the matrix is singular in %s: %d of %lld pivots are zero and set aside",
-                 name_of(m), tess_precision_name(m->precision), reply.null_pivots, (long long)m->n);
-    }
-    if (m->cholesky && reply.negative_pivots > 0) {
-        return tess_fail(m->ctx, TESS_SINGULAR, "use lu; for a large condition number --precond-precision fp64",
-                         "cholesky: the matrix is not positive definite in %s: %d of %lld pivots are negative",
-                         tess_precision_name(m->precision), reply.negative_pivots, (long long)m->n);
-    }
+    TESS_TRY(judge_pivots(m));
     status = tess_stage_end(m->ctx, "factors");
 cleanup:
     return status;
