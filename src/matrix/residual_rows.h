@@ -64,6 +64,27 @@ typedef struct row_terms {
     double roundings; /* a bound on those of `magnitude`, in unit roundoffs */
 } row_terms;
 
+/* b_i - (A x)_i in two words on the host, and what else the norms take of a row. */
+static inline row_terms row_terms_of(const csr_view *v, const double *b, const double *x, int64_t i)
+{
+    const double *val = (const double *)v->val;
+    const int64_t begin = csr_offset(v, i), end = csr_offset(v, i + 1);
+    row_residual r = row_residual_start(b[i]);
+    row_terms terms;
+
+    for (int64_t k = begin; k < end; k++) {
+        row_residual_add(&r, val[k], x[v->col_ind[k]]);
+    }
+    terms.row = i;
+    terms.value = two_word_value(r.sum);
+    terms.bound = row_residual_bound(&r, end - begin, 0);
+    terms.magnitude = r.magnitude;
+    terms.largest = r.largest;
+    terms.rhs = b[i];
+    terms.roundings = (double)(end - begin + 2);
+    return terms;
+}
+
 /* Sums over rows of scaled squares: of the residual, of its bound, of row_residual.magnitude, of b. `rows`: likewise of
    residual, bound and b over the row's largest magnitude. `backward`: the largest row-wise backward error. */
 typedef struct norm_sums {
