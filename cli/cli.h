@@ -318,6 +318,7 @@ tess_log_level cli_log_level(void);
 /* ---- report.c ---- */
 
 struct cli_column_list; /* columns.h */
+struct cli_hidden_rows; /* hidden_rows.h */
 typedef struct cli_solve_run {
     const cli_matrix *matrix;
     const tess_context *ctx;
@@ -338,6 +339,7 @@ typedef struct cli_solve_run {
     const tess_assignment_summary
         *assignment;               /* of the solved matrix; NULL: no policy, or one of a transformed matrix */
     const tess_findings *findings; /* after a failure; nrows 0: nothing was looked for */
+    const struct cli_hidden_rows *hidden;
     const char *detail;            /* of a failed set-up; may be empty */
     double output_seconds, total_seconds;
     int exit_code;

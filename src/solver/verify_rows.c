@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rows that carry a residual. */
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include <tessera/verify.h>
 
@@ -10,29 +12,32 @@
 typedef struct row_search {
     const csr_view *a;
     const double *b, *x;
-    int64_t capacity, found;
-    tess_verify_row *rows;
+    int64_t wanted, capacity, count;
+    tess_verify_row *rows; /* the largest so far, and others */
 } row_search;
 
-/* NaN counts as more than any number. */
-static bool is_larger(const tess_verify_row *row, const tess_verify_row *other)
+/* Larger ones first, and NaN before all numbers; of equal ones the first. */
+static int compare(const void *one, const void *other)
 {
-    if (isnan(other->backward_error)) { return false; }
-    return isnan(row->backward_error) || row->backward_error > other->backward_error;
+    const tess_verify_row *a = one, *b = other;
+    const bool none_of_a = isnan(a->backward_error), none_of_b = isnan(b->backward_error);
+
+    if (none_of_a != none_of_b) { return none_of_a ? -1 : 1; }
+    if (a->backward_error > b->backward_error) { return -1; }
+    if (a->backward_error < b->backward_error) { return 1; }
+    return a->row < b->row ? -1 : a->row > b->row;
 }
 
-/* Into the list, which is sorted. */
-static void insert(row_search *s, const tess_verify_row *row)
+static void keep_largest(row_search *s)
 {
-    int64_t at = s->found;
+    qsort(s->rows, (size_t)s->count, sizeof *s->rows, compare);
+    if (s->count > s->wanted) { s->count = s->wanted; }
+}
 
-    if (s->found == s->capacity && !is_larger(row, &s->rows[s->found - 1])) { return; }
-    if (s->found < s->capacity) { s->found += 1; }
-    at = s->found - 1;
-    for (; at > 0 && is_larger(row, &s->rows[at - 1]); at--) {
-        s->rows[at] = s->rows[at - 1];
-    }
-    s->rows[at] = *row;
+static void take(row_search *s, const tess_verify_row *row)
+{
+    if (s->count == s->capacity) { keep_largest(s); }
+    s->rows[s->count++] = *row;
 }
 
 /* The residual over the row's largest magnitude. */
@@ -56,7 +61,7 @@ static double collect(row_search *s)
 
         if (t.value == 0.0) { continue; }
         if (!(scaled <= most) && !isnan(most)) { most = scaled; } /* NaN stays */
-        insert(s, &row);
+        take(s, &row);
     }
     return most;
 }
@@ -71,7 +76,7 @@ static void fill_shares(row_search *s, double most)
 
         sum += part * part;
     }
-    for (int64_t k = 0; k < s->found; k++) {
+    for (int64_t k = 0; k < s->count; k++) {
         const double part = s->rows[k].share / most;
 
         s->rows[k].share = isfinite(sum) ? part * part / sum : NAN;
@@ -83,17 +88,20 @@ static tess_status search(const tess_matrix *a, const tess_vector *b, const tess
     tess_context *ctx = a->ctx;
     const int64_t length = a->nrows + a->ncols;
     tess_host_matrix host = {0};
-    double *values = NULL;
+    double *values = NULL, most = 0.0;
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(tess_matrix_on_host(a, &host));
     TESS_TRY(tess_host_allocate(ctx, length, sizeof *values, (void **)&values));
     TESS_TRY(ctx->backend->download(ctx, values, b->data, (size_t)a->nrows * sizeof *values));
     TESS_TRY(ctx->backend->download(ctx, values + a->nrows, x->data, (size_t)a->ncols * sizeof *values));
+    TESS_TRY(tess_host_allocate(ctx, s->capacity, sizeof *s->rows, (void **)&s->rows));
     s->a = &csr_of(host.matrix)->view;
     s->b = values;
     s->x = values + a->nrows;
-    fill_shares(s, collect(s));
+    most = collect(s);
+    keep_largest(s);
+    fill_shares(s, most);
 cleanup:
     tess_host_release(ctx, values, length, sizeof *values);
     tess_host_matrix_release(&host);
@@ -107,7 +115,7 @@ tess_status tess_verify_rows(const tess_matrix *a, const tess_vector *b, const t
     TESS_REQUIRE(a->ctx, rows);
     TESS_REQUIRE(a->ctx, found);
     const tess_matrix *original = a->original ? a->original : a;
-    row_search s = {.capacity = count, .rows = rows};
+    row_search s = {.rows = NULL};
     tess_status status = TESS_SUCCESS;
 
     *found = 0;
@@ -118,9 +126,13 @@ tess_status tess_verify_rows(const tess_matrix *a, const tess_vector *b, const t
                          (long long)count);
     }
     TESS_TRY(tess_matrix_require_assembled(original, "tess_verify_rows"));
-    if (count == 0) { return TESS_SUCCESS; }
+    if (count == 0 || a->nrows == 0) { return TESS_SUCCESS; }
+    s.wanted = count < a->nrows ? count : a->nrows;
+    s.capacity = 2 * s.wanted;
     TESS_TRY(search(original, b, x, &s));
-    *found = s.found;
+    memcpy(rows, s.rows, (size_t)s.count * sizeof *rows);
+    *found = s.count;
 cleanup:
+    tess_host_release(a->ctx, s.rows, s.capacity, sizeof *s.rows);
     return status;
 }
