@@ -106,14 +106,23 @@ TESS_HD void backward_take(norm_sums *sums, double backward, int64_t row)
     if (more) { sums->backward = backward; }
 }
 
-/* |r_i| / (|b_i| + sum |a_ij x_j|), at most 1; a row of zeros has 0. Source: Oettli, Prager, Numer. Math. 6 (1964). */
+/* |r_i| / (|b_i| + sum |a_ij x_j|), at most 1, also where the sum rounds to less; NaN of a residual that is none.
+   Source: Oettli, Prager, Numer. Math. 6 (1964). */
+TESS_HD double row_backward_error(const row_terms *t)
+{
+    const double error = fabs(t->value) / t->magnitude;
+
+    return error > 1.0 ? 1.0 : error;
+}
+
+/* A row without a residual has no part. */
 TESS_HD void backward_add_row(norm_sums *sums, const row_terms *t)
 {
     const double least = t->magnitude * (1.0 - t->roundings * TESS_U64) - t->roundings * 0x1p-1074;
-    const double most = fabs(t->value) + t->bound;
+    const double most = fabs(t->value) + t->bound, error = row_backward_error(t);
 
     if (most == 0.0) { return; }
-    backward_take(sums, fabs(t->value) / t->magnitude, t->row);
+    backward_take(sums, error, t->row);
     sums->backward_most = fmax(sums->backward_most, least > most ? most / least * (1.0 + 4.0 * TESS_U64) : 1.0);
 }
 

@@ -56,7 +56,7 @@ static double collect(row_search *s)
         const double scaled = scaled_value(&t);
         const tess_verify_row row = {.row = i,
                                      .residual = t.value,
-                                     .backward_error = isfinite(t.value) ? fabs(t.value) / t.magnitude : NAN,
+                                     .backward_error = isfinite(t.value) ? row_backward_error(&t) : NAN,
                                      .share = scaled};
 
         if (t.value == 0.0) { continue; }
