@@ -28,8 +28,8 @@ __version__ = _lib.tess_version().decode()
 __all__ = [
     "Context", "ConvergenceError", "Matrix", "Options", "Preconditioner", "Result", "Solver", "TesseraError",
     "TesseraFileError", "TesseraMemoryError", "TesseraUnsupportedError", "TesseraValueError", "Verification", "amg",
-    "bicgstab", "block_jacobi", "cg", "cholesky", "default_context", "fgmres", "gmres", "ic0", "ict", "idrs", "ilu0", "iluk",
-    "ilut", "jacobi", "jacobi_sweeps", "lsmr", "lsqr", "lu", "minres", "option_names", "polynomial", "solve",
+    "bicgstab", "block_jacobi", "cg", "cholesky", "default_context", "fgmres", "gmres", "ic0", "ict", "idrs", "ilu0",
+    "iluk", "ilut", "jacobi", "jacobi_sweeps", "lsmr", "lsqr", "lu", "minres", "option_names", "polynomial", "solve",
     "spsolve", "use_context", "verify",
 ]
 
