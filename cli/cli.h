@@ -340,7 +340,7 @@ typedef struct cli_solve_run {
         *assignment;               /* of the solved matrix; NULL: no policy, or one of a transformed matrix */
     const tess_findings *findings; /* after a failure; nrows 0: nothing was looked for */
     const struct cli_hidden_rows *hidden;
-    const char *detail;            /* of a failed set-up; may be empty */
+    const char *detail; /* of a failed set-up; may be empty */
     double output_seconds, total_seconds;
     int exit_code;
 } cli_solve_run;

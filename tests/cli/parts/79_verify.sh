@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # tessera verify, and the rows that the norm as given hides from a solve.
 vector() { printf '%%%%MatrixMarket matrix array real general\n%s 1\n' $#; printf '%s\n' "$@"; }
-printf '%%%%MatrixMarket matrix coordinate real symmetric\n5 5 9\n1 1 1e30\n2 2 2\n3 3 2\n4 4 2\n5 5 1e30\n2 1 -1\n3 2 -1\n4 3 -1\n5 4 -1\n' >rod.mtx
+coordinate() { printf '%%%%MatrixMarket matrix coordinate real %s\n' "$1"; }
+{ coordinate symmetric && printf '5 5 9\n1 1 1e30\n2 2 2\n3 3 2\n4 4 2\n5 5 1e30\n2 1 -1\n3 2 -1\n4 3 -1\n5 4 -1\n'; } >rod.mtx
 vector 1e30 0 0 0 3e30 >rod-b.mtx
 vector 1 0 0 0 3 >rod-hidden.mtx
 vector 1 1.5 2 2.5 3 >rod-x.mtx
@@ -43,7 +44,8 @@ columns 3 2 3 1 2 3 >two-b.mtx
 columns 1 1 1 1 1 1 >two-x.mtx
 expect 1 verify spd.mtx two-b.mtx two-x.mtx --json verify.json
 out_has '^columns +1 of 2 meet the tolerance; the report below is of column 2, the worst$'
-json verify.json '[c["met"] for c in j["columns"]] == [True, False] and j["worst_column"] == 2 and j["met_columns"] == 1'
+json verify.json '[c["met"] for c in j["columns"]] == [True, False]'
+json verify.json 'j["worst_column"] == 2 and j["met_columns"] == 1'
 vector 3 2 3 >one-b.mtx
 expect 0 verify spd.mtx one-b.mtx two-x.mtx
 vector 1 1 1 >one-x.mtx
@@ -79,7 +81,8 @@ label='x from standard input'
 
 # A solve by the norm as given says what it hides, and what to type.
 expect 1 solve rod.mtx --rhs rod-b.mtx --solver cg --device cpu --json solve.json
-out_has '^findings +the row-scaled residual is 5e\+04 times its tolerance: 2 rows \(the first is row 2\) are far from solved; the norm as given hides them$'
+out_has '^findings +the row-scaled residual is 5e\+04 times its tolerance: 2 rows \(the first is row 2\) are far'
+out_has 'far from solved; the norm as given hides them$'
 json solve.json 'j["converged"] and not j["verified"] and not j["row_residual"]["met"]'
 json solve.json 'j["findings"]["hidden_rows"]["count"] == 2 and j["findings"]["hidden_rows"]["row"] == 2'
 json solve.json '"--stop-norm both --scale symmetric" in j["findings"]["next"]'
@@ -87,7 +90,8 @@ label='the command that "next" names'
 next=$(sed -n 's/^next  *tessera //p' out)
 expect 0 $next --output x.mtx
 expect 0 verify rod.mtx rod-b.mtx x.mtx --rtol 1e-14
-printf '%%%%MatrixMarket matrix coordinate real general\n4 4 8\n1 1 1e12\n2 1 -1\n2 2 2\n2 3 -0.5\n3 2 -1\n3 3 2\n3 4 -0.5\n4 4 1e12\n' >upwind.mtx
+coordinate general >upwind.mtx
+printf '4 4 8\n1 1 1e12\n2 1 -1\n2 2 2\n2 3 -0.5\n3 2 -1\n3 3 2\n3 4 -0.5\n4 4 1e12\n' >>upwind.mtx
 vector 1e12 0 0 3e12 >upwind-b.mtx
 expect 1 solve upwind.mtx --rhs upwind-b.mtx --solver gmres --device cpu --json solve.json
 json solve.json '"--solver gmres --stop-norm both --scale rows" in j["findings"]["next"]'
