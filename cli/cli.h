@@ -40,7 +40,7 @@ typedef struct cli_command {
 } cli_command;
 
 extern const cli_command cli_command_info, cli_command_spmv, cli_command_solve, cli_command_compare,
-    cli_command_generate, cli_command_convert, cli_command_timestep;
+    cli_command_generate, cli_command_convert, cli_command_timestep, cli_command_verify;
 
 /* ---- help.c: --help and --usage ---- */
 
@@ -318,6 +318,7 @@ tess_log_level cli_log_level(void);
 /* ---- report.c ---- */
 
 struct cli_column_list; /* columns.h */
+struct cli_hidden_rows; /* hidden_rows.h */
 typedef struct cli_solve_run {
     const cli_matrix *matrix;
     const tess_context *ctx;
@@ -338,12 +339,17 @@ typedef struct cli_solve_run {
     const tess_assignment_summary
         *assignment;               /* of the solved matrix; NULL: no policy, or one of a transformed matrix */
     const tess_findings *findings; /* after a failure; nrows 0: nothing was looked for */
-    const char *detail;            /* of a failed set-up; may be empty */
+    const struct cli_hidden_rows *hidden;
+    const char *detail; /* of a failed set-up; may be empty */
     double output_seconds, total_seconds;
     int exit_code;
 } cli_solve_run;
 void cli_report_solve(const cli_solve_run *run, bool timings);
 json_t *cli_solve_json(const cli_solve_run *run);
+void cli_print_matrix(const cli_matrix *matrix);
+/* The line of the row-scaled residual; nothing where nobody knows the rows. In JSON: null. */
+void cli_print_row_residual(const tess_row_residual *rows);
+json_t *cli_row_residual_json(const tess_row_residual *rows);
 /* Of the narrowing in papers' tiles. */
 int64_t cli_tile_products(const tess_papers_result *papers);
 void cli_print_narrowing(const cli_solve_run *run);

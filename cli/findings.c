@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* After a solve that failed: advice, what is wrong with the system, what could be reached, a command that may help. */
-#include "cli.h"
+#include "hidden_rows.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -188,8 +188,10 @@ static void write_options(const cli_solve_run *run, char *buffer, size_t size)
         (is_fixed(run) && run->result->reason == TESS_REASON_ITERATIONS)) {
         return;
     }
-    if ((f->constant_null_vector || cli_is_structurally_singular(f)) && !least_squares &&
-        run->result->relative_residual > NO_SOLUTION) {
+    if (run->hidden->count > 0) {
+        cli_hidden_rows_options(run, buffer, size);
+    } else if ((f->constant_null_vector || cli_is_structurally_singular(f)) && !least_squares &&
+               run->result->relative_residual > NO_SOLUTION) {
         snprintf(buffer, size, "--solver lsqr --precond jacobi");
     } else if (cli_accuracy_missed(run)) {
         write_accuracy(run, buffer, size);
@@ -325,6 +327,7 @@ void cli_print_findings(const cli_solve_run *run)
     char command[CLI_COMMAND_LENGTH];
     if (!run->result->converged && advice != NULL) { printf("%-17s %s\n", "advice", advice); }
     if (f->nrows == 0 || run->result->verified) { return; }
+    if (run->hidden->count > 0) { cli_print_hidden_rows(run->hidden, take_label(label)); }
     print_kind(&f->nonfinite, "entries are NaN or Inf", label);
     const long long line = f->nonfinite.count > 0 ? line_of_nonfinite(run->matrix) : 0;
     if (line > 0) { printf("%-17s it is in line %lld of %s\n", take_label(label), line, cli_shown(run->matrix->name)); }
@@ -394,6 +397,7 @@ json_t *cli_findings_json(const cli_solve_run *run)
     json_object_set_new(root, "attainable_residual", cli_json_real(f->attainable_residual));
     json_object_set_new(root, "least_condition",
                         least_condition(run) > 0.0 ? cli_json_real(least_condition(run)) : json_null());
+    json_object_set_new(root, "hidden_rows", cli_hidden_rows_json(run->hidden));
     json_object_set_new(root, "next",
                         cli_next_command(run, command, sizeof command) != NULL ? cli_json_text(command) : json_null());
     return root;

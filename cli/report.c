@@ -40,7 +40,7 @@ static bool is_exact(const cli_solve_run *run)
     return r->storage.exact && !r->escalated && stored_precision(run) == r->storage.precision;
 }
 
-static void print_matrix(const cli_matrix *matrix)
+void cli_print_matrix(const cli_matrix *matrix)
 {
     const long long nrows = (long long)tess_matrix_nrows(matrix->a), ncols = (long long)tess_matrix_ncols(matrix->a);
     const long long nnz = (long long)tess_matrix_nnz(matrix->a);
@@ -87,7 +87,7 @@ static void print_setting(const cli_solve_run *run)
     const tess_solve_result *r = run->result;
     const tess_solve_options *o = run->options;
     bool mixed = cli_takes_policy(r->storage.format);
-    print_matrix(run->matrix);
+    cli_print_matrix(run->matrix);
     cli_print_device(run->ctx);
     if (run->preset != NULL) { print_preset(run->preset); }
     printf("%-17s %s, preconditioner %s, engine %s, %s %s, guard %s\n", "method", tess_solver_kind_name(r->solver),
@@ -129,7 +129,7 @@ static void print_setting(const cli_solve_run *run)
            o->rtol, o->atol, norm_text(r->stop_norm), (long long)o->max_iterations);
 }
 
-static void print_rows(const tess_row_residual *rows)
+void cli_print_row_residual(const tess_row_residual *rows)
 {
     if (isnan(rows->norm)) { return; } /* of an operator without rows, or after NaN */
     printf("%-17s %.6e relative, TRUE, rows scaled to one size; backward error %.1e", "", rows->relative,
@@ -161,7 +161,7 @@ static void print_outcome(const cli_solve_run *run)
     printf("%-17s %.6e relative, as the solver estimates it\n", "residual", r->estimated_relative_residual);
     printf("%-17s %.6e relative, TRUE; norm %.6e, rounding bound %.1e\n", "", r->relative_residual, r->residual_norm,
            r->residual_bound);
-    print_rows(&r->rows);
+    cli_print_row_residual(&r->rows);
     if (has_normal_residual(r)) {
         printf("%-17s %.6e, TRUE ||A^T r||; rounding bound %.1e; ||A||_F ||r|| = %.6e\n", "normal equations",
                r->normal_residual_norm, r->normal_residual_bound, r->matrix_norm * r->residual_norm);
@@ -281,8 +281,7 @@ static void add_integers(json_t *root, const tess_solve_result *r)
     }
 }
 
-/* Null where nobody knows the rows. */
-static json_t *rows_json(const tess_row_residual *rows)
+json_t *cli_row_residual_json(const tess_row_residual *rows)
 {
     if (isnan(rows->norm)) { return json_null(); }
     return json_pack("{so so so so so so so sI sb}", "norm", cli_json_real(rows->norm), "relative",
@@ -395,7 +394,7 @@ json_t *cli_solve_json(const cli_solve_run *run)
     json_object_set_new(root, "ncols", json_integer(tess_matrix_ncols(run->matrix->a)));
     add_reals(root, run);
     json_object_set_new(root, "stop_norm", json_string(tess_stop_norm_name(r->stop_norm)));
-    json_object_set_new(root, "row_residual", rows_json(&r->rows));
+    json_object_set_new(root, "row_residual", cli_row_residual_json(&r->rows));
     cli_add_why_json(root, run);
     cli_session_add_json(root, run->session);
     add_normal_residual(root, r);

@@ -24,25 +24,6 @@ static tess_status diagonal_of(const tess_matrix *assembled, double *diagonal)
     return TESS_SUCCESS;
 }
 
-/* b_i - (A x)_i in two words, and what else the norms take of a row. */
-static row_terms residual_of_row(const csr_view *v, const double *b, const double *x, int64_t i)
-{
-    const double *val = v->val;
-    int64_t begin = csr_offset(v, i), end = csr_offset(v, i + 1);
-    row_residual r = row_residual_start(b[i]);
-
-    for (int64_t k = begin; k < end; k++) {
-        row_residual_add(&r, val[k], x[v->col_ind[k]]);
-    }
-    return (row_terms){.row = i,
-                       .value = two_word_value(r.sum),
-                       .bound = row_residual_bound(&r, end - begin, 0),
-                       .magnitude = r.magnitude,
-                       .largest = r.largest,
-                       .rhs = b[i],
-                       .roundings = (double)(end - begin + 2)};
-}
-
 static norm_sums residual_of_block(const csr_view *v, const double *b, const double *x, double *residual, int64_t block,
                                    double scale)
 {
@@ -50,7 +31,7 @@ static norm_sums residual_of_block(const csr_view *v, const double *b, const dou
     norm_sums sums = norm_start();
 
     for (int64_t i = block * HOST_BLOCK; i < end; i++) {
-        const row_terms row = residual_of_row(v, b, x, i);
+        const row_terms row = row_terms_of(v, b, x, i);
 
         if (residual) { residual[i] = row.value; }
         norm_add_row(&sums, &row, scale);

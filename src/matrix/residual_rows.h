@@ -64,6 +64,27 @@ typedef struct row_terms {
     double roundings; /* a bound on those of `magnitude`, in unit roundoffs */
 } row_terms;
 
+/* b_i - (A x)_i in two words on the host, and what else the norms take of a row. */
+static inline row_terms row_terms_of(const csr_view *v, const double *b, const double *x, int64_t i)
+{
+    const double *val = (const double *)v->val;
+    const int64_t begin = csr_offset(v, i), end = csr_offset(v, i + 1);
+    row_residual r = row_residual_start(b[i]);
+    row_terms terms;
+
+    for (int64_t k = begin; k < end; k++) {
+        row_residual_add(&r, val[k], x[v->col_ind[k]]);
+    }
+    terms.row = i;
+    terms.value = two_word_value(r.sum);
+    terms.bound = row_residual_bound(&r, end - begin, 0);
+    terms.magnitude = r.magnitude;
+    terms.largest = r.largest;
+    terms.rhs = b[i];
+    terms.roundings = (double)(end - begin + 2);
+    return terms;
+}
+
 /* Sums over rows of scaled squares: of the residual, of its bound, of row_residual.magnitude, of b. `rows`: likewise of
    residual, bound and b over the row's largest magnitude. `backward`: the largest row-wise backward error. */
 typedef struct norm_sums {
@@ -85,17 +106,23 @@ TESS_HD void backward_take(norm_sums *sums, double backward, int64_t row)
     if (more) { sums->backward = backward; }
 }
 
-/* |r_i| / (|b_i| + sum |a_ij x_j|), at most 1; a row of zeros has 0. It divides only where the quotient may be the
-   largest. Source: Oettli, Prager, Numer. Math. 6 (1964). */
+/* |r_i| / (|b_i| + sum |a_ij x_j|), at most 1, also where the sum rounds to less; NaN of a residual that is none.
+   Source: Oettli, Prager, Numer. Math. 6 (1964). */
+TESS_HD double row_backward_error(const row_terms *t)
+{
+    const double error = fabs(t->value) / t->magnitude;
+
+    return error > 1.0 ? 1.0 : error;
+}
+
+/* A row without a residual has no part. It divides only where the quotient may be the largest. */
 TESS_HD void backward_add_row(norm_sums *sums, const row_terms *t)
 {
     const double least = t->magnitude * (1.0 - t->roundings * TESS_U64) - t->roundings * 0x1p-1074;
     const double most = fabs(t->value) + t->bound;
 
     if (most == 0.0) { return; }
-    if (!(fabs(t->value) < sums->backward * t->magnitude)) {
-        backward_take(sums, fabs(t->value) / t->magnitude, t->row);
-    }
+    if (!(fabs(t->value) < sums->backward * t->magnitude)) { backward_take(sums, row_backward_error(t), t->row); }
     if (!(most < sums->backward_most * least)) {
         sums->backward_most = fmax(sums->backward_most, least > most ? most / least * (1.0 + 4.0 * TESS_U64) : 1.0);
     }

@@ -56,6 +56,13 @@ cleanup:
     return status;
 }
 
+/* Rows that are NaN have none. */
+static void forget_backward_error(row_residual_norms *rows)
+{
+    rows->backward = rows->backward_bound = NAN;
+    rows->backward_row = -1;
+}
+
 /*
  * Norm, bound and ||b||, each from a pass with a scale for which its squares are in range: after cancellation the bound
  * may be far larger than the norm. The bound covers the rows' errors, the rounding of each row's square (in two words:
@@ -86,7 +93,8 @@ static tess_status residual_of_assembled(const tess_matrix *a, const double *b, 
     TESS_TRY(pass_at(a, b, x, residual, for_rhs, &plain, &scaled));
     out->rhs_norm = ldexp(sqrt(scaled.rhs), scaled.exponent);
     out->rhs_least = out->rhs_norm * (1.0 - ROOT_ERROR);
-    status = norms_of_rows(a, b, x, residual, &plain, &out->rows);
+    TESS_TRY(norms_of_rows(a, b, x, residual, &plain, &out->rows));
+    if (!isfinite(out->norm)) { forget_backward_error(&out->rows); }
 cleanup:
     return status;
 }
@@ -128,13 +136,8 @@ static tess_status residual_of_shell(const tess_matrix *a, const double *b, cons
     tess_status status = TESS_SUCCESS;
 
     out->rounding = 0.0;
-    out->rows = (row_residual_norms){.norm = NAN,
-                                     .bound = NAN,
-                                     .rhs_norm = NAN,
-                                     .rhs_least = NAN,
-                                     .backward = NAN,
-                                     .backward_bound = NAN,
-                                     .backward_row = -1};
+    out->rows = (row_residual_norms){.norm = NAN, .bound = NAN, .rhs_norm = NAN, .rhs_least = NAN};
+    forget_backward_error(&out->rows);
     TESS_TRY(a->ctx->backend->copy(a->ctx, residual, b, (size_t)a->nrows * sizeof *b));
     TESS_TRY(tess_vector_norm2(&view, TESS_ARITHMETIC_FP64, &out->rhs_norm));
     out->rhs_least = out->rhs_norm * fmax(1.0 - norm_error(a->nrows), 0.0);

@@ -339,6 +339,21 @@ static tess_status verify(scene *s)
     return tess_verify_residual(s->m, s->b, s->x, NULL, &norm, &bound);
 }
 
+static tess_status verify_answer(scene *s)
+{
+    tess_verify_options options;
+    tess_verification found;
+    tess_verify_row rows[3];
+    int64_t count = 0;
+    tess_status status = TESS_SUCCESS;
+
+    tess_verify_options_init(&options);
+    options.forward_error = 1;
+    tess_verification_init(&found);
+    status = tess_verify(s->m, s->b, s->x, &options, &found);
+    return status == TESS_SUCCESS ? tess_verify_rows(s->m, s->b, s->x, 3, rows, &count) : status;
+}
+
 const named_scenario solve_scenarios[] = {
     {"solve_cg", solve_cg, false},
     {"solve_cg_fp32", solve_cg_fp32, false},
@@ -366,5 +381,6 @@ const named_scenario solve_scenarios[] = {
     {"make_time_steps", make_time_steps, false},
     {"find_problems", find_problems, false},
     {"verify", verify, true},
+    {"verify_answer", verify_answer, true},
     {NULL, NULL, false},
 };
