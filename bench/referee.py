@@ -146,7 +146,8 @@ def petscs():
 def cupys():
     cupy = importlib.import_module("cupy")
     cupy.cuda.runtime.getDeviceCount() # an error without a GPU
-    theirs, on_device = importlib.import_module("cupyx.scipy.sparse.linalg"), importlib.import_module("cupyx.scipy.sparse")
+    theirs = importlib.import_module("cupyx.scipy.sparse.linalg")
+    on_device = importlib.import_module("cupyx.scipy.sparse")
     for name in ("cg", "cgs", "gmres", "minres"):
         def solve(A, b, f=getattr(theirs, name)):
             x, info = f(on_device.csr_matrix(A), cupy.asarray(b), tol=RTOL, maxiter=LIMIT)
@@ -160,8 +161,8 @@ def tools(tool):
             matrix, rhs, x = (os.path.join(folder, name) for name in ("A.npz", "b.npy", "x.npy"))
             sparse.save_npz(matrix, A)
             np.save(rhs, b)
-            done = subprocess.run([tool, "solve", matrix, "--rhs", rhs, "--rtol", repr(RTOL), "--output", x, "--choices",
-                                   "none", "--json", "-", "--device", "cpu", "--max-iterations", str(LIMIT)] + options,
+            done = subprocess.run([tool, "solve", matrix, "--rhs", rhs, "--rtol", repr(RTOL), "--output", x,
+                                   "--choices", "none", "--json", "-", "--device", "cpu", "--max-iterations", str(LIMIT)] + options,
                                   capture_output=True, text=True)
             return np.load(x), 0 if json.loads(done.stdout)["converged"] else 1
 
@@ -201,8 +202,8 @@ def main():
     chosen = [(name, sparse.csr_matrix(A), b) for name, A, b in systems(arguments.data)
               if name.startswith(arguments.systems)]
     print(f"{len(chosen)} systems; " + ", ".join(f"{name} {version}" for name, version in versions.items()) + "\n")
-    print("| solver | claims | norm above rtol | above 100 rtol | row-scaled above 100 rtol | row-wise above 100 rtol | "
-          "largest norm |\n| --- | --- | --- | --- | --- | --- | --- |")
+    print("| solver | claims | norm above rtol | above 100 rtol | row-scaled above 100 rtol | row-wise above 100 rtol "
+          "| largest norm |\n| --- | --- | --- | --- | --- | --- | --- |")
     for solver, solve in solvers:
         found = []
         for name, A, b in chosen:

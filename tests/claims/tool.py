@@ -28,8 +28,8 @@ LONGEST = 60.0  # seconds of one solve
 BREAKDOWNS = {-5, -8, -9, -10, -11, -103}
 FAULTS = ("false", "bound", "invalid", "hang", "signal")
 
-SOLVERS = ("auto", "auto", "auto", "cg", "bicgstab", "gmres", "gmres-ir", "gmres-fd", "minres", "fgmres", "idr", "idr:2",
-           "lsqr", "lsmr", "jacobi")
+SOLVERS = ("auto", "auto", "auto", "cg", "bicgstab", "gmres", "gmres-ir", "gmres-fd", "minres", "fgmres", "idr",
+           "idr:2", "lsqr", "lsmr", "jacobi")
 PRECONDS = ("none", "none", "jacobi", "block-jacobi:3", "polynomial:4", "ilu0", "ic0", "ilut", "ict", "iluk:2", "lu",
             "lu", "cholesky", "jacobi-sweeps", "amg")
 PLAIN = ("csr", "ellr", "sell", "dia", "auto")
@@ -224,7 +224,8 @@ def main():
                       f"{text}: {shlex.join(run.command[1:])}", flush=True)
     print(f"tool: {arguments.runs} runs, {counts['right']} claims right, " +
           ", ".join(f"{counts[name]} {name}" for name in (*FAULTS, "not converged", "least squares", "refused")) +
-          f"; {notes['row-scaled residual above 100 rtol']} right in the norm with a row-scaled residual above 100 rtol")
+          f"; {notes['row-scaled residual above 100 rtol']} right "
+          "in the norm with a row-scaled residual above 100 rtol")
     return 1 if any(counts[name] for name in FAULTS) else 0
 
 
