@@ -162,7 +162,8 @@ def tools(tool):
             sparse.save_npz(matrix, A)
             np.save(rhs, b)
             done = subprocess.run([tool, "solve", matrix, "--rhs", rhs, "--rtol", repr(RTOL), "--output", x,
-                                   "--choices", "none", "--json", "-", "--device", "cpu", "--max-iterations", str(LIMIT)] + options,
+                                   "--choices", "none",
+                                   "--json", "-", "--device", "cpu", "--max-iterations", str(LIMIT)] + options,
                                   capture_output=True, text=True)
             return np.load(x), 0 if json.loads(done.stdout)["converged"] else 1
 

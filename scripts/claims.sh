@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # claims.sh TOOL [PART]: random claims in exact arithmetic (tests/claims/README.md): 10,000 runs of the tool, 3,000
-# calls of the Python package, 1,000 solves of PETSc, 2,000 with --accuracy; and a table. PART: that many hundredths of them.
-# SEED, PYTHON (default build/python/bin/python) and PETSC_PYTHON (default python3) are environment variables. Each
-# script's findings are in build/claims. Exit 1 if one of them found a fault, or did not run.
+# calls of the Python package, 1,000 solves of PETSc, 2,000 with --accuracy; and a table. PART: that many hundredths of
+# them. SEED, PYTHON (default build/python/bin/python) and PETSC_PYTHON (default python3) are environment variables.
+# Each script's findings are in build/claims. Exit 1 if one of them found a fault, or did not run.
 set -u
 tool=$(realpath "${1:?usage: claims.sh TOOL [PART]}")
 part=${2:-100}
