@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# claims.sh TOOL [PART]: random claims in exact arithmetic (tests/claims/README.md): 10,000 runs of the tool, 3,000
+# calls of the Python package, 1,000 solves of PETSc, 2,000 with --accuracy; and a table. PART: that many hundredths of
+# them. SEED, PYTHON (default build/python/bin/python) and PETSC_PYTHON (default python3) are environment variables.
+# Each script's findings are in build/claims. Exit 1 if one of them found a fault, or did not run.
+set -u
+tool=$(realpath "${1:?usage: claims.sh TOOL [PART]}")
+part=${2:-100}
+cd "$(dirname "$0")/.." || exit 2
+mkdir -p build/claims
+seed=${SEED:-1}
+python=${PYTHON:-build/python/bin/python}
+status=0
+rows=""
+
+# run NAME RUNS COMMAND...: runs it if it is there, and keeps its last line
+run()
+{
+    local name=$1 runs=$(($2 * part / 100)) log=build/claims/$1.txt verdict="no fault"
+    shift 2
+    if [ -f "tests/claims/$name.py" ]; then
+        "$@" --runs "$runs" --seed "$seed" >"$log" 2>&1 || { verdict="see $log"; status=1; }
+    else
+        echo "tests/claims/$name.py is missing" >"$log"
+        verdict="not run"
+        status=1
+    fi
+    rows+="| $name | $runs | $verdict | $(tail -n 1 "$log" | sed 's/^[a-z]*: //') |"$'\n'
+}
+
+run tool 10000 python3 tests/claims/tool.py "$tool"
+run python 3000 "$python" tests/claims/python.py
+run petsc 1000 "${PETSC_PYTHON:-python3}" tests/claims/petsc.py
+run accuracy 2000 python3 tests/claims/accuracy.py "$tool"
+printf '| script | runs | verdict | counts |\n| --- | --- | --- | --- |\n%s' "$rows"
+exit $status
