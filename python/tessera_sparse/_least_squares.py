@@ -30,7 +30,11 @@ def _least_squares(method, A, b, x0, tolerance, limit, damp):
         solved = _damped(matrix, damp)
         right = np.concatenate([right, np.zeros(ncols)])
     settings = {} if limit is None else {"max_iterations": int(limit)}
-    start = None if x0 is None else _arrays.host_array(x0, "x0").reshape(-1)
+    start = None if x0 is None else np.asarray(_arrays.host_array(x0, "x0"), dtype=np.float64).reshape(-1)
+    if start is not None and start.shape != (ncols,):
+        raise ValueError(f"x0 has the shape {np.shape(x0)}; the matrix has {ncols} columns")
+    if damp != 0.0 and start is not None:  # damp^2 ||x - x0||^2
+        right[nrows:] = damp * start
     result = Solver(solved, solver=method, rtol=tolerance, precond="none", **settings).solve(right, start)
     x = result.x
     stop = 0 if not np.any(right) else {"rtol": 1, "atol": 1, "least_squares": 2, "happy_breakdown": 1}.get(
@@ -49,7 +53,7 @@ def _smallest(*tolerances):
 
 def lsqr(A, b, damp=0.0, atol=1e-6, btol=1e-6, conlim=1e8, iter_lim=None, show=False, calc_var=False, x0=None):
     """
-    Least squares by LSQR: min ||b - A x||, or min ||b - A x||^2 + damp^2 ||x||^2, for A of any shape.
+    Least squares by LSQR: min ||b - A x||, or min ||b - A x||^2 + damp^2 ||x - x0||^2, for A of any shape.
 
     Parameters and return values are those of `scipy.sparse.linalg.lsqr`: (x, istop, itn, r1norm, r2norm, anorm, acond,
     arnorm, xnorm, var). `istop` is 0 (b = 0), 1 (A x = b to the tolerance), 2 (x solves the normal equations to the

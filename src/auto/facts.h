@@ -13,9 +13,10 @@ typedef struct matrix_facts {
     int64_t dominant_rows; /* |a_ii| >= sum of the others, for a_ii != 0 */
     /* Pairs i, j with a_ij a_ji >= a_ii a_jj. Of a symmetric matrix each one proves that A is not positive definite. */
     int64_t improper_minors;
-    int64_t levels; /* on a GPU, of the lower triangle: rows of one level depend on earlier levels alone */
-    bool null_sums; /* each row sums to 0 up to rounding: A times the vector of ones is 0 */
-    double one_way; /* how far entries outweigh those of the transpose, from 0 to 1; 0 if symmetric */
+    int64_t levels;    /* on a GPU, of the lower triangle: rows of one level depend on earlier levels alone */
+    bool null_sums;    /* each row sums to 0 up to rounding: A times the vector of ones is 0 */
+    int64_t null_rows; /* rows that do */
+    double one_way;    /* how far entries outweigh those of the transpose, from 0 to 1; 0 if symmetric */
 } matrix_facts;
 
 /* Errors: memory, those of a product. */

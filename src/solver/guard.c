@@ -262,6 +262,27 @@ cleanup:
     return status;
 }
 
+/* x := the last iterate, where there is one with a finite residual. */
+static tess_status return_last(tess_solver *s, const tess_vector *b, tess_vector *x, tess_solve_result *r)
+{
+    tess_vector *last = NULL;
+    double norm = NAN, bound = NAN;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(tess_vector_create(s->ctx, x->n, TESS_PRECISION_FP64, &last));
+    TESS_TRY(tess_vector_copy(x, last));
+    TESS_TRY(solver_last_iterate(s, last));
+    TESS_TRY(tess_verify_residual(s->original, b, last, NULL, &norm, &bound));
+    if (!is_finite(norm)) { goto cleanup; }
+    r->residual_norm = norm;
+    r->residual_bound = bound;
+    r->relative_residual = r->rhs_norm > 0.0 ? norm / r->rhs_norm : norm;
+    status = tess_vector_copy(last, x);
+cleanup:
+    tess_vector_destroy(last);
+    return status;
+}
+
 tess_status tess_solver_solve(tess_solver *s, const tess_vector *b, tess_vector *x, tess_solve_result *result)
 {
     TESS_REQUIRE(NULL, s);
@@ -271,16 +292,23 @@ tess_status tess_solver_solve(tess_solver *s, const tess_vector *b, tess_vector 
     double deadline = 0.0;
     tess_status status = result_require_size(s->ctx, "tess_solve_result", result->size, sizeof full);
 
+    if (status == TESS_SUCCESS) { status = solver_require_idle(s); }
     if (status != TESS_SUCCESS) { return status; }
     tess_solve_result_init(&full);
     result_return(&full, result); /* a call that fails leaves nothing of the one before */
     s->iterated = false;
     stop_begin(&stop, &s->options);
     deadline = tess_deadline_begin(s->ctx, s->options.time_limit);
+    s->solving = true;
     status = solve(s, b, x, &full);
+    if (status == TESS_SUCCESS && s->options.return_last && !full.converged) {
+        status = return_last(s, b, x, &full);
+    }
+    s->solving = false;
     tess_deadline_restore(s->ctx, deadline);
     stop_end(&stop, &s->options);
     full.reason = stop_reason(&stop, full.reason);
     if (status == TESS_SUCCESS) { result_return(&full, result); }
+    if (s->abandoned) { tess_solver_destroy(s); }
     return status;
 }
