@@ -12,6 +12,7 @@
 
 /* An attempt ends this near to the least residual: from there on x grows along the null vector. */
 #define NEAR_LEAST 1.01
+#define NEAR_REST 0x1p-6
 
 /* ---- the parts ---- */
 
@@ -155,7 +156,8 @@ tess_status find_unreachable(const tess_solver *s, auto_solve *state, const tess
     least = least_residual(state, values, sums, &norm);
     if (least > CLEARLY * s->options.rtol) {
         state->unreachable = least;
-        state->floor = NEAR_LEAST * least * norm;
+        /* of the whole matrix: a method leaves the part that no x changes out of its residual */
+        state->floor = (state->torn_rows == b->n ? NEAR_REST : NEAR_LEAST) * least * norm;
     }
 cleanup:
     tess_host_release(s->ctx, values, b->n, sizeof *values);

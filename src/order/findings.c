@@ -16,8 +16,9 @@
 void tess_findings_init(tess_findings *f)
 {
     if (!f) { return; }
-    tess_finding *const kinds[] = {&f->unmatched_rows, &f->empty_rows, &f->empty_columns, &f->zero_diagonal,
-                                   &f->duplicate_rows, &f->nonfinite,  &f->nonfinite_rhs, &f->unmatched_columns, &f->inconsistent_rows};
+    tess_finding *const kinds[] = {&f->unmatched_rows, &f->empty_rows,        &f->empty_columns,
+                                   &f->zero_diagonal,  &f->duplicate_rows,    &f->nonfinite,
+                                   &f->nonfinite_rhs,  &f->unmatched_columns, &f->inconsistent_rows};
 
     memset(f, 0, sizeof *f);
     f->size = sizeof *f;

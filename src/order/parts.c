@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Right-hand sides that no x reaches: r = b - A x has 1^T r = 1^T b over the rows of a part of A that nothing couples to
- * other rows, where the columns of the part sum to 0. Then ||r|| >= |1^T b| / sqrt(rows) there.
+ * Right-hand sides that no x reaches: r = b - A x has 1^T r = 1^T b over the rows of a part of A that nothing couples
+ * to other rows, where the columns of the part sum to 0. Then ||r|| >= |1^T b| / sqrt(rows) there.
  */
 #include <math.h>
 #include <string.h>
@@ -82,8 +82,7 @@ static double add_up(int64_t n, const double *b, part *parts)
         whole->of_b += value;
         whole->size_of_b += fabs(value);
         /* empty columns are a finding of their own */
-        whole->open = whole->open || parts[i].terms == 0 ||
-                      !is_null(parts[i].sum, parts[i].magnitude, parts[i].terms);
+        whole->open = whole->open || parts[i].terms == 0 || !is_null(parts[i].sum, parts[i].magnitude, parts[i].terms);
     }
     return squares;
 }

@@ -163,6 +163,7 @@ static tess_status run_cycles(solve_run *run, tess_reason *reason)
     if (s->krylov.extension) { TESS_TRY(s->krylov.extension->start(s)); }
     run->best = INFINITY;
     TESS_TRY(guard_keep_best(run));
+    TESS_TRY(guard_find_floor(run));
     *reason = TESS_REASON_ITERATIONS;
     while (goes_on && run->result->iterations < s->options.max_iterations) {
         tess_loop_state end;
@@ -176,6 +177,10 @@ static tess_status run_cycles(solve_run *run, tess_reason *reason)
         TESS_TRY(guard_judge_cycle(run, *reason, &progress));
         run->refinement_seconds += tess_wall_seconds() - ended;
         if (meets_tolerance(run->result, &run->now)) { break; }
+        if (run->floor > 0.0 && *reason == TESS_REASON_RTOL && run->now.norm <= NEAR_FLOOR * run->floor) {
+            *reason = TESS_REASON_STAGNATION;
+            break;
+        }
         TESS_TRY(guard_go_on(run, &end, progress, reason, &goes_on));
     }
     if (!meets_tolerance(run->result, &run->now)) { TESS_TRY(return_best(run)); }
@@ -301,9 +306,7 @@ tess_status tess_solver_solve(tess_solver *s, const tess_vector *b, tess_vector 
     deadline = tess_deadline_begin(s->ctx, s->options.time_limit);
     s->solving = true;
     status = solve(s, b, x, &full);
-    if (status == TESS_SUCCESS && s->options.return_last && !full.converged) {
-        status = return_last(s, b, x, &full);
-    }
+    if (status == TESS_SUCCESS && s->options.return_last && !full.converged) { status = return_last(s, b, x, &full); }
     s->solving = false;
     tess_deadline_restore(s->ctx, deadline);
     stop_end(&stop, &s->options);

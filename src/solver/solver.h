@@ -31,11 +31,13 @@ struct tess_solver {
     tess_error asymmetric_error; /* details */
     tess_error setup_error;
     tess_krylov krylov;
-    double *candidate; /* x + d while it is judged, and after the solve the last one */
-    bool iterated;     /* the last solve left one */
-    bool solving;      /* a solve runs: only its monitor can call, and other calls must not change the solver */
-    bool abandoned;    /* the caller destroyed it from there: the end of the solve frees it */
-    double *best;      /* the best x so far; NULL: x itself is, because a worse one never replaces it */
+    double *candidate;               /* x + d while it is judged, and after the solve the last one */
+    bool iterated;                   /* the last solve left one */
+    bool null_sums, null_sums_known; /* all rows of these values sum to 0 (least_residual.c) */
+    uint64_t null_sums_version;
+    bool solving;   /* a solve runs: only its monitor can call, and other calls must not change the solver */
+    bool abandoned; /* the caller destroyed it from there: the end of the solve frees it */
+    double *best;   /* the best x so far; NULL: x itself is, because a worse one never replaces it */
     int nvectors;
     double *history, *host_history;
     int64_t history_capacity;
