@@ -364,10 +364,9 @@ TESS_EXPORT tess_status tess_solver_set_limits(tess_solver *solver, const tess_s
  * @param x       FP64 vector of ncols values, not the array of b. In: the initial guess. Out: the solution.
  * @param result  initialised by tess_solve_result_init
  * A solve that does not converge is no error: result->reason says why it ended. x is then the best iterate
- * known: of the ends of cycles and the initial guess the one with the smallest true residual. It is the initial guess,
- * or its residual is smaller for certain: norm and bound together are at most the guess' norm less its bound. With
- * options->return_last, guard REPORT, and after a Jacobi run of fixed length, x is the last iterate, except after a
- * breakdown or divergence.
+ * known: of the ends of cycles and the initial guess the one with the smallest true residual. It is never worse than
+ * the initial guess. With options->return_last x is the last iterate, if its residual is finite. With guard REPORT, and
+ * after a Jacobi run of fixed length, it is the last too, except after a breakdown or divergence.
  * If b = 0, x = 0 is returned at once. An initial guess that meets the tolerance is returned after 0 iterations.
  * Range: b may be anywhere in FP64's range. BiCGSTAB and GMRES square entries of A: above about 1e+150 the squares
  * overflow, and the reason is nan_or_inf.

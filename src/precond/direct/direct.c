@@ -281,13 +281,10 @@ static tess_status compute_by_default(tess_precond *p)
 {
     const direct_factors *m = p->own;
     bool widened = false;
-    tess_status status = compute(p->own);
+    const tess_status status = compute(p->own);
 
     if (status != TESS_SINGULAR && !(status == TESS_SUCCESS && m->facts.null_pivots > 0)) { return status; }
-    TESS_TRY(widen(p, &widened));
-    return widened ? TESS_SUCCESS : status;
-cleanup:
-    return status;
+    return widen(p, &widened) == TESS_SUCCESS && widened ? TESS_SUCCESS : status;
 }
 
 static tess_status renew(tess_precond *p)
