@@ -353,7 +353,8 @@ TESS_EXPORT tess_status tess_solver_create_with_precond(const tess_matrix *a, co
                                                         const tess_solve_options *options, tess_solver **out);
 
 /**
- * Changes tolerances, limits, guard, return_last and monitor for later solves, without a new set-up. The history keeps its capacity,
+ * Changes tolerances, limits, guard, return_last and monitor for later solves, without a new set-up. The history
+ * keeps its capacity,
  * min(history_capacity, max_iterations + 1) of the options given at creation.
  */
 TESS_EXPORT tess_status tess_solver_set_limits(tess_solver *solver, const tess_solve_options *options);

@@ -26,7 +26,8 @@ typedef struct equilibrate_entries {
  * above 4 afterwards, and each row and column with a nonzero has one of at least 1/4 (D A D: row or column). Errors:
  * memory.
  *
- * Geometric means may drive factors apart without need: along a chain whose couplings are 1 to one side and 2^-50 to the
+ * Geometric means may drive factors apart without need: along a chain whose couplings are 1 to one side and 2^-50 to
+ * the
  * other they grow by 2^25 a row. Where they spread the factors of a side by more than most_spread bits beyond what
  * largest magnitudes alone take, those alone decide.
  */
