@@ -18,6 +18,7 @@ enum {
     KEY_NARROWING,
     KEY_EPSILON,
     KEY_GUARD,
+    KEY_ITERATE,
     KEY_SCALE,
     KEY_REORDER,
     KEY_SYSTEM,
@@ -70,6 +71,10 @@ static const struct argp_option solve_argp_options[] = {
     {"guard", KEY_GUARD, "NAME", 0,
      "{tess_guard} (default repair)\n"
      "if the estimate and the true residual disagree, repair goes on in a higher precision; report only says so",
+     CLI_GROUP_MAIN + 2},
+    {"iterate", KEY_ITERATE, "NAME", 0,
+     "best or last (default best)\n"
+     "which x a solve returns that does not converge: that of the smallest true residual, or the method's last",
      CLI_GROUP_MAIN + 2},
     {"precision", KEY_PRECISION, "NAME", 0,
      "auto or fp64 (default auto)\n"
@@ -178,6 +183,15 @@ static void parse_recurrence(struct argp_state *state, const char *text, solve_o
     options->solve.cg.recurrence = options->papers.one_reduction ? TESS_RECURRENCE_AUTO : asked;
 }
 
+/* 1 for last, 0 for best. */
+static int takes_last(struct argp_state *state, const char *text)
+{
+    if (strcasecmp(text, "best") != 0 && strcasecmp(text, "last") != 0) {
+        argp_error(state, "the iterate is best or last, not '%s'", text);
+    }
+    return strcasecmp(text, "last") == 0;
+}
+
 /* A name, or idr:S. */
 static void parse_solver(struct argp_state *state, const char *text, tess_solve_options *solve)
 {
@@ -199,6 +213,7 @@ static error_t parse_method(int key, char *arg, struct argp_state *state, tess_s
     case KEY_STOP_NORM:
         solve->stop_norm = (tess_stop_norm)cli_parse_name(state, "stop-norm", arg, "tess_stop_norm");
         return 0;
+    case KEY_ITERATE: solve->return_last = takes_last(state, arg); return 0;
     case KEY_GUARD: solve->guard = (tess_guard)cli_parse_name(state, "guard", arg, "tess_guard"); return 0;
     case KEY_SCHEDULE: solve->jacobi.schedule = cli_parse_schedule(state, arg); return 0;
     case KEY_OMEGA: solve->jacobi.omega = cli_parse_real(state, "omega", arg, DBL_MIN, DBL_MAX); return 0;

@@ -319,6 +319,19 @@ static void print_duplicates(const tess_finding *kind, const char **label)
            (long long)kind->count, (long long)kind->row + 1, (long long)kind->column + 1);
 }
 
+static void print_inconsistency(const tess_findings *f, const char **label)
+{
+    if (f->inconsistency == 0.0) { return; }
+    if (f->inconsistent_rows.count == f->nrows) {
+        printf("%-17s the columns of A sum to 0, and b does not: ", take_label(label));
+    } else {
+        printf("%-17s %lld rows, row %lld and all that are coupled to it, have columns that sum to 0, and b does not "
+               "there: ",
+               take_label(label), (long long)f->inconsistent_rows.count, (long long)f->inconsistent_rows.row + 1);
+    }
+    printf("no x has a relative residual below %.1e\n", f->inconsistency);
+}
+
 void cli_print_findings(const cli_solve_run *run)
 {
     const tess_findings *f = run->findings;
@@ -346,10 +359,7 @@ void cli_print_findings(const cli_solve_run *run)
         printf("%-17s A times the vector of ones is 0 up to rounding: x is determined up to a constant\n",
                take_label(label));
     }
-    if (f->inconsistency > 0.0) {
-        printf("%-17s the columns of A sum to 0, and b does not: no x has a relative residual below %.1e\n",
-               take_label(label), f->inconsistency);
-    }
+    print_inconsistency(f, label);
     if (!isnan(f->attainable_residual)) {
         printf("%-17s best relative residual %.1e; an x of this size can reach about %.1e\n", take_label(label),
                run->result->relative_residual, f->attainable_residual);
@@ -392,6 +402,7 @@ json_t *cli_findings_json(const cli_solve_run *run)
     add_kind(root, "duplicate_rows", &f->duplicate_rows);
     add_kind(root, "nonfinite", &f->nonfinite);
     add_kind(root, "nonfinite_rhs", &f->nonfinite_rhs);
+    add_kind(root, "inconsistent_rows", &f->inconsistent_rows);
     json_object_set_new(root, "inconsistency", json_real(f->inconsistency));
     json_object_set_new(root, "constant_null_vector", json_boolean(f->constant_null_vector));
     json_object_set_new(root, "attainable_residual", cli_json_real(f->attainable_residual));

@@ -205,12 +205,13 @@ static json_t *options_json(const cli_solve_run *run)
     char buffer[64], rhs[64], schedule[CLI_SCHEDULE_TEXT];
     const tess_solve_options *o = run->options;
     json_t *options = json_pack(
-        "{ss ss ss ss ss ss so so so sI so so}", "solver", tess_solver_kind_name(run->asked->solver), "precond",
+        "{ss ss ss ss ss ss ss so so so sI so so}", "solver", tess_solver_kind_name(run->asked->solver), "precond",
         cli_precond_text(&run->asked->precond, buffer, sizeof buffer), "engine", tess_engine_name(o->engine), "guard",
-        tess_guard_name(o->guard), "format", tess_format_name(o->storage.format), "matrix_precision",
-        tess_precision_name(o->storage.precision), "rtol", cli_json_real(o->rtol), "atol", cli_json_real(o->atol),
-        "divergence_tolerance", cli_json_real(o->divergence_tolerance), "max_iterations", (json_int_t)o->max_iterations,
-        "rhs", cli_json_text(cli_vector_describe(run->rhs, rhs, sizeof rhs)), "initial_guess",
+        tess_guard_name(o->guard), "iterate", o->return_last ? "last" : "best", "format",
+        tess_format_name(o->storage.format), "matrix_precision", tess_precision_name(o->storage.precision), "rtol",
+        cli_json_real(o->rtol), "atol", cli_json_real(o->atol), "divergence_tolerance",
+        cli_json_real(o->divergence_tolerance), "max_iterations", (json_int_t)o->max_iterations, "rhs",
+        cli_json_text(cli_vector_describe(run->rhs, rhs, sizeof rhs)), "initial_guess",
         run->initial_guess == NULL ? json_null() : cli_json_text(run->initial_guess));
     if (options == NULL) { return NULL; }
     json_object_update_new(options, cli_storage_json(&o->storage, run->format_chosen));

@@ -246,6 +246,9 @@ typedef struct tess_solve_options {
     /** --stop-norm (auto): the norm that must meet the tolerance. Preconditioned takes cg, bicgstab, minres, idr and
         gmres in FP64 with a preconditioner of the options or the caller's, without scale and reorder. */
     tess_stop_norm stop_norm;
+    /** --iterate (best): 1, `last`, returns the last iterate of a solve that does not converge, also where its residual
+        is larger than that of an earlier iterate or of the initial guess. 0, `best`: the best of both. */
+    int return_last;
 } tess_solve_options;
 
 /** What CG did. */
@@ -392,7 +395,8 @@ TESS_EXPORT tess_status tess_solver_create_with_precond(const tess_matrix *a, co
                                                         const tess_solve_options *options, tess_solver **out);
 
 /**
- * Changes tolerances, limits, guard and monitor for later solves, without a new set-up. The history keeps its capacity,
+ * Changes tolerances, limits, guard, return_last and monitor for later solves, without a new set-up. The history
+ * keeps its capacity,
  * min(history_capacity, max_iterations + 1) of the options given at creation.
  */
 TESS_EXPORT tess_status tess_solver_set_limits(tess_solver *solver, const tess_solve_options *options);
@@ -404,14 +408,14 @@ TESS_EXPORT tess_status tess_solver_set_limits(tess_solver *solver, const tess_s
  * @param result  initialised by tess_solve_result_init
  * A solve that does not converge is no error: result->reason says why it ended. x is then the best iterate
  * known: of the ends of cycles and the initial guess the one with the smallest true residual. It is never worse than
- * the initial guess. With guard REPORT, and after a Jacobi run of fixed length, x is the last iterate,
- * except after a breakdown or divergence.
+ * the initial guess. With options->return_last x is the last iterate, if its residual is finite. With guard REPORT, and
+ * after a Jacobi run of fixed length, it is the last too, except after a breakdown or divergence.
  * If b = 0, x = 0 is returned at once. An initial guess that meets the tolerance is returned after 0 iterations.
  * Range: b may be anywhere in FP64's range. BiCGSTAB and GMRES square entries of A: above about 1e+150 the squares
  * overflow, and the reason is nan_or_inf.
  * With options->scale or reorder the true residual of the original system decides (docs/reference/verification.md).
- * Errors: INVALID_ARGUMENT, DIMENSION_MISMATCH, CALLBACK (the user's operator or preconditioner failed), memory; with
- * scale or reorder also those of the set-up.
+ * Errors: INVALID_ARGUMENT, also for a solver that is solving, from its own monitor; DIMENSION_MISMATCH, CALLBACK (the
+ * user's operator or preconditioner failed), memory; with scale or reorder also those of the set-up.
  */
 TESS_EXPORT tess_status tess_solver_solve(tess_solver *solver, const tess_vector *b, tess_vector *x,
                                           tess_solve_result *result);
@@ -434,7 +438,7 @@ TESS_EXPORT const tess_precond *tess_solver_precond(const tess_solver *solver);
  */
 TESS_EXPORT tess_status tess_solver_get_iterate(const tess_solver *solver, double *x);
 
-/** Frees the solver; NULL is allowed. */
+/** Frees the solver; NULL is allowed. From the solver's own monitor it does so when the solve ends. */
 TESS_EXPORT void tess_solver_destroy(tess_solver *solver);
 
 /**

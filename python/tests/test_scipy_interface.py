@@ -126,6 +126,15 @@ def test_least_squares_agree_with_numpy():
 
 
 @pytest.mark.parametrize("function", [ts.lsqr, ts.lsmr])
+def test_damp_is_the_distance_from_x0(function):
+    """min ||b - A x||^2 + 4 ||x - x0||^2: (A^T A + 4 I) (x - x0) = A^T (b - A x0)."""
+    A, b, x0 = np.array([[1.0, 0.0], [0.0, 2.0], [1.0, 1.0]]), np.array([1.0, 2.0, 3.0]), np.array([10.0, -10.0])
+    x = function(A, b, damp=2.0, x0=x0, atol=1e-12, btol=1e-12)[0]
+    exact = x0 + np.linalg.solve(A.T @ A + 4.0 * np.eye(2), A.T @ (b - A @ x0))
+    assert np.allclose(x, exact, rtol=1e-8) and np.allclose(x, [8.094, -4.566], atol=1e-3)
+
+
+@pytest.mark.parametrize("function", [ts.lsqr, ts.lsmr])
 @pytest.mark.parametrize("shape", [(30, 8), (8, 30), (20, 20)])
 @pytest.mark.parametrize("damp", [0.0, 2.0])
 def test_least_squares_of_operators(function, shape, damp):

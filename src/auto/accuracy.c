@@ -80,6 +80,7 @@ static tess_solve_options stage_options(tess_solver *s, double rtol, double atol
     memset(&o.accuracy, 0, sizeof o.accuracy);
     o.rtol = rtol;
     o.atol = atol;
+    o.return_last = 0;
     o.max_iterations -= before;
     if (s->ctx->device == TESS_DEVICE_CPU) { /* a GPU calls monitors at intervals, and is faster without one */
         o.monitor = watch;

@@ -103,6 +103,7 @@ static tess_status look(tess_solver *s, auto_solve *state)
 
     if (state->solver && state->values_version == s->original->values_version) { return TESS_SUCCESS; }
     TESS_TRY(find_facts(s->original, &state->facts));
+    TESS_TRY(find_parts(s, state));
     state->predicted = false;
     storage_forget(state, s);
     if (!state->solver || state->found != family_of(&state->facts)) {
@@ -140,6 +141,7 @@ static void destroy(tess_solver *s)
 {
     if (!s->driven) { return; }
     drop_solver(s->driven);
+    drop_parts(s, s->driven);
     tess_host_release(s->ctx, s->driven, 1, sizeof(auto_solve));
     s->driven = NULL;
 }

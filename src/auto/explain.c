@@ -61,8 +61,15 @@ static void say_rows(auto_solve *state)
 static void say_unreachable(auto_solve *state)
 {
     if (state->unreachable == 0.0) { return; }
-    say(state, "the columns of A sum to 0, and b does not: no x has a relative residual below %.1e\n",
-        state->unreachable);
+    if (state->torn_rows == state->facts.n) {
+        say(state, "the columns of A sum to 0, and b does not: ");
+    } else {
+        say(state,
+            "%lld rows of A, row %lld and all that are coupled to it, have columns that sum to 0, and b does not "
+            "there: ",
+            (long long)state->torn_rows, (long long)state->torn_row + 1);
+    }
+    say(state, "no x has a relative residual below %.1e\n", state->unreachable);
 }
 
 static void say_method(auto_solve *state, const tess_attempt *a)

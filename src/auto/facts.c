@@ -73,8 +73,10 @@ static void look_at_row(const csr_view *v, const double *diagonal, int64_t i, ma
         others += a;
         f->improper_minors += j > i && a > 0.0 && a / d * (a / fabs(diagonal[j])) >= 1.0;
     }
-    f->null_sums = f->null_sums && is_null_sum(sum, others + d, end - begin);
     note_row_size(largest, largest, f);
+    const bool null = is_null_sum(sum, others + d, end - begin);
+    f->null_sums = f->null_sums && null;
+    f->null_rows += null;
     f->empty_rows += d + others == 0.0; /* not where an entry is NaN */
     f->dominant_rows += d > 0.0 && d >= others;
 }
@@ -142,6 +144,7 @@ static void add_rows(const matrix_facts *rows, matrix_facts *f)
 {
     f->finite = f->finite && rows->finite;
     f->null_sums = f->null_sums && rows->null_sums;
+    f->null_rows += rows->null_rows;
     f->positive += rows->positive;
     f->negative += rows->negative;
     f->zero += rows->zero;

@@ -13,6 +13,7 @@ void step_options(const tess_solver *s, const ladder_step *step, tess_solve_opti
     const bool fp32 = complete && step->factors == TESS_PRECISION_FP32; /* incomplete ones always compute in FP64 */
 
     *out = s->options;
+    out->return_last = 0; /* each attempt begins from the best x so far */
     out->solver = step->solver;
     out->scale = step->scale;
     out->reorder = step->reorder;

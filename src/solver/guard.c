@@ -180,6 +180,7 @@ static tess_status run_cycles(solve_run *run, tess_reason *reason)
     if (s->krylov.extension) { TESS_TRY(s->krylov.extension->start(s)); }
     run->best = INFINITY;
     TESS_TRY(guard_keep_best(run));
+    TESS_TRY(guard_find_floor(run));
     *reason = TESS_REASON_ITERATIONS;
     while (goes_on && run->result->iterations < s->options.max_iterations) {
         tess_loop_state end;
@@ -193,6 +194,10 @@ static tess_status run_cycles(solve_run *run, tess_reason *reason)
         TESS_TRY(guard_judge_cycle(run, *reason, &progress));
         run->refinement_seconds += tess_wall_seconds() - ended;
         if (meets_tolerance(run->result, &run->now)) { break; }
+        if (run->floor > 0.0 && *reason == TESS_REASON_RTOL && run->now.norm <= NEAR_FLOOR * run->floor) {
+            *reason = TESS_REASON_STAGNATION;
+            break;
+        }
         TESS_TRY(guard_go_on(run, &end, progress, reason, &goes_on));
     }
     if (!meets_tolerance(run->result, &run->now)) { TESS_TRY(return_best(run)); }
@@ -281,6 +286,30 @@ cleanup:
     return status;
 }
 
+/* x := the last iterate, where there is one with a finite residual. */
+static tess_status return_last(tess_solver *s, const tess_vector *b, tess_vector *x, tess_solve_result *r)
+{
+    tess_vector *last = NULL, *residual = NULL;
+    true_residual now;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(tess_vector_create(s->ctx, x->n, TESS_PRECISION_FP64, &last));
+    TESS_TRY(tess_vector_create(s->ctx, b->n, TESS_PRECISION_FP64, &residual));
+    TESS_TRY(tess_vector_copy(x, last));
+    TESS_TRY(solver_last_iterate(s, last));
+    TESS_TRY(verify_residual(s->original, b->data, last->data, residual->data, &now));
+    if (!is_finite(now.norm)) { goto cleanup; }
+    r->residual_norm = now.norm;
+    r->residual_bound = now.bound;
+    r->relative_residual = r->rhs_norm > 0.0 ? now.norm / r->rhs_norm : now.norm;
+    verify_report_rows(&now, r);
+    status = tess_vector_copy(last, x);
+cleanup:
+    tess_vector_destroy(residual);
+    tess_vector_destroy(last);
+    return status;
+}
+
 tess_status tess_solver_solve(tess_solver *s, const tess_vector *b, tess_vector *x, tess_solve_result *result)
 {
     TESS_REQUIRE(NULL, s);
@@ -291,16 +320,21 @@ tess_status tess_solver_solve(tess_solver *s, const tess_vector *b, tess_vector 
     tess_status status = result_require_size(s->ctx, "tess_solve_result", result->size, sizeof full);
 
     if (status == TESS_SUCCESS) { status = fork_require_device(s->ctx); }
+    if (status == TESS_SUCCESS) { status = solver_require_idle(s); }
     if (status != TESS_SUCCESS) { return status; }
     tess_solve_result_init(&full);
     result_return(&full, result); /* a call that fails leaves nothing of the one before */
     s->iterated = false;
     stop_begin(&stop, s->ctx, &s->options);
     deadline = tess_deadline_begin(s->ctx, s->options.time_limit);
+    s->solving = true;
     status = solve(s, b, x, &full);
+    if (status == TESS_SUCCESS && s->options.return_last && !full.converged) { status = return_last(s, b, x, &full); }
+    s->solving = false;
     tess_deadline_restore(s->ctx, deadline);
     stop_end(&stop, &s->options);
     full.reason = stop_reason(&stop, full.reason);
     if (status == TESS_SUCCESS) { result_return(&full, result); }
+    if (s->abandoned) { tess_solver_destroy(s); }
     return status;
 }

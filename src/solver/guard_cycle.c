@@ -122,8 +122,10 @@ tess_status guard_start_cycle(solve_run *run)
     if (run->low_precision && run->guard == TESS_GUARD_REPAIR) {
         goal = fmax(goal, low_precision_reduction(s) * run->norm);
     }
+    goal = fmax(goal, FLOOR_SHARE * run->floor);
     run->goal = goal;
     TESS_TRY(solver_pause_clock(s));
+    if (run->floor > 0.0) { TESS_TRY(guard_project(run)); }
     TESS_TRY(scale_residual(run));
     state.scale = ldexp(1.0, run->exponent);
     state.residual_norm = ldexp(run->norm, -run->exponent);

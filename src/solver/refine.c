@@ -199,6 +199,7 @@ static tess_status solve_for_correction(refinement *run, int round, tess_solve_r
     run->before = run->result->iterations;
     limits.rtol = goal_of_round(run, round);
     limits.atol = 0.0;
+    limits.return_last = 0;
     limits.max_iterations -= run->before;
     if (limits.monitor) {
         limits.monitor = forward_progress;

@@ -158,6 +158,7 @@ tess_status solve_options_take_limits(tess_context *ctx, const tess_solve_option
     out->max_iterations = limits.max_iterations;
     out->guard = limits.guard;
     out->time_limit = limits.time_limit;
+    out->return_last = limits.return_last;
     out->monitor = limits.monitor;
     out->monitor_user = limits.monitor_user;
 cleanup:

@@ -359,6 +359,10 @@ void tess_solver_destroy(tess_solver *s)
     const tess_matrix *original = NULL;
 
     if (!s) { return; }
+    if (s->solving) {
+        s->abandoned = true;
+        return;
+    }
     ctx = s->ctx;
     n = s->original->nrows;
     if (s->driver) { s->driver->destroy(s); }
@@ -495,5 +499,7 @@ tess_status tess_solver_create(const tess_matrix *a, const tess_solve_options *o
 tess_status tess_solver_set_limits(tess_solver *s, const tess_solve_options *o)
 {
     TESS_REQUIRE(NULL, s);
-    return solve_options_take_limits(s->ctx, o, &s->options);
+    const tess_status status = solver_require_idle(s);
+
+    return status == TESS_SUCCESS ? solve_options_take_limits(s->ctx, o, &s->options) : status;
 }

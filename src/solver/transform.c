@@ -160,6 +160,7 @@ static tess_status build_system(const tess_solver *s, solver_transform *t)
     inner.scale = TESS_SCALING_NONE;
     inner.reorder = TESS_REORDERING_NONE;
     inner.stop_norm = TESS_STOP_NORM_GIVEN; /* of the transformed system; the original one is judged as it was asked */
+    inner.return_last = 0;
     TESS_TRY(allocate_order(s->ctx, scaled, &o));
     TESS_TRY(find_scale(a, s->options.scale, &o));
     TESS_TRY(tess_matrix_reorder(a, scaled ? o.rows : NULL, NULL, o.row_scale, o.col_scale, &t->matrix));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The true residual: the number that decides whether a solve converged. */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -31,6 +32,13 @@ static tess_status pass_at(const tess_matrix *a, const double *b, const double *
     return exponent == at->exponent ? TESS_SUCCESS : residual_pass(a, b, x, residual, exponent, at);
 }
 
+/* The last product with a power of two rounds by at most 2^-1075 below the normal numbers. That is no number: 2^-1074.
+ */
+static double subnormal_error(double norm)
+{
+    return norm > 0.0 && norm < DBL_MIN ? 0x1p-1074 : 0.0;
+}
+
 /* sqrt of a sum in two words: half an ulp from the sum's rounding, one from the root's. */
 #define ROOT_ERROR (4.0 * TESS_U64)
 
@@ -48,7 +56,8 @@ static tess_status norms_of_rows(const tess_matrix *a, const double *b, const do
     TESS_TRY(pass_at(a, b, x, residual, fitting_exponent(plain->rows_high), plain, &scaled));
     out->norm = ldexp(sqrt(scaled.rows_high + scaled.rows_low), scaled.exponent);
     TESS_TRY(pass_at(a, b, x, residual, fitting_exponent(plain->rows_bound), plain, &scaled));
-    out->bound = ldexp(sqrt(scaled.rows_bound) * (1.0 + 0x1p-40), scaled.exponent) + ROOT_ERROR * out->norm;
+    out->bound = ldexp(sqrt(scaled.rows_bound) * (1.0 + 0x1p-40), scaled.exponent) + ROOT_ERROR * out->norm +
+                 subnormal_error(out->norm);
     TESS_TRY(pass_at(a, b, x, residual, fitting_exponent(plain->rows_rhs), plain, &scaled));
     out->rhs_norm = ldexp(sqrt(scaled.rows_rhs), scaled.exponent);
     out->rhs_least = out->rhs_norm * (1.0 - 2.0 * ROOT_ERROR);
@@ -88,7 +97,7 @@ static tess_status residual_of_assembled(const tess_matrix *a, const double *b, 
         TESS_U64 * (plain.magnitude > 0.0 ? sqrt(plain.magnitude) : ldexp(sqrt(scaled.magnitude), scaled.exponent));
     TESS_TRY(pass_at(a, b, x, residual, for_bound, &plain, &scaled));
     out->of_vector = ldexp(sqrt(scaled.bound) * (1.0 + 0x1p-40), scaled.exponent);
-    out->bound = out->of_vector + ROOT_ERROR * out->norm;
+    out->bound = out->of_vector + ROOT_ERROR * out->norm + subnormal_error(out->norm);
     out->bounded = true;
     TESS_TRY(pass_at(a, b, x, residual, for_rhs, &plain, &scaled));
     out->rhs_norm = ldexp(sqrt(scaled.rhs), scaled.exponent);

@@ -35,6 +35,7 @@ typedef struct direct_factors {
     mumps_reply facts;                       /* of the last factorization */
     int relaxation;
     bool usable;
+    bool by_default; /* the caller named no precision */
 } direct_factors;
 
 static const char *name_of(const direct_factors *m)
@@ -264,11 +265,79 @@ cleanup:
     return status;
 }
 
-static tess_status renew(tess_precond *m)
+static void close_factors(direct_factors *m)
 {
-    direct_factors *f = m->own;
+    mumps_close(m->ctx, m->mumps);
+    tess_host_release(m->ctx, m->row_exponent, m->n, sizeof *m->row_exponent);
+    tess_host_release(m->ctx, m->column_exponent, m->n, sizeof *m->column_exponent);
+    tess_host_release(m->ctx, m->rhs, m->n, tess_precision_bytes(m->precision));
+}
 
-    return f->n > 0 ? compute(f) : TESS_SUCCESS;
+static tess_status open_factors(direct_factors *m)
+{
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(tess_host_allocate(m->ctx, m->n, sizeof *m->row_exponent, (void **)&m->row_exponent));
+    TESS_TRY(tess_host_allocate(m->ctx, m->n, sizeof *m->column_exponent, (void **)&m->column_exponent));
+    status = tess_host_allocate(m->ctx, m->n, tess_precision_bytes(m->precision), &m->rhs);
+cleanup:
+    return status;
+}
+
+/* ---- FP32 that does not do ---- */
+
+static bool can_widen(const tess_precond *p)
+{
+    const direct_factors *m = p->own;
+
+    return m->n > 0 && m->precision == TESS_PRECISION_FP32;
+}
+
+/* Factors in FP64 beside those in FP32, which stay if there are none. */
+static tess_status widen(tess_precond *p, bool *widened)
+{
+    direct_factors *m = p->own, wide = *m;
+    const tess_error before = m->ctx->error;
+    tess_status status = TESS_SUCCESS;
+
+    *widened = false;
+    if (!can_widen(p)) { return TESS_SUCCESS; }
+    wide.mumps = NULL;
+    wide.row_exponent = wide.column_exponent = NULL;
+    wide.rhs = NULL;
+    wide.precision = TESS_PRECISION_FP64;
+    status = open_factors(&wide);
+    if (status == TESS_SUCCESS) { status = compute(&wide); }
+    if (status != TESS_SUCCESS) {
+        close_factors(&wide);
+        m->ctx->error = before;
+        return TESS_SUCCESS;
+    }
+    close_factors(m);
+    *m = wide;
+    p->role = (tess_role_precision){1, TESS_PRECISION_FP64, TESS_ARITHMETIC_FP64};
+    *widened = true;
+    tess_log(m->ctx, TESS_LOG_INFO, "%s: factors in fp32 did not do, and they are now in fp64", name_of(m));
+    return TESS_SUCCESS;
+}
+
+/* The default precision is no wish: where FP32 finds no factors, or sets pivots aside, FP64 decides. */
+static tess_status compute_by_default(tess_precond *p)
+{
+    const direct_factors *m = p->own;
+    bool widened = false;
+    const tess_status status = compute(p->own);
+
+    if (status != TESS_SINGULAR && !(status == TESS_SUCCESS && m->facts.null_pivots > 0)) { return status; }
+    return widen(p, &widened) == TESS_SUCCESS && widened ? TESS_SUCCESS : status;
+}
+
+static tess_status renew(tess_precond *p)
+{
+    const direct_factors *m = p->own;
+
+    if (m->n == 0) { return TESS_SUCCESS; }
+    return m->by_default ? compute_by_default(p) : compute(p->own);
 }
 
 static tess_status create_on_host(tess_precond *p, const tess_precond_options *options)
@@ -286,9 +355,8 @@ static tess_status create_on_host(tess_precond *p, const tess_precond_options *o
     m->precision = p->role.storage;
     m->memory_limit = options->direct.memory_limit;
     m->relaxation = DIRECT_RELAXATION;
-    TESS_TRY(tess_host_allocate(p->ctx, m->n, sizeof *m->row_exponent, (void **)&m->row_exponent));
-    TESS_TRY(tess_host_allocate(p->ctx, m->n, sizeof *m->column_exponent, (void **)&m->column_exponent));
-    TESS_TRY(tess_host_allocate(p->ctx, m->n, tess_precision_bytes(m->precision), &m->rhs));
+    m->by_default = !options->role.given;
+    TESS_TRY(open_factors(m));
     if (p->ctx->device == TESS_DEVICE_GPU) {
         TESS_TRY(tess_host_allocate(p->ctx, m->n, sizeof *m->copy, (void **)&m->copy));
     }
@@ -321,10 +389,7 @@ static void destroy(tess_precond *p)
     direct_factors *m = p->own;
 
     if (!m) { return; }
-    mumps_close(m->ctx, m->mumps);
-    tess_host_release(m->ctx, m->row_exponent, m->n, sizeof *m->row_exponent);
-    tess_host_release(m->ctx, m->column_exponent, m->n, sizeof *m->column_exponent);
-    tess_host_release(m->ctx, m->rhs, m->n, tess_precision_bytes(m->precision));
+    close_factors(m);
     tess_host_release(m->ctx, m->copy, m->n, sizeof *m->copy);
     tess_host_release(m->ctx, m, 1, sizeof *m);
 }
@@ -440,7 +505,7 @@ static void describe(const tess_precond *p, tess_precond_factors *out)
     {                                                                                                        \
         .kind = (KIND), .on_host = true, .default_role = default_role, .check = check, .create = create,     \
         .renew = renew, .apply = apply, .solve_on_host = solve_on_host, .bytes = bytes, .factors = describe, \
-        .destroy = destroy                                                                                   \
+        .widen = widen, .can_widen = can_widen, .destroy = destroy                                           \
     }
 const tess_precond_ops precond_lu = DIRECT(TESS_PRECOND_LU);
 const tess_precond_ops precond_cholesky = DIRECT(TESS_PRECOND_CHOLESKY);
