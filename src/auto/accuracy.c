@@ -193,12 +193,13 @@ static bool factors_pay(const tess_solver *s, const tess_precond *m)
     const tess_error before = s->ctx->error;
     const matrix_facts facts = {.n = s->original->nrows, .nnz = s->original->nnz};
     const cost_rates *rates = rates_of(s->original);
+    const int64_t limit = s->options.precond.direct.memory_limit;
     direct_prediction prediction = {.possible = false};
 
     if (m && m->ops->solve_on_host) { return m->role.storage != TESS_PRECISION_FP64; }
+    if (limit > 0 && limit < facts.n * (int64_t)sizeof(double)) { return false; } /* a prediction counts in MB */
     if (least_direct_cost(rates, &facts) > MOST_FACTOR_SECONDS) { return false; }
-    if (direct_predict(s->original, false, TESS_PRECISION_FP64, s->options.precond.direct.memory_limit, &prediction) !=
-        TESS_SUCCESS) {
+    if (direct_predict(s->original, false, TESS_PRECISION_FP64, limit, &prediction) != TESS_SUCCESS) {
         s->ctx->error = before;
     }
     return prediction.possible && direct_cost(rates, &facts, &prediction) <= MOST_FACTOR_SECONDS;
@@ -245,7 +246,8 @@ static tess_status estimate(tess_solver *s, error_of_x *e)
     accuracy_solve *state = state_of(s);
     const tess_solver *last = innermost(state->inner);
     const tess_precond *m = last ? last->precond : NULL;
-    const bool open = s->options.accuracy.forward > 0.0 && !s->options.precond.role.given && e->x_norm > 0.0;
+    const bool fixed = s->options.precond.role.given && m && m->ops->solve_on_host; /* the caller's own precision */
+    const bool open = s->options.accuracy.forward > 0.0 && !fixed && e->x_norm > 0.0;
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(estimate_error(last, state->factors ? state->factors : m, &state->lanczos, e, &state->reached));

@@ -12,7 +12,7 @@
    above the third share, it has failed. */
 #define REFINED_SHARE 0.5
 #define REFINED_ENOUGH 1e-10
-#define MOST_LEFT 0.01
+#define MOST_LEFT 0.1
 /* dlacn2 gives a lower bound, mostly within a factor of 3. */
 #define ESTIMATOR_FACTOR 10.0
 #define UNIT 0x1p-53
@@ -91,7 +91,7 @@ typedef struct refined_inverse {
     bool valid;                     /* every solve so far left a small residual in each row */
     row_residual *rows;             /* n: of the last solve */
     double *size, *solution, *work; /* n each */
-    double *uncertain;              /* f = |r| + u (|A| |x| + |b|), n */
+    double *uncertain;              /* f = (|A| |x| + |b|) max(u, max_i |r|_i / (|A| |x| + |b|)_i) >= |r|; n */
     lapack_int *signs;              /* n */
 } refined_inverse;
 
@@ -225,6 +225,7 @@ cleanup:
 /* f. A row without any entry of x and b counts as if x had its largest entry there. */
 static void find_uncertain(const refined_inverse *v, const error_of_x *e)
 {
+    const double share = fmax(UNIT, rowwise_backward_error(v->m->n, e->residual, e->magnitude));
     double largest = 0.0;
 
     for (int64_t i = 0; i < v->m->n; i++) {
@@ -232,9 +233,7 @@ static void find_uncertain(const refined_inverse *v, const error_of_x *e)
     }
     find_sizes(v->a, false, v->size);
     for (int64_t i = 0; i < v->m->n; i++) {
-        const double magnitude = e->magnitude[i] > 0.0 ? e->magnitude[i] : v->size[i] * largest;
-
-        v->uncertain[i] = fabs(e->residual[i]) + UNIT * magnitude;
+        v->uncertain[i] = share * (e->magnitude[i] > 0.0 ? e->magnitude[i] : v->size[i] * largest);
     }
 }
 

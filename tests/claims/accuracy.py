@@ -29,25 +29,25 @@ WISHES = (1e-2, 1e-4, 1e-6, 1e-8, 1e-10)
 def path_graph(n):
     off = -np.ones(n - 1)
     diagonal = np.r_[1.0, 2.0 * np.ones(n - 2), 1.0]
-    return sp.diags_array([off, diagonal, off], offsets=[-1, 0, 1]).tocsr()
+    return sp.diags([off, diagonal, off], offsets=[-1, 0, 1]).tocsr()
 
 
 def neumann(rng):
     n = int(rng.integers(4, 20))
     t = path_graph(n)
     eps = 2.0 ** -int(rng.integers(10, 45))
-    return (sp.kron(t, sp.eye_array(n)) + sp.kron(sp.eye_array(n), t) + eps * sp.eye_array(n * n)).tocsr()
+    return (sp.kron(t, sp.eye(n)) + sp.kron(sp.eye(n), t) + eps * sp.eye(n * n)).tocsr()
 
 
 def chain(rng):
     n = int(rng.integers(4, 60))
     held = np.zeros(n)
     held[rng.integers(n)] = 2.0 ** -int(rng.integers(5, 46))
-    return (path_graph(n) + sp.diags_array(held)).tocsr()
+    return (path_graph(n) + sp.diags(held)).tocsr()
 
 
 def two_by_two(rng):
-    return sp.csr_array(np.array([[1.0, 1.0], [1.0, 1.0 + 2.0 ** -int(rng.integers(8, 50))]]))
+    return sp.csr_matrix(np.array([[1.0, 1.0], [1.0, 1.0 + 2.0 ** -int(rng.integers(8, 50))]]))
 
 
 def singular_in_fp32(rng):
@@ -55,13 +55,13 @@ def singular_in_fp32(rng):
     a = rng.integers(-4, 5, (n, n)).astype(float)
     a[-1] = a[:-1].sum(axis=0)
     a[-1, rng.integers(n)] += 2.0 ** -int(rng.integers(25, 40))
-    return sp.csr_array(a)
+    return sp.csr_matrix(a)
 
 
 def graded(rng):
     n = int(rng.integers(5, 100))
-    t = sp.diags_array([-np.ones(n - 1), 3.0 * np.ones(n), -np.ones(n - 1)], offsets=[-1, 0, 1])
-    scale = sp.diags_array(2.0 ** rng.integers(-40, 41, n))
+    t = sp.diags([-np.ones(n - 1), 3.0 * np.ones(n), -np.ones(n - 1)], offsets=[-1, 0, 1])
+    scale = sp.diags(2.0 ** rng.integers(-40, 41, n))
     return (scale @ t if rng.random() < 0.5 else t @ scale).tocsr()
 
 
@@ -69,25 +69,25 @@ def chosen_condition(rng):
     n = int(rng.integers(4, 12))
     lower, upper = (np.tril(rng.integers(-3, 4, (n, n)), -1) + np.eye(n) for _ in range(2))
     steps = 2.0 ** -np.round(np.linspace(0, rng.uniform(6, 40), n))
-    return sp.csr_array(lower @ np.diag(steps) @ (lower if rng.random() < 0.5 else upper).T)
+    return sp.csr_matrix(lower @ np.diag(steps) @ (lower if rng.random() < 0.5 else upper).T)
 
 
 def saddle(rng):
     n, m = int(rng.integers(6, 30)), int(rng.integers(2, 5))
-    b = sp.csr_array(rng.integers(-2, 3, (m, n)).astype(float))
-    return sp.block_array([[path_graph(n) + sp.eye_array(n), b.T], [b, None]]).tocsr()
+    b = sp.csr_matrix(rng.integers(-2, 3, (m, n)).astype(float))
+    return sp.bmat([[path_graph(n) + sp.eye(n), b.T], [b, None]]).tocsr()
 
 
 def upwind(rng):
     n = int(rng.integers(5, 100))
     low = 2.0 ** -int(rng.integers(0, 50))
-    return sp.diags_array([-np.full(n - 1, 50.0), np.full(n, 60.0), -np.full(n - 1, low)], offsets=[-1, 0, 1]).tocsr()
+    return sp.diags([-np.full(n - 1, 50.0), np.full(n, 60.0), -np.full(n - 1, low)], offsets=[-1, 0, 1]).tocsr()
 
 
 def laplacian(rng):
     n = int(rng.integers(5, 40))
-    t = sp.diags_array([-np.ones(n - 1), 2.0 * np.ones(n), -np.ones(n - 1)], offsets=[-1, 0, 1])
-    return (sp.kron(t, sp.eye_array(n)) + sp.kron(sp.eye_array(n), t)).tocsr()
+    t = sp.diags([-np.ones(n - 1), 2.0 * np.ones(n), -np.ones(n - 1)], offsets=[-1, 0, 1])
+    return (sp.kron(t, sp.eye(n)) + sp.kron(sp.eye(n), t)).tocsr()
 
 
 FAMILIES = (neumann, chain, two_by_two, singular_in_fp32, graded, chosen_condition, saddle, upwind, laplacian)
@@ -121,7 +121,7 @@ def make_system(rng):
 
 
 def solve(tool, folder, a, b, options):
-    scipy.io.mmwrite(folder / "a.mtx", sp.coo_array(a), precision=17, symmetry="general")
+    scipy.io.mmwrite(folder / "a.mtx", sp.coo_matrix(a), precision=17, symmetry="general")
     scipy.io.mmwrite(folder / "b.mtx", b.reshape(-1, 1), precision=17)
     for name in ("x.npy", "r.json"):
         (folder / name).unlink(missing_ok=True)
