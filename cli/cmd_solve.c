@@ -89,9 +89,9 @@ static const struct argp_option solve_argp_options[] = {
      CLI_GROUP_OUTPUT},
     {"rtol", KEY_RTOL, "R", 0, "relative tolerance (default 1e-5); 0 is allowed", CLI_GROUP_STOPPING},
     {"accuracy", KEY_ACCURACY, "E", 0,
-     "in place of a tolerance (default: none): relative error of x wanted, ||x - x*|| <= E ||x||, as estimated "
-     "where the method allows\n"
-     "backward:E: ||b - A x|| <= E (||A||_F ||x|| + ||b||) instead",
+     "in place of a tolerance (default: none): relative error of x wanted, ||x - x*|| <= E ||x||, as estimated; "
+     "an unknown error is not reached\n"
+     "backward:E: |b - A x| <= E (|A| |x| + |b|) in each row instead",
      CLI_GROUP_STOPPING},
     {"stop-norm", KEY_STOP_NORM, "NAME", 0,
      "{tess_stop_norm} (default auto: both with solver auto, else given)\n"

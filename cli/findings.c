@@ -156,12 +156,16 @@ static bool has_tried_all(const cli_solve_run *run)
            (run->result->reason != TESS_REASON_ITERATIONS || run->asked->max_iterations >= defaults.max_iterations);
 }
 
-/* Twice the error that x has. */
+/* Twice the error that x has, or factors that tell it. */
 static void write_accuracy(const cli_solve_run *run, char *buffer, size_t size)
 {
     const tess_accuracy_result *r = &run->result->accuracy;
     const bool backward = run->asked->accuracy.backward > 0.0;
     const double error = backward ? r->backward_error : r->forward_error;
+    if (!backward && r->source != TESS_CONDITION_FACTORS && !(error > r->wanted)) { /* it is not known */
+        snprintf(buffer, size, "--solver gmres --precond lu --precond-precision fp64 --accuracy %g", r->wanted);
+        return;
+    }
     if (2.0 * error < 0.5) { snprintf(buffer, size, "--accuracy %s%.1g", backward ? "backward:" : "", 2.0 * error); }
 }
 
@@ -257,6 +261,13 @@ static const char *advice_of(const cli_solve_run *run)
         return "the system has no solution; change b, or take least squares (--solver lsqr)";
     }
     if (cli_accuracy_missed(run) && run->result->reason == TESS_REASON_STAGNATION) {
+        const tess_accuracy_result *r = &run->result->accuracy;
+        if (run->asked->accuracy.forward > 0.0 && r->source != TESS_CONDITION_FACTORS &&
+            !(r->forward_error > r->wanted)) {
+            return "the residual is small, but not known is the error of x; complete factors in FP64 tell it "
+                   "(--precond lu "
+                   "--precond-precision fp64)";
+        }
         return "FP64 gives no smaller error here; ask for less (--accuracy), or scale the system (--scale)";
     }
     if (cli_is_structurally_singular(run->findings) && run->result->relative_residual > NO_SOLUTION) {

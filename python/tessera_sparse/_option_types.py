@@ -211,7 +211,7 @@ class MethodOptions(PrecondOptions, total=False):
     automatic_format_given: int
     automatic_fp64_only: int
     backward: float
-    """--accuracy backward:E: ||b - A x||_2 <= E (||A||_F ||x||_2 + ||b||_2)"""
+    """--accuracy backward:E: |b - A x| <= E (|A| |x| + |b|) in each row"""
     base: Format
     """Format of the parts: csr (default), ellr, sell; in layers (by entries or blocks) also dia"""
     basis: str
