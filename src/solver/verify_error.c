@@ -130,20 +130,30 @@ cleanup:
     return status;
 }
 
-/* NULL: there are none, which is no error of the verification. */
-static tess_precond *make_factors(const tess_matrix *a)
+/* What leaves a matrix without factors, and is no error of the verification. */
+static bool has_no_factors(tess_status status)
+{
+    return status == TESS_UNSUPPORTED || status == TESS_SINGULAR || status == TESS_OUT_OF_RANGE ||
+           status == TESS_TIMED_OUT;
+}
+
+/* *m NULL: there are none. */
+static tess_status make_factors(const tess_matrix *a, tess_precond **m)
 {
     const tess_error before = a->ctx->error;
     tess_precond_options o;
-    tess_precond *m = NULL;
+    tess_status status = TESS_SUCCESS;
 
     tess_precond_options_init(&o);
     o.kind = TESS_PRECOND_LU;
     o.role = (tess_role_precision){1, TESS_PRECISION_FP64, TESS_ARITHMETIC_FP64};
-    if (tess_precond_create(a, &o, &m) == TESS_SUCCESS && m->ops->solve_on_host) { return m; }
+    status = tess_precond_create(a, &o, m);
+    if (status == TESS_SUCCESS && (*m)->ops->solve_on_host) { return TESS_SUCCESS; }
+    tess_precond_destroy(*m);
+    *m = NULL;
+    if (status != TESS_SUCCESS && !has_no_factors(status)) { return status; }
     a->ctx->error = before;
-    tess_precond_destroy(m);
-    return NULL;
+    return TESS_SUCCESS;
 }
 
 tess_status verify_forward_error(const tess_matrix *a, const tess_vector *b, const tess_vector *x, double *error)
@@ -154,7 +164,7 @@ tess_status verify_forward_error(const tess_matrix *a, const tess_vector *b, con
 
     *error = NAN;
     if (a->nrows != a->ncols || a->nrows == 0) { return TESS_SUCCESS; }
-    m = make_factors(a);
+    TESS_TRY(make_factors(a, &m));
     if (!m) { return TESS_SUCCESS; }
     TESS_TRY(tess_matrix_on_host(a, &host));
     status = measure(b, x, &host, m, error);

@@ -158,8 +158,8 @@ class Run:
         claims = result["columns"] or [result]
         if len(claims) != len(self.columns) or len(solutions) != len(self.columns):
             return "invalid", f"{len(claims)} claims, {len(solutions)} solutions, {len(self.columns)} right-hand sides"
-        if (code == 0) != all(claim["converged"] for claim in claims):
-            return "invalid", f"exit {code}, converged {[claim['converged'] for claim in claims]}"
+        if (code == 0) != all(claim["verified"] for claim in claims):
+            return "invalid", f"exit {code}, verified {[claim['verified'] for claim in claims]}"
         outcomes = [self.judge_claim(*parts) for parts in zip(claims, self.columns, solutions)]
         return min(outcomes, key=lambda outcome: ("false", "bound", "invalid", "not converged", "least squares",
                                                   "right").index(outcome[0]))
@@ -169,7 +169,7 @@ class Run:
         squares = exact.exact_residual(self.system.rows, b, x)
         if claim["verified"] and not claim["converged"]:
             return "invalid", "verified and not converged"
-        fitting = 0 if claim["converged"] else 5 if claim["reason_code"] in BREAKDOWNS else 1
+        fitting = 0 if claim["verified"] else 5 if claim["reason_code"] in BREAKDOWNS else 1
         if claim["exit_code"] != fitting:
             return "invalid", f"exit code {claim['exit_code']} with reason {claim['reason']}"
         bound = claim.get("residual_bound")

@@ -37,8 +37,6 @@ typedef struct minres_numbers {
 
 /* A sum of squares below this share of the product's is rounding error: the Krylov space is invariant. */
 #define MINRES_INVARIANT 0x1p-100
-/* r is the least residual of a system without a solution if ||A r|| is below this share of ||A|| ||r||. */
-#define MINRES_LEAST 0x1p-42
 /* A diagonal entry below this share of its column is rounding error: A is singular on the Krylov space. */
 #define MINRES_SINGULAR 0x1p-50
 
@@ -117,10 +115,7 @@ TESS_HD tess_reason minres_obstacle(const minres_numbers *now, double own, doubl
 
     if (!scalar_is_finite(own) || !scalar_is_finite(square)) { return TESS_REASON_NAN_OR_INF; }
     if (own > MINRES_INVARIANT && square <= 0.0) { return TESS_REASON_INDEFINITE_PRECOND; }
-    if (gamma <= MINRES_SINGULAR * column) { return TESS_REASON_BREAKDOWN; }
-    /* ||A r_(j-1)|| / ||r_(j-1)||: from here on x grows along a null vector, and no residual falls */
-    if (scalar_length(now->diagonal, now->cosine * beta) <= MINRES_LEAST * column) { return TESS_REASON_STAGNATION; }
-    return TESS_REASON_RUNNING;
+    return gamma <= MINRES_SINGULAR * column ? TESS_REASON_BREAKDOWN : TESS_REASON_RUNNING;
 }
 
 /* The rotation that removes beta_(j+1). Squares: see above. */
