@@ -2,7 +2,8 @@
 # tessera verify, and the rows that the norm as given hides from a solve.
 vector() { printf '%%%%MatrixMarket matrix array real general\n%s 1\n' $#; printf '%s\n' "$@"; }
 coordinate() { printf '%%%%MatrixMarket matrix coordinate real %s\n' "$1"; }
-{ coordinate symmetric && printf '5 5 9\n1 1 1e30\n2 2 2\n3 3 2\n4 4 2\n5 5 1e30\n2 1 -1\n3 2 -1\n4 3 -1\n5 4 -1\n'; } >rod.mtx
+coordinate symmetric >rod.mtx
+printf '5 5 9\n1 1 1e30\n2 2 2\n3 3 2\n4 4 2\n5 5 1e30\n2 1 -1\n3 2 -1\n4 3 -1\n5 4 -1\n' >>rod.mtx
 vector 1e30 0 0 0 3e30 >rod-b.mtx
 vector 1 0 0 0 3 >rod-hidden.mtx
 vector 1 1.5 2 2.5 3 >rod-x.mtx
