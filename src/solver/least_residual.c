@@ -16,12 +16,12 @@ static bool is_null(double sum, double magnitude, int64_t terms)
     return fabs(sum) <= NULL_ROUNDOFFS * (double)terms * magnitude;
 }
 
-/* Ends at the first row that does not sum to 0: of most matrices that is one of the first. */
-static bool rows_are_null(const csr_view *v)
+/* On a host: ends at the first row that does not sum to 0; of most matrices that is one of the first. */
+static bool rows_are_null(const csr_view *v, int64_t count)
 {
     const double *val = v->val;
 
-    for (int64_t i = 0; i < v->nrows; i++) {
+    for (int64_t i = 0; i < count; i++) {
         double sum = 0.0, magnitude = 0.0;
 
         for (int64_t k = csr_offset(v, i); k < csr_offset(v, i + 1); k++) {
@@ -30,22 +30,76 @@ static bool rows_are_null(const csr_view *v)
         }
         if (!is_null(sum, magnitude, csr_offset(v, i + 1) - csr_offset(v, i))) { return false; }
     }
-    return v->nrows > 0;
+    return count > 0;
+}
+
+/* The first row of a matrix on a device sums to 0; a long one is taken to. */
+static tess_status first_row_is_null(const tess_matrix *a, bool *null)
+{
+    enum { MOST_ENTRIES = 256 };
+    const csr_view *v = &csr_of(a)->view;
+    const tess_backend *backend = a->ctx->backend;
+    const bool wide = v->row_ptr_bits == 64;
+    double values[MOST_ENTRIES];
+    int32_t narrow_end = 0;
+    int64_t end = 0;
+    tess_status status = TESS_SUCCESS;
+
+    *null = a->nrows > 0;
+    if (a->nrows == 0) { return TESS_SUCCESS; }
+    TESS_TRY(wide ? backend->download(a->ctx, &end, (const int64_t *)v->row_ptr + 1, sizeof end)
+                  : backend->download(a->ctx, &narrow_end, (const int32_t *)v->row_ptr + 1, sizeof narrow_end));
+    if (!wide) { end = narrow_end; }
+    if (end > MOST_ENTRIES) { return TESS_SUCCESS; }
+    if (end > 0) { TESS_TRY(backend->download(a->ctx, values, v->val, (size_t)end * sizeof *values)); }
+    {
+        const int64_t offsets[] = {0, end};
+        const csr_view row = {.nrows = 1, .nnz = end, .row_ptr = offsets, .row_ptr_bits = 64, .val = values};
+
+        *null = rows_are_null(&row, 1);
+    }
+cleanup:
+    return status;
+}
+
+/* All rows, by the residual of 0 = A 1: its largest row-wise backward error is that of the sums. */
+static tess_status device_rows_are_null(const tess_matrix *a, bool *null)
+{
+    tess_vector *zeros = NULL, *ones = NULL, *residual = NULL;
+    true_residual found;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(first_row_is_null(a, null));
+    if (!*null) { return TESS_SUCCESS; }
+    TESS_TRY(tess_vector_create(a->ctx, a->nrows, TESS_PRECISION_FP64, &zeros));
+    TESS_TRY(tess_vector_create(a->ctx, a->nrows, TESS_PRECISION_FP64, &ones));
+    TESS_TRY(tess_vector_create(a->ctx, a->nrows, TESS_PRECISION_FP64, &residual));
+    TESS_TRY(tess_vector_fill(zeros, 0.0));
+    TESS_TRY(tess_vector_fill(ones, 1.0));
+    TESS_TRY(verify_residual(a, zeros->data, ones->data, residual->data, &found));
+    *null = found.rows.backward <= NULL_ROUNDOFFS * ((double)a->nnz / (double)a->nrows);
+cleanup:
+    tess_vector_destroy(zeros);
+    tess_vector_destroy(ones);
+    tess_vector_destroy(residual);
+    return status;
 }
 
 /* Once for each version of the values. */
 static tess_status look_for_null_sums(tess_solver *s)
 {
-    tess_host_matrix host = {0};
+    const tess_matrix *a = s->original;
     tess_status status = TESS_SUCCESS;
 
-    if (s->null_sums_known && s->null_sums_version == s->original->values_version) { return TESS_SUCCESS; }
-    TESS_TRY(tess_matrix_on_host(s->original, &host));
-    s->null_sums = rows_are_null(&csr_of(host.matrix)->view);
+    if (s->null_sums_known && s->null_sums_version == a->values_version) { return TESS_SUCCESS; }
+    if (s->ctx->device == TESS_DEVICE_GPU) {
+        TESS_TRY(device_rows_are_null(a, &s->null_sums));
+    } else {
+        s->null_sums = rows_are_null(&csr_of(a)->view, a->nrows);
+    }
     s->null_sums_known = true;
-    s->null_sums_version = s->original->values_version;
+    s->null_sums_version = a->values_version;
 cleanup:
-    tess_host_matrix_release(&host);
     return status;
 }
 
