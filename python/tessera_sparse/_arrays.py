@@ -84,13 +84,21 @@ def real_dtype(*dtypes):
     return np.dtype(np.float32) if all(d == np.float32 for d in dtypes) else _DOUBLE
 
 
-def loss_in_double(array):
-    """The 2-norm of what an array loses when it is converted to FP64: long doubles, and large integers."""
+def lost_in_double(array):
+    """What each value of an array loses when it is converted to FP64: long doubles, large integers. None: nothing."""
     if not isinstance(array, np.ndarray) or array.dtype.kind not in "iuf" or array.dtype.itemsize < 8 or (
             array.dtype == np.float64) or array.size == 0:
+        return None
+    with np.errstate(all="ignore"):
+        lost = np.abs(array.astype(np.longdouble) - array.astype(np.float64))
+    return lost if lost.any() else None  # NaN is something
+
+
+def norm_of_lost(lost):
+    """The 2-norm of `lost_in_double`, rounded up; infinite: unknown."""
+    if lost is None:
         return 0.0
     with np.errstate(all="ignore"):
-        lost = array.astype(np.longdouble) - array.astype(np.float64)
         norm = np.sqrt(np.sum(lost * lost))
     return float(norm) * (1.0 + 1e-10) if norm < np.inf else float("inf")  # NaN: also unknown
 

@@ -79,9 +79,22 @@ class Matrix:
             parts = _containers.csr_of_dense(A)
         self._make_csr(parts, context, copy)
 
-    def _take_types(self, other):
+    def _take_types(self, other, transposed=False):
         self.given, self.dtype, self.loss = other.given, other.dtype, other.loss
+        self.row_losses = other.row_losses if other.shape == self.shape and not transposed else None
         return self
+
+    def _note_loss(self, data, indptr):
+        """What conversion to FP64 lost: `loss` of all values, `row_losses` of each row; None: unknown by rows."""
+        lost = _arrays.lost_in_double(data)
+        self.loss, self.row_losses = _arrays.norm_of_lost(lost), None
+        indptr = indptr() if lost is not None and callable(indptr) else indptr
+        if lost is not None and indptr is not None and len(indptr) > 1:
+            rows = np.repeat(np.arange(len(indptr) - 1), np.diff(np.asarray(indptr, dtype=np.int64)))
+            squares = np.zeros(len(indptr) - 1, np.longdouble)
+            if rows.size == lost.size:
+                np.add.at(squares, rows, (lost * lost).reshape(-1))
+                self.row_losses = np.sqrt(squares) * (1.0 + 1e-10)
 
     def _adopt(self, context, pointer, keep=()):
         self.context, self.pointer = context, pointer
@@ -94,7 +107,7 @@ class Matrix:
         if len(shape) != 2:
             raise ValueError(f"A has {len(shape)} dimensions; a matrix has 2")
         self.given = _arrays.dtype_of(data) or np.dtype(np.float64)
-        self.dtype, self.loss = _arrays.real_dtype(self.given), _arrays.loss_in_double(data)
+        self.dtype = _arrays.real_dtype(self.given)
         self.like = data
         context = context_for(context, (data,))
         gpu = context.on_gpu and _arrays.on_device(data)
@@ -115,11 +128,12 @@ class Matrix:
                 check(lib.tess_matrix_create_csr(context.pointer, ctypes.byref(csr), ctypes.byref(pointer)),
                       context.pointer)
         self.borrowed, self.is_operator = borrow, False
+        self._note_loss(data, None if gpu else arrays[2])
         self._adopt(context, pointer.value, arrays if borrow else ())
 
     def _make_shell(self, operator, context, error_bound, diagonal):
         self.given = np.dtype(getattr(operator, "dtype", None) or np.float64)
-        self.dtype, self.loss = _arrays.real_dtype(self.given), 0.0
+        self.dtype, self.loss, self.row_losses = _arrays.real_dtype(self.given), 0.0, None
         _arrays.refuse_complex(self.given)
         self.like, self.borrowed, self.is_operator, self.operator = None, False, True, operator
         context = context_for(context, ())
@@ -137,6 +151,7 @@ class Matrix:
         matrix._raised, matrix._transpose, matrix._host_csr = [], None, None
         matrix.given = matrix.dtype = np.dtype(np.float64)
         matrix.loss, matrix.like, matrix.borrowed, matrix.is_operator = 0.0, None, False, False
+        matrix.row_losses = None
         return matrix._adopt(context, pointer)
 
     @classmethod
@@ -216,7 +231,7 @@ class Matrix:
             return Matrix(TransposedOperator(self.operator), context=self.context)
         if self.analyze()["numerically_symmetric"] == 1:
             return self
-        return Matrix(transposed_csr(*self.csr(), self.shape)[0], context=self.context)._take_types(self)
+        return Matrix(transposed_csr(*self.csr(), self.shape)[0], context=self.context)._take_types(self, True)
 
     def matvec(self, x):
         """
@@ -260,7 +275,7 @@ class Matrix:
                 where, memory = _arrays.device_address(values), _abi.TESS_MEMORY_DEVICE
             else:
                 values = _arrays.host_array(values, "values")
-                self.loss = _arrays.loss_in_double(values)
+                self._note_loss(values.reshape(-1), lambda: self.csr()[2])
                 values = np.ascontiguousarray(values, dtype=np.float64).reshape(-1)
                 where, memory = _arrays.address(values), _abi.TESS_MEMORY_HOST
             if int(np.prod(values.shape)) != self.nnz:

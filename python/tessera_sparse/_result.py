@@ -34,6 +34,11 @@ class Result:
     iterations : int
     residual_norm, relative_residual, residual_bound : float
         The true ||b - A x||_2, the same over ||b||, and the bound on the rounding error of the first.
+    rows : dict
+        The true residual with each row divided by its largest magnitude: `norm`, `relative`, `bound`, `tolerance`,
+        `met`; and the row-wise `backward_error`, with its `backward_row`. NaN for an operator.
+    stop_norm : str
+        The norm that decided: "given", "rows", "both" or "preconditioned".
     history : array
         Estimated residual norms at iterations 0, 1, ...
     why : str
@@ -97,6 +102,11 @@ class Result:
         return self._said or lib.tess_reason_text(self._raw.reason).decode()
 
     @property
+    def rows(self):
+        found = to_dict(self._raw.rows)
+        return dict(found, met=bool(found["met"]))
+
+    @property
     def history(self):
         return np.frombuffer(self._history, dtype=np.float64)
 
@@ -153,7 +163,14 @@ class Result:
         yield "iterations", str(self.iterations)
         yield "residual", (f"{self.relative_residual:.3e} relative, TRUE; norm {self.residual_norm:.3e}, "
                            f"rounding bound {self.residual_bound:.1e}")
+        rows = self._raw.rows
+        if rows.norm == rows.norm:
+            row = f" (row {rows.backward_row})" if rows.backward_row >= 0 else ""
+            yield "", (f"{rows.relative:.3e} relative, TRUE, rows scaled to one size; backward error "
+                       f"{rows.backward_error:.1e}{row}")
         yield "tolerance", f"{self.tolerance:.3e}"
+        if self._raw.stop_norm != _abi.TESS_STOP_NORM_GIVEN:
+            yield "stop norm", self.stop_norm
         if self.why:
             yield "why", self.why
         if len(self.columns) > 1:

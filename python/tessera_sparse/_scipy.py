@@ -67,12 +67,12 @@ _AT_THE_LIMIT = ("iterations", "false_convergence")
 
 def _info(matrix, result, limit):
     """
-    0: verified, or of an operator without a bound converged. Above 0: the limit of iterations, or the type of x holds
+    0: the norm as given is proved to meet its tolerance, or of an operator without a bound converged. Above 0: the limit of iterations, or the type of x holds
     no better one. Below 0: the reason's number.
     """
     trusted, worst = matrix.is_operator and not matrix.has_bound, 0
     for column in result.columns:
-        if column.verified or trusted and column.converged:
+        if column.verified or column.converged and (trusted or _handed_out.meets_given(column)):
             continue
         reason = column._raw.reason
         info = reason if reason < 0 and column.reason not in _AT_THE_LIMIT else max(limit, 1)
@@ -127,6 +127,7 @@ _DOC = """
 
     - `info` is 0 only if the true residual b - A x, with a bound on its rounding, meets the tolerance. For a
       LinearOperator without `error_bound` it is the residual as the operator computes it.
+      Where large rows hide small ones that are far from solved, a RuntimeWarning says so.
     - `info` above 0: the limit of iterations, or x in float32 misses the tolerance. Below 0: the number of the reason
       (docs/reference/verification.md), such as -10 for a matrix that is not positive definite.
     - A may also be a `Matrix`, and M a preconditioner such as `ilu0(A)`; b may have several columns, which share one
@@ -309,7 +310,7 @@ def spsolve(A, b, *, rtol=1e-10, **options):
     A : sparse array or matrix, dense array, or Matrix
     b : array of n values, or of n by k
     rtol : float
-        ||b - A x|| <= rtol ||b||.
+        ||b - A x|| <= rtol ||b||, also with rows scaled to one size.
     **options : those of `Solver`
 
     Examples
@@ -320,6 +321,8 @@ def spsolve(A, b, *, rtol=1e-10, **options):
     array([ 2., -2.,  9.])
     """
     matrix, b, _ = _system(A, b, None)
+    if options.get("solver") not in ("lsqr", "lsmr"):  # these have the norm as given alone
+        options.setdefault("stop_norm", "both")
     solver = Solver(matrix, rtol=checked_tolerance("rtol", rtol), **options)
     result = solver._solve_typed(b, None, _handed_out.direct_type_of_x(matrix, b))
     if not result.verified:

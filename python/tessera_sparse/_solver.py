@@ -60,10 +60,11 @@ class Solver:
             raise ValueError("A belongs to another context; Matrix(A, context=...) copies it to this one")
         self.context = self.matrix.context
         self._raised, self._keep, self._values = self.matrix._raised, [], dict(options, last_iterate=last_iterate)
-        self._last = bool(last_iterate)
         if isinstance(precond, str):
             options["precond"] = self._values["precond"] = precond
         arrays = taken_from(options)
+        if last_iterate:
+            options["return_last"] = 1
         self.options = options_with(options, self._keep)
         set_arrays(self.options.precond, arrays, self.matrix, self._keep)
         self._bar, self._share = progress is True, 1.0
@@ -143,6 +144,12 @@ class Solver:
 
     def _solve_typed(self, b, x0, dtype):
         """As `solve`, with x in a NumPy type; None: that of `_handed_out.type_of_x`."""
+        result = self._solve_judged(b, x0, dtype)
+        if result.converged and not result.verified:
+            _handed_out.warn_of_rows(result, self.options)
+        return result
+
+    def _solve_judged(self, b, x0, dtype):
         if type(b) is np.ndarray and b.dtype == np.float64 and b.ndim == 1 and not self._bar and not self.matrix.loss:
             return self._solve_one(b, x0, b)
         dtype = dtype or _handed_out.type_of_x(self.matrix, b)
@@ -172,7 +179,7 @@ class Solver:
             column = array.reshape(-1) if len(shape) == 2 else array
             result = self._solve_one(column, x0, array)
             result.x = self._as_asked(result.x, b, (self.matrix.shape[1],) + shape[1:], dtype)
-            _handed_out.judge_rounded(self.matrix, result, result.x.reshape(-1), column, _arrays.loss_in_double(array))
+            _handed_out.judge_rounded(self.matrix, result, result.x.reshape(-1), column, _arrays.lost_in_double(array))
             return result
         if len(shape) != 2:
             raise ValueError(f"b has {len(shape)} dimensions; wanted are 1 or 2")
@@ -204,7 +211,7 @@ class Solver:
         x = self._as_asked(x, b, x.shape, dtype)
         for j, result in enumerate(columns):
             column = array[:, j]
-            _handed_out.judge_rounded(self.matrix, result, x[:, j], column, _arrays.loss_in_double(column))
+            _handed_out.judge_rounded(self.matrix, result, x[:, j], column, _arrays.lost_in_double(column))
         return Result.of_columns(x, columns)
 
     def _solve_one(self, b, x0, like):
@@ -223,25 +230,11 @@ class Solver:
                 self._b[:] = b
                 self._x[:] = 0.0 if x0 is None else _arrays.host_array(x0, "x0").reshape(-1)
                 raw = self._call(self._vectors[0], self._vectors[1])
-                return self._last_or_best(self._result(self._x.copy(), raw), self._b, self._vectors[1], self._x.copy)
+                return self._result(self._x.copy(), raw)
             right = _vectors.vector_of(context, b)
             left, fetch = _vectors.result_vector(context, ncols, like, x0)
             raw = self._call(right, left)
-            return self._last_or_best(self._result(fetch(), raw), b, left, fetch)
-
-    def _last_or_best(self, result, b, vector, fetch):
-        """After a solve that did not converge, if the caller asked: the last iterate, unless it is not finite."""
-        if not self._last or result.converged:
-            return result
-        best = result.x.clone() if hasattr(result.x, "clone") else result.x.copy()  # `fetch` may have the same memory
-        check(lib.tess_solver_last_iterate(self.pointer, vector.pointer), self.context.pointer)
-        result.x = fetch()
-        before = type(result._raw).from_buffer_copy(result._raw)
-        _handed_out.judge(self.matrix, result, result.x, b)
-        if not math.isfinite(result.residual_norm):
-            result.x, result._raw = best, before
-            result.converged, result.verified = bool(before.converged), bool(before.verified)
-        return result
+            return self._result(fetch(), raw)
 
     def _call(self, b, x):
         raw = _abi.tess_solve_result.from_buffer_copy(self._empty)
@@ -262,6 +255,7 @@ class Solver:
             if count:
                 attempts = ctypes.string_at(first.value, count * ctypes.sizeof(_abi.tess_attempt))
         raw.tolerance /= self._share
+        raw.rows.tolerance /= self._share
         return Result(x, raw, history, why, attempts, self.options.rtol / self._share)
 
     def _with_bar(self, b, x0, like):

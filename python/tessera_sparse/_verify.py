@@ -96,14 +96,20 @@ def _rows(matrix, b, x, count):
     return [to_dict(row) for row in rows[:found.value]]
 
 
+def verify_vectors(matrix, b, x, options=None):
+    """The tess_verification of two vectors of the library; without options its norms and bounds alone have a meaning."""
+    raw = _abi.tess_verification()
+    lib.tess_verification_init(ctypes.byref(raw))
+    check(lib.tess_verify(matrix.pointer, b.pointer, x.pointer, options and ctypes.byref(options), ctypes.byref(raw)),
+          matrix.context.pointer, matrix._raised)
+    return raw
+
+
 def _verify_one(matrix, b, x, options, rows):
     context = matrix.context
     with context.lock:
-        raw = _abi.tess_verification()
-        lib.tess_verification_init(ctypes.byref(raw))
         b, x = _vectors.vector_of(context, b), _vectors.vector_of(context, x)
-        check(lib.tess_verify(matrix.pointer, b.pointer, x.pointer, ctypes.byref(options), ctypes.byref(raw)),
-              context.pointer, matrix._raised)
+        raw = verify_vectors(matrix, b, x, options)
         return Verification(to_dict(raw), [] if matrix.is_operator else _rows(matrix, b, x, rows))
 
 
