@@ -14,7 +14,6 @@ from ._verify import verify_vectors
 
 _SMALL = np.dtype(np.float32)
 SLACK = 100.0  # TESS_ROWS_SLACK: so many times the tolerance of scaled rows, where the norm as given decides
-_LEAST_SQUARES = (_abi.TESS_SOLVER_LSQR, _abi.TESS_SOLVER_LSMR)  # weights of rows are wanted there
 
 
 def type_of_x(matrix, b):
@@ -140,7 +139,8 @@ def judge_rounded(matrix, result, x, b, lost):
     result._raw.reason = _abi.TESS_REASON_FALSE_CONVERGENCE
     norm, bound, tolerance, scale, where = _missed(result)
     if _arrays.dtype_of(x) == np.float64:
-        text = f"A or b is not exact in float64: the relative residual{where} is known to {(norm + bound) / scale:.1e} only"
+        text = (f"A or b is not exact in float64: the relative residual{where} is known to "
+                f"{(norm + bound) / scale:.1e} only")
     else:
         text = f"x in {_arrays.dtype_of(x)} holds a relative residual{where} of {norm / scale:.1e} only"
     result._said = text
@@ -156,17 +156,19 @@ def _missed(result):
     return raw.residual_norm, raw.residual_bound, raw.tolerance, raw.rhs_norm or 1.0, ""
 
 
-def warn_of_rows(result, options):
+def warn_of_rows(matrix, result, options):
     """A named method has met the norm as given, which large rows rule, and the other rows are far from solved."""
-    if options.stop_norm != _abi.TESS_STOP_NORM_AUTO or options.solver in _LEAST_SQUARES:
-        return
+    least_squares = options.solver in (_abi.TESS_SOLVER_LSQR, _abi.TESS_SOLVER_LSMR)
+    if options.stop_norm != _abi.TESS_STOP_NORM_AUTO or least_squares and matrix.shape[0] != matrix.shape[1]:
+        return  # asked for, or weights of rows
+    hint = "scale the rows of A and b" if least_squares else 'pass stop_norm="both"'
     for column in result.columns:
         raw = column._raw
-        if column.converged and raw.stop_norm == _abi.TESS_STOP_NORM_GIVEN and not _meets_rows(raw, SLACK):
+        if meets_given(column) and raw.stop_norm == _abi.TESS_STOP_NORM_GIVEN and not _meets_rows(raw, SLACK):
             scale = raw.rows.rhs_norm or 1.0
             warnings.warn(f"not verified: with rows scaled to one size the relative residual is "
                           f"{raw.rows.norm / scale:.1e}, wanted is {raw.rows.tolerance / scale:.1e}: rows far smaller "
-                          'than others may be unsolved; pass stop_norm="both"', RuntimeWarning, stacklevel=_outside())
+                          f"than others may be unsolved; {hint}", RuntimeWarning, stacklevel=_outside())
             return
 
 

@@ -45,7 +45,7 @@ def _least_squares(method, A, b, x0, tolerance, limit, damp):
     stop = 0 if not np.any(right) else {"rtol": 1, "atol": 1, "least_squares": 2, "happy_breakdown": 1}.get(
         result.reason, 7)
     residual = np.asarray(b, dtype=np.float64) - matrix @ x if nrows else np.zeros(0)
-    # Nobody bounds an operator's A^T r. Weights of rows are wanted here: the norm as given decides.
+    # Nobody bounds an operator's A^T r. Rows may have weights: the norm as given decides.
     proved = result.converged if matrix.is_operator else result.verified or _handed_out.meets_given(result)
     return result, x, stop if proved else 7, float(np.linalg.norm(residual)), matrix
 

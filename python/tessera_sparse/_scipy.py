@@ -67,8 +67,8 @@ _AT_THE_LIMIT = ("iterations", "false_convergence")
 
 def _info(matrix, result, limit):
     """
-    0: the norm as given is proved to meet its tolerance, or of an operator without a bound converged. Above 0: the limit of iterations, or the type of x holds
-    no better one. Below 0: the reason's number.
+    0: the norm as given is proved to meet its tolerance, or of an operator without a bound converged. Above 0: the limit
+    of iterations, or the type of x holds no better one. Below 0: the reason's number.
     """
     trusted, worst = matrix.is_operator and not matrix.has_bound, 0
     for column in result.columns:

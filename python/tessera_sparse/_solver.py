@@ -145,8 +145,8 @@ class Solver:
     def _solve_typed(self, b, x0, dtype):
         """As `solve`, with x in a NumPy type; None: that of `_handed_out.type_of_x`."""
         result = self._solve_judged(b, x0, dtype)
-        if result.converged and not result.verified:
-            _handed_out.warn_of_rows(result, self.options)
+        if not result.verified:
+            _handed_out.warn_of_rows(self.matrix, result, self.options)
         return result
 
     def _solve_judged(self, b, x0, dtype):

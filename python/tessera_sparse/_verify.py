@@ -97,7 +97,7 @@ def _rows(matrix, b, x, count):
 
 
 def verify_vectors(matrix, b, x, options=None):
-    """The tess_verification of two vectors of the library; without options its norms and bounds alone have a meaning."""
+    """The tess_verification of two vectors of the library; without options only its norms and bounds are to be read."""
     raw = _abi.tess_verification()
     lib.tess_verification_init(ctypes.byref(raw))
     check(lib.tess_verify(matrix.pointer, b.pointer, x.pointer, options and ctypes.byref(options), ctypes.byref(raw)),
