@@ -67,7 +67,7 @@ _AT_THE_LIMIT = ("iterations", "false_convergence")
 
 def _info(matrix, result, limit):
     """
-    0: the norm as given is proved to meet its tolerance, or of an operator without a bound converged. Above 0: the limit
+    0: the norm as given is proved to meet its tolerance, or converged for an operator without a bound. Over 0: limit
     of iterations, or the type of x holds no better one. Below 0: the reason's number.
     """
     trusted, worst = matrix.is_operator and not matrix.has_bound, 0
