@@ -63,7 +63,7 @@ def lsqr(A, b, damp=0.0, atol=1e-6, btol=1e-6, conlim=1e8, iter_lim=None, show=F
 
     Parameters and return values are those of `scipy.sparse.linalg.lsqr`: (x, istop, itn, r1norm, r2norm, anorm, acond,
     arnorm, xnorm, var). `istop` is 0 (b = 0), 1 (A x = b to the tolerance), 2 (x solves the normal equations to the
-    tolerance), both verified, or 7 (not). The tolerance is the smaller of atol and btol. `conlim` and `calc_var` are
+    tolerance), both proved, or 7 (not). The tolerance is the smaller of atol and btol. `conlim` and `calc_var` are
     not read: acond is NaN, and var zeros. A LinearOperator needs rmatvec. Its residuals are those that it computes:
     1 is verified if it has `error_bound`, and 2 never is; anorm is an estimate.
 
