@@ -101,8 +101,10 @@ bool cli_column_list_note(cli_column_list *list, int64_t j, int exit_code, tess_
                                           .relative_residual = result->relative_residual,
                                           .estimated_relative_residual = result->estimated_relative_residual,
                                           .residual_norm = result->residual_norm,
+                                          .residual_bound = result->residual_bound,
                                           .tolerance = result->tolerance,
-                                          .solve_seconds = result->solve_seconds};
+                                          .solve_seconds = result->solve_seconds,
+                                          .rows = result->rows};
     if (list->worst >= 0 && !is_worse(&list->column[j], &list->column[list->worst])) { return false; }
     list->worst = j;
     keep_history(list, result);
@@ -167,7 +169,9 @@ static json_t *column_json(const cli_column_result *c, int64_t j)
     json_object_set_new(item, "estimated_relative_residual",
                         cli_json_real(c->solved ? c->estimated_relative_residual : NAN));
     json_object_set_new(item, "residual_norm", cli_json_real(c->solved ? c->residual_norm : NAN));
+    json_object_set_new(item, "residual_bound", cli_json_real(c->solved ? c->residual_bound : NAN));
     json_object_set_new(item, "tolerance", cli_json_real(c->solved ? c->tolerance : NAN));
+    json_object_set_new(item, "row_residual", c->solved ? cli_row_residual_json(&c->rows) : json_null());
     json_object_set_new(item, "solve_seconds", cli_json_real(c->solve_seconds));
     return item;
 }

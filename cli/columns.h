@@ -26,7 +26,8 @@ typedef struct cli_column_result {
     bool converged, verified, solved; /* not solved: Ctrl-C came before */
     int exit_code;
     int64_t iterations, refinements;
-    double relative_residual, estimated_relative_residual, residual_norm, tolerance, solve_seconds;
+    double relative_residual, estimated_relative_residual, residual_norm, residual_bound, tolerance, solve_seconds;
+    tess_row_residual rows;
 } cli_column_result;
 
 typedef struct cli_column_list {

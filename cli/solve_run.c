@@ -120,16 +120,27 @@ static void note_detail(solve_objects *o)
     snprintf(o->detail, sizeof o->detail, "%s%s%s", error->message, error->hint[0] == '\0' ? "" : "; ", error->hint);
 }
 
-/* A singular matrix for which no solver can be set up is reported as a solve of no iterations. */
+/* A singular matrix for which no solver can be set up is reported as a solve of no iterations, for each column; the
+   report below is of the first, whose b is there. */
 static void note_singular(const solve_options *options, solve_objects *o)
 {
-    tess_solve_result_init(&o->result);
+    tess_solve_result *r = &o->result;
+
+    tess_solve_result_init(r);
     tess_papers_result_init(&o->papers);
-    o->result.reason = TESS_REASON_PRECOND_SETUP;
-    o->result.solver = options->solve.solver;
-    o->result.relative_residual = o->result.residual_norm = o->result.residual_bound = NAN;
-    o->result.estimated_relative_residual = o->result.estimated_residual_norm = NAN;
+    r->reason = TESS_REASON_PRECOND_SETUP;
+    r->solver = options->solve.solver;
+    r->relative_residual = r->residual_norm = r->residual_bound = NAN;
+    r->estimated_relative_residual = r->estimated_residual_norm = NAN;
+    r->rows.norm = r->rows.relative = r->rows.bound = r->rows.backward_error = r->rows.backward_bound = NAN;
+    for (int64_t j = 0; j < o->columns.count; j++) {
+        cli_column_list_note(&o->columns, j, CLI_BREAKDOWN, r);
+    }
+    o->columns.worst = 0;
     note_detail(o);
+    if (fetch_rhs(o, 0) == TESS_SUCCESS && tess_vector_norm2(o->b, TESS_ARITHMETIC_FP64, &r->rhs_norm) == TESS_SUCCESS) {
+        r->tolerance = fmax(options->solve.rtol * r->rhs_norm, options->solve.atol);
+    }
 }
 
 /* What is wrong with the system, as far as it can be found: an error here would hide the failure itself. */

@@ -302,7 +302,7 @@ typedef struct tess_row_residual {
     double relative;       /**< norm / rhs_norm; norm itself if b = 0 */
     double bound;          /**< bound on the rounding error of norm */
     double backward_error; /**< the largest |r_i| / (|A| |x| + |b|)_i, from 0 to 1 */
-    double backward_bound; /**< bound on its rounding error */
+    double backward_bound; /**< the exact one is at most backward_error + backward_bound */
     int64_t backward_row;  /**< the first row that has it, from 0; -1: r = 0, or unknown */
     int met;               /**< 1 if norm + bound <= tolerance */
     int64_t reserved[4];

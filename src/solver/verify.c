@@ -42,9 +42,10 @@ static double subnormal_error(double norm)
 /* sqrt of a sum in two words: half an ulp from the sum's rounding, one from the root's. */
 #define ROOT_ERROR (4.0 * TESS_U64)
 
-/* Each from a pass for which its squares are in range, as below; the quotients' rounding is in their bounds. */
+/* Each from a pass for which its squares are in range, as below; the quotients' rounding is in their bounds.
+   `exists`: the residual is not exactly 0. Then a row-scaled norm of 0 has vanished: it is below 2^-1074. */
 static tess_status norms_of_rows(const tess_matrix *a, const double *b, const double *x, double *residual,
-                                 const tess_residual_norm *plain, row_residual_norms *out)
+                                 const tess_residual_norm *plain, bool exists, row_residual_norms *out)
 {
     tess_residual_norm scaled = *plain;
     tess_status status = TESS_SUCCESS;
@@ -57,7 +58,7 @@ static tess_status norms_of_rows(const tess_matrix *a, const double *b, const do
     out->norm = ldexp(sqrt(scaled.rows_high + scaled.rows_low), scaled.exponent);
     TESS_TRY(pass_at(a, b, x, residual, fitting_exponent(plain->rows_bound), plain, &scaled));
     out->bound = ldexp(sqrt(scaled.rows_bound) * (1.0 + 0x1p-40), scaled.exponent) + ROOT_ERROR * out->norm +
-                 subnormal_error(out->norm);
+                 (exists && out->norm == 0.0 ? 0x1p-1074 : subnormal_error(out->norm));
     TESS_TRY(pass_at(a, b, x, residual, fitting_exponent(plain->rows_rhs), plain, &scaled));
     out->rhs_norm = ldexp(sqrt(scaled.rows_rhs), scaled.exponent);
     out->rhs_least = out->rhs_norm * (1.0 - 2.0 * ROOT_ERROR);
@@ -102,7 +103,7 @@ static tess_status residual_of_assembled(const tess_matrix *a, const double *b, 
     TESS_TRY(pass_at(a, b, x, residual, for_rhs, &plain, &scaled));
     out->rhs_norm = ldexp(sqrt(scaled.rhs), scaled.exponent);
     out->rhs_least = out->rhs_norm * (1.0 - ROOT_ERROR);
-    TESS_TRY(norms_of_rows(a, b, x, residual, &plain, &out->rows));
+    TESS_TRY(norms_of_rows(a, b, x, residual, &plain, out->norm + out->bound > 0.0, &out->rows));
     if (!isfinite(out->norm)) { forget_backward_error(&out->rows); }
 cleanup:
     return status;

@@ -33,6 +33,20 @@ def exact_residual(rows, b, x):
     return Squares(sum(r * r for r in row_residuals(rows, b, x)), sum(fraction(value)**2 for value in b))
 
 
+def row_sizes(rows, b, x):
+    """|A| |x| + |b|, row by row."""
+    return [abs(fraction(b_i)) + sum(abs(fraction(value) * fraction(x[j])) for j, value in row.items())
+            for row, b_i in zip(rows, b)]
+
+
+def exact_backward_error(rows, b, x):
+    """The largest |b - A x|_i / (|A| |x| + |b|)_i, a fraction; 0 where both are 0, None where a number is not finite."""
+    if not (finite(x) and finite(b)):
+        return None
+    pairs = zip(row_residuals(rows, b, x), row_sizes(rows, b, x))
+    return max((abs(r) / size for r, size in pairs if size), default=fraction(0))
+
+
 def exact_row_scaled_residual(rows, b, x):
     """The same with each row of A and b divided by the row's largest |a_ij|. A row without nonzeros keeps its scale."""
     if not (finite(x) and finite(b)):
@@ -59,6 +73,17 @@ def within(squares, rtol, atol=0.0):
     if squares is None:
         return False
     return squares.residual <= max(fraction(float(rtol))**2 * squares.rhs, fraction(float(atol))**2)
+
+
+def rows_within(scaled, plain, rtol, atol=0.0):
+    """Whether a row-scaled norm is at most max(rtol, atol / ||b||) times that of b, as docs/concepts/verification.md
+    has it; `plain` has the squares as given. For b = 0 the tolerance is atol."""
+    if scaled is None:
+        return False
+    share = fraction(float(rtol))**2
+    if not plain.rhs:
+        return scaled.residual <= fraction(float(atol))**2
+    return scaled.residual <= max(share, fraction(float(atol))**2 / plain.rhs) * scaled.rhs
 
 
 def agrees(square, reported, bound):

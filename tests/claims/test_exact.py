@@ -41,6 +41,16 @@ class Exact(unittest.TestCase):
         self.assertEqual(squares, (4, 10))  # (-1 - 3)^2 over 2^2; 1 + 9
         self.assertAlmostEqual(exact.ratio(squares), math.sqrt(0.4), 15)
 
+    def test_backward_error(self):
+        self.assertEqual(exact.exact_backward_error(ROD, [HELD, 0.0, 3 * HELD], [1.0, 0.0, 3.0]), 1)
+        self.assertEqual(exact.exact_backward_error([{0: 2.0}], [3.0], [1.0]), fractions.Fraction(1, 5))
+        self.assertEqual(exact.exact_backward_error([{}], [0.0], [1.0]), 0)
+
+    def test_tolerance_of_rows(self):
+        for atol, within in ((4.0, True), (3.0, False)):  # the rows' residual is 4 of 4, of ||b|| = 4
+            squares = exact.Squares(fractions.Fraction(16), fractions.Fraction(16))
+            self.assertEqual(exact.rows_within(squares, squares, 0.5, atol), within)
+
     def test_empty_row_keeps_its_scale(self):
         self.assertEqual(exact.exact_row_scaled_residual([{}], [3.0], [1.0]), (9, 9))
 
@@ -66,9 +76,9 @@ class Judge(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             run = tool.Run("no tool", 1, 0, folder)
             run.system, run.columns = systems.System("test", [{0: 2.0}], True), [[4.0]]
-            run.rtol, run.atol = 1e-3, 0.0
+            run.rtol, run.atol, run.stop_norm = 1e-3, 0.0, "given"
             report = {"exit_code": 0, "columns": None, "converged": True, "verified": True, "reason": "rtol",
-                      "reason_code": 2, "residual_norm": abs(4 - 2 * x), "residual_bound": 1e-15, **changes}
+                      "reason_code": 2, "residual_norm": abs(4 - 2 * x), "residual_bound": 1e-15, "row_residual": None, **changes}
             tool.write_columns(pathlib.Path(folder, "x.mtx"), [[x]])
             pathlib.Path(folder, "result.json").write_text(json.dumps(report))
             return run.judge_result(0)[0]
@@ -79,6 +89,25 @@ class Judge(unittest.TestCase):
         self.assertEqual(self.outcome(2.0, residual_norm=1e-3), "bound")
         self.assertEqual(self.outcome(2.0, exit_code=1), "invalid")
         self.assertEqual(self.outcome(2.0, converged=False), "invalid")
+
+    def test_rows_are_judged(self):
+        held = {"norm": 0.0, "bound": 0.0, "backward_error": 0.0, "backward_bound": 0.0}
+        self.assertEqual(self.outcome(2.0, row_residual=held), "right")
+        self.assertEqual(self.outcome(2.0, row_residual={**held, "norm": 1e-9}), "bound")
+        self.assertEqual(self.outcome(2.0, row_residual={**held, "backward_error": 1e-9}), "bound")
+
+    def test_verified_needs_rows(self):
+        with tempfile.TemporaryDirectory() as folder:
+            run = tool.Run("no tool", 1, 0, folder)
+        run.system, run.rtol, run.atol = systems.System("rod", ROD, True), 1e-12, 0.0
+        claim = {"converged": True, "verified": True, "reason": "rtol", "reason_code": 2, "exit_code": 0,
+                 "residual_norm": 4.0, "residual_bound": 1e-9, "row_residual": None}
+        b, wrong = [HELD, 0.0, 3 * HELD], [1.0, 0.0, 3.0]
+        for stop_norm, verified, outcome in (("given", True, "false"), ("given", False, "right"),
+                                             ("rows", False, "false"), ("both", False, "false")):
+            run.stop_norm = stop_norm
+            claimed = {**claim, "verified": verified, "exit_code": 0 if verified else 1}
+            self.assertEqual(run.judge_claim(claimed, b, wrong)[0], outcome)
 
     def test_seed_gives_the_same_system(self):
         one, two = (systems.make(random.Random("7/3")) for _ in range(2))

@@ -181,6 +181,21 @@ static void graded_rows(void **state)
     oracle_free(&a);
 }
 
+/* A residual that is far below its row: 2^-1074 over 2^1000. The quotient is 0 in FP64; its bound is not. */
+static void quotients_that_vanish(void **state)
+{
+    const double d[] = {0x1p1000, 1.0}, x[] = {0.0, 0.0}, small[] = {0x1p-1074, 0.0}, none[] = {0.0, 0.0};
+    oracle_csr a = oracle_diagonal(2, d);
+    tess_verification v = verify(&a, small, x, 1);
+
+    (void)state;
+    assert_true(v.rows.norm == 0.0 && v.rows.bound == 0x1p-1074 && !v.rows.met);
+    assert_true(v.rows.backward_error == 1.0 && v.rows.backward_row == 0);
+    v = verify(&a, none, x, 1);
+    assert_true(v.rows.norm == 0.0 && v.rows.bound == 0.0 && v.rows.met);
+    oracle_free(&a);
+}
+
 static void rows_of_zeros_and_no_rows(void **state)
 {
     oracle_csr a = oracle_with_empty_rows(300), none = oracle_open(0, 0);
@@ -239,6 +254,7 @@ int main(void)
         cmocka_unit_test(a_penalty_hides_nothing),
         cmocka_unit_test(rows_of_any_size_weigh_alike),
         cmocka_unit_test(graded_rows),
+        cmocka_unit_test(quotients_that_vanish),
         cmocka_unit_test(rows_of_zeros_and_no_rows),
         cmocka_unit_test(rows_in_order),
     };

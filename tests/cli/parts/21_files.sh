@@ -43,6 +43,7 @@ out_has '^right-hand sides +3 of 3 verified'
 json files.json '[c["column"] for c in j["columns"]] == [1, 2, 3] and all(c["verified"] for c in j["columns"])'
 json files.json 'j["relative_residual"] == max(c["relative_residual"] for c in j["columns"])'
 json files.json 'j["verified_columns"] == 3 and j["columns_iterations"] == sum(c["iterations"] for c in j["columns"])'
+json files.json 'all(c["row_residual"]["bound"] >= 0 and c["residual_bound"] >= 0 for c in j["columns"])'
 expect 0 solve unsym.mtx --rhs files/b.npy --initial-guess files/x.npy --rtol 1e-10 --solver gmres --json files.json
 json files.json 'j["columns_iterations"] == 0'
 expect 0 convert files/x.npy files/x.mtx

@@ -67,6 +67,10 @@ done
 printf '%%%%MatrixMarket matrix coordinate real general\n3 3 4\n1 1 1\n2 1 1\n3 2 1\n3 3 1\n' >singular.mtx
 expect 5 solve singular.mtx --scale max-product
 err_has 'structurally singular: its structural rank is 2 of 3'
+printf '%%%%MatrixMarket matrix array real general\n3 2\n1\n0\n0\n3\n4\n0\n' >two.mtx
+expect 5 solve singular.mtx --scale max-product --rhs two.mtx --output x.mtx --json solve.json
+json solve.json '[c["reason"] for c in j["columns"]] == 2 * ["precond_setup"] and j["worst_column"] == 1'
+json solve.json 'j["row_residual"] is None and j["rhs_norm"] == 1.0 and j["columns"][0]["row_residual"] is None'
 expect 3 solve nan.mtx --scale max-product
 err_has 'row 0, column 0'
 
