@@ -13,7 +13,6 @@
 #include "auto/history.h"
 #include "base/options.h"
 #include "matrix/assembled.h"
-#include "solver/symmetry.h"
 
 /* The first tolerance over the wanted error, and the next ones over what the last estimate asks for. */
 #define FIRST_SHARE 0.1
@@ -35,7 +34,6 @@ typedef struct accuracy_solve {
     double *x, *residual, *magnitude, *rhs; /* on the host; n each */
     bool looked;
     uint64_t values_version;
-    bool symmetric;
     tess_precond *factors; /* in FP64, where those in FP32 do not tell the error; NULL: not needed */
     tess_accuracy_result reached;
     char why[2 * WHY_LENGTH];
@@ -172,20 +170,15 @@ static void make_factors(const tess_solver *s, accuracy_solve *state)
     state->factors = NULL;
 }
 
-/* The symmetry, once per version of the values; what was known of others is forgotten. */
-static tess_status look_at_matrix(const tess_solver *s, accuracy_solve *state)
+/* What was known of other values is forgotten, once per version of them. */
+static void look_at_matrix(const tess_solver *s, accuracy_solve *state)
 {
-    tess_status status = TESS_SUCCESS;
-
-    if (state->values_version == s->original->values_version && state->looked) { return TESS_SUCCESS; }
+    if (state->values_version == s->original->values_version && state->looked) { return; }
     if (state->factors) { make_factors(s, state); }
-    TESS_TRY(probe_symmetry(s->original, &state->symmetric));
     state->checked = false;
     state->random.count = 0;
     state->looked = true;
     state->values_version = s->original->values_version;
-cleanup:
-    return status;
 }
 
 /* Whether factors in FP64 are worth their time: there are some in FP32, or they should take little. */
@@ -288,8 +281,7 @@ static tess_status find_error(tess_solver *s, const tess_vector *b, const tess_v
     error_of_x e = {.a = s->original,
                     .x = state->x,
                     .residual = state->residual,
-                    .magnitude = state->magnitude,
-                    .symmetric = state->symmetric};
+                    .magnitude = state->magnitude};
     tess_accuracy_result *now = &state->reached;
     tess_status status = TESS_SUCCESS;
 
@@ -330,22 +322,32 @@ static bool next_tolerance(const tess_solver *s, const tess_solve_result *r, dou
     return true;
 }
 
+/* The tolerance is the library's own: an x that has the wanted error meets the one of its own residual in each norm,
+   where it misses the last. */
+static void accept(tess_solve_result *all)
+{
+    tess_row_residual *rows = &all->rows;
+
+    if (!all->converged) { all->tolerance = all->residual_norm + all->residual_bound; }
+    if (!rows->met) { rows->tolerance = rows->norm + rows->bound; }
+    rows->met = isfinite(rows->tolerance);
+    all->converged = 1;
+    all->verified = isfinite(all->residual_bound) && rows->met;
+    all->reason = TESS_REASON_RTOL;
+}
+
 /* The outcome: the error decides in place of the last tolerance. One that is not known is not reached. */
 static void conclude(const tess_solver *s, tess_solve_result *all)
 {
     tess_accuracy_result *now = &state_of(s)->reached;
+
     now->wanted = wanted(s);
     if (all->reason == TESS_REASON_ATOL) { all->reason = TESS_REASON_RTOL; } /* the caller gave neither */
     if (!now->reached && all->converged) {
         all->converged = all->verified = 0;
         all->reason = TESS_REASON_STAGNATION;
     }
-    if (now->reached && !all->converged && isfinite(all->residual_norm)) {
-        all->tolerance = all->residual_norm + all->residual_bound;
-        all->converged = 1;
-        all->verified = isfinite(all->residual_bound);
-        all->reason = TESS_REASON_RTOL;
-    }
+    if (now->reached && !all->verified && isfinite(all->residual_norm)) { accept(all); }
     all->accuracy = *now;
 }
 
@@ -363,7 +365,7 @@ static tess_status solve(tess_solver *s, const tess_vector *b, tess_vector *x, t
     state->why[0] = '\0';
     state->lanczos.count = 0;
     state->noted = &state->lanczos;
-    TESS_TRY(look_at_matrix(s, state));
+    look_at_matrix(s, state);
     for (int stage = 0; more && stage < MOST_STAGES; stage++) {
         const tess_solve_options o = stage_options(s, rtol, atol, all.iterations);
         tess_solve_result one;

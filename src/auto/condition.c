@@ -66,7 +66,7 @@ cleanup:
 
 /* ||M^-1||_1 by LAPACK's dlacn2 (Higham, ACM Trans. Math. Softw. 14 (1988)): a lower bound, mostly within a factor of
    3. work: 2 n values. */
-static tess_status inverse_norm1(const tess_precond *m, bool symmetric, double *work, lapack_int *signs, double *norm)
+static tess_status inverse_norm1(const tess_precond *m, double *work, lapack_int *signs, double *norm)
 {
     const lapack_int n = (lapack_int)m->n;
     lapack_int kase = 0, isave[3] = {0};
@@ -77,7 +77,7 @@ static tess_status inverse_norm1(const tess_precond *m, bool symmetric, double *
     for (;;) {
         (void)LAPACKE_dlacn2(n, work, work + m->n, signs, norm, &kase, isave);
         if (kase == 0) { break; }
-        TESS_TRY(m->ops->solve_on_host(m, kase == 2 && !symmetric, work + m->n, work + m->n));
+        TESS_TRY(m->ops->solve_on_host(m, kase == 2, work + m->n, work + m->n));
     }
 cleanup:
     return status;
@@ -87,7 +87,6 @@ cleanup:
 typedef struct refined_inverse {
     const tess_precond *m;
     const csr_view *a;
-    bool symmetric;
     bool valid;                     /* every solve so far left a small residual in each row */
     row_residual *rows;             /* n: of the last solve */
     double *size, *solution, *work; /* n each */
@@ -179,7 +178,7 @@ static tess_status solve_refined(refined_inverse *v, bool transposed, const doub
     for (int step = 0; step < MOST_REFINEMENTS; step++) {
         const double before = left;
 
-        TESS_TRY(v->m->ops->solve_on_host(v->m, transposed && !v->symmetric, correction, correction));
+        TESS_TRY(v->m->ops->solve_on_host(v->m, transposed, correction, correction));
         for (int64_t i = 0; i < n; i++) {
             v->solution[i] += correction[i];
         }
@@ -268,7 +267,7 @@ cleanup:
 /* Factors whose solves cannot be refined tell nothing of the error; in FP64 they still tell the condition number. */
 static tess_status by_factors(const tess_precond *m, const error_of_x *e, tess_accuracy_result *out)
 {
-    refined_inverse v = {.m = m, .symmetric = e->symmetric, .valid = true};
+    refined_inverse v = {.m = m, .valid = true};
     tess_host_matrix host = {0};
     double norm = 0.0, inverse = 0.0;
     tess_status status = TESS_SUCCESS;
@@ -277,7 +276,7 @@ static tess_status by_factors(const tess_precond *m, const error_of_x *e, tess_a
     TESS_TRY(tess_matrix_on_host(e->a, &host));
     v.a = &csr_of(host.matrix)->view;
     TESS_TRY(matrix_norm1(e->a, v.work, &norm));
-    TESS_TRY(inverse_norm1(m, e->symmetric, v.work, v.signs, &inverse));
+    TESS_TRY(inverse_norm1(m, v.work, v.signs, &inverse));
     TESS_TRY(bound_error(&v, e, &out->forward_error));
     out->source = TESS_CONDITION_FACTORS;
     out->condition = norm * inverse;
