@@ -143,11 +143,13 @@ static void destroy(tess_solver *s)
 
 static void say(accuracy_solve *state, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* A line of its own. */
 static void say(accuracy_solve *state, const char *format, ...)
 {
-    const size_t used = strlen(state->why);
+    size_t used = strlen(state->why);
     va_list arguments;
 
+    if (used > 0 && used + 1 < sizeof state->why) { state->why[used++] = '\n'; }
     va_start(arguments, format);
     (void)vsnprintf(state->why + used, sizeof state->why - used, format, arguments);
     va_end(arguments);
@@ -225,8 +227,8 @@ static tess_status check_lanczos(tess_solver *s)
     tess_solve_result_init(&one);
     TESS_TRY(tess_solver_solve(state->inner, b, x, &one));
     if (!one.converged) { state->random.count = 0; }
-    say(state, one.converged ? "\nCG for a random right-hand side checks the least eigenvalue"
-                             : "\nCG for a random right-hand side did not converge: the least eigenvalue is unknown");
+    say(state, one.converged ? "CG for a random right-hand side checks the least eigenvalue"
+                             : "CG for a random right-hand side did not converge: the least eigenvalue is unknown");
 cleanup:
     state->noted = &state->lanczos;
     tess_vector_destroy(b);
@@ -254,8 +256,8 @@ static tess_status estimate(tess_solver *s, error_of_x *e)
     }
     if (state->factors) {
         say(state, m && m->ops->solve_on_host
-                       ? "\nthe condition is too large for factors in fp32 to tell the error: fp64 tells it"
-                       : "\ncomplete factors in fp64 tell the error of x");
+                       ? "the condition is too large for factors in fp32 to tell the error: fp64 tells it"
+                       : "complete factors in fp64 tell the error of x");
         return estimate_error(last, state->factors, &state->lanczos, e, &state->reached);
     }
     if (state->reached.source != TESS_CONDITION_LANCZOS) { return TESS_SUCCESS; }
@@ -306,7 +308,7 @@ static void note_why(accuracy_solve *state, int stage)
     const tess_attempt *attempts = NULL;
 
     if (stage > 0 && tess_solver_attempts(state->inner, &attempts) < 2) { return; }
-    say(state, "%s%s", state->why[0] == '\0' ? "" : "\n", tess_solver_why(state->inner));
+    if (tess_solver_why(state->inner)[0] != '\0') { say(state, "%s", tess_solver_why(state->inner)); }
 }
 
 /* The tolerance that the estimate asks for; false: nothing more can be had, or the error is unknown. */

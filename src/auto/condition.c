@@ -221,8 +221,8 @@ cleanup:
     return status;
 }
 
-/* f. A row without any entry of x and b counts as if x had its largest entry there. */
-static void find_uncertain(const refined_inverse *v, const error_of_x *e)
+/* f. A row without any entry of x and b counts as if x had its largest entry there; by rows, each row counts so. */
+static void find_uncertain(const refined_inverse *v, const error_of_x *e, bool by_rows)
 {
     const double share = fmax(UNIT, rowwise_backward_error(v->m->n, e->residual, e->magnitude));
     double largest = 0.0;
@@ -232,7 +232,9 @@ static void find_uncertain(const refined_inverse *v, const error_of_x *e)
     }
     find_sizes(v->a, false, v->size);
     for (int64_t i = 0; i < v->m->n; i++) {
-        v->uncertain[i] = share * (e->magnitude[i] > 0.0 ? e->magnitude[i] : v->size[i] * largest);
+        const double of_row = v->size[i] * largest, own = e->magnitude[i];
+
+        v->uncertain[i] = share * (by_rows ? fmax(own, of_row) : own > 0.0 ? own : of_row);
     }
 }
 
@@ -240,7 +242,7 @@ static void find_uncertain(const refined_inverse *v, const error_of_x *e)
  * The error e of x solves A e = r. With a refined d, |e - d| <= |A^-1| |r - A d|, and the last is at most t f in each
  * row, so that ||e||_2 <= ||d||_2 + sqrt(n) t || |A^-1| f ||_inf. No row scaling changes it.
  */
-static tess_status bound_error(refined_inverse *v, const error_of_x *e, double *bound)
+static tess_status bound_with(refined_inverse *v, const error_of_x *e, bool by_rows, double *bound)
 {
     tess_context *ctx = v->m->ctx;
     const int64_t n = v->m->n;
@@ -248,7 +250,8 @@ static tess_status bound_error(refined_inverse *v, const error_of_x *e, double *
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(tess_host_allocate(ctx, 2 * n, sizeof *estimator, (void **)&estimator));
-    find_uncertain(v, e);
+    v->valid = true;
+    find_uncertain(v, e, by_rows);
     TESS_TRY(spread_of(v, v->size, estimator, &spread));
     TESS_TRY(solve_refined(v, false, e->residual, v->uncertain));
     length = vector_norm2(n, v->solution);
@@ -264,10 +267,18 @@ cleanup:
     return status;
 }
 
+/* Where x has no right value in many rows, the smallest |A| |x| + |b| are no measure of a solve: then by rows. */
+static tess_status bound_error(refined_inverse *v, const error_of_x *e, double *bound)
+{
+    tess_status status = bound_with(v, e, false, bound);
+
+    return status != TESS_SUCCESS || v->valid ? status : bound_with(v, e, true, bound);
+}
+
 /* Factors whose solves cannot be refined tell nothing of the error; in FP64 they still tell the condition number. */
 static tess_status by_factors(const tess_precond *m, const error_of_x *e, tess_accuracy_result *out)
 {
-    refined_inverse v = {.m = m, .valid = true};
+    refined_inverse v = {.m = m};
     tess_host_matrix host = {0};
     double norm = 0.0, inverse = 0.0;
     tess_status status = TESS_SUCCESS;
