@@ -137,17 +137,30 @@ static void rows_of_residual(const csr_view *a, bool transposed, const double *b
     }
 }
 
-/* The largest magnitude of each row of A, or of A^T. */
-static void find_sizes(const csr_view *a, bool transposed, double *size)
+/* The largest magnitude of each row. */
+static void find_row_sizes(const csr_view *a, double *size)
+{
+    const double *val = a->val;
+
+    for (int64_t i = 0; i < a->nrows; i++) {
+        size[i] = 0.0;
+        for (int64_t k = csr_offset(a, i), end = csr_offset(a, i + 1); k < end; k++) {
+            size[i] = fmax(size[i], fabs(val[k]));
+        }
+    }
+}
+
+/* Of each column, with the rows of A scaled to one size. */
+static void find_column_sizes(const csr_view *a, const double *row_size, double *size)
 {
     const double *val = a->val;
 
     memset(size, 0, (size_t)a->nrows * sizeof *size);
     for (int64_t i = 0; i < a->nrows; i++) {
-        for (int64_t k = csr_offset(a, i), end = csr_offset(a, i + 1); k < end; k++) {
-            double *of_row = &size[transposed ? a->col_ind[k] : i];
+        for (int64_t k = csr_offset(a, i), end = csr_offset(a, i + 1); k < end && row_size[i] > 0.0; k++) {
+            double *of_column = &size[a->col_ind[k]];
 
-            *of_row = fmax(*of_row, fabs(val[k]));
+            *of_column = fmax(*of_column, fabs(val[k]) / row_size[i]);
         }
     }
 }
@@ -195,17 +208,17 @@ cleanup:
 }
 
 /* || |A^-1| f ||_inf = ||diag(f) A^-T||_1 by LAPACK's dlacn2, as its gerfs does (Arioli, Demmel, Duff, SIAM J. Matrix
-   Anal. Appl. 10 (1989)). */
-static tess_status spread_of(refined_inverse *v, double *column_size, double *estimator, double *spread)
+   Anal. Appl. 10 (1989)). estimator: 3 n values of work space. */
+static tess_status spread_of(refined_inverse *v, double *estimator, double *spread)
 {
     const int64_t n = v->m->n;
-    double *vector = estimator + n;
+    double *vector = estimator + n, *column_size = vector + n;
     lapack_int kase = 0, isave[3] = {0};
     tess_status status = TESS_SUCCESS;
 
     *spread = 0.0;
     memset(estimator, 0, 2 * (size_t)n * sizeof *estimator);
-    find_sizes(v->a, true, column_size);
+    find_column_sizes(v->a, v->size, column_size);
     while (v->valid) {
         (void)LAPACKE_dlacn2((lapack_int)n, estimator, vector, v->signs, spread, &kase, isave);
         if (kase == 0) { break; }
@@ -230,7 +243,7 @@ static void find_uncertain(const refined_inverse *v, const error_of_x *e, bool b
     for (int64_t i = 0; i < v->m->n; i++) {
         largest = fmax(largest, fabs(e->x[i]));
     }
-    find_sizes(v->a, false, v->size);
+    find_row_sizes(v->a, v->size);
     for (int64_t i = 0; i < v->m->n; i++) {
         const double of_row = v->size[i] * largest, own = e->magnitude[i];
 
@@ -249,10 +262,10 @@ static tess_status bound_with(refined_inverse *v, const error_of_x *e, bool by_r
     double *estimator = NULL, spread = 0.0, share = 0.0, length = 0.0;
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(tess_host_allocate(ctx, 2 * n, sizeof *estimator, (void **)&estimator));
+    TESS_TRY(tess_host_allocate(ctx, 3 * n, sizeof *estimator, (void **)&estimator));
     v->valid = true;
     find_uncertain(v, e, by_rows);
-    TESS_TRY(spread_of(v, v->size, estimator, &spread));
+    TESS_TRY(spread_of(v, estimator, &spread));
     TESS_TRY(solve_refined(v, false, e->residual, v->uncertain));
     length = vector_norm2(n, v->solution);
     for (int64_t i = 0; i < n; i++) {
@@ -263,7 +276,7 @@ static tess_status bound_with(refined_inverse *v, const error_of_x *e, bool by_r
     }
     *bound = (length + sqrt((double)n) * ESTIMATOR_FACTOR * share * spread) / e->x_norm;
 cleanup:
-    tess_host_release(ctx, estimator, 2 * n, sizeof *estimator);
+    tess_host_release(ctx, estimator, 3 * n, sizeof *estimator);
     return status;
 }
 
