@@ -280,10 +280,7 @@ static tess_status find_error(tess_solver *s, const tess_vector *b, const tess_v
 {
     accuracy_solve *state = state_of(s);
     const size_t bytes = (size_t)x->n * sizeof(double);
-    error_of_x e = {.a = s->original,
-                    .x = state->x,
-                    .residual = state->residual,
-                    .magnitude = state->magnitude};
+    error_of_x e = {.a = s->original, .x = state->x, .residual = state->residual, .magnitude = state->magnitude};
     tess_accuracy_result *now = &state->reached;
     tess_status status = TESS_SUCCESS;
 

@@ -75,7 +75,8 @@ static double add_up(int64_t n, const double *b, part *parts)
         whole->of_b += value;
         whole->size_of_b += fabs(value);
         /* empty columns are a finding of their own */
-        whole->open = whole->open || parts[i].terms == 0 || !is_null_sum(parts[i].sum, parts[i].magnitude, parts[i].terms);
+        whole->open =
+            whole->open || parts[i].terms == 0 || !is_null_sum(parts[i].sum, parts[i].magnitude, parts[i].terms);
     }
     return squares;
 }

@@ -10,8 +10,9 @@
  * ||A v|| is near ||A||_F / sqrt(3). The ratio of the two measures the relative asymmetry. Rounding adds about sqrt(n)
  * u to it; the threshold is far above that for n < 2^31, and far below any asymmetry that disturbs CG.
  *
- * Large rows, such as those of a penalty, would hide the others. D A D is symmetric with A, for any diagonal D: so where
- * the rows of A v and A u are of different size, the test is of D A D too, with the D that brings them to one size.
+ * Large rows, such as those of a penalty, would hide the others. D A D is symmetric with A, for any diagonal D: so
+ * where the rows of A v and A u are of different size, the test is of D A D too, with the D that brings them to one
+ * size.
  */
 #define ASYMMETRY_LIMIT 1e-9
 /* Of |A v|_i and |A u|_i, the larger: random products of rows of one size differ by less, and so small a share of the
