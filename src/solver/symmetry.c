@@ -101,12 +101,13 @@ static bool rows_differ(const scaled_probe *p)
     return least < most / MOST_APART;
 }
 
-/* Each factor over the root of its row's size. */
-static void improve_factors(scaled_probe *p)
+/* Each factor over the root of its row's size; the first ones are 1. */
+static void improve_factors(scaled_probe *p, bool first)
 {
     for (int64_t i = 0; i < p->n; i++) {
         const double size = size_of(p, i);
 
+        if (first) { p->factor[i] = 1.0; }
         if (size > 0.0) { p->factor[i] = ldexp(p->factor[i], -ilogb(size) / 2); }
         p->u[i] = p->factor[i] * tess_random_in(1, (uint64_t)i, -1.0, 1.0);
         p->v[i] = p->factor[i] * tess_random_in(2, (uint64_t)i, -1.0, 1.0);
@@ -146,13 +147,10 @@ static tess_status probe_rounds(const tess_matrix *a, tess_vector *const of[], s
 {
     tess_status status = TESS_SUCCESS;
 
-    for (int64_t i = 0; i < p->n; i++) {
-        p->factor[i] = 1.0;
-    }
     TESS_TRY(tess_vector_get(of[2], p->av, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
     TESS_TRY(tess_vector_get(of[3], p->au, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
     for (int round = 0; round < MOST_ROUNDS && rows_differ(p) && !(*asymmetry > ASYMMETRY_LIMIT); round++) {
-        improve_factors(p);
+        improve_factors(p, round == 0);
         TESS_TRY(product_on_host(a, of, p, p->v, p->av));
         TESS_TRY(product_on_host(a, of, p, p->u, p->au));
         *asymmetry = scaled_asymmetry(p);
@@ -164,15 +162,15 @@ cleanup:
 static tess_status probe_scaled(const tess_matrix *a, tess_vector *const of[], double *asymmetry)
 {
     const int64_t n = a->nrows;
+    const bool on_host = a->ctx->device == TESS_DEVICE_CPU;
+    scaled_probe p = {.n = n, .av = of[2]->data, .au = of[3]->data};
     double *all = NULL;
     tess_status status = TESS_SUCCESS;
 
+    if (n == 0 || (on_host && !rows_differ(&p))) { return TESS_SUCCESS; } /* most matrices, without a copy */
     TESS_TRY(tess_host_allocate(a->ctx, 5 * n, sizeof *all, (void **)&all));
-    if (n > 0) {
-        scaled_probe p = {n, all, all + n, all + 2 * n, all + 3 * n, all + 4 * n};
-
-        status = probe_rounds(a, of, &p, asymmetry);
-    }
+    p = (scaled_probe){n, all, all + n, all + 2 * n, all + 3 * n, all + 4 * n};
+    status = probe_rounds(a, of, &p, asymmetry);
 cleanup:
     tess_host_release(a->ctx, all, 5 * n, sizeof *all);
     return status;
