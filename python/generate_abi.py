@@ -159,6 +159,16 @@ def read_comments(include):
     return comments
 
 
+def read_reals(include):
+    """{name: value} of the macros that are real numbers; the preprocessor leaves none, and enums are the whole ones."""
+    reals = {}
+    for name in sorted(os.listdir(os.path.join(include, "tessera"))):
+        with open(os.path.join(include, "tessera", name), encoding="utf-8") as file:
+            found = re.findall(r"^#define (TESS_\w+) (\d+\.\d+)$", file.read(), re.M)
+        reals.update((macro, float(value)) for macro, value in found)
+    return reals
+
+
 def flatten(headers, comments, struct, path, table):
     """Appends (path, kind, comment) of each option of a struct."""
     for field in headers.structs[struct]:
@@ -267,6 +277,7 @@ def write(headers, comments, out):
 def main():
     include, output = sys.argv[1:3]
     headers, comments = Headers(preprocess(include)), read_comments(include)
+    headers.constants.update(read_reals(include))
     temporary = output + ".new"
     with open(temporary, "w", encoding="utf-8") as out:
         write(headers, comments, out)

@@ -13,7 +13,7 @@ from . import _abi, _arrays, _vectors
 from ._verify import verify_vectors
 
 _SMALL = np.dtype(np.float32)
-SLACK = 100.0  # TESS_ROWS_SLACK: so many times the tolerance of scaled rows, where the norm as given decides
+SLACK = _abi.TESS_ROWS_SLACK  # so many times the tolerance of scaled rows, where the norm as given decides
 
 
 def type_of_x(matrix, b):

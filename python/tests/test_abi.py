@@ -31,6 +31,8 @@ def test_layouts_are_those_of_the_compiler(tmp_path):
         for member, value in members.items():
             lines.append(f'printf("%d\\n", (int){member});')
             expected.append(value)
+    lines.append('printf("%d\\n", (int)TESS_ROWS_SLACK);')
+    expected.append(int(_abi.TESS_ROWS_SLACK))
     source = tmp_path / "layout.c"
     source.write_text("#include <stddef.h>\n#include <stdio.h>\n#include <tessera/tessera.h>\nint main(void)\n{\n" +
                       "\n".join(lines) + "\nreturn 0;\n}\n")

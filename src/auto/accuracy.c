@@ -13,7 +13,6 @@
 #include "auto/history.h"
 #include "base/options.h"
 #include "matrix/assembled.h"
-#include "solver/symmetry.h"
 
 /* The first tolerance over the wanted error, and the next ones over what the last estimate asks for. */
 #define FIRST_SHARE 0.1
@@ -35,7 +34,6 @@ typedef struct accuracy_solve {
     double *x, *residual, *magnitude, *rhs; /* on the host; n each */
     bool looked;
     uint64_t values_version;
-    bool symmetric;
     tess_precond *factors; /* in FP64, where those in FP32 do not tell the error; NULL: not needed */
     tess_accuracy_result reached;
     char why[2 * WHY_LENGTH];
@@ -145,11 +143,13 @@ static void destroy(tess_solver *s)
 
 static void say(accuracy_solve *state, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* A line of its own. */
 static void say(accuracy_solve *state, const char *format, ...)
 {
-    const size_t used = strlen(state->why);
+    size_t used = strlen(state->why);
     va_list arguments;
 
+    if (used > 0 && used + 1 < sizeof state->why) { state->why[used++] = '\n'; }
     va_start(arguments, format);
     (void)vsnprintf(state->why + used, sizeof state->why - used, format, arguments);
     va_end(arguments);
@@ -172,20 +172,15 @@ static void make_factors(const tess_solver *s, accuracy_solve *state)
     state->factors = NULL;
 }
 
-/* The symmetry, once per version of the values; what was known of others is forgotten. */
-static tess_status look_at_matrix(const tess_solver *s, accuracy_solve *state)
+/* What was known of other values is forgotten, once per version of them. */
+static void look_at_matrix(const tess_solver *s, accuracy_solve *state)
 {
-    tess_status status = TESS_SUCCESS;
-
-    if (state->values_version == s->original->values_version && state->looked) { return TESS_SUCCESS; }
+    if (state->values_version == s->original->values_version && state->looked) { return; }
     if (state->factors) { make_factors(s, state); }
-    TESS_TRY(probe_symmetry(s->original, &state->symmetric));
     state->checked = false;
     state->random.count = 0;
     state->looked = true;
     state->values_version = s->original->values_version;
-cleanup:
-    return status;
 }
 
 /* Whether factors in FP64 are worth their time: there are some in FP32, or they should take little. */
@@ -232,8 +227,8 @@ static tess_status check_lanczos(tess_solver *s)
     tess_solve_result_init(&one);
     TESS_TRY(tess_solver_solve(state->inner, b, x, &one));
     if (!one.converged) { state->random.count = 0; }
-    say(state, one.converged ? "\nCG for a random right-hand side checks the least eigenvalue"
-                             : "\nCG for a random right-hand side did not converge: the least eigenvalue is unknown");
+    say(state, one.converged ? "CG for a random right-hand side checks the least eigenvalue"
+                             : "CG for a random right-hand side did not converge: the least eigenvalue is unknown");
 cleanup:
     state->noted = &state->lanczos;
     tess_vector_destroy(b);
@@ -261,8 +256,8 @@ static tess_status estimate(tess_solver *s, error_of_x *e)
     }
     if (state->factors) {
         say(state, m && m->ops->solve_on_host
-                       ? "\nthe condition is too large for factors in fp32 to tell the error: fp64 tells it"
-                       : "\ncomplete factors in fp64 tell the error of x");
+                       ? "the condition is too large for factors in fp32 to tell the error: fp64 tells it"
+                       : "complete factors in fp64 tell the error of x");
         return estimate_error(last, state->factors, &state->lanczos, e, &state->reached);
     }
     if (state->reached.source != TESS_CONDITION_LANCZOS) { return TESS_SUCCESS; }
@@ -285,11 +280,7 @@ static tess_status find_error(tess_solver *s, const tess_vector *b, const tess_v
 {
     accuracy_solve *state = state_of(s);
     const size_t bytes = (size_t)x->n * sizeof(double);
-    error_of_x e = {.a = s->original,
-                    .x = state->x,
-                    .residual = state->residual,
-                    .magnitude = state->magnitude,
-                    .symmetric = state->symmetric};
+    error_of_x e = {.a = s->original, .x = state->x, .residual = state->residual, .magnitude = state->magnitude};
     tess_accuracy_result *now = &state->reached;
     tess_status status = TESS_SUCCESS;
 
@@ -314,7 +305,7 @@ static void note_why(accuracy_solve *state, int stage)
     const tess_attempt *attempts = NULL;
 
     if (stage > 0 && tess_solver_attempts(state->inner, &attempts) < 2) { return; }
-    say(state, "%s%s", state->why[0] == '\0' ? "" : "\n", tess_solver_why(state->inner));
+    if (tess_solver_why(state->inner)[0] != '\0') { say(state, "%s", tess_solver_why(state->inner)); }
 }
 
 /* The tolerance that the estimate asks for; false: nothing more can be had, or the error is unknown. */
@@ -330,22 +321,32 @@ static bool next_tolerance(const tess_solver *s, const tess_solve_result *r, dou
     return true;
 }
 
+/* The tolerance is the library's own: an x that has the wanted error meets the one of its own residual in each norm,
+   where it misses the last. */
+static void accept(tess_solve_result *all)
+{
+    tess_row_residual *rows = &all->rows;
+
+    if (!all->converged) { all->tolerance = all->residual_norm + all->residual_bound; }
+    if (!rows->met) { rows->tolerance = rows->norm + rows->bound; }
+    rows->met = isfinite(rows->tolerance);
+    all->converged = 1;
+    all->verified = isfinite(all->residual_bound) && rows->met;
+    all->reason = TESS_REASON_RTOL;
+}
+
 /* The outcome: the error decides in place of the last tolerance. One that is not known is not reached. */
 static void conclude(const tess_solver *s, tess_solve_result *all)
 {
     tess_accuracy_result *now = &state_of(s)->reached;
+
     now->wanted = wanted(s);
     if (all->reason == TESS_REASON_ATOL) { all->reason = TESS_REASON_RTOL; } /* the caller gave neither */
     if (!now->reached && all->converged) {
         all->converged = all->verified = 0;
         all->reason = TESS_REASON_STAGNATION;
     }
-    if (now->reached && !all->converged && isfinite(all->residual_norm)) {
-        all->tolerance = all->residual_norm + all->residual_bound;
-        all->converged = 1;
-        all->verified = isfinite(all->residual_bound);
-        all->reason = TESS_REASON_RTOL;
-    }
+    if (now->reached && !all->verified && isfinite(all->residual_norm)) { accept(all); }
     all->accuracy = *now;
 }
 
@@ -363,7 +364,7 @@ static tess_status solve(tess_solver *s, const tess_vector *b, tess_vector *x, t
     state->why[0] = '\0';
     state->lanczos.count = 0;
     state->noted = &state->lanczos;
-    TESS_TRY(look_at_matrix(s, state));
+    look_at_matrix(s, state);
     for (int stage = 0; more && stage < MOST_STAGES; stage++) {
         const tess_solve_options o = stage_options(s, rtol, atol, all.iterations);
         tess_solve_result one;

@@ -66,7 +66,7 @@ cleanup:
 
 /* ||M^-1||_1 by LAPACK's dlacn2 (Higham, ACM Trans. Math. Softw. 14 (1988)): a lower bound, mostly within a factor of
    3. work: 2 n values. */
-static tess_status inverse_norm1(const tess_precond *m, bool symmetric, double *work, lapack_int *signs, double *norm)
+static tess_status inverse_norm1(const tess_precond *m, double *work, lapack_int *signs, double *norm)
 {
     const lapack_int n = (lapack_int)m->n;
     lapack_int kase = 0, isave[3] = {0};
@@ -77,7 +77,7 @@ static tess_status inverse_norm1(const tess_precond *m, bool symmetric, double *
     for (;;) {
         (void)LAPACKE_dlacn2(n, work, work + m->n, signs, norm, &kase, isave);
         if (kase == 0) { break; }
-        TESS_TRY(m->ops->solve_on_host(m, kase == 2 && !symmetric, work + m->n, work + m->n));
+        TESS_TRY(m->ops->solve_on_host(m, kase == 2, work + m->n, work + m->n));
     }
 cleanup:
     return status;
@@ -87,7 +87,6 @@ cleanup:
 typedef struct refined_inverse {
     const tess_precond *m;
     const csr_view *a;
-    bool symmetric;
     bool valid;                     /* every solve so far left a small residual in each row */
     row_residual *rows;             /* n: of the last solve */
     double *size, *solution, *work; /* n each */
@@ -138,17 +137,30 @@ static void rows_of_residual(const csr_view *a, bool transposed, const double *b
     }
 }
 
-/* The largest magnitude of each row of A, or of A^T. */
-static void find_sizes(const csr_view *a, bool transposed, double *size)
+/* The largest magnitude of each row. */
+static void find_row_sizes(const csr_view *a, double *size)
+{
+    const double *val = a->val;
+
+    for (int64_t i = 0; i < a->nrows; i++) {
+        size[i] = 0.0;
+        for (int64_t k = csr_offset(a, i), end = csr_offset(a, i + 1); k < end; k++) {
+            size[i] = fmax(size[i], fabs(val[k]));
+        }
+    }
+}
+
+/* Of each column, with the rows of A scaled to one size. */
+static void find_column_sizes(const csr_view *a, const double *row_size, double *size)
 {
     const double *val = a->val;
 
     memset(size, 0, (size_t)a->nrows * sizeof *size);
     for (int64_t i = 0; i < a->nrows; i++) {
-        for (int64_t k = csr_offset(a, i), end = csr_offset(a, i + 1); k < end; k++) {
-            double *of_row = &size[transposed ? a->col_ind[k] : i];
+        for (int64_t k = csr_offset(a, i), end = csr_offset(a, i + 1); k < end && row_size[i] > 0.0; k++) {
+            double *of_column = &size[a->col_ind[k]];
 
-            *of_row = fmax(*of_row, fabs(val[k]));
+            *of_column = fmax(*of_column, fabs(val[k]) / row_size[i]);
         }
     }
 }
@@ -179,7 +191,7 @@ static tess_status solve_refined(refined_inverse *v, bool transposed, const doub
     for (int step = 0; step < MOST_REFINEMENTS; step++) {
         const double before = left;
 
-        TESS_TRY(v->m->ops->solve_on_host(v->m, transposed && !v->symmetric, correction, correction));
+        TESS_TRY(v->m->ops->solve_on_host(v->m, transposed, correction, correction));
         for (int64_t i = 0; i < n; i++) {
             v->solution[i] += correction[i];
         }
@@ -196,17 +208,17 @@ cleanup:
 }
 
 /* || |A^-1| f ||_inf = ||diag(f) A^-T||_1 by LAPACK's dlacn2, as its gerfs does (Arioli, Demmel, Duff, SIAM J. Matrix
-   Anal. Appl. 10 (1989)). */
-static tess_status spread_of(refined_inverse *v, double *column_size, double *estimator, double *spread)
+   Anal. Appl. 10 (1989)). estimator: 3 n values of work space. */
+static tess_status spread_of(refined_inverse *v, double *estimator, double *spread)
 {
     const int64_t n = v->m->n;
-    double *vector = estimator + n;
+    double *vector = estimator + n, *column_size = vector + n;
     lapack_int kase = 0, isave[3] = {0};
     tess_status status = TESS_SUCCESS;
 
     *spread = 0.0;
     memset(estimator, 0, 2 * (size_t)n * sizeof *estimator);
-    find_sizes(v->a, true, column_size);
+    find_column_sizes(v->a, v->size, column_size);
     while (v->valid) {
         (void)LAPACKE_dlacn2((lapack_int)n, estimator, vector, v->signs, spread, &kase, isave);
         if (kase == 0) { break; }
@@ -222,8 +234,8 @@ cleanup:
     return status;
 }
 
-/* f. A row without any entry of x and b counts as if x had its largest entry there. */
-static void find_uncertain(const refined_inverse *v, const error_of_x *e)
+/* f. A row without any entry of x and b counts as if x had its largest entry there; by rows, each row counts so. */
+static void find_uncertain(const refined_inverse *v, const error_of_x *e, bool by_rows)
 {
     const double share = fmax(UNIT, rowwise_backward_error(v->m->n, e->residual, e->magnitude));
     double largest = 0.0;
@@ -231,9 +243,11 @@ static void find_uncertain(const refined_inverse *v, const error_of_x *e)
     for (int64_t i = 0; i < v->m->n; i++) {
         largest = fmax(largest, fabs(e->x[i]));
     }
-    find_sizes(v->a, false, v->size);
+    find_row_sizes(v->a, v->size);
     for (int64_t i = 0; i < v->m->n; i++) {
-        v->uncertain[i] = share * (e->magnitude[i] > 0.0 ? e->magnitude[i] : v->size[i] * largest);
+        const double of_row = v->size[i] * largest, own = e->magnitude[i];
+
+        v->uncertain[i] = share * (by_rows ? fmax(own, of_row) : own > 0.0 ? own : of_row);
     }
 }
 
@@ -241,16 +255,17 @@ static void find_uncertain(const refined_inverse *v, const error_of_x *e)
  * The error e of x solves A e = r. With a refined d, |e - d| <= |A^-1| |r - A d|, and the last is at most t f in each
  * row, so that ||e||_2 <= ||d||_2 + sqrt(n) t || |A^-1| f ||_inf. No row scaling changes it.
  */
-static tess_status bound_error(refined_inverse *v, const error_of_x *e, double *bound)
+static tess_status bound_with(refined_inverse *v, const error_of_x *e, bool by_rows, double *bound)
 {
     tess_context *ctx = v->m->ctx;
     const int64_t n = v->m->n;
     double *estimator = NULL, spread = 0.0, share = 0.0, length = 0.0;
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(tess_host_allocate(ctx, 2 * n, sizeof *estimator, (void **)&estimator));
-    find_uncertain(v, e);
-    TESS_TRY(spread_of(v, v->size, estimator, &spread));
+    TESS_TRY(tess_host_allocate(ctx, 3 * n, sizeof *estimator, (void **)&estimator));
+    v->valid = true;
+    find_uncertain(v, e, by_rows);
+    TESS_TRY(spread_of(v, estimator, &spread));
     TESS_TRY(solve_refined(v, false, e->residual, v->uncertain));
     length = vector_norm2(n, v->solution);
     for (int64_t i = 0; i < n; i++) {
@@ -261,14 +276,22 @@ static tess_status bound_error(refined_inverse *v, const error_of_x *e, double *
     }
     *bound = (length + sqrt((double)n) * ESTIMATOR_FACTOR * share * spread) / e->x_norm;
 cleanup:
-    tess_host_release(ctx, estimator, 2 * n, sizeof *estimator);
+    tess_host_release(ctx, estimator, 3 * n, sizeof *estimator);
     return status;
+}
+
+/* Where x has no right value in many rows, the smallest |A| |x| + |b| are no measure of a solve: then by rows. */
+static tess_status bound_error(refined_inverse *v, const error_of_x *e, double *bound)
+{
+    tess_status status = bound_with(v, e, false, bound);
+
+    return status != TESS_SUCCESS || v->valid ? status : bound_with(v, e, true, bound);
 }
 
 /* Factors whose solves cannot be refined tell nothing of the error; in FP64 they still tell the condition number. */
 static tess_status by_factors(const tess_precond *m, const error_of_x *e, tess_accuracy_result *out)
 {
-    refined_inverse v = {.m = m, .symmetric = e->symmetric, .valid = true};
+    refined_inverse v = {.m = m};
     tess_host_matrix host = {0};
     double norm = 0.0, inverse = 0.0;
     tess_status status = TESS_SUCCESS;
@@ -277,7 +300,7 @@ static tess_status by_factors(const tess_precond *m, const error_of_x *e, tess_a
     TESS_TRY(tess_matrix_on_host(e->a, &host));
     v.a = &csr_of(host.matrix)->view;
     TESS_TRY(matrix_norm1(e->a, v.work, &norm));
-    TESS_TRY(inverse_norm1(m, e->symmetric, v.work, v.signs, &inverse));
+    TESS_TRY(inverse_norm1(m, v.work, v.signs, &inverse));
     TESS_TRY(bound_error(&v, e, &out->forward_error));
     out->source = TESS_CONDITION_FACTORS;
     out->condition = norm * inverse;

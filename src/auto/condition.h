@@ -27,7 +27,6 @@ typedef struct error_of_x {
     const double *x, *residual, *magnitude;
     const lanczos_record *random; /* of a solve with a random right-hand side; NULL: there was none */
     double x_norm, residual_norm; /* 2-norms */
-    bool symmetric;
 } error_of_x;
 
 /* b - A x in two words, rounded, and |A| |x| + |b|; on the host, n values each. */

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "base/null_sum.h"
 #include "matrix/assemble.h"
 #include "solver/symmetry.h"
 
@@ -46,14 +47,6 @@ static void count_diagonal(double d, matrix_facts *f)
     f->zero += d == 0.0;
 }
 
-/* A sum of so many roundoffs of its terms, for each of them, is 0 up to rounding. */
-#define NULL_ROUNDOFFS (4.0 * 0x1p-53)
-
-bool is_null_sum(double sum, double magnitude, int64_t terms)
-{
-    return fabs(sum) <= NULL_ROUNDOFFS * (double)terms * magnitude;
-}
-
 /* Row i: its size and dominance, and the minors of its pairs with j > i. The quotients cannot overflow as products of
    entries can. */
 static void look_at_row(const csr_view *v, const double *diagonal, int64_t i, matrix_facts *f)
@@ -74,9 +67,7 @@ static void look_at_row(const csr_view *v, const double *diagonal, int64_t i, ma
         f->improper_minors += j > i && a > 0.0 && a / d * (a / fabs(diagonal[j])) >= 1.0;
     }
     note_row_size(largest, largest, f);
-    const bool null = is_null_sum(sum, others + d, end - begin);
-    f->null_sums = f->null_sums && null;
-    f->null_rows += null;
+    f->null_rows += is_null_sum(sum, others + d, end - begin);
     f->empty_rows += d + others == 0.0; /* not where an entry is NaN */
     f->dominant_rows += d > 0.0 && d >= others;
 }
@@ -143,7 +134,6 @@ static double find_one_way(const csr_view *v)
 static void add_rows(const matrix_facts *rows, matrix_facts *f)
 {
     f->finite = f->finite && rows->finite;
-    f->null_sums = f->null_sums && rows->null_sums;
     f->null_rows += rows->null_rows;
     f->positive += rows->positive;
     f->negative += rows->negative;
@@ -161,7 +151,7 @@ static void share_rows(const csr_view *v, int threads, double *diagonal, int32_t
 {
 #pragma omp parallel num_threads(threads)
     {
-        matrix_facts rows = {.finite = true, .null_sums = true};
+        matrix_facts rows = {.finite = true};
 
 #pragma omp for schedule(static)
         for (int64_t i = 0; i < v->nrows; i++) {
@@ -201,7 +191,7 @@ tess_status find_facts(const tess_matrix *a, matrix_facts *facts)
     tess_host_matrix host = {0};
     tess_status status = TESS_SUCCESS;
 
-    *facts = (matrix_facts){.n = a->nrows, .nnz = a->nnz, .finite = true, .null_sums = a->nrows > 0};
+    *facts = (matrix_facts){.n = a->nrows, .nnz = a->nnz, .finite = true};
     TESS_TRY(probe_symmetry(a, &facts->symmetric));
     TESS_TRY(tess_matrix_on_host(a, &host));
     status = look_at_rows(a->ctx, &csr_of(host.matrix)->view, facts);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "auto/auto.h"
+#include "base/null_sum.h"
 #include "format/csr/csr.h"
 
 /* By this factor at least the tolerance must be missed: the bound holds up to rounding. */

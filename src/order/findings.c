@@ -7,11 +7,9 @@
 
 #include <tessera/findings.h>
 
+#include "base/null_sum.h"
 #include "base/options.h"
 #include "order/order.h"
-
-/* A sum that is this many unit roundoffs of its terms' magnitudes, times their number, is 0 up to rounding. */
-#define NULL_ROUNDOFFS (4.0 * 0x1p-53)
 
 void tess_findings_init(tess_findings *f)
 {
@@ -49,11 +47,6 @@ typedef struct column_sum {
     int64_t length; /* entries other than 0 */
 } column_sum;
 
-static bool is_zero_sum(double sum, double magnitude, int64_t length)
-{
-    return fabs(sum) <= NULL_ROUNDOFFS * (double)length * magnitude;
-}
-
 /* Entries of a row, which are also added to their columns. */
 static void look_at_row(const tess_csr_view *a, int64_t i, column_sum *columns, bool *is_null, tess_findings *f)
 {
@@ -76,7 +69,7 @@ static void look_at_row(const tess_csr_view *a, int64_t i, column_sum *columns, 
     }
     if (empty) { note(&f->empty_rows, i, -1); }
     if (!diagonal && a->nrows == a->ncols) { note(&f->zero_diagonal, i, i); }
-    if (!is_zero_sum(sum, magnitude, length)) { *is_null = false; }
+    if (!is_null_sum(sum, magnitude, length)) { *is_null = false; }
 }
 
 static tess_status look_at_entries(tess_context *ctx, const tess_csr_view *a, tess_findings *f)

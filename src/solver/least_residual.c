@@ -3,18 +3,12 @@
  * The least residual of a symmetric system whose rows all sum to 0 up to rounding: 1^T (b - A x) = 1^T b for any x, so
  * that ||b - A x|| >= |1^T b| / sqrt(n). A method that aims below it ends far from the x that has it.
  */
+#include "base/null_sum.h"
 #include "format/csr/csr.h"
 #include "solver/guard_run.h"
 
-/* A sum that is this many unit roundoffs of its terms' magnitudes, times their number, is 0 up to rounding. */
-#define NULL_ROUNDOFFS (4.0 * 0x1p-53)
 /* By this factor at least the tolerance must be missed. */
 #define CLEARLY 2.0
-
-static bool is_null(double sum, double magnitude, int64_t terms)
-{
-    return fabs(sum) <= NULL_ROUNDOFFS * (double)terms * magnitude;
-}
 
 /* On a host: ends at the first row that does not sum to 0; of most matrices that is one of the first. */
 static bool rows_are_null(const csr_view *v, int64_t count)
@@ -28,7 +22,7 @@ static bool rows_are_null(const csr_view *v, int64_t count)
             sum += val[k];
             magnitude += fabs(val[k]);
         }
-        if (!is_null(sum, magnitude, csr_offset(v, i + 1) - csr_offset(v, i))) { return false; }
+        if (!is_null_sum(sum, magnitude, csr_offset(v, i + 1) - csr_offset(v, i))) { return false; }
     }
     return count > 0;
 }
@@ -115,7 +109,7 @@ static double share_of_ones(int64_t n, const double *b)
         sum += b[i] / largest;
         magnitude += fabs(b[i] / largest);
     }
-    return !is_finite(sum) || is_null(sum, magnitude, n) ? 0.0 : largest * (fabs(sum) / sqrt((double)n));
+    return !is_finite(sum) || is_null_sum(sum, magnitude, n) ? 0.0 : largest * (fabs(sum) / sqrt((double)n));
 }
 
 tess_status guard_find_floor(solve_run *run)

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Solves systems whose exact solution is known, and compares the true error with what --accuracy says.
 
-    tests/claims/accuracy.py build/release/tessera --count 2000 --seed 1
+    tests/claims/accuracy.py build/release/tessera --runs 2000 --seed 1
 
-x is a vector of small integers, or of powers of two, and b = A x is exact: a system whose b would round is solved in
-rational arithmetic by neither, so it is left out. Prints "N solves, N reached, N false" and a line per family; exits
-with 1 if a claim is false, 3 if a solve ends by a signal or takes more than a minute. Needs NumPy and SciPy.
+x is a vector of small integers, so that it is the exact solution of A x = b if no element of b rounds. Where one would,
+another system is drawn. Prints a line per family and "N solves, N reached, N false"; exits with 1 if a claim is false, 3
+if a solve ends by a signal or takes more than a minute. Needs NumPy and SciPy.
 """
 import argparse
 import collections
@@ -90,7 +90,41 @@ def laplacian(rng):
     return (sp.kron(t, sp.eye(n)) + sp.kron(sp.eye(n), t)).tocsr()
 
 
-FAMILIES = (neumann, chain, two_by_two, singular_in_fp32, graded, chosen_condition, saddle, upwind, laplacian)
+def grid(n, left, right, before):
+    """n lines of n points, each point coupled to its neighbours in the line, the line before, and by -1 the next."""
+    line = sp.diags([-left * np.ones(n - 1), (left + right + before + 1.0) * np.ones(n), -right * np.ones(n - 1)],
+                    offsets=[-1, 0, 1])
+    lines = sp.diags([-before * np.ones(n - 1), -np.ones(n - 1)], offsets=[-1, 1])
+    return (sp.kron(sp.eye(n), line) + sp.kron(lines, sp.eye(n))).tocsr()
+
+
+def weights(rng):
+    """Of a symmetric grid, or of one with convection."""
+    return (1.0, 1.0, 1.0) if rng.random() < 0.5 else tuple(rng.integers(1, 9, 3).astype(float))
+
+
+def penalty(rng):
+    """Values of the first line by a penalty from 2^20 to 2^100. The second line's x makes b exact."""
+    n = int(rng.integers(4, 16))
+    left, right, before = weights(rng)
+    a = grid(n, left, right, before).tolil()
+    size = 2.0 ** int(rng.integers(20, 101))
+    for i in range(n):
+        a[i, i] = size
+    x = rng.integers(-9, 10, (n, n)).astype(float)
+    x[1] = -(left * np.r_[0.0, x[0, :-1]] + right * np.r_[x[0, 1:], 0.0])
+    return a.tocsr(), x.ravel()
+
+
+def scaled_rows(rng):
+    """A grid whose rows have units of their own."""
+    n = int(rng.integers(4, 16))
+    most = int(rng.integers(4, 61))
+    return (sp.diags(2.0 ** rng.integers(-most, most + 1, n * n)) @ grid(n, *weights(rng))).tocsr()
+
+
+FAMILIES = (neumann, chain, two_by_two, singular_in_fp32, graded, chosen_condition, saddle, upwind, laplacian, penalty,
+            scaled_rows)
 
 
 def exact_rhs(a, x):
@@ -105,14 +139,17 @@ def exact_rhs(a, x):
     return b
 
 
+def some_integers(rng, n):
+    kind = rng.integers(3)
+    return rng.integers(-9, 10, n).astype(float) if kind == 0 else np.arange(n) % 7 + 1.0 if kind == 1 else np.zeros(n)
+
+
 def make_system(rng):
     family = FAMILIES[rng.integers(len(FAMILIES))]
     while True:
         a = family(rng)
+        a, x = a if isinstance(a, tuple) else (a, some_integers(rng, a.shape[0]))
         a.eliminate_zeros()
-        kind = rng.integers(3)
-        n = a.shape[0]
-        x = rng.integers(-9, 10, n).astype(float) if kind == 0 else np.arange(n) % 7 + 1.0 if kind == 1 else np.zeros(n)
         if not x.any():
             x[-1] = 1.0
         b = exact_rhs(a, x)
@@ -136,7 +173,7 @@ def solve(tool, folder, a, b, options):
 def main():
     parser = argparse.ArgumentParser(description="Compares what --accuracy says with the true error.")
     parser.add_argument("tool")
-    parser.add_argument("--count", type=int, default=2000)
+    parser.add_argument("--runs", "--count", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     tool = str(pathlib.Path(arguments.tool).resolve())
@@ -144,7 +181,7 @@ def main():
     counts = collections.defaultdict(lambda: [0, 0, 0, 0])
     broken = 0
     with tempfile.TemporaryDirectory() as name:
-        for _ in range(arguments.count):
+        for _ in range(arguments.runs):
             family, a, exact, b = make_system(rng)
             wish = WISHES[rng.integers(len(WISHES))]
             options = ["--solver", SOLVERS[rng.integers(len(SOLVERS))], "--accuracy", str(wish)]
