@@ -74,11 +74,11 @@ static void write_storage(FILE *to, const tess_solve_options *o)
 #define LEAST_SHARE 0.5
 
 /* Whether the last attempt began so near to its end that it says little of a start from the caller's x. */
-static bool leans_on_others(const cli_solve_run *run)
+bool cli_leans_on_others(const tess_solver *solver, const tess_solve_result *result)
 {
     const tess_attempt *attempts = NULL;
-    const int count = run->solver == NULL ? 0 : tess_solver_attempts(run->solver, &attempts);
-    const double end = fmax(run->result->relative_residual, DBL_MIN);
+    const int count = solver == NULL ? 0 : tess_solver_attempts(solver, &attempts);
+    const double end = fmax(result->relative_residual, DBL_MIN);
     double begin = 1.0;
     for (int i = 0; i + 1 < count; i++) {
         const double reached = attempts[i].relative_residual;
@@ -111,6 +111,7 @@ static cli_request request_of(const cli_solve_run *run, const tess_solve_options
                          .stop_norm = run->result->stop_norm,
                          .rtol = o->rtol,
                          .atol = o->atol,
+                         .divergence_tolerance = run->asked->divergence_tolerance,
                          .accuracy = run->asked->accuracy,
                          .max_iterations = run->asked->max_iterations};
 }
@@ -119,7 +120,7 @@ static cli_request request_of(const cli_solve_run *run, const tess_solve_options
    attempts together solved it: the automatic solve. */
 static void write_command(const cli_solve_run *run, char *buffer, size_t size)
 {
-    const bool together = leans_on_others(run) || transforms_twice(run);
+    const bool together = cli_leans_on_others(run->solver, run->result) || transforms_twice(run);
     const tess_solve_options *o = together ? run->asked : run->options;
     const cli_request request = request_of(run, o);
     char name[CLI_QUOTED_LENGTH];
@@ -129,10 +130,10 @@ static void write_command(const cli_solve_run *run, char *buffer, size_t size)
     fprintf(to, "tessera solve %s --solver %s", cli_quoted_file(run->matrix->name, name, sizeof name),
             tess_solver_kind_name(o->solver));
     cli_write_precond(to, &o->precond);
-    cli_write_transform(to, run, &request);
+    cli_write_transform(to, &request, run->transformed);
     if (!together || o->automatic.format_given) { write_storage(to, o); }
     if (together && o->automatic.fp64_only) { fputs(" --precision fp64", to); }
-    cli_write_goal(to, run, &request, true);
+    cli_write_goal(to, &request, run->rhs, true);
     write_files(to, run, o);
     if (together) { fputs(" --choices none", to); }
     fclose(to);

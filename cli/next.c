@@ -353,11 +353,11 @@ const char *cli_next_command(const cli_solve_run *run, char *buffer, size_t size
     fprintf(s.to, "tessera solve %s", cli_quoted_file(run->matrix->name, name, sizeof name));
     suggest(&s);
     if (s.found) {
-        cli_write_transform(s.to, run, &s.request);
+        cli_write_transform(s.to, &s.request, run->transformed);
         if (s.request.solver == TESS_SOLVER_AUTO && run->asked->automatic.fp64_only) {
             fputs(" --precision fp64", s.to);
         }
-        cli_write_goal(s.to, run, &s.request, false);
+        cli_write_goal(s.to, &s.request, run->rhs, false);
         if (run->asked->return_last) { fputs(" --iterate last", s.to); }
     }
     fclose(s.to);

@@ -46,6 +46,7 @@ cli_request cli_request_for(const cli_solve_run *run, tess_solver_kind solver)
                            .stop_norm = norm_for(run, solver),
                            .rtol = o->rtol,
                            .atol = o->atol,
+                           .divergence_tolerance = o->divergence_tolerance,
                            .accuracy = o->accuracy,
                            .max_iterations = defaults.max_iterations};
     if (o->max_iterations > request.max_iterations) { request.max_iterations = o->max_iterations; }
@@ -107,11 +108,11 @@ void cli_write_precond(FILE *to, const tess_precond_options *o)
     if (o->kind == TESS_PRECOND_AMG) { fputs(cli_amg_options_text(&o->amg, text, sizeof text), to); }
 }
 
-void cli_write_transform(FILE *to, const cli_solve_run *run, const cli_request *r)
+void cli_write_transform(FILE *to, const cli_request *r, bool transformed)
 {
     if (r->scale != TESS_SCALING_NONE) { fprintf(to, " --scale %s", tess_scaling_name(r->scale)); }
     if (r->reorder != TESS_REORDERING_NONE) { fprintf(to, " --reorder %s", tess_reordering_name(r->reorder)); }
-    if (run->transformed) { fputs(" --system transformed", to); }
+    if (transformed) { fputs(" --system transformed", to); }
 }
 
 static void write_tolerance(FILE *to, const cli_request *r, bool rtol_too)
@@ -127,9 +128,9 @@ static void write_tolerance(FILE *to, const cli_request *r, bool rtol_too)
     if (r->atol > 0.0) { fprintf(to, " --atol %s", cli_real_text(r->atol, text, sizeof text)); }
 }
 
-void cli_write_goal(FILE *to, const cli_solve_run *run, const cli_request *r, bool rtol_too)
+void cli_write_goal(FILE *to, const cli_request *r, const cli_vector_choice *rhs, bool rtol_too)
 {
-    char text[48], rhs[CLI_QUOTED_LENGTH];
+    char text[48], words[CLI_QUOTED_LENGTH];
     tess_solve_options defaults;
     tess_solve_options_init(&defaults);
     if (r->stop_norm != TESS_STOP_NORM_AUTO && r->stop_norm != norm_of_solver(r->solver) &&
@@ -137,10 +138,10 @@ void cli_write_goal(FILE *to, const cli_solve_run *run, const cli_request *r, bo
         fprintf(to, " --stop-norm %s", tess_stop_norm_name(r->stop_norm));
     }
     write_tolerance(to, r, rtol_too);
-    if (run->asked->divergence_tolerance != defaults.divergence_tolerance) {
-        fprintf(to, " --divergence-tolerance %s", cli_real_text(run->asked->divergence_tolerance, text, sizeof text));
+    if (r->divergence_tolerance > 0.0 && r->divergence_tolerance != defaults.divergence_tolerance) {
+        fprintf(to, " --divergence-tolerance %s", cli_real_text(r->divergence_tolerance, text, sizeof text));
     }
-    fputs(cli_rhs_option(run->rhs, rhs, sizeof rhs), to);
+    fputs(cli_rhs_option(rhs, words, sizeof words), to);
     if (r->max_iterations != defaults.max_iterations) {
         fprintf(to, " --max-iterations %lld", (long long)r->max_iterations);
     }

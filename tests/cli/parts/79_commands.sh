@@ -116,3 +116,28 @@ out_has '^advice .*ask for a larger --atol$'
 printf '%%%%MatrixMarket matrix coordinate real general\n2 2 4\n1 1 1\n1 2 2\n2 1 2\n2 2 4\n' >rank1.mtx
 printf '%%%%MatrixMarket matrix array real general\n2 1\n1\n1\n' >rank1-b.mtx
 keeps_in_next 0 rank1 '--solver lsqr --precond jacobi --rtol 1e-08' --accuracy 1e-8 --stop-norm rows --scale rows
+
+# ---- compare ----
+
+# It judges as `solve` does, in the same words, and its command gives what the row has.
+expect 0 compare penalty.mtx --rhs penalty-b.mtx --device cpu --solvers auto,cg,jacobi --preconds none \
+    --precisions fp64 --max-iterations 20000 --json compare.json
+json compare.json '[(r["automatic"], r["verified"], r["converged"]) for r in j["solves"]["rows"]][0] == (True, True, True)'
+json compare.json 'all(r["verified"] == (r["converged"] and r["row_residual"]["norm"] <= 100 * r["row_residual"]["tolerance"])
+    for r in j["solves"]["rows"])'
+json compare.json '[r["stop_norm"] for r in j["solves"]["rows"] if r["automatic"]] == ["both"]'
+out_has '^cpu +auto: .* verified, [0-9.e+-]+, rows [0-9.e+-]+$'
+out_has '^cpu +cg .* NOT VERIFIED: converged: .*, rows [0-9.e+-]+$'
+fastest=$(sed -n 's/^fastest  *//p' out)
+cp compare.json asked.json
+python3 - >commands <<'PYTHON'
+import json
+for row in json.load(open("asked.json"))["solves"]["rows"]:
+    print(f"[ {int(row['verified'])} = 1 ] && code=0 || code=1; {row['command']} >out 2>err; [ $? -eq $code ] || exit 9")
+PYTHON
+label="the commands of compare, the fastest of them $fastest"
+(tessera() { "$tool" "$@" --device cpu; }; . ./commands) </dev/null && pass || fail "$(grep '^result' out; head -c 200 err)"
+expect 0 compare plain.mtx --rhs plain-b.mtx --device cpu --solvers cg,bicgstab --preconds none --precisions fp64 \
+    --max-iterations 3 --html compare.html
+out_has '^cpu +cg .* NOT CONVERGED: iteration limit reached \(-3\)$'
+grep -q 'NOT CONVERGED: iteration' compare.html && pass || fail 'the page lacks the word'
