@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* --accuracy: the option, and the report of what was reached. */
-#include "cli.h"
+#include "request.h"
 
 #include <math.h>
 #include <string.h>
@@ -23,11 +23,10 @@ void cli_parse_accuracy(struct argp_state *state, const char *text, tess_accurac
 
 const char *cli_accuracy_text(const tess_accuracy_options *o, char *buffer, size_t size)
 {
-    if (o->backward > 0.0) {
-        snprintf(buffer, size, "backward:%g", o->backward);
-    } else {
-        snprintf(buffer, size, "%g", o->forward);
-    }
+    char number[32];
+    const bool backward = o->backward > 0.0;
+    snprintf(buffer, size, "%s%s", backward ? "backward:" : "",
+             cli_real_text(backward ? o->backward : o->forward, number, sizeof number));
     return buffer;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The report of an automatic solve: why, the attempts, and the command that repeats the choice. */
-#include "cli.h"
+#include "request.h"
 
 #include <errno.h>
 #include <float.h>
@@ -37,21 +37,6 @@ const char *cli_choices_path(const char *argument, char *buffer, size_t size)
 
 /* ---- by hand ---- */
 
-static bool has_factors(tess_precond_kind kind)
-{
-    return kind != TESS_PRECOND_NONE && kind != TESS_PRECOND_JACOBI && kind != TESS_PRECOND_AUTO;
-}
-
-/* The shortest decimal number that reads as the same value. */
-static const char *real_text(double value, char *buffer, size_t size)
-{
-    for (int digits = 6; digits <= 17; digits++) {
-        snprintf(buffer, size, "%.*g", digits, value);
-        if (strtod(buffer, NULL) == value) { break; }
-    }
-    return buffer;
-}
-
 /* The files that a solve takes besides the matrix and the right-hand side. */
 static void write_files(FILE *to, const cli_solve_run *run, const tess_solve_options *o)
 {
@@ -66,25 +51,6 @@ static void write_files(FILE *to, const cli_solve_run *run, const tess_solve_opt
         if (files[i].file == NULL) { continue; }
         fprintf(to, " --%s %s", files[i].option, cli_quoted_file(files[i].file, name, sizeof name));
     }
-}
-
-/* The tolerance, the limit and the right-hand side, as they were asked for. */
-static void write_system(FILE *to, const cli_solve_run *run, const tess_solve_options *o)
-{
-    char text[48], rhs[CLI_QUOTED_LENGTH];
-    tess_solve_options defaults;
-    tess_solve_options_init(&defaults);
-    if (run->result->accuracy.wanted > 0.0) {
-        fprintf(to, " --accuracy %s", cli_accuracy_text(&run->asked->accuracy, text, sizeof text));
-    } else {
-        fprintf(to, " --rtol %s", real_text(o->rtol, text, sizeof text));
-        if (o->atol > 0.0) { fprintf(to, " --atol %s", real_text(o->atol, text, sizeof text)); }
-    }
-    fputs(cli_rhs_option(run->rhs, rhs, sizeof rhs), to);
-    if (run->asked->max_iterations != defaults.max_iterations) {
-        fprintf(to, " --max-iterations %lld", (long long)run->asked->max_iterations);
-    }
-    write_files(to, run, o);
 }
 
 /* How values are stored. */
@@ -108,11 +74,11 @@ static void write_storage(FILE *to, const tess_solve_options *o)
 #define LEAST_SHARE 0.5
 
 /* Whether the last attempt began so near to its end that it says little of a start from the caller's x. */
-static bool leans_on_others(const cli_solve_run *run)
+bool cli_leans_on_others(const tess_solver *solver, const tess_solve_result *result)
 {
     const tess_attempt *attempts = NULL;
-    const int count = run->solver == NULL ? 0 : tess_solver_attempts(run->solver, &attempts);
-    const double end = fmax(run->result->relative_residual, DBL_MIN);
+    const int count = solver == NULL ? 0 : tess_solver_attempts(solver, &attempts);
+    const double end = fmax(result->relative_residual, DBL_MIN);
     double begin = 1.0;
     for (int i = 0; i + 1 < count; i++) {
         const double reached = attempts[i].relative_residual;
@@ -123,34 +89,52 @@ static bool leans_on_others(const cli_solve_run *run)
     return count > 1 && end < 1.0 && log(begin / end) < LEAST_SHARE * log(1.0 / end);
 }
 
+/* Whether the method scaled or reordered a system that the caller had scaled or reordered likewise: no options say so.
+ */
+static bool transforms_twice(const cli_solve_run *run)
+{
+    const tess_attempt *attempts = NULL;
+    const int count = run->solver == NULL ? 0 : tess_solver_attempts(run->solver, &attempts);
+    const tess_attempt *last = count > 0 ? &attempts[count - 1] : NULL;
+    const bool scales = last != NULL && last->scale != TESS_SCALING_NONE;
+    const bool reorders = last != NULL && last->reorder != TESS_REORDERING_NONE;
+    return (scales && run->asked->scale != TESS_SCALING_NONE) ||
+           (reorders && run->asked->reorder != TESS_REORDERING_NONE) || (run->transformed && (scales || reorders));
+}
+
+/* What the command must meet: all that the caller asked for, in the norm that decided. */
+static cli_request request_of(const cli_solve_run *run, const tess_solve_options *o)
+{
+    return (cli_request){.solver = o->solver,
+                         .scale = o->scale,
+                         .reorder = o->reorder,
+                         .stop_norm = run->result->stop_norm,
+                         .rtol = o->rtol,
+                         .atol = o->atol,
+                         .divergence_tolerance = run->asked->divergence_tolerance,
+                         .accuracy = run->asked->accuracy,
+                         .max_iterations = run->asked->max_iterations};
+}
+
 /* "tessera solve FILE --solver cg --precond jacobi": the options that the library chose, and the system. Where only all
    attempts together solved it: the automatic solve. */
 static void write_command(const cli_solve_run *run, char *buffer, size_t size)
 {
-    const bool together = leans_on_others(run);
+    const bool together = cli_leans_on_others(run->solver, run->result) || transforms_twice(run);
     const tess_solve_options *o = together ? run->asked : run->options;
-    char precond[64], text[256], name[CLI_QUOTED_LENGTH];
+    const cli_request request = request_of(run, o);
+    char name[CLI_QUOTED_LENGTH];
     FILE *to = fmemopen(buffer, size, "w");
     buffer[0] = '\0';
     if (to == NULL) { return; }
     fprintf(to, "tessera solve %s --solver %s", cli_quoted_file(run->matrix->name, name, sizeof name),
             tess_solver_kind_name(o->solver));
-    if (o->precond.kind != TESS_PRECOND_AUTO) {
-        fprintf(to, " --precond %s", cli_precond_text(&o->precond, precond, sizeof precond));
-    }
-    if (has_factors(o->precond.kind) && o->precond.role.given) {
-        fprintf(to, " --precond-precision %s", cli_role_text(&o->precond.role, text, sizeof text));
-    }
-    if (o->precond.kind == TESS_PRECOND_AMG) { fputs(cli_amg_options_text(&o->precond.amg, text, sizeof text), to); }
-    if (o->scale != TESS_SCALING_NONE) { fprintf(to, " --scale %s", tess_scaling_name(o->scale)); }
-    if (run->asked->stop_norm != TESS_STOP_NORM_AUTO || (!together && o->scale != run->asked->scale)) {
-        fprintf(to, " --stop-norm %s", tess_stop_norm_name(o->stop_norm)); /* rows were scaled for this norm */
-    }
-    if (o->reorder != TESS_REORDERING_NONE) { fprintf(to, " --reorder %s", tess_reordering_name(o->reorder)); }
-    if (run->transformed) { fputs(" --system transformed", to); }
+    cli_write_precond(to, &o->precond);
+    cli_write_transform(to, &request, run->transformed);
     if (!together || o->automatic.format_given) { write_storage(to, o); }
     if (together && o->automatic.fp64_only) { fputs(" --precision fp64", to); }
-    write_system(to, run, o);
+    cli_write_goal(to, &request, run->rhs, true);
+    write_files(to, run, o);
     if (together) { fputs(" --choices none", to); }
     fclose(to);
     buffer[size - 1] = '\0';

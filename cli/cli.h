@@ -406,13 +406,11 @@ json_t *cli_accuracy_json(const cli_solve_run *run); /* null for other solves */
 /* Whether the error that was asked for is known, and too large. */
 bool cli_accuracy_missed(const cli_solve_run *run);
 
-/* ---- findings.c: after a solve that failed ---- */
+/* ---- findings.c, next.c: after a solve that failed ---- */
 
 /* Whether the structural rank is known and too small. */
 bool cli_is_structurally_singular(const tess_findings *f);
 void cli_print_findings(const cli_solve_run *run);
 json_t *cli_findings_json(const cli_solve_run *run); /* null after a solve that did not fail */
-/* A command that has a chance where this one failed, written into `buffer`; NULL: there is none. */
-const char *cli_next_command(const cli_solve_run *run, char *buffer, size_t size);
 
 #endif

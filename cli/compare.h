@@ -81,7 +81,8 @@ typedef struct cli_solve_row {
     tess_precision precision;   /* as asked; not for auto */
     tess_status status;         /* not SUCCESS: it was refused, for `reason` */
     char reason[CLI_REASON_LENGTH];
-    bool stopped; /* at the budget */
+    bool stopped;  /* at the budget */
+    bool together; /* an automatic solve whose last attempt may need those before it */
     tess_solve_result result;
     double seconds; /* set-up and solve */
     int points;     /* some of the history */

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of solves of tessera compare: text and JSON. */
 #include "compare.h"
+#include "request.h"
 
+#include <math.h>
 #include <string.h>
 
 /* ---- parts of a row ---- */
@@ -56,38 +58,85 @@ const char *cli_row_precisions(const cli_solve_row *row, char *buffer, size_t si
     return buffer;
 }
 
+/* "2.2e-11, rows 3.1e-10": of b - A x, and of its rows scaled to one size. */
+static const char *residuals_text(const tess_solve_result *r, char *buffer, size_t size)
+{
+    const int used = snprintf(buffer, size, "%.1e", r->relative_residual);
+    if (!isnan(r->rows.norm)) { snprintf(buffer + used, size - (size_t)used, ", rows %.1e", r->rows.relative); }
+    return buffer;
+}
+
 const char *cli_row_outcome(const cli_solve_row *row, double budget, char *buffer, size_t size)
 {
+    char residuals[64];
     const tess_solve_result *r = &row->result;
     if (row->status != TESS_SUCCESS) {
         snprintf(buffer, size, "refused: %s", row->reason);
     } else if (row->stopped) {
-        snprintf(buffer, size, "stopped at the budget of %g s, at %.1e", budget, r->relative_residual);
+        snprintf(buffer, size, "stopped at the budget of %g s, at %s", budget,
+                 residuals_text(r, residuals, sizeof residuals));
     } else if (r->verified) {
-        snprintf(buffer, size, "verified, %.1e", r->relative_residual);
+        snprintf(buffer, size, "verified, %s", residuals_text(r, residuals, sizeof residuals));
+    } else if (r->converged) {
+        snprintf(buffer, size, "NOT VERIFIED: %s (%d), %s", tess_reason_text(r->reason), (int)r->reason,
+                 residuals_text(r, residuals, sizeof residuals));
     } else {
-        snprintf(buffer, size, "%s (%d)%s%s", tess_reason_text(r->reason), (int)r->reason,
+        snprintf(buffer, size, "NOT CONVERGED: %s (%d)%s%s", tess_reason_text(r->reason), (int)r->reason,
                  row->reason[0] == '\0' ? "" : ": ", row->reason);
     }
     return buffer;
 }
 
+/* The precisions of matrix, cycles and preconditioner that are not the defaults. */
+static void write_row_precisions(FILE *to, const tess_solve_options *o)
+{
+    const bool direct = o->precond.kind == TESS_PRECOND_LU || o->precond.kind == TESS_PRECOND_CHOLESKY;
+    char role[32];
+    if (o->storage.precision != TESS_PRECISION_FP64) {
+        fprintf(to, " --matrix-precision %s", tess_precision_name(o->storage.precision));
+    }
+    if (o->gmres.inner.given != 0) {
+        fprintf(to, " --inner-precision %s", cli_role_text(&o->gmres.inner, role, sizeof role));
+    }
+    if (has_factors(o) && o->precond.role.given && (direct || o->precond.role.storage != TESS_PRECISION_FP64)) {
+        fprintf(to, " --precond-precision %s", cli_role_text(&o->precond.role, role, sizeof role));
+    }
+}
+
+/* What the row asked for, in the norm that decided, with a limit of iterations that lets it end. */
+static cli_request request_of(const cli_solve_row *row, const cli_solves *all)
+{
+    tess_solve_options defaults;
+    tess_solve_options_init(&defaults);
+    const bool more = row->result.iterations >= defaults.max_iterations;
+    return (cli_request){.solver = row->together ? TESS_SOLVER_AUTO : solver_of(row),
+                         .scale = row->together ? TESS_SCALING_NONE : row->options.scale,
+                         .reorder = row->together ? TESS_REORDERING_NONE : row->options.reorder,
+                         .stop_norm = row->status == TESS_SUCCESS ? row->result.stop_norm : TESS_STOP_NORM_AUTO,
+                         .rtol = all->options->rtol,
+                         .max_iterations = more ? all->options->max_iterations : defaults.max_iterations};
+}
+
 const char *cli_row_command(const cli_solve_row *row, const cli_solves *all, char *buffer, size_t size)
 {
-    const tess_solve_options *o = &row->options;
-    const bool cycles = o->gmres.inner.given != 0, low = o->storage.precision != TESS_PRECISION_FP64;
-    const bool direct = o->precond.kind == TESS_PRECOND_LU || o->precond.kind == TESS_PRECOND_CHOLESKY;
-    const bool factors =
-        has_factors(o) && o->precond.role.given && (direct || o->precond.role.storage != TESS_PRECISION_FP64);
-    const bool scaled = o->scale != TESS_SCALING_NONE;
-    char precond[64], role[32], inner[32], rhs[CLI_QUOTED_LENGTH], name[CLI_QUOTED_LENGTH];
-    snprintf(buffer, size, "tessera solve %s --solver %s --precond %s%s%s%s%s%s%s%s%s --rtol %g%s",
-             cli_quoted_file(all->matrix, name, sizeof name), tess_solver_kind_name(solver_of(row)),
-             cli_precond_text(&o->precond, precond, sizeof precond), low ? " --matrix-precision " : "",
-             low ? tess_precision_name(o->storage.precision) : "", cycles ? " --inner-precision " : "",
-             cycles ? cli_role_text(&o->gmres.inner, inner, sizeof inner) : "", factors ? " --precond-precision " : "",
-             factors ? cli_role_text(&o->precond.role, role, sizeof role) : "", scaled ? " --scale " : "",
-             scaled ? tess_scaling_name(o->scale) : "", o->rtol, cli_rhs_option(&all->options->rhs, rhs, sizeof rhs));
+    const cli_request request = request_of(row, all);
+    char precond[64], name[CLI_QUOTED_LENGTH];
+    FILE *to = fmemopen(buffer, size, "w");
+    buffer[0] = '\0';
+    if (to == NULL) { return buffer; }
+    fprintf(to, "tessera solve %s --solver %s", cli_quoted_file(all->matrix, name, sizeof name),
+            tess_solver_kind_name(request.solver));
+    if (!row->together) {
+        fprintf(to, " --precond %s", cli_precond_text(&row->options.precond, precond, sizeof precond));
+        write_row_precisions(to, &row->options);
+    } else if (row->options.automatic.fp64_only) {
+        fputs(" --precision fp64", to);
+    }
+    cli_write_transform(to, &request, false);
+    cli_write_goal(to, &request, &all->options->rhs, true);
+    if (row->together) { fputs(" --choices none", to); }
+    fclose(to);
+    buffer[size - 1] = '\0';
     return buffer;
 }
 
@@ -118,7 +167,7 @@ void cli_solves_print(const cli_solves *all)
            "solves b =", cli_shown(cli_vector_describe(&o->rhs, buffer, sizeof buffer)), o->rtol, o->budget);
     if (all->interrupted) { printf("%-17s the rest was left out\n", "interrupted"); }
     printf("\n%-6s %-14s %-14s %-15s %9s %9s %7s %8s  %s\n", "device", "solver", "precond", "precisions", "time",
-           "set-up", "iterat.", "bytes", "result, true relative residual");
+           "set-up", "iterat.", "bytes", "result, true relative residual, that of scaled rows");
     for (int i = 0; i < all->count; i++) {
         print_row(&all->rows[i], o->budget);
     }
@@ -163,6 +212,8 @@ static json_t *row_json(const cli_solve_row *row, const cli_solves *all)
     json_object_set_new(item, "setup_seconds", ran ? cli_json_real(r->setup_seconds) : json_null());
     json_object_set_new(item, "solve_seconds", ran ? cli_json_real(r->solve_seconds) : json_null());
     json_object_set_new(item, "relative_residual", ran ? cli_json_real(r->relative_residual) : json_null());
+    json_object_set_new(item, "stop_norm", ran ? json_string(tess_stop_norm_name(r->stop_norm)) : json_null());
+    json_object_set_new(item, "row_residual", ran ? cli_row_residual_json(&r->rows) : json_null());
     return item;
 }
 

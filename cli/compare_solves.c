@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tessera compare: A x = b by each solver, preconditioner and precision, sorted by the time to a verified answer. */
 #include "compare.h"
+#include "request.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -107,6 +108,7 @@ static bool run_once(const tess_matrix *a, const tess_vector *b, tess_vector *x,
             snprintf(row->reason, sizeof row->reason, "%s", tess_context_last_error(ctx)->message);
         }
         if (row->automatic) { (void)tess_solver_chosen_options(solver, &row->options); }
+        row->together = row->automatic && cli_leans_on_others(solver, &row->result);
         row->seconds = row->result.setup_seconds + row->result.solve_seconds;
         keep_history(row);
     }

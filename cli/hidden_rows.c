@@ -79,18 +79,3 @@ json_t *cli_hidden_rows_json(const cli_hidden_rows *h)
                          : json_pack("{sI sI so}", "count", (json_int_t)h->count, "row", (json_int_t)h->first + 1,
                                      "times_tolerance", cli_json_real(h->times));
 }
-
-void cli_hidden_rows_options(const cli_solve_run *run, char *buffer, size_t size)
-{
-    char precond[64];
-    const tess_scaling scale = run->asked->scale == TESS_SCALING_NONE ? run->hidden->scale : run->asked->scale;
-    const tess_solver_kind solver = run->result->solver;
-    const bool none = run->options->precond.kind == TESS_PRECOND_NONE;
-    if (solver == TESS_SOLVER_LSQR || solver == TESS_SOLVER_LSMR) { /* they stop by the norm as given alone */
-        snprintf(buffer, size, "--solver auto");
-        return;
-    }
-    snprintf(buffer, size, "--solver %s%s%s --stop-norm both%s%s", tess_solver_kind_name(solver),
-             none ? "" : " --precond ", none ? "" : cli_precond_text(&run->options->precond, precond, sizeof precond),
-             scale == TESS_SCALING_NONE ? "" : " --scale ", scale == TESS_SCALING_NONE ? "" : tess_scaling_name(scale));
-}

@@ -17,7 +17,5 @@ void cli_find_hidden_rows(const tess_matrix *a, const tess_vector *b, const tess
                           const tess_solve_result *result, cli_hidden_rows *out);
 void cli_print_hidden_rows(const cli_hidden_rows *hidden, const char *label);
 json_t *cli_hidden_rows_json(const cli_hidden_rows *hidden); /* null where there are none */
-/* The options of a solve that sees them. */
-void cli_hidden_rows_options(const cli_solve_run *run, char *buffer, size_t size);
 
 #endif

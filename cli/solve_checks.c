@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Options of tessera solve that do not go together. */
+#include "request.h"
 #include "solve.h"
 #include "streams.h"
 
@@ -123,28 +124,30 @@ static void check_tolerances(struct argp_state *state, const tess_solve_options 
 {
     tess_solve_options defaults;
     tess_solve_options_init(&defaults);
-    const bool accuracy = solve->accuracy.forward > 0.0 || solve->accuracy.backward > 0.0;
-    if (accuracy && (solve->rtol != defaults.rtol || solve->atol != defaults.atol)) {
+    if (cli_wants_accuracy(solve) && (solve->rtol != defaults.rtol || solve->atol != defaults.atol)) {
         argp_error(state, "--accuracy sets the tolerance by itself; leave out --rtol and --atol");
     }
 }
 
 static void check_stop_norm(struct argp_state *state, const tess_solve_options *solve)
 {
+    char option[64];
     const tess_stop_norm norm = solve->stop_norm;
     const bool transformed = solve->scale != TESS_SCALING_NONE || solve->reorder != TESS_REORDERING_NONE;
     const bool without_precond = solve->precond.kind == TESS_PRECOND_NONE ||
                                  (solve->precond.kind == TESS_PRECOND_AUTO && solve->solver != TESS_SOLVER_AUTO);
     if (norm == TESS_STOP_NORM_AUTO || norm == TESS_STOP_NORM_GIVEN) { return; }
     if (cli_is_least_squares(solve->solver)) {
-        argp_error(state, "--solver %s stops by the norm as given; leave out --stop-norm",
-                   tess_solver_kind_name(solve->solver));
+        argp_error(state, "--solver %s stops by the norm as given; leave out %s", tess_solver_kind_name(solve->solver),
+                   cli_option_text("stop-norm", option, sizeof option));
     }
-    if (solve->accuracy.forward > 0.0 || solve->accuracy.backward > 0.0) {
-        argp_error(state, "--accuracy sets the tolerance by itself; leave out --stop-norm");
+    if (norm == TESS_STOP_NORM_PRECONDITIONED && cli_wants_accuracy(solve)) {
+        argp_error(state, "--accuracy goes with %s given, rows or both, and not with preconditioned",
+                   cli_option_text("stop-norm", option, sizeof option));
     }
     if (norm == TESS_STOP_NORM_PRECONDITIONED && (without_precond || transformed)) {
-        argp_error(state, "--stop-norm preconditioned needs --precond, without --scale and --reorder");
+        argp_error(state, "%s preconditioned needs --precond, without --scale and --reorder",
+                   cli_option_text("stop-norm", option, sizeof option));
     }
 }
 

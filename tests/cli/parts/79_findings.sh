@@ -92,7 +92,7 @@ json solve.json 'j["by_hand"].endswith(" --rhs a-times-ramp")'
 expect 0 solve "$TESS_DATA_DIR/nos3.mtx.gz" --scale symmetric --reorder rcm --format sell --device cpu --choices none \
     --json solve.json
 out_has '^stopping .*rtol 1e-05, atol 0.*at most 10000 iterations$'
-out_has '^by hand .* --scale symmetric --reorder rcm --format sell --rtol 1e-05$'
+out_has '^by hand .* --scale symmetric --reorder rcm --format sell --stop-norm both --rtol 1e-05$'
 json solve.json 'j["options"]["rtol"] == 1e-5 and j["options"]["max_iterations"] == 10000'
 by_hand=$(sed -n 's/^by hand  *tessera //p' out)
 expect 0 $by_hand --device cpu --json again.json

@@ -88,7 +88,7 @@ out_has '^findings +the row-scaled residual is 5e\+04 times its tolerance: 2 row
 out_has 'far from solved; the norm as given hides them$'
 json solve.json 'j["converged"] and not j["verified"] and not j["row_residual"]["met"]'
 json solve.json 'j["findings"]["hidden_rows"]["count"] == 2 and j["findings"]["hidden_rows"]["row"] == 2'
-json solve.json '"--stop-norm both --scale symmetric" in j["findings"]["next"]'
+json solve.json '"--scale symmetric --stop-norm both" in j["findings"]["next"]'
 label='the command that "next" names'
 next=$(sed -n 's/^next  *tessera //p' out)
 expect 0 $next --output x.mtx
@@ -97,7 +97,7 @@ coordinate general >upwind.mtx
 printf '4 4 8\n1 1 1e12\n2 1 -1\n2 2 2\n2 3 -0.5\n3 2 -1\n3 3 2\n3 4 -0.5\n4 4 1e12\n' >>upwind.mtx
 vector 1e12 0 0 3e12 >upwind-b.mtx
 expect 1 solve upwind.mtx --rhs upwind-b.mtx --solver gmres --device cpu --json solve.json
-json solve.json '"--solver gmres --stop-norm both --scale rows" in j["findings"]["next"]'
+json solve.json '"--solver gmres --scale rows --stop-norm both" in j["findings"]["next"]'
 label='the command that "next" names for a matrix that is not symmetric'
 next=$(sed -n 's/^next  *tessera //p' out)
 expect 0 $next

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+# The commands that a report prints: `by hand` solves the same system, `next` asks for the same.
+python3 - <<'PYTHON'
+M = 12
+N = M * M
+
+def write(name, entry, b):
+    with open(name + ".mtx", "w") as file:
+        cells = []
+        for row in range(N):
+            i, j = divmod(row, M)
+            near = [(i + k, j + l) for k, l in ((0, 0), (0, 1), (1, 0), (0, -1), (-1, 0))]
+            columns = [k * M + l for k, l in near if 0 <= k < M and 0 <= l < M]
+            cells += [f"{row + 1} {c + 1} {entry(row, c)!r}" for c in columns]
+        print(f"%%MatrixMarket matrix coordinate real general\n{N} {N} {len(cells)}", *cells, sep="\n", file=file)
+    with open(name + "-b.mtx", "w") as file:
+        print(f"%%MatrixMarket matrix array real general\n{N} 1", *map(b, range(N)), sep="\n", file=file)
+
+def laplace(row, column):
+    return 4.0 if row == column else -1.0
+
+def held(row):
+    return row // M in (0, M - 1) or row % M in (0, M - 1)
+
+def size(row):
+    return 10.0 ** (5 * row % 13 - 6)
+
+write("plain", laplace, lambda row: 1.0 + row % 5)
+# values at the edge are held by a penalty; rows of different size; symmetric and not definite
+write("penalty", lambda r, c: 1e6 if r == c and held(r) else laplace(r, c), lambda r: (1 + r % 7) * 1e6 * held(r))
+write("sizes", lambda r, c: size(r) * (laplace(r, c) + 0.5 * (r > c) - 0.5 * (r < c)), lambda r: size(r) * (1 + r % 3))
+write("shifted", lambda r, c: laplace(r, c) - 1.13 * (r == c), lambda r: 1.0 - r % 4)
+PYTHON
+
+# ---- by hand ----
+
+repeat_by_hand() { # NAME OPTIONS...
+    local name=$1 code hand
+    shift
+    label="tessera solve $name.mtx $*, and by hand"
+    "$tool" solve $name.mtx --rhs $name-b.mtx --device cpu --choices none --json asked.json "$@" >out 2>err </dev/null
+    code=$?
+    hand=$(sed -n 's/^by hand  *//p' out)
+    if [ $code -gt 1 ] || [ -z "$hand" ]; then
+        fail "exit $code, by hand '$hand': $(head -c 200 err)"
+        return
+    fi
+    (tessera() { "$tool" "$@" --device cpu --json hand.json; }; eval "$hand") >out 2>err </dev/null
+    [ $? -eq $code ] && pass || fail "not exit $code: $hand: $(grep -h '^result' out; head -c 200 err)"
+    json asked.json "all(h[k] == j[k] for h in [__import__('json').load(open('hand.json'))]
+        for k in ('verified', 'converged', 'stop_norm'))"
+}
+for name in plain penalty sizes shifted; do
+    repeat_by_hand $name
+    repeat_by_hand $name --stop-norm given
+    repeat_by_hand $name --stop-norm rows --scale max-product
+    repeat_by_hand $name --stop-norm both --rtol 1.2345678e-10
+    repeat_by_hand $name --scale rows --reorder rcm
+    repeat_by_hand $name --scale symmetric --system transformed
+    repeat_by_hand $name --accuracy 1e-8
+    repeat_by_hand $name --accuracy 1.234567e-6 --stop-norm rows --scale symmetric
+    repeat_by_hand $name --accuracy backward:1e-12 --scale max-product
+    repeat_by_hand $name --precond jacobi --stop-norm preconditioned
+    repeat_by_hand $name --precond ilu0 --precision fp64 --divergence-tolerance 1e6
+    repeat_by_hand $name --format sell --rtol 0 --atol 1e-3 --max-iterations 3000
+done
+
+# ---- next ----
+
+# The command is for this system, has these words, parses, and ends with this exit code.
+keeps_in_next() { # CODE NAME "WORDS" OPTIONS...
+    local code=$1 name=$2 words=$3 next
+    shift 3
+    expect '1|5' solve $name.mtx --rhs $name-b.mtx --device cpu --choices none "$@"
+    next=$(sed -n 's/^next  *//p' out)
+    label="next after tessera solve $name.mtx $*: '$next'"
+    case "$next " in
+    *"$words "*) pass ;;
+    *) fail "it lacks '$words'" ;;
+    esac
+    case "$next" in
+    "tessera solve $name.mtx "*"--rhs $name-b.mtx"*) pass ;;
+    *) fail "it is of another system" ;;
+    esac
+    case "$next" in *--accuracy*--rtol* | *--rtol*--accuracy*) fail "it asks for a tolerance and an accuracy" ;; esac
+    (tessera() { "$tool" "$@" --device cpu --choices none; }; eval "$next") >out 2>err </dev/null
+    [ $? -eq $code ] && pass || fail "not exit $code: $(grep -h '^result' out; head -c 200 err)"
+}
+lacks() { ! grep -q -- "$1" out && pass || fail "stdout has /$1/: $(grep -m 1 -- "$1" out)"; }
+
+keeps_in_next 0 penalty '--solver cg --stop-norm rows --rtol' --solver cg --stop-norm rows --rtol 1e-18
+keeps_in_next 0 penalty '--stop-norm rows --rtol' --rtol 1e-18 --stop-norm rows
+keeps_in_next 0 plain '--solver auto --scale symmetric --stop-norm rows --rtol 1.2345678e-12' \
+    --solver cg --rtol 1.2345678e-12 --max-iterations 3 --scale symmetric --stop-norm rows
+keeps_in_next 0 plain '--scale rows --stop-norm both --rtol 1e-12' --rtol 1e-12 --max-iterations 4 --scale rows
+keeps_in_next 0 plain '--scale symmetric --system transformed' \
+    --solver cg --max-iterations 3 --scale symmetric --system transformed
+keeps_in_next 0 plain '--stop-norm both --rtol 0 --atol' --solver cg --rtol 0 --atol 1e-30 --stop-norm both
+keeps_in_next 0 plain '--solver cg --accuracy' --solver cg --accuracy 1e-17
+keeps_in_next 0 plain '--solver auto --accuracy 1e-10' --solver cg --accuracy 1e-10 --max-iterations 5 --stop-norm both
+keeps_in_next 0 plain '--accuracy backward:1e-12' --solver bicgstab --accuracy backward:1e-12 --max-iterations 5
+keeps_in_next 0 plain '--scale symmetric --accuracy' --accuracy backward:1e-19 --scale symmetric
+keeps_in_next 0 penalty '--scale symmetric --stop-norm both --accuracy 0.001' --solver cg --accuracy 1e-3
+keeps_in_next 0 shifted '--solver auto --precond jacobi --stop-norm preconditioned' \
+    --solver cg --precond jacobi --stop-norm preconditioned
+keeps_in_next 0 shifted '--iterate last' --solver cg --iterate last --rtol 1e-7
+keeps_in_next 0 shifted '--precond none --precision fp64 --rtol' --rtol 1e-18 --precond none --precision fp64
+
+# The first lines of the report that name a tolerance name the one that was given.
+expect 1 solve plain.mtx --device cpu --choices none --accuracy 1e-10 --solver cg --guard report --max-iterations 5
+lacks '^advice.*--rtol'
+expect 1 solve plain.mtx --device cpu --solver cg --rtol 0 --atol 1e-30
+out_has '^advice .*ask for a larger --atol$'
+
+# A system without a solution: least squares know neither norms nor an accuracy, and a tolerance takes its place.
+printf '%%%%MatrixMarket matrix coordinate real general\n2 2 4\n1 1 1\n1 2 2\n2 1 2\n2 2 4\n' >rank1.mtx
+printf '%%%%MatrixMarket matrix array real general\n2 1\n1\n1\n' >rank1-b.mtx
+keeps_in_next 0 rank1 '--solver lsqr --precond jacobi --rtol 1e-08' --accuracy 1e-8 --stop-norm rows --scale rows
+
+# ---- compare ----
+
+# It judges as `solve` does, in the same words, and its command gives what the row has.
+expect 0 compare penalty.mtx --rhs penalty-b.mtx --device cpu --solvers auto,cg,jacobi --preconds none \
+    --precisions fp64 --max-iterations 20000 --json compare.json
+json compare.json '[(r["automatic"], r["verified"], r["converged"]) for r in j["solves"]["rows"]][0] == (True, True, True)'
+json compare.json 'all(r["verified"] == (r["converged"] and r["row_residual"]["norm"] <= 100 * r["row_residual"]["tolerance"])
+    for r in j["solves"]["rows"])'
+json compare.json '[r["stop_norm"] for r in j["solves"]["rows"] if r["automatic"]] == ["both"]'
+out_has '^cpu +auto: .* verified, [0-9.e+-]+, rows [0-9.e+-]+$'
+out_has '^cpu +cg .* NOT VERIFIED: converged: .*, rows [0-9.e+-]+$'
+fastest=$(sed -n 's/^fastest  *//p' out)
+cp compare.json asked.json
+python3 - >commands <<'PYTHON'
+import json
+for row in json.load(open("asked.json"))["solves"]["rows"]:
+    print(f"[ {int(row['verified'])} = 1 ] && code=0 || code=1; {row['command']} >out 2>err; [ $? -eq $code ] || exit 9")
+PYTHON
+label="the commands of compare, the fastest of them $fastest"
+(tessera() { "$tool" "$@" --device cpu; }; . ./commands) </dev/null && pass || fail "$(grep '^result' out; head -c 200 err)"
+expect 0 compare plain.mtx --rhs plain-b.mtx --device cpu --solvers cg,bicgstab --preconds none --precisions fp64 \
+    --max-iterations 3 --html compare.html
+out_has '^cpu +cg .* NOT CONVERGED: iteration limit reached \(-3\)$'
+grep -q 'NOT CONVERGED: iteration' compare.html && pass || fail 'the page lacks the word'
