@@ -51,6 +51,7 @@ typedef struct tp_ksp {
     KSP inner;
     PetscBool configured; /* the inner KSP has its type and options */
     PetscInt before;      /* iterations of earlier inner solves */
+    double scale;         /* the inner solve has the residual over this power of two */
     /* the last solve */
     double residual, bound;
     PetscBool verified;

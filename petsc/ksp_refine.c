@@ -20,9 +20,9 @@ static PetscErrorCode forward_monitor(KSP inner, PetscInt iteration, PetscReal n
     (void)inner;
     if (iteration == 0 && k->before > 0) { PetscFunctionReturn(PETSC_SUCCESS); }
     ksp->its = k->before + iteration;
-    ksp->rnorm = norm;
-    PetscCall(KSPLogResidualHistory(ksp, norm));
-    PetscCall(KSPMonitor(ksp, ksp->its, norm));
+    ksp->rnorm = k->scale * norm;
+    PetscCall(KSPLogResidualHistory(ksp, ksp->rnorm));
+    PetscCall(KSPMonitor(ksp, ksp->its, ksp->rnorm));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -53,21 +53,42 @@ static const char *petsc_type(const char *solver)
     return NULL;
 }
 
+/* The same on all processes: PETSc's own test of rows that several processes share may differ by process, and leaves
+   its answer in the matrix. */
+static PetscErrorCode agree_on_symmetry(Mat A, PetscBool *out)
+{
+    PetscBool symmetric = PETSC_FALSE, known, aij;
+    int both[2];
+
+    PetscFunctionBegin;
+    PetscCall(MatIsSymmetricKnown(A, &known, &symmetric));
+    PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &aij, MATSEQAIJ, MATMPIAIJ, ""));
+    both[0] = known;
+    both[1] = known && symmetric;
+    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, both, 2, MPI_INT, MPI_MIN, PetscObjectComm((PetscObject)A)));
+    if (!both[0] && aij) { /* others may not tell */
+        PetscCall(MatIsSymmetric(A, 0, &symmetric));
+        both[1] = symmetric;
+        PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &both[1], 1, MPI_INT, MPI_MIN, PetscObjectComm((PetscObject)A)));
+        PetscCall(MatSetOption(A, MAT_SYMMETRIC, both[1] ? PETSC_TRUE : PETSC_FALSE));
+    }
+    *out = both[1] ? PETSC_TRUE : PETSC_FALSE;
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The method is set here and may be replaced by -tessera_ksp_type. */
 static PetscErrorCode choose_type(KSP ksp, Mat A)
 {
     tp_ksp *const k = ksp->data;
     const char *type = petsc_type(k->solver);
-    PetscBool symmetric = PETSC_FALSE, known, aij, precond;
+    PetscBool symmetric, precond;
 
     PetscFunctionBegin;
     if (!type) {
         PetscCheck(strcmp(k->solver, "auto") == 0, PetscObjectComm((PetscObject)ksp), PETSC_ERR_ARG_UNKNOWN_TYPE,
                    "-ksp_tessera_solver %s: over several processes give auto, cg, bicgstab, gmres, fgmres or minres",
                    k->solver);
-        PetscCall(MatIsSymmetricKnown(A, &known, &symmetric));
-        PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &aij, MATSEQAIJ, MATMPIAIJ, ""));
-        if (!known && aij) { PetscCall(MatIsSymmetric(A, 0, &symmetric)); } /* others may not tell */
+        PetscCall(agree_on_symmetry(A, &symmetric));
         PetscCall(tp_pc_may_be_symmetric(ksp->pc, &precond));
         type = symmetric && precond ? KSPCG
                                     : KSPFGMRES; /* a preconditioner with vectors below FP64 varies by their rounding */
@@ -149,6 +170,38 @@ static PetscErrorCode measure(KSP ksp, Mat A, refinement *f)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A power of two near a number whose square may be out of range; 1 for others. */
+static double scale_of(double number)
+{
+    int exponent;
+
+    if (number == 0 || !isfinite(number) || (number > 0x1p-300 && number < 0x1p300)) { return 1; }
+    (void)frexp(number, &exponent);
+    return ldexp(1, exponent < -1000 ? -1000 : exponent > 1000 ? 1000 : exponent);
+}
+
+/* The norm of a vector whose squares may be out of range. */
+static PetscErrorCode norm_of(Vec v, double *out)
+{
+    double scale;
+    Vec scaled;
+
+    PetscFunctionBegin;
+    PetscCall(VecNorm(v, NORM_INFINITY, out));
+    scale = scale_of(*out);
+    if (scale == 1) {
+        PetscCall(VecNorm(v, NORM_2, out));
+        PetscFunctionReturn(PETSC_SUCCESS);
+    }
+    PetscCall(VecDuplicate(v, &scaled));
+    PetscCall(VecCopy(v, scaled));
+    PetscCall(VecScale(scaled, 1 / scale));
+    PetscCall(VecNorm(scaled, NORM_2, out));
+    *out *= scale;
+    PetscCall(VecDestroy(&scaled));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Before the first round. Without a guess the residual is b itself. */
 static PetscErrorCode measure_guess(KSP ksp, Mat A, refinement *f)
 {
@@ -163,7 +216,7 @@ static PetscErrorCode measure_guess(KSP ksp, Mat A, refinement *f)
         PetscFunctionReturn(PETSC_SUCCESS);
     }
     PetscCall(VecCopy(ksp->vec_rhs, f->r));
-    PetscCall(VecNorm(f->r, NORM_2, &f->norm));
+    PetscCall(norm_of(f->r, &f->norm));
     PetscCall(VecGetSize(f->r, &n));
     f->bound = (double)(n + 2) * (DBL_EPSILON / 2) * f->norm; /* of the sum of squares */
     k->residual = f->norm;
@@ -186,12 +239,14 @@ static PetscErrorCode correct(KSP ksp, const refinement *f, KSPConvergedReason *
     if (k->verify) { PetscCall(attainable(k->inner, A, &rtol)); }
     rtol = fmax(rtol, left);
     PetscCall(KSPSetTolerances(k->inner, fmin(rtol, 0.5), 0, ksp->divtol, PetscMax(ksp->max_it - k->before, 0)));
+    k->scale = scale_of(f->norm);
+    if (k->scale != 1) { PetscCall(VecScale(f->r, 1 / k->scale)); }
     PetscCall((ksp->transpose_solve ? KSPSolveTranspose : KSPSolve)(k->inner, f->r, f->d));
     PetscCall(KSPGetConvergedReason(k->inner, reason));
     PetscCall(KSPGetIterationNumber(k->inner, &iterations));
     k->before += iterations;
     ksp->its = k->before;
-    if (*reason != KSP_DIVERGED_NANORINF) { PetscCall(VecAXPY(ksp->vec_sol, 1, f->d)); }
+    if (*reason != KSP_DIVERGED_NANORINF) { PetscCall(VecAXPY(ksp->vec_sol, k->scale, f->d)); }
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -270,7 +325,7 @@ PetscErrorCode tp_solve_refined(KSP ksp)
     PetscCall(tp_system(ksp, &A));
     PetscCall(VecDuplicate(ksp->vec_rhs, &f.r));
     PetscCall(VecDuplicate(ksp->vec_rhs, &f.d));
-    PetscCall(VecNorm(ksp->vec_rhs, NORM_2, &norm));
+    PetscCall(norm_of(ksp->vec_rhs, &norm));
     f.tolerance = PetscMax(ksp->rtol * norm, ksp->abstol);
     ksp->its = k->before = 0;
     ksp->reason = KSP_CONVERGED_ITERATING;
