@@ -53,8 +53,56 @@ static const char *petsc_type(const char *solver)
     return NULL;
 }
 
-/* The same on all processes: PETSc's own test of rows that several processes share may differ by process, and leaves
-   its answer in the matrix. */
+/* Of one block of rows: the same entries at the same places, by global columns where `columns` tells them. */
+static PetscErrorCode blocks_are_equal(const Mat block[2], const PetscInt *const columns[2], int *equal)
+{
+    tp_rows one, two;
+
+    PetscFunctionBegin;
+    PetscCall(tp_rows_get(block[0], &one));
+    PetscCall(tp_rows_get(block[1], &two));
+    if (one.nrows != two.nrows) { *equal = 0; }
+    for (PetscInt r = 0; *equal && r < one.nrows; r++) {
+        if (one.i[r + 1] != two.i[r + 1]) { *equal = 0; }
+        for (PetscInt k = one.i[r]; *equal && k < one.i[r + 1]; k++) {
+            const PetscInt i = columns[0] ? columns[0][one.j[k]] : one.j[k];
+            const PetscInt j = columns[1] ? columns[1][two.j[k]] : two.j[k];
+            if (i != j || !(one.a[k] == two.a[k])) { *equal = 0; }
+        }
+    }
+    PetscCall(tp_rows_restore(block[1], &two));
+    PetscCall(tp_rows_restore(block[0], &one));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Of AIJ, the same on all processes. MatIsSymmetric is left alone: between processes its answers may differ, and it
+   reads past the end of rows whose couplings have no counterpart. */
+static PetscErrorCode compare_with_transpose(Mat A, PetscBool *out)
+{
+    const PetscInt *columns[2] = {NULL, NULL};
+    Mat T, own[2], off[2] = {NULL, NULL};
+    PetscBool mpi;
+    int equal = 1;
+
+    PetscFunctionBegin;
+    PetscCall(MatTranspose(A, MAT_INITIAL_MATRIX, &T));
+    own[0] = A;
+    own[1] = T;
+    PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &mpi));
+    if (mpi) {
+        PetscCall(MatMPIAIJGetSeqAIJ(A, &own[0], &off[0], &columns[0]));
+        PetscCall(MatMPIAIJGetSeqAIJ(T, &own[1], &off[1], &columns[1]));
+        PetscCall(blocks_are_equal(off, columns, &equal));
+    }
+    columns[0] = columns[1] = NULL;
+    PetscCall(blocks_are_equal(own, columns, &equal));
+    PetscCall(MatDestroy(&T));
+    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &equal, 1, MPI_INT, MPI_MIN, PetscObjectComm((PetscObject)A)));
+    *out = equal ? PETSC_TRUE : PETSC_FALSE;
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same on all processes, whatever each of them knows. */
 static PetscErrorCode agree_on_symmetry(Mat A, PetscBool *out)
 {
     PetscBool symmetric = PETSC_FALSE, known, aij;
@@ -62,17 +110,14 @@ static PetscErrorCode agree_on_symmetry(Mat A, PetscBool *out)
 
     PetscFunctionBegin;
     PetscCall(MatIsSymmetricKnown(A, &known, &symmetric));
-    PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &aij, MATSEQAIJ, MATMPIAIJ, ""));
     both[0] = known;
     both[1] = known && symmetric;
     PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, both, 2, MPI_INT, MPI_MIN, PetscObjectComm((PetscObject)A)));
-    if (!both[0] && aij) { /* others may not tell */
-        PetscCall(MatIsSymmetric(A, 0, &symmetric));
-        both[1] = symmetric;
-        PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &both[1], 1, MPI_INT, MPI_MIN, PetscObjectComm((PetscObject)A)));
-        PetscCall(MatSetOption(A, MAT_SYMMETRIC, both[1] ? PETSC_TRUE : PETSC_FALSE));
-    }
-    *out = both[1] ? PETSC_TRUE : PETSC_FALSE;
+    *out = both[0] && both[1] ? PETSC_TRUE : PETSC_FALSE;
+    PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &aij, MATSEQAIJ, MATMPIAIJ, ""));
+    if (both[0] || !aij) { PetscFunctionReturn(PETSC_SUCCESS); } /* others may not tell */
+    PetscCall(compare_with_transpose(A, out));
+    PetscCall(MatSetOption(A, MAT_SYMMETRIC, *out));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
