@@ -81,11 +81,14 @@ static PetscErrorCode KSPSolve_Tessera(KSP ksp)
     MatNullSpace space;
     PetscMPIInt ranks;
     PetscBool aij;
-    PCFailedReason failed;
+    PCFailedReason reason;
+    int failed;
 
     PetscFunctionBegin;
     PetscCall(PCSetUp(ksp->pc)); /* PETSc's methods leave new values of an old matrix to PCApply */
-    PetscCall(PCGetFailedReason(ksp->pc, &failed));
+    PetscCall(PCGetFailedReason(ksp->pc, &reason));
+    failed = reason != PC_NOERROR; /* on this process: a block may fail alone */
+    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)ksp)));
     if (failed) {
         ksp->reason = KSP_DIVERGED_PC_FAILED;
         PetscFunctionReturn(PETSC_SUCCESS);

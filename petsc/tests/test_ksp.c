@@ -387,6 +387,43 @@ static PetscErrorCode odd_chains_are_solved(void)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Rows of the first process alone have a zero pivot: the solve ends on all processes, and with one reason. */
+static PetscErrorCode failure_reaches_all(void)
+{
+    const PetscInt n = 8;
+    KSPConvergedReason reason;
+    PetscInt first, last;
+    Vec x, b;
+    Mat A;
+    KSP ksp;
+
+    PetscFunctionBegin;
+    PetscCall(MatCreateAIJ(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, n, n, 2, NULL, 2, NULL, &A));
+    PetscCall(MatGetOwnershipRange(A, &first, &last));
+    for (PetscInt i = first; i < last; i++) {
+        if (i < 2) { PetscCall(MatSetValue(A, i, 1 - i, 1, INSERT_VALUES)); }
+        PetscCall(MatSetValue(A, i, i, i < 2 ? 0 : 2, INSERT_VALUES));
+    }
+    PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatCreateVecs(A, &x, &b));
+    PetscCall(VecSet(b, 1));
+    PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+    PetscCall(KSPSetOptionsPrefix(ksp, "f_"));
+    PetscCall(option("-f_pc_type", "bjacobi"));
+    PetscCall(KSPSetType(ksp, KSPTESSERA));
+    PetscCall(KSPSetOperators(ksp, A, A));
+    PetscCall(KSPSetFromOptions(ksp));
+    PetscCall(KSPSolve(ksp, b, x));
+    PetscCall(KSPGetConvergedReason(ksp, &reason));
+    CHECK(reason == KSP_DIVERGED_PC_FAILED, "reason %d", (int)reason);
+    PetscCall(KSPDestroy(&ksp));
+    PetscCall(VecDestroy(&x));
+    PetscCall(VecDestroy(&b));
+    PetscCall(MatDestroy(&A));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
     PetscFunctionBeginUser;
@@ -400,6 +437,7 @@ int main(int argc, char **argv)
     RUN(jacobi_is_the_same);
     RUN(another_matrix_at_the_same_place);
     RUN(odd_chains_are_solved);
+    RUN(failure_reaches_all);
     PetscCall(PetscFinalize());
     return 0;
 }
