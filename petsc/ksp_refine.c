@@ -110,8 +110,8 @@ static PetscErrorCode agree_on_symmetry(Mat A, PetscBool *out)
 
     PetscFunctionBegin;
     PetscCall(MatIsSymmetricKnown(A, &known, &symmetric));
-    both[0] = known;
-    both[1] = known && symmetric;
+    both[0] = known ? 1 : 0;
+    both[1] = known && symmetric ? 1 : 0;
     PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, both, 2, MPI_INT, MPI_MIN, PetscObjectComm((PetscObject)A)));
     *out = both[0] && both[1] ? PETSC_TRUE : PETSC_FALSE;
     PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &aij, MATSEQAIJ, MATMPIAIJ, ""));
