@@ -77,6 +77,7 @@ PetscErrorCode tp_system(KSP ksp, Mat *out)
 /* The library takes the whole solve of one process, unless PETSc must project out a null space. */
 static PetscErrorCode KSPSolve_Tessera(KSP ksp)
 {
+    tp_ksp *const k = ksp->data;
     Mat A;
     MatNullSpace space;
     PetscMPIInt ranks;
@@ -87,6 +88,7 @@ static PetscErrorCode KSPSolve_Tessera(KSP ksp)
     PetscFunctionBegin;
     PetscCall(PCSetUp(ksp->pc)); /* PETSc's methods leave new values of an old matrix to PCApply */
     PetscCall(PCGetFailedReason(ksp->pc, &reason));
+    k->told = (tp_told){0};
     failed = reason != PC_NOERROR; /* on this process: a block may fail alone */
     PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)ksp)));
     if (failed) {
@@ -115,7 +117,7 @@ PetscErrorCode tp_refute(KSP ksp, double estimate, double tolerance)
     (void)snprintf(message, sizeof message,
                    "false convergence: the iteration estimates a residual of %.3e, the true one is %.3e, and %.3e was "
                    "asked for; KSP_DIVERGED_BREAKDOWN",
-                   estimate, k->residual, tolerance);
+                   estimate, k->told.norms.norm[TP_NORM], tolerance);
     PetscCall(tp_warn(PetscObjectComm((PetscObject)ksp), message));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -129,10 +131,7 @@ static PetscErrorCode KSPView_Tessera(KSP ksp, PetscViewer viewer)
     PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
     if (!ascii) { PetscFunctionReturn(PETSC_SUCCESS); }
     PetscCall(PetscViewerASCIIPrintf(viewer, "  solver %s, verify %s\n", k->solver, k->verify ? "on" : "off"));
-    if (k->verified) {
-        PetscCall(
-            PetscViewerASCIIPrintf(viewer, "  true residual %.6e, error of that below %.1e\n", k->residual, k->bound));
-    }
+    PetscCall(tp_told_view(ksp, viewer));
     if (k->inner) {
         PetscCall(PetscViewerASCIIPushTab(viewer));
         PetscCall(KSPView(k->inner, viewer));
@@ -149,7 +148,7 @@ static PetscErrorCode KSPReset_Tessera(KSP ksp)
     PetscCall(tp_one_reset(k));
     PetscCall(MatDestroy(&k->transpose));
     PetscCall(MatDestroy(&k->transposed));
-    PetscCall(tp_verifier_reset(&k->verifier));
+    PetscCall(tp_verifier_destroy(&k->verifier));
     if (k->inner) { PetscCall(KSPReset(k->inner)); }
     PetscFunctionReturn(PETSC_SUCCESS);
 }

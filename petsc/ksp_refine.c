@@ -200,18 +200,44 @@ static PetscErrorCode attainable(KSP inner, Mat A, double *out)
 
 typedef struct refinement {
     Vec r, d;
-    double tolerance, norm, bound; /* wanted; of the true residual */
+    double tolerance, norm, most; /* wanted; of the true residual, and with its bound */
 } refinement;
 
 static PetscErrorCode measure(KSP ksp, Mat A, refinement *f)
 {
-    tp_ksp *const k = ksp->data;
-    double norm_bound[2];
+    tp_told *const told = &((tp_ksp *)ksp->data)->told;
+    tp_verifier *const verifier = &((tp_ksp *)ksp->data)->verifier;
 
     PetscFunctionBegin;
-    PetscCall(tp_true_residual(&k->verifier, A, ksp->vec_rhs, ksp->vec_sol, f->r, norm_bound, &k->verified));
-    f->norm = k->residual = norm_bound[0];
-    f->bound = k->bound = norm_bound[1];
+    PetscCall(tp_true_residual(verifier, A, ksp->vec_rhs, ksp->vec_sol, f->r, &told->norms));
+    f->norm = told->norms.norm[TP_NORM];
+    f->most = tp_most(&told->norms);
+    told->measured = PETSC_TRUE;
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Before the first round, with the tolerance. Without a verification PETSc's norm of b does. */
+static PetscErrorCode measure_guess(KSP ksp, Mat A, refinement *f)
+{
+    tp_ksp *const k = ksp->data;
+    double norm;
+
+    PetscFunctionBegin;
+    if (k->verify) {
+        PetscCall(measure(ksp, A, f));
+        PetscCall(tp_set_tolerances(ksp, &k->told.norms, &k->told.tolerances));
+        f->tolerance = k->told.tolerances.given;
+        PetscFunctionReturn(PETSC_SUCCESS);
+    }
+    PetscCall(VecCopy(ksp->vec_rhs, f->r));
+    PetscCall(tp_norm(f->r, &norm));
+    f->tolerance = PetscMax(ksp->rtol * norm, ksp->abstol);
+    if (!ksp->guess_zero) {
+        PetscCall(MatMult(A, ksp->vec_sol, f->r));
+        PetscCall(VecAYPX(f->r, -1, ksp->vec_rhs));
+        PetscCall(tp_norm(f->r, &norm));
+    }
+    f->norm = f->most = norm;
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -225,57 +251,13 @@ static double scale_of(double number)
     return ldexp(1, exponent < -1000 ? -1000 : exponent > 1000 ? 1000 : exponent);
 }
 
-/* The norm of a vector whose squares may be out of range. */
-static PetscErrorCode norm_of(Vec v, double *out)
-{
-    double scale;
-    Vec scaled;
-
-    PetscFunctionBegin;
-    PetscCall(VecNorm(v, NORM_INFINITY, out));
-    scale = scale_of(*out);
-    if (scale == 1) {
-        PetscCall(VecNorm(v, NORM_2, out));
-        PetscFunctionReturn(PETSC_SUCCESS);
-    }
-    PetscCall(VecDuplicate(v, &scaled));
-    PetscCall(VecCopy(v, scaled));
-    PetscCall(VecScale(scaled, 1 / scale));
-    PetscCall(VecNorm(scaled, NORM_2, out));
-    *out *= scale;
-    PetscCall(VecDestroy(&scaled));
-    PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Before the first round. Without a guess the residual is b itself. */
-static PetscErrorCode measure_guess(KSP ksp, Mat A, refinement *f)
-{
-    tp_ksp *const k = ksp->data;
-    PetscBool aij;
-    PetscInt n;
-
-    PetscFunctionBegin;
-    PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &aij, MATSEQAIJ, MATMPIAIJ, ""));
-    if (!aij || !ksp->guess_zero) {
-        PetscCall(measure(ksp, A, f));
-        PetscFunctionReturn(PETSC_SUCCESS);
-    }
-    PetscCall(VecCopy(ksp->vec_rhs, f->r));
-    PetscCall(norm_of(f->r, &f->norm));
-    PetscCall(VecGetSize(f->r, &n));
-    f->bound = (double)(n + 2) * (DBL_EPSILON / 2) * f->norm; /* of the sum of squares */
-    k->residual = f->norm;
-    k->bound = f->bound;
-    k->verified = PETSC_TRUE;
-    PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* One round: A d = r, x := x + d. */
 static PetscErrorCode correct(KSP ksp, const refinement *f, KSPConvergedReason *reason)
 {
     tp_ksp *const k = ksp->data;
     Mat A;
-    const double left = f->norm > 0 ? MARGIN * fmax(f->tolerance - f->bound, 0.1 * f->tolerance) / f->norm : 0;
+    const double aim = fmax(f->tolerance - (f->most - f->norm), 0.1 * f->tolerance);
+    const double left = f->norm > 0 ? MARGIN * aim / f->norm : 0;
     double rtol = 0;
     PetscInt iterations;
 
@@ -298,12 +280,10 @@ static PetscErrorCode correct(KSP ksp, const refinement *f, KSPConvergedReason *
 /* What the true residual says after a round; 0: one more. */
 static PetscErrorCode judge(KSP ksp, const refinement *f, double before, KSPConvergedReason inner)
 {
-    const double atol = ksp->abstol;
-
     PetscFunctionBegin;
     ksp->rnorm = f->norm;
-    if (f->norm + f->bound <= f->tolerance) {
-        ksp->reason = f->norm + f->bound <= atol && atol >= f->tolerance ? KSP_CONVERGED_ATOL : KSP_CONVERGED_RTOL;
+    if (f->most <= f->tolerance) {
+        ksp->reason = tp_converged_reason(ksp, f->most);
     } else if (!isfinite(f->norm)) {
         ksp->reason = KSP_DIVERGED_NANORINF;
     } else if (ksp->its >= ksp->max_it) {
@@ -322,7 +302,7 @@ static PetscErrorCode widen(KSP ksp, Mat A, const refinement *f, double before, 
 {
     PetscFunctionBegin;
     *done = PETSC_FALSE;
-    if (f->norm + f->bound <= f->tolerance || !isfinite(f->norm) || ksp->its >= ksp->max_it) {
+    if (f->most <= f->tolerance || !isfinite(f->norm) || ksp->its >= ksp->max_it) {
         PetscFunctionReturn(PETSC_SUCCESS);
     }
     if (inner < 0 || !(f->norm < 0.5 * before)) { PetscCall(tp_widen_halo(A, done)); }
@@ -337,9 +317,9 @@ static PetscErrorCode refine(KSP ksp, Mat A, refinement *f)
 
     PetscFunctionBegin;
     PetscCall(measure_guess(ksp, A, f));
-    if (f->norm + f->bound <= f->tolerance) {
+    if (f->most <= f->tolerance) {
         ksp->rnorm = f->norm;
-        ksp->reason = KSP_CONVERGED_RTOL;
+        ksp->reason = tp_converged_reason(ksp, f->most);
         PetscCall(KSPLogResidualHistory(ksp, f->norm));
         PetscCall(KSPMonitor(ksp, 0, f->norm));
     }
@@ -358,11 +338,22 @@ static PetscErrorCode refine(KSP ksp, Mat A, refinement *f)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* As the library says it of a solve in the norm as given. Nobody knows rows without entries, and a NaN is no proof. */
+static void tell(KSP ksp, const refinement *f)
+{
+    tp_told *const told = &((tp_ksp *)ksp->data)->told;
+    const double rows = told->norms.norm[TP_ROWS] + told->norms.norm[TP_ROWS_BOUND];
+
+    told->verified = told->measured && ksp->reason > 0 && !isnan(told->norms.norm[TP_BOUND]) &&
+                             f->most <= f->tolerance && rows <= TESS_ROWS_SLACK * told->tolerances.rows
+                         ? PETSC_TRUE
+                         : PETSC_FALSE;
+}
+
 PetscErrorCode tp_solve_refined(KSP ksp)
 {
     tp_ksp *const k = ksp->data;
     refinement f = {0};
-    double norm;
     Mat A;
 
     PetscFunctionBegin;
@@ -370,11 +361,10 @@ PetscErrorCode tp_solve_refined(KSP ksp)
     PetscCall(tp_system(ksp, &A));
     PetscCall(VecDuplicate(ksp->vec_rhs, &f.r));
     PetscCall(VecDuplicate(ksp->vec_rhs, &f.d));
-    PetscCall(norm_of(ksp->vec_rhs, &norm));
-    f.tolerance = PetscMax(ksp->rtol * norm, ksp->abstol);
     ksp->its = k->before = 0;
     ksp->reason = KSP_CONVERGED_ITERATING;
     PetscCall(refine(ksp, A, &f));
+    tell(ksp, &f);
     PetscCall(tp_reset_halo(A));
     PetscCall(VecDestroy(&f.r));
     PetscCall(VecDestroy(&f.d));
