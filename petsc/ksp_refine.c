@@ -140,9 +140,11 @@ static PetscErrorCode choose_type(KSP ksp, Mat A)
 
     PetscFunctionBegin;
     if (!type) {
-        PetscCheck(strcmp(k->solver, "auto") == 0, PetscObjectComm((PetscObject)ksp), PETSC_ERR_ARG_UNKNOWN_TYPE,
-                   "-ksp_tessera_solver %s: over several processes give auto, cg, bicgstab, gmres, fgmres or minres",
-                   k->solver);
+        PetscCheck(
+            strcmp(k->solver, "auto") == 0, PetscObjectComm((PetscObject)ksp), PETSC_ERR_ARG_UNKNOWN_TYPE,
+            "-ksp_tessera_solver %s: over several processes, or for a matrix that is not AIJ, give auto, cg, bicgstab, "
+            "gmres, fgmres or minres",
+            k->solver);
         PetscCall(agree_on_symmetry(A, &symmetric));
         PetscCall(tp_pc_may_be_symmetric(ksp->pc, &precond));
         type = symmetric && precond ? KSPCG
