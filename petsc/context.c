@@ -91,6 +91,17 @@ PetscErrorCode tp_check(tess_status status, const char *call)
             error ? error->hint : "", call);
 }
 
+PetscErrorCode tp_agree(MPI_Comm comm, PetscErrorCode code)
+{
+    int worst = (int)code;
+
+    PetscFunctionBegin;
+    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &worst, 1, MPI_INT, MPI_MAX, comm));
+    PetscCall(code);
+    PetscCheck(!worst, PETSC_COMM_SELF, (PetscErrorCode)worst, "another process has failed here, and says why");
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode tp_warn(MPI_Comm comm, const char *message)
 {
     PetscFunctionBegin;

@@ -28,9 +28,11 @@ static PetscErrorCode KSPSetFromOptions_Tessera(KSP ksp, tp_option_items PetscOp
 
 static PetscErrorCode KSPSetUp_Tessera(KSP ksp)
 {
+    tess_context *ctx;
     PetscBool changes;
 
     PetscFunctionBegin;
+    PetscCall(tp_agree(PetscObjectComm((PetscObject)ksp), tp_context(&ctx)));
     PetscCall(PetscObjectTypeCompare((PetscObject)ksp->pc, PCEISENSTAT, &changes));
     PetscCheck(!changes, PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP,
                "-ksp_type tessera does not take the preconditioner eisenstat, which changes the system: use sor");

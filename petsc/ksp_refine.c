@@ -75,28 +75,38 @@ static PetscErrorCode blocks_are_equal(const Mat block[2], const PetscInt *const
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Of AIJ, the same on all processes. MatIsSymmetric is left alone: between processes its answers may differ, and it
-   reads past the end of rows whose couplings have no counterpart. */
-static PetscErrorCode compare_with_transpose(Mat A, PetscBool *out)
+/* Of this process alone. */
+static PetscErrorCode own_rows_are_equal(Mat A, Mat T, int *equal)
 {
     const PetscInt *columns[2] = {NULL, NULL};
-    Mat T, own[2], off[2] = {NULL, NULL};
+    Mat own[2] = {A, T}, off[2] = {NULL, NULL};
     PetscBool mpi;
-    int equal = 1;
 
     PetscFunctionBegin;
-    PetscCall(MatTranspose(A, MAT_INITIAL_MATRIX, &T));
-    own[0] = A;
-    own[1] = T;
     PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &mpi));
     if (mpi) {
         PetscCall(MatMPIAIJGetSeqAIJ(A, &own[0], &off[0], &columns[0]));
         PetscCall(MatMPIAIJGetSeqAIJ(T, &own[1], &off[1], &columns[1]));
-        PetscCall(blocks_are_equal(off, columns, &equal));
+        PetscCall(blocks_are_equal(off, columns, equal));
     }
     columns[0] = columns[1] = NULL;
-    PetscCall(blocks_are_equal(own, columns, &equal));
+    PetscCall(blocks_are_equal(own, columns, equal));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Of AIJ, the same on all processes. MatIsSymmetric of PETSc 3.18.5 judges the rows of each process by themselves, and
+   processes may answer differently. */
+static PetscErrorCode compare_with_transpose(Mat A, PetscBool *out)
+{
+    int equal = 1;
+    PetscErrorCode code;
+    Mat T;
+
+    PetscFunctionBegin;
+    PetscCall(MatTranspose(A, MAT_INITIAL_MATRIX, &T));
+    code = own_rows_are_equal(A, T, &equal);
     PetscCall(MatDestroy(&T));
+    PetscCall(tp_agree(PetscObjectComm((PetscObject)A), code));
     PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &equal, 1, MPI_INT, MPI_MIN, PetscObjectComm((PetscObject)A)));
     *out = equal ? PETSC_TRUE : PETSC_FALSE;
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -130,9 +140,11 @@ static PetscErrorCode choose_type(KSP ksp, Mat A)
 
     PetscFunctionBegin;
     if (!type) {
-        PetscCheck(strcmp(k->solver, "auto") == 0, PetscObjectComm((PetscObject)ksp), PETSC_ERR_ARG_UNKNOWN_TYPE,
-                   "-ksp_tessera_solver %s: over several processes give auto, cg, bicgstab, gmres, fgmres or minres",
-                   k->solver);
+        PetscCheck(
+            strcmp(k->solver, "auto") == 0, PetscObjectComm((PetscObject)ksp), PETSC_ERR_ARG_UNKNOWN_TYPE,
+            "-ksp_tessera_solver %s: over several processes, or for a matrix that is not AIJ, give auto, cg, bicgstab, "
+            "gmres, fgmres or minres",
+            k->solver);
         PetscCall(agree_on_symmetry(A, &symmetric));
         PetscCall(tp_pc_may_be_symmetric(ksp->pc, &precond));
         type = symmetric && precond ? KSPCG
