@@ -2,6 +2,7 @@
 /* The one context that all objects of a process share, and the registration of the types. */
 #include "plugin.h"
 
+#include <omp.h>
 #include <unistd.h>
 
 static tess_context *the_context;
@@ -28,7 +29,35 @@ static struct {
     int number, threads;
 } place;
 
-/* Processes of one machine share its processors, whatever each of them sees. Collective. */
+/* Whether the environment says how idle threads of OpenMP wait. The loader says so where they sleep by its own doing.
+ */
+static PetscBool waiting_is_chosen(void)
+{
+    return getenv("OMP_WAIT_POLICY") || getenv("GOMP_SPINCOUNT") || getenv("KMP_BLOCKTIME") ? PETSC_TRUE : PETSC_FALSE;
+}
+
+/* Processors that this process may run on; those of the machine where that is unknown. */
+static int processors(void)
+{
+    const int online = (int)sysconf(_SC_NPROCESSORS_ONLN), own = omp_get_num_procs();
+
+    return own > 0 && own < online ? own : online;
+}
+
+/*
+ * The threads of a process. OMP_NUM_THREADS decides. Else processes of a machine share its processors; but where idle
+ * threads spin, as gcc's runtime has it by default, each process has one: beside other work a thread that spins takes
+ * the time of the one that it waits for.
+ */
+static int share_of(int ranks)
+{
+    const int share = (int)sysconf(_SC_NPROCESSORS_ONLN) / ranks;
+
+    if (getenv("OMP_NUM_THREADS")) { return 0; }
+    return waiting_is_chosen() ? PetscMax(1, PetscMin(share, processors())) : 1;
+}
+
+/* Processes of one machine share its processors. Collective. */
 static PetscErrorCode find_place(void)
 {
     MPI_Comm node;
@@ -41,7 +70,7 @@ static PetscErrorCode find_place(void)
     PetscCallMPI(MPI_Comm_size(node, &ranks));
     PetscCallMPI(MPI_Comm_rank(node, &place.number));
     PetscCallMPI(MPI_Comm_free(&node));
-    place.threads = getenv("OMP_NUM_THREADS") ? 0 : (int)PetscMax(1, sysconf(_SC_NPROCESSORS_ONLN) / ranks);
+    place.threads = share_of(ranks);
     PetscCall(PetscOptionsGetInt(NULL, NULL, "-tessera_threads", &given, &set));
     PetscCheck(!set || (given >= 1 && given <= TESS_MAX_THREADS), PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
                "-tessera_threads %" PetscInt_FMT ": give a number from 1 to %d", given, (int)TESS_MAX_THREADS);
@@ -89,6 +118,17 @@ PetscErrorCode tp_check(tess_status status, const char *call)
     SETERRQ(PETSC_COMM_SELF, status == TESS_OUT_OF_MEMORY ? PETSC_ERR_MEM : PETSC_ERR_LIB, "Tessera: %s%s%s (%s)",
             error && error->message[0] ? error->message : tess_status_text(status), error && error->hint[0] ? "; " : "",
             error ? error->hint : "", call);
+}
+
+PetscErrorCode tp_agree(MPI_Comm comm, PetscErrorCode code)
+{
+    int worst = (int)code;
+
+    PetscFunctionBegin;
+    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &worst, 1, MPI_INT, MPI_MAX, comm));
+    PetscCall(code);
+    PetscCheck(!worst, PETSC_COMM_SELF, (PetscErrorCode)worst, "another process has failed here, and says why");
+    PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode tp_warn(MPI_Comm comm, const char *message)

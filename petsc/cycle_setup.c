@@ -41,6 +41,17 @@ static PetscErrorCode examine(const PC_MG *mg, const char **why)
 
 /* ---- levels ---- */
 
+/* 0 where processes differ, as they may after a reduction of NaNs. */
+static PetscErrorCode agree_on_sign(MPI_Comm comm, int *sign)
+{
+    int least[2] = {*sign, -*sign};
+
+    PetscFunctionBegin;
+    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, least, 2, MPI_INT, MPI_MIN, comm));
+    if (least[0] != -least[1]) { *sign = 0; }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode tp_signed_diagonal(Mat A, Vec d, int *sign)
 {
     PetscReal least, most, zero;
@@ -54,6 +65,7 @@ PetscErrorCode tp_signed_diagonal(Mat A, Vec d, int *sign)
     PetscCall(VecGetSize(d, &all));
     zero = (PetscReal)all * (PETSC_MACHINE_EPSILON / 2) * PetscMax(most, -least); /* what roundings make of zero */
     *sign = least >= -zero ? 1 : most <= zero ? -1 : 0;
+    PetscCall(agree_on_sign(PetscObjectComm((PetscObject)A), sign));
     if (least > 0 || most < 0 || *sign == 0) { PetscFunctionReturn(PETSC_SUCCESS); }
     PetscCall(VecGetLocalSize(d, &n));
     PetscCall(VecGetArray(d, &value));
@@ -132,7 +144,7 @@ static PetscErrorCode make_level(const source *from, const tp_cycle_options *opt
     tp_scaled down = {.factor = 1, .left = (l - 1)->inverse, .right = l->root};
 
     PetscFunctionBegin;
-    PetscCall(make_vectors(from->A, l));
+    PetscCall(tp_agree(PetscObjectComm((PetscObject)from->A), make_vectors(from->A, l)));
     PetscCall(tp_level_matrix_create(&operator, options->precision, options->halo, &l->A));
     PetscCall(tp_level_matrix_create(&up, options->precision, options->halo, &l->up));
     PetscCall(MatTranspose(up.A, MAT_INITIAL_MATRIX, &down.A));
@@ -174,7 +186,7 @@ static PetscErrorCode make_coarsest(const PC_MG_Levels *from, Mat A, tp_cycle *c
     PetscFunctionBegin;
     c->coarse = from->smoothd;
     PetscCall(KSPGetOperators(c->coarse, &own, NULL));
-    PetscCall(make_vectors(A, l));
+    PetscCall(tp_agree(PetscObjectComm((PetscObject)A), make_vectors(A, l)));
     PetscCall(MatCreateVecs(own, &c->x, &c->b));
     if (c->gather) { PetscCall(tp_gather_vector(c->gather, c->b, &c->low.vec, &c->low.scatter)); }
     PetscCall(is_exact(c->coarse, own, c->b, c->x, &c->inverted));
@@ -188,14 +200,11 @@ static PetscErrorCode make_scale(tp_cycle *c)
 {
     const Vec inverse = c->level[c->nlevels - 1].inverse;
     const PetscScalar *d;
-    PetscReal largest;
     PetscInt n, *i;
     tess_context *ctx;
     tp_rows rows;
 
     PetscFunctionBegin;
-    PetscCall(VecNorm(inverse, NORM_INFINITY, &largest));
-    (void)frexp(largest, &c->exponent);
     PetscCall(tp_context(&ctx));
     if (tess_context_device(ctx) != TESS_DEVICE_GPU) { PetscFunctionReturn(PETSC_SUCCESS); }
     PetscCall(VecGetLocalSize(inverse, &n));
@@ -230,6 +239,8 @@ static PetscErrorCode read_levels(const PC_MG *mg, const source *from, tp_cycle 
 static PetscErrorCode make_levels(const PC_MG *mg, const source *from, const tp_cycle_options *options, tp_cycle *c,
                                   const char **why)
 {
+    PetscReal largest;
+
     PetscFunctionBegin;
     PetscCall(read_levels(mg, from, c, why));
     if (*why) { PetscFunctionReturn(PETSC_SUCCESS); }
@@ -237,7 +248,9 @@ static PetscErrorCode make_levels(const PC_MG *mg, const source *from, const tp_
     for (PetscInt l = 1; l < c->nlevels; l++) {
         PetscCall(make_level(&from[l], options, c->sign, &c->level[l]));
     }
-    PetscCall(make_scale(c));
+    PetscCall(VecNorm(c->level[c->nlevels - 1].inverse, NORM_INFINITY, &largest));
+    (void)frexp(largest, &c->exponent);
+    PetscCall(tp_agree(PetscObjectComm((PetscObject)from[0].A), make_scale(c)));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 

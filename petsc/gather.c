@@ -182,14 +182,12 @@ static PetscErrorCode own_rows(const tp_gather *g, Mat A, PetscInt *columns, own
 
 static PetscErrorCode give(const tp_gather *g, const owned_rows *rows)
 {
-    const PetscInt size[2] = {rows->n, rows->nnz};
     const PetscMPIInt to = g->leader[g->rank];
     PetscMPIInt n, nnz;
 
     PetscFunctionBegin;
     PetscCall(PetscMPIIntCast(rows->n, &n));
     PetscCall(PetscMPIIntCast(rows->nnz, &nnz));
-    PetscCallMPI(MPI_Send(size, 2, MPIU_INT, to, g->tag, g->comm));
     PetscCallMPI(MPI_Send(rows->i + 1, n, MPIU_INT, to, g->tag, g->comm));
     PetscCallMPI(MPI_Send(rows->j, nnz, MPIU_INT, to, g->tag, g->comm));
     PetscCallMPI(MPI_Send(rows->a, nnz, MPIU_SCALAR, to, g->tag, g->comm));
@@ -224,47 +222,68 @@ static PetscErrorCode append(const tp_gather *g, PetscMPIInt r, const PetscInt s
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode take(const tp_gather *g, const owned_rows *own, owned_rows *all)
+/* Rows and entries of each process, the same on all of them, which find together what is too many. */
+static PetscErrorCode share_sizes(const tp_gather *g, const owned_rows *own, PetscInt (*size)[2])
 {
-    PetscInt(*size)[2], n = 0, nnz = 0, at = 0, entry = 0;
-    int64_t entries = 0;
+    const PetscInt here[2] = {own->n, own->nnz};
+    int64_t *entries, most = 0;
 
     PetscFunctionBegin;
-    PetscCall(PetscCalloc1(g->ranks, &size));
-    size[g->rank][0] = own->n;
-    size[g->rank][1] = own->nnz;
+    PetscCallMPI(MPI_Allgather(here, 2, MPIU_INT, size, 2, MPIU_INT, g->comm));
+    PetscCall(PetscCalloc1(g->ranks, &entries));
+    for (PetscMPIInt r = 0; r < g->ranks; r++) {
+        entries[g->leader[r]] += size[r][1];
+        most = PetscMax(most, entries[g->leader[r]]);
+    }
+    PetscCall(PetscFree(entries));
+    PetscCheck(most <= PETSC_MPI_INT_MAX, g->comm, PETSC_ERR_ARG_OUTOFRANGE,
+               "the processes of a GPU have more entries than MPI counts: give -pc_tessera_gather none");
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Room for the rows that this process leads. */
+static PetscErrorCode make_room(const tp_gather *g, PetscInt (*const size)[2], owned_rows *all)
+{
+    PetscInt n = 0, nnz = 0;
+
+    PetscFunctionBegin;
     for (PetscMPIInt r = 0; r < g->ranks; r++) {
         if (g->leader[r] != g->rank) { continue; }
-        if (r != g->rank) { PetscCallMPI(MPI_Recv(size[r], 2, MPIU_INT, r, g->tag, g->comm, MPI_STATUS_IGNORE)); }
-        entries += size[r][1];
-        PetscCheck(entries <= PETSC_MAX_INT, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
-                   "the processes of a GPU have more entries than PetscInt counts: give -pc_tessera_gather none");
         n += size[r][0];
         nnz += size[r][1];
     }
     PetscCall(allocate(n, nnz, all));
     all->i[0] = 0;
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode take(const tp_gather *g, PetscInt (*const size)[2], const owned_rows *own, owned_rows *all)
+{
+    PetscInt at = 0, entry = 0;
+
+    PetscFunctionBegin;
     for (PetscMPIInt r = 0; r < g->ranks; r++) {
         if (g->leader[r] == g->rank) { PetscCall(append(g, r, size[r], own, &at, &entry, all)); }
     }
-    PetscCall(PetscFree(size));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode tp_gather_matrix(const tp_gather *g, Mat A, Mat *out)
 {
     owned_rows own = {0}, all = {0};
-    PetscInt columns = 0, M, N;
+    PetscInt columns = 0, M, N, (*size)[2];
 
     PetscFunctionBegin;
-    PetscCall(own_rows(g, A, &columns, &own));
+    PetscCall(tp_agree(g->comm, own_rows(g, A, &columns, &own)));
+    PetscCall(PetscMalloc1(g->ranks, &size));
+    PetscCall(share_sizes(g, &own, size));
+    PetscCall(tp_agree(g->comm, make_room(g, size, &all)));
     if (tp_gather_leads(g)) {
-        PetscCall(take(g, &own, &all));
+        PetscCall(take(g, size, &own, &all));
     } else {
         PetscCall(give(g, &own));
-        PetscCall(allocate(0, 0, &all));
-        all.i[0] = 0;
     }
+    PetscCall(PetscFree(size));
     PetscCall(MatGetSize(A, &M, &N));
     PetscCall(
         MatCreateMPIAIJWithArrays(PetscObjectComm((PetscObject)A), all.n, columns, M, N, all.i, all.j, all.a, out));

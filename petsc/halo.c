@@ -85,16 +85,12 @@ static PetscBool is_in_order(const tp_halo *halo)
     return PETSC_TRUE;
 }
 
-PetscErrorCode tp_halo_create(Mat A, tess_precision precision, tp_halo **out)
+/* Of this process alone. */
+static PetscErrorCode allocate(tp_halo *halo)
 {
     tess_context *ctx;
-    tp_halo *halo;
 
     PetscFunctionBegin;
-    PetscCall(PetscNew(&halo));
-    halo->precision = precision;
-    PetscCall(PetscCommDuplicate(PetscObjectComm((PetscObject)A), &halo->comm, &halo->tag));
-    PetscCall(find_partners(A, halo));
     halo->in_order = is_in_order(halo);
     PetscCall(PetscMalloc2(message_offset(halo->send_at, halo->nsends), &halo->sent,
                            (size_t)(halo->nsends + halo->nreceives), &halo->request));
@@ -107,6 +103,19 @@ PetscErrorCode tp_halo_create(Mat A, tess_precision precision, tp_halo **out)
     if (tess_context_device(ctx) == TESS_DEVICE_GPU) {
         PetscCall(tp_pinned_allocate(halo->pinned, sizeof(double) * (size_t)halo->nghosts, &halo->arrived));
     }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode tp_halo_create(Mat A, tess_precision precision, tp_halo **out)
+{
+    tp_halo *halo;
+
+    PetscFunctionBegin;
+    PetscCall(PetscNew(&halo));
+    halo->precision = precision;
+    PetscCall(PetscCommDuplicate(PetscObjectComm((PetscObject)A), &halo->comm, &halo->tag));
+    PetscCall(find_partners(A, halo));
+    PetscCall(tp_agree(halo->comm, allocate(halo)));
     *out = halo;
     PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -390,7 +399,9 @@ PetscErrorCode tp_halo_carry_reset(tp_halo *halo)
     const PetscInt count = halo->send_at[halo->nsends];
 
     PetscFunctionBegin;
-    if (!halo->owed) { PetscCall(PetscMalloc3(count, &halo->owed, count, &halo->error, count, &halo->rounded)); }
+    if (!halo->owed) {
+        PetscCall(tp_agree(halo->comm, PetscMalloc3(count, &halo->owed, count, &halo->error, count, &halo->rounded)));
+    }
     PetscCall(PetscArrayzero(halo->owed, count));
     PetscCall(PetscArrayzero(halo->error, count));
     halo->length = 0;

@@ -86,12 +86,28 @@ static PetscErrorCode store_inverse(Mat inverse, PetscInt n, tp_copy *out)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* On the process that has all rows. */
+static PetscErrorCode make_inverse(Mat A, int sign, Vec d, PetscInt n, tp_level_matrix *out)
+{
+    Mat local = A, full, inverse;
+    PetscBool mpi;
+
+    PetscFunctionBegin;
+    PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &mpi));
+    if (mpi) { PetscCall(MatMPIAIJGetSeqAIJ(A, &local, NULL, NULL)); }
+    PetscCall(scale(local, sign, d, &full));
+    PetscCall(invert(full, n, &inverse));
+    PetscCall(MatDestroy(&full));
+    PetscCall(store_inverse(inverse, n, &out->block[0]));
+    PetscCall(MatDestroy(&inverse));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode tp_dense_inverse(Mat A, int sign, Vec d, tp_level_matrix *out, PetscBool *done)
 {
+    PetscErrorCode code = PETSC_SUCCESS;
     PetscInt all, own;
-    PetscBool mpi;
     int here;
-    Mat local = A, full, inverse;
 
     PetscFunctionBegin;
     PetscCall(MatGetSize(A, &all, NULL));
@@ -99,13 +115,7 @@ PetscErrorCode tp_dense_inverse(Mat A, int sign, Vec d, tp_level_matrix *out, Pe
     here = all <= MOST_ROWS && (own == all || own == 0);
     PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &here, 1, MPI_INT, MPI_MIN, PetscObjectComm((PetscObject)A)));
     *done = here ? PETSC_TRUE : PETSC_FALSE;
-    if (!*done || own == 0) { PetscFunctionReturn(PETSC_SUCCESS); }
-    PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &mpi));
-    if (mpi) { PetscCall(MatMPIAIJGetSeqAIJ(A, &local, NULL, NULL)); }
-    PetscCall(scale(local, sign, d, &full));
-    PetscCall(invert(full, own, &inverse));
-    PetscCall(MatDestroy(&full));
-    PetscCall(store_inverse(inverse, own, &out->block[0]));
-    PetscCall(MatDestroy(&inverse));
+    if (*done && own > 0) { code = make_inverse(A, sign, d, own, out); }
+    PetscCall(tp_agree(PetscObjectComm((PetscObject)A), code));
     PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -28,9 +28,11 @@ static PetscErrorCode KSPSetFromOptions_Tessera(KSP ksp, tp_option_items PetscOp
 
 static PetscErrorCode KSPSetUp_Tessera(KSP ksp)
 {
+    tess_context *ctx;
     PetscBool changes;
 
     PetscFunctionBegin;
+    PetscCall(tp_agree(PetscObjectComm((PetscObject)ksp), tp_context(&ctx)));
     PetscCall(PetscObjectTypeCompare((PetscObject)ksp->pc, PCEISENSTAT, &changes));
     PetscCheck(!changes, PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP,
                "-ksp_type tessera does not take the preconditioner eisenstat, which changes the system: use sor");
@@ -77,15 +79,20 @@ PetscErrorCode tp_system(KSP ksp, Mat *out)
 /* The library takes the whole solve of one process, unless PETSc must project out a null space. */
 static PetscErrorCode KSPSolve_Tessera(KSP ksp)
 {
+    tp_ksp *const k = ksp->data;
     Mat A;
     MatNullSpace space;
     PetscMPIInt ranks;
     PetscBool aij;
-    PCFailedReason failed;
+    PCFailedReason reason;
+    int failed;
 
     PetscFunctionBegin;
     PetscCall(PCSetUp(ksp->pc)); /* PETSc's methods leave new values of an old matrix to PCApply */
-    PetscCall(PCGetFailedReason(ksp->pc, &failed));
+    PetscCall(PCGetFailedReason(ksp->pc, &reason));
+    k->told = (tp_told){0};
+    failed = reason != PC_NOERROR; /* on this process: a block may fail alone */
+    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)ksp)));
     if (failed) {
         ksp->reason = KSP_DIVERGED_PC_FAILED;
         PetscFunctionReturn(PETSC_SUCCESS);
@@ -112,7 +119,7 @@ PetscErrorCode tp_refute(KSP ksp, double estimate, double tolerance)
     (void)snprintf(message, sizeof message,
                    "false convergence: the iteration estimates a residual of %.3e, the true one is %.3e, and %.3e was "
                    "asked for; KSP_DIVERGED_BREAKDOWN",
-                   estimate, k->residual, tolerance);
+                   estimate, k->told.norms.norm[TP_NORM], tolerance);
     PetscCall(tp_warn(PetscObjectComm((PetscObject)ksp), message));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -126,10 +133,7 @@ static PetscErrorCode KSPView_Tessera(KSP ksp, PetscViewer viewer)
     PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
     if (!ascii) { PetscFunctionReturn(PETSC_SUCCESS); }
     PetscCall(PetscViewerASCIIPrintf(viewer, "  solver %s, verify %s\n", k->solver, k->verify ? "on" : "off"));
-    if (k->verified) {
-        PetscCall(
-            PetscViewerASCIIPrintf(viewer, "  true residual %.6e, error of that below %.1e\n", k->residual, k->bound));
-    }
+    PetscCall(tp_told_view(ksp, viewer));
     if (k->inner) {
         PetscCall(PetscViewerASCIIPushTab(viewer));
         PetscCall(KSPView(k->inner, viewer));
@@ -146,7 +150,7 @@ static PetscErrorCode KSPReset_Tessera(KSP ksp)
     PetscCall(tp_one_reset(k));
     PetscCall(MatDestroy(&k->transpose));
     PetscCall(MatDestroy(&k->transposed));
-    PetscCall(tp_verifier_reset(&k->verifier));
+    PetscCall(tp_verifier_destroy(&k->verifier));
     if (k->inner) { PetscCall(KSPReset(k->inner)); }
     PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -20,9 +20,9 @@ static PetscErrorCode forward_monitor(KSP inner, PetscInt iteration, PetscReal n
     (void)inner;
     if (iteration == 0 && k->before > 0) { PetscFunctionReturn(PETSC_SUCCESS); }
     ksp->its = k->before + iteration;
-    ksp->rnorm = norm;
-    PetscCall(KSPLogResidualHistory(ksp, norm));
-    PetscCall(KSPMonitor(ksp, ksp->its, norm));
+    ksp->rnorm = k->scale * norm;
+    PetscCall(KSPLogResidualHistory(ksp, ksp->rnorm));
+    PetscCall(KSPMonitor(ksp, ksp->its, ksp->rnorm));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -53,21 +53,99 @@ static const char *petsc_type(const char *solver)
     return NULL;
 }
 
+/* Of one block of rows: the same entries at the same places, by global columns where `columns` tells them. */
+static PetscErrorCode blocks_are_equal(const Mat block[2], const PetscInt *const columns[2], int *equal)
+{
+    tp_rows one, two;
+
+    PetscFunctionBegin;
+    PetscCall(tp_rows_get(block[0], &one));
+    PetscCall(tp_rows_get(block[1], &two));
+    if (one.nrows != two.nrows) { *equal = 0; }
+    for (PetscInt r = 0; *equal && r < one.nrows; r++) {
+        if (one.i[r + 1] != two.i[r + 1]) { *equal = 0; }
+        for (PetscInt k = one.i[r]; *equal && k < one.i[r + 1]; k++) {
+            const PetscInt i = columns[0] ? columns[0][one.j[k]] : one.j[k];
+            const PetscInt j = columns[1] ? columns[1][two.j[k]] : two.j[k];
+            if (i != j || !(one.a[k] == two.a[k])) { *equal = 0; }
+        }
+    }
+    PetscCall(tp_rows_restore(block[1], &two));
+    PetscCall(tp_rows_restore(block[0], &one));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Of this process alone. */
+static PetscErrorCode own_rows_are_equal(Mat A, Mat T, int *equal)
+{
+    const PetscInt *columns[2] = {NULL, NULL};
+    Mat own[2] = {A, T}, off[2] = {NULL, NULL};
+    PetscBool mpi;
+
+    PetscFunctionBegin;
+    PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &mpi));
+    if (mpi) {
+        PetscCall(MatMPIAIJGetSeqAIJ(A, &own[0], &off[0], &columns[0]));
+        PetscCall(MatMPIAIJGetSeqAIJ(T, &own[1], &off[1], &columns[1]));
+        PetscCall(blocks_are_equal(off, columns, equal));
+    }
+    columns[0] = columns[1] = NULL;
+    PetscCall(blocks_are_equal(own, columns, equal));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Of AIJ, the same on all processes. MatIsSymmetric of PETSc 3.18.5 judges the rows of each process by themselves, and
+   processes may answer differently. */
+static PetscErrorCode compare_with_transpose(Mat A, PetscBool *out)
+{
+    int equal = 1;
+    PetscErrorCode code;
+    Mat T;
+
+    PetscFunctionBegin;
+    PetscCall(MatTranspose(A, MAT_INITIAL_MATRIX, &T));
+    code = own_rows_are_equal(A, T, &equal);
+    PetscCall(MatDestroy(&T));
+    PetscCall(tp_agree(PetscObjectComm((PetscObject)A), code));
+    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &equal, 1, MPI_INT, MPI_MIN, PetscObjectComm((PetscObject)A)));
+    *out = equal ? PETSC_TRUE : PETSC_FALSE;
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same on all processes, whatever each of them knows. */
+static PetscErrorCode agree_on_symmetry(Mat A, PetscBool *out)
+{
+    PetscBool symmetric = PETSC_FALSE, known, aij;
+    int both[2];
+
+    PetscFunctionBegin;
+    PetscCall(MatIsSymmetricKnown(A, &known, &symmetric));
+    both[0] = known ? 1 : 0;
+    both[1] = known && symmetric ? 1 : 0;
+    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, both, 2, MPI_INT, MPI_MIN, PetscObjectComm((PetscObject)A)));
+    *out = both[0] && both[1] ? PETSC_TRUE : PETSC_FALSE;
+    PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &aij, MATSEQAIJ, MATMPIAIJ, ""));
+    if (both[0] || !aij) { PetscFunctionReturn(PETSC_SUCCESS); } /* others may not tell */
+    PetscCall(compare_with_transpose(A, out));
+    PetscCall(MatSetOption(A, MAT_SYMMETRIC, *out));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The method is set here and may be replaced by -tessera_ksp_type. */
 static PetscErrorCode choose_type(KSP ksp, Mat A)
 {
     tp_ksp *const k = ksp->data;
     const char *type = petsc_type(k->solver);
-    PetscBool symmetric = PETSC_FALSE, known, aij, precond;
+    PetscBool symmetric, precond;
 
     PetscFunctionBegin;
     if (!type) {
-        PetscCheck(strcmp(k->solver, "auto") == 0, PetscObjectComm((PetscObject)ksp), PETSC_ERR_ARG_UNKNOWN_TYPE,
-                   "-ksp_tessera_solver %s: over several processes give auto, cg, bicgstab, gmres, fgmres or minres",
-                   k->solver);
-        PetscCall(MatIsSymmetricKnown(A, &known, &symmetric));
-        PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &aij, MATSEQAIJ, MATMPIAIJ, ""));
-        if (!known && aij) { PetscCall(MatIsSymmetric(A, 0, &symmetric)); } /* others may not tell */
+        PetscCheck(
+            strcmp(k->solver, "auto") == 0, PetscObjectComm((PetscObject)ksp), PETSC_ERR_ARG_UNKNOWN_TYPE,
+            "-ksp_tessera_solver %s: over several processes, or for a matrix that is not AIJ, give auto, cg, bicgstab, "
+            "gmres, fgmres or minres",
+            k->solver);
+        PetscCall(agree_on_symmetry(A, &symmetric));
         PetscCall(tp_pc_may_be_symmetric(ksp->pc, &precond));
         type = symmetric && precond ? KSPCG
                                     : KSPFGMRES; /* a preconditioner with vectors below FP64 varies by their rounding */
@@ -134,42 +212,55 @@ static PetscErrorCode attainable(KSP inner, Mat A, double *out)
 
 typedef struct refinement {
     Vec r, d;
-    double tolerance, norm, bound; /* wanted; of the true residual */
+    double tolerance, norm, most; /* wanted; of the true residual, and with its bound */
 } refinement;
 
 static PetscErrorCode measure(KSP ksp, Mat A, refinement *f)
 {
-    tp_ksp *const k = ksp->data;
-    double norm_bound[2];
+    tp_told *const told = &((tp_ksp *)ksp->data)->told;
+    tp_verifier *const verifier = &((tp_ksp *)ksp->data)->verifier;
 
     PetscFunctionBegin;
-    PetscCall(tp_true_residual(&k->verifier, A, ksp->vec_rhs, ksp->vec_sol, f->r, norm_bound, &k->verified));
-    f->norm = k->residual = norm_bound[0];
-    f->bound = k->bound = norm_bound[1];
+    PetscCall(tp_true_residual(verifier, A, ksp->vec_rhs, ksp->vec_sol, f->r, &told->norms));
+    f->norm = told->norms.norm[TP_NORM];
+    f->most = tp_most(&told->norms);
+    told->measured = PETSC_TRUE;
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Before the first round. Without a guess the residual is b itself. */
+/* Before the first round, with the tolerance. Without a verification PETSc's norm of b does. */
 static PetscErrorCode measure_guess(KSP ksp, Mat A, refinement *f)
 {
     tp_ksp *const k = ksp->data;
-    PetscBool aij;
-    PetscInt n;
+    double norm;
 
     PetscFunctionBegin;
-    PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &aij, MATSEQAIJ, MATMPIAIJ, ""));
-    if (!aij || !ksp->guess_zero) {
+    if (k->verify) {
         PetscCall(measure(ksp, A, f));
+        PetscCall(tp_set_tolerances(ksp, &k->told.norms, &k->told.tolerances));
+        f->tolerance = k->told.tolerances.given;
         PetscFunctionReturn(PETSC_SUCCESS);
     }
     PetscCall(VecCopy(ksp->vec_rhs, f->r));
-    PetscCall(VecNorm(f->r, NORM_2, &f->norm));
-    PetscCall(VecGetSize(f->r, &n));
-    f->bound = (double)(n + 2) * (DBL_EPSILON / 2) * f->norm; /* of the sum of squares */
-    k->residual = f->norm;
-    k->bound = f->bound;
-    k->verified = PETSC_TRUE;
+    PetscCall(tp_norm(f->r, &norm));
+    f->tolerance = PetscMax(ksp->rtol * norm, ksp->abstol);
+    if (!ksp->guess_zero) {
+        PetscCall(MatMult(A, ksp->vec_sol, f->r));
+        PetscCall(VecAYPX(f->r, -1, ksp->vec_rhs));
+        PetscCall(tp_norm(f->r, &norm));
+    }
+    f->norm = f->most = norm;
     PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A power of two near a number whose square may be out of range; 1 for others. */
+static double scale_of(double number)
+{
+    int exponent;
+
+    if (number == 0 || !isfinite(number) || (number > 0x1p-300 && number < 0x1p300)) { return 1; }
+    (void)frexp(number, &exponent);
+    return ldexp(1, exponent < -1000 ? -1000 : exponent > 1000 ? 1000 : exponent);
 }
 
 /* One round: A d = r, x := x + d. */
@@ -177,7 +268,8 @@ static PetscErrorCode correct(KSP ksp, const refinement *f, KSPConvergedReason *
 {
     tp_ksp *const k = ksp->data;
     Mat A;
-    const double left = f->norm > 0 ? MARGIN * fmax(f->tolerance - f->bound, 0.1 * f->tolerance) / f->norm : 0;
+    const double aim = fmax(f->tolerance - (f->most - f->norm), 0.1 * f->tolerance);
+    const double left = f->norm > 0 ? MARGIN * aim / f->norm : 0;
     double rtol = 0;
     PetscInt iterations;
 
@@ -186,24 +278,24 @@ static PetscErrorCode correct(KSP ksp, const refinement *f, KSPConvergedReason *
     if (k->verify) { PetscCall(attainable(k->inner, A, &rtol)); }
     rtol = fmax(rtol, left);
     PetscCall(KSPSetTolerances(k->inner, fmin(rtol, 0.5), 0, ksp->divtol, PetscMax(ksp->max_it - k->before, 0)));
+    k->scale = scale_of(f->norm);
+    if (k->scale != 1) { PetscCall(VecScale(f->r, 1 / k->scale)); }
     PetscCall((ksp->transpose_solve ? KSPSolveTranspose : KSPSolve)(k->inner, f->r, f->d));
     PetscCall(KSPGetConvergedReason(k->inner, reason));
     PetscCall(KSPGetIterationNumber(k->inner, &iterations));
     k->before += iterations;
     ksp->its = k->before;
-    if (*reason != KSP_DIVERGED_NANORINF) { PetscCall(VecAXPY(ksp->vec_sol, 1, f->d)); }
+    if (*reason != KSP_DIVERGED_NANORINF) { PetscCall(VecAXPY(ksp->vec_sol, k->scale, f->d)); }
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* What the true residual says after a round; 0: one more. */
 static PetscErrorCode judge(KSP ksp, const refinement *f, double before, KSPConvergedReason inner)
 {
-    const double atol = ksp->abstol;
-
     PetscFunctionBegin;
     ksp->rnorm = f->norm;
-    if (f->norm + f->bound <= f->tolerance) {
-        ksp->reason = f->norm + f->bound <= atol && atol >= f->tolerance ? KSP_CONVERGED_ATOL : KSP_CONVERGED_RTOL;
+    if (f->most <= f->tolerance) {
+        ksp->reason = tp_converged_reason(ksp, f->most);
     } else if (!isfinite(f->norm)) {
         ksp->reason = KSP_DIVERGED_NANORINF;
     } else if (ksp->its >= ksp->max_it) {
@@ -222,7 +314,7 @@ static PetscErrorCode widen(KSP ksp, Mat A, const refinement *f, double before, 
 {
     PetscFunctionBegin;
     *done = PETSC_FALSE;
-    if (f->norm + f->bound <= f->tolerance || !isfinite(f->norm) || ksp->its >= ksp->max_it) {
+    if (f->most <= f->tolerance || !isfinite(f->norm) || ksp->its >= ksp->max_it) {
         PetscFunctionReturn(PETSC_SUCCESS);
     }
     if (inner < 0 || !(f->norm < 0.5 * before)) { PetscCall(tp_widen_halo(A, done)); }
@@ -237,9 +329,9 @@ static PetscErrorCode refine(KSP ksp, Mat A, refinement *f)
 
     PetscFunctionBegin;
     PetscCall(measure_guess(ksp, A, f));
-    if (f->norm + f->bound <= f->tolerance) {
+    if (f->most <= f->tolerance) {
         ksp->rnorm = f->norm;
-        ksp->reason = KSP_CONVERGED_RTOL;
+        ksp->reason = tp_converged_reason(ksp, f->most);
         PetscCall(KSPLogResidualHistory(ksp, f->norm));
         PetscCall(KSPMonitor(ksp, 0, f->norm));
     }
@@ -258,11 +350,22 @@ static PetscErrorCode refine(KSP ksp, Mat A, refinement *f)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* As the library says it of a solve in the norm as given. Nobody knows rows without entries, and a NaN is no proof. */
+static void tell(KSP ksp, const refinement *f)
+{
+    tp_told *const told = &((tp_ksp *)ksp->data)->told;
+    const double rows = told->norms.norm[TP_ROWS] + told->norms.norm[TP_ROWS_BOUND];
+
+    told->verified = told->measured && ksp->reason > 0 && !isnan(told->norms.norm[TP_BOUND]) &&
+                             f->most <= f->tolerance && rows <= TESS_ROWS_SLACK * told->tolerances.rows
+                         ? PETSC_TRUE
+                         : PETSC_FALSE;
+}
+
 PetscErrorCode tp_solve_refined(KSP ksp)
 {
     tp_ksp *const k = ksp->data;
     refinement f = {0};
-    double norm;
     Mat A;
 
     PetscFunctionBegin;
@@ -270,11 +373,10 @@ PetscErrorCode tp_solve_refined(KSP ksp)
     PetscCall(tp_system(ksp, &A));
     PetscCall(VecDuplicate(ksp->vec_rhs, &f.r));
     PetscCall(VecDuplicate(ksp->vec_rhs, &f.d));
-    PetscCall(VecNorm(ksp->vec_rhs, NORM_2, &norm));
-    f.tolerance = PetscMax(ksp->rtol * norm, ksp->abstol);
     ksp->its = k->before = 0;
     ksp->reason = KSP_CONVERGED_ITERATING;
     PetscCall(refine(ksp, A, &f));
+    tell(ksp, &f);
     PetscCall(tp_reset_halo(A));
     PetscCall(VecDestroy(&f.r));
     PetscCall(VecDestroy(&f.d));

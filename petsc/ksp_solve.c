@@ -43,18 +43,17 @@ static int monitor(void *user, const tess_progress *progress)
 static PetscErrorCode monitor_start(KSP ksp, Mat A)
 {
     tp_ksp *const k = ksp->data;
-    double norm_bound[2];
-    PetscBool known;
+    tp_norms norms;
     Vec r;
 
     PetscFunctionBegin;
     if (ksp->guess_zero) {
-        PetscCall(VecNorm(ksp->vec_rhs, NORM_2, &ksp->rnorm));
+        PetscCall(tp_norm(ksp->vec_rhs, &ksp->rnorm));
     } else {
         PetscCall(VecDuplicate(ksp->vec_rhs, &r));
-        PetscCall(tp_true_residual(&k->verifier, A, ksp->vec_rhs, ksp->vec_sol, r, norm_bound, &known));
+        PetscCall(tp_true_residual(&k->verifier, A, ksp->vec_rhs, ksp->vec_sol, r, &norms));
         PetscCall(VecDestroy(&r));
-        ksp->rnorm = norm_bound[0];
+        ksp->rnorm = norms.norm[TP_NORM];
     }
     ksp->its = 0;
     PetscCall(KSPLogResidualHistory(ksp, ksp->rnorm));
@@ -297,11 +296,13 @@ static PetscErrorCode renew_solver(KSP ksp, Mat system)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static KSPConvergedReason petsc_reason(const tp_ksp *k, const tess_solve_result *result)
+static KSPConvergedReason petsc_reason(KSP ksp, const tess_solve_result *result)
 {
+    const tp_ksp *const k = ksp->data;
+
     switch (result->reason) {
-    case TESS_REASON_RTOL: return KSP_CONVERGED_RTOL;
-    case TESS_REASON_ATOL: return KSP_CONVERGED_ATOL;
+    case TESS_REASON_RTOL:
+    case TESS_REASON_ATOL: return tp_converged_reason(ksp, tp_most(&k->told.norms));
     case TESS_REASON_HAPPY_BREAKDOWN: return KSP_CONVERGED_HAPPY_BREAKDOWN;
     case TESS_REASON_ITERATIONS: return KSP_DIVERGED_ITS;
     case TESS_REASON_DIVERGENCE: return KSP_DIVERGED_DTOL;
@@ -315,6 +316,26 @@ static KSPConvergedReason petsc_reason(const tp_ksp *k, const tess_solve_result 
     }
 }
 
+static void tell(const tess_solve_result *result, tp_told *told)
+{
+    const tess_row_residual *const rows = &result->rows;
+    tp_norms *const out = &told->norms;
+
+    out->norm[TP_NORM] = result->residual_norm;
+    out->norm[TP_BOUND] = result->residual_bound;
+    out->norm[TP_RHS] = result->rhs_norm;
+    out->norm[TP_ROWS] = rows->norm;
+    out->norm[TP_ROWS_BOUND] = rows->bound;
+    out->norm[TP_ROWS_RHS] = rows->rhs_norm;
+    out->backward = rows->backward_error;
+    out->backward_most = rows->backward_error + rows->backward_bound;
+    out->row = (PetscInt)rows->backward_row;
+    told->tolerances.given = result->tolerance;
+    told->tolerances.rows = rows->tolerance;
+    told->measured = PETSC_TRUE;
+    told->verified = result->verified ? PETSC_TRUE : PETSC_FALSE;
+}
+
 static PetscErrorCode take_result(KSP ksp, const tess_solve_result *result)
 {
     tp_ksp *const k = ksp->data;
@@ -322,10 +343,8 @@ static PetscErrorCode take_result(KSP ksp, const tess_solve_result *result)
     PetscFunctionBegin;
     ksp->its = (PetscInt)result->iterations;
     ksp->rnorm = result->residual_norm;
-    ksp->reason = petsc_reason(k, result);
-    k->residual = result->residual_norm;
-    k->bound = result->residual_bound;
-    k->verified = result->verified || result->residual_bound == result->residual_bound ? PETSC_TRUE : PETSC_FALSE;
+    tell(result, &k->told);
+    ksp->reason = petsc_reason(ksp, result);
     if (!k->verify && result->reason == TESS_REASON_FALSE_CONVERGENCE) {
         ksp->rnorm = result->estimated_residual_norm;
         ksp->reason = KSP_CONVERGED_RTOL; /* as PETSc's own methods would say */

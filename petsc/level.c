@@ -48,33 +48,50 @@ static PetscErrorCode build(Mat block, double factor, const PetscScalar *left, c
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode tp_level_matrix_create(const tp_scaled *scaled, tess_precision precision, tess_precision halo,
-                                      tp_level_matrix *out)
+/* Of this process alone. */
+static PetscErrorCode build_blocks(const tp_scaled *scaled, const PetscScalar *ghosts, tess_precision precision,
+                                   tp_level_matrix *out)
 {
     tess_storage_options options;
     const PetscScalar *left, *right;
-    PetscScalar *ghosts = NULL;
     Mat block[2] = {scaled->A, NULL};
     tess_context *ctx;
-    PetscBool mpi;
 
     PetscFunctionBegin;
     storage_of_level(precision, &options);
     PetscCall(VecGetArrayRead(scaled->left, &left));
     PetscCall(VecGetArrayRead(scaled->right, &right));
-    PetscCall(PetscObjectBaseTypeCompare((PetscObject)scaled->A, MATMPIAIJ, &mpi));
-    if (mpi) {
+    if (out->halo) {
         PetscCall(tp_context(&ctx));
         PetscCall(MatMPIAIJGetSeqAIJ(scaled->A, &block[0], &block[1], NULL));
-        PetscCall(fetch_ghosts(scaled->A, right, &ghosts));
-        PetscCall(tp_halo_create(scaled->A, halo, &out->halo));
         TessCall(tess_vector_create(ctx, out->halo->nghosts, TESS_PRECISION_FP32, &out->ghosts));
         PetscCall(build(block[1], scaled->factor, left, ghosts, &options, &out->block[1]));
-        PetscCall(PetscFree(ghosts));
     }
     PetscCall(build(block[0], scaled->factor, left, right, &options, &out->block[0]));
     PetscCall(VecRestoreArrayRead(scaled->right, &right));
     PetscCall(VecRestoreArrayRead(scaled->left, &left));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode tp_level_matrix_create(const tp_scaled *scaled, tess_precision precision, tess_precision halo,
+                                      tp_level_matrix *out)
+{
+    const PetscScalar *right;
+    PetscScalar *ghosts = NULL;
+    PetscErrorCode code;
+    PetscBool mpi;
+
+    PetscFunctionBegin;
+    PetscCall(PetscObjectBaseTypeCompare((PetscObject)scaled->A, MATMPIAIJ, &mpi));
+    if (mpi) {
+        PetscCall(VecGetArrayRead(scaled->right, &right));
+        PetscCall(fetch_ghosts(scaled->A, right, &ghosts));
+        PetscCall(VecRestoreArrayRead(scaled->right, &right));
+        PetscCall(tp_halo_create(scaled->A, halo, &out->halo));
+    }
+    code = build_blocks(scaled, ghosts, precision, out);
+    PetscCall(PetscFree(ghosts));
+    PetscCall(tp_agree(PetscObjectComm((PetscObject)scaled->A), code));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <petsc/private/petscimpl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #if PETSC_VERSION_LT(3, 19, 0) && !defined(PETSC_SUCCESS)
@@ -55,18 +56,58 @@ static PetscErrorCode load(const char *name, void **handle)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode TesseraPetscInitialize(void)
+static PetscErrorCode load_and_register(void)
 {
     void *types, *symbol;
     register_function register_types;
 
     PetscFunctionBegin;
-    PetscCall(check_petsc());
     PetscCall(load(TP_TYPES, &types));
     symbol = dlsym(types, "tessera_petsc_register");
     PetscCheck(symbol, PETSC_COMM_SELF, PETSC_ERR_LIB, "%s is of another version", TP_TYPES);
     memcpy(&register_types, &symbol, sizeof symbol);
     PetscCall((*register_types)());
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- how idle threads wait ---- */
+
+/* OpenMP's runtimes read their settings when they are loaded, which a PETSc that links one has done already. */
+static PetscBool runtime_is_loaded(void)
+{
+    static const char *const names[] = {"libgomp.so.1", "libomp.so.5", "libomp.so", "libiomp5.so"};
+    void *handle = NULL;
+
+    for (size_t k = 0; !handle && k < sizeof names / sizeof names[0]; k++) {
+        handle = dlopen(names[k], RTLD_LAZY | RTLD_NOLOAD);
+    }
+    if (handle) { (void)dlclose(handle); }
+    return handle ? PETSC_TRUE : PETSC_FALSE;
+}
+
+/* Where the types bring the runtime, idle threads sleep after some microseconds, unless the environment says how they
+   wait: beside other work they would take the time that others need. */
+PetscErrorCode TesseraPetscInitialize(void)
+{
+    const PetscBool chosen = getenv("OMP_WAIT_POLICY") || getenv("GOMP_SPINCOUNT") || getenv("KMP_BLOCKTIME");
+    static PetscBool ours = PETSC_FALSE; /* the types have brought the runtime */
+    PetscErrorCode code;
+    PetscBool lent;
+
+    PetscFunctionBegin;
+    PetscCall(check_petsc());
+    if (!chosen && !runtime_is_loaded()) { ours = PETSC_TRUE; }
+    lent = !chosen && ours ? PETSC_TRUE : PETSC_FALSE;
+    if (lent) {
+        (void)setenv("GOMP_SPINCOUNT", "1000", 0);
+        (void)setenv("KMP_BLOCKTIME", "0", 0);
+    }
+    code = load_and_register();
+    if (lent) {
+        (void)unsetenv("GOMP_SPINCOUNT");
+        (void)unsetenv("KMP_BLOCKTIME");
+    }
+    PetscCall(code);
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -49,11 +49,12 @@ PetscErrorCode tp_scatter_reset(tp_scatter *s);
 typedef struct tp_mpi {
     tp_replaced base;
     tp_storage storage;
-    tp_scatter scatter;                       /* on GPUs */
-    tp_halo *halo;                            /* in a precision below FP64, else NULL */
-    tess_vector *ghosts;                      /* what it brought */
-    PetscObjectState pattern;                 /* nonzerostate of the Mat, when the halo was made */
-    tess_precision widened;                   /* the halo's, while a solve needs more than storage.halo */
+    tp_scatter scatter;           /* on GPUs */
+    tp_halo *halo;                /* in a precision below FP64, else NULL */
+    tess_vector *ghosts;          /* what it brought */
+    PetscObjectState pattern;     /* nonzerostate of the Mat, when the halo was made */
+    tess_precision widened;       /* the halo's, while a solve needs more than storage.halo */
+    PetscObjectState prepared[2]; /* of the Mat, when all processes had copies of it, and of its transpose; -1: never */
     PetscBool way_known, all_gpus, some_gpus; /* of the processes: they share a GPU with PETSc */
     PetscObjectState way_pattern;             /* nonzerostate of the Mat, when that was asked */
 } tp_mpi;
@@ -78,9 +79,11 @@ PetscErrorCode tp_widen_halo(Mat A, PetscBool *done);
 PetscErrorCode tp_reset_halo(Mat A);
 /* The storage of a matrix of ours, of any number of processes; NULL for another type. */
 const tp_storage *tp_storage_of(Mat A);
+/* Whether the stored copy has AIJ's own values. */
+PetscBool tp_storage_is_exact(const tp_storage *storage);
 /* Stores a matrix of ours in another way from its next product on. */
 PetscErrorCode tp_set_storage(Mat A, const tp_storage *storage);
-/* Makes the stored copy now, and that of the transpose if asked for; else the first product does. */
+/* Makes the stored copy now, and that of the transpose if asked for; else the first product does. Collective. */
 PetscErrorCode tp_prepare(Mat A, PetscBool transposed);
 /* Bytes of the stored copies that exist on this process, and of AIJ's values and indices of the same. */
 PetscErrorCode tp_stored_bytes(Mat A, double bytes[2]);

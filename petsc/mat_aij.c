@@ -172,7 +172,7 @@ PetscErrorCode tp_stored_bytes(Mat A, double bytes[2])
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode tp_prepare(Mat A, PetscBool transposed)
+static PetscErrorCode prepare_parts(Mat A, PetscBool transposed)
 {
     Mat part[2];
 
@@ -181,5 +181,12 @@ PetscErrorCode tp_prepare(Mat A, PetscBool transposed)
     for (int k = 0; k < 2; k++) {
         if (part[k]) { PetscCall(tp_seq_prepare(part[k], transposed)); }
     }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode tp_prepare(Mat A, PetscBool transposed)
+{
+    PetscFunctionBegin;
+    PetscCall(tp_agree(PetscObjectComm((PetscObject)A), prepare_parts(A, transposed)));
     PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -33,18 +33,26 @@ static PetscErrorCode forget_halo(tp_mpi *m)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode make_ghosts(tp_mpi *m)
+{
+    tess_context *ctx;
+
+    PetscFunctionBegin;
+    PetscCall(tp_context(&ctx));
+    TessCall(tess_vector_create(ctx, m->halo->nghosts, TESS_PRECISION_FP64, &m->ghosts));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode renew_halo(Mat A, tp_mpi *m)
 {
     PetscObjectState pattern;
-    tess_context *ctx;
 
     PetscFunctionBegin;
     PetscCall(MatGetNonzeroState(A, &pattern));
     if (m->halo && pattern == m->pattern) { PetscFunctionReturn(PETSC_SUCCESS); }
     PetscCall(forget_halo(m));
     PetscCall(tp_halo_create(A, m->widened, &m->halo));
-    PetscCall(tp_context(&ctx));
-    TessCall(tess_vector_create(ctx, m->halo->nghosts, TESS_PRECISION_FP64, &m->ghosts));
+    PetscCall(tp_agree(PetscObjectComm((PetscObject)A), make_ghosts(m)));
     m->pattern = pattern;
     PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -92,7 +100,7 @@ static PetscErrorCode choose_way(Mat A, tp_mpi *m)
     PetscFunctionBegin;
     PetscCall(MatGetNonzeroState(A, &pattern));
     if (m->way_known && pattern == m->way_pattern) { PetscFunctionReturn(PETSC_SUCCESS); }
-    PetscCall(tp_shares_gpu(&gpu));
+    PetscCall(tp_agree(PetscObjectComm((PetscObject)A), tp_shares_gpu(&gpu)));
     least = most = gpu;
     PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &least, 1, MPI_INT, MPI_MIN, PetscObjectComm((PetscObject)A)));
     PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)A)));
@@ -100,6 +108,20 @@ static PetscErrorCode choose_way(Mat A, tp_mpi *m)
     m->some_gpus = most ? PETSC_TRUE : PETSC_FALSE;
     m->way_known = PETSC_TRUE;
     m->way_pattern = pattern;
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The copies are made by all processes before any of them waits for values of another one, which may fail in that. */
+static PetscErrorCode prepare(Mat A, tp_mpi *m, PetscBool transposed)
+{
+    PetscObjectState *const prepared = &m->prepared[transposed ? 1 : 0];
+    PetscObjectState state;
+
+    PetscFunctionBegin;
+    PetscCall(PetscObjectStateGet((PetscObject)A, &state));
+    if (state == *prepared) { PetscFunctionReturn(PETSC_SUCCESS); }
+    PetscCall(tp_prepare(A, transposed));
+    *prepared = state;
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -111,6 +133,7 @@ static PetscErrorCode product(Mat A, Vec x, Vec y, Vec z)
     PetscBool ours;
 
     PetscFunctionBegin;
+    PetscCall(prepare(A, m, PETSC_FALSE));
     PetscCall(choose_way(A, m));
     ours = m->some_gpus && !(m->all_gpus && mpi_takes_gpu_memory()) ? PETSC_TRUE : PETSC_FALSE;
     if (ours || m->widened != TESS_PRECISION_FP64) {
@@ -131,6 +154,7 @@ static PetscErrorCode product_transposed(Mat A, Vec x, Vec y, Vec z)
     tp_mpi *const m = A->spptr;
 
     PetscFunctionBegin;
+    PetscCall(prepare(A, m, PETSC_TRUE));
     PetscCall(choose_way(A, m));
     if (m->all_gpus) {
         PetscCall(tp_scatter_transposed(A, &m->scatter, x, y, z));
@@ -153,6 +177,17 @@ static PetscErrorCode MatMultTranspose_MPIAIJTessera(Mat A, Vec x, Vec y)
 {
     PetscFunctionBegin;
     PetscCall(product_transposed(A, x, NULL, y));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* AIJ asks the diagonal block alone, whose copy may fail on one process. */
+static PetscErrorCode MatGetDiagonal_MPIAIJTessera(Mat A, Vec v)
+{
+    tp_mpi *const m = A->spptr;
+
+    PetscFunctionBegin;
+    if (!tp_storage_is_exact(&m->storage)) { PetscCall(prepare(A, m, PETSC_FALSE)); }
+    PetscCall((*m->base.getdiagonal)(A, v));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -256,6 +291,7 @@ PetscErrorCode tp_mpi_set_storage(Mat A, const tp_storage *storage)
     PetscFunctionBegin;
     m->storage = *storage;
     m->widened = storage->halo;
+    m->prepared[0] = m->prepared[1] = -1;
     PetscCall(forget_halo(m));
     PetscCall(tp_own_parts(A, part));
     for (int k = 0; k < 2; k++) {
@@ -312,7 +348,7 @@ static PetscErrorCode MatAssemblyEnd_MPIAIJTessera(Mat A, MatAssemblyType mode)
     PetscCall((*m->base.assemblyend)(A, mode));
     if (mode == MAT_FLUSH_ASSEMBLY) { PetscFunctionReturn(PETSC_SUCCESS); }
     set_functions(A);
-    PetscCall(own_blocks(A));
+    PetscCall(tp_agree(PetscObjectComm((PetscObject)A), own_blocks(A)));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -380,6 +416,7 @@ static void set_functions(Mat A)
     A->ops->multadd = product;
     A->ops->multtranspose = MatMultTranspose_MPIAIJTessera;
     A->ops->multtransposeadd = product_transposed;
+    A->ops->getdiagonal = MatGetDiagonal_MPIAIJTessera;
     A->ops->assemblyend = MatAssemblyEnd_MPIAIJTessera;
     A->ops->duplicate = MatDuplicate_MPIAIJTessera;
     A->ops->destroy = MatDestroy_MPIAIJTessera;
@@ -427,15 +464,16 @@ static PetscErrorCode MatConvert_MPIAIJ_MPIAIJTessera(Mat A, MatType type, MatRe
     if (ours) { PetscFunctionReturn(PETSC_SUCCESS); }
     PetscCall(PetscNew(&m));
     tp_storage_default(&m->storage);
-    PetscCall(tp_storage_read_for((PetscObject)A, &m->storage));
+    PetscCall(tp_agree(PetscObjectComm((PetscObject)A), tp_storage_read_for((PetscObject)A, &m->storage)));
     m->widened = m->storage.halo;
+    m->prepared[0] = m->prepared[1] = -1;
     tp_save_functions(B, &m->base);
     B->spptr = m;
     set_functions(B);
     PetscCall(compose_functions(B, MatConvert_MPIAIJ_MPIAIJTessera, MatConvert_MPIAIJTessera_MPIAIJ));
     PetscCall(PetscObjectChangeTypeName((PetscObject)B, MATMPITESSERA));
-    PetscCall(tp_set_vectors(B));
-    if (B->assembled) { PetscCall(own_blocks(B)); }
+    PetscCall(tp_agree(PetscObjectComm((PetscObject)A), tp_set_vectors(B)));
+    if (B->assembled) { PetscCall(tp_agree(PetscObjectComm((PetscObject)A), own_blocks(B))); }
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 

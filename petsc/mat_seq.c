@@ -154,8 +154,10 @@ static PetscErrorCode MatMultTransposeAdd_SeqAIJTessera(Mat A, Vec x, Vec y, Vec
 
 /* ---- the diagonal ---- */
 
-static PetscBool is_exact(const tess_storage_options *options)
+PetscBool tp_storage_is_exact(const tp_storage *storage)
 {
+    const tess_storage_options *const options = &storage->options;
+
     if (options->policy.policy == TESS_POLICY_LOSSLESS) {
         return options->policy.parameter == 0 ? PETSC_TRUE : PETSC_FALSE;
     }
@@ -171,7 +173,7 @@ static PetscErrorCode MatGetDiagonal_SeqAIJTessera(Mat A, Vec v)
     PetscInt n;
 
     PetscFunctionBegin;
-    if (is_exact(&s->storage.options)) {
+    if (tp_storage_is_exact(&s->storage)) {
         PetscCall((*s->base.getdiagonal)(A, v));
         PetscFunctionReturn(PETSC_SUCCESS);
     }

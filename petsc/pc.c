@@ -67,21 +67,31 @@ static PetscErrorCode take_near_nullspace(const tp_pc *p, Mat A, tess_amg_option
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A zero pivot and the like end the solve with KSP_DIVERGED_PC_FAILED on all processes; the rest is an error. */
-static PetscErrorCode take_status(PC pc, tess_status status)
+/* A zero pivot and the like on this process are no error: they end the solve with KSP_DIVERGED_PC_FAILED. */
+static PetscErrorCode take_status(PC pc, tess_status status, int *failed)
 {
-    int failed = status == TESS_SINGULAR || status == TESS_OUT_OF_RANGE;
     tess_context *ctx;
 
     PetscFunctionBegin;
-    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)pc)));
-    pc->failedreason = failed ? PC_FACTOR_NUMERIC_ZEROPIVOT : PC_NOERROR;
-    if (status == TESS_SINGULAR || status == TESS_OUT_OF_RANGE) {
+    *failed = status == TESS_SINGULAR || status == TESS_OUT_OF_RANGE;
+    if (*failed) {
         PetscCall(tp_context(&ctx));
         PetscCall(PetscInfo(pc, "%s\n", tess_context_last_error(ctx)->message));
         PetscFunctionReturn(PETSC_SUCCESS);
     }
     PetscCall(tp_check(status, "tess_precond_create"));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What one process met, all know. Collective. */
+static PetscErrorCode agree(PC pc, PetscErrorCode code, int failed)
+{
+    const MPI_Comm comm = PetscObjectComm((PetscObject)pc);
+
+    PetscFunctionBegin;
+    PetscCall(tp_agree(comm, code));
+    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, comm));
+    pc->failedreason = failed ? PC_FACTOR_NUMERIC_ZEROPIVOT : PC_NOERROR;
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -122,32 +132,43 @@ static PetscErrorCode convert_whole(Mat A, Mat *local)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The rows of this process as AIJ: the matrix itself, its diagonal block, or a conversion. */
-static PetscErrorCode local_matrix(PC pc, Mat *local, PetscBool *converted)
+/* The diagonal block of this process, of any type: the caller's. Collective. */
+static PetscErrorCode diagonal_block(PC pc, Mat *block)
 {
     PetscMPIInt ranks;
-    PetscBool aij, given;
+    PetscBool given;
 
     PetscFunctionBegin;
-    *converted = PETSC_TRUE;
     PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)pc), &ranks));
     PetscCall(MatHasOperation(pc->pmat, MATOP_GET_DIAGONAL_BLOCK, &given));
     if (ranks > 1 && !given) {
-        PetscCall(convert_whole(pc->pmat, local));
+        PetscCall(convert_whole(pc->pmat, block));
         PetscFunctionReturn(PETSC_SUCCESS);
     }
-    PetscCall(MatGetDiagonalBlock(pc->pmat, local));
-    PetscCall(PetscObjectBaseTypeCompare((PetscObject)*local, MATSEQAIJ, &aij));
+    PetscCall(MatGetDiagonalBlock(pc->pmat, block));
+    PetscCall(PetscObjectReference((PetscObject)*block));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same as AIJ: itself, or a conversion. */
+static PetscErrorCode as_aij(Mat block, Mat *out)
+{
+    PetscBool aij;
+
+    PetscFunctionBegin;
+    PetscCall(PetscObjectBaseTypeCompare((PetscObject)block, MATSEQAIJ, &aij));
     if (aij) {
-        *converted = PETSC_FALSE;
+        PetscCall(PetscObjectReference((PetscObject)block));
+        *out = block;
     } else {
-        PetscCall(need_rows(*local));
-        PetscCall(MatConvert(*local, MATSEQAIJ, MAT_INITIAL_MATRIX, local));
+        PetscCall(need_rows(block));
+        PetscCall(MatConvert(block, MATSEQAIJ, MAT_INITIAL_MATRIX, out));
     }
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode make_precond(PC pc, const tp_rows *rows, tess_matrix **matrix, tess_precond **precond)
+static PetscErrorCode make_precond(PC pc, const tp_rows *rows, tess_matrix **matrix, tess_precond **precond,
+                                   int *failed)
 {
     tess_precond_options options;
     double *columns = NULL;
@@ -161,7 +182,7 @@ static PetscErrorCode make_precond(PC pc, const tp_rows *rows, tess_matrix **mat
     }
     status = tess_precond_create(*matrix, &options, precond);
     PetscCall(PetscFree(columns));
-    PetscCall(take_status(pc, status));
+    PetscCall(take_status(pc, status, failed));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -173,45 +194,51 @@ static void forget(tess_matrix **matrix, tess_precond **precond)
     *matrix = NULL;
 }
 
-static PetscErrorCode set_up_rows(PC pc, const tp_rows *rows)
+/* Of this process alone. */
+static PetscErrorCode set_up_block(PC pc, Mat block, int *failed)
 {
     tp_pc *const p = pc->data;
+    tp_rows rows;
+    Mat local;
 
     PetscFunctionBegin;
-    forget(&p->transpose, &p->transposed);
+    PetscCall(as_aij(block, &local));
+    PetscCall(tp_rows_get(local, &rows));
     if (p->precond && pc->flag == SAME_NONZERO_PATTERN) {
-        TessCall(tess_matrix_update_values(p->matrix, rows->a, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
-        PetscCall(take_status(pc, tess_precond_update(p->precond)));
-        PetscFunctionReturn(PETSC_SUCCESS);
+        TessCall(tess_matrix_update_values(p->matrix, rows.a, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
+        PetscCall(take_status(pc, tess_precond_update(p->precond), failed));
+    } else {
+        forget(&p->matrix, &p->precond);
+        PetscCall(make_precond(pc, &rows, &p->matrix, &p->precond, failed));
     }
-    forget(&p->matrix, &p->precond);
-    PetscCall(make_precond(pc, rows, &p->matrix, &p->precond));
+    PetscCall(tp_rows_restore(local, &rows));
+    PetscCall(MatDestroy(&local));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode PCSetUp_Tessera(PC pc)
 {
     tp_pc *const p = pc->data;
-    PetscBool converted;
-    tp_rows rows;
-    Mat local;
+    PetscErrorCode code;
+    int failed = 0;
+    Mat block;
 
     PetscFunctionBegin;
     if (is_gamg(p)) {
         PetscCall(tp_gamg_setup(pc));
         PetscFunctionReturn(PETSC_SUCCESS);
     }
-    PetscCall(local_matrix(pc, &local, &converted));
-    PetscCall(tp_rows_get(local, &rows));
-    PetscCall(set_up_rows(pc, &rows));
-    PetscCall(tp_rows_restore(local, &rows));
-    if (converted) { PetscCall(MatDestroy(&local)); }
+    PetscCall(diagonal_block(pc, &block));
+    forget(&p->transpose, &p->transposed);
+    code = set_up_block(pc, block, &failed);
+    PetscCall(MatDestroy(&block));
+    PetscCall(agree(pc, code, failed));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* ---- application ---- */
 
-/* By Inf in z PETSc's methods find that the set-up failed. */
+/* By Inf in z PETSc's methods find on all processes that one failed. */
 static PetscErrorCode flag_failure(Vec z)
 {
     PetscFunctionBegin;
@@ -223,27 +250,40 @@ static PetscErrorCode flag_failure(Vec z)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PCApply_Tessera(PC pc, Vec r, Vec z)
+/* z := M^-1 r, of this process alone. */
+static PetscErrorCode apply(const tp_pc *p, Vec r, Vec z)
 {
-    tp_pc *const p = pc->data;
     tp_view from, to;
     tess_status status;
 
     PetscFunctionBegin;
-    if (is_gamg(p)) {
-        PetscCall(tp_gamg_apply(pc, r, z));
-        PetscFunctionReturn(PETSC_SUCCESS);
-    }
-    if (pc->failedreason || !p->precond) {
-        PetscCall(flag_failure(z));
-        PetscFunctionReturn(PETSC_SUCCESS);
-    }
     PetscCall(tp_view_begin(r, TP_READ, &from));
     PetscCall(tp_view_begin(z, TP_WRITE, &to));
     status = tess_precond_apply(p->precond, from.v, to.v);
     PetscCall(tp_view_end(z, &to));
     PetscCall(tp_view_end(r, &from));
     TessCall(status);
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* An error on one of several processes, after PETSc's handler has told of it, is a failure of the preconditioner: to
+   agree on it at each application would take as long as a dot product. */
+static PetscErrorCode PCApply_Tessera(PC pc, Vec r, Vec z)
+{
+    tp_pc *const p = pc->data;
+    PetscErrorCode code = PETSC_SUCCESS;
+    PetscMPIInt ranks;
+
+    PetscFunctionBegin;
+    if (is_gamg(p)) {
+        PetscCall(tp_gamg_apply(pc, r, z));
+        PetscFunctionReturn(PETSC_SUCCESS);
+    }
+    PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)pc), &ranks));
+    if (!pc->failedreason && p->precond) { code = apply(p, r, z); }
+    if (ranks == 1) { PetscCall(code); }
+    if (code) { pc->failedreason = PC_SUBPC_ERROR; }
+    if (pc->failedreason || !p->precond) { PetscCall(flag_failure(z)); }
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -266,18 +306,21 @@ static PetscErrorCode PCApplyTranspose_Tessera(PC pc, Vec r, Vec z)
 static PetscErrorCode make_transposed(PC pc)
 {
     tp_pc *const p = pc->data;
-    PetscBool converted;
+    int failed = 0;
     tp_rows rows;
-    Mat local, transpose;
+    Mat block, local, transpose;
 
     PetscFunctionBegin;
-    PetscCall(local_matrix(pc, &local, &converted));
+    PetscCall(diagonal_block(pc, &block));
+    PetscCall(as_aij(block, &local));
     PetscCall(MatTranspose(local, MAT_INITIAL_MATRIX, &transpose));
     PetscCall(tp_rows_get(transpose, &rows));
-    PetscCall(make_precond(pc, &rows, &p->transpose, &p->transposed));
+    PetscCall(make_precond(pc, &rows, &p->transpose, &p->transposed, &failed));
     PetscCall(tp_rows_restore(transpose, &rows));
     PetscCall(MatDestroy(&transpose));
-    if (converted) { PetscCall(MatDestroy(&local)); }
+    PetscCall(MatDestroy(&local));
+    PetscCall(MatDestroy(&block));
+    PetscCall(agree(pc, PETSC_SUCCESS, failed));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -143,6 +143,14 @@ static PetscErrorCode carry_properties(Mat from, Mat to)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode need_gpu(PetscBool has)
+{
+    PetscFunctionBegin;
+    PetscCheck(has, PETSC_COMM_SELF, PETSC_ERR_SUP,
+               "-pc_tessera_setup gpu: PETSc and the library have no GPU in common; give auto or cpu");
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The type in which PETSc makes the products of its set-up. Processes that share a GPU are faster on the host. */
 static PetscErrorCode choose_type(PC pc, MatType *type)
 {
@@ -153,8 +161,7 @@ static PetscErrorCode choose_type(PC pc, MatType *type)
     PetscCall(tp_shares_gpu(&possible));
     PetscCall(tp_has_own_gpu(PetscObjectComm((PetscObject)pc), &own));
     PetscCall(PetscStrcmp(p->setup, "gpu", &gpu));
-    PetscCheck(!gpu || possible, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
-               "-pc_tessera_setup gpu: PETSc and the library have no GPU in common; give auto or cpu");
+    PetscCall(tp_agree(PetscObjectComm((PetscObject)pc), need_gpu(!gpu || possible ? PETSC_TRUE : PETSC_FALSE)));
     *type = gpu || (own && strcmp(p->setup, "cpu") != 0) ? MATAIJCUSPARSE : MATAIJ;
     PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -276,11 +283,22 @@ static PetscErrorCode find_objections(PC pc)
 
     PetscFunctionBegin;
     PetscCall(parse_precision("-pc_tessera_vectors", p->vectors, &vectors));
-    PetscCheck(vectors != TESS_PRECISION_FP16, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_UNKNOWN_TYPE,
+    PetscCheck(vectors != TESS_PRECISION_FP16, PETSC_COMM_SELF, PETSC_ERR_ARG_UNKNOWN_TYPE,
                "-pc_tessera_vectors %s: give fp32 or fp64", p->vectors);
     PetscCall(MatGetNullSpace(pc->pmat, &space));
     gamg->why = space ? "the matrix has a null space" : gamg->refused;
     if (vectors == TESS_PRECISION_FP64 || gamg->precision == TESS_PRECISION_FP64) { gamg->why = "it was asked for"; }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The coarsest level may fail on one process alone: then all have failed. */
+static PetscErrorCode take_failure(PC pc, PC inner)
+{
+    int failed = inner->failedreason != PC_NOERROR;
+
+    PetscFunctionBegin;
+    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)pc)));
+    pc->failedreason = failed && !inner->failedreason ? PC_SUBPC_ERROR : inner->failedreason;
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -290,7 +308,7 @@ static PetscErrorCode build(PC pc, tp_gamg *gamg)
     PetscFunctionBegin;
     PetscCall(give_matrix(pc, gamg));
     PetscCall(PCSetUp(gamg->inner));
-    pc->failedreason = gamg->inner->failedreason;
+    PetscCall(take_failure(pc, gamg->inner));
     if (pc->failedreason) { PetscFunctionReturn(PETSC_SUCCESS); }
     if (!gamg->why) {
         tp_cycle_options options = {.precision = gamg->precision, .halo = gamg->halo};
@@ -312,10 +330,25 @@ static PetscErrorCode default_precision(PC pc, tess_precision *out)
     int gpu;
 
     PetscFunctionBegin;
-    PetscCall(tp_context(&ctx));
+    PetscCall(tp_agree(PetscObjectComm((PetscObject)pc), tp_context(&ctx)));
     gpu = tess_context_device(ctx) == TESS_DEVICE_GPU;
     PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &gpu, 1, MPI_INT, MPI_MIN, PetscObjectComm((PetscObject)pc)));
     *out = gpu ? TESS_PRECISION_FP16 : TESS_PRECISION_FP32;
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Of this process alone. */
+static PetscErrorCode read_precisions(PC pc)
+{
+    tp_pc *const p = pc->data;
+    tp_gamg *const gamg = &p->gamg;
+
+    PetscFunctionBegin;
+    PetscCall(parse_precision("-pc_tessera_precision", p->precision, &gamg->precision));
+    gamg->halo = gamg->precision;
+    PetscCall(parse_precision("-pc_tessera_halo", p->halo, &gamg->halo));
+    PetscCall(widen_singular(pc->pmat, gamg));
+    PetscCall(find_objections(pc));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -327,11 +360,7 @@ PetscErrorCode tp_gamg_setup(PC pc)
 
     PetscFunctionBegin;
     PetscCall(default_precision(pc, &gamg->precision));
-    PetscCall(parse_precision("-pc_tessera_precision", p->precision, &gamg->precision));
-    gamg->halo = gamg->precision;
-    PetscCall(parse_precision("-pc_tessera_halo", p->halo, &gamg->halo));
-    PetscCall(widen_singular(pc->pmat, gamg));
-    PetscCall(find_objections(pc));
+    PetscCall(tp_agree(PetscObjectComm((PetscObject)pc), read_precisions(pc)));
     if (!gamg->inner) { PetscCall(tp_gamg_create(pc)); }
     PetscCall(tp_cycle_destroy(&gamg->cycle));
     /* what our cycle does not take is built again for once, of a matrix whose products may change */

@@ -16,70 +16,136 @@ enum { ROWS = 1024 };
 static const double LEAST_EXACT_PRODUCT = 0x1p-960, UNDERFLOW = 0x1p-1074;
 
 typedef struct two_words {
-    double high, low, magnitude;
-    int64_t underflows;
+    double high, low;
 } two_words;
 
+/* A row while it is summed: |b_i| + sum |a_ij x_j|, and the largest |a_ij|. */
+typedef struct row_sum {
+    two_words sum;
+    double magnitude, largest;
+    int64_t terms, underflows;
+} row_sum;
+
 /* sum += a * x */
-static inline void add_product(two_words *sum, double a, double x)
+static inline double add_product(two_words *sum, double a, double x)
 {
     const double p = a * x, e = fma(a, x, -p); /* TwoProd */
     const double s = sum->high + p, z = s - sum->high;
 
     sum->low += (sum->high - (s - z)) + (p - z) + e; /* TwoSum, and both errors */
     sum->high = s;
-    sum->magnitude += fabs(p);
-    sum->underflows += fabs(p) < LEAST_EXACT_PRODUCT && a != 0 && x != 0;
+    return p;
 }
 
-static inline void add_row(two_words *sum, const tp_rows *rows, PetscInt r, const PetscScalar *x)
+static inline void add_row(row_sum *row, const tp_rows *rows, PetscInt r, const PetscScalar *x)
 {
     for (PetscInt k = rows->i[r]; k < rows->i[r + 1]; k++) {
-        add_product(sum, -rows->a[k], x[rows->j[k]]);
+        const double a = rows->a[k], p = fabs(add_product(&row->sum, -a, x[rows->j[k]]));
+        row->magnitude += p;
+        row->largest = fabs(a) > row->largest ? fabs(a) : row->largest;
+        row->underflows += p < LEAST_EXACT_PRODUCT && a != 0 && x[rows->j[k]] != 0;
     }
+    row->terms += rows->i[r + 1] - rows->i[r];
 }
 
 /* gamma(n)^2 |a| |x|, twice, for |a| |x| is rounded too. */
-static inline double error_of(const two_words *sum, double value, int64_t terms)
+static inline double error_of(const row_sum *row, double value)
 {
-    const double gamma = (double)terms * U / (1 - (double)terms * U);
+    const double gamma = (double)row->terms * U / (1 - (double)row->terms * U);
 
-    return U * fabs(value) + 2 * gamma * gamma * sum->magnitude + (double)sum->underflows * UNDERFLOW;
+    return U * fabs(value) + 2 * gamma * gamma * row->magnitude + (double)row->underflows * UNDERFLOW;
 }
 
-/* Sums of squares times 4^-exponent: of r in two words, and of its bounds. */
-typedef struct squares {
-    two_words norm;
-    double bound;
-} squares;
+/* ---- sums over rows ---- */
 
-TP_CLONES static squares squares_of_block(const tp_residual *of, PetscInt first, PetscInt last, double scale)
+/* Squares times 4^-exponent of what the norms are of, and whether any of these is not 0; the largest backward error. */
+typedef struct row_sums {
+    two_words square[TP_NORMS];
+    PetscBool some[TP_NORMS];
+    double backward, backward_most;
+    PetscInt row;
+} row_sums;
+
+static inline void add_square(row_sums *sums, int which, double v)
 {
-    const tp_rows *const own = of->rows[0], *const off = of->rows[1];
-    squares sums = {0};
+    add_product(&sums->square[which], v, v);
+}
 
-    for (PetscInt row = first; row < last; row++) {
-        two_words sum = {.high = of->b[row], .magnitude = fabs(of->b[row])};
-        int64_t terms = 1 + own->i[row + 1] - own->i[row];
-        double bound;
-        add_row(&sum, own, row, of->x[0]);
-        if (off) {
-            terms += off->i[row + 1] - off->i[row];
-            add_row(&sum, off, row, of->x[1]);
-        }
-        of->r[row] = sum.high + sum.low;
-        bound = scale * error_of(&sum, of->r[row], terms);
-        add_product(&sums.norm, scale * of->r[row], scale * of->r[row]);
-        sums.bound += bound * bound;
+/* value * scale / largest, in two roundings at most. */
+static inline double quotient(double value, double scale, double largest)
+{
+    const double factor = scale / largest;
+
+    return factor >= 0x1p-1000 && factor <= 0x1p1000 ? factor * value : scale * value / largest;
+}
+
+/* A row that is solved exactly has no part. No error exceeds 1: x = 0 has it. Oettli and Prager, Numer. Math. 6
+   (1964). `magnitude` is rounded by `terms` additions and a product. */
+static inline void add_backward(row_sums *sums, const row_sum *row, double value, double bound, PetscInt r)
+{
+    const double roundings = (double)(row->terms + 1), most = fabs(value) + bound;
+    const double least = row->magnitude * (1 - roundings * U) - roundings * UNDERFLOW;
+    const double error = value == 0 ? 0 : fmin(fabs(value) / row->magnitude, 1);
+
+    if (most == 0) { return; }
+    if (error > sums->backward) {
+        sums->backward = error;
+        sums->row = r;
+    }
+    sums->backward_most = fmax(sums->backward_most, least > most ? most / least * (1 + 4 * U) : 1);
+}
+
+static inline void add_norms(row_sums *sums, const row_sum *row, double value, double b, PetscInt r, double scale)
+{
+    const double bound = error_of(row, value), largest = row->largest > 0 ? row->largest : 1;
+    const double v = quotient(value, scale, largest);
+
+    add_square(sums, TP_NORM, scale * value);
+    add_square(sums, TP_BOUND, scale * bound);
+    add_square(sums, TP_RHS, scale * b);
+    add_square(sums, TP_ROWS, v);
+    add_square(sums, TP_ROWS_BOUND, quotient(bound, scale, largest) + 4 * U * fabs(v));
+    add_square(sums, TP_ROWS_RHS, quotient(b, scale, largest));
+    if (value != 0) { sums->some[TP_NORM] = sums->some[TP_ROWS] = PETSC_TRUE; }
+    if (bound != 0) { sums->some[TP_BOUND] = sums->some[TP_ROWS_BOUND] = PETSC_TRUE; }
+    if (b != 0) { sums->some[TP_RHS] = sums->some[TP_ROWS_RHS] = PETSC_TRUE; }
+    add_backward(sums, row, value, bound, r);
+}
+
+TP_CLONES static row_sums sums_of_block(const tp_residual *of, PetscInt first, PetscInt last, double scale)
+{
+    row_sums sums = {.row = -1};
+
+    for (PetscInt r = first; r < last; r++) {
+        row_sum row = {.sum = {of->b[r], 0}, .magnitude = fabs(of->b[r]), .terms = 1};
+        add_row(&row, of->rows[0], r, of->x[0]);
+        if (of->rows[1]) { add_row(&row, of->rows[1], r, of->x[1]); }
+        of->r[r] = row.sum.high + row.sum.low;
+        add_norms(&sums, &row, of->r[r], of->b[r], r, scale);
     }
     return sums;
 }
 
-/* The norms of r and of its bounds, with a power of two for which the squares are in range. */
-static PetscErrorCode norms_at(const tp_residual *of, int exponent, double norms[2])
+/* Later rows. */
+static void add_sums(row_sums *sums, const row_sums *more)
+{
+    for (int n = 0; n < TP_NORMS; n++) {
+        add_product(&sums->square[n], 1, more->square[n].high);
+        sums->square[n].low += more->square[n].low;
+        if (more->some[n]) { sums->some[n] = PETSC_TRUE; }
+    }
+    if (more->backward > sums->backward) {
+        sums->backward = more->backward;
+        sums->row = more->row;
+    }
+    sums->backward_most = fmax(sums->backward_most, more->backward_most);
+}
+
+/* With a power of two for which squares are in range. */
+static PetscErrorCode sums_at(const tp_residual *of, int exponent, row_sums *all)
 {
     const PetscInt n = of->rows[0]->nrows, nblocks = (n + ROWS - 1) / ROWS;
-    squares *blocks, all = {0};
+    row_sums *blocks;
     tess_context *ctx;
     int threads;
 
@@ -89,40 +155,58 @@ static PetscErrorCode norms_at(const tp_residual *of, int exponent, double norms
     PetscCall(PetscMalloc1(nblocks, &blocks));
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 4) if (nblocks > 4)
     for (PetscInt k = 0; k < nblocks; k++) {
-        blocks[k] = squares_of_block(of, k * ROWS, PetscMin((k + 1) * ROWS, n), ldexp(1, -exponent));
+        blocks[k] = sums_of_block(of, k * ROWS, PetscMin((k + 1) * ROWS, n), ldexp(1, -exponent));
     }
+    *all = (row_sums){.row = -1};
     for (PetscInt k = 0; k < nblocks; k++) {
-        add_product(&all.norm, 1, blocks[k].norm.high);
-        all.norm.low += blocks[k].norm.low;
-        all.bound += blocks[k].bound;
+        add_sums(all, &blocks[k]);
     }
     PetscCall(PetscFree(blocks));
-    norms[0] = ldexp(sqrt(isfinite(all.norm.high) ? all.norm.high + all.norm.low : all.norm.high), exponent);
-    norms[1] = ldexp(sqrt(all.bound) * (1 + (double)(ROWS + nblocks + 8) * U), exponent);
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Of numbers whose squares are out of range, the exponent of a scale that brings them into it. */
-static int fitting_exponent(double norm)
+/* Of numbers whose squares are out of range, which of the scales brings them into it. */
+enum { PLAIN, DOWN, UP, SCALES };
+static const int EXPONENT[SCALES] = {0, 600, -800};
+
+static int fitting_scale(double norm, PetscBool some)
 {
-    if (norm > 0x1p-450 && norm < 0x1p500) { return 0; }
-    return isnan(norm) ? 0 : norm > 1 ? 600 : -800;
+    if (!some || isnan(norm) || (norm > 0x1p-450 && norm < 0x1p500)) { return PLAIN; }
+    return norm > 1 ? DOWN : UP;
 }
 
-PetscErrorCode tp_residual_of_rows(const tp_residual *of, double norm_bound[2])
+static double norm_of(const row_sums *sums, int which, int scale)
 {
-    double plain[2], scaled[2];
+    const two_words square = sums->square[which];
+
+    return ldexp(sqrt(isfinite(square.high) ? square.high + square.low : square.high), EXPONENT[scale]);
+}
+
+/* To a bound: what the sum of its squares and the root may have lost, and the same of the norm. The last product with
+   a power of two may round below the normal numbers. */
+static double complete_bound(double bound, double norm)
+{
+    return bound * (1 + 16 * U) + 4 * U * norm + (norm > 0 && norm < DBL_MIN ? UNDERFLOW : 0);
+}
+
+PetscErrorCode tp_residual_of_rows(const tp_residual *of, tp_norms *out)
+{
+    row_sums sums[SCALES];
+    PetscBool there[SCALES] = {PETSC_TRUE};
 
     PetscFunctionBegin;
-    PetscCall(norms_at(of, 0, plain));
-    for (int k = 0; k < 2; k++) {
-        const int exponent = fitting_exponent(plain[k]);
-        norm_bound[k] = plain[k];
-        if (exponent == 0) { continue; }
-        PetscCall(norms_at(of, exponent, scaled));
-        norm_bound[k] = scaled[k];
+    PetscCall(sums_at(of, 0, &sums[PLAIN]));
+    for (int n = 0; n < TP_NORMS; n++) {
+        const int scale = fitting_scale(norm_of(&sums[PLAIN], n, PLAIN), sums[PLAIN].some[n]);
+        if (!there[scale]) { PetscCall(sums_at(of, EXPONENT[scale], &sums[scale])); }
+        there[scale] = PETSC_TRUE;
+        out->norm[n] = norm_of(&sums[scale], n, scale);
     }
-    norm_bound[1] += 4 * U * norm_bound[0]; /* of the norm's own sum and root, and of this one */
+    out->norm[TP_BOUND] = complete_bound(out->norm[TP_BOUND], out->norm[TP_NORM]);
+    out->norm[TP_ROWS_BOUND] = complete_bound(out->norm[TP_ROWS_BOUND], out->norm[TP_ROWS]);
+    out->backward = sums[PLAIN].backward;
+    out->backward_most = sums[PLAIN].backward_most;
+    out->row = sums[PLAIN].row;
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 

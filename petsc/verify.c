@@ -1,22 +1,50 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* b - A x in two words, of AIJ on any number of processes: on a GPU by the library, from a copy of the rows there, else
-   by threads of the host from AIJ's own arrays. */
+/* b - A x in two words, of matrices whose entries can be read (entries.c), on any number of processes: on a GPU by the
+   library, from a copy of the rows there, else by threads of the host from AIJ's own arrays. */
 #include "ksp.h"
 #include "mat.h"
-#include "residual.h"
 
 #include <float.h>
 #include <math.h>
 
 static const double U = DBL_EPSILON / 2, TINY = 0x1p-960;
 
-static PetscErrorCode ordinary_residual(Mat A, Vec b, Vec x, Vec r, double norm_bound[2])
+PetscErrorCode tp_norm(Vec v, double *out)
+{
+    double largest;
+    int exponent;
+    Vec scaled;
+
+    PetscFunctionBegin;
+    PetscCall(VecNorm(v, NORM_INFINITY, &largest));
+    if (largest == 0 || !isfinite(largest) || (largest > 0x1p-300 && largest < 0x1p300)) {
+        PetscCall(VecNorm(v, NORM_2, out));
+        PetscFunctionReturn(PETSC_SUCCESS);
+    }
+    (void)frexp(largest, &exponent);
+    exponent = PetscMax(-1000, PetscMin(exponent, 1000));
+    PetscCall(VecDuplicate(v, &scaled));
+    PetscCall(VecCopy(v, scaled));
+    PetscCall(VecScale(scaled, ldexp(1, -exponent)));
+    PetscCall(VecNorm(scaled, NORM_2, out));
+    *out = ldexp(*out, exponent);
+    PetscCall(VecDestroy(&scaled));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Of a matrix that is known by its products alone: nothing bounds what these round. */
+static PetscErrorCode ordinary_residual(Mat A, Vec b, Vec x, Vec r, tp_norms *out)
 {
     PetscFunctionBegin;
+    for (int n = 0; n < TP_NORMS; n++) {
+        out->norm[n] = NAN;
+    }
+    out->backward = out->backward_most = NAN;
+    out->row = -1;
     PetscCall(MatMult(A, x, r));
     PetscCall(VecAYPX(r, -1, b));
-    PetscCall(VecNorm(r, NORM_2, &norm_bound[0]));
-    norm_bound[1] = 0;
+    PetscCall(tp_norm(r, &out->norm[TP_NORM]));
+    PetscCall(tp_norm(b, &out->norm[TP_RHS]));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -50,9 +78,17 @@ PetscErrorCode tp_verifier_reset(tp_verifier *v)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode tp_verifier_destroy(tp_verifier *v)
+{
+    PetscFunctionBegin;
+    PetscCall(tp_verifier_reset(v));
+    PetscCall(tp_entries_reset(&v->entries));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* ---- on the host ---- */
 
-static PetscErrorCode residual_on_host(tp_verifier *v, const Mat block[2], Vec b, Vec x, Vec r, double norm_bound[2])
+static PetscErrorCode residual_on_host(tp_verifier *v, const Mat block[2], Vec b, Vec x, Vec r, tp_norms *out)
 {
     tp_residual of = {0};
     tp_rows rows[2];
@@ -71,7 +107,7 @@ static PetscErrorCode residual_on_host(tp_verifier *v, const Mat block[2], Vec b
         of.rows[1] = &rows[1];
         of.x[1] = v->ghosts;
     }
-    PetscCall(tp_residual_of_rows(&of, norm_bound));
+    PetscCall(tp_residual_of_rows(&of, out));
     if (v->halo) { PetscCall(tp_rows_restore(block[1], &rows[1])); }
     PetscCall(tp_rows_restore(block[0], &rows[0]));
     PetscCall(VecRestoreArrayWrite(r, &of.r));
@@ -146,8 +182,23 @@ static PetscErrorCode assemble_x(tp_verifier *v, const tess_vector *x)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode residual_on_gpu(tp_verifier *v, Vec b, Vec x, Vec r, double norm_bound[2])
+static void take_norms(const tess_verification *found, tp_norms *out)
 {
+    out->norm[TP_NORM] = found->residual_norm;
+    out->norm[TP_BOUND] = found->residual_bound;
+    out->norm[TP_RHS] = found->rhs_norm;
+    out->norm[TP_ROWS] = found->rows.norm;
+    out->norm[TP_ROWS_BOUND] = found->rows.bound;
+    out->norm[TP_ROWS_RHS] = found->rows.rhs_norm;
+    out->backward = found->rows.backward_error;
+    out->backward_most = found->rows.backward_error + found->rows.backward_bound;
+    out->row = (PetscInt)found->rows.backward_row;
+}
+
+static PetscErrorCode residual_on_gpu(tp_verifier *v, Vec b, Vec x, Vec r, tp_norms *out)
+{
+    tess_verification found;
+    double norm, bound;
     tp_view vb, vx, vr;
 
     PetscFunctionBegin;
@@ -155,7 +206,10 @@ static PetscErrorCode residual_on_gpu(tp_verifier *v, Vec b, Vec x, Vec r, doubl
     PetscCall(tp_view_begin(x, TP_READ, &vx));
     PetscCall(tp_view_begin(r, TP_WRITE, &vr));
     if (v->halo) { PetscCall(assemble_x(v, vx.v)); }
-    TessCall(tess_verify_residual(v->joined, vb.v, v->halo ? v->x : vx.v, vr.v, &norm_bound[0], &norm_bound[1]));
+    TessCall(tess_verify_residual(v->joined, vb.v, v->halo ? v->x : vx.v, vr.v, &norm, &bound));
+    tess_verification_init(&found);
+    TessCall(tess_verify(v->joined, vb.v, v->halo ? v->x : vx.v, NULL, &found));
+    take_norms(&found, out);
     PetscCall(tp_view_end(r, &vr));
     PetscCall(tp_view_end(x, &vx));
     PetscCall(tp_view_end(b, &vb));
@@ -165,57 +219,129 @@ static PetscErrorCode residual_on_gpu(tp_verifier *v, Vec b, Vec x, Vec r, doubl
 /* ---- over all processes ---- */
 
 /*
- * Norm and bound of the whole vector from those of its parts: by the triangle inequality in the space of the parts the
- * norm of the bounds bounds the difference of the norms. Parts are divided by a power of two near the largest, so that
- * squares neither overflow nor vanish; U times the number of parts bounds the error of a sum in any order.
+ * Norms of whole vectors from those of their parts: by the triangle inequality in the space of the parts the norm of
+ * the bounds bounds the difference of the norms. Parts are divided by a power of two near the largest, so that squares
+ * neither overflow nor vanish; U times the number of parts bounds the error of a sum in any order.
  */
-static PetscErrorCode norm_of_parts(MPI_Comm comm, double norm_bound[2])
+static PetscErrorCode norms_of_parts(MPI_Comm comm, double norm[TP_NORMS])
 {
-    double largest[2], sums[2], slack;
-    int exponent[2], parts;
+    double largest[TP_NORMS], sums[TP_NORMS], slack;
+    int exponent[TP_NORMS], parts;
 
     PetscFunctionBegin;
-    for (int k = 0; k < 2; k++) {
-        largest[k] = isnan(norm_bound[k]) ? (double)INFINITY : norm_bound[k];
-    }
     PetscCallMPI(MPI_Comm_size(comm, &parts));
-    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, largest, 2, MPI_DOUBLE, MPI_MAX, comm));
-    for (int k = 0; k < 2; k++) {
-        (void)frexp(isfinite(largest[k]) ? largest[k] : 1, &exponent[k]);
-        sums[k] = ldexp(norm_bound[k], -exponent[k]) * ldexp(norm_bound[k], -exponent[k]);
+    if (parts == 1) { PetscFunctionReturn(PETSC_SUCCESS); }
+    for (int n = 0; n < TP_NORMS; n++) {
+        largest[n] = isnan(norm[n]) ? (double)INFINITY : norm[n];
     }
-    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, sums, 2, MPI_DOUBLE, MPI_SUM, comm));
-    for (int k = 0; k < 2; k++) {
-        norm_bound[k] = isfinite(largest[k]) ? ldexp(sqrt(sums[k]), exponent[k]) : largest[k];
+    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, largest, TP_NORMS, MPI_DOUBLE, MPI_MAX, comm));
+    for (int n = 0; n < TP_NORMS; n++) {
+        (void)frexp(isfinite(largest[n]) ? largest[n] : 1, &exponent[n]);
+        sums[n] = ldexp(norm[n], -exponent[n]) * ldexp(norm[n], -exponent[n]);
+    }
+    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, sums, TP_NORMS, MPI_DOUBLE, MPI_SUM, comm));
+    for (int n = 0; n < TP_NORMS; n++) {
+        norm[n] = isfinite(largest[n]) ? ldexp(sqrt(sums[n]), exponent[n]) : largest[n];
     }
     slack = (double)(parts + 8) * U;
-    if (parts > 1) { norm_bound[1] = (1 + slack) * norm_bound[1] + slack * norm_bound[0]; }
-    if (norm_bound[0] > 0 && norm_bound[0] < TINY) { norm_bound[1] += DBL_MIN * DBL_EPSILON * 8; } /* subnormal */
+    for (int n = TP_BOUND; n < TP_NORMS; n += TP_ROWS_BOUND - TP_BOUND) {
+        norm[n] = (1 + slack) * norm[n] + slack * norm[n - 1];
+        if (norm[n - 1] > 0 && norm[n - 1] < TINY) { norm[n] += DBL_MIN * DBL_EPSILON * 8; } /* subnormal */
+    }
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode tp_true_residual(tp_verifier *v, Mat A, Vec b, Vec x, Vec r, double norm_bound[2], PetscBool *known)
+/* The largest of all, and its first row; rows are numbered from 0 on each process before, and over all after. */
+static PetscErrorCode largest_of_parts(Mat A, tp_norms *out)
+{
+    MPI_Comm comm = PetscObjectComm((PetscObject)A);
+    const PetscInt row = out->row;
+    double largest[2] = {out->backward, out->backward_most};
+    PetscInt first, last;
+
+    PetscFunctionBegin;
+    if (!isfinite(out->norm[TP_NORM])) { /* on all processes alike */
+        out->backward = out->backward_most = NAN;
+        out->row = -1;
+        PetscFunctionReturn(PETSC_SUCCESS);
+    }
+    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, largest, 2, MPI_DOUBLE, MPI_MAX, comm));
+    PetscCall(MatGetOwnershipRange(A, &first, &last));
+    out->row = row >= 0 && out->backward == largest[0] ? first + row : PETSC_MAX_INT;
+    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &out->row, 1, MPIU_INT, MPI_MIN, comm));
+    if (out->row == PETSC_MAX_INT) { out->row = -1; }
+    out->backward = largest[0];
+    out->backward_most = largest[1];
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode residual_of_entries(tp_verifier *v, Mat A, Vec b, Vec x, Vec r, tp_norms *out)
 {
     Mat block[2] = {A, NULL};
     tess_context *ctx;
     PetscBool mpi;
 
     PetscFunctionBegin;
-    PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, known, MATSEQAIJ, MATMPIAIJ, ""));
-    if (!*known) {
-        PetscCall(ordinary_residual(A, b, x, r, norm_bound));
-        PetscFunctionReturn(PETSC_SUCCESS);
-    }
     PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &mpi));
     PetscCall(renew(v, A, mpi));
     if (mpi) { PetscCall(MatMPIAIJGetSeqAIJ(A, &block[0], &block[1], NULL)); }
     PetscCall(tp_context(&ctx));
     if (tess_context_device(ctx) == TESS_DEVICE_GPU) {
         PetscCall(renew_joined(v, A, block));
-        PetscCall(residual_on_gpu(v, b, x, r, norm_bound));
+        PetscCall(residual_on_gpu(v, b, x, r, out));
     } else {
-        PetscCall(residual_on_host(v, block, b, x, r, norm_bound));
+        PetscCall(residual_on_host(v, block, b, x, r, out));
     }
-    PetscCall(norm_of_parts(PetscObjectComm((PetscObject)A), norm_bound));
+    PetscCall(norms_of_parts(PetscObjectComm((PetscObject)A), out->norm));
+    PetscCall(largest_of_parts(A, out));
     PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode tp_true_residual(tp_verifier *v, Mat A, Vec b, Vec x, Vec r, tp_norms *out)
+{
+    Mat entries;
+
+    PetscFunctionBegin;
+    PetscCall(tp_entries_of(&v->entries, A, x, &entries));
+    if (entries) {
+        PetscCall(residual_of_entries(v, entries, b, x, r, out));
+    } else {
+        PetscCall(ordinary_residual(A, b, x, r, out));
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- tolerances ---- */
+
+/* At most the exact rtol ||v||, by norms of `parts` parts. */
+static double least_share(double rtol, double norm, int parts)
+{
+    const double least = norm * (1 - (double)(parts + 32) * U) - DBL_MIN * DBL_EPSILON * 8;
+
+    return least > 0 ? nextafter(rtol * least, 0) : 0;
+}
+
+PetscErrorCode tp_set_tolerances(KSP ksp, const tp_norms *of, tp_tolerances *out)
+{
+    const double rhs = of->norm[TP_RHS];
+    int parts;
+
+    PetscFunctionBegin;
+    PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)ksp), &parts));
+    out->given = PetscMax(least_share(ksp->rtol, rhs, parts), ksp->abstol);
+    out->rows = rhs > 0
+                    ? least_share(PetscMax(ksp->rtol, nextafter(ksp->abstol / rhs, 0)), of->norm[TP_ROWS_RHS], parts)
+                    : out->given;
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+double tp_most(const tp_norms *of)
+{
+    return of->norm[TP_NORM] + (isnan(of->norm[TP_BOUND]) ? 0 : of->norm[TP_BOUND]);
+}
+
+/* As KSPConvergedDefault tells the two apart. */
+KSPConvergedReason tp_converged_reason(KSP ksp, double most)
+{
+    return most < ksp->abstol ? KSP_CONVERGED_ATOL : KSP_CONVERGED_RTOL;
 }

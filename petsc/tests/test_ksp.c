@@ -325,6 +325,105 @@ static PetscErrorCode another_matrix_at_the_same_place(void)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A chain whose coupling at one place, between two processes, has no equal: all take a method for unsymmetric matrices.
+   And right-hand sides whose squares vanish or overflow are solved. */
+static PetscErrorCode chain_is_solved(double coupling, double size, KSP ksp)
+{
+    const PetscInt n = 20;
+    double largest[2];
+    KSPConvergedReason reason;
+    PetscInt first, last;
+    Vec x, b, r;
+    Mat A;
+
+    PetscFunctionBegin;
+    PetscCall(MatCreateAIJ(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, n, n, 3, NULL, 3, NULL, &A));
+    PetscCall(MatGetOwnershipRange(A, &first, &last));
+    for (PetscInt i = first; i < last; i++) {
+        PetscCall(MatSetValue(A, i, i, 2.3, INSERT_VALUES));
+        if (i > 0) { PetscCall(MatSetValue(A, i, i - 1, -1, INSERT_VALUES)); }
+        if (i + 1 < n && (i != 9 || coupling != 0)) { /* 0: no entry, as upwind */
+            PetscCall(MatSetValue(A, i, i + 1, i == 9 ? coupling : -1, INSERT_VALUES));
+        }
+    }
+    PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatCreateVecs(A, &x, &b));
+    PetscCall(fill(b, 3));
+    PetscCall(VecScale(b, size));
+    PetscCall(KSPSetOperators(ksp, A, A));
+    PetscCall(KSPSolve(ksp, b, x));
+    PetscCall(KSPGetConvergedReason(ksp, &reason));
+    PetscCall(VecDuplicate(b, &r));
+    PetscCall(MatMult(A, x, r));
+    PetscCall(VecAYPX(r, -1, b));
+    PetscCall(VecNorm(r, NORM_INFINITY, &largest[0]));
+    PetscCall(VecNorm(b, NORM_INFINITY, &largest[1]));
+    CHECK(reason > 0, "%g %g: reason %d", coupling, size, (int)reason);
+    CHECK(largest[0] <= 20 * 1e-8 * largest[1], "%g %g: %g of %g", coupling, size, largest[0], largest[1]);
+    PetscCall(VecDestroy(&r));
+    PetscCall(VecDestroy(&x));
+    PetscCall(VecDestroy(&b));
+    PetscCall(MatDestroy(&A));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode odd_chains_are_solved(void)
+{
+    static const double cases[][2] = {{-0.9, 1}, {0, 1}, {-1, 1e-165}, {-1, 1e-200}, {-1, 1e200}};
+    KSP ksp;
+
+    PetscFunctionBegin;
+    for (int c = 0; c < 5; c++) {
+        PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+        PetscCall(KSPSetOptionsPrefix(ksp, "o_"));
+        PetscCall(option("-o_pc_type", "none"));
+        PetscCall(KSPSetType(ksp, KSPTESSERA));
+        PetscCall(KSPSetTolerances(ksp, 1e-8, 0, PETSC_DEFAULT, 300));
+        PetscCall(KSPSetFromOptions(ksp));
+        PetscCall(chain_is_solved(cases[c][0], cases[c][1], ksp));
+        PetscCall(KSPDestroy(&ksp));
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Rows of the first process alone have a zero pivot: the solve ends on all processes, and with one reason. */
+static PetscErrorCode failure_reaches_all(void)
+{
+    const PetscInt n = 8;
+    KSPConvergedReason reason;
+    PetscInt first, last;
+    Vec x, b;
+    Mat A;
+    KSP ksp;
+
+    PetscFunctionBegin;
+    PetscCall(MatCreateAIJ(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, n, n, 2, NULL, 2, NULL, &A));
+    PetscCall(MatGetOwnershipRange(A, &first, &last));
+    for (PetscInt i = first; i < last; i++) {
+        if (i < 2) { PetscCall(MatSetValue(A, i, 1 - i, 1, INSERT_VALUES)); }
+        PetscCall(MatSetValue(A, i, i, i < 2 ? 0 : 2, INSERT_VALUES));
+    }
+    PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatCreateVecs(A, &x, &b));
+    PetscCall(VecSet(b, 1));
+    PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+    PetscCall(KSPSetOptionsPrefix(ksp, "f_"));
+    PetscCall(option("-f_pc_type", "bjacobi"));
+    PetscCall(KSPSetType(ksp, KSPTESSERA));
+    PetscCall(KSPSetOperators(ksp, A, A));
+    PetscCall(KSPSetFromOptions(ksp));
+    PetscCall(KSPSolve(ksp, b, x));
+    PetscCall(KSPGetConvergedReason(ksp, &reason));
+    CHECK(reason == KSP_DIVERGED_PC_FAILED, "reason %d", (int)reason);
+    PetscCall(KSPDestroy(&ksp));
+    PetscCall(VecDestroy(&x));
+    PetscCall(VecDestroy(&b));
+    PetscCall(MatDestroy(&A));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
     PetscFunctionBeginUser;
@@ -337,6 +436,8 @@ int main(int argc, char **argv)
     RUN(the_transpose_is_solved);
     RUN(jacobi_is_the_same);
     RUN(another_matrix_at_the_same_place);
+    RUN(odd_chains_are_solved);
+    RUN(failure_reaches_all);
     PetscCall(PetscFinalize());
     return 0;
 }

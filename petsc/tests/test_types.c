@@ -1,0 +1,508 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* KSP "tessera" with PETSc's other matrix types: no claim is false where entries are known, and -ksp_view says what is
+   proved. */
+#include "support.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- matrices ---- */
+
+static PetscErrorCode assemble(Mat A)
+{
+    PetscFunctionBegin;
+    PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Rows of some five entries with a larger diagonal; unsymmetric, or its sum with its transpose. */
+static PetscErrorCode small_matrix(PetscInt n, int seed, PetscBool symmetric, Mat *out)
+{
+    PetscInt first, last;
+    const PetscScalar *v;
+    Vec values;
+    Mat T;
+
+    PetscFunctionBegin;
+    PetscCall(MatCreate(PETSC_COMM_WORLD, out));
+    PetscCall(MatSetSizes(*out, PETSC_DECIDE, PETSC_DECIDE, n, n));
+    PetscCall(MatSetBlockSize(*out, 2));
+    PetscCall(MatSetType(*out, MATAIJ));
+    PetscCall(MatSeqAIJSetPreallocation(*out, 6, NULL));
+    PetscCall(MatMPIAIJSetPreallocation(*out, 6, NULL, 6, NULL));
+    PetscCall(MatGetOwnershipRange(*out, &first, &last));
+    PetscCall(MatCreateVecs(*out, NULL, &values));
+    for (int e = 0; e < 5; e++) {
+        PetscCall(fill(values, seed * 5 + e));
+        PetscCall(VecGetArrayRead(values, &v));
+        for (PetscInt i = first; i < last; i++) {
+            const PetscInt column = (PetscInt)((0.5 + 0.499 * v[i - first]) * (double)n);
+            PetscCall(MatSetValue(*out, i, column, 1.7 * v[i - first], ADD_VALUES));
+        }
+        PetscCall(VecRestoreArrayRead(values, &v));
+    }
+    for (PetscInt i = first; i < last; i++) {
+        PetscCall(MatSetValue(*out, i, i, 6.3, ADD_VALUES));
+    }
+    PetscCall(assemble(*out));
+    PetscCall(VecDestroy(&values));
+    if (symmetric) {
+        PetscCall(MatTranspose(*out, MAT_INITIAL_MATRIX, &T));
+        PetscCall(MatAXPY(*out, 1, T, DIFFERENT_NONZERO_PATTERN));
+        PetscCall(MatDestroy(&T));
+        PetscCall(MatSetOption(*out, MAT_SYMMETRIC, PETSC_TRUE)); /* asked for by sbaij */
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Four blocks, each half of the rows of every process. `mixed`: of other types, one of them a nest. */
+static PetscErrorCode nest_of(Mat A, PetscBool mixed, Mat *out)
+{
+    static const MatType types[4] = {MATDENSE, MATNEST, MATAIJ, MATBAIJ};
+    PetscInt first, last;
+    Mat block[4], inner;
+    IS half[2];
+
+    PetscFunctionBegin;
+    PetscCall(MatGetOwnershipRange(A, &first, &last));
+    for (int k = 0; k < 2; k++) {
+        const PetscInt n = (last - first) / 2, start = first + k * n;
+        PetscCall(ISCreateStride(PETSC_COMM_WORLD, k ? last - start : n, start, 1, &half[k]));
+    }
+    for (int k = 0; k < 4; k++) {
+        PetscCall(MatCreateSubMatrix(A, half[k / 2], half[k % 2], MAT_INITIAL_MATRIX, &block[k]));
+        if (mixed && k == 1) {
+            PetscCall(MatCreateNest(PETSC_COMM_WORLD, 1, NULL, 1, NULL, &block[k], &inner));
+            PetscCall(MatDestroy(&block[k]));
+            block[k] = inner;
+        } else if (mixed) {
+            PetscCall(MatConvert(block[k], types[k], MAT_INPLACE_MATRIX, &block[k]));
+        }
+    }
+    PetscCall(MatCreateNest(PETSC_COMM_WORLD, 2, half, 2, half, block, out));
+    for (int k = 0; k < 4; k++) {
+        PetscCall(MatDestroy(&block[k]));
+    }
+    PetscCall(ISDestroy(&half[0]));
+    PetscCall(ISDestroy(&half[1]));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode multiply(Mat A, Vec x, Vec y)
+{
+    Mat inner;
+
+    PetscFunctionBegin;
+    PetscCall(MatShellGetContext(A, &inner));
+    PetscCall(MatMult(inner, x, y));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same matrix in another type; a shell borrows it. */
+static PetscErrorCode convert(Mat A, const char *type, Mat *out)
+{
+    PetscInt rows, columns;
+    Mat T;
+
+    PetscFunctionBegin;
+    if (strcmp(type, "nest") == 0 || strcmp(type, "mixed nest") == 0) {
+        PetscCall(nest_of(A, type[0] == 'm' ? PETSC_TRUE : PETSC_FALSE, out));
+    } else if (strcmp(type, "transpose") == 0) {
+        PetscCall(MatTranspose(A, MAT_INITIAL_MATRIX, &T));
+        PetscCall(MatCreateTranspose(T, out));
+        PetscCall(MatDestroy(&T));
+    } else if (strcmp(type, "shell") == 0) {
+        PetscCall(MatGetLocalSize(A, &rows, &columns));
+        PetscCall(MatCreateShell(PETSC_COMM_WORLD, rows, columns, PETSC_DETERMINE, PETSC_DETERMINE, A, out));
+        PetscCall(MatShellSetOperation(*out, MATOP_MULT, (void (*)(void))multiply));
+    } else {
+        PetscCall(MatConvert(A, type, MAT_INITIAL_MATRIX, out));
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- what is true, and what is said ---- */
+
+/* Norms of b - A x and of b in long double; A is AIJ. */
+static PetscErrorCode true_norms(Mat A, Vec b, Vec x, long double norm[2])
+{
+    const PetscScalar *vb, *vx, *value;
+    const PetscInt *column;
+    PetscInt first, last, n;
+    VecScatter scatter;
+    Vec all;
+
+    PetscFunctionBegin;
+    PetscCall(VecScatterCreateToAll(x, &scatter, &all));
+    PetscCall(VecScatterBegin(scatter, x, all, INSERT_VALUES, SCATTER_FORWARD));
+    PetscCall(VecScatterEnd(scatter, x, all, INSERT_VALUES, SCATTER_FORWARD));
+    PetscCall(VecGetArrayRead(b, &vb));
+    PetscCall(VecGetArrayRead(all, &vx));
+    PetscCall(MatGetOwnershipRange(A, &first, &last));
+    norm[0] = norm[1] = 0;
+    for (PetscInt i = first; i < last; i++) {
+        long double r = vb[i - first];
+        PetscCall(MatGetRow(A, i, &n, &column, &value));
+        for (PetscInt k = 0; k < n; k++) {
+            r -= (long double)value[k] * vx[column[k]];
+        }
+        PetscCall(MatRestoreRow(A, i, &n, &column, &value));
+        norm[0] += r * r;
+        norm[1] += (long double)vb[i - first] * vb[i - first];
+    }
+    PetscCall(VecRestoreArrayRead(all, &vx));
+    PetscCall(VecRestoreArrayRead(b, &vb));
+    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, norm, 2, MPI_LONG_DOUBLE, MPI_SUM, PETSC_COMM_WORLD));
+    norm[0] = sqrtl(norm[0]);
+    norm[1] = sqrtl(norm[1]);
+    PetscCall(VecScatterDestroy(&scatter));
+    PetscCall(VecDestroy(&all));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether -ksp_view has these words, on all processes. */
+static PetscErrorCode view_says(KSP ksp, const char *words, PetscBool *out)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *const file = open_memstream(&text, &size);
+    PetscViewer viewer;
+    int found;
+
+    PetscFunctionBegin;
+    CHECK(file, "no memory for a view");
+    PetscCall(PetscViewerASCIIOpenWithFILE(PETSC_COMM_WORLD, file, &viewer));
+    PetscCall(KSPView(ksp, viewer));
+    PetscCall(PetscViewerDestroy(&viewer));
+    (void)fclose(file);
+    found = strstr(text, words) != NULL;
+    PetscCallMPI(MPI_Bcast(&found, 1, MPI_INT, 0, PETSC_COMM_WORLD)); /* the first process has the text */
+    free(text);
+    *out = found ? PETSC_TRUE : PETSC_FALSE;
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode need_words(KSP ksp, const char *words, const char *what)
+{
+    PetscBool said;
+
+    PetscFunctionBegin;
+    PetscCall(view_says(ksp, words, &said));
+    CHECK(said, "%s: -ksp_view does not say \"%s\"", what, words);
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode make(const char *solver, double rtol, double atol, KSP *ksp)
+{
+    PetscFunctionBegin;
+    PetscCall(KSPCreate(PETSC_COMM_WORLD, ksp));
+    PetscCall(KSPSetOptionsPrefix(*ksp, "n_"));
+    PetscCall(option("-n_pc_type", "none"));
+    PetscCall(option("-n_ksp_tessera_solver", solver));
+    PetscCall(KSPSetType(*ksp, KSPTESSERA));
+    PetscCall(KSPSetTolerances(*ksp, rtol, atol, PETSC_DEFAULT, 300));
+    PetscCall(KSPSetFromOptions(*ksp));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode reason_of(KSP ksp, Mat A, Vec b, Vec x, KSPConvergedReason *reason)
+{
+    PetscFunctionBegin;
+    PetscCall(KSPSetOperators(ksp, A, A));
+    PetscCall(KSPSolve(ksp, b, x));
+    PetscCall(KSPGetConvergedReason(ksp, reason));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- cases ---- */
+
+static const char *const known_types[] = {"aij", "baij", "sbaij", "dense", "sell", "nest", "mixed nest", "transpose"};
+enum { KNOWN_TYPES = 8 };
+
+static PetscErrorCode solve_and_judge(const char *type, int seed, double rtol, int *claims)
+{
+    long double norm[2];
+    KSPConvergedReason reason;
+    Mat A, T;
+    Vec x, b;
+    KSP ksp;
+
+    PetscFunctionBegin;
+    PetscCall(small_matrix(24, seed, strcmp(type, "sbaij") == 0 ? PETSC_TRUE : PETSC_FALSE, &A));
+    PetscCall(convert(A, type, &T));
+    PetscCall(MatCreateVecs(A, &x, &b));
+    PetscCall(fill(b, seed + 200));
+    PetscCall(make("fgmres", rtol, 0, &ksp));
+    PetscCall(reason_of(ksp, T, b, x, &reason));
+    PetscCall(true_norms(A, b, x, norm));
+    if (reason > 0) {
+        ++*claims;
+        CHECK(norm[0] <= (long double)rtol * norm[1] * (1 + 0x1p-8L), "%s %d: %Lg of %g was claimed", type, seed,
+              norm[0] / norm[1], rtol);
+        PetscCall(need_words(ksp, "  verified: ", type));
+    } else {
+        PetscCall(need_words(ksp, "not verified: not converged", type));
+    }
+    PetscCall(KSPDestroy(&ksp));
+    PetscCall(VecDestroy(&x));
+    PetscCall(VecDestroy(&b));
+    PetscCall(MatDestroy(&T));
+    PetscCall(MatDestroy(&A));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* At the edge of FP64 an ordinary residual claims what is not so. */
+static PetscErrorCode no_claim_is_false(void)
+{
+    static const double rtols[] = {1e-10, 5e-17, 4e-17, 3e-17};
+
+    PetscFunctionBegin;
+    for (int t = 0; t < KNOWN_TYPES; t++) {
+        int claims = 0;
+        for (int seed = 0; seed < 12; seed++) {
+            PetscCall(solve_and_judge(known_types[t], seed, rtols[seed % 4], &claims));
+        }
+        CHECK(claims >= 3 && claims < 12, "%s: %d claims", known_types[t], claims);
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A shell's products are all that is known: solved, and said to be not verified; with the smallest b, too. */
+static PetscErrorCode shells_are_not_verified(void)
+{
+    static const double sizes[] = {1, 1e-165, 1e-200, 1e200};
+    Mat A, T;
+    Vec x, b;
+    KSP ksp;
+
+    PetscFunctionBegin;
+    PetscCall(small_matrix(24, 3, PETSC_FALSE, &A));
+    PetscCall(convert(A, "shell", &T));
+    PetscCall(MatCreateVecs(A, &x, &b));
+    PetscCall(make("fgmres", 1e-8, 0, &ksp));
+    for (int s = 0; s < 4; s++) {
+        long double norm[2];
+        KSPConvergedReason reason;
+        PetscCall(fill(b, 5));
+        PetscCall(VecScale(b, sizes[s]));
+        PetscCall(reason_of(ksp, T, b, x, &reason));
+        PetscCall(true_norms(A, b, x, norm));
+        CHECK(reason == KSP_CONVERGED_RTOL && norm[0] <= 1.01e-8L * norm[1], "%g: reason %d, residual %Lg", sizes[s],
+              (int)reason, norm[0] / norm[1]);
+        PetscCall(need_words(ksp, "not verified: nobody tells the entries of a matrix of type shell", "shell"));
+        PetscCall(need_words(ksp, "rows scaled to one size: unknown", "shell"));
+        PetscCall(need_words(ksp, "error of that unknown", "shell"));
+    }
+    PetscCall(KSPDestroy(&ksp));
+    PetscCall(VecDestroy(&x));
+    PetscCall(VecDestroy(&b));
+    PetscCall(MatDestroy(&T));
+    PetscCall(MatDestroy(&A));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* b whose squares vanish or overflow, in every type; and the reason, as PETSc's own test gives it. */
+static PetscErrorCode reasons_and_tiny_b(void)
+{
+    static const struct {
+        double size, rtol, atol;
+        KSPConvergedReason reason;
+    } cases[] = {{1e-165, 1e-8, 0, KSP_CONVERGED_RTOL},      {1e-200, 1e-8, 0, KSP_CONVERGED_RTOL},
+                 {1e200, 1e-8, 0, KSP_CONVERGED_RTOL},       {1, 1e-8, 1e-50, KSP_CONVERGED_RTOL},
+                 {1, 1e-14, 1e-4, KSP_CONVERGED_ATOL},       {1e-165, 1e-5, 1e-50, KSP_CONVERGED_ATOL},
+                 {1e-165, 1e-9, 1e-171, KSP_CONVERGED_ATOL}, {0, 1e-8, 1e-50, KSP_CONVERGED_ATOL}};
+
+    PetscFunctionBegin;
+    for (int t = 0; t < KNOWN_TYPES; t++) {
+        Mat A, T;
+        Vec x, b;
+        PetscCall(small_matrix(24, 4, PETSC_TRUE, &A));
+        PetscCall(convert(A, known_types[t], &T));
+        PetscCall(MatCreateVecs(A, &x, &b));
+        for (int c = 0; c < 8; c++) {
+            long double norm[2];
+            KSPConvergedReason reason;
+            KSP ksp;
+            PetscCall(fill(b, 6));
+            PetscCall(VecScale(b, cases[c].size));
+            PetscCall(make("fgmres", cases[c].rtol, cases[c].atol, &ksp));
+            PetscCall(reason_of(ksp, T, b, x, &reason));
+            PetscCall(true_norms(A, b, x, norm));
+            CHECK(reason == cases[c].reason, "%s, case %d: reason %d", known_types[t], c, (int)reason);
+            CHECK(norm[0] <= fmaxl((long double)cases[c].rtol * norm[1], (long double)cases[c].atol),
+                  "%s, case %d: %Lg of %Lg", known_types[t], c, norm[0], norm[1]);
+            PetscCall(need_words(ksp, "  verified: ", known_types[t]));
+            PetscCall(KSPDestroy(&ksp));
+        }
+        PetscCall(VecDestroy(&x));
+        PetscCall(VecDestroy(&b));
+        PetscCall(MatDestroy(&T));
+        PetscCall(MatDestroy(&A));
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* New values reach the copy of the entries, also those of one block, which PETSc does not count as a change of the
+   nest; and KSPSolveTranspose has the transpose of it. */
+static PetscErrorCode change_and_solve(Mat A, const char *type, Vec b, Vec x)
+{
+    KSP ksp;
+    Vec r;
+
+    PetscFunctionBegin;
+    PetscCall(VecDuplicate(b, &r));
+    PetscCall(make("fgmres", 1e-12, 0, &ksp));
+    PetscCall(KSPSetOperators(ksp, A, A));
+    for (int k = 0; k < 4; k++) {
+        double norm[2];
+        KSPConvergedReason reason;
+        Mat part = A;
+        if (k == 2 && strstr(type, "nest")) { PetscCall(MatNestGetSubMat(A, 0, 0, &part)); }
+        if (k > 0) { PetscCall(MatScale(part, 1.5)); }
+        PetscCall((k % 2 ? KSPSolveTranspose : KSPSolve)(ksp, b, x));
+        PetscCall(KSPGetConvergedReason(ksp, &reason));
+        PetscCall((k % 2 ? MatMultTranspose : MatMult)(A, x, r));
+        PetscCall(VecAYPX(r, -1, b));
+        PetscCall(VecNorm(r, NORM_2, &norm[0]));
+        PetscCall(VecNorm(b, NORM_2, &norm[1]));
+        CHECK(reason > 0 && norm[0] <= 1.01e-12 * norm[1], "%s, solve %d: reason %d, residual %g", type, k, (int)reason,
+              norm[0] / norm[1]);
+        PetscCall(need_words(ksp, "  verified: ", type));
+    }
+    PetscCall(KSPDestroy(&ksp));
+    PetscCall(VecDestroy(&r));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode changes_and_transposes(void)
+{
+    static const char *const types[] = {"nest", "mixed nest", "baij", "dense"};
+
+    PetscFunctionBegin;
+    for (int t = 0; t < 4; t++) {
+        Mat A, T;
+        Vec x, b;
+        PetscCall(small_matrix(24, 7, PETSC_FALSE, &A));
+        PetscCall(convert(A, types[t], &T));
+        PetscCall(MatCreateVecs(A, &x, &b));
+        PetscCall(fill(b, 8));
+        PetscCall(change_and_solve(T, types[t], b, x));
+        PetscCall(VecDestroy(&x));
+        PetscCall(VecDestroy(&b));
+        PetscCall(MatDestroy(&T));
+        PetscCall(MatDestroy(&A));
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A rod of 16 unknowns, whose ends are held at 1 and 3 by a penalty. */
+static PetscErrorCode rod(double penalty, Mat *A, Vec *b)
+{
+    const PetscInt n = 16;
+    PetscInt first, last;
+
+    PetscFunctionBegin;
+    PetscCall(MatCreateAIJ(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, n, n, 3, NULL, 3, NULL, A));
+    PetscCall(MatGetOwnershipRange(*A, &first, &last));
+    PetscCall(MatCreateVecs(*A, NULL, b));
+    for (PetscInt i = first; i < last; i++) {
+        const PetscBool end = i == 0 || i == n - 1 ? PETSC_TRUE : PETSC_FALSE;
+        PetscCall(MatSetValue(*A, i, i, end ? penalty : 2, INSERT_VALUES));
+        if (i > 0) { PetscCall(MatSetValue(*A, i, i - 1, -1, INSERT_VALUES)); }
+        if (i < n - 1) { PetscCall(MatSetValue(*A, i, i + 1, -1, INSERT_VALUES)); }
+        if (end) { PetscCall(VecSetValue(*b, i, i ? 3 * penalty : penalty, INSERT_VALUES)); }
+    }
+    PetscCall(assemble(*A));
+    PetscCall(VecAssemblyBegin(*b));
+    PetscCall(VecAssemblyEnd(*b));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Of a penalty the norm as given is met by an x without interior: converged, as asked for, and not verified. */
+static PetscErrorCode rows_are_told(void)
+{
+    static const char *const types[] = {"aij", "dense", "nest"};
+
+    PetscFunctionBegin;
+    for (int t = 0; t < 3; t++) {
+        for (int held = 0; held < 2; held++) {
+            KSPConvergedReason reason;
+            Mat A, T;
+            Vec x, b;
+            KSP ksp;
+            PetscCall(rod(held ? 1e30 : 4, &A, &b));
+            PetscCall(convert(A, types[t], &T));
+            PetscCall(VecDuplicate(b, &x));
+            PetscCall(make("cg", 1e-8, 0, &ksp));
+            PetscCall(reason_of(ksp, T, b, x, &reason));
+            CHECK(reason == KSP_CONVERGED_RTOL, "%s: reason %d", types[t], (int)reason);
+            if (held) {
+                PetscCall(need_words(ksp, "not verified: the row-scaled residual is 5e+07 times", types[t]));
+                PetscCall(
+                    need_words(ksp, "largest row-wise backward error 1.0e+00, at most 1.0e+00 (row 1)", types[t]));
+            } else {
+                PetscCall(need_words(ksp, "  verified: ", types[t]));
+            }
+            PetscCall(KSPDestroy(&ksp));
+            PetscCall(VecDestroy(&x));
+            PetscCall(VecDestroy(&b));
+            PetscCall(MatDestroy(&T));
+            PetscCall(MatDestroy(&A));
+        }
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Without a verification nothing is said to be verified. */
+static PetscErrorCode doubts_are_said(void)
+{
+    KSPConvergedReason reason;
+    Mat A, T;
+    Vec x, b;
+    KSP ksp;
+    PetscBool said;
+
+    PetscFunctionBegin;
+    PetscCall(small_matrix(24, 9, PETSC_FALSE, &A));
+    PetscCall(convert(A, "baij", &T));
+    PetscCall(MatCreateVecs(A, &x, &b));
+    PetscCall(fill(b, 10));
+    PetscCall(option("-n_ksp_tessera_verify", "0"));
+    PetscCall(make("fgmres", 1e-8, 0, &ksp));
+    PetscCall(KSPSetOperators(ksp, T, T));
+    PetscCall(view_says(ksp, "verified", &said));
+    CHECK(!said, "before a solve -ksp_view says how it ended");
+    for (int guess = 0; guess < 2; guess++) {
+        PetscCall(KSPSetInitialGuessNonzero(ksp, guess ? PETSC_TRUE : PETSC_FALSE));
+        PetscCall(reason_of(ksp, T, b, x, &reason));
+        CHECK(reason == KSP_CONVERGED_RTOL, "reason %d", (int)reason);
+        PetscCall(need_words(ksp, "not verified: -ksp_tessera_verify is off", "verify off"));
+        PetscCall(view_says(ksp, "true residual", &said));
+        CHECK(!said, "a residual that was not computed is told");
+    }
+    PetscCall(option("-n_ksp_tessera_verify", ""));
+    PetscCall(KSPDestroy(&ksp));
+    PetscCall(VecDestroy(&x));
+    PetscCall(VecDestroy(&b));
+    PetscCall(MatDestroy(&T));
+    PetscCall(MatDestroy(&A));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+    PetscFunctionBeginUser;
+    PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
+    PetscCall(TesseraPetscInitialize());
+    RUN(no_claim_is_false);
+    RUN(shells_are_not_verified);
+    RUN(reasons_and_tiny_b);
+    RUN(changes_and_transposes);
+    RUN(rows_are_told);
+    RUN(doubts_are_said);
+    PetscCall(PetscFinalize());
+    return 0;
+}

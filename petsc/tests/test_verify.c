@@ -1,0 +1,502 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* True residuals by themselves: norms and bounds against long double, at the ends of ranges, with what is no number,
+   and on processes without rows. */
+#include "ksp.h"
+#include "mat.h"
+#include "support.h"
+
+#include <float.h>
+#include <math.h>
+
+/* ---- in long double ---- */
+
+typedef struct exact_norms {
+    long double norm[TP_NORMS]; /* the bounds: on what long double rounds */
+    long double backward;
+} exact_norms;
+
+static void add_exact(exact_norms *sums, long double r, long double b, long double size, long double largest)
+{
+    const long double divisor = largest > 0 ? largest : 1;
+
+    sums->norm[TP_NORM] += r * r;
+    sums->norm[TP_BOUND] += size * size;
+    sums->norm[TP_RHS] += b * b;
+    sums->norm[TP_ROWS] += r / divisor * (r / divisor);
+    sums->norm[TP_ROWS_BOUND] += size / divisor * (size / divisor);
+    sums->norm[TP_ROWS_RHS] += b / divisor * (b / divisor);
+    if (r != 0) { sums->backward = fmaxl(sums->backward, fabsl(r) / size); }
+}
+
+static PetscErrorCode add_rows(Mat A, const PetscScalar *b, const PetscScalar *x, exact_norms *sums)
+{
+    PetscInt first, last;
+
+    PetscFunctionBegin;
+    PetscCall(MatGetOwnershipRange(A, &first, &last));
+    for (PetscInt i = first; i < last; i++) {
+        const PetscInt *column;
+        const PetscScalar *value;
+        PetscInt n;
+        long double r = b[i - first], size = fabsl(r), largest = 0;
+        PetscCall(MatGetRow(A, i, &n, &column, &value));
+        for (PetscInt k = 0; k < n; k++) {
+            r -= (long double)value[k] * x[column[k]];
+            size += fabsl((long double)value[k] * x[column[k]]);
+            largest = fmaxl(largest, fabsl((long double)value[k]));
+        }
+        PetscCall(MatRestoreRow(A, i, &n, &column, &value));
+        add_exact(sums, r, b[i - first], size, largest);
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode reference(const random_pair *p, Vec b, Vec x, exact_norms *out)
+{
+    const PetscScalar *vb, *vx;
+    VecScatter scatter;
+    Vec all;
+
+    PetscFunctionBegin;
+    PetscCall(VecScatterCreateToAll(x, &scatter, &all));
+    PetscCall(VecScatterBegin(scatter, x, all, INSERT_VALUES, SCATTER_FORWARD));
+    PetscCall(VecScatterEnd(scatter, x, all, INSERT_VALUES, SCATTER_FORWARD));
+    PetscCall(VecGetArrayRead(b, &vb));
+    PetscCall(VecGetArrayRead(all, &vx));
+    *out = (exact_norms){.backward = 0};
+    PetscCall(add_rows(p->a, vb, vx, out));
+    PetscCall(VecRestoreArrayRead(all, &vx));
+    PetscCall(VecRestoreArrayRead(b, &vb));
+    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, out->norm, TP_NORMS, MPI_LONG_DOUBLE, MPI_SUM, PETSC_COMM_WORLD));
+    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &out->backward, 1, MPI_LONG_DOUBLE, MPI_MAX, PETSC_COMM_WORLD));
+    for (int n = 0; n < TP_NORMS; n++) {
+        out->norm[n] = sqrtl(out->norm[n]);
+    }
+    for (int n = TP_BOUND; n < TP_NORMS; n += TP_ROWS_BOUND - TP_BOUND) {
+        out->norm[n] = (long double)(2 * p->longest + 4) * 0x1p-64L * out->norm[n] + 0x1p-50L * out->norm[n - 1];
+    }
+    PetscCall(VecScatterDestroy(&scatter));
+    PetscCall(VecDestroy(&all));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- norms ---- */
+
+static PetscErrorCode compare(const tp_norms *found, const exact_norms *wanted, const char *what)
+{
+    /* long double's rounding of a row, relative to its size, and what two words lose */
+    const long double slack = 24 * 0x1p-64L + 0x1p-44L * wanted->backward;
+
+    PetscFunctionBegin;
+    for (int n = 0; n < TP_NORMS; n += TP_ROWS) {
+        const long double norm = wanted->norm[n], rhs = wanted->norm[n + TP_RHS];
+        const double bound = found->norm[n + TP_BOUND], b = found->norm[n + TP_RHS];
+        CHECK(fabsl((long double)found->norm[n] - norm) <= (long double)bound + wanted->norm[n + TP_BOUND],
+              "%s, norm %d: %g, bound %g, wanted %Lg", what, n, found->norm[n], bound, norm);
+        CHECK(bound <= 1e-12 * found->norm[n], "%s, norm %d: %g, bound %g", what, n, found->norm[n], bound);
+        CHECK(fabsl((long double)b - rhs) <= 64 * U64 * rhs, "%s, norm %d: b %g, not %Lg", what, n, b, rhs);
+    }
+    CHECK(fabsl((long double)found->backward - wanted->backward) <= slack, "%s: backward error %g, not %Lg", what,
+          found->backward, wanted->backward);
+    CHECK(found->backward_most >= found->backward && found->backward_most <= (1 + 1e-12) * found->backward,
+          "%s: backward error %g, at most %g", what, found->backward, found->backward_most);
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* b is A x up to its rounding, so that an ordinary residual would have no digit right; then one row is far off. */
+static PetscErrorCode residuals_are_within_their_bound(void)
+{
+    static const int exponents[] = {0, -700, 700};
+
+    PetscFunctionBegin;
+    for (PetscInt n = 3; n <= 3000; n *= 10) {
+        random_pair p;
+        Vec b, x, r;
+        tp_verifier verifier = {0};
+        double first[TP_NORMS] = {0};
+        PetscCall(random_matrix(n, n, &p));
+        PetscCall(MatCreateVecs(p.a, &x, &b));
+        PetscCall(VecDuplicate(b, &r));
+        for (int e = 0; e < 3; e++) {
+            char what[64];
+            tp_norms found;
+            exact_norms wanted;
+            PetscCall(fill(x, 21));
+            PetscCall(VecScale(x, ldexp(1, exponents[e])));
+            PetscCall(MatMult(p.a, x, b));
+            PetscCall(PetscSNPrintf(what, sizeof what, "%d rows, 2^%d", (int)n, exponents[e]));
+            PetscCall(tp_true_residual(&verifier, p.a, b, x, r, &found));
+            PetscCall(reference(&p, b, x, &wanted));
+            PetscCall(compare(&found, &wanted, what));
+            for (int k = 0; k < TP_NORMS; k++) {
+                if (e == 0) { first[k] = found.norm[k]; }
+                CHECK(found.norm[k] == ldexp(first[k], exponents[e]), "%s: another norm %d", what, k);
+            }
+            PetscCall(VecSetValue(b, n / 2, ldexp(1, exponents[e]), INSERT_VALUES));
+            PetscCall(VecAssemblyBegin(b));
+            PetscCall(VecAssemblyEnd(b));
+            PetscCall(tp_true_residual(&verifier, p.a, b, x, r, &found));
+            PetscCall(reference(&p, b, x, &wanted));
+            PetscCall(compare(&found, &wanted, what));
+            CHECK(found.row == n / 2, "%s: row %d", what, (int)found.row);
+        }
+        PetscCall(tp_verifier_destroy(&verifier));
+        PetscCall(VecDestroy(&x));
+        PetscCall(VecDestroy(&b));
+        PetscCall(VecDestroy(&r));
+        PetscCall(destroy_pair(&p));
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* n numbers of a diagonal matrix, of x and of b, on the processes that there are. */
+typedef struct diagonal {
+    Mat a;
+    Vec x, b, r;
+    tp_verifier verifier;
+} diagonal;
+
+static PetscErrorCode make_diagonal(PetscInt n, const double *a, const double *b, const double *x, diagonal *out)
+{
+    PetscInt first, last;
+
+    PetscFunctionBegin;
+    out->verifier = (tp_verifier){0};
+    PetscCall(MatCreateAIJ(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, n, n, 1, NULL, 0, NULL, &out->a));
+    PetscCall(MatCreateVecs(out->a, &out->x, &out->b));
+    PetscCall(VecDuplicate(out->b, &out->r));
+    PetscCall(MatGetOwnershipRange(out->a, &first, &last));
+    for (PetscInt i = first; i < last; i++) {
+        PetscCall(MatSetValue(out->a, i, i, a[i], INSERT_VALUES));
+        PetscCall(VecSetValue(out->b, i, b[i], INSERT_VALUES));
+        PetscCall(VecSetValue(out->x, i, x[i], INSERT_VALUES));
+    }
+    PetscCall(MatAssemblyBegin(out->a, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(out->a, MAT_FINAL_ASSEMBLY));
+    PetscCall(VecAssemblyBegin(out->b));
+    PetscCall(VecAssemblyEnd(out->b));
+    PetscCall(VecAssemblyBegin(out->x));
+    PetscCall(VecAssemblyEnd(out->x));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode destroy_diagonal(diagonal *d)
+{
+    PetscFunctionBegin;
+    PetscCall(tp_verifier_destroy(&d->verifier));
+    PetscCall(MatDestroy(&d->a));
+    PetscCall(VecDestroy(&d->x));
+    PetscCall(VecDestroy(&d->b));
+    PetscCall(VecDestroy(&d->r));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Norms that are known, 5 times a power of two: parts of 3 and 4 with zeros, and rows of very different size. */
+static PetscErrorCode norms_at_the_ends(void)
+{
+    static const int exponents[] = {0, -200, -500, -537, -600, -1022, -1060, 300, 511, 600, 1000};
+
+    PetscFunctionBegin;
+    for (int e = 0; e < 11; e++) {
+        const double s = ldexp(1, exponents[e]), half = exponents[e] > 0 ? 0x1p500 : 0x1p-500;
+        const double a[8] = {half, 1, 1, 1, 1, 1, 1, 4 * half}, x[8] = {0};
+        const double b[8] = {3 * s, 0, 0, 0, 0, 0, 0, 4 * s};
+        const double wanted[2] = {5 * s, s / half * sqrt(10)};
+        tp_norms found;
+        diagonal d;
+        PetscCall(make_diagonal(8, a, b, x, &d));
+        PetscCall(tp_true_residual(&d.verifier, d.a, d.b, d.x, d.r, &found));
+        for (int n = 0; n < 2; n++) {
+            const double norm = found.norm[n * TP_ROWS], rhs = found.norm[n * TP_ROWS + TP_RHS];
+            const double bound = found.norm[n * TP_ROWS + TP_BOUND];
+            const double slack = 8 * U64 * wanted[n] + 0x1p-1073;
+            CHECK(fabs(norm - wanted[n]) <= bound && bound <= 40 * U64 * wanted[n] + 0x1p-1069,
+                  "2^%d, norm %d: %g, bound %g, wanted %g", exponents[e], n, norm, bound, wanted[n]);
+            CHECK(fabs(rhs - wanted[n]) <= slack, "2^%d, norm %d of b: %g, wanted %g", exponents[e], n, rhs, wanted[n]);
+        }
+        CHECK(found.backward == 1 && found.backward_most == 1 && found.row == 0, "2^%d: backward error %g, row %d",
+              exponents[e], found.backward, (int)found.row);
+        PetscCall(destroy_diagonal(&d));
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Exact residuals have norm and bound 0; Inf and NaN show, on whatever process they are. */
+static PetscErrorCode no_numbers_and_zeros(void)
+{
+    random_pair p;
+    Vec b, x, r;
+    tp_verifier verifier = {0};
+    tp_norms found;
+
+    PetscFunctionBegin;
+    PetscCall(random_matrix(300, 300, &p));
+    PetscCall(MatCreateVecs(p.a, &x, &b));
+    PetscCall(VecDuplicate(b, &r));
+    PetscCall(VecZeroEntries(x));
+    PetscCall(VecZeroEntries(b));
+    PetscCall(tp_true_residual(&verifier, p.a, b, x, r, &found));
+    for (int n = 0; n < TP_NORMS; n++) {
+        CHECK(found.norm[n] == 0, "zero: norm %d is %g", n, found.norm[n]);
+    }
+    CHECK(found.backward == 0 && found.row == -1, "zero: backward error %g, row %d", found.backward, (int)found.row);
+    PetscCall(VecSetValue(b, 299, 3, INSERT_VALUES));
+    PetscCall(VecAssemblyBegin(b));
+    PetscCall(VecAssemblyEnd(b));
+    PetscCall(tp_true_residual(&verifier, p.a, b, x, r, &found));
+    CHECK(fabs(found.norm[TP_NORM] - 3) <= found.norm[TP_BOUND], "one value: norm %g, bound %g", found.norm[TP_NORM],
+          found.norm[TP_BOUND]);
+    CHECK(found.backward == 1 && found.row == 299, "one value: backward error %g, row %d", found.backward,
+          (int)found.row);
+    for (int k = 0; k < 2; k++) {
+        PetscCall(VecSetValue(x, 150, k ? (double)NAN : (double)INFINITY, INSERT_VALUES));
+        PetscCall(VecAssemblyBegin(x));
+        PetscCall(VecAssemblyEnd(x));
+        PetscCall(tp_true_residual(&verifier, p.a, b, x, r, &found));
+        CHECK(!isfinite(found.norm[TP_NORM]) && !isfinite(found.norm[TP_ROWS]), "%s: norm %g", k ? "NaN" : "Inf",
+              found.norm[TP_NORM]);
+        CHECK(isnan(found.backward) && isnan(found.backward_most) && found.row == -1, "%s: backward error %g",
+              k ? "NaN" : "Inf", found.backward);
+    }
+    PetscCall(tp_verifier_destroy(&verifier));
+    PetscCall(VecDestroy(&x));
+    PetscCall(VecDestroy(&b));
+    PetscCall(VecDestroy(&r));
+    PetscCall(destroy_pair(&p));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- what two words lose ---- */
+
+enum { WIDE = 64 };
+
+/* Each row has values over 2^100, their negatives in another order, and b = 1: the exact residual is 1. Two words lose
+   far more than a unit of the last place of it, which the bound has to cover. */
+static PetscErrorCode cancellation_is_covered(void)
+{
+    PetscInt first, last;
+    tp_verifier verifier = {0};
+    tp_norms found;
+    Vec b, x, r;
+    Mat A;
+
+    PetscFunctionBegin;
+    PetscCall(MatCreateAIJ(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, 2 * WIDE, 2 * WIDE, 2 * WIDE, NULL, 2 * WIDE,
+                           NULL, &A));
+    PetscCall(MatCreateVecs(A, &x, &b));
+    PetscCall(VecDuplicate(b, &r));
+    PetscCall(fill(b, 31)); /* for its numbers */
+    PetscCall(MatGetOwnershipRange(A, &first, &last));
+    for (PetscInt i = first; i < last; i++) {
+        for (PetscInt k = 0; k < WIDE; k++) {
+            const double value =
+                ldexp(1 + fmod((double)((k + 1) * (i + 7)) * 0.6180339887498949, 1), (int)(k * 37 % 101));
+            PetscCall(MatSetValue(A, i, k, value, INSERT_VALUES));
+            PetscCall(MatSetValue(A, i, WIDE + (k * 5 + i) % WIDE, -value, INSERT_VALUES));
+        }
+    }
+    PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(VecSet(x, 1));
+    PetscCall(VecSet(b, 1));
+    PetscCall(tp_true_residual(&verifier, A, b, x, r, &found));
+    CHECK(fabs(found.norm[TP_NORM] - sqrt(2 * WIDE)) <= found.norm[TP_BOUND], "norm %g, bound %g, wanted %g",
+          found.norm[TP_NORM], found.norm[TP_BOUND], sqrt(2 * WIDE));
+    CHECK(fabs(found.norm[TP_NORM] - sqrt(2 * WIDE)) > 1e3 * U64, "the example has nothing to cover");
+    CHECK(found.norm[TP_BOUND] < 0x1p12 * U64 * U64 * WIDE * WIDE * 0x1p101, "bound %g", found.norm[TP_BOUND]);
+    CHECK(found.norm[TP_ROWS_BOUND] > 0 && found.norm[TP_ROWS_BOUND] <= found.norm[TP_BOUND] * 0x1p-98,
+          "bound of scaled rows %g", found.norm[TP_ROWS_BOUND]);
+    PetscCall(tp_verifier_destroy(&verifier));
+    PetscCall(VecDestroy(&x));
+    PetscCall(VecDestroy(&b));
+    PetscCall(VecDestroy(&r));
+    PetscCall(MatDestroy(&A));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Products below the normal numbers lose digits, which no other word has. */
+static PetscErrorCode underflow_is_covered(void)
+{
+    double a[8], b[8] = {0}, x[8];
+    tp_norms found;
+    diagonal d;
+
+    PetscFunctionBegin;
+    for (int k = 0; k < 8; k++) {
+        a[k] = 0x1p-540;
+        x[k] = 0x1p-540; /* the exact product is 2^-1080 */
+    }
+    PetscCall(make_diagonal(8, a, b, x, &d));
+    PetscCall(tp_true_residual(&d.verifier, d.a, d.b, d.x, d.r, &found));
+    CHECK(found.norm[TP_NORM] == 0 && found.norm[TP_BOUND] >= 0x1p-1074, "norm %g, bound %g", found.norm[TP_NORM],
+          found.norm[TP_BOUND]);
+    CHECK(found.norm[TP_ROWS_BOUND] >= 0x1p-1074 / 0x1p-540, "bound of scaled rows %g", found.norm[TP_ROWS_BOUND]);
+    CHECK(found.backward == 0 && found.backward_most == 1 && found.row == -1, "backward error %g, at most %g, row %d",
+          found.backward, found.backward_most, (int)found.row);
+    PetscCall(destroy_diagonal(&d));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- tolerances ---- */
+
+/* No tolerance exceeds the exact rtol ||b||, and none is far below it. */
+static PetscErrorCode tolerances_are_rounded_down(void)
+{
+    KSP ksp;
+
+    PetscFunctionBegin;
+    PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+    for (int k = 0; k < 200; k++) {
+        const double rtol = ldexp(1 + fmod(0.6180339887498949 * k, 1), -(k % 50) - 2);
+        const double atol = k % 4 == 3 ? 0x1p-20 : 0, rhs = ldexp(1 + fmod(0.7548776662466927 * k, 1), k % 60 - 30);
+        const long double exact = fmaxl((long double)rtol * rhs, (long double)atol);
+        const long double rows = fmaxl((long double)rtol, (long double)atol / rhs) * 3;
+        const tp_norms of = {.norm = {[TP_RHS] = rhs, [TP_ROWS_RHS] = 3}};
+        tp_tolerances t;
+        PetscCall(KSPSetTolerances(ksp, rtol, atol, PETSC_DEFAULT, PETSC_DEFAULT));
+        PetscCall(tp_set_tolerances(ksp, &of, &t));
+        CHECK((long double)t.given <= exact && (long double)t.given >= exact * (1 - 64 * 0x1p-53L), "given %g, not %Lg",
+              t.given, exact);
+        CHECK((long double)t.rows <= rows * (1 - 16 * 0x1p-53L) && (long double)t.rows >= rows * (1 - 64 * 0x1p-53L),
+              "rows %g, not %Lg", t.rows, rows);
+        CHECK((double)t.given == atol || (long double)t.given <= exact * (1 - 16 * 0x1p-53L), "given %g, not %Lg",
+              t.given, exact); /* the norm itself is rounded */
+    }
+    {
+        const tp_norms zero = {.norm = {0}}, tiny = {.norm = {[TP_RHS] = 0x1p-1074, [TP_ROWS_RHS] = 0x1p-1074}};
+        tp_tolerances t;
+        PetscCall(tp_set_tolerances(ksp, &zero, &t));
+        CHECK(t.given == ksp->abstol && t.rows == ksp->abstol, "b = 0: %g, %g", t.given, t.rows);
+        PetscCall(KSPSetTolerances(ksp, 0.5, 0, PETSC_DEFAULT, PETSC_DEFAULT));
+        PetscCall(tp_set_tolerances(ksp, &tiny, &t));
+        CHECK(t.given == 0 && t.rows == 0, "the least b: %g, %g", t.given, t.rows);
+    }
+    PetscCall(KSPDestroy(&ksp));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- as a GPU computes them ---- */
+
+/* [x; ghosts] as a vector of the library. */
+static PetscErrorCode with_ghosts(tp_halo *halo, Vec x, tess_vector **out)
+{
+    const PetscInt nghosts = halo ? halo->nghosts : 0;
+    const PetscScalar *own;
+    double *both;
+    tess_context *ctx;
+    PetscInt n;
+
+    PetscFunctionBegin;
+    PetscCall(tp_context(&ctx));
+    PetscCall(VecGetLocalSize(x, &n));
+    PetscCall(PetscMalloc1((size_t)(n + nghosts + 1), &both));
+    PetscCall(VecGetArrayRead(x, &own));
+    PetscCall(PetscArraycpy(both, own, n));
+    if (halo) {
+        PetscCall(tp_halo_begin(halo, own));
+        PetscCall(tp_halo_end(halo, both + n));
+    }
+    PetscCall(VecRestoreArrayRead(x, &own));
+    TessCall(tess_vector_create(ctx, n + nghosts, TESS_PRECISION_FP64, out));
+    TessCall(tess_vector_set(*out, both, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
+    PetscCall(PetscFree(both));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The rows of this process as one matrix. */
+static PetscErrorCode join(Mat A, tess_matrix **joined)
+{
+    Mat block[2] = {A, NULL};
+    tp_rows rows[2];
+    PetscBool mpi;
+
+    PetscFunctionBegin;
+    PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &mpi));
+    if (mpi) { PetscCall(MatMPIAIJGetSeqAIJ(A, &block[0], &block[1], NULL)); }
+    for (int k = 0; k < 2 && block[k]; k++) {
+        PetscCall(tp_rows_get(block[k], &rows[k]));
+    }
+    PetscCall(tp_join_rows(&rows[0], mpi ? &rows[1] : NULL, joined));
+    for (int k = 0; k < 2 && block[k]; k++) {
+        PetscCall(tp_rows_restore(block[k], &rows[k]));
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* As a GPU verifies them: *sum is the square of this process' norm, *difference the norm of what r differs by. */
+static PetscErrorCode residual_of_joined(tp_verifier *verifier, tess_matrix *joined, Vec b, Vec x, Vec r, double *sum,
+                                         double *difference)
+{
+    tess_vector *both, *residual;
+    tp_view view[2];
+    double norm, bound;
+
+    PetscFunctionBegin;
+    PetscCall(with_ghosts(verifier->halo, x, &both));
+    PetscCall(tp_view_begin(b, TP_READ, &view[0]));
+    PetscCall(tp_view_begin(r, TP_READ, &view[1]));
+    CHECK(tess_matrix_ncols(joined) == tess_vector_size(both), "columns of the joined rows");
+    TessCall(
+        tess_vector_create(tess_matrix_context(joined), tess_matrix_nrows(joined), TESS_PRECISION_FP64, &residual));
+    TessCall(tess_verify_residual(joined, view[0].v, both, residual, &norm, &bound));
+    *sum = norm * norm;
+    TessCall(tess_vector_axpby(-1, view[1].v, 1, residual, TESS_ARITHMETIC_FP64));
+    TessCall(tess_vector_norm2(residual, TESS_ARITHMETIC_FP64, difference));
+    tess_vector_destroy(both);
+    tess_vector_destroy(residual);
+    PetscCall(tp_view_end(r, &view[1]));
+    PetscCall(tp_view_end(b, &view[0]));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same residual from the joined rows, also after new values, and where a process has no rows. */
+static PetscErrorCode joined_rows_have_the_same_residual(void)
+{
+    PetscFunctionBegin;
+    for (PetscInt n = 3; n <= 300; n *= 100) {
+        random_pair p;
+        Vec b, x, r;
+        tp_verifier verifier = {0};
+        tess_matrix *joined = NULL;
+        PetscCall(random_matrix(n, n, &p));
+        PetscCall(MatCreateVecs(p.a, &x, &b));
+        PetscCall(VecDuplicate(b, &r));
+        PetscCall(fill(b, 23));
+        PetscCall(fill(x, 24));
+        for (int again = 0; again < 2; again++) {
+            tp_norms found;
+            double sum, difference;
+            PetscCall(MatScale(p.a, again ? 0.3 : 1));
+            PetscCall(tp_true_residual(&verifier, p.a, b, x, r, &found));
+            PetscCall(join(p.a, &joined));
+            PetscCall(residual_of_joined(&verifier, joined, b, x, r, &sum, &difference));
+            PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_DOUBLE, MPI_SUM, PETSC_COMM_WORLD));
+            CHECK(difference <= 4 * U64 * found.norm[TP_NORM], "residuals differ by %g", difference);
+            CHECK(fabs(sqrt(sum) - found.norm[TP_NORM]) <= 8 * U64 * found.norm[TP_NORM], "norms are %g and %g",
+                  sqrt(sum), found.norm[TP_NORM]);
+        }
+        tess_matrix_destroy(joined);
+        PetscCall(tp_verifier_destroy(&verifier));
+        PetscCall(VecDestroy(&x));
+        PetscCall(VecDestroy(&b));
+        PetscCall(VecDestroy(&r));
+        PetscCall(destroy_pair(&p));
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+    PetscFunctionBeginUser;
+    PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
+    PetscCall(tessera_petsc_register());
+    RUN(residuals_are_within_their_bound);
+    RUN(norms_at_the_ends);
+    RUN(no_numbers_and_zeros);
+    RUN(cancellation_is_covered);
+    RUN(underflow_is_covered);
+    RUN(tolerances_are_rounded_down);
+    RUN(joined_rows_have_the_same_residual);
+    PetscCall(PetscFinalize());
+    return 0;
+}
