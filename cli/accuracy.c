@@ -31,11 +31,20 @@ const char *cli_accuracy_text(const tess_accuracy_options *o, char *buffer, size
     return buffer;
 }
 
-/* "by complete factors" */
+/* " (8.5e+01 with its rows scaled to one size)", where that is far less. */
+static void write_row_condition(const tess_accuracy_result *r, char *buffer, size_t size)
+{
+    buffer[0] = '\0';
+    if (r->row_condition < r->condition / 10.0) {
+        snprintf(buffer, size, " (%.1e with its rows scaled to one size)", r->row_condition);
+    }
+}
+
+/* ", by complete factors" */
 static const char *source_text(const tess_accuracy_result *r, tess_precond_kind precond)
 {
-    if (r->source == TESS_CONDITION_FACTORS) { return "of A, by complete factors"; }
-    return precond == TESS_PRECOND_JACOBI ? "of A with its diagonal scaled to 1, by CG" : "of A, by CG";
+    if (r->source == TESS_CONDITION_FACTORS) { return ", by complete factors"; }
+    return precond == TESS_PRECOND_JACOBI ? " with its diagonal scaled to 1, by CG" : ", by CG";
 }
 
 void cli_print_accuracy(const cli_solve_run *run)
@@ -50,9 +59,10 @@ void cli_print_accuracy(const cli_solve_run *run)
            : r->source == TESS_CONDITION_LANCZOS      ? "NOT KNOWN: CG may have missed the least eigenvalue"
                                                       : "NOT KNOWN: A is too nearly singular for factors in fp64");
     if (r->source != TESS_CONDITION_UNKNOWN) {
-        char error[32] = "not known";
+        char error[32] = "not known", rows[64];
         if (isfinite(r->forward_error)) { snprintf(error, sizeof error, "about %.1e", r->forward_error); }
-        printf("%-17s forward error %s; condition about %.1e %s\n", "", error, r->condition,
+        write_row_condition(r, rows, sizeof rows);
+        printf("%-17s forward error %s; condition about %.1e of A%s%s\n", "", error, r->condition, rows,
                source_text(r, run->result->precond.kind));
     }
     printf("%-17s backward error %.1e\n", "", r->backward_error);
@@ -69,6 +79,7 @@ json_t *cli_accuracy_json(const cli_solve_run *run)
     json_object_set_new(object, "forward_error", cli_json_real(r->forward_error));
     json_object_set_new(object, "backward_error", cli_json_real(r->backward_error));
     json_object_set_new(object, "condition", cli_json_real(r->condition));
+    json_object_set_new(object, "row_condition", cli_json_real(r->row_condition));
     return object;
 }
 

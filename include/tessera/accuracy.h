@@ -44,7 +44,8 @@ typedef struct tess_accuracy_result {
         with jacobi, else 1; NaN: unknown. */
     double condition;
     double backward_error; /**< max_i |b - A x|_i / (|A| |x| + |b|)_i; the residual is the true one */
-    int64_t reserved[4];
+    double row_condition;  /**< by factors: likewise of A with its rows scaled to one size; NaN: unknown */
+    int64_t reserved[3];
 } tess_accuracy_result;
 
 /** Names of the enum above. The parser returns INVALID_ARGUMENT for an unknown name and leaves *out unchanged. */
