@@ -83,6 +83,32 @@ json_t *cli_accuracy_json(const cli_solve_run *run)
     return object;
 }
 
+/* The rows differ in size, and the system that was solved is not a scaled one. */
+static bool may_be_scaled(const cli_solve_run *run)
+{
+    const tess_accuracy_result *r = &run->result->accuracy;
+    const bool scaled = run->asked->scale != TESS_SCALING_NONE || run->result->scale != TESS_SCALING_NONE;
+    return !scaled && r->row_condition < r->condition / 1000.0;
+}
+
+const char *cli_accuracy_advice(const cli_solve_run *run)
+{
+    const tess_accuracy_result *r = &run->result->accuracy;
+    const tess_attempt *attempts = NULL;
+    const bool unknown = run->asked->accuracy.forward > 0.0 && !(r->forward_error > r->wanted);
+    const bool automatic = run->solver != NULL && tess_solver_attempts(run->solver, &attempts) > 0;
+    if (unknown && r->source == TESS_CONDITION_FACTORS) {
+        return "FP64 is too little to tell the error of x; --accuracy backward:E asks for one that is always known";
+    }
+    if (unknown) {
+        return "the residual is small, but not known is the error of x; complete factors in FP64 tell it (--precond lu "
+               "--precond-precision fp64)";
+    }
+    if (automatic) { return "FP64 gives no smaller error here; ask for less (--accuracy)"; }
+    if (may_be_scaled(run)) { return "rows differ in size; scale the system (--scale), or take --solver auto"; }
+    return "FP64 gives no smaller error here; ask for less (--accuracy), or scale the system (--scale)";
+}
+
 bool cli_accuracy_missed(const cli_solve_run *run)
 {
     const tess_accuracy_result *r = &run->result->accuracy;

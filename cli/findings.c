@@ -254,40 +254,13 @@ static const char *advice_after_attempts(const cli_solve_run *run)
     }
 }
 
-/* The rows differ in size, and the system that was solved is not a scaled one. */
-static bool may_be_scaled(const cli_solve_run *run)
-{
-    const tess_accuracy_result *r = &run->result->accuracy;
-    return !is_transformed(run) && run->result->scale == TESS_SCALING_NONE && r->row_condition < r->condition / 1000.0;
-}
-
-/* The wanted error is not reached, and a smaller tolerance gave no smaller residual. */
-static const char *advice_on_accuracy(const cli_solve_run *run)
-{
-    const tess_accuracy_result *r = &run->result->accuracy;
-    const bool unknown = run->asked->accuracy.forward > 0.0 && !(r->forward_error > r->wanted);
-    if (unknown && r->source == TESS_CONDITION_FACTORS) {
-        return "FP64 is too little to tell the error of x; --accuracy backward:E asks for one that is always known";
-    }
-    if (unknown) {
-        return "the residual is small, but not known is the error of x; complete factors in FP64 tell it "
-               "(--precond lu "
-               "--precond-precision fp64)";
-    }
-    if (may_be_scaled(run)) { return "rows differ in size; scale the system (--scale), or take --solver auto"; }
-    if (was_automatic(run) || is_transformed(run)) {
-        return "FP64 gives no smaller error here; ask for less (--accuracy)";
-    }
-    return "FP64 gives no smaller error here; ask for less (--accuracy), or scale the system (--scale)";
-}
-
 /* What may help after a solve that did not converge; NULL: no advice. */
 static const char *advice_of(const cli_solve_run *run)
 {
     if (run->findings->inconsistency > run->options->rtol) {
         return "the system has no solution; change b, or take least squares (--solver lsqr)";
     }
-    if (cli_accuracy_missed(run) && run->result->reason == TESS_REASON_STAGNATION) { return advice_on_accuracy(run); }
+    if (cli_accuracy_missed(run) && run->result->reason == TESS_REASON_STAGNATION) { return cli_accuracy_advice(run); }
     if (cli_is_structurally_singular(run->findings) && run->result->relative_residual > NO_SOLUTION) {
         return "the matrix is singular for any values; correct the rows named below, or take least squares (--solver "
                "lsqr)";
