@@ -6,8 +6,8 @@
  *     tess_solver_solve(solver, b, x, &result);
  *     result.accuracy.forward_error                 what x has, as far as it is known
  *
- * The solve sets its own tolerance: it estimates the error of x, and goes on from x until the estimate is at most what
- * is wanted. docs/concepts/accuracy.md
+ * The solve sets its own tolerance, and goes on from x until the estimated error is at most what is wanted. Then x is
+ * verified: `tolerance` and `rows.tolerance` of the result are those that it meets. docs/concepts/accuracy.md
  */
 #ifndef TESSERA_ACCURACY_H
 #define TESSERA_ACCURACY_H

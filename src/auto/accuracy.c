@@ -238,7 +238,7 @@ cleanup:
 
 static const char *text_of_factors(const tess_accuracy_result *now, bool after_fp32)
 {
-    if (!isfinite(now->forward_error)) { return "complete factors in fp64 do not tell the error of x either"; }
+    if (!isfinite(now->forward_error)) { return "complete factors in fp64 do not tell the error of x"; }
     return after_fp32 ? "the condition is too large for factors in fp32 to tell the error: fp64 tells it"
                       : "complete factors in fp64 tell the error of x";
 }
