@@ -405,6 +405,8 @@ void cli_print_accuracy(const cli_solve_run *run);
 json_t *cli_accuracy_json(const cli_solve_run *run); /* null for other solves */
 /* Whether the error that was asked for is known, and too large. */
 bool cli_accuracy_missed(const cli_solve_run *run);
+/* After a solve whose error missed what was wanted, and which stagnated. */
+const char *cli_accuracy_advice(const cli_solve_run *run);
 
 /* ---- findings.c, next.c: after a solve that failed ---- */
 

@@ -6,8 +6,8 @@
  *     tess_solver_solve(solver, b, x, &result);
  *     result.accuracy.forward_error                 what x has, as far as it is known
  *
- * The solve sets its own tolerance: it estimates the error of x, and goes on from x until the estimate is at most what
- * is wanted. docs/concepts/accuracy.md
+ * The solve sets its own tolerance, and goes on from x until the estimated error is at most what is wanted. Then x is
+ * verified: `tolerance` and `rows.tolerance` of the result are those that it meets. docs/concepts/accuracy.md
  */
 #ifndef TESSERA_ACCURACY_H
 #define TESSERA_ACCURACY_H
@@ -44,7 +44,8 @@ typedef struct tess_accuracy_result {
         with jacobi, else 1; NaN: unknown. */
     double condition;
     double backward_error; /**< max_i |b - A x|_i / (|A| |x| + |b|)_i; the residual is the true one */
-    int64_t reserved[4];
+    double row_condition;  /**< by factors: likewise of A with its rows scaled to one size; NaN: unknown */
+    int64_t reserved[3];
 } tess_accuracy_result;
 
 /** Names of the enum above. The parser returns INVALID_ARGUMENT for an unknown name and leaves *out unchanged. */

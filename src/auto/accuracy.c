@@ -236,6 +236,13 @@ cleanup:
     return status;
 }
 
+static const char *text_of_factors(const tess_accuracy_result *now, bool after_fp32)
+{
+    if (!isfinite(now->forward_error)) { return "complete factors in fp64 do not tell the error of x"; }
+    return after_fp32 ? "the condition is too large for factors in fp32 to tell the error: fp64 tells it"
+                      : "complete factors in fp64 tell the error of x";
+}
+
 /* By complete factors where they exist or pay, else by what CG tells. */
 static tess_status estimate(tess_solver *s, error_of_x *e)
 {
@@ -255,10 +262,9 @@ static tess_status estimate(tess_solver *s, error_of_x *e)
         direct_drop_analysis(s->original);
     }
     if (state->factors) {
-        say(state, m && m->ops->solve_on_host
-                       ? "the condition is too large for factors in fp32 to tell the error: fp64 tells it"
-                       : "complete factors in fp64 tell the error of x");
-        return estimate_error(last, state->factors, &state->lanczos, e, &state->reached);
+        TESS_TRY(estimate_error(last, state->factors, &state->lanczos, e, &state->reached));
+        say(state, "%s", text_of_factors(&state->reached, m && m->ops->solve_on_host));
+        return TESS_SUCCESS;
     }
     if (state->reached.source != TESS_CONDITION_LANCZOS) { return TESS_SUCCESS; }
     TESS_TRY(check_lanczos(s));

@@ -34,51 +34,83 @@ double vector_norm2(int64_t n, const double *v)
 static void forget_error(tess_accuracy_result *out)
 {
     out->source = TESS_CONDITION_UNKNOWN;
-    out->condition = out->forward_error = NAN;
+    out->condition = out->row_condition = out->forward_error = NAN;
 }
 
 /* ---- complete factors ---- */
 
-/* ||A||_1 = max_j sum_i |a_ij|; sums: n values. */
-static tess_status matrix_norm1(const tess_matrix *a, double *sums, double *norm)
+/* The largest magnitude of each row. */
+static void find_row_sizes(const csr_view *a, double *size)
 {
-    tess_host_matrix host = {0};
-    tess_status status = TESS_SUCCESS;
+    const double *val = a->val;
 
-    *norm = 0.0;
-    TESS_TRY(tess_matrix_on_host(a, &host));
-    {
-        const csr_view *v = &csr_of(host.matrix)->view;
-        const double *val = v->val;
-
-        memset(sums, 0, (size_t)v->ncols * sizeof *sums);
-        for (int64_t k = 0; k < v->nnz; k++) {
-            sums[v->col_ind[k]] += fabs(val[k]);
-        }
-        for (int64_t j = 0; j < v->ncols; j++) {
-            *norm = fmax(*norm, sums[j]);
+    for (int64_t i = 0; i < a->nrows; i++) {
+        size[i] = 0.0;
+        for (int64_t k = csr_offset(a, i), end = csr_offset(a, i + 1); k < end; k++) {
+            size[i] = fmax(size[i], fabs(val[k]));
         }
     }
-cleanup:
-    tess_host_matrix_release(&host);
-    return status;
 }
 
-/* ||M^-1||_1 by LAPACK's dlacn2 (Higham, ACM Trans. Math. Softw. 14 (1988)): a lower bound, mostly within a factor of
+/* ||D^-1 A||_1 = max_j sum_i |a_ij| / d_i; sums: n values. */
+static double matrix_norm1(const csr_view *v, const double *row_size, double *sums)
+{
+    const double *val = v->val;
+    double norm = 0.0;
+
+    memset(sums, 0, (size_t)v->ncols * sizeof *sums);
+    for (int64_t i = 0; i < v->nrows; i++) {
+        for (int64_t k = csr_offset(v, i), end = csr_offset(v, i + 1); k < end; k++) {
+            sums[v->col_ind[k]] += fabs(val[k]) / row_size[i];
+        }
+    }
+    for (int64_t j = 0; j < v->ncols; j++) {
+        norm = fmax(norm, sums[j]);
+    }
+    return norm;
+}
+
+/* ||M^-1 D||_1 by LAPACK's dlacn2 (Higham, ACM Trans. Math. Softw. 14 (1988)): a lower bound, mostly within a factor of
    3. work: 2 n values. */
-static tess_status inverse_norm1(const tess_precond *m, double *work, lapack_int *signs, double *norm)
+static tess_status inverse_norm1(const tess_precond *m, const double *row_size, double *work, lapack_int *signs,
+                                 double *norm)
 {
     const lapack_int n = (lapack_int)m->n;
+    double *vector = work + m->n;
     lapack_int kase = 0, isave[3] = {0};
     tess_status status = TESS_SUCCESS;
 
     *norm = 0.0;
-    memset(work + m->n, 0, (size_t)m->n * sizeof *work); /* LAPACKE looks for NaN in what it does not read */
+    memset(vector, 0, (size_t)m->n * sizeof *vector); /* LAPACKE looks for NaN in what it does not read */
     for (;;) {
-        (void)LAPACKE_dlacn2(n, work, work + m->n, signs, norm, &kase, isave);
+        (void)LAPACKE_dlacn2(n, work, vector, signs, norm, &kase, isave);
         if (kase == 0) { break; }
-        TESS_TRY(m->ops->solve_on_host(m, kase == 2, work + m->n, work + m->n));
+        for (int64_t i = 0; i < m->n && kase == 1; i++) {
+            vector[i] *= row_size[i];
+        }
+        TESS_TRY(m->ops->solve_on_host(m, kase == 2, vector, vector));
+        for (int64_t i = 0; i < m->n && kase == 2; i++) {
+            vector[i] *= row_size[i];
+        }
     }
+cleanup:
+    return status;
+}
+
+/* The condition number of D^-1 A, where D has powers of two near each row's largest magnitude if rows are scaled, else
+   ones. */
+static tess_status condition_of(const tess_precond *m, const csr_view *a, bool scaled, double *row_size, double *work,
+                                lapack_int *signs, double *condition)
+{
+    double inverse = 0.0;
+    tess_status status = TESS_SUCCESS;
+
+    find_row_sizes(a, row_size);
+    for (int64_t i = 0; i < a->nrows; i++) {
+        row_size[i] = scaled && row_size[i] > 0.0 && isfinite(row_size[i]) ? ldexp(1.0, ilogb(row_size[i])) : 1.0;
+    }
+    TESS_TRY(inverse_norm1(m, row_size, work, signs, &inverse));
+    *condition = matrix_norm1(a, row_size, work) * inverse;
 cleanup:
     return status;
 }
@@ -133,19 +165,6 @@ static void rows_of_residual(const csr_view *a, bool transposed, const double *b
             const int64_t j = a->col_ind[k];
 
             row_residual_add(&rows[transposed ? j : i], val[k], x[transposed ? i : j]);
-        }
-    }
-}
-
-/* The largest magnitude of each row. */
-static void find_row_sizes(const csr_view *a, double *size)
-{
-    const double *val = a->val;
-
-    for (int64_t i = 0; i < a->nrows; i++) {
-        size[i] = 0.0;
-        for (int64_t k = csr_offset(a, i), end = csr_offset(a, i + 1); k < end; k++) {
-            size[i] = fmax(size[i], fabs(val[k]));
         }
     }
 }
@@ -293,17 +312,15 @@ static tess_status by_factors(const tess_precond *m, const error_of_x *e, tess_a
 {
     refined_inverse v = {.m = m};
     tess_host_matrix host = {0};
-    double norm = 0.0, inverse = 0.0;
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(inverse_open(m, &v));
     TESS_TRY(tess_matrix_on_host(e->a, &host));
     v.a = &csr_of(host.matrix)->view;
-    TESS_TRY(matrix_norm1(e->a, v.work, &norm));
-    TESS_TRY(inverse_norm1(m, v.work, v.signs, &inverse));
+    TESS_TRY(condition_of(m, v.a, false, v.size, v.work, v.signs, &out->condition));
+    TESS_TRY(condition_of(m, v.a, true, v.size, v.work, v.signs, &out->row_condition));
     TESS_TRY(bound_error(&v, e, &out->forward_error));
     out->source = TESS_CONDITION_FACTORS;
-    out->condition = norm * inverse;
     if (!v.valid || !isfinite(out->forward_error)) {
         out->forward_error = NAN;
         if (m->role.storage != TESS_PRECISION_FP64) { forget_error(out); }

@@ -5,8 +5,8 @@
     tests/claims/accuracy.py build/release/tessera --runs 2000 --seed 1
 
 x is a vector of small integers, so that it is the exact solution of A x = b if no element of b rounds. Where one would,
-another system is drawn. Prints a line per family and "N solves, N reached, N false"; exits with 1 if a claim is false, 3
-if a solve ends by a signal or takes more than a minute. Needs NumPy and SciPy.
+another system is drawn. Prints a line per family and "N solves, N reached, N false"; exits with 1 if a claim is false,
+3 if a solve ends by a signal or takes more than a minute. Needs NumPy and SciPy.
 """
 import argparse
 import collections

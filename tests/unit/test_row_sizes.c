@@ -157,6 +157,8 @@ static void the_error_is_known(void **state)
             r = solve_held(&a, penalties[p], &o, &error);
             assert_true(r.accuracy.reached && r.converged && r.verified);
             assert_int_equal(r.accuracy.source, TESS_CONDITION_FACTORS);
+            assert_at_most(r.accuracy.row_condition, 1e3);
+            assert_at_most(penalties[p], r.accuracy.condition);
             assert_at_most(error, 1e-9);
             assert_at_most(0.5 * error, r.accuracy.forward_error);
             oracle_free(&a);
@@ -199,6 +201,32 @@ static void a_named_method(void **state)
         }
     }
     assert_true(far > 0 && (wrong > 0 || !mumps_is_here()));
+}
+
+/* Upwind convection with tiny couplings: IDR by factors in FP32, by the diagonal and by itself. */
+static void the_error_that_idr_has(void **state)
+{
+    static const tess_precond_kind kinds[] = {TESS_PRECOND_LU, TESS_PRECOND_JACOBI, TESS_PRECOND_NONE};
+    static const double couplings[] = {1e-3, 1e-9, 1e-15};
+
+    (void)state;
+    if (!mumps_is_here()) { skip(); }
+    for (int way = 0; way < 9; way++) {
+        oracle_csr a = oracle_tridiagonal(N, -50.0, 60.0, -couplings[way / 3]);
+        tess_solve_options o = solve_options(TESS_SOLVER_IDR);
+        tess_solve_result r;
+        double error = 0.0;
+
+        o.precond.kind = kinds[way % 3];
+        o.rtol = 1e-5; /* not read */
+        o.accuracy.forward = 1e-4;
+        r = solve_held(&a, 1.0, &o, &error);
+        assert_true(r.accuracy.reached && r.verified);
+        assert_at_most(error, 1e-4);
+        assert_at_most(0.5 * error, r.accuracy.forward_error);
+        assert_at_most(r.accuracy.forward_error, 2.0 * error + 1e-13); /* the roundoff times a condition of 10 */
+        oracle_free(&a);
+    }
 }
 
 /* Rows that have units of their own, from 2^-60 to 2^60, and an x with one element. */
@@ -249,6 +277,7 @@ int main(void)
         cmocka_unit_test(a_method_that_fits),
         cmocka_unit_test(the_error_is_known),
         cmocka_unit_test(a_named_method),
+        cmocka_unit_test(the_error_that_idr_has),
         cmocka_unit_test(units_of_rows),
     };
     return cmocka_run_group_tests(tests, open_context, close_context);
