@@ -31,8 +31,7 @@ static error_t parse_host(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_THREADS: options->threads = (int)cli_parse_integer(state, "threads", arg, 1, 4096); return 0;
     case KEY_JSON:
-        if (arg[0] == '\0') { argp_error(state, "--json: the file name is empty"); }
-        options->json = arg;
+        options->json = cli_parse_input(state, "json", arg); /* - is standard output */
         return 0;
     case KEY_FORCE: options->force = true; return 0;
     default: return ARGP_ERR_UNKNOWN;
