@@ -257,6 +257,17 @@ static bool insert_preset(cli_arguments *out)
     return true;
 }
 
+/* A file, or a word of a model problem. */
+static int take_word(char *word, cli_arguments *out)
+{
+    if (word[0] == '\0') {
+        cli_error("an argument is empty; name a file, or a model problem");
+        return CLI_USAGE;
+    }
+    append(out, word);
+    return 0;
+}
+
 static int take_arguments(const known_options *known, int argc, char **argv, bool solver_synonyms, cli_arguments *out)
 {
     append(out, argv[0]);
@@ -265,8 +276,9 @@ static int take_arguments(const known_options *known, int argc, char **argv, boo
         const char *ours = NULL;
         int code = 0;
         if (strcmp(argument, "--") == 0) {
-            while (i < argc) {
-                append(out, argv[i++]);
+            append(out, argv[i]);
+            while (code == 0 && ++i < argc) {
+                code = take_word(argv[i], out);
             }
         } else if (strncmp(argument, "--", 2) == 0) {
             code = take_long(known, argc, argv, &i, out);
@@ -277,7 +289,7 @@ static int take_arguments(const known_options *known, int argc, char **argv, boo
         } else if (argument[0] == '-' && argument[1] != '\0') {
             code = refuse_short(known, argument, solver_synonyms);
         } else {
-            append(out, argv[i]);
+            code = take_word(argv[i], out);
         }
         if (code != 0) { return code; }
     }

@@ -47,5 +47,7 @@ const char *cli_nearest_petsc(const char *argument); /* NULL: none is near */
 int cli_translate_petsc(int argc, char **argv, int *i, char **translated);
 /* "--solver", or the name in PETSc that was given for it: for messages about its value. */
 const char *cli_option_text(const char *option, char *buffer, size_t size);
+/* A message with the options that it names as the caller wrote them; written into `buffer`. */
+const char *cli_spelled(const char *text, char *buffer, size_t size);
 
 #endif

@@ -152,11 +152,36 @@ static bool may_repeat(const cli_solve_run *run)
 
 /* ---- text ---- */
 
+/* Whether a line stands before `line` already: stages of a solve to an accuracy each say what they found. */
+static bool was_said(const char *text, const char *line, size_t length)
+{
+    while (text < line) {
+        const size_t before = strcspn(text, "\n");
+        if (before == length && strncmp(text, line, length) == 0) { return true; }
+        text += before + 1;
+    }
+    return false;
+}
+
+/* The next line of `text` that is not empty and was not said, from *at on, which moves behind it; NULL: there is none.
+ */
+static const char *next_line(const char *text, const char **at, size_t *length)
+{
+    while (**at != '\0') {
+        const char *line = *at;
+        *length = strcspn(line, "\n");
+        *at += *length + (line[*length] == '\n');
+        if (*length > 0 && !was_said(text, line, *length)) { return line; }
+    }
+    return NULL;
+}
+
 static int count_lines(const char *text)
 {
-    int lines = text[0] == '\0' ? 0 : 1;
-    for (; *text != '\0'; text++) {
-        lines += *text == '\n';
+    int lines = 0;
+    size_t length = 0;
+    for (const char *at = text; next_line(text, &at, &length) != NULL;) {
+        lines++;
     }
     return lines;
 }
@@ -165,13 +190,12 @@ static int count_lines(const char *text)
 void cli_print_why(const cli_solve_run *run)
 {
     char command[CLI_COMMAND_LENGTH];
-    const char *text = run->solver == NULL ? "" : tess_solver_why(run->solver);
+    const char *text = run->solver == NULL ? "" : tess_solver_why(run->solver), *at = text, *line = NULL;
     const int lines = count_lines(text), skipped = run->explain || lines <= MOST_LINES ? 0 : lines - MOST_LINES;
-    for (int i = 0; i < lines; i++) {
-        const int length = (int)strcspn(text, "\n");
-        if (i == 0 || i > skipped) { printf("%-17s %.*s\n", i == 0 ? "why" : "", length, text); }
+    size_t length = 0;
+    for (int i = 0; (line = next_line(text, &at, &length)) != NULL; i++) {
+        if (i == 0 || i > skipped) { printf("%-17s %.*s\n", i == 0 ? "why" : "", (int)length, line); }
         if (i == 0 && skipped > 0) { printf("%-17s (%d attempts more: --explain)\n", "", skipped); }
-        text += length + (text[length] == '\n');
     }
     if (lines == 0 || !may_repeat(run)) { return; }
     write_command(run, command, sizeof command);
@@ -205,10 +229,10 @@ void cli_add_why_json(json_t *root, const cli_solve_run *run)
     for (int i = 0; i < count; i++) {
         json_array_append_new(list, attempt_json(&attempts[i]));
     }
-    for (const char *text = count > 0 ? tess_solver_why(run->solver) : ""; *text != '\0';) {
-        const size_t length = strcspn(text, "\n");
-        json_array_append_new(lines, json_stringn(text, length));
-        text += length + (text[length] == '\n');
+    const char *text = count > 0 ? tess_solver_why(run->solver) : "", *at = text, *line = NULL;
+    size_t length = 0;
+    while ((line = next_line(text, &at, &length)) != NULL) {
+        json_array_append_new(lines, json_stringn(line, length));
     }
     if (count > 0) { write_command(run, command, sizeof command); }
     json_object_set_new(root, "attempts", list);

@@ -274,9 +274,9 @@ static error_t parse_rest(int key, char *arg, struct argp_state *state, solve_op
     case KEY_PRECISION: options->solve.automatic.fp64_only = parse_precision_choice(state, arg); return 0;
     case KEY_SYSTEM: options->transformed = parse_system(state, arg); return 0;
     case KEY_EXPLAIN: options->explain = true; return 0;
-    case KEY_CHOICES: options->choices = arg; return 0;
+    case KEY_CHOICES: options->choices = cli_parse_output(state, "choices", arg); return 0;
     case KEY_RHS: options->rhs = cli_parse_vector(state, "rhs", arg, true); return 0;
-    case KEY_GUESS: options->initial_guess = arg; return 0;
+    case KEY_GUESS: options->initial_guess = cli_parse_input(state, "initial-guess", arg); return 0;
     case KEY_OUTPUT: options->output = cli_parse_output_or_stdout(state, "output", arg); return 0;
     case KEY_HISTORY: options->history = cli_parse_output(state, "history", arg); return 0;
     case KEY_HTML: options->html = cli_parse_output(state, "html", arg); return 0;

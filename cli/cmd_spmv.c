@@ -218,6 +218,7 @@ static int report(const spmv_run *run)
 {
     const spmv_options *options = run->options;
     if (options->output != NULL) {
+        if (cli_check_reader(options->output) != 0) { return CLI_INPUT; }
         tess_status status = tess_vector_write(run->y, options->output);
         if (status != TESS_SUCCESS) { return cli_report_failure(run->ctx, status); }
     }

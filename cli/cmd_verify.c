@@ -35,7 +35,6 @@ static tess_stop_norm parse_norm(struct argp_state *state, const char *text)
 
 static void take_argument(struct argp_state *state, char *arg, verify_options *options)
 {
-    if (arg[0] == '\0') { argp_error(state, "the name of a file is empty"); }
     switch (options->given++) {
     case 0: options->matrix = arg; return;
     case 1: options->rhs = cli_parse_vector(state, "rhs", arg, true); return;

@@ -82,11 +82,12 @@ static const char *objection_to(const char *path, const char *begin, size_t leng
     if (stat(path, &facts) != 0) { return NULL; }
     if (S_ISDIR(facts.st_mode)) { return "a folder"; }
     if (!S_ISREG(facts.st_mode)) { return "a device or pipe"; }
-    if (facts.st_size == 0 || length == 0) { return NULL; }
+    if (length == 0) { return NULL; }
     const int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (descriptor < 0) { return "a file that cannot be read"; }
     const ssize_t got = read(descriptor, first, length);
     close(descriptor);
+    if (facts.st_size == 0 && got == 0) { return NULL; } /* files of /proc say that they are empty */
     return got == (ssize_t)length && memcmp(first, begin, length) == 0 ? NULL : "another file, which would be lost";
 }
 

@@ -15,8 +15,8 @@ static error_t parse_nullspace(int key, char *arg, struct argp_state *state)
 {
     cli_nullspace *nullspace = state->input;
     switch (key) {
-    case KEY_COORDINATES: nullspace->coordinates = arg; return 0;
-    case KEY_NEAR_NULLSPACE: nullspace->vectors = arg; return 0;
+    case KEY_COORDINATES: nullspace->coordinates = cli_parse_input(state, "coordinates", arg); return 0;
+    case KEY_NEAR_NULLSPACE: nullspace->vectors = cli_parse_input(state, "near-nullspace", arg); return 0;
     case ARGP_KEY_END:
         if (nullspace->coordinates != NULL && nullspace->vectors != NULL) {
             argp_error(state, "--coordinates and --near-nullspace both say what the near-nullspace is; give one");

@@ -3,10 +3,12 @@
 #include "cli.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 static bool is_stdout(const char *path)
@@ -86,6 +88,56 @@ static bool is_too_long(const char *path)
     return lstat(path, &facts) != 0 && errno == ENAMETOOLONG;
 }
 
+/* A folder of the kernel, such as /proc/self, takes no new files, and says that they are not there. */
+static int refuse_creation(const char *path, int reason)
+{
+    char folder[CLI_PATH_LENGTH];
+    const char *slash = strrchr(path, '/');
+    snprintf(folder, sizeof folder, "%.*s", slash == NULL ? 0 : (int)(slash - path), path);
+    if (reason != ENOENT || !is_directory(folder)) { return refuse_output(path, reason); }
+    cli_error("%s: the file cannot be written: its folder takes no new files", path);
+    return CLI_INPUT;
+}
+
+/* ---- named pipes ---- */
+
+/* A reader may be started together with the tool; nobody who waits longer sees why. */
+enum { READER_WAIT_MILLISECONDS = 1000, READER_TURN_MILLISECONDS = 10 };
+
+static bool is_named_pipe(const char *path)
+{
+    struct stat facts;
+    return !is_open_already(path) && stat(path, &facts) == 0 && S_ISFIFO(facts.st_mode);
+}
+
+static int refuse_pipe(const char *path)
+{
+    cli_error("%s: the file cannot be written: nobody reads from the pipe; start its reader first", path);
+    return CLI_INPUT;
+}
+
+/* Opens the pipe once, and for good: its reader then sees no end before the results. */
+static int await_reader(const char *path)
+{
+    const struct timespec turn = {.tv_nsec = READER_TURN_MILLISECONDS * 1000000L};
+    for (int waited = 0; waited < READER_WAIT_MILLISECONDS; waited += READER_TURN_MILLISECONDS) {
+        if (open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC) >= 0) { return 0; }
+        if (errno != ENXIO) { return refuse_output(path, errno); }
+        (void)nanosleep(&turn, NULL);
+    }
+    return refuse_pipe(path);
+}
+
+int cli_check_reader(const char *path)
+{
+    if (!is_named_pipe(path)) { return 0; }
+    const int descriptor = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+    if (descriptor >= 0) { close(descriptor); }
+    return descriptor >= 0 ? 0 : refuse_pipe(path);
+}
+
+/* ---- before the work and after it ---- */
+
 int cli_check_output(const char *path)
 {
     if (path == NULL || is_stdout(path)) { return 0; }
@@ -95,10 +147,11 @@ int cli_check_output(const char *path)
         return CLI_INPUT;
     }
     if (is_directory(path)) { return refuse_output(path, EISDIR); }
+    if (is_named_pipe(path)) { return await_reader(path); }
     if (is_special(path)) { return access(path, W_OK) == 0 ? 0 : refuse_output(path, errno); }
     char *name = NULL;
     int descriptor = create_beside(path, &name);
-    if (descriptor < 0) { return refuse_output(path, errno); }
+    if (descriptor < 0) { return refuse_creation(path, errno); }
     close(descriptor);
     unlink(name);
     free(name);
@@ -107,6 +160,7 @@ int cli_check_output(const char *path)
 
 static int write_in_place(const char *path, int (*write)(FILE *file, const void *user), const void *user)
 {
+    if (cli_check_reader(path) != 0) { return CLI_INPUT; }
     FILE *file = is_stdout(path) ? stdout : fopen(path, is_open_already(path) ? "a" : "w");
     if (file == NULL) { return refuse_output(path, errno); }
     int failed = write(file, user) != 0 || fflush(file) != 0 || ferror(file);

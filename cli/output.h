@@ -32,6 +32,9 @@ int cli_check_own_file(const char *option, const char *path, bool force);
 
 /* Checks before the work starts that `path` can be written (NULL is fine). Returns 0 or CLI_INPUT, message printed. */
 int cli_check_output(const char *path);
+/* Right before the library writes to a name: whether its named pipe, if it is one, still has a reader. 0, or CLI_INPUT
+   and a message. */
+int cli_check_reader(const char *path);
 /* Writes a complete file under another name and renames it. Devices and pipes are written directly; "-" is stdout. */
 int cli_write_file(const char *path, int (*write)(FILE *file, const void *user), const void *user);
 int cli_write_json(const char *path, json_t *root); /* takes the reference to root */

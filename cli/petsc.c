@@ -72,6 +72,33 @@ const char *cli_option_text(const char *option, char *buffer, size_t size)
     return buffer;
 }
 
+/* An option's name in `text`, of so many characters, as the caller wrote it; NULL: as it is. */
+static const char *written_as(const char *text, size_t length)
+{
+    for (int i = 0; i < SYNONYM_COUNT; i++) {
+        if (was_used[i] && strlen(synonyms[i].ours) == length && strncmp(synonyms[i].ours, text, length) == 0) {
+            return synonyms[i].petsc;
+        }
+    }
+    return NULL;
+}
+
+const char *cli_spelled(const char *text, char *buffer, size_t size)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789-";
+    FILE *to = fmemopen(buffer, size, "w");
+    if (to == NULL) { return text; }
+    while (*text != '\0') {
+        const size_t length = strncmp(text, "--", 2) == 0 ? strspn(text, letters) : 1;
+        const char *other = length > 1 ? written_as(text, length) : NULL;
+        fprintf(to, "%.*s", (int)(other != NULL ? strlen(other) : length), other != NULL ? other : text);
+        text += length;
+    }
+    fclose(to);
+    buffer[size - 1] = '\0';
+    return buffer;
+}
+
 static const char *translate_value(const char *petsc, const char *value)
 {
     for (size_t i = 0; i < sizeof value_synonyms / sizeof value_synonyms[0]; i++) {

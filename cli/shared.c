@@ -31,8 +31,7 @@ static error_t parse_host(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_THREADS: options->threads = (int)cli_parse_integer(state, "threads", arg, 1, 4096); return 0;
     case KEY_JSON:
-        if (arg[0] == '\0') { argp_error(state, "--json: the file name is empty"); }
-        options->json = arg;
+        options->json = cli_parse_input(state, "json", arg); /* - is standard output */
         return 0;
     case KEY_FORCE: options->force = true; return 0;
     default: return ARGP_ERR_UNKNOWN;
@@ -246,18 +245,20 @@ static bool is_about_options(const tess_error *error)
 int cli_report_failure(const tess_context *ctx, tess_status status)
 {
     const tess_error *error = ctx == NULL ? NULL : tess_context_last_error(ctx);
+    char message[sizeof error->message + 128], hint[sizeof error->hint + 128];
+    if (error != NULL) { cli_spelled(error->message, message, sizeof message); }
     if (error == NULL || error->status != status || error->message[0] == '\0') {
         cli_error("%s", tess_status_text(status));
     } else if (error->file[0] != '\0' && error->line > 0) {
-        cli_error("%s:%lld: %s", error->file, (long long)error->line, error->message);
+        cli_error("%s:%lld: %s", error->file, (long long)error->line, message);
     } else if (error->file[0] != '\0') {
-        cli_error("%s: %s", error->file, error->message);
+        cli_error("%s: %s", error->file, message);
     } else {
-        cli_error("%s", error->message);
+        cli_error("%s", message);
     }
     if (error != NULL && error->status == status && error->hint[0] != '\0') {
         fputs("  ", stderr);
-        cli_write_shown(stderr, error->hint, false);
+        cli_write_shown(stderr, cli_spelled(error->hint, hint, sizeof hint), false);
         fputc('\n', stderr);
     }
     return status == TESS_UNSUPPORTED && is_about_options(error) ? CLI_USAGE : exit_code_of(status);

@@ -4,14 +4,29 @@
 #include "solve.h"
 #include "streams.h"
 
+#include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
+
+static void refuse(struct argp_state *state, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* argp_error, which ends the program, with options as the caller wrote them. */
+static void refuse(struct argp_state *state, const char *format, ...)
+{
+    char *text = NULL, spelled[1024];
+    va_list list;
+    va_start(list, format);
+    if (vasprintf(&text, format, list) >= 0) { argp_error(state, "%s", cli_spelled(text, spelled, sizeof spelled)); }
+    va_end(list);
+    free(text);
+}
 
 /* Standard input can be read once. */
 static void check_input_names(struct argp_state *state, const solve_options *options)
 {
     const char *rhs = options->rhs.source == CLI_VECTOR_FILE ? options->rhs.path : NULL;
     if (cli_is_stream(options->matrix) + cli_is_stream(rhs) + cli_is_stream(options->initial_guess) > 1) {
-        argp_error(state, "two inputs are -, but standard input can be read once; give a file for one of them");
+        refuse(state, "two inputs are -, but standard input can be read once; give a file for one of them");
     }
 }
 
@@ -23,7 +38,7 @@ static void check_output_names(struct argp_state *state, const solve_options *op
     for (int i = 0; i < COUNT; i++) {
         for (int j = i + 1; j < COUNT; j++) {
             if (names[i] != NULL && names[j] != NULL && strcmp(names[i], names[j]) == 0) {
-                argp_error(state, "two outputs have the same name, '%s'; give each a name of its own", names[i]);
+                refuse(state, "two outputs have the same name, '%s'; give each a name of its own", names[i]);
             }
         }
     }
@@ -37,12 +52,12 @@ static void complete_jacobi(struct argp_state *state, solve_options *options)
     tess_policy_options *policy = &solve->storage.policy;
     if (solve->solver != TESS_SOLVER_JACOBI) {
         if (solve->jacobi.schedule.count > 0 || solve->jacobi.omega != 1.0) {
-            argp_error(state, "--%s is for --solver jacobi", solve->jacobi.schedule.count > 0 ? "steps" : "omega");
+            refuse(state, "--%s is for --solver jacobi", solve->jacobi.schedule.count > 0 ? "steps" : "omega");
         }
         return;
     }
     if (solve->precond.kind != TESS_PRECOND_NONE && solve->precond.kind != TESS_PRECOND_AUTO) {
-        argp_error(state, "--solver jacobi takes no preconditioner; leave out --precond");
+        refuse(state, "--solver jacobi takes no preconditioner; leave out --precond");
     }
     bool mixed = cli_is_mixed(&solve->storage) && solve->jacobi.schedule.count == 0;
     for (int i = 0; i < solve->jacobi.schedule.count; i++) {
@@ -59,7 +74,7 @@ static void complete_jacobi(struct argp_state *state, solve_options *options)
     }
     if (cli_is_mixed(&solve->storage)) { cli_note_sweep(&solve->storage); }
     if (cli_is_lossless_whole(&solve->storage)) {
-        argp_error(state, "--solver jacobi takes --policy lossless only with --format split, composite or auto");
+        refuse(state, "--solver jacobi takes --policy lossless only with --format split, composite or auto");
     }
 }
 
@@ -81,11 +96,11 @@ static void check_gmres(struct argp_state *state, tess_solve_options *solve)
                    {"basis-precision", solve->gmres.basis.given != 0},
                    {"orthogonalization", solve->gmres.orthogonalization != defaults.gmres.orthogonalization}};
     if (solve->gmres.switch_at > 0 && solve->solver != TESS_SOLVER_GMRES_FD) {
-        argp_error(state, "--switch-at is for --solver gmres-fd");
+        refuse(state, "--switch-at is for --solver gmres-fd");
     }
     for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
         if (options[i].given && !is_gmres(solve->solver)) {
-            argp_error(state, "--%s is for --solver gmres, gmres-ir, gmres-fd or fgmres", options[i].name);
+            refuse(state, "--%s is for --solver gmres, gmres-ir, gmres-fd or fgmres", options[i].name);
         }
     }
     if (solve->solver == TESS_SOLVER_FGMRES) { solve->gmres.orthogonalization = TESS_ORTHOGONALIZATION_CGS2; }
@@ -107,16 +122,16 @@ static void check_engine(struct argp_state *state, const solve_options *options)
     const bool other =
         solve->solver != TESS_SOLVER_AUTO && solve->solver != TESS_SOLVER_CG && solve->solver != TESS_SOLVER_BICGSTAB;
     if (cli_needs_gpu(solve->engine) && options->device == TESS_DEVICE_CPU) {
-        argp_error(state, "--engine %s needs a GPU, but --device cpu is given", tess_engine_name(solve->engine));
+        refuse(state, "--engine %s needs a GPU, but --device cpu is given", tess_engine_name(solve->engine));
     }
     if (other && (solve->cg.recurrence != TESS_RECURRENCE_AUTO || options->papers.one_reduction)) {
-        argp_error(state, "--recurrence is for --solver cg or bicgstab");
+        refuse(state, "--recurrence is for --solver cg or bicgstab");
     }
     if (other && options->papers.narrowing != TESS_NARROWING_OFF) {
-        argp_error(state, "--narrowing is for --solver cg or bicgstab");
+        refuse(state, "--narrowing is for --solver cg or bicgstab");
     }
     if (options->papers.narrowing_epsilon > 0.0 && options->papers.narrowing == TESS_NARROWING_OFF) {
-        argp_error(state, "--narrowing-epsilon needs --narrowing paper or safe");
+        refuse(state, "--narrowing-epsilon needs --narrowing paper or safe");
     }
 }
 
@@ -125,29 +140,26 @@ static void check_tolerances(struct argp_state *state, const tess_solve_options 
     tess_solve_options defaults;
     tess_solve_options_init(&defaults);
     if (cli_wants_accuracy(solve) && (solve->rtol != defaults.rtol || solve->atol != defaults.atol)) {
-        argp_error(state, "--accuracy sets the tolerance by itself; leave out --rtol and --atol");
+        refuse(state, "--accuracy sets the tolerance by itself; leave out --rtol and --atol");
     }
 }
 
 static void check_stop_norm(struct argp_state *state, const tess_solve_options *solve)
 {
-    char option[64];
     const tess_stop_norm norm = solve->stop_norm;
     const bool transformed = solve->scale != TESS_SCALING_NONE || solve->reorder != TESS_REORDERING_NONE;
     const bool without_precond = solve->precond.kind == TESS_PRECOND_NONE ||
                                  (solve->precond.kind == TESS_PRECOND_AUTO && solve->solver != TESS_SOLVER_AUTO);
     if (norm == TESS_STOP_NORM_AUTO || norm == TESS_STOP_NORM_GIVEN) { return; }
     if (cli_is_least_squares(solve->solver)) {
-        argp_error(state, "--solver %s stops by the norm as given; leave out %s", tess_solver_kind_name(solve->solver),
-                   cli_option_text("stop-norm", option, sizeof option));
+        refuse(state, "--solver %s stops by the norm as given; leave out --stop-norm",
+               tess_solver_kind_name(solve->solver));
     }
     if (norm == TESS_STOP_NORM_PRECONDITIONED && cli_wants_accuracy(solve)) {
-        argp_error(state, "--accuracy goes with %s given, rows or both, and not with preconditioned",
-                   cli_option_text("stop-norm", option, sizeof option));
+        refuse(state, "--accuracy goes with --stop-norm given, rows or both, and not with preconditioned");
     }
     if (norm == TESS_STOP_NORM_PRECONDITIONED && (without_precond || transformed)) {
-        argp_error(state, "%s preconditioned needs --precond, without --scale and --reorder",
-                   cli_option_text("stop-norm", option, sizeof option));
+        refuse(state, "--stop-norm preconditioned needs --precond, without --scale and --reorder");
     }
 }
 
@@ -156,11 +168,11 @@ static void check_system(struct argp_state *state, const solve_options *options)
     const tess_solve_options *solve = &options->solve;
     if (!options->transformed) { return; }
     if (solve->scale == TESS_SCALING_NONE && solve->reorder == TESS_REORDERING_NONE) {
-        argp_error(state, "--system transformed needs --scale or --reorder");
+        refuse(state, "--system transformed needs --scale or --reorder");
     }
     if (options->nullspace.coordinates != NULL || options->nullspace.vectors != NULL) {
-        argp_error(state, "--system transformed does not go with --coordinates or --near-nullspace, which are of the "
-                          "original rows");
+        refuse(state, "--system transformed does not go with --coordinates or --near-nullspace, which are of the "
+                      "original rows");
     }
 }
 
@@ -168,7 +180,7 @@ void cli_check_solve(struct argp_state *state, solve_options *options)
 {
     check_input_names(state, options);
     if (options->initial_guess != NULL && options->stop.resume != NULL) {
-        argp_error(state, "--resume brings x along; leave out --initial-guess");
+        refuse(state, "--resume brings x along; leave out --initial-guess");
     }
     check_output_names(state, options);
     complete_jacobi(state, options);

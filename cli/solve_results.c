@@ -7,6 +7,7 @@ static int write_solution(const char *path, const void *user)
 {
     const solve_objects *o = user;
     tess_status status = TESS_SUCCESS;
+    if (cli_check_reader(path) != 0) { return CLI_INPUT; }
     if (o->solution.values == NULL) {
         status = tess_vector_write(o->x, path);
     } else {

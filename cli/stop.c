@@ -68,7 +68,7 @@ static error_t parse_stop(int key, char *arg, struct argp_state *state)
     case KEY_TIME_LIMIT: options->time_limit = cli_parse_real(state, "time-limit", arg, DBL_MIN, 1e9); return 0;
     case KEY_CHECKPOINT: options->checkpoint = cli_parse_output(state, "checkpoint", arg); return 0;
     case KEY_CHECKPOINT_EVERY: options->every = cli_parse_real(state, "checkpoint-every", arg, 0.001, 1e9); return 0;
-    case KEY_RESUME: options->resume = arg; return 0;
+    case KEY_RESUME: options->resume = cli_parse_input(state, "resume", arg); return 0;
     case ARGP_KEY_END:
         if (options->every > 0.0 && options->checkpoint == NULL) {
             argp_error(state, "--checkpoint-every needs --checkpoint");

@@ -131,6 +131,7 @@ int cli_report_timestep(const timestep_objects *o)
 {
     const timestep_options *options = o->options;
     if (options->output != NULL) {
+        if (cli_check_reader(options->output) != 0) { return CLI_INPUT; }
         tess_status status = tess_vector_write(o->x, options->output);
         if (status != TESS_SUCCESS) { return cli_report_failure(o->ctx, status); }
     }

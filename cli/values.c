@@ -153,6 +153,12 @@ const char *cli_parse_output(struct argp_state *state, const char *option, const
     return text;
 }
 
+const char *cli_parse_input(struct argp_state *state, const char *option, const char *text)
+{
+    if (text[0] == '\0') { argp_error(state, "%s: the file name is empty", spelled(option)); }
+    return text;
+}
+
 tess_solver_kind cli_parse_solver(struct argp_state *state, const char *text)
 {
     return (tess_solver_kind)cli_parse_name(state, "solver", text, "tess_solver_kind");

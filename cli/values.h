@@ -29,6 +29,8 @@ int cli_list_names(const char *type, const char **words);
 int cli_parse_name(struct argp_state *state, const char *option, const char *text, const char *type);
 /* The name of an output file. Refuses an empty name, and "-", which only the JSON report takes. */
 const char *cli_parse_output(struct argp_state *state, const char *option, const char *text);
+/* The name of an input file, or - for standard input. Refuses an empty name. */
+const char *cli_parse_input(struct argp_state *state, const char *option, const char *text);
 /* A precision of an option with that name. */
 tess_precision cli_parse_precision(struct argp_state *state, const char *option, const char *text);
 tess_solver_kind cli_parse_solver(struct argp_state *state, const char *text);

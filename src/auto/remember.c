@@ -87,11 +87,12 @@ static const char *objection_to(int descriptor)
 {
     char first[sizeof own_word - 1];
     struct stat facts;
+    ssize_t got = 0;
 
     if (fstat(descriptor, &facts) != 0 || !S_ISREG(facts.st_mode)) { return "it is no regular file"; }
-    if (facts.st_size == 0) { return NULL; }
-    if (pread(descriptor, first, sizeof first, 0) != (ssize_t)sizeof first ||
-        memcmp(first, own_word, sizeof first) != 0) {
+    got = pread(descriptor, first, sizeof first, 0);
+    if (facts.st_size == 0 && got == 0) { return NULL; } /* files of /proc say that they are empty */
+    if (got != (ssize_t)sizeof first || memcmp(first, own_word, sizeof first) != 0) {
         return "it is another kind of file";
     }
     return NULL;

@@ -126,3 +126,34 @@ expect 2 solve spd.mtx -o x.mtx
 err_has "'--omega' and '--output'|'--output' and '--omega'"
 expect 3 solve spd.mtx --initial-guess ones
 err_has 'takes the name of a file'
+
+# An empty name is none, whatever it is for; of the outputs two may be standard output.
+for command in solve info verify convert spmv timestep compare generate; do
+    expect 2 $command ''
+    err_has 'an argument is empty; name a file'
+done
+expect 2 solve -- ''
+for option in resume initial-guess coordinates near-nullspace json choices checkpoint output history html rhs; do
+    expect 2 solve spd.mtx --precond amg --$option ''
+    err_has "--$option: (the file name is empty|the value is empty|'' is not a file name)"
+done
+expect 2 timestep spd.mtx --resume ''
+for option in choices checkpoint history html; do
+    expect 2 solve spd.mtx --$option -
+    err_has "--$option: '-' is not a file name"
+done
+expect 0 solve spd.mtx --choices none
+
+# Messages name options as they were written.
+expect 2 solve spd.mtx -ksp_type lsqr -ksp_norm_type rows
+err_has '-ksp_type lsqr stops by the norm as given; leave out -ksp_norm_type$'
+expect 2 solve spd.mtx --solver lsqr --stop-norm rows
+err_has '--solver lsqr stops by the norm as given; leave out --stop-norm$'
+expect 2 solve spd.mtx --accuracy 1e-3 -ksp_rtol=1e-4
+err_has 'leave out -ksp_rtol and --atol$'
+expect 2 solve spd.mtx --accuracy 1e-3 -pc_type jacobi -ksp_norm_type preconditioned
+err_has '--accuracy goes with -ksp_norm_type given, rows or both, and not with preconditioned$'
+expect 2 solve wide.mtx -ksp_norm_type rows
+err_has 'leave out -ksp_norm_type$'
+expect 2 solve wide.mtx --stop-norm rows
+err_has 'leave out --stop-norm$'

@@ -18,6 +18,27 @@ done
 grep -q '^%%MatrixMarket' piped && pass || fail "the pipe got nothing"
 out_has '^iterations'
 
+# A named pipe has its reader within a second of the start, or the command ends before the work.
+mkfifo named named.npy
+for output in output json history; do
+    label="solve --$output named"
+    cat named >piped &
+    timeout 20 "$tool" solve spd.mtx --$output named >out 2>err
+    [ $? -eq 0 ] && pass || fail "failed: $(head -c 200 err)"
+    wait $!
+    [ -s piped ] && pass || fail "the pipe got nothing"
+done
+label='solve --output named.npy, which is read late'
+{ sleep 0.2; cat named.npy >piped; } &
+timeout 20 "$tool" solve spd.mtx --output named.npy >out 2>err
+[ $? -eq 0 ] && pass || fail "failed: $(head -c 200 err)"
+wait $!
+head -c 6 piped | grep -aq NUMPY && pass || fail "no NumPy array: $(head -c 20 piped)"
+label='solve --json named, which nobody reads'
+timeout 20 "$tool" solve gallery:laplace2d:1000 --solver cg --rtol 1e-12 --json named >out 2>err
+[ $? -eq 3 ] && pass || fail "not exit 3"
+err_has 'named: the file cannot be written: nobody reads from the pipe'
+
 # A regular file as standard output keeps the vector alone, as does one that is appended to.
 label="solve --output /dev/stdout >file"
 echo "% before" >appended
@@ -37,6 +58,10 @@ err_has 'both be on standard output'
 
 # Outputs are checked before the solve: a folder that is not there, a link that leads back to itself.
 expect 3 solve spd.mtx --output no/such/folder.mtx
+for option in output json history html; do
+    expect 3 solve spd.mtx --$option /proc/self/mem
+    err_has '/proc/self/mem: the file cannot be written: its folder takes no new files$'
+done
 ln -sf loop_b loop_a && ln -sf loop_a loop_b
 expect 3 info loop_a
 err_has 'Too many levels of symbolic links'

@@ -141,3 +141,23 @@ expect 0 compare plain.mtx --rhs plain-b.mtx --device cpu --solvers cg,bicgstab 
     --max-iterations 3 --html compare.html
 out_has '^cpu +cg .* NOT CONVERGED: iteration limit reached \(-3\)$'
 grep -q 'NOT CONVERGED: iteration' compare.html && pass || fail 'the page lacks the word'
+
+# ---- why ----
+
+# Each line once, and none is empty, whether the method is named or not.
+for options in "--solver cg" "--solver bicgstab --precond ilu0" "" "--scale symmetric"; do
+    expect '0|1' solve plain.mtx --rhs plain-b.mtx --device cpu --choices none --explain --accuracy 1e-15 $options
+    sed -n '/^why/,/^\(by hand\|time\) /p' out | sed 's/^why/   /; /^[bt]/d; s/^ *//' >lines
+    [ -s lines ] && [ -z "$(sort lines | uniq -d)" ] && ! grep -q '^$' lines && pass || fail "$(cat lines)"
+done
+expect 0 solve plain.mtx --device cpu --choices none --accuracy 1e-12 --json solve.json
+json solve.json 'len(set(j["why"])) == len(j["why"]) and "" not in j["why"]'
+
+# A right-hand side below the range: the advice is to scale it, and no command leads back to this one.
+printf '%%%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n2 2 3\n' >small.mtx
+printf '%%%%MatrixMarket matrix array real general\n2 1\n5e-324\n1e-323\n' >small-b.mtx
+for options in "" "--solver cg" "--solver cg --rtol 0 --atol 5e-324" "--accuracy 1e-8"; do
+    expect 1 solve small.mtx --rhs small-b.mtx --device cpu --choices none $options
+    out_has '^advice +b is too small for the range of FP64; multiply it by a power of two'
+    lacks '^next'
+done
