@@ -124,6 +124,36 @@ static PetscErrorCode pivots(void)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A block of PETSc's block Jacobi whose last row has no diagonal entry: PETSc's ILU refuses it, on its process alone.
+ */
+static PetscErrorCode a_block_of_petsc(void)
+{
+    const PetscInt n = 9;
+    PetscInt first, last;
+    Vec x, b;
+    Mat A;
+    KSP ksp;
+
+    PetscFunctionBegin;
+    PetscCall(MatCreateAIJ(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, n, n, 1, NULL, 0, NULL, &A));
+    PetscCall(MatGetOwnershipRange(A, &first, &last));
+    for (PetscInt r = first; r < last; r++) {
+        PetscCall(MatSetValue(A, r, r < n - 1 ? r : r - 1, 2, INSERT_VALUES));
+    }
+    PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatCreateVecs(A, &x, &b));
+    PetscCall(VecSet(b, 1));
+    PetscCall(option("-b_ksp_type", "tessera"));
+    PetscCall(option("-b_pc_type", "bjacobi"));
+    PetscCall(make_solver(A, "b_", &ksp));
+    FAILS(KSPSolve(ksp, b, x));
+    PetscCall(VecDestroy(&x));
+    PetscCall(VecDestroy(&b));
+    PetscCall(MatDestroy(&A));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* A matrix whose stored copy the last process does not make: no policy loses twice a value. */
 static PetscErrorCode make_odd_matrix(Mat *A)
 {
@@ -179,6 +209,7 @@ int main(int argc, char **argv)
     RUN(pivots);
     RUN(products);
     RUN(words_of_a_matrix);
+    RUN(a_block_of_petsc);
     PetscCall(PetscFinalize());
     return 0;
 }

@@ -284,7 +284,7 @@ def one(PETSc, run):
 
 
 def work(arguments):
-    """Runs FIRST to LAST - 1, or up to the first error, after which objects of PETSc are as they may be."""
+    """Runs FIRST to LAST - 1, or up to the first error: it leaves objects that PETSc may be unable to destroy."""
     PETSc = load([sys.argv[0], "-dll_append", arguments.plugin])
     first, last = arguments.work
     errors = PETSc.Vec().createMPI((1, None), comm=PETSc.COMM_WORLD)
@@ -295,7 +295,7 @@ def work(arguments):
             print(json.dumps({"end": k, **outcome}), file=file, flush=True)
             errors.set(1 if "error" in outcome else 0)
             if errors.sum() > 0:
-                break
+                os._exit(0)
 
 
 # ---- outside of them ----
@@ -339,12 +339,12 @@ def batch(arguments, first, last):
         said = [read(pathlib.Path(folder) / str(rank)) for rank in range(ranks)]
         messages.seek(0)
         tail = " ".join(messages.read()[-1500:].split())
-    k = first
+    k, parts = first, []
     while k < last and all(k in lines for lines in said):
-        run = Run(arguments.seed, k)
-        yield (k, *run.judge([lines[k] for lines in said]), run.text)
+        run, parts = Run(arguments.seed, k), [lines[k] for lines in said]
+        yield (k, *run.judge(parts), run.text)
         k += 1
-    if ended and k < last:
+    if ended and k < last and not any("error" in part for part in parts):
         text = tail[-500:] if ended == "signal" else f"nothing within {LONGEST:g} s"
         yield k, ended, text, Run(arguments.seed, k).text
 
