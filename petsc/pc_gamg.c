@@ -98,6 +98,24 @@ static PetscErrorCode store(Mat A, const tp_storage *storage, PetscBool transpos
 
 /* ---- the matrix that PETSc builds the hierarchy of ---- */
 
+/* Of a matrix with the pattern of the copy; other types than AIJ, such as nest, have no MatCopy to one. */
+static PetscErrorCode renew_values(Mat from, Mat to)
+{
+    PetscBool aij;
+    Mat plain;
+
+    PetscFunctionBegin;
+    PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)from, &aij, MATSEQAIJ, MATMPIAIJ, ""));
+    if (aij) {
+        PetscCall(tp_copy_values(from, to));
+    } else {
+        PetscCall(MatConvert(from, MATAIJ, MAT_INITIAL_MATRIX, &plain));
+        PetscCall(tp_copy_values(plain, to));
+        PetscCall(MatDestroy(&plain));
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Where PETSc runs the cycle, the products of the finest matrix change too: the hierarchy gets a copy. */
 static PetscErrorCode copy_fine(PC pc, tp_gamg *gamg)
 {
@@ -112,7 +130,7 @@ static PetscErrorCode copy_fine(PC pc, tp_gamg *gamg)
     PetscCall(MatGetNonzeroState(pc->pmat, &pattern));
     if (gamg->fine && id == gamg->id && pattern == gamg->pattern) {
         PetscCall(tp_set_storage(gamg->fine, &storage));
-        PetscCall(tp_copy_values(pc->pmat, gamg->fine));
+        PetscCall(renew_values(pc->pmat, gamg->fine));
         PetscFunctionReturn(PETSC_SUCCESS);
     }
     PetscCall(MatDestroy(&gamg->fine));
