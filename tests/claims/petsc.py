@@ -95,8 +95,8 @@ class Run:
             return "-pc_type none"
         if self.ours and kind < 0.3 or self.matrix == "nest" and kind < 0.6:
             return "-pc_type jacobi"
-        if self.ours and kind < 0.5:
-            return "-pc_type " + generator.choice(("bjacobi", "asm"))
+        if self.ours and kind < 0.5: # with incomplete factors of PETSc's, which are for AIJ here
+            return "-pc_type " + ("jacobi" if "baij" in self.matrix else generator.choice(("bjacobi", "asm")))
         if kind < 0.6:
             return f"-pc_type {generator.choice(('bjacobi', 'asm'))} -sub_pc_type tessera -sub_pc_tessera_type ilu0"
         words = f"-pc_type tessera -pc_tessera_type {generator.choice(KINDS)}"
@@ -111,10 +111,12 @@ class Run:
                 f"{', transposed' if self.transposed else ''}: {' '.join(self.words)}")
 
     def is_refusal(self, error):
-        """A word or an operation that is not supported; or what PETSc's own preconditioners do not take."""
+        """A word or an operation that is not supported; or what PETSc's own preconditioners, or its GAMG for ours, do not
+        take."""
         if "tessera" in error.lower() or "No support for this operation" in error:
             return True
-        return "-pc_type tessera" not in " ".join(self.words) and not error.startswith("../")
+        of_petsc = error.startswith("./src/") and "-pc_type tessera" not in " ".join(self.words)
+        return of_petsc or error.startswith("./src/ksp/pc/impls/gamg/")
 
     def judge(self, parts):
         """(outcome, text) from what each process wrote."""
