@@ -111,8 +111,7 @@ class Run:
                 f"{', transposed' if self.transposed else ''}: {' '.join(self.words)}")
 
     def is_refusal(self, error):
-        """A word or an operation that is not supported; or what PETSc's own preconditioners, or its GAMG for ours, do not
-        take."""
+        """A word or an operation that is not supported; or what PETSc's preconditioners, or its GAMG within ours, refuse."""
         if "tessera" in error.lower() or "No support for this operation" in error:
             return True
         of_petsc = error.startswith("./src/") and "-pc_type tessera" not in " ".join(self.words)
@@ -133,11 +132,21 @@ class Run:
             return "of PETSc", ""
         if reason <= 0:
             return "not converged", ""
+        if parts[0]["doubt"]:
+            return "not verified", ""
+        return self.judge_claim([float.fromhex(v) for part in parts for v in part["x"]], parts[0]["verified"])
+
+    def judge_claim(self, x, verified):
+        """Of the norm as given; verified, also with rows scaled to one size, within 100 times the tolerance."""
         rows = transpose(self.system.rows) if self.transposed else self.system.rows
-        squares = exact.exact_residual(rows, self.b, [float.fromhex(v) for part in parts for v in part["x"]])
-        if exact.within(squares, self.rtol, self.atol):
-            return "right", ""
-        return "false", f"relative residual {exact.ratio(squares):.3g}, reason {reason}"
+        squares = exact.exact_residual(rows, self.b, x)
+        if not exact.within(squares, self.rtol, self.atol):
+            return "false", f"relative residual {exact.ratio(squares):.3g}"
+        if verified:
+            scaled = exact.exact_row_scaled_residual(rows, self.b, x)
+            if not exact.rows_within(scaled, squares, 100 * self.rtol, 100 * self.atol):
+                return "false", f"verified, row-scaled residual {exact.ratio(scaled):.3g}"
+        return "right", ""
 
 
 def transpose(rows):
@@ -241,7 +250,7 @@ class Builder:
         shell = self.PETSc.Mat().createPython(A.getSizes(), Product(A), comm=self.PETSc.COMM_WORLD)
         return self.keep(shell), A
 
-    def solve(self, prefix):
+    def solve(self, prefix, folder):
         A, P = self.matrices(prefix)
         x, b = (self.keep(vector) for vector in A.createVecs())
         b.setArray(self.run.b[self.first:self.last])
@@ -253,7 +262,19 @@ class Builder:
             x.setArray([0.5 + i % 3 for i in range(self.first, self.last)])
             ksp.setInitialGuessNonzero(True)
         (ksp.solveTranspose if self.run.transposed else ksp.solve)(b, x)
-        return {"reason": ksp.getConvergedReason(), "x": [float(v).hex() for v in x.getArray(readonly=True)]}
+        said = self.view(ksp, pathlib.Path(folder) / "view") if self.run.ours else []
+        return {"reason": ksp.getConvergedReason(), "x": [float(v).hex() for v in x.getArray(readonly=True)],
+                "verified": any(line.startswith("verified:") for line in said),
+                "doubt": any(line.startswith("not verified: nobody tells") for line in said)}
+
+    def view(self, ksp, path):
+        """The lines of -ksp_view, on the first process."""
+        viewer = self.keep(self.PETSc.Viewer().createASCII(str(path), comm=self.PETSc.COMM_WORLD))
+        ksp.view(viewer)
+        viewer.flush()
+        if self.PETSc.COMM_WORLD.rank > 0:
+            return []
+        return [line.strip() for line in path.read_text(encoding="utf-8").splitlines()]
 
     def destroy(self):
         for thing in reversed(self.made):
@@ -268,7 +289,7 @@ def innermost(text):
     return " ".join([lines[last].split("() at ")[-1], *lines[last + 1:]])[:400]
 
 
-def one(PETSc, run):
+def one(PETSc, run, folder):
     """What this process says of a run."""
     options, prefix = PETSc.Options(), f"r{run.k}_"
     builder = Builder(PETSc, run)
@@ -276,7 +297,7 @@ def one(PETSc, run):
     for name, word in zip(run.words[::2], run.words[1::2]):
         options[prefix + name[1:]] = word
     try:
-        outcome = builder.solve(prefix)
+        outcome = builder.solve(prefix, folder)
     except PETSc.Error as error:
         return {"error": innermost(str(error))}
     builder.destroy()
@@ -293,7 +314,7 @@ def work(arguments):
     with open(pathlib.Path(arguments.folder) / f"{PETSc.COMM_WORLD.rank}", "w", encoding="utf-8") as file:
         for k in range(first, last):
             print(json.dumps({"start": k}), file=file, flush=True)
-            outcome = one(PETSc, Run(arguments.seed, k))
+            outcome = one(PETSc, Run(arguments.seed, k), arguments.folder)
             print(json.dumps({"end": k, **outcome}), file=file, flush=True)
             errors.set(1 if "error" in outcome else 0)
             if errors.sum() > 0:
@@ -399,8 +420,9 @@ def main():
         counts[outcome] += 1
         if outcome in FAULTS:
             print(f"{outcome}: --seed {arguments.seed} --only {k}: {run}: {text}", flush=True)
+    others = (*FAULTS, "not converged", "not verified", "refused", "of PETSc")
     print(f"petsc: {arguments.runs} solves, {counts['right']} claims right, " +
-          ", ".join(f"{counts[name]} {name}" for name in (*FAULTS, "not converged", "refused", "of PETSc")))
+          ", ".join(f"{counts[name]} {name}" for name in others))
     return 1 if any(counts[name] for name in FAULTS) else 0
 
 
