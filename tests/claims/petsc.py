@@ -111,7 +111,7 @@ class Run:
                 f"{', transposed' if self.transposed else ''}: {' '.join(self.words)}")
 
     def is_refusal(self, error):
-        """A word or an operation that is not supported; or what PETSc's preconditioners, or its GAMG within ours, refuse."""
+        """A word or an operation that is not supported; or what PETSc's preconditioners refuse, or its GAMG in ours."""
         if "tessera" in error.lower() or "No support for this operation" in error:
             return True
         of_petsc = error.startswith("./src/") and "-pc_type tessera" not in " ".join(self.words)
