@@ -98,6 +98,24 @@ static PetscErrorCode store(Mat A, const tp_storage *storage, PetscBool transpos
 
 /* ---- the matrix that PETSc builds the hierarchy of ---- */
 
+/* Of a matrix with the pattern of the copy; other types than AIJ, such as nest, have no MatCopy to one. */
+static PetscErrorCode renew_values(Mat from, Mat to)
+{
+    PetscBool aij;
+    Mat plain;
+
+    PetscFunctionBegin;
+    PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)from, &aij, MATSEQAIJ, MATMPIAIJ, ""));
+    if (aij) {
+        PetscCall(tp_copy_values(from, to));
+    } else {
+        PetscCall(MatConvert(from, MATAIJ, MAT_INITIAL_MATRIX, &plain));
+        PetscCall(tp_copy_values(plain, to));
+        PetscCall(MatDestroy(&plain));
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Where PETSc runs the cycle, the products of the finest matrix change too: the hierarchy gets a copy. */
 static PetscErrorCode copy_fine(PC pc, tp_gamg *gamg)
 {
@@ -112,7 +130,7 @@ static PetscErrorCode copy_fine(PC pc, tp_gamg *gamg)
     PetscCall(MatGetNonzeroState(pc->pmat, &pattern));
     if (gamg->fine && id == gamg->id && pattern == gamg->pattern) {
         PetscCall(tp_set_storage(gamg->fine, &storage));
-        PetscCall(tp_copy_values(pc->pmat, gamg->fine));
+        PetscCall(renew_values(pc->pmat, gamg->fine));
         PetscFunctionReturn(PETSC_SUCCESS);
     }
     PetscCall(MatDestroy(&gamg->fine));
@@ -302,11 +320,34 @@ static PetscErrorCode take_failure(PC pc, PC inner)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Rows of a process without an entry in its own columns have no pivot: PETSc's SOR does not ask for their diagonal. */
+static PetscErrorCode need_pivots(PC pc, PC inner)
+{
+    Mat A, block;
+    tp_rows rows;
+    PetscBool mpi;
+    int lacks;
+
+    PetscFunctionBegin;
+    PetscCall(PCGetOperators(inner, NULL, &A));
+    block = A;
+    PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &mpi));
+    if (mpi) { PetscCall(MatMPIAIJGetSeqAIJ(A, &block, NULL, NULL)); }
+    PetscCall(tp_rows_get(block, &rows));
+    lacks = rows.nrows > 0 && rows.i[rows.nrows] == 0;
+    PetscCall(tp_rows_restore(block, &rows));
+    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &lacks, 1, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)pc)));
+    pc->failedreason = lacks ? PC_FACTOR_NUMERIC_ZEROPIVOT : PC_NOERROR;
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* With our cycle, unless something stands against it. */
 static PetscErrorCode build(PC pc, tp_gamg *gamg)
 {
     PetscFunctionBegin;
     PetscCall(give_matrix(pc, gamg));
+    PetscCall(need_pivots(pc, gamg->inner));
+    if (pc->failedreason) { PetscFunctionReturn(PETSC_SUCCESS); }
     PetscCall(PCSetUp(gamg->inner));
     PetscCall(take_failure(pc, gamg->inner));
     if (pc->failedreason) { PetscFunctionReturn(PETSC_SUCCESS); }
