@@ -88,6 +88,54 @@ static PetscErrorCode add_state(Mat A, uint64_t *state)
 
 static PetscErrorCode copy_entries(Mat A, Mat *out);
 
+/* Of the rows that MPISBAIJ gives the upper triangle counts. */
+static PetscErrorCode add_both_triangles(Mat A, Mat out)
+{
+    PetscInt first, last, n;
+    const PetscInt *column;
+    const PetscScalar *value;
+
+    PetscFunctionBegin;
+    PetscCall(MatGetOwnershipRange(A, &first, &last));
+    PetscCall(MatGetRowUpperTriangular(A));
+    for (PetscInt i = first; i < last; i++) {
+        PetscCall(MatGetRow(A, i, &n, &column, &value));
+        for (PetscInt k = 0; k < n; k++) {
+            if (column[k] >= i) { PetscCall(MatSetValue(out, i, column[k], value[k], INSERT_VALUES)); }
+            if (column[k] > i) { PetscCall(MatSetValue(out, column[k], i, value[k], INSERT_VALUES)); }
+        }
+        PetscCall(MatRestoreRow(A, i, &n, &column, &value));
+    }
+    PetscCall(MatRestoreRowUpperTriangular(A));
+    PetscCall(MatAssemblyBegin(out, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(out, MAT_FINAL_ASSEMBLY));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* MatConvert also takes what is below the diagonal within its blocks, which products leave out and nobody need set
+   (3.18.5, several processes). */
+static PetscErrorCode copy_mpisbaij(Mat A, Mat *out)
+{
+    const MatType types[] = {MATPREALLOCATOR, MATAIJ};
+    PetscInt local, all;
+    Mat made[2];
+
+    PetscFunctionBegin;
+    PetscCall(MatGetLocalSize(A, &local, NULL));
+    PetscCall(MatGetSize(A, &all, NULL));
+    for (int k = 0; k < 2; k++) {
+        PetscCall(MatCreate(PetscObjectComm((PetscObject)A), &made[k]));
+        PetscCall(MatSetSizes(made[k], local, local, all, all));
+        PetscCall(MatSetType(made[k], types[k]));
+        if (k == 1) { PetscCall(MatPreallocatorPreallocate(made[0], PETSC_FALSE, made[1])); }
+        PetscCall(MatSetUp(made[k]));
+        PetscCall(add_both_triangles(A, made[k]));
+    }
+    PetscCall(MatDestroy(&made[0]));
+    *out = made[1];
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* PETSc converts a nest by the rows of its blocks, which not all types give: of copies. */
 static PetscErrorCode copy_nest(Mat A, Mat **blocks, const PetscInt size[2], Mat *out)
 {
@@ -116,16 +164,20 @@ static PetscErrorCode copy_entries(Mat A, Mat *out)
 {
     PetscInt size[2];
     Mat **blocks, of, entries;
+    PetscBool halved;
 
     PetscFunctionBegin;
     PetscCall(get_blocks(A, &blocks, size));
     PetscCall(get_transposed(A, &of));
+    PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPISBAIJ, &halved));
     if (size[0] > 0) {
         PetscCall(copy_nest(A, blocks, size, out));
     } else if (of) {
         PetscCall(copy_entries(of, &entries));
         PetscCall(MatTranspose(entries, MAT_INITIAL_MATRIX, out));
         PetscCall(MatDestroy(&entries));
+    } else if (halved) {
+        PetscCall(copy_mpisbaij(A, out));
     } else {
         PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, out));
     }

@@ -42,7 +42,7 @@ typedef struct tp_tolerances {
 PetscErrorCode tp_set_tolerances(KSP ksp, const tp_norms *of, tp_tolerances *out);
 /* Of a residual that meets its tolerance and is at most `most`. */
 KSPConvergedReason tp_converged_reason(KSP ksp, double most);
-/* At least the exact ||b - A x||, where there is a bound. */
+/* At least the exact ||b - A x||, where there is a bound; else the norm and what b - y rounds at least. */
 double tp_most(const tp_norms *of);
 
 /* What is said of the last solve (told.c). */

@@ -337,7 +337,9 @@ PetscErrorCode tp_set_tolerances(KSP ksp, const tp_norms *of, tp_tolerances *out
 
 double tp_most(const tp_norms *of)
 {
-    return of->norm[TP_NORM] + (isnan(of->norm[TP_BOUND]) ? 0 : of->norm[TP_BOUND]);
+    const double own = 2 * U * (of->norm[TP_NORM] + of->norm[TP_RHS]);
+
+    return of->norm[TP_NORM] + (isnan(of->norm[TP_BOUND]) ? own : of->norm[TP_BOUND]);
 }
 
 /* As KSPConvergedDefault tells the two apart. */

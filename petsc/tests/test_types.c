@@ -398,6 +398,61 @@ static PetscErrorCode changes_and_transposes(void)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* sbaij from entries on and above the diagonal alone, which is all that it asks for. */
+static PetscErrorCode upper_triangle(Mat A, PetscInt block, Mat *out)
+{
+    PetscInt first, last, local, n;
+    const PetscInt *column;
+    const PetscScalar *value;
+
+    PetscFunctionBegin;
+    PetscCall(MatGetLocalSize(A, &local, NULL));
+    PetscCall(MatCreate(PETSC_COMM_WORLD, out));
+    PetscCall(MatSetSizes(*out, local, local, PETSC_DETERMINE, PETSC_DETERMINE));
+    PetscCall(MatSetType(*out, MATSBAIJ));
+    PetscCall(MatSetBlockSize(*out, block));
+    PetscCall(MatSetUp(*out));
+    PetscCall(MatSetOption(*out, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
+    PetscCall(MatGetOwnershipRange(A, &first, &last));
+    for (PetscInt i = first; i < last; i++) {
+        PetscCall(MatGetRow(A, i, &n, &column, &value));
+        for (PetscInt k = 0; k < n; k++) {
+            if (column[k] >= i) { PetscCall(MatSetValue(*out, i, column[k], value[k], INSERT_VALUES)); }
+        }
+        PetscCall(MatRestoreRow(A, i, &n, &column, &value));
+    }
+    PetscCall(assemble(*out));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode triangles_are_enough(void)
+{
+    PetscFunctionBegin;
+    for (PetscInt block = 1; block <= 3; block++) {
+        long double norm[2];
+        KSPConvergedReason reason;
+        Mat A, T;
+        Vec x, b;
+        KSP ksp;
+        PetscCall(small_matrix(24, 11, PETSC_TRUE, &A));
+        PetscCall(upper_triangle(A, block, &T));
+        PetscCall(MatCreateVecs(A, &x, &b));
+        PetscCall(fill(b, 12));
+        PetscCall(make("fgmres", 1e-10, 0, &ksp));
+        PetscCall(reason_of(ksp, T, b, x, &reason));
+        PetscCall(true_norms(A, b, x, norm));
+        CHECK(reason == KSP_CONVERGED_RTOL && norm[0] <= 1e-10L * norm[1], "blocks of %d: reason %d, residual %Lg",
+              (int)block, (int)reason, norm[0] / norm[1]);
+        PetscCall(need_words(ksp, "  verified: ", "sbaij"));
+        PetscCall(KSPDestroy(&ksp));
+        PetscCall(VecDestroy(&x));
+        PetscCall(VecDestroy(&b));
+        PetscCall(MatDestroy(&T));
+        PetscCall(MatDestroy(&A));
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* A rod of 16 unknowns, whose ends are held at 1 and 3 by a penalty. */
 static PetscErrorCode rod(double penalty, Mat *A, Vec *b)
 {
@@ -501,6 +556,7 @@ int main(int argc, char **argv)
     RUN(shells_are_not_verified);
     RUN(reasons_and_tiny_b);
     RUN(changes_and_transposes);
+    RUN(triangles_are_enough);
     RUN(rows_are_told);
     RUN(doubts_are_said);
     PetscCall(PetscFinalize());
