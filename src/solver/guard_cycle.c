@@ -122,7 +122,7 @@ tess_status guard_start_cycle(solve_run *run)
     if (run->low_precision && run->guard == TESS_GUARD_REPAIR) {
         goal = fmax(goal, low_precision_reduction(s) * run->norm);
     }
-    goal = fmax(goal, FLOOR_SHARE * run->floor);
+    goal = fmax(goal, guard_floor_goal(run));
     run->goal = goal;
     TESS_TRY(solver_pause_clock(s));
     if (run->floor > 0.0) { TESS_TRY(guard_project(run)); }

@@ -63,13 +63,13 @@ tess_precision guard_working_precision(const tess_solver *s);
 
 /* ---- least_residual.c ---- */
 
-/* Beside the least residual, what is left of the rest at the end of a cycle. */
-#define FLOOR_SHARE 0x1p-6
 /* A solve ends this near to the least residual. */
 #define NEAR_FLOOR 1.01
 /* Sets run->floor. Errors: memory, those of a copy to the host. */
 tess_status guard_find_floor(solve_run *run);
-/* Takes the part along the vector of ones, which no x changes, from krylov.r: else x grows along that vector. */
+/* The residual norm, beside that of the least residual, at which a cycle ends. */
+double guard_floor_goal(const solve_run *run);
+/* Takes what no x changes from krylov.r: else x grows along the null vectors. */
 tess_status guard_project(solve_run *run);
 
 /* ---- guard_cycle.c ---- */

@@ -381,6 +381,7 @@ void tess_solver_destroy(tess_solver *s)
     tess_device_release(ctx, s->clock, 1, sizeof *s->clock);
     tess_device_release(ctx, s->history, s->history_capacity, sizeof(double));
     tess_host_release(ctx, s->host_history, s->history_capacity, sizeof(double));
+    null_parts_release(ctx, &s->null);
     tess_precond_destroy(s->own_precond);
     tess_matrix_destroy(s->stored);
     destroy_transform(ctx, s->transform);
