@@ -188,7 +188,7 @@ static tess_status run_cycles(solve_run *run, tess_reason *reason)
         double ended = 0.0;
 
         TESS_TRY(guard_start_cycle(run));
-        TESS_TRY(guard_run_loop(run, &end));
+        TESS_TRY(guard_run_cycle(run, &end));
         ended = tess_wall_seconds();
         *reason = (tess_reason)end.reason;
         TESS_TRY(guard_judge_cycle(run, *reason, &progress));

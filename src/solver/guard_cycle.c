@@ -192,13 +192,6 @@ tess_status guard_judge_cycle(solve_run *run, tess_reason reason, bool *progress
     tess_solver *s = run->s;
     tess_krylov *k = &s->krylov;
     const tess_backend *backend = s->ctx->backend;
-    tess_fused add = {.op = TESS_FUSED_AXPBY,
-                      .n = k->n,
-                      .x = {.data = run->x},
-                      .y = {.data = k->d},
-                      .result = s->candidate,
-                      .a = 1.0,
-                      .b = ldexp(1.0, run->exponent)};
     /* A kernel starts sooner than a copy. */
     const tess_fused take = {
         .op = TESS_FUSED_SCALE, .n = k->n, .x = {.data = s->candidate}, .result = run->x, .a = 1.0};
@@ -208,7 +201,7 @@ tess_status guard_judge_cycle(solve_run *run, tess_reason reason, bool *progress
     double after = 0.0;
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(backend->fused(s->ctx, &add));
+    TESS_TRY(guard_form_candidate(run));
     s->iterated = true;
     TESS_TRY(guard_verify(run, s->candidate, &next));
     after = deciding_norm(run->result, &next);

@@ -32,6 +32,7 @@ typedef struct solve_run {
     double floor;      /* no x has a residual norm below it, and it is above the tolerance; 0: none is known */
     bool low_residuals;
     int fruitless;
+    double kept;    /* deciding norm of x with the d that a pause of this cycle kept; INFINITY: there is none */
     double best;    /* the smallest true residual so far, if s->best keeps its x */
     bool may_stall; /* stalls do not end cycles any more: one stalled with no product changed */
     bool low_precision, began_low;
@@ -78,6 +79,13 @@ tess_status guard_start_cycle(solve_run *run);
 tess_status guard_run_loop(solve_run *run, tess_loop_state *end);
 /* x + d is judged before it replaces x. *progress: the cycle reduced the true residual enough. */
 tess_status guard_judge_cycle(solve_run *run, tess_reason reason, bool *progress);
+
+/* ---- guard_pause.c ---- */
+
+/* Runs the loop to its end, with its pauses. */
+tess_status guard_run_cycle(solve_run *run, tess_loop_state *end);
+/* candidate := x + d */
+tess_status guard_form_candidate(solve_run *run);
 
 /* ---- guard_repair.c ---- */
 

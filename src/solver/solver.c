@@ -375,6 +375,7 @@ void tess_solver_destroy(tess_solver *s)
     tess_device_release(ctx, s->krylov.r, n, sizeof(double));
     tess_device_release(ctx, s->candidate, n, sizeof(double));
     tess_device_release(ctx, s->best, n, sizeof(double));
+    tess_device_release(ctx, s->kept, n, sizeof(double));
     tess_device_release(ctx, s->mapped, n, sizeof(double));
     tess_device_release(ctx, s->krylov.state, 1, sizeof *s->krylov.state);
     if (s->krylov.numbers) { tess_device_release(ctx, s->krylov.numbers, 1, s->method->numbers); }

@@ -41,6 +41,7 @@ struct tess_solver {
     bool solving;      /* a solve runs: only its monitor can call, and other calls must not change the solver */
     bool abandoned;    /* the caller destroyed it from there: the end of the solve frees it */
     double *best;      /* the best x so far; NULL: x itself is, because a worse one never replaces it */
+    double *kept;      /* d at a pause (guard_pause.c); NULL: there was none */
     double *mapped;    /* M^-1 r, where its norm decides; else NULL */
     double mapped_rhs; /* ||M^-1 b|| */
     int nvectors;
