@@ -186,7 +186,7 @@ static bool takes_worse(const solve_run *run, tess_reason reason)
            (reason == TESS_REASON_ITERATIONS || reason == TESS_REASON_CANCELLED || reason == TESS_REASON_RTOL);
 }
 
-/* x + d is judged before it replaces x: the better of the two is kept, except as above. */
+/* x + d is judged before it replaces x: x stays unless the other is proved to be no worse, except as above. */
 tess_status guard_judge_cycle(solve_run *run, tess_reason reason, bool *progress)
 {
     tess_solver *s = run->s;
@@ -208,7 +208,8 @@ tess_status guard_judge_cycle(solve_run *run, tess_reason reason, bool *progress
     /* A cycle without iterations is none, also where its goal, which the norm alone meets, asks nothing of it. */
     *progress = run->result->iterations > run->begin.iteration &&
                 after <= (reason == TESS_REASON_RUNNING ? RESTART_FACTOR * before : before - PROGRESS_SHARE * asked);
-    if (is_finite(next.norm) && (after <= before || takes_worse(run, reason))) {
+    if (is_finite(next.norm) && (is_no_worse(run->result, &next, &run->now) || meets_tolerance(run->result, &next) ||
+                                 takes_worse(run, reason))) {
         run->now = next;
         TESS_TRY(backend->fused(s->ctx, &take));
         status = guard_keep_best(run);

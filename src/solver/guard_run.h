@@ -33,7 +33,7 @@ typedef struct solve_run {
     bool low_residuals;
     int fruitless;
     double kept;    /* deciding norm of x with the d that a pause of this cycle kept; INFINITY: there is none */
-    double best;    /* the smallest true residual so far, if s->best keeps its x */
+    true_residual best; /* of s->best, if that keeps an x: the first, and each that is proved to be no worse */
     bool may_stall; /* stalls do not end cycles any more: one stalled with no product changed */
     bool low_precision, began_low;
     tess_guard guard; /* a fixed run is never repaired */

@@ -46,7 +46,8 @@ cleanup:
     return status;
 }
 
-/* All rows of a matrix on a device, by the residual of 0 = A 1: its largest row-wise backward error is that of the sums. */
+/* All rows of a matrix on a device, by the residual of 0 = A 1: its largest row-wise backward error is that of the
+   sums. */
 static tess_status device_rows_are_null(const tess_matrix *a, bool *null)
 {
     tess_vector *zeros = NULL, *ones = NULL, *residual = NULL;
