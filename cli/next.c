@@ -413,16 +413,6 @@ static const char *advice_of_reason(const cli_solve_run *run)
     }
 }
 
-static const char *advice_of_accuracy(const cli_solve_run *run)
-{
-    const tess_accuracy_result *r = &run->result->accuracy;
-    if (run->asked->accuracy.forward > 0.0 && r->source != TESS_CONDITION_FACTORS && !(r->forward_error > r->wanted)) {
-        return "the residual is small, but not known is the error of x; complete factors in FP64 tell it (--precond lu "
-               "--precond-precision fp64)";
-    }
-    return "FP64 gives no smaller error here; ask for less (--accuracy), or scale the system (--scale)";
-}
-
 /* What may help after a solve that did not converge; NULL: no advice. */
 static const char *advice_of(const cli_solve_run *run)
 {
@@ -433,7 +423,7 @@ static const char *advice_of(const cli_solve_run *run)
     if (is_out_of_range(run)) {
         return "b is too small for the range of FP64; multiply it by a power of two, such as 2^600, and divide x by it";
     }
-    if (cli_accuracy_missed(run) && run->result->reason == TESS_REASON_STAGNATION) { return advice_of_accuracy(run); }
+    if (cli_accuracy_missed(run) && run->result->reason == TESS_REASON_STAGNATION) { return cli_accuracy_advice(run); }
     if (cli_is_structurally_singular(run->findings) && useless) {
         return "the matrix is singular for any values; correct the rows named below, or take least squares (--solver "
                "lsqr)";

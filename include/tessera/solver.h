@@ -246,8 +246,8 @@ typedef struct tess_solve_options {
     /** --stop-norm (auto): the norm that must meet the tolerance. Preconditioned takes cg, bicgstab, minres, idr and
         gmres in FP64 with a preconditioner of the options or the caller's, without scale and reorder. */
     tess_stop_norm stop_norm;
-    /** --iterate (best): 1, `last`, returns the last iterate of a solve that does not converge, also where its residual
-        is larger than that of an earlier iterate or of the initial guess. 0, `best`: the best of both. */
+    /** --iterate (best): 1, `last`, x is the last iterate of a solve that does not converge, however large its residual;
+        2, likewise, but only where max_iterations ended it. 0, `best`: the one with the least residual. */
     int return_last;
 } tess_solve_options;
 

@@ -148,8 +148,10 @@ static void destroy(tess_solver *s)
 
 /* ---- a solve ---- */
 
-/* No attempt is better than the first where no x meets the tolerance; it ends after so many iterations. */
-enum { MOST_UNREACHABLE = 1000 };
+/* Where no x meets the tolerance, attempts look for the least residual: so many, with so many iterations each, until
+   one is as near to it as this. */
+enum { MOST_UNREACHABLE = 1000, MOST_UNREACHABLE_ATTEMPTS = 3 };
+#define NEAR_LEAST 1.02
 /* An attempt with a budget takes half of the iterations that the caller allows, but may take so many. */
 enum { LEAST_LEFT = 1000 };
 /* Complete factors that need more iterations than this are not good enough. */
@@ -162,7 +164,7 @@ static tess_status limit_solver(const tess_solver *s, auto_solve *state, int64_t
 
     step_options(s, &state->step, &o);
     o.monitor = budget_monitor;
-    if (on_gpu(s) && !s->options.monitor && state->floor == 0.0) { o.monitor = NULL; } /* a GPU is faster without one */
+    if (on_gpu(s) && !s->options.monitor) { o.monitor = NULL; } /* a GPU is faster without one */
     o.monitor_user = &state->budget;
     o.max_iterations = s->options.max_iterations - before;
     if (state->step.limit == LIMIT_DIRECT && o.max_iterations > MOST_DIRECT) { o.max_iterations = MOST_DIRECT; }
@@ -203,6 +205,7 @@ static tess_status attempt_once(tess_solver *s, const tess_vector *b, tess_vecto
     state->nattempts++;
     begin_budget(s, before, start);
     TESS_TRY(limit_solver(s, state, before));
+    state->solver->lent = &state->null;
     tess_solve_result_init(&one);
     TESS_TRY(tess_solver_solve(state->solver, b, x, &one));
     if (state->solver->stored != stored) { /* storage.c changed it */
@@ -228,11 +231,18 @@ static void change_family(tess_solver *s, auto_solve *state, tess_reason reason)
     state->next = 0;
 }
 
+/* Whether more attempts find no better x of a system without a solution. */
+static bool is_least(const auto_solve *state, const tess_solve_result *r)
+{
+    return state->unreachable > 0.0 && (r->relative_residual <= NEAR_LEAST * state->unreachable ||
+                                        state->nattempts >= MOST_UNREACHABLE_ATTEMPTS);
+}
+
 /* Whether nothing can follow: the caller's limits, or numbers that no method mends. */
 static bool is_final(const tess_solver *s, const auto_solve *state, const tess_solve_result *r)
 {
     return r->converged || r->reason == TESS_REASON_TIME_LIMIT || r->reason == TESS_REASON_INTERRUPTED ||
-           state->budget.cancelled || state->unreachable > 0.0 || state->nattempts == MAX_ATTEMPTS ||
+           state->budget.cancelled || is_least(state, r) || state->nattempts == MAX_ATTEMPTS ||
            r->iterations >= s->options.max_iterations ||
            (r->reason == TESS_REASON_NAN_OR_INF && !state->facts.finite) || !isfinite(r->rhs_norm);
 }
@@ -278,15 +288,13 @@ cleanup:
     return status;
 }
 
-/* Where no x meets the tolerance, MINRES finds one of the least residuals, and nothing follows. */
 static tess_status start_climb(tess_solver *s, auto_solve *state, const tess_vector *b)
 {
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(find_unreachable(s, state, b));
-    if (state->unreachable == 0.0 && state->solver) { return TESS_SUCCESS; }
-    make_ladder(rates_of(s->original), state->unreachable > 0.0 ? FAMILY_INDEFINITE : state->found, &state->facts,
-                &s->options, &state->ladder);
+    if (state->solver) { return TESS_SUCCESS; }
+    make_ladder(rates_of(s->original), state->found, &state->facts, &s->options, &state->ladder);
     state->next = state->nattempts = 0;
     status = climb_to_next(s, state);
 cleanup:
@@ -314,7 +322,6 @@ static tess_status solve(tess_solver *s, const tess_vector *b, tess_vector *x, t
     explain(s, state, &all);
     if (all.converged && !state->reused) { store_choice(s, state); }
     direct_drop_analysis(s->original); /* of a prediction that no factors followed */
-    if (state->unreachable > 0.0) { drop_solver(state); }
     state->reused = state->solver != NULL;
     *result = all;
 cleanup:

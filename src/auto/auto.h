@@ -43,12 +43,8 @@ typedef struct auto_solve {
     tess_attempt attempt[MAX_ATTEMPTS];
     attempt_note note[MAX_ATTEMPTS];
     attempt_budget budget;
-    /* Of a symmetric matrix: parts without couplings to others whose rows all sum to 0. */
-    int32_t *part;      /* n: the part of a row; -1: none. NULL: there are no parts */
-    int64_t *part_rows; /* rows of each */
-    int64_t parts;
-    int64_t torn_row, torn_rows; /* with `unreachable`: the first row and the size of the worst part */
-    double floor;                /* with `unreachable`: the residual norm at which an attempt ends */
+    null_parts null;
+    null_part torn;       /* with `unreachable`: the worst part */
     double unreachable;   /* no x has a smaller relative residual, and it is above the tolerance; 0: as far as known */
     double setup_seconds; /* of the solvers made in this solve */
     tess_error error;     /* of the last attempt that could not be set up */

@@ -128,10 +128,6 @@ int budget_monitor(void *user, const tess_progress *progress)
     b->cancelled = b->code != 0;
     note_residual(b, progress->iteration, progress->residual_norm);
     if (b->left) { return 1; } /* a GPU may call once more */
-    if (b->floor > 0.0 && progress->residual_norm <= b->floor) {
-        b->left = true;
-        return 1;
-    }
     if (!b->cancelled) { b->left = should_leave(b, progress->iteration, progress->tolerance); }
     if (b->watch && !b->cancelled && !b->left && b->trend.count >= 4) {
         b->watch(b->owner, progress->iteration, remaining_iterations(b, progress->tolerance));

@@ -26,7 +26,6 @@ typedef struct attempt_budget {
     bool limited;
     int64_t rows;         /* of the matrix */
     int64_t cap;          /* on a GPU; 0: none */
-    double floor;         /* the attempt ends at this residual: no x has a smaller one; 0: none is known */
     double per_iteration; /* iteration_cost */
     double trial;         /* what a trial of the next step costs; INFINITY: there is none */
     /* What multigrid or complete factors should cost, whichever is less; INFINITY: they cannot follow. Of factors it is

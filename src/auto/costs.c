@@ -70,13 +70,11 @@ void begin_budget(tess_solver *s, int64_t before, double start)
                           .user = s->options.monitor_user,
                           .before = before,
                           .start = start,
-                          .limited = step->limit == LIMIT_BUDGET && state->next < state->ladder.count &&
-                                     state->unreachable == 0.0,
+                          .limited = step->limit == LIMIT_BUDGET && state->next < state->ladder.count,
                           .per_iteration = iteration_cost(rates, &state->facts, step),
                           .watch = state->stored == STORAGE_OPEN ? storage_try_lower : NULL,
                           .owner = s,
                           .rows = state->facts.n,
-                          .floor = state->floor,
                           .trial = INFINITY,
                           .other = INFINITY};
     budget_start(b);

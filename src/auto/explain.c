@@ -61,13 +61,13 @@ static void say_rows(auto_solve *state)
 static void say_unreachable(auto_solve *state)
 {
     if (state->unreachable == 0.0) { return; }
-    if (state->torn_rows == state->facts.n) {
+    if (state->torn.rows == state->facts.n) {
         say(state, "the columns of A sum to 0, and b does not: ");
     } else {
         say(state,
             "%lld rows of A, row %lld and all that are coupled to it, have columns that sum to 0, and b does not "
             "there: ",
-            (long long)state->torn_rows, (long long)state->torn_row + 1);
+            (long long)state->torn.rows, (long long)state->torn.first + 1);
     }
     say(state, "no x has a relative residual below %.1e\n", state->unreachable);
 }

@@ -8,17 +8,15 @@
 
 #include <tessera/findings.h>
 
-#include "base/null_sum.h"
 #include "base/offsets.h"
+#include "matrix/null_parts.h"
 #include "order/order.h"
 
 typedef struct part {
     int32_t parent;         /* a row of the same part; itself: it stands for the part */
     int32_t rows;           /* of the part, at that row */
-    int64_t terms;          /* of the column */
-    double sum, magnitude;  /* of the column */
-    double of_b, size_of_b; /* sums of b and |b| over the part, at that row */
-    bool open;              /* a column of the part does not sum to 0, at that row */
+    null_sum column, of_b;  /* of_b: over the part, at that row */
+    bool open, inexact;     /* a column of the part does not sum to 0, or does so up to rounding; at that row */
 } part;
 
 static int32_t root_of(part *parts, int32_t i)
@@ -50,33 +48,28 @@ static void couple(const tess_csr_view *a, part *parts)
             const int32_t j = a->col_ind[k];
 
             if (a->val[k] == 0.0) { continue; }
-            parts[j].sum += a->val[k];
-            parts[j].magnitude += fabs(a->val[k]);
-            parts[j].terms += 1;
+            null_sum_add(&parts[j].column, a->val[k]);
             if (j != i) { join(parts, i, j); }
         }
     }
 }
 
-/* b over its largest magnitude, so that no square overflows. Returns ||b||^2 so scaled. */
+/* b in a scale in which no square overflows. Returns ||b||^2 so scaled. */
 static double add_up(int64_t n, const double *b, part *parts)
 {
-    double largest = 0.0, squares = 0.0;
+    const double scale = null_parts_scale(n, b);
+    double squares = 0.0;
 
-    for (int64_t i = 0; i < n; i++) {
-        largest = fmax(largest, fabs(b[i]));
-    }
-    for (int32_t i = 0; i < (int32_t)n && largest > 0.0; i++) {
+    for (int32_t i = 0; i < (int32_t)n; i++) {
         part *whole = &parts[root_of(parts, i)];
-        const double value = b[i] / largest;
+        const double value = scale * b[i];
 
         squares += value * value;
         whole->rows += 1;
-        whole->of_b += value;
-        whole->size_of_b += fabs(value);
+        null_sum_add(&whole->of_b, value);
         /* empty columns are a finding of their own */
-        whole->open =
-            whole->open || parts[i].terms == 0 || !is_null_sum(parts[i].sum, parts[i].magnitude, parts[i].terms);
+        whole->open = whole->open || !null_sum_holds(&parts[i].column);
+        whole->inexact = whole->inexact || !null_sum_is_exact(&parts[i].column);
     }
     return squares;
 }
@@ -92,15 +85,18 @@ tess_status order_inconsistency(tess_context *ctx, const tess_csr_view *a, const
     squares = add_up(a->nrows, b, parts);
     for (int64_t i = 0; i < a->nrows && isfinite(squares); i++) {
         const part *p = &parts[i];
-        const double share = p->rows > 0 ? p->of_b * p->of_b / p->rows : 0.0;
+        const double share = p->rows > 0 && !p->open ? null_share(&p->of_b, p->rows, !p->inexact) : 0.0;
 
-        if (p->rows == 0 || p->open || is_null_sum(p->of_b, p->size_of_b, p->rows)) { continue; }
         least += share;
         if (share <= worst) { continue; }
         worst = share;
         f->inconsistent_rows = (tess_finding){.count = p->rows, .row = i, .column = -1};
     }
-    if (least > 0.0) { f->inconsistency = sqrt(least / squares); }
+    if (sqrt(least) > LEAST_INCONSISTENCY * sqrt(squares)) {
+        f->inconsistency = sqrt(least / squares);
+    } else {
+        f->inconsistent_rows = (tess_finding){.row = -1, .column = -1};
+    }
 cleanup:
     tess_host_release(ctx, parts, a->nrows, sizeof *parts);
     return status;

@@ -45,15 +45,13 @@ cleanup:
 
 /* ---- the best iterate ---- */
 
-/* Copies x to s->best if its residual is the smallest so far. Only cycles on low residuals go on from a worse x. */
+/* Copies x to s->best if its residual is surely the smallest so far. Only cycles on low residuals go on from a worse x. */
 tess_status guard_keep_best(solve_run *run)
 {
     const tess_solver *s = run->s;
 
-    const double norm = deciding_norm(run->result, &run->now);
-
-    if (!s->best || !(norm < run->best)) { return TESS_SUCCESS; }
-    run->best = norm;
+    if (!s->best || !is_no_worse(run->result, &run->now, &run->best)) { return TESS_SUCCESS; }
+    run->best = run->now;
     return s->ctx->backend->copy(s->ctx, s->best, run->x, (size_t)s->krylov.n * sizeof(double));
 }
 
@@ -63,7 +61,7 @@ static tess_status return_best(solve_run *run)
     const tess_solver *s = run->s;
     tess_status status = TESS_SUCCESS;
 
-    if (!s->best || deciding_norm(run->result, &run->now) <= run->best || run->guard == TESS_GUARD_REPORT) {
+    if (!s->best || is_no_worse(run->result, &run->now, &run->best) || run->guard == TESS_GUARD_REPORT) {
         return TESS_SUCCESS;
     }
     TESS_TRY(s->ctx->backend->copy(s->ctx, run->x, s->best, (size_t)s->krylov.n * sizeof(double)));
@@ -178,7 +176,7 @@ static tess_status run_cycles(solve_run *run, tess_reason *reason)
 
     s->krylov.matrix = solver_matrix(s);
     if (s->krylov.extension) { TESS_TRY(s->krylov.extension->start(s)); }
-    run->best = INFINITY;
+    run->best = (true_residual){.norm = INFINITY, .preconditioned = INFINITY};
     TESS_TRY(guard_keep_best(run));
     TESS_TRY(guard_find_floor(run));
     *reason = TESS_REASON_ITERATIONS;
@@ -188,7 +186,7 @@ static tess_status run_cycles(solve_run *run, tess_reason *reason)
         double ended = 0.0;
 
         TESS_TRY(guard_start_cycle(run));
-        TESS_TRY(guard_run_loop(run, &end));
+        TESS_TRY(guard_run_cycle(run, &end));
         ended = tess_wall_seconds();
         *reason = (tess_reason)end.reason;
         TESS_TRY(guard_judge_cycle(run, *reason, &progress));
@@ -310,6 +308,14 @@ cleanup:
     return status;
 }
 
+/* As return_last says: 1, after any solve that does not converge; 2, where the limit of iterations ended it. */
+static bool wants_last(const tess_solver *s, const tess_solve_result *r)
+{
+    const int asked = s->options.return_last;
+
+    return asked != 0 && !r->converged && (asked != 2 || r->reason == TESS_REASON_ITERATIONS);
+}
+
 tess_status tess_solver_solve(tess_solver *s, const tess_vector *b, tess_vector *x, tess_solve_result *result)
 {
     TESS_REQUIRE(NULL, s);
@@ -329,7 +335,7 @@ tess_status tess_solver_solve(tess_solver *s, const tess_vector *b, tess_vector 
     deadline = tess_deadline_begin(s->ctx, s->options.time_limit);
     s->solving = true;
     status = solve(s, b, x, &full);
-    if (status == TESS_SUCCESS && s->options.return_last && !full.converged) { status = return_last(s, b, x, &full); }
+    if (status == TESS_SUCCESS && wants_last(s, &full)) { status = return_last(s, b, x, &full); }
     s->solving = false;
     tess_deadline_restore(s->ctx, deadline);
     stop_end(&stop, &s->options);

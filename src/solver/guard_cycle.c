@@ -122,7 +122,7 @@ tess_status guard_start_cycle(solve_run *run)
     if (run->low_precision && run->guard == TESS_GUARD_REPAIR) {
         goal = fmax(goal, low_precision_reduction(s) * run->norm);
     }
-    goal = fmax(goal, FLOOR_SHARE * run->floor);
+    goal = fmax(goal, guard_floor_goal(run));
     run->goal = goal;
     TESS_TRY(solver_pause_clock(s));
     if (run->floor > 0.0) { TESS_TRY(guard_project(run)); }
@@ -186,19 +186,12 @@ static bool takes_worse(const solve_run *run, tess_reason reason)
            (reason == TESS_REASON_ITERATIONS || reason == TESS_REASON_CANCELLED || reason == TESS_REASON_RTOL);
 }
 
-/* x + d is judged before it replaces x: the better of the two is kept, except as above. */
+/* x + d is judged before it replaces x: x stays unless the other is proved to be no worse, except as above. */
 tess_status guard_judge_cycle(solve_run *run, tess_reason reason, bool *progress)
 {
     tess_solver *s = run->s;
     tess_krylov *k = &s->krylov;
     const tess_backend *backend = s->ctx->backend;
-    tess_fused add = {.op = TESS_FUSED_AXPBY,
-                      .n = k->n,
-                      .x = {.data = run->x},
-                      .y = {.data = k->d},
-                      .result = s->candidate,
-                      .a = 1.0,
-                      .b = ldexp(1.0, run->exponent)};
     /* A kernel starts sooner than a copy. */
     const tess_fused take = {
         .op = TESS_FUSED_SCALE, .n = k->n, .x = {.data = s->candidate}, .result = run->x, .a = 1.0};
@@ -208,14 +201,15 @@ tess_status guard_judge_cycle(solve_run *run, tess_reason reason, bool *progress
     double after = 0.0;
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(backend->fused(s->ctx, &add));
+    TESS_TRY(guard_form_candidate(run));
     s->iterated = true;
     TESS_TRY(guard_verify(run, s->candidate, &next));
     after = deciding_norm(run->result, &next);
     /* A cycle without iterations is none, also where its goal, which the norm alone meets, asks nothing of it. */
     *progress = run->result->iterations > run->begin.iteration &&
                 after <= (reason == TESS_REASON_RUNNING ? RESTART_FACTOR * before : before - PROGRESS_SHARE * asked);
-    if (is_finite(next.norm) && (after <= before || takes_worse(run, reason))) {
+    if (is_finite(next.norm) && (is_no_worse(run->result, &next, &run->now) || meets_tolerance(run->result, &next) ||
+                                 takes_worse(run, reason))) {
         run->now = next;
         TESS_TRY(backend->fused(s->ctx, &take));
         status = guard_keep_best(run);

@@ -78,6 +78,8 @@ static bool may_repair(solve_run *run, tess_reason *reason, bool progress)
         return true;
     }
     if (run->low_precision) { return true; }
+    /* ||A r|| is small, and a cycle from the true residual has changed nothing (guard_pause.c). */
+    if (run->s->method->pauses && *reason == TESS_REASON_STAGNATION) { return false; }
     run->fruitless += 1;
     if (run->fruitless < FRUITLESS_CYCLES) { return true; }
     if (*reason == TESS_REASON_RUNNING) { *reason = TESS_REASON_STAGNATION; }

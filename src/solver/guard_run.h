@@ -32,7 +32,8 @@ typedef struct solve_run {
     double floor;      /* no x has a residual norm below it, and it is above the tolerance; 0: none is known */
     bool low_residuals;
     int fruitless;
-    double best;    /* the smallest true residual so far, if s->best keeps its x */
+    double kept;    /* deciding norm of x with the d that a pause of this cycle kept; INFINITY: there is none */
+    true_residual best; /* of s->best, if that keeps an x: the first, and each that is proved to be no worse */
     bool may_stall; /* stalls do not end cycles any more: one stalled with no product changed */
     bool low_precision, began_low;
     tess_guard guard; /* a fixed run is never repaired */
@@ -63,13 +64,13 @@ tess_precision guard_working_precision(const tess_solver *s);
 
 /* ---- least_residual.c ---- */
 
-/* Beside the least residual, what is left of the rest at the end of a cycle. */
-#define FLOOR_SHARE 0x1p-6
 /* A solve ends this near to the least residual. */
 #define NEAR_FLOOR 1.01
 /* Sets run->floor. Errors: memory, those of a copy to the host. */
 tess_status guard_find_floor(solve_run *run);
-/* Takes the part along the vector of ones, which no x changes, from krylov.r: else x grows along that vector. */
+/* The residual norm, beside that of the least residual, at which a cycle ends. */
+double guard_floor_goal(const solve_run *run);
+/* Takes what no x changes from krylov.r: else x grows along the null vectors. */
 tess_status guard_project(solve_run *run);
 
 /* ---- guard_cycle.c ---- */
@@ -78,6 +79,13 @@ tess_status guard_start_cycle(solve_run *run);
 tess_status guard_run_loop(solve_run *run, tess_loop_state *end);
 /* x + d is judged before it replaces x. *progress: the cycle reduced the true residual enough. */
 tess_status guard_judge_cycle(solve_run *run, tess_reason reason, bool *progress);
+
+/* ---- guard_pause.c ---- */
+
+/* Runs the loop to its end, with its pauses. */
+tess_status guard_run_cycle(solve_run *run, tess_loop_state *end);
+/* candidate := x + d */
+tess_status guard_form_candidate(solve_run *run);
 
 /* ---- guard_repair.c ---- */
 

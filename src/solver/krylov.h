@@ -44,6 +44,7 @@ struct tess_method {
     bool counts_iterations;     /* its operations depend on the iteration's number, so that no recording repeats them */
     tess_recurrence recurrence; /* AUTO: the method's default variant */
     bool restarts_judge;        /* with the guard on `report` no estimate ends a cycle: only true residuals decide */
+    bool pauses;                /* its loop ends with RUNNING to be judged, and goes on from there (guard_pause.c) */
     size_t numbers;             /* bytes of scalars beside the loop's state */
     int (*vectors)(const tess_precond *m);
     tess_status (*complete_options)(tess_solver *s); /* called first: settles the options left open; NULL: nothing to

@@ -375,12 +375,14 @@ void tess_solver_destroy(tess_solver *s)
     tess_device_release(ctx, s->krylov.r, n, sizeof(double));
     tess_device_release(ctx, s->candidate, n, sizeof(double));
     tess_device_release(ctx, s->best, n, sizeof(double));
+    tess_device_release(ctx, s->kept, n, sizeof(double));
     tess_device_release(ctx, s->mapped, n, sizeof(double));
     tess_device_release(ctx, s->krylov.state, 1, sizeof *s->krylov.state);
     if (s->krylov.numbers) { tess_device_release(ctx, s->krylov.numbers, 1, s->method->numbers); }
     tess_device_release(ctx, s->clock, 1, sizeof *s->clock);
     tess_device_release(ctx, s->history, s->history_capacity, sizeof(double));
     tess_host_release(ctx, s->host_history, s->history_capacity, sizeof(double));
+    null_parts_release(ctx, &s->null);
     tess_precond_destroy(s->own_precond);
     tess_matrix_destroy(s->stored);
     destroy_transform(ctx, s->transform);

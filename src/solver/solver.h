@@ -4,6 +4,7 @@
 #ifndef TESS_SOLVER_SOLVER_H
 #define TESS_SOLVER_SOLVER_H
 
+#include "matrix/null_parts.h"
 #include "solver/krylov.h"
 #include "solver/solve_options.h"
 #include "solver/verify.h"
@@ -33,11 +34,14 @@ struct tess_solver {
     tess_krylov krylov;
     double *candidate;               /* x + d while it is judged, and after the solve the last one */
     bool iterated;                   /* the last solve left one */
-    bool null_sums, null_sums_known; /* all rows of these values sum to 0 (least_residual.c) */
-    uint64_t null_sums_version;
+    null_parts null;                 /* of the matrix with these values (least_residual.c) */
+    const null_parts *lent;          /* those that a driver has found; NULL: this solver looks for them */
+    bool null_known;
+    uint64_t null_version;
     bool solving;      /* a solve runs: only its monitor can call, and other calls must not change the solver */
     bool abandoned;    /* the caller destroyed it from there: the end of the solve frees it */
     double *best;      /* the best x so far; NULL: x itself is, because a worse one never replaces it */
+    double *kept;      /* d at a pause (guard_pause.c); NULL: there was none */
     double *mapped;    /* M^-1 r, where its norm decides; else NULL */
     double mapped_rhs; /* ||M^-1 b|| */
     int nvectors;

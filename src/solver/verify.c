@@ -216,14 +216,34 @@ bool meets_tolerance(const tess_solve_result *r, const true_residual *now)
     }
 }
 
+/* Units of row-scaled norms in those of norms as given. */
+static double share_of_rows(const tess_solve_result *r)
+{
+    return r->rows.tolerance > 0.0 ? r->tolerance / r->rows.tolerance : r->rhs_norm / r->rows.rhs_norm;
+}
+
 double deciding_norm(const tess_solve_result *r, const true_residual *now)
 {
-    const double share = r->rows.tolerance > 0.0 ? r->tolerance / r->rows.tolerance : r->rhs_norm / r->rows.rhs_norm;
-    const double rows = now->rows.norm * share;
+    const double rows = now->rows.norm * share_of_rows(r);
 
     if (r->stop_norm == TESS_STOP_NORM_PRECONDITIONED) { return now->preconditioned; }
     if (r->stop_norm == TESS_STOP_NORM_GIVEN || !now->rows.known || !isfinite(rows)) { return now->norm; }
     return r->stop_norm == TESS_STOP_NORM_ROWS ? rows : fmax(now->norm, rows);
+}
+
+double deciding_bound(const tess_solve_result *r, const true_residual *now)
+{
+    const double given = now->bounded && isfinite(now->bound) ? now->bound : 0.0;
+    const double rows = now->rows.bound * share_of_rows(r);
+
+    if (r->stop_norm == TESS_STOP_NORM_PRECONDITIONED) { return 0.0; }
+    if (r->stop_norm == TESS_STOP_NORM_GIVEN || !now->rows.known || !isfinite(rows)) { return given; }
+    return r->stop_norm == TESS_STOP_NORM_ROWS ? rows : fmax(given, rows);
+}
+
+bool is_no_worse(const tess_solve_result *r, const true_residual *next, const true_residual *now)
+{
+    return deciding_norm(r, next) + deciding_bound(r, next) <= deciding_norm(r, now) - deciding_bound(r, now);
 }
 
 void verify_report_rows(const true_residual *now, tess_solve_result *r)

@@ -101,13 +101,14 @@ static tess_status iterate_minres(void *krylov)
                                           .in = {k->v[DIRECTION], k->v[LANCZOS]},
                                           .out = {k->d, k->r},
                                           .coefficients = numbers_of(k, MINRES_ROTATED)->advance,
-                                          .scalar = TESS_SCALAR_RESIDUAL_END}));
+                                          .scalar = TESS_SCALAR_MINRES_END}));
 cleanup:
     return status;
 }
 
 const tess_method tess_method_minres = {.kind = TESS_SOLVER_MINRES,
                                         .needs_symmetry = true,
+                                        .pauses = true,
                                         .numbers = MINRES_SETS * sizeof(minres_numbers),
                                         .vectors = minres_vectors,
                                         .start = start_minres,

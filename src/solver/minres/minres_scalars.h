@@ -33,12 +33,26 @@ typedef struct minres_numbers {
     double diagonal;    /* gamma_j before its rotation: gbar */
     double gamma;
     double residual; /* in the norm of M^-1, with its sign: phibar */
+    double norm;     /* the largest column of the tridiagonal matrix in all cycles: at most ||A||, in M^-1 */
+    double plateau;  /* |phibar| where ||A r|| became small beside ||A|| ||r||; 0: it is not */
+    double wait;     /* with `plateau`: iterations to the next pause; 0: this one ends with it */
 } minres_numbers;
 
 /* A sum of squares below this share of the product's is rounding error: the Krylov space is invariant. */
 #define MINRES_INVARIANT 0x1p-100
 /* A diagonal entry below this share of its column is rounding error: A is singular on the Krylov space. */
 #define MINRES_SINGULAR 0x1p-50
+/*
+ * Where ||A r|| is below this share of ||A|| ||r||, r may be the least residual of a system without a solution (Choi,
+ * Paige, Saunders, SIAM J. Sci. Comput. 33 (2011)): x then grows along a null vector until its rounding errors exceed
+ * r, while the recurrence shows nothing of it. The share is about the square root of the unit roundoff: less is not
+ * reached. Or A is ill-conditioned, and r falls later. So the cycle pauses, and the true residual tells
+ * (guard_pause.c).
+ */
+#define MINRES_LEAST 0x1p-23
+#define MINRES_PAUSE 64.0
+/* It is over where r has fallen so much. */
+#define MINRES_FALLEN 0.5
 
 TESS_HD minres_numbers *minres_set(const tess_loop_state *s, int set)
 {
@@ -63,6 +77,8 @@ TESS_HD void update_minres_start(tess_loop_state *s)
     first->length_before = first->gamma = 1.0;
     first->cosine = -1.0;
     first->beta = first->sine = first->delta_next = first->over_before = 0.0; /* the matrix has no beta_1 */
+    first->plateau = first->wait = 0.0;
+    if (s->iteration == 0) { first->norm = 0.0; } /* a later cycle keeps it */
 }
 
 /* Squares from here on have lost nothing to underflow. */
@@ -94,6 +110,9 @@ TESS_HD void update_minres_product(tess_loop_state *s)
     next->sine = now->sine;
     next->gamma = now->gamma;
     next->residual = now->residual;
+    next->norm = now->norm;
+    next->plateau = now->plateau;
+    next->wait = now->wait;
     next->alpha = alpha;
     /* v_(j+1) := (A z - alpha_j v_j - beta_j (g / g_before) v_(j-1)) / ||A z|| */
     next->lanczos[0] = 1.0 / whole;
@@ -118,6 +137,19 @@ TESS_HD tess_reason minres_obstacle(const minres_numbers *now, double own, doubl
     return gamma <= MINRES_SINGULAR * column ? TESS_REASON_BREAKDOWN : TESS_REASON_RUNNING;
 }
 
+/* What is known of ||A||; and whether r is on a plateau, of which ||A r_(j-1)|| tells. After next->residual. */
+TESS_HD void minres_watch(const minres_numbers *now, double beta, minres_numbers *next)
+{
+    const double column = scalar_length(scalar_length(now->alpha, now->beta), beta);
+    const double norm = column > now->norm ? column : now->norm;
+    const int begins = scalar_length(now->diagonal, now->cosine * beta) <= MINRES_LEAST * norm;
+    const int lasts = now->plateau > 0.0 && fabs(next->residual) > MINRES_FALLEN * now->plateau;
+
+    next->norm = norm;
+    next->plateau = lasts ? now->plateau : begins ? fabs(now->residual) : 0.0;
+    next->wait = !lasts ? 0.0 : now->wait > 0.0 ? now->wait - 1.0 : MINRES_PAUSE;
+}
+
 /* The rotation that removes beta_(j+1). Squares: see above. */
 TESS_HD void minres_rotate(tess_loop_state *s, double own, double square)
 {
@@ -139,6 +171,7 @@ TESS_HD void minres_rotate(tess_loop_state *s, double own, double square)
     next->cosine = now->diagonal / next->gamma;
     next->sine = beta / next->gamma;
     next->residual = next->sine * now->residual;
+    minres_watch(now, beta, next);
     /* d += phi_j w_j; r_j = s^2 r_(j-1) - phibar c v_(j+1), of unit length */
     next->advance[0] = next->cosine * now->residual / next->gamma;
     next->advance[1] = next->sine * next->sine;
@@ -155,6 +188,17 @@ TESS_HD void update_minres_rotate(tess_loop_state *s)
 TESS_HD void update_minres_rotate_split(tess_loop_state *s)
 {
     minres_rotate(s, s->dots[1], s->dots[0]);
+}
+
+/* The end of the iteration; dots[0] = (r, r). */
+TESS_HD void update_minres_end(tess_loop_state *s)
+{
+    const minres_numbers *now = minres_set(s, MINRES_ROTATED);
+
+    update_residual_end(s);
+    if (s->phase == TESS_LOOP_RUNNING && now->plateau > 0.0 && now->wait == 0.0) {
+        loop_stop(s, TESS_LOOP_STOPPED, TESS_REASON_RUNNING);
+    }
 }
 
 #endif

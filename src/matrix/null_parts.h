@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Parts of a square matrix that nothing couples to other rows, where rows and columns sum to 0 up to rounding. Over
+ * such a part 1^T (b - A x) = 1^T b for any x, so that ||b - A x|| >= |1^T b| / sqrt(rows) there. Where the columns sum
+ * to 0 exactly, so does this bound hold, for the smallest 1^T b; else it holds up to rounding.
+ */
+#ifndef TESS_MATRIX_NULL_PARTS_H
+#define TESS_MATRIX_NULL_PARTS_H
+
+#include <stdbool.h>
+
+#include "base/null_sum.h"
+#include "base/two_word.h"
+#include "matrix/matrix.h"
+
+/* Less than this of ||b|| is no inconsistency: no residual is proved to be so small. */
+#define LEAST_INCONSISTENCY (4.0 * TESS_U64)
+
+typedef struct null_sum {
+    two_word sum;
+    double magnitude;
+    int64_t terms; /* other than 0 */
+} null_sum;
+
+static inline void null_sum_add(null_sum *s, double value)
+{
+    two_word_add(&s->sum, value);
+    s->magnitude += fabs(value);
+    s->terms += value != 0.0;
+}
+
+static inline bool null_sum_is_exact(const null_sum *s)
+{
+    return two_word_value(s->sum) == 0.0;
+}
+
+/* Without terms there is no sum. */
+static inline bool null_sum_holds(const null_sum *s)
+{
+    return s->terms > 0 && is_null_sum(two_word_value(s->sum), s->magnitude, s->terms);
+}
+
+/* What b has along the ones of a part of so many rows: 1^T b / sqrt(rows), squared; 0 where 1^T b is no more than the
+   rounding of the columns' sums allows. `of_b`: of b there. */
+double null_share(const null_sum *of_b, int64_t rows, bool exact);
+
+typedef struct null_part {
+    int64_t rows, first; /* row */
+    bool exact;          /* the columns sum to 0, without rounding */
+} null_part;
+
+typedef struct null_parts {
+    int64_t n;
+    int32_t *of_row; /* n: the part of a row; -1: none. NULL: there are no parts */
+    int64_t count;
+    null_part *part;
+} null_parts;
+
+/* Errors: memory. A host's arrays; release also after a failure. */
+tess_status null_parts_find(tess_context *ctx, const tess_csr_view *a, null_parts *out);
+void null_parts_release(tess_context *ctx, null_parts *p);
+
+typedef struct null_judgement {
+    double least; /* no x has a smaller residual norm; 0: none is known */
+    double norm;  /* ||b|| */
+    null_part worst;
+} null_judgement;
+
+tess_status null_parts_judge(tess_context *ctx, const null_parts *p, const double *b, null_judgement *out);
+/* Takes from r, over each part, its mean: what no x changes. Errors: memory. */
+tess_status null_parts_project(tess_context *ctx, const null_parts *p, double *r);
+
+/* 2^-e such that the largest magnitude times it is near 1: an exact factor. 1 where there is none, or no number. */
+double null_parts_scale(int64_t n, const double *b);
+
+#endif
