@@ -156,6 +156,12 @@ static void what_meets_the_tolerance_is_not_left(void **state)
     assert_true(watched_remaining == 0.0 && b.remaining == 0.0);
     assert_int_equal(budget_monitor(&b, &zero), 0);
     assert_true(watched_remaining == 0.0 && b.least == -INFINITY && !b.left);
+    for (int above = 0; above < 2; above++) { /* half an iteration before and behind the tolerance */
+        attempt_budget near_end = budget_of(INFINITY, INFINITY);
+
+        run_until(&near_end, above ? 40.5 : 39.5, INFINITY, 40);
+        assert_true(fabs(watched_remaining - (above ? 0.5 : 0.0)) < 1e-6);
+    }
 }
 
 /* Another method would take 100. After a quarter of that an attempt is left if twice as much remains; after half, if as
@@ -192,6 +198,7 @@ static void no_attempt_is_left_at_once(void **state)
 
     (void)state;
     assert_int_equal(run_flat(&b, 100), 20);
+    assert_int_equal(watched, 0);
     assert_int_equal(run_flat(&trial, 100), 20);
     other_cost.per_iteration = 0.1; /* a quarter of 10 after 25 */
     assert_int_equal(run_flat(&other_cost, 100), 26);
@@ -278,13 +285,18 @@ static void a_floor_ends_the_attempt(void **state)
     assert_int_equal(run(&b, 1000.0), 12);
     assert_true(b.left && !b.cancelled);
     assert_int_equal(run_flat(&b, 1), 1); /* a GPU may call once more */
+    assert_int_equal(watched, 0);         /* nothing is told of an attempt that was left */
+    b = budget_of(INFINITY, INFINITY);
+    b.floor = exp(-RATE * 300.0) * (1.0 + 1e-12);
+    assert_int_equal(run(&b, 1000.0), 300);
+    assert_int_equal(watched_iteration, 299);
     b = budget_of(INFINITY, INFINITY);
     b.floor = 1.0;
     assert_int_equal(run_flat(&b, 10), 1);
 }
 
 typedef struct caller {
-    int calls;
+    int calls, code;
     int64_t stop, seen;
     double seconds;
 } caller;
@@ -296,13 +308,13 @@ static int listen(void *user, const tess_progress *progress)
     c->calls++;
     c->seen = progress->iteration;
     c->seconds = progress->elapsed_seconds;
-    return progress->iteration >= c->stop ? 42 : 0;
+    return progress->iteration >= c->stop ? c->code : 0;
 }
 
 /* The caller's monitor counts the iterations of earlier attempts too, and its number ends the attempt. */
 static void the_callers_monitor(void **state)
 {
-    caller c = {.stop = 107};
+    caller c = {.stop = 107, .code = 42};
     attempt_budget b = budget_of(1e9, INFINITY);
     const tess_progress progress = {.iteration = 7, .residual_norm = 1.0, .tolerance = 0.5};
 
@@ -318,8 +330,12 @@ static void the_callers_monitor(void **state)
     assert_int_equal(budget_monitor(&b, &progress), 42);
     assert_int_equal(c.calls, 7);
     assert_int_equal(watched, 0);
+    c.code = -7; /* any number but 0 */
     budget_start(&b);
-    assert_true(!b.cancelled && !b.left && b.code == 0 && b.trend.count == 0);
+    assert_int_equal(budget_monitor(&b, &progress), -7);
+    assert_true(b.cancelled && b.code == -7);
+    budget_start(&b);
+    assert_true(!b.cancelled && !b.left && b.code == 0 && b.trend.count == 0 && b.remaining == INFINITY);
 }
 
 int main(void)

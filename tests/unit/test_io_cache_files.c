@@ -68,9 +68,12 @@ static void files_are_read_in_pieces(void **state)
     tess_context *ctx = open_cpu(1);
     double values[ENTRIES];
     char path[64];
+    int next = -1;
 
     (void)state;
     save(path, &f, sizeof f);
+    next = dup(0);
+    close(next);
     for (size_t most = 1; most <= 130; most += 43) { /* pieces, and interruptions between them */
         memset(values, 0, sizeof values);
         memset(&disk, 0, sizeof disk);
@@ -81,6 +84,8 @@ static void files_are_read_in_pieces(void **state)
     }
     unlink(path);
     memset(&disk, 0, sizeof disk);
+    assert_int_equal(dup(0), next); /* nothing is left open */
+    close(next);
     tess_context_destroy(ctx);
 }
 
@@ -115,6 +120,7 @@ static void files_that_end_or_fail_are_told(void **state)
     assert_fails(ctx, TESS_IO, tess_cache_read_file(ctx, path, &ncols, &out));
     assert_string_equal(tess_context_last_error(ctx)->file, path);
     assert_int_equal(tess_context_last_error(ctx)->line, 0);
+    assert_non_null(strstr(tess_context_last_error(ctx)->message, "cannot be opened"));
     assert_true(!out.row_ptr && !out.col_ind && !out.val);
     tess_context_destroy(ctx);
 }
@@ -204,12 +210,50 @@ static void writing_and_reading_without_memory(void **state)
     unlink(path);
 }
 
+static int no_product(void *user, tess_operation operation, const double *x, double *y)
+{
+    (void)user;
+    (void)operation;
+    (void)x;
+    (void)y;
+    return 0;
+}
+
+static void what_cannot_be_written(void **state)
+{
+    const tess_shell_operator functions = {.apply = no_product};
+    oracle_csr a = oracle_open(3, 0); /* without columns */
+    tess_context *ctx = open_cpu(1);
+    tess_matrix *m = NULL, *shell = NULL, *again = NULL;
+    char path[64];
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        oracle_end_row(&a, i);
+    }
+    m = make_matrix(ctx, &a);
+    assert_ok(ctx, tess_matrix_create_shell(ctx, 3, 3, &functions, &shell));
+    save(path, "", 0);
+    assert_fails(NULL, TESS_INVALID_ARGUMENT, tess_matrix_write_cache(NULL, path));
+    assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_matrix_write_cache(m, NULL));
+    assert_fails(ctx, TESS_UNSUPPORTED, tess_matrix_write_cache(shell, path));
+    assert_fails(ctx, TESS_NOT_FOUND, tess_matrix_write_cache(m, "/no/such/folder/a.tess"));
+    assert_ok(ctx, tess_matrix_write_cache(m, path));
+    assert_ok(ctx, tess_matrix_read(ctx, path, &again, NULL));
+    assert_true(tess_matrix_csr_view(again).nrows == 3 && tess_matrix_csr_view(again).ncols == 0);
+    unlink(path);
+    tess_matrix_destroy(again);
+    tess_matrix_destroy(shell);
+    tess_matrix_destroy(m);
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(files_are_read_in_pieces),
-        cmocka_unit_test(files_that_end_or_fail_are_told),
-        cmocka_unit_test(the_layout_is_as_documented),
+        cmocka_unit_test(files_are_read_in_pieces),           cmocka_unit_test(files_that_end_or_fail_are_told),
+        cmocka_unit_test(the_layout_is_as_documented),        cmocka_unit_test(what_cannot_be_written),
         cmocka_unit_test(writing_and_reading_without_memory),
     };
 
