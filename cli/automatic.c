@@ -3,6 +3,8 @@
 #include "cli.h"
 
 #include <errno.h>
+#include <float.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -40,54 +42,118 @@ static bool has_factors(tess_precond_kind kind)
     return kind != TESS_PRECOND_NONE && kind != TESS_PRECOND_JACOBI && kind != TESS_PRECOND_AUTO;
 }
 
-/* The tolerance and the right-hand side, as they were asked for. */
-static void write_system(const cli_solve_run *run, char *buffer, size_t size)
+/* The shortest decimal number that reads as the same value. */
+static const char *real_text(double value, char *buffer, size_t size)
 {
-    const tess_solve_options *o = run->options;
-    char accuracy[48], atol[32] = "", rhs[CLI_PATH_LENGTH + 16];
-    cli_rhs_option(run->rhs, rhs, sizeof rhs);
-    if (run->result->accuracy.wanted > 0.0) {
-        snprintf(buffer, size, " --accuracy %s%s", cli_accuracy_text(&run->asked->accuracy, accuracy, sizeof accuracy),
-                 rhs);
-        return;
+    for (int digits = 6; digits <= 17; digits++) {
+        snprintf(buffer, size, "%.*g", digits, value);
+        if (strtod(buffer, NULL) == value) { break; }
     }
-    if (o->atol > 0.0) { snprintf(atol, sizeof atol, " --atol %g", o->atol); }
-    snprintf(buffer, size, " --rtol %g%s%s", o->rtol, atol, rhs);
+    return buffer;
 }
 
-/* "tessera solve FILE --solver cg --precond jacobi": the options that the library chose, and the system. */
+/* The files that a solve takes besides the matrix and the right-hand side. */
+static void write_files(FILE *to, const cli_solve_run *run, const tess_solve_options *o)
+{
+    const bool amg = o->precond.kind == TESS_PRECOND_AMG || o->precond.kind == TESS_PRECOND_AUTO;
+    const struct {
+        const char *option, *file;
+    } files[] = {{"initial-guess", run->initial_guess},
+                 {"coordinates", run->nullspace != NULL && amg ? run->nullspace->coordinates : NULL},
+                 {"near-nullspace", run->nullspace != NULL && amg ? run->nullspace->vectors : NULL}};
+    char name[CLI_QUOTED_LENGTH];
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        if (files[i].file == NULL) { continue; }
+        fprintf(to, " --%s %s", files[i].option, cli_quoted_file(files[i].file, name, sizeof name));
+    }
+}
+
+/* The tolerance, the limit and the right-hand side, as they were asked for. */
+static void write_system(FILE *to, const cli_solve_run *run, const tess_solve_options *o)
+{
+    char text[48], rhs[CLI_QUOTED_LENGTH];
+    tess_solve_options defaults;
+    tess_solve_options_init(&defaults);
+    if (run->result->accuracy.wanted > 0.0) {
+        fprintf(to, " --accuracy %s", cli_accuracy_text(&run->asked->accuracy, text, sizeof text));
+    } else {
+        fprintf(to, " --rtol %s", real_text(o->rtol, text, sizeof text));
+        if (o->atol > 0.0) { fprintf(to, " --atol %s", real_text(o->atol, text, sizeof text)); }
+    }
+    fputs(cli_rhs_option(run->rhs, rhs, sizeof rhs), to);
+    if (run->asked->max_iterations != defaults.max_iterations) {
+        fprintf(to, " --max-iterations %lld", (long long)run->asked->max_iterations);
+    }
+    write_files(to, run, o);
+}
+
+/* How values are stored. */
+static void write_storage(FILE *to, const tess_solve_options *o)
+{
+    const tess_storage_options *s = &o->storage;
+    char levels[64];
+    if (s->policy.policy == TESS_POLICY_NONE) {
+        if (s->format != TESS_FORMAT_CSR) { fprintf(to, " --format %s", tess_format_name(s->format)); }
+        if (s->precision != TESS_PRECISION_FP64) {
+            fprintf(to, " --matrix-precision %s", tess_precision_name(s->precision));
+        }
+    }
+    if (s->policy.policy == TESS_POLICY_LOSSLESS) {
+        fprintf(to, " --format %s --policy lossless --levels %s", tess_format_name(s->format),
+                cli_levels_text(&s->policy, levels, sizeof levels));
+    }
+}
+
+/* Half of the way, in digits, at least: what ended the solve would have done it alone. */
+#define LEAST_SHARE 0.5
+
+/* Whether the last attempt began so near to its end that it says little of a start from the caller's x. */
+static bool leans_on_others(const cli_solve_run *run)
+{
+    const tess_attempt *attempts = NULL;
+    const int count = run->solver == NULL ? 0 : tess_solver_attempts(run->solver, &attempts);
+    const double end = fmax(run->result->relative_residual, DBL_MIN);
+    double begin = 1.0;
+    for (int i = 0; i + 1 < count; i++) {
+        const double reached = attempts[i].relative_residual;
+        if (attempts[i].status == TESS_SUCCESS && attempts[i].iterations > 0 && reached > 0.0) {
+            begin = fmin(begin, reached);
+        }
+    }
+    return count > 1 && end < 1.0 && log(begin / end) < LEAST_SHARE * log(1.0 / end);
+}
+
+/* "tessera solve FILE --solver cg --precond jacobi": the options that the library chose, and the system. Where only all
+   attempts together solved it: the automatic solve. */
 static void write_command(const cli_solve_run *run, char *buffer, size_t size)
 {
-    const tess_solve_options *o = run->options;
-    char precond[64], role[32], levels[64], amg[256];
-    int used = snprintf(buffer, size, "tessera solve %s --solver %s --precond %s", run->matrix->name,
-                        tess_solver_kind_name(o->solver), cli_precond_text(&o->precond, precond, sizeof precond));
-    if (has_factors(o->precond.kind) && o->precond.role.given && used > 0 && (size_t)used < size) {
-        used += snprintf(buffer + used, size - (size_t)used, " --precond-precision %s",
-                         cli_role_text(&o->precond.role, role, sizeof role));
+    const bool together = leans_on_others(run);
+    const tess_solve_options *o = together ? run->asked : run->options;
+    char precond[64], text[256], name[CLI_QUOTED_LENGTH];
+    FILE *to = fmemopen(buffer, size, "w");
+    buffer[0] = '\0';
+    if (to == NULL) { return; }
+    fprintf(to, "tessera solve %s --solver %s", cli_quoted_file(run->matrix->name, name, sizeof name),
+            tess_solver_kind_name(o->solver));
+    if (o->precond.kind != TESS_PRECOND_AUTO) {
+        fprintf(to, " --precond %s", cli_precond_text(&o->precond, precond, sizeof precond));
     }
-    if (o->precond.kind == TESS_PRECOND_AMG && used > 0 && (size_t)used < size) {
-        used +=
-            snprintf(buffer + used, size - (size_t)used, "%s", cli_amg_options_text(&o->precond.amg, amg, sizeof amg));
+    if (has_factors(o->precond.kind) && o->precond.role.given) {
+        fprintf(to, " --precond-precision %s", cli_role_text(&o->precond.role, text, sizeof text));
     }
-    if (o->scale != TESS_SCALING_NONE && used > 0 && (size_t)used < size) {
-        used += snprintf(buffer + used, size - (size_t)used, " --scale %s", tess_scaling_name(o->scale));
+    if (o->precond.kind == TESS_PRECOND_AMG) { fputs(cli_amg_options_text(&o->precond.amg, text, sizeof text), to); }
+    if (o->scale != TESS_SCALING_NONE) { fprintf(to, " --scale %s", tess_scaling_name(o->scale)); }
+    if (run->asked->stop_norm != TESS_STOP_NORM_AUTO || (!together && o->scale != run->asked->scale)) {
+        fprintf(to, " --stop-norm %s", tess_stop_norm_name(o->stop_norm)); /* rows were scaled for this norm */
     }
-    if (o->reorder != TESS_REORDERING_NONE && used > 0 && (size_t)used < size) {
-        used += snprintf(buffer + used, size - (size_t)used, " --reorder %s", tess_reordering_name(o->reorder));
-    }
-    if (o->storage.policy.policy == TESS_POLICY_NONE && used > 0 && (size_t)used < size) {
-        const bool plain = o->storage.format == TESS_FORMAT_CSR, whole = o->storage.precision == TESS_PRECISION_FP64;
-        used += snprintf(buffer + used, size - (size_t)used, "%s%s%s%s", plain ? "" : " --format ",
-                         plain ? "" : tess_format_name(o->storage.format), whole ? "" : " --matrix-precision ",
-                         whole ? "" : tess_precision_name(o->storage.precision));
-    }
-    if (o->storage.policy.policy == TESS_POLICY_LOSSLESS && used > 0 && (size_t)used < size) {
-        used +=
-            snprintf(buffer + used, size - (size_t)used, " --format %s --policy lossless --levels %s",
-                     tess_format_name(o->storage.format), cli_levels_text(&o->storage.policy, levels, sizeof levels));
-    }
-    if (used > 0 && (size_t)used < size) { write_system(run, buffer + used, size - (size_t)used); }
+    if (o->reorder != TESS_REORDERING_NONE) { fprintf(to, " --reorder %s", tess_reordering_name(o->reorder)); }
+    if (run->transformed) { fputs(" --system transformed", to); }
+    if (!together || o->automatic.format_given) { write_storage(to, o); }
+    if (together && o->automatic.fp64_only) { fputs(" --precision fp64", to); }
+    write_system(to, run, o);
+    if (together) { fputs(" --choices none", to); }
+    fclose(to);
+    buffer[size - 1] = '\0';
 }
 
 /* With --accuracy the error may have been found small enough after attempts that ended above the last tolerance. The

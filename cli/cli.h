@@ -40,7 +40,7 @@ typedef struct cli_command {
 } cli_command;
 
 extern const cli_command cli_command_info, cli_command_spmv, cli_command_solve, cli_command_compare,
-    cli_command_generate, cli_command_convert, cli_command_timestep;
+    cli_command_generate, cli_command_convert, cli_command_timestep, cli_command_verify;
 
 /* ---- help.c: --help and --usage ---- */
 
@@ -318,6 +318,7 @@ tess_log_level cli_log_level(void);
 /* ---- report.c ---- */
 
 struct cli_column_list; /* columns.h */
+struct cli_hidden_rows; /* hidden_rows.h */
 typedef struct cli_solve_run {
     const cli_matrix *matrix;
     const tess_context *ctx;
@@ -338,12 +339,17 @@ typedef struct cli_solve_run {
     const tess_assignment_summary
         *assignment;               /* of the solved matrix; NULL: no policy, or one of a transformed matrix */
     const tess_findings *findings; /* after a failure; nrows 0: nothing was looked for */
-    const char *detail;            /* of a failed set-up; may be empty */
+    const struct cli_hidden_rows *hidden;
+    const char *detail; /* of a failed set-up; may be empty */
     double output_seconds, total_seconds;
     int exit_code;
 } cli_solve_run;
 void cli_report_solve(const cli_solve_run *run, bool timings);
 json_t *cli_solve_json(const cli_solve_run *run);
+void cli_print_matrix(const cli_matrix *matrix);
+/* The line of the row-scaled residual; nothing where nobody knows the rows. In JSON: null. */
+void cli_print_row_residual(const tess_row_residual *rows);
+json_t *cli_row_residual_json(const tess_row_residual *rows);
 /* Of the narrowing in papers' tiles. */
 int64_t cli_tile_products(const tess_papers_result *papers);
 void cli_print_narrowing(const cli_solve_run *run);
@@ -360,9 +366,28 @@ void cli_print_sweeps(const cli_solve_run *run);
 json_t *cli_sweeps_json(const cli_solve_run *run);
 void cli_add_sweeps_options_json(json_t *options, const tess_precond_options *precond);
 
+/* ---- quote.c: names as people and shells may read them ---- */
+
+enum {
+    CLI_PATH_LENGTH = 4096,
+    CLI_QUOTED_LENGTH = 4 * CLI_PATH_LENGTH + 16,
+    CLI_COMMAND_LENGTH = 3 * CLI_QUOTED_LENGTH + 1024
+};
+/* Control characters, which a terminal would obey, as \x1b; with `lines`, those that end lines stay. */
+void cli_write_shown(FILE *to, const char *text, bool lines);
+/* The same: `text` itself, or one of four buffers, which later calls use again. */
+const char *cli_shown(const char *text);
+FILE *cli_shown_errors(void); /* stderr, through the same */
+/* An argument that a shell reads as `text`. */
+void cli_write_quoted(FILE *to, const char *text);
+/* The name of a file, which is no option either; returns `buffer`, of CLI_QUOTED_LENGTH. */
+const char *cli_quoted_file(const char *name, char *buffer, size_t size);
+/* The command line that the tool was called with, quoted for a shell; the caller frees it. NULL: no memory, message
+   printed. */
+char *cli_quote_command(int argc, char **argv);
+
 /* ---- automatic.c ---- */
 
-enum { CLI_PATH_LENGTH = 4096, CLI_COMMAND_LENGTH = 2 * CLI_PATH_LENGTH + 512 };
 /* The file of choices: the argument of --choices, or by default one in the user's cache folder, which is made; NULL:
    none. The default path is written to `buffer`. */
 const char *cli_choices_path(const char *argument, char *buffer, size_t size);

@@ -139,8 +139,8 @@ static int make_and_write(const generate_options *options, tess_context *ctx)
     double seconds = cli_seconds() - start;
     if (code == CLI_CONVERGED && cli_text_wanted(options->host.json)) {
         char time[32];
-        printf("%s: %lld x %lld, %lld nonzeros, written in %s\n", options->output, (long long)tess_matrix_nrows(a),
-               (long long)tess_matrix_ncols(a), (long long)tess_matrix_nnz(a),
+        printf("%s: %lld x %lld, %lld nonzeros, written in %s\n", cli_shown(options->output),
+               (long long)tess_matrix_nrows(a), (long long)tess_matrix_ncols(a), (long long)tess_matrix_nnz(a),
                cli_seconds_text(seconds, time, sizeof time));
     }
     if (code == CLI_CONVERGED && options->host.json != NULL) {
@@ -158,11 +158,14 @@ static int run_generate(int argc, char **argv)
     if (code != 0) { return code; }
     cli_arguments_parse(&generate_argp, &arguments, &options);
     tess_context *ctx = NULL;
-    const cli_files files = {.output = {{"json", &options.host.json},
-                                        {"output", &options.output},
-                                        {"points", &options.points},
-                                        {"initial", &options.initial}},
-                             .force = options.host.force};
+    cli_files files = {.output = {{"json", &options.host.json},
+                                  {"output", &options.output},
+                                  {"points", &options.points},
+                                  {"initial", &options.initial}},
+                       .force = options.host.force};
+    for (int i = 0; i < CLI_MAX_FILES && i < options.word_count; i++) {
+        files.input[i] = options.words[i]; /* `replicate` takes a file */
+    }
     code = cli_prepare_files(&files);
     if (code == 0 && options.list) {
         code = print_list(options.host.json);

@@ -18,6 +18,7 @@ enum {
     KEY_NARROWING,
     KEY_EPSILON,
     KEY_GUARD,
+    KEY_ITERATE,
     KEY_SCALE,
     KEY_REORDER,
     KEY_SYSTEM,
@@ -44,7 +45,8 @@ enum {
     KEY_PRECISION,
     KEY_CHOICES,
     KEY_EXPLAIN,
-    KEY_ACCURACY
+    KEY_ACCURACY,
+    KEY_STOP_NORM
 };
 
 static const struct argp_option solve_argp_options[] = {
@@ -70,6 +72,10 @@ static const struct argp_option solve_argp_options[] = {
      "{tess_guard} (default repair)\n"
      "if the estimate and the true residual disagree, repair goes on in a higher precision; report only says so",
      CLI_GROUP_MAIN + 2},
+    {"iterate", KEY_ITERATE, "NAME", 0,
+     "best or last (default best)\n"
+     "which x a solve returns that does not converge: that of the smallest true residual, or the method's last",
+     CLI_GROUP_MAIN + 2},
     {"precision", KEY_PRECISION, "NAME", 0,
      "auto or fp64 (default auto)\n"
      "with solver auto: auto keeps factors in fp32 where that is enough, and without --format the matrix where no "
@@ -83,9 +89,14 @@ static const struct argp_option solve_argp_options[] = {
      CLI_GROUP_OUTPUT},
     {"rtol", KEY_RTOL, "R", 0, "relative tolerance (default 1e-5); 0 is allowed", CLI_GROUP_STOPPING},
     {"accuracy", KEY_ACCURACY, "E", 0,
-     "in place of a tolerance (default: none): relative error of x wanted, ||x - x*|| <= E ||x||, as estimated "
-     "where the method allows\n"
-     "backward:E: ||b - A x|| <= E (||A||_F ||x|| + ||b||) instead",
+     "in place of a tolerance (default: none): relative error of x wanted, ||x - x*|| <= E ||x||, as estimated; "
+     "an unknown error is not reached\n"
+     "backward:E: |b - A x| <= E (|A| |x| + |b|) in each row instead",
+     CLI_GROUP_STOPPING},
+    {"stop-norm", KEY_STOP_NORM, "NAME", 0,
+     "{tess_stop_norm} (default auto: both with solver auto, else given)\n"
+     "the norm of b - A x that must meet the tolerance\n"
+     "rows: row i of it and of b divided by the largest |a_ij|, so that rows of very different size weigh alike",
      CLI_GROUP_STOPPING},
     {"atol", KEY_ATOL, "R", 0, "absolute tolerance (default 0)", CLI_GROUP_STOPPING},
     {"max-iterations", KEY_MAX_ITERATIONS, "N", 0, "most iterations (default 10000)", CLI_GROUP_STOPPING},
@@ -108,6 +119,7 @@ static const struct argp_option solve_argp_options[] = {
      "{tess_scaling} (default none)\n"
      "max-product: permute rows for the largest product on the diagonal, "
      "then scale the diagonal to 1 and the rest to at most 1\n"
+     "rows: the largest magnitude of each row to 1\n"
      "symmetric: D A D by powers of two, with magnitudes of about 1 at most",
      CLI_GROUP_METHOD},
     {"reorder", KEY_REORDER, "NAME", 0, "{tess_reordering} (default none); rcm: reverse Cuthill-McKee",
@@ -171,6 +183,15 @@ static void parse_recurrence(struct argp_state *state, const char *text, solve_o
     options->solve.cg.recurrence = options->papers.one_reduction ? TESS_RECURRENCE_AUTO : asked;
 }
 
+/* 1 for last, 0 for best. */
+static int takes_last(struct argp_state *state, const char *text)
+{
+    if (strcasecmp(text, "best") != 0 && strcasecmp(text, "last") != 0) {
+        argp_error(state, "the iterate is best or last, not '%s'", text);
+    }
+    return strcasecmp(text, "last") == 0;
+}
+
 /* A name, or idr:S. */
 static void parse_solver(struct argp_state *state, const char *text, tess_solve_options *solve)
 {
@@ -189,6 +210,10 @@ static error_t parse_method(int key, char *arg, struct argp_state *state, tess_s
     switch (key) {
     case KEY_SOLVER: parse_solver(state, arg, solve); return 0;
     case KEY_ENGINE: solve->engine = cli_parse_engine(state, arg); return 0;
+    case KEY_STOP_NORM:
+        solve->stop_norm = (tess_stop_norm)cli_parse_name(state, "stop-norm", arg, "tess_stop_norm");
+        return 0;
+    case KEY_ITERATE: solve->return_last = takes_last(state, arg); return 0;
     case KEY_GUARD: solve->guard = (tess_guard)cli_parse_name(state, "guard", arg, "tess_guard"); return 0;
     case KEY_SCHEDULE: solve->jacobi.schedule = cli_parse_schedule(state, arg); return 0;
     case KEY_OMEGA: solve->jacobi.omega = cli_parse_real(state, "omega", arg, DBL_MIN, DBL_MAX); return 0;
@@ -329,8 +354,9 @@ static int require_narrowing(const solve_options *options)
 static int check_options(solve_options *options)
 {
     int code = require_narrowing(options);
+    const char *choices = options->choices != NULL && strcmp(options->choices, "none") != 0 ? options->choices : NULL;
     const cli_files files = {.input = {options->matrix, options->rhs.path, options->initial_guess, options->stop.resume,
-                                       options->nullspace.coordinates, options->nullspace.vectors},
+                                       options->nullspace.coordinates, options->nullspace.vectors, choices},
                              .resume = options->stop.resume,
                              .output = {{"json", &options->host.json},
                                         {"history", &options->history},
@@ -338,6 +364,7 @@ static int check_options(solve_options *options)
                                         {"html", &options->html},
                                         {"checkpoint", &options->stop.checkpoint}},
                              .force = options->host.force};
+    if (code == 0) { code = cli_check_own_file("choices", choices, false); }
     if (code == 0) { code = cli_check_nullspace(&options->nullspace, &options->solve.precond); }
     return code == 0 ? cli_prepare_files(&files) : code;
 }

@@ -118,8 +118,8 @@ static void print_spmv(const spmv_run *run)
 {
     char buffer[64], bytes[32], time[32], format[32];
     const tess_matrix *a = run->matrix.a;
-    printf("%-17s %s: %lld x %lld, %lld nonzeros\n", "matrix", run->matrix.name, (long long)tess_matrix_nrows(a),
-           (long long)tess_matrix_ncols(a), (long long)tess_matrix_nnz(a));
+    printf("%-17s %s: %lld x %lld, %lld nonzeros\n", "matrix", cli_shown(run->matrix.name),
+           (long long)tess_matrix_nrows(a), (long long)tess_matrix_ncols(a), (long long)tess_matrix_nnz(a));
     cli_print_device(run->ctx);
     bool mixed = cli_takes_policy(run->options->storage.format);
     printf("%-17s %s %s, %s\n", "storage",
@@ -136,7 +136,7 @@ static void print_spmv(const spmv_run *run)
         printf("%-17s %s\n", "arithmetic",
                mixed ? "products of low values in fp32, sums in fp64" : "fp32, vectors in fp32");
     }
-    printf("%-17s %s\n", "x", cli_vector_describe(&run->options->x, buffer, sizeof buffer));
+    printf("%-17s %s\n", "x", cli_shown(cli_vector_describe(&run->options->x, buffer, sizeof buffer)));
     printf("%-17s %s (median of %d, wall clock)\n", "time", cli_seconds_text(run->timing.median, time, sizeof time),
            run->timing.repeats);
     printf("%-17s %s by model, %.2f GB/s\n", "moved", cli_bytes_text(run->timing.bytes, bytes, sizeof bytes),

@@ -176,7 +176,7 @@ void cli_products_print(const cli_products *all)
         printf("%-17s products of low values in fp32, sums in fp64\n", "arithmetic");
     }
     if (all->options->choice.chosen) { printf("%-17s chosen for the matrix\n", "format"); }
-    printf("%-17s %s", "x", cli_vector_describe(&all->options->x, buffer, sizeof buffer));
+    printf("%-17s %s", "x", cli_shown(cli_vector_describe(&all->options->x, buffer, sizeof buffer)));
     if (all->options->x_magnitude != 1.0) { printf(" times %g", all->options->x_magnitude); }
     printf("; %d products each, median, wall clock\n\n", all->options->repeats);
     printf("%-6s %-10s %-9s %10s %10s %8s %15s %15s\n", "device", "format", "precision", "bytes", "time", "GB/s",

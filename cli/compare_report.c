@@ -80,14 +80,14 @@ const char *cli_row_command(const cli_solve_row *row, const cli_solves *all, cha
     const bool factors =
         has_factors(o) && o->precond.role.given && (direct || o->precond.role.storage != TESS_PRECISION_FP64);
     const bool scaled = o->scale != TESS_SCALING_NONE;
-    char precond[64], role[32], inner[32], rhs[CLI_PATH_LENGTH + 16];
-    snprintf(buffer, size, "tessera solve %s --solver %s --precond %s%s%s%s%s%s%s%s%s --rtol %g%s", all->matrix,
-             tess_solver_kind_name(solver_of(row)), cli_precond_text(&o->precond, precond, sizeof precond),
-             low ? " --matrix-precision " : "", low ? tess_precision_name(o->storage.precision) : "",
-             cycles ? " --inner-precision " : "", cycles ? cli_role_text(&o->gmres.inner, inner, sizeof inner) : "",
-             factors ? " --precond-precision " : "", factors ? cli_role_text(&o->precond.role, role, sizeof role) : "",
-             scaled ? " --scale " : "", scaled ? tess_scaling_name(o->scale) : "", o->rtol,
-             cli_rhs_option(&all->options->rhs, rhs, sizeof rhs));
+    char precond[64], role[32], inner[32], rhs[CLI_QUOTED_LENGTH], name[CLI_QUOTED_LENGTH];
+    snprintf(buffer, size, "tessera solve %s --solver %s --precond %s%s%s%s%s%s%s%s%s --rtol %g%s",
+             cli_quoted_file(all->matrix, name, sizeof name), tess_solver_kind_name(solver_of(row)),
+             cli_precond_text(&o->precond, precond, sizeof precond), low ? " --matrix-precision " : "",
+             low ? tess_precision_name(o->storage.precision) : "", cycles ? " --inner-precision " : "",
+             cycles ? cli_role_text(&o->gmres.inner, inner, sizeof inner) : "", factors ? " --precond-precision " : "",
+             factors ? cli_role_text(&o->precond.role, role, sizeof role) : "", scaled ? " --scale " : "",
+             scaled ? tess_scaling_name(o->scale) : "", o->rtol, cli_rhs_option(&all->options->rhs, rhs, sizeof rhs));
     return buffer;
 }
 
@@ -115,7 +115,7 @@ void cli_solves_print(const cli_solves *all)
     char buffer[CLI_COMMAND_LENGTH];
     const cli_solves_options *o = all->options;
     printf("%-17s %s, rtol %g, at most %g s each; set-up counts\n",
-           "solves b =", cli_vector_describe(&o->rhs, buffer, sizeof buffer), o->rtol, o->budget);
+           "solves b =", cli_shown(cli_vector_describe(&o->rhs, buffer, sizeof buffer)), o->rtol, o->budget);
     if (all->interrupted) { printf("%-17s the rest was left out\n", "interrupted"); }
     printf("\n%-6s %-14s %-14s %-15s %9s %9s %7s %8s  %s\n", "device", "solver", "precond", "precisions", "time",
            "set-up", "iterat.", "bytes", "result, true relative residual");

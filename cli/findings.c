@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* After a solve that failed: advice, what is wrong with the system, what could be reached, a command that may help. */
-#include "cli.h"
+#include "hidden_rows.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -156,12 +156,16 @@ static bool has_tried_all(const cli_solve_run *run)
            (run->result->reason != TESS_REASON_ITERATIONS || run->asked->max_iterations >= defaults.max_iterations);
 }
 
-/* Twice the error that x has. */
+/* Twice the error that x has, or factors that tell it. */
 static void write_accuracy(const cli_solve_run *run, char *buffer, size_t size)
 {
     const tess_accuracy_result *r = &run->result->accuracy;
     const bool backward = run->asked->accuracy.backward > 0.0;
     const double error = backward ? r->backward_error : r->forward_error;
+    if (!backward && r->source != TESS_CONDITION_FACTORS && !(error > r->wanted)) { /* it is not known */
+        snprintf(buffer, size, "--solver gmres --precond lu --precond-precision fp64 --accuracy %g", r->wanted);
+        return;
+    }
     if (2.0 * error < 0.5) { snprintf(buffer, size, "--accuracy %s%.1g", backward ? "backward:" : "", 2.0 * error); }
 }
 
@@ -188,8 +192,10 @@ static void write_options(const cli_solve_run *run, char *buffer, size_t size)
         (is_fixed(run) && run->result->reason == TESS_REASON_ITERATIONS)) {
         return;
     }
-    if ((f->constant_null_vector || cli_is_structurally_singular(f)) && !least_squares &&
-        run->result->relative_residual > NO_SOLUTION) {
+    if (run->hidden->count > 0) {
+        cli_hidden_rows_options(run, buffer, size);
+    } else if ((f->constant_null_vector || cli_is_structurally_singular(f)) && !least_squares &&
+               run->result->relative_residual > NO_SOLUTION) {
         snprintf(buffer, size, "--solver lsqr --precond jacobi");
     } else if (cli_accuracy_missed(run)) {
         write_accuracy(run, buffer, size);
@@ -220,7 +226,7 @@ static void write_options(const cli_solve_run *run, char *buffer, size_t size)
 
 const char *cli_next_command(const cli_solve_run *run, char *buffer, size_t size)
 {
-    char options[128], tolerance[32] = "", atol[32] = "", rhs[CLI_PATH_LENGTH + 16];
+    char options[128], tolerance[32] = "", atol[32] = "", rhs[CLI_QUOTED_LENGTH], name[CLI_QUOTED_LENGTH];
     write_options(run, options, sizeof options);
     if (options[0] == '\0') { return NULL; }
     const bool least_squares = strstr(options, "lsqr") != NULL || strstr(options, "lsmr") != NULL;
@@ -229,8 +235,8 @@ const char *cli_next_command(const cli_solve_run *run, char *buffer, size_t size
         snprintf(tolerance, sizeof tolerance, " --rtol %g", rtol);
     }
     if (run->options->atol > 0.0) { snprintf(atol, sizeof atol, " --atol %g", run->options->atol); }
-    snprintf(buffer, size, "tessera solve %s %s%s%s%s", run->matrix->name, options, tolerance, atol,
-             cli_rhs_option(run->rhs, rhs, sizeof rhs));
+    snprintf(buffer, size, "tessera solve %s %s%s%s%s", cli_quoted_file(run->matrix->name, name, sizeof name), options,
+             tolerance, atol, cli_rhs_option(run->rhs, rhs, sizeof rhs));
     return buffer;
 }
 
@@ -255,6 +261,13 @@ static const char *advice_of(const cli_solve_run *run)
         return "the system has no solution; change b, or take least squares (--solver lsqr)";
     }
     if (cli_accuracy_missed(run) && run->result->reason == TESS_REASON_STAGNATION) {
+        const tess_accuracy_result *r = &run->result->accuracy;
+        if (run->asked->accuracy.forward > 0.0 && r->source != TESS_CONDITION_FACTORS &&
+            !(r->forward_error > r->wanted)) {
+            return "the residual is small, but not known is the error of x; complete factors in FP64 tell it "
+                   "(--precond lu "
+                   "--precond-precision fp64)";
+        }
         return "FP64 gives no smaller error here; ask for less (--accuracy), or scale the system (--scale)";
     }
     if (cli_is_structurally_singular(run->findings) && run->result->relative_residual > NO_SOLUTION) {
@@ -317,6 +330,19 @@ static void print_duplicates(const tess_finding *kind, const char **label)
            (long long)kind->count, (long long)kind->row + 1, (long long)kind->column + 1);
 }
 
+static void print_inconsistency(const tess_findings *f, const char **label)
+{
+    if (f->inconsistency == 0.0) { return; }
+    if (f->inconsistent_rows.count == f->nrows) {
+        printf("%-17s the columns of A sum to 0, and b does not: ", take_label(label));
+    } else {
+        printf("%-17s %lld rows, row %lld and all that are coupled to it, have columns that sum to 0, and b does not "
+               "there: ",
+               take_label(label), (long long)f->inconsistent_rows.count, (long long)f->inconsistent_rows.row + 1);
+    }
+    printf("no x has a relative residual below %.1e\n", f->inconsistency);
+}
+
 void cli_print_findings(const cli_solve_run *run)
 {
     const tess_findings *f = run->findings;
@@ -325,9 +351,10 @@ void cli_print_findings(const cli_solve_run *run)
     char command[CLI_COMMAND_LENGTH];
     if (!run->result->converged && advice != NULL) { printf("%-17s %s\n", "advice", advice); }
     if (f->nrows == 0 || run->result->verified) { return; }
+    if (run->hidden->count > 0) { cli_print_hidden_rows(run->hidden, take_label(label)); }
     print_kind(&f->nonfinite, "entries are NaN or Inf", label);
     const long long line = f->nonfinite.count > 0 ? line_of_nonfinite(run->matrix) : 0;
-    if (line > 0) { printf("%-17s it is in line %lld of %s\n", take_label(label), line, run->matrix->name); }
+    if (line > 0) { printf("%-17s it is in line %lld of %s\n", take_label(label), line, cli_shown(run->matrix->name)); }
     print_kind(&f->nonfinite_rhs, "elements of b are NaN or Inf", label);
     if (cli_is_structurally_singular(f)) {
         printf("%-17s structurally singular: rank at most %lld of %lld\n", take_label(label),
@@ -343,10 +370,7 @@ void cli_print_findings(const cli_solve_run *run)
         printf("%-17s A times the vector of ones is 0 up to rounding: x is determined up to a constant\n",
                take_label(label));
     }
-    if (f->inconsistency > 0.0) {
-        printf("%-17s the columns of A sum to 0, and b does not: no x has a relative residual below %.1e\n",
-               take_label(label), f->inconsistency);
-    }
+    print_inconsistency(f, label);
     if (!isnan(f->attainable_residual)) {
         printf("%-17s best relative residual %.1e; an x of this size can reach about %.1e\n", take_label(label),
                run->result->relative_residual, f->attainable_residual);
@@ -389,11 +413,13 @@ json_t *cli_findings_json(const cli_solve_run *run)
     add_kind(root, "duplicate_rows", &f->duplicate_rows);
     add_kind(root, "nonfinite", &f->nonfinite);
     add_kind(root, "nonfinite_rhs", &f->nonfinite_rhs);
+    add_kind(root, "inconsistent_rows", &f->inconsistent_rows);
     json_object_set_new(root, "inconsistency", json_real(f->inconsistency));
     json_object_set_new(root, "constant_null_vector", json_boolean(f->constant_null_vector));
     json_object_set_new(root, "attainable_residual", cli_json_real(f->attainable_residual));
     json_object_set_new(root, "least_condition",
                         least_condition(run) > 0.0 ? cli_json_real(least_condition(run)) : json_null());
+    json_object_set_new(root, "hidden_rows", cli_hidden_rows_json(run->hidden));
     json_object_set_new(root, "next",
                         cli_next_command(run, command, sizeof command) != NULL ? cli_json_text(command) : json_null());
     return root;

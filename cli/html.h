@@ -41,10 +41,6 @@ void cli_html_environment(FILE *file, const tess_context *ctx);
 /* A picture within the page. */
 void cli_html_png(FILE *file, const unsigned char *bytes, size_t count, const char *description);
 
-/* The command line that the tool was called with, quoted for a shell; the caller frees it. NULL: no memory, message
-   printed. */
-char *cli_quote_command(int argc, char **argv);
-
 /* ---- pages; return an exit code, message printed ---- */
 
 int cli_write_solve_html(const char *path, const cli_solve_run *run, const char *command);

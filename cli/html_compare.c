@@ -62,7 +62,7 @@ static void write_solves(FILE *file, const cli_solves *solves)
     char rhs[CLI_PATH_LENGTH];
     cli_html_section(file, "Solves");
     fputs("<p class=\"soft\">Right-hand side ", file);
-    cli_write_escaped(file, cli_vector_describe(&solves->options->rhs, rhs, sizeof rhs));
+    cli_write_escaped(file, cli_shown(cli_vector_describe(&solves->options->rhs, rhs, sizeof rhs)));
     fprintf(file,
             ", relative tolerance %g, at most %g s each. Time is set-up and solve together. Precisions are those "
             "of matrix, preconditioner and vectors; + means that the guard raised one.</p>\n",
@@ -158,7 +158,7 @@ static int write_page(FILE *file, const void *user)
     char title[CLI_PATH_LENGTH + 32], command[CLI_COMMAND_LENGTH], legend[8];
     const cli_solves *solves = page->solves;
     const bool found = solves != NULL && solves->count > 0 && solves->rows[0].result.verified;
-    snprintf(title, sizeof title, "Comparison for %s", cli_html_name(page->matrix->name));
+    snprintf(title, sizeof title, "Comparison for %s", cli_shown(cli_html_name(page->matrix->name)));
     cli_html_begin(file, title,
                    solves == NULL ? "Products"
                    : found        ? "A verified answer was found"

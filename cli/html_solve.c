@@ -187,7 +187,7 @@ static void write_method(FILE *file, const cli_solve_run *run)
     cli_html_fact(file, "preconditioner", "%s%s%s", cli_precond_text(&o->precond, text, sizeof text),
                   o->precond.role.given ? ", " : "",
                   o->precond.role.given ? cli_role_text(&o->precond.role, role, sizeof role) : "");
-    cli_html_fact(file, "file", "%s", run->matrix->name);
+    cli_html_fact(file, "file", "%s", cli_shown(run->matrix->name));
     cli_html_fact(file, "matrix", "%s, %s", tess_format_name(r->storage.format),
                   cli_takes_policy(r->storage.format) ? cli_levels_text(&o->storage.policy, levels, sizeof levels)
                                                       : tess_precision_name(r->storage.precision));
@@ -196,7 +196,7 @@ static void write_method(FILE *file, const cli_solve_run *run)
                       cli_role_text(&r->gmres.inner, role, sizeof role), tess_precision_name(r->gmres.basis.storage),
                       o->gmres.restart);
     }
-    cli_html_fact(file, "right-hand side", "%s, norm %.6g", cli_vector_describe(run->rhs, text, sizeof text),
+    cli_html_fact(file, "right-hand side", "%s, norm %.6g", cli_shown(cli_vector_describe(run->rhs, text, sizeof text)),
                   r->rhs_norm);
     cli_html_fact(file, "start", "%s", run->initial_guess == NULL ? "x = 0" : run->initial_guess);
     cli_html_fact(file, "stop at", "||b - A x|| <= max(%g ||b||, %g), or %lld iterations", o->rtol, o->atol,
@@ -231,7 +231,7 @@ static int write_page(FILE *file, const void *user)
     const cli_solve_run *run = page->run;
     const bool good = run->exit_code == CLI_CONVERGED;
     char title[CLI_PATH_LENGTH + 32];
-    snprintf(title, sizeof title, "Solve of %s", cli_html_name(run->matrix->name));
+    snprintf(title, sizeof title, "Solve of %s", cli_shown(cli_html_name(run->matrix->name)));
     cli_html_begin(file, title,
                    good                     ? "Converged and verified"
                    : run->result->converged ? "Not verified"

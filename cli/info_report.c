@@ -134,7 +134,7 @@ void cli_info_print(const info_report *report)
 {
     const cli_matrix *matrix = report->matrix;
     const tess_matrix_analysis *facts = report->facts;
-    printf("%-17s %s\n", "matrix", matrix->name);
+    printf("%-17s %s\n", "matrix", cli_shown(matrix->name));
     if (matrix->from_file) { print_file_facts(&matrix->info); }
     print_structure(facts);
     printf("%-17s", "stored exactly");

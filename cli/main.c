@@ -8,6 +8,7 @@
 /* As help lists them. */
 const cli_command_entry cli_commands[] = {
     {&cli_command_solve, "solve A x = b and prove the answer by its true residual"},
+    {&cli_command_verify, "judge an answer x of A x = b, whoever computed it"},
     {&cli_command_info, "describe a matrix: size, symmetry, memory in each precision, a solver to try"},
     {&cli_command_spmv, "compute y = A x, time it and check it"},
     {&cli_command_compare, "compare solvers, preconditioners and precisions by time, and products y = A x"},
@@ -24,7 +25,7 @@ const char cli_overview_notes[] =
     "model problem, gallery:NAME[:ARG...].\n"
     "Results go to standard output, log and progress to standard error.\n"
     "TESSERA_LOG=warn, info or debug sets how much is logged (default warn).\n\n"
-    "Exit status: 0 done (solve: converged and verified), 1 not converged, 2 usage,\n"
+    "Exit status: 0 done (solve: converged and verified; verify: met), 1 not, 2 usage,\n"
     "3 input or format, 4 device or memory, 5 breakdown.\n\n"
     "Example: solve a model problem with 90000 unknowns by CG.\n"
     "  tessera solve gallery:laplace2d:300 --solver cg\n";

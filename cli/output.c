@@ -38,10 +38,14 @@ static bool is_directory(const char *path)
     return stat(path, &facts) == 0 && S_ISDIR(facts.st_mode);
 }
 
-/* A new file beside `path`, with the permissions of a newly created file. The caller frees the name. */
+/* A new file in the folder of `path`, with the permissions of the file that it will replace, or of a newly created
+   one. The caller frees the name. */
 static int create_beside(const char *path, char **name)
 {
-    if (asprintf(name, "%s.XXXXXX", path) < 0) {
+    const char *slash = strrchr(path, '/');
+    const int folder = slash == NULL ? 0 : (int)(slash + 1 - path);
+    struct stat replaced;
+    if (asprintf(name, "%.*s.tessera-XXXXXX", folder, path) < 0) {
         *name = NULL;
         errno = ENOMEM;
         return -1;
@@ -56,7 +60,7 @@ static int create_beside(const char *path, char **name)
     }
     mode_t mask = umask(0);
     umask(mask);
-    if (fchmod(descriptor, 0666 & ~mask) != 0) {
+    if (fchmod(descriptor, stat(path, &replaced) == 0 ? replaced.st_mode & 0777 : 0666 & ~mask) != 0) {
         cli_error("%s: the permissions could not be set, so only you can read the file", path);
     }
     return descriptor;
@@ -68,9 +72,28 @@ static int refuse_output(const char *path, int reason)
     return CLI_INPUT;
 }
 
+/* A symbolic link to a file that is not there: a rename would replace the link. */
+static bool leads_nowhere(const char *path)
+{
+    struct stat facts;
+    return stat(path, &facts) != 0 && errno == ENOENT && lstat(path, &facts) == 0;
+}
+
+/* A name that is too long is found before the work starts, not by the rename after it. */
+static bool is_too_long(const char *path)
+{
+    struct stat facts;
+    return lstat(path, &facts) != 0 && errno == ENAMETOOLONG;
+}
+
 int cli_check_output(const char *path)
 {
     if (path == NULL || is_stdout(path)) { return 0; }
+    if (is_too_long(path)) { return refuse_output(path, ENAMETOOLONG); }
+    if (!is_special(path) && leads_nowhere(path)) {
+        cli_error("%s: the file cannot be written: the name is a symbolic link to a file that is not there", path);
+        return CLI_INPUT;
+    }
     if (is_directory(path)) { return refuse_output(path, EISDIR); }
     if (is_special(path)) { return access(path, W_OK) == 0 ? 0 : refuse_output(path, errno); }
     char *name = NULL;

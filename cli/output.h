@@ -24,6 +24,9 @@ typedef struct cli_files {
 /* Before the work starts: checks that all outputs can be written, and that none is an input. An output on standard
    output gets it for itself, and the report goes to stderr. Returns an exit code, message printed. */
 int cli_prepare_files(const cli_files *files);
+/* Refuses a name for --choices, --checkpoint or --resume (NULL is fine) that is a folder, a device or a pipe, or,
+   unless `force`, a file that such an option has not written. Returns 0 or CLI_USAGE, message printed. */
+int cli_check_own_file(const char *option, const char *path, bool force);
 
 /* ---- output.c ---- */
 

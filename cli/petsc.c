@@ -14,6 +14,7 @@ static const synonym synonyms[] = {
     {"-ksp_type", "--solver", true},
     {"-pc_type", "--precond", true},
     {"-ksp_rtol", "--rtol", true},
+    {"-ksp_norm_type", "--stop-norm", true},
     {"-ksp_atol", "--atol", true},
     {"-ksp_divtol", "--divergence-tolerance", true},
     {"-ksp_max_it", "--max-iterations", true},
@@ -31,7 +32,7 @@ enum { SYNONYM_COUNT = (int)(sizeof synonyms / sizeof synonyms[0]) };
 static const char *const value_synonyms[][3] = {
     {"-ksp_type", "bcgs", "bicgstab"}, {"-pc_type", "bjacobi", "block-jacobi"},
     {"-pc_type", "ilu", "ilu0"},       {"-pc_type", "icc", "ic0"},
-    {"-pc_type", "gamg", "amg"},
+    {"-pc_type", "gamg", "amg"},       {"-ksp_norm_type", "unpreconditioned", "given"},
 };
 
 static bool was_used[SYNONYM_COUNT]; /* for messages about values */

@@ -112,7 +112,7 @@ static int solve_pieces(tess_solver *solver, const tess_solve_options *asked, cl
         if (goes_on) { all->status = tess_vector_copy(it->last, x); }
     }
     all->result.reason = cli_reason_of_end(session, all->result.reason);
-    if (all->status == TESS_SUCCESS) { all->status = return_best(it, x, &all->result); }
+    if (all->status == TESS_SUCCESS && !asked->return_last) { all->status = return_best(it, x, &all->result); }
     all->result.history = all->history;
     all->result.history_length = all->length;
     return all->status == TESS_SUCCESS ? code : cli_report_failure(tess_vector_context(x), all->status);

@@ -173,7 +173,7 @@ int cli_plot_assignment(const tess_matrix *a, const tess_assignment *assignment,
 
 void cli_print_plot(const cli_plot *plot, const tess_policy_options *options)
 {
-    printf("%-17s %s, %d x %d pixels, each the highest precision in it:", "plot", plot->path, plot->width,
+    printf("%-17s %s, %d x %d pixels, each the highest precision in it:", "plot", cli_shown(plot->path), plot->width,
            plot->height);
     for (int l = 0; l < options->nlevels; l++) {
         const plot_colour *c = &palette[1 + l];

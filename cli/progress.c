@@ -73,7 +73,9 @@ void cli_log(void *user, tess_log_level level, const char *message)
     static const char *const names[] = {"", "warning: ", "", "debug: "};
     if (user != NULL) { cli_progress_end(user); }
     bool named = level >= TESS_LOG_NONE && level <= TESS_LOG_DEBUG;
-    fprintf(stderr, "tessera: %s%s\n", named ? names[level] : "", message);
+    fprintf(stderr, "tessera: %s", named ? names[level] : "");
+    cli_write_shown(stderr, message, false);
+    fputc('\n', stderr);
 }
 
 tess_log_level cli_log_level(void)

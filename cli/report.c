@@ -2,6 +2,8 @@
 /* The report of a solve: text and JSON. */
 #include "columns.h"
 
+#include <math.h>
+
 static void print_preset(const cli_preset *preset)
 {
     printf("%-17s %s:", "preset", preset->name);
@@ -38,14 +40,14 @@ static bool is_exact(const cli_solve_run *run)
     return r->storage.exact && !r->escalated && stored_precision(run) == r->storage.precision;
 }
 
-static void print_matrix(const cli_matrix *matrix)
+void cli_print_matrix(const cli_matrix *matrix)
 {
     const long long nrows = (long long)tess_matrix_nrows(matrix->a), ncols = (long long)tess_matrix_ncols(matrix->a);
     const long long nnz = (long long)tess_matrix_nnz(matrix->a);
     if (nrows == ncols) {
-        printf("%-17s %s: n = %lld, %lld nonzeros\n", "matrix", matrix->name, nrows, nnz);
+        printf("%-17s %s: n = %lld, %lld nonzeros\n", "matrix", cli_shown(matrix->name), nrows, nnz);
     } else {
-        printf("%-17s %s: %lld x %lld, %lld nonzeros\n", "matrix", matrix->name, nrows, ncols, nnz);
+        printf("%-17s %s: %lld x %lld, %lld nonzeros\n", "matrix", cli_shown(matrix->name), nrows, ncols, nnz);
     }
 }
 
@@ -68,13 +70,24 @@ static json_t *levels_json(const cli_solve_run *run)
     return cli_levels_json(&levels, cli_convergence_factor(run->result));
 }
 
+/* What else than the norm as given must meet the tolerance, or alone. */
+static const char *norm_text(tess_stop_norm norm)
+{
+    switch (norm) {
+    case TESS_STOP_NORM_ROWS: return " of scaled rows";
+    case TESS_STOP_NORM_BOTH: return ", and of scaled rows";
+    case TESS_STOP_NORM_PRECONDITIONED: return " of the preconditioned residual";
+    default: return "";
+    }
+}
+
 static void print_setting(const cli_solve_run *run)
 {
     char buffer[64], precisions[64], format[32];
     const tess_solve_result *r = run->result;
     const tess_solve_options *o = run->options;
     bool mixed = cli_takes_policy(r->storage.format);
-    print_matrix(run->matrix);
+    cli_print_matrix(run->matrix);
     cli_print_device(run->ctx);
     if (run->preset != NULL) { print_preset(run->preset); }
     printf("%-17s %s, preconditioner %s, engine %s, %s %s, guard %s\n", "method", tess_solver_kind_name(r->solver),
@@ -102,8 +115,9 @@ static void print_setting(const cli_solve_run *run)
         printf("%-17s scale %s, reorder %s; estimates and history are of the transformed system\n", "transformation",
                tess_scaling_name(r->scale), tess_reordering_name(r->reorder));
     }
-    printf("%-17s %s, ||b|| = %.6g; x0 = %s", "right-hand side", cli_vector_describe(run->rhs, buffer, sizeof buffer),
-           r->rhs_norm, run->initial_guess == NULL ? "0" : run->initial_guess);
+    printf("%-17s %s, ||b|| = %.6g; x0 = %s", "right-hand side",
+           cli_shown(cli_vector_describe(run->rhs, buffer, sizeof buffer)), r->rhs_norm,
+           run->initial_guess == NULL ? "0" : cli_shown(run->initial_guess));
     if (run->session->options->resume != NULL) { printf(", after %lld iterations", (long long)run->session->before); }
     putchar('\n');
     if (r->accuracy.wanted > 0.0) {
@@ -111,8 +125,17 @@ static void print_setting(const cli_solve_run *run)
                cli_accuracy_text(&run->asked->accuracy, buffer, sizeof buffer), (long long)o->max_iterations);
         return;
     }
-    printf("%-17s ||b - A x|| <= %.6g (rtol %g, atol %g), at most %lld iterations\n", "stopping", r->tolerance, o->rtol,
-           o->atol, (long long)o->max_iterations);
+    printf("%-17s ||b - A x|| <= %.6g (rtol %g, atol %g)%s, at most %lld iterations\n", "stopping", r->tolerance,
+           o->rtol, o->atol, norm_text(r->stop_norm), (long long)o->max_iterations);
+}
+
+void cli_print_row_residual(const tess_row_residual *rows)
+{
+    if (isnan(rows->norm)) { return; } /* of an operator without rows, or after NaN */
+    printf("%-17s %.6e relative, TRUE, rows scaled to one size; backward error %.1e", "", rows->relative,
+           rows->backward_error);
+    if (rows->backward_row >= 0) { printf(" (row %lld)", (long long)rows->backward_row + 1); }
+    putchar('\n');
 }
 
 static void print_outcome(const cli_solve_run *run)
@@ -138,6 +161,7 @@ static void print_outcome(const cli_solve_run *run)
     printf("%-17s %.6e relative, as the solver estimates it\n", "residual", r->estimated_relative_residual);
     printf("%-17s %.6e relative, TRUE; norm %.6e, rounding bound %.1e\n", "", r->relative_residual, r->residual_norm,
            r->residual_bound);
+    cli_print_row_residual(&r->rows);
     if (has_normal_residual(r)) {
         printf("%-17s %.6e, TRUE ||A^T r||; rounding bound %.1e; ||A||_F ||r|| = %.6e\n", "normal equations",
                r->normal_residual_norm, r->normal_residual_bound, r->matrix_norm * r->residual_norm);
@@ -181,12 +205,13 @@ static json_t *options_json(const cli_solve_run *run)
     char buffer[64], rhs[64], schedule[CLI_SCHEDULE_TEXT];
     const tess_solve_options *o = run->options;
     json_t *options = json_pack(
-        "{ss ss ss ss ss ss so so so sI so so}", "solver", tess_solver_kind_name(run->asked->solver), "precond",
+        "{ss ss ss ss ss ss ss so so so sI so so}", "solver", tess_solver_kind_name(run->asked->solver), "precond",
         cli_precond_text(&run->asked->precond, buffer, sizeof buffer), "engine", tess_engine_name(o->engine), "guard",
-        tess_guard_name(o->guard), "format", tess_format_name(o->storage.format), "matrix_precision",
-        tess_precision_name(o->storage.precision), "rtol", cli_json_real(o->rtol), "atol", cli_json_real(o->atol),
-        "divergence_tolerance", cli_json_real(o->divergence_tolerance), "max_iterations", (json_int_t)o->max_iterations,
-        "rhs", cli_json_text(cli_vector_describe(run->rhs, rhs, sizeof rhs)), "initial_guess",
+        tess_guard_name(o->guard), "iterate", o->return_last ? "last" : "best", "format",
+        tess_format_name(o->storage.format), "matrix_precision", tess_precision_name(o->storage.precision), "rtol",
+        cli_json_real(o->rtol), "atol", cli_json_real(o->atol), "divergence_tolerance",
+        cli_json_real(o->divergence_tolerance), "max_iterations", (json_int_t)o->max_iterations, "rhs",
+        cli_json_text(cli_vector_describe(run->rhs, rhs, sizeof rhs)), "initial_guess",
         run->initial_guess == NULL ? json_null() : cli_json_text(run->initial_guess));
     if (options == NULL) { return NULL; }
     json_object_update_new(options, cli_storage_json(&o->storage, run->format_chosen));
@@ -206,6 +231,7 @@ static json_t *options_json(const cli_solve_run *run)
     json_object_set_new(options, "idr_s",
                         run->result->solver == TESS_SOLVER_IDR ? json_integer(o->idr.s) : json_null());
     add_roles_json(options, o, run->result);
+    json_object_set_new(options, "stop_norm", json_string(tess_stop_norm_name(run->asked->stop_norm)));
     json_object_set_new(options, "scale", json_string(tess_scaling_name(o->scale)));
     json_object_set_new(options, "reorder", json_string(tess_reordering_name(o->reorder)));
     json_object_set_new(options, "system", json_string(run->transformed ? "transformed" : "original"));
@@ -254,6 +280,16 @@ static void add_integers(json_t *root, const tess_solve_result *r)
     for (size_t i = 0; i < sizeof integers / sizeof integers[0]; i++) {
         json_object_set_new(root, integers[i].key, json_integer(integers[i].value));
     }
+}
+
+json_t *cli_row_residual_json(const tess_row_residual *rows)
+{
+    if (isnan(rows->norm)) { return json_null(); }
+    return json_pack("{so so so so so so so sI sb}", "norm", cli_json_real(rows->norm), "relative",
+                     cli_json_real(rows->relative), "bound", cli_json_real(rows->bound), "rhs_norm",
+                     cli_json_real(rows->rhs_norm), "tolerance", cli_json_real(rows->tolerance), "backward_error",
+                     cli_json_real(rows->backward_error), "backward_bound", cli_json_real(rows->backward_bound),
+                     "backward_row", (json_int_t)(rows->backward_row + 1), "met", rows->met);
 }
 
 static void add_reals(json_t *root, const cli_solve_run *run)
@@ -358,6 +394,8 @@ json_t *cli_solve_json(const cli_solve_run *run)
     cli_add_columns_json(root, run->columns);
     json_object_set_new(root, "ncols", json_integer(tess_matrix_ncols(run->matrix->a)));
     add_reals(root, run);
+    json_object_set_new(root, "stop_norm", json_string(tess_stop_norm_name(r->stop_norm)));
+    json_object_set_new(root, "row_residual", cli_row_residual_json(&r->rows));
     cli_add_why_json(root, run);
     cli_session_add_json(root, run->session);
     add_normal_residual(root, r);

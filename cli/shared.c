@@ -26,6 +26,9 @@ static error_t parse_host(int key, char *arg, struct argp_state *state)
 {
     cli_host_options *options = state->input;
     switch (key) {
+    case ARGP_KEY_INIT:
+        state->err_stream = cli_shown_errors(); /* where argp_error quotes the caller's words */
+        return 0;
     case KEY_THREADS: options->threads = (int)cli_parse_integer(state, "threads", arg, 1, 4096); return 0;
     case KEY_JSON:
         if (arg[0] == '\0') { argp_error(state, "--json: the file name is empty"); }
@@ -182,12 +185,14 @@ void cli_set_name(const char *name)
 
 void cli_error(const char *format, ...)
 {
+    char *text = NULL;
     va_list list;
     va_start(list, format);
     fprintf(stderr, "%s: ", program_name);
-    vfprintf(stderr, format, list);
+    if (vasprintf(&text, format, list) >= 0) { cli_write_shown(stderr, text, false); }
     fputc('\n', stderr);
     va_end(list);
+    free(text);
 }
 
 void cli_print_version(FILE *stream)
@@ -226,6 +231,18 @@ static int exit_code_of(tess_status status)
     return CLI_DEVICE;
 }
 
+/* What neither a file, nor the size of a format for this matrix, nor a library that is not installed is to blame for:
+   options that do not go together. */
+static bool is_about_options(const tess_error *error)
+{
+    static const char *const others[] = {"would store ", "needs MUMPS", "needs cuDSS", "MUMPS cannot be loaded"};
+    bool found = error != NULL && error->file[0] != '\0';
+    for (size_t i = 0; i < sizeof others / sizeof others[0] && error != NULL; i++) {
+        found = found || strstr(error->message, others[i]) != NULL;
+    }
+    return !found;
+}
+
 int cli_report_failure(const tess_context *ctx, tess_status status)
 {
     const tess_error *error = ctx == NULL ? NULL : tess_context_last_error(ctx);
@@ -238,8 +255,12 @@ int cli_report_failure(const tess_context *ctx, tess_status status)
     } else {
         cli_error("%s", error->message);
     }
-    if (error != NULL && error->status == status && error->hint[0] != '\0') { fprintf(stderr, "  %s\n", error->hint); }
-    return exit_code_of(status);
+    if (error != NULL && error->status == status && error->hint[0] != '\0') {
+        fputs("  ", stderr);
+        cli_write_shown(stderr, error->hint, false);
+        fputc('\n', stderr);
+    }
+    return status == TESS_UNSUPPORTED && is_about_options(error) ? CLI_USAGE : exit_code_of(status);
 }
 
 double cli_seconds(void)

@@ -4,6 +4,7 @@
 #define TESS_CLI_SOLVE_H
 
 #include "columns.h"
+#include "hidden_rows.h"
 
 typedef struct solve_options {
     cli_host_options host;
@@ -34,6 +35,7 @@ typedef struct solve_objects {
     tess_solve_result result;
     tess_papers_result papers;
     tess_findings findings;
+    cli_hidden_rows hidden;
     char detail[sizeof((tess_error *)0)->message + sizeof((tess_error *)0)->hint + 2];
 } solve_objects;
 

@@ -16,10 +16,11 @@ static void check_input_names(struct argp_state *state, const solve_options *opt
 
 static void check_output_names(struct argp_state *state, const solve_options *options)
 {
-    const char *names[] = {options->host.json, options->history, options->output, options->html,
-                           options->stop.checkpoint};
-    for (int i = 0; i < 5; i++) {
-        for (int j = i + 1; j < 5; j++) {
+    const char *names[] = {options->host.json, options->history,         options->output,
+                           options->html,      options->stop.checkpoint, options->choices};
+    enum { COUNT = sizeof names / sizeof names[0] };
+    for (int i = 0; i < COUNT; i++) {
+        for (int j = i + 1; j < COUNT; j++) {
             if (names[i] != NULL && names[j] != NULL && strcmp(names[i], names[j]) == 0) {
                 argp_error(state, "two outputs have the same name, '%s'; give each a name of its own", names[i]);
             }
@@ -128,6 +129,25 @@ static void check_tolerances(struct argp_state *state, const tess_solve_options 
     }
 }
 
+static void check_stop_norm(struct argp_state *state, const tess_solve_options *solve)
+{
+    const tess_stop_norm norm = solve->stop_norm;
+    const bool transformed = solve->scale != TESS_SCALING_NONE || solve->reorder != TESS_REORDERING_NONE;
+    const bool without_precond = solve->precond.kind == TESS_PRECOND_NONE ||
+                                 (solve->precond.kind == TESS_PRECOND_AUTO && solve->solver != TESS_SOLVER_AUTO);
+    if (norm == TESS_STOP_NORM_AUTO || norm == TESS_STOP_NORM_GIVEN) { return; }
+    if (cli_is_least_squares(solve->solver)) {
+        argp_error(state, "--solver %s stops by the norm as given; leave out --stop-norm",
+                   tess_solver_kind_name(solve->solver));
+    }
+    if (solve->accuracy.forward > 0.0 || solve->accuracy.backward > 0.0) {
+        argp_error(state, "--accuracy sets the tolerance by itself; leave out --stop-norm");
+    }
+    if (norm == TESS_STOP_NORM_PRECONDITIONED && (without_precond || transformed)) {
+        argp_error(state, "--stop-norm preconditioned needs --precond, without --scale and --reorder");
+    }
+}
+
 static void check_system(struct argp_state *state, const solve_options *options)
 {
     const tess_solve_options *solve = &options->solve;
@@ -152,5 +172,6 @@ void cli_check_solve(struct argp_state *state, solve_options *options)
     check_gmres(state, &options->solve);
     check_engine(state, options);
     check_tolerances(state, &options->solve);
+    check_stop_norm(state, &options->solve);
     check_system(state, options);
 }

@@ -101,6 +101,7 @@ int cli_solve_report(const solve_options *options, const solve_objects *o, const
                          .preset = preset,
                          .assignment = assigned ? &assignment : NULL,
                          .findings = &o->findings,
+                         .hidden = &o->hidden,
                          .detail = o->detail,
                          .output_seconds = now - before,
                          .total_seconds = now - start,

@@ -136,11 +136,13 @@ static void note_singular(const solve_options *options, solve_objects *o)
 static void look_for_problems(solve_objects *o)
 {
     tess_findings_init(&o->findings);
+    o->hidden = (cli_hidden_rows){.count = 0};
     if (o->result.verified || o->result.reason == TESS_REASON_TIME_LIMIT ||
         o->result.reason == TESS_REASON_INTERRUPTED) {
         return;
     }
     if (tess_find_problems(o->matrix.a, o->b, o->x, &o->findings) != TESS_SUCCESS) { tess_findings_init(&o->findings); }
+    cli_find_hidden_rows(o->matrix.a, o->b, o->x, &o->result, &o->hidden);
 }
 
 /* One line on stderr, for those who read the report later or not at all; on a terminal the report says it. */

@@ -41,8 +41,8 @@ static void print_timestep(const timestep_objects *o)
     char buffer[64], schedule[CLI_SCHEDULE_TEXT], bytes[32], format[32];
     const tess_timestep_result *r = &o->result;
     bool mixed = cli_takes_policy(r->format);
-    printf("%-17s %s: n = %lld, %lld nonzeros\n", "matrix", o->matrix.name, (long long)tess_matrix_nrows(o->matrix.a),
-           (long long)tess_matrix_nnz(o->matrix.a));
+    printf("%-17s %s: n = %lld, %lld nonzeros\n", "matrix", cli_shown(o->matrix.name),
+           (long long)tess_matrix_nrows(o->matrix.a), (long long)tess_matrix_nnz(o->matrix.a));
     cli_print_device(o->ctx);
     printf("%-17s %s, %s; nonzeros", "storage",
            cli_format_text(r->format, o->options->storage.chosen, format, sizeof format),
@@ -52,7 +52,7 @@ static void print_timestep(const timestep_objects *o)
         cli_print_untouched(&o->options->steps.storage.policy, r->nonzeros_per_precision);
     }
     printf("%-17s %s; x0 = %s\n", "diagonal", mixed ? "apart, in fp64" : "in the matrix",
-           cli_vector_describe(&o->options->initial, buffer, sizeof buffer));
+           cli_shown(cli_vector_describe(&o->options->initial, buffer, sizeof buffer)));
     printf("%-17s %lld (%s)%s%s\n", "time steps", (long long)r->count,
            cli_schedule_text(&r->schedule, schedule, sizeof schedule), r->finite ? "" : ": NaN OR INF in x",
            cli_was_stopped(r) ? ": STOPPED EARLY" : "");

@@ -334,9 +334,11 @@ const char *cli_vector_describe(const cli_vector_choice *choice, char *buffer, s
 
 const char *cli_rhs_option(const cli_vector_choice *rhs, char *buffer, size_t size)
 {
-    char text[64]; /* of a generated vector; a file's name is not copied */
-    const char *name = cli_vector_describe(rhs, text, sizeof text);
+    char text[64], name[CLI_QUOTED_LENGTH];
+    const bool file = rhs->source == CLI_VECTOR_FILE;
+    const char *words =
+        file ? cli_quoted_file(rhs->path, name, sizeof name) : cli_vector_describe(rhs, text, sizeof text);
     snprintf(buffer, size, "%s%s", rhs->source == CLI_VECTOR_ONES ? "" : " --rhs ",
-             rhs->source == CLI_VECTOR_ONES ? "" : name);
+             rhs->source == CLI_VECTOR_ONES ? "" : words);
     return buffer;
 }

@@ -22,7 +22,7 @@ STANDARD_HEADERS = {
         for sign, prefix in (("signed " if bits == 8 else "", ""), ("unsigned ", "u"))
     ) + "#define INT64_C(x) x##L\n#define UINT64_C(x) x##UL\n",
     "stdbool.h": "typedef int bool;\n",
-    "string.h": "", "assert.h": "#define assert(x) ((void)0)\n", "math.h": "",
+    "string.h": "", "float.h": "", "assert.h": "#define assert(x) ((void)0)\n", "math.h": "",
 }
 SCALARS = {
     "char": "c_char", "int": "c_int", "unsigned": "c_uint", "unsigned int": "c_uint", "double": "c_double",

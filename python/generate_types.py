@@ -61,6 +61,7 @@ class Arguments(TypedDict, total=False):
     precond: Any
     progress: bool | Callable[[Any], object] | None
     monitor: Callable[[Any], object] | None
+    last_iterate: bool
 
 
 '''

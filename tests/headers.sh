@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Each public header compiles alone as C17, as C++17 and, where there is nvcc (NVCC), as CUDA.
+# Each public header compiles alone as C17, as C++11, as C++17 and, where there is nvcc (NVCC), as CUDA.
 set -u
 include=$(cd "$(dirname "$0")/../include" && pwd)
 cc=${CC:-cc}
@@ -32,8 +32,10 @@ for path in "$include"/tessera/*.h; do
     try C17 "$header" "$cc" -std=c17 -Wall -Wextra -Wconversion -pedantic -Werror -I"$include" -fsyntax-only "$work/t.c"
     if command -v "$cxx" >/dev/null; then
         sed -i 's/(void)/()/' "$work/t.cpp"
-        try C++17 "$header" "$cxx" -std=c++17 -Wall -Wextra -Wconversion -pedantic -Werror -I"$include" -fsyntax-only \
-            "$work/t.cpp"
+        for standard in 11 17; do
+            try C++$standard "$header" "$cxx" -std=c++$standard -Wall -Wextra -Wconversion -pedantic -Werror \
+                -I"$include" -fsyntax-only "$work/t.cpp"
+        done
     else
         skipped=$((skipped + 1))
     fi

@@ -22,7 +22,7 @@ TESS_BEGIN_DECLS
 /** Which error is wanted; at most one of the two is not 0. Both below 1. */
 typedef struct tess_accuracy_options {
     double forward;      /**< --accuracy E: ||x - x*||_2 <= E ||x||_2, for the exact solution x*, by an estimate */
-    double backward;     /**< --accuracy backward:E: ||b - A x||_2 <= E (||A||_F ||x||_2 + ||b||_2) */
+    double backward;     /**< --accuracy backward:E: |b - A x| <= E (|A| |x| + |b|) in each row */
     int64_t reserved[4]; /**< zeros */
 } tess_accuracy_options;
 
@@ -35,14 +35,15 @@ typedef enum tess_condition_source {
 
 /** What a solve to an accuracy reached; all 0 for other solves. */
 typedef struct tess_accuracy_result {
-    double wanted;                /**< the option; 0: none was given */
-    int reached;                  /**< 1: the error that was asked for is known, and is at most `wanted` */
+    double wanted; /**< the option; 0: none was given */
+    int reached;   /**< 1: the error that was asked for is known, and is at most `wanted`. An unknown one is not reached
+                    */
     tess_condition_source source; /**< of the next two */
-    double forward_error;         /**< estimate of ||x - x*||_2 / ||x||_2; NaN: unknown */
+    double forward_error;         /**< estimate of ||x - x*||_2 / ||x||_2, no row scaling changes it; NaN: unknown */
     /** Estimate: of A in the 1-norm by factors; of D^-1/2 A D^-1/2 in the 2-norm by Lanczos, where D is the diagonal
         with jacobi, else 1; NaN: unknown. */
     double condition;
-    double backward_error; /**< ||b - A x||_2 / (||A||_F ||x||_2 + ||b||_2); the residual is the true one */
+    double backward_error; /**< max_i |b - A x|_i / (|A| |x| + |b|)_i; the residual is the true one */
     int64_t reserved[4];
 } tess_accuracy_result;
 

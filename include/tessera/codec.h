@@ -17,10 +17,16 @@
 #ifndef TESSERA_CODEC_H
 #define TESSERA_CODEC_H
 
+#include <float.h>
 #include <stdint.h>
 #include <string.h>
 
 #include <tessera/precision.h>
+
+/* Exact; C++11 has no hexadecimal constants. */
+#define TESS_TWO_TO_112 5192296858534827628530496329220096.0F
+#define TESS_TWO_TO_120 1329227995784915872903807060280344576.0F
+#define TESS_TWO_TO_127 170141183460469231731687303715884105728.0F
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 890
 #define TESS_HARDWARE_FP8 1
@@ -39,12 +45,12 @@
  * A normal number is 1.f * 2^e with emin <= e <= emax: the exponents are those of frexp() minus one. Each precision has
  * tess_<name>_{from,to}_{float,double} below.
  */
-#define TESS_PRECISION_LIST_WITH(X, with)                                   \
-    X(with, FP64, 0, fp64, double, 53, -1022, 1023, 0x1.fffffffffffffp1023) \
-    X(with, FP32, 1, fp32, float, 24, -126, 127, 0x1.fffffep127)            \
-    X(with, BF16, 2, bf16, uint16_t, 8, -126, 127, 0x1.fep127)              \
-    X(with, FP16, 3, fp16, uint16_t, 11, -14, 15, 65504.0)                  \
-    X(with, E4M3, 4, e4m3, uint8_t, 4, -6, 8, 448.0)                        \
+#define TESS_PRECISION_LIST_WITH(X, with)                                                     \
+    X(with, FP64, 0, fp64, double, 53, -1022, 1023, DBL_MAX)                                  \
+    X(with, FP32, 1, fp32, float, 24, -126, 127, FLT_MAX)                                     \
+    X(with, BF16, 2, bf16, uint16_t, 8, -126, 127, 338953138925153547590470800371487866880.0) \
+    X(with, FP16, 3, fp16, uint16_t, 11, -14, 15, 65504.0)                                    \
+    X(with, E4M3, 4, e4m3, uint8_t, 4, -6, 8, 448.0)                                          \
     X(with, E5M2, 5, e5m2, uint8_t, 3, -14, 15, 57344.0)
 
 /* The same with X(NAME, value, ...). */
@@ -229,7 +235,7 @@ TESS_HD float tess_fp32_from_double(double value, tess_overflow overflow)
 
     if (overflow == TESS_OVERFLOW_SATURATE && (tess_float_bits(nearest) & 0x7fffffffU) == 0x7f800000U &&
         value - value == 0.0) {
-        return value < 0.0 ? -0x1.fffffep127F : 0x1.fffffep127F;
+        return value < 0.0 ? -FLT_MAX : FLT_MAX;
     }
     return nearest;
 }
@@ -273,7 +279,7 @@ TESS_HD float tess_fp16_to_float(uint16_t code)
     return value;
 #else
     uint32_t magnitude = code & 0x7fffU, sign = (uint32_t)(code & 0x8000U) << 16;
-    uint32_t bits = tess_float_bits(tess_float_of_bits(magnitude << 13) * 0x1p112F);
+    uint32_t bits = tess_float_bits(tess_float_of_bits(magnitude << 13) * TESS_TWO_TO_112);
 
     bits |= magnitude >= 0x7c00U ? 0x7f800000U : 0U;
     return tess_float_of_bits(bits | sign);
@@ -305,7 +311,7 @@ TESS_HD float tess_e4m3_to_float(uint8_t code)
     return tess_fp16_to_float((uint16_t)tess_e4m3_to_halves(code));
 #else
     uint32_t magnitude = code & 0x7fU, sign = (uint32_t)(code & 0x80U) << 24;
-    uint32_t bits = tess_float_bits(tess_float_of_bits(magnitude << 20) * 0x1p120F);
+    uint32_t bits = tess_float_bits(tess_float_of_bits(magnitude << 20) * TESS_TWO_TO_120);
 
     bits |= magnitude == 0x7fU ? 0x7fc00000U : 0U;
     return tess_float_of_bits(bits | sign);
@@ -483,8 +489,8 @@ TESS_HD double tess_scale_for(tess_precision precision, double largest)
         TESS_PRECISION_LIST(TESS_CASE)
 #undef TESS_CASE
     }
-    exponent = magnitude < 0x1p-1022 ? -54 : 0;
-    magnitude = magnitude < 0x1p-1022 ? magnitude * 0x1p54 : magnitude;
+    exponent = magnitude < DBL_MIN ? -54 : 0;
+    magnitude = magnitude < DBL_MIN ? magnitude * 18014398509481984.0 : magnitude;
     exponent += (int)(tess_double_bits(magnitude) >> 52) - 1023;
     fraction = tess_double_of_bits((tess_double_bits(magnitude) & 0xfffffffffffffU) | (uint64_t)1023 << 52);
     exponent -= emax;
@@ -497,7 +503,7 @@ TESS_HD float tess_scale_for_float(tess_precision precision, double largest)
 {
     double scale = tess_scale_for(precision == TESS_PRECISION_FP64 ? TESS_PRECISION_FP32 : precision, largest);
 
-    return scale < 0x1p-126 ? 0x1p-126F : scale > 0x1p127 ? 0x1p127F : (float)scale;
+    return scale < (double)FLT_MIN ? FLT_MIN : scale > (double)TESS_TWO_TO_127 ? TESS_TWO_TO_127 : (float)scale;
 }
 
 #endif

@@ -135,7 +135,7 @@ TESS_EXPORT const char *tess_context_device_name(const tess_context *ctx);
  */
 TESS_EXPORT const char *tess_context_gpu_id(const tess_context *ctx);
 
-/** Number of OpenMP threads of this context's host kernels. */
+/** Number of OpenMP threads of this context's host kernels; 1 in a forked child (docs/reference/limits.md). */
 TESS_EXPORT int tess_context_threads(const tess_context *ctx);
 
 /** The stream in use (cudaStream_t or hipStream_t), or NULL on the CPU. */
@@ -162,6 +162,18 @@ TESS_EXPORT int64_t tess_context_peak_bytes(const tess_context *ctx);
  * Errors: INVALID_ARGUMENT (ctx NULL). tests/unit/test_setup_time.c
  */
 TESS_EXPORT tess_status tess_context_set_interrupt(tess_context *ctx, const volatile int *flag);
+
+/** A function that says whether to stop: not 0 stops. It may call no function of the library. */
+typedef int (*tess_interrupt_check)(void *user);
+
+/**
+ * Solves and set-ups of preconditioners call @p check about every 50 ms and end soon after it returns not 0, as above;
+ * a solve then has the reason INTERRUPTED. For languages whose signal handlers wait for their interpreter. Only the
+ * thread that calls this function calls it. In solves on a GPU it is called in set-ups alone.
+ * @param check  NULL (default): none. Each call of this function also forgets that an earlier check said stop
+ * Errors: INVALID_ARGUMENT (ctx NULL). tests/unit/test_interrupt_check.c
+ */
+TESS_EXPORT tess_status tess_context_set_interrupt_check(tess_context *ctx, tess_interrupt_check check, void *user);
 
 /** Library version "major.minor.patch". */
 TESS_EXPORT const char *tess_version(void);

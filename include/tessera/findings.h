@@ -32,9 +32,12 @@ typedef struct tess_findings {
     int constant_null_vector;    /**< 1: A times the vector of ones is 0, up to rounding */
     double attainable_residual;  /**< u (||A||_F ||x|| + ||b||) / ||b||: about the least relative residual of an x of
                                     this size; NaN if b or x was not given, or is not finite */
-    double inconsistency; /**< no x has a smaller relative residual: |1^T b| / (sqrt(nrows) ||b||) where each column of
-                             A sums to 0 up to rounding; 0: none is known */
+    /** No x has a smaller relative residual; 0: none is known. Where each column of a square A, or of a part of it
+        without couplings to other rows, sums to 0 up to rounding: the root of the sum over the parts of
+        (1^T b)^2 / rows, over ||b||. */
+    double inconsistency;
     tess_finding unmatched_columns; /**< columns without a partner in the matching of structural_rank */
+    tess_finding inconsistent_rows; /**< rows of the part that adds most to inconsistency */
 } tess_findings;
 
 /** Sets `size`, and all else to nothing found. */

@@ -23,7 +23,8 @@ TESS_BEGIN_DECLS
 typedef enum tess_scaling {
     TESS_SCALING_NONE = 0,        /**< no scaling */
     TESS_SCALING_MAX_PRODUCT = 1, /**< tess_order_max_product: largest product on the diagonal, scaled to 1 */
-    TESS_SCALING_SYMMETRIC = 2    /**< tess_order_symmetric_scale: D A D, which keeps a symmetric matrix symmetric */
+    TESS_SCALING_SYMMETRIC = 2,   /**< tess_order_symmetric_scale: D A D, which keeps a symmetric matrix symmetric */
+    TESS_SCALING_ROWS = 3         /**< tess_order_row_scale: D A, the largest magnitude of each row within 1 and 2 */
 } tess_scaling;
 
 /** How a solve reorders its system, rows and columns alike. */
@@ -59,6 +60,15 @@ TESS_EXPORT tess_status tess_order_max_product(const tess_matrix *a, int32_t *ro
  * Source: Ruiz, RAL-TR-2001-034 (2001), in the infinity norm. Test: tests/unit/test_symmetric_scale.c
  */
 TESS_EXPORT tess_status tess_order_symmetric_scale(const tess_matrix *a, double *scale);
+
+/**
+ * Computes for each row the power of two that brings its largest magnitude within 1 and 2 (not 2). Rows of zeros get 1.
+ * @param a      assembled, of any context
+ * @param scale  nrows numbers on the host
+ * Errors: OUT_OF_RANGE (NaN or Inf), UNSUPPORTED (shell or stored matrix), memory. Test:
+ * tests/unit/test_row_scale.c
+ */
+TESS_EXPORT tess_status tess_order_row_scale(const tess_matrix *a, double *scale);
 
 /**
  * Rounds n positive scale factors to the nearest power of two, so that scaling with them is exact. Each factor changes

@@ -83,6 +83,19 @@ typedef enum tess_guard {
     TESS_GUARD_REPORT = 1  /**< verify and report; change nothing, also not x for a better iterate */
 } tess_guard;
 
+/**
+ * The norm of the residual r = b - A x in which a solve must meet its tolerance. In `rows` each row i of r and of b is
+ * divided by the largest |a_ij| of that row, so that rows of very different size weigh alike: a penalty of 1e30 in some
+ * rows hides all others in the norm of r as given. docs/concepts/verification.md
+ */
+typedef enum tess_stop_norm {
+    TESS_STOP_NORM_AUTO = 0,          /**< both with solver auto, given with a named one */
+    TESS_STOP_NORM_GIVEN = 1,         /**< ||r|| <= max(rtol ||b||, atol) */
+    TESS_STOP_NORM_ROWS = 2,          /**< the same of row-scaled r and b; of a shell, whose rows are unknown, given */
+    TESS_STOP_NORM_BOTH = 3,          /**< given and rows */
+    TESS_STOP_NORM_PRECONDITIONED = 4 /**< ||M^-1 r|| <= max(rtol ||M^-1 b||, atol), never verified by itself */
+} tess_stop_norm;
+
 /** Why a solve ended. Numbers and names are PETSc's where PETSc has one; -100 and below are ours. Never renumber. */
 typedef enum tess_reason {
     TESS_REASON_RUNNING = 0,              /**< the solve is still running */
@@ -230,6 +243,12 @@ typedef struct tess_solve_options {
        ends at the next iteration after them, with reason TIME_LIMIT. So it does, without an iteration, where they are
        too short for the preconditioner's set-up: factors by MUMPS are not begun if they should take longer. */
     double time_limit;
+    /** --stop-norm (auto): the norm that must meet the tolerance. Preconditioned takes cg, bicgstab, minres, idr and
+        gmres in FP64 with a preconditioner of the options or the caller's, without scale and reorder. */
+    tess_stop_norm stop_norm;
+    /** --iterate (best): 1, `last`, returns the last iterate of a solve that does not converge, also where its residual
+        is larger than that of an earlier iterate or of the initial guess. 0, `best`: the best of both. */
+    int return_last;
 } tess_solve_options;
 
 /** What CG did. */
@@ -273,15 +292,36 @@ typedef struct tess_storage_result {
 } tess_storage_result;
 
 /**
+ * The residual r = b - A x by rows. Norms divide row i by its largest |a_ij| (a row of zeros by 1). NaN for a shell.
+ * Source of the backward error: Oettli, Prager, Numer. Math. 6 (1964).
+ */
+typedef struct tess_row_residual {
+    double rhs_norm;       /**< of b, scaled so */
+    double tolerance;      /**< max(rtol, atol / ||b||) rhs_norm, rounded down */
+    double norm;           /**< of r, scaled so */
+    double relative;       /**< norm / rhs_norm; norm itself if b = 0 */
+    double bound;          /**< bound on the rounding error of norm */
+    double backward_error; /**< the largest |r_i| / (|A| |x| + |b|)_i, from 0 to 1 */
+    double backward_bound; /**< bound on its rounding error */
+    int64_t backward_row;  /**< the first row that has it, from 0; -1: r = 0, or unknown */
+    int met;               /**< 1 if norm + bound <= tolerance */
+    int64_t reserved[4];
+} tess_row_residual;
+
+/**
  * What a solve did. Call tess_solve_result_init before tess_solver_solve: it sets `size`, and the solve fills that many
  * bytes. The solver owns the history, which is valid until its next solve.
  */
 typedef struct tess_solve_result {
     size_t size; /**< sizeof(tess_solve_result) */
-    /** 1 if residual_norm + residual_bound <= tolerance; shell without a bound: if residual_norm is. lsqr and lsmr:
-       also with reason LEAST_SQUARES, which for a shell is never verified. */
+    /** 1 if the norm that options.stop_norm names meets its tolerance. As given: residual_norm + residual_bound <=
+       tolerance; shell without a bound: if residual_norm is. lsqr and lsmr: also with reason LEAST_SQUARES, which for a
+       shell is never verified. */
     int converged;
-    int verified; /**< 1 if that is proved: converged, and the bound is known */
+    /** 1 if that is proved in both norms: converged, the bound is known, residual_norm meets its tolerance, and so does
+        rows.norm. Where stop_norm asks for the norm as given alone, rows.norm may be up to TESS_ROWS_SLACK times its
+        tolerance. */
+    int verified;
     tess_reason reason;
     int64_t iterations; /**< total, repairs included */
     /** Residual replacements by the guard, plus rounds after the first of a scaled or reordered system. Restarts of
@@ -317,7 +357,12 @@ typedef struct tess_solve_result {
         it, NaN, and an estimate of ||A||_F (NaN after 0 iterations); the reason is judged by these alone. */
     double normal_residual_norm, normal_residual_bound, matrix_norm;
     tess_accuracy_result accuracy; /**< of a solve with options.accuracy */
+    tess_stop_norm stop_norm;      /**< the norm that decided, never AUTO */
+    tess_row_residual rows;
 } tess_solve_result;
+
+/** A solve that asks for the norm as given alone is not verified beyond so many times the row-scaled tolerance. */
+#define TESS_ROWS_SLACK 100.0
 
 /** Sets the defaults (above, in parentheses) and every `size`, also of members. */
 TESS_EXPORT void tess_solve_options_init(tess_solve_options *options);
@@ -350,7 +395,8 @@ TESS_EXPORT tess_status tess_solver_create_with_precond(const tess_matrix *a, co
                                                         const tess_solve_options *options, tess_solver **out);
 
 /**
- * Changes tolerances, limits, guard and monitor for later solves, without a new set-up. The history keeps its capacity,
+ * Changes tolerances, limits, guard, return_last and monitor for later solves, without a new set-up. The history
+ * keeps its capacity,
  * min(history_capacity, max_iterations + 1) of the options given at creation.
  */
 TESS_EXPORT tess_status tess_solver_set_limits(tess_solver *solver, const tess_solve_options *options);
@@ -362,14 +408,14 @@ TESS_EXPORT tess_status tess_solver_set_limits(tess_solver *solver, const tess_s
  * @param result  initialised by tess_solve_result_init
  * A solve that does not converge is no error: result->reason says why it ended. x is then the best iterate
  * known: of the ends of cycles and the initial guess the one with the smallest true residual. It is never worse than
- * the initial guess. With guard REPORT, and after a Jacobi run of fixed length, x is the last iterate,
- * except after a breakdown or divergence.
+ * the initial guess. With options->return_last x is the last iterate, if its residual is finite. With guard REPORT, and
+ * after a Jacobi run of fixed length, it is the last too, except after a breakdown or divergence.
  * If b = 0, x = 0 is returned at once. An initial guess that meets the tolerance is returned after 0 iterations.
  * Range: b may be anywhere in FP64's range. BiCGSTAB and GMRES square entries of A: above about 1e+150 the squares
  * overflow, and the reason is nan_or_inf.
  * With options->scale or reorder the true residual of the original system decides (docs/reference/verification.md).
- * Errors: INVALID_ARGUMENT, DIMENSION_MISMATCH, CALLBACK (the user's operator or preconditioner failed), memory; with
- * scale or reorder also those of the set-up.
+ * Errors: INVALID_ARGUMENT, also for a solver that is solving, from its own monitor; DIMENSION_MISMATCH, CALLBACK (the
+ * user's operator or preconditioner failed), memory; with scale or reorder also those of the set-up.
  */
 TESS_EXPORT tess_status tess_solver_solve(tess_solver *solver, const tess_vector *b, tess_vector *x,
                                           tess_solve_result *result);
@@ -392,7 +438,7 @@ TESS_EXPORT const tess_precond *tess_solver_precond(const tess_solver *solver);
  */
 TESS_EXPORT tess_status tess_solver_get_iterate(const tess_solver *solver, double *x);
 
-/** Frees the solver; NULL is allowed. */
+/** Frees the solver; NULL is allowed. From the solver's own monitor it does so when the solve ends. */
 TESS_EXPORT void tess_solver_destroy(tess_solver *solver);
 
 /**
@@ -422,6 +468,8 @@ TESS_EXPORT const char *tess_guard_name(tess_guard guard);
 TESS_EXPORT tess_status tess_guard_parse(const char *name, tess_guard *out);
 TESS_EXPORT const char *tess_recurrence_name(tess_recurrence recurrence);
 TESS_EXPORT tess_status tess_recurrence_parse(const char *name, tess_recurrence *out);
+TESS_EXPORT const char *tess_stop_norm_name(tess_stop_norm norm);
+TESS_EXPORT tess_status tess_stop_norm_parse(const char *name, tess_stop_norm *out);
 TESS_EXPORT const char *tess_orthogonalization_name(tess_orthogonalization orthogonalization);
 TESS_EXPORT tess_status tess_orthogonalization_parse(const char *name, tess_orthogonalization *out);
 

@@ -41,5 +41,6 @@
 #include <tessera/status.h>
 #include <tessera/timestep.h>
 #include <tessera/vector.h>
+#include <tessera/verify.h>
 
 #endif

@@ -22,10 +22,10 @@ _Monitor: TypeAlias = Callable[["_Progress"], object]
 
 __all__ = [
     "Context", "ConvergenceError", "Matrix", "Options", "Preconditioner", "Result", "Solver", "TesseraError",
-    "TesseraFileError", "TesseraMemoryError", "TesseraUnsupportedError", "TesseraValueError", "amg", "bicgstab",
-    "block_jacobi", "cg", "cholesky", "default_context", "fgmres", "gmres", "ic0", "ict", "idrs", "ilu0", "iluk",
-    "ilut", "jacobi", "jacobi_sweeps", "lsmr", "lsqr", "lu", "minres", "option_names", "polynomial", "solve",
-    "spsolve", "use_context",
+    "TesseraFileError", "TesseraMemoryError", "TesseraUnsupportedError", "TesseraValueError", "Verification", "amg",
+    "bicgstab", "block_jacobi", "cg", "cholesky", "default_context", "fgmres", "gmres", "ic0", "ict", "idrs", "ilu0",
+    "iluk", "ilut", "jacobi", "jacobi_sweeps", "lsmr", "lsqr", "lu", "minres", "option_names", "polynomial", "solve",
+    "spsolve", "use_context", "verify",
 ]
 __version__: str
 
@@ -155,6 +155,8 @@ class Result:
     @property
     def reason_text(self) -> str: ...
     @property
+    def rows(self) -> dict[str, Any]: ...
+    @property
     def history(self) -> _Floats: ...
     @property
     def why(self) -> str: ...
@@ -173,7 +175,7 @@ class Solver:
     precond: Preconditioner | None
     options: Any
     def __init__(self, A: _MatrixLike, *, context: Context | None = None, precond: _PrecondLike = None,
-                 progress: bool | _Monitor | None = None, monitor: _Monitor | None = None,
+                 progress: bool | _Monitor | None = None, monitor: _Monitor | None = None, last_iterate: bool = False,
                  **options: Unpack[SolverOptions]) -> None: ...
     def solve(self, b: _Array, x0: _Array | None = None) -> Result: ...
     def iterate(self) -> _Floats: ...
@@ -187,6 +189,32 @@ class Solver:
 
 def solve(A: _MatrixLike | Solver, b: _Array, x0: _Array | None = None, **options: Unpack[Options]) -> Result: ...
 def option_names() -> dict[str, str]: ...
+
+class Verification:
+    """The fields that are named here, and those of `tess_verification`."""
+    met: bool
+    given_met: bool
+    relative_residual: float
+    residual_norm: float
+    residual_bound: float
+    tolerance: float
+    rhs_norm: float
+    matrix_norm: float
+    solution_norm: float
+    backward_error: float
+    forward_error: float
+    nonfinite_solution: int
+    nonfinite_rhs: int
+    rows: dict[str, Any]
+    worst_rows: list[dict[str, Any]]
+    columns: list[Verification]
+    def __init__(self, fields: dict[str, Any], worst_rows: list[dict[str, Any]]) -> None: ...
+    @classmethod
+    def of_columns(cls, columns: list[Verification]) -> Verification: ...
+    def __bool__(self) -> bool: ...
+
+def verify(A: _MatrixLike, b: _Array, x: _Array, *, rtol: float = 1e-5, atol: float = 0.0, norm: str = "both",
+           accuracy: bool = False, rows: int = 5, context: Context | None = None) -> Verification: ...
 
 # ---- SciPy's signatures ----
 

@@ -63,9 +63,10 @@ def host_array(array, what):
         array = array.detach()
         if array.dtype.is_complex:
             raise TypeError(COMPLEX)
-        array = array.numpy()
+        array = (array.float() if "bfloat16" in str(array.dtype) else array).numpy()
     elif library == "jax":
         array = np.asarray(array)
+        array = array.astype(np.float32) if array.dtype.name == "bfloat16" else array
     elif hasattr(array, "__dlpack__") and not isinstance(array, np.ndarray):
         if _dlpack.device_of(array) is not None:
             raise TypeError(f"{what} is in the memory of a GPU, and the context computes on the host. Copy it, or give "
@@ -79,13 +80,34 @@ def host_array(array, what):
 
 
 def real_dtype(*dtypes):
-    """float32 if all floating types are float32 or below, else float64."""
-    if np.float64 in dtypes:
-        return _DOUBLE
-    kinds = [np.dtype(d) for d in dtypes if d is not None]
-    floats = [d for d in kinds if d.kind == "f"]
-    small = floats and len(floats) == len(kinds) and all(d.itemsize <= 4 for d in floats)
-    return np.dtype(np.float32 if small else np.float64)
+    """float32 if all types are, else float64: as SciPy's iterative solvers have it."""
+    return np.dtype(np.float32) if all(d == np.float32 for d in dtypes) else _DOUBLE
+
+
+def lost_in_double(array):
+    """What each value of an array loses when it is converted to FP64: long doubles, large integers. None: nothing."""
+    if not isinstance(array, np.ndarray) or array.dtype.kind not in "iuf" or array.dtype.itemsize < 8 or (
+            array.dtype == np.float64) or array.size == 0:
+        return None
+    with np.errstate(all="ignore"):
+        lost = np.abs(array.astype(np.longdouble) - array.astype(np.float64))
+    return lost if lost.any() else None  # NaN is something
+
+
+def norm_of_lost(lost):
+    """The 2-norm of `lost_in_double`, rounded up; infinite: unknown."""
+    if lost is None:
+        return 0.0
+    with np.errstate(all="ignore"):
+        norm = np.sqrt(np.sum(lost * lost))
+    return float(norm) * (1.0 + 1e-10) if norm < np.inf else float("inf")  # NaN: also unknown
+
+
+def to_host(array):
+    """A NumPy array of an array of any library, copied from a GPU."""
+    if on_device(array):
+        array = array.get() if owner_of(array) == "cupy" else array.cpu() if owner_of(array) == "torch" else array
+    return host_array(array, "an array")
 
 
 def dtype_of(array):
@@ -178,61 +200,16 @@ def empty_like(array, shape):
         return torch.empty(shape, dtype=torch.float64, device="cuda")
 
 
-def in_owner_of(like, array):
-    """A result as an array of the library and type of `like`. `array` is a NumPy array, or one on the same GPU."""
+def in_owner_of(like, array, dtype):
+    """A result as an array of the library of `like`, of a NumPy type. `array`: of NumPy, or on the same GPU."""
     library = owner_of(like)
     if library == "torch":
         torch = sys.modules["torch"]
         result = torch.from_numpy(array) if isinstance(array, np.ndarray) else array
-        return result.to(device=like.device, dtype=like.dtype if like.dtype.is_floating_point else torch.float64)
+        return result.to(device=like.device, dtype=getattr(torch, np.dtype(dtype).name))
     if library == "jax":
         import jax
         if isinstance(array, np.ndarray):
-            return jax.numpy.asarray(array)
+            return jax.numpy.asarray(array.astype(dtype, copy=False))  # float32 unless JAX is told to have float64
         return jax.dlpack.from_dlpack(array)
-    if library == "cupy":
-        same = like.dtype == array.dtype or like.dtype.kind != "f"
-        return array if same else array.astype(like.dtype, copy=False)
-    return array
-
-
-def csr_parts(a):
-    """(data, indices, indptr, shape) of a sparse matrix of any library in CSR, or None if it is no sparse matrix."""
-    library = owner_of(a)
-    if library == "torch" and "sparse" in str(getattr(a, "layout", "")):
-        if "csr" not in str(a.layout):
-            a = a.coalesce() if "coo" in str(a.layout) else a
-            a = a.to_sparse_csr()
-        a = a.detach()
-        return a.values(), a.col_indices(), a.crow_indices(), tuple(a.shape)
-    if library == "jax" and hasattr(a, "indptr") and hasattr(a, "indices"):
-        return a.data, a.indices, a.indptr, tuple(a.shape)
-    if library == "jax" and hasattr(a, "todense") and hasattr(a, "indices"):
-        return _from_bcoo(a)
-    if isinstance(a, tuple) and len(a) in (3, 4):
-        data, indices, indptr = a[:3]
-        if len(a) == 4:
-            return data, indices, indptr, tuple(a[3])
-        nrows = (len(indptr) if hasattr(indptr, "__len__") else indptr.shape[0]) - 1
-        return data, indices, indptr, (nrows, nrows)
-    if hasattr(a, "tocsr"):
-        a = a.tocsr()
-        return a.data, a.indices, a.indptr, tuple(a.shape)
-    return None
-
-
-def _from_bcoo(a):
-    from jax.experimental.sparse import BCSR
-    a = BCSR.from_bcoo(a.sum_duplicates(nse=a.nse))
-    return a.data, a.indices, a.indptr, tuple(a.shape)
-
-
-def csr_of_dense(a):
-    """CSR parts of a dense matrix: its nonzeros."""
-    a = host_array(a, "A")
-    if a.ndim != 2:
-        raise ValueError(f"A has {a.ndim} dimensions; a matrix has 2")
-    rows, columns = np.nonzero(a)
-    indptr = np.zeros(a.shape[0] + 1, dtype=np.int64)
-    np.cumsum(np.bincount(rows, minlength=a.shape[0]), out=indptr[1:])
-    return a[rows, columns], columns.astype(np.int32), indptr, a.shape
+    return array if array.dtype == dtype else array.astype(dtype, copy=False)

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Contexts: a device, its stream, threads and log."""
 import ctypes
+import os
 import threading
+import weakref
 from contextlib import contextmanager
 
 from . import _abi
@@ -18,6 +20,9 @@ def choose(enum, value, what):
     if text not in names:
         raise ValueError(f"{what}={value!r} is none of: {', '.join(names)}")
     return names[text]
+
+
+_all: "weakref.WeakSet[Context]" = weakref.WeakSet()
 
 
 class Context:
@@ -68,6 +73,8 @@ class Context:
         self.handle = Handle(pointer.value, lib.tess_context_destroy, keep=keep)
         self.pointer = pointer.value
         self.lock = threading.RLock()  # one thread at a time may use a context
+        self.watched, self.answers = False, None  # _interrupts.py
+        _all.add(self)
         self.on_gpu = lib.tess_context_device(self.pointer) == _abi.TESS_DEVICE_GPU
         self._stream = lib.tess_context_stream(self.pointer) or 0
 
@@ -117,6 +124,18 @@ class Context:
 _lock = threading.Lock()
 _contexts: dict = {}
 _default = threading.local()
+
+
+def _after_fork():
+    """The threads that hold locks are not in the child."""
+    global _lock
+    _lock = threading.Lock()
+    for context in _all:
+        context.lock = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def default_context(device="auto", stream=0, device_index=-1):

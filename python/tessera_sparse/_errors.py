@@ -42,8 +42,10 @@ class ConvergenceError(TesseraError):
     """A solve that had to succeed did not. `result` is the `Result`, with the best x known."""
 
     def __init__(self, result):
+        rows = result.rows["relative"]
         super().__init__(result.reason, f"no verified solution: {result.reason_text}; true relative residual "
-                         f"{result.relative_residual:.2e}, wanted {result.rtol:.2e}",
+                         f"{result.relative_residual:.2e}" + (f", of scaled rows {rows:.2e}" if rows == rows else "") +
+                         f", wanted {result.rtol:.2e}",
                          "look at error.result: why, attempts, history")
         self.result = result
 

@@ -2,7 +2,7 @@
 """SciPy's interface of least squares: lsqr and lsmr."""
 import numpy as np
 
-from . import _arrays
+from . import _arrays, _handed_out
 from ._linear_operator import DampedOperator
 from ._matrix import Matrix, as_matrix
 from ._scipy import checked_tolerance
@@ -14,7 +14,11 @@ def _damped(matrix, damp):
     if matrix.is_operator:
         return Matrix(DampedOperator(matrix, damp), context=matrix.context)
     from scipy.sparse import csr_array, eye_array, vstack
-    return Matrix(csr_array(vstack([matrix.to_scipy(), damp * eye_array(matrix.shape[1])])))
+    damped = Matrix(csr_array(vstack([matrix.to_scipy(), damp * eye_array(matrix.shape[1])])), context=matrix.context)
+    damped.loss = matrix.loss
+    if matrix.row_losses is not None:
+        damped.row_losses = np.append(matrix.row_losses, np.zeros(matrix.shape[1]))
+    return damped
 
 
 def _least_squares(method, A, b, x0, tolerance, limit, damp):
@@ -26,17 +30,23 @@ def _least_squares(method, A, b, x0, tolerance, limit, damp):
         raise ValueError(f"b has the shape {b.shape}; the matrix has {nrows} rows")
     right = np.asarray(b, dtype=np.float64)
     solved = matrix
-    if damp != 0.0:
+    start = None if x0 is None else np.array(_arrays.host_array(x0, "x0"), dtype=np.float64).reshape(-1)
+    if damp != 0.0:  # ||A x - b||^2 + damp^2 ||x - x0||^2
+        if start is not None and start.shape != (ncols,):
+            raise ValueError(f"x0 has {start.size} values; the matrix has {ncols} columns")
         solved = _damped(matrix, damp)
-        right = np.concatenate([right, np.zeros(ncols)])
+        right = np.concatenate([right, np.zeros(ncols) if start is None else damp * start])
     settings = {} if limit is None else {"max_iterations": int(limit)}
-    start = None if x0 is None else _arrays.host_array(x0, "x0").reshape(-1)
-    result = Solver(solved, solver=method, rtol=tolerance, precond="none", **settings).solve(right, start)
+    solver = Solver(solved, solver=method, rtol=tolerance, precond="none", last_iterate=True, **settings)
+    result = solver._solve_typed(right, start, np.dtype(np.float64))
+    if b.dtype != np.float64 or matrix.loss:
+        _handed_out.judge_rounded(solved, result, result.x, right, _arrays.lost_in_double(b))
     x = result.x
     stop = 0 if not np.any(right) else {"rtol": 1, "atol": 1, "least_squares": 2, "happy_breakdown": 1}.get(
         result.reason, 7)
-    residual = b - matrix @ x if nrows else np.zeros(0)
-    proved = result.converged if matrix.is_operator else result.verified  # nobody bounds an operator's A^T r
+    residual = np.asarray(b, dtype=np.float64) - matrix @ x if nrows else np.zeros(0)
+    # Nobody bounds an operator's A^T r. Rows may have weights: the norm as given decides.
+    proved = result.converged if matrix.is_operator else result.verified or _handed_out.meets_given(result)
     return result, x, stop if proved else 7, float(np.linalg.norm(residual)), matrix
 
 def _smallest(*tolerances):
@@ -49,7 +59,7 @@ def _smallest(*tolerances):
 
 def lsqr(A, b, damp=0.0, atol=1e-6, btol=1e-6, conlim=1e8, iter_lim=None, show=False, calc_var=False, x0=None):
     """
-    Least squares by LSQR: min ||b - A x||, or min ||b - A x||^2 + damp^2 ||x||^2, for A of any shape.
+    Least squares by LSQR: min ||b - A x||^2 + damp^2 ||x - x0||^2, for A of any shape.
 
     Parameters and return values are those of `scipy.sparse.linalg.lsqr`: (x, istop, itn, r1norm, r2norm, anorm, acond,
     arnorm, xnorm, var). `istop` is 0 (b = 0), 1 (A x = b to the tolerance), 2 (x solves the normal equations to the

@@ -5,7 +5,7 @@ import os
 
 import numpy as np
 
-from . import _abi, _arrays, _operators, _vectors
+from . import _abi, _arrays, _containers, _operators, _vectors
 from ._context import default_context
 from ._library import Handle, check, lib, to_dict
 
@@ -64,18 +64,37 @@ class Matrix:
         if isinstance(A, Matrix):
             if A.is_operator:
                 raise TypeError("A is an operator already; make another Matrix from what it was made from")
-            A = A.csr() + (A.shape,)
-        parts = None if isinstance(A, np.ndarray) else _arrays.csr_parts(A)
+            self._make_csr(A.csr() + (A.shape,), context, copy)
+            self._take_types(A)
+            return
+        parts = None if isinstance(A, np.ndarray) else _containers.csr_parts(A)
         if parts is None and (hasattr(A, "matvec") and hasattr(A, "shape")):
             inner = getattr(A, "A", None)  # SciPy's operator of a matrix
             if inner is not None and type(A).__name__ == "MatrixLinearOperator" and error_bound is None:
-                parts = _arrays.csr_parts(inner) or _arrays.csr_of_dense(inner)
+                parts = _containers.csr_parts(inner) or _containers.csr_of_dense(inner)
             else:
                 self._make_shell(A, context, error_bound, diagonal)
                 return
         if parts is None:
-            parts = _arrays.csr_of_dense(A)
+            parts = _containers.csr_of_dense(A)
         self._make_csr(parts, context, copy)
+
+    def _take_types(self, other, transposed=False):
+        self.given, self.dtype, self.loss = other.given, other.dtype, other.loss
+        self.row_losses = other.row_losses if other.shape == self.shape and not transposed else None
+        return self
+
+    def _note_loss(self, data, indptr):
+        """What conversion to FP64 lost: `loss` of all values, `row_losses` of each row; None: unknown by rows."""
+        lost = _arrays.lost_in_double(data)
+        self.loss, self.row_losses = _arrays.norm_of_lost(lost), None
+        indptr = indptr() if lost is not None and callable(indptr) else indptr
+        if lost is not None and indptr is not None and len(indptr) > 1:
+            rows = np.repeat(np.arange(len(indptr) - 1), np.diff(np.asarray(indptr, dtype=np.int64)))
+            squares = np.zeros(len(indptr) - 1, np.longdouble)
+            if rows.size == lost.size:
+                np.add.at(squares, rows, (lost * lost).reshape(-1))
+                self.row_losses = np.sqrt(squares) * (1.0 + 1e-10)
 
     def _adopt(self, context, pointer, keep=()):
         self.context, self.pointer = context, pointer
@@ -87,7 +106,8 @@ class Matrix:
         data, indices, indptr, shape = parts
         if len(shape) != 2:
             raise ValueError(f"A has {len(shape)} dimensions; a matrix has 2")
-        self.dtype = _arrays.real_dtype(_arrays.dtype_of(data))
+        self.given = _arrays.dtype_of(data) or np.dtype(np.float64)
+        self.dtype = _arrays.real_dtype(self.given)
         self.like = data
         context = context_for(context, (data,))
         gpu = context.on_gpu and _arrays.on_device(data)
@@ -108,11 +128,13 @@ class Matrix:
                 check(lib.tess_matrix_create_csr(context.pointer, ctypes.byref(csr), ctypes.byref(pointer)),
                       context.pointer)
         self.borrowed, self.is_operator = borrow, False
+        self._note_loss(data, None if gpu else arrays[2])
         self._adopt(context, pointer.value, arrays if borrow else ())
 
     def _make_shell(self, operator, context, error_bound, diagonal):
-        self.dtype = _arrays.real_dtype(getattr(operator, "dtype", None) or np.float64)
-        _arrays.refuse_complex(getattr(operator, "dtype", None) or np.float64)
+        self.given = np.dtype(getattr(operator, "dtype", None) or np.float64)
+        self.dtype, self.loss, self.row_losses = _arrays.real_dtype(self.given), 0.0, None
+        _arrays.refuse_complex(self.given)
         self.like, self.borrowed, self.is_operator, self.operator = None, False, True, operator
         context = context_for(context, ())
         bound = error_bound or getattr(operator, "error_bound", None)
@@ -127,7 +149,9 @@ class Matrix:
     def _of(cls, context, pointer):
         matrix = cls.__new__(cls)
         matrix._raised, matrix._transpose, matrix._host_csr = [], None, None
-        matrix.dtype, matrix.like, matrix.borrowed, matrix.is_operator = np.dtype(np.float64), None, False, False
+        matrix.given = matrix.dtype = np.dtype(np.float64)
+        matrix.loss, matrix.like, matrix.borrowed, matrix.is_operator = 0.0, None, False, False
+        matrix.row_losses = None
         return matrix._adopt(context, pointer)
 
     @classmethod
@@ -207,7 +231,7 @@ class Matrix:
             return Matrix(TransposedOperator(self.operator), context=self.context)
         if self.analyze()["numerically_symmetric"] == 1:
             return self
-        return Matrix(transposed_csr(*self.csr(), self.shape)[0], context=self.context)
+        return Matrix(transposed_csr(*self.csr(), self.shape)[0], context=self.context)._take_types(self, True)
 
     def matvec(self, x):
         """
@@ -250,7 +274,9 @@ class Matrix:
                 values = _arrays.to_double(values, context)
                 where, memory = _arrays.device_address(values), _abi.TESS_MEMORY_DEVICE
             else:
-                values = np.ascontiguousarray(_arrays.host_array(values, "values"), dtype=np.float64).reshape(-1)
+                values = _arrays.host_array(values, "values")
+                self._note_loss(values.reshape(-1), lambda: self.csr()[2])
+                values = np.ascontiguousarray(values, dtype=np.float64).reshape(-1)
                 where, memory = _arrays.address(values), _abi.TESS_MEMORY_HOST
             if int(np.prod(values.shape)) != self.nnz:
                 raise ValueError(f"{int(np.prod(values.shape))} values for {self.nnz} nonzeros")

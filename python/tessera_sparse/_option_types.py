@@ -27,7 +27,7 @@ PrecondKind = Literal["none", "jacobi", "block-jacobi", "polynomial", "ilu0", "i
 Recurrence = Literal["auto", "standard", "one-reduction", "predict-and-recompute"]
 Reordering = Literal["none", "rcm"]
 RowOrder = Literal["original", "permuted", "symmetric"]
-Scaling = Literal["none", "max-product", "symmetric"]
+Scaling = Literal["none", "max-product", "symmetric", "rows"]
 SolverKind = Literal["auto", "cg", "bicgstab", "jacobi", "gmres", "gmres-ir", "gmres-fd", "minres", "fgmres", "idr",
     "lsqr", "lsmr", "idr:1", "idr:2", "idr:3", "idr:4", "idr:5", "idr:6", "idr:7", "idr:8", "idr:9", "idr:10",
     "idr:11", "idr:12", "idr:13", "idr:14", "idr:15", "idr:16", "idr:17", "idr:18", "idr:19", "idr:20", "idr:21",
@@ -35,6 +35,7 @@ SolverKind = Literal["auto", "cg", "bicgstab", "jacobi", "gmres", "gmres-ir", "g
     "idr:33", "idr:34", "idr:35", "idr:36", "idr:37", "idr:38", "idr:39", "idr:40", "idr:41", "idr:42", "idr:43",
     "idr:44", "idr:45", "idr:46", "idr:47", "idr:48", "idr:49", "idr:50", "idr:51", "idr:52", "idr:53", "idr:54",
     "idr:55", "idr:56", "idr:57", "idr:58", "idr:59", "idr:60", "idr:61", "idr:62", "idr:63", "idr:64"]
+StopNorm = Literal["auto", "given", "rows", "both", "preconditioned"]
 Triangular = Literal["auto", "levels", "blocks", "merged"]
 
 
@@ -211,7 +212,7 @@ class MethodOptions(PrecondOptions, total=False):
     automatic_format_given: int
     automatic_fp64_only: int
     backward: float
-    """--accuracy backward:E: ||b - A x||_2 <= E (||A||_F ||x||_2 + ||b||_2)"""
+    """--accuracy backward:E: |b - A x| <= E (|A| |x| + |b|) in each row"""
     base: Format
     """Format of the parts: csr (default), ellr, sell; in layers (by entries or blocks) also dia"""
     basis: str
@@ -262,6 +263,8 @@ class MethodOptions(PrecondOptions, total=False):
     """--inner-precision auto: 1 makes the default of `inner` depend on size"""
     inner_precision: str
     """--inner-precision STORAGE[/ARITHMETIC]. ARITHMETIC: vectors of a cycle"""
+    iterate: int
+    """--iterate (best): 1, `last`, returns the last iterate of a solve that does not converge, also where its ..."""
     jacobi_omega: float
     jacobi_schedule: str
     kind: PrecondKind
@@ -294,6 +297,8 @@ class MethodOptions(PrecondOptions, total=False):
     reorder: Reordering
     restart: int
     """--restart (50): vectors of a cycle, from 1; cut to the number of rows"""
+    return_last: int
+    """--iterate (best): 1, `last`, returns the last iterate of a solve that does not converge, also where its ..."""
     row_order: RowOrder
     s: int
     """--solver idr:S (4): dimension of the shadow space, 1 to 64; cut to the number of rows"""
@@ -309,6 +314,8 @@ class MethodOptions(PrecondOptions, total=False):
     """--solver (auto)"""
     steps: str
     """--steps, the precision schedule"""
+    stop_norm: StopNorm
+    """--stop-norm (auto): the norm that must meet the tolerance"""
     storage_arithmetic: Arithmetic
     storage_format: Format
     storage_policy: str
@@ -370,6 +377,7 @@ class Arguments(TypedDict, total=False):
     precond: Any
     progress: bool | Callable[[Any], object] | None
     monitor: Callable[[Any], object] | None
+    last_iterate: bool
 
 
 class Options(SolverOptions, Arguments, total=False):

@@ -65,6 +65,7 @@ def option_names():
     names.update(_WORDS)
     names.update(ARRAYS)
     names["monitor"] = "called at each iteration with iteration, residual norm, tolerance, seconds; true cancels"
+    names["last_iterate"] = "after a solve that does not converge, x is the method's last iterate"
     return names
 
 

@@ -5,6 +5,7 @@ import ctypes
 import numpy as np
 
 from . import _abi, _operators, _vectors
+from ._interrupts import interruptible
 from ._library import Handle, check, enum_name, lib, to_dict
 from ._matrix import as_matrix
 from ._multigrid import levels_of, set_arrays, taken_from
@@ -43,8 +44,10 @@ class Preconditioner:
         set_options(settings, values, keep)
         set_arrays(settings.precond, arrays, self.matrix, keep)
         with self.context.lock:
-            check(lib.tess_precond_create(self.matrix.pointer, ctypes.byref(settings.precond), ctypes.byref(pointer)),
-                  self.context.pointer, self.matrix._raised)
+            status = interruptible(self.context, lib.tess_precond_create, self.matrix.pointer,
+                                   ctypes.byref(settings.precond), ctypes.byref(pointer),
+                                   release=lambda: lib.tess_precond_destroy(pointer))
+            check(status, self.context.pointer, self.matrix._raised)
         self.kind = enum_name("tess_precond_kind", settings.precond.kind)
         self._adopt(pointer.value, (self.matrix.handle,), (keep, self.matrix))
 
@@ -69,7 +72,8 @@ class Preconditioner:
     def update(self):
         """Computes new numbers after `Matrix.update_values`; keeps the structure."""
         with self.context.lock:
-            check(lib.tess_precond_update(self.pointer), self.context.pointer, self._raised)
+            check(interruptible(self.context, lib.tess_precond_update, self.pointer), self.context.pointer,
+                  self._raised)
 
     @property
     def bytes(self):

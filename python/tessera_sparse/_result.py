@@ -34,6 +34,11 @@ class Result:
     iterations : int
     residual_norm, relative_residual, residual_bound : float
         The true ||b - A x||_2, the same over ||b||, and the bound on the rounding error of the first.
+    rows : dict
+        The true residual with each row divided by its largest magnitude: `norm`, `relative`, `bound`, `tolerance`,
+        `met`; and the row-wise `backward_error`, with its `backward_row`. NaN for an operator.
+    stop_norm : str
+        The norm that decided: "given", "rows", "both" or "preconditioned".
     history : array
         Estimated residual norms at iterations 0, 1, ...
     why : str
@@ -60,6 +65,7 @@ class Result:
         self.x, self.rtol = x, rtol
         self.converged, self.verified, self.iterations = bool(raw.converged), bool(raw.verified), raw.iterations
         self._raw, self._history, self._why, self._attempts = raw, history, why, attempts
+        self._said = None  # why the x that is handed out misses the tolerance
         self.columns = [self]
 
     def __getstate__(self):
@@ -75,7 +81,8 @@ class Result:
         """The result of several right-hand sides: that of the worst, with all of x."""
         worst = max(columns, key=lambda c: (not c.verified, not c.converged, c.relative_residual, c.iterations))
         result = cls(x, worst._raw, worst._history, worst._why, worst._attempts, worst.rtol)
-        result.columns = columns
+        result.columns, result._said = columns, worst._said
+        result.converged, result.verified = worst.converged, worst.verified
         return result
 
     def __getattr__(self, name):
@@ -92,7 +99,12 @@ class Result:
 
     @property
     def reason_text(self):
-        return lib.tess_reason_text(self._raw.reason).decode()
+        return self._said or lib.tess_reason_text(self._raw.reason).decode()
+
+    @property
+    def rows(self):
+        found = to_dict(self._raw.rows)
+        return dict(found, met=bool(found["met"]))
 
     @property
     def history(self):
@@ -151,7 +163,14 @@ class Result:
         yield "iterations", str(self.iterations)
         yield "residual", (f"{self.relative_residual:.3e} relative, TRUE; norm {self.residual_norm:.3e}, "
                            f"rounding bound {self.residual_bound:.1e}")
+        rows = self._raw.rows
+        if rows.norm == rows.norm:
+            row = f" (row {rows.backward_row})" if rows.backward_row >= 0 else ""
+            yield "", (f"{rows.relative:.3e} relative, TRUE, rows scaled to one size; backward error "
+                       f"{rows.backward_error:.1e}{row}")
         yield "tolerance", f"{self.tolerance:.3e}"
+        if self._raw.stop_norm != _abi.TESS_STOP_NORM_GIVEN:
+            yield "stop norm", self.stop_norm
         if self.why:
             yield "why", self.why
         if len(self.columns) > 1:

@@ -5,7 +5,7 @@ import warnings
 
 import numpy as np
 
-from . import _arrays
+from . import _arrays, _handed_out
 from ._errors import ConvergenceError
 from ._matrix import Matrix, context_for, as_matrix
 from ._operators import product_of
@@ -62,49 +62,35 @@ def _limits(rtol, atol):
     return {"rtol": rtol, "atol": atol}
 
 
-def _proved(matrix, result, x, b):
-    """Whether x, as it is returned, is verified. Rounding x to FP32 may lose what the solve had."""
-    operator = matrix.is_operator and not matrix.has_bound
-    if not (result.verified or operator and result.converged):
-        return False
-    if x.dtype != np.float32 or _arrays.owner_of(x) != "numpy":
-        return True
-    norm, bound = matrix.residual(b, x)
-    return norm + (0.0 if operator else bound) <= result.tolerance
+_AT_THE_LIMIT = ("iterations", "false_convergence")
 
 
-def _info(matrix, result, x, b, limit):
-    """0: verified. Above 0: the limit of iterations, or FP32 cannot hold a better x. Below 0: the reason's number."""
-    columns = list(zip(result.columns, [x] if len(result.columns) == 1 else x.T, [b] if len(result.columns) == 1
-                       else b.T))
-    worst = 0
-    for column, values, right in columns:
-        if _proved(matrix, column, values, right):
+def _info(matrix, result, limit):
+    """
+    0: the norm as given is proved to meet its tolerance, or converged for an operator without a bound. Over 0: limit
+    of iterations, or the type of x holds no better one. Below 0: the reason's number.
+    """
+    trusted, worst = matrix.is_operator and not matrix.has_bound, 0
+    for column in result.columns:
+        if column.verified or column.converged and (trusted or _handed_out.meets_given(column)):
             continue
-        info = column._raw.reason if column._raw.reason < 0 and column.reason != "iterations" else limit
+        reason = column._raw.reason
+        info = reason if reason < 0 and column.reason not in _AT_THE_LIMIT else max(limit, 1)
         worst = info if worst == 0 or info < 0 else worst
     return worst
 
 
-def _run(method, A, b, x0, M, rtol, atol, limit, options, per_iteration=None, reported=None):
+def _run(method, A, b, x0, M, rtol, atol, limit, options, per_iteration=None, reported=None, dtype=None):
     """Sets up, solves, and returns (x, info) as SciPy does."""
     matrix, b, M = _system(A, b, M)
     if limit is not None and (limit != int(limit) or limit < 0):
         raise ValueError(f"maxiter={limit!r} is no whole number from 0")
-    settings = dict(options, **_limits(rtol, atol), max_iterations=int(limit), history_capacity=0)
+    settings = dict(options, **_limits(rtol, atol), max_iterations=int(limit), history_capacity=0, last_iterate=True)
     solver = Solver(matrix, solver=method, precond=M if M is not None else "none", **settings)
     if per_iteration is not None:
         solver.set_limits(monitor=per_iteration(solver, b))
-    result = solver.solve(b, _start(x0, b, M))
-    x = _rounded(result.x, matrix, b)
-    return x, _info(matrix, result, x, b, reported if reported is not None else int(limit))
-
-
-def _rounded(x, matrix, b):
-    """x in the common type of A and b: float32 only if both are."""
-    if _arrays.owner_of(x) != "numpy" or not isinstance(x, np.ndarray):
-        return x
-    return x.astype(_arrays.real_dtype(matrix.dtype, _arrays.dtype_of(b)), copy=False)
+    result = solver._solve_typed(b, _start(x0, b, M), dtype)
+    return result.x, _info(matrix, result, reported if reported is not None else int(limit))
 
 
 def _iterates(callback):
@@ -128,6 +114,8 @@ def _limit(maxiter, matrix_like, factor):
 
 def _rows(matrix_like):
     """Rows of what may be a matrix; 0 for what is none, which is refused later."""
+    if isinstance(matrix_like, tuple) and len(matrix_like) in (3, 4):  # CSR arrays
+        return matrix_like[3][0] if len(matrix_like) == 4 else np.shape(matrix_like[2])[0] - 1
     shape = matrix_like.shape if hasattr(matrix_like, "shape") else np.shape(matrix_like)
     return shape[0] if shape else 0
 
@@ -139,11 +127,12 @@ _DOC = """
 
     - `info` is 0 only if the true residual b - A x, with a bound on its rounding, meets the tolerance. For a
       LinearOperator without `error_bound` it is the residual as the operator computes it.
-    - `info` above 0: the limit of iterations. Below 0: the number of the reason (docs/reference/solvers.md), such as
-      -10 for a matrix that is not positive definite.
+      Where large rows hide small ones that are far from solved, a RuntimeWarning says so.
+    - `info` above 0: the limit of iterations, or x in float32 misses the tolerance. Below 0: the number of the reason
+      (docs/reference/verification.md), such as -10 for a matrix that is not positive definite.
     - A may also be a `Matrix`, and M a preconditioner such as `ilu0(A)`; b may have several columns, which share one
       set-up, and x has the shape of b.
-    - Real numbers only. x is float32 if A and b are; the computation is in FP64.
+    - Real numbers only. The computation is in FP64; the type of x is SciPy's.
 
     Parameters
     ----------
@@ -204,7 +193,8 @@ def minres(A, b, x0=None, *, rtol=1e-5, shift=0.0, maxiter=None, M=None, callbac
         A = as_matrix(A)
         if not A.is_operator and A.analyze()["numerically_symmetric"] != 1:
             raise ValueError("non-symmetric matrix")
-    x, info = _run("minres", A, b, x0, M, rtol, 0.0, _limit(maxiter, A, 5), {}, _iterates(callback))
+    x, info = _run("minres", A, b, x0, M, rtol, 0.0, _limit(maxiter, A, 5), {}, _iterates(callback),
+                   dtype=np.float64)
     if show:
         print(f"minres: info = {info}")
     return x, info
@@ -279,16 +269,17 @@ def _gmres_by_cycles(method, A, b, x0, rtol, atol, options, cycles, M, callback)
     """Cycle by cycle, so that the callback sees x after each: GMRES keeps nothing else between cycles."""
     matrix, b, M = _system(A, b, M)
     solver = Solver(matrix, solver=method, precond=M if M is not None else "none", history_capacity=0,
-                    max_iterations=options["gmres_restart"], **options, **_limits(rtol, atol))
+                    max_iterations=options["gmres_restart"] if cycles else 0, last_iterate=True, **options,
+                    **_limits(rtol, atol))
     x, info = _start(x0, b, M), cycles
-    for _ in range(cycles):
+    for _ in range(max(cycles, 1)):
         result = solver.solve(b, x)
-        x = result.x
-        info = _info(matrix, result, _rounded(x, matrix, b), b, cycles)
-        callback(np.array(x))
-        if info != cycles:
+        x, info = result.x, _info(matrix, result, cycles)
+        if result.iterations:
+            callback(np.array(x))
+        if info != cycles or result.reason == "false_convergence":
             break
-    return _rounded(x, matrix, b), info
+    return x, info
 
 
 def idrs(A, b, x0=None, *, s=4, rtol=1e-5, atol=0.0, maxiter=None, M=None, callback=None):
@@ -319,7 +310,7 @@ def spsolve(A, b, *, rtol=1e-10, **options):
     A : sparse array or matrix, dense array, or Matrix
     b : array of n values, or of n by k
     rtol : float
-        ||b - A x|| <= rtol ||b||.
+        ||b - A x|| <= rtol ||b||, also with rows scaled to one size.
     **options : those of `Solver`
 
     Examples
@@ -330,7 +321,10 @@ def spsolve(A, b, *, rtol=1e-10, **options):
     array([ 2., -2.,  9.])
     """
     matrix, b, _ = _system(A, b, None)
-    result = Solver(matrix, rtol=checked_tolerance("rtol", rtol), **options).solve(b)
+    if options.get("solver") not in ("lsqr", "lsmr"):  # these have the norm as given alone
+        options.setdefault("stop_norm", "both")
+    solver = Solver(matrix, rtol=checked_tolerance("rtol", rtol), **options)
+    result = solver._solve_typed(b, None, _handed_out.direct_type_of_x(matrix, b))
     if not result.verified:
         raise ConvergenceError(result)
-    return _rounded(result.x, matrix, b)
+    return result.x

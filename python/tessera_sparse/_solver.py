@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 
-from . import _abi, _arrays, _vectors
+from . import _abi, _arrays, _handed_out, _vectors
+from ._interrupts import interruptible
 from ._library import Handle, check, enum_name, lib, to_dict
 from ._matrix import Matrix, context_for, as_matrix
 from ._multigrid import levels_of, set_arrays, taken_from
@@ -38,6 +39,9 @@ class Solver:
     progress : bool or callable
         True: a bar by tqdm. A function gets each iteration's `iteration`, `residual_norm`, `tolerance` and
         `elapsed_seconds`, and cancels the solve if it returns something true.
+    last_iterate : bool
+        Where a solve does not converge, x is the method's last iterate, with its own true residual, as SciPy has it;
+        else (default) the best of the ends of cycles and the initial guess.
     **options
         Options of the solve, by the names of the command line: solver="cg", rtol=1e-8, max_iterations=500,
         restart=30, precision="fp64", ... `tessera_sparse.option_names()` lists them; docs/python/options.md explains.
@@ -50,18 +54,20 @@ class Solver:
     [True, True]
     """
 
-    def __init__(self, A, *, context=None, precond=None, progress=None, monitor=None, **options):
+    def __init__(self, A, *, context=None, precond=None, progress=None, monitor=None, last_iterate=False, **options):
         self.matrix = as_matrix(A, context)
         if context is not None and self.matrix.context is not context:
             raise ValueError("A belongs to another context; Matrix(A, context=...) copies it to this one")
         self.context = self.matrix.context
-        self._raised, self._keep, self._values = self.matrix._raised, [], dict(options)
+        self._raised, self._keep, self._values = self.matrix._raised, [], dict(options, last_iterate=last_iterate)
         if isinstance(precond, str):
             options["precond"] = self._values["precond"] = precond
         arrays = taken_from(options)
+        if last_iterate:
+            options["return_last"] = 1
         self.options = options_with(options, self._keep)
         set_arrays(self.options.precond, arrays, self.matrix, self._keep)
-        self._bar = progress is True
+        self._bar, self._share = progress is True, 1.0
         self._set_monitor(monitor or (progress if callable(progress) else None))
         self.precond = None if precond is None or isinstance(precond, str) else self._own_precond(precond)
         self._create()
@@ -81,13 +87,18 @@ class Solver:
 
     def _create(self):
         pointer, parents = ctypes.c_void_p(), [self.matrix.handle]
+
+        def release():
+            lib.tess_solver_destroy(pointer)
         with self.context.lock:
             if self.precond is None:
-                status = lib.tess_solver_create(self.matrix.pointer, ctypes.byref(self.options), ctypes.byref(pointer))
+                status = interruptible(self.context, lib.tess_solver_create, self.matrix.pointer,
+                                       ctypes.byref(self.options), ctypes.byref(pointer), release=release)
             else:
                 parents.append(self.precond.handle)
-                status = lib.tess_solver_create_with_precond(self.matrix.pointer, self.precond.pointer,
-                                                             ctypes.byref(self.options), ctypes.byref(pointer))
+                status = interruptible(self.context, lib.tess_solver_create_with_precond, self.matrix.pointer,
+                                       self.precond.pointer, ctypes.byref(self.options), ctypes.byref(pointer),
+                                       release=release)
             check(status, self.context.pointer, self._carried())
         self.pointer = pointer.value
         self.handle = Handle(self.pointer, lib.tess_solver_destroy, tuple(parents), (self._keep, self.precond))
@@ -129,28 +140,57 @@ class Solver:
         >>> ts.Solver(ts.Matrix([[2.0, 1.0], [1.0, 3.0]]), solver="cg", rtol=1e-12).solve([3.0, 5.0]).x.round(12)
         array([0.8, 1.4])
         """
-        if type(b) is np.ndarray and b.dtype == np.float64 and b.ndim == 1 and not self._bar:
+        return self._solve_typed(b, x0, None)
+
+    def _solve_typed(self, b, x0, dtype):
+        """As `solve`, with x in a NumPy type; None: that of `_handed_out.type_of_x`."""
+        result = self._solve_judged(b, x0, dtype)
+        if not result.verified:
+            _handed_out.warn_of_rows(self.matrix, result, self.options)
+        return result
+
+    def _solve_judged(self, b, x0, dtype):
+        if type(b) is np.ndarray and b.dtype == np.float64 and b.ndim == 1 and not self._bar and not self.matrix.loss:
             return self._solve_one(b, x0, b)
+        dtype = dtype or _handed_out.type_of_x(self.matrix, b)
+        if not _handed_out.is_rounded(dtype, b):
+            return self._solve_shaped(b, x0, dtype)
+        with self.context.lock:
+            self._aim(0.5)  # leaves room for the rounding of x
+            try:
+                return self._solve_shaped(b, x0, dtype)
+            finally:
+                self._aim(1.0)
+
+    def _aim(self, share):
+        """Solves to a share of the tolerances; results still have the whole one."""
+        self.options.rtol *= share / self._share
+        self.options.atol *= share / self._share
+        self._share = share
+        self._apply_limits()
+
+    def _solve_shaped(self, b, x0, dtype):
         if self.context.on_gpu and _arrays.on_device(b):
             array = _arrays.to_double(b, self.context)
         else:
             array = _arrays.host_array(b, "b")
         shape = tuple(getattr(array, "shape", None) or array.__cuda_array_interface__["shape"])
         if len(shape) == 1 or len(shape) == 2 and shape[1] == 1:
-            result = self._solve_one(array.reshape(-1) if len(shape) == 2 else array, x0, array)
-            result.x = self._as_asked(result.x, b, (self.matrix.shape[1],) + shape[1:])
+            column = array.reshape(-1) if len(shape) == 2 else array
+            result = self._solve_one(column, x0, array)
+            result.x = self._as_asked(result.x, b, (self.matrix.shape[1],) + shape[1:], dtype)
+            _handed_out.judge_rounded(self.matrix, result, result.x.reshape(-1), column, _arrays.lost_in_double(array))
             return result
         if len(shape) != 2:
             raise ValueError(f"b has {len(shape)} dimensions; wanted are 1 or 2")
-        return self._solve_columns(b, array, x0)
+        return self._solve_columns(b, array, x0, dtype)
 
-    def _as_asked(self, x, b, shape):
+    def _as_asked(self, x, b, shape, dtype):
         if _arrays.owner_of(b) == "numpy":
-            dtype = _arrays.real_dtype(_arrays.dtype_of(b))
-            return (x.astype(dtype, copy=False) if isinstance(x, np.ndarray) else x).reshape(shape)
-        return _arrays.in_owner_of(b, x if tuple(x.shape) == shape else x.reshape(shape))
+            return (_handed_out.rounded(x, dtype) if isinstance(x, np.ndarray) else x).reshape(shape)
+        return _arrays.in_owner_of(b, x if tuple(x.shape) == shape else x.reshape(shape), dtype)
 
-    def _solve_columns(self, b, array, x0):
+    def _solve_columns(self, b, array, x0, dtype):
         if x0 is not None and getattr(x0, "ndim", 0) != 2:
             raise ValueError("b has columns, and x0 has not: give x0 the shape of x")
         columns = []
@@ -168,7 +208,11 @@ class Solver:
         else:
             import sys
             x = sys.modules[_arrays.owner_of(first)].stack([c.x for c in columns], 1)
-        return Result.of_columns(self._as_asked(x, b, x.shape), columns)
+        x = self._as_asked(x, b, x.shape, dtype)
+        for j, result in enumerate(columns):
+            column = array[:, j]
+            _handed_out.judge_rounded(self.matrix, result, x[:, j], column, _arrays.lost_in_double(column))
+        return Result.of_columns(x, columns)
 
     def _solve_one(self, b, x0, like):
         nrows, ncols = self.matrix.shape
@@ -194,7 +238,7 @@ class Solver:
 
     def _call(self, b, x):
         raw = _abi.tess_solve_result.from_buffer_copy(self._empty)
-        status = self._solve(self.pointer, b.pointer, x.pointer, ctypes.byref(raw))
+        status = interruptible(self.context, self._solve, self.pointer, b.pointer, x.pointer, ctypes.byref(raw))
         if status or self._raised:
             carried = self._carried()
             check(status, self.context.pointer, carried)
@@ -210,7 +254,9 @@ class Solver:
             count = lib.tess_solver_attempts(self.pointer, ctypes.byref(first))
             if count:
                 attempts = ctypes.string_at(first.value, count * ctypes.sizeof(_abi.tess_attempt))
-        return Result(x, raw, history, why, attempts, self.options.rtol)
+        raw.tolerance /= self._share
+        raw.rows.tolerance /= self._share
+        return Result(x, raw, history, why, attempts, self.options.rtol / self._share)
 
     def _with_bar(self, b, x0, like):
         from ._progress import bar

@@ -16,7 +16,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ._arrays import csr_parts
+from ._containers import csr_parts, jax_kind, jax_triplets, kept_entries, require_plain, sorted_csr
 from ._errors import ConvergenceError
 from ._matrix import Matrix
 from ._solver import Solver
@@ -34,7 +34,7 @@ def _solver(data, indices, indptr, options):
     with _lock:
         if key not in _recent:
             n = indptr.size - 1
-            parts = tuple(np.array(part) for part in (data, indices, indptr)) + ((n, n),)
+            parts = kept_entries(*(np.array(part) for part in (data, indices, indptr)), (n, n))
             _recent[key] = Solver(Matrix(parts), **dict(options))
         _recent.move_to_end(key)
         while len(_recent) > _KEPT:
@@ -45,10 +45,10 @@ def _solver(data, indices, indptr, options):
 def _on_host(transposed, options, data, indices, indptr, b):
     data, indices, indptr, b = (np.asarray(part) for part in (data, indices, indptr, b))
     solver = _solver(data, indices, indptr, options)
-    result = (solver.transposed() if transposed else solver).solve(b)
+    result = (solver.transposed() if transposed else solver)._solve_typed(b, None, b.dtype)
     if not result.verified:
         raise ConvergenceError(result)
-    return np.asarray(result.x, dtype=b.dtype)
+    return np.asarray(result.x)
 
 
 def _call(transposed, options, data, indices, indptr, b):
@@ -73,10 +73,23 @@ def _backward(options, kept, g):
     y = _call(True, options, data, indices, indptr, g)
     rows = jnp.repeat(jnp.arange(indptr.shape[0] - 1), jnp.diff(indptr), total_repeat_length=data.shape[0])
     products = y[rows] * x[indices]
-    return -(products.sum(axis=1) if products.ndim == 2 else products), None, None, y
+    products = products.sum(axis=1) if products.ndim == 2 else products
+    is_entry = (jnp.arange(data.shape[0]) < indptr[-1]) & (indices < indptr.shape[0] - 1)  # the others are padding
+    return jnp.where(is_entry, -products, 0), None, None, y
 
 
 _solve.defvjp(_forward, _backward)
+
+
+def _parts(A):
+    """CSR arrays, also of arrays that are traced; with padding."""
+    kind = jax_kind(A)
+    if kind is None:
+        return csr_parts(A)
+    require_plain(A, kind)
+    if kind in ("CSR", "BCSR"):
+        return A.data, A.indices, A.indptr, tuple(A.shape)
+    return sorted_csr(jnp, *jax_triplets(jnp, A), tuple(A.shape))
 
 
 def solve(A, b, *, rtol=None, **options):
@@ -85,7 +98,7 @@ def solve(A, b, *, rtol=None, **options):
 
     Parameters
     ----------
-    A : BCSR or BCOO array, or tuple (data, indices, indptr) of CSR
+    A : BCSR, BCOO, CSR, CSC or COO of jax.experimental.sparse, or tuple (data, indices, indptr) of CSR
     b : array of n values, or of n by k
     rtol : float
         Default: 1e-10 for float64, 1e-5 for float32.
@@ -106,7 +119,7 @@ def solve(A, b, *, rtol=None, **options):
     >>> jax.grad(lambda b: ts.jax.solve(A, b).sum())(jnp.array([1.0, 2.0])).round(4).tolist()
     [0.18..., 0.27...]
     """
-    data, indices, indptr, shape = csr_parts(A)
+    data, indices, indptr, shape = _parts(A)
     if shape[0] != shape[1]:
         raise ValueError(f"expected a square matrix, not {shape[0]} by {shape[1]}")
     b = jnp.asarray(b, dtype=data.dtype)

@@ -9,6 +9,7 @@ Solves with gradients for PyTorch.
 import torch
 from torch.autograd.function import once_differentiable
 
+from ._arrays import dtype_of
 from ._errors import ConvergenceError
 from ._matrix import Matrix
 from ._solver import Solver
@@ -38,7 +39,7 @@ class _Solve(torch.autograd.Function):
 
 
 def _verified(solver, b):
-    result = solver.solve(b)
+    result = solver._solve_typed(b, None, dtype_of(b))
     if not result.verified:
         raise ConvergenceError(result)
     return result.x
@@ -48,6 +49,8 @@ def _parts(A):
     if isinstance(A, torch.Tensor):
         if A.layout != torch.sparse_csr:
             A = A.to_sparse_csr()
+        if len(A.shape) != 2:
+            raise ValueError(f"A has {len(A.shape)} dimensions; a matrix has 2")
         return A.values(), A.col_indices(), A.crow_indices(), tuple(A.shape)
     values, columns, offsets = A[:3]
     nrows = offsets.shape[0] - 1

@@ -57,7 +57,7 @@ def generated():
 def test_types_of_options_are_those_of_the_tables():
     with open(_option_types.__file__, encoding="utf-8") as file:
         assert file.read() == generated().text(), "python3 python/generate_types.py writes the types anew"
-    every = {*option_table(), *_WORDS, *ARRAYS, "monitor", "context", "precond", "progress"}
+    every = {*option_table(), *_WORDS, *ARRAYS, "monitor", "context", "last_iterate", "precond", "progress"}
     assert set(ts.Options.__annotations__) == every >= set(ts.option_names())
 
 

@@ -22,14 +22,18 @@
 #define LEAST_TOLERANCE 0.1
 /* Factors that only tell the error may take so long, as predicted (ladder.h). */
 #define MOST_FACTOR_SECONDS 2.0
+/* Of the residual that a random right-hand side leaves, over 1 / sqrt(n). */
+#define RANDOM_SHARE 0.1
 enum { MOST_STAGES = 6, MOST_LANCZOS = 20000 };
 
 typedef struct accuracy_solve {
     tess_solver *inner;
     lanczos_record lanczos;
-    double *x, *residual; /* on the host; n each */
-    double *device;       /* the residual where it is computed */
-    double matrix_norm;   /* ||A||_F */
+    lanczos_record random;                  /* of the check with a random right-hand side */
+    lanczos_record *noted;                  /* the one that a running solve fills */
+    bool checked;                           /* the check was tried for these values */
+    double *x, *residual, *magnitude, *rhs; /* on the host; n each */
+    bool looked;
     uint64_t values_version;
     bool symmetric;
     tess_precond *factors; /* in FP64, where those in FP32 do not tell the error; NULL: not needed */
@@ -68,7 +72,7 @@ static int watch(void *user, const tess_progress *progress)
     const tess_solver *s = user;
     accuracy_solve *state = state_of(s);
 
-    lanczos_note(&state->lanczos, innermost(state->inner));
+    lanczos_note(state->noted, innermost(state->inner));
     return s->options.monitor ? s->options.monitor(s->options.monitor_user, progress) : 0;
 }
 
@@ -80,6 +84,7 @@ static tess_solve_options stage_options(tess_solver *s, double rtol, double atol
     memset(&o.accuracy, 0, sizeof o.accuracy);
     o.rtol = rtol;
     o.atol = atol;
+    o.return_last = 0;
     o.max_iterations -= before;
     if (s->ctx->device == TESS_DEVICE_CPU) { /* a GPU calls monitors at intervals, and is faster without one */
         o.monitor = watch;
@@ -109,8 +114,10 @@ static tess_status setup(tess_solver *s)
     TESS_TRY(history_allocate(s));
     TESS_TRY(tess_host_allocate(s->ctx, n, sizeof *state->x, (void **)&state->x));
     TESS_TRY(tess_host_allocate(s->ctx, n, sizeof *state->residual, (void **)&state->residual));
-    TESS_TRY(tess_device_allocate(s->ctx, n, sizeof *state->device, (void **)&state->device));
+    TESS_TRY(tess_host_allocate(s->ctx, n, sizeof *state->magnitude, (void **)&state->magnitude));
+    TESS_TRY(tess_host_allocate(s->ctx, n, sizeof *state->rhs, (void **)&state->rhs));
     TESS_TRY(lanczos_allocate(s->ctx, lanczos, &state->lanczos));
+    TESS_TRY(lanczos_allocate(s->ctx, lanczos, &state->random));
     status = tess_solver_create(s->original, &o, &state->inner);
 cleanup:
     return status;
@@ -125,9 +132,11 @@ static void destroy(tess_solver *s)
     tess_solver_destroy(state->inner);
     tess_precond_destroy(state->factors);
     lanczos_release(s->ctx, &state->lanczos);
+    lanczos_release(s->ctx, &state->random);
     tess_host_release(s->ctx, state->x, n, sizeof *state->x);
     tess_host_release(s->ctx, state->residual, n, sizeof *state->residual);
-    tess_device_release(s->ctx, state->device, n, sizeof *state->device);
+    tess_host_release(s->ctx, state->magnitude, n, sizeof *state->magnitude);
+    tess_host_release(s->ctx, state->rhs, n, sizeof *state->rhs);
     tess_host_release(s->ctx, state, 1, sizeof *state);
     s->driven = NULL;
 }
@@ -163,84 +172,136 @@ static void make_factors(const tess_solver *s, accuracy_solve *state)
     state->factors = NULL;
 }
 
-/* ||A||_F and the symmetry, once per version of the values. */
+/* The symmetry, once per version of the values; what was known of others is forgotten. */
 static tess_status look_at_matrix(const tess_solver *s, accuracy_solve *state)
 {
-    tess_host_matrix host = {0};
     tess_status status = TESS_SUCCESS;
 
-    if (state->values_version == s->original->values_version && state->matrix_norm > 0.0) { return TESS_SUCCESS; }
+    if (state->values_version == s->original->values_version && state->looked) { return TESS_SUCCESS; }
     if (state->factors) { make_factors(s, state); }
     TESS_TRY(probe_symmetry(s->original, &state->symmetric));
-    TESS_TRY(tess_matrix_on_host(s->original, &host));
-    state->matrix_norm = vector_norm2(host.matrix->nnz, csr_of(host.matrix)->view.val);
+    state->checked = false;
+    state->random.count = 0;
+    state->looked = true;
     state->values_version = s->original->values_version;
 cleanup:
-    tess_host_matrix_release(&host);
     return status;
 }
 
-/* Whether factors in FP64 are worth their time: there are some in FP32, or the caller leaves the method to the library
-   and they take little. */
+/* Whether factors in FP64 are worth their time: there are some in FP32, or they should take little. */
 static bool factors_pay(const tess_solver *s, const tess_precond *m)
 {
     const tess_error before = s->ctx->error;
     const matrix_facts facts = {.n = s->original->nrows, .nnz = s->original->nnz};
     const cost_rates *rates = rates_of(s->original);
-    direct_prediction prediction;
+    const int64_t limit = s->options.precond.direct.memory_limit;
+    direct_prediction prediction = {.possible = false};
 
     if (m && m->ops->solve_on_host) { return m->role.storage != TESS_PRECISION_FP64; }
-    if (s->options.solver != TESS_SOLVER_AUTO || least_direct_cost(rates, &facts) > MOST_FACTOR_SECONDS) {
-        return false;
-    }
-    if (direct_predict(s->original, false, TESS_PRECISION_FP64, s->options.precond.direct.memory_limit, &prediction) !=
-        TESS_SUCCESS) {
+    if (limit > 0 && limit < facts.n * (int64_t)sizeof(double)) { return false; } /* a prediction counts in MB */
+    if (least_direct_cost(rates, &facts) > MOST_FACTOR_SECONDS) { return false; }
+    if (direct_predict(s->original, false, TESS_PRECISION_FP64, limit, &prediction) != TESS_SUCCESS) {
         s->ctx->error = before;
     }
-    return direct_cost(rates, &facts, &prediction) <= MOST_FACTOR_SECONDS;
+    return prediction.possible && direct_cost(rates, &facts, &prediction) <= MOST_FACTOR_SECONDS;
 }
 
-/* By what the last solver left behind, or else by factors in FP64. */
-static tess_status estimate(tess_solver *s, const error_of_x *e)
+/* CG again, for a random right-hand side: it has a part of every eigenvector, about 1 / sqrt(n) of it, so that a
+   residual below that has met them all. A solve that does not get there leaves no record. */
+static tess_status check_lanczos(tess_solver *s)
+{
+    accuracy_solve *state = state_of(s);
+    const int64_t n = s->original->nrows;
+    const tess_solve_options o = stage_options(s, RANDOM_SHARE / sqrt((double)n), 0.0, 0);
+    tess_vector *b = NULL, *x = NULL;
+    tess_solve_result one;
+    uint64_t seed = UINT64_C(0x9e3779b97f4a7c15);
+    tess_status status = TESS_SUCCESS;
+
+    if (state->checked) { return TESS_SUCCESS; }
+    state->checked = true;
+    for (int64_t i = 0; i < n; i++) { /* a linear congruential generator: Knuth, TAOCP 2, 3.3.4 */
+        seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        state->rhs[i] = (double)(int64_t)(seed >> 11) * 0x1p-52 - 1.0;
+    }
+    TESS_TRY(tess_vector_create(s->ctx, n, TESS_PRECISION_FP64, &b));
+    TESS_TRY(tess_vector_create(s->ctx, n, TESS_PRECISION_FP64, &x));
+    TESS_TRY(tess_vector_set(b, state->rhs, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
+    state->noted = &state->random;
+    TESS_TRY(tess_solver_set_limits(state->inner, &o));
+    tess_solve_result_init(&one);
+    TESS_TRY(tess_solver_solve(state->inner, b, x, &one));
+    if (!one.converged) { state->random.count = 0; }
+    say(state, one.converged ? "\nCG for a random right-hand side checks the least eigenvalue"
+                             : "\nCG for a random right-hand side did not converge: the least eigenvalue is unknown");
+cleanup:
+    state->noted = &state->lanczos;
+    tess_vector_destroy(b);
+    tess_vector_destroy(x);
+    return status;
+}
+
+/* By complete factors where they exist or pay, else by what CG tells. */
+static tess_status estimate(tess_solver *s, error_of_x *e)
 {
     accuracy_solve *state = state_of(s);
     const tess_solver *last = innermost(state->inner);
     const tess_precond *m = last ? last->precond : NULL;
+    const bool fixed = s->options.precond.role.given && m && m->ops->solve_on_host; /* the caller's own precision */
+    const bool open = s->options.accuracy.forward > 0.0 && !fixed && e->x_norm > 0.0;
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(estimate_error(last, state->factors ? state->factors : m, &state->lanczos, e, &state->reached));
-    if (state->factors || state->reached.source != TESS_CONDITION_UNKNOWN || s->options.accuracy.forward == 0.0 ||
-        s->options.precond.role.given || !(e->x_norm > 0.0) || !factors_pay(s, m)) {
+    if (s->options.accuracy.forward == 0.0 || state->factors || state->reached.source == TESS_CONDITION_FACTORS) {
         return TESS_SUCCESS;
     }
-    make_factors(s, state);
-    direct_drop_analysis(s->original);
-    if (!state->factors) { return TESS_SUCCESS; }
-    say(state, m && m->ops->solve_on_host
-                   ? "\nthe condition is too large for factors in fp32 to tell the error: fp64 tells it"
-                   : "\nthe method tells nothing about the error of x: complete factors in fp64 do");
-    status = estimate_error(last, state->factors, &state->lanczos, e, &state->reached);
+    if (open && factors_pay(s, m)) {
+        make_factors(s, state);
+        direct_drop_analysis(s->original);
+    }
+    if (state->factors) {
+        say(state, m && m->ops->solve_on_host
+                       ? "\nthe condition is too large for factors in fp32 to tell the error: fp64 tells it"
+                       : "\ncomplete factors in fp64 tell the error of x");
+        return estimate_error(last, state->factors, &state->lanczos, e, &state->reached);
+    }
+    if (state->reached.source != TESS_CONDITION_LANCZOS) { return TESS_SUCCESS; }
+    TESS_TRY(check_lanczos(s));
+    e->random = &state->random;
+    status = estimate_error(last, m, &state->lanczos, e, &state->reached);
 cleanup:
     return status;
+}
+
+/* Whether the estimate cannot have missed the least eigenvalue. */
+static bool is_known(const accuracy_solve *state)
+{
+    return state->reached.source == TESS_CONDITION_FACTORS ||
+           (state->reached.source == TESS_CONDITION_LANCZOS && state->random.count > 0) ||
+           state->reached.forward_error == 0.0;
 }
 
 static tess_status find_error(tess_solver *s, const tess_vector *b, const tess_vector *x)
 {
     accuracy_solve *state = state_of(s);
     const size_t bytes = (size_t)x->n * sizeof(double);
-    error_of_x e = {.a = s->original, .x = state->x, .residual = state->residual, .symmetric = state->symmetric};
-    true_residual now;
+    error_of_x e = {.a = s->original,
+                    .x = state->x,
+                    .residual = state->residual,
+                    .magnitude = state->magnitude,
+                    .symmetric = state->symmetric};
+    tess_accuracy_result *now = &state->reached;
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(verify_residual(s->original, b->data, x->data, state->device, &now));
-    TESS_TRY(s->ctx->backend->download(s->ctx, state->residual, state->device, bytes));
     TESS_TRY(s->ctx->backend->download(s->ctx, state->x, x->data, bytes));
+    TESS_TRY(s->ctx->backend->download(s->ctx, state->rhs, b->data, bytes));
+    TESS_TRY(find_rows(s->original, state->rhs, state->x, state->residual, state->magnitude));
     e.x_norm = vector_norm2(x->n, state->x);
-    e.residual_norm = now.norm;
-    state->reached.backward_error = now.norm == 0.0 ? 0.0 : now.norm / (state->matrix_norm * e.x_norm + now.rhs_norm);
+    e.residual_norm = vector_norm2(x->n, state->residual);
+    now->backward_error = rowwise_backward_error(x->n, state->residual, state->magnitude);
     TESS_TRY(estimate(s, &e));
-    state->reached.reached =
-        (s->options.accuracy.forward > 0.0 ? state->reached.forward_error : state->reached.backward_error) <= wanted(s);
+    now->reached = s->options.accuracy.forward > 0.0 ? is_known(state) && now->forward_error <= wanted(s)
+                                                     : now->backward_error <= wanted(s);
 cleanup:
     return status;
 }
@@ -269,15 +330,13 @@ static bool next_tolerance(const tess_solver *s, const tess_solve_result *r, dou
     return true;
 }
 
-/* The outcome: a forward error that is known, or a backward error, decides in place of the last tolerance. */
+/* The outcome: the error decides in place of the last tolerance. One that is not known is not reached. */
 static void conclude(const tess_solver *s, tess_solve_result *all)
 {
     tess_accuracy_result *now = &state_of(s)->reached;
-    const bool decides = s->options.accuracy.forward == 0.0 || now->source != TESS_CONDITION_UNKNOWN;
-
     now->wanted = wanted(s);
     if (all->reason == TESS_REASON_ATOL) { all->reason = TESS_REASON_RTOL; } /* the caller gave neither */
-    if (decides && !now->reached && all->converged) {
+    if (!now->reached && all->converged) {
         all->converged = all->verified = 0;
         all->reason = TESS_REASON_STAGNATION;
     }
@@ -303,6 +362,7 @@ static tess_status solve(tess_solver *s, const tess_vector *b, tess_vector *x, t
     memset(&state->reached, 0, sizeof state->reached);
     state->why[0] = '\0';
     state->lanczos.count = 0;
+    state->noted = &state->lanczos;
     TESS_TRY(look_at_matrix(s, state));
     for (int stage = 0; more && stage < MOST_STAGES; stage++) {
         const tess_solve_options o = stage_options(s, rtol, atol, all.iterations);

@@ -103,6 +103,7 @@ static tess_status look(tess_solver *s, auto_solve *state)
 
     if (state->solver && state->values_version == s->original->values_version) { return TESS_SUCCESS; }
     TESS_TRY(find_facts(s->original, &state->facts));
+    TESS_TRY(find_parts(s, state));
     state->predicted = false;
     storage_forget(state, s);
     if (!state->solver || state->found != family_of(&state->facts)) {
@@ -140,6 +141,7 @@ static void destroy(tess_solver *s)
 {
     if (!s->driven) { return; }
     drop_solver(s->driven);
+    drop_parts(s, s->driven);
     tess_host_release(s->ctx, s->driven, 1, sizeof(auto_solve));
     s->driven = NULL;
 }
@@ -235,6 +237,21 @@ static bool is_final(const tess_solver *s, const auto_solve *state, const tess_s
            (r->reason == TESS_REASON_NAN_OR_INF && !state->facts.finite) || !isfinite(r->rhs_norm);
 }
 
+/* What a step's library reported within the solve is recorded. The next step goes on from x, if that is finite. */
+static tess_status pass_over(tess_solver *s, auto_solve *state, tess_status failed, tess_vector *x)
+{
+    double norm = 0.0;
+    tess_status status = TESS_SUCCESS;
+
+    if (!may_skip(&state->step, failed) || state->next >= state->ladder.count) { return failed; }
+    state->error = s->ctx->error;
+    state->attempt[state->nattempts - 1].status = failed;
+    TESS_TRY(tess_vector_norm2(x, TESS_ARITHMETIC_FP64, &norm));
+    if (!isfinite(norm)) { status = tess_vector_fill(x, 0.0); }
+cleanup:
+    return status;
+}
+
 /* The attempts of a solve; the first uses the solver that is there. */
 static tess_status climb(tess_solver *s, const tess_vector *b, tess_vector *x, double start, tess_solve_result *all)
 {
@@ -244,13 +261,18 @@ static tess_status climb(tess_solver *s, const tess_vector *b, tess_vector *x, d
     if (state->reused) { state->nattempts = 0; }
     while (state->solver) {
         const int tried = state->nattempts;
+        const tess_status failed = attempt_once(s, b, x, start, all);
 
-        TESS_TRY(attempt_once(s, b, x, start, all));
-        if (is_final(s, state, all)) { break; }
+        if (failed != TESS_SUCCESS) { TESS_TRY(pass_over(s, state, failed, x)); }
+        if (failed == TESS_SUCCESS && is_final(s, state, all)) { break; }
         if (state->reused) { state->next = 0; } /* the old winner does not do any more: from the first step */
         state->reused = false;
         change_family(s, state, state->attempt[tried].reason);
         TESS_TRY(climb_to_next(s, state));
+    }
+    if (all->size == 0 && state->nattempts > 0) { /* no attempt has an x */
+        s->ctx->error = state->error;
+        status = state->error.status;
     }
 cleanup:
     return status;

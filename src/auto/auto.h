@@ -43,7 +43,12 @@ typedef struct auto_solve {
     tess_attempt attempt[MAX_ATTEMPTS];
     attempt_note note[MAX_ATTEMPTS];
     attempt_budget budget;
-    double floor;         /* with `unreachable`: the residual norm at which an attempt ends */
+    /* Of a symmetric matrix: parts without couplings to others whose rows all sum to 0. */
+    int32_t *part;      /* n: the part of a row; -1: none. NULL: there are no parts */
+    int64_t *part_rows; /* rows of each */
+    int64_t parts;
+    int64_t torn_row, torn_rows; /* with `unreachable`: the first row and the size of the worst part */
+    double floor;                /* with `unreachable`: the residual norm at which an attempt ends */
     double unreachable;   /* no x has a smaller relative residual, and it is above the tolerance; 0: as far as known */
     double setup_seconds; /* of the solvers made in this solve */
     tess_error error;     /* of the last attempt that could not be set up */
@@ -94,6 +99,9 @@ tess_status band_pays(const tess_matrix *a, bool *pays);
 /* ---- inconsistent.c ---- */
 
 /* Sets state->unreachable for this right-hand side. Errors: memory. */
+/* Finds the parts, once for each version of the values. Errors: memory, those of a copy to the host. */
+tess_status find_parts(const tess_solver *s, auto_solve *state);
+void drop_parts(const tess_solver *s, auto_solve *state);
 tess_status find_unreachable(const tess_solver *s, auto_solve *state, const tess_vector *b);
 
 /* ---- explain.c ---- */

@@ -21,14 +21,19 @@ void lanczos_release(tess_context *ctx, lanczos_record *record);
    the record becomes empty. */
 void lanczos_note(lanczos_record *record, const tess_solver *running);
 
-/* On the host: the system, x, and its true residual. */
+/* On the host: the system, x, its true residual, and |A| |x| + |b|. */
 typedef struct error_of_x {
     const tess_matrix *a;
-    const double *x, *residual;
+    const double *x, *residual, *magnitude;
+    const lanczos_record *random; /* of a solve with a random right-hand side; NULL: there was none */
     double x_norm, residual_norm; /* 2-norms */
     bool symmetric;
 } error_of_x;
 
+/* b - A x in two words, rounded, and |A| |x| + |b|; on the host, n values each. */
+tess_status find_rows(const tess_matrix *a, const double *b, const double *x, double *residual, double *magnitude);
+/* max_i |r_i| / (|A| |x| + |b|)_i (Oettli, Prager, Numer. Math. 6 (1964)). */
+double rowwise_backward_error(int64_t n, const double *residual, const double *magnitude);
 /* On the host, without overflow. */
 double vector_norm2(int64_t n, const double *v);
 /* Fills source, condition and forward_error of a result as far as `solver`, the last one (NULL: it is not known), its

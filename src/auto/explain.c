@@ -47,11 +47,29 @@ static void say_facts(auto_solve *state)
     say(state, state->remembered ? "; the method is from the file of choices\n" : "\n");
 }
 
+/* Only where it has an effect: the caller may ask for the norm as given. */
+static void say_rows(auto_solve *state)
+{
+    const matrix_facts *f = &state->facts;
+    const tess_scaling scale = state->ladder.count > 0 ? state->ladder.step[0].scale : TESS_SCALING_NONE;
+
+    if (!rows_are_apart(f) || (scale != TESS_SCALING_SYMMETRIC && scale != TESS_SCALING_ROWS)) { return; }
+    say(state, "the largest magnitudes of rows differ by a factor of %.1e: rows are scaled to one size\n",
+        f->greatest_row / f->least_row);
+}
+
 static void say_unreachable(auto_solve *state)
 {
     if (state->unreachable == 0.0) { return; }
-    say(state, "the columns of A sum to 0, and b does not: no x has a relative residual below %.1e\n",
-        state->unreachable);
+    if (state->torn_rows == state->facts.n) {
+        say(state, "the columns of A sum to 0, and b does not: ");
+    } else {
+        say(state,
+            "%lld rows of A, row %lld and all that are coupled to it, have columns that sum to 0, and b does not "
+            "there: ",
+            (long long)state->torn_rows, (long long)state->torn_row + 1);
+    }
+    say(state, "no x has a relative residual below %.1e\n", state->unreachable);
 }
 
 static void say_method(auto_solve *state, const tess_attempt *a)
@@ -141,6 +159,7 @@ void explain(const tess_solver *s, auto_solve *state, const tess_solve_result *r
     size_t length = 0;
 
     say_facts(state);
+    say_rows(state);
     say_unreachable(state);
     for (int i = 0; i < state->nattempts; i++) {
         const tess_attempt *a = &state->attempt[i];

@@ -11,7 +11,23 @@ bool may_be_positive_definite(const matrix_facts *f)
     return f->symmetric && f->positive == f->n && f->improper_minors == 0;
 }
 
+/* Rows whose sizes differ by more than a norm in FP64 resolves of their squares. Below, cycles that meet the tolerance
+   as given go on until the small rows meet theirs (solver/guard_cycle.c). */
+#define ROWS_APART 0x1p26
+
+bool rows_are_apart(const matrix_facts *f)
+{
+    return f->least_row > 0.0 && f->greatest_row / f->least_row > ROWS_APART;
+}
+
 /* ---- one pass over the rows ---- */
+
+static void note_row_size(double least, double greatest, matrix_facts *f)
+{
+    if (greatest == 0.0) { return; }
+    if (f->least_row == 0.0 || least < f->least_row) { f->least_row = least; }
+    if (greatest > f->greatest_row) { f->greatest_row = greatest; }
+}
 
 static double diagonal_of(const csr_view *v, int64_t i)
 {
@@ -44,7 +60,7 @@ static void look_at_row(const csr_view *v, const double *diagonal, int64_t i, ma
 {
     const double *val = v->val, d = fabs(diagonal[i]);
     const int64_t begin = csr_offset(v, i), end = csr_offset(v, i + 1);
-    double others = 0.0, sum = 0.0;
+    double others = 0.0, sum = 0.0, largest = d;
 
     for (int64_t k = begin; k < end; k++) {
         const int64_t j = v->col_ind[k];
@@ -52,11 +68,15 @@ static void look_at_row(const csr_view *v, const double *diagonal, int64_t i, ma
 
         f->finite = f->finite && isfinite(val[k]);
         sum += val[k];
+        largest = fmax(largest, a);
         if (j == i) { continue; }
         others += a;
         f->improper_minors += j > i && a > 0.0 && a / d * (a / fabs(diagonal[j])) >= 1.0;
     }
-    f->null_sums = f->null_sums && is_null_sum(sum, others + d, end - begin);
+    note_row_size(largest, largest, f);
+    const bool null = is_null_sum(sum, others + d, end - begin);
+    f->null_sums = f->null_sums && null;
+    f->null_rows += null;
     f->empty_rows += d + others == 0.0; /* not where an entry is NaN */
     f->dominant_rows += d > 0.0 && d >= others;
 }
@@ -124,12 +144,14 @@ static void add_rows(const matrix_facts *rows, matrix_facts *f)
 {
     f->finite = f->finite && rows->finite;
     f->null_sums = f->null_sums && rows->null_sums;
+    f->null_rows += rows->null_rows;
     f->positive += rows->positive;
     f->negative += rows->negative;
     f->zero += rows->zero;
     f->empty_rows += rows->empty_rows;
     f->dominant_rows += rows->dominant_rows;
     f->improper_minors += rows->improper_minors;
+    note_row_size(rows->least_row, rows->greatest_row, f);
 }
 
 enum { ROWS_AT_ONCE = 1024 };

@@ -5,6 +5,7 @@
 
 #include "precond/precond.h"
 #include "solver/krylov.h"
+#include "solver/verify.h"
 
 matrix_family family_of(const matrix_facts *f)
 {
@@ -69,9 +70,21 @@ static bool suits_multigrid(const matrix_facts *f)
     return f->n >= LEAST_MULTIGRID_ROWS && (f->symmetric || f->positive == f->n);
 }
 
+/* Where the row-scaled residual counts, rows of very different size are brought to one first. Not for multigrid, whose
+   levels are for the matrix as its equation gives it. */
+static bool wants_scale(const matrix_facts *f, const tess_solve_options *o)
+{
+    const tess_stop_norm norm = verify_stop_norm(o);
+
+    return rows_are_apart(f) && f->finite && (norm == TESS_STOP_NORM_ROWS || norm == TESS_STOP_NORM_BOTH) &&
+           !tess_precond_needs_order(&o->precond);
+}
+
 /* Steps that this build and this matrix allow, with what the options say in place of the step's own choice. */
 static bool settle(const matrix_facts *f, const tess_solve_options *o, ladder_step *s)
 {
+    bool last = false; /* the last resort takes the system as it is */
+
     if (o->precond.kind != TESS_PRECOND_AUTO) { s->precond = o->precond.kind; }
     if (o->precond.kind == TESS_PRECOND_AUTO && s->precond == TESS_PRECOND_AMG && !suits_multigrid(f)) { return false; }
     if (s->limit == LIMIT_TRIAL) {
@@ -86,6 +99,10 @@ static bool settle(const matrix_facts *f, const tess_solve_options *o, ladder_st
         s->precond = TESS_PRECOND_NONE;
     }
     if (o->automatic.fp64_only) { s->factors = TESS_PRECISION_FP64; }
+    last = s->limit == LIMIT_NONE && o->precond.kind == TESS_PRECOND_AUTO;
+    if (s->scale == TESS_SCALING_NONE && s->precond != TESS_PRECOND_AMG && !last && wants_scale(f, o)) {
+        s->scale = f->symmetric ? TESS_SCALING_SYMMETRIC : TESS_SCALING_ROWS;
+    }
     return true;
 }
 

@@ -3,11 +3,15 @@
  * The file of choices: a line for each pattern that took more than one attempt, with the step that solved it. The last
  * line of a pattern counts.
  *     tessera-choice 1 KEY SOLVER PRECOND FACTORS SCALING
+ * Only a regular file that is empty or begins so is read and written: a wrong name does no harm.
  */
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "auto/auto.h"
 
@@ -76,11 +80,45 @@ static bool read_line(const char *line, uint64_t key, ladder_step *step)
            tess_scaling_parse(scale, &step->scale) == TESS_SUCCESS;
 }
 
+static const char own_word[] = "tessera-choice ";
+
+/* Why a file is not one of choices; NULL: it is one. */
+static const char *objection_to(int descriptor)
+{
+    char first[sizeof own_word - 1];
+    struct stat facts;
+
+    if (fstat(descriptor, &facts) != 0 || !S_ISREG(facts.st_mode)) { return "it is no regular file"; }
+    if (facts.st_size == 0) { return NULL; }
+    if (pread(descriptor, first, sizeof first, 0) != (ssize_t)sizeof first ||
+        memcmp(first, own_word, sizeof first) != 0) {
+        return "it is another kind of file";
+    }
+    return NULL;
+}
+
+/* Never waits for the other end of a pipe. NULL: *objection says why. */
+static FILE *open_choices(const char *path, bool to_write, const char **objection)
+{
+    const int access = to_write ? O_RDWR | O_APPEND | O_CREAT : O_RDONLY;
+    const int descriptor = open(path, access | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0666);
+    FILE *file = NULL;
+
+    *objection = descriptor < 0 ? "it cannot be opened" : objection_to(descriptor);
+    if (!*objection) {
+        file = fdopen(descriptor, to_write ? "a+" : "r");
+        if (!file) { *objection = "there is no memory"; }
+    }
+    if (!file && descriptor >= 0) { (void)close(descriptor); }
+    return file;
+}
+
 static bool read_choice(const char *path, uint64_t key, ladder_step *step)
 {
     char line[LINE_LENGTH];
+    const char *objection = NULL;
     bool found = false;
-    FILE *file = fopen(path, "r");
+    FILE *file = open_choices(path, false, &objection);
 
     if (!file) { return false; }
     while (fgets(line, sizeof line, file)) {
@@ -119,17 +157,21 @@ void store_choice(const tess_solver *s, const auto_solve *state)
     const char *path = s->options.automatic.choices;
     const ladder_step *step = &state->step;
     uint64_t key = 0;
+    const char *objection = NULL;
+    struct stat facts;
     FILE *file = NULL;
 
     if (!path || state->nattempts < 2 || key_of(s, &key) != TESS_SUCCESS) { return; }
-    file = fopen(path, "a");
+    file = open_choices(path, true, &objection);
     if (!file) {
         tess_log(s->ctx, TESS_LOG_WARN,
-                 "the file of choices %s cannot be written: what solved this system is forgotten", path);
+                 "the file of choices %s cannot be written: what solved this system is forgotten: %s", path, objection);
         return;
     }
-    if (ftell(file) > MOST_BYTES) { file = freopen(path, "w", file); } /* the file starts anew */
-    if (!file) { return; }
+    if (fstat(fileno(file), &facts) == 0 && facts.st_size > MOST_BYTES && ftruncate(fileno(file), 0) != 0) {
+        (void)fclose(file);
+        return;
+    } /* a file that was too large starts anew */
     (void)fprintf(file, "tessera-choice 1 %016" PRIx64 " %s %s %s %s\n", key, tess_solver_kind_name(step->solver),
                   tess_precond_kind_name(step->precond), tess_precision_name(step->factors),
                   tess_scaling_name(step->scale));

@@ -3,6 +3,7 @@
 #include "auto/auto.h"
 
 #include "base/deadline.h"
+#include "solver/verify.h"
 
 void step_options(const tess_solver *s, const ladder_step *step, tess_solve_options *out)
 {
@@ -12,9 +13,11 @@ void step_options(const tess_solver *s, const ladder_step *step, tess_solve_opti
     const bool fp32 = complete && step->factors == TESS_PRECISION_FP32; /* incomplete ones always compute in FP64 */
 
     *out = s->options;
+    out->return_last = 0; /* each attempt begins from the best x so far */
     out->solver = step->solver;
     out->scale = step->scale;
     out->reorder = step->reorder;
+    out->stop_norm = verify_stop_norm(&s->options);
     storage_request(s, step, &out->storage);
     if (s->options.precond.kind != TESS_PRECOND_AUTO) { return; }
     out->precond.kind = step->precond;
@@ -27,12 +30,13 @@ void step_options(const tess_solver *s, const ladder_step *step, tess_solve_opti
     }
 }
 
-/* A step that this build, device or matrix does not allow, or whose factors find no memory or would take too long. */
+/* A step that this build, device or matrix does not allow, or whose factors find no memory or would take too long, or
+   whose library fails for a reason of its own. */
 bool may_skip(const ladder_step *step, tess_status status)
 {
     return status == TESS_UNSUPPORTED || status == TESS_SINGULAR || status == TESS_OUT_OF_RANGE ||
            status == TESS_TIMED_OUT ||
-           ((status == TESS_OUT_OF_MEMORY || status == TESS_OUT_OF_DEVICE_MEMORY) &&
+           ((status == TESS_OUT_OF_MEMORY || status == TESS_OUT_OF_DEVICE_MEMORY || status == TESS_INTERNAL) &&
             (step->limit == LIMIT_DIRECT || step->precond == TESS_PRECOND_AMG));
 }
 

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 
 #include "base/context.h"
+#include "base/fork.h"
 #include "base/threads.h"
 
 #ifndef TESS_VERSION
@@ -125,6 +126,10 @@ static void choose_threads(tess_context *ctx, int asked)
     const int most = threads_by_default();
     const int wanted = asked ? asked : most < TESS_MAX_THREADS ? most : TESS_MAX_THREADS;
 
+    if (fork_lost_threads()) { /* the next parallel region of several threads would not end */
+        ctx->threads = 1;
+        return;
+    }
     ctx->threads = threads_that_start(wanted);
     if (ctx->threads < wanted) {
         tess_log(ctx, TESS_LOG_WARN,
@@ -157,6 +162,7 @@ tess_status tess_context_create(const tess_context_options *options, tess_contex
     ctx->log_user = options->log_user;
     ctx->log_level = options->log_level;
     choose_threads(ctx, options->threads);
+    fork_watch(ctx);
     ctx->host = &tess_host_backend;
     TESS_TRY(open_device(ctx, options));
     TESS_TRY(tess_device_allocate(ctx, 1, sizeof *ctx->scratch_state, (void **)&ctx->scratch_state));
@@ -182,6 +188,7 @@ void tess_context_destroy(tess_context *ctx)
     ctx->holders -= 1;
     if (ctx->holders > 0) { return; }
     host = ctx->host_allocator;
+    fork_forget(ctx);
     tess_device_release(ctx, ctx->scratch_state, 1, sizeof *ctx->scratch_state);
     if (ctx->backend) { ctx->backend->close(ctx); }
     tess_host_trim(ctx);

@@ -3,6 +3,7 @@
 #ifndef TESS_BASE_CONTEXT_H
 #define TESS_BASE_CONTEXT_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -55,6 +56,13 @@ struct tess_context {
     struct tess_stages *stages;     /* base/stages.h; NULL: no stages are recorded */
     double deadline;                /* base/deadline.h, by tess_wall_seconds; 0: none */
     const volatile int *interrupt;  /* likewise: set-ups end when it is not 0; NULL: there is none */
+    tess_interrupt_check check;     /* likewise: the caller's; NULL: there is none */
+    void *check_user;
+    pthread_t checker;                    /* the thread that calls it */
+    int64_t next_check;                   /* in milliseconds, by a coarse clock */
+    int stopped;                          /* the check said so; all threads read it */
+    bool forked;                          /* in a child of the process that made the context (base/fork.h) */
+    struct tess_context *previous, *next; /* in the list of all contexts (base/fork.c) */
 };
 
 /* ---- errors and log ---- */

@@ -18,8 +18,10 @@ double tess_seconds_left(const tess_context *ctx);
 tess_status tess_deadline_check(tess_context *ctx, const char *what);
 /* Whether it would. Any thread may ask. NULL: no. */
 bool tess_deadline_passed(const tess_context *ctx);
-/* Whether the caller's flag says so (tess_context_set_interrupt). */
+/* Whether the caller's flag or check says so (tess_context_set_interrupt, tess_context_set_interrupt_check). */
 bool tess_is_interrupted(const tess_context *ctx);
+/* Whether the caller's check says so; for the ends of iterations. */
+bool tess_check_says_stop(const tess_context *ctx);
 /* The reason of a solve whose set-up failed with TIMED_OUT. */
 tess_reason tess_deadline_reason(const tess_context *ctx);
 

@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* AddressSanitizer and ThreadSanitizer replace functions, and refuse libraries that would see their own first. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -25,12 +26,13 @@ enum { MODE = RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND };
 
 static const char here;
 
-/* From the folder that holds this code. */
-static void *open_beside(const char *folder_from_here, const char *file, int mode)
+/* From the folder that holds this code. `problem` (NULL: not wanted): why a file that is there was not loaded. */
+static void *open_beside(const char *folder_from_here, const char *file, int mode, char *problem, size_t size)
 {
     char path[PATH_MAX];
     Dl_info own;
-    const char *slash = NULL;
+    const char *slash = NULL, *why = NULL;
+    void *library = NULL;
     int length = 0;
 
     if (!dladdr(&here, &own) || !own.dli_fname) { return NULL; }
@@ -38,15 +40,23 @@ static void *open_beside(const char *folder_from_here, const char *file, int mod
     if (!slash) { return NULL; }
     length =
         snprintf(path, sizeof path, "%.*s/%s%s", (int)(slash - own.dli_fname), own.dli_fname, folder_from_here, file);
-    return length > 0 && (size_t)length < sizeof path ? dlopen(path, mode) : NULL;
+    if (length <= 0 || (size_t)length >= sizeof path) { return NULL; }
+    library = dlopen(path, mode);
+    if (!library && problem && access(path, F_OK) == 0 && (why = dlerror()) != NULL) {
+        (void)snprintf(problem, size, "%s", why);
+    }
+    return library;
 }
 
-const void *tess_module_symbol(const char *file, const char *symbol)
+const void *tess_module_symbol(const char *file, const char *symbol, char *problem, size_t size)
 {
-    void *module = open_beside("tessera/", file, MODE);
+    static const char *const folders[] = {"tessera/", "lib/tessera/", "../lib/tessera/"};
+    void *module = NULL;
 
-    if (!module) { module = open_beside("lib/tessera/", file, MODE); }
-    if (!module) { module = open_beside("../lib/tessera/", file, MODE); }
+    problem[0] = '\0';
+    for (size_t i = 0; i < sizeof folders / sizeof folders[0] && !module; i++) {
+        module = open_beside(folders[i], file, MODE, problem, size);
+    }
     if (!module) { module = dlopen(file, MODE); }
     return module ? dlsym(module, symbol) : NULL;
 }
@@ -65,7 +75,7 @@ void *tess_library_open(const char *path, const char *file, const char *const *f
     }
     library = dlopen(file, OTHERS);
     for (; !library && *folders; folders++) {
-        library = open_beside(*folders, file, OTHERS);
+        library = open_beside(*folders, file, OTHERS, NULL, 0);
     }
     return library;
 }

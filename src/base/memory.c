@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/context.h"
+#include "base/fork.h"
 #include "base/stages.h"
 
 /* Tells the sanitizer about arrays that are kept, and about the space beyond the end of the others: using either is an
@@ -168,6 +169,8 @@ tess_status tess_device_allocate(tess_context *ctx, int64_t count, size_t size, 
     size_t bytes = checked_bytes(count, size);
 
     if (ctx->device == TESS_DEVICE_CPU) { return allocate_checked(ctx, count, size, false, out); }
+    *out = NULL;
+    if (fork_require_device(ctx) != TESS_SUCCESS) { return TESS_UNSUPPORTED; }
     *out = bytes ? ctx->backend->allocate(ctx, bytes) : NULL;
     if (!*out) {
         return tess_fail(ctx, TESS_OUT_OF_DEVICE_MEMORY,
@@ -177,7 +180,7 @@ tess_status tess_device_allocate(tess_context *ctx, int64_t count, size_t size, 
                          (long long)count, size, ctx->device_name, (long long)ctx->held_bytes);
     }
     count_held(ctx, (int64_t)bytes);
-    return tess_stage_end(ctx, "allocating device memory");
+    return tess_stage_note(ctx, "allocating device memory");
 }
 
 void tess_device_release(tess_context *ctx, const void *pointer, int64_t count, size_t size)
@@ -192,7 +195,7 @@ void tess_device_release(tess_context *ctx, const void *pointer, int64_t count, 
     bytes = checked_bytes(count, size);
     ctx->backend->release(ctx, ended(pointer), bytes);
     count_held(ctx, -(int64_t)bytes);
-    (void)tess_stage_end(ctx, "releasing device memory");
+    (void)tess_stage_note(ctx, "releasing device memory");
 }
 
 tess_status tess_device_upload(tess_context *ctx, const void *host, int64_t count, size_t size, void **out)

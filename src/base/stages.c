@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "base/context.h"
+#include "base/deadline.h"
 
 /* The stage of this name; NULL: there is no space for another stage. */
 static tess_stage *find_stage(tess_stages *record, const char *name)
@@ -37,7 +37,7 @@ void tess_stages_end(tess_context *ctx)
     ctx->stages = NULL;
 }
 
-tess_status tess_stage_end(tess_context *ctx, const char *name)
+tess_status tess_stage_note(tess_context *ctx, const char *name)
 {
     tess_stages *record = ctx->stages;
     tess_stage *stage = NULL;
@@ -55,4 +55,11 @@ tess_status tess_stage_end(tess_context *ctx, const char *name)
     record->since = now;
 cleanup:
     return status;
+}
+
+tess_status tess_stage_end(tess_context *ctx, const char *name)
+{
+    const tess_status status = tess_stage_note(ctx, name);
+
+    return status == TESS_SUCCESS && tess_check_says_stop(ctx) ? tess_deadline_check(ctx, name) : status;
 }

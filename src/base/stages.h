@@ -32,6 +32,8 @@ typedef struct tess_stages {
 tess_status tess_stages_begin(tess_context *ctx, tess_stages *record);
 void tess_stages_end(tess_context *ctx);
 /* Names the work just queued or done. Does nothing without a record. */
+tess_status tess_stage_note(tess_context *ctx, const char *name);
+/* The same at the end of a stage of a set-up: TIMED_OUT if the caller's check says stop (base/deadline.h). */
 tess_status tess_stage_end(tess_context *ctx, const char *name);
 
 #ifdef __cplusplus

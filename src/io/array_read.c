@@ -75,12 +75,13 @@ static tess_status read_binary_array(text_source *source, file_kind kind, file_a
     blob b = {.ctx = source->ctx};
     tess_status status = tess_file_kind_check(source->ctx, source->name, kind);
 
-    if (status == TESS_SUCCESS && kind != FILE_NPY && kind != FILE_PETSC_VECTOR) {
-        return tess_fail_at(source->ctx, TESS_PARSE, source->name, 0,
-                            "numpy.save writes an .npy array, VecView a vector of PETSc",
-                            "the file is a %s, but a vector was expected", tess_file_kind_text(kind));
-    }
     if (status == TESS_SUCCESS) { status = blob_read(source, &b); }
+    if (status == TESS_SUCCESS && kind != FILE_NPY && kind != FILE_PETSC_VECTOR &&
+        !(kind == FILE_PETSC_MATRIX && petsc_has_vector(&b))) {
+        status = tess_fail_at(source->ctx, TESS_PARSE, source->name, 0,
+                              "numpy.save writes an .npy array, VecView a vector of PETSc",
+                              "the file is a %s, but a vector was expected", tess_file_kind_text(kind));
+    }
     if (status == TESS_SUCCESS) { status = kind == FILE_NPY ? npy_read_array(&b, out) : petsc_read_vectors(&b, out); }
     blob_release(&b);
     return status;

@@ -39,7 +39,9 @@ tess_status file_check_rows(const blob *b, int64_t nrows);
 
 /* Each reads its kind of file. Errors PARSE, UNSUPPORTED, OUT_OF_RANGE, memory; nothing is held after a failure. */
 tess_status petsc_read_matrix(const blob *b, file_csr *out);
-tess_status petsc_read_vectors(const blob *b, file_array *out); /* of equal length, one after another in the file */
+/* Vectors of equal length, one after another in the file, behind matrices if it begins with one. */
+tess_status petsc_read_vectors(const blob *b, file_array *out);
+bool petsc_has_vector(const blob *b); /* of a file that begins with a matrix */
 tess_status npy_read_array(const blob *b, file_array *out);
 tess_status npy_read_matrix(const blob *b, file_csr *out); /* two dimensions; zeros are left out */
 tess_status npz_read_matrix(const blob *b, file_csr *out); /* as scipy.sparse.save_npz writes it */

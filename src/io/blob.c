@@ -82,7 +82,7 @@ static const signature signatures[] = {
     {FILE_PETSC_MATRIX, 8, {0, 0, 0, 0, 0x00, 0x12, 0x7b, 0x50}},
     {FILE_PETSC_VECTOR, 8, {0, 0, 0, 0, 0x00, 0x12, 0x7b, 0x4e}},
     {FILE_MATLAB, 10, {'M', 'A', 'T', 'L', 'A', 'B', ' ', '5', '.', '0'}},
-    {FILE_MATLAB, 10, {'M', 'A', 'T', 'L', 'A', 'B', ' ', '7', '.', '3'}},
+    {FILE_MATLAB_HDF5, 10, {'M', 'A', 'T', 'L', 'A', 'B', ' ', '7', '.', '3'}},
     {FILE_HDF5, 4, {0x89, 'H', 'D', 'F'}},
 };
 
@@ -107,6 +107,7 @@ const char *tess_file_kind_text(file_kind kind)
     case FILE_PETSC_MATRIX: return "PETSc binary matrix";
     case FILE_PETSC_VECTOR: return "PETSc binary vector";
     case FILE_MATLAB: return "MATLAB file";
+    case FILE_MATLAB_HDF5: return "MATLAB file of version 7.3 (HDF5)";
     case FILE_HDF5: return "HDF5 file";
     }
     return "file";
@@ -114,9 +115,25 @@ const char *tess_file_kind_text(file_kind kind)
 
 tess_status tess_file_kind_check(tess_context *ctx, const char *name, file_kind kind)
 {
-    if (kind != FILE_MATLAB && kind != FILE_HDF5) { return TESS_SUCCESS; }
-    return tess_fail_at(ctx, TESS_UNSUPPORTED, name, 0,
-                        "in Python: scipy.sparse.save_npz('A.npz', scipy.io.loadmat('A.mat')['A'].tocsr())",
+    const char *hint = NULL;
+
+    switch (kind) {
+    case FILE_MATLAB:
+        hint = "in Python: scipy.sparse.save_npz('A.npz', scipy.sparse.csr_array(scipy.io.loadmat('A.mat')['A']))";
+        break;
+    case FILE_MATLAB_HDF5:
+        hint = "in MATLAB: save('A.mat', 'A', '-v7'); then in Python: scipy.io.mmwrite('A.mtx', "
+               "scipy.io.loadmat('A.mat')['A']); a dense A of version 7.3: numpy.save('A.npy', "
+               "h5py.File('A.mat')['A'][:].T)";
+        break;
+    case FILE_HDF5:
+        hint = "in Octave: save('-v7', 'A.mat', 'A'); or in Python: g = h5py.File('A.h5')['A/value']; "
+               "scipy.sparse.save_npz('A.npz', scipy.sparse.csc_array(tuple(g[k][:].ravel() for k in ('data', 'ridx', "
+               "'cidx')), (g['nr'][()], g['nc'][()])))";
+        break;
+    default: return TESS_SUCCESS;
+    }
+    return tess_fail_at(ctx, TESS_UNSUPPORTED, name, 0, hint,
                         "the file is a %s, which this library does not read; it reads Matrix Market, .npz, .npy and "
                         "PETSc's binary files",
                         tess_file_kind_text(kind));

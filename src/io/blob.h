@@ -30,6 +30,7 @@ typedef enum file_kind {
     FILE_PETSC_MATRIX,
     FILE_PETSC_VECTOR,
     FILE_MATLAB,
+    FILE_MATLAB_HDF5,
     FILE_HDF5
 } file_kind;
 /* By the first bytes: `count` of them, up to TEXT_PEEK_BYTES. */

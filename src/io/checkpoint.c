@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <zlib.h>
 
 #include "base/options.h"
@@ -160,11 +161,15 @@ tess_status tess_checkpoint_read(tess_context *ctx, const char *path, tess_check
     checkpoint_header header = {.n = 0};
     tess_checkpoint full;
     double *values = NULL;
+    struct stat found;
     text_source opened;
     FILE *file = NULL;
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(result_require_size(ctx, "tess_checkpoint", facts->size, sizeof full));
+    if (stat(path, &found) == 0 && !S_ISREG(found.st_mode) && !S_ISDIR(found.st_mode)) { /* a pipe may wait for ever */
+        return refuse(ctx, path, "the file is no checkpoint: it is no regular file");
+    }
     TESS_TRY(text_source_open_file(ctx, path, &opened)); /* with its messages for names that cannot be opened */
     text_source_close(&opened);
     file = fopen(path, "rbe");

@@ -120,9 +120,33 @@ static tess_status read_format(const archive *a, char format[8])
     }
     blob_release(&member.b);
     if (status != TESS_SUCCESS || found) { return status; }
+    if (zip_name_locate(a->zip, "coords.npy", 0) >= 0) { /* of PyData's sparse before it named formats */
+        memcpy(format, "coo", 4);
+        return TESS_SUCCESS;
+    }
     return tess_fail_at(a->b->ctx, TESS_PARSE, a->b->name, 0,
                         "a sparse matrix: scipy.sparse.save_npz(file, A); an array: numpy.save(file, x)",
                         "the archive has no array 'format', so it is no sparse matrix of SciPy");
+}
+
+/* PyData's sparse calls its format coo as well. What is between the entries must be 0. */
+static tess_status check_coords(const archive *a, char format[8])
+{
+    npz_member fill;
+    bool found = false;
+    tess_status status = TESS_SUCCESS;
+
+    if (strcmp(format, "coo") != 0 || zip_name_locate(a->zip, "coords.npy", 0) < 0) { return TESS_SUCCESS; }
+    snprintf(format, 8, "coords");
+    status = read_member(a, "fill_value.npy", &fill, &found);
+    if (status == TESS_SUCCESS && found) { status = npy_parse(&fill.b, &fill.a); }
+    if (status == TESS_SUCCESS && found &&
+        (fill.a.count != 1 || strchr("SU", fill.a.type) || npy_real(&fill.a, 0) != 0.0)) {
+        status = tess_fail_at(a->b->ctx, TESS_UNSUPPORTED, fill.label, 0, "in Python: A - A.fill_value, or A.todense()",
+                              "the array has another fill value than 0, so it is no sparse matrix");
+    }
+    blob_release(&fill.b);
+    return status;
 }
 
 static tess_status read_shape(const archive *a, file_csr *out)
@@ -154,6 +178,7 @@ tess_status npz_read_matrix(const blob *b, file_csr *out)
     } formats[] = {{"csr", {"indptr", "indices", "data"}, {1, 1, 1}, npz_build_csr},
                    {"csc", {"indptr", "indices", "data"}, {1, 1, 1}, npz_build_csc},
                    {"coo", {"row", "col", "data"}, {1, 1, 1}, npz_build_coo},
+                   {"coords", {"coords", "coords", "data"}, {2, 2, 1}, npz_build_coords},
                    {"bsr", {"indptr", "indices", "data"}, {1, 1, 3}, npz_build_bsr},
                    {"dia", {"offsets", "offsets", "data"}, {1, 1, 2}, npz_build_dia}};
     enum { FORMATS = (int)(sizeof formats / sizeof formats[0]) };
@@ -167,6 +192,7 @@ tess_status npz_read_matrix(const blob *b, file_csr *out)
     if (!parts) { return tess_fail(b->ctx, TESS_OUT_OF_MEMORY, NULL, "there is no memory to read the archive"); }
     TESS_TRY(open_archive(b, &a));
     TESS_TRY(read_format(&a, format));
+    TESS_TRY(check_coords(&a, format));
     while (f < FORMATS && strcmp(format, formats[f].format) != 0) {
         f++;
     }

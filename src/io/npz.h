@@ -23,6 +23,8 @@ typedef struct npz_member {
 tess_status npz_build_csr(const blob *b, const npz_member parts[3], file_csr *out);
 tess_status npz_build_csc(const blob *b, const npz_member parts[3], file_csr *out);
 tess_status npz_build_coo(const blob *b, const npz_member parts[3], file_csr *out);
+/* The first two parts: `coords`, both rows of indices. */
+tess_status npz_build_coords(const blob *b, const npz_member parts[3], file_csr *out);
 tess_status npz_build_bsr(const blob *b, const npz_member parts[3], file_csr *out);
 tess_status npz_build_dia(const blob *b, const npz_member parts[3], file_csr *out);
 

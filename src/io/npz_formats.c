@@ -156,6 +156,34 @@ tess_status npz_build_coo(const blob *b, const npz_member parts[3], file_csr *ou
     return build_from_entries(b, parts, list_coo, out);
 }
 
+/* PyData's sparse, and SciPy for arrays of any number of dimensions: one table of indices, 2 by nnz. */
+static void list_coords(const npz_member parts[3], const file_csr *out, void *user,
+                        void (*entry)(void *user, int64_t row, int64_t col, double value))
+{
+    const npy_array *coords = &parts[0].a;
+
+    for (int64_t k = 0; k < out->nnz; k++) {
+        entry(user, npy_integer(coords, npy_place(coords, 0, k)), npy_integer(coords, npy_place(coords, 1, k)),
+              npy_real(&parts[2].a, k));
+    }
+}
+
+tess_status npz_build_coords(const blob *b, const npz_member parts[3], file_csr *out)
+{
+    const npz_member *coords = &parts[0];
+    tess_status status = TESS_SUCCESS;
+
+    if (coords->a.shape[0] != 2) { return fail_length(coords, 2 * parts[2].a.count); }
+    out->nnz = coords->a.shape[1];
+    if (parts[2].a.count != out->nnz) { return fail_length(&parts[2], out->nnz); }
+    for (int64_t k = 0; k < 2 * out->nnz && status == TESS_SUCCESS; k++) {
+        const int64_t row = k / out->nnz, place = npy_place(&coords->a, row, k % out->nnz);
+
+        status = check_index(coords, place, npy_integer(&coords->a, place), row == 0 ? out->nrows : out->ncols);
+    }
+    return status == TESS_SUCCESS ? build_from_entries(b, parts, list_coords, out) : status;
+}
+
 /* ---- bsr ---- */
 
 /* Place in the file of an entry of a block: the data have the shape (blocks, rows, columns). */

@@ -31,10 +31,11 @@ static tess_status fail_errno(output_file *file, const char *what)
                         absent ? "check that the directory exists" : NULL, "%s: %s", what, reason);
 }
 
-/* Opens a file in the target's directory, under the target's name with a suffix that no other writer uses. */
-static tess_status open_aside(output_file *file)
+/* Opens a file in the target's directory, under a name that no other writer uses. It gets the permissions of the file
+   that it will replace. */
+static tess_status open_aside(output_file *file, const struct stat *replaced)
 {
-    size_t capacity = strlen(file->target) + 64;
+    size_t capacity = strlen(file->target) + 80;
     const char *slash = strrchr(file->target, '/');
     int folder = slash ? (int)(slash + 1 - file->target) : 0;
     struct timespec now;
@@ -43,12 +44,16 @@ static tess_status open_aside(output_file *file)
     if (!file->aside) { return fail_errno(file, "the file cannot be written"); }
     clock_gettime(CLOCK_REALTIME, &now);
     for (int attempt = 0; attempt < NAME_ATTEMPTS && file->descriptor < 0; attempt++) {
-        snprintf(file->aside, capacity, "%.*s.%s.%ld-%lx-%d", folder, file->target, file->target + folder,
-                 (long)getpid(), (unsigned long)now.tv_nsec, attempt);
-        file->descriptor = open(file->aside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        snprintf(file->aside, capacity, "%.*s.tessera-%ld-%lx-%d", folder, file->target, (long)getpid(),
+                 (unsigned long)now.tv_nsec, attempt);
+        file->descriptor = open(file->aside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, replaced ? 0600 : 0666);
         if (file->descriptor < 0 && errno != EEXIST) { break; }
     }
-    return file->descriptor < 0 ? fail_errno(file, "the file cannot be written") : TESS_SUCCESS;
+    if (file->descriptor < 0) { return fail_errno(file, "the file cannot be written"); }
+    if (replaced && fchmod(file->descriptor, replaced->st_mode & 0777) != 0) {
+        return fail_errno(file, "the file's permissions cannot be kept");
+    }
+    return TESS_SUCCESS;
 }
 
 /* The descriptor that names such as /dev/stdout, /dev/fd/63 and /proc/self/fd/1 stand for; -1 for other names. */
@@ -88,13 +93,17 @@ static tess_status open_target(output_file *file)
         return open_in_place(file);
     }
     if (!exists && errno == ELOOP) { return fail_errno(file, "the file cannot be written"); }
+    if (!exists && lstat(file->name, &facts) == 0) {
+        return tess_fail_at(file->ctx, TESS_IO, file->name, 0, "remove the link, or make the file that it names",
+                            "the file cannot be written: the name is a symbolic link to a file that is not there");
+    }
     if (exists && S_ISDIR(facts.st_mode)) {
         errno = EISDIR;
         return fail_errno(file, "the file cannot be written");
     }
     file->target = exists ? realpath(file->name, NULL) : strdup(file->name);
     if (!file->target) { return fail_errno(file, "the file cannot be written"); }
-    return open_aside(file);
+    return open_aside(file, exists ? &facts : NULL);
 }
 
 tess_status output_file_open(tess_context *ctx, const char *name, bool compress, output_file *file)

@@ -104,29 +104,94 @@ static tess_status read_columns(petsc_file *f, const unsigned char *columns, fil
     return TESS_SUCCESS;
 }
 
+/* The parts of a matrix, in the file. */
+typedef struct matrix_parts {
+    const unsigned char *lengths, *columns, *values;
+} matrix_parts;
+
+/* All parts are there before memory is taken for them. */
+static tess_status take_matrix(petsc_file *f, file_csr *out, matrix_parts *parts)
+{
+    tess_status status = read_header(f, out);
+
+    if (status != TESS_SUCCESS) { return status; }
+    parts->lengths = blob_take(&f->c, out->nrows, f->width, "the lengths of the rows", &status);
+    if (parts->lengths) { parts->columns = blob_take(&f->c, out->nnz, f->width, "the columns", &status); }
+    if (status == TESS_SUCCESS) { parts->values = blob_take(&f->c, out->nnz, 8, "the values", &status); }
+    return status;
+}
+
+/* The class of what comes next; 0: neither a matrix nor a vector, or the end. */
+static int64_t next_class(const petsc_file *f)
+{
+    const blob *b = f->c.b;
+    const int64_t found = b->count - f->c.at < f->width ? 0 : integer_at(f, b->bytes + f->c.at, 0);
+
+    return found == MATRIX_CLASS || found == VECTOR_CLASS ? found : 0;
+}
+
+/* Passes over matrices, or over vectors, before one of the other class. */
+static tess_status skip_class(petsc_file *f, int64_t class)
+{
+    tess_status status = TESS_SUCCESS;
+
+    while (status == TESS_SUCCESS && next_class(f) == class) {
+        file_csr matrix = {.nrows = 0};
+        matrix_parts parts;
+
+        if (class == MATRIX_CLASS) {
+            status = take_matrix(f, &matrix, &parts);
+            continue;
+        }
+        (void)take_integer(f, "the class", &status);
+        const int64_t length = take_integer(f, "the length", &status);
+        if (status == TESS_SUCCESS) { (void)blob_take(&f->c, length, 8, "the values", &status); }
+    }
+    return status;
+}
+
+/* PETSc writes MATSBAIJ, the upper triangle of a symmetric matrix, as it writes a whole one: nothing tells the two
+   apart. A diagonal that is full, entries above it, and none below: more likely the half of a matrix. */
+static tess_status check_triangle(const blob *b, const file_csr *a)
+{
+    int64_t diagonal = 0;
+
+    for (int64_t i = 0; i < a->nrows; i++) {
+        for (int64_t k = a->row_ptr[i]; k < a->row_ptr[i + 1]; k++) {
+            if (a->col_ind[k] < i) { return TESS_SUCCESS; }
+            diagonal += a->col_ind[k] == i;
+        }
+    }
+    if (a->nrows != a->ncols || diagonal != a->nrows || a->nnz == diagonal) { return TESS_SUCCESS; }
+    return tess_fail_at(b->ctx, TESS_UNSUPPORTED, b->name, 0,
+                        "a symmetric A: MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &B) and MatView(B, viewer); a "
+                        "triangular A: write it as .mtx or .npz",
+                        "the file has an upper triangle alone: PETSc's symmetric matrices (MATSBAIJ) and triangular "
+                        "ones look alike in it");
+}
+
 tess_status petsc_read_matrix(const blob *b, file_csr *out)
 {
     petsc_file f = open_petsc(b);
-    const unsigned char *lengths = NULL, *columns = NULL, *values = NULL;
+    matrix_parts parts;
     tess_status status = TESS_SUCCESS;
 
     *out = (file_csr){.nrows = 0};
-    TESS_TRY(read_header(&f, out));
-    /* all parts are there before memory is taken for them */
-    if (!(lengths = blob_take(&f.c, out->nrows, f.width, "the lengths of the rows", &status))) { return status; }
-    if (!(columns = blob_take(&f.c, out->nnz, f.width, "the columns", &status))) { return status; }
-    if (!(values = blob_take(&f.c, out->nnz, 8, "the values", &status))) { return status; }
-    if (f.c.at != b->count) {
+    TESS_TRY(skip_class(&f, VECTOR_CLASS));
+    TESS_TRY(take_matrix(&f, out, &parts));
+    if (f.c.at != b->count && next_class(&f) == 0) {
         return blob_fail(b, f.c.at, "values of 16 bytes are complex numbers, which are not supported",
-                         "the matrix ends here, but the file goes on");
+                         "the matrix ends here, but the file goes on, and not with another matrix or a vector");
     }
     TESS_TRY(file_csr_allocate(b->ctx, out));
-    TESS_TRY(read_lengths(&f, lengths, out));
-    TESS_TRY(read_columns(&f, columns, out));
+    TESS_TRY(read_lengths(&f, parts.lengths, out));
+    TESS_TRY(read_columns(&f, parts.columns, out));
     for (int64_t k = 0; k < out->nnz; k++) {
-        out->val[k] = blob_f64(values + 8 * k, f.c.swapped);
+        out->val[k] = blob_f64(parts.values + 8 * k, f.c.swapped);
     }
-    (void)snprintf(out->kind, sizeof out->kind, "PETSc binary%s", f.width == 8 ? ", 64-bit indices" : "");
+    TESS_TRY(check_triangle(b, out));
+    (void)snprintf(out->kind, sizeof out->kind, "PETSc binary%s%s", f.width == 8 ? ", 64-bit indices" : "",
+                   f.c.at == b->count ? "" : ", and more behind the matrix");
     return TESS_SUCCESS;
 cleanup:
     file_csr_release(b->ctx, out);
@@ -135,13 +200,13 @@ cleanup:
 
 /* ---- vectors ---- */
 
-/* The first vector's length, and how many of this length there are. */
+/* The first vector's length, and how many of this length there are, up to the end or the next matrix. */
 static tess_status count_vectors(petsc_file *f, file_array *out)
 {
     const blob *b = f->c.b;
     tess_status status = TESS_SUCCESS;
 
-    while (status == TESS_SUCCESS && (f->c.at < b->count || out->ncols == 0)) {
+    while (status == TESS_SUCCESS && ((f->c.at < b->count && next_class(f) != MATRIX_CLASS) || out->ncols == 0)) {
         status = check_class(f, VECTOR_CLASS);
         const int64_t at = f->c.at;
         const int64_t length = status == TESS_SUCCESS ? take_integer(f, "the length", &status) : 0;
@@ -155,16 +220,29 @@ static tess_status count_vectors(petsc_file *f, file_array *out)
     return status;
 }
 
+bool petsc_has_vector(const blob *b)
+{
+    petsc_file f = open_petsc(b);
+    const tess_error before = b->ctx->error;
+    const bool found = skip_class(&f, MATRIX_CLASS) == TESS_SUCCESS && next_class(&f) == VECTOR_CLASS;
+
+    b->ctx->error = before;
+    return found;
+}
+
 tess_status petsc_read_vectors(const blob *b, file_array *out)
 {
     petsc_file f = open_petsc(b);
+    int64_t first = 0;
     tess_status status = TESS_SUCCESS;
 
     *out = (file_array){.nrows = 0};
+    TESS_TRY(skip_class(&f, MATRIX_CLASS));
+    first = f.c.at;
     TESS_TRY(count_vectors(&f, out));
     TESS_TRY(file_array_allocate(b->ctx, out));
     for (int64_t j = 0; j < out->ncols; j++) {
-        const unsigned char *values = b->bytes + j * (2 * f.width + 8 * out->nrows) + 2 * f.width;
+        const unsigned char *values = b->bytes + first + j * (2 * f.width + 8 * out->nrows) + 2 * f.width;
 
         for (int64_t i = 0; i < out->nrows; i++) {
             out->val[j * out->nrows + i] = blob_f64(values + 8 * i, f.c.swapped);

@@ -56,6 +56,11 @@ typedef struct tess_residual_norm {
     int exponent;     /* in: the scale to use */
     double magnitude; /* sum of the squares of the rows' |b_i| + sum |a_ij x_j|, scaled likewise; 0: unknown */
     double rhs;       /* sum of the squares of b_i in two words, rounded, scaled likewise */
+    /* The same of rows that are divided by their largest |a_ij|: residual in two words, bound, b. */
+    double rows_high, rows_low, rows_bound, rows_rhs;
+    /* The largest |r_i| / (|b_i| + sum |a_ij x_j|), an upper bound of the exact one, and its row; -1: r = 0. */
+    double backward, backward_most;
+    int64_t backward_row;
 } tess_residual_norm;
 
 /* The functions of a device for assembled matrices, besides products. */

@@ -21,6 +21,7 @@ __device__ static inline void join_shuffled(row_residual *r, int distance)
     other.sum.low = GPU_SHUFFLE_DOWN(r->sum.low, distance, GPU_WAVE);
     other.errors = GPU_SHUFFLE_DOWN(r->errors, distance, GPU_WAVE);
     other.magnitude = GPU_SHUFFLE_DOWN(r->magnitude, distance, GPU_WAVE);
+    other.largest = GPU_SHUFFLE_DOWN(r->largest, distance, GPU_WAVE);
     row_residual_join(r, &other);
 }
 
@@ -70,7 +71,7 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
     int64_t groups = (int64_t)gridDim.x * GPU_BLOCK / width;
     int64_t group = ((int64_t)blockIdx.x * GPU_BLOCK + threadIdx.x) / width;
     int lane = (int)threadIdx.x % width;
-    norm_sums sums = {};
+    norm_sums sums = norm_start();
 
     for (int64_t base = 0; base < nrows; base += groups) {
         int64_t i = base + group;
@@ -96,10 +97,16 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
             }
         }
         if (leads) {
-            double value = two_word_value(r.sum), bound = row_residual_bound(&r, end - begin, MOST_JOINS);
+            const row_terms row = {i,
+                                   two_word_value(r.sum),
+                                   row_residual_bound(&r, end - begin, MOST_JOINS),
+                                   r.magnitude,
+                                   r.largest,
+                                   b[i],
+                                   (double)(end - begin + MOST_JOINS + 2)};
 
-            if (residual) { residual[i] = value; }
-            norm_add_row(&sums, value, bound, r.magnitude, b[i], scale);
+            if (residual) { residual[i] = row.value; }
+            norm_add_row(&sums, &row, scale);
         }
     }
     add_over_block(&sums);
@@ -142,7 +149,7 @@ static tess_status true_residual(const tess_matrix *assembled, const double *b, 
     unsigned grid = gpu_grid(ctx, v->nrows * choose_width(v), RESIDUAL_BLOCKS);
     double scale = ldexp(1.0, -norm->exponent);
     const norm_sums *of_block = (const norm_sums *)gpu_state_of(ctx)->mapped.host;
-    norm_sums all = {};
+    norm_sums all = norm_start();
     tess_status status = TESS_SUCCESS;
 
     grid = grid < (unsigned)MAX_RESIDUAL_BLOCKS ? grid : (unsigned)MAX_RESIDUAL_BLOCKS;

@@ -24,35 +24,17 @@ static tess_status diagonal_of(const tess_matrix *assembled, double *diagonal)
     return TESS_SUCCESS;
 }
 
-/* b_i - (A x)_i in two words, its bound, and |b_i| + sum |a_ij x_j|. */
-static double residual_of_row(const csr_view *v, const double *b, const double *x, int64_t i, double *bound,
-                              double *magnitude)
-{
-    const double *val = v->val;
-    int64_t begin = csr_offset(v, i), end = csr_offset(v, i + 1);
-    row_residual r = row_residual_start(b[i]);
-    double value;
-
-    for (int64_t k = begin; k < end; k++) {
-        row_residual_add(&r, val[k], x[v->col_ind[k]]);
-    }
-    value = two_word_value(r.sum);
-    *bound = row_residual_bound(&r, end - begin, 0);
-    *magnitude = r.magnitude;
-    return value;
-}
-
 static norm_sums residual_of_block(const csr_view *v, const double *b, const double *x, double *residual, int64_t block,
                                    double scale)
 {
     int64_t end = (block + 1) * HOST_BLOCK < v->nrows ? (block + 1) * HOST_BLOCK : v->nrows;
-    norm_sums sums = {{0.0, 0.0}, 0.0, 0.0, {0.0, 0.0}};
+    norm_sums sums = norm_start();
 
     for (int64_t i = block * HOST_BLOCK; i < end; i++) {
-        double bound = 0.0, magnitude = 0.0, value = residual_of_row(v, b, x, i, &bound, &magnitude);
+        const row_terms row = row_terms_of(v, b, x, i);
 
-        if (residual) { residual[i] = value; }
-        norm_add_row(&sums, value, bound, magnitude, b[i], scale);
+        if (residual) { residual[i] = row.value; }
+        norm_add_row(&sums, &row, scale);
     }
     return sums;
 }
@@ -64,7 +46,7 @@ static tess_status true_residual(const tess_matrix *assembled, const double *b, 
     const csr_view *v = &csr_of(assembled)->view;
     int64_t nblocks = (v->nrows + HOST_BLOCK - 1) / HOST_BLOCK;
     double scale = ldexp(1.0, -norm->exponent), *partials = NULL;
-    norm_sums all = {{0.0, 0.0}, 0.0, 0.0, {0.0, 0.0}}, *of_block = NULL;
+    norm_sums all = norm_start(), *of_block = NULL;
     tess_status status = host_partials(ctx, (int64_t)(sizeof all / sizeof *partials) * nblocks, &partials);
 
     if (status != TESS_SUCCESS) { return status; }

@@ -87,20 +87,12 @@ cleanup:
     return status;
 }
 
-tess_status equilibrate(tess_context *ctx, const equilibrate_entries *e, int32_t *row_exponent,
-                        int32_t *column_exponent)
+/* Ruiz' sweeps, from the factors that are there. */
+static void balance(const equilibrate_entries *e, bool same, int32_t *row_norm, int32_t *column_norm,
+                    int32_t *row_exponent, int32_t *column_exponent)
 {
-    const bool same = !column_exponent;
-    int32_t *row_norm = NULL, *column_norm = NULL;
     bool changed = true;
-    tess_status status = TESS_SUCCESS;
 
-    if (same) { column_exponent = row_exponent; }
-    memset(row_exponent, 0, (size_t)e->n * sizeof *row_exponent);
-    memset(column_exponent, 0, (size_t)e->n * sizeof *column_exponent);
-    if (!same) { TESS_TRY(centre_both(ctx, e, row_exponent, column_exponent)); }
-    TESS_TRY(tess_host_allocate(ctx, e->n, sizeof *row_norm, (void **)&row_norm));
-    TESS_TRY(tess_host_allocate(ctx, e->n, sizeof *column_norm, (void **)&column_norm));
     for (int sweep = 0; sweep < MAX_SWEEPS && changed; sweep++) {
         measure(e, row_exponent, column_exponent, row_norm, column_norm);
         for (int64_t i = 0; same && i < e->n; i++) {
@@ -109,6 +101,63 @@ tess_status equilibrate(tess_context *ctx, const equilibrate_entries *e, int32_t
         changed = divide(e->n, row_norm, row_exponent);
         if (!same) { changed = divide(e->n, column_norm, column_exponent) || changed; }
     }
+}
+
+static int64_t spread_of(int64_t n, const int32_t *exponent)
+{
+    int32_t least = INT32_MAX, most = INT32_MIN;
+
+    for (int64_t i = 0; i < n; i++) {
+        least = exponent[i] < least ? exponent[i] : least;
+        most = exponent[i] > most ? exponent[i] : most;
+    }
+    return n > 0 ? (int64_t)most - least : 0;
+}
+
+static int64_t larger_spread(int64_t n, const int32_t *row_exponent, const int32_t *column_exponent)
+{
+    const int64_t rows = spread_of(n, row_exponent), columns = spread_of(n, column_exponent);
+
+    return rows > columns ? rows : columns;
+}
+
+/* Largest magnitudes alone, if that spares the factors more than most_spread bits of spread. */
+static tess_status limit_spread(tess_context *ctx, const equilibrate_entries *e, int32_t *row_norm,
+                                int32_t *column_norm, int32_t *row_exponent, int32_t *column_exponent)
+{
+    const int64_t spread = larger_spread(e->n, row_exponent, column_exponent);
+    const size_t bytes = (size_t)e->n * sizeof(int32_t);
+    int32_t *plain = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    if (e->most_spread == 0 || spread <= e->most_spread) { return TESS_SUCCESS; }
+    TESS_TRY(tess_host_allocate(ctx, 2 * e->n, sizeof *plain, (void **)&plain));
+    memset(plain, 0, 2 * bytes);
+    balance(e, false, row_norm, column_norm, plain, plain + e->n);
+    if (larger_spread(e->n, plain, plain + e->n) + e->most_spread < spread) {
+        memcpy(row_exponent, plain, bytes);
+        memcpy(column_exponent, plain + e->n, bytes);
+    }
+cleanup:
+    tess_host_release(ctx, plain, 2 * e->n, sizeof *plain);
+    return status;
+}
+
+tess_status equilibrate(tess_context *ctx, const equilibrate_entries *e, int32_t *row_exponent,
+                        int32_t *column_exponent)
+{
+    const bool same = !column_exponent;
+    int32_t *row_norm = NULL, *column_norm = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    if (same) { column_exponent = row_exponent; }
+    memset(row_exponent, 0, (size_t)e->n * sizeof *row_exponent);
+    memset(column_exponent, 0, (size_t)e->n * sizeof *column_exponent);
+    if (!same) { TESS_TRY(centre_both(ctx, e, row_exponent, column_exponent)); }
+    TESS_TRY(tess_host_allocate(ctx, e->n, sizeof *row_norm, (void **)&row_norm));
+    TESS_TRY(tess_host_allocate(ctx, e->n, sizeof *column_norm, (void **)&column_norm));
+    balance(e, same, row_norm, column_norm, row_exponent, column_exponent);
+    if (!same) { status = limit_spread(ctx, e, row_norm, column_norm, row_exponent, column_exponent); }
 cleanup:
     tess_host_release(ctx, row_norm, e->n, sizeof *row_norm);
     tess_host_release(ctx, column_norm, e->n, sizeof *column_norm);

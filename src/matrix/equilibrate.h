@@ -16,6 +16,7 @@ typedef struct equilibrate_entries {
     const int32_t *row, *column;
     int32_t base;
     const double *val;
+    int32_t most_spread; /* bits between the factors of a side that geometric means may add; 0: any number */
 } equilibrate_entries;
 
 /*
@@ -24,6 +25,11 @@ typedef struct equilibrate_entries {
  * i and for row j, so that half of a symmetric matrix is enough. Rows of zeros keep the exponent 0. No magnitude is
  * above 4 afterwards, and each row and column with a nonzero has one of at least 1/4 (D A D: row or column). Errors:
  * memory.
+ *
+ * Geometric means may drive factors apart without need: along a chain whose couplings are 1 to one side and 2^-50 to
+ * the
+ * other they grow by 2^25 a row. Where they spread the factors of a side by more than most_spread bits beyond what
+ * largest magnitudes alone take, those alone decide.
  */
 tess_status equilibrate(tess_context *ctx, const equilibrate_entries *entries, int32_t *row_exponent,
                         int32_t *column_exponent);

@@ -16,8 +16,9 @@
 void tess_findings_init(tess_findings *f)
 {
     if (!f) { return; }
-    tess_finding *const kinds[] = {&f->unmatched_rows, &f->empty_rows, &f->empty_columns, &f->zero_diagonal,
-                                   &f->duplicate_rows, &f->nonfinite,  &f->nonfinite_rhs, &f->unmatched_columns};
+    tess_finding *const kinds[] = {&f->unmatched_rows, &f->empty_rows,        &f->empty_columns,
+                                   &f->zero_diagonal,  &f->duplicate_rows,    &f->nonfinite,
+                                   &f->nonfinite_rhs,  &f->unmatched_columns, &f->inconsistent_rows};
 
     memset(f, 0, sizeof *f);
     f->size = sizeof *f;
@@ -78,8 +79,7 @@ static void look_at_row(const tess_csr_view *a, int64_t i, column_sum *columns, 
     if (!is_zero_sum(sum, magnitude, length)) { *is_null = false; }
 }
 
-/* *left_null: each column sums to 0. */
-static tess_status look_at_entries(tess_context *ctx, const tess_csr_view *a, bool *left_null, tess_findings *f)
+static tess_status look_at_entries(tess_context *ctx, const tess_csr_view *a, tess_findings *f)
 {
     column_sum *columns = NULL;
     bool is_null = a->nrows > 0 && a->ncols > 0;
@@ -87,13 +87,11 @@ static tess_status look_at_entries(tess_context *ctx, const tess_csr_view *a, bo
 
     if (status != TESS_SUCCESS) { return status; }
     memset(columns, 0, (size_t)a->ncols * sizeof *columns);
-    *left_null = is_null;
     for (int64_t i = 0; i < a->nrows; i++) {
         look_at_row(a, i, columns, &is_null, f);
     }
     for (int64_t j = 0; j < a->ncols; j++) {
         if (columns[j].length == 0) { note(&f->empty_columns, -1, j); }
-        *left_null = *left_null && is_zero_sum(columns[j].sum, columns[j].magnitude, columns[j].length);
     }
     f->constant_null_vector = is_null;
     tess_host_release(ctx, columns, a->ncols, sizeof *columns);
@@ -158,21 +156,7 @@ cleanup:
 
 /* ---- the vectors ---- */
 
-/* r = b - A x has 1^T r = 1^T b if A^T 1 = 0, so that ||r|| >= |1^T b| / sqrt(n). */
-static double inconsistency_of(const double *b, int64_t n)
-{
-    double norm = 0.0, sum = 0.0, magnitude = 0.0;
-
-    for (int64_t i = 0; i < n; i++) {
-        norm = hypot(norm, b[i]);
-        sum += b[i];
-        magnitude += fabs(b[i]);
-    }
-    if (!isfinite(sum) || !(norm > 0.0) || is_zero_sum(sum, magnitude, n)) { return 0.0; }
-    return fabs(sum) / (sqrt((double)n) * norm);
-}
-
-static tess_status look_at_rhs(tess_context *ctx, const tess_vector *b, bool left_null, tess_findings *f)
+static tess_status look_at_rhs(tess_context *ctx, const tess_csr_view *a, const tess_vector *b, tess_findings *f)
 {
     const int64_t n = tess_vector_size(b);
     double *values = NULL;
@@ -183,7 +167,7 @@ static tess_status look_at_rhs(tess_context *ctx, const tess_vector *b, bool lef
     for (int64_t i = 0; i < n; i++) {
         if (!isfinite(values[i])) { note(&f->nonfinite_rhs, i, -1); }
     }
-    if (left_null) { f->inconsistency = inconsistency_of(values, n); }
+    if (a->nrows == a->ncols) { status = order_inconsistency(ctx, a, values, f); }
 cleanup:
     tess_host_release(ctx, values, n, sizeof *values);
     return status;
@@ -225,7 +209,6 @@ tess_status tess_find_problems(const tess_matrix *a, const tess_vector *b, const
     TESS_REQUIRE(a->ctx, out);
     tess_findings f;
     order_input in = {NULL, {0}, {NULL, NULL, NULL}};
-    bool left_null = false;
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(result_require_size(a->ctx, "tess_findings", out->size, sizeof f));
@@ -235,10 +218,10 @@ tess_status tess_find_problems(const tess_matrix *a, const tess_vector *b, const
     tess_findings_init(&f);
     f.nrows = a->nrows;
     f.ncols = a->ncols;
-    TESS_TRY(look_at_entries(a->ctx, &in.view, &left_null, &f));
+    TESS_TRY(look_at_entries(a->ctx, &in.view, &f));
     TESS_TRY(find_duplicates(a->ctx, &in.view, &f));
     TESS_TRY(order_structural_rank(a->ctx, &in.view, &f));
-    if (b) { TESS_TRY(look_at_rhs(a->ctx, b, left_null, &f)); }
+    if (b) { TESS_TRY(look_at_rhs(a->ctx, &in.view, b, &f)); }
     if (b && x) { TESS_TRY(estimate_attainable(&in.view, b, x, &f)); }
     result_return(&f, out);
 cleanup:

@@ -63,4 +63,7 @@ typedef struct order_matching {
  */
 tess_status match_rows(tess_context *ctx, order_matching *m);
 
+/* Fills inconsistency and inconsistent_rows of a square matrix and a right-hand side. Errors: memory. parts.c */
+tess_status order_inconsistency(tess_context *ctx, const tess_csr_view *a, const double *b, tess_findings *f);
+
 #endif

@@ -66,6 +66,7 @@ static const tess_named_value policy_names[] = {{"none", TESS_POLICY_NONE},
 static const tess_named_value scaling_names[] = {{"none", TESS_SCALING_NONE},
                                                  {"max-product", TESS_SCALING_MAX_PRODUCT},
                                                  {"symmetric", TESS_SCALING_SYMMETRIC},
+                                                 {"rows", TESS_SCALING_ROWS},
                                                  {NULL, 0}};
 static const tess_named_value reordering_names[] = {
     {"none", TESS_REORDERING_NONE}, {"rcm", TESS_REORDERING_RCM}, {NULL, 0}};
@@ -141,6 +142,12 @@ static const tess_named_value recurrence_names[] = {{"auto", TESS_RECURRENCE_AUT
                                                     {NULL, 0}};
 static const tess_named_value orthogonalization_names[] = {
     {"cgs2", TESS_ORTHOGONALIZATION_CGS2}, {"cgs2-delayed", TESS_ORTHOGONALIZATION_CGS2_DELAYED}, {NULL, 0}};
+static const tess_named_value stop_norm_names[] = {{"auto", TESS_STOP_NORM_AUTO},
+                                                   {"given", TESS_STOP_NORM_GIVEN},
+                                                   {"rows", TESS_STOP_NORM_ROWS},
+                                                   {"both", TESS_STOP_NORM_BOTH},
+                                                   {"preconditioned", TESS_STOP_NORM_PRECONDITIONED},
+                                                   {NULL, 0}};
 static const tess_named_value guard_names[] = {{"repair", TESS_GUARD_REPAIR}, {"report", TESS_GUARD_REPORT}, {NULL, 0}};
 static const tess_named_value reason_names[] = {{"running", TESS_REASON_RUNNING},
                                                 {"least_squares", TESS_REASON_LEAST_SQUARES},
@@ -241,6 +248,7 @@ static const struct {
     {"tess_granularity", granularity_names},
     {"tess_policy", policy_names},
     {"tess_scaling", scaling_names},
+    {"tess_stop_norm", stop_norm_names},
     {"tess_reordering", reordering_names},
     {"tess_precond_kind", precond_kind_names},
     {"tess_polynomial_form", polynomial_form_names},

@@ -125,6 +125,16 @@ tess_status tess_recurrence_parse(const char *name, tess_recurrence *out)
     return tess_value_of("tess_recurrence", name, out);
 }
 
+const char *tess_stop_norm_name(tess_stop_norm norm)
+{
+    return tess_name_of("tess_stop_norm", (int)norm);
+}
+
+tess_status tess_stop_norm_parse(const char *name, tess_stop_norm *out)
+{
+    return tess_value_of("tess_stop_norm", name, out);
+}
+
 const char *tess_orthogonalization_name(tess_orthogonalization orthogonalization)
 {
     return tess_name_of("tess_orthogonalization", (int)orthogonalization);

@@ -49,6 +49,15 @@ tess_status tess_solver_chosen_options(const tess_solver *s, tess_solve_options 
     return status;
 }
 
+/* ---- calls from a monitor ---- */
+
+tess_status solver_require_idle(const tess_solver *s)
+{
+    if (!s->solving) { return TESS_SUCCESS; }
+    return tess_fail(s->ctx, TESS_INVALID_ARGUMENT, "end the solve first: return a nonzero value from the monitor",
+                     "the solver is busy with a solve, whose monitor made this call");
+}
+
 /* ---- the last iterate ---- */
 
 tess_status solver_last_iterate(const tess_solver *s, tess_vector *x)

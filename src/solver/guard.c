@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/deadline.h"
+#include "base/fork.h"
 #include "base/options.h"
 #include "base/two_word.h"
 #include "format/csr/csr.h"
@@ -16,18 +17,30 @@
 #include "solver/stop.h"
 #include "solver/transform.h"
 
-/* The bound decides, also if the computed norm is 0. A user's operator without a bound is trusted, and the result says
-   that it is not verified. */
-bool meets_tolerance(const tess_solve_result *r, const true_residual *now)
+/* *norm := ||M^-1 v|| */
+static tess_status preconditioned_norm(const tess_solver *s, const double *v, double *norm)
 {
-    const double most = now->norm + (now->bounded ? now->bound : 0.0);
+    tess_vector mapped = {.ctx = s->ctx, .n = s->krylov.n, .precision = TESS_PRECISION_FP64, .data = s->mapped};
+    const tess_reduction none = {0};
+    tess_status status = TESS_SUCCESS;
 
-    return is_finite(most) && is_finite(r->rhs_norm) && most <= r->tolerance;
+    TESS_TRY(tess_precond_apply_fused(s->krylov.precond, TESS_PRECISION_FP64, v, s->mapped, &none));
+    status = tess_vector_norm2(&mapped, TESS_ARITHMETIC_FP64, norm);
+cleanup:
+    return status;
 }
 
 tess_status guard_verify(solve_run *run, const double *x, true_residual *out)
 {
-    return verify_residual(run->s->original, run->b, x, run->s->krylov.r, out);
+    const tess_solver *s = run->s;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(verify_residual(s->original, run->b, x, s->krylov.r, out));
+    if (!s->mapped) { return TESS_SUCCESS; }
+    TESS_TRY(preconditioned_norm(s, s->krylov.r, &out->preconditioned));
+    if (s->mapped_rhs > 0.0) { out->preconditioned *= out->rhs_norm / s->mapped_rhs; }
+cleanup:
+    return status;
 }
 
 /* ---- the best iterate ---- */
@@ -37,8 +50,10 @@ tess_status guard_keep_best(solve_run *run)
 {
     const tess_solver *s = run->s;
 
-    if (!s->best || !(run->now.norm < run->best)) { return TESS_SUCCESS; }
-    run->best = run->now.norm;
+    const double norm = deciding_norm(run->result, &run->now);
+
+    if (!s->best || !(norm < run->best)) { return TESS_SUCCESS; }
+    run->best = norm;
     return s->ctx->backend->copy(s->ctx, s->best, run->x, (size_t)s->krylov.n * sizeof(double));
 }
 
@@ -48,7 +63,9 @@ static tess_status return_best(solve_run *run)
     const tess_solver *s = run->s;
     tess_status status = TESS_SUCCESS;
 
-    if (!s->best || run->now.norm <= run->best || run->guard == TESS_GUARD_REPORT) { return TESS_SUCCESS; }
+    if (!s->best || deciding_norm(run->result, &run->now) <= run->best || run->guard == TESS_GUARD_REPORT) {
+        return TESS_SUCCESS;
+    }
     TESS_TRY(s->ctx->backend->copy(s->ctx, run->x, s->best, (size_t)s->krylov.n * sizeof(double)));
     status = guard_verify(run, run->x, &run->now);
 cleanup:
@@ -128,13 +145,13 @@ tess_precision guard_working_precision(const tess_solver *s)
 
 static tess_status start_run(solve_run *run, const tess_vector *b)
 {
-    const tess_solver *s = run->s;
+    tess_solver *s = run->s;
     tess_solve_result *r = run->result;
     tess_status status = TESS_SUCCESS;
 
+    if (s->mapped) { TESS_TRY(preconditioned_norm(s, run->b, &s->mapped_rhs)); }
     TESS_TRY(guard_verify(run, run->x, &run->now)); /* ||b|| comes with it */
-    r->rhs_norm = run->now.rhs_norm;
-    r->tolerance = least_tolerance(&s->options, &run->now);
+    verify_set_tolerances(&s->options, &run->now, r);
     if (r->rhs_norm == 0.0) {
         TESS_TRY(s->ctx->backend->zero(s->ctx, run->x, (size_t)b->n * sizeof(double)));
         TESS_TRY(guard_verify(run, run->x, &run->now));
@@ -163,6 +180,7 @@ static tess_status run_cycles(solve_run *run, tess_reason *reason)
     if (s->krylov.extension) { TESS_TRY(s->krylov.extension->start(s)); }
     run->best = INFINITY;
     TESS_TRY(guard_keep_best(run));
+    TESS_TRY(guard_find_floor(run));
     *reason = TESS_REASON_ITERATIONS;
     while (goes_on && run->result->iterations < s->options.max_iterations) {
         tess_loop_state end;
@@ -176,6 +194,10 @@ static tess_status run_cycles(solve_run *run, tess_reason *reason)
         TESS_TRY(guard_judge_cycle(run, *reason, &progress));
         run->refinement_seconds += tess_wall_seconds() - ended;
         if (meets_tolerance(run->result, &run->now)) { break; }
+        if (run->floor > 0.0 && *reason == TESS_REASON_RTOL && run->now.norm <= NEAR_FLOOR * run->floor) {
+            *reason = TESS_REASON_STAGNATION;
+            break;
+        }
         TESS_TRY(guard_go_on(run, &end, progress, reason, &goes_on));
     }
     if (!meets_tolerance(run->result, &run->now)) { TESS_TRY(return_best(run)); }
@@ -203,8 +225,10 @@ void finish_result(const tess_solver *s, const true_residual *now, tess_reason r
     r->relative_residual = unsigned_nan(now->norm / scale);
     r->estimated_residual_norm = unsigned_nan(r->estimated_residual_norm);
     r->estimated_relative_residual = unsigned_nan(r->estimated_residual_norm / scale);
+    verify_report_rows(now, r);
     r->converged = meets_tolerance(r, now);
-    r->verified = r->converged && now->bounded;
+    r->verified = r->converged && now->bounded && meets_given(r, now) &&
+                  meets_rows(r, now, r->stop_norm == TESS_STOP_NORM_GIVEN ? TESS_ROWS_SLACK : 1.0);
     r->reason = reason;
     if (!r->converged && reason > 0) { r->reason = TESS_REASON_FALSE_CONVERGENCE; } /* no success without a proof */
     if (r->converged && r->tolerance == 0.0 && r->iterations > 0) {
@@ -262,6 +286,30 @@ cleanup:
     return status;
 }
 
+/* x := the last iterate, where there is one with a finite residual. */
+static tess_status return_last(tess_solver *s, const tess_vector *b, tess_vector *x, tess_solve_result *r)
+{
+    tess_vector *last = NULL, *residual = NULL;
+    true_residual now;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(tess_vector_create(s->ctx, x->n, TESS_PRECISION_FP64, &last));
+    TESS_TRY(tess_vector_create(s->ctx, b->n, TESS_PRECISION_FP64, &residual));
+    TESS_TRY(tess_vector_copy(x, last));
+    TESS_TRY(solver_last_iterate(s, last));
+    TESS_TRY(verify_residual(s->original, b->data, last->data, residual->data, &now));
+    if (!is_finite(now.norm)) { goto cleanup; }
+    r->residual_norm = now.norm;
+    r->residual_bound = now.bound;
+    r->relative_residual = r->rhs_norm > 0.0 ? now.norm / r->rhs_norm : now.norm;
+    verify_report_rows(&now, r);
+    status = tess_vector_copy(last, x);
+cleanup:
+    tess_vector_destroy(residual);
+    tess_vector_destroy(last);
+    return status;
+}
+
 tess_status tess_solver_solve(tess_solver *s, const tess_vector *b, tess_vector *x, tess_solve_result *result)
 {
     TESS_REQUIRE(NULL, s);
@@ -271,16 +319,22 @@ tess_status tess_solver_solve(tess_solver *s, const tess_vector *b, tess_vector 
     double deadline = 0.0;
     tess_status status = result_require_size(s->ctx, "tess_solve_result", result->size, sizeof full);
 
+    if (status == TESS_SUCCESS) { status = fork_require_device(s->ctx); }
+    if (status == TESS_SUCCESS) { status = solver_require_idle(s); }
     if (status != TESS_SUCCESS) { return status; }
     tess_solve_result_init(&full);
     result_return(&full, result); /* a call that fails leaves nothing of the one before */
     s->iterated = false;
-    stop_begin(&stop, &s->options);
+    stop_begin(&stop, s->ctx, &s->options);
     deadline = tess_deadline_begin(s->ctx, s->options.time_limit);
+    s->solving = true;
     status = solve(s, b, x, &full);
+    if (status == TESS_SUCCESS && s->options.return_last && !full.converged) { status = return_last(s, b, x, &full); }
+    s->solving = false;
     tess_deadline_restore(s->ctx, deadline);
     stop_end(&stop, &s->options);
     full.reason = stop_reason(&stop, full.reason);
     if (status == TESS_SUCCESS) { result_return(&full, result); }
+    if (s->abandoned) { tess_solver_destroy(s); }
     return status;
 }

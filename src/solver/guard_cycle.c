@@ -89,12 +89,28 @@ static uint32_t watch_of(const solve_run *run, double norm)
     return stall_watch((uint32_t)stall_limit, 0, (uint32_t)tess_leading_exponent(norm));
 }
 
+/* A cycle after the first that another norm than the given one asks for aims at this share of what that one needs. */
+#define SECOND_SHARE 0.5
+/* And at so much of it for each cycle in a row without progress: large rows may hide the others. */
+#define HIDDEN_SHARE 1e-8
+
+/* The given norm at which the deciding norms should meet their tolerances: they fall alike, as far as is known. */
+static double given_tolerance(const solve_run *run)
+{
+    const tess_solve_result *r = run->result;
+    const double deciding = deciding_norm(r, &run->now);
+
+    if (r->stop_norm == TESS_STOP_NORM_GIVEN || deciding == run->now.norm) { return r->tolerance; }
+    return r->tolerance * (run->now.norm / deciding) * (r->iterations > 0 ? SECOND_SHARE : 1.0) *
+           pow(HIDDEN_SHARE, run->fruitless);
+}
+
 tess_status guard_start_cycle(solve_run *run)
 {
     tess_solver *s = run->s;
     tess_krylov *k = &s->krylov;
     const tess_solve_result *r = run->result;
-    double goal = STOP_SHARE * r->tolerance, largest = fmax(r->rhs_norm, run->norm);
+    double goal = STOP_SHARE * given_tolerance(run), largest = fmax(r->rhs_norm, run->norm);
     tess_loop_state state = {.phase = TESS_LOOP_RUNNING,
                              .iteration = r->iterations,
                              .max_iterations = s->options.max_iterations,
@@ -106,8 +122,10 @@ tess_status guard_start_cycle(solve_run *run)
     if (run->low_precision && run->guard == TESS_GUARD_REPAIR) {
         goal = fmax(goal, low_precision_reduction(s) * run->norm);
     }
+    goal = fmax(goal, FLOOR_SHARE * run->floor);
     run->goal = goal;
     TESS_TRY(solver_pause_clock(s));
+    if (run->floor > 0.0) { TESS_TRY(guard_project(run)); }
     TESS_TRY(scale_residual(run));
     state.scale = ldexp(1.0, run->exponent);
     state.residual_norm = ldexp(run->norm, -run->exponent);
@@ -184,18 +202,20 @@ tess_status guard_judge_cycle(solve_run *run, tess_reason reason, bool *progress
     /* A kernel starts sooner than a copy. */
     const tess_fused take = {
         .op = TESS_FUSED_SCALE, .n = k->n, .x = {.data = s->candidate}, .result = run->x, .a = 1.0};
-    const double asked = fmax(run->now.norm - run->goal, 0.0);
+    const double before = deciding_norm(run->result, &run->now);
+    const double asked = fmax(before - run->goal * (before / run->now.norm), 0.0);
     true_residual next;
+    double after = 0.0;
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(backend->fused(s->ctx, &add));
     s->iterated = true;
     TESS_TRY(guard_verify(run, s->candidate, &next));
+    after = deciding_norm(run->result, &next);
     /* A cycle without iterations is none, also where its goal, which the norm alone meets, asks nothing of it. */
     *progress = run->result->iterations > run->begin.iteration &&
-                next.norm <= (reason == TESS_REASON_RUNNING ? RESTART_FACTOR * run->now.norm
-                                                            : run->now.norm - PROGRESS_SHARE * asked);
-    if (is_finite(next.norm) && (next.norm <= run->now.norm || takes_worse(run, reason))) {
+                after <= (reason == TESS_REASON_RUNNING ? RESTART_FACTOR * before : before - PROGRESS_SHARE * asked);
+    if (is_finite(next.norm) && (after <= before || takes_worse(run, reason))) {
         run->now = next;
         TESS_TRY(backend->fused(s->ctx, &take));
         status = guard_keep_best(run);

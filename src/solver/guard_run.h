@@ -29,6 +29,7 @@ typedef struct solve_run {
     true_residual now; /* of x; the residual itself is in krylov.r */
     double norm;       /* norm of krylov.r: the same, except for low residuals */
     double goal;       /* the norm that the present cycle must reach */
+    double floor;      /* no x has a residual norm below it, and it is above the tolerance; 0: none is known */
     bool low_residuals;
     int fruitless;
     double best;    /* the smallest true residual so far, if s->best keeps its x */
@@ -59,6 +60,17 @@ tess_status guard_keep_best(solve_run *run);
 void guard_drop_graph(tess_solver *s);
 /* The precision of cycles until an escalation. */
 tess_precision guard_working_precision(const tess_solver *s);
+
+/* ---- least_residual.c ---- */
+
+/* Beside the least residual, what is left of the rest at the end of a cycle. */
+#define FLOOR_SHARE 0x1p-6
+/* A solve ends this near to the least residual. */
+#define NEAR_FLOOR 1.01
+/* Sets run->floor. Errors: memory, those of a copy to the host. */
+tess_status guard_find_floor(solve_run *run);
+/* Takes the part along the vector of ones, which no x changes, from krylov.r: else x grows along that vector. */
+tess_status guard_project(solve_run *run);
 
 /* ---- guard_cycle.c ---- */
 

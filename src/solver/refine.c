@@ -101,8 +101,7 @@ static tess_status start_refinement(refinement *run)
     if (run->extension) { run->extension->start_sum(run->s); }
     describe_transformed(s, r);
     TESS_TRY(verify(run, run->x, &run->now));
-    r->rhs_norm = run->now.rhs_norm;
-    r->tolerance = least_tolerance(&s->options, &run->now);
+    verify_set_tolerances(&s->options, &run->now, r);
     TESS_TRY(find_unit(run));
     if (r->rhs_norm == 0.0) {
         TESS_TRY(tess_vector_fill(run->x, 0.0));
@@ -138,7 +137,7 @@ static int forward_progress(void *user, const tess_progress *progress)
 /* The first round: by as much as the original's residual must fall. */
 static double goal_of_round(const refinement *run, int round)
 {
-    double goal = run->result->tolerance / run->now.norm;
+    double goal = run->result->tolerance / deciding_norm(run->result, &run->now);
 
     if (round == 0 && goal < 1.0) { return goal; }
     return fmax(ROUND_SHARE * fmin(goal, 1.0), SMALLEST_GOAL);
@@ -200,6 +199,7 @@ static tess_status solve_for_correction(refinement *run, int round, tess_solve_r
     run->before = run->result->iterations;
     limits.rtol = goal_of_round(run, round);
     limits.atol = 0.0;
+    limits.return_last = 0;
     limits.max_iterations -= run->before;
     if (limits.monitor) {
         limits.monitor = forward_progress;
@@ -228,8 +228,10 @@ static bool returns_last(const refinement *run)
 
 static tess_status keep_best(refinement *run)
 {
-    if (!(run->now.norm < run->best)) { return TESS_SUCCESS; }
-    run->best = run->now.norm;
+    const double norm = deciding_norm(run->result, &run->now);
+
+    if (!(norm < run->best)) { return TESS_SUCCESS; }
+    run->best = norm;
     return tess_vector_copy(run->x, run->t->best);
 }
 
@@ -238,7 +240,7 @@ static tess_status return_best(refinement *run)
 {
     tess_status status = TESS_SUCCESS;
 
-    if (run->now.norm <= run->best || returns_last(run)) { return TESS_SUCCESS; }
+    if (deciding_norm(run->result, &run->now) <= run->best || returns_last(run)) { return TESS_SUCCESS; }
     TESS_TRY(tess_vector_copy(run->t->best, run->x));
     status = verify(run, run->x, &run->now);
 cleanup:
@@ -262,7 +264,8 @@ static tess_status judge_round(refinement *run, const tess_solve_result *inner, 
     TESS_TRY(
         tess_matrix_spmv(t->from_columns, TESS_OP_NONE, ldexp(1.0, run->exponent), t->correction, 1.0, t->candidate));
     TESS_TRY(verify(run, t->candidate, &next));
-    *accepted = isfinite(next.norm) && (next.norm <= run->now.norm || may_worsen);
+    *accepted = isfinite(next.norm) && (deciding_norm(run->result, &next) <= deciding_norm(run->result, &run->now) ||
+                                        next.norm <= run->now.norm || may_worsen);
     if (!*accepted) { return TESS_SUCCESS; }
     run->now = next;
     TESS_TRY(tess_vector_copy(t->candidate, run->x));
@@ -277,7 +280,8 @@ static tess_status measure_progress(refinement *run, double norm_before, bool *p
     double mapped_before = run->mapped;
     tess_status status = map_to_rows(run, run->t->residual, run->now.norm, &run->mapped);
 
-    *progress = run->now.norm <= PROGRESS_FACTOR * norm_before || run->mapped <= PROGRESS_FACTOR * mapped_before;
+    *progress = deciding_norm(run->result, &run->now) <= PROGRESS_FACTOR * norm_before ||
+                run->mapped <= PROGRESS_FACTOR * mapped_before;
     return status;
 }
 
@@ -320,7 +324,7 @@ static tess_status run_rounds(refinement *run, tess_reason *reason)
     TESS_TRY(keep_best(run));
     TESS_TRY(map_to_rows(run, run->t->residual, run->now.norm, &run->mapped));
     for (int round = 0; run->result->iterations < run->s->options.max_iterations; round++) {
-        double before = run->now.norm;
+        double before = deciding_norm(run->result, &run->now);
         tess_solve_result inner;
         bool accepted = false, progress = false;
 

@@ -88,6 +88,7 @@ static tess_status check_names(tess_context *ctx, const tess_solve_options *o)
     TESS_TRY(options_require_name(ctx, "tess_solver_kind", "tess_solve_options.solver", (int)o->solver));
     TESS_TRY(options_require_name(ctx, "tess_engine", "tess_solve_options.engine", (int)o->engine));
     TESS_TRY(options_require_name(ctx, "tess_guard", "tess_solve_options.guard", (int)o->guard));
+    TESS_TRY(options_require_name(ctx, "tess_stop_norm", "tess_solve_options.stop_norm", (int)o->stop_norm));
     TESS_TRY(options_require_name(ctx, "tess_scaling", "tess_solve_options.scale", (int)o->scale));
     TESS_TRY(options_require_name(ctx, "tess_reordering", "tess_solve_options.reorder", (int)o->reorder));
     TESS_TRY(options_require_name(ctx, "tess_recurrence", "tess_cg_options.recurrence", (int)o->cg.recurrence));
@@ -157,6 +158,7 @@ tess_status solve_options_take_limits(tess_context *ctx, const tess_solve_option
     out->max_iterations = limits.max_iterations;
     out->guard = limits.guard;
     out->time_limit = limits.time_limit;
+    out->return_last = limits.return_last;
     out->monitor = limits.monitor;
     out->monitor_user = limits.monitor_user;
 cleanup:

@@ -333,6 +333,9 @@ static tess_status allocate_vectors(tess_solver *s)
     TESS_TRY(tess_device_allocate(ctx, n, sizeof(double), (void **)&k->d));
     TESS_TRY(tess_device_allocate(ctx, n, sizeof(double), (void **)&k->r));
     TESS_TRY(tess_device_allocate(ctx, n, sizeof(double), (void **)&s->candidate));
+    if (s->options.stop_norm == TESS_STOP_NORM_PRECONDITIONED && s->precond) {
+        TESS_TRY(tess_device_allocate(ctx, n, sizeof(double), (void **)&s->mapped));
+    }
     if (s->method->low_residual) { TESS_TRY(tess_device_allocate(ctx, n, sizeof(double), (void **)&s->best)); }
     for (int i = 0; i < s->nvectors; i++) {
         TESS_TRY(tess_device_allocate(ctx, n, tess_precision_bytes(k->vectors), &k->v[i]));
@@ -356,6 +359,10 @@ void tess_solver_destroy(tess_solver *s)
     const tess_matrix *original = NULL;
 
     if (!s) { return; }
+    if (s->solving) {
+        s->abandoned = true;
+        return;
+    }
     ctx = s->ctx;
     n = s->original->nrows;
     if (s->driver) { s->driver->destroy(s); }
@@ -368,6 +375,7 @@ void tess_solver_destroy(tess_solver *s)
     tess_device_release(ctx, s->krylov.r, n, sizeof(double));
     tess_device_release(ctx, s->candidate, n, sizeof(double));
     tess_device_release(ctx, s->best, n, sizeof(double));
+    tess_device_release(ctx, s->mapped, n, sizeof(double));
     tess_device_release(ctx, s->krylov.state, 1, sizeof *s->krylov.state);
     if (s->krylov.numbers) { tess_device_release(ctx, s->krylov.numbers, 1, s->method->numbers); }
     tess_device_release(ctx, s->clock, 1, sizeof *s->clock);
@@ -382,6 +390,29 @@ void tess_solver_destroy(tess_solver *s)
     tess_matrix_release(original);
 }
 
+/* Least squares leave a residual, and solves of a transformed system know no preconditioner of the given one. */
+static tess_status require_given_norm(const tess_solver *s, const char *what)
+{
+    const tess_stop_norm norm = s->options.stop_norm;
+
+    if (norm == TESS_STOP_NORM_AUTO || norm == TESS_STOP_NORM_GIVEN) { return TESS_SUCCESS; }
+    return tess_fail(s->ctx, TESS_UNSUPPORTED, "leave out --stop-norm", "%s does not stop by the norm %s", what,
+                     tess_stop_norm_name(norm));
+}
+
+/* The preconditioned norm is that of M^-1 (b - A x), with M as it is applied to FP64 vectors. */
+static tess_status check_preconditioned_norm(const tess_solver *s)
+{
+    const bool fits = !s->method->run && !s->method->low_residual && s->krylov.vectors == TESS_PRECISION_FP64 &&
+                      s->precond && s->options.guard == TESS_GUARD_REPAIR;
+
+    if (s->options.stop_norm != TESS_STOP_NORM_PRECONDITIONED || fits) { return TESS_SUCCESS; }
+    return tess_fail(s->ctx, TESS_UNSUPPORTED,
+                     "use --stop-norm rows, or cg, bicgstab, minres, idr or gmres with --precond",
+                     "%s with preconditioner %s has no preconditioned norm to stop by",
+                     tess_solver_kind_name(s->method->kind), tess_precond_kind_name(s->options.precond.kind));
+}
+
 static tess_status setup_plain(tess_solver *s, const tess_precond *given)
 {
     tess_status status = TESS_SUCCESS;
@@ -391,6 +422,7 @@ static tess_status setup_plain(tess_solver *s, const tess_precond *given)
     if (s->method->solve) {
         s->precond = given;
         TESS_TRY(check_recurrence(s));
+        TESS_TRY(require_given_norm(s, tess_solver_kind_name(s->method->kind)));
         return s->method->setup(s);
     }
     if (s->method->complete_options) { TESS_TRY(s->method->complete_options(s)); }
@@ -398,6 +430,7 @@ static tess_status setup_plain(tess_solver *s, const tess_precond *given)
     TESS_TRY(s->method->setup ? s->method->setup(s) : solver_setup_storage(s));
     TESS_TRY(choose_engine(s));
     if (s->krylov.extension) { TESS_TRY(s->krylov.extension->setup(s)); }
+    TESS_TRY(check_preconditioned_norm(s));
     status = allocate_vectors(s);
 cleanup:
     return status;
@@ -421,7 +454,11 @@ static tess_status setup(tess_solver *s, const tess_precond *given)
     /* An automatic solve of the transformed system chooses its preconditioner too. */
     const bool open = wants_transform(&s->options) && s->options.solver == TESS_SOLVER_AUTO && !given;
     if (s->options.precond.kind == TESS_PRECOND_AUTO && !open) { s->options.precond.kind = TESS_PRECOND_NONE; }
-    return wants_transform(&s->options) ? setup_transform(s, given) : setup_plain(s, given);
+    if (!wants_transform(&s->options)) { return setup_plain(s, given); }
+    if (s->options.stop_norm == TESS_STOP_NORM_PRECONDITIONED) {
+        return require_given_norm(s, "a solve that scales or reorders");
+    }
+    return setup_transform(s, given);
 }
 
 tess_status tess_solver_create_with_precond(const tess_matrix *a, const tess_precond *m,
@@ -462,5 +499,7 @@ tess_status tess_solver_create(const tess_matrix *a, const tess_solve_options *o
 tess_status tess_solver_set_limits(tess_solver *s, const tess_solve_options *o)
 {
     TESS_REQUIRE(NULL, s);
-    return solve_options_take_limits(s->ctx, o, &s->options);
+    const tess_status status = solver_require_idle(s);
+
+    return status == TESS_SUCCESS ? solve_options_take_limits(s->ctx, o, &s->options) : status;
 }

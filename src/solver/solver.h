@@ -31,9 +31,15 @@ struct tess_solver {
     tess_error asymmetric_error; /* details */
     tess_error setup_error;
     tess_krylov krylov;
-    double *candidate; /* x + d while it is judged, and after the solve the last one */
-    bool iterated;     /* the last solve left one */
+    double *candidate;               /* x + d while it is judged, and after the solve the last one */
+    bool iterated;                   /* the last solve left one */
+    bool null_sums, null_sums_known; /* all rows of these values sum to 0 (least_residual.c) */
+    uint64_t null_sums_version;
+    bool solving;      /* a solve runs: only its monitor can call, and other calls must not change the solver */
+    bool abandoned;    /* the caller destroyed it from there: the end of the solve frees it */
     double *best;      /* the best x so far; NULL: x itself is, because a worse one never replaces it */
+    double *mapped;    /* M^-1 r, where its norm decides; else NULL */
+    double mapped_rhs; /* ||M^-1 b|| */
     int nvectors;
     double *history, *host_history;
     int64_t history_capacity;
@@ -54,6 +60,9 @@ struct tess_solver {
 /* Copies the last iterate of the last solve to x, which stays as it is where there is none. */
 tess_status solver_last_iterate(const tess_solver *s, tess_vector *x);
 
+/* Errors: INVALID_ARGUMENT within a solve, from its monitor. */
+tess_status solver_require_idle(const tess_solver *s);
+
 /* For a method that needs symmetry: finds out whether the matrix is symmetric, once per version of its values. */
 tess_status check_symmetry(tess_solver *s);
 
@@ -73,8 +82,6 @@ tess_precision solver_lowest_precision(const tess_solver *s);
 void describe_solver(const tess_solver *s, tess_solve_result *r);
 /* Those of its matrix, which may be another after the solve. */
 void describe_storage(const tess_solver *s, tess_solve_result *r);
-/* Whether a true residual proves convergence to r->tolerance. */
-bool meets_tolerance(const tess_solve_result *r, const true_residual *now);
 /* Fills in the facts known after the solve, and decides `converged` and the reason. */
 void finish_result(const tess_solver *s, const true_residual *now, tess_reason reason, double start,
                    tess_solve_result *r);

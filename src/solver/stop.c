@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "solver/stop.h"
 
-#include "base/context.h"
+#include "base/deadline.h"
 
 bool reason_is_a_stop(tess_reason reason)
 {
@@ -25,6 +25,8 @@ bool stop_asked(solve_stop *stop, const tess_progress *progress)
         stop->reason = reason_of(code);
     } else if (stop->limit > 0.0 && tess_wall_seconds() - stop->start >= stop->limit) {
         stop->reason = TESS_REASON_TIME_LIMIT;
+    } else if (tess_check_says_stop(stop->ctx)) {
+        stop->reason = TESS_REASON_INTERRUPTED;
     }
     return stop->reason != TESS_REASON_RUNNING;
 }
@@ -36,13 +38,19 @@ static int watch(void *user, const tess_progress *progress)
     return stop_asked(stop, progress) ? (int)stop->reason : 0;
 }
 
-void stop_begin(solve_stop *stop, tess_solve_options *options)
+bool stop_is_watching(const solve_stop *stop)
+{
+    return stop->monitor || stop->limit > 0.0 || (stop->ctx->check && stop->ctx->device == TESS_DEVICE_CPU);
+}
+
+void stop_begin(solve_stop *stop, const tess_context *ctx, tess_solve_options *options)
 {
     *stop = (solve_stop){.monitor = options->monitor,
                          .user = options->monitor_user,
+                         .ctx = ctx,
                          .start = tess_wall_seconds(),
                          .limit = options->time_limit};
-    if (!stop->monitor && stop->limit == 0.0) { return; }
+    if (!stop_is_watching(stop)) { return; }
     options->monitor = watch;
     options->monitor_user = stop;
 }

@@ -138,6 +138,12 @@ static tess_status find_scale(const tess_matrix *a, tess_scaling scaling, system
 
     if (scaling == TESS_SCALING_NONE) { return TESS_SUCCESS; }
     if (scaling == TESS_SCALING_MAX_PRODUCT) { return tess_order_max_product(a, o->rows, o->row_scale, o->col_scale); }
+    if (scaling == TESS_SCALING_ROWS) {
+        for (int64_t i = 0; i < o->n; i++) {
+            o->col_scale[i] = 1.0;
+        }
+        return tess_order_row_scale(a, o->row_scale);
+    }
     status = tess_order_symmetric_scale(a, o->row_scale);
     memcpy(o->col_scale, o->row_scale, (size_t)o->n * sizeof *o->col_scale);
     return status;
@@ -153,6 +159,8 @@ static tess_status build_system(const tess_solver *s, solver_transform *t)
 
     inner.scale = TESS_SCALING_NONE;
     inner.reorder = TESS_REORDERING_NONE;
+    inner.stop_norm = TESS_STOP_NORM_GIVEN; /* of the transformed system; the original one is judged as it was asked */
+    inner.return_last = 0;
     TESS_TRY(allocate_order(s->ctx, scaled, &o));
     TESS_TRY(find_scale(a, s->options.scale, &o));
     TESS_TRY(tess_matrix_reorder(a, scaled ? o.rows : NULL, NULL, o.row_scale, o.col_scale, &t->matrix));
@@ -180,7 +188,7 @@ static tess_status check_transform(const tess_solver *s, const tess_precond *giv
 {
     const tess_solve_options *o = &s->options;
 
-    if ((o->scale != TESS_SCALING_NONE && o->scale != TESS_SCALING_MAX_PRODUCT && o->scale != TESS_SCALING_SYMMETRIC) ||
+    if (o->scale < TESS_SCALING_NONE || o->scale > TESS_SCALING_ROWS ||
         (o->reorder != TESS_REORDERING_NONE && o->reorder != TESS_REORDERING_RCM)) {
         return tess_fail(s->ctx, TESS_UNSUPPORTED, "use values of tess_scaling and tess_reordering",
                          "unknown scaling %d or reordering %d", (int)o->scale, (int)o->reorder);

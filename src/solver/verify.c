@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The true residual: the number that decides whether a solve converged. */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -31,8 +32,45 @@ static tess_status pass_at(const tess_matrix *a, const double *b, const double *
     return exponent == at->exponent ? TESS_SUCCESS : residual_pass(a, b, x, residual, exponent, at);
 }
 
+/* The last product with a power of two rounds by at most 2^-1075 below the normal numbers. That is no number: 2^-1074.
+ */
+static double subnormal_error(double norm)
+{
+    return norm > 0.0 && norm < DBL_MIN ? 0x1p-1074 : 0.0;
+}
+
 /* sqrt of a sum in two words: half an ulp from the sum's rounding, one from the root's. */
 #define ROOT_ERROR (4.0 * TESS_U64)
+
+/* Each from a pass for which its squares are in range, as below; the quotients' rounding is in their bounds. */
+static tess_status norms_of_rows(const tess_matrix *a, const double *b, const double *x, double *residual,
+                                 const tess_residual_norm *plain, row_residual_norms *out)
+{
+    tess_residual_norm scaled = *plain;
+    tess_status status = TESS_SUCCESS;
+
+    out->known = true;
+    out->backward = plain->backward;
+    out->backward_bound = plain->backward_most - plain->backward;
+    out->backward_row = plain->backward_row;
+    TESS_TRY(pass_at(a, b, x, residual, fitting_exponent(plain->rows_high), plain, &scaled));
+    out->norm = ldexp(sqrt(scaled.rows_high + scaled.rows_low), scaled.exponent);
+    TESS_TRY(pass_at(a, b, x, residual, fitting_exponent(plain->rows_bound), plain, &scaled));
+    out->bound = ldexp(sqrt(scaled.rows_bound) * (1.0 + 0x1p-40), scaled.exponent) + ROOT_ERROR * out->norm +
+                 subnormal_error(out->norm);
+    TESS_TRY(pass_at(a, b, x, residual, fitting_exponent(plain->rows_rhs), plain, &scaled));
+    out->rhs_norm = ldexp(sqrt(scaled.rows_rhs), scaled.exponent);
+    out->rhs_least = out->rhs_norm * (1.0 - 2.0 * ROOT_ERROR);
+cleanup:
+    return status;
+}
+
+/* Rows that are NaN have none. */
+static void forget_backward_error(row_residual_norms *rows)
+{
+    rows->backward = rows->backward_bound = NAN;
+    rows->backward_row = -1;
+}
 
 /*
  * Norm, bound and ||b||, each from a pass with a scale for which its squares are in range: after cancellation the bound
@@ -59,11 +97,13 @@ static tess_status residual_of_assembled(const tess_matrix *a, const double *b, 
         TESS_U64 * (plain.magnitude > 0.0 ? sqrt(plain.magnitude) : ldexp(sqrt(scaled.magnitude), scaled.exponent));
     TESS_TRY(pass_at(a, b, x, residual, for_bound, &plain, &scaled));
     out->of_vector = ldexp(sqrt(scaled.bound) * (1.0 + 0x1p-40), scaled.exponent);
-    out->bound = out->of_vector + ROOT_ERROR * out->norm;
+    out->bound = out->of_vector + ROOT_ERROR * out->norm + subnormal_error(out->norm);
     out->bounded = true;
     TESS_TRY(pass_at(a, b, x, residual, for_rhs, &plain, &scaled));
     out->rhs_norm = ldexp(sqrt(scaled.rhs), scaled.exponent);
     out->rhs_least = out->rhs_norm * (1.0 - ROOT_ERROR);
+    TESS_TRY(norms_of_rows(a, b, x, residual, &plain, &out->rows));
+    if (!isfinite(out->norm)) { forget_backward_error(&out->rows); }
 cleanup:
     return status;
 }
@@ -105,6 +145,8 @@ static tess_status residual_of_shell(const tess_matrix *a, const double *b, cons
     tess_status status = TESS_SUCCESS;
 
     out->rounding = 0.0;
+    out->rows = (row_residual_norms){.norm = NAN, .bound = NAN, .rhs_norm = NAN, .rhs_least = NAN};
+    forget_backward_error(&out->rows);
     TESS_TRY(a->ctx->backend->copy(a->ctx, residual, b, (size_t)a->nrows * sizeof *b));
     TESS_TRY(tess_vector_norm2(&view, TESS_ARITHMETIC_FP64, &out->rhs_norm));
     out->rhs_least = out->rhs_norm * fmax(1.0 - norm_error(a->nrows), 0.0);
@@ -119,14 +161,82 @@ cleanup:
 tess_status verify_residual(const tess_matrix *a, const double *b, const double *x, double *residual,
                             true_residual *out)
 {
+    out->preconditioned = NAN;
     return a->ops ? residual_of_assembled(a, b, x, residual, out) : residual_of_shell(a, b, x, residual, out);
 }
 
 /* ---- tolerances ---- */
 
-double least_tolerance(const tess_solve_options *o, const true_residual *of_b)
+tess_stop_norm verify_stop_norm(const tess_solve_options *o)
 {
-    return fmax(nextafter(o->rtol * of_b->rhs_least, 0.0), o->atol);
+    if (o->stop_norm != TESS_STOP_NORM_AUTO) { return o->stop_norm; }
+    return o->solver == TESS_SOLVER_AUTO ? TESS_STOP_NORM_BOTH : TESS_STOP_NORM_GIVEN;
+}
+
+void verify_set_tolerances(const tess_solve_options *o, const true_residual *of_b, tess_solve_result *r)
+{
+    const row_residual_norms *rows = &of_b->rows;
+    const double of_atol = of_b->rhs_norm > 0.0 ? nextafter(o->atol / of_b->rhs_norm, 0.0) : 0.0;
+
+    r->stop_norm = verify_stop_norm(o);
+    r->rhs_norm = of_b->rhs_norm;
+    r->tolerance = fmax(nextafter(o->rtol * of_b->rhs_least, 0.0), o->atol);
+    r->rows.rhs_norm = rows->rhs_norm;
+    r->rows.tolerance = of_b->rhs_norm > 0.0 ? nextafter(fmax(o->rtol, of_atol) * rows->rhs_least, 0.0) : r->tolerance;
+    if (!rows->known) { r->rows.tolerance = NAN; }
+}
+
+/* Whether a norm and its bound prove that the exact norm is at most `most`. */
+static bool proves(double norm, double bound, double most)
+{
+    return isfinite(norm + bound) && norm + bound <= most;
+}
+
+/* The bound decides, also if the computed norm is 0. A user's operator without a bound is trusted, and the result says
+   that it is not verified. */
+bool meets_given(const tess_solve_result *r, const true_residual *now)
+{
+    return isfinite(r->rhs_norm) && proves(now->norm, now->bounded ? now->bound : 0.0, r->tolerance);
+}
+
+/* Nobody knows the rows of a shell. */
+bool meets_rows(const tess_solve_result *r, const true_residual *now, double slack)
+{
+    return !now->rows.known || proves(now->rows.norm, now->rows.bound, slack * r->rows.tolerance);
+}
+
+bool meets_tolerance(const tess_solve_result *r, const true_residual *now)
+{
+    switch (r->stop_norm) {
+    case TESS_STOP_NORM_ROWS: return now->rows.known ? meets_rows(r, now, 1.0) : meets_given(r, now);
+    case TESS_STOP_NORM_BOTH: return meets_given(r, now) && meets_rows(r, now, 1.0);
+    case TESS_STOP_NORM_PRECONDITIONED: return proves(now->preconditioned, 0.0, r->tolerance);
+    default: return meets_given(r, now);
+    }
+}
+
+double deciding_norm(const tess_solve_result *r, const true_residual *now)
+{
+    const double share = r->rows.tolerance > 0.0 ? r->tolerance / r->rows.tolerance : r->rhs_norm / r->rows.rhs_norm;
+    const double rows = now->rows.norm * share;
+
+    if (r->stop_norm == TESS_STOP_NORM_PRECONDITIONED) { return now->preconditioned; }
+    if (r->stop_norm == TESS_STOP_NORM_GIVEN || !now->rows.known || !isfinite(rows)) { return now->norm; }
+    return r->stop_norm == TESS_STOP_NORM_ROWS ? rows : fmax(now->norm, rows);
+}
+
+void verify_report_rows(const true_residual *now, tess_solve_result *r)
+{
+    const row_residual_norms *rows = &now->rows;
+    tess_row_residual *out = &r->rows;
+
+    out->norm = rows->norm;
+    out->relative = rows->norm / (out->rhs_norm > 0.0 ? out->rhs_norm : 1.0);
+    out->bound = rows->bound;
+    out->backward_error = rows->backward;
+    out->backward_bound = rows->backward_bound;
+    out->backward_row = rows->backward_row;
+    out->met = rows->known && meets_rows(r, now, 1.0);
 }
 
 tess_status tess_verify_residual(const tess_matrix *a, const tess_vector *b, const tess_vector *x,

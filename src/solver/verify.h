@@ -6,6 +6,16 @@
 
 #include <tessera/solver.h>
 
+/* Norms in which rows of very different size weigh alike: row i of b and of b - A x is divided by its largest |a_ij|, a
+   row of zeros by 1. And the row-wise backward error. All are NaN for a shell. */
+typedef struct row_residual_norms {
+    bool known;
+    double norm, bound; /* of the residual */
+    double rhs_norm, rhs_least;
+    double backward, backward_bound; /* the largest |r_i| / (|A| |x| + |b|)_i, and a bound on its error */
+    int64_t backward_row;            /* that row; -1: the residual is 0 */
+} row_residual_norms;
+
 /* The result of a verification of x. */
 typedef struct true_residual {
     double norm;      /* ||b - A x|| */
@@ -15,12 +25,27 @@ typedef struct true_residual {
     double rounding;  /* u || |A| |x| + |b| ||: about the rounding error of x; 0: unknown */
     double rhs_norm;  /* ||b|| */
     double rhs_least; /* a lower bound of the exact ||b|| */
+    row_residual_norms rows;
+    double preconditioned; /* ||M^-1 r|| ||b|| / ||M^-1 b||, in the units of `norm`; NaN where nobody asked for it */
 } true_residual;
 
 /* tess_verify_residual on arrays of the device; `a` is assembled or a shell; residual is written. */
 tess_status verify_residual(const tess_matrix *a, const double *b, const double *x, double *residual,
                             true_residual *out);
-/* max(rtol ||b||, atol) of the exact ||b||, or less by a few roundings. */
-double least_tolerance(const tess_solve_options *o, const true_residual *of_b);
+/* Fills in stop_norm, rhs_norm and the tolerances: max(rtol ||b||, atol) of the exact norms of b, or less by a few
+   roundings. */
+void verify_set_tolerances(const tess_solve_options *o, const true_residual *of_b, tess_solve_result *r);
+/* The norm that decides, never AUTO. */
+tess_stop_norm verify_stop_norm(const tess_solve_options *o);
+/* Whether a true residual proves convergence in the norm that decides. */
+bool meets_tolerance(const tess_solve_result *r, const true_residual *now);
+/* Likewise of the norm as given, and of the row-scaled one with `slack` times its tolerance. */
+bool meets_given(const tess_solve_result *r, const true_residual *now);
+bool meets_rows(const tess_solve_result *r, const true_residual *now, double slack);
+/* The residual norm in which iterates are compared: that which decides, in the units of now->norm. It meets
+   r->tolerance where the deciding norms meet theirs. */
+double deciding_norm(const tess_solve_result *r, const true_residual *now);
+/* What the result tells of rows. */
+void verify_report_rows(const true_residual *now, tess_solve_result *r);
 
 #endif

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 
-COMMANDS = ["solve", "info", "spmv", "compare", "timestep", "generate", "convert"]
+COMMANDS = ["solve", "verify", "info", "spmv", "compare", "timestep", "generate", "convert"]
 TEXT_COLUMN = 29
 WIDEST = 100
 # Options with a value that have no default: files that are written, or not.

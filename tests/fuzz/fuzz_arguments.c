@@ -131,6 +131,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     (void)argv;
     nowhere = fopen("/dev/null", "w");
     require(nowhere && setvbuf(nowhere, NULL, _IONBF, 0) == 0);
+    require(cli_shown_errors() != NULL); /* the stream lives as long as the process */
     require(__sanitizer_install_malloc_and_free_hooks(note_allocation, note_release));
     return 0;
 }

@@ -297,6 +297,53 @@ static void diagonal_and_residual_match_the_host(void **state)
     free(there);
 }
 
+/* The row-scaled norms and the row-wise backward error of both devices differ by their bounds at most: for rows of any
+   length, whose sizes range over 2^800, and for one row that is wrong. */
+static void row_norms_match_the_host(void **state)
+{
+    oracle_csr a = make_mixed_rows();
+    double *b = test_allocate(a.nrows, sizeof *b), *x = random_values(a.ncols, 2, -1.0, 1.0);
+    wide *product = test_allocate(a.nrows, sizeof *product);
+    tess_context *cpu = open_cpu(2), *contexts[2] = {cpu, gpu};
+    tess_verification v[2];
+    tess_verify_row row;
+    int64_t found = 0, wrong = a.nrows / 2;
+
+    (void)state;
+    for (int64_t k = 0, i = 0; i < a.nrows; i++) {
+        for (; k < a.row_ptr[i + 1]; k++) {
+            a.val[k] = ldexp(a.val[k], (int)(i * 37 % 800) - 400);
+        }
+    }
+    oracle_multiply(&a, false, x, product, NULL);
+    for (int64_t i = 0; i < a.nrows; i++) {
+        b[i] = (double)product[i];
+    }
+    b[wrong] = b[wrong] == 0.0 ? 1.0 : 2.0 * b[wrong];
+    for (int c = 0; c < 2; c++) {
+        tess_matrix *m = make_matrix(contexts[c], &a);
+        tess_vector *vb = make_vector(contexts[c], a.nrows, b), *vx = make_vector(contexts[c], a.ncols, x);
+
+        tess_verification_init(&v[c]);
+        assert_ok(contexts[c], tess_verify(m, vb, vx, NULL, &v[c]));
+        assert_ok(contexts[c], tess_verify_rows(m, vb, vx, 1, &row, &found));
+        assert_true(found == 1 && row.row == wrong && v[c].rows.backward_row == wrong);
+        tess_vector_destroy(vb);
+        tess_vector_destroy(vx);
+        tess_matrix_destroy(m);
+    }
+    assert_at_most(fabs(v[0].rows.norm - v[1].rows.norm), v[0].rows.bound + v[1].rows.bound);
+    assert_at_most(fabs(v[0].rows.rhs_norm - v[1].rows.rhs_norm), 8.0 * U64 * v[0].rows.rhs_norm);
+    assert_at_most(fabs(v[0].rows.backward_error - v[1].rows.backward_error),
+                   v[0].rows.backward_bound + v[1].rows.backward_bound);
+    assert_true(v[0].rows.backward_error > 1e-9 && !v[0].rows.met && !v[1].rows.met);
+    tess_context_destroy(cpu);
+    oracle_free(&a);
+    free(b);
+    free(x);
+    free(product);
+}
+
 static void empty_matrices_work(void **state)
 {
     static const int64_t shapes[][2] = {{0, 0}, {0, 5}, {5, 0}, {5, 5}};
@@ -324,6 +371,7 @@ int main(void)
         cmocka_unit_test(coo_from_the_device),
         cmocka_unit_test(copies_between_host_and_device),
         cmocka_unit_test(diagonal_and_residual_match_the_host),
+        cmocka_unit_test(row_norms_match_the_host),
         cmocka_unit_test(empty_matrices_work),
     };
 

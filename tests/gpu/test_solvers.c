@@ -28,6 +28,37 @@ static oracle_csr system_for(int kind, int64_t k)
     return a;
 }
 
+/* A ring whose rows sum to 0, and b whose sum is a millionth of its magnitudes: x has the least residual, |1^T b| /
+   sqrt(n), as on a host. */
+static void least_residuals_of_systems_without_a_solution(void **state)
+{
+    enum { ROWS = 300 };
+    tess_solve_options options = solve_options(TESS_SOLVER_CG);
+    oracle_csr a = oracle_open(ROWS, ROWS);
+    double b[ROWS], least = 0.0;
+    solved found;
+
+    (void)state;
+    for (int i = 0; i < ROWS; i++) {
+        for (int j = 0; j < ROWS; j++) {
+            const int distance = abs(i - j);
+
+            if (distance == 0) { oracle_push(&a, j, 2.0); }
+            if (distance == 1 || distance == ROWS - 1) { oracle_push(&a, j, -1.0); }
+        }
+        oracle_end_row(&a, i);
+        b[i] = (i % 2 == 0 ? 1.0 : -1.0) + 1e-6;
+        least += b[i] / sqrt((double)ROWS);
+    }
+    options.rtol = 1e-9;
+    found = solve_here(gpu, &a, &options, b);
+    assert_false(found.result.converged);
+    assert_int_equal(found.result.reason, TESS_REASON_STAGNATION);
+    assert_at_most(found.result.residual_norm, 1.02 * least);
+    discard(&found);
+    oracle_free(&a);
+}
+
 static void engines_agree_bit_for_bit(void **state)
 {
     (void)state;
@@ -472,6 +503,7 @@ static void failed_device_allocation_leaves_the_context_usable(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(least_residuals_of_systems_without_a_solution),
         cmocka_unit_test(engines_agree_bit_for_bit),
         cmocka_unit_test(iteration_limits_are_exact),
         cmocka_unit_test(every_run_gives_the_same_bits),

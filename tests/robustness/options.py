@@ -19,8 +19,8 @@ import sys
 import tempfile
 import time
 
-COMMANDS = ("solve", "info", "spmv", "timestep", "compare", "generate", "convert")
-CODES = {"solve": {0, 1, 2, 3, 4, 5}, "timestep": {0, 1, 2, 3, 4, 5}}
+COMMANDS = ("solve", "info", "spmv", "timestep", "compare", "generate", "convert", "verify")
+CODES = {"solve": {0, 1, 2, 3, 4, 5}, "timestep": {0, 1, 2, 3, 4, 5}, "verify": {0, 1, 2, 3, 4}}
 OTHERS = {0, 2, 3, 4, 5}  # of the other commands; 5 for a singular matrix
 LONGEST = 20.0  # seconds of one run
 MEMORY = 4 << 30
@@ -127,7 +127,8 @@ class Options:
         """None: no value. Of a name, the words that the message about an unknown one lists, and a wrong one."""
         if not kind:
             return None
-        target = ["laplace2d", "3", "--output", "out.mtx"] if command == "generate" else ["spd.mtx"]
+        target = {"generate": ["laplace2d", "3", "--output", "out.mtx"],
+                  "verify": ["spd.mtx", "b3.mtx", "b3.mtx"]}.get(command, ["spd.mtx"])
         done = subprocess.run([tool, command, *target, f"--{name}=zzz"], capture_output=True, text=True,
                               timeout=LONGEST)
         listed = re.search(r"available: (.*)", done.stderr, re.I)
@@ -164,13 +165,15 @@ def with_partners(command, names, dice):
 
 def combination(options, dice):
     """A command line without the tool."""
-    command = dice.choices(COMMANDS, weights=(8, 2, 2, 3, 1, 1, 1))[0]
+    command = dice.choices(COMMANDS, weights=(8, 2, 2, 3, 1, 1, 1, 2))[0]
     if command == "generate":
         line = [*dice.choice(PROBLEMS), "--output", dice.choice(("a.mtx", "a.tess", "a.mtx.gz", "/no/such/a.mtx"))]
     elif command == "convert":
         line = [dice.choice(list(MATRICES)), dice.choice(("a.mtx", "a.tess", "a.mtx.gz", "spd.mtx", "x"))]
     else:
         line = [draw(list(MATRICES) + list(GALLERY) * 2, dice)]
+    if command == "verify":
+        line += [draw(BY_NAME["rhs"], dice), draw(BY_NAME["x"], dice)]
     known = options[command].values
     names = dice.sample(sorted(known), min(len(known), dice.choice((0, 1, 1, 2, 2, 3, 4, 5, 7))))
     line += [word for word in with_partners(command, names, dice) if word[2:].split("=")[0] in known]

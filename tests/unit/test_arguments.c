@@ -41,6 +41,8 @@ static struct {
     tess_matrix_analysis analysis;
     tess_papers_result papers;
     tess_findings findings;
+    tess_verification verified;
+    tess_verify_row verified_row;
     tess_precond_factors factors;
     tess_amg_levels hierarchy;
     tess_precond_sweeps sweeps;
@@ -86,6 +88,7 @@ static void set_options(void)
     tess_timestep_result_init(&e.stepped);
     tess_papers_result_init(&e.papers);
     tess_findings_init(&e.findings);
+    tess_verification_init(&e.verified);
     tess_checkpoint_init(&e.checkpoint);
     tess_solve_estimate_init(&e.estimate);
     e.csr = csr_arrays_of(&laplacian);
@@ -319,6 +322,7 @@ static void options_of_solves_have_known_values(void **state)
     CHECK_FIELD(o->scale, tess_solver_create(e.a, o, &e.made.solver));
     CHECK_FIELD(o->reorder, tess_solver_create(e.a, o, &e.made.solver));
     CHECK_FIELD(o->cg.recurrence, tess_solver_create(e.a, o, &e.made.solver));
+    CHECK_FIELD(o->stop_norm, tess_solver_create(e.a, o, &e.made.solver));
     CHECK_FIELD(o->gmres.orthogonalization, tess_solver_create(e.a, o, &e.made.solver));
     CHECK_FIELD(o->gmres.inner.storage, tess_solver_create(e.a, o, &e.made.solver));
     CHECK_FIELD(o->gmres.inner.arithmetic, tess_solver_create(e.a, o, &e.made.solver));

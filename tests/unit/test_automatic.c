@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Solves with the default solver and preconditioner: what is tried, in which order, and what is told. */
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "support/solve.h"
@@ -384,6 +385,43 @@ static void bad_files_of_choices_do_no_harm(void **state)
     unlink(path);
 }
 
+/* A file of another kind keeps its bytes; a pipe is not waited for; a file of choices above 1 MiB starts anew. */
+static void files_of_others_stay(void **state)
+{
+    static const char *const begins[] = {"%%MatrixMarket matrix\n", "tessera-choice 1 0 cg jacobi fp64 none\n"};
+    char path[] = "/tmp/tessera-choices-XXXXXX";
+    tess_solve_options options = slow_options();
+    struct stat facts;
+
+    (void)state;
+    close(mkstemp(path));
+    options.automatic.choices = path;
+    for (int turn = 0; turn < 3; turn++) {
+        const off_t large = 3 << 20;
+        system_under_test t;
+
+        unlink(path);
+        if (turn == 2) { assert_int_equal(mkfifo(path, 0600), 0); }
+        if (turn < 2) {
+            FILE *file = fopen(path, "w");
+
+            assert_non_null(file);
+            fputs(begins[turn], file);
+            fclose(file);
+            assert_int_equal(truncate(path, large), 0);
+        }
+        t = open_test(slow_system(), options);
+        run(&t);
+        assert_true(t.result.verified && t.count >= 2);
+        close_test(&t);
+        assert_int_equal(stat(path, &facts), 0);
+        if (turn == 0) { assert_int_equal(facts.st_size, large); }
+        if (turn == 1) { assert_true(facts.st_size > 0 && facts.st_size < 200); }
+        if (turn == 2) { assert_true(S_ISFIFO(facts.st_mode)); }
+    }
+    unlink(path);
+}
+
 /* ---- systems without a solution ---- */
 
 static void singular_systems_end_with_a_reason(void **state)
@@ -451,8 +489,9 @@ static void numbers_that_are_none_end_at_once(void **state)
         cmocka_unit_test(a_named_solver_has_no_attempts), cmocka_unit_test(fp64_forbids_the_rest),                  \
         cmocka_unit_test(the_choice_by_hand_does_the_same), cmocka_unit_test(the_winner_is_kept),                   \
         cmocka_unit_test(new_values_change_the_choice), cmocka_unit_test(choices_are_remembered),                   \
-        cmocka_unit_test(bad_files_of_choices_do_no_harm), cmocka_unit_test(singular_systems_end_with_a_reason),    \
-        cmocka_unit_test(a_constant_null_vector), cmocka_unit_test(numbers_that_are_none_end_at_once)
+        cmocka_unit_test(bad_files_of_choices_do_no_harm), cmocka_unit_test(files_of_others_stay),                  \
+        cmocka_unit_test(singular_systems_end_with_a_reason), cmocka_unit_test(a_constant_null_vector),             \
+        cmocka_unit_test(numbers_that_are_none_end_at_once)
 
 #ifndef TESTS_ON_GPU
 /* On a GPU a diagonal is faster here. A chain: its first and last rows are n couplings apart, which CG with a diagonal

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Checkpoints: written and read back bit for bit; every damaged or cut file is refused; fingerprints tell apart. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "support/solve.h"
@@ -127,6 +130,26 @@ static void absent_files_are_not_found(void **state)
     assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_checkpoint_read(ctx, path, &facts, &x));
 }
 
+/* A pipe would keep the reader waiting. */
+static void a_pipe_is_no_checkpoint(void **state)
+{
+    char folder[] = "/tmp/tessera-checkpoint-XXXXXX", path[64];
+    tess_context *ctx = open_cpu(1);
+    tess_checkpoint facts;
+    tess_vector *x = NULL;
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    (void)snprintf(path, sizeof path, "%s/pipe", folder);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    tess_checkpoint_init(&facts);
+    assert_int_equal(tess_checkpoint_read(ctx, path, &facts, &x), TESS_CORRUPT);
+    assert_null(x);
+    unlink(path);
+    rmdir(folder);
+    tess_context_destroy(ctx);
+}
+
 static void fingerprints_tell_apart(void **state)
 {
     oracle_csr laplacian = oracle_laplace2d(4);
@@ -152,7 +175,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_written_is_read), cmocka_unit_test(damaged_files_are_refused),
-        cmocka_unit_test(absent_files_are_not_found), cmocka_unit_test(fingerprints_tell_apart)};
+        cmocka_unit_test(absent_files_are_not_found), cmocka_unit_test(fingerprints_tell_apart),
+        cmocka_unit_test(a_pipe_is_no_checkpoint)};
 
     return cmocka_run_group_tests(tests, open_all, close_all);
 }

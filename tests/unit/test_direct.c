@@ -588,9 +588,41 @@ static void small_systems(void **state)
         cmocka_unit_test(small_systems)
 
 #ifndef TESTS_ON_GPU
+/* Upwind convection with couplings of 1e-15 against the wind: geometric means drive the factors of D_r and D_c apart by
+   2^25 a row, which FP32 does not hold. */
+static void small_couplings_do_not_spread_the_scaling(void **state)
+{
+    enum { ROWS = 64 };
+    oracle_csr a = oracle_open(ROWS, ROWS);
+    double b[ROWS];
+    tess_context *ctx = open_device(1);
+    tess_precond_options options = direct_options(TESS_PRECOND_LU, TESS_PRECISION_FP32);
+    tess_precond *m = NULL;
+    tess_matrix *matrix = NULL;
+    double z[ROWS];
+
+    (void)state;
+    for (int i = 0; i < ROWS; i++) {
+        if (i > 0) { oracle_push(&a, i - 1, -50.0); }
+        oracle_push(&a, i, 60.0);
+        if (i + 1 < ROWS) { oracle_push(&a, i + 1, -1e-15); }
+        oracle_end_row(&a, i);
+        b[i] = 1.0;
+    }
+    matrix = make_matrix(ctx, &a);
+    assert_ok(ctx, tess_precond_create(matrix, &options, &m));
+    apply_precond(m, ROWS, b, z);
+    check_backward_error(&a, b, z, TESS_PRECISION_FP32);
+    tess_precond_destroy(m);
+    tess_matrix_destroy(matrix);
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {DIRECT_TESTS, cmocka_unit_test(threads_do_not_disturb_each_other)};
+    const struct CMUnitTest tests[] = {DIRECT_TESTS, cmocka_unit_test(small_couplings_do_not_spread_the_scaling),
+                                       cmocka_unit_test(threads_do_not_disturb_each_other)};
     const struct CMUnitTest without[] = {cmocka_unit_test(a_build_without_mumps_says_so)};
 
     if (!mumps_is_here()) { return cmocka_run_group_tests(without, NULL, NULL); }

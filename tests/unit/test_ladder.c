@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The order of attempts by device, from facts alone; and what an iteration and a set-up cost beside what was measured.
  */
+#include "auto/auto.h"
 #include "auto/ladder.h"
 #include "support/test.h"
 
@@ -129,6 +130,24 @@ static void a_named_preconditioner_stays(void **state)
 }
 
 /* Within a factor of 2 of what rates.c cites. */
+/* Whatever the library of a step with factors reports, a step follows; a fault of the steps without one ends the solve.
+ */
+static void a_failed_library_is_passed_over(void **state)
+{
+    static const tess_status reports[] = {TESS_UNSUPPORTED, TESS_SINGULAR, TESS_OUT_OF_MEMORY, TESS_INTERNAL,
+                                          TESS_TIMED_OUT};
+    const ladder_step direct = {.precond = TESS_PRECOND_LU, .limit = LIMIT_DIRECT},
+                      plain = {.precond = TESS_PRECOND_JACOBI, .limit = LIMIT_BUDGET};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof reports / sizeof reports[0]; i++) {
+        assert_true(may_skip(&direct, reports[i]));
+    }
+    assert_false(may_skip(&direct, TESS_CALLBACK));
+    assert_false(may_skip(&plain, TESS_INTERNAL));
+    assert_false(may_skip(&plain, TESS_OUT_OF_MEMORY));
+}
+
 static void check_measured(double estimate, double measured)
 {
     assert_true(estimate < 2.0 * measured && measured < 2.0 * estimate);
@@ -161,7 +180,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(attempts_are_in_this_order), cmocka_unit_test(sorting_keeps_all_steps),
-        cmocka_unit_test(a_named_preconditioner_stays), cmocka_unit_test(estimates_meet_measurements)};
+        cmocka_unit_test(a_named_preconditioner_stays), cmocka_unit_test(a_failed_library_is_passed_over),
+        cmocka_unit_test(estimates_meet_measurements)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -201,6 +201,11 @@ static tess_solve_result solve_in_vain(tess_solver_kind kind, int64_t max_iterat
             if (a.col_ind[k] == i) { a.val[k] = -sum; }
         }
     }
+    for (int64_t i = 0; i < a.nrows; i++) { /* D A D: its null vector is no longer the constant, which would be found */
+        for (int64_t k = a.row_ptr[i]; k < a.row_ptr[i + 1]; k++) {
+            a.val[k] *= (1.0 + (double)(i % 3)) * (1.0 + (double)(a.col_ind[k] % 3));
+        }
+    }
     options.precond.kind = TESS_PRECOND_AMG;
     options.precond.amg.precision = TESS_AMG_PRECISION_FP8;
     options.max_iterations = max_iterations;

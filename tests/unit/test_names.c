@@ -47,6 +47,7 @@
     X(tess_condition_source)  \
     X(tess_narrowing)         \
     X(tess_orthogonalization) \
+    X(tess_stop_norm)         \
     X(tess_reason)            \
     X(tess_phase)
 

@@ -73,7 +73,7 @@ static void bound_of_an_exact_sum_is_zero(void **state)
     assert_true(two_word_underflow(0x1p-480, 0x1p-480, 0x1p-960) == 0.0);
     assert_true(two_word_bound(0.0, UNDERFLOW_WORD, 2.0) >= 0x1p-1074);
     {
-        const row_residual r = {{0.0, 0.0}, 1.0, 0.0}; /* two additions per entry, and per join of parts */
+        const row_residual r = {{0.0, 0.0}, 1.0, 0.0, 0.0}; /* two additions per entry, and per join of parts */
 
         assert_true(row_residual_bound(&r, 6, 4) == two_word_bound(0.0, 1.0, 20.0));
     }

@@ -13,11 +13,11 @@
 #include "precond/direct/direct_device.h"
 #include "precond/precond.h"
 
-/* Workspace beyond the estimate, in percent, at most: after doublings where pivoting needs more. */
-enum { MOST_RELAXATION = 2000 };
+/* Workspace beyond the estimate, in percent, at most: after doublings where pivoting needs more. The limit of memory
+   ends them before, but for small matrices. */
+enum { MOST_RELAXATION = 1 << 20 };
 /* Failures that MUMPS names. */
 enum { NO_ENTRIES = -2, STRUCTURALLY_SINGULAR = -6, NUMERICALLY_SINGULAR = -10 };
-enum { INTEGERS_TOO_FEW = -8, REALS_TOO_FEW = -9 };
 enum { NO_MEMORY = -13, NO_MEMORY_IN_C = -7, NO_MEMORY_IN_ORDERING = -5 };
 
 typedef struct direct_factors {
@@ -35,11 +35,25 @@ typedef struct direct_factors {
     mumps_reply facts;                       /* of the last factorization */
     int relaxation;
     bool usable;
+    bool by_default; /* the caller named no precision */
 } direct_factors;
 
 static const char *name_of(const direct_factors *m)
 {
     return m->cholesky ? "cholesky" : "lu";
+}
+
+/* MUMPS is built in, but cannot be loaded. The words are the dynamic linker's. */
+static tess_status refuse_absent(tess_context *ctx, tess_precond_kind kind)
+{
+    const char *why = mumps_absence();
+    const bool memory = strstr(why, "failed to map") || strstr(why, "cannot map") || strstr(why, "annot allocate");
+
+    return memory
+               ? tess_fail(ctx, TESS_OUT_OF_MEMORY, "raise the limit (ulimit -v, control group)",
+                           "preconditioner %s: there is no memory to load MUMPS: %s", tess_precond_kind_name(kind), why)
+               : tess_fail(ctx, TESS_UNSUPPORTED, "install MUMPS' libraries; or use ilut, ict, ilu0 or ic0",
+                           "preconditioner %s: MUMPS cannot be loaded: %s", tess_precond_kind_name(kind), why);
 }
 
 static tess_status check(const tess_matrix *a, const tess_precond_options *o)
@@ -52,6 +66,9 @@ static tess_status check(const tess_matrix *a, const tess_precond_options *o)
         return tess_fail(a->ctx, TESS_UNSUPPORTED, DIRECT_CUDSS_HINT "; or install MUMPS and build again",
                          "preconditioner %s needs cuDSS, which was not found (%s), or MUMPS, which this build lacks",
                          tess_precond_kind_name(o->kind), cudss_absence());
+    }
+    if (!mumps_is_here() && mumps_absence()[0] != '\0' && a->ctx->device == TESS_DEVICE_CPU) {
+        return refuse_absent(a->ctx, o->kind);
     }
     if (!mumps_is_here() && a->ctx->device == TESS_DEVICE_CPU) {
         return tess_fail(a->ctx, TESS_UNSUPPORTED,
@@ -90,6 +107,13 @@ static tess_status check_memory(const direct_factors *m, int64_t predicted, int 
     return direct_check_memory(m->ctx, name_of(m), needed, direct_allowed_memory(m->ctx, m->memory_limit, false));
 }
 
+/* Failures after which MUMPS' guide asks for a larger ICNTL(14): integers (-8, -14), reals (-9, -11), buffers (-17,
+   -20). */
+static bool lacks_workspace(int code)
+{
+    return code == -8 || code == -9 || code == -11 || code == -14 || code == -17 || code == -20;
+}
+
 /* What MUMPS says about a step that failed. */
 static tess_status judge(const direct_factors *m, const char *step, const mumps_reply *reply)
 {
@@ -110,10 +134,15 @@ static tess_status judge(const direct_factors *m, const char *step, const mumps_
     case NO_MEMORY_IN_ORDERING:
         return tess_fail(m->ctx, TESS_OUT_OF_MEMORY, "choose ilut, ict, ilu0 or ic0",
                          "%s: MUMPS had too little memory for the %s", name_of(m), step);
-    default:
-        return tess_fail(m->ctx, TESS_INTERNAL, "please report it", "%s: the %s of MUMPS failed with INFOG %d, %d",
-                         name_of(m), step, reply->code, reply->detail);
+    default: break;
     }
+    if (lacks_workspace(reply->code)) {
+        return tess_fail(m->ctx, TESS_OUT_OF_MEMORY, "choose ilut, ict, ilu0 or ic0",
+                         "%s: MUMPS needs more workspace for the %s than %d %% beyond its estimate (INFOG %d, %d)",
+                         name_of(m), step, m->relaxation, reply->code, reply->detail);
+    }
+    return tess_fail(m->ctx, TESS_INTERNAL, "choose ilut, ict, ilu0 or ic0, and please report it",
+                     "%s: the %s of MUMPS failed with INFOG %d, %d", name_of(m), step, reply->code, reply->detail);
 }
 
 static mumps_arguments arguments_of(const direct_factors *m, const direct_system *s)
@@ -157,6 +186,37 @@ cleanup:
 }
 
 /* Again with twice the workspace, while pivoting needs more than the analysis foresaw. */
+static tess_status run_with_space(direct_factors *m, mumps_arguments *arguments, int64_t predicted, mumps_reply *reply)
+{
+    tess_status status = TESS_SUCCESS;
+
+    *reply = mumps_run(m->mumps, MUMPS_FACTOR, arguments);
+    while (lacks_workspace(reply->code) && 2 * m->relaxation <= MOST_RELAXATION) {
+        TESS_TRY(check_memory(m, predicted, 2 * m->relaxation));
+        TESS_TRY(tess_deadline_check(m->ctx, name_of(m)));
+        m->relaxation *= 2;
+        arguments->relaxation = m->relaxation;
+        *reply = mumps_run(m->mumps, MUMPS_FACTOR, arguments);
+    }
+cleanup:
+    return status;
+}
+
+/* What the factors say of the matrix. */
+static tess_status judge_pivots(const direct_factors *m)
+{
+    if (m->facts.null_pivots > 0) {
+        tess_log(m->ctx, TESS_LOG_INFO, "%s: the matrix is singular in %s: %d of %lld pivots are zero and set aside",
+                 name_of(m), tess_precision_name(m->precision), m->facts.null_pivots, (long long)m->n);
+    }
+    if (m->cholesky && m->facts.negative_pivots > 0) {
+        return tess_fail(m->ctx, TESS_SINGULAR, "use lu; for a large condition number --precond-precision fp64",
+                         "cholesky: the matrix is not positive definite in %s: %d of %lld pivots are negative",
+                         tess_precision_name(m->precision), m->facts.negative_pivots, (long long)m->n);
+    }
+    return TESS_SUCCESS;
+}
+
 static tess_status factor(direct_factors *m, const direct_system *s, bool rescale)
 {
     const int64_t predicted = m->facts.predicted;
@@ -168,33 +228,19 @@ static tess_status factor(direct_factors *m, const direct_system *s, bool rescal
     TESS_TRY(tess_deadline_check(m->ctx, name_of(m)));
     TESS_TRY(direct_check_time(m->ctx, name_of(m), m->facts.flops, DIRECT_FLOP_SECONDS));
     arguments.rescale = rescale;
-    reply = mumps_run(m->mumps, MUMPS_FACTOR, &arguments);
+    TESS_TRY(run_with_space(m, &arguments, predicted, &reply));
     if (reply.code == NUMERICALLY_SINGULAR && !m->cholesky) { /* the rest of A may do, if b allows it */
         const mumps_reply singular = reply;
 
         arguments.null_pivots = true;
-        reply = mumps_run(m->mumps, MUMPS_FACTOR, &arguments);
+        TESS_TRY(run_with_space(m, &arguments, predicted, &reply));
         if (reply.code >= 0 && reply.null_pivots == m->n) { reply = singular; }
-    }
-    while ((reply.code == INTEGERS_TOO_FEW || reply.code == REALS_TOO_FEW) && 2 * m->relaxation <= MOST_RELAXATION) {
-        TESS_TRY(check_memory(m, predicted, 2 * m->relaxation));
-        m->relaxation *= 2;
-        arguments.relaxation = m->relaxation;
-        reply = mumps_run(m->mumps, MUMPS_FACTOR, &arguments);
     }
     if (reply.code < 0) { return judge(m, "factorization", &reply); }
     m->facts = reply;
     m->facts.predicted = predicted;
     m->facts.flops = flops;
-    if (reply.null_pivots > 0) {
-        tess_log(m->ctx, TESS_LOG_INFO, "%s: the matrix is singular in %s: %d of %lld pivots are zero and set aside",
-                 name_of(m), tess_precision_name(m->precision), reply.null_pivots, (long long)m->n);
-    }
-    if (m->cholesky && reply.negative_pivots > 0) {
-        return tess_fail(m->ctx, TESS_SINGULAR, "use lu; for a large condition number --precond-precision fp64",
-                         "cholesky: the matrix is not positive definite in %s: %d of %lld pivots are negative",
-                         tess_precision_name(m->precision), reply.negative_pivots, (long long)m->n);
-    }
+    TESS_TRY(judge_pivots(m));
     status = tess_stage_end(m->ctx, "factors");
 cleanup:
     return status;
@@ -219,11 +265,79 @@ cleanup:
     return status;
 }
 
-static tess_status renew(tess_precond *m)
+static void close_factors(direct_factors *m)
 {
-    direct_factors *f = m->own;
+    mumps_close(m->ctx, m->mumps);
+    tess_host_release(m->ctx, m->row_exponent, m->n, sizeof *m->row_exponent);
+    tess_host_release(m->ctx, m->column_exponent, m->n, sizeof *m->column_exponent);
+    tess_host_release(m->ctx, m->rhs, m->n, tess_precision_bytes(m->precision));
+}
 
-    return f->n > 0 ? compute(f) : TESS_SUCCESS;
+static tess_status open_factors(direct_factors *m)
+{
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(tess_host_allocate(m->ctx, m->n, sizeof *m->row_exponent, (void **)&m->row_exponent));
+    TESS_TRY(tess_host_allocate(m->ctx, m->n, sizeof *m->column_exponent, (void **)&m->column_exponent));
+    status = tess_host_allocate(m->ctx, m->n, tess_precision_bytes(m->precision), &m->rhs);
+cleanup:
+    return status;
+}
+
+/* ---- FP32 that does not do ---- */
+
+static bool can_widen(const tess_precond *p)
+{
+    const direct_factors *m = p->own;
+
+    return m->n > 0 && m->precision == TESS_PRECISION_FP32;
+}
+
+/* Factors in FP64 beside those in FP32, which stay if there are none. */
+static tess_status widen(tess_precond *p, bool *widened)
+{
+    direct_factors *m = p->own, wide = *m;
+    const tess_error before = m->ctx->error;
+    tess_status status = TESS_SUCCESS;
+
+    *widened = false;
+    if (!can_widen(p)) { return TESS_SUCCESS; }
+    wide.mumps = NULL;
+    wide.row_exponent = wide.column_exponent = NULL;
+    wide.rhs = NULL;
+    wide.precision = TESS_PRECISION_FP64;
+    status = open_factors(&wide);
+    if (status == TESS_SUCCESS) { status = compute(&wide); }
+    if (status != TESS_SUCCESS) {
+        close_factors(&wide);
+        m->ctx->error = before;
+        return TESS_SUCCESS;
+    }
+    close_factors(m);
+    *m = wide;
+    p->role = (tess_role_precision){1, TESS_PRECISION_FP64, TESS_ARITHMETIC_FP64};
+    *widened = true;
+    tess_log(m->ctx, TESS_LOG_INFO, "%s: factors in fp32 did not do, and they are now in fp64", name_of(m));
+    return TESS_SUCCESS;
+}
+
+/* The default precision is no wish: where FP32 finds no factors, or sets pivots aside, FP64 decides. */
+static tess_status compute_by_default(tess_precond *p)
+{
+    const direct_factors *m = p->own;
+    bool widened = false;
+    const tess_status status = compute(p->own);
+
+    if (status != TESS_SINGULAR && !(status == TESS_SUCCESS && m->facts.null_pivots > 0)) { return status; }
+    return widen(p, &widened) == TESS_SUCCESS && widened ? TESS_SUCCESS : status;
+}
+
+static tess_status renew(tess_precond *p)
+{
+    const direct_factors *m = p->own;
+
+    if (m->n == 0) { return TESS_SUCCESS; }
+    return m->by_default ? compute_by_default(p) : compute(p->own);
 }
 
 static tess_status create_on_host(tess_precond *p, const tess_precond_options *options)
@@ -241,9 +355,8 @@ static tess_status create_on_host(tess_precond *p, const tess_precond_options *o
     m->precision = p->role.storage;
     m->memory_limit = options->direct.memory_limit;
     m->relaxation = DIRECT_RELAXATION;
-    TESS_TRY(tess_host_allocate(p->ctx, m->n, sizeof *m->row_exponent, (void **)&m->row_exponent));
-    TESS_TRY(tess_host_allocate(p->ctx, m->n, sizeof *m->column_exponent, (void **)&m->column_exponent));
-    TESS_TRY(tess_host_allocate(p->ctx, m->n, tess_precision_bytes(m->precision), &m->rhs));
+    m->by_default = !options->role.given;
+    TESS_TRY(open_factors(m));
     if (p->ctx->device == TESS_DEVICE_GPU) {
         TESS_TRY(tess_host_allocate(p->ctx, m->n, sizeof *m->copy, (void **)&m->copy));
     }
@@ -276,10 +389,7 @@ static void destroy(tess_precond *p)
     direct_factors *m = p->own;
 
     if (!m) { return; }
-    mumps_close(m->ctx, m->mumps);
-    tess_host_release(m->ctx, m->row_exponent, m->n, sizeof *m->row_exponent);
-    tess_host_release(m->ctx, m->column_exponent, m->n, sizeof *m->column_exponent);
-    tess_host_release(m->ctx, m->rhs, m->n, tess_precision_bytes(m->precision));
+    close_factors(m);
     tess_host_release(m->ctx, m->copy, m->n, sizeof *m->copy);
     tess_host_release(m->ctx, m, 1, sizeof *m);
 }
@@ -395,7 +505,7 @@ static void describe(const tess_precond *p, tess_precond_factors *out)
     {                                                                                                        \
         .kind = (KIND), .on_host = true, .default_role = default_role, .check = check, .create = create,     \
         .renew = renew, .apply = apply, .solve_on_host = solve_on_host, .bytes = bytes, .factors = describe, \
-        .destroy = destroy                                                                                   \
+        .widen = widen, .can_widen = can_widen, .destroy = destroy                                           \
     }
 const tess_precond_ops precond_lu = DIRECT(TESS_PRECOND_LU);
 const tess_precond_ops precond_cholesky = DIRECT(TESS_PRECOND_CHOLESKY);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The matrix as MUMPS takes it. */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -103,6 +104,12 @@ cleanup:
     return status;
 }
 
+/* A quarter of the precision's exponents: vectors that a side scales keep the rest. */
+static int32_t most_spread(tess_precision precision)
+{
+    return precision == TESS_PRECISION_FP32 ? (FLT_MAX_EXP - FLT_MIN_EXP) / 4 : (DBL_MAX_EXP - DBL_MIN_EXP) / 4;
+}
+
 static void cut(int64_t n, int most, int32_t *exponent)
 {
     for (int64_t i = 0; i < n; i++) {
@@ -114,8 +121,13 @@ tess_status direct_scale(direct_system *s, tess_precision precision, int most, i
                          int32_t *column_exponent)
 {
     const bool same = s->symmetry != MUMPS_UNSYMMETRIC;
-    const equilibrate_entries entries = {
-        .n = s->n, .count = s->count, .row = s->row, .column = s->column, .base = 1, .val = s->val};
+    const equilibrate_entries entries = {.n = s->n,
+                                         .count = s->count,
+                                         .row = s->row,
+                                         .column = s->column,
+                                         .base = 1,
+                                         .val = s->val,
+                                         .most_spread = most_spread(precision)};
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(equilibrate(s->ctx, &entries, row_exponent, same ? NULL : column_exponent));

@@ -35,6 +35,7 @@ struct mumps_instance {
 
 /* Loaded at the first question. */
 static const factors_module *module;
+static char problem[256]; /* why it was not */
 static pthread_once_t loaded = PTHREAD_ONCE_INIT;
 
 /* MUMPS keeps state of its own between calls. METIS takes its random numbers from rand(): one order at a time repeats,
@@ -90,7 +91,7 @@ static mumps_reply read_reply(const MUMPS_INT *infog, size_t value)
 
 static void load(void)
 {
-    module = tess_module_symbol(FACTORS_MODULE_FILE, FACTORS_MODULE_SYMBOL);
+    module = tess_module_symbol(FACTORS_MODULE_FILE, FACTORS_MODULE_SYMBOL, problem, sizeof problem);
     if (module && module->version != FACTORS_MODULE_VERSION) { module = NULL; }
 }
 
@@ -98,6 +99,12 @@ bool mumps_is_here(void)
 {
     pthread_once(&loaded, load);
     return module != NULL;
+}
+
+const char *mumps_absence(void)
+{
+    pthread_once(&loaded, load);
+    return module ? "" : problem;
 }
 
 bool mumps_dissect(int32_t n, int32_t *start, int32_t *neighbour, int32_t *order, int32_t *place)
@@ -156,6 +163,11 @@ void mumps_close(tess_context *ctx, mumps_instance *m)
 bool mumps_is_here(void)
 {
     return false;
+}
+
+const char *mumps_absence(void)
+{
+    return "";
 }
 
 bool mumps_dissect(int32_t n, int32_t *start, int32_t *neighbour, int32_t *order, int32_t *place)

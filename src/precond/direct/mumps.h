@@ -46,6 +46,8 @@ typedef struct mumps_instance mumps_instance;
 
 /* Whether libtessera_factors.so is built and can be loaded, with MUMPS. The others are called after this. */
 bool mumps_is_here(void);
+/* Why a module that is there was not loaded, in the dynamic linker's words; empty: it was, or there is none. */
+const char *mumps_absence(void);
 /* precision: FP32 or FP64. Errors: memory. */
 tess_status mumps_open(tess_context *ctx, tess_precision precision, mumps_symmetry symmetry, mumps_instance **out);
 mumps_reply mumps_run(mumps_instance *m, mumps_step step, const mumps_arguments *arguments);

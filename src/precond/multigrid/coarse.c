@@ -43,7 +43,7 @@ static void fill(const amg_scaled *s, dense *d)
         for (int64_t k = s->a->row_ptr[i]; k < s->a->row_ptr[i + 1]; k++) {
             const int64_t j = s->a->col_ind[k];
 
-            d->a[i + j * d->n] = s->a->val[k] * (s->left[i] * s->right[j]);
+            d->a[i + j * d->n] = s->a->val[k] * s->left[i] * s->right[j]; /* left times right may be out of range */
         }
     }
 }
@@ -53,9 +53,24 @@ static double largest_entry(const dense *d)
     double largest = 0.0;
 
     for (int64_t k = 0; k < size_of(d); k++) {
+        if (!isfinite(d->a[k])) { return INFINITY; }
         largest = fmax(largest, fabs(d->a[k]));
     }
     return largest;
+}
+
+/* LAPACK's iterations for singular values need values in range, and some do not end without. */
+static void multiply(const dense *d, double *a, int exponent)
+{
+    for (int64_t k = 0; exponent != 0 && k < size_of(d); k++) {
+        a[k] = ldexp(a[k], exponent);
+    }
+}
+
+static tess_status fail_not_finite(const dense *d)
+{
+    return tess_fail(d->ctx, TESS_SINGULAR, "choose another preconditioner",
+                     "amg: the coarsest level has no pseudo-inverse: its values are not finite");
 }
 
 /* Symmetric but for rounding: then it is made exactly so. */
@@ -171,10 +186,7 @@ static tess_status invert_singular(dense *d, bool symmetric, int64_t *rank)
         memcpy(d->a, u, (size_t)size_of(d) * sizeof *u);
         if (info == 0) { add_up(d, d->a, vt, 1, d->n, rank); }
     }
-    if (info != 0) {
-        status = tess_fail(d->ctx, TESS_SINGULAR, "choose another preconditioner",
-                           "amg: the coarsest level has no pseudo-inverse: its values are not finite");
-    }
+    if (info != 0) { status = fail_not_finite(d); }
 cleanup:
     return status;
 }
@@ -227,16 +239,26 @@ tess_status amg_invert(tess_context *ctx, const amg_scaled *s, host_csr *inverse
 {
     dense d = {.ctx = ctx, .n = (lapack_int)s->a->nrows};
     bool symmetric = false, done = false;
+    double largest = 0.0;
+    int exponent = 0;
     tess_status status = TESS_SUCCESS;
 
     *inverse = (host_csr){0};
     TESS_TRY(allocate(&d));
     fill(s, &d);
+    largest = largest_entry(&d);
+    if (isinf(largest)) {
+        status = fail_not_finite(&d);
+        goto cleanup;
+    }
+    (void)frexp(largest, &exponent);
+    multiply(&d, d.a, -exponent);
     symmetric = make_symmetric(&d);
     *rank = d.n;
     if (symmetric) { TESS_TRY(invert_definite(&d, &done)); }
     if (!done && !symmetric) { TESS_TRY(invert_general(&d, &done)); }
     if (!done) { TESS_TRY(invert_singular(&d, symmetric, rank)); }
+    multiply(&d, d.work, -exponent);
     status = to_csr(&d, inverse);
 cleanup:
     release(&d);

@@ -227,7 +227,7 @@ static tess_status start_run(least_run *run)
     TESS_TRY(tess_vector_fill(run->own->zero, 0.0));
     TESS_TRY(verify(run, run->x, &run->now, &run->normal));
     r->rhs_norm = run->now.rhs_norm;
-    r->tolerance = least_tolerance(&s->options, &run->now);
+    verify_set_tolerances(&s->options, &run->now, r);
     if (r->rhs_norm == 0.0) {
         TESS_TRY(tess_vector_fill(run->x, 0.0));
         TESS_TRY(verify(run, run->x, &run->now, &run->normal));

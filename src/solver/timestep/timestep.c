@@ -227,11 +227,6 @@ static tess_status show(timestep_run *run)
     return TESS_SUCCESS;
 }
 
-static bool is_watched(const timestep_run *run)
-{
-    return run->stop.monitor || run->stop.limit > 0.0;
-}
-
 /* Asks the monitor and looks at the clock, and sets the number of steps up to the next time, of about LOOK_SECONDS. */
 static tess_status look(timestep_run *run, double before)
 {
@@ -240,7 +235,7 @@ static tess_status look(timestep_run *run, double before)
     double now = 0.0;
     tess_status status = TESS_SUCCESS;
 
-    if (!is_watched(run)) { return TESS_SUCCESS; }
+    if (!stop_is_watching(&run->stop)) { return TESS_SUCCESS; }
     TESS_TRY(ctx->backend->synchronize((tess_context *)(uintptr_t)ctx));
     now = tess_wall_seconds();
     progress.elapsed_seconds = now - run->start;
@@ -265,7 +260,7 @@ static tess_status run_entry(timestep_run *run, int i, int64_t count)
         int64_t piece = run->every > 0 ? run->every - r->count % run->every : count;
 
         if (piece > count) { piece = count; }
-        if (is_watched(run) && piece > run->piece) { piece = run->piece; }
+        if (stop_is_watching(&run->stop) && piece > run->piece) { piece = run->piece; }
         TESS_TRY(sweep_run(run->ts->sweep, r->schedule.entry[i].what, piece));
         count -= piece;
         r->count += piece;
@@ -341,6 +336,7 @@ tess_status tess_timestep_run(tess_timestep *ts, tess_vector *x, int64_t count, 
     tess_timestep_result_init(&full);
     run.stop = (solve_stop){.monitor = ts->options.monitor,
                             .user = ts->options.monitor_user,
+                            .ctx = ts->sweep->ctx,
                             .start = run.start,
                             .limit = ts->options.time_limit};
     status = run_steps(&run, x, count);

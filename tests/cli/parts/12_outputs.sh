@@ -68,7 +68,7 @@ for command in "generate laplace2d 60 --output large.mtx" "solve gallery:laplace
         exec "$tool" $command >out 2>/dev/null
     )
     [ $? -eq 3 ] && pass || fail "exit $?"
-    for leftover in large*; do
+    for leftover in large* .tessera-*; do
         [ ! -e "$leftover" ] && pass || fail "$leftover is left"
         rm -f "$leftover"
     done

@@ -76,5 +76,5 @@ err_has 'steps is for --solver jacobi'
 expect 2 solve spd.mtx --omega 0.5
 expect 2 solve spd.mtx --solver jacobi --omega 0
 expect 2 solve spd.mtx --solver jacobi --precond jacobi
-expect 3 solve spd.mtx --solver jacobi --format split --steps mixed,fp64
-expect 3 solve spd.mtx --solver jacobi --format sell
+expect 2 solve spd.mtx --solver jacobi --format split --steps mixed,fp64
+expect 2 solve spd.mtx --solver jacobi --format sell

@@ -54,7 +54,7 @@ expect 2 solve spd.mtx --solver gmres --basis-precision fp32/fp32
 err_has 'basis-precision'
 expect 2 solve spd.mtx --solver gmres --basis-precision fp61
 err_has "did you mean 'fp64'|did you mean 'fp16'"
-expect '2|3' solve spd.mtx --solver gmres-ir --basis-precision fp64
+expect 2 solve spd.mtx --solver gmres-ir --basis-precision fp64
 err_has 'the basis precision cannot be fp64/fp32'
 
 # preconditioners in their own precisions
@@ -158,7 +158,7 @@ for precond in none jacobi polynomial; do
 done
 expect 2 solve spd.mtx --precond jacobi --polynomial-form powers
 err_has '--polynomial-form is for --precond polynomial'
-expect '2|3' solve spd.mtx --solver gmres --format split --row-order permuted --policy mean-range
+expect 2 solve spd.mtx --solver gmres --format split --row-order permuted --policy mean-range
 
 # what ran in fp32 is not called exact because the rest ran in fp64
 expect 0 solve "$TESS_DATA_DIR/sherman4.mtx.gz" --solver gmres-fd --rtol 1e-10 --switch-at 5 --device cpu

@@ -39,5 +39,5 @@ err_has 'precond-steps is for --precond jacobi-sweeps'
 expect 2 solve spd.mtx --precond jacobi --precond-omega 0.5
 expect 2 solve spd.mtx --precond jacobi --precond-share 90
 expect 2 solve spd.mtx --precond jacobi-sweeps --precond-steps fp65
-expect 3 solve spd.mtx --solver cg --precond jacobi-sweeps --precond-precision fp32
-expect 3 solve spd.mtx --solver cg --precond jacobi-sweeps --precond-format tiles
+expect 2 solve spd.mtx --solver cg --precond jacobi-sweeps --precond-precision fp32
+expect 2 solve spd.mtx --solver cg --precond jacobi-sweeps --precond-format tiles

@@ -55,6 +55,6 @@ expect 2 timestep heart.mtx --count -1
 expect 2 timestep heart.mtx --format sell --policy mean-range
 expect 2 timestep
 expect 3 timestep heart.mtx --initial missing.mtx
-expect 3 timestep heart.mtx --format split --steps mixed,fp32
+expect 2 timestep heart.mtx --format split --steps mixed,fp32
 expect 3 timestep heart.mtx --snapshots no/such/place
 expect 0 timestep --help

@@ -33,7 +33,7 @@ fail_each() {
 }
 absent_leftovers() {
     local leftover
-    for leftover in result.*.* result.*.json; do
+    for leftover in .tessera-*; do
         [ ! -e "$leftover" ] || fail "$leftover is left"
         rm -f "$leftover"
     done

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Verifies an x of any origin: its true residual, as for a solve's own x, judged by a tolerance. */
+#include <math.h>
+#include <string.h>
+
+#include <tessera/verify.h>
+
+#include "base/options.h"
+#include "matrix/assembled.h"
+#include "solver/verify.h"
+#include "solver/verify_error.h"
+
+#define DEFAULT_RTOL 1e-5
+
+void tess_verify_options_init(tess_verify_options *options)
+{
+    if (!options) { return; }
+    *options = (tess_verify_options){.size = sizeof *options, .rtol = DEFAULT_RTOL};
+}
+
+void tess_verification_init(tess_verification *verification)
+{
+    if (!verification) { return; }
+    *verification = (tess_verification){.size = sizeof *verification};
+}
+
+static tess_status take_options(tess_context *ctx, const tess_verify_options *given, tess_verify_options *o)
+{
+    tess_status status = TESS_SUCCESS;
+
+    tess_verify_options_init(o);
+    TESS_TRY(options_take(ctx, "tess_verify_options", given, o, sizeof *o));
+    TESS_TRY(options_require_reserved(ctx, "tess_verify_options", o->reserved));
+    TESS_TRY(options_require_name(ctx, "tess_stop_norm", "tess_verify_options.stop_norm", (int)o->stop_norm));
+    if (!(o->rtol >= 0.0) || !(o->atol >= 0.0)) {
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "use 0 or more",
+                         "the tolerances rtol %g and atol %g are not both 0 "
+                         "or more",
+                         o->rtol, o->atol);
+    }
+    if (o->stop_norm == TESS_STOP_NORM_PRECONDITIONED) {
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "use given, rows or both",
+                         "an answer is not verified in the preconditioned norm, which depends on a preconditioner");
+    }
+    if (o->stop_norm == TESS_STOP_NORM_AUTO) { o->stop_norm = TESS_STOP_NORM_BOTH; }
+cleanup:
+    return status;
+}
+
+/* The first element that is NaN or Inf; -1: none. `values`: room for them on the host. */
+static tess_status find_nonfinite(const tess_vector *v, double *values, int64_t *index)
+{
+    tess_status status = TESS_SUCCESS;
+
+    *index = -1;
+    TESS_TRY(v->ctx->backend->download(v->ctx, values, v->data, (size_t)v->n * sizeof *values));
+    for (int64_t i = 0; i < v->n && *index < 0; i++) {
+        if (!isfinite(values[i])) { *index = i; }
+    }
+cleanup:
+    return status;
+}
+
+static tess_status look_at_vectors(const tess_vector *b, const tess_vector *x, tess_verification *out)
+{
+    const int64_t most = b->n > x->n ? b->n : x->n;
+    double *values = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(tess_host_allocate(b->ctx, most, sizeof *values, (void **)&values));
+    TESS_TRY(find_nonfinite(b, values, &out->nonfinite_rhs));
+    TESS_TRY(find_nonfinite(x, values, &out->nonfinite_solution));
+    status = tess_vector_norm2(x, TESS_ARITHMETIC_FP64, &out->solution_norm);
+cleanup:
+    tess_host_release(b->ctx, values, most, sizeof *values);
+    return status;
+}
+
+static tess_status matrix_norm(const tess_matrix *a, double *norm)
+{
+    tess_host_matrix host = {0};
+    tess_status status = TESS_SUCCESS;
+
+    *norm = NAN;
+    if (!a->ops) { return TESS_SUCCESS; }
+    TESS_TRY(tess_matrix_on_host(a, &host));
+    *norm = norm2_of(host.matrix->nnz, csr_of(host.matrix)->view.val);
+cleanup:
+    tess_host_matrix_release(&host);
+    return status;
+}
+
+/* The tolerances are those of a solve that stops by the norm of the options. */
+static void judge(const tess_verify_options *o, const true_residual *now, tess_verification *out)
+{
+    const tess_solve_options asked = {.rtol = o->rtol, .atol = o->atol, .stop_norm = o->stop_norm};
+    const bool finite = out->nonfinite_solution < 0 && out->nonfinite_rhs < 0;
+    tess_solve_result r = {.size = sizeof r};
+
+    verify_set_tolerances(&asked, now, &r);
+    verify_report_rows(now, &r);
+    out->rhs_norm = r.rhs_norm;
+    out->tolerance = r.tolerance;
+    out->residual_norm = now->norm;
+    out->relative_residual = now->norm / (r.rhs_norm > 0.0 ? r.rhs_norm : 1.0);
+    out->residual_bound = now->bounded ? now->bound : NAN;
+    out->rows = r.rows;
+    out->rows.met = finite && r.rows.met;
+    out->given_met = finite && now->bounded && meets_given(&r, now);
+    out->met = (o->stop_norm == TESS_STOP_NORM_ROWS || out->given_met) &&
+               (o->stop_norm == TESS_STOP_NORM_GIVEN || out->rows.met);
+}
+
+static tess_status verify_answer(const tess_matrix *a, const tess_vector *b, const tess_vector *x,
+                                 const tess_verify_options *o, tess_verification *out)
+{
+    true_residual now;
+    double *residual = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(tess_device_allocate(a->ctx, a->nrows, sizeof *residual, (void **)&residual));
+    TESS_TRY(look_at_vectors(b, x, out));
+    TESS_TRY(verify_residual(a, b->data, x->data, residual, &now));
+    TESS_TRY(matrix_norm(a, &out->matrix_norm));
+    judge(o, &now, out);
+    out->backward_error = now.norm == 0.0 ? 0.0 : now.norm / (out->matrix_norm * out->solution_norm + now.rhs_norm);
+    out->forward_error = NAN;
+    if (o->forward_error && a->ops && isfinite(now.norm) && out->nonfinite_solution < 0) {
+        status = verify_forward_error(a, b, x, &out->forward_error);
+    }
+cleanup:
+    tess_device_release(a->ctx, residual, a->nrows, sizeof *residual);
+    return status;
+}
+
+tess_status tess_verify(const tess_matrix *a, const tess_vector *b, const tess_vector *x,
+                        const tess_verify_options *options, tess_verification *out)
+{
+    TESS_REQUIRE(NULL, a);
+    TESS_REQUIRE(a->ctx, out);
+    const tess_matrix *original = a->original ? a->original : a;
+    tess_verify_options o;
+    tess_verification found;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(result_require_size(a->ctx, "tess_verification", out->size, sizeof found));
+    TESS_TRY(take_options(a->ctx, options, &o));
+    TESS_TRY(tess_vector_require(a->ctx, b, a->nrows, "b"));
+    TESS_TRY(tess_vector_require(a->ctx, x, a->ncols, "x"));
+    tess_verification_init(&found);
+    TESS_TRY(verify_answer(original, b, x, &o, &found));
+    result_return(&found, out);
+cleanup:
+    return status;
+}

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Solves that do not converge and still return a useful x: the last iterate, least residuals of inconsistent systems,
+   the part at fault; and calls from a monitor. */
+#include "support/solve.h"
+
+enum { SIDE = 20, N = SIDE * SIDE };
+
+/* The Laplacian of `parts` grids without boundary; of the first one, row 0 is held if `held`. Each sums to 0. */
+static oracle_csr neumann(int parts, bool held)
+{
+    oracle_csr a = oracle_open(parts * N, parts * N);
+
+    for (int k = 0; k < parts * N; k++) {
+        const int i = k % N / SIDE, j = k % SIDE;
+        const int degree = (i > 0) + (i + 1 < SIDE) + (j > 0) + (j + 1 < SIDE);
+
+        if (i > 0) { oracle_push(&a, k - SIDE, -1.0); }
+        if (j > 0) { oracle_push(&a, k - 1, -1.0); }
+        oracle_push(&a, k, degree + (held && k == 0 ? 1.0 : 0.0));
+        if (j + 1 < SIDE) { oracle_push(&a, k + 1, -1.0); }
+        if (i + 1 < SIDE) { oracle_push(&a, k + SIDE, -1.0); }
+        oracle_end_row(&a, k);
+    }
+    return a;
+}
+
+static tess_solve_result solve(tess_context *ctx, const oracle_csr *a, const double *b, tess_solve_options o, double *x)
+{
+    tess_matrix *m = make_matrix(ctx, a);
+    tess_vector *vb = make_zeros(ctx, a->nrows), *vx = make_zeros(ctx, a->nrows);
+    tess_solver *solver = NULL;
+    tess_solve_result r;
+
+    tess_solve_result_init(&r);
+    assert_ok(ctx, tess_vector_set(vb, b, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
+    assert_ok(ctx, tess_solver_create(m, &o, &solver));
+    assert_ok(ctx, tess_solver_solve(solver, vb, vx, &r));
+    assert_ok(ctx, tess_vector_get(vx, x, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
+    tess_solver_destroy(solver);
+    tess_vector_destroy(vb);
+    tess_vector_destroy(vx);
+    tess_matrix_destroy(m);
+    return r;
+}
+
+/* CG minimises the energy of the error, whose residual may grow: after five steps that of b = 1 is above ||b||. */
+static void the_last_iterate_is_an_option(void **state)
+{
+    oracle_csr a = oracle_laplace2d(SIDE);
+    double b[N], best[N], last[N], energy = 0.0;
+    tess_context *ctx = open_cpu(1);
+    tess_solve_options o = solve_options(TESS_SOLVER_CG);
+    tess_solve_result r;
+
+    (void)state;
+    for (int i = 0; i < N; i++) {
+        b[i] = 1.0;
+    }
+    o.rtol = 1e-10;
+    o.max_iterations = 5;
+    r = solve(ctx, &a, b, o, best);
+    assert_true(!r.converged && r.relative_residual == 1.0 && best[0] == 0.0);
+    o.return_last = 1;
+    r = solve(ctx, &a, b, o, last);
+    assert_true(!r.converged && r.reason == TESS_REASON_ITERATIONS && r.relative_residual > 1.0);
+    for (int i = 0; i < N; i++) {
+        energy += last[i]; /* b^T x = x^T A x of an iterate of CG, which grows with each step */
+    }
+    assert_true(energy > (double)N);
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+}
+
+/* b misses the range by eps times the vector of ones: the least residual is eps sqrt(n), and x that of b without it. */
+static void slightly_inconsistent_systems_have_the_least_residual(void **state)
+{
+    static const tess_solver_kind kinds[] = {TESS_SOLVER_MINRES, TESS_SOLVER_CG, TESS_SOLVER_AUTO};
+    static const double eps[] = {1e-3, 1e-6, 1e-9, 1e-12};
+    oracle_csr a = neumann(1, false);
+    double *f = random_values(N, 7, -1.0, 1.0), b[N], x[N], mean = 0.0;
+    tess_context *ctx = open_cpu(1);
+
+    (void)state;
+    for (int i = 0; i < N; i++) {
+        mean += f[i] / N;
+    }
+    for (int k = 0; k < 12; k++) {
+        tess_solve_options o = solve_options(kinds[k % 3]);
+        tess_solve_result r;
+
+        for (int i = 0; i < N; i++) {
+            b[i] = f[i] - mean + eps[k / 3];
+        }
+        o.rtol = 1e-14;
+        o.max_iterations = 3000;
+        r = solve(ctx, &a, b, o, x);
+        assert_false(r.converged);
+        assert_int_equal(r.reason, TESS_REASON_STAGNATION);
+        assert_at_most(r.residual_norm, 1.01 * eps[k / 3] * sqrt((double)N));
+        assert_at_most((double)r.iterations, 2.0 * N);
+    }
+    free(f);
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+}
+
+/* One part holds a row and has a solution for any b, the other none. The same with a b that sums to 0 there. */
+static void the_inconsistent_part_is_named(void **state)
+{
+    oracle_csr a = neumann(2, true);
+    double *b = random_values(2 * N, 9, -1.0, 1.0), *x = test_allocate(2 * N, sizeof *x), sum = 0.0;
+    tess_context *ctx = open_cpu(1);
+    tess_matrix *m = make_matrix(ctx, &a);
+    tess_vector *vb = make_zeros(ctx, 2 * N);
+    tess_solve_options o = solve_options(TESS_SOLVER_AUTO);
+    tess_solve_result r;
+    tess_findings f;
+
+    (void)state;
+    o.rtol = 1e-8;
+    r = solve(ctx, &a, b, o, x);
+    assert_int_equal(r.reason, TESS_REASON_STAGNATION);
+    tess_findings_init(&f);
+    assert_ok(ctx, tess_vector_set(vb, b, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
+    assert_ok(ctx, tess_find_problems(m, vb, NULL, &f));
+    assert_true(f.inconsistent_rows.count == N && f.inconsistent_rows.row == N);
+    for (int i = N; i < 2 * N; i++) {
+        sum += b[i];
+    }
+    assert_at_most(fabs(f.inconsistency * (double)oracle_norm2(b, 2 * N) - fabs(sum) / SIDE), 1e-12);
+    assert_at_most(r.residual_norm, 1.02 * fabs(sum) / SIDE);
+    for (int i = N; i < 2 * N; i++) {
+        b[i] -= sum / N;
+    }
+    r = solve(ctx, &a, b, o, x);
+    assert_true(r.verified);
+    tess_findings_init(&f);
+    assert_ok(ctx, tess_vector_set(vb, b, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
+    assert_ok(ctx, tess_find_problems(m, vb, NULL, &f));
+    assert_true(f.inconsistency == 0.0 && f.inconsistent_rows.count == 0);
+    tess_vector_destroy(vb);
+    tess_matrix_destroy(m);
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+    free(b);
+    free(x);
+}
+
+typedef struct caller {
+    tess_solver *solver;
+    tess_vector *b, *x;
+    bool destroys;
+} caller;
+
+static int call(void *user, const tess_progress *progress)
+{
+    caller *c = user;
+    tess_solve_options o = solve_options(TESS_SOLVER_CG);
+    tess_solve_result r;
+
+    (void)progress;
+    tess_solve_result_init(&r);
+    assert_int_equal(tess_solver_solve(c->solver, c->b, c->x, &r), TESS_INVALID_ARGUMENT);
+    assert_int_equal(tess_solver_set_limits(c->solver, &o), TESS_INVALID_ARGUMENT);
+    if (c->destroys) { tess_solver_destroy(c->solver); }
+    return 0;
+}
+
+static void a_monitor_cannot_change_its_solver(void **state)
+{
+    oracle_csr a = oracle_laplace2d(SIDE);
+    tess_context *ctx = open_cpu(1);
+    tess_matrix *m = make_matrix(ctx, &a);
+    caller c = {.b = make_zeros(ctx, N), .x = make_zeros(ctx, N)};
+    tess_solve_options o = solve_options(TESS_SOLVER_CG);
+    tess_solve_result r;
+
+    (void)state;
+    o.monitor = call;
+    o.monitor_user = &c;
+    assert_ok(ctx, tess_vector_fill(c.b, 1.0));
+    assert_ok(ctx, tess_solver_create(m, &o, &c.solver));
+    for (int k = 0; k < 2; k++) {
+        tess_solve_result_init(&r);
+        assert_ok(ctx, tess_vector_fill(c.x, 0.0));
+        c.destroys = k == 1;
+        assert_ok(ctx, tess_solver_solve(c.solver, c.b, c.x, &r));
+        assert_true(r.verified);
+    }
+    tess_vector_destroy(c.b);
+    tess_vector_destroy(c.x);
+    tess_matrix_destroy(m);
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_last_iterate_is_an_option),
+        cmocka_unit_test(slightly_inconsistent_systems_have_the_least_residual),
+        cmocka_unit_test(the_inconsistent_part_is_named),
+        cmocka_unit_test(a_monitor_cannot_change_its_solver),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
