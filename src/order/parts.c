@@ -8,11 +8,9 @@
 
 #include <tessera/findings.h>
 
+#include "base/null_sum.h"
 #include "base/offsets.h"
 #include "order/order.h"
-
-/* A sum that is this many unit roundoffs of its terms' magnitudes, times their number, is 0 up to rounding. */
-#define NULL_ROUNDOFFS (4.0 * 0x1p-53)
 
 typedef struct part {
     int32_t parent;         /* a row of the same part; itself: it stands for the part */
@@ -22,11 +20,6 @@ typedef struct part {
     double of_b, size_of_b; /* sums of b and |b| over the part, at that row */
     bool open;              /* a column of the part does not sum to 0, at that row */
 } part;
-
-static bool is_null(double sum, double magnitude, int64_t terms)
-{
-    return fabs(sum) <= NULL_ROUNDOFFS * (double)terms * magnitude;
-}
 
 static int32_t root_of(part *parts, int32_t i)
 {
@@ -82,7 +75,8 @@ static double add_up(int64_t n, const double *b, part *parts)
         whole->of_b += value;
         whole->size_of_b += fabs(value);
         /* empty columns are a finding of their own */
-        whole->open = whole->open || parts[i].terms == 0 || !is_null(parts[i].sum, parts[i].magnitude, parts[i].terms);
+        whole->open =
+            whole->open || parts[i].terms == 0 || !is_null_sum(parts[i].sum, parts[i].magnitude, parts[i].terms);
     }
     return squares;
 }
@@ -100,7 +94,7 @@ tess_status order_inconsistency(tess_context *ctx, const tess_csr_view *a, const
         const part *p = &parts[i];
         const double share = p->rows > 0 ? p->of_b * p->of_b / p->rows : 0.0;
 
-        if (p->rows == 0 || p->open || is_null(p->of_b, p->size_of_b, p->rows)) { continue; }
+        if (p->rows == 0 || p->open || is_null_sum(p->of_b, p->size_of_b, p->rows)) { continue; }
         least += share;
         if (share <= worst) { continue; }
         worst = share;
