@@ -95,6 +95,26 @@ static void nothing_finite_nothing_met(void **state)
     oracle_free(&a);
 }
 
+/* A norm of b beyond FP64: a tolerance relative to it is no number, and x = b / 2 meets none, in either norm. */
+static void a_norm_that_overflows_proves_nothing(void **state)
+{
+    static const double ones[] = {1.0, 1.0, 1.0, 1.0};
+    const double b[] = {1.7e308, 1.7e308, 1.7e308, 1.7e308}, x[] = {0.85e308, 0.85e308, 0.85e308, 0.85e308};
+    oracle_csr a = oracle_diagonal(4, ones);
+    tess_verify_options o;
+    tess_verification v;
+
+    (void)state;
+    tess_verify_options_init(&o);
+    for (int norm = TESS_STOP_NORM_AUTO; norm <= (int)TESS_STOP_NORM_BOTH; norm++) {
+        o.stop_norm = (tess_stop_norm)norm;
+        v = verify_with(&o, &a, b, x);
+        assert_true(isfinite(v.residual_norm) && isfinite(v.rows.norm) && isinf(v.rhs_norm) && isinf(v.rows.rhs_norm));
+        assert_true(!v.met && !v.given_met && !v.rows.met);
+    }
+    oracle_free(&a);
+}
+
 static double forward_error(const oracle_csr *a, const double *b, const double *x)
 {
     tess_verify_options o;
@@ -244,6 +264,7 @@ int main(void)
         cmocka_unit_test(tolerances_decide),          cmocka_unit_test(the_norm_that_is_asked_for_decides),
         cmocka_unit_test(nothing_finite_nothing_met), cmocka_unit_test(forward_errors),
         cmocka_unit_test(an_operator_has_no_rows),    cmocka_unit_test(wrong_requests_are_refused),
+        cmocka_unit_test(a_norm_that_overflows_proves_nothing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
