@@ -203,7 +203,8 @@ bool meets_given(const tess_solve_result *r, const true_residual *now)
 /* Nobody knows the rows of a shell. */
 bool meets_rows(const tess_solve_result *r, const true_residual *now, double slack)
 {
-    return !now->rows.known || proves(now->rows.norm, now->rows.bound, slack * r->rows.tolerance);
+    if (!now->rows.known) { return true; }
+    return isfinite(r->rows.rhs_norm) && proves(now->rows.norm, now->rows.bound, slack * r->rows.tolerance);
 }
 
 bool meets_tolerance(const tess_solve_result *r, const true_residual *now)

@@ -52,7 +52,8 @@ cleanup:
     return status;
 }
 
-/* Values of either sign, from a half to 1 times each row's largest magnitude: rows weigh alike. */
+/* Values of either sign, from a half to 1 times each row's largest magnitude: rows weigh alike. A row of zeros has some
+   too, which no solution reaches. */
 static void fill_random(const error_work *w)
 {
     const double *val = (const double *)w->a->val;
@@ -64,7 +65,7 @@ static void fill_random(const error_work *w)
         for (int64_t k = csr_offset(w->a, i); k < csr_offset(w->a, i + 1); k++) {
             largest = fmax(largest, fabs(val[k]));
         }
-        w->rhs[i] = largest * (factor + copysign(0.5, factor));
+        w->rhs[i] = (largest > 0.0 ? largest : 1.0) * (factor + copysign(0.5, factor));
     }
 }
 

@@ -102,6 +102,16 @@ static void worse_corrections_are_left(void **state)
     inner.reason = TESS_REASON_CANCELLED;
     result = refine(1e-10, 1e-6, start, x);
     assert_at_most(1e-3, result.residual_norm);
+    for (size_t k = 0; k < sizeof reasons / sizeof *reasons; k++) {
+        inner.reason = reasons[k];
+        result = refine(1e-10, 1e-6, start, x);
+        assert_true(same_bits(x, start, N));
+    }
+    inner.reason = TESS_REASON_ITERATIONS;
+    inner.noise = (double)NAN;
+    result = refine(1e-10, 1e-6, start, x);
+    assert_true(same_bits(x, start, N));
+    inner.noise = 1000.0;
     guard = TESS_GUARD_REPAIR;
     inner.converged = 1;
     inner.reason = TESS_REASON_RTOL;

@@ -95,6 +95,26 @@ static void nothing_finite_nothing_met(void **state)
     oracle_free(&a);
 }
 
+/* A norm of b beyond FP64: a tolerance relative to it is no number, and x = b / 2 meets none, in either norm. */
+static void a_norm_that_overflows_proves_nothing(void **state)
+{
+    static const double ones[] = {1.0, 1.0, 1.0, 1.0};
+    const double b[] = {1.7e308, 1.7e308, 1.7e308, 1.7e308}, x[] = {0.85e308, 0.85e308, 0.85e308, 0.85e308};
+    oracle_csr a = oracle_diagonal(4, ones);
+    tess_verify_options o;
+    tess_verification v;
+
+    (void)state;
+    tess_verify_options_init(&o);
+    for (int norm = TESS_STOP_NORM_AUTO; norm <= (int)TESS_STOP_NORM_BOTH; norm++) {
+        o.stop_norm = (tess_stop_norm)norm;
+        v = verify_with(&o, &a, b, x);
+        assert_true(isfinite(v.residual_norm) && isfinite(v.rows.norm) && isinf(v.rhs_norm) && isinf(v.rows.rhs_norm));
+        assert_true(!v.met && !v.given_met && !v.rows.met);
+    }
+    oracle_free(&a);
+}
+
 static double forward_error(const oracle_csr *a, const double *b, const double *x)
 {
     tess_verify_options o;
@@ -159,6 +179,88 @@ static void forward_errors(void **state)
     oracle_free(&neumann);
 }
 
+/* Where there are no factors, or they tell no number, the error is unknown; the rest of the verification stands. */
+static void unknown_errors(void **state)
+{
+    const double tiny[] = {0x1p-1074, 0.0}, b[] = {1.0, 1.0}, one[] = {1.0, 1.0}, values[] = {1.0, 0.0};
+    oracle_csr none = oracle_open(0, 0), regular = oracle_laplace2d(1), empty = oracle_open(2, 2),
+               zero = oracle_diagonal(2, values), tall = oracle_open(2, 1);
+    tess_verify_options o;
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        if (i == 0) { oracle_push(&empty, 0, 1.0); }
+        oracle_end_row(&empty, i);
+        oracle_push(&tall, 0, 1.0);
+        oracle_end_row(&tall, i);
+    }
+    assert_true(isnan(forward_error(&empty, values, values)));
+    assert_true(isnan(forward_error(&zero, values, one)));
+    assert_true(isnan(forward_error(&tall, b, one)));
+    assert_true(isnan(forward_error(&none, NULL, NULL)));
+    assert_true(isnan(forward_error(&regular, b, tiny))); /* 1/4 over 2^-1074 is more than FP64 holds */
+    tess_verify_options_init(&o);
+    o.forward_error = 1;
+    assert_true(verify_with(&o, &empty, values, values).met && verify_with(&o, &tall, b, one).met);
+    assert_true(verify_with(&o, &none, NULL, NULL).met);
+    oracle_free(&none);
+    oracle_free(&regular);
+    oracle_free(&empty);
+    oracle_free(&zero);
+    oracle_free(&tall);
+}
+
+/* NaN and Inf in the matrix or in x: no norm of theirs is a number, whatever follows them. */
+static void norms_of_what_is_not_finite(void **state)
+{
+    const double bad[] = {NAN, 2.0}, infinite[] = {INFINITY, 2.0}, ones[] = {1.0, 1.0}, x[] = {NAN, 1.0};
+    oracle_csr of_nan = oracle_diagonal(2, bad), of_inf = oracle_diagonal(2, infinite), unit = oracle_diagonal(2, ones);
+    tess_verify_options o;
+    tess_verification v;
+
+    (void)state;
+    tess_verify_options_init(&o);
+    o.forward_error = 1;
+    v = verify_with(&o, &of_nan, ones, ones);
+    assert_true(isnan(v.matrix_norm) && isnan(v.forward_error) && isnan(v.residual_norm) && !v.met);
+    v = verify_with(&o, &of_inf, ones, ones);
+    assert_true(isinf(v.matrix_norm) && isnan(v.forward_error) && !v.met);
+    v = verify_with(&o, &unit, ones, x);
+    assert_true(v.nonfinite_solution == 0 && isnan(v.solution_norm) && isnan(v.forward_error) && !v.met);
+    oracle_free(&of_nan);
+    oracle_free(&of_inf);
+    oracle_free(&unit);
+}
+
+/* A copy in FP32 is verified as the matrix that it was made from; a row of zeros carries what b has there. */
+static void the_original_is_verified(void **state)
+{
+    const double d[] = {1.0 + 0x1p-40, 0.0}, x[] = {1.0, 1.0}, b[] = {1.0 + 0x1p-40, 0.5};
+    const tess_storage_options narrow = {
+        .size = sizeof(tess_storage_options), .format = TESS_FORMAT_CSR, .precision = TESS_PRECISION_FP32};
+    tess_context *ctx = open_cpu(1);
+    oracle_csr a = oracle_diagonal(2, d);
+    tess_matrix *m = make_matrix(ctx, &a), *stored = NULL;
+    tess_vector *vb = make_vector(ctx, 2, b), *vx = make_vector(ctx, 2, x);
+    tess_verification v;
+    tess_verify_row rows[2];
+    int64_t found = 0;
+
+    (void)state;
+    assert_ok(ctx, tess_matrix_convert(m, &narrow, &stored));
+    tess_verification_init(&v);
+    assert_ok(ctx, tess_verify(stored, vb, vx, NULL, &v));
+    assert_true(v.residual_norm == 0.5 && v.rows.backward_error == 1.0 && v.rows.backward_row == 1);
+    assert_ok(ctx, tess_verify_rows(stored, vb, vx, 2, rows, &found));
+    assert_true(found == 1 && rows[0].row == 1 && rows[0].residual == 0.5 && rows[0].share == 1.0);
+    tess_vector_destroy(vb);
+    tess_vector_destroy(vx);
+    tess_matrix_destroy(stored);
+    tess_matrix_destroy(m);
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+}
+
 static int multiply_by_two(void *user, tess_operation operation, const double *x, double *y)
 {
     (void)user;
@@ -175,6 +277,7 @@ static void an_operator_has_no_rows(void **state)
     const tess_shell_operator shell = {.apply = multiply_by_two};
     tess_matrix *m = NULL;
     tess_vector *b = make_vector(ctx, 1, &two), *x = make_vector(ctx, 1, &one);
+    tess_verify_options o;
     tess_verify_row row;
     tess_verification v;
     int64_t found = 7;
@@ -185,6 +288,10 @@ static void an_operator_has_no_rows(void **state)
     assert_ok(ctx, tess_verify(m, b, x, NULL, &v));
     assert_true(v.residual_norm == 0.0 && isnan(v.residual_bound) && isnan(v.rows.norm) && isnan(v.matrix_norm));
     assert_true(!v.met && !v.given_met && !v.rows.met);
+    tess_verify_options_init(&o);
+    o.forward_error = 1;
+    assert_ok(ctx, tess_verify(m, b, x, &o, &v));
+    assert_true(isnan(v.forward_error));
     assert_fails(ctx, TESS_UNSUPPORTED, tess_verify_rows(m, b, x, 1, &row, &found));
     assert_int_equal(found, 0);
     tess_vector_destroy(b);
@@ -219,6 +326,11 @@ static void wrong_requests_are_refused(void **state)
     o.rtol = NAN;
     assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_verify(m, b, b, &o, &v));
     tess_verify_options_init(&o);
+    o.atol = -1.0;
+    assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_verify(m, b, b, &o, &v));
+    o.atol = NAN;
+    assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_verify(m, b, b, &o, &v));
+    tess_verify_options_init(&o);
     o.stop_norm = TESS_STOP_NORM_PRECONDITIONED;
     assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_verify(m, b, b, &o, &v));
     o.stop_norm = (tess_stop_norm)99;
@@ -241,9 +353,16 @@ static void wrong_requests_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tolerances_decide),          cmocka_unit_test(the_norm_that_is_asked_for_decides),
-        cmocka_unit_test(nothing_finite_nothing_met), cmocka_unit_test(forward_errors),
-        cmocka_unit_test(an_operator_has_no_rows),    cmocka_unit_test(wrong_requests_are_refused),
+        cmocka_unit_test(tolerances_decide),
+        cmocka_unit_test(the_norm_that_is_asked_for_decides),
+        cmocka_unit_test(nothing_finite_nothing_met),
+        cmocka_unit_test(forward_errors),
+        cmocka_unit_test(an_operator_has_no_rows),
+        cmocka_unit_test(wrong_requests_are_refused),
+        cmocka_unit_test(a_norm_that_overflows_proves_nothing),
+        cmocka_unit_test(unknown_errors),
+        cmocka_unit_test(norms_of_what_is_not_finite),
+        cmocka_unit_test(the_original_is_verified),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

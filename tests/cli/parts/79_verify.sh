@@ -29,6 +29,8 @@ expect 1 verify rod.mtx rod-b.mtx rod-hidden.mtx --rows 0 --json verify.json
 json verify.json 'j["rows"] == []'
 expect 1 verify spd.mtx b3.mtx zeros3.mtx --device cpu
 out_has '^result +NOT MET in either norm$'
+expect 1 verify spd.mtx b3.mtx zeros3.mtx --stop-norm given
+out_has '^result +NOT MET in the norm as given$'
 expect 0 verify spd.mtx b3.mtx zeros3.mtx --atol 100
 expect 0 verify wide.mtx a-times-ones ones --rtol 0
 expect 0 verify gallery:laplace2d:10 a-times-ramp ones --rtol 1 --json -
@@ -51,6 +53,21 @@ json verify.json '[c["met"] for c in j["columns"]] == [True, False]'
 json verify.json 'j["worst_column"] == 2 and j["met_columns"] == 1'
 vector 3 2 3 >one-b.mtx
 expect 0 verify spd.mtx one-b.mtx two-x.mtx
+{
+    printf '%%%%MatrixMarket matrix array real general\n3 22\n'
+    for j in $(seq 22); do printf '1\n1\n%s\n' $((j == 7 ? 9 : 1)); done
+} >many-x.mtx
+expect 1 verify spd.mtx one-b.mtx many-x.mtx --json verify.json
+out_has '^columns +21 of 22 meet the tolerance; the report below is of column 7, the worst$'
+label='columns that meet the tolerance are not listed, where there are many'
+[ "$(grep -Ec '^ +[0-9]+ .* (met|NOT MET)$' out)" = 1 ] && pass || fail "$(cat out)"
+json verify.json 'len(j["columns"]) == 22 and j["worst_column"] == 7 and not j["columns"][6]["met"]'
+columns 1 1 2 1 nan 1 >bad-x.mtx # NaN is worse than any number, and later numbers are not worse
+expect 1 verify spd.mtx one-b.mtx bad-x.mtx --json verify.json
+json verify.json 'j["worst_column"] == 2 and j["nonfinite_solution"] == 2 and j["rows"][0]["residual"] is None'
+columns 1 nan 1 1 1 2 >bad-x.mtx
+expect 1 verify spd.mtx one-b.mtx bad-x.mtx --json verify.json
+json verify.json 'j["worst_column"] == 1 and j["met_columns"] == 0'
 vector 1 1 1 >one-x.mtx
 expect 3 verify spd.mtx two-b.mtx one-x.mtx
 err_has 'b has 2 columns and x has 1'

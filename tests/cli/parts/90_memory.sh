@@ -54,6 +54,8 @@ fail_each 5 convert spd.mtx result.mtx --json -
 fail_each 5 convert spd.mtx result.petsc --json -
 "$tool" convert spd.mtx spd.petsc >/dev/null && "$tool" convert b3.mtx b3.npy >/dev/null
 "$tool" convert spd.mtx spd.npz >/dev/null 2>&1 && fail_each 5 convert spd.npz result.mtx
+printf '%%%%MatrixMarket matrix array real general\n3 2\n0\n0\n0\n0\n0\n0\n' >zeros-two.mtx
+fail_each 20 verify spd.mtx zeros3.mtx zeros-two.mtx --accuracy --json result.json
 fail_each 20 solve spd.petsc --choices none --rhs b3.npy --output result.npy --json result.json --html result.html
 fail_each 20 compare spd.mtx --device cpu --solvers cg --preconds jacobi --precisions fp64 --html result.html
 fail_each 20 timestep spd.mtx --steps fp32:2,mixed:1 --compare --every 1 --json result.json --snapshots snapshot \

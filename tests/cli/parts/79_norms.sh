@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+# The norm that a solve stops by, the wanted error, several right-hand sides: reports, and requests that do not fit.
+problem=gallery:laplace2d:10
+
+expect 0 solve $problem --solver cg --precond jacobi --stop-norm preconditioned --device cpu --json norm.json
+out_has '^stopping .* of the preconditioned residual, at most'
+json norm.json 'j["options"]["stop_norm"] == "preconditioned" and j["converged"]'
+expect 0 solve $problem --solver cg --stop-norm rows --device cpu --json norm.json
+out_has '^stopping .* of scaled rows, at most'
+json norm.json 'j["row_residual"]["met"] and j["row_residual"]["relative"] <= 1e-5'
+expect 0 solve $problem --solver cg --stop-norm both --scale symmetric --device cpu
+out_has '^stopping .*, and of scaled rows, at most'
+expect 2 solve $problem --solver cg --stop-norm preconditioned
+expect 2 solve $problem --solver cg --precond jacobi --scale symmetric --stop-norm preconditioned
+expect 2 solve $problem --solver cg --precond jacobi --reorder rcm --stop-norm preconditioned
+err_has 'needs --precond, without --scale and --reorder'
+expect 2 solve $problem --solver lsqr --stop-norm rows
+err_has '^tessera solve: --solver lsqr stops by the norm as given'
+expect 2 solve $problem --stop-norm none
+err_has 'available: auto, given, rows, both, preconditioned'
+for accuracy in 1e-6 backward:1e-6; do
+    expect 2 solve $problem --accuracy $accuracy --stop-norm both
+    err_has 'accuracy sets the tolerance by itself; leave out --stop-norm'
+    expect 2 solve $problem --accuracy $accuracy --rtol 1e-3
+    expect 2 solve $problem --accuracy $accuracy --atol 1
+    err_has 'leave out --rtol and --atol'
+    expect 0 solve $problem --accuracy $accuracy --stop-norm given --device cpu
+done
+expect 2 solve $problem --accuracy 0
+expect 2 solve $problem --accuracy 1
+err_has 'is not a relative error above 0 and below 1'
+expect 2 solve $problem --system transformed
+err_has 'system transformed needs --scale or --reorder'
+
+# Many columns: those that are not verified are listed, and the worst; NaN is worse than any number.
+columns() { # VALUE...: the first elements of columns (v, 2, 3)
+    printf '%%%%MatrixMarket matrix array real general\n3 %s\n' $#
+    printf '%s\n2\n3\n' "$@"
+}
+# shellcheck disable=SC2046
+columns $(seq 22) >many-b.mtx
+expect 0 solve spd.mtx --rhs many-b.mtx --solver cg --device cpu --json many.json
+out_has '^right-hand sides +22 of 22 verified; the report below is of column [0-9]+, the worst$'
+label='only the worst of many verified columns is listed'
+[ "$(grep -Ec '^ +[0-9]+ .* verified$' out)" = 1 ] && pass || fail "$(cat out)"
+json many.json 'len(j["columns"]) == 22 and j["verified_columns"] == 22'
+columns 1 nan 1 >nan-b.mtx
+expect 5 solve spd.mtx --rhs nan-b.mtx --solver cg --device cpu --json many.json
+out_has '^right-hand sides +2 of 3 verified; the report below is of column 2, the worst$'
+json many.json '[c["exit_code"] for c in j["columns"]] == [0, 5, 0] and j["worst_column"] == 2'
+expect 1 solve spd.mtx --rhs many-b.mtx --solver cg --time-limit 1e-9 --device cpu --json many.json
+out_has '^ +22 +- +- +- +not solved: interrupted before$'
+json many.json 'not j["columns"][21]["solved"] and j["columns"][21]["residual_norm"] is None'
+expect 1 solve spd.mtx --rhs many-b.mtx --solver cg --max-iterations 0 --device cpu --json many.json
+json many.json 'j["verified_columns"] == 0 and j["columns_iterations"] == 0'
+
+# Results that do not fit on a disk.
+if [ -c /dev/full ]; then
+    for option in --html --history --output --json; do
+        label="tessera solve gallery:laplace2d:100 $option /dev/full"
+        "$tool" solve gallery:laplace2d:100 --solver cg --device cpu $option /dev/full >out 2>err
+        [ $? -eq 3 ] && pass || fail "another exit code; stderr: $(cat err)"
+        err_has 'No space left on device'
+    done
+fi

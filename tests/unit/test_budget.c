@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * After how many iterations an attempt is left, from made residuals: exp(-RATE it) falls by the same factor in each
+ * iteration, so that what is left until exp(-RATE last) is last - it iterations. An iteration costs 1.
+ */
+#include "auto/budget.h"
+#include "support/test.h"
+
+#define RATE 0.01
+
+enum { NEVER = -1, MOST = 3000 };
+
+static int predicted, watched;
+static double prediction, watched_remaining;
+static int64_t watched_iteration;
+
+static double predict(void *owner)
+{
+    predicted++;
+    assert_ptr_equal(owner, &prediction);
+    return prediction;
+}
+
+static void watch(void *owner, int64_t iteration, double remaining)
+{
+    watched++;
+    assert_ptr_equal(owner, &prediction);
+    watched_iteration = iteration;
+    watched_remaining = remaining;
+}
+
+static attempt_budget budget_of(double other, double trial)
+{
+    attempt_budget b = {.limited = true,
+                        .rows = MOST,
+                        .per_iteration = 1.0,
+                        .other = other,
+                        .trial = trial,
+                        .watch = watch,
+                        .owner = &prediction};
+
+    predicted = watched = 0;
+    watched_remaining = -1.0;
+    budget_start(&b);
+    return b;
+}
+
+/* Residuals that fall until iteration `stops`; the iteration that ends the attempt. */
+static int64_t run_until(attempt_budget *b, double last, double stops, int64_t most)
+{
+    for (int64_t it = 1; it <= most; it++) {
+        const tess_progress progress = {
+            .iteration = it, .residual_norm = exp(-RATE * fmin((double)it, stops)), .tolerance = exp(-RATE * last)};
+
+        if (budget_monitor(b, &progress) != 0) { return it; }
+    }
+    return NEVER;
+}
+
+static int64_t run(attempt_budget *b, double last)
+{
+    return run_until(b, last, INFINITY, (int64_t)last);
+}
+
+static int64_t run_flat(attempt_budget *b, int64_t most)
+{
+    return run_until(b, 1e4, 0.0, most);
+}
+
+static void caps(void **state)
+{
+    (void)state;
+    assert_int_equal(budget_cap(INFINITY, 1.0), 2000);
+    assert_int_equal(budget_cap(1.0, 1e-3), 2000);
+    assert_int_equal(budget_cap(3.0, 1e-3), 6000);
+    assert_int_equal(budget_cap(0.1501, 1e-3), 300);
+    assert_int_equal(budget_cap(0.1511, 1e-3), 302);
+    assert_int_equal(budget_cap(1e-9, 1.0), 300);
+    assert_int_equal(budget_cap(1e12, 1e-3), 1000000000);
+}
+
+/* The rest is extrapolated exactly where all iterations reduce the residual alike, also when the list has been thinned
+   out again and again. */
+static void the_rest_is_extrapolated(void **state)
+{
+    attempt_budget b = budget_of(INFINITY, INFINITY);
+
+    (void)state;
+    for (int64_t it = 1; it <= 2500; it++) {
+        const tess_progress progress = {
+            .iteration = it, .residual_norm = exp(-RATE * (double)it), .tolerance = exp(-RATE * 2600.0)};
+
+        assert_int_equal(budget_monitor(&b, &progress), 0);
+        assert_int_equal(watched, it < 20 ? 0 : it - 19); /* from the fourth entry on */
+        if (it < 20) { continue; }
+        assert_int_equal(watched_iteration, it);
+        assert_true(fabs(watched_remaining - (2600.0 - (double)it)) < 1e-6);
+    }
+    assert_int_equal(b.trend.every, 40); /* 5, 10, 20: 64 entries each; 40 are enough for 2500 */
+    assert_int_equal(b.trend.count, 62);
+    for (int i = 0; i < b.trend.count; i++) { /* the least residual after 40, 80, ... iterations */
+        assert_true(fabs(b.trend.log_least[i] + RATE * 40.0 * (i + 1)) < 1e-9);
+    }
+}
+
+/* Residuals that go up in between do not count, and reports at intervals do. */
+static void the_least_residual_counts(void **state)
+{
+    static const int64_t its[] = {7, 23, 24, 61, 100};
+    attempt_budget b = budget_of(INFINITY, INFINITY);
+
+    (void)state;
+    for (int k = 0; k < 5; k++) {
+        const tess_progress progress = {.iteration = its[k],
+                                        .residual_norm = k % 2 ? 10.0 : exp(-RATE * (double)its[k]),
+                                        .tolerance = exp(-RATE * 200.0)};
+
+        assert_int_equal(budget_monitor(&b, &progress), 0);
+    }
+    assert_int_equal(b.trend.count, 20);
+    for (int i = 0; i < 20; i++) { /* after 5 to 20, 25 to 60, 65 to 100 iterations */
+        const double at = i < 4 ? 7.0 : i < 12 ? 24.0 : 100.0;
+
+        assert_true(fabs(b.trend.log_least[i] + RATE * at) < 1e-12);
+    }
+    assert_true(fabs(b.least + RATE * 100.0) < 1e-12);
+}
+
+/* Faster in the second half, or in the first: the faster one is taken. */
+static void the_faster_half_counts(void **state)
+{
+    attempt_budget slow_end = budget_of(INFINITY, INFINITY), fast_end = slow_end;
+
+    (void)state;
+    assert_int_equal(run_until(&slow_end, 200.0, 50.0, 100), NEVER);
+    /* entries after 5 to 100 iterations: of all, 45 in 95; of the half from 55 on, nothing */
+    assert_true(fabs(watched_remaining - 150.0 * 95.0 / 45.0) < 1e-6);
+    for (int64_t it = 1; it <= 100; it++) {
+        const double fallen = it < 55 ? 0.0 : 2.0 * (double)(it - 55);
+        const tess_progress progress = {
+            .iteration = it, .residual_norm = exp(-RATE * fallen), .tolerance = exp(-RATE * 200.0)};
+
+        assert_int_equal(budget_monitor(&fast_end, &progress), 0);
+    }
+    assert_true(fabs(watched_remaining - 110.0 / 2.0) < 1e-6);
+}
+
+static void what_meets_the_tolerance_is_not_left(void **state)
+{
+    attempt_budget b = budget_of(1e-3, 1e-3);
+    const tess_progress done = {.iteration = 40, .residual_norm = 1e-9, .tolerance = 1e-8},
+                        zero = {.iteration = 41, .residual_norm = 0.0, .tolerance = 1e-8};
+
+    (void)state;
+    assert_int_equal(budget_monitor(&b, &done), 0);
+    assert_true(watched_remaining == 0.0 && b.remaining == 0.0);
+    assert_int_equal(budget_monitor(&b, &zero), 0);
+    assert_true(watched_remaining == 0.0 && b.least == -INFINITY && !b.left);
+    for (int above = 0; above < 2; above++) { /* half an iteration before and behind the tolerance */
+        attempt_budget near_end = budget_of(INFINITY, INFINITY);
+
+        run_until(&near_end, above ? 40.5 : 39.5, INFINITY, 40);
+        assert_true(fabs(watched_remaining - (above ? 0.5 : 0.0)) < 1e-6);
+    }
+}
+
+/* Another method would take 100. After a quarter of that an attempt is left if twice as much remains; after half, if as
+   much does; after all, if half does. */
+static void shares_of_the_other_method(void **state)
+{
+    static const struct {
+        double last;
+        int64_t left;
+    } cases[] = {{1e4, 26}, {226.5, 26}, {225.5, 51}, {152.5, 51}, {150.5, NEVER}, {40.0, NEVER}};
+
+    (void)state;
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        attempt_budget b = budget_of(100.0, INFINITY);
+
+        assert_int_equal(run(&b, cases[k].last), cases[k].left);
+        assert_int_equal(b.left, cases[k].left != NEVER);
+        assert_false(b.cancelled);
+    }
+    {
+        attempt_budget b = budget_of(100.0, INFINITY), nearly = b;
+
+        assert_int_equal(run_until(&b, 150.5, 90.0, 200), 101); /* 60.5 95 / 85 iterations remain */
+        assert_true(fabs(b.remaining - 60.5 * 95.0 / 85.0) < 1e-6);
+        /* fewer than 50 remain */
+        assert_int_equal(run_until(&nearly, 142.5, 98.0, 104), NEVER);
+    }
+}
+
+/* The first 20 iterations say little. */
+static void no_attempt_is_left_at_once(void **state)
+{
+    attempt_budget b = budget_of(1.0, INFINITY), trial = budget_of(1e6, 1.0), other_cost = budget_of(10.0, INFINITY);
+
+    (void)state;
+    assert_int_equal(run_flat(&b, 100), 20);
+    assert_int_equal(watched, 0);
+    assert_int_equal(run_flat(&trial, 100), 20);
+    other_cost.per_iteration = 0.1; /* a quarter of 10 after 25 */
+    assert_int_equal(run_flat(&other_cost, 100), 26);
+}
+
+/* A trial costs 30: the attempt makes room when it has cost more, and twice as much remains. */
+static void trials(void **state)
+{
+    attempt_budget b = budget_of(1e6, 30.0), near_end = b, late = b;
+
+    (void)state;
+    assert_int_equal(run(&b, 92.5), 31);
+    assert_true(fabs(b.remaining - 61.5) < 1e-6);
+    assert_int_equal(run(&near_end, 90.5), NEVER);
+    late.per_iteration = 0.5; /* 30 after 60 iterations; twice 30 are 120 */
+    assert_int_equal(run(&late, 182.5), 61);
+}
+
+/* Nothing can follow: the attempt ends when it has not fallen by half in the last half of so many iterations. */
+static void stalls(void **state)
+{
+    (void)state;
+    for (int rows = 10; rows <= 1000; rows += 990) { /* 20 passes over the rows, at most 1000 */
+        attempt_budget b = budget_of(INFINITY, INFINITY);
+
+        b.rows = rows;
+        assert_int_equal(run_flat(&b, MOST), rows == 10 ? 200 : 1000);
+    }
+    for (int fast = 0; fast < 2; fast++) { /* after 200 iterations the last half are those from 105 on */
+        attempt_budget b = budget_of(INFINITY, INFINITY);
+        const double rate = log(2.0) / 95.0 * (fast ? 1.01 : 0.99);
+        int64_t left = NEVER;
+
+        b.rows = 10;
+        for (int64_t it = 1; it <= 330 && left == NEVER; it++) {
+            const tess_progress progress = {
+                .iteration = it, .residual_norm = exp(-rate * (double)it), .tolerance = 1e-100};
+
+            if (budget_monitor(&b, &progress) != 0) { left = it; }
+        }
+        assert_int_equal(left, fast ? NEVER : 200);
+    }
+}
+
+/* The other method's cost is asked for once, when its lower bound would end the attempt. */
+static void the_prediction_is_asked_once(void **state)
+{
+    attempt_budget b = budget_of(10.0, INFINITY), quick = b;
+
+    (void)state;
+    prediction = 100.0;
+    b.predict = quick.predict = predict;
+    assert_int_equal(run_flat(&b, 100), 26);
+    assert_int_equal(predicted, 1);
+    assert_true(b.predict == NULL && b.other == 100.0);
+    predicted = 0;
+    prediction = 10.0;
+    assert_int_equal(run_flat(&quick, 100), 20);
+    assert_int_equal(predicted, 1);
+    quick = budget_of(100.0, INFINITY);
+    quick.predict = predict;
+    assert_int_equal(run(&quick, 60.0), NEVER); /* it is fast enough for the bound */
+    assert_int_equal(predicted, 0);
+}
+
+static void some_attempts_have_no_budget(void **state)
+{
+    attempt_budget b = budget_of(1.0, 1.0), capped = b;
+
+    (void)state;
+    b.limited = false;
+    assert_int_equal(run_flat(&b, MOST), NEVER);
+    capped.cap = 300;
+    assert_int_equal(run_flat(&capped, MOST), NEVER);
+}
+
+static void a_floor_ends_the_attempt(void **state)
+{
+    attempt_budget b = budget_of(INFINITY, INFINITY);
+
+    (void)state;
+    b.limited = false;
+    b.floor = exp(-RATE * 12.0) * (1.0 + 1e-12);
+    assert_int_equal(run(&b, 1000.0), 12);
+    assert_true(b.left && !b.cancelled);
+    assert_int_equal(run_flat(&b, 1), 1); /* a GPU may call once more */
+    assert_int_equal(watched, 0);         /* nothing is told of an attempt that was left */
+    b = budget_of(INFINITY, INFINITY);
+    b.floor = exp(-RATE * 300.0) * (1.0 + 1e-12);
+    assert_int_equal(run(&b, 1000.0), 300);
+    assert_int_equal(watched_iteration, 299);
+    b = budget_of(INFINITY, INFINITY);
+    b.floor = 1.0;
+    assert_int_equal(run_flat(&b, 10), 1);
+}
+
+typedef struct caller {
+    int calls, code;
+    int64_t stop, seen;
+    double seconds;
+} caller;
+
+static int listen(void *user, const tess_progress *progress)
+{
+    caller *c = user;
+
+    c->calls++;
+    c->seen = progress->iteration;
+    c->seconds = progress->elapsed_seconds;
+    return progress->iteration >= c->stop ? c->code : 0;
+}
+
+/* The caller's monitor counts the iterations of earlier attempts too, and its number ends the attempt. */
+static void the_callers_monitor(void **state)
+{
+    caller c = {.stop = 107, .code = 42};
+    attempt_budget b = budget_of(1e9, INFINITY);
+    const tess_progress progress = {.iteration = 7, .residual_norm = 1.0, .tolerance = 0.5};
+
+    (void)state;
+    b.monitor = listen;
+    b.user = &c;
+    b.before = 100;
+    b.start = tess_wall_seconds() - 50.0;
+    assert_int_equal(run_flat(&b, 6), NEVER);
+    assert_true(c.calls == 6 && c.seen == 106 && c.seconds >= 50.0 && c.seconds < 100.0);
+    assert_int_equal(budget_monitor(&b, &progress), 42);
+    assert_true(b.cancelled && !b.left && b.code == 42);
+    assert_int_equal(budget_monitor(&b, &progress), 42);
+    assert_int_equal(c.calls, 7);
+    assert_int_equal(watched, 0);
+    c.code = -7; /* any number but 0 */
+    budget_start(&b);
+    assert_int_equal(budget_monitor(&b, &progress), -7);
+    assert_true(b.cancelled && b.code == -7);
+    budget_start(&b);
+    assert_true(!b.cancelled && !b.left && b.code == 0 && b.trend.count == 0 && b.remaining == INFINITY);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(caps),
+        cmocka_unit_test(the_rest_is_extrapolated),
+        cmocka_unit_test(the_least_residual_counts),
+        cmocka_unit_test(the_faster_half_counts),
+        cmocka_unit_test(what_meets_the_tolerance_is_not_left),
+        cmocka_unit_test(shares_of_the_other_method),
+        cmocka_unit_test(no_attempt_is_left_at_once),
+        cmocka_unit_test(trials),
+        cmocka_unit_test(stalls),
+        cmocka_unit_test(the_prediction_is_asked_once),
+        cmocka_unit_test(some_attempts_have_no_budget),
+        cmocka_unit_test(a_floor_ends_the_attempt),
+        cmocka_unit_test(the_callers_monitor),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
