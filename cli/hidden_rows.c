@@ -35,14 +35,21 @@ static double spread_of(const double *scale, int64_t n)
     return most / least;
 }
 
-static void choose_scale(const tess_matrix *a, cli_hidden_rows *out)
+/* Methods that have solved with A, which is symmetric at least up to rounding, and which rows scaled apart end. */
+static bool needs_symmetry(tess_solver_kind solver)
+{
+    return solver == TESS_SOLVER_CG || solver == TESS_SOLVER_MINRES;
+}
+
+static void choose_scale(const tess_matrix *a, tess_solver_kind solver, cli_hidden_rows *out)
 {
     const int64_t n = tess_matrix_nrows(a);
     double *scale = malloc((size_t)n * sizeof *scale + 1);
     tess_matrix_analysis facts;
     if (scale != NULL && tess_order_row_scale(a, scale) == TESS_SUCCESS && spread_of(scale, n) > ROWS_APART &&
         tess_matrix_analyze(a, &facts) == TESS_SUCCESS) {
-        out->scale = facts.numerically_symmetric == 1 ? TESS_SCALING_SYMMETRIC : TESS_SCALING_ROWS;
+        out->scale =
+            needs_symmetry(solver) || facts.numerically_symmetric == 1 ? TESS_SCALING_SYMMETRIC : TESS_SCALING_ROWS;
     }
     free(scale);
 }
@@ -59,7 +66,7 @@ void cli_find_hidden_rows(const tess_matrix *a, const tess_vector *b, const tess
     tess_verify_row *rows = malloc((size_t)n * sizeof *rows + 1);
     if (rows != NULL && tess_verify_rows(a, b, x, n, rows, &found) == TESS_SUCCESS) {
         count_rows(rows, found, most, out);
-        choose_scale(a, out);
+        choose_scale(a, result->solver, out);
     }
     out->times = r->norm / r->tolerance;
     free(rows);
