@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# SciPy's archives with one array that does not fit the others: each is refused by name, and none is read beyond its end.
+# SciPy archives with one array that does not fit the others: each is refused by name, none is read beyond its end.
 if ! "$tool" info "$here/../files/coo.npz" >/dev/null 2>&1; then
     echo "SKIPPED: this build reads no archives"
     return 0
