@@ -112,7 +112,7 @@ static tess_status read_format(const archive *a, char format[8])
 
     memset(format, 0, 8);
     if (status == TESS_SUCCESS && found) { status = npy_parse(&member.b, &member.a); }
-    if (status == TESS_SUCCESS && found && (member.a.type == 'S' || member.a.type == 'U')) {
+    if (status == TESS_SUCCESS && found && member.a.count > 0 && (member.a.type == 'S' || member.a.type == 'U')) {
         const int step = member.a.type == 'U' ? 4 : 1, low = step == 4 && member.a.swapped == blob_host_is_little();
         for (int i = 0; i < 7 && i * step < member.a.item_bytes; i++) {
             format[i] = (char)member.a.data[i * step + (low ? 3 : 0)];

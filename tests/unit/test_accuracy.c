@@ -391,6 +391,35 @@ static void backward_errors(void **state)
     oracle_free(&a);
 }
 
+/* x is exact but for one element, which may be any, the first and the last too: that row alone has an error. */
+static void every_row_counts(void **state)
+{
+    enum { N = 5 };
+    double d[N] = {2.0, 2.0, 2.0, 2.0, 2.0}, b[N] = {2.0, 2.0, 2.0, 2.0, 2.0}, x[N];
+    oracle_csr a = oracle_diagonal(N, d);
+    tess_matrix *matrix = make_matrix(ctx, &a);
+    tess_solve_options o = options_of(&methods[1], 0.0);
+
+    (void)state;
+    o.accuracy.backward = 1e-6;
+    for (int row = 0; row < N; row++) {
+        tess_solver *solver = NULL;
+        tess_solve_result r;
+
+        for (int i = 0; i < N; i++) {
+            x[i] = i == row ? 1.0 + 0x1p-40 : 1.0;
+        }
+        assert_ok(ctx, tess_solver_create(matrix, &o, &solver));
+        r = solve_with(solver, ctx, N, b, x);
+        assert_int_equal(r.iterations, 0);
+        assert_true(r.accuracy.reached);
+        assert_at_most(fabs(r.accuracy.backward_error - 0x1p-41), 0x1p-80); /* 2^-39 / (4 + 2^-39) */
+        tess_solver_destroy(solver);
+    }
+    tess_matrix_destroy(matrix);
+    oracle_free(&a);
+}
+
 /* b = 0 has the exact solution 0. Two solves of one solver do the same. */
 static void zero_and_again(void **state)
 {
@@ -478,6 +507,7 @@ int main(void)
         cmocka_unit_test(a_blind_estimate_is_no_success),
         cmocka_unit_test(row_scales_change_nothing),
         cmocka_unit_test(backward_errors),
+        cmocka_unit_test(every_row_counts),
         cmocka_unit_test(zero_and_again),
         cmocka_unit_test(wrong_requests),
     };

@@ -147,6 +147,90 @@ static void test_petsc_refused(void **state)
     tess_context_destroy(ctx);
 }
 
+static void put_petsc_vector(image *im, int64_t length, int values)
+{
+    put_bits(im, 1211214, 4, true);
+    put_bits(im, (uint64_t)length, 4, true);
+    for (int i = 0; i < values; i++) {
+        put_real(im, 1.0 + i, 8, true);
+    }
+}
+
+/* Vectors of one length, before, between and behind matrices; lengths that differ or are out of range are refused. */
+static void test_petsc_vectors(void **state)
+{
+    static const int64_t wrong[] = {2, 4, -1, -3, INT32_MIN, INT32_MAX};
+    tess_context *ctx = open_cpu(1);
+    image im = {.count = 0};
+    table t;
+
+    (void)state;
+    put_petsc_vector(&im, 3, 3);
+    put_petsc_vector(&im, 3, 3);
+    for (size_t count = 0; count < im.count; count++) {
+        const tess_status status = read_image(ctx, &im, count, &t.values, t.sizes);
+
+        assert_true((status == TESS_SUCCESS) == (count == im.count / 2)); /* one whole vector */
+        if (status == TESS_SUCCESS) { free_table(ctx, &t); }
+    }
+    assert_ok(ctx, read_image(ctx, &im, im.count, &t.values, t.sizes));
+    assert_true(t.sizes[0] == 3 && t.sizes[1] == 2 && t.values[2] == 3.0 && t.values[3] == 1.0);
+    free_table(ctx, &t);
+    for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
+        const size_t sound = im.count;
+
+        put_petsc_vector(&im, wrong[k], wrong[k] > 0 && wrong[k] < 5 ? (int)wrong[k] : 0);
+        assert_fails(ctx, TESS_PARSE, read_image(ctx, &im, im.count, &t.values, t.sizes));
+        assert_non_null(strstr(tess_context_last_error(ctx)->message, "length of a vector"));
+        im.count = sound;
+    }
+    put_bits(&im, 1211999, 4, true); /* another class */
+    assert_fails(ctx, TESS_PARSE, read_image(ctx, &im, im.count, &t.values, t.sizes));
+    assert_non_null(strstr(tess_context_last_error(ctx)->message, "1211999"));
+    make_petsc(&im, 4);
+    put_petsc_vector(&im, 3, 3);
+    assert_ok(ctx, read_image(ctx, &im, im.count, &t.values, t.sizes));
+    assert_true(t.sizes[0] == 3 && t.sizes[1] == 1);
+    free_table(ctx, &t);
+    tess_context_destroy(ctx);
+}
+
+/* An upper triangle whose diagonal is full may be half of a matrix; a diagonal, and one entry below, is a whole one. */
+static void test_petsc_triangles(void **state)
+{
+    static const struct {
+        int64_t rows, cols, lengths[2], columns[3];
+        tess_status status;
+    } cases[] = {{2, 2, {2, 1}, {0, 1, 1}, TESS_UNSUPPORTED}, {2, 3, {2, 1}, {0, 1, 1}, TESS_SUCCESS},
+                 {2, 2, {1, 2}, {0, 0, 1}, TESS_SUCCESS},     {2, 2, {2, 0}, {0, 1, 0}, TESS_SUCCESS},
+                 {2, 2, {1, 1}, {0, 1, 0}, TESS_SUCCESS},     {0, 0, {0, 0}, {0, 0, 0}, TESS_SUCCESS}};
+    tess_context *ctx = open_cpu(1);
+
+    (void)state;
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        const int64_t entries = cases[k].lengths[0] + cases[k].lengths[1];
+        image im = {.count = 0};
+        tess_matrix *m = NULL;
+
+        put_bits(&im, 1211216, 4, true);
+        put_bits(&im, (uint64_t)cases[k].rows, 4, true);
+        put_bits(&im, (uint64_t)cases[k].cols, 4, true);
+        put_bits(&im, (uint64_t)entries, 4, true);
+        for (int64_t i = 0; i < cases[k].rows; i++) {
+            put_bits(&im, (uint64_t)cases[k].lengths[i], 4, true);
+        }
+        for (int64_t i = 0; i < entries; i++) {
+            put_bits(&im, (uint64_t)cases[k].columns[i], 4, true);
+        }
+        for (int64_t i = 0; i < entries; i++) {
+            put_real(&im, 1.0, 8, true);
+        }
+        assert_int_equal(tess_matrix_read_memory(ctx, "A.petsc", im.bytes, im.count, &m, NULL), cases[k].status);
+        tess_matrix_destroy(m);
+    }
+    tess_context_destroy(ctx);
+}
+
 static void test_memory(void **state)
 {
     image im;
@@ -158,7 +242,8 @@ static void test_memory(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_petsc_matrix), cmocka_unit_test(test_petsc_written),
-                                       cmocka_unit_test(test_petsc_refused), cmocka_unit_test(test_memory)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_petsc_matrix),    cmocka_unit_test(test_petsc_written),
+                                       cmocka_unit_test(test_petsc_refused),   cmocka_unit_test(test_petsc_vectors),
+                                       cmocka_unit_test(test_petsc_triangles), cmocka_unit_test(test_memory)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -35,7 +35,8 @@ json hidden.json '"--stop-norm both" in j["findings"]["next"] and "--scale" not 
 next_works
 
 # Names that begin with a dash, or hold what a terminal obeys, a quote, a backslash, or no UTF-8: the command runs.
-for name in '-rod.mtx' "it's.mtx" $'del\x7f\\.mtx' $'next\xc2\x85line.mtx' $'latin\xe9.mtx' $'caf\xc3\xa9.mtx' $'\xc2\xa9.mtx'; do
+for name in '-rod.mtx' "it's.mtx" $'del\x7f\\.mtx' $'next\xc2\x85line.mtx' $'latin\xe9.mtx' \
+    $'caf\xc3\xa9.mtx' $'\xc2\xa9.mtx'; do
     cp rod.mtx "./$name"
     expect 1 solve --rhs rod-b.mtx --solver cg --device cpu -- "$name"
     LC_ALL=C grep -q $'[\x7f]\|\xc2\x85' out && fail "a control character is in the report" || pass
