@@ -98,39 +98,23 @@ static PetscErrorCode store(Mat A, const tp_storage *storage, PetscBool transpos
 
 /* ---- the matrix that PETSc builds the hierarchy of ---- */
 
-/* Of a matrix with the pattern of the copy; other types than AIJ, such as nest, have no MatCopy to one. */
-static PetscErrorCode renew_values(Mat from, Mat to)
-{
-    PetscBool aij;
-    Mat plain;
-
-    PetscFunctionBegin;
-    PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)from, &aij, MATSEQAIJ, MATMPIAIJ, ""));
-    if (aij) {
-        PetscCall(tp_copy_values(from, to));
-    } else {
-        PetscCall(MatConvert(from, MATAIJ, MAT_INITIAL_MATRIX, &plain));
-        PetscCall(tp_copy_values(plain, to));
-        PetscCall(MatDestroy(&plain));
-    }
-    PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Where PETSc runs the cycle, the products of the finest matrix change too: the hierarchy gets a copy. */
 static PetscErrorCode copy_fine(PC pc, tp_gamg *gamg)
 {
     PetscObjectId id;
     PetscObjectState pattern;
     tp_storage storage;
+    PetscBool aij;
 
     PetscFunctionBegin;
     plain_storage(&storage);
     PetscCall(tp_alias_destroy(&gamg->alias));
     PetscCall(PetscObjectGetId((PetscObject)pc->pmat, &id));
     PetscCall(MatGetNonzeroState(pc->pmat, &pattern));
-    if (gamg->fine && id == gamg->id && pattern == gamg->pattern) {
+    PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)pc->pmat, &aij, MATSEQAIJ, MATMPIAIJ, ""));
+    if (aij && gamg->fine && id == gamg->id && pattern == gamg->pattern) {
         PetscCall(tp_set_storage(gamg->fine, &storage));
-        PetscCall(renew_values(pc->pmat, gamg->fine));
+        PetscCall(tp_copy_values(pc->pmat, gamg->fine));
         PetscFunctionReturn(PETSC_SUCCESS);
     }
     PetscCall(MatDestroy(&gamg->fine));
@@ -243,7 +227,8 @@ static PetscErrorCode give_matrix(PC pc, tp_gamg *gamg)
     PetscFunctionBegin;
     PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)pc->pmat, &aij, MATSEQAIJ, MATMPIAIJ, ""));
     copied = gamg->why || !aij ? PETSC_TRUE : PETSC_FALSE;
-    if (gamg->inner->setupcalled && copied != gamg->copied) { PetscCall(forget_hierarchy(pc, gamg)); }
+    /* the parts of another type, such as nest, may have other patterns, which the whole does not tell */
+    if (gamg->inner->setupcalled && (copied != gamg->copied || !aij)) { PetscCall(forget_hierarchy(pc, gamg)); }
     gamg->copied = copied;
     if (copied) {
         PetscCall(copy_fine(pc, gamg));
