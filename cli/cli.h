@@ -412,6 +412,8 @@ const char *cli_accuracy_advice(const cli_solve_run *run);
 
 /* Whether the structural rank is known and too small. */
 bool cli_is_structurally_singular(const tess_findings *f);
+/* Whether what no x reaches is more than the tolerance. */
+bool cli_has_no_solution(const cli_solve_run *run);
 void cli_print_findings(const cli_solve_run *run);
 json_t *cli_findings_json(const cli_solve_run *run); /* null after a solve that did not fail */
 

@@ -39,6 +39,11 @@ static long long line_of_nonfinite(const cli_matrix *matrix)
 
 /* ---- the report ---- */
 
+bool cli_has_no_solution(const cli_solve_run *run)
+{
+    return run->findings->inconsistency * run->result->rhs_norm > run->result->tolerance;
+}
+
 /* The label stands before the first line alone. */
 static const char *take_label(const char **label)
 {
@@ -63,9 +68,10 @@ static void print_duplicates(const tess_finding *kind, const char **label)
            (long long)kind->count, (long long)kind->row + 1, (long long)kind->column + 1);
 }
 
-static void print_inconsistency(const tess_findings *f, const char **label)
+static void print_inconsistency(const cli_solve_run *run, const char **label)
 {
-    if (f->inconsistency == 0.0) { return; }
+    const tess_findings *f = run->findings;
+    if (!cli_has_no_solution(run)) { return; }
     if (f->inconsistent_rows.count == f->nrows) {
         printf("%-17s the columns of A sum to 0, and b does not: ", take_label(label));
     } else {
@@ -102,7 +108,7 @@ void cli_print_findings(const cli_solve_run *run)
         printf("%-17s A times the vector of ones is 0 up to rounding: x is determined up to a constant\n",
                take_label(label));
     }
-    print_inconsistency(f, label);
+    print_inconsistency(run, label);
     if (!isnan(f->attainable_residual)) {
         printf("%-17s best relative residual %.1e; an x of this size can reach about %.1e\n", take_label(label),
                run->result->relative_residual, f->attainable_residual);

@@ -417,7 +417,7 @@ static const char *advice_of_reason(const cli_solve_run *run)
 static const char *advice_of(const cli_solve_run *run)
 {
     const bool useless = best_residual(run) > NO_SOLUTION;
-    if (run->findings->inconsistency > run->options->rtol) {
+    if (cli_has_no_solution(run)) {
         return "the system has no solution; change b, or take least squares (--solver lsqr)";
     }
     if (is_out_of_range(run)) {

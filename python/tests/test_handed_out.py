@@ -147,6 +147,55 @@ def test_the_last_iterate(count):
     assert best.relative_residual <= min(1.0, result.relative_residual)
 
 
+@pytest.mark.parametrize("count", [1, 2, 5, 10])
+@pytest.mark.parametrize("name", ITERATIVE)
+def test_few_iterations_are_scipys(name, count):
+    """Of each method, from an initial guess, for a symmetric and an unsymmetric matrix."""
+    n, rng = 15, np.random.default_rng(count)
+    T = sp.diags_array([-np.ones(n - 1), 2 * np.ones(n), -np.ones(n - 1)], offsets=[-1, 0, 1])
+    A = (sp.kron(sp.eye_array(n), T) + sp.kron(T, sp.eye_array(n))).tocsr()
+    b, x0 = rng.standard_normal((2, n * n))
+    limit = {"maxiter": 1, "restart": count} if name == "gmres" else {"maxiter": count}
+    wind = sp.kron(sp.eye_array(n), sp.diags_array([np.ones(n - 1)], offsets=[1])).tocsr()
+    for B in (A, A + 0.3 * wind) if name in ("bicgstab", "gmres") else (A,):
+        expected, info = getattr(theirs, name)(B, b, x0, rtol=1e-12, **limit)
+        x, ours = getattr(ts, name)(B, b, x0, rtol=1e-12, **limit)
+        assert info == ours == limit["maxiter"]
+        assert np.linalg.norm(x - expected) <= 1e-11 * np.linalg.norm(expected)
+        last = ts.solve(B, b, x0, solver=name, max_iterations=count, rtol=1e-12, last_iterate=True)
+        assert np.linalg.norm(last.x - expected) <= 1e-11 * np.linalg.norm(expected)
+
+
+def neumann(m):
+    T = sp.diags_array([-np.ones(m - 1), np.r_[1, 2 * np.ones(m - 2), 1], -np.ones(m - 1)], offsets=[-1, 0, 1])
+    return sp.csr_array(sp.kron(sp.eye_array(m), T) + sp.kron(T, sp.eye_array(m)))
+
+
+@pytest.mark.parametrize("eps", [1e-3, 1e-6, 1e-9, 1e-12])
+@pytest.mark.parametrize("name", ["minres", "cg", "bicgstab", "gmres"])
+def test_least_residuals_of_b_off_the_range(name, eps):
+    """b misses the range by eps times the ones: x has the least residual, and is that of b without it."""
+    m = 40
+    L, rng = neumann(m), np.random.default_rng(0)
+    exact = rng.standard_normal(m * m)
+    exact -= exact.mean()
+    b = L @ exact + eps
+    x, info = getattr(ts, name)(L, b, rtol=1e-14, maxiter=3000)
+    assert info == -101 and relative_residual(L, x, b) <= 1.01 * eps * m / np.linalg.norm(b)
+    assert np.linalg.norm(x - x.mean() - exact) <= (0.02 * eps + 1e-11) * m * np.linalg.norm(exact)
+    result = ts.solve(L, b, rtol=1e-14)
+    assert result.reason == "stagnation" and "the columns of A sum to 0, and b does not" in result.why
+
+
+def test_a_breakdown_hands_out_the_best():
+    """CG on an indefinite matrix: not the last x, whose residual is larger than b."""
+    A, b = ts.Matrix.gallery("laplace2d", 20).to_scipy() - 0.1 * sp.eye_array(400), np.ones(400)
+    x, info = ts.cg(A, b)
+    assert info == -10 and relative_residual(A, x, b) <= 1
+    last = ts.solve(A, b, solver="cg", precond="none", last_iterate=True)
+    assert last.reason == "indefinite_matrix" and last.relative_residual > 1
+
+
 @pytest.mark.parametrize("name", ["lsqr", "lsmr"])
 def test_damping_pulls_to_the_start(name):
     """min ||A x - b||^2 + damp^2 ||x - x0||^2, as in SciPy."""

@@ -275,26 +275,6 @@ static void some_attempts_have_no_budget(void **state)
     assert_int_equal(run_flat(&capped, MOST), NEVER);
 }
 
-static void a_floor_ends_the_attempt(void **state)
-{
-    attempt_budget b = budget_of(INFINITY, INFINITY);
-
-    (void)state;
-    b.limited = false;
-    b.floor = exp(-RATE * 12.0) * (1.0 + 1e-12);
-    assert_int_equal(run(&b, 1000.0), 12);
-    assert_true(b.left && !b.cancelled);
-    assert_int_equal(run_flat(&b, 1), 1); /* a GPU may call once more */
-    assert_int_equal(watched, 0);         /* nothing is told of an attempt that was left */
-    b = budget_of(INFINITY, INFINITY);
-    b.floor = exp(-RATE * 300.0) * (1.0 + 1e-12);
-    assert_int_equal(run(&b, 1000.0), 300);
-    assert_int_equal(watched_iteration, 299);
-    b = budget_of(INFINITY, INFINITY);
-    b.floor = 1.0;
-    assert_int_equal(run_flat(&b, 10), 1);
-}
-
 typedef struct caller {
     int calls, code;
     int64_t stop, seen;
@@ -352,7 +332,6 @@ int main(void)
         cmocka_unit_test(stalls),
         cmocka_unit_test(the_prediction_is_asked_once),
         cmocka_unit_test(some_attempts_have_no_budget),
-        cmocka_unit_test(a_floor_ends_the_attempt),
         cmocka_unit_test(the_callers_monitor),
     };
 

@@ -75,7 +75,7 @@ static void the_last_iterate_is_an_option(void **state)
 static void slightly_inconsistent_systems_have_the_least_residual(void **state)
 {
     static const tess_solver_kind kinds[] = {TESS_SOLVER_MINRES, TESS_SOLVER_CG, TESS_SOLVER_AUTO};
-    static const double eps[] = {1e-3, 1e-6, 1e-9, 1e-12};
+    static const double eps[] = {1e-3, 1e-6, 1e-9, 1e-12, 3e-14}; /* A sums to 0 exactly, and so does the sum of b tell */
     oracle_csr a = neumann(1, false);
     double *f = random_values(N, 7, -1.0, 1.0), b[N], x[N], mean = 0.0;
     tess_context *ctx = open_cpu(1);
@@ -84,7 +84,7 @@ static void slightly_inconsistent_systems_have_the_least_residual(void **state)
     for (int i = 0; i < N; i++) {
         mean += f[i] / N;
     }
-    for (int k = 0; k < 12; k++) {
+    for (int k = 0; k < 15; k++) {
         tess_solve_options o = solve_options(kinds[k % 3]);
         tess_solve_result r;
 
@@ -100,6 +100,147 @@ static void slightly_inconsistent_systems_have_the_least_residual(void **state)
         assert_at_most((double)r.iterations, 2.0 * N);
     }
     free(f);
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+}
+
+static void multiply(const oracle_csr *a, const double *x, double *y)
+{
+    for (int64_t i = 0; i < a->nrows; i++) {
+        y[i] = 0.0;
+        for (int64_t k = a->row_ptr[i]; k < a->row_ptr[i + 1]; k++) {
+            y[i] += a->val[k] * x[a->col_ind[k]];
+        }
+    }
+}
+
+/* D A D with D = diag(d): its null vector is 1 / d, which no sum shows. b is in the range but for eps times that vector of
+   length 1. MINRES ends with the least residual, and so does the one that hands out a last iterate. */
+static void minres_ends_with_the_least_residual(void **state)
+{
+    static const double eps[] = {1e-3, 1e-6, 1e-9, 1e-12};
+    oracle_csr a = neumann(1, false);
+    double *d = random_values(N, 3, 0.5, 2.0), *t = random_values(N, 5, -1.0, 1.0), b[N], x[N];
+    double size = 0.0, of_null = 0.0;
+    tess_context *ctx = open_cpu(1);
+
+    (void)state;
+    for (int i = 0; i < N; i++) {
+        for (int64_t k = a.row_ptr[i]; k < a.row_ptr[i + 1]; k++) {
+            a.val[k] *= d[i] * d[a.col_ind[k]];
+        }
+        of_null += 1.0 / (d[i] * d[i]);
+    }
+    multiply(&a, t, x);
+    size = (double)oracle_norm2(x, N);
+    for (int k = 0; k < 8; k++) {
+        tess_solve_options o = solve_options(TESS_SOLVER_MINRES);
+        tess_solve_result r;
+
+        multiply(&a, t, b);
+        for (int i = 0; i < N; i++) {
+            b[i] = b[i] / size + eps[k / 2] / d[i] / sqrt(of_null);
+        }
+        o.rtol = 1e-14;
+        o.max_iterations = 10 * N;
+        o.return_last = k % 2 == 0 ? 0 : 2;
+        r = solve(ctx, &a, b, o, x);
+        assert_false(r.converged);
+        assert_int_equal(r.reason, TESS_REASON_STAGNATION);
+        assert_at_most(r.residual_norm, 1.01 * eps[k / 2] + 1e-14);
+    }
+    free(d);
+    free(t);
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+}
+
+/* One eigenvalue of 1e-8 beside others near 1: for some iterations ||A r|| is 1e-8 ||r||, as of a system without a
+   solution, and then r falls. Pauses change nothing of it, also with a residual that cycles scale. */
+static void pauses_end_no_cycle_that_falls(void **state)
+{
+    enum { ROWS = 60 };
+    double values[ROWS], b[ROWS], x[ROWS];
+    tess_context *ctx = open_cpu(1);
+    tess_solve_options o = solve_options(TESS_SOLVER_MINRES);
+
+    (void)state;
+    o.rtol = 1e-9;
+    for (int kind = 0; kind < 3; kind++) {
+        oracle_csr a;
+        tess_solve_result r;
+
+        for (int i = 0; i < ROWS; i++) {
+            values[i] = i == 0 ? 1e-8 : (i % 2 == 0 ? -1.0 : 1.0) * (1.0 + 3.0 * i / ROWS);
+            b[i] = (i == 0 ? 0.1 : 1.0) * (kind == 1 ? 1e-200 : 1.0);
+        }
+        a = oracle_diagonal(ROWS, values);
+        o.guard = kind == 2 ? TESS_GUARD_REPORT : TESS_GUARD_REPAIR;
+        r = solve(ctx, &a, b, o, x);
+        assert_true(r.verified && r.refinements == 0);
+        oracle_free(&a);
+    }
+    tess_context_destroy(ctx);
+}
+
+/* Named methods, with one consistent and one inconsistent part. */
+static void named_methods_leave_out_what_no_x_changes(void **state)
+{
+    static const tess_solver_kind kinds[] = {TESS_SOLVER_CG, TESS_SOLVER_MINRES, TESS_SOLVER_BICGSTAB,
+                                             TESS_SOLVER_GMRES, TESS_SOLVER_IDR};
+    oracle_csr a = neumann(2, true);
+    double *b = random_values(2 * N, 9, -1.0, 1.0), *x = test_allocate(2 * N, sizeof *x), sum = 0.0;
+    tess_context *ctx = open_cpu(1);
+
+    (void)state;
+    for (int i = N; i < 2 * N; i++) {
+        sum += b[i];
+    }
+    for (int k = 0; k < 5; k++) {
+        tess_solve_options o = solve_options(kinds[k]);
+        tess_solve_result r;
+
+        o.rtol = 1e-8;
+        o.max_iterations = 4000;
+        o.gmres.restart = 100;
+        r = solve(ctx, &a, b, o, x);
+        assert_int_equal(r.reason, TESS_REASON_STAGNATION);
+        assert_at_most(r.residual_norm, 1.01 * fabs(sum) / SIDE);
+    }
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+    free(b);
+    free(x);
+}
+
+/* After a breakdown the best iterate, at the limit of iterations the last one. */
+static void the_last_iterate_only_at_the_limit(void **state)
+{
+    oracle_csr a = oracle_laplace2d(SIDE);
+    double b[N], x[N], best[N];
+    tess_context *ctx = open_cpu(1);
+    tess_solve_options o = solve_options(TESS_SOLVER_CG);
+    tess_solve_result r;
+
+    (void)state;
+    for (int i = 0; i < N; i++) {
+        b[i] = 1.0;
+    }
+    o.rtol = 1e-10;
+    o.max_iterations = 5;
+    o.return_last = 2;
+    r = solve(ctx, &a, b, o, x);
+    assert_true(r.reason == TESS_REASON_ITERATIONS && r.relative_residual > 1.0);
+    for (int64_t k = 0; k < a.nnz; k++) {
+        if (a.val[k] > 0.0) { a.val[k] -= 0.1; } /* indefinite */
+    }
+    o.max_iterations = 1000;
+    r = solve(ctx, &a, b, o, x);
+    assert_int_equal(r.reason, TESS_REASON_INDEFINITE_MATRIX);
+    assert_at_most(r.relative_residual, 1.0);
+    o.return_last = 0;
+    (void)solve(ctx, &a, b, o, best);
+    assert_memory_equal(x, best, sizeof best);
     tess_context_destroy(ctx);
     oracle_free(&a);
 }
@@ -199,6 +340,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_last_iterate_is_an_option),
         cmocka_unit_test(slightly_inconsistent_systems_have_the_least_residual),
+        cmocka_unit_test(minres_ends_with_the_least_residual),
+        cmocka_unit_test(pauses_end_no_cycle_that_falls),
+        cmocka_unit_test(named_methods_leave_out_what_no_x_changes),
+        cmocka_unit_test(the_last_iterate_only_at_the_limit),
         cmocka_unit_test(the_inconsistent_part_is_named),
         cmocka_unit_test(a_monitor_cannot_change_its_solver),
     };

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Parts over which a matrix sums to 0, and what of b no x reaches. */
+#include "matrix/null_parts.h"
+
+#include "support/solve.h"
+
+static tess_context *ctx;
+
+/* A path from row `first` on, of `rows` rows, whose ends are free: `weight` times its Laplacian. */
+static void push_path(oracle_csr *a, int first, int rows, double weight)
+{
+    for (int i = first; i < first + rows; i++) {
+        const bool before = i > first, after = i + 1 < first + rows;
+
+        if (before) { oracle_push(a, i - 1, -weight); }
+        oracle_push(a, i, weight * (before + after));
+        if (after) { oracle_push(a, i + 1, -weight); }
+        oracle_end_row(a, i);
+    }
+}
+
+static null_parts parts_of(const oracle_csr *a)
+{
+    const tess_csr_view view = {a->nrows, a->ncols, a->nnz, a->row_ptr, a->col_ind, a->val, 64};
+    null_parts found;
+
+    assert_ok(ctx, null_parts_find(ctx, &view, &found));
+    return found;
+}
+
+static null_judgement judge(const null_parts *parts, const double *b)
+{
+    null_judgement found;
+
+    assert_ok(ctx, null_parts_judge(ctx, parts, b, &found));
+    return found;
+}
+
+/* Rows 0..3, 4 (held), 5..7. The residual of any x is at least |6| / sqrt(4) and |9| / sqrt(3) there. */
+static void each_part_has_its_share(void **state)
+{
+    oracle_csr a = oracle_open(8, 8);
+    double b[8] = {1.0, 2.0, 1.0, 2.0, 7.0, 3.0, 3.0, 3.0};
+    null_parts parts;
+    null_judgement found;
+
+    (void)state;
+    push_path(&a, 0, 4, 1.0);
+    oracle_push(&a, 4, 5.0);
+    oracle_end_row(&a, 4);
+    push_path(&a, 5, 3, 1.0);
+    parts = parts_of(&a);
+    assert_int_equal(parts.count, 2);
+    assert_true(parts.of_row[0] == 0 && parts.of_row[3] == 0 && parts.of_row[4] == -1 && parts.of_row[7] == 1);
+    assert_true(parts.part[1].rows == 3 && parts.part[1].first == 5 && parts.part[1].exact);
+    found = judge(&parts, b);
+    assert_at_most(fabs(found.least - 6.0), 1e-14);
+    assert_at_most(fabs(found.norm - sqrt(86.0)), 1e-14);
+    assert_int_equal(found.worst.first, 5);
+    assert_ok(ctx, null_parts_project(ctx, &parts, b));
+    assert_true(b[0] == -0.5 && b[1] == 0.5 && b[4] == 7.0 && b[5] == 0.0);
+    assert_true(judge(&parts, b).least == 0.0);
+    b[0] = NAN;
+    assert_true(judge(&parts, b).least == 0.0);
+    null_parts_release(ctx, &parts);
+    oracle_free(&a);
+}
+
+/* 3 and 1/3: exact sums and rounded ones. In the latter the sum of b must be beyond what rounding explains. */
+static void small_sums_count_where_the_columns_are_exact(void **state)
+{
+    (void)state;
+    for (int exact = 0; exact < 2; exact++) {
+        oracle_csr a = oracle_open(100, 100);
+        double b[100];
+        null_parts parts;
+
+        push_path(&a, 0, 100, 3.0);
+        if (!exact) { a.val[2] = nextafter(a.val[2], 0.0); }
+        for (int i = 0; i < 100; i++) {
+            b[i] = i % 2 == 0 ? 1.0 : -1.0;
+        }
+        b[7] += 0x1p-44;
+        parts = parts_of(&a);
+        assert_int_equal(parts.count, 1);
+        assert_int_equal(parts.part[0].exact, exact);
+        assert_true(judge(&parts, b).least == (exact ? 0x1p-44 / 10.0 : 0.0));
+        b[7] += 0x1p-10;
+        assert_true(judge(&parts, b).least > 0.9 * 0x1p-10 / 10.0);
+        for (int i = 0; i < 100; i++) {
+            b[i] *= 1e300; /* no square overflows */
+        }
+        assert_true(judge(&parts, b).least > 0.9e300 * 0x1p-10 / 10.0);
+        null_parts_release(ctx, &parts);
+        oracle_free(&a);
+    }
+}
+
+/* Rows that sum to 0 are not enough: columns must, and nothing may lead out of the part or into it. */
+static void what_is_no_part(void **state)
+{
+    for (int kind = 0; kind < 4; kind++) {
+        oracle_csr a = oracle_open(6, kind == 3 ? 7 : 6);
+        null_parts parts;
+
+        push_path(&a, 0, 3, 1.0);
+        oracle_push(&a, kind == 1 ? 0 : 3, kind == 1 ? 1.0 : 4.0); /* 1: row 3 leads into the part */
+        oracle_end_row(&a, 3);
+        push_path(&a, 4, 2, 1.0);
+        if (kind == 0) { a.val[0] = 2.0, a.val[1] = -2.0; } /* the row sums to 0, the column does not */
+        if (kind == 2) { a.col_ind[1] = 3; }                /* row 0 leads out of it */
+        parts = parts_of(&a);
+        assert_int_equal(parts.count, kind == 3 ? 0 : 1);
+        if (kind < 3) { assert_true(parts.part[0].first == 4 && parts.of_row[0] == -1 && parts.of_row[5] == 0); }
+        null_parts_release(ctx, &parts);
+        oracle_free(&a);
+    }
+    (void)state;
+}
+
+/* A row of zeros has no sum, and a zero couples nothing. Without parts nothing is projected. */
+static void zeros(void **state)
+{
+    oracle_csr a = oracle_open(3, 3);
+    double b[3] = {1.0, 2.0, 4.0};
+    null_parts parts;
+
+    (void)state;
+    push_path(&a, 0, 2, 1.0);
+    oracle_push(&a, 0, 0.0);
+    oracle_end_row(&a, 2);
+    parts = parts_of(&a);
+    assert_int_equal(parts.count, 1);
+    assert_true(parts.part[0].rows == 2 && parts.of_row[2] == -1);
+    null_parts_release(ctx, &parts);
+    assert_ok(ctx, null_parts_project(ctx, &parts, b));
+    assert_true(b[0] == 1.0 && judge(&parts, b).least == 0.0);
+    oracle_free(&a);
+    assert_true(null_parts_scale(2, (double[]){INFINITY, 1.0}) == 1.0);
+    assert_true(null_parts_scale(1, (double[]){4e-320}) == 0x1p1000);
+    assert_true(null_parts_scale(1, (double[]){1e308}) == 0x1p-1000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_part_has_its_share),
+        cmocka_unit_test(small_sums_count_where_the_columns_are_exact),
+        cmocka_unit_test(what_is_no_part),
+        cmocka_unit_test(zeros),
+    };
+    int failed = 0;
+
+    ctx = open_cpu(1);
+    failed = cmocka_run_group_tests(tests, NULL, NULL);
+    tess_context_destroy(ctx);
+    return failed;
+}
