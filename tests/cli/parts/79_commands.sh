@@ -65,6 +65,22 @@ for name in plain penalty sizes shifted; do
     repeat_by_hand $name --format sell --rtol 0 --atol 1e-3 --max-iterations 3000
 done
 
+# Options of the caller's preconditioner, and where x begins.
+while read -r options; do
+    repeat_by_hand plain $options
+    label="by hand has --precond $options"
+    case " $(sed -n 's/^  "by_hand": //p' asked.json) " in *" $options "*) pass ;; *) fail "$options are lost" ;; esac
+done <<'OPTIONS'
+--precond ilu0 --triangular blocks --leaf 100
+--precond ilu0 --factorization host
+--precond block-jacobi:4 --precond-precision adaptive
+--precond polynomial:4 --polynomial-form powers
+--precond jacobi-sweeps:4 --precond-omega 0.7 --precond-steps fp32:2,fp64
+OPTIONS
+expect 0 solve plain.mtx --rhs plain-b.mtx --device cpu --choices none --checkpoint plain.ckpt
+repeat_by_hand plain --rtol 1e-9 --resume plain.ckpt
+json asked.json '"--resume plain.ckpt" in j["by_hand"]'
+
 # ---- next ----
 
 # The command is for this system, has these words, parses, and ends with this exit code.
