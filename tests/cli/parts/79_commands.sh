@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The commands that a report prints: `by hand` solves the same system, `next` asks for the same.
+# Without complete factors automatic solves and errors of x end elsewhere.
+if "$tool" solve spd.mtx --precond lu --device cpu 2>&1 | grep -q 'needs MUMPS'; then return 0; fi
 python3 - <<'PYTHON'
 M = 12
 N = M * M
