@@ -43,7 +43,7 @@ static void write_files(FILE *to, const cli_solve_run *run, const tess_solve_opt
     const bool amg = o->precond.kind == TESS_PRECOND_AMG || o->precond.kind == TESS_PRECOND_AUTO;
     const struct {
         const char *option, *file;
-    } files[] = {{"initial-guess", run->initial_guess},
+    } files[] = {{run->session->options->resume != NULL ? "resume" : "initial-guess", run->initial_guess},
                  {"coordinates", run->nullspace != NULL && amg ? run->nullspace->coordinates : NULL},
                  {"near-nullspace", run->nullspace != NULL && amg ? run->nullspace->vectors : NULL}};
     char name[CLI_QUOTED_LENGTH];

@@ -94,6 +94,23 @@ static void write_factors(FILE *to, const tess_precond_options *o)
     }
 }
 
+static void write_polynomials(FILE *to, const tess_precond_options *o)
+{
+    char text[CLI_SCHEDULE_TEXT];
+    tess_precond_options d;
+    tess_precond_options_init(&d);
+    if (o->kind == TESS_PRECOND_POLYNOMIAL && o->polynomial.form != d.polynomial.form) {
+        fprintf(to, " --polynomial-form %s", tess_polynomial_form_name(o->polynomial.form));
+    }
+    if (o->kind != TESS_PRECOND_JACOBI_SWEEPS) { return; }
+    if (o->jacobi_sweeps.omega != d.jacobi_sweeps.omega) {
+        fprintf(to, " --precond-omega %s", cli_real_text(o->jacobi_sweeps.omega, text, sizeof text));
+    }
+    if (o->jacobi_sweeps.schedule.count > 0) {
+        fprintf(to, " --precond-steps %s", cli_schedule_text(&o->jacobi_sweeps.schedule, text, sizeof text));
+    }
+}
+
 void cli_write_precond(FILE *to, const tess_precond_options *o)
 {
     char text[256];
@@ -105,6 +122,7 @@ void cli_write_precond(FILE *to, const tess_precond_options *o)
         fprintf(to, " --precond-precision %s", cli_role_text(&o->role, text, sizeof text));
     }
     if (has_factors(o->kind)) { write_factors(to, o); }
+    write_polynomials(to, o);
     if (o->kind == TESS_PRECOND_AMG) { fputs(cli_amg_options_text(&o->amg, text, sizeof text), to); }
 }
 

@@ -234,12 +234,7 @@ static int exit_code_of(tess_status status)
    options that do not go together. */
 static bool is_about_options(const tess_error *error)
 {
-    static const char *const others[] = {"would store ", "needs MUMPS", "needs cuDSS", "MUMPS cannot be loaded"};
-    bool found = error != NULL && error->file[0] != '\0';
-    for (size_t i = 0; i < sizeof others / sizeof others[0] && error != NULL; i++) {
-        found = found || strstr(error->message, others[i]) != NULL;
-    }
-    return !found;
+    return error == NULL || (error->file[0] == '\0' && !error->circumstance);
 }
 
 int cli_report_failure(const tess_context *ctx, tess_status status)

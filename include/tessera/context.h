@@ -97,6 +97,9 @@ typedef struct tess_error {
     char hint[256];    /**< what would help; may be empty */
     char file[256];    /**< the input file, if any; else empty */
     int64_t line;      /**< line in @c file, from 1; 0: none */
+    /** 1, with UNSUPPORTED: the request holds elsewhere; this matrix does not suit the format, or a library is not
+        installed. 0: the options do not go together, or all else. */
+    int circumstance;
 } tess_error;
 
 /** Sets the defaults: device AUTO, own stream, default allocators, silent. */

@@ -274,6 +274,17 @@ tess_status tess_fail(tess_context *ctx, tess_status status, const char *hint, c
     return status;
 }
 
+tess_status tess_fail_here(tess_context *ctx, const char *hint, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    record_error(ctx, TESS_UNSUPPORTED, hint, format, args);
+    va_end(args);
+    ctx->error.circumstance = 1;
+    return TESS_UNSUPPORTED;
+}
+
 tess_status tess_fail_null(tess_context *ctx, const char *function, const char *argument)
 {
     if (!ctx) { return TESS_INVALID_ARGUMENT; }

@@ -70,6 +70,9 @@ struct tess_context {
 /* Records the failure and returns `status`, so that callers write `return tess_fail(...)`. hint may be NULL. */
 tess_status tess_fail(tess_context *ctx, tess_status status, const char *hint, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+/* The same for UNSUPPORTED where not the request is to blame: tess_error.circumstance is 1. */
+tess_status tess_fail_here(tess_context *ctx, const char *hint, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 /* The same for a place in an input file; line 0: the file as a whole. */
 tess_status tess_fail_at(tess_context *ctx, tess_status status, const char *file, int64_t line, const char *hint,
                          const char *format, ...) __attribute__((format(printf, 6, 7)));

@@ -11,6 +11,7 @@
 #define RANGE_TOLERANCE (control ? 2e-4 : N * ldexp(200.0, -24))
 static struct cudss_control *control; /* NULL: this is cuDSS itself */
 #include "../unit/test_direct.c"      /* the same tests, in another context */
+#include "../unit/test_direct_solves.c"
 
 #include <stdlib.h>
 

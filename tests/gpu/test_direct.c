@@ -2,6 +2,7 @@
 /* Complete factors of the host with vectors of a GPU: the tests of the host; the engine. test_cudss.c has others. */
 #define TESTS_ON_GPU
 #include "../unit/test_direct.c" /* the same tests, in another context */
+#include "../unit/test_direct_solves.c"
 
 #include <stdlib.h>
 
@@ -62,7 +63,7 @@ static void the_host_says_that_it_computes(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {DIRECT_TESTS, cmocka_unit_test(engines_are_plain),
+    const struct CMUnitTest tests[] = {DIRECT_TESTS, DIRECT_SOLVE_TESTS, cmocka_unit_test(engines_are_plain),
                                        cmocka_unit_test(the_host_says_that_it_computes)};
 
     setenv("TESSERA_CUDSS", "none", 1);

@@ -239,6 +239,7 @@ static void too_much_padding_is_refused(void **state)
     m = make_matrix(ctx, &a);
     assert_fails(ctx, TESS_UNSUPPORTED, tess_matrix_convert(m, &options, &stored));
     assert_non_null(strstr(tess_context_last_error(ctx)->message, "150.3 entries per nonzero (90000 for 599)"));
+    assert_int_equal(tess_context_last_error(ctx)->circumstance, 1); /* another matrix would do */
     assert_non_null(strstr(tess_context_last_error(ctx)->hint, "sell"));
     options.slices.max_padding = 150.0;
     assert_fails(ctx, TESS_UNSUPPORTED, tess_matrix_convert(m, &options, &stored));

@@ -51,8 +51,8 @@ static tess_status check_padding(tess_context *ctx, const tess_storage_options *
     double ratio = v->nnz > 0 ? places / (double)v->nnz : 0.0;
 
     if (ratio > most) {
-        return tess_fail(
-            ctx, TESS_UNSUPPORTED, "choose csr, ellr or sell, or raise max_padding (--max-padding)",
+        return tess_fail_here(
+            ctx, "choose csr, ellr or sell, or raise max_padding (--max-padding)",
             "format dia would store %lld diagonals, or %.4g entries per nonzero (%.0f for %lld), but max_padding is %g",
             (long long)v->ndiagonals, ratio, places, (long long)v->nnz, most);
     }

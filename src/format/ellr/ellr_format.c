@@ -89,11 +89,11 @@ static tess_status check_padding(tess_context *ctx, const tess_storage_options *
     bool ellr = o->format == TESS_FORMAT_ELLR;
 
     if (ratio <= most) { return TESS_SUCCESS; }
-    return tess_fail(ctx, TESS_UNSUPPORTED,
-                     ellr ? "choose sell or csr, or raise max_padding (--max-padding)"
-                          : "choose csr, a wider window (--sell-window), or raise max_padding (--max-padding)",
-                     "format %s would store %.4g entries per nonzero (%lld for %lld), but max_padding is %g",
-                     tess_format_name(o->format), ratio, (long long)entries, (long long)v->nnz, most);
+    return tess_fail_here(ctx,
+                          ellr ? "choose sell or csr, or raise max_padding (--max-padding)"
+                               : "choose csr, a wider window (--sell-window), or raise max_padding (--max-padding)",
+                          "format %s would store %.4g entries per nonzero (%lld for %lld), but max_padding is %g",
+                          tess_format_name(o->format), ratio, (long long)entries, (long long)v->nnz, most);
 }
 
 /* Slices of one width cost padding, and a kernel need not read their headers: used if the padding is below a hundredth.

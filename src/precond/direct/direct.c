@@ -52,8 +52,8 @@ static tess_status refuse_absent(tess_context *ctx, tess_precond_kind kind)
     return memory
                ? tess_fail(ctx, TESS_OUT_OF_MEMORY, "raise the limit (ulimit -v, control group)",
                            "preconditioner %s: there is no memory to load MUMPS: %s", tess_precond_kind_name(kind), why)
-               : tess_fail(ctx, TESS_UNSUPPORTED, "install MUMPS' libraries; or use ilut, ict, ilu0 or ic0",
-                           "preconditioner %s: MUMPS cannot be loaded: %s", tess_precond_kind_name(kind), why);
+               : tess_fail_here(ctx, "install MUMPS' libraries; or use ilut, ict, ilu0 or ic0",
+                                "preconditioner %s: MUMPS cannot be loaded: %s", tess_precond_kind_name(kind), why);
 }
 
 static tess_status check(const tess_matrix *a, const tess_precond_options *o)
@@ -63,18 +63,19 @@ static tess_status check(const tess_matrix *a, const tess_precond_options *o)
     const bool fp64 = role->storage == TESS_PRECISION_FP64 && role->arithmetic == TESS_ARITHMETIC_FP64;
 
     if (!mumps_is_here() && a->ctx->device == TESS_DEVICE_GPU && !cudss_is_here()) {
-        return tess_fail(a->ctx, TESS_UNSUPPORTED, DIRECT_CUDSS_HINT "; or install MUMPS and build again",
-                         "preconditioner %s needs cuDSS, which was not found (%s), or MUMPS, which this build lacks",
-                         tess_precond_kind_name(o->kind), cudss_absence());
+        return tess_fail_here(
+            a->ctx, DIRECT_CUDSS_HINT "; or install MUMPS and build again",
+            "preconditioner %s needs cuDSS, which was not found (%s), or MUMPS, which this build lacks",
+            tess_precond_kind_name(o->kind), cudss_absence());
     }
     if (!mumps_is_here() && mumps_absence()[0] != '\0' && a->ctx->device == TESS_DEVICE_CPU) {
         return refuse_absent(a->ctx, o->kind);
     }
     if (!mumps_is_here() && a->ctx->device == TESS_DEVICE_CPU) {
-        return tess_fail(a->ctx, TESS_UNSUPPORTED,
-                         "install MUMPS (Debian: libmumps-seq-dev) and build again; or use ilut, ict, ilu0 or ic0",
-                         "preconditioner %s needs MUMPS, which is not installed or was not when this was built",
-                         tess_precond_kind_name(o->kind));
+        return tess_fail_here(a->ctx,
+                              "install MUMPS (Debian: libmumps-seq-dev) and build again; or use ilut, ict, ilu0 or ic0",
+                              "preconditioner %s needs MUMPS, which is not installed or was not when this was built",
+                              tess_precond_kind_name(o->kind));
     }
     if (!a->ops) {
         return tess_fail(a->ctx, TESS_UNSUPPORTED, "use jacobi with a diagonal function, or a shell preconditioner",

@@ -34,6 +34,14 @@ timeout 20 "$tool" solve spd.mtx --output named.npy >out 2>err
 [ $? -eq 0 ] && pass || fail "failed: $(head -c 200 err)"
 wait $!
 head -c 6 piped | grep -aq NUMPY && pass || fail "no NumPy array: $(head -c 20 piped)"
+for output in output json; do
+    label="solve --$output named, whose reader goes before the end"
+    : <named &
+    timeout 20 "$tool" solve gallery:laplace2d:200 --solver cg --$output named >out 2>err
+    code=$?
+    [ $code -eq 3 ] || [ $code -eq 141 ] && pass || fail "exit $code: $(head -c 200 err)"
+    wait $!
+done
 label='solve --json named, which nobody reads'
 timeout 20 "$tool" solve gallery:laplace2d:1000 --solver cg --rtol 1e-12 --json named >out 2>err
 [ $? -eq 3 ] && pass || fail "not exit 3"

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The commands that a report prints: `by hand` solves the same system, `next` asks for the same.
+# Without complete factors automatic solves and errors of x end elsewhere.
+if "$tool" solve spd.mtx --precond lu --device cpu 2>&1 | grep -q 'needs MUMPS'; then return 0; fi
 python3 - <<'PYTHON'
 M = 12
 N = M * M
@@ -65,6 +67,22 @@ for name in plain penalty sizes shifted; do
     repeat_by_hand $name --format sell --rtol 0 --atol 1e-3 --max-iterations 3000
 done
 
+# Options of the caller's preconditioner, and where x begins.
+while read -r options; do
+    repeat_by_hand plain $options
+    label="by hand has --precond $options"
+    case " $(sed -n 's/^  "by_hand": //p' asked.json) " in *" $options "*) pass ;; *) fail "$options are lost" ;; esac
+done <<'OPTIONS'
+--precond ilu0 --triangular blocks --leaf 100
+--precond ilu0 --factorization host
+--precond block-jacobi:4 --precond-precision adaptive
+--precond polynomial:4 --polynomial-form powers
+--precond jacobi-sweeps:4 --precond-omega 0.7 --precond-steps fp32:2,fp64
+OPTIONS
+expect 0 solve plain.mtx --rhs plain-b.mtx --device cpu --choices none --checkpoint plain.ckpt
+repeat_by_hand plain --rtol 1e-9 --resume plain.ckpt
+json asked.json '"--resume plain.ckpt" in j["by_hand"]'
+
 # ---- next ----
 
 # The command is for this system, has these words, parses, and ends with this exit code.
@@ -97,7 +115,8 @@ keeps_in_next 0 plain '--scale symmetric --system transformed' \
     --solver cg --max-iterations 3 --scale symmetric --system transformed
 keeps_in_next 0 plain '--stop-norm both --rtol 0 --atol' --solver cg --rtol 0 --atol 1e-30 --stop-norm both
 keeps_in_next 0 plain '--solver cg --accuracy' --solver cg --accuracy 1e-17
-keeps_in_next 0 plain '--solver auto --accuracy 1e-10' --solver cg --accuracy 1e-10 --max-iterations 5 --stop-norm both
+keeps_in_next 0 plain '--solver auto --accuracy 1e-10' \
+    --solver cg --accuracy 1e-10 --max-iterations 5 --stop-norm both
 keeps_in_next 0 plain '--accuracy backward:1e-12' --solver bicgstab --accuracy backward:1e-12 --max-iterations 5
 keeps_in_next 0 plain '--scale symmetric --accuracy' --accuracy backward:1e-19 --scale symmetric
 keeps_in_next 0 penalty '--scale symmetric --stop-norm both --accuracy 0.001' --solver cg --accuracy 1e-3
@@ -122,9 +141,9 @@ keeps_in_next 0 rank1 '--solver lsqr --precond jacobi --rtol 1e-08' --accuracy 1
 # It judges as `solve` does, in the same words, and its command gives what the row has.
 expect 0 compare penalty.mtx --rhs penalty-b.mtx --device cpu --solvers auto,cg,jacobi --preconds none \
     --precisions fp64 --max-iterations 20000 --json compare.json
-json compare.json '[(r["automatic"], r["verified"], r["converged"]) for r in j["solves"]["rows"]][0] == (True, True, True)'
-json compare.json 'all(r["verified"] == (r["converged"] and r["row_residual"]["norm"] <= 100 * r["row_residual"]["tolerance"])
-    for r in j["solves"]["rows"])'
+json compare.json 'all(j["solves"]["rows"][0][key] for key in ("automatic", "verified", "converged"))'
+json compare.json 'all(r["verified"] == (r["converged"] and norm["norm"] <= 100 * norm["tolerance"])
+    for r in j["solves"]["rows"] for norm in [r["row_residual"]])'
 json compare.json '[r["stop_norm"] for r in j["solves"]["rows"] if r["automatic"]] == ["both"]'
 out_has '^cpu +auto: .* verified, [0-9.e+-]+, rows [0-9.e+-]+$'
 out_has '^cpu +cg .* NOT VERIFIED: converged: .*, rows [0-9.e+-]+$'
@@ -133,10 +152,15 @@ cp compare.json asked.json
 python3 - >commands <<'PYTHON'
 import json
 for row in json.load(open("asked.json"))["solves"]["rows"]:
-    print(f"[ {int(row['verified'])} = 1 ] && code=0 || code=1; {row['command']} >out 2>err; [ $? -eq $code ] || exit 9")
+    code = 0 if row["verified"] else 1
+    print(f"{row['command']} >out 2>err; [ $? -eq {code} ] || exit 9")
 PYTHON
 label="the commands of compare, the fastest of them $fastest"
-(tessera() { "$tool" "$@" --device cpu; }; . ./commands) </dev/null && pass || fail "$(grep '^result' out; head -c 200 err)"
+if (tessera() { "$tool" "$@" --device cpu; }; . ./commands) </dev/null; then
+    pass
+else
+    fail "$(grep '^result' out; head -c 200 err)"
+fi
 expect 0 compare plain.mtx --rhs plain-b.mtx --device cpu --solvers cg,bicgstab --preconds none --precisions fp64 \
     --max-iterations 3 --html compare.html
 out_has '^cpu +cg .* NOT CONVERGED: iteration limit reached \(-3\)$'
@@ -148,7 +172,7 @@ grep -q 'NOT CONVERGED: iteration' compare.html && pass || fail 'the page lacks 
 for options in "--solver cg" "--solver bicgstab --precond ilu0" "" "--scale symmetric"; do
     expect '0|1' solve plain.mtx --rhs plain-b.mtx --device cpu --choices none --explain --accuracy 1e-15 $options
     sed -n '/^why/,/^\(by hand\|time\) /p' out | sed 's/^why/   /; /^[bt]/d; s/^ *//' >lines
-    [ -s lines ] && [ -z "$(sort lines | uniq -d)" ] && ! grep -q '^$' lines && pass || fail "$(cat lines)"
+    if [ -s lines ] && [ -z "$(sort lines | uniq -d)" ] && ! grep -q '^$' lines; then pass; else fail "$(cat lines)"; fi
 done
 expect 0 solve plain.mtx --device cpu --choices none --accuracy 1e-12 --json solve.json
 json solve.json 'len(set(j["why"])) == len(j["why"]) and "" not in j["why"]'
