@@ -575,6 +575,7 @@ static PetscErrorCode residual_of_joined(tp_verifier *verifier, tess_matrix *joi
                                          double *difference)
 {
     tess_vector *both, *residual;
+    tess_verification found;
     tp_view view[2];
     double norm, bound;
 
@@ -587,6 +588,11 @@ static PetscErrorCode residual_of_joined(tp_verifier *verifier, tess_matrix *joi
         tess_vector_create(tess_matrix_context(joined), tess_matrix_nrows(joined), TESS_PRECISION_FP64, &residual));
     TessCall(tess_verify_residual(joined, view[0].v, both, residual, &norm, &bound));
     *sum = norm * norm;
+    tess_verification_init(&found);
+    TessCall(tess_verify(joined, view[0].v, both, NULL, &found));
+    CHECK(found.residual_norm == norm && found.residual_bound == bound && isfinite(found.rows.norm) &&
+              (found.rows.backward_row >= 0 || norm == 0),
+          "norms %g and %g, row %d", found.residual_norm, norm, (int)found.rows.backward_row);
     TessCall(tess_vector_axpby(-1, view[1].v, 1, residual, TESS_ARITHMETIC_FP64));
     TessCall(tess_vector_norm2(residual, TESS_ARITHMETIC_FP64, difference));
     tess_vector_destroy(both);
