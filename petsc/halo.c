@@ -88,6 +88,7 @@ static PetscBool is_in_order(const tp_halo *halo)
 /* Of this process alone. */
 static PetscErrorCode allocate(tp_halo *halo)
 {
+    const PetscInt count = halo->send_at[halo->nsends];
     tess_context *ctx;
 
     PetscFunctionBegin;
@@ -98,10 +99,13 @@ static PetscErrorCode allocate(tp_halo *halo)
     PetscCall(tp_shares_gpu(&halo->pinned));
     PetscCall(
         tp_pinned_allocate(halo->pinned, message_offset(halo->receive_at, halo->nreceives), (void **)&halo->received));
-    PetscCall(tp_pinned_allocate(halo->pinned, sizeof(double) * (size_t)halo->send_at[halo->nsends], &halo->picked));
+    PetscCall(tp_pinned_allocate(halo->pinned, sizeof(double) * (size_t)count, &halo->picked));
     PetscCall(tp_context(&ctx));
     if (tess_context_device(ctx) == TESS_DEVICE_GPU) {
         PetscCall(tp_pinned_allocate(halo->pinned, sizeof(double) * (size_t)halo->nghosts, &halo->arrived));
+    }
+    if (halo->precision != TESS_PRECISION_FP64) {
+        PetscCall(PetscMalloc3(count, &halo->owed, count, &halo->error, count, &halo->rounded));
     }
     PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -399,9 +403,6 @@ PetscErrorCode tp_halo_carry_reset(tp_halo *halo)
     const PetscInt count = halo->send_at[halo->nsends];
 
     PetscFunctionBegin;
-    if (!halo->owed) {
-        PetscCall(tp_agree(halo->comm, PetscMalloc3(count, &halo->owed, count, &halo->error, count, &halo->rounded)));
-    }
     PetscCall(PetscArrayzero(halo->owed, count));
     PetscCall(PetscArrayzero(halo->error, count));
     halo->length = 0;

@@ -51,7 +51,7 @@ PetscErrorCode tp_halo_destroy(tp_halo **halo);
  * adds length * (p - q) to what is owed. So the sum of length[k] * (p[k] - q[k]) is what is owed at the end: the
  * roundings of the last exchanges, not of all. Vectors in FP64.
  */
-PetscErrorCode tp_halo_carry_reset(tp_halo *halo);
+PetscErrorCode tp_halo_carry_reset(tp_halo *halo); /* of one below FP64 */
 void tp_halo_carry_step(tp_halo *halo, double length);
 /* The exchange was that of a first x, whose length of 1 tells nothing of steps. */
 void tp_halo_carry_guess(tp_halo *halo);

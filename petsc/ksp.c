@@ -26,6 +26,19 @@ static PetscErrorCode KSPSetFromOptions_Tessera(KSP ksp, tp_option_items PetscOp
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A preconditioner of PETSc may have blocks of single processes, which fail alone: before PETSc sets it up, and after
+   it has new values, this does, and agrees on errors. */
+static PetscErrorCode set_up_pc(KSP ksp)
+{
+    const MPI_Comm comm = PetscObjectComm((PetscObject)ksp);
+
+    PetscFunctionBegin;
+    PetscCall(PCSetErrorIfFailure(ksp->pc, ksp->errorifnotconverged));
+    PetscCall(tp_agree(comm, PCSetUp(ksp->pc)));
+    PetscCall(tp_agree(comm, PCSetUpOnBlocks(ksp->pc)));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode KSPSetUp_Tessera(KSP ksp)
 {
     tess_context *ctx;
@@ -36,6 +49,7 @@ static PetscErrorCode KSPSetUp_Tessera(KSP ksp)
     PetscCall(PetscObjectTypeCompare((PetscObject)ksp->pc, PCEISENSTAT, &changes));
     PetscCheck(!changes, PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP,
                "-ksp_type tessera does not take the preconditioner eisenstat, which changes the system: use sor");
+    PetscCall(set_up_pc(ksp));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -88,7 +102,7 @@ static PetscErrorCode KSPSolve_Tessera(KSP ksp)
     int failed;
 
     PetscFunctionBegin;
-    PetscCall(PCSetUp(ksp->pc)); /* PETSc's methods leave new values of an old matrix to PCApply */
+    PetscCall(set_up_pc(ksp)); /* PETSc's methods leave new values of an old matrix to PCApply */
     PetscCall(PCGetFailedReason(ksp->pc, &reason));
     k->told = (tp_told){0};
     failed = reason != PC_NOERROR; /* on this process: a block may fail alone */
@@ -176,6 +190,7 @@ static PetscErrorCode KSPCreate_Tessera(KSP ksp)
     PetscCall(PetscStrncpy(k->solver, "auto", sizeof k->solver));
     k->verify = PETSC_TRUE;
     k->restart = 50;
+    ksp->setupnewmatrix = PETSC_TRUE;
     /* The norm is that of b - A x, wherever the preconditioner stands. */
     PetscCall(KSPSetSupportedNorm(ksp, KSP_NORM_UNPRECONDITIONED, PC_LEFT, 3));
     PetscCall(KSPSetSupportedNorm(ksp, KSP_NORM_UNPRECONDITIONED, PC_RIGHT, 2));

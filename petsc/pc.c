@@ -276,7 +276,7 @@ static PetscErrorCode PCApply_Tessera(PC pc, Vec r, Vec z)
 
     PetscFunctionBegin;
     if (is_gamg(p)) {
-        PetscCall(tp_gamg_apply(pc, r, z));
+        PetscCall(pc->failedreason ? flag_failure(z) : tp_gamg_apply(pc, r, z));
         PetscFunctionReturn(PETSC_SUCCESS);
     }
     PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)pc), &ranks));

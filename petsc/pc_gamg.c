@@ -104,13 +104,15 @@ static PetscErrorCode copy_fine(PC pc, tp_gamg *gamg)
     PetscObjectId id;
     PetscObjectState pattern;
     tp_storage storage;
+    PetscBool aij;
 
     PetscFunctionBegin;
     plain_storage(&storage);
     PetscCall(tp_alias_destroy(&gamg->alias));
     PetscCall(PetscObjectGetId((PetscObject)pc->pmat, &id));
     PetscCall(MatGetNonzeroState(pc->pmat, &pattern));
-    if (gamg->fine && id == gamg->id && pattern == gamg->pattern) {
+    PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)pc->pmat, &aij, MATSEQAIJ, MATMPIAIJ, ""));
+    if (aij && gamg->fine && id == gamg->id && pattern == gamg->pattern) {
         PetscCall(tp_set_storage(gamg->fine, &storage));
         PetscCall(tp_copy_values(pc->pmat, gamg->fine));
         PetscFunctionReturn(PETSC_SUCCESS);
@@ -225,7 +227,8 @@ static PetscErrorCode give_matrix(PC pc, tp_gamg *gamg)
     PetscFunctionBegin;
     PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)pc->pmat, &aij, MATSEQAIJ, MATMPIAIJ, ""));
     copied = gamg->why || !aij ? PETSC_TRUE : PETSC_FALSE;
-    if (gamg->inner->setupcalled && copied != gamg->copied) { PetscCall(forget_hierarchy(pc, gamg)); }
+    /* the parts of another type, such as nest, may have other patterns, which the whole does not tell */
+    if (gamg->inner->setupcalled && (copied != gamg->copied || !aij)) { PetscCall(forget_hierarchy(pc, gamg)); }
     gamg->copied = copied;
     if (copied) {
         PetscCall(copy_fine(pc, gamg));
@@ -302,11 +305,34 @@ static PetscErrorCode take_failure(PC pc, PC inner)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Rows of a process without an entry in its own columns have no pivot: PETSc's SOR does not ask for their diagonal. */
+static PetscErrorCode need_pivots(PC pc, PC inner)
+{
+    Mat A, block;
+    tp_rows rows;
+    PetscBool mpi;
+    int lacks;
+
+    PetscFunctionBegin;
+    PetscCall(PCGetOperators(inner, NULL, &A));
+    block = A;
+    PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &mpi));
+    if (mpi) { PetscCall(MatMPIAIJGetSeqAIJ(A, &block, NULL, NULL)); }
+    PetscCall(tp_rows_get(block, &rows));
+    lacks = rows.nrows > 0 && rows.i[rows.nrows] == 0;
+    PetscCall(tp_rows_restore(block, &rows));
+    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &lacks, 1, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)pc)));
+    pc->failedreason = lacks ? PC_FACTOR_NUMERIC_ZEROPIVOT : PC_NOERROR;
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* With our cycle, unless something stands against it. */
 static PetscErrorCode build(PC pc, tp_gamg *gamg)
 {
     PetscFunctionBegin;
     PetscCall(give_matrix(pc, gamg));
+    PetscCall(need_pivots(pc, gamg->inner));
+    if (pc->failedreason) { PetscFunctionReturn(PETSC_SUCCESS); }
     PetscCall(PCSetUp(gamg->inner));
     PetscCall(take_failure(pc, gamg->inner));
     if (pc->failedreason) { PetscFunctionReturn(PETSC_SUCCESS); }

@@ -254,6 +254,43 @@ static PetscErrorCode what_is_not_definite_is_told(void)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Two rows on four processes, in several rounds: those without rows take part in what the others do. */
+static PetscErrorCode processes_without_rows(void)
+{
+    PetscInt first, last;
+    outcome out;
+    Vec x, b;
+    Mat A;
+
+    PetscFunctionBegin;
+    PetscCall(option("-e_mat_type", "tessera"));
+    PetscCall(option("-e_mat_tessera_halo", "fp16"));
+    PetscCall(option("-e_mat_tessera_precision", "fp16"));
+    PetscCall(option("-e_ksp_type", "tessera"));
+    PetscCall(option("-e_ksp_rtol", "1e-12"));
+    PetscCall(option("-e_pc_type", "none"));
+    PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
+    PetscCall(MatSetSizes(A, PETSC_DECIDE, PETSC_DECIDE, 2, 2));
+    PetscCall(MatSetOptionsPrefix(A, "e_"));
+    PetscCall(MatSetFromOptions(A));
+    PetscCall(MatSetUp(A));
+    PetscCall(MatGetOwnershipRange(A, &first, &last));
+    for (PetscInt r = first; r < last; r++) {
+        PetscCall(MatSetValue(A, r, r, 2.1 + 0.3 * (double)r, INSERT_VALUES));
+        PetscCall(MatSetValue(A, r, 1 - r, -0.7, INSERT_VALUES));
+    }
+    PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatCreateVecs(A, &x, &b));
+    PetscCall(fill(b, 8));
+    PetscCall(solve(A, "e_", b, x, &out));
+    CHECK(out.reason > 0 && out.residual <= 1.1e-12, "reason %d, %g", (int)out.reason, out.residual);
+    PetscCall(VecDestroy(&x));
+    PetscCall(VecDestroy(&b));
+    PetscCall(MatDestroy(&A));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
     PetscFunctionBeginUser;
@@ -264,6 +301,7 @@ int main(int argc, char **argv)
     RUN(alternating_steps_give_back_no_more);
     RUN(stiff_couplings_widen_the_halo);
     RUN(what_is_not_definite_is_told);
+    RUN(processes_without_rows);
     PetscCall(PetscFinalize());
     return 0;
 }

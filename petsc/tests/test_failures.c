@@ -3,6 +3,8 @@
    last process has other options than the rest. */
 #include "support.h"
 
+#include <string.h>
+
 /* On the last process alone. */
 static PetscErrorCode option_of_last(const char *name, const char *value)
 {
@@ -81,9 +83,10 @@ static PetscErrorCode words_of_a_preconditioner(void)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The last row has no entries but a zero: a pivot of the last process. */
+/* The last process has a zero on its diagonal; or, for gamg, no entries in its own columns. */
 static PetscErrorCode zero_pivot(const char *method, const char *kind)
 {
+    const PetscBool empty = strcmp(kind, "gamg") == 0 ? PETSC_TRUE : PETSC_FALSE;
     const PetscInt n = 9;
     KSPConvergedReason reason;
     PetscInt first, last;
@@ -92,10 +95,10 @@ static PetscErrorCode zero_pivot(const char *method, const char *kind)
     KSP ksp;
 
     PetscFunctionBegin;
-    PetscCall(MatCreateAIJ(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, n, n, 1, NULL, 0, NULL, &A));
+    PetscCall(MatCreateAIJ(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, n, n, 1, NULL, 1, NULL, &A));
     PetscCall(MatGetOwnershipRange(A, &first, &last));
     for (PetscInt r = first; r < last; r++) {
-        PetscCall(MatSetValue(A, r, r, r < n - 1 ? 2 : 0, INSERT_VALUES));
+        PetscCall(MatSetValue(A, r, empty && last == n ? 0 : r, r < n - 1 ? 2 : 0, INSERT_VALUES));
     }
     PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
     PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
@@ -118,9 +121,41 @@ static PetscErrorCode zero_pivot(const char *method, const char *kind)
 static PetscErrorCode pivots(void)
 {
     PetscFunctionBegin;
+    PetscCall(zero_pivot("tessera", "gamg"));
+    PetscCall(zero_pivot("gmres", "gamg"));
     PetscCall(zero_pivot("tessera", "ilu0"));
     PetscCall(zero_pivot("tessera", "ic0"));
     PetscCall(zero_pivot("gmres", "ilu0"));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A block of PETSc's block Jacobi whose last row has no diagonal entry: PETSc's ILU refuses it, on its process alone.
+ */
+static PetscErrorCode a_block_of_petsc(void)
+{
+    const PetscInt n = 9;
+    PetscInt first, last;
+    Vec x, b;
+    Mat A;
+    KSP ksp;
+
+    PetscFunctionBegin;
+    PetscCall(MatCreateAIJ(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, n, n, 1, NULL, 0, NULL, &A));
+    PetscCall(MatGetOwnershipRange(A, &first, &last));
+    for (PetscInt r = first; r < last; r++) {
+        PetscCall(MatSetValue(A, r, r < n - 1 ? r : r - 1, 2, INSERT_VALUES));
+    }
+    PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatCreateVecs(A, &x, &b));
+    PetscCall(VecSet(b, 1));
+    PetscCall(option("-b_ksp_type", "tessera"));
+    PetscCall(option("-b_pc_type", "bjacobi"));
+    PetscCall(make_solver(A, "b_", &ksp));
+    FAILS(KSPSolve(ksp, b, x));
+    PetscCall(VecDestroy(&x));
+    PetscCall(VecDestroy(&b));
+    PetscCall(MatDestroy(&A));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -179,6 +214,7 @@ int main(int argc, char **argv)
     RUN(pivots);
     RUN(products);
     RUN(words_of_a_matrix);
+    RUN(a_block_of_petsc);
     PetscCall(PetscFinalize());
     return 0;
 }

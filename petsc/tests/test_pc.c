@@ -233,6 +233,31 @@ static PetscErrorCode multigrid_of_a_singular_matrix(void)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A nest of two Laplacians: its hierarchy is that of a copy, which takes the values of the second solve. */
+static PetscErrorCode multigrid_of_a_nest(void)
+{
+    Mat block[4] = {NULL, NULL, NULL, NULL}, A;
+    solve s[2];
+
+    PetscFunctionBegin;
+    PetscCall(laplacian(20, "e_", &block[0]));
+    PetscCall(laplacian(15, "e_", &block[3]));
+    PetscCall(MatCreateNest(PETSC_COMM_WORLD, 2, NULL, 2, NULL, block, &A));
+    PetscCall(MatDestroy(&block[0]));
+    PetscCall(MatDestroy(&block[3]));
+    PetscCall(option("-e_ksp_type", "fgmres"));
+    PetscCall(option("-e_pc_type", "tessera"));
+    PetscCall(option("-e_pc_tessera_type", "gamg"));
+    PetscCall(run(A, "e_", NULL, s));
+    for (int k = 0; k < 2; k++) {
+        CHECK(s[k].reason > 0 && s[k].residual < 1.1e-9, "solve %d: reason %d, residual %g", k, (int)s[k].reason,
+              s[k].residual);
+    }
+    CHECK(s[1].iterations <= s[0].iterations + 1, "%d, then %d iterations", (int)s[0].iterations, (int)s[1].iterations);
+    PetscCall(MatDestroy(&A));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* A zero pivot on one process ends the solve on all. */
 static PetscErrorCode a_singular_block(void)
 {
@@ -319,6 +344,7 @@ int main(int argc, char **argv)
     RUN(complete_factors);
     RUN(multigrid_of_petsc);
     RUN(multigrid_of_a_singular_matrix);
+    RUN(multigrid_of_a_nest);
     RUN(a_singular_block);
     RUN(options_of_amg);
     RUN(bad_options_are_refused);
