@@ -480,6 +480,37 @@ static PetscErrorCode triangles_are_enough(void)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The hierarchy of gamg is then that of the matrix as AIJ. */
+static PetscErrorCode triangles_are_preconditioned(void)
+{
+    PetscInt iterations[2];
+    Mat both[2];
+    Vec x, b;
+
+    PetscFunctionBegin;
+    PetscCall(laplacian(20, "n_", &both[0]));
+    PetscCall(upper_triangle(both[0], 2, &both[1]));
+    PetscCall(MatCreateVecs(both[0], &x, &b));
+    PetscCall(VecSet(b, 1));
+    PetscCall(option("-n_pc_tessera_type", "gamg"));
+    for (int k = 0; k < 2; k++) {
+        KSPConvergedReason reason;
+        KSP ksp;
+        PetscCall(make("fgmres", 1e-8, 0, &ksp));
+        PetscCall(option("-n_pc_type", "tessera"));
+        PetscCall(KSPSetFromOptions(ksp));
+        PetscCall(reason_of(ksp, both[k], b, x, &reason));
+        PetscCall(KSPGetIterationNumber(ksp, &iterations[k]));
+        CHECK(reason == KSP_CONVERGED_RTOL, "matrix %d: reason %d", k, (int)reason);
+        PetscCall(KSPDestroy(&ksp));
+        PetscCall(MatDestroy(&both[k]));
+    }
+    CHECK(iterations[1] <= iterations[0] + 4, "%d iterations, with aij %d", (int)iterations[1], (int)iterations[0]);
+    PetscCall(VecDestroy(&x));
+    PetscCall(VecDestroy(&b));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* A rod of 16 unknowns, whose ends are held at 1 and 3 by a penalty. */
 static PetscErrorCode rod(double penalty, Mat *A, Vec *b)
 {
@@ -585,6 +616,7 @@ int main(int argc, char **argv)
     RUN(reasons_and_tiny_b);
     RUN(changes_and_transposes);
     RUN(triangles_are_enough);
+    RUN(triangles_are_preconditioned);
     RUN(rows_are_told);
     RUN(doubts_are_said);
     PetscCall(PetscFinalize());
