@@ -86,8 +86,6 @@ static PetscErrorCode add_state(Mat A, uint64_t *state)
 
 /* ---- the copy ---- */
 
-static PetscErrorCode copy_entries(Mat A, Mat *out);
-
 /* Of the rows that MPISBAIJ gives the upper triangle counts. */
 static PetscErrorCode add_both_triangles(Mat A, Mat out)
 {
@@ -117,15 +115,17 @@ static PetscErrorCode add_both_triangles(Mat A, Mat out)
 static PetscErrorCode copy_mpisbaij(Mat A, Mat *out)
 {
     const MatType types[] = {MATPREALLOCATOR, MATAIJ};
-    PetscInt local, all;
+    PetscInt local, all, block;
     Mat made[2];
 
     PetscFunctionBegin;
     PetscCall(MatGetLocalSize(A, &local, NULL));
     PetscCall(MatGetSize(A, &all, NULL));
+    PetscCall(MatGetBlockSize(A, &block));
     for (int k = 0; k < 2; k++) {
         PetscCall(MatCreate(PetscObjectComm((PetscObject)A), &made[k]));
         PetscCall(MatSetSizes(made[k], local, local, all, all));
+        PetscCall(MatSetBlockSize(made[k], block));
         PetscCall(MatSetType(made[k], types[k]));
         if (k == 1) { PetscCall(MatPreallocatorPreallocate(made[0], PETSC_FALSE, made[1])); }
         PetscCall(MatSetUp(made[k]));
@@ -147,7 +147,7 @@ static PetscErrorCode copy_nest(Mat A, Mat **blocks, const PetscInt size[2], Mat
     PetscCall(PetscCalloc3(count, &copies, size[0], &rows, size[1], &columns));
     for (PetscInt k = 0; k < count; k++) {
         const Mat block = blocks[k / size[1]][k % size[1]];
-        if (block) { PetscCall(copy_entries(block, &copies[k])); }
+        if (block) { PetscCall(tp_entries_copy(block, &copies[k])); }
     }
     PetscCall(MatNestGetISs(A, rows, columns));
     PetscCall(MatCreateNest(PetscObjectComm((PetscObject)A), size[0], rows, size[1], columns, copies, &nest));
@@ -160,7 +160,7 @@ static PetscErrorCode copy_nest(Mat A, Mat **blocks, const PetscInt size[2], Mat
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode copy_entries(Mat A, Mat *out)
+PetscErrorCode tp_entries_copy(Mat A, Mat *out)
 {
     PetscInt size[2];
     Mat **blocks, of, entries;
@@ -173,7 +173,7 @@ static PetscErrorCode copy_entries(Mat A, Mat *out)
     if (size[0] > 0) {
         PetscCall(copy_nest(A, blocks, size, out));
     } else if (of) {
-        PetscCall(copy_entries(of, &entries));
+        PetscCall(tp_entries_copy(of, &entries));
         PetscCall(MatTranspose(entries, MAT_INITIAL_MATRIX, out));
         PetscCall(MatDestroy(&entries));
     } else if (halved) {
@@ -204,7 +204,7 @@ static PetscErrorCode renew(tp_entries *entries, Mat A)
     PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &same, 1, MPI_INT, MPI_MIN, PetscObjectComm((PetscObject)A)));
     if (same) { PetscFunctionReturn(PETSC_SUCCESS); }
     PetscCall(tp_entries_reset(entries));
-    PetscCall(copy_entries(A, &entries->copy));
+    PetscCall(tp_entries_copy(A, &entries->copy));
     PetscCall(PetscObjectReference((PetscObject)A));
     entries->of = A;
     entries->state = state;

@@ -19,6 +19,8 @@ typedef struct tp_entries {
  * Collective.
  */
 PetscErrorCode tp_entries_of(tp_entries *entries, Mat A, Vec x, Mat *out);
+/* All entries as AIJ. Of a type that is not named above, and of its blocks, by PETSc's conversion. Collective. */
+PetscErrorCode tp_entries_copy(Mat A, Mat *out);
 PetscErrorCode tp_entries_reset(tp_entries *entries);
 
 #endif

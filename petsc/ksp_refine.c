@@ -356,10 +356,10 @@ static void tell(KSP ksp, const refinement *f)
     tp_told *const told = &((tp_ksp *)ksp->data)->told;
     const double rows = told->norms.norm[TP_ROWS] + told->norms.norm[TP_ROWS_BOUND];
 
-    told->verified = told->measured && ksp->reason > 0 && !isnan(told->norms.norm[TP_BOUND]) &&
-                             f->most <= f->tolerance && rows <= TESS_ROWS_SLACK * told->tolerances.rows
-                         ? PETSC_TRUE
-                         : PETSC_FALSE;
+    told->verified =
+        told->measured && ksp->reason > 0 && f->most <= f->tolerance && rows <= TESS_ROWS_SLACK * told->tolerances.rows
+            ? PETSC_TRUE
+            : PETSC_FALSE;
 }
 
 PetscErrorCode tp_solve_refined(KSP ksp)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* PCGAMG's hierarchy with level operators and transfers in Tessera's formats. PETSc builds it. The cycle is ours, in
    FP32 (cycle.c), or PETSc's with FP64 vectors: then a level is in FP16 where its values allow it, else in FP32. */
+#include "entries.h"
 #include "mat.h"
 #include "pc.h"
 
@@ -121,7 +122,8 @@ static PetscErrorCode copy_fine(PC pc, tp_gamg *gamg)
     if (tp_is_ours(pc->pmat)) {
         PetscCall(MatDuplicate(pc->pmat, MAT_COPY_VALUES, &gamg->fine));
     } else {
-        PetscCall(MatConvert(pc->pmat, MATTESSERA, MAT_INITIAL_MATRIX, &gamg->fine));
+        PetscCall(tp_entries_copy(pc->pmat, &gamg->fine));
+        PetscCall(MatConvert(gamg->fine, MATTESSERA, MAT_INPLACE_MATRIX, &gamg->fine));
     }
     PetscCall(tp_set_storage(gamg->fine, &storage));
     gamg->id = id;

@@ -231,9 +231,7 @@ static PetscErrorCode norms_of_parts(MPI_Comm comm, double norm[TP_NORMS])
     PetscFunctionBegin;
     PetscCallMPI(MPI_Comm_size(comm, &parts));
     if (parts == 1) { PetscFunctionReturn(PETSC_SUCCESS); }
-    for (int n = 0; n < TP_NORMS; n++) {
-        largest[n] = isnan(norm[n]) ? (double)INFINITY : norm[n];
-    }
+    PetscCall(PetscArraycpy(largest, norm, TP_NORMS));
     PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, largest, TP_NORMS, MPI_DOUBLE, MPI_MAX, comm));
     for (int n = 0; n < TP_NORMS; n++) {
         (void)frexp(isfinite(largest[n]) ? largest[n] : 1, &exponent[n]);
@@ -241,7 +239,7 @@ static PetscErrorCode norms_of_parts(MPI_Comm comm, double norm[TP_NORMS])
     }
     PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, sums, TP_NORMS, MPI_DOUBLE, MPI_SUM, comm));
     for (int n = 0; n < TP_NORMS; n++) {
-        norm[n] = isfinite(largest[n]) ? ldexp(sqrt(sums[n]), exponent[n]) : largest[n];
+        norm[n] = ldexp(sqrt(sums[n]), exponent[n]); /* NaN and Inf stay */
     }
     slack = (double)(parts + 8) * U;
     for (int n = TP_BOUND; n < TP_NORMS; n += TP_ROWS_BOUND - TP_BOUND) {
@@ -318,7 +316,7 @@ static double least_share(double rtol, double norm, int parts)
 {
     const double least = norm * (1 - (double)(parts + 32) * U) - DBL_MIN * DBL_EPSILON * 8;
 
-    return least > 0 ? nextafter(rtol * least, 0) : 0;
+    return least > 0 ? rtol * least : 0;
 }
 
 PetscErrorCode tp_set_tolerances(KSP ksp, const tp_norms *of, tp_tolerances *out)

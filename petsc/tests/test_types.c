@@ -304,6 +304,33 @@ static PetscErrorCode shells_are_not_verified(void)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A nest is known no better than its blocks. */
+static PetscErrorCode nests_of_shells_are_not_verified(void)
+{
+    KSPConvergedReason reason;
+    Mat A, shell, nest;
+    Vec x, b;
+    KSP ksp;
+
+    PetscFunctionBegin;
+    PetscCall(small_matrix(24, 3, PETSC_FALSE, &A));
+    PetscCall(convert(A, "shell", &shell));
+    PetscCall(MatCreateNest(PETSC_COMM_WORLD, 1, NULL, 1, NULL, &shell, &nest));
+    PetscCall(MatCreateVecs(A, &x, &b));
+    PetscCall(fill(b, 5));
+    PetscCall(make("fgmres", 1e-8, 0, &ksp));
+    PetscCall(reason_of(ksp, nest, b, x, &reason));
+    CHECK(reason == KSP_CONVERGED_RTOL, "reason %d", (int)reason);
+    PetscCall(need_words(ksp, "not verified: nobody tells the entries of a matrix of type nest", "nest of a shell"));
+    PetscCall(KSPDestroy(&ksp));
+    PetscCall(VecDestroy(&x));
+    PetscCall(VecDestroy(&b));
+    PetscCall(MatDestroy(&nest));
+    PetscCall(MatDestroy(&shell));
+    PetscCall(MatDestroy(&A));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* b whose squares vanish or overflow, in every type; and the reason, as PETSc's own test gives it. */
 static PetscErrorCode reasons_and_tiny_b(void)
 {
@@ -356,15 +383,15 @@ static PetscErrorCode change_and_solve(Mat A, const char *type, Vec b, Vec x)
     PetscCall(VecDuplicate(b, &r));
     PetscCall(make("fgmres", 1e-12, 0, &ksp));
     PetscCall(KSPSetOperators(ksp, A, A));
-    for (int k = 0; k < 4; k++) {
+    for (int k = 0; k < 5; k++) {
         double norm[2];
         KSPConvergedReason reason;
         Mat part = A;
-        if (k == 2 && strstr(type, "nest")) { PetscCall(MatNestGetSubMat(A, 0, 0, &part)); }
+        if (k % 2 == 0 && k > 0 && strstr(type, "nest")) { PetscCall(MatNestGetSubMat(A, 0, 0, &part)); }
         if (k > 0) { PetscCall(MatScale(part, 1.5)); }
-        PetscCall((k % 2 ? KSPSolveTranspose : KSPSolve)(ksp, b, x));
+        PetscCall((k > 2 ? KSPSolveTranspose : KSPSolve)(ksp, b, x));
         PetscCall(KSPGetConvergedReason(ksp, &reason));
-        PetscCall((k % 2 ? MatMultTranspose : MatMult)(A, x, r));
+        PetscCall((k > 2 ? MatMultTranspose : MatMult)(A, x, r));
         PetscCall(VecAYPX(r, -1, b));
         PetscCall(VecNorm(r, NORM_2, &norm[0]));
         PetscCall(VecNorm(b, NORM_2, &norm[1]));
@@ -450,6 +477,37 @@ static PetscErrorCode triangles_are_enough(void)
         PetscCall(MatDestroy(&T));
         PetscCall(MatDestroy(&A));
     }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The hierarchy of gamg is then that of the matrix as AIJ. */
+static PetscErrorCode triangles_are_preconditioned(void)
+{
+    PetscInt iterations[2];
+    Mat both[2];
+    Vec x, b;
+
+    PetscFunctionBegin;
+    PetscCall(laplacian(20, "n_", &both[0]));
+    PetscCall(upper_triangle(both[0], 2, &both[1]));
+    PetscCall(MatCreateVecs(both[0], &x, &b));
+    PetscCall(VecSet(b, 1));
+    PetscCall(option("-n_pc_tessera_type", "gamg"));
+    for (int k = 0; k < 2; k++) {
+        KSPConvergedReason reason;
+        KSP ksp;
+        PetscCall(make("fgmres", 1e-8, 0, &ksp));
+        PetscCall(option("-n_pc_type", "tessera"));
+        PetscCall(KSPSetFromOptions(ksp));
+        PetscCall(reason_of(ksp, both[k], b, x, &reason));
+        PetscCall(KSPGetIterationNumber(ksp, &iterations[k]));
+        CHECK(reason == KSP_CONVERGED_RTOL, "matrix %d: reason %d", k, (int)reason);
+        PetscCall(KSPDestroy(&ksp));
+        PetscCall(MatDestroy(&both[k]));
+    }
+    CHECK(iterations[1] <= iterations[0] + 4, "%d iterations, with aij %d", (int)iterations[1], (int)iterations[0]);
+    PetscCall(VecDestroy(&x));
+    PetscCall(VecDestroy(&b));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -554,9 +612,11 @@ int main(int argc, char **argv)
     PetscCall(TesseraPetscInitialize());
     RUN(no_claim_is_false);
     RUN(shells_are_not_verified);
+    RUN(nests_of_shells_are_not_verified);
     RUN(reasons_and_tiny_b);
     RUN(changes_and_transposes);
     RUN(triangles_are_enough);
+    RUN(triangles_are_preconditioned);
     RUN(rows_are_told);
     RUN(doubts_are_said);
     PetscCall(PetscFinalize());

@@ -194,9 +194,11 @@ static PetscErrorCode destroy_diagonal(diagonal *d)
 /* Norms that are known, 5 times a power of two: parts of 3 and 4 with zeros, and rows of very different size. */
 static PetscErrorCode norms_at_the_ends(void)
 {
+    int parts;
     static const int exponents[] = {0, -200, -500, -537, -600, -1022, -1060, 300, 511, 600, 1000};
 
     PetscFunctionBegin;
+    PetscCall(rank_count(&parts));
     for (int e = 0; e < 11; e++) {
         const double s = ldexp(1, exponents[e]), half = exponents[e] > 0 ? 0x1p500 : 0x1p-500;
         const double a[8] = {half, 1, 1, 1, 1, 1, 1, 4 * half}, x[8] = {0};
@@ -212,6 +214,11 @@ static PetscErrorCode norms_at_the_ends(void)
             const double slack = 8 * U64 * wanted[n] + 0x1p-1073;
             CHECK(fabs(norm - wanted[n]) <= bound && bound <= 40 * U64 * wanted[n] + 0x1p-1069,
                   "2^%d, norm %d: %g, bound %g, wanted %g", exponents[e], n, norm, bound, wanted[n]);
+            CHECK(exponents[e] < -1000 || bound >= (parts > 1 ? parts + 12.9
+                                                    : n       ? 8.9
+                                                              : 4.9) *
+                                                       U64 * norm,
+                  "2^%d, norm %d: %g, bound %g leaves out a rounding", exponents[e], n, norm, bound);
             CHECK(fabs(rhs - wanted[n]) <= slack, "2^%d, norm %d of b: %g, wanted %g", exponents[e], n, rhs, wanted[n]);
         }
         CHECK(found.backward == 1 && found.backward_most == 1 && found.row == 0, "2^%d: backward error %g, row %d",
@@ -270,6 +277,35 @@ static PetscErrorCode no_numbers_and_zeros(void)
 
 enum { WIDE = 64 };
 
+/* A tolerance between the norm and norm + bound is not met, neither by the guess nor after a round. */
+static PetscErrorCode bound_decides(Mat A, Vec b, Vec x, const tp_norms *of)
+{
+    const double atol = of->norm[TP_NORM] + 0.5 * of->norm[TP_BOUND];
+    KSPConvergedReason reason;
+    Mat dense; /* one process, too, measures it here */
+    KSP ksp;
+
+    PetscFunctionBegin;
+    PetscCall(MatConvert(A, MATDENSE, MAT_INITIAL_MATRIX, &dense));
+    PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+    PetscCall(KSPSetOptionsPrefix(ksp, "b_"));
+    PetscCall(option("-b_pc_type", "none"));
+    PetscCall(KSPSetType(ksp, KSPTESSERA));
+    PetscCall(KSPSetFromOptions(ksp));
+    PetscCall(KSPSetOperators(ksp, dense, dense));
+    PetscCall(KSPSetInitialGuessNonzero(ksp, PETSC_TRUE));
+    for (int proved = 0; proved < 2; proved++) {
+        PetscCall(KSPSetTolerances(ksp, 0, proved ? 3 * atol : atol, PETSC_DEFAULT, 0));
+        PetscCall(KSPSolve(ksp, b, x));
+        PetscCall(KSPGetConvergedReason(ksp, &reason));
+        CHECK(reason == (proved ? KSP_CONVERGED_ATOL : KSP_DIVERGED_ITS), "%g for %g, bound %g: reason %d", atol,
+              of->norm[TP_NORM], of->norm[TP_BOUND], (int)reason);
+    }
+    PetscCall(KSPDestroy(&ksp));
+    PetscCall(MatDestroy(&dense));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Each row has values over 2^100, their negatives in another order, and b = 1: the exact residual is 1. Two words lose
    far more than a unit of the last place of it, which the bound has to cover. */
 static PetscErrorCode cancellation_is_covered(void)
@@ -304,6 +340,8 @@ static PetscErrorCode cancellation_is_covered(void)
           found.norm[TP_NORM], found.norm[TP_BOUND], sqrt(2 * WIDE));
     CHECK(fabs(found.norm[TP_NORM] - sqrt(2 * WIDE)) > 1e3 * U64, "the example has nothing to cover");
     CHECK(found.norm[TP_BOUND] < 0x1p12 * U64 * U64 * WIDE * WIDE * 0x1p101, "bound %g", found.norm[TP_BOUND]);
+    CHECK(found.norm[TP_BOUND] > 8 * U64 * U64 * WIDE * WIDE * 0x1p100, "bound %g", found.norm[TP_BOUND]);
+    PetscCall(bound_decides(A, b, x, &found));
     CHECK(found.norm[TP_ROWS_BOUND] > 0 && found.norm[TP_ROWS_BOUND] <= found.norm[TP_BOUND] * 0x1p-98,
           "bound of scaled rows %g", found.norm[TP_ROWS_BOUND]);
     PetscCall(tp_verifier_destroy(&verifier));
@@ -337,6 +375,81 @@ static PetscErrorCode underflow_is_covered(void)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The norm of two of the least numbers is none itself. */
+static PetscErrorCode subnormal_norms_are_covered(void)
+{
+    const double a[8] = {1, 1, 1, 1, 1, 1, 1, 1}, b[8] = {0x1p-1074, 0, 0, 0, 0, 0, 0, 0x1p-1074}, x[8] = {0};
+    const long double wanted = sqrtl(2) * 0x1p-1074L;
+    tp_norms found;
+    diagonal d;
+
+    PetscFunctionBegin;
+    PetscCall(make_diagonal(8, a, b, x, &d));
+    PetscCall(tp_true_residual(&d.verifier, d.a, d.b, d.x, d.r, &found));
+    for (int n = 0; n < TP_NORMS; n += TP_ROWS) {
+        CHECK(fabsl((long double)found.norm[n] - wanted) <= (long double)found.norm[n + TP_BOUND],
+              "norm %d: %g, bound %g", n, found.norm[n], found.norm[n + TP_BOUND]);
+    }
+    PetscCall(destroy_diagonal(&d));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The sum of magnitudes rounds to 1, the residual is above. */
+static PetscErrorCode no_backward_error_exceeds_1(void)
+{
+    PetscInt first, last;
+    tp_verifier verifier = {0};
+    tp_norms found;
+    Vec b, x, r;
+    Mat A;
+
+    PetscFunctionBegin;
+    PetscCall(MatCreateAIJ(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, WIDE, WIDE, WIDE, NULL, WIDE, NULL, &A));
+    PetscCall(MatCreateVecs(A, &x, &b));
+    PetscCall(VecDuplicate(b, &r));
+    PetscCall(MatGetOwnershipRange(A, &first, &last));
+    for (PetscInt i = first; i < last; i++) {
+        for (PetscInt k = 0; k < WIDE; k++) {
+            PetscCall(MatSetValue(A, i, k, -0x1p-54, INSERT_VALUES));
+        }
+    }
+    PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(VecSet(x, 1));
+    PetscCall(VecSet(b, 1));
+    PetscCall(tp_true_residual(&verifier, A, b, x, r, &found));
+    CHECK(found.norm[TP_NORM] > 8 && found.backward == 1 && found.backward_most == 1, "backward error 1 + %g, 1 + %g",
+          found.backward - 1, found.backward_most - 1);
+    PetscCall(tp_verifier_destroy(&verifier));
+    PetscCall(VecDestroy(&x));
+    PetscCall(VecDestroy(&b));
+    PetscCall(VecDestroy(&r));
+    PetscCall(MatDestroy(&A));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A new entry of the same matrix, which another process has the x of. */
+static PetscErrorCode patterns_change(void)
+{
+    const double ones[8] = {1, 1, 1, 1, 1, 1, 1, 1}, x[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+    tp_norms found;
+    diagonal d;
+
+    PetscFunctionBegin;
+    PetscCall(make_diagonal(8, ones, x, x, &d));
+    PetscCall(tp_true_residual(&d.verifier, d.a, d.b, d.x, d.r, &found));
+    CHECK(found.norm[TP_NORM] == 0, "norm %g", found.norm[TP_NORM]);
+    PetscCall(MatSetOption(d.a, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
+    PetscCall(MatSetValue(d.a, 0, 7, 1, INSERT_VALUES));
+    PetscCall(MatAssemblyBegin(d.a, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(d.a, MAT_FINAL_ASSEMBLY));
+    PetscCall(tp_true_residual(&d.verifier, d.a, d.b, d.x, d.r, &found));
+    CHECK(fabs(found.norm[TP_NORM] - 8) <= found.norm[TP_BOUND] && found.row == 0, "norm %g, row %d",
+          found.norm[TP_NORM], (int)found.row);
+    PetscCall(destroy_diagonal(&d));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* ---- tolerances ---- */
 
 /* No tolerance exceeds the exact rtol ||b||, and none is far below it. */
@@ -364,14 +477,48 @@ static PetscErrorCode tolerances_are_rounded_down(void)
     }
     {
         const tp_norms zero = {.norm = {0}}, tiny = {.norm = {[TP_RHS] = 0x1p-1074, [TP_ROWS_RHS] = 0x1p-1074}};
+        const tp_norms small = {.norm = {[TP_RHS] = 100 * 0x1p-1074, [TP_ROWS_RHS] = 100 * 0x1p-1074}};
         tp_tolerances t;
         PetscCall(tp_set_tolerances(ksp, &zero, &t));
         CHECK(t.given == ksp->abstol && t.rows == ksp->abstol, "b = 0: %g, %g", t.given, t.rows);
         PetscCall(KSPSetTolerances(ksp, 0.5, 0, PETSC_DEFAULT, PETSC_DEFAULT));
         PetscCall(tp_set_tolerances(ksp, &tiny, &t));
         CHECK(t.given == 0 && t.rows == 0, "the least b: %g, %g", t.given, t.rows);
+        PetscCall(KSPSetTolerances(ksp, 0.99, 0, PETSC_DEFAULT, PETSC_DEFAULT));
+        PetscCall(tp_set_tolerances(ksp, &small, &t)); /* whose norm may be off by several units of 2^-1074 */
+        CHECK(t.given <= 0.99 * 96 * 0x1p-1074 && t.given >= 80 * 0x1p-1074, "a subnormal b: %g", t.given);
     }
     PetscCall(KSPDestroy(&ksp));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* With a bound norm and bound; without one, what b - y rounds at least. */
+static PetscErrorCode most_has_the_bound(void)
+{
+    const tp_norms bounded = {.norm = {[TP_NORM] = 1, [TP_BOUND] = 0.5, [TP_RHS] = 8}};
+    const tp_norms unknown = {.norm = {[TP_NORM] = 1, [TP_BOUND] = NAN, [TP_RHS] = 7}};
+
+    PetscFunctionBegin;
+    CHECK(tp_most(&bounded) == 1.5, "%g", tp_most(&bounded));
+    CHECK(tp_most(&unknown) == 1 + 16 * U64, "1 + %g", tp_most(&unknown) - 1);
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Of vectors whose squares are out of range, from the least number to the largest. */
+static PetscErrorCode norms_of_vectors(void)
+{
+    static const int exponents[] = {-1074, -1050, -540, -301, -299, 0, 299, 301, 540, 1020};
+    double norm;
+    Vec v;
+
+    PetscFunctionBegin;
+    PetscCall(VecCreateMPI(PETSC_COMM_WORLD, PETSC_DECIDE, 16, &v));
+    for (int e = 0; e < 10; e++) {
+        PetscCall(VecSet(v, ldexp(1, exponents[e])));
+        PetscCall(tp_norm(v, &norm));
+        CHECK(norm == ldexp(4, exponents[e]), "2^%d: %g", exponents[e], norm);
+    }
+    PetscCall(VecDestroy(&v));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -428,6 +575,7 @@ static PetscErrorCode residual_of_joined(tp_verifier *verifier, tess_matrix *joi
                                          double *difference)
 {
     tess_vector *both, *residual;
+    tess_verification found;
     tp_view view[2];
     double norm, bound;
 
@@ -440,6 +588,11 @@ static PetscErrorCode residual_of_joined(tp_verifier *verifier, tess_matrix *joi
         tess_vector_create(tess_matrix_context(joined), tess_matrix_nrows(joined), TESS_PRECISION_FP64, &residual));
     TessCall(tess_verify_residual(joined, view[0].v, both, residual, &norm, &bound));
     *sum = norm * norm;
+    tess_verification_init(&found);
+    TessCall(tess_verify(joined, view[0].v, both, NULL, &found));
+    CHECK(found.residual_norm == norm && found.residual_bound == bound && isfinite(found.rows.norm) &&
+              (found.rows.backward_row >= 0 || norm == 0),
+          "norms %g and %g, row %d", found.residual_norm, norm, (int)found.rows.backward_row);
     TessCall(tess_vector_axpby(-1, view[1].v, 1, residual, TESS_ARITHMETIC_FP64));
     TessCall(tess_vector_norm2(residual, TESS_ARITHMETIC_FP64, difference));
     tess_vector_destroy(both);
@@ -495,7 +648,12 @@ int main(int argc, char **argv)
     RUN(no_numbers_and_zeros);
     RUN(cancellation_is_covered);
     RUN(underflow_is_covered);
+    RUN(subnormal_norms_are_covered);
+    RUN(no_backward_error_exceeds_1);
+    RUN(patterns_change);
     RUN(tolerances_are_rounded_down);
+    RUN(most_has_the_bound);
+    RUN(norms_of_vectors);
     RUN(joined_rows_have_the_same_residual);
     PetscCall(PetscFinalize());
     return 0;
