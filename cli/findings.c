@@ -263,9 +263,7 @@ static bool has_no_solution(const cli_solve_run *run)
 /* What may help after a solve that did not converge; NULL: no advice. */
 static const char *advice_of(const cli_solve_run *run)
 {
-    if (has_no_solution(run)) {
-        return "the system has no solution; change b, or take least squares (--solver lsqr)";
-    }
+    if (has_no_solution(run)) { return "the system has no solution; change b, or take least squares (--solver lsqr)"; }
     if (cli_accuracy_missed(run) && run->result->reason == TESS_REASON_STAGNATION) {
         const tess_accuracy_result *r = &run->result->accuracy;
         if (run->asked->accuracy.forward > 0.0 && r->source != TESS_CONDITION_FACTORS &&

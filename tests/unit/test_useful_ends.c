@@ -75,7 +75,8 @@ static void the_last_iterate_is_an_option(void **state)
 static void slightly_inconsistent_systems_have_the_least_residual(void **state)
 {
     static const tess_solver_kind kinds[] = {TESS_SOLVER_MINRES, TESS_SOLVER_CG, TESS_SOLVER_AUTO};
-    static const double eps[] = {1e-3, 1e-6, 1e-9, 1e-12, 3e-14}; /* A sums to 0 exactly, and so does the sum of b tell */
+    static const double eps[] = {1e-3, 1e-6, 1e-9, 1e-12,
+                                 3e-14}; /* A sums to 0 exactly, and so does the sum of b tell */
     oracle_csr a = neumann(1, false);
     double *f = random_values(N, 7, -1.0, 1.0), b[N], x[N], mean = 0.0;
     tess_context *ctx = open_cpu(1);
@@ -114,8 +115,8 @@ static void multiply(const oracle_csr *a, const double *x, double *y)
     }
 }
 
-/* D A D with D = diag(d): its null vector is 1 / d, which no sum shows. b is in the range but for eps times that vector of
-   length 1. MINRES ends with the least residual, and so does the one that hands out a last iterate. */
+/* D A D with D = diag(d): its null vector is 1 / d, which no sum shows. b is in the range but for eps times that vector
+   of length 1. MINRES ends with the least residual, and so does the one that hands out a last iterate. */
 static void minres_ends_with_the_least_residual(void **state)
 {
     static const double eps[] = {1e-3, 1e-6, 1e-9, 1e-12};
