@@ -156,8 +156,8 @@ static void minres_ends_with_the_least_residual(void **state)
     oracle_free(&a);
 }
 
-/* One eigenvalue of 1e-8 beside others near 1: for some iterations ||A r|| is 1e-8 ||r||, as of a system without a
-   solution, and then r falls. Pauses change nothing of it, also with a residual that cycles scale. */
+/* One eigenvalue of 4e-15 beside others from 1 to 4: for some iterations ||A r|| is below 1e-7 ||r||, as of a system
+   without a solution, and then r falls. Pauses change nothing of it, also with a residual that cycles scale. */
 static void pauses_end_no_cycle_that_falls(void **state)
 {
     enum { ROWS = 60 };
@@ -166,14 +166,14 @@ static void pauses_end_no_cycle_that_falls(void **state)
     tess_solve_options o = solve_options(TESS_SOLVER_MINRES);
 
     (void)state;
-    o.rtol = 1e-9;
+    o.rtol = 0.3;
     for (int kind = 0; kind < 3; kind++) {
         oracle_csr a;
         tess_solve_result r;
 
         for (int i = 0; i < ROWS; i++) {
-            values[i] = i == 0 ? 1e-8 : (i % 2 == 0 ? -1.0 : 1.0) * (1.0 + 3.0 * i / ROWS);
-            b[i] = (i == 0 ? 0.1 : 1.0) * (kind == 1 ? 1e-200 : 1.0);
+            values[i] = i == 0 ? 4e-15 : 1.0 + 3.0 * i / ROWS;
+            b[i] = (i == 0 ? 10.0 : 1.0) * (kind == 1 ? 1e-200 : 1.0);
         }
         a = oracle_diagonal(ROWS, values);
         o.guard = kind == 2 ? TESS_GUARD_REPORT : TESS_GUARD_REPAIR;
