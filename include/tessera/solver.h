@@ -246,7 +246,7 @@ typedef struct tess_solve_options {
     /** --stop-norm (auto): the norm that must meet the tolerance. Preconditioned takes cg, bicgstab, minres, idr and
         gmres in FP64 with a preconditioner of the options or the caller's, without scale and reorder. */
     tess_stop_norm stop_norm;
-    /** --iterate (best): 1, `last`, x is the last iterate of a solve that does not converge, however large its residual;
+    /** --iterate (best): 1, `last`, x is the last iterate of a solve that does not converge, whatever its residual;
         2, likewise, but only where max_iterations ended it. 0, `best`: the one with the least residual. */
     int return_last;
 } tess_solve_options;

@@ -62,7 +62,7 @@ def _limits(rtol, atol):
     return {"rtol": rtol, "atol": atol}
 
 
-_AT_LIMIT = 2  # as SciPy: the last iterate where the limit of iterations ends the solve; after a breakdown the best
+_AT_LIMIT = 2  # SciPy: the last iterate where the limit of iterations ends the solve; after a breakdown the best
 _AT_THE_LIMIT = ("iterations", "false_convergence")
 
 
@@ -86,7 +86,8 @@ def _run(method, A, b, x0, M, rtol, atol, limit, options, per_iteration=None, re
     matrix, b, M = _system(A, b, M)
     if limit is not None and (limit != int(limit) or limit < 0):
         raise ValueError(f"maxiter={limit!r} is no whole number from 0")
-    settings = dict(options, **_limits(rtol, atol), max_iterations=int(limit), history_capacity=0, return_last=_AT_LIMIT)
+    settings = dict(options, **_limits(rtol, atol), max_iterations=int(limit), history_capacity=0,
+                    return_last=_AT_LIMIT)
     solver = Solver(matrix, solver=method, precond=M if M is not None else "none", **settings)
     if per_iteration is not None:
         solver.set_limits(monitor=per_iteration(solver, b))

@@ -234,8 +234,8 @@ static void change_family(tess_solver *s, auto_solve *state, tess_reason reason)
 /* Whether more attempts find no better x of a system without a solution. */
 static bool is_least(const auto_solve *state, const tess_solve_result *r)
 {
-    return state->unreachable > 0.0 && (r->relative_residual <= NEAR_LEAST * state->unreachable ||
-                                        state->nattempts >= MOST_UNREACHABLE_ATTEMPTS);
+    return state->unreachable > 0.0 &&
+           (r->relative_residual <= NEAR_LEAST * state->unreachable || state->nattempts >= MOST_UNREACHABLE_ATTEMPTS);
 }
 
 /* Whether nothing can follow: the caller's limits, or numbers that no method mends. */

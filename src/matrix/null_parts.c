@@ -59,6 +59,14 @@ static bool row_is_null(const tess_csr_view *a, int64_t i)
     return magnitude > 0.0 && is_null_sum(sum, magnitude, offset(a, i + 1) - offset(a, i));
 }
 
+static void mark_null_rows(const tess_csr_view *a, int threads, int32_t *of_row)
+{
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (int64_t i = 0; i < a->nrows; i++) {
+        of_row[i] = row_is_null(a, i) ? UNSEEN : OPEN;
+    }
+}
+
 /* The rows that row list[0] reaches, before any that is not null or leads to one; their number, or -1 - their number
    where there is one. */
 static int64_t follow(const tess_csr_view *a, int32_t label, int32_t *of_row, int32_t *list)
@@ -145,6 +153,7 @@ static tess_status prove(tess_context *ctx, const tess_csr_view *a, int32_t cand
 {
     null_part *found = NULL;
     null_sum *column = NULL;
+    int64_t count = 0;
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(tess_host_allocate(ctx, a->nrows, sizeof *column, (void **)&column));
@@ -155,10 +164,11 @@ static tess_status prove(tess_context *ctx, const tess_csr_view *a, int32_t cand
     }
     examine_columns(a, p->of_row, column, found);
     for (int32_t c = 0; c < candidates; c++) {
-        p->count += found[c].rows > 0;
+        count += found[c].rows > 0;
     }
-    if (p->count == 0) { goto cleanup; }
-    TESS_TRY(tess_host_allocate(ctx, p->count, sizeof *p->part, (void **)&p->part));
+    if (count == 0) { goto cleanup; }
+    TESS_TRY(tess_host_allocate(ctx, count, sizeof *p->part, (void **)&p->part));
+    p->count = count;
     keep_proved(p, candidates, found, list);
 cleanup:
     tess_host_release(ctx, column, a->nrows, sizeof *column);
@@ -169,7 +179,6 @@ cleanup:
 tess_status null_parts_find(tess_context *ctx, const tess_csr_view *a, null_parts *out)
 {
     const int64_t n = a->nrows;
-    const int threads = tess_io_threads(ctx, a->nnz);
     int32_t *list = NULL, candidates = 0;
     tess_status status = TESS_SUCCESS;
 
@@ -177,10 +186,7 @@ tess_status null_parts_find(tess_context *ctx, const tess_csr_view *a, null_part
     if (a->nrows != a->ncols) { return TESS_SUCCESS; }
     TESS_TRY(tess_host_allocate(ctx, n, sizeof *out->of_row, (void **)&out->of_row));
     TESS_TRY(tess_host_allocate(ctx, n, sizeof *list, (void **)&list));
-#pragma omp parallel for num_threads(threads) schedule(static)
-    for (int64_t i = 0; i < n; i++) {
-        out->of_row[i] = row_is_null(a, i) ? UNSEEN : OPEN;
-    }
+    mark_null_rows(a, tess_io_threads(ctx, a->nnz), out->of_row);
     candidates = label_rows(a, out->of_row, list);
     if (candidates > 0) { status = prove(ctx, a, candidates, list, out); }
 cleanup:

@@ -13,10 +13,10 @@
 #include "order/order.h"
 
 typedef struct part {
-    int32_t parent;         /* a row of the same part; itself: it stands for the part */
-    int32_t rows;           /* of the part, at that row */
-    null_sum column, of_b;  /* of_b: over the part, at that row */
-    bool open, inexact;     /* a column of the part does not sum to 0, or does so up to rounding; at that row */
+    int32_t parent;        /* a row of the same part; itself: it stands for the part */
+    int32_t rows;          /* of the part, at that row */
+    null_sum column, of_b; /* of_b: over the part, at that row */
+    bool open, inexact;    /* a column of the part does not sum to 0, or does so up to rounding; at that row */
 } part;
 
 static int32_t root_of(part *parts, int32_t i)

@@ -45,7 +45,8 @@ cleanup:
 
 /* ---- the best iterate ---- */
 
-/* Copies x to s->best if its residual is surely the smallest so far. Only cycles on low residuals go on from a worse x. */
+/* Copies x to s->best if its residual is surely the smallest so far. Only cycles on low residuals go on from a worse x.
+ */
 tess_status guard_keep_best(solve_run *run)
 {
     const tess_solver *s = run->s;

@@ -64,11 +64,8 @@ cleanup:
 static tess_status judge_pause(solve_run *run, const tess_loop_state *end, bool *trusted)
 {
     tess_krylov *k = &run->s->krylov;
-    const tess_fused scale = {.op = TESS_FUSED_SCALE,
-                              .n = k->n,
-                              .x = {.data = k->r},
-                              .result = k->r,
-                              .a = ldexp(1.0, -run->exponent)};
+    const tess_fused scale = {
+        .op = TESS_FUSED_SCALE, .n = k->n, .x = {.data = k->r}, .result = k->r, .a = ldexp(1.0, -run->exponent)};
     true_residual now;
     double norm = 0.0;
     tess_status status = TESS_SUCCESS;

@@ -31,12 +31,12 @@ typedef struct refinement {
     tess_vector *x;
     tess_solve_result *result;
     double start;
-    true_residual now; /* of x; the residual itself is in t->residual */
-    double mapped;     /* ||P_r D_r (b - A x)|| */
-    double unit;       /* ||b|| / ||c||: estimates are reported in the original's units */
-    int exponent;      /* the present round works on 2^-exponent times the residual */
+    true_residual now;  /* of x; the residual itself is in t->residual */
+    double mapped;      /* ||P_r D_r (b - A x)|| */
+    double unit;        /* ||b|| / ||c||: estimates are reported in the original's units */
+    int exponent;       /* the present round works on 2^-exponent times the residual */
     true_residual best; /* of t->best: the first, and each that is proved to be no worse */
-    int64_t before;    /* iterations of the rounds before it */
+    int64_t before;     /* iterations of the rounds before it */
     bool cancelled;
     const tess_solver_extension *extension; /* of the inner solves; NULL: none */
 } refinement;

@@ -32,10 +32,10 @@ struct tess_solver {
     tess_error asymmetric_error; /* details */
     tess_error setup_error;
     tess_krylov krylov;
-    double *candidate;               /* x + d while it is judged, and after the solve the last one */
-    bool iterated;                   /* the last solve left one */
-    null_parts null;                 /* of the matrix with these values (least_residual.c) */
-    const null_parts *lent;          /* those that a driver has found; NULL: this solver looks for them */
+    double *candidate;      /* x + d while it is judged, and after the solve the last one */
+    bool iterated;          /* the last solve left one */
+    null_parts null;        /* of the matrix with these values (least_residual.c) */
+    const null_parts *lent; /* those that a driver has found; NULL: this solver looks for them */
     bool null_known;
     uint64_t null_version;
     bool solving;      /* a solve runs: only its monitor can call, and other calls must not change the solver */

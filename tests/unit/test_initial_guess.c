@@ -50,7 +50,8 @@ static bool is_worse(tess_context *ctx, const oracle_csr *a, const double *b, co
     assert_ok(ctx, tess_solver_create(m, &o, &solver));
     assert_ok(ctx, tess_solver_solve(solver, vb, vx, &r));
     assert_ok(ctx, tess_vector_get(vx, x, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
-    worse = memcmp(x, guess, (size_t)n * sizeof *x) != 0 && !r.converged && r.residual_norm + r.residual_bound > norm - bound;
+    worse = memcmp(x, guess, (size_t)n * sizeof *x) != 0 && !r.converged &&
+            r.residual_norm + r.residual_bound > norm - bound;
     tess_solver_destroy(solver);
     tess_vector_destroy(residual);
     tess_vector_destroy(vb);
@@ -62,8 +63,8 @@ static bool is_worse(tess_context *ctx, const oracle_csr *a, const double *b, co
 /* Guesses at the level of rounding, of a tolerance that none meets; also with rounds of a scaled system. */
 static void never_worse_than_the_guess(void **state)
 {
-    static const tess_solver_kind kinds[] = {TESS_SOLVER_CG, TESS_SOLVER_MINRES, TESS_SOLVER_BICGSTAB,
-                                             TESS_SOLVER_GMRES, TESS_SOLVER_IDR, TESS_SOLVER_JACOBI};
+    static const tess_solver_kind kinds[] = {TESS_SOLVER_CG,    TESS_SOLVER_MINRES, TESS_SOLVER_BICGSTAB,
+                                             TESS_SOLVER_GMRES, TESS_SOLVER_IDR,    TESS_SOLVER_JACOBI};
     tess_context *ctx = open_cpu(1);
     uint64_t random = 5;
     int worse = 0;

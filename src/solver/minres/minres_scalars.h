@@ -46,8 +46,8 @@ typedef struct minres_numbers {
  * Where ||A r|| is below this share of ||A|| ||r||, r may be the least residual of a system without a solution (Choi,
  * Paige, Saunders, SIAM J. Sci. Comput. 33 (2011)): x then grows along a null vector until its rounding errors exceed
  * r, while the recurrence shows nothing of it. The share is about the square root of the unit roundoff: less is not
- * reached. Or A is ill-conditioned, and r falls later. So the cycle pauses, and the true residual tells
- * (guard_pause.c).
+ * reached. Or A is ill-conditioned, from about 1e14 on, and r falls later. So the cycle pauses, and the true
+ * residual tells (guard_pause.c).
  */
 #define MINRES_LEAST 0x1p-23
 #define MINRES_PAUSE 64.0

@@ -166,6 +166,23 @@ out_has '^advice +raise --max-iterations; --explain'
 json findings.json 'not any("--solver " + a["solver"] + " --precond " + a["precond"] in j["findings"]["next"]
     for a in j["attempts"])'
 
+# A part without a solution, rows 4 to 7, is named by each method, which ends near the least residual: 8 / sqrt(4).
+printf '%%%%MatrixMarket matrix coordinate real symmetric\n7 7 12\n1 1 2\n2 1 -1\n2 2 2\n3 2 -1\n3 3 2\n' >island.mtx
+printf '4 4 1\n5 4 -1\n5 5 2\n6 5 -1\n6 6 2\n7 6 -1\n7 7 1\n' >>island.mtx
+printf '%%%%MatrixMarket matrix array real general\n7 1\n1\n2\n3\n1\n2\n2\n3\n' >island_b.mtx
+for solver in cg minres gmres bicgstab idr auto; do
+    expect 1 solve island.mtx --rhs island_b.mtx --solver $solver --device cpu --choices none --rtol 1e-8 --json island.json
+    out_has '4 rows, row 4 and all that are coupled to it, have columns that sum to 0, and b does not there'
+    out_has '^advice +the system has no solution'
+    json island.json 'j["reason"] == "stagnation" and abs(j["residual_norm"] - 4) < 1e-3
+        and j["findings"]["inconsistent_rows"]["count"] == 4'
+done
+# An inconsistency below the tolerance is none: the limit of iterations is what ends this one.
+printf '%%%%MatrixMarket matrix array real general\n7 1\n1\n2\n3\n1\n-2\n1\n1e-9\n' >island_b.mtx
+expect 1 solve island.mtx --rhs island_b.mtx --solver cg --max-iterations 1 --device cpu --rtol 1e-6 --json island.json
+! grep -q 'sum to 0' out && pass || fail 'an inconsistency below the tolerance is named'
+json island.json '0 < j["findings"]["inconsistency"] < 1e-9'
+
 # A file of choices that cannot be written is told once, and changes nothing.
 expect 0 solve "$TESS_DATA_DIR/bcsstk06.mtx.gz" --device cpu --choices /nowhere/choices --rtol 1e-8 --json solve.json
 if [ "$(grep -c 'warning: the file of choices /nowhere/choices cannot be written' err)" -le 1 ]; then
