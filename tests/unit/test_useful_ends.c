@@ -156,8 +156,8 @@ static void minres_ends_with_the_least_residual(void **state)
     oracle_free(&a);
 }
 
-/* Two parts: of the first one sums tell, of the second, D A D, only MINRES. b misses the range of both; also with values
-   in FP16, which are not judged at pauses. */
+/* Two parts: of the first one sums tell, of the second, D A D, only MINRES. b misses the range of both; also with
+   values in FP16, which are not judged at pauses. */
 static void both_kinds_of_inconsistency(void **state)
 {
     oracle_csr a = neumann(2, false);
