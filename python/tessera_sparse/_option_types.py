@@ -264,7 +264,7 @@ class MethodOptions(PrecondOptions, total=False):
     inner_precision: str
     """--inner-precision STORAGE[/ARITHMETIC]. ARITHMETIC: vectors of a cycle"""
     iterate: int
-    """--iterate (best): 1, `last`, returns the last iterate of a solve that does not converge, also where its ..."""
+    """--iterate (best): 1, `last`, x is the last iterate of a solve that does not converge, whatever its ..."""
     jacobi_omega: float
     jacobi_schedule: str
     kind: PrecondKind
@@ -298,7 +298,7 @@ class MethodOptions(PrecondOptions, total=False):
     restart: int
     """--restart (50): vectors of a cycle, from 1; cut to the number of rows"""
     return_last: int
-    """--iterate (best): 1, `last`, returns the last iterate of a solve that does not converge, also where its ..."""
+    """--iterate (best): 1, `last`, x is the last iterate of a solve that does not converge, whatever its ..."""
     row_order: RowOrder
     s: int
     """--solver idr:S (4): dimension of the shadow space, 1 to 64; cut to the number of rows"""

@@ -156,6 +156,46 @@ static void minres_ends_with_the_least_residual(void **state)
     oracle_free(&a);
 }
 
+/* Two parts: of the first one sums tell, of the second, D A D, only MINRES. b misses the range of both; also with
+   values in FP16, which are not judged at pauses. */
+static void both_kinds_of_inconsistency(void **state)
+{
+    oracle_csr a = neumann(2, false);
+    double *d = random_values(2 * N, 3, 0.5, 2.0), *t = random_values(2 * N, 5, -1.0, 1.0);
+    double *b = test_allocate(2 * N, sizeof *b), *x = test_allocate(2 * N, sizeof *x), of_null = 0.0;
+    tess_context *ctx = open_cpu(1);
+
+    (void)state;
+    for (int i = 0; i < 2 * N; i++) {
+        d[i] = i < N ? 1.0 : d[i];
+        for (int64_t k = a.row_ptr[i]; k < a.row_ptr[i + 1]; k++) {
+            a.val[k] *= i < N ? 1.0 : d[i] * d[a.col_ind[k]];
+        }
+        of_null += i < N ? 0.0 : 1.0 / (d[i] * d[i]);
+    }
+    multiply(&a, t, b);
+    for (int i = 0; i < 2 * N; i++) {
+        b[i] += i < N ? 3e-3 / SIDE : 4e-3 / d[i] / sqrt(of_null);
+    }
+    for (int low = 0; low < 2; low++) {
+        tess_solve_options o = solve_options(TESS_SOLVER_MINRES);
+        tess_solve_result r;
+
+        o.rtol = 1e-12;
+        o.max_iterations = 20 * N;
+        if (low) { o.storage.precision = TESS_PRECISION_FP16; }
+        r = solve(ctx, &a, b, o, x);
+        assert_false(r.converged);
+        assert_at_most(r.residual_norm, 1.01 * 5e-3);
+    }
+    free(d);
+    free(t);
+    free(b);
+    free(x);
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+}
+
 /* One eigenvalue of 4e-15 beside others from 1 to 4: for some iterations ||A r|| is below 1e-7 ||r||, as of a system
    without a solution, and then r falls. Pauses change nothing of it, also with a residual that cycles scale. */
 static void pauses_end_no_cycle_that_falls(void **state)
@@ -342,6 +382,7 @@ int main(void)
         cmocka_unit_test(the_last_iterate_is_an_option),
         cmocka_unit_test(slightly_inconsistent_systems_have_the_least_residual),
         cmocka_unit_test(minres_ends_with_the_least_residual),
+        cmocka_unit_test(both_kinds_of_inconsistency),
         cmocka_unit_test(pauses_end_no_cycle_that_falls),
         cmocka_unit_test(named_methods_leave_out_what_no_x_changes),
         cmocka_unit_test(the_last_iterate_only_at_the_limit),

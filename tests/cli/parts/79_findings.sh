@@ -171,7 +171,8 @@ printf '%%%%MatrixMarket matrix coordinate real symmetric\n7 7 12\n1 1 2\n2 1 -1
 printf '4 4 1\n5 4 -1\n5 5 2\n6 5 -1\n6 6 2\n7 6 -1\n7 7 1\n' >>island.mtx
 printf '%%%%MatrixMarket matrix array real general\n7 1\n1\n2\n3\n1\n2\n2\n3\n' >island_b.mtx
 for solver in cg minres gmres bicgstab idr auto; do
-    expect 1 solve island.mtx --rhs island_b.mtx --solver $solver --device cpu --choices none --rtol 1e-8 --json island.json
+    expect 1 solve island.mtx --rhs island_b.mtx --solver $solver --device cpu --choices none --rtol 1e-8 \
+        --json island.json
     out_has '4 rows, row 4 and all that are coupled to it, have columns that sum to 0, and b does not there'
     out_has '^advice +the system has no solution'
     json island.json 'j["reason"] == "stagnation" and abs(j["residual_norm"] - 4) < 1e-3
