@@ -138,7 +138,8 @@ static void note_singular(const solve_options *options, solve_objects *o)
     }
     o->columns.worst = 0;
     note_detail(o);
-    if (fetch_rhs(o, 0) == TESS_SUCCESS && tess_vector_norm2(o->b, TESS_ARITHMETIC_FP64, &r->rhs_norm) == TESS_SUCCESS) {
+    if (fetch_rhs(o, 0) == TESS_SUCCESS &&
+        tess_vector_norm2(o->b, TESS_ARITHMETIC_FP64, &r->rhs_norm) == TESS_SUCCESS) {
         r->tolerance = fmax(options->solve.rtol * r->rhs_norm, options->solve.atol);
     }
 }

@@ -58,7 +58,10 @@ static PetscErrorCode renew(tp_verifier *v, Mat A, PetscBool mpi)
     PetscCall(MatGetNonzeroState(A, &pattern));
     if (v->matrix == A && v->pattern == pattern) { PetscFunctionReturn(PETSC_SUCCESS); }
     PetscCall(tp_verifier_reset(v));
-    if (mpi) { PetscCall(tp_halo_create(A, TESS_PRECISION_FP64, &v->halo)); }
+    if (mpi) {
+        PetscCall(tp_halo_create(A, TESS_PRECISION_FP64, &v->halo));
+        PetscCall(tp_agree(v->halo->comm, PetscMalloc1(v->halo->nghosts + 1, &v->ghosts)));
+    }
     PetscCall(PetscObjectReference((PetscObject)A));
     v->matrix = A;
     v->pattern = pattern;
@@ -100,7 +103,6 @@ static PetscErrorCode residual_on_host(tp_verifier *v, const Mat block[2], Vec b
     PetscCall(tp_rows_get(block[0], &rows[0]));
     of.rows[0] = &rows[0];
     if (v->halo) {
-        if (!v->ghosts) { PetscCall(PetscMalloc1(v->halo->nghosts + 1, &v->ghosts)); }
         PetscCall(tp_halo_begin(v->halo, of.x[0]));
         PetscCall(tp_halo_end(v->halo, v->ghosts));
         PetscCall(tp_rows_get(block[1], &rows[1]));
@@ -275,21 +277,21 @@ static PetscErrorCode largest_of_parts(Mat A, tp_norms *out)
 
 static PetscErrorCode residual_of_entries(tp_verifier *v, Mat A, Vec b, Vec x, Vec r, tp_norms *out)
 {
+    const MPI_Comm comm = PetscObjectComm((PetscObject)A);
     Mat block[2] = {A, NULL};
     tess_context *ctx;
-    PetscBool mpi;
+    PetscErrorCode code;
+    PetscBool mpi, gpu;
 
     PetscFunctionBegin;
     PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &mpi));
     PetscCall(renew(v, A, mpi));
     if (mpi) { PetscCall(MatMPIAIJGetSeqAIJ(A, &block[0], &block[1], NULL)); }
-    PetscCall(tp_context(&ctx));
-    if (tess_context_device(ctx) == TESS_DEVICE_GPU) {
-        PetscCall(renew_joined(v, A, block));
-        PetscCall(residual_on_gpu(v, b, x, r, out));
-    } else {
-        PetscCall(residual_on_host(v, block, b, x, r, out));
-    }
+    PetscCall(tp_agree(comm, tp_context(&ctx)));
+    gpu = tess_context_device(ctx) == TESS_DEVICE_GPU ? PETSC_TRUE : PETSC_FALSE;
+    PetscCall(tp_agree(comm, gpu ? renew_joined(v, A, block) : PETSC_SUCCESS));
+    code = gpu ? residual_on_gpu(v, b, x, r, out) : residual_on_host(v, block, b, x, r, out);
+    PetscCall(tp_agree(comm, code)); /* before the norms of all */
     PetscCall(norms_of_parts(PetscObjectComm((PetscObject)A), out->norm));
     PetscCall(largest_of_parts(A, out));
     PetscFunctionReturn(PETSC_SUCCESS);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whether all rows of a matrix on a GPU sum to 0. */
-#include "solver/null_sums.h"
 #include "format/csr/csr.h"
 #include "matrix/null_parts.h"
+#include "solver/null_sums.h"
 #include "solver/verify.h"
 
 /* The first row of a matrix on a device sums to 0; a long one is taken to. */

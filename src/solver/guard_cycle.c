@@ -199,17 +199,20 @@ tess_status guard_judge_cycle(solve_run *run, tess_reason reason, bool *progress
     const double asked = fmax(before - run->goal * (before / run->now.norm), 0.0);
     true_residual next;
     double after = 0.0;
+    bool taken = false;
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(guard_form_candidate(run));
     s->iterated = true;
     TESS_TRY(guard_verify(run, s->candidate, &next));
     after = deciding_norm(run->result, &next);
+    taken = is_finite(next.norm) && (is_no_worse(run->result, &next, &run->now) ||
+                                     meets_tolerance(run->result, &next) || takes_worse(run, reason));
     /* A cycle without iterations is none, also where its goal, which the norm alone meets, asks nothing of it. */
-    *progress = run->result->iterations > run->begin.iteration &&
+    *progress = taken && run->result->iterations > run->begin.iteration &&
                 after <= (reason == TESS_REASON_RUNNING ? RESTART_FACTOR * before : before - PROGRESS_SHARE * asked);
-    if (is_finite(next.norm) && (is_no_worse(run->result, &next, &run->now) || meets_tolerance(run->result, &next) ||
-                                 takes_worse(run, reason))) {
+    run->unproved = !taken && after <= before;
+    if (taken) {
         run->now = next;
         TESS_TRY(backend->fused(s->ctx, &take));
         status = guard_keep_best(run);

@@ -4,8 +4,6 @@
 
 /* So many cycles in a row may make no progress. */
 enum { FRUITLESS_CYCLES = 3 };
-/* A residual within this factor of the rounding error of x itself is as good as FP64 gives. */
-#define STAGNATION_FACTOR 64.0
 
 static tess_status go_on_in_fp64(solve_run *run)
 {
@@ -84,8 +82,9 @@ static bool may_repair(solve_run *run, tess_reason *reason, bool progress)
     if (run->fruitless < FRUITLESS_CYCLES) { return true; }
     if (*reason == TESS_REASON_RUNNING) { *reason = TESS_REASON_STAGNATION; }
     if (*reason == TESS_REASON_RTOL) {
-        *reason = run->now.norm <= STAGNATION_FACTOR * run->now.rounding ? TESS_REASON_STAGNATION
-                                                                         : TESS_REASON_FALSE_CONVERGENCE;
+        const bool attained = run->unproved || is_rounding(&run->now);
+
+        *reason = attained ? TESS_REASON_STAGNATION : TESS_REASON_FALSE_CONVERGENCE;
     }
     return false;
 }

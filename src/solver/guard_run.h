@@ -32,6 +32,7 @@ typedef struct solve_run {
     double floor;      /* no x has a residual norm below it, and it is above the tolerance; 0: none is known */
     bool low_residuals;
     int fruitless;
+    bool unproved;      /* the last cycle's residual was no larger as computed, which its bound does not prove */
     double kept;        /* deciding norm of x with the d that a pause of this cycle kept; INFINITY: there is none */
     true_residual best; /* of s->best, if that keeps an x: the first, and each that is proved to be no worse */
     bool may_stall;     /* stalls do not end cycles any more: one stalled with no product changed */

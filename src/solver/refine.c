@@ -15,8 +15,6 @@
 /* A round must at least halve the true residual or that of the transformed system, which weights rows differently. */
 #define PROGRESS_FACTOR 0.5
 enum { MAX_ROUNDS = 10 };
-/* A residual within this factor of the rounding error of x itself is as good as FP64 gives. */
-#define STAGNATION_FACTOR 64.0
 /* Later rounds ask the transformed system for this share of the reduction that the original one still needs, and for a
    reduction of at most SMALLEST_GOAL at once. */
 #define ROUND_SHARE 0.1
@@ -306,7 +304,7 @@ static bool may_refine(const refinement *run, int round, bool useful, tess_reaso
     }
     if (repair && useful && round + 1 < MAX_ROUNDS) { return true; }
     if (solved) {
-        bool floor = repair && run->now.norm <= STAGNATION_FACTOR * run->now.rounding;
+        bool floor = repair && is_rounding(&run->now);
 
         *reason = floor ? TESS_REASON_STAGNATION : TESS_REASON_FALSE_CONVERGENCE;
     }

@@ -92,10 +92,8 @@ static tess_status residual_of_assembled(const tess_matrix *a, const double *b, 
     scaled = plain;
     if (for_norm != 0) { TESS_TRY(residual_pass(a, b, x, residual, for_norm, &scaled)); }
     out->norm = ldexp(sqrt(scaled.high + scaled.low), scaled.exponent);
-    if (!tess_squares_are_whole(plain.magnitude)) { plain.magnitude = 0.0; }
-    if (!tess_squares_are_whole(scaled.magnitude)) { scaled.magnitude = 0.0; }
-    out->rounding =
-        TESS_U64 * (plain.magnitude > 0.0 ? sqrt(plain.magnitude) : ldexp(sqrt(scaled.magnitude), scaled.exponent));
+    TESS_TRY(pass_at(a, b, x, residual, fitting_exponent(plain.magnitude), &plain, &scaled));
+    out->rounding = TESS_U64 * ldexp(sqrt(scaled.magnitude), scaled.exponent);
     TESS_TRY(pass_at(a, b, x, residual, for_bound, &plain, &scaled));
     out->of_vector = ldexp(sqrt(scaled.bound) * (1.0 + 0x1p-40), scaled.exponent);
     out->bound = out->of_vector + ROOT_ERROR * out->norm + subnormal_error(out->norm);
@@ -242,9 +240,29 @@ double deciding_bound(const tess_solve_result *r, const true_residual *now)
     return r->stop_norm == TESS_STOP_NORM_ROWS ? rows : fmax(given, rows);
 }
 
+/* By their rows, as far as the bounds tell. */
+static bool has_smaller_rows(const true_residual *next, const true_residual *now)
+{
+    const row_residual_norms *a = &next->rows, *b = &now->rows;
+
+    return a->known && b->known && a->norm + a->bound < b->norm - b->bound;
+}
+
+/* Within this factor of the rounding error of x itself. */
+#define ROUNDING_FACTOR 64.0
+
+bool is_rounding(const true_residual *now)
+{
+    return now->norm <= ROUNDING_FACTOR * now->rounding;
+}
+
 bool is_no_worse(const tess_solve_result *r, const true_residual *next, const true_residual *now)
 {
-    return deciding_norm(r, next) + deciding_bound(r, next) <= deciding_norm(r, now) - deciding_bound(r, now);
+    const double after = deciding_norm(r, next), before = deciding_norm(r, now);
+    const double bounds = deciding_bound(r, next) + deciding_bound(r, now);
+
+    return after + bounds <= before ||
+           (after <= before + bounds && (meets_given(r, next) || is_rounding(next)) && has_smaller_rows(next, now));
 }
 
 void verify_report_rows(const true_residual *now, tess_solve_result *r)

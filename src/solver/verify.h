@@ -45,10 +45,13 @@ bool meets_rows(const tess_solve_result *r, const true_residual *now, double sla
 /* The residual norm in which iterates are compared: that which decides, in the units of now->norm. It meets
    r->tolerance where the deciding norms meet theirs. */
 double deciding_norm(const tess_solve_result *r, const true_residual *now);
+/* Whether the residual is as small as FP64 gives for an x of this size. */
+bool is_rounding(const true_residual *now);
 /* The bound on the error of that norm; 0: none is known. */
 double deciding_bound(const tess_solve_result *r, const true_residual *now);
-/* Whether `next` is proved to have no larger residual than `now` in that norm, with both bounds. Without bounds the
-   norms alone tell. */
+/* Whether `next` is proved to have no larger residual than `now` in that norm, with both bounds; where they do not
+   tell, and the norm as given meets its tolerance or is rounding, in that of scaled rows. Without bounds the norms
+   alone tell. */
 bool is_no_worse(const tess_solve_result *r, const true_residual *next, const true_residual *now);
 /* What the result tells of rows. */
 void verify_report_rows(const true_residual *now, tess_solve_result *r);

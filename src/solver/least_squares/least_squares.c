@@ -10,12 +10,10 @@
 
 #include "base/two_word.h"
 
-/* As in guard.c: the loop stops this much below the tolerance; a cycle must make this share of the way to its goal; so
-   many cycles in a row may fail to; and a residual within this factor of the rounding error of x is as good as FP64
-   gives. */
+/* As in guard.c: the loop stops this much below the tolerance; a cycle must make this share of the way to its goal; and
+   so many cycles in a row may fail to. */
 #define STOP_SHARE 0.999
 #define PROGRESS_SHARE 0.5
-#define STAGNATION_FACTOR 64.0
 enum { FRUITLESS_CYCLES = 3 };
 /* A cycle on a matrix of lower precision aims at so many of its unit roundoffs, and at some progress. */
 #define REDUCTION_ROUNDOFFS 8.0
@@ -171,7 +169,7 @@ static bool may_repair(least_run *run, bool progress, tess_reason *reason)
     run->fruitless += 1;
     if (run->fruitless < FRUITLESS_CYCLES) { return true; }
     if (claimed) {
-        const bool floor = run->now.norm <= STAGNATION_FACTOR * run->now.rounding;
+        const bool floor = is_rounding(&run->now);
 
         *reason =
             floor || *reason == TESS_REASON_LEAST_SQUARES ? TESS_REASON_STAGNATION : TESS_REASON_FALSE_CONVERGENCE;
