@@ -80,11 +80,17 @@ static bool is_near_attainable(const cli_solve_run *run)
     return r->relative_residual <= NEAR_ATTAINABLE * run->findings->attainable_residual && rows_too;
 }
 
-/* Whether b is so small that residuals leave the range of FP64: their rounding bound is no smaller than b itself. */
+/* Whether b is so small that its residuals are below the normal numbers. */
 static bool is_out_of_range(const cli_solve_run *run)
 {
-    const tess_solve_result *r = run->result;
-    return r->rhs_norm > 0.0 && r->rhs_norm < DBL_MIN && r->residual_bound > r->tolerance;
+    return run->result->rhs_norm > 0.0 && run->result->rhs_norm < DBL_MIN;
+}
+
+/* Whether not even factors in FP64 tell the error that was asked for. */
+static bool is_unknowable(const cli_solve_run *run)
+{
+    const tess_accuracy_result *r = &run->result->accuracy;
+    return run->asked->accuracy.forward > 0.0 && r->source == TESS_CONDITION_FACTORS && isnan(r->forward_error);
 }
 
 bool cli_is_structurally_singular(const tess_findings *f)
@@ -328,6 +334,8 @@ static void suggest(suggestion *s)
         return;
     } else if (cli_is_nearly_singular(run) && best_residual(run) > USELESS_RTOL / NEARLY_MET && was_automatic(run)) {
         suggest_least_squares(s);
+    } else if (is_unknowable(run)) {
+        return;
     } else if (!missed && is_near_attainable(run) && NEARLY_MET * deciding_residual(run) < 1.0) {
         suggest_attainable(s);
     } else if (is_fixed(run)) {

@@ -52,12 +52,12 @@ next_helps
 expect 1 solve gallery:indefinite:20 --max-iterations 3 --device cpu --choices none
 out_has '^advice +raise --max-iterations; --explain shows what was tried$'
 expect 1 solve gallery:indefinite:20 --scale symmetric --max-iterations 3 --device cpu --choices none
-next_is 'gallery:indefinite:20 --solver auto'
+next_is 'gallery:indefinite:20 --solver gmres --precond lu --scale symmetric --stop-norm both'
 next_helps
 # Least squares go on with more iterations.
 printf "${head}3 2 3\n1 1 1\n2 1 1\n3 2 1\n" >tall.mtx
 expect 1 solve tall.mtx --rhs random --solver lsqr --max-iterations 1 --device cpu
-next_is 'tall.mtx --solver lsmr --precond jacobi --max-iterations 10 --rhs random:1'
+next_is 'tall.mtx --solver lsmr --precond jacobi --rhs random:1 --max-iterations 10'
 next_helps
 
 # An error that is not reached: the least one that can be asked for, or factors that tell it; of none, no command.

@@ -119,7 +119,7 @@ keeps_in_next 0 plain '--solver auto --accuracy 1e-10' \
     --solver cg --accuracy 1e-10 --max-iterations 5 --stop-norm both
 keeps_in_next 0 plain '--accuracy backward:1e-12' --solver bicgstab --accuracy backward:1e-12 --max-iterations 5
 keeps_in_next 0 plain '--scale symmetric --accuracy' --accuracy backward:1e-19 --scale symmetric
-keeps_in_next 0 penalty '--scale symmetric --stop-norm both --accuracy 0.001' --solver cg --accuracy 1e-3
+keeps_in_next 0 penalty '--accuracy 0.001' --solver cg --accuracy 1e-3 --max-iterations 2
 keeps_in_next 0 shifted '--solver auto --precond jacobi --stop-norm preconditioned' \
     --solver cg --precond jacobi --stop-norm preconditioned
 keeps_in_next 0 shifted '--iterate last' --solver cg --iterate last --rtol 1e-7

@@ -18,7 +18,7 @@ next_works() {
 
 # The preconditioner, the scaling of the user, a second row that is worse than the first.
 expect 1 solve rod.mtx --rhs rod-b.mtx --solver cg --precond jacobi --device cpu --json hidden.json
-json hidden.json '"--solver cg --precond jacobi --stop-norm both --scale symmetric" in j["findings"]["next"]'
+json hidden.json '"--solver cg --precond jacobi --scale symmetric --stop-norm both" in j["findings"]["next"]'
 next_works
 vector 1e12 -0.5 0 0 3e12 >uneven-b.mtx
 expect 1 solve rod.mtx --rhs uneven-b.mtx --solver cg --device cpu --json hidden.json

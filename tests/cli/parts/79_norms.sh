@@ -19,8 +19,9 @@ err_has '^tessera solve: --solver lsqr stops by the norm as given'
 expect 2 solve $problem --stop-norm none
 err_has 'available: auto, given, rows, both, preconditioned'
 for accuracy in 1e-6 backward:1e-6; do
-    expect 2 solve $problem --accuracy $accuracy --stop-norm both
-    err_has 'accuracy sets the tolerance by itself; leave out --stop-norm'
+    expect 0 solve $problem --accuracy $accuracy --stop-norm both
+    expect 2 solve $problem --accuracy $accuracy --stop-norm preconditioned
+    err_has 'accuracy goes with --stop-norm given, rows or both, and not with preconditioned'
     expect 2 solve $problem --accuracy $accuracy --rtol 1e-3
     expect 2 solve $problem --accuracy $accuracy --atol 1
     err_has 'leave out --rtol and --atol'
