@@ -334,8 +334,6 @@ static void suggest(suggestion *s)
         return;
     } else if (cli_is_nearly_singular(run) && best_residual(run) > USELESS_RTOL / NEARLY_MET && was_automatic(run)) {
         suggest_least_squares(s);
-    } else if (is_unknowable(run)) {
-        return;
     } else if (!missed && is_near_attainable(run) && NEARLY_MET * deciding_residual(run) < 1.0) {
         suggest_attainable(s);
     } else if (is_fixed(run)) {
@@ -344,11 +342,11 @@ static void suggest(suggestion *s)
         suggest_more_least_squares(s);
     } else if (singular) {
         suggest_least_squares(s);
-    } else if (!was_automatic(run)) {
+    } else if (!was_automatic(run) && !is_unknowable(run)) {
         suggest_automatic(s); /* solves what a named method does not, more often than any other */
     } else if (has_tried_all(run)) {
         suggest_least_squares(s);
-    } else {
+    } else if (!is_unknowable(run)) {
         suggest_remedy(s);
     }
 }

@@ -78,7 +78,8 @@ class Judge(unittest.TestCase):
             run.system, run.columns = systems.System("test", [{0: 2.0}], True), [[4.0]]
             run.rtol, run.atol, run.stop_norm = 1e-3, 0.0, "given"
             report = {"exit_code": 0, "columns": None, "converged": True, "verified": True, "reason": "rtol",
-                      "reason_code": 2, "residual_norm": abs(4 - 2 * x), "residual_bound": 1e-15, "row_residual": None, **changes}
+                      "reason_code": 2, "residual_norm": abs(4 - 2 * x), "residual_bound": 1e-15,
+                      "row_residual": None, **changes}
             tool.write_columns(pathlib.Path(folder, "x.mtx"), [[x]])
             pathlib.Path(folder, "result.json").write_text(json.dumps(report))
             return run.judge_result(0)[0]
