@@ -40,7 +40,7 @@ def row_sizes(rows, b, x):
 
 
 def exact_backward_error(rows, b, x):
-    """The largest |b - A x|_i / (|A| |x| + |b|)_i, a fraction; 0 where both are 0, None where numbers are not finite."""
+    """The largest |b - A x|_i / (|A| |x| + |b|)_i, a fraction; 0 where both are 0, None if numbers are not finite."""
     if not (finite(x) and finite(b)):
         return None
     pairs = zip(row_residuals(rows, b, x), row_sizes(rows, b, x))
