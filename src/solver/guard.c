@@ -45,15 +45,21 @@ cleanup:
 
 /* ---- the best iterate ---- */
 
-/* Copies x to s->best if its residual is surely the smallest so far. Only cycles on low residuals go on from a worse x.
- */
-tess_status guard_keep_best(solve_run *run)
+static tess_status copy_to_best(solve_run *run)
 {
     const tess_solver *s = run->s;
 
-    if (!s->best || !is_no_worse(run->result, &run->now, &run->best)) { return TESS_SUCCESS; }
     run->best = run->now;
-    return s->ctx->backend->copy(s->ctx, s->best, run->x, (size_t)s->krylov.n * sizeof(double));
+    return s->best ? s->ctx->backend->copy(s->ctx, s->best, run->x, (size_t)s->krylov.n * sizeof(double))
+                   : TESS_SUCCESS;
+}
+
+/* Copies x to s->best if its residual is the smallest so far. Only cycles on low residuals go on from a worse x. */
+tess_status guard_keep_best(solve_run *run)
+{
+    const bool better = run->s->best && may_replace(run->result, &run->now, &run->best, &run->first);
+
+    return better ? copy_to_best(run) : TESS_SUCCESS;
 }
 
 /* x := the best iterate, if that is another. */
@@ -62,7 +68,7 @@ static tess_status return_best(solve_run *run)
     const tess_solver *s = run->s;
     tess_status status = TESS_SUCCESS;
 
-    if (!s->best || is_no_worse(run->result, &run->now, &run->best) || run->guard == TESS_GUARD_REPORT) {
+    if (!s->best || may_replace(run->result, &run->now, &run->best, &run->first) || run->guard == TESS_GUARD_REPORT) {
         return TESS_SUCCESS;
     }
     TESS_TRY(s->ctx->backend->copy(s->ctx, run->x, s->best, (size_t)s->krylov.n * sizeof(double)));
@@ -177,8 +183,8 @@ static tess_status run_cycles(solve_run *run, tess_reason *reason)
 
     s->krylov.matrix = solver_matrix(s);
     if (s->krylov.extension) { TESS_TRY(s->krylov.extension->start(s)); }
-    run->best = (true_residual){.norm = INFINITY, .preconditioned = INFINITY};
-    TESS_TRY(guard_keep_best(run));
+    run->first = run->now;
+    TESS_TRY(copy_to_best(run));
     TESS_TRY(guard_find_floor(run));
     *reason = TESS_REASON_ITERATIONS;
     while (goes_on && run->result->iterations < s->options.max_iterations) {

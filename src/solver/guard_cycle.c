@@ -186,7 +186,8 @@ static bool takes_worse(const solve_run *run, tess_reason reason)
            (reason == TESS_REASON_ITERATIONS || reason == TESS_REASON_CANCELLED || reason == TESS_REASON_RTOL);
 }
 
-/* x + d is judged before it replaces x: x stays unless the other is proved to be no worse, except as above. */
+/* x + d is judged before it replaces x: x stays if it is better, and the initial guess unless x + d is proved to be no
+   worse, except as above. */
 tess_status guard_judge_cycle(solve_run *run, tess_reason reason, bool *progress)
 {
     tess_solver *s = run->s;
@@ -206,7 +207,7 @@ tess_status guard_judge_cycle(solve_run *run, tess_reason reason, bool *progress
     s->iterated = true;
     TESS_TRY(guard_verify(run, s->candidate, &next));
     after = deciding_norm(run->result, &next);
-    taken = is_finite(next.norm) && (is_no_worse(run->result, &next, &run->now) ||
+    taken = is_finite(next.norm) && (may_replace(run->result, &next, &run->now, &run->first) ||
                                      meets_tolerance(run->result, &next) || takes_worse(run, reason));
     /* A cycle without iterations is none, also where its goal, which the norm alone meets, asks nothing of it. */
     *progress = taken && run->result->iterations > run->begin.iteration &&

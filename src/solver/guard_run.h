@@ -32,10 +32,10 @@ typedef struct solve_run {
     double floor;      /* no x has a residual norm below it, and it is above the tolerance; 0: none is known */
     bool low_residuals;
     int fruitless;
-    bool unproved;      /* the last cycle's residual was no larger as computed, which its bound does not prove */
-    double kept;        /* deciding norm of x with the d that a pause of this cycle kept; INFINITY: there is none */
-    true_residual best; /* of s->best, if that keeps an x: the first, and each that is proved to be no worse */
-    bool may_stall;     /* stalls do not end cycles any more: one stalled with no product changed */
+    bool unproved; /* the last cycle's residual was no larger as computed, which its bound does not prove */
+    double kept;   /* deciding norm of x with the d that a pause of this cycle kept; INFINITY: there is none */
+    true_residual first, best; /* of the initial guess; of s->best, if that keeps an x */
+    bool may_stall;            /* stalls do not end cycles any more: one stalled with no product changed */
     bool low_precision, began_low;
     tess_guard guard; /* a fixed run is never repaired */
     int exponent;     /* the present cycle works on 2^-exponent times the residual */

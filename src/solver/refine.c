@@ -29,12 +29,12 @@ typedef struct refinement {
     tess_vector *x;
     tess_solve_result *result;
     double start;
-    true_residual now;  /* of x; the residual itself is in t->residual */
-    double mapped;      /* ||P_r D_r (b - A x)|| */
-    double unit;        /* ||b|| / ||c||: estimates are reported in the original's units */
-    int exponent;       /* the present round works on 2^-exponent times the residual */
-    true_residual best; /* of t->best: the first, and each that is proved to be no worse */
-    int64_t before;     /* iterations of the rounds before it */
+    true_residual now;         /* of x; the residual itself is in t->residual */
+    double mapped;             /* ||P_r D_r (b - A x)|| */
+    double unit;               /* ||b|| / ||c||: estimates are reported in the original's units */
+    int exponent;              /* the present round works on 2^-exponent times the residual */
+    true_residual first, best; /* of the initial guess; of t->best */
+    int64_t before;            /* iterations of the rounds before it */
     bool cancelled;
     const tess_solver_extension *extension; /* of the inner solves; NULL: none */
 } refinement;
@@ -226,7 +226,7 @@ static bool returns_last(const refinement *run)
 
 static tess_status keep_best(refinement *run)
 {
-    if (!is_no_worse(run->result, &run->now, &run->best)) { return TESS_SUCCESS; }
+    if (!may_replace(run->result, &run->now, &run->best, &run->first)) { return TESS_SUCCESS; }
     run->best = run->now;
     return tess_vector_copy(run->x, run->t->best);
 }
@@ -236,7 +236,7 @@ static tess_status return_best(refinement *run)
 {
     tess_status status = TESS_SUCCESS;
 
-    if (is_no_worse(run->result, &run->now, &run->best) || returns_last(run)) { return TESS_SUCCESS; }
+    if (may_replace(run->result, &run->now, &run->best, &run->first) || returns_last(run)) { return TESS_SUCCESS; }
     TESS_TRY(tess_vector_copy(run->t->best, run->x));
     status = verify(run, run->x, &run->now);
 cleanup:
@@ -316,8 +316,8 @@ static tess_status run_rounds(refinement *run, tess_reason *reason)
     tess_status status = TESS_SUCCESS;
 
     *reason = TESS_REASON_ITERATIONS;
-    run->best = (true_residual){.norm = INFINITY, .preconditioned = INFINITY};
-    TESS_TRY(keep_best(run));
+    run->first = run->best = run->now;
+    TESS_TRY(tess_vector_copy(run->x, run->t->best));
     TESS_TRY(map_to_rows(run, run->t->residual, run->now.norm, &run->mapped));
     for (int round = 0; run->result->iterations < run->s->options.max_iterations; round++) {
         double before = deciding_norm(run->result, &run->now);

@@ -265,6 +265,13 @@ bool is_no_worse(const tess_solve_result *r, const true_residual *next, const tr
            (after <= before + bounds && (meets_given(r, next) || is_rounding(next)) && has_smaller_rows(next, now));
 }
 
+bool may_replace(const tess_solve_result *r, const true_residual *next, const true_residual *now,
+                 const true_residual *first)
+{
+    return (deciding_norm(r, next) <= deciding_norm(r, now) || is_no_worse(r, next, now)) &&
+           is_no_worse(r, next, first);
+}
+
 void verify_report_rows(const true_residual *now, tess_solve_result *r)
 {
     const row_residual_norms *rows = &now->rows;

@@ -53,6 +53,10 @@ double deciding_bound(const tess_solve_result *r, const true_residual *now);
    tell, and the norm as given meets its tolerance or is rounding, in that of scaled rows. Without bounds the norms
    alone tell. */
 bool is_no_worse(const tess_solve_result *r, const true_residual *next, const true_residual *now);
+/* Whether `next` may take the place of `now` in a solve that began at `first`: it is no worse as computed, and proved
+   to be no worse than `first`. */
+bool may_replace(const tess_solve_result *r, const true_residual *next, const true_residual *now,
+                 const true_residual *first);
 /* What the result tells of rows. */
 void verify_report_rows(const true_residual *now, tess_solve_result *r);
 
