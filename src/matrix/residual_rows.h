@@ -24,6 +24,12 @@ TESS_HD row_residual row_residual_start(double rhs)
     return r;
 }
 
+/* As fmax, which a host calls; NaN as the second argument changes nothing. */
+TESS_HD double larger_of(double a, double b)
+{
+    return b > a ? b : a;
+}
+
 TESS_HD void row_residual_add(row_residual *r, double a, double x)
 {
     two_word product = two_product(-a, x), sum = two_sum(r->sum.high, product.high);
@@ -33,7 +39,7 @@ TESS_HD void row_residual_add(row_residual *r, double a, double x)
     r->sum.low += product.low;
     r->errors += fabs(sum.low) + fabs(product.low) + two_word_underflow(a, x, product.high);
     r->magnitude += fabs(product.high);
-    r->largest = fmax(r->largest, fabs(a));
+    r->largest = larger_of(r->largest, fabs(a));
 }
 
 /* Two parts of a row. */
@@ -46,7 +52,7 @@ TESS_HD void row_residual_join(row_residual *r, const row_residual *more)
     r->sum.low += more->sum.low;
     r->errors += fabs(sum.low) + more->errors;
     r->magnitude += more->magnitude;
-    r->largest = fmax(r->largest, more->largest);
+    r->largest = larger_of(r->largest, more->largest);
 }
 
 /* Bound on the error of two_word_value(r->sum), for a row of `length` entries in 2^joins parts. */
@@ -124,7 +130,8 @@ TESS_HD void backward_add_row(norm_sums *sums, const row_terms *t)
     if (most == 0.0) { return; }
     if (!(fabs(t->value) < sums->backward * t->magnitude)) { backward_take(sums, row_backward_error(t), t->row); }
     if (!(most < sums->backward_most * least)) {
-        sums->backward_most = fmax(sums->backward_most, least > most ? most / least * (1.0 + 4.0 * TESS_U64) : 1.0);
+        sums->backward_most =
+            larger_of(sums->backward_most, least > most ? most / least * (1.0 + 4.0 * TESS_U64) : 1.0);
     }
 }
 
@@ -166,7 +173,7 @@ TESS_HD void norm_add(norm_sums *sums, const norm_sums *more)
     sums->rows_bounds += more->rows_bounds;
     two_word_add_pair(&sums->rows_rhs, more->rows_rhs);
     backward_take(sums, more->backward, more->backward_row);
-    sums->backward_most = fmax(sums->backward_most, more->backward_most);
+    sums->backward_most = larger_of(sums->backward_most, more->backward_most);
 }
 
 /* No rows yet. */
