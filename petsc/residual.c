@@ -183,10 +183,10 @@ static double norm_of(const row_sums *sums, int which, int scale)
 }
 
 /* To a bound: what the sum of its squares and the root may have lost, and the same of the norm. The last product with
-   a power of two may round below the normal numbers. */
-static double complete_bound(double bound, double norm)
+   a power of two may round below the normal numbers, to 0 as well where `some` of the numbers are not 0. */
+static double complete_bound(double bound, double norm, PetscBool some)
 {
-    return bound * (1 + 16 * U) + 4 * U * norm + (norm > 0 && norm < DBL_MIN ? UNDERFLOW : 0);
+    return bound * (1 + 16 * U) + 4 * U * norm + (some && norm < DBL_MIN ? UNDERFLOW : 0);
 }
 
 PetscErrorCode tp_residual_of_rows(const tp_residual *of, tp_norms *out)
@@ -202,8 +202,8 @@ PetscErrorCode tp_residual_of_rows(const tp_residual *of, tp_norms *out)
         there[scale] = PETSC_TRUE;
         out->norm[n] = norm_of(&sums[scale], n, scale);
     }
-    out->norm[TP_BOUND] = complete_bound(out->norm[TP_BOUND], out->norm[TP_NORM]);
-    out->norm[TP_ROWS_BOUND] = complete_bound(out->norm[TP_ROWS_BOUND], out->norm[TP_ROWS]);
+    out->norm[TP_BOUND] = complete_bound(out->norm[TP_BOUND], out->norm[TP_NORM], sums[PLAIN].some[TP_NORM]);
+    out->norm[TP_ROWS_BOUND] = complete_bound(out->norm[TP_ROWS_BOUND], out->norm[TP_ROWS], sums[PLAIN].some[TP_ROWS]);
     out->backward = sums[PLAIN].backward;
     out->backward_most = sums[PLAIN].backward_most;
     out->row = sums[PLAIN].row;
