@@ -5,6 +5,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "hidden_rows.h"
@@ -246,10 +247,8 @@ static void suggest_rows(suggestion *s)
 static double one_digit(double value)
 {
     char text[32];
-    double rounded = value;
     snprintf(text, sizeof text, "%.1g", value);
-    (void)sscanf(text, "%lf", &rounded);
-    return rounded;
+    return strtod(text, NULL);
 }
 
 /* Twice the error that x has, or factors that tell it; false: x has no digit, or more iterations may do. */

@@ -33,11 +33,11 @@ struct tess_solver {
     tess_error setup_error;
     tess_krylov krylov;
     double *candidate;      /* x + d while it is judged, and after the solve the last one */
-    bool iterated;          /* the last solve left one */
     null_parts null;        /* of the matrix with these values (least_residual.c) */
     const null_parts *lent; /* those that a driver has found; NULL: this solver looks for them */
-    bool null_known;
     uint64_t null_version;
+    bool null_known;
+    bool iterated;     /* the last solve left a candidate */
     bool solving;      /* a solve runs: only its monitor can call, and other calls must not change the solver */
     bool abandoned;    /* the caller destroyed it from there: the end of the solve frees it */
     double *best;      /* the best x so far; NULL: x itself is, because a worse one never replaces it */

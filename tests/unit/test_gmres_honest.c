@@ -221,6 +221,36 @@ static void zero_residuals_that_prove_nothing_end_the_solve(void **state)
     oracle_free(&a);
 }
 
+/* x is rounded between cycles in FP32, and never after the last one, which was judged. Two eigenvalues: each cycle meets
+   its goal after two iterations, the last one at the limit of them. */
+static void the_last_cycle_is_the_one_that_is_told(void **state)
+{
+    enum { N = 40 };
+    double values[N], x[N], *b = random_values(N, 3, -1.0, 1.0);
+    tess_context *ctx = open_cpu(1);
+    oracle_csr a;
+
+    (void)state;
+    for (int i = 0; i < N; i++) {
+        values[i] = i % 2 ? 1.1 : 3.7;
+    }
+    a = oracle_diagonal(N, values);
+    for (int k = 0; k < 12; k++) {
+        tess_solve_options options = solve_options(TESS_SOLVER_GMRES_FD);
+        tess_solve_result result;
+
+        options.guard = k % 2 ? TESS_GUARD_REPORT : TESS_GUARD_REPAIR;
+        options.max_iterations = 1 + k / 2;
+        options.rtol = 0x1p-60;
+        memset(x, 0, sizeof x);
+        result = solve_once(ctx, &a, &options, b, x);
+        check_honest(&a, b, x, &options, &result);
+    }
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+    free(b);
+}
+
 static void wrong_options_are_refused(void **state)
 {
     oracle_csr a = oracle_laplace2d(3);
@@ -254,6 +284,7 @@ int main(void)
         cmocka_unit_test(fp32_preconditioners_serve_any_magnitude),
         cmocka_unit_test(ends_of_the_ranges_are_served),
         cmocka_unit_test(zero_residuals_that_prove_nothing_end_the_solve),
+        cmocka_unit_test(the_last_cycle_is_the_one_that_is_told),
         cmocka_unit_test(wrong_options_are_refused),
     };
 
