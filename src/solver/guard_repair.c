@@ -149,7 +149,8 @@ tess_status guard_go_on(solve_run *run, const tess_loop_state *end, bool progres
         return TESS_SUCCESS;
     }
     if (run->low_residuals && *reason != TESS_REASON_ITERATIONS && *reason != TESS_REASON_CANCELLED) {
-        if (run->result->iterations >= s->options.max_iterations) { return TESS_SUCCESS; } /* x stays as it was judged */
+        /* x stays as it was judged. */
+        if (run->result->iterations >= s->options.max_iterations) { return TESS_SUCCESS; }
         *goes_on = true;
         return replace_low_residual(run, *reason, progress);
     }

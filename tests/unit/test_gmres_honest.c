@@ -221,8 +221,8 @@ static void zero_residuals_that_prove_nothing_end_the_solve(void **state)
     oracle_free(&a);
 }
 
-/* x is rounded between cycles in FP32, and never after the last one, which was judged. Two eigenvalues: each cycle meets
-   its goal after two iterations, the last one at the limit of them. */
+/* x is rounded between cycles in FP32, and never after the last one, which was judged. Two eigenvalues: each cycle
+   meets its goal after two iterations, the last one at the limit of them. */
 static void the_last_cycle_is_the_one_that_is_told(void **state)
 {
     enum { N = 40 };
