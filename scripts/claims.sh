@@ -51,6 +51,6 @@ if [ -n "$lack" ]; then
 else
     run petsc 1000 "$petsc_python" tests/claims/petsc.py
 fi
-run accuracy 2000 python3 tests/claims/accuracy.py "$tool"
+run accuracy 2000 "$python" tests/claims/accuracy.py "$tool"
 printf '| script | runs | verdict | counts |\n| --- | --- | --- | --- |\n%s' "$rows"
 exit $status
