@@ -32,6 +32,7 @@
 #include <tessera/io.h>
 #include <tessera/matrix.h>
 #include <tessera/names.h>
+#include <tessera/options.h>
 #include <tessera/order.h>
 #include <tessera/policy.h>
 #include <tessera/precision.h>

@@ -116,7 +116,7 @@ static tess_status setup(tess_solver *s)
     TESS_TRY(tess_host_allocate(s->ctx, n, sizeof *state->rhs, (void **)&state->rhs));
     TESS_TRY(lanczos_allocate(s->ctx, lanczos, &state->lanczos));
     TESS_TRY(lanczos_allocate(s->ctx, lanczos, &state->random));
-    status = tess_solver_create(s->original, &o, &state->inner);
+    status = solver_make(s->original, NULL, &o, &state->inner);
 cleanup:
     return status;
 }

@@ -84,12 +84,12 @@ tess_status storage_create_solver(const tess_solver *s, auto_solve *state)
     tess_status status = TESS_SUCCESS;
 
     step_options(s, &state->step, &o);
-    status = tess_solver_create(s->original, &o, &state->solver);
+    status = solver_make(s->original, NULL, &o, &state->solver);
     if (status == TESS_SUCCESS || !state->diagonals || o.storage.format == TESS_FORMAT_CSR) { return status; }
     s->ctx->error = before;
     state->diagonals = false;
     step_options(s, &state->step, &o);
-    return tess_solver_create(s->original, &o, &state->solver);
+    return solver_make(s->original, NULL, &o, &state->solver);
 }
 
 /* ---- a trial within an attempt ---- */

@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include <tessera/options.h>
+
 #include "base/deadline.h"
 #include "solver/driver.h"
 #include "solver/estimate.h"
@@ -463,10 +465,9 @@ static tess_status setup(tess_solver *s, const tess_precond *given)
     return setup_transform(s, given);
 }
 
-tess_status tess_solver_create_with_precond(const tess_matrix *a, const tess_precond *m,
-                                            const tess_solve_options *options, tess_solver **out)
+tess_status solver_make(const tess_matrix *a, const tess_precond *m, const tess_solve_options *options,
+                        tess_solver **out)
 {
-    TESS_REQUIRE_OUT(a ? a->ctx : NULL, a, out);
     tess_solver *s = NULL;
     double start = tess_wall_seconds(), deadline = a->ctx->deadline;
     tess_status status = TESS_SUCCESS;
@@ -491,6 +492,42 @@ cleanup:
     tess_deadline_restore(a->ctx, deadline);
     if (status != TESS_SUCCESS) { tess_solver_destroy(s); }
     return status;
+}
+
+/* Options of the caller that have no effect, or exclude one another. A preconditioner of the caller stands for those of
+   the options. */
+static tess_status require_fit(const tess_matrix *a, const tess_precond *m, const tess_solve_options *options)
+{
+    tess_solve_options taken, plain;
+    solve_papers papers;
+    char message[TESS_OPTION_TEXT];
+    tess_status status = TESS_SUCCESS;
+
+    if (!options) { return TESS_SUCCESS; }
+    TESS_TRY(solve_options_take(a->ctx, options, &taken, &papers));
+    tess_solve_options_init(&plain);
+    if (m) {
+        taken.precond = plain.precond;
+        taken.precond.kind = TESS_PRECOND_SHELL;
+    }
+    if (tess_options_check(&taken, message, sizeof message) != TESS_SUCCESS) {
+        return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, NULL, "%s", message);
+    }
+    if (taken.solver == TESS_SOLVER_JACOBI || memcmp(&taken.storage, &plain.storage, sizeof plain.storage) == 0) {
+        return TESS_SUCCESS; /* Jacobi makes a composite of what is named */
+    }
+    status = tess_storage_options_check(a->ctx, a->nrows, a->ncols, &taken.storage);
+cleanup:
+    return status;
+}
+
+tess_status tess_solver_create_with_precond(const tess_matrix *a, const tess_precond *m,
+                                            const tess_solve_options *options, tess_solver **out)
+{
+    TESS_REQUIRE_OUT(a ? a->ctx : NULL, a, out);
+    const tess_status status = require_fit(a, m, options);
+
+    return status == TESS_SUCCESS ? solver_make(a, m, options, out) : status;
 }
 
 tess_status tess_solver_create(const tess_matrix *a, const tess_solve_options *options, tess_solver **out)

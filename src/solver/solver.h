@@ -64,6 +64,9 @@ struct tess_solver {
 /* Copies the last iterate of the last solve to x, which stays as it is where there is none. */
 tess_status solver_last_iterate(const tess_solver *s, tess_vector *x);
 
+/* As tess_solver_create_with_precond, for solvers that make others: what the options ask for goes together. */
+tess_status solver_make(const tess_matrix *a, const tess_precond *m, const tess_solve_options *options,
+                        tess_solver **out);
 /* Errors: INVALID_ARGUMENT within a solve, from its monitor. */
 tess_status solver_require_idle(const tess_solver *s);
 

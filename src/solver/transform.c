@@ -166,7 +166,7 @@ static tess_status build_system(const tess_solver *s, solver_transform *t)
     TESS_TRY(tess_matrix_reorder(a, scaled ? o.rows : NULL, NULL, o.row_scale, o.col_scale, &t->matrix));
     if (s->options.reorder == TESS_REORDERING_RCM) { TESS_TRY(apply_rcm(&o, &t->matrix)); }
     TESS_TRY(make_maps(s->ctx, &o, t));
-    TESS_TRY(tess_solver_create(t->matrix, &inner, &t->inner));
+    TESS_TRY(solver_make(t->matrix, NULL, &inner, &t->inner));
     t->inner->inner = true;
     t->values_version = a->values_version;
 cleanup:

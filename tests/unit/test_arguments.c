@@ -23,6 +23,7 @@ static struct {
     int32_t indices[8 * N];
     double number;
     const char *text, *no_text;
+    char word[8];
     tess_csr_arrays csr;
     tess_coo_arrays coo;
     tess_shell_operator shell;

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which options go together: what each is for, and rules of several. No rule needs a matrix. */
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "registry/option_entry.h"
+
+/* ---- what an option is for ---- */
+
+static bool always(const tess_solve_options *o)
+{
+    (void)o;
+    return true;
+}
+
+static bool is_automatic(const tess_solve_options *o)
+{
+    return o->solver == TESS_SOLVER_AUTO;
+}
+
+static bool is_gmres(const tess_solve_options *o)
+{
+    return o->solver == TESS_SOLVER_GMRES || o->solver == TESS_SOLVER_GMRES_IR || o->solver == TESS_SOLVER_GMRES_FD ||
+           o->solver == TESS_SOLVER_FGMRES;
+}
+
+static bool is_gmres_fd(const tess_solve_options *o)
+{
+    return o->solver == TESS_SOLVER_GMRES_FD;
+}
+
+/* An automatic solve may take one of them. */
+static bool is_cg(const tess_solve_options *o)
+{
+    return o->solver == TESS_SOLVER_CG || o->solver == TESS_SOLVER_BICGSTAB || is_automatic(o);
+}
+
+static bool is_jacobi(const tess_solve_options *o)
+{
+    return o->solver == TESS_SOLVER_JACOBI;
+}
+
+static bool has_precond(const tess_solve_options *o)
+{
+    return o->precond.kind != TESS_PRECOND_NONE && o->precond.kind != TESS_PRECOND_AUTO;
+}
+
+static bool is_polynomial(const tess_solve_options *o)
+{
+    return o->precond.kind == TESS_PRECOND_POLYNOMIAL;
+}
+
+static bool is_incomplete(const tess_solve_options *o)
+{
+    return o->precond.kind == TESS_PRECOND_ILU0 || o->precond.kind == TESS_PRECOND_IC0 ||
+           o->precond.kind == TESS_PRECOND_ILUT || o->precond.kind == TESS_PRECOND_ICT ||
+           o->precond.kind == TESS_PRECOND_ILUK;
+}
+
+static bool has_sweeps(const tess_solve_options *o)
+{
+    return o->precond.kind == TESS_PRECOND_JACOBI_SWEEPS;
+}
+
+static bool is_incomplete_or_sweeps(const tess_solve_options *o)
+{
+    return is_incomplete(o) || has_sweeps(o);
+}
+
+static bool is_direct(const tess_solve_options *o)
+{
+    return o->precond.kind == TESS_PRECOND_LU || o->precond.kind == TESS_PRECOND_CHOLESKY;
+}
+
+static bool is_amg(const tess_solve_options *o)
+{
+    return o->precond.kind == TESS_PRECOND_AMG;
+}
+
+static bool has_paper_kernel(const tess_solve_options *o)
+{
+    return o->storage.papers && o->storage.papers->kernel == TESS_KERNEL_PAPER;
+}
+
+static bool narrows(const tess_solve_options *o)
+{
+    return o->papers && o->papers->narrowing != TESS_NARROWING_OFF;
+}
+
+static const struct {
+    bool (*met)(const tess_solve_options *o);
+    bool requires; /* the option "needs" the text, rather than "is for" it */
+} needs[NEED_COUNT] = {
+    [NEED_ALWAYS] = {always, false},
+    [NEED_AUTO] = {is_automatic, false},
+    [NEED_GMRES] = {is_gmres, false},
+    [NEED_GMRES_FD] = {is_gmres_fd, false},
+    [NEED_CG] = {is_cg, false},
+    [NEED_JACOBI] = {is_jacobi, false},
+    [NEED_SOME_PRECOND] = {has_precond, true},
+    [NEED_POLYNOMIAL] = {is_polynomial, false},
+    [NEED_INCOMPLETE] = {is_incomplete, false},
+    [NEED_INCOMPLETE_OR_SWEEPS] = {is_incomplete_or_sweeps, false},
+    [NEED_SWEEPS] = {has_sweeps, false},
+    [NEED_DIRECT] = {is_direct, false},
+    [NEED_AMG] = {is_amg, false},
+    [NEED_PAPER_KERNEL] = {has_paper_kernel, true},
+    [NEED_NARROWING] = {narrows, true},
+};
+
+static bool check_needs(const tess_solve_options *o, bool (*looked_at)(const option_entry *entry),
+                        const option_message *message)
+{
+    for (int i = 0; i < option_entry_count; i++) {
+        const option_entry *entry = &option_entries[i];
+        const option_need need = entry->need;
+
+        if (need == NEED_ALWAYS || needs[need].met(o) || !looked_at(entry) || !option_is_set(entry, o)) { continue; }
+        return option_refuse(message, "--%s %s %s", entry->shown.name, needs[need].requires ? "needs" : "is for",
+                             entry->shown.needs);
+    }
+    return true;
+}
+
+/* ---- the preconditioner ---- */
+
+static bool check_adaptive(const tess_solve_options *o, const option_message *message)
+{
+    if (!o->precond.block_jacobi.adaptive || o->precond.kind == TESS_PRECOND_BLOCK_JACOBI) { return true; }
+    return option_refuse(message, "--precond-precision adaptive is for --precond block-jacobi");
+}
+
+/* The precisions that factors are kept in. */
+static bool check_role(const tess_solve_options *o, const option_message *message)
+{
+    const tess_role_precision *role = &o->precond.role;
+    const bool fp64 = role->arithmetic == TESS_ARITHMETIC_FP64;
+    const bool one = role->storage == (fp64 ? TESS_PRECISION_FP64 : TESS_PRECISION_FP32);
+    const char *name = tess_precond_kind_name(o->precond.kind);
+
+    if (!role->given) { return true; }
+    if (is_direct(o) && !one) {
+        return option_refuse(message, "--precond-precision of --precond %s is fp32 or fp64, not %s/%s", name,
+                             tess_precision_name(role->storage), tess_arithmetic_name(role->arithmetic));
+    }
+    if (is_incomplete(o) && (!fp64 || tess_precision_bytes(role->storage) < 2)) {
+        return option_refuse(
+            message, "--precond-precision of --precond %s is fp64, fp32/fp64, bf16/fp64 or fp16/fp64, not %s/%s", name,
+            tess_precision_name(role->storage), tess_arithmetic_name(role->arithmetic));
+    }
+    if (has_sweeps(o) && !(fp64 && one)) {
+        return option_refuse(message, "--precond-precision is not for --precond jacobi-sweeps; name the precisions of "
+                                      "its sweeps, such as --precond-steps fp32,mixed");
+    }
+    return true;
+}
+
+/* Squares of triangles have a storage of their own only in recursive blocks. */
+static bool check_triangles(const tess_solve_options *o, const option_message *message)
+{
+    const tess_incomplete_options *f = &o->precond.incomplete;
+    const bool whole = f->triangular == TESS_TRIANGULAR_LEVELS || f->triangular == TESS_TRIANGULAR_MERGED;
+    static const char *const squares[] = {"precond-format", "precond-policy", "precond-levels"};
+
+    if (!is_incomplete(o)) { return true; }
+    if (tess_options_is_set(o, "precond-levels") && !tess_options_is_set(o, "precond-policy")) {
+        return option_refuse(message, "--precond-levels needs --precond-policy");
+    }
+    for (int i = 0; i < 3 && whole; i++) {
+        if (tess_options_is_set(o, squares[i])) {
+            return option_refuse(message, "--%s needs --triangular blocks or auto", squares[i]);
+        }
+    }
+    if (f->triangular != TESS_TRIANGULAR_BLOCKS && tess_options_is_set(o, "leaf")) {
+        return option_refuse(message, "--leaf is for --triangular blocks");
+    }
+    return true;
+}
+
+static bool is_of_precond(const option_entry *entry)
+{
+    return entry->home == HOME_PRECOND;
+}
+
+static bool check_precond(const tess_solve_options *o, const option_message *message)
+{
+    return check_adaptive(o, message) && check_needs(o, is_of_precond, message) && check_role(o, message) &&
+           check_triangles(o, message);
+}
+
+/* ---- the method ---- */
+
+static bool is_of_method(const option_entry *entry)
+{
+    return entry->home != HOME_PRECOND;
+}
+
+static bool is_least_squares(const tess_solve_options *o)
+{
+    return o->solver == TESS_SOLVER_LSQR || o->solver == TESS_SOLVER_LSMR;
+}
+
+static bool check_jacobi(const tess_solve_options *o, const option_message *message)
+{
+    const tess_format_capabilities *can = tess_format_can(o->storage.format);
+
+    if (!is_jacobi(o)) { return true; }
+    if (has_precond(o)) {
+        return option_refuse(message, "--solver jacobi takes no preconditioner; leave out --precond");
+    }
+    if (o->storage.policy.policy == TESS_POLICY_LOSSLESS && can && !can->takes_parts) {
+        return option_refuse(message,
+                             "--solver jacobi takes --policy lossless only with --format split, composite or auto");
+    }
+    return true;
+}
+
+static bool check_least_squares(const tess_solve_options *o, const option_message *message)
+{
+    const char *name = tess_solver_kind_name(o->solver);
+
+    if (!is_least_squares(o)) { return true; }
+    if (has_precond(o) && o->precond.kind != TESS_PRECOND_JACOBI) {
+        return option_refuse(message, "--solver %s takes no preconditioner but jacobi, which scales columns", name);
+    }
+    if (o->scale != TESS_SCALING_NONE || o->reorder != TESS_REORDERING_NONE) {
+        return option_refuse(message, "--solver %s solves the system as it is; leave out --scale and --reorder", name);
+    }
+    if (o->engine == TESS_ENGINE_GRAPH || o->engine == TESS_ENGINE_SINGLE_KERNEL) {
+        return option_refuse(message, "--solver %s does not run in --engine %s; use plain or auto", name,
+                             tess_engine_name(o->engine));
+    }
+    return true;
+}
+
+/* Vectors of all methods but Jacobi are in the order of the matrix, and Jacobi permutes by itself. */
+static bool check_row_order(const tess_solve_options *o, const option_message *message)
+{
+    if (is_jacobi(o) || o->storage.split.row_order == TESS_ROW_ORDER_ORIGINAL) { return true; }
+    return option_refuse(message, "--row-order is for products and --solver jacobi: other solves keep the rows of A");
+}
+
+static bool wants_accuracy(const tess_solve_options *o)
+{
+    return o->accuracy.forward > 0.0 || o->accuracy.backward > 0.0;
+}
+
+static bool check_tolerances(const tess_solve_options *o, const option_message *message)
+{
+    if (!wants_accuracy(o)) { return true; }
+    if (tess_options_is_set(o, "rtol") || tess_options_is_set(o, "atol")) {
+        return option_refuse(message, "--accuracy sets the tolerance by itself; leave out --rtol and --atol");
+    }
+    if (is_least_squares(o)) {
+        return option_refuse(message, "--solver %s does not know the error of x; leave out --accuracy",
+                             tess_solver_kind_name(o->solver));
+    }
+    return true;
+}
+
+static bool check_stop_norm(const tess_solve_options *o, const option_message *message)
+{
+    const bool transformed = o->scale != TESS_SCALING_NONE || o->reorder != TESS_REORDERING_NONE;
+    const bool preconditioned = o->stop_norm == TESS_STOP_NORM_PRECONDITIONED;
+    const bool chosen = is_automatic(o) && o->precond.kind == TESS_PRECOND_AUTO;
+
+    if (o->stop_norm == TESS_STOP_NORM_AUTO || o->stop_norm == TESS_STOP_NORM_GIVEN) { return true; }
+    if (is_least_squares(o)) {
+        return option_refuse(message, "--solver %s stops by the norm as given; leave out --stop-norm",
+                             tess_solver_kind_name(o->solver));
+    }
+    if (preconditioned && wants_accuracy(o)) {
+        return option_refuse(message,
+                             "--accuracy goes with --stop-norm given, rows or both, and not with preconditioned");
+    }
+    if (preconditioned && ((!has_precond(o) && !chosen) || transformed)) {
+        return option_refuse(message, "--stop-norm preconditioned needs --precond, without --scale and --reorder");
+    }
+    return true;
+}
+
+/* ---- all ---- */
+
+static bool check_method(const tess_solve_options *o, const option_message *message)
+{
+    return check_needs(o, is_of_method, message) && check_jacobi(o, message) && check_least_squares(o, message) &&
+           check_row_order(o, message) && check_tolerances(o, message) && check_stop_norm(o, message);
+}
+
+tess_status tess_options_check(const tess_solve_options *options, char *text, size_t size)
+{
+    const option_message message = {text, size};
+
+    if (!options) { return TESS_INVALID_ARGUMENT; }
+    if (text && size > 0) { text[0] = '\0'; }
+    return check_method(options, &message) && check_precond(options, &message) ? TESS_SUCCESS : TESS_INVALID_ARGUMENT;
+}
+
+tess_status tess_precond_options_check(const tess_precond_options *options, char *text, size_t size)
+{
+    const option_message message = {text, size};
+    tess_solve_options solve;
+
+    if (!options) { return TESS_INVALID_ARGUMENT; }
+    if (text && size > 0) { text[0] = '\0'; }
+    tess_solve_options_init(&solve);
+    solve.precond = *options;
+    return check_precond(&solve, &message) ? TESS_SUCCESS : TESS_INVALID_ARGUMENT;
+}
