@@ -26,14 +26,14 @@ TESS_BEGIN_DECLS
 enum { TESS_OPTION_TEXT = 1024 };
 
 /** Whose option it is: in which struct it lies. */
-typedef enum tess_option_scope {
+enum {
     TESS_OPTION_OF_SOLVE = 0,   /**< tess_solve_options, but its members precond and storage */
     TESS_OPTION_OF_PRECOND = 1, /**< tess_precond_options */
     TESS_OPTION_OF_STORAGE = 2  /**< tess_storage_options */
-} tess_option_scope;
+};
 
 /** Parts of the help, in their order. Numbers between two of them order the options of a part. */
-typedef enum tess_option_section {
+enum {
     TESS_SECTION_NONE = 0, /**< the tool does not have the option */
     TESS_SECTION_MAIN = 10,
     TESS_SECTION_STOPPING = 20,
@@ -43,13 +43,13 @@ typedef enum tess_option_section {
     TESS_SECTION_OUTPUT = 60,
     TESS_SECTION_DEVICE = 70,
     TESS_SECTION_PAPERS = 80
-} tess_option_section;
+};
 
 /** An option. The library owns all texts, which stay valid. */
 typedef struct tess_option {
-    const char *name;        /**< "amg-cycle", as on the command line; the path if the tool does not have it */
-    const char *path;        /**< "precond.amg.cycle": the field in tess_solve_options, or the first of several */
-    tess_option_scope scope; /**< whose it is */
+    const char *name; /**< "amg-cycle", as on the command line; the path if the tool does not have it */
+    const char *path; /**< "precond.amg.cycle": the field in tess_solve_options, or the first of several */
+    int scope;        /**< whose it is: TESS_OPTION_OF_SOLVE, ... */
     /** An enum such as "tess_amg_cycle", whose names it takes; or integer, real, bytes, seed, flag, text, words
         ("best|last" in `words`), role, precision, schedule, policy, levels, solver, precond, format, ... */
     const char *type;
@@ -91,6 +91,12 @@ TESS_EXPORT int tess_options_is_set(const tess_solve_options *options, const cha
  * Errors: INVALID_ARGUMENT. tests/unit/test_option_pairs.c
  */
 TESS_EXPORT tess_status tess_options_check(const tess_solve_options *options, char *message, size_t size);
+
+/**
+ * Sets what has no effect with the method and the preconditioner to its defaults: after a change of one of them. What
+ * contradicts another option stays. tests/unit/test_option_table.c
+ */
+TESS_EXPORT void tess_options_prune(tess_solve_options *options);
 
 /** The same for the options of a preconditioner alone: names as above, paths with or without "precond.". */
 TESS_EXPORT tess_status tess_precond_options_set(tess_precond_options *options, const char *name, const char *value,

@@ -14,6 +14,9 @@ tess_status options_require_member(tess_context *ctx, const char *type, size_t g
 enum { OPTIONS_RESERVED = 4 };
 tess_status options_require_reserved(tess_context *ctx, const char *type, const int64_t reserved[OPTIONS_RESERVED]);
 
+/* Beside the words of tess_options_check. */
+#define TESS_OPTIONS_HINT "docs/reference/options.md tells what each option is for"
+
 /* Checks that a field has a value of the enum `type`; `field` names it, such as "tess_solve_options.engine". */
 tess_status options_require_name(tess_context *ctx, const char *type, const char *field, int value);
 /* The same for the two enums of a role that is given. */

@@ -117,7 +117,7 @@ const option_entry *option_find(const char *name)
 }
 
 /* The same for options of one scope, whose paths may begin in its struct. */
-static const option_entry *find_in_scope(const char *name, tess_option_scope scope)
+static const option_entry *find_in_scope(const char *name, int scope)
 {
     const option_entry *found = option_find(name);
 

@@ -73,6 +73,17 @@ static bool is_direct(const tess_solve_options *o)
     return o->precond.kind == TESS_PRECOND_LU || o->precond.kind == TESS_PRECOND_CHOLESKY;
 }
 
+static bool wants_accuracy(const tess_solve_options *o)
+{
+    return o->accuracy.forward > 0.0 || o->accuracy.backward > 0.0;
+}
+
+/* An automatic solve may take complete factors, and one to an accuracy asks them for the error. */
+static bool may_be_direct(const tess_solve_options *o)
+{
+    return is_direct(o) || (is_automatic(o) && o->precond.kind == TESS_PRECOND_AUTO) || wants_accuracy(o);
+}
+
 static bool is_amg(const tess_solve_options *o)
 {
     return o->precond.kind == TESS_PRECOND_AMG;
@@ -103,7 +114,7 @@ static const struct {
     [NEED_INCOMPLETE] = {is_incomplete, false},
     [NEED_INCOMPLETE_OR_SWEEPS] = {is_incomplete_or_sweeps, false},
     [NEED_SWEEPS] = {has_sweeps, false},
-    [NEED_DIRECT] = {is_direct, false},
+    [NEED_DIRECT] = {may_be_direct, false},
     [NEED_AMG] = {is_amg, false},
     [NEED_PAPER_KERNEL] = {has_paper_kernel, true},
     [NEED_NARROWING] = {narrows, true},
@@ -172,7 +183,9 @@ static bool check_triangles(const tess_solve_options *o, const option_message *m
             return option_refuse(message, "--%s needs --triangular blocks or auto", squares[i]);
         }
     }
-    if (f->triangular != TESS_TRIANGULAR_BLOCKS && tess_options_is_set(o, "leaf")) {
+    const bool blocks = f->triangular == TESS_TRIANGULAR_BLOCKS ||
+                        (!whole && (tess_options_is_set(o, squares[0]) || tess_options_is_set(o, squares[1])));
+    if (!blocks && tess_options_is_set(o, "leaf")) {
         return option_refuse(message, "--leaf is for --triangular blocks");
     }
     return true;
@@ -241,11 +254,6 @@ static bool check_row_order(const tess_solve_options *o, const option_message *m
     return option_refuse(message, "--row-order is for products and --solver jacobi: other solves keep the rows of A");
 }
 
-static bool wants_accuracy(const tess_solve_options *o)
-{
-    return o->accuracy.forward > 0.0 || o->accuracy.backward > 0.0;
-}
-
 static bool check_tolerances(const tess_solve_options *o, const option_message *message)
 {
     if (!wants_accuracy(o)) { return true; }
@@ -295,6 +303,38 @@ tess_status tess_options_check(const tess_solve_options *options, char *text, si
     if (!options) { return TESS_INVALID_ARGUMENT; }
     if (text && size > 0) { text[0] = '\0'; }
     return check_method(options, &message) && check_precond(options, &message) ? TESS_SUCCESS : TESS_INVALID_ARGUMENT;
+}
+
+/* Members of a method or a preconditioner that is not taken. */
+static void prune_precond(tess_solve_options *o, const tess_precond_options *plain)
+{
+    tess_precond_options *m = &o->precond;
+
+    if (!has_precond(o)) { m->role = plain->role; }
+    if (m->kind != TESS_PRECOND_BLOCK_JACOBI) { m->block_jacobi = plain->block_jacobi; }
+    if (!is_polynomial(o)) { m->polynomial = plain->polynomial; }
+    if (!is_incomplete(o)) { m->incomplete = plain->incomplete; }
+    if (!has_sweeps(o)) { m->jacobi_sweeps = plain->jacobi_sweeps; }
+    if (!may_be_direct(o)) { m->direct = plain->direct; }
+    if (!is_amg(o) && !is_automatic(o)) { m->amg = plain->amg; }
+}
+
+void tess_options_prune(tess_solve_options *options)
+{
+    tess_solve_options plain;
+
+    if (!options) { return; }
+    tess_solve_options_init(&plain);
+    if (!is_gmres(options)) { options->gmres = plain.gmres; }
+    if (!is_gmres_fd(options)) { options->gmres.switch_at = plain.gmres.switch_at; }
+    if (!is_cg(options)) { options->cg = plain.cg; }
+    if (!is_jacobi(options)) { options->jacobi = plain.jacobi; }
+    if (!is_automatic(options)) { options->automatic.fp64_only = plain.automatic.fp64_only; }
+    if (wants_accuracy(options)) {
+        options->rtol = plain.rtol;
+        options->atol = plain.atol;
+    }
+    prune_precond(options, &plain.precond);
 }
 
 tess_status tess_precond_options_check(const tess_precond_options *options, char *text, size_t size)

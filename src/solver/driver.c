@@ -2,6 +2,8 @@
 /* The questions of automatic.h, answered by the driver of a solver. */
 #include "solver/driver.h"
 
+#include <tessera/options.h>
+
 #include "base/options.h"
 #include "solver/transform_parts.h"
 
@@ -45,6 +47,7 @@ tess_status tess_solver_chosen_options(const tess_solver *s, tess_solve_options 
         chosen.atol = s->options.atol;
         chosen.max_iterations = s->options.max_iterations;
     }
+    tess_options_prune(&chosen);
     if (status == TESS_SUCCESS) { result_return(&chosen, out); }
     return status;
 }

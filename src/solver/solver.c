@@ -8,6 +8,7 @@
 #include <tessera/options.h>
 
 #include "base/deadline.h"
+#include "base/options.h"
 #include "solver/driver.h"
 #include "solver/estimate.h"
 #include "solver/extension.h"
@@ -217,17 +218,6 @@ static tess_status setup_precond(tess_solver *s, const tess_precond *given)
     return note_precond_failure(s, status) ? TESS_SUCCESS : status;
 }
 
-/* The vectors of Krylov methods are in the order of the matrix. */
-static tess_status require_original_order(tess_context *ctx, const tess_storage_options *o)
-{
-    const bool permutes =
-        o->format == TESS_FORMAT_AUTO || tess_in_set(tess_format_can(o->format)->row_orders, TESS_ROW_ORDER_PERMUTED);
-
-    if (!permutes || o->split.row_order == TESS_ROW_ORDER_ORIGINAL) { return TESS_SUCCESS; }
-    return tess_fail(ctx, TESS_UNSUPPORTED, "leave --row-order original; Jacobi permutes by itself",
-                     "a solve cannot have rows in another order (--row-order)");
-}
-
 /* Format auto without a policy is CSR if the engine may be a single kernel: this gains more than fewer bytes do. */
 static tess_status settle_format(const tess_solver *s, tess_storage_options *o)
 {
@@ -251,7 +241,6 @@ tess_status solver_setup_storage(tess_solver *s)
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(tess_storage_require_fp64_arithmetic(s->ctx, &o, "a solve"));
-    TESS_TRY(require_original_order(s->ctx, &o));
     if (!a->ops) { return TESS_SUCCESS; }
     TESS_TRY(a->ops->prepare(a)); /* the guard may change to it within a loop */
     TESS_TRY(settle_format(s, &o));
@@ -511,7 +500,7 @@ static tess_status require_fit(const tess_matrix *a, const tess_precond *m, cons
         taken.precond.kind = TESS_PRECOND_SHELL;
     }
     if (tess_options_check(&taken, message, sizeof message) != TESS_SUCCESS) {
-        return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, NULL, "%s", message);
+        return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, TESS_OPTIONS_HINT, "%s", message);
     }
     if (taken.solver == TESS_SOLVER_JACOBI || memcmp(&taken.storage, &plain.storage, sizeof plain.storage) == 0) {
         return TESS_SUCCESS; /* Jacobi makes a composite of what is named */

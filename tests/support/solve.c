@@ -24,6 +24,12 @@ tess_solve_options single_options(tess_solver_kind kind, tess_recurrence recurre
     return options;
 }
 
+bool is_gmres(tess_solver_kind solver)
+{
+    return solver == TESS_SOLVER_GMRES || solver == TESS_SOLVER_GMRES_IR || solver == TESS_SOLVER_GMRES_FD ||
+           solver == TESS_SOLVER_FGMRES;
+}
+
 tess_solve_options gmres_basis_options(int restart, tess_precision basis, int way)
 {
     tess_solve_options options = solve_options(TESS_SOLVER_GMRES);

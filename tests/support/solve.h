@@ -18,6 +18,8 @@ tess_solve_options single_options(tess_solver_kind kind, tess_recurrence recurre
 
 /* Those of GMRES with that restart, basis and orthogonalization (one of GMRES_WAYS). */
 enum { GMRES_WAYS = TESS_ORTHOGONALIZATION_CGS2_DELAYED + 1 };
+/* Whether it has a basis, and so a restart. */
+bool is_gmres(tess_solver_kind solver);
 tess_solve_options gmres_basis_options(int restart, tess_precision basis, int way);
 
 /* Solves with a handle; x is the initial guess and receives the solution. The history pointer stays the handle's. */

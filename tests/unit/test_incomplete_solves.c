@@ -76,12 +76,15 @@ static void every_solver_takes_them(void **state)
         tess_solve_result result;
 
         options.precond = factor_options(c < 25 ? TESS_PRECOND_ILU0 : TESS_PRECOND_IC0);
-        options.precond.incomplete.leaf = 128;
         switch (c / 5 % 5) {
         case 1: options.precond.role = (tess_role_precision){1, TESS_PRECISION_FP32, TESS_ARITHMETIC_FP64}; break;
-        case 2: options.precond.incomplete.triangular = TESS_TRIANGULAR_BLOCKS; break;
+        case 2:
+            options.precond.incomplete.triangular = TESS_TRIANGULAR_BLOCKS;
+            options.precond.incomplete.leaf = 128;
+            break;
         case 3: /* Yang et al. 2024: tiles, each in its own precision */
             options.precond.incomplete.triangular = TESS_TRIANGULAR_AUTO;
+            options.precond.incomplete.leaf = 128;
             options.precond.incomplete.squares.policy.policy = TESS_POLICY_FIXED_RANGE;
             options.storage.precision = c % 5 < 2 ? TESS_PRECISION_FP32 : TESS_PRECISION_FP64;
             break;
@@ -131,7 +134,8 @@ static void indefinite_matrices(void **state)
     assert_true(result.converged && result.precond.shift > 0.0);
     options.precond.kind = TESS_PRECOND_ILU0;
     assert_true(solve_problem(&a, &options, 1).converged);
-    options.solver = TESS_SOLVER_CG;
+    options = solve_options(TESS_SOLVER_CG);
+    options.precond = factor_options(TESS_PRECOND_ILU0);
     options.guard = TESS_GUARD_REPORT;
     result = solve_problem(&a, &options, 1);
     assert_true(result.converged || result.reason == TESS_REASON_INDEFINITE_PRECOND ||
@@ -161,7 +165,7 @@ static void solves_follow_the_values(void **state)
 
         options.precond = factor_options(TESS_PRECOND_IC0);
         options.precond.incomplete.triangular = (tess_triangular)way;
-        options.precond.incomplete.leaf = 64;
+        if (way == TESS_TRIANGULAR_BLOCKS) { options.precond.incomplete.leaf = 64; }
         assert_ok(ctx, tess_solver_create(matrix, &options, &solver));
         for (int turn = 0; turn < 5; turn++) {
             const oracle_csr *now = turn == 2 ? &singular : &a;

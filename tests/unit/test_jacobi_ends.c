@@ -178,7 +178,7 @@ static void wrong_requests_are_refused(void **state)
     o = jacobi_options(TESS_FORMAT_CSR, "fp64");
     assert_fails(ctx, TESS_UNSUPPORTED, tess_solver_create(shell, &o, &solver));
     o.precond.kind = TESS_PRECOND_JACOBI;
-    assert_fails(ctx, TESS_UNSUPPORTED, tess_solver_create(m, &o, &solver));
+    assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_solver_create(m, &o, &solver));
     o = jacobi_options(TESS_FORMAT_CSR, "fp64");
     for (int i = 0; i < 3; i++) {
         o.jacobi.omega = i == 0 ? 0.0 : i == 1 ? -1.0 : NAN;

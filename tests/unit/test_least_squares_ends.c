@@ -118,16 +118,16 @@ static void what_it_cannot_do_is_refused(void **state)
         tess_solve_options options = solve_options(kinds[k]), other = options;
 
         other.precond.kind = TESS_PRECOND_BLOCK_JACOBI;
-        refuse(ctx, m, &other, TESS_UNSUPPORTED, "no preconditioner but jacobi");
+        refuse(ctx, m, &other, TESS_INVALID_ARGUMENT, "no preconditioner but jacobi");
         other = options;
         other.scale = TESS_SCALING_MAX_PRODUCT;
-        refuse(ctx, m, &other, TESS_UNSUPPORTED, "--scale");
+        refuse(ctx, m, &other, TESS_INVALID_ARGUMENT, "--scale");
         other = options;
         other.engine = TESS_ENGINE_GRAPH;
-        refuse(ctx, m, &other, TESS_UNSUPPORTED, "graph");
+        refuse(ctx, m, &other, TESS_INVALID_ARGUMENT, "graph");
         other = options;
         other.cg.recurrence = TESS_RECURRENCE_PREDICT_AND_RECOMPUTE;
-        refuse(ctx, m, &other, TESS_UNSUPPORTED, "recurrence");
+        refuse(ctx, m, &other, TESS_INVALID_ARGUMENT, "recurrence");
         other = options;
         other.solver = TESS_SOLVER_GMRES;
         refuse(ctx, m, &other, TESS_DIMENSION_MISMATCH, "60 by 20");

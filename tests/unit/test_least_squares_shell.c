@@ -229,7 +229,7 @@ static void what_the_operator_lacks_is_refused(void **state)
         options.precond.kind = TESS_PRECOND_JACOBI;
         refuse(ctx, m, &options, TESS_UNSUPPORTED, "norms of columns");
         options.precond.kind = TESS_PRECOND_BLOCK_JACOBI;
-        refuse(ctx, m, &options, TESS_UNSUPPORTED, "no preconditioner but jacobi");
+        refuse(ctx, m, &options, TESS_INVALID_ARGUMENT, "no preconditioner but jacobi");
     }
     assert_int_equal(record.forward, 0);
     for (size_t k = 0; k < sizeof square / sizeof *square; k++) {

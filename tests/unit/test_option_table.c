@@ -394,6 +394,41 @@ static void rules_of_several_options(void **state)
     assert_int_equal(tess_options_check(&b.solve, NULL, 0), TESS_INVALID_ARGUMENT);
 }
 
+/* After a change of method and preconditioner nothing is left that has no effect. */
+static void what_has_no_effect_is_left_out(void **state)
+{
+    static const char *const targets[][2] = {{"cg", "none"}, {"gmres", "ilu0"}, {"lsqr", "jacobi"}, {"jacobi", "none"}};
+    bundle b;
+    const tess_option *option = NULL;
+
+    (void)state;
+    for (size_t k = 0; k < sizeof targets / sizeof *targets; k++) {
+        for (int i = 0; (option = tess_option_at(i)) != NULL; i++) {
+            char buffer[64];
+            if (option->needs[0] == '\0' || strncmp(option->path, "storage.", 8) == 0 ||
+                strncmp(option->path, "papers.", 7) == 0) {
+                continue;
+            }
+            start(&b);
+            assert_int_equal(set(&b, option->name, other_value(option, buffer, sizeof buffer)), TESS_SUCCESS);
+            assert_int_equal(set(&b, "solver", targets[k][0]), TESS_SUCCESS);
+            assert_int_equal(set(&b, "precond", targets[k][1]), TESS_SUCCESS);
+            b.solve.precond.incomplete.triangular = TESS_TRIANGULAR_BLOCKS; /* which leaf and the squares need */
+            if (strcmp(option->name, "precond-levels") == 0) { continue; }
+            tess_options_prune(&b.solve);
+            if (tess_options_check(&b.solve, b.text, sizeof b.text) != TESS_SUCCESS &&
+                strstr(b.text, "--precond-precision") == NULL) { /* of another kind: a contradiction */
+                fail_msg("--%s with %s: %s", option->name, targets[k][0], b.text);
+            }
+        }
+    }
+    start(&b);
+    assert_int_equal(set(&b, "accuracy", "1e-8"), TESS_SUCCESS);
+    assert_int_equal(set(&b, "rtol", "1e-9"), TESS_SUCCESS);
+    tess_options_prune(&b.solve);
+    assert_int_equal(tess_options_check(&b.solve, b.text, sizeof b.text), TESS_SUCCESS);
+}
+
 /* The set-up of a solver says the same. */
 static void a_solver_refuses_what_the_check_refuses(void **state)
 {
@@ -432,6 +467,7 @@ int main(void)
                                        cmocka_unit_test(precond_and_storage_have_their_options_alone),
                                        cmocka_unit_test(options_without_effect_are_refused),
                                        cmocka_unit_test(rules_of_several_options),
+                                       cmocka_unit_test(what_has_no_effect_is_left_out),
                                        cmocka_unit_test(a_solver_refuses_what_the_check_refuses)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);

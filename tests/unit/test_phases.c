@@ -71,8 +71,10 @@ static void phases_add_up(void **state)
         const int variant = k / SOLVERS;
 
         options.timings = 1;
-        options.gmres.restart = 30;
-        options.gmres.orthogonalization = (tess_orthogonalization)(variant & 1);
+        if (is_gmres(options.solver)) {
+            options.gmres.restart = 30;
+            options.gmres.orthogonalization = (tess_orthogonalization)(variant & 1);
+        }
         options.precond.kind = variant & 2 ? TESS_PRECOND_POLYNOMIAL : TESS_PRECOND_NONE;
         options.precond.polynomial.degree = 3;
         options.reorder = variant & 4 ? TESS_REORDERING_RCM : TESS_REORDERING_NONE;

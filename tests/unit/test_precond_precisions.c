@@ -470,7 +470,7 @@ static void solvers_converge_with_low_precisions(void **state)
             tess_solve_options options = solve_options(kinds[s]);
 
             options.precond = low_options(k / 2 % 2 ? 8 : 1, (tess_precision)(k / 8), (tess_arithmetic)(k / 4 % 2));
-            options.precond.block_jacobi.adaptive = k % 2;
+            options.precond.block_jacobi.adaptive = options.precond.kind == TESS_PRECOND_BLOCK_JACOBI && k % 2;
             solve_and_check(ctx, &a, &options);
         }
         oracle_free(&a);

@@ -108,9 +108,9 @@ static void wrong_requests_are_refused(void **state)
     options = solve_options(TESS_SOLVER_CG);
     options.storage.format = TESS_FORMAT_SPLIT;
     options.storage.split.row_order = TESS_ROW_ORDER_PERMUTED;
-    assert_fails(ctx, TESS_UNSUPPORTED, tess_solver_create(m, &options, &solver));
+    assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_solver_create(m, &options, &solver));
     options.storage.split.row_order = TESS_ROW_ORDER_SYMMETRIC;
-    assert_fails(ctx, TESS_UNSUPPORTED, tess_solver_create(m, &options, &solver));
+    assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_solver_create(m, &options, &solver));
     assert_null(solver);
     tess_solver_destroy(NULL);
     options = solve_options(TESS_SOLVER_CG);

@@ -143,6 +143,10 @@ static void solves_to_an_accuracy_stop(void **state)
     tess_solver *solver = NULL;
 
     (void)state;
+    tess_solve_options defaults;
+
+    tess_solve_options_init(&defaults);
+    o.rtol = defaults.rtol;
     o.accuracy.forward = 1e-10;
     o.monitor = stop_after;
     o.monitor_user = &s;

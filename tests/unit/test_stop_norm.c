@@ -173,13 +173,13 @@ static void impossible_norms_are_refused(void **state)
 
     (void)state;
     o.stop_norm = TESS_STOP_NORM_ROWS;
-    check_refused(&o, TESS_UNSUPPORTED);
+    check_refused(&o, TESS_INVALID_ARGUMENT);
     o = solve_options(TESS_SOLVER_CG);
     o.stop_norm = TESS_STOP_NORM_PRECONDITIONED;
-    check_refused(&o, TESS_UNSUPPORTED); /* without a preconditioner */
+    check_refused(&o, TESS_INVALID_ARGUMENT); /* without a preconditioner */
     o.precond.kind = TESS_PRECOND_JACOBI;
     o.scale = TESS_SCALING_SYMMETRIC;
-    check_refused(&o, TESS_UNSUPPORTED);
+    check_refused(&o, TESS_INVALID_ARGUMENT);
     o.scale = TESS_SCALING_NONE;
     o.stop_norm = (tess_stop_norm)99;
     check_refused(&o, TESS_INVALID_ARGUMENT);

@@ -58,10 +58,6 @@ static tess_status refuse_absent(tess_context *ctx, tess_precond_kind kind)
 
 static tess_status check(const tess_matrix *a, const tess_precond_options *o)
 {
-    const tess_role_precision *role = &o->role;
-    const bool fp32 = role->storage == TESS_PRECISION_FP32 && role->arithmetic == TESS_ARITHMETIC_FP32;
-    const bool fp64 = role->storage == TESS_PRECISION_FP64 && role->arithmetic == TESS_ARITHMETIC_FP64;
-
     if (!mumps_is_here() && a->ctx->device == TESS_DEVICE_GPU && !cudss_is_here()) {
         return tess_fail_here(
             a->ctx, DIRECT_CUDSS_HINT "; or install MUMPS and build again",
@@ -80,11 +76,6 @@ static tess_status check(const tess_matrix *a, const tess_precond_options *o)
     if (!a->ops) {
         return tess_fail(a->ctx, TESS_UNSUPPORTED, "use jacobi with a diagonal function, or a shell preconditioner",
                          "complete factors need the entries of the matrix, but a shell matrix has none");
-    }
-    if (role->given && !fp32 && !fp64) {
-        return tess_fail(a->ctx, TESS_UNSUPPORTED, "use fp32 or fp64",
-                         "complete factors cannot be stored in %s with %s arithmetic",
-                         tess_precision_name(role->storage), tess_arithmetic_name(role->arithmetic));
     }
     if (o->direct.memory_limit < 0) {
         return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "give a number of bytes; 0 is half of the free memory",

@@ -14,17 +14,6 @@ bool incomplete_has_squares(const tess_storage_options *o)
     return o->format != TESS_FORMAT_CSR || o->precision != TESS_PRECISION_FP64 || o->policy.policy != TESS_POLICY_NONE;
 }
 
-static tess_status check_precision(tess_context *ctx, const tess_role_precision *role)
-{
-    const bool stores = tess_precision_bytes(role->storage) >= 2;
-
-    if (!role->given) { return TESS_SUCCESS; }
-    if (stores && role->arithmetic == TESS_ARITHMETIC_FP64) { return TESS_SUCCESS; }
-    return tess_fail(ctx, TESS_UNSUPPORTED, "use fp64, fp32/fp64, bf16/fp64 or fp16/fp64",
-                     "incomplete factors cannot be stored in %s with %s arithmetic", tess_precision_name(role->storage),
-                     role->arithmetic == TESS_ARITHMETIC_FP64 ? "fp64" : "fp32");
-}
-
 static tess_status check_threshold(tess_context *ctx, const tess_precond_options *o)
 {
     const tess_threshold_options *t = &o->threshold;
@@ -80,7 +69,6 @@ tess_status incomplete_check(const tess_matrix *a, const tess_precond_options *o
         return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "give 1 or more; the default is 4096",
                          "a triangle of --leaf cannot have %lld rows", (long long)o->incomplete.leaf);
     }
-    TESS_TRY(check_precision(a->ctx, &o->role));
     TESS_TRY(check_threshold(a->ctx, o));
     status = check_squares(a->ctx, o);
 cleanup:

@@ -222,17 +222,9 @@ static tess_status check_options(const tess_solver *s)
     const tess_solve_options *o = &s->options;
     const char *name = tess_solver_kind_name(s->method->kind);
 
-    if (s->precond || (o->precond.kind != TESS_PRECOND_NONE && o->precond.kind != TESS_PRECOND_JACOBI)) {
-        return tess_fail(s->ctx, TESS_UNSUPPORTED, "use --precond jacobi, which scales columns by their norms, or none",
-                         "%s takes no preconditioner but jacobi", name);
-    }
     if (least_squares_of_shell(s) && o->precond.kind == TESS_PRECOND_JACOBI) {
         return tess_fail(s->ctx, TESS_UNSUPPORTED, "use --precond none, or pass an assembled matrix",
                          "%s with jacobi needs the norms of columns, which a user's operator does not give", name);
-    }
-    if (o->engine == TESS_ENGINE_GRAPH || o->engine == TESS_ENGINE_SINGLE_KERNEL) {
-        return tess_fail(s->ctx, TESS_UNSUPPORTED, "use --engine plain or auto", "%s does not run in the engine %s",
-                         name, tess_engine_name(o->engine));
     }
     if (s->krylov.extension) {
         return tess_fail(s->ctx, TESS_UNSUPPORTED, "use --solver cg or bicgstab, or leave --narrowing off",
