@@ -78,6 +78,24 @@ class CheckDocs(unittest.TestCase):
         text = "# The *true* residual, `x`\n## A\n## A\n```\n## No\n```\n<a id=\"z\"></a>\n"
         self.assertEqual(doc_checks.anchors_of(text), {"the-true-residual-x", "a", "a-1", "z"})
 
+    def test_raw_results_are_linked(self):
+        raw = {"docs/results/raw/one/a.txt": "", "docs/results/raw/two/b.txt.xz": "", "docs/results/raw/two/c.md": ""}
+        page = "# Page\n\n[a](raw/one/a.txt), [b](raw/two/b.txt.xz)\n"
+        self.assert_found({**raw, "docs/results/page.md": page},
+                          "docs/results/raw/two/c.md:1: raw: no document links it")
+        self.assert_found({**raw, "docs/results/page.md": page + "[two](raw/two)\n"})
+        # a link within the folder does not count, nor one in a block
+        self.assert_found({"docs/results/raw/one/a.txt": "", "docs/results/raw/one/b.md": "[a](a.txt), [b](b.md)\n",
+                           "docs/page.md": "```sh\n[a](results/raw/one)\n```\n"},
+                          "docs/results/raw/one/a.txt:1: raw:", "docs/results/raw/one/b.md:1: raw:")
+
+    def test_the_tree_is_small(self):
+        with mock.patch.object(check_docs, "MOST_BYTES", {"": 5000, "docs/results/": 100}):
+            self.assert_found({"build/a.bin": "a" * 6000, "python/__pycache__/b.pyc": "b" * 6000})  # generated
+            self.assert_found({"docs/results/p.txt": "a" * 101},
+                              "docs/results/:1: size: 101 bytes, more than 100; largest: docs/results/p.txt")
+            self.assert_found({"src/a.c": "a" * 5000}, ".:1: size: ")
+
     def test_copies(self):
         self.assert_found({"examples/a.c": "/* SPDX-License-Identifier: Apache-2.0 */\nint b;\n"},
                           "README.md:27: copy: the block differs from examples/a.c")
