@@ -9,7 +9,8 @@ A block ```console is run in a folder that has data/ and the tool as `tessera`, 
 and units. A line `...` stands for any lines. <!-- gpu --> or <!-- illustrative --> above a block says that it needs a
 GPU, or something else that a test has not: it is not run. <!-- file: NAME --> says that a block has the text of a file.
 
-Each file of docs/results/raw is linked from a document, itself or its folder. The tree has at most MOST_BYTES.
+Each file of docs/results/raw is linked from a document, itself or its folder. A page of results says at its top which
+commit ran on what. The tree has at most MOST_BYTES.
 """
 
 import argparse
@@ -28,6 +29,7 @@ DOCUMENTS = re.compile(r".*\.md$")
 RUN = re.compile(r"README\.md$|docs/(?!results/|design-notes/).*\.md$")
 PROSE = re.compile(r"(?:README|CONTRIBUTING)\.md$|docs/(?!results/|design-notes/).*\.md$")
 RAW = "docs/results/raw/"
+MEASURED = re.compile(r"docs/results/(?!README)[^/]*\.md$")  # name their commit in bold at their top
 # The most bytes below a folder; "" is the whole tree. Sources and their tests are 10.7 million of it.
 MOST_BYTES = {"": 12_500_000, "docs/results/": 1_500_000}
 GENERATED = re.compile(r"build/|(?:.*/)?(?:__pycache__|\.[a-z_]*cache|\.git)/")  # of a tarball, where git cannot tell
@@ -89,6 +91,8 @@ def check_documents(root, tool):
     yield from doc_checks.check_size({name: (root / name).stat().st_size for name in files}, MOST_BYTES)
     for name in sorted(texts):
         text = texts[name]
+        if MEASURED.match(name):
+            yield from doc_checks.check_commit(name, text)
         yield from doc_checks.check_links(name, text, places, read)
         yield from doc_checks.check_copies(name, text, places, read)
         if PROSE.match(name) and name not in UNWEIGHED:

@@ -120,6 +120,15 @@ def check_raw(folder, texts, files):
             yield Finding("raw", name, 1, "no document links it: link it from its page, or remove it")
 
 
+COMMIT = re.compile(r"\*\*[^*]*\bcommit\b[^*]*\*\*", re.I)
+
+
+def check_commit(path, text):
+    """The text above the first section says in bold which commit was measured, and on what."""
+    if not COMMIT.search(text.partition("\n## ")[0]):
+        yield Finding("commit", path, 1, "say in bold above the first section which commit was measured, and on what")
+
+
 def check_size(sizes, most):
     """`sizes`: bytes of each file; `most`: the most bytes of all files below a folder, by its name."""
     for folder, limit in most.items():

@@ -80,7 +80,7 @@ class CheckDocs(unittest.TestCase):
 
     def test_raw_results_are_linked(self):
         raw = {"docs/results/raw/one/a.txt": "", "docs/results/raw/two/b.txt.xz": "", "docs/results/raw/two/c.md": ""}
-        page = "# Page\n\n[a](raw/one/a.txt), [b](raw/two/b.txt.xz)\n"
+        page = "# Page\n\n**Commit 1234567, one GPU.** [a](raw/one/a.txt), [b](raw/two/b.txt.xz)\n"
         self.assert_found({**raw, "docs/results/page.md": page},
                           "docs/results/raw/two/c.md:1: raw: no document links it")
         self.assert_found({**raw, "docs/results/page.md": page + "[two](raw/two)\n"})
@@ -88,6 +88,12 @@ class CheckDocs(unittest.TestCase):
         self.assert_found({"docs/results/raw/one/a.txt": "", "docs/results/raw/one/b.md": "[a](a.txt), [b](b.md)\n",
                            "docs/page.md": "```sh\n[a](results/raw/one)\n```\n"},
                           "docs/results/raw/one/a.txt:1: raw:", "docs/results/raw/one/b.md:1: raw:")
+
+    def test_results_name_their_commit(self):
+        for text in ("# Page\n\nCommit 1234567.\n", "# Page\n\n## One\n\n**Commit 1234567.**\n", "# Page\n"):
+            self.assert_found({"docs/results/page.md": text}, "docs/results/page.md:1: commit: say in bold")
+        self.assert_found({"docs/results/page.md": "# Page\n\n**Each row names its\ncommit.**\n",
+                           "docs/results/README.md": "# Results\n"})
 
     def test_the_tree_is_small(self):
         with mock.patch.object(check_docs, "MOST_BYTES", {"": 5000, "docs/results/": 100}):
@@ -128,7 +134,7 @@ class CheckDocs(unittest.TestCase):
     def test_sentences(self):
         long = "Word " + "word " * 40 + "end."
         self.assert_found({"docs/b.md": f"A short one. {long}\n\n| {long} |\n\n```\n{long}\n```\n",
-                           "docs/results/b.md": long}, "docs/b.md:1: style: 42 words in a sentence: Word word")
+                           "docs/results/b.md": f"**Commit 1.** {long}"}, "docs/b.md:1: style: 42 words in a sentence: Word word")
 
     def test_banned_words(self):
         self.assert_found({"docs/b.md": "A short\nline `very`. It is very\nfast.\n"},
