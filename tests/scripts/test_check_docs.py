@@ -134,7 +134,8 @@ class CheckDocs(unittest.TestCase):
     def test_sentences(self):
         long = "Word " + "word " * 40 + "end."
         self.assert_found({"docs/b.md": f"A short one. {long}\n\n| {long} |\n\n```\n{long}\n```\n",
-                           "docs/results/b.md": f"**Commit 1.** {long}"}, "docs/b.md:1: style: 42 words in a sentence: Word word")
+                           "docs/results/b.md": f"**Commit 1.** {long}"},
+                          "docs/b.md:1: style: 42 words in a sentence: Word word")
 
     def test_banned_words(self):
         self.assert_found({"docs/b.md": "A short\nline `very`. It is very\nfast.\n"},
