@@ -120,6 +120,21 @@ def check_raw(folder, texts, files):
             yield Finding("raw", name, 1, "no document links it: link it from its page, or remove it")
 
 
+FIGURE = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.]*\w)")
+
+
+def check_figures(path, text, texts):
+    """Numbers with a decimal point in a table's row that links to a page of results are numbers of that page."""
+    for number, line in enumerate(without_blocks(text).split("\n"), 1):
+        pages = [p for p in re.findall(r"\]\((docs/results/[^)#/]+\.md)", line) if p in texts]
+        if not line.startswith("|") or not pages:
+            continue
+        known = {float(word) for page in pages for word in FIGURE.findall(texts[page])}
+        for word in FIGURE.findall(LINK.sub(" ", line)):
+            if "." in word and float(word) not in known:
+                yield Finding("figure", path, number, f"{word} is not on {', '.join(pages)}")
+
+
 COMMIT = re.compile(r"\*\*[^*]*\bcommit\b[^*]*\*\*", re.I)
 
 

@@ -95,6 +95,14 @@ class CheckDocs(unittest.TestCase):
         self.assert_found({"docs/results/page.md": "# Page\n\n**Each row names its\ncommit.**\n",
                            "docs/results/README.md": "# Results\n"})
 
+    def test_figures_are_on_the_pages(self):
+        page = {"docs/results/page.md": "**Commit 1.** | 1.30 | and 0.9, to 2.50x\n"}
+        row = "# Tool\n\n| [what](docs/results/page.md) of FP64 | 1.3 | 0.9 to {} | 19 of 20 |\n\n7.7 times\n"
+        readme = CLEAN["README.md"].replace("# Tool\n", row)
+        self.assert_found({**page, "README.md": readme.replace("{}", "1.3")})
+        self.assert_found({**page, "README.md": readme.replace("{}", "2.5")},
+                          "README.md:3: figure: 2.5 is not on docs/results/page.md")
+
     def test_the_tree_is_small(self):
         with mock.patch.object(check_docs, "MOST_BYTES", {"": 5000, "docs/results/": 100}):
             self.assert_found({"build/a.bin": "a" * 6000, "python/__pycache__/b.pyc": "b" * 6000})  # generated
