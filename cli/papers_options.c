@@ -54,7 +54,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 static const struct argp_option papers_options[] = {
     {"layout", KEY_LAYOUT, "NAME", 0,
-     "tiles: {tess_layout} (default grouped; tcki is the same)\n"
+     "tiles: {tess_layout} (default grouped)\n"
      "grouped: blocks of one precision together\n"
      "resident: 16x16 tiles, each by itself, which --narrowing needs",
      CLI_GROUP_PAPERS},

@@ -8,6 +8,9 @@ there is one, and 77 if --spelling finds no codespell (in CI that is a failure).
 A block ```console is run in a folder that has data/ and the tool as `tessera`, and its output is compared up to numbers
 and units. A line `...` stands for any lines. <!-- gpu --> or <!-- illustrative --> above a block says that it needs a
 GPU, or something else that a test has not: it is not run. <!-- file: NAME --> says that a block has the text of a file.
+
+Each file of docs/results/raw is linked from a document, itself or its folder. A page of results says at its top which
+commit ran on what; README's figures are on the pages that it links. The tree has at most MOST_BYTES.
 """
 
 import argparse
@@ -25,6 +28,12 @@ from layer_checks import list_files
 DOCUMENTS = re.compile(r".*\.md$")
 RUN = re.compile(r"README\.md$|docs/(?!results/|design-notes/).*\.md$")
 PROSE = re.compile(r"(?:README|CONTRIBUTING)\.md$|docs/(?!results/|design-notes/).*\.md$")
+RAW = "docs/results/raw/"
+MEASURED = re.compile(r"docs/results/(?!README)[^/]*\.md$")  # name their commit in bold at their top
+# The most bytes below a folder; "" is the whole tree. Sources and their tests are 10.7 million of it.
+MOST_BYTES = {"": 12_500_000, "docs/results/": 1_400_000}
+FIGURES = "README.md"  # a row of its tables that links to a page of results has no number that is not on that page
+GENERATED = re.compile(r"build/|(?:.*/)?(?:__pycache__|\.[a-z_]*cache|\.git)/")  # of a tarball, where git cannot tell
 # Documents whose sentences are not weighed yet, each with the reason.
 UNWEIGHED = {}
 SPELLED = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs", "include", "cli", "src", "examples", "scripts",
@@ -72,16 +81,21 @@ def console_environment(folder, tool):
 
 
 def check_documents(root, tool):
-    files = list_files(root)
+    files = [name for name in list_files(root) if not GENERATED.match(name)]
     places = {parent for name in files for parent in map(str, pathlib.PurePath(name).parents)} | set(files)
 
     def read(name):
         return (root / name).read_text(encoding="utf-8", errors="replace")
 
-    for name in sorted(files):
-        if not DOCUMENTS.match(name):
-            continue
-        text = read(name)
+    texts = {name: read(name) for name in files if DOCUMENTS.match(name)}
+    yield from doc_checks.check_raw(RAW, texts, files)
+    yield from doc_checks.check_size({name: (root / name).stat().st_size for name in files}, MOST_BYTES)
+    for name in sorted(texts):
+        text = texts[name]
+        if name == FIGURES:
+            yield from doc_checks.check_figures(name, text, texts)
+        if MEASURED.match(name):
+            yield from doc_checks.check_commit(name, text)
         yield from doc_checks.check_links(name, text, places, read)
         yield from doc_checks.check_copies(name, text, places, read)
         if PROSE.match(name) and name not in UNWEIGHED:

@@ -105,6 +105,55 @@ def check_links(path, text, files, read):
             yield Finding("link", path, line, f"{target}: {place} has no heading for #{anchor}")
 
 
+# ---- raw results, and the size of the tree ----
+
+
+def check_raw(folder, texts, files):
+    """Each file below `folder` is linked from a document of `texts` elsewhere, itself or the folder that it is in."""
+    linked = set()
+    for path, text in texts.items():
+        if not path.startswith(folder):
+            for match in LINK.finditer(CODE.sub(blank, without_blocks(text))):
+                linked.add(os.path.normpath(os.path.join(os.path.dirname(path), match[1].partition("#")[0])))
+    for name in sorted(files):
+        if name.startswith(folder) and name not in linked and os.path.dirname(name) not in linked:
+            yield Finding("raw", name, 1, "no document links it: link it from its page, or remove it")
+
+
+FIGURE = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.]*\w)")
+
+
+def check_figures(path, text, texts):
+    """Numbers with a decimal point in a table's row that links to a page of results are numbers of that page."""
+    for number, line in enumerate(without_blocks(text).split("\n"), 1):
+        pages = [p for p in re.findall(r"\]\((docs/results/[^)#/]+\.md)", line) if p in texts]
+        if not line.startswith("|") or not pages:
+            continue
+        known = {float(word) for page in pages for word in FIGURE.findall(texts[page])}
+        for word in FIGURE.findall(LINK.sub(" ", line)):
+            if "." in word and float(word) not in known:
+                yield Finding("figure", path, number, f"{word} is not on {', '.join(pages)}")
+
+
+COMMIT = re.compile(r"\*\*[^*]*\bcommit\b[^*]*\*\*", re.I)
+
+
+def check_commit(path, text):
+    """The text above the first section says in bold which commit was measured, and on what."""
+    if not COMMIT.search(text.partition("\n## ")[0]):
+        yield Finding("commit", path, 1, "say in bold above the first section which commit was measured, and on what")
+
+
+def check_size(sizes, most):
+    """`sizes`: bytes of each file; `most`: the most bytes of all files below a folder, by its name."""
+    for folder, limit in most.items():
+        below = {name: size for name, size in sizes.items() if name.startswith(folder)}
+        if sum(below.values()) > limit:
+            large = ", ".join(sorted(below, key=below.get, reverse=True)[:3])
+            total = sum(below.values())
+            yield Finding("size", folder or ".", 1, f"{total:,} bytes, more than {limit:,}; largest: {large}")
+
+
 # ---- copies of files ----
 
 COPY = re.compile(r"^<!-- *file: *(\S+) *-->$")

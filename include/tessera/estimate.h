@@ -16,7 +16,7 @@
 
 TESS_BEGIN_DECLS
 
-/** Bytes by part. On a GPU most of them are on the device, and the factors of lu and cholesky on the host. */
+/** Bytes by part. On a GPU most are on the device; the factors of lu and cholesky are on the host without cuDSS. */
 typedef struct tess_solve_estimate {
     size_t size;             /**< sizeof(tess_solve_estimate) */
     int64_t matrix;          /**< the assembled matrix, which exists already */

@@ -3,8 +3,8 @@
  * @file precond.h  Preconditioners: z := M^-1 r.
  *
  *     tess_precond_options_parse("ilu0", &options);      none, jacobi, block-jacobi:8, polynomial:10, ilu0,
- *                                                       ic0, ilut:1e-3:10, ict, iluk:1, lu, cholesky, amg,
- *                                                       jacobi-sweeps:3
+ *                                                       ic0, ilut:1e-3:10, ict, iluk:1, lu, cholesky,
+ *                                                       jacobi-sweeps:3, amg; of a solve also auto
  *     tess_precond_create(a, &options, &m);
  *     tess_precond_apply(m, r, z);
  *
@@ -331,7 +331,8 @@ TESS_EXPORT const char *tess_precond_kind_name(tess_precond_kind kind);
 TESS_EXPORT tess_status tess_precond_kind_parse(const char *name, tess_precond_kind *out);
 /**
  * Parses `none`, `jacobi`, `block-jacobi[:K]`, `polynomial[:D]`, `ilu0`, `ic0`, `ilut[:T[:F]]`, `ict[:T[:F]]`,
- * `iluk[:K]`, `lu`, `cholesky` or `amg`, and sets all other options to their defaults. Errors: INVALID_ARGUMENT.
+ * `iluk[:K]`, `lu`, `cholesky`, `jacobi-sweeps[:N]`, `amg` or `auto`, and sets all other options to their defaults.
+ * Errors: INVALID_ARGUMENT.
  */
 TESS_EXPORT tess_status tess_precond_options_parse(const char *text, tess_precond_options *out);
 TESS_EXPORT const char *tess_polynomial_form_name(tess_polynomial_form form);

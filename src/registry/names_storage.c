@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names of statuses, precisions, devices, matrices and how they are stored. */
-#include <strings.h>
 
 #include <tessera/papers.h>
 #include <tessera/tessera.h>
@@ -184,8 +183,6 @@ const char *tess_layout_name(tess_layout layout)
 
 tess_status tess_layout_parse(const char *name, tess_layout *out)
 {
-    /* the name on the command line, which scripts rely on */
-    if (name && strcasecmp(name, "tcki") == 0) { name = tess_layout_name(TESS_LAYOUT_GROUPED); }
     return tess_value_of("tess_layout", name, out);
 }
 

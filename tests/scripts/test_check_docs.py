@@ -78,6 +78,38 @@ class CheckDocs(unittest.TestCase):
         text = "# The *true* residual, `x`\n## A\n## A\n```\n## No\n```\n<a id=\"z\"></a>\n"
         self.assertEqual(doc_checks.anchors_of(text), {"the-true-residual-x", "a", "a-1", "z"})
 
+    def test_raw_results_are_linked(self):
+        raw = {"docs/results/raw/one/a.txt": "", "docs/results/raw/two/b.txt.xz": "", "docs/results/raw/two/c.md": ""}
+        page = "# Page\n\n**Commit 1234567, one GPU.** [a](raw/one/a.txt), [b](raw/two/b.txt.xz)\n"
+        self.assert_found({**raw, "docs/results/page.md": page},
+                          "docs/results/raw/two/c.md:1: raw: no document links it")
+        self.assert_found({**raw, "docs/results/page.md": page + "[two](raw/two)\n"})
+        # a link within the folder does not count, nor one in a block
+        self.assert_found({"docs/results/raw/one/a.txt": "", "docs/results/raw/one/b.md": "[a](a.txt), [b](b.md)\n",
+                           "docs/page.md": "```sh\n[a](results/raw/one)\n```\n"},
+                          "docs/results/raw/one/a.txt:1: raw:", "docs/results/raw/one/b.md:1: raw:")
+
+    def test_results_name_their_commit(self):
+        for text in ("# Page\n\nCommit 1234567.\n", "# Page\n\n## One\n\n**Commit 1234567.**\n", "# Page\n"):
+            self.assert_found({"docs/results/page.md": text}, "docs/results/page.md:1: commit: say in bold")
+        self.assert_found({"docs/results/page.md": "# Page\n\n**Each row names its\ncommit.**\n",
+                           "docs/results/README.md": "# Results\n"})
+
+    def test_figures_are_on_the_pages(self):
+        page = {"docs/results/page.md": "**Commit 1.** | 1.30 | and 0.9, to 2.50x\n"}
+        row = "# Tool\n\n| [what](docs/results/page.md) of FP64 | 1.3 | 0.9 to {} | 19 of 20 |\n\n7.7 times\n"
+        readme = CLEAN["README.md"].replace("# Tool\n", row)
+        self.assert_found({**page, "README.md": readme.replace("{}", "1.3")})
+        self.assert_found({**page, "README.md": readme.replace("{}", "2.5")},
+                          "README.md:3: figure: 2.5 is not on docs/results/page.md")
+
+    def test_the_tree_is_small(self):
+        with mock.patch.object(check_docs, "MOST_BYTES", {"": 5000, "docs/results/": 100}):
+            self.assert_found({"build/a.bin": "a" * 6000, "python/__pycache__/b.pyc": "b" * 6000})  # generated
+            self.assert_found({"docs/results/p.txt": "a" * 101},
+                              "docs/results/:1: size: 101 bytes, more than 100; largest: docs/results/p.txt")
+            self.assert_found({"src/a.c": "a" * 5000}, ".:1: size: ")
+
     def test_copies(self):
         self.assert_found({"examples/a.c": "/* SPDX-License-Identifier: Apache-2.0 */\nint b;\n"},
                           "README.md:27: copy: the block differs from examples/a.c")
@@ -110,7 +142,8 @@ class CheckDocs(unittest.TestCase):
     def test_sentences(self):
         long = "Word " + "word " * 40 + "end."
         self.assert_found({"docs/b.md": f"A short one. {long}\n\n| {long} |\n\n```\n{long}\n```\n",
-                           "docs/results/b.md": long}, "docs/b.md:1: style: 42 words in a sentence: Word word")
+                           "docs/results/b.md": f"**Commit 1.** {long}"},
+                          "docs/b.md:1: style: 42 words in a sentence: Word word")
 
     def test_banned_words(self):
         self.assert_found({"docs/b.md": "A short\nline `very`. It is very\nfast.\n"},

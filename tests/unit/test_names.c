@@ -289,6 +289,22 @@ static void counts_are_those_of_the_names(void **state)
     assert_int_equal(formats[tess_format_count()].value, TESS_FORMAT_SHELL);
 }
 
+/* tcki and pbp are formats with options of the command line, and so are values of no enum, layouts among them. */
+static void shorthands_of_formats_are_no_values(void **state)
+{
+    static const char *const shorthands[] = {"tcki", "pbp"};
+
+    (void)state;
+    for (size_t s = 0; s < sizeof shorthands / sizeof *shorthands; s++) {
+        for (int i = 0; i < (int)ENUM_COUNT; i++) {
+            int value = 12345;
+
+            assert_int_equal(enums[i].parse(shorthands[s], &value), TESS_INVALID_ARGUMENT);
+            assert_int_equal(value, 12345);
+        }
+    }
+}
+
 static void case_does_not_matter(void **state)
 {
     tess_format format = TESS_FORMAT_AUTO;
@@ -310,6 +326,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(enumerators_have_names_that_parse_back),
         cmocka_unit_test(counts_are_those_of_the_names),
+        cmocka_unit_test(shorthands_of_formats_are_no_values),
         cmocka_unit_test(case_does_not_matter),
         cmocka_unit_test(other_enums_are_unknown),
     };

@@ -5,7 +5,9 @@ err_empty
 out_has 'TRUE'
 out_has '^right-hand side +ones'
 out_has '^timings '
-json solve.json 'set("converged reason reason_code iterations relative_residual estimated_relative_residual setup_seconds solve_seconds matrix_bytes fp64_csr_bytes resident_bytes peak_device_bytes nonzeros_per_precision solver precond format policy engine device version options".split()) <= set(j)'
+json solve.json 'set("converged reason reason_code iterations relative_residual estimated_relative_residual
+    setup_seconds solve_seconds matrix_bytes fp64_csr_bytes resident_bytes peak_device_bytes nonzeros_per_precision
+    solver precond format policy engine device version options".split()) <= set(j)'
 json solve.json 'j["converged"] is True and j["reason"] == "rtol" and j["reason_code"] == 2 and j["exit_code"] == 0'
 json solve.json 'j["relative_residual"] <= 1e-5 and j["policy"] == "none" and j["format"] == "csr"'
 json solve.json 'j["solver"] == "cg" and j["nonzeros_per_precision"]["fp64"] == 7'
@@ -21,7 +23,8 @@ label='left-over temporary files'
 json solve.json 'j["recurrence"] == "standard" and j["engine"] == "plain" and j["options"]["recurrence"] == "auto"'
 expect 0 solve spd.mtx --device cpu --recurrence one-reduction --json solve.json
 out_has '^recurrence +one-reduction'
-json solve.json 'j["recurrence"] == "one-reduction" and j["converged"] is True and j["options"]["recurrence"] == "one-reduction"'
+json solve.json 'j["recurrence"] == "one-reduction" and j["converged"] is True
+    and j["options"]["recurrence"] == "one-reduction"'
 expect 0 solve spd.mtx --device cpu --recurrence predict-and-recompute --precond jacobi --json solve.json
 out_has '^recurrence +predict-and-recompute'
 json solve.json 'j["recurrence"] == "predict-and-recompute" and j["converged"] is True'
@@ -65,7 +68,8 @@ for options in '--rtol 1e-10' '--rtol 1e-14' '--rtol 1e-14 --guard report' '--rt
     '--rtol 1e-12 --matrix-precision fp32 --guard report' '--rtol 1e-10 --solver bicgstab'; do
     # shellcheck disable=SC2086
     expect '0|1|5' solve gallery:hilbert:48 $options --max-iterations 500 --json solve.json
-    json solve.json 'j["converged"] == (j["exit_code"] == 0) and (not j["converged"] or j["residual_norm"] <= j["tolerance"])'
+    json solve.json 'j["converged"] == (j["exit_code"] == 0)
+        and (not j["converged"] or j["residual_norm"] <= j["tolerance"])'
 done
 expect 1 solve gallery:laplace2d:24 --rhs random:3 --rtol 1e-14 --guard report --solver cg --max-iterations 40
 
@@ -90,7 +94,8 @@ unset CUDA_VISIBLE_DEVICES
 # presets print what they stand for
 expect 0 solve spd.mtx --preset yang --json solve.json
 out_has '^preset +yang: .*--rhs=a-times-ones .*--rtol=1e-10'
-json solve.json 'j["options"]["preset"] == "yang" and j["options"]["guard"] == "report" and j["options"]["max_iterations"] == 1000'
+json solve.json 'j["options"]["preset"] == "yang" and j["options"]["guard"] == "report"
+    and j["options"]["max_iterations"] == 1000'
 expect 0 solve spd.mtx --rtol 1e-3 --preset yang --json solve.json
 json solve.json 'j["options"]["rtol"] == 1e-3'
 
@@ -120,8 +125,8 @@ json out 'j["converged"]'
 label='SIGINT'
 : >err # what was there is no sign that the solve runs
 # A shell that ignores SIGINT hands that on, and the program heeds it.
-python3 -c 'import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])' "$tool" \
-    solve gallery:laplace2d:100 --rtol 0 --max-iterations 1000000000 --monitor --json int.json >out 2>err &
+python3 -c 'import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])' \
+    "$tool" solve gallery:laplace2d:100 --rtol 0 --max-iterations 1000000000 --monitor --json int.json >out 2>err &
 process=$!
 for ((i = 0; i < 500; i++)); do [ -s err ] && break || sleep 0.02; done
 kill -INT $process

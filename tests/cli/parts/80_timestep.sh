@@ -16,7 +16,8 @@ json step.json 'j["relative_difference"] < 1e-13'
 for format in csr ellr sell; do
     expect 0 timestep heart.mtx --initial heart0.mtx --count 50 --format $format --compare --json step.json
     out_has '^diagonal +in the matrix'
-    json step.json 'j["relative_difference"] < 1e-13 and j["steps"] == [{"what": "fp64", "count": 50, "bytes_per_step": j["steps"][0]["bytes_per_step"]}]'
+    json step.json 'j["relative_difference"] < 1e-13
+        and j["steps"] == [{"what": "fp64", "count": 50, "bytes_per_step": j["steps"][0]["bytes_per_step"]}]'
 done
 expect 0 timestep heart.mtx --count 10 --format split --granularity entry --policy fixed-range:1e-5 --json step.json
 json step.json 'j["format"] == "split" and j["initial"] == "ones" and j["relative_difference"] is None'
@@ -25,7 +26,8 @@ err_empty
 
 expect 0 timestep heart.mtx --steps mixed:7,fp32:5 --compare --json step.json
 json step.json 'j["count"] == 12 and [s["count"] for s in j["steps"]] == [7, 5]'
-expect 0 timestep heart.mtx --count 1 --format csr --matrix-precision bf16 --compare --initial heart0.mtx --json step.json
+expect 0 timestep heart.mtx --count 1 --format csr --matrix-precision bf16 --compare --initial heart0.mtx \
+    --json step.json
 json step.json '1e-6 < j["relative_difference"] < 2**-8 and j["nonzeros_per_precision"]["bf16"] == j["nnz"]'
 out_has '^storage +csr, .*; nonzeros [0-9]+ in bf16$'
 for contradiction in "mixed:7,fp32:5 --count 11" "mixed:7,fp32:5 --count 13" "mixed:7,fp32 --count 6"; do
