@@ -41,7 +41,7 @@ typedef struct accuracy_solve {
 
 static accuracy_solve *state_of(const tess_solver *s)
 {
-    return s->driven;
+    return s->state;
 }
 
 static double wanted(const tess_solver *s)
@@ -49,18 +49,10 @@ static double wanted(const tess_solver *s)
     return s->options.accuracy.forward > 0.0 ? s->options.accuracy.forward : s->options.accuracy.backward;
 }
 
-static bool takes(const tess_matrix *a, const tess_solve_options *o)
+static bool takes(const tess_matrix *a, const tess_precond *given, const tess_solve_options *o)
 {
+    (void)given; /* create has refused one */
     return wants_accuracy(o) && a->ops;
-}
-
-/* The solver that iterates; NULL: it works on a scaled or reordered system. */
-static const tess_solver *innermost(const tess_solver *s)
-{
-    while (s && s->driver) {
-        s = s->driver->current(s);
-    }
-    return s && s->transform ? NULL : s;
 }
 
 /* ---- set-up ---- */
@@ -70,7 +62,7 @@ static int watch(void *user, const tess_progress *progress)
     const tess_solver *s = user;
     accuracy_solve *state = state_of(s);
 
-    lanczos_note(state->noted, innermost(state->inner));
+    lanczos_note(state->noted, solver_running(state->inner));
     return s->options.monitor ? s->options.monitor(s->options.monitor_user, progress) : 0;
 }
 
@@ -108,8 +100,8 @@ static tess_status setup(tess_solver *s)
 
     TESS_TRY(tess_host_allocate(s->ctx, 1, sizeof *state, (void **)&state));
     memset(state, 0, sizeof *state);
-    s->driven = state;
-    TESS_TRY(history_allocate(s));
+    s->state = state;
+    TESS_TRY(solver_allocate_history(s));
     TESS_TRY(tess_host_allocate(s->ctx, n, sizeof *state->x, (void **)&state->x));
     TESS_TRY(tess_host_allocate(s->ctx, n, sizeof *state->residual, (void **)&state->residual));
     TESS_TRY(tess_host_allocate(s->ctx, n, sizeof *state->magnitude, (void **)&state->magnitude));
@@ -136,7 +128,7 @@ static void destroy(tess_solver *s)
     tess_host_release(s->ctx, state->magnitude, n, sizeof *state->magnitude);
     tess_host_release(s->ctx, state->rhs, n, sizeof *state->rhs);
     tess_host_release(s->ctx, state, 1, sizeof *state);
-    s->driven = NULL;
+    s->state = NULL;
 }
 
 /* ---- the error of x ---- */
@@ -247,8 +239,8 @@ static const char *text_of_factors(const tess_accuracy_result *now, bool after_f
 static tess_status estimate(tess_solver *s, error_of_x *e)
 {
     accuracy_solve *state = state_of(s);
-    const tess_solver *last = innermost(state->inner);
-    const tess_precond *m = last ? last->precond : NULL;
+    const method_solver *last = solver_running(state->inner);
+    const tess_precond *m = last ? method_look(last).precond : NULL;
     const bool fixed = s->options.precond.role.given && m && m->ops->solve_on_host; /* the caller's own precision */
     const bool open = s->options.accuracy.forward > 0.0 && !fixed && e->x_norm > 0.0;
     tess_status status = TESS_SUCCESS;
@@ -393,9 +385,24 @@ cleanup:
 
 /* ---- questions ---- */
 
-static const tess_solver *current(const tess_solver *s)
+static void describe(const tess_solver *s, tess_solve_result *r)
 {
-    return state_of(s)->inner;
+    describe_solver(state_of(s)->inner, r);
+}
+
+static tess_status last_iterate(const tess_solver *s, tess_vector *x)
+{
+    return solver_last_iterate(state_of(s)->inner, x);
+}
+
+static const tess_precond *precond(const tess_solver *s)
+{
+    return tess_solver_precond(state_of(s)->inner);
+}
+
+static method_solver *running(const tess_solver *s)
+{
+    return solver_running(state_of(s)->inner);
 }
 
 static int attempts(const tess_solver *s, const tess_attempt **out)
@@ -425,11 +432,14 @@ cleanup:
     return status;
 }
 
-const tess_solver_driver tess_driver_accuracy = {.takes = takes,
-                                                 .setup = setup,
-                                                 .destroy = destroy,
-                                                 .solve = solve,
-                                                 .current = current,
-                                                 .attempts = attempts,
-                                                 .why = why,
-                                                 .chosen = chosen};
+const tess_solver_ops solver_accuracy = {.takes = takes,
+                                         .setup = setup,
+                                         .destroy = destroy,
+                                         .solve = solve,
+                                         .describe = describe,
+                                         .last_iterate = last_iterate,
+                                         .precond = precond,
+                                         .running = running,
+                                         .attempts = attempts,
+                                         .why = why,
+                                         .chosen = chosen};
