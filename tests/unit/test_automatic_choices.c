@@ -8,9 +8,12 @@ enum { ROWS = 4001, STRIDE = 7 };
 
 static tess_context *ctx;
 
+/* NULL: the iterations multiply with the matrix as it is, or with that of another system. */
 static const tess_matrix *stored_in(const tess_solver *s)
 {
-    return method_look(solver_running(s)).stored;
+    const method_solver *running = solver_running(s);
+
+    return running ? method_look(running).stored : NULL;
 }
 
 /* A tridiagonal matrix whose rows are shifted by two, so that its diagonal is empty: incomplete factors need a matching

@@ -5,9 +5,12 @@
 #include "support/product.h"
 #include "support/solve.h"
 
+/* NULL: the iterations multiply with the matrix as it is, or with that of another system. */
 static const tess_matrix *stored_in(const tess_solver *s)
 {
-    return method_look(solver_running(s)).stored;
+    const method_solver *running = solver_running(s);
+
+    return running ? method_look(running).stored : NULL;
 }
 
 static void store_without_loss(tess_storage_options *o)
