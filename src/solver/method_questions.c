@@ -14,6 +14,7 @@ method_facts method_look(const method_solver *s)
                           .setup_error = &s->setup_error,
                           .loop = s->ctx->device == TESS_DEVICE_CPU ? s->krylov.state : NULL,
                           .cycles = s->krylov.cycles,
+                          .iterated = s->head->iterated,
                           .stored = s->stored};
 }
 

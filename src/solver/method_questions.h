@@ -13,6 +13,7 @@ typedef struct method_facts {
     const tess_error *setup_error; /* details */
     const tess_loop_state *loop;   /* of the last cycle; NULL: it is not in the host's memory */
     int64_t cycles;                /* that were started */
+    bool iterated;                 /* the last solve left an iterate */
     const tess_matrix *stored;     /* the matrix of the iterations; NULL: the original */
 } method_facts;
 
