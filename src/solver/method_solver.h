@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A solver that runs one method: set-up in method_setup.c, cycles in guard.c, or the method's own `solve`. For the
-   files of its kind, the guard and the methods: other kinds of solvers ask it by method_questions.h. */
+/* A solver that runs one method: set-up in method_setup.c, cycles in guard.c. For the files of its kind, the guard and
+   the methods: other kinds of solvers ask it by method_questions.h. */
 #ifndef TESS_SOLVER_METHOD_SOLVER_H
 #define TESS_SOLVER_METHOD_SOLVER_H
 

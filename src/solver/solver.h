@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The solver object: a head that all solvers have, a table of functions, and a state of the table's own. There are four
- * tables: one method in cycles (method_solver.h), a transformed system (transform.c, refine.c), attempts
- * (src/auto/auto.c) and an accuracy (src/auto/accuracy.c). solver.c has the public functions, which ask the table. A
- * state is known to the files of its table alone.
+ * The solver object: a head that all solvers have, a table of functions, and a state of the table's own, which only the
+ * files of that table know. The tables: one method in cycles (method_solver.h), least squares (least_squares/), a
+ * scaled or reordered system (transform.c, refine.c), attempts (src/auto/auto.c), and an accuracy
+ * (src/auto/accuracy.c). solver.c and questions.c have the public functions, which ask the table.
  */
 #ifndef TESS_SOLVER_SOLVER_H
 #define TESS_SOLVER_SOLVER_H
