@@ -12,7 +12,6 @@
 #include "papers/papers.h"
 #include "papers/schedule.h"
 #include "solver/jacobi/jacobi.h"
-#include "solver/solver.h"
 
 enum { QUICK_ITERATIONS = 200, FULL_ITERATIONS = 2000, TOLERANCE_FACTOR = 4 };
 
@@ -172,7 +171,7 @@ static tess_status make_options(const problem *p, int index, tess_solve_options 
 /* Each entry's bytes as the solver counts them: values, columns and offsets, x read and written, b, D^-1. */
 static double bytes_of(const tess_solver *solver, const tess_precision_schedule *schedule)
 {
-    const tess_sweep *sweep = ((const tess_jacobi *)solver->own)->main;
+    const tess_sweep *sweep = ((const tess_jacobi *)method_of(solver)->own)->main;
     double bytes = 0.0;
 
     for (int i = 0; i < schedule->count; i++) {

@@ -16,7 +16,7 @@
 
 static auto_solve *state_of(const tess_solver *s)
 {
-    return s->driven;
+    return s->state;
 }
 
 static bool on_gpu(const tess_solver *s)
@@ -26,11 +26,11 @@ static bool on_gpu(const tess_solver *s)
 
 /* Fixed runs, runs that repair nothing, and requests for one recurrence or for a study of the papers are single solves.
    A system that the caller scales or reorders comes here when it is transformed. */
-static bool takes(const tess_matrix *a, const tess_solve_options *o)
+static bool takes(const tess_matrix *a, const tess_precond *given, const tess_solve_options *o)
 {
     const bool fixed = o->rtol == 0.0 && o->atol == 0.0;
 
-    return o->solver == TESS_SOLVER_AUTO && !wants_transform(o) && a->ops && a->nrows == a->ncols && !fixed &&
+    return !given && o->solver == TESS_SOLVER_AUTO && !wants_transform(o) && a->ops && a->nrows == a->ncols && !fixed &&
            o->guard == TESS_GUARD_REPAIR && solve_options_recurrence(o) == TESS_RECURRENCE_AUTO &&
            !tess_find_extension(o);
 }
@@ -125,8 +125,8 @@ static tess_status setup(tess_solver *s)
 
     TESS_TRY(tess_host_allocate(s->ctx, 1, sizeof *state, (void **)&state));
     memset(state, 0, sizeof *state);
-    s->driven = state;
-    TESS_TRY(history_allocate(s));
+    s->state = state;
+    TESS_TRY(solver_allocate_history(s));
     TESS_TRY(look(s, state));
     if (state->solver) { return TESS_SUCCESS; }
     s->ctx->error = state->error;
@@ -139,11 +139,11 @@ cleanup:
 
 static void destroy(tess_solver *s)
 {
-    if (!s->driven) { return; }
-    drop_solver(s->driven);
-    drop_parts(s, s->driven);
-    tess_host_release(s->ctx, s->driven, 1, sizeof(auto_solve));
-    s->driven = NULL;
+    if (!s->state) { return; }
+    drop_solver(s->state);
+    drop_parts(s, s->state);
+    tess_host_release(s->ctx, s->state, 1, sizeof(auto_solve));
+    s->state = NULL;
 }
 
 /* ---- a solve ---- */
@@ -198,18 +198,19 @@ static tess_status attempt_once(tess_solver *s, const tess_vector *b, tess_vecto
     auto_solve *state = state_of(s);
     tess_attempt *attempt = begin_attempt(state);
     const int64_t before = all->iterations;
-    const tess_matrix *const stored = state->solver->stored;
+    method_solver *const running = solver_running(state->solver);
+    const tess_matrix *const stored = running ? method_look(running).stored : NULL;
     tess_solve_result one;
     tess_status status = TESS_SUCCESS;
 
     state->nattempts++;
     begin_budget(s, before, start);
     TESS_TRY(limit_solver(s, state, before));
-    state->solver->lent = &state->null;
+    if (running) { method_lend_parts(running, &state->null); }
     tess_solve_result_init(&one);
     TESS_TRY(tess_solver_solve(state->solver, b, x, &one));
-    if (state->solver->stored != stored) { /* storage.c changed it */
-        describe_storage(state->solver, &one);
+    if (running && method_look(running).stored != stored) { /* storage.c changed it */
+        describe_storage(s->original, method_look(running).stored, &one);
         one.resident_bytes += one.storage.matrix_bytes;
     }
     record(state, &one, attempt);
@@ -330,9 +331,24 @@ cleanup:
 
 /* ---- questions ---- */
 
-static const tess_solver *current(const tess_solver *s)
+static void describe(const tess_solver *s, tess_solve_result *r)
 {
-    return state_of(s)->solver;
+    if (state_of(s)->solver) { describe_solver(state_of(s)->solver, r); }
+}
+
+static tess_status last_iterate(const tess_solver *s, tess_vector *x)
+{
+    return state_of(s)->solver ? solver_last_iterate(state_of(s)->solver, x) : TESS_SUCCESS;
+}
+
+static const tess_precond *precond(const tess_solver *s)
+{
+    return tess_solver_precond(state_of(s)->solver);
+}
+
+static method_solver *running(const tess_solver *s)
+{
+    return solver_running(state_of(s)->solver);
 }
 
 static int attempts(const tess_solver *s, const tess_attempt **out)
@@ -354,11 +370,14 @@ static tess_status chosen(const tess_solver *s, tess_solve_options *out)
     return TESS_SUCCESS;
 }
 
-const tess_solver_driver tess_driver_automatic = {.takes = takes,
-                                                  .setup = setup,
-                                                  .destroy = destroy,
-                                                  .solve = solve,
-                                                  .current = current,
-                                                  .attempts = attempts,
-                                                  .why = why,
-                                                  .chosen = chosen};
+const tess_solver_ops solver_automatic = {.takes = takes,
+                                          .setup = setup,
+                                          .destroy = destroy,
+                                          .solve = solve,
+                                          .describe = describe,
+                                          .last_iterate = last_iterate,
+                                          .precond = precond,
+                                          .running = running,
+                                          .attempts = attempts,
+                                          .why = why,
+                                          .chosen = chosen};

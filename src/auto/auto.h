@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The automatic solve: s->driven of a solver whose method and preconditioner are auto. */
+/* The automatic solve: the state of a solver whose method and preconditioner are auto. */
 #ifndef TESS_AUTO_AUTO_H
 #define TESS_AUTO_AUTO_H
 
 #include "auto/budget.h"
 #include "auto/ladder.h"
-#include "solver/driver.h"
+#include "solver/solver.h"
 
 enum { MAX_ATTEMPTS = 2 * MAX_STEPS, WHY_LENGTH = 2048 };
 
@@ -51,9 +51,9 @@ typedef struct auto_solve {
     char why[WHY_LENGTH];
 } auto_solve;
 
-extern const tess_solver_driver tess_driver_automatic;
+extern const tess_solver_ops solver_automatic;
 /* Solves to an accuracy, by any method (accuracy.c). It takes its requests before the other. */
-extern const tess_solver_driver tess_driver_accuracy;
+extern const tess_solver_ops solver_accuracy;
 
 /* The options of an attempt: the caller's, with the step's choices. */
 void step_options(const tess_solver *s, const ladder_step *step, tess_solve_options *out);
@@ -77,7 +77,7 @@ bool step_pays(tess_solver *s, const ladder_step *step);
 void storage_request(const tess_solver *s, const ladder_step *step, tess_storage_options *out);
 /* Makes state->solver for state->step, with the matrix in CSR if it has too many diagonals or too little memory. */
 tess_status storage_create_solver(const tess_solver *s, auto_solve *state);
-/* Within an attempt of `owner`, a solver that is driven: tries the lower precision, once; the running iterations go on
+/* Within an attempt of `owner`, an automatic solver: tries the lower precision, once; the running iterations go on
    with it if it pays. An error leaves FP64. */
 void storage_try_lower(void *owner, int64_t iteration, double remaining);
 /* The running iterations go on with this matrix, which is theirs from now on. */

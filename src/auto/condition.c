@@ -356,26 +356,26 @@ static tess_precond_kind kind_of(const tess_precond *m)
 }
 
 /* Whether M is the identity or a diagonal in FP64. */
-static bool has_diagonal(const tess_solver *s)
+static bool has_diagonal(const method_facts *f)
 {
-    return s && s->method && s->method->kind == TESS_SOLVER_CG && s->ctx->device == TESS_DEVICE_CPU &&
-           (!s->precond || tess_precond_scale(s->precond));
+    return f->kind == TESS_SOLVER_CG && f->loop && (!f->precond || tess_precond_scale(f->precond));
 }
 
-void lanczos_note(lanczos_record *t, const tess_solver *running)
+void lanczos_note(lanczos_record *t, const method_solver *running)
 {
-    const tess_loop_state *now = has_diagonal(running) ? running->krylov.state : NULL;
-    const bool first = !now || t->count == 0 || running->krylov.cycles != t->cycle;
+    const method_facts f = running ? method_look(running) : (method_facts){0};
+    const tess_loop_state *now = running && has_diagonal(&f) ? f.loop : NULL;
+    const bool first = !now || t->count == 0 || f.cycles != t->cycle;
 
-    if (!now || kind_of(running->precond) != t->precond) { t->count = 0; }
+    if (!now || kind_of(f.precond) != t->precond) { t->count = 0; }
     if (!now || t->count == t->capacity || !(now->alpha > 0.0)) { return; }
-    t->precond = kind_of(running->precond);
+    t->precond = kind_of(f.precond);
     /* t_kk = 1 / alpha_k + beta_(k-1) / alpha_(k-1), t_(k,k-1) = sqrt(beta_(k-1)) / alpha_(k-1) */
     t->diagonal[t->count] = 1.0 / now->alpha + (first ? 0.0 : t->beta / t->alpha);
     if (t->count > 0) { t->beside[t->count - 1] = first ? 0.0 : sqrt(t->beta) / t->alpha; }
     t->alpha = now->alpha;
     t->beta = now->beta;
-    t->cycle = running->krylov.cycles;
+    t->cycle = f.cycles;
     t->count += 1;
 }
 
@@ -414,59 +414,61 @@ static void bound_by_lanczos(const double *inverse_diagonal, const error_of_x *e
     out->forward_error *= sqrt(largest) * sqrt(sum);
 }
 
-static tess_status lanczos_ends(const tess_solver *s, const lanczos_record *t, double *least, double *most)
+static tess_status lanczos_ends(tess_context *ctx, const lanczos_record *t, double *least, double *most)
 {
     double *found = NULL;
     lapack_int *places = NULL;
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(tess_host_allocate(s->ctx, t->count, sizeof *found, (void **)&found));
-    TESS_TRY(tess_host_allocate(s->ctx, 2 * t->count, sizeof *places, (void **)&places));
+    TESS_TRY(tess_host_allocate(ctx, t->count, sizeof *found, (void **)&found));
+    TESS_TRY(tess_host_allocate(ctx, 2 * t->count, sizeof *places, (void **)&places));
     *least = eigenvalue(t, 1, found, places);
     *most = eigenvalue(t, t->count, found, places);
 cleanup:
-    tess_host_release(s->ctx, found, t->count, sizeof *found);
-    tess_host_release(s->ctx, places, 2 * t->count, sizeof *places);
+    tess_host_release(ctx, found, t->count, sizeof *found);
+    tess_host_release(ctx, places, 2 * t->count, sizeof *places);
     return status;
 }
 
 /* The record of the solve, and that of a random right-hand side, which has a part of every eigenvector. Without the
    second one the values are estimates, which may have missed the least eigenvalue. */
-static tess_status by_lanczos(const tess_solver *s, const lanczos_record *t, const error_of_x *e,
+static tess_status by_lanczos(const tess_precond *m, const lanczos_record *t, const error_of_x *e,
                               tess_accuracy_result *out)
 {
     double least = NAN, most = NAN, random_least = NAN, random_most = NAN;
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(lanczos_ends(s, t, &least, &most));
+    TESS_TRY(lanczos_ends(e->a->ctx, t, &least, &most));
     if (e->random && e->random->count > 0) {
-        TESS_TRY(lanczos_ends(s, e->random, &random_least, &random_most));
+        TESS_TRY(lanczos_ends(e->a->ctx, e->random, &random_least, &random_most));
         least = fmin(least, random_least);
         most = fmax(most, random_most);
     }
     if (!(least > 0.0 && most > 0.0)) { return TESS_SUCCESS; }
     out->source = TESS_CONDITION_LANCZOS;
     out->condition = most / least;
-    bound_by_lanczos(tess_precond_scale(s->precond), e, least, out);
+    bound_by_lanczos(tess_precond_scale(m), e, least, out);
 cleanup:
     return status;
 }
 
 /* ---- either ---- */
 
-tess_status estimate_error(const tess_solver *s, const tess_precond *m, const lanczos_record *record,
+tess_status estimate_error(const method_solver *s, const tess_precond *m, const lanczos_record *record,
                            const error_of_x *e, tess_accuracy_result *out)
 {
+    const method_facts f = s ? method_look(s) : (method_facts){0};
+
     forget_error(out);
     if (e->residual_norm == 0.0 && e->x_norm == 0.0) { /* b = 0 */
         out->forward_error = 0.0;
         return TESS_SUCCESS;
     }
     if (!(e->x_norm > 0.0) || !isfinite(e->residual_norm)) { return TESS_SUCCESS; }
-    if (m && m->ops->solve_on_host && (!s || m != s->precond || s->setup_reason == TESS_REASON_RUNNING)) {
+    if (m && m->ops->solve_on_host && (!s || m != f.precond || f.setup_reason == TESS_REASON_RUNNING)) {
         return by_factors(m, e, out);
     }
-    if (record->count > 0 && has_diagonal(s)) { return by_lanczos(s, record, e, out); }
+    if (record->count > 0 && s && has_diagonal(&f)) { return by_lanczos(f.precond, record, e, out); }
     return TESS_SUCCESS;
 }
 

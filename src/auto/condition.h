@@ -19,7 +19,7 @@ tess_status lanczos_allocate(tess_context *ctx, int64_t capacity, lanczos_record
 void lanczos_release(tess_context *ctx, lanczos_record *record);
 /* Takes the last iteration of a solver that runs CG on a CPU without a preconditioner or with jacobi; of any other,
    the record becomes empty. */
-void lanczos_note(lanczos_record *record, const tess_solver *running);
+void lanczos_note(lanczos_record *record, const method_solver *running);
 
 /* On the host: the system, x, its true residual, and |A| |x| + |b|. */
 typedef struct error_of_x {
@@ -37,7 +37,7 @@ double rowwise_backward_error(int64_t n, const double *residual, const double *m
 double vector_norm2(int64_t n, const double *v);
 /* Fills source, condition and forward_error of a result as far as `solver`, the last one (NULL: it is not known), its
    preconditioner or other factors, and the record tell. Errors: memory. */
-tess_status estimate_error(const tess_solver *solver, const tess_precond *precond, const lanczos_record *record,
+tess_status estimate_error(const method_solver *solver, const tess_precond *precond, const lanczos_record *record,
                            const error_of_x *e, tess_accuracy_result *out);
 
 #endif

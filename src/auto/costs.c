@@ -14,7 +14,7 @@ static bool on_gpu(const tess_solver *s)
 static double predict_direct(void *owner)
 {
     const tess_solver *s = owner;
-    auto_solve *state = s->driven;
+    auto_solve *state = s->state;
 
     if (!state->predicted) {
         const tess_error before = s->ctx->error;
@@ -61,7 +61,7 @@ static double least_other_cost(const auto_solve *state, const cost_rates *rates)
 
 void begin_budget(tess_solver *s, int64_t before, double start)
 {
-    auto_solve *state = s->driven;
+    auto_solve *state = s->state;
     const ladder_step *step = &state->step;
     const cost_rates *rates = rates_of(s->original);
     attempt_budget *b = &state->budget;
@@ -119,7 +119,7 @@ static bool is_beaten(tess_solver *s, auto_solve *state, const ladder_step *step
 
 bool step_pays(tess_solver *s, const ladder_step *step)
 {
-    auto_solve *state = s->driven;
+    auto_solve *state = s->state;
 
     return !is_too_expensive(s, state, step) && !is_beaten(s, state, step);
 }

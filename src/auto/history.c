@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "auto/history.h"
 
-tess_status history_allocate(tess_solver *s)
-{
-    s->history_capacity = s->options.history_capacity;
-    if (s->history_capacity - 1 > s->options.max_iterations) { s->history_capacity = s->options.max_iterations + 1; }
-    return tess_host_allocate(s->ctx, s->history_capacity, sizeof(double), (void **)&s->host_history);
-}
-
 void history_append(tess_solver *s, const tess_solve_result *one, tess_solve_result *all)
 {
     const int64_t before = all->iterations, refinements = all->refinements;

@@ -5,8 +5,6 @@
 
 #include "solver/solver.h"
 
-/* For the set-up of such a solver. */
-tess_status history_allocate(tess_solver *s);
 /* `one`, the next of the solves, becomes a part of the whole: its iterations, refinements and estimates follow those
    of *all, which is the sum afterwards. */
 void history_append(tess_solver *s, const tess_solve_result *one, tess_solve_result *all);

@@ -63,11 +63,13 @@ tess_status refuse_levels(const tess_solver *s, auto_solve *state)
 /* Factors that would take longer than the limit of time leaves: another step need not. */
 tess_status refuse_for_time(const tess_solver *s, auto_solve *state)
 {
-    if (state->solver->setup_reason != TESS_REASON_TIME_LIMIT || state->next == state->ladder.count ||
+    const method_solver *running = solver_running(state->solver);
+
+    if (!running || method_look(running).setup_reason != TESS_REASON_TIME_LIMIT || state->next == state->ladder.count ||
         tess_seconds_left(s->ctx) <= 0.0) {
         return TESS_SUCCESS;
     }
-    s->ctx->error = state->solver->setup_error;
+    s->ctx->error = *method_look(running).setup_error;
     tess_solver_destroy(state->solver);
     state->solver = NULL;
     return TESS_TIMED_OUT;

@@ -42,13 +42,6 @@ static bool may_try(const tess_solver *s)
     return !on_gpu(s) && is_open(s) && !s->options.automatic.fp64_only && s->original->nnz >= LEAST_NONZEROS;
 }
 
-/* Whether iterations of this solver multiply with krylov.matrix in FP64 vectors, and may get another one. */
-static bool may_change(const tess_solver *s)
-{
-    return !s->transform && !s->driver && !s->method->run && !s->method->solve && !s->stored &&
-           s->engine == TESS_ENGINE_PLAIN;
-}
-
 /* ---- requests ---- */
 
 void storage_request_lower(tess_precision precision, tess_storage_options *out)
@@ -62,7 +55,7 @@ void storage_request_lower(tess_precision precision, tess_storage_options *out)
 
 void storage_request(const tess_solver *s, const ladder_step *step, tess_storage_options *out)
 {
-    const auto_solve *state = s->driven;
+    const auto_solve *state = s->state;
     const bool factors = step->precond != TESS_PRECOND_NONE && step->precond != TESS_PRECOND_JACOBI;
     const bool as_it_is = step->scale == TESS_SCALING_NONE && step->reorder == TESS_REORDERING_NONE;
 
@@ -96,26 +89,24 @@ tess_status storage_create_solver(const tess_solver *s, auto_solve *state)
 
 void storage_take(auto_solve *state, tess_matrix *lower)
 {
-    tess_solver *running = state->solver;
-
     state->stored = STORAGE_LOWER;
     state->storage_precision = lower->precision;
     state->stored_bytes = tess_matrix_bytes(lower);
     state->fp64_bytes = tess_matrix_bytes(lower->original);
-    running->stored = lower;
-    running->krylov.matrix = lower;
+    method_take_matrix(solver_running(state->solver), lower);
 }
 
 void storage_try_lower(void *owner, int64_t iteration, double remaining)
 {
     const tess_solver *s = owner;
-    auto_solve *state = s->driven;
+    auto_solve *state = s->state;
     const tess_error before = s->ctx->error;
     tess_policy_options policy;
     tess_matrix *lower = NULL;
+    const method_solver *running = solver_running(state->solver);
 
     if (state->stored != STORAGE_OPEN || iteration < LEAST_DONE || remaining < LEAST_EXPECTED) { return; }
-    if (!may_change(state->solver)) { return; }
+    if (!running || !method_may_change_matrix(running)) { return; }
     state->stored = STORAGE_FP64;
     tess_policy_options_init(&policy);
     policy.policy = TESS_POLICY_LOSSLESS;
@@ -130,7 +121,7 @@ void storage_try_lower(void *owner, int64_t iteration, double remaining)
 
 void storage_forget(auto_solve *state, const tess_solver *s)
 {
-    tess_solver *kept = state->solver;
+    method_solver *kept = solver_running(state->solver);
     const bool lower = state->stored == STORAGE_LOWER;
 
     state->stored = may_try(s) ? STORAGE_OPEN : STORAGE_FP64;
@@ -138,6 +129,5 @@ void storage_forget(auto_solve *state, const tess_solver *s)
     state->diagonals = on_gpu(s) && is_open(s) && s->options.storage.format == TESS_FORMAT_CSR &&
                        s->original->nnz >= LEAST_GPU_NONZEROS;
     if (!kept || !lower) { return; }
-    tess_matrix_destroy(kept->stored); /* new values need not be exact in that precision */
-    kept->stored = NULL;
+    method_drop_matrix(kept); /* new values need not be exact in that precision */
 }

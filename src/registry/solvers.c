@@ -70,8 +70,15 @@ const single_rows *single_rows_of(const tess_matrix *m)
     return NULL;
 }
 
-const tess_solver_driver *tess_find_driver(const tess_matrix *a, const tess_solve_options *options)
+const tess_solver_ops *tess_find_solver(const tess_matrix *a, const tess_precond *given,
+                                        const tess_solve_options *options)
 {
-    if (tess_driver_accuracy.takes(a, options)) { return &tess_driver_accuracy; }
-    return tess_driver_automatic.takes(a, options) ? &tess_driver_automatic : NULL;
+    static const tess_solver_ops *const kinds[] = {&solver_accuracy, &solver_automatic, &solver_transformed,
+                                                   &solver_least_squares, &solver_of_method};
+    const tess_solver_ops *const *k = kinds;
+
+    while (!(*k)->takes(a, given, options)) { /* the last one takes all */
+        k++;
+    }
+    return *k;
 }

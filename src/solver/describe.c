@@ -2,12 +2,9 @@
 /* Fills the facts of a result that are known before the solve: sizes, precisions, method and engine. */
 #include <string.h>
 
-#include "base/options.h"
-#include "solver/driver.h"
 #include "solver/extension.h"
+#include "solver/method_solver.h"
 #include "solver/single_kernel/single_kernel.h"
-#include "solver/solver.h"
-#include "solver/transform_parts.h"
 
 static void count_nonzeros(const tess_matrix *m, tess_solve_result *r)
 {
@@ -48,19 +45,8 @@ void tess_papers_result_init(tess_papers_result *result)
     result->size = sizeof *result;
 }
 
-tess_status tess_solver_papers_result(const tess_solver *s, tess_papers_result *result)
+void describe_storage(const tess_matrix *a, const tess_matrix *m, tess_solve_result *r)
 {
-    TESS_REQUIRE(NULL, s);
-    TESS_REQUIRE(s->ctx, result);
-    const tess_status status = result_require_size(s->ctx, "tess_papers_result", result->size, sizeof *result);
-
-    if (status == TESS_SUCCESS) { result_return(&s->papers_result, result); }
-    return status;
-}
-
-void describe_storage(const tess_solver *s, tess_solve_result *r)
-{
-    const tess_matrix *a = s->original, *m = solver_matrix(s);
     int64_t offsets = (a->nrows + 1) * (a->nnz < INT32_MAX ? 4 : 8);
 
     memset(&r->storage, 0, sizeof r->storage);
@@ -72,13 +58,11 @@ void describe_storage(const tess_solver *s, tess_solve_result *r)
     r->storage.exact = tess_matrix_is_exact(m);
 }
 
-static void describe_method(const tess_solver *s, tess_solve_result *r)
+void describe_method(const method_solver *s, tess_solve_result *r)
 {
     const tess_matrix *a = s->original;
 
-    tess_solve_result_init(r);
-    r->setup_seconds = s->setup_seconds;
-    describe_storage(s, r);
+    describe_storage(a, solver_matrix(s), r);
     r->solver = s->method->kind;
     r->engine = s->engine;
     r->cg.recurrence = s->recurrence;
@@ -87,31 +71,8 @@ static void describe_method(const tess_solver *s, tess_solve_result *r)
                         (s->precond ? tess_precond_bytes(s->precond) : 0) +
                         s->nvectors * a->nrows * (int64_t)tess_precision_bytes(s->krylov.vectors) +
                         (s->best ? 6 : 5) * a->nrows * (int64_t)sizeof(double); /* b, x, d, r, candidate, best */
-    r->history = s->host_history;
     if (s->method->bytes) { r->resident_bytes += s->method->bytes(s); }
     if (s->krylov.single) { r->resident_bytes += single_kernel_bytes(s->krylov.single); }
     if (s->krylov.extension) { r->resident_bytes += s->krylov.extension->bytes(s); }
     if (s->method->describe) { s->method->describe(s, r); }
-}
-
-void describe_solver(const tess_solver *s, tess_solve_result *r)
-{
-    const tess_solver *now = s->driver ? s->driver->current(s) : s->transform ? s->transform->inner : NULL;
-
-    if (!s->driver && !s->transform) {
-        describe_method(s, r);
-    } else if (now) {
-        describe_solver(now, r);
-    } else {
-        tess_solve_result_init(r);
-    }
-    r->setup_seconds = s->setup_seconds;
-    r->history = s->host_history;
-}
-
-const tess_precond *tess_solver_precond(const tess_solver *s)
-{
-    if (!s) { return NULL; }
-    if (s->driver) { return tess_solver_precond(s->driver->current(s)); }
-    return s->transform ? tess_solver_precond(s->transform->inner) : s->precond;
 }

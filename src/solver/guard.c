@@ -8,17 +8,12 @@
 #include <string.h>
 
 #include "base/deadline.h"
-#include "base/fork.h"
-#include "base/options.h"
 #include "base/two_word.h"
 #include "format/csr/csr.h"
-#include "solver/driver.h"
 #include "solver/guard_run.h"
-#include "solver/stop.h"
-#include "solver/transform.h"
 
 /* *norm := ||M^-1 v|| */
-static tess_status preconditioned_norm(const tess_solver *s, const double *v, double *norm)
+static tess_status preconditioned_norm(const method_solver *s, const double *v, double *norm)
 {
     tess_vector mapped = {.ctx = s->ctx, .n = s->krylov.n, .precision = TESS_PRECISION_FP64, .data = s->mapped};
     const tess_reduction none = {0};
@@ -32,7 +27,7 @@ cleanup:
 
 tess_status guard_verify(solve_run *run, const double *x, true_residual *out)
 {
-    const tess_solver *s = run->s;
+    const method_solver *s = run->s;
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(verify_residual(s->original, run->b, x, s->krylov.r, out));
@@ -47,7 +42,7 @@ cleanup:
 
 static tess_status copy_to_best(solve_run *run)
 {
-    const tess_solver *s = run->s;
+    const method_solver *s = run->s;
 
     run->best = run->now;
     return s->best ? s->ctx->backend->copy(s->ctx, s->best, run->x, (size_t)s->krylov.n * sizeof(double))
@@ -65,7 +60,7 @@ tess_status guard_keep_best(solve_run *run)
 /* x := the best iterate, if that is another. */
 static tess_status return_best(solve_run *run)
 {
-    const tess_solver *s = run->s;
+    const method_solver *s = run->s;
     tess_status status = TESS_SUCCESS;
 
     if (!s->best || may_replace(run->result, &run->now, &run->best, &run->first) || run->guard == TESS_GUARD_REPORT) {
@@ -79,7 +74,7 @@ cleanup:
 
 /* ---- before the first cycle ---- */
 
-void guard_drop_graph(tess_solver *s)
+void guard_drop_graph(method_solver *s)
 {
     if (!s->graph) { return; }
     s->ctx->backend->release_graph(s->ctx, s->graph);
@@ -87,7 +82,7 @@ void guard_drop_graph(tess_solver *s)
 }
 
 /* Discards recordings, whose pointers and numbers may be out of date. */
-static void drop_stale_graph(tess_solver *s)
+static void drop_stale_graph(method_solver *s)
 {
     const void *values = csr_of(s->original)->view.val;
     const uint64_t revision = tess_precond_revision(s->precond);
@@ -97,7 +92,7 @@ static void drop_stale_graph(tess_solver *s)
     s->graph_revision = revision;
 }
 
-static tess_status renew_values(tess_solver *s)
+static tess_status renew_values(method_solver *s)
 {
     tess_status status = TESS_SUCCESS;
 
@@ -125,7 +120,7 @@ cleanup:
 }
 
 /* The lowest precision of a matrix's values; FP64 if all values are stored exactly. */
-static tess_precision lowest_precision(const tess_matrix *m)
+tess_precision matrix_lowest_precision(const tess_matrix *m)
 {
     const tess_assignment_summary *summary = tess_matrix_assigned_to(m);
     tess_precision lowest = m->precision;
@@ -137,47 +132,47 @@ static tess_precision lowest_precision(const tess_matrix *m)
     return lowest;
 }
 
-tess_precision solver_lowest_precision(const tess_solver *s)
+tess_precision solver_lowest_precision(const method_solver *s)
 {
-    return lowest_precision(solver_matrix(s));
+    return matrix_lowest_precision(solver_matrix(s));
 }
 
 /* The precision of cycles until an escalation. */
-tess_precision guard_working_precision(const tess_solver *s)
+tess_precision guard_working_precision(const method_solver *s)
 {
     return s->method->working_precision ? s->method->working_precision(s) : solver_lowest_precision(s);
 }
 
 static tess_status start_run(solve_run *run, const tess_vector *b)
 {
-    tess_solver *s = run->s;
+    method_solver *s = run->s;
     tess_solve_result *r = run->result;
     tess_status status = TESS_SUCCESS;
 
     if (s->mapped) { TESS_TRY(preconditioned_norm(s, run->b, &s->mapped_rhs)); }
     TESS_TRY(guard_verify(run, run->x, &run->now)); /* ||b|| comes with it */
-    verify_set_tolerances(&s->options, &run->now, r);
+    verify_set_tolerances(s->options, &run->now, r);
     if (r->rhs_norm == 0.0) {
         TESS_TRY(s->ctx->backend->zero(s->ctx, run->x, (size_t)b->n * sizeof(double)));
         TESS_TRY(guard_verify(run, run->x, &run->now));
     }
     r->estimated_residual_norm = run->now.norm;
-    if (s->history_capacity > 0) {
-        s->host_history[0] = run->now.norm;
+    if (s->head->history_capacity > 0) {
+        s->head->host_history[0] = run->now.norm;
         r->history_length = 1;
-        TESS_TRY(s->ctx->backend->upload(s->ctx, s->history, s->host_history, sizeof(double)));
+        TESS_TRY(s->ctx->backend->upload(s->ctx, s->history, s->head->host_history, sizeof(double)));
     }
     run->low_precision = guard_working_precision(s) != TESS_PRECISION_FP64;
     run->began_low = run->low_precision;
     run->low_residuals = run->low_precision && s->method->low_residual;
     run->norm = run->now.norm;
-    run->guard = s->method->is_fixed && s->method->is_fixed(s) ? TESS_GUARD_REPORT : s->options.guard;
+    run->guard = s->method->is_fixed && s->method->is_fixed(s) ? TESS_GUARD_REPORT : s->options->guard;
 cleanup:
     return status;
 }
 static tess_status run_cycles(solve_run *run, tess_reason *reason)
 {
-    tess_solver *s = run->s;
+    method_solver *s = run->s;
     bool goes_on = true;
     tess_status status = TESS_SUCCESS;
 
@@ -187,7 +182,7 @@ static tess_status run_cycles(solve_run *run, tess_reason *reason)
     TESS_TRY(copy_to_best(run));
     TESS_TRY(guard_find_floor(run));
     *reason = TESS_REASON_ITERATIONS;
-    while (goes_on && run->result->iterations < s->options.max_iterations) {
+    while (goes_on && run->result->iterations < s->options->max_iterations) {
         tess_loop_state end;
         bool progress = false;
         double ended = 0.0;
@@ -241,31 +236,22 @@ void finish_result(const tess_solver *s, const true_residual *now, tess_reason r
     } else if (r->converged) {
         r->reason = r->tolerance > s->options.rtol * r->rhs_norm ? TESS_REASON_ATOL : TESS_REASON_RTOL;
     }
-    if (s->method && s->method->report) { s->method->report(s, r); }
     r->peak_device_bytes = s->ctx->peak_bytes;
     r->solve_seconds = tess_wall_seconds() - start;
 }
 
-static tess_status solve(tess_solver *s, const tess_vector *b, tess_vector *x, tess_solve_result *result)
+tess_status guard_solve(method_solver *s, const tess_vector *b, tess_vector *x, tess_solve_result *result)
 {
     solve_run run = {.s = s, .result = result, .start = tess_wall_seconds()};
     tess_reason reason = TESS_REASON_RUNNING;
     bool cycled = false;
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(tess_vector_require(s->ctx, b, s->original->nrows, "b"));
-    TESS_TRY(tess_vector_require(s->ctx, x, s->original->ncols, "x"));
-    if (b->n > 0 && b->data == x->data) {
-        return tess_fail(s->ctx, TESS_INVALID_ARGUMENT, "pass two vectors", "b and x of a solve are the same array");
-    }
-    if (s->driver) { return s->driver->solve(s, b, x, result); }
-    if (s->transform) { return solve_transformed(s, b, x, result); }
-    if (s->method->solve) { return s->method->solve(s, b, x, result); }
     run.b = b->data;
     run.x = x->data;
     TESS_TRY(solver_start_clock(s));
     TESS_TRY(renew_values(s));
-    describe_solver(s, result);
+    describe_solver(s->head, result);
     TESS_TRY(start_run(&run, b));
     if (!is_finite(run.now.norm) || !is_finite(result->rhs_norm)) {
         reason = TESS_REASON_NAN_OR_INF;
@@ -282,72 +268,12 @@ static tess_status solve(tess_solver *s, const tess_vector *b, tess_vector *x, t
     }
     TESS_TRY(tess_vector_refresh_shadow(x));
     TESS_TRY(s->ctx->backend->synchronize(s->ctx));
-    tess_papers_result_init(&s->papers_result);
+    tess_papers_result_init(&s->head->papers_result);
     if (s->krylov.extension && cycled) { TESS_TRY(s->krylov.extension->report(s)); } /* else it has counted nothing */
-    finish_result(s, &run.now, reason, run.start, result);
+    finish_result(s->head, &run.now, reason, run.start, result);
+    if (s->method->report) { s->method->report(s, result); }
     status = solver_stop_clock(s, run.refinement_seconds, result);
 cleanup:
     s->ctx->clock = NULL;
-    return status;
-}
-
-/* x := the last iterate, where there is one with a finite residual. */
-static tess_status return_last(tess_solver *s, const tess_vector *b, tess_vector *x, tess_solve_result *r)
-{
-    tess_vector *last = NULL, *residual = NULL;
-    true_residual now;
-    tess_status status = TESS_SUCCESS;
-
-    TESS_TRY(tess_vector_create(s->ctx, x->n, TESS_PRECISION_FP64, &last));
-    TESS_TRY(tess_vector_create(s->ctx, b->n, TESS_PRECISION_FP64, &residual));
-    TESS_TRY(tess_vector_copy(x, last));
-    TESS_TRY(solver_last_iterate(s, last));
-    TESS_TRY(verify_residual(s->original, b->data, last->data, residual->data, &now));
-    if (!is_finite(now.norm)) { goto cleanup; }
-    r->residual_norm = now.norm;
-    r->residual_bound = now.bound;
-    r->relative_residual = r->rhs_norm > 0.0 ? now.norm / r->rhs_norm : now.norm;
-    verify_report_rows(&now, r);
-    status = tess_vector_copy(last, x);
-cleanup:
-    tess_vector_destroy(residual);
-    tess_vector_destroy(last);
-    return status;
-}
-
-/* As return_last says: 1, after any solve that does not converge; 2, where the limit of iterations ended it. */
-static bool wants_last(const tess_solver *s, const tess_solve_result *r)
-{
-    const int asked = s->options.return_last;
-
-    return asked != 0 && !r->converged && (asked != 2 || r->reason == TESS_REASON_ITERATIONS);
-}
-
-tess_status tess_solver_solve(tess_solver *s, const tess_vector *b, tess_vector *x, tess_solve_result *result)
-{
-    TESS_REQUIRE(NULL, s);
-    TESS_REQUIRE(s->ctx, result);
-    tess_solve_result full;
-    solve_stop stop;
-    double deadline = 0.0;
-    tess_status status = result_require_size(s->ctx, "tess_solve_result", result->size, sizeof full);
-
-    if (status == TESS_SUCCESS) { status = fork_require_device(s->ctx); }
-    if (status == TESS_SUCCESS) { status = solver_require_idle(s); }
-    if (status != TESS_SUCCESS) { return status; }
-    tess_solve_result_init(&full);
-    result_return(&full, result); /* a call that fails leaves nothing of the one before */
-    s->iterated = false;
-    stop_begin(&stop, s->ctx, &s->options);
-    deadline = tess_deadline_begin(s->ctx, s->options.time_limit);
-    s->solving = true;
-    status = solve(s, b, x, &full);
-    if (status == TESS_SUCCESS && wants_last(s, &full)) { status = return_last(s, b, x, &full); }
-    s->solving = false;
-    tess_deadline_restore(s->ctx, deadline);
-    stop_end(&stop, &s->options);
-    full.reason = stop_reason(&stop, full.reason);
-    if (status == TESS_SUCCESS) { result_return(&full, result); }
-    if (s->abandoned) { tess_solver_destroy(s); }
     return status;
 }

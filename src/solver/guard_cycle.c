@@ -28,7 +28,7 @@ _Static_assert((int)MAX_STALL_LIMIT <= (int)WATCH_COUNT, "it has so many bits");
 #define NEGLIGIBLE_LOSS 0x1p-49
 
 /* Whether the input of the preconditioner must be within FP32's range. */
-static bool has_fp32_precond(const tess_solver *s)
+static bool has_fp32_precond(const method_solver *s)
 {
     const tess_precond *m = s->krylov.precond;
 
@@ -55,7 +55,7 @@ static tess_status scale_residual(solve_run *run)
     return k->ctx->backend->fused(k->ctx, &scale);
 }
 
-static double low_precision_reduction(const tess_solver *s)
+static double low_precision_reduction(const method_solver *s)
 {
     /* for methods without vectors in a precision of their own */
     const bool negligible =
@@ -68,7 +68,7 @@ static double low_precision_reduction(const tess_solver *s)
 
 /* Whether a cycle that stalls could go on otherwise: without an extension, or with a preconditioner in a higher
    precision. */
-static bool has_another_way(const tess_solver *s)
+static bool has_another_way(const method_solver *s)
 {
     return guard_is_extended(s) || tess_precond_can_widen(s->own_precond);
 }
@@ -77,7 +77,7 @@ static bool has_another_way(const tess_solver *s)
 static uint32_t watch_of(const solve_run *run, double norm)
 {
     const int64_t passes = STALL_PASSES * run->s->original->nrows,
-                  share = run->s->options.max_iterations / STALL_SHARES;
+                  share = run->s->options->max_iterations / STALL_SHARES;
     int64_t stall_limit = passes < MAX_STALL_LIMIT ? passes : (int64_t)MAX_STALL_LIMIT;
 
     if (run->may_stall || run->guard != TESS_GUARD_REPAIR || !has_another_way(run->s)) { return 0; }
@@ -107,15 +107,15 @@ static double given_tolerance(const solve_run *run)
 
 tess_status guard_start_cycle(solve_run *run)
 {
-    tess_solver *s = run->s;
+    method_solver *s = run->s;
     tess_krylov *k = &s->krylov;
     const tess_solve_result *r = run->result;
     double goal = STOP_SHARE * given_tolerance(run), largest = fmax(r->rhs_norm, run->norm);
     tess_loop_state state = {.phase = TESS_LOOP_RUNNING,
                              .iteration = r->iterations,
-                             .max_iterations = s->options.max_iterations,
+                             .max_iterations = s->options->max_iterations,
                              .history = s->history,
-                             .history_capacity = s->history_capacity,
+                             .history_capacity = s->head->history_capacity,
                              .numbers = k->numbers};
     tess_status status = TESS_SUCCESS;
 
@@ -130,7 +130,7 @@ tess_status guard_start_cycle(solve_run *run)
     state.scale = ldexp(1.0, run->exponent);
     state.residual_norm = ldexp(run->norm, -run->exponent);
     state.tolerance = run->guard == TESS_GUARD_REPORT && s->method->restarts_judge ? 0.0 : ldexp(goal, -run->exponent);
-    state.divergence_limit = s->options.divergence_tolerance * ldexp(largest, -run->exponent);
+    state.divergence_limit = s->options->divergence_tolerance * ldexp(largest, -run->exponent);
     state.watch = watch_of(run, state.residual_norm);
     k->attempt = run->fruitless;
     k->cycles += 1;
@@ -148,17 +148,17 @@ cleanup:
 
 tess_status guard_run_loop(solve_run *run, tess_loop_state *end)
 {
-    tess_solver *s = run->s;
+    method_solver *s = run->s;
     tess_solve_result *r = run->result;
     tess_loop loop = {.body = s->method->iterate,
                       .solver = &s->krylov,
                       .engine = s->engine,
                       .state = s->krylov.state,
                       .history = s->history,
-                      .host_history = s->host_history,
-                      .history_capacity = s->history_capacity,
-                      .monitor = s->options.monitor,
-                      .monitor_user = s->options.monitor_user,
+                      .host_history = s->head->host_history,
+                      .history_capacity = s->head->history_capacity,
+                      .monitor = s->options->monitor,
+                      .monitor_user = s->options->monitor_user,
                       .start_seconds = run->start,
                       .whole = s->krylov.single ? &single_kernel_ops_of(s->ctx)->loop : NULL,
                       .graph_slot = &s->graph,
@@ -173,7 +173,7 @@ tess_status guard_run_loop(solve_run *run, tess_loop_state *end)
     *end = loop.result;
     r->iterations = end->iteration;
     r->estimated_residual_norm = end->scale * end->residual_norm;
-    r->history_length = end->iteration + 1 < s->history_capacity ? end->iteration + 1 : s->history_capacity;
+    r->history_length = end->iteration + 1 < s->head->history_capacity ? end->iteration + 1 : s->head->history_capacity;
     return status;
 }
 
@@ -190,7 +190,7 @@ static bool takes_worse(const solve_run *run, tess_reason reason)
    worse, except as above. */
 tess_status guard_judge_cycle(solve_run *run, tess_reason reason, bool *progress)
 {
-    tess_solver *s = run->s;
+    method_solver *s = run->s;
     tess_krylov *k = &s->krylov;
     const tess_backend *backend = s->ctx->backend;
     /* A kernel starts sooner than a copy. */
@@ -204,7 +204,7 @@ tess_status guard_judge_cycle(solve_run *run, tess_reason reason, bool *progress
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(guard_form_candidate(run));
-    s->iterated = true;
+    s->head->iterated = true;
     TESS_TRY(guard_verify(run, s->candidate, &next));
     after = deciding_norm(run->result, &next);
     taken = is_finite(next.norm) && (may_replace(run->result, &next, &run->now, &run->first) ||

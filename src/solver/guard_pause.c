@@ -11,7 +11,7 @@
 
 tess_status guard_form_candidate(solve_run *run)
 {
-    tess_solver *s = run->s;
+    method_solver *s = run->s;
     const tess_fused add = {.op = TESS_FUSED_AXPBY,
                             .n = s->krylov.n,
                             .x = {.data = run->x},
@@ -23,7 +23,7 @@ tess_status guard_form_candidate(solve_run *run)
     return s->ctx->backend->fused(s->ctx, &add);
 }
 
-static tess_status copy(const tess_solver *s, double *to, const double *from)
+static tess_status copy(const method_solver *s, double *to, const double *from)
 {
     return s->ctx->backend->copy(s->ctx, to, from, (size_t)s->krylov.n * sizeof *to);
 }
@@ -49,7 +49,7 @@ cleanup:
 /* Keeps d where it is better than at earlier pauses by more than rounding. */
 static tess_status keep(solve_run *run, double norm)
 {
-    tess_solver *s = run->s;
+    method_solver *s = run->s;
     tess_status status = TESS_SUCCESS;
 
     if (!(norm < RESTART_FACTOR * run->kept)) { return TESS_SUCCESS; }

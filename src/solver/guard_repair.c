@@ -7,7 +7,7 @@ enum { FRUITLESS_CYCLES = 3 };
 
 static tess_status go_on_in_fp64(solve_run *run)
 {
-    tess_solver *s = run->s;
+    method_solver *s = run->s;
 
     run->low_precision = false;
     run->low_residuals = false;
@@ -22,7 +22,7 @@ static tess_status go_on_in_fp64(solve_run *run)
 
 static tess_status escalate(solve_run *run)
 {
-    tess_solver *s = run->s;
+    method_solver *s = run->s;
     bool widened = false;
     tess_status status = TESS_SUCCESS;
 
@@ -38,7 +38,7 @@ cleanup:
 /* Between cycles with residuals in low precision: starts the next one, or ends them. */
 static tess_status replace_low_residual(solve_run *run, tess_reason reason, bool progress)
 {
-    const tess_solve_options *o = &run->s->options;
+    const tess_solve_options *o = run->s->options;
     const bool stuck = reason == TESS_REASON_NAN_OR_INF || reason == TESS_REASON_BREAKDOWN ||
                        (o->gmres.switch_at == 0 && !progress) || run->result->iterations == run->begin.iteration;
     tess_status status = TESS_SUCCESS;
@@ -130,7 +130,7 @@ cleanup:
 /* After a cycle that has not met the tolerance: whether another follows; if not, *reason is final. */
 tess_status guard_go_on(solve_run *run, const tess_loop_state *end, bool progress, tess_reason *reason, bool *goes_on)
 {
-    const tess_solver *s = run->s;
+    const method_solver *s = run->s;
     const bool repair = run->guard == TESS_GUARD_REPAIR;
     bool misled = false, mended = false;
     tess_status status = TESS_SUCCESS;
@@ -143,14 +143,14 @@ tess_status guard_go_on(solve_run *run, const tess_loop_state *end, bool progres
         *reason = TESS_REASON_STAGNATION;
         return TESS_SUCCESS;
     }
-    if (run->result->iterations >= s->options.max_iterations && repair) {
+    if (run->result->iterations >= s->options->max_iterations && repair) {
         /* The estimate met the tolerance in the last iteration, and none is left for a repair. */
         if (*reason == TESS_REASON_RTOL) { *reason = TESS_REASON_ITERATIONS; }
         return TESS_SUCCESS;
     }
     if (run->low_residuals && *reason != TESS_REASON_ITERATIONS && *reason != TESS_REASON_CANCELLED) {
         /* x stays as it was judged. */
-        if (run->result->iterations >= s->options.max_iterations) { return TESS_SUCCESS; }
+        if (run->result->iterations >= s->options->max_iterations) { return TESS_SUCCESS; }
         *goes_on = true;
         return replace_low_residual(run, *reason, progress);
     }

@@ -9,7 +9,7 @@
 #include <math.h>
 
 #include "solver/extension.h"
-#include "solver/solver.h"
+#include "solver/method_solver.h"
 #include "solver/verify.h"
 
 /* To count as progress, a cycle must reduce the true residual by at least this share of its goal. */
@@ -21,7 +21,7 @@
 #define STOP_SHARE 0.999
 
 typedef struct solve_run {
-    tess_solver *s;
+    method_solver *s;
     const double *b;
     double *x;
     tess_solve_result *result;
@@ -49,7 +49,7 @@ static inline bool is_finite(double v)
 }
 
 /* Whether something beside the method may have misled the present cycle. */
-static inline bool guard_is_extended(const tess_solver *s)
+static inline bool guard_is_extended(const method_solver *s)
 {
     return s->krylov.extension && s->krylov.extension->is_active(s);
 }
@@ -59,9 +59,9 @@ static inline bool guard_is_extended(const tess_solver *s)
 /* The true residual of `x`, which is left in krylov.r. */
 tess_status guard_verify(solve_run *run, const double *x, true_residual *out);
 tess_status guard_keep_best(solve_run *run);
-void guard_drop_graph(tess_solver *s);
+void guard_drop_graph(method_solver *s);
 /* The precision of cycles until an escalation. */
-tess_precision guard_working_precision(const tess_solver *s);
+tess_precision guard_working_precision(const method_solver *s);
 
 /* ---- least_residual.c ---- */
 

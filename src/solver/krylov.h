@@ -8,6 +8,7 @@
 
 enum { TESS_MAX_KRYLOV_VECTORS = 6 };
 
+typedef struct method_solver method_solver; /* solver/method_solver.h */
 struct single_kernel;
 struct tess_solver_extension;
 
@@ -47,34 +48,31 @@ struct tess_method {
     bool pauses;                /* its loop ends with RUNNING to be judged, and goes on from there (guard_pause.c) */
     size_t numbers;             /* bytes of scalars beside the loop's state */
     int (*vectors)(const tess_precond *m);
-    tess_status (*complete_options)(tess_solver *s); /* called first: settles the options left open; NULL: nothing to
+    tess_status (*complete_options)(method_solver *s); /* called first: settles the options left open; NULL: nothing to
                                                         settle */
     tess_status (*start)(tess_krylov *k);
     tess_status (*iterate)(void *krylov);
     tess_status (*finish)(tess_krylov *k); /* computes d at the end, if iterations do not keep it; NULL: they do */
     /* Runs a cycle: d from r. The loop's result holds the state at first and at the end; the history is the host's. */
-    tess_status (*run)(tess_solver *s, tess_loop *loop);
-    tess_status (*setup)(tess_solver *s); /* replaces solver_setup_storage */
-    void (*destroy)(tess_solver *s);
-    tess_status (*renew)(tess_solver *s); /* called before each solve */
+    tess_status (*run)(method_solver *s, tess_loop *loop);
+    tess_status (*setup)(method_solver *s); /* replaces solver_setup_storage */
+    void (*destroy)(method_solver *s);
+    tess_status (*renew)(method_solver *s); /* called before each solve */
     /* Fills more of the result: before the solve, after it. */
-    void (*describe)(const tess_solver *s, tess_solve_result *r);
-    void (*report)(const tess_solver *s, tess_solve_result *r);
-    tess_precision (*working_precision)(const tess_solver *s); /* the lowest precision, instead of the matrix's */
-    bool (*is_fixed)(const tess_solver *s);                    /* whether the run has a fixed number of iterations:
+    void (*describe)(const method_solver *s, tess_solve_result *r);
+    void (*report)(const method_solver *s, tess_solve_result *r);
+    tess_precision (*working_precision)(const method_solver *s); /* the lowest precision, instead of the matrix's */
+    bool (*is_fixed)(const method_solver *s);                    /* whether the run has a fixed number of iterations:
                                                                   nothing is repaired */
-    tess_status (*escalate)(tess_solver *s);                   /* lets cycles continue in FP64; NULL: changing the
+    tess_status (*escalate)(method_solver *s);                   /* lets cycles continue in FP64; NULL: changing the
                                                                   matrix is enough */
     /* Before that: raises some of the low precisions and sets *widened; NULL: there are none. */
-    tess_status (*widen)(tess_solver *s, bool *widened);
-    int64_t (*bytes)(const tess_solver *s); /* of the method's own memory on the device; NULL: none */
+    tess_status (*widen)(method_solver *s, bool *widened);
+    int64_t (*bytes)(const method_solver *s); /* of the method's own memory on the device; NULL: none */
     /* For a method whose first cycles are in low precision throughout: rounds x, and computes krylov.r := b - A x in
        that precision, and its norm. NULL: cycles start from the true residual. */
-    tess_status (*low_residual)(tess_solver *s, const double *b, double *x, double *norm);
-    /* The whole solve, in place of the guard's cycles; the vectors are checked. Such a method has `setup`, and
-       allocates all that it uses. NULL: the guard solves. */
-    tess_status (*solve)(tess_solver *s, const tess_vector *b, tess_vector *x, tess_solve_result *result);
-    bool rectangular; /* solves systems of any shape */
+    tess_status (*low_residual)(method_solver *s, const double *b, double *x, double *norm);
+    bool rectangular; /* for systems of any shape: solver/least_squares runs it, and has no use for the rest */
 };
 
 /* In registry/solvers.c: the method of that kind; the one of that kind with another recurrence. NULL: there is none. */

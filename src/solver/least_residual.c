@@ -16,7 +16,7 @@
 #define ATTAINABLE 0x1p-46
 
 /* Once for each version of the values. A matrix on a device is copied only if all of its rows sum to 0. */
-static tess_status find_parts(tess_solver *s)
+static tess_status find_parts(method_solver *s)
 {
     const tess_matrix *a = s->original;
     tess_host_matrix host = {0};
@@ -40,7 +40,7 @@ cleanup:
     return status;
 }
 
-static const null_parts *parts_of(const tess_solver *s)
+static const null_parts *parts_of(const method_solver *s)
 {
     return s->lent ? s->lent : &s->null;
 }
@@ -48,7 +48,7 @@ static const null_parts *parts_of(const tess_solver *s)
 /* Residuals in low precision are not the caller's, and a method that runs its own loops starts from x. */
 static bool can_project(const solve_run *run)
 {
-    const tess_solver *s = run->s;
+    const method_solver *s = run->s;
 
     return !s->asymmetric && s->original->ops && run->guard == TESS_GUARD_REPAIR && !run->low_residuals &&
            !s->method->run;
@@ -56,7 +56,7 @@ static bool can_project(const solve_run *run)
 
 tess_status guard_find_floor(solve_run *run)
 {
-    tess_solver *s = run->s;
+    method_solver *s = run->s;
     const int64_t n = s->original->nrows;
     double *values = NULL;
     null_judgement found;
@@ -82,7 +82,7 @@ double guard_floor_goal(const solve_run *run)
 
 tess_status guard_project(solve_run *run)
 {
-    tess_solver *s = run->s;
+    method_solver *s = run->s;
     const int64_t n = s->original->nrows;
     const size_t bytes = (size_t)n * sizeof(double);
     double *r = NULL, norm = 0.0;

@@ -2,22 +2,22 @@
 /* The clock of a solve: when it runs, and its results. */
 #include "base/phases.h"
 
-#include "solver/solver.h"
+#include "solver/method_solver.h"
 
-tess_status solver_start_clock(tess_solver *s)
+tess_status solver_start_clock(method_solver *s)
 {
     s->ctx->clock = s->clock;
     s->ctx->phase = TESS_PHASE_OTHER;
     return s->clock ? s->ctx->backend->zero(s->ctx, s->clock, sizeof *s->clock) : TESS_SUCCESS;
 }
 
-tess_status solver_pause_clock(const tess_solver *s)
+tess_status solver_pause_clock(const method_solver *s)
 {
     return s->clock ? s->ctx->backend->zero(s->ctx, &s->clock->last, sizeof s->clock->last) : TESS_SUCCESS;
 }
 
 /* Time that belongs to no phase of the loops is `other`; time between loops has a phase of its own. */
-tess_status solver_stop_clock(const tess_solver *s, double refinement_seconds, tess_solve_result *r)
+tess_status solver_stop_clock(const method_solver *s, double refinement_seconds, tess_solve_result *r)
 {
     tess_context *ctx = s->ctx;
     tess_phase_clock clock;

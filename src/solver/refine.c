@@ -76,7 +76,7 @@ cleanup:
 
 static void describe_transformed(const tess_solver *s, tess_solve_result *r)
 {
-    const solver_transform *t = s->transform;
+    const solver_transform *t = s->state;
 
     describe_solver(t->inner, r);
     r->setup_seconds = s->setup_seconds;
@@ -96,7 +96,7 @@ static tess_status start_refinement(refinement *run)
 
     TESS_TRY(renew_system(s));
     tess_papers_result_init(&run->s->papers_result);
-    if (run->extension) { run->extension->start_sum(run->s); }
+    if (run->extension) { run->extension->start_sum(&s->options, &run->s->papers_result); }
     describe_transformed(s, r);
     TESS_TRY(verify(run, run->x, &run->now));
     verify_set_tolerances(&s->options, &run->now, r);
@@ -158,7 +158,7 @@ static void take_choice(const refinement *run, const tess_solve_result *inner)
 {
     tess_solve_result *r = run->result;
 
-    if (!run->t->inner->driver) { return; }
+    if (!run->t->inner->ops->attempts) { return; }
     r->solver = inner->solver;
     r->engine = inner->engine;
     r->cg.recurrence = inner->cg.recurrence;
@@ -355,7 +355,7 @@ static void add_rest(tess_solve_result *r)
 tess_status solve_transformed(tess_solver *s, const tess_vector *b, tess_vector *x, tess_solve_result *result)
 {
     refinement run = {.s = s,
-                      .t = s->transform,
+                      .t = s->state,
                       .b = b,
                       .x = x,
                       .result = result,

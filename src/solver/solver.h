@@ -1,102 +1,108 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The solver object: set-up in solver.c, solves in guard.c; those of a transformed system in transform.c and refine.c.
+/*
+ * The solver object: a head that all solvers have, a table of functions, and a state of the table's own, which only the
+ * files of that table know. The tables: one method in cycles (method_solver.h), least squares (least_squares/), a
+ * scaled or reordered system (transform.c, refine.c), attempts (src/auto/auto.c), and an accuracy
+ * (src/auto/accuracy.c). solver.c and questions.c have the public functions, which ask the table.
  */
 #ifndef TESS_SOLVER_SOLVER_H
 #define TESS_SOLVER_SOLVER_H
 
-#include "matrix/null_parts.h"
-#include "solver/krylov.h"
+#include <tessera/automatic.h>
+
+#include "solver/method_questions.h"
 #include "solver/solve_options.h"
 #include "solver/verify.h"
 
-typedef struct solver_transform solver_transform;
-struct tess_solver_driver;
+/* A kind of solver. */
+typedef struct tess_solver_ops {
+    /* Whether it takes such a request; the options are complete. `given`: the caller's preconditioner, or NULL. */
+    bool (*takes)(const tess_matrix *a, const tess_precond *given, const tess_solve_options *options);
+    tess_status (*setup)(tess_solver *s); /* makes s->state; s->given is the caller's preconditioner */
+    void (*destroy)(tess_solver *s);      /* of s->state; also after a setup that failed */
+    /* The vectors are checked. The result is initialised. */
+    tess_status (*solve)(tess_solver *s, const tess_vector *b, tess_vector *x, tess_solve_result *result);
+    /* Fills a result, all but set-up time and history, with the facts known before the solve. */
+    void (*describe)(const tess_solver *s, tess_solve_result *r);
+    /* Copies the last iterate of the last solve to x, which stays as it is where there is none. NULL: always. */
+    tess_status (*last_iterate)(const tess_solver *s, tess_vector *x);
+    /* The preconditioner of the last solve or the next; NULL: none, also in place of the function. */
+    const tess_precond *(*precond)(const tess_solver *s);
+    /* The method whose iterations are those of s->original, as it is; NULL: there is none now, or never. */
+    method_solver *(*running)(const tess_solver *s);
+    /* The iterate of a running solve; NULL: it has none. */
+    tess_status (*get_iterate)(const tess_solver *s, double *x);
+    /* For the questions of automatic.h; NULL: it makes no attempts, and its options are those of the caller. *out has
+       s->options at first. */
+    int (*attempts)(const tess_solver *s, const tess_attempt **out);
+    const char *(*why)(const tess_solver *s);
+    tess_status (*chosen)(const tess_solver *s, tess_solve_options *out);
+} tess_solver_ops;
 
 struct tess_solver {
+    const tess_solver_ops *ops;
+    void *state; /* of ops */
     tess_context *ctx;
     const tess_matrix *original; /* assembled or shell; held */
-    tess_matrix *stored;         /* the matrix of the iterations, if it is another */
-    tess_precond *own_precond;
-    tess_precond *given; /* of the caller; held */
-    const tess_precond *precond;
+    tess_precond *given;         /* of the caller; held */
     tess_solve_options options;
     solve_papers papers;              /* the data that options.papers and those of its members point to */
     tess_papers_result papers_result; /* of the last solve */
-    const tess_method *method;
-    tess_engine engine;
-    tess_recurrence recurrence;
-    bool inner;                  /* the matrix is a transformed one, whose rows are not the caller's */
-    bool asymmetric;             /* the method needs symmetry, which the matrix does not have */
-    uint64_t probed_version;     /* of the values for which this was found */
-    tess_reason setup_reason;    /* RUNNING, or the reason why no solve can work */
-    tess_error asymmetric_error; /* details */
-    tess_error setup_error;
-    tess_krylov krylov;
-    double *candidate;      /* x + d while it is judged, and after the solve the last one */
-    null_parts null;        /* of the matrix with these values (least_residual.c) */
-    const null_parts *lent; /* those that a driver has found; NULL: this solver looks for them */
-    uint64_t null_version;
-    bool null_known;
-    bool iterated;     /* the last solve left a candidate */
-    bool solving;      /* a solve runs: only its monitor can call, and other calls must not change the solver */
-    bool abandoned;    /* the caller destroyed it from there: the end of the solve frees it */
-    double *best;      /* the best x so far; NULL: x itself is, because a worse one never replaces it */
-    double *kept;      /* d at a pause (guard_pause.c); NULL: there was none */
-    double *mapped;    /* M^-1 r, where its norm decides; else NULL */
-    double mapped_rhs; /* ||M^-1 b|| */
-    int nvectors;
-    double *history, *host_history;
+    bool inner;                       /* the matrix is a transformed one, whose rows are not the caller's */
+    bool iterated;                    /* the last solve left a candidate */
+    bool solving;   /* a solve runs: only its monitor can call, and other calls must not change the solver */
+    bool abandoned; /* the caller destroyed it from there: the end of the solve frees it */
+    double *host_history;
     int64_t history_capacity;
-    tess_phase_clock *clock;  /* on the device; NULL: phases are not measured */
-    void *graph;              /* the recorded loop */
-    const void *graph_values; /* the arrays that it was recorded for, */
-    uint64_t graph_revision;  /* and the preconditioner */
-    const double *loop_x;     /* x before the cycle whose loop runs; else NULL */
-    int loop_exponent;        /* that cycle's d is to be multiplied by this power of two */
     double setup_seconds;
-    solver_transform *transform; /* non-NULL: it does the work; of the other fields only options and host_history are
-                                    used */
-    void *own;                   /* data of a method with a set-up of its own */
-    const struct tess_solver_driver *driver; /* non-NULL: it does the work instead (solver/driver.h) */
-    void *driven;                            /* its state */
 };
 
-/* Copies the last iterate of the last solve to x, which stays as it is where there is none. */
+/* The kind for a request (registry/solvers.c). */
+const tess_solver_ops *tess_find_solver(const tess_matrix *a, const tess_precond *given,
+                                        const tess_solve_options *options);
+/* One method, which takes all requests. */
+extern const tess_solver_ops solver_of_method;
+/* Methods for systems of any shape. */
+extern const tess_solver_ops solver_least_squares;
+/* A scaled or reordered system. */
+extern const tess_solver_ops solver_transformed;
+
+/* For a set-up: room for the history on the host. */
+tess_status solver_allocate_history(tess_solver *s);
+
+/* tess_solver_last_iterate, for a vector that is checked. */
 tess_status solver_last_iterate(const tess_solver *s, tess_vector *x);
 
 /* As tess_solver_create_with_precond, for solvers that make others: what the options ask for goes together. */
 tess_status solver_make(const tess_matrix *a, const tess_precond *m, const tess_solve_options *options,
                         tess_solver **out);
+
+/* See `running`; s may be NULL. */
+method_solver *solver_running(const tess_solver *s);
+
 /* Errors: INVALID_ARGUMENT within a solve, from its monitor. */
 tess_status solver_require_idle(const tess_solver *s);
 
-/* For a method that needs symmetry: finds out whether the matrix is symmetric, once per version of its values. */
-tess_status check_symmetry(tess_solver *s);
+/* Errors: UNSUPPORTED for a --recurrence that the method does not have. */
+tess_status solver_require_recurrence(const tess_solver *s, tess_solver_kind kind);
 
-/* Makes the matrix in the storage that the options name. */
-tess_status solver_setup_storage(tess_solver *s);
-/* Krylov vectors in this precision. Contents of vectors in another precision are lost. */
-tess_status solver_change_vectors(tess_solver *s, tess_precision precision);
-/* Makes the solver's own preconditioner, if any, in another precision. */
-tess_status solver_change_precond(tess_solver *s, tess_role_precision role);
-/* The matrix of the first iterations. */
-const tess_matrix *solver_matrix(const tess_solver *s);
+/* Errors: UNSUPPORTED for a --stop-norm that is not that of b - A x. */
+tess_status solver_require_given_norm(const tess_solver *s, const char *what);
 
-/* The lowest precision of its values. */
-tess_precision solver_lowest_precision(const tess_solver *s);
+/* For a matrix in the storage that the options name: refuses what no solve takes, and prepares A, which later
+   iterations may use (method_storage.c). */
+tess_status solver_check_storage(const tess_matrix *a, const tess_storage_options *o);
+/* Makes it; NULL: it is that of A. */
+tess_status solver_store_matrix(const tess_matrix *a, const tess_storage_options *o, tess_matrix **stored);
+/* The lowest precision of a matrix's values; FP64 if all values are stored exactly. */
+tess_precision matrix_lowest_precision(const tess_matrix *m);
 
+/* Facts of m, the matrix of iterations for A. */
+void describe_storage(const tess_matrix *a, const tess_matrix *m, tess_solve_result *r);
 /* Fills a result with the facts known before the solve. */
 void describe_solver(const tess_solver *s, tess_solve_result *r);
-/* Those of its matrix, which may be another after the solve. */
-void describe_storage(const tess_solver *s, tess_solve_result *r);
 /* Fills in the facts known after the solve, and decides `converged` and the reason. */
 void finish_result(const tess_solver *s, const true_residual *now, tess_reason reason, double start,
                    tess_solve_result *r);
-
-/* The clock of phases, if the options request it (phases.c). It starts with a solve; time between two loops belongs to
-   no phase of the loops; at the end the result gets the times. solve_seconds is set by then. */
-tess_status solver_start_clock(tess_solver *s);
-tess_status solver_pause_clock(const tess_solver *s);
-tess_status solver_stop_clock(const tess_solver *s, double refinement_seconds, tess_solve_result *r);
 
 #endif

@@ -177,14 +177,14 @@ cleanup:
 
 tess_status renew_system(const tess_solver *s)
 {
-    solver_transform *t = s->transform;
+    solver_transform *t = s->state;
 
     if (t->values_version == s->original->values_version) { return TESS_SUCCESS; }
     release_system(t);
     return build_system(s, t);
 }
 
-static tess_status check_transform(const tess_solver *s, const tess_precond *given)
+static tess_status check_transform(const tess_solver *s)
 {
     const tess_solve_options *o = &s->options;
 
@@ -198,7 +198,7 @@ static tess_status check_transform(const tess_solver *s, const tess_precond *giv
                          "amg: near-nullspace vectors and blocks are those of the original rows, which a solve that "
                          "reorders or scales the matrix changes");
     }
-    if (given) {
+    if (s->given) {
         return tess_fail(
             s->ctx, TESS_UNSUPPORTED, "name the preconditioner in the options of the solve",
             "a solve that reorders or scales the matrix cannot use a preconditioner of the original matrix");
@@ -206,32 +206,54 @@ static tess_status check_transform(const tess_solver *s, const tess_precond *giv
     return TESS_SUCCESS;
 }
 
-tess_status setup_transform(tess_solver *s, const tess_precond *given)
+static tess_status make_parts(tess_solver *s)
 {
     tess_context *ctx = s->ctx;
-    int64_t n = s->original->nrows, capacity = s->options.history_capacity;
+    const int64_t n = s->original->nrows;
     solver_transform *t = NULL;
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(check_transform(s, given));
+    TESS_TRY(check_transform(s));
     TESS_TRY(tess_host_allocate(ctx, 1, sizeof *t, (void **)&t));
     memset(t, 0, sizeof *t);
-    s->transform = t;
+    s->state = t;
     TESS_TRY(build_system(s, t));
     TESS_TRY(tess_vector_create(ctx, n, TESS_PRECISION_FP64, &t->residual));
     TESS_TRY(tess_vector_create(ctx, n, TESS_PRECISION_FP64, &t->rhs));
     TESS_TRY(tess_vector_create(ctx, n, TESS_PRECISION_FP64, &t->correction));
     TESS_TRY(tess_vector_create(ctx, n, TESS_PRECISION_FP64, &t->candidate));
     TESS_TRY(tess_vector_create(ctx, n, TESS_PRECISION_FP64, &t->best));
-    if (capacity - 1 > s->options.max_iterations) { capacity = s->options.max_iterations + 1; }
-    s->history_capacity = capacity;
-    status = tess_host_allocate(ctx, capacity, sizeof(double), (void **)&s->host_history);
+    status = solver_allocate_history(s);
 cleanup:
     return status;
 }
 
-void destroy_transform(tess_context *ctx, solver_transform *t)
+/* ---- the table ---- */
+
+static bool takes(const tess_matrix *a, const tess_precond *given, const tess_solve_options *options)
 {
+    (void)a;
+    (void)given;
+    return wants_transform(options);
+}
+
+/* An automatic solve of the transformed system chooses its preconditioner too. */
+static tess_status setup(tess_solver *s)
+{
+    tess_solve_options *o = &s->options;
+    const bool open = o->solver == TESS_SOLVER_AUTO && !s->given;
+
+    if (o->precond.kind == TESS_PRECOND_AUTO && !open) { o->precond.kind = TESS_PRECOND_NONE; }
+    if (o->stop_norm == TESS_STOP_NORM_PRECONDITIONED) {
+        return solver_require_given_norm(s, "a solve that scales or reorders");
+    }
+    return make_parts(s);
+}
+
+static void destroy(tess_solver *s)
+{
+    solver_transform *t = s->state;
+
     if (!t) { return; }
     release_system(t);
     tess_vector_destroy(t->residual);
@@ -239,5 +261,65 @@ void destroy_transform(tess_context *ctx, solver_transform *t)
     tess_vector_destroy(t->correction);
     tess_vector_destroy(t->candidate);
     tess_vector_destroy(t->best);
-    tess_host_release(ctx, t, 1, sizeof *t);
+    tess_host_release(s->ctx, t, 1, sizeof *t);
+    s->state = NULL;
 }
+
+static const solver_transform *parts_of(const tess_solver *s)
+{
+    return s->state;
+}
+
+static void describe(const tess_solver *s, tess_solve_result *r)
+{
+    describe_solver(parts_of(s)->inner, r);
+}
+
+static tess_status last_iterate(const tess_solver *s, tess_vector *x)
+{
+    tess_status status = TESS_SUCCESS;
+
+    if (!s->iterated) { return TESS_SUCCESS; }
+    status = tess_vector_copy(parts_of(s)->candidate, x);
+    return status == TESS_SUCCESS ? tess_vector_refresh_shadow(x) : status;
+}
+
+static const tess_precond *precond(const tess_solver *s)
+{
+    return tess_solver_precond(parts_of(s)->inner);
+}
+
+static int attempts(const tess_solver *s, const tess_attempt **out)
+{
+    return tess_solver_attempts(parts_of(s)->inner, out);
+}
+
+static const char *why(const tess_solver *s)
+{
+    return tess_solver_why(parts_of(s)->inner);
+}
+
+/* Those of the inner solver, without what belongs to a round of refinement. */
+static tess_status chosen(const tess_solver *s, tess_solve_options *out)
+{
+    const tess_solver *inner = parts_of(s)->inner;
+    tess_status status = tess_solver_chosen_options(inner, out);
+
+    if (inner->ops->chosen && out->scale == TESS_SCALING_NONE) { out->scale = s->options.scale; }
+    if (out->reorder == TESS_REORDERING_NONE) { out->reorder = s->options.reorder; }
+    out->rtol = s->options.rtol;
+    out->atol = s->options.atol;
+    out->max_iterations = s->options.max_iterations;
+    return status;
+}
+
+const tess_solver_ops solver_transformed = {.takes = takes,
+                                            .setup = setup,
+                                            .destroy = destroy,
+                                            .solve = solve_transformed,
+                                            .describe = describe,
+                                            .last_iterate = last_iterate,
+                                            .precond = precond,
+                                            .attempts = attempts,
+                                            .why = why,
+                                            .chosen = chosen};

@@ -5,7 +5,8 @@
 
 #include "solver/solver.h"
 
-struct solver_transform {
+/* The state of such a solver. */
+typedef struct solver_transform {
     uint64_t values_version;   /* revision of the original's values that the other parts were made from; 0: there are
                                   none */
     tess_matrix *matrix;       /* B */
@@ -15,9 +16,12 @@ struct solver_transform {
     tess_vector *residual;     /* b - A x */
     tess_vector *rhs;          /* of the system for the correction */
     tess_vector *correction;   /* its solution */
-    tess_vector *candidate;    /* x and the correction, while it is judged */
+    tess_vector *candidate;    /* x and the correction, while it is judged, and after the solve the last one */
     tess_vector *best;         /* the best x so far */
-};
+} solver_transform;
+
+/* tess_solver_solve for such a solver; the vectors are checked (refine.c). */
+tess_status solve_transformed(tess_solver *s, const tess_vector *b, tess_vector *x, tess_solve_result *result);
 
 /* Renews the system after tess_matrix_update_values: all of it, because other values have another matching. */
 tess_status renew_system(const tess_solver *s);

@@ -4,7 +4,7 @@
  * of many rows, rows of few and of many entries, inputs that are no longer in shared memory; and solves by both
  * engines.
  */
-#include "solver/solver.h"
+#include "solver/method_solver.h"
 #include "support/gallery.h"
 #include "support/incomplete.h"
 #include "support/solve.h"
@@ -173,7 +173,7 @@ static void recorded_loops_follow_the_values(void **state)
             memset(x, 0, 2 * (size_t)n * sizeof *x);
             result = solve_with(solver, gpu, n, b, x);
             assert_int_equal(result.reason, TESS_REASON_RTOL);
-            assert_non_null(solver->graph);
+            assert_non_null(method_of(solver)->graph);
             check_honest(&a, b, x, &options, &result);
             result = solve_once(gpu, &a, &options, b, x + n);
             assert_true(same_bits(x, x + n, n));

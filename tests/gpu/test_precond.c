@@ -7,7 +7,7 @@
 
 #include "precond/block_jacobi/block_storage.h"
 #include "precond/precond.h"
-#include "solver/solver.h"
+#include "solver/method_solver.h"
 #include "support/solve.h"
 
 static tess_context *gpu = NULL;
@@ -313,7 +313,7 @@ static void recorded_loops_follow_adaptive_blocks(void **state)
         memset(x, 0, 2 * (size_t)n * sizeof *x);
         result = solve_with(solver, gpu, n, b, x);
         assert_int_equal(result.reason, TESS_REASON_RTOL);
-        assert_non_null(solver->graph);
+        assert_non_null(method_of(solver)->graph);
         result = solve_once(gpu, &a, &options, b, x + n);
         assert_true(same_bits(x, x + n, n));
         check_honest(&a, b, x, &options, &result);

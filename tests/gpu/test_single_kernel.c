@@ -3,8 +3,8 @@
  * Whole solves in one kernel: compared with the plain engine for many sizes, precisions and both exchanges; limits,
  * breakdowns, NaN, history, cancellation; refused requests, and the engine that auto takes then.
  */
+#include "solver/method_solver.h"
 #include "solver/single_kernel/single_kernel.h"
-#include "solver/solver.h"
 #include "support/incomplete.h"
 #include "support/solve.h"
 #include "support/tiles.h"
@@ -546,7 +546,7 @@ static void auto_takes_it_where_all_is_resident(void **state)
 
         options.precond = precond_of(kinds[k], 5);
         assert_ok(gpu, tess_solver_create(m, &options, &solver));
-        assert_int_equal(solver->engine, k == 0 ? TESS_ENGINE_SINGLE_KERNEL : TESS_ENGINE_GRAPH);
+        assert_int_equal(method_of(solver)->engine, k == 0 ? TESS_ENGINE_SINGLE_KERNEL : TESS_ENGINE_GRAPH);
         tess_solver_destroy(solver);
         options.engine = TESS_ENGINE_SINGLE_KERNEL;
         if (k == 1) { assert_fails(gpu, TESS_UNSUPPORTED, tess_solver_create(m, &options, &solver)); }
@@ -554,8 +554,9 @@ static void auto_takes_it_where_all_is_resident(void **state)
         options.storage = stored_as(1);
         options.papers = papers_narrowing(k == 0 ? TESS_NARROWING_OFF : TESS_NARROWING_SAFE);
         assert_ok(gpu, tess_solver_create(m, &options, &solver));
-        assert_int_equal(solver->engine, TESS_ENGINE_SINGLE_KERNEL);
-        assert_int_equal(solver->recurrence, k == 0 ? TESS_RECURRENCE_PREDICT_AND_RECOMPUTE : TESS_RECURRENCE_STANDARD);
+        assert_int_equal(method_of(solver)->engine, TESS_ENGINE_SINGLE_KERNEL);
+        assert_int_equal(method_of(solver)->recurrence,
+                         k == 0 ? TESS_RECURRENCE_PREDICT_AND_RECOMPUTE : TESS_RECURRENCE_STANDARD);
         tess_solver_destroy(solver);
         options.engine = TESS_ENGINE_SINGLE_KERNEL;
         options.storage.papers = NULL;
@@ -570,7 +571,7 @@ static void auto_takes_it_where_all_is_resident(void **state)
     tess_solve_options options = solve_options(TESS_SOLVER_CG);
 
     assert_ok(gpu, tess_solver_create(big, &options, &solver));
-    assert_int_equal(solver->engine, TESS_ENGINE_GRAPH);
+    assert_int_equal(method_of(solver)->engine, TESS_ENGINE_GRAPH);
     tess_solver_destroy(solver);
     options = solve_options(TESS_SOLVER_GMRES);
     options.engine = TESS_ENGINE_SINGLE_KERNEL;

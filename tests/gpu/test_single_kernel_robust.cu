@@ -6,8 +6,8 @@
 #include <thread>
 
 #include "device/gpu/gpu.h"
+#include "solver/method_solver.h"
 #include "solver/single_kernel/single_kernel.h"
-#include "solver/solver.h"
 
 extern "C" {
 #include "support/solve.h"
@@ -42,7 +42,7 @@ static handle open_handle(tess_context *ctx, const oracle_csr *a, const tess_sol
     h.expected = static_cast<double *>(test_allocate(h.n, sizeof *h.expected));
     h.found = static_cast<double *>(test_allocate(h.n, sizeof *h.found));
     assert_ok(ctx, tess_solver_create(h.matrix, options, &h.solver));
-    assert_int_equal(h.solver->engine, TESS_ENGINE_SINGLE_KERNEL);
+    assert_int_equal(method_of(h.solver)->engine, TESS_ENGINE_SINGLE_KERNEL);
     tess_solve_result_init(&result);
     assert_ok(ctx, tess_solver_solve(h.solver, h.b, h.x, &result));
     read_vector(h.x, h.expected);
@@ -101,7 +101,7 @@ static void check_many_with(int64_t edge, const tess_solve_options &options, boo
     oracle_csr a = oracle_laplace2d(edge);
     handle h = open_handle(gpu, &a, &options);
 
-    assert_int_equal(h.solver->krylov.single->plan.cluster, cluster);
+    assert_int_equal(method_of(h.solver)->krylov.single->plan.cluster, cluster);
     check_again(&h, times);
     close_handle(&h);
     oracle_free(&a);
@@ -208,7 +208,7 @@ static void check_beside_another_kernel(int64_t side, bool cluster)
         const tess_solve_options options = single_options(static_cast<tess_solver_kind>(kind), TESS_RECURRENCE_AUTO);
         handle h = open_handle(gpu, &a, &options);
 
-        assert_int_equal(h.solver->krylov.single->plan.cluster, cluster);
+        assert_int_equal(method_of(h.solver)->krylov.single->plan.cluster, cluster);
         for (int turn = 0; turn < on_gpu_or_emulated(5, 1); turn++) {
             holder held = hold_half(INT64_C(300000000));
 
@@ -333,7 +333,7 @@ static void launches_of_one_sum_leave_nothing(void **state)
         tess_solve_options failing = options;
         handle h = open_handle(gpu, &a, &options);
 
-        assert_false(h.solver->krylov.single->plan.cluster);
+        assert_false(method_of(h.solver)->krylov.single->plan.cluster);
         failing.guard = k % 2 == 0 ? TESS_GUARD_REPORT : options.guard; /* one launch a solve, or some */
         for (int times = 0; times < on_gpu_or_emulated(10, 3); times++) {
             assert_ok(gpu, tess_matrix_update_values(h.matrix, negative, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
@@ -361,7 +361,7 @@ static void wait_too_long(const oracle_csr *a, tess_recurrence recurrence)
 {
     const tess_solve_options options = single_options(TESS_SOLVER_CG, recurrence);
     handle h = open_handle(gpu, a, &options);
-    single_kernel *single = h.solver->krylov.single;
+    single_kernel *single = method_of(h.solver)->krylov.single;
     int32_t *end = single->plan.row_begin + single->plan.blocks;
     const int32_t all = single->plan.n, fewer = all - 1;
 

@@ -5,7 +5,7 @@
  */
 #include <cuda_runtime_api.h>
 
-#include "solver/solver.h"
+#include "solver/method_solver.h"
 #include "support/solve.h"
 
 static tess_context *gpu = NULL;
@@ -221,7 +221,7 @@ static void scratch_may_grow_after_recording(void **state)
     options.engine = TESS_ENGINE_GRAPH;
     assert_ok(ctx, tess_solver_create(m, &options, &solver));
     result = solve_with(solver, ctx, 400, b, first);
-    assert_true(result.converged && solver->graph);
+    assert_true(result.converged && method_of(solver)->graph);
     options.max_iterations = on_gpu_or_emulated(50, 20);
     assert_ok(ctx, tess_solver_create(big, &options, &other));
     result = solve_with(other, ctx, large.nrows, b, x);
@@ -307,17 +307,17 @@ static void short_solves_record_nothing(void **state)
     assert_ok(gpu, tess_solver_create(m, &options, &solver));
     result = solve_with(solver, gpu, 400, b, first);
     assert_int_equal(result.reason, TESS_REASON_ITERATIONS);
-    assert_true(result.iterations == 8 && record.calls == 7 && record.last_iteration == 7 && !solver->graph);
+    assert_true(result.iterations == 8 && record.calls == 7 && record.last_iteration == 7 && !method_of(solver)->graph);
     options.max_iterations = 1000;
     assert_ok(gpu, tess_solver_set_limits(solver, &options));
     record.cancel_at = 1;
     result = solve_with(solver, gpu, 400, b, x);
     assert_int_equal(result.reason, TESS_REASON_CANCELLED);
-    assert_true(result.iterations == 2 && !solver->graph);
+    assert_true(result.iterations == 2 && !method_of(solver)->graph);
     record = (monitor_record){0, 0, INT64_MAX, true};
     memset(x, 0, sizeof x);
     result = solve_with(solver, gpu, 400, b, x);
-    assert_true(result.converged && solver->graph && same_bits(x, plain.x, 400));
+    assert_true(result.converged && method_of(solver)->graph && same_bits(x, plain.x, 400));
     assert_true(record.monotone && record.last_iteration == result.iterations);
     options.max_iterations = 8;
     assert_ok(gpu, tess_solver_set_limits(solver, &options));

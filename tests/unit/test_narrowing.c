@@ -10,7 +10,7 @@
 #include "matrix/matrix.h"
 #include "papers/narrowing/narrowing.h"
 #include "solver/extension.h"
-#include "solver/solver.h"
+#include "solver/method_solver.h"
 
 /* ---- the rules ---- */
 
@@ -241,7 +241,7 @@ static double *make_vector_of_levels(int64_t n, int round)
 }
 
 /* One pass over x, for product 0 or 1 of two. */
-static void check_pass(const tess_solver *solver, expected_passes *e, const tess_policy_options *policy,
+static void check_pass(const method_solver *solver, expected_passes *e, const tess_policy_options *policy,
                        const double *x, int product)
 {
     const narrowing_pass *p = e->pass;
@@ -268,7 +268,7 @@ static void check_pass(const tess_solver *solver, expected_passes *e, const tess
     tess_vector_destroy(v);
 }
 
-static void check_passes(tess_solver *solver, tess_narrowing mode, const tess_policy_options *policy)
+static void check_passes(method_solver *solver, tess_narrowing mode, const tess_policy_options *policy)
 {
     enum { ROUNDS = 7 };
     tess_context *ctx = solver->ctx;
@@ -308,7 +308,7 @@ static void passes_follow_the_rules(void **state)
     for (int mode = TESS_NARROWING_PAPER; mode <= TESS_NARROWING_SAFE; mode++) {
         options.papers = papers_narrowing((tess_narrowing)mode);
         assert_ok(ctx, tess_solver_create(m, &options, &solver));
-        check_passes(solver, (tess_narrowing)mode, &options.storage.policy);
+        check_passes(method_of(solver), (tess_narrowing)mode, &options.storage.policy);
         tess_solver_destroy(solver);
     }
     tess_matrix_destroy(m);

@@ -22,7 +22,7 @@ tess_status __wrap_tess_solver_solve(tess_solver *s, const tess_vector *b, tess_
     const double *rhs = tess_vector_data((tess_vector *)(uintptr_t)b);
     double *y = tess_vector_data(x);
 
-    if (s->transform || !inner.scripted) { return __real_tess_solver_solve(s, b, x, result); }
+    if (s->ops == &solver_transformed || !inner.scripted) { return __real_tess_solver_solve(s, b, x, result); }
     for (int i = 0; i < N; i++) {
         y[i] = inner.share * rhs[i] + (i % 2 == 0 ? inner.noise : -inner.noise);
     }

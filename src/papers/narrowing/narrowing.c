@@ -6,17 +6,17 @@
 
 #include "format/tiles/tiles.h"
 #include "solver/extension.h"
-#include "solver/solver.h"
+#include "solver/method_solver.h"
 
 static tess_narrowing asked_mode(const tess_solve_options *options)
 {
     return options->papers ? options->papers->narrowing : TESS_NARROWING_OFF;
 }
 
-static tess_status refuse(const tess_solver *s, const char *hint, const char *with)
+static tess_status refuse(const method_solver *s, const char *hint, const char *with)
 {
     return tess_fail(s->ctx, TESS_UNSUPPORTED, hint, "narrowing %s is not available with %s",
-                     tess_narrowing_name(asked_mode(&s->options)), with);
+                     tess_narrowing_name(asked_mode(s->options)), with);
 }
 
 static bool is_asked_for(const tess_solve_options *options)
@@ -24,17 +24,17 @@ static bool is_asked_for(const tess_solve_options *options)
     return asked_mode(options) != TESS_NARROWING_OFF;
 }
 
-static tess_status check(const tess_solver *s)
+static tess_status check(const method_solver *s)
 {
     const tess_solver_kind kind = s->method->kind;
-    const tess_narrowing mode = asked_mode(&s->options);
+    const tess_narrowing mode = asked_mode(s->options);
 
     if (mode != TESS_NARROWING_PAPER && mode != TESS_NARROWING_SAFE) {
         return tess_fail(s->ctx, TESS_INVALID_ARGUMENT, "use off, paper or safe", "unknown narrowing %d", (int)mode);
     }
-    if (!(s->options.papers->narrowing_epsilon >= 0.0 && isfinite(s->options.papers->narrowing_epsilon))) {
+    if (!(s->options->papers->narrowing_epsilon >= 0.0 && isfinite(s->options->papers->narrowing_epsilon))) {
         return tess_fail(s->ctx, TESS_INVALID_ARGUMENT, "give a finite number of 0 or more",
-                         "the epsilon of narrowing cannot be %g", s->options.papers->narrowing_epsilon);
+                         "the epsilon of narrowing cannot be %g", s->options->papers->narrowing_epsilon);
     }
     if (kind != TESS_SOLVER_CG && kind != TESS_SOLVER_BICGSTAB) {
         return refuse(s, "use --solver cg or bicgstab", tess_solver_kind_name(kind));
@@ -51,13 +51,13 @@ static tess_status check(const tess_solver *s)
     return TESS_SUCCESS;
 }
 
-static narrowing_pass pass_of(const tess_solver *s)
+static narrowing_pass pass_of(const method_solver *s)
 {
     const tiles_storage *tiles = s->stored->storage;
     narrowing_pass p = {.n = s->original->nrows,
                         .nsegments = (s->original->nrows + NARROWING_SEGMENT - 1) / NARROWING_SEGMENT,
                         .nlevels = tiles->view.nlevels,
-                        .for_good = asked_mode(&s->options) == TESS_NARROWING_PAPER,
+                        .for_good = asked_mode(s->options) == TESS_NARROWING_PAPER,
                         .nproducts = s->method->kind == TESS_SOLVER_BICGSTAB ? 2 : 1};
 
     for (int l = 0; l < p.nlevels; l++) {
@@ -66,7 +66,7 @@ static narrowing_pass pass_of(const tess_solver *s)
     return p;
 }
 
-static tess_status setup(tess_solver *s)
+static tess_status setup(method_solver *s)
 {
     tess_context *ctx = s->ctx;
     solver_narrowing *w = NULL;
@@ -76,7 +76,7 @@ static tess_status setup(tess_solver *s)
 
     TESS_TRY(check(s));
     TESS_TRY(tess_host_allocate(ctx, 1, sizeof *w, (void **)&w));
-    *w = (solver_narrowing){.mode = asked_mode(&s->options), .pass = pass_of(s)};
+    *w = (solver_narrowing){.mode = asked_mode(s->options), .pass = pass_of(s)};
     s->krylov.extended = w;
     p = &w->pass;
     ntiles = p->nsegments * p->nlevels;
@@ -91,7 +91,7 @@ cleanup:
     return status;
 }
 
-static void destroy(tess_solver *s)
+static void destroy(method_solver *s)
 {
     solver_narrowing *w = narrowing_of(&s->krylov);
     narrowing_pass *p = w ? &w->pass : NULL;
@@ -105,7 +105,7 @@ static void destroy(tess_solver *s)
     tess_host_release(s->ctx, w, 1, sizeof *w);
 }
 
-static int64_t bytes(const tess_solver *s)
+static int64_t bytes(const method_solver *s)
 {
     const narrowing_pass *p = &narrowing_of(&s->krylov)->pass;
     const int64_t segment = (int64_t)(sizeof *p->segment + sizeof *p->use) + p->nlevels * (int64_t)sizeof *p->tiles;
@@ -115,14 +115,14 @@ static int64_t bytes(const tess_solver *s)
 
 /* ---- a solve ---- */
 
-static tess_status forget(const tess_solver *s)
+static tess_status forget(const method_solver *s)
 {
     const narrowing_pass *p = &narrowing_of(&s->krylov)->pass;
 
     return s->ctx->backend->zero(s->ctx, p->segment, (size_t)p->nsegments * sizeof *p->segment);
 }
 
-static tess_status start(tess_solver *s)
+static tess_status start(method_solver *s)
 {
     solver_narrowing *w = narrowing_of(&s->krylov);
     tess_status status = TESS_SUCCESS;
@@ -136,7 +136,7 @@ cleanup:
 
 /* ||M^-1 r|| / ||r||: a preconditioner changes the scale of the vectors that are multiplied, and with it that of the
  * bounds. */
-static tess_status precond_factor(tess_solver *s, double norm, double *factor)
+static tess_status precond_factor(method_solver *s, double norm, double *factor)
 {
     tess_krylov *k = &s->krylov;
     tess_fused squares = {.op = TESS_FUSED_DOT, .n = k->n, .x = {.data = s->candidate}, .y = {.data = s->candidate}};
@@ -160,17 +160,17 @@ static double epsilon_of(const tess_solve_options *o)
     return o->atol > 0.0 ? o->atol : o->rtol;
 }
 
-static tess_status start_cycle(tess_solver *s, double rhs_norm, double norm, int exponent)
+static tess_status start_cycle(method_solver *s, double rhs_norm, double norm, int exponent)
 {
     solver_narrowing *w = narrowing_of(&s->krylov);
-    const double asked = s->options.papers->narrowing_epsilon;
-    double unit = epsilon_of(&s->options), factor = 1.0; /* the paper's eps is an absolute number */
+    const double asked = s->options->papers->narrowing_epsilon;
+    double unit = epsilon_of(s->options), factor = 1.0; /* the paper's eps is an absolute number */
     narrowing_bounds bounds;
     tess_status status = TESS_SUCCESS;
 
     if (w->mode == TESS_NARROWING_SAFE) {
         TESS_TRY(precond_factor(s, ldexp(norm, -exponent), &factor));
-        unit = factor * ((asked > 0.0 ? asked : s->options.rtol) * rhs_norm / sqrt((double)s->krylov.n));
+        unit = factor * ((asked > 0.0 ? asked : s->options->rtol) * rhs_norm / sqrt((double)s->krylov.n));
     }
     bounds = narrowing_bounds_of(w->active ? w->mode : TESS_NARROWING_OFF, ldexp(unit, -exponent));
     status = s->ctx->backend->upload(s->ctx, w->pass.bounds, &bounds, sizeof bounds);
@@ -178,7 +178,7 @@ cleanup:
     return status;
 }
 
-static tess_status stop(tess_solver *s)
+static tess_status stop(method_solver *s)
 {
     tess_log(s->ctx, TESS_LOG_INFO,
              "narrowing %s led to a wrong residual estimate; the solve goes on with tiles as they are stored",
@@ -187,12 +187,12 @@ static tess_status stop(tess_solver *s)
     return forget(s);
 }
 
-static bool is_active(const tess_solver *s)
+static bool is_active(const method_solver *s)
 {
     return narrowing_of(&s->krylov)->active;
 }
 
-static tess_status finds_narrowed(const tess_solver *s, bool *acts)
+static tess_status finds_narrowed(const method_solver *s, bool *acts)
 {
     const narrowing_pass *p = &narrowing_of(&s->krylov)->pass;
     narrowing_segment *segment = NULL;
@@ -223,10 +223,10 @@ static tess_status before_product(const tess_krylov *k, int product, const doubl
     return status;
 }
 
-static tess_status report(tess_solver *s)
+static tess_status report(method_solver *s)
 {
     const solver_narrowing *w = narrowing_of(&s->krylov);
-    tess_papers_result *r = &s->papers_result;
+    tess_papers_result *r = &s->head->papers_result;
     uint64_t counts[NARROWING_COUNTS];
     tess_status status = TESS_SUCCESS;
 
@@ -241,9 +241,9 @@ cleanup:
     return status;
 }
 
-static void start_sum(tess_solver *s)
+static void start_sum(const tess_solve_options *options, tess_papers_result *sum)
 {
-    s->papers_result.narrowing = asked_mode(&s->options);
+    sum->narrowing = asked_mode(options);
 }
 
 static void add_report(const tess_papers_result *inner, tess_papers_result *sum)

@@ -17,7 +17,7 @@ enum { VECTOR, W, PRECONDITIONED };
 /* Columns begin at multiples of this many values, which a wave processes in any precision. */
 enum { COLUMN_UNIT = 256 };
 
-static tess_gmres *gmres_of(const tess_solver *s)
+static tess_gmres *gmres_of(const method_solver *s)
 {
     return s->own;
 }
@@ -37,7 +37,7 @@ static int fgmres_vectors(const tess_precond *m)
 /* ---- precisions ---- */
 
 /* Of a composite's copies: the one in the inner precision, if there is one. */
-static int copy_of(const tess_solver *s)
+static int copy_of(const method_solver *s)
 {
     const tess_matrix *m = solver_matrix(s);
     const tess_policy_options *assigned = NULL;
@@ -45,17 +45,17 @@ static int copy_of(const tess_solver *s)
     if (!m->ops || !m->ops->can.copies_levels) { return TESS_COPY_ASSIGNED; }
     assigned = &m->ops->summary(m)->options;
     for (int l = 0; l < assigned->nlevels; l++) {
-        if (assigned->level[l].precision == s->options.gmres.inner.storage) { return TESS_COPY_LEVEL + l; }
+        if (assigned->level[l].precision == s->options->gmres.inner.storage) { return TESS_COPY_LEVEL + l; }
     }
     return TESS_COPY_ASSIGNED;
 }
 
 /* Some formats need FP64 vectors for their values in FP64; so do shells. */
-static tess_precision vector_precision(const tess_solver *s)
+static tess_precision vector_precision(const method_solver *s)
 {
     const tess_matrix *m = solver_matrix(s);
 
-    if (s->options.gmres.inner.arithmetic == TESS_ARITHMETIC_FP64 || !m->ops) { return TESS_PRECISION_FP64; }
+    if (s->options->gmres.inner.arithmetic == TESS_ARITHMETIC_FP64 || !m->ops) { return TESS_PRECISION_FP64; }
     if (s->precond && s->precond->kind == TESS_PRECOND_SHELL) { return TESS_PRECISION_FP64; }
     if (!m->ops->takes_fp32 || copy_of(s) != TESS_COPY_ASSIGNED) { return TESS_PRECISION_FP32; }
     return m->ops->takes_fp32(m) ? TESS_PRECISION_FP32 : TESS_PRECISION_FP64;
@@ -67,9 +67,9 @@ static tess_precision lower_of(tess_precision p, tess_precision q)
 }
 
 /* Not the storage of a preconditioner: its linearity depends only on its arithmetic. FGMRES needs no linearity. */
-static tess_precision working_precision(const tess_solver *s)
+static tess_precision working_precision(const method_solver *s)
 {
-    const tess_solve_options *o = &s->options;
+    const tess_solve_options *o = s->options;
     const bool low_precond =
         s->own_precond && !gmres_of(s)->flexible && o->precond.role.arithmetic == TESS_ARITHMETIC_FP32;
     const tess_precision matrix =
@@ -139,9 +139,9 @@ static int64_t place_numbers(arnoldi_small *small, double *numbers)
     return count;
 }
 
-static tess_status setup(tess_solver *s)
+static tess_status setup(method_solver *s)
 {
-    const tess_solve_options *o = &s->options;
+    const tess_solve_options *o = s->options;
     const int64_t n = s->original->nrows;
     tess_gmres *g = NULL;
     arnoldi_small *small = NULL;
@@ -173,7 +173,7 @@ cleanup:
     return status;
 }
 
-static void destroy(tess_solver *s)
+static void destroy(method_solver *s)
 {
     tess_gmres *g = gmres_of(s);
 
@@ -186,7 +186,7 @@ static void destroy(tess_solver *s)
     s->own = NULL;
 }
 
-static int64_t bytes(const tess_solver *s)
+static int64_t bytes(const method_solver *s)
 {
     const tess_gmres *g = gmres_of(s);
 
@@ -201,7 +201,7 @@ static int64_t bytes(const tess_solver *s)
 
 /* ---- changes of precision ---- */
 
-static tess_status work_in(tess_solver *s, tess_precision basis, tess_precision vectors)
+static tess_status work_in(method_solver *s, tess_precision basis, tess_precision vectors)
 {
     tess_gmres *g = gmres_of(s);
     tess_arnoldi *a = &g->arnoldi;
@@ -220,7 +220,7 @@ cleanup:
 }
 
 /* Raises a basis below the precision of the vectors to that precision; false if it has it already. */
-static tess_status widen(tess_solver *s, bool *widened)
+static tess_status widen(method_solver *s, bool *widened)
 {
     const tess_arnoldi *a = &gmres_of(s)->arnoldi;
 
@@ -229,7 +229,7 @@ static tess_status widen(tess_solver *s, bool *widened)
 }
 
 /* Cycles continue with the FP64 matrix; all other precisions follow. */
-static tess_status escalate(tess_solver *s)
+static tess_status escalate(method_solver *s)
 {
     tess_status status = work_in(s, TESS_PRECISION_FP64, TESS_PRECISION_FP64);
 
@@ -238,17 +238,17 @@ static tess_status escalate(tess_solver *s)
 }
 
 /* Before each solve: undoes the changes of an escalation. */
-static tess_status renew(tess_solver *s)
+static tess_status renew(method_solver *s)
 {
-    tess_status status = work_in(s, s->options.gmres.basis.storage, vector_precision(s));
+    tess_status status = work_in(s, s->options->gmres.basis.storage, vector_precision(s));
 
-    return status == TESS_SUCCESS ? solver_change_precond(s, s->options.precond.role) : status;
+    return status == TESS_SUCCESS ? solver_change_precond(s, s->options->precond.role) : status;
 }
 
-static void describe(const tess_solver *s, tess_solve_result *r)
+static void describe(const method_solver *s, tess_solve_result *r)
 {
-    r->gmres.inner = s->options.gmres.inner;
-    r->gmres.basis = s->options.gmres.basis;
+    r->gmres.inner = s->options->gmres.inner;
+    r->gmres.basis = s->options->gmres.basis;
 }
 
 /* ---- a cycle ---- */
@@ -360,7 +360,7 @@ cleanup:
 
 /* x, rounded to the vectors' precision, and its residual in that precision (with the matrix of the iterations) replace
    x and krylov.r. An x beyond that precision's range does not change; *norm is then NaN. */
-static tess_status low_residual(tess_solver *s, const double *b, double *x, double *norm)
+static tess_status low_residual(method_solver *s, const double *b, double *x, double *norm)
 {
     tess_krylov *k = &s->krylov;
     const tess_backend *backend = s->ctx->backend;

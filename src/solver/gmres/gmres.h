@@ -4,7 +4,7 @@
 #define TESS_SOLVER_GMRES_GMRES_H
 
 #include "solver/gmres/arnoldi.h"
-#include "solver/solver.h"
+#include "solver/method_solver.h"
 
 typedef struct tess_gmres {
     tess_arnoldi arnoldi;
@@ -19,6 +19,6 @@ typedef struct tess_gmres {
 } tess_gmres;
 
 /* Checks the options and settles the precisions that they leave open. */
-tess_status gmres_complete_options(tess_solver *s);
+tess_status gmres_complete_options(method_solver *s);
 
 #endif

@@ -25,9 +25,9 @@ static tess_status check_role(tess_context *ctx, const tess_role_precision *role
 }
 
 /* Of matrix and basis in FP64: small ones stay in caches, and launches take the time. */
-static bool is_small(const tess_solver *s)
+static bool is_small(const method_solver *s)
 {
-    const int64_t n = s->original->nrows, most = n < s->options.gmres.restart ? n : s->options.gmres.restart;
+    const int64_t n = s->original->nrows, most = n < s->options->gmres.restart ? n : s->options->gmres.restart;
     const int64_t matrix = s->original->ops ? tess_matrix_bytes(s->original) : 0;
 
     return matrix + n * (most + 1) * (int64_t)sizeof(double) <= SMALL_BYTES;
@@ -38,9 +38,9 @@ static bool begins_low(tess_solver_kind kind)
     return kind == TESS_SOLVER_GMRES_IR || kind == TESS_SOLVER_GMRES_FD;
 }
 
-static tess_status check_numbers(const tess_solver *s)
+static tess_status check_numbers(const method_solver *s)
 {
-    const tess_solve_options *o = &s->options;
+    const tess_solve_options *o = s->options;
 
     if (o->gmres.restart < 1) {
         return tess_fail(s->ctx, TESS_INVALID_ARGUMENT, "give 1 or more; the default is 50",
@@ -58,9 +58,9 @@ static tess_status check_numbers(const tess_solver *s)
     return TESS_SUCCESS;
 }
 
-static void complete_precond_role(tess_solver *s)
+static void complete_precond_role(method_solver *s)
 {
-    tess_solve_options *o = &s->options;
+    tess_solve_options *o = s->options;
 
     if (o->precond.role.given) { return; }
     o->precond.role = tess_precond_default_role(o->precond.kind, o->gmres.inner);
@@ -70,9 +70,9 @@ static void complete_precond_role(tess_solver *s)
     }
 }
 
-tess_status gmres_complete_options(tess_solver *s)
+tess_status gmres_complete_options(method_solver *s)
 {
-    tess_solve_options *o = &s->options;
+    tess_solve_options *o = s->options;
     const bool low = o->gmres.inner_auto ? !is_small(s) : begins_low(o->solver);
     tess_storage_options *matrix = &o->storage;
     tess_status status = TESS_SUCCESS;

@@ -51,14 +51,14 @@ static int64_t block_values(const tess_idr *idr)
     return BLOCKS * idr->ld * idr->s;
 }
 
-static tess_status complete_options(tess_solver *s)
+static tess_status complete_options(method_solver *s)
 {
-    if (s->options.idr.s >= 1 && s->options.idr.s <= MOST) { return TESS_SUCCESS; }
+    if (s->options->idr.s >= 1 && s->options->idr.s <= MOST) { return TESS_SUCCESS; }
     return tess_fail(s->ctx, TESS_INVALID_ARGUMENT, "give 1 to 64; the default is 4",
-                     "IDR(s) cannot have s = %d vectors", s->options.idr.s);
+                     "IDR(s) cannot have s = %d vectors", s->options->idr.s);
 }
 
-static tess_status setup(tess_solver *s)
+static tess_status setup(method_solver *s)
 {
     const int64_t n = s->original->nrows;
     tess_idr *idr = NULL;
@@ -69,7 +69,7 @@ static tess_status setup(tess_solver *s)
     memset(idr, 0, sizeof *idr);
     s->own = idr;
     s->krylov.own = idr;
-    idr->s = (int)(n < 1 ? 1 : n < s->options.idr.s ? n : s->options.idr.s);
+    idr->s = (int)(n < 1 ? 1 : n < s->options->idr.s ? n : s->options->idr.s);
     idr->ld = (n + COLUMN_UNIT - 1) / COLUMN_UNIT * COLUMN_UNIT;
     idr->shadow = -1;
     status = tess_device_allocate(s->ctx, block_values(idr), sizeof *idr->blocks, (void **)&idr->blocks);
@@ -77,7 +77,7 @@ cleanup:
     return status;
 }
 
-static void destroy(tess_solver *s)
+static void destroy(method_solver *s)
 {
     tess_idr *idr = s->own;
 
@@ -87,7 +87,7 @@ static void destroy(tess_solver *s)
     s->own = NULL;
 }
 
-static int64_t bytes(const tess_solver *s)
+static int64_t bytes(const method_solver *s)
 {
     return block_values(s->own) * (int64_t)sizeof(double);
 }

@@ -3,7 +3,7 @@
 #ifndef TESS_SOLVER_IDR_IDR_H
 #define TESS_SOLVER_IDR_IDR_H
 
-#include "solver/solver.h"
+#include "solver/method_solver.h"
 
 enum { IDR_MOST = 64 };
 

@@ -8,21 +8,21 @@
 #include <math.h>
 #include <string.h>
 
-static tess_jacobi *jacobi_of(const tess_solver *s)
+static tess_jacobi *jacobi_of(const method_solver *s)
 {
     return s->own;
 }
 
 /* ---- set-up ---- */
 
-static bool is_fixed(const tess_solver *s)
+static bool is_fixed(const method_solver *s)
 {
-    return schedule_is_counted(&s->options.jacobi.schedule) || (s->options.rtol == 0.0 && s->options.atol == 0.0);
+    return schedule_is_counted(&s->options->jacobi.schedule) || (s->options->rtol == 0.0 && s->options->atol == 0.0);
 }
 
-static tess_status complete_options(tess_solver *s)
+static tess_status complete_options(method_solver *s)
 {
-    tess_solve_options *o = &s->options;
+    tess_solve_options *o = s->options;
 
     if (o->storage.format == TESS_FORMAT_AUTO) {
         o->storage.format = sweep_choose_format(&o->storage, &o->jacobi.schedule);
@@ -30,9 +30,9 @@ static tess_status complete_options(tess_solver *s)
     return TESS_SUCCESS;
 }
 
-static tess_status check_options(const tess_solver *s)
+static tess_status check_options(const method_solver *s)
 {
-    const tess_solve_options *o = &s->options;
+    const tess_solve_options *o = s->options;
 
     if (!s->original->ops) {
         return tess_fail(s->ctx, TESS_UNSUPPORTED, "use --solver bicgstab",
@@ -50,7 +50,7 @@ static tess_status check_options(const tess_solver *s)
 }
 
 /* The next solve reports a diagonal that cannot be inverted. */
-static tess_status renew(tess_solver *s)
+static tess_status renew(method_solver *s)
 {
     tess_jacobi *j = jacobi_of(s);
     tess_status status = sweep_renew(j->main);
@@ -69,9 +69,9 @@ static tess_status renew(tess_solver *s)
     return status;
 }
 
-static tess_status setup(tess_solver *s)
+static tess_status setup(method_solver *s)
 {
-    const tess_solve_options *o = &s->options;
+    const tess_solve_options *o = s->options;
     const tess_sweep_request request = {.storage = o->storage,
                                         .schedule = o->jacobi.schedule,
                                         .kind = TESS_UPDATE_JACOBI,
@@ -92,7 +92,7 @@ cleanup:
     return status;
 }
 
-static void destroy(tess_solver *s)
+static void destroy(method_solver *s)
 {
     tess_jacobi *j = jacobi_of(s);
 
@@ -113,7 +113,7 @@ static int no_vectors(const tess_precond *m)
 /* ---- what results say ---- */
 
 /* The lowest precision of the schedule's last entry. */
-static tess_precision working_precision(const tess_solver *s)
+static tess_precision working_precision(const method_solver *s)
 {
     const tess_sweep *w = jacobi_of(s)->main;
     const tess_precision_schedule *schedule = &w->request.schedule;
@@ -121,7 +121,7 @@ static tess_precision working_precision(const tess_solver *s)
     return sweep_way_of(w, schedule->entry[schedule->count - 1].what).precision;
 }
 
-static void describe(const tess_solver *s, tess_solve_result *r)
+static void describe(const method_solver *s, tess_solve_result *r)
 {
     const tess_jacobi *j = jacobi_of(s);
     const tess_assignment_summary *summary = tess_matrix_assigned_to(j->main->stored);
@@ -129,7 +129,7 @@ static void describe(const tess_solver *s, tess_solve_result *r)
     r->storage.matrix_bytes += s->original->nrows * (int64_t)sizeof(double); /* the diagonal */
     r->resident_bytes += sweep_bytes(j->main);
     if (summary->options.nlevels == 1) {
-        r->storage.format = s->options.storage.format;
+        r->storage.format = s->options->storage.format;
     } /* a composite of one copy is its base */
 }
 
@@ -139,7 +139,7 @@ static void describe(const tess_solver *s, tess_solve_result *r)
 static tess_status choose_schedule(jacobi_run *run)
 {
     static const tess_precision_schedule fp64 = {1, {{TESS_PRECISION_FP64, 0}}};
-    const tess_solver *s = run->s;
+    const method_solver *s = run->s;
     tess_jacobi *j = run->j;
     tess_sweep_request request = j->main->request;
     tess_status status = TESS_SUCCESS;
@@ -187,7 +187,7 @@ static tess_status store(const jacobi_run *run)
     return status == TESS_SUCCESS && run->unit != 1.0 ? k->ctx->backend->fused(k->ctx, &scale) : status;
 }
 
-static tess_status run_cycle(tess_solver *s, tess_loop *loop)
+static tess_status run_cycle(method_solver *s, tess_loop *loop)
 {
     jacobi_run run = {.s = s, .j = jacobi_of(s), .loop = loop, .state = &loop->result};
     bool again = s->krylov.attempt > 0 && run.j->diverged;
@@ -207,7 +207,7 @@ cleanup:
     return status;
 }
 
-static void report(const tess_solver *s, tess_solve_result *r)
+static void report(const method_solver *s, tess_solve_result *r)
 {
     r->jacobi.schedule = jacobi_of(s)->done;
 }

@@ -2,7 +2,7 @@
 #ifndef TESS_SOLVER_JACOBI_JACOBI_H
 #define TESS_SOLVER_JACOBI_JACOBI_H
 
-#include "solver/solver.h"
+#include "solver/method_solver.h"
 #include "sweep/sweep.h"
 
 /* Additional data of a Jacobi solver. */
@@ -15,7 +15,7 @@ typedef struct tess_jacobi {
 
 /* A cycle. */
 typedef struct jacobi_run {
-    tess_solver *s;
+    method_solver *s;
     tess_jacobi *j;
     tess_sweep *w;
     tess_loop *loop;

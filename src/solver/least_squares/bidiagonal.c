@@ -21,7 +21,7 @@ typedef struct bidiagonal {
 
 tess_status least_squares_scale(const tess_solver *s, const tess_vector *x, tess_vector *y)
 {
-    const least_squares *own = s->own;
+    const least_squares *own = s->state;
     const tess_fused op = {.op = TESS_FUSED_CG_START, /* out = scale in; its sums are not used */
                            .n = y->n,
                            .in = {x->data},
@@ -46,7 +46,7 @@ static tess_status normalize(tess_vector *x, double *norm)
 /* beta u := A D v - alpha u */
 static tess_status next_u(const tess_solver *s, bidiagonal *k)
 {
-    const least_squares *own = s->own;
+    const least_squares *own = s->state;
     const tess_vector *v = own->scale ? own->product : own->v;
     tess_status status = TESS_SUCCESS;
 
@@ -60,7 +60,7 @@ cleanup:
 /* alpha v := D A^T u - beta v */
 static tess_status next_v(const tess_solver *s, bidiagonal *k)
 {
-    const least_squares *own = s->own;
+    const least_squares *own = s->state;
     tess_status status = TESS_SUCCESS;
 
     if (own->scale) {
@@ -155,7 +155,7 @@ cleanup:
 /* beta u = r, alpha v = (A D)^T u; the first direction is v. */
 static tess_status start(tess_solver *s, double norm, bidiagonal *k)
 {
-    const least_squares *own = s->own;
+    const least_squares *own = s->state;
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(tess_vector_copy(own->residual, own->u));
@@ -168,7 +168,7 @@ static tess_status start(tess_solver *s, double norm, bidiagonal *k)
     k->residual = norm;
     k->normal = k->alpha * k->beta;
     k->phi_bar = k->beta_dd = k->beta;
-    k->rho_bar = s->method->kind == TESS_SOLVER_LSQR ? k->alpha : 1.0;
+    k->rho_bar = s->options.solver == TESS_SOLVER_LSQR ? k->alpha : 1.0;
     k->alpha_bar = k->alpha;
     k->zeta_bar = k->alpha * k->beta;
     k->rho = k->c_bar = k->rho_d_before = 1.0;
@@ -183,7 +183,7 @@ cleanup:
  */
 static void note_norm(const tess_solver *s, const least_cycle *cycle, bidiagonal *k)
 {
-    least_squares *own = s->own;
+    least_squares *own = s->state;
     const int64_t m = s->original->nrows, n = s->original->ncols;
 
     if (!least_squares_of_shell(s) || cycle->iterations >= (m < n ? m : n)) { return; }
@@ -198,7 +198,7 @@ static tess_status iterate(tess_solver *s, const least_cycle *cycle, bidiagonal 
     TESS_TRY(next_u(s, k));
     note_norm(s, cycle, k);
     TESS_TRY(next_v(s, k));
-    status = s->method->kind == TESS_SOLVER_LSQR ? step_lsqr(s->own, k) : step_lsmr(s->own, k);
+    status = s->options.solver == TESS_SOLVER_LSQR ? step_lsqr(s->state, k) : step_lsmr(s->state, k);
 cleanup:
     return status;
 }
@@ -215,7 +215,7 @@ static bool is_cancelled(const tess_solver *s, const least_cycle *cycle)
 
 static tess_reason reason_of(const tess_solver *s, const bidiagonal *k, const least_cycle *cycle)
 {
-    const least_squares *own = s->own;
+    const least_squares *own = s->state;
 
     if (!isfinite(k->residual) || !isfinite(k->normal)) { return TESS_REASON_NAN_OR_INF; }
     if (k->residual <= cycle->goal) { return TESS_REASON_RTOL; }

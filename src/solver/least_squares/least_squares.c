@@ -85,7 +85,8 @@ static bool is_done(const least_run *run)
 
 static double low_reduction(const least_run *run)
 {
-    return fmin(REDUCTION_ROUNDOFFS * tess_precision_unit_roundoff(solver_lowest_precision(run->s)),
+    return fmin(REDUCTION_ROUNDOFFS *
+                    tess_precision_unit_roundoff(matrix_lowest_precision(least_squares_matrix(run->s))),
                 SMALLEST_REDUCTION);
 }
 
@@ -216,12 +217,11 @@ static tess_status start_run(least_run *run)
     TESS_TRY(least_squares_renew(s));
     if (least_squares_of_shell(s)) { run->own->norm = run->own->scaled_norm = 0.0; }
     describe_solver(s, r);
-    r->precond.kind = s->options.precond.kind;
-    run->own->a = solver_matrix(s);
+    run->own->a = least_squares_matrix(s);
     run->own->at = least_squares_of_shell(s)    ? s->original
                    : run->own->stored_transpose ? run->own->stored_transpose
                                                 : run->own->transpose;
-    run->low = solver_lowest_precision(s) != TESS_PRECISION_FP64;
+    run->low = matrix_lowest_precision(least_squares_matrix(s)) != TESS_PRECISION_FP64;
     TESS_TRY(tess_vector_fill(run->own->zero, 0.0));
     TESS_TRY(verify(run, run->x, &run->now, &run->normal));
     r->rhs_norm = run->now.rhs_norm;
@@ -257,7 +257,7 @@ static void finish(const least_run *run, tess_reason reason)
 tess_status least_squares_solve(tess_solver *s, const tess_vector *b, tess_vector *x, tess_solve_result *result)
 {
     least_run run = {
-        .s = s, .own = s->own, .b = b, .x = x, .result = result, .start = tess_wall_seconds(), .share = 1.0};
+        .s = s, .own = s->state, .b = b, .x = x, .result = result, .start = tess_wall_seconds(), .share = 1.0};
     tess_reason reason = TESS_REASON_RUNNING;
     tess_status status = TESS_SUCCESS;
 
@@ -275,11 +275,30 @@ cleanup:
     return status;
 }
 
-/* ---- the methods ---- */
+/* ---- the table, and the methods ---- */
 
-#define LEAST_SQUARES_METHOD                                                                                           \
-    .rectangular = true, .setup = least_squares_setup, .destroy = least_squares_destroy, .bytes = least_squares_bytes, \
-    .solve = least_squares_solve
+static bool takes(const tess_matrix *a, const tess_precond *given, const tess_solve_options *options)
+{
+    const tess_method *method = tess_find_method(options->solver);
 
-const tess_method tess_method_lsqr = {.kind = TESS_SOLVER_LSQR, LEAST_SQUARES_METHOD};
-const tess_method tess_method_lsmr = {.kind = TESS_SOLVER_LSMR, LEAST_SQUARES_METHOD};
+    (void)a;
+    (void)given;
+    return method && method->rectangular;
+}
+
+static tess_status get_iterate(const tess_solver *s, double *x)
+{
+    (void)x;
+    return tess_fail(s->ctx, TESS_UNSUPPORTED, "cg, bicgstab, minres and idr have one",
+                     "this solve has no iterate to copy");
+}
+
+const tess_solver_ops solver_least_squares = {.takes = takes,
+                                              .setup = least_squares_setup,
+                                              .destroy = least_squares_destroy,
+                                              .solve = least_squares_solve,
+                                              .describe = least_squares_describe,
+                                              .get_iterate = get_iterate};
+
+const tess_method tess_method_lsqr = {.kind = TESS_SOLVER_LSQR, .rectangular = true};
+const tess_method tess_method_lsmr = {.kind = TESS_SOLVER_LSMR, .rectangular = true};

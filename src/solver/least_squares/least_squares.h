@@ -9,8 +9,10 @@
 
 #include "solver/solver.h"
 
-/* What a solver of this kind owns (s->own). D = diag(1 / ||column||) with preconditioner jacobi, else the identity. */
+/* The state of a solver of this kind, whose table is solver_least_squares. D = diag(1 / ||column||) with preconditioner
+ * jacobi, else the identity. */
 typedef struct least_squares {
+    tess_matrix *stored;           /* the matrix of the iterations, if it is another */
     uint64_t values_version;       /* of the values that the rest was made from; 0: there is no rest */
     tess_matrix *transpose;        /* A^T, assembled; NULL for a user's operator */
     tess_matrix *stored_transpose; /* A^T in the storage of the iterations; NULL: the same */
@@ -46,7 +48,7 @@ typedef struct least_cycle {
     tess_reason reason;   /* LEAST_SQUARES: the second of the goals, or nothing is left to do */
 } least_cycle;
 
-/* One cycle from s->own's residual r = b - A x, whose norm is `norm`: step := D^-1 d, where d is the correction. */
+/* One cycle from the state's residual r = b - A x, whose norm is `norm`: step := D^-1 d, where d is the correction. */
 tess_status least_squares_run(tess_solver *s, double norm, least_cycle *cycle);
 /* For a user's operator, whose A^T is not stored. */
 bool least_squares_of_shell(const tess_solver *s);
@@ -57,7 +59,9 @@ tess_status least_squares_setup(tess_solver *s);
 void least_squares_destroy(tess_solver *s);
 /* After new values of the matrix: makes all that depends on them once more. */
 tess_status least_squares_renew(tess_solver *s);
-int64_t least_squares_bytes(const tess_solver *s);
+void least_squares_describe(const tess_solver *s, tess_solve_result *r);
+/* The matrix of the first iterations. */
+const tess_matrix *least_squares_matrix(const tess_solver *s);
 tess_status least_squares_solve(tess_solver *s, const tess_vector *b, tess_vector *x, tess_solve_result *result);
 
 #endif

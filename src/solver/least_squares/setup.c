@@ -6,6 +6,7 @@
 #include "solver/least_squares/least_squares.h"
 
 #include "matrix/assembled.h"
+#include "solver/extension.h"
 
 /* ---- A^T ---- */
 
@@ -109,7 +110,7 @@ static tess_status set_scale(tess_context *ctx, least_squares *own, const csr_vi
 /* A sum of nnz squares in any order has a relative error of at most (nnz + 8) u, its root of half of that. */
 static tess_status find_norms(tess_solver *s, const csr_view *a)
 {
-    least_squares *own = s->own;
+    least_squares *own = s->state;
     const int exponent = exponent_of(a);
     const double error = ((double)a->nnz + 8.0) * 0x1p-53;
     double *squares = NULL, sum = 0.0;
@@ -140,7 +141,7 @@ bool least_squares_of_shell(const tess_solver *s)
 static tess_status probe_transpose(tess_solver *s)
 {
     const tess_matrix *a = s->original;
-    least_squares *own = s->own;
+    least_squares *own = s->state;
     int code = 0;
     tess_status status = TESS_SUCCESS;
 
@@ -152,7 +153,7 @@ static tess_status probe_transpose(tess_solver *s)
                          "let apply compute A^T x for TESS_OP_TRANSPOSE, pass an assembled matrix, or for a square "
                          "matrix use --solver gmres",
                          "%s needs the transpose, for which the operator's apply function returned the error %d",
-                         tess_solver_kind_name(s->method->kind), code);
+                         tess_solver_kind_name(s->options.solver), code);
     }
 cleanup:
     return status;
@@ -162,25 +163,25 @@ cleanup:
 
 static void release_parts(tess_solver *s)
 {
-    least_squares *own = s->own;
+    least_squares *own = s->state;
 
-    tess_matrix_destroy(s->stored);
+    tess_matrix_destroy(own->stored);
     tess_matrix_destroy(own->stored_transpose);
     tess_matrix_destroy(own->transpose);
-    s->stored = own->stored_transpose = own->transpose = NULL;
+    own->stored = own->stored_transpose = own->transpose = NULL;
     own->values_version = 0;
 }
 
 /* A^T in the storage that A got; format auto may have chosen it. */
 static tess_status store_transpose(tess_solver *s)
 {
-    least_squares *own = s->own;
+    least_squares *own = s->state;
     tess_storage_options o = s->options.storage;
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(own->transpose->ops->prepare(own->transpose));
-    if (!s->stored) { return TESS_SUCCESS; }
-    if (o.format == TESS_FORMAT_AUTO && o.policy.policy == TESS_POLICY_NONE) { o.format = s->stored->format; }
+    if (!own->stored) { return TESS_SUCCESS; }
+    if (o.format == TESS_FORMAT_AUTO && o.policy.policy == TESS_POLICY_NONE) { o.format = own->stored->format; }
     TESS_TRY(tess_matrix_convert(own->transpose, &o, &own->stored_transpose));
     status = own->stored_transpose->ops->prepare(own->stored_transpose);
 cleanup:
@@ -189,14 +190,15 @@ cleanup:
 
 static tess_status build_parts(tess_solver *s)
 {
-    least_squares *own = s->own;
+    least_squares *own = s->state;
     tess_host_matrix host = {NULL, NULL, NULL};
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(tess_matrix_on_host(s->original, &host));
     TESS_TRY(make_transpose(s->ctx, &csr_of(host.matrix)->view, &own->transpose));
     TESS_TRY(find_norms(s, &csr_of(host.matrix)->view));
-    TESS_TRY(solver_setup_storage(s));
+    TESS_TRY(solver_check_storage(s->original, &s->options.storage));
+    TESS_TRY(solver_store_matrix(s->original, &s->options.storage, &own->stored));
     TESS_TRY(store_transpose(s));
     own->values_version = s->original->values_version;
 cleanup:
@@ -207,7 +209,7 @@ cleanup:
 
 tess_status least_squares_renew(tess_solver *s)
 {
-    const least_squares *own = s->own;
+    const least_squares *own = s->state;
 
     if (least_squares_of_shell(s)) { return TESS_SUCCESS; }
     if (own->transpose && own->values_version == s->original->values_version) { return TESS_SUCCESS; }
@@ -220,13 +222,13 @@ tess_status least_squares_renew(tess_solver *s)
 static tess_status check_options(const tess_solver *s)
 {
     const tess_solve_options *o = &s->options;
-    const char *name = tess_solver_kind_name(s->method->kind);
+    const char *name = tess_solver_kind_name(s->options.solver);
 
     if (least_squares_of_shell(s) && o->precond.kind == TESS_PRECOND_JACOBI) {
         return tess_fail(s->ctx, TESS_UNSUPPORTED, "use --precond none, or pass an assembled matrix",
                          "%s with jacobi needs the norms of columns, which a user's operator does not give", name);
     }
-    if (s->krylov.extension) {
+    if (tess_find_extension(o)) {
         return tess_fail(s->ctx, TESS_UNSUPPORTED, "use --solver cg or bicgstab, or leave --narrowing off",
                          "%s cannot narrow products", name);
     }
@@ -235,7 +237,7 @@ static tess_status check_options(const tess_solver *s)
 
 static tess_status make_vectors(tess_solver *s)
 {
-    least_squares *own = s->own;
+    least_squares *own = s->state;
     const int64_t m = s->original->nrows, n = s->original->ncols;
     tess_vector **const rows[] = {&own->u, &own->residual};
     tess_vector **const columns[] = {&own->v,       &own->w,         &own->extra, &own->step,
@@ -248,9 +250,7 @@ static tess_status make_vectors(tess_solver *s)
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
         TESS_TRY(tess_vector_create(s->ctx, n, TESS_PRECISION_FP64, columns[i]));
     }
-    s->history_capacity = s->options.history_capacity;
-    if (s->history_capacity - 1 > s->options.max_iterations) { s->history_capacity = s->options.max_iterations + 1; }
-    status = tess_host_allocate(s->ctx, s->history_capacity, sizeof(double), (void **)&s->host_history);
+    status = solver_allocate_history(s);
 cleanup:
     return status;
 }
@@ -260,17 +260,19 @@ tess_status least_squares_setup(tess_solver *s)
     least_squares *own = NULL;
     tess_status status = TESS_SUCCESS;
 
+    if (s->options.precond.kind == TESS_PRECOND_AUTO) { s->options.precond.kind = TESS_PRECOND_NONE; }
+    TESS_TRY(solver_require_recurrence(s, s->options.solver));
+    TESS_TRY(solver_require_given_norm(s, tess_solver_kind_name(s->options.solver)));
     TESS_TRY(check_options(s));
     TESS_TRY(tess_host_allocate(s->ctx, 1, sizeof *own, (void **)&own));
     memset(own, 0, sizeof *own);
-    s->own = own;
-    s->engine = TESS_ENGINE_PLAIN;
-    s->options.engine = TESS_ENGINE_PLAIN; /* so that format auto expects no single kernel */
+    s->state = own;
+    s->options.engine = TESS_ENGINE_PLAIN;
     if (s->options.precond.kind == TESS_PRECOND_JACOBI) {
         TESS_TRY(tess_device_allocate(s->ctx, s->original->ncols, sizeof(double), (void **)&own->scale));
     }
     if (least_squares_of_shell(s)) {
-        TESS_TRY(solver_setup_storage(s)); /* checks the options */
+        TESS_TRY(solver_check_storage(s->original, &s->options.storage));
         TESS_TRY(make_vectors(s));
         return probe_transpose(s);
     }
@@ -282,7 +284,7 @@ cleanup:
 
 void least_squares_destroy(tess_solver *s)
 {
-    least_squares *own = s->own;
+    least_squares *own = s->state;
 
     if (!own) { return; }
     release_parts(s);
@@ -297,15 +299,33 @@ void least_squares_destroy(tess_solver *s)
     tess_vector_destroy(own->candidate);
     tess_vector_destroy(own->zero);
     tess_host_release(s->ctx, own, 1, sizeof *own);
-    s->own = NULL;
+    s->state = NULL;
 }
 
-/* Vectors b, u and residual of length m, x and seven of length n, D; describe_solver has counted five of length m. */
-int64_t least_squares_bytes(const tess_solver *s)
+const tess_matrix *least_squares_matrix(const tess_solver *s)
 {
-    const least_squares *own = s->own;
+    const least_squares *own = s->state;
+
+    return own->stored ? own->stored : s->original;
+}
+
+/* Vectors b, u and residual of length m, x and seven of length n, D. */
+static int64_t bytes(const tess_solver *s)
+{
+    const least_squares *own = s->state;
     const int64_t m = s->original->nrows, n = s->original->ncols;
 
     return tess_matrix_bytes(own->transpose) + (own->stored_transpose ? tess_matrix_bytes(own->stored_transpose) : 0) +
-           (3 * m + 8 * n + (own->scale ? n : 0) - 5 * m) * (int64_t)sizeof(double);
+           (3 * m + 8 * n + (own->scale ? n : 0)) * (int64_t)sizeof(double);
+}
+
+void least_squares_describe(const tess_solver *s, tess_solve_result *r)
+{
+    const least_squares *own = s->state;
+
+    describe_storage(s->original, least_squares_matrix(s), r);
+    r->solver = s->options.solver;
+    r->engine = TESS_ENGINE_PLAIN;
+    r->precond.kind = s->options.precond.kind;
+    r->resident_bytes = tess_matrix_bytes(s->original) + (own->stored ? r->storage.matrix_bytes : 0) + bytes(s);
 }

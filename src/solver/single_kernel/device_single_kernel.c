@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "solver/solver.h"
+#include "solver/method_solver.h"
 
 /* Bytes of entries that the heaviest block may read from device memory in each product without a request by name: it
    reads them from the second-level cache, alone, in about a microsecond. */
@@ -27,10 +27,10 @@ static int64_t exchange_words(const single_plan *p, single_method method)
 /* ---- what it is ---- */
 
 /* The method of the kernel. */
-static single_method method_for(const tess_solver *s)
+static single_method method_for(const method_solver *s)
 {
     if (s->method->kind == TESS_SOLVER_BICGSTAB) { return SINGLE_BICGSTAB; }
-    switch (solve_options_recurrence(&s->options)) {
+    switch (solve_options_recurrence(s->options)) {
     case TESS_RECURRENCE_STANDARD: return SINGLE_CG;
     case TESS_RECURRENCE_ONE_REDUCTION: return SINGLE_CG_ONE_REDUCTION;
     case TESS_RECURRENCE_AUTO:
@@ -53,7 +53,7 @@ tess_recurrence single_kernel_recurrence(single_method method)
     return TESS_RECURRENCE_STANDARD;
 }
 
-static bool may_be_resident(const tess_solver *s, const single_limits *limits)
+static bool may_be_resident(const method_solver *s, const single_limits *limits)
 {
     const tess_matrix *m = solver_matrix(s);
     const int64_t entry = (int64_t)(tess_precision_bytes(m->precision) + sizeof(uint16_t));
@@ -74,7 +74,7 @@ single_contents single_kernel_contents(single_method method, const tess_matrix *
                              .run_bytes = rows && extended ? rows->run_bytes : 0};
 }
 
-static bool fits(const tess_solver *s, const single_limits *limits, const single_plan *plan, bool resident)
+static bool fits(const method_solver *s, const single_limits *limits, const single_plan *plan, bool resident)
 {
     const single_contents what =
         single_kernel_contents(method_for(s), solver_matrix(s), s->krylov.extension != NULL, resident);
@@ -87,7 +87,7 @@ static bool fits(const tess_solver *s, const single_limits *limits, const single
 }
 
 /* With entries read from device memory: allowed if they are few, or if requested by name. */
-static bool may_stream(const tess_solver *s, const single_limits *limits, bool asked, const single_plan *plan)
+static bool may_stream(const method_solver *s, const single_limits *limits, bool asked, const single_plan *plan)
 {
     const int64_t entry = (int64_t)(tess_precision_bytes(solver_matrix(s)->precision) + sizeof(uint16_t));
     const bool little = !single_rows_of(solver_matrix(s)) && plan->most_entries * entry <= MAX_STREAMED;
@@ -106,7 +106,7 @@ single_shape single_kernel_shape(const tess_matrix *m)
 
 /* A cluster if it holds everything, else a grid that does, else either with entries read from device memory;
    plan->blocks is 0 if none is possible. */
-static tess_status find_plan(const tess_solver *s, const single_limits *limits, bool asked, single_plan *plan)
+static tess_status find_plan(const method_solver *s, const single_limits *limits, bool asked, single_plan *plan)
 {
     const tess_matrix *m = s->original;
     const int blocks[2] = {single_cluster_blocks(limits, m->nrows, m->nnz, method_for(s)),
@@ -130,7 +130,7 @@ cleanup:
     return status;
 }
 
-bool single_kernel_gains(const tess_solver *s, const single_limits *limits, bool asked)
+bool single_kernel_gains(const method_solver *s, const single_limits *limits, bool asked)
 {
     const tess_matrix *m = solver_matrix(s);
     const single_method method = method_for(s);
@@ -181,7 +181,7 @@ int64_t single_kernel_bytes(const single_kernel *k)
 /* ---- set-up ---- */
 
 /* Takes the plan. */
-static tess_status make_single(tess_solver *s, const single_limits *limits, single_plan *plan)
+static tess_status make_single(method_solver *s, const single_limits *limits, single_plan *plan)
 {
     single_kernel *k = NULL;
     tess_status status = TESS_SUCCESS;
@@ -199,7 +199,7 @@ cleanup:
     return status;
 }
 
-tess_status single_kernel_make(tess_solver *s, const single_limits *limits, bool asked, const char **why)
+tess_status single_kernel_make(method_solver *s, const single_limits *limits, bool asked, const char **why)
 {
     single_plan plan = {.blocks = 0};
     tess_status status = TESS_SUCCESS;

@@ -2,7 +2,7 @@
 /* Whether a solve runs in one kernel: what prevents it on any device. device_single_kernel.c has the rest. */
 #include "solver/single_kernel/single_kernel.h"
 
-#include "solver/solver.h"
+#include "solver/method_solver.h"
 
 static bool is_readable(const tess_matrix *m)
 {
@@ -10,7 +10,7 @@ static bool is_readable(const tess_matrix *m)
 }
 
 /* What prevents a single kernel, whatever the size; NULL: nothing does. */
-static const char *refusal(const tess_solver *s)
+static const char *refusal(const method_solver *s)
 {
     const tess_matrix *m = solver_matrix(s);
 
@@ -24,7 +24,7 @@ static const char *refusal(const tess_solver *s)
     return NULL;
 }
 
-tess_status single_kernel_expects(const tess_solver *s, bool asked, bool *expects)
+tess_status single_kernel_expects(const method_solver *s, bool asked, bool *expects)
 {
     const single_kernel_ops *ops = single_kernel_ops_of(s->ctx);
     single_limits limits = {0};
@@ -40,7 +40,7 @@ cleanup:
 
 /* ---- set-up ---- */
 
-static tess_status refuse(const tess_solver *s, bool asked, const char *why)
+static tess_status refuse(const method_solver *s, bool asked, const char *why)
 {
     if (!asked) {
         tess_log(s->ctx, TESS_LOG_DEBUG, "the engine is not single-kernel, because it %s", why);
@@ -49,7 +49,7 @@ static tess_status refuse(const tess_solver *s, bool asked, const char *why)
     return tess_fail(s->ctx, TESS_UNSUPPORTED, "use --engine auto, graph or plain", "the engine single-kernel %s", why);
 }
 
-tess_status single_kernel_setup(tess_solver *s, bool asked)
+tess_status single_kernel_setup(method_solver *s, bool asked)
 {
     const single_kernel_ops *ops = single_kernel_ops_of(s->ctx);
     const char *why = refusal(s);

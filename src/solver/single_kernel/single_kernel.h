@@ -71,15 +71,15 @@ typedef struct single_kernel {
  * whatever their number. Otherwise they are read from there if they are few; else s->krylov.single stays NULL, as it
  * does if a single kernel is impossible.
  */
-tess_status single_kernel_setup(tess_solver *s, bool asked);
+tess_status single_kernel_setup(method_solver *s, bool asked);
 void single_kernel_destroy(tess_context *ctx, single_kernel *single);
 /* Whether one is likely to be set up for the matrix as it is, before any plan is made: by size, or where it is asked
  * for by name. */
-tess_status single_kernel_expects(const tess_solver *s, bool asked, bool *expects);
+tess_status single_kernel_expects(const method_solver *s, bool asked, bool *expects);
 /* The parts that only a device with such kernels takes. Whether a single kernel should gain, by sizes alone. */
-bool single_kernel_gains(const tess_solver *s, const single_limits *limits, bool asked);
+bool single_kernel_gains(const method_solver *s, const single_limits *limits, bool asked);
 /* Makes s->krylov.single; else *why says what has no room. */
-tess_status single_kernel_make(tess_solver *s, const single_limits *limits, bool asked, const char **why);
+tess_status single_kernel_make(method_solver *s, const single_limits *limits, bool asked, const char **why);
 /* How the matrix is divided, but for the number of blocks; what shared memory has to hold for it. */
 single_shape single_kernel_shape(const tess_matrix *m);
 single_contents single_kernel_contents(single_method method, const tess_matrix *m, bool extended, bool resident);

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A solver that runs one method: set-up in method_setup.c, cycles in guard.c. For the files of its kind, the guard and
+   the methods: other kinds of solvers ask it by method_questions.h. */
+#ifndef TESS_SOLVER_METHOD_SOLVER_H
+#define TESS_SOLVER_METHOD_SOLVER_H
+
+#include "solver/solver.h"
+
+struct method_solver {
+    tess_solver *head;
+    tess_context *ctx; /* this one, the matrix and the options are the head's */
+    const tess_matrix *original;
+    tess_solve_options *options;
+    tess_matrix *stored; /* the matrix of the iterations, if it is another */
+    tess_precond *own_precond;
+    const tess_precond *precond;
+    const tess_method *method;
+    tess_engine engine;
+    tess_recurrence recurrence;
+    bool asymmetric;             /* the method needs symmetry, which the matrix does not have */
+    uint64_t probed_version;     /* of the values for which this was found */
+    tess_reason setup_reason;    /* RUNNING, or the reason why no solve can work */
+    tess_error asymmetric_error; /* details */
+    tess_error setup_error;
+    tess_krylov krylov;
+    double *candidate;      /* x + d while it is judged, and after the solve the last one */
+    null_parts null;        /* of the matrix with these values (least_residual.c) */
+    const null_parts *lent; /* those that another solver has found; NULL: this one looks for them */
+    uint64_t null_version;
+    bool null_known;
+    double *best;      /* the best x so far; NULL: x itself is, because a worse one never replaces it */
+    double *kept;      /* d at a pause (guard_pause.c); NULL: there was none */
+    double *mapped;    /* M^-1 r, where its norm decides; else NULL */
+    double mapped_rhs; /* ||M^-1 b|| */
+    int nvectors;
+    double *history;          /* on the device; as long as the head's */
+    tess_phase_clock *clock;  /* on the device; NULL: phases are not measured */
+    void *graph;              /* the recorded loop */
+    const void *graph_values; /* the arrays that it was recorded for, */
+    uint64_t graph_revision;  /* and the preconditioner */
+    const double *loop_x;     /* x before the cycle whose loop runs; else NULL */
+    int loop_exponent;        /* that cycle's d is to be multiplied by this power of two */
+    void *own;                /* data of a method with a set-up of its own */
+};
+
+/* The state of a solver of this kind. */
+static inline method_solver *method_of(const tess_solver *s)
+{
+    return (method_solver *)s->state;
+}
+
+/* tess_solver_solve: cycles that are judged by the true residual (guard.c). */
+tess_status guard_solve(method_solver *s, const tess_vector *b, tess_vector *x, tess_solve_result *result);
+
+/* For a method that needs symmetry: finds out whether the matrix is symmetric, once per version of its values. */
+tess_status check_symmetry(method_solver *s);
+
+/* Makes the matrix in the storage that the options name. */
+tess_status solver_setup_storage(method_solver *s);
+/* Krylov vectors in this precision. Contents of vectors in another precision are lost. */
+tess_status solver_change_vectors(method_solver *s, tess_precision precision);
+/* Makes the solver's own preconditioner, if any, in another precision. */
+tess_status solver_change_precond(method_solver *s, tess_role_precision role);
+/* The matrix of the first iterations. */
+const tess_matrix *solver_matrix(const method_solver *s);
+/* The lowest precision of its values. */
+tess_precision solver_lowest_precision(const method_solver *s);
+
+/* The clock of phases, if the options request it (phases.c). It starts with a solve; time between two loops belongs to
+   no phase of the loops; at the end the result gets the times. solve_seconds is set by then. */
+tess_status solver_start_clock(method_solver *s);
+tess_status solver_pause_clock(const method_solver *s);
+tess_status solver_stop_clock(const method_solver *s, double refinement_seconds, tess_solve_result *r);
+
+/* What the table asks (describe.c, method_questions.c). */
+void describe_method(const method_solver *s, tess_solve_result *r);
+tess_status method_last_iterate(const method_solver *s, tess_vector *x);
+tess_status method_get_iterate(const method_solver *s, double *x);
+
+#endif
