@@ -141,7 +141,7 @@ static void choose_preconds(const tess_matrix_analysis *facts, cli_solves_option
 
 int cli_solves_choose(const tess_matrix *a, cli_solves_options *options)
 {
-    tess_matrix_analysis facts;
+    tess_matrix_analysis facts = {.size = sizeof facts};
     tess_status status = tess_matrix_analyze(a, &facts);
     if (status != TESS_SUCCESS) { return cli_report_failure(tess_matrix_context(a), status); }
     if (options->solvers == 0) { choose_solvers(&facts, options); }

@@ -11,7 +11,7 @@ static bool find_blocks(const tess_solver *solver, tess_precond_factors *out)
 
 json_t *cli_blocks_json(const tess_solver *solver)
 {
-    tess_precond_factors f;
+    tess_precond_factors f = {.size = sizeof f};
     if (!find_blocks(solver, &f)) { return json_null(); }
     return json_pack("{sI sI sI}", "leaves", (json_int_t)f.leaves, "squares", (json_int_t)f.squares, "square_nonzeros",
                      (json_int_t)f.square_nonzeros);
@@ -19,7 +19,7 @@ json_t *cli_blocks_json(const tess_solver *solver)
 
 static void print_blocks(const tess_solver *solver)
 {
-    tess_precond_factors f;
+    tess_precond_factors f = {.size = sizeof f};
     if (!find_blocks(solver, &f)) { return; }
     printf("%-17s %lld leaves and %lld squares, which hold %.4g %% of the off-diagonal nonzeros\n", "blocks",
            (long long)f.leaves, (long long)f.squares,

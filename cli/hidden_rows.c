@@ -45,7 +45,7 @@ static void choose_scale(const tess_matrix *a, tess_solver_kind solver, cli_hidd
 {
     const int64_t n = tess_matrix_nrows(a);
     double *scale = malloc((size_t)n * sizeof *scale + 1);
-    tess_matrix_analysis facts;
+    tess_matrix_analysis facts = {.size = sizeof facts};
     if (scale != NULL && tess_order_row_scale(a, scale) == TESS_SUCCESS && spread_of(scale, n) > ROWS_APART &&
         tess_matrix_analyze(a, &facts) == TESS_SUCCESS) {
         out->scale =

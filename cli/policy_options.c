@@ -180,7 +180,7 @@ void cli_note_sweep(tess_storage_options *options)
 
 void cli_note_choices(const tess_matrix *stored, tess_storage_options *options)
 {
-    tess_assignment_summary summary;
+    tess_assignment_summary summary = {.size = sizeof summary};
     cli_note_format(tess_matrix_format(stored), options);
     if (options->split.base == TESS_FORMAT_AUTO) {
         options->split.base = tess_matrix_base(stored);

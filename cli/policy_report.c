@@ -130,14 +130,14 @@ static bool count_nonzeros(const tess_matrix *stored, tess_assignment_summary *s
 
 void cli_print_untouched_matrix(const tess_matrix *stored)
 {
-    tess_assignment_summary s;
+    tess_assignment_summary s = {.size = sizeof s};
     int64_t per_precision[TESS_MAX_PRECISIONS];
     if (count_nonzeros(stored, &s, per_precision)) { cli_print_untouched(&s.options, per_precision); }
 }
 
 bool cli_count_precisions(const tess_matrix *stored, int64_t per_precision[TESS_MAX_PRECISIONS])
 {
-    tess_assignment_summary s;
+    tess_assignment_summary s = {.size = sizeof s};
     return count_nonzeros(stored, &s, per_precision);
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/context.h"
 #include "base/fork.h"
+#include "base/handed_over.h"
 #include "base/stages.h"
 
 /* Tells the sanitizer about arrays that are kept, and about the space beyond the end of the others: using either is an
@@ -159,6 +160,19 @@ static void *ended(const void *pointer)
 void tess_host_release(tess_context *ctx, const void *pointer, int64_t count, size_t size)
 {
     release_checked(ctx, ended(pointer), count, size, true);
+}
+
+/* ---- memory of several contexts ---- */
+
+void tess_host_forget(tess_context *ctx, int64_t count, size_t size)
+{
+    if (ctx->device == TESS_DEVICE_CPU) { count_held(ctx, -(int64_t)checked_bytes(count, size)); }
+}
+
+/* The default allocator does not read the size, which only a context knows that keeps arrays. */
+void tess_host_free(const tess_allocator *allocator, const void *pointer, int64_t count, size_t size)
+{
+    if (pointer) { allocator->release(allocator->user, ended(pointer), checked_bytes(count, size)); }
 }
 
 /* ---- device memory ---- */

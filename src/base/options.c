@@ -76,3 +76,22 @@ void result_return(const void *full, void *result)
     memcpy(result, full, known);
     memcpy(result, &known, sizeof known);
 }
+
+void options_init_bare(void *out, size_t given, const void *full, size_t size)
+{
+    if (!out) { return; }
+    memset(out, 0, given);
+    memcpy(out, full, given < size ? given : size);
+}
+
+void options_init(void *out, size_t given, const void *full, size_t size)
+{
+    if (!out || given < sizeof given) { return; }
+    options_init_bare(out, given, full, size);
+    memcpy(out, &given, sizeof given);
+}
+
+void result_init(void *out, size_t given)
+{
+    options_init(out, given, &given, sizeof given);
+}

@@ -14,14 +14,16 @@ static const double default_share = 99.0, default_range = 1.0;
 static const double default_factor = 0.1, default_std_factor = 0.5;
 enum { DEFAULT_SIDE = 16 };
 
-void tess_policy_options_init(tess_policy_options *o)
+void tess_policy_options_init_sized(tess_policy_options *options, size_t size)
 {
-    if (!o) { return; }
-    memset(o, 0, sizeof *o);
-    o->granularity = TESS_GRANULARITY_ROW;
-    o->policy = TESS_POLICY_NONE;
-    o->share = default_share;
-    o->block_rows = o->block_cols = DEFAULT_SIDE;
+    tess_policy_options o;
+
+    memset(&o, 0, sizeof o);
+    o.granularity = TESS_GRANULARITY_ROW;
+    o.policy = TESS_POLICY_NONE;
+    o.share = default_share;
+    o.block_rows = o.block_cols = DEFAULT_SIDE;
+    options_init_bare(options, size, &o, sizeof o);
 }
 
 /* ---- texts ---- */

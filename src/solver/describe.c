@@ -21,7 +21,7 @@ static void count_nonzeros(const tess_matrix *m, tess_solve_result *r)
 
 static void describe_precond(const tess_precond *m, tess_solve_result *r)
 {
-    tess_precond_factors factors;
+    tess_precond_factors factors = {.size = sizeof factors};
 
     r->precond.kind = m ? m->kind : TESS_PRECOND_NONE;
     if (!m || !m->ops->factors || tess_precond_get_factors(m, &factors) != TESS_SUCCESS) { return; }
@@ -34,18 +34,14 @@ static void describe_precond(const tess_precond *m, tess_solve_result *r)
     r->precond.factorization = factors.factorization;
 }
 
-void tess_solve_result_init(tess_solve_result *result)
+void tess_solve_result_init_sized(tess_solve_result *result, size_t size)
 {
-    if (!result) { return; }
-    memset(result, 0, sizeof *result);
-    result->size = sizeof *result;
+    result_init(result, size);
 }
 
-void tess_papers_result_init(tess_papers_result *result)
+void tess_papers_result_init_sized(tess_papers_result *result, size_t size)
 {
-    if (!result) { return; }
-    memset(result, 0, sizeof *result);
-    result->size = sizeof *result;
+    result_init(result, size);
 }
 
 tess_status tess_solver_papers_result(const tess_solver *s, tess_papers_result *result)

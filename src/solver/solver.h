@@ -10,6 +10,7 @@
 #include "solver/verify.h"
 
 typedef struct solver_transform solver_transform;
+typedef struct solver_transposed solver_transposed;
 struct tess_solver_driver;
 
 struct tess_solver {
@@ -59,6 +60,7 @@ struct tess_solver {
     void *own;                   /* data of a method with a set-up of its own */
     const struct tess_solver_driver *driver; /* non-NULL: it does the work instead (solver/driver.h) */
     void *driven;                            /* its state */
+    solver_transposed *transposed;           /* for A^T x = b (transpose.c); NULL: none was asked for */
 };
 
 /* Copies the last iterate of the last solve to x, which stays as it is where there is none. */
@@ -69,6 +71,9 @@ tess_status solver_require_idle(const tess_solver *s);
 
 /* For a method that needs symmetry: finds out whether the matrix is symmetric, once per version of its values. */
 tess_status check_symmetry(tess_solver *s);
+
+/* Frees what tess_solver_solve_transpose made. */
+void solver_transposed_destroy(tess_solver *s);
 
 /* Makes the matrix in the storage that the options name. */
 tess_status solver_setup_storage(tess_solver *s);

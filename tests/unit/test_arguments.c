@@ -37,13 +37,13 @@ static struct {
     tess_role_precision role;
     tess_precision_schedule schedule;
     tess_digit_counts digits;
-    tess_assignment_summary summary;
-    tess_matrix_analysis analysis;
+    tess_assignment_summary summary = {.size = sizeof summary};
+    tess_matrix_analysis analysis = {.size = sizeof analysis};
     tess_papers_result papers;
     tess_findings findings;
     tess_verification verified;
     tess_verify_row verified_row;
-    tess_precond_factors factors;
+    tess_precond_factors factors = {.size = sizeof factors};
     tess_amg_levels hierarchy;
     tess_precond_sweeps sweeps;
     tess_solve_result result;
@@ -92,7 +92,7 @@ static void set_options(void)
     tess_checkpoint_init(&e.checkpoint);
     tess_solve_estimate_init(&e.estimate);
     e.csr = csr_arrays_of(&laplacian);
-    e.coo = (tess_coo_arrays){.nrows = N, .ncols = N, .nnz = N, .index_bits = 32};
+    e.coo = (tess_coo_arrays){.size = sizeof(tess_coo_arrays), .nrows = N, .ncols = N, .nnz = N, .index_bits = 32};
     e.coo.row_ind = e.coo.col_ind = e.indices;
     e.coo.val = e.array;
     e.text = "5";

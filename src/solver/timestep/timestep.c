@@ -38,23 +38,23 @@ typedef struct timestep_run {
     int64_t piece; /* steps between two looks at them */
 } timestep_run;
 
-void tess_timestep_options_init(tess_timestep_options *options)
+void tess_timestep_options_init_sized(tess_timestep_options *options, size_t size)
 {
-    if (!options) { return; }
-    memset(options, 0, sizeof *options);
-    options->size = sizeof *options;
-    tess_storage_options_init(&options->storage);
-    options->storage.format = tess_format_in_role(TESS_ROLE_COPIES);
-    options->storage.policy.policy = TESS_POLICY_MEAN_RANGE;
-    options->storage.policy.parameter = default_factor;
-    options->engine = TESS_ENGINE_AUTO;
+    tess_timestep_options o;
+
+    memset(&o, 0, sizeof o);
+    o.size = sizeof o;
+    tess_storage_options_init(&o.storage);
+    o.storage.format = tess_format_in_role(TESS_ROLE_COPIES);
+    o.storage.policy.policy = TESS_POLICY_MEAN_RANGE;
+    o.storage.policy.parameter = default_factor;
+    o.engine = TESS_ENGINE_AUTO;
+    options_init(options, size, &o, sizeof o);
 }
 
-void tess_timestep_result_init(tess_timestep_result *result)
+void tess_timestep_result_init_sized(tess_timestep_result *result, size_t size)
 {
-    if (!result) { return; }
-    memset(result, 0, sizeof *result);
-    result->size = sizeof *result;
+    result_init(result, size);
 }
 
 /* ---- set-up ---- */
