@@ -142,6 +142,7 @@ int main(void)
     tess_matrix *a = NULL;
     tess_vector *b = NULL, *x = NULL;
 
+    setvbuf(stdout, NULL, _IONBF, 0); /* what was said stays if it crashes */
     CHECK_ALL_INITS
     tess_context_options_init(&options);
     options.device = TESS_DEVICE_CPU;

@@ -158,7 +158,8 @@ static void wrong_borrowed_arrays_are_refused(void **state)
     for (int k = 0; k < 6; k++) {
         device_array ptr = upload(all_offsets[k], 3, sizeof *offsets), col = upload(all_columns[k], 4, sizeof *columns);
         tess_csr_arrays arrays = {
-            2, 3, 4, ptr.data, col.data, val.data, TESS_PRECISION_FP64, 64, 32, TESS_MEMORY_DEVICE, TESS_BORROW};
+            sizeof(tess_csr_arrays), 2,          3, 4, ptr.data, col.data, val.data, TESS_PRECISION_FP64, 64, 32,
+            TESS_MEMORY_DEVICE,      TESS_BORROW};
         tess_matrix *m = NULL;
 
         if (k == 0) {

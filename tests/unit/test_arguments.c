@@ -37,13 +37,13 @@ static struct {
     tess_role_precision role;
     tess_precision_schedule schedule;
     tess_digit_counts digits;
-    tess_assignment_summary summary = {.size = sizeof summary};
-    tess_matrix_analysis analysis = {.size = sizeof analysis};
+    tess_assignment_summary summary;
+    tess_matrix_analysis analysis;
     tess_papers_result papers;
     tess_findings findings;
     tess_verification verified;
     tess_verify_row verified_row;
-    tess_precond_factors factors = {.size = sizeof factors};
+    tess_precond_factors factors;
     tess_amg_levels hierarchy;
     tess_precond_sweeps sweeps;
     tess_solve_result result;

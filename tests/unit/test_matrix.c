@@ -283,7 +283,8 @@ static void borrowing_needs_sorted_rows_and_narrow_columns(void **state)
     arrays.ownership = TESS_BORROW;
     refuse_csr(ctx, TESS_INVALID_ARGUMENT, arrays);
     arrays = (tess_csr_arrays){
-        3, 4, 5, sorted_ptr, duplicate, sorted_val, TESS_PRECISION_FP64, 64, 32, TESS_MEMORY_HOST, TESS_BORROW};
+        sizeof(tess_csr_arrays), 3,          4, 5, sorted_ptr, duplicate, sorted_val, TESS_PRECISION_FP64, 64, 32,
+        TESS_MEMORY_HOST,        TESS_BORROW};
     refuse_csr(ctx, TESS_OUT_OF_RANGE, arrays);
     tess_context_destroy(ctx);
 }
