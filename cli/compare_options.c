@@ -27,7 +27,7 @@ static void parse_list(struct argp_state *state, const char *option, const char 
     if (copy == NULL) { argp_failure(state, CLI_DEVICE, 0, "there is no memory for --%s", option); }
     for (char *word = strsep(&rest, ","); word != NULL; word = strsep(&rest, ",")) {
         if (*count == CLI_MOST_CHOICES) {
-            argp_error(state, "--%s takes at most %d names", option, (int)CLI_MOST_CHOICES);
+            argp_error(state, "--%s takes at most %s", option, tess_count((int)CLI_MOST_CHOICES, "name").text);
         }
         add(state, word, state->input);
         *count += 1;

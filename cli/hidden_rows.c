@@ -74,10 +74,9 @@ void cli_find_hidden_rows(const tess_matrix *a, const tess_vector *b, const tess
 
 void cli_print_hidden_rows(const cli_hidden_rows *h, const char *label)
 {
-    printf("%-17s the row-scaled residual is %.0e times its tolerance: %lld row%s (the first is row %lld) %s far from "
+    printf("%-17s the row-scaled residual is %.0e times its tolerance: %s (the first is row %lld) %s far from "
            "solved; the norm as given hides them\n",
-           label, h->times, (long long)h->count, h->count == 1 ? "" : "s", (long long)h->first + 1,
-           h->count == 1 ? "is" : "are");
+           label, h->times, tess_count(h->count, "row").text, (long long)h->first + 1, h->count == 1 ? "is" : "are");
 }
 
 json_t *cli_hidden_rows_json(const cli_hidden_rows *h)

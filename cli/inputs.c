@@ -105,8 +105,8 @@ static int read_vector(tess_context *ctx, const char *path, const char *option, 
         return code;
     }
     if (tess_vector_size(*out) == n) { return CLI_CONVERGED; }
-    cli_error("%s: the file for --%s has %lld values, but the matrix needs %lld", path, option,
-              (long long)tess_vector_size(*out), (long long)n);
+    cli_error("%s: the file for --%s has %s, but the matrix needs %lld", path, option,
+              tess_count(tess_vector_size(*out), "value").text, (long long)n);
     return CLI_INPUT;
 }
 

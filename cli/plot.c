@@ -173,8 +173,8 @@ int cli_plot_assignment(const tess_matrix *a, const tess_assignment *assignment,
 
 void cli_print_plot(const cli_plot *plot, const tess_policy_options *options)
 {
-    printf("%-17s %s, %d x %d pixels, each the highest precision in it:", "plot", cli_shown(plot->path), plot->width,
-           plot->height);
+    printf("%-17s %s, %d x %s, each the highest precision in it:", "plot", cli_shown(plot->path), plot->width,
+           tess_count(plot->height, "pixel").text);
     for (int l = 0; l < options->nlevels; l++) {
         const plot_colour *c = &palette[1 + l];
         printf("%s %s %s (#%02x%02x%02x)", l == 0 ? "" : ",", tess_precision_name(options->level[l].precision), c->name,

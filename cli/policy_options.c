@@ -43,9 +43,9 @@ void cli_parse_levels(struct argp_state *state, const char *option, const char *
 {
     if (tess_precision_levels_parse(text, policy) != TESS_SUCCESS) {
         argp_error(state,
-                   "--%s: '%s' is not a list of up to %d precisions from high to low, such as fp64,fp32 or "
-                   "fp64,fp16:scaled (fp8 comes last)",
-                   option, text, (int)TESS_MAX_LEVELS);
+                   "--%s: '%s' is not a list of up to %s from high to low, such as fp64,fp32 or fp64,fp16:scaled (fp8 "
+                   "comes last)",
+                   option, text, tess_count((int)TESS_MAX_LEVELS, "precision").text);
     }
     for (int l = 1; l < policy->nlevels; l++) {
         if (tess_precision_unit_roundoff(policy->level[l].precision) <=

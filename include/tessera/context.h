@@ -8,8 +8,8 @@
  *     tess_context_destroy(ctx);
  *
  * Every object belongs to one context and keeps it: the last one that is destroyed frees it. One thread at a time may
- * use a context and its objects. Different contexts are independent. The library has no global state, never prints, and
- * does not change the caller's current CUDA device and OpenMP settings.
+ * use a context and its objects. Different contexts are independent, and may share a matrix (tess_matrix_share). The
+ * library has no global state, never prints, and leaves the caller's current CUDA device and OpenMP settings alone.
  */
 #ifndef TESSERA_CONTEXT_H
 #define TESSERA_CONTEXT_H

@@ -8,6 +8,8 @@
 
 #include <sys/mman.h>
 
+#include <tessera/names.h>
+
 #include "base/context.h"
 #include "base/fork.h"
 #include "base/options.h"
@@ -142,8 +144,8 @@ static void choose_threads(tess_context *ctx, int asked)
     ctx->threads = threads_that_start(wanted);
     if (ctx->threads < wanted) {
         tess_log(ctx, TESS_LOG_WARN,
-                 "%d threads instead of %d: the system does not start so many (limits of processes or address space)",
-                 ctx->threads, wanted);
+                 "%s instead of %d: the system does not start so many (limits of processes or address space)",
+                 tess_count(ctx->threads, "thread").text, wanted);
     }
 }
 

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <tessera/names.h>
+
 #include "base/options.h"
 #include "io/binary.h"
 #include "io/cache.h"
@@ -60,12 +62,12 @@ static tess_status check_triangles(const text_source *source, const mtx_header *
     if (lower > 0 && duplicates > 0) {
         return tess_fail_at(source->ctx, TESS_PARSE, source->name, header->size_line,
                             "write only the lower triangle, or 'general' in the banner",
-                            "the banner says symmetric, but the file has %lld entries above the diagonal and %lld "
-                            "others, and some positions occur twice",
-                            (long long)upper, (long long)lower);
+                            "the banner says symmetric, but the file has %s above the diagonal and %lld others, and "
+                            "some positions occur twice",
+                            tess_count(upper, "entry").text, (long long)lower);
     }
-    tess_log(source->ctx, TESS_LOG_INFO, "%s: %lld entries above the diagonal of a symmetric file are mirrored",
-             source->name, (long long)upper);
+    tess_log(source->ctx, TESS_LOG_INFO, "%s: a symmetric file has %s above the diagonal, mirrored to below",
+             source->name, tess_count(upper, "entry").text);
     return TESS_SUCCESS;
 }
 

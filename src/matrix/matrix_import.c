@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Assembled matrices from the caller's CSR and COO arrays. */
 #include "base/options.h"
+
+#include <tessera/names.h>
+
 #include "matrix/assemble.h"
 #include "matrix/assembled.h"
 #include "matrix/matrix.h"
@@ -14,8 +17,8 @@ static tess_status check_sizes(tess_context *ctx, int64_t nrows, int64_t ncols, 
 {
     if (nrows < 0 || ncols < 0 || nnz < 0 || nrows > TESS_MAX_ROWS || ncols > TESS_MAX_ROWS) {
         return tess_fail(ctx, TESS_OUT_OF_RANGE, "rows and columns number 0 to 2^31 - 1, nonzeros 0 or more",
-                         "a matrix cannot have the size %lld by %lld with %lld nonzeros", (long long)nrows,
-                         (long long)ncols, (long long)nnz);
+                         "a matrix cannot have the size %lld by %lld with %s", (long long)nrows, (long long)ncols,
+                         tess_count(nnz, "nonzero").text);
     }
     const tess_status status = options_require_name(ctx, "tess_memory", "where", (int)where);
 

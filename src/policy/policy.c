@@ -4,6 +4,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include <tessera/names.h>
+
 #include "base/decimal.h"
 #include "base/options.h"
 #include "base/precision_traits.h"
@@ -153,8 +155,8 @@ static bool is_side(int side)
 static tess_status check_blocks(tess_context *ctx, const tess_policy_options *o)
 {
     if (!is_side(o->block_rows) || !is_side(o->block_cols)) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "use 16x16, 16x32, 32x16 or 32x32",
-                         "blocks cannot have %d x %d entries", o->block_rows, o->block_cols);
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "use 16x16, 16x32, 32x16 or 32x32", "blocks cannot have %d x %s",
+                         o->block_rows, tess_count(o->block_cols, "entry").text);
     }
     if (o->granularity == TESS_GRANULARITY_BLOCK && o->without_diagonal) {
         return tess_fail(ctx, TESS_UNSUPPORTED, "use granularity row or entry",
@@ -200,8 +202,8 @@ static tess_status check_numbers(tess_context *ctx, const tess_policy_options *o
                          "unknown arithmetic %d", (int)o->arithmetic);
     }
     if (o->nlevels < 1 || o->nlevels > TESS_MAX_LEVELS) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "give fewer levels",
-                         "there are %d levels, but 1 to %d are possible", o->nlevels, (int)TESS_MAX_LEVELS);
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "give fewer levels", "there are %s, but 1 to %d are possible",
+                         tess_count(o->nlevels, "level").text, (int)TESS_MAX_LEVELS);
     }
     return TESS_SUCCESS;
 }

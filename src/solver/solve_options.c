@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include <tessera/names.h>
+
 #include "base/options.h"
 #include "precond/precond_options.h"
 #include "sweep/schedule.h"
@@ -60,8 +62,8 @@ static tess_status check_limits(tess_context *ctx, const tess_solve_options *o)
         return tess_fail(ctx, TESS_INVALID_ARGUMENT,
                          "tolerances must be finite, and tolerances and limits not negative",
                          "a tolerance or limit is negative or not finite: rtol %g, atol %g, divergence tolerance %g, "
-                         "%lld iterations, history of %lld, %g seconds",
-                         o->rtol, o->atol, o->divergence_tolerance, (long long)o->max_iterations,
+                         "%s, history of %lld, %g seconds",
+                         o->rtol, o->atol, o->divergence_tolerance, tess_count(o->max_iterations, "iteration").text,
                          (long long)o->history_capacity, o->time_limit);
     }
     return TESS_SUCCESS;

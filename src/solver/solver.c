@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include <tessera/names.h>
+
 #include "base/deadline.h"
 #include "solver/driver.h"
 #include "solver/estimate.h"
@@ -44,10 +46,9 @@ static tess_status check_request(const tess_matrix *a, const tess_precond *m, co
                          "a solver needs an assembled matrix, not a stored one");
     }
     if (m && (m->ctx != a->ctx || m->n != a->nrows)) {
-        return tess_fail(
-            a->ctx, TESS_DIMENSION_MISMATCH, "make the preconditioner from the same matrix",
-            "the preconditioner does not fit: it has another context, or %lld rows where the matrix has %lld",
-            (long long)m->n, (long long)a->nrows);
+        return tess_fail(a->ctx, TESS_DIMENSION_MISMATCH, "make the preconditioner from the same matrix",
+                         "the preconditioner does not fit: it has another context, or %s where the matrix has %lld",
+                         tess_count(m->n, "row").text, (long long)a->nrows);
     }
     if ((o->engine == TESS_ENGINE_GRAPH || o->engine == TESS_ENGINE_SINGLE_KERNEL) &&
         a->ctx->device == TESS_DEVICE_CPU) {

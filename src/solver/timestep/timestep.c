@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include <tessera/names.h>
 #include <tessera/timestep.h>
 
 #include "matrix/storage_options.h"
@@ -295,10 +296,10 @@ static tess_status run_steps(timestep_run *run, tess_vector *x, int64_t count)
 
     TESS_TRY(tess_vector_require(ctx, x, ts->sweep->n, "x"));
     if (count < 0 || run->every < 0 || ts->options.first_step > count) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "counts must be 0 or more, and those made before are among them",
-                         "a count of time steps is wrong: %lld steps, %lld of them made before, a call of the observer "
-                         "every %lld",
-                         (long long)count, (long long)ts->options.first_step, (long long)run->every);
+        return tess_fail(
+            ctx, TESS_INVALID_ARGUMENT, "counts must be 0 or more, and those made before are among them",
+            "a count of time steps is wrong: %s, %lld of them made before, a call of the observer every %lld",
+            tess_count(count, "step").text, (long long)ts->options.first_step, (long long)run->every);
     }
     TESS_TRY(sweep_renew(ts->sweep));
     describe(ts, result);
