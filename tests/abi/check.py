@@ -122,8 +122,7 @@ class Build:
         source, out = (os.path.join(self.folder, f"p{self.count}{end}") for end in (".c", ""))
         with open(source, "w", encoding="utf-8") as file:
             file.write(text)
-        command = [self.options.cc, "-std=c17", "-Wall", "-Werror", *shlex.split(self.options.flags), "-I", HERE, source,
-                   "-o", out]
+        command = [self.options.cc, "-std=c17", "-Wall", "-Werror", *shlex.split(self.options.flags), source, "-o", out]
         if link:
             command += [self.options.library, "-Wl,-rpath," + os.path.dirname(self.options.library), "-lm"]
         made = run(command)
@@ -242,7 +241,7 @@ def check(options):
             problems.append(f"there are no headers of version {'.'.join(own)}: python3 tests/abi/check.py --keep")
     for problem in problems:
         print(problem)
-    print(f"{len(problems)} problems with {build.count} programs" if problems else f"{build.count} programs, no problem")
+    print(f"{build.count} programs, {len(problems) or 'no'} problem{'s' * (len(problems) > 1)}")
     return 1 if problems else 0
 
 
