@@ -7,12 +7,11 @@
  *     options.rtol = 1e-10;
  *
  * A struct that begins with `size` may grow at its end in a later version, unless it is a member of another. Its _init
- * function, inline, passes the size by the program's headers, and writes no more. The library accepts the smaller size
+ * function, inline, passes the size by the program's headers. The library writes no more, and accepts the smaller size
  * of an older program: what that does not know has its default. It refuses 0 and sizes above its own with
- * INVALID_ARGUMENT. All other structs keep their length, and so do members, with or without `size`, and structs of
- * which the library returns an array: their `reserved` words must be zeros until a later version names them. tests/abi
- * holds the library to this, with the headers of earlier versions. The library reads options, and what they point to,
- * only during the call. Examples: examples/c.
+ * INVALID_ARGUMENT. All other structs, and all members, keep their length: their `reserved` words must be zeros until a
+ * later version names them (tests/abi). The library reads options, and what they point to, only during the call.
+ * Examples: examples/c.
  *
  * NULL for an object, a result or an array that a function needs is INVALID_ARGUMENT, as is an enum out of range;
  * functions without a status return 0, NULL or "". Objects may be destroyed in any order: each keeps what it was made
