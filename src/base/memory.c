@@ -126,8 +126,8 @@ static tess_status allocate_checked(tess_context *ctx, int64_t count, size_t siz
     if (bytes && !*out) { *out = allocate_host(ctx, whole); }
     if (!*out) {
         return tess_fail(ctx, TESS_OUT_OF_MEMORY, "solve a smaller system, or free memory",
-                         "host memory is exhausted: %s of %zu bytes could not be allocated",
-                         tess_count(count, "value").text, size);
+                         "host memory is exhausted: %s of %s could not be allocated", tess_count(count, "value").text,
+                         tess_count((int64_t)size, "byte").text);
     }
     ASAN_POISON_MEMORY_REGION((char *)*out + bytes, whole - bytes);
     if (ctx->device == TESS_DEVICE_CPU) { count_held(ctx, (int64_t)bytes); }
@@ -189,11 +189,11 @@ tess_status tess_device_allocate(tess_context *ctx, int64_t count, size_t size, 
     if (fork_require_device(ctx) != TESS_SUCCESS) { return TESS_UNSUPPORTED; }
     *out = bytes ? ctx->backend->allocate(ctx, bytes) : NULL;
     if (!*out) {
-        return tess_fail(
-            ctx, TESS_OUT_OF_DEVICE_MEMORY,
-            "store the matrix in a lower precision, choose another device, or free device memory",
-            "device memory is exhausted: %s of %zu bytes could not be allocated on %s (this context holds %s)",
-            tess_count(count, "value").text, size, ctx->device_name, tess_count(ctx->held_bytes, "byte").text);
+        return tess_fail(ctx, TESS_OUT_OF_DEVICE_MEMORY,
+                         "store the matrix in a lower precision, choose another device, or free device memory",
+                         "device memory is exhausted: %s of %s could not be allocated on %s (this context holds %s)",
+                         tess_count(count, "value").text, tess_count((int64_t)size, "byte").text, ctx->device_name,
+                         tess_count(ctx->held_bytes, "byte").text);
     }
     count_held(ctx, (int64_t)bytes);
     return tess_stage_note(ctx, "allocating device memory");
