@@ -195,7 +195,7 @@ void cli_print_why(const cli_solve_run *run)
     size_t length = 0;
     for (int i = 0; (line = next_line(text, &at, &length)) != NULL; i++) {
         if (i == 0 || i > skipped) { printf("%-17s %.*s\n", i == 0 ? "why" : "", (int)length, line); }
-        if (i == 0 && skipped > 0) { printf("%-17s (%d attempts more: --explain)\n", "", skipped); }
+        if (i == 0 && skipped > 0) { printf("%-17s (%s more: --explain)\n", "", tess_count(skipped, "attempt").text); }
     }
     if (lines == 0 || !may_repeat(run)) { return; }
     write_command(run, command, sizeof command);

@@ -144,11 +144,10 @@ void cli_chart_history(const tess_solve_result *r, cli_history_chart *out)
         out->y[count++] = r->history[i] / scale;
     }
     out->series = (cli_series){.name = "estimated by the solver", .x = out->x, .y = out->y, .count = count};
-    snprintf(
-        out->description, sizeof out->description,
-        "The relative residual as the solver estimates it, over %lld iterations, on a logarithmic scale. It ends at "
-        "%.2e; the true residual is %.2e.",
-        (long long)r->iterations, r->estimated_relative_residual, r->relative_residual);
+    snprintf(out->description, sizeof out->description,
+             "The relative residual as the solver estimates it, over %s, on a logarithmic scale. It ends at %.2e; the "
+             "true residual is %.2e.",
+             tess_count(r->iterations, "iteration").text, r->estimated_relative_residual, r->relative_residual);
     out->chart = (cli_chart){.title = "Convergence",
                              .description = out->description,
                              .x_label = "iteration",

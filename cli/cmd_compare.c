@@ -156,8 +156,8 @@ static int measure_on_gpu(comparison *all)
 static void print_comparison(const comparison *all, const tess_context *ctx)
 {
     const tess_matrix *a = all->matrix.a;
-    printf("%-17s %s: %lld x %lld, %lld nonzeros\n", "matrix", cli_shown(all->matrix.name),
-           (long long)tess_matrix_nrows(a), (long long)tess_matrix_ncols(a), (long long)tess_matrix_nnz(a));
+    printf("%-17s %s: %lld x %lld, %s\n", "matrix", cli_shown(all->matrix.name), (long long)tess_matrix_nrows(a),
+           (long long)tess_matrix_ncols(a), tess_count(tess_matrix_nnz(a), "nonzero").text);
     printf("%-17s %s\n", "cpu", tess_context_device_name(ctx));
     printf("%-17s %s\n", "gpu", all->no_gpu == NULL ? all->gpu_name : all->no_gpu);
     if (all->with_solves) { cli_solves_print(&all->solves); }

@@ -152,7 +152,7 @@ static void print_conversion(const conversion *c)
     char read_text[32], write_text[32];
     printf("%s: %lld x %lld, ", c->options->given, (long long)c->nrows, (long long)c->ncols);
     if (c->values == NULL) {
-        printf("%lld nonzeros", (long long)tess_matrix_nnz(c->matrix.a));
+        printf("%s", tess_count(tess_matrix_nnz(c->matrix.a), "nonzero").text);
     } else {
         printf("a dense array");
     }

@@ -139,8 +139,8 @@ static int make_and_write(const generate_options *options, tess_context *ctx)
     double seconds = cli_seconds() - start;
     if (code == CLI_CONVERGED && cli_text_wanted(options->host.json)) {
         char time[32];
-        printf("%s: %lld x %lld, %lld nonzeros, written in %s\n", cli_shown(options->output),
-               (long long)tess_matrix_nrows(a), (long long)tess_matrix_ncols(a), (long long)tess_matrix_nnz(a),
+        printf("%s: %lld x %lld, %s, written in %s\n", cli_shown(options->output), (long long)tess_matrix_nrows(a),
+               (long long)tess_matrix_ncols(a), tess_count(tess_matrix_nnz(a), "nonzero").text,
                cli_seconds_text(seconds, time, sizeof time));
     }
     if (code == CLI_CONVERGED && options->host.json != NULL) {

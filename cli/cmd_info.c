@@ -106,6 +106,7 @@ static int assign(const tess_matrix *a, const info_options *options, const tess_
     tess_status status = tess_assignment_create(a, &policy, &out->assignment);
     if (status == TESS_SUCCESS) { status = tess_assignment_measure_error(out->assignment, a); }
     if (status != TESS_SUCCESS) { return cli_report_failure(tess_matrix_context(a), status); }
+    tess_assignment_summary_init(&out->summary);
     tess_assignment_get_summary(out->assignment, &out->summary);
     return options->plot == NULL ? CLI_CONVERGED : cli_plot_assignment(a, out->assignment, &out->plot);
 }
@@ -130,7 +131,7 @@ static int find_levels(const tess_matrix *a, const info_options *options, info_l
 static int analyse(const info_options *options, tess_context *ctx)
 {
     cli_matrix matrix;
-    tess_matrix_analysis facts;
+    tess_matrix_analysis facts = {.size = sizeof facts};
     storage_trial trial;
     info_assignment made = {.assignment = NULL};
     info_levels levels;

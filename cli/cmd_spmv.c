@@ -118,8 +118,8 @@ static void print_spmv(const spmv_run *run)
 {
     char buffer[64], bytes[32], time[32], format[32];
     const tess_matrix *a = run->matrix.a;
-    printf("%-17s %s: %lld x %lld, %lld nonzeros\n", "matrix", cli_shown(run->matrix.name),
-           (long long)tess_matrix_nrows(a), (long long)tess_matrix_ncols(a), (long long)tess_matrix_nnz(a));
+    printf("%-17s %s: %lld x %lld, %s\n", "matrix", cli_shown(run->matrix.name), (long long)tess_matrix_nrows(a),
+           (long long)tess_matrix_ncols(a), tess_count(tess_matrix_nnz(a), "nonzero").text);
     cli_print_device(run->ctx);
     bool mixed = cli_takes_policy(run->options->storage.format);
     printf("%-17s %s %s, %s\n", "storage",

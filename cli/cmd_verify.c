@@ -111,9 +111,10 @@ static int load_columns(tess_context *ctx, const cli_vector_choice *choice, cons
         tess_status status = tess_array_read(ctx, cli_input_path(choice->path), &out->values, &out->nrows, &out->ncols);
         if (status != TESS_SUCCESS) { return cli_report_failure(ctx, status); }
         if (out->nrows == nrows && out->ncols > 0) { return CLI_CONVERGED; }
-        cli_error("%s: %s has %lld rows and %lld column%s, but the matrix is %lld x %lld, and %s needs %lld rows",
-                  choice->path, what, (long long)out->nrows, (long long)out->ncols, out->ncols == 1 ? "" : "s",
-                  (long long)tess_matrix_nrows(a), (long long)tess_matrix_ncols(a), what, (long long)nrows);
+        cli_error("%s: %s has %s and %s, but the matrix is %lld x %lld, and %s needs %s", choice->path, what,
+                  tess_count(out->nrows, "row").text, tess_count(out->ncols, "column").text,
+                  (long long)tess_matrix_nrows(a), (long long)tess_matrix_ncols(a), what,
+                  tess_count(nrows, "row").text);
         return CLI_INPUT;
     }
     int code = cli_load_vector(ctx, choice, what, nrows, a, &made);
@@ -133,7 +134,7 @@ static int load(tess_context *ctx, verify_run *run)
     if (code == CLI_CONVERGED) { code = load_columns(ctx, &o->solution, "x", a, tess_matrix_ncols(a), &run->x); }
     if (code != CLI_CONVERGED) { return code; }
     if (run->b.ncols != 1 && run->b.ncols != run->x.ncols) {
-        cli_error("b has %lld columns and x has %lld: b may have one, or as many as x", (long long)run->b.ncols,
+        cli_error("b has %s and x has %lld: b may have one, or as many as x", tess_count(run->b.ncols, "column").text,
                   (long long)run->x.ncols);
         return CLI_INPUT;
     }

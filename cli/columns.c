@@ -22,12 +22,12 @@ int cli_columns_read(tess_context *ctx, const char *path, const char *option, in
     }
     if (out->nrows == nrows && out->ncols > 0) { return CLI_CONVERGED; }
     if (out->ncols == 1) {
-        cli_error("%s: the file for --%s has %lld values, but the matrix needs %lld", path, option,
-                  (long long)out->nrows, (long long)nrows);
+        cli_error("%s: the file for --%s has %s, but the matrix needs %lld", path, option,
+                  tess_count(out->nrows, "value").text, (long long)nrows);
     } else {
-        cli_error("%s: the file for --%s has %lld rows and %lld columns, but the matrix needs %lld rows and a column "
-                  "for each right-hand side",
-                  path, option, (long long)out->nrows, (long long)out->ncols, (long long)nrows);
+        cli_error("%s: the file for --%s has %s and %s, but the matrix needs %s and a column for each right-hand side",
+                  path, option, tess_count(out->nrows, "row").text, tess_count(out->ncols, "column").text,
+                  tess_count(nrows, "row").text);
     }
     return CLI_INPUT;
 }

@@ -27,7 +27,7 @@ static void parse_list(struct argp_state *state, const char *option, const char 
     if (copy == NULL) { argp_failure(state, CLI_DEVICE, 0, "there is no memory for --%s", option); }
     for (char *word = strsep(&rest, ","); word != NULL; word = strsep(&rest, ",")) {
         if (*count == CLI_MOST_CHOICES) {
-            argp_error(state, "--%s takes at most %d names", option, (int)CLI_MOST_CHOICES);
+            argp_error(state, "--%s takes at most %s", option, tess_count((int)CLI_MOST_CHOICES, "name").text);
         }
         add(state, word, state->input);
         *count += 1;
@@ -141,7 +141,7 @@ static void choose_preconds(const tess_matrix_analysis *facts, cli_solves_option
 
 int cli_solves_choose(const tess_matrix *a, cli_solves_options *options)
 {
-    tess_matrix_analysis facts;
+    tess_matrix_analysis facts = {.size = sizeof facts};
     tess_status status = tess_matrix_analyze(a, &facts);
     if (status != TESS_SUCCESS) { return cli_report_failure(tess_matrix_context(a), status); }
     if (options->solvers == 0) { choose_solvers(&facts, options); }

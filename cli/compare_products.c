@@ -178,7 +178,7 @@ void cli_products_print(const cli_products *all)
     if (all->options->choice.chosen) { printf("%-17s chosen for the matrix\n", "format"); }
     printf("%-17s %s", "x", cli_shown(cli_vector_describe(&all->options->x, buffer, sizeof buffer)));
     if (all->options->x_magnitude != 1.0) { printf(" times %g", all->options->x_magnitude); }
-    printf("; %d products each, median, wall clock\n\n", all->options->repeats);
+    printf("; %s each, median, wall clock\n\n", tess_count(all->options->repeats, "product").text);
     printf("%-6s %-10s %-9s %10s %10s %8s %15s %15s\n", "device", "format", "precision", "bytes", "time", "GB/s",
            "componentwise", "norm error");
     for (int i = 0; i < all->count; i++) {

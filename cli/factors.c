@@ -11,7 +11,7 @@ static bool find_blocks(const tess_solver *solver, tess_precond_factors *out)
 
 json_t *cli_blocks_json(const tess_solver *solver)
 {
-    tess_precond_factors f;
+    tess_precond_factors f = {.size = sizeof f};
     if (!find_blocks(solver, &f)) { return json_null(); }
     return json_pack("{sI sI sI}", "leaves", (json_int_t)f.leaves, "squares", (json_int_t)f.squares, "square_nonzeros",
                      (json_int_t)f.square_nonzeros);
@@ -19,25 +19,26 @@ json_t *cli_blocks_json(const tess_solver *solver)
 
 static void print_blocks(const tess_solver *solver)
 {
-    tess_precond_factors f;
+    tess_precond_factors f = {.size = sizeof f};
     if (!find_blocks(solver, &f)) { return; }
-    printf("%-17s %lld leaves and %lld squares, which hold %.4g %% of the off-diagonal nonzeros\n", "blocks",
-           (long long)f.leaves, (long long)f.squares,
+    printf("%-17s %s and %s, which hold %.4g %% of the off-diagonal nonzeros\n", "blocks",
+           tess_count(f.leaves, "leaf|leaves").text, tess_count(f.squares, "square").text,
            f.nonzeros > 0 ? 100.0 * (double)f.square_nonzeros / (double)f.nonzeros : 0.0);
 }
 
 void cli_print_factors(const tess_precond_options *precond, const tess_solve_result *result, const tess_solver *solver)
 {
     if (precond->kind == TESS_PRECOND_LU || precond->kind == TESS_PRECOND_CHOLESKY) {
-        printf("%-17s %lld nonzeros\n", "factors", (long long)result->precond.factor_nonzeros);
+        printf("%-17s %s\n", "factors", tess_count(result->precond.factor_nonzeros, "nonzero").text);
     }
     if (!cli_is_incomplete(precond->kind)) { return; }
-    printf("%-17s %lld level sets below the diagonal, %lld above", "factors",
-           (long long)result->precond.triangle_level_sets[0], (long long)result->precond.triangle_level_sets[1]);
+    printf("%-17s %s below the diagonal, %lld above", "factors",
+           tess_count(result->precond.triangle_level_sets[0], "level set").text,
+           (long long)result->precond.triangle_level_sets[1]);
     if (result->precond.triangle_groups[0] + result->precond.triangle_groups[1] <
         result->precond.triangle_level_sets[0] + result->precond.triangle_level_sets[1]) {
-        printf(", in %lld and %lld groups", (long long)result->precond.triangle_groups[0],
-               (long long)result->precond.triangle_groups[1]);
+        printf(", in %lld and %s", (long long)result->precond.triangle_groups[0],
+               tess_count(result->precond.triangle_groups[1], "group").text);
     }
     if (result->precond.shift > 0.0) { printf("; diagonal shifted by %g times itself", result->precond.shift); }
     printf("\n");

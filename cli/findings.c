@@ -55,7 +55,7 @@ static const char *take_label(const char **label)
 static void print_kind(const tess_finding *kind, const char *what, const char **label)
 {
     if (kind->count == 0) { return; }
-    printf("%-17s %lld %s; the first: ", take_label(label), (long long)kind->count, what);
+    printf("%-17s %s; the first: ", take_label(label), tess_count(kind->count, what).text);
     if (kind->row >= 0) { printf("row %lld", (long long)kind->row + 1); }
     if (kind->column >= 0) { printf("%scolumn %lld", kind->row >= 0 ? ", " : "", (long long)kind->column + 1); }
     putchar('\n');
@@ -64,8 +64,8 @@ static void print_kind(const tess_finding *kind, const char *what, const char **
 static void print_duplicates(const tess_finding *kind, const char **label)
 {
     if (kind->count == 0) { return; }
-    printf("%-17s %lld rows are equal to a row before; the first: row %lld to row %lld\n", take_label(label),
-           (long long)kind->count, (long long)kind->row + 1, (long long)kind->column + 1);
+    printf("%-17s %s equal to a row before; the first: row %lld to row %lld\n", take_label(label),
+           tess_count(kind->count, "row is|rows are").text, (long long)kind->row + 1, (long long)kind->column + 1);
 }
 
 static void print_inconsistency(const cli_solve_run *run, const char **label)
@@ -75,9 +75,9 @@ static void print_inconsistency(const cli_solve_run *run, const char **label)
     if (f->inconsistent_rows.count == f->nrows) {
         printf("%-17s the columns of A sum to 0, and b does not: ", take_label(label));
     } else {
-        printf("%-17s %lld rows, row %lld and all that are coupled to it, have columns that sum to 0, and b does not "
-               "there: ",
-               take_label(label), (long long)f->inconsistent_rows.count, (long long)f->inconsistent_rows.row + 1);
+        printf("%-17s %s, row %lld and all that are coupled to it, have columns that sum to 0, and b does not there: ",
+               take_label(label), tess_count(f->inconsistent_rows.count, "row").text,
+               (long long)f->inconsistent_rows.row + 1);
     }
     printf("no x has a relative residual below %.1e\n", f->inconsistency);
 }
@@ -90,19 +90,19 @@ void cli_print_findings(const cli_solve_run *run)
     if (!run->result->converged && cli_advice(run, advice) != NULL) { printf("%-17s %s\n", "advice", advice); }
     if (f->nrows == 0 || run->result->verified) { return; }
     if (run->hidden->count > 0) { cli_print_hidden_rows(run->hidden, take_label(label)); }
-    print_kind(&f->nonfinite, "entries are NaN or Inf", label);
+    print_kind(&f->nonfinite, "entry is NaN or Inf|entries are NaN or Inf", label);
     const long long line = f->nonfinite.count > 0 ? line_of_nonfinite(run->matrix) : 0;
     if (line > 0) { printf("%-17s it is in line %lld of %s\n", take_label(label), line, cli_shown(run->matrix->name)); }
-    print_kind(&f->nonfinite_rhs, "elements of b are NaN or Inf", label);
+    print_kind(&f->nonfinite_rhs, "element of b is NaN or Inf|elements of b are NaN or Inf", label);
     if (cli_is_structurally_singular(f)) {
         printf("%-17s structurally singular: rank at most %lld of %lld\n", take_label(label),
                (long long)f->structural_rank, (long long)(f->nrows < f->ncols ? f->nrows : f->ncols));
-        print_kind(&f->unmatched_rows, "rows without a partner", label);
-        print_kind(&f->unmatched_columns, "columns without a partner", label);
+        print_kind(&f->unmatched_rows, "row without a partner|rows without a partner", label);
+        print_kind(&f->unmatched_columns, "column without a partner|columns without a partner", label);
     }
-    print_kind(&f->empty_rows, "rows are empty", label);
-    print_kind(&f->empty_columns, "columns are empty", label);
-    print_kind(&f->zero_diagonal, "diagonal entries are 0 or absent", label);
+    print_kind(&f->empty_rows, "row is empty|rows are empty", label);
+    print_kind(&f->empty_columns, "column is empty|columns are empty", label);
+    print_kind(&f->zero_diagonal, "diagonal entry is 0 or absent|diagonal entries are 0 or absent", label);
     print_duplicates(&f->duplicate_rows, label);
     if (f->constant_null_vector) {
         printf("%-17s A times the vector of ones is 0 up to rounding: x is determined up to a constant\n",

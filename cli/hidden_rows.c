@@ -45,7 +45,7 @@ static void choose_scale(const tess_matrix *a, tess_solver_kind solver, cli_hidd
 {
     const int64_t n = tess_matrix_nrows(a);
     double *scale = malloc((size_t)n * sizeof *scale + 1);
-    tess_matrix_analysis facts;
+    tess_matrix_analysis facts = {.size = sizeof facts};
     if (scale != NULL && tess_order_row_scale(a, scale) == TESS_SUCCESS && spread_of(scale, n) > ROWS_APART &&
         tess_matrix_analyze(a, &facts) == TESS_SUCCESS) {
         out->scale =
@@ -74,10 +74,9 @@ void cli_find_hidden_rows(const tess_matrix *a, const tess_vector *b, const tess
 
 void cli_print_hidden_rows(const cli_hidden_rows *h, const char *label)
 {
-    printf("%-17s the row-scaled residual is %.0e times its tolerance: %lld row%s (the first is row %lld) %s far from "
+    printf("%-17s the row-scaled residual is %.0e times its tolerance: %s (the first is row %lld) %s far from "
            "solved; the norm as given hides them\n",
-           label, h->times, (long long)h->count, h->count == 1 ? "" : "s", (long long)h->first + 1,
-           h->count == 1 ? "is" : "are");
+           label, h->times, tess_count(h->count, "row").text, (long long)h->first + 1, h->count == 1 ? "is" : "are");
 }
 
 json_t *cli_hidden_rows_json(const cli_hidden_rows *h)

@@ -19,12 +19,12 @@ static void write_summary(FILE *file, const cli_solve_run *run)
     char precond[64], bytes[32], setup[32], solve[32];
     const tess_solve_result *r = run->result;
     const tess_matrix *a = run->matrix->a;
-    fprintf(file, "<p>The system has %lld equations and %lld nonzeros. ", (long long)tess_matrix_nrows(a),
-            (long long)tess_matrix_nnz(a));
+    fprintf(file, "<p>The system has %s and %s. ", tess_count(tess_matrix_nrows(a), "equation").text,
+            tess_count(tess_matrix_nnz(a), "nonzero").text);
     fprintf(file, "<strong>%s</strong> with preconditioner <strong>", tess_solver_kind_name(r->solver));
     cli_write_escaped(file, cli_precond_text(&run->options->precond, precond, sizeof precond));
-    fprintf(file, "</strong> made %lld iterations in %s, after %s of set-up, with %s of memory. ",
-            (long long)r->iterations, cli_seconds_text(r->solve_seconds, solve, sizeof solve),
+    fprintf(file, "</strong> made %s in %s, after %s of set-up, with %s of memory. ",
+            tess_count(r->iterations, "iteration").text, cli_seconds_text(r->solve_seconds, solve, sizeof solve),
             cli_seconds_text(r->setup_seconds, setup, sizeof setup),
             cli_bytes_text((double)r->resident_bytes, bytes, sizeof bytes));
     fprintf(file, "The true relative residual, of the FP64 matrix, is <strong>%.3e</strong>", r->relative_residual);
@@ -192,15 +192,15 @@ static void write_method(FILE *file, const cli_solve_run *run)
                   cli_takes_policy(r->storage.format) ? cli_levels_text(&o->storage.policy, levels, sizeof levels)
                                                       : tess_precision_name(r->storage.precision));
     if (r->gmres.inner.given) {
-        cli_html_fact(file, "cycles", "%s, basis %s, restart after %d vectors",
+        cli_html_fact(file, "cycles", "%s, basis %s, restart after %s",
                       cli_role_text(&r->gmres.inner, role, sizeof role), tess_precision_name(r->gmres.basis.storage),
-                      o->gmres.restart);
+                      tess_count(o->gmres.restart, "vector").text);
     }
     cli_html_fact(file, "right-hand side", "%s, norm %.6g", cli_shown(cli_vector_describe(run->rhs, text, sizeof text)),
                   r->rhs_norm);
     cli_html_fact(file, "start", "%s", run->initial_guess == NULL ? "x = 0" : run->initial_guess);
-    cli_html_fact(file, "stop at", "||b - A x|| <= max(%g ||b||, %g), or %lld iterations", o->rtol, o->atol,
-                  (long long)o->max_iterations);
+    cli_html_fact(file, "stop at", "||b - A x|| <= max(%g ||b||, %g), or %s", o->rtol, o->atol,
+                  tess_count(o->max_iterations, "iteration").text);
     cli_html_fact(file, "end", "%s (%s, %d)", tess_reason_text(r->reason), tess_reason_name(r->reason), (int)r->reason);
     cli_html_end_facts(file);
     cli_html_end_section(file);

@@ -94,40 +94,39 @@ static void print_file_facts(const tess_mtx_info *info)
 {
     static const char *const symmetries[] = {"general", "symmetric", "skew-symmetric"};
     if (info->cache) { /* the cache does not keep the header of its source */
-        printf("%-17s binary cache; %lld explicit zeros\n", "file", (long long)info->explicit_zeros);
+        printf("%-17s binary cache; %s\n", "file", tess_count(info->explicit_zeros, "explicit zero").text);
         return;
     }
     if (strcmp(info->kind, "Matrix Market") != 0) {
-        printf("%-17s %s; %lld entries, %lld duplicates summed, %lld explicit zeros kept\n", "file", info->kind,
-               (long long)info->entries, (long long)info->duplicates, (long long)info->explicit_zeros);
+        printf("%-17s %s; %s, %s summed, %s kept\n", "file", info->kind, tess_count(info->entries, "entry").text,
+               tess_count(info->duplicates, "duplicate").text, tess_count(info->explicit_zeros, "explicit zero").text);
         return;
     }
     const char *symmetry = info->symmetry >= 0 && info->symmetry <= 2 ? symmetries[info->symmetry] : "?";
-    printf("%-17s %s, %s, %s%s; %lld entries, %lld duplicates summed, %lld explicit zeros kept\n", "file",
-           info->coordinate ? "coordinate" : "array",
+    printf("%-17s %s, %s, %s%s; %s, %s summed, %s kept\n", "file", info->coordinate ? "coordinate" : "array",
            info->pattern   ? "pattern"
            : info->integer ? "integer"
                            : "real",
-           symmetry, info->compressed ? ", gzip" : "", (long long)info->entries, (long long)info->duplicates,
-           (long long)info->explicit_zeros);
+           symmetry, info->compressed ? ", gzip" : "", tess_count(info->entries, "entry").text,
+           tess_count(info->duplicates, "duplicate").text, tess_count(info->explicit_zeros, "explicit zero").text);
 }
 
 static void print_structure(const tess_matrix_analysis *f)
 {
     double full = (double)f->nrows * (double)f->ncols;
-    printf("%-17s %lld x %lld, %lld nonzeros (%.3g %% of all entries)\n", "size", (long long)f->nrows,
-           (long long)f->ncols, (long long)f->nnz, full > 0.0 ? 100.0 * (double)f->nnz / full : 0.0);
+    printf("%-17s %lld x %lld, %s (%.3g %% of all entries)\n", "size", (long long)f->nrows, (long long)f->ncols,
+           tess_count(f->nnz, "nonzero").text, full > 0.0 ? 100.0 * (double)f->nnz / full : 0.0);
     printf("%-17s pattern %s, numerical %s, skew %s\n", "symmetry", yes_no(f->pattern_symmetric),
            yes_no(f->numerically_symmetric), yes_no(f->skew_symmetric));
-    printf("%-17s %lld positive, %lld negative, %lld zero, %lld missing; dominant in %lld rows\n", "diagonal",
+    printf("%-17s %lld positive, %lld negative, %lld zero, %lld missing; dominant in %s\n", "diagonal",
            (long long)f->diagonal_positive, (long long)f->diagonal_negative, (long long)f->diagonal_zero,
-           (long long)f->diagonal_missing, (long long)f->diagonally_dominant_rows);
-    printf("%-17s %lld to %lld nonzeros, mean %.2f, standard deviation %.2f; %lld empty, %lld dense\n", "rows",
-           (long long)f->row_nnz_min, (long long)f->row_nnz_max, f->row_nnz_mean, f->row_nnz_stddev,
+           (long long)f->diagonal_missing, tess_count(f->diagonally_dominant_rows, "row").text);
+    printf("%-17s %lld to %s, mean %.2f, standard deviation %.2f; %lld empty, %lld dense\n", "rows",
+           (long long)f->row_nnz_min, tess_count(f->row_nnz_max, "nonzero").text, f->row_nnz_mean, f->row_nnz_stddev,
            (long long)f->empty_rows, (long long)f->dense_rows);
     printf("%-17s %lld\n", "bandwidth", (long long)f->bandwidth);
-    printf("%-17s magnitudes %.3g to %.3g; %lld explicit zeros, %lld NaN or Inf\n", "values", f->value_abs_min,
-           f->value_abs_max, (long long)f->explicit_zeros, (long long)f->not_finite);
+    printf("%-17s magnitudes %.3g to %.3g; %s, %lld NaN or Inf\n", "values", f->value_abs_min, f->value_abs_max,
+           tess_count(f->explicit_zeros, "explicit zero").text, (long long)f->not_finite);
 }
 
 void cli_info_print(const info_report *report)

@@ -53,6 +53,7 @@ int cli_load_matrix(tess_context *ctx, const char *name, cli_matrix *out)
     if (strncmp(name, gallery_prefix, sizeof gallery_prefix - 1) == 0) {
         code = generate_in_place(ctx, name, &out->a);
     } else {
+        tess_mtx_info_init(&out->info);
         tess_status status = tess_matrix_read(ctx, cli_input_path(name), &out->a, &out->info);
         out->from_file = true;
         if (status != TESS_SUCCESS) { code = cli_report_failure(ctx, status); }
@@ -104,8 +105,8 @@ static int read_vector(tess_context *ctx, const char *path, const char *option, 
         return code;
     }
     if (tess_vector_size(*out) == n) { return CLI_CONVERGED; }
-    cli_error("%s: the file for --%s has %lld values, but the matrix needs %lld", path, option,
-              (long long)tess_vector_size(*out), (long long)n);
+    cli_error("%s: the file for --%s has %s, but the matrix needs %lld", path, option,
+              tess_count(tess_vector_size(*out), "value").text, (long long)n);
     return CLI_INPUT;
 }
 

@@ -38,17 +38,16 @@ void cli_print_levels(const tess_amg_levels *levels, double factor)
            cli_bytes_text((double)bytes_of(levels), text, sizeof text), tess_precision_name(levels->vectors));
     for (int l = 0; l < levels->count; l++) {
         const tess_amg_level *own = &levels->level[l];
-        printf("%-17s %d: %lld rows, %lld nonzeros, %s %s, %s\n", "", l + 1, (long long)own->rows,
-               (long long)own->nonzeros, tess_format_name(own->format), tess_precision_name(own->precision),
-               cli_bytes_text((double)own->bytes, text, sizeof text));
+        printf("%-17s %d: %s, %s, %s %s, %s\n", "", l + 1, tess_count(own->rows, "row").text,
+               tess_count(own->nonzeros, "nonzero").text, tess_format_name(own->format),
+               tess_precision_name(own->precision), cli_bytes_text((double)own->bytes, text, sizeof text));
     }
     if (levels->given_up != TESS_AMG_AUTO) {
         printf("%-17s tried %s too: operator complexity %.2f, convergence factor %.2f\n", "",
                tess_amg_coarsening_name(levels->given_up), levels->given_up_complexity, levels->given_up_factor);
     }
     if (levels->raised > 0) {
-        printf("%-17s stored in a higher precision after a failure, %d time%s\n", "", levels->raised,
-               levels->raised == 1 ? "" : "s");
+        printf("%-17s stored in a higher precision after a failure, %s\n", "", tess_count(levels->raised, "time").text);
     }
     if (levels->coarsest_rank < levels->level[levels->count - 1].rows) {
         printf("%-17s the coarsest is singular, of rank %lld\n", "", (long long)levels->coarsest_rank);

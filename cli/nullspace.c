@@ -67,11 +67,9 @@ static int use_vectors(int64_t n, const table *vectors, cli_nullspace *nullspace
 {
     const size_t bytes = (size_t)(vectors->nrows * vectors->ncols) * sizeof *nullspace->values;
     if (vectors->nrows != n || vectors->ncols < 1 || vectors->ncols > TESS_MAX_NEAR_NULLSPACE) {
-        cli_error(
-            "%s: %lld rows and %lld columns, but --near-nullspace needs %lld rows, as the matrix has, and 1 to %d "
-            "columns",
-            nullspace->vectors, (long long)vectors->nrows, (long long)vectors->ncols, (long long)n,
-            TESS_MAX_NEAR_NULLSPACE);
+        cli_error("%s: %s and %s, but --near-nullspace needs %s, as the matrix has, and 1 to %s", nullspace->vectors,
+                  tess_count(vectors->nrows, "row").text, tess_count(vectors->ncols, "column").text,
+                  tess_count(n, "row").text, tess_count(TESS_MAX_NEAR_NULLSPACE, "column").text);
         return CLI_INPUT;
     }
     nullspace->values = malloc(bytes + 1);
@@ -85,10 +83,10 @@ static int use_modes(tess_context *ctx, int64_t n, const table *nodes, cli_nulls
 {
     const int columns = nodes->ncols == 3 ? 6 : 3;
     if (nodes->ncols < 2 || nodes->ncols > 3 || nodes->nrows * nodes->ncols != n) {
-        cli_error(
-            "%s: %lld rows and %lld columns, but --coordinates needs a row with 2 or 3 coordinates for each node, "
-            "and the matrix as many rows for each node; it has %lld",
-            nullspace->coordinates, (long long)nodes->nrows, (long long)nodes->ncols, (long long)n);
+        cli_error("%s: %s and %s, but --coordinates needs a row with 2 or 3 coordinates for each node, and the matrix "
+                  "as many rows for each node; it has %lld",
+                  nullspace->coordinates, tess_count(nodes->nrows, "row").text, tess_count(nodes->ncols, "column").text,
+                  (long long)n);
         return CLI_INPUT;
     }
     nullspace->values = malloc((size_t)(n * columns) * sizeof *nullspace->values + 1);

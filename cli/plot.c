@@ -147,7 +147,7 @@ static int write_png(FILE *file, const void *user)
 
 int cli_plot_assignment(const tess_matrix *a, const tess_assignment *assignment, cli_plot *plot)
 {
-    tess_assignment_summary summary;
+    tess_assignment_summary summary = {.size = sizeof summary};
     tess_csr_view view = tess_matrix_csr_view(a);
     picture p = frame(view.nrows, view.ncols);
     if (p.width == 0 || p.height == 0) {
@@ -173,8 +173,8 @@ int cli_plot_assignment(const tess_matrix *a, const tess_assignment *assignment,
 
 void cli_print_plot(const cli_plot *plot, const tess_policy_options *options)
 {
-    printf("%-17s %s, %d x %d pixels, each the highest precision in it:", "plot", cli_shown(plot->path), plot->width,
-           plot->height);
+    printf("%-17s %s, %d x %s, each the highest precision in it:", "plot", cli_shown(plot->path), plot->width,
+           tess_count(plot->height, "pixel").text);
     for (int l = 0; l < options->nlevels; l++) {
         const plot_colour *c = &palette[1 + l];
         printf("%s %s %s (#%02x%02x%02x)", l == 0 ? "" : ",", tess_precision_name(options->level[l].precision), c->name,
@@ -283,7 +283,7 @@ unsigned char *cli_plot_in_memory(const tess_matrix *a, const tess_policy_option
     if (p.width == 0 || p.height == 0) { return NULL; }
     host_pattern pattern;
     item_levels made = {.granularity = TESS_GRANULARITY_MATRIX};
-    tess_assignment_summary summary;
+    tess_assignment_summary summary = {.size = sizeof summary};
     unsigned char *bytes = NULL;
     p.pixel = calloc((size_t)p.width, (size_t)p.height);
     const bool here = open_pattern(a, &pattern);

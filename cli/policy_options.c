@@ -43,9 +43,9 @@ void cli_parse_levels(struct argp_state *state, const char *option, const char *
 {
     if (tess_precision_levels_parse(text, policy) != TESS_SUCCESS) {
         argp_error(state,
-                   "--%s: '%s' is not a list of up to %d precisions from high to low, such as fp64,fp32 or "
-                   "fp64,fp16:scaled (fp8 comes last)",
-                   option, text, (int)TESS_MAX_LEVELS);
+                   "--%s: '%s' is not a list of up to %s from high to low, such as fp64,fp32 or fp64,fp16:scaled (fp8 "
+                   "comes last)",
+                   option, text, tess_count((int)TESS_MAX_LEVELS, "precision").text);
     }
     for (int l = 1; l < policy->nlevels; l++) {
         if (tess_precision_unit_roundoff(policy->level[l].precision) <=
@@ -180,7 +180,7 @@ void cli_note_sweep(tess_storage_options *options)
 
 void cli_note_choices(const tess_matrix *stored, tess_storage_options *options)
 {
-    tess_assignment_summary summary;
+    tess_assignment_summary summary = {.size = sizeof summary};
     cli_note_format(tess_matrix_format(stored), options);
     if (options->split.base == TESS_FORMAT_AUTO) {
         options->split.base = tess_matrix_base(stored);

@@ -80,13 +80,13 @@ static void print_choice(const tess_assignment_summary *s)
     if (o->policy == TESS_POLICY_MEAN_3STD) { printf(", standard deviation %.4g", s->std_magnitude); }
     if (o->policy == TESS_POLICY_MEAN_3STD && o->nlevels > 1) { printf(", lambda %.4g", s->range[1]); }
     if (o->allow_underflow) { printf("; underflow allowed"); }
-    if (s->empty > 0) { printf("; %lld empty rows", (long long)s->empty); }
+    if (s->empty > 0) { printf("; %s", tess_count(s->empty, "empty row").text); }
     putchar('\n');
 }
 
 static void print_level(const tess_assignment_summary *s, int l)
 {
-    static const char *const items[] = {"matrix", "rows", "entries", "blocks"};
+    static const char *const items[] = {"matrix|matrix", "row", "entry", "block"};
     const tess_policy_options *o = &s->options;
     int64_t all = all_nonzeros(s);
     char label[32], range[32] = "all else";
@@ -96,8 +96,9 @@ static void print_level(const tess_assignment_summary *s, int l)
         snprintf(range, sizeof range, "no loss");
         if (o->parameter > 0.0) { snprintf(range, sizeof range, "loss up to %g", o->parameter); }
     }
-    printf("%-17s %s: %lld %s, %lld nonzeros (%.4g %%)", label, range, (long long)s->items_at[l], items[o->granularity],
-           (long long)s->nonzeros_at[l], all > 0 ? 100.0 * (double)s->nonzeros_at[l] / (double)all : 0.0);
+    printf("%-17s %s: %s, %s (%.4g %%)", label, range, tess_count(s->items_at[l], items[o->granularity]).text,
+           tess_count(s->nonzeros_at[l], "nonzero").text,
+           all > 0 ? 100.0 * (double)s->nonzeros_at[l] / (double)all : 0.0);
     if (s->largest_error_at[l] > 0.0) { printf(", error %.3g at most", s->largest_error_at[l]); }
     putchar('\n');
 }
@@ -110,8 +111,8 @@ void cli_print_untouched(const tess_policy_options *o, const int64_t per_precisi
         low += p == TESS_PRECISION_FP64 ? 0 : per_precision[p];
     }
     if (low > 0 || per_precision[TESS_PRECISION_FP64] == 0) { return; }
-    printf("%-17s policy %s leaves nothing low: all %lld nonzeros are in fp64\n", "NOTE", tess_policy_name(o->policy),
-           (long long)per_precision[TESS_PRECISION_FP64]);
+    printf("%-17s policy %s leaves nothing low: all %s in fp64\n", "NOTE", tess_policy_name(o->policy),
+           tess_count(per_precision[TESS_PRECISION_FP64], "nonzero is|nonzeros are").text);
 }
 
 /* Of a matrix that was stored by a policy. */
@@ -130,14 +131,14 @@ static bool count_nonzeros(const tess_matrix *stored, tess_assignment_summary *s
 
 void cli_print_untouched_matrix(const tess_matrix *stored)
 {
-    tess_assignment_summary s;
+    tess_assignment_summary s = {.size = sizeof s};
     int64_t per_precision[TESS_MAX_PRECISIONS];
     if (count_nonzeros(stored, &s, per_precision)) { cli_print_untouched(&s.options, per_precision); }
 }
 
 bool cli_count_precisions(const tess_matrix *stored, int64_t per_precision[TESS_MAX_PRECISIONS])
 {
-    tess_assignment_summary s;
+    tess_assignment_summary s = {.size = sizeof s};
     return count_nonzeros(stored, &s, per_precision);
 }
 

@@ -78,8 +78,8 @@ static void parse_amg_precisions(struct argp_state *state, const char *text, tes
         char name[16];
         const size_t length = strcspn(rest, ",");
         if (length >= sizeof name || l == TESS_AMG_LEVEL_PRECISIONS) {
-            argp_error(state, "--amg-precision: '%s' is not a list of up to %d precisions such as fp32,fp16", text,
-                       TESS_AMG_LEVEL_PRECISIONS);
+            argp_error(state, "--amg-precision: '%s' is not a list of up to %s such as fp32,fp16", text,
+                       tess_count(TESS_AMG_LEVEL_PRECISIONS, "precision").text);
         }
         memcpy(name, rest, length);
         name[length] = '\0';

@@ -18,9 +18,9 @@ static void print_roles(const tess_solve_options *o, const tess_solve_result *r)
 {
     char inner[32];
     if (!r->gmres.inner.given) { return; }
-    printf("%-17s inner %s, basis %s, restart after %d vectors, %s\n", "cycles",
+    printf("%-17s inner %s, basis %s, restart after %s, %s\n", "cycles",
            cli_role_text(&r->gmres.inner, inner, sizeof inner), tess_precision_name(r->gmres.basis.storage),
-           o->gmres.restart, tess_orthogonalization_name(o->gmres.orthogonalization));
+           tess_count(o->gmres.restart, "vector").text, tess_orthogonalization_name(o->gmres.orthogonalization));
 }
 
 /* The storage of csr, and of the format that auto chose, follows the inner precision of GMRES. */
@@ -45,9 +45,10 @@ void cli_print_matrix(const cli_matrix *matrix)
     const long long nrows = (long long)tess_matrix_nrows(matrix->a), ncols = (long long)tess_matrix_ncols(matrix->a);
     const long long nnz = (long long)tess_matrix_nnz(matrix->a);
     if (nrows == ncols) {
-        printf("%-17s %s: n = %lld, %lld nonzeros\n", "matrix", cli_shown(matrix->name), nrows, nnz);
+        printf("%-17s %s: n = %lld, %s\n", "matrix", cli_shown(matrix->name), nrows, tess_count(nnz, "nonzero").text);
     } else {
-        printf("%-17s %s: %lld x %lld, %lld nonzeros\n", "matrix", cli_shown(matrix->name), nrows, ncols, nnz);
+        printf("%-17s %s: %lld x %lld, %s\n", "matrix", cli_shown(matrix->name), nrows, ncols,
+               tess_count(nnz, "nonzero").text);
     }
 }
 
@@ -118,15 +119,18 @@ static void print_setting(const cli_solve_run *run)
     printf("%-17s %s, ||b|| = %.6g; x0 = %s", "right-hand side",
            cli_shown(cli_vector_describe(run->rhs, buffer, sizeof buffer)), r->rhs_norm,
            run->initial_guess == NULL ? "0" : cli_shown(run->initial_guess));
-    if (run->session->options->resume != NULL) { printf(", after %lld iterations", (long long)run->session->before); }
+    if (run->session->options->resume != NULL) {
+        printf(", after %s", tess_count(run->session->before, "iteration").text);
+    }
     putchar('\n');
     if (r->accuracy.wanted > 0.0) {
-        printf("%-17s ||b - A x|| <= %.6g (accuracy %s), at most %lld iterations\n", "stopping", r->tolerance,
-               cli_accuracy_text(&run->asked->accuracy, buffer, sizeof buffer), (long long)o->max_iterations);
+        printf("%-17s ||b - A x|| <= %.6g (accuracy %s), at most %s\n", "stopping", r->tolerance,
+               cli_accuracy_text(&run->asked->accuracy, buffer, sizeof buffer),
+               tess_count(o->max_iterations, "iteration").text);
         return;
     }
-    printf("%-17s ||b - A x|| <= %.6g (rtol %g, atol %g)%s, at most %lld iterations\n", "stopping", r->tolerance,
-           o->rtol, o->atol, norm_text(r->stop_norm), (long long)o->max_iterations);
+    printf("%-17s ||b - A x|| <= %.6g (rtol %g, atol %g)%s, at most %s\n", "stopping", r->tolerance, o->rtol, o->atol,
+           norm_text(r->stop_norm), tess_count(o->max_iterations, "iteration").text);
 }
 
 void cli_print_row_residual(const tess_row_residual *rows)
@@ -142,9 +146,7 @@ static void print_outcome(const cli_solve_run *run)
 {
     const tess_solve_result *r = run->result;
     printf("%-17s %lld", "iterations", (long long)r->iterations);
-    if (r->refinements > 0) {
-        printf(", with %lld residual replacement%s", (long long)r->refinements, r->refinements == 1 ? "" : "s");
-    }
+    if (r->refinements > 0) { printf(", with %s", tess_count(r->refinements, "residual replacement").text); }
     if (r->escalated || (r->solver == TESS_SOLVER_GMRES_FD && stored_precision(run) != r->storage.precision)) {
         printf(", ended in %s", tess_precision_name(r->storage.precision));
     }

@@ -293,6 +293,6 @@ void cli_print_device(const tess_context *ctx)
 {
     bool gpu = tess_context_device(ctx) == TESS_DEVICE_GPU;
     printf("%-17s %s: %s", "device", cli_device_name(ctx), tess_context_device_name(ctx));
-    if (gpu) { printf(", %d host threads", tess_context_threads(ctx)); }
+    if (gpu) { printf(", %s", tess_count(tess_context_threads(ctx), "host thread").text); }
     putchar('\n');
 }

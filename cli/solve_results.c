@@ -83,7 +83,7 @@ int cli_solve_report(const solve_options *options, const solve_objects *o, const
     tess_solve_options settled;
     int settled_code = settle_options(options, o, &settled);
     if (settled_code != CLI_CONVERGED) { return settled_code; }
-    tess_assignment_summary assignment;
+    tess_assignment_summary assignment = {.size = sizeof assignment};
     const bool assigned = find_assignment(options, o, &settled, &assignment);
     cli_solve_run run = {.matrix = &o->matrix,
                          .ctx = o->ctx,

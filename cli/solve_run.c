@@ -66,10 +66,9 @@ static int load_guess(const solve_options *options, solve_objects *o, int64_t co
     int code =
         cli_columns_read(o->ctx, options->initial_guess, "initial-guess", tess_matrix_ncols(o->matrix.a), &o->guess);
     if (code != CLI_CONVERGED || o->guess.ncols == 1 || o->guess.ncols == columns) { return code; }
-    cli_error(
-        "%s: the file for --initial-guess has %lld columns, but there are %lld right-hand sides; it may have 1 or "
-        "%lld",
-        options->initial_guess, (long long)o->guess.ncols, (long long)columns, (long long)columns);
+    cli_error("%s: the file for --initial-guess has %s, but there are %s; it may have 1 or %lld",
+              options->initial_guess, tess_count(o->guess.ncols, "column").text,
+              tess_count(columns, "right-hand side").text, (long long)columns);
     return CLI_INPUT;
 }
 

@@ -162,8 +162,8 @@ int cli_resume(cli_session *session, tess_context *ctx, int64_t n, bool same_opt
     tess_status status = tess_checkpoint_read(ctx, session->options->resume, &found, x);
     if (status != TESS_SUCCESS) { return cli_report_failure(ctx, status); }
     if (tess_vector_size(*x) != n) {
-        cli_error("%s: the checkpoint has %lld values, but the matrix needs %lld", session->options->resume,
-                  (long long)tess_vector_size(*x), (long long)n);
+        cli_error("%s: the checkpoint has %s, but the matrix needs %lld", session->options->resume,
+                  tess_count(tess_vector_size(*x), "value").text, (long long)n);
         return CLI_INPUT;
     }
     return compare_facts(session, &found, same_options);

@@ -41,8 +41,8 @@ static void print_timestep(const timestep_objects *o)
     char buffer[64], schedule[CLI_SCHEDULE_TEXT], bytes[32], format[32];
     const tess_timestep_result *r = &o->result;
     bool mixed = cli_takes_policy(r->format);
-    printf("%-17s %s: n = %lld, %lld nonzeros\n", "matrix", cli_shown(o->matrix.name),
-           (long long)tess_matrix_nrows(o->matrix.a), (long long)tess_matrix_nnz(o->matrix.a));
+    printf("%-17s %s: n = %lld, %s\n", "matrix", cli_shown(o->matrix.name), (long long)tess_matrix_nrows(o->matrix.a),
+           tess_count(tess_matrix_nnz(o->matrix.a), "nonzero").text);
     cli_print_device(o->ctx);
     printf("%-17s %s, %s; nonzeros", "storage",
            cli_format_text(r->format, o->options->storage.chosen, format, sizeof format),
@@ -57,7 +57,7 @@ static void print_timestep(const timestep_objects *o)
            cli_schedule_text(&r->schedule, schedule, sizeof schedule), r->finite ? "" : ": NaN OR INF in x",
            cli_was_stopped(r) ? ": STOPPED EARLY" : "");
     if (o->session.before > 0) {
-        printf("%-17s after %lld time steps, from %s\n", "resumed", (long long)o->session.before,
+        printf("%-17s after %s, from %s\n", "resumed", tess_count(o->session.before, "time step").text,
                o->options->stop.resume);
     }
     printf("%-17s %s set-up,", "time", cli_seconds_text(r->setup_seconds, buffer, sizeof buffer));

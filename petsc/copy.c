@@ -137,7 +137,8 @@ static tess_csr_arrays arrays_of(const tp_rows *rows)
 {
     const int bits = (int)(8 * sizeof(PetscInt));
 
-    return (tess_csr_arrays){.nrows = rows->nrows,
+    return (tess_csr_arrays){.size = sizeof(tess_csr_arrays),
+                             .nrows = rows->nrows,
                              .ncols = rows->ncols,
                              .nnz = rows->i[rows->nrows],
                              .row_ptr = rows->i,

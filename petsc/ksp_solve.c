@@ -87,7 +87,7 @@ PetscErrorCode tp_pc_may_be_symmetric(PC pc, PetscBool *out)
 /* Without a preconditioner of PETSc's, auto is the library's: it tries and explains. Else symmetry decides. */
 static PetscErrorCode choose_solver(const tp_ksp *k, PC precond, tess_solve_options *options)
 {
-    tess_matrix_analysis facts;
+    tess_matrix_analysis facts = {.size = sizeof facts};
     PetscBool symmetric = PETSC_FALSE;
 
     PetscFunctionBegin;

@@ -234,7 +234,8 @@ static void join_block(const tp_rows *rows, PetscInt shift, const PetscInt *befo
 static PetscErrorCode store(tess_context *ctx, const tp_rows *diagonal, const tp_rows *off, const joined_rows *rows,
                             tess_matrix **joined)
 {
-    const tess_csr_arrays arrays = {.nrows = diagonal->nrows,
+    const tess_csr_arrays arrays = {.size = sizeof arrays,
+                                    .nrows = diagonal->nrows,
                                     .ncols = (int64_t)diagonal->ncols + (off ? off->ncols : 0),
                                     .nnz = rows->row_ptr[diagonal->nrows],
                                     .row_ptr = rows->row_ptr,

@@ -169,6 +169,11 @@ def read_reals(include):
     return reals
 
 
+def read_version(include):
+    with open(os.path.join(include, "tessera", "version.h"), encoding="utf-8") as file:
+        return tuple(int(n) for n in re.findall(r"#define TESS_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", file.read()))
+
+
 def flatten(headers, comments, struct, path, table):
     """Appends (path, kind, comment) of each option of a struct."""
     for field in headers.structs[struct]:
@@ -211,13 +216,15 @@ def structs_in_order(headers):
     return done
 
 
-def write(headers, comments, out):
+def write(headers, comments, version, out):
     def line(text=""):
         out.write(text + "\n")
 
     line('"""Generated from include/tessera/*.h by generate_abi.py. Do not edit."""')
     line("from ctypes import (CFUNCTYPE, Structure, c_char, c_char_p, c_double, c_float, c_int, c_int8, c_int16,")
     line("                    c_int32, c_int64, c_size_t, c_uint, c_uint8, c_uint16, c_uint32, c_uint64, c_void_p)")
+    line()
+    line(f"VERSION = {version!r}")
     line()
     line("ENUMS = {")
     for name, members in headers.enums.items():
@@ -280,7 +287,7 @@ def main():
     headers.constants.update(read_reals(include))
     temporary = output + ".new"
     with open(temporary, "w", encoding="utf-8") as out:
-        write(headers, comments, out)
+        write(headers, comments, read_version(include), out)
     os.replace(temporary, output)
 
 

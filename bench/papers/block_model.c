@@ -25,7 +25,7 @@ int64_t bench_block_bytes(const bench_contestant *c, const tess_matrix *stored)
 tess_status bench_block_nonzeros(const tess_matrix *a, double *per_block)
 {
     tess_policy_options options;
-    tess_assignment_summary summary = {.items = 0};
+    tess_assignment_summary summary = {.size = sizeof summary, .items = 0};
     tess_assignment *assignment = NULL;
     tess_status status = TESS_SUCCESS;
 

@@ -79,7 +79,7 @@ static tess_status count_seeds(const digits_run *r, const tess_matrix *a, const 
 static tess_status measure(const digits_run *r, const tess_matrix *a, int way, digits_row *row)
 {
     tess_storage_options storage = r->own->storage;
-    tess_assignment_summary summary;
+    tess_assignment_summary summary = {.size = sizeof summary};
     tess_matrix *stored = NULL;
     tess_vector *x = NULL, *y[2] = {NULL, NULL};
     tess_status status = tess_policy_options_parse(ways[way], &storage.policy);

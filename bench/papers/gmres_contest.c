@@ -149,7 +149,8 @@ static void our_options(const gmres_settings *s, const gmres_variant *v, tess_so
 static tess_status borrow_matrix(const gmres_problem *p, tess_matrix **out)
 {
     const csr_view *v = &csr_of(p->a)->view;
-    const tess_csr_arrays arrays = {.nrows = v->nrows,
+    const tess_csr_arrays arrays = {.size = sizeof arrays,
+                                    .nrows = v->nrows,
                                     .ncols = v->ncols,
                                     .nnz = v->nnz,
                                     .row_ptr = v->row_ptr,

@@ -193,7 +193,7 @@ static void report_memory(krylov_session *s, const krylov_variant *v, int64_t by
 static tess_status report_entries(krylov_session *s)
 {
     tess_policy_options policy;
-    tess_assignment_summary summary;
+    tess_assignment_summary summary = {.size = sizeof summary};
     tess_assignment *made = NULL;
     int64_t nonzeros[TESS_PRECISION_COUNT] = {0};
     tess_status status = TESS_SUCCESS;

@@ -37,6 +37,7 @@ static tess_status measure(const lossless_run *r, const tess_matrix *a, int way,
     if (status == TESS_SUCCESS) { status = tess_assignment_measure_error(made, a); }
     if (status == TESS_SUCCESS) { status = tess_matrix_convert_assigned(a, &storage, made, &stored); }
     if (status == TESS_SUCCESS) {
+        tess_assignment_summary_init(&row->summary);
         tess_assignment_get_summary(made, &row->summary);
         row->bytes = tess_matrix_bytes(stored);
     }

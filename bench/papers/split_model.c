@@ -16,6 +16,7 @@ tess_status bench_split_levels_make(const tess_matrix *a, const tess_policy_opti
 
     *out = (bench_split_levels){.level = NULL};
     if (status != TESS_SUCCESS) { return status; }
+    tess_assignment_summary_init(&out->summary);
     tess_assignment_get_summary(assignment, &out->summary);
     out->level = bench_allocate((size_t)out->summary.items, sizeof *out->level);
     status = tess_assignment_get_levels(assignment, out->level);

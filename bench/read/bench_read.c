@@ -37,7 +37,8 @@ static tess_matrix *make_matrix(tess_context *ctx, int64_t n, int short_values)
     int32_t *col_ind = bench_allocate(1, (size_t)(n * ROW_ENTRIES) * sizeof *col_ind);
     double *val = bench_allocate(1, (size_t)(n * ROW_ENTRIES) * sizeof *val);
     uint64_t state = 88172645463325252U;
-    tess_csr_arrays arrays = {.nrows = n,
+    tess_csr_arrays arrays = {.size = sizeof arrays,
+                              .nrows = n,
                               .ncols = n,
                               .row_ptr = row_ptr,
                               .col_ind = col_ind,

@@ -147,7 +147,8 @@ static tess_status precondition_ours(bench_contest *c)
 static tess_status open_ours(bench_contest *c)
 {
     const csr_view *v = &csr_of(c->problem->a)->view;
-    tess_csr_arrays arrays = {.nrows = v->nrows,
+    tess_csr_arrays arrays = {.size = sizeof arrays,
+                              .nrows = v->nrows,
                               .ncols = v->ncols,
                               .nnz = v->nnz,
                               .row_ptr = v->row_ptr,

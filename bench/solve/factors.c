@@ -48,6 +48,7 @@ static tess_status give_values(const bench_contest *c, factors_outcome *o, tess_
     tess_precond *m = NULL;
     tess_status status = tess_precond_create(c->problem->a, &c->precond, &m);
 
+    tess_precond_factors_init(&o->facts);
     if (status == TESS_SUCCESS) { status = tess_precond_get_factors(m, &o->facts); }
     tess_precond_destroy(m);
     if (status != TESS_SUCCESS) { return status; }
@@ -77,6 +78,7 @@ static tess_status measure(const session *s, bench_contest *c, factors_outcome *
     int64_t long_run = s->own->fixed;
     tess_status status = TESS_SUCCESS;
 
+    tess_precond_factors_init(&o->facts);
     if (c->m) { o->incomplete = tess_precond_get_factors(c->m, &o->facts) == TESS_SUCCESS; }
     o->bytes = bench_contest_precond_bytes(c);
     status = time_application(c, o);

@@ -57,7 +57,8 @@ static double *make_rhs(int64_t n)
 
 static tess_matrix *make_matrix(tess_context *ctx, const bench_csr *a)
 {
-    const tess_csr_arrays arrays = {.nrows = a->nrows,
+    const tess_csr_arrays arrays = {.size = sizeof arrays,
+                                    .nrows = a->nrows,
                                     .ncols = a->nrows,
                                     .nnz = a->nnz,
                                     .row_ptr = a->row_ptr,

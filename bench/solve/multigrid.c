@@ -108,7 +108,8 @@ static void compare_products(session *s, const char *matrix, const char *name, c
 /* A matrix over the arrays of a level, which live longer. */
 static tess_matrix *borrow(tess_context *ctx, const device_csr *a)
 {
-    const tess_csr_arrays arrays = {.nrows = a->nrows,
+    const tess_csr_arrays arrays = {.size = sizeof arrays,
+                                    .nrows = a->nrows,
                                     .ncols = a->ncols,
                                     .nnz = a->nnz,
                                     .row_ptr = a->row_ptr,

@@ -91,7 +91,7 @@ int main(void)
     tess_context *ctx = NULL;
     tess_matrix *a = NULL, *stored = NULL;
     tess_assignment *assignment = NULL;
-    tess_assignment_summary summary;
+    tess_assignment_summary summary = {.size = sizeof summary};
     tess_policy_options policy;
     tess_storage_options storage;
     int ok = 0;

@@ -82,7 +82,8 @@ int main(void)
     TRY(tess_context_create(NULL, &ctx)); /* NULL: the GPU when there is one, otherwise the CPU */
     printf("Tessera %s on %s\n", tess_version(), tess_context_device_name(ctx));
 
-    tess_csr_arrays arrays = {.nrows = N,
+    tess_csr_arrays arrays = {.size = sizeof arrays,
+                              .nrows = N,
                               .ncols = N,
                               .nnz = NNZ,
                               .row_ptr = row_ptr,

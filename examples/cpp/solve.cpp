@@ -66,7 +66,8 @@ Triplets assemble(std::int64_t g, double wind)
 
 Matrix make_matrix(tess_context *ctx, const Triplets &t, std::int64_t n)
 {
-    tess_coo_arrays arrays{};
+    tess_coo_arrays arrays;
+    tess_coo_arrays_init(&arrays);
     arrays.nrows = arrays.ncols = n;
     arrays.nnz = static_cast<std::int64_t>(t.val.size());
     arrays.row_ind = t.row.data();

@@ -69,7 +69,8 @@ static tess_status solve(const Arrays *d, cudaStream_t stream, Handles *h, tess_
     tess_context_options_init(&context_options);
     context_options.device = TESS_DEVICE_GPU;
     context_options.stream = stream;
-    tess_csr_arrays arrays{};
+    tess_csr_arrays arrays;
+    tess_csr_arrays_init(&arrays);
     arrays.nrows = arrays.ncols = n;
     arrays.nnz = nnz;
     arrays.row_ptr = d->row_ptr;

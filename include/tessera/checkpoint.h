@@ -33,7 +33,11 @@ typedef struct tess_checkpoint {
 } tess_checkpoint;
 
 /** Sets `size`, and all else to zero. */
-TESS_EXPORT void tess_checkpoint_init(tess_checkpoint *facts);
+TESS_EXPORT void tess_checkpoint_init_sized(tess_checkpoint *facts, size_t size);
+static inline void tess_checkpoint_init(tess_checkpoint *facts)
+{
+    tess_checkpoint_init_sized(facts, sizeof *facts);
+}
 
 /**
  * Writes x, an FP64 vector, and the facts: a header with magic, version and byte order, the values, checksums. The file

@@ -8,8 +8,8 @@
  *     tess_context_destroy(ctx);
  *
  * Every object belongs to one context and keeps it: the last one that is destroyed frees it. One thread at a time may
- * use a context and its objects. Different contexts are independent. The library has no global state, never prints, and
- * does not change the caller's current CUDA device and OpenMP settings.
+ * use a context and its objects. Different contexts are independent, and may share a matrix (tess_matrix_share). The
+ * library has no global state, never prints, and leaves the caller's current CUDA device and OpenMP settings alone.
  */
 #ifndef TESSERA_CONTEXT_H
 #define TESSERA_CONTEXT_H
@@ -19,6 +19,7 @@
 
 #include <tessera/export.h>
 #include <tessera/status.h>
+#include <tessera/version.h>
 
 TESS_BEGIN_DECLS
 
@@ -75,6 +76,7 @@ typedef void (*tess_log_function)(void *user, tess_log_level level, const char *
 
 /** Options of a context. tess_context_options_init sets the defaults. */
 typedef struct tess_context_options {
+    size_t size; /**< sizeof(tess_context_options) */
     tess_device device;
     int device_index; /**< number of the GPU among the visible ones; -1: the caller's current one */
     void *stream;     /**< cudaStream_t or hipStream_t; NULL: the context makes its own */
@@ -102,8 +104,12 @@ typedef struct tess_error {
     int circumstance;
 } tess_error;
 
-/** Sets the defaults: device AUTO, own stream, default allocators, silent. */
-TESS_EXPORT void tess_context_options_init(tess_context_options *options);
+/** Sets `size` and the defaults: device AUTO, own stream, default allocators, silent. */
+TESS_EXPORT void tess_context_options_init_sized(tess_context_options *options, size_t size);
+static inline void tess_context_options_init(tess_context_options *options)
+{
+    tess_context_options_init_sized(options, sizeof *options);
+}
 
 /**
  * Creates a context.
@@ -177,9 +183,6 @@ typedef int (*tess_interrupt_check)(void *user);
  * Errors: INVALID_ARGUMENT (ctx NULL). tests/unit/test_interrupt_check.c
  */
 TESS_EXPORT tess_status tess_context_set_interrupt_check(tess_context *ctx, tess_interrupt_check check, void *user);
-
-/** Library version "major.minor.patch". */
-TESS_EXPORT const char *tess_version(void);
 
 /** 1 if this build of the library has a GPU backend, else 0. */
 TESS_EXPORT int tess_has_gpu_backend(void);

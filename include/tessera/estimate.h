@@ -32,7 +32,11 @@ typedef struct tess_solve_estimate {
 } tess_solve_estimate;
 
 /** Sets `size`, and all else to zero. */
-TESS_EXPORT void tess_solve_estimate_init(tess_solve_estimate *estimate);
+TESS_EXPORT void tess_solve_estimate_init_sized(tess_solve_estimate *estimate, size_t size);
+static inline void tess_solve_estimate_init(tess_solve_estimate *estimate)
+{
+    tess_solve_estimate_init_sized(estimate, sizeof *estimate);
+}
 
 /**
  * Estimates the memory of a solve. Vectors and history are close; stored matrices and incomplete factors are typical,

@@ -41,7 +41,11 @@ typedef struct tess_findings {
 } tess_findings;
 
 /** Sets `size`, and all else to nothing found. */
-TESS_EXPORT void tess_findings_init(tess_findings *findings);
+TESS_EXPORT void tess_findings_init_sized(tess_findings *findings, size_t size);
+static inline void tess_findings_init(tess_findings *findings)
+{
+    tess_findings_init_sized(findings, sizeof *findings);
+}
 
 /**
  * Looks for reasons why A x = b may have no solution, many, or none that a method reaches.

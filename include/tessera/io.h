@@ -11,6 +11,7 @@
 #ifndef TESSERA_IO_H
 #define TESSERA_IO_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include <tessera/matrix.h>
@@ -20,6 +21,7 @@ TESS_BEGIN_DECLS
 
 /** Facts about a file of a matrix; `pattern`, `integer` and `symmetry` are of Matrix Market alone. */
 typedef struct tess_mtx_info {
+    size_t size;    /**< sizeof(tess_mtx_info) */
     int coordinate; /**< 1 coordinate, 0 array */
     int pattern;    /**< 1 if the file has no values; all become 1 */
     int integer;    /**< 1 for field integer */
@@ -34,13 +36,20 @@ typedef struct tess_mtx_info {
     char kind[64];          /**< what the file is, for people: "Matrix Market", "SciPy archive, csr", ... */
 } tess_mtx_info;
 
+/** Sets `size`, and all else to zero. */
+TESS_EXPORT void tess_mtx_info_init_sized(tess_mtx_info *info, size_t size);
+static inline void tess_mtx_info_init(tess_mtx_info *info)
+{
+    tess_mtx_info_init_sized(info, sizeof *info);
+}
+
 /**
  * Reads a matrix: Matrix Market, the binary cache, an archive of SciPy (.npz: csr, csc, coo, bsr, dia), a dense array
  * of NumPy (.npy; zeros are left out), or PETSc's binary format. The first bytes identify the file.
  * @param path  Matrix Market: plain or gzip; coordinate or array; real, integer or pattern; general, symmetric or
  *              skew-symmetric
  * @param out   an assembled matrix: rows sorted, duplicates summed in file order, explicit zeros kept
- * @param info  facts about the file; may be NULL
+ * @param info  facts about the file, initialised by tess_mtx_info_init; may be NULL
  * Reads with the context's threads; the result does not depend on their number.
  * Errors: NOT_FOUND, IO, PARSE (the last error has file, line, the offending text and what was expected), OUT_OF_RANGE,
  * UNSUPPORTED (complex, pickled objects, MATLAB; .npz in a build without libzip), CORRUPT (damaged cache, gzip or

@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include <tessera/context.h>
+#include <tessera/export.h>
 #include <tessera/policy.h>
 #include <tessera/precision.h>
 #include <tessera/vector.h>
@@ -53,6 +54,7 @@ typedef enum tess_operation {
 
 /** CSR arrays of the caller, base 0: row_ptr[nrows + 1], col_ind[nnz], and val[nnz] in any storage precision. */
 typedef struct tess_csr_arrays {
+    size_t size; /**< sizeof(tess_csr_arrays) */
     int64_t nrows, ncols, nnz;
     const void *row_ptr;
     const void *col_ind;
@@ -68,6 +70,7 @@ typedef struct tess_csr_arrays {
 
 /** COO triplets of the caller, base 0, in any order. They are copied, and duplicates summed. */
 typedef struct tess_coo_arrays {
+    size_t size; /**< sizeof(tess_coo_arrays) */
     int64_t nrows, ncols, nnz;
     const void *row_ind;
     const void *col_ind;
@@ -77,21 +80,38 @@ typedef struct tess_coo_arrays {
     tess_memory where;            /**< of all three arrays */
 } tess_coo_arrays;
 
+/** Sets `size`, and all else to zero. */
+TESS_EXPORT void tess_csr_arrays_init_sized(tess_csr_arrays *arrays, size_t size);
+static inline void tess_csr_arrays_init(tess_csr_arrays *arrays)
+{
+    tess_csr_arrays_init_sized(arrays, sizeof *arrays);
+}
+/** Sets `size`, and all else to zero. */
+TESS_EXPORT void tess_coo_arrays_init_sized(tess_coo_arrays *arrays, size_t size);
+static inline void tess_coo_arrays_init(tess_coo_arrays *arrays)
+{
+    tess_coo_arrays_init_sized(arrays, sizeof *arrays);
+}
+
 /**
  * An operator given by functions (a *shell*, as in PETSc), which return 0 for success. @c apply computes y := A x or
  * A^T x for FP64 arrays on the context's device, queued on the context's stream. For an operator without transpose it
  * returns an error for that; only LSQR and LSMR need it. They also take nrows != ncols.
  * @c diagonal writes the nrows diagonal entries; it may be NULL, unless the preconditioner is Jacobi.
  * @c error_bound writes a bound on ||y - A x||_2 to *bound (on the host), where y is what @c apply computes from this x
- * and A is the exact operator. Without it (NULL) a solve can converge, but its result is not verified. Tests:
- * tests/unit/test_shell.c, test_least_squares_shell.c
+ * and A is the exact operator. Without it (NULL) a solve can converge, but its result is not verified.
+ * The marks tell solver auto what it cannot see. With a wrong one a solve may fail; the true residual decides, so that
+ * it claims nothing false.
+ * Tests: tests/unit/test_shell.c, test_shell_marks.c, test_least_squares_shell.c
  */
 typedef struct tess_shell_operator {
     int (*apply)(void *user, tess_operation operation, const double *x, double *y);
     int (*diagonal)(void *user, double *diagonal);
     void *user;
     int (*error_bound)(void *user, const double *x, double *bound);
-    int64_t reserved[4]; /**< zeros */
+    int symmetric;         /**< 1: A = A^T, so that auto takes MINRES; 0 (default): unknown, and it takes BiCGSTAB */
+    int positive_definite; /**< 1: symmetric as well, so that auto takes CG; 0 (default): unknown */
+    int64_t reserved[3];   /**< zeros */
 } tess_shell_operator;
 
 /** The order of the rows of y and of the elements of x, for a split or composite matrix. */
@@ -209,6 +229,19 @@ TESS_EXPORT tess_status tess_matrix_create_shell(tess_context *ctx, int64_t nrow
 /** Copies an assembled matrix into another context, for example from a CPU context to a GPU context. */
 TESS_EXPORT tess_status tess_matrix_copy_to(const tess_matrix *a, tess_context *ctx, tess_matrix **out);
 
+/**
+ * Makes a second matrix of the same values for another context, so that two threads solve with it at once, each with
+ * a context of its own. The two share the arrays of @p a and count their holders atomically: either may be destroyed
+ * first, from any thread.
+ * @param a    assembled, of a CPU context. The call belongs to the thread that uses @p a
+ * @param ctx  another CPU context, which no other thread uses during the call
+ * While both exist, tess_matrix_update_values refuses either. A host allocator of the caller must work in any thread.
+ * Cost: no copy; what an object makes for itself, such as A^T, is made once for each context.
+ * Errors: UNSUPPORTED (a shell or stored matrix, a GPU: use tess_matrix_copy_to), memory. On failure *out is NULL.
+ * Test: tests/unit/test_share.c
+ */
+TESS_EXPORT tess_status tess_matrix_share(const tess_matrix *a, tess_context *ctx, tess_matrix **out);
+
 /** Frees the matrix, when the last object that was made from it is destroyed too; NULL is allowed. */
 TESS_EXPORT void tess_matrix_destroy(tess_matrix *a);
 
@@ -219,8 +252,8 @@ TESS_EXPORT void tess_matrix_destroy(tess_matrix *a);
  *                   arrays if these were sorted and without duplicates. A borrowed matrix borrows @p val if it is FP64
  *                   and in the memory of the context's device.
  * @param precision  of the values
- * Errors: UNSUPPORTED (the arrays were sorted or had duplicates, so that their order is lost), INVALID_ARGUMENT,
- * memory.
+ * Errors: UNSUPPORTED (the arrays were sorted or had duplicates, so that their order is lost; a matrix that is shared),
+ * INVALID_ARGUMENT, memory.
  */
 TESS_EXPORT tess_status tess_matrix_update_values(tess_matrix *a, const void *val, tess_precision precision,
                                                   tess_memory where);
@@ -244,11 +277,15 @@ TESS_EXPORT tess_status tess_matrix_convert_assigned(const tess_matrix *a, const
                                                      const tess_assignment *assignment, tess_matrix **out);
 /**
  * The assignment of a split, composite or tiles matrix, with the parameter that the library chose, if any (policy.h).
- * Errors: UNSUPPORTED (other formats). tests/unit/test_choice.c
+ * Errors: UNSUPPORTED (other formats), INVALID_ARGUMENT (`size`). tests/unit/test_choice.c
  */
 TESS_EXPORT tess_status tess_matrix_get_assignment(const tess_matrix *a, tess_assignment_summary *out);
 /** Sets `size` and the defaults: csr, fp64, padding up to 3.0, windows of 256 rows, FP64 arithmetic. */
-TESS_EXPORT void tess_storage_options_init(tess_storage_options *options);
+TESS_EXPORT void tess_storage_options_init_sized(tess_storage_options *options, size_t size);
+static inline void tess_storage_options_init(tess_storage_options *options)
+{
+    tess_storage_options_init_sized(options, sizeof *options);
+}
 
 /**
  * y := alpha op(A) x + beta y. The result has the same bits on every run and for any number of threads.
@@ -348,6 +385,7 @@ TESS_EXPORT tess_status tess_matrix_diagonal(const tess_matrix *a, tess_vector *
 
 /** Facts about an assembled matrix: those of `tessera info`. */
 typedef struct tess_matrix_analysis {
+    size_t size; /**< sizeof(tess_matrix_analysis) */
     int64_t nrows, ncols, nnz;
     int64_t explicit_zeros;
     int64_t not_finite;        /**< NaN or Inf entries */
@@ -365,12 +403,19 @@ typedef struct tess_matrix_analysis {
     double exact_share[TESS_MAX_PRECISIONS]; /**< share of the nonzeros that a precision stores exactly */
 } tess_matrix_analysis;
 
+/** Sets `size`, and all else to zero. */
+TESS_EXPORT void tess_matrix_analysis_init_sized(tess_matrix_analysis *analysis, size_t size);
+static inline void tess_matrix_analysis_init(tess_matrix_analysis *analysis)
+{
+    tess_matrix_analysis_init_sized(analysis, sizeof *analysis);
+}
+
 /**
  * Analyses an assembled matrix on the host. The result is the same for any number of threads.
  * Symmetry: each entry is compared with its mirror entry, which is found by bisection. For the numerical symmetries an
  * absent entry counts as 0: an explicit zero without a mirror entry breaks only pattern_symmetric.
  * Cost: O(nnz log row) time, and no memory (for a GPU context a host copy of the matrix).
- * Errors: UNSUPPORTED (shell or stored matrix), INVALID_ARGUMENT, memory.
+ * Errors: UNSUPPORTED (shell or stored matrix), INVALID_ARGUMENT (also `size`), memory.
  */
 TESS_EXPORT tess_status tess_matrix_analyze(const tess_matrix *a, tess_matrix_analysis *out);
 

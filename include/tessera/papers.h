@@ -57,7 +57,11 @@ typedef struct tess_papers_storage {
 } tess_papers_storage;
 
 /** Sets `size` and the defaults. */
-TESS_EXPORT void tess_papers_storage_init(tess_papers_storage *papers);
+TESS_EXPORT void tess_papers_storage_init_sized(tess_papers_storage *papers, size_t size);
+static inline void tess_papers_storage_init(tess_papers_storage *papers)
+{
+    tess_papers_storage_init_sized(papers, sizeof *papers);
+}
 
 /** The layout of tiles; the default one for any other matrix. */
 TESS_EXPORT tess_layout tess_matrix_layout(const tess_matrix *a);
@@ -101,7 +105,11 @@ typedef struct tess_papers_solve {
 } tess_papers_solve;
 
 /** Sets `size` and the defaults. */
-TESS_EXPORT void tess_papers_solve_init(tess_papers_solve *papers);
+TESS_EXPORT void tess_papers_solve_init_sized(tess_papers_solve *papers, size_t size);
+static inline void tess_papers_solve_init(tess_papers_solve *papers)
+{
+    tess_papers_solve_init_sized(papers, sizeof *papers);
+}
 
 /** What narrowing did in the last solve. Call tess_papers_result_init first: it sets `size`. */
 typedef struct tess_papers_result {
@@ -114,7 +122,11 @@ typedef struct tess_papers_result {
 } tess_papers_result;
 
 /** Sets `size`, and all else to zero. */
-TESS_EXPORT void tess_papers_result_init(tess_papers_result *result);
+TESS_EXPORT void tess_papers_result_init_sized(tess_papers_result *result, size_t size);
+static inline void tess_papers_result_init(tess_papers_result *result)
+{
+    tess_papers_result_init_sized(result, sizeof *result);
+}
 /** Fills *result for the last solve; zeros before the first. Errors: INVALID_ARGUMENT (size). */
 TESS_EXPORT tess_status tess_solver_papers_result(const tess_solver *solver, tess_papers_result *result);
 

@@ -14,6 +14,7 @@
 #ifndef TESSERA_POLICY_H
 #define TESSERA_POLICY_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include <tessera/context.h>
@@ -80,13 +81,18 @@ typedef struct tess_policy_options {
 } tess_policy_options;
 
 /** Sets granularity row, policy none and the defaults above. nlevels is 0: the levels depend on the policy. */
-TESS_EXPORT void tess_policy_options_init(tess_policy_options *options);
+TESS_EXPORT void tess_policy_options_init_sized(tess_policy_options *options, size_t size);
+static inline void tess_policy_options_init(tess_policy_options *options)
+{
+    tess_policy_options_init_sized(options, sizeof *options);
+}
 
 /** If nlevels is 0, sets the policy's default levels, as conversions do. */
 TESS_EXPORT void tess_policy_default_levels(tess_policy_options *options);
 
 /** Summary of an assignment. */
 typedef struct tess_assignment_summary {
+    size_t size;                 /**< sizeof(tess_assignment_summary) */
     tess_policy_options options; /**< as used: no field stands for a default; with the chosen F and kind of fp8 */
     int64_t items;               /**< number of items: rows, entries, blocks that hold entries, or 1 */
     int64_t empty;               /**< granularity row: rows without entries, which have no level */
@@ -102,6 +108,13 @@ typedef struct tess_assignment_summary {
     int scaled[TESS_MAX_LEVELS];
     double largest_error_at[TESS_MAX_LEVELS]; /**< largest_relative_error of each level; -1 likewise */
 } tess_assignment_summary;
+
+/** Sets `size`, and all else to zero. */
+TESS_EXPORT void tess_assignment_summary_init_sized(tess_assignment_summary *summary, size_t size);
+static inline void tess_assignment_summary_init(tess_assignment_summary *summary)
+{
+    tess_assignment_summary_init_sized(summary, sizeof *summary);
+}
 
 typedef struct tess_assignment tess_assignment;
 
@@ -120,7 +133,8 @@ TESS_EXPORT tess_status tess_assignment_create(const struct tess_matrix *a, cons
                                                tess_assignment **out);
 /** Frees the assignment; NULL is allowed. */
 TESS_EXPORT void tess_assignment_destroy(tess_assignment *assignment);
-TESS_EXPORT void tess_assignment_get_summary(const tess_assignment *assignment, tess_assignment_summary *out);
+/** Fills *out, initialised by tess_assignment_summary_init. Errors: INVALID_ARGUMENT (`size`). */
+TESS_EXPORT tess_status tess_assignment_get_summary(const tess_assignment *assignment, tess_assignment_summary *out);
 /**
  * Computes the relative errors of the summary, in a pass over the values of @p a, the matrix that the assignment was
  * made for, for each level below fp64 that has values. Errors: INVALID_ARGUMENT (another matrix), memory.

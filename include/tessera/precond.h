@@ -218,10 +218,15 @@ typedef struct tess_precond_options {
 typedef struct tess_shell_precond {
     int (*apply)(void *user, const double *r, double *z);
     void *user;
+    int64_t reserved[4]; /**< zeros */
 } tess_shell_precond;
 
 /** Sets the defaults: kind none. */
-TESS_EXPORT void tess_precond_options_init(tess_precond_options *options);
+TESS_EXPORT void tess_precond_options_init_sized(tess_precond_options *options, size_t size);
+static inline void tess_precond_options_init(tess_precond_options *options)
+{
+    tess_precond_options_init_sized(options, sizeof *options);
+}
 
 /**
  * Sets up a preconditioner. docs/reference/preconditioners.md has each kind: method, storage, cost, error, sources.
@@ -259,6 +264,7 @@ TESS_EXPORT int64_t tess_precond_bytes(const tess_precond *m);
 TESS_EXPORT void tess_precond_blocks_per_precision(const tess_precond *m, int64_t counts[TESS_MAX_PRECISIONS]);
 /** Facts about factors. Complete ones have only `nonzeros`, `entries` and `factorization`. */
 typedef struct tess_precond_factors {
+    size_t size;                                /**< sizeof(tess_precond_factors) */
     double shift;                               /**< shift s of the present factors; 0: none was needed */
     int64_t lower_level_sets, upper_level_sets; /**< level sets solved one after another, summed over leaves */
     int64_t lower_groups, upper_groups;         /**< groups of merged level sets; without merging the level sets */
@@ -268,7 +274,14 @@ typedef struct tess_precond_factors {
     int64_t square_nonzeros;                    /**< nonzeros in square blocks */
     tess_factorization factorization;           /**< HOST or DEVICE: where they are computed */
 } tess_precond_factors;
-/** Fills *out for incomplete and complete factors. Errors: UNSUPPORTED (another kind). tests/unit/test_incomplete.c */
+/** Sets `size`, and all else to zero. */
+TESS_EXPORT void tess_precond_factors_init_sized(tess_precond_factors *factors, size_t size);
+static inline void tess_precond_factors_init(tess_precond_factors *factors)
+{
+    tess_precond_factors_init_sized(factors, sizeof *factors);
+}
+/** Fills *out for incomplete and complete factors. Errors: UNSUPPORTED (another kind), INVALID_ARGUMENT (size).
+    tests/unit/test_incomplete.c */
 TESS_EXPORT tess_status tess_precond_get_factors(const tess_precond *m, tess_precond_factors *out);
 /** A level of algebraic multigrid. The finest comes first. */
 typedef struct tess_amg_level {
@@ -300,6 +313,12 @@ typedef struct tess_amg_levels {
     double split_seconds;         /**< splits, */
     double interpolation_seconds; /**< interpolation */
 } tess_amg_levels;
+/** Sets `size`, and all else to zero. */
+TESS_EXPORT void tess_amg_levels_init_sized(tess_amg_levels *levels, size_t size);
+static inline void tess_amg_levels_init(tess_amg_levels *levels)
+{
+    tess_amg_levels_init_sized(levels, sizeof *levels);
+}
 /** Fills *out for amg. Errors: UNSUPPORTED (another kind), INVALID_ARGUMENT (size). tests/unit/test_multigrid.c */
 TESS_EXPORT tess_status tess_precond_get_levels(const tess_precond *m, tess_amg_levels *out);
 /** What sweeps do in an application. */
@@ -311,6 +330,12 @@ typedef struct tess_precond_sweeps {
     int64_t nonzeros_per_precision[TESS_MAX_PRECISIONS]; /**< as assigned, without the diagonal */
     int raised;                                          /**< 1: a failure left FP64 sweeps alone */
 } tess_precond_sweeps;
+/** Sets `size`, and all else to zero. */
+TESS_EXPORT void tess_precond_sweeps_init_sized(tess_precond_sweeps *sweeps, size_t size);
+static inline void tess_precond_sweeps_init(tess_precond_sweeps *sweeps)
+{
+    tess_precond_sweeps_init_sized(sweeps, sizeof *sweeps);
+}
 /** Fills *out for jacobi-sweeps. Errors: UNSUPPORTED (another kind), INVALID_ARGUMENT (size). tests/unit/test_sweeps.c
  */
 TESS_EXPORT tess_status tess_precond_get_sweeps(const tess_precond *m, tess_precond_sweeps *out);

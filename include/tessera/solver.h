@@ -365,9 +365,17 @@ typedef struct tess_solve_result {
 #define TESS_ROWS_SLACK 100.0
 
 /** Sets the defaults (above, in parentheses) and every `size`, also of members. */
-TESS_EXPORT void tess_solve_options_init(tess_solve_options *options);
+TESS_EXPORT void tess_solve_options_init_sized(tess_solve_options *options, size_t size);
+static inline void tess_solve_options_init(tess_solve_options *options)
+{
+    tess_solve_options_init_sized(options, sizeof *options);
+}
 /** Sets `size`, and all else to zero. */
-TESS_EXPORT void tess_solve_result_init(tess_solve_result *result);
+TESS_EXPORT void tess_solve_result_init_sized(tess_solve_result *result, size_t size);
+static inline void tess_solve_result_init(tess_solve_result *result)
+{
+    tess_solve_result_init_sized(result, sizeof *result);
+}
 
 /**
  * Sets up a solver for a square matrix; LSQR and LSMR take any shape. Methods, precisions, memory and sources:
@@ -419,6 +427,18 @@ TESS_EXPORT tess_status tess_solver_set_limits(tess_solver *solver, const tess_s
  */
 TESS_EXPORT tess_status tess_solver_solve(tess_solver *solver, const tess_vector *b, tess_vector *x,
                                           tess_solve_result *result);
+
+/**
+ * Solves A^T x = b and verifies the result by the true residual b - A^T x, as tess_solver_solve does for A.
+ * @param b, x  FP64 vectors of ncols and of nrows values
+ * The first call makes A^T, of an assembled matrix, and a solver for it with the same options: memory and set-up count
+ * a second time. Both are kept, and renewed after tess_matrix_update_values. A shell computes A^T x by its `apply`, has
+ * no bound for it, and its result is not verified. Facts such as tess_solver_why stay those of tess_solver_solve.
+ * Errors: those of tess_solver_create and tess_solver_solve, UNSUPPORTED (a preconditioner of the caller, which is one
+ * of A alone). Test: tests/unit/test_solve_transpose.c
+ */
+TESS_EXPORT tess_status tess_solver_solve_transpose(tess_solver *solver, const tess_vector *b, tess_vector *x,
+                                                    tess_solve_result *result);
 
 /**
  * Copies the last iterate of the last solve to x, for a solve that goes on from it. After a solve that was stopped it

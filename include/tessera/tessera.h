@@ -6,10 +6,12 @@
  *     tess_solve_options_init(&options);        sets options.size and the defaults
  *     options.rtol = 1e-10;
  *
- * A struct that begins with `size` may grow at its end in a later version. Its _init function sets `size`; the library
- * accepts the smaller size of an older caller. It refuses 0 and sizes above its own with INVALID_ARGUMENT. A struct
- * that is a member of another keeps its length: its `reserved` words must be zeros until a later version names them.
- * The library reads options, and what they point to, only during the call. Examples: examples/c.
+ * A struct that begins with `size` may grow at its end in a later version, unless it is a member of another. Its _init
+ * function, inline, passes the size by the program's headers. The library writes no more, and accepts the smaller size
+ * of an older program: what that does not know has its default. It refuses 0 and sizes above its own with
+ * INVALID_ARGUMENT. All other structs, and all members, keep their length: their `reserved` words must be zeros until a
+ * later version names them (tests/abi). The library reads options, and what they point to, only during the call.
+ * Examples: examples/c.
  *
  * NULL for an object, a result or an array that a function needs is INVALID_ARGUMENT, as is an enum out of range;
  * functions without a status return 0, NULL or "". Objects may be destroyed in any order: each keeps what it was made
@@ -43,5 +45,6 @@
 #include <tessera/timestep.h>
 #include <tessera/vector.h>
 #include <tessera/verify.h>
+#include <tessera/version.h>
 
 #endif

@@ -65,9 +65,17 @@ typedef struct tess_timestep_result {
 typedef int (*tess_observer)(void *user, int64_t step, const tess_vector *x);
 
 /** Sets the defaults: composite, mean-range with F = 2, share 99, schedule mixed, engine AUTO. Sets `size`. */
-TESS_EXPORT void tess_timestep_options_init(tess_timestep_options *options);
+TESS_EXPORT void tess_timestep_options_init_sized(tess_timestep_options *options, size_t size);
+static inline void tess_timestep_options_init(tess_timestep_options *options)
+{
+    tess_timestep_options_init_sized(options, sizeof *options);
+}
 /** Sets `size`, and all else to zero. */
-TESS_EXPORT void tess_timestep_result_init(tess_timestep_result *result);
+TESS_EXPORT void tess_timestep_result_init_sized(tess_timestep_result *result, size_t size);
+static inline void tess_timestep_result_init(tess_timestep_result *result)
+{
+    tess_timestep_result_init_sized(result, sizeof *result);
+}
 
 /**
  * Sets up time steps with a matrix. After tess_matrix_update_values the next run uses the new values.

@@ -59,9 +59,17 @@ typedef struct tess_verify_row {
 } tess_verify_row;
 
 /** Sets the defaults (above, in parentheses) and `size`. */
-TESS_EXPORT void tess_verify_options_init(tess_verify_options *options);
+TESS_EXPORT void tess_verify_options_init_sized(tess_verify_options *options, size_t size);
+static inline void tess_verify_options_init(tess_verify_options *options)
+{
+    tess_verify_options_init_sized(options, sizeof *options);
+}
 /** Sets `size`, and all else to zero. */
-TESS_EXPORT void tess_verification_init(tess_verification *verification);
+TESS_EXPORT void tess_verification_init_sized(tess_verification *verification, size_t size);
+static inline void tess_verification_init(tess_verification *verification)
+{
+    tess_verification_init_sized(verification, sizeof *verification);
+}
 
 /**
  * Computes the true residual of x, its norms and their rounding bounds, and judges them by a tolerance.

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from . import _abi
 from ._errors import error_of
-from ._library import Handle, check, enum_name, enum_values, lib
+from ._library import Handle, check, enum_name, enum_values, lib, new_struct
 
 _LOG_LEVELS = {"none": 0, "warn": 1, "info": 2, "debug": 3}
 
@@ -52,8 +52,7 @@ class Context:
     """
 
     def __init__(self, device="auto", *, device_index=-1, stream=0, threads=0, log=None, log_level="info"):
-        options, pointer = _abi.tess_context_options(), ctypes.c_void_p()
-        lib.tess_context_options_init(ctypes.byref(options))
+        options, pointer = new_struct(_abi.tess_context_options), ctypes.c_void_p()
         options.device = choose("tess_device", device, "device")
         options.device_index, options.stream, options.threads = device_index, stream or None, threads
         keep = []

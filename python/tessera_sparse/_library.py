@@ -16,7 +16,7 @@ def _candidates():
     elif os.environ.get("TESSERA_LIBRARY"):
         yield os.environ["TESSERA_LIBRARY"]
     else:
-        yield from ("libtessera.so.0.2", "libtessera.so")
+        yield from (f"libtessera.so.{_abi.VERSION[0]}.{_abi.VERSION[1]}", "libtessera.so")
 
 
 @contextmanager
@@ -48,11 +48,22 @@ def _load():
                       "tessera-sparse, or name the file by the environment variable TESSERA_LIBRARY.")
 
 
+def check_version(found, wanted):
+    """Before 1.0 a minor version may break the interface; a later patch version only adds to it."""
+    numbers = tuple(int(word) for word in found.split("."))
+    if numbers[:2] != wanted[:2] or numbers < wanted:
+        text = ".".join(map(str, wanted))
+        raise ImportError(f"the library libtessera.so has version {found}, but this package was made for {text}. "
+                          f"Install tessera-sparse {'.'.join(map(str, numbers[:2]))}, or a library of version "
+                          f"{wanted[0]}.{wanted[1]} from {text} on (TESSERA_LIBRARY names its file).")
+
+
 class Library:
     """Functions of the C library, each declared when it is first used."""
 
     def __init__(self):
         self._dll = _load()
+        check_version(self.tess_version().decode(), _abi.VERSION)
 
     def __getattr__(self, name):
         try:
@@ -66,6 +77,13 @@ class Library:
 
 
 lib = Library()
+
+
+def new_struct(kind):
+    """A struct such as _abi.tess_solve_options with its defaults, as long as this package knows it."""
+    struct = kind()
+    getattr(lib, kind.__name__ + "_init_sized")(ctypes.byref(struct), ctypes.sizeof(struct))
+    return struct
 
 
 def check(status, context=None, carried=None):

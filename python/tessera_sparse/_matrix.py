@@ -7,7 +7,7 @@ import numpy as np
 
 from . import _abi, _arrays, _containers, _operators, _vectors
 from ._context import default_context
-from ._library import Handle, check, lib, to_dict
+from ._library import Handle, check, lib, to_dict, new_struct
 
 
 def context_for(context, arrays):
@@ -46,6 +46,9 @@ class Matrix:
         *verified* (docs/concepts/verification.md).
     diagonal : array or callable, optional
         For a LinearOperator: its diagonal, for preconditioner jacobi.
+    symmetric, positive_definite : bool
+        For a LinearOperator: marks by which solver auto takes minres or cg in place of bicgstab. With a wrong mark a
+        solve may fail; it claims nothing false.
 
     Examples
     --------
@@ -57,7 +60,8 @@ class Matrix:
     array([1., 0., 0., 0., 1.])
     """
 
-    def __init__(self, A, *, context=None, copy=False, error_bound=None, diagonal=None):
+    def __init__(self, A, *, context=None, copy=False, error_bound=None, diagonal=None, symmetric=False,
+                 positive_definite=False):
         self._raised, self._transpose, self._host_csr = [], None, None
         if isinstance(A, (str, os.PathLike)):
             raise TypeError(f"a matrix cannot be made from the text {str(A)!r}; Matrix.read(path) reads a file")
@@ -73,7 +77,7 @@ class Matrix:
             if inner is not None and type(A).__name__ == "MatrixLinearOperator" and error_bound is None:
                 parts = _containers.csr_parts(inner) or _containers.csr_of_dense(inner)
             else:
-                self._make_shell(A, context, error_bound, diagonal)
+                self._make_shell(A, context, error_bound, diagonal, (symmetric, positive_definite))
                 return
         if parts is None:
             parts = _containers.csr_of_dense(A)
@@ -131,7 +135,7 @@ class Matrix:
         self._note_loss(data, None if gpu else arrays[2])
         self._adopt(context, pointer.value, arrays if borrow else ())
 
-    def _make_shell(self, operator, context, error_bound, diagonal):
+    def _make_shell(self, operator, context, error_bound, diagonal, marks):
         self.given = np.dtype(getattr(operator, "dtype", None) or np.float64)
         self.dtype, self.loss, self.row_losses = _arrays.real_dtype(self.given), 0.0, None
         _arrays.refuse_complex(self.given)
@@ -142,6 +146,8 @@ class Matrix:
         diagonal = diagonal if diagonal is not None else getattr(operator, "diagonal", None)
         shell = _operators.shell_operator(context, operator.shape, operator.matvec,
                                           getattr(operator, "rmatvec", None), diagonal, bound, self._raised)
+        self.marks = tuple(bool(mark) for mark in marks)
+        shell.symmetric, shell.positive_definite = self.marks
         pointer = _new(lib.tess_matrix_create_shell, context, *operator.shape, ctypes.byref(shell))
         self._adopt(context, pointer, (shell, operator))
 
@@ -228,7 +234,8 @@ class Matrix:
     def _make_transpose(self):
         if self.is_operator:
             from ._linear_operator import TransposedOperator
-            return Matrix(TransposedOperator(self.operator), context=self.context)
+            return Matrix(TransposedOperator(self.operator), context=self.context, symmetric=self.marks[0],
+                          positive_definite=self.marks[1])
         if self.analyze()["numerically_symmetric"] == 1:
             return self
         return Matrix(transposed_csr(*self.csr(), self.shape)[0], context=self.context)._take_types(self, True)
@@ -304,7 +311,7 @@ class Matrix:
         >>> ts.Matrix.gallery("laplace2d", 10).analyze()["numerically_symmetric"]
         1
         """
-        facts = _abi.tess_matrix_analysis()
+        facts = new_struct(_abi.tess_matrix_analysis)
         with self.context.lock:
             check(lib.tess_matrix_analyze(self.pointer, ctypes.byref(facts)), self.context.pointer)
         return to_dict(facts)
@@ -371,7 +378,7 @@ def _device_csr(data, indices, indptr, context):
 
 
 def _csr_struct(arrays, shape, gpu):
-    csr = _abi.tess_csr_arrays()
+    csr = new_struct(_abi.tess_csr_arrays)
     data, indices, indptr = arrays
     csr.nrows, csr.ncols = shape
     csr.nnz = int(data.shape[0])

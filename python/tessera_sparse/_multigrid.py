@@ -5,7 +5,7 @@ import ctypes
 import numpy as np
 
 from . import _abi, _arrays
-from ._library import check, lib, to_dict
+from ._library import check, lib, to_dict, new_struct
 
 ARRAYS = {
     "near_nullspace": "amg: vectors that A nearly maps to zero, an array with a row for each row of A",
@@ -60,8 +60,7 @@ def _rigid_body_modes(amg, nodes, matrix):
 
 def levels_of(precond, context):
     """The levels of a tess_precond, by the names of `amg` in the tool's JSON."""
-    facts = _abi.tess_amg_levels()
-    facts.size = ctypes.sizeof(facts)
+    facts = new_struct(_abi.tess_amg_levels)
     check(lib.tess_precond_get_levels(precond, ctypes.byref(facts)), context.pointer)
     fields = to_dict(facts)
     fields["levels"] = fields.pop("level")[:fields.pop("count")]

@@ -10,7 +10,7 @@ import re
 
 from . import _abi
 from ._context import choose
-from ._library import check, lib
+from ._library import check, lib, new_struct
 from ._multigrid import ARRAYS
 
 # Words of the command line that no comment of the headers names, and words of other libraries.
@@ -173,9 +173,7 @@ def _number(name, kind, value):
 
 
 def new_options():
-    options = _abi.tess_solve_options()
-    lib.tess_solve_options_init(ctypes.byref(options))
-    return options
+    return new_struct(_abi.tess_solve_options)
 
 
 _ready: dict = {}

@@ -6,7 +6,7 @@ import numpy as np
 
 from . import _abi, _operators, _vectors
 from ._interrupts import interruptible
-from ._library import Handle, check, enum_name, lib, to_dict
+from ._library import Handle, check, enum_name, lib, to_dict, new_struct
 from ._matrix import as_matrix
 from ._multigrid import levels_of, set_arrays, taken_from
 from ._options import set_options, new_options
@@ -83,7 +83,7 @@ class Preconditioner:
     @property
     def factors(self):
         """Facts about incomplete or complete factors, as a dict."""
-        facts = _abi.tess_precond_factors()
+        facts = new_struct(_abi.tess_precond_factors)
         check(lib.tess_precond_get_factors(self.pointer, ctypes.byref(facts)), self.context.pointer)
         return to_dict(facts)
 

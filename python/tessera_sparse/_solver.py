@@ -8,7 +8,7 @@ import numpy as np
 
 from . import _abi, _arrays, _handed_out, _vectors
 from ._interrupts import interruptible
-from ._library import Handle, check, enum_name, lib, to_dict
+from ._library import Handle, check, enum_name, lib, to_dict, new_struct
 from ._matrix import Matrix, context_for, as_matrix
 from ._multigrid import levels_of, set_arrays, taken_from
 from ._options import monitor_function, options_with, set_options, unknown
@@ -21,9 +21,7 @@ _LIMITS = {"rtol", "atol", "divergence_tolerance", "max_iterations", "guard", "m
 
 @functools.lru_cache(None)
 def _empty_result():
-    result = _abi.tess_solve_result()
-    lib.tess_solve_result_init(ctypes.byref(result))
-    return bytes(result)
+    return bytes(new_struct(_abi.tess_solve_result))
 
 
 class Solver:
@@ -60,6 +58,7 @@ class Solver:
             raise ValueError("A belongs to another context; Matrix(A, context=...) copies it to this one")
         self.context = self.matrix.context
         self._raised, self._keep, self._values = self.matrix._raised, [], dict(options, last_iterate=last_iterate)
+        self._of_transpose = None
         if isinstance(precond, str):
             options["precond"] = self._values["precond"] = precond
         arrays = taken_from(options)
@@ -119,7 +118,7 @@ class Solver:
             self._vectors = _vectors.wrap_host(self.context, self._b), _vectors.wrap_host(self.context, self._x)
         self._explains = self.options.solver == _abi.TESS_SOLVER_AUTO
 
-    def solve(self, b, x0=None):
+    def solve(self, b, x0=None, *, transpose=False):
         """
         Solves A x = b and verifies the result.
 
@@ -128,6 +127,8 @@ class Solver:
         b : array of n values, or of n by k: k right-hand sides
         x0 : array of the shape of x, optional
             The initial guess (0).
+        transpose : bool
+            True: solves A^T x = b, by `transposed()`, which is kept for later ones.
 
         Returns
         -------
@@ -140,6 +141,10 @@ class Solver:
         >>> ts.Solver(ts.Matrix([[2.0, 1.0], [1.0, 3.0]]), solver="cg", rtol=1e-12).solve([3.0, 5.0]).x.round(12)
         array([0.8, 1.4])
         """
+        if transpose:
+            if self._of_transpose is None:
+                self._of_transpose = self.transposed()
+            return self._of_transpose._solve_typed(b, x0, None)
         return self._solve_typed(b, x0, None)
 
     def _solve_typed(self, b, x0, dtype):
@@ -313,6 +318,8 @@ class Solver:
             self._set_monitor(limits["monitor"])
         with self.context.lock:
             self._apply_limits()
+        self._values.update(limits)
+        self._of_transpose = None
 
     def update_values(self, values):
         """
@@ -327,6 +334,7 @@ class Solver:
         array([1., 1.])
         """
         self.matrix.update_values(values)
+        self._of_transpose = None
         if self.precond is not None and type(self.precond) is Preconditioner:
             self.precond.update()
 
@@ -351,8 +359,7 @@ class Solver:
     @property
     def chosen(self):
         """Options that request by hand what the last solve ended with, as a dict."""
-        options = _abi.tess_solve_options()
-        options.size = ctypes.sizeof(options)
+        options = new_struct(_abi.tess_solve_options)
         check(lib.tess_solver_chosen_options(self.pointer, ctypes.byref(options)), self.context.pointer)
         return to_dict(options)
 

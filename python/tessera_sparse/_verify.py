@@ -4,7 +4,7 @@ import ctypes
 import math
 
 from . import _abi, _arrays, _vectors
-from ._library import check, enum_values, lib, to_dict
+from ._library import check, enum_values, lib, to_dict, new_struct
 from ._matrix import Matrix, as_matrix, context_for
 
 _NORMS = ("both", "given", "rows")
@@ -82,8 +82,7 @@ class Verification:
 def _options(rtol, atol, norm, accuracy):
     if norm not in _NORMS:
         raise ValueError(f"norm is {norm!r}; it is one of " + ", ".join(map(repr, _NORMS)))
-    options = _abi.tess_verify_options()
-    lib.tess_verify_options_init(ctypes.byref(options))
+    options = new_struct(_abi.tess_verify_options)
     options.rtol, options.atol, options.forward_error = rtol, atol, bool(accuracy)
     options.stop_norm = enum_values("tess_stop_norm")[norm]
     return options
@@ -98,8 +97,7 @@ def _rows(matrix, b, x, count):
 
 def verify_vectors(matrix, b, x, options=None):
     """The tess_verification of two vectors of the library; without options only its norms and bounds are to be read."""
-    raw = _abi.tess_verification()
-    lib.tess_verification_init(ctypes.byref(raw))
+    raw = new_struct(_abi.tess_verification)
     check(lib.tess_verify(matrix.pointer, b.pointer, x.pointer, options and ctypes.byref(options), ctypes.byref(raw)),
           matrix.context.pointer, matrix._raised)
     return raw

@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from tessera_sparse import _abi
-from tessera_sparse._library import enum_values, lib
+from tessera_sparse._library import check_version, enum_values, lib, new_struct
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
@@ -45,11 +45,27 @@ def test_layouts_are_those_of_the_compiler(tmp_path):
 
 
 def test_sizes_are_those_of_the_library():
-    options, result = _abi.tess_solve_options(), _abi.tess_solve_result()
-    lib.tess_solve_options_init(ctypes.byref(options))
-    lib.tess_solve_result_init(ctypes.byref(result))
+    options, result = new_struct(_abi.tess_solve_options), new_struct(_abi.tess_solve_result)
     assert options.size == ctypes.sizeof(options)
     assert result.size == ctypes.sizeof(result)
+
+
+def test_a_shorter_struct_keeps_what_is_behind_it():
+    options = _abi.tess_solve_options()
+    memory = (ctypes.c_uint8 * ctypes.sizeof(options)).from_buffer(options)
+    memory[:] = [0x5A] * len(memory)
+    lib.tess_solve_options_init_sized(ctypes.byref(options), len(memory) - 8)
+    assert options.size == len(memory) - 8
+    assert list(memory[-8:]) == [0x5A] * 8
+
+
+def test_a_library_of_another_version_is_refused():
+    assert lib.tess_version().decode() == ".".join(map(str, _abi.VERSION))
+    check_version("0.3.1", (0, 3, 1))
+    check_version("0.3.2", (0, 3, 1))
+    for found in ("0.2.0", "0.4.0", "1.3.1", "0.3.0"):
+        with pytest.raises(ImportError, match=f"has version {found}"):
+            check_version(found, (0, 3, 1))
 
 
 def test_every_function_is_exported():

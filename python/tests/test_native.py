@@ -152,6 +152,32 @@ def test_transpose():
     assert (wide.T.to_scipy().toarray() == np.arange(6.0).reshape(2, 3).T).all()
 
 
+def test_a_solver_solves_with_the_transpose():
+    n = 30
+    A = scipy_sparse.diags_array([-1.5, 3.0, -0.5], offsets=[-1, 0, 1], shape=(n, n)).tocsr()
+    solver, b = ts.Solver(A, solver="bicgstab", rtol=1e-10), np.arange(1.0, n + 1)
+    result = solver.solve(b, transpose=True)
+    assert result.verified and close(A.T, result.x, b, 1e-10)
+    assert close(A, solver.solve(b).x, b, 1e-10)
+    solver.set_limits(max_iterations=1)
+    assert solver.solve(b, transpose=True).iterations == 1
+    solver.set_limits(max_iterations=1000)
+    solver.update_values(2.0 * A.data)
+    assert close(2.0 * A.T, solver.solve(b, transpose=True).x, b, 1e-10)
+    assert solver.solve(np.ones((n, 2)), transpose=True).x.shape == (n, 2)
+
+
+@pytest.mark.parametrize("marks, solver", [({}, "bicgstab"), ({"symmetric": True}, "minres"),
+                                           ({"positive_definite": True}, "cg")])
+def test_marks_of_an_operator_choose_the_method(marks, solver):
+    A = ts.Matrix.gallery("laplace2d", 12).to_scipy()
+    operator = LinearOperator(A.shape, matvec=lambda x: A @ x, rmatvec=lambda x: A @ x, dtype=float)
+    result = ts.solve(ts.Matrix(operator, **marks), np.ones(144), rtol=1e-8)
+    assert result.converged and result.solver == solver
+    assert ts.solve(ts.Matrix(operator, **marks).T, np.ones(144), rtol=1e-8).solver == solver
+
+
+
 # ---- options ----
 
 def test_options_have_the_names_of_the_command_line():

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <tessera/findings.h>
+#include <tessera/names.h>
 
 #include "auto/auto.h"
 #include "solver/stop.h"
@@ -28,7 +29,7 @@ static void say_facts(auto_solve *state)
 {
     const matrix_facts *f = &state->facts;
 
-    if (f->empty_rows > 0) { say(state, "%lld empty rows; ", (long long)f->empty_rows); }
+    if (f->empty_rows > 0) { say(state, "%s; ", tess_count(f->empty_rows, "empty row").text); }
     if (!f->finite) {
         say(state, "NaN or Inf in the matrix");
     } else if (!f->symmetric) {
@@ -37,8 +38,8 @@ static void say_facts(auto_solve *state)
         say(state, "the matrix is symmetric and not positive definite: %lld of %lld diagonal entries are 0 or negative",
             (long long)(f->n - f->positive), (long long)f->n);
     } else if (f->improper_minors > 0) {
-        say(state, "the matrix is symmetric and not positive definite: %lld entries are too large beside the diagonal",
-            (long long)f->improper_minors);
+        say(state, "the matrix is symmetric and not positive definite: %s too large beside the diagonal",
+            tess_count(f->improper_minors, "entry is|entries are").text);
     } else if (f->dominant_rows == f->n) {
         say(state, "the matrix is symmetric, positive and dominated by its diagonal");
     } else {
@@ -65,9 +66,8 @@ static void say_unreachable(auto_solve *state)
         say(state, "the columns of A sum to 0, and b does not: ");
     } else {
         say(state,
-            "%lld rows of A, row %lld and all that are coupled to it, have columns that sum to 0, and b does not "
-            "there: ",
-            (long long)state->torn.rows, (long long)state->torn.first + 1);
+            "%s of A, row %lld and all that are coupled to it, have columns that sum to 0, and b does not there: ",
+            tess_count(state->torn.rows, "row").text, (long long)state->torn.first + 1);
     }
     say(state, "no x has a relative residual below %.1e\n", state->unreachable);
 }
@@ -95,7 +95,7 @@ static void say_end(auto_solve *state, const tess_attempt *a, const attempt_note
     } else {
         say(state, "%s", tess_reason_text(a->reason));
     }
-    say(state, " (%lld iterations, %.3g s", (long long)a->iterations, a->setup_seconds + a->solve_seconds);
+    say(state, " (%s, %.3g s", tess_count(a->iterations, "iteration").text, a->setup_seconds + a->solve_seconds);
     if (a->reason <= 0) { say(state, ", residual %.1e", a->relative_residual); }
     say(state, ")\n");
 }

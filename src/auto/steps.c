@@ -2,6 +2,8 @@
 /* What a step of the ladder asks a solver for. */
 #include "auto/auto.h"
 
+#include <tessera/names.h>
+
 #include "base/deadline.h"
 #include "solver/verify.h"
 
@@ -56,8 +58,8 @@ tess_status refuse_levels(const tess_solver *s, auto_solve *state)
     tess_solver_destroy(state->solver);
     state->solver = NULL;
     return tess_fail(s->ctx, TESS_UNSUPPORTED, "choose another preconditioner",
-                     "amg: %d levels with %.3g times the entries of the matrix do not pay", levels.count,
-                     levels.operator_complexity);
+                     "amg: %s with %.3g times the entries of the matrix do not pay",
+                     tess_count(levels.count, "level").text, levels.operator_complexity);
 }
 
 /* Factors that would take longer than the limit of time leaves: another step need not. */

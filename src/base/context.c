@@ -8,8 +8,11 @@
 
 #include <sys/mman.h>
 
+#include <tessera/names.h>
+
 #include "base/context.h"
 #include "base/fork.h"
+#include "base/options.h"
 #include "base/threads.h"
 
 #ifndef TESS_VERSION
@@ -19,6 +22,11 @@
 const char *tess_version(void)
 {
     return TESS_VERSION;
+}
+
+int tess_version_number(void)
+{
+    return TESS_VERSION_NUMBER;
 }
 
 int tess_has_gpu_backend(void)
@@ -84,13 +92,16 @@ static void release_aligned(void *user, void *pointer, size_t bytes)
 
 /* ---- create and destroy ---- */
 
-void tess_context_options_init(tess_context_options *options)
+void tess_context_options_init_sized(tess_context_options *options, size_t size)
 {
-    if (!options) { return; }
-    memset(options, 0, sizeof *options);
-    options->device = TESS_DEVICE_AUTO;
-    options->device_index = -1;
-    options->log_level = TESS_LOG_WARN;
+    tess_context_options o;
+
+    memset(&o, 0, sizeof o);
+    o.size = sizeof o;
+    o.device = TESS_DEVICE_AUTO;
+    o.device_index = -1;
+    o.log_level = TESS_LOG_WARN;
+    options_init(options, size, &o, sizeof o);
 }
 
 static tess_status check_options(const tess_context_options *o)
@@ -133,22 +144,26 @@ static void choose_threads(tess_context *ctx, int asked)
     ctx->threads = threads_that_start(wanted);
     if (ctx->threads < wanted) {
         tess_log(ctx, TESS_LOG_WARN,
-                 "%d threads instead of %d: the system does not start so many (limits of processes or address space)",
-                 ctx->threads, wanted);
+                 "%s instead of %d: the system does not start so many (limits of processes or address space)",
+                 tess_count(ctx->threads, "thread").text, wanted);
     }
 }
 
 tess_status tess_context_create(const tess_context_options *options, tess_context **out)
 {
     if (!out) { return TESS_INVALID_ARGUMENT; }
-    tess_context_options defaults;
+    tess_context_options taken;
     tess_allocator host = {allocate_aligned, release_aligned, NULL};
     tess_context *ctx = NULL;
     tess_status status = TESS_SUCCESS;
 
     *out = NULL;
-    tess_context_options_init(&defaults);
-    options = options ? options : &defaults;
+    if (options && (options->size < sizeof options->size || options->size > sizeof taken)) {
+        return TESS_INVALID_ARGUMENT;
+    }
+    tess_context_options_init(&taken);
+    options_take(NULL, "tess_context_options", options, &taken, sizeof taken); /* its size is right */
+    options = &taken;
     if (check_options(options) != TESS_SUCCESS) { return TESS_INVALID_ARGUMENT; }
     host = options->host_allocator.allocate ? options->host_allocator : host;
     ctx = host.allocate(host.user, sizeof *ctx);

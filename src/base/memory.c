@@ -2,8 +2,11 @@
 /* Host and device memory, with checks for overflow and counts of bytes. */
 #include <string.h>
 
+#include <tessera/names.h>
+
 #include "base/context.h"
 #include "base/fork.h"
+#include "base/handed_over.h"
 #include "base/stages.h"
 
 /* Tells the sanitizer about arrays that are kept, and about the space beyond the end of the others: using either is an
@@ -123,8 +126,8 @@ static tess_status allocate_checked(tess_context *ctx, int64_t count, size_t siz
     if (bytes && !*out) { *out = allocate_host(ctx, whole); }
     if (!*out) {
         return tess_fail(ctx, TESS_OUT_OF_MEMORY, "solve a smaller system, or free memory",
-                         "host memory is exhausted: %lld values of %zu bytes could not be allocated", (long long)count,
-                         size);
+                         "host memory is exhausted: %s of %s could not be allocated", tess_count(count, "value").text,
+                         tess_count((int64_t)size, "byte").text);
     }
     ASAN_POISON_MEMORY_REGION((char *)*out + bytes, whole - bytes);
     if (ctx->device == TESS_DEVICE_CPU) { count_held(ctx, (int64_t)bytes); }
@@ -161,6 +164,19 @@ void tess_host_release(tess_context *ctx, const void *pointer, int64_t count, si
     release_checked(ctx, ended(pointer), count, size, true);
 }
 
+/* ---- memory of several contexts ---- */
+
+void tess_host_forget(tess_context *ctx, int64_t count, size_t size)
+{
+    if (ctx->device == TESS_DEVICE_CPU) { count_held(ctx, -(int64_t)checked_bytes(count, size)); }
+}
+
+/* The default allocator does not read the size, which only a context knows that keeps arrays. */
+void tess_host_free(const tess_allocator *allocator, const void *pointer, int64_t count, size_t size)
+{
+    if (pointer) { allocator->release(allocator->user, ended(pointer), checked_bytes(count, size)); }
+}
+
 /* ---- device memory ---- */
 
 /* CPU contexts allocate new memory each time, so that it lies near the threads that write it first. */
@@ -175,9 +191,9 @@ tess_status tess_device_allocate(tess_context *ctx, int64_t count, size_t size, 
     if (!*out) {
         return tess_fail(ctx, TESS_OUT_OF_DEVICE_MEMORY,
                          "store the matrix in a lower precision, choose another device, or free device memory",
-                         "device memory is exhausted: %lld values of %zu bytes could not be allocated on %s (this "
-                         "context holds %lld bytes)",
-                         (long long)count, size, ctx->device_name, (long long)ctx->held_bytes);
+                         "device memory is exhausted: %s of %s could not be allocated on %s (this context holds %s)",
+                         tess_count(count, "value").text, tess_count((int64_t)size, "byte").text, ctx->device_name,
+                         tess_count(ctx->held_bytes, "byte").text);
     }
     count_held(ctx, (int64_t)bytes);
     return tess_stage_note(ctx, "allocating device memory");

@@ -11,8 +11,8 @@ static const char hint[] = "call the _init function of the type; the program's h
 tess_status result_require_size(tess_context *ctx, const char *type, size_t given, size_t size)
 {
     if (given >= sizeof given && given <= size) { return TESS_SUCCESS; }
-    return tess_fail(ctx, TESS_INVALID_ARGUMENT, hint,
-                     "%s.size is %zu, but this library knows a size of at most %zu bytes", type, given, size);
+    return tess_fail(ctx, TESS_INVALID_ARGUMENT, hint, "%s.size is %zu, but this library knows a size of at most %s",
+                     type, given, tess_count((int64_t)size, "byte").text);
 }
 
 tess_status options_take(tess_context *ctx, const char *type, const void *given, void *full, size_t size)
@@ -75,4 +75,23 @@ void result_return(const void *full, void *result)
     memcpy(&known, result, sizeof known);
     memcpy(result, full, known);
     memcpy(result, &known, sizeof known);
+}
+
+void options_init_bare(void *out, size_t given, const void *full, size_t size)
+{
+    if (!out) { return; }
+    memset(out, 0, given);
+    memcpy(out, full, given < size ? given : size);
+}
+
+void options_init(void *out, size_t given, const void *full, size_t size)
+{
+    if (!out || given < sizeof given) { return; }
+    options_init_bare(out, given, full, size);
+    memcpy(out, &given, sizeof given);
+}
+
+void result_init(void *out, size_t given)
+{
+    options_init(out, given, &given, sizeof given);
 }

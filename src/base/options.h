@@ -8,6 +8,13 @@
 /* Copies the fields of the caller's struct over the defaults in *full, which has `size` bytes. NULL: the defaults stay.
    INVALID_ARGUMENT for a size of 0 or above `size`. `type` names the struct. */
 tess_status options_take(tess_context *ctx, const char *type, const void *given, void *full, size_t size);
+/* Writes the defaults in *full, of `size` bytes, to a struct of the caller, which has `given` bytes by its headers:
+   those that both know, zeros beyond, and its `size`. NULL, or a length without room for `size`: nothing. */
+void options_init(void *out, size_t given, const void *full, size_t size);
+/* The same for a struct without `size`. */
+void options_init_bare(void *out, size_t given, const void *full, size_t size);
+/* The same where all is zero but `size`. */
+void result_init(void *out, size_t given);
 /* Checks a member that begins with `size`: it must have exactly this library's length, whatever struct contains it. */
 tess_status options_require_member(tess_context *ctx, const char *type, size_t given, size_t size);
 /* Checks that the words reserved for later versions are zero. */

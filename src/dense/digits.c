@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include <tessera/digits.h>
+#include <tessera/names.h>
 
 #include "dense/vector.h"
 
@@ -47,8 +48,8 @@ static tess_status check_pair(const tess_vector *exact, const tess_vector *compu
     }
     if (exact->n != computed->n) {
         return tess_fail(computed->ctx, TESS_DIMENSION_MISMATCH, "compare vectors of the same length",
-                         "the computed vector has %lld values, but the exact one has %lld", (long long)computed->n,
-                         (long long)exact->n);
+                         "the computed vector has %s, but the exact one has %lld",
+                         tess_count(computed->n, "value").text, (long long)exact->n);
     }
     return TESS_SUCCESS;
 }

@@ -2,6 +2,8 @@
 /* Dense matrix-vector products: the checks before a backend computes them. */
 #include "dense/gemv.h"
 
+#include <tessera/names.h>
+
 #include "dense/vector.h"
 
 tess_dense_view tess_dense_view_of(tess_vector *v)
@@ -21,11 +23,11 @@ static tess_status check_shape(tess_context *ctx, const tess_dense_view *v, cons
     }
     if (v->ld < v->nrows) {
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, "ld is the distance from one column to the next, in values",
-                         "%s has ld = %lld, which is less than its %lld rows", role, ld, nrows);
+                         "%s has ld = %lld, which is less than its %s", role, ld, tess_count(nrows, "row").text);
     }
     if (v->ncols > 0 && v->ld > INT64_MAX / 16 / v->ncols) {
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, "split it into smaller views",
-                         "%s is too large: %lld columns with ld = %lld", role, ncols, ld);
+                         "%s is too large: %s with ld = %lld", role, tess_count(ncols, "column").text, ld);
     }
     if (tess_precision_bytes(v->precision) == 0) {
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, "use a value of tess_precision", "%s has the unknown precision %d",
@@ -62,16 +64,16 @@ static tess_status check_together(tess_context *ctx, const tess_gemv_args *g)
     if (g->x.nrows != in || g->y.nrows != out) {
         return tess_fail(ctx, TESS_DIMENSION_MISMATCH,
                          "X needs as many rows as op(A) has columns, Y as many as op(A) has rows",
-                         "op(A) is %lld by %lld, but X has %lld rows and Y has %lld", (long long)out, (long long)in,
-                         (long long)g->x.nrows, (long long)g->y.nrows);
+                         "op(A) is %lld by %lld, but X has %s and Y has %lld", (long long)out, (long long)in,
+                         tess_count(g->x.nrows, "row").text, (long long)g->y.nrows);
     }
     if (g->x.ncols != g->y.ncols) {
         return tess_fail(ctx, TESS_DIMENSION_MISMATCH, "pass views with the same number of columns",
-                         "X has %lld columns, but Y has %lld", (long long)g->x.ncols, (long long)g->y.ncols);
+                         "X has %s, but Y has %lld", tess_count(g->x.ncols, "column").text, (long long)g->y.ncols);
     }
     if (g->x.ncols > 2) {
         return tess_fail(ctx, TESS_UNSUPPORTED, "call tess_gemv for one or two columns at a time",
-                         "X and Y have %lld columns, but a product takes one or two", (long long)g->x.ncols);
+                         "X and Y have %s, but a product takes one or two", tess_count(g->x.ncols, "column").text);
     }
     if (g->y.column_scale) {
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, "put the scale into alpha and beta",

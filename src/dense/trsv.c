@@ -2,6 +2,8 @@
 /* Dense triangular solves: the checks before a backend computes them. */
 #include "dense/trsv.h"
 
+#include <tessera/names.h>
+
 #include "dense/vector.h"
 
 static tess_status check_view(tess_context *ctx, const tess_dense_view *v, const char *role)
@@ -20,8 +22,8 @@ static tess_status check_view(tess_context *ctx, const tess_dense_view *v, const
     if (v->ld < v->nrows || (v->ncols > 0 && v->ld > INT64_MAX / 16 / v->ncols)) {
         return tess_fail(ctx, TESS_INVALID_ARGUMENT,
                          "ld is the distance from one column to the next, in values, and at least the number of rows",
-                         "%s has ld = %lld, which does not fit its %lld rows and %lld columns", role, (long long)v->ld,
-                         (long long)v->nrows, (long long)v->ncols);
+                         "%s has ld = %lld, which does not fit its %s and %s", role, (long long)v->ld,
+                         tess_count(v->nrows, "row").text, tess_count(v->ncols, "column").text);
     }
     if (v->nrows == 0 || v->ncols == 0) { return TESS_SUCCESS; }
     if (!v->data || (uintptr_t)v->data % bytes != 0) {
@@ -57,7 +59,7 @@ static tess_status check_together(tess_context *ctx, const tess_dense_view *a, c
     }
     if (x->nrows != a->nrows || x->ncols != 1) {
         return tess_fail(ctx, TESS_DIMENSION_MISMATCH, "pass x with as many rows as T and one column",
-                         "T has %lld rows, but x is %lld by %lld", (long long)a->nrows, (long long)x->nrows,
+                         "T has %s, but x is %lld by %lld", tess_count(a->nrows, "row").text, (long long)x->nrows,
                          (long long)x->ncols);
     }
     if (x->column_scale) {

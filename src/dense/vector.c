@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include <tessera/names.h>
+
 #include "base/options.h"
 #include "dense/vector.h"
 
@@ -15,7 +17,7 @@ static tess_status check_type(tess_context *ctx, int64_t n, tess_precision preci
 {
     if (n < 0) {
         return tess_fail(ctx, TESS_OUT_OF_RANGE, "a length is 0 or more, and its bytes must fit 64 bits",
-                         "a vector cannot have %lld values", (long long)n);
+                         "a vector cannot have %s", tess_count(n, "value").text);
     }
     if (tess_precision_bytes(precision) == 0) {
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, "use a value of tess_precision", "unknown storage precision %d",
@@ -219,7 +221,7 @@ static tess_status require_vector(tess_context *ctx, const tess_vector *v, int64
     }
     if (v->n != n) {
         return tess_fail(ctx, TESS_DIMENSION_MISMATCH, "pass a vector of the right length",
-                         "vector %s has %lld values, but %lld are needed", role, (long long)v->n, (long long)n);
+                         "vector %s has %s, but %lld are needed", role, tess_count(v->n, "value").text, (long long)n);
     }
     return TESS_SUCCESS;
 }

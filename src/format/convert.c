@@ -2,6 +2,8 @@
 /* Makes stored matrices from assembled ones, and renews their values. */
 #include <math.h>
 
+#include <tessera/names.h>
+
 #include "format/choose.h"
 #include "format/fit.h"
 #include "matrix/storage_options.h"
@@ -116,10 +118,10 @@ tess_status tess_matrix_convert_assigned(const tess_matrix *a, const tess_storag
                          "format %s has one precision and takes no assignment", tess_format_name(chosen->format));
     }
     if (assignment->ctx != a->ctx || assignment->nrows != a->nrows || assignment->nnz != a->nnz) {
-        return tess_fail(
-            a->ctx, TESS_DIMENSION_MISMATCH, "make the assignment from the matrix that is converted",
-            "the assignment is for a matrix of %lld rows and %lld nonzeros, but this one has %lld and %lld",
-            (long long)assignment->nrows, (long long)assignment->nnz, (long long)a->nrows, (long long)a->nnz);
+        return tess_fail(a->ctx, TESS_DIMENSION_MISMATCH, "make the assignment from the matrix that is converted",
+                         "the assignment is for a matrix of %lld rows and %s, but this one has %lld and %lld",
+                         (long long)assignment->nrows, tess_count(assignment->nnz, "nonzero").text, (long long)a->nrows,
+                         (long long)a->nnz);
     }
     return convert(a, &(conversion){chosen, assignment, true}, out);
 }

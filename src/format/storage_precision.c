@@ -14,7 +14,7 @@ bool tess_format_takes_parts(tess_format format)
 static tess_status assign_whole(const tess_matrix *a, const tess_policy_options *policy, tess_precision *precision)
 {
     tess_assignment *assignment = NULL;
-    tess_assignment_summary summary;
+    tess_assignment_summary summary = {.size = sizeof summary};
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(tess_assignment_create(a, policy, &assignment));

@@ -2,6 +2,8 @@
 /* The list of model problems, and the function for each name. */
 #include <string.h>
 
+#include <tessera/names.h>
+
 #include "gallery/problem.h"
 #include "gallery/stencils.h"
 
@@ -96,8 +98,8 @@ tess_status gallery_request_create(tess_context *ctx, const char *name, int narg
 
         snprintf(hint, sizeof hint, "expected: %s%s%s", name, gallery_entries[i].arguments[0] ? " " : "",
                  gallery_entries[i].arguments);
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, hint,
-                         "the model problem %s got %d arguments, which does not fit it", name, nargs);
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, hint, "the model problem %s got %s, which does not fit it", name,
+                         tess_count(nargs, "argument").text);
     }
     for (int k = 0; k < nargs; k++) {
         if (args && args[k]) { continue; }

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <tessera/names.h>
+
 #include "base/decimal.h"
 
 /* ---- arguments ---- */
@@ -96,8 +98,8 @@ tess_status gallery_grid(const gallery_request *request, int dimensions, int64_t
     for (int d = 0; d < dimensions; d++) {
         if (counts[d] > TESS_MAX_ROWS / rows) {
             return tess_fail(request->ctx, TESS_OUT_OF_RANGE, "choose a smaller grid",
-                             "the model problem %s %s has more than %lld unknowns", request->name, request->args[0],
-                             (long long)TESS_MAX_ROWS);
+                             "the model problem %s %s has more than %s", request->name, request->args[0],
+                             tess_count(TESS_MAX_ROWS, "unknown").text);
         }
         rows *= counts[d];
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copies of a matrix from a file on the block diagonal: real values and patterns at size. */
 #include <tessera/io.h>
+#include <tessera/names.h>
 
 #include "base/offsets.h"
 #include "gallery/problem.h"
@@ -42,8 +43,8 @@ tess_status gallery_replicate(const gallery_request *request, tess_matrix **out)
     TESS_TRY(gallery_integer(request, 1, "K", 1, TESS_MAX_ROWS, &copies));
     TESS_TRY(tess_matrix_read(ctx, request->args[0], &block, NULL));
     if (copies * tess_matrix_nrows(block) > TESS_MAX_ROWS || copies * tess_matrix_ncols(block) > TESS_MAX_ROWS) {
-        status = tess_fail(ctx, TESS_OUT_OF_RANGE, "ask for fewer copies", "%lld copies of %s have more than %lld rows",
-                           (long long)copies, request->args[0], (long long)TESS_MAX_ROWS);
+        status = tess_fail(ctx, TESS_OUT_OF_RANGE, "ask for fewer copies", "%s of %s have more than %s",
+                           tess_count(copies, "copy").text, request->args[0], tess_count(TESS_MAX_ROWS, "row").text);
         goto cleanup;
     }
     TESS_TRY(tess_matrix_on_host(block, &on_host));

@@ -2,6 +2,8 @@
 /* What readers of binary files share. */
 #include <string.h>
 
+#include <tessera/names.h>
+
 #include "io/binary.h"
 
 /* So many rows may be empty in any file; of more, some must be there for each byte. */
@@ -55,8 +57,8 @@ tess_status file_check_sizes(const blob *b, int64_t at, int64_t nrows, int64_t n
 {
     if (nrows >= 0 && ncols >= 0 && nrows <= TESS_MAX_ROWS && ncols <= TESS_MAX_ROWS) { return TESS_SUCCESS; }
     return tess_fail_at(b->ctx, nrows < 0 || ncols < 0 ? TESS_PARSE : TESS_OUT_OF_RANGE, b->name, 0, NULL,
-                        "at byte %lld of %lld: the file says %lld rows and %lld columns; 0 to %lld were expected",
-                        (long long)at, (long long)b->count, (long long)nrows, (long long)ncols,
+                        "at byte %lld of %lld: the file says %s and %s; 0 to %lld were expected", (long long)at,
+                        (long long)b->count, tess_count(nrows, "row").text, tess_count(ncols, "column").text,
                         (long long)TESS_MAX_ROWS);
 }
 
@@ -64,6 +66,6 @@ tess_status file_check_rows(const blob *b, int64_t nrows)
 {
     if (nrows <= MOST_EMPTY_ROWS || nrows / ROWS_PER_BYTE <= b->count) { return TESS_SUCCESS; }
     return tess_fail_at(b->ctx, TESS_OUT_OF_RANGE, b->name, 0, "leave out empty rows",
-                        "the file has %lld bytes and says %lld rows: nearly all would be empty", (long long)b->count,
-                        (long long)nrows);
+                        "the file has %s and says %s: nearly all would be empty", tess_count(b->count, "byte").text,
+                        tess_count(nrows, "row").text);
 }

@@ -2,6 +2,8 @@
 /* Bytes of binary files; see blob.h. */
 #include <string.h>
 
+#include <tessera/names.h>
+
 #include "io/blob.h"
 #include "io/cache.h"
 
@@ -169,10 +171,10 @@ const unsigned char *blob_take(blob_cursor *c, int64_t count, int64_t each, cons
     const unsigned char *p = c->b->bytes + c->at;
 
     if (count < 0 || count > left / each) {
-        *status =
-            tess_fail_at(c->b->ctx, TESS_PARSE, c->b->name, 0, "the file may be incomplete",
-                         "at byte %lld of %lld: %s should have %lld items of %lld bytes, but the file ends before",
-                         (long long)c->at, (long long)c->b->count, what, (long long)count, (long long)each);
+        *status = tess_fail_at(c->b->ctx, TESS_PARSE, c->b->name, 0, "the file may be incomplete",
+                               "at byte %lld of %lld: %s should have %s of %lld bytes, but the file ends before",
+                               (long long)c->at, (long long)c->b->count, what, tess_count(count, "item").text,
+                               (long long)each);
         return NULL;
     }
     c->at += count * each;

@@ -31,11 +31,9 @@ typedef struct checkpoint_header {
 
 _Static_assert(sizeof(checkpoint_header) == 96, "the header's layout is part of the file format");
 
-void tess_checkpoint_init(tess_checkpoint *facts)
+void tess_checkpoint_init_sized(tess_checkpoint *facts, size_t size)
 {
-    if (!facts) { return; }
-    memset(facts, 0, sizeof *facts);
-    facts->size = sizeof *facts;
+    result_init(facts, size);
 }
 
 static uint32_t checksum_of(const void *bytes, size_t count)

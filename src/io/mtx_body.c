@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include <tessera/names.h>
+
 #include "io/mtx.h"
 
 enum { CHUNK_BYTES = 1 << 17, FIRST_GUESS_BYTES = 4 /* compressed bytes per entry, to start with */ };
@@ -188,9 +190,8 @@ static tess_status fail_surplus(const body_reader *reader, const mtx_chunk *chun
     }
     return tess_fail_at(reader->source->ctx, TESS_PARSE, reader->source->name, line,
                         "correct the number of entries, or remove the surplus lines",
-                        "'%s' follows the last entry, but line %lld announces %lld entries",
-                        mtx_quote(p, chunk->end, quoted), (long long)reader->header->size_line,
-                        (long long)reader->header->entries);
+                        "'%s' follows the last entry, but line %lld announces %s", mtx_quote(p, chunk->end, quoted),
+                        (long long)reader->header->size_line, tess_count(reader->header->entries, "entry").text);
 }
 
 static tess_status gather_chunks(body_reader *reader)
@@ -260,8 +261,8 @@ tess_status mtx_read_body(text_source *source, const mtx_header *header, mtx_ent
     }
     if (entries->count < header->entries) {
         status = tess_fail_at(source->ctx, TESS_PARSE, source->name, source->line - 1, "the file may be incomplete",
-                              "the file ends after %lld of the %lld entries that line %lld announces",
-                              (long long)entries->count, (long long)header->entries, (long long)header->size_line);
+                              "the file ends after %lld of the %s that line %lld announces", (long long)entries->count,
+                              tess_count(header->entries, "entry").text, (long long)header->size_line);
     }
 cleanup:
     *upper = reader.upper;

@@ -3,6 +3,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include <tessera/names.h>
+
 #include "base/spare_memory.h"
 #include "io/mtx.h"
 
@@ -258,17 +260,17 @@ static tess_status check_memory(const text_source *source, const mtx_header *hea
     const int64_t spare = needed < 1e8 ? INT64_MAX : tess_spare_memory();
 
     if (larger > ALWAYS_PLAUSIBLE && larger / MOST_EMPTY > header->entries) {
-        return tess_fail_at(
-            source->ctx, TESS_OUT_OF_RANGE, source->name, header->size_line, "check the size line",
-            "the size line announces %lld rows, %lld columns and %lld entries: almost all rows or columns "
-            "would be empty",
-            (long long)header->nrows, (long long)header->ncols, (long long)header->entries);
+        return tess_fail_at(source->ctx, TESS_OUT_OF_RANGE, source->name, header->size_line, "check the size line",
+                            "the size line announces %s, %s and %s: almost all rows or columns would be empty",
+                            tess_count(header->nrows, "row").text, tess_count(header->ncols, "column").text,
+                            tess_count(header->entries, "entry").text);
     }
     if (needed <= (double)spare) { return TESS_SUCCESS; }
     return tess_fail_at(source->ctx, TESS_OUT_OF_MEMORY, source->name, header->size_line,
                         "read it on a machine with more memory, or raise the limit (ulimit -v, control group)",
-                        "%lld rows and %lld entries take at least %.3g GB to read, but only %.3g GB are left",
-                        (long long)header->nrows, (long long)header->entries, 1e-9 * needed, 1e-9 * (double)spare);
+                        "%s and %s take at least %.3g GB to read, but only %.3g GB are left",
+                        tess_count(header->nrows, "row").text, tess_count(header->entries, "entry").text, 1e-9 * needed,
+                        1e-9 * (double)spare);
 }
 
 /* Checks that a file of this many bytes can hold the entries, before memory is requested. */
@@ -280,8 +282,8 @@ static tess_status check_plausible(const text_source *source, const mtx_header *
 
     if (remaining == INT64_MAX || header->entries <= remaining / smallest + 1) { return check_memory(source, header); }
     return tess_fail_at(source->ctx, TESS_PARSE, source->name, header->size_line, "the file may be incomplete",
-                        "the size line announces %lld entries, more than a file of %lld bytes can hold",
-                        (long long)header->entries, (long long)source->stored_bytes);
+                        "the size line announces %s, more than a file of %lld bytes can hold",
+                        tess_count(header->entries, "entry").text, (long long)source->stored_bytes);
 }
 
 static tess_status read_sizes(const text_source *source, mtx_header *header, const char *line, const char *end)
@@ -294,7 +296,7 @@ static tess_status read_sizes(const text_source *source, mtx_header *header, con
     if (count != expected) {
         return tess_fail_at(source->ctx, TESS_PARSE, source->name, header->size_line,
                             "check the size line, the first line after the comments",
-                            "the size line has %d words, but it must give %s", count,
+                            "the size line has %s, but it must give %s", tess_count(count, "word").text,
                             header->coordinate ? "rows, columns and entries" : "rows and columns");
     }
     for (int i = 0; i < expected; i++) {

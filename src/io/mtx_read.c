@@ -3,6 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <tessera/names.h>
+
+#include "base/options.h"
 #include "io/binary.h"
 #include "io/cache.h"
 #include "io/mtx.h"
@@ -59,12 +62,12 @@ static tess_status check_triangles(const text_source *source, const mtx_header *
     if (lower > 0 && duplicates > 0) {
         return tess_fail_at(source->ctx, TESS_PARSE, source->name, header->size_line,
                             "write only the lower triangle, or 'general' in the banner",
-                            "the banner says symmetric, but the file has %lld entries above the diagonal and %lld "
-                            "others, and some positions occur twice",
-                            (long long)upper, (long long)lower);
+                            "the banner says symmetric, but the file has %s above the diagonal and %lld others, and "
+                            "some positions occur twice",
+                            tess_count(upper, "entry").text, (long long)lower);
     }
-    tess_log(source->ctx, TESS_LOG_INFO, "%s: %lld entries above the diagonal of a symmetric file are mirrored",
-             source->name, (long long)upper);
+    tess_log(source->ctx, TESS_LOG_INFO, "%s: a symmetric file has %s above the diagonal, mirrored to below",
+             source->name, tess_count(upper, "entry").text);
     return TESS_SUCCESS;
 }
 
@@ -200,10 +203,8 @@ static tess_status read_cache_pipe(text_source *source, int64_t *ncols, tess_ass
     return status;
 }
 
-tess_status tess_matrix_read(tess_context *ctx, const char *path, tess_matrix **out, tess_mtx_info *info)
+static tess_status read_file(tess_context *ctx, const char *path, tess_matrix **out, tess_mtx_info *info)
 {
-    TESS_REQUIRE_OUT(ctx, ctx, out);
-    TESS_REQUIRE(ctx, path);
     text_source source;
     tess_assembled made;
     int64_t ncols = 0;
@@ -227,12 +228,9 @@ tess_status tess_matrix_read(tess_context *ctx, const char *path, tess_matrix **
     return status == TESS_SUCCESS ? finish_cache(ctx, ncols, &made, out, info) : status;
 }
 
-tess_status tess_matrix_read_memory(tess_context *ctx, const char *name, const void *text, size_t bytes,
-                                    tess_matrix **out, tess_mtx_info *info)
+static tess_status read_memory(tess_context *ctx, const char *name, const void *text, size_t bytes, tess_matrix **out,
+                               tess_mtx_info *info)
 {
-    TESS_REQUIRE_OUT(ctx, ctx, out);
-    TESS_REQUIRE(ctx, name);
-    if (bytes > 0) { TESS_REQUIRE(ctx, text); }
     text_source source;
     tess_assembled made;
     int64_t ncols = 0;
@@ -249,5 +247,43 @@ tess_status tess_matrix_read_memory(tess_context *ctx, const char *name, const v
         status = kind == FILE_TEXT ? read_text(&source, out, info) : read_binary(&source, kind, out, info);
     }
     text_source_close(&source);
+    return status;
+}
+
+/* ---- public ---- */
+
+void tess_mtx_info_init_sized(tess_mtx_info *info, size_t size)
+{
+    result_init(info, size);
+}
+
+static tess_status require_info(tess_context *ctx, const tess_mtx_info *info)
+{
+    return info ? result_require_size(ctx, "tess_mtx_info", info->size, sizeof *info) : TESS_SUCCESS;
+}
+
+tess_status tess_matrix_read(tess_context *ctx, const char *path, tess_matrix **out, tess_mtx_info *info)
+{
+    TESS_REQUIRE_OUT(ctx, ctx, out);
+    TESS_REQUIRE(ctx, path);
+    tess_mtx_info full = {.size = sizeof full};
+    tess_status status = require_info(ctx, info);
+
+    if (status == TESS_SUCCESS) { status = read_file(ctx, path, out, info ? &full : NULL); }
+    if (status == TESS_SUCCESS && info) { result_return(&full, info); }
+    return status;
+}
+
+tess_status tess_matrix_read_memory(tess_context *ctx, const char *name, const void *text, size_t bytes,
+                                    tess_matrix **out, tess_mtx_info *info)
+{
+    TESS_REQUIRE_OUT(ctx, ctx, out);
+    TESS_REQUIRE(ctx, name);
+    if (bytes > 0) { TESS_REQUIRE(ctx, text); }
+    tess_mtx_info full = {.size = sizeof full};
+    tess_status status = require_info(ctx, info);
+
+    if (status == TESS_SUCCESS) { status = read_memory(ctx, name, text, bytes, out, info ? &full : NULL); }
+    if (status == TESS_SUCCESS && info) { result_return(&full, info); }
     return status;
 }

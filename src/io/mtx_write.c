@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include <tessera/io.h>
+#include <tessera/names.h>
 
 #include "base/decimal.h"
 #include "io/binary.h"
@@ -248,7 +249,7 @@ tess_status tess_array_write(tess_context *ctx, const double *values, int64_t nr
 
     if (nrows < 0 || ncols < 0 || (ncols > 0 && nrows > INT64_MAX / ncols)) {
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, "pass sizes of 0 or more and an array",
-                         "an array of %lld by %lld values cannot be written", (long long)nrows, (long long)ncols);
+                         "an array of %lld by %s cannot be written", (long long)nrows, tess_count(ncols, "value").text);
     }
     const file_kind kind = tess_file_kind_of_name(path);
     if (kind == FILE_NPY) { return npy_write_array(ctx, values, nrows, ncols, path); }

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <tessera/names.h>
+
 #include "io/binary.h"
 #include "io/npz.h"
 
@@ -99,8 +101,9 @@ static tess_status read_array(const archive *a, const char *name, int dimensions
     const bool text = out->a.type == 'S' || out->a.type == 'U', real = out->a.type == 'f';
     if (out->a.dimensions == dimensions && !text && !(integers && real)) { return TESS_SUCCESS; }
     return tess_fail_at(a->b->ctx, TESS_PARSE, out->label, 0, NULL,
-                        "the array has type %c%d and %d dimensions; %d dimensions of %s were expected", out->a.type,
-                        out->a.item_bytes, out->a.dimensions, dimensions, integers ? "integers" : "numbers");
+                        "the array has type %c%d and %s; %s of %s were expected", out->a.type, out->a.item_bytes,
+                        tess_count(out->a.dimensions, "dimension").text, tess_count(dimensions, "dimension").text,
+                        integers ? "integers" : "numbers");
 }
 
 /* The letters of `format`: ASCII, or UCS-4 of which the low byte is one. */
@@ -155,8 +158,8 @@ static tess_status read_shape(const archive *a, file_csr *out)
     tess_status status = read_array(a, "shape", 1, true, &shape);
 
     if (status == TESS_SUCCESS && shape.a.count != 2) {
-        status = tess_fail_at(a->b->ctx, TESS_PARSE, shape.label, 0, NULL,
-                              "the shape has %lld numbers; two were expected", (long long)shape.a.count);
+        status = tess_fail_at(a->b->ctx, TESS_PARSE, shape.label, 0, NULL, "the shape has %s; two were expected",
+                              tess_count(shape.a.count, "number").text);
     }
     if (status == TESS_SUCCESS) {
         out->nrows = npy_integer(&shape.a, 0);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From the arrays of SciPy's formats to CSR. Duplicates stay: assembling sums them. */
+#include <tessera/names.h>
+
 #include "io/npz.h"
 
 /* ---- checks ---- */
@@ -25,8 +27,8 @@ static tess_status check_indices(const npz_member *m, int64_t limit)
 
 static tess_status fail_length(const npz_member *m, int64_t expected)
 {
-    return tess_fail_at(m->b.ctx, TESS_PARSE, m->label, 0, NULL, "the array has %lld values; %lld were expected",
-                        (long long)m->a.count, (long long)expected);
+    return tess_fail_at(m->b.ctx, TESS_PARSE, m->label, 0, NULL, "the array has %s; %lld were expected",
+                        tess_count(m->a.count, "value").text, (long long)expected);
 }
 
 /* Offsets of `rows` rows: ascending from 0 to at most `count`. */

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <tessera/names.h>
+
 #include "io/binary.h"
 #include "io/output_file.h"
 
@@ -306,8 +308,8 @@ tess_status petsc_write_matrix(tess_context *ctx, const file_csr *a, const char 
 
     if (a->nnz > INT32_MAX) {
         return tess_fail_at(ctx, TESS_OUT_OF_RANGE, path, 0, "write .npz, .mtx or .tess",
-                            "PETSc's files with 32-bit indices hold up to %d nonzeros; the matrix has %lld", INT32_MAX,
-                            (long long)a->nnz);
+                            "PETSc's files with 32-bit indices hold up to %s; the matrix has %lld",
+                            tess_count(INT32_MAX, "nonzero").text, (long long)a->nnz);
     }
     status = output_file_open(ctx, path, false, &file);
     if (status != TESS_SUCCESS) { return status; }

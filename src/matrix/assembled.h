@@ -38,6 +38,9 @@ typedef struct csr_view {
 /* The plan of the SpMV, which the format makes once per pattern (format/csr/csr.h). */
 typedef struct csr_plan csr_plan;
 
+/* Arrays that matrices of several contexts read (matrix/share.c). */
+typedef struct csr_shared csr_shared;
+
 /* A CSR matrix on one context's device. */
 typedef struct csr_storage {
     csr_view view;
@@ -47,6 +50,7 @@ typedef struct csr_storage {
     struct csr_storage *transpose; /* made at the first transposed product; NULL before */
     int64_t *transpose_source;     /* on the device: the entry of val for each entry of the transpose */
     uint64_t values_version;       /* values of the original that are stored here */
+    csr_shared *shared;            /* holds the arrays in place of owns_index and owns_values; NULL: nothing does */
 } csr_storage;
 
 /* The result of the true-residual pass: ||b - A x||^2 in two words and the sum of squared row error bounds. */
@@ -82,6 +86,14 @@ const assembled_ops *assembled_ops_of(const tess_context *ctx);
 void csr_release_view(tess_context *ctx, const csr_view *view);
 /* Assembled matrix over a view on the context's device; owned: its arrays are taken, also on failure. */
 tess_status tess_matrix_from_view(tess_context *ctx, const csr_view *view, bool owned, tess_matrix **out);
+/* Lets go of shared arrays; the last holder frees them. */
+void csr_shared_release(tess_context *ctx, csr_storage *s);
+/* Whether another matrix holds them too, or they are another matrix's. */
+bool csr_shared_is_fixed(const csr_storage *s);
+/* A^T on the device of `ctx`, from a matrix on the host. */
+tess_status csr_make_transpose(tess_context *ctx, const csr_view *host, tess_matrix **out);
+/* The values of A^T in its order. */
+tess_status csr_renew_transpose(tess_context *ctx, const csr_view *host, tess_matrix *transpose);
 /* Assembled matrix on the device from host arrays, which stay the caller's. */
 tess_status tess_matrix_upload_csr(tess_context *ctx, const csr_view *host, tess_matrix **out);
 

@@ -2,6 +2,8 @@
 /* Memory of plain CSR matrices on a GPU, and their ways to matrices and to the host. */
 #include "matrix/device_csr.h"
 
+#include <tessera/names.h>
+
 #include "matrix/assembled.h"
 
 tess_status device_csr_allocate_rows(tess_context *ctx, int64_t nrows, int64_t ncols, device_csr *out)
@@ -16,8 +18,8 @@ tess_status device_csr_allocate_entries(tess_context *ctx, int64_t nnz, bool val
 
     if (nnz > INT32_MAX) {
         return tess_fail(ctx, TESS_OUT_OF_RANGE, "multiply copies in a CPU context (tess_matrix_copy_to)",
-                         "a product of matrices has %lld nonzeros; a GPU computes products of up to %d", (long long)nnz,
-                         INT32_MAX);
+                         "a product of matrices has %s; a GPU computes products of up to %d",
+                         tess_count(nnz, "nonzero").text, INT32_MAX);
     }
     a->nnz = nnz;
     TESS_TRY(tess_device_allocate(ctx, nnz, sizeof *a->col_ind, (void **)&a->col_ind));

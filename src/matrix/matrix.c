@@ -166,7 +166,10 @@ tess_status tess_matrix_create_shell(tess_context *ctx, int64_t nrows, int64_t n
         return tess_fail(ctx, TESS_OUT_OF_RANGE, "rows and columns number 0 to 2^31 - 1",
                          "a shell matrix cannot have the size %lld by %lld", (long long)nrows, (long long)ncols);
     }
-    status = tess_matrix_make(ctx, nrows, ncols, 0, out);
+    const int64_t unnamed[OPTIONS_RESERVED] = {shell->reserved[0], shell->reserved[1], shell->reserved[2]};
+
+    status = options_require_reserved(ctx, "tess_shell_operator", unnamed);
+    if (status == TESS_SUCCESS) { status = tess_matrix_make(ctx, nrows, ncols, 0, out); }
     if (status == TESS_SUCCESS) {
         (*out)->format = TESS_FORMAT_SHELL;
         (*out)->shell = *shell;
@@ -223,6 +226,10 @@ tess_status tess_matrix_update_values(tess_matrix *a, const void *val, tess_prec
     tess_status status = tess_matrix_require_assembled(a, "tess_matrix_update_values");
 
     if (status != TESS_SUCCESS) { return status; }
+    if (csr_shared_is_fixed(storage)) {
+        return tess_fail(ctx, TESS_UNSUPPORTED, "destroy the others first, or copy it by tess_matrix_copy_to",
+                         "a matrix that is shared with other contexts (tess_matrix_share) takes no new values");
+    }
     if (!a->keeps_order) {
         return tess_fail(ctx, TESS_UNSUPPORTED, "create the matrix from rows that are sorted and have no duplicates",
                          "the values cannot be updated: the matrix no longer knows the order of the caller's entries");
@@ -298,8 +305,10 @@ tess_status tess_matrix_get_assignment(const tess_matrix *a, tess_assignment_sum
         return tess_fail(a->ctx, TESS_UNSUPPORTED, "split, composite and tiles have one",
                          "a matrix in format %s has no assignment", a->ops ? tess_format_name(a->format) : "shell");
     }
-    *out = *summary;
-    return TESS_SUCCESS;
+    const tess_status status = result_require_size(a->ctx, "tess_assignment_summary", out->size, sizeof *summary);
+
+    if (status == TESS_SUCCESS) { result_return(summary, out); }
+    return status;
 }
 
 int64_t tess_matrix_nrows(const tess_matrix *a)

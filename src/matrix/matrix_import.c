@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Assembled matrices from the caller's CSR and COO arrays. */
 #include "base/options.h"
+
+#include <tessera/names.h>
+
 #include "matrix/assemble.h"
 #include "matrix/assembled.h"
 #include "matrix/matrix.h"
@@ -14,8 +17,8 @@ static tess_status check_sizes(tess_context *ctx, int64_t nrows, int64_t ncols, 
 {
     if (nrows < 0 || ncols < 0 || nnz < 0 || nrows > TESS_MAX_ROWS || ncols > TESS_MAX_ROWS) {
         return tess_fail(ctx, TESS_OUT_OF_RANGE, "rows and columns number 0 to 2^31 - 1, nonzeros 0 or more",
-                         "a matrix cannot have the size %lld by %lld with %lld nonzeros", (long long)nrows,
-                         (long long)ncols, (long long)nnz);
+                         "a matrix cannot have the size %lld by %lld with %s", (long long)nrows, (long long)ncols,
+                         tess_count(nnz, "nonzero").text);
     }
     const tess_status status = options_require_name(ctx, "tess_memory", "where", (int)where);
 
@@ -216,12 +219,20 @@ static tess_status borrow_csr(tess_context *ctx, const tess_csr_arrays *a, tess_
     return status == TESS_SUCCESS ? tess_matrix_from_view(ctx, &view, false, out) : status;
 }
 
-tess_status tess_matrix_create_csr(tess_context *ctx, const tess_csr_arrays *a, tess_matrix **out)
+void tess_csr_arrays_init_sized(tess_csr_arrays *arrays, size_t size)
+{
+    result_init(arrays, size);
+}
+
+tess_status tess_matrix_create_csr(tess_context *ctx, const tess_csr_arrays *arrays, tess_matrix **out)
 {
     TESS_REQUIRE_OUT(ctx, ctx, out);
-    TESS_REQUIRE(ctx, a);
-    tess_status status = TESS_SUCCESS;
+    TESS_REQUIRE(ctx, arrays);
+    tess_csr_arrays taken = {.size = sizeof taken};
+    const tess_csr_arrays *a = &taken;
+    tess_status status = options_take(ctx, "tess_csr_arrays", arrays, &taken, sizeof taken);
 
+    if (status != TESS_SUCCESS) { return status; }
     status = check_sizes(ctx, a->nrows, a->ncols, a->nnz, a->where);
     if (status != TESS_SUCCESS) { return status; }
     if (!a->row_ptr || (a->nnz > 0 && (!a->col_ind || !a->val)) || !are_index_bits(a->row_ptr_bits) ||
@@ -267,10 +278,13 @@ cleanup:
     return status;
 }
 
-tess_status tess_matrix_create_coo(tess_context *ctx, const tess_coo_arrays *a, tess_matrix **out)
+void tess_coo_arrays_init_sized(tess_coo_arrays *arrays, size_t size)
 {
-    TESS_REQUIRE_OUT(ctx, ctx, out);
-    TESS_REQUIRE(ctx, a);
+    result_init(arrays, size);
+}
+
+static tess_status create_coo(tess_context *ctx, const tess_coo_arrays *a, tess_matrix **out)
+{
     const void *row_ind = NULL, *col_ind = NULL, *val = NULL;
     void *own_row = NULL, *own_col = NULL, *own_val = NULL;
     const size_t size = (size_t)a->index_bits / 8, val_size = tess_precision_bytes(a->val_precision);
@@ -291,4 +305,14 @@ cleanup:
     tess_host_release(ctx, own_col, a->nnz, size);
     tess_host_release(ctx, own_val, a->nnz, val_size);
     return status;
+}
+
+tess_status tess_matrix_create_coo(tess_context *ctx, const tess_coo_arrays *arrays, tess_matrix **out)
+{
+    TESS_REQUIRE_OUT(ctx, ctx, out);
+    TESS_REQUIRE(ctx, arrays);
+    tess_coo_arrays taken = {.size = sizeof taken};
+    const tess_status status = options_take(ctx, "tess_coo_arrays", arrays, &taken, sizeof taken);
+
+    return status == TESS_SUCCESS ? create_coo(ctx, &taken, out) : status;
 }

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Products of matrices in any format, and of operators given by functions. */
 #include "base/options.h"
+
+#include <tessera/names.h>
+
 #include "matrix/matrix.h"
 
 static tess_status call_shell(const tess_matrix *a, tess_operation operation, const double *x, double *y)
@@ -139,8 +142,8 @@ tess_status tess_matrix_spmv_level(const tess_matrix *a, int level, double alpha
     }
     if (level < 0 || level >= TESS_MAX_LEVELS) {
         return tess_fail(a->ctx, TESS_OUT_OF_RANGE, "levels count from 0",
-                         "precision level %d does not exist; a matrix has at most %d levels", level,
-                         (int)TESS_MAX_LEVELS);
+                         "precision level %d does not exist; a matrix has at most %s", level,
+                         tess_count((int)TESS_MAX_LEVELS, "level").text);
     }
     return multiply(a, x, y, (tess_spmv_args){.alpha = alpha, .beta = beta, .copy = TESS_COPY_LEVEL + level});
 }

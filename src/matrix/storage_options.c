@@ -8,20 +8,21 @@ enum { DEFAULT_WINDOW = 256 };
 
 static const tess_papers_storage no_papers = {.size = sizeof no_papers};
 
-void tess_storage_options_init(tess_storage_options *options)
+void tess_storage_options_init_sized(tess_storage_options *options, size_t size)
 {
-    if (!options) { return; }
-    memset(options, 0, sizeof *options);
-    options->size = sizeof *options;
-    options->slices.max_padding = default_padding;
-    options->slices.window = DEFAULT_WINDOW;
-    tess_policy_options_init(&options->policy);
+    tess_storage_options o;
+
+    memset(&o, 0, sizeof o);
+    o.size = sizeof o;
+    o.slices.max_padding = default_padding;
+    o.slices.window = DEFAULT_WINDOW;
+    tess_policy_options_init(&o.policy);
+    options_init(options, size, &o, sizeof o);
 }
 
-void tess_papers_storage_init(tess_papers_storage *papers)
+void tess_papers_storage_init_sized(tess_papers_storage *papers, size_t size)
 {
-    if (!papers) { return; }
-    *papers = no_papers;
+    options_init(papers, size, &no_papers, sizeof no_papers);
 }
 
 const tess_papers_storage *storage_papers(const tess_storage_options *options)

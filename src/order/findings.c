@@ -11,20 +11,21 @@
 #include "base/options.h"
 #include "order/order.h"
 
-void tess_findings_init(tess_findings *f)
+void tess_findings_init_sized(tess_findings *f, size_t size)
 {
-    if (!f) { return; }
-    tess_finding *const kinds[] = {&f->unmatched_rows, &f->empty_rows,        &f->empty_columns,
-                                   &f->zero_diagonal,  &f->duplicate_rows,    &f->nonfinite,
-                                   &f->nonfinite_rhs,  &f->unmatched_columns, &f->inconsistent_rows};
+    tess_findings found;
+    tess_finding *const kinds[] = {&found.unmatched_rows, &found.empty_rows,        &found.empty_columns,
+                                   &found.zero_diagonal,  &found.duplicate_rows,    &found.nonfinite,
+                                   &found.nonfinite_rhs,  &found.unmatched_columns, &found.inconsistent_rows};
 
-    memset(f, 0, sizeof *f);
-    f->size = sizeof *f;
-    f->structural_rank = -1;
-    f->attainable_residual = NAN;
+    memset(&found, 0, sizeof found);
+    found.size = sizeof found;
+    found.structural_rank = -1;
+    found.attainable_residual = NAN;
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         kinds[i]->row = kinds[i]->column = -1;
     }
+    options_init(f, size, &found, sizeof found);
 }
 
 static void note(tess_finding *kind, int64_t row, int64_t column)

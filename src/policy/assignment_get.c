@@ -1,11 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What an assignment says of itself: its summary, its blocks. */
+#include "base/options.h"
 #include "policy/choice.h"
 
-void tess_assignment_get_summary(const tess_assignment *assignment, tess_assignment_summary *out)
+void tess_assignment_summary_init_sized(tess_assignment_summary *summary, size_t size)
 {
-    if (!assignment || !out) { return; }
-    *out = assignment->summary;
+    result_init(summary, size);
+}
+
+tess_status tess_assignment_get_summary(const tess_assignment *assignment, tess_assignment_summary *out)
+{
+    TESS_REQUIRE(NULL, assignment);
+    TESS_REQUIRE(assignment->ctx, out);
+    const tess_status status =
+        result_require_size(assignment->ctx, "tess_assignment_summary", out->size, sizeof assignment->summary);
+
+    if (status == TESS_SUCCESS) { result_return(&assignment->summary, out); }
+    return status;
 }
 
 tess_status tess_assignment_get_blocks(const tess_assignment *assignment, int64_t *first, int32_t *column,

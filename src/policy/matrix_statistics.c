@@ -8,6 +8,7 @@
 #include <tessera/codec.h>
 
 #include "base/offsets.h"
+#include "base/options.h"
 #include "matrix/matrix.h"
 
 /* A row is dense when it is longer than this and than 10 % of the columns. */
@@ -246,6 +247,11 @@ static void fill_analysis(const tess_csr_view *a, const row_totals *t, tess_matr
     }
 }
 
+void tess_matrix_analysis_init_sized(tess_matrix_analysis *analysis, size_t size)
+{
+    result_init(analysis, size);
+}
+
 tess_status tess_matrix_analyze(const tess_matrix *a, tess_matrix_analysis *out)
 {
     if (a == NULL) { return TESS_INVALID_ARGUMENT; }
@@ -258,12 +264,17 @@ tess_status tess_matrix_analyze(const tess_matrix *a, tess_matrix_analysis *out)
                          "only an assembled matrix can be analysed");
     }
     tess_host_matrix host;
-    tess_status status = tess_matrix_on_host(a, &host);
+    tess_matrix_analysis full = {.size = sizeof full};
+    tess_status status = result_require_size(a->ctx, "tess_matrix_analysis", out->size, sizeof full);
+    if (status == TESS_SUCCESS) { status = tess_matrix_on_host(a, &host); }
     if (status != TESS_SUCCESS) { return status; }
     tess_csr_view view = tess_matrix_csr_view(host.matrix);
     row_totals totals;
     status = scan_rows(a->ctx, &view, &totals);
-    if (status == TESS_SUCCESS) { fill_analysis(&view, &totals, out); }
+    if (status == TESS_SUCCESS) {
+        fill_analysis(&view, &totals, &full);
+        result_return(&full, out);
+    }
     tess_host_matrix_release(&host);
     return status;
 }

@@ -4,6 +4,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include <tessera/names.h>
+
 #include "base/decimal.h"
 #include "base/options.h"
 #include "base/precision_traits.h"
@@ -14,14 +16,16 @@ static const double default_share = 99.0, default_range = 1.0;
 static const double default_factor = 0.1, default_std_factor = 0.5;
 enum { DEFAULT_SIDE = 16 };
 
-void tess_policy_options_init(tess_policy_options *o)
+void tess_policy_options_init_sized(tess_policy_options *options, size_t size)
 {
-    if (!o) { return; }
-    memset(o, 0, sizeof *o);
-    o->granularity = TESS_GRANULARITY_ROW;
-    o->policy = TESS_POLICY_NONE;
-    o->share = default_share;
-    o->block_rows = o->block_cols = DEFAULT_SIDE;
+    tess_policy_options o;
+
+    memset(&o, 0, sizeof o);
+    o.granularity = TESS_GRANULARITY_ROW;
+    o.policy = TESS_POLICY_NONE;
+    o.share = default_share;
+    o.block_rows = o.block_cols = DEFAULT_SIDE;
+    options_init_bare(options, size, &o, sizeof o);
 }
 
 /* ---- texts ---- */
@@ -151,8 +155,8 @@ static bool is_side(int side)
 static tess_status check_blocks(tess_context *ctx, const tess_policy_options *o)
 {
     if (!is_side(o->block_rows) || !is_side(o->block_cols)) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "use 16x16, 16x32, 32x16 or 32x32",
-                         "blocks cannot have %d x %d entries", o->block_rows, o->block_cols);
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "use 16x16, 16x32, 32x16 or 32x32", "blocks cannot have %d x %s",
+                         o->block_rows, tess_count(o->block_cols, "entry").text);
     }
     if (o->granularity == TESS_GRANULARITY_BLOCK && o->without_diagonal) {
         return tess_fail(ctx, TESS_UNSUPPORTED, "use granularity row or entry",
@@ -198,8 +202,8 @@ static tess_status check_numbers(tess_context *ctx, const tess_policy_options *o
                          "unknown arithmetic %d", (int)o->arithmetic);
     }
     if (o->nlevels < 1 || o->nlevels > TESS_MAX_LEVELS) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "give fewer levels",
-                         "there are %d levels, but 1 to %d are possible", o->nlevels, (int)TESS_MAX_LEVELS);
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "give fewer levels", "there are %s, but 1 to %d are possible",
+                         tess_count(o->nlevels, "level").text, (int)TESS_MAX_LEVELS);
     }
     return TESS_SUCCESS;
 }

@@ -164,7 +164,8 @@ tess_status tess_precond_create_shell(tess_context *ctx, int64_t n, const tess_s
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, "set tess_shell_precond.apply",
                          "a shell preconditioner needs a function that applies it");
     }
-    status = make_precond(ctx, &precond_shell, n, out);
+    status = options_require_reserved(ctx, "tess_shell_precond", shell->reserved);
+    if (status == TESS_SUCCESS) { status = make_precond(ctx, &precond_shell, n, out); }
     if (status == TESS_SUCCESS) { (*out)->shell = *shell; }
     return status;
 }
@@ -286,6 +287,11 @@ void tess_precond_blocks_per_precision(const tess_precond *m, int64_t counts[TES
     if (m->ops->count_blocks) { m->ops->count_blocks(m, counts); }
 }
 
+void tess_precond_factors_init_sized(tess_precond_factors *factors, size_t size)
+{
+    result_init(factors, size);
+}
+
 tess_status tess_precond_get_factors(const tess_precond *m, tess_precond_factors *out)
 {
     TESS_REQUIRE(NULL, m);
@@ -294,8 +300,18 @@ tess_status tess_precond_get_factors(const tess_precond *m, tess_precond_factors
         return tess_fail(m->ctx, TESS_UNSUPPORTED, "choose ilu0, ic0, ilut, ict, iluk, lu or cholesky",
                          "preconditioner %s has no factors", tess_precond_kind_name(m->kind));
     }
-    m->ops->factors(m, out);
+    tess_precond_factors full = {.size = sizeof full};
+    const tess_status status = result_require_size(m->ctx, "tess_precond_factors", out->size, sizeof full);
+
+    if (status != TESS_SUCCESS) { return status; }
+    m->ops->factors(m, &full);
+    result_return(&full, out);
     return TESS_SUCCESS;
+}
+
+void tess_amg_levels_init_sized(tess_amg_levels *levels, size_t size)
+{
+    result_init(levels, size);
 }
 
 tess_status tess_precond_get_levels(const tess_precond *m, tess_amg_levels *out)
@@ -314,6 +330,11 @@ tess_status tess_precond_get_levels(const tess_precond *m, tess_amg_levels *out)
     m->ops->levels(m, &full);
     result_return(&full, out);
     return TESS_SUCCESS;
+}
+
+void tess_precond_sweeps_init_sized(tess_precond_sweeps *sweeps, size_t size)
+{
+    result_init(sweeps, size);
 }
 
 tess_status tess_precond_get_sweeps(const tess_precond *m, tess_precond_sweeps *out)

@@ -24,23 +24,25 @@ static void set_amg(tess_amg_options *amg)
     amg->seed = 1;
 }
 
-void tess_precond_options_init(tess_precond_options *options)
+void tess_precond_options_init_sized(tess_precond_options *options, size_t size)
 {
-    if (!options) { return; }
-    memset(options, 0, sizeof *options);
-    options->size = sizeof *options;
-    options->block_jacobi.block_size = DEFAULT_BLOCK_SIZE;
-    options->polynomial.degree = DEFAULT_DEGREE;
-    options->polynomial.seed = 1;
-    options->incomplete.leaf = DEFAULT_LEAF;
-    tess_storage_options_init(&options->incomplete.squares);
-    options->threshold.drop = DEFAULT_DROP;
-    options->threshold.fill = DEFAULT_FILL;
-    options->threshold.level = DEFAULT_LEVEL;
-    set_amg(&options->amg);
-    options->jacobi_sweeps.count = DEFAULT_SWEEPS;
-    tess_storage_options_init(&options->jacobi_sweeps.storage);
-    options->jacobi_sweeps.storage.format = tess_format_in_role(TESS_ROLE_COPIES);
+    tess_precond_options defaults;
+
+    memset(&defaults, 0, sizeof defaults);
+    defaults.size = sizeof defaults;
+    defaults.block_jacobi.block_size = DEFAULT_BLOCK_SIZE;
+    defaults.polynomial.degree = DEFAULT_DEGREE;
+    defaults.polynomial.seed = 1;
+    defaults.incomplete.leaf = DEFAULT_LEAF;
+    tess_storage_options_init(&defaults.incomplete.squares);
+    defaults.threshold.drop = DEFAULT_DROP;
+    defaults.threshold.fill = DEFAULT_FILL;
+    defaults.threshold.level = DEFAULT_LEVEL;
+    set_amg(&defaults.amg);
+    defaults.jacobi_sweeps.count = DEFAULT_SWEEPS;
+    tess_storage_options_init(&defaults.jacobi_sweeps.storage);
+    defaults.jacobi_sweeps.storage.format = tess_format_in_role(TESS_ROLE_COPIES);
+    options_init(options, size, &defaults, sizeof defaults);
 }
 
 static tess_status take_amg(tess_context *ctx, const tess_amg_options *options)

@@ -18,7 +18,7 @@ static void count_nonzeros(const tess_matrix *m, tess_solve_result *r)
 
 static void describe_precond(const tess_precond *m, tess_solve_result *r)
 {
-    tess_precond_factors factors;
+    tess_precond_factors factors = {.size = sizeof factors};
 
     r->precond.kind = m ? m->kind : TESS_PRECOND_NONE;
     if (!m || !m->ops->factors || tess_precond_get_factors(m, &factors) != TESS_SUCCESS) { return; }
@@ -31,18 +31,14 @@ static void describe_precond(const tess_precond *m, tess_solve_result *r)
     r->precond.factorization = factors.factorization;
 }
 
-void tess_solve_result_init(tess_solve_result *result)
+void tess_solve_result_init_sized(tess_solve_result *result, size_t size)
 {
-    if (!result) { return; }
-    memset(result, 0, sizeof *result);
-    result->size = sizeof *result;
+    result_init(result, size);
 }
 
-void tess_papers_result_init(tess_papers_result *result)
+void tess_papers_result_init_sized(tess_papers_result *result, size_t size)
 {
-    if (!result) { return; }
-    memset(result, 0, sizeof *result);
-    result->size = sizeof *result;
+    result_init(result, size);
 }
 
 void describe_storage(const tess_matrix *a, const tess_matrix *m, tess_solve_result *r)

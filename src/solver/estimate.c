@@ -21,11 +21,9 @@ enum { IDR_BLOCKS = 3, LEAST_SQUARES_VECTORS = 4 };
 /* Below this a solve is not looked at: asking the system takes longer. */
 static const int64_t ALWAYS_FITS = INT64_C(100000000);
 
-void tess_solve_estimate_init(tess_solve_estimate *estimate)
+void tess_solve_estimate_init_sized(tess_solve_estimate *estimate, size_t size)
 {
-    if (!estimate) { return; }
-    memset(estimate, 0, sizeof *estimate);
-    estimate->size = sizeof *estimate;
+    result_init(estimate, size);
 }
 
 static int64_t smaller(int64_t a, int64_t b)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Between cycles: a restart, a repaired preconditioner, a higher precision, or the end. */
+#include <tessera/names.h>
+
 #include "solver/guard_run.h"
 
 /* So many cycles in a row may make no progress. */
@@ -15,8 +17,8 @@ static tess_status go_on_in_fp64(solve_run *run)
     run->result->storage.exact = 1;
     s->krylov.matrix = s->original;
     guard_drop_graph(s);
-    tess_log(s->ctx, TESS_LOG_INFO, "the solve goes on in fp64 instead of %s after %lld iterations",
-             tess_precision_name(guard_working_precision(s)), (long long)run->result->iterations);
+    tess_log(s->ctx, TESS_LOG_INFO, "the solve goes on in fp64 instead of %s after %s",
+             tess_precision_name(guard_working_precision(s)), tess_count(run->result->iterations, "iteration").text);
     return s->method->escalate ? s->method->escalate(s) : TESS_SUCCESS;
 }
 
@@ -166,8 +168,8 @@ tess_status guard_go_on(solve_run *run, const tess_loop_state *end, bool progres
     if (!*goes_on) { *reason = s->setup_reason; } /* the problem of the preconditioner does not exist in FP64 */
     if (!*goes_on || *reason == TESS_REASON_RUNNING) { return TESS_SUCCESS; }
     run->result->refinements += 1;
-    tess_log(s->ctx, TESS_LOG_DEBUG, "residual replaced after %lld iterations (%s): true residual %.3e, estimate %.3e",
-             (long long)run->result->iterations, tess_reason_name(*reason), run->now.norm,
+    tess_log(s->ctx, TESS_LOG_DEBUG, "residual replaced after %s (%s): true residual %.3e, estimate %.3e",
+             tess_count(run->result->iterations, "iteration").text, tess_reason_name(*reason), run->now.norm,
              run->result->estimated_residual_norm);
 cleanup:
     return status;

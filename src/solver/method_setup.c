@@ -81,6 +81,13 @@ static void note_symmetry(method_solver *s, bool symmetric)
     s->asymmetric_error = s->ctx->error;
 }
 
+/* Of a shell the caller's marks are all that is known. */
+static tess_solver_kind method_of_marks(const tess_shell_operator *shell)
+{
+    if (shell->positive_definite) { return TESS_SOLVER_CG; }
+    return shell->symmetric ? TESS_SOLVER_MINRES : TESS_SOLVER_BICGSTAB;
+}
+
 /* AUTO takes CG for a symmetric matrix with positive diagonal. Without symmetry a method that needs it is refused. */
 static tess_status choose_method(method_solver *s)
 {
@@ -95,7 +102,7 @@ static tess_status choose_method(method_solver *s)
     }
     if (kind == TESS_SOLVER_AUTO) {
         if (a->ops && symmetric) { TESS_TRY(diagonal_is_positive(a, &positive)); }
-        kind = positive ? TESS_SOLVER_CG : TESS_SOLVER_BICGSTAB;
+        kind = a->ops ? positive ? TESS_SOLVER_CG : TESS_SOLVER_BICGSTAB : method_of_marks(&a->shell);
         s->method = tess_find_method(kind);
     }
     if (!s->method) {

@@ -6,6 +6,8 @@
  */
 #include <math.h>
 
+#include <tessera/names.h>
+
 #include "solver/extension.h"
 #include "solver/stop.h"
 #include "solver/transform.h"
@@ -333,8 +335,8 @@ static tess_status run_rounds(refinement *run, tess_reason *reason)
         if (!may_refine(run, round, progress, reason)) { break; }
         run->result->refinements += 1;
         tess_log(run->s->ctx, TESS_LOG_DEBUG,
-                 "the true residual of the original system is %.3e after %lld iterations; it is refined", run->now.norm,
-                 (long long)run->result->iterations);
+                 "the true residual of the original system is %.3e after %s; it is refined", run->now.norm,
+                 tess_count(run->result->iterations, "iteration").text);
     }
     if (!meets_tolerance(run->result, &run->now)) { TESS_TRY(return_best(run)); }
 cleanup:

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include <tessera/names.h>
+
 #include "base/options.h"
 #include "precond/precond_options.h"
 #include "sweep/schedule.h"
@@ -13,28 +15,29 @@ static const tess_papers_solve no_papers = {.size = sizeof no_papers};
 
 enum { DEFAULT_HISTORY = 1 << 20, DEFAULT_RESTART = 50, DEFAULT_SHADOWS = 4 };
 
-void tess_solve_options_init(tess_solve_options *o)
+void tess_solve_options_init_sized(tess_solve_options *options, size_t size)
 {
-    if (!o) { return; }
-    memset(o, 0, sizeof *o);
-    o->size = sizeof *o;
-    o->rtol = 1e-5;
-    o->divergence_tolerance = 1e10;
-    o->max_iterations = 10000;
-    o->history_capacity = DEFAULT_HISTORY;
-    o->gmres.restart = DEFAULT_RESTART;
-    o->gmres.orthogonalization = TESS_ORTHOGONALIZATION_CGS2_DELAYED;
-    o->jacobi.omega = 1.0;
-    o->idr.s = DEFAULT_SHADOWS;
-    tess_precond_options_init(&o->precond);
-    o->precond.kind = TESS_PRECOND_AUTO;
-    tess_storage_options_init(&o->storage);
+    tess_solve_options o;
+
+    memset(&o, 0, sizeof o);
+    o.size = sizeof o;
+    o.rtol = 1e-5;
+    o.divergence_tolerance = 1e10;
+    o.max_iterations = 10000;
+    o.history_capacity = DEFAULT_HISTORY;
+    o.gmres.restart = DEFAULT_RESTART;
+    o.gmres.orthogonalization = TESS_ORTHOGONALIZATION_CGS2_DELAYED;
+    o.jacobi.omega = 1.0;
+    o.idr.s = DEFAULT_SHADOWS;
+    tess_precond_options_init(&o.precond);
+    o.precond.kind = TESS_PRECOND_AUTO;
+    tess_storage_options_init(&o.storage);
+    options_init(options, size, &o, sizeof o);
 }
 
-void tess_papers_solve_init(tess_papers_solve *papers)
+void tess_papers_solve_init_sized(tess_papers_solve *papers, size_t size)
 {
-    if (!papers) { return; }
-    *papers = no_papers;
+    options_init(papers, size, &no_papers, sizeof no_papers);
 }
 
 static const tess_papers_solve *papers_of(const tess_solve_options *options)
@@ -59,8 +62,8 @@ static tess_status check_limits(tess_context *ctx, const tess_solve_options *o)
         return tess_fail(ctx, TESS_INVALID_ARGUMENT,
                          "tolerances must be finite, and tolerances and limits not negative",
                          "a tolerance or limit is negative or not finite: rtol %g, atol %g, divergence tolerance %g, "
-                         "%lld iterations, history of %lld, %g seconds",
-                         o->rtol, o->atol, o->divergence_tolerance, (long long)o->max_iterations,
+                         "%s, history of %lld, %g seconds",
+                         o->rtol, o->atol, o->divergence_tolerance, tess_count(o->max_iterations, "iteration").text,
                          (long long)o->history_capacity, o->time_limit);
     }
     return TESS_SUCCESS;

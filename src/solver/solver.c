@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include <tessera/names.h>
 #include <tessera/options.h>
 
 #include "base/deadline.h"
@@ -47,10 +48,9 @@ static tess_status check_request(const tess_matrix *a, const tess_precond *m, co
                          "a solver needs an assembled matrix, not a stored one");
     }
     if (m && (m->ctx != a->ctx || m->n != a->nrows)) {
-        return tess_fail(
-            a->ctx, TESS_DIMENSION_MISMATCH, "make the preconditioner from the same matrix",
-            "the preconditioner does not fit: it has another context, or %lld rows where the matrix has %lld",
-            (long long)m->n, (long long)a->nrows);
+        return tess_fail(a->ctx, TESS_DIMENSION_MISMATCH, "make the preconditioner from the same matrix",
+                         "the preconditioner does not fit: it has another context, or %s where the matrix has %lld",
+                         tess_count(m->n, "row").text, (long long)a->nrows);
     }
     if ((o->engine == TESS_ENGINE_GRAPH || o->engine == TESS_ENGINE_SINGLE_KERNEL) &&
         a->ctx->device == TESS_DEVICE_CPU) {
@@ -197,6 +197,7 @@ void tess_solver_destroy(tess_solver *s)
     }
     ctx = s->ctx;
     original = s->original;
+    solver_transposed_destroy(s);
     if (s->ops) { s->ops->destroy(s); }
     tess_host_release(ctx, s->host_history, s->history_capacity, sizeof(double));
     tess_precond_destroy(s->given);

@@ -14,6 +14,8 @@
 #include "solver/solve_options.h"
 #include "solver/verify.h"
 
+typedef struct solver_transposed solver_transposed;
+
 /* A kind of solver. */
 typedef struct tess_solver_ops {
     /* Whether it takes such a request; the options are complete. `given`: the caller's preconditioner, or NULL. */
@@ -55,6 +57,7 @@ struct tess_solver {
     double *host_history;
     int64_t history_capacity;
     double setup_seconds;
+    solver_transposed *transposed; /* for A^T x = b (transpose.c); NULL: none was asked for */
 };
 
 /* The kind for a request (registry/solvers.c). */
@@ -69,6 +72,9 @@ extern const tess_solver_ops solver_transformed;
 
 /* For a set-up: room for the history on the host. */
 tess_status solver_allocate_history(tess_solver *s);
+
+/* Frees what tess_solver_solve_transpose made. */
+void solver_transposed_destroy(tess_solver *s);
 
 /* tess_solver_last_iterate, for a vector that is checked. */
 tess_status solver_last_iterate(const tess_solver *s, tess_vector *x);

@@ -71,7 +71,8 @@ cleanup:
 /* The matrix with value[i] (1 if that is NULL) in row i and column[i]. */
 static tess_status make_map(tess_context *ctx, int64_t n, const int32_t *column, const double *value, tess_matrix **out)
 {
-    tess_csr_arrays arrays = {.nrows = n,
+    tess_csr_arrays arrays = {.size = sizeof arrays,
+                              .nrows = n,
                               .ncols = n,
                               .nnz = n,
                               .col_ind = column,

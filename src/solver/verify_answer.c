@@ -12,16 +12,16 @@
 
 #define DEFAULT_RTOL 1e-5
 
-void tess_verify_options_init(tess_verify_options *options)
+void tess_verify_options_init_sized(tess_verify_options *options, size_t size)
 {
-    if (!options) { return; }
-    *options = (tess_verify_options){.size = sizeof *options, .rtol = DEFAULT_RTOL};
+    const tess_verify_options defaults = {.size = sizeof defaults, .rtol = DEFAULT_RTOL};
+
+    options_init(options, size, &defaults, sizeof defaults);
 }
 
-void tess_verification_init(tess_verification *verification)
+void tess_verification_init_sized(tess_verification *verification, size_t size)
 {
-    if (!verification) { return; }
-    *verification = (tess_verification){.size = sizeof *verification};
+    result_init(verification, size);
 }
 
 static tess_status take_options(tess_context *ctx, const tess_verify_options *given, tess_verify_options *o)

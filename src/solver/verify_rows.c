@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <tessera/names.h>
 #include <tessera/verify.h>
 
 #include "matrix/assembled.h"
@@ -122,8 +123,8 @@ tess_status tess_verify_rows(const tess_matrix *a, const tess_vector *b, const t
     TESS_TRY(tess_vector_require(a->ctx, b, a->nrows, "b"));
     TESS_TRY(tess_vector_require(a->ctx, x, a->ncols, "x"));
     if (count < 0) {
-        return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "pass the length of the array", "%lld rows are wanted",
-                         (long long)count);
+        return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "pass the length of the array", "%s wanted",
+                         tess_count(count, "row is|rows are").text);
     }
     TESS_TRY(tess_matrix_require_assembled(original, "tess_verify_rows"));
     if (count == 0 || a->nrows == 0) { return TESS_SUCCESS; }

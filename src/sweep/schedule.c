@@ -5,6 +5,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include <tessera/names.h>
+
 const char *tess_schedule_entry_name(int what)
 {
     return what == TESS_MIXED ? "mixed" : tess_precision_name((tess_precision)what);
@@ -72,8 +74,8 @@ tess_status schedule_check(tess_context *ctx, const tess_precision_schedule *sch
 {
     if (schedule->count < 1 || schedule->count > TESS_MAX_SCHEDULE) {
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, "give fewer entries",
-                         "the schedule (--steps) has %d entries, but 1 to %d are possible", schedule->count,
-                         (int)TESS_MAX_SCHEDULE);
+                         "the schedule (--steps) has %s, but 1 to %d are possible",
+                         tess_count(schedule->count, "entry").text, (int)TESS_MAX_SCHEDULE);
     }
     for (int i = 0; i < schedule->count; i++) {
         if (!is_what(schedule->entry[i].what) || schedule->entry[i].iterations < 0) {

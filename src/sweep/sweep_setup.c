@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include <tessera/names.h>
+
 #include "format/csr/csr.h"
 #include "sweep/sweep.h"
 
@@ -63,7 +65,8 @@ static tess_status add_level(tess_context *ctx, tess_policy_options *policy, int
     if (at < policy->nlevels && (int)policy->level[at].precision == what) { return TESS_SUCCESS; }
     if (policy->nlevels == TESS_MAX_LEVELS) {
         return tess_fail(ctx, TESS_UNSUPPORTED, "name fewer precisions in --steps and --levels",
-                         "--steps and --levels together need more than %d precisions", (int)TESS_MAX_LEVELS);
+                         "--steps and --levels together need more than %s",
+                         tess_count((int)TESS_MAX_LEVELS, "precision").text);
     }
     for (int l = policy->nlevels; l > at; l--) {
         policy->level[l] = policy->level[l - 1];

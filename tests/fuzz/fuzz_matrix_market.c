@@ -77,7 +77,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     tess_status status[2];
 
     for (int i = 0; i < 2; i++) {
-        tess_mtx_info info;
+        tess_mtx_info info = {.size = sizeof info};
 
         status[i] = tess_matrix_read_memory(ctx[i], "input", data, size, &m[i], &info);
         require((status[i] == TESS_SUCCESS) == (m[i] != NULL));

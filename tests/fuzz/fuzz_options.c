@@ -26,7 +26,8 @@ static tess_matrix *make_matrix(tess_context *ctx)
     static const int32_t row_ptr[N + 1] = {0, 2, 5, 8, 11, 14, 16};
     static const int32_t col_ind[16] = {0, 1, 0, 1, 2, 1, 2, 3, 2, 3, 4, 3, 4, 5, 4, 5};
     static const double val[16] = {4, -1, -1, 4, -1, -1, 4, -1, -1, 4, -1, -1, 4, -1, -1, 4};
-    const tess_csr_arrays arrays = {.nrows = N,
+    const tess_csr_arrays arrays = {.size = sizeof arrays,
+                                    .nrows = N,
                                     .ncols = N,
                                     .nnz = 16,
                                     .row_ptr = row_ptr,

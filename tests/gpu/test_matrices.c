@@ -158,7 +158,8 @@ static void wrong_borrowed_arrays_are_refused(void **state)
     for (int k = 0; k < 6; k++) {
         device_array ptr = upload(all_offsets[k], 3, sizeof *offsets), col = upload(all_columns[k], 4, sizeof *columns);
         tess_csr_arrays arrays = {
-            2, 3, 4, ptr.data, col.data, val.data, TESS_PRECISION_FP64, 64, 32, TESS_MEMORY_DEVICE, TESS_BORROW};
+            sizeof(tess_csr_arrays), 2,          3, 4, ptr.data, col.data, val.data, TESS_PRECISION_FP64, 64, 32,
+            TESS_MEMORY_DEVICE,      TESS_BORROW};
         tess_matrix *m = NULL;
 
         if (k == 0) {
@@ -195,7 +196,8 @@ static void wrong_columns_of_long_rows_are_found(void **state)
 
         for (int w = 0; w < 5; w++) {
             device_array col;
-            tess_csr_arrays arrays = {.nrows = 2,
+            tess_csr_arrays arrays = {.size = sizeof arrays,
+                                      .nrows = 2,
                                       .ncols = COLUMNS,
                                       .nnz = COLUMNS + 1,
                                       .row_ptr = ptr.data,
@@ -229,7 +231,8 @@ static void coo_from_the_device(void **state)
     static const double val[] = {1.0, 2.0, 3.0, 4.0};
     device_array drow = upload(row, 4, sizeof *row), dcol = upload(col, 4, sizeof *col),
                  dval = upload(val, 4, sizeof *val);
-    tess_coo_arrays arrays = {2, 3, 4, drow.data, dcol.data, dval.data, TESS_PRECISION_FP64, 64, TESS_MEMORY_DEVICE};
+    tess_coo_arrays arrays = {
+        sizeof(tess_coo_arrays), 2, 3, 4, drow.data, dcol.data, dval.data, TESS_PRECISION_FP64, 64, TESS_MEMORY_DEVICE};
     tess_matrix *m = NULL;
     oracle_csr got;
 

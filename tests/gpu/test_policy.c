@@ -80,7 +80,7 @@ static void check_grids(const block_grid *h, const block_grid *d)
 static void check_same(const tess_matrix *host, const tess_matrix *device, const tess_policy_options *o)
 {
     tess_assignment *h = NULL, *d = NULL;
-    tess_assignment_summary hs, ds;
+    tess_assignment_summary hs = {.size = sizeof hs}, ds = {.size = sizeof ds};
 
     assert_ok(host->ctx, tess_assignment_create(host, o, &h));
     assert_ok(gpu, tess_assignment_create(device, o, &d));

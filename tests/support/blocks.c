@@ -239,7 +239,7 @@ tess_assignment_summary check_blocks(tess_context *ctx, const oracle_csr *a, con
 {
     tess_matrix *m = make_matrix(ctx, a);
     tess_assignment *made = NULL;
-    tess_assignment_summary s;
+    tess_assignment_summary s = {.size = sizeof s};
     got_blocks g;
     block_sums sums = {{0}, {0}, {0}};
     int64_t nonzeros = 0, scaled = 0;

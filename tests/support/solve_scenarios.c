@@ -292,6 +292,46 @@ static tess_status solve_transformed(scene *s)
     return status;
 }
 
+/* A^T x = b twice, the second time with values that are new. */
+static tess_status solve_transposed(scene *s)
+{
+    tess_solve_options options = solve_options(TESS_SOLVER_BICGSTAB);
+    tess_csr_arrays arrays = csr_arrays_of(&s->unsymmetric);
+    tess_matrix *fresh = NULL;
+    tess_solver *solver = NULL;
+    tess_solve_result result;
+    tess_status status = tess_matrix_create_csr(s->ctx, &arrays, &fresh);
+
+    options.history_capacity = 100;
+    if (status == TESS_SUCCESS) { status = tess_solver_create(fresh, &options, &solver); }
+    for (int k = 0; k < 2 && status == TESS_SUCCESS; k++) {
+        status = tess_vector_fill(s->x, 0.0);
+        tess_solve_result_init(&result);
+        if (status == TESS_SUCCESS) { status = tess_solver_solve_transpose(solver, s->b, s->x, &result); }
+        if (status == TESS_SUCCESS) { assert_int_equal(result.reason, TESS_REASON_RTOL); }
+        if (status == TESS_SUCCESS) {
+            status = tess_matrix_update_values(fresh, s->unsymmetric.val, TESS_PRECISION_FP64, TESS_MEMORY_HOST);
+        }
+    }
+    tess_solver_destroy(solver);
+    tess_matrix_destroy(fresh);
+    return status;
+}
+
+static tess_status share_matrix(scene *s)
+{
+    tess_csr_arrays arrays = csr_arrays_of(&s->unsymmetric);
+    tess_matrix *fresh = NULL, *shared = NULL;
+    tess_status status = tess_matrix_create_csr(s->ctx, &arrays, &fresh);
+
+    if (status == TESS_SUCCESS && tess_context_device(s->ctx) == TESS_DEVICE_CPU) {
+        status = tess_matrix_share(fresh, s->ctx, &shared);
+    }
+    tess_matrix_destroy(fresh);
+    tess_matrix_destroy(shared);
+    return status;
+}
+
 static tess_status solve_by_schedule(scene *s, tess_format format)
 {
     tess_solve_options options = solve_options(TESS_SOLVER_JACOBI);
@@ -375,6 +415,8 @@ const named_scenario solve_scenarios[] = {
     {"solve_to_accuracy", solve_to_accuracy, false},
     {"solve_to_accuracy_by_factors", solve_to_accuracy_by_factors, false},
     {"solve_transformed", solve_transformed, false},
+    {"solve_transposed", solve_transposed, false},
+    {"share_matrix", share_matrix, false},
     {"solve_gmres", solve_gmres, false},
     {"solve_gmres_ir", solve_gmres_ir, false},
     {"solve_gmres_fd", solve_gmres_fd, false},

@@ -116,7 +116,8 @@ int run_group_on_gpu(const char *name, const struct CMUnitTest *tests, size_t co
 
 tess_csr_arrays csr_arrays_of(const oracle_csr *a)
 {
-    return (tess_csr_arrays){.nrows = a->nrows,
+    return (tess_csr_arrays){.size = sizeof(tess_csr_arrays),
+                             .nrows = a->nrows,
                              .ncols = a->ncols,
                              .nnz = a->nnz,
                              .row_ptr = a->row_ptr,

@@ -146,7 +146,7 @@ tess_policy_options policy_of(const tess_storage_options *storage)
 /* By block, in the order of the grid; to each block's entries. */
 static void spread_blocks(const tess_assignment *assignment, const oracle_csr *a, uint8_t *level)
 {
-    tess_assignment_summary summary;
+    tess_assignment_summary summary = {.size = sizeof summary};
     int64_t *first = NULL;
     int32_t *column = NULL;
     uint8_t *block_level = NULL;

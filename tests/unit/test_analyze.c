@@ -37,7 +37,8 @@ static tess_matrix *make(tess_context *ctx, int64_t nrows, int64_t ncols, size_t
         columns[k] = entries[k].column;
         values[k] = entries[k].value;
     }
-    tess_coo_arrays coo = {.nrows = nrows,
+    tess_coo_arrays coo = {.size = sizeof coo,
+                           .nrows = nrows,
                            .ncols = ncols,
                            .nnz = (int64_t)count,
                            .row_ind = rows,
@@ -57,7 +58,7 @@ static tess_matrix_analysis analyze(int64_t nrows, int64_t ncols, size_t count, 
 {
     tess_context *ctx = open_host(2);
     tess_matrix *a = make(ctx, nrows, ncols, count, entries);
-    tess_matrix_analysis facts;
+    tess_matrix_analysis facts = {.size = sizeof facts};
     assert_int_equal(tess_matrix_analyze(a, &facts), TESS_SUCCESS);
     tess_matrix_destroy(a);
     tess_context_destroy(ctx);
@@ -233,8 +234,8 @@ static void same_for_any_number_of_threads(void **state)
         entries[k] = (entry){row, (int32_t)(random >> 8) % N, (double)(random >> 5) / 1024.0 - 3000.0};
     }
     tess_matrix_analysis facts[2];
-    memset(facts, 0, sizeof facts);
     for (int i = 0; i < 2; i++) {
+        tess_matrix_analysis_init(&facts[i]);
         tess_context *ctx = open_host(1 + 3 * i);
         tess_matrix *a = make(ctx, N, N, COUNT, entries);
         assert_int_equal(tess_matrix_analyze(a, &facts[i]), TESS_SUCCESS);
@@ -260,7 +261,7 @@ static void refuses_what_is_not_assembled(void **state)
     tess_context *ctx = open_host(1);
     const tess_shell_operator operator= {.apply = apply_nothing};
     tess_matrix *shell = NULL, *stored = NULL;
-    tess_matrix_analysis facts;
+    tess_matrix_analysis facts = {.size = sizeof facts};
     assert_int_equal(tess_matrix_create_shell(ctx, 2, 2, &operator, & shell), TESS_SUCCESS);
     assert_int_equal(tess_matrix_analyze(shell, &facts), TESS_UNSUPPORTED);
     const entry entries[] = {{0, 0, 1}};

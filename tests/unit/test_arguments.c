@@ -93,7 +93,7 @@ static void set_options(void)
     tess_checkpoint_init(&e.checkpoint);
     tess_solve_estimate_init(&e.estimate);
     e.csr = csr_arrays_of(&laplacian);
-    e.coo = (tess_coo_arrays){.nrows = N, .ncols = N, .nnz = N, .index_bits = 32};
+    e.coo = (tess_coo_arrays){.size = sizeof(tess_coo_arrays), .nrows = N, .ncols = N, .nnz = N, .index_bits = 32};
     e.coo.row_ind = e.coo.col_ind = e.indices;
     e.coo.val = e.array;
     e.text = "5";

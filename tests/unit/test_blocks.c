@@ -26,7 +26,7 @@ static tess_assignment_summary summary_of(const oracle_csr *a, const tess_policy
     tess_context *ctx = open_cpu(2);
     tess_matrix *m = make_matrix(ctx, a);
     tess_assignment *made = NULL;
-    tess_assignment_summary s;
+    tess_assignment_summary s = {.size = sizeof s};
 
     assert_ok(ctx, tess_assignment_create(m, o, &made));
     assert_ok(ctx, tess_assignment_measure_error(made, m));
@@ -195,7 +195,7 @@ static void every_value_of_a_block_must_be_inside_and_fit(void **state)
     o.at_most_one = 1;
     for (int k = 0; k < 14; k++) {
         oracle_csr a = oracle_open(16, 16);
-        tess_assignment_summary s;
+        tess_assignment_summary s = {.size = sizeof s};
 
         for (int i = 0; i < 256; i++) {
             oracle_push(&a, i % 16, i == 77 ? at[k / 2] : 1.0);
@@ -220,7 +220,7 @@ static void a_value_at_lambda_is_outside(void **state)
     for (int k = 0; k < 6 * 3; k++) {
         oracle_csr a = oracle_tridiagonal(333, -values[k / 3], values[k / 3], values[k / 3]);
         tess_policy_options o = options_of("mean-3std:1", "fp64,fp32");
-        tess_assignment_summary s;
+        tess_assignment_summary s = {.size = sizeof s};
 
         o.granularity = all[k % 3];
         o.allow_underflow = 1;
@@ -384,7 +384,7 @@ static void blocks_do_not_depend_on_threads(void **state)
 {
     oracle_csr a = oracle_random(5000, 5000, 20, 7);
     const tess_policy_options o = options_of("mean-3std:0.4", "fp64,fp32,fp16");
-    tess_assignment_summary first = {.items = -1};
+    tess_assignment_summary first = {.size = sizeof first, .items = -1};
     uint8_t *level = NULL, *again = NULL;
 
     (void)state;
@@ -392,7 +392,7 @@ static void blocks_do_not_depend_on_threads(void **state)
         tess_context *ctx = open_cpu(threads);
         tess_matrix *m = make_matrix(ctx, &a);
         tess_assignment *made = NULL;
-        tess_assignment_summary s;
+        tess_assignment_summary s = {.size = sizeof s};
 
         assert_ok(ctx, tess_assignment_create(m, &o, &made));
         tess_assignment_get_summary(made, &s);

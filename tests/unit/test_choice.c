@@ -132,7 +132,7 @@ static double check_choice(const oracle_csr *a, const tess_policy_options *o)
         tess_context *ctx = open_cpu(threads);
         tess_matrix *m = make_matrix(ctx, a);
         tess_assignment *made = NULL, *again = NULL;
-        tess_assignment_summary s;
+        tess_assignment_summary s = {.size = sizeof s};
 
         assert_ok(ctx, tess_assignment_create(m, o, &made));
         tess_assignment_get_summary(made, &s);
@@ -344,7 +344,7 @@ static void names_and_refusals(void **state)
 static double parameter_in(const tess_matrix *m, tess_format format, tess_arithmetic arithmetic)
 {
     tess_storage_options storage;
-    tess_assignment_summary s;
+    tess_assignment_summary s = {.size = sizeof s};
     tess_matrix *stored = NULL;
 
     tess_storage_options_init(&storage);
@@ -366,7 +366,7 @@ static void stored_matrices_tell(void **state)
     tess_context *ctx = open_cpu(1);
     tess_matrix *m = make_matrix(ctx, &a), *csr = NULL;
     tess_storage_options storage;
-    tess_assignment_summary s;
+    tess_assignment_summary s = {.size = sizeof s};
     double chosen = check_choice(&a, &o), with_fp32;
 
     (void)state;

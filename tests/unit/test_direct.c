@@ -25,7 +25,7 @@ static void check_kind(const oracle_csr *a, tess_precond_kind kind)
 
     for (int p = 0; p < 2; p++) {
         tess_precond_options options = direct_options(kind, precisions[p]);
-        tess_precond_factors facts;
+        tess_precond_factors facts = {.size = sizeof facts};
         tess_precond *m = NULL;
 
         assert_ok(ctx, tess_precond_create(matrix, &options, &m));
@@ -378,7 +378,7 @@ static void threads_do_not_disturb_each_other(void **state)
     }
 #pragma omp parallel for num_threads(4)
     for (int t = 0; t < TURNS; t++) {
-        const tess_context_options on_cpu = {.device = TESS_DEVICE_CPU, .threads = 1};
+        const tess_context_options on_cpu = {.size = sizeof on_cpu, .device = TESS_DEVICE_CPU, .threads = 1};
         const tess_csr_arrays arrays = csr_arrays_of(&a);
         tess_precond_options options =
             direct_options(TESS_PRECOND_CHOLESKY, t % 2 == 0 ? TESS_PRECISION_FP32 : TESS_PRECISION_FP64);

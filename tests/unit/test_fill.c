@@ -24,7 +24,7 @@ static const tess_precond_kind all_kinds[] = {TESS_PRECOND_ILUT, TESS_PRECOND_IC
 
 static tess_precond_factors facts_of(tess_context *ctx, const tess_precond *m)
 {
-    tess_precond_factors facts;
+    tess_precond_factors facts = {.size = sizeof facts};
 
     assert_ok(ctx, tess_precond_get_factors(m, &facts));
     return facts;
@@ -37,7 +37,7 @@ static int64_t apply_fill(const oracle_csr *a, const tess_precond_options *optio
     tess_context *ctx = open_device(threads);
     tess_matrix *matrix = make_matrix(ctx, a);
     tess_precond *m = NULL;
-    tess_precond_factors facts;
+    tess_precond_factors facts = {.size = sizeof facts};
 
     assert_ok(ctx, tess_precond_create(matrix, options, &m));
     apply_precond(m, a->nrows, r, z);

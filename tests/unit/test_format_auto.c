@@ -219,7 +219,7 @@ static void tiles_are_taken_where_blocks_are_full(void **state)
 static tess_granularity granularity_for(tess_context *ctx, const oracle_csr *a, const tess_storage_options *options)
 {
     tess_matrix *m = make_matrix(ctx, a), *stored = NULL;
-    tess_assignment_summary summary;
+    tess_assignment_summary summary = {.size = sizeof summary};
 
     assert_ok(ctx, tess_matrix_convert(m, options, &stored));
     assert_ok(ctx, tess_matrix_get_assignment(stored, &summary));

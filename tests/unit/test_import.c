@@ -146,8 +146,14 @@ static void check_coo(tess_precision precision, int where)
     int32_t row[N], col[N];
     double *wide = random_values(N, 40 + (uint64_t)precision, -2.0, 2.0);
     void *low = narrow_values(precision, wide, N), *rows = NULL, *cols = NULL, *val = put(where, low, N, size);
-    tess_coo_arrays images = {
-        .nrows = 30, .ncols = 20, .nnz = N, .row_ind = row, .col_ind = col, .val = wide, .index_bits = 32};
+    tess_coo_arrays images = {.size = sizeof images,
+                              .nrows = 30,
+                              .ncols = 20,
+                              .nnz = N,
+                              .row_ind = row,
+                              .col_ind = col,
+                              .val = wide,
+                              .index_bits = 32};
     tess_coo_arrays arrays = images;
     tess_matrix *expected = NULL, *m = NULL;
 
@@ -268,8 +274,14 @@ static void unknown_precisions_are_refused(void **state)
     oracle_csr a = make_system(TESS_PRECISION_FP64, false);
     tess_csr_arrays arrays = csr_arrays_of(&a);
     int32_t none[1] = {0};
-    tess_coo_arrays coo = {
-        .nrows = 1, .ncols = 1, .nnz = 1, .row_ind = none, .col_ind = none, .val = a.val, .index_bits = 32};
+    tess_coo_arrays coo = {.size = sizeof coo,
+                           .nrows = 1,
+                           .ncols = 1,
+                           .nnz = 1,
+                           .row_ind = none,
+                           .col_ind = none,
+                           .val = a.val,
+                           .index_bits = 32};
     tess_matrix *m = NULL;
 
     (void)state;

@@ -13,7 +13,7 @@ static void check_factors(const oracle_csr *a, tess_precond_kind kind)
     tess_context *ctx = open_device(2);
     tess_matrix *matrix = make_matrix(ctx, a);
     test_factors f = factor_matrix(matrix, kind == TESS_PRECOND_IC0, 0.0);
-    tess_precond_factors facts;
+    tess_precond_factors facts = {.size = sizeof facts};
     tess_precond *m = NULL;
 
     assert_int_equal(f.bad_row, -1);
@@ -255,7 +255,7 @@ static void wrong_requests_are_refused(void **state)
     oracle_csr a = oracle_laplace2d(4), wide_range = two_by_two(1e-6, 0.0, 1.0, 1.0);
     tess_context *ctx = open_device(1);
     tess_matrix *matrix = make_matrix(ctx, &a), *graded = make_matrix(ctx, &wide_range);
-    tess_precond_factors facts;
+    tess_precond_factors facts = {.size = sizeof facts};
     tess_precond *m = NULL;
 
     (void)state;

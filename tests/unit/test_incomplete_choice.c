@@ -11,7 +11,7 @@ static void check_choice(const oracle_csr *a, tess_factorization on_gpu)
 
     for (int k = 0; k < 2; k++) {
         tess_precond_options options;
-        tess_precond_factors facts;
+        tess_precond_factors facts = {.size = sizeof facts};
         tess_precond *m = NULL;
 
         tess_precond_options_init(&options);

@@ -12,7 +12,7 @@ static double shift_with(const oracle_csr *a, tess_precond_kind kind, int thread
     tess_context *ctx = open_device(threads);
     tess_matrix *matrix = make_matrix(ctx, a);
     double *r = random_values(a->nrows, 7, -1.0, 1.0), *z = test_allocate(a->nrows, sizeof *z);
-    tess_precond_factors facts;
+    tess_precond_factors facts = {.size = sizeof facts};
     tess_precond *m = NULL;
 
     assert_ok(ctx, tess_precond_create(matrix, &options, &m));

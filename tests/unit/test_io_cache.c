@@ -89,7 +89,7 @@ static void test_round_trip(void **state)
             char path[64];
             tess_matrix *m = make_matrix(ctx, &matrices[i]), *again = NULL;
             tess_csr_view x, y;
-            tess_mtx_info info;
+            tess_mtx_info info = {.size = sizeof info};
 
             make_path(path);
             assert_ok(ctx, tess_matrix_write_cache(m, path));

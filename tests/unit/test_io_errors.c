@@ -141,7 +141,7 @@ static void test_counts(void **state)
 {
     const refusal list[] = {
         {COO "2 2 3\n1 1 1\n2 2 1\n", TESS_PARSE, 4, {"after 2 of the 3 entries", "line 2"}},
-        {COO "% c\n2 2 1\n", TESS_PARSE, 3, {"after 0 of the 1 entries", "line 3"}},
+        {COO "% c\n2 2 1\n", TESS_PARSE, 3, {"after 0 of the 1 entry that", "line 3"}},
         {COO "2 2 1\n\n1 1 1\n\n2 2 1\n", TESS_PARSE, 6, {"'2' follows the last entry", "line 2 announces 1"}},
         {COO "2 2 0\n1 1 1\n", TESS_PARSE, 3, {"'1' follows the last entry"}},
         {"%%MatrixMarket matrix array real general\n2 1\n1\n2\n3\n", TESS_PARSE, 5, {"'3' follows the last entry"}},

@@ -44,7 +44,7 @@ static void check_file(const char *path, int64_t nrows, int64_t ncols, int64_t n
 {
     tess_context *one = open_cpu(1), *two = open_cpu(2);
     tess_matrix *a = NULL, *b = NULL;
-    tess_mtx_info info;
+    tess_mtx_info info = {.size = sizeof info};
 
     assert_ok(two, tess_matrix_read(two, path, &b, &info));
     if (tess_matrix_nrows(b) != nrows || tess_matrix_ncols(b) != ncols || tess_matrix_nnz(b) != nnz) {

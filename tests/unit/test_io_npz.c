@@ -84,7 +84,7 @@ static void test_formats(void **state)
         for (int i = 0; i < 5; i++) {
             char path[256];
             tess_matrix *m = NULL;
-            tess_mtx_info info;
+            tess_mtx_info info = {.size = sizeof info};
 
             snprintf(path, sizeof path, "%s%s.npz", folder, names[i]);
             assert_ok(ctx, tess_matrix_read(ctx, path, &m, &info));

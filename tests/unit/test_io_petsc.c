@@ -50,7 +50,7 @@ static void test_petsc_matrix(void **state)
 {
     tess_context *ctx = open_cpu(2);
     image im;
-    tess_mtx_info info;
+    tess_mtx_info info = {.size = sizeof info};
 
     (void)state;
     for (int width = 4; width <= 8; width += 4) {

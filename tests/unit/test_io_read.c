@@ -53,7 +53,7 @@ static const expectation two_by_three = {
 
 static void test_general(void **state)
 {
-    tess_mtx_info info;
+    tess_mtx_info info = {.size = sizeof info};
 
     (void)state;
     check_text("%%MatrixMarket matrix coordinate real general\n2 3 3\n1 2 2.5\n2 1 -1\n2 3 3e5\n", &two_by_three,
@@ -95,7 +95,7 @@ static void test_spellings(void **state)
 
 static void test_integer_and_pattern(void **state)
 {
-    tess_mtx_info info;
+    tess_mtx_info info = {.size = sizeof info};
 
     (void)state;
     check_text("%%MatrixMarket matrix coordinate integer general\n2 2 2\n1 1 7\n2 1 -3\n",
@@ -117,7 +117,7 @@ static const expectation symmetric_3 = {3,
 
 static void test_symmetric(void **state)
 {
-    tess_mtx_info info;
+    tess_mtx_info info = {.size = sizeof info};
 
     (void)state;
     check_text("%%MatrixMarket matrix coordinate real symmetric\n3 3 3\n1 1 4\n2 1 -1\n3 2 2\n", &symmetric_3, &info);
@@ -141,7 +141,7 @@ static void test_skew_symmetric(void **state)
         2, 2, 2, (const int64_t[]){0, 1, 2}, (const int32_t[]){1, 0}, (const double[]){-3.0, 3.0}};
     const expectation with_zero = {
         2, 2, 3, (const int64_t[]){0, 2, 3}, (const int32_t[]){0, 1, 0}, (const double[]){0.0, -3.0, 3.0}};
-    tess_mtx_info info;
+    tess_mtx_info info = {.size = sizeof info};
 
     (void)state;
     check_text("%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 1\n2 1 3\n", &skew, &info);
@@ -153,7 +153,7 @@ static void test_skew_symmetric(void **state)
 /* Summed in the order of the file: (1e16 + 1) + -1e16 is 0, another order would give 1. */
 static void test_duplicates_and_zeros(void **state)
 {
-    tess_mtx_info info;
+    tess_mtx_info info = {.size = sizeof info};
 
     (void)state;
     check_text(
@@ -168,7 +168,7 @@ static void test_duplicates_and_zeros(void **state)
 
 static void test_arrays(void **state)
 {
-    tess_mtx_info info;
+    tess_mtx_info info = {.size = sizeof info};
 
     (void)state;
     check_text("%%MatrixMarket matrix array real general\n2 3\n1\n4\n2\n5\n3\n6\n",
@@ -313,7 +313,7 @@ static void test_many_windows(void **state)
     for (int threads = 1; threads <= 2; threads++) {
         tess_context *ctx = open_cpu(threads);
         tess_matrix *m = NULL;
-        tess_mtx_info info;
+        tess_mtx_info info = {.size = sizeof info};
 
         assert_ok(ctx, tess_matrix_read_memory(ctx, "text", text, bytes, &m, NULL));
         check_large(ctx, m, ROWS);

@@ -88,7 +88,7 @@ static void check_round_trip(const oracle_csr *a, const char *name, int symmetri
     for (int threads = 1; threads <= 3; threads += 2) {
         tess_context *ctx = open_cpu(threads);
         tess_matrix *m = make_matrix(ctx, a), *again = NULL;
-        tess_mtx_info info;
+        tess_mtx_info info = {.size = sizeof info};
 
         assert_ok(ctx, tess_matrix_write(m, path_of(name), symmetric));
         assert_int_equal(count_files(), 1);

@@ -39,7 +39,7 @@ static tess_assignment_summary assign(const oracle_csr *a, const tess_policy_opt
     tess_context *ctx = open_cpu(2);
     tess_matrix *m = make_matrix(ctx, a);
     tess_assignment *made = NULL;
-    tess_assignment_summary s;
+    tess_assignment_summary s = {.size = sizeof s};
 
     assert_ok(ctx, tess_assignment_create(m, o, &made));
     assert_ok(ctx, tess_assignment_measure_error(made, m));
@@ -72,7 +72,7 @@ static void check_values(tess_precision precision, const double *values, int64_t
     oracle_csr a = row_of(count, values);
     uint8_t *level = test_allocate(count, 1);
     tess_policy_options o = options_of(TESS_GRANULARITY_ENTRY, "lossless", "fp64,fp32");
-    tess_assignment_summary s;
+    tess_assignment_summary s = {.size = sizeof s};
     int64_t wrong = 0;
 
     o.parameter = loss;
@@ -184,7 +184,7 @@ static void a_value_is_at_the_lowest_level(void **state)
         {-NAN, 0},          {INFINITY, 0}, {-INFINITY, 0}, {0.125, 3},      {15.0, 3},       {17.0, 2}};
     enum { CASES = sizeof cases / sizeof *cases };
     const tess_policy_options o = options_of(TESS_GRANULARITY_ENTRY, "lossless", NULL);
-    tess_assignment_summary s;
+    tess_assignment_summary s = {.size = sizeof s};
     double values[CASES];
     uint8_t level[CASES];
     oracle_csr a;
@@ -408,7 +408,7 @@ static void close_products(products *p)
 /* Stored bit by bit, at three levels at least. */
 static void check_stored(const products *p, const tess_matrix *stored)
 {
-    tess_assignment_summary s;
+    tess_assignment_summary s = {.size = sizeof s};
     oracle_csr held = decode_matrix(stored);
     int levels = 0;
 

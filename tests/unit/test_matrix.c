@@ -29,7 +29,8 @@ static void assert_is_small(const tess_matrix *m)
 
 static tess_csr_arrays small_arrays(int ptr_bits, int col_bits)
 {
-    return (tess_csr_arrays){.nrows = 3,
+    return (tess_csr_arrays){.size = sizeof(tess_csr_arrays),
+                             .nrows = 3,
                              .ncols = 4,
                              .nnz = 6,
                              .row_ptr = ptr_bits == 64 ? (const void *)small_ptr64 : small_ptr32,
@@ -72,7 +73,8 @@ static void coo_of_both_widths_is_sorted_and_summed(void **state)
 
     (void)state;
     for (int bits = 32; bits <= 64; bits += 32) {
-        tess_coo_arrays arrays = {.nrows = 3,
+        tess_coo_arrays arrays = {.size = sizeof arrays,
+                                  .nrows = 3,
                                   .ncols = 4,
                                   .nnz = 6,
                                   .row_ind = bits == 64 ? (const void *)row64 : row32,
@@ -97,7 +99,8 @@ static void duplicates_are_summed_in_order(void **state)
     enum { N = 40000 };
     int32_t *row = test_allocate(N, sizeof *row), *col = test_allocate(N, sizeof *col);
     double *val = random_values(N, 9, -1.0, 1.0), sum[3] = {0.0, 0.0, 0.0};
-    tess_coo_arrays arrays = {3, 1, N, row, col, val, TESS_PRECISION_FP64, 32, TESS_MEMORY_HOST};
+    tess_coo_arrays arrays = {sizeof(tess_coo_arrays), 3, 1, N, row, col, val, TESS_PRECISION_FP64, 32,
+                              TESS_MEMORY_HOST};
 
     (void)state;
     for (int i = 0; i < N; i++) {
@@ -125,7 +128,8 @@ static void explicit_zeros_are_kept(void **state)
 {
     static const double val[] = {0.0, -0.0, 0.0};
     static const int32_t ind[] = {0, 1, 2};
-    tess_coo_arrays arrays = {3, 3, 3, ind, ind, val, TESS_PRECISION_FP64, 32, TESS_MEMORY_HOST};
+    tess_coo_arrays arrays = {sizeof(tess_coo_arrays), 3, 3, 3, ind, ind, val, TESS_PRECISION_FP64, 32,
+                              TESS_MEMORY_HOST};
     tess_context *ctx = open_cpu(1);
     tess_matrix *m = NULL;
 
@@ -200,7 +204,9 @@ static void offsets_of_no_rows_are_checked(void **state)
 {
     static const int64_t one[] = {1};
     static const int32_t col[] = {0};
-    tess_csr_arrays arrays = {0, 3, 1, one, col, small_val, TESS_PRECISION_FP64, 64, 32, TESS_MEMORY_HOST, TESS_BORROW};
+    tess_csr_arrays arrays = {
+        sizeof(tess_csr_arrays), 0,          3, 1, one, col, small_val, TESS_PRECISION_FP64, 64, 32,
+        TESS_MEMORY_HOST,        TESS_BORROW};
     tess_context *ctx = open_cpu(1);
 
     (void)state;
@@ -213,7 +219,8 @@ static void offsets_of_no_rows_are_checked(void **state)
 static void wrong_coo_arrays_are_refused(void **state)
 {
     static const int32_t row[] = {0, 2}, col[] = {1, 1}, beyond[] = {0, 3}, negative[] = {-1, 0};
-    const tess_coo_arrays good = {3, 2, 2, row, col, small_val, TESS_PRECISION_FP64, 32, TESS_MEMORY_HOST};
+    const tess_coo_arrays good = {sizeof(tess_coo_arrays), 3, 2, 2, row, col, small_val, TESS_PRECISION_FP64, 32,
+                                  TESS_MEMORY_HOST};
     tess_context *ctx = open_cpu(1);
     tess_coo_arrays arrays = good;
     tess_matrix *m = NULL;
@@ -276,7 +283,8 @@ static void borrowing_needs_sorted_rows_and_narrow_columns(void **state)
     arrays.ownership = TESS_BORROW;
     refuse_csr(ctx, TESS_INVALID_ARGUMENT, arrays);
     arrays = (tess_csr_arrays){
-        3, 4, 5, sorted_ptr, duplicate, sorted_val, TESS_PRECISION_FP64, 64, 32, TESS_MEMORY_HOST, TESS_BORROW};
+        sizeof(tess_csr_arrays), 3,          4, 5, sorted_ptr, duplicate, sorted_val, TESS_PRECISION_FP64, 64, 32,
+        TESS_MEMORY_HOST,        TESS_BORROW};
     refuse_csr(ctx, TESS_OUT_OF_RANGE, arrays);
     tess_context_destroy(ctx);
 }

@@ -62,7 +62,7 @@ static void merged_level_sets_solve_the_same_system(void **state)
         const bool symmetric = k % 2 == 0;
         const tess_precond_options options = factor_options(symmetric ? TESS_PRECOND_IC0 : TESS_PRECOND_ILU0);
         oracle_csr a = generate_problem(requests[k / 2], 1);
-        tess_precond_factors facts;
+        tess_precond_factors facts = {.size = sizeof facts};
 
         if (symmetric && k / 2 == 3) { /* unsymmetric */
             oracle_free(&a);
@@ -82,7 +82,7 @@ static void rows_of_all_lengths(void **state)
 {
     oracle_csr random = random_dominant(700, 12, false, 3), tip = arrow(300, true), last = arrow(300, false);
     const oracle_csr *const problems[] = {&random, &tip, &last};
-    tess_precond_factors facts;
+    tess_precond_factors facts = {.size = sizeof facts};
 
     (void)state;
     for (int c = 0; c < 3; c++) {
@@ -104,7 +104,7 @@ static void threads_do_not_change_a_bit(void **state)
         oracle_csr a = generate_problem(k == 1 && gpu_is_emulated() ? "laplace3d 30" : requests[k], 1);
         const int64_t n = a.nrows;
         double *r = random_values(n, 7, -1.0, 1.0), *z = test_allocate(2 * n, sizeof *z);
-        tess_precond_factors facts, others;
+        tess_precond_factors facts = {.size = sizeof facts}, others = {.size = sizeof others};
 
         apply_merged(&a, factor_options(TESS_PRECOND_ILU0), 1, r, z, &facts);
         assert_true(facts.lower_groups < facts.lower_level_sets);
@@ -323,7 +323,7 @@ static void records_round_their_values(void **state)
     (void)state;
     for (int c = 0; c < 6; c++) {
         tess_precond_options options = factor_options(TESS_PRECOND_ILU0);
-        tess_precond_factors facts;
+        tess_precond_factors facts = {.size = sizeof facts};
         /* entries that are too small for fp16's normal numbers: at most 200 in a row */
         const double relative =
             tess_precision_unit_roundoff(storage[c % 3]) + 100.0 * tess_precision_smallest(storage[c % 3]);
@@ -370,7 +370,8 @@ static void groups_stay_while_they_serve(void **state)
     tess_context *ctx = open_device(2);
     tess_matrix *matrix = make_matrix(ctx, &calm);
     tess_precond_options options = factor_options(TESS_PRECOND_ILU0);
-    tess_precond_factors first, second, third;
+    tess_precond_factors first = {.size = sizeof first}, second = {.size = sizeof second},
+                         third = {.size = sizeof third};
     tess_precond *m = NULL;
     const int64_t held = ctx->held_bytes;
 
@@ -413,7 +414,7 @@ static void the_rest_is_solved_by_level_sets(void **state)
     for (int c = 0; c < 3; c++) {
         const int64_t n = problems[c]->nrows;
         tess_precond_options options = factor_options(TESS_PRECOND_ILU0);
-        tess_precond_factors facts;
+        tess_precond_factors facts = {.size = sizeof facts};
         tess_context *ctx = open_device(2);
         tess_matrix *matrix = make_matrix(ctx, problems[c]);
         tess_precond *m = NULL;

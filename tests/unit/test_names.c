@@ -321,6 +321,25 @@ static void other_enums_are_unknown(void **state)
     assert_null(tess_enum_names(NULL));
 }
 
+static void counts_have_their_nouns(void **state)
+{
+    (void)state;
+    assert_string_equal(tess_count(1, "row").text, "1 row");
+    assert_string_equal(tess_count(2, "row").text, "2 rows");
+    assert_string_equal(tess_count(0, "entry").text, "0 entries");
+    assert_string_equal(tess_count(1, "entry").text, "1 entry");
+    assert_string_equal(tess_count(-1, "way").text, "-1 ways");
+    assert_string_equal(tess_count(2, "index").text, "2 indexes");
+    assert_string_equal(tess_count(2, "process").text, "2 processes");
+    assert_string_equal(tess_count(1, "row is|rows are").text, "1 row is");
+    assert_string_equal(tess_count(2, "row is|rows are").text, "2 rows are");
+    assert_string_equal(tess_count(INT64_MIN, NULL).text, "-9223372036854775808");
+    assert_string_equal(tess_count(2, "").text, "2 s");
+    assert_string_equal(tess_count(2, "y").text, "2 ys");
+    assert_int_equal(strlen(tess_count(1, "a noun that is far longer than the text of a count has place for it").text),
+                     sizeof(tess_counted) - 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -329,6 +348,7 @@ int main(void)
         cmocka_unit_test(shorthands_of_formats_are_no_values),
         cmocka_unit_test(case_does_not_matter),
         cmocka_unit_test(other_enums_are_unknown),
+        cmocka_unit_test(counts_have_their_nouns),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

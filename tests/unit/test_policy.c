@@ -24,7 +24,8 @@ static outcome assign(const oracle_csr *a, const tess_policy_options *options)
     assert_ok(ctx, tess_assignment_create(m, options, &assignment));
     assert_ok(ctx, tess_assignment_measure_error(assignment, m));
     assert_ok(ctx, tess_assignment_get_levels(assignment, o.level));
-    tess_assignment_get_summary(assignment, &o.summary);
+    tess_assignment_summary_init(&o.summary);
+    assert_ok(ctx, tess_assignment_get_summary(assignment, &o.summary));
     if (assignment->exponent) { memcpy(o.exponent, assignment->exponent, (size_t)a->nrows * sizeof *o.exponent); }
     tess_matrix_destroy(m);
     tess_assignment_destroy(assignment);
@@ -394,7 +395,7 @@ static double low_share_of_rowscale(tess_context *ctx, const char *percent)
     const tess_policy_options o = options_of("mean-range", "fp64,fp32");
     tess_matrix *m = NULL;
     tess_assignment *assignment = NULL;
-    tess_assignment_summary s;
+    tess_assignment_summary s = {.size = sizeof s};
 
     assert_ok(ctx, tess_gallery_create(ctx, "rowscale", 2, args, &m));
     assert_ok(ctx, tess_assignment_create(m, &o, &assignment));

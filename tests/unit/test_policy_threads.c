@@ -32,7 +32,8 @@ static outcome assign(const oracle_csr *a, const tess_policy_options *options, i
 
     assert_ok(ctx, tess_assignment_create(m, options, &assignment));
     assert_ok(ctx, tess_assignment_measure_error(assignment, m));
-    tess_assignment_get_summary(assignment, &o.summary);
+    tess_assignment_summary_init(&o.summary);
+    assert_ok(ctx, tess_assignment_get_summary(assignment, &o.summary));
     o.items = items_of(&o.summary, m);
     o.level = test_allocate(o.items, 1);
     assert_ok(ctx, tess_assignment_get_levels(assignment, o.level));

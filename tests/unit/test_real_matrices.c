@@ -119,7 +119,7 @@ static void no_false_convergence(void **state)
 static bool check_lossless(tess_context *ctx, const char *path, const char *policy)
 {
     tess_storage_options o;
-    tess_assignment_summary s;
+    tess_assignment_summary s = {.size = sizeof s};
     tess_assignment *made = NULL;
     tess_matrix *m = NULL, *stored = NULL;
     oracle_csr a, held;

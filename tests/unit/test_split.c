@@ -44,7 +44,7 @@ static tess_matrix *convert(const tess_matrix *a, const tess_storage_options *op
 static tess_assignment_summary summary_of(const tess_matrix *a, const tess_policy_options *policy)
 {
     tess_assignment *assignment = NULL;
-    tess_assignment_summary summary;
+    tess_assignment_summary summary = {.size = sizeof summary};
 
     assert_ok(a->ctx, tess_assignment_create(a, policy, &assignment));
     tess_assignment_get_summary(assignment, &summary);
@@ -108,7 +108,7 @@ static void three_levels_cost_what_they_hold(void **state)
     oracle_csr a = make_sample();
     tess_matrix *m = make_matrix(ctx, &a), *stored = NULL;
     tess_storage_options o = options_of(TESS_FORMAT_SPLIT, TESS_FORMAT_CSR, TESS_ROW_ORDER_PERMUTED);
-    tess_assignment_summary s;
+    tess_assignment_summary s = {.size = sizeof s};
     int64_t rows;
 
     (void)state;

@@ -520,7 +520,7 @@ static void all_variants_have_rows_at_all_levels(void **state)
     for (int k = 1; k < SPLIT_VARIANTS; k++) {
         tess_policy_options policy = policy_of(&policy_variants[k].storage);
         tess_assignment *assignment = NULL;
-        tess_assignment_summary summary;
+        tess_assignment_summary summary = {.size = sizeof summary};
 
         assert_ok(ctx, tess_assignment_create(m, &policy, &assignment));
         tess_assignment_get_summary(assignment, &summary);

@@ -41,7 +41,7 @@ static void level_sets_are_counted(void **state)
     }
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         const tess_precond_options options = factor_options(TESS_PRECOND_ILU0);
-        tess_precond_factors facts;
+        tess_precond_factors facts = {.size = sizeof facts};
 
         apply_once(cases[c].a, &options, 2, r, z, &facts);
         assert_int_equal(facts.lower_level_sets, cases[c].lower);
@@ -71,7 +71,7 @@ static void threads_do_not_change_a_bit(void **state)
         const int64_t n = a->nrows;
         double *r = random_values(n, 7, -1.0, 1.0), *z = test_allocate(2 * n, sizeof *z);
         tess_precond_options options = factor_options(kinds[c / 2 % 2]);
-        tess_precond_factors facts;
+        tess_precond_factors facts = {.size = sizeof facts};
 
         options.incomplete.triangular = c < 4 ? TESS_TRIANGULAR_LEVELS : TESS_TRIANGULAR_BLOCKS;
         options.incomplete.leaf = 1000;
@@ -94,7 +94,7 @@ static void shared_level_sets_are_right(void **state)
     const int64_t n = a.nrows;
     double *r = random_values(n, 7, -1.0, 1.0), *z = test_allocate(n, sizeof *z);
     const tess_precond_options options = factor_options(TESS_PRECOND_ILU0);
-    tess_precond_factors facts;
+    tess_precond_factors facts = {.size = sizeof facts};
     test_factors f = factors_of(&a, TESS_PRECOND_ILU0);
 
     (void)state;
@@ -123,7 +123,7 @@ static void blocks_solve_the_same_system(void **state)
     static const int64_t leaves[] = {1, 64, 100, 250, 100000};
     oracle_csr grid = oracle_laplace2d(30), random = random_dominant(333, 12, false, 3);
     const oracle_csr *const problems[] = {&grid, &random};
-    tess_precond_factors facts;
+    tess_precond_factors facts = {.size = sizeof facts};
 
     (void)state;
     for (int c = 0; c < 10; c++) {
@@ -161,7 +161,7 @@ static void blocks_are_cut_where_it_helps(void **state)
     oracle_csr coloured = red_black(41), apart = oracle_open(512, 512);
     double *r = random_values(2000, 7, -1.0, 1.0), *z = test_allocate(2000, sizeof *z);
     tess_precond_options options = factor_options(TESS_PRECOND_ILU0);
-    tess_precond_factors facts;
+    tess_precond_factors facts = {.size = sizeof facts};
 
     (void)state;
     for (int64_t i = 0; i < 512; i++) { /* two chains */
@@ -215,7 +215,7 @@ static void squares_have_storage_of_their_own(void **state)
     double *r = random_values(n, 7, -1.0, 1.0), *z = test_allocate(2 * n, sizeof *z);
     tess_precond_options options = factor_options(TESS_PRECOND_ILU0);
     test_factors f = factors_of(&a, TESS_PRECOND_ILU0);
-    tess_precond_factors facts;
+    tess_precond_factors facts = {.size = sizeof facts};
 
     (void)state;
     options.incomplete.leaf = 128;
@@ -253,7 +253,7 @@ static void leaves_round_their_values(void **state)
     for (int c = 0; c < 6; c++) {
         tess_precond_options options = factor_options(TESS_PRECOND_ILU0);
         test_factors f = factors_of(&a, TESS_PRECOND_ILU0);
-        tess_precond_factors facts;
+        tess_precond_factors facts = {.size = sizeof facts};
 
         options.role = (tess_role_precision){1, storage[c % 3], TESS_ARITHMETIC_FP64};
         options.incomplete.triangular = c < 3 ? TESS_TRIANGULAR_LEVELS : TESS_TRIANGULAR_BLOCKS;
@@ -349,7 +349,7 @@ static void nan_passes_through(void **state)
     const int64_t n = a.nrows;
     double *r = random_values(n, 7, -1.0, 1.0), *z = test_allocate(n, sizeof *z);
     const tess_precond_options options = factor_options(TESS_PRECOND_ILU0);
-    tess_precond_factors facts;
+    tess_precond_factors facts = {.size = sizeof facts};
 
     (void)state;
     r[100] = (double)NAN;

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <tessera/names.h>
+
 #include "base/random.h"
 #include "base/spare_memory.h"
 
@@ -25,7 +27,7 @@ static tess_status open_host(tess_context *ctx, const tess_context_options *opti
     if (status != TESS_SUCCESS) { return status; }
     memset(state, 0, sizeof *state);
     ctx->device_state = state;
-    snprintf(ctx->device_name, sizeof ctx->device_name, "CPU, %d thread%s", ctx->threads, ctx->threads == 1 ? "" : "s");
+    snprintf(ctx->device_name, sizeof ctx->device_name, "CPU, %s", tess_count(ctx->threads, "thread").text);
     return TESS_SUCCESS;
 }
 

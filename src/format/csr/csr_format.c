@@ -31,6 +31,7 @@ static void csr_destroy(tess_context *ctx, void *pointer)
         csr_destroy(ctx, s->transpose);
         tess_device_release(ctx, s->transpose_source, v->nnz, sizeof *s->transpose_source);
     }
+    if (s->shared) { csr_shared_release(ctx, s); }
     if (s->owns_index) {
         tess_device_release(ctx, v->row_ptr, v->nrows + 1, offset_bytes(v));
         tess_device_release(ctx, v->col_ind, v->nnz, sizeof *v->col_ind);

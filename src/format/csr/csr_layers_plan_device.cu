@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include <tessera/names.h>
+
 #include "format/csr/csr_stage.cuh"
 
 /* The layers, as arguments of kernels. */
@@ -285,8 +287,8 @@ tess_status csr_make_layers(tess_context *ctx, int count, const csr_view *layers
         nnz += layers[l].nnz;
     }
     if ((layers->nrows + nnz) / CHUNK_MIN >= INT_MAX - 1) {
-        return tess_fail(ctx, TESS_OUT_OF_RANGE, "use --device cpu, or split the matrix",
-                         "%lld nonzeros are too many for one device", (long long)nnz);
+        return tess_fail(ctx, TESS_OUT_OF_RANGE, "use --device cpu, or split the matrix", "%s too many for one device",
+                         tess_count(nnz, "nonzero is|nonzeros are").text);
     }
     TESS_TRY(tess_host_allocate(ctx, 1, sizeof *plan, (void **)&plan));
     memset(plan, 0, sizeof *plan);

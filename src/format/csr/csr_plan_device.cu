@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include <tessera/names.h>
+
 #include "format/csr/csr_plan.cuh"
 
 template <typename OFFSET>
@@ -351,8 +353,8 @@ static tess_status create_plan(tess_context *ctx, const csr_view *v, csr_plan **
     tess_status status = TESS_SUCCESS;
 
     if ((v->nrows + v->nnz) / CHUNK_MIN >= INT_MAX - 1) {
-        return tess_fail(ctx, TESS_OUT_OF_RANGE, "use --device cpu, or split the matrix",
-                         "%lld nonzeros are too many for one device", (long long)v->nnz);
+        return tess_fail(ctx, TESS_OUT_OF_RANGE, "use --device cpu, or split the matrix", "%s too many for one device",
+                         tess_count(v->nnz, "nonzero is|nonzeros are").text);
     }
     TESS_TRY(tess_host_allocate(ctx, 1, sizeof **out, (void **)out));
     memset(*out, 0, sizeof **out);

@@ -2,6 +2,8 @@
 /* DIA over a backend's functions: the code that all backends share. */
 #include <string.h>
 
+#include <tessera/names.h>
+
 #include "format/dia/dia_rows.h"
 #include "matrix/matrix.h"
 
@@ -53,12 +55,12 @@ static tess_status check_padding(tess_context *ctx, const tess_storage_options *
     if (ratio > most) {
         return tess_fail_here(
             ctx, "choose csr, ellr or sell, or raise max_padding (--max-padding)",
-            "format dia would store %lld diagonals, or %.4g entries per nonzero (%.0f for %lld), but max_padding is %g",
-            (long long)v->ndiagonals, ratio, places, (long long)v->nnz, most);
+            "format dia would store %s, or %.4g entries per nonzero (%.0f for %lld), but max_padding is %g",
+            tess_count(v->ndiagonals, "diagonal").text, ratio, places, (long long)v->nnz, most);
     }
     if (v->ndiagonals > INT32_MAX) {
-        return tess_fail(ctx, TESS_OUT_OF_RANGE, "choose csr",
-                         "format dia would store %lld diagonals, which is too many", (long long)v->ndiagonals);
+        return tess_fail(ctx, TESS_OUT_OF_RANGE, "choose csr", "format dia would store %s, which is too many",
+                         tess_count(v->ndiagonals, "diagonal").text);
     }
     return TESS_SUCCESS;
 }

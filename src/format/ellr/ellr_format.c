@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include <tessera/names.h>
+
 #include "format/ellr/ellr.h"
 #include "matrix/matrix.h"
 
@@ -62,8 +64,8 @@ static tess_status check_options(tess_context *ctx, int64_t nrows, int64_t ncols
     }
     if (o->slices.window < 0 || o->slices.window > ELLR_LARGEST_WINDOW) {
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, "1 keeps the order of the rows; 0 stands for the default",
-                         "the sorting window (--sell-window) is %lld rows, but it must be 1 to %d",
-                         (long long)o->slices.window, (int)ELLR_LARGEST_WINDOW);
+                         "the sorting window (--sell-window) is %s, but it must be 1 to %d",
+                         tess_count(o->slices.window, "row").text, (int)ELLR_LARGEST_WINDOW);
     }
     return TESS_SUCCESS;
 }
@@ -131,8 +133,8 @@ static tess_status arrange(tess_context *ctx, const csr_view *csr, const tess_st
     if (made.permuted == 0) { release_order(ctx, v); }
     TESS_TRY(check_padding(ctx, o, v, made.entries));
     if (made.value_units > UINT32_MAX || made.column_units > UINT32_MAX) {
-        return tess_fail(ctx, TESS_OUT_OF_RANGE, "choose csr", "format %s would store %lld entries, which is too many",
-                         tess_format_name(o->format), (long long)made.value_units * ELLR_SLICE);
+        return tess_fail(ctx, TESS_OUT_OF_RANGE, "choose csr", "format %s would store %s, which is too many",
+                         tess_format_name(o->format), tess_count(made.value_units * ELLR_SLICE, "entry").text);
     }
     v->value_units = made.value_units;
     v->column_units = made.column_units;

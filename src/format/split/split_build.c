@@ -2,6 +2,8 @@
 /* The parts of split and composite storage: makes, renews and frees their arrays. */
 #include <string.h>
 
+#include <tessera/names.h>
+
 #include "base/offsets.h"
 #include "format/split/split_parts.h"
 #include "matrix/matrix.h"
@@ -60,7 +62,7 @@ static tess_status check_count(tess_context *ctx, int64_t assigned, int64_t foun
 {
     if (assigned == found) { return TESS_SUCCESS; }
     return tess_fail(ctx, TESS_INVALID_ARGUMENT, "make the assignment from the matrix that is converted",
-                     "the assignment counts %lld nonzeros, but the matrix has %lld", (long long)assigned,
+                     "the assignment counts %s, but the matrix has %lld", tess_count(assigned, "nonzero").text,
                      (long long)found);
 }
 

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Products of split and composite storage. */
 #include "format/split/split_parts.h"
+
+#include <tessera/names.h>
+
 #include "matrix/matrix.h"
 
 /* ---- plans ---- */
@@ -268,8 +271,8 @@ static tess_status check_copy(const tess_matrix *a, const split_storage *s, int 
     }
     if (copy < TESS_COPY_LEVEL || copy >= TESS_COPY_LEVEL + s->summary.options.nlevels) {
         return tess_fail(a->ctx, TESS_OUT_OF_RANGE, "levels count from 0",
-                         "precision level %d does not exist; the matrix has %d levels", copy - TESS_COPY_LEVEL,
-                         s->summary.options.nlevels);
+                         "precision level %d does not exist; the matrix has %s", copy - TESS_COPY_LEVEL,
+                         tess_count(s->summary.options.nlevels, "level").text);
     }
     return TESS_SUCCESS;
 }

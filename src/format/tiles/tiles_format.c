@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <tessera/names.h>
+
 #include "format/tiles/tiles_record.h"
 #include "matrix/matrix.h"
 #include "policy/rules.h"
@@ -120,8 +122,8 @@ tess_status tiles_make_records(const tess_matrix *assembled, const tiles_ops *op
     v->start = start;
     TESS_TRY(ops->measure(ctx, &source, v, start, &units, &s->longest));
     if (units > (int64_t)UINT32_MAX) {
-        return tess_fail(ctx, TESS_OUT_OF_RANGE, "choose csr", "format tiles would take %lld bytes, which is too many",
-                         (long long)units * TILES_UNIT);
+        return tess_fail(ctx, TESS_OUT_OF_RANGE, "choose csr", "format tiles would take %s, which is too many",
+                         tess_count(units * TILES_UNIT, "byte").text);
     }
     TESS_TRY(tess_device_allocate(ctx, units + SLACK_UNITS, TILES_UNIT, (void **)&record));
     v->record = s->record = record;

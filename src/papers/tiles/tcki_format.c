@@ -2,6 +2,8 @@
 /* Tiles with kernel paper over a backend's functions: options, building, renewing, decoding. */
 #include <string.h>
 
+#include <tessera/names.h>
+
 #include "matrix/matrix.h"
 #include "matrix/storage_options.h"
 #include "papers/tiles/tcki_record.h"
@@ -94,8 +96,8 @@ static tess_status make_blocks(tess_context *ctx, const tiles_source *source, tc
     TESS_TRY(backend->measure(ctx, source, &s->rules, v, s->counts, &units));
     if (units > (int64_t)UINT32_MAX) {
         return tess_fail(ctx, TESS_OUT_OF_RANGE, "choose csr",
-                         "format tiles with kernel paper would take %lld bytes, which is too many",
-                         (long long)units * TCKI_UNIT);
+                         "format tiles with kernel paper would take %s, which is too many",
+                         tess_count(units * TCKI_UNIT, "byte").text);
     }
     TESS_TRY(tess_device_allocate(ctx, units, TCKI_UNIT, (void **)&record));
     v->record = s->record = record;

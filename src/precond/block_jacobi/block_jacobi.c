@@ -9,6 +9,8 @@
 #include <math.h>
 #include <string.h>
 
+#include <tessera/names.h>
+
 #include "precond/block_jacobi/block_storage.h"
 #include "precond/precond.h"
 
@@ -19,7 +21,8 @@ tess_status block_jacobi_check(const tess_matrix *a, const tess_precond_options 
     if (options->kind == TESS_PRECOND_BLOCK_JACOBI &&
         (options->block_jacobi.block_size < 1 || options->block_jacobi.block_size > TESS_MAX_BLOCK_SIZE)) {
         return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "use 1 to 64 rows",
-                         "a diagonal block of block Jacobi cannot have %d rows", options->block_jacobi.block_size);
+                         "a diagonal block of block Jacobi cannot have %s",
+                         tess_count(options->block_jacobi.block_size, "row").text);
     }
     if (options->kind == TESS_PRECOND_BLOCK_JACOBI && !a->ops) {
         return tess_fail(a->ctx, TESS_UNSUPPORTED, "use jacobi with a diagonal function, or a shell preconditioner",

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include <tessera/codec.h>
+#include <tessera/names.h>
 
 #include "base/deadline.h"
 #include "base/stages.h"
@@ -79,7 +80,7 @@ static tess_status check(const tess_matrix *a, const tess_precond_options *o)
     }
     if (o->direct.memory_limit < 0) {
         return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "give a number of bytes; 0 is half of the free memory",
-                         "factors cannot take %lld bytes", (long long)o->direct.memory_limit);
+                         "factors cannot take %s", tess_count(o->direct.memory_limit, "byte").text);
     }
     return TESS_SUCCESS;
 }

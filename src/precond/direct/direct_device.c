@@ -8,6 +8,8 @@
 #include <math.h>
 #include <string.h>
 
+#include <tessera/names.h>
+
 #include "base/deadline.h"
 #include "base/stages.h"
 
@@ -167,14 +169,14 @@ static tess_status judge(const device_factors *m)
 
     if (m->cholesky && (f->info != 0 || f->changed_pivots > 0)) {
         return tess_fail(m->ctx, TESS_SINGULAR, "use lu; for a large condition number --precond-precision fp64",
-                         "cholesky: the matrix is not positive definite in %s, as cuDSS finds (%d, %d changed pivots)",
-                         precision, f->info, f->changed_pivots);
+                         "cholesky: the matrix is not positive definite in %s, as cuDSS finds (%d, %s)", precision,
+                         f->info, tess_count(f->changed_pivots, "changed pivot").text);
     }
     if (f->info != 0 || f->changed_pivots == m->n) {
         return tess_fail(m->ctx, TESS_SINGULAR,
                          "try --precond-precision fp64, or ilut or ilu0, which shift the diagonal",
-                         "lu: the matrix is singular in %s, as cuDSS finds (%d, %d changed pivots)", precision, f->info,
-                         f->changed_pivots);
+                         "lu: the matrix is singular in %s, as cuDSS finds (%d, %s)", precision, f->info,
+                         tess_count(f->changed_pivots, "changed pivot").text);
     }
     if (f->changed_pivots > 0) {
         tess_log(m->ctx, TESS_LOG_INFO, "lu: cuDSS changed %d of %lld pivots, which were too small in %s",

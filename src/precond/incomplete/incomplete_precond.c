@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <tessera/names.h>
+
 #include "precond/incomplete/incomplete.h"
 #include "precond/precond.h"
 
@@ -67,7 +69,7 @@ tess_status incomplete_check(const tess_matrix *a, const tess_precond_options *o
     }
     if (o->incomplete.leaf < 1) {
         return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "give 1 or more; the default is 4096",
-                         "a triangle of --leaf cannot have %lld rows", (long long)o->incomplete.leaf);
+                         "a triangle of --leaf cannot have %s", tess_count(o->incomplete.leaf, "row").text);
     }
     TESS_TRY(check_threshold(a->ctx, o));
     status = check_squares(a->ctx, o);

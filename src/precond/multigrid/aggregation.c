@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include <tessera/names.h>
+
 #include "precond/multigrid/hierarchy.h"
 
 /* The default strength: on the finest level the pattern decides. Smoothed interpolation fills the coarser levels with
@@ -83,7 +85,8 @@ static tess_status check_block(tess_context *ctx, const host_csr *a, int block)
 {
     if (a->nrows % block == 0) { return TESS_SUCCESS; }
     return tess_fail(ctx, TESS_INVALID_ARGUMENT, "leave out amg.block_size, or keep all unknowns of each point",
-                     "amg: %lld rows are not a multiple of the block size %d", (long long)a->nrows, block);
+                     "amg: %s not a multiple of the block size %d", tess_count(a->nrows, "row is|rows are").text,
+                     block);
 }
 
 static tess_status begin(tess_context *ctx, const tess_amg_options *options, const host_csr *a, void **state)

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include <tessera/names.h>
+
 #include "precond/multigrid/aggregation_rules.h"
 
 /* ---- memory ---- */
@@ -240,8 +242,8 @@ static tess_status lay_out_ap(tess_context *ctx, amg_device_node_level *own, con
     TESS_TRY(amg_nodes_ops_of(ctx)->lay_out(ctx, &own->rows, coarse, &own->ap, own->ap_row, &own->ap_values));
     if (own->ap_values > INT32_MAX) {
         status = tess_fail(ctx, TESS_OUT_OF_RANGE, "build the levels in a CPU context",
-                           "amg: a product of the set-up has %lld nonzeros; a GPU computes products of up to %d",
-                           (long long)own->ap_values, INT32_MAX);
+                           "amg: a product of the set-up has %s; a GPU computes products of up to %d",
+                           tess_count(own->ap_values, "nonzero").text, INT32_MAX);
     }
 cleanup:
     return status;

@@ -12,6 +12,8 @@
 #include <math.h>
 #include <string.h>
 
+#include <tessera/names.h>
+
 #include "matrix/host_csr.h"
 #include "precond/precond.h"
 #include "sweep/sweep.h"
@@ -38,8 +40,8 @@ static tess_status check(const tess_matrix *a, const tess_precond_options *o)
     const bool fp64 = o->role.storage == TESS_PRECISION_FP64 && o->role.arithmetic == TESS_ARITHMETIC_FP64;
 
     if (s->count < 1 || s->count > TESS_MAX_JACOBI_SWEEPS) {
-        return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "use a number from 1 to 1000",
-                         "jacobi-sweeps cannot have %d sweeps", s->count);
+        return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "use a number from 1 to 1000", "jacobi-sweeps cannot have %s",
+                         tess_count(s->count, "sweep").text);
     }
     if (!(s->omega >= 0.0) || !isfinite(s->omega)) {
         return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "give a finite number above 0, or 0 for the library's choice",

@@ -2,6 +2,8 @@
 /* The options of GMRES and its kin: checks, and the precisions that they leave open. */
 #include "solver/gmres/gmres.h"
 
+#include <tessera/names.h>
+
 #include "base/precision_traits.h"
 
 /* For options.inner_auto. */
@@ -44,7 +46,7 @@ static tess_status check_numbers(const method_solver *s)
 
     if (o->gmres.restart < 1) {
         return tess_fail(s->ctx, TESS_INVALID_ARGUMENT, "give 1 or more; the default is 50",
-                         "GMRES cannot restart after %d vectors", o->gmres.restart);
+                         "GMRES cannot restart after %s", tess_count(o->gmres.restart, "vector").text);
     }
     if (o->gmres.switch_at < 0) {
         return tess_fail(s->ctx, TESS_INVALID_ARGUMENT, "give 0 or more; at 0 progress decides",

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include <tessera/dense.h>
+#include <tessera/names.h>
 
 #include "dense/vector.h"
 #include "device/iteration_end.h"
@@ -54,8 +55,8 @@ static int64_t block_values(const tess_idr *idr)
 static tess_status complete_options(method_solver *s)
 {
     if (s->options->idr.s >= 1 && s->options->idr.s <= MOST) { return TESS_SUCCESS; }
-    return tess_fail(s->ctx, TESS_INVALID_ARGUMENT, "give 1 to 64; the default is 4",
-                     "IDR(s) cannot have s = %d vectors", s->options->idr.s);
+    return tess_fail(s->ctx, TESS_INVALID_ARGUMENT, "give 1 to 64; the default is 4", "IDR(s) cannot have s = %s",
+                     tess_count(s->options->idr.s, "vector").text);
 }
 
 static tess_status setup(method_solver *s)

@@ -38,10 +38,6 @@ static tess_status check_options(const method_solver *s)
         return tess_fail(s->ctx, TESS_UNSUPPORTED, "use --solver bicgstab",
                          "the Jacobi iteration needs the entries of the matrix, but a shell matrix has none");
     }
-    if (s->precond || o->precond.kind != TESS_PRECOND_NONE) {
-        return tess_fail(s->ctx, TESS_UNSUPPORTED, "leave the preconditioner none",
-                         "the Jacobi iteration takes no preconditioner");
-    }
     if (!(o->jacobi.omega > 0.0) || !isfinite(o->jacobi.omega)) {
         return tess_fail(s->ctx, TESS_INVALID_ARGUMENT, "give a finite number above 0; 1 is the default",
                          "the weight omega cannot be %g", o->jacobi.omega);

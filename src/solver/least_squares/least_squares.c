@@ -8,6 +8,8 @@
 
 #include <math.h>
 
+#include <tessera/names.h>
+
 #include "base/two_word.h"
 
 /* As in guard.c: the loop stops this much below the tolerance; a cycle must make this share of the way to its goal; and
@@ -144,8 +146,8 @@ static void go_on_in_fp64(least_run *run)
     run->result->storage.exact = 1;
     run->own->a = run->s->original;
     run->own->at = run->own->transpose;
-    tess_log(run->s->ctx, TESS_LOG_INFO, "the solve goes on in fp64 after %lld iterations",
-             (long long)run->result->iterations);
+    tess_log(run->s->ctx, TESS_LOG_INFO, "the solve goes on in fp64 after %s",
+             tess_count(run->result->iterations, "iteration").text);
 }
 
 /* After a cycle that proved nothing: whether another may help; if not, *reason is final. */
@@ -197,8 +199,8 @@ static tess_status run_cycles(least_run *run, tess_reason *reason)
         TESS_TRY(judge(run, &cycle, &progress));
         if (is_done(run) || !may_repair(run, progress, reason)) { break; }
         r->refinements += 1;
-        tess_log(s->ctx, TESS_LOG_DEBUG, "residual replaced after %lld iterations (%s): true residual %.3e",
-                 (long long)r->iterations, tess_reason_name(*reason), run->now.norm);
+        tess_log(s->ctx, TESS_LOG_DEBUG, "residual replaced after %s (%s): true residual %.3e",
+                 tess_count(r->iterations, "iteration").text, tess_reason_name(*reason), run->now.norm);
         /* The estimate met the tolerance in the last iteration, and none is left for a repair. */
         *reason = *reason > 0 ? TESS_REASON_ITERATIONS : *reason;
     }

@@ -8,61 +8,6 @@
 #include "matrix/assembled.h"
 #include "solver/extension.h"
 
-/* ---- A^T ---- */
-
-/* Stable counting sort by column: columns of A^T ascend within its rows. first has ncols + 1 zeros. */
-static void fill_transpose(const csr_view *a, int64_t *first, int32_t *col_ind, double *val)
-{
-    const double *from = a->val;
-
-    for (int64_t k = 0; k < a->nnz; k++) {
-        first[a->col_ind[k] + 1] += 1;
-    }
-    for (int64_t j = 0; j < a->ncols; j++) {
-        first[j + 1] += first[j];
-    }
-    for (int64_t i = 0; i < a->nrows; i++) {
-        for (int64_t k = csr_offset(a, i); k < csr_offset(a, i + 1); k++) {
-            int64_t to = first[a->col_ind[k]]++;
-
-            col_ind[to] = (int32_t)i;
-            val[to] = from[k];
-        }
-    }
-    memmove(first + 1, first, (size_t)a->ncols * sizeof *first); /* each has become the next one's beginning */
-    first[0] = 0;
-}
-
-static tess_status make_transpose(tess_context *ctx, const csr_view *a, tess_matrix **out)
-{
-    tess_csr_arrays arrays = {.nrows = a->ncols,
-                              .ncols = a->nrows,
-                              .nnz = a->nnz,
-                              .row_ptr_bits = 64,
-                              .col_ind_bits = 32,
-                              .where = TESS_MEMORY_HOST,
-                              .ownership = TESS_COPY};
-    int64_t *first = NULL;
-    int32_t *col_ind = NULL;
-    double *val = NULL;
-    tess_status status = TESS_SUCCESS;
-
-    TESS_TRY(tess_host_allocate(ctx, a->ncols + 1, sizeof *first, (void **)&first));
-    TESS_TRY(tess_host_allocate(ctx, a->nnz, sizeof *col_ind, (void **)&col_ind));
-    TESS_TRY(tess_host_allocate(ctx, a->nnz, sizeof *val, (void **)&val));
-    memset(first, 0, (size_t)(a->ncols + 1) * sizeof *first);
-    fill_transpose(a, first, col_ind, val);
-    arrays.row_ptr = first;
-    arrays.col_ind = col_ind;
-    arrays.val = val;
-    status = tess_matrix_create_csr(ctx, &arrays, out);
-cleanup:
-    tess_host_release(ctx, first, a->ncols + 1, sizeof *first);
-    tess_host_release(ctx, col_ind, a->nnz, sizeof *col_ind);
-    tess_host_release(ctx, val, a->nnz, sizeof *val);
-    return status;
-}
-
 /* ---- norms ---- */
 
 /* Sums of squares are those of values over this power of two, so that they neither overflow nor vanish. */
@@ -195,7 +140,7 @@ static tess_status build_parts(tess_solver *s)
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(tess_matrix_on_host(s->original, &host));
-    TESS_TRY(make_transpose(s->ctx, &csr_of(host.matrix)->view, &own->transpose));
+    TESS_TRY(csr_make_transpose(s->ctx, &csr_of(host.matrix)->view, &own->transpose));
     TESS_TRY(find_norms(s, &csr_of(host.matrix)->view));
     TESS_TRY(solver_check_storage(s->original, &s->options.storage));
     TESS_TRY(solver_store_matrix(s->original, &s->options.storage, &own->stored));

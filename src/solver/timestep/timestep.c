@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include <tessera/names.h>
 #include <tessera/timestep.h>
 
 #include "matrix/storage_options.h"
@@ -38,23 +39,23 @@ typedef struct timestep_run {
     int64_t piece; /* steps between two looks at them */
 } timestep_run;
 
-void tess_timestep_options_init(tess_timestep_options *options)
+void tess_timestep_options_init_sized(tess_timestep_options *options, size_t size)
 {
-    if (!options) { return; }
-    memset(options, 0, sizeof *options);
-    options->size = sizeof *options;
-    tess_storage_options_init(&options->storage);
-    options->storage.format = tess_format_in_role(TESS_ROLE_COPIES);
-    options->storage.policy.policy = TESS_POLICY_MEAN_RANGE;
-    options->storage.policy.parameter = default_factor;
-    options->engine = TESS_ENGINE_AUTO;
+    tess_timestep_options o;
+
+    memset(&o, 0, sizeof o);
+    o.size = sizeof o;
+    tess_storage_options_init(&o.storage);
+    o.storage.format = tess_format_in_role(TESS_ROLE_COPIES);
+    o.storage.policy.policy = TESS_POLICY_MEAN_RANGE;
+    o.storage.policy.parameter = default_factor;
+    o.engine = TESS_ENGINE_AUTO;
+    options_init(options, size, &o, sizeof o);
 }
 
-void tess_timestep_result_init(tess_timestep_result *result)
+void tess_timestep_result_init_sized(tess_timestep_result *result, size_t size)
 {
-    if (!result) { return; }
-    memset(result, 0, sizeof *result);
-    result->size = sizeof *result;
+    result_init(result, size);
 }
 
 /* ---- set-up ---- */
@@ -295,10 +296,10 @@ static tess_status run_steps(timestep_run *run, tess_vector *x, int64_t count)
 
     TESS_TRY(tess_vector_require(ctx, x, ts->sweep->n, "x"));
     if (count < 0 || run->every < 0 || ts->options.first_step > count) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "counts must be 0 or more, and those made before are among them",
-                         "a count of time steps is wrong: %lld steps, %lld of them made before, a call of the observer "
-                         "every %lld",
-                         (long long)count, (long long)ts->options.first_step, (long long)run->every);
+        return tess_fail(
+            ctx, TESS_INVALID_ARGUMENT, "counts must be 0 or more, and those made before are among them",
+            "a count of time steps is wrong: %s, %lld of them made before, a call of the observer every %lld",
+            tess_count(count, "step").text, (long long)ts->options.first_step, (long long)run->every);
     }
     TESS_TRY(sweep_renew(ts->sweep));
     describe(ts, result);

@@ -45,7 +45,7 @@ write("fortran-blocks", "", "bsr", data=blocks(2, 2, 2, True))
 for format, key in (("csr", "indptr"), ("csc", "indptr"), ("bsr", "indptr")):
     rows = {"csr": 2, "csc": 4, "bsr": 1}[format]
     good = [min(3, i) for i in range(rows + 1)]
-    write(format + "-short-offsets", "values; %d were expected" % (rows + 1), format, **{key: ints(*good[:-1])})
+    write(format + "-short-offsets", "; %d were expected" % (rows + 1), format, **{key: ints(*good[:-1])})
     write(format + "-late-offsets", "the offset 1 of a row", format, **{key: ints(1, *good[1:])})
     write(format + "-high-offsets", "the offset 9 of a row", format, **{key: ints(*good[:-1], 9)})
     write(format + "-negative-offsets", "the offset -1 of a row", format, **{key: ints(0, *[-1] * rows)})

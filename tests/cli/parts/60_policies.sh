@@ -12,8 +12,8 @@ png() {
 expect 0 info spd.mtx --json info.json
 json info.json 'j["assignment"] is None and j["plot"] is None'
 expect 0 info levels.mtx --policy fixed-range --json info.json
-out_has '^assignment +by row, policy fixed-range:1, share 99 %; 1 empty rows'
-out_has '^  fp64 +all else: 1 rows, 2 nonzeros .33.33 %.'
+out_has '^assignment +by row, policy fixed-range:1, share 99 %; 1 empty row$'
+out_has '^  fp64 +all else: 1 row, 2 nonzeros .33.33 %.'
 out_has '^  fp32 +.a. < 1: 2 rows, 4 nonzeros .66.67 %.'
 out_has '^storage error +[0-9.e-]+ relative at most'
 json info.json '[l["items"] for l in j["assignment"]["levels"]] == [1, 2] and j["assignment"]["empty"] == 1'

@@ -3,7 +3,7 @@
 expect 0 info blocks.mtx --granularity block --policy mean-3std --json info.json
 out_has '^assignment +by block, policy mean-3std:0.5; mean magnitude 2, standard deviation 2.07, lambda 4.105$'
 out_has '^blocks +3 of 16x16, 2.667 nonzeros each on average'
-out_has '^  fp64 +all else: 1 blocks, 2 nonzeros .25 %.'
+out_has '^  fp64 +all else: 1 block, 2 nonzeros .25 %.'
 out_has '^  fp32 +.a. < 4.105: 2 blocks, 6 nonzeros .75 %.'
 json info.json 'j["assignment"]["items"] == 3 and j["assignment"]["block"] == "16x16" and j["storage"]["block"] == "16x16"'
 json info.json 'j["assignment"]["mean_magnitude"] == 2 and abs(j["assignment"]["std_magnitude"] - (30 / 7) ** 0.5) < 1e-15'

@@ -30,7 +30,7 @@ err_has '--coordinates is for --precond amg'
 expect 2 solve $problem --precond amg --amg-coarsening classical --near-nullspace ones.mtx
 err_has '--near-nullspace is for --precond amg'
 expect 3 solve $problem --precond amg --coordinates ones.mtx
-err_has '300 rows and 1 columns, but --coordinates needs'
+err_has '300 rows and 1 column, but --coordinates needs'
 expect 3 solve $problem --precond amg --near-nullspace nodes.mtx
 err_has '100 rows and 3 columns, but --near-nullspace needs 300 rows'
 expect 3 solve $problem --precond amg --coordinates missing.mtx

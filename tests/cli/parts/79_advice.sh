@@ -17,16 +17,16 @@ gzip -kf nan-there.mtx
 for kind in petsc npz tess; do "$tool" convert nan-there.mtx nan-there.$kind >/dev/null; done
 for file in nan-there.mtx.gz nan-there.petsc nan-there.npz nan-there.tess; do
     expect 5 solve $file --solver bicgstab --device cpu
-    out_has '^findings +1 entries are NaN or Inf; the first: row 2, column 2$'
+    out_has '^findings +1 entry is NaN or Inf; the first: row 2, column 2$'
     ! grep -q 'it is in line' out && pass || fail "a line of $file"
     no_next
 done
 printf '%%%%MatrixMarket matrix array real general\n2 2\n1\nnan\n0\n1\n' >nan-array.mtx
 expect 5 solve nan-array.mtx --solver bicgstab --device cpu
-out_has '^findings +1 entries are NaN or Inf; the first: row 2, column 1$'
+out_has '^findings +1 entry is NaN or Inf; the first: row 2, column 1$'
 ! grep -q 'it is in line' out && pass || fail "a line of a file without places"
 expect 5 solve spd.mtx --rhs nan3.mtx --solver cg --device cpu --json advice.json
-out_has '^findings +1 elements of b are NaN or Inf; the first: row 2$'
+out_has '^findings +1 element of b is NaN or Inf; the first: row 2$'
 json advice.json 'j["findings"]["nonfinite_rhs"]["row"] == 2 and j["findings"]["next"] is None'
 
 # By reason.

@@ -5,11 +5,11 @@ head='%%%%MatrixMarket matrix coordinate real general\n%% text\n'
 printf "${head}4 4 6\n1 1 2\n1 3 1\n2 2 1\n2 4 1\n4 1 2\n4 3 1\n" >faulty.mtx
 expect 1\|5 solve faulty.mtx --solver gmres --rhs random --device cpu --json findings.json
 out_has '^findings +structurally singular: rank at most 3 of 4$'
-out_has '^ +1 rows without a partner; the first: row 3$'
-out_has '^ +1 columns without a partner; the first: column [1-4]$'
-out_has '^ +1 rows are empty; the first: row 3'
+out_has '^ +1 row without a partner; the first: row 3$'
+out_has '^ +1 column without a partner; the first: column [1-4]$'
+out_has '^ +1 row is empty; the first: row 3'
 out_has '^ +2 diagonal entries are 0 or absent; the first: row 3, column 3'
-out_has '^ +1 rows are equal to a row before; the first: row 4 to row 1'
+out_has '^ +1 row is equal to a row before; the first: row 4 to row 1'
 out_has '^ +best relative residual [0-9.e-]+; an x of this size can reach about [0-9.e-]+'
 out_has '^next +tessera solve faulty.mtx --solver lsqr'
 json findings.json 'j["findings"]["structural_rank"] == 3
@@ -42,7 +42,7 @@ json findings.json '"structurally singular" in j["detail"]'
 # NaN: the place, and the line of the file; nothing is advised that cannot help.
 printf '%%%%MatrixMarket matrix coordinate real general\n%% text\n2 2 3\n1 1 2\n2 2 nan\n2 1 1\n' >nan.mtx
 expect 5 solve nan.mtx --solver bicgstab --device cpu --json findings.json
-out_has '^findings +1 entries are NaN or Inf; the first: row 2, column 2'
+out_has '^findings +1 entry is NaN or Inf; the first: row 2, column 2'
 out_has '^ +it is in line 5 of nan.mtx'
 ! grep -q '^next' out && pass || fail 'a command is advised'
 json findings.json 'j["findings"]["nonfinite"] == {"count": 1, "row": 2, "column": 2} and j["findings"]["next"] is None'
@@ -157,7 +157,7 @@ done
 # After an automatic solve nothing is advised that it has tried. A singular system soon ends, and its row is named.
 printf '%%%%MatrixMarket matrix coordinate real general\n3 3 5\n1 1 1\n1 2 2\n1 3 1\n2 1 3\n3 1 4\n' >singular.mtx
 expect '1|5' solve singular.mtx --device cpu --choices none --json findings.json
-out_has '^ +1 rows without a partner; the first: row 3'
+out_has '^ +1 row without a partner; the first: row 3'
 out_has '^next +tessera solve singular.mtx --solver lsqr'
 out_has '^advice +the matrix is singular'
 json findings.json 'j["iterations"] <= 300 and len(j["attempts"]) > 1'
