@@ -7,8 +7,10 @@
 #ifndef TESS_SOLVER_PHASES_H
 #define TESS_SOLVER_PHASES_H
 
+#include <stdint.h>
+
 #include <tessera/export.h>
-#include <tessera/solver.h>
+#include <tessera/phase.h>
 
 /* In the memory of the backend's device. Nanoseconds. */
 typedef struct tess_phase_clock {

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#include <tessera/solver.h>
+#include <tessera/reason.h>
 
 #include "base/bits.h"
 #include "base/loop_state.h"

@@ -3,6 +3,8 @@
 #ifndef TESS_PRECOND_PRECOND_OPTIONS_H
 #define TESS_PRECOND_PRECOND_OPTIONS_H
 
+#include <tessera/precond.h>
+
 #include "matrix/storage_options.h"
 
 /* Copies a caller's options, or the defaults if they are NULL; the pointer in the copy leads to *papers.

@@ -3,6 +3,8 @@
 #ifndef TESS_PRECOND_BLOCK_JACOBI_H
 #define TESS_PRECOND_BLOCK_JACOBI_H
 
+#include <tessera/precond.h>
+
 #include "matrix/matrix.h"
 
 #ifdef __cplusplus

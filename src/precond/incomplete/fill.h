@@ -6,6 +6,8 @@
 #ifndef TESS_PRECOND_FILL_H
 #define TESS_PRECOND_FILL_H
 
+#include <tessera/precond.h>
+
 #include "precond/incomplete/incomplete.h"
 
 /* A matrix on the host, columns ascending. */

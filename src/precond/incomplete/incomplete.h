@@ -11,6 +11,8 @@
 #ifndef TESS_PRECOND_INCOMPLETE_H
 #define TESS_PRECOND_INCOMPLETE_H
 
+#include <tessera/precond.h>
+
 #include "format/csr/csr.h"
 #include "triangular/leaf.h"
 #include "triangular/triangular.h"

@@ -12,6 +12,8 @@
 #ifndef TESS_PRECOND_POLYNOMIAL_H
 #define TESS_PRECOND_POLYNOMIAL_H
 
+#include <tessera/precond.h>
+
 #include "matrix/matrix.h"
 
 /* re + i im with im >= 0; where im > 0 it stands for its conjugate too. */

@@ -6,6 +6,8 @@
 #ifndef TESS_SOLVER_SINGLE_KERNEL_H
 #define TESS_SOLVER_SINGLE_KERNEL_H
 
+#include <tessera/solver.h>
+
 #include "solver/krylov.h"
 #include "solver/single_kernel/plan.h"
 
