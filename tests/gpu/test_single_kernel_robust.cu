@@ -10,6 +10,7 @@
 #include "solver/solver.h"
 
 extern "C" {
+#include "support/papers.h"
 #include "support/solve.h"
 #include "support/tiles.h"
 }
