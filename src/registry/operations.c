@@ -14,7 +14,7 @@
 #include "policy/assign.h"
 #include "precond/block_jacobi/block_jacobi.h"
 #include "precond/incomplete/incomplete.h"
-#include "precond/multigrid/device_aggregation.h"
+#include "precond/multigrid/aggregation/aggregation_device.h"
 #include "solver/gmres/arnoldi.h"
 #include "solver/single_kernel/single_kernel.h"
 #include "triangular/merged.h"
