@@ -4,8 +4,8 @@
  * When the operation begins, the time since the previous one began is added to the previous phase: on the host at once,
  * on a GPU by the first thread of each kernel of a loop, with the device's clock. Measuring waits for nothing.
  */
-#ifndef TESS_SOLVER_PHASES_H
-#define TESS_SOLVER_PHASES_H
+#ifndef TESS_BASE_PHASES_H
+#define TESS_BASE_PHASES_H
 
 #include <stdint.h>
 

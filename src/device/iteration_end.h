@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shared by the scalar updates of all methods: the end of an iteration and its tests. */
-#ifndef TESS_ITERATION_END_H
-#define TESS_ITERATION_END_H
+#ifndef TESS_DEVICE_ITERATION_END_H
+#define TESS_DEVICE_ITERATION_END_H
 
 #include <math.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shared by the kernels of multigrid's set-up: teams of threads that read a row together, and what each file has. */
-#ifndef TESS_PRECOND_MULTIGRID_DEVICE_PASSES_CUH
-#define TESS_PRECOND_MULTIGRID_DEVICE_PASSES_CUH
+#ifndef TESS_PRECOND_MULTIGRID_PASSES_DEVICE_CUH
+#define TESS_PRECOND_MULTIGRID_PASSES_DEVICE_CUH
 
 #include "device/gpu/scan_grid.cuh"
 #include "precond/multigrid/device.h"

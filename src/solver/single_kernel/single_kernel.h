@@ -3,8 +3,8 @@
  * One launch that runs a whole cycle of CG or BiCGSTAB instead of the loop. The start of a cycle and its judgement
  * (solver/guard.c) are those of every engine, and so are the scalar updates.
  */
-#ifndef TESS_SOLVER_SINGLE_KERNEL_H
-#define TESS_SOLVER_SINGLE_KERNEL_H
+#ifndef TESS_SOLVER_SINGLE_KERNEL_SINGLE_KERNEL_H
+#define TESS_SOLVER_SINGLE_KERNEL_SINGLE_KERNEL_H
 
 #include <tessera/solver.h>
 

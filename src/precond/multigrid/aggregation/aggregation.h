@@ -5,8 +5,8 @@
  * level must represent. Nodes are aggregated; an aggregate becomes a node of the next level, with one unknown for each
  * independent column of B on it.
  */
-#ifndef TESS_PRECOND_MULTIGRID_AGGREGATION_H
-#define TESS_PRECOND_MULTIGRID_AGGREGATION_H
+#ifndef TESS_PRECOND_MULTIGRID_AGGREGATION_AGGREGATION_H
+#define TESS_PRECOND_MULTIGRID_AGGREGATION_AGGREGATION_H
 
 #include <tessera/precond.h>
 

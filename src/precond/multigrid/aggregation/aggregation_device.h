@@ -3,8 +3,8 @@
  * The set-up of aggregation on a GPU. Aggregates and patterns are those of the host; values differ by rounding, and are
  * the same bits on every run.
  */
-#ifndef TESS_PRECOND_MULTIGRID_DEVICE_AGGREGATION_H
-#define TESS_PRECOND_MULTIGRID_DEVICE_AGGREGATION_H
+#ifndef TESS_PRECOND_MULTIGRID_AGGREGATION_AGGREGATION_DEVICE_H
+#define TESS_PRECOND_MULTIGRID_AGGREGATION_AGGREGATION_DEVICE_H
 
 #include "precond/multigrid/device.h"
 

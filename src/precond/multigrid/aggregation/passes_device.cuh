@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shared by the kernels of aggregation on a GPU: a wave for each node or row. */
-#ifndef TESS_PRECOND_MULTIGRID_AGGREGATION_PASSES_CUH
-#define TESS_PRECOND_MULTIGRID_AGGREGATION_PASSES_CUH
+#ifndef TESS_PRECOND_MULTIGRID_AGGREGATION_PASSES_DEVICE_CUH
+#define TESS_PRECOND_MULTIGRID_AGGREGATION_PASSES_DEVICE_CUH
 
 #include "precond/multigrid/aggregation/aggregation_device.h"
 #include "precond/multigrid/aggregation/rules.h"

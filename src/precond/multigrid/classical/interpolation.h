@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Interpolation of classical multigrid. */
-#ifndef TESS_PRECOND_MULTIGRID_INTERPOLATION_H
-#define TESS_PRECOND_MULTIGRID_INTERPOLATION_H
+#ifndef TESS_PRECOND_MULTIGRID_CLASSICAL_INTERPOLATION_H
+#define TESS_PRECOND_MULTIGRID_CLASSICAL_INTERPOLATION_H
 
 #include "matrix/host_csr.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the kernels of extended+i interpolation share: interpolation.c has the method. */
-#ifndef TESS_PRECOND_MULTIGRID_INTERPOLATION_DEVICE_CUH
-#define TESS_PRECOND_MULTIGRID_INTERPOLATION_DEVICE_CUH
+#ifndef TESS_PRECOND_MULTIGRID_CLASSICAL_INTERPOLATION_DEVICE_CUH
+#define TESS_PRECOND_MULTIGRID_CLASSICAL_INTERPOLATION_DEVICE_CUH
 
 #include "precond/multigrid/classical/row_set_device.cuh"
 #include "precond/multigrid/classical/split.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the rows of classical interpolation are computed from: for the first time, and for new values. */
-#ifndef TESS_PRECOND_MULTIGRID_INTERPOLATION_ROWS_H
-#define TESS_PRECOND_MULTIGRID_INTERPOLATION_ROWS_H
+#ifndef TESS_PRECOND_MULTIGRID_CLASSICAL_INTERPOLATION_ROWS_H
+#define TESS_PRECOND_MULTIGRID_CLASSICAL_INTERPOLATION_ROWS_H
 
 #include "matrix/host_csr_rows.h"
 #include "matrix/row_sum.h"

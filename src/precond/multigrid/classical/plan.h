@@ -4,8 +4,8 @@
  * so that nothing is searched. Rows too long for bytes have no plan: `code` is NULL, and the rows are computed as the
  * first time.
  */
-#ifndef TESS_PRECOND_MULTIGRID_PLAN_H
-#define TESS_PRECOND_MULTIGRID_PLAN_H
+#ifndef TESS_PRECOND_MULTIGRID_CLASSICAL_PLAN_H
+#define TESS_PRECOND_MULTIGRID_CLASSICAL_PLAN_H
 
 #include "precond/multigrid/classical/interpolation.h"
 

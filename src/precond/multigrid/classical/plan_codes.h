@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The codes of plans, and how they are made. */
-#ifndef TESS_PRECOND_MULTIGRID_PLAN_CODES_H
-#define TESS_PRECOND_MULTIGRID_PLAN_CODES_H
+#ifndef TESS_PRECOND_MULTIGRID_CLASSICAL_PLAN_CODES_H
+#define TESS_PRECOND_MULTIGRID_CLASSICAL_PLAN_CODES_H
 
 #include "precond/multigrid/classical/plan.h"
 

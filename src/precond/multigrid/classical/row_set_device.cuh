@@ -3,8 +3,8 @@
  * A row of interpolation while one thread finds it: columns in the order of their appearance, and weights. Then its
  * truncation, with the operations of truncate.c in the same order, so that host and GPU keep the same columns.
  */
-#ifndef TESS_PRECOND_MULTIGRID_ROW_SET_DEVICE_CUH
-#define TESS_PRECOND_MULTIGRID_ROW_SET_DEVICE_CUH
+#ifndef TESS_PRECOND_MULTIGRID_CLASSICAL_ROW_SET_DEVICE_CUH
+#define TESS_PRECOND_MULTIGRID_CLASSICAL_ROW_SET_DEVICE_CUH
 
 #include <math.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which couplings are strong, and which unknowns go to the coarser level. */
-#ifndef TESS_PRECOND_MULTIGRID_SPLIT_H
-#define TESS_PRECOND_MULTIGRID_SPLIT_H
+#ifndef TESS_PRECOND_MULTIGRID_CLASSICAL_SPLIT_H
+#define TESS_PRECOND_MULTIGRID_CLASSICAL_SPLIT_H
 
 #include "matrix/host_csr.h"
 

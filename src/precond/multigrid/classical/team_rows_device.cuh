@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The set of a row of interpolation, found by a team of threads: for its weights, and for a plan of them. */
-#ifndef TESS_PRECOND_MULTIGRID_TEAM_ROWS_DEVICE_CUH
-#define TESS_PRECOND_MULTIGRID_TEAM_ROWS_DEVICE_CUH
+#ifndef TESS_PRECOND_MULTIGRID_CLASSICAL_TEAM_ROWS_DEVICE_CUH
+#define TESS_PRECOND_MULTIGRID_CLASSICAL_TEAM_ROWS_DEVICE_CUH
 
 #include "precond/multigrid/classical/interpolation_device.cuh"
 #include "precond/multigrid/classical/team_set_device.cuh"

@@ -3,8 +3,8 @@
  * A row of interpolation that a team of threads finds: a hash table of columns and weights in shared memory. Then its
  * truncation to the columns that truncate.c keeps. Places in the table depend on the threads' order; no result does.
  */
-#ifndef TESS_PRECOND_MULTIGRID_TEAM_SET_DEVICE_CUH
-#define TESS_PRECOND_MULTIGRID_TEAM_SET_DEVICE_CUH
+#ifndef TESS_PRECOND_MULTIGRID_CLASSICAL_TEAM_SET_DEVICE_CUH
+#define TESS_PRECOND_MULTIGRID_CLASSICAL_TEAM_SET_DEVICE_CUH
 
 #include "precond/multigrid/classical/row_set_device.cuh"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Short rows of interpolation. */
-#ifndef TESS_PRECOND_MULTIGRID_TRUNCATE_H
-#define TESS_PRECOND_MULTIGRID_TRUNCATE_H
+#ifndef TESS_PRECOND_MULTIGRID_CLASSICAL_TRUNCATE_H
+#define TESS_PRECOND_MULTIGRID_CLASSICAL_TRUNCATE_H
 
 #include "matrix/host_csr.h"
 

@@ -4,8 +4,8 @@
  * nodes of coarse levels differ in size, where aggregates have fewer independent vectors, and because a product adds
  * its result to x in the same pass.
  */
-#ifndef TESS_PRECOND_MULTIGRID_BLOCKS_H
-#define TESS_PRECOND_MULTIGRID_BLOCKS_H
+#ifndef TESS_PRECOND_MULTIGRID_CYCLE_BLOCKS_H
+#define TESS_PRECOND_MULTIGRID_CYCLE_BLOCKS_H
 
 #include "precond/multigrid/cycle/cycle.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The dense inverse of the coarsest level. */
-#ifndef TESS_PRECOND_MULTIGRID_COARSE_H
-#define TESS_PRECOND_MULTIGRID_COARSE_H
+#ifndef TESS_PRECOND_MULTIGRID_CYCLE_COARSE_H
+#define TESS_PRECOND_MULTIGRID_CYCLE_COARSE_H
 
 #include "precond/multigrid/cycle/store.h"
 

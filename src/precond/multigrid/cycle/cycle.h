@@ -5,8 +5,8 @@
  * A S is then a polynomial smoother of D^-1 A, and a step of it is one product with an epilogue: no vector passes of
  * their own, and entries of about 1, which FP16 holds.
  */
-#ifndef TESS_PRECOND_MULTIGRID_CYCLE_H
-#define TESS_PRECOND_MULTIGRID_CYCLE_H
+#ifndef TESS_PRECOND_MULTIGRID_CYCLE_CYCLE_H
+#define TESS_PRECOND_MULTIGRID_CYCLE_CYCLE_H
 
 #include "precond/multigrid/hierarchy.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ILU(0) of a level's scaled matrix as its smoother; IC(0) if that is symmetric. */
-#ifndef TESS_PRECOND_MULTIGRID_FACTORS_H
-#define TESS_PRECOND_MULTIGRID_FACTORS_H
+#ifndef TESS_PRECOND_MULTIGRID_CYCLE_FACTORS_H
+#define TESS_PRECOND_MULTIGRID_CYCLE_FACTORS_H
 
 #include "precond/multigrid/cycle/cycle.h"
 #include "precond/multigrid/cycle/store.h"

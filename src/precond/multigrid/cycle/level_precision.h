@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rule for the precision of a level, on a host and on a GPU. */
-#ifndef TESS_PRECOND_MULTIGRID_LEVEL_PRECISION_H
-#define TESS_PRECOND_MULTIGRID_LEVEL_PRECISION_H
+#ifndef TESS_PRECOND_MULTIGRID_CYCLE_LEVEL_PRECISION_H
+#define TESS_PRECOND_MULTIGRID_CYCLE_LEVEL_PRECISION_H
 
 #include "precond/multigrid/cycle/cycle.h"
 #include "precond/multigrid/cycle/store.h"

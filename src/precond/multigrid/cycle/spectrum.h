@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The largest eigenvalue of a level's scaled matrix, and the steps of its smoother. */
-#ifndef TESS_PRECOND_MULTIGRID_SPECTRUM_H
-#define TESS_PRECOND_MULTIGRID_SPECTRUM_H
+#ifndef TESS_PRECOND_MULTIGRID_CYCLE_SPECTRUM_H
+#define TESS_PRECOND_MULTIGRID_CYCLE_SPECTRUM_H
 
 #include "precond/multigrid/cycle/cycle.h"
 

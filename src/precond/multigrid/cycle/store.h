@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A level's matrices as the cycle multiplies them: scaled, in a low precision, on the context's device. */
-#ifndef TESS_PRECOND_MULTIGRID_STORE_H
-#define TESS_PRECOND_MULTIGRID_STORE_H
+#ifndef TESS_PRECOND_MULTIGRID_CYCLE_STORE_H
+#define TESS_PRECOND_MULTIGRID_CYCLE_STORE_H
 
 #include "matrix/host_csr.h"
 

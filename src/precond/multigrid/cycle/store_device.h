@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Matrices of levels on a GPU, stored for the cycle. */
-#ifndef TESS_PRECOND_MULTIGRID_DEVICE_STORE_H
-#define TESS_PRECOND_MULTIGRID_DEVICE_STORE_H
+#ifndef TESS_PRECOND_MULTIGRID_CYCLE_STORE_DEVICE_H
+#define TESS_PRECOND_MULTIGRID_CYCLE_STORE_DEVICE_H
 
 #include "precond/multigrid/device.h"
 
