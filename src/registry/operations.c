@@ -8,6 +8,7 @@
 #include "gallery/stencils.h"
 #include "matrix/device_csr.h"
 #include "papers/narrowing/narrowing.h"
+#include "papers/single_kernel/tile_rows.h"
 #include "papers/tiles/resident.h"
 #include "papers/tiles/tcki.h"
 #include "papers/vector_kernel/vector_kernel.h"

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/deadline.h"
+#include "format/storage_precision.h"
 #include "solver/driver.h"
 #include "solver/estimate.h"
 #include "solver/extension.h"

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "format/csr/csr.h"
+#include "format/storage_precision.h"
 #include "sweep/sweep.h"
 
 /* ---- what the request amounts to ---- */

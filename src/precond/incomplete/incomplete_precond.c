@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/storage_precision.h"
 #include "precond/incomplete/incomplete.h"
 #include "precond/precond.h"
 

@@ -46,7 +46,6 @@ typedef struct single_more_ops {
     void (*add_args)(const tess_krylov *k, struct single_args *args); /* what single_rows of k->matrix need */
 } single_more_ops;
 
-const single_more_ops *single_more_gpu_ops(void);
 const single_more_ops *single_more_ops_of(const tess_context *ctx);
 
 /* solver/single_kernel/plan_device.cu */
