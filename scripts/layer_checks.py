@@ -134,9 +134,10 @@ def allowed_places(rules, place):
 
 
 def may_include(rules, place, path):
-    """Whether a place may include a file. All trees but src/ may include every public header."""
+    """Whether a place may include a file. All trees but src/ may include every public header; one without a floor is
+    told by itself."""
     target = floor_of(rules, path)
-    if path.startswith("include/") and not place.startswith("src/"):
+    if path.startswith("include/") and (target is None or not place.startswith("src/")):
         return True
     allowed = allowed_places(rules, place) or ()
     return target == place or target in allowed or place_of(path).split("/")[0] in allowed

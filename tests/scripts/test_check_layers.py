@@ -117,7 +117,7 @@ class CheckLayers(unittest.TestCase):
                            "cli/main.c": "#include <tessera/solver.h>\n"},
                           "include/tessera/matrix.h:2: include: includes include/tessera/solver.h; src/dense may",
                           "src/base/errors.h:1: include: includes include/tessera/solver.h; src/base may include")
-        self.assert_found({"include/tessera/new.h": "int x;\n"},
+        self.assert_found({"include/tessera/new.h": "int x;\n", "src/base/errors.h": "#include <tessera/new.h>\n"},
                           "include/tessera/new.h:1: include: is not in the table of public headers")
 
     def test_definition_on_another_floor(self):
