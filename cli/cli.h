@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the commands of the tool share: exit codes, arguments, input, output, progress. */
-#ifndef TESS_CLI_H
-#define TESS_CLI_H
+#ifndef TESS_CLI_CLI_H
+#define TESS_CLI_CLI_H
 
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE

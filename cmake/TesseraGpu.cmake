@@ -245,7 +245,8 @@ function(tess_add_gpu_sources target)
         endif()
         if(TESS_COVERAGE)
             # Counters that are not atomic: a count may be lost, but not whether a line ran.
-            file(GLOB_RECURSE drivers ${PROJECT_SOURCE_DIR}/src/device_*.c)
+            file(GLOB_RECURSE drivers ${PROJECT_SOURCE_DIR}/src/device_*.c
+                 ${PROJECT_SOURCE_DIR}/src/precond/multigrid/*_device.c)
             set_source_files_properties(${sources} ${drivers} PROPERTIES COMPILE_OPTIONS
                                         "--coverage;-fprofile-update=single")
             list(APPEND TESS_GPU_LINK_LIBRARIES gcov)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The V-cycle of a hierarchy of PETSc with vectors in FP32. */
-#ifndef TESSERA_PETSC_CYCLE_H
-#define TESSERA_PETSC_CYCLE_H
+#ifndef TESS_PETSC_CYCLE_H
+#define TESS_PETSC_CYCLE_H
 
 #include "gather.h"
 #include "level.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which GPU a process takes. */
-#ifndef TESSERA_PETSC_DEVICE_H
-#define TESSERA_PETSC_DEVICE_H
+#ifndef TESS_PETSC_DEVICE_H
+#define TESS_PETSC_DEVICE_H
 
 #include <petscsys.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The entries of a matrix as AIJ, by which its residual is verified. */
-#ifndef TESSERA_PETSC_ENTRIES_H
-#define TESSERA_PETSC_ENTRIES_H
+#ifndef TESS_PETSC_ENTRIES_H
+#define TESS_PETSC_ENTRIES_H
 
 #include "plugin.h"
 

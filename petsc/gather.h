@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rows of processes that use one GPU, handed to one of them: a GPU serves processes in turn, and each wait of one is a
    turn of all. */
-#ifndef TESSERA_PETSC_GATHER_H
-#define TESSERA_PETSC_GATHER_H
+#ifndef TESS_PETSC_GATHER_H
+#define TESS_PETSC_GATHER_H
 
 #include "plugin.h"
 

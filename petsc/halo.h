@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Values of x that processes send each other, in FP64, FP32 or FP16. */
-#ifndef TESSERA_PETSC_HALO_H
-#define TESSERA_PETSC_HALO_H
+#ifndef TESS_PETSC_HALO_H
+#define TESS_PETSC_HALO_H
 
 #include "plugin.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Values of a message: rounded before it is sent, widened when it has come. */
-#ifndef TESSERA_PETSC_HALO_VALUES_H
-#define TESSERA_PETSC_HALO_VALUES_H
+#ifndef TESS_PETSC_HALO_VALUES_H
+#define TESS_PETSC_HALO_VALUES_H
 
 #include <stddef.h>
 #include <tessera/precision.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The solver type: Tessera's whole solve on one process, PETSc's KSP within refinement on several. */
-#ifndef TESSERA_PETSC_KSP_H
-#define TESSERA_PETSC_KSP_H
+#ifndef TESS_PETSC_KSP_H
+#define TESS_PETSC_KSP_H
 
 #include "entries.h"
 #include "halo.h"

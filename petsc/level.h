@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Matrices of multigrid's levels with vectors in FP32, over any number of processes. */
-#ifndef TESSERA_PETSC_LEVEL_H
-#define TESSERA_PETSC_LEVEL_H
+#ifndef TESS_PETSC_LEVEL_H
+#define TESS_PETSC_LEVEL_H
 
 #include "halo.h"
 #include "plugin.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The matrix types: seqaijtessera holds stored copies, mpiaijtessera has two of these as its blocks. */
-#ifndef TESSERA_PETSC_MAT_H
-#define TESSERA_PETSC_MAT_H
+#ifndef TESS_PETSC_MAT_H
+#define TESS_PETSC_MAT_H
 
 #include "halo.h"
 #include "plugin.h"

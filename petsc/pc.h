@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The preconditioner type: one of Tessera's on the rows of each process, or PCGAMG's hierarchy in low precisions. */
-#ifndef TESSERA_PETSC_PC_H
-#define TESSERA_PETSC_PC_H
+#ifndef TESS_PETSC_PC_H
+#define TESS_PETSC_PC_H
 
 #include "cycle.h"
 #include "mat.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the files of the plug-in share: the process' context, errors, options, a stored copy of a matrix. */
-#ifndef TESSERA_PETSC_PLUGIN_H
-#define TESSERA_PETSC_PLUGIN_H
+#ifndef TESS_PETSC_PLUGIN_H
+#define TESS_PETSC_PLUGIN_H
 
 #include <tessera/tessera.h>
 #include <tessera_petsc.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The residual of the rows of this process, whose columns are in two blocks. */
-#ifndef TESSERA_PETSC_RESIDUAL_H
-#define TESSERA_PETSC_RESIDUAL_H
+#ifndef TESS_PETSC_RESIDUAL_H
+#define TESS_PETSC_RESIDUAL_H
 
 #include "plugin.h"
 

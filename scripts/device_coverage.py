@@ -24,7 +24,8 @@ ROOT = Path(__file__).resolve().parent.parent
 
 def is_device_source(path):
     """Kernels, and host code that only a device runs."""
-    driver = path.suffix == ".c" and path.name.startswith("device_")
+    of_multigrid = path.stem.endswith("_device") and "multigrid" in path.parts
+    driver = path.suffix == ".c" and (path.name.startswith("device_") or of_multigrid)
     return (driver or path.suffix in (".cu", ".cuh")) and path.is_relative_to(ROOT / "src")
 
 

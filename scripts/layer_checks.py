@@ -42,6 +42,9 @@ class Rules:
     toolkits: tuple
     include_exceptions: tuple
     most_include_exceptions: int
+    public_floors: dict
+    defining_places: tuple
+    most_dependents: dict
     names: tuple
     most_columns: int
     most_comment_lines: int
@@ -57,7 +60,9 @@ class Rules:
     generated: tuple
 
     def order(self):
-        return ["include", "include-exceptions", *(rule.rule for rule in self.names), "columns", "comment", "path"]
+        names = [rule.rule for rule in self.names]
+        first = ["include", "include-exceptions", "definition", "dependents", "guard"]
+        return [*first, *names, "columns", "comment", "path"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -113,6 +118,14 @@ def place_of(path):
     return "src/" + parts[1] if parts[0] == "src" and len(parts) > 2 else parts[0]
 
 
+def floor_of(rules, path):
+    """The place of a file; of a public header the lowest floor that may include it, None where the table has it not."""
+    if path.startswith("include/"):
+        floor = rules.public_floors.get(path.rsplit("/", 1)[-1])
+        return floor and "src/" + floor
+    return place_of(path)
+
+
 def allowed_places(rules, place):
     """What a place may include, beside itself and the public headers; None when no rule names the place."""
     table, prefix = (rules.floors, "src/") if place.startswith("src/") else (rules.trees, "")
@@ -120,9 +133,14 @@ def allowed_places(rules, place):
     return None if allowed is None else [prefix + name for name in allowed.split()]
 
 
-def may_include(rules, place, target):
+def may_include(rules, place, path):
+    """Whether a place may include a file. All trees but src/ may include every public header; one without a floor is
+    told by itself."""
+    target = floor_of(rules, path)
+    if path.startswith("include/") and (target is None or not place.startswith("src/")):
+        return True
     allowed = allowed_places(rules, place) or ()
-    return target in (place, "include") or target in allowed or target.split("/")[0] in allowed
+    return target == place or target in allowed or place_of(path).split("/")[0] in allowed
 
 
 def describe_allowed(rules, place):
@@ -130,7 +148,7 @@ def describe_allowed(rules, place):
     if allowed is None:
         return f"{place} is not in the table of floors"
     names = [name.removeprefix("src/") for name in allowed]
-    return f"{place} may include " + ", ".join(["its own headers", "the public headers", *names])
+    return f"{place} may include " + ", ".join(["its own headers", "public headers", *names])
 
 
 def resolve(rules, path, name, files):
@@ -147,7 +165,11 @@ def resolve(rules, path, name, files):
 
 
 def check_includes(rules, path, text, files, used):
-    place = place_of(path)
+    place = floor_of(rules, path)
+    if place is None:
+        sentence = "is not in the table of public headers: name the lowest floor that includes it"
+        yield Finding("include", path, 1, sentence)
+        return
     for match in INCLUDE.finditer(text):
         mark, name = match.groups()
         target = resolve(rules, path, name, files)
@@ -156,7 +178,7 @@ def check_includes(rules, path, text, files, used):
             if mark == '"' and not name.startswith(rules.toolkits):
                 yield Finding("include", path, line, f'"{name}" is no file of the repository')
             continue
-        if may_include(rules, place, place_of(target)):
+        if may_include(rules, place, target):
             continue
         excepted = [e for e in rules.include_exceptions if (e.file, e.included) == (path, target)]
         if excepted:
@@ -203,6 +225,35 @@ def check_names(rules, path, text, used):
             if line - last > rule.once_per_lines:
                 yield Finding(rule.rule, path, line, f"{' '.join(match.group().split())}: {rule.sentence}")
             last = line
+
+
+# ---- guards ----
+
+GUARD = re.compile(r"#[ \t]*ifndef[ \t]+(\w+)[ \t]*\n#[ \t]*define[ \t]+\1[ \t]*\n")
+DIRECTIVE = re.compile(r"[ \t]*#[ \t]*include\b[^\n]*")
+
+
+def guard_of(path):
+    """The name of a header's guard, from its path."""
+    top, name = path.split("/")[0], path.rsplit("/", 1)[-1]
+    if "include" in path.split("/"):
+        return "TESSERA_" + as_macro(name).removeprefix("TESSERA_")
+    return "TESS_" + as_macro(path.removeprefix("src/") if top == "src" else path)
+
+
+def as_macro(path):
+    return re.sub(r"\W", "_", path).upper()
+
+
+def check_guards(path, text):
+    """A header has the guard that its path says, unless its head says how often it is included, or it only includes."""
+    stripped = without_comments(text).strip()
+    found = GUARD.match(stripped + "\n")
+    if not found and ("Included once" in text or not DIRECTIVE.sub("", stripped).strip()):
+        return
+    name = found.group(1) if found else "none"
+    if name != guard_of(path):
+        yield Finding("guard", path, 1, f"its guard is {name}; by its path it would be {guard_of(path)}")
 
 
 # ---- columns ----
@@ -303,11 +354,12 @@ def check_paths(rules, path, text, tree):
 # ---- all of it ----
 
 SOURCE = re.compile(r"\.(?:c|h|cu|cuh|cpp|def|inc)$")
+HEADER = re.compile(r"\.(?:h|cuh)$")
 
 
 def check_tree(rules, tree):
-    """All findings, and what was used of each list of exceptions: {rule: set}."""
-    findings, used = [], collections.defaultdict(set)
+    """The findings of each file, what was used of each list of exceptions ({rule: set}), and the sources' texts."""
+    findings, used, texts = [], collections.defaultdict(set), {}
     for path in sorted(tree.files):
         source = SOURCE.search(path) and path.split("/")[0] in ("src", *rules.trees)
         wide = rules.wide_files.search(path) and not path.startswith(rules.wide_exempt)
@@ -316,8 +368,11 @@ def check_tree(rules, tree):
             continue
         text = tree.read(path)
         if source:
+            texts[path] = text
             findings += check_includes(rules, path, text, tree.files, used["include"])
             findings += check_names(rules, path, text, used["names"])
+        if source and HEADER.search(path):
+            findings += check_guards(path, text)
         if wide:
             findings += check_columns(rules, path, text)
         if source and path.startswith(rules.comment_files):
@@ -325,5 +380,4 @@ def check_tree(rules, tree):
         if document:
             findings += check_paths(rules, path, text, tree)
     findings += check_exceptions(rules, used["include"])
-    order = rules.order()
-    return sorted(findings, key=lambda f: (order.index(f.rule), f.file, f.line)), used
+    return findings, used, texts

@@ -18,9 +18,10 @@
 #include <stdint.h>
 
 #include <tessera/matrix.h>
-#include <tessera/solver.h>
 
 TESS_BEGIN_DECLS
+
+typedef struct tess_solver tess_solver; /* solver.h */
 
 /* ---- tiles ---- */
 

@@ -21,7 +21,9 @@
 #include <tessera/accuracy.h>
 #include <tessera/matrix.h>
 #include <tessera/order.h>
+#include <tessera/phase.h>
 #include <tessera/precond.h>
+#include <tessera/reason.h>
 #include <tessera/schedule.h>
 
 TESS_BEGIN_DECLS
@@ -95,46 +97,6 @@ typedef enum tess_stop_norm {
     TESS_STOP_NORM_BOTH = 3,          /**< given and rows */
     TESS_STOP_NORM_PRECONDITIONED = 4 /**< ||M^-1 r|| <= max(rtol ||M^-1 b||, atol), never verified by itself */
 } tess_stop_norm;
-
-/** Why a solve ended. Numbers and names are PETSc's where PETSc has one; -100 and below are ours. Never renumber. */
-typedef enum tess_reason {
-    TESS_REASON_RUNNING = 0,              /**< the solve is still running */
-    TESS_REASON_LEAST_SQUARES = 1,        /**< converged: x solves the normal equations; lsqr and lsmr */
-    TESS_REASON_RTOL = 2,                 /**< converged: relative tolerance met */
-    TESS_REASON_ATOL = 3,                 /**< converged: absolute tolerance met */
-    TESS_REASON_HAPPY_BREAKDOWN = 7,      /**< converged: both tolerances are 0 and x is exact */
-    TESS_REASON_ITERATIONS = -3,          /**< iteration limit reached */
-    TESS_REASON_DIVERGENCE = -4,          /**< the residual grew beyond the divergence limit */
-    TESS_REASON_BREAKDOWN = -5,           /**< the recurrence broke down */
-    TESS_REASON_NONSYMMETRIC = -7,        /**< the method needs a symmetric matrix */
-    TESS_REASON_INDEFINITE_PRECOND = -8,  /**< the preconditioner is not positive definite */
-    TESS_REASON_NAN_OR_INF = -9,          /**< NaN or Inf appeared */
-    TESS_REASON_INDEFINITE_MATRIX = -10,  /**< the matrix is not positive definite */
-    TESS_REASON_PRECOND_SETUP = -11,      /**< the preconditioner could not be set up */
-    TESS_REASON_FALSE_CONVERGENCE = -100, /**< the estimate met the tolerance, the true residual did not */
-    TESS_REASON_STAGNATION = -101,        /**< no further progress in the working precision */
-    TESS_REASON_CANCELLED = -102,         /**< cancelled by the monitor */
-    TESS_REASON_OVERFLOW = -103,          /**< a value overflowed in a low precision */
-    TESS_REASON_TIME_LIMIT = -104,        /**< the limit of time was reached */
-    TESS_REASON_INTERRUPTED = -105        /**< interrupted, as a monitor said: for signals and the like */
-} tess_reason;
-
-/**
- * What a solve spends its time on. A fused pass counts as the phase that moves most of its bytes: a norm counts as the
- * pass that computes it. The middle pass of GMRES (cgs2), which subtracts and projects, counts as gemv_n.
- */
-typedef enum tess_phase {
-    TESS_PHASE_OTHER = 0,     /**< vector updates, small problems, launches */
-    TESS_PHASE_SPMV = 1,      /**< products with the matrix */
-    TESS_PHASE_GEMV_T = 2,    /**< GMRES: inner products with the basis */
-    TESS_PHASE_GEMV_N = 3,    /**< GMRES: combinations of the basis */
-    TESS_PHASE_NORM = 4,      /**< norms and other reductions */
-    TESS_PHASE_PRECOND = 5,   /**< the preconditioner */
-    TESS_PHASE_REFINEMENT = 6 /**< work between cycles: mainly the true residual */
-} tess_phase;
-
-/** The number of phases, and the length of arrays in results, which have space for more. */
-enum { TESS_PHASE_COUNT = 7, TESS_MAX_PHASES = 16 };
 
 /** What a monitor sees. */
 typedef struct tess_progress {
@@ -472,14 +434,7 @@ TESS_EXPORT void tess_solver_destroy(tess_solver *solver);
 TESS_EXPORT tess_status tess_verify_residual(const tess_matrix *a, const tess_vector *b, const tess_vector *x,
                                              tess_vector *residual, double *norm, double *bound);
 
-/** One-line description; "?" for a value outside the list. */
-TESS_EXPORT const char *tess_reason_text(tess_reason reason);
-
 /** Names of the enums above. Parsers return INVALID_ARGUMENT for an unknown name and leave *out unchanged. */
-TESS_EXPORT const char *tess_reason_name(tess_reason reason);
-TESS_EXPORT tess_status tess_reason_parse(const char *name, tess_reason *out);
-TESS_EXPORT const char *tess_phase_name(tess_phase phase);
-TESS_EXPORT tess_status tess_phase_parse(const char *name, tess_phase *out);
 TESS_EXPORT const char *tess_solver_kind_name(tess_solver_kind kind);
 TESS_EXPORT tess_status tess_solver_kind_parse(const char *name, tess_solver_kind *out);
 TESS_EXPORT const char *tess_engine_name(tess_engine engine);

@@ -36,9 +36,11 @@
 #include <tessera/names.h>
 #include <tessera/options.h>
 #include <tessera/order.h>
+#include <tessera/phase.h>
 #include <tessera/policy.h>
 #include <tessera/precision.h>
 #include <tessera/precond.h>
+#include <tessera/reason.h>
 #include <tessera/schedule.h>
 #include <tessera/solver.h>
 #include <tessera/status.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef PETSC_EXAMPLES_SOLVE_H
-#define PETSC_EXAMPLES_SOLVE_H
+#ifndef TESS_PETSC_EXAMPLES_SOLVE_H
+#define TESS_PETSC_EXAMPLES_SOLVE_H
 
 #include <petscksp.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Small systems in PETSc's matrix types, and what a solve of them says. */
-#ifndef TESSERA_PETSC_TESTS_SOLVES_H
-#define TESSERA_PETSC_TESTS_SOLVES_H
+#ifndef TESS_PETSC_TESTS_SOLVES_H
+#define TESS_PETSC_TESTS_SOLVES_H
 
 #include "support.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Matrices, options and checks of the plug-in's tests. */
-#ifndef TESSERA_PETSC_TESTS_SUPPORT_H
-#define TESSERA_PETSC_TESTS_SUPPORT_H
+#ifndef TESS_PETSC_TESTS_SUPPORT_H
+#define TESS_PETSC_TESTS_SUPPORT_H
 
 #include <petscksp.h>
 #include <tessera_petsc.h>

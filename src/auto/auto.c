@@ -79,7 +79,7 @@ static tess_status climb_to_next(tess_solver *s, auto_solve *state)
         state->step = state->ladder.step[state->next++];
         if (!step_pays(s, &state->step)) { continue; }
         TESS_TRY(settle_order(s, state));
-        status = storage_create_solver(s, state);
+        status = step_create_solver(s, state);
         if (status == TESS_SUCCESS) { status = refuse_for_time(s, state); }
         if (status == TESS_SUCCESS) { status = refuse_levels(s, state); }
         if (status == TESS_SUCCESS) { break; }

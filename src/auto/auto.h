@@ -55,8 +55,12 @@ extern const tess_solver_ops solver_automatic;
 /* Solves to an accuracy, by any method (accuracy.c). It takes its requests before the other. */
 extern const tess_solver_ops solver_accuracy;
 
+/* ---- steps.c ---- */
+
 /* The options of an attempt: the caller's, with the step's choices. */
 void step_options(const tess_solver *s, const ladder_step *step, tess_solve_options *out);
+/* Makes state->solver for state->step, with the matrix in CSR if it has too many diagonals or too little memory. */
+tess_status step_create_solver(const tess_solver *s, auto_solve *state);
 /* Whether a set-up that failed so lets the next step follow. */
 bool may_skip(const ladder_step *step, tess_status status);
 /* TIMED_OUT, and the solver is destroyed, if its factors were refused for the limit of time and a step follows. */
@@ -75,8 +79,6 @@ bool step_pays(tess_solver *s, const ladder_step *step);
 
 /* Where the caller leaves it to the library how the matrix is stored: what a step asks for. */
 void storage_request(const tess_solver *s, const ladder_step *step, tess_storage_options *out);
-/* Makes state->solver for state->step, with the matrix in CSR if it has too many diagonals or too little memory. */
-tess_status storage_create_solver(const tess_solver *s, auto_solve *state);
 /* Within an attempt of `owner`, an automatic solver: tries the lower precision, once; the running iterations go on
    with it if it pays. An error leaves FP64. */
 void storage_try_lower(void *owner, int64_t iteration, double remaining);
@@ -94,10 +96,10 @@ tess_status band_pays(const tess_matrix *a, bool *pays);
 
 /* ---- inconsistent.c ---- */
 
-/* Sets state->unreachable for this right-hand side. Errors: memory. */
 /* Finds the parts, once for each version of the values. Errors: memory, those of a copy to the host. */
 tess_status find_parts(const tess_solver *s, auto_solve *state);
 void drop_parts(const tess_solver *s, auto_solve *state);
+/* Sets state->unreachable for this right-hand side. Errors: memory. */
 tess_status find_unreachable(const tess_solver *s, auto_solve *state, const tess_vector *b);
 
 /* ---- explain.c ---- */

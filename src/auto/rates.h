@@ -3,6 +3,8 @@
 #ifndef TESS_AUTO_RATES_H
 #define TESS_AUTO_RATES_H
 
+#include <tessera/matrix.h>
+
 #include "base/context.h"
 
 /* Seconds, but for counts of passes over the matrix (a pass: one product). */

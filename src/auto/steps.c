@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a step of the ladder asks a solver for. */
+/* What a step of the ladder asks a solver for, and the solver. */
 #include "auto/auto.h"
 
 #include <tessera/names.h>
@@ -30,6 +30,21 @@ void step_options(const tess_solver *s, const ladder_step *step, tess_solve_opti
         out->precond.role = (tess_role_precision){
             .given = 1, .storage = step->factors, .arithmetic = fp32 ? TESS_ARITHMETIC_FP32 : TESS_ARITHMETIC_FP64};
     }
+}
+
+tess_status step_create_solver(const tess_solver *s, auto_solve *state)
+{
+    const tess_error before = s->ctx->error;
+    tess_solve_options o;
+    tess_status status = TESS_SUCCESS;
+
+    step_options(s, &state->step, &o);
+    status = solver_make(s->original, NULL, &o, &state->solver);
+    if (status == TESS_SUCCESS || !state->diagonals || o.storage.format == TESS_FORMAT_CSR) { return status; }
+    s->ctx->error = before;
+    state->diagonals = false;
+    step_options(s, &state->step, &o);
+    return solver_make(s->original, NULL, &o, &state->solver);
 }
 
 /* A step that this build, device or matrix does not allow, or whose factors find no memory or would take too long, or

@@ -70,21 +70,6 @@ void storage_request(const tess_solver *s, const ladder_step *step, tess_storage
     }
 }
 
-tess_status storage_create_solver(const tess_solver *s, auto_solve *state)
-{
-    const tess_error before = s->ctx->error;
-    tess_solve_options o;
-    tess_status status = TESS_SUCCESS;
-
-    step_options(s, &state->step, &o);
-    status = solver_make(s->original, NULL, &o, &state->solver);
-    if (status == TESS_SUCCESS || !state->diagonals || o.storage.format == TESS_FORMAT_CSR) { return status; }
-    s->ctx->error = before;
-    state->diagonals = false;
-    step_options(s, &state->step, &o);
-    return solver_make(s->original, NULL, &o, &state->solver);
-}
-
 /* ---- a trial within an attempt ---- */
 
 void storage_take(auto_solve *state, tess_matrix *lower)

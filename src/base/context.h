@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 #include <tessera/context.h>
+#include <tessera/phase.h>
 #include <tessera/precision.h>
-#include <tessera/solver.h>
 
 #include "base/device.h"
 #include "base/phases.h"

@@ -6,6 +6,8 @@
 #ifndef TESS_BASE_DEADLINE_H
 #define TESS_BASE_DEADLINE_H
 
+#include <tessera/reason.h>
+
 #include "base/context.h"
 
 /* From now on set-ups end after so many seconds (0: no limit), or at the present deadline if that is earlier. Returns

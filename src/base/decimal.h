@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Decimal text to FP64 and back: correctly rounded, independent of the locale, much faster than strtod and printf. */
-#ifndef TESS_IO_DECIMAL_H
-#define TESS_IO_DECIMAL_H
+#ifndef TESS_BASE_DECIMAL_H
+#define TESS_BASE_DECIMAL_H
 
 #include <stdbool.h>
 #include <stddef.h>

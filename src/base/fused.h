@@ -4,8 +4,8 @@
  * uses them. A backend has one driver for all of them. The operation on an element is one inline function, shared by
  * host and device (fused_bodies.h, blas_bodies.h).
  */
-#ifndef TESS_DENSE_FUSED_H
-#define TESS_DENSE_FUSED_H
+#ifndef TESS_BASE_FUSED_H
+#define TESS_BASE_FUSED_H
 
 #include <stdbool.h>
 #include <stdint.h>

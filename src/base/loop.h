@@ -7,11 +7,11 @@
 #include <stdint.h>
 
 #include <tessera/context.h>
-#include <tessera/solver.h>
 
 #include "base/loop_state.h"
 
 struct loop_mailbox;
+struct tess_progress;
 
 /*
  * A launch that runs a whole cycle by itself, in place of the loop's body. It reads loop->state and the vectors of
@@ -28,13 +28,13 @@ typedef struct tess_whole_loop {
 typedef struct tess_loop {
     tess_status (*body)(void *solver);
     void *solver;
-    tess_engine engine;           /* never AUTO; SINGLE_KERNEL: `whole` runs, and body is not called */
+    int engine;                   /* a tess_engine, never AUTO; SINGLE_KERNEL: `whole` runs, and body is not called */
     const tess_whole_loop *whole; /* NULL unless the engine is SINGLE_KERNEL */
     tess_loop_state *state;       /* on the device */
     double *history;              /* on the device; history_capacity values */
     double *host_history;         /* copied out when the loop ends */
     int64_t history_capacity;
-    tess_monitor monitor;
+    int (*monitor)(void *user, const struct tess_progress *progress); /* a tess_monitor */
     void *monitor_user;
     double start_seconds;   /* wall clock at the start of the solve */
     void **graph_slot;      /* where the device keeps the recorded loop between solves; NULL: it keeps none */

@@ -4,8 +4,8 @@
  * there, reductions write them there, and scalar updates (scalar_update.def) compute one from the other, so that
  * nothing crosses to the host within an iteration.
  */
-#ifndef TESS_SOLVER_LOOP_STATE_H
-#define TESS_SOLVER_LOOP_STATE_H
+#ifndef TESS_BASE_LOOP_STATE_H
+#define TESS_BASE_LOOP_STATE_H
 
 #include <stdint.h>
 

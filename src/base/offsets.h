@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Row offsets have 32 bits if the number of nonzeros allows, else 64. */
-#ifndef TESS_CORE_OFFSETS_H
-#define TESS_CORE_OFFSETS_H
+#ifndef TESS_BASE_OFFSETS_H
+#define TESS_BASE_OFFSETS_H
 
 #include <stdint.h>
 

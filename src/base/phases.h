@@ -4,11 +4,13 @@
  * When the operation begins, the time since the previous one began is added to the previous phase: on the host at once,
  * on a GPU by the first thread of each kernel of a loop, with the device's clock. Measuring waits for nothing.
  */
-#ifndef TESS_SOLVER_PHASES_H
-#define TESS_SOLVER_PHASES_H
+#ifndef TESS_BASE_PHASES_H
+#define TESS_BASE_PHASES_H
+
+#include <stdint.h>
 
 #include <tessera/export.h>
-#include <tessera/solver.h>
+#include <tessera/phase.h>
 
 /* In the memory of the backend's device. Nanoseconds. */
 typedef struct tess_phase_clock {

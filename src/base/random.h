@@ -3,8 +3,8 @@
  * Counter-based random numbers: value i of stream `seed` depends only on these two, so that every device and every
  * number of threads gives the same values. The mixing function is that of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
  */
-#ifndef TESS_CORE_RANDOM_H
-#define TESS_CORE_RANDOM_H
+#ifndef TESS_BASE_RANDOM_H
+#define TESS_BASE_RANDOM_H
 
 #include <math.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names of the scalar updates; their bodies are in the methods' folders (solver/scalar_updates.h). */
-#ifndef TESS_SCALAR_UPDATE_H
-#define TESS_SCALAR_UPDATE_H
+#ifndef TESS_BASE_SCALAR_UPDATE_H
+#define TESS_BASE_SCALAR_UPDATE_H
 
 typedef enum tess_scalar_update {
     TESS_SCALAR_NONE = 0,

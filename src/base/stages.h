@@ -4,8 +4,8 @@
  * allocation, and adds the time since the previous one (host work in between included) to its stage. The total is
  * longer than without a record.
  */
-#ifndef TESS_CORE_STAGES_H
-#define TESS_CORE_STAGES_H
+#ifndef TESS_BASE_STAGES_H
+#define TESS_BASE_STAGES_H
 
 #include <tessera/context.h>
 

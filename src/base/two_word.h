@@ -4,8 +4,8 @@
  * Accurate sum and dot product, SIAM J. Sci. Comput. 26 (2005), Algorithms 3.1 (TwoSum), 3.5 (TwoProduct with FMA), 5.3
  * (Dot2).
  */
-#ifndef TESS_CORE_TWO_WORD_H
-#define TESS_CORE_TWO_WORD_H
+#ifndef TESS_BASE_TWO_WORD_H
+#define TESS_BASE_TWO_WORD_H
 
 #include <math.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What each pass of the solvers computes for element i. Scalars of the loop are passed by value; dot products
    accumulate in FP64. */
-#ifndef TESS_DENSE_FUSED_BODIES_H
-#define TESS_DENSE_FUSED_BODIES_H
+#ifndef TESS_DEVICE_FUSED_BODIES_H
+#define TESS_DEVICE_FUSED_BODIES_H
 
 #include "base/fused.h"
 #include <tessera/export.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shared by the scalar updates of all methods: the end of an iteration and its tests. */
-#ifndef TESS_ITERATION_END_H
-#define TESS_ITERATION_END_H
+#ifndef TESS_DEVICE_ITERATION_END_H
+#define TESS_DEVICE_ITERATION_END_H
 
 #include <math.h>
 
-#include <tessera/solver.h>
+#include <tessera/reason.h>
 
 #include "base/bits.h"
 #include "base/loop_state.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Runs a scalar update; the same code on host and device. */
-#ifndef TESS_RUN_SCALAR_UPDATE_H
-#define TESS_RUN_SCALAR_UPDATE_H
+#ifndef TESS_DEVICE_RUN_SCALAR_UPDATE_H
+#define TESS_DEVICE_RUN_SCALAR_UPDATE_H
 
 #include "base/scalar_update.h"
 #include "solver/scalar_updates.h"

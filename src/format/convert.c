@@ -6,17 +6,9 @@
 
 #include "format/choose.h"
 #include "format/fit.h"
+#include "format/storage_precision.h"
 #include "matrix/storage_options.h"
 #include "policy/assignment.h"
-
-tess_status tess_storage_require_fp64_arithmetic(tess_context *ctx, const tess_storage_options *options,
-                                                 const char *purpose)
-{
-    if (options->arithmetic == TESS_ARITHMETIC_FP64) { return TESS_SUCCESS; }
-    return tess_fail(ctx, TESS_UNSUPPORTED,
-                     "leave the arithmetic fp64; fp32 is for products of ellr, sell and dia with fp32 vectors",
-                     "%s cannot compute in fp32 arithmetic", purpose);
-}
 
 /* The precision of the stored matrix; if a policy decides, that of the highest level. */
 static tess_precision precision_of(const tess_storage_options *options)
@@ -56,6 +48,22 @@ cleanup:
     return status;
 }
 
+/* Gives a stored matrix the values that its original has now. */
+static tess_status renew(tess_matrix *a)
+{
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(a->ops->refresh(a->original, a->storage));
+    if (tess_format_takes_parts(a->format)) {
+        a->loss = INFINITY; /* the levels were chosen for the earlier values */
+    } else {
+        TESS_TRY(tess_matrix_find_loss(a->original, a->precision, a->accepted_loss, &a->loss));
+    }
+    a->values_version = a->original->values_version;
+cleanup:
+    return status;
+}
+
 /* options: with a format, not auto. The policy of a given assignment replaces theirs. */
 static tess_status convert(const tess_matrix *a, const conversion *c, tess_matrix **out)
 {
@@ -73,7 +81,9 @@ static tess_status convert(const tess_matrix *a, const conversion *c, tess_matri
     stored->ops = tess_find_storage(&options);
     stored->original = a;
     tess_matrix_hold(a);
+    stored->renew = renew;
     stored->assignment = assignment;
+    stored->release_assignment = tess_assignment_release;
     tess_assignment_hold(assignment);
     stored->values_version = a->values_version;
     TESS_TRY(build(stored, &(conversion){&options, assignment, c->judged}));
@@ -124,20 +134,4 @@ tess_status tess_matrix_convert_assigned(const tess_matrix *a, const tess_storag
                          (long long)a->nnz);
     }
     return convert(a, &(conversion){chosen, assignment, true}, out);
-}
-
-tess_status tess_matrix_refresh(tess_matrix *a)
-{
-    tess_status status = TESS_SUCCESS;
-
-    if (!a->original || a->values_version == a->original->values_version) { return TESS_SUCCESS; }
-    TESS_TRY(a->ops->refresh(a->original, a->storage));
-    if (tess_format_takes_parts(a->format)) {
-        a->loss = INFINITY; /* the levels were chosen for the earlier values */
-    } else {
-        TESS_TRY(tess_matrix_find_loss(a->original, a->precision, a->accepted_loss, &a->loss));
-    }
-    a->values_version = a->original->values_version;
-cleanup:
-    return status;
 }

@@ -1,9 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The precision of formats with one: the requested one, or the lowest that policy lossless finds for the matrix; and
    whether every value is stored exactly. */
+#include "format/storage_precision.h"
+
 #include <math.h>
 
-#include "matrix/matrix.h"
+tess_status tess_storage_require_fp64_arithmetic(tess_context *ctx, const tess_storage_options *options,
+                                                 const char *purpose)
+{
+    if (options->arithmetic == TESS_ARITHMETIC_FP64) { return TESS_SUCCESS; }
+    return tess_fail(ctx, TESS_UNSUPPORTED,
+                     "leave the arithmetic fp64; fp32 is for products of ellr, sell and dia with fp32 vectors",
+                     "%s cannot compute in fp32 arithmetic", purpose);
+}
 
 bool tess_format_takes_parts(tess_format format)
 {

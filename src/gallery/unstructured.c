@@ -5,6 +5,8 @@
  */
 #include <string.h>
 
+#include <tessera/order.h>
+
 #include "gallery/problem.h"
 #include "gallery/triangulation.h"
 

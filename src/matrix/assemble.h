@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From entries in any order to assembled CSR: in parallel, with the same bits for any number of threads. */
-#ifndef TESS_IO_ASSEMBLE_H
-#define TESS_IO_ASSEMBLE_H
+#ifndef TESS_MATRIX_ASSEMBLE_H
+#define TESS_MATRIX_ASSEMBLE_H
 
 #include <stdint.h>
 

@@ -104,7 +104,10 @@ static inline void *csr_own_values(csr_storage *s)
 }
 
 /* The storage of an assembled or converted CSR matrix. */
-const csr_storage *csr_of(const tess_matrix *a);
+static inline const csr_storage *csr_of(const tess_matrix *a)
+{
+    return (const csr_storage *)a->storage;
+}
 
 #ifdef __cplusplus
 }

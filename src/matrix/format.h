@@ -14,10 +14,6 @@
 extern "C" {
 #endif
 
-/* In policy/assignment.c: a stored matrix holds the assignment of the caller that it was made with. NULL is allowed. */
-void tess_assignment_hold(const tess_assignment *assignment);
-void tess_assignment_release(const tess_assignment *assignment);
-
 /* The use of a row's sum instead of alpha, beta and residual: an iteration that writes the next vector directly. */
 typedef enum tess_update_kind {
     TESS_UPDATE_NONE = 0,

@@ -32,10 +32,16 @@ void tess_matrix_destroy(tess_matrix *a)
     if (a->holders > 0) { return; }
     if (a->kept) { a->drop_kept(ctx, a->kept); }
     if (a->ops && a->storage) { a->ops->destroy(ctx, a->storage); }
-    tess_assignment_release(a->assignment);
+    if (a->assignment) { a->release_assignment(a->assignment); }
     tess_matrix_release(a->original);
     tess_host_release(ctx, a, 1, sizeof *a);
     tess_context_destroy(ctx);
+}
+
+tess_status tess_matrix_refresh(tess_matrix *a)
+{
+    if (!a->original || a->values_version == a->original->values_version) { return TESS_SUCCESS; }
+    return a->renew(a);
 }
 
 tess_status tess_matrix_make(tess_context *ctx, int64_t nrows, int64_t ncols, int64_t nnz, tess_matrix **out)
@@ -71,6 +77,13 @@ static tess_status assembled_from_storage(tess_context *ctx, csr_storage *storag
     (*out)->keeps_order = true;
     storage->values_version = (*out)->values_version;
     return TESS_SUCCESS;
+}
+
+void csr_release_view(tess_context *ctx, const csr_view *v)
+{
+    tess_device_release(ctx, v->row_ptr, v->nrows + 1, (size_t)v->row_ptr_bits / 8);
+    tess_device_release(ctx, v->col_ind, v->nnz, sizeof *v->col_ind);
+    tess_device_release(ctx, v->val, v->nnz, tess_precision_bytes(v->precision));
 }
 
 tess_status tess_matrix_from_view(tess_context *ctx, const csr_view *view, bool owned, tess_matrix **out)

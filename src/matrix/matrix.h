@@ -19,9 +19,11 @@ struct tess_matrix {
     const tess_format_ops *ops;  /* NULL for a shell */
     void *storage;               /* the format's own, on the context's device */
     const tess_matrix *original; /* what this was converted from (borrowed); NULL for an assembled matrix or a shell */
-    const tess_assignment *assignment; /* the caller's, if the storage reads it */
-    bool keeps_order;                  /* update_values may use the caller's order */
-    uint64_t values_version;           /* counts update_values */
+    tess_status (*renew)(tess_matrix *a); /* gives the storage the original's values; of a matrix with an original */
+    const tess_assignment *assignment;    /* the caller's, if the storage reads it */
+    void (*release_assignment)(const tess_assignment *assignment);
+    bool keeps_order;        /* update_values may use the caller's order */
+    uint64_t values_version; /* counts update_values */
     double loss; /* the largest relative error of a stored value; Inf: unknown. For parts: beyond what their policy
                     allows */
     double accepted_loss;      /* the bound up to which `loss` was searched */
@@ -73,9 +75,7 @@ tess_status tess_matrix_bound_shell(const tess_matrix *a, const double *x, doubl
 /* The diagonal of an assembled or shell matrix to an array on the device. */
 tess_status tess_matrix_raw_diagonal(const tess_matrix *a, double *diagonal);
 
-/* The error of formats and solvers that have only FP64 arithmetic or FP64 vectors. */
-tess_status tess_storage_require_fp64_arithmetic(tess_context *ctx, const tess_storage_options *options,
-                                                 const char *purpose);
+/* The error of formats that have only FP64 vectors. */
 tess_status tess_spmv_require_fp64_vectors(const tess_matrix *a, const tess_spmv_args *args);
 /* A transposed product by the matrix that a stored one was made from. If the stored one is exact, both hold the same
    values. */
@@ -87,16 +87,6 @@ tess_status tess_matrix_refresh(tess_matrix *a);
 const tess_assignment_summary *tess_matrix_assigned_to(const tess_matrix *a);
 /* The largest relative change of a value by storage, if known; otherwise, or if parts are multiplied in FP32, Inf. */
 double tess_matrix_bounded_loss(const tess_matrix *a);
-
-/* Whether a policy decides the precisions of the format's parts; otherwise the matrix has one, which policy lossless
-   may choose. */
-bool tess_format_takes_parts(tess_format format);
-/* The precision of a format with one, by options->precision or policy lossless, and its loss, as in tess_matrix. */
-tess_status tess_matrix_choose_precision(const tess_matrix *a, const tess_storage_options *options,
-                                         tess_precision *precision, double *loss);
-/* The loss of a precision for the values of an assembled matrix: 0 or the accepted loss if they keep to it, else Inf.
- */
-tess_status tess_matrix_find_loss(const tess_matrix *a, tess_precision precision, double accepted, double *loss);
 
 #ifdef __cplusplus
 }

@@ -25,6 +25,16 @@ void tess_papers_storage_init_sized(tess_papers_storage *papers, size_t size)
     options_init(papers, size, &no_papers, sizeof no_papers);
 }
 
+double storage_max_padding(const tess_storage_options *options)
+{
+    return options->slices.max_padding == 0.0 ? default_padding : options->slices.max_padding;
+}
+
+int64_t storage_window(const tess_storage_options *options)
+{
+    return options->slices.window == 0 ? DEFAULT_WINDOW : options->slices.window;
+}
+
 const tess_papers_storage *storage_papers(const tess_storage_options *options)
 {
     return options->papers ? options->papers : &no_papers;

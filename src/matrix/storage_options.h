@@ -22,5 +22,8 @@ void storage_request_set(storage_request *out, const tess_storage_options *optio
 tess_status storage_options_take_member(tess_context *ctx, tess_storage_options *options, tess_papers_storage *papers);
 /* The options of the papers' tiles; the defaults if the pointer is NULL. */
 const tess_papers_storage *storage_papers(const tess_storage_options *options);
+/* slices.max_padding and slices.window; the defaults where they are 0. */
+double storage_max_padding(const tess_storage_options *options);
+int64_t storage_window(const tess_storage_options *options);
 
 #endif

@@ -34,6 +34,10 @@ struct tess_assignment {
     uint8_t *of_entry;
 };
 
+/* A stored matrix holds the assignment of the caller that it was made with. NULL is allowed. */
+void tess_assignment_hold(const tess_assignment *assignment);
+void tess_assignment_release(const tess_assignment *assignment);
+
 /* As tess_assignment_create, for a builder that works entry by entry. */
 tess_status tess_assignment_create_by_entry(const tess_matrix *a, const tess_policy_options *options,
                                             tess_assignment **out);

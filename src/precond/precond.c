@@ -4,8 +4,6 @@
 
 #include <string.h>
 
-#include <tessera/options.h>
-
 #include "base/options.h"
 #include "precond/precond_options.h"
 
@@ -98,18 +96,13 @@ static tess_status check_request(const tess_matrix *a, const tess_precond_option
     return tess_find_precond(options->kind)->check(a, options);
 }
 
-/* Options of the caller that have no effect, or that the kind does not take. */
 static tess_status require_fit(tess_context *ctx, const tess_precond_options *options)
 {
     tess_precond_options taken;
     tess_papers_storage papers;
-    char message[TESS_OPTION_TEXT];
     const tess_status status = precond_options_take(ctx, options, &taken, &papers);
 
-    if (status != TESS_SUCCESS || tess_precond_options_check(&taken, message, sizeof message) == TESS_SUCCESS) {
-        return status;
-    }
-    return tess_fail(ctx, TESS_INVALID_ARGUMENT, TESS_OPTIONS_HINT, "%s", message);
+    return status == TESS_SUCCESS ? precond_options_require_fit(ctx, &taken) : status;
 }
 
 tess_status tess_precond_create(const tess_matrix *a, const tess_precond_options *options, tess_precond **out)

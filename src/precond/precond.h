@@ -3,6 +3,8 @@
 #ifndef TESS_PRECOND_PRECOND_H
 #define TESS_PRECOND_PRECOND_H
 
+#include <tessera/precond.h>
+
 #include "matrix/matrix.h"
 
 #ifdef __cplusplus

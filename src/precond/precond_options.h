@@ -3,6 +3,8 @@
 #ifndef TESS_PRECOND_PRECOND_OPTIONS_H
 #define TESS_PRECOND_PRECOND_OPTIONS_H
 
+#include <tessera/precond.h>
+
 #include "matrix/storage_options.h"
 
 /* Copies a caller's options, or the defaults if they are NULL; the pointer in the copy leads to *papers.
@@ -11,5 +13,8 @@ tess_status precond_options_take(tess_context *ctx, const tess_precond_options *
                                  tess_papers_storage *papers);
 /* The same for options that are a member of others. */
 tess_status precond_options_take_member(tess_context *ctx, tess_precond_options *options, tess_papers_storage *papers);
+
+/* Errors: INVALID_ARGUMENT for what has no effect, and for what the kind does not take (registry/options_check.c). */
+tess_status precond_options_require_fit(tess_context *ctx, const tess_precond_options *taken);
 
 #endif

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/options.h"
+#include "precond/precond_options.h"
 #include "registry/option_entry.h"
 
 /* ---- what an option is for ---- */
@@ -347,4 +349,12 @@ tess_status tess_precond_options_check(const tess_precond_options *options, char
     tess_solve_options_init(&solve);
     solve.precond = *options;
     return check_precond(&solve, &message) ? TESS_SUCCESS : TESS_INVALID_ARGUMENT;
+}
+
+tess_status precond_options_require_fit(tess_context *ctx, const tess_precond_options *taken)
+{
+    char message[TESS_OPTION_TEXT];
+
+    if (tess_precond_options_check(taken, message, sizeof message) == TESS_SUCCESS) { return TESS_SUCCESS; }
+    return tess_fail(ctx, TESS_INVALID_ARGUMENT, TESS_OPTIONS_HINT, "%s", message);
 }

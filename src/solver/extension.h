@@ -7,6 +7,7 @@
 #define TESS_SOLVER_EXTENSION_H
 
 #include <tessera/papers.h>
+#include <tessera/solver.h>
 
 #include "solver/krylov.h"
 

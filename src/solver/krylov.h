@@ -3,6 +3,8 @@
 #ifndef TESS_SOLVER_KRYLOV_H
 #define TESS_SOLVER_KRYLOV_H
 
+#include <tessera/solver.h>
+
 #include "matrix/matrix.h"
 #include "precond/precond.h"
 

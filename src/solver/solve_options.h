@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include <tessera/papers.h>
+#include <tessera/solver.h>
 
 /* The data that the options' pointers point to, copied from the caller. */
 typedef struct solve_papers {

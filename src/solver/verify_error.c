@@ -6,6 +6,8 @@
  */
 #include <math.h>
 
+#include <tessera/precond.h>
+
 #include "base/random.h"
 #include "matrix/assembled.h"
 #include "matrix/residual_rows.h"

@@ -6,6 +6,7 @@
 #include <tessera/names.h>
 
 #include "format/csr/csr.h"
+#include "format/storage_precision.h"
 #include "sweep/sweep.h"
 
 /* ---- what the request amounts to ---- */

@@ -8,6 +8,7 @@
 
 #include "matrix/matrix.h"
 #include "support/formats.h"
+#include "support/papers.h"
 #include "support/product.h"
 #include "support/shapes.h"
 #include "support/solve.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* For tests that call the runtime themselves: the emulated one by CUDA's names. */
-#ifndef TESS_EMULATOR_CUDA_RUNTIME_H
-#define TESS_EMULATOR_CUDA_RUNTIME_H
+#ifndef TESS_TESTS_EMULATOR_CUDA_RUNTIME_H
+#define TESS_TESTS_EMULATOR_CUDA_RUNTIME_H
 
 #include "emulator/runtime.h"
 

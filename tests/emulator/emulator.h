@@ -9,8 +9,8 @@
  * well), waits for other blocks, and under AddressSanitizer every access beyond an allocation. What it does not: speed,
  * and what depends on how memory orders the accesses of a real device.
  */
-#ifndef TESS_EMULATOR_H
-#define TESS_EMULATOR_H
+#ifndef TESS_TESTS_EMULATOR_EMULATOR_H
+#define TESS_TESTS_EMULATOR_EMULATOR_H
 
 #include <stddef.h>
 #include <stdint.h>

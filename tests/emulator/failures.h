@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Failures of the emulated GPU's runtime, on request. */
-#ifndef TESS_EMULATOR_FAILURES_H
-#define TESS_EMULATOR_FAILURES_H
+#ifndef TESS_TESTS_EMULATOR_FAILURES_H
+#define TESS_TESTS_EMULATOR_FAILURES_H
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The runtime functions of the emulated GPU. They do what the functions of the same name after "cuda" do. */
-#ifndef TESS_EMULATOR_RUNTIME_H
-#define TESS_EMULATOR_RUNTIME_H
+#ifndef TESS_TESTS_EMULATOR_RUNTIME_H
+#define TESS_TESTS_EMULATOR_RUNTIME_H
 
 #include <stddef.h>
 

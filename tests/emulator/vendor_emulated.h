@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The emulated GPU under the names that GPU sources use (device/gpu/vendor_cuda.h explains them), with the features of
    a Hopper device. */
-#ifndef TESS_EMULATOR_VENDOR_EMULATED_H
-#define TESS_EMULATOR_VENDOR_EMULATED_H
+#ifndef TESS_TESTS_EMULATOR_VENDOR_EMULATED_H
+#define TESS_TESTS_EMULATOR_VENDOR_EMULATED_H
 
 #include <stdlib.h>
 

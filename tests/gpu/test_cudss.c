@@ -15,6 +15,8 @@ static struct cudss_control *control; /* NULL: this is cuDSS itself */
 
 #include <stdlib.h>
 
+#include <tessera/automatic.h>
+
 #include "base/deadline.h"
 #include "cudss/stand_in.h"
 #include "precond/direct/cudss_library.h"

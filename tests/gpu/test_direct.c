@@ -6,6 +6,8 @@
 
 #include <stdlib.h>
 
+#include <tessera/automatic.h>
+
 /* The host applies them, so that nothing can record an application. */
 static void engines_are_plain(void **state)
 {

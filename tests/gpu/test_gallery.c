@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Problems generated on the GPU have the bits of those generated on the host. */
+#include <tessera/gallery.h>
+
 #include "support/product.h"
 #include "support/test.h"
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Matrices on the GPU: device arrays copied and borrowed, all kinds of rows, the same bits on every run. */
+#include <tessera/verify.h>
+
 #include "matrix/matrix.h"
 #include "support/product.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Aggregation that the GPU sets up: the host's aggregates and patterns, values within rounding. */
-#include "precond/multigrid/aggregation.h"
+#include "precond/multigrid/aggregation/aggregation.h"
 #include "support/device_levels.h"
 #include "support/elastic.h"
 #include "support/gallery.h"

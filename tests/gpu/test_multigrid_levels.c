@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Levels of classical multigrid that the GPU builds: the host's splits and patterns, values within rounding. */
-#include "precond/multigrid/split.h"
+#include "precond/multigrid/classical/split.h"
 #include "support/device_levels.h"
 #include "support/gallery.h"
 #include "support/heap.h"

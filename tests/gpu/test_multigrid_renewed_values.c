@@ -3,8 +3,8 @@
  * New values for levels of the GPU are right. Each level is judged by itself, from the matrix of the GPU: a weight
  * divides by a sum that may nearly cancel, so that rounding of one level may be far more on the next.
  */
+#include "precond/multigrid/classical/split.h"
 #include "precond/multigrid/device.h"
-#include "precond/multigrid/split.h"
 #include "support/renewals.h"
 #include "support/solve.h"
 #include "support/weights.h"

@@ -6,6 +6,8 @@
 #include "solver/method_solver.h"
 #include "solver/single_kernel/single_kernel.h"
 #include "support/incomplete.h"
+#include "support/papers.h"
+#include "support/precond_of.h"
 #include "support/solve.h"
 #include "support/tiles.h"
 

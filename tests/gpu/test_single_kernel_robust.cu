@@ -10,6 +10,7 @@
 #include "solver/single_kernel/single_kernel.h"
 
 extern "C" {
+#include "support/papers.h"
 #include "support/solve.h"
 #include "support/tiles.h"
 }

@@ -6,6 +6,7 @@
 #include <cuda_runtime_api.h>
 
 #include "solver/method_solver.h"
+#include "support/precond_of.h"
 #include "support/solve.h"
 
 static tess_context *gpu = NULL;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Jacobi and time steps on the GPU: the iterates of the host within rounding, recorded or not, and honest results. */
+#include <tessera/timestep.h>
+
 #include "support/solve.h"
 #include "support/sweep.h"
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kernel paper of format split, CSR-Vector: products by rows, entries and blocks, against the values that are stored.
  */
+#include <tessera/papers.h>
+
 #include "format/split/split.h"
 #include "matrix/matrix.h"
 #include "support/product.h"

@@ -16,6 +16,7 @@ from layer_checks import AllowedInclude  # noqa: E402
 
 WIDE = "x" * 121
 RULES = dataclasses.replace(check_layers.RULES, include_exceptions=())  # the trees here have no use for them
+FEW = dataclasses.replace(RULES, most_dependents={"include/tessera/matrix.h": 2})
 
 CLEAN = {
     "include/tessera/matrix.h": "/* cudaStream_t is named in a comment */\n",
@@ -41,11 +42,12 @@ CLEAN = {
 
 
 def check(files, *options, rules=RULES):
-    """(exit status, printed lines) of the check over these files."""
+    """(exit status, printed lines) of the check over these files. Headers need no guards where they name none."""
     with tempfile.TemporaryDirectory() as root:
         for name, text in files.items():
             path = pathlib.Path(root) / name
             path.parent.mkdir(parents=True, exist_ok=True)
+            text += "/* Included once per test */\n" if name.endswith("h") and "guard" not in text else ""
             path.write_text(text, encoding="utf-8")
         out = io.StringIO()
         with contextlib.redirect_stdout(out):
@@ -103,10 +105,55 @@ class CheckLayers(unittest.TestCase):
         self.assertIn("exceptions used: include 1 of 1", lines[-1])
         self.assertIn("take the exception out", check(CLEAN, rules=rules)[1][0])
         others = tuple(AllowedInclude(f"src/base/{i}.h", "src/solver/solver.h", "more") for i in range(2))
-        rules = dataclasses.replace(rules, include_exceptions=(allowed, *others))
+        rules = dataclasses.replace(rules, include_exceptions=(allowed, *others), most_include_exceptions=2)
         status, lines = check(files, rules=rules)
         self.assertEqual(status, 1)
         self.assertIn("include-exceptions: 3 exceptions of includes; there may be 2", lines[0])
+
+    def test_include_of_a_public_header_of_a_floor_above(self):
+        public = {"include/tessera/solver.h": "#include <tessera/matrix.h>\n"}
+        self.assert_found({**public, "src/base/errors.h": "#include <tessera/solver.h>\n",
+                           "include/tessera/matrix.h": "\n#include <tessera/solver.h>\n",
+                           "cli/main.c": "#include <tessera/solver.h>\n"},
+                          "include/tessera/matrix.h:2: include: includes include/tessera/solver.h; src/dense may",
+                          "src/base/errors.h:1: include: includes include/tessera/solver.h; src/base may include")
+        self.assert_found({"include/tessera/new.h": "int x;\n", "src/base/errors.h": "#include <tessera/new.h>\n"},
+                          "include/tessera/new.h:1: include: is not in the table of public headers")
+
+    def test_definition_on_another_floor(self):
+        header = '\nextern "C" {\nint size_of(const void *a);\nvoid stay(int a);\nint by_list(void);\n' \
+                 "static inline int near(int a) { return size_of(a); }\n}\nextern int table;\n"
+        source = "/* int stay(int a) { */\n#define STAY int stay(int a) {}\nstatic int stay(int a) { if (a) { b(); }}" \
+                 "\nint size_of(const void *a)\n{\n    stay(1);\n}\nint table = size_of(0);\n"
+        self.assert_found({"src/device/device.h": header, "src/format/csr/csr.c": source,
+                           "src/device/stay.c": "void stay(int a) {}\n",
+                           "src/registry/tables.c": "int by_list(void) {}"},
+                          "src/device/device.h:3: definition: size_of is defined in src/format/csr/csr.c: declare")
+
+    def test_dependents(self):
+        files = {**CLEAN, "src/solver/more.c": '#include "solver/solver.h"\n#include "format/csr/csr.h"\n'}
+        self.assertEqual(check(files, rules=FEW)[0], 0)
+        files["src/device/third.cu"] = '#include "base/errors.h"\n'
+        files["src/base/errors.h"] = "#include <tessera/matrix.h>\n"
+        rules = dataclasses.replace(FEW, public_floors={**RULES.public_floors, "matrix.h": "base"})
+        status, lines = check(files, rules=rules)
+        self.assertEqual(status, 1)
+        start = "include/tessera/matrix.h:1: dependents: 3 sources of src/ include it; there may be 2"
+        self.assertTrue(lines[0].startswith(start), lines[0])
+        status, lines = check(files, "--dependents", rules=rules)
+        self.assertEqual(status, 0)
+        self.assertIn(["include/tessera/matrix.h", "3", "of", "2"], [line.split() for line in lines])
+
+    def test_guards(self):
+        right = "/* guard */\n#ifndef {0}\n#define {0}\nint x;\n#endif\n".format
+        self.assert_found({"src/format/csr/csr.h": right("TESS_FORMAT_CSR_CSR_H"), "cli/cli.h": right("TESS_CLI_CLI_H"),
+                           "include/tessera/matrix.h": right("TESSERA_MATRIX_H"),
+                           "include/tessera/tessera.h": right("TESSERA_H"),
+                           "src/solver/rows.cuh": right("TESS_SOLVER_ROWS_CUH"),
+                           "src/base/errors.h": right("TESS_ERRORS_H"), "src/base/body.h": "/* no guard */\nint x;\n",
+                           "src/base/all.h": '/* no guard */\n#include "base/errors.h"\n'},
+                          "src/base/body.h:1: guard: its guard is none; by its path it would be TESS_BASE_BODY_H",
+                          "src/base/errors.h:1: guard: its guard is TESS_ERRORS_H; by its path it would be TESS_BASE_")
 
     def test_name_of_a_format(self):
         self.assert_found({"src/solver/solver.h": "\nif (m->format == TESS_FORMAT_DIA) {\n",

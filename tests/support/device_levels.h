@@ -3,7 +3,7 @@
 #ifndef TESS_TESTS_SUPPORT_DEVICE_LEVELS_H
 #define TESS_TESTS_SUPPORT_DEVICE_LEVELS_H
 
-#include "precond/multigrid/device_aggregation.h"
+#include "precond/multigrid/aggregation/aggregation_device.h"
 #include "support/test.h"
 
 /* Values of a level differ by the rounding of the levels above, whose sums have some tens of terms. */

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <tessera/precond.h>
+
 #include "support/elastic.h"
 
 double *elastic_coordinates(int64_t k)

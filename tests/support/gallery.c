@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "support/gallery.h"
 
+#include <tessera/gallery.h>
+
 #include "support/product.h"
 
 enum { MAX_ARGS = 4 };

@@ -2,6 +2,7 @@
 #include "support/gemv_cases.h"
 
 #include <tessera/codec.h>
+#include <tessera/dense.h>
 
 #include "matrix/matrix.h"
 

@@ -3,6 +3,8 @@
 #ifndef TESS_TESTS_SUPPORT_JACOBI_H
 #define TESS_TESTS_SUPPORT_JACOBI_H
 
+#include <tessera/solver.h>
+
 #include "support/test.h"
 
 enum { JACOBI_ROWS = 150, JACOBI_ROW = 12 }; /* and entries of a row, at most */

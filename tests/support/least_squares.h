@@ -3,6 +3,8 @@
 #ifndef TESS_TESTS_SUPPORT_LEAST_SQUARES_H
 #define TESS_TESTS_SUPPORT_LEAST_SQUARES_H
 
+#include <tessera/solver.h>
+
 #include "support/solve.h"
 
 enum { ROWS = 60, COLUMNS = 20 };

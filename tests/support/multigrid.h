@@ -3,6 +3,8 @@
 #ifndef TESS_TESTS_SUPPORT_MULTIGRID_H
 #define TESS_TESTS_SUPPORT_MULTIGRID_H
 
+#include <tessera/solver.h>
+
 #include "support/gallery.h"
 #include "support/precond.h"
 #include "support/solve.h"

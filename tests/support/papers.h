@@ -4,6 +4,7 @@
 #define TESS_TESTS_SUPPORT_PAPERS_H
 
 #include <tessera/papers.h>
+#include <tessera/solver.h>
 
 /* Tiles with kernel paper, and of layout resident. */
 extern const tess_papers_storage papers_kernel, papers_resident;

@@ -3,6 +3,8 @@
 #ifndef TESS_TESTS_SUPPORT_RENEWALS_H
 #define TESS_TESTS_SUPPORT_RENEWALS_H
 
+#include <tessera/precond.h>
+
 #include "support/gallery.h"
 #include "support/test.h"
 

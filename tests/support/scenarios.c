@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "support/scenarios.h"
+#include "support/papers.h"
 
 #include <unistd.h>
+
+#include <tessera/digits.h>
+#include <tessera/gallery.h>
+#include <tessera/io.h>
 
 #include "format/choose.h"
 #include "support/precond_scenarios.h"

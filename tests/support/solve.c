@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "support/solve.h"
+#include "support/papers.h"
 
 const tess_solver_kind loop_methods[LOOP_METHODS] = {TESS_SOLVER_CG, TESS_SOLVER_BICGSTAB, TESS_SOLVER_MINRES,
                                                      TESS_SOLVER_IDR};

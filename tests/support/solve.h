@@ -3,6 +3,9 @@
 #ifndef TESS_TESTS_SUPPORT_SOLVE_H
 #define TESS_TESTS_SUPPORT_SOLVE_H
 
+#include <tessera/papers.h>
+#include <tessera/solver.h>
+
 #include "support/test.h"
 
 /* The Krylov methods without restarts, all of them right for symmetric definite systems. The first RECORDED_METHODS

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <tessera/findings.h>
+#include <tessera/timestep.h>
+#include <tessera/verify.h>
+
+#include "support/papers.h"
 #include "support/solve_scenarios.h"
 
 #include "precond/direct/mumps.h"

@@ -3,6 +3,8 @@
 #ifndef TESS_TESTS_SUPPORT_SWEEP_H
 #define TESS_TESTS_SUPPORT_SWEEP_H
 
+#include <tessera/schedule.h>
+
 #include "support/test.h"
 
 /* `count` Jacobi iterations on x, weighted by omega, row by row. Returns the largest |D^-1| (|b| + |R| |x|) on the way.

@@ -29,16 +29,6 @@ void check_at_most(double a, double b, const char *what, const char *file, int l
     _fail(file, line);
 }
 
-tess_precond_options precond_of(tess_precond_kind kind, int block_size)
-{
-    tess_precond_options options;
-
-    tess_precond_options_init(&options);
-    options.kind = kind;
-    if (block_size > 0) { options.block_jacobi.block_size = block_size; }
-    return options;
-}
-
 tess_context *open_cpu(int threads)
 {
     tess_context_options options;

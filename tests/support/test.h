@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Included by every test: cmocka with its prerequisites, the public interface, and the shared fixtures. */
+/* Included by every test: cmocka with its prerequisites, matrices and vectors, and the shared fixtures. */
 #ifndef TESS_TESTS_SUPPORT_TEST_H
 #define TESS_TESTS_SUPPORT_TEST_H
 
@@ -15,11 +15,9 @@
 
 #include <cmocka.h>
 
-#include <tessera/papers.h>
-#include <tessera/tessera.h>
+#include <tessera/matrix.h>
 
 #include "support/oracle.h"
-#include "support/papers.h"
 
 /* The exit code of a test program when the machine lacks something that it needs. */
 enum { TEST_SKIPPED = 77 };
@@ -36,9 +34,6 @@ void check_fails(const tess_context *ctx, tess_status expected, tess_status stat
 /* Fails unless a <= b, and says both. */
 #define assert_at_most(a, b) check_at_most(a, b, #a " <= " #b, __FILE__, __LINE__)
 void check_at_most(double a, double b, const char *what, const char *file, int line);
-
-/* Default options of a preconditioner, with blocks of so many rows (0: the default). */
-tess_precond_options precond_of(tess_precond_kind kind, int block_size);
 
 /* A context on the CPU. */
 tess_context *open_cpu(int threads);

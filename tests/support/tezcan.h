@@ -3,6 +3,8 @@
 #ifndef TESS_TESTS_SUPPORT_TEZCAN_H
 #define TESS_TESTS_SUPPORT_TEZCAN_H
 
+#include <tessera/solver.h>
+
 #include "support/test.h"
 
 /* The matrix with the largest product on the diagonal, scaled to 1, in place of the one given. */

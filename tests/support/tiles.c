@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "support/tiles.h"
+#include "support/papers.h"
 
 #include "format/tiles/tiles.h"
 #include "matrix/matrix.h"

@@ -3,6 +3,8 @@
 #ifndef TESS_TESTS_SUPPORT_TILES_H
 #define TESS_TESTS_SUPPORT_TILES_H
 
+#include <tessera/papers.h>
+
 #include "support/test.h"
 
 /* Rows and columns of the blocks that there are. */

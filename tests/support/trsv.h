@@ -3,6 +3,8 @@
 #ifndef TESS_TESTS_SUPPORT_TRSV_H
 #define TESS_TESTS_SUPPORT_TRSV_H
 
+#include <tessera/dense.h>
+
 #include "support/test.h"
 
 /* Every storage, triangle, operation, diagonal, arithmetic and inversion at one size. */

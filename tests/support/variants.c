@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "support/variants.h"
+#include "support/papers.h"
 
 #define FP64                   \
     {                          \

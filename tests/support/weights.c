@@ -3,7 +3,7 @@
 
 #include <float.h>
 
-#include "precond/multigrid/split.h"
+#include "precond/multigrid/classical/split.h"
 
 /* ---- numbers with bounds ---- */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Smoothed aggregation's parts: nodes, aggregates, prolongators, products. Solves: test_aggregation_solves.c. */
-#include "precond/multigrid/aggregation.h"
+#include "precond/multigrid/aggregation/aggregation.h"
 #include "support/elastic.h"
 #include "support/gallery.h"
 #include "support/test.h"

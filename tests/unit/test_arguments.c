@@ -4,6 +4,17 @@
  */
 #include <glob.h>
 
+#include <tessera/automatic.h>
+#include <tessera/checkpoint.h>
+#include <tessera/dense.h>
+#include <tessera/digits.h>
+#include <tessera/estimate.h>
+#include <tessera/findings.h>
+#include <tessera/papers.h>
+#include <tessera/tessera.h>
+#include <tessera/timestep.h>
+#include <tessera/verify.h>
+
 #include "support/solve.h"
 
 enum { N = 25, BAD = 4242 };

@@ -3,6 +3,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <tessera/automatic.h>
+
 #include "support/solve.h"
 
 /* SLOW_LEFT: CG is left before so many iterations. On a GPU these cost little beside other methods' set-ups. */

@@ -181,7 +181,7 @@ static void diagonals_are_for_plain_iterations(void **state)
         own->diagonals = true;
         own->step = steps[k < 3 ? k : 0];
         if (k == 3) { own->step.solver = TESS_SOLVER_BICGSTAB; }
-        assert_ok(ctx, storage_create_solver(solver, own));
+        assert_ok(ctx, step_create_solver(solver, own));
         step_options(solver, &own->step, &asked);
         assert_int_equal(asked.storage.format, expected ? TESS_FORMAT_DIA : TESS_FORMAT_CSR);
         assert_int_equal(own->diagonals, k != 3);

@@ -5,6 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <tessera/checkpoint.h>
+
 #include "support/solve.h"
 
 enum { N = 7, HEADER = 96 };

@@ -7,6 +7,8 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include <tessera/checkpoint.h>
+
 #include "support/heap.h"
 #include "support/solve.h"
 

@@ -2,6 +2,8 @@
 /* The file of choices: what is written after a solve of several attempts, and which lines a later solve follows. */
 #include <unistd.h>
 
+#include <tessera/automatic.h>
+
 #include "support/solve.h"
 
 enum { N = 300, MOST_TEXT = 4096 };

@@ -2,6 +2,8 @@
 /* Contexts: options, allocators, the last error, memory that is freed with a context. */
 #include <omp.h>
 
+#include <tessera/solver.h>
+
 #include "support/heap.h"
 #include "support/test.h"
 

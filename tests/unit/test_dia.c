@@ -3,6 +3,8 @@
  * DIA: the layout itself, its limits, what is no entry, FP32 vectors. tests/gpu/test_dia.c runs the tests of DIA_TESTS
  * in a context of a GPU.
  */
+#include <tessera/codec.h>
+
 #include "format/dia/dia.h"
 #include "matrix/matrix.h"
 #include "support/bands.h"

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Significant digits: boundaries, the ends of the range, NaN and Inf, the histogram and the verdict. */
+#include <tessera/digits.h>
+
 #include "support/test.h"
 
 enum { MOST = TESS_MAX_DIGITS };

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Complete factors whose pivoting takes far more workspace than the analysis foresees. */
+#include <tessera/solver.h>
+
 #include "precond/direct/direct.h"
 #include "support/precond.h"
 

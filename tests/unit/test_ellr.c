@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ELLPACK-R and SELL-C-sigma on the CPU: the layout itself, its limits, FP32 vectors and arithmetic. */
+#include <tessera/solver.h>
+
 #include "format/ellr/ellr_rows.h"
 #include "matrix/matrix.h"
 #include "support/slices.h"

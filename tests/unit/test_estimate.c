@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Memory: what a solve should take beside what it takes; solves that cannot fit. */
+#include <tessera/estimate.h>
+#include <tessera/gallery.h>
+#include <tessera/io.h>
+
 #include "base/context.h"
 #include "support/solve.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Flexible GMRES on the CPU: GMRES where the preconditioner is one matrix, right where it is another in each iteration
  * or a solver, in every precision. */
+#include "support/precond_of.h"
 #include "support/solve.h"
 
 enum { EDGE = 24, N = EDGE * EDGE };

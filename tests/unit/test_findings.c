@@ -2,6 +2,8 @@
 /* What tess_find_problems finds in systems with a known fault, and does not find in sound ones. */
 #include <float.h>
 
+#include <tessera/findings.h>
+
 #include "support/test.h"
 
 static tess_findings look(const oracle_csr *a, const double *b, const double *x)

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Format auto: its choices on both sides of each threshold, and that it changes nothing else.
    tests/gpu/test_format_auto.c runs the same tests on a GPU. */
+#include <tessera/timestep.h>
+
 #include "format/choose.h"
 #include "matrix/matrix.h"
+#include "support/papers.h"
 #include "support/product.h"
 #include "support/solve.h"
 #include "support/sweep.h"

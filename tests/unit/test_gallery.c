@@ -2,6 +2,8 @@
 /* The gallery: sizes, values in rows worked out by hand, threads, arguments. */
 #include <unistd.h>
 
+#include <tessera/gallery.h>
+
 #include "gallery/stencils.h"
 #include "support/gallery.h"
 #include "support/heap.h"

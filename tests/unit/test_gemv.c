@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Dense matrix-vector products on the host. */
+#include <tessera/dense.h>
+
 #include "support/gemv_cases.h"
 
 static void products_meet_their_bound(void **state)

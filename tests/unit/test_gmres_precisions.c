@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GMRES in several precisions on the CPU: cycles below FP64, low bases, the goals of cycles, the switch of gmres-fd. */
+#include <tessera/codec.h>
+
 #include "support/solve.h"
 
 static const tess_role_precision inner_roles[] = {

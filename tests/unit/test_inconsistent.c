@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Symmetric systems whose columns sum to 0: for which right-hand sides the default solve says that no x meets the
    tolerance, and the bound that it tells. */
+#include <tessera/automatic.h>
+
 #include "support/heap.h"
 #include "support/solve.h"
 

@@ -5,6 +5,8 @@
  */
 #include <sys/mman.h>
 
+#include <tessera/io.h>
+
 #include "io/cache.h"
 #include "support/cache_file.h"
 #include "support/test.h"

@@ -4,6 +4,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <tessera/io.h>
+
 #include "io/cache.h"
 #include "support/cache_file.h"
 #include "support/heap.h"

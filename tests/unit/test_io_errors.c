@@ -3,6 +3,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <tessera/io.h>
+
 #include "support/heap.h"
 #include "support/test.h"
 

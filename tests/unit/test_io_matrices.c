@@ -5,6 +5,8 @@
  */
 #include <unistd.h>
 
+#include <tessera/io.h>
+
 #include "support/test.h"
 
 enum { LINE_BYTES = 1024, LARGEST_ROUND_TRIP = 120000 };

@@ -3,6 +3,8 @@
  */
 #include <unistd.h>
 
+#include <tessera/io.h>
+
 #include "support/test.h"
 
 enum { MOST_BYTES = 1 << 16 };

@@ -3,6 +3,8 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include <tessera/io.h>
+
 #include "support/heap.h"
 #include "support/test.h"
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Objects keep what they read: the caller may destroy contexts, matrices, preconditioners and assignments first. */
+#include <tessera/timestep.h>
+
+#include "support/precond_of.h"
 #include "support/solve.h"
 
 enum { SIDE = 6, N = SIDE * SIDE };

@@ -6,6 +6,7 @@
 #include "matrix/matrix.h"
 #include "policy/assignment.h"
 #include "support/formats.h"
+#include "support/papers.h"
 #include "support/product.h"
 #include "support/variants.h"
 

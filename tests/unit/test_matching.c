@@ -4,6 +4,8 @@
  * matching are 1, no other permutation has a larger product. So each result is judged by its own scalings, in wide
  * arithmetic, and small ones by all permutations too.
  */
+#include <tessera/io.h>
+
 #include "order/order.h"
 #include "support/product.h"
 #include "support/test.h"

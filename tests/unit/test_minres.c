@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* MINRES on the CPU: indefinite systems with known solutions, the least residuals, preconditioners of a definite part,
  * repairs, and honest ends. */
+#include "support/precond_of.h"
 #include "support/solve.h"
 
 enum { EDGE = 20, N = EDGE * EDGE };

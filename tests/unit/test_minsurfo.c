@@ -2,6 +2,8 @@
 /* The row of Table IV of Tezcan et al. (2022) whose matrix is at hand. */
 #include <stdlib.h>
 
+#include <tessera/io.h>
+
 #include "support/solve.h"
 #include "support/tezcan.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Classical multigrid's parts: splits, interpolation, products of plain matrices. Solves: test_multigrid_solves.c. */
-#include "precond/multigrid/cycle.h"
-#include "precond/multigrid/interpolation.h"
-#include "precond/multigrid/split.h"
-#include "precond/multigrid/truncate.h"
+#include "precond/multigrid/classical/interpolation.h"
+#include "precond/multigrid/classical/split.h"
+#include "precond/multigrid/classical/truncate.h"
+#include "precond/multigrid/cycle/cycle.h"
 #include "support/gallery.h"
 #include "support/test.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* New values on the pattern of a hierarchy: patterns stay, and values are those of a first set-up on these patterns. */
 #include "base/random.h"
+#include "precond/multigrid/classical/plan_codes.h"
+#include "precond/multigrid/classical/split.h"
+#include "precond/multigrid/classical/truncate.h"
 #include "precond/multigrid/hierarchy.h"
-#include "precond/multigrid/plan_codes.h"
-#include "precond/multigrid/split.h"
-#include "precond/multigrid/truncate.h"
 #include "support/gallery.h"
 #include "support/solve.h"
 #include "support/test.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The set-up of multigrid: precisions of levels, the comparison of coarsenings, counted bytes, limits, copies. */
 #include "precond/multigrid/choice.h"
-#include "precond/multigrid/level_precision.h"
-#include "precond/multigrid/store.h"
+#include "precond/multigrid/cycle/level_precision.h"
+#include "precond/multigrid/cycle/store.h"
 #include "support/heap.h"
 #include "support/precond.h"
 #include "support/solve.h"

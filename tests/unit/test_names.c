@@ -10,6 +10,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include <tessera/codec.h>
+#include <tessera/dense.h>
+#include <tessera/names.h>
+#include <tessera/papers.h>
+#include <tessera/solver.h>
+
 /* ---- the functions of each enum ---- */
 
 #define ENUMS(X)              \

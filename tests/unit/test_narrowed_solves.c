@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Solves with partial convergence: counts, scales, and what the guard makes of it. */
 #include "support/gallery.h"
+#include "support/papers.h"
 #include "support/solve.h"
 #include "support/test.h"
 #include "support/tiles.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Partial convergence: the rules, products with narrowed tiles, passes over vectors. */
 #include "support/gallery.h"
+#include "support/papers.h"
 #include "support/product.h"
 #include "support/solve.h"
 #include "support/test.h"

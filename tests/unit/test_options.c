@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Structs that begin with `size`: callers of other versions, reserved words, and the data that options point to. */
+#include <tessera/timestep.h>
+
+#include "support/papers.h"
+#include "support/precond_of.h"
 #include "support/solve.h"
 #include "support/tiles.h"
 

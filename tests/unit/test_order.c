@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reverse Cuthill-McKee, and matrices in another order and scale. */
+#include <tessera/order.h>
+
 #include "support/product.h"
 #include "support/test.h"
 

@@ -2,6 +2,8 @@
 /* Policies rule by rule on the CPU: ranges, shares, values that fit, scales, levels by row and by entry. */
 #include <float.h>
 
+#include <tessera/gallery.h>
+
 #include "matrix/matrix.h"
 #include "policy/assignment.h"
 #include "support/test.h"

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Preconditioners applied on their own: against dense solves of the blocks, renewed, refused, and of the user's. */
+#include <tessera/precond.h>
+
 #include "support/test.h"
 
 /* Diagonal block first .. first + size - 1 of a, as a matrix of its own. */

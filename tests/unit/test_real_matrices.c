@@ -4,6 +4,8 @@
  * tolerances, with each claim checked in wide arithmetic; and policy lossless on all small ones. Skipped visibly if the
  * matrices are absent.
  */
+#include <tessera/io.h>
+
 #include "support/product.h"
 #include "support/solve.h"
 

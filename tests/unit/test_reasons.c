@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Each reason a solve may end for, and that the handle is as good as new afterwards. */
+#include "support/precond_of.h"
 #include "support/solve.h"
 
 static double ones[512];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tiles in layout resident: the bytes of records, what they hold, products. The conformance suite has the rest. */
 #include "support/gallery.h"
+#include "support/papers.h"
 #include "support/product.h"
 #include "support/test.h"
 #include "support/tiles.h"

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The scaling D A: powers of two, largest magnitudes from 1 to 2, rows of zeros, extreme values, and what is refused.
  */
+#include <tessera/order.h>
+
 #include "support/test.h"
 
 static void find_scale(const oracle_csr *a, double *scale)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Precision schedules as text. */
+#include <tessera/schedule.h>
+
 #include "support/test.h"
 
 static void lists_are_parsed(void **state)

@@ -4,6 +4,9 @@
  * multigrid, without a clock in the test; factors that MUMPS should take longer for than is left are not begun, and an
  * automatic solve goes on without them. A caller's flag ends set-ups as well.
  */
+#include <tessera/automatic.h>
+#include <tessera/gallery.h>
+
 #include "precond/direct/mumps.h"
 #include "support/solve.h"
 

@@ -4,6 +4,8 @@
 #include "papers/single_kernel/tile_rows.h"
 #include "solver/cg/cg_scalars.h"
 #include "solver/single_kernel/single_kernel.h"
+#include "support/papers.h"
+#include "support/precond_of.h"
 #include "support/solve.h"
 #include "support/tiles.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Solves with the user's functions, refused requests, and systems without rows. */
+#include "support/precond_of.h"
 #include "support/solve.h"
 
 static int apply_tridiagonal(void *user, tess_operation operation, const double *x, double *y)

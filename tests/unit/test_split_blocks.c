@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Split storage in layers, by blocks and by entries: contents of each layer, bytes, products in one pass, refusals.
    Zhao et al. 2024, section 3.2.1. tests/gpu/test_split_blocks.c runs the same tests on a GPU. */
+#include <tessera/codec.h>
+
 #include "format/split/split.h"
 #include "matrix/matrix.h"
 #include "support/layers.h"

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names and texts: every code has its own, values outside the lists are survived, parsers invert the names. */
+#include <tessera/names.h>
+#include <tessera/solver.h>
+
 #include "support/test.h"
 
 static void status_texts_are_distinct(void **state)

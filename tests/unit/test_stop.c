@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Solves and time steps that end before they are done: by the time limit, by what a monitor returns; and go on. */
+#include <tessera/timestep.h>
+
 #include "support/solve.h"
 
 enum { SIDE = 40, N = SIDE * SIDE };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The capabilities of formats, and whether options fit one: the conversion gives the same answer. */
+#include "support/papers.h"
 #include "support/test.h"
 #include "support/variants.h"
 

@@ -2,6 +2,7 @@
 /* Tiles with kernel paper: which block has which format, the bytes of each, products. The conformance suite has the
  * rest. */
 #include "support/gallery.h"
+#include "support/papers.h"
 #include "support/product.h"
 #include "support/test.h"
 #include "support/tiles.h"

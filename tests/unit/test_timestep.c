@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Time steps on the CPU against naive products, in every storage and schedule. */
+#include <tessera/gallery.h>
+#include <tessera/timestep.h>
+
 #include "support/gallery.h"
 #include "support/sweep.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Solves of a reordered and scaled system: the original system's residual decides, x comes back in the original's
  * order. */
+#include "support/precond_of.h"
 #include "support/product.h"
 #include "support/solve.h"
 

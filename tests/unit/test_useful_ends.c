@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Solves that do not converge and still return a useful x: the last iterate, least residuals of inconsistent systems,
    the part at fault; and calls from a monitor. */
+#include <tessera/findings.h>
+
 #include "support/solve.h"
 
 enum { SIDE = 20, N = SIDE * SIDE };

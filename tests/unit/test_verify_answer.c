@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tess_verify: what it says of right, wrong and impossible answers, and what it refuses. */
+#include <tessera/verify.h>
+
+#include "support/precond_of.h"
 #include "support/solve.h"
 
 enum { N = 100 };

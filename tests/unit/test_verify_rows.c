@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The row-scaled residual and the row-wise backward error: within their bounds of the exact ones, for rows of any size;
    and the rows that carry a residual. */
+#include <tessera/verify.h>
+
 #include "support/test.h"
 
 static tess_verification verify(const oracle_csr *a, const double *b, const double *x, int threads)

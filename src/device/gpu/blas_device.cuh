@@ -5,8 +5,8 @@
  * time, each in its own precision (quad_values), or, if an array is not aligned for that, one at a time
  * (single_values).
  */
-#ifndef TESS_DENSE_BLAS_DEVICE_CUH
-#define TESS_DENSE_BLAS_DEVICE_CUH
+#ifndef TESS_DEVICE_GPU_BLAS_DEVICE_CUH
+#define TESS_DEVICE_GPU_BLAS_DEVICE_CUH
 
 /* Plain loads and stores, which stay coherent: results may overwrite operands. */
 #include "device/gpu/fused_pass.cuh"

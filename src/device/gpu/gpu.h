@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shared by GPU sources: the vendor's names, the context's device state, errors, launches. */
-#ifndef TESS_BACKEND_GPU_GPU_H
-#define TESS_BACKEND_GPU_GPU_H
+#ifndef TESS_DEVICE_GPU_GPU_H
+#define TESS_DEVICE_GPU_GPU_H
 
 #if defined(TESS_EMULATED_GPU)
 #include "emulator/vendor_emulated.h"

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <time.h>
 
+#include <tessera/solver.h>
+
 #include "device/gpu/mailbox.h"
 #include "device/gpu/reduce.cuh"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The words through which the device and the host exchange progress and cancellation of a running loop. */
-#ifndef TESS_BACKEND_GPU_MAILBOX_H
-#define TESS_BACKEND_GPU_MAILBOX_H
+#ifndef TESS_DEVICE_GPU_MAILBOX_H
+#define TESS_DEVICE_GPU_MAILBOX_H
 
 #include <stdint.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef TESS_BACKEND_GPU_PREFETCH_CUH
-#define TESS_BACKEND_GPU_PREFETCH_CUH
+#ifndef TESS_DEVICE_GPU_PREFETCH_CUH
+#define TESS_DEVICE_GPU_PREFETCH_CUH
 
 #include "device/gpu/gpu.h"
 

@@ -5,8 +5,8 @@
  * last block adds them, and a kernel of one thread runs the update. Updates have more code than most kernels, so a
  * kernel contains that code only if it needs it.
  */
-#ifndef TESS_BACKEND_GPU_REDUCE_CUH
-#define TESS_BACKEND_GPU_REDUCE_CUH
+#ifndef TESS_DEVICE_GPU_REDUCE_CUH
+#define TESS_DEVICE_GPU_REDUCE_CUH
 
 #include "device/fused_bodies.h"
 #include "device/gpu/gpu.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Places from counts: sums of the counts before each. They are integers, so the result does not depend on the order. */
-#ifndef TESS_BACKEND_GPU_SCAN_CUH
-#define TESS_BACKEND_GPU_SCAN_CUH
+#ifndef TESS_DEVICE_GPU_SCAN_CUH
+#define TESS_DEVICE_GPU_SCAN_CUH
 
 #include "device/gpu/scan_block.cuh"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sums over the preceding threads of a block. They are integers, so the result does not depend on the order. */
-#ifndef TESS_BACKEND_GPU_SCAN_BLOCK_CUH
-#define TESS_BACKEND_GPU_SCAN_BLOCK_CUH
+#ifndef TESS_DEVICE_GPU_SCAN_BLOCK_CUH
+#define TESS_DEVICE_GPU_SCAN_BLOCK_CUH
 
 #include "device/gpu/gpu.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Offsets from many lengths, by a whole grid. Sums are integers, so the result does not depend on the order. */
-#ifndef TESS_BACKEND_GPU_SCAN_GRID_CUH
-#define TESS_BACKEND_GPU_SCAN_GRID_CUH
+#ifndef TESS_DEVICE_GPU_SCAN_GRID_CUH
+#define TESS_DEVICE_GPU_SCAN_GRID_CUH
 
 #include "device/gpu/scan.cuh"
 

@@ -6,8 +6,8 @@
  *         return csr_multiply<typename decltype(stored)::type>(ctx, v, p, args);
  *     });
  */
-#ifndef TESS_BACKEND_GPU_STORAGE_TYPES_CUH
-#define TESS_BACKEND_GPU_STORAGE_TYPES_CUH
+#ifndef TESS_DEVICE_GPU_STORAGE_TYPES_CUH
+#define TESS_DEVICE_GPU_STORAGE_TYPES_CUH
 
 #include "device/gpu/gpu.h" /* before what follows: HIP declares memcpy for the device there */
 

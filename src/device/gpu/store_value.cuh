@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Storing in a precision that is known only when the kernel runs. */
-#ifndef TESS_BACKEND_GPU_STORE_VALUE_CUH
-#define TESS_BACKEND_GPU_STORE_VALUE_CUH
+#ifndef TESS_DEVICE_GPU_STORE_VALUE_CUH
+#define TESS_DEVICE_GPU_STORE_VALUE_CUH
 
 #include "device/gpu/gpu.h"
 #include <tessera/codec.h>

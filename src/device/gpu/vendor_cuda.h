@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* CUDA under the names that GPU sources use. */
-#ifndef TESS_BACKEND_GPU_VENDOR_CUDA_H
-#define TESS_BACKEND_GPU_VENDOR_CUDA_H
+#ifndef TESS_DEVICE_GPU_VENDOR_CUDA_H
+#define TESS_DEVICE_GPU_VENDOR_CUDA_H
 
 #include <stdint.h>
 #include <string.h>

@@ -4,8 +4,8 @@
  * not, the wait ends by the clock, the other blocks see this, and the host reports it when it next waits for the
  * stream. Barriers of blocks and clusters and arrivals of bulk copies are not here: the device completes them.
  */
-#ifndef TESS_BACKEND_GPU_WAIT_CUH
-#define TESS_BACKEND_GPU_WAIT_CUH
+#ifndef TESS_DEVICE_GPU_WAIT_CUH
+#define TESS_DEVICE_GPU_WAIT_CUH
 
 #include "device/gpu/gpu.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sums over the threads of a wave, of several values at once. */
-#ifndef TESS_BACKEND_GPU_WAVE_SUMS_CUH
-#define TESS_BACKEND_GPU_WAVE_SUMS_CUH
+#ifndef TESS_DEVICE_GPU_WAVE_SUMS_CUH
+#define TESS_DEVICE_GPU_WAVE_SUMS_CUH
 
 #include "device/gpu/gpu.h"
 

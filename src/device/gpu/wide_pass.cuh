@@ -5,8 +5,8 @@
  * known. Data that is not read again before other vectors have passed through the second-level cache is evicted first;
  * data that the next kernel reads stays.
  */
-#ifndef TESS_DENSE_WIDE_PASS_CUH
-#define TESS_DENSE_WIDE_PASS_CUH
+#ifndef TESS_DEVICE_GPU_WIDE_PASS_CUH
+#define TESS_DEVICE_GPU_WIDE_PASS_CUH
 
 #include "device/gpu/solver_pass.cuh"
 

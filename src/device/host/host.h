@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shared by the parts of the host backend. */
-#ifndef TESS_BACKEND_HOST_HOST_H
-#define TESS_BACKEND_HOST_HOST_H
+#ifndef TESS_DEVICE_HOST_HOST_H
+#define TESS_DEVICE_HOST_HOST_H
 
 #include "base/context.h"
 

@@ -2,6 +2,8 @@
 /* Loops on the host: the plain engine, and the ends of reductions. */
 #include <string.h>
 
+#include <tessera/solver.h>
+
 #include "device/host/host.h"
 #include "device/run_scalar_update.h"
 

@@ -5,21 +5,9 @@
 #include "format/csr/csr.h"
 #include "matrix/matrix.h"
 
-const csr_storage *csr_of(const tess_matrix *a)
-{
-    return a->storage;
-}
-
 static size_t offset_bytes(const csr_view *v)
 {
     return (size_t)v->row_ptr_bits / 8;
-}
-
-void csr_release_view(tess_context *ctx, const csr_view *v)
-{
-    tess_device_release(ctx, v->row_ptr, v->nrows + 1, offset_bytes(v));
-    tess_device_release(ctx, v->col_ind, v->nnz, sizeof *v->col_ind);
-    tess_device_release(ctx, v->val, v->nnz, tess_precision_bytes(v->precision));
 }
 
 static void csr_destroy(tess_context *ctx, void *pointer)

@@ -5,10 +5,9 @@
 #include <tessera/names.h>
 
 #include "format/dia/dia_rows.h"
+#include "format/padded.h"
 #include "matrix/matrix.h"
-
-/* Defaults for zeros in tess_storage_options. */
-static const double default_max_padding = 3.0;
+#include "matrix/storage_options.h"
 
 static const dia_view *view_of(const tess_matrix *a)
 {
@@ -34,21 +33,10 @@ static void dia_destroy(tess_context *ctx, void *storage)
 
 /* ---- building ---- */
 
-static tess_status check_options(tess_context *ctx, int64_t nrows, int64_t ncols, const tess_storage_options *o)
-{
-    (void)nrows;
-    (void)ncols;
-    if (!(o->slices.max_padding == 0.0 || o->slices.max_padding >= 1.0)) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "give 1 or more: 1 allows no padding; 0 stands for the default",
-                         "max_padding (--max-padding) is %g, but it must be 1 or more", o->slices.max_padding);
-    }
-    return TESS_SUCCESS;
-}
-
 /* Places of existing rows, also those outside the matrix: products read all of them. */
 static tess_status check_padding(tess_context *ctx, const tess_storage_options *o, const dia_view *v)
 {
-    double most = o->slices.max_padding == 0.0 ? default_max_padding : o->slices.max_padding;
+    double most = storage_max_padding(o);
     double places = (double)v->ndiagonals * (double)v->nrows;
     double ratio = v->nnz > 0 ? places / (double)v->nnz : 0.0;
 
@@ -192,11 +180,9 @@ static tess_status dia_prepare(const tess_matrix *a)
 static tess_status dia_spmv(const tess_matrix *a, const tess_spmv_args *args)
 {
     const dia_view *v = view_of(a);
+    tess_status status = padded_check_product(a, v->arithmetic, args);
 
-    if (v->arithmetic == TESS_ARITHMETIC_FP32 && args->vectors != TESS_PRECISION_FP32) {
-        return tess_fail(a->ctx, TESS_UNSUPPORTED, "pass fp32 vectors, or convert the matrix with fp64 arithmetic",
-                         "a matrix with fp32 arithmetic cannot multiply fp64 vectors");
-    }
+    if (status != TESS_SUCCESS) { return status; }
     if (args->operation == TESS_OP_TRANSPOSE) { return tess_spmv_of_original(a, args); }
     return dia_ops_of(a->ctx)->spmv(a->ctx, v, args);
 }
@@ -208,7 +194,7 @@ static tess_status dia_decode(const tess_matrix *a, int64_t *row_ptr, int32_t *c
     const csr_view *csr = &csr_of(a->original)->view;
     tess_status status = TESS_SUCCESS;
 
-    if (row_ptr) { TESS_TRY(a->original->ops->decode(a->original, row_ptr, NULL, NULL)); }
+    TESS_TRY(padded_decode_offsets(a, row_ptr));
     if (col_ind || val) { status = dia_ops_of(a->ctx)->decode(a->ctx, csr, view_of(a), col_ind, val); }
 cleanup:
     return status;
@@ -240,7 +226,7 @@ const tess_format_ops dia_format = {
             .pads = 1,
         },
     .role = TESS_ROLE_DIAGONALS,
-    .check_options = check_options,
+    .check_options = padded_check_options,
     .build = dia_build,
     .refresh = dia_refresh,
     .destroy = dia_destroy,

@@ -6,11 +6,9 @@
 #include <tessera/names.h>
 
 #include "format/ellr/ellr.h"
+#include "format/padded.h"
 #include "matrix/matrix.h"
-
-/* Defaults for zeros in tess_storage_options. */
-static const double default_max_padding = 3.0;
-enum { DEFAULT_WINDOW = 256 };
+#include "matrix/storage_options.h"
 
 static const ellr_view *view_of(const tess_matrix *a)
 {
@@ -56,12 +54,9 @@ static void ellr_destroy(tess_context *ctx, void *storage)
 
 static tess_status check_options(tess_context *ctx, int64_t nrows, int64_t ncols, const tess_storage_options *o)
 {
-    (void)nrows;
-    (void)ncols;
-    if (!(o->slices.max_padding == 0.0 || o->slices.max_padding >= 1.0)) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "give 1 or more: 1 allows no padding; 0 stands for the default",
-                         "max_padding (--max-padding) is %g, but it must be 1 or more", o->slices.max_padding);
-    }
+    tess_status status = padded_check_options(ctx, nrows, ncols, o);
+
+    if (status != TESS_SUCCESS) { return status; }
     if (o->slices.window < 0 || o->slices.window > ELLR_LARGEST_WINDOW) {
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, "1 keeps the order of the rows; 0 stands for the default",
                          "the sorting window (--sell-window) is %s, but it must be 1 to %d",
@@ -73,20 +68,15 @@ static tess_status check_options(tess_context *ctx, int64_t nrows, int64_t ncols
 /* Rows of a sorting window in whole slices; 0: none. */
 static int64_t window_of(const tess_storage_options *o)
 {
-    int64_t window = o->slices.window == 0 ? DEFAULT_WINDOW : o->slices.window;
+    const int64_t window = storage_window(o);
 
     if (o->format == TESS_FORMAT_ELLR || window == 1) { return 0; }
     return (window + ELLR_SLICE - 1) / ELLR_SLICE * ELLR_SLICE;
 }
 
-static double most_padding(const tess_storage_options *o)
-{
-    return o->slices.max_padding == 0.0 ? default_max_padding : o->slices.max_padding;
-}
-
 static tess_status check_padding(tess_context *ctx, const tess_storage_options *o, const ellr_view *v, int64_t entries)
 {
-    double most = most_padding(o);
+    double most = storage_max_padding(o);
     double ratio = v->nnz > 0 ? (double)entries / (double)v->nnz : 0.0;
     bool ellr = o->format == TESS_FORMAT_ELLR;
 
@@ -104,7 +94,7 @@ static bool uniform_pays(const ellr_view *v, const tess_storage_options *o, int3
 {
     const double ratio = v->nnz > 0 ? (double)longest * (double)v->nrows / (double)v->nnz : INFINITY;
 
-    return ratio <= 1.01 && ratio <= most_padding(o);
+    return ratio <= 1.01 && ratio <= storage_max_padding(o);
 }
 
 /* Lengths, order and places of the slices. */
@@ -243,11 +233,9 @@ static tess_status ellr_prepare(const tess_matrix *a)
 static tess_status ellr_spmv(const tess_matrix *a, const tess_spmv_args *args)
 {
     const ellr_view *v = view_of(a);
+    tess_status status = padded_check_product(a, v->arithmetic, args);
 
-    if (v->arithmetic == TESS_ARITHMETIC_FP32 && args->vectors != TESS_PRECISION_FP32) {
-        return tess_fail(a->ctx, TESS_UNSUPPORTED, "pass fp32 vectors, or convert the matrix with fp64 arithmetic",
-                         "a matrix with fp32 arithmetic cannot multiply fp64 vectors");
-    }
+    if (status != TESS_SUCCESS) { return status; }
     if (args->operation == TESS_OP_TRANSPOSE) { return tess_spmv_of_original(a, args); }
     return ellr_ops_of(a->ctx)->spmv(a->ctx, v, args);
 }
@@ -259,7 +247,7 @@ static tess_status ellr_decode(const tess_matrix *a, int64_t *row_ptr, int32_t *
     const csr_view *csr = &csr_of(a->original)->view;
     tess_status status = TESS_SUCCESS;
 
-    if (row_ptr) { TESS_TRY(a->original->ops->decode(a->original, row_ptr, NULL, NULL)); }
+    TESS_TRY(padded_decode_offsets(a, row_ptr));
     if (col_ind || val) { status = ellr_ops_of(a->ctx)->decode(a->ctx, csr, view_of(a), col_ind, val); }
 cleanup:
     return status;

@@ -7,6 +7,7 @@
 #include "base/offsets.h"
 #include "format/split/split_parts.h"
 #include "matrix/matrix.h"
+#include "matrix/storage_options.h"
 
 /* A matrix of fewer nonzeros has 32-bit offsets. */
 static const int64_t wide_from = INT64_C(1) << 31;
@@ -323,14 +324,11 @@ static double slices_padding(const split_storage *s, int p)
 {
     const split_shape shape = split_shape_of(s, p), whole = whole_shape(s);
     const double share = (double)whole.nnz / s->nparts;
-    tess_storage_options defaults;
 
     if (!s->layered || s->base[p] != TESS_FORMAT_SELL || shape.nnz == 0 || (double)shape.nnz >= share) {
         return s->options.slices.max_padding;
     }
-    tess_storage_options_init(&defaults);
-    return (s->options.slices.max_padding == 0.0 ? defaults.slices.max_padding : s->options.slices.max_padding) *
-           share / (double)shape.nnz;
+    return storage_max_padding(&s->options) * share / (double)shape.nnz;
 }
 
 /* Slices of part p, made of its rows; for a composite, the values of every level too. */

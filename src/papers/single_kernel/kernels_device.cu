@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What solver/single_kernel finds here: the kernel for a matrix and a method, and what it gets of tiles. */
 #include "device/gpu/gpu.h"
-#include "solver/single_kernel/single_kernel.h"
+#include "papers/single_kernel/tile_rows.h"
 
 #if GPU_HAS_COOPERATIVE_GRIDS
 

@@ -14,4 +14,15 @@ typedef struct single_segment {
     uint32_t uses[NARROWING_LEVELS + 1];
 } single_segment;
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The kernels that solver/single_kernel finds here. */
+const single_more_ops *single_more_gpu_ops(void);
+
+#ifdef __cplusplus
+}
+#endif
+
 #endif

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Jacobi and block Jacobi: memory and set-up over the functions of a backend. */
-#ifndef TESS_PRECOND_BLOCK_JACOBI_H
-#define TESS_PRECOND_BLOCK_JACOBI_H
+#ifndef TESS_PRECOND_BLOCK_JACOBI_BLOCK_JACOBI_H
+#define TESS_PRECOND_BLOCK_JACOBI_BLOCK_JACOBI_H
+
+#include <tessera/precond.h>
 
 #include "matrix/matrix.h"
 

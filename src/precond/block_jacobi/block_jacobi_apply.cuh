@@ -5,8 +5,8 @@
  * it. Each thread then sums a few rows, or a part of their columns; at last each thread adds the parts of a row and
  * writes z.
  */
-#ifndef TESS_PRECOND_BLOCK_JACOBI_APPLY_CUH
-#define TESS_PRECOND_BLOCK_JACOBI_APPLY_CUH
+#ifndef TESS_PRECOND_BLOCK_JACOBI_BLOCK_JACOBI_APPLY_CUH
+#define TESS_PRECOND_BLOCK_JACOBI_BLOCK_JACOBI_APPLY_CUH
 
 #include "device/gpu/reduce.cuh"
 #include "device/gpu/storage_types.cuh"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The storage of diagonal blocks: places, precisions and scales; the same on host and device. */
-#ifndef TESS_PRECOND_BLOCK_STORAGE_H
-#define TESS_PRECOND_BLOCK_STORAGE_H
+#ifndef TESS_PRECOND_BLOCK_JACOBI_BLOCK_STORAGE_H
+#define TESS_PRECOND_BLOCK_JACOBI_BLOCK_STORAGE_H
 
 #include <math.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Inversion of one small dense block, the same on host and device. */
-#ifndef TESS_PRECOND_INVERT_BLOCK_H
-#define TESS_PRECOND_INVERT_BLOCK_H
+#ifndef TESS_PRECOND_BLOCK_JACOBI_INVERT_BLOCK_H
+#define TESS_PRECOND_BLOCK_JACOBI_INVERT_BLOCK_H
 
 #include <math.h>
 

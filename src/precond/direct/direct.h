@@ -8,10 +8,10 @@
 #ifndef TESS_PRECOND_DIRECT_DIRECT_H
 #define TESS_PRECOND_DIRECT_DIRECT_H
 
-#include <tessera/precond.h>
-
 #include "matrix/matrix.h"
 #include "precond/direct/mumps.h"
+
+struct tess_precond;
 
 /* Entries as MUMPS takes them: all, or for a symmetric factorization those of the lower triangle. */
 typedef struct direct_system {
@@ -88,7 +88,7 @@ bool direct_is_on_device(const tess_matrix *a);
 
 /* What complete factors tell beside the residual: pivots that were changed, or why the host computed factors for a
    device. false: nothing. */
-bool direct_note(const tess_precond *m, char *text, size_t length);
+bool direct_note(const struct tess_precond *m, char *text, size_t length);
 
 /* Errors: memory; those of cuDSS. */
 tess_status direct_predict(const tess_matrix *a, bool cholesky, tess_precision precision, int64_t memory_limit,

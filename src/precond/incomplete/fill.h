@@ -3,8 +3,10 @@
  * Patterns of incomplete factors with fill, found row by row on the host: by levels (ILU(k)) or by the magnitudes of a
  * threshold factorization (ILUT, ICT). Only the pattern is kept; incomplete.c computes the factors on it.
  */
-#ifndef TESS_PRECOND_FILL_H
-#define TESS_PRECOND_FILL_H
+#ifndef TESS_PRECOND_INCOMPLETE_FILL_H
+#define TESS_PRECOND_INCOMPLETE_FILL_H
+
+#include <tessera/precond.h>
 
 #include "precond/incomplete/incomplete.h"
 

@@ -8,8 +8,10 @@
  * incomplete.c: analysis, shifts, application; incomplete_pattern.c: the patterns of L and U; fill.h: those with fill;
  * incomplete_rows.h: the elimination of a row; incomplete_host.c and incomplete_device.cu: the elimination of all rows.
  */
-#ifndef TESS_PRECOND_INCOMPLETE_H
-#define TESS_PRECOND_INCOMPLETE_H
+#ifndef TESS_PRECOND_INCOMPLETE_INCOMPLETE_H
+#define TESS_PRECOND_INCOMPLETE_INCOMPLETE_H
+
+#include <tessera/precond.h>
 
 #include "format/csr/csr.h"
 #include "triangular/leaf.h"

@@ -6,6 +6,7 @@
 
 #include <tessera/names.h>
 
+#include "format/storage_precision.h"
 #include "precond/incomplete/incomplete.h"
 #include "precond/precond.h"
 

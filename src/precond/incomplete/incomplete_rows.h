@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shared by the elimination of a row on host and device: pivots, shifts, places of entries. */
-#ifndef TESS_PRECOND_INCOMPLETE_ROWS_H
-#define TESS_PRECOND_INCOMPLETE_ROWS_H
+#ifndef TESS_PRECOND_INCOMPLETE_INCOMPLETE_ROWS_H
+#define TESS_PRECOND_INCOMPLETE_INCOMPLETE_ROWS_H
 
 #include <float.h>
 #include <math.h>

@@ -4,7 +4,7 @@
 #ifndef TESS_PRECOND_MULTIGRID_CHOICE_H
 #define TESS_PRECOND_MULTIGRID_CHOICE_H
 
-#include "precond/multigrid/cycle.h"
+#include "precond/multigrid/cycle/cycle.h"
 
 /* Levels, as stored. */
 typedef struct amg_candidate {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The set-up of multigrid on a GPU: levels are made, kept and stored there. Splits are those of the host, bit by bit;
- * patterns are the same, and values differ by rounding. Aggregation: device_aggregation.h.
+ * patterns are the same, and values differ by rounding. Aggregation: aggregation_device.h.
  */
 #ifndef TESS_PRECOND_MULTIGRID_DEVICE_H
 #define TESS_PRECOND_MULTIGRID_DEVICE_H
 
 #include "matrix/device_csr.h"
-#include "precond/multigrid/cycle.h"
-#include "precond/multigrid/store.h"
+#include "precond/multigrid/cycle/cycle.h"
+#include "precond/multigrid/cycle/store.h"
 
 #ifdef __cplusplus
 extern "C" {

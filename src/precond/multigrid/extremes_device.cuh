@@ -7,7 +7,7 @@
 #include <limits.h>
 #include <math.h>
 
-#include "precond/multigrid/device_passes.cuh"
+#include "precond/multigrid/passes_device.cuh"
 
 /* Nonnegative doubles have the order of their bits. */
 __device__ static inline unsigned long long bits_of(double value)

@@ -2,8 +2,8 @@
 /* Passes over the levels of multigrid on the GPU: patterns of aggressive levels, blocks, scales, scaled values. */
 #include <string.h>
 
+#include "precond/multigrid/classical/split.h"
 #include "precond/multigrid/extremes_device.cuh"
-#include "precond/multigrid/split.h"
 
 namespace {
 
@@ -54,7 +54,7 @@ __global__ void __launch_bounds__(GPU_BLOCK)
 
 /* ---- blocks ---- */
 
-/* Whether `size` rows have one pattern of whole groups of columns; as aggregation_blocks.c. */
+/* Whether `size` rows have one pattern of whole groups of columns; as block_size.c. */
 __device__ inline bool is_whole(const device_csr &a, int64_t first, int size)
 {
     const int32_t begin = a.row_ptr[first], length = a.row_ptr[first + 1] - begin;

@@ -9,8 +9,10 @@
  * polynomial.c: set-up and application; polynomial_arnoldi.c: Arnoldi's process; polynomial_roots.c: its harmonic Ritz
  * values, their order and their copies; polynomial_steps.c: the products that evaluate p.
  */
-#ifndef TESS_PRECOND_POLYNOMIAL_H
-#define TESS_PRECOND_POLYNOMIAL_H
+#ifndef TESS_PRECOND_POLYNOMIAL_POLYNOMIAL_H
+#define TESS_PRECOND_POLYNOMIAL_POLYNOMIAL_H
+
+#include <tessera/precond.h>
 
 #include "matrix/matrix.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Scalar updates of right-preconditioned BiCGSTAB (van der Vorst 1992; the names are the paper's). */
-#ifndef TESS_SOLVER_BICGSTAB_SCALARS_H
-#define TESS_SOLVER_BICGSTAB_SCALARS_H
+#ifndef TESS_SOLVER_BICGSTAB_BICGSTAB_SCALARS_H
+#define TESS_SOLVER_BICGSTAB_BICGSTAB_SCALARS_H
 
 #include <math.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Scalar updates of the preconditioned conjugate gradient method (Saad 2003, Algorithm 9.1; the names are its own). */
-#ifndef TESS_SOLVER_CG_SCALARS_H
-#define TESS_SOLVER_CG_SCALARS_H
+#ifndef TESS_SOLVER_CG_CG_SCALARS_H
+#define TESS_SOLVER_CG_CG_SCALARS_H
 
 #include <math.h>
 #include <stdint.h>

@@ -4,8 +4,8 @@
  * Saunders, SIAM J. Sci. Comput. 33 (2011)). Set-up in setup.c, one cycle in bidiagonal.c, cycles and the verification
  * of the normal equations in least_squares.c.
  */
-#ifndef TESS_SOLVER_LEAST_SQUARES_H
-#define TESS_SOLVER_LEAST_SQUARES_H
+#ifndef TESS_SOLVER_LEAST_SQUARES_LEAST_SQUARES_H
+#define TESS_SOLVER_LEAST_SQUARES_LEAST_SQUARES_H
 
 #include "solver/solver.h"
 

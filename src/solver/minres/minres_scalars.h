@@ -5,8 +5,8 @@
  * An update may so run in several blocks of a GPU at once, while other blocks read what it wrote: it writes each number
  * once, and each block the same.
  */
-#ifndef TESS_SOLVER_MINRES_SCALARS_H
-#define TESS_SOLVER_MINRES_SCALARS_H
+#ifndef TESS_SOLVER_MINRES_MINRES_SCALARS_H
+#define TESS_SOLVER_MINRES_MINRES_SCALARS_H
 
 #include <math.h>
 

@@ -3,8 +3,10 @@
  * One launch that runs a whole cycle of CG or BiCGSTAB instead of the loop. The start of a cycle and its judgement
  * (solver/guard.c) are those of every engine, and so are the scalar updates.
  */
-#ifndef TESS_SOLVER_SINGLE_KERNEL_H
-#define TESS_SOLVER_SINGLE_KERNEL_H
+#ifndef TESS_SOLVER_SINGLE_KERNEL_SINGLE_KERNEL_H
+#define TESS_SOLVER_SINGLE_KERNEL_SINGLE_KERNEL_H
+
+#include <tessera/solver.h>
 
 #include "solver/krylov.h"
 #include "solver/single_kernel/plan.h"
@@ -44,7 +46,6 @@ typedef struct single_more_ops {
     void (*add_args)(const tess_krylov *k, struct single_args *args); /* what single_rows of k->matrix need */
 } single_more_ops;
 
-const single_more_ops *single_more_gpu_ops(void);
 const single_more_ops *single_more_ops_of(const tess_context *ctx);
 
 /* solver/single_kernel/plan_device.cu */

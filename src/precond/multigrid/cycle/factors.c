@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "precond/multigrid/cycle/factors.h"
+
+#include <math.h>
+
+#include "precond/precond.h"
+
+enum { SERIAL = 4096 };
+
+/* Entries scaled by l1 norms are at most 1. Products of a symmetric matrix are symmetric but for rounding. */
+static const double rounding = 0x1p-33;
+
+static bool is_symmetric_row(const host_csr *a, const host_csr *t, int64_t i)
+{
+    const int64_t first = a->row_ptr[i], count = a->row_ptr[i + 1] - first;
+
+    if (t->row_ptr[i] != first || t->row_ptr[i + 1] != first + count) { return false; }
+    for (int64_t k = first; k < first + count; k++) {
+        if (t->col_ind[k] != a->col_ind[k] || !(fabs(t->val[k] - a->val[k]) <= rounding)) { return false; }
+    }
+    return true;
+}
+
+static tess_status find_symmetry(tess_context *ctx, const host_csr *a, bool *symmetric)
+{
+    host_csr t = {0};
+    int64_t others = 0;
+    tess_status status = host_csr_transpose(ctx, a, &t);
+
+    if (status != TESS_SUCCESS) { return status; }
+#pragma omp parallel for num_threads(ctx->threads) schedule(static) reduction(+ : others) if (a->nrows > SERIAL)
+    for (int64_t i = 0; i < a->nrows; i++) {
+        others += !is_symmetric_row(a, &t, i);
+    }
+    *symmetric = others == 0;
+    host_csr_release(ctx, &t);
+    return TESS_SUCCESS;
+}
+
+/* The scaled matrix in FP64, on the context's device, and whether it is symmetric. */
+static tess_status copy_scaled(tess_context *ctx, const amg_scaled *s, tess_matrix **out, bool *symmetric)
+{
+    const int64_t nnz = host_csr_nnz(s->a);
+    host_csr scaled = *s->a;
+    tess_status status = tess_host_allocate(ctx, nnz, sizeof *scaled.val, (void **)&scaled.val);
+
+    if (status != TESS_SUCCESS) { return status; }
+#pragma omp parallel for num_threads(ctx->threads) schedule(static) if (scaled.nrows > SERIAL)
+    for (int64_t i = 0; i < scaled.nrows; i++) {
+        for (int64_t k = scaled.row_ptr[i]; k < scaled.row_ptr[i + 1]; k++) {
+            scaled.val[k] = s->a->val[k] * (s->left[i] * s->right[scaled.col_ind[k]]);
+        }
+    }
+    status = find_symmetry(ctx, &scaled, symmetric);
+    if (status == TESS_SUCCESS) { status = host_csr_to_matrix(ctx, &scaled, out); }
+    tess_host_release(ctx, scaled.val, nnz, sizeof *scaled.val);
+    return status;
+}
+
+tess_status amg_factor_level(const amg_cycle *c, const amg_scaled *a, amg_cycle_level *l)
+{
+    tess_precond_options options;
+    tess_matrix *matrix = NULL;
+    bool symmetric = false;
+    tess_status status = TESS_SUCCESS;
+
+    if (c->options.smoother != TESS_AMG_ILU0 || l->inverse || l->n == 0) { return TESS_SUCCESS; }
+    tess_precond_options_init(&options);
+    TESS_TRY(copy_scaled(c->ctx, a, &matrix, &symmetric));
+    options.kind = symmetric ? TESS_PRECOND_IC0 : TESS_PRECOND_ILU0; /* IC(0) stays positive definite */
+    status = tess_precond_create(matrix, &options, &l->factors);
+cleanup:
+    tess_matrix_destroy(matrix); /* the factors hold it */
+    return status;
+}
+
+tess_status amg_apply_factors(const amg_cycle *c, const amg_cycle_level *l, const void *r, void *z,
+                              tess_loop_state *state)
+{
+    const tess_reduction none = {.state = state};
+
+    return l->factors->ops->apply(l->factors, c->vectors, r, z, &none);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A level's matrices as the cycle multiplies them: scaled, in a low precision, on the context's device. */
+#ifndef TESS_PRECOND_MULTIGRID_CYCLE_STORE_H
+#define TESS_PRECOND_MULTIGRID_CYCLE_STORE_H
+
+#include "matrix/host_csr.h"
+
+/* Entry (i, j) is stored as a_ij (left[i] right[j]). The product in parentheses is the same from both sides, so that a
+   symmetric matrix stays symmetric and a transpose a transpose. */
+typedef struct amg_scaled {
+    const host_csr *a;
+    const double *left, *right;
+} amg_scaled;
+
+/* Magnitudes of a scaled matrix: its largest entry, and the smallest of its rows' largest (rows of zeros left out). */
+typedef struct amg_range {
+    double largest, smallest_row;
+} amg_range;
+
+amg_range amg_find_range(const tess_context *ctx, const amg_scaled *s);
+/* Stores it, on a GPU by diagonals or in slices where these pay, else as CSR. Products allocate nothing. `outlives`:
+   s->a lives longer than *out, which borrows its index arrays on a CPU. */
+tess_status amg_store(tess_context *ctx, const amg_scaled *s, tess_precision precision, bool outlives,
+                      tess_matrix **out);
+/* Stores an assembled matrix by diagonals, if `diagonals`, or in slices, if they pay; else *out is NULL. It stays the
+   caller's. */
+tess_status amg_store_in_formats(tess_matrix *assembled, tess_precision precision, bool diagonals, tess_matrix **out);
+
+#endif
