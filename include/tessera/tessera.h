@@ -36,10 +36,12 @@
 #include <tessera/policy.h>
 #include <tessera/precision.h>
 #include <tessera/precond.h>
+#include <tessera/residual.h>
 #include <tessera/schedule.h>
 #include <tessera/solver.h>
 #include <tessera/status.h>
 #include <tessera/timestep.h>
+#include <tessera/two_word.h>
 #include <tessera/vector.h>
 #include <tessera/verify.h>
 

@@ -7,10 +7,11 @@
 #include <math.h>
 #include <string.h>
 
+#include <tessera/two_word.h>
+
 #include "base/deadline.h"
 #include "base/fork.h"
 #include "base/options.h"
-#include "base/two_word.h"
 #include "format/csr/csr.h"
 #include "solver/driver.h"
 #include "solver/guard_run.h"
