@@ -20,6 +20,7 @@
 
 #include <tessera/accessor.h>
 #include <tessera/accuracy.h>
+#include <tessera/advise.h>
 #include <tessera/automatic.h>
 #include <tessera/checkpoint.h>
 #include <tessera/codec.h>

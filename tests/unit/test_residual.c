@@ -30,7 +30,7 @@ static void norms_take_few_passes(void **state)
     (void)state;
     for (size_t k = 0; k < sizeof exponents / sizeof exponents[0]; k++) {
         one_row row = {.value = ldexp(1.0, exponents[k])};
-        tess_residual_norms found = {0.0};
+        tess_residual_norms found = {.norm = 0.0};
 
         assert_int_equal(tess_residual_norms_by(pass_of_one, &row, &found), 0);
         assert_true(found.norm == row.value && found.rhs_norm == row.value && found.rows_norm == row.value);
@@ -46,7 +46,7 @@ static void passes_that_fail_are_reported(void **state)
     (void)state;
     for (int at = 1; at <= 2; at++) {
         one_row row = {.value = 0x1p-600, .fails_at = at};
-        tess_residual_norms found = {0.0};
+        tess_residual_norms found = {.norm = 0.0};
 
         assert_int_equal(tess_residual_norms_by(pass_of_one, &row, &found), 42);
     }
@@ -59,7 +59,7 @@ static void a_residual_that_is_no_number_has_no_backward_error(void **state)
     (void)state;
     for (int k = 0; k < 2; k++) {
         one_row row = {.value = values[k]};
-        tess_residual_norms found = {0.0};
+        tess_residual_norms found = {.norm = 0.0};
 
         assert_int_equal(tess_residual_norms_by(pass_of_one, &row, &found), 0);
         assert_true(!isfinite(found.norm) && isnan(found.backward) && found.backward_row == -1);
