@@ -234,7 +234,7 @@ TESS_HD int tess_residual_fitting_pass(double squares)
 typedef struct tess_residual_passes {
     tess_residual_pass pass;
     void *user;
-    bool there[TESS_PASSES];
+    int there[TESS_PASSES]; /* whether they are made */
     tess_residual_sums sums[TESS_PASSES];
     int failed; /* what a pass returned; 0: none failed */
 } tess_residual_passes;
@@ -249,7 +249,7 @@ TESS_HD const tess_residual_sums *tess_residual_sums_for(tess_residual_passes *p
         const int failed = p->pass(p->user, *exponent, &p->sums[which]);
 
         if (failed != 0) { p->failed = failed; }
-        p->there[which] = true;
+        p->there[which] = 1;
     }
     return &p->sums[which];
 }
@@ -322,7 +322,7 @@ TESS_HD int tess_residual_norms_by(tess_residual_pass pass, void *user, tess_res
     p.user = user;
     p.failed = 0;
     for (int k = 0; k < TESS_PASSES; k++) {
-        p.there[k] = false;
+        p.there[k] = 0;
         p.sums[k] = tess_residual_sums_start();
     }
     (void)tess_residual_sums_for(&p, 1.0, &exponent);
