@@ -128,6 +128,18 @@ static int find_levels(const tess_matrix *a, const info_options *options, info_l
     return status == TESS_SUCCESS ? CLI_CONVERGED : cli_report_failure(tess_matrix_context(a), status);
 }
 
+/* What tessera solve would do next, which remembers what solved a matrix. */
+static int advise(const tess_matrix *a, tess_advice *advice)
+{
+    char choices[CLI_PATH_LENGTH];
+    tess_solve_options options;
+    tess_solve_options_init(&options);
+    options.automatic.choices = cli_choices_path(NULL, choices, sizeof choices);
+    tess_advice_init(advice);
+    tess_status status = tess_advise(a, &options, advice);
+    return status == TESS_SUCCESS ? CLI_CONVERGED : cli_report_failure(tess_matrix_context(a), status);
+}
+
 static int analyse(const info_options *options, tess_context *ctx)
 {
     cli_matrix matrix;
@@ -143,10 +155,12 @@ static int analyse(const info_options *options, tess_context *ctx)
     if (code == CLI_CONVERGED) { code = try_storage(matrix.a, options, &trial); }
     if (code == CLI_CONVERGED) { code = assign(matrix.a, options, &trial.options, &made); }
     if (code == CLI_CONVERGED) { code = find_levels(matrix.a, options, &levels); }
-    const info_report report = {&matrix, &facts, &trial, &made, &levels};
+    tess_advice advice;
+    if (code == CLI_CONVERGED) { code = advise(matrix.a, &advice); }
+    const info_report report = {&matrix, &facts, &trial, &made, &levels, &advice};
     tess_solve_estimate estimate;
     if (code == CLI_CONVERGED && options->estimates) {
-        code = cli_estimate_solve(matrix.a, &facts, options->solve, &estimate);
+        code = cli_estimate_solve(matrix.a, &advice, options->solve, &estimate);
     }
     if (code == CLI_CONVERGED) {
         if (cli_text_wanted(options->host.json)) {

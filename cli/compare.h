@@ -58,6 +58,7 @@ typedef struct cli_solves_options {
     tess_solver_kind solver[CLI_MOST_CHOICES]; /* auto among them */
     tess_precond_options precond[CLI_MOST_CHOICES];
     tess_precision precision[CLI_MOST_CHOICES];
+    tess_advice advice; /* its attempts, and auto, are tried where neither solvers nor preconditioners are listed */
     cli_vector_choice rhs;
     double rtol, budget; /* budget: seconds of each solve */
     int64_t max_iterations;
@@ -66,7 +67,7 @@ typedef struct cli_solves_options {
 void cli_solves_options_init(cli_solves_options *options);
 /* --solvers --preconds --precisions --budget --rtol --max-iterations --rhs; input: cli_solves_options */
 extern const struct argp cli_solves_argp;
-/* Fills the lists that were not given by what suits the matrix. Returns an exit code, message printed. */
+/* Fills the lists that were not given by the library's advice for the matrix. Returns an exit code, message printed. */
 int cli_solves_choose(const tess_matrix *a, cli_solves_options *options);
 
 /* ---- compare_solves.c: A x = b by each of them ---- */

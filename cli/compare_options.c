@@ -93,59 +93,86 @@ static const struct argp_option solves_options[] = {
     {0}};
 const struct argp cli_solves_argp = {.options = solves_options, .parser = parse_solves};
 
-/* ---- what suits a matrix ---- */
+/* ---- what suits a matrix: the library's advice ---- */
 
 static void take_solver(cli_solves_options *options, tess_solver_kind kind)
 {
+    for (int k = 0; k < options->solvers; k++) {
+        if (options->solver[k] == kind) { return; }
+    }
     options->solver[options->solvers++] = kind;
 }
 
-static void take_precond(cli_solves_options *options, const char *text)
+static void take_precond(cli_solves_options *options, tess_precond_kind kind)
 {
-    tess_precond_options_parse(text, &options->precond[options->preconds++]);
+    for (int k = 0; k < options->preconds; k++) {
+        if (options->precond[k].kind == kind) { return; }
+    }
+    tess_precond_options_parse(tess_precond_kind_name(kind), &options->precond[options->preconds++]);
 }
 
-static void choose_solvers(const tess_matrix_analysis *facts, cli_solves_options *options)
+/* Beside preconditioners that were listed. */
+static void take_solvers(cli_solves_options *options)
 {
     take_solver(options, TESS_SOLVER_AUTO);
-    if (facts->nrows != facts->ncols) {
-        take_solver(options, TESS_SOLVER_LSQR);
-        take_solver(options, TESS_SOLVER_LSMR);
-    } else if (facts->numerically_symmetric == 1) {
-        if (facts->diagonal_positive == facts->nrows) { take_solver(options, TESS_SOLVER_CG); }
-        take_solver(options, TESS_SOLVER_MINRES);
-    } else {
-        take_solver(options, TESS_SOLVER_BICGSTAB);
-        take_solver(options, TESS_SOLVER_GMRES);
-        take_solver(options, TESS_SOLVER_IDR);
+    for (int k = 0; k < options->advice.count; k++) {
+        take_solver(options, options->advice.attempt[k].solver);
     }
 }
 
-static void choose_preconds(const tess_matrix_analysis *facts, cli_solves_options *options)
+/* Beside solvers that were listed. */
+static void take_preconds(cli_solves_options *options)
 {
-    const bool definite = facts->numerically_symmetric == 1 && facts->diagonal_positive == facts->nrows;
-    const bool diagonal = facts->diagonal_zero == 0 && facts->diagonal_missing == 0;
-    take_precond(options, "none");
-    if (facts->nrows != facts->ncols) { return; }
-    if (diagonal) { take_precond(options, "jacobi"); }
-    if (definite) {
-        take_precond(options, "ic0");
-        take_precond(options, "amg");
-    } else if (facts->numerically_symmetric != 1 && diagonal) {
-        take_precond(options, "ilu0");
+    take_precond(options, TESS_PRECOND_NONE);
+    for (int k = 0; k < options->advice.count; k++) {
+        take_precond(options, options->advice.attempt[k].precond);
     }
-    if (facts->nnz <= most_to_factor && facts->empty_rows == 0 && (definite || facts->numerically_symmetric != 1)) {
-        take_precond(options, definite ? "cholesky" : "lu");
+}
+
+static bool is_complete(tess_precond_kind kind)
+{
+    return kind == TESS_PRECOND_LU || kind == TESS_PRECOND_CHOLESKY;
+}
+
+/* Attempts that differ in more than the precision, which is the list's; without factors that nothing could stop. */
+static void keep_distinct(const tess_matrix *a, tess_advice *advice)
+{
+    int kept = 0;
+    for (int k = 0; k < advice->count; k++) {
+        const tess_advised_attempt one = advice->attempt[k];
+        bool taken = is_complete(one.precond) && tess_matrix_nnz(a) > most_to_factor;
+        for (int j = 0; j < kept; j++) {
+            taken = taken || (advice->attempt[j].solver == one.solver && advice->attempt[j].precond == one.precond);
+        }
+        if (!taken) { advice->attempt[kept++] = one; }
     }
+    advice->count = kept;
+}
+
+/* Least squares know two methods; the advice names one. */
+static void choose_least_squares(cli_solves_options *options)
+{
+    if (options->solvers == 0) {
+        take_solvers(options);
+        take_solver(options, TESS_SOLVER_LSQR);
+    }
+    if (options->preconds == 0) { take_preconds(options); }
 }
 
 int cli_solves_choose(const tess_matrix *a, cli_solves_options *options)
 {
-    tess_matrix_analysis facts = {.size = sizeof facts};
-    tess_status status = tess_matrix_analyze(a, &facts);
+    tess_advice *advice = &options->advice;
+    tess_advice_init(advice);
+    tess_status status = tess_advise(a, NULL, advice);
     if (status != TESS_SUCCESS) { return cli_report_failure(tess_matrix_context(a), status); }
-    if (options->solvers == 0) { choose_solvers(&facts, options); }
-    if (options->preconds == 0) { choose_preconds(&facts, options); }
+    keep_distinct(a, advice);
+    if (tess_matrix_nrows(a) != tess_matrix_ncols(a)) {
+        choose_least_squares(options);
+    } else if (options->solvers > 0 && options->preconds == 0) {
+        take_preconds(options);
+    } else if (options->preconds > 0 && options->solvers == 0) {
+        take_solvers(options);
+    }
     if (options->precisions == 0) {
         options->precision[options->precisions++] = TESS_PRECISION_FP64;
         options->precision[options->precisions++] = TESS_PRECISION_FP32;

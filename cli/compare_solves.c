@@ -185,10 +185,31 @@ static void measure_solver(const tess_matrix *a, const tess_vector *b, tess_vect
     }
 }
 
+/* Nothing was listed: auto and what it would try. */
+static bool takes_advice(const cli_solves_options *o)
+{
+    return o->solvers == 0 && o->preconds == 0;
+}
+
+static void measure_advice(const tess_matrix *a, const tess_vector *b, tess_vector *x, cli_solves *all)
+{
+    const cli_solves_options *o = all->options;
+    measure_automatic(a, b, x, all);
+    for (int k = 0; k < o->advice.count && !all->interrupted; k++) {
+        for (int p = 0; p < o->precisions && !all->interrupted; p++) {
+            cli_solve_row row = plan_row(all, tess_matrix_context(a), o->advice.attempt[k].solver);
+            (void)tess_advised_options(&o->advice.attempt[k], &row.options);
+            row.precision = o->precision[p];
+            set_precision(row.precision, &row.options);
+            measure_row(a, b, x, all, &row);
+        }
+    }
+}
+
 static bool make_space(cli_solves *all)
 {
     const cli_solves_options *o = all->options;
-    all->capacity = all->count;
+    all->capacity = all->count + (takes_advice(o) ? 1 + o->advice.count * o->precisions : 0);
     for (int s = 0; s < o->solvers; s++) {
         if (o->solver[s] == TESS_SOLVER_AUTO) { all->capacity++; }
         for (int m = 0; m < o->preconds && o->solver[s] != TESS_SOLVER_AUTO; m++) {
@@ -211,6 +232,7 @@ int cli_solves_measure(const tess_matrix *a, cli_solves *all)
         if (status != TESS_SUCCESS) { code = cli_report_failure(ctx, status); }
     }
     cli_interrupt_on(ctx);
+    if (code == CLI_CONVERGED && takes_advice(all->options)) { measure_advice(a, b, x, all); }
     for (int s = 0; s < all->options->solvers && code == CLI_CONVERGED && !all->interrupted; s++) {
         if (all->options->solver[s] == TESS_SOLVER_AUTO) {
             measure_automatic(a, b, x, all);

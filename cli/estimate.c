@@ -24,26 +24,21 @@ static int parse_request(const char *text, tess_solve_options *options)
     return CLI_CONVERGED;
 }
 
-/* What an automatic solve tries first (docs/concepts/automatic.md). */
-static void choose_first(const tess_matrix_analysis *f, tess_solve_options *options)
+/* What an automatic solve tries first. */
+static void choose_first(const tess_advice *advice, tess_solve_options *options)
 {
-    const bool square = f->nrows == f->ncols, positive = f->diagonal_positive == f->nrows;
-    if (options->solver != TESS_SOLVER_AUTO || options->precond.kind != TESS_PRECOND_AUTO) { return; }
-    options->precond.kind = TESS_PRECOND_JACOBI;
-    options->solver = !square                         ? TESS_SOLVER_LSMR
-                      : f->numerically_symmetric != 1 ? TESS_SOLVER_BICGSTAB
-                      : positive                      ? TESS_SOLVER_CG
-                                                      : TESS_SOLVER_MINRES;
-    if (options->solver == TESS_SOLVER_MINRES) { options->precond.kind = TESS_PRECOND_NONE; }
+    if (options->solver != TESS_SOLVER_AUTO || options->precond.kind != TESS_PRECOND_AUTO || advice->count == 0) {
+        return;
+    }
+    (void)tess_advised_options(&advice->attempt[0], options);
 }
 
-int cli_estimate_solve(const tess_matrix *a, const tess_matrix_analysis *facts, const char *request,
-                       tess_solve_estimate *out)
+int cli_estimate_solve(const tess_matrix *a, const tess_advice *advice, const char *request, tess_solve_estimate *out)
 {
     tess_solve_options options;
     int code = parse_request(request, &options);
     if (code != CLI_CONVERGED) { return code; }
-    choose_first(facts, &options);
+    choose_first(advice, &options);
     tess_solve_estimate_init(out);
     tess_status status = tess_solve_estimate_memory(a, &options, out);
     return status == TESS_SUCCESS ? CLI_CONVERGED : cli_report_failure(tess_matrix_context(a), status);

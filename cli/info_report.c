@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The report of tessera info, as text and as JSON. */
 #include "info.h"
+#include "request.h"
 
 #include <math.h>
 #include <string.h>
@@ -13,51 +14,58 @@ static double csr_bytes(const tess_matrix_analysis *facts, tess_precision precis
     return offset * ((double)facts->nrows + 1.0) + (double)facts->nnz * (4.0 + (double)tess_precision_bytes(precision));
 }
 
-/* ---- recommendation ---- */
+/* ---- recommendation: the attempts of an automatic solve ---- */
 
-typedef struct recommendation {
-    const char *solver, *precond; /* NULL: none can be recommended */
-    const char *reason;
-} recommendation;
-
-static recommendation recommend(const tess_matrix_analysis *f)
+/* The options of tessera solve that ask for one attempt. */
+static const char *attempt_text(const tess_advised_attempt *attempt, char *buffer, size_t size)
 {
-    bool whole_diagonal = f->diagonal_missing == 0 && f->diagonal_zero == 0;
-    if (f->nrows != f->ncols) {
-        return (recommendation){"lsmr", "jacobi", "the matrix is not square: least squares with scaled columns"};
+    tess_solve_options options;
+    FILE *to = fmemopen(buffer, size, "w");
+    buffer[0] = '\0';
+    if (to == NULL) { return buffer; }
+    tess_solve_options_init(&options);
+    (void)tess_advised_options(attempt, &options);
+    fprintf(to, "--solver %s", tess_solver_kind_name(attempt->solver));
+    cli_write_precond(to, &options.precond);
+    cli_write_transform(to, &(cli_request){.scale = attempt->scale, .reorder = attempt->reorder}, false);
+    fclose(to);
+    buffer[size - 1] = '\0';
+    return buffer;
+}
+
+static void print_advice(const tess_advice *advice)
+{
+    char text[256];
+    printf("%-17s %s%s%s\n", "recommendation", advice->count == 0 ? "none: " : "", advice->why,
+           advice->count > 1 ? ". The next follows where one fails, or should take longer:" : "");
+    for (int k = 0; k < advice->count; k++) {
+        const tess_advised_attempt *attempt = &advice->attempt[k];
+        printf("%-17s %s %s: %s\n", "", k == 0 ? "first" : "then ", attempt_text(attempt, text, sizeof text),
+               attempt->why);
     }
-    if (f->not_finite > 0) {
-        return (recommendation){NULL, NULL, "the matrix has NaN or Inf, which no solver can use"};
+}
+
+static json_t *attempt_json(const tess_advised_attempt *attempt)
+{
+    char text[256];
+    return json_pack("{ss ss ss ss ss sb sb ss ss}", "solver", tess_solver_kind_name(attempt->solver), "precond",
+                     tess_precond_kind_name(attempt->precond), "factors", tess_precision_name(attempt->factors),
+                     "scale", tess_scaling_name(attempt->scale), "reorder", tess_reordering_name(attempt->reorder),
+                     "last", attempt->last, "open", attempt->open, "options", attempt_text(attempt, text, sizeof text),
+                     "reason", attempt->why);
+}
+
+/* The first attempt by itself, and all of them. */
+static json_t *advice_json(const tess_advice *advice)
+{
+    const tess_advised_attempt *first = advice->count > 0 ? &advice->attempt[0] : NULL;
+    json_t *attempts = json_array();
+    for (int k = 0; k < advice->count; k++) {
+        json_array_append_new(attempts, attempt_json(&advice->attempt[k]));
     }
-    if (f->empty_rows > 0) {
-        return (recommendation){"lsmr", "jacobi", "the matrix has empty rows, so it is singular: least squares"};
-    }
-    if (f->numerically_symmetric == 1 && f->diagonal_positive == f->nrows) {
-        bool dominant = f->diagonally_dominant_rows == f->nrows;
-        return (recommendation){"cg", "jacobi",
-                                dominant ? "symmetric, diagonally dominant and with a positive diagonal, so it is "
-                                           "positive (semi)definite, as CG needs"
-                                         : "symmetric with a positive diagonal, so it may be positive definite; if CG "
-                                           "reports indefinite_matrix, use minres"};
-    }
-    if (f->numerically_symmetric == 1) {
-        return (recommendation){
-            "minres", "none",
-            "symmetric, but not positive definite, because the diagonal is not all positive; CG does not apply"};
-    }
-    if (f->skew_symmetric == 1) {
-        return (recommendation){
-            "gmres", "lu",
-            "skew-symmetric; CG does not apply, and BiCGSTAB may break down because the eigenvalues are imaginary"};
-    }
-    if (!whole_diagonal) {
-        return (recommendation){"gmres", "lu",
-                                "not symmetric, and the diagonal has zeros or missing entries, on which BiCGSTAB with "
-                                "Jacobi may break down"};
-    }
-    return (recommendation){
-        "bicgstab", "jacobi",
-        "not symmetric, so BiCGSTAB; the diagonal has no zeros, so Jacobi applies and costs little"};
+    return json_pack("{ss? ss? ss so}", "solver", first ? tess_solver_kind_name(first->solver) : NULL, "precond",
+                     first ? tess_precond_kind_name(first->precond) : NULL, "reason", advice->why, "attempts",
+                     attempts);
 }
 
 /* ---- text ---- */
@@ -148,17 +156,11 @@ void cli_info_print(const info_report *report)
         printf("%s csr %s %s", p == 0 ? "" : ",", tess_precision_name(precision),
                cli_bytes_text(csr_bytes(facts, precision), text, sizeof text));
     }
-    recommendation advice = recommend(facts);
     putchar('\n');
     print_storage(report->trial, facts->nnz);
     print_assignment(report->made, facts->nrows);
     if (report->levels->known) { cli_print_levels(&report->levels->levels, report->levels->factor); }
-    printf("%-17s ", "recommendation");
-    if (advice.solver != NULL) {
-        printf("--solver %s --precond %s: %s\n", advice.solver, advice.precond, advice.reason);
-    } else {
-        printf("none: %s\n", advice.reason);
-    }
+    print_advice(report->advice);
 }
 
 /* ---- JSON ---- */
@@ -246,7 +248,6 @@ json_t *cli_info_json(const info_report *report)
     const cli_matrix *matrix = report->matrix;
     const tess_matrix_analysis *f = report->facts;
     const info_levels *levels = report->levels;
-    recommendation advice = recommend(f);
     json_t *root =
         json_pack("{ss ss so}", "command", "info", "version", tess_version(), "matrix", cli_json_text(matrix->name));
     if (root == NULL) { return NULL; }
@@ -264,9 +265,7 @@ json_t *cli_info_json(const info_report *report)
     json_object_set_new(root, "storage", storage_json(report->trial));
     add_assignment(root, report->made, f->nrows);
     json_object_set_new(root, "amg", levels->known ? cli_levels_json(&levels->levels, levels->factor) : json_null());
-    json_object_set_new(
-        root, "recommendation",
-        json_pack("{ss? ss? ss}", "solver", advice.solver, "precond", advice.precond, "reason", advice.reason));
+    json_object_set_new(root, "recommendation", advice_json(report->advice));
     json_object_set_new(root, "read_seconds", cli_json_real(matrix->seconds));
     return root;
 }

@@ -135,53 +135,38 @@ static bool has_tried_all(const cli_solve_run *run)
 
 /* ---- a method that was not tried ---- */
 
-typedef struct remedy {
-    const char *solver, *precond; /* NULL: none is named */
-} remedy;
-
-/* Whether an automatic solve has tried it: the preconditioner in any precision, the method if none is named. */
-static bool was_tried(const cli_solve_run *run, tess_solver_kind solver, tess_precond_kind precond, bool named)
+static bool was_tried(const cli_solve_run *run, const tess_advised_attempt *advised)
 {
     const tess_attempt *attempts = NULL;
     const int count = attempts_of(run, &attempts);
     bool tried = false;
     for (int i = 0; i < count; i++) {
-        tried = tried || (named ? attempts[i].precond == precond : attempts[i].solver == solver);
+        tried = tried || (attempts[i].precond == advised->precond &&
+                          (attempts[i].solver == advised->solver || advised->precond != TESS_PRECOND_NONE));
     }
     return tried;
 }
 
-/* A norm of M^-1 r needs an M. */
-static bool fits_norm(const cli_solve_run *run, const remedy *r)
+/* A norm of M^-1 r needs an M; what a matrix that is not positive definite ended has no use for CG. */
+static bool may_help(const cli_solve_run *run, const tess_advised_attempt *advised)
 {
-    return r->precond != NULL || cli_request_norm(run) != TESS_STOP_NORM_PRECONDITIONED;
+    const tess_reason reason = run->result->reason;
+    const bool indefinite = reason == TESS_REASON_INDEFINITE_MATRIX || reason == TESS_REASON_INDEFINITE_PRECOND;
+    return (advised->precond != TESS_PRECOND_NONE || cli_request_norm(run) != TESS_STOP_NORM_PRECONDITIONED) &&
+           !(indefinite && advised->solver == TESS_SOLVER_CG);
 }
 
-/* The first of the list that this build has, and that was not tried. */
-static const remedy *first_known(const cli_solve_run *run, const remedy *list, tess_solver_kind *solver)
+/* The first attempt of the library's advice that was not made; false: there is none. */
+static bool find_remedy(const cli_solve_run *run, tess_advised_attempt *remedy)
 {
-    for (; list->solver != NULL; list++) {
-        tess_precond_kind precond = TESS_PRECOND_NONE;
-        if (tess_solver_kind_parse(list->solver, solver) == TESS_SUCCESS &&
-            (list->precond == NULL || tess_precond_kind_parse(list->precond, &precond) == TESS_SUCCESS) &&
-            fits_norm(run, list) && !was_tried(run, *solver, precond, list->precond != NULL)) {
-            return list;
-        }
+    tess_advice advice;
+    tess_advice_init(&advice);
+    if (tess_advise(run->matrix->a, NULL, &advice) != TESS_SUCCESS) { return false; }
+    for (int k = 0; k < advice.count; k++) {
+        *remedy = advice.attempt[k];
+        if (may_help(run, remedy) && !was_tried(run, remedy)) { return true; }
     }
-    return NULL;
-}
-
-static const remedy *remedies_for(const cli_solve_run *run)
-{
-    static const remedy indefinite[] = {{"minres", NULL}, {"gmres", "lu"}, {"gmres", "ilu0"}, {NULL, NULL}};
-    static const remedy direct[] = {{"gmres", "lu"}, {"gmres", "ilut"}, {"gmres", "ilu0"}, {NULL, NULL}};
-    static const remedy definite[] = {{"cg", "cholesky"}, {"cg", "ict"}, {"cg", "ic0"}, {NULL, NULL}};
-    const tess_solve_result *r = run->result;
-    switch (r->reason) {
-    case TESS_REASON_INDEFINITE_MATRIX:
-    case TESS_REASON_INDEFINITE_PRECOND: return indefinite;
-    default: return r->solver == TESS_SOLVER_CG ? definite : direct;
-    }
+    return false;
 }
 
 /* ---- a command that may help ---- */
@@ -286,15 +271,19 @@ static void suggest_attainable(suggestion *s)
 static void suggest_remedy(suggestion *s)
 {
     const cli_solve_run *run = s->run;
-    tess_solver_kind solver = TESS_SOLVER_AUTO;
-    const remedy *remedy = first_known(run, remedies_for(run), &solver);
-    if (remedy != NULL) {
-        const bool scales = remedy->precond != NULL && run->findings->zero_diagonal.count > 0 &&
-                            run->asked->scale == TESS_SCALING_NONE &&
-                            cli_request_norm(run) != TESS_STOP_NORM_PRECONDITIONED;
-        name_solver(s, solver);
-        if (remedy->precond != NULL) { fprintf(s->to, " --precond %s", remedy->precond); }
-        if (scales) { s->request.scale = TESS_SCALING_MAX_PRODUCT; }
+    tess_advised_attempt remedy;
+    if (find_remedy(run, &remedy)) {
+        const bool free_to_scale =
+            run->asked->scale == TESS_SCALING_NONE && cli_request_norm(run) != TESS_STOP_NORM_PRECONDITIONED;
+        name_solver(s, remedy.solver);
+        if (remedy.precond != TESS_PRECOND_NONE) {
+            fprintf(s->to, " --precond %s", tess_precond_kind_name(remedy.precond));
+        }
+        if (!free_to_scale) { return; }
+        s->request.scale = remedy.scale;
+        if (remedy.precond != TESS_PRECOND_NONE && run->findings->zero_diagonal.count > 0) {
+            s->request.scale = TESS_SCALING_MAX_PRODUCT;
+        }
     } else if (run->result->reason == TESS_REASON_ITERATIONS) {
         suggest_same(s);
         s->request.max_iterations = MORE_ITERATIONS * run->asked->max_iterations;

@@ -354,12 +354,11 @@ static PetscErrorCode refine(KSP ksp, Mat A, refinement *f)
 static void tell(KSP ksp, const refinement *f)
 {
     tp_told *const told = &((tp_ksp *)ksp->data)->told;
-    const double rows = told->norms.norm[TP_ROWS] + told->norms.norm[TP_ROWS_BOUND];
+    const double *const norm = told->norms.norm;
+    const bool rows =
+        tess_residual_meets_rows(norm[TP_ROWS], norm[TP_ROWS_BOUND], told->tolerances.rows, TESS_ROWS_SLACK);
 
-    told->verified =
-        told->measured && ksp->reason > 0 && f->most <= f->tolerance && rows <= TESS_ROWS_SLACK * told->tolerances.rows
-            ? PETSC_TRUE
-            : PETSC_FALSE;
+    told->verified = told->measured && ksp->reason > 0 && f->most <= f->tolerance && rows ? PETSC_TRUE : PETSC_FALSE;
 }
 
 PetscErrorCode tp_solve_refined(KSP ksp)

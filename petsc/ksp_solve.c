@@ -84,10 +84,12 @@ PetscErrorCode tp_pc_may_be_symmetric(PC pc, PetscBool *out)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Without a preconditioner of PETSc's, auto is the library's: it tries and explains. Else symmetry decides. */
+/* Without a preconditioner of PETSc's, auto is the library's: it tries and explains. Else the library's advice for a
+   matrix whose preconditioner is given decides between CG and GMRES, which no preconditioner offends. */
 static PetscErrorCode choose_solver(const tp_ksp *k, PC precond, tess_solve_options *options)
 {
-    tess_matrix_analysis facts = {.size = sizeof facts};
+    tess_solve_options given;
+    tess_advice advice;
     PetscBool symmetric = PETSC_FALSE;
 
     PetscFunctionBegin;
@@ -96,8 +98,11 @@ static PetscErrorCode choose_solver(const tp_ksp *k, PC precond, tess_solve_opti
                "-ksp_tessera_solver %s: give auto, cg, bicgstab, gmres, gmres-ir, fgmres, minres or idr", k->solver);
     if (options->solver != TESS_SOLVER_AUTO || !precond) { PetscFunctionReturn(PETSC_SUCCESS); }
     PetscCall(tp_pc_may_be_symmetric(precond, &symmetric));
-    TessCall(tess_matrix_analyze(k->matrix, &facts));
-    symmetric = symmetric && facts.numerically_symmetric == 1 && facts.diagonal_positive == facts.nrows;
+    tess_solve_options_init(&given);
+    given.precond.kind = TESS_PRECOND_JACOBI; /* stands for the one of PETSc's */
+    tess_advice_init(&advice);
+    TessCall(tess_advise(k->matrix, &given, &advice));
+    symmetric = symmetric && advice.count > 0 && advice.attempt[0].solver == TESS_SOLVER_CG;
     options->solver = symmetric ? TESS_SOLVER_CG : TESS_SOLVER_GMRES;
     PetscFunctionReturn(PETSC_SUCCESS);
 }

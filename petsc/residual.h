@@ -5,6 +5,8 @@
 
 #include "plugin.h"
 
+#include <tessera/residual.h>
+
 typedef struct tp_residual {
     const tp_rows *rows[2];  /* of the columns of this process, and of the others; NULL: one process */
     const PetscScalar *x[2]; /* own values, and the others' */
@@ -25,7 +27,7 @@ typedef struct tp_norms {
 
 /* r := b - A x in two words, by all threads; its norms, and `row` from 0 on this process. The same bits for any number
    of threads. */
-PetscErrorCode tp_residual_of_rows(const tp_residual *of, tp_norms *out);
+PetscErrorCode tp_residual_of_rows(tp_residual *of, tp_norms *out);
 
 /* [A_d A_o] as one matrix of the library; without `off` A_d alone. *joined, if it is not NULL, has this pattern and
    takes the new values. */

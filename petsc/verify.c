@@ -4,10 +4,7 @@
 #include "ksp.h"
 #include "mat.h"
 
-#include <float.h>
 #include <math.h>
-
-static const double U = DBL_EPSILON / 2, TINY = 0x1p-960;
 
 PetscErrorCode tp_norm(Vec v, double *out)
 {
@@ -220,14 +217,10 @@ static PetscErrorCode residual_on_gpu(tp_verifier *v, Vec b, Vec x, Vec r, tp_no
 
 /* ---- over all processes ---- */
 
-/*
- * Norms of whole vectors from those of their parts: by the triangle inequality in the space of the parts the norm of
- * the bounds bounds the difference of the norms. Parts are divided by a power of two near the largest, so that squares
- * neither overflow nor vanish; U times the number of parts bounds the error of a sum in any order.
- */
+/* Norms of whole vectors from those of their parts (tessera/residual.h). */
 static PetscErrorCode norms_of_parts(MPI_Comm comm, double norm[TP_NORMS])
 {
-    double largest[TP_NORMS], sums[TP_NORMS], slack;
+    double largest[TP_NORMS], sums[TP_NORMS];
     int exponent[TP_NORMS], parts;
 
     PetscFunctionBegin;
@@ -236,17 +229,15 @@ static PetscErrorCode norms_of_parts(MPI_Comm comm, double norm[TP_NORMS])
     PetscCall(PetscArraycpy(largest, norm, TP_NORMS));
     PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, largest, TP_NORMS, MPI_DOUBLE, MPI_MAX, comm));
     for (int n = 0; n < TP_NORMS; n++) {
-        (void)frexp(isfinite(largest[n]) ? largest[n] : 1, &exponent[n]);
-        sums[n] = ldexp(norm[n], -exponent[n]) * ldexp(norm[n], -exponent[n]);
+        exponent[n] = tess_parts_exponent(largest[n]);
+        sums[n] = tess_part_square(norm[n], exponent[n]);
     }
     PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, sums, TP_NORMS, MPI_DOUBLE, MPI_SUM, comm));
     for (int n = 0; n < TP_NORMS; n++) {
-        norm[n] = ldexp(sqrt(sums[n]), exponent[n]); /* NaN and Inf stay */
+        norm[n] = tess_parts_norm(sums[n], exponent[n]);
     }
-    slack = (double)(parts + 8) * U;
     for (int n = TP_BOUND; n < TP_NORMS; n += TP_ROWS_BOUND - TP_BOUND) {
-        norm[n] = (1 + slack) * norm[n] + slack * norm[n - 1];
-        if (norm[n - 1] > 0 && norm[n - 1] < TINY) { norm[n] += DBL_MIN * DBL_EPSILON * 8; } /* subnormal */
+        norm[n] = tess_parts_bound(norm[n - 1], norm[n], parts);
     }
     PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -313,14 +304,6 @@ PetscErrorCode tp_true_residual(tp_verifier *v, Mat A, Vec b, Vec x, Vec r, tp_n
 
 /* ---- tolerances ---- */
 
-/* At most the exact rtol ||v||, by norms of `parts` parts. */
-static double least_share(double rtol, double norm, int parts)
-{
-    const double least = norm * (1 - (double)(parts + 32) * U) - DBL_MIN * DBL_EPSILON * 8;
-
-    return least > 0 ? rtol * least : 0;
-}
-
 PetscErrorCode tp_set_tolerances(KSP ksp, const tp_norms *of, tp_tolerances *out)
 {
     const double rhs = of->norm[TP_RHS];
@@ -328,16 +311,14 @@ PetscErrorCode tp_set_tolerances(KSP ksp, const tp_norms *of, tp_tolerances *out
 
     PetscFunctionBegin;
     PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)ksp), &parts));
-    out->given = PetscMax(least_share(ksp->rtol, rhs, parts), ksp->abstol);
-    out->rows = rhs > 0
-                    ? least_share(PetscMax(ksp->rtol, nextafter(ksp->abstol / rhs, 0)), of->norm[TP_ROWS_RHS], parts)
-                    : out->given;
+    out->given = tess_given_tolerance(ksp->rtol, ksp->abstol, tess_parts_least(rhs, parts));
+    out->rows = tess_rows_tolerance(ksp->rtol, ksp->abstol, rhs, tess_parts_least(of->norm[TP_ROWS_RHS], parts));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 double tp_most(const tp_norms *of)
 {
-    const double own = 2 * U * (of->norm[TP_NORM] + of->norm[TP_RHS]);
+    const double own = 2 * TESS_U64 * (of->norm[TP_NORM] + of->norm[TP_RHS]);
 
     return of->norm[TP_NORM] + (isnan(of->norm[TP_BOUND]) ? own : of->norm[TP_BOUND]);
 }

@@ -22,6 +22,7 @@
 
 #include <tessera/accessor.h>
 #include <tessera/accuracy.h>
+#include <tessera/advise.h>
 #include <tessera/automatic.h>
 #include <tessera/checkpoint.h>
 #include <tessera/codec.h>
@@ -41,10 +42,12 @@
 #include <tessera/precision.h>
 #include <tessera/precond.h>
 #include <tessera/reason.h>
+#include <tessera/residual.h>
 #include <tessera/schedule.h>
 #include <tessera/solver.h>
 #include <tessera/status.h>
 #include <tessera/timestep.h>
+#include <tessera/two_word.h>
 #include <tessera/vector.h>
 #include <tessera/verify.h>
 #include <tessera/version.h>

@@ -352,6 +352,41 @@ static PetscErrorCode cancellation_is_covered(void)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Nothing is left of two rows but what their second words may have lost, of 1/3 1/3 - 1/3 1/3: no less is promised. */
+static PetscErrorCode lost_words_are_covered(void)
+{
+    const double third = 1.0 / 3, lost = 2 * fabs(fma(third, third, -third * third));
+    const double least = 2 * 4 * U64 * lost * sqrt(2); /* 2 gamma of 4 additions a row */
+    PetscInt first, last;
+    tp_verifier verifier = {0};
+    tp_norms found;
+    Vec b, x, r;
+    Mat A;
+
+    PetscFunctionBegin;
+    PetscCall(MatCreateAIJ(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, 2, 2, 2, NULL, 2, NULL, &A));
+    PetscCall(MatCreateVecs(A, &x, &b));
+    PetscCall(VecDuplicate(b, &r));
+    PetscCall(MatGetOwnershipRange(A, &first, &last));
+    for (PetscInt i = first; i < last; i++) {
+        PetscCall(MatSetValue(A, i, 0, third, INSERT_VALUES));
+        PetscCall(MatSetValue(A, i, 1, -third, INSERT_VALUES));
+    }
+    PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(VecSet(x, third));
+    PetscCall(tp_true_residual(&verifier, A, b, x, r, &found));
+    CHECK(lost > 0 && found.norm[TP_NORM] == 0, "norm %g", found.norm[TP_NORM]);
+    CHECK(found.norm[TP_BOUND] >= (1 - 1e-12) * least && found.norm[TP_BOUND] <= 2 * least, "bound %g, not %g",
+          found.norm[TP_BOUND], least);
+    PetscCall(tp_verifier_destroy(&verifier));
+    PetscCall(VecDestroy(&x));
+    PetscCall(VecDestroy(&b));
+    PetscCall(VecDestroy(&r));
+    PetscCall(MatDestroy(&A));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Products below the normal numbers lose digits, which no other word has. */
 static PetscErrorCode underflow_is_covered(void)
 {
@@ -534,6 +569,7 @@ int main(int argc, char **argv)
     RUN(norms_at_the_ends);
     RUN(no_numbers_and_zeros);
     RUN(cancellation_is_covered);
+    RUN(lost_words_are_covered);
     RUN(underflow_is_covered);
     RUN(subnormal_norms_are_covered);
     RUN(no_backward_error_exceeds_1);

@@ -21,11 +21,11 @@ _Floats: TypeAlias = NDArray[np.float64]
 _Monitor: TypeAlias = Callable[["_Progress"], object]
 
 __all__ = [
-    "Context", "ConvergenceError", "Matrix", "Options", "Preconditioner", "Result", "Solver", "TesseraError",
-    "TesseraFileError", "TesseraMemoryError", "TesseraUnsupportedError", "TesseraValueError", "Verification", "amg",
-    "bicgstab", "block_jacobi", "cg", "cholesky", "default_context", "fgmres", "gmres", "ic0", "ict", "idrs", "ilu0",
-    "iluk", "ilut", "jacobi", "jacobi_sweeps", "lsmr", "lsqr", "lu", "minres", "option_names", "polynomial", "solve",
-    "spsolve", "use_context", "verify",
+    "AdvisedAttempt", "Context", "ConvergenceError", "Matrix", "Options", "Preconditioner", "Result", "Solver",
+    "TesseraError", "TesseraFileError", "TesseraMemoryError", "TesseraUnsupportedError", "TesseraValueError",
+    "Verification", "advise", "amg", "bicgstab", "block_jacobi", "cg", "cholesky", "default_context", "fgmres",
+    "gmres", "ic0", "ict", "idrs", "ilu0", "iluk", "ilut", "jacobi", "jacobi_sweeps", "lsmr", "lsqr", "lu", "minres",
+    "option_names", "polynomial", "solve", "spsolve", "use_context", "verify",
 ]
 __version__: str
 
@@ -190,6 +190,21 @@ class Solver:
 
 def solve(A: _MatrixLike | Solver, b: _Array, x0: _Array | None = None, **options: Unpack[Options]) -> Result: ...
 def option_names() -> dict[str, str]: ...
+
+class AdvisedAttempt:
+    """The fields of `tess_advised_attempt`."""
+    solver: str
+    precond: str
+    factors: str
+    scale: str
+    reorder: str
+    last: bool
+    open: bool
+    why: str
+    def __init__(self, raw: Any) -> None: ...
+
+def advise(A: _MatrixLike, *, context: Context | None = None,
+           **options: Unpack[SolverOptions]) -> list[AdvisedAttempt]: ...
 
 class Verification:
     """The fields that are named here, and those of `tess_verification`."""

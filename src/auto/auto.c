@@ -56,29 +56,17 @@ static tess_attempt *begin_attempt(auto_solve *state)
     return attempt;
 }
 
-/* A step's order holds where it pays. */
-static tess_status settle_order(const tess_solver *s, auto_solve *state)
-{
-    bool pays = true;
-    tess_status status = TESS_SUCCESS;
-
-    if (state->step.reorder == TESS_REORDERING_NONE) { return TESS_SUCCESS; }
-    status = band_pays(s->original, &pays);
-    if (!pays) { state->step.reorder = TESS_REORDERING_NONE; }
-    return status;
-}
-
 /* Goes up to the next step that can be set up; state->solver is NULL if there is none. Others are recorded. */
 static tess_status climb_to_next(tess_solver *s, auto_solve *state)
 {
     const double start = tess_wall_seconds();
+    bool found = true;
     tess_status status = TESS_SUCCESS;
 
     drop_solver(state);
     while (!state->solver && state->next < state->ladder.count && state->nattempts < MAX_ATTEMPTS) {
-        state->step = state->ladder.step[state->next++];
-        if (!step_pays(s, &state->step)) { continue; }
-        TESS_TRY(settle_order(s, state));
+        TESS_TRY(advise_next(s, state, &found));
+        if (!found) { break; }
         status = step_create_solver(s, state);
         if (status == TESS_SUCCESS) { status = refuse_for_time(s, state); }
         if (status == TESS_SUCCESS) { status = refuse_levels(s, state); }
@@ -107,10 +95,8 @@ static tess_status look(tess_solver *s, auto_solve *state)
     state->predicted = false;
     storage_forget(state, s);
     if (!state->solver || state->found != family_of(&state->facts)) {
-        state->found = family_of(&state->facts);
-        state->next = state->nattempts = 0;
-        make_ladder(rates_of(s->original), state->found, &state->facts, &s->options, &state->ladder);
-        recall_choice(s, state);
+        state->nattempts = 0;
+        advise_list(s, state);
         TESS_TRY(climb_to_next(s, state));
     }
     state->values_version = s->original->values_version;

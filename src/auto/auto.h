@@ -25,7 +25,8 @@ typedef struct auto_solve {
     matrix_facts facts;
     uint64_t values_version; /* of which the facts are; 0: none */
     direct_prediction prediction;
-    bool predicted; /* for these values */
+    bool predicted;  /* for these values */
+    bool unanalysed; /* no analysis is made: steps that it might leave out stay */
     ladder ladder;
     matrix_family found;              /* the family when the facts were found */
     int next;                         /* the step that the next attempt takes */
@@ -57,6 +58,8 @@ extern const tess_solver_ops solver_accuracy;
 
 /* ---- steps.c ---- */
 
+/* A step's choices: method, preconditioner with its precision where `out` names none, scaling and order. */
+void step_request(const ladder_step *step, tess_solve_options *out);
 /* The options of an attempt: the caller's, with the step's choices. */
 void step_options(const tess_solver *s, const ladder_step *step, tess_solve_options *out);
 /* Makes state->solver for state->step, with the matrix in CSR if it has too many diagonals or too little memory. */
@@ -67,6 +70,13 @@ bool may_skip(const ladder_step *step, tess_status status);
 tess_status refuse_for_time(const tess_solver *s, auto_solve *state);
 /* UNSUPPORTED, and the solver is destroyed, if multigrid has one level or too many entries and a step follows. */
 tess_status refuse_levels(const tess_solver *s, auto_solve *state);
+
+/* ---- advise.c: which attempts there are, for a solve and for who asks for advice ---- */
+
+/* Lists the steps for the facts that are there; the file of choices may move one to the front. */
+void advise_list(tess_solver *s, auto_solve *state);
+/* Goes to the next step that pays: state->step, in the order that pays. False in *found: there is none. */
+tess_status advise_next(tess_solver *s, auto_solve *state, bool *found);
 
 /* ---- costs.c ---- */
 
@@ -104,6 +114,8 @@ tess_status find_unreachable(const tess_solver *s, auto_solve *state, const tess
 
 /* ---- explain.c ---- */
 
+/* Writes what was found of the matrix. */
+void explain_facts(auto_solve *state);
 /* Writes why the solve did what it did; after a failure also whether the matrix is structurally singular. */
 void explain(const tess_solver *s, auto_solve *state, const tess_solve_result *result);
 

@@ -120,7 +120,7 @@ typedef struct refined_inverse {
     const tess_precond *m;
     const csr_view *a;
     bool valid;                     /* every solve so far left a small residual in each row */
-    row_residual *rows;             /* n: of the last solve */
+    tess_row_sum *rows;             /* n: of the last solve */
     double *size, *solution, *work; /* n each */
     double *uncertain;              /* f = (|A| |x| + |b|) max(u, max_i |r|_i / (|A| |x| + |b|)_i) >= |r|; n */
     lapack_int *signs;              /* n */
@@ -153,18 +153,18 @@ static void inverse_close(refined_inverse *v)
     tess_host_release(ctx, v->signs, n, sizeof *v->signs);
 }
 
-static void rows_of_residual(const csr_view *a, bool transposed, const double *b, const double *x, row_residual *rows)
+static void rows_of_residual(const csr_view *a, bool transposed, const double *b, const double *x, tess_row_sum *rows)
 {
     const double *val = a->val;
 
     for (int64_t i = 0; i < a->nrows; i++) {
-        rows[i] = row_residual_start(b[i]);
+        rows[i] = tess_row_sum_start(b[i]);
     }
     for (int64_t i = 0; i < a->nrows; i++) {
         for (int64_t k = csr_offset(a, i), end = csr_offset(a, i + 1); k < end; k++) {
             const int64_t j = a->col_ind[k];
 
-            row_residual_add(&rows[transposed ? j : i], val[k], x[transposed ? i : j]);
+            tess_row_sum_add(&rows[transposed ? j : i], val[k], x[transposed ? i : j]);
         }
     }
 }
@@ -216,7 +216,7 @@ static tess_status solve_refined(refined_inverse *v, bool transposed, const doub
         }
         rows_of_residual(v->a, transposed, rhs, v->solution, v->rows);
         for (int64_t i = 0; i < n; i++) {
-            correction[i] = two_word_value(v->rows[i].sum);
+            correction[i] = tess_two_word_value(v->rows[i].sum);
         }
         left = largest_ratio(n, correction, size);
         if (!(left <= REFINED_SHARE * before) || left <= REFINED_ENOUGH * start) { break; }
@@ -288,7 +288,7 @@ static tess_status bound_with(refined_inverse *v, const error_of_x *e, bool by_r
     TESS_TRY(solve_refined(v, false, e->residual, v->uncertain));
     length = vector_norm2(n, v->solution);
     for (int64_t i = 0; i < n; i++) {
-        const double left = fabs(two_word_value(v->rows[i].sum)) + UNIT * fabs(e->residual[i]) +
+        const double left = fabs(tess_two_word_value(v->rows[i].sum)) + UNIT * fabs(e->residual[i]) +
                             (double)n * UNIT * UNIT * (v->rows[i].magnitude + e->magnitude[i]);
 
         if (left > 0.0) { share = fmax(share, left / v->uncertain[i]); }
@@ -480,7 +480,7 @@ double rowwise_backward_error(int64_t n, const double *residual, const double *m
 tess_status find_rows(const tess_matrix *a, const double *b, const double *x, double *residual, double *magnitude)
 {
     const int64_t n = a->nrows;
-    row_residual *rows = NULL;
+    tess_row_sum *rows = NULL;
     tess_host_matrix host = {0};
     tess_status status = TESS_SUCCESS;
 
@@ -488,7 +488,7 @@ tess_status find_rows(const tess_matrix *a, const double *b, const double *x, do
     TESS_TRY(tess_matrix_on_host(a, &host));
     rows_of_residual(&csr_of(host.matrix)->view, false, b, x, rows);
     for (int64_t i = 0; i < n; i++) {
-        residual[i] = two_word_value(rows[i].sum);
+        residual[i] = tess_two_word_value(rows[i].sum);
         magnitude[i] = rows[i].magnitude;
     }
 cleanup:

@@ -121,5 +121,5 @@ bool step_pays(tess_solver *s, const ladder_step *step)
 {
     auto_solve *state = s->state;
 
-    return !is_too_expensive(s, state, step) && !is_beaten(s, state, step);
+    return state->unanalysed || (!is_too_expensive(s, state, step) && !is_beaten(s, state, step));
 }

@@ -48,6 +48,12 @@ static void say_facts(auto_solve *state)
     say(state, state->remembered ? "; the method is from the file of choices\n" : "\n");
 }
 
+void explain_facts(auto_solve *state)
+{
+    state->why[0] = '\0';
+    say_facts(state);
+}
+
 /* Only where it has an effect: the caller may ask for the norm as given. */
 static void say_rows(auto_solve *state)
 {

@@ -7,21 +7,17 @@
 #include "base/deadline.h"
 #include "solver/verify.h"
 
-void step_options(const tess_solver *s, const ladder_step *step, tess_solve_options *out)
+void step_request(const ladder_step *step, tess_solve_options *out)
 {
     const bool complete = step->precond == TESS_PRECOND_LU || step->precond == TESS_PRECOND_CHOLESKY;
     const bool factors =
         step->precond != TESS_PRECOND_NONE && step->precond != TESS_PRECOND_JACOBI && step->precond != TESS_PRECOND_AMG;
     const bool fp32 = complete && step->factors == TESS_PRECISION_FP32; /* incomplete ones always compute in FP64 */
 
-    *out = s->options;
-    out->return_last = 0; /* each attempt begins from the best x so far */
     out->solver = step->solver;
     out->scale = step->scale;
     out->reorder = step->reorder;
-    out->stop_norm = verify_stop_norm(&s->options);
-    storage_request(s, step, &out->storage);
-    if (s->options.precond.kind != TESS_PRECOND_AUTO) { return; }
+    if (out->precond.kind != TESS_PRECOND_AUTO) { return; }
     out->precond.kind = step->precond;
     if (step->precond == TESS_PRECOND_AMG && step->factors == TESS_PRECISION_FP64) {
         out->precond.amg.precision = TESS_AMG_PRECISION_FP64;
@@ -30,6 +26,15 @@ void step_options(const tess_solver *s, const ladder_step *step, tess_solve_opti
         out->precond.role = (tess_role_precision){
             .given = 1, .storage = step->factors, .arithmetic = fp32 ? TESS_ARITHMETIC_FP32 : TESS_ARITHMETIC_FP64};
     }
+}
+
+void step_options(const tess_solver *s, const ladder_step *step, tess_solve_options *out)
+{
+    *out = s->options;
+    out->return_last = 0; /* each attempt begins from the best x so far */
+    out->stop_norm = verify_stop_norm(&s->options);
+    step_request(step, out);
+    storage_request(s, step, &out->storage);
 }
 
 tess_status step_create_solver(const tess_solver *s, auto_solve *state)

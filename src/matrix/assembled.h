@@ -53,27 +53,15 @@ typedef struct csr_storage {
     csr_shared *shared;            /* holds the arrays in place of owns_index and owns_values; NULL: nothing does */
 } csr_storage;
 
-/* The result of the true-residual pass: ||b - A x||^2 in two words and the sum of squared row error bounds. */
-typedef struct tess_residual_norm {
-    double high, low; /* sum of the squares of 2^-exponent (b - A x)_i */
-    double bound;     /* sum of the squares of the rows' error bounds, scaled likewise */
-    int exponent;     /* in: the scale to use */
-    double magnitude; /* sum of the squares of the rows' |b_i| + sum |a_ij x_j|, scaled likewise; 0: unknown */
-    double rhs;       /* sum of the squares of b_i in two words, rounded, scaled likewise */
-    /* The same of rows that are divided by their largest |a_ij|: residual in two words, bound, b. */
-    double rows_high, rows_low, rows_bound, rows_rhs;
-    /* The largest |r_i| / (|b_i| + sum |a_ij x_j|), an upper bound of the exact one, and its row; -1: r = 0. */
-    double backward, backward_most;
-    int64_t backward_row;
-} tess_residual_norm;
+struct tess_residual_sums;
 
 /* The functions of a device for assembled matrices, besides products. */
 typedef struct assembled_ops {
     /* Missing entries are 0. */
     tess_status (*diagonal)(const tess_matrix *assembled, double *diagonal);
-    /* r = b - A x in two words; residual may be NULL */
+    /* r = b - A x in two words, and its sums of values times 2^-exponent (tessera/residual.h); residual may be NULL */
     tess_status (*true_residual)(const tess_matrix *assembled, const double *b, const double *x, double *residual,
-                                 tess_residual_norm *norm);
+                                 int exponent, struct tess_residual_sums *sums);
     /* *bad_row: first row with an offset out of order, a column out of range, unsorted or duplicate; -1 when none */
     tess_status (*check)(tess_context *ctx, const csr_view *view, int64_t *bad_row);
 } assembled_ops;

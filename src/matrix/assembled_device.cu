@@ -13,50 +13,52 @@ enum { RESIDUAL_BLOCKS = 8, LONG_ROW = 4 * GPU_BLOCK };
 enum { MOST_JOINS = 10 };
 static_assert((1 << MOST_JOINS) >= GPU_BLOCK, "a row has a part for each thread of a block");
 
-__device__ static inline void join_shuffled(row_residual *r, int distance)
+__device__ static inline void join_shuffled(tess_row_sum *r, int distance)
 {
-    row_residual other;
+    tess_row_sum other;
 
     other.sum.high = GPU_SHUFFLE_DOWN(r->sum.high, distance, GPU_WAVE);
     other.sum.low = GPU_SHUFFLE_DOWN(r->sum.low, distance, GPU_WAVE);
     other.errors = GPU_SHUFFLE_DOWN(r->errors, distance, GPU_WAVE);
     other.magnitude = GPU_SHUFFLE_DOWN(r->magnitude, distance, GPU_WAVE);
     other.largest = GPU_SHUFFLE_DOWN(r->largest, distance, GPU_WAVE);
-    row_residual_join(r, &other);
+    tess_row_sum_join(r, &other);
 }
 
 /* The sums of all blocks fit into the memory that host and device share. */
-enum { MAX_RESIDUAL_BLOCKS = GPU_MAPPED_BYTES / sizeof(norm_sums) };
+enum { MAX_RESIDUAL_BLOCKS = GPU_MAPPED_BYTES / sizeof(tess_residual_sums) };
 
 /* Adds over a block in a fixed order; the result is in thread 0. */
-__device__ static inline void add_over_block(norm_sums *sums)
+__device__ static inline void add_over_block(tess_residual_sums *sums)
 {
-    __shared__ norm_sums of_thread[GPU_BLOCK];
+    __shared__ tess_residual_sums of_thread[GPU_BLOCK];
 
     of_thread[threadIdx.x] = *sums;
     __syncthreads();
     for (int half = GPU_BLOCK / 2; half > 0; half /= 2) {
-        if ((int)threadIdx.x < half) { norm_add(&of_thread[threadIdx.x], &of_thread[threadIdx.x + half]); }
+        if ((int)threadIdx.x < half) {
+            tess_residual_sums_add(&of_thread[threadIdx.x], &of_thread[threadIdx.x + half]);
+        }
         __syncthreads();
     }
     *sums = of_thread[0];
 }
 
 /* One row by all threads of a block, in a fixed order; every thread gets the result. */
-__device__ static inline row_residual sum_long_row(int64_t begin, int64_t end, const int32_t *col_ind,
+__device__ static inline tess_row_sum sum_long_row(int64_t begin, int64_t end, const int32_t *col_ind,
                                                    const double *val, double rhs, const double *x)
 {
-    __shared__ row_residual of_thread[GPU_BLOCK];
-    row_residual r = row_residual_start(threadIdx.x == 0 ? rhs : 0.0);
+    __shared__ tess_row_sum of_thread[GPU_BLOCK];
+    tess_row_sum r = tess_row_sum_start(threadIdx.x == 0 ? rhs : 0.0);
 
     for (int64_t k = begin + threadIdx.x; k < end; k += GPU_BLOCK) {
-        row_residual_add(&r, val[k], x[col_ind[k]]);
+        tess_row_sum_add(&r, val[k], x[col_ind[k]]);
     }
     __syncthreads(); /* all threads have read the previous row */
     of_thread[threadIdx.x] = r;
     __syncthreads();
     for (int half = GPU_BLOCK / 2; half > 0; half /= 2) {
-        if ((int)threadIdx.x < half) { row_residual_join(&of_thread[threadIdx.x], &of_thread[threadIdx.x + half]); }
+        if ((int)threadIdx.x < half) { tess_row_sum_join(&of_thread[threadIdx.x], &of_thread[threadIdx.x + half]); }
         __syncthreads();
     }
     return of_thread[0];
@@ -66,21 +68,21 @@ __device__ static inline row_residual sum_long_row(int64_t begin, int64_t end, c
 template <typename OFFSET>
 __global__ static void __launch_bounds__(GPU_BLOCK)
     residual_kernel(int64_t nrows, const OFFSET *row_ptr, const int32_t *col_ind, const double *val, const double *b,
-                    const double *x, double *residual, double scale, int width, norm_sums *of_block)
+                    const double *x, double *residual, double scale, int width, tess_residual_sums *of_block)
 {
     int64_t groups = (int64_t)gridDim.x * GPU_BLOCK / width;
     int64_t group = ((int64_t)blockIdx.x * GPU_BLOCK + threadIdx.x) / width;
     int lane = (int)threadIdx.x % width;
-    norm_sums sums = norm_start();
+    tess_residual_sums sums = tess_residual_sums_start();
 
     for (int64_t base = 0; base < nrows; base += groups) {
         int64_t i = base + group;
         int64_t begin = i < nrows ? (int64_t)row_ptr[i] : 0, end = i < nrows ? (int64_t)row_ptr[i + 1] : 0;
         const bool leads = i < nrows && lane == 0, is_long = end - begin > LONG_ROW;
-        row_residual r = row_residual_start(leads ? b[i] : 0.0);
+        tess_row_sum r = tess_row_sum_start(leads ? b[i] : 0.0);
 
         for (int64_t k = begin + lane; k < end && !is_long; k += width) {
-            row_residual_add(&r, val[k], x[col_ind[k]]);
+            tess_row_sum_add(&r, val[k], x[col_ind[k]]);
         }
         for (int distance = width / 2; distance > 0; distance /= 2) {
             join_shuffled(&r, distance);
@@ -91,22 +93,16 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
                 const int64_t from = row_ptr[row], to = row_ptr[row + 1];
 
                 if (to - from <= LONG_ROW) { continue; }
-                const row_residual whole = sum_long_row(from, to, col_ind, val, b[row], x);
+                const tess_row_sum whole = sum_long_row(from, to, col_ind, val, b[row], x);
 
                 if (row == i) { r = whole; }
             }
         }
         if (leads) {
-            const row_terms row = {i,
-                                   two_word_value(r.sum),
-                                   row_residual_bound(&r, end - begin, MOST_JOINS),
-                                   r.magnitude,
-                                   r.largest,
-                                   b[i],
-                                   (double)(end - begin + MOST_JOINS + 2)};
+            const tess_row_terms row = tess_row_sum_terms(&r, i, b[i], end - begin, MOST_JOINS);
 
             if (residual) { residual[i] = row.value; }
-            norm_add_row(&sums, &row, scale);
+            tess_residual_sums_add_row(&sums, &row, scale);
         }
     }
     add_over_block(&sums);
@@ -124,7 +120,7 @@ static int choose_width(const csr_view *v)
 }
 
 static tess_status launch_residual(tess_context *ctx, const csr_view *v, const double *b, const double *x,
-                                   double *residual, double scale, unsigned grid, norm_sums *of_block)
+                                   double *residual, double scale, unsigned grid, tess_residual_sums *of_block)
 {
     GPU(Stream_t) stream = gpu_stream_of(ctx);
     const double *val = (const double *)v->val;
@@ -141,24 +137,24 @@ static tess_status launch_residual(tess_context *ctx, const csr_view *v, const d
 }
 
 static tess_status true_residual(const tess_matrix *assembled, const double *b, const double *x, double *residual,
-                                 tess_residual_norm *norm)
+                                 int exponent, tess_residual_sums *sums)
 {
     tess_context *ctx = assembled->ctx;
     gpu_scope scope(ctx);
     const csr_view *v = &csr_of(assembled)->view;
     unsigned grid = gpu_grid(ctx, v->nrows * choose_width(v), RESIDUAL_BLOCKS);
-    double scale = ldexp(1.0, -norm->exponent);
-    const norm_sums *of_block = (const norm_sums *)gpu_state_of(ctx)->mapped.host;
-    norm_sums all = norm_start();
+    double scale = ldexp(1.0, -exponent);
+    const tess_residual_sums *of_block = (const tess_residual_sums *)gpu_state_of(ctx)->mapped.host;
     tess_status status = TESS_SUCCESS;
 
     grid = grid < (unsigned)MAX_RESIDUAL_BLOCKS ? grid : (unsigned)MAX_RESIDUAL_BLOCKS;
-    TESS_TRY(launch_residual(ctx, v, b, x, residual, scale, grid, (norm_sums *)gpu_state_of(ctx)->mapped.device));
+    TESS_TRY(
+        launch_residual(ctx, v, b, x, residual, scale, grid, (tess_residual_sums *)gpu_state_of(ctx)->mapped.device));
     TESS_TRY(ctx->backend->synchronize(ctx));
+    *sums = tess_residual_sums_start();
     for (unsigned block = 0; block < grid; block++) {
-        norm_add(&all, of_block + block);
+        tess_residual_sums_add(sums, of_block + block);
     }
-    norm_return(&all, norm);
 cleanup:
     return status;
 }

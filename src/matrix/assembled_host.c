@@ -26,40 +26,40 @@ static tess_status diagonal_of(const tess_matrix *assembled, double *diagonal)
 
 /* Products in two words are one instruction where the processor has it, and else a call. */
 HOST_CLONES static void residual_of_block(const csr_view *v, const double *b, const double *x, double *residual,
-                                          int64_t block, double scale, norm_sums *out)
+                                          int64_t block, double scale, tess_residual_sums *out)
 {
     int64_t end = (block + 1) * HOST_BLOCK < v->nrows ? (block + 1) * HOST_BLOCK : v->nrows;
-    norm_sums sums = norm_start();
+    tess_residual_sums sums = tess_residual_sums_start();
 
     for (int64_t i = block * HOST_BLOCK; i < end; i++) {
-        const row_terms row = row_terms_of(v, b, x, i);
+        const tess_row_terms row = row_terms_of(v, b, x, i);
 
         if (residual) { residual[i] = row.value; }
-        norm_add_row(&sums, &row, scale);
+        tess_residual_sums_add_row(&sums, &row, scale);
     }
     *out = sums;
 }
 
 static tess_status true_residual(const tess_matrix *assembled, const double *b, const double *x, double *residual,
-                                 tess_residual_norm *norm)
+                                 int exponent, tess_residual_sums *sums)
 {
     tess_context *ctx = assembled->ctx;
     const csr_view *v = &csr_of(assembled)->view;
     int64_t nblocks = (v->nrows + HOST_BLOCK - 1) / HOST_BLOCK;
-    double scale = ldexp(1.0, -norm->exponent), *partials = NULL;
-    norm_sums all = norm_start(), *of_block = NULL;
-    tess_status status = host_partials(ctx, (int64_t)(sizeof all / sizeof *partials) * nblocks, &partials);
+    double scale = ldexp(1.0, -exponent), *partials = NULL;
+    tess_residual_sums *of_block = NULL;
+    tess_status status = host_partials(ctx, (int64_t)(sizeof *sums / sizeof *partials) * nblocks, &partials);
 
     if (status != TESS_SUCCESS) { return status; }
-    of_block = (norm_sums *)(void *)partials;
+    *sums = tess_residual_sums_start();
+    of_block = (tess_residual_sums *)(void *)partials;
 #pragma omp parallel for num_threads(ctx->threads) schedule(dynamic, 4) if (v->nnz > HOST_SERIAL_WORK)
     for (int64_t block = 0; block < nblocks; block++) {
         residual_of_block(v, b, x, residual, block, scale, of_block + block);
     }
     for (int64_t block = 0; block < nblocks; block++) {
-        norm_add(&all, of_block + block);
+        tess_residual_sums_add(sums, of_block + block);
     }
-    norm_return(&all, norm);
     return TESS_SUCCESS;
 }
 

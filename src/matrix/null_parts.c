@@ -12,7 +12,7 @@ enum { MAX_EXPONENT = 1000 };
 
 double null_share(const null_sum *of_b, int64_t rows, bool exact)
 {
-    const double sum = two_word_value(of_b->sum);
+    const double sum = tess_two_word_value(of_b->sum);
 
     if (!isfinite(sum) || (!exact && is_null_sum(sum, of_b->magnitude, rows))) { return 0.0; }
     return sum * sum / (double)rows;

@@ -9,35 +9,36 @@
 
 #include <stdbool.h>
 
+#include <tessera/two_word.h>
+
 #include "base/null_sum.h"
-#include "base/two_word.h"
 #include "matrix/matrix.h"
 
 /* Less than this of ||b|| is no inconsistency: no residual is proved to be so small. */
 #define LEAST_INCONSISTENCY (4.0 * TESS_U64)
 
 typedef struct null_sum {
-    two_word sum;
+    tess_two_word sum;
     double magnitude;
     int64_t terms; /* other than 0 */
 } null_sum;
 
 static inline void null_sum_add(null_sum *s, double value)
 {
-    two_word_add(&s->sum, value);
+    tess_two_word_add(&s->sum, value);
     s->magnitude += fabs(value);
     s->terms += value != 0.0;
 }
 
 static inline bool null_sum_is_exact(const null_sum *s)
 {
-    return two_word_value(s->sum) == 0.0;
+    return tess_two_word_value(s->sum) == 0.0;
 }
 
 /* Without terms there is no sum. */
 static inline bool null_sum_holds(const null_sum *s)
 {
-    return s->terms > 0 && is_null_sum(two_word_value(s->sum), s->magnitude, s->terms);
+    return s->terms > 0 && is_null_sum(tess_two_word_value(s->sum), s->magnitude, s->terms);
 }
 
 /* What b has along the ones of a part of so many rows: 1^T b / sqrt(rows), squared; 0 where 1^T b is no more than the

@@ -3,7 +3,8 @@
 #ifndef TESS_POLICY_MAGNITUDES_H
 #define TESS_POLICY_MAGNITUDES_H
 
-#include "base/two_word.h"
+#include <tessera/two_word.h>
+
 #include "policy/assign.h"
 
 #ifdef __cplusplus
@@ -23,10 +24,10 @@ extern "C" {
 enum { MAGNITUDE_LANES = 256, MAGNITUDE_TILE = 4096, MAGNITUDE_STEPS = MAGNITUDE_TILE / MAGNITUDE_LANES };
 
 typedef struct magnitude_sum {
-    two_word sum;
+    tess_two_word sum;
     int64_t count;
-    two_word squares; /* times 2^(-1200 unit) */
-    int unit;         /* -1, 0 or 1 */
+    tess_two_word squares; /* times 2^(-1200 unit) */
+    int unit;              /* -1, 0 or 1 */
 } magnitude_sum;
 
 TESS_HD magnitude_sum magnitude_start(void)
@@ -53,11 +54,11 @@ TESS_HD double magnitude_product(double a, double b)
 }
 
 /* sum += a^2 */
-TESS_HD void magnitude_add_square(two_word *sum, double a)
+TESS_HD void magnitude_add_square(tess_two_word *sum, double a)
 {
     double square = magnitude_product(a, a);
 
-    two_word_add(sum, square);
+    tess_two_word_add(sum, square);
     sum->low += fma(a, a, -square);
 }
 
@@ -82,7 +83,7 @@ TESS_HD void magnitude_raise_unit(magnitude_sum *s)
 /* Of everything except the squares. */
 TESS_HD void magnitude_join(magnitude_sum *s, const magnitude_sum *other)
 {
-    two_word_add_pair(&s->sum, other->sum);
+    tess_two_word_add_pair(&s->sum, other->sum);
     s->count += other->count;
 }
 
@@ -96,14 +97,14 @@ TESS_HD void magnitude_join_squares(magnitude_sum *s, const magnitude_sum *other
     while (o.unit < s->unit) {
         magnitude_raise_unit(&o);
     }
-    two_word_add_pair(&s->squares, o.squares);
+    tess_two_word_add_pair(&s->squares, o.squares);
 }
 
 /* A sum that overflows is Inf; a tenth of its largest term does not fit into a lower precision anyway. */
 TESS_HD double magnitude_mean(const magnitude_sum *s)
 {
     if (s->count == 0) { return 0.0; }
-    return s->sum.high < (double)INFINITY ? two_word_value(s->sum) / (double)s->count : (double)INFINITY;
+    return s->sum.high < (double)INFINITY ? tess_two_word_value(s->sum) / (double)s->count : (double)INFINITY;
 }
 
 /* n std^2 = sum a^2 - (sum a)^2 / n. A difference that rounding alone may have caused counts as 0: equal magnitudes
@@ -111,16 +112,16 @@ TESS_HD double magnitude_mean(const magnitude_sum *s)
 TESS_HD double magnitude_std(const magnitude_sum *s)
 {
     double scale = magnitude_scale(s->unit), n = (double)s->count, quotient, rest, variance;
-    two_word sum, square = {0.0, 0.0}, difference;
+    tess_two_word sum, square = {0.0, 0.0}, difference;
 
     if (s->count == 0) { return 0.0; }
     if (!(s->sum.high < (double)INFINITY)) { return (double)INFINITY; }
-    sum = two_sum(magnitude_product(s->sum.high, scale), magnitude_product(s->sum.low, scale));
+    sum = tess_two_sum(magnitude_product(s->sum.high, scale), magnitude_product(s->sum.low, scale));
     magnitude_add_square(&square, sum.high);
     square.low = square.low + fma(2.0 * sum.high, sum.low, sum.low * sum.low);
     quotient = square.high / n;
     rest = (fma(-quotient, n, square.high) + square.low) / n;
-    difference = two_sum(s->squares.high, -quotient);
+    difference = tess_two_sum(s->squares.high, -quotient);
     variance = difference.high + (difference.low + (s->squares.low - rest));
     return variance > 0x1p-80 * s->squares.high ? sqrt(variance / n) / scale : 0.0;
 }

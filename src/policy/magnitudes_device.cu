@@ -90,7 +90,7 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
         for (int i = 0; i < MAGNITUDE_STEPS; i++) {
             double magnitude = magnitude_of(value[i]);
 
-            two_word_add(&own.sum, magnitude);
+            tess_two_word_add(&own.sum, magnitude);
             own.count += magnitude > 0.0;
         }
         if (SQUARES) { add_squares(value, &own); }

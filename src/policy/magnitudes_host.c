@@ -29,7 +29,7 @@ HOST_CLONES static void add_to_lanes(magnitude_lanes *lanes, const double *value
 {
     for (int j = 0; j < count; j++) {
         double magnitude = magnitude_of(value[j]);
-        two_word s = two_sum(lanes->high[j], magnitude);
+        tess_two_word s = tess_two_sum(lanes->high[j], magnitude);
 
         lanes->high[j] = s.high;
         lanes->low[j] += s.low;
@@ -43,7 +43,7 @@ HOST_CLONES static void add_squares_to_lanes(magnitude_lanes *lanes, const doubl
 {
     for (int j = 0; j < count; j++) {
         double scaled = magnitude_of(value[j]) * lanes->scale[j];
-        two_word square = {lanes->square_high[j], lanes->square_low[j]};
+        tess_two_word square = {lanes->square_high[j], lanes->square_low[j]};
 
         magnitude_add_square(&square, scaled);
         lanes->square_high[j] = square.high;

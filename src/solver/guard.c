@@ -7,8 +7,9 @@
 #include <math.h>
 #include <string.h>
 
+#include <tessera/two_word.h>
+
 #include "base/deadline.h"
-#include "base/two_word.h"
 #include "format/csr/csr.h"
 #include "solver/guard_run.h"
 

@@ -2,7 +2,8 @@
 /* One cycle of a Krylov method: how far it aims, its loop, and what the true residual says of it. */
 #include <stdlib.h>
 
-#include "base/two_word.h"
+#include <tessera/two_word.h>
+
 #include "device/iteration_end.h"
 #include "solver/guard_run.h"
 #include "solver/single_kernel/single_kernel.h"

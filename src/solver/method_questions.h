@@ -28,4 +28,7 @@ void method_drop_matrix(method_solver *s);
 /* The parts of the matrix with a null vector, which the caller has found and keeps as long as the solver. */
 void method_lend_parts(method_solver *s, const null_parts *parts);
 
+/* What auto takes for a shell, of which the caller's marks are all that is known. */
+tess_solver_kind method_of_marks(const tess_shell_operator *shell);
+
 #endif

@@ -81,8 +81,7 @@ static void note_symmetry(method_solver *s, bool symmetric)
     s->asymmetric_error = s->ctx->error;
 }
 
-/* Of a shell the caller's marks are all that is known. */
-static tess_solver_kind method_of_marks(const tess_shell_operator *shell)
+tess_solver_kind method_of_marks(const tess_shell_operator *shell)
 {
     if (shell->positive_definite) { return TESS_SOLVER_CG; }
     return shell->symmetric ? TESS_SOLVER_MINRES : TESS_SOLVER_BICGSTAB;

@@ -1,70 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The true residual: the number that decides whether a solve converged. */
-#include <float.h>
 #include <math.h>
-#include <string.h>
 
-#include "base/two_word.h"
+#include <tessera/residual.h>
+
 #include "matrix/assembled.h"
 #include "matrix/matrix.h"
 #include "solver/verify.h"
-
-/* The exponent of a scale that brings a sum of squares into range: squares overflow from 2^512 on and vanish below
-   2^-537, and residuals range from 2^-1074 to 2^1024. 0: no scale is needed (or NaN). */
-static int fitting_exponent(double squares)
-{
-    return tess_squares_are_whole(squares) || isnan(squares) ? 0 : squares > 1.0 ? 600 : -800;
-}
-
-static tess_status residual_pass(const tess_matrix *a, const double *b, const double *x, double *residual, int exponent,
-                                 tess_residual_norm *sums)
-{
-    memset(sums, 0, sizeof *sums);
-    sums->exponent = exponent;
-    return assembled_ops_of(a->ctx)->true_residual(a, b, x, residual, sums);
-}
-
-/* *at := the sums at that exponent: those of the pass without a scale, those there already, or another pass. */
-static tess_status pass_at(const tess_matrix *a, const double *b, const double *x, double *residual, int exponent,
-                           const tess_residual_norm *plain, tess_residual_norm *at)
-{
-    if (exponent == 0) { *at = *plain; }
-    return exponent == at->exponent ? TESS_SUCCESS : residual_pass(a, b, x, residual, exponent, at);
-}
-
-/* The last product with a power of two rounds by at most 2^-1075 below the normal numbers. That is no number: 2^-1074.
- */
-static double subnormal_error(double norm)
-{
-    return norm > 0.0 && norm < DBL_MIN ? 0x1p-1074 : 0.0;
-}
-
-/* sqrt of a sum in two words: half an ulp from the sum's rounding, one from the root's. */
-#define ROOT_ERROR (4.0 * TESS_U64)
-
-/* Each from a pass for which its squares are in range, as below; the quotients' rounding is in their bounds.
-   `exists`: the residual is not exactly 0. Then a row-scaled norm of 0 has vanished: it is below 2^-1074. */
-static tess_status norms_of_rows(const tess_matrix *a, const double *b, const double *x, double *residual,
-                                 const tess_residual_norm *plain, bool exists, row_residual_norms *out)
-{
-    tess_residual_norm scaled = *plain;
-    tess_status status = TESS_SUCCESS;
-
-    out->known = true;
-    out->backward = plain->backward;
-    out->backward_bound = plain->backward_most - plain->backward;
-    out->backward_row = plain->backward_row;
-    TESS_TRY(pass_at(a, b, x, residual, fitting_exponent(plain->rows_high), plain, &scaled));
-    out->norm = ldexp(sqrt(scaled.rows_high + scaled.rows_low), scaled.exponent);
-    TESS_TRY(pass_at(a, b, x, residual, fitting_exponent(plain->rows_bound), plain, &scaled));
-    out->bound = ldexp(sqrt(scaled.rows_bound) * (1.0 + 0x1p-40), scaled.exponent) + ROOT_ERROR * out->norm +
-                 (exists && out->norm == 0.0 ? 0x1p-1074 : subnormal_error(out->norm));
-    TESS_TRY(pass_at(a, b, x, residual, fitting_exponent(plain->rows_rhs), plain, &scaled));
-    out->rhs_norm = ldexp(sqrt(scaled.rows_rhs), scaled.exponent);
-    out->rhs_least = out->rhs_norm * (1.0 - 2.0 * ROOT_ERROR);
-cleanup:
-    return status;
-}
 
 /* Rows that are NaN have none. */
 static void forget_backward_error(row_residual_norms *rows)
@@ -73,38 +15,45 @@ static void forget_backward_error(row_residual_norms *rows)
     rows->backward_row = -1;
 }
 
-/*
- * Norm, bound and ||b||, each from a pass with a scale for which its squares are in range: after cancellation the bound
- * may be far larger than the norm. The bound covers the rows' errors, the rounding of each row's square (in two words:
- * far below u), of the square root and of the sum of norm and bound.
- */
+/* ---- an assembled matrix, by tessera/residual.h ---- */
+
+typedef struct residual_request {
+    const tess_matrix *a;
+    const double *b, *x;
+    double *residual;
+} residual_request;
+
+static int residual_pass(void *user, int exponent, tess_residual_sums *sums)
+{
+    const residual_request *q = user;
+
+    return (int)assembled_ops_of(q->a->ctx)->true_residual(q->a, q->b, q->x, q->residual, exponent, sums);
+}
+
 static tess_status residual_of_assembled(const tess_matrix *a, const double *b, const double *x, double *residual,
                                          true_residual *out)
 {
-    tess_residual_norm plain, scaled;
-    int for_norm = 0, for_bound = 0, for_rhs = 0;
-    tess_status status = TESS_SUCCESS;
+    residual_request request = {a, b, x, residual};
+    tess_residual_norms found;
+    const tess_status status = (tess_status)tess_residual_norms_by(residual_pass, &request, &found);
 
-    TESS_TRY(residual_pass(a, b, x, residual, 0, &plain));
-    for_norm = fitting_exponent(plain.high);
-    for_bound = fitting_exponent(plain.bound);
-    for_rhs = fitting_exponent(plain.rhs);
-    scaled = plain;
-    if (for_norm != 0) { TESS_TRY(residual_pass(a, b, x, residual, for_norm, &scaled)); }
-    out->norm = ldexp(sqrt(scaled.high + scaled.low), scaled.exponent);
-    TESS_TRY(pass_at(a, b, x, residual, fitting_exponent(plain.magnitude), &plain, &scaled));
-    out->rounding = TESS_U64 * ldexp(sqrt(scaled.magnitude), scaled.exponent);
-    TESS_TRY(pass_at(a, b, x, residual, for_bound, &plain, &scaled));
-    out->of_vector = ldexp(sqrt(scaled.bound) * (1.0 + 0x1p-40), scaled.exponent);
-    out->bound = out->of_vector + ROOT_ERROR * out->norm + subnormal_error(out->norm);
+    if (status != TESS_SUCCESS) { return status; }
+    out->norm = found.norm;
+    out->bound = found.bound;
     out->bounded = true;
-    TESS_TRY(pass_at(a, b, x, residual, for_rhs, &plain, &scaled));
-    out->rhs_norm = ldexp(sqrt(scaled.rhs), scaled.exponent);
-    out->rhs_least = out->rhs_norm * (1.0 - ROOT_ERROR);
-    TESS_TRY(norms_of_rows(a, b, x, residual, &plain, out->norm + out->bound > 0.0, &out->rows));
-    if (!isfinite(out->norm)) { forget_backward_error(&out->rows); }
-cleanup:
-    return status;
+    out->of_vector = found.of_vector;
+    out->rounding = found.rounding;
+    out->rhs_norm = found.rhs_norm;
+    out->rhs_least = found.rhs_least;
+    out->rows = (row_residual_norms){.known = true,
+                                     .norm = found.rows_norm,
+                                     .bound = found.rows_bound,
+                                     .rhs_norm = found.rows_rhs_norm,
+                                     .rhs_least = found.rows_rhs_least,
+                                     .backward = found.backward,
+                                     .backward_bound = found.backward_most - found.backward,
+                                     .backward_row = found.backward_row};
+    return TESS_SUCCESS;
 }
 
 /* ---- a user's operator ---- */
@@ -175,34 +124,28 @@ tess_stop_norm verify_stop_norm(const tess_solve_options *o)
 void verify_set_tolerances(const tess_solve_options *o, const true_residual *of_b, tess_solve_result *r)
 {
     const row_residual_norms *rows = &of_b->rows;
-    const double of_atol = of_b->rhs_norm > 0.0 ? nextafter(o->atol / of_b->rhs_norm, 0.0) : 0.0;
 
     r->stop_norm = verify_stop_norm(o);
     r->rhs_norm = of_b->rhs_norm;
-    r->tolerance = fmax(nextafter(o->rtol * of_b->rhs_least, 0.0), o->atol);
+    r->tolerance = tess_given_tolerance(o->rtol, o->atol, of_b->rhs_least);
     r->rows.rhs_norm = rows->rhs_norm;
-    r->rows.tolerance = of_b->rhs_norm > 0.0 ? nextafter(fmax(o->rtol, of_atol) * rows->rhs_least, 0.0) : r->tolerance;
+    r->rows.tolerance = tess_rows_tolerance(o->rtol, o->atol, of_b->rhs_norm, rows->rhs_least);
     if (!rows->known) { r->rows.tolerance = NAN; }
-}
-
-/* Whether a norm and its bound prove that the exact norm is at most `most`. */
-static bool proves(double norm, double bound, double most)
-{
-    return isfinite(norm + bound) && norm + bound <= most;
 }
 
 /* The bound decides, also if the computed norm is 0. A user's operator without a bound is trusted, and the result says
    that it is not verified. */
 bool meets_given(const tess_solve_result *r, const true_residual *now)
 {
-    return isfinite(r->rhs_norm) && proves(now->norm, now->bounded ? now->bound : 0.0, r->tolerance);
+    return isfinite(r->rhs_norm) && tess_residual_proves(now->norm, now->bounded ? now->bound : 0.0, r->tolerance);
 }
 
 /* Nobody knows the rows of a shell. */
 bool meets_rows(const tess_solve_result *r, const true_residual *now, double slack)
 {
     if (!now->rows.known) { return true; }
-    return isfinite(r->rows.rhs_norm) && proves(now->rows.norm, now->rows.bound, slack * r->rows.tolerance);
+    return isfinite(r->rows.rhs_norm) &&
+           tess_residual_meets_rows(now->rows.norm, now->rows.bound, r->rows.tolerance, slack);
 }
 
 bool meets_tolerance(const tess_solve_result *r, const true_residual *now)
@@ -210,7 +153,7 @@ bool meets_tolerance(const tess_solve_result *r, const true_residual *now)
     switch (r->stop_norm) {
     case TESS_STOP_NORM_ROWS: return now->rows.known ? meets_rows(r, now, 1.0) : meets_given(r, now);
     case TESS_STOP_NORM_BOTH: return meets_given(r, now) && meets_rows(r, now, 1.0);
-    case TESS_STOP_NORM_PRECONDITIONED: return proves(now->preconditioned, 0.0, r->tolerance);
+    case TESS_STOP_NORM_PRECONDITIONED: return tess_residual_proves(now->preconditioned, 0.0, r->tolerance);
     default: return meets_given(r, now);
     }
 }

@@ -42,7 +42,7 @@ static void take(row_search *s, const tess_verify_row *row)
 }
 
 /* The residual over the row's largest magnitude. */
-static double scaled_value(const row_terms *t)
+static double scaled_value(const tess_row_terms *t)
 {
     return fabs(t->value) / (t->largest > 0.0 ? t->largest : 1.0);
 }
@@ -53,11 +53,11 @@ static double collect(row_search *s)
     double most = 0.0;
 
     for (int64_t i = 0; i < s->a->nrows; i++) {
-        const row_terms t = row_terms_of(s->a, s->b, s->x, i);
+        const tess_row_terms t = row_terms_of(s->a, s->b, s->x, i);
         const double scaled = scaled_value(&t);
         const tess_verify_row row = {.row = i,
                                      .residual = t.value,
-                                     .backward_error = isfinite(t.value) ? row_backward_error(&t) : NAN,
+                                     .backward_error = isfinite(t.value) ? tess_row_backward_error(&t) : NAN,
                                      .share = scaled};
 
         if (t.value == 0.0) { continue; }
@@ -72,7 +72,7 @@ static void fill_shares(row_search *s, double most)
     double sum = 0.0;
 
     for (int64_t i = 0; i < s->a->nrows; i++) {
-        const row_terms t = row_terms_of(s->a, s->b, s->x, i);
+        const tess_row_terms t = row_terms_of(s->a, s->b, s->x, i);
         const double part = scaled_value(&t) / most;
 
         sum += part * part;

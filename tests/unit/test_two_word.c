@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Error-free transformations, the bound of Dot2, and the inversion of one block, against wide arithmetic. */
-#include "base/two_word.h"
+#include <tessera/two_word.h>
+
 #include "matrix/residual_rows.h"
 #include "precond/block_jacobi/invert_block.h"
 #include "support/test.h"
@@ -20,7 +21,7 @@ static void transformations_are_exact(void **state)
     (void)state;
     for (int trial = 0; trial < 100000; trial++) {
         double a = any_double(&seed, 25), b = any_double(&seed, 25);
-        two_word sum = two_sum(a, b), product = two_product(a, b);
+        tess_two_word sum = tess_two_sum(a, b), product = tess_two_product(a, b);
 
         assert_true((wide)sum.high + (wide)sum.low == (wide)a + (wide)b);
         assert_true((wide)product.high + (wide)product.low == (wide)a * (wide)b);
@@ -37,7 +38,7 @@ static void dot2_stays_within_its_bound(void **state)
 
     (void)state;
     for (int trial = 0; trial < 3000; trial++) {
-        two_word sum = {0.0, 0.0};
+        tess_two_word sum = {0.0, 0.0};
         double magnitude = 0.0, errors = 0.0, value, bound;
         wide exact = 0;
 
@@ -48,12 +49,12 @@ static void dot2_stays_within_its_bound(void **state)
                 a = -(double)exact / b * (k % 2 ? 1.0 : 0.5);
             }
             exact += (wide)a * (wide)b;
-            errors += fabs(two_product(a, b).low) + fabs(two_sum(sum.high, a * b).low);
-            two_word_add_product(&sum, a, b);
+            errors += fabs(tess_two_product(a, b).low) + fabs(tess_two_sum(sum.high, a * b).low);
+            tess_two_word_add_product(&sum, a, b);
             magnitude += fabs(a * b);
         }
-        value = two_word_value(sum);
-        bound = two_word_bound(value, errors, 2 * LENGTH);
+        value = tess_two_word_value(sum);
+        bound = tess_two_word_bound(value, errors, 2 * LENGTH);
         assert_at_most(fabs((double)((wide)value - exact)), bound);
         tight += bound < 1e-20 * magnitude;
     }
@@ -64,18 +65,18 @@ static void dot2_stays_within_its_bound(void **state)
 static void bound_of_an_exact_sum_is_zero(void **state)
 {
     (void)state;
-    assert_true(two_word_bound(0.0, 0.0, 100.0) == 0.0);
-    assert_true(two_word_bound(0.0, 0x1p-200, 2.0) > 0.0);
-    assert_true(two_word_bound(1.0, 0.0, 2.0) >= TESS_U64);
+    assert_true(tess_two_word_bound(0.0, 0.0, 100.0) == 0.0);
+    assert_true(tess_two_word_bound(0.0, 0x1p-200, 2.0) > 0.0);
+    assert_true(tess_two_word_bound(1.0, 0.0, 2.0) >= TESS_U64);
     /* what underflows in a product is below what its word adds to the bound */
-    assert_true(two_word_underflow(0x1p-600, 0x1.8p-475, 0.0) == UNDERFLOW_WORD);
-    assert_true(two_word_underflow(0.0, 0x1p-1074, 0.0) == 0.0);
-    assert_true(two_word_underflow(0x1p-480, 0x1p-480, 0x1p-960) == 0.0);
-    assert_true(two_word_bound(0.0, UNDERFLOW_WORD, 2.0) >= 0x1p-1074);
+    assert_true(tess_two_word_underflow(0x1p-600, 0x1.8p-475, 0.0) == TESS_UNDERFLOW_WORD);
+    assert_true(tess_two_word_underflow(0.0, 0x1p-1074, 0.0) == 0.0);
+    assert_true(tess_two_word_underflow(0x1p-480, 0x1p-480, 0x1p-960) == 0.0);
+    assert_true(tess_two_word_bound(0.0, TESS_UNDERFLOW_WORD, 2.0) >= 0x1p-1074);
     {
-        const row_residual r = {{0.0, 0.0}, 1.0, 0.0, 0.0}; /* two additions per entry, and per join of parts */
+        const tess_row_sum r = {{0.0, 0.0}, 1.0, 0.0, 0.0}; /* two additions per entry, and per join of parts */
 
-        assert_true(row_residual_bound(&r, 6, 4) == two_word_bound(0.0, 1.0, 20.0));
+        assert_true(tess_row_sum_bound(&r, 6, 4) == tess_two_word_bound(0.0, 1.0, 20.0));
     }
 }
 

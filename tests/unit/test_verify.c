@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The true residual: within its own bound of the exact one, for cancelling, scaled and failed systems. */
-#include "base/two_word.h"
+#include <tessera/two_word.h>
+
 #include "solver/verify.h"
 #include "support/product.h"
 
@@ -69,7 +70,7 @@ static double words_of_row(const oracle_csr *a, const double *b, const double *x
     double high = b[i], words = 0.0;
 
     for (int64_t k = a->row_ptr[i]; k < a->row_ptr[i + 1]; k++) {
-        two_word product = two_product(-a->val[k], x[a->col_ind[k]]), sum = two_sum(high, product.high);
+        tess_two_word product = tess_two_product(-a->val[k], x[a->col_ind[k]]), sum = tess_two_sum(high, product.high);
 
         high = sum.high;
         words += fabs(product.low) + fabs(sum.low);
@@ -278,7 +279,7 @@ static void tiny_residual_of_a_large_system(void **state)
 static void bound_of_the_norm_is_that_of_its_only_row(void **state)
 {
     const double third = 1.0 / 3.0, b[1] = {0.0}, x[2] = {third, third};
-    const double lost = 2.0 * fabs(two_product(third, third).low); /* third x - third x: of both products */
+    const double lost = 2.0 * fabs(tess_two_product(third, third).low); /* third x - third x: of both products */
     oracle_csr a = oracle_open(1, 2);
     verified v;
 
@@ -288,7 +289,7 @@ static void bound_of_the_norm_is_that_of_its_only_row(void **state)
     oracle_end_row(&a, 0);
     v = check_residual(&a, b, x);
     assert_true(lost > 0.0 && v.norm == 0.0);
-    assert_at_most(two_word_bound(0.0, lost, 4.0), v.bound);
+    assert_at_most(tess_two_word_bound(0.0, lost, 4.0), v.bound);
     oracle_free(&a);
 }
 

@@ -9,8 +9,7 @@
 #include <math.h>
 
 #include <tessera/names.h>
-
-#include "base/two_word.h"
+#include <tessera/two_word.h>
 
 /* As in guard.c: the loop stops this much below the tolerance; a cycle must make this share of the way to its goal; and
    so many cycles in a row may fail to. */

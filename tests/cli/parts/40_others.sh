@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # info, spmv, compare, generate, convert.
 expect 0 info spd.mtx --json info.json
-out_has '^recommendation +--solver cg'
+out_has '^recommendation +the matrix is symmetric, positive and dominated by its diagonal'
+out_has '^ +first --solver cg --precond jacobi: '
 json info.json 'j["nrows"] == 3 and j["nnz"] == 7 and j["numerically_symmetric"] is True and j["diagonal_positive"] == 3'
 json info.json 'j["recommendation"]["solver"] == "cg" and j["exact_share"]["e4m3"] == 1.0'
 json info.json 'j["memory"][0]["bytes"] == 4 * 4 + 7 * 12 and j["memory"][1]["bytes"] == 4 * 4 + 7 * 8'
@@ -21,8 +22,21 @@ json info.json 'j["solve_memory"]["precond"] == "none" == j["recommendation"]["p
 for matrix in spd unsym indefinite no_diagonal wide; do
     [ "$matrix" = no_diagonal ] && ! "$tool" solve no_diagonal.mtx --precond lu >out 2>err && continue # without MUMPS
     expect 0 info $matrix.mtx
-    expect 0 solve $matrix.mtx $(sed -n 's/^recommendation *\(--solver [a-z]* --precond [a-z]*\):.*/\1/p' out)
+    expect 0 solve $matrix.mtx $(sed -n 's/^ *first \(--solver .*\): .*/\1/p' out)
 done
+# and is what solve tries, attempt by attempt; large grids name multigrid
+for matrix in "$TESS_DATA_DIR"/{1138_bus,nos3,west0067,sherman4}.mtx.gz gallery:laplace2d:160 gallery:bentpipe2d:40; do
+    expect 0 info "$matrix" --json info.json
+    expect 0 solve "$matrix" --device cpu --json solve.json
+    json info.json '(lambda made, told: 0 < len(made) <= len(told) and all(
+        a[k] == t[k] for a, t in zip(made, told) for k in ("solver", "precond", "scale", "reorder")))(
+        __import__("json").load(open("solve.json"))["attempts"], j["recommendation"]["attempts"])'
+done
+expect 0 info gallery:laplace2d:300
+out_has '^ +then +--solver cg --precond amg: multigrid'
+expect 0 info nan.mtx --json info.json
+out_has '^recommendation +none: NaN or Inf'
+json info.json 'j["recommendation"]["solver"] is None and j["recommendation"]["attempts"] == []'
 expect 0 info duplicates.mtx --json info.json
 json info.json 'j["file"]["duplicates"] == 1 and j["explicit_zeros"] == 1 and j["nnz"] == 3'
 expect 0 info spd.mtx.gz --json -

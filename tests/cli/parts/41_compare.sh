@@ -33,12 +33,19 @@ json repeat.json 'j["solver"] == "gmres" and j["inner_precision"] == "fp32/fp32"
 cp repeat.json both.json
 json compare.json "j['solves']['rows'][0]['iterations'] == __import__('json').load(open('both.json'))['iterations']"
 
-# Facts of the matrix choose the lists.
+# Without lists it tries what info names.
+expect 0 info "$sherman" --json info.json
 expect 0 compare "$sherman" --device cpu --precisions fp64 --json compare.json
-rows '{r["solver"] for r in R if not r["automatic"]} == {"bicgstab", "gmres", "idr"}'
-rows '{"none", "jacobi", "ilu0"} <= {r["precond"] for r in R}'
+rows 'sum(r["automatic"] for r in R) == 1'
+rows '{(r["solver"], r["precond"].split(":")[0]) for r in R if not r["automatic"]} == {(a["solver"], a["precond"])
+    for a in __import__("json").load(open("info.json"))["recommendation"]["attempts"]}'
+expect 0 compare "$sherman" --device cpu --precisions fp64 --solvers bicgstab --json compare.json
+rows '{r["solver"] for r in R} == {"bicgstab"} and {"none", "jacobi", "ilu0"} <= {r["precond"] for r in R}'
+expect 0 compare "$sherman" --device cpu --precisions fp64 --preconds ilu0 --json compare.json
+rows '{"bicgstab", "gmres", "idr"} <= {r["solver"] for r in R if not r["automatic"]}'
+rows '{r["precond"] for r in R if not r["automatic"]} == {"ilu0"}'
 expect 0 compare indefinite.mtx --precisions fp64 --json compare.json
-rows '{r["solver"] for r in R if not r["automatic"]} == {"minres"}'
+rows '("minres", "none") in {(r["solver"], r["precond"]) for r in R}'
 rows 'len(R) > 0'
 expect 0 compare spd.mtx --device cpu --json compare.json
 rows 'R[0]["verified"] and len(j["results"]) > 10'

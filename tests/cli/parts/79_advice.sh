@@ -52,7 +52,7 @@ next_helps
 expect 1 solve gallery:indefinite:20 --max-iterations 3 --device cpu --choices none
 out_has '^advice +raise --max-iterations; --explain shows what was tried$'
 expect 1 solve gallery:indefinite:20 --scale symmetric --max-iterations 3 --device cpu --choices none
-next_is 'gallery:indefinite:20 --solver gmres --precond lu --scale symmetric --stop-norm both'
+next_is 'gallery:indefinite:20 --solver fgmres --precond lu --scale symmetric --stop-norm both'
 next_helps
 # Least squares go on with more iterations.
 printf "${head}3 2 3\n1 1 1\n2 1 1\n3 2 1\n" >tall.mtx
