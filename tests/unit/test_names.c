@@ -12,47 +12,8 @@
 
 /* ---- the functions of each enum ---- */
 
-#define ENUMS(X)              \
-    X(tess_status)            \
-    X(tess_precision)         \
-    X(tess_arithmetic)        \
-    X(tess_overflow)          \
-    X(tess_device)            \
-    X(tess_memory)            \
-    X(tess_ownership)         \
-    X(tess_log_level)         \
-    X(tess_operation)         \
-    X(tess_triangle)          \
-    X(tess_unit_diagonal)     \
-    X(tess_format)            \
-    X(tess_row_order)         \
-    X(tess_kernel)            \
-    X(tess_layout)            \
-    X(tess_granularity)       \
-    X(tess_policy)            \
-    X(tess_scaling)           \
-    X(tess_reordering)        \
-    X(tess_precond_kind)      \
-    X(tess_polynomial_form)   \
-    X(tess_triangular)        \
-    X(tess_factorization)     \
-    X(tess_amg_coarsening)    \
-    X(tess_amg_precision)     \
-    X(tess_amg_cycle)         \
-    X(tess_amg_smoother)      \
-    X(tess_solver_kind)       \
-    X(tess_engine)            \
-    X(tess_guard)             \
-    X(tess_recurrence)        \
-    X(tess_condition_source)  \
-    X(tess_narrowing)         \
-    X(tess_orthogonalization) \
-    X(tess_stop_norm)         \
-    X(tess_reason)            \
-    X(tess_phase)
-
 /* The library's functions with int for the enum. */
-#define ADAPTERS(type)                                       \
+#define ENUM_ADAPTERS(type)                                  \
     static const char *name_of_##type(int value)             \
     {                                                        \
         return type##_name((type)value);                     \
@@ -65,7 +26,9 @@
         *out = (int)value;                                   \
         return status;                                       \
     }
-ENUMS(ADAPTERS)
+#define ENUM(noun) ENUM_ADAPTERS(tess_##noun)
+#include "registry/enums.def"
+#undef ENUM
 
 typedef struct named_enum {
     const char *type;
@@ -73,8 +36,11 @@ typedef struct named_enum {
     tess_status (*parse)(const char *text, int *out);
 } named_enum;
 
-#define ENTRY(type) {#type, name_of_##type, parse_##type},
-static const named_enum enums[] = {ENUMS(ENTRY)};
+static const named_enum enums[] = {
+#define ENUM(noun) {"tess_" #noun, name_of_tess_##noun, parse_tess_##noun},
+#include "registry/enums.def"
+#undef ENUM
+};
 enum { ENUM_COUNT = sizeof enums / sizeof *enums };
 
 static const named_enum *find_enum(const char *type)
@@ -202,7 +168,7 @@ static void check_enum(const char *type, const char *body, const char *end)
     const int count = read_enumerators(type, body, end, list);
     int named = 0, alone = 0, untouched = 12345;
 
-    if (!which || !table) { fail_msg("%s has no names: see src/registry/names.c and this test's list", type); }
+    if (!which || !table) { fail_msg("%s has no names: see src/registry/names.c and enums.def", type); }
     for (; table[named].name; named++) {
         alone += is_name_alone(type, table[named].value);
         for (int k = 0; k < named; k++) {
