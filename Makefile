@@ -12,7 +12,8 @@ ifneq ($(shell command -v ninja),)
 export CMAKE_GENERATOR ?= Ninja
 endif
 
-.PHONY: all petsc demo check check-sanitized check-all bench install packages packages-cuda wheel wheel-cuda dist fuzz format tidy clean
+.PHONY: all petsc demo check check-sanitized check-all bench install packages packages-cuda wheel wheel-cuda dist fuzz \
+    format tidy clean
 
 all:
 	@bash scripts/setup.sh build

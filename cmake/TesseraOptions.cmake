@@ -45,7 +45,7 @@ if(TESS_COVERAGE AND NOT TESS_EMULATED_GPU) # there, of device sources alone (Te
     list(APPEND TESS_SANITIZE_FLAGS -fprofile-instr-generate -fcoverage-mapping)
 endif()
 
-# Hundreds of programs link for tests, large ones where the code is instrumented: lld takes a tenth to a half of the time.
+# Hundreds of programs link for tests, large ones where code is instrumented: lld takes a tenth to a half of the time.
 # The library and the tool of a plain build are linked as users link them.
 set(TESS_FAST_LINK "")
 find_program(TESS_LLD ld.lld)
