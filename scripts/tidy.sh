@@ -5,7 +5,7 @@
 # takes 220 s of a processor there, and less than 15 s in any other *_host.c.
 set -eu
 cd "$(dirname "$0")/.."
-# The analyzer leaves a function after so many states, as in its quick mode: that takes two fifths of the time.
+# The analyzer leaves a function after so many states, as in its quick mode: that takes half of the time.
 limit="--extra-arg=-Xclang --extra-arg=-analyzer-config --extra-arg=-Xclang --extra-arg=max-nodes=75000"
 tidy="xargs -r -n 4 -P ${JOBS:-$(nproc)} clang-tidy -p $1 --quiet $limit"
 many='src/format/(csr/csr|csr/csr_layers|ellr/ellr)_host\.c$'
