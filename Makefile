@@ -12,7 +12,8 @@ ifneq ($(shell command -v ninja),)
 export CMAKE_GENERATOR ?= Ninja
 endif
 
-.PHONY: all petsc demo check check-all bench install packages packages-cuda wheel wheel-cuda dist fuzz format tidy clean
+.PHONY: all petsc demo check check-sanitized check-all bench install packages packages-cuda wheel wheel-cuda dist fuzz \
+    format tidy clean
 
 all:
 	@bash scripts/setup.sh build
@@ -30,6 +31,9 @@ demo:
 
 check:
 	@JOBS=$(JOBS) bash scripts/check.sh
+
+check-sanitized:
+	@JOBS=$(JOBS) bash scripts/check.sh sanitized
 
 check-all:
 	@JOBS=$(JOBS) bash scripts/check.sh all

@@ -191,12 +191,15 @@ function(tess_emulated_options target)
 endfunction()
 
 # Lists in `out` the sources for nvcc: those of src, *_stored_device.cu once for each line of TESS_PRECISION_LIST
-# (device/gpu/storage_types.cuh says why).
+# (device/gpu/storage_types.cuh says why); without TESS_CUDA_SPLIT once with all of them, as the other backends do.
 function(tess_cuda_sources out)
     set(sources ${tess_gpu_sources})
-    set(each ${tess_gpu_sources})
-    list(FILTER sources EXCLUDE REGEX "_stored_device[.]cu$")
-    list(FILTER each INCLUDE REGEX "_stored_device[.]cu$")
+    set(each "")
+    if(TESS_CUDA_SPLIT)
+        set(each ${tess_gpu_sources})
+        list(FILTER sources EXCLUDE REGEX "_stored_device[.]cu$")
+        list(FILTER each INCLUDE REGEX "_stored_device[.]cu$")
+    endif()
     set(codec ${PROJECT_SOURCE_DIR}/include/tessera/codec.h)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${codec})
     file(READ ${codec} text)
@@ -239,9 +242,9 @@ function(tess_add_gpu_sources target)
         # Every barrier goes through these.
         set_source_files_properties(${emulator}/emulator.cpp ${emulator}/streams.cpp PROPERTIES COMPILE_OPTIONS -O3)
         if(TESS_SANITIZE)
-            # Of the host's kernels, whose many instances take minutes to compile with it, the preset dev has it.
+            # Of the host's kernels, whose many instances take minutes to compile with them, the preset dev has them.
             file(GLOB_RECURSE kernels ${PROJECT_SOURCE_DIR}/src/*_host.c)
-            set_source_files_properties(${kernels} PROPERTIES COMPILE_OPTIONS -fno-sanitize=undefined)
+            set_source_files_properties(${kernels} PROPERTIES COMPILE_OPTIONS -fno-sanitize=all)
         endif()
         if(TESS_COVERAGE)
             # Counters that are not atomic: a count may be lost, but not whether a line ran.

@@ -1,15 +1,19 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# check.sh [all]: what must hold before a change goes in (make check), in at most 10 minutes on two idle cores.
-# all (make check-all, continuous integration), below 40: what takes longer as well: tests with the label `long`, the
-# emulated GPU, races, coverage, packages, CUDA, HIP, clang-tidy. Ends with "N passed, N failed[, N skipped]".
+# check.sh [sanitized|all]: what must hold before a change goes in (make check), in at most 8 minutes on two idle cores:
+# every test that needs no GPU, in one build, the one of `make`.
+# sanitized (make check-sanitized): the build by clang with sanitizers, its tests and the fuzz targets.
+# all (make check-all, continuous integration): both, and what takes longer: tests with the label `long`, the emulated
+# GPU, races, coverage, packages, CUDA, HIP, clang-tidy. Ends with "N passed, N failed[, N skipped]", after the times.
 set -u
 cd "$(dirname "$0")/.." || exit 1
+all=false packages=check
 case "${1:-}" in
-'') all=false packages=check log_dir=build/check ;;
+'') log_dir=build/check ;;
+sanitized) log_dir=build/check-sanitized ;;
 all) all=true packages=ci log_dir=build/check-all ;;
 *)
-    echo "usage: $0 [all]" >&2
+    echo "usage: $0 [sanitized|all]" >&2
     exit 2
     ;;
 esac
@@ -17,6 +21,7 @@ bash scripts/setup.sh $packages || exit 1
 # shellcheck source=scripts/stages.sh
 . scripts/stages.sh
 if $all; then selection=(); else selection=(-LE long); fi
+less=-DCMAKE_C_FLAGS_RELEASE=-O1 # what is packed, installed and tried, not measured, is optimised less than for users
 LEAST_BRANCHES=90 # percent; 92.2 measured: threads lose some counts
 
 # build PRESET OPTION...: in build/PRESET
@@ -86,7 +91,8 @@ check_python()
 # The sdist, the wheel built from it for other machines, and that wheel where nothing else is.
 check_python_release()
 {
-    optional_stage "Python: sdist, wheel, clean" "PyPI is not reached" bash scripts/python.sh release
+    optional_stage "Python: sdist, wheel, clean" "PyPI is not reached" env CMAKE_ARGS="$less" \
+        bash scripts/python.sh release
 }
 
 # By clang, with warnings as errors: no other build is needed for its warnings, for fuzzing and for clang-tidy.
@@ -139,7 +145,7 @@ check_coverage()
     rm -rf build/coverage/profiles
     stage "coverage (clang): build" build coverage || return
     test_stage "coverage (clang): tests" build/coverage -LE long
-    stage "coverage: branches of src/, cli/" bash scripts/coverage.sh build/coverage "$LEAST_BRANCHES"
+    stage "coverage (clang): branches" bash scripts/coverage.sh build/coverage "$LEAST_BRANCHES"
 }
 
 # The programs of the device, for speed without sanitizers, and each call of its runtime failing once; which lines of
@@ -153,12 +159,14 @@ check_device_coverage()
     stage "device sources: lines covered" python3 scripts/device_coverage.py --least 95 $dir && tail -n 1 "$log"
 }
 
-# Nothing runs on a device here, so little is optimised: a half of the time. nvcc knows -Ofc from 12.9 on.
+# Nothing runs on a device here, so little is optimised: a half of the time. nvcc knows -Ofc from 12.9 on. Other programs
+# of tests than those for a device, and the plug-in for PETSc, are those of the optimised build.
 build_cuda()
 {
     local fast="-Xptxas -O1"
     if PATH=$PATH:/usr/local/cuda/bin nvcc --help | grep -q -- '-Ofc'; then fast=-Ofc=max; fi
-    build cuda -DTESS_WERROR=ON -DTESS_CUDA_COMPRESS=speed "-DCMAKE_CUDA_FLAGS=$fast" \
+    build cuda -DTESS_WERROR=ON -DTESS_TEST_LEVELS=gpu -DTESS_PETSC=OFF \
+        -DTESS_CUDA_COMPRESS=speed -DTESS_CUDA_SPLIT=OFF "-DCMAKE_CUDA_FLAGS=$fast" \
         "-DCMAKE_CUDA_FLAGS_RELEASE=-O1 -DNDEBUG" "-DCMAKE_C_FLAGS_RELEASE=-O1 -DNDEBUG"
 }
 
@@ -180,7 +188,7 @@ check_cuda()
 # Compiled for AMD and linked, not run: nothing is optimised.
 build_hip()
 {
-    cmake --preset hip -B build/hip-check -DTESS_WERROR=ON -DTESS_HIP_OPTIMIZE=-O0 \
+    cmake --preset hip -B build/hip-check -DTESS_WERROR=ON -DTESS_HIP_OPTIMIZE=-O0 -DTESS_PETSC=OFF \
         -DCMAKE_C_FLAGS_RELEASE=-O0 &&
         cmake --build build/hip-check -j "$jobs"
 }
@@ -190,7 +198,7 @@ check_packages()
 {
     local tree=$PWD/$log_dir/tarball
     stage "tarball" unpack_tarball "$tree" || return
-    stage "packages: build" bash "$tree/scripts/packages.sh" || return
+    stage "packages: build" env CMAKE_ARGS="$less" bash "$tree/scripts/packages.sh" || return
     optional_stage "packages: clean root" "no Debian can be made here, or no mirror is reached" \
         bash scripts/packages_test.sh "$tree/build/packages"
 }
@@ -202,13 +210,18 @@ unpack_tarball()
 }
 
 echo "Tessera check: $jobs jobs, logs in $log_dir/"
+if [ "${1:-}" = sanitized ]; then
+    check_sanitized
+    finish
+    exit
+fi
 stage "layers, names, columns, paths" python3 scripts/check_layers.py
 stage "documents: links, sentences" python3 scripts/check_docs.py
 if $all; then stage "clang-format" bash scripts/format.sh --check; fi
 check_release
 check_python
-check_sanitized
 if $all; then
+    check_sanitized
     check_emulated
     check_threads
     check_coverage

@@ -3,6 +3,7 @@
 # packages.sh [PRESET [library]]: the Debian packages of a preset: `packages` (libtessera0, libtessera-dev, tessera; in
 # build/packages) or `packages-cuda` (libtessera0-cuda; needs nvcc). Their dates are the commit's, so that a second run
 # gives the same files. `library`: only the library that is in them, in build/PRESET/lib; Python's wheel takes it too.
+# CMAKE_ARGS are added.
 set -eu
 cd "$(dirname "$0")/.."
 preset=${1:-packages}
@@ -20,7 +21,8 @@ CFLAGS="$(dpkg-buildflags --get CFLAGS) $(dpkg-buildflags --get CPPFLAGS)"
 CXXFLAGS="$(dpkg-buildflags --get CXXFLAGS) $(dpkg-buildflags --get CPPFLAGS)"
 LDFLAGS=$(dpkg-buildflags --get LDFLAGS)
 export CFLAGS CXXFLAGS LDFLAGS
-cmake --preset "$preset"
+# shellcheck disable=SC2086 # options
+cmake --preset "$preset" ${CMAKE_ARGS:-}
 if [ "${2:-}" = library ]; then
     cmake --build "$build" -j "${JOBS:-$(nproc)}" --target tessera
     exit

@@ -3,6 +3,7 @@
 # shellcheck shell=bash
 
 passed=0 failed=0 skipped=0 cpu_seconds=0
+times=() # of each command: seconds, those of the processors, its name
 jobs=${JOBS:-$(nproc)}
 test_jobs=$((jobs + (jobs + 1) / 2)) # many tests wait: for processes to start, for limits of time, for threads
 log_dir=${log_dir:-build/check}
@@ -51,6 +52,7 @@ run_logged()
     read -r real user system < <(tail -n 1 "$log_dir/time") # the shell may say before it what ended the command
     took="${real} s, CPU $((user + system)) s"
     cpu_seconds=$((cpu_seconds + user + system))
+    times+=("$real $((user + system)) $name")
     return $status
 }
 
@@ -135,10 +137,27 @@ pytest_count()
     grep -oE "[0-9]+ ($1)" <<<"$2" | awk '{ sum += $1 } END { print sum + 0 }'
 }
 
-# The time of all, then the closing line, alone on it, and the exit status that goes with it.
+# Stages in their order, a line each: what stands before the colon of a name is the stage.
+print_times()
+{
+    report "stage" "seconds    CPU"
+    printf '%s\n' "${times[@]}" | awk '
+        {
+            name = $0
+            sub(/^[0-9]+ [0-9]+ /, "", name)
+            sub(/:.*/, "", name)
+            if (!(name in real)) { order[++count] = name }
+            real[name] += $1
+            cpu[name] += $2
+        }
+        END { for (i = 1; i <= count; i++) { printf "  %-34s %7d %6d\n", order[i], real[order[i]], cpu[order[i]] } }'
+    report "all stages" "$(printf '%7d %6d' "$SECONDS" "$cpu_seconds")"
+}
+
+# The times, then the closing line, alone on it, and the exit status that goes with it.
 finish()
 {
-    report "all stages" "${SECONDS} s, CPU $cpu_seconds s"
+    print_times
     counts $passed $failed $skipped
     [ $failed -eq 0 ]
 }

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The names of the public enums: a table for each, in the order of the header. tests/unit/test_names.c compares the
-   two. names_storage.c and names_solve.c have the functions of each enum. */
+/* The names of the public enums: a table for each, in the order of the header, which tests/unit/test_names.c compares;
+   and their functions, from the list enums.def. */
 #include <stdbool.h>
 #include <string.h>
 #include <strings.h>
 
 #include <tessera/papers.h>
 #include <tessera/tessera.h>
-
-#include "registry/names.h"
 
 /* ---- names ---- */
 
@@ -232,43 +230,9 @@ static const struct {
     const char *type;
     const tess_named_value *names;
 } tables[] = {
-    {"tess_status", status_names},
-    {"tess_precision", precision_names},
-    {"tess_arithmetic", arithmetic_names},
-    {"tess_overflow", overflow_names},
-    {"tess_device", device_names},
-    {"tess_memory", memory_names},
-    {"tess_ownership", ownership_names},
-    {"tess_log_level", log_level_names},
-    {"tess_operation", operation_names},
-    {"tess_triangle", triangle_names},
-    {"tess_unit_diagonal", unit_diagonal_names},
-    {"tess_format", format_names},
-    {"tess_row_order", row_order_names},
-    {"tess_granularity", granularity_names},
-    {"tess_policy", policy_names},
-    {"tess_scaling", scaling_names},
-    {"tess_stop_norm", stop_norm_names},
-    {"tess_reordering", reordering_names},
-    {"tess_precond_kind", precond_kind_names},
-    {"tess_polynomial_form", polynomial_form_names},
-    {"tess_triangular", triangular_names},
-    {"tess_factorization", factorization_names},
-    {"tess_amg_coarsening", amg_coarsening_names},
-    {"tess_amg_precision", amg_precision_names},
-    {"tess_amg_cycle", amg_cycle_names},
-    {"tess_amg_smoother", amg_smoother_names},
-    {"tess_solver_kind", solver_kind_names},
-    {"tess_engine", engine_names},
-    {"tess_recurrence", recurrence_names},
-    {"tess_condition_source", condition_source_names},
-    {"tess_orthogonalization", orthogonalization_names},
-    {"tess_guard", guard_names},
-    {"tess_reason", reason_names},
-    {"tess_phase", phase_names},
-    {"tess_layout", layout_names},
-    {"tess_kernel", kernel_names},
-    {"tess_narrowing", narrowing_names},
+#define ENUM(noun) {"tess_" #noun, noun##_names},
+#include "registry/enums.def"
+#undef ENUM
 };
 
 const tess_named_value *tess_enum_names(const char *type)
@@ -287,16 +251,12 @@ static const char *name_in(const tess_named_value *list, int value)
     return "?";
 }
 
-const char *tess_name_of(const char *type, int value)
-{
-    return name_in(tess_enum_names(type), value);
-}
-
 _Static_assert(sizeof(tess_status) == sizeof(int) && sizeof(tess_reason) == sizeof(int), "enums are as wide as int");
 
-tess_status tess_value_of(const char *type, const char *name, void *out)
+/* `out` points to an enum. */
+static tess_status value_in(const tess_named_value *list, const char *name, void *out)
 {
-    for (const tess_named_value *list = tess_enum_names(type); name && out && list->name; list++) {
+    for (; name && out && list->name; list++) {
         if (strcasecmp(list->name, name) == 0) {
             memcpy(out, &list->value, sizeof list->value);
             return TESS_SUCCESS;
@@ -304,6 +264,25 @@ tess_status tess_value_of(const char *type, const char *name, void *out)
     }
     return TESS_INVALID_ARGUMENT;
 }
+
+/* The name on the command line, which scripts rely on, for the one in the table. */
+static const char *without_alias(const tess_named_value *list, const char *name)
+{
+    return list == layout_names && name && strcasecmp(name, "tcki") == 0 ? "grouped" : name;
+}
+
+#define ENUM(noun)                                                             \
+    const char *tess_##noun##_name(tess_##noun value)                          \
+    {                                                                          \
+        return name_in(noun##_names, (int)value);                              \
+    }                                                                          \
+                                                                               \
+    tess_status tess_##noun##_parse(const char *name, tess_##noun *out)        \
+    {                                                                          \
+        return value_in(noun##_names, without_alias(noun##_names, name), out); \
+    }
+#include "registry/enums.def"
+#undef ENUM
 
 const char *tess_status_text(tess_status status)
 {

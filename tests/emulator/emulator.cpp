@@ -30,8 +30,14 @@ namespace {
 
 namespace context = boost::context::detail; // its fibers cost twice as much to switch
 
-/* Stacks whose tops lay whole pages apart would share a few lines of the processor's caches. */
-enum { STACK_BYTES = 160 * 1024, STACK_SHIFT = 320, SLOT = 16 };
+/* Frames that AddressSanitizer looks at are larger. Stacks whose tops lay whole pages apart would share a few lines of
+   the processor's caches. */
+#if defined(__SANITIZE_ADDRESS__)
+enum { STACK_BYTES = 320 * 1024 };
+#else
+enum { STACK_BYTES = 160 * 1024 };
+#endif
+enum { STACK_SHIFT = 320, SLOT = 16 };
 
 enum class state : unsigned char { ready, at_block, at_wave, at_cluster, done };
 

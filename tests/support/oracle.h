@@ -44,6 +44,11 @@ oracle_csr oracle_tridiagonal(int64_t n, double lower, double diagonal, double u
 oracle_csr oracle_laplace2d(int64_t k);
 /* Upwinded convection and diffusion on a k by k grid: unsymmetric, diagonally dominant. */
 oracle_csr oracle_convection2d(int64_t k, double wind);
+/* A power of two for row i, from -range to range and in no order: of matrices whose rows have units of their own. */
+static inline int oracle_power(int64_t i, int range)
+{
+    return (int)(i * 29 % (2 * range + 1)) - range;
+}
 oracle_csr oracle_hilbert(int64_t n);
 /* Rows of 0 to 2 per_row entries in random columns, values in (-1, 1). */
 oracle_csr oracle_random(int64_t nrows, int64_t ncols, int64_t per_row, uint64_t seed);

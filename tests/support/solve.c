@@ -170,3 +170,21 @@ void check_repeats(tess_context *ctx, const oracle_csr *a, const tess_solve_opti
     free(first);
     free(x);
 }
+
+int run_group_with_system(const char *name, const struct CMUnitTest *tests, size_t count, tess_context *context,
+                          int side, shared_system shared)
+{
+    oracle_csr laplacian = oracle_laplace2d(side);
+    int failed;
+
+    *shared.a = make_matrix(context, &laplacian);
+    *shared.b = make_zeros(context, laplacian.nrows);
+    *shared.x = make_zeros(context, laplacian.nrows);
+    assert_ok(context, tess_vector_fill(*shared.b, 1.0));
+    oracle_free(&laplacian);
+    failed = run_group_with_context(name, tests, count, context, shared.ctx);
+    tess_vector_destroy(*shared.b);
+    tess_vector_destroy(*shared.x);
+    tess_matrix_destroy(*shared.a);
+    return failed;
+}

@@ -59,4 +59,20 @@ void check_engines_agree(tess_context *gpu, const oracle_csr *a, tess_solve_opti
  */
 void check_repeats(tess_context *ctx, const oracle_csr *a, const tess_solve_options *options, int times);
 
+/*
+ * The return value of main in a program whose tests share a system: the Laplacian of a grid of side * side points, a b
+ * of ones and an x, in `context`. They go to where the pointers say, and end with the tests.
+ */
+typedef struct shared_system {
+    tess_context **ctx;
+    tess_matrix **a;
+    tess_vector **b, **x;
+} shared_system;
+
+#define run_with_system(context, side, tests, ...)                                          \
+    run_group_with_system(#tests, tests, sizeof(tests) / sizeof((tests)[0]), context, side, \
+                          (shared_system){__VA_ARGS__})
+int run_group_with_system(const char *name, const struct CMUnitTest *tests, size_t count, tess_context *context,
+                          int side, shared_system shared);
+
 #endif

@@ -104,6 +104,17 @@ int run_group_on_gpu(const char *name, const struct CMUnitTest *tests, size_t co
     return failed;
 }
 
+int run_group_with_context(const char *name, const struct CMUnitTest *tests, size_t count, tess_context *context,
+                           tess_context **shared)
+{
+    int failed;
+
+    *shared = context;
+    failed = _cmocka_run_group_tests(name, tests, count, NULL, NULL);
+    tess_context_destroy(context);
+    return failed;
+}
+
 tess_csr_arrays csr_arrays_of(const oracle_csr *a)
 {
     return (tess_csr_arrays){.size = sizeof(tess_csr_arrays),

@@ -69,6 +69,12 @@ static inline tess_context *open_device(int threads)
 #define run_gpu_tests(tests, gpu) run_group_on_gpu(#tests, tests, sizeof(tests) / sizeof((tests)[0]), gpu)
 int run_group_on_gpu(const char *name, const struct CMUnitTest *tests, size_t count, tess_context **gpu);
 
+/* The return value of main in a program whose tests share `context`: it goes to *shared, and ends with them. */
+#define run_with_context(context, tests, shared) \
+    run_group_with_context(#tests, tests, sizeof(tests) / sizeof((tests)[0]), context, shared)
+int run_group_with_context(const char *name, const struct CMUnitTest *tests, size_t count, tess_context *context,
+                           tess_context **shared);
+
 /* A matrix of the library made from one of the oracle's by copying. */
 tess_matrix *make_matrix(tess_context *ctx, const oracle_csr *a);
 /* Its CSR arrays as the library takes them: 64-bit offsets, 32-bit columns, host, copy. */

@@ -576,20 +576,6 @@ static void cheap_factors_come_before_a_trial(void **state)
     close_test(&t);
 }
 
-static int open_context(void **state)
-{
-    (void)state;
-    ctx = open_device(1);
-    return 0;
-}
-
-static int close_context(void **state)
-{
-    (void)state;
-    tess_context_destroy(ctx);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {AUTOMATIC_TESTS, cmocka_unit_test(multigrid_takes_over_from_a_diagonal),
@@ -597,6 +583,6 @@ int main(void)
                                        cmocka_unit_test(incomplete_factors_come_before_multigrid),
                                        cmocka_unit_test(cheap_factors_come_before_a_trial)};
 
-    return cmocka_run_group_tests(tests, open_context, close_context);
+    return run_with_context(open_device(1), tests, &ctx);
 }
 #endif

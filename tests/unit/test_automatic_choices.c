@@ -193,20 +193,6 @@ static void diagonals_are_for_plain_iterations(void **state)
     }
 }
 
-static int open_context(void **state)
-{
-    (void)state;
-    ctx = open_device(1);
-    return 0;
-}
-
-static int close_context(void **state)
-{
-    (void)state;
-    tess_context_destroy(ctx);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_band_pays_where_the_profile_halves),
@@ -214,5 +200,5 @@ int main(void)
                                        cmocka_unit_test(diagonals_are_for_plain_iterations),
                                        cmocka_unit_test(facts_are_those_of_any_number_of_threads)};
 
-    return cmocka_run_group_tests(tests, open_context, close_context);
+    return run_with_context(open_device(1), tests, &ctx);
 }

@@ -7,20 +7,6 @@
 
 static tess_context *ctx;
 
-static int open_context(void **state)
-{
-    (void)state;
-    ctx = open_device(2);
-    return 0;
-}
-
-static int close_context(void **state)
-{
-    (void)state;
-    tess_context_destroy(ctx);
-    return 0;
-}
-
 /* ---- arrays, on the host or in the memory of the context's device ---- */
 
 /* Where arrays may lie: on the host and, of a GPU, in its memory. */
@@ -306,5 +292,5 @@ int main(void)
         cmocka_unit_test(unknown_precisions_are_refused),
     };
 
-    return cmocka_run_group_tests(tests, open_context, close_context);
+    return run_with_context(open_device(2), tests, &ctx);
 }

@@ -286,20 +286,6 @@ static void a_solver_that_is_used_again(void **state)
     oracle_free(&regular);
 }
 
-static int open_context(void **state)
-{
-    (void)state;
-    ctx = open_cpu(1);
-    return 0;
-}
-
-static int close_context(void **state)
-{
-    (void)state;
-    tess_context_destroy(ctx);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -309,5 +295,5 @@ int main(void)
         cmocka_unit_test(other_systems_have_no_bound), cmocka_unit_test(a_solver_that_is_used_again),
     };
 
-    return cmocka_run_group_tests(tests, open_context, close_context);
+    return run_with_context(open_cpu(1), tests, &ctx);
 }

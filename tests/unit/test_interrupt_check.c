@@ -14,34 +14,6 @@ static tess_context *ctx;
 static tess_matrix *a;
 static tess_vector *b, *x;
 
-static int open_all(void **state)
-{
-    oracle_csr laplacian = oracle_laplace2d(SIDE);
-    tess_context_options options;
-
-    (void)state;
-    tess_context_options_init(&options);
-    options.device = TESS_DEVICE_CPU;
-    options.threads = 2;
-    assert_int_equal(tess_context_create(&options, &ctx), TESS_SUCCESS);
-    a = make_matrix(ctx, &laplacian);
-    b = make_zeros(ctx, N);
-    x = make_zeros(ctx, N);
-    assert_ok(ctx, tess_vector_fill(b, 1.0));
-    oracle_free(&laplacian);
-    return 0;
-}
-
-static int close_all(void **state)
-{
-    (void)state;
-    tess_vector_destroy(b);
-    tess_vector_destroy(x);
-    tess_matrix_destroy(a);
-    tess_context_destroy(ctx);
-    return 0;
-}
-
 typedef struct asked {
     int count, answer;
 } asked;
@@ -157,5 +129,5 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_solve_ends), cmocka_unit_test(a_setup_ends),
                                        cmocka_unit_test(other_threads_do_not_ask)};
 
-    return cmocka_run_group_tests(tests, open_all, close_all);
+    return run_with_system(open_cpu(2), SIDE, tests, &ctx, &a, &b, &x);
 }

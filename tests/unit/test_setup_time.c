@@ -17,30 +17,6 @@ static tess_context *ctx;
 static tess_matrix *a;
 static tess_vector *b, *x;
 
-static int open_all(void **state)
-{
-    oracle_csr laplacian = oracle_laplace2d(SIDE);
-
-    (void)state;
-    ctx = open_device(2);
-    a = make_matrix(ctx, &laplacian);
-    b = make_zeros(ctx, N);
-    x = make_zeros(ctx, N);
-    assert_ok(ctx, tess_vector_fill(b, 1.0));
-    oracle_free(&laplacian);
-    return 0;
-}
-
-static int close_all(void **state)
-{
-    (void)state;
-    tess_vector_destroy(b);
-    tess_vector_destroy(x);
-    tess_matrix_destroy(a);
-    tess_context_destroy(ctx);
-    return 0;
-}
-
 static tess_solve_options options_of(const char *precond, double limit)
 {
     tess_solve_options o;
@@ -284,5 +260,5 @@ int main(void)
                                        cmocka_unit_test(test_interrupt),
                                        cmocka_unit_test(test_automatic_goes_on_without_factors)};
 
-    return cmocka_run_group_tests(tests, open_all, close_all);
+    return run_with_system(open_device(2), SIDE, tests, &ctx, &a, &b, &x);
 }
