@@ -159,8 +159,8 @@ check_device_coverage()
     stage "device sources: lines covered" python3 scripts/device_coverage.py --least 95 $dir && tail -n 1 "$log"
 }
 
-# Nothing runs on a device here, so little is optimised: a half of the time. nvcc knows -Ofc from 12.9 on. Other programs
-# of tests than those for a device, and the plug-in for PETSc, are those of the optimised build.
+# Nothing runs on a device here, so little is optimised: a half of the time. nvcc knows -Ofc from 12.9 on. Programs of
+# tests that are not for a device, and the plug-in for PETSc, are those of the optimised build.
 build_cuda()
 {
     local fast="-Xptxas -O1"

@@ -103,6 +103,8 @@ bool option_read_real(const option_entry *entry, const char *text, double *out, 
 /* The value of a name of an enum, but for shell. */
 bool option_read_name(const option_entry *entry, const char *type, const char *text, int *out,
                       const option_message *message);
+/* "?" for a value outside the enum. */
+const char *option_name_of(const char *type, int value);
 /* STORAGE/ARITHMETIC; an empty text where none is given. */
 bool option_read_role(const option_entry *entry, const char *text, tess_role_precision *out,
                       const option_message *message);

@@ -9,7 +9,6 @@
 
 #include <tessera/names.h>
 
-#include "registry/names.h"
 #include "registry/option_entry.h"
 
 /* The struct that holds the field at `place`. */
@@ -194,7 +193,7 @@ static bool parse_precond(const option_entry *e, const char *text, void *place, 
 static void print_precond(const option_entry *e, const void *place, char *buffer, size_t size)
 {
     const tess_precond_options *o = &((const tess_solve_options *)place)->precond;
-    const char *name = tess_name_of(e->enumeration, (int)o->kind);
+    const char *name = option_name_of(e->enumeration, (int)o->kind);
     char drop[32], fill[32];
 
     switch (o->kind) {
@@ -269,10 +268,10 @@ static void print_amg_precisions(const option_entry *e, const void *place, char 
     const tess_amg_options *amg = CONST_OWNER(tess_amg_options, precision, place);
     size_t used = 0;
 
-    snprintf(buffer, size, "%s", tess_name_of(e->enumeration, (int)amg->precision));
+    snprintf(buffer, size, "%s", option_name_of(e->enumeration, (int)amg->precision));
     for (int l = 0; l < TESS_AMG_LEVEL_PRECISIONS && amg->level_precision[l] != 0 && used < size; l++) {
         used += (size_t)snprintf(buffer + used, size - used, "%s%s", l > 0 ? "," : "",
-                                 tess_name_of(e->enumeration, (int)amg->level_precision[l]));
+                                 option_name_of(e->enumeration, (int)amg->level_precision[l]));
     }
 }
 
@@ -473,7 +472,7 @@ static bool parse_format(const option_entry *e, const char *text, void *place, c
 static void print_format(const option_entry *e, const void *place, char *buffer, size_t size)
 {
     snprintf(buffer, size, "%s",
-             tess_name_of(e->enumeration, (int)((const tess_solve_options *)place)->storage.format));
+             option_name_of(e->enumeration, (int)((const tess_solve_options *)place)->storage.format));
 }
 
 const option_type option_format = {"name", true, parse_format, print_format};
@@ -514,8 +513,8 @@ static void print_base(const option_entry *e, const void *place, char *buffer, s
     const tess_split_options *split = CONST_OWNER(tess_split_options, base, place);
     const bool one = split->low_base == TESS_FORMAT_CSR || split->low_base == split->base;
 
-    snprintf(buffer, size, "%s%s%s", tess_name_of(e->enumeration, (int)split->base), one ? "" : ",",
-             one ? "" : tess_name_of(e->enumeration, (int)split->low_base));
+    snprintf(buffer, size, "%s%s%s", option_name_of(e->enumeration, (int)split->base), one ? "" : ",",
+             one ? "" : option_name_of(e->enumeration, (int)split->low_base));
 }
 
 const option_type option_base = {"base", false, parse_base, print_base};
@@ -587,7 +586,7 @@ static void print_precond_format(const option_entry *e, const void *place, char 
         snprintf(buffer, size, "%s", e->shown.standard);
     } else {
         snprintf(buffer, size, "%s",
-                 tess_name_of(e->enumeration, (int)(has_sweeps(o) ? o->precond.jacobi_sweeps.storage.format
+                 option_name_of(e->enumeration, (int)(has_sweeps(o) ? o->precond.jacobi_sweeps.storage.format
                                                                   : o->precond.incomplete.squares.format)));
     }
 }

@@ -13,7 +13,6 @@
 #include <tessera/names.h>
 
 #include "base/decimal.h"
-#include "registry/names.h"
 #include "registry/option_entry.h"
 
 enum { MOST_WORDS = 40 };
@@ -248,6 +247,14 @@ bool option_read_name(const option_entry *entry, const char *type, const char *t
     return option_refuse_word(entry, text, words, count, message);
 }
 
+const char *option_name_of(const char *type, int value)
+{
+    for (const tess_named_value *name = tess_enum_names(type); name->name; name++) {
+        if (name->value == value) { return name->name; }
+    }
+    return "?";
+}
+
 static bool parse_name(const option_entry *e, const char *text, void *place, const option_message *message)
 {
     return option_read_name(e, e->enumeration, text, place, message);
@@ -255,7 +262,7 @@ static bool parse_name(const option_entry *e, const char *text, void *place, con
 
 static void print_name(const option_entry *e, const void *place, char *buffer, size_t size)
 {
-    snprintf(buffer, size, "%s", tess_name_of(e->enumeration, *(const int *)place));
+    snprintf(buffer, size, "%s", option_name_of(e->enumeration, *(const int *)place));
 }
 
 const option_type option_names = {"name", false, parse_name, print_name};

@@ -2,6 +2,7 @@
 /* Fills the facts of a result that are known before the solve: sizes, precisions, method and engine. */
 #include <string.h>
 
+#include "base/options.h"
 #include "solver/extension.h"
 #include "solver/method_solver.h"
 #include "solver/single_kernel/single_kernel.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The matrix of a method's iterations. */
+#include "format/storage_precision.h"
 #include "solver/method_solver.h"
 #include "solver/single_kernel/single_kernel.h"
 

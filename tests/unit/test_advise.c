@@ -2,6 +2,11 @@
 /* Advice is what an automatic solve does: its attempts are those of the list, in the order of the list. */
 #include <unistd.h>
 
+#include <tessera/advise.h>
+#include <tessera/automatic.h>
+#include <tessera/gallery.h>
+#include <tessera/io.h>
+
 #include "support/solve.h"
 
 static tess_context *ctx;

@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 
+#include <tessera/gallery.h>
 #include <tessera/names.h>
 #include <tessera/options.h>
 #include <tessera/papers.h>

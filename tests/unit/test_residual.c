@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The parts of tessera/residual.h by themselves: passes, parts of vectors, tolerances, and what a bound proves. The
    sums of rows are those of test_verify.c. */
+#include <tessera/residual.h>
+#include <tessera/solver.h>
+
 #include "support/test.h"
 
 /* ---- passes ---- */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A^T x = b by a solver of A: what the solver of the transposed matrix gives, and honest; new values, shells, refusals.
  */
+#include "support/precond_of.h"
 #include "support/solve.h"
 
 enum { SIDE = 7, N = SIDE * SIDE };

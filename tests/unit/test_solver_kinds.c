@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The questions to a solver, answered by each kind of solver: one method, least squares, a scaled or reordered system,
    attempts, an accuracy, and attempts on a scaled system. */
+#include <tessera/automatic.h>
+
 #include "support/solve.h"
 
 enum { EDGE = 9, N = EDGE * EDGE };

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Structs as programs with other headers have them: shorter, longer, and with a `size` that no headers give. Programs
    with earlier headers: tests/abi. */
+#include <tessera/io.h>
+#include <tessera/solver.h>
+
+#include "support/precond_of.h"
 #include "support/test.h"
 
 enum { N = 4, GUARD = 0x5a };
