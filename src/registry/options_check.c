@@ -185,8 +185,9 @@ static bool check_triangles(const tess_solve_options *o, const option_message *m
             return option_refuse(message, "--%s needs --triangular blocks or auto", squares[i]);
         }
     }
-    const bool blocks = f->triangular == TESS_TRIANGULAR_BLOCKS ||
-                        (!whole && (tess_options_is_set(o, squares[0]) || tess_options_is_set(o, squares[1])));
+    const bool cut = f->squares.format != TESS_FORMAT_CSR || f->squares.precision != TESS_PRECISION_FP64 ||
+                     f->squares.policy.policy != TESS_POLICY_NONE;
+    const bool blocks = f->triangular == TESS_TRIANGULAR_BLOCKS || (!whole && cut);
     if (!blocks && tess_options_is_set(o, "leaf")) {
         return option_refuse(message, "--leaf is for --triangular blocks");
     }

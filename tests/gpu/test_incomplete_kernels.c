@@ -27,7 +27,7 @@ static void check_problem(const oracle_csr *a, tess_precond_kind kind, tess_tria
     assert_true(same_bits(f.upper.val, again.upper.val, f.upper.nnz));
     assert_true(same_bits(f.inverse, again.inverse, n));
     options.incomplete.triangular = way;
-    options.incomplete.leaf = leaf;
+    choose_leaf(&options, leaf);
     assert_ok(gpu, tess_precond_create(matrix, &options, &m));
     apply_precond(m, n, r, z);
     check_factor_solution(&f, r, z, 0.0);
@@ -137,11 +137,11 @@ static void engines_agree_bit_for_bit(void **state)
         tess_solve_options options = solve_options(kinds[c % 4]);
 
         options.precond = factor_options(c % 2 == 0 ? TESS_PRECOND_IC0 : TESS_PRECOND_ILU0);
-        options.precond.incomplete.leaf = on_gpu_or_emulated(1000, 50);
         options.precond.incomplete.triangular = ways[c / 4];
         if (ways[c / 4] == TESS_TRIANGULAR_AUTO) {
             options.precond.incomplete.squares.policy.policy = TESS_POLICY_FIXED_RANGE;
         }
+        choose_leaf(&options.precond, on_gpu_or_emulated(1000, 50));
         check_engines_agree(gpu, &problems[(c + c / 2) % 2], options);
         /* level sets wide enough for rows that wait for one another */
         if (c == 0) { check_engines_agree(gpu, &problems[2], options); }
@@ -166,7 +166,7 @@ static void recorded_loops_follow_the_values(void **state)
 
         options.precond = factor_options(TESS_PRECOND_IC0);
         options.precond.incomplete.triangular = (tess_triangular)way;
-        options.precond.incomplete.leaf = on_gpu_or_emulated(200, 40);
+        choose_leaf(&options.precond, on_gpu_or_emulated(200, 40));
         options.engine = TESS_ENGINE_GRAPH;
         assert_ok(gpu, tess_solver_create(matrix, &options, &solver));
         for (int turn = 0; turn < 3; turn++) {

@@ -422,6 +422,16 @@ tess_precond_options factor_options(tess_precond_kind kind)
     return options;
 }
 
+void choose_leaf(tess_precond_options *options, int64_t leaf)
+{
+    const tess_storage_options *squares = &options->incomplete.squares;
+    const bool set = squares->format != TESS_FORMAT_CSR || squares->precision != TESS_PRECISION_FP64 ||
+                     squares->policy.policy != TESS_POLICY_NONE;
+    const tess_triangular way = options->incomplete.triangular;
+
+    if (way == TESS_TRIANGULAR_BLOCKS || (way == TESS_TRIANGULAR_AUTO && set)) { options->incomplete.leaf = leaf; }
+}
+
 oracle_csr two_by_two(double a, double b, double c, double d)
 {
     oracle_csr m = oracle_open(2, 2);

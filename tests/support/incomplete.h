@@ -61,5 +61,7 @@ oracle_csr red_black(int64_t k);
 
 /* Defaults for a kind, but by level sets on every device, and as test_factorization has it. */
 tess_precond_options factor_options(tess_precond_kind kind);
+/* The most rows of an uncut triangle, where triangles are cut. */
+void choose_leaf(tess_precond_options *options, int64_t leaf);
 
 #endif

@@ -93,8 +93,10 @@ static tess_status incomplete(scene *s, tess_precond_kind kind, tess_triangular 
     options.role = (tess_role_precision){1, TESS_PRECISION_FP32, TESS_ARITHMETIC_FP64};
     options.incomplete.triangular = triangular;
     options.incomplete.factorization = factorization;
-    options.incomplete.leaf = SCENE_N;
-    if (triangular != TESS_TRIANGULAR_MERGED) { options.incomplete.squares.policy.policy = TESS_POLICY_MEAN_3STD; }
+    if (triangular != TESS_TRIANGULAR_MERGED) {
+        options.incomplete.squares.policy.policy = TESS_POLICY_MEAN_3STD;
+        options.incomplete.leaf = SCENE_N;
+    }
     if (status == TESS_SUCCESS) { status = tess_vector_create(s->ctx, rows, TESS_PRECISION_FP64, &r); }
     if (status == TESS_SUCCESS) { status = tess_vector_create(s->ctx, rows, TESS_PRECISION_FP64, &z); }
     if (status == TESS_SUCCESS) { status = tess_precond_create(fresh, &options, &made); }

@@ -5,6 +5,17 @@
 const tess_solver_kind loop_methods[LOOP_METHODS] = {TESS_SOLVER_CG, TESS_SOLVER_BICGSTAB, TESS_SOLVER_MINRES,
                                                      TESS_SOLVER_IDR};
 
+tess_solve_options solve_options_to(tess_solver_kind solver, double error)
+{
+    tess_solve_options options;
+
+    tess_solve_options_init(&options);
+    options.solver = solver;
+    options.accuracy.forward = error;
+    options.max_iterations = 2000;
+    return options;
+}
+
 tess_solve_options solve_options(tess_solver_kind solver)
 {
     tess_solve_options options;

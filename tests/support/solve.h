@@ -15,6 +15,8 @@ extern const tess_solver_kind loop_methods[LOOP_METHODS];
 
 /* Defaults for tests: the solver named, 1e-10, 2,000 iterations. */
 tess_solve_options solve_options(tess_solver_kind solver);
+/* The same, but for a relative error of x in place of the tolerance. */
+tess_solve_options solve_options_to(tess_solver_kind solver, double error);
 
 /* The same in one kernel, of a GPU. */
 tess_solve_options single_options(tess_solver_kind kind, tess_recurrence recurrence);

@@ -128,19 +128,17 @@ static tess_status solve_general_automatically(scene *s)
 
 static tess_status solve_to_accuracy(scene *s)
 {
-    tess_solve_options options = solve_options(TESS_SOLVER_CG);
+    tess_solve_options options = solve_options_to(TESS_SOLVER_CG, 1e-6);
 
-    options.accuracy.forward = 1e-6;
     options.history_capacity = 100;
     return solve_fresh(s, &s->a, &options);
 }
 
 static tess_status solve_to_accuracy_by_factors(scene *s)
 {
-    tess_solve_options options = solve_options(TESS_SOLVER_GMRES);
+    tess_solve_options options = solve_options_to(TESS_SOLVER_GMRES, 1e-6);
 
     options.precond.kind = mumps_is_here() ? TESS_PRECOND_LU : TESS_PRECOND_JACOBI;
-    options.accuracy.forward = 1e-6;
     options.history_capacity = 100;
     return solve_fresh(s, &s->unsymmetric, &options);
 }

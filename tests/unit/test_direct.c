@@ -351,9 +351,9 @@ static void wrong_requests_are_refused(void **state)
     assert_ok(ctx, tess_matrix_create_shell(ctx, 4, 4, &identity, &shell));
     assert_fails(ctx, TESS_UNSUPPORTED, tess_precond_create(shell, &options, &m));
     options.role.arithmetic = TESS_ARITHMETIC_FP64;
-    expect_refusal(&a, &options, TESS_UNSUPPORTED, "fp32 with fp64 arithmetic");
+    expect_refusal(&a, &options, TESS_INVALID_ARGUMENT, "not fp32/fp64");
     options.role.storage = TESS_PRECISION_BF16;
-    expect_refusal(&a, &options, TESS_UNSUPPORTED, "bf16");
+    expect_refusal(&a, &options, TESS_INVALID_ARGUMENT, "bf16");
     options.role.storage = TESS_PRECISION_FP64;
     options.direct.reserved[1] = 1;
     expect_refusal(&a, &options, TESS_INVALID_ARGUMENT, "tess_direct_options.reserved");

@@ -75,7 +75,7 @@ static void changing_preconditioners_are_followed(void **state)
     (void)state;
     for (int kind = 0; kind < 2; kind++) {
         changing c = {N, 0};
-        const tess_shell_precond shell = {change, &c};
+        const tess_shell_precond shell = {.apply = change, .user = &c};
         tess_solve_options options = flexible(20);
         tess_precond *made = NULL;
         tess_solver *solver = NULL;

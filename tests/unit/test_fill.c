@@ -350,7 +350,7 @@ static void storage_and_triangles_are_those_of_ilu0(void **state)
         apply_fill(&a, &options, 1, r, exact);
         options.role = (tess_role_precision){1, storages[c % 3], TESS_ARITHMETIC_FP64};
         options.incomplete.triangular = ways[c / 3];
-        options.incomplete.leaf = 50;
+        choose_leaf(&options, 50);
         apply_fill(&a, &options, 2, r, z);
         for (int i = 0; i < N; i++) {
             z[i] -= exact[i];

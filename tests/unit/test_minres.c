@@ -315,7 +315,7 @@ static int negate_last(void *user, const double *r, double *z)
 static void indefinite_preconditioners_are_found(void **state)
 {
     int n = N;
-    const tess_shell_precond indefinite = {negate_last, &n};
+    const tess_shell_precond indefinite = {.apply = negate_last, .user = &n};
     oracle_csr a = shifted(2.5), skew = oracle_convection2d(EDGE, 1.0);
     double *b = random_values(N, 5, -1.0, 1.0), *x = test_allocate(N, sizeof *x);
     tess_solve_options options = solve_options(TESS_SOLVER_MINRES);

@@ -443,7 +443,7 @@ static void what_cannot_be_is_refused(void **state)
     assert_fails(ctx, TESS_UNSUPPORTED, tess_solver_create(m, &options, &solver));
     for (size_t k = 0; k < sizeof others / sizeof *others; k++) {
         options = narrowing_options(others[k], TESS_NARROWING_SAFE);
-        assert_fails(ctx, TESS_UNSUPPORTED, tess_solver_create(m, &options, &solver));
+        assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_solver_create(m, &options, &solver));
     }
     options = narrowing_options(TESS_SOLVER_CG, TESS_NARROWING_SAFE);
     papers = (tess_papers_solve){.size = sizeof papers, .narrowing = (tess_narrowing)9};

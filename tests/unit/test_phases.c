@@ -164,7 +164,7 @@ static void sleeps_are_found_where_they_were(void **state)
         tess_solve_options options = solve_options(solvers[k < 3 ? k : 2]);
         sleeper s = {0};
         const tess_shell_operator matrix = {.apply = multiply_slowly, .user = &s};
-        const tess_shell_precond precond = {precondition_slowly, &s};
+        const tess_shell_precond precond = {.apply = precondition_slowly, .user = &s};
         tess_matrix *m = NULL;
         tess_precond *p = NULL;
         tess_solver *solver = NULL;

@@ -233,7 +233,7 @@ static void wrong_requests_are_refused(void **state)
     size_t bytes = 4 * sizeof(double);
     const tess_shell_operator bare = {.apply = identity_operator, .user = &bytes};
     const tess_shell_operator failing = {.apply = identity_operator, .diagonal = fail_with_three, .user = &bytes};
-    const tess_shell_precond none = {NULL, NULL};
+    const tess_shell_precond none = {.apply = NULL};
     const tess_precond_options jacobi = options_of(TESS_PRECOND_JACOBI, 1),
                                blocks = options_of(TESS_PRECOND_BLOCK_JACOBI, 2);
     const tess_precond_options shell_kind = options_of(TESS_PRECOND_SHELL, 2),

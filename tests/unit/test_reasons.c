@@ -223,7 +223,7 @@ static int refuse(void *user, const double *r, double *z)
 static void indefinite_preconditioner(void **state)
 {
     int n = 100, code = 42;
-    const tess_shell_precond negative = {negate, &n}, failing = {refuse, &code};
+    const tess_shell_precond negative = {.apply = negate, .user = &n}, failing = {.apply = refuse, .user = &code};
     oracle_csr a = oracle_laplace2d(10);
     double x[100] = {0.0};
     tess_solve_options options = solve_options(TESS_SOLVER_CG);

@@ -15,7 +15,7 @@ static tess_solve_options few_steps(tess_solver_kind solver)
     tess_solve_options options = solve_options(solver);
 
     options.max_iterations = STEPS;
-    options.gmres.restart = 4;
+    if (is_gmres(solver)) { options.gmres.restart = 4; }
     return options;
 }
 

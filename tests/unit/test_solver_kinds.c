@@ -52,9 +52,12 @@ static opened open_kind(const kind_of_solver *kind)
     t.options.precond.kind = kind->precond;
     t.options.scale = kind->scale;
     t.options.reorder = kind->reorder;
-    t.options.accuracy.forward = kind->accuracy;
-    if (kind->accuracy > 0.0) { t.options.precond.direct.memory_limit = 1; } /* no factors: another solve tells */
     t.options.rtol = RTOL;
+    if (kind->accuracy > 0.0) {
+        t.options.accuracy.forward = kind->accuracy;
+        t.options.precond.direct.memory_limit = 1; /* no factors: another solve tells */
+        t.options.rtol = 1e-5;                     /* the default */
+    }
     t.options.max_iterations = 500;
     assert_ok(t.ctx, tess_solver_create(t.matrix, &t.options, &t.solver));
     return t;

@@ -38,7 +38,7 @@ static void shells_are_solved_like_matrices(void **state)
 {
     int n = 50;
     const tess_shell_operator shell = {.apply = apply_tridiagonal, .diagonal = write_diagonal, .user = &n};
-    const tess_shell_precond half = {halve, &n};
+    const tess_shell_precond half = {.apply = halve, .user = &n};
     oracle_csr a = oracle_tridiagonal(n, -1.0, 2.5, -1.0);
     double *b = random_values(n, 3, -1.0, 1.0);
     tess_context *ctx = open_cpu(1);

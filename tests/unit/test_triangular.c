@@ -74,7 +74,7 @@ static void threads_do_not_change_a_bit(void **state)
         tess_precond_factors facts = {.size = sizeof facts};
 
         options.incomplete.triangular = c < 4 ? TESS_TRIANGULAR_LEVELS : TESS_TRIANGULAR_BLOCKS;
-        options.incomplete.leaf = 1000;
+        choose_leaf(&options, 1000);
         apply_once(a, &options, 1, r, z, &facts);
         for (int threads = 2; threads <= 5; threads++) {
             apply_once(a, &options, threads, r, z + n, &facts);
@@ -257,7 +257,7 @@ static void leaves_round_their_values(void **state)
 
         options.role = (tess_role_precision){1, storage[c % 3], TESS_ARITHMETIC_FP64};
         options.incomplete.triangular = c < 3 ? TESS_TRIANGULAR_LEVELS : TESS_TRIANGULAR_BLOCKS;
-        options.incomplete.leaf = 64;
+        choose_leaf(&options, 64);
         round_factors(&f, storage[c % 3]);
         apply_once(&a, &options, 2, r, z, &facts);
         check_factor_solution(&f, r, z, 0.0);
@@ -320,7 +320,7 @@ static void vectors_and_loops(void **state)
         tess_precond *m = NULL;
 
         options.incomplete.triangular = (tess_triangular)way;
-        options.incomplete.leaf = 100;
+        choose_leaf(&options, 100);
         assert_ok(ctx, tess_precond_create(matrix, &options, &m));
         apply_raw(ctx, m, TESS_PRECISION_FP64, TESS_LOOP_RUNNING, r, z);
         apply_raw(ctx, m, TESS_PRECISION_FP32, TESS_LOOP_RUNNING, r, z + n);

@@ -173,10 +173,6 @@ static tess_status check_options(const tess_solver *s)
         return tess_fail(s->ctx, TESS_UNSUPPORTED, "use --precond none, or pass an assembled matrix",
                          "%s with jacobi needs the norms of columns, which a user's operator does not give", name);
     }
-    if (tess_find_extension(o)) {
-        return tess_fail(s->ctx, TESS_UNSUPPORTED, "use --solver cg or bicgstab, or leave --narrowing off",
-                         "%s cannot narrow products", name);
-    }
     return TESS_SUCCESS;
 }
 
