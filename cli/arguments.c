@@ -30,47 +30,6 @@ typedef struct known_options {
     const struct argp *argp; /* whose options these are */
 } known_options;
 
-/* Edit distance in which a swap of neighbours counts once (optimal string alignment). */
-static int edit_distance(const char *a, const char *b)
-{
-    int rows[3][NAME_LENGTH + 1];
-    int la = (int)strnlen(a, NAME_LENGTH), lb = (int)strnlen(b, NAME_LENGTH);
-    for (int j = 0; j <= lb; j++) {
-        rows[0][j] = j;
-    }
-    for (int i = 1; i <= la; i++) {
-        int *now = rows[i % 3];
-        const int *up = rows[(i - 1) % 3];
-        const int *up2 = rows[(i + 1) % 3];
-        now[0] = i;
-        for (int j = 1; j <= lb; j++) {
-            int best = up[j - 1] + (a[i - 1] != b[j - 1]);
-            if (up[j] + 1 < best) { best = up[j] + 1; }
-            if (now[j - 1] + 1 < best) { best = now[j - 1] + 1; }
-            bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
-            if (swapped && up2[j - 2] + 1 < best) { best = up2[j - 2] + 1; }
-            now[j] = best;
-        }
-    }
-    return rows[la % 3][lb];
-}
-
-const char *cli_nearest(const char *word, const char *const *candidates, int count)
-{
-    const char *nearest = NULL;
-    int limit = (int)strnlen(word, NAME_LENGTH) / 3;
-    int best = (limit < 2 ? 2 : limit) + 1;
-    for (int i = 0; i < count; i++) {
-        int distance = edit_distance(word, candidates[i]);
-        bool resembles = distance < (int)strlen(candidates[i]); /* at least one character must agree */
-        if (resembles && distance < best) {
-            best = distance;
-            nearest = candidates[i];
-        }
-    }
-    return nearest;
-}
-
 static void collect_options(const struct argp *argp, known_options *known)
 {
     for (const struct argp_option *o = argp->options; o != NULL && (o->name || o->key || o->doc || o->group); o++) {
@@ -137,7 +96,7 @@ static int refuse_option(const known_options *known, const char *argument, size_
             return CLI_USAGE;
         }
     }
-    const char *nearest = cli_nearest(name, known->names, known->count);
+    const char *nearest = tess_nearest_word(name, known->names, known->count);
     if (nearest != NULL) {
         cli_error("unknown option '--%s'; did you mean '--%s'?", name, nearest);
     } else {
@@ -200,7 +159,7 @@ static int choose_preset(const char *name, cli_arguments *out)
             return 0;
         }
     }
-    const char *nearest = cli_nearest(name, known, count);
+    const char *nearest = tess_nearest_word(name, known, count);
     if (nearest != NULL) {
         cli_error("unknown preset '%s'; did you mean '%s'?", name, nearest);
     } else {

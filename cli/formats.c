@@ -124,11 +124,6 @@ static int list_formats(cli_capability has, const char **words)
     return count;
 }
 
-int cli_list_formats(cli_capability has, const char **words)
-{
-    return list_formats(has, words);
-}
-
 const char *cli_formats_text(cli_capability has, const char *last, char *buffer, size_t size)
 {
     const char *words[CLI_MAX_NAMES];
@@ -145,25 +140,6 @@ const char *cli_granularities_text(tess_format format, char *buffer, size_t size
         }
     }
     return join(words, count, " or ", buffer, size);
-}
-
-int cli_list_shorthands(const char **words)
-{
-    int count = 0;
-    for (int i = 0; i < tess_format_count() && count < CLI_MAX_NAMES; i++) {
-        const char *shorthand = tess_format_can(tess_format_at(i))->shorthand;
-        if (shorthand != NULL) { words[count++] = shorthand; }
-    }
-    return count;
-}
-
-tess_format cli_find_shorthand(const char *text)
-{
-    for (int i = 0; i < tess_format_count(); i++) {
-        const char *shorthand = tess_format_can(tess_format_at(i))->shorthand;
-        if (shorthand != NULL && strcmp(shorthand, text) == 0) { return tess_format_at(i); }
-    }
-    return TESS_FORMAT_AUTO;
 }
 
 /* ---- lists in help ---- */
@@ -226,6 +202,7 @@ static const char *list_of(const char *word, char *buffer, size_t size)
     if (strcmp(word, "shorthands") == 0) { return shorthands_text(buffer, size); }
     if (strcmp(word, "preset-names") == 0) { return cli_presets_text(false, buffer, size); }
     if (strcmp(word, "presets") == 0) { return cli_presets_text(true, buffer, size); }
+    if (strncmp(word, "listed:", 7) == 0) { return cli_listed_text(word + 7, buffer, size); }
     if (strncmp(word, "tess_", 5) == 0) { return enum_text(word, buffer, size); }
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
         if (strcmp(lists[i].word, word) == 0) {
@@ -240,7 +217,7 @@ const char *cli_fill_lists(const char *text, char *buffer, size_t size)
     size_t used = 0;
     buffer[0] = '\0';
     while (*text != '\0' && used < size) {
-        char word[32], list[2048];
+        char word[64], list[2048];
         const size_t plain = strcspn(text, "{");
         used += (size_t)snprintf(buffer + used, size - used, "%.*s", (int)plain, text);
         text += plain;
@@ -299,6 +276,37 @@ void cli_note_format(tess_format format, tess_storage_options *options)
     if (options->policy.granularity == TESS_GRANULARITY_MATRIX) {
         options->policy.granularity = can->takes_parts ? can->granularity : TESS_GRANULARITY_ROW;
     }
+}
+
+void cli_note_sweep(tess_storage_options *options)
+{
+    options->split.row_order = TESS_ROW_ORDER_SYMMETRIC;
+    options->arithmetic = TESS_ARITHMETIC_FP32;
+    options->policy.without_diagonal = 1;
+}
+
+void cli_note_choices(const tess_matrix *stored, tess_storage_options *options)
+{
+    tess_assignment_summary summary;
+    cli_note_format(tess_matrix_format(stored), options);
+    if (options->split.base == TESS_FORMAT_AUTO) {
+        options->split.base = tess_matrix_base(stored);
+        options->split.low_base = tess_matrix_low_base(stored);
+    }
+    if (cli_is_lossless_whole(options)) { options->precision = tess_matrix_precision(stored); }
+    if (tess_matrix_get_assignment(stored, &summary) != TESS_SUCCESS) { return; }
+    if (options->policy.choose_parameter) { options->policy.parameter = summary.options.parameter; }
+    if (summary.options.choose_fp8) {
+        memcpy(options->policy.level, summary.options.level, sizeof options->policy.level);
+        options->policy.nlevels = summary.options.nlevels;
+        options->policy.choose_fp8 = 0; /* it has been chosen */
+    }
+}
+
+const char *cli_format_text(tess_format format, bool chosen, char *buffer, size_t size)
+{
+    snprintf(buffer, size, "%s%s", tess_format_name(format), chosen ? " (chosen)" : "");
+    return buffer;
 }
 
 int cli_check_storage(tess_context *ctx, const tess_storage_options *options)

@@ -66,7 +66,7 @@ static int refuse_command(const char *name)
     known[count++] = "--version";
     known[count++] = "--man";
     known[count++] = "--completion";
-    const char *nearest = cli_nearest(name, known, count);
+    const char *nearest = tess_nearest_word(name, known, count);
     const char *what = name[0] == '-' ? "option" : "command";
     if (nearest != NULL) {
         cli_error("unknown %s '%s'; did you mean '%s'?", what, name, nearest);
@@ -141,6 +141,7 @@ int main(int argc, char **argv)
     cli_limit_spinning(argv);
     signal(SIGXFSZ, SIG_IGN); /* a file that grows too large is an error of writing, after which no part of it stays */
     argp_err_exit_status = CLI_USAGE;
+    cli_options_init();
     cli_set_name("tessera");
     return cli_close_output(dispatch(argc, argv));
 }
