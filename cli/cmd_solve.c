@@ -125,17 +125,8 @@ static const struct argp solve_argp = {
 
 /* ---- the solve ---- */
 
-static int require_narrowing(const solve_options *options)
-{
-    const tess_narrowing narrowing = options->papers.narrowing;
-    if (narrowing == TESS_NARROWING_OFF || options->storage.papers.layout == TESS_LAYOUT_RESIDENT) { return 0; }
-    cli_error("--narrowing %s needs --format tiles --layout resident", tess_narrowing_name(narrowing));
-    return CLI_USAGE;
-}
-
 static int check_options(solve_options *options)
 {
-    int code = require_narrowing(options);
     const char *asked = options->solve.automatic.choices;
     const char *choices = asked != NULL && strcmp(asked, "none") != 0 ? asked : NULL;
     const cli_files files = {.input = {options->matrix, options->rhs.path, options->initial_guess, options->stop.resume,
@@ -147,7 +138,7 @@ static int check_options(solve_options *options)
                                         {"html", &options->html},
                                         {"checkpoint", &options->stop.checkpoint}},
                              .force = options->host.force};
-    if (code == 0) { code = cli_check_own_file("choices", choices, false); }
+    int code = cli_check_own_file("choices", choices, false);
     if (code == 0) { code = cli_check_nullspace(&options->nullspace, &options->solve.precond); }
     return code == 0 ? cli_prepare_files(&files) : code;
 }

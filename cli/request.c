@@ -4,6 +4,7 @@
 
 #include "solve.h"
 
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -105,22 +106,18 @@ static void write_set(FILE *to, const tess_solve_options *o, const char *name)
     if (tess_options_is_set(o, name)) { cli_write_option(to, o, tess_option_find(name)); }
 }
 
-/* Those that are written first, and so not again. */
-static bool is_written(const char *name)
+/* The solve's options of some parts of the help, but for those that are written by name. */
+static void write_sections(FILE *to, const tess_solve_options *o, int from, int to_before)
 {
-    static const char *const names[] = {"solver", "scale", "reorder", "stop-norm", "rtol"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (strcmp(names[i], name) == 0) { return true; }
-    }
-    return false;
-}
-
-static void write_rest(FILE *to, const tess_solve_options *o)
-{
+    static const char named[] = " solver scale reorder stop-norm rtol max-iterations ";
+    char name[64];
     const tess_option *option = NULL;
     for (int i = 0; (option = tess_option_at(i)) != NULL; i++) {
-        if (option->scope != TESS_OPTION_OF_SOLVE || option->section == TESS_SECTION_NONE) { continue; }
-        if (!is_written(option->name)) { write_set(to, o, option->name); }
+        const bool there = option->section >= from && option->section < to_before;
+        snprintf(name, sizeof name, " %s ", option->name);
+        if (there && option->scope == TESS_OPTION_OF_SOLVE && strstr(named, name) == NULL) {
+            write_set(to, o, option->name);
+        }
     }
 }
 
@@ -137,9 +134,12 @@ void cli_write_request(FILE *to, const tess_solve_options *request, const cli_re
     if (words->transformed) { fputs(" --system transformed", to); }
     if (words->format && !tess_options_is_set(&o, "format")) { cli_write_option(to, &o, tess_option_find("format")); }
     cli_write_options(to, &o, TESS_OPTION_OF_STORAGE);
+    write_sections(to, &o, TESS_SECTION_MAIN, TESS_SECTION_STOPPING);
     write_set(to, &o, "stop-norm");
     if (rtol || tess_options_is_set(&o, "rtol")) { cli_write_option(to, &o, tess_option_find("rtol")); }
-    write_rest(to, &o);
+    write_sections(to, &o, TESS_SECTION_STOPPING, TESS_SECTION_PRECISION);
     fputs(cli_rhs_option(words->rhs, name, sizeof name), to);
+    write_set(to, &o, "max-iterations");
+    write_sections(to, &o, TESS_SECTION_PRECISION, INT_MAX);
     if (words->device != NULL) { fprintf(to, " --device %s", words->device); }
 }

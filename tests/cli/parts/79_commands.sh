@@ -77,7 +77,7 @@ done <<'OPTIONS'
 --precond ilu0 --factorization host
 --precond block-jacobi:4 --precond-precision adaptive
 --precond polynomial:4 --polynomial-form powers
---precond jacobi-sweeps:4 --precond-omega 0.7 --precond-steps fp32:2,fp64
+--precond jacobi-sweeps:4 --precond-steps fp32:2,fp64 --precond-omega 0.7
 OPTIONS
 expect 0 solve plain.mtx --rhs plain-b.mtx --device cpu --choices none --checkpoint plain.ckpt
 repeat_by_hand plain --rtol 1e-9 --resume plain.ckpt
