@@ -132,6 +132,10 @@ static int dispatch(int argc, char **argv)
     if (strcmp(word, "help") == 0) { return run_help(argc - 1, argv + 1); }
     if (strcmp(word, "--man") == 0) { return run_man(argc - 1, argv + 1); }
     if (strcmp(word, "--completion") == 0) { return run_completion(argc - 1, argv + 1); }
+    if (strcmp(word, "--reference") == 0) { /* for docs */
+        cli_print_reference(stdout);
+        return CLI_CONVERGED;
+    }
     const cli_command_entry *entry = cli_find_command(word);
     return entry == NULL ? refuse_command(word) : run_command(entry->command, argc - 1, argv + 1);
 }
