@@ -31,8 +31,7 @@ static const struct argp_option compare_argp_options[] = {
     {"html", KEY_HTML, "FILE", 0, "write a page that shows the tables in a browser; it needs no network",
      TESS_SECTION_OUTPUT},
     {"format", 0, "NAME", OPTION_DOC, CLI_LISTED("format", "all"), TESS_SECTION_PRECISION},
-    {"matrix-precision", 0, "P", OPTION_DOC, CLI_LISTED("matrix-precision", "all"),
-     TESS_SECTION_PRECISION},
+    {"matrix-precision", 0, "P", OPTION_DOC, CLI_LISTED("matrix-precision", "all"), TESS_SECTION_PRECISION},
     {"device", 0, "NAME", OPTION_DOC, "auto, cpu, cuda or hip (default auto: the host, and a GPU if present)",
      TESS_SECTION_DEVICE},
     {0}};
@@ -86,12 +85,9 @@ static error_t parse_compare(int key, char *arg, struct argp_state *state)
     }
 }
 
-static const struct argp_child compare_children[] = {{&cli_solves_argp, 0, NULL, 0},
-                                                     {&cli_storage_argp, 0, NULL, 0},
-                                                     {&cli_digits_argp, 0, NULL, 0},
-                                                     {&cli_device_argp, 0, NULL, 0},
-                                                     {&cli_host_argp, 0, NULL, 0},
-                                                     {0}};
+static const struct argp_child compare_children[] = {{&cli_solves_argp, 0, NULL, 0}, {&cli_storage_argp, 0, NULL, 0},
+                                                     {&cli_digits_argp, 0, NULL, 0}, {&cli_device_argp, 0, NULL, 0},
+                                                     {&cli_host_argp, 0, NULL, 0},   {0}};
 static const struct argp compare_argp = {
     .options = compare_argp_options,
     .parser = parse_compare,

@@ -50,10 +50,8 @@ static error_t parse_spmv(int key, char *arg, struct argp_state *state)
     }
 }
 
-static const struct argp_child spmv_children[] = {{&cli_storage_argp, 0, NULL, 0},
-                                                  {&cli_device_argp, 0, NULL, 0},
-                                                  {&cli_host_argp, 0, NULL, 0},
-                                                  {0}};
+static const struct argp_child spmv_children[] = {
+    {&cli_storage_argp, 0, NULL, 0}, {&cli_device_argp, 0, NULL, 0}, {&cli_host_argp, 0, NULL, 0}, {0}};
 static const struct argp spmv_argp = {
     .options = spmv_argp_options,
     .parser = parse_spmv,

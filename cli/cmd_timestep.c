@@ -20,7 +20,8 @@ enum {
 };
 
 static const struct argp_option timestep_argp_options[] = {
-    {"count", KEY_COUNT, "N", 0, "number of time steps (default: as many as --steps names, else 1000)", TESS_SECTION_MAIN},
+    {"count", KEY_COUNT, "N", 0, "number of time steps (default: as many as --steps names, else 1000)",
+     TESS_SECTION_MAIN},
     {"steps", KEY_SCHEDULE, "LIST", 0,
      "precisions and mixed, one after another (default mixed), each with "
      ":N for N time steps; the others share the rest equally\n"
@@ -41,7 +42,8 @@ static const struct argp_option timestep_argp_options[] = {
      "auto, plain or graph (default auto): how steps are launched\n"
      "graph needs a GPU",
      TESS_SECTION_METHOD},
-    {"output", KEY_OUTPUT, "FILE", 0, "write the last x: .npy, .petsc, else a Matrix Market array", TESS_SECTION_OUTPUT},
+    {"output", KEY_OUTPUT, "FILE", 0, "write the last x: .npy, .petsc, else a Matrix Market array",
+     TESS_SECTION_OUTPUT},
     {"snapshots", KEY_SNAPSHOTS, "PREFIX", 0, "write x at some steps, to PREFIX, the number of the step and .mtx",
      TESS_SECTION_OUTPUT},
     {"every", KEY_EVERY, "K", 0, "time steps between snapshots (default: a tenth of --count)", TESS_SECTION_OUTPUT},
@@ -139,8 +141,10 @@ static error_t parse_timestep(int key, char *arg, struct argp_state *state)
     }
 }
 
-static const struct argp_child timestep_children[] = {{&cli_storage_argp, 0, NULL, 0}, {&cli_device_argp, 0, NULL, 0},
-                                                      {&cli_host_argp, 0, NULL, 0},    {&cli_stop_argp, 0, NULL, 0},
+static const struct argp_child timestep_children[] = {{&cli_storage_argp, 0, NULL, 0},
+                                                      {&cli_device_argp, 0, NULL, 0},
+                                                      {&cli_host_argp, 0, NULL, 0},
+                                                      {&cli_stop_argp, 0, NULL, 0},
                                                       {0}};
 static const struct argp timestep_argp = {
     .options = timestep_argp_options,

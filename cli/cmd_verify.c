@@ -19,7 +19,8 @@ static const struct argp_option verify_argp_options[] = {
      "rows: row i of it and of b divided by the largest |a_ij|, so that rows of very different size weigh alike",
      TESS_SECTION_MAIN},
     {"accuracy", KEY_ACCURACY, NULL, 0,
-     "estimate the relative error of x, by complete factors of A in fp64: they take time and memory", TESS_SECTION_MAIN},
+     "estimate the relative error of x, by complete factors of A in fp64: they take time and memory",
+     TESS_SECTION_MAIN},
     {"rows", KEY_ROWS, "N", 0, "how many rows to list, those of the largest backward error first (default 5)",
      TESS_SECTION_OUTPUT},
     {0}};

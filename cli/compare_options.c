@@ -90,7 +90,8 @@ static const struct argp_option solves_options[] = {
      "solves: names of --precond with commas between them (default: none, jacobi, and factors that suit the matrix)",
      TESS_SECTION_MAIN},
     {"precisions", KEY_PRECISIONS, "LIST", 0,
-     "solves: precisions of matrix and preconditioner, and of the cycles of gmres (default fp64,fp32)", TESS_SECTION_MAIN},
+     "solves: precisions of matrix and preconditioner, and of the cycles of gmres (default fp64,fp32)",
+     TESS_SECTION_MAIN},
     {"budget", KEY_BUDGET, "S", 0, "solves: stop each after S seconds (default 10)", TESS_SECTION_MAIN},
     {"rhs", KEY_RHS, "NAME|FILE", 0,
      "solves: right-hand side b (default ones): ones, a-times-ones, a-times-ramp, "

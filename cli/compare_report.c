@@ -101,8 +101,8 @@ static tess_solve_options request_of(const cli_solve_row *row, const cli_solves 
     request.automatic.choices = row->together ? "none" : NULL;
     request.stop_norm = row->status == TESS_SUCCESS ? row->result.stop_norm : TESS_STOP_NORM_AUTO;
     request.rtol = all->options->rtol;
-    request.max_iterations = row->result.iterations >= defaults.max_iterations ? all->options->max_iterations
-                                                                               : defaults.max_iterations;
+    request.max_iterations =
+        row->result.iterations >= defaults.max_iterations ? all->options->max_iterations : defaults.max_iterations;
     if (!direct && request.precond.role.storage == TESS_PRECISION_FP64) { request.precond.role.given = 0; }
     return request;
 }

@@ -68,7 +68,8 @@ static error_t parse_precond(int key, char *arg, struct argp_state *state)
     const tess_option *option = cli_option_of(key, TESS_OPTION_OF_PRECOND);
     tess_status status = TESS_SUCCESS;
     if (option == NULL) { return ARGP_ERR_UNKNOWN; }
-    status = tess_precond_options_set(state->input, option->name, value_of(state, option, arg), message, sizeof message);
+    status =
+        tess_precond_options_set(state->input, option->name, value_of(state, option, arg), message, sizeof message);
     if (status != TESS_SUCCESS) { cli_refuse(state, "%s", message); }
     return 0;
 }

@@ -117,16 +117,17 @@ static void print_part(FILE *to, int section, const char *title)
 
 void cli_print_reference(FILE *stream)
 {
-    fputs("# Options of a solve\n\n"
-          "Each option has one name, one set of values and one default on the command line, in Python, in C and in "
-          "PETSc.\n"
-          "`tessera solve --help` [explains them](command-line.md). `tessera --reference` prints this page.\n\n"
-          "- *default*: empty means none. `auto` leaves a number to the library.\n"
-          "- *for*: with another method or preconditioner the option would do nothing, and is refused. Empty: it always "
-          "fits.\n"
-          "- *field*: its place in `tess_solve_options`. `tess_options_set` of `tessera/options.h` takes it as well as "
-          "the name.\n",
-          stream);
+    fputs(
+        "# Options of a solve\n\n"
+        "Each option has one name, one set of values and one default on the command line, in Python, in C and in "
+        "PETSc.\n"
+        "`tessera solve --help` [explains them](command-line.md). `tessera --reference` prints this page.\n\n"
+        "- *default*: empty means none. `auto` leaves a number to the library.\n"
+        "- *for*: with another method or preconditioner the option would do nothing, and is refused. Empty: it always "
+        "fits.\n"
+        "- *field*: its place in `tess_solve_options`. `tess_options_set` of `tessera/options.h` takes it as well as "
+        "the name.\n",
+        stream);
     for (int section = TESS_SECTION_MAIN; section <= TESS_SECTION_PAPERS; section += 10) {
         if (section != TESS_SECTION_DEVICE) { print_part(stream, section, cli_group_title(section)); }
     }

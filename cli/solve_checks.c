@@ -34,8 +34,8 @@ static void check_output_names(struct argp_state *state, const solve_options *op
 static void complete_jacobi(tess_solve_options *solve)
 {
     tess_policy_options *policy = &solve->storage.policy;
-    const bool mixed = solve->jacobi.schedule.count == 0 ? cli_is_mixed(&solve->storage)
-                                                         : cli_has_mixed(&solve->jacobi.schedule);
+    const bool mixed =
+        solve->jacobi.schedule.count == 0 ? cli_is_mixed(&solve->storage) : cli_has_mixed(&solve->jacobi.schedule);
     if (solve->solver != TESS_SOLVER_JACOBI) { return; }
     if (mixed && policy->policy == TESS_POLICY_NONE) {
         policy->policy = TESS_POLICY_MEAN_RANGE;
@@ -77,7 +77,7 @@ static void check_system(struct argp_state *state, const solve_options *options)
     }
     if (options->nullspace.coordinates != NULL || options->nullspace.vectors != NULL) {
         cli_refuse(state, "--system transformed does not go with --coordinates or --near-nullspace, which are of the "
-                      "original rows");
+                          "original rows");
     }
 }
 

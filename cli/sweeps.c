@@ -61,4 +61,3 @@ json_t *cli_sweeps_json(const cli_solve_run *run)
     return json_pack("{si so so so sb}", "count", sweeps.count, "weight", cli_json_real(sweeps.omega), "steps", steps,
                      "nonzeros_per_precision", nonzeros, "raised", sweeps.raised);
 }
-

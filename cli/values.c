@@ -80,7 +80,8 @@ int cli_list_names(const char *type, const char **words)
 const char *cli_parse_output(struct argp_state *state, const char *option, const char *text)
 {
     if (text[0] == '\0' || strcmp(text, "-") == 0) {
-        argp_error(state, "--%s: '%s' is not a file name; - for standard output is for --json, and for --output of solve",
+        argp_error(state,
+                   "--%s: '%s' is not a file name; - for standard output is for --json, and for --output of solve",
                    option, text);
     }
     if (cli_ends_with(text, ".mat")) {

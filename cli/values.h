@@ -11,7 +11,8 @@
 #include <tessera/papers.h>
 #include <tessera/tessera.h>
 
-/* ---- values.c: values of options that only the tool has; on a bad one they end the program through argp_error (exit 2) ---- */
+/* ---- values.c: values of options that only the tool has; on a bad one they end the program through argp_error (exit
+ * 2) ---- */
 
 double cli_parse_real(struct argp_state *state, const char *option, const char *text, double low, double high);
 int64_t cli_parse_integer(struct argp_state *state, const char *option, const char *text, int64_t low, int64_t high);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Options with a method or a preconditioner that they are not for: all pairs of the library's list, and rules of several.
+# Options with a method or a preconditioner that they are not for: all pairs of the library's list. Rules of several.
 label="options and methods that they are not for"
 wrong=$(python3 "$here/check_option_pairs.py" "$tool") && pass || fail "$wrong"
 while IFS='|' read -r options message; do
@@ -10,7 +10,7 @@ while IFS='|' read -r options message; do
 done <<'END'
 --solver lsqr --precond ilu0|--solver lsqr takes no preconditioner but jacobi, which scales columns
 --precond lu --precond-precision fp16|--precond-precision of --precond lu is fp32 or fp64, not fp16/fp32
---precond cholesky --precond-precision fp32/fp64|--precond-precision of --precond cholesky is fp32 or fp64, not fp32/fp64
+--precond lu --precond-precision fp32/fp64|--precond-precision of --precond lu is fp32 or fp64, not fp32/fp64
 --solver gmres --row-order permuted|--row-order is for products and --solver jacobi: other solves keep the rows of A
 --solver jacobi --precond ilu0|--solver jacobi takes no preconditioner; leave out --precond
 --narrowing safe|--narrowing safe needs --format tiles --layout resident

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # After a solve that failed: what is advised, by what happened, and that the command of "next" helps.
 head='%%%%MatrixMarket matrix coordinate real general\n'
-next_is() { grep -Eq "^next +tessera solve $1( --device cpu)?\$" out && pass || fail "next is not $1: $(grep '^next' out)"; }
+next_is() {
+    grep -Eq "^next +tessera solve $1( --device cpu)?\$" out && pass || fail "next is not $1: $(grep '^next' out)"
+}
 next_helps() {
     next=$(sed -n 's/^next  *tessera //p' out)
     label="next: $next"
