@@ -137,15 +137,11 @@ bool cli_copies_levels(const tess_format_capabilities *can);
 bool cli_is_by_blocks(const tess_format_capabilities *can);
 bool cli_rounds_products(const tess_format_capabilities *can);
 bool cli_takes_papers(const tess_format_capabilities *can);
-bool cli_is_base(const tess_format_capabilities *can);
-bool cli_may_differ(const tess_format_capabilities *can); /* as a base: may differ from that of the other parts */
 /* The first format with a capability; TESS_FORMAT_AUTO: none. */
 tess_format cli_find_format(cli_capability has);
 /* The names of all such formats: "split, composite or tiles" if `last` is " or ". */
 const char *cli_formats_text(cli_capability has, const char *last, char *buffer, size_t size);
 const char *cli_granularities_text(tess_format format, char *buffer, size_t size);
-/* A text of help with lists in place of its {WORDS}: names of formats with a capability, of an enum, of presets. */
-const char *cli_fill_lists(const char *text, char *buffer, size_t size);
 bool cli_in_set(unsigned set, int value);
 
 bool cli_takes_policy(tess_format format);

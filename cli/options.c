@@ -27,10 +27,10 @@ void cli_options_init(void)
     }
 }
 
-const tess_option *cli_option_of(int key, tess_option_scope scope)
+const tess_option *cli_option_of(int key, int scope)
 {
     const tess_option *option = key >= FIRST_KEY ? tess_option_at(key - FIRST_KEY) : NULL;
-    return option != NULL && option->scope == scope ? option : NULL;
+    return option != NULL && (int)option->scope == scope ? option : NULL;
 }
 
 /* ---- values ---- */
@@ -192,16 +192,48 @@ const struct argp cli_storage_argp = {.options = tables[TESS_OPTION_OF_STORAGE],
 
 /* ---- help ---- */
 
-/* "NAME:DEFAULT": the help of that option, with that default. */
-const char *cli_listed_text(const char *word, char *buffer, size_t size)
+/* Of CLI_LISTED: the help of that option, with that default. */
+static void write_listed(FILE *to, const char *word)
 {
-    char name[32], text[2048];
+    char name[32];
     const size_t length = strcspn(word, ":");
     snprintf(name, sizeof name, "%.*s", (int)length, word);
     const tess_option *option = tess_option_find(name);
     const char *mark = option == NULL ? NULL : strstr(option->help, "(default ");
-    if (mark == NULL || word[length] != ':') { return ""; }
-    snprintf(text, sizeof text, "%.*s(default %s%s", (int)(mark - option->help), option->help, word + length + 1,
-             mark + strcspn(mark, ")"));
-    return cli_fill_lists(text, buffer, size);
+    if (mark == NULL || word[length] != ':') { return; }
+    fprintf(to, "%.*s(default %s%s", (int)(mark - option->help), option->help, word + length + 1,
+            mark + strcspn(mark, ")"));
+}
+
+/* What the tool has beside the lists of the library; false: it is one of those. */
+static bool write_word(FILE *to, const char *word)
+{
+    char text[1024];
+    const bool presets = strcmp(word, "presets") == 0;
+    if (strncmp(word, "listed:", 7) == 0) {
+        write_listed(to, word + 7);
+    } else if (presets || strcmp(word, "preset-names") == 0) {
+        fputs(cli_presets_text(presets, text, sizeof text), to);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+const char *cli_fill_lists(const char *text, char *buffer, size_t size)
+{
+    char filled[2048] = "";
+    FILE *to = fmemopen(filled, sizeof filled, "w");
+    while (to != NULL && *text != '\0') {
+        char word[64];
+        const size_t plain = strcspn(text, "{"), length = strcspn(text + plain, "}");
+        fprintf(to, "%.*s", (int)plain, text);
+        text += plain;
+        if (*text == '\0') { break; }
+        snprintf(word, sizeof word, "%.*s", (int)length - 1, text + 1);
+        if (!write_word(to, word)) { fprintf(to, "{%s}", word); }
+        text += length + 1;
+    }
+    if (to != NULL) { fclose(to); }
+    return tess_option_help(&(tess_option){.help = filled}, buffer, size);
 }

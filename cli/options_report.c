@@ -84,12 +84,12 @@ static json_t *value_json(const tess_option *option, const char *text)
     return text[0] == '\0' ? json_null() : cli_json_text(text);
 }
 
-void cli_add_options_json(json_t *object, const tess_solve_options *options, tess_option_scope scope)
+void cli_add_options_json(json_t *object, const tess_solve_options *options, int scope)
 {
     char text[TESS_OPTION_TEXT], key[64];
     const tess_option *option = NULL;
     for (int i = 0; (option = tess_option_at(i)) != NULL; i++) {
-        if (option->scope != scope || option->section == TESS_SECTION_NONE) { continue; }
+        if ((int)option->scope != scope || option->section == TESS_SECTION_NONE) { continue; }
         cli_value_text(options, option->name, text, sizeof text);
         json_object_set_new(object, key_of(option, key, sizeof key), value_json(option, text));
     }
@@ -141,11 +141,11 @@ void cli_write_option(FILE *to, const tess_solve_options *options, const tess_op
     fprintf(to, " %s", is_type(option, "text") ? cli_quoted_file(text, name, sizeof name) : text);
 }
 
-void cli_write_options(FILE *to, const tess_solve_options *options, tess_option_scope scope)
+void cli_write_options(FILE *to, const tess_solve_options *options, int scope)
 {
     const tess_option *option = NULL;
     for (int i = 0; (option = tess_option_at(i)) != NULL; i++) {
-        const bool ours = option->scope == scope && option->section != TESS_SECTION_NONE;
+        const bool ours = (int)option->scope == scope && option->section != TESS_SECTION_NONE;
         if (ours && tess_options_is_set(options, option->name)) { cli_write_option(to, options, option); }
     }
 }

@@ -89,6 +89,14 @@ static void check_engine(struct argp_state *state, const solve_options *options)
     }
 }
 
+/* The library asks for it when it knows the format. */
+static void check_narrowing(struct argp_state *state, const solve_options *options)
+{
+    const tess_narrowing narrowing = options->papers.narrowing;
+    if (narrowing == TESS_NARROWING_OFF || options->storage.papers.layout == TESS_LAYOUT_RESIDENT) { return; }
+    cli_refuse(state, "--narrowing %s needs --format tiles --layout resident", tess_narrowing_name(narrowing));
+}
+
 /* No file of choices, for a method that looks at none. */
 static void drop_choices(tess_solve_options *solve)
 {
@@ -112,6 +120,7 @@ void cli_check_solve(struct argp_state *state, solve_options *options)
     if (tess_options_check(&options->solve, message, sizeof message) != TESS_SUCCESS) {
         cli_refuse(state, "%s", message);
     }
+    check_narrowing(state, options);
     complete_jacobi(&options->solve);
     complete_others(&options->solve);
 }

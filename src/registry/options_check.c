@@ -317,23 +317,12 @@ static bool check_stop_norm(const tess_solve_options *o, const option_message *m
     return true;
 }
 
-/* Products are narrowed in resident tiles alone. */
-static bool check_narrowing(const tess_solve_options *o, const option_message *message)
-{
-    const bool resident = o->storage.papers && o->storage.papers->layout == TESS_LAYOUT_RESIDENT;
-
-    if (!narrows(o) || resident) { return true; }
-    return option_refuse(message, "--narrowing %s needs --format tiles --layout resident",
-                         tess_narrowing_name(o->papers->narrowing));
-}
-
 /* ---- all ---- */
 
 static bool check_method(const tess_solve_options *o, const option_message *message)
 {
     return check_needs(o, is_of_method, message) && check_jacobi(o, message) && check_least_squares(o, message) &&
-           check_row_order(o, message) && check_tolerances(o, message) && check_stop_norm(o, message) &&
-           check_narrowing(o, message);
+           check_row_order(o, message) && check_tolerances(o, message) && check_stop_norm(o, message);
 }
 
 tess_status tess_options_check(const tess_solve_options *options, char *text, size_t size)

@@ -14,7 +14,6 @@ done <<'END'
 --solver gmres --row-order permuted|--row-order is for products and --solver jacobi: other solves keep the rows of A
 --solver jacobi --precond ilu0|--solver jacobi takes no preconditioner; leave out --precond
 --narrowing safe|--narrowing safe needs --format tiles --layout resident
---choices choices.txt --solver cg|--choices is for --solver auto
 -ksp_type cg -ksp_gmres_restart 7|-ksp_gmres_restart is for -ksp_type gmres, gmres-ir, gmres-fd or fgmres
 END
 expect 2 info no-such-matrix.mtx --amg-cycle w
