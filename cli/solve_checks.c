@@ -97,19 +97,9 @@ static void check_narrowing(struct argp_state *state, const solve_options *optio
     cli_refuse(state, "--narrowing %s needs --format tiles --layout resident", tess_narrowing_name(narrowing));
 }
 
-/* No file of choices, for a method that looks at none. */
-static void drop_choices(tess_solve_options *solve)
-{
-    const char *choices = solve->automatic.choices;
-    if (solve->solver != TESS_SOLVER_AUTO && choices != NULL && strcmp(choices, "none") == 0) {
-        solve->automatic.choices = NULL;
-    }
-}
-
 void cli_check_solve(struct argp_state *state, solve_options *options)
 {
     char message[TESS_OPTION_TEXT];
-    drop_choices(&options->solve);
     check_input_names(state, options);
     if (options->initial_guess != NULL && options->stop.resume != NULL) {
         cli_refuse(state, "--resume brings x along; leave out --initial-guess");
