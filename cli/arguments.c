@@ -8,19 +8,6 @@
 /* Options of later versions, which are refused by name. */
 static const char *const later_options[] = {"reduction"};
 
-static const cli_preset presets[] = {
-    {"yang",
-     {"--solver=auto", "--precond=none", "--rhs=a-times-ones", "--rtol=1e-10", "--atol=0", "--max-iterations=1000",
-      "--guard=report", NULL}},
-    {"tezcan-jacobi",
-     {"--solver=jacobi", "--scale=max-product", "--format=composite", "--steps=fp32,mixed,fp64",
-      "--policy=mean-range:0.1", "--share=at-most-one", "--system=transformed", "--rhs=a-times-ramp", "--rtol=0",
-      "--atol=0", "--max-iterations=2000", "--guard=report", NULL}},
-    {"loe",
-     {"--solver=gmres", "--rhs=ones", "--rtol=1e-10", "--atol=0", "--restart=50", "--orthogonalization=cgs2",
-      "--max-iterations=100000", "--guard=report", NULL}},
-};
-
 enum { NAME_LENGTH = 64, NAME_LIMIT = 128 };
 
 typedef struct known_options {
@@ -148,27 +135,6 @@ static int take_petsc(const known_options *known, const char *ours, int argc, ch
     return code;
 }
 
-static int choose_preset(const char *name, cli_arguments *out)
-{
-    const char *known[sizeof presets / sizeof presets[0]];
-    int count = (int)(sizeof presets / sizeof presets[0]);
-    for (int i = 0; i < count; i++) {
-        known[i] = presets[i].name;
-        if (strcmp(presets[i].name, name) == 0) {
-            out->preset = &presets[i];
-            return 0;
-        }
-    }
-    const char *nearest = tess_nearest_word(name, known, count);
-    if (nearest != NULL) {
-        cli_error("unknown preset '%s'; did you mean '%s'?", name, nearest);
-    } else {
-        char list[128];
-        cli_error("unknown preset '%s'; available: %s", name, cli_presets_text(false, list, sizeof list));
-    }
-    return CLI_USAGE;
-}
-
 /* A long option at argv[*i]; moves *i over its value. */
 static int take_long(const known_options *known, int argc, char **argv, int *i, cli_arguments *out)
 {
@@ -195,7 +161,7 @@ static int take_long(const known_options *known, int argc, char **argv, int *i, 
         append(out, argv[*i]);
     }
     bool is_preset = strcmp(known->names[index], "preset") == 0;
-    return is_preset && value != NULL ? choose_preset(value, out) : 0;
+    return is_preset && value != NULL ? cli_find_preset(value, &out->preset) : 0;
 }
 
 /* Puts the expansion first, so that the user's own options override it. */
@@ -276,21 +242,6 @@ void cli_arguments_parse(const struct argp *argp, const cli_arguments *arguments
     argp_parse(argp, arguments->argc, arguments->argv, ARGP_NO_HELP, NULL, input);
 }
 
-const char *cli_presets_text(bool expanded, char *buffer, size_t size)
-{
-    const int count = (int)(sizeof presets / sizeof presets[0]);
-    size_t used = 0;
-    buffer[0] = '\0';
-    for (int i = 0; i < count && used < size; i++) {
-        const char *between = i == 0 ? "" : expanded ? "\n" : i == count - 1 ? " or " : ", ";
-        used += (size_t)snprintf(buffer + used, size - used, "%s%s", between, presets[i].name);
-        for (int k = 0; expanded && presets[i].options[k] != NULL && used < size; k++) {
-            used += (size_t)snprintf(buffer + used, size - used, "%s %s", k == 0 ? ":" : "", presets[i].options[k]);
-        }
-    }
-    return buffer;
-}
-
 void cli_arguments_free(cli_arguments *arguments)
 {
     for (int i = 0; i < arguments->owned_count; i++) {
@@ -299,4 +250,24 @@ void cli_arguments_free(cli_arguments *arguments)
     free(arguments->owned);
     free(arguments->argv);
     *arguments = (cli_arguments){.argc = 0};
+}
+
+char *cli_quote_command(int argc, char **argv)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *to = open_memstream(&text, &size);
+    if (to == NULL) {
+        cli_report_failure(NULL, TESS_OUT_OF_MEMORY);
+        return NULL;
+    }
+    fputs(argv[0], to); /* "tessera solve" */
+    for (int i = 1; i < argc; i++) {
+        fputc(' ', to);
+        cli_write_quoted(to, argv[i]);
+    }
+    if (fclose(to) == 0) { return text; }
+    free(text);
+    cli_report_failure(NULL, TESS_OUT_OF_MEMORY);
+    return NULL;
 }

@@ -31,6 +31,10 @@ int cli_arguments_prepare(const struct argp *argp, int argc, char **argv, bool s
 /* Calls argp, whose own --help is off. */
 void cli_arguments_parse(const struct argp *argp, const cli_arguments *arguments, void *input);
 void cli_arguments_free(cli_arguments *arguments);
+/* ---- presets.c ---- */
+
+/* An exit code, message printed, if there is none of that name. */
+int cli_find_preset(const char *name, const cli_preset **out);
 /* "yang, tezcan-jacobi or loe", or each on a line of its own with the options that it stands for. */
 const char *cli_presets_text(bool expanded, char *buffer, size_t size);
 

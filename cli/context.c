@@ -1,15 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The context of a command: device, threads, log, clock. */
+/* The context of a command: device, threads, log. */
 #include "cli.h"
-
-#include <time.h>
-
-double cli_seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 int cli_open_context(tess_device device, int threads, cli_progress *progress, tess_context **out)
 {

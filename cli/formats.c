@@ -180,14 +180,3 @@ const char *cli_format_text(tess_format format, bool chosen, char *buffer, size_
     snprintf(buffer, size, "%s%s", tess_format_name(format), chosen ? " (chosen)" : "");
     return buffer;
 }
-
-int cli_check_storage(tess_context *ctx, const tess_storage_options *options)
-{
-    tess_storage_options asked = *options;
-    if ((int)asked.precision < 0) { asked.precision = TESS_PRECISION_FP64; } /* compare: no precision was given */
-    if (cli_check_papers(ctx, options) != 0) { return CLI_USAGE; }
-    const tess_status status = tess_storage_options_check(ctx, -1, -1, &asked);
-    if (status == TESS_SUCCESS) { return 0; }
-    (void)cli_report_failure(ctx, status);
-    return CLI_USAGE;
-}

@@ -99,6 +99,11 @@ bool cli_is_structurally_singular(const tess_findings *f)
     return f->structural_rank >= 0 && f->structural_rank < (f->nrows < f->ncols ? f->nrows : f->ncols);
 }
 
+bool cli_has_no_solution(const cli_solve_run *run)
+{
+    return run->findings->inconsistency * run->result->rhs_norm > run->result->tolerance;
+}
+
 /* From the attainable residual u (||A||_F ||x|| + ||b||) / ||b|| and ||A x|| <= ||b|| + ||r||. */
 double cli_least_condition(const cli_solve_run *run)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tiles for studies of the papers: what does not go together, and their part of reports. */
+/* What of storage does not go together, and tiles for studies of the papers in reports. */
 #include "cli.h"
 
 const tess_papers_storage *cli_papers(const tess_storage_options *options)
@@ -27,6 +27,17 @@ int cli_check_papers(tess_context *ctx, const tess_storage_options *options)
     asked.policy.granularity = TESS_GRANULARITY_MATRIX; /* open */
     asked.policy.block_rows = options->policy.block_rows;
     asked.policy.block_cols = options->policy.block_cols;
+    const tess_status status = tess_storage_options_check(ctx, -1, -1, &asked);
+    if (status == TESS_SUCCESS) { return 0; }
+    (void)cli_report_failure(ctx, status);
+    return CLI_USAGE;
+}
+
+int cli_check_storage(tess_context *ctx, const tess_storage_options *options)
+{
+    tess_storage_options asked = *options;
+    if ((int)asked.precision < 0) { asked.precision = TESS_PRECISION_FP64; } /* compare: no precision was given */
+    if (cli_check_papers(ctx, options) != 0) { return CLI_USAGE; }
     const tess_status status = tess_storage_options_check(ctx, -1, -1, &asked);
     if (status == TESS_SUCCESS) { return 0; }
     (void)cli_report_failure(ctx, status);

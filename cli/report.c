@@ -129,15 +129,6 @@ static void print_setting(const cli_solve_run *run)
            o->rtol, o->atol, norm_text(r->stop_norm), (long long)o->max_iterations);
 }
 
-void cli_print_row_residual(const tess_row_residual *rows)
-{
-    if (isnan(rows->norm)) { return; } /* of an operator without rows, or after NaN */
-    printf("%-17s %.6e relative, TRUE, rows scaled to one size; backward error %.1e", "", rows->relative,
-           rows->backward_error);
-    if (rows->backward_row >= 0) { printf(" (row %lld)", (long long)rows->backward_row + 1); }
-    putchar('\n');
-}
-
 static void print_outcome(const cli_solve_run *run)
 {
     const tess_solve_result *r = run->result;
@@ -264,16 +255,6 @@ static void add_integers(json_t *root, const tess_solve_result *r)
     for (size_t i = 0; i < sizeof integers / sizeof integers[0]; i++) {
         json_object_set_new(root, integers[i].key, json_integer(integers[i].value));
     }
-}
-
-json_t *cli_row_residual_json(const tess_row_residual *rows)
-{
-    if (isnan(rows->norm)) { return json_null(); }
-    return json_pack("{so so so so so so so sI sb}", "norm", cli_json_real(rows->norm), "relative",
-                     cli_json_real(rows->relative), "bound", cli_json_real(rows->bound), "rhs_norm",
-                     cli_json_real(rows->rhs_norm), "tolerance", cli_json_real(rows->tolerance), "backward_error",
-                     cli_json_real(rows->backward_error), "backward_bound", cli_json_real(rows->backward_bound),
-                     "backward_row", (json_int_t)(rows->backward_row + 1), "met", rows->met);
 }
 
 static void add_reals(json_t *root, const cli_solve_run *run)

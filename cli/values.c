@@ -77,6 +77,12 @@ int cli_list_names(const char *type, const char **words)
     return count;
 }
 
+bool cli_ends_with(const char *text, const char *end)
+{
+    size_t length = strlen(text), end_length = strlen(end);
+    return length >= end_length && strcmp(text + length - end_length, end) == 0;
+}
+
 const char *cli_parse_output(struct argp_state *state, const char *option, const char *text)
 {
     if (text[0] == '\0' || strcmp(text, "-") == 0) {
