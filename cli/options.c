@@ -3,7 +3,6 @@
 #include "cli.h"
 
 #include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- tables ---- */
@@ -37,12 +36,12 @@ const tess_option *cli_option_of(int key, int scope)
 
 void cli_refuse(struct argp_state *state, const char *format, ...)
 {
-    char *text = NULL, spelled[2 * TESS_OPTION_TEXT];
+    char text[TESS_OPTION_TEXT], spelled[2 * TESS_OPTION_TEXT];
     va_list list;
     va_start(list, format);
-    if (vasprintf(&text, format, list) >= 0) { argp_error(state, "%s", cli_spelled(text, spelled, sizeof spelled)); }
+    vsnprintf(text, sizeof text, format, list);
     va_end(list);
-    free(text);
+    argp_error(state, "%s", cli_spelled(text, spelled, sizeof spelled));
 }
 
 /* A text that is a file name has the tool's rules for one; a flag has no text. */
