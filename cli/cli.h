@@ -165,8 +165,9 @@ int cli_check_storage(tess_context *ctx, const tess_storage_options *options);
 /* "e4m3 (exact)": the precision of a matrix that has one. It says "exact" for a precision below fp64 that stores every
    value exactly. */
 const char *cli_precision_text(tess_precision precision, bool exact, char *buffer, size_t size);
-/* Jacobi and time steps always use these settings of split and composite; sets them for reports. */
-void cli_note_sweep(tess_storage_options *options);
+/* Sets for reports what Jacobi and time steps use in any case: with a mixed step a format in parts and a policy, by
+   default mean-range with that range, and settings of split and composite. */
+void cli_complete_sweeps(const tess_precision_schedule *schedule, double range, tess_storage_options *storage);
 /* As cli_note_format, with the parameter and the base that were chosen for a stored matrix. */
 void cli_note_choices(const tess_matrix *stored, tess_storage_options *options);
 /* Prints a line with the parameter, if the library chose it. */

@@ -74,12 +74,7 @@ static error_t parse_compare(int key, char *arg, struct argp_state *state)
     case KEY_SEED: options->seed = cli_parse_seed(state, "seed", arg); return 0;
     case KEY_HTML: options->html = cli_parse_output(state, "html", arg); return 0;
     case ARGP_KEY_ARG:
-        if (state->arg_num > 0) {
-            argp_error(state, "one matrix at a time is possible, but '%s' is a second one", arg);
-        }
-        options->matrix = arg;
-        return 0;
-    case ARGP_KEY_NO_ARGS: argp_error(state, "no matrix was given; name a file or gallery:NAME"); return 0;
+    case ARGP_KEY_NO_ARGS: cli_take_matrix(state, arg, &options->matrix); return 0;
     case ARGP_KEY_END: complete_products(state, &options->products); return 0;
     default: return parse_product(key, arg, state, &options->products);
     }

@@ -41,12 +41,7 @@ static error_t parse_info(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_PLOT: options->plot = cli_parse_output(state, "plot", arg); return 0;
     case ARGP_KEY_ARG:
-        if (state->arg_num > 0) {
-            argp_error(state, "one matrix at a time is possible, but '%s' is a second one", arg);
-        }
-        options->matrix = arg;
-        return 0;
-    case ARGP_KEY_NO_ARGS: argp_error(state, "no matrix was given; name a file or gallery:NAME"); return 0;
+    case ARGP_KEY_NO_ARGS: cli_take_matrix(state, arg, &options->matrix); return 0;
     case ARGP_KEY_END: check_precond(state, &options->precond); return 0;
     default: return ARGP_ERR_UNKNOWN;
     }

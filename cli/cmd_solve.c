@@ -89,12 +89,7 @@ static error_t parse_solve(int key, char *arg, struct argp_state *state)
         state->child_inputs[6] = &options->nullspace;
         return 0;
     case ARGP_KEY_ARG:
-        if (state->arg_num > 0) {
-            argp_error(state, "one matrix at a time is possible, but '%s' is a second one", arg);
-        }
-        options->matrix = arg;
-        return 0;
-    case ARGP_KEY_NO_ARGS: argp_error(state, "no matrix was given; name a file or gallery:NAME"); return 0;
+    case ARGP_KEY_NO_ARGS: cli_take_matrix(state, arg, &options->matrix); return 0;
     case ARGP_KEY_END: cli_check_solve(state, options); return 0;
     default: return parse_own(key, arg, state, options);
     }

@@ -70,19 +70,7 @@ static void complete_count(struct argp_state *state, timestep_options *o)
 
 static void complete_options(struct argp_state *state, timestep_options *o)
 {
-    tess_policy_options *policy = &o->steps.storage.policy;
-    const bool mixed =
-        o->steps.schedule.count == 0 ? cli_is_mixed(&o->steps.storage) : cli_has_mixed(&o->steps.schedule);
-    if (mixed && policy->policy == TESS_POLICY_NONE) { /* Tezcan et al. 2022, section IV */
-        policy->policy = TESS_POLICY_MEAN_RANGE;
-        policy->parameter = 2.0;
-    }
-    if (mixed && !cli_is_mixed(&o->steps.storage)) {
-        o->steps.storage.split.base = o->steps.storage.format;
-        o->steps.storage.format = cli_find_format(cli_copies_levels);
-        policy->granularity = TESS_GRANULARITY_ROW;
-    }
-    if (cli_is_mixed(&o->steps.storage)) { cli_note_sweep(&o->steps.storage); }
+    cli_complete_sweeps(&o->steps.schedule, 2.0, &o->steps.storage); /* Tezcan et al. 2022, section IV */
     if (cli_is_lossless_whole(&o->steps.storage)) {
         argp_error(state, "time steps take --policy lossless only with --format split, composite or auto");
     }
@@ -130,12 +118,7 @@ static error_t parse_timestep(int key, char *arg, struct argp_state *state)
     case KEY_SNAPSHOTS: o->snapshots = cli_parse_output(state, "snapshots", arg); return 0;
     case KEY_COMPARE: o->compare = true; return 0;
     case ARGP_KEY_ARG:
-        if (state->arg_num > 0) {
-            argp_error(state, "one matrix at a time is possible, but '%s' is a second one", arg);
-        }
-        o->matrix = arg;
-        return 0;
-    case ARGP_KEY_NO_ARGS: argp_error(state, "no matrix was given; name a file or gallery:NAME"); return 0;
+    case ARGP_KEY_NO_ARGS: cli_take_matrix(state, arg, &o->matrix); return 0;
     case ARGP_KEY_END: complete_options(state, o); return 0;
     default: return ARGP_ERR_UNKNOWN;
     }

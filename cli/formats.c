@@ -150,11 +150,23 @@ void cli_note_format(tess_format format, tess_storage_options *options)
     }
 }
 
-void cli_note_sweep(tess_storage_options *options)
+void cli_complete_sweeps(const tess_precision_schedule *schedule, double range, tess_storage_options *storage)
 {
-    options->split.row_order = TESS_ROW_ORDER_SYMMETRIC;
-    options->arithmetic = TESS_ARITHMETIC_FP32;
-    options->policy.without_diagonal = 1;
+    tess_policy_options *policy = &storage->policy;
+    const bool mixed = schedule->count == 0 ? cli_is_mixed(storage) : cli_has_mixed(schedule);
+    if (mixed && policy->policy == TESS_POLICY_NONE) {
+        policy->policy = TESS_POLICY_MEAN_RANGE;
+        policy->parameter = range;
+    }
+    if (mixed && !cli_is_mixed(storage)) {
+        storage->split.base = storage->format;
+        storage->format = cli_find_format(cli_copies_levels);
+        policy->granularity = TESS_GRANULARITY_ROW;
+    }
+    if (!cli_is_mixed(storage)) { return; }
+    storage->split.row_order = TESS_ROW_ORDER_SYMMETRIC;
+    storage->arithmetic = TESS_ARITHMETIC_FP32;
+    policy->without_diagonal = 1;
 }
 
 void cli_note_choices(const tess_matrix *stored, tess_storage_options *options)

@@ -29,26 +29,6 @@ static void check_output_names(struct argp_state *state, const solve_options *op
     }
 }
 
-/* If the schedule has a mixed entry and no policy was given, sets the policy that the library would use, so that
-   reports name it. */
-static void complete_jacobi(tess_solve_options *solve)
-{
-    tess_policy_options *policy = &solve->storage.policy;
-    const bool mixed =
-        solve->jacobi.schedule.count == 0 ? cli_is_mixed(&solve->storage) : cli_has_mixed(&solve->jacobi.schedule);
-    if (solve->solver != TESS_SOLVER_JACOBI) { return; }
-    if (mixed && policy->policy == TESS_POLICY_NONE) {
-        policy->policy = TESS_POLICY_MEAN_RANGE;
-        policy->parameter = 0.1;
-    }
-    if (mixed && !cli_is_mixed(&solve->storage)) {
-        solve->storage.split.base = solve->storage.format;
-        solve->storage.format = cli_find_format(cli_copies_levels);
-        policy->granularity = TESS_GRANULARITY_ROW;
-    }
-    if (cli_is_mixed(&solve->storage)) { cli_note_sweep(&solve->storage); }
-}
-
 /* What the library uses in any case. */
 static void complete_others(tess_solve_options *solve)
 {
@@ -111,6 +91,8 @@ void cli_check_solve(struct argp_state *state, solve_options *options)
         cli_refuse(state, "%s", message);
     }
     check_narrowing(state, options);
-    complete_jacobi(&options->solve);
+    if (options->solve.solver == TESS_SOLVER_JACOBI) {
+        cli_complete_sweeps(&options->solve.jacobi.schedule, 0.1, &options->solve.storage);
+    }
     complete_others(&options->solve);
 }

@@ -125,6 +125,15 @@ bool cli_has_mixed(const tess_precision_schedule *schedule)
     return false;
 }
 
+void cli_take_matrix(struct argp_state *state, const char *argument, const char **matrix)
+{
+    if (argument == NULL) { argp_error(state, "no matrix was given; name a file or gallery:NAME"); }
+    if (argument != NULL && state->arg_num > 0) {
+        argp_error(state, "one matrix at a time is possible, but '%s' is a second one", argument);
+    }
+    *matrix = argument;
+}
+
 /* NAME, or NAME:SEED. */
 static bool parse_random(struct argp_state *state, const char *option, const char *text, const char *name,
                          cli_vector_choice *choice)

@@ -27,6 +27,8 @@ int cli_list_names(const char *type, const char **words);
 const char *cli_parse_output(struct argp_state *state, const char *option, const char *text);
 /* The name of an input file, or - for standard input. Refuses an empty name. */
 const char *cli_parse_input(struct argp_state *state, const char *option, const char *text);
+/* The argument MATRIX, of which a command takes one; NULL: none was given. */
+void cli_take_matrix(struct argp_state *state, const char *argument, const char **matrix);
 /* STORAGE/ARITHMETIC */
 const char *cli_role_text(const tess_role_precision *role, char *buffer, size_t size);
 json_t *cli_role_json(const tess_role_precision *role); /* null where it is not given */
