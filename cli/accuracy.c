@@ -1,34 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --accuracy: the option, and the report of what was reached. */
+/* --accuracy: the report of what was reached. */
 #include "request.h"
 
 #include <math.h>
 #include <string.h>
-
-void cli_parse_accuracy(struct argp_state *state, const char *text, tess_accuracy_options *out)
-{
-    static const char backward[] = "backward:", forward[] = "forward:";
-    const bool is_backward = strncmp(text, backward, sizeof backward - 1) == 0;
-    const bool is_forward = strncmp(text, forward, sizeof forward - 1) == 0;
-    const char *number = text + (is_backward ? sizeof backward - 1 : is_forward ? sizeof forward - 1 : 0);
-    const double wanted = cli_parse_real(state, "accuracy", number, 0.0, 1.0);
-    if (!(wanted > 0.0 && wanted < 1.0)) {
-        argp_error(state,
-                   "--accuracy: '%s' is not a relative error above 0 and below 1, such as 1e-8 or backward:1e-12",
-                   text);
-    }
-    memset(out, 0, sizeof *out);
-    *(is_backward ? &out->backward : &out->forward) = wanted;
-}
-
-const char *cli_accuracy_text(const tess_accuracy_options *o, char *buffer, size_t size)
-{
-    char number[32];
-    const bool backward = o->backward > 0.0;
-    snprintf(buffer, size, "%s%s", backward ? "backward:" : "",
-             cli_real_text(backward ? o->backward : o->forward, number, sizeof number));
-    return buffer;
-}
 
 /* " (8.5e+01 with its rows scaled to one size)", where that is far less. */
 static void write_row_condition(const tess_accuracy_result *r, char *buffer, size_t size)

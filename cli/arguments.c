@@ -8,19 +8,6 @@
 /* Options of later versions, which are refused by name. */
 static const char *const later_options[] = {"reduction"};
 
-static const cli_preset presets[] = {
-    {"yang",
-     {"--solver=auto", "--precond=none", "--rhs=a-times-ones", "--rtol=1e-10", "--atol=0", "--max-iterations=1000",
-      "--guard=report", NULL}},
-    {"tezcan-jacobi",
-     {"--solver=jacobi", "--scale=max-product", "--format=composite", "--steps=fp32,mixed,fp64",
-      "--policy=mean-range:0.1", "--share=at-most-one", "--system=transformed", "--rhs=a-times-ramp", "--rtol=0",
-      "--atol=0", "--max-iterations=2000", "--guard=report", NULL}},
-    {"loe",
-     {"--solver=gmres", "--rhs=ones", "--rtol=1e-10", "--atol=0", "--restart=50", "--orthogonalization=cgs2",
-      "--max-iterations=100000", "--guard=report", NULL}},
-};
-
 enum { NAME_LENGTH = 64, NAME_LIMIT = 128 };
 
 typedef struct known_options {
@@ -29,47 +16,6 @@ typedef struct known_options {
     int count;
     const struct argp *argp; /* whose options these are */
 } known_options;
-
-/* Edit distance in which a swap of neighbours counts once (optimal string alignment). */
-static int edit_distance(const char *a, const char *b)
-{
-    int rows[3][NAME_LENGTH + 1];
-    int la = (int)strnlen(a, NAME_LENGTH), lb = (int)strnlen(b, NAME_LENGTH);
-    for (int j = 0; j <= lb; j++) {
-        rows[0][j] = j;
-    }
-    for (int i = 1; i <= la; i++) {
-        int *now = rows[i % 3];
-        const int *up = rows[(i - 1) % 3];
-        const int *up2 = rows[(i + 1) % 3];
-        now[0] = i;
-        for (int j = 1; j <= lb; j++) {
-            int best = up[j - 1] + (a[i - 1] != b[j - 1]);
-            if (up[j] + 1 < best) { best = up[j] + 1; }
-            if (now[j - 1] + 1 < best) { best = now[j - 1] + 1; }
-            bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
-            if (swapped && up2[j - 2] + 1 < best) { best = up2[j - 2] + 1; }
-            now[j] = best;
-        }
-    }
-    return rows[la % 3][lb];
-}
-
-const char *cli_nearest(const char *word, const char *const *candidates, int count)
-{
-    const char *nearest = NULL;
-    int limit = (int)strnlen(word, NAME_LENGTH) / 3;
-    int best = (limit < 2 ? 2 : limit) + 1;
-    for (int i = 0; i < count; i++) {
-        int distance = edit_distance(word, candidates[i]);
-        bool resembles = distance < (int)strlen(candidates[i]); /* at least one character must agree */
-        if (resembles && distance < best) {
-            best = distance;
-            nearest = candidates[i];
-        }
-    }
-    return nearest;
-}
 
 static void collect_options(const struct argp *argp, known_options *known)
 {
@@ -137,7 +83,7 @@ static int refuse_option(const known_options *known, const char *argument, size_
             return CLI_USAGE;
         }
     }
-    const char *nearest = cli_nearest(name, known->names, known->count);
+    const char *nearest = tess_nearest_word(name, known->names, known->count);
     if (nearest != NULL) {
         cli_error("unknown option '--%s'; did you mean '--%s'?", name, nearest);
     } else {
@@ -189,27 +135,6 @@ static int take_petsc(const known_options *known, const char *ours, int argc, ch
     return code;
 }
 
-static int choose_preset(const char *name, cli_arguments *out)
-{
-    const char *known[sizeof presets / sizeof presets[0]];
-    int count = (int)(sizeof presets / sizeof presets[0]);
-    for (int i = 0; i < count; i++) {
-        known[i] = presets[i].name;
-        if (strcmp(presets[i].name, name) == 0) {
-            out->preset = &presets[i];
-            return 0;
-        }
-    }
-    const char *nearest = cli_nearest(name, known, count);
-    if (nearest != NULL) {
-        cli_error("unknown preset '%s'; did you mean '%s'?", name, nearest);
-    } else {
-        char list[128];
-        cli_error("unknown preset '%s'; available: %s", name, cli_presets_text(false, list, sizeof list));
-    }
-    return CLI_USAGE;
-}
-
 /* A long option at argv[*i]; moves *i over its value. */
 static int take_long(const known_options *known, int argc, char **argv, int *i, cli_arguments *out)
 {
@@ -236,7 +161,7 @@ static int take_long(const known_options *known, int argc, char **argv, int *i, 
         append(out, argv[*i]);
     }
     bool is_preset = strcmp(known->names[index], "preset") == 0;
-    return is_preset && value != NULL ? choose_preset(value, out) : 0;
+    return is_preset && value != NULL ? cli_find_preset(value, &out->preset) : 0;
 }
 
 /* Puts the expansion first, so that the user's own options override it. */
@@ -317,21 +242,6 @@ void cli_arguments_parse(const struct argp *argp, const cli_arguments *arguments
     argp_parse(argp, arguments->argc, arguments->argv, ARGP_NO_HELP, NULL, input);
 }
 
-const char *cli_presets_text(bool expanded, char *buffer, size_t size)
-{
-    const int count = (int)(sizeof presets / sizeof presets[0]);
-    size_t used = 0;
-    buffer[0] = '\0';
-    for (int i = 0; i < count && used < size; i++) {
-        const char *between = i == 0 ? "" : expanded ? "\n" : i == count - 1 ? " or " : ", ";
-        used += (size_t)snprintf(buffer + used, size - used, "%s%s", between, presets[i].name);
-        for (int k = 0; expanded && presets[i].options[k] != NULL && used < size; k++) {
-            used += (size_t)snprintf(buffer + used, size - used, "%s %s", k == 0 ? ":" : "", presets[i].options[k]);
-        }
-    }
-    return buffer;
-}
-
 void cli_arguments_free(cli_arguments *arguments)
 {
     for (int i = 0; i < arguments->owned_count; i++) {
@@ -340,4 +250,24 @@ void cli_arguments_free(cli_arguments *arguments)
     free(arguments->owned);
     free(arguments->argv);
     *arguments = (cli_arguments){.argc = 0};
+}
+
+char *cli_quote_command(int argc, char **argv)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *to = open_memstream(&text, &size);
+    if (to == NULL) {
+        cli_report_failure(NULL, TESS_OUT_OF_MEMORY);
+        return NULL;
+    }
+    fputs(argv[0], to); /* "tessera solve" */
+    for (int i = 1; i < argc; i++) {
+        fputc(' ', to);
+        cli_write_quoted(to, argv[i]);
+    }
+    if (fclose(to) == 0) { return text; }
+    free(text);
+    cli_report_failure(NULL, TESS_OUT_OF_MEMORY);
+    return NULL;
 }

@@ -31,11 +31,12 @@ int cli_arguments_prepare(const struct argp *argp, int argc, char **argv, bool s
 /* Calls argp, whose own --help is off. */
 void cli_arguments_parse(const struct argp *argp, const cli_arguments *arguments, void *input);
 void cli_arguments_free(cli_arguments *arguments);
+/* ---- presets.c ---- */
+
+/* An exit code, message printed, if there is none of that name. */
+int cli_find_preset(const char *name, const cli_preset **out);
 /* "yang, tezcan-jacobi or loe", or each on a line of its own with the options that it stands for. */
 const char *cli_presets_text(bool expanded, char *buffer, size_t size);
-
-/* The candidate that resembles `word` most, or NULL when none is near. */
-const char *cli_nearest(const char *word, const char *const *candidates, int count);
 
 /* ---- petsc.c: PETSc's names of options ---- */
 
@@ -45,8 +46,6 @@ const char *cli_nearest_petsc(const char *argument); /* NULL: none is near */
 /* What stands for the one at argv[*i] here, which the caller frees; NULL if nothing does. Moves *i over its value.
    Returns an exit code, message printed but for memory. */
 int cli_translate_petsc(int argc, char **argv, int *i, char **translated);
-/* "--solver", or the name in PETSc that was given for it: for messages about its value. */
-const char *cli_option_text(const char *option, char *buffer, size_t size);
 /* A message with the options that it names as the caller wrote them; written into `buffer`. */
 const char *cli_spelled(const char *text, char *buffer, size_t size);
 

@@ -53,23 +53,6 @@ static void write_files(FILE *to, const cli_solve_run *run, const tess_solve_opt
     }
 }
 
-/* How values are stored. */
-static void write_storage(FILE *to, const tess_solve_options *o)
-{
-    const tess_storage_options *s = &o->storage;
-    char levels[64];
-    if (s->policy.policy == TESS_POLICY_NONE) {
-        if (s->format != TESS_FORMAT_CSR) { fprintf(to, " --format %s", tess_format_name(s->format)); }
-        if (s->precision != TESS_PRECISION_FP64) {
-            fprintf(to, " --matrix-precision %s", tess_precision_name(s->precision));
-        }
-    }
-    if (s->policy.policy == TESS_POLICY_LOSSLESS) {
-        fprintf(to, " --format %s --policy lossless --levels %s", tess_format_name(s->format),
-                cli_levels_text(&s->policy, levels, sizeof levels));
-    }
-}
-
 /* Half of the way, in digits, at least: what ended the solve would have done it alone. */
 #define LEAST_SHARE 0.5
 
@@ -102,18 +85,21 @@ static bool transforms_twice(const cli_solve_run *run)
            (reorders && run->asked->reorder != TESS_REORDERING_NONE) || (run->transformed && (scales || reorders));
 }
 
-/* What the command must meet: all that the caller asked for, in the norm that decided. */
-static cli_request request_of(const cli_solve_run *run, const tess_solve_options *o)
+/* What the caller asked for beside the method that the library chose. */
+static tess_solve_options request_of(const cli_solve_run *run, bool together)
 {
-    return (cli_request){.solver = o->solver,
-                         .scale = o->scale,
-                         .reorder = o->reorder,
-                         .stop_norm = run->result->stop_norm,
-                         .rtol = o->rtol,
-                         .atol = o->atol,
-                         .divergence_tolerance = run->asked->divergence_tolerance,
-                         .accuracy = run->asked->accuracy,
-                         .max_iterations = run->asked->max_iterations};
+    tess_solve_options request = together ? *run->asked : *run->options;
+    request.stop_norm = run->result->stop_norm;
+    request.divergence_tolerance = run->asked->divergence_tolerance;
+    request.accuracy = run->asked->accuracy;
+    request.max_iterations = run->asked->max_iterations;
+    request.guard = run->asked->guard;
+    request.engine = run->asked->engine;
+    request.return_last = run->asked->return_last;
+    request.automatic = run->asked->automatic;
+    request.automatic.fp64_only = together && run->asked->automatic.fp64_only;
+    request.automatic.choices = together ? "none" : NULL;
+    return request;
 }
 
 /* "tessera solve FILE --solver cg --precond jacobi": the options that the library chose, and the system. Where only all
@@ -121,21 +107,19 @@ static cli_request request_of(const cli_solve_run *run, const tess_solve_options
 static void write_command(const cli_solve_run *run, char *buffer, size_t size)
 {
     const bool together = cli_leans_on_others(run->solver, run->result) || transforms_twice(run);
-    const tess_solve_options *o = together ? run->asked : run->options;
-    const cli_request request = request_of(run, o);
-    char name[CLI_QUOTED_LENGTH];
+    const tess_solve_options request = request_of(run, together);
+    const cli_request_words words = {.matrix = run->matrix->name,
+                                     .rhs = run->rhs,
+                                     .device = run->device,
+                                     .transformed = run->transformed,
+                                     .solver = true,
+                                     .format = together && run->asked->automatic.format_given,
+                                     .rtol = true};
     FILE *to = fmemopen(buffer, size, "w");
     buffer[0] = '\0';
     if (to == NULL) { return; }
-    fprintf(to, "tessera solve %s --solver %s", cli_quoted_file(run->matrix->name, name, sizeof name),
-            tess_solver_kind_name(o->solver));
-    cli_write_precond(to, &o->precond);
-    cli_write_transform(to, &request, run->transformed);
-    if (!together || o->automatic.format_given) { write_storage(to, o); }
-    if (together && o->automatic.fp64_only) { fputs(" --precision fp64", to); }
-    cli_write_goal(to, &request, run->rhs, true);
-    write_files(to, run, o);
-    if (together) { fputs(" --choices none", to); }
+    cli_write_request(to, &request, &words);
+    write_files(to, run, &request);
     fclose(to);
     buffer[size - 1] = '\0';
 }

@@ -18,6 +18,7 @@
 #include <tessera/tessera.h>
 
 #include "arguments.h"
+#include "options.h"
 #include "output.h"
 #include "products.h"
 #include "session.h"
@@ -44,69 +45,48 @@ extern const cli_command cli_command_info, cli_command_spmv, cli_command_solve, 
 
 /* ---- help.c: --help and --usage ---- */
 
-/* The groups of options in help: `group` of argp_option. Within a group the numbers sort, up to nine above these. */
-enum {
-    CLI_GROUP_MAIN = 10,
-    CLI_GROUP_STOPPING = 20,
-    CLI_GROUP_PRECISION = 30,
-    CLI_GROUP_PRECOND = 40,
-    CLI_GROUP_METHOD = 50,
-    CLI_GROUP_OUTPUT = 60,
-    CLI_GROUP_DEVICE = 70,
-    CLI_GROUP_PAPERS = 80
-};
-/* The texts of --format and --policy, whose defaults differ between commands. A command with another default repeats
-   the option in its own table with the flag OPTION_DOC; help then prints that text instead of the child's. */
-#define CLI_FORMAT_HELP(standard)                                                                \
-    "how the matrix is stored (default " standard "):\n{formats}\nauto: chosen for the matrix\n" \
-    "{shorthands}; with policy mean-3std"
-#define CLI_POLICY_HELP(standard)                                               \
-    "which values go to a low precision (default " standard "):\n"              \
-    "none: no values\n"                                                         \
-    "fixed-range[:R]: magnitudes below R (default 1)\n"                         \
-    "mean-range[:F]: magnitudes below F times the mean (default 0.1)\n"         \
-    "mean-3std[:F]: below F (mean + 3 standard deviations) (default 0.5)\n"     \
-    "mean-3std:auto: the largest F, up to 0.5, that keeps 7 digits in 95 % "    \
-    "of the elements of y\n"                                                    \
-    "lossless[:E]: values that lose at most E, relative (default 0: nothing)\n" \
-    "lossless with {whole}: one precision for the whole matrix"
 #define CLI_MATRIX_HELP                                                                                       \
     "MATRIX is a file (.mtx, .mtx.gz, .tess, .npz, .npy, .petsc), - for standard input, or a model problem, " \
     "gallery:NAME[:ARG...]."
 void cli_print_help(FILE *stream, const char *program, const struct argp *argp);
 void cli_print_usage(FILE *stream, const char *program, const struct argp *argp);
 
-/* ---- shared.c: options that several commands have, context, input ---- */
+/* ---- host_options.c: options that all commands have ---- */
 
 typedef struct cli_host_options {
     int threads;
     const char *json;
     bool force; /* an output may replace an input */
 } cli_host_options;
-extern const struct argp cli_host_argp;   /* --threads --json */
+extern const struct argp cli_host_argp;   /* --threads --json --force */
 extern const struct argp cli_device_argp; /* --device; input: tess_device */
+/* ---- options.c: how a matrix is stored ---- */
+
 /* Where the options of storage go, with the facts about the command line that the options themselves do not hold. */
 typedef struct cli_storage_choice {
     tess_storage_options *options;
     tess_papers_storage papers; /* options->papers */
     const char *granularity;    /* the argument of --granularity; NULL: not given */
     const char *shorthand;      /* the shorthand given to --format, such as pbp; NULL: none */
-    bool policy;                /* --policy was given */
+    const char *policy;         /* the argument of --policy; NULL: not given */
     bool assigns;               /* info without --format: the policy is for the assignment only, not for the storage */
     bool given;                 /* --format was given */
     bool chosen;                /* --format auto was given; options->format is the chosen format once it is known */
 } cli_storage_choice;
 /* Call it before argp, and after setting the defaults of the options: these get a pointer into the choice. */
 void cli_storage_choice_init(cli_storage_choice *choice, tess_storage_options *options);
-/* --format --matrix-precision --max-padding --sell-window --arithmetic; input: cli_storage_choice */
+/* The options of storage, those of the papers among them; input: cli_storage_choice */
 extern const struct argp cli_storage_argp;
+/* options_report.c */
 json_t *cli_storage_json(const tess_storage_options *options, bool chosen);
-/* "tiles", or "tiles (chosen)" if --format auto chose it. */
+/* formats.c: "tiles", or "tiles (chosen)" if --format auto chose it. */
 const char *cli_format_text(tess_format format, bool chosen, char *buffer, size_t size);
 
 /* waiting.c: starts the program once more with settings under which the idle threads of OpenMP sleep soon, unless the
    environment has such settings. Call it first in main(). */
 void cli_limit_spinning(char **argv);
+
+/* ---- messages.c, failures.c ---- */
 
 /* Sets the program's name for messages ("tessera solve"). */
 void cli_set_name(const char *name);
@@ -116,6 +96,8 @@ void cli_print_version(FILE *stream);
 int cli_close_output(int code);
 /* Prints the last error of the context (NULL: the status alone) and returns the exit code that belongs to it. */
 int cli_report_failure(const tess_context *ctx, tess_status status);
+
+/* ---- context.c, inputs.c ---- */
 
 typedef struct cli_progress cli_progress;
 /* Opens a context whose log goes to stderr; returns an exit code, message printed. */
@@ -147,10 +129,6 @@ bool cli_is_matrix_path(const char *path);
 int cli_write_matrix(const tess_matrix *a, const char *path, bool symmetric);
 double cli_seconds(void);
 
-/* " fp64 fp32 ...", for texts. */
-#define CLI_PRECISION_NAMES TESS_PRECISION_LIST(CLI_PRECISION_NAME)
-#define CLI_PRECISION_NAME(NAME, value, name, ...) " " #name
-
 /* ---- formats.c: what formats can do ---- */
 
 typedef bool (*cli_capability)(const tess_format_capabilities *can);
@@ -159,21 +137,11 @@ bool cli_copies_levels(const tess_format_capabilities *can);
 bool cli_is_by_blocks(const tess_format_capabilities *can);
 bool cli_rounds_products(const tess_format_capabilities *can);
 bool cli_takes_papers(const tess_format_capabilities *can);
-bool cli_is_base(const tess_format_capabilities *can);
-bool cli_may_differ(const tess_format_capabilities *can); /* as a base: may differ from that of the other parts */
 /* The first format with a capability; TESS_FORMAT_AUTO: none. */
 tess_format cli_find_format(cli_capability has);
-/* The names of all such formats: "split, composite or tiles" if `last` is " or "; or as a list ended by NULL, of at
-   most CLI_MAX_NAMES. */
+/* The names of all such formats: "split, composite or tiles" if `last` is " or ". */
 const char *cli_formats_text(cli_capability has, const char *last, char *buffer, size_t size);
-int cli_list_formats(cli_capability has, const char **words);
 const char *cli_granularities_text(tess_format format, char *buffer, size_t size);
-/* Shorthands such as pbp: a format by blocks with a policy. The second function returns TESS_FORMAT_AUTO for another
-   word. */
-int cli_list_shorthands(const char **words);
-tess_format cli_find_shorthand(const char *text);
-/* A text of help with lists in place of its {WORDS}: names of formats with a capability, of an enum, of presets. */
-const char *cli_fill_lists(const char *text, char *buffer, size_t size);
 bool cli_in_set(unsigned set, int value);
 
 bool cli_takes_policy(tess_format format);
@@ -192,20 +160,14 @@ void cli_note_format(tess_format format, tess_storage_options *options);
 /* Refuses options that do not fit the format: returns 0 or CLI_USAGE, message printed. */
 int cli_check_storage(tess_context *ctx, const tess_storage_options *options);
 
-/* ---- policy_options.c: precisions by policy ---- */
+/* ---- policy_report.c: precisions by policy ---- */
 
-/* --granularity --policy --block --share --levels --allow-underflow --base --row-order; input: cli_storage_choice. A
-   child of cli_storage_argp. */
-extern const struct argp cli_policy_argp;
 /* "e4m3 (exact)": the precision of a matrix that has one. It says "exact" for a precision below fp64 that stores every
    value exactly. */
 const char *cli_precision_text(tess_precision precision, bool exact, char *buffer, size_t size);
-/* A policy and its levels, of options with these names. */
-void cli_parse_policy(struct argp_state *state, const char *option, const char *text, tess_policy_options *policy);
-void cli_parse_share(struct argp_state *state, const char *option, const char *text, tess_policy_options *policy);
-void cli_parse_levels(struct argp_state *state, const char *option, const char *text, tess_policy_options *policy);
-/* Jacobi and time steps always use these settings of split and composite; sets them for reports. */
-void cli_note_sweep(tess_storage_options *options);
+/* Sets for reports what Jacobi and time steps use in any case: with a mixed step a format in parts and a policy, by
+   default mean-range with that range, and settings of split and composite. */
+void cli_complete_sweeps(const tess_precision_schedule *schedule, double range, tess_storage_options *storage);
 /* As cli_note_format, with the parameter and the base that were chosen for a stored matrix. */
 void cli_note_choices(const tess_matrix *stored, tess_storage_options *options);
 /* Prints a line with the parameter, if the library chose it. */
@@ -220,19 +182,14 @@ void cli_print_precisions(const tess_assignment_summary *s);
 const char *cli_levels_text(const tess_policy_options *options, char *buffer, size_t size);
 void cli_print_assignment(const tess_assignment_summary *summary, int64_t nrows);
 json_t *cli_assignment_json(const tess_assignment_summary *summary, int64_t nrows);
-/* Adds the options above to an object. */
-void cli_add_policy_json(json_t *object, const tess_storage_options *options);
 
-/* ---- papers_options.c: what the papers' studies of tiles take ---- */
+/* ---- papers.c: tiles for studies of the papers ---- */
 
-/* --kernel --tcki-thresholds --layout; input: cli_storage_choice */
-extern const struct argp cli_papers_argp;
 /* The papers' options; defaults if the pointer is NULL. */
 const tess_papers_storage *cli_papers(const tess_storage_options *options);
-/* Refuses the options above if format or kernel do not have them: returns 0 or CLI_USAGE, message printed. Part of
+/* Refuses the papers' options if format or kernel do not have them: returns 0 or CLI_USAGE, message printed. Part of
    cli_check_storage. */
 int cli_check_papers(tess_context *ctx, const tess_storage_options *options);
-void cli_add_papers_json(json_t *object, const tess_storage_options *options);
 /* How many blocks of a stored matrix have each format, if the matrix has such blocks. */
 typedef struct cli_block_formats {
     bool known;
@@ -242,20 +199,15 @@ cli_block_formats cli_find_block_formats(const tess_matrix *stored, const tess_s
 void cli_print_block_formats(const cli_block_formats *formats);
 json_t *cli_block_formats_json(const cli_block_formats *formats); /* null where it is not known */
 
-/* ---- precond_options.c: preconditioners ---- */
+/* ---- options_report.c, factors.c: preconditioners ---- */
 
-/* --precond --precond-precision --polynomial-form --triangular --leaf --precond-format --precond-policy
-   --precond-levels; input: tess_precond_options */
-extern const struct argp cli_precond_argp;
-/* "block-jacobi:8"; uses `buffer` if the text is not a plain name */
+/* "block-jacobi:8" */
 const char *cli_precond_text(const tess_precond_options *precond, char *buffer, size_t size);
-/* " --amg-smoother block-jacobi": the options of amg that are not the defaults; empty: all are. */
-const char *cli_amg_options_text(const tess_amg_options *amg, char *buffer, size_t size);
-/* Adds the options but --precond to an object, --precond-precision as `role` says. */
+/* Adds the options to an object. */
 void cli_add_precond_json(json_t *object, const tess_precond_options *precond);
-/* A line about incomplete factors; none for other preconditioners. */
 /* Whether it has incomplete factors. */
 bool cli_is_incomplete(tess_precond_kind kind);
+/* A line about factors; none for other preconditioners. */
 void cli_print_factors(const tess_precond_options *precond, const tess_solve_result *result, const tess_solver *solver);
 /* Leaves and squares of triangles in recursive blocks; null for others. */
 json_t *cli_blocks_json(const tess_solver *solver);
@@ -332,6 +284,7 @@ typedef struct cli_solve_run {
     const tess_papers_result *papers;
     const cli_vector_choice *rhs;
     const char *initial_guess; /* NULL: zero */
+    const char *device;        /* the argument of --device; NULL: not given, or auto */
     const cli_nullspace *nullspace;
     const cli_session *session;
     const cli_preset *preset;
@@ -359,12 +312,9 @@ int cli_write_history(const char *path, const tess_solve_result *result);
 
 /* ---- sweeps.c ---- */
 
-/* Gives jacobi-sweeps the storage options that precede it, and refuses its own for another kind. */
-void cli_settle_sweeps(struct argp_state *state, tess_precond_options *precond);
 void cli_print_sweeps(const cli_solve_run *run);
 /* Null for other preconditioners. */
 json_t *cli_sweeps_json(const cli_solve_run *run);
-void cli_add_sweeps_options_json(json_t *options, const tess_precond_options *precond);
 
 /* ---- quote.c: names as people and shells may read them ---- */
 
@@ -397,8 +347,6 @@ void cli_add_why_json(json_t *root, const cli_solve_run *run);
 
 /* ---- accuracy.c ---- */
 
-/* E, forward:E or backward:E. */
-void cli_parse_accuracy(struct argp_state *state, const char *text, tess_accuracy_options *out);
 /* The argument of --accuracy. */
 const char *cli_accuracy_text(const tess_accuracy_options *options, char *buffer, size_t size);
 void cli_print_accuracy(const cli_solve_run *run);

@@ -22,18 +22,18 @@ static const struct argp_option compare_argp_options[] = {
     {"x", KEY_X, "NAME|FILE", 0,
      "products: the vector x (default random:1): ones, random[:SEED] in (-1, 1), "
      "uniform[:SEED] in (0, 1), or a file",
-     CLI_GROUP_METHOD},
-    {"x-magnitude", KEY_MAGNITUDE, "M", 0, "products: multiply x by M (default 1)", CLI_GROUP_METHOD},
+     TESS_SECTION_METHOD},
+    {"x-magnitude", KEY_MAGNITUDE, "M", 0, "products: multiply x by M (default 1)", TESS_SECTION_METHOD},
     {"repeat", KEY_REPEAT, "N", 0, "products: timed products of each row, after one that is not timed (default 21)",
-     CLI_GROUP_METHOD},
+     TESS_SECTION_METHOD},
     {"seed", KEY_SEED, "N", 0, "seed of random and uniform where --x or --rhs gives none (default 1)",
-     CLI_GROUP_METHOD},
+     TESS_SECTION_METHOD},
     {"html", KEY_HTML, "FILE", 0, "write a page that shows the tables in a browser; it needs no network",
-     CLI_GROUP_OUTPUT},
-    {"format", 0, "NAME", OPTION_DOC, CLI_FORMAT_HELP("all"), CLI_GROUP_PRECISION},
-    {"matrix-precision", 0, "P", OPTION_DOC, "storage precision (default all): {tess_precision}", CLI_GROUP_PRECISION},
+     TESS_SECTION_OUTPUT},
+    {"format", 0, "NAME", OPTION_DOC, CLI_LISTED("format", "all"), TESS_SECTION_PRECISION},
+    {"matrix-precision", 0, "P", OPTION_DOC, CLI_LISTED("matrix-precision", "all"), TESS_SECTION_PRECISION},
     {"device", 0, "NAME", OPTION_DOC, "auto, cpu, cuda or hip (default auto: the host, and a GPU if present)",
-     CLI_GROUP_DEVICE},
+     TESS_SECTION_DEVICE},
     {0}};
 
 static error_t parse_product(int key, char *arg, struct argp_state *state, cli_products_options *products)
@@ -50,7 +50,7 @@ static error_t parse_product(int key, char *arg, struct argp_state *state, cli_p
 static void complete_products(struct argp_state *state, cli_products_options *products)
 {
     const tess_storage_options *storage = &products->storage;
-    products->asked = products->asked || (int)storage->format != CLI_NOT_GIVEN || products->choice.policy ||
+    products->asked = products->asked || (int)storage->format != CLI_NOT_GIVEN || products->choice.policy != NULL ||
                       (int)storage->precision != CLI_NOT_GIVEN || products->digits.wanted ||
                       storage->arithmetic != TESS_ARITHMETIC_FP64;
     if (storage->arithmetic != TESS_ARITHMETIC_FP64 && !cli_is_mixed(storage)) {
@@ -70,29 +70,19 @@ static error_t parse_compare(int key, char *arg, struct argp_state *state)
         state->child_inputs[2] = &options->products.digits;
         state->child_inputs[3] = &options->device;
         state->child_inputs[4] = &options->host;
-        state->child_inputs[5] = &options->products.choice;
         return 0;
     case KEY_SEED: options->seed = cli_parse_seed(state, "seed", arg); return 0;
     case KEY_HTML: options->html = cli_parse_output(state, "html", arg); return 0;
     case ARGP_KEY_ARG:
-        if (state->arg_num > 0) {
-            argp_error(state, "one matrix at a time is possible, but '%s' is a second one", arg);
-        }
-        options->matrix = arg;
-        return 0;
-    case ARGP_KEY_NO_ARGS: argp_error(state, "no matrix was given; name a file or gallery:NAME"); return 0;
+    case ARGP_KEY_NO_ARGS: cli_take_matrix(state, arg, &options->matrix); return 0;
     case ARGP_KEY_END: complete_products(state, &options->products); return 0;
     default: return parse_product(key, arg, state, &options->products);
     }
 }
 
-static const struct argp_child compare_children[] = {{&cli_solves_argp, 0, NULL, 0},
-                                                     {&cli_storage_argp, 0, NULL, 0},
-                                                     {&cli_digits_argp, 0, NULL, 0},
-                                                     {&cli_device_argp, 0, NULL, 0},
-                                                     {&cli_host_argp, 0, NULL, 0},
-                                                     {&cli_papers_argp, 0, NULL, 0},
-                                                     {0}};
+static const struct argp_child compare_children[] = {{&cli_solves_argp, 0, NULL, 0}, {&cli_storage_argp, 0, NULL, 0},
+                                                     {&cli_digits_argp, 0, NULL, 0}, {&cli_device_argp, 0, NULL, 0},
+                                                     {&cli_host_argp, 0, NULL, 0},   {0}};
 static const struct argp compare_argp = {
     .options = compare_argp_options,
     .parser = parse_compare,

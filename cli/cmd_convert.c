@@ -13,9 +13,9 @@ enum { KEY_SYMMETRIC = 600, KEY_TO };
 
 static const struct argp_option convert_argp_options[] = {
     {"symmetric", KEY_SYMMETRIC, NULL, 0, "write only the lower triangle of a symmetric matrix (.mtx, .mtx.gz)",
-     CLI_GROUP_MAIN},
+     TESS_SECTION_MAIN},
     {"to", KEY_TO, "NAME", 0, "mtx, mtx.gz, tess, npz, npy or petsc (default: what the name of OUT says; of -, mtx)",
-     CLI_GROUP_MAIN},
+     TESS_SECTION_MAIN},
     {0}};
 
 static const char *const endings[] = {".mtx", ".mtx.gz", ".tess", ".npz", ".npy", ".petsc"};
@@ -27,7 +27,7 @@ static const char *parse_to(struct argp_state *state, const char *text)
     for (int i = 0; i < ENDINGS; i++) {
         words[i] = endings[i] + 1;
     }
-    return endings[cli_parse_word(state, "to", text, words, NULL)];
+    return endings[cli_parse_word(state, "to", text, words)];
 }
 
 static void check_names(struct argp_state *state, const convert_options *options)

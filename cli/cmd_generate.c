@@ -16,12 +16,12 @@ typedef struct generate_options {
 enum { KEY_OUTPUT = 600, KEY_LIST, KEY_SYMMETRIC, KEY_POINTS, KEY_INITIAL, WORD_LIMIT = 16 };
 
 static const struct argp_option generate_argp_options[] = {
-    {"list", KEY_LIST, NULL, 0, "list the problems and their arguments", CLI_GROUP_MAIN},
+    {"list", KEY_LIST, NULL, 0, "list the problems and their arguments", TESS_SECTION_MAIN},
     {"output", KEY_OUTPUT, "FILE", 0,
-     "where to write the matrix: .mtx, .mtx.gz, .tess (binary cache), .npz (SciPy) or .petsc", CLI_GROUP_MAIN},
-    {"symmetric", KEY_SYMMETRIC, NULL, 0, "write only the lower triangle of a symmetric matrix", CLI_GROUP_MAIN},
-    {"points", KEY_POINTS, "FILE", 0, "ventricle: write the centres of the cells, n by 3, in mm", CLI_GROUP_OUTPUT},
-    {"initial", KEY_INITIAL, "FILE", 0, "ventricle: write an initial potential, in mV", CLI_GROUP_OUTPUT},
+     "where to write the matrix: .mtx, .mtx.gz, .tess (binary cache), .npz (SciPy) or .petsc", TESS_SECTION_MAIN},
+    {"symmetric", KEY_SYMMETRIC, NULL, 0, "write only the lower triangle of a symmetric matrix", TESS_SECTION_MAIN},
+    {"points", KEY_POINTS, "FILE", 0, "ventricle: write the centres of the cells, n by 3, in mm", TESS_SECTION_OUTPUT},
+    {"initial", KEY_INITIAL, "FILE", 0, "ventricle: write an initial potential, in mV", TESS_SECTION_OUTPUT},
     {0}};
 
 static void check_words(struct argp_state *state, const generate_options *options)

@@ -18,6 +18,14 @@ typedef struct info_options {
 
 enum { KEY_PLOT = 1, KEY_SOLVE };
 
+static void check_precond(struct argp_state *state, const tess_precond_options *precond)
+{
+    char message[TESS_OPTION_TEXT];
+    if (tess_precond_options_check(precond, message, sizeof message) != TESS_SUCCESS) {
+        cli_refuse(state, "%s", message);
+    }
+}
+
 static error_t parse_info(int key, char *arg, struct argp_state *state)
 {
     info_options *options = state->input;
@@ -25,8 +33,7 @@ static error_t parse_info(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &options->choice;
         state->child_inputs[1] = &options->host;
-        state->child_inputs[2] = &options->choice;
-        state->child_inputs[3] = &options->precond;
+        state->child_inputs[2] = &options->precond;
         return 0;
     case KEY_SOLVE:
         options->estimates = true;
@@ -34,26 +41,20 @@ static error_t parse_info(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_PLOT: options->plot = cli_parse_output(state, "plot", arg); return 0;
     case ARGP_KEY_ARG:
-        if (state->arg_num > 0) {
-            argp_error(state, "one matrix at a time is possible, but '%s' is a second one", arg);
-        }
-        options->matrix = arg;
-        return 0;
-    case ARGP_KEY_NO_ARGS: argp_error(state, "no matrix was given; name a file or gallery:NAME"); return 0;
+    case ARGP_KEY_NO_ARGS: cli_take_matrix(state, arg, &options->matrix); return 0;
+    case ARGP_KEY_END: check_precond(state, &options->precond); return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
 
 static const struct argp_option info_own_options[] = {
-    {"plot", KEY_PLOT, "FILE.png", 0, "draw the matrix; colours show the precision of each entry", CLI_GROUP_OUTPUT},
+    {"plot", KEY_PLOT, "FILE.png", 0, "draw the matrix; colours show the precision of each entry", TESS_SECTION_OUTPUT},
     {"solve", KEY_SOLVE, "NAME[,PRECOND]", OPTION_ARG_OPTIONAL,
-     "estimate the memory of a solve by part, such as --solve=gmres,ilu0 (default of NAME: auto)", CLI_GROUP_MAIN},
+     "estimate the memory of a solve by part, such as --solve=gmres,ilu0 (default of NAME: auto)", TESS_SECTION_MAIN},
+    {"format", 0, "NAME", OPTION_DOC, CLI_LISTED("format", "csr"), TESS_SECTION_PRECISION},
     {0}};
-static const struct argp_child info_children[] = {{&cli_storage_argp, 0, NULL, 0},
-                                                  {&cli_host_argp, 0, NULL, 0},
-                                                  {&cli_papers_argp, 0, NULL, 0},
-                                                  {&cli_precond_argp, 0, NULL, 0},
-                                                  {0}};
+static const struct argp_child info_children[] = {
+    {&cli_storage_argp, 0, NULL, 0}, {&cli_host_argp, 0, NULL, 0}, {&cli_precond_argp, 0, NULL, 0}, {0}};
 static const struct argp info_argp = {
     .options = info_own_options,
     .parser = parse_info,

@@ -19,10 +19,11 @@ static const struct argp_option spmv_argp_options[] = {
     {"x", KEY_X, "NAME|FILE", 0,
      "the vector x (default ones): ones, random[:SEED] in (-1, 1), "
      "uniform[:SEED] in (0, 1), or a file",
-     CLI_GROUP_MAIN},
-    {"seed", KEY_SEED, "N", 0, "seed of random and uniform where --x gives none (default 1)", CLI_GROUP_MAIN},
-    {"repeat", KEY_REPEAT, "N", 0, "timed products, after one that is not timed (default 21)", CLI_GROUP_MAIN},
-    {"output", KEY_OUTPUT, "FILE", 0, "write y: .npy, .petsc, else a Matrix Market array", CLI_GROUP_OUTPUT},
+     TESS_SECTION_MAIN},
+    {"seed", KEY_SEED, "N", 0, "seed of random and uniform where --x gives none (default 1)", TESS_SECTION_MAIN},
+    {"repeat", KEY_REPEAT, "N", 0, "timed products, after one that is not timed (default 21)", TESS_SECTION_MAIN},
+    {"format", 0, "NAME", OPTION_DOC, CLI_LISTED("format", "csr"), TESS_SECTION_PRECISION},
+    {"output", KEY_OUTPUT, "FILE", 0, "write y: .npy, .petsc, else a Matrix Market array", TESS_SECTION_OUTPUT},
     {0}};
 
 static error_t parse_spmv(int key, char *arg, struct argp_state *state)
@@ -33,28 +34,19 @@ static error_t parse_spmv(int key, char *arg, struct argp_state *state)
         state->child_inputs[0] = &options->choice;
         state->child_inputs[1] = &options->device;
         state->child_inputs[2] = &options->host;
-        state->child_inputs[3] = &options->choice;
         return 0;
     case KEY_X: options->x = cli_parse_vector(state, "x", arg, false); return 0;
     case KEY_OUTPUT: options->output = cli_parse_output(state, "output", arg); return 0;
     case KEY_REPEAT: options->repeats = (int)cli_parse_integer(state, "repeat", arg, 1, 1000000); return 0;
     case KEY_SEED: options->seed = cli_parse_seed(state, "seed", arg); return 0;
     case ARGP_KEY_ARG:
-        if (state->arg_num > 0) {
-            argp_error(state, "one matrix at a time is possible, but '%s' is a second one", arg);
-        }
-        options->matrix = arg;
-        return 0;
-    case ARGP_KEY_NO_ARGS: argp_error(state, "no matrix was given; name a file or gallery:NAME"); return 0;
+    case ARGP_KEY_NO_ARGS: cli_take_matrix(state, arg, &options->matrix); return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
 
-static const struct argp_child spmv_children[] = {{&cli_storage_argp, 0, NULL, 0},
-                                                  {&cli_device_argp, 0, NULL, 0},
-                                                  {&cli_host_argp, 0, NULL, 0},
-                                                  {&cli_papers_argp, 0, NULL, 0},
-                                                  {0}};
+static const struct argp_child spmv_children[] = {
+    {&cli_storage_argp, 0, NULL, 0}, {&cli_device_argp, 0, NULL, 0}, {&cli_host_argp, 0, NULL, 0}, {0}};
 static const struct argp spmv_argp = {
     .options = spmv_argp_options,
     .parser = parse_spmv,

@@ -20,31 +20,33 @@ enum {
 };
 
 static const struct argp_option timestep_argp_options[] = {
-    {"count", KEY_COUNT, "N", 0, "number of time steps (default: as many as --steps names, else 1000)", CLI_GROUP_MAIN},
+    {"count", KEY_COUNT, "N", 0, "number of time steps (default: as many as --steps names, else 1000)",
+     TESS_SECTION_MAIN},
     {"steps", KEY_SCHEDULE, "LIST", 0,
      "precisions and mixed, one after another (default mixed), each with "
      ":N for N time steps; the others share the rest equally\n"
      "with {whole} the default is products with the whole matrix",
-     CLI_GROUP_MAIN},
+     TESS_SECTION_MAIN},
     {"initial", KEY_INITIAL, "NAME|FILE", 0,
      "x at the beginning (default ones): ones, random[:SEED] in (-1, 1), "
      "uniform[:SEED] in (0, 1), or a file",
-     CLI_GROUP_MAIN},
-    {"seed", KEY_SEED, "N", 0, "seed of random and uniform where --initial gives none (default 1)", CLI_GROUP_MAIN},
+     TESS_SECTION_MAIN},
+    {"seed", KEY_SEED, "N", 0, "seed of random and uniform where --initial gives none (default 1)", TESS_SECTION_MAIN},
     {"compare", KEY_COMPARE, NULL, 0, "run fp64 as well, and report the difference of x and the speed-up",
-     CLI_GROUP_MAIN},
+     TESS_SECTION_MAIN},
     {"time-limit", 0, "S", OPTION_DOC,
-     "end after S seconds of the whole command, with the x of the last time step (default: none)", CLI_GROUP_MAIN},
-    {"format", 0, "NAME", OPTION_DOC, CLI_FORMAT_HELP("composite"), CLI_GROUP_PRECISION},
-    {"policy", 0, "NAME", OPTION_DOC, CLI_POLICY_HELP("mean-range:2"), CLI_GROUP_PRECISION + 1},
+     "end after S seconds of the whole command, with the x of the last time step (default: none)", TESS_SECTION_MAIN},
+    {"format", 0, "NAME", OPTION_DOC, CLI_LISTED("format", "composite"), TESS_SECTION_PRECISION},
+    {"policy", 0, "NAME", OPTION_DOC, CLI_LISTED("policy", "mean-range:2"), TESS_SECTION_PRECISION + 1},
     {"engine", KEY_ENGINE, "NAME", 0,
      "auto, plain or graph (default auto): how steps are launched\n"
      "graph needs a GPU",
-     CLI_GROUP_METHOD},
-    {"output", KEY_OUTPUT, "FILE", 0, "write the last x: .npy, .petsc, else a Matrix Market array", CLI_GROUP_OUTPUT},
+     TESS_SECTION_METHOD},
+    {"output", KEY_OUTPUT, "FILE", 0, "write the last x: .npy, .petsc, else a Matrix Market array",
+     TESS_SECTION_OUTPUT},
     {"snapshots", KEY_SNAPSHOTS, "PREFIX", 0, "write x at some steps, to PREFIX, the number of the step and .mtx",
-     CLI_GROUP_OUTPUT},
-    {"every", KEY_EVERY, "K", 0, "time steps between snapshots (default: a tenth of --count)", CLI_GROUP_OUTPUT},
+     TESS_SECTION_OUTPUT},
+    {"every", KEY_EVERY, "K", 0, "time steps between snapshots (default: a tenth of --count)", TESS_SECTION_OUTPUT},
     {0}};
 
 /* Default of --count: the sum of the steps if each entry names a number, else 1000. A --count that contradicts the
@@ -68,21 +70,7 @@ static void complete_count(struct argp_state *state, timestep_options *o)
 
 static void complete_options(struct argp_state *state, timestep_options *o)
 {
-    tess_policy_options *policy = &o->steps.storage.policy;
-    bool mixed = cli_is_mixed(&o->steps.storage) && o->steps.schedule.count == 0;
-    for (int i = 0; i < o->steps.schedule.count; i++) {
-        mixed = mixed || o->steps.schedule.entry[i].what == TESS_MIXED;
-    }
-    if (mixed && policy->policy == TESS_POLICY_NONE) { /* Tezcan et al. 2022, section IV */
-        policy->policy = TESS_POLICY_MEAN_RANGE;
-        policy->parameter = 2.0;
-    }
-    if (mixed && !cli_is_mixed(&o->steps.storage)) {
-        o->steps.storage.split.base = o->steps.storage.format;
-        o->steps.storage.format = cli_find_format(cli_copies_levels);
-        policy->granularity = TESS_GRANULARITY_ROW;
-    }
-    if (cli_is_mixed(&o->steps.storage)) { cli_note_sweep(&o->steps.storage); }
+    cli_complete_sweeps(&o->steps.schedule, 2.0, &o->steps.storage); /* Tezcan et al. 2022, section IV */
     if (cli_is_lossless_whole(&o->steps.storage)) {
         argp_error(state, "time steps take --policy lossless only with --format split, composite or auto");
     }
@@ -97,6 +85,19 @@ static void complete_options(struct argp_state *state, timestep_options *o)
     }
 }
 
+/* Those that a solve has too. */
+static void take_option(struct argp_state *state, const char *name, const char *text, timestep_options *o)
+{
+    tess_solve_options solve;
+    tess_solve_options_init(&solve);
+    solve.engine = o->steps.engine;
+    solve.jacobi.schedule = o->steps.schedule;
+    cli_set_option(state, name, name, text, &solve);
+    o->steps.engine = solve.engine;
+    o->steps.schedule = solve.jacobi.schedule;
+    if (solve.engine == TESS_ENGINE_SINGLE_KERNEL) { argp_error(state, "--engine single-kernel is for solve"); }
+}
+
 static error_t parse_timestep(int key, char *arg, struct argp_state *state)
 {
     timestep_options *o = state->input;
@@ -105,36 +106,29 @@ static error_t parse_timestep(int key, char *arg, struct argp_state *state)
         state->child_inputs[0] = &o->storage;
         state->child_inputs[1] = &o->device;
         state->child_inputs[2] = &o->host;
-        state->child_inputs[3] = &o->storage;
-        state->child_inputs[4] = &o->stop;
+        state->child_inputs[3] = &o->stop;
         return 0;
     case KEY_INITIAL: o->initial = cli_parse_vector(state, "initial", arg, false); return 0;
     case KEY_SEED: o->seed = cli_parse_seed(state, "seed", arg); return 0;
     case KEY_COUNT: o->count = cli_parse_integer(state, "count", arg, 0, INT64_MAX / 4); return 0;
     case KEY_EVERY: o->every = cli_parse_integer(state, "every", arg, 1, INT64_MAX / 4); return 0;
-    case KEY_SCHEDULE: o->steps.schedule = cli_parse_schedule(state, arg); return 0;
-    case KEY_ENGINE:
-        o->steps.engine = cli_parse_engine(state, arg);
-        if (o->steps.engine == TESS_ENGINE_SINGLE_KERNEL) { argp_error(state, "--engine single-kernel is for solve"); }
-        return 0;
+    case KEY_SCHEDULE:
+    case KEY_ENGINE: take_option(state, key == KEY_ENGINE ? "engine" : "steps", arg, o); return 0;
     case KEY_OUTPUT: o->output = cli_parse_output(state, "output", arg); return 0;
     case KEY_SNAPSHOTS: o->snapshots = cli_parse_output(state, "snapshots", arg); return 0;
     case KEY_COMPARE: o->compare = true; return 0;
     case ARGP_KEY_ARG:
-        if (state->arg_num > 0) {
-            argp_error(state, "one matrix at a time is possible, but '%s' is a second one", arg);
-        }
-        o->matrix = arg;
-        return 0;
-    case ARGP_KEY_NO_ARGS: argp_error(state, "no matrix was given; name a file or gallery:NAME"); return 0;
+    case ARGP_KEY_NO_ARGS: cli_take_matrix(state, arg, &o->matrix); return 0;
     case ARGP_KEY_END: complete_options(state, o); return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
 
-static const struct argp_child timestep_children[] = {{&cli_storage_argp, 0, NULL, 0}, {&cli_device_argp, 0, NULL, 0},
-                                                      {&cli_host_argp, 0, NULL, 0},    {&cli_papers_argp, 0, NULL, 0},
-                                                      {&cli_stop_argp, 0, NULL, 0},    {0}};
+static const struct argp_child timestep_children[] = {{&cli_storage_argp, 0, NULL, 0},
+                                                      {&cli_device_argp, 0, NULL, 0},
+                                                      {&cli_host_argp, 0, NULL, 0},
+                                                      {&cli_stop_argp, 0, NULL, 0},
+                                                      {0}};
 static const struct argp timestep_argp = {
     .options = timestep_argp_options,
     .parser = parse_timestep,

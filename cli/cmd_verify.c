@@ -11,17 +11,18 @@ enum { KEY_RTOL = 600, KEY_ATOL, KEY_STOP_NORM, KEY_ROWS, KEY_ACCURACY };
 enum { MOST_ROWS = 1000000 };
 
 static const struct argp_option verify_argp_options[] = {
-    {"rtol", KEY_RTOL, "R", 0, "relative tolerance (default 1e-5); 0 is allowed", CLI_GROUP_MAIN},
-    {"atol", KEY_ATOL, "R", 0, "absolute tolerance (default 0)", CLI_GROUP_MAIN},
+    {"rtol", KEY_RTOL, "R", 0, "relative tolerance (default 1e-5); 0 is allowed", TESS_SECTION_MAIN},
+    {"atol", KEY_ATOL, "R", 0, "absolute tolerance (default 0)", TESS_SECTION_MAIN},
     {"stop-norm", KEY_STOP_NORM, "NAME", 0,
      "given, rows or both (default both)\n"
      "the norm of b - A x that must meet the tolerance\n"
      "rows: row i of it and of b divided by the largest |a_ij|, so that rows of very different size weigh alike",
-     CLI_GROUP_MAIN},
+     TESS_SECTION_MAIN},
     {"accuracy", KEY_ACCURACY, NULL, 0,
-     "estimate the relative error of x, by complete factors of A in fp64: they take time and memory", CLI_GROUP_MAIN},
+     "estimate the relative error of x, by complete factors of A in fp64: they take time and memory",
+     TESS_SECTION_MAIN},
     {"rows", KEY_ROWS, "N", 0, "how many rows to list, those of the largest backward error first (default 5)",
-     CLI_GROUP_OUTPUT},
+     TESS_SECTION_OUTPUT},
     {0}};
 
 /* ---- options ---- */
@@ -30,7 +31,7 @@ static tess_stop_norm parse_norm(struct argp_state *state, const char *text)
 {
     static const char *const available[] = {"given", "rows", "both", NULL};
     static const tess_stop_norm norms[] = {TESS_STOP_NORM_GIVEN, TESS_STOP_NORM_ROWS, TESS_STOP_NORM_BOTH};
-    return norms[cli_parse_word(state, "stop-norm", text, available, NULL)];
+    return norms[cli_parse_word(state, "stop-norm", text, available)];
 }
 
 static void take_argument(struct argp_state *state, char *arg, verify_options *options)

@@ -37,17 +37,26 @@ static void parse_list(struct argp_state *state, const char *option, const char 
 
 static void add_solver(struct argp_state *state, const char *word, cli_solves_options *options)
 {
-    options->solver[options->solvers] = (tess_solver_kind)cli_parse_name(state, "solvers", word, "tess_solver_kind");
+    tess_solve_options solve;
+    tess_solve_options_init(&solve);
+    cli_set_option(state, "solvers", "solver", word, &solve);
+    options->solver[options->solvers] = solve.solver;
 }
 
 static void add_precond(struct argp_state *state, const char *word, cli_solves_options *options)
 {
-    options->precond[options->preconds] = cli_parse_precond(state, word);
+    tess_solve_options solve;
+    tess_solve_options_init(&solve);
+    cli_set_option(state, "preconds", "precond", word, &solve);
+    options->precond[options->preconds] = solve.precond;
 }
 
 static void add_precision(struct argp_state *state, const char *word, cli_solves_options *options)
 {
-    options->precision[options->precisions] = cli_parse_precision(state, "precisions", word);
+    tess_solve_options solve;
+    tess_solve_options_init(&solve);
+    cli_set_option(state, "precisions", "matrix-precision", word, &solve);
+    options->precision[options->precisions] = solve.storage.precision;
 }
 
 static error_t parse_solves(int key, char *arg, struct argp_state *state)
@@ -76,20 +85,21 @@ static error_t parse_solves(int key, char *arg, struct argp_state *state)
 static const struct argp_option solves_options[] = {
     {"solvers", KEY_SOLVERS, "LIST", 0,
      "solves: names of --solver with commas between them (default: auto and those that suit the matrix)",
-     CLI_GROUP_MAIN},
+     TESS_SECTION_MAIN},
     {"preconds", KEY_PRECONDS, "LIST", 0,
      "solves: names of --precond with commas between them (default: none, jacobi, and factors that suit the matrix)",
-     CLI_GROUP_MAIN},
+     TESS_SECTION_MAIN},
     {"precisions", KEY_PRECISIONS, "LIST", 0,
-     "solves: precisions of matrix and preconditioner, and of the cycles of gmres (default fp64,fp32)", CLI_GROUP_MAIN},
-    {"budget", KEY_BUDGET, "S", 0, "solves: stop each after S seconds (default 10)", CLI_GROUP_MAIN},
+     "solves: precisions of matrix and preconditioner, and of the cycles of gmres (default fp64,fp32)",
+     TESS_SECTION_MAIN},
+    {"budget", KEY_BUDGET, "S", 0, "solves: stop each after S seconds (default 10)", TESS_SECTION_MAIN},
     {"rhs", KEY_RHS, "NAME|FILE", 0,
      "solves: right-hand side b (default ones): ones, a-times-ones, a-times-ramp, "
      "random[:SEED] in (-1, 1), uniform[:SEED] in (0, 1), or a file",
-     CLI_GROUP_MAIN + 1},
-    {"rtol", KEY_RTOL, "R", 0, "solves: relative tolerance (default 1e-5)", CLI_GROUP_STOPPING},
+     TESS_SECTION_MAIN + 1},
+    {"rtol", KEY_RTOL, "R", 0, "solves: relative tolerance (default 1e-5)", TESS_SECTION_STOPPING},
     {"max-iterations", KEY_MAX_ITERATIONS, "N", 0, "solves: most iterations of each (default 1000000)",
-     CLI_GROUP_STOPPING},
+     TESS_SECTION_STOPPING},
     {0}};
 const struct argp cli_solves_argp = {.options = solves_options, .parser = parse_solves};
 

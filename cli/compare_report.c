@@ -87,54 +87,34 @@ const char *cli_row_outcome(const cli_solve_row *row, double budget, char *buffe
     return buffer;
 }
 
-/* The precisions of matrix, cycles and preconditioner that are not the defaults. */
-static void write_row_precisions(FILE *to, const tess_solve_options *o)
-{
-    const bool direct = o->precond.kind == TESS_PRECOND_LU || o->precond.kind == TESS_PRECOND_CHOLESKY;
-    char role[32];
-    if (o->storage.precision != TESS_PRECISION_FP64) {
-        fprintf(to, " --matrix-precision %s", tess_precision_name(o->storage.precision));
-    }
-    if (o->gmres.inner.given != 0) {
-        fprintf(to, " --inner-precision %s", cli_role_text(&o->gmres.inner, role, sizeof role));
-    }
-    if (has_factors(o) && o->precond.role.given && (direct || o->precond.role.storage != TESS_PRECISION_FP64)) {
-        fprintf(to, " --precond-precision %s", cli_role_text(&o->precond.role, role, sizeof role));
-    }
-}
-
 /* What the row asked for, in the norm that decided, with a limit of iterations that lets it end. */
-static cli_request request_of(const cli_solve_row *row, const cli_solves *all)
+static tess_solve_options request_of(const cli_solve_row *row, const cli_solves *all)
 {
-    tess_solve_options defaults;
+    tess_solve_options request, defaults;
+    const tess_precond_kind kind = row->options.precond.kind;
+    const bool direct = kind == TESS_PRECOND_LU || kind == TESS_PRECOND_CHOLESKY;
     tess_solve_options_init(&defaults);
-    const bool more = row->result.iterations >= defaults.max_iterations;
-    return (cli_request){.solver = row->together ? TESS_SOLVER_AUTO : solver_of(row),
-                         .scale = row->together ? TESS_SCALING_NONE : row->options.scale,
-                         .reorder = row->together ? TESS_REORDERING_NONE : row->options.reorder,
-                         .stop_norm = row->status == TESS_SUCCESS ? row->result.stop_norm : TESS_STOP_NORM_AUTO,
-                         .rtol = all->options->rtol,
-                         .max_iterations = more ? all->options->max_iterations : defaults.max_iterations};
+    request = row->together ? defaults : row->options;
+    request.solver = row->together ? TESS_SOLVER_AUTO : solver_of(row);
+    request.automatic = defaults.automatic;
+    request.automatic.fp64_only = row->together && row->options.automatic.fp64_only;
+    request.automatic.choices = row->together ? "none" : NULL;
+    request.stop_norm = row->status == TESS_SUCCESS ? row->result.stop_norm : TESS_STOP_NORM_AUTO;
+    request.rtol = all->options->rtol;
+    request.max_iterations =
+        row->result.iterations >= defaults.max_iterations ? all->options->max_iterations : defaults.max_iterations;
+    if (!direct && request.precond.role.storage == TESS_PRECISION_FP64) { request.precond.role.given = 0; }
+    return request;
 }
 
 const char *cli_row_command(const cli_solve_row *row, const cli_solves *all, char *buffer, size_t size)
 {
-    const cli_request request = request_of(row, all);
-    char precond[64], name[CLI_QUOTED_LENGTH];
+    const tess_solve_options request = request_of(row, all);
+    const cli_request_words words = {.matrix = all->matrix, .rhs = &all->options->rhs, .solver = true, .rtol = true};
     FILE *to = fmemopen(buffer, size, "w");
     buffer[0] = '\0';
     if (to == NULL) { return buffer; }
-    fprintf(to, "tessera solve %s --solver %s", cli_quoted_file(all->matrix, name, sizeof name),
-            tess_solver_kind_name(request.solver));
-    if (!row->together) {
-        fprintf(to, " --precond %s", cli_precond_text(&row->options.precond, precond, sizeof precond));
-        write_row_precisions(to, &row->options);
-    } else if (row->options.automatic.fp64_only) {
-        fputs(" --precision fp64", to);
-    }
-    cli_write_transform(to, &request, false);
-    cli_write_goal(to, &request, &all->options->rhs, true);
-    if (row->together) { fputs(" --choices none", to); }
+    cli_write_request(to, &request, &words);
     fclose(to);
     buffer[size - 1] = '\0';
     return buffer;

@@ -17,7 +17,7 @@ static error_t parse_digits(int key, char *arg, struct argp_state *state)
     switch (key) {
     case KEY_DIGITS: options->wanted = true; return 0;
     case KEY_REFERENCE:
-        word = cli_parse_word(state, "reference", arg, reference_names, NULL);
+        word = cli_parse_word(state, "reference", arg, reference_names);
         options->reference_given = true;
         options->leave_out[CLI_EXACT_FP64] = word == CLI_EXACT_EXTENDED;
         options->leave_out[CLI_EXACT_EXTENDED] = word == CLI_EXACT_FP64;
@@ -33,11 +33,11 @@ static const struct argp_option digits_options[] = {
     {"digits", KEY_DIGITS, NULL, 0,
      "count how many significant digits the elements of y have; "
      "adds a row with matrix, x, y and products in fp32",
-     CLI_GROUP_MAIN + 1},
+     TESS_SECTION_MAIN + 1},
     {"reference", KEY_REFERENCE, "NAME", 0,
      "digits are counted against: fp64, extended or both (default fp64)\n"
      "fp64: the product in FP64; extended: the product in extended precision",
-     CLI_GROUP_MAIN + 1},
+     TESS_SECTION_MAIN + 1},
     {0}};
 const struct argp cli_digits_argp = {.options = digits_options, .parser = parse_digits};
 

@@ -2,6 +2,12 @@
 /* What reports say of the factors of a preconditioner. */
 #include "cli.h"
 
+bool cli_is_incomplete(tess_precond_kind kind)
+{
+    return kind == TESS_PRECOND_ILU0 || kind == TESS_PRECOND_IC0 || kind == TESS_PRECOND_ILUT ||
+           kind == TESS_PRECOND_ICT || kind == TESS_PRECOND_ILUK;
+}
+
 /* Of the preconditioner that a solver has; false: it has no blocks. */
 static bool find_blocks(const tess_solver *solver, tess_precond_factors *out)
 {

@@ -39,11 +39,6 @@ static long long line_of_nonfinite(const cli_matrix *matrix)
 
 /* ---- the report ---- */
 
-bool cli_has_no_solution(const cli_solve_run *run)
-{
-    return run->findings->inconsistency * run->result->rhs_norm > run->result->tolerance;
-}
-
 /* The label stands before the first line alone. */
 static const char *take_label(const char **label)
 {

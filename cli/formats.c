@@ -47,49 +47,9 @@ bool cli_takes_papers(const tess_format_capabilities *can)
     return can->takes_papers != 0;
 }
 
-bool cli_is_base(const tess_format_capabilities *can)
-{
-    return can->as_base != 0;
-}
-
-bool cli_may_differ(const tess_format_capabilities *can)
-{
-    return can->as_base != 0 && !can->one_base;
-}
-
-static bool is_base_of_rows(const tess_format_capabilities *can)
-{
-    return cli_in_set(can->as_base, TESS_GRANULARITY_ROW);
-}
-
-static bool is_base_of_layers(const tess_format_capabilities *can)
-{
-    return cli_is_base(can) && !is_base_of_rows(can);
-}
-
-static bool takes_bases(const tess_format_capabilities *can)
-{
-    return can->takes_bases != 0;
-}
-
 static bool permutes(const tess_format_capabilities *can)
 {
     return cli_in_set(can->row_orders, TESS_ROW_ORDER_PERMUTED);
-}
-
-static bool pads(const tess_format_capabilities *can)
-{
-    return can->pads != 0;
-}
-
-static bool sorts_rows(const tess_format_capabilities *can)
-{
-    return can->sorts_rows != 0;
-}
-
-static bool takes_fp32_vectors(const tess_format_capabilities *can)
-{
-    return cli_in_set(can->arithmetics, TESS_ARITHMETIC_FP32) && !can->rounds_products;
 }
 
 tess_format cli_find_format(cli_capability has)
@@ -124,11 +84,6 @@ static int list_formats(cli_capability has, const char **words)
     return count;
 }
 
-int cli_list_formats(cli_capability has, const char **words)
-{
-    return list_formats(has, words);
-}
-
 const char *cli_formats_text(cli_capability has, const char *last, char *buffer, size_t size)
 {
     const char *words[CLI_MAX_NAMES];
@@ -145,112 +100,6 @@ const char *cli_granularities_text(tess_format format, char *buffer, size_t size
         }
     }
     return join(words, count, " or ", buffer, size);
-}
-
-int cli_list_shorthands(const char **words)
-{
-    int count = 0;
-    for (int i = 0; i < tess_format_count() && count < CLI_MAX_NAMES; i++) {
-        const char *shorthand = tess_format_can(tess_format_at(i))->shorthand;
-        if (shorthand != NULL) { words[count++] = shorthand; }
-    }
-    return count;
-}
-
-tess_format cli_find_shorthand(const char *text)
-{
-    for (int i = 0; i < tess_format_count(); i++) {
-        const char *shorthand = tess_format_can(tess_format_at(i))->shorthand;
-        if (shorthand != NULL && strcmp(shorthand, text) == 0) { return tess_format_at(i); }
-    }
-    return TESS_FORMAT_AUTO;
-}
-
-/* ---- lists in help ---- */
-
-/* "csr: rows one after another", a line each */
-static const char *descriptions_text(char *buffer, size_t size)
-{
-    size_t length = 0;
-    for (int i = 0; i < tess_format_count() && length < size; i++) {
-        const tess_format format = tess_format_at(i);
-        length += (size_t)snprintf(buffer + length, size - length, "%s%s: %s", i == 0 ? "" : "\n",
-                                   tess_format_name(format), tess_format_can(format)->description);
-    }
-    return buffer;
-}
-
-/* "pbp: split by blocks, tcki: tiles by blocks" */
-static const char *shorthands_text(char *buffer, size_t size)
-{
-    size_t length = 0;
-    for (int i = 0; i < tess_format_count() && length < size; i++) {
-        const tess_format format = tess_format_at(i);
-        const char *shorthand = tess_format_can(format)->shorthand;
-        if (shorthand == NULL) { continue; }
-        length += (size_t)snprintf(buffer + length, size - length, "%s%s: %s by blocks", length == 0 ? "" : ", ",
-                                   shorthand, tess_format_name(format));
-    }
-    return buffer;
-}
-
-/* "repair or report" of tess_guard */
-static const char *enum_text(const char *type, char *buffer, size_t size)
-{
-    const char *words[CLI_MAX_NAMES];
-    return join(words, cli_list_names(type, words), " or ", buffer, size);
-}
-
-/* What {WORD} in an option's help stands for. */
-static const char *list_of(const char *word, char *buffer, size_t size)
-{
-    static const struct {
-        const char *word;
-        cli_capability has;
-        const char *last;
-    } lists[] = {{"parts", cli_takes_parts, ", "},
-                 {"by-blocks", cli_is_by_blocks, ", "},
-                 {"whole", is_whole, ", "},
-                 {"pads", pads, ", "},
-                 {"sorts", sorts_rows, ", "},
-                 {"bases", cli_is_base, " or "},
-                 {"differ", cli_may_differ, ", "},
-                 {"layers", is_base_of_layers, ", "},
-                 {"takes-bases", takes_bases, ", "},
-                 {"permutes", permutes, ", "},
-                 {"fp32-vectors", takes_fp32_vectors, ", "},
-                 {"fp32-products", cli_rounds_products, ", "}};
-    const char *words[CLI_MAX_NAMES];
-    buffer[0] = '\0';
-    if (strcmp(word, "formats") == 0) { return descriptions_text(buffer, size); }
-    if (strcmp(word, "shorthands") == 0) { return shorthands_text(buffer, size); }
-    if (strcmp(word, "preset-names") == 0) { return cli_presets_text(false, buffer, size); }
-    if (strcmp(word, "presets") == 0) { return cli_presets_text(true, buffer, size); }
-    if (strncmp(word, "tess_", 5) == 0) { return enum_text(word, buffer, size); }
-    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
-        if (strcmp(lists[i].word, word) == 0) {
-            return join(words, list_formats(lists[i].has, words), lists[i].last, buffer, size);
-        }
-    }
-    return buffer;
-}
-
-const char *cli_fill_lists(const char *text, char *buffer, size_t size)
-{
-    size_t used = 0;
-    buffer[0] = '\0';
-    while (*text != '\0' && used < size) {
-        char word[32], list[2048];
-        const size_t plain = strcspn(text, "{");
-        used += (size_t)snprintf(buffer + used, size - used, "%.*s", (int)plain, text);
-        text += plain;
-        if (*text != '{' || used >= size) { continue; }
-        const size_t length = strcspn(text + 1, "}");
-        snprintf(word, sizeof word, "%.*s", (int)length, text + 1);
-        used += (size_t)snprintf(buffer + used, size - used, "%s", list_of(word, list, sizeof list));
-        text += length + 2;
-    }
-    return buffer;
 }
 
 /* ---- what options amount to ---- */
@@ -301,13 +150,45 @@ void cli_note_format(tess_format format, tess_storage_options *options)
     }
 }
 
-int cli_check_storage(tess_context *ctx, const tess_storage_options *options)
+void cli_complete_sweeps(const tess_precision_schedule *schedule, double range, tess_storage_options *storage)
 {
-    tess_storage_options asked = *options;
-    if ((int)asked.precision < 0) { asked.precision = TESS_PRECISION_FP64; } /* compare: no precision was given */
-    if (cli_check_papers(ctx, options) != 0) { return CLI_USAGE; }
-    const tess_status status = tess_storage_options_check(ctx, -1, -1, &asked);
-    if (status == TESS_SUCCESS) { return 0; }
-    (void)cli_report_failure(ctx, status);
-    return CLI_USAGE;
+    tess_policy_options *policy = &storage->policy;
+    const bool mixed = schedule->count == 0 ? cli_is_mixed(storage) : cli_has_mixed(schedule);
+    if (mixed && policy->policy == TESS_POLICY_NONE) {
+        policy->policy = TESS_POLICY_MEAN_RANGE;
+        policy->parameter = range;
+    }
+    if (mixed && !cli_is_mixed(storage)) {
+        storage->split.base = storage->format;
+        storage->format = cli_find_format(cli_copies_levels);
+        policy->granularity = TESS_GRANULARITY_ROW;
+    }
+    if (!cli_is_mixed(storage)) { return; }
+    storage->split.row_order = TESS_ROW_ORDER_SYMMETRIC;
+    storage->arithmetic = TESS_ARITHMETIC_FP32;
+    policy->without_diagonal = 1;
+}
+
+void cli_note_choices(const tess_matrix *stored, tess_storage_options *options)
+{
+    tess_assignment_summary summary = {.size = sizeof summary};
+    cli_note_format(tess_matrix_format(stored), options);
+    if (options->split.base == TESS_FORMAT_AUTO) {
+        options->split.base = tess_matrix_base(stored);
+        options->split.low_base = tess_matrix_low_base(stored);
+    }
+    if (cli_is_lossless_whole(options)) { options->precision = tess_matrix_precision(stored); }
+    if (tess_matrix_get_assignment(stored, &summary) != TESS_SUCCESS) { return; }
+    if (options->policy.choose_parameter) { options->policy.parameter = summary.options.parameter; }
+    if (summary.options.choose_fp8) {
+        memcpy(options->policy.level, summary.options.level, sizeof options->policy.level);
+        options->policy.nlevels = summary.options.nlevels;
+        options->policy.choose_fp8 = 0; /* it has been chosen */
+    }
+}
+
+const char *cli_format_text(tess_format format, bool chosen, char *buffer, size_t size)
+{
+    snprintf(buffer, size, "%s%s", tess_format_name(format), chosen ? " (chosen)" : "");
+    return buffer;
 }

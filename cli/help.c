@@ -21,14 +21,14 @@ enum {
 };
 
 static const char *const group_titles[] = {
-    [CLI_GROUP_MAIN / 10] = "Main options:",
-    [CLI_GROUP_STOPPING / 10] = "When to stop, at ||b - A x|| <= max(rtol ||b||, atol):",
-    [CLI_GROUP_PRECISION / 10] = "Storage and precision of the matrix:",
-    [CLI_GROUP_PRECOND / 10] = "Preconditioner:",
-    [CLI_GROUP_METHOD / 10] = "Details of the method:",
-    [CLI_GROUP_OUTPUT / 10] = "Output:",
-    [CLI_GROUP_DEVICE / 10] = "Device:",
-    [CLI_GROUP_PAPERS / 10] = "For studies of the papers (auto never chooses these):",
+    [TESS_SECTION_MAIN / 10] = "Main options:",
+    [TESS_SECTION_STOPPING / 10] = "When to stop, at ||b - A x|| <= max(rtol ||b||, atol):",
+    [TESS_SECTION_PRECISION / 10] = "Storage and precision of the matrix:",
+    [TESS_SECTION_PRECOND / 10] = "Preconditioner:",
+    [TESS_SECTION_METHOD / 10] = "Details of the method:",
+    [TESS_SECTION_OUTPUT / 10] = "Output:",
+    [TESS_SECTION_DEVICE / 10] = "Device:",
+    [TESS_SECTION_PAPERS / 10] = "For studies of the papers (auto never chooses these):",
 };
 
 /* ---- width and lines ---- */

@@ -34,6 +34,11 @@ const char *cli_group_title(int group);
 /* A manual page in man(7): of a command, or with NULL of the tool. */
 void cli_print_man(FILE *stream, const cli_command_entry *entry);
 
+/* ---- reference.c ---- */
+
+/* The page of all options of the library, in Markdown. */
+void cli_print_reference(FILE *stream);
+
 /* ---- completion.c ---- */
 
 typedef struct cli_word {

@@ -62,12 +62,6 @@ int cli_load_matrix(tess_context *ctx, const char *name, cli_matrix *out)
     return code;
 }
 
-bool cli_ends_with(const char *text, const char *end)
-{
-    size_t length = strlen(text), end_length = strlen(end);
-    return length >= end_length && strcmp(text + length - end_length, end) == 0;
-}
-
 bool cli_is_matrix_path(const char *path)
 {
     static const char *const ends[] = {".mtx", ".mtx.gz", ".tess", ".npz", ".petsc"};

@@ -5,36 +5,13 @@
 #include <signal.h>
 #include <string.h>
 
-/* As help lists them. */
-const cli_command_entry cli_commands[] = {
-    {&cli_command_solve, "solve A x = b and prove the answer by its true residual"},
-    {&cli_command_verify, "judge an answer x of A x = b, whoever computed it"},
-    {&cli_command_info, "describe a matrix: size, symmetry, memory in each precision, a solver to try"},
-    {&cli_command_spmv, "compute y = A x, time it and check it"},
-    {&cli_command_compare, "compare solvers, preconditioners and precisions by time, and products y = A x"},
-    {&cli_command_timestep, "compute x := A x again and again, in a schedule of precisions"},
-    {&cli_command_generate, "write a model problem to a file"},
-    {&cli_command_convert, "convert files of Matrix Market, NumPy, SciPy, PETSc and the binary cache"},
-    {NULL, NULL},
-};
-enum { COMMAND_COUNT = (int)(sizeof cli_commands / sizeof cli_commands[0]) - 1 };
-
-const char cli_overview[] = "Solves large sparse linear systems and proves the answer with a true residual in FP64.\n";
-const char cli_overview_notes[] =
-    "A matrix is a file (.mtx, .mtx.gz, .tess, .npz, .npy, .petsc), - for standard input, or a\n"
-    "model problem, gallery:NAME[:ARG...].\n"
-    "Results go to standard output, log and progress to standard error.\n"
-    "TESSERA_LOG=warn, info or debug sets how much is logged (default warn).\n\n"
-    "Exit status: 0 done (solve: converged and verified; verify: met), 1 not, 2 usage,\n"
-    "3 input or format, 4 device or memory, 5 breakdown.\n\n"
-    "Example: solve a model problem with 90000 unknowns by CG.\n"
-    "  tessera solve gallery:laplace2d:300 --solver cg\n";
+enum { MOST_WORDS = 32 };
 
 static void print_help(FILE *stream)
 {
     fprintf(stream, "Usage: tessera COMMAND [OPTION...]\n%s\nCommands:\n", cli_overview);
-    for (int i = 0; i < COMMAND_COUNT; i++) {
-        fprintf(stream, "  %-10s %s\n", cli_commands[i].command->name, cli_commands[i].summary);
+    for (const cli_command_entry *c = cli_commands; c->command != NULL; c++) {
+        fprintf(stream, "  %-10s %s\n", c->command->name, c->summary);
     }
     fprintf(stream,
             "  %-10s print the options of a command, as 'tessera COMMAND --help' does\n\n"
@@ -46,27 +23,19 @@ static void print_help(FILE *stream)
             "help", cli_overview_notes);
 }
 
-const cli_command_entry *cli_find_command(const char *name)
-{
-    for (int i = 0; i < COMMAND_COUNT; i++) {
-        if (strcmp(cli_commands[i].command->name, name) == 0) { return &cli_commands[i]; }
-    }
-    return NULL;
-}
-
 static int refuse_command(const char *name)
 {
-    const char *known[COMMAND_COUNT + 5];
+    const char *known[MOST_WORDS + 5];
     int count = 0;
-    for (int i = 0; i < COMMAND_COUNT; i++) {
-        known[count++] = cli_commands[i].command->name;
+    for (const cli_command_entry *c = cli_commands; c->command != NULL && count < MOST_WORDS; c++) {
+        known[count++] = c->command->name;
     }
     known[count++] = "help";
     known[count++] = "--help";
     known[count++] = "--version";
     known[count++] = "--man";
     known[count++] = "--completion";
-    const char *nearest = cli_nearest(name, known, count);
+    const char *nearest = tess_nearest_word(name, known, count);
     const char *what = name[0] == '-' ? "option" : "command";
     if (nearest != NULL) {
         cli_error("unknown %s '%s'; did you mean '%s'?", what, name, nearest);
@@ -132,6 +101,10 @@ static int dispatch(int argc, char **argv)
     if (strcmp(word, "help") == 0) { return run_help(argc - 1, argv + 1); }
     if (strcmp(word, "--man") == 0) { return run_man(argc - 1, argv + 1); }
     if (strcmp(word, "--completion") == 0) { return run_completion(argc - 1, argv + 1); }
+    if (strcmp(word, "--reference") == 0) { /* for docs */
+        cli_print_reference(stdout);
+        return CLI_CONVERGED;
+    }
     const cli_command_entry *entry = cli_find_command(word);
     return entry == NULL ? refuse_command(word) : run_command(entry->command, argc - 1, argv + 1);
 }
@@ -141,6 +114,7 @@ int main(int argc, char **argv)
     cli_limit_spinning(argv);
     signal(SIGXFSZ, SIG_IGN); /* a file that grows too large is an error of writing, after which no part of it stays */
     argp_err_exit_status = CLI_USAGE;
+    cli_options_init();
     cli_set_name("tessera");
     return cli_close_output(dispatch(argc, argv));
 }

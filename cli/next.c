@@ -99,6 +99,11 @@ bool cli_is_structurally_singular(const tess_findings *f)
     return f->structural_rank >= 0 && f->structural_rank < (f->nrows < f->ncols ? f->nrows : f->ncols);
 }
 
+bool cli_has_no_solution(const cli_solve_run *run)
+{
+    return run->findings->inconsistency * run->result->rhs_norm > run->result->tolerance;
+}
+
 /* From the attainable residual u (||A||_F ||x|| + ||b||) / ||b|| and ||A x|| <= ||b|| + ||r||. */
 double cli_least_condition(const cli_solve_run *run)
 {
@@ -171,48 +176,39 @@ static bool find_remedy(const cli_solve_run *run, tess_advised_attempt *remedy)
 
 /* ---- a command that may help ---- */
 
-/* Its method is written, and the request is what it asks for. */
 typedef struct suggestion {
     const cli_solve_run *run;
-    FILE *to;
-    cli_request request;
-    bool found;
+    tess_solve_options request;
+    bool found, names_solver;
 } suggestion;
 
 static void name_solver(suggestion *s, tess_solver_kind solver)
 {
     s->request = cli_request_for(s->run, solver);
-    s->found = true;
-    fprintf(s->to, " --solver %s", tess_solver_kind_name(solver));
+    s->found = s->names_solver = true;
 }
 
 /* The automatic solve; the caller's norm of M^-1 r keeps its M. */
 static void suggest_automatic(suggestion *s)
 {
     name_solver(s, TESS_SOLVER_AUTO);
-    if (cli_request_norm(s->run) == TESS_STOP_NORM_PRECONDITIONED) {
-        cli_write_precond(s->to, &s->run->asked->precond);
-    }
+    if (cli_request_norm(s->run) == TESS_STOP_NORM_PRECONDITIONED) { s->request.precond = s->run->asked->precond; }
 }
 
 static void suggest_least_squares(suggestion *s)
 {
     name_solver(s, TESS_SOLVER_LSQR);
-    fputs(" --precond jacobi", s->to);
+    s->request.precond.kind = TESS_PRECOND_JACOBI;
 }
 
 /* The same method, or the same automatic solve, whose name is the default. */
 static void suggest_same(suggestion *s)
 {
     const cli_solve_run *run = s->run;
-    if (was_automatic(run)) {
-        s->request = cli_request_for(run, TESS_SOLVER_AUTO);
-        s->found = true;
-        cli_write_precond(s->to, &run->asked->precond);
-        return;
-    }
-    name_solver(s, run->result->solver);
-    if (run->asked->precond.kind != TESS_PRECOND_NONE) { cli_write_precond(s->to, &run->asked->precond); }
+    const bool automatic = was_automatic(run);
+    name_solver(s, automatic ? TESS_SOLVER_AUTO : run->result->solver);
+    s->names_solver = !automatic;
+    if (automatic || run->asked->precond.kind != TESS_PRECOND_NONE) { s->request.precond = run->asked->precond; }
 }
 
 /* The same method in the norms that see the rows; least squares stop by the norm as given alone. */
@@ -224,7 +220,7 @@ static void suggest_rows(suggestion *s)
         return;
     }
     name_solver(s, run->result->solver);
-    if (run->options->precond.kind != TESS_PRECOND_NONE) { cli_write_precond(s->to, &run->options->precond); }
+    if (run->options->precond.kind != TESS_PRECOND_NONE) { s->request.precond = run->options->precond; }
     s->request.stop_norm = TESS_STOP_NORM_BOTH;
     if (s->request.scale == TESS_SCALING_NONE && !run->transformed) { s->request.scale = run->hidden->scale; }
 }
@@ -245,7 +241,8 @@ static bool suggest_accuracy(suggestion *s)
     const double error = backward ? r->backward_error : r->forward_error;
     if (!backward && r->source != TESS_CONDITION_FACTORS && !(error > r->wanted)) { /* it is not known */
         name_solver(s, TESS_SOLVER_GMRES);
-        fputs(" --precond lu --precond-precision fp64", s->to);
+        s->request.precond.kind = TESS_PRECOND_LU;
+        (void)tess_role_precision_parse("fp64", &s->request.precond.role);
         return true;
     }
     if (run->result->reason == TESS_REASON_ITERATIONS || !(2.0 * error < 0.5) || !(error > 0.0)) { return false; }
@@ -276,9 +273,7 @@ static void suggest_remedy(suggestion *s)
         const bool free_to_scale =
             run->asked->scale == TESS_SCALING_NONE && cli_request_norm(run) != TESS_STOP_NORM_PRECONDITIONED;
         name_solver(s, remedy.solver);
-        if (remedy.precond != TESS_PRECOND_NONE) {
-            fprintf(s->to, " --precond %s", tess_precond_kind_name(remedy.precond));
-        }
+        s->request.precond.kind = remedy.precond;
         if (!free_to_scale) { return; }
         s->request.scale = remedy.scale;
         if (remedy.precond != TESS_PRECOND_NONE && run->findings->zero_diagonal.count > 0) {
@@ -294,7 +289,7 @@ static void suggest_remedy(suggestion *s)
 static void suggest_more_least_squares(suggestion *s)
 {
     name_solver(s, TESS_SOLVER_LSMR);
-    fputs(" --precond jacobi", s->to);
+    s->request.precond.kind = TESS_PRECOND_JACOBI;
     s->request.max_iterations = MORE_ITERATIONS * s->run->options->max_iterations;
 }
 
@@ -341,22 +336,20 @@ static void suggest(suggestion *s)
 
 const char *cli_next_command(const cli_solve_run *run, char *buffer, size_t size)
 {
-    char name[CLI_QUOTED_LENGTH];
-    suggestion s = {.run = run, .to = fmemopen(buffer, size, "w")};
-    if (s.to == NULL) { return NULL; }
-    fprintf(s.to, "tessera solve %s", cli_quoted_file(run->matrix->name, name, sizeof name));
+    suggestion s = {.run = run};
     suggest(&s);
-    if (s.found) {
-        cli_write_transform(s.to, &s.request, run->transformed);
-        if (s.request.solver == TESS_SOLVER_AUTO && run->asked->automatic.fp64_only) {
-            fputs(" --precision fp64", s.to);
-        }
-        cli_write_goal(s.to, &s.request, run->rhs, false);
-        if (run->asked->return_last) { fputs(" --iterate last", s.to); }
-    }
-    fclose(s.to);
+    if (!s.found) { return NULL; }
+    const cli_request_words words = {.matrix = run->matrix->name,
+                                     .rhs = run->rhs,
+                                     .device = run->device,
+                                     .transformed = run->transformed,
+                                     .solver = s.names_solver};
+    FILE *to = fmemopen(buffer, size, "w");
+    if (to == NULL) { return NULL; }
+    cli_write_request(to, &s.request, &words);
+    fclose(to);
     buffer[size - 1] = '\0';
-    return s.found ? buffer : NULL;
+    return buffer;
 }
 
 /* ---- advice ---- */

@@ -29,11 +29,11 @@ static error_t parse_nullspace(int key, char *arg, struct argp_state *state)
 static const struct argp_option nullspace_options[] = {
     {"coordinates", KEY_COORDINATES, "FILE", 0,
      "amg: the nodes of an elastic body, a table with a row for each node and 2 or 3 columns; for its rigid-body modes",
-     CLI_GROUP_PRECOND},
+     TESS_SECTION_PRECOND},
     {"near-nullspace", KEY_NEAR_NULLSPACE, "FILE", 0,
      "amg: vectors that A nearly maps to zero, a table with a row for each row of A\n"
      "(default: a constant for each unknown of a node)",
-     CLI_GROUP_PRECOND},
+     TESS_SECTION_PRECOND},
     {0}};
 const struct argp cli_nullspace_argp = {.options = nullspace_options, .parser = parse_nullspace};
 

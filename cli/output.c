@@ -263,3 +263,10 @@ const char *cli_seconds_text(double seconds, char *buffer, size_t size)
     }
     return buffer;
 }
+
+double cli_seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}

@@ -60,16 +60,7 @@ const char *cli_nearest_petsc(const char *argument)
     for (int i = 0; i < SYNONYM_COUNT; i++) {
         names[i] = synonyms[i].petsc;
     }
-    return cli_nearest(argument, names, SYNONYM_COUNT);
-}
-
-const char *cli_option_text(const char *option, char *buffer, size_t size)
-{
-    for (int i = 0; i < SYNONYM_COUNT; i++) {
-        if (was_used[i] && strcmp(synonyms[i].ours + 2, option) == 0) { return synonyms[i].petsc; }
-    }
-    snprintf(buffer, size, "--%s", option);
-    return buffer;
+    return tess_nearest_word(argument, names, SYNONYM_COUNT);
 }
 
 /* An option's name in `text`, of so many characters, as the caller wrote it; NULL: as it is. */

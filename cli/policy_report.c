@@ -8,22 +8,6 @@
 
 /* ---- text ---- */
 
-const char *cli_levels_text(const tess_policy_options *options, char *buffer, size_t size)
-{
-    size_t used = 0;
-    tess_policy_options o = *options;
-    tess_policy_default_levels(&o);
-    buffer[0] = '\0';
-    for (int l = 0; l < o.nlevels && used < size; l++) {
-        const bool either = o.choose_fp8 && l == o.nlevels - 1;
-        int n =
-            snprintf(buffer + used, size - used, "%s%s%s", l == 0 ? "" : ",",
-                     either ? "fp8" : tess_precision_name(o.level[l].precision), o.level[l].scaled ? ":scaled" : "");
-        used += n > 0 ? (size_t)n : 0;
-    }
-    return buffer;
-}
-
 const char *cli_precision_text(tess_precision precision, bool exact, char *buffer, size_t size)
 {
     const bool shown = exact && precision != TESS_PRECISION_FP64;
@@ -225,26 +209,6 @@ void cli_print_assignment(const tess_assignment_summary *s, int64_t nrows)
 static void set(json_t *object, const char *key, json_t *value)
 {
     json_object_set_new(object, key, value);
-}
-
-void cli_add_policy_json(json_t *object, const tess_storage_options *options)
-{
-    char text[64];
-    const tess_policy_options *o = &options->policy;
-    set(object, "granularity", json_string(tess_granularity_name(o->granularity)));
-    set(object, "policy", json_string(tess_policy_name(o->policy)));
-    set(object, "policy_parameter", o->parameter > 0.0 ? cli_json_real(o->parameter) : json_null());
-    set(object, "parameter_chosen", json_boolean(o->choose_parameter));
-    set(object, "share", o->at_most_one ? json_string("at-most-one") : cli_json_real(o->share));
-    set(object, "block", json_pack("s?", block_text(o, text, sizeof text)));
-    set(object, "levels", json_string(cli_levels_text(o, text, sizeof text)));
-    set(object, "allow_underflow", json_boolean(o->allow_underflow));
-    set(object, "base", json_string(tess_format_name(options->split.base)));
-    set(object, "low_base",
-        json_string(tess_format_name(options->split.low_base == TESS_FORMAT_CSR ? options->split.base
-                                                                                : options->split.low_base)));
-    set(object, "row_order", json_string(tess_row_order_name(options->split.row_order)));
-    cli_add_papers_json(object, options);
 }
 
 static json_t *level_json(const tess_assignment_summary *s, int l)

@@ -145,23 +145,3 @@ const char *cli_quoted_file(const char *name, char *buffer, size_t size)
     buffer[size - 1] = '\0';
     return buffer;
 }
-
-char *cli_quote_command(int argc, char **argv)
-{
-    char *text = NULL;
-    size_t size = 0;
-    FILE *to = open_memstream(&text, &size);
-    if (to == NULL) {
-        cli_report_failure(NULL, TESS_OUT_OF_MEMORY);
-        return NULL;
-    }
-    fputs(argv[0], to); /* "tessera solve" */
-    for (int i = 1; i < argc; i++) {
-        fputc(' ', to);
-        cli_write_quoted(to, argv[i]);
-    }
-    if (fclose(to) == 0) { return text; }
-    free(text);
-    cli_report_failure(NULL, TESS_OUT_OF_MEMORY);
-    return NULL;
-}

@@ -133,15 +133,6 @@ static void print_setting(const cli_solve_run *run)
            norm_text(r->stop_norm), tess_count(o->max_iterations, "iteration").text);
 }
 
-void cli_print_row_residual(const tess_row_residual *rows)
-{
-    if (isnan(rows->norm)) { return; } /* of an operator without rows, or after NaN */
-    printf("%-17s %.6e relative, TRUE, rows scaled to one size; backward error %.1e", "", rows->relative,
-           rows->backward_error);
-    if (rows->backward_row >= 0) { printf(" (row %lld)", (long long)rows->backward_row + 1); }
-    putchar('\n');
-}
-
 static void print_outcome(const cli_solve_run *run)
 {
     const tess_solve_result *r = run->result;
@@ -190,54 +181,38 @@ static json_t *storage_json(const tess_role_precision *role)
     return role->given ? json_string(tess_precision_name(role->storage)) : json_null();
 }
 
-/* For options that were not given: the values that the solver used. */
-static void add_roles_json(json_t *options, const tess_solve_options *o, const tess_solve_result *r)
+/* What the caller asked for, where the library chose; of what was left open, the values that the solver used. */
+static void add_choices_json(json_t *options, const cli_solve_run *run)
 {
-    json_object_set_new(options, "inner_precision",
-                        o->gmres.inner_auto ? json_string("auto") : cli_role_json(&r->gmres.inner));
+    char buffer[64];
+    const tess_solve_result *r = run->result;
+    const tess_solve_options *asked = run->asked;
+    json_object_set_new(options, "solver", json_string(tess_solver_kind_name(asked->solver)));
+    json_object_set_new(options, "precond", json_string(cli_precond_text(&asked->precond, buffer, sizeof buffer)));
+    json_object_set_new(options, "idr_s",
+                        r->solver == TESS_SOLVER_IDR ? json_integer(run->options->idr.s) : json_null());
+    if (!run->options->gmres.inner_auto) {
+        json_object_set_new(options, "inner_precision", cli_role_json(&r->gmres.inner));
+    }
     json_object_set_new(options, "basis_precision", storage_json(&r->gmres.basis));
-    cli_add_precond_json(options, &o->precond);
-    json_object_set_new(options, "orthogonalization",
-                        json_string(tess_orthogonalization_name(o->gmres.orthogonalization)));
-    json_object_set_new(options, "switch_at", o->gmres.switch_at > 0 ? json_integer(o->gmres.switch_at) : json_null());
 }
 
 static json_t *options_json(const cli_solve_run *run)
 {
-    char buffer[64], rhs[64], schedule[CLI_SCHEDULE_TEXT];
-    const tess_solve_options *o = run->options;
-    json_t *options = json_pack(
-        "{ss ss ss ss ss ss ss so so so sI so so}", "solver", tess_solver_kind_name(run->asked->solver), "precond",
-        cli_precond_text(&run->asked->precond, buffer, sizeof buffer), "engine", tess_engine_name(o->engine), "guard",
-        tess_guard_name(o->guard), "iterate", o->return_last ? "last" : "best", "format",
-        tess_format_name(o->storage.format), "matrix_precision", tess_precision_name(o->storage.precision), "rtol",
-        cli_json_real(o->rtol), "atol", cli_json_real(o->atol), "divergence_tolerance",
-        cli_json_real(o->divergence_tolerance), "max_iterations", (json_int_t)o->max_iterations, "rhs",
-        cli_json_text(cli_vector_describe(run->rhs, rhs, sizeof rhs)), "initial_guess",
-        run->initial_guess == NULL ? json_null() : cli_json_text(run->initial_guess));
-    if (options == NULL) { return NULL; }
-    json_object_update_new(options, cli_storage_json(&o->storage, run->format_chosen));
+    char rhs[64];
+    json_t *options = cli_storage_json(&run->options->storage, run->format_chosen), *expansion = json_array();
+    tess_solve_options o = *run->options;
+    o.stop_norm = run->asked->stop_norm;
+    o.accuracy = run->asked->accuracy;
+    o.automatic = run->asked->automatic;
+    cli_add_options_json(options, &o, TESS_OPTION_OF_SOLVE);
+    cli_add_precond_json(options, &o.precond);
     cli_add_nullspace_json(options, run->nullspace);
-    json_object_set_new(options, "steps",
-                        o->jacobi.schedule.count == 0
-                            ? json_null()
-                            : json_string(cli_schedule_text(&o->jacobi.schedule, schedule, sizeof schedule)));
-    json_object_set_new(
-        options, "recurrence",
-        json_string(tess_recurrence_name(o->papers->one_reduction ? TESS_RECURRENCE_ONE_REDUCTION : o->cg.recurrence)));
-    json_object_set_new(options, "narrowing", json_string(tess_narrowing_name(o->papers->narrowing)));
-    json_object_set_new(options, "narrowing_epsilon",
-                        o->papers->narrowing_epsilon > 0.0 ? cli_json_real(o->papers->narrowing_epsilon) : json_null());
-    json_object_set_new(options, "omega", cli_json_real(o->jacobi.omega));
-    json_object_set_new(options, "restart", json_integer(o->gmres.restart));
-    json_object_set_new(options, "idr_s",
-                        run->result->solver == TESS_SOLVER_IDR ? json_integer(o->idr.s) : json_null());
-    add_roles_json(options, o, run->result);
-    json_object_set_new(options, "stop_norm", json_string(tess_stop_norm_name(run->asked->stop_norm)));
-    json_object_set_new(options, "scale", json_string(tess_scaling_name(o->scale)));
-    json_object_set_new(options, "reorder", json_string(tess_reordering_name(o->reorder)));
+    add_choices_json(options, run);
+    json_object_set_new(options, "rhs", cli_json_text(cli_vector_describe(run->rhs, rhs, sizeof rhs)));
+    json_object_set_new(options, "initial_guess",
+                        run->initial_guess == NULL ? json_null() : cli_json_text(run->initial_guess));
     json_object_set_new(options, "system", json_string(run->transformed ? "transformed" : "original"));
-    json_t *expansion = json_array();
     for (int i = 0; run->preset != NULL && run->preset->options[i] != NULL; i++) {
         json_array_append_new(expansion, json_string(run->preset->options[i]));
     }
@@ -282,16 +257,6 @@ static void add_integers(json_t *root, const tess_solve_result *r)
     for (size_t i = 0; i < sizeof integers / sizeof integers[0]; i++) {
         json_object_set_new(root, integers[i].key, json_integer(integers[i].value));
     }
-}
-
-json_t *cli_row_residual_json(const tess_row_residual *rows)
-{
-    if (isnan(rows->norm)) { return json_null(); }
-    return json_pack("{so so so so so so so sI sb}", "norm", cli_json_real(rows->norm), "relative",
-                     cli_json_real(rows->relative), "bound", cli_json_real(rows->bound), "rhs_norm",
-                     cli_json_real(rows->rhs_norm), "tolerance", cli_json_real(rows->tolerance), "backward_error",
-                     cli_json_real(rows->backward_error), "backward_bound", cli_json_real(rows->backward_bound),
-                     "backward_row", (json_int_t)(rows->backward_row + 1), "met", rows->met);
 }
 
 static void add_reals(json_t *root, const cli_solve_run *run)

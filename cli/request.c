@@ -4,8 +4,9 @@
 
 #include "solve.h"
 
+#include <limits.h>
 #include <math.h>
-#include <stdlib.h>
+#include <string.h>
 
 /* Smaller tolerances are out of reach of the normal equations of many matrices. */
 #define LEAST_SQUARES_RTOL 1e-12
@@ -35,26 +36,26 @@ static tess_stop_norm norm_for(const cli_solve_run *run, tess_solver_kind solver
     return weaker ? TESS_STOP_NORM_BOTH : run->asked->stop_norm;
 }
 
-cli_request cli_request_for(const cli_solve_run *run, tess_solver_kind solver)
+tess_solve_options cli_request_for(const cli_solve_run *run, tess_solver_kind solver)
 {
     const tess_solve_options *o = run->asked;
-    tess_solve_options defaults;
-    tess_solve_options_init(&defaults);
-    cli_request request = {.solver = solver,
-                           .scale = o->scale,
-                           .reorder = o->reorder,
-                           .stop_norm = norm_for(run, solver),
-                           .rtol = o->rtol,
-                           .atol = o->atol,
-                           .divergence_tolerance = o->divergence_tolerance,
-                           .accuracy = o->accuracy,
-                           .max_iterations = defaults.max_iterations};
+    tess_solve_options request;
+    tess_solve_options_init(&request);
+    request.solver = solver;
+    request.scale = o->scale;
+    request.reorder = o->reorder;
+    request.stop_norm = norm_for(run, solver);
+    request.rtol = o->rtol;
+    request.atol = o->atol;
+    request.divergence_tolerance = o->divergence_tolerance;
+    request.accuracy = o->accuracy;
+    request.return_last = o->return_last;
+    request.automatic.fp64_only = solver == TESS_SOLVER_AUTO && o->automatic.fp64_only;
     if (o->max_iterations > request.max_iterations) { request.max_iterations = o->max_iterations; }
     if (!cli_is_least_squares(solver)) { return request; }
     request.rtol =
         fmax(cli_wants_accuracy(o) ? fmax(o->accuracy.forward, o->accuracy.backward) : o->rtol, LEAST_SQUARES_RTOL);
     request.accuracy = (tess_accuracy_options){.forward = 0.0};
-    request.stop_norm = TESS_STOP_NORM_AUTO;
     if (!run->transformed) { /* else the system is the transformed one */
         request.scale = TESS_SCALING_NONE;
         request.reorder = TESS_REORDERING_NONE;
@@ -64,103 +65,81 @@ cli_request cli_request_for(const cli_solve_run *run, tess_solver_kind solver)
 
 /* ---- text ---- */
 
-const char *cli_real_text(double value, char *buffer, size_t size)
+/* What is the default of the format, or chosen with the policy, needs no option. */
+static void leave_out_storage(tess_storage_options *storage)
 {
-    for (int digits = 6; digits <= 17; digits++) {
-        snprintf(buffer, size, "%.*g", digits, value);
-        if (strtod(buffer, NULL) == value) { break; }
+    tess_storage_options plain = *storage;
+    plain.policy.granularity = TESS_GRANULARITY_ROW;
+    cli_settle_granularity(&plain);
+    const bool open = storage->format == TESS_FORMAT_AUTO && storage->policy.granularity == TESS_GRANULARITY_MATRIX;
+    if (open || storage->policy.granularity == plain.policy.granularity) {
+        storage->policy.granularity = TESS_GRANULARITY_ROW;
     }
-    return buffer;
+    if (storage->policy.policy != TESS_POLICY_NONE) { storage->precision = TESS_PRECISION_FP64; }
 }
 
-static bool has_factors(tess_precond_kind kind)
+/* Without what follows from the rest. */
+static tess_solve_options leave_out(const tess_solve_options *options)
 {
-    return kind != TESS_PRECOND_NONE && kind != TESS_PRECOND_JACOBI && kind != TESS_PRECOND_AUTO;
-}
-
-static void write_factors(FILE *to, const tess_precond_options *o)
-{
-    tess_precond_options d;
-    tess_precond_options_init(&d);
-    if (o->incomplete.triangular != d.incomplete.triangular) {
-        fprintf(to, " --triangular %s", tess_triangular_name(o->incomplete.triangular));
-    }
-    if (o->incomplete.factorization != d.incomplete.factorization) {
-        fprintf(to, " --factorization %s", tess_factorization_name(o->incomplete.factorization));
-    }
-    if (o->incomplete.leaf != d.incomplete.leaf) { fprintf(to, " --leaf %lld", (long long)o->incomplete.leaf); }
-    if (o->direct.memory_limit != d.direct.memory_limit) {
-        fprintf(to, " --factor-memory %lld", (long long)o->direct.memory_limit);
-    }
-}
-
-static void write_polynomials(FILE *to, const tess_precond_options *o)
-{
-    char text[CLI_SCHEDULE_TEXT];
-    tess_precond_options d;
-    tess_precond_options_init(&d);
-    if (o->kind == TESS_PRECOND_POLYNOMIAL && o->polynomial.form != d.polynomial.form) {
-        fprintf(to, " --polynomial-form %s", tess_polynomial_form_name(o->polynomial.form));
-    }
-    if (o->kind != TESS_PRECOND_JACOBI_SWEEPS) { return; }
-    if (o->jacobi_sweeps.omega != d.jacobi_sweeps.omega) {
-        fprintf(to, " --precond-omega %s", cli_real_text(o->jacobi_sweeps.omega, text, sizeof text));
-    }
-    if (o->jacobi_sweeps.schedule.count > 0) {
-        fprintf(to, " --precond-steps %s", cli_schedule_text(&o->jacobi_sweeps.schedule, text, sizeof text));
-    }
-}
-
-void cli_write_precond(FILE *to, const tess_precond_options *o)
-{
-    char text[256];
-    if (o->kind == TESS_PRECOND_AUTO) { return; }
-    fprintf(to, " --precond %s", cli_precond_text(o, text, sizeof text));
-    if (o->block_jacobi.adaptive) {
-        fputs(" --precond-precision adaptive", to);
-    } else if (has_factors(o->kind) && o->role.given) {
-        fprintf(to, " --precond-precision %s", cli_role_text(&o->role, text, sizeof text));
-    }
-    if (has_factors(o->kind)) { write_factors(to, o); }
-    write_polynomials(to, o);
-    if (o->kind == TESS_PRECOND_AMG) { fputs(cli_amg_options_text(&o->amg, text, sizeof text), to); }
-}
-
-void cli_write_transform(FILE *to, const cli_request *r, bool transformed)
-{
-    if (r->scale != TESS_SCALING_NONE) { fprintf(to, " --scale %s", tess_scaling_name(r->scale)); }
-    if (r->reorder != TESS_REORDERING_NONE) { fprintf(to, " --reorder %s", tess_reordering_name(r->reorder)); }
-    if (transformed) { fputs(" --system transformed", to); }
-}
-
-static void write_tolerance(FILE *to, const cli_request *r, bool rtol_too)
-{
-    char text[48];
-    tess_solve_options defaults;
+    tess_solve_options o = *options, defaults;
+    const tess_precond_kind kind = o.precond.kind;
     tess_solve_options_init(&defaults);
-    if (r->accuracy.forward > 0.0 || r->accuracy.backward > 0.0) {
-        fprintf(to, " --accuracy %s", cli_accuracy_text(&r->accuracy, text, sizeof text));
-        return;
+    if (cli_wants_accuracy(&o)) {
+        o.rtol = defaults.rtol;
+        o.atol = defaults.atol;
     }
-    if (rtol_too || r->rtol != defaults.rtol) { fprintf(to, " --rtol %s", cli_real_text(r->rtol, text, sizeof text)); }
-    if (r->atol > 0.0) { fprintf(to, " --atol %s", cli_real_text(r->atol, text, sizeof text)); }
+    if (cli_is_least_squares(o.solver) || o.stop_norm == norm_of_solver(o.solver)) {
+        o.stop_norm = TESS_STOP_NORM_AUTO;
+    }
+    if (kind == TESS_PRECOND_NONE || kind == TESS_PRECOND_JACOBI || kind == TESS_PRECOND_AUTO) {
+        o.precond.role.given = 0;
+    }
+    if (o.solver == TESS_SOLVER_FGMRES) { o.gmres.orthogonalization = defaults.gmres.orthogonalization; }
+    o.timings = 0;
+    leave_out_storage(&o.storage);
+    return o;
 }
 
-void cli_write_goal(FILE *to, const cli_request *r, const cli_vector_choice *rhs, bool rtol_too)
+/* One of the solve's options, if it is set. */
+static void write_set(FILE *to, const tess_solve_options *o, const char *name)
 {
-    char text[48], words[CLI_QUOTED_LENGTH];
-    tess_solve_options defaults;
-    tess_solve_options_init(&defaults);
-    if (r->stop_norm != TESS_STOP_NORM_AUTO && r->stop_norm != norm_of_solver(r->solver) &&
-        !cli_is_least_squares(r->solver)) {
-        fprintf(to, " --stop-norm %s", tess_stop_norm_name(r->stop_norm));
+    if (tess_options_is_set(o, name)) { cli_write_option(to, o, tess_option_find(name)); }
+}
+
+/* The solve's options of some parts of the help, but for those that are written by name. */
+static void write_sections(FILE *to, const tess_solve_options *o, int from, int to_before)
+{
+    static const char named[] = " solver scale reorder stop-norm rtol max-iterations ";
+    char name[64];
+    const tess_option *option = NULL;
+    for (int i = 0; (option = tess_option_at(i)) != NULL; i++) {
+        const bool there = option->section >= from && option->section < to_before;
+        snprintf(name, sizeof name, " %s ", option->name);
+        if (there && option->scope == TESS_OPTION_OF_SOLVE && strstr(named, name) == NULL) {
+            write_set(to, o, option->name);
+        }
     }
-    write_tolerance(to, r, rtol_too);
-    if (r->divergence_tolerance > 0.0 && r->divergence_tolerance != defaults.divergence_tolerance) {
-        fprintf(to, " --divergence-tolerance %s", cli_real_text(r->divergence_tolerance, text, sizeof text));
-    }
-    fputs(cli_rhs_option(rhs, words, sizeof words), to);
-    if (r->max_iterations != defaults.max_iterations) {
-        fprintf(to, " --max-iterations %lld", (long long)r->max_iterations);
-    }
+}
+
+void cli_write_request(FILE *to, const tess_solve_options *request, const cli_request_words *words)
+{
+    char name[CLI_QUOTED_LENGTH];
+    const tess_solve_options o = leave_out(request);
+    const bool rtol = words->rtol && !cli_wants_accuracy(&o);
+    fprintf(to, "tessera solve %s", cli_quoted_file(words->matrix, name, sizeof name));
+    if (words->solver) { cli_write_option(to, &o, tess_option_find("solver")); }
+    cli_write_options(to, &o, TESS_OPTION_OF_PRECOND);
+    write_set(to, &o, "scale");
+    write_set(to, &o, "reorder");
+    if (words->transformed) { fputs(" --system transformed", to); }
+    if (words->format && !tess_options_is_set(&o, "format")) { cli_write_option(to, &o, tess_option_find("format")); }
+    cli_write_options(to, &o, TESS_OPTION_OF_STORAGE);
+    write_sections(to, &o, TESS_SECTION_MAIN, TESS_SECTION_STOPPING);
+    write_set(to, &o, "stop-norm");
+    if (rtol || tess_options_is_set(&o, "rtol")) { cli_write_option(to, &o, tess_option_find("rtol")); }
+    write_sections(to, &o, TESS_SECTION_STOPPING, TESS_SECTION_PRECISION);
+    fputs(cli_rhs_option(words->rhs, name, sizeof name), to);
+    write_set(to, &o, "max-iterations");
+    write_sections(to, &o, TESS_SECTION_PRECISION, INT_MAX);
+    if (words->device != NULL) { fprintf(to, " --device %s", words->device); }
 }

@@ -17,8 +17,7 @@ typedef struct solve_options {
     uint64_t seed;
     const char *matrix, *initial_guess, *output, *history, *html;
     const char *command; /* as it was called */
-    const char *choices; /* NULL: the default file */
-    bool timings, monitor, explain;
+    bool monitor, explain;
     bool transformed; /* --system transformed: the matrix is scaled and reordered before all else */
     cli_nullspace nullspace;
 } solve_options;

@@ -97,6 +97,9 @@ int cli_solve_report(const solve_options *options, const solve_objects *o, const
                          .papers = &o->papers,
                          .rhs = &options->rhs,
                          .initial_guess = options->stop.resume != NULL ? options->stop.resume : options->initial_guess,
+                         .device = options->device == TESS_DEVICE_AUTO  ? NULL
+                                   : options->device == TESS_DEVICE_CPU ? "cpu"
+                                                                        : tess_gpu_backend(),
                          .session = &o->session,
                          .nullspace = &options->nullspace,
                          .preset = preset,
@@ -109,7 +112,7 @@ int cli_solve_report(const solve_options *options, const solve_objects *o, const
                          .columns = &o->columns,
                          .exit_code = o->solver == NULL ? cli_solve_exit_code(&o->result)
                                                         : cli_column_list_exit_code(&o->columns)};
-    if (cli_text_wanted(options->host.json)) { cli_report_solve(&run, options->timings); }
+    if (cli_text_wanted(options->host.json)) { cli_report_solve(&run, options->solve.timings != 0); }
     if (options->host.json != NULL) {
         int json_code = cli_write_json(options->host.json, cli_solve_json(&run));
         if (code == CLI_CONVERGED) { code = json_code; }

@@ -80,13 +80,13 @@ static error_t parse_stop(int key, char *arg, struct argp_state *state)
 
 static const struct argp_option stop_options[] = {
     {"time-limit", KEY_TIME_LIMIT, "S", 0,
-     "end after S seconds of the whole command, with the best x so far (default: none)", CLI_GROUP_STOPPING + 1},
+     "end after S seconds of the whole command, with the best x so far (default: none)", TESS_SECTION_STOPPING + 1},
     {"checkpoint", KEY_CHECKPOINT, "FILE", 0,
-     "write x to FILE now and then and at the end, for --resume (default: none)", CLI_GROUP_OUTPUT + 2},
+     "write x to FILE now and then and at the end, for --resume (default: none)", TESS_SECTION_OUTPUT + 2},
     {"checkpoint-every", KEY_CHECKPOINT_EVERY, "S", 0, "seconds between checkpoints (default 900)",
-     CLI_GROUP_OUTPUT + 2},
+     TESS_SECTION_OUTPUT + 2},
     {"resume", KEY_RESUME, "FILE", 0, "go on from the checkpoint in FILE, of the same matrix (default: none)",
-     CLI_GROUP_OUTPUT + 2},
+     TESS_SECTION_OUTPUT + 2},
     {0}};
 const struct argp cli_stop_argp = {.options = stop_options, .parser = parse_stop};
 

@@ -1,39 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The preconditioner jacobi-sweeps: its options, and its part of reports. */
+/* The preconditioner jacobi-sweeps: its part of reports. */
 #include "cli.h"
 
 #include <math.h>
-
-void cli_settle_sweeps(struct argp_state *state, tess_precond_options *precond)
-{
-    tess_jacobi_sweeps_options *sweeps = &precond->jacobi_sweeps;
-    tess_storage_options *squares = &precond->incomplete.squares;
-    tess_precond_options defaults;
-    tess_precond_options_init(&defaults);
-    const char *option = sweeps->schedule.count > 0                                                    ? "steps"
-                         : sweeps->omega != 0.0                                                        ? "omega"
-                         : sweeps->storage.policy.at_most_one                                          ? "share"
-                         : sweeps->storage.policy.share != defaults.jacobi_sweeps.storage.policy.share ? "share"
-                                                                                                       : NULL;
-    if (precond->kind != TESS_PRECOND_JACOBI_SWEEPS) {
-        if (option != NULL) { argp_error(state, "--precond-%s is for --precond jacobi-sweeps", option); }
-        sweeps->storage.format = defaults.jacobi_sweeps.storage.format;
-        return;
-    }
-    if (squares->policy.policy != TESS_POLICY_NONE) {
-        sweeps->storage.policy.policy = squares->policy.policy;
-        sweeps->storage.policy.parameter = squares->policy.parameter;
-        sweeps->storage.policy.choose_parameter = squares->policy.choose_parameter;
-    }
-    if (squares->policy.nlevels > 0) {
-        for (int l = 0; l < squares->policy.nlevels; l++) {
-            sweeps->storage.policy.level[l] = squares->policy.level[l];
-        }
-        sweeps->storage.policy.nlevels = squares->policy.nlevels;
-        sweeps->storage.policy.choose_fp8 = squares->policy.choose_fp8;
-    }
-    *squares = defaults.incomplete.squares;
-}
 
 static bool find_sweeps(const cli_solve_run *run, tess_precond_sweeps *out)
 {
@@ -91,19 +60,4 @@ json_t *cli_sweeps_json(const cli_solve_run *run)
     }
     return json_pack("{si so so so sb}", "count", sweeps.count, "weight", cli_json_real(sweeps.omega), "steps", steps,
                      "nonzeros_per_precision", nonzeros, "raised", sweeps.raised);
-}
-
-void cli_add_sweeps_options_json(json_t *options, const tess_precond_options *precond)
-{
-    const tess_jacobi_sweeps_options *o = &precond->jacobi_sweeps;
-    char text[CLI_SCHEDULE_TEXT];
-    const bool used = precond->kind == TESS_PRECOND_JACOBI_SWEEPS;
-    json_object_set_new(options, "precond_steps",
-                        used && o->schedule.count > 0 ? json_string(cli_schedule_text(&o->schedule, text, sizeof text))
-                                                      : json_null());
-    json_object_set_new(options, "precond_omega", used && o->omega > 0.0 ? cli_json_real(o->omega) : json_null());
-    json_object_set_new(options, "precond_share",
-                        !used                           ? json_null()
-                        : o->storage.policy.at_most_one ? json_string("at-most-one")
-                                                        : cli_json_real(o->storage.policy.share));
 }

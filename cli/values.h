@@ -11,45 +11,32 @@
 #include <tessera/papers.h>
 #include <tessera/tessera.h>
 
-/* ---- values.c: values of options; on a bad one they end the program through argp_error (exit 2) ---- */
+/* ---- values.c: values of options that only the tool has; on a bad one they end the program through argp_error (exit
+ * 2) ---- */
 
 double cli_parse_real(struct argp_state *state, const char *option, const char *text, double low, double high);
-/* A number of bytes, perhaps with K, M, G or T for powers of 1024. */
-int64_t cli_parse_bytes(struct argp_state *state, const char *option, const char *text);
 int64_t cli_parse_integer(struct argp_state *state, const char *option, const char *text, int64_t low, int64_t high);
 uint64_t cli_parse_seed(struct argp_state *state, const char *option, const char *text);
-/* Index of `text` in the list `available`; words in `later` are known but not in this version. Both end with NULL. */
-int cli_parse_word(struct argp_state *state, const char *option, const char *text, const char *const *available,
-                   const char *const *later);
+/* Index of `text` in the list `available`, which ends with NULL. */
+int cli_parse_word(struct argp_state *state, const char *option, const char *text, const char *const *available);
 /* Lists the names of a public enum that an option may have, ended by NULL; returns their number. CLI_MAX_NAMES are
    enough for any enum. */
 enum { CLI_MAX_NAMES = 32 };
 int cli_list_names(const char *type, const char **words);
-/* The enumerator of that name, in either case. */
-int cli_parse_name(struct argp_state *state, const char *option, const char *text, const char *type);
 /* The name of an output file. Refuses an empty name, and "-", which only the JSON report takes. */
 const char *cli_parse_output(struct argp_state *state, const char *option, const char *text);
 /* The name of an input file, or - for standard input. Refuses an empty name. */
 const char *cli_parse_input(struct argp_state *state, const char *option, const char *text);
-/* A precision of an option with that name. */
-tess_precision cli_parse_precision(struct argp_state *state, const char *option, const char *text);
-tess_solver_kind cli_parse_solver(struct argp_state *state, const char *text);
-tess_engine cli_parse_engine(struct argp_state *state, const char *text);
-tess_recurrence cli_parse_recurrence(struct argp_state *state, const char *text);
-tess_orthogonalization cli_parse_orthogonalization(struct argp_state *state, const char *text);
-/* STORAGE or STORAGE/ARITHMETIC, and the reverse. */
-tess_role_precision cli_parse_role(struct argp_state *state, const char *option, const char *text);
+/* The argument MATRIX, of which a command takes one; NULL: none was given. */
+void cli_take_matrix(struct argp_state *state, const char *argument, const char **matrix);
+/* STORAGE/ARITHMETIC */
 const char *cli_role_text(const tess_role_precision *role, char *buffer, size_t size);
 json_t *cli_role_json(const tess_role_precision *role); /* null where it is not given */
-tess_precond_options cli_parse_precond(struct argp_state *state, const char *text);
-tess_precision_schedule cli_parse_schedule(struct argp_state *state, const char *text);
 /* "fp32:20,mixed,fp64"; written into `buffer`, cut off where it is too small */
 enum { CLI_SCHEDULE_TEXT = 256 };
 const char *cli_schedule_text(const tess_precision_schedule *schedule, char *buffer, size_t size);
 /* Whether a step takes the precisions that a policy chose. */
 bool cli_has_mixed(const tess_precision_schedule *schedule);
-tess_scaling cli_parse_scaling(struct argp_state *state, const char *text);
-tess_reordering cli_parse_reordering(struct argp_state *state, const char *text);
 
 /* A vector named on the command line. */
 typedef enum cli_vector_source {

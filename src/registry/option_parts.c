@@ -477,6 +477,40 @@ static void print_format(const option_entry *e, const void *place, char *buffer,
 
 const option_type option_format = {"name", true, parse_format, print_format};
 
+/* Two formats of parts that differ may each differ from the other. */
+static bool check_combination(const option_entry *e, const char *text, const tess_format base[2],
+                              const option_message *message)
+{
+    char formats[64] = "";
+    size_t used = 0;
+    int last = -1;
+
+    for (int i = 0; i < tess_format_count(); i++) {
+        const tess_format_capabilities *can = tess_format_can(tess_format_at(i));
+
+        if (can->as_base != 0 && !can->one_base) { last = i; }
+    }
+    for (int i = 0; i <= last && used < sizeof formats; i++) {
+        const tess_format_capabilities *can = tess_format_can(tess_format_at(i));
+
+        if (can->as_base == 0 || can->one_base) { continue; }
+        used += (size_t)snprintf(formats + used, sizeof formats - used, "%s%s",
+                                 used == 0   ? ""
+                                 : i == last ? " and "
+                                             : ", ",
+                                 tess_format_name(tess_format_at(i)));
+    }
+    for (int k = 0; k < 2 && base[0] != base[1]; k++) {
+        const tess_format_capabilities *can = tess_format_can(base[k]);
+
+        if (!can || can->as_base == 0 || can->one_base) {
+            return option_refuse(message, "--%s: '%s' combines %s with another format, but only %s can be combined",
+                                 e->shown.name, text, tess_format_name(base[k]), formats);
+        }
+    }
+    return true;
+}
+
 /* HIGH or HIGH,LOW: formats that may be bases, or auto. */
 static bool parse_base(const option_entry *e, const char *text, void *place, const option_message *message)
 {
@@ -503,6 +537,7 @@ static bool parse_base(const option_entry *e, const char *text, void *place, con
         if (!known) { return option_refuse_word(e, word[k], words, count, message); }
         (void)tess_format_parse(word[k], &base[k]);
     }
+    if (!check_combination(e, text, base, message)) { return false; }
     split->base = base[0];
     split->low_base = base[1];
     return true;

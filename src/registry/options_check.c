@@ -169,6 +169,42 @@ static bool check_role(const tess_solve_options *o, const option_message *messag
     return true;
 }
 
+/* Which formats take a policy: "split, composite or tiles". */
+static const char *formats_of_parts(char *buffer, size_t size)
+{
+    size_t used = 0;
+    int count = 0, written = 0;
+
+    for (int i = 0; i < tess_format_count(); i++) {
+        count += tess_format_can(tess_format_at(i))->takes_parts != 0;
+    }
+    for (int i = 0; i < tess_format_count() && used < size; i++) {
+        if (!tess_format_can(tess_format_at(i))->takes_parts) { continue; }
+        written++;
+        used += (size_t)snprintf(buffer + used, size - used, "%s%s",
+                                 written == 1       ? ""
+                                 : written == count ? " or "
+                                                    : ", ",
+                                 tess_format_name(tess_format_at(i)));
+    }
+    return buffer;
+}
+
+/* csr stands for a format by blocks then. */
+static bool check_squares_policy(const tess_solve_options *o, const option_message *message)
+{
+    const tess_storage_options *squares = &o->precond.incomplete.squares;
+    const tess_format_capabilities *can = tess_format_can(squares->format);
+    char formats[128];
+
+    if (squares->policy.policy == TESS_POLICY_NONE || squares->format == TESS_FORMAT_AUTO ||
+        squares->format == TESS_FORMAT_CSR || (can && can->takes_parts)) {
+        return true;
+    }
+    return option_refuse(message, "--precond-policy needs --precond-format auto, %s, not %s",
+                         formats_of_parts(formats, sizeof formats), tess_format_name(squares->format));
+}
+
 /* Squares of triangles have a storage of their own only in recursive blocks. */
 static bool check_triangles(const tess_solve_options *o, const option_message *message)
 {
@@ -177,6 +213,7 @@ static bool check_triangles(const tess_solve_options *o, const option_message *m
     static const char *const squares[] = {"precond-format", "precond-policy", "precond-levels"};
 
     if (!is_incomplete(o)) { return true; }
+    if (!check_squares_policy(o, message)) { return false; }
     if (tess_options_is_set(o, "precond-levels") && !tess_options_is_set(o, "precond-policy")) {
         return option_refuse(message, "--precond-levels needs --precond-policy");
     }

@@ -47,6 +47,18 @@ def check_page(tool, command):
         check(other == command or f"tessera\\-{other} (1)" in page, f"{name} does not refer to tessera-{other}")
 
 
+def check_reference(tool):
+    """docs/reference/options.md is what the tool prints of the library's list."""
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../docs/reference/options.md")
+    page = run([tool, "--reference"]).stdout
+    with open(path, encoding="utf-8") as file:
+        check(file.read() == page, "docs/reference/options.md: write it again by tessera --reference")
+    for option, _, _ in check_help.entries(run([tool, "solve", "--help"]).stdout):
+        own = ("rhs seed initial-guess time-limit coordinates near-nullspace system explain output history html "
+               "monitor json force checkpoint checkpoint-every resume device threads preset help").split()
+        check((f"| `--{option}` |" in page) != (option in own), f"options.md and --{option}")
+
+
 def complete_in_bash(script, *words):
     program = (f"source {script}; COMP_WORDS=({' '.join(words)}); COMP_CWORD={len(words) - 1}; _tessera; "
                "printf '%s\\n' \"${COMPREPLY[@]}\"")
@@ -115,6 +127,7 @@ def main():
     tool = os.path.abspath(sys.argv[1])
     for command in [None] + COMMANDS:
         check_page(tool, command)
+    check_reference(tool)
     check(run([tool, "--man", "slove"]).returncode == 2, "--man takes a wrong command")
     check(run([tool, "--completion", "tcsh"]).returncode == 2, "--completion takes a wrong shell")
     check(run([tool, "--completion"]).returncode == 2, "--completion takes no shell")

@@ -22,7 +22,8 @@ NO_DEFAULT = {"coordinates", "near-nullspace", "output", "history", "html", "jso
 # Defaults that the first words after 'default' do not name; None: the report has no value to compare.
 OTHER_WORDS = {("solve", "granularity"): "row", ("solve", "base"): "csr", ("solve", "precond-format"): "csr"}
 OTHER_WORDS.update({("solve", name): None for name in (
-    "initial-guess", "inner-precision", "basis-precision", "preset", "precond-precision", "steps", "switch-at", "block",
+    "accuracy", "choices", "initial-guess",
+    "inner-precision", "basis-precision", "preset", "precond-precision", "steps", "switch-at", "block",
     "tcki-thresholds", "factor-memory", "amg-strength", "amg-aggressive", "amg-block-size", "coordinates",
     "near-nullspace", "narrowing-epsilon", "precond-steps", "precond-omega", "precond-share")})
 
@@ -161,7 +162,7 @@ def main():
         check_defaults(command, result.stdout)
         check_example(tool, command, result.stdout)
     check_real_defaults(tool, run([tool, "solve", "--help"]).stdout)
-    check(seen == names_in_sources(sources), f"not in any help: {names_in_sources(sources) - seen}")
+    check(names_in_sources(sources) <= seen, f"not in any help: {names_in_sources(sources) - seen}")
     overview = run([tool, "--help"]).stdout
     check(all(len(line) <= WIDEST for line in overview.splitlines()), "a line of tessera --help is too long")
     for command in COMMANDS:

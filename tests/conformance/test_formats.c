@@ -326,6 +326,7 @@ static void solves_are_verified(const combination *c)
         tess_solve_options_init(&options);
         options.solver = (tess_solver_kind)kind;
         options.storage = c->storage;
+        if (c->storage.policy.granularity == TESS_GRANULARITY_BLOCK) { options.storage.policy.share = 0.0; }
         options.rtol = 1e-10;
         assert_ok(c->ctx, tess_solver_create(m, &options, &solver));
         tess_solve_result_init(&result);

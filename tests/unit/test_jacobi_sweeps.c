@@ -315,7 +315,7 @@ static void wrong_requests_are_refused(void **state)
     assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_precond_get_sweeps(m, &s));
     assert_true(tess_precond_bytes(m) > 0);
     tess_precond_destroy(m);
-    o.kind = TESS_PRECOND_JACOBI;
+    o = precond_of(TESS_PRECOND_JACOBI, 0);
     assert_ok(ctx, tess_precond_create(matrix, &o, &m));
     s.size = sizeof s;
     assert_fails(ctx, TESS_UNSUPPORTED, tess_precond_get_sweeps(m, &s));

@@ -54,7 +54,7 @@ for value in "matrix-precision fp8" \
     "matrix-precision fp16:scaled"; do
     # shellcheck disable=SC2086
     expect 2 solve spd.mtx --$value
-    err_has "not available in this version.*available: "
+    err_has "unknown value .*vailable: fp64"
 done
 expect 2 solve spd.mtx --solver bicgstb
 err_has "did you mean 'bicgstab'"

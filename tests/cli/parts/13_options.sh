@@ -7,8 +7,8 @@ while IFS='|' read -r options named; do
 done <<'END'
 --solver lsqr --precond ilu0|lsqr takes no preconditioner but jacobi
 --solver lsmr --precond amg|lsmr takes no preconditioner but jacobi
---solver lsqr --scale symmetric|without --scale and --reorder
---solver lsmr --reorder rcm|without --scale and --reorder
+--solver lsqr --scale symmetric|leave out --scale and --reorder
+--solver lsmr --reorder rcm|leave out --scale and --reorder
 --solver lsqr --accuracy 1e-5|accuracy
 --solver gmres --format split --policy mean-range --row-order permuted|--row-order
 --solver cg --format split --policy mean-range --row-order permuted|--row-order
@@ -17,7 +17,7 @@ done <<'END'
 --solver cg --format ellr --arithmetic fp32|arithmetic
 --solver jacobi --format dia|format dia
 --solver jacobi --precond jacobi|takes no preconditioner
---precond ilu0 --precond-precision fp32|incomplete factors cannot be stored
+--precond ilu0 --precond-precision fp32|is fp64, fp32.fp64, bf16.fp64 or fp16.fp64, not fp32.fp32
 --precond ilut --factorization device|computed by the host
 --precond jacobi-sweeps --precond-precision fp32|--precond-precision
 --precond block-jacobi:3 --leaf 5|--leaf
@@ -40,7 +40,7 @@ END
 if "$tool" solve spd.mtx --device cpu --precond lu --solver fgmres >/dev/null 2>&1; then
     for role in fp16 bf16/fp32 fp32/fp64; do
         expect 2 solve spd.mtx --device cpu --solver fgmres --precond lu --precond-precision $role
-        err_has 'complete factors cannot be stored'
+        err_has 'of --precond lu is fp32 or fp64, not'
     done
 fi
 # What is wrong with a matrix or a file stays a matter of input.

@@ -8,7 +8,7 @@ out_has '^stopping .*accuracy 1e-09.'
 json solve.json 'j["accuracy"]["reached"] and j["accuracy"]["error"] == "forward" and j["verified"]'
 json solve.json '0 < j["accuracy"]["forward_error"] <= j["accuracy"]["wanted"] == 1e-9'
 expect 0 solve $problem --device cpu --choices none --accuracy 1e-6 --json solve.json
-out_has '^by hand .* --accuracy 1e-06$'
+out_has '^by hand .* --accuracy 1e-06 --device cpu$'
 json solve.json 'j["accuracy"]["reached"] and j["attempts"] and "--rtol" not in j["by_hand"]'
 expect 0 solve $problem --device cpu --accuracy backward:1e-12 --solver bicgstab --json solve.json
 out_has '^accuracy +backward error 1.0e-12 wanted, reached$'

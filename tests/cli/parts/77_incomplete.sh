@@ -68,7 +68,7 @@ for precond in none jacobi polynomial; do
         '--precond-format tiles' '--factorization host'; do
         # shellcheck disable=SC2086
         expect 2 solve spd.mtx --precond $precond $options
-        err_has 'is for --precond ilu0, ic0, ilut, ict or iluk'
+        err_has 'is for --precond ilu0, ic0, ilut, ict(, iluk or jacobi-sweeps| or iluk)'
     done
 done
 expect 2 solve spd.mtx --precond ilu0 --leaf 100

@@ -25,7 +25,7 @@ else
     expect 5 solve indefinite.mtx --solver gmres --precond cholesky --json solve.json
     json solve.json 'j["reason"] == "precond_setup" and "not positive definite" in j["detail"]'
     expect 2 solve $problem --precond lu --precond-precision fp16
-    err_has 'use fp32 or fp64'
+    err_has 'is fp32 or fp64, not fp16'
 fi
 expect 2 solve $problem --precond ilu0 --factor-memory 1G
 err_has 'is for --precond lu or cholesky'

@@ -67,18 +67,22 @@ for name in plain penalty sizes shifted; do
     repeat_by_hand $name --format sell --rtol 0 --atol 1e-3 --max-iterations 3000
 done
 
-# Options of the caller's preconditioner, and where x begins.
+# Options of the caller's preconditioner and storage, and where x begins.
 while read -r options; do
     repeat_by_hand plain $options
-    label="by hand has --precond $options"
+    label="by hand has $options"
     case " $(sed -n 's/^  "by_hand": //p' asked.json) " in *" $options "*) pass ;; *) fail "$options are lost" ;; esac
 done <<'OPTIONS'
 --precond ilu0 --triangular blocks --leaf 100
 --precond ilu0 --factorization host
 --precond block-jacobi:4 --precond-precision adaptive
 --precond polynomial:4 --polynomial-form powers
---precond jacobi-sweeps:4 --precond-omega 0.7 --precond-steps fp32:2,fp64
+--precond jacobi-sweeps:4 --precond-steps fp32:2,fp64 --precond-omega 0.7
+--format split --policy mean-range:0.5 --levels fp64,fp16 --granularity entry --base ellr,sell
+--format sell --matrix-precision fp32 --sell-window 32
+--iterate last
 OPTIONS
+json asked.json 'j["by_hand"].endswith(" --device cpu")'
 expect 0 solve plain.mtx --rhs plain-b.mtx --device cpu --choices none --checkpoint plain.ckpt
 repeat_by_hand plain --rtol 1e-9 --resume plain.ckpt
 json asked.json '"--resume plain.ckpt" in j["by_hand"]'

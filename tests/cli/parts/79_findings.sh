@@ -49,7 +49,7 @@ json findings.json 'j["findings"]["nonfinite"] == {"count": 1, "row": 2, "column
 
 # An indefinite matrix under cg: the advice works. A tolerance below rounding: the one that can be met.
 expect 5 solve gallery:indefinite:20 --solver cg --device cpu
-out_has '^next +tessera solve gallery:indefinite:20 --solver auto$'
+out_has '^next +tessera solve gallery:indefinite:20 --solver auto --device cpu$'
 next=$(sed -n 's/^next  *tessera //p' out)
 expect 0 $next
 expect 1 solve gallery:laplace2d:30 --solver cg --rtol 1e-18 --device cpu
@@ -81,18 +81,18 @@ expect 0 $next
 expect 1 solve spd.mtx --solver cg --rtol 0 --max-iterations 1 --device cpu
 ! grep -Eq '^(next|advice)' out && pass || fail 'advice after a fixed run'
 expect 1 solve gallery:laplace2d:30 --solver cg --rtol 0 --atol 1e-6 --max-iterations 3 --device cpu
-out_has '^next +tessera solve gallery:laplace2d:30 .*--rtol 0 --atol 1e-06$'
+out_has '^next +tessera solve gallery:laplace2d:30 .*--rtol 0 --atol 1e-06 --device cpu$'
 # A limit of time says nothing against the method, in an automatic solve either.
 expect 1 solve gallery:laplace2d:300 --rtol 1e-12 --time-limit 1e-6 --device cpu --choices none
 out_has '^advice +--checkpoint FILE keeps x'
 # The command by hand solves the same system.
 expect 0 solve spd.mtx --rhs a-times-ramp --rtol 0 --atol 1e-3 --device cpu --choices none --json solve.json
-out_has '^by hand +tessera solve spd.mtx .*--rtol 0 --atol 0.001 --rhs a-times-ramp$'
-json solve.json 'j["by_hand"].endswith(" --rhs a-times-ramp")'
+out_has '^by hand +tessera solve spd.mtx .*--rtol 0 --atol 0.001 --rhs a-times-ramp --device cpu$'
+json solve.json 'j["by_hand"].endswith(" --rhs a-times-ramp --device cpu")'
 expect 0 solve "$TESS_DATA_DIR/nos3.mtx.gz" --scale symmetric --reorder rcm --format sell --device cpu --choices none \
     --json solve.json
 out_has '^stopping .*rtol 1e-05, atol 0.*at most 10000 iterations$'
-out_has '^by hand .* --scale symmetric --reorder rcm --format sell --stop-norm both --rtol 1e-05$'
+out_has '^by hand .* --scale symmetric --reorder rcm --format sell --stop-norm both --rtol 1e-05 --device cpu$'
 json solve.json 'j["options"]["rtol"] == 1e-5 and j["options"]["max_iterations"] == 10000'
 by_hand=$(sed -n 's/^by hand  *tessera //p' out)
 expect 0 $by_hand --device cpu --json again.json
@@ -106,7 +106,7 @@ printf '%%%%MatrixMarket matrix coordinate real general\n3 3 9\n1 1 1\n1 2 2\n1 
 printf '3 1 7\n3 2 8\n3 3 9\n' >>rank2.mtx
 printf '%%%%MatrixMarket matrix array real general\n3 1\n1\n1\n5\n' >outside.mtx
 expect '1|5' solve rank2.mtx --rhs outside.mtx --rtol 1e-15 --device cpu --choices none
-out_has '^next +tessera solve rank2.mtx --solver lsqr --precond jacobi --rtol 1e-12 --rhs outside.mtx$'
+out_has '^next +tessera solve rank2.mtx --solver lsqr --precond jacobi --rtol 1e-12 --rhs outside.mtx --device cpu$'
 next=$(sed -n 's/^next  *tessera //p' out)
 expect 0 $next
 # Where the error is reached after attempts that ended above the tolerance, no method stands for it.

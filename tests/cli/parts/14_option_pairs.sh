@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+# Options with a method or a preconditioner that they are not for: all pairs of the library's list. Rules of several.
+label="options and methods that they are not for"
+wrong=$(python3 "$here/check_option_pairs.py" "$tool") && pass || fail "$wrong"
+while IFS='|' read -r options message; do
+    # shellcheck disable=SC2086
+    expect 2 solve no-such-matrix.mtx $options
+    label="tessera solve $options"
+    [ "$(head -n 1 err)" = "tessera solve: $message" ] && pass || fail "it says: $(head -n 1 err)"
+done <<'END'
+--solver lsqr --precond ilu0|--solver lsqr takes no preconditioner but jacobi, which scales columns
+--precond lu --precond-precision fp16|--precond-precision of --precond lu is fp32 or fp64, not fp16/fp32
+--precond lu --precond-precision fp32/fp64|--precond-precision of --precond lu is fp32 or fp64, not fp32/fp64
+--solver gmres --row-order permuted|--row-order is for products and --solver jacobi: other solves keep the rows of A
+--solver jacobi --precond ilu0|--solver jacobi takes no preconditioner; leave out --precond
+--narrowing safe|--narrowing safe needs --format tiles --layout resident
+-ksp_type cg -ksp_gmres_restart 7|-ksp_gmres_restart is for -ksp_type gmres, gmres-ir, gmres-fd or fgmres
+END
+expect 2 info no-such-matrix.mtx --amg-cycle w
+err_has '^tessera info: --amg-cycle is for --precond amg$'
+
+# Options that do not matter are not refused.
+expect 0 solve spd.mtx --solver cg --choices none --restart 50
