@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The report of tessera info, as text and as JSON. */
 #include "info.h"
-#include "request.h"
+#include "options.h"
 
 #include <math.h>
 #include <string.h>
@@ -26,8 +26,9 @@ static const char *attempt_text(const tess_advised_attempt *attempt, char *buffe
     tess_solve_options_init(&options);
     (void)tess_advised_options(attempt, &options);
     fprintf(to, "--solver %s", tess_solver_kind_name(attempt->solver));
-    cli_write_precond(to, &options.precond);
-    cli_write_transform(to, &(cli_request){.scale = attempt->scale, .reorder = attempt->reorder}, false);
+    cli_write_options(to, &options, TESS_OPTION_OF_PRECOND);
+    if (attempt->scale != TESS_SCALING_NONE) { cli_write_option(to, &options, tess_option_find("scale")); }
+    if (attempt->reorder != TESS_REORDERING_NONE) { cli_write_option(to, &options, tess_option_find("reorder")); }
     fclose(to);
     buffer[size - 1] = '\0';
     return buffer;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The preconditioner jacobi-sweeps: against naive iterations, its symmetry, within methods, its range, bad requests. */
 #include "support/precond.h"
+#include "support/precond_of.h"
 #include "support/solve.h"
 #include "support/sweep.h"
 

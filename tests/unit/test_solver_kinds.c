@@ -96,7 +96,8 @@ static void check_choice(const kind_of_solver *kind, const opened *t, const tess
     assert_ok(t->ctx, tess_solver_chosen_options(t->solver, &chosen));
     assert_int_equal(chosen.solver, r->solver);
     assert_int_equal(chosen.precond.kind, kind->precond);
-    assert_true(chosen.rtol == t.options.rtol && chosen.max_iterations == 500 && chosen.accuracy.forward == kind->accuracy);
+    assert_true(chosen.rtol == t->options.rtol && chosen.max_iterations == 500);
+    assert_true(chosen.accuracy.forward == kind->accuracy);
     assert_int_equal(chosen.reorder, kind->reorder);
     if (kind->chooses) { assert_int_equal(chosen.scale, kind->scale); }
 }
