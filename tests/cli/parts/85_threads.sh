@@ -24,7 +24,7 @@ if [ -n "${TESSERA_FAILING_MALLOC:-}" ]; then
         code=$?
         [ "$code" -eq 0 ] && pass || fail "exit $code: $(head -c 200 err)"
         json threads.json "j['threads'] == $(((most + 2) / 2)) and j['converged']"
-        err_has "$(((most + 2) / 2)) threads\? instead of 8"
+        err_has "$(((most + 2) / 2)) threads? instead of 8"
     done
 fi
 
