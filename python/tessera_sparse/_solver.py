@@ -64,7 +64,7 @@ class Solver:
             options["precond"] = self._values["precond"] = precond
         arrays = taken_from(options)
         if last_iterate:
-            options["return_last"] = 1
+            options["iterate"] = "last"
         self.options = options_with(options, self._keep)
         set_arrays(self.options.precond, arrays, self.matrix, self._keep)
         self._bar, self._share = progress is True, 1.0
