@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes the types of all options, tessera_sparse/_option_types.py: python3 python/generate_types.py [OUTPUT].
 
-Names, types, words and help are those of the library's list of options (tessera/options.h), as `option_table` has it. So the package must be importable. tests/test_types.py says when the file must be written anew.
+Names, types, words and help are those of the library's list of options (tessera/options.h), as `option_table` has it.
+So the package must be importable. tests/test_types.py says when the file must be written anew.
 """
 import os
 import sys

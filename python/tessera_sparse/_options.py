@@ -16,7 +16,7 @@ from ._multigrid import ARRAYS
 
 _HINTS = {"tol": "rtol", "maxiter": "max_iterations", "maxit": "max_iterations", "ksp_rtol": "rtol",
           "preconditioner": "precond", "method": "solver", "M": "precond"}
-_WHOLE, _REAL = ("integer", "seed", "flag", "words", "bytes"), ("real", "share", "accuracy")
+_WHOLE, _REAL = ("integer", "seed", "flag", "words", "bytes"), ("real", "share", "accuracy", "field")
 
 
 class Option(NamedTuple):
@@ -94,7 +94,6 @@ def _owner(options, option):
     return functools.reduce(getattr, option.path[:-1], options)
 
 
-@functools.lru_cache(None)
 def _open_number(option):
     """The number that stands for auto, if one does."""
     return getattr(_owner(new_options(), option), option.path[-1]) if option.standard == "auto" else None
@@ -136,8 +135,8 @@ def _call(function, *arguments):
 
 def _set(options, option, name, value, keep):
     if option.type == "field":
-        _number(option, name, value)
-        setattr(_owner(options, option), option.path[-1], value)
+        text, owner = _number(option, name, value), _owner(options, option)
+        setattr(owner, option.path[-1], type(getattr(owner, option.path[-1]))(float(text)))
         return
     text = _text(option, name, value).encode()
     if option.type == "text":
