@@ -10,7 +10,7 @@ import itertools
 from typing import NamedTuple
 
 from . import _abi
-from ._errors import error_of, spelled
+from ._errors import spelled
 from ._library import lib
 from ._multigrid import ARRAYS
 
@@ -128,9 +128,8 @@ def _text(option, name, value):
 def _call(function, *arguments):
     """A function of options.h whose message becomes a ValueError."""
     message = ctypes.create_string_buffer(_abi.TESS_OPTION_TEXT)
-    status = function(*arguments, message, len(message))
-    if status != 0:
-        raise error_of(status, lib.tess_status_name(status).decode(), spelled(message.value.decode()), "")
+    if function(*arguments, message, len(message)) != 0:
+        raise ValueError(spelled(message.value.decode()))
 
 
 def _set(options, option, name, value, keep):
