@@ -111,13 +111,15 @@ PetscErrorCode tp_shares_gpu(PetscBool *out)
 PetscErrorCode tp_check(tess_status status, const char *call)
 {
     const tess_error *error;
+    char message[2 * sizeof error->message], hint[2 * sizeof error->hint] = "";
 
     PetscFunctionBegin;
     if (status == TESS_SUCCESS) { PetscFunctionReturn(PETSC_SUCCESS); }
     error = the_context ? tess_context_last_error(the_context) : NULL;
+    (void)tp_spell(error && error->message[0] ? error->message : tess_status_text(status), message, sizeof message);
+    if (error) { (void)tp_spell(error->hint, hint, sizeof hint); }
     SETERRQ(PETSC_COMM_SELF, status == TESS_OUT_OF_MEMORY ? PETSC_ERR_MEM : PETSC_ERR_LIB, "Tessera: %s%s%s (%s)",
-            error && error->message[0] ? error->message : tess_status_text(status), error && error->hint[0] ? "; " : "",
-            error ? error->hint : "", call);
+            message, hint[0] ? "; " : "", hint, call);
 }
 
 PetscErrorCode tp_agree(MPI_Comm comm, PetscErrorCode code)

@@ -438,14 +438,13 @@ static PetscErrorCode PCDestroy_Tessera(PC pc)
 static PetscErrorCode PCCreate_Tessera(PC pc)
 {
     tp_pc *p;
-    tess_precond_options options;
 
     PetscFunctionBegin;
     PetscCall(PetscNew(&p));
     pc->data = p;
     PetscCall(PetscStrncpy(p->kind, "amg", sizeof p->kind));
-    tess_precond_options_init(&options);
-    p->amg = options.amg;
+    tp_words_init(&p->words);
+    p->words.options.precond.kind = TESS_PRECOND_NONE;
     pc->ops->setup = PCSetUp_Tessera;
     pc->ops->apply = PCApply_Tessera;
     pc->ops->applytranspose = PCApplyTranspose_Tessera;

@@ -31,7 +31,7 @@ typedef struct tp_pc {
     char vectors[32];   /* -pc_tessera_vectors, gamg: fp32 or fp64 */
     char setup[8];      /* -pc_tessera_setup, gamg: auto, cpu or gpu */
     char gather[16];    /* -pc_tessera_gather, gamg: auto, none or a number of groups */
-    tess_amg_options amg;
+    tp_words words;     /* all others of -pc_tessera_*; the kind is none */
     double *coordinates; /* of the nodes of this process, axis after axis, for amg; NULL: none */
     PetscInt nodes, dimensions;
     tess_matrix *matrix;
@@ -48,6 +48,8 @@ PetscErrorCode tp_pc_precond(PC pc, PetscBool transposed, tess_precond **out);
 PetscErrorCode tp_pc_set_from_options(PC pc, tp_option_items items);
 /* The library's options for a kind that is not gamg. */
 PetscErrorCode tp_pc_complete_options(const tp_pc *p, tess_precond_options *options);
+/* gamg has no options of the library's preconditioners. */
+PetscErrorCode tp_pc_require_none(const tp_pc *p);
 
 /* Whether it is of our type, and the kind jacobi. */
 PetscErrorCode tp_pc_is_jacobi(PC pc, PetscBool *out);
