@@ -68,19 +68,27 @@ void tp_words_init(tp_words *words)
     words->path[0] = words->wrong[0] = '\0';
 }
 
-/* What -help says, on one line. */
+/* What -help says: lines with semicolons between, in PETSc's spelling. */
 static const char *help_of(const tess_option *option, char *buffer, size_t size)
 {
-    (void)tess_option_help(option, buffer, size);
-    for (char *c = strchr(buffer, '\n'); c; c = strchr(c, '\n')) { *c = ' '; }
-    return buffer;
+    char text[TESS_OPTION_TEXT], lines[2 * TESS_OPTION_TEXT];
+    size_t used = 0;
+
+    (void)tess_option_help(option, text, sizeof text);
+    for (const char *at = text; *at;) {
+        const size_t length = strcspn(at, "\n");
+
+        used += (size_t)snprintf(lines + used, sizeof lines - used, "%s%.*s", at == text ? "" : "; ", (int)length, at);
+        at += length + (at[length] ? 1 : 0);
+    }
+    return tp_spell(lines, buffer, size);
 }
 
 PetscErrorCode tp_option_read(tp_option_items PetscOptionsObject, const char *name, tp_words *words, PetscBool *set)
 {
     static const char *const manuals[] = {"KSPTESSERA", "PCTESSERA", "MATTESSERA"};
     const tess_option *const option = tess_option_find(name);
-    char petsc[64], help[TESS_OPTION_TEXT], now[TESS_OPTION_TEXT], text[PETSC_MAX_PATH_LEN], message[TESS_OPTION_TEXT];
+    char petsc[72], help[2 * TESS_OPTION_TEXT], now[TESS_OPTION_TEXT], text[PETSC_MAX_PATH_LEN], message[TESS_OPTION_TEXT];
     PetscBool file, flag, given;
 
     PetscFunctionBegin;

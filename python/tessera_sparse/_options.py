@@ -26,7 +26,11 @@ class Option(NamedTuple):
     scope: int
     type: str
     words: tuple
+    low: float
+    high: float
     standard: str
+    needs: str
+    section: int
     help: str
 
 
@@ -52,7 +56,8 @@ def listed_options():
         if entry.section < _abi.TESS_SECTION_PAPERS:
             lib.tess_option_help(address, buffer, len(buffer))
             yield Option(entry.name.decode(), tuple(entry.path.decode().split(".")), entry.scope, entry.type.decode(),
-                         tuple((entry.words or b"").decode().split("|")), entry.standard.decode(),
+                         tuple((entry.words or b"").decode().split("|")), entry.low, entry.high,
+                         entry.standard.decode(), entry.needs.decode(), entry.section,
                          spelled(buffer.value.decode()).replace("\n", "; "))
 
 
@@ -65,7 +70,8 @@ def option_table():
         leaves.setdefault(option.path[-1], []).append(option)
     for name, (path, what) in _NUMBERS.items():
         scope = _abi.TESS_OPTION_OF_PRECOND if path.startswith("precond") else _abi.TESS_OPTION_OF_SOLVE
-        table[name] = table[path.replace(".", "_")] = Option(name, tuple(path.split(".")), scope, "field", (), "", what)
+        table[name] = table[path.replace(".", "_")] = Option(name, tuple(path.split(".")), scope, "field", (), 0.0, 0.0,
+                                                              "", "", _abi.TESS_SECTION_NONE, what)
     for leaf, found in leaves.items():
         depth = min(len(option.path) for option in found)
         nearest = [option for option in found if len(option.path) == depth]
