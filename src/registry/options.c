@@ -47,34 +47,35 @@
 #define BASE OF_TYPE(option_base, "base"), .enumeration = "tess_format"
 #define THRESHOLDS OF_TYPE(option_thresholds, "thresholds")
 
-#define ENTRY(NAME, PATH, SCOPE, HOME, OFFSET, STANDARD, NEED, SECTION, ARGUMENT, HELP, ...) \
-    {.shown.name = (NAME),                                                                   \
-     .shown.path = (PATH),                                                                   \
-     .shown.scope = (SCOPE),                                                                 \
-     .shown.standard = (STANDARD),                                                           \
-     .shown.section = (SECTION),                                                             \
-     .shown.argument = (ARGUMENT),                                                           \
-     .shown.help = (HELP),                                                                   \
-     .home = (HOME),                                                                         \
-     .offset = (OFFSET),                                                                     \
-     .need = NEED_##NEED,                                                                    \
-     .shown.needs = NEED_TEXT_##NEED,                                                        \
+#define ENTRY(NAME, PATH, SCOPE, HOME, TYPE, FIELD, STANDARD, NEED, SECTION, ARGUMENT, HELP, ...) \
+    {.shown.name = (NAME),                                                                        \
+     .shown.path = (PATH),                                                                        \
+     .shown.scope = (SCOPE),                                                                      \
+     .shown.standard = (STANDARD),                                                                \
+     .shown.section = (SECTION),                                                                  \
+     .shown.argument = (ARGUMENT),                                                                \
+     .shown.help = (HELP),                                                                        \
+     .home = (HOME),                                                                              \
+     .offset = offsetof(TYPE, FIELD),                                                             \
+     .bytes = sizeof(((TYPE *)NULL)->FIELD),                                                      \
+     .need = NEED_##NEED,                                                                         \
+     .shown.needs = NEED_TEXT_##NEED,                                                             \
      __VA_ARGS__},
-#define SOLVE(name, field, type, standard, need, section, argument, help)                                      \
-    ENTRY(name, #field, TESS_OPTION_OF_SOLVE, HOME_SOLVE, offsetof(tess_solve_options, field), standard, need, \
+#define SOLVE(name, field, type, standard, need, section, argument, help)                                     \
+    ENTRY(name, #field, TESS_OPTION_OF_SOLVE, HOME_SOLVE, tess_solve_options, field, standard, need, section, \
+          argument, help, type)
+#define PRECOND(name, field, type, standard, need, section, argument, help)                                           \
+    ENTRY(name, "precond." #field, TESS_OPTION_OF_PRECOND, HOME_PRECOND, tess_precond_options, field, standard, need, \
           section, argument, help, type)
-#define PRECOND(name, field, type, standard, need, section, argument, help)                                     \
-    ENTRY(name, "precond." #field, TESS_OPTION_OF_PRECOND, HOME_PRECOND, offsetof(tess_precond_options, field), \
+#define STORAGE(name, field, type, standard, need, section, argument, help)                                           \
+    ENTRY(name, "storage." #field, TESS_OPTION_OF_STORAGE, HOME_STORAGE, tess_storage_options, field, standard, need, \
+          section, argument, help, type)
+#define PAPERS_SOLVE(name, field, type, standard, need, section, argument, help)                                     \
+    ENTRY(name, "papers." #field, TESS_OPTION_OF_SOLVE, HOME_PAPERS_SOLVE, tess_papers_solve, field, standard, need, \
+          section, argument, help, type)
+#define PAPERS_STORAGE(name, field, type, standard, need, section, argument, help)                                 \
+    ENTRY(name, "storage.papers." #field, TESS_OPTION_OF_STORAGE, HOME_PAPERS_STORAGE, tess_papers_storage, field, \
           standard, need, section, argument, help, type)
-#define STORAGE(name, field, type, standard, need, section, argument, help)                                     \
-    ENTRY(name, "storage." #field, TESS_OPTION_OF_STORAGE, HOME_STORAGE, offsetof(tess_storage_options, field), \
-          standard, need, section, argument, help, type)
-#define PAPERS_SOLVE(name, field, type, standard, need, section, argument, help)                               \
-    ENTRY(name, "papers." #field, TESS_OPTION_OF_SOLVE, HOME_PAPERS_SOLVE, offsetof(tess_papers_solve, field), \
-          standard, need, section, argument, help, type)
-#define PAPERS_STORAGE(name, field, type, standard, need, section, argument, help)     \
-    ENTRY(name, "storage.papers." #field, TESS_OPTION_OF_STORAGE, HOME_PAPERS_STORAGE, \
-          offsetof(tess_papers_storage, field), standard, need, section, argument, help, type)
 
 const option_entry option_entries[] = {
 #include "registry/options.def"
