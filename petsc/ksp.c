@@ -10,8 +10,9 @@
 static PetscErrorCode KSPSetFromOptions_Tessera(KSP ksp, tp_option_items PetscOptionsObject)
 {
     /* PETSc's: tolerances and limits, by which its reasons go; histories; times. Its own word: the guard. */
-    static const char *const petscs[] = {"rtol",  "atol",    "accuracy",         "max-iterations", "divergence-tolerance",
-                                         "guard", "timings", "history-capacity", NULL};
+    static const char *const petscs[] = {
+        "rtol", "atol", "accuracy", "max-iterations", "divergence-tolerance", "guard", "timings", "history-capacity",
+        NULL};
     tp_ksp *const k = ksp->data;
 
     PetscFunctionBegin;

@@ -21,7 +21,9 @@ static size_t length_of_name(const char *text)
 {
     size_t length = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-.");
 
-    while (length > 0 && (text[length - 1] == '.' || text[length - 1] == '-')) { length--; }
+    while (length > 0 && (text[length - 1] == '.' || text[length - 1] == '-')) {
+        length--;
+    }
     return length;
 }
 
@@ -88,7 +90,8 @@ PetscErrorCode tp_option_read(tp_option_items PetscOptionsObject, const char *na
 {
     static const char *const manuals[] = {"KSPTESSERA", "PCTESSERA", "MATTESSERA"};
     const tess_option *const option = tess_option_find(name);
-    char petsc[72], help[2 * TESS_OPTION_TEXT], now[TESS_OPTION_TEXT], text[PETSC_MAX_PATH_LEN], message[TESS_OPTION_TEXT];
+    char petsc[72], help[2 * TESS_OPTION_TEXT], now[TESS_OPTION_TEXT], text[PETSC_MAX_PATH_LEN],
+        message[TESS_OPTION_TEXT];
     PetscBool file, flag, given;
 
     PetscFunctionBegin;
@@ -117,8 +120,8 @@ static PetscBool is_in(const char *name, const char *const *list)
     return PETSC_FALSE;
 }
 
-PetscErrorCode tp_options_read(tp_option_items PetscOptionsObject, tess_option_scope scope,
-                               const char *const *left_out, tp_words *words)
+PetscErrorCode tp_options_read(tp_option_items PetscOptionsObject, tess_option_scope scope, const char *const *left_out,
+                               tp_words *words)
 {
     const tess_option *option;
 

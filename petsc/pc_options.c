@@ -12,8 +12,8 @@ PetscErrorCode tp_pc_set_from_options(PC pc, tp_option_items PetscOptionsObject)
 
     PetscFunctionBegin;
     PetscOptionsHeadBegin(PetscOptionsObject, "Tessera preconditioner");
-    PetscCall(PetscOptionsString("-pc_tessera_type", "Kind of preconditioner: a word of the command line, or gamg", "PCTESSERA", p->kind, p->kind,
-                                 sizeof p->kind, NULL));
+    PetscCall(PetscOptionsString("-pc_tessera_type", "Kind of preconditioner: a word of the command line, or gamg",
+                                 "PCTESSERA", p->kind, p->kind, sizeof p->kind, NULL));
     PetscCall(PetscOptionsString("-pc_tessera_precision", "STORAGE[/ARITHMETIC]; amg, gamg: precision of the levels",
                                  "PCTESSERA", p->precision, p->precision, sizeof p->precision, NULL));
     PetscCall(PetscOptionsString("-pc_tessera_halo", "gamg: precision of values that travel between processes",

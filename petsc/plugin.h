@@ -49,8 +49,8 @@ PetscErrorCode tp_warn(MPI_Comm comm, const char *message);
 
 /* Options of an object that a user has given. */
 typedef struct tp_words {
-    tess_solve_options options;    /* or those of its preconditioner or storage alone */
-    char path[PETSC_MAX_PATH_LEN]; /* which these may point to */
+    tess_solve_options options;       /* or those of its preconditioner or storage alone */
+    char path[PETSC_MAX_PATH_LEN];    /* which these may point to */
     char wrong[2 * TESS_OPTION_TEXT]; /* what the first wrong word is told; empty: none */
 } tp_words;
 
@@ -59,8 +59,8 @@ void tp_words_init(tp_words *words);
    read on one process alone may be told where all processes meet. */
 PetscErrorCode tp_option_read(tp_option_items PetscOptionsObject, const char *name, tp_words *words, PetscBool *set);
 /* All of a scope, but those of a list that ends with NULL, and studies of the papers. */
-PetscErrorCode tp_options_read(tp_option_items PetscOptionsObject, tess_option_scope scope,
-                               const char *const *left_out, tp_words *words);
+PetscErrorCode tp_options_read(tp_option_items PetscOptionsObject, tess_option_scope scope, const char *const *left_out,
+                               tp_words *words);
 /* An error if a word was wrong; and if the options do not go together. */
 PetscErrorCode tp_words_require(const tp_words *words);
 PetscErrorCode tp_words_require_fit(const tp_words *words);

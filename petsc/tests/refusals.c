@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* For each line of standard input, which has options: what a solve with them says, as PETSc's error has it, on a line of
-   standard output; "solved" where it is none. */
+/* For each line of standard input, which has options: what a solve with them says, as PETSc's error has it, on a line
+   of standard output; "solved" where it is none. */
 #include "support.h"
 
 #include <stdio.h>
