@@ -200,7 +200,8 @@ def test_options_that_came_before_are_the_same_again():
     ({"tol": 3}, TypeError, "did you mean 'rtol'"), ({"solver": "gc"}, ValueError, "did you mean 'cg'"),
     ({"precond": "ilu99"}, ValueError, "ilu99"), ({"rtol": "small"}, TypeError, "rtol"),
     ({"rtol": -1.0}, ValueError, "rtol: -1.0 is out of range"), ({"restart": 2.5}, TypeError, "whole number"),
-    ({"solver": "idr:x"}, ValueError, "solver idr: 'x' is not an integer"), ({"accuracy": "x"}, ValueError, "backward:1e-12"),
+    ({"solver": "idr:x"}, ValueError, "solver idr: 'x' is not an integer"),
+    ({"accuracy": "x"}, ValueError, "backward:1e-12"),
     ({"policy": "nonsense"}, ValueError, "nonsense"), ({"precision": "fp8"}, ValueError, "auto, fp64"),
     ({"solver": "gmres", "restart": 0}, ValueError, "restart"), ({"x_y": 1}, TypeError, "option_names"),
 ])

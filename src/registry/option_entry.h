@@ -24,7 +24,6 @@ typedef struct option_type {
     /* False: the text is no value; the message says why, and *place is unchanged. */
     bool (*parse)(const option_entry *entry, const char *text, void *place, const option_message *message);
     void (*print)(const option_entry *entry, const void *place, char *buffer, size_t size);
-    bool spread; /* it sets other fields beside the one at place, too */
 } option_type;
 
 /* Where the field lies: in a struct of a scope, or in one of papers.h that it points to. */
@@ -73,6 +72,7 @@ struct option_entry {
     bool opens;              /* there is one */
     option_home home;
     size_t offset, bytes; /* of the field */
+    bool spreads;         /* its text sets fields beside that one, too */
     option_need need;
 };
 

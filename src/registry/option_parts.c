@@ -53,7 +53,7 @@ static void print_solver(const option_entry *e, const void *place, char *buffer,
     }
 }
 
-const option_type option_solver = {"solver", true, parse_solver, print_solver, false};
+const option_type option_solver = {"solver", true, parse_solver, print_solver};
 
 /* One of the recurrences is an option of the papers. */
 static bool parse_recurrence(const option_entry *e, const char *text, void *place, const option_message *message)
@@ -82,7 +82,7 @@ static void print_recurrence(const option_entry *e, const void *place, char *buf
     snprintf(buffer, size, "%s", tess_recurrence_name(studied ? TESS_RECURRENCE_ONE_REDUCTION : o->cg.recurrence));
 }
 
-const option_type option_recurrence = {"name", true, parse_recurrence, print_recurrence, false};
+const option_type option_recurrence = {"name", true, parse_recurrence, print_recurrence};
 
 static bool parse_inner(const option_entry *e, const char *text, void *place, const option_message *message)
 {
@@ -105,7 +105,7 @@ static void print_inner(const option_entry *e, const void *place, char *buffer, 
     if (gmres->inner_auto) { snprintf(buffer, size, "auto"); }
 }
 
-const option_type option_inner = {"role", false, parse_inner, print_inner, true};
+const option_type option_inner = {"role", false, parse_inner, print_inner};
 
 static const char *after_prefix(const char *text, const char *prefix)
 {
@@ -145,7 +145,7 @@ static void print_accuracy(const option_entry *e, const void *place, char *buffe
     snprintf(buffer, size, "%s%s", o->backward > 0.0 ? "backward:" : "", number);
 }
 
-const option_type option_accuracy = {"accuracy", false, parse_accuracy, print_accuracy, false};
+const option_type option_accuracy = {"accuracy", false, parse_accuracy, print_accuracy};
 
 /* ---- the preconditioner ---- */
 
@@ -212,7 +212,7 @@ static void print_precond(const option_entry *e, const void *place, char *buffer
     }
 }
 
-const option_type option_preconditioner = {"precond", true, parse_precond, print_precond, false};
+const option_type option_preconditioner = {"precond", true, parse_precond, print_precond};
 
 /* A role, or adaptive. */
 static bool parse_precond_role(const option_entry *e, const char *text, void *place, const option_message *message)
@@ -236,7 +236,7 @@ static void print_precond_role(const option_entry *e, const void *place, char *b
     if (o->block_jacobi.adaptive) { snprintf(buffer, size, "adaptive"); }
 }
 
-const option_type option_precond_role = {"role", true, parse_precond_role, print_precond_role, false};
+const option_type option_precond_role = {"role", true, parse_precond_role, print_precond_role};
 
 /* A precision of all levels, or a list of those of the first ones, whose last goes on. */
 static bool parse_amg_precisions(const option_entry *e, const char *text, void *place, const option_message *message)
@@ -276,7 +276,7 @@ static void print_amg_precisions(const option_entry *e, const void *place, char 
     }
 }
 
-const option_type option_amg_precisions = {"precisions", false, parse_amg_precisions, print_amg_precisions, true};
+const option_type option_amg_precisions = {"precisions", false, parse_amg_precisions, print_amg_precisions};
 
 /* ---- policies ---- */
 
@@ -313,7 +313,7 @@ static void print_policy(const option_entry *e, const void *place, char *buffer,
                                    : "");
 }
 
-const option_type option_policy = {"policy", false, parse_policy, print_policy, false};
+const option_type option_policy = {"policy", false, parse_policy, print_policy};
 
 static bool read_levels(const option_entry *e, const char *text, tess_policy_options *policy,
                         const option_message *message)
@@ -362,7 +362,7 @@ static void print_levels(const option_entry *e, const void *place, char *buffer,
     write_levels(CONST_OWNER(tess_policy_options, level, place), buffer, size);
 }
 
-const option_type option_levels = {"levels", false, parse_levels, print_levels, true};
+const option_type option_levels = {"levels", false, parse_levels, print_levels};
 
 /* A percentage, or at-most-one. */
 static bool parse_share(const option_entry *e, const char *text, void *place, const option_message *message)
@@ -393,7 +393,7 @@ static void print_share(const option_entry *e, const void *place, char *buffer, 
     }
 }
 
-const option_type option_share = {"share", false, parse_share, print_share, true};
+const option_type option_share = {"share", false, parse_share, print_share};
 
 static bool parse_block(const option_entry *e, const char *text, void *place, const option_message *message)
 {
@@ -418,7 +418,7 @@ static void print_block(const option_entry *e, const void *place, char *buffer, 
     snprintf(buffer, size, "%dx%d", rows, cols);
 }
 
-const option_type option_block = {"words", false, parse_block, print_block, true};
+const option_type option_block = {"words", false, parse_block, print_block};
 
 /* ---- formats ---- */
 
@@ -476,7 +476,7 @@ static void print_format(const option_entry *e, const void *place, char *buffer,
              tess_name_of(e->enumeration, (int)((const tess_solve_options *)place)->storage.format));
 }
 
-const option_type option_format = {"name", true, parse_format, print_format, false};
+const option_type option_format = {"name", true, parse_format, print_format};
 
 /* HIGH or HIGH,LOW: formats that may be bases, or auto. */
 static bool parse_base(const option_entry *e, const char *text, void *place, const option_message *message)
@@ -518,7 +518,7 @@ static void print_base(const option_entry *e, const void *place, char *buffer, s
              one ? "" : tess_name_of(e->enumeration, (int)split->low_base));
 }
 
-const option_type option_base = {"base", false, parse_base, print_base, true};
+const option_type option_base = {"base", false, parse_base, print_base};
 
 /* D,TL,TU. 0 would mean the default. */
 static bool parse_thresholds(const option_entry *e, const char *text, void *place, const option_message *message)
@@ -557,7 +557,7 @@ static void print_thresholds(const option_entry *e, const void *place, char *buf
     snprintf(buffer, size, "%s,%s,%s", text[0], text[1], text[2]);
 }
 
-const option_type option_thresholds = {"thresholds", false, parse_thresholds, print_thresholds, false};
+const option_type option_thresholds = {"thresholds", false, parse_thresholds, print_thresholds};
 
 /* ---- the storage of a preconditioner: of squares of triangles, or of the matrix of jacobi-sweeps ---- */
 
@@ -592,7 +592,7 @@ static void print_precond_format(const option_entry *e, const void *place, char 
     }
 }
 
-const option_type option_precond_format = {"name", true, parse_precond_format, print_precond_format, false};
+const option_type option_precond_format = {"name", true, parse_precond_format, print_precond_format};
 
 static bool parse_precond_policy(const option_entry *e, const char *text, void *place, const option_message *message)
 {
@@ -612,7 +612,7 @@ static void print_precond_policy(const option_entry *e, const void *place, char 
     print_policy(e, precond_policy_of(place), buffer, size);
 }
 
-const option_type option_precond_policy = {"policy", true, parse_precond_policy, print_precond_policy, false};
+const option_type option_precond_policy = {"policy", true, parse_precond_policy, print_precond_policy};
 
 static bool parse_precond_levels(const option_entry *e, const char *text, void *place, const option_message *message)
 {
@@ -628,4 +628,4 @@ static void print_precond_levels(const option_entry *e, const void *place, char 
     write_levels(precond_policy_of(place), buffer, size);
 }
 
-const option_type option_precond_levels = {"levels", true, parse_precond_levels, print_precond_levels, false};
+const option_type option_precond_levels = {"levels", true, parse_precond_levels, print_precond_levels};

@@ -179,9 +179,9 @@ static void print_real(const option_entry *e, const void *place, char *buffer, s
     }
 }
 
-const option_type option_integer = {"integer", false, parse_integer, print_integer, false};
-const option_type option_int64 = {"integer", false, parse_int64, print_int64, false};
-const option_type option_real = {"real", false, parse_real, print_real, false};
+const option_type option_integer = {"integer", false, parse_integer, print_integer};
+const option_type option_int64 = {"integer", false, parse_int64, print_int64};
+const option_type option_real = {"real", false, parse_real, print_real};
 
 static bool parse_bytes(const option_entry *e, const char *text, void *place, const option_message *message)
 {
@@ -206,7 +206,7 @@ static bool parse_bytes(const option_entry *e, const char *text, void *place, co
     return true;
 }
 
-const option_type option_bytes = {"bytes", false, parse_bytes, print_int64, false};
+const option_type option_bytes = {"bytes", false, parse_bytes, print_int64};
 
 static bool parse_seed(const option_entry *e, const char *text, void *place, const option_message *message)
 {
@@ -227,7 +227,7 @@ static void print_seed(const option_entry *e, const void *place, char *buffer, s
     snprintf(buffer, size, "%" PRIu64, *(const uint64_t *)place);
 }
 
-const option_type option_seed = {"seed", false, parse_seed, print_seed, false};
+const option_type option_seed = {"seed", false, parse_seed, print_seed};
 
 /* ---- words ---- */
 
@@ -258,7 +258,7 @@ static void print_name(const option_entry *e, const void *place, char *buffer, s
     snprintf(buffer, size, "%s", tess_name_of(e->enumeration, *(const int *)place));
 }
 
-const option_type option_names = {"name", false, parse_name, print_name, false};
+const option_type option_names = {"name", false, parse_name, print_name};
 
 /* tcki is a word of the papers for the layout grouped. */
 static bool parse_layout(const option_entry *e, const char *text, void *place, const option_message *message)
@@ -266,7 +266,7 @@ static bool parse_layout(const option_entry *e, const char *text, void *place, c
     return tess_layout_parse(text, place) == TESS_SUCCESS || parse_name(e, text, place, message);
 }
 
-const option_type option_layout = {"name", false, parse_layout, print_name, false};
+const option_type option_layout = {"name", false, parse_layout, print_name};
 
 /* The words of a list such as best|last, in `buffer`. */
 static int split_words(const char *list, char *buffer, size_t size, const char **words)
@@ -305,7 +305,7 @@ static void print_words(const option_entry *e, const void *place, char *buffer, 
     snprintf(buffer, size, "%s", index >= 0 && index < count ? words[index] : "?");
 }
 
-const option_type option_words = {"words", false, parse_words, print_words, false};
+const option_type option_words = {"words", false, parse_words, print_words};
 
 static bool parse_flag(const option_entry *e, const char *text, void *place, const option_message *message)
 {
@@ -325,7 +325,7 @@ static void print_flag(const option_entry *e, const void *place, char *buffer, s
     snprintf(buffer, size, "%d", *(const int *)place != 0);
 }
 
-const option_type option_flag = {"flag", false, parse_flag, print_flag, false};
+const option_type option_flag = {"flag", false, parse_flag, print_flag};
 
 static bool parse_text(const option_entry *e, const char *text, void *place, const option_message *message)
 {
@@ -342,7 +342,7 @@ static void print_text(const option_entry *e, const void *place, char *buffer, s
     snprintf(buffer, size, "%s", text ? text : "");
 }
 
-const option_type option_text = {"text", false, parse_text, print_text, false};
+const option_type option_text = {"text", false, parse_text, print_text};
 
 /* ---- precisions ---- */
 
@@ -380,7 +380,7 @@ static void print_precision(const option_entry *e, const void *place, char *buff
     snprintf(buffer, size, "%s", role->given ? tess_precision_name(role->storage) : "");
 }
 
-const option_type option_precision_of_role = {"precision", false, parse_precision, print_precision, false};
+const option_type option_precision_of_role = {"precision", false, parse_precision, print_precision};
 
 static bool parse_schedule(const option_entry *e, const char *text, void *place, const option_message *message)
 {
@@ -408,4 +408,4 @@ static void print_schedule(const option_entry *e, const void *place, char *buffe
     }
 }
 
-const option_type option_schedule = {"schedule", false, parse_schedule, print_schedule, false};
+const option_type option_schedule = {"schedule", false, parse_schedule, print_schedule};

@@ -114,7 +114,7 @@ static bool is_untouched(const option_entry *entry, const tess_solve_options *o,
 {
     const void *place = option_place(entry, o), *first = option_place(entry, defaults);
 
-    return place && first && !entry->type->whole && !entry->type->spread && memcmp(place, first, entry->bytes) == 0;
+    return place && first && !entry->type->whole && !entry->spreads && memcmp(place, first, entry->bytes) == 0;
 }
 
 static bool check_needs(const tess_solve_options *o, bool (*looked_at)(const option_entry *entry),
