@@ -224,7 +224,8 @@ static PetscErrorCode PCSetUp_Tessera(PC pc)
     Mat block;
 
     PetscFunctionBegin;
-    if (is_gamg(p)) {
+    if (is_gamg(p)) { /* which has none of the options of the library's preconditioners */
+        PetscCall(tp_agree(PetscObjectComm((PetscObject)pc), tp_words_require_fit(&p->words)));
         PetscCall(tp_gamg_setup(pc));
         PetscFunctionReturn(PETSC_SUCCESS);
     }

@@ -48,8 +48,6 @@ PetscErrorCode tp_pc_precond(PC pc, PetscBool transposed, tess_precond **out);
 PetscErrorCode tp_pc_set_from_options(PC pc, tp_option_items items);
 /* The library's options for a kind that is not gamg. */
 PetscErrorCode tp_pc_complete_options(const tp_pc *p, tess_precond_options *options);
-/* gamg has no options of the library's preconditioners. */
-PetscErrorCode tp_pc_require_none(const tp_pc *p);
 
 /* Whether it is of our type, and the kind jacobi. */
 PetscErrorCode tp_pc_is_jacobi(PC pc, PetscBool *out);

@@ -372,7 +372,6 @@ static PetscErrorCode read_precisions(PC pc)
     tp_gamg *const gamg = &p->gamg;
 
     PetscFunctionBegin;
-    PetscCall(tp_pc_require_none(p));
     PetscCall(parse_precision("-pc_tessera_precision", p->precision, &gamg->precision));
     gamg->halo = gamg->precision;
     PetscCall(parse_precision("-pc_tessera_halo", p->halo, &gamg->halo));

@@ -75,10 +75,3 @@ PetscErrorCode tp_pc_complete_options(const tp_pc *p, tess_precond_options *opti
     *options = words.options.precond;
     PetscFunctionReturn(PETSC_SUCCESS);
 }
-
-PetscErrorCode tp_pc_require_none(const tp_pc *p)
-{
-    PetscFunctionBegin;
-    PetscCall(tp_words_require_fit(&p->words));
-    PetscFunctionReturn(PETSC_SUCCESS);
-}

@@ -28,13 +28,15 @@ typedef PetscOptionItems tp_option_items;
 
 /* ---- the context of this process (context.c) ---- */
 
+/* Processes of one machine share its processors: before the first use. Collective. */
+PetscErrorCode tp_find_place(void);
 /* Created at the first use, destroyed by PetscFinalize. */
 PetscErrorCode tp_context(tess_context **out);
 /* Whether PETSc's vectors may be on the context's GPU. Work of both is then in the order of one stream. */
 PetscErrorCode tp_shares_gpu(PetscBool *out);
 /* PETSc's GPU of this process and its stream, or the host (device.c); process: its number on its machine. */
 PetscErrorCode tp_choose_device(int process, tess_context_options *options);
-/* Whether each process shares a GPU with PETSc, and with no other process of its machine. Collective. */
+/* Whether each process shares a GPU with PETSc, and with no other process of its machine (gpu_users.c). Collective. */
 PetscErrorCode tp_has_own_gpu(MPI_Comm comm, PetscBool *out);
 /* Turns a status of the library into an error of PETSc, with the library's message and hint. */
 PetscErrorCode tp_check(tess_status status, const char *call);
@@ -159,7 +161,7 @@ PetscErrorCode tp_vec_reset(Vec vec);
 PetscErrorCode tp_pinned_allocate(PetscBool pinned, size_t bytes, void **out);
 PetscErrorCode tp_pinned_free(PetscBool pinned, void **memory);
 
-/* ---- registration ---- */
+/* ---- registration (register.c) ---- */
 
 PETSC_EXTERN PetscErrorCode tessera_petsc_register(void);
 PetscErrorCode tp_register_mat(void);
