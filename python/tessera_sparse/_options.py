@@ -195,6 +195,13 @@ def set_options(options, values, keep, scope=None):
             _set(options, table[name], name, values[name], keep)
 
 
+def refuse_for_object(values):
+    """Options of a preconditioner that the solver does not make."""
+    for name in values:
+        if name in option_table() and option_table()[name].scope == _abi.TESS_OPTION_OF_PRECOND:
+            raise ValueError(f"{name} is for a preconditioner that is named; give it where you make the object")
+
+
 def check_precond(options):
     """Refuses options of a preconditioner that have no effect."""
     _call(lib.tess_precond_options_check, ctypes.byref(options))

@@ -11,7 +11,7 @@ from ._interrupts import interruptible
 from ._library import Handle, check, enum_name, lib, to_dict
 from ._matrix import Matrix, context_for, as_matrix
 from ._multigrid import levels_of, set_arrays, taken_from
-from ._options import monitor_function, options_with, set_options, unknown
+from ._options import monitor_function, options_with, refuse_for_object, set_options, unknown
 from ._precond import FunctionPreconditioner, Preconditioner
 from ._result import Result
 
@@ -62,6 +62,8 @@ class Solver:
         self._raised, self._keep, self._values = self.matrix._raised, [], dict(options, last_iterate=last_iterate)
         if isinstance(precond, str):
             options["precond"] = self._values["precond"] = precond
+        elif precond is not None:
+            refuse_for_object(options)
         arrays = taken_from(options)
         if last_iterate:
             options["iterate"] = "last"

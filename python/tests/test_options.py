@@ -115,6 +115,9 @@ def test_a_preconditioner_has_its_options_alone():
         ts.ilu0(A, rtol=1e-8)
     with pytest.raises(ValueError, match="amg_cycle is for precond amg"):
         ts.ilu0(A, amg_cycle="w")
+    for given in (ts.ilu0(A), lambda r: r):
+        with pytest.raises(ValueError, match="triangular is for a preconditioner that is named"):
+            ts.Solver(A, solver="gmres", precond=given, triangular="levels")
 
 
 def test_messages_have_the_names_of_keywords():
