@@ -120,14 +120,14 @@ static PetscBool is_in(const char *name, const char *const *list)
     return PETSC_FALSE;
 }
 
-PetscErrorCode tp_options_read(tp_option_items PetscOptionsObject, tess_option_scope scope, const char *const *left_out,
+PetscErrorCode tp_options_read(tp_option_items PetscOptionsObject, int scope, const char *const *left_out,
                                tp_words *words)
 {
     const tess_option *option;
 
     PetscFunctionBegin;
     for (int i = 0; (option = tess_option_at(i)) != NULL; i++) {
-        if (option->scope != scope || option->section >= TESS_SECTION_PAPERS || is_in(option->name, left_out)) {
+        if ((int)option->scope != scope || option->section >= TESS_SECTION_PAPERS || is_in(option->name, left_out)) {
             continue;
         }
         PetscCall(tp_option_read(PetscOptionsObject, option->name, words, NULL));

@@ -445,6 +445,7 @@ static PetscErrorCode PCCreate_Tessera(PC pc)
     pc->data = p;
     PetscCall(PetscStrncpy(p->kind, "amg", sizeof p->kind));
     tp_words_init(&p->words);
+    p->words.options.solver = TESS_SOLVER_FGMRES; /* a method that chooses no preconditioner of its own */
     p->words.options.precond.kind = TESS_PRECOND_NONE;
     pc->ops->setup = PCSetUp_Tessera;
     pc->ops->apply = PCApply_Tessera;

@@ -61,7 +61,7 @@ void tp_words_init(tp_words *words);
    read on one process alone may be told where all processes meet. */
 PetscErrorCode tp_option_read(tp_option_items PetscOptionsObject, const char *name, tp_words *words, PetscBool *set);
 /* All of a scope, but those of a list that ends with NULL, and studies of the papers. */
-PetscErrorCode tp_options_read(tp_option_items PetscOptionsObject, tess_option_scope scope, const char *const *left_out,
+PetscErrorCode tp_options_read(tp_option_items PetscOptionsObject, int scope, const char *const *left_out,
                                tp_words *words);
 /* An error if a word was wrong; and if the options do not go together. */
 PetscErrorCode tp_words_require(const tp_words *words);
