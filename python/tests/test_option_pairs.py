@@ -15,7 +15,7 @@ import tessera_sparse as ts
 from tessera_sparse import _abi
 from tessera_sparse._errors import spelled
 from tessera_sparse._library import enum_values, lib
-from tessera_sparse._options import listed_options
+from tessera_sparse._options import listed_options, new_options
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 # A value of each type that is not its default.
@@ -46,9 +46,7 @@ def value_of(option):
 
 
 def options_of(words):
-    options = _abi.tess_solve_options()
-    lib.tess_solve_options_init(ctypes.byref(options))
-    message = ctypes.create_string_buffer(_abi.TESS_OPTION_TEXT)
+    options, message = new_options(), ctypes.create_string_buffer(_abi.TESS_OPTION_TEXT)
     for name, value in words.items():
         assert lib.tess_options_set(ctypes.byref(options), name.encode(), value.encode(), message, len(message)) == 0, \
             message.value
