@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The one context that all objects of a process share, and the registration of the types. */
+/* The one context that all objects of a process share. */
 #include "plugin.h"
 
 #include <omp.h>
 #include <unistd.h>
 
 static tess_context *the_context;
-static PetscBool registered, shared;
+static PetscBool shared;
 
 static PetscErrorCode forget(void)
 {
@@ -14,13 +14,6 @@ static PetscErrorCode forget(void)
     tess_context_destroy(the_context);
     the_context = NULL;
     shared = PETSC_FALSE;
-    PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode forget_types(void)
-{
-    PetscFunctionBegin;
-    registered = PETSC_FALSE;
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -57,8 +50,7 @@ static int share_of(int ranks)
     return waiting_is_chosen() ? PetscMax(1, PetscMin(share, processors())) : 1;
 }
 
-/* Processes of one machine share its processors. Collective. */
-static PetscErrorCode find_place(void)
+PetscErrorCode tp_find_place(void)
 {
     MPI_Comm node;
     PetscMPIInt ranks = 1;
@@ -111,13 +103,15 @@ PetscErrorCode tp_shares_gpu(PetscBool *out)
 PetscErrorCode tp_check(tess_status status, const char *call)
 {
     const tess_error *error;
+    char message[2 * sizeof error->message], hint[2 * sizeof error->hint] = "";
 
     PetscFunctionBegin;
     if (status == TESS_SUCCESS) { PetscFunctionReturn(PETSC_SUCCESS); }
     error = the_context ? tess_context_last_error(the_context) : NULL;
+    (void)tp_spell(error && error->message[0] ? error->message : tess_status_text(status), message, sizeof message);
+    if (error) { (void)tp_spell(error->hint, hint, sizeof hint); }
     SETERRQ(PETSC_COMM_SELF, status == TESS_OUT_OF_MEMORY ? PETSC_ERR_MEM : PETSC_ERR_LIB, "Tessera: %s%s%s (%s)",
-            error && error->message[0] ? error->message : tess_status_text(status), error && error->hint[0] ? "; " : "",
-            error ? error->hint : "", call);
+            message, hint[0] ? "; " : "", hint, call);
 }
 
 PetscErrorCode tp_agree(MPI_Comm comm, PetscErrorCode code)
@@ -135,19 +129,5 @@ PetscErrorCode tp_warn(MPI_Comm comm, const char *message)
 {
     PetscFunctionBegin;
     PetscCall(PetscFPrintf(comm, PETSC_STDERR, "tessera: %s\n", message));
-    PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Called by loader.c. */
-PetscErrorCode tessera_petsc_register(void)
-{
-    PetscFunctionBegin;
-    if (registered) { PetscFunctionReturn(PETSC_SUCCESS); }
-    PetscCall(find_place());
-    PetscCall(tp_register_mat());
-    PetscCall(tp_register_pc());
-    PetscCall(tp_register_ksp());
-    PetscCall(PetscRegisterFinalize(forget_types));
-    registered = PETSC_TRUE;
     PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -9,20 +9,31 @@
 
 static PetscErrorCode KSPSetFromOptions_Tessera(KSP ksp, tp_option_items PetscOptionsObject)
 {
+    /* PETSc's: tolerances and limits, by which its reasons go; histories; times. Its own word: the guard. */
+    static const char *const petscs[] = {
+        "rtol", "atol", "accuracy", "max-iterations", "divergence-tolerance", "guard", "timings", "history-capacity",
+        NULL};
     tp_ksp *const k = ksp->data;
 
     PetscFunctionBegin;
     PetscOptionsHeadBegin(PetscOptionsObject, "Tessera solver");
-    PetscCall(PetscOptionsString("-ksp_tessera_solver", "Method", "KSPTESSERA", k->solver, k->solver, sizeof k->solver,
-                                 NULL));
+    k->words.wrong[0] = '\0';
+    PetscCall(tp_options_read(PetscOptionsObject, TESS_OPTION_OF_SOLVE, petscs, &k->words));
     PetscCall(PetscOptionsBool("-ksp_tessera_verify", "The true residual decides what converged means", "KSPTESSERA",
                                k->verify, &k->verify, NULL));
-    PetscCall(PetscOptionsInt("-ksp_tessera_restart", "Vectors of a cycle of GMRES", "KSPTESSERA", k->restart,
-                              &k->restart, NULL));
-    PetscCheck(k->restart >= 1, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
-               "-ksp_tessera_restart %" PetscInt_FMT ": give a number from 1", k->restart);
     PetscOptionsHeadEnd();
     PetscCall(tp_refine_options(ksp));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Beside what is made of PETSc's preconditioner. Of this process alone. */
+static PetscErrorCode need_fitting_words(const tp_ksp *k, PetscBool none)
+{
+    tp_words words = k->words;
+
+    PetscFunctionBegin;
+    if (!none) { words.options.precond.kind = TESS_PRECOND_SHELL; }
+    PetscCall(tp_words_require_fit(&words));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -42,10 +53,12 @@ static PetscErrorCode set_up_pc(KSP ksp)
 static PetscErrorCode KSPSetUp_Tessera(KSP ksp)
 {
     tess_context *ctx;
-    PetscBool changes;
+    PetscBool changes, none;
 
     PetscFunctionBegin;
     PetscCall(tp_agree(PetscObjectComm((PetscObject)ksp), tp_context(&ctx)));
+    PetscCall(PetscObjectTypeCompare((PetscObject)ksp->pc, PCNONE, &none));
+    PetscCall(tp_agree(PetscObjectComm((PetscObject)ksp), need_fitting_words(ksp->data, none)));
     PetscCall(PetscObjectTypeCompare((PetscObject)ksp->pc, PCEISENSTAT, &changes));
     PetscCheck(!changes, PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP,
                "-ksp_type tessera does not take the preconditioner eisenstat, which changes the system: use sor");
@@ -141,12 +154,14 @@ PetscErrorCode tp_refute(KSP ksp, double estimate, double tolerance)
 static PetscErrorCode KSPView_Tessera(KSP ksp, PetscViewer viewer)
 {
     const tp_ksp *const k = ksp->data;
+    char solver[32];
     PetscBool ascii;
 
     PetscFunctionBegin;
     PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
     if (!ascii) { PetscFunctionReturn(PETSC_SUCCESS); }
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  solver %s, verify %s\n", k->solver, k->verify ? "on" : "off"));
+    (void)tess_options_get(&k->words.options, "solver", solver, sizeof solver);
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  solver %s, verify %s\n", solver, k->verify ? "on" : "off"));
     PetscCall(tp_told_view(ksp, viewer));
     if (k->inner) {
         PetscCall(PetscViewerASCIIPushTab(viewer));
@@ -187,9 +202,8 @@ static PetscErrorCode KSPCreate_Tessera(KSP ksp)
     PetscFunctionBegin;
     PetscCall(PetscNew(&k));
     ksp->data = k;
-    PetscCall(PetscStrncpy(k->solver, "auto", sizeof k->solver));
+    tp_words_init(&k->words);
     k->verify = PETSC_TRUE;
-    k->restart = 50;
     ksp->setupnewmatrix = PETSC_TRUE;
     /* The norm is that of b - A x, wherever the preconditioner stands. */
     PetscCall(KSPSetSupportedNorm(ksp, KSP_NORM_UNPRECONDITIONED, PC_LEFT, 3));

@@ -55,9 +55,8 @@ typedef struct tp_told {
 
 /* KSP->data. */
 typedef struct tp_ksp {
-    char solver[32];  /* -ksp_tessera_solver: a word of --solver */
+    tp_words words;   /* -ksp_tessera_* */
     PetscBool verify; /* -ksp_tessera_verify */
-    PetscInt restart; /* -ksp_tessera_restart */
     tp_verifier verifier;
     Mat transpose;  /* of the matrix, for KSPSolveTranspose */
     Mat transposed; /* the matrix; held */

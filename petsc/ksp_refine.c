@@ -42,15 +42,38 @@ static PetscErrorCode need_inner(KSP ksp)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static const char *petsc_type(const char *solver)
+static const char *petsc_type(tess_solver_kind solver)
 {
-    static const char *const names[][2] = {{"cg", KSPCG},         {"bicgstab", KSPBCGS}, {"gmres", KSPGMRES},
-                                           {"fgmres", KSPFGMRES}, {"minres", KSPMINRES}, {"gmres-ir", KSPGMRES}};
-
-    for (size_t n = 0; n < sizeof names / sizeof names[0]; n++) {
-        if (strcmp(solver, names[n][0]) == 0) { return names[n][1]; }
+    switch (solver) {
+    case TESS_SOLVER_CG: return KSPCG;
+    case TESS_SOLVER_BICGSTAB: return KSPBCGS;
+    case TESS_SOLVER_GMRES:
+    case TESS_SOLVER_GMRES_IR: return KSPGMRES;
+    case TESS_SOLVER_FGMRES: return KSPFGMRES;
+    case TESS_SOLVER_MINRES: return KSPMINRES;
+    default: return NULL;
     }
-    return NULL;
+}
+
+/* Methods of PETSc have options of their own. Collective, as all that come here have the same options. */
+static PetscErrorCode need_petscs_words(KSP ksp)
+{
+    const tess_solve_options *const o = &((tp_ksp *)ksp->data)->words.options;
+    const tess_option *option;
+    char name[64];
+
+    PetscFunctionBegin;
+    for (int i = 0; (option = tess_option_at(i)) != NULL; i++) {
+        if (option->scope != TESS_OPTION_OF_SOLVE || !tess_options_is_set(o, option->name) ||
+            strcmp(option->name, "solver") == 0 || strcmp(option->name, "restart") == 0) {
+            continue;
+        }
+        SETERRQ(PetscObjectComm((PetscObject)ksp), PETSC_ERR_ARG_INCOMP,
+                "%s: over several processes, or for a matrix that is not AIJ, PETSc's method solves; give it options "
+                "of its own, by the prefix -tessera_",
+                tess_option_petsc(option, name, sizeof name));
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Of one block of rows: the same entries at the same places, by global columns where `columns` tells them. */
@@ -135,16 +158,18 @@ static PetscErrorCode agree_on_symmetry(Mat A, PetscBool *out)
 static PetscErrorCode choose_type(KSP ksp, Mat A)
 {
     tp_ksp *const k = ksp->data;
-    const char *type = petsc_type(k->solver);
+    const tess_solve_options *const o = &k->words.options;
+    const char *type = petsc_type(o->solver);
     PetscBool symmetric, precond;
 
     PetscFunctionBegin;
+    PetscCall(need_petscs_words(ksp));
     if (!type) {
         PetscCheck(
-            strcmp(k->solver, "auto") == 0, PetscObjectComm((PetscObject)ksp), PETSC_ERR_ARG_UNKNOWN_TYPE,
+            o->solver == TESS_SOLVER_AUTO, PetscObjectComm((PetscObject)ksp), PETSC_ERR_ARG_UNKNOWN_TYPE,
             "-ksp_tessera_solver %s: over several processes, or for a matrix that is not AIJ, give auto, cg, bicgstab, "
             "gmres, fgmres or minres",
-            k->solver);
+            tess_solver_kind_name(o->solver));
         PetscCall(agree_on_symmetry(A, &symmetric));
         PetscCall(tp_pc_may_be_symmetric(ksp->pc, &precond));
         type = symmetric && precond ? KSPCG
@@ -154,7 +179,7 @@ static PetscErrorCode choose_type(KSP ksp, Mat A)
     PetscCall(KSPSetType(k->inner, type));
     if (strcmp(type, KSPGMRES) == 0 || strcmp(type, KSPBCGS) == 0) { PetscCall(KSPSetPCSide(k->inner, PC_RIGHT)); }
     if (strcmp(type, KSPMINRES) != 0) { PetscCall(KSPSetNormType(k->inner, KSP_NORM_UNPRECONDITIONED)); }
-    PetscCall(KSPGMRESSetRestart(k->inner, k->restart));
+    PetscCall(KSPGMRESSetRestart(k->inner, o->gmres.restart));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 

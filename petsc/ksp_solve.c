@@ -93,9 +93,6 @@ static PetscErrorCode choose_solver(const tp_ksp *k, PC precond, tess_solve_opti
     PetscBool symmetric = PETSC_FALSE;
 
     PetscFunctionBegin;
-    PetscCheck(tess_solver_kind_parse(k->solver, &options->solver) == TESS_SUCCESS, PETSC_COMM_SELF,
-               PETSC_ERR_ARG_UNKNOWN_TYPE,
-               "-ksp_tessera_solver %s: give auto, cg, bicgstab, gmres, gmres-ir, fgmres, minres or idr", k->solver);
     if (options->solver != TESS_SOLVER_AUTO || !precond) { PetscFunctionReturn(PETSC_SUCCESS); }
     PetscCall(tp_pc_may_be_symmetric(precond, &symmetric));
     tess_solve_options_init(&given);
@@ -122,7 +119,6 @@ static void set_limits(KSP ksp, tess_solve_options *options)
     options->divergence_tolerance = ksp->divtol;
     options->max_iterations = ksp->max_it;
     options->history_capacity = 0;
-    options->gmres.restart = (int)k->restart;
     options->guard = k->verify ? TESS_GUARD_REPAIR : TESS_GUARD_REPORT;
     if (is_watched(ksp)) {
         options->monitor = monitor;
@@ -160,7 +156,7 @@ static PetscErrorCode make_options(KSP ksp, Mat A, PC precond, tess_solve_option
     const tp_ksp *const k = ksp->data;
 
     PetscFunctionBegin;
-    tess_solve_options_init(options);
+    *options = k->words.options;
     PetscCall(choose_solver(k, precond, options));
     set_limits(ksp, options);
     if (storage && options->solver != TESS_SOLVER_AUTO) { options->storage = storage->options; }

@@ -1,102 +1,156 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* -mat_tessera_*: the words of the command line's options of storage. */
+/* -ksp_tessera_*, -pc_tessera_*, -mat_tessera_*: the library's list of options, read and refused in its words. */
 #include "plugin.h"
 
-void tp_storage_default(tp_storage *storage)
-{
-    tess_storage_options_init(&storage->options);
-    storage->options.format = TESS_FORMAT_AUTO;
-    storage->options.policy.policy = TESS_POLICY_LOSSLESS;
-    storage->options.policy.granularity = TESS_GRANULARITY_MATRIX;
-    storage->halo = TESS_PRECISION_FP64;
-}
+#include <stdio.h>
+#include <string.h>
 
-static PetscErrorCode refuse(const char *option, const char *text, const char *known)
-{
-    PetscFunctionBegin;
-    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_ARG_UNKNOWN_TYPE, "%s %s: give %s", option, text, known);
-}
+/* ---- names ---- */
 
-/* The words that tell what is stored; the precisions come after them, for --matrix-precision ends the policy. */
-static PetscErrorCode read_format(tp_option_items PetscOptionsObject, tess_storage_options *options)
-{
-    const char *format = tess_format_name(options->format);
-    const char *granularity = tess_granularity_name(options->policy.granularity);
-    char text[256];
-    PetscBool set;
+/* Options that PETSc has under other names. */
+static const struct {
+    const char *name, *petsc;
+} others[] = {{"rtol", "-ksp_rtol"},
+              {"atol", "-ksp_atol"},
+              {"divergence-tolerance", "-ksp_divtol"},
+              {"max-iterations", "-ksp_max_it"},
+              {"guard", "-ksp_tessera_verify"}};
 
-    PetscFunctionBegin;
-    PetscCall(PetscOptionsString("-mat_tessera_format", "Format of the stored copy", "MATTESSERA", format, text,
-                                 sizeof text, &set));
-    if (set && tess_format_parse(text, &options->format) != TESS_SUCCESS) {
-        PetscCall(refuse("-mat_tessera_format", text, "auto, csr, ellr, sell, dia, split, composite or tiles"));
+/* The length of an option's name at the start of a text. */
+static size_t length_of_name(const char *text)
+{
+    size_t length = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-.");
+
+    while (length > 0 && (text[length - 1] == '.' || text[length - 1] == '-')) {
+        length--;
     }
-    if (set && options->format != TESS_FORMAT_AUTO) { options->policy.granularity = TESS_GRANULARITY_ROW; }
-    if (set && options->format == TESS_FORMAT_TILES) { options->policy.granularity = TESS_GRANULARITY_BLOCK; }
-    PetscCall(PetscOptionsString("-mat_tessera_granularity", "What gets a precision", "MATTESSERA", granularity, text,
-                                 sizeof text, &set));
-    if (set && tess_granularity_parse(text, &options->policy.granularity) != TESS_SUCCESS) {
-        PetscCall(refuse("-mat_tessera_granularity", text, "matrix, row, entry or block"));
+    return length;
+}
+
+/* "-pc_tessera_type" of "precond"; false: there is no such option. */
+static PetscBool petsc_name(const char *name, char *buffer, size_t size)
+{
+    const tess_option *const option = tess_option_find(name);
+
+    if (!option) { return PETSC_FALSE; }
+    (void)tess_option_petsc(option, buffer, size);
+    for (size_t k = 0; k < sizeof others / sizeof others[0]; k++) {
+        if (strcmp(option->name, others[k].name) == 0) { snprintf(buffer, size, "%s", others[k].petsc); }
+    }
+    return PETSC_TRUE;
+}
+
+const char *tp_spell(const char *message, char *buffer, size_t size)
+{
+    size_t used = 0;
+
+    buffer[0] = '\0';
+    while (*message && used < size) {
+        const char *const dashes = strstr(message, "--");
+        const size_t plain = dashes ? (size_t)(dashes - message) : strlen(message);
+        const size_t length = dashes ? length_of_name(dashes + 2) : 0;
+        char name[64], word[72];
+
+        used += (size_t)snprintf(buffer + used, size - used, "%.*s", (int)plain, message);
+        message += plain;
+        if (!dashes || used >= size) { continue; }
+        snprintf(name, sizeof name, "%.*s", (int)length, message + 2);
+        if (!petsc_name(name, word, sizeof word)) { snprintf(word, sizeof word, "--%s", name); }
+        used += (size_t)snprintf(buffer + used, size - used, "%s", word);
+        message += 2 + length;
+    }
+    return buffer;
+}
+
+/* ---- reading ---- */
+
+void tp_words_init(tp_words *words)
+{
+    tess_solve_options_init(&words->options);
+    words->path[0] = words->wrong[0] = '\0';
+}
+
+/* What -help says: lines with semicolons between, in PETSc's spelling. */
+static const char *help_of(const tess_option *option, char *buffer, size_t size)
+{
+    char text[TESS_OPTION_TEXT], lines[2 * TESS_OPTION_TEXT];
+    size_t used = 0;
+
+    (void)tess_option_help(option, text, sizeof text);
+    for (const char *at = text; *at;) {
+        const size_t length = strcspn(at, "\n");
+
+        used += (size_t)snprintf(lines + used, sizeof lines - used, "%s%.*s", at == text ? "" : "; ", (int)length, at);
+        at += length + (at[length] ? 1 : 0);
+    }
+    return tp_spell(lines, buffer, size);
+}
+
+PetscErrorCode tp_option_read(tp_option_items PetscOptionsObject, const char *name, tp_words *words, PetscBool *set)
+{
+    static const char *const manuals[] = {"KSPTESSERA", "PCTESSERA", "MATTESSERA"};
+    const tess_option *const option = tess_option_find(name);
+    char petsc[72], help[2 * TESS_OPTION_TEXT], now[TESS_OPTION_TEXT], text[PETSC_MAX_PATH_LEN],
+        message[TESS_OPTION_TEXT];
+    PetscBool file, flag, given;
+
+    PetscFunctionBegin;
+    (void)petsc_name(name, petsc, sizeof petsc);
+    (void)tess_options_get(&words->options, name, now, sizeof now);
+    PetscCall(PetscOptionsString(petsc, help_of(option, help, sizeof help), manuals[option->scope], now, text,
+                                 sizeof text, &given));
+    if (set) { *set = given; }
+    if (!given) { PetscFunctionReturn(PETSC_SUCCESS); }
+    PetscCall(PetscStrcmp(option->type, "text", &file));
+    if (file) { PetscCall(PetscStrncpy(words->path, text, sizeof words->path)); }
+    PetscCall(PetscStrcmp(option->type, "flag", &flag));
+    if (flag && !text[0]) { PetscCall(PetscStrncpy(text, "1", sizeof text)); } /* alone, as PETSc's */
+    if (tess_options_set(&words->options, name, file ? words->path : text, message, sizeof message) != TESS_SUCCESS &&
+        !words->wrong[0]) {
+        (void)tp_spell(message, words->wrong, sizeof words->wrong);
     }
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode read_policy(tp_option_items PetscOptionsObject, tess_storage_options *options)
+static PetscBool is_in(const char *name, const char *const *list)
 {
-    const char *policy = tess_policy_name(options->policy.policy);
-    const char *precision = tess_precision_name(options->precision);
-    char text[256];
-    PetscBool set;
-
-    PetscFunctionBegin;
-    PetscCall(PetscOptionsString("-mat_tessera_policy", "What chooses the precisions", "MATTESSERA", policy, text,
-                                 sizeof text, &set));
-    if (set && tess_policy_options_parse(text, &options->policy) != TESS_SUCCESS) {
-        PetscCall(refuse("-mat_tessera_policy", text,
-                         "none, fixed-range[:R], mean-range[:F], mean-3std[:F] or lossless[:E]"));
+    for (; *list; list++) {
+        if (strcmp(*list, name) == 0) { return PETSC_TRUE; }
     }
-    PetscCall(PetscOptionsString("-mat_tessera_levels", "Precisions that the policy assigns", "MATTESSERA", "", text,
-                                 sizeof text, &set));
-    if (set && tess_precision_levels_parse(text, &options->policy) != TESS_SUCCESS) {
-        PetscCall(refuse("-mat_tessera_levels", text, "precisions from high to low, such as fp64,fp32"));
-    }
-    PetscCall(PetscOptionsString("-mat_tessera_precision", "Precision of all values, without a policy", "MATTESSERA",
-                                 precision, text, sizeof text, &set));
-    if (set && tess_precision_parse(text, &options->precision) != TESS_SUCCESS) {
-        PetscCall(refuse("-mat_tessera_precision", text, "fp64, fp32, bf16, fp16, e4m3 or e5m2"));
-    }
-    if (set) { options->policy.policy = TESS_POLICY_NONE; }
-    PetscFunctionReturn(PETSC_SUCCESS);
+    return PETSC_FALSE;
 }
 
-PetscErrorCode tp_storage_read(tp_option_items PetscOptionsObject, tp_storage *storage)
+PetscErrorCode tp_options_read(tp_option_items PetscOptionsObject, int scope, const char *const *left_out,
+                               tp_words *words)
 {
-    char text[32];
-    PetscBool set;
-    tess_precision halo;
+    const tess_option *option;
 
     PetscFunctionBegin;
-    PetscOptionsHeadBegin(PetscOptionsObject, "Tessera storage");
-    PetscCall(read_format(PetscOptionsObject, &storage->options));
-    PetscCall(read_policy(PetscOptionsObject, &storage->options));
-    PetscCall(PetscOptionsString("-mat_tessera_halo", "Precision of values that travel between processes", "MATTESSERA",
-                                 tess_precision_name(storage->halo), text, sizeof text, &set));
-    if (set) {
-        if (tess_precision_parse(text, &halo) != TESS_SUCCESS ||
-            !(halo == TESS_PRECISION_FP64 || halo == TESS_PRECISION_FP32 || halo == TESS_PRECISION_FP16)) {
-            PetscCall(refuse("-mat_tessera_halo", text, "fp64, fp32 or fp16"));
+    for (int i = 0; (option = tess_option_at(i)) != NULL; i++) {
+        if ((int)option->scope != scope || option->section >= TESS_SECTION_PAPERS || is_in(option->name, left_out)) {
+            continue;
         }
-        storage->halo = halo;
+        PetscCall(tp_option_read(PetscOptionsObject, option->name, words, NULL));
     }
-    PetscOptionsHeadEnd();
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode tp_storage_read_for(PetscObject object, tp_storage *storage)
+/* ---- refusing ---- */
+
+PetscErrorCode tp_words_require(const tp_words *words)
 {
     PetscFunctionBegin;
-    PetscObjectOptionsBegin(object);
-    PetscCall(tp_storage_read(PetscOptionsObject, storage));
-    PetscOptionsEnd();
+    PetscCheck(!words->wrong[0], PETSC_COMM_SELF, PETSC_ERR_ARG_UNKNOWN_TYPE, "%s", words->wrong);
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode tp_words_require_fit(const tp_words *words)
+{
+    char message[TESS_OPTION_TEXT], spelled[2 * TESS_OPTION_TEXT];
+
+    PetscFunctionBegin;
+    PetscCall(tp_words_require(words));
+    PetscCheck(tess_options_check(&words->options, message, sizeof message) == TESS_SUCCESS, PETSC_COMM_SELF,
+               PETSC_ERR_ARG_INCOMP, "%s", tp_spell(message, spelled, sizeof spelled));
     PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -224,7 +224,8 @@ static PetscErrorCode PCSetUp_Tessera(PC pc)
     Mat block;
 
     PetscFunctionBegin;
-    if (is_gamg(p)) {
+    if (is_gamg(p)) { /* which has none of the options of the library's preconditioners */
+        PetscCall(tp_agree(PetscObjectComm((PetscObject)pc), tp_words_require_fit(&p->words)));
         PetscCall(tp_gamg_setup(pc));
         PetscFunctionReturn(PETSC_SUCCESS);
     }
@@ -438,14 +439,14 @@ static PetscErrorCode PCDestroy_Tessera(PC pc)
 static PetscErrorCode PCCreate_Tessera(PC pc)
 {
     tp_pc *p;
-    tess_precond_options options;
 
     PetscFunctionBegin;
     PetscCall(PetscNew(&p));
     pc->data = p;
     PetscCall(PetscStrncpy(p->kind, "amg", sizeof p->kind));
-    tess_precond_options_init(&options);
-    p->amg = options.amg;
+    tp_words_init(&p->words);
+    p->words.options.solver = TESS_SOLVER_FGMRES; /* a method that chooses no preconditioner of its own */
+    p->words.options.precond.kind = TESS_PRECOND_NONE;
     pc->ops->setup = PCSetUp_Tessera;
     pc->ops->apply = PCApply_Tessera;
     pc->ops->applytranspose = PCApplyTranspose_Tessera;

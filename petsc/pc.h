@@ -25,13 +25,13 @@ typedef struct tp_gamg {
 
 /* PC->data. */
 typedef struct tp_pc {
-    char kind[64];      /* -pc_tessera_type: a word of --precond, or gamg */
-    char precision[32]; /* -pc_tessera_precision; empty: the kind's default */
-    char halo[32];      /* -pc_tessera_halo, gamg */
-    char vectors[32];   /* -pc_tessera_vectors, gamg: fp32 or fp64 */
-    char setup[8];      /* -pc_tessera_setup, gamg: auto, cpu or gpu */
-    char gather[16];    /* -pc_tessera_gather, gamg: auto, none or a number of groups */
-    tess_amg_options amg;
+    char kind[64];       /* -pc_tessera_type: a word of --precond, or gamg */
+    char precision[32];  /* -pc_tessera_precision; empty: the kind's default */
+    char halo[32];       /* -pc_tessera_halo, gamg */
+    char vectors[32];    /* -pc_tessera_vectors, gamg: fp32 or fp64 */
+    char setup[8];       /* -pc_tessera_setup, gamg: auto, cpu or gpu */
+    char gather[16];     /* -pc_tessera_gather, gamg: auto, none or a number of groups */
+    tp_words words;      /* all others of -pc_tessera_*; the kind is none */
     double *coordinates; /* of the nodes of this process, axis after axis, for amg; NULL: none */
     PetscInt nodes, dimensions;
     tess_matrix *matrix;

@@ -4,50 +4,16 @@
 
 #include <string.h>
 
-/* -pc_tessera_amg_*: those of the command line. The library checks numbers at set-up. */
-static PetscErrorCode amg_options(tess_amg_options *amg, tp_option_items PetscOptionsObject)
-{
-    PetscInt degree = amg->degree, aggressive = amg->aggressive;
-    PetscReal strength = amg->strength;
-    char text[64];
-    PetscBool set;
-
-    PetscFunctionBegin;
-    PetscCall(PetscOptionsString("-pc_tessera_amg_coarsening", "amg: auto, classical, aggregation or plain",
-                                 "PCTESSERA", tess_amg_coarsening_name(amg->coarsening), text, sizeof text, &set));
-    PetscCheck(!set || tess_amg_coarsening_parse(text, &amg->coarsening) == TESS_SUCCESS, PETSC_COMM_SELF,
-               PETSC_ERR_ARG_UNKNOWN_TYPE, "-pc_tessera_amg_coarsening %s: give auto, classical, aggregation or plain",
-               text);
-    PetscCall(PetscOptionsString("-pc_tessera_amg_cycle", "amg: v, w or k", "PCTESSERA",
-                                 tess_amg_cycle_name(amg->cycle), text, sizeof text, &set));
-    PetscCheck(!set || tess_amg_cycle_parse(text, &amg->cycle) == TESS_SUCCESS, PETSC_COMM_SELF,
-               PETSC_ERR_ARG_UNKNOWN_TYPE, "-pc_tessera_amg_cycle %s: give v, w or k", text);
-    PetscCall(PetscOptionsString("-pc_tessera_amg_smoother", "amg: chebyshev, l1-jacobi, jacobi, ilu0 or block-jacobi",
-                                 "PCTESSERA", tess_amg_smoother_name(amg->smoother), text, sizeof text, &set));
-    PetscCheck(!set || tess_amg_smoother_parse(text, &amg->smoother) == TESS_SUCCESS, PETSC_COMM_SELF,
-               PETSC_ERR_ARG_UNKNOWN_TYPE,
-               "-pc_tessera_amg_smoother %s: give chebyshev, l1-jacobi, jacobi, ilu0 or block-jacobi", text);
-    PetscCall(PetscOptionsInt("-pc_tessera_amg_degree", "amg: products of a smoothing, 1 to 4", "PCTESSERA", degree,
-                              &degree, NULL));
-    PetscCall(PetscOptionsInt("-pc_tessera_amg_aggressive", "amg: first levels coarsened twice at once; -1: auto",
-                              "PCTESSERA", aggressive, &aggressive, NULL));
-    PetscCall(PetscOptionsReal("-pc_tessera_amg_strength", "amg: a coupling counts from this times the strongest",
-                               "PCTESSERA", strength, &strength, NULL));
-    amg->degree = (int)degree;
-    amg->aggressive = (int)aggressive;
-    amg->strength = strength;
-    PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode tp_pc_set_from_options(PC pc, tp_option_items PetscOptionsObject)
 {
+    static const char *const by_itself[] = {"precond", "precond-precision", NULL};
     tp_pc *const p = pc->data;
     PetscMPIInt groups;
 
     PetscFunctionBegin;
     PetscOptionsHeadBegin(PetscOptionsObject, "Tessera preconditioner");
-    PetscCall(PetscOptionsString("-pc_tessera_type", "Kind of preconditioner", "PCTESSERA", p->kind, p->kind,
-                                 sizeof p->kind, NULL));
+    PetscCall(PetscOptionsString("-pc_tessera_type", "Kind of preconditioner: a word of the command line, or gamg",
+                                 "PCTESSERA", p->kind, p->kind, sizeof p->kind, NULL));
     PetscCall(PetscOptionsString("-pc_tessera_precision", "STORAGE[/ARITHMETIC]; amg, gamg: precision of the levels",
                                  "PCTESSERA", p->precision, p->precision, sizeof p->precision, NULL));
     PetscCall(PetscOptionsString("-pc_tessera_halo", "gamg: precision of values that travel between processes",
@@ -63,62 +29,49 @@ PetscErrorCode tp_pc_set_from_options(PC pc, tp_option_items PetscOptionsObject)
                                  "PCTESSERA", p->gather, p->gather, sizeof p->gather, NULL));
     PetscCheck(tp_gather_parse(p->gather, &groups), PETSC_COMM_SELF, PETSC_ERR_ARG_UNKNOWN_TYPE,
                "-pc_tessera_gather %s: give auto, none or a number of groups", p->gather);
-    PetscCall(amg_options(&p->amg, PetscOptionsObject));
+    p->words.wrong[0] = '\0';
+    PetscCall(tp_options_read(PetscOptionsObject, TESS_OPTION_OF_PRECOND, by_itself, &p->words));
     PetscOptionsHeadEnd();
     if (strcmp(p->kind, "gamg") == 0) { PetscCall(tp_gamg_options(pc)); }
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The vectors are PETSc's, in FP64: so are products, unless the kind keeps to FP32 or the word says otherwise. */
-static PetscErrorCode parse_role(const tp_pc *p, tess_precond_kind kind, tess_role_precision *role)
+/* A word of -pc_tessera_type or -pc_tessera_precision. */
+static PetscErrorCode set_word(tp_words *words, const char *name, const char *text, const char *also)
 {
-    const PetscBool narrow =
-        kind == TESS_PRECOND_LU || kind == TESS_PRECOND_CHOLESKY || kind == TESS_PRECOND_POLYNOMIAL;
+    char message[TESS_OPTION_TEXT], spelled[2 * TESS_OPTION_TEXT];
 
     PetscFunctionBegin;
-    PetscCheck(tess_role_precision_parse(p->precision, role) == TESS_SUCCESS, PETSC_COMM_SELF,
-               PETSC_ERR_ARG_UNKNOWN_TYPE, "-pc_tessera_precision %s: give STORAGE[/ARITHMETIC], such as fp16/fp32",
-               p->precision);
-    if (!narrow && !strchr(p->precision, '/')) { role->arithmetic = TESS_ARITHMETIC_FP64; }
+    PetscCheck(tess_options_set(&words->options, name, text, message, sizeof message) == TESS_SUCCESS, PETSC_COMM_SELF,
+               PETSC_ERR_ARG_UNKNOWN_TYPE, "%s%s", tp_spell(message, spelled, sizeof spelled), also);
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A precision of all levels, or a list of those of the first ones, whose last goes on. */
-static PetscErrorCode parse_levels(const char *text, tess_amg_options *amg)
+/* The vectors are PETSc's, in FP64: so are products, unless the kind keeps to FP32 or the word says otherwise. */
+static PetscErrorCode set_precision(const char *text, tp_words *words)
 {
-    const char *rest = text;
+    tess_precond_options *const o = &words->options.precond;
+    const PetscBool narrow =
+        o->kind == TESS_PRECOND_LU || o->kind == TESS_PRECOND_CHOLESKY || o->kind == TESS_PRECOND_POLYNOMIAL;
 
     PetscFunctionBegin;
-    for (int l = 0; rest; l++) {
-        const size_t length = strcspn(rest, ",");
-        char name[16] = "";
-
-        if (length < sizeof name) { memcpy(name, rest, length); }
-        PetscCheck(l < TESS_AMG_LEVEL_PRECISIONS && tess_amg_precision_parse(name, &amg->precision) == TESS_SUCCESS,
-                   PETSC_COMM_SELF, PETSC_ERR_ARG_UNKNOWN_TYPE,
-                   "-pc_tessera_precision %s: amg takes auto, fp64, fp32, fp16, bf16, fp8, or a list such as fp32,fp16",
-                   text);
-        rest = rest[length] == ',' ? rest + length + 1 : NULL;
-        if (rest || l > 0) { amg->level_precision[l] = (uint8_t)amg->precision; }
+    if (o->kind == TESS_PRECOND_AMG) {
+        PetscCall(set_word(words, "amg-precision", text, ""));
+        PetscFunctionReturn(PETSC_SUCCESS);
     }
+    PetscCall(set_word(words, "precond-precision", text, ""));
+    if (!narrow && !strchr(text, '/')) { o->role.arithmetic = TESS_ARITHMETIC_FP64; }
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode tp_pc_complete_options(const tp_pc *p, tess_precond_options *options)
 {
+    tp_words words = p->words;
+
     PetscFunctionBegin;
-    tess_precond_options_init(options);
-    PetscCheck(tess_precond_options_parse(p->kind, options) == TESS_SUCCESS, PETSC_COMM_SELF,
-               PETSC_ERR_ARG_UNKNOWN_TYPE,
-               "-pc_tessera_type %s: give jacobi, block-jacobi[:K], polynomial[:D], ilu0, ic0, ilut[:T[:F]], "
-               "ict[:T[:F]], iluk[:K], jacobi-sweeps[:K], amg, gamg, lu or cholesky",
-               p->kind);
-    options->amg = p->amg;
-    if (!p->precision[0]) { PetscFunctionReturn(PETSC_SUCCESS); }
-    if (options->kind == TESS_PRECOND_AMG) {
-        PetscCall(parse_levels(p->precision, &options->amg));
-    } else {
-        PetscCall(parse_role(p, options->kind, &options->role));
-    }
+    PetscCall(set_word(&words, "precond", p->kind, ", gamg"));
+    if (p->precision[0]) { PetscCall(set_precision(p->precision, &words)); }
+    PetscCall(tp_words_require_fit(&words));
+    *options = words.options.precond;
     PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -28,13 +28,15 @@ typedef PetscOptionItems tp_option_items;
 
 /* ---- the context of this process (context.c) ---- */
 
+/* Processes of one machine share its processors: before the first use. Collective. */
+PetscErrorCode tp_find_place(void);
 /* Created at the first use, destroyed by PetscFinalize. */
 PetscErrorCode tp_context(tess_context **out);
 /* Whether PETSc's vectors may be on the context's GPU. Work of both is then in the order of one stream. */
 PetscErrorCode tp_shares_gpu(PetscBool *out);
 /* PETSc's GPU of this process and its stream, or the host (device.c); process: its number on its machine. */
 PetscErrorCode tp_choose_device(int process, tess_context_options *options);
-/* Whether each process shares a GPU with PETSc, and with no other process of its machine. Collective. */
+/* Whether each process shares a GPU with PETSc, and with no other process of its machine (gpu_users.c). Collective. */
 PetscErrorCode tp_has_own_gpu(MPI_Comm comm, PetscBool *out);
 /* Turns a status of the library into an error of PETSc, with the library's message and hint. */
 PetscErrorCode tp_check(tess_status status, const char *call);
@@ -45,7 +47,27 @@ PetscErrorCode tp_agree(MPI_Comm comm, PetscErrorCode code);
 /* Prints a line on the standard error of the first process. */
 PetscErrorCode tp_warn(MPI_Comm comm, const char *message);
 
-/* ---- options (options.c) ---- */
+/* ---- options (options.c, storage.c) ---- */
+
+/* Options of an object that a user has given. */
+typedef struct tp_words {
+    tess_solve_options options;       /* or those of its preconditioner or storage alone */
+    char path[PETSC_MAX_PATH_LEN];    /* which these may point to */
+    char wrong[2 * TESS_OPTION_TEXT]; /* what the first wrong word is told; empty: none */
+} tp_words;
+
+void tp_words_init(tp_words *words);
+/* One option of the library's list, by its name there, within PetscOptionsBegin. A wrong word is no error yet: what is
+   read on one process alone may be told where all processes meet. */
+PetscErrorCode tp_option_read(tp_option_items PetscOptionsObject, const char *name, tp_words *words, PetscBool *set);
+/* All of a scope, but those of a list that ends with NULL, and studies of the papers. */
+PetscErrorCode tp_options_read(tp_option_items PetscOptionsObject, int scope, const char *const *left_out,
+                               tp_words *words);
+/* An error if a word was wrong; and if the options do not go together. */
+PetscErrorCode tp_words_require(const tp_words *words);
+PetscErrorCode tp_words_require_fit(const tp_words *words);
+/* A message of the library with options as PETSc has them: --amg-cycle is -pc_tessera_amg_cycle. */
+const char *tp_spell(const char *message, char *buffer, size_t size);
 
 /* How a matrix is stored, and how values of x travel between processes. */
 typedef struct tp_storage {
@@ -139,7 +161,7 @@ PetscErrorCode tp_vec_reset(Vec vec);
 PetscErrorCode tp_pinned_allocate(PetscBool pinned, size_t bytes, void **out);
 PetscErrorCode tp_pinned_free(PetscBool pinned, void **memory);
 
-/* ---- registration ---- */
+/* ---- registration (register.c) ---- */
 
 PETSC_EXTERN PetscErrorCode tessera_petsc_register(void);
 PetscErrorCode tp_register_mat(void);

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes the ctypes declarations of Tessera's public headers: python3 generate_abi.py INCLUDE_FOLDER OUTPUT.
 
-Structs, enumerators, functions and the table of options come from the headers alone, so that nothing is typed twice.
+Structs, enumerators and functions come from the headers alone, so that nothing is typed twice.
 tests/test_abi.py compares sizes and offsets with those of the C compiler.
 """
 import os
@@ -30,12 +30,6 @@ SCALARS = {
     "uint16_t": "c_uint16", "int32_t": "c_int32", "uint32_t": "c_uint32", "int64_t": "c_int64",
     "uint64_t": "c_uint64",
 }
-# Structs that an option sets as a whole, from a text as on the command line: name of the parser's kind.
-TEXT_STRUCTS = {
-    "tess_role_precision": "role", "tess_precision_schedule": "schedule", "tess_policy_options": "policy",
-    "tess_precond_options": "precond", "tess_accuracy_options": "accuracy",
-}
-SKIPPED_FIELDS = {"size", "reserved", "papers", "monitor", "monitor_user", "near_nullspace_columns"}
 
 
 def preprocess(include):
@@ -174,28 +168,6 @@ def read_version(include):
         return tuple(int(n) for n in re.findall(r"#define TESS_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", file.read()))
 
 
-def flatten(headers, comments, struct, path, table):
-    """Appends (path, kind, comment) of each option of a struct."""
-    for field in headers.structs[struct]:
-        if field.name in SKIPPED_FIELDS or isinstance(field.type, c_ast.ArrayDecl):
-            continue
-        name, comment, here = type_name(field.type), comments.get((struct, field.name), ""), path + (field.name,)
-        if name in TEXT_STRUCTS:
-            table.append((here, TEXT_STRUCTS[name], comment))
-        if name in headers.structs:
-            if name not in ("tess_role_precision", "tess_precision_schedule"):
-                flatten(headers, comments, name, here, table)
-        elif isinstance(field.type, c_ast.PtrDecl):
-            if name == "char":
-                table.append((here, "text", comment))
-        elif name in headers.enums:
-            table.append((here, name, comment))
-        elif SCALARS.get(name) == "c_double":
-            table.append((here, "float", comment))
-        elif name in SCALARS:
-            table.append((here, "int", comment))
-
-
 def structs_in_order(headers):
     """A struct after those that it contains."""
     done = []
@@ -264,14 +236,6 @@ def write(headers, comments, version, out):
         if enums:
             line(f"    {name!r}: {enums!r},")
     line("}")
-    line()
-    table = []
-    flatten(headers, comments, "tess_solve_options", (), table)
-    line("# Options of a solve: (path in tess_solve_options, kind, comment of the header)")
-    line("OPTIONS = [")
-    for entry in table:
-        line(f"    {entry!r},")
-    line("]")
     line()
     line("# Comments of the fields of a result.")
     line("RESULT_COMMENTS = {")

@@ -33,6 +33,6 @@ check 1 'level 1: .* fp16' poisson -ksp_type cg -pc_type tessera -pc_tessera_pre
 check 4 'CONVERGED_RTOL' elasticity -dm_mat_type tessera -ksp_type tessera -pc_type tessera -pc_tessera_type gamg
 check 1 'vectors of the cycle in fp32' elasticity -cells 16 -pc_type tessera -pc_tessera_type gamg -ksp_view
 check 2 'halo in fp16' poisson -mat_type tessera -mat_tessera_halo fp16 -ksp_type tessera -pc_type jacobi -ksp_view
-check 1 'give auto, csr' poisson -mat_type tessera -mat_tessera_format ccsr
+check 1 'tessera_format: unknown value .ccsr.; did you mean .csr.' poisson -mat_type tessera -mat_tessera_format ccsr
 check 2 'CONVERGED_RTOL' file -file "$matrix" -mat_type tessera -ksp_type tessera -pc_type jacobi -ksp_max_it 2000
 exit $failed

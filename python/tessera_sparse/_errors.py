@@ -1,5 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Exceptions."""
+import re
+
+
+def spelled(text):
+    """A message of the library with options as keywords: `--amg-cycle` is amg_cycle."""
+    return re.sub(r"(?<![\w-])--([a-z][a-z0-9]*(?:[-.][a-z0-9]+)*)", lambda match: re.sub("[-.]", "_", match[1]), text)
 
 
 class TesseraError(RuntimeError):

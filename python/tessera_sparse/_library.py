@@ -5,7 +5,7 @@ import os
 from contextlib import contextmanager
 
 from . import _abi
-from ._errors import error_of
+from ._errors import error_of, spelled
 
 
 def _candidates():
@@ -98,8 +98,8 @@ def check(status, context=None, carried=None):
     text = lib.tess_status_text(status).decode()
     if record is None or record.status != status:
         raise error_of(status, lib.tess_status_name(status).decode(), text, "")
-    raise error_of(status, lib.tess_status_name(status).decode(), record.message.decode(errors="replace"),
-                   record.hint.decode(errors="replace"), record.file.decode(errors="replace"), record.line)
+    raise error_of(status, lib.tess_status_name(status).decode(), spelled(record.message.decode(errors="replace")),
+                   spelled(record.hint.decode(errors="replace")), record.file.decode(errors="replace"), record.line)
 
 
 _names: dict = {}

@@ -10,7 +10,6 @@ if TYPE_CHECKING:
 
 AmgCoarsening = Literal["auto", "classical", "aggregation", "plain"]
 AmgCycle = Literal["v", "w", "k"]
-AmgPrecision = Literal["auto", "fp64", "fp32", "fp16", "bf16", "fp8"]
 AmgSmoother = Literal["chebyshev", "l1-jacobi", "jacobi", "ilu0", "block-jacobi"]
 Arithmetic = Literal["fp64", "fp32"]
 Engine = Literal["auto", "plain", "graph", "single-kernel"]
@@ -19,11 +18,8 @@ Format = Literal["csr", "ellr", "sell", "split", "composite", "dia", "tiles", "a
 Granularity = Literal["matrix", "row", "entry", "block"]
 Guard = Literal["repair", "report"]
 Orthogonalization = Literal["cgs2", "cgs2-delayed"]
-Policy = Literal["none", "fixed-range", "mean-range", "mean-3std", "lossless"]
 PolynomialForm = Literal["roots", "powers"]
 Precision = Literal["fp64", "fp32", "bf16", "fp16", "e4m3", "e5m2"]
-PrecondKind = Literal["none", "jacobi", "block-jacobi", "polynomial", "ilu0", "ic0", "ilut", "ict", "iluk", "lu",
-    "cholesky", "jacobi-sweeps", "amg", "auto"]
 Recurrence = Literal["auto", "standard", "one-reduction", "predict-and-recompute"]
 Reordering = Literal["none", "rcm"]
 RowOrder = Literal["original", "permuted", "symmetric"]
@@ -41,62 +37,80 @@ Triangular = Literal["auto", "levels", "blocks", "merged"]
 
 class PrecondOptions(TypedDict, total=False):
     """Options of a `Preconditioner`."""
-    adaptive: int
-    """1: each block in the lowest precision that its condition number allows (0)"""
-    aggressive: int
-    """--amg-aggressive: first levels coarsened twice at once; -1 (default): auto"""
-    amg_aggressive: int
-    """--amg-aggressive: first levels coarsened twice at once; -1 (default): auto"""
-    amg_block_size: int
-    """unknowns of a node, 1 to 6; 0 (default): as the pattern shows"""
+    aggressive: int | Literal["auto"]
+    """amg classical: coarsen the first N levels twice at once: fewer entries, more iterations (default: as the ..."""
+    amg_aggressive: int | Literal["auto"]
+    """amg classical: coarsen the first N levels twice at once: fewer entries, more iterations (default: as the ..."""
+    amg_block_size: int | Literal["auto"]
+    """amg aggregation: unknowns of a node, in adjacent rows, 1 to 6 (default: as the pattern or coordinates show)"""
     amg_coarsening: AmgCoarsening
-    """--amg-coarsening (auto)"""
+    """amg: auto, classical, aggregation or plain (default auto); how the next level is found: a subset of the ..."""
+    amg_coarsest: int
+    """amg: rows of a level that is solved directly (default 200)"""
     amg_cycle: AmgCycle
-    """--amg-cycle (v)"""
+    """amg: v, w or k (default v); k: coarser levels by two steps of flexible CG; use solver fgmres"""
     amg_degree: int
-    """products of a smoothing with the matrix, 1 to 4 (default 2)"""
+    """amg: products with the matrix in a smoothing, 1 to 4 (default 2)"""
+    amg_max_levels: int
+    """amg: most levels (default 25)"""
+    amg_max_row_sum: float
+    """amg: rows whose sum is above T times the diagonal have no strong couplings (default 1: none)"""
     amg_precision: str | Sequence[str]
-    """--amg-precision (auto): of levels that level_precision leaves open"""
+    """amg: auto, fp64, fp32, fp16, bf16 or fp8 (default auto); in which precision levels are stored; a list is ..."""
+    amg_seed: int
+    """amg: seed of the random numbers of coarsening (default 1)"""
     amg_smoother: AmgSmoother
-    """--amg-smoother (chebyshev)"""
-    amg_strength: float
-    """--amg-strength: a coupling counts from this times the row's strongest; negative (default): 0.25 for ..."""
+    """amg: chebyshev, l1-jacobi, jacobi, ilu0 or block-jacobi (default chebyshev)"""
+    amg_strength: float | Literal["auto"]
+    """amg: a coupling counts from T times the strongest of its row (default 0.25; aggregation: 0, below the ..."""
+    amg_truncation: int
+    """amg: most entries of a row of the interpolation (default 5); 0: all"""
+    block_jacobi_block_size: float
+    """K of precond block-jacobi:K"""
+    block_size: int | Literal["auto"]
+    """amg aggregation: unknowns of a node, in adjacent rows, 1 to 6 (default: as the pattern or coordinates show)"""
     coarsening: AmgCoarsening
-    """--amg-coarsening (auto)"""
+    """amg: auto, classical, aggregation or plain (default auto); how the next level is found: a subset of the ..."""
     coarsest: int
-    """rows of a level that is solved directly (default 200)"""
+    """amg: rows of a level that is solved directly (default 200)"""
     coordinates: Any
     """amg: the nodes of an elastic body, an array with a row for each node and 2 or 3 columns; for its rigid- ..."""
-    count: int
-    """sweeps, 1 to 1000 (default 3); the first needs no product"""
+    count: float
+    """K of precond jacobi-sweeps:K"""
     cycle: AmgCycle
-    """--amg-cycle (v)"""
+    """amg: v, w or k (default v); k: coarser levels by two steps of flexible CG; use solver fgmres"""
+    degree: int
+    """amg: products with the matrix in a smoothing, 1 to 4 (default 2)"""
     drop: float
-    """ilut, ict: entries below this times the row's norm are dropped; from 0 (default 1e-3)"""
-    factor_memory: int
-    """--factor-memory: most bytes of a factorization, by the analysis"""
+    """T of precond ilut:T:F, ict:T:F"""
+    factor_memory: int | str
+    """lu, cholesky: most memory of the factorization, such as 500M or 8G (default: half of what is free)"""
     factorization: Factorization
-    """Where the factors are computed"""
+    """ilu0, ic0: auto, host or device (default auto); where factors are computed: by one thread of the host, ..."""
     fill: float
-    """ilut, ict: most entries of a row, as a multiple of the matrix's (default 10)"""
+    """F of precond ilut:T:F, ict:T:F"""
     form: PolynomialForm
-    """how it is evaluated (default roots)"""
+    """how polynomial is evaluated: roots or powers (default roots)"""
     leaf: int
-    """triangular blocks: most rows of a triangle that is not cut, from 1 (default 4096)"""
-    level: int
-    """iluk: the level of fill, from 0 (default 1)"""
+    """triangular blocks: most rows of an uncut triangle (default 4096)"""
+    level: float
+    """K of precond iluk:K"""
     max_levels: int
-    """1 to 32 (default 25)"""
+    """amg: most levels (default 25)"""
     max_row_sum: float
-    """rows whose sum is above this times the diagonal have no strong couplings; 1 (default): none has"""
-    memory_limit: int
-    """--factor-memory: most bytes of a factorization, by the analysis"""
+    """amg: rows whose sum is above T times the diagonal have no strong couplings (default 1: none)"""
+    memory_limit: int | str
+    """lu, cholesky: most memory of the factorization, such as 500M or 8G (default: half of what is free)"""
     near_nullspace: Any
     """amg: vectors that A nearly maps to zero, an array with a row for each row of A"""
+    polynomial_degree: float
+    """D of precond polynomial:D"""
     polynomial_form: PolynomialForm
-    """how it is evaluated (default roots)"""
-    precond_amg_aggressive: int
-    precond_amg_block_size: int
+    """how polynomial is evaluated: roots or powers (default roots)"""
+    polynomial_seed: int
+    """polynomial: seed of the random start vector of its Krylov space (default 1)"""
+    precond_amg_aggressive: int | Literal["auto"]
+    precond_amg_block_size: int | Literal["auto"]
     precond_amg_coarsening: AmgCoarsening
     precond_amg_coarsest: int
     precond_amg_cycle: AmgCycle
@@ -106,269 +120,193 @@ class PrecondOptions(TypedDict, total=False):
     precond_amg_precision: str | Sequence[str]
     precond_amg_seed: int
     precond_amg_smoother: AmgSmoother
-    precond_amg_strength: float
+    precond_amg_strength: float | Literal["auto"]
     precond_amg_truncation: int
-    precond_block_jacobi_adaptive: int
-    precond_block_jacobi_block_size: int
-    precond_direct_memory_limit: int
+    precond_block_jacobi_block_size: float
+    precond_direct_memory_limit: int | str
     precond_format: Format
-    """--precond-format: of square blocks of triangles (csr), of jacobi-sweeps (composite)"""
+    """triangular blocks: format of the squares, as format (default csr; tiles with a policy); jacobi-sweeps: ..."""
     precond_incomplete_factorization: Factorization
     precond_incomplete_leaf: int
-    precond_incomplete_squares_arithmetic: Arithmetic
     precond_incomplete_squares_format: Format
     precond_incomplete_squares_policy: str
-    precond_incomplete_squares_policy_allow_underflow: int
-    precond_incomplete_squares_policy_arithmetic: Arithmetic
-    precond_incomplete_squares_policy_at_most_one: int
-    precond_incomplete_squares_policy_block_cols: int
-    precond_incomplete_squares_policy_block_rows: int
-    precond_incomplete_squares_policy_choose_fp8: int
-    precond_incomplete_squares_policy_choose_parameter: int
-    precond_incomplete_squares_policy_granularity: Granularity
-    precond_incomplete_squares_policy_nlevels: int
-    precond_incomplete_squares_policy_parameter: float
-    precond_incomplete_squares_policy_policy: Policy
-    precond_incomplete_squares_policy_share: float
-    precond_incomplete_squares_policy_without_diagonal: int
-    precond_incomplete_squares_precision: Precision
-    precond_incomplete_squares_slices_max_padding: float
-    precond_incomplete_squares_slices_window: int
-    precond_incomplete_squares_split_base: Format
-    precond_incomplete_squares_split_low_base: Format
-    precond_incomplete_squares_split_row_order: RowOrder
+    precond_incomplete_squares_policy_level: str | Sequence[str]
     precond_incomplete_triangular: Triangular
-    precond_jacobi_sweeps_count: int
-    precond_jacobi_sweeps_omega: float
-    precond_jacobi_sweeps_schedule: str
-    precond_jacobi_sweeps_storage_arithmetic: Arithmetic
-    precond_jacobi_sweeps_storage_format: Format
-    precond_jacobi_sweeps_storage_policy: str
-    precond_jacobi_sweeps_storage_policy_allow_underflow: int
-    precond_jacobi_sweeps_storage_policy_arithmetic: Arithmetic
-    precond_jacobi_sweeps_storage_policy_at_most_one: int
-    precond_jacobi_sweeps_storage_policy_block_cols: int
-    precond_jacobi_sweeps_storage_policy_block_rows: int
-    precond_jacobi_sweeps_storage_policy_choose_fp8: int
-    precond_jacobi_sweeps_storage_policy_choose_parameter: int
-    precond_jacobi_sweeps_storage_policy_granularity: Granularity
-    precond_jacobi_sweeps_storage_policy_nlevels: int
-    precond_jacobi_sweeps_storage_policy_parameter: float
-    precond_jacobi_sweeps_storage_policy_policy: Policy
-    precond_jacobi_sweeps_storage_policy_share: float
-    precond_jacobi_sweeps_storage_policy_without_diagonal: int
-    precond_jacobi_sweeps_storage_precision: Precision
-    precond_jacobi_sweeps_storage_slices_max_padding: float
-    precond_jacobi_sweeps_storage_slices_window: int
-    precond_jacobi_sweeps_storage_split_base: Format
-    precond_jacobi_sweeps_storage_split_low_base: Format
-    precond_jacobi_sweeps_storage_split_row_order: RowOrder
-    precond_levels: str
-    """--precond-levels: as levels, of --precond-policy"""
-    precond_omega: float
-    """Weight; 0 (default): min(1, 2 / g), with g a bound on the eigenvalues of D^-1 A"""
+    precond_jacobi_sweeps_count: float
+    precond_jacobi_sweeps_omega: float | Literal["auto"]
+    precond_jacobi_sweeps_schedule: str | Sequence[str]
+    precond_jacobi_sweeps_storage_policy_share: float | Literal["at-most-one"]
+    precond_levels: str | Sequence[str]
+    """triangular blocks, jacobi-sweeps: as levels (default fp64,fp32)"""
+    precond_omega: float | Literal["auto"]
+    """jacobi-sweeps: weight of the update (default: 1, or less where the preconditioner would not be positive ..."""
     precond_policy: str
-    """--precond-policy: of square blocks of triangles (none), of jacobi-sweeps (mean-range:0.1)"""
-    precond_polynomial_degree: int
+    """triangular blocks: as policy, within squares (default none); jacobi-sweeps: as policy (default mean- ..."""
+    precond_polynomial_degree: float
     precond_polynomial_form: PolynomialForm
     precond_polynomial_seed: int
     precond_precision: str
-    """Storage and arithmetic"""
+    """storage P and arithmetic A (default fp64; gmres: inner_precision); block-jacobi also takes adaptive: for ..."""
     precond_role: str
-    precond_share: float
-    """percent of a row's values that must be inside: above 0 to 100 (default 99)"""
-    precond_steps: str
-    """The steps, as of the solver jacobi"""
+    precond_share: float | Literal["at-most-one"]
+    """jacobi-sweeps: as share (default 99)"""
+    precond_steps: str | Sequence[str]
+    """jacobi-sweeps: precisions and mixed, as steps (default for composite: fp32,mixed,fp64; for split: mixed)"""
     precond_threshold_drop: float
     precond_threshold_fill: float
-    precond_threshold_level: int
+    precond_threshold_level: float
     role: str
-    """Storage and arithmetic"""
+    """storage P and arithmetic A (default fp64; gmres: inner_precision); block-jacobi also takes adaptive: for ..."""
     smoother: AmgSmoother
-    """--amg-smoother (chebyshev)"""
-    strength: float
-    """--amg-strength: a coupling counts from this times the row's strongest; negative (default): 0.25 for ..."""
+    """amg: chebyshev, l1-jacobi, jacobi, ilu0 or block-jacobi (default chebyshev)"""
+    strength: float | Literal["auto"]
+    """amg: a coupling counts from T times the strongest of its row (default 0.25; aggregation: 0, below the ..."""
     triangular: Triangular
-    """how to solve with the triangles (default auto)"""
+    """ilu0, ic0: auto, levels, blocks or merged (default auto); how triangles are solved: one level set after ..."""
     truncation: int
-    """most entries of a row of the interpolation (default 5); 0: all"""
+    """amg: most entries of a row of the interpolation (default 5); 0: all"""
 
 
 class MethodOptions(PrecondOptions, total=False):
     """Those of a solve too, but rtol."""
     accuracy: float | str
-    """--accuracy: sets the tolerance, in place of rtol and atol"""
-    accuracy_backward: float
-    accuracy_forward: float
+    """in place of a tolerance (default: none): relative error of x wanted, ||x - x*|| <= E ||x||, as ..."""
     allow_underflow: int
-    """nonzero: values too small for a level become subnormal or zero there"""
+    """let values become 0 that are too small for a low precision"""
     arithmetic: Arithmetic
-    """Arithmetic of products and sums (fp64)"""
-    at_most_one: int
-    """Nonzero: replaces the share by the rule of the authors' published code"""
+    """precision of products and sums: fp64 or fp32 (default fp64); fp32: ellr, sell, dia in spmv, with vectors ..."""
     atol: float
-    """--atol (0)"""
+    """absolute tolerance (default 0)"""
     automatic_choices: str | None
-    automatic_format_given: int
-    automatic_fp64_only: int
-    backward: float
-    """--accuracy backward:E: |b - A x| <= E (|A| |x| + |b|) in each row"""
-    base: Format
-    """Format of the parts: csr (default), ellr, sell; in layers (by entries or blocks) also dia"""
-    basis: str
-    """--basis-precision: storage of the Krylov basis (default: that of `inner`)"""
-    basis_precision: str
-    """--basis-precision: storage of the Krylov basis (default: that of `inner`)"""
+    automatic_fp64_only: Literal["auto", "fp64"]
+    base: str | Sequence[str]
+    """split, composite: format of the parts, csr, ellr, sell or dia, or auto (default csr); LOW: parts below ..."""
+    basis: Precision
+    """gmres: storage of the Krylov basis (default: that of inner_precision)"""
+    basis_precision: Precision
+    """gmres: storage of the Krylov basis (default: that of inner_precision)"""
     block: Literal["16x16", "16x32", "32x16", "32x32"]
-    """--block (16x16): rows and columns of a block, 16x16, 16x32, 32x16 or 32x32"""
-    block_cols: int
-    """granularity block: sides of a block, 16 (default) or 32 each"""
-    block_rows: int
-    """granularity block: sides of a block, 16 (default) or 32 each"""
+    """16x16, 16x32, 32x16 or 32x32 rows and columns (default 16x16)"""
+    block_rows: Literal["16x16", "16x32", "32x16", "32x32"]
+    """16x16, 16x32, 32x16 or 32x32 rows and columns (default 16x16)"""
     cg_recurrence: Recurrence
     choices: str | None
-    """--choices: the file that keeps which method solved a pattern, on which device; NULL (default): none"""
-    choose_fp8: int
-    """nonzero, only lossless: the library chooses e4m3 or e5m2 for the lowest level"""
-    choose_parameter: int
-    """nonzero, only mean-3std: the library chooses F; `parameter` is not read"""
+    """with solver auto: the file that remembers what solved a pattern, or none (default: tessera/choices in ..."""
     divergence_tolerance: float
-    """--divergence-tolerance (1e10): stop above this times max(||b||, ||r0||)"""
+    """give up above R max(||b||, ||r0||) (default 1e10)"""
     engine: Engine
-    """--engine (auto)"""
+    """auto, plain, graph or single-kernel (default auto); how iterations are launched; graph and single-kernel ..."""
     format: Format
-    """TESS_FORMAT_AUTO: the library chooses (tess_matrix_convert)"""
-    format_given: int
-    """1: storage.format is the caller's, csr too (--format NAME)"""
-    forward: float
-    """--accuracy E: ||x - x*||_2 <= E ||x||_2, for the exact solution x*, by an estimate"""
-    fp64_only: int
-    """--precision fp64: 1 forbids factors and other parts in lower precisions"""
-    gmres_basis: str
+    """how the matrix is stored (default csr; with solver auto: auto):; csr: rows one after another; ellr: ..."""
+    fp64_only: Literal["auto", "fp64"]
+    """auto or fp64 (default auto); with solver auto: auto keeps factors in fp32 where that is enough, and ..."""
+    gmres_basis: Precision
     gmres_inner: str
-    gmres_inner_auto: int
     gmres_orthogonalization: Orthogonalization
     gmres_restart: int
-    gmres_switch_at: int
+    gmres_switch_at: int | Literal["auto"]
     granularity: Granularity
-    """default: row for composite and split, block for tiles"""
+    """what shares a precision: matrix, row, entry or block (default row; tiles: block; csr, ellr, sell, dia: ..."""
     guard: Guard
-    """--guard (repair)"""
+    """repair or report (default repair); if the estimate and the true residual disagree, repair goes on in a ..."""
     history_capacity: int
-    """residual norms to keep (1,048,576); 0: none"""
-    idr_s: int
+    """residual norms to keep (default 1048576); 0: none"""
+    idr_s: float
     inner: str
-    """--inner-precision STORAGE[/ARITHMETIC]. ARITHMETIC: vectors of a cycle"""
-    inner_auto: int
-    """--inner-precision auto: 1 makes the default of `inner` depend on size"""
+    """gmres: storage P and arithmetic A of a cycle, or auto (default fp64/fp64; gmres-ir and gmres-fd: ..."""
     inner_precision: str
-    """--inner-precision STORAGE[/ARITHMETIC]. ARITHMETIC: vectors of a cycle"""
-    iterate: int
-    """--iterate (best): 1, `last`, x is the last iterate of a solve that does not converge, whatever its ..."""
+    """gmres: storage P and arithmetic A of a cycle, or auto (default fp64/fp64; gmres-ir and gmres-fd: ..."""
+    iterate: Literal["best", "last", "last-at-limit"]
+    """best, last or last-at-limit (default best); which x a solve returns that does not converge: that of the ..."""
     jacobi_omega: float
-    jacobi_schedule: str
-    kind: PrecondKind
-    """none (default)"""
-    levels: str
-    """--levels: precisions that a policy may assign, from high to low, such as 'fp64,fp32'"""
-    low_base: Format
-    """Format of the parts below the highest level; csr (0): that of base"""
+    jacobi_schedule: str | Sequence[str]
+    kind: str
+    """none, jacobi, block-jacobi, polynomial, ilu0, ic0, ilut, ict, iluk, lu, cholesky, jacobi-sweeps, amg or ..."""
+    levels: str | Sequence[str]
+    """up to 4 precisions, high to low (default fp64,fp32; lossless: fp64,fp32,fp16,fp8); P:scaled: stored over ..."""
     matrix_precision: Precision
-    """of all values, if no policy decides"""
+    """storage precision (default fp64): fp64, fp32, bf16, fp16, e4m3 or e5m2"""
     max_iterations: int
-    """--max-iterations (10000)"""
+    """most iterations (default 10000)"""
     max_padding: float
-    """The most entries, with padding, that may be stored per nonzero (default 3.0)"""
-    nlevels: int
-    """1 to TESS_MAX_LEVELS; 0: fp64, fp32; lossless: fp64, fp32, fp16, fp8"""
+    """ellr, sell, dia: most entries stored per nonzero (default 3)"""
     omega: float
-    """--omega (1), above 0: x := x + omega (D^-1 (b - R x) - x)"""
+    """jacobi: weight of the update (default 1)"""
     orthogonalization: Orthogonalization
-    """--orthogonalization (cgs2-delayed); FGMRES takes cgs2"""
-    parameter: float
-    """R (default 1.0), F of mean-range (default 0.1) or mean-3std (default 0.5), or E of lossless (below 1; ..."""
+    """gmres: cgs2 or cgs2-delayed (default cgs2-delayed); two passes of classical Gram-Schmidt at once, or the ..."""
     policy: str
-    """split, composite, tiles: decides all precisions"""
+    """which values go to a low precision (default none):; none: no values; fixed-range[:R]: magnitudes below R ..."""
     precision: Literal["auto", "fp64"]
-    """--precision fp64: 1 forbids factors and other parts in lower precisions"""
-    precond_kind: PrecondKind
+    """auto or fp64 (default auto); with solver auto: auto keeps factors in fp32 where that is enough, and ..."""
+    precond_kind: str
     recurrence: Recurrence
-    """--recurrence (auto); other methods take only auto and standard"""
+    """auto, standard, one-reduction or predict-and-recompute (default auto); for cg; standard: two reductions ..."""
     reorder: Reordering
+    """none or rcm (default none); rcm: reverse Cuthill-McKee"""
     restart: int
-    """--restart (50): vectors of a cycle, from 1; cut to the number of rows"""
-    return_last: int
-    """--iterate (best): 1, `last`, x is the last iterate of a solve that does not converge, whatever its ..."""
+    """gmres: vectors of a cycle (default 50)"""
+    return_last: Literal["best", "last", "last-at-limit"]
+    """best, last or last-at-limit (default best); which x a solve returns that does not converge: that of the ..."""
     row_order: RowOrder
-    s: int
-    """--solver idr:S (4): dimension of the shadow space, 1 to 64; cut to the number of rows"""
+    """split, composite: original, permuted or symmetric (default original); order of the rows of y (permuted), ..."""
+    s: float
+    """S of solver idr:S"""
     scale: Scaling
-    """--scale (none), --reorder (none): the solver works on B = P_r D_r A D_c P_c^T, and all other options ..."""
-    schedule: str
-    """--steps, the precision schedule"""
+    """none, max-product, symmetric or rows (default none); max-product: permute rows for the largest product ..."""
+    schedule: str | Sequence[str]
+    """jacobi: precisions and mixed, one after another, each with :N for N iterations, such as ..."""
     sell_window: int
-    """sell: rows are sorted by length within windows of this many rows, at most 4,096, rounded up to slices of ..."""
-    share: float
-    """percent of a row's values that must be inside: above 0 to 100 (default 99)"""
+    """sell: sort rows by length within N rows, 1 to 4096 (default 256)"""
+    share: float | Literal["at-most-one"]
+    """percent of the values of a low row that must be in the range, or at-most-one: all but one of up to 100 ..."""
     solver: SolverKind
-    """--solver (auto)"""
-    steps: str
-    """--steps, the precision schedule"""
+    """auto, cg, bicgstab, jacobi, gmres, gmres-ir, gmres-fd, minres, fgmres, idr, lsqr or lsmr (default auto); ..."""
+    steps: str | Sequence[str]
+    """jacobi: precisions and mixed, one after another, each with :N for N iterations, such as ..."""
     stop_norm: StopNorm
-    """--stop-norm (auto): the norm that must meet the tolerance"""
+    """auto, given, rows, both or preconditioned (default auto: both with solver auto, else given); the norm of ..."""
     storage_arithmetic: Arithmetic
     storage_format: Format
     storage_policy: str
     storage_policy_allow_underflow: int
-    storage_policy_arithmetic: Arithmetic
-    storage_policy_at_most_one: int
-    storage_policy_block_cols: int
-    storage_policy_block_rows: int
-    storage_policy_choose_fp8: int
-    storage_policy_choose_parameter: int
+    storage_policy_block_rows: Literal["16x16", "16x32", "32x16", "32x32"]
     storage_policy_granularity: Granularity
-    storage_policy_nlevels: int
-    storage_policy_parameter: float
-    storage_policy_policy: Policy
-    storage_policy_share: float
-    storage_policy_without_diagonal: int
+    storage_policy_level: str | Sequence[str]
+    storage_policy_share: float | Literal["at-most-one"]
     storage_precision: Precision
     storage_slices_max_padding: float
     storage_slices_window: int
-    storage_split_base: Format
-    storage_split_low_base: Format
+    storage_split_base: str | Sequence[str]
     storage_split_row_order: RowOrder
-    switch_at: int
-    """--switch-at, gmres-fd only: FP64 begins at the first restart at or after this iteration"""
-    time_limit: float
-    """--time-limit (0: none): seconds of a solve, all attempts together, and as many of tess_solver_create"""
+    switch_at: int | Literal["auto"]
+    """gmres-fd: switch to fp64 at the first restart from iteration N on (default: when fp32 makes no more ..."""
+    time_limit: float | Literal["auto"]
+    """seconds of a solve, and as many of its set-up (default auto: no limit)"""
     timings: int
-    """--timings (0): 1 measures phase_seconds of the result, on a GPU by the device's clock"""
+    """report where the time went"""
     window: int
-    """sell: rows are sorted by length within windows of this many rows, at most 4,096, rounded up to slices of ..."""
-    without_diagonal: int
-    """nonzero: statistics and formats omit the main diagonal; not with blocks"""
+    """sell: sort rows by length within N rows, 1 to 4096 (default 256)"""
 
 
 class SolverOptions(MethodOptions, total=False):
     """Those of `Solver`, but what it names itself."""
     rtol: float
-    """--rtol (1e-5): stop at ||b - A x|| <= max(rtol ||b||, atol); 0 is allowed"""
+    """relative tolerance (default 1e-5); 0 is allowed"""
 
 
 class Limits(TypedDict, total=False):
     """What `Solver.set_limits` takes."""
     monitor: Any
     atol: float
-    """--atol (0)"""
+    """absolute tolerance (default 0)"""
     divergence_tolerance: float
-    """--divergence-tolerance (1e10): stop above this times max(||b||, ||r0||)"""
+    """give up above R max(||b||, ||r0||) (default 1e10)"""
     guard: Guard
-    """--guard (repair)"""
+    """repair or report (default repair); if the estimate and the true residual disagree, repair goes on in a ..."""
     max_iterations: int
-    """--max-iterations (10000)"""
+    """most iterations (default 10000)"""
     rtol: float
-    """--rtol (1e-5): stop at ||b - A x|| <= max(rtol ||b||, atol); 0 is allowed"""
+    """relative tolerance (default 1e-5); 0 is allowed"""
 
 
 class Arguments(TypedDict, total=False):

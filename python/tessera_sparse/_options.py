@@ -1,68 +1,88 @@
 # SPDX-License-Identifier: Apache-2.0
 """
-Options of a solve as keyword arguments. Their names are those of the command line and of the C struct, and come from
-the headers: `--max-iterations` is `max_iterations`, `options.gmres.restart` is `restart` or `gmres_restart`.
+Options of a solve as keyword arguments: those of the library's list (tessera/options.h), by the names of the command
+line (`--max-iterations` is `max_iterations`), their paths (`gmres_restart`), and last words that only one path has.
 """
 import ctypes
 import difflib
 import functools
-import re
+import itertools
+from typing import NamedTuple
 
 from . import _abi
-from ._context import choose
-from ._library import check, lib, new_struct
+from ._errors import spelled
+from ._library import lib, new_struct
 from ._multigrid import ARRAYS
 
-# Words of the command line that no comment of the headers names, and words of other libraries.
-_ALIASES = {
-    "matrix_precision": ("storage", "precision"), "precond_precision": ("precond", "role"),
-    "max_padding": ("storage", "slices", "max_padding"), "window": ("storage", "slices", "window"),
-    "sell_window": ("storage", "slices", "window"), "polynomial_form": ("precond", "polynomial", "form"),
-    "precond_steps": ("precond", "jacobi_sweeps", "schedule"), "precond_omega": ("precond", "jacobi_sweeps", "omega"),
-    "precond_share": ("precond", "jacobi_sweeps", "storage", "policy", "share"),
-    "amg_degree": ("precond", "amg", "degree"), "amg_block_size": ("precond", "amg", "block_size"),
-}
-# Words of the command line that are no field of the struct: they set several, or one by the kind of preconditioner.
-_WORDS = {
-    "block": "--block (16x16): rows and columns of a block, 16x16, 16x32, 32x16 or 32x32",
-    "levels": "--levels: precisions that a policy may assign, from high to low, such as 'fp64,fp32'",
-    "precond_format": "--precond-format: of square blocks of triangles (csr), of jacobi-sweeps (composite)",
-    "precond_levels": "--precond-levels: as levels, of --precond-policy",
-    "precond_policy": "--precond-policy: of square blocks of triangles (none), of jacobi-sweeps (mean-range:0.1)",
-}
 _HINTS = {"tol": "rtol", "maxiter": "max_iterations", "maxit": "max_iterations", "ksp_rtol": "rtol",
           "preconditioner": "precond", "method": "solver", "M": "precond"}
+_WHOLE, _REAL = ("integer", "seed", "flag", "words", "bytes"), ("real", "share", "accuracy", "field")
+
+
+class Option(NamedTuple):
+    """An option of the list; or a number within a name, such as S of idr:S, whose type is "field"."""
+    name: str
+    path: tuple
+    scope: int
+    type: str
+    words: tuple
+    low: float
+    high: float
+    standard: str
+    needs: str
+    section: int
+    help: str
+
+
+# Numbers within a name: {keyword: (path, what)}
+_NUMBERS = {
+    "s": ("idr.s", "S of solver idr:S"), "drop": ("precond.threshold.drop", "T of precond ilut:T:F, ict:T:F"),
+    "fill": ("precond.threshold.fill", "F of precond ilut:T:F, ict:T:F"),
+    "level": ("precond.threshold.level", "K of precond iluk:K"),
+    "count": ("precond.jacobi_sweeps.count", "K of precond jacobi-sweeps:K"),
+    "block_jacobi_block_size": ("precond.block_jacobi.block_size", "K of precond block-jacobi:K"),
+    "polynomial_degree": ("precond.polynomial.degree", "D of precond polynomial:D"),
+}
+
+
+def listed_options():
+    """The library's list, without the studies of the papers, which the package leaves to the tool."""
+    buffer = ctypes.create_string_buffer(_abi.TESS_OPTION_TEXT)
+    for index in itertools.count():
+        address = lib.tess_option_at(index)
+        if not address:
+            return
+        entry = _abi.tess_option.from_address(address)
+        if entry.section < _abi.TESS_SECTION_PAPERS:
+            lib.tess_option_help(address, buffer, len(buffer))
+            yield Option(entry.name.decode(), tuple(entry.path.decode().split(".")), entry.scope, entry.type.decode(),
+                         tuple((entry.words or b"").decode().split("|")), entry.low, entry.high,
+                         entry.standard.decode(), entry.needs.decode(), entry.section,
+                         spelled(buffer.value.decode()).replace("\n", "; "))
 
 
 @functools.lru_cache(None)
 def option_table():
-    """{keyword: (path, kind, comment)}: full paths, names of the command line, and unambiguous last words."""
+    """{keyword: Option}"""
     table, leaves = {}, {}
-    for path, kind, comment in _abi.OPTIONS:
-        entry = (path, kind, comment)
-        table["_".join(path)] = entry
-        leaves.setdefault(path[-1], []).append(entry)
-    for entries in leaves.values():
-        depth = min(len(path) for path, _, _ in entries)
-        nearest = [entry for entry in entries if len(entry[0]) == depth]
+    for option in listed_options():
+        table[spelled("--" + option.name)] = table["_".join(option.path)] = option
+        leaves.setdefault(option.path[-1], []).append(option)
+    for name, (path, what) in _NUMBERS.items():
+        scope = _abi.TESS_OPTION_OF_PRECOND if path.startswith("precond") else _abi.TESS_OPTION_OF_SOLVE
+        table[name] = table[path.replace(".", "_")] = Option(name, tuple(path.split(".")), scope, "field", (), 0.0, 0.0,
+                                                              "", "", _abi.TESS_SECTION_NONE, what)
+    for leaf, found in leaves.items():
+        depth = min(len(option.path) for option in found)
+        nearest = [option for option in found if len(option.path) == depth]
         if len(nearest) == 1:
-            table.setdefault(nearest[0][0][-1], nearest[0])
-    for entry in list(table.values()):
-        match = re.match(r"--([a-z][a-z0-9-]*)(?![\w-])", entry[2])
-        if match and match.group(1) != "solver" and entry[1] != "accuracy" and entry[0][0] != "accuracy":
-            table[match.group(1).replace("-", "_")] = entry
-    for name, path in _ALIASES.items():
-        table.setdefault(name, next(entry for entry in table.values() if entry[0] == path))
+            table.setdefault(leaf, nearest[0])
     return table
 
 
 def option_names():
-    """Keywords that `Solver` and `solve` take, with what the C header says of each: a dict."""
-    names = {}
-    for name, (path, _, comment) in sorted(option_table().items()):
-        if "squares" not in path:
-            names[name] = comment
-    names.update(_WORDS)
+    """Keywords that `Solver` and `solve` take, with what each does: a dict."""
+    names = {name: option.help for name, option in sorted(option_table().items())}
     names.update(ARRAYS)
     names["monitor"] = "called at each iteration with iteration, residual norm, tolerance, seconds; true cancels"
     names["last_iterate"] = "after a solve that does not converge, x is the method's last iterate"
@@ -75,101 +95,58 @@ def unknown(name, known):
                      ". tessera_sparse.option_names() lists them")
 
 
-def _parse(function, text, target, name):
-    if getattr(lib, function)(str(text).encode(), ctypes.byref(target)) != 0:
-        raise ValueError(f"{name}={text!r} cannot be read; docs/python/options.md has examples")
+def _owner(options, option):
+    """The struct that the field of an option is in."""
+    return functools.reduce(getattr, option.path[:-1], options)
 
 
-def _set_accuracy(target, value):
-    text = str(value)
-    try:
-        if text.startswith("backward:"):
-            target.backward = float(text.partition(":")[2])
-        else:
-            target.forward = float(text.removeprefix("forward:"))
-    except ValueError:
-        raise ValueError(f"accuracy={value!r} is no number such as 1e-8, and not 'backward:1e-12'") from None
+def _open_number(option):
+    """The number that stands for auto, if one does."""
+    return getattr(_owner(new_options(), option), option.path[-1]) if option.standard == "auto" else None
 
 
-def _set_level_precisions(amg, name, kind, value):
-    """A precision of all levels, or a list such as "fp32,fp16" of the first ones, whose last goes on."""
-    words = str(value).split(",") if isinstance(value, str) else list(value) if isinstance(value, (tuple, list)) else [
-        value]
-    most = len(amg.level_precision)
-    if not 1 <= len(words) <= most:
-        raise ValueError(f"{name}={value!r} is no list of 1 to {most} precisions such as 'fp32,fp16'")
-    found = [choose(kind, word, name) for word in words]
-    amg.precision = found[-1]
-    amg.level_precision = type(amg.level_precision)(*(found if len(found) > 1 else []))
-
-
-def _set_word(options, name, value):
-    """An option of _WORDS."""
-    sweeps = options.precond.kind == _abi.TESS_PRECOND_JACOBI_SWEEPS
-    target = options.precond.jacobi_sweeps.storage if sweeps else options.precond.incomplete.squares
-    if name == "block":
-        if value not in ("16x16", "16x32", "32x16", "32x32"):
-            raise ValueError(f"block={value!r} is none of: 16x16, 16x32, 32x16, 32x32")
-        options.storage.policy.block_rows, options.storage.policy.block_cols = map(int, value.split("x"))
-    elif name == "precond_format":
-        target.format = choose("tess_format", value, name)
-    elif name == "precond_policy":
-        _parse("tess_policy_options_parse", value, target.policy, name)
-    else:
-        policy = options.storage.policy if name == "levels" else target.policy
-        _parse("tess_precision_levels_parse", value, policy, name)
-
-
-def _set(options, name, path, kind, value, keep):
-    target = options
-    for part in path[:-1]:
-        target = getattr(target, part)
-    leaf = path[-1]
-    if kind == "precond":
-        _parse("tess_precond_options_parse", value, options.precond, name)
-    elif kind == "policy":
-        _parse("tess_policy_options_parse", value, getattr(target, leaf), name)
-    elif kind == "role":
-        if path[-2:] == ("gmres", "inner") and value == "auto":
-            options.gmres.inner_auto = 1
-        else:
-            _parse("tess_role_precision_parse", value, getattr(target, leaf), name)
-    elif path == ("precond", "amg", "precision"):
-        _set_level_precisions(options.precond.amg, name, kind, value)
-    elif kind == "schedule":
-        _parse("tess_schedule_parse", value, getattr(target, leaf), name)
-    elif kind == "accuracy":
-        _set_accuracy(target.accuracy, value)
-    elif kind == "text":
-        text = None if value is None else str(value).encode()
-        keep.append(text)
-        setattr(target, leaf, text)
-    elif kind in ("int", "float"):
-        setattr(target, leaf, _number(name, kind, value))
-    elif kind == "tess_solver_kind" and str(value).lower().startswith("idr:"):
-        setattr(target, leaf, choose(kind, "idr", name))
-        words = str(value).partition(":")[2]
-        if not words.isdecimal():
-            raise ValueError(f"{name}={value!r}: give idr:S with S from 1 to 64")
-        options.idr.s = int(words)
-    else:
-        setattr(target, leaf, choose(kind, value, name))
-        if path == ("storage", "format"):  # csr too is then the caller's choice
-            options.automatic.format_given = int(target.format != _abi.TESS_FORMAT_AUTO)
-
-
-def _number(name, kind, value):
-    if name == "precision":
-        if value not in ("auto", "fp64", 0, 1):
-            raise ValueError(f"precision={value!r} is none of: auto, fp64")
-        return int(value in ("fp64", 1))
-    if isinstance(value, str) or value is None:
+def _number(option, name, value):
+    """A number as text; None: the value is none."""
+    if option.type in ("integer", "real", "field") and (value is None or isinstance(value, str)) and value != "auto":
         raise TypeError(f"{name}={value!r} is no number")
-    if kind == "float":
-        return float(value)
+    if isinstance(value, str) or not (hasattr(value, "__float__") or hasattr(value, "__index__")):
+        return None
+    if option.type in _REAL:
+        return "auto" if value == _open_number(option) else repr(float(value))
     if int(value) != value:
         raise TypeError(f"{name}={value!r} is no whole number")
-    return int(value)
+    whole = int(value)
+    if option.type == "words":
+        return option.words[whole] if 0 <= whole < len(option.words) else str(whole)
+    return "auto" if whole == _open_number(option) else str(whole)
+
+
+def _text(option, name, value):
+    """A value as the command line takes it."""
+    number = _number(option, name, value) if option.type in _WHOLE + _REAL else None
+    if number is not None:
+        return number
+    if isinstance(value, (list, tuple)):
+        return ",".join(str(item) for item in value)
+    return str(value) if option.type == "text" else str(value).replace("_", "-")
+
+
+def _call(function, *arguments):
+    """A function of options.h whose message becomes a ValueError."""
+    message = ctypes.create_string_buffer(_abi.TESS_OPTION_TEXT)
+    if function(*arguments, message, len(message)) != 0:
+        raise ValueError(spelled(message.value.decode()))
+
+
+def _set(options, option, name, value, keep):
+    if option.type == "field":
+        text, owner = _number(option, name, value), _owner(options, option)
+        setattr(owner, option.path[-1], type(getattr(owner, option.path[-1]))(float(text)))
+        return
+    text = _text(option, name, value).encode()
+    if option.type == "text":
+        keep.append(text)
+    _call(lib.tess_options_set, ctypes.byref(options), option.name.encode(), text)
 
 
 def new_options():
@@ -202,21 +179,30 @@ def options_with(values, keep):
     return _abi.tess_solve_options.from_buffer_copy(_ready[key])
 
 
-def set_options(options, values, keep):
-    """Sets keyword arguments in a tess_solve_options. `keep` holds what it points to."""
-    table, names = option_table(), []
+def set_options(options, values, keep, scope=None):
+    """Sets keyword arguments in a tess_solve_options, all of one `scope` if given. `keep` holds what it points to."""
+    table = option_table()
     for name in values:
-        if name not in table and name not in _WORDS and name != "monitor":
-            raise unknown(name, [*table, *_WORDS, *ARRAYS])
-        names.append(name)
-    # A preconditioner and a policy set all their options to defaults: the others come after them.
-    first = {"precond": 0, "policy": 1, "storage_policy": 1, "precond_policy": 1}
-    for name in sorted(names, key=lambda n: first.get(n, 2)):
-        if name in _WORDS:
-            _set_word(options, name, values[name])
-        elif name != "monitor":
-            path, kind, _ = table[name]
-            _set(options, name, path, kind, values[name], keep)
+        if name not in table and name != "monitor":
+            raise unknown(name, [*table, *ARRAYS])
+        if scope is not None and table[name].scope != scope:
+            raise TypeError(f"{name!r} is an option of a solve, and not of a preconditioner")
+    # Numbers within a name come after it.
+    for name in sorted(values, key=lambda name: name in table and table[name].type == "field"):
+        if name != "monitor" and not (values[name] is None and table[name].type == "text"):
+            _set(options, table[name], name, values[name], keep)
+
+
+def refuse_for_object(values):
+    """Options of a preconditioner that the solver does not make."""
+    for name in values:
+        if name in option_table() and option_table()[name].scope == _abi.TESS_OPTION_OF_PRECOND:
+            raise ValueError(f"{name} is for a preconditioner that is named; give it where you make the object")
+
+
+def check_precond(options):
+    """Refuses options of a preconditioner that have no effect."""
+    _call(lib.tess_precond_options_check, ctypes.byref(options))
 
 
 class Progress:

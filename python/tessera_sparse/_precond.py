@@ -9,7 +9,7 @@ from ._interrupts import interruptible
 from ._library import Handle, check, enum_name, lib, to_dict, new_struct
 from ._matrix import as_matrix
 from ._multigrid import levels_of, set_arrays, taken_from
-from ._options import set_options, new_options
+from ._options import check_precond, new_options, set_options
 
 
 class Preconditioner:
@@ -41,7 +41,8 @@ class Preconditioner:
         self._made_from, self.context = dict(options, precond=kind), self.matrix.context
         values = dict(self._made_from)
         arrays = taken_from(values)
-        set_options(settings, values, keep)
+        set_options(settings, values, keep, _abi.TESS_OPTION_OF_PRECOND)
+        check_precond(settings.precond)
         set_arrays(settings.precond, arrays, self.matrix, keep)
         with self.context.lock:
             status = interruptible(self.context, lib.tess_precond_create, self.matrix.pointer,

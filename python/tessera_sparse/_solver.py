@@ -11,7 +11,7 @@ from ._interrupts import interruptible
 from ._library import Handle, check, enum_name, lib, to_dict, new_struct
 from ._matrix import Matrix, context_for, as_matrix
 from ._multigrid import levels_of, set_arrays, taken_from
-from ._options import monitor_function, options_with, set_options, unknown
+from ._options import monitor_function, options_with, refuse_for_object, set_options, unknown
 from ._precond import FunctionPreconditioner, Preconditioner
 from ._result import Result
 
@@ -61,9 +61,11 @@ class Solver:
         self._of_transpose = None
         if isinstance(precond, str):
             options["precond"] = self._values["precond"] = precond
+        elif precond is not None:
+            refuse_for_object(options)
         arrays = taken_from(options)
         if last_iterate:
-            options["return_last"] = 1
+            options["iterate"] = "last"
         self.options = options_with(options, self._keep)
         set_arrays(self.options.precond, arrays, self.matrix, self._keep)
         self._bar, self._share = progress is True, 1.0

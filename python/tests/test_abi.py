@@ -75,6 +75,6 @@ def test_every_function_is_exported():
 
 
 def test_enumerators_have_the_librarys_names():
-    for enum, members in _abi.ENUMS.items():
-        values = enum_values(enum)
+    for enum in _abi.ENUMS.keys() - {"tess_option_scope", "tess_option_section"}:  # of the list of options itself
+        members, values = _abi.ENUMS[enum], enum_values(enum)
         assert set(values.values()) >= set(members.values()), enum

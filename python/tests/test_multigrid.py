@@ -83,7 +83,7 @@ def test_precisions_by_level():
     ({"coordinates": np.ones((200, 2)), "near_nullspace": np.ones(400)}, "give one"),
     ({"near_nullspace": np.ones(400), "precond": "ic0"}, "precond='amg'"),
     ({"near_nullspace": np.ones(400), "amg_coarsening": "classical"}, "precond='amg'"),
-    ({"amg_precision": "fp32,fp7"}, "fp7"), ({"amg_precision": ["fp32"] * 17}, "1 to 16"),
+    ({"amg_precision": "fp32,fp7"}, "fp7"), ({"amg_precision": ["fp32"] * 17}, "up to 16"),
 ])
 def test_what_does_not_fit_is_refused(options, text):
     A = ts.Matrix.gallery("laplace2d", 20)

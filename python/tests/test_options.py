@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import tessera_sparse as ts
+from tessera_sparse._errors import spelled
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 # Files, reports and the tool itself, x0 and b, and studies of papers, which the package leaves to the tool.
@@ -69,3 +70,57 @@ def test_jacobi_sweeps_precondition():
     A, b = ts.Matrix.gallery("laplace2d", 30), np.ones(900)
     few = ts.solve(A, b, solver="cg", precond=ts.jacobi_sweeps(A, 4), rtol=1e-8)
     assert few.verified and few.iterations < ts.solve(A, b, solver="cg", precond="jacobi", rtol=1e-8).iterations
+
+
+def test_names_are_words_of_the_command_line_paths_and_last_words():
+    amg, gmres = {"solver": "cg", "precond": "amg"}, {"solver": "gmres"}
+    for name in ("truncation", "amg_truncation", "precond_amg_truncation"):
+        assert options_of(**amg, **{name: 3}).precond.amg.truncation == 3
+    for name in ("restart", "gmres_restart"):
+        assert options_of(**gmres, **{name: 7}).gmres.restart == 7
+    assert options_of(**amg, amg_seed=2 ** 63).precond.amg.seed == 2 ** 63  # "seed" may be that of polynomial, too
+    with pytest.raises(TypeError, match="there is no option 'seed'"):
+        options_of(**amg, seed=3)
+    assert options_of(solver="gmres", precond="iluk", level=3).precond.threshold.level == 3
+    assert options_of(solver="gmres", block_jacobi_block_size=4, precond="block-jacobi").precond.block_jacobi \
+        .block_size == 4
+
+
+def test_values_are_texts_numbers_and_lists():
+    amg = {"solver": "cg", "precond": "amg"}
+    for precisions in ("fp32,fp16", ["fp32", "fp16"], ("fp32", "fp16")):
+        assert options_of(**amg, amg_precision=precisions).precond.amg.level_precision[:3] == [2, 3, 0]
+    assert options_of(solver="gmres_ir").solver == options_of(solver="gmres-ir").solver > 0
+    assert options_of(solver="cg", timings=True).timings == options_of(solver="cg", timings="on").timings == 1
+    assert [options_of(**words).return_last for words in ({"return_last": 1}, {"iterate": "last"})] == [1, 1]
+    assert options_of(choices=None).automatic.choices is None
+    solver = ts.Solver(ts.Matrix.gallery("laplace2d", 10), choices="none")  # holds the text
+    assert solver.options.automatic.choices == b"none"
+    assert options_of(precision=1).automatic.fp64_only == options_of(precision="fp64").automatic.fp64_only == 1
+    assert options_of(solver="cg", rtol=np.float32(0.5), max_iterations=np.int64(7)).max_iterations == 7
+    assert options_of(solver="cg", rtol=1.5).rtol == 1.5
+    # numbers that stand for auto
+    for name, number in (("amg_strength", -1), ("amg_aggressive", -1), ("amg_block_size", 0)):
+        assert bytes(options_of(**amg, **{name: number})) == bytes(options_of(**amg, **{name: "auto"}))
+    for size in (2 ** 30, "1G"):
+        assert options_of(solver="gmres", precond="lu", factor_memory=size).precond.direct.memory_limit == 2 ** 30
+    for wrong in ({"rtol": None}, {"restart": "30"}, {"drop": "half"}, {"max_iterations": 0.5}):
+        with pytest.raises(TypeError, match="number"):
+            options_of(solver="gmres", **wrong)
+
+
+def test_a_preconditioner_has_its_options_alone():
+    A = ts.Matrix.gallery("laplace2d", 10)
+    with pytest.raises(TypeError, match="'rtol' is an option of a solve"):
+        ts.ilu0(A, rtol=1e-8)
+    with pytest.raises(ValueError, match="amg_cycle is for precond amg"):
+        ts.ilu0(A, amg_cycle="w")
+    for given in (ts.ilu0(A), lambda r: r):
+        with pytest.raises(ValueError, match="triangular is for a preconditioner that is named"):
+            ts.Solver(A, solver="gmres", precond=given, triangular="levels")
+
+
+def test_messages_have_the_names_of_keywords():
+    assert spelled("--amg-cycle is for --precond amg") == "amg_cycle is for precond amg"
+    assert spelled("leave out --amg.max-levels. a--b, ---, -- and --9") == "leave out amg_max_levels. a--b, ---, -- " \
+        "and --9"

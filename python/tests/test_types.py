@@ -11,7 +11,7 @@ import pytest
 import tessera_sparse as ts
 from tessera_sparse import _option_types
 from tessera_sparse._multigrid import ARRAYS
-from tessera_sparse._options import _WORDS, option_table
+from tessera_sparse._options import option_table
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -57,7 +57,7 @@ def generated():
 def test_types_of_options_are_those_of_the_tables():
     with open(_option_types.__file__, encoding="utf-8") as file:
         assert file.read() == generated().text(), "python3 python/generate_types.py writes the types anew"
-    every = {*option_table(), *_WORDS, *ARRAYS, "monitor", "context", "last_iterate", "precond", "progress"}
+    every = {*option_table(), *ARRAYS, "monitor", "context", "last_iterate", "precond", "progress"}
     assert set(ts.Options.__annotations__) == every >= set(ts.option_names())
 
 
@@ -66,6 +66,17 @@ def test_each_word_of_the_page_of_options_has_a_type():
         rows = re.findall(r"^\| (`.*?) \|", file.read(), re.M)
     words = {word for row in rows for word in re.findall(r"`(\w+)`", row)}
     assert len(words) >= 25 and words <= set(ts.Options.__annotations__)
+
+
+def test_defaults_on_the_page_of_options_are_those_of_the_list():
+    with open(os.path.join(ROOT, "docs/python/options.md"), encoding="utf-8") as file:
+        rows = re.findall(r"^\| (`.*?) \| (.*?) \|", file.read(), re.M)
+    pairs = [pair for names, defaults in rows for pair in zip(re.findall(r"`(\w+)`", names), defaults.split(", "))
+             if names.count("`") // 2 == defaults.count(", ") + 1 and pair[0] in option_table()]
+    told = {name: default.strip('`"') for name, default in pairs if re.fullmatch(r'[\w.`"-]+', default)}
+    wrong = {name: default for name, default in told.items()
+             if default.replace("1e-5", "1e-05") != (option_table()[name].standard or "none")}
+    assert len(told) >= 10 and not wrong, wrong
 
 
 def test_types_agree_with_the_package(tmp_path):

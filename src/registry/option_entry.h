@@ -71,7 +71,8 @@ struct option_entry {
     double open;             /* the number that stands for auto */
     bool opens;              /* there is one */
     option_home home;
-    size_t offset;
+    size_t offset, bytes; /* of the field */
+    bool spreads;         /* its text sets fields beside that one, too */
     option_need need;
 };
 

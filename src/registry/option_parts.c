@@ -119,10 +119,10 @@ static bool parse_accuracy(const option_entry *e, const char *text, void *place,
     tess_accuracy_options *out = place;
     const char *backward = after_prefix(text, "backward:"), *forward = after_prefix(text, "forward:");
     const char *number = backward ? backward : forward ? forward : text;
+    const option_message nowhere = {NULL, 0};
     double wanted = 0.0;
 
-    if (!option_read_real(e, number, &wanted, message)) { return false; }
-    if (!(wanted > 0.0 && wanted < 1.0)) {
+    if (!option_read_real(e, number, &wanted, &nowhere) || !(wanted > 0.0 && wanted < 1.0)) {
         return option_refuse(message,
                              "--%s: '%s' is not a relative error above 0 and below 1, such as 1e-8 or backward:1e-12",
                              e->shown.name, text);

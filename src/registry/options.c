@@ -31,50 +31,52 @@
 #define LAYOUT OF_TYPE(option_layout, "tess_layout"), .enumeration = "tess_layout"
 #define SOLVER OF_TYPE(option_solver, "solver"), .enumeration = "tess_solver_kind"
 #define RECURRENCE OF_TYPE(option_recurrence, "tess_recurrence"), .enumeration = "tess_recurrence"
-#define INNER OF_TYPE(option_inner, "role")
+#define INNER OF_TYPE(option_inner, "role"), .spreads = true
 #define ACCURACY OF_TYPE(option_accuracy, "accuracy"), WITHIN(0, 1)
 #define PRECONDITIONER OF_TYPE(option_preconditioner, "precond"), .enumeration = "tess_precond_kind"
 #define PRECOND_ROLE OF_TYPE(option_precond_role, "role")
 #define PRECOND_FORMAT OF_TYPE(option_precond_format, "tess_format"), .enumeration = "tess_format"
 #define PRECOND_POLICY OF_TYPE(option_precond_policy, "policy")
 #define PRECOND_LEVELS OF_TYPE(option_precond_levels, "levels")
-#define AMG_PRECISIONS OF_TYPE(option_amg_precisions, "precisions"), .enumeration = "tess_amg_precision"
+#define AMG_PRECISIONS \
+    OF_TYPE(option_amg_precisions, "precisions"), .spreads = true, .enumeration = "tess_amg_precision"
 #define FORMAT OF_TYPE(option_format, "tess_format"), .enumeration = "tess_format"
 #define POLICY OF_TYPE(option_policy, "policy")
-#define LEVELS OF_TYPE(option_levels, "levels")
-#define SHARE OF_TYPE(option_share, "share"), WITHIN(0, 100)
-#define BLOCK OF_TYPE(option_block, "words"), .shown.words = "16x16|16x32|32x16|32x32"
-#define BASE OF_TYPE(option_base, "base"), .enumeration = "tess_format"
+#define LEVELS OF_TYPE(option_levels, "levels"), .spreads = true
+#define SHARE OF_TYPE(option_share, "share"), .spreads = true, WITHIN(0, 100)
+#define BLOCK OF_TYPE(option_block, "words"), .spreads = true, .shown.words = "16x16|16x32|32x16|32x32"
+#define BASE OF_TYPE(option_base, "base"), .spreads = true, .enumeration = "tess_format"
 #define THRESHOLDS OF_TYPE(option_thresholds, "thresholds")
 
-#define ENTRY(NAME, PATH, SCOPE, HOME, OFFSET, STANDARD, NEED, SECTION, ARGUMENT, HELP, ...) \
-    {.shown.name = (NAME),                                                                   \
-     .shown.path = (PATH),                                                                   \
-     .shown.scope = (SCOPE),                                                                 \
-     .shown.standard = (STANDARD),                                                           \
-     .shown.section = (SECTION),                                                             \
-     .shown.argument = (ARGUMENT),                                                           \
-     .shown.help = (HELP),                                                                   \
-     .home = (HOME),                                                                         \
-     .offset = (OFFSET),                                                                     \
-     .need = NEED_##NEED,                                                                    \
-     .shown.needs = NEED_TEXT_##NEED,                                                        \
+#define ENTRY(NAME, PATH, SCOPE, HOME, TYPE, FIELD, STANDARD, NEED, SECTION, ARGUMENT, HELP, ...) \
+    {.shown.name = (NAME),                                                                        \
+     .shown.path = (PATH),                                                                        \
+     .shown.scope = (SCOPE),                                                                      \
+     .shown.standard = (STANDARD),                                                                \
+     .shown.section = (SECTION),                                                                  \
+     .shown.argument = (ARGUMENT),                                                                \
+     .shown.help = (HELP),                                                                        \
+     .home = (HOME),                                                                              \
+     .offset = offsetof(TYPE, FIELD),                                                             \
+     .bytes = sizeof(((TYPE *)NULL)->FIELD),                                                      \
+     .need = NEED_##NEED,                                                                         \
+     .shown.needs = NEED_TEXT_##NEED,                                                             \
      __VA_ARGS__},
-#define SOLVE(name, field, type, standard, need, section, argument, help)                                      \
-    ENTRY(name, #field, TESS_OPTION_OF_SOLVE, HOME_SOLVE, offsetof(tess_solve_options, field), standard, need, \
+#define SOLVE(name, field, type, standard, need, section, argument, help)                                     \
+    ENTRY(name, #field, TESS_OPTION_OF_SOLVE, HOME_SOLVE, tess_solve_options, field, standard, need, section, \
+          argument, help, type)
+#define PRECOND(name, field, type, standard, need, section, argument, help)                                           \
+    ENTRY(name, "precond." #field, TESS_OPTION_OF_PRECOND, HOME_PRECOND, tess_precond_options, field, standard, need, \
           section, argument, help, type)
-#define PRECOND(name, field, type, standard, need, section, argument, help)                                     \
-    ENTRY(name, "precond." #field, TESS_OPTION_OF_PRECOND, HOME_PRECOND, offsetof(tess_precond_options, field), \
+#define STORAGE(name, field, type, standard, need, section, argument, help)                                           \
+    ENTRY(name, "storage." #field, TESS_OPTION_OF_STORAGE, HOME_STORAGE, tess_storage_options, field, standard, need, \
+          section, argument, help, type)
+#define PAPERS_SOLVE(name, field, type, standard, need, section, argument, help)                                     \
+    ENTRY(name, "papers." #field, TESS_OPTION_OF_SOLVE, HOME_PAPERS_SOLVE, tess_papers_solve, field, standard, need, \
+          section, argument, help, type)
+#define PAPERS_STORAGE(name, field, type, standard, need, section, argument, help)                                 \
+    ENTRY(name, "storage.papers." #field, TESS_OPTION_OF_STORAGE, HOME_PAPERS_STORAGE, tess_papers_storage, field, \
           standard, need, section, argument, help, type)
-#define STORAGE(name, field, type, standard, need, section, argument, help)                                     \
-    ENTRY(name, "storage." #field, TESS_OPTION_OF_STORAGE, HOME_STORAGE, offsetof(tess_storage_options, field), \
-          standard, need, section, argument, help, type)
-#define PAPERS_SOLVE(name, field, type, standard, need, section, argument, help)                               \
-    ENTRY(name, "papers." #field, TESS_OPTION_OF_SOLVE, HOME_PAPERS_SOLVE, offsetof(tess_papers_solve, field), \
-          standard, need, section, argument, help, type)
-#define PAPERS_STORAGE(name, field, type, standard, need, section, argument, help)     \
-    ENTRY(name, "storage.papers." #field, TESS_OPTION_OF_STORAGE, HOME_PAPERS_STORAGE, \
-          offsetof(tess_papers_storage, field), standard, need, section, argument, help, type)
 
 const option_entry option_entries[] = {
 #include "registry/options.def"

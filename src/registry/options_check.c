@@ -122,14 +122,28 @@ static const struct {
     [NEED_NARROWING] = {narrows, true},
 };
 
+/* Whether a field has its first value, which needs no text. False: nobody knows. */
+static bool is_untouched(const option_entry *entry, const tess_solve_options *o, const tess_solve_options *defaults)
+{
+    const void *place = option_place(entry, o), *first = option_place(entry, defaults);
+
+    return place && first && !entry->type->whole && !entry->spreads && memcmp(place, first, entry->bytes) == 0;
+}
+
 static bool check_needs(const tess_solve_options *o, bool (*looked_at)(const option_entry *entry),
                         const option_message *message)
 {
+    tess_solve_options defaults;
+
+    tess_solve_options_init(&defaults);
     for (int i = 0; i < option_entry_count; i++) {
         const option_entry *entry = &option_entries[i];
         const option_need need = entry->need;
 
-        if (need == NEED_ALWAYS || needs[need].met(o) || !looked_at(entry) || !option_is_set(entry, o)) { continue; }
+        if (need == NEED_ALWAYS || needs[need].met(o) || !looked_at(entry) || is_untouched(entry, o, &defaults)) {
+            continue;
+        }
+        if (!option_is_set(entry, o)) { continue; }
         return option_refuse(message, "--%s %s %s", entry->shown.name, needs[need].requires ? "needs" : "is for",
                              entry->shown.needs);
     }
@@ -236,8 +250,23 @@ static bool is_of_precond(const option_entry *entry)
     return entry->home == HOME_PRECOND;
 }
 
+/* A kind with its numbers, and nothing else: what most solves name. False: nobody knows. */
+static bool is_kind_alone(const tess_precond_options *o)
+{
+    tess_precond_options plain;
+
+    tess_precond_options_init(&plain);
+    plain.kind = o->kind;
+    plain.block_jacobi.block_size = o->block_jacobi.block_size;
+    plain.polynomial.degree = o->polynomial.degree;
+    plain.threshold = o->threshold;
+    plain.jacobi_sweeps.count = o->jacobi_sweeps.count;
+    return memcmp(&plain, o, sizeof plain) == 0;
+}
+
 static bool check_precond(const tess_solve_options *o, const option_message *message)
 {
+    if (is_kind_alone(&o->precond)) { return true; }
     return check_adaptive(o, message) && check_needs(o, is_of_precond, message) && check_role(o, message) &&
            check_triangles(o, message);
 }

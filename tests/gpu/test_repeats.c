@@ -13,7 +13,7 @@ static tess_solve_options few_steps(tess_solver_kind solver, tess_engine engine)
 
     options.engine = engine;
     options.max_iterations = STEPS;
-    options.gmres.restart = 5;
+    if (is_gmres(options.solver)) { options.gmres.restart = 5; }
     return options;
 }
 

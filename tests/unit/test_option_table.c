@@ -210,7 +210,7 @@ static void values_that_are_none_say_what_would_be(void **state)
         {"inner-precision", "fp65", "is not STORAGE or STORAGE/ARITHMETIC"},
         {"basis-precision", "fp23", "unknown value 'fp23'"},
         {"accuracy", "0", "is not a relative error above 0 and below 1"},
-        {"accuracy", "forward:2", "out of range"},
+        {"accuracy", "forward:2", "is not a relative error above 0 and below 1"},
         {"steps", "fp32,,", "is not a list of up to 6"},
         {"factor-memory", "12Q", "is not a number of bytes"},
         {"factor-memory", "0", "is not a number of bytes"},

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""
+Options that do not go together: the library's check, a solver in C and in Python, the command line and PETSc refuse
+the same pairs in the same words, but for how each spells an option.
+"""
+import ctypes
+import functools
+import os
+import re
+import subprocess
+
+import pytest
+
+import tessera_sparse as ts
+from tessera_sparse import _abi
+from tessera_sparse._errors import spelled
+from tessera_sparse._library import enum_values, lib
+from tessera_sparse._options import listed_options, new_options
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+# A value of each type that is not its default.
+VALUES = {"bytes": "500M", "seed": "7", "flag": "1", "text": "some.file", "role": "fp32/fp64", "precision": "fp32",
+          "schedule": "fp32:20,mixed,fp64", "precisions": "fp32,fp16", "policy": "mean-3std:0.25",
+          "levels": "fp64,fp16:scaled", "share": "at-most-one"}
+SOLVERS = ["cg", "gmres", "minres", "idr", "lsqr", "auto", "jacobi"]
+PRECONDS = ["ilu0", "none", "amg", "block-jacobi", "lu", "polynomial", "auto", "jacobi-sweeps"]
+MOST = 4  # methods for an option
+RULES = [  # of several options
+    {"solver": "lsqr", "precond": "ilu0"}, {"solver": "jacobi", "precond": "ic0"},
+    {"solver": "gmres", "precond": "lu", "precond-precision": "fp16/fp32"},
+    {"solver": "gmres", "precond": "ilu0", "precond-precision": "fp32/fp32"},
+    {"solver": "gmres", "precond": "ilu0", "leaf": "64"},
+    {"solver": "lsmr", "precond": "none", "scale": "rows"},
+]
+
+
+def value_of(option):
+    if option.type == "words":
+        return option.words[1]
+    if option.type.startswith("tess_"):
+        return next(word for word in enum_values(option.type) if word not in (option.standard, "shell"))
+    if option.type in VALUES:
+        return VALUES[option.type]
+    number = option.low + 1 if option.low + 1 <= option.high else option.high / 2
+    return f"{number if f'{number:g}' != option.standard else number + 1:g}"
+
+
+def options_of(words):
+    options, message = new_options(), ctypes.create_string_buffer(_abi.TESS_OPTION_TEXT)
+    for name, value in words.items():
+        assert lib.tess_options_set(ctypes.byref(options), name.encode(), value.encode(), message, len(message)) == 0, \
+            message.value
+    return options
+
+
+def check(words):
+    """What tess_options_check says; "": nothing."""
+    message, options = ctypes.create_string_buffer(_abi.TESS_OPTION_TEXT), options_of(words)
+    status = lib.tess_options_check(ctypes.byref(options), message, len(message))
+    assert status == (_abi.TESS_INVALID_ARGUMENT if message.value else 0)
+    return message.value.decode()
+
+
+def message_of(error):
+    """Without a hint."""
+    return str(error).partition("\n  hint: ")[0]
+
+
+@functools.lru_cache(None)
+def pairs():
+    """[(options as words of the command line, what the library says)]: each option beside methods it is not for."""
+    found = []
+    for option in listed_options():
+        of_precond = option.scope == _abi.TESS_OPTION_OF_PRECOND
+        kinds = [{"solver": "gmres", "precond": kind} for kind in PRECONDS] if of_precond else [
+            {"solver": kind, "precond": "none"} for kind in SOLVERS]
+        if option.needs:
+            words = [dict(kind, **{option.name: value_of(option)}) for kind in kinds]
+            told = [(w, check(w)) for w in words]
+            unfit = [(w, text) for w, text in told
+                     if re.match(rf"--{re.escape(option.name)} (is for|needs) {re.escape(option.needs)}$", text)]
+            assert unfit, f"{option.name}: no method that it is not for"
+            found += unfit[:MOST]
+    return found + [(words, check(words)) for words in RULES]
+
+
+def test_each_option_with_a_need_has_pairs():
+    assert len(pairs()) > 80 and all(text for _, text in pairs())
+
+
+def test_c_and_python_refuse_in_the_words_of_the_check():
+    A, solver = ts.Matrix.gallery("laplace2d", 4), ctypes.c_void_p()
+    for words, text in pairs():
+        options = options_of(words)
+        status = lib.tess_solver_create(A.pointer, ctypes.byref(options), ctypes.byref(solver))
+        error = ctypes.cast(lib.tess_context_last_error(A.context.pointer), ctypes.POINTER(_abi.tess_error)).contents
+        assert status == _abi.TESS_INVALID_ARGUMENT and error.message.decode() == text, words
+        keywords = {spelled("--" + name): value for name, value in words.items()}
+        numbers = {name: float(value) for name, value in keywords.items() if re.fullmatch(r"[\d.e+-]+", value)}
+        with pytest.raises(ValueError) as raised:
+            ts.Solver(A, **{**keywords, **numbers})
+        assert message_of(raised.value) == spelled(text), words
+
+
+def test_preconditioners_refuse_alike():
+    A = ts.Matrix.gallery("laplace2d", 4)
+    for words, text in pairs():
+        kind, name = words["precond"], list(words)[-1]
+        if kind in ("none", "auto") or name in ("precond", "leaf") or "precond" not in text:
+            continue
+        value = float(words[name]) if re.fullmatch(r"[\d.e+-]+", words[name]) else words[name]
+        with pytest.raises(ValueError) as raised:
+            ts.Preconditioner(A, kind, **{spelled("--" + name): value})
+        assert message_of(raised.value) == spelled(text), words
+
+
+def program(variable, path):
+    found = os.environ.get(variable) or os.path.join(ROOT, path)
+    if not os.path.exists(found):
+        pytest.skip(f"{path} is not built, and {variable} names none")
+    return found
+
+
+def test_the_command_line_refuses_alike():
+    tool = program("TESSERA_TOOL", "build/release/tessera")
+    tool_has = {option.name for option in listed_options() if option.section != _abi.TESS_SECTION_NONE}
+    for words, text in pairs():
+        if words.keys() <= tool_has:
+            given = [word for name, value in words.items()
+                     for word in ([f"--{name}"] if name == "allow-underflow" else [f"--{name}", value])]
+            done = subprocess.run([tool, "solve", "gallery:laplace2d:4", "--device", "cpu", *given],
+                                  capture_output=True, text=True)
+            assert done.returncode == 2 and text in done.stderr, (given, text, done.stderr)
+
+
+def petscs(text):
+    """A message with options as PETSc has them."""
+    def name(match):
+        buffer = ctypes.create_string_buffer(64)
+        lib.tess_option_petsc(lib.tess_option_find(match[1].encode()), buffer, len(buffer))
+        return buffer.value.decode()
+    return re.sub(r"--([a-z][a-z0-9]*(?:[-.][a-z0-9]+)*)", name, text)
+
+
+def petscs_options(words):
+    """`-pc_type none`, or tessera where a preconditioner of the library is named."""
+    given = {name: value for name, value in words.items() if (name, value) != ("precond", "none")}
+    of_precond = any(lib_option.scope == _abi.TESS_OPTION_OF_PRECOND for lib_option in listed_options()
+                     if lib_option.name in given)
+    if of_precond:
+        given = words
+    return " ".join([f"-pc_type {'tessera' if of_precond else 'none'}"] +
+                    [f"{petscs('--' + name)} {value}" for name, value in given.items()])
+
+
+def test_petsc_refuses_alike():
+    runner = program("TESSERA_PETSC_REFUSALS", "build/release/tests/petsc_refusals")
+    lines = [petscs_options(words) for words, _ in pairs()]
+    environment = dict(os.environ, OMP_NUM_THREADS="1", OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+    done = subprocess.run([runner], input="\n".join(lines) + "\n", capture_output=True, text=True, env=environment)
+    told = done.stdout.splitlines()
+    assert len(told) == len(lines), done.stderr
+    for line, (words, text), said in zip(lines, pairs(), told):
+        assert said == petscs(text), (line, words)
