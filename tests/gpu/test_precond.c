@@ -34,7 +34,7 @@ static tess_precond_options options_of(int block_size, tess_precision storage, t
     options.kind = block_size == 1 ? TESS_PRECOND_JACOBI : TESS_PRECOND_BLOCK_JACOBI;
     options.block_jacobi.block_size = block_size;
     options.role = (tess_role_precision){1, storage, arithmetic};
-    options.block_jacobi.adaptive = adaptive;
+    options.block_jacobi.adaptive = adaptive && block_size > 1;
     return options;
 }
 
