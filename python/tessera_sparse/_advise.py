@@ -12,6 +12,12 @@ class AdvisedAttempt:
     """
     One attempt that an automatic solve would make; attributes are those of `tess_advised_attempt`
     (include/tessera/advise.h): `solver`, `precond`, `factors` (their precision), `scale`, `reorder`, `why`.
+
+    Examples
+    --------
+    >>> import tessera_sparse as ts
+    >>> [attempt.precond for attempt in ts.advise(ts.Matrix.gallery("laplace2d", 50))][:2]
+    ['jacobi', 'ic0']
     """
 
     def __init__(self, raw):
