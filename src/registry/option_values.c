@@ -281,10 +281,10 @@ static int split_words(const char *list, char *buffer, size_t size, const char *
     int count = 0;
 
     snprintf(buffer, size, "%s", list);
-    for (char *rest = buffer, *bar = buffer; bar; rest = bar + 1) {
-        bar = strchr(rest, '|');
-        if (bar) { *bar = '\0'; }
-        words[count++] = rest;
+    words[count++] = buffer;
+    for (char *bar = strchr(buffer, '|'); bar; bar = strchr(bar + 1, '|')) {
+        *bar = '\0';
+        words[count++] = bar + 1;
     }
     return count;
 }

@@ -153,7 +153,7 @@ tess_status guard_run_loop(solve_run *run, tess_loop_state *end)
     tess_solve_result *r = run->result;
     tess_loop loop = {.body = s->method->iterate,
                       .solver = &s->krylov,
-                      .engine = s->engine,
+                      .engine = (int)s->engine,
                       .state = s->krylov.state,
                       .history = s->history,
                       .host_history = s->head->host_history,
