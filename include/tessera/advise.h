@@ -44,7 +44,11 @@ typedef struct tess_advice {
 } tess_advice;
 
 /** Sets `size`, and all else to zero. */
-TESS_EXPORT void tess_advice_init(tess_advice *advice);
+TESS_EXPORT void tess_advice_init_sized(tess_advice *advice, size_t size);
+static inline void tess_advice_init(tess_advice *advice)
+{
+    tess_advice_init_sized(advice, sizeof *advice);
+}
 
 /**
  * The attempts that tess_solver_solve would make with these options, on the device of the matrix. It reads the matrix a

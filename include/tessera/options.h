@@ -90,7 +90,7 @@ TESS_EXPORT int tess_options_is_set(const tess_solve_options *options, const cha
 /**
  * Tells whether options go together, before there is a matrix: each one that is set has an effect, and the method takes
  * its preconditioner, precisions and norm. @p message receives what does not fit and what would.
- * Errors: INVALID_ARGUMENT. tests/unit/test_option_pairs.c
+ * Errors: INVALID_ARGUMENT. tests/unit/test_option_table.c
  */
 TESS_EXPORT tess_status tess_options_check(const tess_solve_options *options, char *message, size_t size);
 

@@ -3,7 +3,7 @@
 import ctypes
 
 from . import _abi
-from ._library import check, lib, to_dict
+from ._library import check, lib, new_struct, to_dict
 from ._matrix import as_matrix
 from ._options import options_with
 
@@ -52,9 +52,8 @@ def advise(A, *, context=None, **options):
     >>> first.solver, first.precond, first.why
     ('cg', 'jacobi', 'little set-up')
     """
-    matrix, keep, raw = as_matrix(A, context), [], _abi.tess_advice()
+    matrix, keep, raw = as_matrix(A, context), [], new_struct(_abi.tess_advice)
     wanted = options_with(options, keep)
-    lib.tess_advice_init(ctypes.byref(raw))
     with matrix.context.lock:
         check(lib.tess_advise(matrix.pointer, ctypes.byref(wanted), ctypes.byref(raw)), matrix.context.pointer)
     return [AdvisedAttempt(attempt) for attempt in raw.attempt[:raw.count]]

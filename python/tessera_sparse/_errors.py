@@ -33,8 +33,8 @@ class TesseraMemoryError(TesseraError, MemoryError):
     """The memory of the host or of the device is not enough."""
 
 
-class TesseraUnsupportedError(TesseraError, NotImplementedError):
-    """The request has a meaning, but this build or device does not support it."""
+class TesseraUnsupportedError(TesseraError, NotImplementedError, ValueError):
+    """The request has a meaning, but this build, device or format does not support it."""
 
 
 class TesseraFileError(TesseraError, OSError):

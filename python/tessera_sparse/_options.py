@@ -10,6 +10,7 @@ import itertools
 from typing import NamedTuple
 
 from . import _abi
+from ._context import choose
 from ._errors import spelled
 from ._library import lib, new_struct
 from ._multigrid import ARRAYS
@@ -191,6 +192,16 @@ def set_options(options, values, keep, scope=None):
     for name in sorted(values, key=lambda name: name in table and table[name].type == "field"):
         if name != "monitor" and not (values[name] is None and table[name].type == "text"):
             _set(options, table[name], name, values[name], keep)
+    for name in values:
+        if name in _NUMBERS and not _names_it(options, name):
+            raise ValueError(f"{name} is {_NUMBERS[name][1]}; name that one")
+
+
+def _names_it(options, name):
+    """Whether the solver or the preconditioner is one whose name has this number: the help says which."""
+    kind, value = ("tess_solver_kind", options.solver) if name == "s" else ("tess_precond_kind", options.precond.kind)
+    words = [word.split(":")[0] for word in _NUMBERS[name][1].replace(",", "").split() if ":" in word]
+    return any(choose(kind, word, name) == value for word in words)
 
 
 def refuse_for_object(values):

@@ -124,3 +124,14 @@ def test_messages_have_the_names_of_keywords():
     assert spelled("--amg-cycle is for --precond amg") == "amg_cycle is for precond amg"
     assert spelled("leave out --amg.max-levels. a--b, ---, -- and --9") == "leave out amg_max_levels. a--b, ---, -- " \
         "and --9"
+
+
+@pytest.mark.parametrize("name, value, kind", [("s", 3, "idr"), ("drop", 0.1, "ilut"), ("fill", 4.0, "ict"),
+                                               ("level", 2, "iluk"), ("count", 2, "jacobi-sweeps"),
+                                               ("polynomial_degree", 4, "polynomial"),
+                                               ("block_jacobi_block_size", 2, "block-jacobi")])
+def test_a_number_within_a_name_needs_the_name(name, value, kind):
+    with pytest.raises(ValueError, match=f"{name} is . of "):
+        options_of(solver="cg", precond="jacobi", **{name: value})
+    named = {"solver": kind} if name == "s" else {"solver": "gmres", "precond": kind}
+    options_of(**named, **{name: value})

@@ -196,10 +196,9 @@ static tess_status advise_for(const tess_matrix *a, tess_solver *s, auto_solve *
     return name_by_request(s, state, out);
 }
 
-void tess_advice_init(tess_advice *advice)
+void tess_advice_init_sized(tess_advice *advice, size_t size)
 {
-    if (!advice) { return; }
-    *advice = (tess_advice){.size = sizeof *advice};
+    result_init(advice, size);
 }
 
 tess_status tess_advise(const tess_matrix *a, const tess_solve_options *options, tess_advice *out)

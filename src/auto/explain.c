@@ -35,8 +35,8 @@ static void say_facts(auto_solve *state)
     } else if (!f->symmetric) {
         say(state, "the matrix is not symmetric");
     } else if (f->positive < f->n) {
-        say(state, "the matrix is symmetric and not positive definite: %lld of %lld diagonal entries are 0 or negative",
-            (long long)(f->n - f->positive), (long long)f->n);
+        say(state, "the matrix is symmetric and not positive definite: %lld of %lld diagonal entries %s 0 or negative",
+            (long long)(f->n - f->positive), (long long)f->n, f->n - f->positive == 1 ? "is" : "are");
     } else if (f->improper_minors > 0) {
         say(state, "the matrix is symmetric and not positive definite: %s too large beside the diagonal",
             tess_count(f->improper_minors, "entry is|entries are").text);

@@ -83,6 +83,8 @@ const option_entry *option_find(const char *name);
 /* The field, or the struct; NULL: the struct of papers.h is not there. */
 const void *option_place(const option_entry *entry, const tess_solve_options *options);
 bool option_is_set(const option_entry *entry, const tess_solve_options *options);
+/* A caller's options, which may be shorter, over the defaults. False: NULL, or a `size` that is none. */
+bool options_complete(const tess_solve_options *options, tess_solve_options *full);
 
 /* option_values.c, option_parts.c: the types of options.def */
 extern const option_type option_names, option_words, option_integer, option_int64, option_real, option_bytes,

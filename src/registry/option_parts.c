@@ -622,7 +622,7 @@ static void print_precond_format(const option_entry *e, const void *place, char 
     } else {
         snprintf(buffer, size, "%s",
                  option_name_of(e->enumeration, (int)(has_sweeps(o) ? o->precond.jacobi_sweeps.storage.format
-                                                                  : o->precond.incomplete.squares.format)));
+                                                                    : o->precond.incomplete.squares.format)));
     }
 }
 

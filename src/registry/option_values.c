@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Options with one field: how each type of value is read from text and written. */
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -91,7 +92,7 @@ bool option_read_integer(const option_entry *entry, const char *text, int64_t *o
     errno = 0;
     const long long value = strtoll(text, &end, 10);
 
-    if (end == text || *end != '\0') {
+    if (end == text || *end != '\0' || isspace((unsigned char)text[0])) {
         return option_refuse(message, "--%s: '%s' is not an integer", entry->shown.name, text);
     }
     if (errno == ERANGE || (double)value < entry->shown.low || (double)value > entry->shown.high) {

@@ -242,59 +242,120 @@ static tess_status set_entry(const option_entry *entry, tess_solve_options *opti
     return entry->type->parse(entry, value, place, message) ? TESS_SUCCESS : TESS_INVALID_ARGUMENT;
 }
 
+/* ---- structs of callers, which may be shorter by older headers ---- */
+
+/* A caller's struct and the library's copy of it, in a tess_solve_options that is complete. */
+typedef struct window {
+    void *caller, *own;
+    size_t known, size; /* bytes by the caller's headers, and by the library's */
+} window;
+
+/* Copies the caller's fields over the defaults. False: its `size` is none. */
+static bool open_window(window *w)
+{
+    if (!w->caller) { return false; }
+    memcpy(&w->known, w->caller, sizeof w->known);
+    if (w->known < sizeof w->known || w->known > w->size) { return false; }
+    memcpy(w->own, w->caller, w->known);
+    memcpy(w->own, &w->size, sizeof w->size);
+    return true;
+}
+
+static window window_of(int scope, const void *caller, tess_solve_options *full)
+{
+    void *given = (void *)(uintptr_t)caller; /* written to by set alone, whose caller's struct is not const */
+
+    tess_solve_options_init(full);
+    switch (scope) {
+    case TESS_OPTION_OF_PRECOND: return (window){given, &full->precond, 0, sizeof full->precond};
+    case TESS_OPTION_OF_STORAGE: return (window){given, &full->storage, 0, sizeof full->storage};
+    default: return (window){given, full, 0, sizeof *full};
+    }
+}
+
+bool options_complete(const tess_solve_options *options, tess_solve_options *full)
+{
+    window w = window_of(TESS_OPTION_OF_SOLVE, options, full);
+
+    return open_window(&w);
+}
+
+static tess_status refuse_size(const window *w, const option_message *message)
+{
+    option_refuse(message, "the struct's size is %zu, but this library knows 1 to %zu bytes: call its _init function",
+                  w->known, w->size);
+    return TESS_INVALID_ARGUMENT;
+}
+
+/* Sets the option in the copy, and writes back what the caller's headers know. */
+static tess_status set_in(int scope, const option_entry *entry, void *caller, const char *value,
+                          const option_message *message)
+{
+    tess_solve_options full, before;
+    window w = window_of(scope, caller, &full);
+    tess_status status = TESS_SUCCESS;
+
+    if (!caller) { return TESS_INVALID_ARGUMENT; }
+    if (!open_window(&w)) { return refuse_size(&w, message); }
+    memcpy(&before, &full, sizeof full);
+    status = set_entry(entry, &full, value, message);
+    if (status != TESS_SUCCESS) { return status; }
+    const char *own = w.own, *old = (const char *)&before + (own - (const char *)&full);
+
+    if (memcmp(own + w.known, old + w.known, w.size - w.known) != 0) {
+        option_refuse(message, "--%s is newer than the headers of the program", entry->shown.name);
+        return TESS_INVALID_ARGUMENT;
+    }
+    memcpy((char *)caller + sizeof w.known, own + sizeof w.known, w.known - sizeof w.known);
+    return TESS_SUCCESS;
+}
+
+static tess_status get_in(int scope, const option_entry *entry, const void *caller, char *buffer, size_t size)
+{
+    tess_solve_options full;
+    window w = window_of(scope, caller, &full);
+
+    if (!open_window(&w)) { return TESS_INVALID_ARGUMENT; }
+    return entry ? print_entry(entry, &full, buffer, size) : TESS_NOT_FOUND;
+}
+
+/* ---- public ---- */
+
 tess_status tess_options_set(tess_solve_options *options, const char *name, const char *value, char *text, size_t size)
 {
     const option_message message = {text, size};
     const option_entry *entry = option_find(name);
 
     if (!options) { return TESS_INVALID_ARGUMENT; }
-    return entry ? set_entry(entry, options, value, &message) : refuse_name(name, &message);
+    return entry ? set_in(TESS_OPTION_OF_SOLVE, entry, options, value, &message) : refuse_name(name, &message);
 }
 
 tess_status tess_options_get(const tess_solve_options *options, const char *name, char *buffer, size_t size)
 {
-    const option_entry *entry = option_find(name);
-
-    if (!options) { return TESS_INVALID_ARGUMENT; }
-    return entry ? print_entry(entry, options, buffer, size) : TESS_NOT_FOUND;
+    return get_in(TESS_OPTION_OF_SOLVE, option_find(name), options, buffer, size);
 }
 
 int tess_options_is_set(const tess_solve_options *options, const char *name)
 {
     const option_entry *entry = option_find(name);
+    tess_solve_options full;
 
-    return options && entry && option_is_set(entry, options);
+    return entry && options_complete(options, &full) && option_is_set(entry, &full);
 }
-
-/* ---- a preconditioner's or a storage's options alone: those of a solve that has them ---- */
 
 tess_status tess_precond_options_set(tess_precond_options *options, const char *name, const char *value, char *text,
                                      size_t size)
 {
     const option_message message = {text, size};
     const option_entry *entry = find_in_scope(name, TESS_OPTION_OF_PRECOND);
-    tess_solve_options solve;
-    tess_status status = TESS_SUCCESS;
 
     if (!options) { return TESS_INVALID_ARGUMENT; }
-    if (!entry) { return refuse_name(name, &message); }
-    tess_solve_options_init(&solve);
-    solve.precond = *options;
-    status = set_entry(entry, &solve, value, &message);
-    if (status == TESS_SUCCESS) { *options = solve.precond; }
-    return status;
+    return entry ? set_in(TESS_OPTION_OF_PRECOND, entry, options, value, &message) : refuse_name(name, &message);
 }
 
 tess_status tess_precond_options_get(const tess_precond_options *options, const char *name, char *buffer, size_t size)
 {
-    const option_entry *entry = find_in_scope(name, TESS_OPTION_OF_PRECOND);
-    tess_solve_options solve;
-
-    if (!options) { return TESS_INVALID_ARGUMENT; }
-    if (!entry) { return TESS_NOT_FOUND; }
-    tess_solve_options_init(&solve);
-    solve.precond = *options;
-    return print_entry(entry, &solve, buffer, size);
+    return get_in(TESS_OPTION_OF_PRECOND, find_in_scope(name, TESS_OPTION_OF_PRECOND), options, buffer, size);
 }
 
 tess_status tess_storage_options_set(tess_storage_options *options, const char *name, const char *value, char *text,
@@ -302,26 +363,12 @@ tess_status tess_storage_options_set(tess_storage_options *options, const char *
 {
     const option_message message = {text, size};
     const option_entry *entry = find_in_scope(name, TESS_OPTION_OF_STORAGE);
-    tess_solve_options solve;
-    tess_status status = TESS_SUCCESS;
 
     if (!options) { return TESS_INVALID_ARGUMENT; }
-    if (!entry) { return refuse_name(name, &message); }
-    tess_solve_options_init(&solve);
-    solve.storage = *options;
-    status = set_entry(entry, &solve, value, &message);
-    if (status == TESS_SUCCESS) { *options = solve.storage; }
-    return status;
+    return entry ? set_in(TESS_OPTION_OF_STORAGE, entry, options, value, &message) : refuse_name(name, &message);
 }
 
 tess_status tess_storage_options_get(const tess_storage_options *options, const char *name, char *buffer, size_t size)
 {
-    const option_entry *entry = find_in_scope(name, TESS_OPTION_OF_STORAGE);
-    tess_solve_options solve;
-
-    if (!options) { return TESS_INVALID_ARGUMENT; }
-    if (!entry) { return TESS_NOT_FOUND; }
-    tess_solve_options_init(&solve);
-    solve.storage = *options;
-    return print_entry(entry, &solve, buffer, size);
+    return get_in(TESS_OPTION_OF_STORAGE, find_in_scope(name, TESS_OPTION_OF_STORAGE), options, buffer, size);
 }

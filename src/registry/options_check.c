@@ -369,9 +369,11 @@ tess_status tess_options_check(const tess_solve_options *options, char *text, si
 {
     const option_message message = {text, size};
 
-    if (!options) { return TESS_INVALID_ARGUMENT; }
+    tess_solve_options full;
+
     if (text && size > 0) { text[0] = '\0'; }
-    return check_method(options, &message) && check_precond(options, &message) ? TESS_SUCCESS : TESS_INVALID_ARGUMENT;
+    if (!options_complete(options, &full)) { return TESS_INVALID_ARGUMENT; }
+    return check_method(&full, &message) && check_precond(&full, &message) ? TESS_SUCCESS : TESS_INVALID_ARGUMENT;
 }
 
 /* Members of a method or a preconditioner that is not taken. */
@@ -388,11 +390,10 @@ static void prune_precond(tess_solve_options *o, const tess_precond_options *pla
     if (!is_amg(o) && !is_automatic(o)) { m->amg = plain->amg; }
 }
 
-void tess_options_prune(tess_solve_options *options)
+static void prune(tess_solve_options *options)
 {
     tess_solve_options plain;
 
-    if (!options) { return; }
     tess_solve_options_init(&plain);
     if (!is_gmres(options)) { options->gmres = plain.gmres; }
     if (!is_gmres_fd(options)) { options->gmres.switch_at = plain.gmres.switch_at; }
@@ -406,15 +407,29 @@ void tess_options_prune(tess_solve_options *options)
     prune_precond(options, &plain.precond);
 }
 
+void tess_options_prune(tess_solve_options *options)
+{
+    tess_solve_options full;
+    size_t known = 0;
+
+    if (!options_complete(options, &full)) { return; }
+    known = options->size;
+    prune(&full);
+    memcpy((char *)options + sizeof known, (const char *)&full + sizeof known, known - sizeof known);
+}
+
 tess_status tess_precond_options_check(const tess_precond_options *options, char *text, size_t size)
 {
     const option_message message = {text, size};
     tess_solve_options solve;
 
-    if (!options) { return TESS_INVALID_ARGUMENT; }
     if (text && size > 0) { text[0] = '\0'; }
+    if (!options || options->size < sizeof options->size || options->size > sizeof *options) {
+        return TESS_INVALID_ARGUMENT;
+    }
     tess_solve_options_init(&solve);
-    solve.precond = *options;
+    memcpy(&solve.precond, options, options->size);
+    solve.precond.size = sizeof solve.precond;
     return check_precond(&solve, &message) ? TESS_SUCCESS : TESS_INVALID_ARGUMENT;
 }
 

@@ -14,6 +14,7 @@
 #include "solver/estimate.h"
 #include "solver/stop.h"
 #include "solver/transform.h"
+#include "sweep/schedule.h"
 
 /* ---- set-up ---- */
 
@@ -144,6 +145,16 @@ cleanup:
     return status;
 }
 
+/* Jacobi iterates with parts in several precisions, for which it makes a composite of what is named. */
+static bool is_mixed_jacobi(const tess_solve_options *o)
+{
+    const tess_format_capabilities *can = tess_format_can(o->storage.format);
+    const bool parts = can ? can->takes_parts != 0 : o->storage.policy.policy != TESS_POLICY_NONE; /* auto: by policy */
+
+    if (o->solver != TESS_SOLVER_JACOBI) { return false; }
+    return schedule_has(&o->jacobi.schedule, TESS_MIXED) || (o->jacobi.schedule.count == 0 && parts);
+}
+
 /* Options of the caller that have no effect, or exclude one another. A preconditioner of the caller stands for those of
    the options. */
 static tess_status require_fit(const tess_matrix *a, const tess_precond *m, const tess_solve_options *options)
@@ -163,8 +174,8 @@ static tess_status require_fit(const tess_matrix *a, const tess_precond *m, cons
     if (tess_options_check(&taken, message, sizeof message) != TESS_SUCCESS) {
         return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, TESS_OPTIONS_HINT, "%s", message);
     }
-    if (taken.solver == TESS_SOLVER_JACOBI || memcmp(&taken.storage, &plain.storage, sizeof plain.storage) == 0) {
-        return TESS_SUCCESS; /* Jacobi makes a composite of what is named */
+    if (is_mixed_jacobi(&taken) || memcmp(&taken.storage, &plain.storage, sizeof plain.storage) == 0) {
+        return TESS_SUCCESS;
     }
     status = tess_storage_options_check(a->ctx, a->nrows, a->ncols, &taken.storage);
 cleanup:

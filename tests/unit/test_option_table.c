@@ -430,6 +430,51 @@ static void what_has_no_effect_is_left_out(void **state)
     assert_int_equal(tess_options_check(&b.solve, b.text, sizeof b.text), TESS_SUCCESS);
 }
 
+/* Of a struct by older headers nothing beyond its end is read or written. */
+static void shorter_structs_keep_their_end(void **state)
+{
+    enum { KNOWN = offsetof(tess_solve_options, return_last), SHORT = offsetof(tess_precond_options, amg) };
+    unsigned char *bytes = test_allocate(KNOWN + 16, 1);
+    tess_solve_options *o = (tess_solve_options *)(void *)bytes;
+    tess_precond_options *m = NULL;
+    char text[TESS_OPTION_TEXT];
+
+    (void)state;
+    memset(bytes, 0xa5, KNOWN + 16);
+    tess_solve_options_init_sized(o, KNOWN);
+    assert_int_equal(tess_options_set(o, "iterate", "last", text, sizeof text), TESS_INVALID_ARGUMENT);
+    assert_non_null(strstr(text, "newer than the headers"));
+    assert_int_equal(tess_options_get(o, "iterate", text, sizeof text), TESS_SUCCESS);
+    assert_string_equal(text, "best");
+    assert_int_equal(tess_options_is_set(o, "iterate"), 0);
+    assert_int_equal(tess_options_set(o, "restart", "7", text, sizeof text), TESS_SUCCESS);
+    assert_int_equal(tess_options_set(o, "solver", "cg", text, sizeof text), TESS_SUCCESS);
+    assert_int_equal(tess_options_check(o, text, sizeof text), TESS_INVALID_ARGUMENT);
+    tess_options_prune(o);
+    assert_int_equal(o->gmres.restart, 50);
+    assert_int_equal(o->size, KNOWN);
+    for (int i = KNOWN; i < KNOWN + 16; i++) {
+        assert_int_equal(bytes[i], 0xa5);
+    }
+    m = (tess_precond_options *)(void *)bytes;
+    memset(bytes, 0xa5, KNOWN + 16);
+    tess_precond_options_init_sized(m, SHORT);
+    assert_int_equal(tess_precond_options_set(m, "leaf", "64", text, sizeof text), TESS_SUCCESS);
+    assert_int_equal(tess_precond_options_set(m, "amg-cycle", "w", text, sizeof text), TESS_INVALID_ARGUMENT);
+    assert_int_equal(tess_precond_options_get(m, "amg-cycle", text, sizeof text), TESS_SUCCESS);
+    assert_int_equal(tess_precond_options_check(m, text, sizeof text), TESS_INVALID_ARGUMENT);
+    assert_int_equal(m->incomplete.leaf, 64);
+    assert_int_equal(bytes[SHORT], 0xa5);
+    o->size = 0;
+    assert_int_equal(tess_options_set(o, "restart", "7", text, sizeof text), TESS_INVALID_ARGUMENT);
+    assert_non_null(strstr(text, "_init"));
+    assert_int_equal(tess_options_get(o, "restart", text, sizeof text), TESS_INVALID_ARGUMENT);
+    assert_int_equal(tess_options_check(o, text, sizeof text), TESS_INVALID_ARGUMENT);
+    assert_int_equal(tess_precond_options_check(m, text, sizeof text), TESS_INVALID_ARGUMENT);
+    tess_options_prune(o);
+    free(bytes);
+}
+
 /* The set-up of a solver says the same. */
 static void a_solver_refuses_what_the_check_refuses(void **state)
 {
@@ -469,6 +514,7 @@ int main(void)
                                        cmocka_unit_test(options_without_effect_are_refused),
                                        cmocka_unit_test(rules_of_several_options),
                                        cmocka_unit_test(what_has_no_effect_is_left_out),
+                                       cmocka_unit_test(shorter_structs_keep_their_end),
                                        cmocka_unit_test(a_solver_refuses_what_the_check_refuses)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
