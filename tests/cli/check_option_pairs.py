@@ -34,7 +34,7 @@ def read_table(page):
         words = [word for word in cell_words(cells[1]) if re.fullmatch(r"[a-z0-9-]+", word)]
         if name in ("solver", "precond"):
             names[name] = words
-        options.append((name, VALUES.get(name) or next((w for w in words if w != default), None), need))
+        options.append((name, VALUES.get(name) or next((w for w in words if w != default), "7"), need))
     return options, names
 
 

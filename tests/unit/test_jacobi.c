@@ -345,6 +345,8 @@ static void results_name_the_storage(void **state)
     assert_true(result.storage.matrix_bytes > 16 * (a.nnz - N) + 8 * N);
     assert_at_most((double)result.storage.matrix_bytes, (double)(16 * (a.nnz - N) + 12 * N + 16));
     assert_true(result.resident_bytes > result.storage.matrix_bytes);
+    options.storage.policy.policy = TESS_POLICY_NONE;
+    options.storage.policy.parameter = 0.0;
     options.storage.format = TESS_FORMAT_ELLR;
     options.storage.slices.max_padding = 100.0;
     options.jacobi.schedule = schedule_of("fp64");
