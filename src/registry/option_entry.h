@@ -4,6 +4,7 @@
 #define TESS_REGISTRY_OPTION_ENTRY_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <tessera/options.h>
@@ -86,7 +87,7 @@ bool option_is_set(const option_entry *entry, const tess_solve_options *options)
 /* A caller's options, which may be shorter, over the defaults. False: NULL, or a `size` that is none. */
 bool options_complete(const tess_solve_options *options, tess_solve_options *full);
 
-/* option_values.c, option_parts.c: the types of options.def */
+/* option_values.c, option_parts.c, option_storage.c: the types of options.def */
 extern const option_type option_names, option_words, option_integer, option_int64, option_real, option_bytes,
     option_seed, option_flag, option_text, option_precision_of_role, option_schedule, option_layout;
 extern const option_type option_solver, option_recurrence, option_inner, option_accuracy, option_preconditioner,
@@ -94,6 +95,10 @@ extern const option_type option_solver, option_recurrence, option_inner, option_
     option_format, option_policy, option_levels, option_share, option_block, option_base, option_thresholds;
 
 /* ---- shared by the types ---- */
+
+/* The struct that holds the field at `place`. */
+#define OWNER(type, member, place) ((type *)(void *)((char *)(place)-offsetof(type, member)))
+#define CONST_OWNER(type, member, place) ((const type *)(const void *)((const char *)(place)-offsetof(type, member)))
 
 /* Writes the message. Returns false. */
 bool option_refuse(const option_message *message, const char *format, ...) __attribute__((format(printf, 2, 3)));
