@@ -148,8 +148,9 @@ static void launch_size(tess_context *ctx, const loose_task &t, const product_ro
             launch_loose<6, 4, 128>(ctx, t, rows, size, larger);
         }
         break;
-    case 2: launch_loose<8, 16, 128>(ctx, t, rows, size, larger); break;
-    case 3: launch_loose<10, 32, 64>(ctx, t, rows, size, larger); break;
+    case 2: launch_loose<7, 16, 128>(ctx, t, rows, size, larger); break;
+    case 3: launch_loose<8, 16, 128>(ctx, t, rows, size, larger); break;
+    case 4: launch_loose<10, 32, 64>(ctx, t, rows, size, larger); break;
     default: launch_loose<11, GPU_BLOCK, GPU_BLOCK>(ctx, t, rows, size, larger); break;
     }
 }

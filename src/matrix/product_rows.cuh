@@ -12,7 +12,7 @@
 enum { MOST_RANKED = 2048, RANKED_AT_A_TIME = 4 };
 
 /* Tables of each size, and how many columns they have space for. */
-enum { PRODUCT_SIZES = 5 };
+enum { PRODUCT_SIZES = 6 };
 
 template <int BITS>
 struct table_size {
@@ -23,8 +23,8 @@ struct table_size {
 static inline bin_limits product_limits(void)
 {
     return {PRODUCT_SIZES + 1,
-            {table_size<5>::MOST, table_size<6>::MOST, table_size<8>::MOST, table_size<10>::MOST, table_size<11>::MOST,
-             INT32_MAX}};
+            {table_size<5>::MOST, table_size<6>::MOST, table_size<7>::MOST, table_size<8>::MOST, table_size<10>::MOST,
+             table_size<11>::MOST, INT32_MAX}};
 }
 
 /* Whether rows of b are long on the average, so that more threads share one. */

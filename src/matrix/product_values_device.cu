@@ -94,10 +94,11 @@ tess_status product_compute_again(tess_context *ctx, const product_task &t)
     } else {
         launch_again<6, 4, 128>(ctx, t, &bins, 1);
     }
-    launch_again<8, 16, 128>(ctx, t, &bins, 2);
-    launch_again<10, 32, 64>(ctx, t, &bins, 3);
-    launch_again<11, GPU_BLOCK, GPU_BLOCK>(ctx, t, &bins, 4);
-    TESS_TRY(compute_large_again(ctx, t, &bins, 5));
+    launch_again<7, 16, 128>(ctx, t, &bins, 2);
+    launch_again<8, 16, 128>(ctx, t, &bins, 3);
+    launch_again<10, 32, 64>(ctx, t, &bins, 4);
+    launch_again<11, GPU_BLOCK, GPU_BLOCK>(ctx, t, &bins, 5);
+    TESS_TRY(compute_large_again(ctx, t, &bins, PRODUCT_SIZES));
     status = gpu_check_launch(ctx, "new values of a product of matrices");
 cleanup:
     row_bins_free(ctx, &bins);

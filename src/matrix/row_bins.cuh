@@ -7,7 +7,7 @@
 
 #include "device/gpu/gpu.h"
 
-enum { MOST_BINS = 6, BIN_BLOCKS = 8 };
+enum { MOST_BINS = 7, BIN_BLOCKS = 8 };
 
 /* Bin b takes sizes up to limit[b] that no earlier bin takes. The last limit is INT32_MAX. */
 struct bin_limits {
