@@ -159,7 +159,8 @@ def petscs_options(words):
                      if lib_option.name in given)
     if of_precond:
         given = words
-    return " ".join([f"-pc_type {'tessera' if of_precond else 'none'}"] +
+    stored = ["-mat_type tessera"] if "format" in words else []
+    return " ".join(stored + [f"-pc_type {'tessera' if of_precond else 'none'}"] +
                     [f"{petscs('--' + name)} {value}" for name, value in given.items()])
 
 
