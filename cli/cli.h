@@ -66,7 +66,6 @@ extern const struct argp cli_device_argp; /* --device; input: tess_device */
 typedef struct cli_storage_choice {
     tess_storage_options *options;
     tess_papers_storage papers; /* options->papers */
-    const char *granularity;    /* the argument of --granularity; NULL: not given */
     const char *shorthand;      /* the shorthand given to --format, such as pbp; NULL: none */
     const char *policy;         /* the argument of --policy; NULL: not given */
     bool assigns;               /* info without --format: the policy is for the assignment only, not for the storage */
@@ -141,7 +140,6 @@ bool cli_takes_papers(const tess_format_capabilities *can);
 tess_format cli_find_format(cli_capability has);
 /* The names of all such formats: "split, composite or tiles" if `last` is " or ". */
 const char *cli_formats_text(cli_capability has, const char *last, char *buffer, size_t size);
-const char *cli_granularities_text(tess_format format, char *buffer, size_t size);
 bool cli_in_set(unsigned set, int value);
 
 bool cli_takes_policy(tess_format format);

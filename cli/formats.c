@@ -90,18 +90,6 @@ const char *cli_formats_text(cli_capability has, const char *last, char *buffer,
     return join(words, list_formats(has, words), last, buffer, size);
 }
 
-const char *cli_granularities_text(tess_format format, char *buffer, size_t size)
-{
-    const char *words[32];
-    int count = 0;
-    for (int g = 0; g < 32; g++) {
-        if (cli_in_set(tess_format_can(format)->granularities, g)) {
-            words[count++] = tess_granularity_name((tess_granularity)g);
-        }
-    }
-    return join(words, count, " or ", buffer, size);
-}
-
 /* ---- what options amount to ---- */
 
 bool cli_takes_policy(tess_format format)
@@ -163,7 +151,8 @@ void cli_complete_sweeps(const tess_precision_schedule *schedule, double range, 
         storage->format = cli_find_format(cli_copies_levels);
         policy->granularity = TESS_GRANULARITY_ROW;
     }
-    if (!cli_is_mixed(storage)) { return; }
+    const bool named = storage->format != TESS_FORMAT_AUTO;
+    if (!cli_is_mixed(storage) || (named && !permutes(tess_format_can(storage->format)))) { return; }
     storage->split.row_order = TESS_ROW_ORDER_SYMMETRIC;
     storage->arithmetic = TESS_ARITHMETIC_FP32;
     policy->without_diagonal = 1;

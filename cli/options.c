@@ -111,8 +111,6 @@ static void note_choice(const char *name, const char *text, cli_storage_choice *
         choice->shorthand = is_shorthand(text) ? text : NULL;
     } else if (strcmp(name, "policy") == 0) {
         choice->policy = text;
-    } else if (strcmp(name, "granularity") == 0) {
-        choice->granularity = text;
     }
 }
 
@@ -142,32 +140,16 @@ static void complete_shorthand(struct argp_state *state, cli_storage_choice *cho
     if (choice->policy != NULL) { set_storage(state, "policy", choice->policy, choice); }
 }
 
-/* Sets the format's granularity if none was given. Format auto without a granularity gets matrix, which leaves the
-   choice open. */
-static void complete_granularity(struct argp_state *state, const cli_storage_choice *choice)
+/* Sets the format's granularity if none was given; the library judges one that was. Format auto without a granularity
+   gets matrix, which leaves the choice open. */
+static void complete_granularity(const cli_storage_choice *choice)
 {
     tess_storage_options *options = choice->options;
-    const char *given = choice->granularity;
-    tess_granularity asked = options->policy.granularity;
-    char text[64];
-    if (given != NULL) { (void)tess_granularity_parse(given, &asked); }
+    if (options->policy.granularity_given) { return; }
     if (options->format == TESS_FORMAT_AUTO) {
-        if (given == NULL) { options->policy.granularity = TESS_GRANULARITY_MATRIX; }
-        if (given != NULL && options->policy.granularity == TESS_GRANULARITY_MATRIX) {
-            cli_refuse(state, "--granularity matrix does not fit --format auto, which takes row, entry or block");
-        }
-        return;
-    }
-    if (choice->assigns) { return; }
-    cli_settle_granularity(options);
-    if (given != NULL && asked != options->policy.granularity) {
-        cli_refuse(state, "--granularity %s does not fit the format, which is by %s", given,
-                   tess_granularity_name(options->policy.granularity));
-    }
-    if (given != NULL && choice->shorthand == NULL && cli_takes_policy(options->format) &&
-        !cli_storage_is_possible(options)) {
-        cli_refuse(state, "--granularity %s does not fit --format %s, which takes %s", given,
-                   tess_format_name(options->format), cli_granularities_text(options->format, text, sizeof text));
+        options->policy.granularity = TESS_GRANULARITY_MATRIX;
+    } else if (!choice->assigns) {
+        cli_settle_granularity(options);
     }
 }
 
@@ -177,7 +159,7 @@ static error_t parse_storage(int key, char *arg, struct argp_state *state)
     const tess_option *option = cli_option_of(key, TESS_OPTION_OF_STORAGE);
     if (key == ARGP_KEY_END) { /* after all options, so that their order does not matter */
         choice->chosen = choice->options->format == TESS_FORMAT_AUTO;
-        complete_granularity(state, choice);
+        complete_granularity(choice);
         complete_shorthand(state, choice);
         return 0;
     }

@@ -61,7 +61,7 @@ PetscErrorCode tp_storage_read(tp_option_items PetscOptionsObject, tp_storage *s
     PetscCall(tp_options_read(PetscOptionsObject, TESS_OPTION_OF_STORAGE, by_itself, &words));
     PetscCall(tp_option_read(PetscOptionsObject, "matrix-precision", &words, &precision));
     if (precision) { words.options.storage.policy.policy = TESS_POLICY_NONE; } /* one precision ends the policy */
-    PetscCall(tp_words_require(&words));
+    PetscCall(tp_words_require_fit(&words));
     storage->options = words.options.storage;
     PetscCall(read_halo(PetscOptionsObject, &storage->halo));
     PetscOptionsHeadEnd();

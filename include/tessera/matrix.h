@@ -121,7 +121,7 @@ typedef enum tess_row_order {
     TESS_ROW_ORDER_SYMMETRIC = 2 /**< x and y in the format's row order: rows and columns are permuted alike */
 } tess_row_order;
 
-/** Options of ellr, sell and dia: padding. */
+/** Options of ellr, sell and dia, and of split and composite with such a base: padding. */
 typedef struct tess_slices_options {
     /** The most entries, with padding, that may be stored per nonzero (default 3.0). Rows that fill up the last slice
         do not count. A diagonal counts as many entries as the matrix has rows. */
@@ -164,7 +164,7 @@ typedef struct tess_storage_options {
         matrix (or row, the default); it chooses the one precision, and new values are stored in the same. In both cases
         `precision` is not read. */
     tess_policy_options policy;
-    tess_slices_options slices;               /**< ellr, sell, dia */
+    tess_slices_options slices;               /**< ellr, sell, dia, and parts in these */
     tess_split_options split;                 /**< split, composite */
     const struct tess_papers_storage *papers; /**< options for studies of the papers; NULL (default): none. Copied */
     int64_t reserved[4];                      /**< zeros */
@@ -205,7 +205,8 @@ TESS_EXPORT const tess_format_capabilities *tess_format_can(tess_format format);
  * A conversion ignores options that the format does not read. This function refuses them unless they are at their
  * default.
  * TESS_FORMAT_AUTO fits if some format takes what is asked. Padding depends on the matrix, and is not looked at.
- * Errors: UNSUPPORTED, INVALID_ARGUMENT. The context's error says what does not fit, and what would.
+ * Errors: INVALID_ARGUMENT (what contradicts itself on every device), UNSUPPORTED (what this device does not have). The
+ * context's error says what does not fit, and what would.
  * Test: tests/unit/test_storage_options.c.
  */
 TESS_EXPORT tess_status tess_storage_options_check(tess_context *ctx, int64_t nrows, int64_t ncols,

@@ -88,9 +88,9 @@ TESS_EXPORT tess_status tess_options_get(const tess_solve_options *options, cons
 /** 1 if the option has another value than by default; 0 also for an unknown name. */
 TESS_EXPORT int tess_options_is_set(const tess_solve_options *options, const char *name);
 /**
- * Tells whether options go together, before there is a matrix: each one that is set has an effect, and the method takes
- * its preconditioner, precisions and norm. @p message receives what does not fit and what would.
- * Errors: INVALID_ARGUMENT. tests/unit/test_option_table.c
+ * Tells whether options go together, before there is a matrix: each one that is set has an effect, the method takes its
+ * preconditioner, precisions and norm, and the storage fits some device. @p message receives what does not fit and what
+ * would. Errors: INVALID_ARGUMENT. tests/unit/test_option_table.c
  */
 TESS_EXPORT tess_status tess_options_check(const tess_solve_options *options, char *message, size_t size);
 

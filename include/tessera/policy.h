@@ -77,7 +77,10 @@ typedef struct tess_policy_options {
     tess_precision_level level[TESS_MAX_LEVELS]; /**< from high to low */
     int choose_fp8;             /**< nonzero, only lossless: the library chooses e4m3 or e5m2 for the lowest level */
     int block_rows, block_cols; /**< granularity block: sides of a block, 16 (default) or 32 each */
-    int64_t reserved[4];        /**< zeros */
+    /** 1: granularity is the caller's (--granularity), so that a format that does not have it refuses it. 0 (default):
+        row, and matrix beside a format in parts, stand for the format's default. */
+    int granularity_given;
+    int64_t reserved[4]; /**< zeros */
 } tess_policy_options;
 
 /** Sets granularity row, policy none and the defaults above. nlevels is 0: the levels depend on the policy. */

@@ -32,6 +32,16 @@ RULES = [  # of several options
     {"solver": "gmres", "precond": "ilu0", "leaf": "64"},
     {"solver": "lsmr", "precond": "none", "scale": "rows"},
 ]
+STORAGE_RULES = [
+    {"solver": "cg", "precond": "none", "format": "csr", "max-padding": "5"},
+    {"solver": "cg", "precond": "none", "format": "ellr", "sell-window": "64"},
+    {"solver": "cg", "precond": "none", "format": "split", "policy": "mean-range", "max-padding": "5"},
+    {"solver": "cg", "precond": "none", "format": "sell", "base": "ellr"},
+    {"solver": "cg", "precond": "none", "format": "tiles", "policy": "mean-range", "granularity": "row"},
+    {"solver": "cg", "precond": "none", "format": "composite", "policy": "mean-range", "granularity": "block"},
+    {"solver": "cg", "precond": "none", "format": "auto", "policy": "lossless", "granularity": "matrix"},
+    {"solver": "cg", "precond": "none", "format": "dia", "policy": "mean-range"},
+]
 
 
 def value_of(option):
@@ -81,7 +91,7 @@ def pairs():
                      if re.match(rf"--{re.escape(option.name)} (is for|needs) {re.escape(option.needs)}$", text)]
             assert unfit, f"{option.name}: no method that it is not for"
             found += unfit[:MOST]
-    return found + [(words, check(words)) for words in RULES]
+    return found + [(words, check(words)) for words in RULES + STORAGE_RULES]
 
 
 def test_each_option_with_a_need_has_pairs():
@@ -149,7 +159,8 @@ def petscs_options(words):
                      if lib_option.name in given)
     if of_precond:
         given = words
-    return " ".join([f"-pc_type {'tessera' if of_precond else 'none'}"] +
+    stored = ["-mat_type tessera"] if "format" in words else []
+    return " ".join(stored + [f"-pc_type {'tessera' if of_precond else 'none'}"] +
                     [f"{petscs('--' + name)} {value}" for name, value in given.items()])
 
 

@@ -50,6 +50,25 @@ static void print_policy(const option_entry *e, const void *place, char *buffer,
 
 const option_type option_policy = {"policy", false, parse_policy, print_policy};
 
+/* A granularity that was named is the caller's, the default too. */
+static bool parse_granularity(const option_entry *e, const char *text, void *place, const option_message *message)
+{
+    tess_policy_options *policy = OWNER(tess_policy_options, granularity, place);
+    int granularity = 0;
+
+    if (!option_read_name(e, e->enumeration, text, &granularity, message)) { return false; }
+    policy->granularity = (tess_granularity)granularity;
+    policy->granularity_given = 1;
+    return true;
+}
+
+static void print_granularity(const option_entry *e, const void *place, char *buffer, size_t size)
+{
+    snprintf(buffer, size, "%s", option_name_of(e->enumeration, *(const int *)place));
+}
+
+const option_type option_granularity = {"name", false, parse_granularity, print_granularity};
+
 static bool read_levels(const option_entry *e, const char *text, tess_policy_options *policy,
                         const option_message *message)
 {
@@ -194,6 +213,11 @@ static bool parse_format(const option_entry *e, const char *text, void *place, c
     if (meant == TESS_FORMAT_AUTO &&
         (tess_format_parse(text, &format) != TESS_SUCCESS || format == TESS_FORMAT_SHELL)) {
         return refuse_format(e, text, message);
+    }
+    if (meant != TESS_FORMAT_AUTO && o->storage.policy.granularity_given &&
+        o->storage.policy.granularity != TESS_GRANULARITY_BLOCK) {
+        return option_refuse(message, "--granularity %s does not fit --format %s, which is %s by blocks",
+                             tess_granularity_name(o->storage.policy.granularity), text, tess_format_name(format));
     }
     o->storage.format = format;
     o->automatic.format_given = format != TESS_FORMAT_AUTO; /* csr too is the caller's choice then */

@@ -42,6 +42,7 @@
     OF_TYPE(option_amg_precisions, "precisions"), .spreads = true, .enumeration = "tess_amg_precision"
 #define FORMAT OF_TYPE(option_format, "tess_format"), .enumeration = "tess_format"
 #define POLICY OF_TYPE(option_policy, "policy")
+#define GRANULARITY OF_TYPE(option_granularity, "tess_granularity"), .enumeration = "tess_granularity"
 #define LEVELS OF_TYPE(option_levels, "levels"), .spreads = true
 #define SHARE OF_TYPE(option_share, "share"), .spreads = true, WITHIN(0, 100)
 #define BLOCK OF_TYPE(option_block, "words"), .spreads = true, .shown.words = "16x16|16x32|32x16|32x32"

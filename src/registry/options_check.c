@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include "base/options.h"
+#include "format/fit.h"
 #include "precond/precond_options.h"
 #include "registry/option_entry.h"
+#include "solver/solve_options.h"
 
 /* ---- what an option is for ---- */
 
@@ -73,11 +75,6 @@ static bool is_incomplete_or_sweeps(const tess_solve_options *o)
 static bool is_direct(const tess_solve_options *o)
 {
     return o->precond.kind == TESS_PRECOND_LU || o->precond.kind == TESS_PRECOND_CHOLESKY;
-}
-
-static bool wants_accuracy(const tess_solve_options *o)
-{
-    return o->accuracy.forward > 0.0 || o->accuracy.backward > 0.0;
 }
 
 /* An automatic solve may take complete factors, and one to an accuracy asks them for the error. */
@@ -365,6 +362,15 @@ static bool check_method(const tess_solve_options *o, const option_message *mess
            check_row_order(o, message) && check_tolerances(o, message) && check_stop_norm(o, message);
 }
 
+/* In the words of tess_solver_create: what the storage contradicts on every device. */
+static bool check_storage(const tess_solve_options *o, const option_message *message)
+{
+    tess_context host = tess_storage_judge();
+
+    if (solve_options_check_storage(&host, -1, -1, o) == TESS_SUCCESS) { return true; }
+    return option_refuse(message, "%s", host.error.message);
+}
+
 tess_status tess_options_check(const tess_solve_options *options, char *text, size_t size)
 {
     const option_message message = {text, size};
@@ -373,7 +379,9 @@ tess_status tess_options_check(const tess_solve_options *options, char *text, si
 
     if (text && size > 0) { text[0] = '\0'; }
     if (!options_complete(options, &full)) { return TESS_INVALID_ARGUMENT; }
-    return check_method(&full, &message) && check_precond(&full, &message) ? TESS_SUCCESS : TESS_INVALID_ARGUMENT;
+    return check_method(&full, &message) && check_precond(&full, &message) && check_storage(&full, &message)
+               ? TESS_SUCCESS
+               : TESS_INVALID_ARGUMENT;
 }
 
 /* Members of a method or a preconditioner that is not taken. */

@@ -20,6 +20,9 @@ tess_status solve_options_take(tess_context *ctx, const tess_solve_options *give
                                solve_papers *papers);
 /* Copies tolerances, limits, guard and monitor. */
 tess_status solve_options_take_limits(tess_context *ctx, const tess_solve_options *given, tess_solve_options *out);
+/* Whether the storage fits a solve by its method, with the sweeps of Jacobi. nrows, ncols: -1 if unknown.
+   INVALID_ARGUMENT for a contradiction, UNSUPPORTED for what the context's device does not have. */
+tess_status solve_options_check_storage(tess_context *ctx, int64_t nrows, int64_t ncols, const tess_solve_options *o);
 /* Whether an error of x is wanted in place of a tolerance. */
 bool wants_accuracy(const tess_solve_options *options);
 /* The requested recurrence. */

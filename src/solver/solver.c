@@ -11,10 +11,12 @@
 #include "base/deadline.h"
 #include "base/fork.h"
 #include "base/options.h"
+#include "format/storage_precision.h"
+#include "matrix/storage_options.h"
 #include "solver/estimate.h"
 #include "solver/stop.h"
 #include "solver/transform.h"
-#include "sweep/schedule.h"
+#include "sweep/sweep.h"
 
 /* ---- set-up ---- */
 
@@ -145,14 +147,42 @@ cleanup:
     return status;
 }
 
-/* Jacobi iterates with parts in several precisions, for which it makes a composite of what is named. */
-static bool is_mixed_jacobi(const tess_solve_options *o)
+/* The storage that the schedule of Jacobi's precisions asks for, from what is named. */
+static tess_status resolve_sweeps(tess_context *ctx, const tess_solve_options *o, tess_storage_options *storage,
+                                  bool *mixed)
 {
-    const tess_format_capabilities *can = tess_format_can(o->storage.format);
-    const bool parts = can ? can->takes_parts != 0 : o->storage.policy.policy != TESS_POLICY_NONE; /* auto: by policy */
+    tess_sweep_request request = {
+        .storage = *storage, .schedule = o->jacobi.schedule, .kind = TESS_UPDATE_JACOBI, .factor = 1.0};
+    tess_status status = TESS_SUCCESS;
 
-    if (o->solver != TESS_SOLVER_JACOBI) { return false; }
-    return schedule_has(&o->jacobi.schedule, TESS_MIXED) || (o->jacobi.schedule.count == 0 && parts);
+    if (request.schedule.count != 0) { TESS_TRY(schedule_check(ctx, &request.schedule)); }
+    if (storage->format == TESS_FORMAT_AUTO) {
+        request.storage.format = sweep_choose_format(storage, &request.schedule);
+    }
+    TESS_TRY(sweep_resolve(ctx, &request));
+    *mixed = schedule_has(&request.schedule, TESS_MIXED);
+    if (*mixed) { *storage = request.storage; }
+cleanup:
+    return status;
+}
+
+tess_status solve_options_check_storage(tess_context *ctx, int64_t nrows, int64_t ncols, const tess_solve_options *o)
+{
+    tess_solve_options plain;
+    storage_request request;
+    bool mixed = false;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(storage_request_take(ctx, &o->storage, &request));
+    status = o->solver == TESS_SOLVER_JACOBI ? resolve_sweeps(ctx, o, &request.options, &mixed)
+                                             : tess_storage_require_fp64_arithmetic(ctx, &request.options, "a solve");
+    if (status == TESS_UNSUPPORTED) { ctx->error.status = status = TESS_INVALID_ARGUMENT; }
+    if (status != TESS_SUCCESS) { return status; }
+    tess_solve_options_init(&plain);
+    if (!mixed && memcmp(&o->storage, &plain.storage, sizeof plain.storage) == 0) { return TESS_SUCCESS; }
+    status = tess_storage_options_check(ctx, nrows, ncols, &request.options);
+cleanup:
+    return status;
 }
 
 /* Options of the caller that have no effect, or exclude one another. A preconditioner of the caller stands for those of
@@ -171,13 +201,13 @@ static tess_status require_fit(const tess_matrix *a, const tess_precond *m, cons
         taken.precond = plain.precond;
         taken.precond.kind = TESS_PRECOND_SHELL;
     }
-    if (tess_options_check(&taken, message, sizeof message) != TESS_SUCCESS) {
+    const bool refused = tess_options_check(&taken, message, sizeof message) != TESS_SUCCESS;
+    const tess_status stored =
+        solve_options_check_storage(a->ctx, a->nrows, a->ncols, &taken); /* with a hint of its own */
+    if (refused && (stored == TESS_SUCCESS || strcmp(a->ctx->error.message, message) != 0)) {
         return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, TESS_OPTIONS_HINT, "%s", message);
     }
-    if (is_mixed_jacobi(&taken) || memcmp(&taken.storage, &plain.storage, sizeof plain.storage) == 0) {
-        return TESS_SUCCESS;
-    }
-    status = tess_storage_options_check(a->ctx, a->nrows, a->ncols, &taken.storage);
+    return stored;
 cleanup:
     return status;
 }

@@ -39,16 +39,21 @@ STOP_NORMS = ("given", "rows", "both", "preconditioned")
 POLICIES = ("fixed-range:2", "mean-range:0.5", "mean-3std", "mean-3std:auto", "lossless", "lossless:1e-4")
 
 
+def padding_of(name):
+    return [] if name == "csr" else ["--max-padding", "100"]
+
+
 def storage_options(generator):
     """Formats and precisions that go together."""
     kind = generator.random()
     if kind < 0.5:
         return []
     if kind < 0.75:
-        return ["--format", generator.choice(PLAIN[:4]), "--matrix-precision", generator.choice(PRECISIONS),
-                "--max-padding", "100"]
+        name = generator.choice(PLAIN[:4])
+        return ["--format", name, "--matrix-precision", generator.choice(PRECISIONS), *padding_of(name)]
     if kind < 0.8:
-        return ["--format", generator.choice(PLAIN), "--policy", "lossless", "--max-padding", "100"]
+        name = generator.choice(PLAIN)
+        return ["--format", name, "--policy", "lossless", *padding_of(name)]
     name = generator.choice(BY_POLICY)
     options = ["--format", name, "--policy", generator.choice(POLICIES)]
     if name == "tiles":

@@ -372,7 +372,7 @@ static void csr_and_solvers_refuse_fp32_arithmetic(void **state)
     tess_solve_options_init(&solve);
     solve.storage.format = TESS_FORMAT_SELL;
     solve.storage.arithmetic = TESS_ARITHMETIC_FP32;
-    assert_fails(ctx, TESS_UNSUPPORTED, tess_solver_create(m, &solve, &solver));
+    assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_solver_create(m, &solve, &solver));
     tess_matrix_destroy(m);
     tess_context_destroy(ctx);
     oracle_free(&a);

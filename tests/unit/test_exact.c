@@ -14,7 +14,7 @@ static tess_storage_options lossless(tess_format format, const char *policy, con
 
     tess_storage_options_init(&o);
     o.format = format;
-    o.slices.max_padding = 100.0;
+    if (tess_format_can(format)->pads) { o.slices.max_padding = 100.0; }
     o.policy.granularity = TESS_GRANULARITY_MATRIX;
     assert_int_equal(tess_policy_options_parse(policy, &o.policy), TESS_SUCCESS);
     if (levels) { assert_int_equal(tess_precision_levels_parse(levels, &o.policy), TESS_SUCCESS); }

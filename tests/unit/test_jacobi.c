@@ -51,7 +51,7 @@ static void take_storage(tess_solve_options *options, const storage_case *c)
     options->storage.format = c->format;
     options->storage.split.base = c->base;
     options->storage.policy.granularity = c->granularity;
-    options->storage.slices.max_padding = 100.0;
+    if (c->format == TESS_FORMAT_ELLR || c->base == TESS_FORMAT_ELLR) { options->storage.slices.max_padding = 100.0; }
 }
 
 /* Rows of three magnitudes, so that a policy has something to choose. */

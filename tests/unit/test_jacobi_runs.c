@@ -26,7 +26,7 @@ static void check_convergence(tess_context *ctx, const oracle_csr *a, const requ
     int64_t sum = 0;
 
     options.storage.policy.granularity = c->granularity;
-    options.storage.slices.max_padding = 100.0;
+    if (c->format == TESS_FORMAT_ELLR) { options.storage.slices.max_padding = 100.0; }
     options.rtol = 1e-11; /* below the accuracy of FP32 at once */
     options.max_iterations = 10000;
     result = solve_once(ctx, a, &options, b, x);

@@ -223,21 +223,21 @@ static void what_is_not_read_is_refused(void **state)
 
     (void)state;
     o.policy.share = 50.0;
-    check_said(ctx, &o, TESS_UNSUPPORTED, "share (--share) is for format split or composite, not csr");
+    check_said(ctx, &o, TESS_INVALID_ARGUMENT, "share (--share) is for format split or composite, not csr");
     o = options_of(TESS_FORMAT_CSR);
     o.policy.policy = TESS_POLICY_MEAN_RANGE;
-    check_said(ctx, &o, TESS_UNSUPPORTED, "choose --format split, composite or tiles");
+    check_said(ctx, &o, TESS_INVALID_ARGUMENT, "choose --format split, composite or tiles");
     o = options_of(TESS_FORMAT_TILES);
     o.split.row_order = TESS_ROW_ORDER_PERMUTED;
-    check_said(ctx, &o, TESS_UNSUPPORTED, "row_order (--row-order) is for format split or composite, not tiles");
+    check_said(ctx, &o, TESS_INVALID_ARGUMENT, "row_order (--row-order) is for format split or composite, not tiles");
     o = options_of(TESS_FORMAT_SPLIT);
     o.precision = TESS_PRECISION_FP32;
     check_said(ctx, &o, TESS_INVALID_ARGUMENT, "has the precisions of --levels");
     o.papers = &papers_resident;
-    check_said(ctx, &o, TESS_UNSUPPORTED, "layout resident (--layout) is for format tiles, not split");
+    check_said(ctx, &o, TESS_INVALID_ARGUMENT, "layout resident (--layout) is for format tiles, not split");
     o = options_of(TESS_FORMAT_AUTO);
     o.policy.allow_underflow = 1;
-    check_said(ctx, &o, TESS_UNSUPPORTED, "needs a policy (--policy) with format auto");
+    check_said(ctx, &o, TESS_INVALID_ARGUMENT, "needs a policy (--policy) with format auto");
     tess_context_destroy(ctx);
 }
 
@@ -253,13 +253,97 @@ static void what_cannot_be_is_refused(void **state)
     check_said(ctx, &o, TESS_INVALID_ARGUMENT, "format composite has no granularity block; it takes row");
     o = options_of(TESS_FORMAT_TILES);
     o.arithmetic = TESS_ARITHMETIC_FP32;
-    check_said(ctx, &o, TESS_UNSUPPORTED, "format tiles has no fp32 arithmetic");
+    check_said(ctx, &o, TESS_INVALID_ARGUMENT, "format tiles has no fp32 arithmetic");
     o = options_of(TESS_FORMAT_SPLIT);
     o.split.row_order = TESS_ROW_ORDER_SYMMETRIC;
     assert_ok(ctx, tess_storage_options_check(ctx, 5, 5, &o));
     assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_storage_options_check(ctx, 5, 7, &o));
     o.size = 0;
     assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_storage_options_check(ctx, 5, 5, &o));
+    tess_context_destroy(ctx);
+}
+
+/* Padding is read by formats that pad, and by parts in such a format; the window by rows in slices alone. */
+static void padding_is_for_formats_that_pad(void **state)
+{
+    tess_context *ctx = open_device(1);
+    tess_storage_options o = options_of(TESS_FORMAT_CSR);
+
+    (void)state;
+    o.slices.max_padding = 5.0;
+    check_said(ctx, &o, TESS_INVALID_ARGUMENT, "max_padding (--max-padding) is for format ellr, sell or dia, not csr");
+    o.format = TESS_FORMAT_SELL;
+    o.slices.window = 64;
+    assert_ok(ctx, tess_storage_options_check(ctx, -1, -1, &o));
+    o.format = TESS_FORMAT_ELLR;
+    check_said(ctx, &o, TESS_INVALID_ARGUMENT, "window (--sell-window) is for format sell, not ellr");
+    o.format = TESS_FORMAT_SPLIT;
+    o.policy.policy = TESS_POLICY_MEAN_RANGE;
+    check_said(ctx, &o, TESS_INVALID_ARGUMENT,
+               "max_padding (--max-padding) of format split is for --base ellr, sell, dia or auto, not csr");
+    o.split.base = TESS_FORMAT_ELLR;
+    check_said(ctx, &o, TESS_INVALID_ARGUMENT,
+               "window (--sell-window) of format split is for --base sell or auto, not ellr");
+    o.split.low_base = TESS_FORMAT_SELL;
+    assert_ok(ctx, tess_storage_options_check(ctx, -1, -1, &o));
+    o.policy.granularity = TESS_GRANULARITY_ENTRY;
+    check_said(ctx, &o, TESS_INVALID_ARGUMENT,
+               "window (--sell-window) of format split is for granularity row, not entry");
+    o.slices.window = 0; /* the default */
+    assert_ok(ctx, tess_storage_options_check(ctx, -1, -1, &o));
+    tess_context_destroy(ctx);
+}
+
+/* Auto tries slices and diagonals without a policy, and diagonals with policy lossless. */
+static void auto_reads_padding_where_it_tries_formats_that_pad(void **state)
+{
+    tess_context *ctx = open_device(1);
+    tess_storage_options o = options_of(TESS_FORMAT_AUTO);
+
+    (void)state;
+    o.slices.max_padding = 1.1;
+    o.slices.window = 64;
+    assert_ok(ctx, tess_storage_options_check(ctx, -1, -1, &o));
+    o.slices.max_padding = 0.5;
+    check_said(ctx, &o, TESS_INVALID_ARGUMENT, "max_padding (--max-padding) is 0.5, but it must be 1 or more");
+    o.slices.max_padding = 1.1;
+    o.policy.policy = TESS_POLICY_LOSSLESS;
+    o.policy.granularity = TESS_GRANULARITY_MATRIX;
+    check_said(ctx, &o, TESS_INVALID_ARGUMENT, "window (--sell-window) of format split is for --base");
+    o.slices.window = 0;
+    assert_ok(ctx, tess_storage_options_check(ctx, -1, -1, &o));
+    o.policy.granularity = TESS_GRANULARITY_ROW;
+    check_said(ctx, &o, TESS_INVALID_ARGUMENT, "max_padding (--max-padding) of format split is for --base");
+    tess_context_destroy(ctx);
+}
+
+/* A granularity that the caller gave is not replaced by the format's; a conversion says so, too. */
+static void a_given_granularity_is_kept(void **state)
+{
+    tess_context *ctx = open_device(1);
+    oracle_csr a = oracle_random(20, 20, 3, 3);
+    tess_matrix *m = make_matrix(ctx, &a), *stored = NULL;
+    tess_storage_options o = options_of(TESS_FORMAT_TILES);
+
+    (void)state;
+    assert_ok(ctx, tess_storage_options_check(ctx, -1, -1, &o));
+    o.policy.granularity_given = 1; /* row */
+    check_said(ctx, &o, TESS_INVALID_ARGUMENT, "format tiles has no granularity row; it takes block");
+    assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_matrix_convert(m, &o, &stored));
+    o.format = TESS_FORMAT_CSR;
+    check_said(ctx, &o, TESS_INVALID_ARGUMENT,
+               "granularity (--granularity) is for format split, composite or tiles, not csr");
+    o.format = TESS_FORMAT_SPLIT;
+    assert_ok(ctx, tess_storage_options_check(ctx, -1, -1, &o));
+    o.policy.granularity = TESS_GRANULARITY_MATRIX;
+    check_said(ctx, &o, TESS_INVALID_ARGUMENT, "format split has no granularity matrix; it takes row, entry or block");
+    o.format = TESS_FORMAT_AUTO;
+    check_said(ctx, &o, TESS_INVALID_ARGUMENT, "format auto has no granularity matrix; it takes row, entry or block");
+    o.policy.granularity_given = 0; /* open */
+    o.policy.policy = TESS_POLICY_MEAN_RANGE;
+    assert_ok(ctx, tess_storage_options_check(ctx, -1, -1, &o));
+    tess_matrix_destroy(m);
+    oracle_free(&a);
     tess_context_destroy(ctx);
 }
 
@@ -275,6 +359,9 @@ int main(void)
         cmocka_unit_test(variants_fit),
         cmocka_unit_test(what_is_not_read_is_refused),
         cmocka_unit_test(what_cannot_be_is_refused),
+        cmocka_unit_test(padding_is_for_formats_that_pad),
+        cmocka_unit_test(auto_reads_padding_where_it_tries_formats_that_pad),
+        cmocka_unit_test(a_given_granularity_is_kept),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,6 +14,15 @@ done <<'END'
 --solver gmres --row-order permuted|--row-order is for products and --solver jacobi: other solves keep the rows of A
 --solver jacobi --precond ilu0|--solver jacobi takes no preconditioner; leave out --precond
 --narrowing safe|--narrowing safe needs --format tiles --layout resident
+--format csr --max-padding 5|max_padding (--max-padding) is for format ellr, sell or dia, not csr
+--solver cg --sell-window 64|window (--sell-window) is for format sell, not csr
+--format split --max-padding 5|max_padding (--max-padding) of format split is for --base ellr, sell, dia or auto, not csr
+--granularity row|granularity (--granularity) is for format split, composite or tiles, not csr
+--format tiles --granularity row|format tiles has no granularity row; it takes block
+--format auto --policy lossless --granularity matrix|format auto has no granularity matrix; it takes row, entry or block
+--solver jacobi --format tiles --policy mean-range|a schedule of precisions is not available in format tiles
+--solver jacobi --format sell|a schedule of precisions is not available in format sell
+--solver cg --format sell --arithmetic fp32|a solve cannot compute in fp32 arithmetic
 -ksp_type cg -ksp_gmres_restart 7|-ksp_gmres_restart is for -ksp_type gmres, gmres-ir, gmres-fd or fgmres
 END
 expect 2 info no-such-matrix.mtx --amg-cycle w

@@ -125,7 +125,7 @@ err_has 'split has the precisions of --levels'
 expect 2 spmv spd.mtx --format split --granularity matrix
 err_has 'takes row, entry or block'
 expect 2 solve spd.mtx --solver jacobi --format composite --granularity entry
-err_has 'format composite, which takes row'
+err_has 'format composite has no granularity entry; it takes row'
 for bad in "granularity rows" "policy mean" "policy mean-3std:0" "policy mean-3std:x" "block 16" \
     "block 16x8" "block 16x16x16" "policy none:1" "policy mean-range:x" "policy fixed-range:-1" \
     "policy lossless:0" "policy lossless:x" "share 0" "share 101" "share most" "levels fp32,fp64" "levels fp64,fp33" \

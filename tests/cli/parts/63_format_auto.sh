@@ -90,7 +90,7 @@ done
 expect 2 spmv blocks.mtx --format auto --policy mean-3std --matrix-precision fp32
 err_has 'precision fp32 is not used: with a policy, format auto has the precisions of --levels'
 expect 2 spmv blocks.mtx --format auto --policy mean-3std --granularity matrix
-err_has 'granularity matrix does not fit --format auto, which takes row, entry or block'
+err_has 'format auto has no granularity matrix; it takes row, entry or block'
 expect 2 spmv blocks.mtx --format auto --kernel paper
 err_has 'kernel paper .--kernel. needs a policy .--policy. with format auto'
 expect 2 spmv blocks.mtx --format autos
