@@ -131,6 +131,12 @@ expect 0 $by_hand --device cpu --json again.json
 json again.json "j['iterations'] == __import__('json').load(open('solve.json'))['iterations']"
 
 # NaN says nothing of symmetry.
+for options in '' '--precond amg' '--accuracy 1e-6'; do
+    # shellcheck disable=SC2086
+    expect 5 solve gallery:nan:50 --device cpu --choices none $options --json solve.json
+    json solve.json 'j["attempts"] == [] and j["why"] == ["NaN or Inf in the matrix"] and j["solver"] == "auto"'
+    out_has '^findings +1 entry is NaN or Inf; the first: row 26, column 26$'
+done
 expect 5 solve gallery:nan:50 --device cpu --choices none
 out_has '^why +NaN or Inf in the matrix$'
 
