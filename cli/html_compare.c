@@ -67,6 +67,12 @@ static void write_solves(FILE *file, const cli_solves *solves)
             ", relative tolerance %g, at most %g s each. Time is set-up and solve together. Precisions are those "
             "of matrix, preconditioner and vectors; + means that the guard raised one.</p>\n",
             solves->options->rtol, solves->options->budget);
+    for (int i = 0; i < solves->options->parts_left_out; i++) {
+        char text[CLI_COMMAND_LENGTH];
+        fputs("<p class=\"soft\">Left out: ", file);
+        cli_write_escaped(file, cli_left_out_text(&solves->options->left_out[i], text, sizeof text));
+        fputs(".</p>\n", file);
+    }
     cli_html_begin_table(file, "The verified ones by time, then the others", heads);
     for (int i = 0; i < solves->count; i++) {
         cli_html_begin_row(file, i == 0 && solves->rows[i].result.verified);
