@@ -142,6 +142,12 @@ expect 3 timestep gallery:ventricle:2000 --device cpu --steps fp64:400 --initial
 err_has 'made with other options'
 expect 2 timestep $steps --compare --resume t.ckpt
 
+# No limit, as in C and Python.
+expect 0 solve gallery:laplace2d:10 --device cpu --time-limit auto --json stop.json
+json stop.json "j['time_limit'] is None"
+expect 0 timestep gallery:laplace1d:9 --device cpu --count 2 --time-limit auto
+expect 2 solve gallery:laplace2d:10 --time-limit 0
+
 # Memory: by part, and refused where it cannot fit
 expect 0 info gallery:laplace2d:100 --solve=gmres,ilu0 --json memory.json
 out_has '^memory of a solve gmres with preconditioner ilu0: about'
