@@ -91,9 +91,11 @@ static const struct argp_option info_own_options[] = {
      TESS_SECTION_MAIN},
     {"format", 0, "NAME", OPTION_DOC, CLI_LISTED("format", "csr"), TESS_SECTION_PRECISION},
     {0}};
-static const struct argp_child info_children[] = {
-    {&cli_method_argp, 0, NULL, 0}, {&cli_precond_argp, 0, NULL, 0}, {&cli_storage_argp, 0, NULL, 0},
-    {&cli_host_argp, 0, NULL, 0},   {0}};
+static const struct argp_child info_children[] = {{&cli_method_argp, 0, NULL, 0},
+                                                  {&cli_precond_argp, 0, NULL, 0},
+                                                  {&cli_storage_argp, 0, NULL, 0},
+                                                  {&cli_host_argp, 0, NULL, 0},
+                                                  {0}};
 static const struct argp info_argp = {
     .options = info_own_options,
     .parser = parse_info,

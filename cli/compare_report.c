@@ -231,8 +231,8 @@ json_t *cli_solves_json(const cli_solves *all)
     for (int i = 0; i < all->count; i++) {
         json_array_append_new(list, row_json(&all->rows[i], all));
     }
-    return json_pack("{so so so sI sb so so}", "rhs", cli_json_text(cli_vector_describe(&o->rhs, buffer, sizeof buffer)),
-                     "rtol", cli_json_real(o->rtol), "budget", cli_json_real(o->budget), "max_iterations",
-                     (json_int_t)o->max_iterations, "interrupted", all->interrupted, "left_out", left_out_json(o), "rows",
-                     list);
+    return json_pack("{so so so sI sb so so}", "rhs",
+                     cli_json_text(cli_vector_describe(&o->rhs, buffer, sizeof buffer)), "rtol", cli_json_real(o->rtol),
+                     "budget", cli_json_real(o->budget), "max_iterations", (json_int_t)o->max_iterations, "interrupted",
+                     all->interrupted, "left_out", left_out_json(o), "rows", list);
 }

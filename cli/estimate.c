@@ -15,7 +15,7 @@ int cli_estimate_solve(const tess_matrix *a, const tess_advice *advice, const te
                        tess_solve_estimate *out, bool *estimated)
 {
     tess_solve_options options = *request;
-    options.automatic.choices = NULL;   /* the advice has read it */
+    options.automatic.choices = NULL;  /* the advice has read it */
     options.engine = TESS_ENGINE_AUTO; /* of the device that solves; the matrix is on the host here */
     *estimated = options.solver != TESS_SOLVER_AUTO || advice->count > 0;
     if (!*estimated) { return CLI_CONVERGED; }

@@ -49,8 +49,8 @@ void cli_session_add_json(json_t *root, const cli_session *session);
 
 /* ---- estimate.c ---- */
 
-/* With solver auto the first attempt of the advice; *estimated is false where it has none. Returns an exit code, message
-   printed. */
+/* With solver auto the first attempt of the advice; *estimated is false where it has none. Returns an exit code,
+   message printed. */
 int cli_estimate_solve(const tess_matrix *a, const tess_advice *advice, const tess_solve_options *request,
                        tess_solve_estimate *out, bool *estimated);
 void cli_print_estimate(const tess_solve_estimate *estimate, const tess_advice *advice); /* NULL: there is none */

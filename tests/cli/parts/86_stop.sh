@@ -167,7 +167,8 @@ json other.json "{**j['solve_memory'], 'spare': 0} ==
 json other.json "[a['options'] for a in j['recommendation']['attempts']] == ['--solver gmres --precond ilu0']"
 out_has '^recommendation +as the options ask$'
 expect 0 info gallery:laplace2d:20 --solve=cg,amg --amg-cycle w --json memory.json
-json memory.json "j['solve_memory']['precond'] == 'amg' and j['amg'] is None and j['recommendation']['precond'] != 'amg'"
+json memory.json "j['solve_memory']['precond'] == 'amg' and j['amg'] is None"
+json memory.json "j['recommendation']['precond'] != 'amg'"
 expect 0 info gallery:laplace2d:20 --solve --scale rows --json memory.json
 json memory.json "[a['options'] for a in j['recommendation']['attempts']] == ['--solver auto --scale rows']"
 json memory.json "j['solve_memory']['solver'] == 'cg'"
