@@ -209,11 +209,12 @@ void cli_add_why_json(json_t *root, const cli_solve_run *run)
     char command[CLI_COMMAND_LENGTH];
     const tess_attempt *attempts = NULL;
     const int count = run->solver == NULL ? 0 : tess_solver_attempts(run->solver, &attempts);
-    json_t *list = count > 0 ? json_array() : json_null(), *lines = count > 0 ? json_array() : json_null();
+    const char *text = run->solver == NULL ? "" : tess_solver_why(run->solver), *at = text, *line = NULL;
+    const bool automatic = text[0] != '\0'; /* without an attempt where the matrix has NaN */
+    json_t *list = automatic ? json_array() : json_null(), *lines = automatic ? json_array() : json_null();
     for (int i = 0; i < count; i++) {
         json_array_append_new(list, attempt_json(&attempts[i]));
     }
-    const char *text = count > 0 ? tess_solver_why(run->solver) : "", *at = text, *line = NULL;
     size_t length = 0;
     while ((line = next_line(text, &at, &length)) != NULL) {
         json_array_append_new(lines, json_stringn(line, length));

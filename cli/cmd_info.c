@@ -7,23 +7,58 @@
 
 typedef struct info_options {
     cli_host_options host;
-    tess_storage_options storage;
+    tess_solve_options solve; /* what a solve would be asked for; its storage is what is tried */
+    tess_papers_solve papers;
     cli_storage_choice choice;
-    tess_precond_options precond;
+    tess_solve_options estimated; /* the solve whose memory is wanted: `solve` with the words of --solve */
     const char *matrix;
     const char *plot; /* NULL: none */
     bool estimates;
-    const char *solve; /* what of; NULL: auto */
+    const char *words; /* of --solve; NULL: none */
 } info_options;
 
 enum { KEY_PLOT = 1, KEY_SOLVE };
 
-static void check_precond(struct argp_state *state, const tess_precond_options *precond)
+/* Storage is part of the solve where a format is named; a policy by itself asks for an assignment. */
+static void take_storage(info_options *options)
+{
+    tess_storage_options *storage = &options->estimated.storage, plain;
+    tess_storage_options_init(&plain);
+    if (!options->estimates) {
+        *storage = plain;
+    } else if (options->choice.assigns) {
+        storage->policy = plain.policy;
+    }
+}
+
+/* "gmres,ilu0" or "cg". */
+static void take_words(struct argp_state *state, info_options *options)
+{
+    char solver[32];
+    const char *text = options->words;
+    tess_solve_options *o = &options->estimated;
+    const size_t length = strcspn(text, ",");
+    const bool both = text[length] == ',';
+    if (o->solver != TESS_SOLVER_AUTO) { cli_refuse(state, "--solve=%s names a solver; leave out --solver", text); }
+    if (both && o->precond.kind != TESS_PRECOND_AUTO) {
+        cli_refuse(state, "--solve=%s names a preconditioner; leave out --precond", text);
+    }
+    snprintf(solver, sizeof solver, "%.*s", (int)(length < sizeof solver ? length : sizeof solver - 1), text);
+    cli_set_option(state, "solve", "solver", solver, o);
+    if (both) { cli_set_option(state, "solve", "precond", text + length + 1, o); }
+}
+
+/* What tessera solve refuses before it looks at a matrix. */
+static void check_request(struct argp_state *state, info_options *options)
 {
     char message[TESS_OPTION_TEXT];
-    if (tess_precond_options_check(precond, message, sizeof message) != TESS_SUCCESS) {
+    options->estimated = options->solve;
+    take_storage(options);
+    if (options->words != NULL) { take_words(state, options); }
+    if (tess_options_check(&options->estimated, message, sizeof message) != TESS_SUCCESS) {
         cli_refuse(state, "%s", message);
     }
+    tess_options_prune(&options->solve); /* options of the solve that --solve names */
 }
 
 static error_t parse_info(int key, char *arg, struct argp_state *state)
@@ -31,18 +66,19 @@ static error_t parse_info(int key, char *arg, struct argp_state *state)
     info_options *options = state->input;
     switch (key) {
     case ARGP_KEY_INIT:
-        state->child_inputs[0] = &options->choice;
-        state->child_inputs[1] = &options->host;
-        state->child_inputs[2] = &options->precond;
+        state->child_inputs[0] = &options->solve;
+        state->child_inputs[1] = &options->solve.precond;
+        state->child_inputs[2] = &options->choice;
+        state->child_inputs[3] = &options->host;
         return 0;
     case KEY_SOLVE:
         options->estimates = true;
-        options->solve = arg;
+        options->words = arg;
         return 0;
     case KEY_PLOT: options->plot = cli_parse_output(state, "plot", arg); return 0;
     case ARGP_KEY_ARG:
     case ARGP_KEY_NO_ARGS: cli_take_matrix(state, arg, &options->matrix); return 0;
-    case ARGP_KEY_END: check_precond(state, &options->precond); return 0;
+    case ARGP_KEY_END: check_request(state, options); return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
@@ -50,11 +86,16 @@ static error_t parse_info(int key, char *arg, struct argp_state *state)
 static const struct argp_option info_own_options[] = {
     {"plot", KEY_PLOT, "FILE.png", 0, "draw the matrix; colours show the precision of each entry", TESS_SECTION_OUTPUT},
     {"solve", KEY_SOLVE, "NAME[,PRECOND]", OPTION_ARG_OPTIONAL,
-     "estimate the memory of a solve by part, such as --solve=gmres,ilu0 (default of NAME: auto)", TESS_SECTION_MAIN},
+     "estimate the memory of a solve by part, such as --solve=gmres,ilu0 (default of NAME: --solver, of PRECOND: "
+     "--precond)",
+     TESS_SECTION_MAIN},
     {"format", 0, "NAME", OPTION_DOC, CLI_LISTED("format", "csr"), TESS_SECTION_PRECISION},
     {0}};
-static const struct argp_child info_children[] = {
-    {&cli_storage_argp, 0, NULL, 0}, {&cli_host_argp, 0, NULL, 0}, {&cli_precond_argp, 0, NULL, 0}, {0}};
+static const struct argp_child info_children[] = {{&cli_method_argp, 0, NULL, 0},
+                                                  {&cli_precond_argp, 0, NULL, 0},
+                                                  {&cli_storage_argp, 0, NULL, 0},
+                                                  {&cli_host_argp, 0, NULL, 0},
+                                                  {0}};
 static const struct argp info_argp = {
     .options = info_own_options,
     .parser = parse_info,
@@ -63,7 +104,7 @@ static const struct argp info_argp = {
            "each precision stores exactly, memory, and a solver to try. With --format it also stores the matrix in "
            "that way and reports the bytes, or why this is refused. With --policy it also reports which part gets "
            "which precision. With --precond amg it also sets up the levels of algebraic multigrid, and reports "
-           "them.\n" CLI_MATRIX_HELP "\v"
+           "them. Options of solve say which solve is advised on.\n" CLI_MATRIX_HELP "\v"
            "Example: describe a model problem, and what the policy lossless would store in low precisions.\n"
            "  tessera info gallery:laplace2d:100 --policy lossless",
     .children = info_children};
@@ -75,10 +116,10 @@ static int try_storage(const tess_matrix *a, const info_options *options, storag
 {
     tess_matrix *stored = NULL;
     const tess_context *ctx = tess_matrix_context(a);
-    tess_storage_options storage = options->storage;
+    tess_storage_options storage = options->solve.storage;
     if (options->choice.assigns) { storage.policy.policy = TESS_POLICY_NONE; }
     tess_status status = tess_matrix_convert(a, &storage, &stored);
-    *out = (storage_trial){.options = options->storage,
+    *out = (storage_trial){.options = options->solve.storage,
                            .chosen = options->choice.chosen,
                            .bytes = status == TESS_SUCCESS ? tess_matrix_bytes(stored) : -1};
     cli_note_format(status == TESS_SUCCESS ? tess_matrix_format(stored) : TESS_FORMAT_AUTO, &out->options);
@@ -119,8 +160,8 @@ static int find_levels(const tess_matrix *a, const info_options *options, info_l
 {
     tess_precond *m = NULL;
     *out = (info_levels){.factor = NAN};
-    if (options->precond.kind != TESS_PRECOND_AMG) { return CLI_CONVERGED; }
-    tess_status status = tess_precond_create(a, &options->precond, &m);
+    if (options->solve.precond.kind != TESS_PRECOND_AMG) { return CLI_CONVERGED; }
+    tess_status status = tess_precond_create(a, &options->solve.precond, &m);
     if (status == TESS_SUCCESS) {
         out->known = cli_find_levels(m, &out->levels);
         status = cli_measure_factor(a, m, &out->factor);
@@ -130,73 +171,94 @@ static int find_levels(const tess_matrix *a, const info_options *options, info_l
 }
 
 /* What tessera solve would do next, which remembers what solved a matrix. */
-static int advise(const tess_matrix *a, tess_advice *advice)
+static int advise(const tess_matrix *a, const info_options *options, tess_advice *advice)
 {
     char choices[CLI_PATH_LENGTH];
-    tess_solve_options options;
-    tess_solve_options_init(&options);
-    options.automatic.choices = cli_choices_path(NULL, choices, sizeof choices);
+    tess_solve_options asked = options->solve;
+    asked.automatic.choices = cli_choices_path(asked.automatic.choices, choices, sizeof choices);
     tess_advice_init(advice);
-    tess_status status = tess_advise(a, &options, advice);
+    tess_status status = tess_advise(a, &asked, advice);
     return status == TESS_SUCCESS ? CLI_CONVERGED : cli_report_failure(tess_matrix_context(a), status);
+}
+
+static int report_all(const info_options *options, const info_report *report, const tess_solve_estimate *estimate)
+{
+    if (cli_text_wanted(options->host.json)) {
+        cli_info_print(report);
+        if (options->estimates) { cli_print_estimate(estimate, report->advice); }
+    }
+    if (options->host.json == NULL) { return CLI_CONVERGED; }
+    json_t *root = cli_info_json(report);
+    json_object_set_new(root, "solve_memory", estimate != NULL ? cli_estimate_json(estimate) : json_null());
+    return cli_write_json(options->host.json, root);
+}
+
+/* Everything is found before anything is printed. */
+static int find_all(const info_options *options, const cli_matrix *matrix, info_assignment *made)
+{
+    tess_matrix_analysis facts = {.size = sizeof facts};
+    storage_trial trial;
+    info_levels levels;
+    tess_advice advice;
+    tess_solve_estimate estimate;
+    bool estimated = false;
+    const tess_status status = tess_matrix_analyze(matrix->a, &facts);
+    int code = status == TESS_SUCCESS ? CLI_CONVERGED : cli_report_failure(tess_matrix_context(matrix->a), status);
+    if (code == CLI_CONVERGED) { code = try_storage(matrix->a, options, &trial); }
+    if (code == CLI_CONVERGED) { code = assign(matrix->a, options, &trial.options, made); }
+    if (code == CLI_CONVERGED) { code = find_levels(matrix->a, options, &levels); }
+    if (code == CLI_CONVERGED) { code = advise(matrix->a, options, &advice); }
+    if (code == CLI_CONVERGED && options->estimates) {
+        code = cli_estimate_solve(matrix->a, &advice, &options->estimated, &estimate, &estimated);
+    }
+    const info_report report = {matrix, &facts, &trial, made, &levels, &options->solve, &advice};
+    return code == CLI_CONVERGED ? report_all(options, &report, estimated ? &estimate : NULL) : code;
 }
 
 static int analyse(const info_options *options, tess_context *ctx)
 {
     cli_matrix matrix;
-    tess_matrix_analysis facts = {.size = sizeof facts};
-    storage_trial trial;
     info_assignment made = {.assignment = NULL};
-    info_levels levels;
     int code = cli_load_matrix(ctx, options->matrix, &matrix);
-    if (code == CLI_CONVERGED) {
-        tess_status status = tess_matrix_analyze(matrix.a, &facts);
-        if (status != TESS_SUCCESS) { code = cli_report_failure(ctx, status); }
-    }
-    if (code == CLI_CONVERGED) { code = try_storage(matrix.a, options, &trial); }
-    if (code == CLI_CONVERGED) { code = assign(matrix.a, options, &trial.options, &made); }
-    if (code == CLI_CONVERGED) { code = find_levels(matrix.a, options, &levels); }
-    tess_advice advice;
-    if (code == CLI_CONVERGED) { code = advise(matrix.a, &advice); }
-    const info_report report = {&matrix, &facts, &trial, &made, &levels, &advice};
-    tess_solve_estimate estimate;
-    if (code == CLI_CONVERGED && options->estimates) {
-        code = cli_estimate_solve(matrix.a, &advice, options->solve, &estimate);
-    }
-    if (code == CLI_CONVERGED) {
-        if (cli_text_wanted(options->host.json)) {
-            cli_info_print(&report);
-            if (options->estimates) { cli_print_estimate(&estimate); }
-        }
-        if (options->host.json != NULL) {
-            json_t *root = cli_info_json(&report);
-            json_object_set_new(root, "solve_memory", options->estimates ? cli_estimate_json(&estimate) : json_null());
-            code = cli_write_json(options->host.json, root);
-        }
-    }
+    if (code == CLI_CONVERGED) { code = find_all(options, &matrix, &made); }
     tess_assignment_destroy(made.assignment);
     tess_matrix_destroy(matrix.a);
     return code;
+}
+
+static int check_files(info_options *options)
+{
+    const char *asked = options->solve.automatic.choices;
+    const char *choices = asked != NULL && strcmp(asked, "none") != 0 ? asked : NULL;
+    const cli_files files = {.input = {options->matrix, choices},
+                             .output = {{"json", &options->host.json}, {"plot", &options->plot}},
+                             .force = options->host.force};
+    const int code = cli_check_own_file("choices", choices, false);
+    return code == 0 ? cli_prepare_files(&files) : code;
+}
+
+static int check_storage(tess_context *ctx, const info_options *options)
+{
+    const int code = cli_check_papers(ctx, &options->solve.storage);
+    return code == 0 && options->estimates ? cli_check_storage(ctx, &options->estimated.storage) : code;
 }
 
 static int run_info(int argc, char **argv)
 {
     cli_arguments arguments;
     info_options options = {.matrix = NULL};
-    tess_storage_options_init(&options.storage);
-    tess_precond_options_init(&options.precond);
-    cli_storage_choice_init(&options.choice, &options.storage);
+    tess_solve_options_init(&options.solve);
+    tess_papers_solve_init(&options.papers);
+    options.solve.papers = &options.papers;
+    cli_storage_choice_init(&options.choice, &options.solve.storage);
     options.choice.assigns = true;
     int code = cli_arguments_prepare(&info_argp, argc, argv, false, &arguments);
     if (code != 0) { return code; }
     cli_arguments_parse(&info_argp, &arguments, &options);
     tess_context *ctx = NULL;
-    const cli_files files = {.input = {options.matrix},
-                             .output = {{"json", &options.host.json}, {"plot", &options.plot}},
-                             .force = options.host.force};
-    code = cli_prepare_files(&files);
+    code = check_files(&options);
     if (code == 0) { code = cli_open_context(TESS_DEVICE_CPU, options.host.threads, NULL, &ctx); }
-    if (code == 0) { code = cli_check_papers(ctx, &options.storage); }
+    if (code == 0) { code = check_storage(ctx, &options); }
     if (code == 0) { code = analyse(&options, ctx); }
     tess_context_destroy(ctx);
     cli_arguments_free(&arguments);

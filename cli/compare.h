@@ -50,14 +50,31 @@ void cli_products_free(cli_products *all);
 
 /* ---- compare_options.c: what to solve with ---- */
 
-enum { CLI_MOST_CHOICES = 16 };
+enum { CLI_MOST_CHOICES = 16, CLI_MOST_LEFT_OUT = 32, CLI_NAME_LENGTH = 48, CLI_REASON_LENGTH = 512 };
 
+/* A name of --solver, with S of idr:S. */
+typedef struct cli_listed_solver {
+    tess_solver_kind kind;
+    tess_idr_options idr;
+} cli_listed_solver;
+
+/* A solver with preconditioners that it is not tried with, for one reason. */
+typedef struct cli_left_out {
+    char solver[CLI_NAME_LENGTH];
+    int preconds;
+    char precond[CLI_MOST_CHOICES][CLI_NAME_LENGTH];
+    char reason[CLI_REASON_LENGTH];
+} cli_left_out;
+
+/* Each name is in a list once. */
 typedef struct cli_solves_options {
-    bool asked;                                /* an option of solves was given */
-    int solvers, preconds, precisions;         /* how many are listed; 0: those that suit the matrix */
-    tess_solver_kind solver[CLI_MOST_CHOICES]; /* auto among them */
+    bool asked;                                 /* an option of solves was given */
+    int solvers, preconds, precisions;          /* how many are listed; 0: those that suit the matrix */
+    cli_listed_solver solver[CLI_MOST_CHOICES]; /* auto among them */
     tess_precond_options precond[CLI_MOST_CHOICES];
     tess_precision precision[CLI_MOST_CHOICES];
+    int parts_left_out;
+    cli_left_out left_out[CLI_MOST_LEFT_OUT];
     tess_advice advice; /* its attempts, and auto, are tried where neither solvers nor preconditioners are listed */
     cli_vector_choice rhs;
     double rtol, budget; /* budget: seconds of each solve */
@@ -69,10 +86,16 @@ void cli_solves_options_init(cli_solves_options *options);
 extern const struct argp cli_solves_argp;
 /* Fills the lists that were not given by the library's advice for the matrix. Returns an exit code, message printed. */
 int cli_solves_choose(const tess_matrix *a, cli_solves_options *options);
+/* What a pair of the lists asks for. */
+void cli_set_pair(const cli_solves_options *options, int solver, int precond, tess_solve_options *out);
+/* Whether a solve takes them together; auto takes none of the list. */
+bool cli_pair_fits(const cli_solves_options *options, int solver, int precond);
+/* "lsqr with ilu0, ic0: --solver lsqr takes no preconditioner but jacobi" */
+const char *cli_left_out_text(const cli_left_out *part, char *buffer, size_t size);
 
 /* ---- compare_solves.c: A x = b by each of them ---- */
 
-enum { CLI_HISTORY_POINTS = 300, CLI_REASON_LENGTH = 512 };
+enum { CLI_HISTORY_POINTS = 300 };
 
 /* One solve, of the fastest of a few runs. */
 typedef struct cli_solve_row {

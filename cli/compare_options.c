@@ -18,21 +18,48 @@ void cli_solves_options_init(cli_solves_options *options)
         .rhs = {.source = CLI_VECTOR_ONES}, .rtol = 1e-5, .budget = 10.0, .max_iterations = 1000000};
 }
 
-/* Calls `add` with each word between commas. */
-static void parse_list(struct argp_state *state, const char *option, const char *text, int *count,
+/* Calls `add`, which lengthens the list by what is not in it yet, with each word between commas. */
+static void parse_list(struct argp_state *state, const char *option, const char *text, int *listed,
                        void (*add)(struct argp_state *state, const char *word, cli_solves_options *options))
 {
     char *copy = strdup(text), *rest = copy;
-    *count = 0;
+    int count = 0;
+    *listed = 0;
     if (copy == NULL) { argp_failure(state, CLI_DEVICE, 0, "there is no memory for --%s", option); }
     for (char *word = strsep(&rest, ","); word != NULL; word = strsep(&rest, ",")) {
-        if (*count == CLI_MOST_CHOICES) {
+        if (count++ == CLI_MOST_CHOICES) {
             argp_error(state, "--%s takes at most %s", option, tess_count((int)CLI_MOST_CHOICES, "name").text);
         }
         add(state, word, state->input);
-        *count += 1;
     }
     free(copy);
+}
+
+static void take_solver(cli_solves_options *options, const tess_solve_options *named)
+{
+    for (int k = 0; k < options->solvers; k++) {
+        if (options->solver[k].kind == named->solver && options->solver[k].idr.s == named->idr.s) { return; }
+    }
+    options->solver[options->solvers++] = (cli_listed_solver){named->solver, named->idr};
+}
+
+/* Beside a solver that is named, auto is none. */
+static void take_precond(cli_solves_options *options, const tess_precond_options *named)
+{
+    tess_precond_options one = *named;
+    if (one.kind == TESS_PRECOND_AUTO) { one.kind = TESS_PRECOND_NONE; }
+    for (int k = 0; k < options->preconds; k++) {
+        if (memcmp(&options->precond[k], &one, sizeof one) == 0) { return; }
+    }
+    options->precond[options->preconds++] = one;
+}
+
+static void take_precision(cli_solves_options *options, tess_precision precision)
+{
+    for (int k = 0; k < options->precisions; k++) {
+        if (options->precision[k] == precision) { return; }
+    }
+    options->precision[options->precisions++] = precision;
 }
 
 static void add_solver(struct argp_state *state, const char *word, cli_solves_options *options)
@@ -40,7 +67,7 @@ static void add_solver(struct argp_state *state, const char *word, cli_solves_op
     tess_solve_options solve;
     tess_solve_options_init(&solve);
     cli_set_option(state, "solvers", "solver", word, &solve);
-    options->solver[options->solvers] = solve.solver;
+    take_solver(options, &solve);
 }
 
 static void add_precond(struct argp_state *state, const char *word, cli_solves_options *options)
@@ -48,7 +75,7 @@ static void add_precond(struct argp_state *state, const char *word, cli_solves_o
     tess_solve_options solve;
     tess_solve_options_init(&solve);
     cli_set_option(state, "preconds", "precond", word, &solve);
-    options->precond[options->preconds] = solve.precond;
+    take_precond(options, &solve.precond);
 }
 
 static void add_precision(struct argp_state *state, const char *word, cli_solves_options *options)
@@ -56,7 +83,108 @@ static void add_precision(struct argp_state *state, const char *word, cli_solves
     tess_solve_options solve;
     tess_solve_options_init(&solve);
     cli_set_option(state, "precisions", "matrix-precision", word, &solve);
-    options->precision[options->precisions] = solve.storage.precision;
+    take_precision(options, solve.storage.precision);
+}
+
+/* As solve takes them. */
+static void set_limit(struct argp_state *state, const char *name, const char *text, cli_solves_options *options)
+{
+    tess_solve_options solve;
+    tess_solve_options_init(&solve);
+    solve.rtol = options->rtol;
+    solve.max_iterations = options->max_iterations;
+    cli_set_option(state, name, name, text, &solve);
+    options->rtol = solve.rtol;
+    options->max_iterations = solve.max_iterations;
+}
+
+/* ---- pairs that do not fit ---- */
+
+void cli_set_pair(const cli_solves_options *options, int solver, int precond, tess_solve_options *out)
+{
+    out->solver = options->solver[solver].kind;
+    out->idr = options->solver[solver].idr;
+    out->precond = options->precond[precond];
+}
+
+static bool check_pair(const cli_solves_options *options, int solver, int precond, char *text, size_t size)
+{
+    tess_solve_options solve;
+    tess_solve_options_init(&solve);
+    cli_set_pair(options, solver, precond, &solve);
+    return solve.solver == TESS_SOLVER_AUTO || tess_options_check(&solve, text, size) == TESS_SUCCESS;
+}
+
+bool cli_pair_fits(const cli_solves_options *options, int solver, int precond)
+{
+    char text[TESS_OPTION_TEXT];
+    return check_pair(options, solver, precond, text, sizeof text);
+}
+
+static void note_left_out(cli_solves_options *options, const char *solver, const char *precond, const char *reason)
+{
+    cli_left_out *part = NULL;
+    for (int i = 0; i < options->parts_left_out && part == NULL; i++) {
+        cli_left_out *other = &options->left_out[i];
+        if (strcmp(other->solver, solver) == 0 && strcmp(other->reason, reason) == 0) { part = other; }
+    }
+    if (part == NULL) {
+        if (options->parts_left_out == CLI_MOST_LEFT_OUT) { return; }
+        part = &options->left_out[options->parts_left_out++];
+        part->preconds = 0;
+        snprintf(part->solver, sizeof part->solver, "%s", solver);
+        snprintf(part->reason, sizeof part->reason, "%s", reason);
+    }
+    for (int k = 0; k < part->preconds; k++) {
+        if (strcmp(part->precond[k], precond) == 0) { return; }
+    }
+    if (part->preconds == CLI_MOST_CHOICES) { return; }
+    snprintf(part->precond[part->preconds++], CLI_NAME_LENGTH, "%s", precond);
+}
+
+/* Notes the pairs of the lists that no solve takes. Returns how many one does. */
+static int leave_out(cli_solves_options *options)
+{
+    char solver[CLI_NAME_LENGTH], precond[64], message[TESS_OPTION_TEXT], reason[CLI_REASON_LENGTH];
+    int fitting = 0;
+    for (int s = 0; s < options->solvers; s++) {
+        for (int m = 0; m < options->preconds; m++) {
+            tess_solve_options pair;
+            if (check_pair(options, s, m, message, sizeof message)) {
+                fitting++;
+                continue;
+            }
+            tess_solve_options_init(&pair);
+            cli_set_pair(options, s, m, &pair);
+            note_left_out(options, cli_value_text(&pair, "solver", solver, sizeof solver),
+                          cli_precond_text(&pair.precond, precond, sizeof precond),
+                          cli_spelled(message, reason, sizeof reason));
+        }
+    }
+    return fitting;
+}
+
+const char *cli_left_out_text(const cli_left_out *part, char *buffer, size_t size)
+{
+    int used = snprintf(buffer, size, "%s with ", part->solver);
+    for (int k = 0; k < part->preconds && (size_t)used < size; k++) {
+        used += snprintf(buffer + used, size - (size_t)used, "%s%s", k == 0 ? "" : ", ", part->precond[k]);
+    }
+    if ((size_t)used < size) { snprintf(buffer + used, size - (size_t)used, ": %s", part->reason); }
+    return buffer;
+}
+
+/* Of two lists the matrix adds nothing to. */
+static void check_pairs(struct argp_state *state, cli_solves_options *options)
+{
+    char part[2 * CLI_REASON_LENGTH + CLI_MOST_CHOICES * CLI_NAME_LENGTH], text[4 * sizeof part] = "";
+    size_t used = 0;
+    if (options->solvers == 0 || options->preconds == 0 || leave_out(options) > 0) { return; }
+    for (int i = 0; i < options->parts_left_out && used < sizeof text; i++) {
+        used += (size_t)snprintf(text + used, sizeof text - used, "\n  %s",
+                                 cli_left_out_text(&options->left_out[i], part, sizeof part));
+    }
+    argp_error(state, "no solver of --solvers takes a preconditioner of --preconds:%s", text);
 }
 
 static error_t parse_solves(int key, char *arg, struct argp_state *state)
@@ -68,16 +196,15 @@ static error_t parse_solves(int key, char *arg, struct argp_state *state)
     case KEY_PRECONDS: parse_list(state, "preconds", arg, &options->preconds, add_precond); return 0;
     case KEY_PRECISIONS: parse_list(state, "precisions", arg, &options->precisions, add_precision); return 0;
     case KEY_BUDGET: options->budget = cli_parse_real(state, "budget", arg, DBL_MIN, DBL_MAX); return 0;
-    case KEY_RTOL: options->rtol = cli_parse_real(state, "rtol", arg, 0.0, 1.0); return 0;
-    case KEY_MAX_ITERATIONS:
-        options->max_iterations = cli_parse_integer(state, "max-iterations", arg, 0, INT64_MAX / 4);
-        return 0;
+    case KEY_RTOL: set_limit(state, "rtol", arg, options); return 0;
+    case KEY_MAX_ITERATIONS: set_limit(state, "max-iterations", arg, options); return 0;
     case KEY_RHS:
         options->rhs = cli_parse_vector(state, "rhs", arg, true);
         if (cli_is_stream(arg)) {
             argp_error(state, "--rhs: a comparison reads b for each device; give a file, not -");
         }
         return 0;
+    case ARGP_KEY_END: check_pairs(state, options); return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
@@ -87,7 +214,7 @@ static const struct argp_option solves_options[] = {
      "solves: names of --solver with commas between them (default: auto and those that suit the matrix)",
      TESS_SECTION_MAIN},
     {"preconds", KEY_PRECONDS, "LIST", 0,
-     "solves: names of --precond with commas between them (default: none, jacobi, and factors that suit the matrix)",
+     "solves: names of --precond with commas between them (default: none and those that suit the matrix)",
      TESS_SECTION_MAIN},
     {"precisions", KEY_PRECISIONS, "LIST", 0,
      "solves: precisions of matrix and preconditioner, and of the cycles of gmres (default fp64,fp32)",
@@ -97,45 +224,45 @@ static const struct argp_option solves_options[] = {
      "solves: right-hand side b (default ones): ones, a-times-ones, a-times-ramp, "
      "random[:SEED] in (-1, 1), uniform[:SEED] in (0, 1), or a file",
      TESS_SECTION_MAIN + 1},
-    {"rtol", KEY_RTOL, "R", 0, "solves: relative tolerance (default 1e-5)", TESS_SECTION_STOPPING},
-    {"max-iterations", KEY_MAX_ITERATIONS, "N", 0, "solves: most iterations of each (default 1000000)",
+    {"rtol", KEY_RTOL, "R", 0, "solves: " CLI_LISTED("rtol", "1e-5"), TESS_SECTION_STOPPING},
+    {"max-iterations", KEY_MAX_ITERATIONS, "N", 0, "solves: " CLI_LISTED("max-iterations", "1000000"),
      TESS_SECTION_STOPPING},
     {0}};
 const struct argp cli_solves_argp = {.options = solves_options, .parser = parse_solves};
 
 /* ---- what suits a matrix: the library's advice ---- */
 
-static void take_solver(cli_solves_options *options, tess_solver_kind kind)
+static void take_solver_kind(cli_solves_options *options, tess_solver_kind kind)
 {
-    for (int k = 0; k < options->solvers; k++) {
-        if (options->solver[k] == kind) { return; }
-    }
-    options->solver[options->solvers++] = kind;
+    tess_solve_options solve;
+    tess_solve_options_init(&solve);
+    solve.solver = kind;
+    take_solver(options, &solve);
 }
 
-static void take_precond(cli_solves_options *options, tess_precond_kind kind)
+static void take_precond_kind(cli_solves_options *options, tess_precond_kind kind)
 {
-    for (int k = 0; k < options->preconds; k++) {
-        if (options->precond[k].kind == kind) { return; }
-    }
-    tess_precond_options_parse(tess_precond_kind_name(kind), &options->precond[options->preconds++]);
+    tess_precond_options precond;
+    tess_precond_options_init(&precond);
+    precond.kind = kind;
+    take_precond(options, &precond);
 }
 
 /* Beside preconditioners that were listed. */
 static void take_solvers(cli_solves_options *options)
 {
-    take_solver(options, TESS_SOLVER_AUTO);
+    take_solver_kind(options, TESS_SOLVER_AUTO);
     for (int k = 0; k < options->advice.count; k++) {
-        take_solver(options, options->advice.attempt[k].solver);
+        take_solver_kind(options, options->advice.attempt[k].solver);
     }
 }
 
 /* Beside solvers that were listed. */
 static void take_preconds(cli_solves_options *options)
 {
-    take_precond(options, TESS_PRECOND_NONE);
+    take_precond_kind(options, TESS_PRECOND_NONE);
     for (int k = 0; k < options->advice.count; k++) {
-        take_precond(options, options->advice.attempt[k].precond);
+        take_precond_kind(options, options->advice.attempt[k].precond);
     }
 }
 
@@ -144,13 +271,28 @@ static bool is_complete(tess_precond_kind kind)
     return kind == TESS_PRECOND_LU || kind == TESS_PRECOND_CHOLESKY;
 }
 
-/* Attempts that differ in more than the precision, which is the list's; without factors that nothing could stop. */
-static void keep_distinct(const tess_matrix *a, tess_advice *advice)
+/* An attempt of the advice, which is tried by default: with its solver, or with those that were listed. */
+static void note_factors(cli_solves_options *options, const tess_advised_attempt *one)
 {
+    static const char reason[] = "nothing can stop the analysis of so large a factorization; list it to try it";
+    const char *precond = tess_precond_kind_name(one->precond);
+    if (options->preconds > 0) { return; }
+    if (options->solvers == 0) { note_left_out(options, tess_solver_kind_name(one->solver), precond, reason); }
+    for (int k = 0; k < options->solvers; k++) {
+        if (options->solver[k].kind == TESS_SOLVER_AUTO) { continue; }
+        note_left_out(options, tess_solver_kind_name(options->solver[k].kind), precond, reason);
+    }
+}
+
+/* Attempts that differ in more than the precision, which is the list's; without factors that nothing could stop. */
+static void keep_distinct(const tess_matrix *a, cli_solves_options *options)
+{
+    tess_advice *advice = &options->advice;
     int kept = 0;
     for (int k = 0; k < advice->count; k++) {
         const tess_advised_attempt one = advice->attempt[k];
         bool taken = is_complete(one.precond) && tess_matrix_nnz(a) > most_to_factor;
+        if (taken) { note_factors(options, &one); }
         for (int j = 0; j < kept; j++) {
             taken = taken || (advice->attempt[j].solver == one.solver && advice->attempt[j].precond == one.precond);
         }
@@ -164,7 +306,7 @@ static void choose_least_squares(cli_solves_options *options)
 {
     if (options->solvers == 0) {
         take_solvers(options);
-        take_solver(options, TESS_SOLVER_LSQR);
+        take_solver_kind(options, TESS_SOLVER_LSQR);
     }
     if (options->preconds == 0) { take_preconds(options); }
 }
@@ -175,7 +317,8 @@ int cli_solves_choose(const tess_matrix *a, cli_solves_options *options)
     tess_advice_init(advice);
     tess_status status = tess_advise(a, NULL, advice);
     if (status != TESS_SUCCESS) { return cli_report_failure(tess_matrix_context(a), status); }
-    keep_distinct(a, advice);
+    options->parts_left_out = 0;
+    keep_distinct(a, options);
     if (tess_matrix_nrows(a) != tess_matrix_ncols(a)) {
         choose_least_squares(options);
     } else if (options->solvers > 0 && options->preconds == 0) {
@@ -187,5 +330,6 @@ int cli_solves_choose(const tess_matrix *a, cli_solves_options *options)
         options->precision[options->precisions++] = TESS_PRECISION_FP64;
         options->precision[options->precisions++] = TESS_PRECISION_FP32;
     }
+    (void)leave_out(options);
     return CLI_CONVERGED;
 }

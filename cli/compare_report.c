@@ -20,9 +20,18 @@ static tess_solver_kind solver_of(const cli_solve_row *row)
                                                                                     : row->options.solver;
 }
 
+/* With S of idr:S. */
+static const char *solver_text(const cli_solve_row *row, char *buffer, size_t size)
+{
+    const tess_solver_kind kind = solver_of(row);
+    return kind == row->options.solver ? cli_value_text(&row->options, "solver", buffer, size)
+                                       : tess_solver_kind_name(kind);
+}
+
 const char *cli_row_method(const cli_solve_row *row, char *buffer, size_t size)
 {
-    snprintf(buffer, size, "%s%s", row->automatic ? "auto: " : "", tess_solver_kind_name(solver_of(row)));
+    char solver[CLI_NAME_LENGTH];
+    snprintf(buffer, size, "%s%s", row->automatic ? "auto: " : "", solver_text(row, solver, sizeof solver));
     return buffer;
 }
 
@@ -145,6 +154,9 @@ void cli_solves_print(const cli_solves *all)
     const cli_solves_options *o = all->options;
     printf("%-17s %s, rtol %g, at most %g s each; set-up counts\n",
            "solves b =", cli_shown(cli_vector_describe(&o->rhs, buffer, sizeof buffer)), o->rtol, o->budget);
+    for (int i = 0; i < o->parts_left_out; i++) {
+        printf("%-17s %s\n", "left out", cli_left_out_text(&o->left_out[i], buffer, sizeof buffer));
+    }
     if (all->interrupted) { printf("%-17s the rest was left out\n", "interrupted"); }
     printf("\n%-6s %-14s %-14s %-15s %9s %9s %7s %8s  %s\n", "device", "solver", "precond", "precisions", "time",
            "set-up", "iterat.", "bytes", "result, true relative residual, that of scaled rows");
@@ -163,12 +175,12 @@ void cli_solves_print(const cli_solves *all)
 
 static json_t *row_json(const cli_solve_row *row, const cli_solves *all)
 {
-    char precond[64], outcome[CLI_REASON_LENGTH + 64], command[CLI_COMMAND_LENGTH];
+    char solver[CLI_NAME_LENGTH], precond[64], outcome[CLI_REASON_LENGTH + 64], command[CLI_COMMAND_LENGTH];
     const tess_solve_result *r = &row->result;
     const bool ran = row->status == TESS_SUCCESS;
     json_t *item = json_pack(
         "{ss sb ss ss so ss ss ss sb sb ss ss si so so sb}", "device", row->device, "automatic", row->automatic,
-        "solver", tess_solver_kind_name(solver_of(row)), "precond",
+        "solver", solver_text(row, solver, sizeof solver), "precond",
         cli_precond_text(&row->options.precond, precond, sizeof precond), "precision",
         row->automatic ? json_string("auto") : json_string(tess_precision_name(row->precision)), "matrix_precision",
         matrix_storage(row), "precond_precision", precond_storage(row), "vector_precision", vector_storage(row),
@@ -197,6 +209,20 @@ static json_t *row_json(const cli_solve_row *row, const cli_solves *all)
     return item;
 }
 
+/* A pair each. */
+static json_t *left_out_json(const cli_solves_options *o)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < o->parts_left_out; i++) {
+        const cli_left_out *part = &o->left_out[i];
+        for (int k = 0; k < part->preconds; k++) {
+            json_array_append_new(list, json_pack("{ss ss so}", "solver", part->solver, "precond", part->precond[k],
+                                                  "reason", cli_json_text(part->reason)));
+        }
+    }
+    return list;
+}
+
 json_t *cli_solves_json(const cli_solves *all)
 {
     char buffer[CLI_PATH_LENGTH];
@@ -205,7 +231,8 @@ json_t *cli_solves_json(const cli_solves *all)
     for (int i = 0; i < all->count; i++) {
         json_array_append_new(list, row_json(&all->rows[i], all));
     }
-    return json_pack("{so so so sI sb so}", "rhs", cli_json_text(cli_vector_describe(&o->rhs, buffer, sizeof buffer)),
-                     "rtol", cli_json_real(o->rtol), "budget", cli_json_real(o->budget), "max_iterations",
-                     (json_int_t)o->max_iterations, "interrupted", all->interrupted, "rows", list);
+    return json_pack("{so so so sI sb so so}", "rhs",
+                     cli_json_text(cli_vector_describe(&o->rhs, buffer, sizeof buffer)), "rtol", cli_json_real(o->rtol),
+                     "budget", cli_json_real(o->budget), "max_iterations", (json_int_t)o->max_iterations, "interrupted",
+                     all->interrupted, "left_out", left_out_json(o), "rows", list);
 }

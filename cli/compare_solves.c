@@ -144,12 +144,6 @@ static void measure_row(const tess_matrix *a, const tess_vector *b, tess_vector 
 
 /* ---- all of them ---- */
 
-static bool is_possible(tess_solver_kind solver, tess_precond_kind precond)
-{
-    const bool alone = solver == TESS_SOLVER_JACOBI || solver == TESS_SOLVER_LSQR || solver == TESS_SOLVER_LSMR;
-    return !alone || precond == TESS_PRECOND_NONE || (solver != TESS_SOLVER_JACOBI && precond == TESS_PRECOND_JACOBI);
-}
-
 static cli_solve_row plan_row(const cli_solves *all, const tess_context *ctx, tess_solver_kind solver)
 {
     cli_solve_row row = {.device = cli_device_name(ctx), .automatic = solver == TESS_SOLVER_AUTO};
@@ -169,15 +163,14 @@ static void measure_automatic(const tess_matrix *a, const tess_vector *b, tess_v
     measure_row(a, b, x, all, &row);
 }
 
-static void measure_solver(const tess_matrix *a, const tess_vector *b, tess_vector *x, tess_solver_kind solver,
-                           cli_solves *all)
+static void measure_solver(const tess_matrix *a, const tess_vector *b, tess_vector *x, int s, cli_solves *all)
 {
     const cli_solves_options *o = all->options;
     for (int m = 0; m < o->preconds && !all->interrupted; m++) {
-        if (!is_possible(solver, o->precond[m].kind)) { continue; }
+        if (!cli_pair_fits(o, s, m)) { continue; }
         for (int p = 0; p < o->precisions && !all->interrupted; p++) {
-            cli_solve_row row = plan_row(all, tess_matrix_context(a), solver);
-            row.options.precond = o->precond[m];
+            cli_solve_row row = plan_row(all, tess_matrix_context(a), o->solver[s].kind);
+            cli_set_pair(o, s, m, &row.options);
             row.precision = o->precision[p];
             set_precision(row.precision, &row.options);
             measure_row(a, b, x, all, &row);
@@ -211,9 +204,9 @@ static bool make_space(cli_solves *all)
     const cli_solves_options *o = all->options;
     all->capacity = all->count + (takes_advice(o) ? 1 + o->advice.count * o->precisions : 0);
     for (int s = 0; s < o->solvers; s++) {
-        if (o->solver[s] == TESS_SOLVER_AUTO) { all->capacity++; }
-        for (int m = 0; m < o->preconds && o->solver[s] != TESS_SOLVER_AUTO; m++) {
-            all->capacity += is_possible(o->solver[s], o->precond[m].kind) ? o->precisions : 0;
+        if (o->solver[s].kind == TESS_SOLVER_AUTO) { all->capacity++; }
+        for (int m = 0; m < o->preconds && o->solver[s].kind != TESS_SOLVER_AUTO; m++) {
+            all->capacity += cli_pair_fits(o, s, m) ? o->precisions : 0;
         }
     }
     cli_solve_row *rows = realloc(all->rows, ((size_t)all->capacity + 1) * sizeof *rows);
@@ -234,10 +227,10 @@ int cli_solves_measure(const tess_matrix *a, cli_solves *all)
     cli_interrupt_on(ctx);
     if (code == CLI_CONVERGED && takes_advice(all->options)) { measure_advice(a, b, x, all); }
     for (int s = 0; s < all->options->solvers && code == CLI_CONVERGED && !all->interrupted; s++) {
-        if (all->options->solver[s] == TESS_SOLVER_AUTO) {
+        if (all->options->solver[s].kind == TESS_SOLVER_AUTO) {
             measure_automatic(a, b, x, all);
         } else {
-            measure_solver(a, b, x, all->options->solver[s], all);
+            measure_solver(a, b, x, s, all);
         }
     }
     tess_vector_destroy(b);

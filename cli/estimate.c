@@ -2,51 +2,36 @@
 /* tessera info --solve: the memory of a solve, by part. */
 #include "cli.h"
 
-#include <string.h>
-
-/* "gmres,ilu0", "cg" or NULL, which is auto. Returns an exit code, message printed. */
-static int parse_request(const char *text, tess_solve_options *options)
-{
-    char solver[32];
-    tess_solve_options_init(options);
-    if (text == NULL) { return CLI_CONVERGED; }
-    const size_t length = strcspn(text, ",");
-    snprintf(solver, sizeof solver, "%.*s", (int)(length < sizeof solver ? length : sizeof solver - 1), text);
-    if (tess_solver_kind_parse(solver, &options->solver) != TESS_SUCCESS) {
-        cli_error("--solve: unknown solver '%s'; it takes a solver and perhaps a preconditioner, such as gmres,ilu0",
-                  solver);
-        return CLI_USAGE;
-    }
-    if (text[length] == ',' && tess_precond_options_parse(text + length + 1, &options->precond) != TESS_SUCCESS) {
-        cli_error("--solve: unknown preconditioner '%s'; 'tessera solve --help' lists them", text + length + 1);
-        return CLI_USAGE;
-    }
-    return CLI_CONVERGED;
-}
-
-/* What an automatic solve tries first. */
+/* An automatic solve that the advice is for: its first attempt, as the library would find it once more. */
 static void choose_first(const tess_advice *advice, tess_solve_options *options)
 {
-    if (options->solver != TESS_SOLVER_AUTO || options->precond.kind != TESS_PRECOND_AUTO || advice->count == 0) {
-        return;
-    }
+    const bool transforms = options->scale != TESS_SCALING_NONE || options->reorder != TESS_REORDERING_NONE;
+    if (transforms || options->precond.kind != TESS_PRECOND_AUTO) { return; }
     (void)tess_advised_options(&advice->attempt[0], options);
+    tess_options_prune(options);
 }
 
-int cli_estimate_solve(const tess_matrix *a, const tess_advice *advice, const char *request, tess_solve_estimate *out)
+int cli_estimate_solve(const tess_matrix *a, const tess_advice *advice, const tess_solve_options *request,
+                       tess_solve_estimate *out, bool *estimated)
 {
-    tess_solve_options options;
-    int code = parse_request(request, &options);
-    if (code != CLI_CONVERGED) { return code; }
-    choose_first(advice, &options);
+    tess_solve_options options = *request;
+    options.automatic.choices = NULL;  /* the advice has read it */
+    options.engine = TESS_ENGINE_AUTO; /* of the device that solves; the matrix is on the host here */
+    *estimated = options.solver != TESS_SOLVER_AUTO || advice->count > 0;
+    if (!*estimated) { return CLI_CONVERGED; }
+    if (options.solver == TESS_SOLVER_AUTO) { choose_first(advice, &options); }
     tess_solve_estimate_init(out);
     tess_status status = tess_solve_estimate_memory(a, &options, out);
     return status == TESS_SUCCESS ? CLI_CONVERGED : cli_report_failure(tess_matrix_context(a), status);
 }
 
-void cli_print_estimate(const tess_solve_estimate *e)
+void cli_print_estimate(const tess_solve_estimate *e, const tess_advice *advice)
 {
     char total[32], vectors[32], precond[32], stored[32], history[32], matrix[32], spare[32];
+    if (e == NULL) {
+        printf("%-17s none: %s\n", "memory of a solve", advice->why);
+        return;
+    }
     printf("%-17s %s with preconditioner %s: about %s beside the matrix (%s)\n", "memory of a solve",
            tess_solver_kind_name(e->solver), tess_precond_kind_name(e->precond_kind),
            cli_bytes_text((double)e->total, total, sizeof total),

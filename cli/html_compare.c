@@ -17,7 +17,7 @@ static void write_summary(FILE *file, const cli_compare_page *page)
     fputs(".</p>\n", file);
     if (solves == NULL) { return; }
     if (solves->count == 0 || !solves->rows[0].result.verified) {
-        fprintf(file, "<p>None of %d solves is verified.</p>\n", solves->count);
+        fprintf(file, "<p>None of %s is verified.</p>\n", tess_count(solves->count, "solve").text);
         return;
     }
     const cli_solve_row *best = &solves->rows[0];
@@ -30,9 +30,10 @@ static void write_summary(FILE *file, const cli_compare_page *page)
     fputs("</strong> with preconditioner <strong>", file);
     cli_write_escaped(file, cli_precond_text(&best->options.precond, precond, sizeof precond));
     fprintf(file,
-            "</strong> was the fastest: %s for set-up and solve, on the %s. %d of %d solves are verified: their true "
+            "</strong> was the fastest: %s for set-up and solve, on the %s. %d of %s %s verified: the true "
             "residual, of the FP64 matrix, is within the tolerance.</p>\n",
-            cli_seconds_text(best->seconds, time, sizeof time), best->device, verified, solves->count);
+            cli_seconds_text(best->seconds, time, sizeof time), best->device, verified,
+            tess_count(solves->count, "solve").text, verified == 1 ? "is" : "are");
     if (verified > 1) {
         fprintf(file, "<p>The slowest verified one took %.1f times as long.</p>\n",
                 solves->rows[verified - 1].seconds / best->seconds);
@@ -67,6 +68,12 @@ static void write_solves(FILE *file, const cli_solves *solves)
             ", relative tolerance %g, at most %g s each. Time is set-up and solve together. Precisions are those "
             "of matrix, preconditioner and vectors; + means that the guard raised one.</p>\n",
             solves->options->rtol, solves->options->budget);
+    for (int i = 0; i < solves->options->parts_left_out; i++) {
+        char text[CLI_COMMAND_LENGTH];
+        fputs("<p class=\"soft\">Left out: ", file);
+        cli_write_escaped(file, cli_left_out_text(&solves->options->left_out[i], text, sizeof text));
+        fputs(".</p>\n", file);
+    }
     cli_html_begin_table(file, "The verified ones by time, then the others", heads);
     for (int i = 0; i < solves->count; i++) {
         cli_html_begin_row(file, i == 0 && solves->rows[i].result.verified);

@@ -34,6 +34,7 @@ typedef struct info_report {
     const storage_trial *trial;
     const info_assignment *made;
     const info_levels *levels;
+    const tess_solve_options *asked; /* the solve that the advice is for */
     const tess_advice *advice;
 } info_report;
 

@@ -49,10 +49,11 @@ void cli_session_add_json(json_t *root, const cli_session *session);
 
 /* ---- estimate.c ---- */
 
-/* `request` is a solver, perhaps with a preconditioner behind a comma; NULL: auto, the first attempt of the advice.
-   Returns an exit code, message printed. */
-int cli_estimate_solve(const tess_matrix *a, const tess_advice *advice, const char *request, tess_solve_estimate *out);
-void cli_print_estimate(const tess_solve_estimate *estimate);
+/* With solver auto the first attempt of the advice; *estimated is false where it has none. Returns an exit code,
+   message printed. */
+int cli_estimate_solve(const tess_matrix *a, const tess_advice *advice, const tess_solve_options *request,
+                       tess_solve_estimate *out, bool *estimated);
+void cli_print_estimate(const tess_solve_estimate *estimate, const tess_advice *advice); /* NULL: there is none */
 json_t *cli_estimate_json(const tess_solve_estimate *estimate);
 
 /* ---- pieces.c ---- */

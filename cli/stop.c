@@ -65,7 +65,9 @@ static error_t parse_stop(int key, char *arg, struct argp_state *state)
 {
     cli_stop_options *options = state->input;
     switch (key) {
-    case KEY_TIME_LIMIT: options->time_limit = cli_parse_real(state, "time-limit", arg, DBL_MIN, 1e9); return 0;
+    case KEY_TIME_LIMIT:
+        options->time_limit = strcmp(arg, "auto") == 0 ? 0.0 : cli_parse_real(state, "time-limit", arg, DBL_MIN, 1e9);
+        return 0;
     case KEY_CHECKPOINT: options->checkpoint = cli_parse_output(state, "checkpoint", arg); return 0;
     case KEY_CHECKPOINT_EVERY: options->every = cli_parse_real(state, "checkpoint-every", arg, 0.001, 1e9); return 0;
     case KEY_RESUME: options->resume = cli_parse_input(state, "resume", arg); return 0;
@@ -80,7 +82,8 @@ static error_t parse_stop(int key, char *arg, struct argp_state *state)
 
 static const struct argp_option stop_options[] = {
     {"time-limit", KEY_TIME_LIMIT, "S", 0,
-     "end after S seconds of the whole command, with the best x so far (default: none)", TESS_SECTION_STOPPING + 1},
+     "end after S seconds of the whole command, with the best x so far (default auto: no limit)",
+     TESS_SECTION_STOPPING + 1},
     {"checkpoint", KEY_CHECKPOINT, "FILE", 0,
      "write x to FILE now and then and at the end, for --resume (default: none)", TESS_SECTION_OUTPUT + 2},
     {"checkpoint-every", KEY_CHECKPOINT_EVERY, "S", 0, "seconds between checkpoints (default 900)",

@@ -140,8 +140,8 @@ int cli_report_timestep(const timestep_objects *o)
     if (code == CLI_CONVERGED) { code = o->session.failed; }
     if (code == CLI_CONVERGED && !o->result.finite) { code = CLI_BREAKDOWN; }
     if (cli_was_stopped(&o->result)) {
-        cli_error("stopped after %lld of %lld time steps: %s", (long long)o->result.count, (long long)options->count,
-                  tess_reason_text(o->result.reason));
+        cli_error("stopped after %lld of %s: %s", (long long)o->result.count,
+                  tess_count(options->count, "time step").text, tess_reason_text(o->result.reason));
     }
     return code == CLI_CONVERGED && cli_was_stopped(&o->result) ? CLI_NOT_CONVERGED : code;
 }

@@ -174,7 +174,7 @@ static PetscErrorCode convert(const tess_storage_options *options, tp_copy *copy
 
     PetscFunctionBegin;
     if (status == TESS_UNSUPPORTED && can && can->pads) {
-        PetscCall(PetscInfo(NULL, "%" PetscInt_FMT " rows take csr in place of %s\n", copy->kept,
+        PetscCall(PetscInfo(NULL, "%s csr in place of %s\n", tess_count(copy->kept, "row takes|rows take").text,
                             tess_format_name(options->format)));
         csr.format = TESS_FORMAT_CSR;
         status = tess_matrix_convert(copy->assembled, &csr, &copy->stored);

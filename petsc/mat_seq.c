@@ -178,8 +178,8 @@ static PetscErrorCode MatGetDiagonal_SeqAIJTessera(Mat A, Vec v)
         PetscFunctionReturn(PETSC_SUCCESS);
     }
     PetscCall(VecGetLocalSize(v, &n));
-    PetscCheck(n == A->rmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
-               "a vector of %" PetscInt_FMT " for %" PetscInt_FMT " rows", n, A->rmap->n);
+    PetscCheck(n == A->rmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "a vector of %" PetscInt_FMT " for %s", n,
+               tess_count(A->rmap->n, "row").text);
     PetscCall(renew_copy(A, s));
     PetscCall(VecGetArrayWrite(v, &to));
     PetscCall(PetscArrayzero(to, n));

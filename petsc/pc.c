@@ -357,13 +357,13 @@ static PetscErrorCode view_amg(const tess_precond *m, PetscViewer viewer)
 
     PetscFunctionBegin;
     TessCall(tess_precond_get_levels(m, &levels));
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  %s, %d levels, operator complexity %.3g\n",
-                                     tess_amg_coarsening_name(levels.coarsening), levels.count,
-                                     levels.operator_complexity));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  %s, %s, operator complexity %.3g\n",
+                                     tess_amg_coarsening_name(levels.coarsening),
+                                     tess_count(levels.count, "level").text, levels.operator_complexity));
     for (int l = 0; l < levels.count; l++) {
-        PetscCall(PetscViewerASCIIPrintf(viewer, "  level %d: %lld rows, %lld nonzeros, %s\n", l,
-                                         (long long)levels.level[l].rows, (long long)levels.level[l].nonzeros,
-                                         tess_precision_name(levels.level[l].precision)));
+        PetscCall(PetscViewerASCIIPrintf(
+            viewer, "  level %d: %s, %s, %s\n", l, tess_count(levels.level[l].rows, "row").text,
+            tess_count(levels.level[l].nonzeros, "nonzero").text, tess_precision_name(levels.level[l].precision)));
     }
     PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -18,7 +18,7 @@ from tessera_sparse._solver import _LIMITS
 HERE = os.path.dirname(os.path.abspath(__file__))
 LIST = "str | Sequence[str]"
 TYPES = {"integer": "int", "seed": "int", "flag": "int", "field": "float", "real": "float", "bytes": "int | str",
-         "text": "str | None", "role": "str", "policy": "str", "share": 'float | Literal["at-most-one"]',
+         "text": "str", "role": "str", "policy": "str", "share": 'float | Literal["at-most-one"]',
          "accuracy": "float | str", "schedule": LIST, "levels": LIST, "precisions": LIST, "base": LIST,
          "solver": "SolverKind", "precision": "Precision", "precond": "str"}
 ENUMS = ("tess_precision", "tess_solver_kind")  # of types with another name
@@ -81,10 +81,10 @@ def words_of(enum):
 
 def type_of(option):
     if option.type == "words":
-        return f"Literal[{', '.join(chr(34) + word + chr(34) for word in option.words)}]"
+        return f"Literal[{', '.join(chr(34) + word + chr(34) for word in option.words)}] | None"
     kind = TYPES.get(option.type) or alias(option.type)
     may_be_auto = option.standard == "auto" and kind in ("int", "float")
-    return kind + (' | Literal["auto"]' if may_be_auto else "")
+    return kind + (' | Literal["auto"]' if may_be_auto else "") + " | None"
 
 
 def field(name, kind, what):

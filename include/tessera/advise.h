@@ -63,7 +63,8 @@ TESS_EXPORT tess_status tess_advise(const tess_matrix *a, const tess_solve_optio
 
 /**
  * Options that request an attempt by hand: *options with the solver, preconditioner, precision, scaling and order of
- * the attempt. Errors: INVALID_ARGUMENT (NULL).
+ * the attempt. The preconditioner of an attempt that *options names already stays as it is there. Errors:
+ * INVALID_ARGUMENT (NULL).
  */
 TESS_EXPORT tess_status tess_advised_options(const tess_advised_attempt *attempt, tess_solve_options *options);
 

@@ -44,7 +44,7 @@ static inline void tess_solve_estimate_init(tess_solve_estimate *estimate)
  * of the factorization; 0 in a build without MUMPS. On the host tess_solver_create refuses a solve whose parts, without
  * complete factors, exceed `spare` (OUT_OF_MEMORY).
  * @param a        assembled, or a shell
- * @param options  NULL: the defaults
+ * @param options  NULL: the defaults. With solver auto the numbers are for what tess_advise names first
  * Errors: those of wrong options in tess_solver_create, memory. tests/unit/test_estimate.c
  */
 TESS_EXPORT tess_status tess_solve_estimate_memory(const tess_matrix *a, const tess_solve_options *options,

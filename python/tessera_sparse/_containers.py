@@ -3,6 +3,7 @@
 import numpy as np
 
 from . import _arrays
+from ._errors import counted
 
 
 def csr_parts(a):
@@ -41,7 +42,7 @@ def csr_of_dense(a):
     """CSR parts of a dense matrix: its nonzeros."""
     a = _arrays.host_array(a, "A")
     if a.ndim != 2:
-        raise ValueError(f"A has {a.ndim} dimensions; a matrix has 2")
+        raise ValueError(f"A has {counted(a.ndim, 'dimension')}; a matrix has 2")
     rows, columns = np.nonzero(a)
     indptr = np.zeros(a.shape[0] + 1, dtype=np.int64)
     np.cumsum(np.bincount(rows, minlength=a.shape[0]), out=indptr[1:])

@@ -8,6 +8,11 @@ def spelled(text):
     return re.sub(r"(?<![\w-])--([a-z][a-z0-9]*(?:[-.][a-z0-9]+)*)", lambda match: re.sub("[-.]", "_", match[1]), text)
 
 
+def counted(number, noun):
+    """1 row, 2 rows."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 class TesseraError(RuntimeError):
     """
     A call of the library failed.

@@ -3,6 +3,7 @@
 import numpy as np
 
 from . import _arrays, _handed_out
+from ._errors import counted
 from ._linear_operator import DampedOperator
 from ._matrix import Matrix, as_matrix
 from ._scipy import checked_tolerance
@@ -27,13 +28,13 @@ def _least_squares(method, A, b, x0, tolerance, limit, damp):
     b = b.reshape(-1) if b.ndim == 0 or b.ndim == 2 and b.shape[1] == 1 else b
     nrows, ncols = matrix.shape
     if b.shape != (nrows,):
-        raise ValueError(f"b has the shape {b.shape}; the matrix has {nrows} rows")
+        raise ValueError(f"b has the shape {b.shape}; the matrix has {counted(nrows, 'row')}")
     right = np.asarray(b, dtype=np.float64)
     solved = matrix
     start = None if x0 is None else np.array(_arrays.host_array(x0, "x0"), dtype=np.float64).reshape(-1)
     if damp != 0.0:  # ||A x - b||^2 + damp^2 ||x - x0||^2
         if start is not None and start.shape != (ncols,):
-            raise ValueError(f"x0 has {start.size} values; the matrix has {ncols} columns")
+            raise ValueError(f"x0 has {counted(start.size, 'value')}; the matrix has {counted(ncols, 'column')}")
         solved = _damped(matrix, damp)
         right = np.concatenate([right, np.zeros(ncols) if start is None else damp * start])
     settings = {} if limit is None else {"max_iterations": int(limit)}

@@ -7,6 +7,7 @@ import numpy as np
 
 from . import _abi, _arrays, _containers, _operators, _vectors
 from ._context import default_context
+from ._errors import counted
 from ._library import Handle, check, lib, to_dict, new_struct
 
 
@@ -286,7 +287,7 @@ class Matrix:
                 values = np.ascontiguousarray(values, dtype=np.float64).reshape(-1)
                 where, memory = _arrays.address(values), _abi.TESS_MEMORY_HOST
             if int(np.prod(values.shape)) != self.nnz:
-                raise ValueError(f"{int(np.prod(values.shape))} values for {self.nnz} nonzeros")
+                raise ValueError(f"{counted(int(np.prod(values.shape)), 'value')} for {counted(self.nnz, 'nonzero')}")
             check(lib.tess_matrix_update_values(self.pointer, where, _abi.TESS_PRECISION_FP64, memory),
                   context.pointer)
         if self.borrowed:
@@ -339,7 +340,7 @@ class Matrix:
         return spy(self, ax, **keywords)
 
     def __repr__(self):
-        kind = "operator" if self.is_operator else f"{self.nnz} nonzeros, FP64"
+        kind = "operator" if self.is_operator else f"{counted(self.nnz, 'nonzero')}, FP64"
         return f"<tessera_sparse.Matrix: {self.shape[0]} by {self.shape[1]}, {kind}>"
 
 

@@ -37,275 +37,275 @@ Triangular = Literal["auto", "levels", "blocks", "merged"]
 
 class PrecondOptions(TypedDict, total=False):
     """Options of a `Preconditioner`."""
-    aggressive: int | Literal["auto"]
+    aggressive: int | Literal["auto"] | None
     """amg classical: coarsen the first N levels twice at once: fewer entries, more iterations (default: as the ..."""
-    amg_aggressive: int | Literal["auto"]
+    amg_aggressive: int | Literal["auto"] | None
     """amg classical: coarsen the first N levels twice at once: fewer entries, more iterations (default: as the ..."""
-    amg_block_size: int | Literal["auto"]
+    amg_block_size: int | Literal["auto"] | None
     """amg aggregation: unknowns of a node, in adjacent rows, 1 to 6 (default: as the pattern or coordinates show)"""
-    amg_coarsening: AmgCoarsening
+    amg_coarsening: AmgCoarsening | None
     """amg: auto, classical, aggregation or plain (default auto); how the next level is found: a subset of the ..."""
-    amg_coarsest: int
+    amg_coarsest: int | None
     """amg: rows of a level that is solved directly (default 200)"""
-    amg_cycle: AmgCycle
+    amg_cycle: AmgCycle | None
     """amg: v, w or k (default v); k: coarser levels by two steps of flexible CG; use solver fgmres"""
-    amg_degree: int
+    amg_degree: int | None
     """amg: products with the matrix in a smoothing, 1 to 4 (default 2)"""
-    amg_max_levels: int
+    amg_max_levels: int | None
     """amg: most levels (default 25)"""
-    amg_max_row_sum: float
+    amg_max_row_sum: float | None
     """amg: rows whose sum is above T times the diagonal have no strong couplings (default 1: none)"""
-    amg_precision: str | Sequence[str]
+    amg_precision: str | Sequence[str] | None
     """amg: auto, fp64, fp32, fp16, bf16 or fp8 (default auto); in which precision levels are stored; a list is ..."""
-    amg_seed: int
+    amg_seed: int | None
     """amg: seed of the random numbers of coarsening (default 1)"""
-    amg_smoother: AmgSmoother
+    amg_smoother: AmgSmoother | None
     """amg: chebyshev, l1-jacobi, jacobi, ilu0 or block-jacobi (default chebyshev)"""
-    amg_strength: float | Literal["auto"]
+    amg_strength: float | Literal["auto"] | None
     """amg: a coupling counts from T times the strongest of its row (default 0.25; aggregation: 0, below the ..."""
-    amg_truncation: int
+    amg_truncation: int | None
     """amg: most entries of a row of the interpolation (default 5); 0: all"""
-    block_jacobi_block_size: float
+    block_jacobi_block_size: float | None
     """K of precond block-jacobi:K"""
-    block_size: int | Literal["auto"]
+    block_size: int | Literal["auto"] | None
     """amg aggregation: unknowns of a node, in adjacent rows, 1 to 6 (default: as the pattern or coordinates show)"""
-    coarsening: AmgCoarsening
+    coarsening: AmgCoarsening | None
     """amg: auto, classical, aggregation or plain (default auto); how the next level is found: a subset of the ..."""
-    coarsest: int
+    coarsest: int | None
     """amg: rows of a level that is solved directly (default 200)"""
     coordinates: Any
     """amg: the nodes of an elastic body, an array with a row for each node and 2 or 3 columns; for its rigid- ..."""
-    count: float
+    count: float | None
     """K of precond jacobi-sweeps:K"""
-    cycle: AmgCycle
+    cycle: AmgCycle | None
     """amg: v, w or k (default v); k: coarser levels by two steps of flexible CG; use solver fgmres"""
-    degree: int
+    degree: int | None
     """amg: products with the matrix in a smoothing, 1 to 4 (default 2)"""
-    drop: float
+    drop: float | None
     """T of precond ilut:T:F, ict:T:F"""
-    factor_memory: int | str
+    factor_memory: int | str | None
     """lu, cholesky: most memory of the factorization, such as 500M or 8G (default: half of what is free)"""
-    factorization: Factorization
+    factorization: Factorization | None
     """ilu0, ic0: auto, host or device (default auto); where factors are computed: by one thread of the host, ..."""
-    fill: float
+    fill: float | None
     """F of precond ilut:T:F, ict:T:F"""
-    form: PolynomialForm
+    form: PolynomialForm | None
     """how polynomial is evaluated: roots or powers (default roots)"""
-    leaf: int
+    leaf: int | None
     """triangular blocks: most rows of an uncut triangle (default 4096)"""
-    level: float
+    level: float | None
     """K of precond iluk:K"""
-    max_levels: int
+    max_levels: int | None
     """amg: most levels (default 25)"""
-    max_row_sum: float
+    max_row_sum: float | None
     """amg: rows whose sum is above T times the diagonal have no strong couplings (default 1: none)"""
-    memory_limit: int | str
+    memory_limit: int | str | None
     """lu, cholesky: most memory of the factorization, such as 500M or 8G (default: half of what is free)"""
     near_nullspace: Any
     """amg: vectors that A nearly maps to zero, an array with a row for each row of A"""
-    polynomial_degree: float
+    polynomial_degree: float | None
     """D of precond polynomial:D"""
-    polynomial_form: PolynomialForm
+    polynomial_form: PolynomialForm | None
     """how polynomial is evaluated: roots or powers (default roots)"""
-    polynomial_seed: int
+    polynomial_seed: int | None
     """polynomial: seed of the random start vector of its Krylov space (default 1)"""
-    precond_amg_aggressive: int | Literal["auto"]
-    precond_amg_block_size: int | Literal["auto"]
-    precond_amg_coarsening: AmgCoarsening
-    precond_amg_coarsest: int
-    precond_amg_cycle: AmgCycle
-    precond_amg_degree: int
-    precond_amg_max_levels: int
-    precond_amg_max_row_sum: float
-    precond_amg_precision: str | Sequence[str]
-    precond_amg_seed: int
-    precond_amg_smoother: AmgSmoother
-    precond_amg_strength: float | Literal["auto"]
-    precond_amg_truncation: int
-    precond_block_jacobi_block_size: float
-    precond_direct_memory_limit: int | str
-    precond_format: Format
+    precond_amg_aggressive: int | Literal["auto"] | None
+    precond_amg_block_size: int | Literal["auto"] | None
+    precond_amg_coarsening: AmgCoarsening | None
+    precond_amg_coarsest: int | None
+    precond_amg_cycle: AmgCycle | None
+    precond_amg_degree: int | None
+    precond_amg_max_levels: int | None
+    precond_amg_max_row_sum: float | None
+    precond_amg_precision: str | Sequence[str] | None
+    precond_amg_seed: int | None
+    precond_amg_smoother: AmgSmoother | None
+    precond_amg_strength: float | Literal["auto"] | None
+    precond_amg_truncation: int | None
+    precond_block_jacobi_block_size: float | None
+    precond_direct_memory_limit: int | str | None
+    precond_format: Format | None
     """triangular blocks: format of the squares, as format (default csr; tiles with a policy); jacobi-sweeps: ..."""
-    precond_incomplete_factorization: Factorization
-    precond_incomplete_leaf: int
-    precond_incomplete_squares_format: Format
-    precond_incomplete_squares_policy: str
-    precond_incomplete_squares_policy_level: str | Sequence[str]
-    precond_incomplete_triangular: Triangular
-    precond_jacobi_sweeps_count: float
-    precond_jacobi_sweeps_omega: float | Literal["auto"]
-    precond_jacobi_sweeps_schedule: str | Sequence[str]
-    precond_jacobi_sweeps_storage_policy_share: float | Literal["at-most-one"]
-    precond_levels: str | Sequence[str]
+    precond_incomplete_factorization: Factorization | None
+    precond_incomplete_leaf: int | None
+    precond_incomplete_squares_format: Format | None
+    precond_incomplete_squares_policy: str | None
+    precond_incomplete_squares_policy_level: str | Sequence[str] | None
+    precond_incomplete_triangular: Triangular | None
+    precond_jacobi_sweeps_count: float | None
+    precond_jacobi_sweeps_omega: float | Literal["auto"] | None
+    precond_jacobi_sweeps_schedule: str | Sequence[str] | None
+    precond_jacobi_sweeps_storage_policy_share: float | Literal["at-most-one"] | None
+    precond_levels: str | Sequence[str] | None
     """triangular blocks, jacobi-sweeps: as levels (default fp64,fp32)"""
-    precond_omega: float | Literal["auto"]
+    precond_omega: float | Literal["auto"] | None
     """jacobi-sweeps: weight of the update (default: 1, or less where the preconditioner would not be positive ..."""
-    precond_policy: str
+    precond_policy: str | None
     """triangular blocks: as policy, within squares (default none); jacobi-sweeps: as policy (default mean- ..."""
-    precond_polynomial_degree: float
-    precond_polynomial_form: PolynomialForm
-    precond_polynomial_seed: int
-    precond_precision: str
+    precond_polynomial_degree: float | None
+    precond_polynomial_form: PolynomialForm | None
+    precond_polynomial_seed: int | None
+    precond_precision: str | None
     """storage P and arithmetic A (default fp64; gmres: inner_precision); block-jacobi also takes adaptive: for ..."""
-    precond_role: str
-    precond_share: float | Literal["at-most-one"]
+    precond_role: str | None
+    precond_share: float | Literal["at-most-one"] | None
     """jacobi-sweeps: as share (default 99)"""
-    precond_steps: str | Sequence[str]
+    precond_steps: str | Sequence[str] | None
     """jacobi-sweeps: precisions and mixed, as steps (default for composite: fp32,mixed,fp64; for split: mixed)"""
-    precond_threshold_drop: float
-    precond_threshold_fill: float
-    precond_threshold_level: float
-    role: str
+    precond_threshold_drop: float | None
+    precond_threshold_fill: float | None
+    precond_threshold_level: float | None
+    role: str | None
     """storage P and arithmetic A (default fp64; gmres: inner_precision); block-jacobi also takes adaptive: for ..."""
-    smoother: AmgSmoother
+    smoother: AmgSmoother | None
     """amg: chebyshev, l1-jacobi, jacobi, ilu0 or block-jacobi (default chebyshev)"""
-    strength: float | Literal["auto"]
+    strength: float | Literal["auto"] | None
     """amg: a coupling counts from T times the strongest of its row (default 0.25; aggregation: 0, below the ..."""
-    triangular: Triangular
+    triangular: Triangular | None
     """ilu0, ic0: auto, levels, blocks or merged (default auto); how triangles are solved: one level set after ..."""
-    truncation: int
+    truncation: int | None
     """amg: most entries of a row of the interpolation (default 5); 0: all"""
 
 
 class MethodOptions(PrecondOptions, total=False):
     """Those of a solve too, but rtol."""
-    accuracy: float | str
+    accuracy: float | str | None
     """in place of a tolerance (default: none): relative error of x wanted, ||x - x*|| <= E ||x||, as ..."""
-    allow_underflow: int
+    allow_underflow: int | None
     """let values become 0 that are too small for a low precision"""
-    arithmetic: Arithmetic
+    arithmetic: Arithmetic | None
     """precision of products and sums: fp64 or fp32 (default fp64); fp32: ellr, sell, dia in spmv, with vectors ..."""
-    atol: float
+    atol: float | None
     """absolute tolerance (default 0)"""
     automatic_choices: str | None
-    automatic_fp64_only: Literal["auto", "fp64"]
-    base: str | Sequence[str]
+    automatic_fp64_only: Literal["auto", "fp64"] | None
+    base: str | Sequence[str] | None
     """split, composite: format of the parts, csr, ellr, sell or dia, or auto (default csr); LOW: parts below ..."""
-    basis: Precision
+    basis: Precision | None
     """gmres: storage of the Krylov basis (default: that of inner_precision)"""
-    basis_precision: Precision
+    basis_precision: Precision | None
     """gmres: storage of the Krylov basis (default: that of inner_precision)"""
-    block: Literal["16x16", "16x32", "32x16", "32x32"]
+    block: Literal["16x16", "16x32", "32x16", "32x32"] | None
     """16x16, 16x32, 32x16 or 32x32 rows and columns (default 16x16)"""
-    block_rows: Literal["16x16", "16x32", "32x16", "32x32"]
+    block_rows: Literal["16x16", "16x32", "32x16", "32x32"] | None
     """16x16, 16x32, 32x16 or 32x32 rows and columns (default 16x16)"""
-    cg_recurrence: Recurrence
+    cg_recurrence: Recurrence | None
     choices: str | None
     """with solver auto: the file that remembers what solved a pattern, or none (default: tessera/choices in ..."""
-    divergence_tolerance: float
+    divergence_tolerance: float | None
     """give up above R max(||b||, ||r0||) (default 1e10)"""
-    engine: Engine
+    engine: Engine | None
     """auto, plain, graph or single-kernel (default auto); how iterations are launched; graph and single-kernel ..."""
-    format: Format
+    format: Format | None
     """how the matrix is stored (default csr; with solver auto: auto):; csr: rows one after another; ellr: ..."""
-    fp64_only: Literal["auto", "fp64"]
+    fp64_only: Literal["auto", "fp64"] | None
     """auto or fp64 (default auto); with solver auto: auto keeps factors in fp32 where that is enough, and ..."""
-    gmres_basis: Precision
-    gmres_inner: str
-    gmres_orthogonalization: Orthogonalization
-    gmres_restart: int
-    gmres_switch_at: int | Literal["auto"]
-    granularity: Granularity
+    gmres_basis: Precision | None
+    gmres_inner: str | None
+    gmres_orthogonalization: Orthogonalization | None
+    gmres_restart: int | None
+    gmres_switch_at: int | Literal["auto"] | None
+    granularity: Granularity | None
     """what shares a precision: matrix, row, entry or block (default row; tiles: block; csr, ellr, sell, dia: ..."""
-    guard: Guard
+    guard: Guard | None
     """repair or report (default repair); if the estimate and the true residual disagree, repair goes on in a ..."""
-    history_capacity: int
+    history_capacity: int | None
     """residual norms to keep (default 1048576); 0: none"""
-    idr_s: float
-    inner: str
+    idr_s: float | None
+    inner: str | None
     """gmres: storage P and arithmetic A of a cycle, or auto (default fp64/fp64; gmres-ir and gmres-fd: ..."""
-    inner_precision: str
+    inner_precision: str | None
     """gmres: storage P and arithmetic A of a cycle, or auto (default fp64/fp64; gmres-ir and gmres-fd: ..."""
-    iterate: Literal["best", "last", "last-at-limit"]
+    iterate: Literal["best", "last", "last-at-limit"] | None
     """best, last or last-at-limit (default best); which x a solve returns that does not converge: that of the ..."""
-    jacobi_omega: float
-    jacobi_schedule: str | Sequence[str]
-    kind: str
+    jacobi_omega: float | None
+    jacobi_schedule: str | Sequence[str] | None
+    kind: str | None
     """none, jacobi, block-jacobi, polynomial, ilu0, ic0, ilut, ict, iluk, lu, cholesky, jacobi-sweeps, amg or ..."""
-    levels: str | Sequence[str]
+    levels: str | Sequence[str] | None
     """up to 4 precisions, high to low (default fp64,fp32; lossless: fp64,fp32,fp16,fp8); P:scaled: stored over ..."""
-    matrix_precision: Precision
+    matrix_precision: Precision | None
     """storage precision (default fp64): fp64, fp32, bf16, fp16, e4m3 or e5m2"""
-    max_iterations: int
+    max_iterations: int | None
     """most iterations (default 10000)"""
-    max_padding: float
+    max_padding: float | None
     """ellr, sell, dia: most entries stored per nonzero (default 3)"""
-    omega: float
+    omega: float | None
     """jacobi: weight of the update (default 1)"""
-    orthogonalization: Orthogonalization
+    orthogonalization: Orthogonalization | None
     """gmres: cgs2 or cgs2-delayed (default cgs2-delayed); two passes of classical Gram-Schmidt at once, or the ..."""
-    policy: str
+    policy: str | None
     """which values go to a low precision (default none):; none: no values; fixed-range[:R]: magnitudes below R ..."""
-    precision: Literal["auto", "fp64"]
+    precision: Literal["auto", "fp64"] | None
     """auto or fp64 (default auto); with solver auto: auto keeps factors in fp32 where that is enough, and ..."""
-    precond_kind: str
-    recurrence: Recurrence
+    precond_kind: str | None
+    recurrence: Recurrence | None
     """auto, standard, one-reduction or predict-and-recompute (default auto); for cg; standard: two reductions ..."""
-    reorder: Reordering
+    reorder: Reordering | None
     """none or rcm (default none); rcm: reverse Cuthill-McKee"""
-    restart: int
+    restart: int | None
     """gmres: vectors of a cycle (default 50)"""
-    return_last: Literal["best", "last", "last-at-limit"]
+    return_last: Literal["best", "last", "last-at-limit"] | None
     """best, last or last-at-limit (default best); which x a solve returns that does not converge: that of the ..."""
-    row_order: RowOrder
+    row_order: RowOrder | None
     """split, composite: original, permuted or symmetric (default original); order of the rows of y (permuted), ..."""
-    s: float
+    s: float | None
     """S of solver idr:S"""
-    scale: Scaling
+    scale: Scaling | None
     """none, max-product, symmetric or rows (default none); max-product: permute rows for the largest product ..."""
-    schedule: str | Sequence[str]
+    schedule: str | Sequence[str] | None
     """jacobi: precisions and mixed, one after another, each with :N for N iterations, such as ..."""
-    sell_window: int
+    sell_window: int | None
     """sell: sort rows by length within N rows, 1 to 4096 (default 256)"""
-    share: float | Literal["at-most-one"]
+    share: float | Literal["at-most-one"] | None
     """percent of the values of a low row that must be in the range, or at-most-one: all but one of up to 100 ..."""
-    solver: SolverKind
+    solver: SolverKind | None
     """auto, cg, bicgstab, jacobi, gmres, gmres-ir, gmres-fd, minres, fgmres, idr, lsqr or lsmr (default auto); ..."""
-    steps: str | Sequence[str]
+    steps: str | Sequence[str] | None
     """jacobi: precisions and mixed, one after another, each with :N for N iterations, such as ..."""
-    stop_norm: StopNorm
+    stop_norm: StopNorm | None
     """auto, given, rows, both or preconditioned (default auto: both with solver auto, else given); the norm of ..."""
-    storage_arithmetic: Arithmetic
-    storage_format: Format
-    storage_policy: str
-    storage_policy_allow_underflow: int
-    storage_policy_block_rows: Literal["16x16", "16x32", "32x16", "32x32"]
-    storage_policy_granularity: Granularity
-    storage_policy_level: str | Sequence[str]
-    storage_policy_share: float | Literal["at-most-one"]
-    storage_precision: Precision
-    storage_slices_max_padding: float
-    storage_slices_window: int
-    storage_split_base: str | Sequence[str]
-    storage_split_row_order: RowOrder
-    switch_at: int | Literal["auto"]
+    storage_arithmetic: Arithmetic | None
+    storage_format: Format | None
+    storage_policy: str | None
+    storage_policy_allow_underflow: int | None
+    storage_policy_block_rows: Literal["16x16", "16x32", "32x16", "32x32"] | None
+    storage_policy_granularity: Granularity | None
+    storage_policy_level: str | Sequence[str] | None
+    storage_policy_share: float | Literal["at-most-one"] | None
+    storage_precision: Precision | None
+    storage_slices_max_padding: float | None
+    storage_slices_window: int | None
+    storage_split_base: str | Sequence[str] | None
+    storage_split_row_order: RowOrder | None
+    switch_at: int | Literal["auto"] | None
     """gmres-fd: switch to fp64 at the first restart from iteration N on (default: when fp32 makes no more ..."""
-    time_limit: float | Literal["auto"]
+    time_limit: float | Literal["auto"] | None
     """seconds of a solve, and as many of its set-up (default auto: no limit)"""
-    timings: int
+    timings: int | None
     """report where the time went"""
-    window: int
+    window: int | None
     """sell: sort rows by length within N rows, 1 to 4096 (default 256)"""
 
 
 class SolverOptions(MethodOptions, total=False):
     """Those of `Solver`, but what it names itself."""
-    rtol: float
+    rtol: float | None
     """relative tolerance (default 1e-5); 0 is allowed"""
 
 
 class Limits(TypedDict, total=False):
     """What `Solver.set_limits` takes."""
     monitor: Any
-    atol: float
+    atol: float | None
     """absolute tolerance (default 0)"""
-    divergence_tolerance: float
+    divergence_tolerance: float | None
     """give up above R max(||b||, ||r0||) (default 1e10)"""
-    guard: Guard
+    guard: Guard | None
     """repair or report (default repair); if the estimate and the true residual disagree, repair goes on in a ..."""
-    max_iterations: int
+    max_iterations: int | None
     """most iterations (default 10000)"""
-    rtol: float
+    rtol: float | None
     """relative tolerance (default 1e-5); 0 is allowed"""
 
 

@@ -4,9 +4,14 @@ Options of a solve as keyword arguments: those of the library's list (tessera/op
 line (`--max-iterations` is `max_iterations`), their paths (`gmres_restart`), and last words that only one path has.
 """
 import ctypes
+import decimal
 import difflib
 import functools
 import itertools
+import math
+import numbers
+import operator
+import os
 from typing import NamedTuple
 
 from . import _abi
@@ -17,6 +22,7 @@ from ._multigrid import ARRAYS
 
 _HINTS = {"tol": "rtol", "maxiter": "max_iterations", "maxit": "max_iterations", "ksp_rtol": "rtol",
           "preconditioner": "precond", "method": "solver", "M": "precond"}
+_NUMBERS_ALONE = ("integer", "seed", "real", "field")  # no text but auto
 _WHOLE, _REAL = ("integer", "seed", "flag", "words", "bytes"), ("real", "share", "accuracy", "field")
 
 
@@ -106,16 +112,30 @@ def _open_number(option):
     return getattr(_owner(new_options(), option), option.path[-1]) if option.standard == "auto" else None
 
 
+def _scalar(value):
+    """A number of Python or of NumPy, also as an array of one element, as a Python number; else the value itself."""
+    shape = getattr(value, "shape", None)
+    if shape is not None and hasattr(value, "item") and math.prod(shape) == 1:
+        value = value.item()
+    if isinstance(value, (str, bytes, bool, int, float)):
+        return value
+    if hasattr(value, "__index__") and shape is None:
+        return operator.index(value)
+    return float(value) if isinstance(value, (numbers.Real, decimal.Decimal)) else value
+
+
 def _number(option, name, value):
     """A number as text; None: the value is none."""
-    if option.type in ("integer", "real", "field") and (value is None or isinstance(value, str)) and value != "auto":
-        raise TypeError(f"{name}={value!r} is no number")
-    if isinstance(value, str) or not (hasattr(value, "__float__") or hasattr(value, "__index__")):
+    given, value = value, _scalar(value)
+    number = isinstance(value, (int, float))
+    if not number and option.type in _NUMBERS_ALONE and not (isinstance(value, str) and value == "auto"):
+        raise TypeError(f"{name}={given!r} is no number")
+    if not number:
         return None
     if option.type in _REAL:
         return "auto" if value == _open_number(option) else repr(float(value))
-    if int(value) != value:
-        raise TypeError(f"{name}={value!r} is no whole number")
+    if not math.isfinite(value) or int(value) != value:
+        raise TypeError(f"{name}={given!r} is no whole number")
     whole = int(value)
     if option.type == "words":
         return option.words[whole] if 0 <= whole < len(option.words) else str(whole)
@@ -129,6 +149,8 @@ def _text(option, name, value):
         return number
     if isinstance(value, (list, tuple)):
         return ",".join(str(item) for item in value)
+    if not isinstance(value, (str, os.PathLike)):
+        raise TypeError(f"{name}={value!r} is no text" + (" or number" if option.type in _WHOLE + _REAL else ""))
     return str(value) if option.type == "text" else str(value).replace("_", "-")
 
 
@@ -142,6 +164,8 @@ def _call(function, *arguments):
 def _set(options, option, name, value, keep):
     if option.type == "field":
         text, owner = _number(option, name, value), _owner(options, option)
+        if text is None:
+            raise TypeError(f"{name}={value!r} is no number")
         setattr(owner, option.path[-1], type(getattr(owner, option.path[-1]))(float(text)))
         return
     text = _text(option, name, value).encode()
@@ -181,7 +205,10 @@ def options_with(values, keep):
 
 
 def set_options(options, values, keep, scope=None):
-    """Sets keyword arguments in a tess_solve_options, all of one `scope` if given. `keep` holds what it points to."""
+    """
+    Sets keyword arguments in a tess_solve_options, all of one `scope` if given; None leaves one as it is. `keep`
+    holds what it points to.
+    """
     table = option_table()
     for name in values:
         if name not in table and name != "monitor":
@@ -190,10 +217,10 @@ def set_options(options, values, keep, scope=None):
             raise TypeError(f"{name!r} is an option of a solve, and not of a preconditioner")
     # Numbers within a name come after it.
     for name in sorted(values, key=lambda name: name in table and table[name].type == "field"):
-        if name != "monitor" and not (values[name] is None and table[name].type == "text"):
+        if name != "monitor" and values[name] is not None:
             _set(options, table[name], name, values[name], keep)
     for name in values:
-        if name in _NUMBERS and not _names_it(options, name):
+        if name in _NUMBERS and values[name] is not None and not _names_it(options, name):
             raise ValueError(f"{name} is {_NUMBERS[name][1]}; name that one")
 
 

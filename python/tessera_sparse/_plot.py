@@ -2,6 +2,8 @@
 """Pictures, by matplotlib."""
 import numpy as np
 
+from ._errors import counted
+
 COLOURS = {"fp64": "#1f3b73", "fp32": "#2a7fb8", "bf16": "#8f5fbf", "fp16": "#3aa66b", "fp8": "#e08b2c"}
 
 
@@ -57,5 +59,5 @@ def spy(matrix, ax=None, *, cells=400, **keywords):
               interpolation="nearest", extent=(-0.5, ncols - 0.5, nrows - 0.5, -0.5), aspect="auto", **keywords)
     present = [name for level, name in enumerate(names) if (picture == level).any()]
     ax.legend(handles=[Patch(color=COLOURS[name], label=name) for name in present], loc="upper right")
-    ax.set_title(f"{nrows} by {ncols}, {matrix.nnz} nonzeros", fontsize="medium")
+    ax.set_title(f"{nrows} by {ncols}, {counted(matrix.nnz, 'nonzero')}", fontsize="medium")
     return ax

@@ -5,6 +5,7 @@ import ctypes
 import numpy as np
 
 from . import _abi
+from ._errors import counted
 from ._library import enum_name, lib, to_dict
 
 
@@ -16,7 +17,7 @@ class Attempt:
 
     def __repr__(self):
         end = "left" if self.left else self.reason if self.status == "success" else self.status
-        return f"<{self.solver}, {self.precond}: {end}, {self.iterations} iterations>"
+        return f"<{self.solver}, {self.precond}: {end}, {counted(self.iterations, 'iteration')}>"
 
 
 class Result:

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from . import _abi, _arrays, _handed_out, _vectors
+from ._errors import counted
 from ._interrupts import interruptible
 from ._library import Handle, check, enum_name, lib, to_dict, new_struct
 from ._matrix import Matrix, context_for, as_matrix
@@ -225,10 +226,10 @@ class Solver:
         nrows, ncols = self.matrix.shape
         size = math.prod(b.shape)
         if size != nrows:
-            raise ValueError(f"b has {size} values; the matrix has {nrows} rows")
+            raise ValueError(f"b has {counted(size, 'value')}; the matrix has {counted(nrows, 'row')}")
         x0 = _arrays.imported(x0, self.context)
         if x0 is not None and math.prod(np.shape(x0) if isinstance(x0, (list, tuple)) else x0.shape) != ncols:
-            raise ValueError(f"x0 has not the {ncols} values of x")
+            raise ValueError(f"x0 has not the {counted(ncols, 'value')} of x")
         context = self.context
         with context.lock:
             if self._bar:

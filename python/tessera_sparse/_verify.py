@@ -4,6 +4,7 @@ import ctypes
 import math
 
 from . import _abi, _arrays, _vectors
+from ._errors import counted
 from ._library import check, enum_values, lib, to_dict, new_struct
 from ._matrix import Matrix, as_matrix, context_for
 
@@ -119,7 +120,8 @@ def _array(array, what, rows, context):
         array = _arrays.host_array(array, what)
     shape = tuple(getattr(array, "shape", None) or array.__cuda_array_interface__["shape"])
     if len(shape) not in (1, 2) or shape[0] != rows:
-        raise ValueError(f"{what} has the shape {shape}; wanted are {rows} values, or {rows} rows and columns")
+        raise ValueError(f"{what} has the shape {shape}; wanted are {counted(rows, 'value')}, or "
+                         f"{counted(rows, 'row')} of several columns")
     return array, shape[1] if len(shape) == 2 else 0
 
 
@@ -162,7 +164,8 @@ def verify(A, b, x, *, rtol=1e-5, atol=0.0, norm="both", accuracy=False, rows=5,
     (b, b_columns), (x, x_columns) = (_array(b, "b", matrix.shape[0], matrix.context),
                                       _array(x, "x", matrix.shape[1], matrix.context))
     if b_columns > 1 and b_columns != x_columns:
-        raise ValueError(f"b has {b_columns} columns and x has {max(x_columns, 1)}: b may have one, or as many as x")
+        raise ValueError(f"b has {counted(b_columns, 'column')} and x has {max(x_columns, 1)}: b may have one, or as "
+                         "many as x")
     found = [_verify_one(matrix, _column(b, b_columns, j), _column(x, x_columns, j), options, rows)
              for j in range(max(x_columns, 1))]
     return found[0] if len(found) == 1 else Verification.of_columns(found)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Options have the names of the command line, and reach what they name."""
+import decimal
+import fractions
 import os
 import re
 
@@ -8,6 +10,7 @@ import pytest
 
 import tessera_sparse as ts
 from tessera_sparse._errors import spelled
+from tessera_sparse._multigrid import ARRAYS
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 # Files, reports and the tool itself, x0 and b, and studies of papers, which the package leaves to the tool.
@@ -104,9 +107,45 @@ def test_values_are_texts_numbers_and_lists():
         assert bytes(options_of(**amg, **{name: number})) == bytes(options_of(**amg, **{name: "auto"}))
     for size in (2 ** 30, "1G"):
         assert options_of(solver="gmres", precond="lu", factor_memory=size).precond.direct.memory_limit == 2 ** 30
-    for wrong in ({"rtol": None}, {"restart": "30"}, {"drop": "half"}, {"max_iterations": 0.5}):
-        with pytest.raises(TypeError, match="number"):
-            options_of(solver="gmres", **wrong)
+
+
+def test_none_is_the_default():
+    for base in ({}, {"solver": "gmres", "precond": "amg"}, {"solver": "idr", "precond": "ilut"}):
+        plain = bytes(options_of(**base))
+        names = [name for name in ts.option_names() if name not in {*base, "monitor", "last_iterate", *ARRAYS}]
+        assert bytes(options_of(**base, **{name: None for name in names})) == plain
+    assert options_of(solver=None, precond=None).solver == 0
+    assert options_of(solver="cg", precond="jacobi", drop=None, level=None).precond.kind == 1  # for other names
+    with pytest.raises(TypeError, match="there is no option"):
+        options_of(no_such_option=None)
+
+
+@pytest.mark.parametrize("number", [np.float32(7), np.int8(7), np.uint64(7), np.array(7), np.array([7.0]), True + 6,
+                                    decimal.Decimal(7), fractions.Fraction(14, 2)])
+def test_numbers_of_all_kinds(number):
+    given = options_of(solver="gmres", max_iterations=number, time_limit=number, divergence_tolerance=number)
+    assert (given.max_iterations, given.time_limit, given.divergence_tolerance) == (7, 7.0, 7.0)
+    assert options_of(solver="idr", s=number).idr.s == 7
+    assert options_of(solver="cg", precond="amg", amg_seed=number).precond.amg.seed == 7
+    assert options_of(time_limit="auto").time_limit == options_of(time_limit=0).time_limit == 0.0
+    assert options_of(solver="cg", timings=np.bool_(True)).timings == 1
+
+
+@pytest.mark.parametrize("wrong", [
+    {"restart": "30"}, {"rtol": "1e-8"}, {"time_limit": "3"}, {"amg_seed": "3"}, {"drop": "half"}, {"drop": "auto"},
+    {"max_iterations": 0.5}, {"max_iterations": float("inf")}, {"max_iterations": float("nan")}, {"rtol": 1j},
+    {"rtol": np.complex128(1)}, {"rtol": [1e-3]}, {"rtol": np.array([1, 2])}, {"rtol": b"1"}, {"s": object()}])
+def test_what_is_no_number(wrong):
+    (name, value), = wrong.items()
+    with pytest.raises(TypeError, match="^" + re.escape(f"{name}={value!r} is no ") + "(whole )?number"):
+        options_of(**wrong)
+
+
+@pytest.mark.parametrize("wrong", [{"solver": b"cg"}, {"solver": 3.5}, {"precond_format": 1}, {"choices": 3},
+                                   {"factor_memory": 1j}])
+def test_what_is_no_text(wrong):
+    with pytest.raises(TypeError, match="is no text"):
+        options_of(**wrong)
 
 
 def test_a_preconditioner_has_its_options_alone():

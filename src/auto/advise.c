@@ -237,7 +237,9 @@ tess_status tess_advised_options(const tess_advised_attempt *attempt, tess_solve
                               .scale = attempt->scale,
                               .reorder = attempt->reorder};
 
-    options->precond.kind = TESS_PRECOND_AUTO;
+    if (options->precond.kind != attempt->precond) {
+        options->precond.kind = TESS_PRECOND_AUTO;
+    } /* else the caller's */
     step_request(&step, options);
     return TESS_SUCCESS;
 }

@@ -13,6 +13,7 @@
 #include "solver/extension.h"
 #include "solver/solve_options.h"
 #include "solver/transform.h"
+#include "solver/verify.h"
 
 static auto_solve *state_of(const tess_solver *s)
 {
@@ -91,6 +92,11 @@ static tess_status look(tess_solver *s, auto_solve *state)
 
     if (state->solver && state->values_version == s->original->values_version) { return TESS_SUCCESS; }
     TESS_TRY(find_facts(s->original, &state->facts));
+    if (!state->facts.finite) { /* no method has an answer: none is set up */
+        drop_solver(state);
+        state->values_version = s->original->values_version;
+        return TESS_SUCCESS;
+    }
     TESS_TRY(find_parts(s, state));
     state->predicted = false;
     storage_forget(state, s);
@@ -114,7 +120,7 @@ static tess_status setup(tess_solver *s)
     s->state = state;
     TESS_TRY(solver_allocate_history(s));
     TESS_TRY(look(s, state));
-    if (state->solver) { return TESS_SUCCESS; }
+    if (state->solver || !state->facts.finite) { return TESS_SUCCESS; }
     s->ctx->error = state->error;
     status = state->nattempts > 0
                  ? state->error.status
@@ -288,6 +294,33 @@ cleanup:
     return status;
 }
 
+/* NaN or Inf in the matrix: the result says so, no attempt is made, and x stays. */
+static tess_status refuse_numbers(tess_solver *s, const tess_vector *b, const tess_vector *x, double start,
+                                  tess_solve_result *r)
+{
+    auto_solve *state = state_of(s);
+    tess_vector *residual = NULL;
+    true_residual now;
+    tess_status status = TESS_SUCCESS;
+
+    state->nattempts = 0;
+    explain_facts(state);
+    state->why[strcspn(state->why, "\n")] = '\0';
+    tess_solve_result_init(r);
+    describe_storage(s->original, s->original, r);
+    r->engine = TESS_ENGINE_PLAIN;
+    r->setup_seconds = s->setup_seconds;
+    r->resident_bytes = r->storage.matrix_bytes + 3 * s->original->nrows * (int64_t)sizeof(double); /* b, x, b - A x */
+    r->estimated_residual_norm = (double)NAN;
+    TESS_TRY(tess_vector_create(s->ctx, b->n, TESS_PRECISION_FP64, &residual));
+    TESS_TRY(verify_residual(s->original, b->data, x->data, residual->data, &now));
+    verify_set_tolerances(&s->options, &now, r);
+    finish_result(s, &now, TESS_REASON_NAN_OR_INF, start, r);
+cleanup:
+    tess_vector_destroy(residual);
+    return status;
+}
+
 static tess_status solve(tess_solver *s, const tess_vector *b, tess_vector *x, tess_solve_result *result)
 {
     auto_solve *state = state_of(s);
@@ -299,6 +332,7 @@ static tess_status solve(tess_solver *s, const tess_vector *b, tess_vector *x, t
     state->setup_seconds = 0.0;
     memset(&all, 0, sizeof all);
     TESS_TRY(look(s, state));
+    if (!state->facts.finite) { return refuse_numbers(s, b, x, start, result); }
     TESS_TRY(start_climb(s, state, b)); /* the last solve may have used up the ladder */
     TESS_TRY(climb(s, b, x, start, &all));
     all.setup_seconds = s->setup_seconds + state->setup_seconds; /* at creation, and within this solve */

@@ -35,8 +35,9 @@ static void say_facts(auto_solve *state)
     } else if (!f->symmetric) {
         say(state, "the matrix is not symmetric");
     } else if (f->positive < f->n) {
-        say(state, "the matrix is symmetric and not positive definite: %lld of %lld diagonal entries %s 0 or negative",
-            (long long)(f->n - f->positive), (long long)f->n, f->n - f->positive == 1 ? "is" : "are");
+        say(state, "the matrix is symmetric and not positive definite: %lld of %s %s 0 or negative",
+            (long long)(f->n - f->positive), tess_count(f->n, "diagonal entry").text,
+            f->n - f->positive == 1 ? "is" : "are");
     } else if (f->improper_minors > 0) {
         say(state, "the matrix is symmetric and not positive definite: %s too large beside the diagonal",
             tess_count(f->improper_minors, "entry is|entries are").text);
@@ -140,6 +141,19 @@ static void say_factors(auto_solve *state)
     }
 }
 
+/* Of a square matrix as many rows as columns. */
+static void say_unmatched(auto_solve *state, const tess_findings *f)
+{
+    const long long row = (long long)f->unmatched_rows.row + 1, column = (long long)f->unmatched_columns.column + 1;
+
+    if (f->unmatched_rows.count == 1) {
+        say(state, "; row %lld and column %lld have no partner", row, column);
+    } else {
+        say(state, "; %s and as many columns have no partner, row %lld and column %lld the first",
+            tess_count(f->unmatched_rows.count, "row").text, row, column);
+    }
+}
+
 /* After a failure that neither the caller nor a clock ended: no values of this pattern have an inverse. The search
    takes as long as some products; an error of it tells nothing. */
 static void say_singular(const tess_solver *s, auto_solve *state, const tess_solve_result *r)
@@ -152,11 +166,7 @@ static void say_singular(const tess_solver *s, auto_solve *state, const tess_sol
     if (tess_find_problems(s->original, NULL, NULL, &f) != TESS_SUCCESS) { s->ctx->error = before; }
     if (f.structural_rank < 0 || f.structural_rank >= f.nrows) { return; }
     say(state, "structurally singular: rank at most %lld of %lld", (long long)f.structural_rank, (long long)f.nrows);
-    if (!s->inner) {
-        say(state, "; row %lld and column %lld are the first of %lld without a partner",
-            (long long)f.unmatched_rows.row + 1, (long long)f.unmatched_columns.column + 1,
-            (long long)f.unmatched_rows.count);
-    }
+    if (!s->inner) { say_unmatched(state, &f); }
     say(state, "\n");
 }
 

@@ -10,8 +10,8 @@
 void step_request(const ladder_step *step, tess_solve_options *out)
 {
     const bool complete = step->precond == TESS_PRECOND_LU || step->precond == TESS_PRECOND_CHOLESKY;
-    const bool factors =
-        step->precond != TESS_PRECOND_NONE && step->precond != TESS_PRECOND_JACOBI && step->precond != TESS_PRECOND_AMG;
+    const bool factors = step->precond != TESS_PRECOND_AUTO && step->precond != TESS_PRECOND_NONE &&
+                         step->precond != TESS_PRECOND_JACOBI && step->precond != TESS_PRECOND_AMG;
     const bool fp32 = complete && step->factors == TESS_PRECISION_FP32; /* incomplete ones always compute in FP64 */
 
     out->solver = step->solver;

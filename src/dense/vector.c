@@ -65,7 +65,7 @@ tess_status tess_vector_wrap(tess_context *ctx, int64_t n, tess_precision precis
 
     if (!data && n > 0) {
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, "pass an array with as many values",
-                         "the array for a vector of %lld values is NULL", (long long)n);
+                         "the array for a vector of %s is NULL", tess_count(n, "value").text);
     }
     status = make_vector(ctx, n, precision, out);
     if (status == TESS_SUCCESS) { (*out)->data = data; }
@@ -308,7 +308,7 @@ tess_status tess_vector_copy(const tess_vector *x, tess_vector *y)
     if (x->ctx != y->ctx || x->n != y->n) {
         return tess_fail(y->ctx, x->n != y->n ? TESS_DIMENSION_MISMATCH : TESS_INVALID_ARGUMENT,
                          "both must have the same length and the same context",
-                         "a vector of %lld values cannot be copied to one of %lld values", (long long)x->n,
+                         "a vector of %s cannot be copied to one of %lld", tess_count(x->n, "value").text,
                          (long long)y->n);
     }
     if (x == y) { return TESS_SUCCESS; }

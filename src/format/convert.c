@@ -129,9 +129,9 @@ tess_status tess_matrix_convert_assigned(const tess_matrix *a, const tess_storag
     }
     if (assignment->ctx != a->ctx || assignment->nrows != a->nrows || assignment->nnz != a->nnz) {
         return tess_fail(a->ctx, TESS_DIMENSION_MISMATCH, "make the assignment from the matrix that is converted",
-                         "the assignment is for a matrix of %lld rows and %s, but this one has %lld and %lld",
-                         (long long)assignment->nrows, tess_count(assignment->nnz, "nonzero").text, (long long)a->nrows,
-                         (long long)a->nnz);
+                         "the assignment is for a matrix of %s and %s, but this one has %lld and %lld",
+                         tess_count(assignment->nrows, "row").text, tess_count(assignment->nnz, "nonzero").text,
+                         (long long)a->nrows, (long long)a->nnz);
     }
     return convert(a, &(conversion){chosen, assignment, true}, out);
 }

@@ -2,6 +2,8 @@
 /* A matrix in another order and scale. */
 #include <math.h>
 
+#include <tessera/names.h>
+
 #include "base/offsets.h"
 #include "matrix/assemble.h"
 #include "order/order.h"
@@ -21,8 +23,8 @@ static tess_status invert(tess_context *ctx, int64_t n, const int32_t *perm, int
     for (int64_t i = 0; i < n; i++) {
         if (perm[i] < 0 || perm[i] >= n || place[perm[i]] >= 0) {
             return tess_fail(ctx, TESS_INVALID_ARGUMENT, "each index from 0 must occur once",
-                             "the array is not a permutation of %lld indices: entry %lld is %ld", (long long)n,
-                             (long long)i, (long)perm[i]);
+                             "the array is not a permutation of %s: entry %lld is %ld",
+                             tess_count(n, "index|indices").text, (long long)i, (long)perm[i]);
         }
         place[perm[i]] = (int32_t)i;
     }

@@ -8,7 +8,6 @@
 #include "base/spare_memory.h"
 #include "precond/direct/direct.h"
 #include "solver/krylov.h"
-#include "solver/solve_options.h"
 
 /* b, x, d, r and the candidate; methods with residuals in low precision keep the best x too. */
 enum { COMMON_VECTORS = 5 };
@@ -33,7 +32,8 @@ static int64_t smaller(int64_t a, int64_t b)
 
 /* ---- parts ---- */
 
-/* The first attempt where the library chooses: of a large system CG with the diagonal, or IDR, which takes more. */
+/* Where the library still chooses, what no automatic solve falls below: CG with the diagonal. Each of its attempts is
+   looked at by itself when it is set up. */
 static void settle(const tess_matrix *a, tess_solve_options *o)
 {
     const bool open = o->precond.kind == TESS_PRECOND_AUTO;
@@ -154,23 +154,13 @@ static tess_status add_factors(const tess_matrix *a, const tess_precond_options 
     return status;
 }
 
-tess_status tess_solve_estimate_memory(const tess_matrix *a, const tess_solve_options *options,
-                                       tess_solve_estimate *out)
+tess_status solver_estimate_memory(const tess_matrix *a, const tess_solve_options *options, tess_solve_estimate *out)
 {
-    TESS_REQUIRE(NULL, a);
-    TESS_REQUIRE(a->ctx, out);
-    tess_solve_options taken;
-    solve_papers papers;
-    tess_solve_estimate full;
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(result_require_size(a->ctx, "tess_solve_estimate", out->size, sizeof full));
-    TESS_TRY(tess_matrix_require_assembled(a, "tess_solve_estimate_memory"));
-    TESS_TRY(solve_options_take(a->ctx, options, &taken, &papers));
-    estimate(a, taken, &full);
-    TESS_TRY(add_factors(a, &taken.precond, &full));
-    full.spare = tess_spare_memory();
-    result_return(&full, out);
+    estimate(a, *options, out);
+    TESS_TRY(add_factors(a, &options->precond, out));
+    out->spare = tess_spare_memory();
 cleanup:
     return status;
 }

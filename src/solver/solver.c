@@ -107,14 +107,24 @@ tess_status solver_allocate_history(tess_solver *s)
 }
 
 /* A rectangular system is one of least squares; LSMR with scaled columns is the library's choice. */
-static void choose_for_shape(tess_solver *s)
+static void choose_for_shape(const tess_matrix *a, tess_solve_options *o)
 {
-    tess_solve_options *o = &s->options;
-
-    if (s->original->nrows == s->original->ncols || o->solver != TESS_SOLVER_AUTO) { return; }
+    if (a->nrows == a->ncols || o->solver != TESS_SOLVER_AUTO) { return; }
     o->solver = TESS_SOLVER_LSMR;
     if (o->precond.kind != TESS_PRECOND_AUTO) { return; }
-    o->precond.kind = s->original->ops ? TESS_PRECOND_JACOBI : TESS_PRECOND_NONE; /* a shell has no columns to scale */
+    o->precond.kind = a->ops ? TESS_PRECOND_JACOBI : TESS_PRECOND_NONE; /* a shell has no columns to scale */
+}
+
+tess_status solver_take_request(const tess_matrix *a, const tess_precond *m, const tess_solve_options *options,
+                                tess_solve_options *out, solve_papers *papers)
+{
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(solve_options_take(a->ctx, options, out, papers));
+    choose_for_shape(a, out);
+    status = check_request(a, m, out);
+cleanup:
+    return status;
 }
 
 tess_status solver_make(const tess_matrix *a, const tess_precond *m, const tess_solve_options *options,
@@ -131,9 +141,7 @@ tess_status solver_make(const tess_matrix *a, const tess_precond *m, const tess_
     tess_matrix_hold(a);
     s->given = tess_precond_hold(m);
     tess_papers_result_init(&s->papers_result);
-    TESS_TRY(solve_options_take(a->ctx, options, &s->options, &s->papers));
-    choose_for_shape(s);
-    TESS_TRY(check_request(a, m, &s->options));
+    TESS_TRY(solver_take_request(a, m, options, &s->options, &s->papers));
     TESS_TRY(solver_require_memory(a, &s->options));
     deadline = tess_deadline_begin(a->ctx, s->options.time_limit);
     s->ops = tess_find_solver(a, m, &s->options);
@@ -185,9 +193,7 @@ cleanup:
     return status;
 }
 
-/* Options of the caller that have no effect, or exclude one another. A preconditioner of the caller stands for those of
-   the options. */
-static tess_status require_fit(const tess_matrix *a, const tess_precond *m, const tess_solve_options *options)
+tess_status solver_require_fit(const tess_matrix *a, const tess_precond *m, const tess_solve_options *options)
 {
     tess_solve_options taken, plain;
     solve_papers papers;
@@ -216,7 +222,7 @@ tess_status tess_solver_create_with_precond(const tess_matrix *a, const tess_pre
                                             const tess_solve_options *options, tess_solver **out)
 {
     TESS_REQUIRE_OUT(a ? a->ctx : NULL, a, out);
-    const tess_status status = require_fit(a, m, options);
+    const tess_status status = solver_require_fit(a, m, options);
 
     return status == TESS_SUCCESS ? solver_make(a, m, options, out) : status;
 }

@@ -89,6 +89,13 @@ method_solver *solver_running(const tess_solver *s);
 /* Errors: INVALID_ARGUMENT within a solve, from its monitor. */
 tess_status solver_require_idle(const tess_solver *s);
 
+/* What tess_solver_create refuses before any set-up. Options of the caller (NULL: none) that have no effect, or exclude
+   one another; a preconditioner of the caller stands for those of the options. */
+tess_status solver_require_fit(const tess_matrix *a, const tess_precond *m, const tess_solve_options *options);
+/* The complete options, with the method of a matrix that is not square; those that the matrix or the device refuses. */
+tess_status solver_take_request(const tess_matrix *a, const tess_precond *m, const tess_solve_options *options,
+                                tess_solve_options *out, solve_papers *papers);
+
 /* Errors: UNSUPPORTED for a --recurrence that the method does not have. */
 tess_status solver_require_recurrence(const tess_solver *s, tess_solver_kind kind);
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "solver/transform_parts.h"
+#include "solver/verify.h"
 
 /* The order and scale of the system, on the host. Scales are NULL where there are none. */
 typedef struct system_order {
@@ -300,18 +301,39 @@ static const char *why(const tess_solver *s)
     return tess_solver_why(parts_of(s)->inner);
 }
 
-/* Those of the inner solver, without what belongs to a round of refinement. */
+/* Whether one scaling and one order, in this sequence, are both the caller's and those that the inner solver chose. */
+static bool is_one_transform(const tess_solve_options *outer, const tess_solve_options *inner)
+{
+    return inner->scale == TESS_SCALING_NONE &&
+           (inner->reorder == TESS_REORDERING_NONE || outer->reorder == TESS_REORDERING_NONE);
+}
+
+/* Those of the inner solver for the original system, with the caller's limits in place of a round's. A choice that no
+   options name by hand is that of the request. */
 static tess_status chosen(const tess_solver *s, tess_solve_options *out)
 {
+    const tess_solve_options *o = &s->options;
     const tess_solver *inner = parts_of(s)->inner;
     tess_status status = tess_solver_chosen_options(inner, out);
 
-    if (inner->ops->chosen && out->scale == TESS_SCALING_NONE) { out->scale = s->options.scale; }
-    if (out->reorder == TESS_REORDERING_NONE) { out->reorder = s->options.reorder; }
-    out->rtol = s->options.rtol;
-    out->atol = s->options.atol;
-    out->max_iterations = s->options.max_iterations;
-    return status;
+    if (status != TESS_SUCCESS) { return status; }
+    if (!is_one_transform(o, out)) {
+        *out = *o;
+        return TESS_SUCCESS;
+    }
+    out->scale = o->scale;
+    if (o->reorder != TESS_REORDERING_NONE) { out->reorder = o->reorder; }
+    out->rtol = o->rtol;
+    out->atol = o->atol;
+    out->divergence_tolerance = o->divergence_tolerance;
+    out->max_iterations = o->max_iterations;
+    out->guard = o->guard;
+    out->time_limit = o->time_limit;
+    out->return_last = o->return_last;
+    out->monitor = o->monitor;
+    out->monitor_user = o->monitor_user;
+    out->stop_norm = inner->ops->chosen ? verify_stop_norm(o) : o->stop_norm; /* solver auto has a norm of its own */
+    return TESS_SUCCESS;
 }
 
 const tess_solver_ops solver_transformed = {.takes = takes,

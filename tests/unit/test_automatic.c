@@ -478,7 +478,7 @@ static void numbers_that_are_none_end_at_once(void **state)
     memset(t.x, 0, (size_t)t.a.nrows * sizeof *t.x);
     t.result = solve_with(t.solver, ctx, t.a.nrows, t.b, t.x);
     assert_int_equal(t.result.reason, TESS_REASON_NAN_OR_INF);
-    assert_int_equal(tess_solver_attempts(t.solver, &t.attempts), 1);
+    assert_int_equal(tess_solver_attempts(t.solver, &t.attempts), 0);
     assert_why(&t, "NaN or Inf in the matrix");
     close_test(&t);
 }

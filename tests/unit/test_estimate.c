@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Memory: what a solve should take beside what it takes; solves that cannot fit. */
+#include <tessera/advise.h>
 #include <tessera/estimate.h>
 #include <tessera/gallery.h>
 #include <tessera/io.h>
@@ -88,6 +89,102 @@ static void what_cannot_fit_is_refused(void **state)
     tess_context_destroy(ctx);
 }
 
+/* ---- requests ---- */
+
+static void refuse(const tess_matrix *a, tess_context *ctx, tess_status status, tess_solve_options o, const char *text)
+{
+    tess_solve_estimate e;
+    tess_solver *solver = NULL;
+
+    tess_solve_estimate_init(&e);
+    assert_fails(ctx, status, tess_solve_estimate_memory(a, &o, &e));
+    assert_non_null(strstr(tess_context_last_error(ctx)->message, text));
+    assert_fails(ctx, status, tess_solver_create(a, &o, &solver));
+    assert_non_null(strstr(tess_context_last_error(ctx)->message, text));
+}
+
+/* As tess_solver_create refuses it, in the same words. */
+static void what_no_solve_takes_has_no_estimate(void **state)
+{
+    oracle_csr laplacian = oracle_laplace2d(6), wide = oracle_open(2, 3);
+    tess_context *ctx = open_cpu(1);
+    tess_solve_options o = options_of(TESS_SOLVER_CG, "none");
+    tess_matrix *a = make_matrix(ctx, &laplacian), *b = NULL;
+
+    (void)state;
+    oracle_push(&wide, 0, 1.0);
+    oracle_end_row(&wide, 0);
+    oracle_push(&wide, 2, 1.0);
+    oracle_end_row(&wide, 1);
+    b = make_matrix(ctx, &wide);
+    refuse(a, ctx, TESS_INVALID_ARGUMENT, options_of(TESS_SOLVER_LSQR, "ilu0"), "takes no preconditioner but jacobi");
+    refuse(b, ctx, TESS_DIMENSION_MISMATCH, o, "needs a square matrix");
+    o.gmres.restart = 7;
+    refuse(a, ctx, TESS_INVALID_ARGUMENT, o, "--restart is for");
+    o = options_of(TESS_SOLVER_CG, "none");
+    o.storage.policy.policy = TESS_POLICY_MEAN_RANGE;
+    refuse(a, ctx, TESS_UNSUPPORTED, o, "policy mean-range");
+    tess_matrix_destroy(a);
+    tess_matrix_destroy(b);
+    tess_context_destroy(ctx);
+    oracle_free(&laplacian);
+    oracle_free(&wide);
+}
+
+/* The numbers are those of the attempt by hand. */
+static void check_first(const tess_matrix *a, tess_context *ctx, const tess_solve_options *o)
+{
+    tess_solve_estimate automatic, named;
+    tess_advice advice;
+    tess_solve_options first = *o;
+
+    tess_solve_estimate_init(&automatic);
+    tess_solve_estimate_init(&named);
+    tess_advice_init(&advice);
+    assert_ok(ctx, tess_advise(a, o, &advice));
+    assert_true(advice.count > 0);
+    assert_ok(ctx, tess_advised_options(&advice.attempt[0], &first));
+    assert_ok(ctx, tess_solve_estimate_memory(a, o, &automatic));
+    assert_ok(ctx, tess_solve_estimate_memory(a, &first, &named));
+    assert_int_equal(automatic.solver, advice.attempt[0].solver);
+    assert_int_equal(automatic.precond_kind, advice.attempt[0].precond);
+    assert_true(automatic.total == named.total && automatic.precond == named.precond);
+}
+
+static void automatic_estimates_are_of_the_first_advice(void **state)
+{
+    static const char *const problems[] = {"indefinite", "skew", "laplace2d"};
+    const char *size = "40", *bad = "9";
+    tess_context *ctx = open_cpu(1);
+    tess_solve_options o;
+    tess_solve_estimate e;
+    tess_matrix *a = NULL;
+
+    (void)state;
+    tess_solve_options_init(&o);
+    tess_solve_estimate_init(&e);
+    for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
+        assert_ok(ctx, tess_gallery_create(ctx, problems[i], 1, &size, &a));
+        o.precond.kind = TESS_PRECOND_AUTO;
+        check_first(a, ctx, &o);
+        o.precond.kind = TESS_PRECOND_POLYNOMIAL;
+        check_first(a, ctx, &o);
+        tess_matrix_destroy(a);
+    }
+    o.precond.kind = TESS_PRECOND_AUTO;
+    o.scale = TESS_SCALING_SYMMETRIC; /* and the other system */
+    assert_ok(ctx, tess_gallery_create(ctx, "indefinite", 1, &size, &a));
+    assert_ok(ctx, tess_solve_estimate_memory(a, &o, &e));
+    assert_true(e.solver == TESS_SOLVER_MINRES && e.vectors > 10 * 8 * 40);
+    tess_matrix_destroy(a);
+    o.scale = TESS_SCALING_NONE;
+    assert_ok(ctx, tess_gallery_create(ctx, "nan", 1, &bad, &a)); /* no advice */
+    assert_ok(ctx, tess_solve_estimate_memory(a, &o, &e));
+    assert_int_equal(e.solver, TESS_SOLVER_CG);
+    tess_matrix_destroy(a);
+    tess_context_destroy(ctx);
+}
+
 /* A file of 69 bytes must not take memory for the rows that it announces. */
 static void rows_without_entries_are_refused(void **state)
 {
@@ -106,6 +203,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(estimates_are_near),
                                        cmocka_unit_test(what_cannot_fit_is_refused),
+                                       cmocka_unit_test(what_no_solve_takes_has_no_estimate),
+                                       cmocka_unit_test(automatic_estimates_are_of_the_first_advice),
                                        cmocka_unit_test(rows_without_entries_are_refused)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -99,7 +99,7 @@ static void check_choice(const kind_of_solver *kind, const opened *t, const tess
     assert_true(chosen.rtol == t->options.rtol && chosen.max_iterations == 500);
     assert_true(chosen.accuracy.forward == kind->accuracy);
     assert_int_equal(chosen.reorder, kind->reorder);
-    if (kind->chooses) { assert_int_equal(chosen.scale, kind->scale); }
+    assert_int_equal(chosen.scale, kind->scale);
 }
 
 static void each_kind_answers_after_a_solve(void **state)

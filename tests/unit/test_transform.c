@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Solves of a reordered and scaled system: the original system's residual decides, x comes back in the original's
  * order. */
+#include <tessera/automatic.h>
+
 #include "support/precond_of.h"
 #include "support/product.h"
 #include "support/solve.h"
@@ -206,6 +208,88 @@ static void original_residual_has_the_last_word(void **state)
     check_honest(&a, rhs, x, &options, &repair);
     tess_context_destroy(ctx);
     oracle_free(&a);
+}
+
+/* ---- the options that repeat it ---- */
+
+static tess_solve_result solve_keeping(tess_context *ctx, const oracle_csr *a, const tess_solve_options *options,
+                                       const double *rhs, double *x, tess_solve_options *chosen)
+{
+    tess_matrix *matrix = make_matrix(ctx, a);
+    tess_solver *solver = NULL;
+    tess_solve_result result;
+
+    assert_ok(ctx, tess_solver_create(matrix, options, &solver));
+    result = solve_with(solver, ctx, a->nrows, rhs, x);
+    tess_solve_options_init(chosen);
+    assert_ok(ctx, tess_solver_chosen_options(solver, chosen));
+    tess_solver_destroy(solver);
+    tess_matrix_destroy(matrix);
+    return result;
+}
+
+/* The same system in the same way: to the bit. */
+static void chosen_options_repeat_the_solve(void **state)
+{
+    oracle_csr a = oracle_convection2d(K, 1.0), b = disguised(&a, N / 2, 6.0, true);
+    double *rhs = random_values(N, 3, -1.0, 1.0);
+    tess_context *ctx = open_cpu(1);
+
+    (void)state;
+    for (int c = 0; c < 2 * 2 * 2; c++) {
+        tess_solve_options options =
+            transformed_options(TESS_SCALING_MAX_PRODUCT, c & 1 ? TESS_REORDERING_RCM : TESS_REORDERING_NONE);
+        tess_solve_options chosen, again;
+        double x[N] = {0.0}, y[N] = {0.0};
+        tess_solve_result first, second;
+
+        options.rtol = 1e-9; /* more than one round */
+        options.precond = precond_of(TESS_PRECOND_JACOBI, 1);
+        options.stop_norm = c & 2 ? TESS_STOP_NORM_BOTH : TESS_STOP_NORM_AUTO;
+        options.return_last = 2;
+        options.guard = c & 4 ? TESS_GUARD_REPORT : TESS_GUARD_REPAIR;
+        first = solve_keeping(ctx, &b, &options, rhs, x, &chosen);
+        assert_int_equal(chosen.scale, options.scale);
+        assert_int_equal(chosen.reorder, options.reorder);
+        assert_int_equal(chosen.stop_norm, options.stop_norm);
+        assert_int_equal(chosen.return_last, 2);
+        assert_int_equal(chosen.guard, options.guard);
+        second = solve_keeping(ctx, &b, &chosen, rhs, y, &again);
+        assert_true(same_bits(x, y, N) && first.iterations == second.iterations);
+        assert_int_equal(first.reason, second.reason);
+        assert_int_equal(first.stop_norm, second.stop_norm);
+    }
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+    oracle_free(&b);
+    free(rhs);
+}
+
+/* What solver auto chose for the scaled system, with the norm that decides for it. */
+static void choices_keep_the_callers_scaling(void **state)
+{
+    oracle_csr a = oracle_convection2d(K, 1.0), b = disguised(&a, N / 2, 6.0, true);
+    double *rhs = random_values(N, 3, -1.0, 1.0);
+    tess_solve_options options = solve_options(TESS_SOLVER_AUTO), chosen;
+    const tess_scaling scales[] = {TESS_SCALING_ROWS, TESS_SCALING_SYMMETRIC, TESS_SCALING_MAX_PRODUCT};
+    tess_context *ctx = open_cpu(1);
+
+    (void)state;
+    options.precond.kind = TESS_PRECOND_AUTO;
+    for (int k = 0; k < 3; k++) {
+        double x[N] = {0.0};
+        tess_solve_result result;
+
+        options.scale = scales[k];
+        result = solve_keeping(ctx, &b, &options, rhs, x, &chosen);
+        assert_true(result.converged);
+        assert_int_equal(chosen.scale, scales[k]);
+        if (chosen.solver != TESS_SOLVER_AUTO) { assert_int_equal(chosen.stop_norm, TESS_STOP_NORM_BOTH); }
+    }
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+    oracle_free(&b);
+    free(rhs);
 }
 
 /* ---- limits, history, monitor ---- */
@@ -425,6 +509,8 @@ int main(void)
         cmocka_unit_test(rcm_keeps_cg),
         cmocka_unit_test(guesses_and_trivial_systems),
         cmocka_unit_test(original_residual_has_the_last_word),
+        cmocka_unit_test(chosen_options_repeat_the_solve),
+        cmocka_unit_test(choices_keep_the_callers_scaling),
         cmocka_unit_test(history_and_monitor_run_through_all_rounds),
         cmocka_unit_test(history_of_one_iteration_is_kept),
         cmocka_unit_test(new_values_are_matched_anew),

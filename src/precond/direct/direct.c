@@ -199,13 +199,15 @@ cleanup:
 static tess_status judge_pivots(const direct_factors *m)
 {
     if (m->facts.null_pivots > 0) {
-        tess_log(m->ctx, TESS_LOG_INFO, "%s: the matrix is singular in %s: %d of %lld pivots are zero and set aside",
-                 name_of(m), tess_precision_name(m->precision), m->facts.null_pivots, (long long)m->n);
+        tess_log(m->ctx, TESS_LOG_INFO, "%s: the matrix is singular in %s: %d of %s %s zero and set aside", name_of(m),
+                 tess_precision_name(m->precision), m->facts.null_pivots, tess_count(m->n, "pivot").text,
+                 m->facts.null_pivots == 1 ? "is" : "are");
     }
     if (m->cholesky && m->facts.negative_pivots > 0) {
         return tess_fail(m->ctx, TESS_SINGULAR, "use lu; for a large condition number --precond-precision fp64",
-                         "cholesky: the matrix is not positive definite in %s: %d of %lld pivots are negative",
-                         tess_precision_name(m->precision), m->facts.negative_pivots, (long long)m->n);
+                         "cholesky: the matrix is not positive definite in %s: %d of %s %s negative",
+                         tess_precision_name(m->precision), m->facts.negative_pivots, tess_count(m->n, "pivot").text,
+                         m->facts.negative_pivots == 1 ? "is" : "are");
     }
     return TESS_SUCCESS;
 }

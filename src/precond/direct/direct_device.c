@@ -179,8 +179,8 @@ static tess_status judge(const device_factors *m)
                          tess_count(f->changed_pivots, "changed pivot").text);
     }
     if (f->changed_pivots > 0) {
-        tess_log(m->ctx, TESS_LOG_INFO, "lu: cuDSS changed %d of %lld pivots, which were too small in %s",
-                 f->changed_pivots, (long long)m->n, precision);
+        tess_log(m->ctx, TESS_LOG_INFO, "lu: cuDSS changed %s of %lld for being too small in %s",
+                 tess_count(f->changed_pivots, "pivot").text, (long long)m->n, precision);
     }
     return TESS_SUCCESS;
 }

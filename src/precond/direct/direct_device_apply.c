@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stdio.h>
 
+#include <tessera/names.h>
+
 #include "precond/direct/direct_device.h"
 
 /* The host is as fast below, and a process would load cuDSS first, which takes some 0.2 s. */
@@ -169,7 +171,7 @@ bool direct_note(const tess_precond *m, char *text, size_t length)
         return true;
     }
     if (((const device_factors *)m->own)->facts.changed_pivots == 0) { return false; }
-    (void)snprintf(text, length, "cuDSS changed %d of %lld pivots, which were too small",
-                   ((const device_factors *)m->own)->facts.changed_pivots, (long long)m->n);
+    (void)snprintf(text, length, "cuDSS changed %s of %lld for being too small",
+                   tess_count(((const device_factors *)m->own)->facts.changed_pivots, "pivot").text, (long long)m->n);
     return true;
 }

@@ -25,6 +25,26 @@ done <<'END'
 --solver cg --format sell --arithmetic fp32|a solve cannot compute in fp32 arithmetic
 -ksp_type cg -ksp_gmres_restart 7|-ksp_gmres_restart is for -ksp_type gmres, gmres-ir, gmres-fd or fgmres
 END
+# What solve refuses, info refuses in the same words: of the solve that it advises on, and that --solve names.
+while IFS='|' read -r options message; do
+    # shellcheck disable=SC2086
+    expect 2 info no-such-matrix.mtx $options
+    [ "$(head -n 1 err)" = "tessera info: $message" ] && pass || fail "it says: $(head -n 1 err)"
+done <<'END'
+--solve=lsqr,ilu0|--solver lsqr takes no preconditioner but jacobi, which scales columns
+--solve --solver lsqr --precond ilu0|--solver lsqr takes no preconditioner but jacobi, which scales columns
+--solve=jacobi,ilu0|--solver jacobi takes no preconditioner; leave out --precond
+--solve=cg,ilu0 --amg-cycle w|--amg-cycle is for --precond amg
+--solve=cg --restart 7|--restart is for --solver gmres, gmres-ir, gmres-fd or fgmres
+--restart 7|--restart is for --solver gmres, gmres-ir, gmres-fd or fgmres
+--solve=cg,lu --precond-precision fp16|--precond-precision of --precond lu is fp32 or fp64, not fp16/fp32
+--solve=cg --solver gmres|--solve=cg names a solver; leave out --solver
+--solve=cg,ilu0 --precond ic0|--solve=cg,ilu0 names a preconditioner; leave out --precond
+END
+expect 2 info spd.mtx --solve=cg --format csr --policy mean-range
+err_has 'policy mean-range chooses among several precisions'
+expect 0 info spd.mtx --format csr --policy mean-range
+expect 0 info spd.mtx --format split --row-order permuted
 expect 2 info no-such-matrix.mtx --amg-cycle w
 err_has '^tessera info: --amg-cycle is for --precond amg$'
 

@@ -32,6 +32,18 @@ for matrix in "$TESS_DATA_DIR"/{1138_bus,nos3,west0067,sherman4}.mtx.gz gallery:
         a[k] == t[k] for a, t in zip(made, told) for k in ("solver", "precond", "scale", "reorder")))(
         __import__("json").load(open("solve.json"))["attempts"], j["recommendation"]["attempts"])'
 done
+# with the file of choices that solve writes too
+expect 0 solve gallery:bentpipe2d:40 --device cpu --choices remembered.txt --rtol 1e-10 --json solve.json
+label="a solve of several attempts is remembered"
+[ -s remembered.txt ] && pass || fail "the file is empty"
+expect 0 info gallery:bentpipe2d:40 --choices remembered.txt --json info.json
+out_has '^recommendation .*; the method is from the file of choices'
+json info.json '(lambda last, first: (last["solver"], last["precond"]) == (first["solver"], first["precond"]))(
+    __import__("json").load(open("solve.json"))["attempts"][-1], j["recommendation"]["attempts"][0])'
+expect 2 info spd.mtx --choices spd.mtx
+err_has 'choices'
+expect 0 info gallery:bentpipe2d:40 --choices none
+! grep -q 'file of choices' out && pass || fail "it reads a file of choices"
 expect 0 info gallery:laplace2d:300
 out_has '^ +then +--solver cg --precond amg: multigrid'
 expect 0 info nan.mtx --json info.json

@@ -67,6 +67,48 @@ rows '(lambda v: v == sorted(v, reverse=True) and 0 < sum(v) < len(v))([r["verif
 rows 'all(r["outcome"] for r in R)'
 rows 'any(r["reason"] == "nonsymmetric" for r in R)'
 
+# Each name once; with idr its S; beside a solver that is named, preconditioner auto is none.
+expect 0 compare spd.mtx --device cpu --solvers cg,idr:2,cg,idr,idr:4 --preconds none,auto,none --precisions fp64,fp64 \
+    --json compare.json
+rows 'sorted((r["solver"], r["precond"]) for r in R) == [("cg", "none"), ("idr", "none"), ("idr:2", "none")]'
+rows 'all("--solver %s " % r["solver"] in r["command"] for r in R)'
+json compare.json 'j["solves"]["left_out"] == []'
+! grep -q '^left out' out && pass || fail "$(grep '^left out' out)"
+
+# What does not fit is left out, with solve'"'"'s words; where nothing is left, it is an error.
+expect 0 compare spd.mtx --device cpu --solvers lsqr,cg,jacobi --preconds ic0,block-jacobi:2,jacobi --precisions fp64 \
+    --json compare.json --html left-out.html
+lsqr='--solver lsqr takes no preconditioner but jacobi, which scales columns'
+jacobi='--solver jacobi takes no preconditioner; leave out --precond'
+out_has "^left out +lsqr with ic0, block-jacobi:2: $lsqr\$"
+out_has "^left out +jacobi with ic0, block-jacobi:2, jacobi: $jacobi\$"
+grep -q "Left out: lsqr with ic0, block-jacobi:2: $lsqr" left-out.html && pass || fail "the page lacks it"
+json compare.json "[(p['solver'], p['precond'], p['reason']) for p in j['solves']['left_out']] ==
+    [('lsqr', m, '$lsqr') for m in ('ic0', 'block-jacobi:2')] +
+    [('jacobi', m, '$jacobi') for m in ('ic0', 'block-jacobi:2', 'jacobi')]"
+rows 'len(R) == 4'
+expect 2 compare no-such-matrix.mtx --solvers lsqr,jacobi --preconds ilu0,ic0
+err_has '^tessera compare: no solver of --solvers takes a preconditioner of --preconds:$'
+err_has "^  lsqr with ilu0, ic0: $lsqr\$"
+err_has "^  jacobi with ilu0, ic0: $jacobi\$"
+expect 0 compare spd.mtx --device cpu --solvers auto,lsqr --preconds ic0 --json compare.json
+rows '[r["automatic"] for r in R] == [True]'
+if "$tool" solve gallery:laplace2d:2 --solver gmres --precond lu >/dev/null 2>&1; then
+    expect 0 compare gallery:laplace1d:340000 --device cpu --solvers jacobi --precisions fp64 --budget 0.001
+    out_has "^left out +jacobi with .*lu.*: nothing can stop the analysis of so large a factorization; list it"
+fi
+
+# Limits as of solve.
+expect 0 compare spd.mtx --device cpu --solvers cg --preconds none --rtol 1.5 --max-iterations 3
+for bad in 'rtol=-1' 'rtol nan' 'max-iterations=-1' 'max-iterations 1.5'; do
+    # shellcheck disable=SC2086
+    expect 2 compare spd.mtx --solvers cg --$bad
+    sed 's/tessera compare/tessera solve/' err >compare.err
+    # shellcheck disable=SC2086
+    expect 2 solve spd.mtx --solver cg --$bad
+    [ "$(head -n 1 err)" = "$(head -n 1 compare.err)" ] && pass || fail "compare says: $(head -n 1 compare.err)"
+done
+
 expect 2 compare spd.mtx --solvers cg,gmrse
 err_has "unknown value 'gmrse'; did you mean 'gmres'"
 expect 2 compare spd.mtx --solvers ''

@@ -25,10 +25,16 @@ out_has 'least_squares, 1'
 # After an automatic solve `why` says so too. x1 + x2 = 1 and x3 + x4 = 1 leave no x for rows 3 and 4, whose sums are 5.
 printf "${head}4 4 8\n1 1 1\n1 2 1\n2 3 1\n2 4 1\n3 1 5\n3 2 5\n4 1 7\n4 2 7\n" >deficient.mtx
 expect 1\|5 solve deficient.mtx --device cpu --choices none --explain --json findings.json
-out_has 'structurally singular: rank at most 3 of 4; row [34] and column [1-4] are the first of 1 without a partner'
+out_has 'structurally singular: rank at most 3 of 4; row [34] and column [1-4] have no partner$'
 err_has 'structurally singular'
 json findings.json 'any(line.startswith("structurally singular: rank at most 3 of 4") for line in j["why"])
     and j["findings"]["structural_rank"] == 3 and j["findings"]["unmatched_columns"]["count"] == 1'
+printf "${head}4 4 8\n1 1 1\n1 2 1\n2 1 1\n2 2 2\n3 1 5\n3 2 5\n4 1 7\n4 2 7\n" >narrow.mtx # columns 3 and 4 are empty
+expect 1\|5 solve narrow.mtx --device cpu --choices none --explain
+out_has 'rank at most 2 of 4; 2 rows and as many columns have no partner, row [1-4] and column 3 the first$'
+printf "${head}1 1 1\n1 1 -1\n" >minus-one.mtx
+expect 0 info minus-one.mtx
+out_has '^recommendation .*: 1 of 1 diagonal entry is 0 or negative'
 expect 0 solve deficient.mtx --device cpu --choices none --solver lsqr
 ! grep -q 'structurally singular' out && pass || fail 'a solve that converged is called singular'
 
@@ -131,6 +137,12 @@ expect 0 $by_hand --device cpu --json again.json
 json again.json "j['iterations'] == __import__('json').load(open('solve.json'))['iterations']"
 
 # NaN says nothing of symmetry.
+for options in '' '--precond amg' '--accuracy 1e-6'; do
+    # shellcheck disable=SC2086
+    expect 5 solve gallery:nan:50 --device cpu --choices none $options --json solve.json
+    json solve.json 'j["attempts"] == [] and j["why"] == ["NaN or Inf in the matrix"] and j["solver"] == "auto"'
+    out_has '^findings +1 entry is NaN or Inf; the first: row 26, column 26$'
+done
 expect 5 solve gallery:nan:50 --device cpu --choices none
 out_has '^why +NaN or Inf in the matrix$'
 

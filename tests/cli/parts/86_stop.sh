@@ -142,6 +142,12 @@ expect 3 timestep gallery:ventricle:2000 --device cpu --steps fp64:400 --initial
 err_has 'made with other options'
 expect 2 timestep $steps --compare --resume t.ckpt
 
+# No limit, as in C and Python.
+expect 0 solve gallery:laplace2d:10 --device cpu --time-limit auto --json stop.json
+json stop.json "j['time_limit'] is None"
+expect 0 timestep gallery:laplace1d:9 --device cpu --count 2 --time-limit auto
+expect 2 solve gallery:laplace2d:10 --time-limit 0
+
 # Memory: by part, and refused where it cannot fit
 expect 0 info gallery:laplace2d:100 --solve=gmres,ilu0 --json memory.json
 out_has '^memory of a solve gmres with preconditioner ilu0: about'
@@ -151,8 +157,36 @@ expect 0 info gallery:laplace2d:100 --solve
 expect 0 info gallery:laplace2d:100 --json memory.json
 json memory.json "j['solve_memory'] is None"
 expect 2 info gallery:laplace2d:100 --solve=nothing
-err_has "unknown solver 'nothing'"
+err_has "unknown value 'nothing'"
 expect 2 info gallery:laplace2d:100 --solve=cg,nothing
+expect 0 info gallery:laplace2d:100 --solve=gmres,ilu0 --restart 20 --json memory.json
+json memory.json "j['solve_memory']['vectors'] < 40 * 8 * 10000"
+expect 0 info gallery:laplace2d:100 --solve --solver gmres --precond ilu0 --restart 20 --json other.json
+json other.json "{**j['solve_memory'], 'spare': 0} ==
+    {**__import__('json').load(open('memory.json'))['solve_memory'], 'spare': 0}"
+json other.json "[a['options'] for a in j['recommendation']['attempts']] == ['--solver gmres --precond ilu0']"
+out_has '^recommendation +as the options ask$'
+expect 0 info gallery:laplace2d:20 --solve=cg,amg --amg-cycle w --json memory.json
+json memory.json "j['solve_memory']['precond'] == 'amg' and j['amg'] is None"
+json memory.json "j['recommendation']['precond'] != 'amg'"
+expect 0 info gallery:laplace2d:20 --solve --scale rows --json memory.json
+json memory.json "[a['options'] for a in j['recommendation']['attempts']] == ['--solver auto --scale rows']"
+json memory.json "j['solve_memory']['solver'] == 'cg'"
+expect 0 info gallery:laplace2d:20 --solve=auto,amg --engine graph --json memory.json
+json memory.json "j['solve_memory']['solver'] == 'cg' and j['solve_memory']['precond'] == 'amg'"
+expect 0 info gallery:laplace2d:20 --precond amg --amg-cycle w --json memory.json
+json memory.json "all(a['options'].endswith('--precond amg --amg-cycle w') for a in j['recommendation']['attempts'])"
+# the matrix of the iterations counts where its storage is named
+for storage in '--matrix-precision fp32' '--format split --policy mean-range'; do
+    # shellcheck disable=SC2086
+    expect 0 info gallery:laplace2d:20 --solve=cg $storage --json memory.json
+    json memory.json "j['solve_memory']['stored'] > 0"
+done
+expect 0 info gallery:laplace2d:20 --solve=cg --policy mean-range --json memory.json
+json memory.json "j['solve_memory']['stored'] == 0 and j['assignment'] is not None"
+expect 0 info gallery:nan:50 --solve --json memory.json
+out_has '^memory of a solve none: NaN or Inf in the matrix$'
+json memory.json "j['solve_memory'] is None"
 if [ -n "${TESSERA_FAILING_MALLOC:-}" ]; then # not in builds with sanitizers, which take all address space
     label="solve in 1 GB of address space"
     (

@@ -6,6 +6,8 @@
 #include <math.h>
 #include <string.h>
 
+#include <tessera/names.h>
+
 /* A matrix whose values differ from its mirror's by less than this times the largest counts as symmetric. */
 static const double rounding = 1e-10;
 
@@ -32,8 +34,8 @@ static int64_t size_of(const dense *d)
 static tess_status check_info(const dense *d, lapack_int info)
 {
     if (info != LAPACK_WORK_MEMORY_ERROR && info != LAPACK_TRANSPOSE_MEMORY_ERROR) { return TESS_SUCCESS; }
-    return tess_fail(d->ctx, TESS_OUT_OF_MEMORY, "free memory", "LAPACK had no memory for a matrix of %d rows",
-                     (int)d->n);
+    return tess_fail(d->ctx, TESS_OUT_OF_MEMORY, "free memory", "LAPACK had no memory for a matrix of %s",
+                     tess_count(d->n, "row").text);
 }
 
 static void fill(const amg_scaled *s, dense *d)
