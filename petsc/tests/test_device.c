@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The choice of a GPU, and that a program without one says what is wrong. */
-#include "../device.h"
+#include "../gpu_users.h"
 #include "support.h"
 
 #include <petscdevice.h>

@@ -1,10 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* True residuals as a GPU computes them: by the library, from the rows of a process as one matrix. */
-#include "ksp.h"
-#include "mat.h"
+#include "context.h"
+#include "errors.h"
+#include "halo.h"
+#include "register.h"
+#include "residual.h"
+#include "rows.h"
 #include "support.h"
+#include "vectors.h"
+#include "verify.h"
 
 #include <math.h>
+#include <tessera/verify.h>
 
 /* [x; ghosts] as a vector of the library. */
 static PetscErrorCode with_ghosts(tp_halo *halo, Vec x, tess_vector **out)

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Halos by themselves: errors against bounds, at the ends of ranges and with what is no number. */
+#include "context.h"
+#include "errors.h"
 #include "halo.h"
 #include "halo_values.h"
-#include "plugin.h"
+#include "register.h"
 #include "support.h"
+#include "vectors.h"
 
 #include <math.h>
 #include <tessera/codec.h>

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* True residuals by themselves: norms and bounds against long double, at the ends of ranges, with what is no number,
    and on processes without rows. */
-#include "ksp.h"
-#include "mat.h"
+#include "register.h"
 #include "support.h"
+#include "verify.h"
 
 #include <float.h>
 #include <math.h>
+#include <petsc/private/kspimpl.h>
 
 /* ---- in long double ---- */
 
