@@ -55,7 +55,7 @@ static PetscErrorCode choose_way(Mat A, tp_mpi *m)
     PetscCall(MatGetNonzeroState(A, &pattern));
     if (m->way_known && pattern == m->way_pattern) { PetscFunctionReturn(PETSC_SUCCESS); }
     PetscCall(tp_agree(PetscObjectComm((PetscObject)A), tp_shares_gpu(&gpu)));
-    least = most = gpu;
+    least = most = gpu ? 1 : 0;
     PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &least, 1, MPI_INT, MPI_MIN, PetscObjectComm((PetscObject)A)));
     PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)A)));
     m->all_gpus = least ? PETSC_TRUE : PETSC_FALSE;
