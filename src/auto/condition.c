@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "auto/condition_parts.h"
+#include "auto/condition_factors.h"
 #include "precond/precond.h"
 
 tess_status estimate_error(const method_solver *s, const tess_precond *m, const lanczos_record *record,

@@ -3,16 +3,9 @@
 #ifndef TESS_AUTO_CONDITION_H
 #define TESS_AUTO_CONDITION_H
 
+#include "auto/error_rows.h"
 #include "auto/lanczos.h"
 #include "solver/solver.h"
-
-/* On the host: the system, x, its true residual, and |A| |x| + |b|. */
-typedef struct error_of_x {
-    const tess_matrix *a;
-    const double *x, *residual, *magnitude;
-    const lanczos_record *random; /* of a solve with a random right-hand side; NULL: there was none */
-    double x_norm, residual_norm; /* 2-norms */
-} error_of_x;
 
 /* Fills source, condition and forward_error of a result as far as `solver`, the last one (NULL: it is not known), its
    preconditioner or other factors, and the record tell. Errors: memory. */

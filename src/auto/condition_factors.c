@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The condition number by complete factors. */
+#include "auto/condition_factors.h"
+
 #include <lapacke.h>
 #include <math.h>
 #include <string.h>
 
-#include "auto/condition_parts.h"
 #include "auto/error_rows.h"
 #include "auto/refined_inverse.h"
 #include "matrix/assembled.h"

@@ -6,6 +6,14 @@
 #include "matrix/assembled.h"
 #include "matrix/residual_rows.h"
 
+/* On the host: the system, x, its true residual, and |A| |x| + |b|. */
+typedef struct error_of_x {
+    const tess_matrix *a;
+    const double *x, *residual, *magnitude;
+    const struct lanczos_record *random; /* of a solve with a random right-hand side; NULL: there was none */
+    double x_norm, residual_norm;        /* 2-norms */
+} error_of_x;
+
 /* On the host, without overflow. */
 double vector_norm2(int64_t n, const double *v);
 /* max_i |v_i| / size_i; a row that is 0 counts only if v_i is not. */

@@ -4,8 +4,6 @@
 #include <lapacke.h>
 #include <math.h>
 
-#include "auto/condition_parts.h"
-
 tess_status lanczos_allocate(tess_context *ctx, int64_t capacity, lanczos_record *out)
 {
     tess_status status = TESS_SUCCESS;

@@ -5,7 +5,6 @@
 
 #include <lapacke.h>
 
-#include "auto/condition.h"
 #include "auto/error_rows.h"
 #include "precond/precond.h"
 
