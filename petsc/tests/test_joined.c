@@ -119,9 +119,7 @@ static PetscErrorCode joined_rows_have_the_same_residual(void)
         }
         tess_matrix_destroy(joined);
         PetscCall(tp_verifier_destroy(&verifier));
-        PetscCall(VecDestroy(&x));
-        PetscCall(VecDestroy(&b));
-        PetscCall(VecDestroy(&r));
+        DESTROY(&x, &b, &r);
         PetscCall(destroy_pair(&p));
     }
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -129,10 +127,7 @@ static PetscErrorCode joined_rows_have_the_same_residual(void)
 
 int main(int argc, char **argv)
 {
-    PetscFunctionBeginUser;
-    PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
-    PetscCall(tessera_petsc_register());
-    RUN(joined_rows_have_the_same_residual);
-    PetscCall(PetscFinalize());
-    return 0;
+    static const test_case cases[] = {CASE(joined_rows_have_the_same_residual), {NULL, NULL}};
+
+    return run_tests(argc, argv, tessera_petsc_register, cases);
 }

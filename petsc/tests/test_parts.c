@@ -214,11 +214,7 @@ static PetscErrorCode values_are_the_codecs(void)
 
 int main(int argc, char **argv)
 {
-    PetscFunctionBeginUser;
-    PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
-    PetscCall(tessera_petsc_register());
-    RUN(values_are_the_codecs);
-    RUN(halos_keep_what_they_promise);
-    PetscCall(PetscFinalize());
-    return 0;
+    static const test_case cases[] = {CASE(values_are_the_codecs), CASE(halos_keep_what_they_promise), {NULL, NULL}};
+
+    return run_tests(argc, argv, tessera_petsc_register, cases);
 }
