@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A matrix of PETSc's plain type AIJ around the arrays of one that derives from it: values are not copied. */
+#include "alias.h"
+
 #include "mat.h"
+#include "rows.h"
+#include "versions.h"
 
 static PetscErrorCode blocks_of(Mat A, Mat block[2])
 {

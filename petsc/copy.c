@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A copy of AIJ's rows in one of Tessera's formats, and its products. */
-#include "plugin.h"
+#include "copy.h"
+
+#include "context.h"
+#include "errors.h"
+#include "rows.h"
 
 #include <math.h>
 #include <string.h>
+#include <tessera/policy.h>
+#include <tessera/precision.h>
+#include <tessera/vector.h>
 
 /* Fewer rows with entries than this share: the others are left out. PETSc's "compressed rows" begin at the same one. */
 static const double KEPT_SHARE = 0.4;
@@ -133,32 +140,6 @@ static PetscErrorCode scale_values(const tp_rows *rows, const tess_storage_optio
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static tess_csr_arrays arrays_of(const tp_rows *rows)
-{
-    const int bits = (int)(8 * sizeof(PetscInt));
-
-    return (tess_csr_arrays){.size = sizeof(tess_csr_arrays),
-                             .nrows = rows->nrows,
-                             .ncols = rows->ncols,
-                             .nnz = rows->i[rows->nrows],
-                             .row_ptr = rows->i,
-                             .col_ind = rows->j,
-                             .val = rows->a,
-                             .row_ptr_bits = bits,
-                             .col_ind_bits = bits};
-}
-
-PetscErrorCode tp_matrix_create(const tp_rows *rows, tess_matrix **out)
-{
-    const tess_csr_arrays arrays = arrays_of(rows);
-    tess_context *ctx;
-
-    PetscFunctionBegin;
-    PetscCall(tp_context(&ctx));
-    TessCall(tess_matrix_create_csr(ctx, &arrays, out));
-    PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Column indices of 64 bits are converted, so that the arrays are copied; those of 32 bits are read in place. */
 static tess_ownership ownership_on(tess_context *ctx)
 {
@@ -196,7 +177,7 @@ PetscErrorCode tp_copy_build(const tp_rows *rows, const tess_storage_options *op
     PetscCall(tp_context(&ctx));
     PetscCall(leave_out_empty_rows(rows, tess_context_device(ctx) == TESS_DEVICE_CPU ? PETSC_TRUE : PETSC_FALSE, copy));
     PetscCall(scale_values(rows, options, copy));
-    arrays = arrays_of(rows);
+    arrays = tp_rows_arrays(rows);
     arrays.nrows = copy->kept;
     if (copy->row_ptr) { arrays.row_ptr = copy->row_ptr; }
     if (copy->val) { arrays.val = copy->val; }

@@ -7,7 +7,14 @@
  */
 #include "cycle.h"
 
+#include "errors.h"
+#include "gather.h"
+#include "level.h"
+#include "smoother.h"
+#include "vectors.h"
+
 #include <math.h>
+#include <tessera/precision.h>
 
 /* ---- on the levels ---- */
 

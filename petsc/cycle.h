@@ -5,22 +5,9 @@
 
 #include "gather.h"
 #include "level.h"
+#include "smoother.h"
 
 #include <petscksp.h>
-
-enum { TP_MOST_STEPS = 8 };
-
-/*
- * A smoother of n steps on the level's matrix scaled to a unit diagonal, from the residual r:
- * d := first r; then d := kept d + fresh r for each further step; each adds d to x and takes A d from r.
- */
-typedef struct tp_smoother {
-    PetscInt steps;
-    double first, kept[TP_MOST_STEPS], fresh[TP_MOST_STEPS];
-} tp_smoother;
-
-/* Finds out what a smoother of PETSc does, by applying it: *out.steps is 0 if it is not of that form (smoother.c). */
-PetscErrorCode tp_smoother_read(KSP ksp, Mat A, tp_smoother *out);
 
 typedef struct tp_cycle_level {
     Vec root, inverse; /* of the diagonal: its square root, and one over that */
@@ -58,13 +45,5 @@ typedef struct tp_cycle_options {
 PetscErrorCode tp_cycle_create(PC mg, const tp_cycle_options *options, tp_cycle **out, const char **why);
 PetscErrorCode tp_cycle_apply(tp_cycle *cycle, Vec r, Vec z);
 PetscErrorCode tp_cycle_destroy(tp_cycle **cycle);
-
-/* The inverse of a small matrix sign * diag(d) A diag(d) with all rows on one process; *done is false for another. Rows
-   of zeros have 1 on the diagonal. Collective. */
-PetscErrorCode tp_dense_inverse(Mat A, int sign, Vec d, tp_level_matrix *out, PetscBool *done);
-
-/* The diagonal and its sign, 0 for entries of both. Zeros and their roundings become the sign, as PETSc's Jacobi takes
-   1 for 0: an aggregate of one node has fewer unknowns than rigid-body modes, and leaves rows of zeros. Collective. */
-PetscErrorCode tp_signed_diagonal(Mat A, Vec d, int *sign);
 
 #endif

@@ -2,8 +2,18 @@
 /* A cycle from PETSc's hierarchy: what it may not do like PETSc is left to PETSc, with the reason. */
 #include "cycle.h"
 
+#include "context.h"
+#include "diagonal.h"
+#include "errors.h"
+#include "gather.h"
+#include "inverse.h"
+#include "level.h"
+#include "rows.h"
+#include "smoother.h"
+
 #include <math.h>
 #include <petsc/private/pcmgimpl.h>
+#include <tessera/precision.h>
 
 /* A solver of the coarsest level that leaves no more may be replaced by the inverse. */
 static const double EXACT = 1e-6;
@@ -40,41 +50,6 @@ static PetscErrorCode examine(const PC_MG *mg, const char **why)
 }
 
 /* ---- levels ---- */
-
-/* 0 where processes differ, as they may after a reduction of NaNs. */
-static PetscErrorCode agree_on_sign(MPI_Comm comm, int *sign)
-{
-    int least[2] = {*sign, -*sign};
-
-    PetscFunctionBegin;
-    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, least, 2, MPI_INT, MPI_MIN, comm));
-    if (least[0] != -least[1]) { *sign = 0; }
-    PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode tp_signed_diagonal(Mat A, Vec d, int *sign)
-{
-    PetscReal least, most, zero;
-    PetscScalar *value;
-    PetscInt n, all;
-
-    PetscFunctionBegin;
-    PetscCall(MatGetDiagonal(A, d));
-    PetscCall(VecMin(d, NULL, &least));
-    PetscCall(VecMax(d, NULL, &most));
-    PetscCall(VecGetSize(d, &all));
-    zero = (PetscReal)all * (PETSC_MACHINE_EPSILON / 2) * PetscMax(most, -least); /* what roundings make of zero */
-    *sign = least >= -zero ? 1 : most <= zero ? -1 : 0;
-    PetscCall(agree_on_sign(PetscObjectComm((PetscObject)A), sign));
-    if (least > 0 || most < 0 || *sign == 0) { PetscFunctionReturn(PETSC_SUCCESS); }
-    PetscCall(VecGetLocalSize(d, &n));
-    PetscCall(VecGetArray(d, &value));
-    for (PetscInt k = 0; k < n; k++) {
-        if (*sign * value[k] <= 0) { value[k] = *sign; }
-    }
-    PetscCall(VecRestoreArray(d, &value));
-    PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 /* All levels have the sign of the first that was read. */
 static PetscErrorCode scale_level(Mat A, tp_cycle *c, tp_cycle_level *l, const char **why)

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* On which device the context computes: where PETSc has its vectors. */
 #include "device.h"
-#include "plugin.h"
+
+#include "gpu_users.h"
+#include "versions.h"
 
 #include <string.h>
+#include <tessera/status.h>
 
 #if TP_HAVE_CUDA
 #include <petscdevice.h>

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "entries.h"
 
+#include "versions.h"
+
+#include <petsc/private/petscimpl.h>
+
 static PetscErrorCode is_aij(Mat A, PetscBool *out)
 {
     PetscFunctionBegin;

@@ -3,8 +3,6 @@
 #ifndef TESS_PETSC_ENTRIES_H
 #define TESS_PETSC_ENTRIES_H
 
-#include "plugin.h"
-
 #include <petscmat.h>
 
 /* A copy, until the matrix or a part of it changes. */

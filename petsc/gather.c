@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "gather.h"
 
-#include "device.h"
-#include "mat.h"
+#include "errors.h"
+#include "gpu_users.h"
+#include "rows.h"
 
 #include <stdlib.h>
 #include <string.h>

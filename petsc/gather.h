@@ -4,8 +4,6 @@
 #ifndef TESS_PETSC_GATHER_H
 #define TESS_PETSC_GATHER_H
 
-#include "plugin.h"
-
 #include <petscmat.h>
 
 /* The processes with their own number as leader hold the rows of those that name them. */

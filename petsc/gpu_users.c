@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which processes of a machine share its GPUs. */
-#include "device.h"
-#include "plugin.h"
+#include "gpu_users.h"
+
+#include "context.h"
+#include "versions.h"
 
 PetscErrorCode tp_gpu_users(MPI_Comm comm, PetscMPIInt *users, PetscMPIInt *first)
 {

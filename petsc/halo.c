@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The halo in a precision of choice. PETSc's star forest tells who needs what; the messages are ours. */
 #include "halo.h"
+
+#include "context.h"
+#include "errors.h"
 #include "halo_values.h"
+#include "pinned.h"
+#include "rows.h"
 
 #include <math.h>
 #include <petscsf.h>

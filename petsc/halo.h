@@ -3,7 +3,9 @@
 #ifndef TESS_PETSC_HALO_H
 #define TESS_PETSC_HALO_H
 
-#include "plugin.h"
+#include <petscmat.h>
+#include <tessera/matrix.h>
+#include <tessera/vector.h>
 
 /*
  * A message has a power of two, and the values over it: FP16 keeps 11 bits of the largest values of a message, and an

@@ -2,6 +2,7 @@
 /* Rounding and widening in loops without branches, which compilers turn into vector instructions. Maxima are of bit
    patterns: for numbers without a sign these have the same order, and integers may be compared in any order. */
 #include "halo_values.h"
+
 #include "clones.h"
 
 #include <tessera/codec.h>

@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A small coarsest level as the inverse of its matrix, which is then applied where all else is. */
-#include "cycle.h"
-#include "mat.h"
+#include "inverse.h"
+
+#include "copy.h"
+#include "errors.h"
+#include "level.h"
+#include "rows.h"
+
+#include <tessera/precision.h>
 
 /* The inverse has as many numbers as a level of some thousand rows. */
 enum { MOST_ROWS = 256 };

@@ -2,10 +2,17 @@
 /* KSP "tessera": a solve whose result the true residual decides. */
 #include "ksp.h"
 
-#include "mat.h"
+#include "context.h"
+#include "errors.h"
+#include "options.h"
+#include "register.h"
+#include "told.h"
+#include "verify.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <tessera/precond.h>
+#include <tessera_petsc.h>
 
 static PetscErrorCode KSPSetFromOptions_Tessera(KSP ksp, tp_option_items PetscOptionsObject)
 {
@@ -66,43 +73,6 @@ static PetscErrorCode KSPSetUp_Tessera(KSP ksp)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Made anew when the matrix has changed. The true residual needs its rows; a type without rows gets a view. */
-static PetscErrorCode renew_transpose(tp_ksp *k, Mat A)
-{
-    PetscObjectState state;
-    PetscBool aij;
-
-    PetscFunctionBegin;
-    PetscCall(PetscObjectStateGet((PetscObject)A, &state));
-    if (k->transpose && k->transposed == A && k->transposed_state == state) { PetscFunctionReturn(PETSC_SUCCESS); }
-    k->system = 0;
-    PetscCall(MatDestroy(&k->transpose));
-    PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &aij, MATSEQAIJ, MATMPIAIJ, ""));
-    if (aij) {
-        PetscCall(MatTranspose(A, MAT_INITIAL_MATRIX, &k->transpose));
-        PetscCall(MatConvert(k->transpose, MATAIJ, MAT_INPLACE_MATRIX, &k->transpose));
-    } else {
-        PetscCall(MatCreateTranspose(A, &k->transpose));
-    }
-    PetscCall(PetscObjectReference((PetscObject)A));
-    PetscCall(MatDestroy(&k->transposed));
-    k->transposed = A;
-    k->transposed_state = state;
-    PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode tp_system(KSP ksp, Mat *out)
-{
-    tp_ksp *const k = ksp->data;
-
-    PetscFunctionBegin;
-    PetscCall(KSPGetOperators(ksp, out, NULL));
-    if (!ksp->transpose_solve) { PetscFunctionReturn(PETSC_SUCCESS); }
-    PetscCall(renew_transpose(k, *out));
-    *out = k->transpose;
-    PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* The library takes the whole solve of one process, unless PETSc must project out a null space. */
 static PetscErrorCode KSPSolve_Tessera(KSP ksp)
 {
@@ -133,21 +103,6 @@ static PetscErrorCode KSPSolve_Tessera(KSP ksp)
     } else {
         PetscCall(tp_solve_refined(ksp));
     }
-    PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode tp_refute(KSP ksp, double estimate, double tolerance)
-{
-    tp_ksp *const k = ksp->data;
-    char message[256];
-
-    PetscFunctionBegin;
-    ksp->reason = KSP_DIVERGED_BREAKDOWN;
-    (void)snprintf(message, sizeof message,
-                   "false convergence: the iteration estimates a residual of %.3e, the true one is %.3e, and %.3e was "
-                   "asked for; KSP_DIVERGED_BREAKDOWN",
-                   estimate, k->told.norms.norm[TP_NORM], tolerance);
-    PetscCall(tp_warn(PetscObjectComm((PetscObject)ksp), message));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -6,7 +6,8 @@
  * carry errors on is that of error feedback, Seide et al., Interspeech 2014, for gradients of one bit.
  */
 #include "ksp.h"
-#include "mat.h"
+
+#include "mat_halo.h"
 
 typedef struct iterates {
     Vec x, r, z, p, w;

@@ -2,11 +2,21 @@
 /* Several processes: iterative refinement around a KSP of PETSc. Products may then be in any precision: the residual
    that decides is that of AIJ's FP64 values, in two words. */
 #include "ksp.h"
+
+#include "errors.h"
 #include "mat.h"
+#include "mat_halo.h"
+#include "residual.h"
+#include "rows.h"
+#include "storage.h"
+#include "told.h"
+#include "verify.h"
 
 #include <float.h>
 #include <math.h>
 #include <string.h>
+#include <tessera/policy.h>
+#include <tessera_petsc.h>
 
 /* An inner solve aims a little below what is left, and no lower than its matrix tells residuals apart. */
 static const double MARGIN = 0.9, DIGITS = 16;

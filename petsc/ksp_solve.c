@@ -1,10 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The whole solve of one process by the library, under PETSc's tolerances, monitors and reasons. */
 #include "ksp.h"
+
+#include "context.h"
+#include "errors.h"
 #include "mat.h"
 #include "pc.h"
+#include "residual.h"
+#include "rows.h"
+#include "storage.h"
+#include "told.h"
+#include "vectors.h"
+#include "verify.h"
 
 #include <string.h>
+#include <tessera/advise.h>
+#include <tessera/policy.h>
+#include <tessera/precision.h>
 
 /* Up to here a GPU may run all iterations in one kernel, which reads csr. */
 static const int64_t MOST_RESIDENT = 65536;
@@ -69,18 +81,6 @@ static PetscErrorCode read_matrix(Mat A, tess_matrix **out)
     PetscCall(tp_rows_get(A, &rows));
     PetscCall(tp_matrix_create(&rows, out));
     PetscCall(tp_rows_restore(A, &rows));
-    PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* These are not, whatever the matrix is, unless their options make them so. */
-PetscErrorCode tp_pc_may_be_symmetric(PC pc, PetscBool *out)
-{
-    PetscBool other;
-
-    PetscFunctionBegin;
-    PetscCall(PetscObjectTypeCompareAny((PetscObject)pc, &other, PCFIELDSPLIT, PCASM, PCGASM, PCKSP, PCCOMPOSITE,
-                                        PCSHELL, ""));
-    *out = other ? PETSC_FALSE : PETSC_TRUE;
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 

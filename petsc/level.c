@@ -2,9 +2,14 @@
 /* Products of a level: FP32 vectors, values and messages in FP32 or FP16. */
 #include "level.h"
 
-#include "mat.h"
+#include "context.h"
+#include "copy.h"
+#include "errors.h"
+#include "halo.h"
+#include "rows.h"
 
 #include <petscsf.h>
+#include <tessera/precision.h>
 
 /* Values are near 1, for the level is scaled: what falls below FP16's range is far below the rounding of others. */
 static void storage_of_level(tess_precision precision, tess_storage_options *options)

@@ -3,8 +3,8 @@
 #ifndef TESS_PETSC_LEVEL_H
 #define TESS_PETSC_LEVEL_H
 
+#include "copy.h"
 #include "halo.h"
-#include "plugin.h"
 
 typedef struct tp_level_matrix {
     tp_copy block[2]; /* of the columns of this process, and of the others */

@@ -2,9 +2,19 @@
 /* mpiaijtessera: MPIAIJ whose two blocks are seqaijtessera. AIJ's product already overlaps its scatter with the product
    of the diagonal block; a halo in a lower precision takes messages of our own, and so does one of GPUs over the host.
  */
-#include "mat.h"
+#include "mat_types.h"
 
-/* ---- blocks and halo ---- */
+#include "context.h"
+#include "errors.h"
+#include "halo.h"
+#include "mat.h"
+#include "register.h"
+#include "scatter.h"
+#include "storage.h"
+
+#include <tessera/policy.h>
+#include <tessera/precision.h>
+#include <tessera_petsc.h>
 
 static PetscErrorCode own_blocks(Mat A)
 {
@@ -21,62 +31,6 @@ static PetscErrorCode own_blocks(Mat A)
         PetscCall(MatConvert(block[k], MATSEQTESSERA, MAT_INPLACE_MATRIX, &block[k]));
         PetscCall(tp_seq_set_storage(block[k], &m->storage));
     }
-    PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode forget_halo(tp_mpi *m)
-{
-    PetscFunctionBegin;
-    PetscCall(tp_halo_destroy(&m->halo));
-    tess_vector_destroy(m->ghosts);
-    m->ghosts = NULL;
-    PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode make_ghosts(tp_mpi *m)
-{
-    tess_context *ctx;
-
-    PetscFunctionBegin;
-    PetscCall(tp_context(&ctx));
-    TessCall(tess_vector_create(ctx, m->halo->nghosts, TESS_PRECISION_FP64, &m->ghosts));
-    PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode renew_halo(Mat A, tp_mpi *m)
-{
-    PetscObjectState pattern;
-
-    PetscFunctionBegin;
-    PetscCall(MatGetNonzeroState(A, &pattern));
-    if (m->halo && pattern == m->pattern) { PetscFunctionReturn(PETSC_SUCCESS); }
-    PetscCall(forget_halo(m));
-    PetscCall(tp_halo_create(A, m->widened, &m->halo));
-    PetscCall(tp_agree(PetscObjectComm((PetscObject)A), make_ghosts(m)));
-    m->pattern = pattern;
-    PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* z := y + A x, or A x without y, with values of x that travel in messages of ours. */
-static PetscErrorCode product_by_halo(Mat A, Vec x, Vec y, Vec z)
-{
-    tp_mpi *const m = A->spptr;
-    tp_view local;
-    Mat diagonal, off;
-
-    PetscFunctionBegin;
-    PetscCall(renew_halo(A, m));
-    PetscCall(MatMPIAIJGetSeqAIJ(A, &diagonal, &off, NULL));
-    PetscCall(tp_view_begin(x, TP_READ, &local));
-    PetscCall(tp_halo_begin_vector(m->halo, local.v));
-    PetscCall(tp_view_end(x, &local));
-    if (y) {
-        PetscCall((*diagonal->ops->multadd)(diagonal, x, y, z));
-    } else {
-        PetscCall((*diagonal->ops->mult)(diagonal, x, z));
-    }
-    PetscCall(tp_halo_end_vector(m->halo, m->ghosts));
-    PetscCall(tp_seq_product(off, m->ghosts, z));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -101,7 +55,7 @@ static PetscErrorCode choose_way(Mat A, tp_mpi *m)
     PetscCall(MatGetNonzeroState(A, &pattern));
     if (m->way_known && pattern == m->way_pattern) { PetscFunctionReturn(PETSC_SUCCESS); }
     PetscCall(tp_agree(PetscObjectComm((PetscObject)A), tp_shares_gpu(&gpu)));
-    least = most = gpu;
+    least = most = gpu ? 1 : 0;
     PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &least, 1, MPI_INT, MPI_MIN, PetscObjectComm((PetscObject)A)));
     PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)A)));
     m->all_gpus = least ? PETSC_TRUE : PETSC_FALSE;
@@ -137,7 +91,7 @@ static PetscErrorCode product(Mat A, Vec x, Vec y, Vec z)
     PetscCall(choose_way(A, m));
     ours = m->some_gpus && !(m->all_gpus && mpi_takes_gpu_memory()) ? PETSC_TRUE : PETSC_FALSE;
     if (ours || m->widened != TESS_PRECISION_FP64) {
-        PetscCall(product_by_halo(A, x, y, z));
+        PetscCall(tp_halo_product(A, x, y, z));
     } else if (m->all_gpus) {
         PetscCall(tp_scatter_product(A, &m->scatter, x, y, z));
     } else if (y) {
@@ -191,114 +145,7 @@ static PetscErrorCode MatGetDiagonal_MPIAIJTessera(Mat A, Vec v)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- what is carried ---- */
-
-PetscBool tp_carries(Mat A)
-{
-    const tp_storage *const storage = tp_storage_of(A);
-    PetscBool mpi = PETSC_FALSE;
-
-    PetscCallAbort(PETSC_COMM_SELF, PetscObjectTypeCompare((PetscObject)A, MATMPITESSERA, &mpi));
-    return mpi && storage->halo != TESS_PRECISION_FP64 ? PETSC_TRUE : PETSC_FALSE;
-}
-
-/* NULL: nothing is carried, for nothing is rounded. */
-static tp_mpi *carrier(Mat A)
-{
-    tp_mpi *const m = tp_carries(A) ? A->spptr : NULL;
-
-    return m && m->widened != TESS_PRECISION_FP64 ? m : NULL;
-}
-
-PetscErrorCode tp_carry_reset(Mat A)
-{
-    tp_mpi *const m = carrier(A);
-
-    PetscFunctionBegin;
-    if (!m) { PetscFunctionReturn(PETSC_SUCCESS); }
-    PetscCall(renew_halo(A, m));
-    PetscCall(tp_halo_carry_reset(m->halo));
-    PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode tp_carried_product(Mat A, Vec x, Vec y)
-{
-    tp_mpi *const m = carrier(A);
-    PetscErrorCode code;
-
-    PetscFunctionBegin;
-    if (m) { m->halo->carries = PETSC_TRUE; }
-    code = MatMult(A, x, y);
-    if (m) { m->halo->carries = PETSC_FALSE; }
-    PetscCall(code);
-    PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode tp_carry_step(Mat A, double length)
-{
-    tp_mpi *const m = carrier(A);
-
-    PetscFunctionBegin;
-    if (m) { tp_halo_carry_step(m->halo, length); }
-    PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode tp_carry_guess(Mat A)
-{
-    tp_mpi *const m = carrier(A);
-
-    PetscFunctionBegin;
-    if (m) { tp_halo_carry_guess(m->halo); }
-    PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-tess_precision tp_halo_precision(Mat A)
-{
-    return tp_carries(A) ? ((const tp_mpi *)A->spptr)->widened : TESS_PRECISION_FP64;
-}
-
-PetscErrorCode tp_widen_halo(Mat A, PetscBool *done)
-{
-    tp_mpi *const m = tp_carries(A) ? A->spptr : NULL;
-
-    PetscFunctionBegin;
-    *done = m && m->widened != TESS_PRECISION_FP64 ? PETSC_TRUE : PETSC_FALSE;
-    if (!*done) { PetscFunctionReturn(PETSC_SUCCESS); }
-    PetscCall(forget_halo(m));
-    m->widened = m->widened == TESS_PRECISION_FP16 ? TESS_PRECISION_FP32 : TESS_PRECISION_FP64;
-    PetscCall(PetscInfo(A, "the halo is in %s from here on\n", tess_precision_name(m->widened)));
-    PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode tp_reset_halo(Mat A)
-{
-    tp_mpi *const m = tp_carries(A) ? A->spptr : NULL;
-
-    PetscFunctionBegin;
-    if (!m || m->widened == m->storage.halo) { PetscFunctionReturn(PETSC_SUCCESS); }
-    PetscCall(forget_halo(m));
-    m->widened = m->storage.halo;
-    PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* ---- the rest of the type ---- */
-
-PetscErrorCode tp_mpi_set_storage(Mat A, const tp_storage *storage)
-{
-    tp_mpi *const m = A->spptr;
-    Mat part[2];
-
-    PetscFunctionBegin;
-    m->storage = *storage;
-    m->widened = storage->halo;
-    m->prepared[0] = m->prepared[1] = -1;
-    PetscCall(forget_halo(m));
-    PetscCall(tp_own_parts(A, part));
-    for (int k = 0; k < 2; k++) {
-        if (part[k]) { PetscCall(tp_seq_set_storage(part[k], storage)); }
-    }
-    PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 static PetscErrorCode view_halo(const tp_halo *halo, PetscViewer viewer)
 {
@@ -358,7 +205,7 @@ static PetscErrorCode MatDuplicate_MPIAIJTessera(Mat A, MatDuplicateOption optio
 
     PetscFunctionBegin;
     PetscCall((*m->base.duplicate)(A, option, out));
-    PetscCall(tp_mpi_set_storage(*out, &m->storage));
+    PetscCall(tp_set_storage(*out, &m->storage));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -370,7 +217,7 @@ static PetscErrorCode MatSetFromOptions_MPIAIJTessera(Mat A, tp_option_items ite
     PetscFunctionBegin;
     if (m->base.setfromoptions) { PetscCall((*m->base.setfromoptions)(A, items)); }
     PetscCall(tp_storage_read(items, &storage));
-    PetscCall(tp_mpi_set_storage(A, &storage));
+    PetscCall(tp_set_storage(A, &storage));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -395,7 +242,7 @@ static PetscErrorCode leave(Mat A)
 
     PetscFunctionBegin;
     PetscCall(tp_scatter_reset(&m->scatter));
-    PetscCall(forget_halo(m));
+    PetscCall(tp_halo_forget(m));
     tp_restore_functions(A, &m->base);
     PetscCall(compose_functions(A, NULL, NULL));
     PetscCall(PetscFree(A->spptr));

@@ -1,8 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* seqaijtessera: AIJ whose products run in one of Tessera's formats. All else is AIJ's. */
+#include "mat_types.h"
+
+#include "copy.h"
 #include "mat.h"
+#include "rows.h"
+#include "storage.h"
+#include "vectors.h"
 
 #include <string.h>
+#include <tessera/precision.h>
+#include <tessera_petsc.h>
 
 /* ---- the stored copy ---- */
 
@@ -153,17 +161,6 @@ static PetscErrorCode MatMultTransposeAdd_SeqAIJTessera(Mat A, Vec x, Vec y, Vec
 }
 
 /* ---- the diagonal ---- */
-
-PetscBool tp_storage_is_exact(const tp_storage *storage)
-{
-    const tess_storage_options *const options = &storage->options;
-
-    if (options->policy.policy == TESS_POLICY_LOSSLESS) {
-        return options->policy.parameter == 0 ? PETSC_TRUE : PETSC_FALSE;
-    }
-    return options->policy.policy == TESS_POLICY_NONE && options->precision == TESS_PRECISION_FP64 ? PETSC_TRUE
-                                                                                                   : PETSC_FALSE;
-}
 
 /* That of the operator which the products apply: AIJ's where these are exact, else the stored values. */
 static PetscErrorCode MatGetDiagonal_SeqAIJTessera(Mat A, Vec v)

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* -ksp_tessera_*, -pc_tessera_*, -mat_tessera_*: the library's list of options, read and refused in its words. */
-#include "plugin.h"
+#include "options.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <tessera/solver.h>
+#include <tessera/status.h>
+#include <tessera_petsc.h>
 
 /* ---- names ---- */
 

@@ -3,9 +3,17 @@
    as -pc_type bjacobi -sub_pc_type tessera; gamg alone couples them. */
 #include "pc.h"
 
-#include "mat.h"
+#include "context.h"
+#include "errors.h"
+#include "options.h"
+#include "register.h"
+#include "rows.h"
+#include "vectors.h"
 
 #include <string.h>
+#include <tessera/precision.h>
+#include <tessera/solver.h>
+#include <tessera_petsc.h>
 
 static PetscBool is_gamg(const tp_pc *p)
 {

@@ -3,11 +3,12 @@
 #ifndef TESS_PETSC_PC_H
 #define TESS_PETSC_PC_H
 
+#include "alias.h"
 #include "cycle.h"
-#include "mat.h"
-#include "plugin.h"
+#include "options.h"
 
 #include <petsc/private/pcimpl.h>
+#include <tessera/precond.h>
 
 /* The level operators and transfers of PCGAMG (pc_gamg.c). */
 typedef struct tp_gamg {

@@ -1,11 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* PCGAMG's hierarchy with level operators and transfers in Tessera's formats. PETSc builds it. The cycle is ours, in
    FP32 (cycle.c), or PETSc's with FP64 vectors: then a level is in FP16 where its values allow it, else in FP32. */
-#include "entries.h"
-#include "mat.h"
 #include "pc.h"
 
+#include "alias.h"
+#include "context.h"
+#include "cycle.h"
+#include "entries.h"
+#include "errors.h"
+#include "gather.h"
+#include "gpu_users.h"
+#include "mat.h"
+#include "rows.h"
+#include "storage.h"
+
 #include <string.h>
+#include <tessera/policy.h>
+#include <tessera/precision.h>
+#include <tessera_petsc.h>
 
 /* Rounding to FP16 changes a value by 2^-11 of itself; a level with values that fall below its range takes FP32. */
 static const double FP16_ERROR = 0x1p-11;

@@ -2,7 +2,13 @@
 /* -pc_tessera_*: the words of the command line's preconditioners. */
 #include "pc.h"
 
+#include "gather.h"
+#include "options.h"
+
 #include <string.h>
+#include <tessera/precision.h>
+#include <tessera/status.h>
+#include <tessera_petsc.h>
 
 PetscErrorCode tp_pc_set_from_options(PC pc, tp_option_items PetscOptionsObject)
 {

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The registration of the types with PETSc. */
-#include "plugin.h"
+#include "register.h"
+
+#include "context.h"
+#include "versions.h"
 
 static PetscBool registered;
 

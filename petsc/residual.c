@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The residual of rows of AIJ's own arrays, by the code that the library decides with (tessera/residual.h). */
 #include "residual.h"
+
 #include "clones.h"
+#include "context.h"
+#include "errors.h"
+#include "rows.h"
 
 #include <math.h>
+#include <tessera/precision.h>
 
 /* Rows whose sums are added first, in their order; blocks are added in theirs. */
 enum { ROWS = 1024 };

@@ -3,7 +3,7 @@
 #ifndef TESS_PETSC_RESIDUAL_H
 #define TESS_PETSC_RESIDUAL_H
 
-#include "plugin.h"
+#include "rows.h"
 
 #include <tessera/residual.h>
 

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Products of mpiaijtessera on GPUs: as AIJ's, whose vector of ghosts is on the host, with one on the GPU. */
-#include "mat.h"
+#include "scatter.h"
+
+#include "versions.h"
+
+#include <petsc/private/matimpl.h>
 
 /* Ghosts in the type of the off-diagonal block's vectors, and what brings their values. */
 static PetscErrorCode renew(Mat A, tp_scatter *s)

@@ -5,7 +5,10 @@
  * smoother. For more steps the recurrence of Chebyshev polynomials of the first kind follows from u where v = u s
  * (Saad, Iterative Methods for Sparse Linear Systems, 2nd ed. 2003, Algorithm 12.1).
  */
-#include "cycle.h"
+#include "smoother.h"
+
+#include "diagonal.h"
+#include "versions.h"
 
 #include <math.h>
 

@@ -1,6 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* -mat_tessera_*: how a matrix is stored. */
-#include "plugin.h"
+#include "storage.h"
+
+#include "options.h"
+
+#include <petsc/private/petscimpl.h>
+#include <tessera/policy.h>
+#include <tessera/precision.h>
+#include <tessera/status.h>
+#include <tessera_petsc.h>
 
 void tp_storage_default(tp_storage *storage)
 {
@@ -75,4 +83,15 @@ PetscErrorCode tp_storage_read_for(PetscObject object, tp_storage *storage)
     PetscCall(tp_storage_read(PetscOptionsObject, storage));
     PetscOptionsEnd();
     PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscBool tp_storage_is_exact(const tp_storage *storage)
+{
+    const tess_storage_options *const options = &storage->options;
+
+    if (options->policy.policy == TESS_POLICY_LOSSLESS) {
+        return options->policy.parameter == 0 ? PETSC_TRUE : PETSC_FALSE;
+    }
+    return options->policy.policy == TESS_POLICY_NONE && options->precision == TESS_PRECISION_FP64 ? PETSC_TRUE
+                                                                                                   : PETSC_FALSE;
 }

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What -ksp_view says of the last solve. */
+/* What -ksp_view says of the last solve, and what is said at once where the true residual refutes it. */
+#include "told.h"
+
+#include "errors.h"
 #include "ksp.h"
+#include "residual.h"
+#include "verify.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -79,5 +84,20 @@ PetscErrorCode tp_told_view(KSP ksp, PetscViewer viewer)
     } else {
         PetscCall(view_doubt(ksp, viewer));
     }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode tp_refute(KSP ksp, double estimate, double tolerance)
+{
+    tp_ksp *const k = ksp->data;
+    char message[256];
+
+    PetscFunctionBegin;
+    ksp->reason = KSP_DIVERGED_BREAKDOWN;
+    (void)snprintf(message, sizeof message,
+                   "false convergence: the iteration estimates a residual of %.3e, the true one is %.3e, and %.3e was "
+                   "asked for; KSP_DIVERGED_BREAKDOWN",
+                   estimate, k->told.norms.norm[TP_NORM], tolerance);
+    PetscCall(tp_warn(PetscObjectComm((PetscObject)ksp), message));
     PetscFunctionReturn(PETSC_SUCCESS);
 }

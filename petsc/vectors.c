@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Arrays of PETSc as vectors of the library: in place where both have them in one memory, else by a copy. */
-#include "plugin.h"
+#include "vectors.h"
+
+#include "context.h"
+#include "errors.h"
+
+#include <tessera/precision.h>
 
 /* Whether the context reads an array of that memory in place. */
 static PetscErrorCode in_place(PetscMemType where, PetscBool *out)
@@ -157,48 +162,5 @@ PetscErrorCode tp_vec_reset(Vec vec)
     }
 #endif
     PetscCall(VecResetArray(vec));
-    PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* ---- page-locked memory ---- */
-
-PetscErrorCode tp_pinned_allocate(PetscBool pinned, size_t bytes, void **out)
-{
-    PetscErrorCode code;
-
-    PetscFunctionBegin;
-    *out = NULL;
-    if (bytes == 0) { PetscFunctionReturn(PETSC_SUCCESS); }
-    (void)pinned;
-#if TP_HAVE_CUDA
-    if (pinned) { PetscCall(PetscMallocSetCUDAHost()); }
-#endif
-    code = PetscMalloc(bytes, out);
-#if TP_HAVE_CUDA
-    if (pinned) { PetscCall(PetscMallocResetCUDAHost()); }
-#endif
-    PetscCall(code);
-    PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode tp_pinned_free(PetscBool pinned, void **memory)
-{
-    PetscErrorCode code;
-    tess_context *ctx;
-
-    PetscFunctionBegin;
-    if (!*memory) { PetscFunctionReturn(PETSC_SUCCESS); }
-    if (pinned) {
-        PetscCall(tp_context(&ctx));
-        TessCall(tess_context_synchronize(ctx));
-    }
-#if TP_HAVE_CUDA
-    if (pinned) { PetscCall(PetscMallocSetCUDAHost()); }
-#endif
-    code = PetscFree(*memory);
-#if TP_HAVE_CUDA
-    if (pinned) { PetscCall(PetscMallocResetCUDAHost()); }
-#endif
-    PetscCall(code);
     PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,10 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* b - A x in two words, of matrices whose entries can be read (entries.c), on any number of processes: on a GPU by the
    library, from a copy of the rows there, else by threads of the host from AIJ's own arrays. */
-#include "ksp.h"
-#include "mat.h"
+#include "verify.h"
+
+#include "context.h"
+#include "entries.h"
+#include "errors.h"
+#include "halo.h"
+#include "residual.h"
+#include "rows.h"
+#include "vectors.h"
 
 #include <math.h>
+#include <petsc/private/kspimpl.h>
+#include <tessera/precision.h>
+#include <tessera/solver.h>
+#include <tessera/two_word.h>
+#include <tessera/verify.h>
 
 PetscErrorCode tp_norm(Vec v, double *out)
 {

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Who may include whom, where what a header declares is defined, how many sources a header reaches, guards, which names
-stay in which folder, the width of lines, the length of comments in public headers, and the paths that documents name.
+"""Who may include whom, where what a header declares is defined, how many sources a header reaches, which sources need
+one another, guards, which names stay in which folder, the width of lines, the length of comments in public headers, and
+the paths that documents name.
 
 The rules are the data of this file. Each finding is a line FILE:LINE: RULE: what is wrong and what would be right; the
 exit status is 1 while there is one.
@@ -14,7 +15,7 @@ import re
 import sys
 
 from layer_checks import AllowedInclude, NameRule, Rules, Tree, check_tree, place_of
-from symbol_checks import check_definitions, check_dependents, count_dependents
+from symbol_checks import check_circles, check_definitions, check_dependents, count_dependents
 
 # The floors of src/: a folder includes itself, the public headers, and what is beside its name.
 GROUND = "base device dense matrix"
@@ -85,6 +86,8 @@ MOST_DEPENDENTS = {
     "include/tessera/precond.h": 150,
     "include/tessera/solver.h": 100,
 }
+# Folders of which no two sources call functions of one another, by others too.
+NO_CIRCLES = ("petsc",)
 # The other trees, likewise; `src` stands for all of its folders.
 TREES = {
     "include": "",
@@ -167,6 +170,7 @@ RULES = Rules(
     public_floors=PUBLIC_FLOORS,
     defining_places=("src/registry",),  # its lists fill in what the floors ask for
     most_dependents=MOST_DEPENDENTS,
+    no_circles=NO_CIRCLES,
     names=NAMES,
     most_columns=120,
     most_comment_lines=18,
@@ -217,6 +221,7 @@ def print_rules(rules):
     print("The most sources of src/ that include a header, by others too:")
     for name, most in rules.most_dependents.items():
         print(f"  {name:<28} {most}")
+    print("No two sources call functions of one another, by others too, in " + ", ".join(rules.no_circles))
     print("Another tree includes itself, the public headers, and:")
     for name, allowed in rules.trees.items():
         print(f"  {name:<16} {allowed or '-'}")
@@ -275,6 +280,7 @@ def main(arguments=None, rules=RULES):
     findings, used, texts = check_tree(rules, tree)
     findings += check_definitions(rules, texts)
     findings += check_dependents(rules, texts, tree.files)
+    findings += check_circles(rules, texts)
     findings.sort(key=lambda f: (rules.order().index(f.rule), f.file, f.line))
     if options.dependents:
         print_dependents(rules, tree, texts)

@@ -45,6 +45,7 @@ class Rules:
     public_floors: dict
     defining_places: tuple
     most_dependents: dict
+    no_circles: tuple
     names: tuple
     most_columns: int
     most_comment_lines: int
@@ -61,7 +62,7 @@ class Rules:
 
     def order(self):
         names = [rule.rule for rule in self.names]
-        first = ["include", "include-exceptions", "definition", "dependents", "guard"]
+        first = ["include", "include-exceptions", "definition", "dependents", "circle", "guard"]
         return [*first, *names, "columns", "comment", "path"]
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of check_layers.py that read several files together: where functions are defined that headers declare, and how
-many sources a header reaches."""
+"""Checks of check_layers.py that read several files together: where functions are defined that headers declare, how
+many sources a header reaches, and which sources need one another."""
 
 import collections
 import re
@@ -74,8 +74,8 @@ def check_definitions(rules, texts):
 # ---- how many sources a header reaches ----
 
 
-def reached_headers(path, direct):
-    """The headers that a file includes, by others too."""
+def reached_files(path, direct):
+    """The files that a file includes or needs, by others too."""
     seen, open_ends = {path}, [path]
     while open_ends:
         new = [name for name in direct.get(open_ends.pop(), ()) if name not in seen]
@@ -93,7 +93,7 @@ def count_dependents(rules, texts, files):
     counts = collections.Counter()
     for path in texts:
         if path.startswith("src/") and UNIT.search(path):
-            counts.update(reached_headers(path, direct))
+            counts.update(reached_files(path, direct))
     return counts
 
 
@@ -104,3 +104,29 @@ def check_dependents(rules, texts, files):
         if counts[header] > most:
             sentence = f"there may be {most}: include a smaller header, or name the type alone"
             yield Finding("dependents", header, 1, f"{counts[header]} sources of src/ include it; {sentence}")
+
+
+# ---- sources that need one another ----
+
+
+def count_calls(texts, folder):
+    """{source: {source that defines a function of which the first has the name}} of the sources in a folder."""
+    sources = [path for path in sorted(texts) if UNIT.search(path) and path.rpartition("/")[0] == folder]
+    defined = {name: path for path in sources for name, _, body in functions_of(texts[path]) if body and name != "main"}
+    needs = {}
+    for path in sources:
+        text = STRING.sub('""', DIRECTIVE.sub(blank, without_comments(texts[path])))
+        needs[path] = {defined[word] for word in re.findall(r"\w+", text) if word in defined} - {path}
+    return needs
+
+
+def check_circles(rules, texts):
+    """No source of a listed folder needs one that needs it, by others too."""
+    for folder in rules.no_circles:
+        needs = count_calls(texts, folder)
+        reached = {path: reached_files(path, needs) for path in needs}
+        for path in sorted(needs):
+            circle = sorted(other for other in reached[path] if path in reached[other])
+            if circle:
+                sentence = "move what both need to a third file"
+                yield Finding("circle", path, 1, f"it and {', '.join(circle)} need one another: {sentence}")

@@ -235,8 +235,10 @@ TESS_EXPORT tess_status tess_matrix_copy_to(const tess_matrix *a, tess_context *
  * a context of its own. The two share the arrays of @p a and count their holders atomically: either may be destroyed
  * first, from any thread.
  * @param a    assembled, of a CPU context. The call belongs to the thread that uses @p a
- * @param ctx  another CPU context, which no other thread uses during the call
- * While both exist, tess_matrix_update_values refuses either. A host allocator of the caller must work in any thread.
+ * @param ctx  another CPU context, which no other thread uses during the call; or that of @p a, for a second matrix in
+ *             the same thread with plans of its own
+ * While both exist, tess_matrix_update_values refuses either; later it still refuses the second, unless the arrays are
+ * the caller's. A host allocator of the caller must work in any thread.
  * Cost: no copy; what an object makes for itself, such as A^T, is made once for each context.
  * Errors: UNSUPPORTED (a shell or stored matrix, a GPU: use tess_matrix_copy_to), memory. On failure *out is NULL.
  * Test: tests/unit/test_share.c

@@ -30,10 +30,7 @@ static PetscErrorCode solve_with_options(void)
     PetscCall(KSPSetType(ksp, KSPTESSERA));
     PetscCall(KSPSetFromOptions(ksp));
     PetscCall(KSPSolve(ksp, b, x));
-    PetscCall(KSPDestroy(&ksp));
-    PetscCall(VecDestroy(&x));
-    PetscCall(VecDestroy(&b));
-    PetscCall(MatDestroy(&A));
+    DESTROY(&ksp, &x, &b, &A);
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -84,8 +84,7 @@ PetscErrorCode nest_of(Mat A, PetscBool mixed, Mat *out)
     for (int k = 0; k < 4; k++) {
         PetscCall(MatDestroy(&block[k]));
     }
-    PetscCall(ISDestroy(&half[0]));
-    PetscCall(ISDestroy(&half[1]));
+    DESTROY(&half[0], &half[1]);
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -156,8 +155,7 @@ PetscErrorCode true_norms(Mat A, Vec b, Vec x, long double norm[2])
     PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, norm, 2, MPI_LONG_DOUBLE, MPI_SUM, PETSC_COMM_WORLD));
     norm[0] = sqrtl(norm[0]);
     norm[1] = sqrtl(norm[1]);
-    PetscCall(VecScatterDestroy(&scatter));
-    PetscCall(VecDestroy(&all));
+    DESTROY(&scatter, &all);
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 

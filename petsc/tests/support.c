@@ -139,3 +139,32 @@ PetscErrorCode type_begins(Mat A, const char *word, PetscBool *out)
     PetscCall(PetscStrbeginswith(type, word, out));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+PetscErrorCode destroy_all(void *const *objects)
+{
+    PetscFunctionBegin;
+    for (; *objects; objects++) {
+        PetscCall(PetscObjectDestroy((PetscObject *)*objects));
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode run_cases(const test_case *cases)
+{
+    PetscFunctionBegin;
+    for (; cases->name; cases++) {
+        PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s\n", cases->name));
+        PetscCall((*cases->run)());
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int run_tests(int argc, char **argv, PetscErrorCode (*initialize)(void), const test_case *cases)
+{
+    PetscFunctionBeginUser;
+    PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
+    PetscCall((*initialize)());
+    PetscCall(run_cases(cases));
+    PetscCall(PetscFinalize());
+    return 0;
+}

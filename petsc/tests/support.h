@@ -12,12 +12,16 @@
 
 /* Not PETSC_ERR_PLIB: 77, by which a program says that it is skipped. */
 #define CHECK(condition, ...) PetscCheck(condition, PETSC_COMM_SELF, PETSC_ERR_USER, __VA_ARGS__)
-/* Runs a test case, and says which. */
-#define RUN(test)                                                \
-    do {                                                         \
-        PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s\n", #test)); \
-        PetscCall(test());                                       \
-    } while (0)
+/* Destroys objects of any type, in their order; NULL is none. */
+#define DESTROY(...) PetscCall(destroy_all((void *[]){__VA_ARGS__, NULL}))
+
+typedef struct test_case {
+    const char *name;
+    PetscErrorCode (*run)(void);
+} test_case;
+/* clang-format off */
+#define CASE(test) {#test, test}
+/* clang-format on */
 
 /* Unit roundoffs. */
 #define U64 0x1p-53
@@ -43,5 +47,10 @@ PetscErrorCode option(const char *name, const char *value);
 PetscErrorCode rank_count(int *ranks);
 /* Whether a matrix' type begins with a word. */
 PetscErrorCode type_begins(Mat A, const char *word, PetscBool *out);
+PetscErrorCode destroy_all(void *const *objects);
+/* Runs test cases up to one without a name, and says which. */
+PetscErrorCode run_cases(const test_case *cases);
+/* What main returns of these, between PetscInitialize, then `initialize`, and PetscFinalize. */
+int run_tests(int argc, char **argv, PetscErrorCode (*initialize)(void), const test_case *cases);
 
 #endif

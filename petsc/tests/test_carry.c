@@ -45,9 +45,7 @@ static PetscErrorCode solve_laplacian(const char *type, const char *halo, const 
     PetscCall(fill(b, 6));
     PetscCall(fill(x, 7));
     PetscCall(solve(A, "h_", b, x, out));
-    PetscCall(VecDestroy(&x));
-    PetscCall(VecDestroy(&b));
-    PetscCall(MatDestroy(&A));
+    DESTROY(&x, &b, &A);
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -162,9 +160,7 @@ static PetscErrorCode alternating_steps_give_back_no_more(void)
             PetscCall(MatCreateVecs(A, &x, &b));
             PetscCall(fill(b, 9));
             PetscCall(solve(A, "h_", b, x, &out[h]));
-            PetscCall(VecDestroy(&x));
-            PetscCall(VecDestroy(&b));
-            PetscCall(MatDestroy(&A));
+            DESTROY(&x, &b, &A);
             CHECK(out[h].reason == KSP_CONVERGED_RTOL && out[h].residual <= 1.001e-8, "%s, %g: reason %d, residual %g",
                   halos[h], ratios[k], (int)out[h].reason, out[h].residual);
             CHECK(out[h].iterations <= out[0].iterations + 2, "%s, %g: %d iterations, %d in FP64", halos[h], ratios[k],
@@ -215,9 +211,7 @@ static PetscErrorCode solve_chain(double stiff, double ground, const char *type,
     PetscCall(MatCreateVecs(A, &x, &b));
     PetscCall(fill(b, 8));
     PetscCall(solve(A, "h_", b, x, out));
-    PetscCall(VecDestroy(&x));
-    PetscCall(VecDestroy(&b));
-    PetscCall(MatDestroy(&A));
+    DESTROY(&x, &b, &A);
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -285,23 +279,19 @@ static PetscErrorCode processes_without_rows(void)
     PetscCall(fill(b, 8));
     PetscCall(solve(A, "e_", b, x, &out));
     CHECK(out.reason > 0 && out.residual <= 1.1e-12, "reason %d, %g", (int)out.reason, out.residual);
-    PetscCall(VecDestroy(&x));
-    PetscCall(VecDestroy(&b));
-    PetscCall(MatDestroy(&A));
+    DESTROY(&x, &b, &A);
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 int main(int argc, char **argv)
 {
-    PetscFunctionBeginUser;
-    PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
-    PetscCall(TesseraPetscInitialize());
-    RUN(the_given_system_is_solved);
-    RUN(it_is_the_method_of_petsc);
-    RUN(alternating_steps_give_back_no_more);
-    RUN(stiff_couplings_widen_the_halo);
-    RUN(what_is_not_definite_is_told);
-    RUN(processes_without_rows);
-    PetscCall(PetscFinalize());
-    return 0;
+    static const test_case cases[] = {CASE(the_given_system_is_solved),
+                                      CASE(it_is_the_method_of_petsc),
+                                      CASE(alternating_steps_give_back_no_more),
+                                      CASE(stiff_couplings_widen_the_halo),
+                                      CASE(what_is_not_definite_is_told),
+                                      CASE(processes_without_rows),
+                                      {NULL, NULL}};
+
+    return run_tests(argc, argv, TesseraPetscInitialize, cases);
 }

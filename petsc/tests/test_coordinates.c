@@ -64,10 +64,7 @@ static PetscErrorCode iterations_of_springs(PetscInt m, PetscBool coordinates, P
     PetscCall(KSPSolve(ksp, b, x));
     PetscCall(KSPGetIterationNumber(ksp, taken));
     PetscCall(PetscFree(points));
-    PetscCall(KSPDestroy(&ksp));
-    PetscCall(VecDestroy(&x));
-    PetscCall(VecDestroy(&b));
-    PetscCall(MatDestroy(&A));
+    DESTROY(&ksp, &x, &b, &A);
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -105,11 +102,8 @@ static PetscErrorCode coordinates_reach_the_second_hierarchy(void)
 
 int main(int argc, char **argv)
 {
-    PetscFunctionBeginUser;
-    PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
-    PetscCall(TesseraPetscInitialize());
-    RUN(coordinates_reach_amg);
-    RUN(coordinates_reach_the_second_hierarchy);
-    PetscCall(PetscFinalize());
-    return 0;
+    static const test_case cases[] = {
+        CASE(coordinates_reach_amg), CASE(coordinates_reach_the_second_hierarchy), {NULL, NULL}};
+
+    return run_tests(argc, argv, TesseraPetscInitialize, cases);
 }

@@ -143,10 +143,7 @@ static PetscErrorCode compare(const problem *p, const char *says, double *differ
     PetscCall(VecAXPY(z[1], -1, z[0]));
     PetscCall(VecNorm(z[1], NORM_2, difference));
     *difference /= norm;
-    PetscCall(VecDestroy(&r));
-    PetscCall(VecDestroy(&z[0]));
-    PetscCall(VecDestroy(&z[1]));
-    PetscCall(MatDestroy(&A));
+    DESTROY(&r, &z[0], &z[1], &A);
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -318,8 +315,7 @@ static PetscErrorCode rows_of_zeros_are_taken(void)
     PetscCall(compare(&p, "vectors of the cycle in fp32", &difference));
     CHECK(difference <= 100 * U32, "%g", difference);
     PetscCall(option("-c_pc_gamg_coarse_eq_limit", "20"));
-    PetscCall(PCDestroy(&pc));
-    PetscCall(MatDestroy(&A));
+    DESTROY(&pc, &A);
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -376,29 +372,31 @@ static PetscErrorCode zero_stays_zero(void)
     PetscCall(PCApply(pc, r, z));
     PetscCall(VecNorm(z, NORM_2, &norm));
     CHECK(norm == 0, "of a zero vector came %g", norm);
-    PetscCall(PCDestroy(&pc));
-    PetscCall(VecDestroy(&r));
-    PetscCall(VecDestroy(&z));
-    PetscCall(MatDestroy(&A));
+    DESTROY(&pc, &r, &z, &A);
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode initialize(void)
+{
+    PetscFunctionBegin;
+    PetscCall(TesseraPetscInitialize());
+    PetscCall(option("-c_pc_tessera_type", "gamg"));
+    PetscCall(option("-c_pc_gamg_coarse_eq_limit", "20"));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 int main(int argc, char **argv)
 {
-    PetscFunctionBeginUser;
-    PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
-    PetscCall(TesseraPetscInitialize());
-    PetscCall(option("-c_pc_tessera_type", "gamg"));
-    PetscCall(option("-c_pc_gamg_coarse_eq_limit", "20"));
-    RUN(it_is_the_operator_of_petsc);
-    RUN(any_scale_will_do);
-    RUN(a_negative_matrix_is_taken);
-    RUN(gathered_rows_make_the_same_cycle);
-    RUN(groups_are_a_number);
-    RUN(rows_of_zeros_are_taken);
-    RUN(zeros_on_the_diagonal_are_taken);
-    RUN(a_matrix_stays_known_as_spd);
-    RUN(zero_stays_zero);
-    PetscCall(PetscFinalize());
-    return 0;
+    static const test_case cases[] = {CASE(it_is_the_operator_of_petsc),
+                                      CASE(any_scale_will_do),
+                                      CASE(a_negative_matrix_is_taken),
+                                      CASE(gathered_rows_make_the_same_cycle),
+                                      CASE(groups_are_a_number),
+                                      CASE(rows_of_zeros_are_taken),
+                                      CASE(zeros_on_the_diagonal_are_taken),
+                                      CASE(a_matrix_stays_known_as_spd),
+                                      CASE(zero_stays_zero),
+                                      {NULL, NULL}};
+
+    return run_tests(argc, argv, initialize, cases);
 }

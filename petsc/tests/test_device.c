@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The choice of a GPU, and that a program without one says what is wrong. */
-#include "../device.h"
+#include "../gpu_users.h"
 #include "support.h"
 
 #include <petscdevice.h>
@@ -65,19 +65,16 @@ static PetscErrorCode without_a_gpu_setup_there_is_refused(void)
     code = PCSetUp(pc);
     PetscCall(PetscPopErrorHandler());
     CHECK(code == PETSC_ERR_SUP, "-pc_tessera_setup gpu without a GPU: %d", (int)code);
-    PetscCall(PCDestroy(&pc));
-    PetscCall(MatDestroy(&A));
+    DESTROY(&pc, &A);
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 int main(int argc, char **argv)
 {
-    PetscFunctionBeginUser;
-    PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
-    PetscCall(TesseraPetscInitialize());
-    RUN(processes_take_gpus_in_turn);
-    RUN(a_shared_gpu_is_noticed);
-    RUN(without_a_gpu_setup_there_is_refused);
-    PetscCall(PetscFinalize());
-    return 0;
+    static const test_case cases[] = {CASE(processes_take_gpus_in_turn),
+                                      CASE(a_shared_gpu_is_noticed),
+                                      CASE(without_a_gpu_setup_there_is_refused),
+                                      {NULL, NULL}};
+
+    return run_tests(argc, argv, TesseraPetscInitialize, cases);
 }

@@ -44,11 +44,7 @@ static PetscErrorCode the_diagonal_is_that_of_products(void)
         PetscCall(VecNorm(d, NORM_INFINITY, &difference));
         CHECK(difference <= most[k] * norm && (most[k] == 0 || difference > 0), "%s: off by %g of %g", precisions[k],
               difference, norm);
-        PetscCall(VecDestroy(&x));
-        PetscCall(VecDestroy(&y));
-        PetscCall(VecDestroy(&d));
-        PetscCall(VecDestroy(&exact));
-        PetscCall(MatDestroy(&T));
+        DESTROY(&x, &y, &d, &exact, &T);
         PetscCall(destroy_pair(&p));
     }
     PetscCall(option("-mat_tessera_precision", ""));
@@ -57,10 +53,7 @@ static PetscErrorCode the_diagonal_is_that_of_products(void)
 
 int main(int argc, char **argv)
 {
-    PetscFunctionBeginUser;
-    PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
-    PetscCall(TesseraPetscInitialize());
-    RUN(the_diagonal_is_that_of_products);
-    PetscCall(PetscFinalize());
-    return 0;
+    static const test_case cases[] = {CASE(the_diagonal_is_that_of_products), {NULL, NULL}};
+
+    return run_tests(argc, argv, TesseraPetscInitialize, cases);
 }

@@ -53,8 +53,7 @@ static PetscErrorCode a_context(void)
     FAILS(KSPSetUp(ksp));
     PetscCall(option_of_last("-tessera_device", ""));
     PetscCall(KSPSetUp(ksp));
-    PetscCall(KSPDestroy(&ksp));
-    PetscCall(MatDestroy(&A));
+    DESTROY(&ksp, &A);
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -111,10 +110,7 @@ static PetscErrorCode zero_pivot(const char *method, const char *kind)
     PetscCall(KSPSolve(ksp, b, x));
     PetscCall(KSPGetConvergedReason(ksp, &reason));
     CHECK(reason == KSP_DIVERGED_PC_FAILED, "%s, %s: reason %d", method, kind, (int)reason);
-    PetscCall(KSPDestroy(&ksp));
-    PetscCall(VecDestroy(&x));
-    PetscCall(VecDestroy(&b));
-    PetscCall(MatDestroy(&A));
+    DESTROY(&ksp, &x, &b, &A);
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -153,9 +149,7 @@ static PetscErrorCode a_block_of_petsc(void)
     PetscCall(option("-b_pc_type", "bjacobi"));
     PetscCall(make_solver(A, "b_", &ksp));
     FAILS(KSPSolve(ksp, b, x));
-    PetscCall(VecDestroy(&x));
-    PetscCall(VecDestroy(&b));
-    PetscCall(MatDestroy(&A));
+    DESTROY(&x, &b, &A);
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -184,9 +178,7 @@ static PetscErrorCode products(void)
     FAILS(MatMultAdd(A, x, x, y));
     FAILS(MatMultTranspose(A, x, y));
     FAILS(MatGetDiagonal(A, y));
-    PetscCall(VecDestroy(&x));
-    PetscCall(VecDestroy(&y));
-    PetscCall(MatDestroy(&A));
+    DESTROY(&x, &y, &A);
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -206,15 +198,9 @@ static PetscErrorCode words_of_a_matrix(void)
 
 int main(int argc, char **argv)
 {
-    PetscFunctionBeginUser;
-    PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
-    PetscCall(TesseraPetscInitialize());
-    RUN(a_context);
-    RUN(words_of_a_preconditioner);
-    RUN(pivots);
-    RUN(products);
-    RUN(words_of_a_matrix);
-    RUN(a_block_of_petsc);
-    PetscCall(PetscFinalize());
-    return 0;
+    static const test_case cases[] = {CASE(a_context), CASE(words_of_a_preconditioner), CASE(pivots),
+                                      CASE(products),  CASE(words_of_a_matrix),         CASE(a_block_of_petsc),
+                                      {NULL, NULL}};
+
+    return run_tests(argc, argv, TesseraPetscInitialize, cases);
 }

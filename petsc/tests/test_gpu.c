@@ -26,8 +26,7 @@ static PetscErrorCode find_gpu(PetscBool *out)
     PetscCall(laplacian(4, "f_", &A));
     PetscCall(MatCreateVecs(A, &x, NULL));
     PetscCall(is_on_gpu(x, out));
-    PetscCall(VecDestroy(&x));
-    PetscCall(MatDestroy(&A));
+    DESTROY(&x, &A);
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -102,9 +101,7 @@ static PetscErrorCode products_stay_on_the_gpu(void)
         PetscCall(multiply(p.a, kind, plain[0], plain[1], plain[2]));
         PetscCall(check_close(&p, z, plain[2], names[kind]));
     }
-    PetscCall(VecDestroy(&x));
-    PetscCall(VecDestroy(&y));
-    PetscCall(VecDestroy(&z));
+    DESTROY(&x, &y, &z);
     for (int k = 0; k < 3; k++) {
         PetscCall(VecDestroy(&plain[k]));
     }
@@ -144,11 +141,7 @@ static PetscErrorCode halos_in_low_precision(void)
         PetscCall(VecNorm(plain[0], NORM_INFINITY, &difference));
         PetscCall(MatNorm(p.magnitudes, NORM_INFINITY, &scale));
         CHECK(difference <= 2 * u[k] * scale, "halo in %s: difference %g", precisions[k], difference);
-        PetscCall(VecDestroy(&x));
-        PetscCall(VecDestroy(&y));
-        PetscCall(VecDestroy(&plain[0]));
-        PetscCall(VecDestroy(&plain[1]));
-        PetscCall(MatDestroy(&T));
+        DESTROY(&x, &y, &plain[0], &plain[1], &T);
         PetscCall(destroy_pair(&p));
     }
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -188,12 +181,7 @@ static PetscErrorCode few_rows_off_the_diagonal(void)
         PetscCall(VecAXPY(plain[0], -1, plain[1]));
         PetscCall(VecNorm(plain[0], NORM_INFINITY, &difference));
         CHECK(difference <= 8 * U64, "%s: difference %g", both ? "two runs" : "one run", difference);
-        PetscCall(VecDestroy(&x));
-        PetscCall(VecDestroy(&y));
-        PetscCall(VecDestroy(&plain[0]));
-        PetscCall(VecDestroy(&plain[1]));
-        PetscCall(MatDestroy(&T));
-        PetscCall(MatDestroy(&A));
+        DESTROY(&x, &y, &plain[0], &plain[1], &T, &A);
     }
     PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -241,11 +229,7 @@ static PetscErrorCode halos_at_the_ends(void)
         }
         PetscCall(VecRestoreArrayRead(plain[1], &wanted));
         PetscCall(VecRestoreArrayRead(y, &got));
-        PetscCall(VecDestroy(&x));
-        PetscCall(VecDestroy(&y));
-        PetscCall(VecDestroy(&plain[0]));
-        PetscCall(VecDestroy(&plain[1]));
-        PetscCall(MatDestroy(&T));
+        DESTROY(&x, &y, &plain[0], &plain[1], &T);
         PetscCall(destroy_pair(&p));
     }
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -288,10 +272,7 @@ static PetscErrorCode true_residuals_stay_on_the_gpu(void)
         PetscCall(relative_residual(A, b, x, &residual));
         CHECK(reason > 0 && residual <= 1.1e-11, "solve %d: reason %d, residual %g", again, (int)reason, residual);
     }
-    PetscCall(KSPDestroy(&ksp));
-    PetscCall(VecDestroy(&x));
-    PetscCall(VecDestroy(&b));
-    PetscCall(MatDestroy(&A));
+    DESTROY(&ksp, &x, &b, &A);
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -316,11 +297,9 @@ static PetscErrorCode other_memories_are_served(void)
         PetscCall(check_close(&p, y[k / 2], plain, k == 0 ? "host" : "mixed"));
     }
     for (int k = 0; k < 2; k++) {
-        PetscCall(VecDestroy(&x[k]));
-        PetscCall(VecDestroy(&y[k]));
+        DESTROY(&x[k], &y[k]);
     }
-    PetscCall(VecDestroy(&plain));
-    PetscCall(MatDestroy(&T));
+    DESTROY(&plain, &T);
     PetscCall(destroy_pair(&p));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -349,10 +328,7 @@ static PetscErrorCode preconditioners_stay_on_the_gpu(void)
         PetscCall(PCApply(pc, r, z));
         PetscCall(check_stayed(r, kinds[k]));
         PetscCall(check_stayed(z, kinds[k]));
-        PetscCall(PCDestroy(&pc));
-        PetscCall(VecDestroy(&r));
-        PetscCall(VecDestroy(&z));
-        PetscCall(MatDestroy(&A));
+        DESTROY(&pc, &r, &z, &A);
     }
     PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -394,16 +370,17 @@ static PetscErrorCode solves_meet_the_tolerance(void)
             CHECK(reason > 0 && residual <= 1.1e-9, "%s, %s %s: reason %d, residual %g", cases[c][0], cases[c][1],
                   cases[c][2], (int)reason, residual);
         }
-        PetscCall(KSPDestroy(&ksp));
-        PetscCall(VecDestroy(&x));
-        PetscCall(VecDestroy(&b));
-        PetscCall(MatDestroy(&A));
+        DESTROY(&ksp, &x, &b, &A);
     }
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 int main(int argc, char **argv)
 {
+    static const test_case cases[] = {
+        CASE(products_stay_on_the_gpu),  CASE(few_rows_off_the_diagonal),      CASE(halos_in_low_precision),
+        CASE(halos_at_the_ends),         CASE(other_memories_are_served),      CASE(preconditioners_stay_on_the_gpu),
+        CASE(solves_meet_the_tolerance), CASE(true_residuals_stay_on_the_gpu), {NULL, NULL}};
     PetscBool gpu;
 
     PetscFunctionBeginUser;
@@ -412,14 +389,7 @@ int main(int argc, char **argv)
     PetscCall(find_gpu(&gpu));
     CHECK(gpu || !getenv("TESS_NEED_GPU"), "matrices give vectors of the host");
     if (gpu) {
-        RUN(products_stay_on_the_gpu);
-        RUN(few_rows_off_the_diagonal);
-        RUN(halos_in_low_precision);
-        RUN(halos_at_the_ends);
-        RUN(other_memories_are_served);
-        RUN(preconditioners_stay_on_the_gpu);
-        RUN(solves_meet_the_tolerance);
-        RUN(true_residuals_stay_on_the_gpu);
+        PetscCall(run_cases(cases));
     } else {
         PetscCall(PetscPrintf(PETSC_COMM_WORLD, "skipped: PETSc or the library has no CUDA, or there is no GPU\n"));
     }

@@ -1,10 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* True residuals as a GPU computes them: by the library, from the rows of a process as one matrix. */
-#include "ksp.h"
-#include "mat.h"
+#include "context.h"
+#include "errors.h"
+#include "halo.h"
+#include "register.h"
+#include "residual.h"
+#include "rows.h"
 #include "support.h"
+#include "vectors.h"
+#include "verify.h"
 
 #include <math.h>
+#include <tessera/verify.h>
 
 /* [x; ghosts] as a vector of the library. */
 static PetscErrorCode with_ghosts(tp_halo *halo, Vec x, tess_vector **out)
@@ -112,9 +119,7 @@ static PetscErrorCode joined_rows_have_the_same_residual(void)
         }
         tess_matrix_destroy(joined);
         PetscCall(tp_verifier_destroy(&verifier));
-        PetscCall(VecDestroy(&x));
-        PetscCall(VecDestroy(&b));
-        PetscCall(VecDestroy(&r));
+        DESTROY(&x, &b, &r);
         PetscCall(destroy_pair(&p));
     }
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -122,10 +127,7 @@ static PetscErrorCode joined_rows_have_the_same_residual(void)
 
 int main(int argc, char **argv)
 {
-    PetscFunctionBeginUser;
-    PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
-    PetscCall(tessera_petsc_register());
-    RUN(joined_rows_have_the_same_residual);
-    PetscCall(PetscFinalize());
-    return 0;
+    static const test_case cases[] = {CASE(joined_rows_have_the_same_residual), {NULL, NULL}};
+
+    return run_tests(argc, argv, tessera_petsc_register, cases);
 }

@@ -57,10 +57,7 @@ static PetscErrorCode every_method_converges(void)
             CHECK(residual <= 1.01e-10, "%s %s: residual %g", methods[m], preconds[p], residual);
             CHECK(calls > 1 || iterations <= 1, "%s %s: %d calls of the monitor, %d iterations", methods[m],
                   preconds[p], (int)calls, (int)iterations);
-            PetscCall(KSPDestroy(&ksp));
-            PetscCall(VecDestroy(&x));
-            PetscCall(VecDestroy(&b));
-            PetscCall(MatDestroy(&A));
+            DESTROY(&ksp, &x, &b, &A);
         }
     }
     PetscCall(option("-e_ksp_tessera_solver", ""));
@@ -101,9 +98,7 @@ static PetscErrorCode the_true_residual_decides(void)
     }
     CHECK(reason[0] > 0 && residual[0] > 1e-7, "unverified: reason %d, residual %g", (int)reason[0], residual[0]);
     CHECK(reason[1] > 0 && residual[1] < 1.01e-11, "verified: reason %d, residual %g", (int)reason[1], residual[1]);
-    PetscCall(VecDestroy(&x));
-    PetscCall(VecDestroy(&b));
-    PetscCall(MatDestroy(&T));
+    DESTROY(&x, &b, &T);
     PetscCall(destroy_pair(&p));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -126,10 +121,7 @@ static PetscErrorCode nothing_impossible_converges(void)
     PetscCall(KSPSolve(ksp, b, x));
     PetscCall(KSPGetConvergedReason(ksp, &reason));
     CHECK(reason < 0, "a tolerance of 1e-18 was met: %d", (int)reason);
-    PetscCall(KSPDestroy(&ksp));
-    PetscCall(VecDestroy(&x));
-    PetscCall(VecDestroy(&b));
-    PetscCall(MatDestroy(&A));
+    DESTROY(&ksp, &x, &b, &A);
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -172,10 +164,7 @@ static PetscErrorCode limits_and_guesses(void)
     PetscCall(KSPSolve(ksp, b, x));
     PetscCall(VecNorm(x, NORM_2, &norm));
     CHECK(norm < 1e-9, "b = 0: norm of x %g", norm);
-    PetscCall(KSPDestroy(&ksp));
-    PetscCall(VecDestroy(&x));
-    PetscCall(VecDestroy(&b));
-    PetscCall(MatDestroy(&A));
+    DESTROY(&ksp, &x, &b, &A);
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -219,10 +208,7 @@ static PetscErrorCode the_transpose_is_solved(void)
                   "%s, solve %d: residual %g with the transpose, %g with the matrix", preconds[p], k, residual, other);
             PetscCall(MatDestroy(&T));
         }
-        PetscCall(KSPDestroy(&ksp));
-        PetscCall(VecDestroy(&x));
-        PetscCall(VecDestroy(&b));
-        PetscCall(MatDestroy(&A));
+        DESTROY(&ksp, &x, &b, &A);
         PetscCall(destroy_pair(&pair));
     }
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -268,12 +254,7 @@ static PetscErrorCode jacobi_is_the_same(void)
             PetscCall(VecExp(d));
             PetscCall(MatDiagonalScale(A, d, d));
         }
-        PetscCall(KSPDestroy(&ksp[0]));
-        PetscCall(KSPDestroy(&ksp[1]));
-        PetscCall(VecDestroy(&x));
-        PetscCall(VecDestroy(&b));
-        PetscCall(VecDestroy(&d));
-        PetscCall(MatDestroy(&A));
+        DESTROY(&ksp[0], &ksp[1], &x, &b, &d, &A);
     }
     PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -319,9 +300,7 @@ static PetscErrorCode another_matrix_at_the_same_place(void)
     for (int k = 0; k < count; k++) {
         PetscCall(MatDestroy(&others[k]));
     }
-    PetscCall(MatDestroy(&between));
-    PetscCall(VecDestroy(&x));
-    PetscCall(VecDestroy(&b));
+    DESTROY(&between, &x, &b);
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -361,10 +340,7 @@ static PetscErrorCode chain_is_solved(double coupling, double size, KSP ksp)
     PetscCall(VecNorm(b, NORM_INFINITY, &largest[1]));
     CHECK(reason > 0, "%g %g: reason %d", coupling, size, (int)reason);
     CHECK(largest[0] <= 20 * 1e-8 * largest[1], "%g %g: %g of %g", coupling, size, largest[0], largest[1]);
-    PetscCall(VecDestroy(&r));
-    PetscCall(VecDestroy(&x));
-    PetscCall(VecDestroy(&b));
-    PetscCall(MatDestroy(&A));
+    DESTROY(&r, &x, &b, &A);
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -417,27 +393,22 @@ static PetscErrorCode failure_reaches_all(void)
     PetscCall(KSPSolve(ksp, b, x));
     PetscCall(KSPGetConvergedReason(ksp, &reason));
     CHECK(reason == KSP_DIVERGED_PC_FAILED, "reason %d", (int)reason);
-    PetscCall(KSPDestroy(&ksp));
-    PetscCall(VecDestroy(&x));
-    PetscCall(VecDestroy(&b));
-    PetscCall(MatDestroy(&A));
+    DESTROY(&ksp, &x, &b, &A);
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 int main(int argc, char **argv)
 {
-    PetscFunctionBeginUser;
-    PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
-    PetscCall(TesseraPetscInitialize());
-    RUN(every_method_converges);
-    RUN(the_true_residual_decides);
-    RUN(nothing_impossible_converges);
-    RUN(limits_and_guesses);
-    RUN(the_transpose_is_solved);
-    RUN(jacobi_is_the_same);
-    RUN(another_matrix_at_the_same_place);
-    RUN(odd_chains_are_solved);
-    RUN(failure_reaches_all);
-    PetscCall(PetscFinalize());
-    return 0;
+    static const test_case cases[] = {CASE(every_method_converges),
+                                      CASE(the_true_residual_decides),
+                                      CASE(nothing_impossible_converges),
+                                      CASE(limits_and_guesses),
+                                      CASE(the_transpose_is_solved),
+                                      CASE(jacobi_is_the_same),
+                                      CASE(another_matrix_at_the_same_place),
+                                      CASE(odd_chains_are_solved),
+                                      CASE(failure_reaches_all),
+                                      {NULL, NULL}};
+
+    return run_tests(argc, argv, TesseraPetscInitialize, cases);
 }

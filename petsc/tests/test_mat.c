@@ -40,10 +40,7 @@ static PetscErrorCode excess(const random_pair *p, PetscBool transposed, Vec x, 
     PetscCall(VecRestoreArrayRead(wanted, &w));
     PetscCall(VecRestoreArrayRead(got, &g));
     PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, out, 1, MPI_DOUBLE, MPI_MAX, PETSC_COMM_WORLD));
-    PetscCall(VecDestroy(&absolute));
-    PetscCall(VecDestroy(&ones));
-    PetscCall(VecDestroy(&bound));
-    PetscCall(VecDestroy(&rest));
+    DESTROY(&absolute, &ones, &bound, &rest);
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -75,11 +72,7 @@ static PetscErrorCode compare_products(const random_pair *p, Mat T, double facto
     PetscCall(MatMultTransposeAdd(T, y, x, z));
     PetscCall(excess(p, PETSC_TRUE, y, z, v, 8 * factor, floor, &one));
     *ratio = PetscMax(*ratio, one);
-    PetscCall(VecDestroy(&x));
-    PetscCall(VecDestroy(&y));
-    PetscCall(VecDestroy(&u));
-    PetscCall(VecDestroy(&v));
-    PetscCall(VecDestroy(&z));
+    DESTROY(&x, &y, &u, &v, &z);
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -169,10 +162,7 @@ static PetscErrorCode halo_in_low_precision(void)
         PetscCall(MatMultAdd(T, x, z, z));
         PetscCall(excess(&p, PETSC_FALSE, x, z, y, 2 * (u[k] + rounding(&p)), 0x1p-24, &ratio));
         CHECK(ratio <= 1, "halo in %s, added: %g times the bound", precisions[k], ratio);
-        PetscCall(VecDestroy(&x));
-        PetscCall(VecDestroy(&y));
-        PetscCall(VecDestroy(&z));
-        PetscCall(MatDestroy(&T));
+        DESTROY(&x, &y, &z, &T);
         PetscCall(destroy_pair(&p));
     }
     PetscCall(option("-mat_tessera_halo", ""));
@@ -260,12 +250,7 @@ static PetscErrorCode duplicates_and_conversions(void)
     PetscCall(MatMult(T, x, z));
     PetscCall(VecEqual(y, z, &equal));
     CHECK(equal, "a conversion in place left the products");
-    PetscCall(VecDestroy(&x));
-    PetscCall(VecDestroy(&y));
-    PetscCall(VecDestroy(&z));
-    PetscCall(MatDestroy(&T));
-    PetscCall(MatDestroy(&D));
-    PetscCall(MatDestroy(&B));
+    DESTROY(&x, &y, &z, &T, &D, &B);
     PetscCall(destroy_pair(&p));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -291,10 +276,7 @@ static PetscErrorCode options_with_a_prefix(void)
     PetscCall(MatAXPY(C, -1, D, DIFFERENT_NONZERO_PATTERN));
     PetscCall(MatNorm(C, NORM_FROBENIUS, &norm));
     CHECK(norm == 0, "a triple product differs by %g", norm);
-    PetscCall(MatDestroy(&A));
-    PetscCall(MatDestroy(&B));
-    PetscCall(MatDestroy(&C));
-    PetscCall(MatDestroy(&D));
+    DESTROY(&A, &B, &C, &D);
     PetscCall(option("-mine_mat_type", ""));
     PetscCall(option("-mine_mat_tessera_format", ""));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -352,29 +334,16 @@ static PetscErrorCode interpolations_of_grids(void)
     PetscCall(MatAXPY(C[1], -1, C[0], DIFFERENT_NONZERO_PATTERN));
     PetscCall(MatNorm(C[1], NORM_FROBENIUS, &difference));
     CHECK(norm > 1 && difference <= 100 * U64 * norm, "P^T A P: norm %g, difference %g", norm, difference);
-    PetscCall(MatDestroy(&C[0]));
-    PetscCall(MatDestroy(&C[1]));
-    PetscCall(MatDestroy(&P));
-    PetscCall(MatDestroy(&T));
-    PetscCall(MatDestroy(&A));
-    PetscCall(DMDestroy(&coarse));
-    PetscCall(DMDestroy(&fine));
+    DESTROY(&C[0], &C[1], &P, &T, &A, &coarse, &fine);
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 int main(int argc, char **argv)
 {
-    PetscFunctionBeginUser;
-    PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
-    PetscCall(TesseraPetscInitialize());
-    RUN(products_in_every_format);
-    RUN(products_in_low_precision);
-    RUN(halo_in_low_precision);
-    RUN(changes_reach_the_copy);
-    RUN(duplicates_and_conversions);
-    RUN(interpolations_of_grids);
-    RUN(options_with_a_prefix);
-    RUN(bad_options_are_refused);
-    PetscCall(PetscFinalize());
-    return 0;
+    static const test_case cases[] = {
+        CASE(products_in_every_format), CASE(products_in_low_precision),  CASE(halo_in_low_precision),
+        CASE(changes_reach_the_copy),   CASE(duplicates_and_conversions), CASE(interpolations_of_grids),
+        CASE(options_with_a_prefix),    CASE(bad_options_are_refused),    {NULL, NULL}};
+
+    return run_tests(argc, argv, TesseraPetscInitialize, cases);
 }

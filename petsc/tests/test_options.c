@@ -22,10 +22,7 @@ static PetscErrorCode error_of_solve(PetscErrorCode *out)
     *out = KSPSetFromOptions(ksp);
     if (!*out) { *out = KSPSolve(ksp, b, x); }
     PetscCall(PetscPopErrorHandler());
-    PetscCall(KSPDestroy(&ksp));
-    PetscCall(VecDestroy(&x));
-    PetscCall(VecDestroy(&b));
-    PetscCall(MatDestroy(&A));
+    DESTROY(&ksp, &x, &b, &A);
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -151,9 +148,7 @@ static PetscErrorCode options_of_a_matrix(void)
         PetscCall(MatCreateVecs(A, &x, &y));
         PetscCall(VecSet(x, 1));
         PetscCall(MatMult(A, x, y));
-        PetscCall(VecDestroy(&y));
-        PetscCall(VecDestroy(&x));
-        PetscCall(MatDestroy(&A));
+        DESTROY(&y, &x, &A);
         PetscCall(set_all(words[k], PETSC_FALSE));
     }
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -161,13 +156,11 @@ static PetscErrorCode options_of_a_matrix(void)
 
 int main(int argc, char **argv)
 {
-    PetscFunctionBeginUser;
-    PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
-    PetscCall(TesseraPetscInitialize());
-    RUN(wrong_words);
-    RUN(pairs_that_do_not_fit);
-    RUN(options_of_methods);
-    RUN(options_of_a_matrix);
-    PetscCall(PetscFinalize());
-    return 0;
+    static const test_case cases[] = {CASE(wrong_words),
+                                      CASE(pairs_that_do_not_fit),
+                                      CASE(options_of_methods),
+                                      CASE(options_of_a_matrix),
+                                      {NULL, NULL}};
+
+    return run_tests(argc, argv, TesseraPetscInitialize, cases);
 }

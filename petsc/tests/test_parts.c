@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Halos by themselves: errors against bounds, at the ends of ranges and with what is no number. */
+#include "context.h"
+#include "errors.h"
 #include "halo.h"
 #include "halo_values.h"
-#include "plugin.h"
+#include "register.h"
 #include "support.h"
+#include "vectors.h"
 
 #include <math.h>
 #include <tessera/codec.h>
@@ -211,11 +214,7 @@ static PetscErrorCode values_are_the_codecs(void)
 
 int main(int argc, char **argv)
 {
-    PetscFunctionBeginUser;
-    PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
-    PetscCall(tessera_petsc_register());
-    RUN(values_are_the_codecs);
-    RUN(halos_keep_what_they_promise);
-    PetscCall(PetscFinalize());
-    return 0;
+    static const test_case cases[] = {CASE(values_are_the_codecs), CASE(halos_keep_what_they_promise), {NULL, NULL}};
+
+    return run_tests(argc, argv, tessera_petsc_register, cases);
 }

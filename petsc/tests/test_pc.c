@@ -41,9 +41,7 @@ static PetscErrorCode run(Mat A, const char *prefix, const char *view, solve out
         PetscCall(KSPView(ksp, viewer));
         PetscCall(PetscViewerDestroy(&viewer));
     }
-    PetscCall(KSPDestroy(&ksp));
-    PetscCall(VecDestroy(&x));
-    PetscCall(VecDestroy(&b));
+    DESTROY(&ksp, &x, &b);
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -228,8 +226,7 @@ static PetscErrorCode multigrid_of_a_singular_matrix(void)
     PetscCall(option("-n_pc_tessera_precision", "fp16"));
     PetscCall(run(A, "n_", NULL, s));
     CHECK(s[1].reason > 0 && s[1].residual < 1e-7, "reason %d, residual %g", (int)s[1].reason, s[1].residual);
-    PetscCall(MatNullSpaceDestroy(&constants));
-    PetscCall(MatDestroy(&A));
+    DESTROY(&constants, &A);
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -243,8 +240,7 @@ static PetscErrorCode multigrid_of_a_nest(void)
     PetscCall(laplacian(20, "e_", &block[0]));
     PetscCall(laplacian(15, "e_", &block[3]));
     PetscCall(MatCreateNest(PETSC_COMM_WORLD, 2, NULL, 2, NULL, block, &A));
-    PetscCall(MatDestroy(&block[0]));
-    PetscCall(MatDestroy(&block[3]));
+    DESTROY(&block[0], &block[3]);
     PetscCall(option("-e_ksp_type", "fgmres"));
     PetscCall(option("-e_pc_type", "tessera"));
     PetscCall(option("-e_pc_tessera_type", "gamg"));
@@ -336,18 +332,16 @@ static PetscErrorCode bad_options_are_refused(void)
 
 int main(int argc, char **argv)
 {
-    PetscFunctionBeginUser;
-    PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
-    PetscCall(TesseraPetscInitialize());
-    RUN(kinds_converge);
-    RUN(in_bjacobi_and_asm);
-    RUN(complete_factors);
-    RUN(multigrid_of_petsc);
-    RUN(multigrid_of_a_singular_matrix);
-    RUN(multigrid_of_a_nest);
-    RUN(a_singular_block);
-    RUN(options_of_amg);
-    RUN(bad_options_are_refused);
-    PetscCall(PetscFinalize());
-    return 0;
+    static const test_case cases[] = {CASE(kinds_converge),
+                                      CASE(in_bjacobi_and_asm),
+                                      CASE(complete_factors),
+                                      CASE(multigrid_of_petsc),
+                                      CASE(multigrid_of_a_singular_matrix),
+                                      CASE(multigrid_of_a_nest),
+                                      CASE(a_singular_block),
+                                      CASE(options_of_amg),
+                                      CASE(bad_options_are_refused),
+                                      {NULL, NULL}};
+
+    return run_tests(argc, argv, TesseraPetscInitialize, cases);
 }

@@ -45,9 +45,7 @@ static PetscErrorCode compare(const twins *t, double *out)
     PetscCall(VecAXPY(z[1], -1, z[0]));
     PetscCall(VecNorm(z[1], NORM_2, out));
     *out /= norm;
-    PetscCall(VecDestroy(&r));
-    PetscCall(VecDestroy(&z[0]));
-    PetscCall(VecDestroy(&z[1]));
+    DESTROY(&r, &z[0], &z[1]);
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -111,8 +109,7 @@ static PetscErrorCode check(const twins *t, const char *type, const char *when)
     PetscCall(product(t->A, &y[1]));
     PetscCall(VecEqual(y[0], y[1], &same));
     CHECK(same, "%s, %s: the matrix gives another product", type, when);
-    PetscCall(VecDestroy(&y[0]));
-    PetscCall(VecDestroy(&y[1]));
+    DESTROY(&y[0], &y[1]);
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -139,10 +136,7 @@ static PetscErrorCode create_twins(const char *type, twins *t)
 static PetscErrorCode destroy_twins(twins *t)
 {
     PetscFunctionBegin;
-    PetscCall(PCDestroy(&t->ours));
-    PetscCall(PCDestroy(&t->theirs));
-    PetscCall(MatDestroy(&t->A));
-    PetscCall(MatDestroy(&t->plain));
+    DESTROY(&t->ours, &t->theirs, &t->A, &t->plain);
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -253,9 +247,7 @@ static PetscErrorCode replace_matrix(const char *vectors)
         PetscCall(PCSetFromOptions(t.theirs));
         PetscCall(compare(&t, &distance));
         CHECK(distance <= 100 * U32, "vectors %s, stride %d: %g", vectors, (int)strides[k], distance);
-        PetscCall(PCDestroy(&t.theirs));
-        PetscCall(MatDestroy(&t.A));
-        PetscCall(MatDestroy(&t.plain));
+        DESTROY(&t.theirs, &t.A, &t.plain);
     }
     PetscCall(PCDestroy(&t.ours));
     PetscCall(PetscFree3(i, j, a));
@@ -284,27 +276,28 @@ static PetscErrorCode a_word_for_the_setup_is_checked(void)
     code = make(A, "tessera", &pc);
     PetscCall(PetscPopErrorHandler());
     CHECK(code == PETSC_ERR_ARG_UNKNOWN_TYPE, "host: %d", (int)code);
-    PetscCall(PCDestroy(&pc));
-    PetscCall(MatDestroy(&A));
+    DESTROY(&pc, &A);
     PetscCall(option("-c_pc_tessera_setup", "cpu"));
     PetscCall(follow("tessera"));
     PetscCall(option("-c_pc_tessera_setup", ""));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-int main(int argc, char **argv)
+static PetscErrorCode initialize(void)
 {
-    PetscFunctionBeginUser;
-    PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
+    PetscFunctionBegin;
     PetscCall(TesseraPetscInitialize());
     PetscCall(option("-c_pc_tessera_type", "gamg"));
     PetscCall(option("-c_pc_tessera_precision", "fp32"));
     PetscCall(option("-c_pc_gamg_coarse_eq_limit", "20"));
-    RUN(the_hierarchy_follows_the_matrix);
-    RUN(so_it_does_under_petsc);
-    RUN(so_does_sor);
-    RUN(another_matrix_around_the_same_arrays);
-    RUN(a_word_for_the_setup_is_checked);
-    PetscCall(PetscFinalize());
-    return 0;
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+    static const test_case cases[] = {
+        CASE(the_hierarchy_follows_the_matrix),      CASE(so_it_does_under_petsc),          CASE(so_does_sor),
+        CASE(another_matrix_around_the_same_arrays), CASE(a_word_for_the_setup_is_checked), {NULL, NULL}};
+
+    return run_tests(argc, argv, initialize, cases);
 }

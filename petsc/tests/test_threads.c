@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How many threads a process takes: one where idle threads would spin, else its share of the processors. */
-#include "plugin.h"
+#include "context.h"
+#include "register.h"
 #include "support.h"
 
 #include <omp.h>

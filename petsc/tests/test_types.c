@@ -34,11 +34,7 @@ static PetscErrorCode solve_and_judge(const char *type, int seed, double rtol, i
     } else {
         PetscCall(need_words(ksp, "not verified: not converged", type));
     }
-    PetscCall(KSPDestroy(&ksp));
-    PetscCall(VecDestroy(&x));
-    PetscCall(VecDestroy(&b));
-    PetscCall(MatDestroy(&T));
-    PetscCall(MatDestroy(&A));
+    DESTROY(&ksp, &x, &b, &T, &A);
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -84,11 +80,7 @@ static PetscErrorCode shells_are_not_verified(void)
         PetscCall(need_words(ksp, "rows scaled to one size: unknown", "shell"));
         PetscCall(need_words(ksp, "error of that unknown", "shell"));
     }
-    PetscCall(KSPDestroy(&ksp));
-    PetscCall(VecDestroy(&x));
-    PetscCall(VecDestroy(&b));
-    PetscCall(MatDestroy(&T));
-    PetscCall(MatDestroy(&A));
+    DESTROY(&ksp, &x, &b, &T, &A);
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -110,12 +102,7 @@ static PetscErrorCode nests_of_shells_are_not_verified(void)
     PetscCall(reason_of(ksp, nest, b, x, &reason));
     CHECK(reason == KSP_CONVERGED_RTOL, "reason %d", (int)reason);
     PetscCall(need_words(ksp, "not verified: nobody tells the entries of a matrix of type nest", "nest of a shell"));
-    PetscCall(KSPDestroy(&ksp));
-    PetscCall(VecDestroy(&x));
-    PetscCall(VecDestroy(&b));
-    PetscCall(MatDestroy(&nest));
-    PetscCall(MatDestroy(&shell));
-    PetscCall(MatDestroy(&A));
+    DESTROY(&ksp, &x, &b, &nest, &shell, &A);
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -152,10 +139,7 @@ static PetscErrorCode reasons_and_tiny_b(void)
             PetscCall(need_words(ksp, "  verified: ", known_types[t]));
             PetscCall(KSPDestroy(&ksp));
         }
-        PetscCall(VecDestroy(&x));
-        PetscCall(VecDestroy(&b));
-        PetscCall(MatDestroy(&T));
-        PetscCall(MatDestroy(&A));
+        DESTROY(&x, &b, &T, &A);
     }
     PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -187,8 +171,7 @@ static PetscErrorCode change_and_solve(Mat A, const char *type, Vec b, Vec x)
               norm[0] / norm[1]);
         PetscCall(need_words(ksp, "  verified: ", type));
     }
-    PetscCall(KSPDestroy(&ksp));
-    PetscCall(VecDestroy(&r));
+    DESTROY(&ksp, &r);
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -205,10 +188,7 @@ static PetscErrorCode changes_and_transposes(void)
         PetscCall(MatCreateVecs(A, &x, &b));
         PetscCall(fill(b, 8));
         PetscCall(change_and_solve(T, types[t], b, x));
-        PetscCall(VecDestroy(&x));
-        PetscCall(VecDestroy(&b));
-        PetscCall(MatDestroy(&T));
-        PetscCall(MatDestroy(&A));
+        DESTROY(&x, &b, &T, &A);
     }
     PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -259,11 +239,7 @@ static PetscErrorCode triangles_are_enough(void)
         CHECK(reason == KSP_CONVERGED_RTOL && norm[0] <= 1e-10L * norm[1], "blocks of %d: reason %d, residual %Lg",
               (int)block, (int)reason, norm[0] / norm[1]);
         PetscCall(need_words(ksp, "  verified: ", "sbaij"));
-        PetscCall(KSPDestroy(&ksp));
-        PetscCall(VecDestroy(&x));
-        PetscCall(VecDestroy(&b));
-        PetscCall(MatDestroy(&T));
-        PetscCall(MatDestroy(&A));
+        DESTROY(&ksp, &x, &b, &T, &A);
     }
     PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -290,12 +266,10 @@ static PetscErrorCode triangles_are_preconditioned(void)
         PetscCall(reason_of(ksp, both[k], b, x, &reason));
         PetscCall(KSPGetIterationNumber(ksp, &iterations[k]));
         CHECK(reason == KSP_CONVERGED_RTOL, "matrix %d: reason %d", k, (int)reason);
-        PetscCall(KSPDestroy(&ksp));
-        PetscCall(MatDestroy(&both[k]));
+        DESTROY(&ksp, &both[k]);
     }
     CHECK(iterations[1] <= iterations[0] + 4, "%d iterations, with aij %d", (int)iterations[1], (int)iterations[0]);
-    PetscCall(VecDestroy(&x));
-    PetscCall(VecDestroy(&b));
+    DESTROY(&x, &b);
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -347,11 +321,7 @@ static PetscErrorCode rows_are_told(void)
             } else {
                 PetscCall(need_words(ksp, "  verified: ", types[t]));
             }
-            PetscCall(KSPDestroy(&ksp));
-            PetscCall(VecDestroy(&x));
-            PetscCall(VecDestroy(&b));
-            PetscCall(MatDestroy(&T));
-            PetscCall(MatDestroy(&A));
+            DESTROY(&ksp, &x, &b, &T, &A);
         }
     }
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -385,28 +355,22 @@ static PetscErrorCode doubts_are_said(void)
         CHECK(!said, "a residual that was not computed is told");
     }
     PetscCall(option("-n_ksp_tessera_verify", ""));
-    PetscCall(KSPDestroy(&ksp));
-    PetscCall(VecDestroy(&x));
-    PetscCall(VecDestroy(&b));
-    PetscCall(MatDestroy(&T));
-    PetscCall(MatDestroy(&A));
+    DESTROY(&ksp, &x, &b, &T, &A);
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 int main(int argc, char **argv)
 {
-    PetscFunctionBeginUser;
-    PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
-    PetscCall(TesseraPetscInitialize());
-    RUN(no_claim_is_false);
-    RUN(shells_are_not_verified);
-    RUN(nests_of_shells_are_not_verified);
-    RUN(reasons_and_tiny_b);
-    RUN(changes_and_transposes);
-    RUN(triangles_are_enough);
-    RUN(triangles_are_preconditioned);
-    RUN(rows_are_told);
-    RUN(doubts_are_said);
-    PetscCall(PetscFinalize());
-    return 0;
+    static const test_case cases[] = {CASE(no_claim_is_false),
+                                      CASE(shells_are_not_verified),
+                                      CASE(nests_of_shells_are_not_verified),
+                                      CASE(reasons_and_tiny_b),
+                                      CASE(changes_and_transposes),
+                                      CASE(triangles_are_enough),
+                                      CASE(triangles_are_preconditioned),
+                                      CASE(rows_are_told),
+                                      CASE(doubts_are_said),
+                                      {NULL, NULL}};
+
+    return run_tests(argc, argv, TesseraPetscInitialize, cases);
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* True residuals by themselves: norms and bounds against long double, at the ends of ranges, with what is no number,
    and on processes without rows. */
-#include "ksp.h"
-#include "mat.h"
+#include "register.h"
 #include "support.h"
+#include "verify.h"
 
 #include <float.h>
 #include <math.h>
+#include <petsc/private/kspimpl.h>
 
 /* ---- in long double ---- */
 
@@ -75,8 +76,7 @@ static PetscErrorCode reference(const random_pair *p, Vec b, Vec x, exact_norms 
     for (int n = TP_BOUND; n < TP_NORMS; n += TP_ROWS_BOUND - TP_BOUND) {
         out->norm[n] = (long double)(2 * p->longest + 4) * 0x1p-64L * out->norm[n] + 0x1p-50L * out->norm[n - 1];
     }
-    PetscCall(VecScatterDestroy(&scatter));
-    PetscCall(VecDestroy(&all));
+    DESTROY(&scatter, &all);
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -141,9 +141,7 @@ static PetscErrorCode residuals_are_within_their_bound(void)
             CHECK(found.row == n / 2, "%s: row %d", what, (int)found.row);
         }
         PetscCall(tp_verifier_destroy(&verifier));
-        PetscCall(VecDestroy(&x));
-        PetscCall(VecDestroy(&b));
-        PetscCall(VecDestroy(&r));
+        DESTROY(&x, &b, &r);
         PetscCall(destroy_pair(&p));
     }
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -184,10 +182,7 @@ static PetscErrorCode destroy_diagonal(diagonal *d)
 {
     PetscFunctionBegin;
     PetscCall(tp_verifier_destroy(&d->verifier));
-    PetscCall(MatDestroy(&d->a));
-    PetscCall(VecDestroy(&d->x));
-    PetscCall(VecDestroy(&d->b));
-    PetscCall(VecDestroy(&d->r));
+    DESTROY(&d->a, &d->x, &d->b, &d->r);
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -266,9 +261,7 @@ static PetscErrorCode no_numbers_and_zeros(void)
               k ? "NaN" : "Inf", found.backward);
     }
     PetscCall(tp_verifier_destroy(&verifier));
-    PetscCall(VecDestroy(&x));
-    PetscCall(VecDestroy(&b));
-    PetscCall(VecDestroy(&r));
+    DESTROY(&x, &b, &r);
     PetscCall(destroy_pair(&p));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -301,8 +294,7 @@ static PetscErrorCode bound_decides(Mat A, Vec b, Vec x, const tp_norms *of)
         CHECK(reason == (proved ? KSP_CONVERGED_ATOL : KSP_DIVERGED_ITS), "%g for %g, bound %g: reason %d", atol,
               of->norm[TP_NORM], of->norm[TP_BOUND], (int)reason);
     }
-    PetscCall(KSPDestroy(&ksp));
-    PetscCall(MatDestroy(&dense));
+    DESTROY(&ksp, &dense);
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -345,10 +337,7 @@ static PetscErrorCode cancellation_is_covered(void)
     CHECK(found.norm[TP_ROWS_BOUND] > 0 && found.norm[TP_ROWS_BOUND] <= found.norm[TP_BOUND] * 0x1p-98,
           "bound of scaled rows %g", found.norm[TP_ROWS_BOUND]);
     PetscCall(tp_verifier_destroy(&verifier));
-    PetscCall(VecDestroy(&x));
-    PetscCall(VecDestroy(&b));
-    PetscCall(VecDestroy(&r));
-    PetscCall(MatDestroy(&A));
+    DESTROY(&x, &b, &r, &A);
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -380,10 +369,7 @@ static PetscErrorCode lost_words_are_covered(void)
     CHECK(found.norm[TP_BOUND] >= (1 - 1e-12) * least && found.norm[TP_BOUND] <= 2 * least, "bound %g, not %g",
           found.norm[TP_BOUND], least);
     PetscCall(tp_verifier_destroy(&verifier));
-    PetscCall(VecDestroy(&x));
-    PetscCall(VecDestroy(&b));
-    PetscCall(VecDestroy(&r));
-    PetscCall(MatDestroy(&A));
+    DESTROY(&x, &b, &r, &A);
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -459,10 +445,7 @@ static PetscErrorCode no_backward_error_exceeds_1(void)
     CHECK(found.norm[TP_NORM] > 8 && found.backward == 1 && found.backward_most == 1, "backward error 1 + %g, 1 + %g",
           found.backward - 1, found.backward_most - 1);
     PetscCall(tp_verifier_destroy(&verifier));
-    PetscCall(VecDestroy(&x));
-    PetscCall(VecDestroy(&b));
-    PetscCall(VecDestroy(&r));
-    PetscCall(MatDestroy(&A));
+    DESTROY(&x, &b, &r, &A);
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -562,21 +545,19 @@ static PetscErrorCode norms_of_vectors(void)
 
 int main(int argc, char **argv)
 {
-    PetscFunctionBeginUser;
-    PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
-    PetscCall(tessera_petsc_register());
-    RUN(residuals_are_within_their_bound);
-    RUN(norms_at_the_ends);
-    RUN(no_numbers_and_zeros);
-    RUN(cancellation_is_covered);
-    RUN(lost_words_are_covered);
-    RUN(underflow_is_covered);
-    RUN(subnormal_norms_are_covered);
-    RUN(no_backward_error_exceeds_1);
-    RUN(patterns_change);
-    RUN(tolerances_are_rounded_down);
-    RUN(most_has_the_bound);
-    RUN(norms_of_vectors);
-    PetscCall(PetscFinalize());
-    return 0;
+    static const test_case cases[] = {CASE(residuals_are_within_their_bound),
+                                      CASE(norms_at_the_ends),
+                                      CASE(no_numbers_and_zeros),
+                                      CASE(cancellation_is_covered),
+                                      CASE(lost_words_are_covered),
+                                      CASE(underflow_is_covered),
+                                      CASE(subnormal_norms_are_covered),
+                                      CASE(no_backward_error_exceeds_1),
+                                      CASE(patterns_change),
+                                      CASE(tolerances_are_rounded_down),
+                                      CASE(most_has_the_bound),
+                                      CASE(norms_of_vectors),
+                                      {NULL, NULL}};
+
+    return run_tests(argc, argv, tessera_petsc_register, cases);
 }

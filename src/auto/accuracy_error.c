@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "auto/accuracy.h"
+#include "auto/error_rows.h"
 #include "matrix/assembled.h"
 
 /* Factors that only tell the error may take so long, as predicted (ladder.h). */

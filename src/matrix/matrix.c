@@ -241,7 +241,7 @@ tess_status tess_matrix_update_values(tess_matrix *a, const void *val, tess_prec
     if (status != TESS_SUCCESS) { return status; }
     if (csr_shared_is_fixed(storage)) {
         return tess_fail(ctx, TESS_UNSUPPORTED, "destroy the others first, or copy it by tess_matrix_copy_to",
-                         "a matrix that is shared with other contexts (tess_matrix_share) takes no new values");
+                         "a matrix whose values are shared (tess_matrix_share) takes no new values");
     }
     if (!a->keeps_order) {
         return tess_fail(ctx, TESS_UNSUPPORTED, "create the matrix from rows that are sorted and have no duplicates",

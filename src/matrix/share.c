@@ -11,6 +11,8 @@
 
 struct csr_shared {
     atomic_int holders;
+    const tess_context *home; /* counts the arrays, as long as it has one of these matrices: at_home */
+    atomic_int at_home;
     bool owns_index, owns_values; /* of the matrix that was shared first; else the arrays are the caller's */
     csr_view view;
     tess_allocator allocator;
@@ -28,16 +30,22 @@ static void free_arrays(const csr_shared *shared)
     if (shared->owns_values) { tess_host_free(from, v->val, v->nnz, sizeof(double)); }
 }
 
-/* The context that had the arrays counts them as long as its matrix exists. */
-static void forget_arrays(tess_context *ctx, const csr_storage *s)
+static void forget_arrays(tess_context *ctx, const csr_shared *shared)
 {
-    const csr_view *v = &s->view;
+    const csr_view *v = &shared->view;
 
-    if (s->owns_index) {
+    if (shared->owns_index) {
         tess_host_forget(ctx, v->nrows + 1, (size_t)v->row_ptr_bits / 8);
         tess_host_forget(ctx, v->nnz, sizeof *v->col_ind);
     }
-    if (s->owns_values) { tess_host_forget(ctx, v->nnz, sizeof(double)); }
+    if (shared->owns_values) { tess_host_forget(ctx, v->nnz, sizeof(double)); }
+}
+
+/* Whether a matrix of that context is one of those for which the arrays are counted. Once there is none, there never is
+   again: another context at the address of the first one counts nothing. */
+static bool is_at_home(const csr_shared *shared, const tess_context *ctx)
+{
+    return ctx == shared->home && atomic_load(&shared->at_home) > 0;
 }
 
 void csr_shared_release(tess_context *ctx, csr_storage *s)
@@ -45,7 +53,7 @@ void csr_shared_release(tess_context *ctx, csr_storage *s)
     csr_shared *shared = s->shared;
     const tess_allocator from = shared->allocator;
 
-    forget_arrays(ctx, s);
+    if (is_at_home(shared, ctx) && atomic_fetch_sub(&shared->at_home, 1) == 1) { forget_arrays(ctx, shared); }
     s->owns_index = s->owns_values = false;
     s->shared = NULL;
     if (atomic_fetch_sub(&shared->holders, 1) > 1) { return; }
@@ -72,6 +80,8 @@ static tess_status make_shared(tess_context *ctx, csr_storage *s)
         return tess_fail(ctx, TESS_OUT_OF_MEMORY, "free memory", "host memory is exhausted: a matrix cannot be shared");
     }
     atomic_init(&shared->holders, 1);
+    atomic_init(&shared->at_home, 1);
+    shared->home = ctx;
     shared->owns_index = s->owns_index;
     shared->owns_values = s->owns_values;
     shared->view = s->view;
@@ -100,6 +110,7 @@ tess_status tess_matrix_share(const tess_matrix *a, tess_context *ctx, tess_matr
         return status;
     }
     atomic_fetch_add(&s->shared->holders, 1);
+    if (is_at_home(s->shared, ctx)) { atomic_fetch_add(&s->shared->at_home, 1); }
     reader = (*out)->storage;
     reader->shared = s->shared;
     (*out)->keeps_order = a->keeps_order;

@@ -144,6 +144,17 @@ class CheckLayers(unittest.TestCase):
         self.assertEqual(status, 0)
         self.assertIn(["include/tessera/matrix.h", "3", "of", "2"], [line.split() for line in lines])
 
+    def test_circles(self):
+        files = {"petsc/a.c": "int tp_a(void)\n{\n    return tp_b();\n}\n",
+                 "petsc/b.c": "/* tp_c */\nint tp_b(void)\n{\n    return use(tp_c);\n}\n",
+                 "petsc/c.c": 'static int tp_a(void);\nint tp_c(void)\n{\n    return puts("tp_b"); /* tp_b */\n}\n',
+                 "petsc/tests/b.c": "int tp_c(void)\n{\n    return tp_b();\n}\n"}
+        self.assertEqual(check({**CLEAN, **files, "petsc/c.c": files["petsc/c.c"].replace("tp_a", "own")})[0], 0)
+        files["petsc/c.c"] += "int tp_d(void)\n{\n    return tp_a();\n}\n"
+        self.assert_found(files, "petsc/a.c:1: circle: it and petsc/b.c, petsc/c.c need one another",
+                          "petsc/b.c:1: circle: it and petsc/a.c, petsc/c.c need",
+                          "petsc/c.c:1: circle: it and petsc/a.c, petsc/b.c need")
+
     def test_guards(self):
         right = "/* guard */\n#ifndef {0}\n#define {0}\nint x;\n#endif\n".format
         self.assert_found({"src/format/csr/csr.h": right("TESS_FORMAT_CSR_CSR_H"), "cli/cli.h": right("TESS_CLI_CLI_H"),

@@ -148,6 +148,39 @@ static void borrowed_arrays_are_shared_too(void **state)
     free(columns);
 }
 
+/* A second matrix of the same context: the arrays count until both are gone. */
+static void a_context_shares_with_itself(void **state)
+{
+    tess_context *ctx = open_cpu(1);
+    oracle_csr a = oracle_laplace2d(SIDE);
+    const int64_t bytes = a.row_ptr[N] * (int64_t)(sizeof(double) + sizeof(int32_t));
+    tess_matrix *m = make_matrix(ctx, &a), *second = NULL, *third = NULL, *fresh = NULL;
+    double *x = random_values(N, 2, -1.0, 1.0), y[N], expected[N];
+    tess_vector *vx = make_vector(ctx, N, x), *vy = make_zeros(ctx, N);
+
+    (void)state;
+    assert_ok(ctx, tess_matrix_spmv(m, TESS_OP_NONE, 1.0, vx, 0.0, vy));
+    read_vector(vy, expected);
+    assert_ok(ctx, tess_matrix_share(m, ctx, &second));
+    assert_ptr_equal(tess_matrix_csr_view(m).val, tess_matrix_csr_view(second).val);
+    assert_fails(ctx, TESS_UNSUPPORTED, tess_matrix_update_values(m, a.val, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
+    tess_matrix_destroy(m);
+    assert_ok(ctx, tess_matrix_share(second, ctx, &third));
+    tess_matrix_destroy(second);
+    assert_ok(ctx, tess_matrix_spmv(third, TESS_OP_NONE, 1.0, vx, 0.0, vy));
+    read_vector(vy, y);
+    assert_true(same_bits(y, expected, N));
+    fresh = make_matrix(ctx, &a);
+    assert_true(tess_context_peak_bytes(ctx) >= 2 * bytes); /* `third` and `fresh` */
+    tess_matrix_destroy(third);
+    tess_matrix_destroy(fresh);
+    tess_vector_destroy(vx);
+    tess_vector_destroy(vy);
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+    free(x);
+}
+
 static int copy(void *user, tess_operation operation, const double *x, double *y)
 {
     (void)user;
@@ -185,7 +218,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_solve_with_one_matrix),        cmocka_unit_test(the_last_holder_keeps_the_arrays),
         cmocka_unit_test(new_values_need_a_matrix_of_ones_own), cmocka_unit_test(borrowed_arrays_are_shared_too),
-        cmocka_unit_test(only_assembled_matrices_are_shared),
+        cmocka_unit_test(a_context_shares_with_itself),         cmocka_unit_test(only_assembled_matrices_are_shared),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
