@@ -125,6 +125,7 @@ static void each_kind_answers_after_a_solve(void **state)
         assert_int_equal(r.scale, kind->scale);
         assert_true(r.history_length == 0 || r.history[0] > 0.0);
         check_choice(kind, &t, &r);
+        assert_true(r.setup_seconds > 0.0);
         assert_int_equal(tess_solver_precond(t.solver) != NULL, diagonal);
         read_last(&t, last);
         assert_true(kind->has_last ? same_bits(last, x, N) : last[0] == UNTOUCHED && last[N - 1] == UNTOUCHED);
