@@ -39,7 +39,7 @@ typedef struct tess_attempt {
 
 /**
  * The attempts of the last solve, in order; *out is valid until the next one. Returns their number: 0 if the caller
- * named the method, or before the first solve.
+ * named the method, if the matrix has NaN or Inf, or before the first solve.
  */
 TESS_EXPORT int tess_solver_attempts(const tess_solver *solver, const tess_attempt **out);
 

@@ -227,17 +227,79 @@ static void single_methods_are_named(void **state)
     check_single(a, &options);
     options = solve_options(TESS_SOLVER_AUTO);
     options.scale = TESS_SCALING_ROWS;
+    options.reorder = TESS_REORDERING_RCM;
     {
         const tess_advice advice = advice_of(a, &options);
 
         assert_int_equal(advice.attempt[0].solver, TESS_SOLVER_AUTO);
         assert_int_equal(advice.attempt[0].scale, TESS_SCALING_ROWS);
+        assert_int_equal(advice.attempt[0].reorder, TESS_REORDERING_RCM);
     }
     tess_matrix_destroy(a);
     tess_matrix_destroy(wide_one);
     tess_matrix_destroy(unsymmetric);
     oracle_free(&wide_rows);
     oracle_free(&general);
+}
+
+/* A symmetric matrix with a diagonal that is not positive has no recurrence of CG. */
+static void an_indefinite_diagonal_is_not_for_cg(void **state)
+{
+    static const double diagonal[] = {3.0, -2.0, 5.0, 1.0};
+    oracle_csr rows = oracle_diagonal(4, diagonal);
+    tess_matrix *a = make_matrix(ctx, &rows);
+    tess_solve_options options = solve_options(TESS_SOLVER_AUTO);
+
+    (void)state;
+    options.rtol = options.atol = 0.0;
+    options.max_iterations = 3;
+    check_single(a, &options);
+    assert_int_equal(advice_of(a, &options).attempt[0].solver, TESS_SOLVER_BICGSTAB);
+    tess_matrix_destroy(a);
+    oracle_free(&rows);
+}
+
+/* Where each row is dominant nothing follows CG for another family; and a stored matrix has its original's advice. */
+static void stored_matrices_have_the_advice_of_their_originals(void **state)
+{
+    oracle_csr rows = oracle_tridiagonal(60, -1.0, 2.5, -1.0);
+    tess_matrix *a = make_matrix(ctx, &rows), *stored = NULL;
+    const tess_advice expected = advice_of(a, NULL);
+    tess_storage_options storage;
+
+    (void)state;
+    assert_null(strstr(expected.attempt[0].why, "minres follows"));
+    tess_storage_options_init(&storage);
+    storage.format = TESS_FORMAT_SELL;
+    assert_ok(ctx, tess_matrix_convert(a, &storage, &stored));
+    {
+        const tess_advice advice = advice_of(stored, NULL);
+
+        assert_int_equal(advice.count, expected.count);
+        assert_string_equal(advice.why, expected.why);
+        assert_memory_equal(advice.attempt, expected.attempt, sizeof advice.attempt);
+    }
+    tess_matrix_destroy(stored);
+    tess_matrix_destroy(a);
+    oracle_free(&rows);
+}
+
+/* Advice takes the place of whatever the options had before. */
+static void advice_replaces_a_preconditioner(void **state)
+{
+    const char *const side[] = {"20"};
+    tess_solve_options options = solve_options(TESS_SOLVER_AUTO);
+    tess_matrix *a = NULL;
+    tess_advice advice;
+
+    (void)state;
+    assert_ok(ctx, tess_gallery_create(ctx, "laplace2d", 1, side, &a));
+    advice = advice_of(a, NULL);
+    options.precond.kind = TESS_PRECOND_ILU0;
+    assert_int_equal(tess_advised_options(&advice.attempt[0], &options), TESS_SUCCESS);
+    assert_int_equal(options.precond.kind, advice.attempt[0].precond);
+    assert_int_not_equal(options.precond.kind, TESS_PRECOND_ILU0);
+    tess_matrix_destroy(a);
 }
 
 static int multiply(void *user, tess_operation operation, const double *x, double *y)
@@ -344,6 +406,9 @@ int main(void)
                                        cmocka_unit_test(multigrid_is_named_for_large_grids),
                                        cmocka_unit_test(another_family_follows),
                                        cmocka_unit_test(single_methods_are_named),
+                                       cmocka_unit_test(an_indefinite_diagonal_is_not_for_cg),
+                                       cmocka_unit_test(stored_matrices_have_the_advice_of_their_originals),
+                                       cmocka_unit_test(advice_replaces_a_preconditioner),
                                        cmocka_unit_test(matrices_without_a_list),
                                        cmocka_unit_test(options_change_the_list),
                                        cmocka_unit_test(choices_come_first)};

@@ -2,6 +2,7 @@
 /* The questions to a solver, answered by each kind of solver: one method, least squares, a scaled or reordered system,
    attempts, an accuracy, and attempts on a scaled system. */
 #include <tessera/automatic.h>
+#include <tessera/options.h>
 
 #include "support/solve.h"
 
@@ -59,6 +60,7 @@ static opened open_kind(const kind_of_solver *kind)
         t.options.rtol = 1e-5;                     /* the default */
     }
     t.options.max_iterations = 500;
+    t.options.automatic.fp64_only = kind->solver == TESS_SOLVER_AUTO; /* which no method by name takes */
     assert_ok(t.ctx, tess_solver_create(t.matrix, &t.options, &t.solver));
     return t;
 }
@@ -85,7 +87,8 @@ static void read_last(const opened *t, double *x)
 
 static void check_choice(const kind_of_solver *kind, const opened *t, const tess_solve_result *r)
 {
-    const tess_attempt *attempts = NULL;
+    static const tess_attempt before = {0};
+    const tess_attempt *attempts = &before; /* which no solver leaves */
     const int count = tess_solver_attempts(t->solver, &attempts);
     tess_solve_options chosen;
 
@@ -95,6 +98,7 @@ static void check_choice(const kind_of_solver *kind, const opened *t, const tess
     tess_solve_options_init(&chosen);
     assert_ok(t->ctx, tess_solver_chosen_options(t->solver, &chosen));
     assert_int_equal(chosen.solver, r->solver);
+    assert_int_equal(tess_options_check(&chosen, NULL, 0), TESS_SUCCESS);
     assert_int_equal(chosen.precond.kind, kind->precond);
     assert_true(chosen.rtol == t->options.rtol && chosen.max_iterations == 500);
     assert_true(chosen.accuracy.forward == kind->accuracy);
@@ -121,6 +125,7 @@ static void each_kind_answers_after_a_solve(void **state)
         assert_int_equal(r.scale, kind->scale);
         assert_true(r.history_length == 0 || r.history[0] > 0.0);
         check_choice(kind, &t, &r);
+        assert_true(r.setup_seconds > 0.0);
         assert_int_equal(tess_solver_precond(t.solver) != NULL, diagonal);
         read_last(&t, last);
         assert_true(kind->has_last ? same_bits(last, x, N) : last[0] == UNTOUCHED && last[N - 1] == UNTOUCHED);
@@ -153,10 +158,35 @@ static void each_kind_answers_before_a_solve(void **state)
     free(b);
 }
 
+/* x of least squares has as many values as A has columns. */
+static void the_last_iterate_has_a_value_of_each_column(void **state)
+{
+    tess_context *ctx = open_cpu(1);
+    oracle_csr rows = oracle_random(4, 9, 3, 5);
+    tess_matrix *wide_one = make_matrix(ctx, &rows);
+    const tess_solve_options options = solve_options(TESS_SOLVER_LSMR);
+    tess_solver *solver = NULL;
+
+    (void)state;
+    assert_ok(ctx, tess_solver_create(wide_one, &options, &solver));
+    for (int k = 0; k < 2; k++) {
+        tess_vector *v = NULL;
+
+        assert_ok(ctx, tess_vector_create(ctx, k == 0 ? 9 : 4, TESS_PRECISION_FP64, &v));
+        assert_int_equal(tess_solver_last_iterate(solver, v), k == 0 ? TESS_SUCCESS : TESS_DIMENSION_MISMATCH);
+        tess_vector_destroy(v);
+    }
+    tess_solver_destroy(solver);
+    tess_matrix_destroy(wide_one);
+    tess_context_destroy(ctx);
+    oracle_free(&rows);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(each_kind_answers_after_a_solve),
-                                       cmocka_unit_test(each_kind_answers_before_a_solve)};
+                                       cmocka_unit_test(each_kind_answers_before_a_solve),
+                                       cmocka_unit_test(the_last_iterate_has_a_value_of_each_column)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

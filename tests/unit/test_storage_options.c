@@ -4,6 +4,7 @@
 #include "support/test.h"
 #include "support/variants.h"
 
+#include "base/context.h"
 #include "matrix/format.h"
 
 /* ---- the tables ---- */
@@ -347,6 +348,29 @@ static void a_given_granularity_is_kept(void **state)
     tess_context_destroy(ctx);
 }
 
+/* Only the device is read, so the context may claim to be a GPU's: what no device has stays a contradiction. */
+static void a_gpu_refuses_contradictions_as_a_host_does(void **state)
+{
+    tess_context *ctx = open_cpu(1);
+    tess_storage_options o = options_of(TESS_FORMAT_CSR);
+
+    (void)state;
+    ctx->device = TESS_DEVICE_GPU;
+    o.slices.max_padding = 5.0;
+    check_said(ctx, &o, TESS_INVALID_ARGUMENT, "max_padding (--max-padding) is for format ellr, sell or dia, not csr");
+    for (int i = 0; i < tess_format_count(); i++) {
+        const tess_format_capabilities *can = tess_format_can(tess_format_at(i));
+        const unsigned host_alone = can->precisions & ~can->gpu_precisions;
+
+        o = options_of(tess_format_at(i));
+        if (can->takes_parts || can->gpu_precisions == 0 || host_alone == 0) { continue; }
+        o.precision = (tess_precision)__builtin_ctz(host_alone);
+        check_said(ctx, &o, TESS_UNSUPPORTED, " cannot store ");
+    }
+    ctx->device = TESS_DEVICE_CPU;
+    tess_context_destroy(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -362,6 +386,7 @@ int main(void)
         cmocka_unit_test(padding_is_for_formats_that_pad),
         cmocka_unit_test(auto_reads_padding_where_it_tries_formats_that_pad),
         cmocka_unit_test(a_given_granularity_is_kept),
+        cmocka_unit_test(a_gpu_refuses_contradictions_as_a_host_does),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

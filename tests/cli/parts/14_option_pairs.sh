@@ -16,7 +16,7 @@ done <<'END'
 --narrowing safe|--narrowing safe needs --format tiles --layout resident
 --format csr --max-padding 5|max_padding (--max-padding) is for format ellr, sell or dia, not csr
 --solver cg --sell-window 64|window (--sell-window) is for format sell, not csr
---format split --max-padding 5|max_padding (--max-padding) of format split is for --base ellr, sell, dia or auto, not csr
+--format split --base ellr --sell-window 64|window (--sell-window) of format split is for --base sell or auto, not ellr
 --granularity row|granularity (--granularity) is for format split, composite or tiles, not csr
 --format tiles --granularity row|format tiles has no granularity row; it takes block
 --format auto --policy lossless --granularity matrix|format auto has no granularity matrix; it takes row, entry or block
