@@ -8,6 +8,7 @@
 
 #include <math.h>
 #include <string.h>
+#include <tessera/names.h>
 #include <tessera/policy.h>
 #include <tessera/precision.h>
 #include <tessera/vector.h>

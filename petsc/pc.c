@@ -11,6 +11,7 @@
 #include "vectors.h"
 
 #include <string.h>
+#include <tessera/names.h>
 #include <tessera/precision.h>
 #include <tessera/solver.h>
 #include <tessera_petsc.h>
