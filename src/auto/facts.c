@@ -132,3 +132,14 @@ tess_status find_facts(const tess_matrix *a, matrix_facts *facts)
 cleanup:
     return status;
 }
+
+tess_status find_levels(const tess_matrix *a, matrix_facts *facts)
+{
+    tess_status status = TESS_SUCCESS;
+
+    if (facts->levels > 0 || facts->n == 0) { return TESS_SUCCESS; }
+    TESS_TRY(facts_ops_of(a->ctx)->levels(a, &facts->levels));
+    status = tess_stage_note(a->ctx, "facts: levels");
+cleanup:
+    return status;
+}

@@ -19,7 +19,7 @@ typedef struct matrix_facts {
     int64_t dominant_rows; /* |a_ii| >= sum of the others, for a_ii != 0 */
     /* Pairs i, j with a_ij a_ji >= a_ii a_jj. Of a symmetric matrix each one proves that A is not positive definite. */
     int64_t improper_minors;
-    /* Where find_levels was asked, of the lower triangle: rows of one level depend on earlier levels alone. */
+    /* Of the lower triangle: rows of one level depend on earlier levels alone. 0: find_levels was not asked. */
     int64_t levels;
     int64_t null_rows;      /* those that sum to 0 up to rounding */
     int64_t near_null_rows; /* |sum| <= 2^-10 of the sum of magnitudes; not empty */
@@ -41,14 +41,19 @@ typedef struct facts_ops {
     tess_status (*look)(const tess_matrix *a, const double *diagonal, fact_sums *sums);
     /* Rows 0, step, 2 step ... below n; ways: one for each, on the device. */
     tess_status (*pair)(const tess_matrix *a, int64_t step, fact_way *ways);
+    /* A host counts; a GPU has a lower bound (facts_levels_device.cu). */
+    tess_status (*levels)(const tess_matrix *a, int64_t *levels);
 } facts_ops;
 
 extern const facts_ops facts_host_ops;
 const facts_ops *facts_gpu_ops(void);
+tess_status facts_levels_gpu(const tess_matrix *a, int64_t *levels);
 const facts_ops *facts_ops_of(const tess_context *ctx);
 
 /* All but levels. Errors: memory, those of a product. */
 tess_status find_facts(const tess_matrix *a, matrix_facts *facts);
+/* facts->levels: what triangles cost on a GPU, where a step has some. Errors: memory. */
+tess_status find_levels(const tess_matrix *a, matrix_facts *facts);
 
 /* Whether rows differ so much in size that the norm of a residual says little of the small ones. */
 bool rows_are_apart(const matrix_facts *facts);

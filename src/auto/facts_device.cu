@@ -14,20 +14,24 @@ enum { FACT_BLOCKS = 8, WAVES = GPU_BLOCK / GPU_WAVE };
 
 /* ---- over a block ---- */
 
-template <typename T> __device__ T joined(T mine, T other);
+template <typename T>
+__device__ T joined(T mine, T other);
 
-template <> __device__ int64_t joined(int64_t mine, int64_t other)
+template <>
+__device__ int64_t joined(int64_t mine, int64_t other)
 {
     return mine + other;
 }
 
-template <> __device__ double joined(double mine, double other)
+template <>
+__device__ double joined(double mine, double other)
 {
     return other > mine ? other : mine;
 }
 
 /* Joins N values of each thread; those of thread 0 are the block's. */
-template <typename T, int N> __device__ void join_values(T (&value)[N])
+template <typename T, int N>
+__device__ void join_values(T (&value)[N])
 {
     __shared__ T of_wave[N][WAVES];
     const int lane = (int)threadIdx.x % GPU_WAVE, wave = (int)threadIdx.x / GPU_WAVE;
@@ -238,7 +242,7 @@ tess_status pair(const tess_matrix *a, int64_t step, fact_way *ways)
 
 extern "C" const facts_ops *facts_gpu_ops(void)
 {
-    static const facts_ops table = {look, pair};
+    static const facts_ops table = {look, pair, facts_levels_gpu};
 
     return &table;
 }

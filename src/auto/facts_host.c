@@ -70,4 +70,24 @@ static tess_status pair(const tess_matrix *a, int64_t step, fact_way *ways)
     return TESS_SUCCESS;
 }
 
-const facts_ops facts_host_ops = {look, pair};
+static tess_status levels(const tess_matrix *a, int64_t *out)
+{
+    const csr_view *v = &csr_of(a)->view;
+    int32_t *level = NULL, most = 0;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(tess_host_allocate(a->ctx, v->nrows, sizeof *level, (void **)&level));
+    for (int64_t i = 0; i < v->nrows; i++) {
+        level[i] = 1;
+        for (int64_t k = csr_offset(v, i); k < csr_offset(v, i + 1) && v->col_ind[k] < i; k++) {
+            if (level[v->col_ind[k]] >= level[i]) { level[i] = level[v->col_ind[k]] + 1; }
+        }
+        if (level[i] > most) { most = level[i]; }
+    }
+    *out = most;
+cleanup:
+    tess_host_release(a->ctx, level, v->nrows, sizeof *level);
+    return status;
+}
+
+const facts_ops facts_host_ops = {look, pair, levels};

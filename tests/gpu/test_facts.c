@@ -53,12 +53,33 @@ static void wide_offsets_give_the_same(void **state)
     oracle_free(&a);
 }
 
+/* Where the sweeps settle, and that is so for all of these, the bound is the number. */
+static void levels_are_bounded_below(void **state)
+{
+    tess_context *host = open_cpu(2);
+    int exact = 0;
+
+    (void)state;
+    for (int k = 0; k < MATRICES; k++) {
+        oracle_csr a = make_case(k);
+        const int64_t here = levels_of(host, &a), there = levels_of(ctx, &a);
+
+        assert_at_most((double)there, (double)here);
+        assert_true(there > 0 || a.nrows == 0);
+        exact += here == there;
+        oracle_free(&a);
+    }
+    assert_true(exact >= MATRICES - 1);
+    tess_context_destroy(host);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         FACT_TESTS,
         cmocka_unit_test(host_and_device_agree),
         cmocka_unit_test(wide_offsets_give_the_same),
+        cmocka_unit_test(levels_are_bounded_below),
     };
 
     return run_gpu_tests(tests, &ctx);

@@ -274,11 +274,40 @@ static void one_way_is_a_share(void **state)
     oracle_free(&a);
 }
 
+static int64_t levels_of(tess_context *of, const oracle_csr *a)
+{
+    tess_matrix *m = make_matrix(of, a);
+    matrix_facts f = {.n = a->nrows};
+
+    assert_ok(of, find_levels(m, &f));
+    tess_matrix_destroy(m);
+    return f.levels;
+}
+
+/* On a grid in its own order the diagonals, in a chain the rows. */
+static void levels_are_counted(void **state)
+{
+    oracle_csr grid = oracle_laplace2d(13), chain = oracle_tridiagonal(3000, -1.0, 2.0, -1.0),
+               empty = oracle_open(0, 0);
+    const double ones[] = {1.0, 1.0, 1.0};
+    oracle_csr diagonal = oracle_diagonal(3, ones);
+
+    (void)state;
+    assert_int_equal(levels_of(ctx, &grid), 25);
+    assert_int_equal(levels_of(ctx, &chain), 3000);
+    assert_int_equal(levels_of(ctx, &diagonal), 1);
+    assert_int_equal(levels_of(ctx, &empty), 0);
+    oracle_free(&grid);
+    oracle_free(&chain);
+    oracle_free(&empty);
+    oracle_free(&diagonal);
+}
+
 /* What stands here, for a GPU too. */
-#define FACT_TESTS                                                                                   \
-    cmocka_unit_test(counts_are_those_of_the_entries), cmocka_unit_test(triangles_are_seen),         \
-        cmocka_unit_test(zero_blocks_are_seen), cmocka_unit_test(jumps_are_seen),                    \
-        cmocka_unit_test(one_way_is_a_share)
+#define FACT_TESTS                                                                           \
+    cmocka_unit_test(counts_are_those_of_the_entries), cmocka_unit_test(triangles_are_seen), \
+        cmocka_unit_test(zero_blocks_are_seen), cmocka_unit_test(jumps_are_seen),            \
+        cmocka_unit_test(one_way_is_a_share), cmocka_unit_test(levels_are_counted)
 
 #ifndef TESTS_ON_GPU
 int main(void)
