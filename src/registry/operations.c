@@ -19,6 +19,7 @@
 #include "precond/multigrid/aggregation/aggregation_device.h"
 #include "solver/gmres/arnoldi.h"
 #include "solver/single_kernel/single_kernel.h"
+#include "solver/symmetry.h"
 #include "triangular/merged.h"
 
 #if TESS_HAVE_GPU

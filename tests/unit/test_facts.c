@@ -274,6 +274,27 @@ static void one_way_is_a_share(void **state)
     oracle_free(&a);
 }
 
+/* Rows of 2^0 to 2^60: the small ones count as much as the others. Of 5,000 rows sums are of several blocks. */
+static void small_rows_count_in_symmetry(void **state)
+{
+    oracle_csr a = oracle_tridiagonal(5000, -1.0, 2.0, -1.0);
+    matrix_facts f;
+
+    (void)state;
+    for (int64_t i = 0; i < a.nrows; i++) {
+        for (int64_t k = a.row_ptr[i]; k < a.row_ptr[i + 1]; k++) {
+            a.val[k] = ldexp(a.val[k], oracle_power(i, 30) + oracle_power(a.col_ind[k], 30));
+        }
+    }
+    f = facts_of(ctx, &a);
+    assert_true(f.symmetric && rows_are_apart(&f));
+    for (int64_t i = 1; i < a.nrows; i += 2) {
+        a.val[a.row_ptr[i]] *= 1.5;
+    }
+    assert_false(facts_of(ctx, &a).symmetric);
+    oracle_free(&a);
+}
+
 static int64_t levels_of(tess_context *of, const oracle_csr *a)
 {
     tess_matrix *m = make_matrix(of, a);
@@ -307,7 +328,8 @@ static void levels_are_counted(void **state)
 #define FACT_TESTS                                                                           \
     cmocka_unit_test(counts_are_those_of_the_entries), cmocka_unit_test(triangles_are_seen), \
         cmocka_unit_test(zero_blocks_are_seen), cmocka_unit_test(jumps_are_seen),            \
-        cmocka_unit_test(one_way_is_a_share), cmocka_unit_test(levels_are_counted)
+        cmocka_unit_test(one_way_is_a_share), cmocka_unit_test(levels_are_counted),          \
+        cmocka_unit_test(small_rows_count_in_symmetry)
 
 #ifndef TESTS_ON_GPU
 int main(void)
