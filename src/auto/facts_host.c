@@ -90,4 +90,17 @@ cleanup:
     return status;
 }
 
-const facts_ops facts_host_ops = {look, pair, levels};
+static tess_status pattern(const tess_matrix *a, uint64_t *hash)
+{
+    const csr_view *v = &csr_of(a)->view;
+    uint64_t sum = 0;
+
+#pragma omp parallel for num_threads(host_threads_for(a->ctx, v->nnz)) schedule(static) reduction(+ : sum)
+    for (int64_t i = 0; i < v->nrows; i++) {
+        sum += fact_hash_row(v, i);
+    }
+    *hash = sum;
+    return TESS_SUCCESS;
+}
+
+const facts_ops facts_host_ops = {look, pair, levels, pattern};

@@ -8,6 +8,7 @@
 #include "format/split/split.h"
 #include "gallery/stencils.h"
 #include "matrix/device_csr.h"
+#include "matrix/null_parts.h"
 #include "papers/narrowing/narrowing.h"
 #include "papers/single_kernel/tile_rows.h"
 #include "papers/tiles/resident.h"

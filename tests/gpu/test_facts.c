@@ -14,6 +14,7 @@ static void host_and_device_agree(void **state)
 
         same_facts(&here, &there);
         assert_true(here.symmetric == there.symmetric && here.one_way == there.one_way);
+        assert_true(hash_of(host, &a) == hash_of(ctx, &a));
         oracle_free(&a);
     }
     tess_context_destroy(host);

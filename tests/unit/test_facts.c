@@ -324,12 +324,51 @@ static void levels_are_counted(void **state)
     oracle_free(&diagonal);
 }
 
+static uint64_t hash_of(tess_context *of, const oracle_csr *a)
+{
+    tess_matrix *m = make_matrix(of, a);
+    uint64_t hash = 1;
+
+    assert_ok(of, facts_ops_of(of)->pattern(m, &hash));
+    tess_matrix_destroy(m);
+    return hash;
+}
+
+/* Where entries are counts, what they are does not. */
+static void patterns_have_a_hash(void **state)
+{
+    oracle_csr a = oracle_random(700, 700, 5, 2), b = oracle_copy(&a);
+    const uint64_t hash = hash_of(ctx, &a);
+
+    (void)state;
+    b.val[17] += 1.0;
+    assert_true(hash_of(ctx, &b) == hash);
+    for (int64_t i = 0, moved = 0; i < b.nrows && !moved; i++) { /* the first last entry that can move by a column */
+        const int64_t last = b.row_ptr[i + 1] - 1;
+
+        moved = last >= b.row_ptr[i] && b.col_ind[last] + 1 < b.ncols;
+        if (moved) { b.col_ind[last]++; }
+    }
+    assert_true(hash_of(ctx, &b) != hash);
+    oracle_free(&b);
+    b = oracle_copy(&a);
+    for (int64_t i = 1; i < b.nrows; i++) { /* the same columns, of other rows */
+        if (b.row_ptr[i] + 1 < b.row_ptr[i + 1] && b.col_ind[b.row_ptr[i]] > b.col_ind[b.row_ptr[i] - 1]) {
+            b.row_ptr[i]++;
+            break;
+        }
+    }
+    assert_true(hash_of(ctx, &b) != hash);
+    oracle_free(&a);
+    oracle_free(&b);
+}
+
 /* What stands here, for a GPU too. */
 #define FACT_TESTS                                                                           \
     cmocka_unit_test(counts_are_those_of_the_entries), cmocka_unit_test(triangles_are_seen), \
         cmocka_unit_test(zero_blocks_are_seen), cmocka_unit_test(jumps_are_seen),            \
         cmocka_unit_test(one_way_is_a_share), cmocka_unit_test(levels_are_counted),          \
-        cmocka_unit_test(small_rows_count_in_symmetry)
+        cmocka_unit_test(small_rows_count_in_symmetry), cmocka_unit_test(patterns_have_a_hash)
 
 #ifndef TESTS_ON_GPU
 int main(void)
