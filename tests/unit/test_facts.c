@@ -295,12 +295,17 @@ static void small_rows_count_in_symmetry(void **state)
     oracle_free(&a);
 }
 
-static int64_t levels_of(tess_context *of, const oracle_csr *a)
+/* bound: as large matrices of a GPU have it. */
+static int64_t levels_of(tess_context *of, const oracle_csr *a, bool bound)
 {
     tess_matrix *m = make_matrix(of, a);
     matrix_facts f = {.n = a->nrows};
 
-    assert_ok(of, find_levels(m, &f));
+    if (bound) {
+        assert_ok(of, facts_ops_of(of)->levels(m, &f.levels));
+    } else {
+        assert_ok(of, find_levels(m, &f));
+    }
     tess_matrix_destroy(m);
     return f.levels;
 }
@@ -314,10 +319,12 @@ static void levels_are_counted(void **state)
     oracle_csr diagonal = oracle_diagonal(3, ones);
 
     (void)state;
-    assert_int_equal(levels_of(ctx, &grid), 25);
-    assert_int_equal(levels_of(ctx, &chain), 3000);
-    assert_int_equal(levels_of(ctx, &diagonal), 1);
-    assert_int_equal(levels_of(ctx, &empty), 0);
+    for (int bound = 0; bound < 2; bound++) {
+        assert_int_equal(levels_of(ctx, &grid, bound), 25);
+        assert_int_equal(levels_of(ctx, &chain, bound), 3000);
+        assert_int_equal(levels_of(ctx, &diagonal, bound), 1);
+    }
+    assert_int_equal(levels_of(ctx, &empty, false), 0);
     oracle_free(&grid);
     oracle_free(&chain);
     oracle_free(&empty);
