@@ -253,7 +253,7 @@ static int last_direct(const ladder *l)
     return last;
 }
 
-/* Those behind complete factors stay, too: they are for matrices without them. Equal costs keep the order of the lists:
+/* Steps behind complete factors stay: they are for matrices without them. Equal costs keep the order of the lists:
    factors in FP64 follow those in FP32. */
 void sort_steps(const cost_rates *r, const matrix_facts *f, int first, ladder *l)
 {
@@ -288,5 +288,6 @@ void make_ladder(const cost_rates *r, matrix_family family, const matrix_facts *
 {
     list_steps(family, f, o, out);
     if (!r->sorts) { follow_the_flow(f, out); }
-    if (r->sorts && o->precond.kind == TESS_PRECOND_AUTO) { sort_steps(r, f, 1, out); } /* after the step without set-up */
+    /* The first step, which costs no set-up, stays. */
+    if (r->sorts && o->precond.kind == TESS_PRECOND_AUTO) { sort_steps(r, f, 1, out); }
 }

@@ -100,22 +100,22 @@ __global__ void __launch_bounds__(GPU_BLOCK) null_kernel(csr_view v, uint8_t *nu
 
 /* ---- trees ---- */
 
-/* The least neighbour; node 0 where one does not sum to 0. */
+/* The least neighbour, whose entry comes first; where none is below, node 0 if some neighbour does not sum to 0. */
 __global__ void __launch_bounds__(GPU_BLOCK) plant_kernel(csr_view v, const uint8_t *null, int32_t *tree)
 {
     if (blockIdx.x == 0 && threadIdx.x == 0) { tree[0] = 0; }
     FOR_EACH(i, v.nrows)
     {
         const int64_t end = offset_of(v, i + 1);
-        int32_t least = null[i] ? (int32_t)i + 1 : 0;
+        int32_t to = null[i] ? (int32_t)i + 1 : 0;
 
-        for (int64_t k = offset_of(v, i); k < end && least > 0; k++) {
+        for (int64_t k = offset_of(v, i); k < end && to == i + 1; k++) {
             const int32_t j = v.col_ind[k];
 
             if (value_of(v, k) == 0.0) { continue; }
-            least = !null[j] ? 0 : j < least ? j + 1 : least;
+            to = !null[j] ? 0 : j < i ? j + 1 : to;
         }
-        tree[i + 1] = least;
+        tree[i + 1] = to;
     }
 }
 
