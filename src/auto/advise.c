@@ -39,10 +39,26 @@ static tess_status settle_order(const tess_solver *s, auto_solve *state)
     return status;
 }
 
+/* On a GPU, where triangles would be next: their levels are counted, and what costs less goes before them. Until then
+   triangles count as if they had none, so that steps that went before cost less in any case. */
+static void order_by_levels(tess_solver *s, auto_solve *state)
+{
+    const cost_rates *rates = rates_of(s->original);
+    const int first = state->remembered ? 2 : 1; /* steps before it stay where they are */
+    const tess_error before = s->ctx->error;
+
+    if (!rates->sorts || state->facts.levels > 0 || !has_triangles(&state->ladder.step[state->next])) { return; }
+    if (find_levels(s->original, &state->facts) != TESS_SUCCESS) { s->ctx->error = before; }
+    if (s->options.precond.kind == TESS_PRECOND_AUTO) {
+        sort_steps(rates, &state->facts, state->next > first ? state->next : first, &state->ladder);
+    }
+}
+
 tess_status advise_next(tess_solver *s, auto_solve *state, bool *found)
 {
     *found = false;
     while (!*found && state->next < state->ladder.count) {
+        order_by_levels(s, state);
         state->step = state->ladder.step[state->next++];
         *found = step_pays(s, &state->step);
     }

@@ -166,7 +166,7 @@ static bool has_threshold(const ladder_step *s)
     return s->precond == TESS_PRECOND_ILUT || s->precond == TESS_PRECOND_ICT;
 }
 
-static bool has_triangles(const ladder_step *s)
+bool has_triangles(const ladder_step *s)
 {
     return has_threshold(s) || s->precond == TESS_PRECOND_ILU0 || s->precond == TESS_PRECOND_IC0;
 }
@@ -253,17 +253,17 @@ static int last_direct(const ladder *l)
     return last;
 }
 
-/* The first step, which costs no set-up, stays, and so do those behind complete factors, which are for matrices without
-   them. Equal costs keep the order of the lists: factors in FP64 follow those in FP32. */
-static void sort_steps(const cost_rates *r, const matrix_facts *f, ladder *l)
+/* Steps behind complete factors stay: they are for matrices without them. Equal costs keep the order of the lists:
+   factors in FP64 follow those in FP32. */
+void sort_steps(const cost_rates *r, const matrix_facts *f, int first, ladder *l)
 {
     const int last = last_direct(l);
 
-    for (int i = 2; i <= last; i++) {
+    for (int i = first + 1; i <= last; i++) {
         const ladder_step moved = l->step[i];
         int place = i;
 
-        while (place > 1 && step_cost(r, f, &moved) < step_cost(r, f, &l->step[place - 1])) {
+        while (place > first && step_cost(r, f, &moved) < step_cost(r, f, &l->step[place - 1])) {
             l->step[place] = l->step[place - 1];
             place--;
         }
@@ -288,5 +288,6 @@ void make_ladder(const cost_rates *r, matrix_family family, const matrix_facts *
 {
     list_steps(family, f, o, out);
     if (!r->sorts) { follow_the_flow(f, out); }
-    if (r->sorts && o->precond.kind == TESS_PRECOND_AUTO) { sort_steps(r, f, out); }
+    /* The first step, which costs no set-up, stays. */
+    if (r->sorts && o->precond.kind == TESS_PRECOND_AUTO) { sort_steps(r, f, 1, out); }
 }

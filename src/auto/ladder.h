@@ -46,6 +46,10 @@ matrix_family family_of(const matrix_facts *facts);
    order of their cost. With options->precond of a named kind: methods that use that one. */
 void make_ladder(const cost_rates *rates, matrix_family family, const matrix_facts *facts,
                  const tess_solve_options *options, ladder *out);
+/* On a GPU: steps from this one on, in the order of their cost. */
+void sort_steps(const cost_rates *rates, const matrix_facts *facts, int first, ladder *l);
+/* Whether its products with the preconditioner wait for levels. */
+bool has_triangles(const ladder_step *step);
 
 /* ---- estimates of time, in seconds; only their ratios decide ---- */
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The tables of the library's parts, by device: operations.def has the list. */
+#include "auto/facts.h"
 #include "dense/gemv.h"
 #include "dense/trsv.h"
 #include "format/dia/dia.h"
@@ -7,6 +8,7 @@
 #include "format/split/split.h"
 #include "gallery/stencils.h"
 #include "matrix/device_csr.h"
+#include "matrix/null_parts.h"
 #include "papers/narrowing/narrowing.h"
 #include "papers/single_kernel/tile_rows.h"
 #include "papers/tiles/resident.h"
@@ -18,6 +20,7 @@
 #include "precond/multigrid/aggregation/aggregation_device.h"
 #include "solver/gmres/arnoldi.h"
 #include "solver/single_kernel/single_kernel.h"
+#include "solver/symmetry.h"
 #include "triangular/merged.h"
 
 #if TESS_HAVE_GPU
