@@ -7,11 +7,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <tessera/export.h>
+
 /* So many roundoffs of its terms, for each of them. */
 #define NULL_ROUNDOFFS (4.0 * 0x1p-53)
 
 /* Whether a sum of so many terms, whose magnitudes have the second sum, is 0 up to rounding; false for NaN. */
-static inline bool is_null_sum(double sum, double magnitude, int64_t terms)
+TESS_HD bool is_null_sum(double sum, double magnitude, int64_t terms)
 {
     return fabs(sum) <= NULL_ROUNDOFFS * (double)terms * magnitude;
 }

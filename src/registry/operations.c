@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The tables of the library's parts, by device: operations.def has the list. */
+#include "auto/facts.h"
 #include "dense/gemv.h"
 #include "dense/trsv.h"
 #include "format/dia/dia.h"
