@@ -88,7 +88,8 @@ tess_solver_kind method_of_marks(const tess_shell_operator *shell)
     return shell->symmetric ? TESS_SOLVER_MINRES : TESS_SOLVER_BICGSTAB;
 }
 
-/* AUTO takes CG for a symmetric matrix with a diagonal of one sign. Without symmetry a method that needs it is refused. */
+/* AUTO takes CG for a symmetric matrix with a diagonal of one sign. Without symmetry a method that needs it is refused.
+ */
 static tess_status choose_method(method_solver *s)
 {
     const tess_matrix *a = s->original;

@@ -28,7 +28,8 @@ typedef struct direct_system {
 } direct_system;
 
 /* Reads the matrix. `cholesky`: the lower triangle of a matrix that counts as positive definite, -A where the diagonal
-   of A is negative. Otherwise a matrix that is symmetric to the bit is taken as that. Release it, also after a failure. */
+   of A is negative. Otherwise a matrix that is symmetric to the bit is taken as that. Release it, also after a failure.
+ */
 tess_status direct_read(const tess_matrix *a, bool cholesky, direct_system *out);
 /* Scales and rounds the values; fills the exponents of both sides (n each), whose magnitude is `most` at most. */
 tess_status direct_scale(direct_system *s, tess_precision precision, int most, int32_t *row_exponent,

@@ -112,8 +112,8 @@ typedef struct cg_scale {
 } cg_scale;
 
 /*
- * The factor of A p in sums with its square, which keeps them in range for any ||A||: about the last |alpha|. It is 1 in
- * the first iteration of a cycle, whose sums may be lost; then the second direction is z.
+ * The factor of A p in sums with its square, which keeps them in range for any ||A||: about the last |alpha|. It is 1
+ * in the first iteration of a cycle, whose sums may be lost; then the second direction is z.
  */
 TESS_HD cg_scale cg_product_scale(const tess_loop_state *s)
 {

@@ -138,8 +138,7 @@ cleanup:
 static tess_status estimate(const amg_cycle *c, const amg_cycle_level *l, double *largest)
 {
     const size_t size = tess_precision_bytes(c->vectors);
-    lanczos z = {
-        .c = c, .l = l, .v = l->x, .before = l->other, .w = l->residual, .sign = c->negative ? -1.0 : 1.0};
+    lanczos z = {.c = c, .l = l, .v = l->x, .before = l->other, .w = l->residual, .sign = c->negative ? -1.0 : 1.0};
     bool ended = false;
     tess_status status = TESS_SUCCESS;
 
