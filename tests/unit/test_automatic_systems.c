@@ -324,13 +324,12 @@ static int close_all(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_negative_diagonal_is_that_of_minus_a),
-        cmocka_unit_test(triangles_are_solved_by_substitution),
-        cmocka_unit_test(what_only_looks_triangular_is_none),
-        cmocka_unit_test(saddle_points_are_recognised),
-        cmocka_unit_test(saddle_points_get_multigrid),
-        cmocka_unit_test(an_analysis_decides_about_multigrid)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_negative_diagonal_is_that_of_minus_a),
+                                       cmocka_unit_test(triangles_are_solved_by_substitution),
+                                       cmocka_unit_test(what_only_looks_triangular_is_none),
+                                       cmocka_unit_test(saddle_points_are_recognised),
+                                       cmocka_unit_test(saddle_points_get_multigrid),
+                                       cmocka_unit_test(an_analysis_decides_about_multigrid)};
 
     return cmocka_run_group_tests(tests, open_all, close_all);
 }

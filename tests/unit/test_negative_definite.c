@@ -70,15 +70,14 @@ static void preconditioners_of_minus_a(void **state)
 
 static void cycles_of_minus_a(void **state)
 {
-    static const tess_amg_options ways[] = {{.cycle = TESS_AMG_K},
-                                            {.smoother = TESS_AMG_JACOBI},
-                                            {.smoother = TESS_AMG_L1_JACOBI},
-                                            {.smoother = TESS_AMG_ILU0},
-                                            {.coarsening = TESS_AMG_AGGREGATION},
-                                            {.coarsening = TESS_AMG_AGGREGATION, .smoother = TESS_AMG_JACOBI},
-                                            {.coarsening = TESS_AMG_AGGREGATION,
-                                             .smoother = TESS_AMG_BLOCK_JACOBI,
-                                             .block_size = 2}};
+    static const tess_amg_options ways[] = {
+        {.cycle = TESS_AMG_K},
+        {.smoother = TESS_AMG_JACOBI},
+        {.smoother = TESS_AMG_L1_JACOBI},
+        {.smoother = TESS_AMG_ILU0},
+        {.coarsening = TESS_AMG_AGGREGATION},
+        {.coarsening = TESS_AMG_AGGREGATION, .smoother = TESS_AMG_JACOBI},
+        {.coarsening = TESS_AMG_AGGREGATION, .smoother = TESS_AMG_BLOCK_JACOBI, .block_size = 2}};
 
     (void)state;
     for (size_t k = 0; k < sizeof ways / sizeof ways[0]; k++) {
@@ -169,6 +168,12 @@ static void a_change_of_sign_is_found(void **state)
     free(b);
 }
 
+#define NEGATIVE_TESTS                                                                                 \
+    cmocka_unit_test(preconditioners_of_minus_a), cmocka_unit_test(cycles_of_minus_a),                 \
+        cmocka_unit_test(recurrences_of_minus_a), cmocka_unit_test(a_single_automatic_solve_takes_cg), \
+        cmocka_unit_test(values_change_their_sign), cmocka_unit_test(a_change_of_sign_is_found)
+
+#ifndef TESTS_ON_GPU
 static int open_all(void **state)
 {
     (void)state;
@@ -185,10 +190,8 @@ static int close_all(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(preconditioners_of_minus_a), cmocka_unit_test(cycles_of_minus_a),
-        cmocka_unit_test(recurrences_of_minus_a), cmocka_unit_test(a_single_automatic_solve_takes_cg),
-        cmocka_unit_test(values_change_their_sign), cmocka_unit_test(a_change_of_sign_is_found)};
+    const struct CMUnitTest tests[] = {NEGATIVE_TESTS};
 
     return cmocka_run_group_tests(tests, open_all, close_all);
 }
+#endif

@@ -97,11 +97,16 @@ static void cg_steps_along_curvature_of_one_sign(void **state)
     static const struct {
         double before, rho, now;
         tess_reason reason;
-    } known[] = {{0.0, 2.0, (double)NAN, TESS_REASON_NAN_OR_INF}, {0.0, 2.0, HUGE_VAL, TESS_REASON_NAN_OR_INF},
-                 {0.0, 2.0, 0.0, TESS_REASON_BREAKDOWN},          {4.0, 2.0, -1.0, TESS_REASON_INDEFINITE_MATRIX},
-                 {-4.0, 2.0, 1.0, TESS_REASON_INDEFINITE_MATRIX}, {0.0, -2.0, 1.0, TESS_REASON_INDEFINITE_PRECOND},
-                 {0.0, 2.0, 8.0, TESS_REASON_RUNNING},            {4.0, 2.0, 8.0, TESS_REASON_RUNNING},
-                 {-4.0, -2.0, -8.0, TESS_REASON_RUNNING},         {0.0, -2.0, -8.0, TESS_REASON_RUNNING},
+    } known[] = {{0.0, 2.0, (double)NAN, TESS_REASON_NAN_OR_INF},
+                 {0.0, 2.0, HUGE_VAL, TESS_REASON_NAN_OR_INF},
+                 {0.0, 2.0, 0.0, TESS_REASON_BREAKDOWN},
+                 {4.0, 2.0, -1.0, TESS_REASON_INDEFINITE_MATRIX},
+                 {-4.0, 2.0, 1.0, TESS_REASON_INDEFINITE_MATRIX},
+                 {0.0, -2.0, 1.0, TESS_REASON_INDEFINITE_PRECOND},
+                 {0.0, 2.0, 8.0, TESS_REASON_RUNNING},
+                 {4.0, 2.0, 8.0, TESS_REASON_RUNNING},
+                 {-4.0, -2.0, -8.0, TESS_REASON_RUNNING},
+                 {0.0, -2.0, -8.0, TESS_REASON_RUNNING},
                  {0.0, 2.0, -8.0, TESS_REASON_RUNNING}};
 
     (void)state;
