@@ -132,8 +132,10 @@ static void exhausted_memory_is_an_error(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(memory_comes_from_a_pool_of_the_context), cmocka_unit_test(a_device_without_pools_needs_none),
-        cmocka_unit_test(released_memory_is_kept_until_a_trim),    cmocka_unit_test(work_on_released_memory_is_done_first),
+        cmocka_unit_test(memory_comes_from_a_pool_of_the_context),
+        cmocka_unit_test(a_device_without_pools_needs_none),
+        cmocka_unit_test(released_memory_is_kept_until_a_trim),
+        cmocka_unit_test(work_on_released_memory_is_done_first),
         cmocka_unit_test(exhausted_memory_is_an_error),
     };
 
