@@ -79,7 +79,9 @@ typedef struct gpu_state {
     int mailboxes;
     GPU(Stream_t) recorder; /* the stream that loops are recorded on; NULL before the first */
     gpu_pool pool;
-    int largest_cluster; /* of single kernels, in blocks; 0: not queried yet, because the query takes time */
+    int64_t launches, bodies; /* so far: of kernels, and of loops' bodies without a recording */
+    int64_t long_iterations;  /* of many kernels, run without a recording (loop.cu) */
+    int largest_cluster;      /* of single kernels, in blocks; 0: not queried yet, because the query takes time */
 } gpu_state;
 
 static inline gpu_state *gpu_state_of(const tess_context *ctx)

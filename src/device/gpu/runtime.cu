@@ -36,6 +36,7 @@ tess_status gpu_check_launch(tess_context *ctx, const char *kernel)
 {
     tess_status status = gpu_check(ctx, GPU(GetLastError)(), kernel);
 
+    gpu_state_of(ctx)->launches += 1;
     return status == TESS_SUCCESS ? tess_stage_end(ctx, kernel) : status;
 }
 
