@@ -60,8 +60,8 @@ typedef enum tess_log_level {
  * device memory to 256. @c release gets the size that was requested.
  *
  * Without an allocator of the caller, a context keeps released memory for its own later use:
- * - device memory up to a sixteenth of the device's, in the order of its stream. Before the owner of an array is
- *   destroyed, work that other streams do with the array must be finished.
+ * - device memory up to a quarter of the device's, in the order of its stream. Before the owner of an array is
+ *   destroyed, work that other streams do with the array must be finished. CUDA's IPC cannot share such an array.
  * - up to 64 host arrays of 16 KB and more, 256 MB in all.
  * @ref tess_context_trim frees both. Reported byte counts treat kept memory as released.
  */

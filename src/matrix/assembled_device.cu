@@ -6,8 +6,12 @@
 #include "matrix/assembled.h"
 #include "matrix/residual_rows.h"
 
-/* Blocks per multiprocessor of the residual pass. Rows with more entries than LONG_ROW are summed by their block. */
-enum { RESIDUAL_BLOCKS = 8, LONG_ROW = 4 * GPU_BLOCK };
+/* Blocks per multiprocessor of the residual pass, as many on each, and with groups of threads. Rows with more entries
+   than LONG_ROW are summed by their block; where each thread takes a row, those with more than LONG_STAGED. */
+enum { STAGED_BLOCKS = 3, RESIDUAL_BLOCKS = 8, LONG_ROW = 4 * GPU_BLOCK, LONG_STAGED = GPU_BLOCK };
+
+/* The most entries of an average row for which each thread takes a row. */
+enum { SHORT_ROW = 64 };
 
 /* Binary logarithm of the most parts that a row is summed in. */
 enum { MOST_JOINS = 10 };
@@ -28,11 +32,29 @@ __device__ static inline void join_shuffled(tess_row_sum *r, int distance)
 /* The sums of all blocks fit into the memory that host and device share. */
 enum { MAX_RESIDUAL_BLOCKS = GPU_MAPPED_BYTES / sizeof(tess_residual_sums) };
 
-/* Adds over a block in a fixed order; the result is in thread 0. */
-__device__ static inline void add_over_block(tess_residual_sums *sums)
-{
-    __shared__ tess_residual_sums of_thread[GPU_BLOCK];
+/* Entries that a block has in shared memory, and the places for them: rows whose lengths are a multiple of two would
+   else be in the same banks. */
+enum { STAGED_TURNS = 7, STAGED = STAGED_TURNS * GPU_BLOCK, STAGED_BANKS = 16 };
+enum { STAGED_PLACES = STAGED + STAGED / STAGED_BANKS };
 
+/* Shared memory of a block. Between two uses is a barrier. */
+union residual_space {
+    struct {
+        double val[STAGED_PLACES], x[STAGED_PLACES];
+    } staged;
+    tess_row_sum rows[GPU_BLOCK];
+    tess_residual_sums sums[GPU_BLOCK];
+};
+
+__device__ static inline int staged_place(int k)
+{
+    return k + k / STAGED_BANKS;
+}
+
+/* Adds over a block in a fixed order; the result is in thread 0. */
+__device__ static inline void add_over_block(tess_residual_sums *of_thread, tess_residual_sums *sums)
+{
+    __syncthreads();
     of_thread[threadIdx.x] = *sums;
     __syncthreads();
     for (int half = GPU_BLOCK / 2; half > 0; half /= 2) {
@@ -45,10 +67,10 @@ __device__ static inline void add_over_block(tess_residual_sums *sums)
 }
 
 /* One row by all threads of a block, in a fixed order; every thread gets the result. */
-__device__ static inline tess_row_sum sum_long_row(int64_t begin, int64_t end, const int32_t *col_ind,
-                                                   const double *val, double rhs, const double *x)
+__device__ static inline tess_row_sum sum_long_row(tess_row_sum *of_thread, int64_t begin, int64_t end,
+                                                   const int32_t *col_ind, const double *val, double rhs,
+                                                   const double *x)
 {
-    __shared__ tess_row_sum of_thread[GPU_BLOCK];
     tess_row_sum r = tess_row_sum_start(threadIdx.x == 0 ? rhs : 0.0);
 
     for (int64_t k = begin + threadIdx.x; k < end; k += GPU_BLOCK) {
@@ -64,12 +86,102 @@ __device__ static inline tess_row_sum sum_long_row(int64_t begin, int64_t end, c
     return of_thread[0];
 }
 
+/* Copies up to STAGED entries from `at` on, with the values of x for them. */
+__device__ static inline void stage_entries(residual_space *space, int64_t at, int count, const int32_t *col_ind,
+                                            const double *val, const double *x)
+{
+    int32_t column[STAGED_TURNS];
+    double value[STAGED_TURNS];
+
+#pragma unroll
+    for (int turn = 0; turn < STAGED_TURNS; turn++) {
+        const int k = turn * GPU_BLOCK + (int)threadIdx.x;
+
+        column[turn] = k < count ? gpu_load_once(col_ind + at + k) : 0;
+        value[turn] = k < count ? gpu_load_once(val + at + k) : 0.0;
+    }
+#pragma unroll
+    for (int turn = 0; turn < STAGED_TURNS; turn++) {
+        const int k = turn * GPU_BLOCK + (int)threadIdx.x;
+
+        if (k < count) {
+            space->staged.val[staged_place(k)] = value[turn];
+            space->staged.x[staged_place(k)] = x[column[turn]];
+        }
+    }
+}
+
+/* The sums of a block's rows without long ones, whose entries are those from `first` to `last`: each thread adds its
+   row's entries in their order, as a host does. */
+__device__ static inline void sum_staged_rows(residual_space *space, int64_t first, int64_t last, int64_t begin,
+                                              int64_t end, const int32_t *col_ind, const double *val, const double *x,
+                                              tess_row_sum *r)
+{
+    for (int64_t at = first; at < last; at += STAGED) {
+        const int count = last - at < STAGED ? (int)(last - at) : STAGED;
+        const int from = begin > at ? (int)(begin - at < count ? begin - at : count) : 0;
+        const int to = end < at ? 0 : end - at < count ? (int)(end - at) : count;
+
+        stage_entries(space, at, count, col_ind, val, x);
+        __syncthreads();
+        for (int k = from; k < to; k++) {
+            tess_row_sum_add(r, space->staged.val[staged_place(k)], space->staged.x[staged_place(k)]);
+        }
+        __syncthreads(); /* before the next entries replace these */
+    }
+}
+
+/* Each thread takes a row, and rows with more entries than LONG_STAGED are summed by their block; every block stores
+   its sums. */
+template <typename OFFSET>
+__global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, STAGED_BLOCKS)
+    staged_residual_kernel(int64_t nrows, const OFFSET *row_ptr, const int32_t *col_ind, const double *val,
+                           const double *b, const double *x, double *residual, double scale,
+                           tess_residual_sums *of_block)
+{
+    __shared__ residual_space space;
+    tess_residual_sums sums = tess_residual_sums_start();
+
+    for (int64_t base = (int64_t)blockIdx.x * GPU_BLOCK; base < nrows; base += (int64_t)gridDim.x * GPU_BLOCK) {
+        const int64_t i = base + threadIdx.x, next = base + GPU_BLOCK < nrows ? base + GPU_BLOCK : nrows;
+        const int64_t begin = i < nrows ? (int64_t)row_ptr[i] : 0, end = i < nrows ? (int64_t)row_ptr[i + 1] : 0;
+        const bool is_long = end - begin > LONG_STAGED;
+        const double rhs = i < nrows ? b[i] : 0.0;
+        tess_row_sum r = tess_row_sum_start(rhs);
+
+        if (!__syncthreads_or(is_long)) {
+            sum_staged_rows(&space, row_ptr[base], row_ptr[next], begin, end, col_ind, val, x, &r);
+        } else {
+            for (int64_t k = begin; k < end && !is_long; k++) {
+                tess_row_sum_add(&r, val[k], x[col_ind[k]]);
+            }
+            for (int64_t row = base; row < next; row++) {
+                const int64_t from = row_ptr[row], to = row_ptr[row + 1];
+
+                if (to - from <= LONG_STAGED) { continue; }
+                const tess_row_sum whole = sum_long_row(space.rows, from, to, col_ind, val, b[row], x);
+
+                if (row == i) { r = whole; }
+            }
+        }
+        if (i < nrows) {
+            const tess_row_terms row = tess_row_sum_terms(&r, i, rhs, end - begin, is_long ? MOST_JOINS : 0);
+
+            if (residual) { residual[i] = row.value; }
+            tess_residual_sums_add_row(&sums, &row, scale);
+        }
+    }
+    add_over_block(space.sums, &sums);
+    if (threadIdx.x == 0) { of_block[blockIdx.x] = sums; }
+}
+
 /* Groups of `width` threads take a row each; every block stores its sums. */
 template <typename OFFSET>
 __global__ static void __launch_bounds__(GPU_BLOCK)
     residual_kernel(int64_t nrows, const OFFSET *row_ptr, const int32_t *col_ind, const double *val, const double *b,
                     const double *x, double *residual, double scale, int width, tess_residual_sums *of_block)
 {
+    __shared__ residual_space space;
     int64_t groups = (int64_t)gridDim.x * GPU_BLOCK / width;
     int64_t group = ((int64_t)blockIdx.x * GPU_BLOCK + threadIdx.x) / width;
     int lane = (int)threadIdx.x % width;
@@ -93,7 +205,7 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
                 const int64_t from = row_ptr[row], to = row_ptr[row + 1];
 
                 if (to - from <= LONG_ROW) { continue; }
-                const tess_row_sum whole = sum_long_row(from, to, col_ind, val, b[row], x);
+                const tess_row_sum whole = sum_long_row(space.rows, from, to, col_ind, val, b[row], x);
 
                 if (row == i) { r = whole; }
             }
@@ -105,7 +217,7 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
             tess_residual_sums_add_row(&sums, &row, scale);
         }
     }
-    add_over_block(&sums);
+    add_over_block(space.sums, &sums);
     if (threadIdx.x == 0) { of_block[blockIdx.x] = sums; }
 }
 
@@ -119,21 +231,26 @@ static int choose_width(const csr_view *v)
     return width;
 }
 
-static tess_status launch_residual(tess_context *ctx, const csr_view *v, const double *b, const double *x,
-                                   double *residual, double scale, unsigned grid, tess_residual_sums *of_block)
+static bool has_short_rows(const csr_view *v)
+{
+    return v->nnz / SHORT_ROW <= v->nrows;
+}
+
+template <typename OFFSET>
+static void launch_residual(tess_context *ctx, const csr_view *v, const double *b, const double *x, double *residual,
+                            double scale, unsigned grid, tess_residual_sums *of_block)
 {
     GPU(Stream_t) stream = gpu_stream_of(ctx);
     const double *val = (const double *)v->val;
-    int width = choose_width(v);
+    const OFFSET *row_ptr = (const OFFSET *)v->row_ptr;
 
-    if (v->row_ptr_bits == 32) {
-        residual_kernel<<<grid, GPU_BLOCK, 0, stream>>>(v->nrows, (const int32_t *)v->row_ptr, v->col_ind, val, b, x,
-                                                        residual, scale, width, of_block);
+    if (has_short_rows(v)) {
+        staged_residual_kernel<<<grid, GPU_BLOCK, 0, stream>>>(v->nrows, row_ptr, v->col_ind, val, b, x, residual,
+                                                               scale, of_block);
     } else {
-        residual_kernel<<<grid, GPU_BLOCK, 0, stream>>>(v->nrows, (const int64_t *)v->row_ptr, v->col_ind, val, b, x,
-                                                        residual, scale, width, of_block);
+        residual_kernel<<<grid, GPU_BLOCK, 0, stream>>>(v->nrows, row_ptr, v->col_ind, val, b, x, residual, scale,
+                                                        choose_width(v), of_block);
     }
-    return gpu_check_launch(ctx, "the true residual");
 }
 
 static tess_status true_residual(const tess_matrix *assembled, const double *b, const double *x, double *residual,
@@ -142,14 +259,20 @@ static tess_status true_residual(const tess_matrix *assembled, const double *b, 
     tess_context *ctx = assembled->ctx;
     gpu_scope scope(ctx);
     const csr_view *v = &csr_of(assembled)->view;
-    unsigned grid = gpu_grid(ctx, v->nrows * choose_width(v), RESIDUAL_BLOCKS);
+    unsigned grid = has_short_rows(v) ? gpu_grid(ctx, v->nrows, STAGED_BLOCKS)
+                                      : gpu_grid(ctx, v->nrows * choose_width(v), RESIDUAL_BLOCKS);
+    tess_residual_sums *of_device = (tess_residual_sums *)gpu_state_of(ctx)->mapped.device;
     double scale = ldexp(1.0, -exponent);
     const tess_residual_sums *of_block = (const tess_residual_sums *)gpu_state_of(ctx)->mapped.host;
     tess_status status = TESS_SUCCESS;
 
     grid = grid < (unsigned)MAX_RESIDUAL_BLOCKS ? grid : (unsigned)MAX_RESIDUAL_BLOCKS;
-    TESS_TRY(
-        launch_residual(ctx, v, b, x, residual, scale, grid, (tess_residual_sums *)gpu_state_of(ctx)->mapped.device));
+    if (v->row_ptr_bits == 32) {
+        launch_residual<int32_t>(ctx, v, b, x, residual, scale, grid, of_device);
+    } else {
+        launch_residual<int64_t>(ctx, v, b, x, residual, scale, grid, of_device);
+    }
+    TESS_TRY(gpu_check_launch(ctx, "the true residual"));
     TESS_TRY(ctx->backend->synchronize(ctx));
     *sums = tess_residual_sums_start();
     for (unsigned block = 0; block < grid; block++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Failures of the emulated GPU's runtime, on request. */
+/* Failures of the emulated GPU's runtime, on request, and what it counts. */
 #ifndef TESS_TESTS_EMULATOR_FAILURES_H
 #define TESS_TESTS_EMULATOR_FAILURES_H
 
@@ -12,6 +12,14 @@ extern "C" {
 void emulatedFailAtNewPlace(void);
 /* Ends that, and says whether a call has failed. */
 int emulatedHasFailed(void);
+
+/* Whether the device has memory pools. */
+void emulatedSetPools(int supported);
+/* Bytes of all memory pools: those with an owner, and those that are kept. */
+long long emulatedPoolUsed(void);
+long long emulatedPoolKept(void);
+/* Pools that are open. */
+int emulatedPoolCount(void);
 
 #ifdef __cplusplus
 }

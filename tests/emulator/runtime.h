@@ -19,7 +19,8 @@ typedef enum emulatedMemcpyKind {
 } emulatedMemcpyKind;
 typedef enum emulatedDeviceAttr {
     emulatedDevAttrComputeCapabilityMajor,
-    emulatedDevAttrCooperativeLaunch
+    emulatedDevAttrCooperativeLaunch,
+    emulatedDevAttrMemoryPoolsSupported
 } emulatedDeviceAttr;
 typedef enum emulatedFuncAttribute {
     emulatedFuncAttributeMaxDynamicSharedMemorySize,
@@ -32,6 +33,24 @@ typedef struct emulator_queue *emulatedStream_t;
 #define emulatedStreamPerThread ((emulatedStream_t)2)
 typedef struct emulator_recording *emulatedGraph_t, *emulatedGraphExec_t;
 typedef struct emulator_event *emulatedEvent_t;
+
+/* Memory in the order of a stream. */
+typedef struct emulator_pool *emulatedMemPool_t;
+typedef enum emulatedMemAllocationType { emulatedMemAllocationTypePinned = 1 } emulatedMemAllocationType;
+typedef enum emulatedMemAllocationHandleType { emulatedMemHandleTypeNone } emulatedMemAllocationHandleType;
+typedef enum emulatedMemLocationType { emulatedMemLocationTypeDevice = 1 } emulatedMemLocationType;
+typedef enum emulatedMemPoolAttr {
+    emulatedMemPoolAttrReleaseThreshold,
+    emulatedMemPoolAttrReservedMemCurrent
+} emulatedMemPoolAttr;
+typedef struct emulatedMemPoolProps {
+    emulatedMemAllocationType allocType;
+    emulatedMemAllocationHandleType handleTypes;
+    struct {
+        emulatedMemLocationType type;
+        int id;
+    } location;
+} emulatedMemPoolProps;
 
 typedef struct emulatedDeviceProp {
     char name[32];
@@ -57,6 +76,14 @@ emulatedError_t emulatedMallocBytes(void **pointer, size_t bytes);
 emulatedError_t emulatedMemGetInfo(size_t *spare, size_t *total);
 void emulatedKeepWithin(void *pointer, size_t bytes, size_t capacity, emulatedStream_t stream);
 emulatedError_t emulatedFree(void *pointer);
+emulatedError_t emulatedMemPoolCreate(emulatedMemPool_t *pool, const emulatedMemPoolProps *properties);
+emulatedError_t emulatedMemPoolDestroy(emulatedMemPool_t pool);
+emulatedError_t emulatedMemPoolSetAttribute(emulatedMemPool_t pool, emulatedMemPoolAttr attribute, void *value);
+emulatedError_t emulatedMemPoolGetAttribute(emulatedMemPool_t pool, emulatedMemPoolAttr attribute, void *value);
+emulatedError_t emulatedMemPoolTrimTo(emulatedMemPool_t pool, size_t bytes);
+emulatedError_t emulatedMallocFromPoolAsync(void **pointer, size_t bytes, emulatedMemPool_t pool,
+                                            emulatedStream_t stream);
+emulatedError_t emulatedFreeAsync(void *pointer, emulatedStream_t stream);
 emulatedError_t emulatedHostGetDevicePointer(void **device, void *host, unsigned flags);
 emulatedError_t emulatedMemcpyAsync(void *to, const void *from, size_t bytes, emulatedMemcpyKind kind,
                                     emulatedStream_t stream);

@@ -17,8 +17,10 @@
 #include <execinfo.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -96,6 +98,11 @@ struct emulator_queue {
     std::thread thread; // the last to begin
 };
 
+// A memory pool: its bytes, with and without an owner, and how many it keeps.
+struct emulator_pool {
+    size_t used, reserved, threshold;
+};
+
 struct emulator_event {
     emulator_queue *stream;
 };
@@ -115,6 +122,37 @@ open_streams &streams()
     static open_streams all;
 
     return all;
+}
+
+// The memory pools, and what each array that has an owner is part of.
+struct pooled_memory {
+    struct array {
+        emulator_pool *pool;
+        size_t bytes;
+    };
+    std::mutex mutex;
+    std::set<emulator_pool *> pools;
+    std::map<void *, array> arrays;
+};
+
+pooled_memory &pooled()
+{
+    static pooled_memory all;
+
+    return all;
+}
+
+std::atomic<bool> has_pools{true};
+
+// When the host waits, a pool frees what is above its threshold.
+void shrink_pools()
+{
+    pooled_memory &all = pooled();
+    const std::lock_guard<std::mutex> lock(all.mutex);
+
+    for (emulator_pool *pool : all.pools) {
+        pool->reserved = std::max(pool->used, std::min(pool->reserved, pool->threshold));
+    }
 }
 
 emulator_queue *of(emulator_queue *stream)
@@ -260,7 +298,11 @@ emulatedError_t emulatedGetDeviceProperties(emulatedDeviceProp *properties, int)
 emulatedError_t emulatedDeviceGetAttribute(int *value, emulatedDeviceAttr attribute, int)
 {
     FAIL_IF_INJECTED();
-    *value = attribute == emulatedDevAttrComputeCapabilityMajor ? 9 : 1;
+    switch (attribute) {
+    case emulatedDevAttrComputeCapabilityMajor: *value = 9; break;
+    case emulatedDevAttrCooperativeLaunch: *value = 1; break;
+    case emulatedDevAttrMemoryPoolsSupported: *value = emulator::has_pools; break;
+    }
     return emulatedSuccess;
 }
 
@@ -313,6 +355,133 @@ emulatedError_t emulatedFree(void *pointer)
         one->wait();
     }
     free(pointer);
+    return emulatedSuccess;
+}
+
+void emulatedSetPools(int supported)
+{
+    emulator::has_pools = supported != 0;
+}
+
+long long emulatedPoolUsed(void)
+{
+    emulator::pooled_memory &all = emulator::pooled();
+    const std::lock_guard<std::mutex> lock(all.mutex);
+    size_t used = 0;
+
+    for (const emulator_pool *pool : all.pools) {
+        used += pool->used;
+    }
+    return static_cast<long long>(used);
+}
+
+long long emulatedPoolKept(void)
+{
+    const long long used = emulatedPoolUsed();
+    emulator::pooled_memory &all = emulator::pooled();
+    const std::lock_guard<std::mutex> lock(all.mutex);
+    size_t reserved = 0;
+
+    for (const emulator_pool *pool : all.pools) {
+        reserved += pool->reserved;
+    }
+    return static_cast<long long>(reserved) - used;
+}
+
+int emulatedPoolCount(void)
+{
+    emulator::pooled_memory &all = emulator::pooled();
+    const std::lock_guard<std::mutex> lock(all.mutex);
+
+    return static_cast<int>(all.pools.size());
+}
+
+emulatedError_t emulatedMemPoolCreate(emulatedMemPool_t *pool, const emulatedMemPoolProps *properties)
+{
+    FAIL_IF_INJECTED();
+    if (properties->location.type != emulatedMemLocationTypeDevice || properties->location.id != 0) {
+        return fails(emulatedErrorInvalidValue);
+    }
+    emulator::pooled_memory &all = emulator::pooled();
+    const std::lock_guard<std::mutex> lock(all.mutex);
+
+    *pool = new emulator_pool();
+    all.pools.insert(*pool);
+    return emulatedSuccess;
+}
+
+// All memory was given back: a device would keep the pool until then, and no one could tell.
+emulatedError_t emulatedMemPoolDestroy(emulatedMemPool_t pool)
+{
+    emulator::pooled_memory &all = emulator::pooled();
+    const std::lock_guard<std::mutex> lock(all.mutex);
+
+    if (pool->used != 0) { abort(); }
+    all.pools.erase(pool);
+    delete pool;
+    return emulatedSuccess;
+}
+
+emulatedError_t emulatedMemPoolSetAttribute(emulatedMemPool_t pool, emulatedMemPoolAttr attribute, void *value)
+{
+    FAIL_IF_INJECTED();
+    if (attribute != emulatedMemPoolAttrReleaseThreshold) { return fails(emulatedErrorInvalidValue); }
+    emulator::pooled_memory &all = emulator::pooled();
+    const std::lock_guard<std::mutex> lock(all.mutex);
+
+    pool->threshold = *static_cast<const uint64_t *>(value);
+    return emulatedSuccess;
+}
+
+emulatedError_t emulatedMemPoolGetAttribute(emulatedMemPool_t pool, emulatedMemPoolAttr attribute, void *value)
+{
+    FAIL_IF_INJECTED();
+    emulator::pooled_memory &all = emulator::pooled();
+    const std::lock_guard<std::mutex> lock(all.mutex);
+
+    *static_cast<uint64_t *>(value) =
+        attribute == emulatedMemPoolAttrReservedMemCurrent ? pool->reserved : pool->threshold;
+    return emulatedSuccess;
+}
+
+emulatedError_t emulatedMemPoolTrimTo(emulatedMemPool_t pool, size_t bytes)
+{
+    FAIL_IF_INJECTED();
+    emulator::pooled_memory &all = emulator::pooled();
+    const std::lock_guard<std::mutex> lock(all.mutex);
+
+    pool->reserved = std::max(pool->used, std::min(pool->reserved, bytes));
+    return emulatedSuccess;
+}
+
+// Each array is memory of its own, so that a use after its release is an error.
+emulatedError_t emulatedMallocFromPoolAsync(void **pointer, size_t bytes, emulatedMemPool_t pool, emulatedStream_t)
+{
+    emulator::pooled_memory &all = emulator::pooled();
+    const emulatedError_t error = emulatedMallocBytes(pointer, bytes);
+
+    if (error != emulatedSuccess) { return error; }
+    const std::lock_guard<std::mutex> lock(all.mutex);
+
+    all.arrays[*pointer] = {pool, bytes};
+    pool->used += bytes;
+    pool->reserved = std::max(pool->reserved, pool->used);
+    return emulatedSuccess;
+}
+
+emulatedError_t emulatedFreeAsync(void *pointer, emulatedStream_t stream)
+{
+    if (!pointer) { return emulatedSuccess; }
+    {
+        emulator::pooled_memory &all = emulator::pooled();
+        const std::lock_guard<std::mutex> lock(all.mutex);
+        const auto found = all.arrays.find(pointer);
+
+        if (found == all.arrays.end()) { return fails(emulatedErrorInvalidValue); }
+        found->second.pool->used -= found->second.bytes;
+        all.arrays.erase(found);
+    }
+    emulator::of(stream)->add([pointer] { free(pointer); });
     return emulatedSuccess;
 }
 
@@ -373,6 +542,7 @@ emulatedError_t emulatedStreamDestroy(emulatedStream_t stream)
 emulatedError_t emulatedStreamSynchronize(emulatedStream_t stream)
 {
     emulator::of(stream)->wait(); // also if it fails: the caller releases what queued work uses
+    emulator::shrink_pools();
     FAIL_IF_INJECTED();
     return emulatedSuccess;
 }

@@ -3,22 +3,8 @@
 #ifndef TESS_DEVICE_GPU_GPU_H
 #define TESS_DEVICE_GPU_GPU_H
 
-#if defined(TESS_EMULATED_GPU)
-#include "emulator/vendor_emulated.h"
-#elif defined(__HIPCC__) && !defined(__CUDACC__)
-#include "device/gpu/vendor_hip.h"
-#else
-#include "device/gpu/vendor_cuda.h"
-#endif
-
 #include "base/context.h"
-
-/* Of `capacity` bytes, those after the first `bytes` are unused from now on, in the stream's order. A device does not
-   check this; an emulated one may. */
-#ifndef GPU_KEEP_WITHIN
-#define GPU_KEEP_WITHIN(pointer, bytes, capacity, stream) \
-    ((void)(pointer), (void)(bytes), (void)(capacity), (void)(stream))
-#endif
+#include "device/gpu/pool.h"
 
 /*
  * A reduction whose partial sums are in memory and whose scalar update has yet to run. Within a loop, kernels do not
@@ -33,10 +19,10 @@ typedef struct gpu_pending {
 } gpu_pending;
 
 /* Threads of a block in all kernels here. */
-enum { GPU_BLOCK = 256, GPU_RETIRED_WORKSPACES = 64, GPU_SHARING_KERNELS = 64, GPU_MAX_POOLED = 256 };
+enum { GPU_BLOCK = 256, GPU_RETIRED_WORKSPACES = 64, GPU_SHARING_KERNELS = 64 };
 
-/* Bytes. Kernels read whole cache lines, so every array of the library ends with its cache line. */
-enum { GPU_ALLOCATION_UNIT = 128, GPU_MAPPED_BYTES = 1 << 16 };
+/* Bytes. */
+enum { GPU_MAPPED_BYTES = 1 << 16 };
 
 /* Host memory that the device can read and write, with its address on each side. */
 typedef struct gpu_mapped {
@@ -57,15 +43,6 @@ typedef struct gpu_workspace {
     int64_t retired_bytes[GPU_RETIRED_WORKSPACES];
     int nretired;
 } gpu_workspace;
-
-/* Released memory, kept for the next request of the same size: allocations take longer than kernels, and wait for them.
- */
-typedef struct gpu_pool {
-    void *memory[GPU_MAX_POOLED]; /* the oldest first */
-    size_t bytes[GPU_MAX_POOLED];
-    int count;
-    size_t held, limit; /* bytes */
-} gpu_pool;
 
 /* For kernels whose blocks wait for one another (wait.cuh). */
 typedef struct gpu_timeout {
@@ -102,7 +79,9 @@ typedef struct gpu_state {
     int mailboxes;
     GPU(Stream_t) recorder; /* the stream that loops are recorded on; NULL before the first */
     gpu_pool pool;
-    int largest_cluster; /* of single kernels, in blocks; 0: not queried yet, because the query takes time */
+    int64_t launches, bodies; /* so far: of kernels, and of loops' bodies without a recording */
+    int64_t long_iterations;  /* of many kernels, run without a recording (loop.cu) */
+    int largest_cluster;      /* of single kernels, in blocks; 0: not queried yet, because the query takes time */
 } gpu_state;
 
 static inline gpu_state *gpu_state_of(const tess_context *ctx)

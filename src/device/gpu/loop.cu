@@ -12,9 +12,15 @@
 #include "device/gpu/mailbox.h"
 #include "device/gpu/reduce.cuh"
 
-/* Iterations per recording: they share the cost of the loop's own node. And the iterations before there is a recording:
-   recording takes 0.4 ms, as much as 16 plain iterations cost more, and shorter solves need none. */
-enum { UNROLL = 8, PLAIN_FIRST = 8 };
+/* Iterations per recording: they share the cost of the loop's own node. A recording of more kernels than MANY_KERNELS
+   has no further iterations: each kernel takes longer to record than to run, and the node's cost is small beside them.
+   And the iterations before there is a recording: recording three kernels takes 0.4 ms, as much as 16 plain iterations
+   cost more, and shorter solves need none. */
+enum { UNROLL = 8, MANY_KERNELS = 64, PLAIN_FIRST = 8 };
+
+/* An iteration of so many kernels is that of a multilevel method, say, which needs few. Recording it pays from
+   LONG_FIRST iterations on; they may be those of several solves. */
+enum { LONG_KERNELS = 16, LONG_FIRST = 32 };
 
 typedef struct loop_graph {
     GPU(Graph_t) graph;
@@ -151,11 +157,12 @@ static void begin_deferring(gpu_state *state, tess_loop_state *own, tess_loop_st
 static tess_status record_body(tess_context *ctx, const tess_loop *loop, const loop_graph *g, loop_condition condition)
 {
     gpu_state *state = gpu_state_of(ctx);
+    const int64_t before = state->launches;
     tess_status status = TESS_SUCCESS;
 
     state->recording = true;
     begin_deferring(state, loop->state, g->other_state);
-    for (int u = 0; u < UNROLL && status == TESS_SUCCESS; u++) {
+    for (int u = 0; u < UNROLL && state->launches - before < MANY_KERNELS && status == TESS_SUCCESS; u++) {
         status = loop->body(loop->solver);
     }
     if (status == TESS_SUCCESS) {
@@ -331,6 +338,7 @@ static tess_status run_body(tess_context *ctx, const tess_loop *loop, tess_loop_
     tess_status status = TESS_SUCCESS;
 
     begin_deferring(state, loop->state, other_state);
+    state->bodies += 1;
     status = loop->body(loop->solver);
     if (status == TESS_SUCCESS && (state->pending.ndots > 0 || state->state_now != loop->state)) {
         status = gpu_launch(ctx, "the end of an iteration", copy_back_kernel, 1U, 0,
@@ -371,6 +379,23 @@ cleanup:
     return status;
 }
 
+/* The iterations before there is a recording. Afterwards the host knows the state. */
+static tess_status run_first(tess_context *ctx, tess_loop *loop)
+{
+    gpu_state *state = gpu_state_of(ctx);
+    const int64_t launches = state->launches, bodies = state->bodies;
+    int64_t more = 0;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(run_plain(ctx, loop, PLAIN_FIRST));
+    if (state->launches - launches < (state->bodies - bodies) * LONG_KERNELS) { return TESS_SUCCESS; }
+    more = LONG_FIRST - PLAIN_FIRST - state->long_iterations;
+    if (loop->result.phase == TESS_LOOP_RUNNING && more > 0) { status = run_plain(ctx, loop, more); }
+    state->long_iterations += state->bodies - bodies;
+cleanup:
+    return status;
+}
+
 static tess_status run_graph(tess_context *ctx, tess_loop *loop)
 {
     loop_graph *g = (loop_graph *)*loop->graph_slot;
@@ -378,11 +403,12 @@ static tess_status run_graph(tess_context *ctx, tess_loop *loop)
     tess_status status = TESS_SUCCESS;
 
     if (g) { g->mailbox->cancel = 0; }
-    TESS_TRY(run_plain(ctx, loop, g ? 0 : PLAIN_FIRST));
+    TESS_TRY(g ? run_plain(ctx, loop, 0) : run_first(ctx, loop));
     if (start->phase != TESS_LOOP_RUNNING) { goto cleanup; }
     if (!g) {
         TESS_TRY(make_loop_graph(ctx, loop, &g));
         *loop->graph_slot = g;
+        gpu_state_of(ctx)->long_iterations = 0;
     }
     g->mailbox->iteration = start->iteration;
     g->mailbox->phase = start->phase;

@@ -36,6 +36,7 @@ tess_status gpu_check_launch(tess_context *ctx, const char *kernel)
 {
     tess_status status = gpu_check(ctx, GPU(GetLastError)(), kernel);
 
+    gpu_state_of(ctx)->launches += 1;
     return status == TESS_SUCCESS ? tess_stage_end(ctx, kernel) : status;
 }
 
@@ -59,10 +60,6 @@ static tess_status choose_device(const tess_context_options *options, int *devic
     if (*device < 0 && GPU(GetDevice)(device) != GPU(Success)) { return TESS_NO_DEVICE; }
     return *device < count ? TESS_SUCCESS : TESS_NO_DEVICE;
 }
-
-/* Bytes. Up to POOL_SMALL allocations are powers of two; above there are POOL_STEPS sizes between one power of two and
-   the next, so that an array of nearly the same size serves. One byte in POOL_SHARE of the device may be unused. */
-enum { POOL_SMALL = 1 << 16, POOL_STEPS = 32, POOL_SHARE = 8 };
 
 tess_status gpu_allocate_mapped(tess_context *ctx, size_t bytes, gpu_mapped *out)
 {
@@ -116,7 +113,6 @@ static tess_status fill_state(tess_context *ctx, const tess_context_options *opt
     TESS_TRY(gpu_check(ctx, GPU(GetDeviceProperties)(&properties, state->device), "reading device properties"));
     state->multiprocessors = properties.multiProcessorCount;
     state->shared_bytes = (int64_t)GPU_SHARED_PER_MULTIPROCESSOR(properties);
-    state->pool.limit = properties.totalGlobalMem / POOL_SHARE;
     state->shared_bytes_per_block = (int64_t)GPU_SHARED_PER_BLOCK(properties);
     state->can_overlap = properties.major >= GPU_OVERLAP_CAPABILITY;
     snprintf(ctx->device_name, sizeof ctx->device_name, "%s", properties.name);
@@ -127,6 +123,7 @@ static tess_status fill_state(tess_context *ctx, const tess_context_options *opt
             gpu_check(ctx, GPU(StreamCreateWithFlags)(&state->stream, GPU(StreamNonBlocking)), "creating a stream"));
         state->owns_stream = true;
     }
+    gpu_pool_open(&state->pool, state->device, properties.totalGlobalMem, state->stream);
     state->ticket = (unsigned *)ctx->backend->allocate(ctx, sizeof(unsigned));
     if (!state->ticket) { return TESS_OUT_OF_DEVICE_MEMORY; }
     TESS_TRY(ctx->backend->zero(ctx, state->ticket, sizeof(unsigned)));
@@ -162,47 +159,6 @@ static void release_workspace(tess_context *ctx, gpu_workspace *workspace)
     }
 }
 
-/* ---- the pool ---- */
-
-/* The size that is allocated for a request. There are few sizes, so that memory of the pool fits. */
-static size_t capacity_of(size_t bytes)
-{
-    size_t power = GPU_ALLOCATION_UNIT, unit = 1;
-
-    while (power < bytes) {
-        power *= 2;
-    }
-    if (bytes > POOL_SMALL) { unit = power / (2 * POOL_STEPS); }
-    return bytes > POOL_SMALL ? (bytes + unit - 1) / unit * unit : power;
-}
-
-/* The bytes that kernels may read for a request. */
-static size_t lines_of(size_t bytes)
-{
-    return (bytes + GPU_ALLOCATION_UNIT - 1) / GPU_ALLOCATION_UNIT * GPU_ALLOCATION_UNIT;
-}
-
-static void *take_from_pool(gpu_pool *pool, int i)
-{
-    void *memory = pool->memory[i];
-
-    pool->held -= pool->bytes[i];
-    pool->count -= 1;
-    for (; i < pool->count; i++) {
-        pool->memory[i] = pool->memory[i + 1];
-        pool->bytes[i] = pool->bytes[i + 1];
-    }
-    return memory;
-}
-
-/* Frees the oldest memory until `more` bytes fit. */
-static void shrink_pool(gpu_pool *pool, size_t more)
-{
-    while (pool->count > 0 && (pool->count == GPU_MAX_POOLED || pool->held + more > pool->limit)) {
-        (void)GPU(Free)(take_from_pool(pool, 0));
-    }
-}
-
 static void close_gpu(tess_context *ctx)
 {
     gpu_state *state = gpu_state_of(ctx);
@@ -223,7 +179,7 @@ static void close_gpu(tess_context *ctx)
         release_workspace(ctx, &state->partials);
         release_workspace(ctx, &state->parts);
         release_workspace(ctx, &state->solves);
-        shrink_pool(&state->pool, state->pool.limit);
+        gpu_pool_close(&state->pool);
         if (state->owns_stream) { (void)GPU(StreamDestroy)(state->stream); }
     }
     tess_host_release(ctx, state, 1, sizeof *state);
@@ -261,10 +217,9 @@ static tess_status synchronize_gpu(tess_context *ctx)
 static tess_status trim_gpu(tess_context *ctx)
 {
     gpu_scope scope(ctx);
-    gpu_pool *pool = &gpu_state_of(ctx)->pool;
     tess_status status = synchronize_gpu(ctx);
 
-    if (status == TESS_SUCCESS) { shrink_pool(pool, pool->limit); }
+    if (status == TESS_SUCCESS) { gpu_pool_trim(&gpu_state_of(ctx)->pool); }
     return status;
 }
 
@@ -275,55 +230,25 @@ static void *stream_gpu(const tess_context *ctx)
 
 /* ---- memory ---- */
 
-/* NULL: there is no memory, even with an empty pool. */
-static void *allocate_new(gpu_pool *pool, size_t capacity)
-{
-    void *pointer = NULL;
-
-    if (GPU(Malloc)(&pointer, capacity) == GPU(Success)) { return pointer; }
-    (void)GPU(GetLastError)();
-    shrink_pool(pool, pool->limit);
-    if (GPU(Malloc)(&pointer, capacity) == GPU(Success)) { return pointer; }
-    (void)GPU(GetLastError)();
-    return NULL;
-}
-
 static void *allocate_gpu(tess_context *ctx, size_t bytes)
 {
     gpu_scope scope(ctx);
     const tess_allocator *own = &ctx->device_allocator;
-    gpu_pool *pool = &gpu_state_of(ctx)->pool;
-    size_t capacity = capacity_of(bytes);
-    void *pointer = NULL;
 
-    if (own->allocate) { return own->allocate(own->user, bytes); }
-    for (int i = pool->count - 1; i >= 0 && !pointer; i--) { /* what is oldest may then be freed */
-        if (pool->bytes[i] == capacity) { pointer = take_from_pool(pool, i); }
-    }
-    if (!pointer) { pointer = allocate_new(pool, capacity); }
-    if (pointer) { GPU_KEEP_WITHIN(pointer, lines_of(bytes), capacity, gpu_stream_of(ctx)); }
-    return pointer;
+    return own->allocate ? own->allocate(own->user, bytes) : gpu_pool_take(&gpu_state_of(ctx)->pool, bytes);
 }
 
 static void release_gpu(tess_context *ctx, void *pointer, size_t bytes)
 {
     gpu_scope scope(ctx);
     const tess_allocator *own = &ctx->device_allocator;
-    gpu_pool *pool = &gpu_state_of(ctx)->pool;
-    size_t capacity = capacity_of(bytes);
 
     if (own->release) {
         (void)GPU(StreamSynchronize)(gpu_stream_of(ctx)); /* the user's allocator may reuse it at once */
         (void)GPU(GetLastError)();
         own->release(own->user, pointer, bytes);
-    } else if (capacity > pool->limit) {
-        (void)GPU(Free)(pointer);
-    } else { /* a later owner uses it after the queued work */
-        shrink_pool(pool, capacity);
-        pool->memory[pool->count] = pointer;
-        pool->bytes[pool->count] = capacity;
-        pool->held += capacity;
-        pool->count += 1;
+    } else {
+        gpu_pool_give(&gpu_state_of(ctx)->pool, pointer, bytes);
     }
 }
 
@@ -517,7 +442,8 @@ static int64_t spare_gpu(tess_context *ctx)
     const gpu_scope scope(ctx);
     size_t spare = 0, total = 0;
 
-    return GPU(MemGetInfo)(&spare, &total) == GPU(Success) ? (int64_t)spare : INT64_MAX;
+    if (GPU(MemGetInfo)(&spare, &total) != GPU(Success)) { return INT64_MAX; }
+    return (int64_t)(spare + gpu_pool_unused(&gpu_state_of(ctx)->pool));
 }
 
 static tess_backend make_table()

@@ -259,6 +259,7 @@ static inline void gpu_launch_resident(void (*kernel)(PARAMETER), bool, unsigned
 /* No WHILE node: the recorded body is launched again and again, one launch ahead of the host's read of its phase. */
 #define GPU_HAS_WHILE_NODE 0
 
+#define hipDevAttrMemoryPoolsSupported hipDeviceAttributeMemoryPoolsSupported
 #define GPU_HOST_ALLOC_MAPPED(pointer, bytes) hipHostMalloc(pointer, bytes, hipHostMallocMapped)
 #define GPU_HOST_FREE(pointer) hipHostFree(pointer)
 #define GPU_GRAPH_INSTANTIATE(executable, graph) hipGraphInstantiate(executable, graph, NULL, NULL, 0)
