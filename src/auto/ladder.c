@@ -185,16 +185,17 @@ double iteration_cost(const cost_rates *r, const matrix_facts *f, const ladder_s
 {
     const double vectors = s->solver == TESS_SOLVER_MINRES ? MINRES_VECTORS : 1.0;
     const double products = s->solver == TESS_SOLVER_BICGSTAB ? 2.0 : 1.0;
+    const double start = r->start + (s->solver == TESS_SOLVER_MINRES ? r->minres_start : 0.0);
 
     return products *
-           (r->entry * (double)f->nnz + r->start + application_cost(r, f, s) + vectors * r->vector * (double)f->n);
+           (r->entry * (double)f->nnz + start + application_cost(r, f, s) + vectors * r->vector * (double)f->n);
 }
 
 double multigrid_cost(const cost_rates *r, const matrix_facts *f)
 {
     const ladder_step cycle = {.precond = TESS_PRECOND_AMG};
 
-    return r->multigrid_start + r->multigrid_entry * (double)f->nnz +
+    return r->multigrid_start + r->multigrid_row * (double)f->n + r->multigrid_entry * (double)f->nnz +
            (flows_one_way(f) ? ONE_WAY_ITERATIONS : MULTIGRID_ITERATIONS) * application_cost(r, f, &cycle);
 }
 
@@ -288,5 +289,7 @@ void make_ladder(const cost_rates *r, matrix_family family, const matrix_facts *
 {
     list_steps(family, f, o, out);
     if (!r->sorts) { follow_the_flow(f, out); }
-    if (r->sorts && o->precond.kind == TESS_PRECOND_AUTO) { sort_steps(r, f, 1, out); } /* after the step without set-up */
+    if (r->sorts && o->precond.kind == TESS_PRECOND_AUTO) {
+        sort_steps(r, f, 1, out);
+    } /* after the step without set-up */
 }
