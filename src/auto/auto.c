@@ -156,7 +156,7 @@ static tess_status limit_solver(const tess_solver *s, auto_solve *state, int64_t
 
     step_options(s, &state->step, &o);
     o.monitor = budget_monitor;
-    if (on_gpu(s) && !s->options.monitor) { o.monitor = NULL; } /* a GPU is faster without one */
+    if (on_gpu(s) && !s->options.monitor) { o.monitor = NULL; } /* which calls it at its own pace */
     o.monitor_user = &state->budget;
     o.max_iterations = s->options.max_iterations - before;
     if (state->step.limit == LIMIT_DIRECT && o.max_iterations > MOST_DIRECT) { o.max_iterations = MOST_DIRECT; }

@@ -7,14 +7,12 @@
 
 /* No attempt is left before so many iterations: the first ones say little about the rate. */
 enum { LEAST_ITERATIONS = 20 };
-/* When an attempt has taken this share of the other method's time, it is left if the rest should take so many times as
-   long as the other method. Early plateaus mislead the rate, so that the share is not smaller. */
-#define TRIAL_SHARE 0.25
-#define FAR_FROM_DONE 2.0
-/* Likewise after half of that time, if the rest should take as long as all of it; */
-#define HALF_SHARE 0.5
-/* when it has taken as long as the other method would, it is left if the rest takes more than this share of it. */
-#define NEARLY_DONE 0.5
+/* In times of the other method's: an attempt that has taken TRIAL_SHARE is left if the rest should take more than 1,
+   and what it has taken times that rest is more than this. The rate is surer the longer it was watched: after an eighth
+   of the other's time the rest must be 2.5 times as long, after a quarter 1.2 times. Early plateaus mislead it, so that
+   the share is not smaller. bench/budget.py finds these two from recorded residuals (docs/results/automatic.md). */
+#define TRIAL_SHARE 0.12
+#define TAKEN_TIMES_REST 0.3
 /* An attempt makes room for a trial of the next step when it has taken as long, and would still take so many times as
    long. */
 #define TIMES_TRIAL 2.0
@@ -23,8 +21,8 @@ enum { LEAST_ITERATIONS = 20 };
 #define STALL_FACTOR 0.5
 enum { STALL_ITERATIONS = 1000, STALL_PASSES = 20 };
 
-/* Where the pace is the device's: so many times the least time of what may follow. */
-#define TIMES_LEAST_OTHER 2.0
+/* Where nothing can be looked at within an attempt: so many times the least time of what may follow. */
+#define TIMES_LEAST_OTHER 1.5
 enum { LEAST_CAP = 300, CAP_WITHOUT_FACTORS = 2000 };
 
 int64_t budget_cap(double least_other, double per_iteration)
@@ -33,15 +31,6 @@ int64_t budget_cap(double least_other, double per_iteration)
 
     if (isinf(least_other)) { return CAP_WITHOUT_FACTORS; }
     return most < LEAST_CAP ? LEAST_CAP : most < 1e9 ? (int64_t)most : (int64_t)1e9;
-}
-
-void budget_start(attempt_budget *b)
-{
-    b->trend = (residual_trend){.every = 5};
-    b->least = INFINITY;
-    b->remaining = INFINITY;
-    b->left = b->cancelled = false;
-    b->code = 0;
 }
 
 static void note_residual(attempt_budget *b, int64_t iteration, double residual)
@@ -101,8 +90,7 @@ static bool is_slower(const attempt_budget *b, int64_t iteration)
     const double spent = b->per_iteration * (double)iteration, rest = b->per_iteration * b->remaining;
 
     if (isinf(b->other)) { return has_stalled(b, iteration); }
-    return (spent > TRIAL_SHARE * b->other && rest > FAR_FROM_DONE * b->other) ||
-           (spent > HALF_SHARE * b->other && rest > b->other) || (spent > b->other && rest > NEARLY_DONE * b->other);
+    return spent > TRIAL_SHARE * b->other && rest > b->other && spent / b->other * (rest / b->other) > TAKEN_TIMES_REST;
 }
 
 static bool should_leave(attempt_budget *b, int64_t iteration, double tolerance)
@@ -117,6 +105,32 @@ static bool should_leave(attempt_budget *b, int64_t iteration, double tolerance)
     return is_slower(b, iteration);
 }
 
+/* The next look comes after a quarter of the iterations so far: they cost little, and a rate changes slowly. */
+enum { FIRST_LOOK = 32, LOOK_SHARE = 4 };
+
+static bool look(void *user, const double *history, int64_t length, int64_t iteration, double tolerance)
+{
+    attempt_budget *b = user;
+
+    for (; b->noted < length; b->noted++) {
+        if (b->noted > 0) { note_residual(b, b->noted, history[b->noted]); }
+    }
+    if (!b->cancelled) { b->left = should_leave(b, iteration, tolerance); }
+    b->loop.next = iteration + iteration / LOOK_SHARE;
+    return !b->left;
+}
+
+void budget_start(attempt_budget *b)
+{
+    b->trend = (residual_trend){.every = 5};
+    b->least = INFINITY;
+    b->remaining = INFINITY;
+    b->left = b->cancelled = false;
+    b->code = 0;
+    b->noted = 0;
+    b->loop = (tess_loop_watch){.look = look, .user = b, .next = FIRST_LOOK};
+}
+
 int budget_monitor(void *user, const tess_progress *progress)
 {
     attempt_budget *b = user;
@@ -126,6 +140,7 @@ int budget_monitor(void *user, const tess_progress *progress)
     seen.elapsed_seconds = tess_wall_seconds() - b->start;
     if (b->monitor && !b->cancelled) { b->code = b->monitor(b->user, &seen); }
     b->cancelled = b->code != 0;
+    if (b->looks) { return b->code; }
     note_residual(b, progress->iteration, progress->residual_norm);
     if (b->left) { return 1; } /* a GPU may call once more */
     if (!b->cancelled) { b->left = should_leave(b, progress->iteration, progress->tolerance); }

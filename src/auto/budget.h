@@ -2,12 +2,14 @@
 /*
  * The budget of an attempt: its monitor extrapolates the residual, and ends the attempt when another method should take
  * less time. It counts iterations, not seconds, so that a solve does the same on every run. A GPU calls monitors at its
- * own pace: there the attempt gets a number of iterations, `cap`.
+ * own pace: there the loop pauses for looks (`loop`), or, where it does not, the attempt gets a number of iterations,
+ * `cap`.
  */
 #ifndef TESS_AUTO_BUDGET_H
 #define TESS_AUTO_BUDGET_H
 
 #include "auto/ladder.h"
+#include "base/loop.h"
 
 /* The least residual so far, after every `every` iterations; when the list is full, every other entry goes. */
 enum { TREND_LENGTH = 64 };
@@ -24,8 +26,11 @@ typedef struct attempt_budget {
     int64_t before; /* iterations of earlier attempts */
     double start;   /* when the whole solve began */
     bool limited;
-    int64_t rows;         /* of the matrix */
-    int64_t cap;          /* on a GPU; 0: none */
+    int64_t rows; /* of the matrix */
+    int64_t cap;  /* on a GPU; 0: none */
+    bool looks;   /* residuals come by looks of `loop`, and the monitor only passes on */
+    tess_loop_watch loop;
+    int64_t noted;        /* residuals of the history so far, which the trend has */
     double per_iteration; /* iteration_cost */
     double trial;         /* what a trial of the next step costs; INFINITY: there is none */
     /* What multigrid or complete factors should cost, whichever is less; INFINITY: they cannot follow. Of factors it is

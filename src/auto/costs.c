@@ -61,18 +61,25 @@ static bool direct_follows(const auto_solve *state)
     return false;
 }
 
-/* From so many nonzeros on, multigrid bounds an attempt on a GPU that comes before it. On smaller matrices it may fail,
-   and complete factors bound the attempt alone. */
-enum { LEAST_BOUNDED_NONZEROS = 1 << 22 };
-
 /* What may follow on a GPU takes at least so long. */
 static double least_other_cost(const auto_solve *state, const cost_rates *rates)
 {
     const matrix_facts *f = &state->facts;
     const double direct = direct_follows(state) ? least_direct_cost(rates, f) : INFINITY;
 
-    if (f->nnz < LEAST_BOUNDED_NONZEROS || !multigrid_follows(state)) { return direct; }
-    return fmin(direct, multigrid_cost(rates, f));
+    return multigrid_follows(state) ? fmin(direct, multigrid_cost(rates, f)) : direct;
+}
+
+/* A GPU looks at a loop where this pauses; else the attempt gets a cap. */
+static void choose_looks(const tess_solver *s, auto_solve *state, const cost_rates *rates)
+{
+    method_solver *const running = solver_running(state->solver);
+    attempt_budget *b = &state->budget;
+
+    if (!on_gpu(s)) { return; }
+    b->looks = b->limited && running && method_pauses(running);
+    if (running) { method_lend_watch(running, b->looks ? &b->loop : NULL); }
+    if (b->limited && !b->looks) { b->cap = budget_cap(least_other_cost(state, rates), b->per_iteration); }
 }
 
 void begin_budget(tess_solver *s, int64_t before, double start)
@@ -94,11 +101,8 @@ void begin_budget(tess_solver *s, int64_t before, double start)
                           .trial = INFINITY,
                           .other = INFINITY};
     budget_start(b);
+    choose_looks(s, state, rates);
     if (!b->limited) { return; }
-    if (on_gpu(s)) {
-        b->cap = budget_cap(least_other_cost(state, rates), b->per_iteration);
-        return;
-    }
     if (multigrid_follows(state) && !(is_saddle_point(&state->facts) && direct_follows(state))) {
         b->other = multigrid_cost(rates, &state->facts);
     }
@@ -127,6 +131,32 @@ static bool is_too_expensive(tess_solver *s, auto_solve *state, const ladder_ste
                                    (double)s->options.max_iterations;
 }
 
+/* Information goes one entry far with each product: where rows sum to 0, so that nothing is forgotten on the way, x is
+   not known before it has gone from the first row to the last. That takes at least n / bandwidth products. CG takes
+   more than twice as many to 1e-8, and so do other methods. */
+#define TIMES_DISTANCE 2.0
+/* So many of the rows at least sum to 0. */
+#define SHARE_OF_NULL_ROWS 0.5
+
+static double least_iterations(const matrix_facts *f, const ladder_step *step)
+{
+    const double products = step->solver == TESS_SOLVER_BICGSTAB ? 2.0 : 1.0;
+
+    if (f->bandwidth == 0 || (double)f->null_rows < SHARE_OF_NULL_ROWS * (double)f->n) { return 0.0; }
+    return TIMES_DISTANCE / products * (double)f->n / (double)f->bandwidth;
+}
+
+/* Iterations without a set-up are left out where the least that they can take is more than multigrid. */
+static bool is_hopeless(const tess_solver *s, const auto_solve *state, const ladder_step *step)
+{
+    const cost_rates *rates = rates_of(s->original);
+    const matrix_facts *f = &state->facts;
+    const bool plain = step->precond == TESS_PRECOND_NONE || step->precond == TESS_PRECOND_JACOBI;
+
+    if (!plain || step->limit != LIMIT_BUDGET || state->remembered || !multigrid_follows(state)) { return false; }
+    return least_iterations(f, step) * iteration_cost(rates, f, step) > multigrid_cost(rates, f);
+}
+
 /* Incomplete factors are left out where complete ones, which may follow, take little more than a trial; the multigrid
    of a saddle point where they take less time. */
 static bool is_beaten(tess_solver *s, auto_solve *state, const ladder_step *step)
@@ -145,5 +175,6 @@ bool step_pays(tess_solver *s, const ladder_step *step)
 {
     auto_solve *state = s->state;
 
+    if (is_hopeless(s, state, step)) { return false; }
     return state->unanalysed || (!is_too_expensive(s, state, step) && !is_beaten(s, state, step));
 }

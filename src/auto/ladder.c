@@ -240,9 +240,10 @@ double iteration_cost(const cost_rates *r, const matrix_facts *f, const ladder_s
 {
     const double vectors = s->solver == TESS_SOLVER_MINRES ? MINRES_VECTORS : 1.0;
     const double products = s->solver == TESS_SOLVER_BICGSTAB ? 2.0 : 1.0;
+    const double start = r->start + (s->solver == TESS_SOLVER_MINRES ? r->minres_start : 0.0);
 
     return products *
-           (r->entry * (double)f->nnz + r->start + application_cost(r, f, s) + vectors * r->vector * (double)f->n);
+           (r->entry * (double)f->nnz + start + application_cost(r, f, s) + vectors * r->vector * (double)f->n);
 }
 
 double multigrid_cost(const cost_rates *r, const matrix_facts *f)
@@ -252,7 +253,8 @@ double multigrid_cost(const cost_rates *r, const matrix_facts *f)
                            : flows_one_way(f) ? ONE_WAY_ITERATIONS
                                               : MULTIGRID_ITERATIONS;
 
-    return r->multigrid_start + r->multigrid_entry * (double)f->nnz + iterations * application_cost(r, f, &cycle);
+    return r->multigrid_start + r->multigrid_row * (double)f->n + r->multigrid_entry * (double)f->nnz +
+           iterations * application_cost(r, f, &cycle);
 }
 
 double least_direct_cost(const cost_rates *r, const matrix_facts *f)

@@ -7,20 +7,22 @@
  * The host: one core of an x86 server with the reference BLAS. Multigrid on laplace3d-64 and on finite elements of 115
  * thousand rows (docs/results/multigrid.md).
  *
- * The GPU: an H100 or H200. Entries and vectors: 12 and some 100 bytes at 3 to 4 TB/s; CG on laplace3d:150 takes 167 us
- * an iteration (docs/results/multigrid.md). Start: the kernels of a recorded iteration, 0.6 us each. Triangles: levels
- * take 0.3 us where they merge (Poisson 64 by 64, docs/results/preconditioners.md) and 2 us where they do not. Set-up
- * of incomplete factors: Poisson 64 by 64, and wathen120 in 16 ms (the same page). Multigrid: 43 ms of set-up
- * and 1.1 ms an iteration on laplace3d:150, which has 23.6 million entries, 175 and 3.7 ms on laplace3d:256. Levels
- * that the host makes, by aggregation, take longer.
+ * The GPU: an H200. CG with Jacobi takes 148 us an iteration on laplace3d:150, 651 us on laplace3d:256, 202 us on
+ * laplace3d27:128 (by diagonals), 47 us on elasticity of 203 thousand rows (CSR), and 9 to 15 us where all is small;
+ * MINRES 20 us there. Triangles: levels take 0.3 us where they merge (Poisson 64 by 64,
+ * docs/results/preconditioners.md) and 2 us where they do not. Set-up of incomplete factors: Poisson 64 by 64, and
+ * wathen120 in 16 ms (the same page). Multigrid: set-up and an iteration of CG take 50 and 1.3 ms on laplace3d:150, 132
+ * and 3.7 ms on laplace3d:256, 42 and 2.1 ms on laplace3d27:128, 36 and 1.4 ms on stretched2d:1500, 20 and 0.56 ms on
+ * the elasticity. Levels that the host makes, by aggregation, take longer.
  *
  * cuDSS: not measured here yet. Its analysis orders by nested dissection on the host, which takes some 1.5 us an entry
  * by METIS (precond/direct/analysis.c); the first use loads its kernels.
  */
-#define WORK_OF_A_GPU                                                                                     \
-    .sorts = true, .entry = 4e-12, .vector = 3e-11, .start = 3e-6, .triangle_passes = 2.5, .level = 1e-6, \
-    .incomplete_start = 5e-3, .incomplete_entry = 28e-9, .threshold_entry = 560e-9, .cycle_passes = 12.0, \
-    .cycle_start = 5e-4, .multigrid_start = 5e-3, .multigrid_entry = 1.6e-9, .direct_unsymmetric = 1.6
+#define WORK_OF_A_GPU                                                                                             \
+    .sorts = true, .entry = 3e-12, .vector = 2e-11, .start = 8e-6, .minres_start = 10e-6, .triangle_passes = 2.5, \
+    .level = 1e-6, .incomplete_start = 5e-3, .incomplete_entry = 28e-9, .threshold_entry = 560e-9,                \
+    .cycle_passes = 12.0, .cycle_start = 1.5e-4, .multigrid_start = 20e-3, .multigrid_row = 5e-9,                 \
+    .multigrid_entry = 0.25e-9, .direct_unsymmetric = 1.6
 
 static const cost_rates rates[RATES_COUNT] = {
     [RATES_HOST] = {.name = "host",

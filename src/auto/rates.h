@@ -13,13 +13,14 @@ typedef struct cost_rates {
     bool sorts; /* attempts are made in the order of their cost, not of the lists in ladder.c */
     /* An iteration: an entry of the product, an entry of a vector in all operations, what it begins with. */
     double entry, vector, start;
+    double minres_start; /* of MINRES, whose iterations have more kernels */
     /* A product with both triangles of incomplete factors: passes, and a level set of either, which waits for the one
        before. Their set-up: once, and for an entry of the matrix. */
     double triangle_passes, level, incomplete_start, incomplete_entry;
     /* The set-up of factors with a threshold (ilut, ict), which the host makes, for an entry of the matrix. */
     double threshold_entry;
-    /* Multigrid: a cycle, beside its passes what it begins with; the set-up. */
-    double cycle_passes, cycle_start, multigrid_start, multigrid_entry;
+    /* Multigrid: a cycle, beside its passes what it begins with; the set-up: once, for a row and an entry. */
+    double cycle_passes, cycle_start, multigrid_start, multigrid_row, multigrid_entry;
     /* Complete factors: once, for a row, an entry, and an operation of the factorization. Of an unsymmetric matrix they
        take so many times as long: its entries are matched first, and both sides are kept. */
     double direct_start, direct_row, direct_entry, direct_flop, direct_unsymmetric;

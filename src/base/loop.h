@@ -24,6 +24,19 @@ typedef struct tess_whole_loop {
     tess_status (*failed)(tess_context *ctx, const void *solver);
 } tess_whole_loop;
 
+/*
+ * Looks at a running loop after iterations that it names itself, which are the same on every run. The graph engine of a
+ * GPU, which runs on without the host, pauses there: between two looks it takes as long as without any. Other engines
+ * make none.
+ */
+typedef struct tess_loop_watch {
+    /* history: residual norms by iteration, in host memory, as long as it was asked for. It sets `next`. False: the
+       loop ends as one that is cancelled. */
+    bool (*look)(void *user, const double *history, int64_t length, int64_t iteration, double tolerance);
+    void *user;
+    int64_t next;
+} tess_loop_watch;
+
 /* A loop of a Krylov method: `body` enqueues one iteration. */
 typedef struct tess_loop {
     tess_status (*body)(void *solver);
@@ -36,6 +49,7 @@ typedef struct tess_loop {
     int64_t history_capacity;
     int (*monitor)(void *user, const struct tess_progress *progress); /* a tess_monitor */
     void *monitor_user;
+    tess_loop_watch *watch; /* NULL: none */
     double start_seconds;   /* wall clock at the start of the solve */
     void **graph_slot;      /* where the device keeps the recorded loop between solves; NULL: it keeps none */
     tess_loop_state result; /* out: the state at the end */

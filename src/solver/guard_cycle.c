@@ -160,6 +160,7 @@ tess_status guard_run_loop(solve_run *run, tess_loop_state *end)
                       .history_capacity = s->head->history_capacity,
                       .monitor = s->options->monitor,
                       .monitor_user = s->options->monitor_user,
+                      .watch = s->watch,
                       .start_seconds = run->start,
                       .whole = s->krylov.single ? &single_kernel_ops_of(s->ctx)->loop : NULL,
                       .graph_slot = &s->graph,

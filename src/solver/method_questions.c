@@ -40,6 +40,16 @@ void method_lend_parts(method_solver *s, const null_parts *parts)
     s->lent = parts;
 }
 
+void method_lend_watch(method_solver *s, tess_loop_watch *watch)
+{
+    s->watch = watch;
+}
+
+bool method_pauses(const method_solver *s)
+{
+    return s->ctx->device == TESS_DEVICE_GPU && s->engine == TESS_ENGINE_GRAPH && !s->method->run;
+}
+
 /* ---- iterates ---- */
 
 tess_status method_last_iterate(const method_solver *s, tess_vector *x)

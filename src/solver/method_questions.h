@@ -3,6 +3,7 @@
 #ifndef TESS_SOLVER_METHOD_QUESTIONS_H
 #define TESS_SOLVER_METHOD_QUESTIONS_H
 
+#include "base/loop.h"
 #include "matrix/null_parts.h"
 #include "solver/krylov.h"
 
@@ -27,6 +28,9 @@ void method_take_matrix(method_solver *s, tess_matrix *stored);
 void method_drop_matrix(method_solver *s);
 /* The parts of the matrix with a null vector, which the caller has found and keeps as long as the solver. */
 void method_lend_parts(method_solver *s, const null_parts *parts);
+/* Looks at the loops of later solves, where method_pauses says that they pause for it; NULL: none. */
+void method_lend_watch(method_solver *s, tess_loop_watch *watch);
+bool method_pauses(const method_solver *s);
 
 /* What auto takes for a shell, of which the caller's marks are all that is known. */
 tess_solver_kind method_of_marks(const tess_shell_operator *shell);

@@ -26,6 +26,7 @@ struct method_solver {
     double *candidate;      /* x + d while it is judged, and after the solve the last one */
     null_parts null;        /* of the matrix with these values (least_residual.c) */
     const null_parts *lent; /* those that another solver has found; NULL: this one looks for them */
+    tess_loop_watch *watch; /* of the caller, as long as the solver; NULL: none */
     uint64_t null_version;
     bool null_known;
     double *best;      /* the best x so far; NULL: x itself is, because a worse one never replaces it */

@@ -5,7 +5,7 @@
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {AUTOMATIC_TESTS};
+    const struct CMUnitTest tests[] = {AUTOMATIC_TESTS, cmocka_unit_test(a_recorded_attempt_is_left_early)};
 
     return run_gpu_tests(tests, &ctx);
 }

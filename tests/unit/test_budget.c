@@ -71,10 +71,10 @@ static void caps(void **state)
 {
     (void)state;
     assert_int_equal(budget_cap(INFINITY, 1.0), 2000);
-    assert_int_equal(budget_cap(1.0, 1e-3), 2000);
-    assert_int_equal(budget_cap(3.0, 1e-3), 6000);
-    assert_int_equal(budget_cap(0.1501, 1e-3), 300);
-    assert_int_equal(budget_cap(0.1511, 1e-3), 302);
+    assert_int_equal(budget_cap(1.0005, 1e-3), 1500);
+    assert_int_equal(budget_cap(3.0005, 1e-3), 4500);
+    assert_int_equal(budget_cap(0.2003, 1e-3), 300);
+    assert_int_equal(budget_cap(0.2017, 1e-3), 302);
     assert_int_equal(budget_cap(1e-9, 1.0), 300);
     assert_int_equal(budget_cap(1e12, 1e-3), 1000000000);
 }
@@ -164,14 +164,14 @@ static void what_meets_the_tolerance_is_not_left(void **state)
     }
 }
 
-/* Another method would take 100. After a quarter of that an attempt is left if twice as much remains; after half, if as
-   much does; after all, if half does. */
+/* Another method would take 100. An attempt that has taken t of these is left if more than 100, and more than 30 * 100
+   / t, remain. */
 static void shares_of_the_other_method(void **state)
 {
     static const struct {
         double last;
         int64_t left;
-    } cases[] = {{1e4, 26}, {226.5, 26}, {225.5, 51}, {152.5, 51}, {150.5, NEVER}, {40.0, NEVER}};
+    } cases[] = {{1e4, 20}, {226.5, 20}, {150.5, 24}, {130.5, 30}, {129.5, NEVER}, {40.0, NEVER}};
 
     (void)state;
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
@@ -184,10 +184,10 @@ static void shares_of_the_other_method(void **state)
     {
         attempt_budget b = budget_of(100.0, INFINITY), nearly = b;
 
-        assert_int_equal(run_until(&b, 150.5, 90.0, 200), 101); /* 60.5 95 / 85 iterations remain */
-        assert_true(fabs(b.remaining - 60.5 * 95.0 / 85.0) < 1e-6);
-        /* fewer than 50 remain */
-        assert_int_equal(run_until(&nearly, 142.5, 98.0, 104), NEVER);
+        assert_int_equal(run_until(&b, 129.0, 90.0, 300), 225); /* 39 220 / 85 iterations remain */
+        assert_true(fabs(b.remaining - 39.0 * 220.0 / 85.0) < 1e-6);
+        /* fewer than 100 remain */
+        assert_int_equal(run_until(&nearly, 129.0, 90.0, 224), NEVER);
     }
 }
 
@@ -200,8 +200,8 @@ static void no_attempt_is_left_at_once(void **state)
     assert_int_equal(run_flat(&b, 100), 20);
     assert_int_equal(watched, 0);
     assert_int_equal(run_flat(&trial, 100), 20);
-    other_cost.per_iteration = 0.1; /* a quarter of 10 after 25 */
-    assert_int_equal(run_flat(&other_cost, 100), 26);
+    other_cost.per_iteration = 1.0 / 32.0; /* 0.12 times 10 after 38.4 */
+    assert_int_equal(run_flat(&other_cost, 100), 39);
 }
 
 /* A trial costs 30: the attempt makes room when it has cost more, and twice as much remains. */
@@ -249,11 +249,11 @@ static void the_prediction_is_asked_once(void **state)
     attempt_budget b = budget_of(10.0, INFINITY), quick = b;
 
     (void)state;
-    prediction = 100.0;
+    prediction = 300.0;
     b.predict = quick.predict = predict;
-    assert_int_equal(run_flat(&b, 100), 26);
+    assert_int_equal(run_flat(&b, 100), 37); /* 0.12 times 300 are 36 */
     assert_int_equal(predicted, 1);
-    assert_true(b.predict == NULL && b.other == 100.0);
+    assert_true(b.predict == NULL && b.other == 300.0);
     predicted = 0;
     prediction = 10.0;
     assert_int_equal(run_flat(&quick, 100), 20);
@@ -262,6 +262,43 @@ static void the_prediction_is_asked_once(void **state)
     quick.predict = predict;
     assert_int_equal(run(&quick, 60.0), NEVER); /* it is fast enough for the bound */
     assert_int_equal(predicted, 0);
+}
+
+/* A loop that pauses for looks is left by the same rule, of which the monitor then says nothing. */
+static void looks_do_what_the_monitor_does(void **state)
+{
+    enum { LENGTH = 400 };
+    double history[LENGTH + 1];
+    attempt_budget b = budget_of(1000.0, INFINITY), user = b, ended = b;
+    int64_t at = 0, looks = 0;
+
+    (void)state;
+    for (int64_t it = 0; it <= LENGTH; it++) {
+        history[it] = exp(-RATE * (double)it);
+    }
+    b.looks = true;
+    b.loop.user = &b;
+    while (at < LENGTH && !b.left) { /* 32, 40, 50, 62, ... */
+        const tess_progress progress = {.iteration = at + 1, .residual_norm = 1.0, .tolerance = 0.5};
+        bool goes_on = true;
+
+        assert_int_equal(budget_monitor(&b, &progress), 0);
+        at = b.loop.next;
+        looks++;
+        goes_on = b.loop.look(&b, history, at + 1, at, exp(-RATE * 2000.0));
+        assert_int_equal(goes_on, !b.left);
+        assert_int_equal(b.loop.next, at + at / 4);
+    }
+    assert_int_equal(b.noted, at + 1);
+    /* 0.3 * 1000^2 = t (2000 - t) at t = 163 */
+    assert_int_equal(at, 187);
+    assert_int_equal(looks, 9);
+    assert_true(fabs(b.remaining - (2000.0 - (double)at)) < 1e-6);
+    /* what the caller has ended is not left for another method; nor is an attempt without a history that goes on */
+    user.cancelled = true;
+    assert_true(user.loop.look(&user, history, 201, 200, exp(-RATE * 1e6)));
+    assert_false(user.left);
+    assert_true(ended.loop.look(&ended, history, 10, 200, exp(-RATE * 1e6)));
 }
 
 static void some_attempts_have_no_budget(void **state)
@@ -331,6 +368,7 @@ int main(void)
         cmocka_unit_test(trials),
         cmocka_unit_test(stalls),
         cmocka_unit_test(the_prediction_is_asked_once),
+        cmocka_unit_test(looks_do_what_the_monitor_does),
         cmocka_unit_test(some_attempts_have_no_budget),
         cmocka_unit_test(the_callers_monitor),
     };

@@ -157,7 +157,10 @@ static void estimates_meet_measurements(void **state)
 {
     const cost_rates *gpu = rates_of_kind(RATES_GPU), *host = rates_of_kind(RATES_HOST);
     const matrix_facts cube = SPD(3375000, 23490000, 448), larger = SPD(16777216, 117047296, 766),
-                       poisson = SPD(4096, 20224, 127);
+                       dense = SPD(2097152, 55742968, 510), elastic = SPD(202800, 8705406, 400),
+                       road = SPD(32580, 155598, 100), poisson = SPD(4096, 20224, 127);
+    const ladder_step minres = {TESS_SOLVER_MINRES, TESS_PRECOND_NONE,    TESS_PRECISION_FP64,
+                                TESS_SCALING_NONE,  TESS_REORDERING_NONE, LIMIT_BUDGET};
     const ladder_step cg = {TESS_SOLVER_CG,       JACOBI,      TESS_PRECISION_FP64, TESS_SCALING_NONE,
                             TESS_REORDERING_NONE, LIMIT_BUDGET};
     const ladder_step ic0 = {TESS_SOLVER_CG,       IC0,         TESS_PRECISION_FP32, TESS_SCALING_NONE,
@@ -166,11 +169,19 @@ static void estimates_meet_measurements(void **state)
                              TESS_REORDERING_NONE, LIMIT_BUDGET};
 
     (void)state;
-    check_measured(iteration_cost(gpu, &cube, &cg), 167e-6);
-    check_measured(iteration_cost(gpu, &cube, &amg), 1.14e-3);
-    check_measured(iteration_cost(gpu, &larger, &amg), 3.73e-3);
-    check_measured(multigrid_cost(gpu, &cube), 42.7e-3 + 20 * 1.14e-3);
-    check_measured(multigrid_cost(gpu, &larger), 174.7e-3 + 20 * 3.73e-3);
+    check_measured(iteration_cost(gpu, &cube, &cg), 148e-6);
+    check_measured(iteration_cost(gpu, &larger, &cg), 651e-6);
+    check_measured(iteration_cost(gpu, &dense, &cg), 202e-6);
+    check_measured(iteration_cost(gpu, &elastic, &cg), 47e-6);
+    check_measured(iteration_cost(gpu, &cube, &amg), 1.3e-3);
+    check_measured(iteration_cost(gpu, &larger, &amg), 3.7e-3);
+    check_measured(iteration_cost(gpu, &dense, &amg), 2.1e-3);
+    check_measured(iteration_cost(gpu, &elastic, &amg), 0.56e-3);
+    check_measured(multigrid_cost(gpu, &cube), 50e-3 + 20 * 1.3e-3);
+    check_measured(multigrid_cost(gpu, &larger), 132e-3 + 20 * 3.7e-3);
+    check_measured(multigrid_cost(gpu, &dense), 42e-3 + 20 * 2.1e-3);
+    check_measured(multigrid_cost(gpu, &elastic), 20e-3 + 20 * 0.56e-3);
+    check_measured(iteration_cost(gpu, &road, &minres), 20e-6);
     /* merged levels take a third of what the table says, others twice that */
     assert_true(iteration_cost(gpu, &poisson, &ic0) > 76e-6 && iteration_cost(gpu, &poisson, &ic0) < 6 * 76e-6);
     assert_true(iteration_cost(host, &poisson, &ic0) < iteration_cost(gpu, &poisson, &ic0));

@@ -79,7 +79,7 @@ __device__ static bool close_body(const loop_predicate &predicate, tess_loop_sta
     mailbox->residual_norm = target->scale * target->residual_norm;
     mailbox->phase = target->phase;
     if (mailbox->cancel) { target->cancel = 1; }
-    return target->phase == TESS_LOOP_RUNNING;
+    return target->phase == TESS_LOOP_RUNNING && target->iteration < mailbox->pause_at;
 }
 
 #if GPU_HAS_WHILE_NODE
@@ -317,7 +317,11 @@ static tess_status launch_loop(tess_context *ctx, const tess_loop *loop, loop_gr
 #if GPU_HAS_WHILE_NODE
     TESS_TRY(gpu_check(ctx, GPU(GraphLaunch)(g->executable, stream), "launching the loop"));
 #else
-    for (int64_t launched = 0; launched == 0 || g->mailbox->phase == TESS_LOOP_RUNNING; launched++) {
+    const int64_t begun = g->mailbox->iteration, pause_at = g->mailbox->pause_at;
+
+    for (int64_t launched = 0;
+         launched == 0 || (g->mailbox->phase == TESS_LOOP_RUNNING && begun + launched * UNROLL < pause_at);
+         launched++) {
         TESS_TRY(gpu_check(ctx, GPU(GraphLaunch)(g->executable, stream), "launching the loop"));
         TESS_TRY(gpu_check(ctx, GPU(EventRecord)(g->done[launched % 2], stream), "recording an event"));
         if (launched > 0) {
@@ -327,6 +331,51 @@ static tess_status launch_loop(tess_context *ctx, const tess_loop *loop, loop_gr
     }
 #endif
     status = wait_for_loop(ctx, loop, g->mailbox, tolerance);
+cleanup:
+    return status;
+}
+
+/* A look at a loop that pauses: the iteration of the next one. None follows a loop that is told to end, which it does
+   in the iteration after. */
+static tess_status look_at_loop(tess_context *ctx, const tess_loop *loop, const loop_graph *g, int64_t from,
+                                double tolerance, int64_t *pause_at)
+{
+    const int64_t iteration = g->mailbox->iteration, end = iteration + 1;
+    const int64_t kept = end < loop->history_capacity ? end : loop->history_capacity;
+    const int32_t yes = 1;
+    tess_status status = TESS_SUCCESS;
+
+    if (from < kept) {
+        TESS_TRY(ctx->backend->download(ctx, loop->host_history + from, loop->history + from,
+                                        (size_t)(kept - from) * sizeof(double)));
+    }
+    *pause_at = INT64_MAX;
+    if (loop->watch->look(loop->watch->user, loop->host_history, kept, iteration, tolerance)) {
+        *pause_at = loop->watch->next;
+    } else {
+        status = ctx->backend->upload(ctx, &loop->state->cancel, &yes, sizeof yes);
+    }
+cleanup:
+    return status;
+}
+
+/* Launches until the loop ends, with its pauses. */
+static tess_status launch_legs(tess_context *ctx, const tess_loop *loop, loop_graph *g, double tolerance)
+{
+    int64_t seen = 0;
+    tess_status status = TESS_SUCCESS;
+
+    g->mailbox->pause_at = loop->watch ? loop->watch->next : INT64_MAX;
+    TESS_TRY(launch_loop(ctx, loop, g, tolerance));
+    while (g->mailbox->phase == TESS_LOOP_RUNNING) {
+        int64_t pause_at = INT64_MAX;
+        const int64_t from = seen;
+
+        seen = g->mailbox->iteration + 1;
+        TESS_TRY(look_at_loop(ctx, loop, g, from, tolerance, &pause_at));
+        g->mailbox->pause_at = pause_at;
+        TESS_TRY(launch_loop(ctx, loop, g, tolerance));
+    }
 cleanup:
     return status;
 }
@@ -413,7 +462,7 @@ static tess_status run_graph(tess_context *ctx, tess_loop *loop)
     g->mailbox->iteration = start->iteration;
     g->mailbox->phase = start->phase;
     g->mailbox->cancel = start->cancel;
-    TESS_TRY(launch_loop(ctx, loop, g, start->scale * start->tolerance));
+    TESS_TRY(launch_legs(ctx, loop, g, start->scale * start->tolerance));
     status = ctx->backend->download(ctx, &loop->result, loop->state, sizeof loop->result);
 cleanup:
     return status;

@@ -16,6 +16,7 @@ typedef struct loop_mailbox {
     double residual_norm;
     int32_t phase;
     int32_t cancel;      /* written by the host */
+    int64_t pause_at;    /* of a recording: the host looks after so many iterations */
     int32_t failed;      /* a block of a single kernel timed out */
     tess_loop_state end; /* of a single kernel: its final state, once phase is not LOOP_NOT_ENDED */
 } loop_mailbox;
