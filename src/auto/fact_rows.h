@@ -164,9 +164,10 @@ TESS_HD uint64_t fact_hash_row(const csr_view *v, int64_t i)
 
 /* ---- pairs of entries ---- */
 
-/* | |a_ij| - |a_ji| | and |a_ij| + |a_ji|, over entries of a row beside the diagonal. */
+/* Over entries of a row beside the diagonal: | |a_ij| - |a_ji| | and |a_ij| + |a_ji|; |a_ij| where |i - j| is beyond the
+   reach. */
 typedef struct fact_way {
-    double differences, sum;
+    double differences, sum, far;
 } fact_way;
 
 /* Entry begin + l of a row is in sum l mod FACT_LANES; a power of two. */
@@ -176,6 +177,7 @@ TESS_HD void fact_way_join(fact_way *w, const fact_way *other)
 {
     w->differences += other->differences;
     w->sum += other->sum;
+    w->far += other->far;
 }
 
 /* 0 where there is none. */
@@ -197,7 +199,7 @@ TESS_HD double fact_entry_at(const csr_view *v, int64_t i, int64_t j)
 }
 
 /* Entry k, of row i. */
-TESS_HD void fact_take_pair(const csr_view *v, int64_t i, int64_t k, fact_way *w)
+TESS_HD void fact_take_pair(const csr_view *v, int64_t reach, int64_t i, int64_t k, fact_way *w)
 {
     const int64_t j = v->col_ind[k];
     const double a = fabs(((const double *)v->val)[k]), b = j == i ? a : fabs(fact_entry_at(v, j, i));
@@ -205,6 +207,7 @@ TESS_HD void fact_take_pair(const csr_view *v, int64_t i, int64_t k, fact_way *w
     if (j == i || !isfinite(a + b)) { return; }
     w->differences += fabs(a - b);
     w->sum += a + b;
+    if (j - i > reach || i - j > reach) { w->far += a; }
 }
 
 #endif

@@ -86,25 +86,26 @@ cleanup:
     return status;
 }
 
-/* ---- one way ---- */
+/* ---- pairs of entries ---- */
 
 /* Rows that are looked at, evenly spread. */
 enum { SAMPLED_ROWS = 4096 };
 
 /* The sum of | |a_ij| - |a_ji| | over that of |a_ij| + |a_ji|, beside the diagonal: 0 for a symmetric matrix, 1 where
    no row has an entry of a column that has one of it. */
-static double share_of(const fact_way *ways, int64_t count)
+static void take_ways(const fact_way *ways, int64_t count, matrix_facts *f)
 {
-    double differences = 0.0, sum = 0.0;
+    fact_way all = {0.0, 0.0, 0.0};
 
     for (int64_t i = 0; i < count; i++) {
-        differences += ways[i].differences;
-        sum += ways[i].sum;
+        fact_way_join(&all, &ways[i]);
     }
-    return sum > 0.0 ? differences / sum : 0.0;
+    if (all.sum == 0.0) { return; }
+    f->one_way = f->symmetric ? 0.0 : all.differences / all.sum;
+    f->far_share = 2.0 * all.far / all.sum;
 }
 
-static tess_status find_one_way(const tess_matrix *a, matrix_facts *f)
+static tess_status look_at_pairs(const tess_matrix *a, matrix_facts *f)
 {
     const int64_t step = f->n > SAMPLED_ROWS ? f->n / SAMPLED_ROWS : 1, count = (f->n + step - 1) / step;
     fact_way *ways = NULL, *on_host = NULL;
@@ -112,10 +113,10 @@ static tess_status find_one_way(const tess_matrix *a, matrix_facts *f)
 
     TESS_TRY(tess_device_allocate(a->ctx, count, sizeof *ways, (void **)&ways));
     TESS_TRY(tess_host_allocate(a->ctx, count, sizeof *on_host, (void **)&on_host));
-    TESS_TRY(facts_ops_of(a->ctx)->pair(a, step, ways));
+    TESS_TRY(facts_ops_of(a->ctx)->pair(a, step, f->bandwidth / 2, ways));
     TESS_TRY(a->ctx->backend->download(a->ctx, on_host, ways, (size_t)count * sizeof *ways));
-    f->one_way = share_of(on_host, count);
-    TESS_TRY(tess_stage_note(a->ctx, "facts: one way"));
+    take_ways(on_host, count, f);
+    TESS_TRY(tess_stage_note(a->ctx, "facts: pairs"));
 cleanup:
     tess_host_release(a->ctx, on_host, count, sizeof *on_host);
     tess_device_release(a->ctx, ways, count, sizeof *ways);
@@ -133,7 +134,7 @@ tess_status find_facts(const tess_matrix *a, matrix_facts *facts)
     TESS_TRY(tess_stage_note(a->ctx, "facts: symmetry"));
     if (facts->n == 0) { return TESS_SUCCESS; }
     TESS_TRY(look_at_rows(a, facts));
-    if (!facts->symmetric) { status = find_one_way(a, facts); }
+    status = look_at_pairs(a, facts);
 cleanup:
     return status;
 }

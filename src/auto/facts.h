@@ -33,6 +33,7 @@ typedef struct matrix_facts {
     double least_diagonal, greatest_diagonal; /* magnitudes other than 0; 0: there is none */
     double row_ratio; /* beside the diagonal, the largest over the least magnitude of a row: its greatest; 0: none */
     double one_way;   /* how far entries outweigh those of the transpose, from 0 to 1; 0 if symmetric */
+    double far_share; /* of magnitudes beside the diagonal: of those beyond half of the bandwidth */
 } matrix_facts;
 
 /* The functions of a device. Each gives the same bits on every device. */
@@ -40,7 +41,7 @@ typedef struct facts_ops {
     /* All rows; diagonal: of A, on the device. */
     tess_status (*look)(const tess_matrix *a, const double *diagonal, fact_sums *sums);
     /* Rows 0, step, 2 step ... below n; ways: one for each, on the device. */
-    tess_status (*pair)(const tess_matrix *a, int64_t step, fact_way *ways);
+    tess_status (*pair)(const tess_matrix *a, int64_t step, int64_t reach, fact_way *ways);
     /* A host counts; a GPU has a lower bound (facts_levels_device.cu). */
     tess_status (*levels)(const tess_matrix *a, int64_t *levels);
     /* A hash of where entries are stored: a sum over them, in any order. */

@@ -205,17 +205,17 @@ cleanup:
 
 /* ---- pairs ---- */
 
-__global__ void __launch_bounds__(FACT_LANES) pairs_kernel(csr_view v, int64_t step, int64_t count, fact_way *ways)
+__global__ void __launch_bounds__(FACT_LANES) pairs_kernel(csr_view v, int64_t step, int64_t reach, int64_t count, fact_way *ways)
 {
     __shared__ fact_way of_lane[FACT_LANES];
     const int lane = (int)threadIdx.x;
 
     for (int64_t at = blockIdx.x; at < count; at += gridDim.x) {
         const int64_t i = at * step, end = tess_row_offset(v.row_ptr, v.row_ptr_bits, i + 1);
-        fact_way mine = {0.0, 0.0};
+        fact_way mine = {0.0, 0.0, 0.0};
 
         for (int64_t k = tess_row_offset(v.row_ptr, v.row_ptr_bits, i) + lane; k < end; k += FACT_LANES) {
-            fact_take_pair(&v, i, k, &mine);
+            fact_take_pair(&v, reach, i, k, &mine);
         }
         of_lane[lane] = mine;
         __syncthreads();
@@ -228,14 +228,15 @@ __global__ void __launch_bounds__(FACT_LANES) pairs_kernel(csr_view v, int64_t s
     }
 }
 
-tess_status pair(const tess_matrix *a, int64_t step, fact_way *ways)
+tess_status pair(const tess_matrix *a, int64_t step, int64_t reach, fact_way *ways)
 {
     gpu_scope scope(a->ctx);
     const csr_view *v = &csr_of(a)->view;
     const int64_t count = (v->nrows + step - 1) / step;
     const unsigned grid = gpu_grid(a->ctx, count * GPU_BLOCK, 2 * FACT_BLOCKS);
 
-    return gpu_launch_blocks(a->ctx, "pairs of entries", pairs_kernel, grid, FACT_LANES, 0, *v, step, count, ways);
+    return gpu_launch_blocks(a->ctx, "pairs of entries", pairs_kernel, grid, FACT_LANES, 0, *v, step, reach, count,
+                             ways);
 }
 
 /* ---- the pattern ---- */

@@ -43,13 +43,13 @@ static tess_status look(const tess_matrix *a, const double *diagonal, fact_sums 
 }
 
 /* As many threads of a GPU take a row: sums by each, then over them in halves. */
-static fact_way pair_row(const csr_view *v, int64_t i)
+static fact_way pair_row(const csr_view *v, int64_t reach, int64_t i)
 {
-    fact_way lane[FACT_LANES] = {{0.0, 0.0}};
+    fact_way lane[FACT_LANES] = {{0.0, 0.0, 0.0}};
     const int64_t begin = csr_offset(v, i);
 
     for (int64_t k = begin; k < csr_offset(v, i + 1); k++) {
-        fact_take_pair(v, i, k, &lane[(k - begin) % FACT_LANES]);
+        fact_take_pair(v, reach, i, k, &lane[(k - begin) % FACT_LANES]);
     }
     for (int half = FACT_LANES / 2; half > 0; half /= 2) {
         for (int l = 0; l < half; l++) {
@@ -59,13 +59,13 @@ static fact_way pair_row(const csr_view *v, int64_t i)
     return lane[0];
 }
 
-static tess_status pair(const tess_matrix *a, int64_t step, fact_way *ways)
+static tess_status pair(const tess_matrix *a, int64_t step, int64_t reach, fact_way *ways)
 {
     const csr_view *v = &csr_of(a)->view;
 
 #pragma omp parallel for num_threads(host_threads_for(a->ctx, v->nnz)) schedule(dynamic, 64)
     for (int64_t i = 0; i < v->nrows; i += step) {
-        ways[i / step] = pair_row(v, i);
+        ways[i / step] = pair_row(v, reach, i);
     }
     return TESS_SUCCESS;
 }

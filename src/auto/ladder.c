@@ -66,10 +66,12 @@ static const ladder_step general[] = {
 /* Before the others, for a triangle: substitution, since the factors of ILU(0) are the matrix. */
 static const ladder_step triangle[] = {
     {TESS_SOLVER_BICGSTAB, TESS_PRECOND_ILU0, TESS_PRECISION_FP64, AS_IT_IS, LIMIT_DIRECT}};
-/* Saddle points, symmetric or not. The levels are in FP64: rounded ones are not as definite as MINRES needs them. */
+/* Saddle points, symmetric or not. With MINRES the levels are in FP64: rounded ones are not as definite as it needs
+   them, and even those in FP64 need not be. */
 static const ladder_step saddle[] = {
     {TESS_SOLVER_MINRES, TESS_PRECOND_NONE, TESS_PRECISION_FP64, AS_IT_IS, LIMIT_BUDGET},
     {TESS_SOLVER_MINRES, TESS_PRECOND_AMG, TESS_PRECISION_FP64, AS_IT_IS, LIMIT_BUDGET},
+    {TESS_SOLVER_GMRES_IR, TESS_PRECOND_AMG, TESS_PRECISION_FP32, AS_IT_IS, LIMIT_BUDGET},
     {TESS_SOLVER_FGMRES, TESS_PRECOND_LU, TESS_PRECISION_FP32, AS_IT_IS, LIMIT_DIRECT},
     {TESS_SOLVER_FGMRES, TESS_PRECOND_LU, TESS_PRECISION_FP64, AS_IT_IS, LIMIT_DIRECT},
     {TESS_SOLVER_GMRES, TESS_PRECOND_ILUT, TESS_PRECISION_FP64, MATCHED_IN_A_BAND, LIMIT_BUDGET},
@@ -208,9 +210,9 @@ static bool flows_one_way(const matrix_facts *f)
 #define MINRES_VECTORS 2.0
 /* A trial of incomplete factors, and a solve with multigrid, is so many iterations. */
 enum { TRIAL_ITERATIONS = 20, MULTIGRID_ITERATIONS = 20 };
-/* Against the flow: 50 to 80 iterations, with two cycles each; saddle points: 117 to 220, with levels of more entries
+/* Against the flow: 50 to 80 iterations, with two cycles each; saddle points: 117 to 163 by MINRES, with levels of more entries
    for a row of the matrix than others have. */
-enum { ONE_WAY_ITERATIONS = 130, SADDLE_ITERATIONS = 300 };
+enum { ONE_WAY_ITERATIONS = 130, SADDLE_ITERATIONS = 200 };
 /* A trial is left out where complete factors take fewer times as long: it fails more often than not. */
 #define TIMES_WORTH 2.5
 /* Complete factors take so many times their least cost, where nothing predicts it. */
