@@ -138,6 +138,9 @@ static bool is_too_expensive(tess_solver *s, auto_solve *state, const ladder_ste
 /* Where the caller only gives an absolute tolerance. */
 #define USUAL_TOLERANCE 1e-8
 
+/* A smaller share of the couplings may be that of single rows, which say nothing of the others. */
+#define LEAST_FAR_SHARE 0.1
+
 /* A Laplacian on a grid of as many planes of rows as bandwidths fit into the rows, in as many dimensions: far_share says
    how strongly planes are coupled. The diagonal leaves a condition number of 4 planes^2 / (pi^2 dimensions far_share),
    and CG takes log(2 / tolerance) / 2 square roots of it at most (Shewchuk 1994). */
@@ -145,7 +148,7 @@ static double iterations_of_laplacian(const matrix_facts *f, double tolerance)
 {
     const double planes = (double)f->n / (double)f->bandwidth;
     const double dimensions = planes > 2.0 ? fmin(fmax(round(log((double)f->n) / log(planes)), 1.0), 3.0) : 3.0;
-    const double root = 2.0 * planes / (M_PI * sqrt(dimensions * f->far_share));
+    const double root = 2.0 * planes / (M_PI * sqrt(dimensions * fmax(f->far_share, LEAST_FAR_SHARE)));
 
     return SHARE_OF_BOUND * 0.5 * log(2.0 / tolerance) * root;
 }
@@ -158,7 +161,7 @@ static double least_iterations(const tess_solver *s, const matrix_facts *f)
 
     if (f->bandwidth == 0 || (double)f->null_rows < SHARE_OF_NULL_ROWS * (double)f->n) { return 0.0; }
     if (!f->symmetric) { return (double)f->n / (double)f->bandwidth; }
-    return f->far_share > 0.0 ? iterations_of_laplacian(f, tolerance) : 0.0;
+    return iterations_of_laplacian(f, tolerance);
 }
 
 /* Iterations without a set-up are left out where the least that they can take is more than multigrid. */

@@ -210,8 +210,8 @@ static bool flows_one_way(const matrix_facts *f)
 #define MINRES_VECTORS 2.0
 /* A trial of incomplete factors, and a solve with multigrid, is so many iterations. */
 enum { TRIAL_ITERATIONS = 20, MULTIGRID_ITERATIONS = 20 };
-/* Against the flow: 50 to 80 iterations, with two cycles each; saddle points: 117 to 163 by MINRES, with levels of more entries
-   for a row of the matrix than others have. */
+/* Against the flow: 50 to 80 iterations, with two cycles each; saddle points: 117 to 163 by MINRES, with levels of more
+   entries for a row of the matrix than others have. */
 enum { ONE_WAY_ITERATIONS = 130, SADDLE_ITERATIONS = 200 };
 /* A trial is left out where complete factors take fewer times as long: it fails more often than not. */
 #define TIMES_WORTH 2.5
