@@ -8,7 +8,7 @@
 
 enum { N = 1 << 16, BYTES = 8 * N };
 
-static tess_context *open_gpu(bool pools)
+static tess_context *open_with(bool pools)
 {
     tess_context_options options;
     tess_context *ctx = NULL;
@@ -25,7 +25,7 @@ static void memory_comes_from_a_pool_of_the_context(void **state)
 {
     const int others = emulatedPoolCount();
     const long long before = emulatedPoolUsed();
-    tess_context *ctx = open_gpu(true);
+    tess_context *ctx = open_with(true);
     const long long own = emulatedPoolUsed();
     tess_vector *v = make_zeros(ctx, N);
 
@@ -43,7 +43,7 @@ static void a_device_without_pools_needs_none(void **state)
 {
     const int others = emulatedPoolCount();
     const long long before = emulatedPoolUsed();
-    tess_context *ctx = open_gpu(false);
+    tess_context *ctx = open_with(false);
     tess_vector *v = make_zeros(ctx, N);
     const void *data = tess_vector_data_const(v);
 
@@ -61,7 +61,7 @@ static void a_device_without_pools_needs_none(void **state)
 /* Of emulated devices' 4 GB, up to a quarter, however much is in use meanwhile. */
 static void released_memory_is_kept_until_a_trim(void **state)
 {
-    tess_context *ctx = open_gpu(true);
+    tess_context *ctx = open_with(true);
     tess_vector *held = make_zeros(ctx, 4 * N), *v = make_zeros(ctx, N);
 
     (void)state;
@@ -80,7 +80,7 @@ static void released_memory_is_kept_until_a_trim(void **state)
 static void check_order(bool pools)
 {
     enum { ROUNDS = 20 };
-    tess_context *ctx = open_gpu(pools);
+    tess_context *ctx = open_with(pools);
     double *back = test_allocate(N, sizeof *back);
     tess_vector *sum = make_zeros(ctx, N);
 
@@ -110,7 +110,7 @@ static void work_on_released_memory_is_done_first(void **state)
 /* More than the device has, after what is kept was given back; a smaller request then has memory. */
 static void check_exhaustion(bool pools)
 {
-    tess_context *ctx = open_gpu(pools);
+    tess_context *ctx = open_with(pools);
     tess_vector *v = make_zeros(ctx, N), *large = NULL;
 
     tess_vector_destroy(v);
