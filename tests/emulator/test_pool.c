@@ -114,7 +114,7 @@ static void check_exhaustion(bool pools)
     tess_vector *v = make_zeros(ctx, N), *large = NULL;
 
     tess_vector_destroy(v);
-    assert_int_equal(tess_vector_create(ctx, (int64_t)1 << 44, TESS_FP64, &large), TESS_OUT_OF_DEVICE_MEMORY);
+    assert_int_equal(tess_vector_create(ctx, (int64_t)1 << 44, TESS_PRECISION_FP64, &large), TESS_OUT_OF_DEVICE_MEMORY);
     assert_null(large);
     if (pools) { assert_int_equal(emulatedPoolKept(), 0); }
     v = make_zeros(ctx, N);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The true residual on a GPU: of short rows the host's bits, of long ones its value within both bounds. */
+#include <float.h>
+
 #include <tessera/solver.h>
 
 #include "support/test.h"
