@@ -3,6 +3,7 @@
  * The pool of a context's device memory, on a device with memory pools and on one without: released memory is kept
  * within limits and given back on request, and queued work on it ends first.
  */
+#include "base/context.h"
 #include "emulator/failures.h"
 #include "support/test.h"
 
@@ -58,7 +59,6 @@ static void a_device_without_pools_needs_none(void **state)
     tess_context_destroy(ctx);
 }
 
-/* Of emulated devices' 4 GB, up to a quarter, however much is in use meanwhile. */
 static void released_memory_is_kept_until_a_trim(void **state)
 {
     tess_context *ctx = open_with(true);
@@ -73,6 +73,46 @@ static void released_memory_is_kept_until_a_trim(void **state)
     assert_ok(ctx, tess_context_trim(ctx));
     assert_int_equal(emulatedPoolKept(), 0);
     tess_vector_destroy(held);
+    tess_context_destroy(ctx);
+}
+
+/* Of the emulated device's 2 GB up to a quarter, however much is in use. */
+static void a_quarter_of_the_device_is_kept_at_most(void **state)
+{
+    enum { LARGE = 200 << 20, SIX = 6 };
+    const long long quarter = 512LL << 20;
+    tess_context *ctx = open_with(true);
+    void *held[SIX];
+
+    (void)state;
+    for (int k = 0; k < SIX; k++) {
+        assert_ok(ctx, tess_device_allocate(ctx, LARGE, 1, &held[k]));
+    }
+    for (int k = 0; k < SIX; k++) {
+        tess_device_release(ctx, held[k], LARGE, 1);
+        assert_ok(ctx, tess_context_synchronize(ctx));
+        assert_true(emulatedPoolKept() <= quarter + 1024);
+        assert_true(emulatedPoolKept() >= LARGE);
+    }
+    tess_context_destroy(ctx);
+}
+
+/* By their number, and by bytes: one array alone may be too large. */
+static void listed_memory_has_limits(void **state)
+{
+    enum { MANY = 300, LARGE = 300 << 20, HALF = 140 << 20 };
+    tess_context *ctx = open_with(false);
+    void *held[MANY];
+
+    (void)state;
+    for (int k = 0; k < MANY; k++) {
+        assert_ok(ctx, tess_device_allocate(ctx, k < 2 ? HALF : k + 1, 1, &held[k]));
+    }
+    for (int k = 0; k < MANY; k++) {
+        tess_device_release(ctx, held[k], k < 2 ? HALF : k + 1, 1);
+    }
+    assert_ok(ctx, tess_device_allocate(ctx, LARGE, 1, &held[0]));
+    tess_device_release(ctx, held[0], LARGE, 1);
     tess_context_destroy(ctx);
 }
 
@@ -135,6 +175,8 @@ int main(void)
         cmocka_unit_test(memory_comes_from_a_pool_of_the_context),
         cmocka_unit_test(a_device_without_pools_needs_none),
         cmocka_unit_test(released_memory_is_kept_until_a_trim),
+        cmocka_unit_test(a_quarter_of_the_device_is_kept_at_most),
+        cmocka_unit_test(listed_memory_has_limits),
         cmocka_unit_test(work_on_released_memory_is_done_first),
         cmocka_unit_test(exhausted_memory_is_an_error),
     };
