@@ -3,12 +3,13 @@
  * The pool of a context's device memory, on a device with memory pools and on one without: released memory is kept
  * within limits and given back on request, and queued work on it ends first.
  */
+#include "base/context.h"
 #include "emulator/failures.h"
 #include "support/test.h"
 
 enum { N = 1 << 16, BYTES = 8 * N };
 
-static tess_context *open_gpu(bool pools)
+static tess_context *open_with(bool pools)
 {
     tess_context_options options;
     tess_context *ctx = NULL;
@@ -25,7 +26,7 @@ static void memory_comes_from_a_pool_of_the_context(void **state)
 {
     const int others = emulatedPoolCount();
     const long long before = emulatedPoolUsed();
-    tess_context *ctx = open_gpu(true);
+    tess_context *ctx = open_with(true);
     const long long own = emulatedPoolUsed();
     tess_vector *v = make_zeros(ctx, N);
 
@@ -43,7 +44,7 @@ static void a_device_without_pools_needs_none(void **state)
 {
     const int others = emulatedPoolCount();
     const long long before = emulatedPoolUsed();
-    tess_context *ctx = open_gpu(false);
+    tess_context *ctx = open_with(false);
     tess_vector *v = make_zeros(ctx, N);
     const void *data = tess_vector_data_const(v);
 
@@ -58,10 +59,9 @@ static void a_device_without_pools_needs_none(void **state)
     tess_context_destroy(ctx);
 }
 
-/* Of emulated devices' 4 GB, up to a quarter, however much is in use meanwhile. */
 static void released_memory_is_kept_until_a_trim(void **state)
 {
-    tess_context *ctx = open_gpu(true);
+    tess_context *ctx = open_with(true);
     tess_vector *held = make_zeros(ctx, 4 * N), *v = make_zeros(ctx, N);
 
     (void)state;
@@ -76,11 +76,51 @@ static void released_memory_is_kept_until_a_trim(void **state)
     tess_context_destroy(ctx);
 }
 
+/* Of the emulated device's 2 GB up to a quarter, however much is in use. */
+static void a_quarter_of_the_device_is_kept_at_most(void **state)
+{
+    enum { LARGE = 200 << 20, SIX = 6 };
+    const long long quarter = 512LL << 20;
+    tess_context *ctx = open_with(true);
+    void *held[SIX];
+
+    (void)state;
+    for (int k = 0; k < SIX; k++) {
+        assert_ok(ctx, tess_device_allocate(ctx, LARGE, 1, &held[k]));
+    }
+    for (int k = 0; k < SIX; k++) {
+        tess_device_release(ctx, held[k], LARGE, 1);
+        assert_ok(ctx, tess_context_synchronize(ctx));
+        assert_true(emulatedPoolKept() <= quarter + 1024);
+        assert_true(emulatedPoolKept() >= LARGE);
+    }
+    tess_context_destroy(ctx);
+}
+
+/* By their number, and by bytes: one array alone may be too large. */
+static void listed_memory_has_limits(void **state)
+{
+    enum { MANY = 300, LARGE = 300 << 20, HALF = 140 << 20 };
+    tess_context *ctx = open_with(false);
+    void *held[MANY];
+
+    (void)state;
+    for (int k = 0; k < MANY; k++) {
+        assert_ok(ctx, tess_device_allocate(ctx, k < 2 ? HALF : k + 1, 1, &held[k]));
+    }
+    for (int k = 0; k < MANY; k++) {
+        tess_device_release(ctx, held[k], k < 2 ? HALF : k + 1, 1);
+    }
+    assert_ok(ctx, tess_device_allocate(ctx, LARGE, 1, &held[0]));
+    tess_device_release(ctx, held[0], LARGE, 1);
+    tess_context_destroy(ctx);
+}
+
 /* Work queued on released memory still runs, before the memory is another's. */
 static void check_order(bool pools)
 {
     enum { ROUNDS = 20 };
-    tess_context *ctx = open_gpu(pools);
+    tess_context *ctx = open_with(pools);
     double *back = test_allocate(N, sizeof *back);
     tess_vector *sum = make_zeros(ctx, N);
 
@@ -110,11 +150,11 @@ static void work_on_released_memory_is_done_first(void **state)
 /* More than the device has, after what is kept was given back; a smaller request then has memory. */
 static void check_exhaustion(bool pools)
 {
-    tess_context *ctx = open_gpu(pools);
+    tess_context *ctx = open_with(pools);
     tess_vector *v = make_zeros(ctx, N), *large = NULL;
 
     tess_vector_destroy(v);
-    assert_int_equal(tess_vector_create(ctx, (int64_t)1 << 44, TESS_FP64, &large), TESS_OUT_OF_DEVICE_MEMORY);
+    assert_int_equal(tess_vector_create(ctx, (int64_t)1 << 44, TESS_PRECISION_FP64, &large), TESS_OUT_OF_DEVICE_MEMORY);
     assert_null(large);
     if (pools) { assert_int_equal(emulatedPoolKept(), 0); }
     v = make_zeros(ctx, N);
@@ -135,6 +175,8 @@ int main(void)
         cmocka_unit_test(memory_comes_from_a_pool_of_the_context),
         cmocka_unit_test(a_device_without_pools_needs_none),
         cmocka_unit_test(released_memory_is_kept_until_a_trim),
+        cmocka_unit_test(a_quarter_of_the_device_is_kept_at_most),
+        cmocka_unit_test(listed_memory_has_limits),
         cmocka_unit_test(work_on_released_memory_is_done_first),
         cmocka_unit_test(exhausted_memory_is_an_error),
     };

@@ -332,6 +332,40 @@ static void short_solves_record_nothing(void **state)
     free(b);
 }
 
+/* Iterations with multigrid have many kernels: they are recorded once there have been 32 of them, over several solves.
+   The bits stay. */
+static void long_iterations_are_recorded_later(void **state)
+{
+    oracle_csr a = oracle_laplace2d(20);
+    double *b = random_values(400, 3, -1.0, 1.0), first[400] = {0.0}, x[400];
+    tess_solve_options options = solve_options(TESS_SOLVER_CG);
+    tess_context *ctx = open_gpu();
+    tess_solver *solver = NULL;
+    tess_matrix *m = make_matrix(ctx, &a);
+    int64_t iterations = 0;
+
+    (void)state;
+    options.precond.kind = TESS_PRECOND_AMG;
+    options.precond.amg.coarsest = 20;
+    options.rtol = 1e-13; /* a few iterations more than go without a recording */
+    options.engine = TESS_ENGINE_GRAPH;
+    assert_ok(ctx, tess_solver_create(m, &options, &solver));
+    iterations = solve_with(solver, ctx, 400, b, first).iterations;
+    assert_in_range(iterations, 9, 24);
+    assert_null(method_of(solver)->graph);
+    for (int64_t done = iterations; done < 32 + iterations; done += iterations) {
+        memset(x, 0, sizeof x);
+        assert_int_equal(solve_with(solver, ctx, 400, b, x).iterations, iterations);
+        assert_true(same_bits(x, first, 400));
+    }
+    assert_non_null(method_of(solver)->graph);
+    tess_solver_destroy(solver);
+    tess_matrix_destroy(m);
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+    free(b);
+}
+
 static void nan_ends_the_loop_and_leaves_no_trace(void **state)
 {
     oracle_csr a = oracle_laplace2d(30);
@@ -513,6 +547,7 @@ int main(void)
         cmocka_unit_test(scratch_may_grow_after_recording),
         cmocka_unit_test(monitor_cancels_both_engines),
         cmocka_unit_test(short_solves_record_nothing),
+        cmocka_unit_test(long_iterations_are_recorded_later),
         cmocka_unit_test(nan_ends_the_loop_and_leaves_no_trace),
         cmocka_unit_test(overflow_inside_the_loop_is_found),
         cmocka_unit_test(users_stream_is_used_and_kept),

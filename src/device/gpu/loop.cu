@@ -12,15 +12,14 @@
 #include "device/gpu/mailbox.h"
 #include "device/gpu/reduce.cuh"
 
-/* Iterations per recording: they share the cost of the loop's own node. A recording of more kernels than MANY_KERNELS
-   has no further iterations: each kernel takes longer to record than to run, and the node's cost is small beside them.
-   And the iterations before there is a recording: recording three kernels takes 0.4 ms, as much as 16 plain iterations
-   cost more, and shorter solves need none. */
-enum { UNROLL = 8, MANY_KERNELS = 64, PLAIN_FIRST = 8 };
+/* Iterations per recording: they share the cost of the loop's own node. And the iterations before there is a recording:
+   recording takes 0.4 ms, as much as 16 plain iterations cost more, and shorter solves need none. */
+enum { UNROLL = 8, PLAIN_FIRST = 8 };
 
-/* An iteration of so many kernels is that of a multilevel method, say, which needs few. Recording it pays from
-   LONG_FIRST iterations on; they may be those of several solves. */
-enum { LONG_KERNELS = 16, LONG_FIRST = 32 };
+/* Long iterations have so many kernels: those of a multilevel method, say, which needs few. Recording them pays from
+   LONG_FIRST iterations on, which may be those of several solves; and their recording ends with MANY_KERNELS, because
+   each kernel takes longer to record than to run, and the loop's own node costs little beside them. */
+enum { LONG_KERNELS = 16, LONG_FIRST = 32, MANY_KERNELS = 64 };
 
 typedef struct loop_graph {
     GPU(Graph_t) graph;
@@ -154,6 +153,12 @@ static void begin_deferring(gpu_state *state, tess_loop_state *own, tess_loop_st
     state->state_next = other_state;
 }
 
+/* Whether a recording of so many kernels gets one more iteration. */
+static bool has_place(int64_t kernels, int iterations)
+{
+    return iterations < UNROLL && (kernels < MANY_KERNELS || kernels < (int64_t)iterations * LONG_KERNELS);
+}
+
 static tess_status record_body(tess_context *ctx, const tess_loop *loop, const loop_graph *g, loop_condition condition)
 {
     gpu_state *state = gpu_state_of(ctx);
@@ -162,7 +167,7 @@ static tess_status record_body(tess_context *ctx, const tess_loop *loop, const l
 
     state->recording = true;
     begin_deferring(state, loop->state, g->other_state);
-    for (int u = 0; u < UNROLL && state->launches - before < MANY_KERNELS && status == TESS_SUCCESS; u++) {
+    for (int u = 0; status == TESS_SUCCESS && has_place(state->launches - before, u); u++) {
         status = loop->body(loop->solver);
     }
     if (status == TESS_SUCCESS) {
