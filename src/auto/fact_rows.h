@@ -11,6 +11,7 @@
 #include <tessera/export.h>
 
 #include "base/null_sum.h"
+#include "base/random.h"
 #include "matrix/assembled.h"
 
 typedef enum fact_count {
@@ -147,6 +148,18 @@ TESS_HD void fact_end_row(double diagonal, int64_t length, const fact_part *p, f
         fact_note(d, &s->most[FACT_DIAGONAL]);
         fact_note(-d, &s->most[FACT_MINUS_DIAGONAL]);
     }
+}
+
+/* Of the entries of row i, for the hash of a pattern. */
+TESS_HD uint64_t fact_hash_row(const csr_view *v, int64_t i)
+{
+    const int64_t end = tess_row_offset(v->row_ptr, v->row_ptr_bits, i + 1);
+    uint64_t sum = 0;
+
+    for (int64_t k = tess_row_offset(v->row_ptr, v->row_ptr_bits, i); k < end; k++) {
+        sum += tess_random_bits((uint64_t)i, (uint64_t)v->col_ind[k]);
+    }
+    return sum;
 }
 
 /* ---- pairs of entries ---- */

@@ -133,12 +133,40 @@ cleanup:
     return status;
 }
 
+/* ---- levels ---- */
+
+/* Up to so many entries the host counts the levels of a matrix on a GPU, in about the time that sweeps take. */
+enum { COUNTED_ENTRIES = 1 << 19 };
+
+static tess_status count_on_host(const tess_matrix *a, int64_t *levels)
+{
+    tess_context *ctx = a->ctx;
+    csr_view v = csr_of(a)->view;
+    const int64_t bytes = (a->nrows + 1) * v.row_ptr_bits / 8;
+    void *row_ptr = NULL;
+    int32_t *col_ind = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(tess_host_allocate(ctx, bytes, 1, &row_ptr));
+    TESS_TRY(tess_host_allocate(ctx, a->nnz, sizeof *col_ind, (void **)&col_ind));
+    TESS_TRY(ctx->backend->download(ctx, row_ptr, v.row_ptr, (size_t)bytes));
+    TESS_TRY(ctx->backend->download(ctx, col_ind, v.col_ind, (size_t)a->nnz * sizeof *col_ind));
+    v.row_ptr = row_ptr;
+    v.col_ind = col_ind;
+    status = facts_levels_host(ctx, &v, levels);
+cleanup:
+    tess_host_release(ctx, col_ind, a->nnz, sizeof *col_ind);
+    tess_host_release(ctx, row_ptr, bytes, 1);
+    return status;
+}
+
 tess_status find_levels(const tess_matrix *a, matrix_facts *facts)
 {
+    const bool copies = a->ctx->device == TESS_DEVICE_GPU && a->nnz <= COUNTED_ENTRIES;
     tess_status status = TESS_SUCCESS;
 
     if (facts->levels > 0 || facts->n == 0) { return TESS_SUCCESS; }
-    TESS_TRY(facts_ops_of(a->ctx)->levels(a, &facts->levels));
+    TESS_TRY(copies ? count_on_host(a, &facts->levels) : facts_ops_of(a->ctx)->levels(a, &facts->levels));
     status = tess_stage_note(a->ctx, "facts: levels");
 cleanup:
     return status;

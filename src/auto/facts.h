@@ -43,11 +43,15 @@ typedef struct facts_ops {
     tess_status (*pair)(const tess_matrix *a, int64_t step, fact_way *ways);
     /* A host counts; a GPU has a lower bound (facts_levels_device.cu). */
     tess_status (*levels)(const tess_matrix *a, int64_t *levels);
+    /* A hash of where entries are stored: a sum over them, in any order. */
+    tess_status (*pattern)(const tess_matrix *a, uint64_t *hash);
 } facts_ops;
 
 extern const facts_ops facts_host_ops;
 const facts_ops *facts_gpu_ops(void);
 tess_status facts_levels_gpu(const tess_matrix *a, int64_t *levels);
+/* Counts one row after the other; arrays of the host. */
+tess_status facts_levels_host(tess_context *ctx, const csr_view *v, int64_t *levels);
 const facts_ops *facts_ops_of(const tess_context *ctx);
 
 /* All but levels. Errors: memory, those of a product. */

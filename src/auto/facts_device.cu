@@ -238,11 +238,43 @@ tess_status pair(const tess_matrix *a, int64_t step, fact_way *ways)
     return gpu_launch_blocks(a->ctx, "pairs of entries", pairs_kernel, grid, FACT_LANES, 0, *v, step, count, ways);
 }
 
+/* ---- the pattern ---- */
+
+__global__ void __launch_bounds__(GPU_BLOCK) pattern_kernel(csr_view v, unsigned long long *hash)
+{
+    unsigned long long sum = 0;
+
+    for (int64_t i = (int64_t)blockIdx.x * GPU_BLOCK + threadIdx.x; i < v.nrows; i += (int64_t)gridDim.x * GPU_BLOCK) {
+        sum += fact_hash_row(&v, i);
+    }
+    for (int distance = GPU_WAVE / 2; distance > 0; distance /= 2) {
+        sum += GPU_SHUFFLE_DOWN(sum, distance, GPU_WAVE);
+    }
+    if (threadIdx.x % GPU_WAVE == 0) { atomicAdd(hash, sum); }
+}
+
+tess_status pattern(const tess_matrix *a, uint64_t *hash)
+{
+    tess_context *ctx = a->ctx;
+    gpu_scope scope(ctx);
+    unsigned long long *sum = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(tess_device_allocate(ctx, 1, sizeof *sum, (void **)&sum));
+    TESS_TRY(ctx->backend->zero(ctx, sum, sizeof *sum));
+    TESS_TRY(gpu_launch(ctx, "hash of the pattern", pattern_kernel, gpu_grid(ctx, a->nrows, FACT_BLOCKS), 0,
+                        csr_of(a)->view, sum));
+    status = ctx->backend->download(ctx, hash, sum, sizeof *hash);
+cleanup:
+    tess_device_release(ctx, sum, 1, sizeof *sum);
+    return status;
+}
+
 } // namespace
 
 extern "C" const facts_ops *facts_gpu_ops(void)
 {
-    static const facts_ops table = {look, pair, facts_levels_gpu};
+    static const facts_ops table = {look, pair, facts_levels_gpu, pattern};
 
     return &table;
 }

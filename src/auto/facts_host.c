@@ -70,13 +70,12 @@ static tess_status pair(const tess_matrix *a, int64_t step, fact_way *ways)
     return TESS_SUCCESS;
 }
 
-static tess_status levels(const tess_matrix *a, int64_t *out)
+tess_status facts_levels_host(tess_context *ctx, const csr_view *v, int64_t *levels)
 {
-    const csr_view *v = &csr_of(a)->view;
     int32_t *level = NULL, most = 0;
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(tess_host_allocate(a->ctx, v->nrows, sizeof *level, (void **)&level));
+    TESS_TRY(tess_host_allocate(ctx, v->nrows, sizeof *level, (void **)&level));
     for (int64_t i = 0; i < v->nrows; i++) {
         level[i] = 1;
         for (int64_t k = csr_offset(v, i); k < csr_offset(v, i + 1) && v->col_ind[k] < i; k++) {
@@ -84,10 +83,28 @@ static tess_status levels(const tess_matrix *a, int64_t *out)
         }
         if (level[i] > most) { most = level[i]; }
     }
-    *out = most;
+    *levels = most;
 cleanup:
-    tess_host_release(a->ctx, level, v->nrows, sizeof *level);
+    tess_host_release(ctx, level, v->nrows, sizeof *level);
     return status;
 }
 
-const facts_ops facts_host_ops = {look, pair, levels};
+static tess_status levels(const tess_matrix *a, int64_t *out)
+{
+    return facts_levels_host(a->ctx, &csr_of(a)->view, out);
+}
+
+static tess_status pattern(const tess_matrix *a, uint64_t *hash)
+{
+    const csr_view *v = &csr_of(a)->view;
+    uint64_t sum = 0;
+
+#pragma omp parallel for num_threads(host_threads_for(a->ctx, v->nnz)) schedule(static) reduction(+ : sum)
+    for (int64_t i = 0; i < v->nrows; i++) {
+        sum += fact_hash_row(v, i);
+    }
+    *hash = sum;
+    return TESS_SUCCESS;
+}
+
+const facts_ops facts_host_ops = {look, pair, levels, pattern};

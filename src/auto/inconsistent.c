@@ -13,18 +13,8 @@ void drop_parts(const tess_solver *s, auto_solve *state)
 
 tess_status find_parts(const tess_solver *s, auto_solve *state)
 {
-    tess_host_matrix host = {0};
-    tess_csr_view view;
-    tess_status status = TESS_SUCCESS;
-
     drop_parts(s, state);
-    if (state->facts.null_rows == 0) { return TESS_SUCCESS; }
-    TESS_TRY(tess_matrix_on_host(s->original, &host));
-    view = tess_matrix_csr_view(host.matrix);
-    status = null_parts_find(s->ctx, &view, &state->null);
-cleanup:
-    tess_host_matrix_release(&host);
-    return status;
+    return state->facts.null_rows == 0 ? TESS_SUCCESS : null_parts_of(s->original, &state->null);
 }
 
 tess_status find_unreachable(const tess_solver *s, auto_solve *state, const tess_vector *b)

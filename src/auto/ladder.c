@@ -289,7 +289,6 @@ void make_ladder(const cost_rates *r, matrix_family family, const matrix_facts *
 {
     list_steps(family, f, o, out);
     if (!r->sorts) { follow_the_flow(f, out); }
-    if (r->sorts && o->precond.kind == TESS_PRECOND_AUTO) {
-        sort_steps(r, f, 1, out);
-    } /* after the step without set-up */
+    /* The first step, which costs no set-up, stays. */
+    if (r->sorts && o->precond.kind == TESS_PRECOND_AUTO) { sort_steps(r, f, 1, out); }
 }

@@ -2,7 +2,7 @@
 /*
  * The file of choices: a line for each pattern that took more than one attempt, with the step that solved it. The last
  * line of a pattern counts.
- *     tessera-choice 1 KEY SOLVER PRECOND FACTORS SCALING
+ *     tessera-choice 2 KEY SOLVER PRECOND FACTORS SCALING
  * Only a regular file that is empty or begins so is read and written: a wrong name does no harm.
  */
 #include <fcntl.h>
@@ -44,24 +44,19 @@ static uint64_t hash_text(uint64_t hash, const char *text)
 /* Of the pattern, the device, and the options that change which steps there are. */
 static tess_status key_of(const tess_solver *s, uint64_t *key)
 {
-    tess_host_matrix host = {0};
-    uint64_t hash = FNV_OFFSET;
+    const tess_matrix *a = s->original;
+    const int64_t size[] = {a->nrows, a->ncols, a->nnz};
     const int32_t choice[] = {(int32_t)s->options.precond.kind, s->options.automatic.fp64_only,
                               (int32_t)s->options.scale, (int32_t)s->options.storage.format};
+    uint64_t hash = FNV_OFFSET, pattern = 0;
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(tess_matrix_on_host(s->original, &host));
-    {
-        const csr_view *v = &csr_of(host.matrix)->view;
-
-        hash = hash_words(hash, &v->nrows, 2);
-        hash = hash_words(hash, v->row_ptr, (size_t)(v->nrows + 1) * (size_t)(v->row_ptr_bits / 32));
-        hash = hash_words(hash, v->col_ind, (size_t)v->nnz);
-    }
+    TESS_TRY(facts_ops_of(s->ctx)->pattern(a, &pattern));
+    hash = hash_words(hash, size, sizeof size / 4);
+    hash = hash_words(hash, &pattern, sizeof pattern / 4);
     hash = hash_words(hash, choice, sizeof choice / sizeof choice[0]);
     *key = hash_text(hash, s->ctx->device_name);
 cleanup:
-    tess_host_matrix_release(&host);
     return status;
 }
 
@@ -70,7 +65,7 @@ static bool read_line(const char *line, uint64_t key, ladder_step *step)
 {
     char hex[32], solver[32], precond[32], factors[32], scale[32];
 
-    if (sscanf(line, "tessera-choice 1 %31s %31s %31s %31s %31s", hex, solver, precond, factors, scale) != 5 ||
+    if (sscanf(line, "tessera-choice 2 %31s %31s %31s %31s %31s", hex, solver, precond, factors, scale) != 5 ||
         strtoull(hex, NULL, 16) != key) {
         return false;
     }
@@ -173,7 +168,7 @@ void store_choice(const tess_solver *s, const auto_solve *state)
         (void)fclose(file);
         return;
     } /* a file that was too large starts anew */
-    (void)fprintf(file, "tessera-choice 1 %016" PRIx64 " %s %s %s %s\n", key, tess_solver_kind_name(step->solver),
+    (void)fprintf(file, "tessera-choice 2 %016" PRIx64 " %s %s %s %s\n", key, tess_solver_kind_name(step->solver),
                   tess_precond_kind_name(step->precond), tess_precision_name(step->factors),
                   tess_scaling_name(step->scale));
     (void)fclose(file);

@@ -47,16 +47,23 @@ static int64_t offset(const tess_csr_view *a, int64_t i)
     return tess_row_offset(a->row_ptr, a->row_ptr_bits, i);
 }
 
-/* In one word: most rows of most matrices end the search. */
+/* Most rows of most matrices end the search. */
 static bool row_is_null(const tess_csr_view *a, int64_t i)
 {
-    double sum = 0.0, magnitude = 0.0;
+    const int64_t begin = offset(a, i), end = offset(a, i + 1);
+    null_row_sum row = {0.0, 0.0};
 
-    for (int64_t k = offset(a, i); k < offset(a, i + 1); k++) {
-        sum += a->val[k];
-        magnitude += fabs(a->val[k]);
+    for (int64_t from = begin; from < end; from += NULL_ROW_PART) {
+        null_row_sum part = {0.0, 0.0};
+
+        for (int64_t k = from; k < end && k < from + NULL_ROW_PART; k++) {
+            part.sum += a->val[k];
+            part.magnitude += fabs(a->val[k]);
+        }
+        row.sum += part.sum;
+        row.magnitude += part.magnitude;
     }
-    return magnitude > 0.0 && is_null_sum(sum, magnitude, offset(a, i + 1) - offset(a, i));
+    return null_row_holds(&row, end - begin);
 }
 
 static void mark_null_rows(const tess_csr_view *a, int threads, int32_t *of_row)

@@ -14,6 +14,10 @@
 #include "base/null_sum.h"
 #include "matrix/matrix.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Less than this of ||b|| is no inconsistency: no residual is proved to be so small. */
 #define LEAST_INCONSISTENCY (4.0 * TESS_U64)
 
@@ -23,22 +27,34 @@ typedef struct null_sum {
     int64_t terms; /* other than 0 */
 } null_sum;
 
-static inline void null_sum_add(null_sum *s, double value)
+TESS_HD void null_sum_add(null_sum *s, double value)
 {
     tess_two_word_add(&s->sum, value);
     s->magnitude += fabs(value);
     s->terms += value != 0.0;
 }
 
-static inline bool null_sum_is_exact(const null_sum *s)
+TESS_HD bool null_sum_is_exact(const null_sum *s)
 {
     return tess_two_word_value(s->sum) == 0.0;
 }
 
 /* Without terms there is no sum. */
-static inline bool null_sum_holds(const null_sum *s)
+TESS_HD bool null_sum_holds(const null_sum *s)
 {
     return s->terms > 0 && is_null_sum(tess_two_word_value(s->sum), s->magnitude, s->terms);
+}
+
+/* In one word, by parts of a row, in order. */
+enum { NULL_ROW_PART = 1024 };
+
+typedef struct null_row_sum {
+    double sum, magnitude;
+} null_row_sum;
+
+TESS_HD bool null_row_holds(const null_row_sum *row, int64_t length)
+{
+    return row->magnitude > 0.0 && is_null_sum(row->sum, row->magnitude, length);
 }
 
 /* What b has along the ones of a part of so many rows: 1^T b / sqrt(rows), squared; 0 where 1^T b is no more than the
@@ -59,6 +75,8 @@ typedef struct null_parts {
 
 /* Errors: memory. A host's arrays; release also after a failure. */
 tess_status null_parts_find(tess_context *ctx, const tess_csr_view *a, null_parts *out);
+/* Of a matrix where it lies; copied to the host only where some rows are a candidate, and are not its columns. */
+tess_status null_parts_of(const tess_matrix *a, null_parts *out);
 void null_parts_release(tess_context *ctx, null_parts *p);
 
 typedef struct null_judgement {
@@ -73,5 +91,28 @@ tess_status null_parts_project(tess_context *ctx, const null_parts *p, double *r
 
 /* 2^-e such that the largest magnitude times it is near 1: an exact factor. 1 where there is none, or no number. */
 double null_parts_scale(int64_t n, const double *b);
+
+/* ---- on a GPU ---- */
+
+/* On the host. Rows of one tree are coupled to no others. */
+typedef struct null_candidates {
+    bool known;      /* false: rows are not columns, and the host must look */
+    int64_t n;       /* of tree */
+    int64_t count;   /* of part */
+    int32_t *tree;   /* 1 and the first row of its tree; 0: none */
+    null_part *part; /* of each tree, in any order; rows -1: its columns do not sum to 0 */
+} null_candidates;
+
+typedef struct null_parts_ops {
+    /* Release *out also after a failure. */
+    tess_status (*candidates)(const tess_matrix *a, null_candidates *out);
+} null_parts_ops;
+
+const null_parts_ops *null_parts_gpu_ops(void);
+const null_parts_ops *null_parts_ops_of(const tess_context *ctx);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -8,6 +8,7 @@
 #include "format/split/split.h"
 #include "gallery/stencils.h"
 #include "matrix/device_csr.h"
+#include "matrix/null_parts.h"
 #include "papers/narrowing/narrowing.h"
 #include "papers/single_kernel/tile_rows.h"
 #include "papers/tiles/resident.h"
@@ -19,6 +20,7 @@
 #include "precond/multigrid/aggregation/aggregation_device.h"
 #include "solver/gmres/arnoldi.h"
 #include "solver/single_kernel/single_kernel.h"
+#include "solver/symmetry.h"
 #include "triangular/merged.h"
 
 #if TESS_HAVE_GPU

@@ -15,28 +15,20 @@
 /* Of ||b||: what methods reach. */
 #define ATTAINABLE 0x1p-46
 
-/* Once for each version of the values. A matrix on a device is copied only if all of its rows sum to 0. */
+/* Once for each version of the values. On a device, only where all rows sum to 0. */
 static tess_status find_parts(method_solver *s)
 {
     const tess_matrix *a = s->original;
-    tess_host_matrix host = {0};
     bool worth = true;
     tess_status status = TESS_SUCCESS;
 
     if (s->lent || (s->null_known && s->null_version == a->values_version)) { return TESS_SUCCESS; }
     null_parts_release(s->ctx, &s->null);
     if (s->ctx->device == TESS_DEVICE_GPU) { TESS_TRY(null_sums_on_device(a, &worth)); }
-    if (worth) {
-        tess_csr_view view;
-
-        TESS_TRY(tess_matrix_on_host(a, &host));
-        view = tess_matrix_csr_view(host.matrix);
-        TESS_TRY(null_parts_find(s->ctx, &view, &s->null));
-    }
+    if (worth) { TESS_TRY(null_parts_of(a, &s->null)); }
     s->null_known = true;
     s->null_version = a->values_version;
 cleanup:
-    tess_host_matrix_release(&host);
     return status;
 }
 

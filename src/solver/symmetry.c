@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A cheap test of symmetry on any backend. */
-#include <math.h>
-
-#include "base/random.h"
 #include "solver/symmetry.h"
 
 /*
@@ -74,86 +71,43 @@ cleanup:
 
 /* ---- rows of different size ---- */
 
-typedef struct scaled_probe {
-    int64_t n;
-    double *factor;  /* D, of powers of two */
-    double *u, *v;   /* D times the random vectors */
-    double *av, *au; /* D A D times them; before the first round, A times them */
-} scaled_probe;
-
-static double size_of(const scaled_probe *p, int64_t i)
-{
-    return fmax(fabs(p->av[i]), fabs(p->au[i]));
-}
-
 /* Whether the rows differ in size; false for NaN and Inf, of which the solve tells. */
-static bool rows_differ(const scaled_probe *p)
+static tess_status rows_differ(tess_context *ctx, const scaled_probe *p, bool *differ)
 {
-    double least = INFINITY, most = 0.0;
+    probe_sizes sizes;
+    const tess_status status = symmetry_ops_of(ctx)->sizes(ctx, p, &sizes);
 
-    for (int64_t i = 0; i < p->n; i++) {
-        const double size = size_of(p, i);
-
-        if (!isfinite(p->av[i] + p->au[i])) { return false; }
-        if (size > most) { most = size; }
-        if (size > 0.0 && size < least) { least = size; }
-    }
-    return least < most / MOST_APART;
+    *differ = status == TESS_SUCCESS && sizes.finite && sizes.least < sizes.most / MOST_APART;
+    return status;
 }
 
-/* Each factor over the root of its row's size; the first ones are 1. */
-static void improve_factors(scaled_probe *p, bool first)
+/* D A D of u and v: u'(D A D v) - v'(D A D u) over the norms. */
+static tess_status scaled_asymmetry(const tess_matrix *a, tess_vector *const of[], const scaled_probe *p,
+                                    double *asymmetry)
 {
-    for (int64_t i = 0; i < p->n; i++) {
-        const double size = size_of(p, i);
-
-        if (first) { p->factor[i] = 1.0; }
-        if (size > 0.0) { p->factor[i] = ldexp(p->factor[i], -ilogb(size) / 2); }
-        p->u[i] = p->factor[i] * tess_random_in(1, (uint64_t)i, -1.0, 1.0);
-        p->v[i] = p->factor[i] * tess_random_in(2, (uint64_t)i, -1.0, 1.0);
-    }
-}
-
-static tess_status product_on_host(const tess_matrix *a, tess_vector *const of[], const scaled_probe *p,
-                                   const double *vector, double *result)
-{
+    probe_sums sums;
+    double norms = 0.0;
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(tess_vector_set(of[0], vector, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
-    TESS_TRY(tess_matrix_spmv(a, TESS_OP_NONE, 1.0, of[0], 0.0, of[2]));
-    TESS_TRY(tess_vector_get(of[2], result, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
-    for (int64_t i = 0; i < p->n; i++) {
-        result[i] *= p->factor[i];
-    }
+    TESS_TRY(tess_matrix_spmv(a, TESS_OP_NONE, 1.0, of[1], 0.0, of[2]));
+    TESS_TRY(tess_matrix_spmv(a, TESS_OP_NONE, 1.0, of[0], 0.0, of[3]));
+    TESS_TRY(symmetry_ops_of(a->ctx)->sums(a->ctx, p, &sums));
+    norms = sqrt(sums.squares_av) + sqrt(sums.squares_au);
+    *asymmetry = norms > 0.0 ? fabs(sums.difference) / norms : 0.0;
 cleanup:
     return status;
 }
 
-/* u'(D A D v) - v'(D A D u) over the norms, for the random u and v, which D has multiplied. */
-static double scaled_asymmetry(const scaled_probe *p)
-{
-    double difference = 0.0, squares_av = 0.0, squares_au = 0.0;
-
-    for (int64_t i = 0; i < p->n; i++) {
-        difference += p->u[i] / p->factor[i] * p->av[i] - p->v[i] / p->factor[i] * p->au[i];
-        squares_av += p->av[i] * p->av[i];
-        squares_au += p->au[i] * p->au[i];
-    }
-    return squares_av + squares_au > 0.0 ? fabs(difference) / (sqrt(squares_av) + sqrt(squares_au)) : 0.0;
-}
-
 /* Rounds until the rows are of one size, or A is found to be unsymmetric. */
-static tess_status probe_rounds(const tess_matrix *a, tess_vector *const of[], scaled_probe *p, double *asymmetry)
+static tess_status probe_rounds(const tess_matrix *a, tess_vector *const of[], const scaled_probe *p, double *asymmetry)
 {
+    bool differ = true;
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(tess_vector_get(of[2], p->av, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
-    TESS_TRY(tess_vector_get(of[3], p->au, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
-    for (int round = 0; round < MOST_ROUNDS && rows_differ(p) && !(*asymmetry > ASYMMETRY_LIMIT); round++) {
-        improve_factors(p, round == 0);
-        TESS_TRY(product_on_host(a, of, p, p->v, p->av));
-        TESS_TRY(product_on_host(a, of, p, p->u, p->au));
-        *asymmetry = scaled_asymmetry(p);
+    for (int round = 0; round < MOST_ROUNDS && differ && !(*asymmetry > ASYMMETRY_LIMIT); round++) {
+        TESS_TRY(symmetry_ops_of(a->ctx)->improve(a->ctx, p, round == 0));
+        TESS_TRY(scaled_asymmetry(a, of, p, asymmetry));
+        TESS_TRY(rows_differ(a->ctx, p, &differ));
     }
 cleanup:
     return status;
@@ -161,18 +115,17 @@ cleanup:
 
 static tess_status probe_scaled(const tess_matrix *a, tess_vector *const of[], double *asymmetry)
 {
-    const int64_t n = a->nrows;
-    const bool on_host = a->ctx->device == TESS_DEVICE_CPU;
-    scaled_probe p = {.n = n, .av = of[2]->data, .au = of[3]->data};
-    double *all = NULL;
+    scaled_probe p = {a->nrows, NULL, of[0]->data, of[1]->data, of[2]->data, of[3]->data};
+    bool differ = false;
     tess_status status = TESS_SUCCESS;
 
-    if (n == 0 || (on_host && !rows_differ(&p))) { return TESS_SUCCESS; } /* most matrices, without a copy */
-    TESS_TRY(tess_host_allocate(a->ctx, 5 * n, sizeof *all, (void **)&all));
-    p = (scaled_probe){n, all, all + n, all + 2 * n, all + 3 * n, all + 4 * n};
+    if (p.n == 0) { return TESS_SUCCESS; }
+    TESS_TRY(rows_differ(a->ctx, &p, &differ));
+    if (!differ) { return TESS_SUCCESS; }
+    TESS_TRY(tess_device_allocate(a->ctx, p.n, sizeof *p.factor, (void **)&p.factor));
     status = probe_rounds(a, of, &p, asymmetry);
 cleanup:
-    tess_host_release(a->ctx, all, 5 * n, sizeof *all);
+    tess_device_release(a->ctx, p.factor, p.n, sizeof *p.factor);
     return status;
 }
 

@@ -97,9 +97,9 @@ static outcome learn(const oracle_csr *a, const tess_solve_options *o, char key[
     out = solve_system(a, o);
     read_text(text);
     assert_true(out.count >= 2 && !out.told);
-    assert_int_equal(sscanf(text, "tessera-choice 1 %16[0-9a-f] ", key), 1);
+    assert_int_equal(sscanf(text, "tessera-choice 2 %16[0-9a-f] ", key), 1);
     assert_int_equal(strlen(key), 16);
-    snprintf(expected, sizeof expected, "tessera-choice 1 %s %s %s %s %s\n", key,
+    snprintf(expected, sizeof expected, "tessera-choice 2 %s %s %s %s %s\n", key,
              tess_solver_kind_name(out.last.solver), tess_precond_kind_name(out.last.precond),
              tess_precision_name(out.last.factors), tess_scaling_name(out.last.scale));
     assert_string_equal(text, expected);
@@ -108,7 +108,7 @@ static outcome learn(const oracle_csr *a, const tess_solve_options *o, char key[
 
 static void line_of(const char *key, const tess_attempt *step, const char *factors, char line[256])
 {
-    snprintf(line, 256, "tessera-choice 1 %s %s %s %s %s\n", key, tess_solver_kind_name(step->solver),
+    snprintf(line, 256, "tessera-choice 2 %s %s %s %s %s\n", key, tess_solver_kind_name(step->solver),
              tess_precond_kind_name(step->precond), factors ? factors : tess_precision_name(step->factors),
              tess_scaling_name(step->scale));
 }
@@ -182,7 +182,7 @@ static void the_last_line_decides(void **state)
     write_text(text);
     out = solve_system(&a, &o);
     assert_true(out.told && out.count == 1 && out.first.precond == first.last.precond);
-    snprintf(text, sizeof text, "%s%s%.40s\ntessera-choice 2%s", winner, other, loser, loser + 16);
+    snprintf(text, sizeof text, "%s%s%.40s\ntessera-choice 9%s", winner, other, loser, loser + 16);
     write_text(text);
     out = solve_system(&a, &o);
     assert_true(out.told && out.count == 1 && out.first.precond == first.last.precond);

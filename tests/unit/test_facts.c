@@ -274,12 +274,38 @@ static void one_way_is_a_share(void **state)
     oracle_free(&a);
 }
 
-static int64_t levels_of(tess_context *of, const oracle_csr *a)
+/* Rows of 2^0 to 2^60: the small ones count as much as the others. Of 5,000 rows sums are of several blocks. */
+static void small_rows_count_in_symmetry(void **state)
+{
+    oracle_csr a = oracle_tridiagonal(5000, -1.0, 2.0, -1.0);
+    matrix_facts f;
+
+    (void)state;
+    for (int64_t i = 0; i < a.nrows; i++) {
+        for (int64_t k = a.row_ptr[i]; k < a.row_ptr[i + 1]; k++) {
+            a.val[k] = ldexp(a.val[k], oracle_power(i, 30) + oracle_power(a.col_ind[k], 30));
+        }
+    }
+    f = facts_of(ctx, &a);
+    assert_true(f.symmetric && rows_are_apart(&f));
+    for (int64_t i = 1; i < a.nrows; i += 2) {
+        a.val[a.row_ptr[i]] *= 1.5;
+    }
+    assert_false(facts_of(ctx, &a).symmetric);
+    oracle_free(&a);
+}
+
+/* bound: as large matrices of a GPU have it. */
+static int64_t levels_of(tess_context *of, const oracle_csr *a, bool bound)
 {
     tess_matrix *m = make_matrix(of, a);
     matrix_facts f = {.n = a->nrows};
 
-    assert_ok(of, find_levels(m, &f));
+    if (bound) {
+        assert_ok(of, facts_ops_of(of)->levels(m, &f.levels));
+    } else {
+        assert_ok(of, find_levels(m, &f));
+    }
     tess_matrix_destroy(m);
     return f.levels;
 }
@@ -293,21 +319,63 @@ static void levels_are_counted(void **state)
     oracle_csr diagonal = oracle_diagonal(3, ones);
 
     (void)state;
-    assert_int_equal(levels_of(ctx, &grid), 25);
-    assert_int_equal(levels_of(ctx, &chain), 3000);
-    assert_int_equal(levels_of(ctx, &diagonal), 1);
-    assert_int_equal(levels_of(ctx, &empty), 0);
+    for (int bound = 0; bound < 2; bound++) {
+        assert_int_equal(levels_of(ctx, &grid, bound), 25);
+        assert_int_equal(levels_of(ctx, &chain, bound), 3000);
+        assert_int_equal(levels_of(ctx, &diagonal, bound), 1);
+    }
+    assert_int_equal(levels_of(ctx, &empty, false), 0);
     oracle_free(&grid);
     oracle_free(&chain);
     oracle_free(&empty);
     oracle_free(&diagonal);
 }
 
+static uint64_t hash_of(tess_context *of, const oracle_csr *a)
+{
+    tess_matrix *m = make_matrix(of, a);
+    uint64_t hash = 1;
+
+    assert_ok(of, facts_ops_of(of)->pattern(m, &hash));
+    tess_matrix_destroy(m);
+    return hash;
+}
+
+/* Where entries are counts, what they are does not. */
+static void patterns_have_a_hash(void **state)
+{
+    oracle_csr a = oracle_random(700, 700, 5, 2), b = oracle_copy(&a);
+    const uint64_t hash = hash_of(ctx, &a);
+
+    (void)state;
+    b.val[17] += 1.0;
+    assert_true(hash_of(ctx, &b) == hash);
+    for (int64_t i = 0, moved = 0; i < b.nrows && !moved; i++) { /* the first last entry that can move by a column */
+        const int64_t last = b.row_ptr[i + 1] - 1;
+
+        moved = last >= b.row_ptr[i] && b.col_ind[last] + 1 < b.ncols;
+        if (moved) { b.col_ind[last]++; }
+    }
+    assert_true(hash_of(ctx, &b) != hash);
+    oracle_free(&b);
+    b = oracle_copy(&a);
+    for (int64_t i = 1; i < b.nrows; i++) { /* the same columns, of other rows */
+        if (b.row_ptr[i] + 1 < b.row_ptr[i + 1] && b.col_ind[b.row_ptr[i]] > b.col_ind[b.row_ptr[i] - 1]) {
+            b.row_ptr[i]++;
+            break;
+        }
+    }
+    assert_true(hash_of(ctx, &b) != hash);
+    oracle_free(&a);
+    oracle_free(&b);
+}
+
 /* What stands here, for a GPU too. */
 #define FACT_TESTS                                                                           \
     cmocka_unit_test(counts_are_those_of_the_entries), cmocka_unit_test(triangles_are_seen), \
         cmocka_unit_test(zero_blocks_are_seen), cmocka_unit_test(jumps_are_seen),            \
-        cmocka_unit_test(one_way_is_a_share), cmocka_unit_test(levels_are_counted)
+        cmocka_unit_test(one_way_is_a_share), cmocka_unit_test(levels_are_counted),          \
+        cmocka_unit_test(small_rows_count_in_symmetry), cmocka_unit_test(patterns_have_a_hash)
 
 #ifndef TESTS_ON_GPU
 int main(void)

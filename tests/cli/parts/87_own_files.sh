@@ -6,7 +6,7 @@ slow="$TESS_DATA_DIR/bcsstk06.mtx.gz --rtol 1e-8 --device cpu"
 # A file of choices is the tool's own, or refused before the work.
 expect 0 solve $slow --choices own.txt
 head -c 15 own.txt | grep -q '^tessera-choice ' && pass || fail "no file of choices: $(head -c 60 own.txt)"
-seq -f 'tessera-choice 1 %016.0f cg jacobi fp64 none' 20000 >own.txt
+seq -f 'tessera-choice 2 %016.0f cg jacobi fp64 none' 20000 >own.txt
 expect 0 solve $slow --choices own.txt
 [ "$(stat -c %s own.txt)" -lt 1000 ] && pass || fail "a file that was too large has $(stat -c %s own.txt) bytes"
 head -c 2000000 /dev/zero | tr '\0' x >notes.txt
