@@ -85,6 +85,7 @@ static void note_why(const ladder_step *step, bool remembered, bool doubted, tes
 {
     const char *what = why_of_precond(step->precond, step->factors == TESS_PRECISION_FP32);
 
+    if (is_substitution(step)) { what = "substitution: the factors are the matrix"; }
     if (step->limit == LIMIT_NONE) { what = "nothing else is left to try"; }
     if (remembered) { what = "it has solved this system before"; }
     (void)snprintf(out->why, sizeof out->why, "%s%s%s", what,
@@ -172,7 +173,10 @@ static tess_status name_single(tess_solver *s, auto_solve *state, tess_advice *o
 
     if (s->original->ops) {
         TESS_TRY(find_facts(s->original, &state->facts));
-        if (state->facts.symmetric && state->facts.positive == state->facts.n) { solver = TESS_SOLVER_CG; }
+        if (state->facts.symmetric &&
+            (state->facts.positive == state->facts.n || state->facts.negative == state->facts.n)) {
+            solver = TESS_SOLVER_CG;
+        }
     } else {
         solver = method_of_marks(&s->original->shell);
     }

@@ -29,18 +29,34 @@ static double predict_direct(void *owner)
     return direct_cost(rates_of(s->original), &state->facts, &state->prediction);
 }
 
-static bool direct_follows(const auto_solve *state)
+static bool follows(const auto_solve *state, tess_precond_kind kind)
 {
     for (int i = state->next; i < state->ladder.count; i++) {
-        if (state->ladder.step[i].limit == LIMIT_DIRECT) { return true; }
+        if (state->ladder.step[i].precond == kind) { return true; }
     }
     return false;
 }
 
 static bool multigrid_follows(const auto_solve *state)
 {
+    return follows(state, TESS_PRECOND_AMG);
+}
+
+/* Of complete factors, and of the multigrid of a saddle point where that follows: what the cheaper costs. */
+static double predict_other(void *owner)
+{
+    const tess_solver *s = owner;
+    const auto_solve *state = s->state;
+    const double direct = predict_direct(owner);
+
+    if (!is_saddle_point(&state->facts) || !multigrid_follows(state)) { return direct; }
+    return fmin(direct, multigrid_cost(rates_of(s->original), &state->facts));
+}
+
+static bool direct_follows(const auto_solve *state)
+{
     for (int i = state->next; i < state->ladder.count; i++) {
-        if (state->ladder.step[i].precond == TESS_PRECOND_AMG) { return true; }
+        if (state->ladder.step[i].limit == LIMIT_DIRECT) { return true; }
     }
     return false;
 }
@@ -87,16 +103,18 @@ void begin_budget(tess_solver *s, int64_t before, double start)
     budget_start(b);
     choose_looks(s, state, rates);
     if (!b->limited) { return; }
-    if (multigrid_follows(state)) { b->other = multigrid_cost(rates, &state->facts); }
+    if (multigrid_follows(state) && !(is_saddle_point(&state->facts) && direct_follows(state))) {
+        b->other = multigrid_cost(rates, &state->facts);
+    }
     b->trial = trial_cost(rates, &state->facts, &state->ladder.step[state->next]);
     if (isfinite(b->other) || !direct_follows(state)) { return; }
     if (state->predicted) {
-        b->other = direct_cost(rates, &state->facts, &state->prediction);
+        b->other = predict_other(s);
         return;
     }
     b->other = least_direct_cost(rates, &state->facts);
     /* An analysis pays where its factors come next, or where there is no trial; until then the bound decides. */
-    if (isinf(b->trial)) { b->predict = predict_direct; }
+    if (isinf(b->trial)) { b->predict = predict_other; }
 }
 
 /* Complete factors are left out where all iterations that the caller allows should take a tenth of their time. */
@@ -106,7 +124,9 @@ static bool is_too_expensive(tess_solver *s, auto_solve *state, const ladder_ste
 {
     const ladder_step *last = &state->ladder.step[state->ladder.count - 1];
 
-    if (step->limit != LIMIT_DIRECT || last->limit != LIMIT_NONE || state->remembered) { return false; }
+    if (step->limit != LIMIT_DIRECT || is_substitution(step) || last->limit != LIMIT_NONE || state->remembered) {
+        return false;
+    }
     return predict_direct(s) > TOO_EXPENSIVE * iteration_cost(rates_of(s->original), &state->facts, last) *
                                    (double)s->options.max_iterations;
 }
@@ -137,12 +157,16 @@ static bool is_hopeless(const tess_solver *s, const auto_solve *state, const lad
     return least_iterations(f, step) * iteration_cost(rates, f, step) > multigrid_cost(rates, f);
 }
 
-/* Incomplete factors are left out where complete ones, which may follow, take little more than a trial. */
+/* Incomplete factors are left out where complete ones, which may follow, take little more than a trial; the multigrid
+   of a saddle point where they take less time. */
 static bool is_beaten(tess_solver *s, auto_solve *state, const ladder_step *step)
 {
     const cost_rates *rates = rates_of(s->original);
 
     if (!direct_follows(state) || rates->sorts || state->remembered) { return false; } /* sorted: they come first */
+    if (step->precond == TESS_PRECOND_AMG) {
+        return is_saddle_point(&state->facts) && predict_direct(s) < multigrid_cost(rates, &state->facts);
+    }
     return !trial_pays(rates, &state->facts, step, least_direct_cost(rates, &state->facts)) &&
            !trial_pays(rates, &state->facts, step, predict_direct(s));
 }

@@ -32,8 +32,16 @@ static void say_facts(auto_solve *state)
     if (f->empty_rows > 0) { say(state, "%s; ", tess_count(f->empty_rows, "empty row").text); }
     if (!f->finite) {
         say(state, "NaN or Inf in the matrix");
+    } else if (is_triangular(f)) {
+        say(state, "the matrix is %s triangular: substitution solves", is_lower_triangular(f) ? "lower" : "upper");
+    } else if (is_saddle_point(f)) {
+        say(state, "the matrix is %s with a zero block of %s: a saddle point",
+            f->symmetric ? "symmetric," : "not symmetric,", tess_count(f->zero, "row").text);
     } else if (!f->symmetric) {
         say(state, "the matrix is not symmetric");
+    } else if (may_be_negative_definite(f)) {
+        say(state, "the matrix is symmetric, all of its diagonal is negative, and %s: treated as -A",
+            f->dominant_rows == f->n ? "dominates" : "nothing speaks against negative definite");
     } else if (f->positive < f->n) {
         say(state, "the matrix is symmetric and not positive definite: %lld of %lld diagonal entries %s 0 or negative",
             (long long)(f->n - f->positive), (long long)f->n, f->n - f->positive == 1 ? "is" : "are");

@@ -10,6 +10,11 @@ bool may_be_positive_definite(const matrix_facts *f)
     return f->symmetric && f->positive == f->n && f->improper_minors == 0;
 }
 
+bool may_be_negative_definite(const matrix_facts *f)
+{
+    return f->symmetric && f->n > 0 && f->negative == f->n && f->improper_minors == 0;
+}
+
 bool is_lower_triangular(const matrix_facts *f)
 {
     return f->finite && f->above == 0 && f->zero == 0;

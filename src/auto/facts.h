@@ -63,6 +63,8 @@ tess_status find_levels(const tess_matrix *a, matrix_facts *facts);
 bool rows_are_apart(const matrix_facts *facts);
 /* A^T = A, and nothing speaks against a positive definite matrix. */
 bool may_be_positive_definite(const matrix_facts *facts);
+/* The same of -A. */
+bool may_be_negative_definite(const matrix_facts *facts);
 /* No entry above the diagonal, or none below, and a full diagonal: substitution solves. */
 bool is_lower_triangular(const matrix_facts *facts);
 bool is_upper_triangular(const matrix_facts *facts);

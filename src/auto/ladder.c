@@ -9,8 +9,23 @@
 
 matrix_family family_of(const matrix_facts *f)
 {
-    if (may_be_positive_definite(f)) { return FAMILY_POSITIVE; }
+    if (may_be_positive_definite(f) || may_be_negative_definite(f)) { return FAMILY_POSITIVE; }
     return f->symmetric ? FAMILY_INDEFINITE : FAMILY_GENERAL;
+}
+
+bool is_saddle_point(const matrix_facts *f)
+{
+    return has_zero_block(f) && f->empty_rows == 0;
+}
+
+bool is_triangular(const matrix_facts *f)
+{
+    return !f->symmetric && (is_lower_triangular(f) || is_upper_triangular(f));
+}
+
+bool is_substitution(const ladder_step *s)
+{
+    return s->precond == TESS_PRECOND_ILU0 && s->limit == LIMIT_DIRECT;
 }
 
 /* ---- the steps ---- */
@@ -48,6 +63,25 @@ static const ladder_step general[] = {
     {TESS_SOLVER_GMRES, TESS_PRECOND_ILUT, TESS_PRECISION_FP64, MATCHED_IN_A_BAND, LIMIT_BUDGET},
     {TESS_SOLVER_IDR, TESS_PRECOND_ILU0, TESS_PRECISION_FP64, MATCHED, LIMIT_BUDGET},
     {TESS_SOLVER_GMRES, TESS_PRECOND_JACOBI, TESS_PRECISION_FP64, AS_IT_IS, LIMIT_NONE}};
+/* Before the others, for a triangle: substitution, since the factors of ILU(0) are the matrix. */
+static const ladder_step triangle[] = {
+    {TESS_SOLVER_BICGSTAB, TESS_PRECOND_ILU0, TESS_PRECISION_FP64, AS_IT_IS, LIMIT_DIRECT}};
+/* Saddle points, symmetric or not. The levels are in FP64: rounded ones are not as definite as MINRES needs them. */
+static const ladder_step saddle[] = {
+    {TESS_SOLVER_MINRES, TESS_PRECOND_NONE, TESS_PRECISION_FP64, AS_IT_IS, LIMIT_BUDGET},
+    {TESS_SOLVER_MINRES, TESS_PRECOND_AMG, TESS_PRECISION_FP64, AS_IT_IS, LIMIT_BUDGET},
+    {TESS_SOLVER_FGMRES, TESS_PRECOND_LU, TESS_PRECISION_FP32, AS_IT_IS, LIMIT_DIRECT},
+    {TESS_SOLVER_FGMRES, TESS_PRECOND_LU, TESS_PRECISION_FP64, AS_IT_IS, LIMIT_DIRECT},
+    {TESS_SOLVER_GMRES, TESS_PRECOND_ILUT, TESS_PRECISION_FP64, MATCHED_IN_A_BAND, LIMIT_BUDGET},
+    {TESS_SOLVER_MINRES, TESS_PRECOND_NONE, TESS_PRECISION_FP64, AS_IT_IS, LIMIT_NONE}};
+static const ladder_step general_saddle[] = {
+    {TESS_SOLVER_BICGSTAB, TESS_PRECOND_NONE, TESS_PRECISION_FP64, AS_IT_IS, LIMIT_BUDGET},
+    {TESS_SOLVER_GMRES_IR, TESS_PRECOND_AMG, TESS_PRECISION_FP32, AS_IT_IS, LIMIT_BUDGET},
+    {TESS_SOLVER_FGMRES, TESS_PRECOND_LU, TESS_PRECISION_FP32, AS_IT_IS, LIMIT_DIRECT},
+    {TESS_SOLVER_FGMRES, TESS_PRECOND_LU, TESS_PRECISION_FP64, AS_IT_IS, LIMIT_DIRECT},
+    {TESS_SOLVER_GMRES, TESS_PRECOND_ILUT, TESS_PRECISION_FP64, MATCHED_IN_A_BAND, LIMIT_BUDGET},
+    {TESS_SOLVER_IDR, TESS_PRECOND_ILU0, TESS_PRECISION_FP64, MATCHED, LIMIT_BUDGET},
+    {TESS_SOLVER_GMRES, TESS_PRECOND_NONE, TESS_PRECISION_FP64, AS_IT_IS, LIMIT_NONE}};
 /* For a preconditioner that the caller named, by family; its kind replaces that of the step. */
 static const ladder_step named[][2] = {
     {{TESS_SOLVER_CG, TESS_PRECOND_NONE, TESS_PRECISION_FP64, AS_IT_IS, LIMIT_NONE},
@@ -62,12 +96,14 @@ enum { LEAST_MULTIGRID_ROWS = 10000 };
 /* A trial of incomplete factors of a larger matrix is none, since triangles leave the other cores idle. */
 enum { MOST_TRIAL_NONZEROS = 1 << 19 };
 
-/* Multigrid is for large matrices that look like an equation of diffusion and convection: all of the diagonal positive.
-   Measured: convection and diffusion in two and three dimensions, epb1, memplus and pesa take less time with it than
-   with ILU(0), or as much; wang4 and cage11, which it does not suit, end before its turn. */
+/* Multigrid is for large matrices that look like an equation of diffusion and convection, with a diagonal of one sign,
+   and for saddle points of such equations. Measured: convection and diffusion in two and three dimensions, epb1,
+   memplus and pesa take less time with it than with ILU(0), or as much; wang4 and cage11, which it does not suit, end
+   before its turn. */
 static bool suits_multigrid(const matrix_facts *f)
 {
-    return f->n >= LEAST_MULTIGRID_ROWS && (f->symmetric || f->positive == f->n);
+    return f->n >= LEAST_MULTIGRID_ROWS &&
+           (f->symmetric || f->positive == f->n || f->negative == f->n || is_saddle_point(f));
 }
 
 /* Where the row-scaled residual counts, rows of very different size are brought to one first. Not for multigrid, whose
@@ -94,8 +130,9 @@ static bool settle(const matrix_facts *f, const tess_solve_options *o, ladder_st
     /* An empty row leaves no diagonal; lu sets its pivot aside. */
     if (f->empty_rows > 0 && (s->precond == TESS_PRECOND_CHOLESKY || s->scale != TESS_SCALING_NONE)) { return false; }
     if (!tess_find_method(s->solver) || !tess_find_precond(s->precond)) { return false; }
-    /* As a preconditioner of MINRES the diagonal must be positive; one with zeros scales nothing well. */
-    if (s->precond == TESS_PRECOND_JACOBI && s->solver == TESS_SOLVER_MINRES && f->positive < f->n) {
+    /* As a preconditioner of MINRES the diagonal must have one sign; one with zeros scales nothing well. */
+    if (s->precond == TESS_PRECOND_JACOBI && s->solver == TESS_SOLVER_MINRES && f->positive < f->n &&
+        f->negative < f->n) {
         s->precond = TESS_PRECOND_NONE;
     }
     if (o->automatic.fp64_only) { s->factors = TESS_PRECISION_FP64; }
@@ -122,20 +159,37 @@ static void append(ladder *l, ladder_step s)
 
 #define COUNT(list) ((int)(sizeof(list) / sizeof(list)[0]))
 
-static void list_steps(matrix_family family, const matrix_facts *f, const tess_solve_options *o, ladder *out)
-{
-    const ladder_step *const steps[] = {positive, indefinite, general};
-    const int counts[] = {COUNT(positive), COUNT(indefinite), COUNT(general)};
-    const bool chosen = o->precond.kind == TESS_PRECOND_AUTO;
-    const ladder_step *list = chosen ? steps[family] : named[family];
-    const int count = chosen ? counts[family] : COUNT(named[family]);
+typedef struct step_list {
+    const ladder_step *step;
+    int count;
+} step_list;
 
-    *out = (ladder){.family = family};
-    for (int i = 0; i < count; i++) {
-        ladder_step s = list[i];
+static step_list list_of(matrix_family family, const matrix_facts *f)
+{
+    static const step_list lists[] = {
+        {positive, COUNT(positive)}, {indefinite, COUNT(indefinite)}, {general, COUNT(general)}};
+
+    if (!is_saddle_point(f)) { return lists[family]; }
+    return family == FAMILY_GENERAL ? (step_list){general_saddle, COUNT(general_saddle)}
+                                    : (step_list){saddle, COUNT(saddle)};
+}
+
+static void append_list(step_list list, const matrix_facts *f, const tess_solve_options *o, ladder *out)
+{
+    for (int i = 0; i < list.count; i++) {
+        ladder_step s = list.step[i];
 
         if (settle(f, o, &s)) { append(out, s); }
     }
+}
+
+static void list_steps(matrix_family family, const matrix_facts *f, const tess_solve_options *o, ladder *out)
+{
+    const bool chosen = o->precond.kind == TESS_PRECOND_AUTO;
+
+    *out = (ladder){.family = family};
+    if (chosen && is_triangular(f)) { append_list((step_list){triangle, COUNT(triangle)}, f, o, out); }
+    append_list(chosen ? list_of(family, f) : (step_list){named[family], COUNT(named[family])}, f, o, out);
 }
 
 /* Convection that leaves diffusion no say: rows follow one another, which ILU(0) knows and multigrid does not. On grids
@@ -154,8 +208,9 @@ static bool flows_one_way(const matrix_facts *f)
 #define MINRES_VECTORS 2.0
 /* A trial of incomplete factors, and a solve with multigrid, is so many iterations. */
 enum { TRIAL_ITERATIONS = 20, MULTIGRID_ITERATIONS = 20 };
-/* Against the flow: 50 to 80 iterations, with two cycles each. */
-enum { ONE_WAY_ITERATIONS = 130 };
+/* Against the flow: 50 to 80 iterations, with two cycles each; saddle points: 117 to 220, with levels of more entries
+   for a row of the matrix than others have. */
+enum { ONE_WAY_ITERATIONS = 130, SADDLE_ITERATIONS = 300 };
 /* A trial is left out where complete factors take fewer times as long: it fails more often than not. */
 #define TIMES_WORTH 2.5
 /* Complete factors take so many times their least cost, where nothing predicts it. */
@@ -194,9 +249,12 @@ double iteration_cost(const cost_rates *r, const matrix_facts *f, const ladder_s
 double multigrid_cost(const cost_rates *r, const matrix_facts *f)
 {
     const ladder_step cycle = {.precond = TESS_PRECOND_AMG};
+    const int iterations = is_saddle_point(f) ? SADDLE_ITERATIONS
+                           : flows_one_way(f) ? ONE_WAY_ITERATIONS
+                                              : MULTIGRID_ITERATIONS;
 
     return r->multigrid_start + r->multigrid_row * (double)f->n + r->multigrid_entry * (double)f->nnz +
-           (flows_one_way(f) ? ONE_WAY_ITERATIONS : MULTIGRID_ITERATIONS) * application_cost(r, f, &cycle);
+           iterations * application_cost(r, f, &cycle);
 }
 
 double least_direct_cost(const cost_rates *r, const matrix_facts *f)

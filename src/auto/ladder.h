@@ -11,7 +11,7 @@
 
 /* How a matrix is treated. A solve changes to another family if a method finds out that this one is wrong. */
 typedef enum matrix_family {
-    FAMILY_POSITIVE,   /* symmetric, perhaps positive definite */
+    FAMILY_POSITIVE,   /* symmetric, and A or -A is perhaps positive definite */
     FAMILY_INDEFINITE, /* symmetric */
     FAMILY_GENERAL
 } matrix_family;
@@ -54,6 +54,12 @@ bool has_triangles(const ladder_step *step);
 /* ---- estimates of time, in seconds; only their ratios decide ---- */
 
 double iteration_cost(const cost_rates *rates, const matrix_facts *facts, const ladder_step *step);
+/* A saddle point: rows without a diagonal have no entries in one another's columns. */
+bool is_saddle_point(const matrix_facts *facts);
+/* A lower or upper triangle: substitution solves, which ILU(0) is. */
+bool is_triangular(const matrix_facts *facts);
+/* The step that solves with a triangle. */
+bool is_substitution(const ladder_step *step);
 /* Multigrid: its set-up and the iterations that it usually takes. */
 double multigrid_cost(const cost_rates *rates, const matrix_facts *facts);
 /* A trial of a step with incomplete factors; INFINITY for other steps. */

@@ -51,19 +51,20 @@ cleanup:
     return status;
 }
 
-static tess_status diagonal_is_positive(const tess_matrix *a, bool *positive)
+/* All of the diagonal is positive, or all is negative: A or -A may be positive definite. */
+static tess_status diagonal_has_one_sign(const tess_matrix *a, bool *has)
 {
     double *diagonal = NULL, *host = NULL;
     tess_status status = TESS_SUCCESS;
 
-    *positive = false;
+    *has = false;
     TESS_TRY(tess_device_allocate(a->ctx, a->nrows, sizeof *diagonal, (void **)&diagonal));
     TESS_TRY(tess_host_allocate(a->ctx, a->nrows, sizeof *host, (void **)&host));
     TESS_TRY(tess_matrix_raw_diagonal(a, diagonal));
     TESS_TRY(a->ctx->backend->download(a->ctx, host, diagonal, (size_t)a->nrows * sizeof *host));
-    *positive = true;
-    for (int64_t i = 0; i < a->nrows && *positive; i++) {
-        *positive = host[i] > 0.0;
+    *has = true;
+    for (int64_t i = 0; i < a->nrows && *has; i++) {
+        *has = host[0] > 0.0 ? host[i] > 0.0 : host[i] < 0.0;
     }
 cleanup:
     tess_device_release(a->ctx, diagonal, a->nrows, sizeof *diagonal);
@@ -87,12 +88,13 @@ tess_solver_kind method_of_marks(const tess_shell_operator *shell)
     return shell->symmetric ? TESS_SOLVER_MINRES : TESS_SOLVER_BICGSTAB;
 }
 
-/* AUTO takes CG for a symmetric matrix with positive diagonal. Without symmetry a method that needs it is refused. */
+/* AUTO takes CG for a symmetric matrix with a diagonal of one sign. Without symmetry a method that needs it is refused.
+ */
 static tess_status choose_method(method_solver *s)
 {
     const tess_matrix *a = s->original;
     tess_solver_kind kind = s->options->solver;
-    bool symmetric = true, positive = false;
+    bool symmetric = true, one_sign = false;
     tess_status status = TESS_SUCCESS;
 
     s->method = tess_find_method(kind);
@@ -100,8 +102,8 @@ static tess_status choose_method(method_solver *s)
         TESS_TRY(probe_symmetry(a, &symmetric));
     }
     if (kind == TESS_SOLVER_AUTO) {
-        if (a->ops && symmetric) { TESS_TRY(diagonal_is_positive(a, &positive)); }
-        kind = a->ops ? positive ? TESS_SOLVER_CG : TESS_SOLVER_BICGSTAB : method_of_marks(&a->shell);
+        if (a->ops && symmetric) { TESS_TRY(diagonal_has_one_sign(a, &one_sign)); }
+        kind = a->ops ? one_sign ? TESS_SOLVER_CG : TESS_SOLVER_BICGSTAB : method_of_marks(&a->shell);
         s->method = tess_find_method(kind);
     }
     if (!s->method) {

@@ -268,8 +268,8 @@ static void indefinite_matrix(void **state)
     tess_context *ctx = open_cpu(1);
 
     (void)state;
-    result = solve_once(ctx, &negative, &options, ones, x);
-    assert_int_equal(result.reason, TESS_REASON_INDEFINITE_MATRIX);
+    result = solve_once(ctx, &negative, &options, ones, x); /* as -A x = -b */
+    assert_int_equal(result.reason, TESS_REASON_RTOL);
     check_honest(&negative, ones, x, &options, &result);
     memset(x, 0, sizeof x);
     result = solve_once(ctx, &a, &options, ones, x);

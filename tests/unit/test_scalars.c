@@ -72,10 +72,10 @@ static void bicgstab_omega_needs_finite_products(void **state)
     }
 }
 
-/* (r, z) of the start says why there is nothing to iterate. */
-static void cg_starts_from_a_positive_product(void **state)
+/* (r, z) of the start says why there is nothing to iterate. It may be negative, if A is too. */
+static void cg_starts_from_a_product(void **state)
 {
-    static const double products[] = {(double)NAN, HUGE_VAL, -1.0, 0.0, 2.0};
+    static const double products[] = {(double)NAN, HUGE_VAL, 0.0, -1.0, 2.0};
 
     (void)state;
     for (int k = 0; k < 5; k++) {
@@ -83,28 +83,62 @@ static void cg_starts_from_a_positive_product(void **state)
 
         s.dots[0] = 4.0;
         s.dots[1] = products[k];
+        s.curvature = 3.0;
         update_cg_start(&s);
-        assert_int_equal(s.phase, k < 4 ? TESS_LOOP_STOPPED : TESS_LOOP_RUNNING);
-        if (k < 4) { assert_int_equal(s.reason, k < 2 ? TESS_REASON_NAN_OR_INF : TESS_REASON_INDEFINITE_PRECOND); }
+        assert_int_equal(s.phase, k < 3 ? TESS_LOOP_STOPPED : TESS_LOOP_RUNNING);
+        if (k < 3) { assert_int_equal(s.reason, k < 2 ? TESS_REASON_NAN_OR_INF : TESS_REASON_INDEFINITE_PRECOND); }
+        assert_true(s.curvature == 0.0);
     }
 }
 
-/* So does (p, A p) of a step; alpha = (r, z) / (p, A p). */
-static void cg_steps_along_positive_curvature(void **state)
+/* So does (p, A p) of a step, which keeps its sign; alpha = (r, z) / (p, A p). */
+static void cg_steps_along_curvature_of_one_sign(void **state)
 {
-    static const double products[] = {(double)NAN, HUGE_VAL, -1.0, 0.0, 8.0};
-    static const tess_reason reasons[] = {TESS_REASON_NAN_OR_INF, TESS_REASON_NAN_OR_INF, TESS_REASON_INDEFINITE_MATRIX,
-                                          TESS_REASON_BREAKDOWN};
+    static const struct {
+        double before, rho, now;
+        tess_reason reason;
+    } known[] = {{0.0, 2.0, (double)NAN, TESS_REASON_NAN_OR_INF},
+                 {0.0, 2.0, HUGE_VAL, TESS_REASON_NAN_OR_INF},
+                 {0.0, 2.0, 0.0, TESS_REASON_BREAKDOWN},
+                 {4.0, 2.0, -1.0, TESS_REASON_INDEFINITE_MATRIX},
+                 {-4.0, 2.0, 1.0, TESS_REASON_INDEFINITE_MATRIX},
+                 {0.0, -2.0, 1.0, TESS_REASON_INDEFINITE_PRECOND},
+                 {0.0, 2.0, 8.0, TESS_REASON_RUNNING},
+                 {4.0, 2.0, 8.0, TESS_REASON_RUNNING},
+                 {-4.0, -2.0, -8.0, TESS_REASON_RUNNING},
+                 {0.0, -2.0, -8.0, TESS_REASON_RUNNING},
+                 {0.0, 2.0, -8.0, TESS_REASON_RUNNING}};
 
     (void)state;
-    for (int k = 0; k < 5; k++) {
+    for (size_t k = 0; k < sizeof known / sizeof known[0]; k++) {
+        const bool stops = known[k].reason != TESS_REASON_RUNNING;
         tess_loop_state s = running();
 
-        s.dots[0] = products[k];
+        s.curvature = known[k].before;
+        s.rho = known[k].rho;
+        s.dots[0] = known[k].now;
         update_cg_alpha(&s);
-        assert_int_equal(s.phase, k < 4 ? TESS_LOOP_STOPPED : TESS_LOOP_RUNNING);
-        if (k < 4) { assert_int_equal(s.reason, reasons[k]); }
-        assert_true(s.alpha == (k < 4 ? 1.5 : 0.25));
+        assert_int_equal(s.phase, stops ? TESS_LOOP_STOPPED : TESS_LOOP_RUNNING);
+        assert_int_equal(s.reason, known[k].reason);
+        assert_true(s.alpha == (stops ? 1.5 : known[k].rho / known[k].now));
+    }
+}
+
+/* (r, z) keeps its sign; beta is their ratio. */
+static void cg_ends_where_the_sign_changes(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 4; k++) {
+        const double before = k & 1 ? -2.0 : 2.0, now = k & 2 ? -1.0 : 1.0;
+        tess_loop_state s = running();
+
+        s.rho = before;
+        s.dots[0] = 4.0;
+        s.dots[1] = now;
+        update_cg_beta(&s);
+        assert_int_equal(s.phase, before * now > 0.0 ? TESS_LOOP_RUNNING : TESS_LOOP_FINISHING);
+        assert_int_equal(s.reason, before * now > 0.0 ? TESS_REASON_RUNNING : TESS_REASON_INDEFINITE_PRECOND);
+        assert_true(s.beta == now / before);
     }
 }
 
@@ -176,8 +210,9 @@ int main(void)
         cmocka_unit_test(bicgstab_breaks_down_where_rho_is_rounding),
         cmocka_unit_test(bicgstab_begins_anew),
         cmocka_unit_test(bicgstab_omega_needs_finite_products),
-        cmocka_unit_test(cg_starts_from_a_positive_product),
-        cmocka_unit_test(cg_steps_along_positive_curvature),
+        cmocka_unit_test(cg_starts_from_a_product),
+        cmocka_unit_test(cg_steps_along_curvature_of_one_sign),
+        cmocka_unit_test(cg_ends_where_the_sign_changes),
         cmocka_unit_test(cg_alone_ends_as_with_equal_products),
         cmocka_unit_test(cg_predicts_beta),
         cmocka_unit_test(cg_scales_by_powers_of_two),

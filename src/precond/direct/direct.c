@@ -26,6 +26,7 @@ typedef struct direct_factors {
     const tess_matrix *matrix; /* borrowed */
     int64_t n;
     bool cholesky;
+    bool negated; /* the factors are those of -A */
     tess_precision precision;
     int64_t memory_limit;  /* bytes; 0: half of what the machine has to spare */
     mumps_instance *mumps; /* NULL: nothing is analysed */
@@ -249,6 +250,7 @@ static tess_status compute(direct_factors *m)
     TESS_TRY(direct_read(m->matrix, m->cholesky, &s));
     TESS_TRY(direct_check_values(&s, name_of(m), m->cholesky));
     TESS_TRY(direct_scale(&s, m->precision, INT_MAX, m->row_exponent, m->column_exponent));
+    m->negated = s.negated;
     analysed = m->mumps && m->symmetry == s.symmetry;
     if (!analysed) { TESS_TRY(analyse(m, &s)); }
     TESS_TRY(factor(m, &s, analysed));
@@ -412,13 +414,13 @@ static int load(const direct_factors *m, const int32_t *scale, tess_precision ve
     return largest;
 }
 
-/* z := D rhs times 2^exponent */
+/* z := D rhs times 2^exponent, or -z */
 static void store(const direct_factors *m, const int32_t *scale, tess_precision vectors, int exponent, void *z)
 {
     for (int64_t i = 0; i < m->n; i++) {
         const double value = ldexp(tess_load(m->precision, m->rhs, i), scale[i] + exponent);
 
-        tess_store(vectors, z, i, value, TESS_OVERFLOW_INFINITY);
+        tess_store(vectors, z, i, m->negated ? -value : value, TESS_OVERFLOW_INFINITY);
     }
 }
 

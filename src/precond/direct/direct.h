@@ -18,6 +18,7 @@ typedef struct direct_system {
     tess_context *ctx;
     int64_t n, capacity, count; /* of the matrix: entries; those taken */
     mumps_symmetry symmetry;
+    bool negated;          /* val is that of -A */
     int64_t bad_row;       /* the first row with NaN or Inf, or -1: then there is nothing else */
     int64_t *row_ptr;      /* n + 1 */
     int32_t *row, *column; /* from 1 */
@@ -26,8 +27,9 @@ typedef struct direct_system {
     tess_precision precision;
 } direct_system;
 
-/* Reads the matrix. `cholesky`: the lower triangle of a matrix that counts as positive definite. Otherwise a matrix
-   that is symmetric to the bit is taken as that. Release it, also after a failure. */
+/* Reads the matrix. `cholesky`: the lower triangle of a matrix that counts as positive definite, -A where the diagonal
+   of A is negative. Otherwise a matrix that is symmetric to the bit is taken as that. Release it, also after a failure.
+ */
 tess_status direct_read(const tess_matrix *a, bool cholesky, direct_system *out);
 /* Scales and rounds the values; fills the exponents of both sides (n each), whose magnitude is `most` at most. */
 tess_status direct_scale(direct_system *s, tess_precision precision, int most, int32_t *row_exponent,

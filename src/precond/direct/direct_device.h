@@ -15,6 +15,7 @@ typedef struct device_factors {
     const tess_matrix *matrix; /* borrowed */
     int64_t n, count;          /* of the matrix: rows; entries that cuDSS reads */
     bool cholesky, usable;
+    bool negated; /* the factors are those of -A */
     tess_precision precision;
     int64_t memory_limit;
     mumps_symmetry symmetry;

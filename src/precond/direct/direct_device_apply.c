@@ -66,7 +66,8 @@ static tess_status solve(const device_factors *m, bool transposed, tess_precisio
     factor = ldexp(1.0, -(ilogb(norm) < -DEVICE_MOST_EXPONENT ? -DEVICE_MOST_EXPONENT : ilogb(norm)));
     TESS_TRY(convert_scaled(m, factor, m->work, TESS_PRECISION_FP64, m->rhs, m->precision));
     TESS_TRY(cudss_solve(m->solver, transposed));
-    TESS_TRY(convert_scaled(m, 1.0 / factor, m->solution, m->precision, m->work, TESS_PRECISION_FP64));
+    TESS_TRY(
+        convert_scaled(m, (m->negated ? -1.0 : 1.0) / factor, m->solution, m->precision, m->work, TESS_PRECISION_FP64));
     TESS_TRY(multiply(m, after, m->work, m->work));
     status = m->ctx->backend->convert(m->ctx, m->n, TESS_PRECISION_FP64, m->work, vectors, z);
 cleanup:

@@ -90,6 +90,20 @@ static void take_coordinates(direct_system *s)
     }
 }
 
+/* -A in the place of A, if all of the diagonal is negative. */
+static void turn_negative(direct_system *s)
+{
+    int64_t negative = 0;
+
+    for (int64_t k = 0; k < s->count; k++) {
+        negative += s->row[k] == s->column[k] && s->val[k] < 0.0;
+    }
+    s->negated = s->n > 0 && negative == s->n;
+    for (int64_t k = 0; k < s->count && s->negated; k++) {
+        s->val[k] = -s->val[k];
+    }
+}
+
 tess_status direct_read(const tess_matrix *a, bool cholesky, direct_system *out)
 {
     tess_status status = TESS_SUCCESS;
@@ -100,6 +114,7 @@ tess_status direct_read(const tess_matrix *a, bool cholesky, direct_system *out)
     if (out->bad_row >= 0) { goto cleanup; }
     TESS_TRY(find_symmetry(out, cholesky));
     take_coordinates(out);
+    if (cholesky) { turn_negative(out); }
 cleanup:
     return status;
 }

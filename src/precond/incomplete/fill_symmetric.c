@@ -109,6 +109,17 @@ static int64_t measure(const fill_input *a, double *norm)
     return count;
 }
 
+/* Whether each row of an upper triangle begins with a negative diagonal entry: the pattern is that of -A. */
+static bool is_negative(const fill_input *upper)
+{
+    for (int64_t i = 0; i < upper->n; i++) {
+        const int64_t k = upper->row_ptr[i];
+
+        if (k == upper->row_ptr[i + 1] || upper->col_ind[k] != i || !(upper->val[k] < 0.0)) { return false; }
+    }
+    return true;
+}
+
 tess_status fill_symmetric(const fill_input *a, const tess_threshold_options *o, fill_rows *rows, fill_work *work)
 {
     tess_context *ctx = rows->ctx;
@@ -130,6 +141,11 @@ tess_status fill_symmetric(const fill_input *a, const tess_threshold_options *o,
         val[k] = a->val[source[k]];
     }
     upper = (fill_input){a->n, row_ptr, col_ind, val};
+    if (is_negative(&upper)) {
+        for (int64_t k = 0; k < count; k++) {
+            val[k] = -val[k];
+        }
+    }
     for (int64_t i = 0; i < a->n; i++) {
         TESS_TRY(tess_deadline_check(ctx, "ict"));
         TESS_TRY(make_row(&upper, o, i, rows, &lists, work));

@@ -331,8 +331,27 @@ static tess_status take_inverse(const tess_incomplete *m, const attempt_workspac
                       : backend->copy(m->ctx, m->inverse, inverse, bytes);
 }
 
-/* Tries no shift, then one shift after another. The last outcome is in `outcome`, its factors in *lu, which is in the
-   workspace. */
+/* Whether all of the diagonal is negative, as that of a negative definite matrix is. work[0] is free. */
+static tess_status find_negative(const tess_incomplete *m, bool *negative)
+{
+    double *diagonal = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    *negative = m->cholesky && m->n > 0;
+    if (!*negative) { return TESS_SUCCESS; }
+    TESS_TRY(tess_host_allocate(m->ctx, m->n, sizeof *diagonal, (void **)&diagonal));
+    TESS_TRY(tess_matrix_raw_diagonal(m->matrix, m->work[0]));
+    TESS_TRY(m->ctx->backend->download(m->ctx, diagonal, m->work[0], (size_t)m->n * sizeof *diagonal));
+    for (int64_t i = 0; i < m->n && *negative; i++) {
+        *negative = diagonal[i] < 0.0;
+    }
+cleanup:
+    tess_host_release(m->ctx, diagonal, m->n, sizeof *diagonal);
+    return status;
+}
+
+/* Tries no shift, of IC also with -A where its diagonal is positive, then one shift after another. The last outcome is
+   in `outcome`, its factors in *lu, which is in the workspace. */
 static tess_status factor(tess_incomplete *m, attempt_workspace *workspace, double **lu,
                           tess_incomplete_outcome *outcome)
 {
@@ -353,6 +372,10 @@ static tess_status factor(tess_incomplete *m, attempt_workspace *workspace, doub
         job.lu = workspace->lu;
         job.inverse = workspace->inverse ? workspace->inverse : m->inverse;
         TESS_TRY(attempt(m, workspace, &job, outcome));
+        if (tried == 0 && outcome->bad_row >= 0 && outcome->finite) {
+            TESS_TRY(find_negative(m, &job.negative));
+            if (job.negative) { TESS_TRY(attempt(m, workspace, &job, outcome)); }
+        }
         m->shift = ldexp(job.shift, outcome->attempt);
         if (outcome->bad_row < 0 || !outcome->finite) { break; }
     }

@@ -2,8 +2,8 @@
 /*
  * Incomplete factors: ILU(0) and IC(0) on the pattern of the matrix, ILUT, ICT and ILU(k) on a pattern with fill. All
  * are stored as M = L D U with ones on the diagonals of L and U; IC(0) and ICT have U = L^T. The stored entries are
- * ratios, so that low precisions hold them for any scale of A. If M is symmetric, the stored values of U equal those of
- * L^T to the bit.
+ * ratios, so that low precisions hold them for any scale of A. IC of a matrix with a negative diagonal is that of -A
+ * with a negative D. If M is symmetric, the stored values of U equal those of L^T to the bit.
  *
  * incomplete.c: analysis, shifts, application; incomplete_pattern.c: the patterns of L and U; fill.h: those with fill;
  * incomplete_rows.h: the elimination of a row; incomplete_host.c and incomplete_device.cu: the elimination of all rows.
@@ -27,6 +27,7 @@ enum { TESS_MAX_ATTEMPTS = 8 };
 typedef struct tess_incomplete_job {
     int64_t n;
     bool cholesky;           /* IC(0): entries right of the diagonal are neither read nor written */
+    bool negative;           /* with `cholesky`: factors of -A are found, and D is negative */
     double shift;            /* relative to the diagonal's magnitudes */
     int attempts;            /* attempts made at once, with that shift, twice that, ...: 1 to TESS_MAX_ATTEMPTS */
     const tess_context *ctx; /* of the host: rows after its deadline are left out; NULL: none (base/deadline.h) */

@@ -81,7 +81,7 @@ __device__ inline double copy_row(const factor_task &task, const open_row &r)
     double sum = 0.0;
 
     for (int64_t k = r.begin + r.lane; k < r.end; k += GPU_WAVE) {
-        task.job.lu[k] = val[k];
+        task.job.lu[k] = incomplete_entry(&task.job, val[k]);
         sum += fabs(val[k]);
     }
     return wave_total(sum, r.lane);
@@ -165,7 +165,8 @@ __device__ inline void factor_row(const factor_task &task, const open_row &r)
 {
     const tess_incomplete_job &job = task.job;
     const double sum = copy_row(task, r);
-    const double shifted = incomplete_diagonal(&job, static_cast<const double *>(task.v.val)[r.diagonal], sum);
+    const double diagonal = incomplete_entry(&job, static_cast<const double *>(task.v.val)[r.diagonal]);
+    const double shifted = incomplete_diagonal(&job, diagonal, sum);
 
     GPU_SYNC_WAVE();
     if (r.lane == 0) { job.lu[r.diagonal] = shifted; }
@@ -248,12 +249,12 @@ __global__ void __launch_bounds__(GPU_BLOCK) normalise_rows(const factor_task al
     if (most > 0.0) { atomicMax(&task.report->largest, static_cast<unsigned long long>(__double_as_longlong(most))); }
 }
 
-/* D = diag(l_ii^2) */
-__global__ void __launch_bounds__(GPU_BLOCK) square(int64_t n, double *inverse)
+/* D = diag(l_ii^2), or its negative */
+__global__ void __launch_bounds__(GPU_BLOCK) square(int64_t n, bool negative, double *inverse)
 {
     for (int64_t i = static_cast<int64_t>(blockIdx.x) * GPU_BLOCK + threadIdx.x; i < n;
          i += static_cast<int64_t>(gridDim.x) * GPU_BLOCK) {
-        inverse[i] *= inverse[i];
+        inverse[i] *= negative ? -inverse[i] : inverse[i];
     }
 }
 
@@ -266,8 +267,8 @@ tess_status launch_factor(tess_context *ctx, const factor_task &task)
     factor_rows<<<static_cast<unsigned>(blocks), GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(task);
     normalise_rows<<<grid, GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(task);
     if (task.job.cholesky) {
-        square<<<gpu_grid(ctx, attempts * n, FACTOR_BLOCKS), GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(attempts * n,
-                                                                                                 task.job.inverse);
+        square<<<gpu_grid(ctx, attempts * n, FACTOR_BLOCKS), GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(
+            attempts * n, task.job.negative, task.job.inverse);
     }
     return gpu_check_launch(ctx, "incomplete factors");
 }

@@ -25,7 +25,7 @@ static double open_row(const factor_task *task, int64_t begin, int64_t end)
     double sum = 0.0;
 
     for (int64_t k = begin; k < end; k++) {
-        task->job->lu[k] = val[k];
+        task->job->lu[k] = incomplete_entry(task->job, val[k]);
         sum += fabs(val[k]);
     }
     return sum;
@@ -155,7 +155,7 @@ static void normalise(const factor_task *task, int threads, tess_incomplete_outc
         if (largest > most) { most = largest; }
     }
     for (int64_t i = 0; job->cholesky && i < job->n; i++) {
-        job->inverse[i] *= job->inverse[i]; /* D = diag(l_ii^2) */
+        job->inverse[i] *= incomplete_entry(job, job->inverse[i]); /* D = diag(l_ii^2), or its negative */
     }
     out->largest = most;
     out->bad_row = bad_row;

@@ -15,6 +15,12 @@
    roundoffs. */
 #define INCOMPLETE_PIVOT 0x1p-45
 
+/* An entry of the matrix that is factored: A, or -A. */
+TESS_HD double incomplete_entry(const tess_incomplete_job *job, double entry)
+{
+    return job->negative ? -entry : entry;
+}
+
 /*
  * The diagonal entry with the shift: moved away from zero by that share of its own magnitude (IC: upwards). `sum` is
  * the sum of the row's magnitudes; it replaces a diagonal entry that is zero in comparison.

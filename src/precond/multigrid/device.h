@@ -82,6 +82,7 @@ enum { AMG_MOST_EXTREMES = 3 * TESS_MAX_AMG_LEVELS, AMG_DEVICE_LANCZOS_STEPS = 1
 /* Of Lanczos steps: alpha_j, and the norms beta_j of the vectors before they are divided by them. */
 typedef struct amg_device_tridiagonal {
     double alpha[AMG_DEVICE_LANCZOS_STEPS], beta[AMG_DEVICE_LANCZOS_STEPS + 1];
+    double sign; /* of D */
 } amg_device_tridiagonal;
 
 struct amg_device_level;

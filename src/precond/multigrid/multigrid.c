@@ -19,6 +19,7 @@ typedef struct amg {
     amg_trial trial;              /* of the coarsening that auto did not take */
     tess_amg_precision precision; /* the one asked for, or a higher one after a failure */
     bool for_fp32;                /* callers have FP32 vectors */
+    bool negative;                /* the matrix has a negative trace */
     int raised;
     uint64_t revision;
     double *near_nullspace; /* a copy; NULL: none was given */
@@ -83,12 +84,31 @@ static tess_status check(const tess_matrix *a, const tess_precond_options *o)
 
 /* ---- set-up ---- */
 
+/* Smoothers of a negative definite matrix take steps of the other sign. */
+static tess_status find_sign(tess_precond *m)
+{
+    tess_vector *diagonal = NULL, *ones = NULL;
+    double trace = 0.0;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(tess_vector_create(m->ctx, m->n, TESS_PRECISION_FP64, &diagonal));
+    TESS_TRY(tess_vector_create(m->ctx, m->n, TESS_PRECISION_FP64, &ones));
+    TESS_TRY(tess_matrix_raw_diagonal(m->matrix, diagonal->data));
+    TESS_TRY(tess_vector_fill(ones, 1.0));
+    TESS_TRY(tess_vector_dot(diagonal, ones, TESS_ARITHMETIC_FP64, &trace));
+    ((amg *)m->own)->negative = trace < 0.0;
+cleanup:
+    tess_vector_destroy(diagonal);
+    tess_vector_destroy(ones);
+    return status;
+}
+
 /* Stores the levels of a hierarchy in a precision. */
 static tess_status open_levels(const amg *own, const amg_hierarchy *h, amg_cycle *cycle)
 {
     tess_status status = TESS_SUCCESS;
 
-    *cycle = (amg_cycle){.ctx = h->ctx, .options = h->options};
+    *cycle = (amg_cycle){.ctx = h->ctx, .options = h->options, .negative = own->negative};
     status = amg_cycle_open(cycle, h, own->precision, own->for_fp32);
     if (status != TESS_SUCCESS) { amg_cycle_close(cycle); }
     return status;
@@ -186,6 +206,8 @@ static tess_status set_up(tess_precond *m)
     bool renewed = false;
     tess_status status = TESS_SUCCESS;
 
+    TESS_TRY(find_sign(m));
+    own->cycle.negative = own->negative;
     if (renews) { TESS_TRY(renew_kept(m, &renewed)); }
     if (renewed) { return TESS_SUCCESS; }
     amg_cycle_close(&own->cycle);

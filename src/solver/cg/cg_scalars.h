@@ -9,26 +9,42 @@
 
 #include "device/iteration_end.h"
 
+/*
+ * A may be negative definite: -A x = -b has the same iterates. Within a cycle (r, z) keeps its sign, and so does (p, A
+ * p). M is positive definite, or of the sign of A.
+ */
+
 /* dots = {(r, r), (r, z)} of the initial residual: rho = (r, z). */
 TESS_HD void update_cg_start(tess_loop_state *s)
 {
     s->rho = s->dots[1];
+    s->curvature = 0.0; /* its sign is not known yet */
     if (!scalar_is_finite(s->rho)) {
         loop_stop(s, TESS_LOOP_STOPPED, TESS_REASON_NAN_OR_INF);
-    } else if (s->rho <= 0.0) {
+    } else if (s->rho == 0.0) {
         loop_stop(s, TESS_LOOP_STOPPED, TESS_REASON_INDEFINITE_PRECOND);
     }
+}
+
+/* Why no step can be taken along p with such a (p, A p), or RUNNING. */
+TESS_HD tess_reason cg_obstacle(const tess_loop_state *s, double curvature)
+{
+    const int changes = curvature > 0.0 ? s->curvature < 0.0 : s->curvature > 0.0;
+
+    if (!scalar_is_finite(curvature)) { return TESS_REASON_NAN_OR_INF; }
+    if (curvature == 0.0) { return TESS_REASON_BREAKDOWN; }
+    if (changes) { return TESS_REASON_INDEFINITE_MATRIX; }
+    return curvature > 0.0 && s->rho < 0.0 ? TESS_REASON_INDEFINITE_PRECOND : TESS_REASON_RUNNING;
 }
 
 /* dots = {(p, A p)}: alpha = (r, z) / (p, A p), line 3. */
 TESS_HD void update_cg_alpha(tess_loop_state *s)
 {
-    double curvature = s->dots[0];
+    const double curvature = s->dots[0];
+    const tess_reason obstacle = cg_obstacle(s, curvature);
 
-    if (!scalar_is_finite(curvature)) {
-        loop_stop(s, TESS_LOOP_STOPPED, TESS_REASON_NAN_OR_INF);
-    } else if (curvature <= 0.0) {
-        loop_stop(s, TESS_LOOP_STOPPED, curvature < 0.0 ? TESS_REASON_INDEFINITE_MATRIX : TESS_REASON_BREAKDOWN);
+    if (obstacle != TESS_REASON_RUNNING) {
+        loop_stop(s, TESS_LOOP_STOPPED, obstacle);
     } else {
         s->curvature = curvature;
         s->alpha = s->rho / curvature;
@@ -49,10 +65,12 @@ TESS_HD void update_cg_alpha_at_once(tess_loop_state *s)
 /* rho_new = (r, z), and the end of the iteration. */
 TESS_HD void cg_end(tess_loop_state *s, double residual_squared, double rho_next)
 {
+    const int keeps_sign = s->rho > 0.0 ? rho_next > 0.0 : rho_next < 0.0;
+
     s->residual_norm = sqrt(residual_squared);
     s->rho = rho_next;
     loop_end_iteration(s, TESS_LOOP_FINISHING);
-    if (s->phase == TESS_LOOP_RUNNING && !(rho_next > 0.0)) {
+    if (s->phase == TESS_LOOP_RUNNING && !keeps_sign) {
         loop_stop(s, TESS_LOOP_FINISHING,
                   scalar_is_finite(rho_next) ? TESS_REASON_INDEFINITE_PRECOND : TESS_REASON_NAN_OR_INF);
     }
@@ -94,8 +112,8 @@ typedef struct cg_scale {
 } cg_scale;
 
 /*
- * The factor of A p in sums with its square, which keeps them in range for any ||A||: about the last alpha. It is 1 in
- * the first iteration of a cycle, whose sums may be lost; then the second direction is z.
+ * The factor of A p in sums with its square, which keeps them in range for any ||A||: about the last |alpha|. It is 1
+ * in the first iteration of a cycle, whose sums may be lost; then the second direction is z.
  */
 TESS_HD cg_scale cg_product_scale(const tess_loop_state *s)
 {
@@ -120,8 +138,9 @@ TESS_HD cg_scale cg_product_scale(const tess_loop_state *s)
 TESS_HD void cg_predict(tess_loop_state *s, double step, double product_squared, double product_residual)
 {
     const double predicted = s->rho - step * (2.0 * product_residual - step * product_squared);
+    const double beta = predicted / s->rho;
 
-    s->beta = predicted > 0.0 && scalar_is_finite(predicted) ? predicted / s->rho : 0.0;
+    s->beta = beta > 0.0 && scalar_is_finite(beta) ? beta : 0.0;
 }
 
 /* dots = {(A p, w), (r, w)}; alpha is known. */

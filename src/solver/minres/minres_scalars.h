@@ -26,6 +26,7 @@ typedef struct minres_numbers {
     double advance[3];   /* of the direction in d; of r and of the Lanczos vector in the new r */
     double length, length_before;
     double beta, alpha;
+    double sign;  /* of M: a negative definite one stands for -M, with z for -z */
     double scale; /* of the next Lanczos vector: beta_(j+1) over its length as kept */
     double cosine, sine;
     double delta_next;  /* the part of delta_(j+1) that is known before alpha_(j+1): dbar of the paper */
@@ -59,7 +60,7 @@ TESS_HD minres_numbers *minres_set(const tess_loop_state *s, int set)
     return (minres_numbers *)s->numbers + set;
 }
 
-/* dots[1] = (r, z): beta_1 = sqrt((r, z)). v_1 is r itself. */
+/* dots[1] = (r, z): beta_1 = sqrt((r, z)), or with -z. v_1 is r itself. */
 TESS_HD void update_minres_start(tess_loop_state *s)
 {
     const double square = s->dots[1];
@@ -69,11 +70,12 @@ TESS_HD void update_minres_start(tess_loop_state *s)
         loop_stop(s, TESS_LOOP_STOPPED, TESS_REASON_NAN_OR_INF);
         return;
     }
-    if (square <= 0.0) {
+    if (square == 0.0) {
         loop_stop(s, TESS_LOOP_STOPPED, TESS_REASON_INDEFINITE_PRECOND);
         return;
     }
-    first->length = first->residual = sqrt(square);
+    first->sign = square > 0.0 ? 1.0 : -1.0;
+    first->length = first->residual = sqrt(fabs(square));
     first->length_before = first->gamma = 1.0;
     first->cosine = -1.0;
     first->beta = first->sine = first->delta_next = first->over_before = 0.0; /* the matrix has no beta_1 */
@@ -105,6 +107,7 @@ TESS_HD void update_minres_product(tess_loop_state *s)
         return;
     }
     next->length = g;
+    next->sign = now->sign;
     next->beta = now->beta;
     next->cosine = now->cosine;
     next->sine = now->sine;
@@ -115,11 +118,11 @@ TESS_HD void update_minres_product(tess_loop_state *s)
     next->wait = now->wait;
     next->alpha = alpha;
     /* v_(j+1) := (A z - alpha_j v_j - beta_j (g / g_before) v_(j-1)) / ||A z|| */
-    next->lanczos[0] = 1.0 / whole;
+    next->lanczos[0] = now->sign / whole;
     next->lanczos[1] = alpha / whole;
     next->lanczos[2] = now->beta * (g / now->length_before) / whole;
     next->scale = whole / g;
-    next->direction[0] = 1.0 / g;
+    next->direction[0] = now->sign / g;
     next->direction[1] = (now->cosine * now->delta_next + now->sine * alpha) / now->gamma;
     next->direction[2] = now->over_before;
     next->diagonal = now->sine * now->delta_next - now->cosine * alpha;
@@ -150,11 +153,12 @@ TESS_HD void minres_watch(const minres_numbers *now, double beta, minres_numbers
     next->wait = !lasts ? 0.0 : now->wait > 0.0 ? now->wait - 1.0 : MINRES_PAUSE;
 }
 
-/* The rotation that removes beta_(j+1). Squares: see above. */
-TESS_HD void minres_rotate(tess_loop_state *s, double own, double square)
+/* The rotation that removes beta_(j+1). Squares: see above; `product` is that of v_(j+1) and z. */
+TESS_HD void minres_rotate(tess_loop_state *s, double own, double product)
 {
     const minres_numbers *now = minres_set(s, MINRES_PRODUCT);
     minres_numbers *next = minres_set(s, MINRES_ROTATED);
+    const double square = now->sign * product;
     const double length = own > MINRES_INVARIANT && square > 0.0 ? sqrt(square) : 0.0, beta = now->scale * length;
     const tess_reason obstacle = minres_obstacle(now, own, square, beta);
 
@@ -164,6 +168,7 @@ TESS_HD void minres_rotate(tess_loop_state *s, double own, double square)
     }
     next->length_before = now->length;
     next->length = length;
+    next->sign = now->sign;
     next->beta = beta;
     next->over_before = now->sine * beta / now->gamma;
     next->delta_next = -now->cosine * beta;

@@ -32,6 +32,10 @@ write("plain", laplace, lambda row: 1.0 + row % 5)
 write("penalty", lambda r, c: 1e6 if r == c and held(r) else laplace(r, c), lambda r: (1 + r % 7) * 1e6 * held(r))
 write("sizes", lambda r, c: size(r) * (laplace(r, c) + 0.5 * (r > c) - 0.5 * (r < c)), lambda r: size(r) * (1 + r % 3))
 write("shifted", lambda r, c: laplace(r, c) - 1.13 * (r == c), lambda r: 1.0 - r % 4)
+# negative definite; a triangle with stored zeros; rows without a diagonal, none beside another
+write("minus", lambda r, c: -laplace(r, c), lambda r: 1.0 - r % 4)
+write("triangle", lambda r, c: laplace(r, c) if c <= r else 0.0, lambda r: 1.0 - r % 4)
+write("saddle", lambda r, c: laplace(r, c) * (r != c or (r // M + r % M) % 3 != 0), lambda r: 1.0 - r % 4)
 PYTHON
 
 # ---- by hand ----
@@ -66,6 +70,21 @@ for name in plain penalty sizes shifted; do
     repeat_by_hand $name --precond ilu0 --precision fp64 --divergence-tolerance 1e6
     repeat_by_hand $name --format sell --rtol 0 --atol 1e-3 --max-iterations 3000
 done
+
+# Systems that are recognised.
+why_is() { grep -Eq "^why +$1\$" asked.txt && pass || fail "why is not $1: $(grep '^why' asked.txt)"; }
+while IFS='|' read -r name why method; do
+    repeat_by_hand $name --rtol 1e-8
+    repeat_by_hand $name --accuracy 1e-6
+    expect 0 solve $name.mtx --rhs $name-b.mtx --device cpu --choices none
+    cp out asked.txt
+    why_is "$why"
+    out_has "^by hand +tessera solve $name.mtx --solver $method "
+done <<'SYSTEMS'
+minus|the matrix is symmetric, all of its diagonal is negative, and dominates: treated as -A|cg --precond jacobi
+triangle|the matrix is lower triangular: substitution solves|bicgstab --precond ilu0
+saddle|the matrix is symmetric, with a zero block of 48 rows: a saddle point|minres --precond none
+SYSTEMS
 
 # Options of the caller's preconditioner and storage, and where x begins.
 while read -r options; do

@@ -111,7 +111,7 @@ void invert_blocks(tess_context *ctx, const host_csr *a, const aggregation_level
 
 /* ---- spectrum.c ---- */
 
-/* An estimate of the largest eigenvalue of D^-1 A, from a fixed start: the same on every run. 0: none is positive. */
+/* An estimate of the largest eigenvalue of D^-1 A, from a fixed start: the same on every run. 0: none was found. */
 tess_status estimate_lambda_max(tess_context *ctx, const host_csr *a, const aggregation_level *level,
                                 const double *inverse, double *lambda);
 

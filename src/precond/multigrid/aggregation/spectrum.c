@@ -27,6 +27,7 @@ double aggregation_largest(int steps, double *alpha, double *beta)
     }
     /* the eigenvalues of the tridiagonal matrix ascend */
     if (count == 0 || LAPACKE_dsterf(count, alpha, beta) != 0) { return 0.0; }
+    if (alpha[count - 1] < 0.0 && isfinite(alpha[0])) { return -alpha[0]; }
     return alpha[count - 1] > 0.0 && isfinite(alpha[count - 1]) ? alpha[count - 1] : 0.0;
 }
 
@@ -56,6 +57,7 @@ typedef struct lanczos {
     const host_csr *a;
     const aggregation_level *level;
     const double *inverse; /* of D */
+    double sign;           /* of D: for a negative one, with -D */
     int threads, steps;
     int64_t n;
     double *v, *q, *before, *u, *w; /* before: q of the step before */
@@ -87,7 +89,7 @@ static void apply_inverse(const lanczos *z)
 /* beta = sqrt((w, u)); before := q; v := w / beta, q := u / beta */
 static double take_direction(lanczos *z)
 {
-    const double square = chunked_dot(z->threads, z->w, z->u, z->n, z->sums);
+    const double square = z->sign * chunked_dot(z->threads, z->w, z->u, z->n, z->sums);
     const double beta = square > 0.0 ? sqrt(square) : 0.0;
 
 #pragma omp parallel for num_threads(z->threads) schedule(static)
@@ -122,7 +124,7 @@ static void lanczos_step(lanczos *z)
     double alpha = 0.0;
 
     multiply(z);
-    alpha = chunked_dot(z->threads, z->u, z->v, z->n, z->sums);
+    alpha = z->sign * chunked_dot(z->threads, z->u, z->v, z->n, z->sums);
 #pragma omp parallel for num_threads(z->threads) schedule(static)
     for (int64_t i = 0; i < z->n; i++) {
         z->u[i] -= alpha * z->q[i] + beta * z->before[i];
@@ -140,10 +142,11 @@ static void start_lanczos(lanczos *z)
         z->q[i] = 0.0;
     }
     apply_inverse(z);
+    z->sign = chunked_dot(z->threads, z->w, z->u, z->n, z->sums) < 0.0 ? -1.0 : 1.0;
     take_direction(z);
 }
 
-/* 0: there is no positive eigenvalue. */
+/* As aggregation_largest. */
 static double run_lanczos(lanczos *z)
 {
     start_lanczos(z);

@@ -67,13 +67,18 @@ __device__ inline double divide(double value, double by)
     return by > 0.0 ? value / by : 0.0;
 }
 
-/* beta_j = sqrt((w_j, u_j)); u_j+1 := A v_j, and the parts of alpha_j = (u_j+1, v_j) */
+/* beta_j = sqrt((w_j, u_j)); u_j+1 := A v_j, and the parts of alpha_j = (u_j+1, v_j). For a negative D, with -D. */
 __device__ inline void multiply(const lanczos &z, int j)
 {
-    const double square = sum_of_all(z.squares, z.blocks), beta = square > 0.0 ? sqrt(square) : 0.0;
+    const double square = sum_of_all(z.squares, z.blocks);
+    const double sign = j > 0 ? z.t->sign : square < 0.0 ? -1.0 : 1.0;
+    const double beta = sign * square > 0.0 ? sqrt(sign * square) : 0.0;
     double *u = z.u[(j + 1) % 3], part = 0.0;
 
-    if (blockIdx.x == 0 && threadIdx.x == 0) { z.t->beta[j] = beta; }
+    if (blockIdx.x == 0 && threadIdx.x == 0) {
+        z.t->beta[j] = beta;
+        if (j == 0) { z.t->sign = sign; }
+    }
     for (int64_t base = first_team(); base - team_in_wave() < z.a.nrows; base += all_teams()) {
         const team_span row = open_span(z.a.nrows, z.a.row_ptr, base);
         double sum = 0.0;
@@ -88,7 +93,7 @@ __device__ inline void multiply(const lanczos &z, int j)
         u[row.row] = divide(sum, beta);
         part += divide(sum, beta) * divide(z.w[row.row], beta);
     }
-    put_partial(part, z.sums);
+    put_partial(sign * part, z.sums);
 }
 
 /* w := D^-1 u of a node; returns (w, u) */

@@ -35,6 +35,7 @@ typedef struct amg_cycle {
     tess_context *ctx;
     tess_amg_options options;
     tess_precision vectors;
+    bool negative;   /* A has a negative trace: the smoothers are those of -A, with steps of the other sign */
     bool l1;         /* S is of the rows' l1 norms */
     bool has_blocks; /* levels that are not inverted have blocks */
     bool estimates;  /* spectra are estimated */

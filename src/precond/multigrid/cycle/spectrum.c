@@ -18,7 +18,8 @@ typedef struct lanczos {
     const amg_cycle *c;
     const amg_cycle_level *l;
     void *v, *before, *w;
-    void *z; /* with blocks: M v, whose products with v make norms; else NULL, and M is the identity */
+    void *z;     /* with blocks: M v, whose products with v make norms; else NULL, and M is the identity */
+    double sign; /* of A, and so of M: -1 where c->negative */
     double alpha[STEPS], beta[STEPS];
     int count;
 } lanczos;
@@ -70,7 +71,7 @@ static tess_status find_norm(const lanczos *z, const void *x, double *norm)
 
     if (z->z) { TESS_TRY(run_product(z, z->l->blocks, x, 0.0, NULL, z->z)); }
     TESS_TRY(dot(z, x, z->z ? z->z : x, norm));
-    *norm = sqrt(*norm);
+    *norm = sqrt(z->z ? z->sign * *norm : *norm);
 cleanup:
     return status;
 }
@@ -119,6 +120,7 @@ static tess_status step(lanczos *z, bool *ended)
 
     TESS_TRY(run_product(z, z->l->a, direction, z->count > 0 ? -beta[-1] : 0.0, z->before, z->w));
     TESS_TRY(dot(z, z->w, direction, alpha));
+    if (z->z) { *alpha *= z->sign; }
     TESS_TRY(run_pass(
         z,
         (tess_fused){.op = TESS_FUSED_AXPBY, .x = {z->v, p}, .y = {z->w, p}, .result = z->w, .a = -*alpha, .b = 1.0}));
@@ -136,7 +138,7 @@ cleanup:
 static tess_status estimate(const amg_cycle *c, const amg_cycle_level *l, double *largest)
 {
     const size_t size = tess_precision_bytes(c->vectors);
-    lanczos z = {.c = c, .l = l, .v = l->x, .before = l->other, .w = l->residual};
+    lanczos z = {.c = c, .l = l, .v = l->x, .before = l->other, .w = l->residual, .sign = c->negative ? -1.0 : 1.0};
     bool ended = false;
     tess_status status = TESS_SUCCESS;
 
@@ -144,6 +146,9 @@ static tess_status estimate(const amg_cycle *c, const amg_cycle_level *l, double
     TESS_TRY(start(&z));
     while (!ended && z.count < STEPS && z.count < l->n) {
         TESS_TRY(step(&z, &ended));
+    }
+    for (int k = 0; k < z.count && !z.z; k++) {
+        z.alpha[k] *= z.sign;
     }
     if (LAPACKE_dsterf(z.count, z.alpha, z.beta) == 0) { *largest = z.alpha[z.count - 1]; }
 cleanup:
@@ -173,7 +178,7 @@ tess_status amg_find_bound(const amg_cycle *c, amg_cycle_level *l)
 /* The largest eigenvalue of M A in magnitude, by the power method. */
 static tess_status estimate_with_factors(const amg_cycle *c, const amg_cycle_level *l, double *largest)
 {
-    lanczos z = {.c = c, .l = l, .v = l->x, .before = l->other, .w = l->residual};
+    lanczos z = {.c = c, .l = l, .v = l->x, .before = l->other, .w = l->residual, .sign = 1.0};
     double squares = 0.0;
     tess_status status = TESS_SUCCESS;
 
@@ -208,7 +213,8 @@ void amg_set_steps(const amg_cycle *c, amg_cycle_level *l)
 {
     const tess_amg_options *options = &c->options;
     const bool chebyshev = options->smoother == TESS_AMG_CHEBYSHEV || options->smoother == TESS_AMG_BLOCK_JACOBI;
-    const double high = l->bound, low = high / c->ratio, pi = acos(-1.0);
+    const double sign = c->negative && !l->blocks ? -1.0 : 1.0; /* blocks bring theirs */
+    const double high = sign * l->bound, low = high / c->ratio, pi = acos(-1.0);
 
     for (int i = 0; i < options->degree; i++) {
         const double root =
