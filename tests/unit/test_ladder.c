@@ -18,9 +18,10 @@ typedef struct order_case {
     {                                                                                                           \
         .n = (rows), .nnz = (entries), .symmetric = true, .finite = true, .positive = (rows), .levels = (depth) \
     }
-#define GENERAL(rows, entries, depth)                                                        \
-    {                                                                                        \
-        .n = (rows), .nnz = (entries), .finite = true, .positive = (rows), .levels = (depth) \
+#define GENERAL(rows, entries, depth)                                                                                 \
+    {                                                                                                                 \
+        .n = (rows), .nnz = (entries), .finite = true, .positive = (rows), .levels = (depth), .above = (entries) / 2, \
+        .below = (entries) / 2                                                                                        \
     }
 #define JACOBI TESS_PRECOND_JACOBI
 #define IC0 TESS_PRECOND_IC0
@@ -48,7 +49,14 @@ static const order_case cases[] = {
     {"unsymmetric, host", RATES_HOST, GENERAL(50000, 300000, 200), {JACOBI, AMG, ILU0, LU, LU}},
     {"one way, host",
      RATES_HOST,
-     {.n = 500000, .nnz = 2500000, .finite = true, .positive = 500000, .levels = 1400, .one_way = 0.97},
+     {.n = 500000,
+      .nnz = 2500000,
+      .finite = true,
+      .positive = 500000,
+      .levels = 1400,
+      .above = 1000000,
+      .below = 1000000,
+      .one_way = 0.97},
      {JACOBI, ILU0, AMG, LU, LU}},
     {"unsymmetric, gpu", RATES_GPU, GENERAL(50000, 300000, 200), {JACOBI, AMG, ILU0, LU, LU}},
     {"unsymmetric chain, gpu", RATES_GPU, GENERAL(50000, 300000, 50000), {JACOBI, AMG, LU, LU, ILU0}},
