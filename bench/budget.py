@@ -96,7 +96,7 @@ def regrets(systems, rule):
 
 
 def share_rule(share, product):
-    return lambda spent, rest: spent > share and rest > 1 and spent * rest > product
+    return lambda spent, rest: spent > share and rest > (0.5 if spent > 1 else 1) and spent * rest > product
 
 
 def earlier(spent, rest):
