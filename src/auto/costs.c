@@ -131,29 +131,13 @@ static bool is_too_expensive(tess_solver *s, auto_solve *state, const ladder_ste
                                    (double)s->options.max_iterations;
 }
 
-/* Information goes one entry far with each product: where rows sum to 0, so that nothing is forgotten on the way, x is
-   not known before it has gone from the first row to the last. That takes at least n / bandwidth products. CG takes
-   more than twice as many to 1e-8, and so do other methods. */
-#define TIMES_DISTANCE 2.0
-/* So many of the rows at least sum to 0. */
-#define SHARE_OF_NULL_ROWS 0.5
-
-static double least_iterations(const matrix_facts *f, const ladder_step *step)
-{
-    const double products = step->solver == TESS_SOLVER_BICGSTAB ? 2.0 : 1.0;
-
-    if (f->bandwidth == 0 || (double)f->null_rows < SHARE_OF_NULL_ROWS * (double)f->n) { return 0.0; }
-    return TIMES_DISTANCE / products * (double)f->n / (double)f->bandwidth;
-}
-
 /* Iterations without a set-up are left out where the least that they can take is more than multigrid. */
 static bool is_hopeless(const tess_solver *s, const auto_solve *state, const ladder_step *step)
 {
     const cost_rates *rates = rates_of(s->original);
     const matrix_facts *f = &state->facts;
-    const bool plain = step->precond == TESS_PRECOND_NONE || step->precond == TESS_PRECOND_JACOBI;
 
-    if (!plain || step->limit != LIMIT_BUDGET || state->remembered || !multigrid_follows(state)) { return false; }
+    if (step->limit != LIMIT_BUDGET || state->remembered || !multigrid_follows(state)) { return false; }
     return least_iterations(f, step) * iteration_cost(rates, f, step) > multigrid_cost(rates, f);
 }
 

@@ -257,6 +257,23 @@ double multigrid_cost(const cost_rates *r, const matrix_facts *f)
            iterations * application_cost(r, f, &cycle);
 }
 
+/* Information goes one entry far with each product: where rows sum to 0, so that nothing is forgotten on the way, x is
+   not known before it has gone from the first row to the last. That takes at least n / bandwidth products. CG takes
+   more than twice as many to 1e-8, and so do other methods. */
+#define TIMES_DISTANCE 2.0
+/* So many of the rows at least sum to 0. */
+#define SHARE_OF_NULL_ROWS 0.5
+
+double least_iterations(const matrix_facts *f, const ladder_step *step)
+{
+    const double products = step->solver == TESS_SOLVER_BICGSTAB ? 2.0 : 1.0;
+
+    const bool plain = step->precond == TESS_PRECOND_NONE || step->precond == TESS_PRECOND_JACOBI;
+
+    if (!plain || f->bandwidth == 0 || (double)f->null_rows < SHARE_OF_NULL_ROWS * (double)f->n) { return 0.0; }
+    return TIMES_DISTANCE / products * (double)f->n / (double)f->bandwidth;
+}
+
 double least_direct_cost(const cost_rates *r, const matrix_facts *f)
 {
     return (f->symmetric ? 1.0 : r->direct_unsymmetric) *

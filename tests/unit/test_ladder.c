@@ -195,12 +195,47 @@ static void estimates_meet_measurements(void **state)
     assert_true(iteration_cost(host, &poisson, &ic0) < iteration_cost(gpu, &poisson, &ic0));
 }
 
+/* Which Laplacians a diagonal cannot solve before multigrid does: where n / bandwidth is large beside the costs. */
+static void distance_forbids_a_diagonal(void **state)
+{
+    static const struct {
+        rates_kind device;
+        tess_solver_kind solver;
+        int64_t n, nnz, null_rows, bandwidth;
+        bool hopeless;
+    } grids[] = {
+        {RATES_GPU, TESS_SOLVER_CG, 16777216, 117047296, 16387064, 65536, true},   /* laplace3d:256 */
+        {RATES_GPU, TESS_SOLVER_CG, 3375000, 23490000, 3241792, 22500, false},     /* laplace3d:150 */
+        {RATES_GPU, TESS_SOLVER_CG, 2097152, 55742968, 2000376, 16513, false},     /* laplace3d27:128 */
+        {RATES_GPU, TESS_SOLVER_CG, 2250000, 20232004, 2244004, 1501, true},       /* stretched2d:1500 */
+        {RATES_GPU, TESS_SOLVER_BICGSTAB, 6250000, 31240000, 6240004, 2500, true}, /* uniflow2d:2500 */
+        {RATES_HOST, TESS_SOLVER_CG, 250000, 1248000, 248004, 500, true},          /* laplace2d:500 */
+        {RATES_HOST, TESS_SOLVER_CG, 216000, 1490400, 195112, 3600, false},        /* laplace3d:60 */
+        {RATES_HOST, TESS_SOLVER_CG, 250000, 1248000, 100000, 500, false},         /* most rows have a sum */
+        {RATES_HOST, TESS_SOLVER_CG, 250000, 1248000, 248004, 249999, false},      /* an entry couples both ends */
+    };
+
+    (void)state;
+    for (size_t k = 0; k < sizeof grids / sizeof *grids; k++) {
+        matrix_facts f = SPD(grids[k].n, grids[k].nnz, 1);
+        ladder_step s = {.solver = grids[k].solver, .precond = JACOBI, .limit = LIMIT_BUDGET};
+        const cost_rates *rates = rates_of_kind(grids[k].device);
+
+        f.null_rows = grids[k].null_rows;
+        f.bandwidth = grids[k].bandwidth;
+        assert_int_equal(least_iterations(&f, &s) * iteration_cost(rates, &f, &s) > multigrid_cost(rates, &f),
+                         grids[k].hopeless);
+        s.precond = AMG;
+        assert_true(least_iterations(&f, &s) == 0.0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(attempts_are_in_this_order), cmocka_unit_test(sorting_keeps_all_steps),
+        cmocka_unit_test(attempts_are_in_this_order),   cmocka_unit_test(sorting_keeps_all_steps),
         cmocka_unit_test(a_named_preconditioner_stays), cmocka_unit_test(a_failed_library_is_passed_over),
-        cmocka_unit_test(estimates_meet_measurements)};
+        cmocka_unit_test(estimates_meet_measurements),  cmocka_unit_test(distance_forbids_a_diagonal)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
