@@ -108,6 +108,9 @@ typedef struct null_parts_ops {
     tess_status (*candidates)(const tess_matrix *a, null_candidates *out);
 } null_parts_ops;
 
+/* The parts of known candidates, whose trees it may take. */
+tess_status null_parts_take(tess_context *ctx, null_candidates *c, null_parts *out);
+
 const null_parts_ops *null_parts_gpu_ops(void);
 const null_parts_ops *null_parts_ops_of(const tess_context *ctx);
 

@@ -47,8 +47,7 @@ static void candidates_release(tess_context *ctx, null_candidates *c, int64_t al
     *c = (null_candidates){0};
 }
 
-/* The parts of known candidates. */
-static tess_status take(tess_context *ctx, null_candidates *c, null_parts *out)
+tess_status null_parts_take(tess_context *ctx, null_candidates *c, null_parts *out)
 {
     tess_status status = TESS_SUCCESS;
 
@@ -90,7 +89,7 @@ tess_status null_parts_of(const tess_matrix *a, null_parts *out)
     if (a->nrows != a->ncols || a->nrows == 0) { return TESS_SUCCESS; }
     if (ops) { TESS_TRY(ops->candidates(a, &found)); }
     allocated = found.count;
-    status = found.known ? take(a->ctx, &found, out) : find_on_host(a, out);
+    status = found.known ? null_parts_take(a->ctx, &found, out) : find_on_host(a, out);
 cleanup:
     candidates_release(a->ctx, &found, allocated > 0 ? allocated : found.count);
     return status;

@@ -141,13 +141,63 @@ static void zeros(void **state)
     assert_true(null_parts_scale(1, (double[]){1e308}) == 0x1p-1000);
 }
 
+/* Trees as a GPU finds them, in any order: rows 0 and 1, 2 and 4, 5; the columns of the last do not sum to 0. */
+static void candidates_become_parts(void **state)
+{
+    const int32_t trees[] = {1, 1, 3, 0, 3, 6}, expected[] = {0, 0, 1, -1, 1, -1};
+    const null_part found[] = {{-1, 5, false}, {2, 2, true}, {2, 0, false}};
+    null_candidates c = {.known = true, .n = 6, .count = 3};
+    null_part failed[] = {{-1, 0, false}};
+    null_candidates none = {.known = true, .n = 1, .count = 1, .part = failed};
+    null_parts parts = {0};
+    null_part copy[3];
+
+    (void)state;
+    memcpy(copy, found, sizeof found);
+    c.part = copy;
+    assert_ok(ctx, tess_host_allocate(ctx, c.n, sizeof *c.tree, (void **)&c.tree));
+    memcpy(c.tree, trees, sizeof trees);
+    assert_ok(ctx, null_parts_take(ctx, &c, &parts));
+    assert_null(c.tree);
+    assert_true(parts.n == 6 && parts.count == 2);
+    assert_memory_equal(parts.of_row, expected, sizeof expected);
+    assert_true(parts.part[0].first == 0 && !parts.part[0].exact && parts.part[1].first == 2 && parts.part[1].exact);
+    null_parts_release(ctx, &parts);
+    assert_ok(ctx, null_parts_take(ctx, &none, &parts));
+    assert_int_equal(parts.count, 0);
+    none.count = 0;
+    assert_ok(ctx, null_parts_take(ctx, &none, &parts));
+    assert_int_equal(parts.count, 0);
+}
+
+/* A row of three parts, whose sum is that of its parts. */
+static void long_rows_have_parts(void **state)
+{
+    oracle_csr a = oracle_open(2500, 2500);
+    null_parts parts;
+
+    (void)state;
+    for (int j = 0; j < 2500; j++) {
+        oracle_push(&a, j, j == 0 ? 2499.0 : -1.0);
+    }
+    oracle_end_row(&a, 0);
+    for (int i = 1; i < 2500; i++) {
+        oracle_push(&a, 0, -1.0);
+        oracle_push(&a, i, 1.0);
+        oracle_end_row(&a, i);
+    }
+    parts = parts_of(&a);
+    assert_true(parts.count == 1 && parts.part[0].rows == 2500 && parts.part[0].exact);
+    null_parts_release(ctx, &parts);
+    oracle_free(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_part_has_its_share),
-        cmocka_unit_test(small_sums_count_where_the_columns_are_exact),
-        cmocka_unit_test(what_is_no_part),
-        cmocka_unit_test(zeros),
+        cmocka_unit_test(each_part_has_its_share), cmocka_unit_test(small_sums_count_where_the_columns_are_exact),
+        cmocka_unit_test(what_is_no_part),         cmocka_unit_test(zeros),
+        cmocka_unit_test(candidates_become_parts), cmocka_unit_test(long_rows_have_parts),
     };
     int failed = 0;
 
