@@ -66,10 +66,12 @@ static const ladder_step general[] = {
 /* Before the others, for a triangle: substitution, since the factors of ILU(0) are the matrix. */
 static const ladder_step triangle[] = {
     {TESS_SOLVER_BICGSTAB, TESS_PRECOND_ILU0, TESS_PRECISION_FP64, AS_IT_IS, LIMIT_DIRECT}};
-/* Saddle points, symmetric or not. The levels are in FP64: rounded ones are not as definite as MINRES needs them. */
+/* Saddle points, symmetric or not. With MINRES the levels are in FP64: rounded ones are not as definite as it needs
+   them, and even those in FP64 need not be. */
 static const ladder_step saddle[] = {
     {TESS_SOLVER_MINRES, TESS_PRECOND_NONE, TESS_PRECISION_FP64, AS_IT_IS, LIMIT_BUDGET},
     {TESS_SOLVER_MINRES, TESS_PRECOND_AMG, TESS_PRECISION_FP64, AS_IT_IS, LIMIT_BUDGET},
+    {TESS_SOLVER_GMRES_IR, TESS_PRECOND_AMG, TESS_PRECISION_FP32, AS_IT_IS, LIMIT_BUDGET},
     {TESS_SOLVER_FGMRES, TESS_PRECOND_LU, TESS_PRECISION_FP32, AS_IT_IS, LIMIT_DIRECT},
     {TESS_SOLVER_FGMRES, TESS_PRECOND_LU, TESS_PRECISION_FP64, AS_IT_IS, LIMIT_DIRECT},
     {TESS_SOLVER_GMRES, TESS_PRECOND_ILUT, TESS_PRECISION_FP64, MATCHED_IN_A_BAND, LIMIT_BUDGET},
@@ -359,11 +361,27 @@ static void follow_the_flow(const matrix_facts *f, ladder *l)
     }
 }
 
+/* Of the two methods with multigrid for a symmetric saddle point, MINRES takes less time on a host: 134 iterations for
+   220 on Taylor-Hood elements with 89,402 unknowns, and no basis. On a GPU GMRES-IR is the one that was measured. */
+static void begin_with_gmres(ladder *l)
+{
+    for (int i = 0; i + 1 < l->count; i++) {
+        const ladder_step first = l->step[i];
+
+        if (first.precond != TESS_PRECOND_AMG || l->step[i + 1].precond != TESS_PRECOND_AMG) { continue; }
+        l->step[i] = l->step[i + 1];
+        l->step[i + 1] = first;
+        return;
+    }
+}
+
 void make_ladder(const cost_rates *r, matrix_family family, const matrix_facts *f, const tess_solve_options *o,
                  ladder *out)
 {
     list_steps(family, f, o, out);
     if (!r->sorts) { follow_the_flow(f, out); }
-    /* The first step, which costs no set-up, stays. */
-    if (r->sorts && o->precond.kind == TESS_PRECOND_AUTO) { sort_steps(r, f, 1, out); }
+    if (r->sorts && o->precond.kind == TESS_PRECOND_AUTO) {
+        begin_with_gmres(out);
+        sort_steps(r, f, 1, out); /* the first step, which costs no set-up, stays */
+    }
 }

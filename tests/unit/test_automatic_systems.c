@@ -278,7 +278,11 @@ static void saddle_points_get_multigrid(void **state)
         make_ladder(rates, family_of(&facts), &facts, &options, &l);
         assert_int_equal(place_of(&l, TESS_PRECOND_AMG), 1);
         assert_true(place_of(&l, TESS_PRECOND_ILUT) > 1);
-        assert_int_equal(l.step[1].solver, facts.symmetric ? TESS_SOLVER_MINRES : TESS_SOLVER_GMRES_IR);
+        assert_int_equal(l.step[1].solver, facts.symmetric && k < 2 ? TESS_SOLVER_MINRES : TESS_SOLVER_GMRES_IR);
+        if (facts.symmetric) {
+            assert_int_equal(l.step[2].solver, k < 2 ? TESS_SOLVER_GMRES_IR : TESS_SOLVER_MINRES);
+            assert_int_equal(l.step[2].precond, TESS_PRECOND_AMG);
+        }
         facts.n = 9999;
         make_ladder(rates, family_of(&facts), &facts, &options, &l);
         assert_int_equal(place_of(&l, TESS_PRECOND_AMG), -1);
