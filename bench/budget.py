@@ -5,8 +5,8 @@
     budget.py --tool build/release/tessera --folder FOLDER HISTORIES    # collects: HISTORIES/METHOD.NAME.csv
     budget.py HISTORIES                                                 # simulates: the table of results/automatic.md
 
-A history is the residual norms of CG, BiCGSTAB or MINRES with Jacobi, to 1e-8. `--folder` has NAME.mtx or NAME.mtx.gz for
-the names in MATRICES; problems of the gallery follow. What exists is not made again.
+A history is the residual norms of CG, BiCGSTAB or MINRES with Jacobi, to 1e-8. `--folder` has NAME.mtx or NAME.mtx.gz
+for the names in MATRICES; problems of the gallery follow. What exists is not made again.
 
 The simulation knows no device: for each history of N iterations another method costs R N iterations, for all R of
 RATIOS, and the model of that cost is wrong by each factor of ERRORS. The regret of a rule is the time with it over the
@@ -96,7 +96,7 @@ def regrets(systems, rule):
 
 
 def share_rule(share, product):
-    return lambda spent, rest: spent > share and rest > 1 and spent * rest > product
+    return lambda spent, rest: spent > share and rest > (0.5 if spent > 1 else 1) and spent * rest > product
 
 
 def earlier(spent, rest):

@@ -5,12 +5,12 @@
     rates.py --tool build/release/tessera [--device cpu|cuda] [--threads 1] [--repeat 3] [--processor]
 
 Named methods solve problems of the gallery, each in a process of its own; the least time of --repeat runs counts. Rates
-are fitted by least squares of relative errors, none below 0: the cost of an iteration of CG with Jacobi by entries,
-rows and a start; that of an application of multigrid by entries and a start; its set-up, without what CG with Jacobi
-needs, by rows, entries and a start; the set-up of incomplete factors by entries and a start; of complete ones by rows,
-entries and a start, of matrices whose factors take few operations. A line for each problem shows measured and fitted.
-`--threads 1` measures what the host's table is for; `--processor` takes processor time, for a host with other work.
-Needs numpy.
+are fitted by least squares, so that times of any size count alike, none below 0: the cost of an iteration of CG with
+Jacobi by entries, rows and a start; that of an application of multigrid by entries and a start; its set-up, without
+what CG with Jacobi needs, by rows, entries and a start; the set-up of incomplete factors by entries and a start; of
+complete ones by rows, entries and a start, of matrices whose factors take few operations. A line for each problem shows
+measured and fitted. `--threads 1` measures what the host's table is for; `--processor` takes processor time, for a host
+with other work, which still disturbs the caches. Needs numpy.
 """
 
 import argparse
@@ -59,13 +59,18 @@ def solve(o, problem, *options):
 
 
 def fit(names, rows, times):
-    """Least squares of relative errors over all sets of terms; coefficients are not negative."""
+    """Least squares of errors over the geometric mean of measured and fitted times, over all sets of terms;
+    coefficients are not negative."""
     a, t = np.array(rows, float), np.array(times, float)
     best = (np.inf, np.zeros(a.shape[1]))
     for size in range(1, a.shape[1] + 1):
         for chosen in map(list, itertools.combinations(range(a.shape[1]), size)):
-            c = np.linalg.lstsq(a[:, chosen] / t[:, None], np.ones(len(t)), rcond=None)[0]
-            error = np.linalg.norm(a[:, chosen] @ c / t - 1)
+            weight = 1 / t
+            for _ in range(20):
+                c = np.linalg.lstsq(a[:, chosen] * weight[:, None], t * weight, rcond=None)[0]
+                fitted = np.maximum(a[:, chosen] @ c, 1e-3 * t)
+                weight = 1 / np.sqrt(t * fitted)
+            error = np.linalg.norm(np.log(fitted / t))
             if (c >= 0).all() and error < best[0] * 0.98:
                 best = (error, np.zeros(a.shape[1]))
                 best[1][chosen] = c

@@ -13,6 +13,8 @@ enum { LEAST_ITERATIONS = 20 };
    the share is not smaller. bench/budget.py finds these two from recorded residuals (docs/results/automatic.md). */
 #define TRIAL_SHARE 0.12
 #define TAKEN_TIMES_REST 0.3
+/* An attempt that has taken longer than the other would is left if more than this remains. */
+#define NEARLY_DONE 0.5
 /* An attempt makes room for a trial of the next step when it has taken as long, and would still take so many times as
    long. */
 #define TIMES_TRIAL 2.0
@@ -90,7 +92,8 @@ static bool is_slower(const attempt_budget *b, int64_t iteration)
     const double spent = b->per_iteration * (double)iteration, rest = b->per_iteration * b->remaining;
 
     if (isinf(b->other)) { return has_stalled(b, iteration); }
-    return spent > TRIAL_SHARE * b->other && rest > b->other && spent / b->other * (rest / b->other) > TAKEN_TIMES_REST;
+    return spent > TRIAL_SHARE * b->other && rest > (spent > b->other ? NEARLY_DONE : 1.0) * b->other &&
+           spent / b->other * (rest / b->other) > TAKEN_TIMES_REST;
 }
 
 static bool should_leave(attempt_budget *b, int64_t iteration, double tolerance)

@@ -131,48 +131,14 @@ static bool is_too_expensive(tess_solver *s, auto_solve *state, const ladder_ste
                                    (double)s->options.max_iterations;
 }
 
-/* So many of the rows at least sum to 0. */
-#define SHARE_OF_NULL_ROWS 0.5
-/* CG takes this share of what the bound by the condition number says, measured on stencils with random b. */
-#define SHARE_OF_BOUND 0.5
-/* Where the caller only gives an absolute tolerance. */
-#define USUAL_TOLERANCE 1e-8
-
-/* A smaller share of the couplings may be that of single rows, which say nothing of the others. */
-#define LEAST_FAR_SHARE 0.1
-
-/* A Laplacian on a grid of as many planes of rows as bandwidths fit into the rows, in as many dimensions: far_share says
-   how strongly planes are coupled. The diagonal leaves a condition number of 4 planes^2 / (pi^2 dimensions far_share),
-   and CG takes log(2 / tolerance) / 2 square roots of it at most (Shewchuk 1994). */
-static double iterations_of_laplacian(const matrix_facts *f, double tolerance)
-{
-    const double planes = (double)f->n / (double)f->bandwidth;
-    const double dimensions = planes > 2.0 ? fmin(fmax(round(log((double)f->n) / log(planes)), 1.0), 3.0) : 3.0;
-    const double root = 2.0 * planes / (M_PI * sqrt(dimensions * fmax(f->far_share, LEAST_FAR_SHARE)));
-
-    return SHARE_OF_BOUND * 0.5 * log(2.0 / tolerance) * root;
-}
-
-/* Where rows sum to 0, nothing is forgotten on the way from one end of the matrix to the other. An unsymmetric method
-   takes n / bandwidth products at least for that way. */
-static double least_iterations(const tess_solver *s, const matrix_facts *f)
-{
-    const double tolerance = s->options.rtol > 0.0 ? fmin(s->options.rtol, 1.0) : USUAL_TOLERANCE;
-
-    if (f->bandwidth == 0 || (double)f->null_rows < SHARE_OF_NULL_ROWS * (double)f->n) { return 0.0; }
-    if (!f->symmetric) { return (double)f->n / (double)f->bandwidth; }
-    return iterations_of_laplacian(f, tolerance);
-}
-
 /* Iterations without a set-up are left out where the least that they can take is more than multigrid. */
 static bool is_hopeless(const tess_solver *s, const auto_solve *state, const ladder_step *step)
 {
     const cost_rates *rates = rates_of(s->original);
     const matrix_facts *f = &state->facts;
-    const bool plain = step->precond == TESS_PRECOND_NONE || step->precond == TESS_PRECOND_JACOBI;
 
-    if (!plain || step->limit != LIMIT_BUDGET || state->remembered || !multigrid_follows(state)) { return false; }
-    return least_iterations(s, f) * iteration_cost(rates, f, step) > multigrid_cost(rates, f);
+    if (step->limit != LIMIT_BUDGET || state->remembered || !multigrid_follows(state)) { return false; }
+    return least_iterations(f, step, s->options.rtol) * iteration_cost(rates, f, step) > multigrid_cost(rates, f);
 }
 
 /* Incomplete factors are left out where complete ones, which may follow, take little more than a trial; the multigrid

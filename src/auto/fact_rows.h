@@ -164,8 +164,8 @@ TESS_HD uint64_t fact_hash_row(const csr_view *v, int64_t i)
 
 /* ---- pairs of entries ---- */
 
-/* Over entries of a row beside the diagonal: | |a_ij| - |a_ji| | and |a_ij| + |a_ji|; |a_ij| where |i - j| is beyond the
-   reach. */
+/* Over entries of a row beside the diagonal: | |a_ij| - |a_ji| | and |a_ij| + |a_ji|; |a_ij| where |i - j| is beyond
+   the reach. */
 typedef struct fact_way {
     double differences, sum, far;
 } fact_way;

@@ -259,6 +259,39 @@ double multigrid_cost(const cost_rates *r, const matrix_facts *f)
            iterations * application_cost(r, f, &cycle);
 }
 
+/* So many of the rows at least sum to 0. */
+#define SHARE_OF_NULL_ROWS 0.5
+/* CG takes this share of what the bound by the condition number says, measured on stencils with random b. */
+#define SHARE_OF_BOUND 0.5
+/* Where the caller only gives an absolute tolerance. */
+#define USUAL_TOLERANCE 1e-8
+
+/* A smaller share of the couplings may be that of single rows, which say nothing of the others. */
+#define LEAST_FAR_SHARE 0.1
+
+/* A Laplacian on a grid of as many planes of rows as bandwidths fit into the rows, in as many dimensions: far_share
+   says how strongly planes are coupled. The diagonal leaves a condition number of 4 planes^2 / (pi^2 dimensions
+   far_share), and CG takes log(2 / tolerance) / 2 square roots of it at most (Shewchuk 1994). */
+static double iterations_of_laplacian(const matrix_facts *f, double tolerance)
+{
+    const double planes = (double)f->n / (double)f->bandwidth;
+    const double dimensions = planes > 2.0 ? fmin(fmax(round(log((double)f->n) / log(planes)), 1.0), 3.0) : 3.0;
+    const double root = 2.0 * planes / (M_PI * sqrt(dimensions * fmax(f->far_share, LEAST_FAR_SHARE)));
+
+    return SHARE_OF_BOUND * 0.5 * log(2.0 / tolerance) * root;
+}
+
+/* Where rows sum to 0, nothing is forgotten on the way from one end of the matrix to the other. An unsymmetric method
+   takes n / bandwidth products at least for that way. */
+double least_iterations(const matrix_facts *f, const ladder_step *step, double tolerance)
+{
+    const bool plain = step->precond == TESS_PRECOND_NONE || step->precond == TESS_PRECOND_JACOBI;
+
+    if (!plain || f->bandwidth == 0 || (double)f->null_rows < SHARE_OF_NULL_ROWS * (double)f->n) { return 0.0; }
+    if (!f->symmetric) { return (double)f->n / (double)f->bandwidth; }
+    return iterations_of_laplacian(f, tolerance > 0.0 ? fmin(tolerance, 1.0) : USUAL_TOLERANCE);
+}
+
 double least_direct_cost(const cost_rates *r, const matrix_facts *f)
 {
     return (f->symmetric ? 1.0 : r->direct_unsymmetric) *
@@ -314,7 +347,7 @@ static int last_direct(const ladder *l)
     return last;
 }
 
-/* Steps behind complete factors stay: they are for matrices without them. Equal costs keep the order of the lists:
+/* Those behind complete factors stay, too: they are for matrices without them. Equal costs keep the order of the lists:
    factors in FP64 follow those in FP32. */
 void sort_steps(const cost_rates *r, const matrix_facts *f, int first, ladder *l)
 {

@@ -184,10 +184,10 @@ static void shares_of_the_other_method(void **state)
     {
         attempt_budget b = budget_of(100.0, INFINITY), nearly = b;
 
-        assert_int_equal(run_until(&b, 129.0, 90.0, 300), 225); /* 39 220 / 85 iterations remain */
-        assert_true(fabs(b.remaining - 39.0 * 220.0 / 85.0) < 1e-6);
-        /* fewer than 100 remain */
-        assert_int_equal(run_until(&nearly, 129.0, 90.0, 224), NEVER);
+        /* after 100 half as much is too much: 39 105 / 85 are less, 39 110 / 85 are more */
+        assert_int_equal(run_until(&b, 129.0, 90.0, 300), 115);
+        assert_true(fabs(b.remaining - 39.0 * 110.0 / 85.0) < 1e-6);
+        assert_int_equal(run_until(&nearly, 129.0, 90.0, 114), NEVER);
     }
 }
 

@@ -372,7 +372,7 @@ static tess_status launch_legs(tess_context *ctx, const tess_loop *loop, loop_gr
 
     g->mailbox->pause_at = loop->watch ? loop->watch->next : INT64_MAX;
     TESS_TRY(launch_loop(ctx, loop, g, tolerance));
-    while (g->mailbox->phase == TESS_LOOP_RUNNING) {
+    while (loop->watch && g->mailbox->phase == TESS_LOOP_RUNNING) {
         int64_t pause_at = INT64_MAX;
         const int64_t from = seen;
 
