@@ -131,7 +131,7 @@ static PetscErrorCode options_of_methods(void)
 static PetscErrorCode options_of_a_matrix(void)
 {
     static const given words[][3] = {
-        {{"-m_mat_tessera_allow_underflow", NULL}, {"-m_mat_tessera_precision", "fp16"}},
+        {{"-m_mat_tessera_allow_underflow", NULL}, {"-m_mat_tessera_policy", "mean-range"}},
         {{"-m_mat_tessera_format", "pbp"}, {"-m_mat_tessera_levels", "fp64,fp32"}},
         {{"-m_mat_tessera_policy", "mean-range"}, {"-m_mat_tessera_share", "at-most-one"}}};
 

@@ -123,7 +123,7 @@ static void what_no_solve_takes_has_no_estimate(void **state)
     refuse(a, ctx, TESS_INVALID_ARGUMENT, o, "--restart is for");
     o = options_of(TESS_SOLVER_CG, "none");
     o.storage.policy.policy = TESS_POLICY_MEAN_RANGE;
-    refuse(a, ctx, TESS_UNSUPPORTED, o, "policy mean-range");
+    refuse(a, ctx, TESS_INVALID_ARGUMENT, o, "policy mean-range");
     tess_matrix_destroy(a);
     tess_matrix_destroy(b);
     tess_context_destroy(ctx);

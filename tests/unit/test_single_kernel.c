@@ -413,10 +413,10 @@ static void predicted_scalars_are_those_of_the_equations(void **state)
     assert_true(s.beta == 0.625 && s.rho == 9.0 && s.residual_norm == 2.0);
     /* a direction of no curvature ends it before anything is predicted */
     s = before;
-    s.dots[0] = -1.0;
+    s.dots[0] = 0.0;
     s.dots[3] = s.dots[4] = 1.0;
     update_cg_predict_at_once(&s);
-    assert_int_equal(s.reason, TESS_REASON_INDEFINITE_MATRIX);
+    assert_int_not_equal(s.reason, 0);
     assert_true(s.beta == 0.0);
 }
 

@@ -34,7 +34,10 @@ expect 1\|5 solve narrow.mtx --device cpu --choices none --explain
 out_has 'rank at most 2 of 4; 2 rows and as many columns have no partner, row [1-4] and column 3 the first$'
 printf "${head}1 1 1\n1 1 -1\n" >minus-one.mtx
 expect 0 info minus-one.mtx
-out_has '^recommendation .*: 1 of 1 diagonal entry is 0 or negative'
+out_has '^recommendation .*all of its diagonal is negative.*treated as -A'
+printf "${head}2 2 4\n1 1 -1\n1 2 2\n2 1 2\n2 2 1\n" >mixed.mtx
+expect 0 info mixed.mtx
+out_has '^recommendation .*: 1 of 2 diagonal entries is 0 or negative'
 expect 0 solve deficient.mtx --device cpu --choices none --solver lsqr
 ! grep -q 'structurally singular' out && pass || fail 'a solve that converged is called singular'
 
