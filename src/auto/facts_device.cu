@@ -205,7 +205,8 @@ cleanup:
 
 /* ---- pairs ---- */
 
-__global__ void __launch_bounds__(FACT_LANES) pairs_kernel(csr_view v, int64_t step, int64_t reach, int64_t count, fact_way *ways)
+__global__ void __launch_bounds__(FACT_LANES)
+    pairs_kernel(csr_view v, int64_t step, int64_t reach, int64_t count, fact_way *ways)
 {
     __shared__ fact_way of_lane[FACT_LANES];
     const int lane = (int)threadIdx.x;
