@@ -30,7 +30,7 @@ static void take_storage(tess_storage_options *storage, const storage_case *c)
     storage->format = c->format;
     storage->split.base = c->base;
     storage->policy.granularity = c->granularity;
-    storage->slices.max_padding = 10000.0;
+    if (c->format == TESS_FORMAT_ELLR || c->base == TESS_FORMAT_ELLR) { storage->slices.max_padding = 10000.0; }
 }
 
 static double largest_magnitude(const double *x, int64_t n)
