@@ -227,7 +227,9 @@ def measure_beside(arguments):
     if not arguments.gallery:
         files.sort(key=lambda file: -file[1].stat().st_size)
     searched = arguments.search_names.split(",") if arguments.search_names else [name for name, _ in files]
-    methods = DEVICE_SEARCH if arguments.device != "cpu" else SEARCH
+    methods = [(kind, options) for kind, options in (DEVICE_SEARCH if arguments.device != "cpu" else SEARCH)
+               if not arguments.preconds or "--precond" not in options
+               or options[options.index("--precond") + 1] in arguments.preconds.split(",")]
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
         square = list(pool.map(lambda file: is_square(file[1], arguments.tool), files))
         files = [file for file, ok in zip(files, square) if ok]
@@ -311,6 +313,7 @@ def main():
     parser.add_argument("--gallery", default="", help="these problems of the gallery, in place of a folder")
     parser.add_argument("--search", action="store_true", help="also solve by the methods of SEARCH")
     parser.add_argument("--kinds", default="warm,auto64,csr,fp64,low", help="with --search: only these kinds")
+    parser.add_argument("--preconds", default="", help="with --search: only methods with these preconditioners")
     parser.add_argument("--times", type=float, default=10.0, help="with --search: limit of a method, in times of auto")
     parser.add_argument("--repeat", type=int, default=3, help="with --search: most runs of a method (3)")
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
