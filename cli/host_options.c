@@ -49,8 +49,9 @@ static error_t parse_device(int key, char *arg, struct argp_state *state)
     return 0;
 }
 
-static const struct argp_option device_options[] = {{"device", KEY_DEVICE, "NAME", 0,
-                                                     "auto, cpu, cuda or hip (default auto: the GPU if there is one)",
-                                                     TESS_SECTION_DEVICE},
-                                                    {0}};
+static const struct argp_option device_options[] = {
+    {"device", KEY_DEVICE, "NAME", 0,
+     "auto, cpu, cuda or hip (default auto: the GPU if there is one; solve: the host for small matrices)",
+     TESS_SECTION_DEVICE},
+    {0}};
 const struct argp cli_device_argp = {.options = device_options, .parser = parse_device};
