@@ -34,7 +34,7 @@ tess_device cli_first_device(const char *matrix)
 {
     tess_device advised = TESS_DEVICE_AUTO;
     (void)tess_advise_device(0, 0, 0, &advised, NULL);
-    return advised == TESS_DEVICE_AUTO || is_large(matrix) ? TESS_DEVICE_AUTO : TESS_DEVICE_CPU;
+    return is_large(matrix) || advised == TESS_DEVICE_AUTO ? TESS_DEVICE_AUTO : TESS_DEVICE_CPU;
 }
 
 /* To a GPU, if one can be used. */

@@ -7,7 +7,6 @@
 #include <tessera/names.h>
 
 #include "auto/rates.h"
-#include "base/gpu_found.h"
 
 /* An automatic solve of a matrix of which nothing but its size is known: its iterations and all that its set-up reads
    count as so many iterations. Harder systems take more, which a GPU shortens; so this is not the least. */
@@ -18,7 +17,7 @@ static double solve_cost(const cost_rates *r, double nrows, double nnz)
     return r->solve_start + ITERATIONS_OF_A_SOLVE * (r->start + r->entry * nnz + r->vector * nrows);
 }
 
-tess_device choose_device_by_rates(int64_t nrows, int64_t nnz, bool started, char why[TESS_ADVICE_LENGTH])
+tess_device choose_device_by_rates(int64_t nrows, int64_t nnz, bool started, char *why, size_t length)
 {
     const cost_rates *gpu_rates = rates_of_kind(RATES_GPU);
     const double host = solve_cost(rates_of_kind(RATES_HOST), (double)nrows, (double)nnz);
@@ -26,23 +25,11 @@ tess_device choose_device_by_rates(int64_t nrows, int64_t nnz, bool started, cha
     const tess_counted count = tess_count(nnz, "nonzero");
 
     if (host > gpu) {
-        (void)snprintf(why, TESS_ADVICE_LENGTH, "%s should take %.2g s on a GPU%s, and %.2g s on the host", count.text,
-                       gpu, started ? "" : " with its start", host);
+        (void)snprintf(why, length, "%s should take %.2g s on a GPU%s, and %.2g s on the host", count.text, gpu,
+                       started ? "" : " with its start", host);
         return TESS_DEVICE_GPU;
     }
-    (void)snprintf(why, TESS_ADVICE_LENGTH, "%s should be solved %s", count.text,
+    (void)snprintf(why, length, "%s should be solved %s", count.text,
                    started ? "faster than a GPU starts its kernels" : "before a GPU has started");
     return TESS_DEVICE_CPU;
-}
-
-tess_status tess_advise_device(int64_t nrows, int64_t nnz, int started, tess_device *device,
-                               char why[TESS_ADVICE_LENGTH])
-{
-    char unread[TESS_ADVICE_LENGTH];
-
-    if (!device || nrows < 0 || nnz < 0) { return TESS_INVALID_ARGUMENT; }
-    if (!why) { why = unread; }
-    why[0] = '\0';
-    *device = tess_gpu_is_found() ? choose_device_by_rates(nrows, nnz, started != 0, why) : TESS_DEVICE_AUTO;
-    return TESS_SUCCESS;
 }

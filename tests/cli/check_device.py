@@ -32,8 +32,8 @@ def solve(tool, matrix, *options, **environment):
         with open(path, encoding="utf-8") as file:
             found = json.load(file)
     check(result.returncode in (0, 1), f"{command}: exit {result.returncode}: {result.stderr}")
-    text = subprocess.run(command, capture_output=True, text=True, timeout=300, env={**os.environ, **environment}).stdout
-    return next((line for line in text.splitlines() if line.startswith("device ")), ""), found
+    shown = subprocess.run(command, capture_output=True, text=True, timeout=300, env={**os.environ, **environment})
+    return next((line for line in shown.stdout.splitlines() if line.startswith("device ")), ""), found
 
 
 def write_tridiagonal(path, n):

@@ -2,7 +2,7 @@
 /* Host or GPU, by the size of a matrix: tables, and that a larger matrix never goes back to the host. */
 #include <string.h>
 
-#include <tessera/context.h>
+#include <tessera/advise.h>
 
 #include "auto/device_choice.h"
 #include "support/test.h"
@@ -32,9 +32,9 @@ static void table_of_sizes(void **unused)
         const choice_case *c = &cases[i];
         char why[TESS_ADVICE_LENGTH];
 
-        assert_int_equal(choose_device_by_rates(c->nrows, c->nnz, false, why), c->first);
+        assert_int_equal(choose_device_by_rates(c->nrows, c->nnz, false, why, sizeof why), c->first);
         assert_non_null(strstr(why, c->first == TESS_DEVICE_CPU ? "before a GPU has started" : "with its start"));
-        assert_int_equal(choose_device_by_rates(c->nrows, c->nnz, true, why), c->started);
+        assert_int_equal(choose_device_by_rates(c->nrows, c->nnz, true, why, sizeof why), c->started);
         assert_non_null(strstr(why, "nonzero"));
         assert_null(strstr(why, "start,")); /* nothing starts */
     }
@@ -49,12 +49,12 @@ static void larger_never_goes_back(void **unused)
     for (int started = 0; started < 2; started++) {
         for (int64_t rows = 1; rows < INT64_C(1) << 24; rows *= 2) {
             for (int64_t nnz = 1; nnz < INT64_C(1) << 28; nnz *= 2) {
-                if (choose_device_by_rates(rows, nnz, started != 0, why) == TESS_DEVICE_CPU) { continue; }
-                assert_int_equal(choose_device_by_rates(rows + 1, nnz, started != 0, why), TESS_DEVICE_GPU);
-                assert_int_equal(choose_device_by_rates(2 * rows, nnz, started != 0, why), TESS_DEVICE_GPU);
-                assert_int_equal(choose_device_by_rates(rows, nnz + 1, started != 0, why), TESS_DEVICE_GPU);
-                assert_int_equal(choose_device_by_rates(rows, 2 * nnz, started != 0, why), TESS_DEVICE_GPU);
-                assert_int_equal(choose_device_by_rates(rows, nnz, true, why), TESS_DEVICE_GPU);
+                if (choose_device_by_rates(rows, nnz, started != 0, why, sizeof why) == TESS_DEVICE_CPU) { continue; }
+                assert_int_equal(choose_device_by_rates(rows + 1, nnz, started != 0, why, sizeof why), TESS_DEVICE_GPU);
+                assert_int_equal(choose_device_by_rates(2 * rows, nnz, started != 0, why, sizeof why), TESS_DEVICE_GPU);
+                assert_int_equal(choose_device_by_rates(rows, nnz + 1, started != 0, why, sizeof why), TESS_DEVICE_GPU);
+                assert_int_equal(choose_device_by_rates(rows, 2 * nnz, started != 0, why, sizeof why), TESS_DEVICE_GPU);
+                assert_int_equal(choose_device_by_rates(rows, nnz, true, why, sizeof why), TESS_DEVICE_GPU);
             }
         }
     }
