@@ -34,6 +34,6 @@ void cli_print_chosen_device(const tess_context *ctx, const char *why)
     printf("%-17s %s: %s", "device", cli_device_name(ctx), tess_context_device_name(ctx));
     if (gpu) { printf(", %s", tess_count(tess_context_threads(ctx), "host thread").text); }
     if (why != NULL) { printf("; chosen, since %s", why); }
-    if (why != NULL && !gpu) { printf(": --device %s takes that", tess_gpu_backend()); }
+    if (why != NULL && !gpu) { printf(": --device %s takes the GPU", tess_gpu_backend()); }
     putchar('\n');
 }

@@ -50,7 +50,7 @@ def check_host(tool, folder):
         check(found["device"] == "cpu" and found["converged"], f"{matrix}: on {found['device']}")
         check("before a GPU has started" in (found["device_why"] or ""), f"{matrix}: {found['device_why']}")
         check(found["by_hand"].endswith("--device cpu"), f"{matrix}: {found['by_hand']}")
-        check("; chosen, since" in line and line.endswith(": --device emulated takes that"), f"{matrix}: {line}")
+        check("; chosen, since" in line and line.endswith(": --device emulated takes the GPU"), f"{matrix}: {line}")
         check(not nonzeros or f"since {nonzeros} nonzeros should" in line, f"{matrix}: {line}")
 
 
@@ -59,7 +59,7 @@ def check_gpu(tool):
     for matrix in ("gallery:laplace2d:300", "gallery:arrow:100000"):  # made there, or by the host
         line, found = solve(tool, matrix, *one)
         check(found["device"] == "emulated" and "with its start" in found["device_why"], f"{matrix}: {line}")
-        check("; chosen, since" in line and "takes that" not in line, f"{matrix}: {line}")
+        check("; chosen, since" in line and "takes the GPU" not in line, f"{matrix}: {line}")
 
 
 def check_no_choice(tool):
