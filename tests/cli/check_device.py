@@ -56,10 +56,9 @@ def check_host(tool, folder):
 
 def check_gpu(tool):
     one = ("--solver", "cg", "--precond", "none", "--max-iterations", "1")
-    for matrix in ("gallery:laplace2d:300", "gallery:arrow:100000"):  # made there, or by the host
-        line, found = solve(tool, matrix, *one)
-        check(found["device"] == "emulated" and "with its start" in found["device_why"], f"{matrix}: {line}")
-        check("; chosen, since" in line and "takes the GPU" not in line, f"{matrix}: {line}")
+    line, found = solve(tool, "gallery:laplace2d:300", *one)  # the host makes it, and it moves
+    check(found["device"] == "emulated" and "with its start" in (found["device_why"] or ""), f"on {found['device']}")
+    check("; chosen, since" in line and "takes the GPU" not in line, line)
 
 
 def check_no_choice(tool):
