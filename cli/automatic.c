@@ -102,6 +102,13 @@ static tess_solve_options request_of(const cli_solve_run *run, bool together)
     return request;
 }
 
+/* A chosen host is named: by the GPU it would be another solve. */
+static const char *device_by_hand(const cli_solve_run *run)
+{
+    const bool host = run->device_why != NULL && tess_context_device(run->ctx) == TESS_DEVICE_CPU;
+    return host ? "cpu" : run->device;
+}
+
 /* "tessera solve FILE --solver cg --precond jacobi": the options that the library chose, and the system. Where only all
    attempts together solved it: the automatic solve. */
 static void write_command(const cli_solve_run *run, char *buffer, size_t size)
@@ -110,7 +117,7 @@ static void write_command(const cli_solve_run *run, char *buffer, size_t size)
     const tess_solve_options request = request_of(run, together);
     const cli_request_words words = {.matrix = run->matrix->name,
                                      .rhs = run->rhs,
-                                     .device = run->device,
+                                     .device = device_by_hand(run),
                                      .transformed = run->transformed,
                                      .solver = true,
                                      .format = together && run->asked->automatic.format_given,

@@ -101,8 +101,9 @@ int cli_report_failure(const tess_context *ctx, tess_status status);
 typedef struct cli_progress cli_progress;
 /* Opens a context whose log goes to stderr; returns an exit code, message printed. */
 int cli_open_context(tess_device device, int threads, cli_progress *progress, tess_context **out);
-const char *cli_device_name(const tess_context *ctx); /* "cpu", "cuda" or "hip" */
-void cli_print_device(const tess_context *ctx);       /* the line of a report */
+const char *cli_device_name(const tess_context *ctx);                   /* "cpu", "cuda" or "hip" */
+void cli_print_device(const tess_context *ctx);                         /* the line of a report */
+void cli_print_chosen_device(const tess_context *ctx, const char *why); /* NULL: it was not chosen */
 
 typedef struct cli_matrix {
     tess_matrix *a;
@@ -283,6 +284,7 @@ typedef struct cli_solve_run {
     const cli_vector_choice *rhs;
     const char *initial_guess; /* NULL: zero */
     const char *device;        /* the argument of --device; NULL: not given, or auto */
+    const char *device_why;    /* why auto took that of ctx; NULL: there was no choice */
     const cli_nullspace *nullspace;
     const cli_session *session;
     const cli_preset *preset;

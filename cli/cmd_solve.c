@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tessera solve: A x = b, with a verified result. */
+#include "device_choice.h"
 #include "html.h"
 #include "solve.h"
 #include "streams.h"
@@ -138,6 +139,21 @@ static int check_options(solve_options *options)
     return code == 0 ? cli_prepare_files(&files) : code;
 }
 
+/* The context and the matrix, where options or the matrix's size say. A paper's measurement is made where its GPU is.
+ */
+static int load(solve_options *options, const cli_preset *preset, cli_progress *progress, solve_objects *o)
+{
+    const int threads = options->host.threads;
+    const bool chooses = options->device == TESS_DEVICE_AUTO && preset == NULL && !cli_needs_gpu(options->solve.engine);
+    const tess_device first = chooses ? cli_first_device(options->matrix) : options->device;
+    int code = cli_open_context(first, threads, progress, &o->ctx);
+    if (code == 0) { code = cli_check_storage(o->ctx, &options->solve.storage); }
+    if (code == 0) { code = cli_load_matrix(o->ctx, options->matrix, &o->matrix); }
+    if (code == 0 && chooses) { code = cli_settle_device(threads, progress, &o->ctx, &o->matrix, o->device_why); }
+    if (code == 0 && chooses) { code = cli_check_storage(o->ctx, &options->solve.storage); }
+    return code;
+}
+
 static int solve(solve_options *options, const cli_preset *preset)
 {
     double start = cli_seconds();
@@ -145,9 +161,7 @@ static int solve(solve_options *options, const cli_preset *preset)
     cli_progress_init(&progress);
     solve_objects o = {.ctx = NULL, .session = {.options = &options->stop, .start = start}};
     int code = check_options(options);
-    if (code == 0) { code = cli_open_context(options->device, options->host.threads, &progress, &o.ctx); }
-    if (code == 0) { code = cli_check_storage(o.ctx, &options->solve.storage); }
-    if (code == 0) { code = cli_load_matrix(o.ctx, options->matrix, &o.matrix); }
+    if (code == 0) { code = load(options, preset, &progress, &o); }
     if (code == 0) { code = cli_solve_check_matrix(options, &o); }
     if (code == 0) { code = cli_solve_transform(options, &o); }
     if (code == 0) { code = cli_solve_load(options, &o); }

@@ -25,8 +25,15 @@ const char *cli_device_name(const tess_context *ctx)
 
 void cli_print_device(const tess_context *ctx)
 {
+    cli_print_chosen_device(ctx, NULL);
+}
+
+void cli_print_chosen_device(const tess_context *ctx, const char *why)
+{
     bool gpu = tess_context_device(ctx) == TESS_DEVICE_GPU;
     printf("%-17s %s: %s", "device", cli_device_name(ctx), tess_context_device_name(ctx));
     if (gpu) { printf(", %s", tess_count(tess_context_threads(ctx), "host thread").text); }
+    if (why != NULL) { printf("; chosen, since %s", why); }
+    if (why != NULL && !gpu) { printf(": --device %s takes the GPU", tess_gpu_backend()); }
     putchar('\n');
 }

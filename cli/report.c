@@ -89,7 +89,7 @@ static void print_setting(const cli_solve_run *run)
     const tess_solve_options *o = run->options;
     bool mixed = cli_takes_policy(r->storage.format);
     cli_print_matrix(run->matrix);
-    cli_print_device(run->ctx);
+    cli_print_chosen_device(run->ctx, run->device_why);
     if (run->preset != NULL) { print_preset(run->preset); }
     printf("%-17s %s, preconditioner %s, engine %s, %s %s, guard %s\n", "method", tess_solver_kind_name(r->solver),
            cli_precond_text(&o->precond, buffer, sizeof buffer), tess_engine_name(r->engine),
@@ -337,6 +337,7 @@ json_t *cli_solve_json(const cli_solve_run *run)
         cli_json_text(tess_context_device_name(run->ctx)), "threads", tess_context_threads(run->ctx), "escalated",
         r->escalated, "exit_code", run->exit_code);
     if (root == NULL) { return NULL; }
+    json_object_set_new(root, "device_why", run->device_why == NULL ? json_null() : json_string(run->device_why));
     json_object_set_new(root, "recurrence",
                         r->cg.recurrence == TESS_RECURRENCE_AUTO ? json_null()
                                                                  : json_string(tess_recurrence_name(r->cg.recurrence)));

@@ -25,7 +25,8 @@ typedef struct solve_options {
 typedef struct solve_objects {
     tess_context *ctx;
     cli_matrix matrix;
-    cli_columns rhs, guess, solution; /* of files; solution: of several right-hand sides */
+    char device_why[TESS_ADVICE_LENGTH]; /* with --device auto: why that of the context; empty: there was no choice */
+    cli_columns rhs, guess, solution;    /* of files; solution: of several right-hand sides */
     cli_column_list columns;
     tess_vector *b, *x; /* of one column */
     tess_solver *solver;

@@ -100,6 +100,7 @@ int cli_solve_report(const solve_options *options, const solve_objects *o, const
                          .device = options->device == TESS_DEVICE_AUTO  ? NULL
                                    : options->device == TESS_DEVICE_CPU ? "cpu"
                                                                         : tess_gpu_backend(),
+                         .device_why = o->device_why[0] == '\0' ? NULL : o->device_why,
                          .session = &o->session,
                          .nullspace = &options->nullspace,
                          .preset = preset,

@@ -68,6 +68,17 @@ TESS_EXPORT tess_status tess_advise(const tess_matrix *a, const tess_solve_optio
  */
 TESS_EXPORT tess_status tess_advised_options(const tess_advised_attempt *attempt, tess_solve_options *options);
 
+/**
+ * Where a solve of a matrix should take less time, by its size and a model of both devices: a GPU pays for the start of
+ * its context and of its kernels. The same sizes give the same answer, and a larger matrix never goes back to the host.
+ * @param started  1: a context on a GPU has been made in this process
+ * @param device   CPU or GPU; AUTO where this build or this machine has no GPU, or does not tell without starting it
+ * @param why      in a few words; empty with AUTO; may be NULL
+ * Errors: INVALID_ARGUMENT (NULL, a negative size). tests/unit/test_device_choice.c
+ */
+TESS_EXPORT tess_status tess_advise_device(int64_t nrows, int64_t nnz, int started, tess_device *device,
+                                           char why[TESS_ADVICE_LENGTH]);
+
 TESS_END_DECLS
 
 #endif

@@ -149,6 +149,15 @@ def default_context(device="auto", stream=0, device_index=-1):
         return _contexts[key]
 
 
+def context_of_size(nrows, nnz):
+    """The default context; where that could be on a GPU, the host's for a matrix that takes less time there."""
+    device = ctypes.c_int()
+    if getattr(_default, "context", None) is None:
+        started = any(context.on_gpu for context in _all)
+        check(lib.tess_advise_device(nrows, nnz, started, ctypes.byref(device), None))
+    return default_context("cpu" if device.value == _abi.TESS_DEVICE_CPU else "auto")
+
+
 @contextmanager
 def use_context(context):
     """

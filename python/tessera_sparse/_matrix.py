@@ -1,25 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
 """Matrices."""
 import ctypes
+import math
 import os
 
 import numpy as np
 
 from . import _abi, _arrays, _containers, _operators, _vectors
-from ._context import default_context
+from ._context import context_of_size, default_context
 from ._errors import counted
 from ._library import Handle, check, lib, to_dict, new_struct
 
 
-def context_for(context, arrays):
-    """The caller's context; else one on the GPU and stream of the arrays; else the default one."""
-    if context is not None:
+BY_SIZE = "by size"  # in place of a context: for one solve, the host where that is faster for a matrix of its size
+
+
+def context_for(context, arrays, nrows=0):
+    """The caller's context; else one on the GPU and stream of the arrays; else the default one, or that of BY_SIZE."""
+    if context is not None and context is not BY_SIZE:
         return context
     for array in arrays:
         if _arrays.on_device(array):
             stream, index = _arrays.current_stream(array)
             return default_context("gpu", stream, index)
-    return default_context()
+    by_size = context is BY_SIZE and len(arrays) > 0
+    return context_of_size(nrows, math.prod(np.shape(arrays[0]))) if by_size else default_context()
 
 
 def _new(function, context, *arguments):
@@ -114,7 +119,7 @@ class Matrix:
         self.given = _arrays.dtype_of(data) or np.dtype(np.float64)
         self.dtype = _arrays.real_dtype(self.given)
         self.like = data
-        context = context_for(context, (data,))
+        context = context_for(context, (data,), shape[0])
         gpu = context.on_gpu and _arrays.on_device(data)
         arrays = _device_csr(data, indices, indptr, context) if gpu else _host_csr(data, indices, indptr)
         if not gpu and indptr is not None and arrays[2].size != shape[0] + 1:
@@ -392,4 +397,4 @@ def _csr_struct(arrays, shape, gpu):
 
 
 def as_matrix(A, context=None):
-    return A if isinstance(A, Matrix) else Matrix(A, context=context)
+    return A if isinstance(A, Matrix) else Matrix(A, context=BY_SIZE if context is None else context)

@@ -5,6 +5,7 @@ import ctypes
 import numpy as np
 
 from . import _abi, _operators, _vectors
+from ._context import use_context
 from ._interrupts import interruptible
 from ._library import Handle, check, enum_name, lib, to_dict, new_struct
 from ._matrix import as_matrix
@@ -104,6 +105,14 @@ class Preconditioner:
 
     def __repr__(self):
         return f"<tessera_sparse.Preconditioner: {self.kind}, {self.shape[0]} rows>"
+
+
+def matrix_beside(A, context, precond):
+    """The matrix of A in the context; without one a matrix of the host's arrays goes where its preconditioner is."""
+    if context is None and isinstance(precond, Preconditioner):
+        with use_context(precond.context):
+            return as_matrix(A)
+    return as_matrix(A, context)
 
 
 class FunctionPreconditioner(Preconditioner):

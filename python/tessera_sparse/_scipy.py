@@ -9,6 +9,7 @@ from . import _arrays, _handed_out
 from ._errors import ConvergenceError
 from ._matrix import Matrix, context_for, as_matrix
 from ._operators import product_of
+from ._precond import matrix_beside
 from ._solver import Solver
 
 _LARGEST = float(np.finfo(np.float64).max)
@@ -26,7 +27,8 @@ def _system(A, b, M):
     """(matrix, b, M), with errors for what does not fit."""
     if M is None and hasattr(A, "psolve") and not isinstance(A, Matrix):
         M = A.psolve
-    matrix = A if isinstance(A, Matrix) else as_matrix(A, context_for(None, (b,)) if _arrays.on_device(b) else None)
+    matrix = A if isinstance(A, Matrix) else matrix_beside(A, context_for(None, (b,)) if _arrays.on_device(b) else None,
+                                                           M)
     if matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"expected a square matrix, not {matrix.shape[0]} by {matrix.shape[1]}")
     b = _arrays.imported(b, matrix.context)

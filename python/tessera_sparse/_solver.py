@@ -10,10 +10,10 @@ from . import _abi, _arrays, _handed_out, _vectors
 from ._errors import counted
 from ._interrupts import interruptible
 from ._library import Handle, check, enum_name, lib, to_dict, new_struct
-from ._matrix import Matrix, context_for, as_matrix
+from ._matrix import Matrix, context_for
 from ._multigrid import levels_of, set_arrays, taken_from
 from ._options import monitor_function, options_with, refuse_for_object, set_options, unknown
-from ._precond import FunctionPreconditioner, Preconditioner
+from ._precond import FunctionPreconditioner, Preconditioner, matrix_beside
 from ._result import Result
 
 _OWN_BUFFERS = 16384  # up to this many values b and x are copied to the solver's vectors: cheaper than making new ones
@@ -54,7 +54,7 @@ class Solver:
     """
 
     def __init__(self, A, *, context=None, precond=None, progress=None, monitor=None, last_iterate=False, **options):
-        self.matrix = as_matrix(A, context)
+        self.matrix = matrix_beside(A, context, precond)
         if context is not None and self.matrix.context is not context:
             raise ValueError("A belongs to another context; Matrix(A, context=...) copies it to this one")
         self.context = self.matrix.context

@@ -18,7 +18,7 @@ import numpy as np
 
 from ._containers import csr_parts, jax_kind, jax_triplets, kept_entries, require_plain, sorted_csr
 from ._errors import ConvergenceError
-from ._matrix import Matrix
+from ._matrix import as_matrix
 from ._solver import Solver
 
 _recent, _lock = collections.OrderedDict(), threading.Lock()
@@ -35,7 +35,7 @@ def _solver(data, indices, indptr, options):
         if key not in _recent:
             n = indptr.size - 1
             parts = kept_entries(*(np.array(part) for part in (data, indices, indptr)), (n, n))
-            _recent[key] = Solver(Matrix(parts), **dict(options))
+            _recent[key] = Solver(as_matrix(parts), **dict(options))
         _recent.move_to_end(key)
         while len(_recent) > _KEPT:
             _recent.popitem(last=False)

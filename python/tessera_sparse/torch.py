@@ -11,7 +11,7 @@ from torch.autograd.function import once_differentiable
 
 from ._arrays import dtype_of
 from ._errors import ConvergenceError
-from ._matrix import Matrix
+from ._matrix import as_matrix
 from ._solver import Solver
 
 
@@ -90,7 +90,7 @@ def solve(A, b, *, rtol=1e-10, **options):
     values, columns, offsets, shape = _parts(A)
     if values.dtype != b.dtype or values.device != b.device:
         raise TypeError(f"A is {values.dtype} on {values.device}, b is {b.dtype} on {b.device}; they must agree")
-    matrix = Matrix((values.detach().clone(), columns, offsets, shape))
+    matrix = as_matrix((values.detach().clone(), columns, offsets, shape))
     solver = Solver(matrix, rtol=rtol, **options)
     rows = torch.repeat_interleave(torch.arange(shape[0], device=values.device), offsets.diff())
     return _Solve.apply(values, b, solver, (rows, columns.long()))

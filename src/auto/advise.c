@@ -10,6 +10,8 @@
 #include <string.h>
 
 #include "auto/auto.h"
+#include "auto/device_choice.h"
+#include "base/gpu_found.h"
 #include "base/options.h"
 #include "solver/solve_options.h"
 #include "solver/transform.h"
@@ -261,5 +263,20 @@ tess_status tess_advised_options(const tess_advised_attempt *attempt, tess_solve
         options->precond.kind = TESS_PRECOND_AUTO;
     } /* else the caller's */
     step_request(&step, options);
+    return TESS_SUCCESS;
+}
+
+/* ---- host or GPU ---- */
+
+tess_status tess_advise_device(int64_t nrows, int64_t nnz, int started, tess_device *device,
+                               char why[TESS_ADVICE_LENGTH])
+{
+    char unread[TESS_ADVICE_LENGTH];
+
+    if (!device || nrows < 0 || nnz < 0) { return TESS_INVALID_ARGUMENT; }
+    if (!why) { why = unread; }
+    why[0] = '\0';
+    *device = tess_gpu_is_found() ? choose_device_by_rates(nrows, nnz, started != 0, why, TESS_ADVICE_LENGTH)
+                                  : TESS_DEVICE_AUTO;
     return TESS_SUCCESS;
 }

@@ -10,6 +10,8 @@
 /* Seconds, but for counts of passes over the matrix (a pass: one product). */
 typedef struct cost_rates {
     const char *name;
+    /* Of a whole solve: what the set-up begins with; and the start of a context, once for a process. */
+    double solve_start, context_start;
     bool sorts; /* attempts are made in the order of their cost, not of the lists in ladder.c */
     /* An iteration: an entry of the product, an entry of a vector in all operations, what it begins with. */
     double entry, vector, start;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The tables of the library's parts, by device: operations.def has the list. */
 #include "auto/facts.h"
+#include "base/gpu_found.h"
 #include "dense/gemv.h"
 #include "dense/trsv.h"
 #include "format/dia/dia.h"
@@ -31,6 +32,11 @@
 const tess_backend *tess_gpu_backend_table(void)
 {
     return NULL;
+}
+
+bool tess_gpu_is_found(void)
+{
+    return false;
 }
 #endif
 

@@ -175,6 +175,8 @@ static inline T atomicOr(T *at, U value)
 typedef uint32_t gpu_lanes;
 
 #define GPU_NAME "emulated"
+#define GPU_NODES "/dev/null"
+#define GPU_VISIBLE "TESS_EMULATOR_VISIBLE"
 #define GPU_WAVE 32
 #define GPU_LAUNCH_BOUNDS(threads, blocks)
 #define GPU_NANOSECONDS() emulator::nanoseconds()

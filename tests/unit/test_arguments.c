@@ -46,6 +46,7 @@ static struct {
     tess_precond_options precond;
     tess_solve_options solve;
     tess_advice advice;
+    tess_device device;
     tess_timestep_options steps;
     tess_role_precision role;
     tess_precision_schedule schedule;

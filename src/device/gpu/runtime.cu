@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The GPU backend: device, memory, conversions, and its table. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/gpu_found.h"
 #include "base/random.h"
 #include "base/stages.h"
 #include "device/gpu/gpu.h"
@@ -474,6 +477,24 @@ static tess_backend make_table()
     t.repeat = gpu_repeat;
     t.release_graph = gpu_release_graph;
     return t;
+}
+
+/* A variable that hides all GPUs is empty or begins with a negative number. */
+static bool is_hidden(const char *variable)
+{
+    const char *value = getenv(variable);
+
+    return value && (value[0] == '\0' || value[0] == '-');
+}
+
+extern "C" bool tess_gpu_is_found(void)
+{
+    static const char *const nodes[] = {GPU_NODES};
+
+    for (const char *node : nodes) {
+        if (access(node, F_OK) == 0) { return !is_hidden(GPU_VISIBLE); }
+    }
+    return false;
 }
 
 extern "C" const tess_backend *tess_gpu_backend_table(void)

@@ -22,6 +22,9 @@ static inline void gpu_id_bytes(const gpu_properties *properties, unsigned char 
 }
 
 #define GPU_NAME "cuda"
+/* Files of which the driver of a machine with GPUs makes one, and the variable that hides GPUs. */
+#define GPU_NODES "/dev/nvidiactl", "/dev/nvhost-gpu", "/dev/nvgpu", "/dev/dxg"
+#define GPU_VISIBLE "CUDA_VISIBLE_DEVICES"
 #define GPU_WAVE 32 /* threads of a warp */
 
 /* At most `threads` threads a block, and registers for `blocks` blocks on a multiprocessor. */

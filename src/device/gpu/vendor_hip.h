@@ -22,6 +22,8 @@ static inline void gpu_id_bytes(const gpu_properties *properties, unsigned char 
 }
 
 #define GPU_NAME "hip"
+#define GPU_NODES "/dev/kfd"
+#define GPU_VISIBLE "HIP_VISIBLE_DEVICES"
 #define GPU_WAVE 64 /* threads of a wave on CDNA */
 
 /* HIP's second bound counts waves of an execution unit, not blocks; the compiler chooses. */

@@ -85,10 +85,13 @@ expect '3|5' solve spd.mtx --initial-guess nan3.mtx
 
 # devices
 expect 0 solve spd.mtx --device cpu --json solve.json
-json solve.json 'j["device"] == "cpu"'
+json solve.json 'j["device"] == "cpu" and j["device_why"] is None'
 export CUDA_VISIBLE_DEVICES=
 expect 4 solve spd.mtx --device cuda
 expect 0 solve spd.mtx --device auto
+out_has '^device +cpu: [^;]*$'
+expect 0 solve spd.mtx --device auto --json solve.json
+json solve.json 'j["device"] == "cpu" and j["device_why"] is None and "--device" not in j["by_hand"]'
 unset CUDA_VISIBLE_DEVICES
 
 # presets print what they stand for
