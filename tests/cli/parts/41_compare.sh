@@ -107,7 +107,8 @@ expect 2 compare no-such-matrix.mtx --solvers cg --preconds ilu0 --precisions e4
 err_has "^  cg with ilu0: $ilu\$"
 expect 2 compare spd.mtx --device cpu --preconds lu --solvers gmres --precisions bf16
 err_has '^  gmres with lu: --precond-precision of --precond lu is fp32 or fp64, not bf16/fp32$'
-expect 0 compare spd.mtx --device cpu --solvers cg --preconds ilu0,jacobi-sweeps --precisions fp64,e4m3 --json compare.json
+expect 0 compare spd.mtx --device cpu --solvers cg --preconds ilu0,jacobi-sweeps --precisions fp64,e4m3 \
+    --json compare.json
 out_has "^left out +cg with ilu0: $ilu\$"
 rows 'sorted(r["precond"] for r in R) == ["ilu0"] + 2 * ["jacobi-sweeps:3"] and all(r["outcome"] for r in R)'
 ! grep -q ' refused: ' out && pass || fail "$(grep ' refused: ' out)"
