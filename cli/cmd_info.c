@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tessera info: properties of a matrix, the storage it needs, and a solver to try. */
 #include "info.h"
+#include "solve.h"
 
 #include <math.h>
 #include <string.h>
@@ -19,15 +20,19 @@ typedef struct info_options {
 
 enum { KEY_PLOT = 1, KEY_SOLVE };
 
-/* Storage is part of the solve where a format is named; a policy by itself asks for an assignment. */
+/* A policy without a format asks for an assignment, which reads it and the arithmetic. Where no solver is named, the
+   storage is for products, too. */
 static void take_storage(info_options *options)
 {
     tess_storage_options *storage = &options->estimated.storage, plain;
+    const bool named = options->estimates || options->solve.solver != TESS_SOLVER_AUTO;
+    const bool alone = options->choice.assigns || (!named && storage->format == TESS_FORMAT_CSR);
+    const bool assigned = alone && (storage->policy.policy != TESS_POLICY_NONE || options->plot != NULL);
     tess_storage_options_init(&plain);
-    if (!options->estimates) {
-        *storage = plain;
-    } else if (options->choice.assigns) {
-        storage->policy = plain.policy;
+    if (assigned) { storage->policy = plain.policy; }
+    if (!named && (assigned || !alone)) {
+        storage->arithmetic = plain.arithmetic;
+        storage->split.row_order = plain.split.row_order;
     }
 }
 
@@ -58,6 +63,7 @@ static void check_request(struct argp_state *state, info_options *options)
     if (tess_options_check(&options->estimated, message, sizeof message) != TESS_SUCCESS) {
         cli_refuse(state, "%s", message);
     }
+    cli_check_narrowing(state, &options->papers, &options->choice);
     tess_options_prune(&options->solve); /* options of the solve that --solve names */
 }
 
@@ -175,6 +181,11 @@ static int advise(const tess_matrix *a, const info_options *options, tess_advice
 {
     char choices[CLI_PATH_LENGTH];
     tess_solve_options asked = options->solve;
+    if (tess_matrix_nrows(a) == tess_matrix_ncols(a)) {
+        asked.engine = TESS_ENGINE_AUTO; /* of the device that solves; the matrix is on the host here */
+    }
+    asked.storage = options->estimated.storage;
+    if (options->words != NULL) { tess_storage_options_init(&asked.storage); } /* that of another solve */
     asked.automatic.choices = cli_choices_path(asked.automatic.choices, choices, sizeof choices);
     tess_advice_init(advice);
     tess_status status = tess_advise(a, &asked, advice);
@@ -204,10 +215,10 @@ static int find_all(const info_options *options, const cli_matrix *matrix, info_
     bool estimated = false;
     const tess_status status = tess_matrix_analyze(matrix->a, &facts);
     int code = status == TESS_SUCCESS ? CLI_CONVERGED : cli_report_failure(tess_matrix_context(matrix->a), status);
+    if (code == CLI_CONVERGED) { code = advise(matrix->a, options, &advice); } /* refuses what no solve takes */
     if (code == CLI_CONVERGED) { code = try_storage(matrix->a, options, &trial); }
     if (code == CLI_CONVERGED) { code = assign(matrix->a, options, &trial.options, made); }
     if (code == CLI_CONVERGED) { code = find_levels(matrix->a, options, &levels); }
-    if (code == CLI_CONVERGED) { code = advise(matrix->a, options, &advice); }
     if (code == CLI_CONVERGED && options->estimates) {
         code = cli_estimate_solve(matrix->a, &advice, &options->estimated, &estimate, &estimated);
     }
@@ -220,6 +231,7 @@ static int analyse(const info_options *options, tess_context *ctx)
     cli_matrix matrix;
     info_assignment made = {.assignment = NULL};
     int code = cli_load_matrix(ctx, options->matrix, &matrix);
+    if (code == CLI_CONVERGED) { code = cli_check_shape(options->matrix, matrix.a, options->estimated.solver); }
     if (code == CLI_CONVERGED) { code = find_all(options, &matrix, &made); }
     tess_assignment_destroy(made.assignment);
     tess_matrix_destroy(matrix.a);
@@ -239,8 +251,10 @@ static int check_files(info_options *options)
 
 static int check_storage(tess_context *ctx, const info_options *options)
 {
-    const int code = cli_check_papers(ctx, &options->solve.storage);
-    return code == 0 && options->estimates ? cli_check_storage(ctx, &options->estimated.storage) : code;
+    tess_storage_options storage = options->estimated.storage;
+    if (storage.format != TESS_FORMAT_CSR) { storage.arithmetic = options->solve.storage.arithmetic; }
+    storage.split.row_order = options->solve.storage.split.row_order;
+    return cli_check_storage(ctx, &storage);
 }
 
 static int run_info(int argc, char **argv)

@@ -50,7 +50,7 @@ void cli_products_free(cli_products *all);
 
 /* ---- compare_options.c: what to solve with ---- */
 
-enum { CLI_MOST_CHOICES = 16, CLI_MOST_LEFT_OUT = 32, CLI_NAME_LENGTH = 48, CLI_REASON_LENGTH = 512 };
+enum { CLI_MOST_CHOICES = 16, CLI_MOST_LEFT_OUT = 64, CLI_NAME_LENGTH = 48, CLI_REASON_LENGTH = 512 };
 
 /* A name of --solver, with S of idr:S. */
 typedef struct cli_listed_solver {
@@ -75,7 +75,8 @@ typedef struct cli_solves_options {
     tess_precision precision[CLI_MOST_CHOICES];
     int parts_left_out;
     cli_left_out left_out[CLI_MOST_LEFT_OUT];
-    tess_advice advice; /* its attempts, and auto, are tried where neither solvers nor preconditioners are listed */
+    const tess_matrix *a; /* on the host; NULL: it is not read yet */
+    tess_advice advice;   /* its attempts, and auto, are tried where neither solvers nor preconditioners are listed */
     cli_vector_choice rhs;
     double rtol, budget; /* budget: seconds of each solve */
     int64_t max_iterations;
@@ -86,14 +87,19 @@ void cli_solves_options_init(cli_solves_options *options);
 extern const struct argp cli_solves_argp;
 /* Fills the lists that were not given by the library's advice for the matrix. Returns an exit code, message printed. */
 int cli_solves_choose(const tess_matrix *a, cli_solves_options *options);
-/* What a pair of the lists asks for. */
-void cli_set_pair(const cli_solves_options *options, int solver, int precond, tess_solve_options *out);
-/* Whether a solve takes them together; auto takes none of the list. */
-bool cli_pair_fits(const cli_solves_options *options, int solver, int precond);
+/* What a pair of the lists asks for, in a precision of the list. */
+void cli_set_pair(const cli_solves_options *options, int solver, int precond, int precision, tess_solve_options *out);
+/* The same of an attempt of the advice. */
+void cli_set_attempt(const cli_solves_options *options, int attempt, int precision, tess_solve_options *out);
+/* Whether a solve of the matrix takes what was set; solver auto takes none of the lists. */
+bool cli_request_fits(const cli_solves_options *options, const tess_solve_options *request);
 /* "lsqr with ilu0, ic0: --solver lsqr takes no preconditioner but jacobi" */
 const char *cli_left_out_text(const cli_left_out *part, char *buffer, size_t size);
 
 /* ---- compare_solves.c: A x = b by each of them ---- */
+
+/* The precision of matrix and preconditioner, or of the cycles of gmres. */
+void cli_set_precision(tess_precision precision, tess_solve_options *o);
 
 enum { CLI_HISTORY_POINTS = 300 };
 

@@ -100,25 +100,42 @@ static void set_limit(struct argp_state *state, const char *name, const char *te
 
 /* ---- pairs that do not fit ---- */
 
-void cli_set_pair(const cli_solves_options *options, int solver, int precond, tess_solve_options *out)
+/* Until a precision is listed, that of the defaults. */
+static void set_precision(const cli_solves_options *options, int precision, tess_solve_options *out)
+{
+    if (precision < options->precisions) { cli_set_precision(options->precision[precision], out); }
+}
+
+void cli_set_pair(const cli_solves_options *options, int solver, int precond, int precision, tess_solve_options *out)
 {
     out->solver = options->solver[solver].kind;
     out->idr = options->solver[solver].idr;
     out->precond = options->precond[precond];
+    set_precision(options, precision, out);
 }
 
-static bool check_pair(const cli_solves_options *options, int solver, int precond, char *text, size_t size)
+void cli_set_attempt(const cli_solves_options *options, int attempt, int precision, tess_solve_options *out)
 {
-    tess_solve_options solve;
-    tess_solve_options_init(&solve);
-    cli_set_pair(options, solver, precond, &solve);
-    return solve.solver == TESS_SOLVER_AUTO || tess_options_check(&solve, text, size) == TESS_SUCCESS;
+    (void)tess_advised_options(&options->advice.attempt[attempt], out);
+    set_precision(options, precision, out);
 }
 
-bool cli_pair_fits(const cli_solves_options *options, int solver, int precond)
+/* What solve refuses before a set-up: by the options alone, and by the matrix. */
+static bool check_request(const cli_solves_options *options, const tess_solve_options *solve, char *text, size_t size)
+{
+    tess_advice advice;
+    if (solve->solver == TESS_SOLVER_AUTO) { return true; }
+    if (tess_options_check(solve, text, size) != TESS_SUCCESS) { return false; }
+    tess_advice_init(&advice);
+    if (options->a == NULL || tess_advise(options->a, solve, &advice) == TESS_SUCCESS) { return true; }
+    snprintf(text, size, "%s", tess_context_last_error(tess_matrix_context(options->a))->message);
+    return false;
+}
+
+bool cli_request_fits(const cli_solves_options *options, const tess_solve_options *request)
 {
     char text[TESS_OPTION_TEXT];
-    return check_pair(options, solver, precond, text, sizeof text);
+    return check_request(options, request, text, sizeof text);
 }
 
 static void note_left_out(cli_solves_options *options, const char *solver, const char *precond, const char *reason)
@@ -142,24 +159,36 @@ static void note_left_out(cli_solves_options *options, const char *solver, const
     snprintf(part->precond[part->preconds++], CLI_NAME_LENGTH, "%s", precond);
 }
 
-/* Notes the pairs of the lists that no solve takes. Returns how many one does. */
-static int leave_out(cli_solves_options *options)
+/* Whether a solve takes it; else it is noted. */
+static bool keeps(cli_solves_options *options, const tess_solve_options *request)
 {
     char solver[CLI_NAME_LENGTH], precond[64], message[TESS_OPTION_TEXT], reason[CLI_REASON_LENGTH];
+    tess_precond_options plain;
+    if (check_request(options, request, message, sizeof message)) { return true; }
+    plain = request->precond;
+    plain.role.given = 0; /* the reason names the precision */
+    note_left_out(options, cli_value_text(request, "solver", solver, sizeof solver),
+                  cli_precond_text(&plain, precond, sizeof precond), cli_spelled(message, reason, sizeof reason));
+    return false;
+}
+
+/* Notes what no solve takes of the lists, or of the advice. Returns how many requests are left. */
+static int leave_out(cli_solves_options *options)
+{
+    tess_solve_options request;
+    const int precisions = options->precisions > 0 ? options->precisions : 1;
+    const int attempts = options->solvers == 0 && options->preconds == 0 ? options->advice.count : 0;
     int fitting = 0;
-    for (int s = 0; s < options->solvers; s++) {
-        for (int m = 0; m < options->preconds; m++) {
-            tess_solve_options pair;
-            if (check_pair(options, s, m, message, sizeof message)) {
-                fitting++;
-                continue;
-            }
-            tess_solve_options_init(&pair);
-            cli_set_pair(options, s, m, &pair);
-            note_left_out(options, cli_value_text(&pair, "solver", solver, sizeof solver),
-                          cli_precond_text(&pair.precond, precond, sizeof precond),
-                          cli_spelled(message, reason, sizeof reason));
-        }
+    for (int i = 0; i < options->solvers * options->preconds * precisions; i++) {
+        const int pair = i / precisions;
+        tess_solve_options_init(&request);
+        cli_set_pair(options, pair / options->preconds, pair % options->preconds, i % precisions, &request);
+        fitting += keeps(options, &request);
+    }
+    for (int i = 0; i < attempts * precisions; i++) {
+        tess_solve_options_init(&request);
+        cli_set_attempt(options, i / precisions, i % precisions, &request);
+        fitting += keeps(options, &request);
     }
     return fitting;
 }
@@ -174,17 +203,28 @@ const char *cli_left_out_text(const cli_left_out *part, char *buffer, size_t siz
     return buffer;
 }
 
-/* Of two lists the matrix adds nothing to. */
-static void check_pairs(struct argp_state *state, cli_solves_options *options)
+enum { PART_LENGTH = 2 * CLI_REASON_LENGTH + CLI_MOST_CHOICES * CLI_NAME_LENGTH };
+
+/* A line for each part that was left out. */
+static const char *parts_text(const cli_solves_options *options, char *text, size_t size)
 {
-    char part[2 * CLI_REASON_LENGTH + CLI_MOST_CHOICES * CLI_NAME_LENGTH], text[4 * sizeof part] = "";
+    char part[PART_LENGTH];
     size_t used = 0;
-    if (options->solvers == 0 || options->preconds == 0 || leave_out(options) > 0) { return; }
-    for (int i = 0; i < options->parts_left_out && used < sizeof text; i++) {
-        used += (size_t)snprintf(text + used, sizeof text - used, "\n  %s",
+    text[0] = '\0';
+    for (int i = 0; i < options->parts_left_out && used < size; i++) {
+        used += (size_t)snprintf(text + used, size - used, "%s  %s", i == 0 ? "" : "\n",
                                  cli_left_out_text(&options->left_out[i], part, sizeof part));
     }
-    argp_error(state, "no solver of --solvers takes a preconditioner of --preconds:%s", text);
+    return text;
+}
+
+/* Before the matrix is read. */
+static void check_pairs(struct argp_state *state, cli_solves_options *options)
+{
+    char text[4 * PART_LENGTH];
+    if (options->solvers == 0 || options->preconds == 0 || leave_out(options) > 0) { return; }
+    argp_error(state, "no solver of --solvers takes a preconditioner of --preconds:\n%s",
+               parts_text(options, text, sizeof text));
 }
 
 static error_t parse_solves(int key, char *arg, struct argp_state *state)
@@ -313,6 +353,7 @@ static void choose_least_squares(cli_solves_options *options)
 
 int cli_solves_choose(const tess_matrix *a, cli_solves_options *options)
 {
+    char text[4 * PART_LENGTH];
     tess_advice *advice = &options->advice;
     tess_advice_init(advice);
     tess_status status = tess_advise(a, NULL, advice);
@@ -330,6 +371,9 @@ int cli_solves_choose(const tess_matrix *a, cli_solves_options *options)
         options->precision[options->precisions++] = TESS_PRECISION_FP64;
         options->precision[options->precisions++] = TESS_PRECISION_FP32;
     }
-    (void)leave_out(options);
-    return CLI_CONVERGED;
+    options->a = a;
+    if (leave_out(options) > 0 || options->solvers == 0) { return CLI_CONVERGED; }
+    cli_error("the matrix fits no solver with a preconditioner that is listed:");
+    fprintf(stderr, "%s\n", parts_text(options, text, sizeof text));
+    return CLI_USAGE;
 }

@@ -23,7 +23,10 @@ static bool is_gmres(tess_solver_kind kind)
 static void set_precond_precision(tess_precision precision, tess_solve_options *o)
 {
     const tess_precond_kind kind = o->precond.kind;
+    const bool low = precision != TESS_PRECISION_FP64 || o->solver == TESS_SOLVER_GMRES_FD;
     if (kind == TESS_PRECOND_NONE || kind == TESS_PRECOND_JACOBI) { return; }
+    if (kind == TESS_PRECOND_JACOBI_SWEEPS) { return; }                     /* its steps have precisions of their own */
+    if (kind == TESS_PRECOND_AMG && is_gmres(o->solver) && low) { return; } /* it follows the vectors of the cycles */
     o->precond.role = (tess_role_precision){.given = 1, .storage = precision, .arithmetic = TESS_ARITHMETIC_FP64};
     if (kind == TESS_PRECOND_LU || kind == TESS_PRECOND_CHOLESKY || kind == TESS_PRECOND_BLOCK_JACOBI ||
         kind == TESS_PRECOND_POLYNOMIAL) {
@@ -31,7 +34,7 @@ static void set_precond_precision(tess_precision precision, tess_solve_options *
     }
 }
 
-static void set_precision(tess_precision precision, tess_solve_options *o)
+void cli_set_precision(tess_precision precision, tess_solve_options *o)
 {
     const bool low = precision != TESS_PRECISION_FP64;
     if (is_gmres(o->solver)) {
@@ -167,13 +170,11 @@ static void measure_solver(const tess_matrix *a, const tess_vector *b, tess_vect
 {
     const cli_solves_options *o = all->options;
     for (int m = 0; m < o->preconds && !all->interrupted; m++) {
-        if (!cli_pair_fits(o, s, m)) { continue; }
         for (int p = 0; p < o->precisions && !all->interrupted; p++) {
             cli_solve_row row = plan_row(all, tess_matrix_context(a), o->solver[s].kind);
-            cli_set_pair(o, s, m, &row.options);
+            cli_set_pair(o, s, m, p, &row.options);
             row.precision = o->precision[p];
-            set_precision(row.precision, &row.options);
-            measure_row(a, b, x, all, &row);
+            if (cli_request_fits(o, &row.options)) { measure_row(a, b, x, all, &row); }
         }
     }
 }
@@ -191,10 +192,9 @@ static void measure_advice(const tess_matrix *a, const tess_vector *b, tess_vect
     for (int k = 0; k < o->advice.count && !all->interrupted; k++) {
         for (int p = 0; p < o->precisions && !all->interrupted; p++) {
             cli_solve_row row = plan_row(all, tess_matrix_context(a), o->advice.attempt[k].solver);
-            (void)tess_advised_options(&o->advice.attempt[k], &row.options);
+            cli_set_attempt(o, k, p, &row.options);
             row.precision = o->precision[p];
-            set_precision(row.precision, &row.options);
-            measure_row(a, b, x, all, &row);
+            if (cli_request_fits(o, &row.options)) { measure_row(a, b, x, all, &row); }
         }
     }
 }
@@ -206,7 +206,7 @@ static bool make_space(cli_solves *all)
     for (int s = 0; s < o->solvers; s++) {
         if (o->solver[s].kind == TESS_SOLVER_AUTO) { all->capacity++; }
         for (int m = 0; m < o->preconds && o->solver[s].kind != TESS_SOLVER_AUTO; m++) {
-            all->capacity += cli_pair_fits(o, s, m) ? o->precisions : 0;
+            all->capacity += o->precisions;
         }
     }
     cli_solve_row *rows = realloc(all->rows, ((size_t)all->capacity + 1) * sizeof *rows);

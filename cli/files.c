@@ -23,6 +23,28 @@ static bool is_same_file(const char *a, const char *b)
            of_a.st_ino == of_b.st_ino;
 }
 
+/* The folder and the name in it: of a file that does not exist yet. */
+static const char *split_path(const char *path, char *folder, size_t size)
+{
+    const char *slash = strrchr(path, '/');
+    const size_t length = slash == NULL ? 0 : (size_t)(slash - path) + 1;
+    (void)snprintf(folder, size, "%.*s", length == 0 ? 1 : (int)length, length == 0 ? "." : path);
+    return path + length;
+}
+
+/* Whether both outputs will be the same file; those that do not exist yet have one name in one folder. */
+static bool will_be_same_file(const char *a, const char *b)
+{
+    char folder_of_a[CLI_PATH_LENGTH], folder_of_b[CLI_PATH_LENGTH];
+    struct stat of_a, of_b;
+    if (stat(a, &of_a) == 0 || stat(b, &of_b) == 0) { return is_same_file(a, b); }
+    if (strcmp(a, "-") == 0) { return false; } /* standard output */
+    const char *name_of_a = split_path(a, folder_of_a, sizeof folder_of_a);
+    const char *name_of_b = split_path(b, folder_of_b, sizeof folder_of_b);
+    return strcmp(name_of_a, name_of_b) == 0 && stat(folder_of_a, &of_a) == 0 && stat(folder_of_b, &of_b) == 0 &&
+           of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
+}
+
 /* Whether an input is that file; of gallery:NAME:ARGUMENT..., whether an argument is. */
 static bool reads(const char *input, const char *path)
 {
@@ -56,7 +78,7 @@ static int refuse_twins(const cli_files *files, int count)
     const cli_output *last = &files->output[count];
     for (int i = 0; i < count; i++) {
         const cli_output *other = &files->output[i];
-        if (*other->path == NULL || !is_same_file(*other->path, *last->path)) { continue; }
+        if (*other->path == NULL || !will_be_same_file(*other->path, *last->path)) { continue; }
         cli_error("--%s and --%s would both write the file %s; give each a name of its own", other->option,
                   last->option, *last->path);
         return CLI_USAGE;

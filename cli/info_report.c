@@ -26,6 +26,7 @@ static const char *attempt_text(const tess_advised_attempt *attempt, const tess_
     buffer[0] = '\0';
     if (to == NULL) { return buffer; }
     (void)tess_advised_options(attempt, &options);
+    tess_options_prune(&options); /* what was given for other attempts */
     fprintf(to, "--solver %s", cli_value_text(&options, "solver", solver, sizeof solver));
     cli_write_options(to, &options, TESS_OPTION_OF_PRECOND);
     if (attempt->scale != TESS_SCALING_NONE) { cli_write_option(to, &options, tess_option_find("scale")); }

@@ -70,10 +70,10 @@ static void check_engine(struct argp_state *state, const solve_options *options)
 }
 
 /* The library asks for it when it knows the format. */
-static void check_narrowing(struct argp_state *state, const solve_options *options)
+void cli_check_narrowing(struct argp_state *state, const tess_papers_solve *papers, const cli_storage_choice *storage)
 {
-    const tess_narrowing narrowing = options->papers.narrowing;
-    if (narrowing == TESS_NARROWING_OFF || options->storage.papers.layout == TESS_LAYOUT_RESIDENT) { return; }
+    const tess_narrowing narrowing = papers->narrowing;
+    if (narrowing == TESS_NARROWING_OFF || storage->papers.layout == TESS_LAYOUT_RESIDENT) { return; }
     cli_refuse(state, "--narrowing %s needs --format tiles --layout resident", tess_narrowing_name(narrowing));
 }
 
@@ -90,7 +90,7 @@ void cli_check_solve(struct argp_state *state, solve_options *options)
     if (tess_options_check(&options->solve, message, sizeof message) != TESS_SUCCESS) {
         cli_refuse(state, "%s", message);
     }
-    check_narrowing(state, options);
+    cli_check_narrowing(state, &options->papers, &options->storage);
     if (options->solve.solver == TESS_SOLVER_JACOBI) {
         cli_complete_sweeps(&options->solve.jacobi.schedule, 0.1, &options->solve.storage);
     }

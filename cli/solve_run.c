@@ -20,16 +20,20 @@ int cli_solve_exit_code(const tess_solve_result *result)
     }
 }
 
+int cli_check_shape(const char *name, const tess_matrix *a, tess_solver_kind solver)
+{
+    const int64_t nrows = tess_matrix_nrows(a), ncols = tess_matrix_ncols(a);
+    if (nrows == ncols || cli_is_least_squares(solver) || solver == TESS_SOLVER_AUTO) { return CLI_CONVERGED; }
+    cli_error("%s: the matrix is %lld x %lld, but a solve needs a square one; use --solver lsqr or lsmr for least "
+              "squares",
+              name, (long long)nrows, (long long)ncols);
+    return CLI_INPUT;
+}
+
 int cli_solve_check_matrix(const solve_options *options, const solve_objects *o)
 {
-    int64_t nrows = tess_matrix_nrows(o->matrix.a), ncols = tess_matrix_ncols(o->matrix.a);
-    const bool any_shape = cli_is_least_squares(options->solve.solver) || options->solve.solver == TESS_SOLVER_AUTO;
-    if (nrows != ncols && !any_shape) {
-        cli_error("%s: the matrix is %lld x %lld, but a solve needs a square one; use --solver lsqr or lsmr for least "
-                  "squares",
-                  options->matrix, (long long)nrows, (long long)ncols);
-        return CLI_INPUT;
-    }
+    const int code = cli_check_shape(options->matrix, o->matrix.a, options->solve.solver);
+    if (code != CLI_CONVERGED) { return code; }
     if (cli_needs_gpu(options->solve.engine) && tess_context_device(o->ctx) != TESS_DEVICE_GPU) {
         cli_error("--engine %s needs a GPU, but none can be used here; choose --engine plain or auto",
                   tess_engine_name(options->solve.engine));

@@ -26,3 +26,15 @@ def test_options_change_the_list():
     assert ts.advise([[np.nan]]) == []
     with pytest.raises(TypeError, match="sovler"):
         ts.advise(matrix, sovler="cg")
+
+
+@pytest.mark.parametrize("A, options", [(np.ones((3, 2)), {"precond": "ilu0"}), (np.ones((3, 2)), {"precond": "amg"}),
+                                        (np.ones((3, 2)), {"stop_norm": "rows"}), (np.ones((3, 2)), {"scale": "rows"}),
+                                        (np.eye(3), {"format": "csr", "sell_window": 64}),
+                                        (np.eye(3), {"solver": "jacobi", "format": "dia"})])
+def test_advice_refuses_what_a_solve_refuses(A, options):
+    with pytest.raises(ts.TesseraError) as by_solve:
+        ts.solve(A, np.ones(3), **options)
+    with pytest.raises(ts.TesseraError) as by_advice:
+        ts.advise(A, **options)
+    assert str(by_advice.value) == str(by_solve.value)

@@ -182,6 +182,7 @@ static tess_status name_single(tess_solver *s, auto_solve *state, tess_advice *o
     } else {
         solver = method_of_marks(&s->original->shell);
     }
+    TESS_TRY(solver_require_recurrence(s, solver));
     name_one(solver, TESS_PRECOND_NONE, why, &s->options, out);
 cleanup:
     return status;
@@ -194,6 +195,9 @@ static tess_status name_by_request(tess_solver *s, auto_solve *state, tess_advic
     const tess_solve_options *o = &s->options;
 
     if (o->solver != TESS_SOLVER_AUTO) {
+        const tess_status status = solver_require_recurrence(s, o->solver);
+
+        if (status != TESS_SUCCESS) { return status; }
         name_one(o->solver, TESS_PRECOND_NONE, "the options name it", o, out);
     } else if (a->nrows != a->ncols) {
         (void)snprintf(out->why, sizeof out->why, "the matrix is not square");
@@ -208,14 +212,22 @@ static tess_status name_by_request(tess_solver *s, auto_solve *state, tess_advic
     return TESS_SUCCESS;
 }
 
-/* A solver that has what the list depends on, and nothing else. */
-static tess_status advise_for(const tess_matrix *a, tess_solver *s, auto_solve *state, tess_advice *out)
+/* A solver that has what the list depends on, and nothing else. What a solve refuses is refused. */
+static tess_status advise_for(const tess_matrix *a, const tess_solve_options *options, tess_solver *s,
+                              auto_solve *state, tess_advice *out)
 {
+    tess_status status = TESS_SUCCESS;
+
     s->ctx = a->ctx;
     s->original = a;
     s->state = state;
+    TESS_TRY(solver_require_fit(a, NULL, options));
+    TESS_TRY(solver_take_request(a, NULL, options, &s->options, &s->papers));
+    TESS_TRY(solve_options_take(a->ctx, options, &s->options, &s->papers)); /* without the method of the shape */
     if (solver_automatic.takes(a, NULL, &s->options)) { return list_attempts(s, state, out); }
-    return name_by_request(s, state, out);
+    status = name_by_request(s, state, out);
+cleanup:
+    return status;
 }
 
 void tess_advice_init_sized(tess_advice *advice, size_t size)
@@ -239,8 +251,7 @@ tess_status tess_advise(const tess_matrix *a, const tess_solve_options *options,
     memset(s, 0, sizeof *s);
     memset(state, 0, sizeof *state);
     tess_advice_init(full);
-    TESS_TRY(solve_options_take(a->ctx, options, &s->options, &s->papers));
-    TESS_TRY(advise_for(a->original ? a->original : a, s, state, full));
+    TESS_TRY(advise_for(a->original ? a->original : a, options, s, state, full));
     result_return(full, out);
 cleanup:
     tess_host_release(a->ctx, s, 1, sizeof *s);

@@ -17,4 +17,7 @@ tess_status precond_options_take_member(tess_context *ctx, tess_precond_options 
 /* Errors: INVALID_ARGUMENT for what has no effect, and for what the kind does not take (registry/options_check.c). */
 tess_status precond_options_require_fit(tess_context *ctx, const tess_precond_options *taken);
 
+/* Errors: of jacobi-sweeps, a schedule that is none, or that the format does not take. */
+tess_status sweeps_require_fit(tess_context *ctx, const tess_jacobi_sweeps_options *options);
+
 #endif

@@ -242,6 +242,15 @@ static bool check_triangles(const tess_solve_options *o, const option_message *m
     return true;
 }
 
+/* In the words of the set-up: what the storage of sweeps contradicts. */
+static bool check_sweeps(const tess_solve_options *o, const option_message *message)
+{
+    tess_context host = tess_storage_judge();
+
+    if (!has_sweeps(o) || sweeps_require_fit(&host, &o->precond.jacobi_sweeps) == TESS_SUCCESS) { return true; }
+    return option_refuse(message, "%s", host.error.message);
+}
+
 static bool is_of_precond(const option_entry *entry)
 {
     return entry->home == HOME_PRECOND;
@@ -265,7 +274,7 @@ static bool check_precond(const tess_solve_options *o, const option_message *mes
 {
     if (is_kind_alone(&o->precond)) { return true; }
     return check_adaptive(o, message) && check_needs(o, is_of_precond, message) && check_role(o, message) &&
-           check_triangles(o, message);
+           check_triangles(o, message) && check_sweeps(o, message);
 }
 
 /* ---- the method ---- */
@@ -395,7 +404,15 @@ static void prune_precond(tess_solve_options *o, const tess_precond_options *pla
     if (!is_incomplete(o)) { m->incomplete = plain->incomplete; }
     if (!has_sweeps(o)) { m->jacobi_sweeps = plain->jacobi_sweeps; }
     if (!may_be_direct(o)) { m->direct = plain->direct; }
-    if (!is_amg(o) && !is_automatic(o)) { m->amg = plain->amg; }
+    if (!is_amg(o)) {
+        const tess_amg_options given = m->amg;
+
+        m->amg = plain->amg;
+        if (is_automatic(o)) { /* which may take multigrid, with the caller's vectors */
+            m->amg.near_nullspace = given.near_nullspace;
+            m->amg.near_nullspace_columns = given.near_nullspace_columns;
+        }
+    }
 }
 
 static void prune(tess_solve_options *options)

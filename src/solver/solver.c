@@ -193,6 +193,19 @@ cleanup:
     return status;
 }
 
+/* The rules of options, and those of the method that the shape of the matrix chooses. */
+static tess_status check_options(const tess_matrix *a, const tess_solve_options *taken, char *message, size_t size)
+{
+    tess_solve_options settled = *taken, plain;
+
+    if (tess_options_check(taken, message, size) != TESS_SUCCESS) { return TESS_INVALID_ARGUMENT; }
+    choose_for_shape(a, &settled);
+    if (settled.solver == taken->solver) { return TESS_SUCCESS; }
+    tess_solve_options_init(&plain);
+    settled.automatic = plain.automatic; /* fulfilled: nothing is chosen but the method */
+    return tess_options_check(&settled, message, size);
+}
+
 tess_status solver_require_fit(const tess_matrix *a, const tess_precond *m, const tess_solve_options *options)
 {
     tess_solve_options taken, plain;
@@ -207,7 +220,7 @@ tess_status solver_require_fit(const tess_matrix *a, const tess_precond *m, cons
         taken.precond = plain.precond;
         taken.precond.kind = TESS_PRECOND_SHELL;
     }
-    const bool refused = tess_options_check(&taken, message, sizeof message) != TESS_SUCCESS;
+    const bool refused = check_options(a, &taken, message, sizeof message) != TESS_SUCCESS;
     const tess_status stored =
         solve_options_check_storage(a->ctx, a->nrows, a->ncols, &taken); /* with a hint of its own */
     if (refused && (stored == TESS_SUCCESS || strcmp(a->ctx->error.message, message) != 0)) {

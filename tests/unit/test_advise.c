@@ -242,6 +242,53 @@ static void single_methods_are_named(void **state)
     oracle_free(&general);
 }
 
+/* What a solve refuses, advice refuses in the same words. */
+static void refuse_both(const tess_matrix *a, const tess_solve_options *options, const char *words)
+{
+    tess_solver *solver = NULL;
+    tess_advice advice;
+    char message[sizeof tess_context_last_error(ctx)->message];
+    const tess_status status = tess_solver_create(a, options, &solver);
+
+    assert_true(status != TESS_SUCCESS);
+    memcpy(message, tess_context_last_error(ctx)->message, sizeof message);
+    assert_non_null(strstr(message, words));
+    tess_advice_init(&advice);
+    assert_int_equal(tess_advise(a, options, &advice), status);
+    assert_string_equal(tess_context_last_error(ctx)->message, message);
+}
+
+static void what_a_solve_refuses_is_refused(void **state)
+{
+    oracle_csr general = oracle_random(9, 9, 3, 5);
+    tess_matrix *a = make_matrix(ctx, &general);
+    tess_solve_options options = solve_options(TESS_SOLVER_AUTO);
+
+    (void)state;
+    options.storage.slices.window = 64;
+    refuse_both(a, &options, "--sell-window");
+    options = solve_options(TESS_SOLVER_AUTO);
+    options.storage.arithmetic = TESS_ARITHMETIC_FP32;
+    refuse_both(a, &options, "fp32 arithmetic");
+    options = solve_options(TESS_SOLVER_AUTO);
+    options.engine = TESS_ENGINE_GRAPH;
+    refuse_both(a, &options, "graph");
+    options = solve_options(TESS_SOLVER_JACOBI);
+    options.storage.format = TESS_FORMAT_DIA;
+    refuse_both(a, &options, "not available in format dia");
+    options = solve_options(TESS_SOLVER_BICGSTAB);
+    options.precond.kind = TESS_PRECOND_JACOBI_SWEEPS;
+    options.precond.jacobi_sweeps.storage.format = TESS_FORMAT_TILES;
+    refuse_both(a, &options, "not available in format tiles");
+    options = solve_options(TESS_SOLVER_AUTO);
+    options.cg.recurrence = TESS_RECURRENCE_PREDICT_AND_RECOMPUTE;
+    refuse_both(a, &options, "recurrence");
+    options.solver = TESS_SOLVER_BICGSTAB;
+    refuse_both(a, &options, "recurrence");
+    tess_matrix_destroy(a);
+    oracle_free(&general);
+}
+
 /* A symmetric matrix with a diagonal that is not positive has no recurrence of CG. */
 static void an_indefinite_diagonal_is_not_for_cg(void **state)
 {
@@ -406,6 +453,7 @@ int main(void)
                                        cmocka_unit_test(multigrid_is_named_for_large_grids),
                                        cmocka_unit_test(another_family_follows),
                                        cmocka_unit_test(single_methods_are_named),
+                                       cmocka_unit_test(what_a_solve_refuses_is_refused),
                                        cmocka_unit_test(an_indefinite_diagonal_is_not_for_cg),
                                        cmocka_unit_test(stored_matrices_have_the_advice_of_their_originals),
                                        cmocka_unit_test(advice_replaces_a_preconditioner),

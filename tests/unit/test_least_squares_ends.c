@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* LSQR and LSMR: limits, requests to cancel, NaN, new values, requests that cannot be met. */
+#include <tessera/advise.h>
+#include <tessera/estimate.h>
+
 #include "support/least_squares.h"
 
 static const tess_solver_kind kinds[] = {TESS_SOLVER_LSQR, TESS_SOLVER_LSMR};
@@ -96,29 +99,54 @@ static void new_values_are_taken(void **state)
     free(b);
 }
 
+/* By the solve, and by the questions about one. */
 static void refuse(tess_context *ctx, const tess_matrix *m, const tess_solve_options *options, tess_status status,
                    const char *words)
 {
     tess_solver *solver = NULL;
+    tess_solve_estimate estimate;
+    tess_advice advice;
+    char message[sizeof tess_context_last_error(ctx)->message];
 
     assert_int_equal(tess_solver_create(m, options, &solver), status);
     assert_null(solver);
     assert_non_null(strstr(tess_context_last_error(ctx)->message, words));
     assert_true(tess_context_last_error(ctx)->hint[0] != '\0');
+    memcpy(message, tess_context_last_error(ctx)->message, sizeof message);
+    tess_advice_init(&advice);
+    assert_int_equal(tess_advise(m, options, &advice), status);
+    assert_string_equal(tess_context_last_error(ctx)->message, message);
+    tess_solve_estimate_init(&estimate);
+    assert_int_equal(tess_solve_estimate_memory(m, options, &estimate), status);
+    assert_string_equal(tess_context_last_error(ctx)->message, message);
 }
 
+/* Of a matrix that is not square, an automatic solve is one of least squares. */
 static void what_it_cannot_do_is_refused(void **state)
 {
+    static const tess_solver_kind asked[] = {TESS_SOLVER_LSQR, TESS_SOLVER_LSMR, TESS_SOLVER_AUTO};
     oracle_csr a = dense_random(ROWS, COLUMNS, 3, 1.0);
     tess_context *ctx = open_cpu(1);
     tess_matrix *m = make_matrix(ctx, &a);
 
     (void)state;
-    for (int k = 0; k < 2; k++) {
-        tess_solve_options options = solve_options(kinds[k]), other = options;
+    for (int k = 0; k < 3; k++) {
+        tess_solve_options options = solve_options(asked[k]), other = options;
 
         other.precond.kind = TESS_PRECOND_BLOCK_JACOBI;
         refuse(ctx, m, &other, TESS_INVALID_ARGUMENT, "no preconditioner but jacobi");
+        other = options;
+        other.precond.kind = TESS_PRECOND_AMG;
+        refuse(ctx, m, &other, TESS_INVALID_ARGUMENT, "no preconditioner but jacobi");
+        other = options;
+        other.precond.direct.memory_limit = 1024;
+        refuse(ctx, m, &other, TESS_INVALID_ARGUMENT, "--factor-memory");
+        other = options;
+        other.stop_norm = TESS_STOP_NORM_ROWS;
+        refuse(ctx, m, &other, TESS_INVALID_ARGUMENT, "--stop-norm");
+        other = options;
+        other.accuracy.forward = 1e-6;
+        refuse(ctx, m, &other, TESS_INVALID_ARGUMENT, "--accuracy");
         other = options;
         other.scale = TESS_SCALING_MAX_PRODUCT;
         refuse(ctx, m, &other, TESS_INVALID_ARGUMENT, "--scale");

@@ -118,15 +118,32 @@ static tess_status make_sweep(const tess_precond *m, const tess_sweep_request *r
     return sweep_renew(sweep);
 }
 
-static tess_status create(tess_precond *m, const tess_precond_options *options)
+static tess_sweep_request request_of(const tess_jacobi_sweeps_options *o)
 {
-    const tess_jacobi_sweeps_options *o = &options->jacobi_sweeps;
     tess_sweep_request request = {.storage = o->storage,
                                   .schedule = o->schedule,
                                   .kind = TESS_UPDATE_JACOBI,
                                   .omega = o->omega,
                                   .factor = 0.1, /* section IV */
                                   .launches_apart = true};
+
+    if (request.storage.format == TESS_FORMAT_AUTO) {
+        request.storage.format = sweep_choose_format(&request.storage, &request.schedule);
+    }
+    return request;
+}
+
+tess_status sweeps_require_fit(tess_context *ctx, const tess_jacobi_sweeps_options *o)
+{
+    tess_sweep_request request = request_of(o);
+
+    return sweep_resolve(ctx, &request);
+}
+
+static tess_status create(tess_precond *m, const tess_precond_options *options)
+{
+    const tess_jacobi_sweeps_options *o = &options->jacobi_sweeps;
+    tess_sweep_request request = request_of(o);
     jacobi_sweeps *j = NULL;
     tess_status status = TESS_SUCCESS;
 
@@ -136,9 +153,6 @@ static tess_status create(tess_precond *m, const tess_precond_options *options)
     j->count = o->count;
     j->weighs = o->omega == 0.0;
     if (j->weighs) { TESS_TRY(find_weight(m->matrix, &request.omega)); }
-    if (request.storage.format == TESS_FORMAT_AUTO) {
-        request.storage.format = sweep_choose_format(&request.storage, &request.schedule);
-    }
     status = make_sweep(m, &request, j);
 cleanup:
     return status;

@@ -106,3 +106,15 @@ for command in "generate laplace2d 60 --output large.mtx" "solve gallery:laplace
         rm -f "$leftover"
     done
 done
+
+# One name for two outputs, before either exists: as written, or by another path to the folder.
+mkdir -p twins
+for second in twins/q ./twins/q twins/../twins/q; do
+    expect 2 compare spd.mtx --json twins/q --html $second
+    err_has 'both write the file'
+    expect 2 info spd.mtx --plot twins/q --json $second
+    expect 2 solve spd.mtx --json twins/q --html $second
+    absent twins/q
+done
+expect 0 info spd.mtx --plot /dev/null --json /dev/null
+expect 0 info spd.mtx --plot twins/q --json q

@@ -47,6 +47,104 @@ expect 0 info spd.mtx --format csr --policy mean-range
 expect 0 info spd.mtx --format split --row-order permuted
 expect 2 info no-such-matrix.mtx --amg-cycle w
 err_has '^tessera info: --amg-cycle is for --precond amg$'
+# What neither the advice, nor the assignment of a policy, nor the storage that is tried would read is refused, too.
+same_refusal() {
+    expect 2 solve "$@"
+    said=$(head -n 1 err)
+    expect 2 info "$@"
+    [ "tessera info${said#tessera solve}" = "$(head -n 1 err)" ] && pass || fail "not as solve says: $(head -n 1 err)"
+}
+while read -r options; do
+    # shellcheck disable=SC2086
+    same_refusal spd.mtx $options
+done <<'END'
+--sell-window 64
+--max-padding 2
+--granularity row
+--base sell
+--levels fp64,fp16
+--block 32x32
+--share 95
+--allow-underflow
+--row-order permuted
+--kernel paper
+--arithmetic fp32
+--narrowing safe
+--format csr --sell-window 64
+--format auto --base sell
+--format split --matrix-precision fp32
+--format tiles --matrix-precision fp32
+--format composite --matrix-precision fp32
+--format dia --policy mean-range
+--solver jacobi --format dia
+--solver jacobi --format pbp
+--solver cg --arithmetic fp32 --format split
+--solver cg --row-order permuted --format split
+--precond jacobi-sweeps --precond-format tiles
+END
+printf '%%%%MatrixMarket matrix coordinate real general\n3 3 4\n1 1 2\n2 2 3\n3 3 4\n1 3 1\n' >one-way.mtx
+printf '%%%%MatrixMarket matrix coordinate real general\n3 2 4\n1 1 2\n2 2 3\n3 1 4\n3 2 1\n' >rect.mtx
+same_refusal one-way.mtx --recurrence one-reduction
+expect 2 info spd.mtx --policy mean-range --base sell
+expect 0 info spd.mtx --policy mean-range --arithmetic fp32 --levels fp64,fp16 --allow-underflow
+expect 0 info spd.mtx --format sell --arithmetic fp32 --sell-window 64
+expect 0 info spd.mtx --solver jacobi --format split --row-order permuted
+expect 0 info spd.mtx --solve=jacobi --format split --row-order permuted
+# A matrix that is not square has least squares, named or not.
+while read -r options; do
+    # shellcheck disable=SC2086
+    same_refusal rect.mtx $options
+done <<'END'
+--precond ilu0
+--precond lu
+--precond ic0 --triangular blocks
+--precond amg --amg-cycle w
+--factor-memory 1
+--stop-norm rows
+--scale rows
+--reorder rcm
+--accuracy 1e-8
+--recurrence one-reduction
+END
+expect 2 solve rect.mtx --precond ilu0 --json r.json
+[ "$(head -n 1 err)" = 'tessera solve: --solver lsmr takes no preconditioner but jacobi, which scales columns' ] &&
+    pass || fail "it says: $(head -n 1 err)"
+for command in solve info; do
+    expect 3 $command rect.mtx --solver bicgstab
+    err_has 'rect.mtx: the matrix is 3 x 2, but a solve needs a square one'
+done
+expect 0 solve rect.mtx --precond none --device cpu
+expect 0 info rect.mtx --precond jacobi
+
+# Each command that info advises is one that solve takes: at the least it begins.
+advised_run() {
+    expect 0 info "$@"
+    sed -nE 's/^ +(first|then) +//p' out | sed 's/: .*//' >advised.txt
+    [ -s advised.txt ] && pass || fail "no command"
+    while read -r line; do
+        # shellcheck disable=SC2086
+        expect '0|1|5' solve "$1" $line --max-iterations 20 --choices none --device cpu
+    done <advised.txt
+}
+while read -r options; do
+    # shellcheck disable=SC2086
+    advised_run spd.mtx $options
+done <<'END'
+--factor-memory 1G
+--solve=cg,amg --amg-cycle w
+--solve=gmres,ilu0 --restart 7 --triangular blocks --leaf 64
+--solve=cg,jacobi-sweeps --precond-steps fp32,mixed
+--solve=jacobi --format split --row-order permuted
+--scale rows --reorder rcm
+--precond lu --precond-precision fp32 --factor-memory 1G
+--precond ilu0 --precond-precision fp16/fp64
+--solver jacobi
+--stop-norm preconditioned
+--accuracy 1e-6
+END
+advised_run rect.mtx --precond none
+advised_run one-way.mtx --factor-memory 1G
+! grep -q -- '--precond jacobi.*--factor-memory' advised.txt && pass || fail "$(cat advised.txt)"
 
 # Options that do not matter are not refused.
 expect 0 solve spd.mtx --solver cg --choices none --restart 50

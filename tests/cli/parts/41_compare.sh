@@ -91,6 +91,32 @@ expect 2 compare no-such-matrix.mtx --solvers lsqr,jacobi --preconds ilu0,ic0
 err_has '^tessera compare: no solver of --solvers takes a preconditioner of --preconds:$'
 err_has "^  lsqr with ilu0, ic0: $lsqr\$"
 err_has "^  jacobi with ilu0, ic0: $jacobi\$"
+# So is what does not fit the matrix, or a precision of the list.
+printf '%%%%MatrixMarket matrix coordinate real general\n3 2 4\n1 1 2\n2 2 3\n3 1 4\n3 2 1\n' >rect.mtx
+square='a solver needs a square matrix, but this one is 3 by 2'
+expect 2 compare rect.mtx --device cpu --solvers cg,bicgstab
+err_has '^tessera compare: the matrix fits no solver with a preconditioner that is listed:$'
+err_has "^  cg with none, jacobi: $square\$"
+err_has "^  bicgstab with none, jacobi: $square\$"
+expect 0 compare rect.mtx --device cpu --solvers cg,lsqr --precisions fp64 --json compare.json
+out_has "^left out +cg with none, jacobi: $square\$"
+rows 'sorted((r["solver"], r["precond"], r["verified"]) for r in R) ==
+    [("lsqr", "jacobi", True), ("lsqr", "none", True)]'
+ilu='--precond-precision of --precond ilu0 is fp64, fp32/fp64, bf16/fp64 or fp16/fp64, not e4m3/fp64'
+expect 2 compare no-such-matrix.mtx --solvers cg --preconds ilu0 --precisions e4m3
+err_has "^  cg with ilu0: $ilu\$"
+expect 2 compare spd.mtx --device cpu --preconds lu --solvers gmres --precisions bf16
+err_has '^  gmres with lu: --precond-precision of --precond lu is fp32 or fp64, not bf16/fp32$'
+expect 0 compare spd.mtx --device cpu --solvers cg --preconds ilu0,jacobi-sweeps --precisions fp64,e4m3 \
+    --json compare.json
+out_has "^left out +cg with ilu0: $ilu\$"
+rows 'sorted(r["precond"] for r in R) == ["ilu0"] + 2 * ["jacobi-sweeps:3"] and all(r["outcome"] for r in R)'
+! grep -q ' refused: ' out && pass || fail "$(grep ' refused: ' out)"
+expect 0 compare spd.mtx --device cpu --precisions e4m3 --max-iterations 50 --json compare.json
+! grep -q ' refused: ' out && pass || fail "$(grep ' refused: ' out)"
+out_has '^left out +cg with '
+expect 0 compare gallery:laplace2d:20 --device cpu --solvers gmres,gmres-fd,cg --preconds amg --precisions fp64,fp32
+! grep -q ' refused: ' out && pass || fail "$(grep ' refused: ' out)"
 expect 0 compare spd.mtx --device cpu --solvers auto,lsqr --preconds ic0 --json compare.json
 rows '[r["automatic"] for r in R] == [True]'
 if "$tool" solve gallery:laplace2d:2 --solver gmres --precond lu >/dev/null 2>&1; then
