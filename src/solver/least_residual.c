@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The least residual of a system with parts over which A sums to 0 (matrix/null_parts.h): ||b - A x|| >= |1^T b| /
- * sqrt(n) there. A method that aims below it ends far from the x that has it. Cycles therefore work on the residual
- * without its means over these parts, of which there is a solution.
+ * sqrt(n) there, up to rounding. A method that aims below it ends far from the x that has it. Cycles therefore work on
+ * the residual without its means over these parts, of which there is a solution.
  */
 #include "solver/guard_run.h"
+#include "solver/null_reach.h"
 #include "solver/null_sums.h"
 
-/* By this factor at least the tolerance must be missed. */
-#define CLEARLY 2.0
 /* Beside the least residual, what is left of the rest at the end of a cycle, and where rounding prevents that. */
 #define FLOOR_SHARE 0x1p-12
 #define LARGEST_FLOOR_SHARE 0x1p-6
@@ -49,21 +48,16 @@ static bool can_project(const solve_run *run)
 tess_status guard_find_floor(solve_run *run)
 {
     method_solver *s = run->s;
-    const int64_t n = s->original->nrows;
-    double *values = NULL;
-    null_judgement found;
+    null_reach found;
     tess_status status = TESS_SUCCESS;
 
     run->floor = 0.0;
     if (!can_project(run)) { return TESS_SUCCESS; }
     TESS_TRY(find_parts(s));
     if (parts_of(s)->count == 0) { return TESS_SUCCESS; }
-    TESS_TRY(tess_host_allocate(s->ctx, n, sizeof *values, (void **)&values));
-    TESS_TRY(s->ctx->backend->download(s->ctx, values, run->b, (size_t)n * sizeof *values));
-    TESS_TRY(null_parts_judge(s->ctx, parts_of(s), values, &found));
-    if (found.least > CLEARLY * run->result->tolerance) { run->floor = found.least; }
+    TESS_TRY(null_reach_find(s->original, parts_of(s), run->b, 0.0, run->result->tolerance, &found));
+    run->floor = found.least;
 cleanup:
-    tess_host_release(s->ctx, values, n, sizeof *values);
     return status;
 }
 
