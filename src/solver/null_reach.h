@@ -20,8 +20,8 @@ typedef struct null_reach {
     null_part torn; /* the worst part, where `least` is not 0 */
 } null_reach;
 
-/* Of b on the device and the tolerance max(rtol ||b||, atol). Where sums are rounding, multiples of the ones are tried:
-   some products. Errors: memory. */
+/* least_residual.c. Of b on the device and the tolerance max(rtol ||b||, atol). Where sums are rounding, multiples of
+   the ones are tried: some products. Errors: memory. */
 tess_status null_reach_find(const tess_matrix *a, const null_parts *p, const double *b, double rtol, double atol,
                             null_reach *out);
 
