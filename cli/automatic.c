@@ -72,6 +72,18 @@ bool cli_leans_on_others(const tess_solver *solver, const tess_solve_result *res
     return count > 1 && end < 1.0 && log(begin / end) < LEAST_SHARE * log(1.0 / end);
 }
 
+/* Whether attempts before the last moved x. */
+static bool began_elsewhere(const cli_solve_run *run)
+{
+    const tess_attempt *attempts = NULL;
+    const int count = run->solver == NULL ? 0 : tess_solver_attempts(run->solver, &attempts);
+    for (int i = 0; i + 1 < count; i++) {
+        const bool moved = run->initial_guess != NULL || attempts[i].relative_residual < 1.0;
+        if (attempts[i].status == TESS_SUCCESS && attempts[i].iterations > 0 && moved) { return true; }
+    }
+    return false;
+}
+
 /* Whether the method scaled or reordered a system that the caller had scaled or reordered likewise: no options say so.
  */
 static bool transforms_twice(const cli_solve_run *run)
@@ -109,11 +121,17 @@ static const char *device_by_hand(const cli_solve_run *run)
     return host ? "cpu" : run->device;
 }
 
-/* "tessera solve FILE --solver cg --precond jacobi": the options that the library chose, and the system. Where only all
-   attempts together solved it: the automatic solve. */
+/* Whether only all attempts together solved it, or no options name the last one. */
+static bool needs_all(const cli_solve_run *run)
+{
+    return cli_leans_on_others(run->solver, run->result) || transforms_twice(run);
+}
+
+/* "tessera solve FILE --solver cg --precond jacobi": the options that the library chose, and the system. Where it needs
+   all attempts: the automatic solve. */
 static void write_command(const cli_solve_run *run, char *buffer, size_t size)
 {
-    const bool together = cli_leans_on_others(run->solver, run->result) || transforms_twice(run);
+    const bool together = needs_all(run);
     const tess_solve_options request = request_of(run, together);
     const cli_request_words words = {.matrix = run->matrix->name,
                                      .rhs = run->rhs,
@@ -191,6 +209,9 @@ void cli_print_why(const cli_solve_run *run)
     if (lines == 0 || !may_repeat(run)) { return; }
     write_command(run, command, sizeof command);
     printf("%-17s %s\n", "by hand", command);
+    if (!needs_all(run) && began_elsewhere(run)) {
+        printf("%-17s (here it began with the x of the attempts before; alone it may end otherwise)\n", "");
+    }
 }
 
 /* ---- JSON ---- */

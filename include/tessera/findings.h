@@ -33,7 +33,7 @@ typedef struct tess_findings {
     double attainable_residual;  /**< u (||A||_F ||x|| + ||b||) / ||b||: about the least relative residual of an x of
                                     this size; NaN if b or x was not given, or is not finite */
     /** No x has a smaller relative residual; 0: none is known. Where each column of a square A, or of a part of it
-        without couplings to other rows, sums to 0 up to rounding: the root of the sum over the parts of
+        without couplings to other rows, sums to exactly 0: the root of the sum over the parts of
         (1^T b)^2 / rows, over ||b||. */
     double inconsistency;
     tess_finding unmatched_columns; /**< columns without a partner in the matching of structural_rank */

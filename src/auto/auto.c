@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "auto/history.h"
+#include "base/deadline.h"
 #include "base/options.h"
 #include "solver/extension.h"
 #include "solver/solve_options.h"
@@ -234,9 +235,10 @@ static bool is_least(const auto_solve *state, const tess_solve_result *r)
 /* Whether nothing can follow: the caller's limits, or numbers that no method mends. */
 static bool is_final(const tess_solver *s, const auto_solve *state, const tess_solve_result *r)
 {
-    return r->converged || r->reason == TESS_REASON_TIME_LIMIT || r->reason == TESS_REASON_INTERRUPTED ||
-           state->budget.cancelled || is_least(state, r) || state->nattempts == MAX_ATTEMPTS ||
-           r->iterations >= s->options.max_iterations ||
+    const bool late = r->reason == TESS_REASON_TIME_LIMIT && tess_seconds_left(s->ctx) <= 0.0; /* else factors alone */
+
+    return r->converged || late || r->reason == TESS_REASON_INTERRUPTED || state->budget.cancelled ||
+           is_least(state, r) || state->nattempts == MAX_ATTEMPTS || r->iterations >= s->options.max_iterations ||
            (r->reason == TESS_REASON_NAN_OR_INF && !state->facts.finite) || !isfinite(r->rhs_norm);
 }
 

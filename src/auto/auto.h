@@ -45,8 +45,10 @@ typedef struct auto_solve {
     attempt_note note[MAX_ATTEMPTS];
     attempt_budget budget;
     null_parts null;
-    null_part torn;       /* with `unreachable`: the worst part */
-    double unreachable;   /* no x has a smaller relative residual, and it is above the tolerance; 0: as far as known */
+    null_part torn; /* with `unreachable`: the worst part */
+    double
+        unreachable; /* up to rounding no x has a smaller relative residual, and it is above the tolerance; 0: none */
+    double proved;   /* likewise without rounding: a proof */
     double setup_seconds; /* of the solvers made in this solve */
     tess_error error;     /* of the last attempt that could not be set up */
     char why[WHY_LENGTH];

@@ -76,15 +76,21 @@ static void say_rows(auto_solve *state)
 
 static void say_unreachable(auto_solve *state)
 {
+    const char *rounding = state->proved > 0.0 ? "" : " up to rounding";
+
     if (state->unreachable == 0.0) { return; }
     if (state->torn.rows == state->facts.n) {
-        say(state, "the columns of A sum to 0, and b does not: ");
+        say(state, "the columns of A sum to 0%s, and b does not: ", rounding);
     } else {
         say(state,
-            "%s of A, row %lld and all that are coupled to it, have columns that sum to 0, and b does not there: ",
-            tess_count(state->torn.rows, "row").text, (long long)state->torn.first + 1);
+            "%s of A, row %lld and all that are coupled to it, have columns that sum to 0%s, and b does not there: ",
+            tess_count(state->torn.rows, "row").text, (long long)state->torn.first + 1, rounding);
     }
-    say(state, "no x has a relative residual below %.1e\n", state->unreachable);
+    if (state->proved > 0.0) {
+        say(state, "no x has a relative residual below %.1e\n", state->proved);
+    } else {
+        say(state, "A is singular up to rounding, and attempts leave the mean of b there out\n");
+    }
 }
 
 static void say_method(auto_solve *state, const tess_attempt *a)

@@ -27,7 +27,7 @@ bool is_upper_triangular(const matrix_facts *f)
 
 bool has_zero_block(const matrix_facts *f)
 {
-    return f->finite && f->zero > 0 && f->zero < f->n && f->among_zeros == 0;
+    return f->finite && f->zero > 0 && f->zero < f->n && f->among_zeros == 0 && (f->above > 0) == (f->below > 0);
 }
 
 /* Rows whose sizes differ by more than a norm in FP64 resolves of their squares. Below, cycles that meet the tolerance

@@ -69,7 +69,7 @@ bool may_be_negative_definite(const matrix_facts *facts);
 /* No entry above the diagonal, or none below, and a full diagonal: substitution solves. */
 bool is_lower_triangular(const matrix_facts *facts);
 bool is_upper_triangular(const matrix_facts *facts);
-/* Rows without a diagonal have no entries in one another's columns: a saddle point. */
+/* Rows without a diagonal have no entries in one another's columns: a saddle point. A triangle is none. */
 bool has_zero_block(const matrix_facts *facts);
 
 #ifdef __cplusplus

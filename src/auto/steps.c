@@ -85,7 +85,7 @@ tess_status refuse_levels(const tess_solver *s, auto_solve *state)
 /* Factors that would take longer than the limit of time leaves: another step need not. */
 tess_status refuse_for_time(const tess_solver *s, auto_solve *state)
 {
-    const method_solver *running = solver_running(state->solver);
+    const method_solver *running = solver_innermost(state->solver);
 
     if (!running || method_look(running).setup_reason != TESS_REASON_TIME_LIMIT || state->next == state->ladder.count ||
         tess_seconds_left(s->ctx) <= 0.0) {

@@ -12,10 +12,10 @@
 /* So many roundoffs of its terms, for each of them. */
 #define NULL_ROUNDOFFS (4.0 * 0x1p-53)
 
-/* Whether a sum of so many terms, whose magnitudes have the second sum, is 0 up to rounding; false for NaN. */
+/* Whether a sum of so many terms, whose magnitudes have the second sum, is 0 up to rounding; false for NaN and Inf. */
 TESS_HD bool is_null_sum(double sum, double magnitude, int64_t terms)
 {
-    return fabs(sum) <= NULL_ROUNDOFFS * (double)terms * magnitude;
+    return isfinite(magnitude) && fabs(sum) <= NULL_ROUNDOFFS * (double)terms * magnitude;
 }
 
 #endif

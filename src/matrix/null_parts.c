@@ -10,12 +10,11 @@
 /* The exponent of a factor that is a normal number, and so is its inverse. */
 enum { MAX_EXPONENT = 1000 };
 
-double null_share(const null_sum *of_b, int64_t rows, bool exact)
+double null_share(const null_sum *of_b, int64_t rows)
 {
     const double sum = tess_two_word_value(of_b->sum);
 
-    if (!isfinite(sum) || (!exact && is_null_sum(sum, of_b->magnitude, rows))) { return 0.0; }
-    return sum * sum / (double)rows;
+    return isfinite(sum) ? sum * sum / (double)rows : 0.0;
 }
 
 double null_parts_scale(int64_t n, const double *b)
@@ -139,6 +138,7 @@ static void examine_columns(const tess_csr_view *a, const int32_t *of_row, null_
         mine->rows = null_sum_holds(&column[i]) ? mine->rows + 1 : -1;
         mine->first = i;
         mine->exact = mine->exact && null_sum_is_exact(&column[i]);
+        if (column[i].terms > mine->terms) { mine->terms = (int32_t)column[i].terms; }
     }
 }
 
@@ -204,11 +204,10 @@ cleanup:
 
 /* ---- a right-hand side ---- */
 
-static null_judgement judge(const null_parts *p, const double *b, null_sum *sums)
+/* The sums of the parts, of scaled values. Returns ||b||^2 so scaled. */
+static double add_up(const null_parts *p, const double *b, double scale, null_sum *sums)
 {
-    const double scale = null_parts_scale(p->n, b);
-    double squares = 0.0, least = 0.0, worst = 0.0;
-    null_judgement out = {0};
+    double squares = 0.0;
 
     for (int64_t i = 0; i < p->n; i++) {
         const double value = scale * b[i];
@@ -216,16 +215,46 @@ static null_judgement judge(const null_parts *p, const double *b, null_sum *sums
         squares += value * value;
         if (p->of_row[i] >= 0) { null_sum_add(&sums[p->of_row[i]], value); }
     }
-    for (int64_t k = 0; k < p->count; k++) {
-        const double share = null_share(&sums[k], p->part[k].rows, p->part[k].exact);
+    return squares;
+}
 
-        least += share;
-        if (share <= worst) { continue; }
-        worst = share;
-        out.worst = p->part[k];
+/* What a sum of shares, each of a part, has come to. */
+typedef struct share_sum {
+    double sum, most;
+    null_part worst;
+} share_sum;
+
+static void add_share(share_sum *s, double share, const null_part *part)
+{
+    s->sum += share;
+    if (share <= s->most) { return; }
+    s->most = share;
+    s->worst = *part;
+}
+
+static null_judgement judge(const null_parts *p, const double *b, null_sum *sums)
+{
+    const double scale = null_parts_scale(p->n, b), squares = add_up(p, b, scale, sums);
+    const double limit = LEAST_INCONSISTENCY * sqrt(squares);
+    share_sum exact = {0}, near = {0};
+    null_judgement out = {.norm = sqrt(squares) / scale};
+
+    for (int64_t k = 0; k < p->count; k++) {
+        const null_part *part = &p->part[k];
+        const double share = null_share(&sums[k], part->rows);
+
+        if (part->exact) { add_share(&exact, share, part); }
+        if (part->exact) { continue; }
+        if (part->terms > out.near_terms) { out.near_terms = part->terms; }
+        if (!is_null_sum(tess_two_word_value(sums[k].sum), sums[k].magnitude, part->rows)) {
+            add_share(&near, share, part);
+        }
     }
-    out.norm = sqrt(squares) / scale;
-    if (isfinite(squares) && sqrt(least) > LEAST_INCONSISTENCY * sqrt(squares)) { out.least = sqrt(least) / scale; }
+    out.worst = exact.worst;
+    out.near_worst = near.worst;
+    if (!isfinite(squares)) { return out; }
+    if (sqrt(exact.sum) > limit) { out.least = sqrt(exact.sum) / scale; }
+    if (sqrt(near.sum) > limit) { out.near = sqrt(exact.sum + near.sum) / scale; }
     return out;
 }
 

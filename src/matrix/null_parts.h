@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Parts of a square matrix that nothing couples to other rows, where rows and columns sum to 0 up to rounding. Over
- * such a part 1^T (b - A x) = 1^T b for any x, so that ||b - A x|| >= |1^T b| / sqrt(rows) there. Where the columns sum
- * to 0 exactly, so does this bound hold, for the smallest 1^T b; else it holds up to rounding.
+ * Parts of a square matrix that nothing couples to other rows, where rows and columns sum to 0 up to rounding. Where
+ * the columns sum to 0 exactly, 1^T (b - A x) = 1^T b for any x, so that ||b - A x|| >= |1^T b| / sqrt(rows) there.
+ * Where their sums are rounding, nothing is proved: an x beyond 1 / u may have any residual.
  */
 #ifndef TESS_MATRIX_NULL_PARTS_H
 #define TESS_MATRIX_NULL_PARTS_H
@@ -25,18 +25,24 @@ typedef struct null_sum {
     tess_two_word sum;
     double magnitude;
     int64_t terms; /* other than 0 */
+    bool rounded;  /* two words do not hold the sum */
 } null_sum;
 
 TESS_HD void null_sum_add(null_sum *s, double value)
 {
-    tess_two_word_add(&s->sum, value);
+    const tess_two_word high = tess_two_sum(s->sum.high, value), low = tess_two_sum(s->sum.low, high.low);
+
+    s->sum.high = high.high;
+    s->sum.low = low.high;
+    s->rounded = s->rounded || low.low != 0.0;
     s->magnitude += fabs(value);
     s->terms += value != 0.0;
 }
 
+/* The exact sum is 0; false also for a few such sums, whose terms span more than two words. */
 TESS_HD bool null_sum_is_exact(const null_sum *s)
 {
-    return tess_two_word_value(s->sum) == 0.0;
+    return !s->rounded && tess_two_word_value(s->sum) == 0.0;
 }
 
 /* Without terms there is no sum. */
@@ -57,13 +63,13 @@ TESS_HD bool null_row_holds(const null_row_sum *row, int64_t length)
     return row->magnitude > 0.0 && is_null_sum(row->sum, row->magnitude, length);
 }
 
-/* What b has along the ones of a part of so many rows: 1^T b / sqrt(rows), squared; 0 where 1^T b is no more than the
-   rounding of the columns' sums allows. `of_b`: of b there. */
-double null_share(const null_sum *of_b, int64_t rows, bool exact);
+/* What b has along the ones of a part of so many rows: 1^T b / sqrt(rows), squared. `of_b`: of b there. */
+double null_share(const null_sum *of_b, int64_t rows);
 
 typedef struct null_part {
     int64_t rows, first; /* row */
     bool exact;          /* the columns sum to 0, without rounding */
+    int32_t terms;       /* the most that a column has */
 } null_part;
 
 typedef struct null_parts {
@@ -81,8 +87,10 @@ void null_parts_release(tess_context *ctx, null_parts *p);
 
 typedef struct null_judgement {
     double least; /* no x has a smaller residual norm; 0: none is known */
+    double near;  /* with parts that are singular up to rounding, beyond the rounding of 1^T b */
     double norm;  /* ||b|| */
-    null_part worst;
+    null_part worst, near_worst;
+    int32_t near_terms; /* the most of a column of parts that are not exact; 0: there are none */
 } null_judgement;
 
 tess_status null_parts_judge(tess_context *ctx, const null_parts *p, const double *b, null_judgement *out);

@@ -237,7 +237,7 @@ cleanup:
 
 /* By root. */
 struct tree_sums {
-    int32_t rows, failed, inexact;
+    int32_t rows, failed, inexact, terms;
 };
 
 __device__ double mirrored(const csr_view &v, int64_t i, int64_t j)
@@ -264,7 +264,7 @@ __global__ void __launch_bounds__(GPU_BLOCK)
     {
         const int64_t end = offset_of(v, i + 1);
         tree_sums *const mine = &sums[tree[i + 1]];
-        null_sum column = {{0.0, 0.0}, 0.0, 0};
+        null_sum column = {{0.0, 0.0}, 0.0, 0, false};
 
         if (tree[i + 1] == 0) { continue; }
         for (int64_t k = offset_of(v, i); k < end; k++) {
@@ -276,6 +276,7 @@ __global__ void __launch_bounds__(GPU_BLOCK)
         atomicAdd(&mine->rows, 1);
         if (!null_sum_holds(&column)) { mine->failed = 1; }
         if (!null_sum_is_exact(&column)) { mine->inexact = 1; }
+        atomicMax(&mine->terms, (int32_t)column.terms);
     }
 }
 
@@ -288,7 +289,7 @@ __global__ void __launch_bounds__(GPU_BLOCK)
         if (tree[i + 1] != i + 1) { continue; }
         const tree_sums mine = sums[i + 1];
 
-        list[atomicAdd(&notes->roots, 1)] = {mine.failed ? -1 : mine.rows, i, mine.inexact == 0};
+        list[atomicAdd(&notes->roots, 1)] = {mine.failed ? -1 : mine.rows, i, mine.inexact == 0, mine.terms};
     }
 }
 

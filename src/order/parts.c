@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Right-hand sides that no x reaches: r = b - A x has 1^T r = 1^T b over the rows of a part of A that nothing couples
- * to other rows, where the columns of the part sum to 0. Then ||r|| >= |1^T b| / sqrt(rows) there.
+ * to other rows, where the columns of the part sum to exactly 0. Then ||r|| >= |1^T b| / sqrt(rows) there.
  */
 #include <math.h>
 #include <string.h>
@@ -16,7 +16,7 @@ typedef struct part {
     int32_t parent;        /* a row of the same part; itself: it stands for the part */
     int32_t rows;          /* of the part, at that row */
     null_sum column, of_b; /* of_b: over the part, at that row */
-    bool open, inexact;    /* a column of the part does not sum to 0, or does so up to rounding; at that row */
+    bool open;             /* a column of the part does not sum to 0 exactly; at that row */
 } part;
 
 static int32_t root_of(part *parts, int32_t i)
@@ -68,8 +68,7 @@ static double add_up(int64_t n, const double *b, part *parts)
         whole->rows += 1;
         null_sum_add(&whole->of_b, value);
         /* empty columns are a finding of their own */
-        whole->open = whole->open || !null_sum_holds(&parts[i].column);
-        whole->inexact = whole->inexact || !null_sum_is_exact(&parts[i].column);
+        whole->open = whole->open || !null_sum_holds(&parts[i].column) || !null_sum_is_exact(&parts[i].column);
     }
     return squares;
 }
@@ -85,7 +84,7 @@ tess_status order_inconsistency(tess_context *ctx, const tess_csr_view *a, const
     squares = add_up(a->nrows, b, parts);
     for (int64_t i = 0; i < a->nrows && isfinite(squares); i++) {
         const part *p = &parts[i];
-        const double share = p->rows > 0 && !p->open ? null_share(&p->of_b, p->rows, !p->inexact) : 0.0;
+        const double share = p->rows > 0 && !p->open ? null_share(&p->of_b, p->rows) : 0.0;
 
         least += share;
         if (share <= worst) { continue; }

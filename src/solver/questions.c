@@ -51,6 +51,11 @@ method_solver *solver_running(const tess_solver *s)
     return s && s->ops->running ? s->ops->running(s) : NULL;
 }
 
+method_solver *solver_innermost(const tess_solver *s)
+{
+    return s && s->ops->innermost ? s->ops->innermost(s) : solver_running(s);
+}
+
 tess_status tess_solver_papers_result(const tess_solver *s, tess_papers_result *result)
 {
     TESS_REQUIRE(NULL, s);

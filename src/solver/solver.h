@@ -32,6 +32,8 @@ typedef struct tess_solver_ops {
     const tess_precond *(*precond)(const tess_solver *s);
     /* The method whose iterations are those of s->original, as it is; NULL: there is none now, or never. */
     method_solver *(*running)(const tess_solver *s);
+    /* The method of the system that this one becomes, scaled or reordered. NULL: `running`. */
+    method_solver *(*innermost)(const tess_solver *s);
     /* The iterate of a running solve; NULL: it has none. */
     tess_status (*get_iterate)(const tess_solver *s, double *x);
     /* For the questions of automatic.h; NULL: it makes no attempts, and its options are those of the caller. *out has
@@ -85,6 +87,7 @@ tess_status solver_make(const tess_matrix *a, const tess_precond *m, const tess_
 
 /* See `running`; s may be NULL. */
 method_solver *solver_running(const tess_solver *s);
+method_solver *solver_innermost(const tess_solver *s);
 
 /* Errors: INVALID_ARGUMENT within a solve, from its monitor. */
 tess_status solver_require_idle(const tess_solver *s);

@@ -291,6 +291,11 @@ static const tess_precond *precond(const tess_solver *s)
     return tess_solver_precond(parts_of(s)->inner);
 }
 
+static method_solver *innermost(const tess_solver *s)
+{
+    return solver_innermost(parts_of(s)->inner);
+}
+
 static int attempts(const tess_solver *s, const tess_attempt **out)
 {
     return tess_solver_attempts(parts_of(s)->inner, out);
@@ -343,6 +348,7 @@ const tess_solver_ops solver_transformed = {.takes = takes,
                                             .describe = describe,
                                             .last_iterate = last_iterate,
                                             .precond = precond,
+                                            .innermost = innermost,
                                             .attempts = attempts,
                                             .why = why,
                                             .chosen = chosen};

@@ -232,6 +232,13 @@ static void what_only_looks_triangular_is_none(void **state)
     (void)state;
     assert_int_equal(o.result.solver, TESS_SOLVER_CG);
     assert_false(is_triangular(&facts));
+    assert_false(is_saddle_point(&facts));
+    facts.above = 1; /* its one zero stands alone */
+    assert_true(is_saddle_point(&facts));
+    facts.below = 0;
+    assert_false(is_saddle_point(&facts));
+    facts.above = 0;
+    facts.below = 4;
     facts.zero = 0;
     assert_true(is_triangular(&facts));
     facts.symmetric = true;

@@ -58,7 +58,7 @@ static void count_row(const oracle_csr *a, int64_t i, matrix_facts *f)
     f->zero += diagonal == 0.0;
     f->empty_rows += d + others == 0.0;
     f->dominant_rows += d > 0.0 && d >= others;
-    f->null_rows += fabs(sum) <= NULL_ROUNDOFFS * (double)(end - begin) * (others + d);
+    f->null_rows += isfinite(others + d) && fabs(sum) <= NULL_ROUNDOFFS * (double)(end - begin) * (others + d);
     f->near_null_rows += d + others > 0.0 && fabs(sum) <= 0x1p-10 * (others + d);
     f->longest_row = end - begin > f->longest_row ? end - begin : f->longest_row;
     if (most > 0.0) { f->row_ratio = fmax(f->row_ratio, most / least); }

@@ -66,8 +66,9 @@ static void each_part_has_its_share(void **state)
     oracle_free(&a);
 }
 
-/* 3 and 1/3: exact sums and rounded ones. In the latter the sum of b must be beyond what rounding explains. */
-static void small_sums_count_where_the_columns_are_exact(void **state)
+/* A sum of b of any size is proved to stay where the columns sum to exactly 0. Where a sum is rounding, nothing is
+   proved, and the sum of b must be beyond what rounding explains. */
+static void only_exact_columns_prove(void **state)
 {
     (void)state;
     for (int exact = 0; exact < 2; exact++) {
@@ -83,16 +84,54 @@ static void small_sums_count_where_the_columns_are_exact(void **state)
         b[7] += 0x1p-44;
         parts = parts_of(&a);
         assert_int_equal(parts.count, 1);
-        assert_int_equal(parts.part[0].exact, exact);
+        assert_true(parts.part[0].exact == exact && parts.part[0].terms == 3);
         assert_true(judge(&parts, b).least == (exact ? 0x1p-44 / 10.0 : 0.0));
+        assert_true(judge(&parts, b).near == 0.0 && judge(&parts, b).near_terms == (exact ? 0 : 3));
         b[7] += 0x1p-10;
-        assert_true(judge(&parts, b).least > 0.9 * 0x1p-10 / 10.0);
-        for (int i = 0; i < 100; i++) {
-            b[i] *= 1e300; /* no square overflows */
+        for (int k = 0; k < 2; k++) {
+            const null_judgement found = judge(&parts, b);
+            const double size = (k == 0 ? 1.0 : 1e300) * 0x1p-10 / 10.0;
+
+            assert_true(exact ? found.near == 0.0 : found.least == 0.0);
+            assert_true((exact ? found.least : found.near) > 0.9 * size);
+            assert_int_equal((exact ? found.worst : found.near_worst).rows, 100);
+            for (int i = 0; i < 100; i++) {
+                b[i] *= 1e300; /* no square overflows */
+            }
         }
-        assert_true(judge(&parts, b).least > 0.9e300 * 0x1p-10 / 10.0);
         null_parts_release(ctx, &parts);
         oracle_free(&a);
+    }
+}
+
+/* Sums in two words: 0 only where the exact sum is. Terms that span more leave it open. */
+static void sums_are_exact(void **state)
+{
+    static const struct {
+        double term[6];
+        bool exact, holds;
+    } cases[] = {
+        {{1.0, -0.5, -0.5}, true, true},
+        {{1e300, 0x1p-900, -1e300, -0x1p-900}, true, true},
+        {{1.0, 0x1p-60, -1.0}, false, true},
+        {{1.0, 0x1p-60, 0x1p-120, -0x1p-60, -1.0}, false, true}, /* 2^-120, which two words lose */
+        {{0.1, 0.2, -0.3}, false, true},
+        {{1.0, -0.99}, false, false},
+        {{INFINITY, 1.0}, false, false},
+        {{INFINITY, -INFINITY}, false, false},
+        {{1e308, 1e308, -1e308, -1e308}, false, false}, /* overflows on the way */
+        {{0.0}, true, false},
+    };
+
+    (void)state;
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        null_sum s = {0};
+
+        for (int k = 0; k < 6; k++) {
+            null_sum_add(&s, cases[c].term[k]);
+        }
+        assert_int_equal(null_sum_is_exact(&s), cases[c].exact);
+        assert_int_equal(null_sum_holds(&s), cases[c].holds);
     }
 }
 
@@ -145,9 +184,9 @@ static void zeros(void **state)
 static void candidates_become_parts(void **state)
 {
     const int32_t trees[] = {1, 1, 3, 0, 3, 6}, expected[] = {0, 0, 1, -1, 1, -1};
-    const null_part found[] = {{-1, 5, false}, {2, 2, true}, {2, 0, false}};
+    const null_part found[] = {{-1, 5, false, 1}, {2, 2, true, 2}, {2, 0, false, 2}};
     null_candidates c = {.known = true, .n = 6, .count = 3};
-    null_part failed[] = {{-1, 0, false}};
+    null_part failed[] = {{-1, 0, false, 1}};
     null_candidates none = {.known = true, .n = 1, .count = 1, .part = failed};
     null_parts parts = {0};
     null_part copy[3];
@@ -195,9 +234,13 @@ static void long_rows_have_parts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_part_has_its_share), cmocka_unit_test(small_sums_count_where_the_columns_are_exact),
-        cmocka_unit_test(what_is_no_part),         cmocka_unit_test(zeros),
-        cmocka_unit_test(candidates_become_parts), cmocka_unit_test(long_rows_have_parts),
+        cmocka_unit_test(each_part_has_its_share),
+        cmocka_unit_test(only_exact_columns_prove),
+        cmocka_unit_test(sums_are_exact),
+        cmocka_unit_test(what_is_no_part),
+        cmocka_unit_test(zeros),
+        cmocka_unit_test(candidates_become_parts),
+        cmocka_unit_test(long_rows_have_parts),
     };
     int failed = 0;
 

@@ -71,6 +71,34 @@ for name in plain penalty sizes shifted; do
     repeat_by_hand $name --format sell --rtol 0 --atol 1e-3 --max-iterations 3000
 done
 
+# A line tells where attempts before the last moved x: none did, or only to the x that was given.
+began_before() {
+    "$tool" solve "$@" --rtol 1e-10 --device cpu --choices none 2>err | grep -A 1 '^by hand' | grep -q 'here it began'
+}
+began_with() { # yes|no OPTIONS...
+    local expected=$1 found=no
+    shift
+    label="tessera solve $*"
+    began_before "$@" && found=yes
+    [ $found = $expected ] && pass || fail "the line that the x of attempts before was taken: $found"
+}
+for diagonal in 0.3 0.05; do # with the latter the first attempt finds nothing
+    {
+        printf '%%%%MatrixMarket matrix coordinate real general\n60 60 178\n'
+        for row in $(seq 60); do
+            echo "$row $row $diagonal"
+            [ $row -eq 60 ] || echo "$row $((row + 1)) 1"
+            [ $row -eq 1 ] || echo "$row $((row - 1)) -1"
+        done
+    } >turning-$diagonal.mtx
+done
+{ printf '%%%%MatrixMarket matrix array real general\n60 1\n'; seq 60; } >turning-x.mtx
+began_with yes turning-0.3.mtx
+began_with no turning-0.05.mtx
+began_with yes turning-0.05.mtx --initial-guess turning-x.mtx
+began_with no plain.mtx --rhs plain-b.mtx
+began_with no turning-0.3.mtx --solver bicgstab
+
 # Systems that are recognised.
 why_is() { grep -Eq "^why +$1\$" asked.txt && pass || fail "why is not $1: $(grep '^why' asked.txt)"; }
 while IFS='|' read -r name why method; do
