@@ -17,6 +17,7 @@ void step_request(const ladder_step *step, tess_solve_options *out)
     out->solver = step->solver;
     out->scale = step->scale;
     out->reorder = step->reorder;
+    solve_options_keep_fp64(out);
     if (out->precond.kind != TESS_PRECOND_AUTO) { return; }
     out->precond.kind = step->precond;
     if (step->precond == TESS_PRECOND_AMG && step->factors == TESS_PRECISION_FP64) {

@@ -379,7 +379,8 @@ tess_status tess_options_check(const tess_solve_options *options, char *text, si
 
     if (text && size > 0) { text[0] = '\0'; }
     if (!options_complete(options, &full)) { return TESS_INVALID_ARGUMENT; }
-    return check_method(&full, &message) && check_precond(&full, &message) && check_storage(&full, &message)
+    return check_method(&full, &message) && check_precond(&full, &message) && option_check_fp64_only(&full, &message) &&
+                   check_storage(&full, &message)
                ? TESS_SUCCESS
                : TESS_INVALID_ARGUMENT;
 }
