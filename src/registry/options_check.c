@@ -333,6 +333,15 @@ static bool check_tolerances(const tess_solve_options *o, const option_message *
     return true;
 }
 
+/* None may be given with any method. */
+static bool check_choices(const tess_solve_options *o, const option_message *message)
+{
+    const char *choices = o->automatic.choices;
+
+    if (is_automatic(o) || !choices || choices[0] == '\0' || strcmp(choices, "none") == 0) { return true; }
+    return option_refuse(message, "--choices is for %s", NEED_TEXT_AUTO);
+}
+
 static bool check_stop_norm(const tess_solve_options *o, const option_message *message)
 {
     const bool transformed = o->scale != TESS_SCALING_NONE || o->reorder != TESS_REORDERING_NONE;
@@ -359,7 +368,8 @@ static bool check_stop_norm(const tess_solve_options *o, const option_message *m
 static bool check_method(const tess_solve_options *o, const option_message *message)
 {
     return check_needs(o, is_of_method, message) && check_jacobi(o, message) && check_least_squares(o, message) &&
-           check_row_order(o, message) && check_tolerances(o, message) && check_stop_norm(o, message);
+           check_row_order(o, message) && check_tolerances(o, message) && check_stop_norm(o, message) &&
+           check_choices(o, message);
 }
 
 /* In the words of tess_solver_create: what the storage contradicts on every device. */
@@ -408,7 +418,10 @@ static void prune(tess_solve_options *options)
     if (!is_gmres_fd(options)) { options->gmres.switch_at = plain.gmres.switch_at; }
     if (!is_cg(options)) { options->cg = plain.cg; }
     if (!is_jacobi(options)) { options->jacobi = plain.jacobi; }
-    if (!is_automatic(options)) { options->automatic.fp64_only = plain.automatic.fp64_only; }
+    if (!is_automatic(options)) {
+        options->automatic.fp64_only = plain.automatic.fp64_only;
+        options->automatic.choices = plain.automatic.choices;
+    }
     if (wants_accuracy(options)) {
         options->rtol = plain.rtol;
         options->atol = plain.atol;

@@ -160,6 +160,7 @@ tess_status solve_options_take(tess_context *ctx, const tess_solve_options *give
     TESS_TRY(check_recurrence(ctx, out));
     TESS_TRY(check_limits(ctx, out));
     if (out->solver == TESS_SOLVER_AUTO) { solve_options_keep_fp64(out); }
+    if (out->solver == TESS_SOLVER_FGMRES) { out->gmres.orthogonalization = TESS_ORTHOGONALIZATION_CGS2; }
 cleanup:
     return status;
 }

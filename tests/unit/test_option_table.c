@@ -383,6 +383,7 @@ static void rules_of_several_options(void **state)
         {"precond", "ilu0", "precond-levels", "fp64,fp16", "", "", "--precond-levels needs --precond-policy"},
         {"precond", "ilu0", "triangular", "merged", "precond-format", "sell", "needs --triangular blocks or auto"},
         {"precond", "ilu0", "leaf", "64", "", "", "--leaf is for --triangular blocks"},
+        {"solver", "cg", "choices", "some.file", "", "", "--choices is for --solver auto"},
         {"precision", "fp64", "matrix-precision", "fp32", "", "",
          "lower precisions; leave it out, or --matrix-precision"},
         {"precision", "fp64", "format", "auto", "policy", "lossless", "leave it out, or --policy lossless"},
