@@ -63,8 +63,8 @@ cli_vector_choice cli_parse_vector(struct argp_state *state, const char *option,
 /* Gives --seed to a vector at random that has none of its own. */
 void cli_take_seed(const cli_seed *seed, cli_vector_choice *choice);
 /* Refuses --seed where no vector reads it. `other`: NULL, or a second one. */
-void cli_check_seed(struct argp_state *state, const cli_seed *seed, const char *options, const cli_vector_choice *choice,
-                    const cli_vector_choice *other);
+void cli_check_seed(struct argp_state *state, const cli_seed *seed, const char *options,
+                    const cli_vector_choice *choice, const cli_vector_choice *other);
 /* "ones", "random:7", the path, ...; written into `buffer` */
 const char *cli_vector_describe(const cli_vector_choice *choice, char *buffer, size_t size);
 /* " --rhs NAME" for a command that repeats a solve; "" for ones, the default. */

@@ -103,8 +103,6 @@ extern const option_type option_solver, option_recurrence, option_inner, option_
 
 /* Writes the message. Returns false. */
 bool option_refuse(const option_message *message, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Whether nothing asks for a lower precision beside automatic.fp64_only (options_fp64.c). */
-bool option_check_fp64_only(const tess_solve_options *o, const option_message *message);
 /* A word that is none of `words`, of which `count` are told, with the nearest one. Returns false. */
 bool option_refuse_word(const option_entry *entry, const char *text, const char *const *words, int count,
                         const option_message *message);
