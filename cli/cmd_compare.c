@@ -11,7 +11,7 @@ typedef struct compare_options {
     tess_device device;
     cli_products_options products;
     cli_solves_options solves;
-    uint64_t seed;
+    cli_seed seed;
     const char *matrix, *html;
     const char *command; /* as it was called */
 } compare_options;
@@ -71,11 +71,16 @@ static error_t parse_compare(int key, char *arg, struct argp_state *state)
         state->child_inputs[3] = &options->device;
         state->child_inputs[4] = &options->host;
         return 0;
-    case KEY_SEED: options->seed = cli_parse_seed(state, "seed", arg); return 0;
+    case KEY_SEED: options->seed = (cli_seed){cli_parse_seed(state, "seed", arg), true}; return 0;
     case KEY_HTML: options->html = cli_parse_output(state, "html", arg); return 0;
     case ARGP_KEY_ARG:
     case ARGP_KEY_NO_ARGS: cli_take_matrix(state, arg, &options->matrix); return 0;
-    case ARGP_KEY_END: complete_products(state, &options->products); return 0;
+    case ARGP_KEY_END:
+        complete_products(state, &options->products);
+        cli_check_seed(state, &options->seed, "--x or --rhs",
+                       options->products.asked || !options->solves.asked ? &options->products.x : NULL,
+                       options->solves.asked || !options->products.asked ? &options->solves.rhs : NULL);
+        return 0;
     default: return parse_product(key, arg, state, &options->products);
     }
 }
@@ -207,7 +212,7 @@ static int check_storage(tess_context *ctx, const tess_storage_options *storage)
 
 static void init_options(compare_options *options)
 {
-    *options = (compare_options){.seed = 1,
+    *options = (compare_options){.seed = {1, false},
                                  .products = {.digits = {.leave_out = {[CLI_EXACT_EXTENDED] = true}},
                                               .x = {.source = CLI_VECTOR_RANDOM},
                                               .x_magnitude = 1.0,
@@ -234,8 +239,8 @@ static int run_compare(int argc, char **argv)
         return CLI_DEVICE;
     }
     cli_arguments_parse(&compare_argp, &arguments, &options);
-    if (!options.products.x.seeded) { options.products.x.seed = options.seed; }
-    if (!options.solves.rhs.seeded) { options.solves.rhs.seed = options.seed; }
+    cli_take_seed(&options.seed, &options.products.x);
+    cli_take_seed(&options.seed, &options.solves.rhs);
     tess_context *ctx = NULL;
     comparison all = {.options = &options,
                       .with_solves = options.solves.asked || !options.products.asked,

@@ -69,7 +69,7 @@ static error_t parse_own(int key, char *arg, struct argp_state *state, solve_opt
     case KEY_OUTPUT: options->output = cli_parse_output_or_stdout(state, "output", arg); return 0;
     case KEY_HISTORY: options->history = cli_parse_output(state, "history", arg); return 0;
     case KEY_HTML: options->html = cli_parse_output(state, "html", arg); return 0;
-    case KEY_SEED: options->seed = cli_parse_seed(state, "seed", arg); return 0;
+    case KEY_SEED: options->seed = (cli_seed){cli_parse_seed(state, "seed", arg), true}; return 0;
     case KEY_MONITOR: options->monitor = true; return 0;
     case KEY_PRESET: /* expanded before argp saw the command line */ return 0;
     default: return ARGP_ERR_UNKNOWN;
@@ -187,7 +187,7 @@ static int solve(solve_options *options, const cli_preset *preset)
 static int run_solve(int argc, char **argv)
 {
     cli_arguments arguments;
-    solve_options options = {.rhs = {.source = CLI_VECTOR_ONES}, .seed = 1};
+    solve_options options = {.rhs = {.source = CLI_VECTOR_ONES}, .seed = {1, false}};
     tess_solve_options_init(&options.solve);
     tess_papers_solve_init(&options.papers);
     options.solve.papers = &options.papers;
@@ -201,7 +201,7 @@ static int run_solve(int argc, char **argv)
         return CLI_DEVICE;
     }
     cli_arguments_parse(&solve_argp, &arguments, &options);
-    if (!options.rhs.seeded) { options.rhs.seed = options.seed; }
+    cli_take_seed(&options.seed, &options.rhs);
     options.solve.automatic.format_given = options.storage.given && !options.storage.chosen;
     code = solve(&options, arguments.preset);
     free(command);

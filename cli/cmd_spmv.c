@@ -8,7 +8,7 @@ typedef struct spmv_options {
     tess_storage_options storage;
     cli_storage_choice choice;
     cli_vector_choice x;
-    uint64_t seed;
+    cli_seed seed;
     int repeats;
     const char *matrix, *output;
 } spmv_options;
@@ -38,9 +38,10 @@ static error_t parse_spmv(int key, char *arg, struct argp_state *state)
     case KEY_X: options->x = cli_parse_vector(state, "x", arg, false); return 0;
     case KEY_OUTPUT: options->output = cli_parse_output(state, "output", arg); return 0;
     case KEY_REPEAT: options->repeats = (int)cli_parse_integer(state, "repeat", arg, 1, 1000000); return 0;
-    case KEY_SEED: options->seed = cli_parse_seed(state, "seed", arg); return 0;
+    case KEY_SEED: options->seed = (cli_seed){cli_parse_seed(state, "seed", arg), true}; return 0;
     case ARGP_KEY_ARG:
     case ARGP_KEY_NO_ARGS: cli_take_matrix(state, arg, &options->matrix); return 0;
+    case ARGP_KEY_END: cli_check_seed(state, &options->seed, "--x", &options->x, NULL); return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
@@ -221,13 +222,13 @@ static int report(const spmv_run *run)
 static int run_spmv(int argc, char **argv)
 {
     cli_arguments arguments;
-    spmv_options options = {.x = {.source = CLI_VECTOR_ONES}, .seed = 1, .repeats = 21};
+    spmv_options options = {.x = {.source = CLI_VECTOR_ONES}, .seed = {1, false}, .repeats = 21};
     tess_storage_options_init(&options.storage);
     cli_storage_choice_init(&options.choice, &options.storage);
     int code = cli_arguments_prepare(&spmv_argp, argc, argv, false, &arguments);
     if (code != 0) { return code; }
     cli_arguments_parse(&spmv_argp, &arguments, &options);
-    if (!options.x.seeded) { options.x.seed = options.seed; }
+    cli_take_seed(&options.seed, &options.x);
     tess_context *ctx = NULL;
     spmv_run run = {.options = &options};
     const cli_files files = {.input = {options.matrix, options.x.path},

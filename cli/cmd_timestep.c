@@ -109,7 +109,7 @@ static error_t parse_timestep(int key, char *arg, struct argp_state *state)
         state->child_inputs[3] = &o->stop;
         return 0;
     case KEY_INITIAL: o->initial = cli_parse_vector(state, "initial", arg, false); return 0;
-    case KEY_SEED: o->seed = cli_parse_seed(state, "seed", arg); return 0;
+    case KEY_SEED: o->seed = (cli_seed){cli_parse_seed(state, "seed", arg), true}; return 0;
     case KEY_COUNT: o->count = cli_parse_integer(state, "count", arg, 0, INT64_MAX / 4); return 0;
     case KEY_EVERY: o->every = cli_parse_integer(state, "every", arg, 1, INT64_MAX / 4); return 0;
     case KEY_SCHEDULE:
@@ -119,7 +119,10 @@ static error_t parse_timestep(int key, char *arg, struct argp_state *state)
     case KEY_COMPARE: o->compare = true; return 0;
     case ARGP_KEY_ARG:
     case ARGP_KEY_NO_ARGS: cli_take_matrix(state, arg, &o->matrix); return 0;
-    case ARGP_KEY_END: complete_options(state, o); return 0;
+    case ARGP_KEY_END:
+        complete_options(state, o);
+        cli_check_seed(state, &o->seed, "--initial", &o->initial, NULL);
+        return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
@@ -285,7 +288,7 @@ static int make_steps(timestep_objects *o)
 static int run_timestep(int argc, char **argv)
 {
     cli_arguments arguments;
-    timestep_options options = {.initial = {.source = CLI_VECTOR_ONES}, .seed = 1, .count = -1};
+    timestep_options options = {.initial = {.source = CLI_VECTOR_ONES}, .seed = {1, false}, .count = -1};
     tess_timestep_options_init(&options.steps);
     cli_storage_choice_init(&options.storage, &options.steps.storage);
     options.steps.storage.policy.policy = TESS_POLICY_NONE; /* until the options decide what is mixed */
@@ -293,7 +296,7 @@ static int run_timestep(int argc, char **argv)
     int code = cli_arguments_prepare(&timestep_argp, argc, argv, false, &arguments);
     if (code != 0) { return code; }
     cli_arguments_parse(&timestep_argp, &arguments, &options);
-    if (!options.initial.seeded) { options.initial.seed = options.seed; }
+    cli_take_seed(&options.seed, &options.initial);
     timestep_objects o = {.options = &options, .session = {.options = &options.stop, .start = cli_seconds()}};
     const cli_files files = {
         .input = {options.matrix, options.initial.path, options.stop.resume},

@@ -32,6 +32,18 @@ const tess_option *cli_option_of(int key, int scope)
     return option != NULL && (int)option->scope == scope ? option : NULL;
 }
 
+/* Options of a solve that the command line or a preset gives: one may have its default value. */
+static bool were_given[MOST_OPTIONS];
+
+bool cli_was_given(const char *name)
+{
+    const tess_option *option = NULL;
+    for (int i = 0; i < MOST_OPTIONS && (option = tess_option_at(i)) != NULL; i++) {
+        if (strcmp(option->name, name) == 0) { return were_given[i]; }
+    }
+    return false;
+}
+
 /* ---- values ---- */
 
 void cli_refuse(struct argp_state *state, const char *format, ...)
@@ -56,6 +68,7 @@ static error_t parse_method(int key, char *arg, struct argp_state *state)
     const tess_option *option = cli_option_of(key, TESS_OPTION_OF_SOLVE);
     if (option == NULL) { return ARGP_ERR_UNKNOWN; }
     cli_set_option(state, option->name, option->name, value_of(state, option, arg), state->input);
+    if (key - FIRST_KEY < MOST_OPTIONS) { were_given[key - FIRST_KEY] = true; }
     return 0;
 }
 

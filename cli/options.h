@@ -20,6 +20,8 @@ extern const struct argp cli_method_argp;
 extern const struct argp cli_precond_argp; /* input: tess_precond_options */
 /* An option of the list whose key this is, as the tables have it, and of that scope; else NULL. */
 const tess_option *cli_option_of(int key, int scope);
+/* Whether the command line or a preset gives an option of a solve, which may be its default. */
+bool cli_was_given(const char *name);
 /* Takes a text as the value of an option of the list, for an option of the command line called `shown`. A bad value
    ends the program (exit 2). */
 void cli_set_option(struct argp_state *state, const char *shown, const char *name, const char *text,

@@ -14,7 +14,7 @@ typedef struct solve_options {
     tess_papers_solve papers; /* solve.papers */
     cli_storage_choice storage;
     cli_vector_choice rhs;
-    uint64_t seed;
+    cli_seed seed;
     const char *matrix, *initial_guess, *output, *history, *html;
     const char *command; /* as it was called */
     bool monitor, explain;

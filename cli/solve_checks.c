@@ -29,6 +29,16 @@ static void check_output_names(struct argp_state *state, const solve_options *op
     }
 }
 
+/* Its default is what fgmres does not do, so that only the command line tells whether it was asked for. */
+static void check_orthogonalization(struct argp_state *state, const solve_options *options)
+{
+    const tess_gmres_options *gmres = &options->solve.gmres;
+    const bool delayed = gmres->orthogonalization == TESS_ORTHOGONALIZATION_CGS2_DELAYED;
+    if (options->solve.solver != TESS_SOLVER_FGMRES || !delayed || !cli_was_given("orthogonalization")) { return; }
+    cli_refuse(state, "--orthogonalization cgs2-delayed is not for --solver fgmres, whose preconditioner need not be "
+                      "linear; give cgs2");
+}
+
 /* What the library uses in any case. */
 static void complete_others(tess_solve_options *solve)
 {
@@ -85,6 +95,8 @@ void cli_check_solve(struct argp_state *state, solve_options *options)
         cli_refuse(state, "--resume brings x along; leave out --initial-guess");
     }
     check_output_names(state, options);
+    cli_check_seed(state, &options->seed, "--rhs", &options->rhs, NULL);
+    check_orthogonalization(state, options);
     check_engine(state, options);
     check_system(state, options);
     if (tess_options_check(&options->solve, message, sizeof message) != TESS_SUCCESS) {

@@ -225,7 +225,10 @@ static int set_up_and_solve(const solve_options *options, solve_objects *o, cli_
     progress->max_iterations = solve.max_iterations;
     solve.monitor = cli_progress_monitor;
     solve.monitor_user = progress;
-    solve.automatic.choices = cli_choices_path(options->solve.automatic.choices, choices, sizeof choices);
+    solve.automatic.choices = NULL;
+    if (solve.solver == TESS_SOLVER_AUTO) {
+        solve.automatic.choices = cli_choices_path(options->solve.automatic.choices, choices, sizeof choices);
+    }
     solve.time_limit = cli_seconds_left(&o->session);
     cli_interrupt_on(o->ctx);
     o->pieces.status = tess_solver_create(o->matrix.a, &solve, &o->solver);

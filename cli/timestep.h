@@ -12,7 +12,7 @@ typedef struct timestep_options {
     tess_timestep_options steps;
     cli_storage_choice storage;
     cli_vector_choice initial;
-    uint64_t seed;
+    cli_seed seed;
     int64_t count, every;
     const char *matrix, *output, *snapshots;
     bool compare;

@@ -164,6 +164,24 @@ cli_vector_choice cli_parse_vector(struct argp_state *state, const char *option,
     return choice;
 }
 
+void cli_take_seed(const cli_seed *seed, cli_vector_choice *choice)
+{
+    if (!choice->seeded) { choice->seed = seed->value; }
+}
+
+static bool reads_seed(const cli_vector_choice *choice)
+{
+    return choice != NULL && !choice->seeded &&
+           (choice->source == CLI_VECTOR_RANDOM || choice->source == CLI_VECTOR_UNIFORM);
+}
+
+void cli_check_seed(struct argp_state *state, const cli_seed *seed, const char *options,
+                    const cli_vector_choice *choice, const cli_vector_choice *other)
+{
+    if (!seed->given || reads_seed(choice) || reads_seed(other)) { return; }
+    cli_refuse(state, "--seed is for %s random or uniform without a seed of its own", options);
+}
+
 const char *cli_vector_describe(const cli_vector_choice *choice, char *buffer, size_t size)
 {
     switch (choice->source) {

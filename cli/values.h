@@ -17,6 +17,11 @@
 double cli_parse_real(struct argp_state *state, const char *option, const char *text, double low, double high);
 int64_t cli_parse_integer(struct argp_state *state, const char *option, const char *text, int64_t low, int64_t high);
 uint64_t cli_parse_seed(struct argp_state *state, const char *option, const char *text);
+/* The option --seed. */
+typedef struct cli_seed {
+    uint64_t value;
+    bool given;
+} cli_seed;
 /* Index of `text` in the list `available`, which ends with NULL. */
 int cli_parse_word(struct argp_state *state, const char *option, const char *text, const char *const *available);
 /* Lists the names of a public enum that an option may have, ended by NULL; returns their number. CLI_MAX_NAMES are
@@ -55,6 +60,11 @@ typedef struct cli_vector_choice {
     const char *path;
 } cli_vector_choice;
 cli_vector_choice cli_parse_vector(struct argp_state *state, const char *option, const char *text, bool a_times_ones);
+/* Gives --seed to a vector at random that has none of its own. */
+void cli_take_seed(const cli_seed *seed, cli_vector_choice *choice);
+/* Refuses --seed where no vector reads it. `other`: NULL, or a second one. */
+void cli_check_seed(struct argp_state *state, const cli_seed *seed, const char *options,
+                    const cli_vector_choice *choice, const cli_vector_choice *other);
 /* "ones", "random:7", the path, ...; written into `buffer` */
 const char *cli_vector_describe(const cli_vector_choice *choice, char *buffer, size_t size);
 /* " --rhs NAME" for a command that repeats a solve; "" for ones, the default. */

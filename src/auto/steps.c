@@ -17,6 +17,8 @@ void step_request(const ladder_step *step, tess_solve_options *out)
     out->solver = step->solver;
     out->scale = step->scale;
     out->reorder = step->reorder;
+    solve_options_keep_fp64(out);
+    if (out->solver == TESS_SOLVER_FGMRES) { out->gmres.orthogonalization = TESS_ORTHOGONALIZATION_CGS2; }
     if (out->precond.kind != TESS_PRECOND_AUTO) { return; }
     out->precond.kind = step->precond;
     if (step->precond == TESS_PRECOND_AMG && step->factors == TESS_PRECISION_FP64) {

@@ -264,6 +264,7 @@ static tess_status check_one(tess_context *ctx, int64_t nrows, int64_t ncols, co
     TESS_TRY(tess_storage_require_read(ctx, &o));
     tess_storage_settle(&o);
     TESS_TRY(tess_storage_fits(ctx, nrows, ncols, &o));
+    TESS_TRY(tess_storage_require_effect(ctx, &o));
     if (can->takes_parts || fit_is_lossless_whole(can, &o)) { status = tess_policy_resolve(ctx, &o.policy, &resolved); }
 cleanup:
     return status;

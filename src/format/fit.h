@@ -22,6 +22,9 @@ const char *tess_storage_find_unread(const tess_format_capabilities *can, const 
    them. options: with a format, not auto. */
 tess_status tess_storage_require_read(tess_context *ctx, const tess_storage_options *options);
 
+/* Refuses options that the format in parts reads, but not with this granularity or this policy. options: settled. */
+tess_status tess_storage_require_effect(tess_context *ctx, const tess_storage_options *options);
+
 /* For checks without a context of the caller's: on the host, and fit to receive an error, nothing else. */
 tess_context tess_storage_judge(void);
 

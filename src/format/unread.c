@@ -220,6 +220,51 @@ static tess_status check_slices(tess_context *ctx, const slices_field *field, co
     return TESS_SUCCESS;
 }
 
+/* ---- what a granularity or a policy does not read ---- */
+
+/* An option of formats in parts that one granularity reads. */
+static tess_status check_granular(tess_context *ctx, const char *name, tess_granularity reads,
+                                  const tess_storage_options *o)
+{
+    if (o->policy.granularity == reads) { return TESS_SUCCESS; }
+    return tess_fail(ctx, TESS_UNSUPPORTED, NULL, "%s of format %s is for granularity %s, not %s", name,
+                     tess_format_name(o->format), tess_granularity_name(reads),
+                     tess_granularity_name(o->policy.granularity));
+}
+
+/* Lossless asks each value alone; without a policy all are at the highest level. Sweeps, whose matrix has no diagonal,
+   keep copies in all levels. */
+static tess_status check_policy(tess_context *ctx, const tess_storage_options *o, bool share, bool underflow)
+{
+    const char *name = share ? "share (--share)" : underflow ? "allow_underflow (--allow-underflow)" : NULL;
+
+    if (o->policy.policy == TESS_POLICY_LOSSLESS && name) {
+        return tess_fail(ctx, TESS_UNSUPPORTED, NULL, "%s is for policy fixed-range, mean-range or mean-3std, not %s",
+                         name, tess_policy_name(o->policy.policy));
+    }
+    if (!name && o->policy.nlevels > 1) { name = "level (--levels)"; }
+    if (o->policy.policy == TESS_POLICY_NONE && name && !o->policy.without_diagonal) {
+        return tess_fail(ctx, TESS_UNSUPPORTED, NULL, "%s needs a policy (--policy) with format %s", name,
+                         tess_format_name(o->format));
+    }
+    return TESS_SUCCESS;
+}
+
+tess_status tess_storage_require_effect(tess_context *ctx, const tess_storage_options *o)
+{
+    tess_storage_options plain;
+    tess_status status = TESS_SUCCESS;
+
+    if (!tess_format_can(o->format)->takes_parts) { return TESS_SUCCESS; }
+    tess_storage_options_init(&plain);
+    const bool share = gives_share(o, &plain);
+    if (gives_block(o, &plain)) { TESS_TRY(check_granular(ctx, "block_rows (--block)", TESS_GRANULARITY_BLOCK, o)); }
+    if (share) { TESS_TRY(check_granular(ctx, "share (--share)", TESS_GRANULARITY_ROW, o)); }
+    status = check_policy(ctx, o, share, gives_underflow(o, &plain));
+cleanup:
+    return status;
+}
+
 /* ---- all ---- */
 
 tess_status tess_storage_require_read(tess_context *ctx, const tess_storage_options *o)

@@ -130,7 +130,7 @@ static tess_status create(const tess_matrix *a, const tess_precond_options *opti
     m->role = options->role;
     if (m->ops->create) { status = m->ops->create(m, options); }
     if (status == TESS_SUCCESS) { m->values_version = a->values_version; }
-    if (status != TESS_SUCCESS && status != TESS_SINGULAR) { goto cleanup; }
+    if (status != TESS_SUCCESS && status != TESS_SINGULAR && status != TESS_OUT_OF_RANGE) { goto cleanup; }
     *out = m;
     return status;
 cleanup:

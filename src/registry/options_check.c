@@ -342,6 +342,15 @@ static bool check_tolerances(const tess_solve_options *o, const option_message *
     return true;
 }
 
+/* None may be given with any method. */
+static bool check_choices(const tess_solve_options *o, const option_message *message)
+{
+    const char *choices = o->automatic.choices;
+
+    if (is_automatic(o) || !choices || choices[0] == '\0' || strcmp(choices, "none") == 0) { return true; }
+    return option_refuse(message, "--choices is for %s", NEED_TEXT_AUTO);
+}
+
 static bool check_stop_norm(const tess_solve_options *o, const option_message *message)
 {
     const bool transformed = o->scale != TESS_SCALING_NONE || o->reorder != TESS_REORDERING_NONE;
@@ -363,12 +372,128 @@ static bool check_stop_norm(const tess_solve_options *o, const option_message *m
     return true;
 }
 
+/* ---- what contradicts --precision fp64 ---- */
+
+static bool is_lower(tess_precision precision)
+{
+    return precision != TESS_PRECISION_FP64;
+}
+
+/* The default levels have a lower one. */
+static bool has_low_level(const tess_storage_options *o)
+{
+    bool lower = o->policy.nlevels == 0;
+
+    for (int i = 0; i < o->policy.nlevels && i < TESS_MAX_LEVELS; i++) {
+        lower |= is_lower(o->policy.level[i].precision);
+    }
+    return o->policy.policy != TESS_POLICY_NONE && lower;
+}
+
+static bool lowers_matrix(const tess_solve_options *o)
+{
+    return is_lower(o->storage.precision);
+}
+
+static bool lowers_policy(const tess_solve_options *o)
+{
+    return has_low_level(&o->storage);
+}
+
+static bool lowers_products(const tess_solve_options *o)
+{
+    return o->storage.arithmetic != TESS_ARITHMETIC_FP64;
+}
+
+static bool has_kind(const tess_solve_options *o)
+{
+    return o->precond.kind != TESS_PRECOND_AUTO && o->precond.kind != TESS_PRECOND_NONE;
+}
+
+static bool lowers_precond(const tess_solve_options *o)
+{
+    const tess_role_precision *role = &o->precond.role;
+    const bool lower = role->given && (is_lower(role->storage) || role->arithmetic != TESS_ARITHMETIC_FP64);
+
+    return has_kind(o) && (lower || o->precond.block_jacobi.adaptive);
+}
+
+static const tess_storage_options *precond_storage(const tess_solve_options *o)
+{
+    const bool sweeps = o->precond.kind == TESS_PRECOND_JACOBI_SWEEPS;
+
+    return sweeps ? &o->precond.jacobi_sweeps.storage : &o->precond.incomplete.squares;
+}
+
+/* Sweeps in split are mixed; the format of squares may bring a precision along, from C. */
+static bool lowers_precond_format(const tess_solve_options *o)
+{
+    const tess_storage_options *storage = precond_storage(o);
+    const bool mixed = o->precond.kind == TESS_PRECOND_JACOBI_SWEEPS && storage->format == TESS_FORMAT_SPLIT;
+
+    return has_kind(o) && (mixed || is_lower(storage->precision) || storage->arithmetic != TESS_ARITHMETIC_FP64);
+}
+
+static bool lowers_precond_policy(const tess_solve_options *o)
+{
+    return has_kind(o) && has_low_level(precond_storage(o));
+}
+
+static bool lowers_sweeps(const tess_solve_options *o)
+{
+    const tess_precision_schedule *steps = &o->precond.jacobi_sweeps.schedule;
+    bool lower = false;
+
+    for (int i = 0; i < steps->count && i < TESS_MAX_SCHEDULE; i++) {
+        lower |= steps->entry[i].what != (int)TESS_PRECISION_FP64;
+    }
+    return o->precond.kind == TESS_PRECOND_JACOBI_SWEEPS && lower;
+}
+
+static bool is_low_level(int precision)
+{
+    return precision != TESS_AMG_PRECISION_AUTO && precision != TESS_AMG_PRECISION_FP64;
+}
+
+static bool lowers_multigrid(const tess_solve_options *o)
+{
+    bool lower = is_low_level((int)o->precond.amg.precision);
+
+    for (int i = 0; i < TESS_AMG_LEVEL_PRECISIONS; i++) {
+        lower |= is_low_level(o->precond.amg.level_precision[i]);
+    }
+    return o->precond.kind == TESS_PRECOND_AMG && lower;
+}
+
+static bool check_fp64_only(const tess_solve_options *o, const option_message *message)
+{
+    static const struct {
+        bool (*lowers)(const tess_solve_options *o);
+        const char *option;
+    } parts[] = {{lowers_matrix, "matrix-precision"},       {lowers_policy, "policy"},
+                 {lowers_products, "arithmetic"},           {lowers_precond, "precond-precision"},
+                 {lowers_precond_format, "precond-format"}, {lowers_precond_policy, "precond-policy"},
+                 {lowers_sweeps, "precond-steps"},          {lowers_multigrid, "amg-precision"}};
+
+    if (o->solver != TESS_SOLVER_AUTO || !o->automatic.fp64_only) { return true; }
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        char value[TESS_OPTION_TEXT] = "";
+
+        if (!parts[i].lowers(o)) { continue; }
+        (void)tess_options_get(o, parts[i].option, value, sizeof value);
+        return option_refuse(message, "--precision fp64 forbids lower precisions; leave it out, or --%s %s",
+                             parts[i].option, value);
+    }
+    return true;
+}
+
 /* ---- all ---- */
 
 static bool check_method(const tess_solve_options *o, const option_message *message)
 {
     return check_needs(o, is_of_method, message) && check_jacobi(o, message) && check_least_squares(o, message) &&
-           check_row_order(o, message) && check_tolerances(o, message) && check_stop_norm(o, message);
+           check_row_order(o, message) && check_tolerances(o, message) && check_stop_norm(o, message) &&
+           check_choices(o, message);
 }
 
 /* In the words of tess_solver_create: what the storage contradicts on every device. */
@@ -388,7 +513,8 @@ tess_status tess_options_check(const tess_solve_options *options, char *text, si
 
     if (text && size > 0) { text[0] = '\0'; }
     if (!options_complete(options, &full)) { return TESS_INVALID_ARGUMENT; }
-    return check_method(&full, &message) && check_precond(&full, &message) && check_storage(&full, &message)
+    return check_method(&full, &message) && check_precond(&full, &message) && check_fp64_only(&full, &message) &&
+                   check_storage(&full, &message)
                ? TESS_SUCCESS
                : TESS_INVALID_ARGUMENT;
 }
@@ -424,7 +550,10 @@ static void prune(tess_solve_options *options)
     if (!is_gmres_fd(options)) { options->gmres.switch_at = plain.gmres.switch_at; }
     if (!is_cg(options)) { options->cg = plain.cg; }
     if (!is_jacobi(options)) { options->jacobi = plain.jacobi; }
-    if (!is_automatic(options)) { options->automatic.fp64_only = plain.automatic.fp64_only; }
+    if (!is_automatic(options)) {
+        options->automatic.fp64_only = plain.automatic.fp64_only;
+        options->automatic.choices = plain.automatic.choices;
+    }
     if (wants_accuracy(options)) {
         options->rtol = plain.rtol;
         options->atol = plain.atol;

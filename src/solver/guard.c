@@ -103,7 +103,7 @@ static tess_status renew_values(method_solver *s)
     if (s->method->renew) { TESS_TRY(s->method->renew(s)); }
     if (s->own_precond) {
         status = tess_precond_update(s->own_precond);
-        if (status == TESS_SINGULAR) {
+        if (status == TESS_SINGULAR || status == TESS_OUT_OF_RANGE) {
             s->setup_reason = TESS_REASON_PRECOND_SETUP;
             s->setup_error = s->ctx->error;
             status = TESS_SUCCESS;

@@ -153,8 +153,10 @@ tess_status guard_go_on(solve_run *run, const tess_loop_state *end, bool progres
     if (run->low_residuals && *reason != TESS_REASON_ITERATIONS && *reason != TESS_REASON_CANCELLED) {
         /* x stays as it was judged. */
         if (run->result->iterations >= s->options->max_iterations) { return TESS_SUCCESS; }
-        *goes_on = true;
-        return replace_low_residual(run, *reason, progress);
+        TESS_TRY(replace_low_residual(run, *reason, progress));
+        *goes_on = s->setup_reason == TESS_REASON_RUNNING;
+        if (!*goes_on) { *reason = s->setup_reason; }
+        return TESS_SUCCESS;
     }
     TESS_TRY(find_misled(run, *reason, progress, &misled));
     if (misled) { TESS_TRY(s->krylov.extension->stop(run->s)); }

@@ -132,8 +132,10 @@ cleanup:
 /* What is no failure of the call, but ends each solve. */
 static bool note_precond_failure(method_solver *s, tess_status status)
 {
-    if (status != TESS_SINGULAR && status != TESS_TIMED_OUT) { return false; }
-    s->setup_reason = status == TESS_SINGULAR ? TESS_REASON_PRECOND_SETUP : tess_deadline_reason(s->ctx);
+    const bool impossible = status == TESS_SINGULAR || status == TESS_OUT_OF_RANGE;
+
+    if (!impossible && status != TESS_TIMED_OUT) { return false; }
+    s->setup_reason = impossible ? TESS_REASON_PRECOND_SETUP : tess_deadline_reason(s->ctx);
     s->setup_error = s->ctx->error;
     return true;
 }

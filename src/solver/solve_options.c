@@ -119,6 +119,23 @@ static tess_status check_recurrence(tess_context *ctx, const tess_solve_options 
     return TESS_SUCCESS;
 }
 
+void solve_options_keep_fp64(tess_solve_options *o)
+{
+    static const tess_precision_schedule fp64 = {1, {{TESS_PRECISION_FP64, 0}}};
+    tess_precond_options *m = &o->precond;
+
+    if (!o->automatic.fp64_only) { return; }
+    if (!m->role.given && (m->kind == TESS_PRECOND_LU || m->kind == TESS_PRECOND_CHOLESKY)) {
+        m->role = (tess_role_precision){1, TESS_PRECISION_FP64, TESS_ARITHMETIC_FP64};
+    }
+    if (m->kind == TESS_PRECOND_AMG && m->amg.precision == TESS_AMG_PRECISION_AUTO) {
+        m->amg.precision = TESS_AMG_PRECISION_FP64;
+    }
+    if (m->kind == TESS_PRECOND_JACOBI_SWEEPS && m->jacobi_sweeps.schedule.count == 0) {
+        m->jacobi_sweeps.schedule = fp64;
+    }
+}
+
 tess_status solve_options_take(tess_context *ctx, const tess_solve_options *given, tess_solve_options *out,
                                solve_papers *papers)
 {
@@ -141,7 +158,9 @@ tess_status solve_options_take(tess_context *ctx, const tess_solve_options *give
     TESS_TRY(check_names(ctx, out));
     if (out->jacobi.schedule.count != 0) { TESS_TRY(schedule_check(ctx, &out->jacobi.schedule)); }
     TESS_TRY(check_recurrence(ctx, out));
-    status = check_limits(ctx, out);
+    TESS_TRY(check_limits(ctx, out));
+    if (out->solver == TESS_SOLVER_AUTO) { solve_options_keep_fp64(out); }
+    if (out->solver == TESS_SOLVER_FGMRES) { out->gmres.orthogonalization = TESS_ORTHOGONALIZATION_CGS2; }
 cleanup:
     return status;
 }

@@ -25,6 +25,8 @@ tess_status solve_options_take_limits(tess_context *ctx, const tess_solve_option
 tess_status solve_options_check_storage(tess_context *ctx, int64_t nrows, int64_t ncols, const tess_solve_options *o);
 /* Whether an error of x is wanted in place of a tolerance. */
 bool wants_accuracy(const tess_solve_options *options);
+/* With automatic.fp64_only, what a named preconditioner would keep in a lower precision by itself is in FP64. */
+void solve_options_keep_fp64(tess_solve_options *options);
 /* The requested recurrence. */
 tess_recurrence solve_options_recurrence(const tess_solve_options *options);
 

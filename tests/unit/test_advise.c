@@ -349,6 +349,23 @@ static void advice_replaces_a_preconditioner(void **state)
     tess_matrix_destroy(a);
 }
 
+/* What runs, not the default of a method that would make both passes apart; and no lower precision where none may be.
+ */
+static void options_of_an_attempt_say_what_runs(void **state)
+{
+    const tess_advised_attempt attempt = {
+        .solver = TESS_SOLVER_FGMRES, .precond = TESS_PRECOND_LU, .factors = TESS_PRECISION_FP64};
+    tess_solve_options options;
+
+    (void)state;
+    tess_solve_options_init(&options);
+    options.precond.kind = TESS_PRECOND_LU;
+    options.automatic.fp64_only = 1;
+    assert_int_equal(tess_advised_options(&attempt, &options), TESS_SUCCESS);
+    assert_int_equal(options.gmres.orthogonalization, TESS_ORTHOGONALIZATION_CGS2);
+    assert_true(options.precond.role.given && options.precond.role.storage == TESS_PRECISION_FP64);
+}
+
 static int multiply(void *user, tess_operation operation, const double *x, double *y)
 {
     (void)user;
@@ -457,6 +474,7 @@ int main(void)
                                        cmocka_unit_test(an_indefinite_diagonal_is_not_for_cg),
                                        cmocka_unit_test(stored_matrices_have_the_advice_of_their_originals),
                                        cmocka_unit_test(advice_replaces_a_preconditioner),
+                                       cmocka_unit_test(options_of_an_attempt_say_what_runs),
                                        cmocka_unit_test(matrices_without_a_list),
                                        cmocka_unit_test(options_change_the_list),
                                        cmocka_unit_test(choices_come_first)};

@@ -5,6 +5,7 @@
 
 #include <tessera/automatic.h>
 
+#include "precond/precond.h"
 #include "support/solve.h"
 
 /* SLOW_LEFT: CG is left before so many iterations. On a GPU these cost little beside other methods' set-ups. */
@@ -285,6 +286,36 @@ static void fp64_forbids_the_rest(void **state)
     }
 }
 
+/* A preconditioner of which only the kind is named keeps nothing in a lower precision. */
+static void fp64_forbids_the_rest_of_a_named_kind(void **state)
+{
+    static const tess_precond_kind kinds[] = {TESS_PRECOND_LU, TESS_PRECOND_CHOLESKY, TESS_PRECOND_AMG,
+                                              TESS_PRECOND_JACOBI_SWEEPS};
+
+    (void)state;
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        tess_solve_options options = automatic_options(), chosen;
+        const bool direct = kinds[k] == TESS_PRECOND_LU || kinds[k] == TESS_PRECOND_CHOLESKY;
+        system_under_test t;
+
+        if (direct && !tess_find_precond(kinds[k])) { continue; } /* a build without MUMPS */
+        options.precond.kind = kinds[k];
+        options.automatic.fp64_only = 1;
+        t = open_test(oracle_laplace2d(12), options);
+        run(&t);
+        assert_true(t.result.verified);
+        tess_solve_options_init(&chosen);
+        assert_ok(ctx, tess_solver_chosen_options(t.solver, &chosen));
+        if (direct) { assert_true(chosen.precond.role.given && chosen.precond.role.storage == TESS_PRECISION_FP64); }
+        if (kinds[k] == TESS_PRECOND_AMG) { assert_int_equal(chosen.precond.amg.precision, TESS_AMG_PRECISION_FP64); }
+        if (kinds[k] == TESS_PRECOND_JACOBI_SWEEPS) {
+            assert_int_equal(chosen.precond.jacobi_sweeps.schedule.count, 1);
+            assert_int_equal(chosen.precond.jacobi_sweeps.schedule.entry[0].what, TESS_PRECISION_FP64);
+        }
+        close_test(&t);
+    }
+}
+
 static void the_choice_by_hand_does_the_same(void **state)
 {
     system_under_test t = open_test(oracle_convection2d(GRID, 20.0), automatic_options()), by_hand;
@@ -493,11 +524,11 @@ static void numbers_that_are_none_end_at_once(void **state)
         cmocka_unit_test(new_values_change_the_choice), cmocka_unit_test(choices_are_remembered),                   \
         cmocka_unit_test(bad_files_of_choices_do_no_harm), cmocka_unit_test(files_of_others_stay),                  \
         cmocka_unit_test(singular_systems_end_with_a_reason), cmocka_unit_test(a_constant_null_vector),             \
-        cmocka_unit_test(numbers_that_are_none_end_at_once)
+        cmocka_unit_test(fp64_forbids_the_rest_of_a_named_kind), cmocka_unit_test(numbers_that_are_none_end_at_once)
 
 #ifdef TESTS_ON_GPU
-/* A recorded loop pauses for looks, and is left long before it has taken as long as complete factors; a second solve
-   does the same to the bit. */
+/* A recorded loop pauses for looks, and is left long before it has taken as long as complete factors; a second
+   solve does the same to the bit. */
 static void a_recorded_attempt_is_left_early(void **state)
 {
     tess_solve_options options = slow_options();

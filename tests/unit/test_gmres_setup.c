@@ -238,6 +238,15 @@ static void preconditioners_that_fp64_has_not_end_the_solve(void **state)
         check_honest(&a, u, x, &options, &result);
     }
     tess_solver_destroy(solver);
+    options.solver = TESS_SOLVER_GMRES_FD; /* which changes to FP64 as a method, without a repair */
+    assert_ok(ctx, tess_solver_create(m, &options, &solver));
+    {
+        double x[N] = {0.0};
+
+        assert_int_equal(solve_with(solver, ctx, N, u, x).reason, TESS_REASON_PRECOND_SETUP);
+    }
+    tess_solver_destroy(solver);
+    options.solver = TESS_SOLVER_GMRES_IR;
     options.gmres.inner = (tess_role_precision){1, TESS_PRECISION_FP64, TESS_ARITHMETIC_FP64};
     assert_ok(ctx, tess_solver_create(m, &options, &solver));
     memset(u, 0, sizeof u);

@@ -382,7 +382,20 @@ static void rules_of_several_options(void **state)
         {"precond", "jacobi-sweeps", "precond-precision", "fp32", "", "", "such as --precond-steps fp32,mixed"},
         {"precond", "ilu0", "precond-levels", "fp64,fp16", "", "", "--precond-levels needs --precond-policy"},
         {"precond", "ilu0", "triangular", "merged", "precond-format", "sell", "needs --triangular blocks or auto"},
-        {"precond", "ilu0", "leaf", "64", "", "", "--leaf is for --triangular blocks"}};
+        {"precond", "ilu0", "leaf", "64", "", "", "--leaf is for --triangular blocks"},
+        {"solver", "cg", "choices", "some.file", "", "", "--choices is for --solver auto"},
+        {"precision", "fp64", "matrix-precision", "fp32", "", "",
+         "lower precisions; leave it out, or --matrix-precision"},
+        {"precision", "fp64", "format", "auto", "policy", "lossless", "leave it out, or --policy lossless"},
+        {"precision", "fp64", "format", "split", "arithmetic", "fp32", "leave it out, or --arithmetic fp32"},
+        {"precision", "fp64", "precond", "lu", "precond-precision", "fp32", "or --precond-precision fp32"},
+        {"precision", "fp64", "precond", "ilu0", "precond-precision", "fp32/fp64", "or --precond-precision fp32/fp64"},
+        {"precision", "fp64", "precond", "block-jacobi", "precond-precision", "adaptive", "precond-precision adaptive"},
+        {"precision", "fp64", "precond", "ilu0", "precond-policy", "mean-range", "or --precond-policy mean-range"},
+        {"precision", "fp64", "precond", "jacobi-sweeps", "precond-format", "split", "or --precond-format split"},
+        {"precision", "fp64", "precond", "jacobi-sweeps", "precond-steps", "mixed", "or --precond-steps mixed"},
+        {"precision", "fp64", "precond", "amg", "amg-precision", "fp16", "or --amg-precision fp16"},
+        {"precision", "fp64", "precond", "amg", "amg-precision", "fp64,fp32", "or --amg-precision fp64,fp32"}};
     bundle b;
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
         start(&b);
@@ -393,6 +406,25 @@ static void rules_of_several_options(void **state)
         if (strstr(b.text, rules[i][6]) == NULL) { fail_msg("'%s' is not in '%s'", rules[i][6], b.text); }
     }
     assert_int_equal(tess_options_check(&b.solve, NULL, 0), TESS_INVALID_ARGUMENT);
+}
+
+/* Beside --precision fp64, what names FP64 or leaves it open is no contradiction. */
+static void fp64_beside_fp64_is_allowed(void **state)
+{
+    static const char *const allowed[][4] = {
+        {"precond", "lu", "precond-precision", "fp64"}, {"precond", "ilu0", "precond-precision", "fp64"},
+        {"precond", "amg", "amg-precision", "fp64"},    {"precond", "jacobi-sweeps", "precond-steps", "fp64"},
+        {"precond", "cholesky", "format", "split"},     {"precond", "auto", "format", "auto"}};
+    bundle b;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof allowed / sizeof *allowed; i++) {
+        start(&b);
+        assert_int_equal(set(&b, "precision", "fp64"), TESS_SUCCESS);
+        assert_int_equal(set(&b, allowed[i][0], allowed[i][1]), TESS_SUCCESS);
+        assert_int_equal(set(&b, allowed[i][2], allowed[i][3]), TESS_SUCCESS);
+        assert_int_equal(tess_options_check(&b.solve, b.text, sizeof b.text), TESS_SUCCESS);
+    }
 }
 
 /* After a change of method and preconditioner nothing is left that has no effect. */
@@ -529,6 +561,7 @@ int main(void)
                                        cmocka_unit_test(words_set_the_fields_that_they_name),
                                        cmocka_unit_test(precond_and_storage_have_their_options_alone),
                                        cmocka_unit_test(options_without_effect_are_refused),
+                                       cmocka_unit_test(fp64_beside_fp64_is_allowed),
                                        cmocka_unit_test(rules_of_several_options),
                                        cmocka_unit_test(automatic_solves_keep_multigrid),
                                        cmocka_unit_test(what_has_no_effect_is_left_out),

@@ -191,7 +191,7 @@ tess_status incomplete_create(const tess_matrix *a, const tess_precond_options *
     TESS_TRY(analyse(m, options));
     status = incomplete_renew(m);
 cleanup:
-    if (status == TESS_SUCCESS || status == TESS_SINGULAR) {
+    if (status == TESS_SUCCESS || status == TESS_SINGULAR || status == TESS_OUT_OF_RANGE) {
         *out = m;
     } else {
         incomplete_destroy(m);
@@ -401,8 +401,7 @@ static tess_status judge(const tess_incomplete *m, const tess_incomplete_outcome
     }
     tess_store(m->storage, &stored, 0, outcome->largest, TESS_OVERFLOW_INFINITY);
     if (!isfinite(tess_load(m->storage, &stored, 0))) {
-        return tess_fail(m->ctx, TESS_OUT_OF_RANGE,
-                         "store the factors in a precision of wider range, such as bf16 or fp32",
+        return tess_fail(m->ctx, TESS_OUT_OF_RANGE, "choose --precond-precision fp64, or try --scale",
                          "%s: an entry of the factors has the magnitude %g, which does not fit %s", name_of(m),
                          outcome->largest, tess_precision_name(m->storage));
     }

@@ -156,7 +156,7 @@ tess_status polynomial_create(const tess_matrix *a, const tess_precond_options *
     TESS_TRY(prepare(p, role.storage));
     TESS_TRY(polynomial_renew(p));
 cleanup:
-    if (status == TESS_SUCCESS || status == TESS_SINGULAR) {
+    if (status == TESS_SUCCESS || status == TESS_SINGULAR || status == TESS_OUT_OF_RANGE) {
         *out = p;
     } else {
         polynomial_destroy(p);

@@ -61,6 +61,14 @@ expect 0 spmv spd.mtx --seed 5 --x random --json seed.json
 json seed.json 'j["x"] == "random:5"'
 expect 0 compare spd.mtx --seed 5 --x random --repeat 1 --json seed.json
 json seed.json 'j["x"] == "random:5"'
+for command in "solve spd.mtx" "solve spd.mtx --rhs random:4" "solve spd.mtx --rhs ones" "spmv spd.mtx" \
+    "spmv spd.mtx --x uniform:4" "timestep spd.mtx --count 1" "compare spd.mtx --solvers cg" \
+    "compare spd.mtx --x ones"; do
+    # shellcheck disable=SC2086
+    expect 2 $command --seed 5
+    err_has '--seed is for --.* random or uniform without a seed of its own'
+done
+expect 0 compare spd.mtx --solvers cg --rhs uniform --seed 5
 expect 0 timestep spd.mtx --seed 5 --initial random --count 1 --json seed.json
 expect 0 convert spd.mtx converted.mtx --json -
 json out 'j["nnz"] == 7'

@@ -23,6 +23,8 @@ done <<'END'
 --solver jacobi --format tiles --policy mean-range|a schedule of precisions is not available in format tiles
 --solver jacobi --format sell|a schedule of precisions is not available in format sell
 --solver cg --format sell --arithmetic fp32|a solve cannot compute in fp32 arithmetic
+--solver cg --choices some.file|--choices is for --solver auto
+--precision fp64 --policy lossless|--precision fp64 forbids lower precisions; leave it out, or --policy lossless
 -ksp_type cg -ksp_gmres_restart 7|-ksp_gmres_restart is for -ksp_type gmres, gmres-ir, gmres-fd or fgmres
 END
 # What solve refuses, info refuses in the same words: of the solve that it advises on, and that --solve names.

@@ -16,6 +16,9 @@ expect 0 solve $problem --solver fgmres --restart 30 --precond ilu0 --precond-pr
     --json solve.json
 json solve.json 'j["verified"] and j["solver"] == "fgmres" and j["options"]["orthogonalization"] == "cgs2"'
 json solve.json 'j["options"]["idr_s"] is None'
+expect 2 solve $problem --solver fgmres --orthogonalization cgs2-delayed
+err_has '--orthogonalization cgs2-delayed is not for --solver fgmres'
+expect 0 solve $problem --solver fgmres --orthogonalization cgs2
 expect 0 solve $problem -ksp_type fgmres -pc_type ilu
 expect 2 solve $problem --solver fgmres --switch-at 10
 err_has '--switch-at is for --solver gmres-fd'
