@@ -95,18 +95,14 @@ check_python_release()
         bash scripts/python.sh release
 }
 
-# By clang, with warnings as errors: no other build is needed for its warnings, for fuzzing and for clang-tidy. In `all`
-# it also counts branches of src/ and cli/ that tests take both ways; profiles of another build may not be left behind.
+# By clang, with warnings as errors: no other build is needed for its warnings, for fuzzing and for clang-tidy.
 check_sanitized()
 {
-    local options=(-DTESS_BUILD_BENCH=OFF -DTESS_COVERAGE=OFF)
-    if $all; then options=(-DTESS_BUILD_BENCH=ON -DTESS_COVERAGE=ON); fi
-    rm -rf build/dev/profiles
-    stage "dev (clang, sanitizers): build" build dev "${options[@]}" || return
+    local bench=OFF
+    if $all; then bench=ON; fi
+    stage "dev (clang, sanitizers): build" build dev -DTESS_BUILD_BENCH=$bench || return
     test_stage "dev (clang, sanitizers): tests, fuzz" build/dev "${selection[@]}"
-    if ! $all; then return; fi
-    stage "branches of src/ and cli/" bash scripts/coverage.sh build/dev "$LEAST_BRANCHES"
-    stage "clang-tidy" bash scripts/tidy.sh build/dev
+    if $all; then stage "clang-tidy" bash scripts/tidy.sh build/dev; fi
 }
 
 # The device's sources and tests where there is no device: for one without bulk copies, whose threads copy;
@@ -141,6 +137,15 @@ thread_sanitizer_starts()
 build_threads()
 {
     cmake --preset tsan && cmake --build build/tsan -j "$jobs" --target threads
+}
+
+# Branches of src/ and cli/ that tests take both ways. The tests may not leave profiles of another build behind.
+check_coverage()
+{
+    rm -rf build/coverage/profiles
+    stage "coverage (clang): build" build coverage || return
+    test_stage "coverage (clang): tests" build/coverage -LE long
+    stage "coverage (clang): branches" bash scripts/coverage.sh build/coverage "$LEAST_BRANCHES"
 }
 
 # The programs of the device, for speed without sanitizers, and each call of its runtime failing once; which lines of
@@ -219,6 +224,7 @@ if $all; then
     check_sanitized
     check_emulated
     check_threads
+    check_coverage
     check_device_coverage
     check_packages
     check_python_release
