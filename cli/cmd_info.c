@@ -186,7 +186,9 @@ static int advise(const tess_matrix *a, const info_options *options, tess_advice
     }
     asked.storage = options->estimated.storage;
     if (options->words != NULL) { tess_storage_options_init(&asked.storage); } /* that of another solve */
-    asked.automatic.choices = cli_choices_path(asked.automatic.choices, choices, sizeof choices);
+    if (asked.solver == TESS_SOLVER_AUTO) {
+        asked.automatic.choices = cli_choices_path(asked.automatic.choices, choices, sizeof choices);
+    }
     tess_advice_init(advice);
     tess_status status = tess_advise(a, &asked, advice);
     return status == TESS_SUCCESS ? CLI_CONVERGED : cli_report_failure(tess_matrix_context(a), status);

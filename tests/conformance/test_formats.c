@@ -315,7 +315,9 @@ static tess_storage_options storage_of_solve(const combination *c)
 {
     tess_storage_options o = c->storage;
 
-    if (o.policy.granularity == TESS_GRANULARITY_BLOCK) { o.policy.share = 0.0; }
+    if (o.policy.granularity != TESS_GRANULARITY_ROW || o.policy.policy == TESS_POLICY_LOSSLESS) {
+        o.policy.share = 0.0;
+    }
     if (tess_storage_options_check(c->ctx, -1, -1, &o) == TESS_SUCCESS) { return o; }
     assert_non_null(strstr(tess_context_last_error(c->ctx)->message, "max_padding"));
     o.slices.max_padding = 0.0;

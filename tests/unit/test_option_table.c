@@ -462,8 +462,8 @@ static void what_has_no_effect_is_left_out(void **state)
     assert_int_equal(tess_options_check(&b.solve, b.text, sizeof b.text), TESS_SUCCESS);
 }
 
-/* An automatic solve may take multigrid: its levels stay as the caller has them. */
-static void automatic_solves_keep_multigrid(void **state)
+/* An automatic solve may take multigrid: the caller's vectors stay, and options that it refuses go. */
+static void automatic_solves_keep_vectors(void **state)
 {
     static const char *const solvers[] = {"auto", "cg"};
     bundle b;
@@ -472,10 +472,12 @@ static void automatic_solves_keep_multigrid(void **state)
     for (int k = 0; k < 2; k++) {
         start(&b);
         b.solve.precond.amg.precision = TESS_AMG_PRECISION_FP64;
+        b.solve.precond.amg.near_nullspace_columns = 3;
         assert_int_equal(set(&b, "solver", solvers[k]), TESS_SUCCESS);
         assert_int_equal(set(&b, "precond", k == 0 ? "auto" : "jacobi"), TESS_SUCCESS);
         tess_options_prune(&b.solve);
-        assert_int_equal(b.solve.precond.amg.precision == TESS_AMG_PRECISION_FP64, k == 0);
+        assert_int_not_equal(b.solve.precond.amg.precision, TESS_AMG_PRECISION_FP64);
+        assert_int_equal(b.solve.precond.amg.near_nullspace_columns, k == 0 ? 3 : 0);
     }
 }
 
@@ -563,7 +565,7 @@ int main(void)
                                        cmocka_unit_test(options_without_effect_are_refused),
                                        cmocka_unit_test(fp64_beside_fp64_is_allowed),
                                        cmocka_unit_test(rules_of_several_options),
-                                       cmocka_unit_test(automatic_solves_keep_multigrid),
+                                       cmocka_unit_test(automatic_solves_keep_vectors),
                                        cmocka_unit_test(what_has_no_effect_is_left_out),
                                        cmocka_unit_test(shorter_structs_keep_their_end),
                                        cmocka_unit_test(a_solver_refuses_what_the_check_refuses)};
