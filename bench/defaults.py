@@ -224,7 +224,8 @@ def run_task(arguments, end, task):
 
 
 def search_beside(arguments, end, methods, problem):
-    """The default options and the methods; what comes within twice the best time runs again. Returns what is left out."""
+    """The default options and the methods; what comes within twice the best time runs again. Returns what is left
+    out."""
     tasks = [(*problem, kind, options) for kind, options in methods if kind in arguments.kinds]
     records = [(task, run_task(arguments, end, task)) for task in tasks]
     solved = [time_of(record) for _, record in records if record and record["verified"]]
