@@ -10,8 +10,8 @@
 void bench_schedule_init(const char *rows, const char *entries, bench_schedule_policies *out)
 {
     tess_policy_options_init(&out->rows);
-    out->rows.at_most_one = 1; /* the tables come from the published code */
     out->entries = out->rows;
+    out->rows.at_most_one = 1; /* the tables come from the published code */
     out->entries.granularity = TESS_GRANULARITY_ENTRY;
     (void)tess_policy_options_parse(rows, &out->rows);
     (void)tess_policy_options_parse(entries, &out->entries);

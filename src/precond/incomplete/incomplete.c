@@ -350,6 +350,25 @@ cleanup:
     return status;
 }
 
+/* The next shifts, as many as fit at once; the first is none. */
+static tess_status next_job(tess_incomplete *m, attempt_workspace *workspace, int tried, tess_incomplete_job *job)
+{
+    tess_status status = TESS_SUCCESS;
+
+    if (tried > 0) {
+        const int most = attempts_at_once(m), left = MAX_SHIFTS + 1 - tried;
+
+        job->shift = ldexp(FIRST_SHIFT, tried - 1);
+        job->attempts = left < most ? left : most;
+    }
+    if (workspace->attempts != job->attempts) { TESS_TRY(make_some_workspace(m, &job->attempts, workspace)); }
+    job->has_retry = tried + job->attempts <= MAX_SHIFTS;
+    job->lu = workspace->lu;
+    job->inverse = workspace->inverse ? workspace->inverse : m->inverse;
+cleanup:
+    return status;
+}
+
 /* Tries no shift, of IC also with -A where its diagonal is positive, then one shift after another. The last outcome is
    in `outcome`, its factors in *lu, which is in the workspace. */
 static tess_status factor(tess_incomplete *m, attempt_workspace *workspace, double **lu,
@@ -361,16 +380,7 @@ static tess_status factor(tess_incomplete *m, attempt_workspace *workspace, doub
 
     for (int tried = 0; tried <= MAX_SHIFTS; tried += job.attempts) {
         TESS_TRY(tess_deadline_check(m->ctx, tess_precond_kind_name(m->kind)));
-        if (tried > 0) {
-            const int most = attempts_at_once(m), left = MAX_SHIFTS + 1 - tried;
-
-            job.shift = ldexp(FIRST_SHIFT, tried - 1);
-            job.attempts = left < most ? left : most;
-        }
-        if (workspace->attempts != job.attempts) { TESS_TRY(make_some_workspace(m, &job.attempts, workspace)); }
-        job.has_retry = tried + job.attempts <= MAX_SHIFTS;
-        job.lu = workspace->lu;
-        job.inverse = workspace->inverse ? workspace->inverse : m->inverse;
+        TESS_TRY(next_job(m, workspace, tried, &job));
         TESS_TRY(attempt(m, workspace, &job, outcome));
         if (tried == 0 && outcome->bad_row >= 0 && outcome->finite) {
             TESS_TRY(find_negative(m, &job.negative));
