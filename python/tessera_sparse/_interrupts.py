@@ -10,24 +10,29 @@ import threading
 from . import _abi
 from ._library import lib
 
-_SIGINT = _signal.SIGINT
+# Signals whose handlers are known to raise: Ctrl-C, time limits, requests to end.
+_COLLECTED = tuple(getattr(_signal, name) for name in ("SIGINT", "SIGALRM", "SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2",
+                                                       "SIGVTALRM", "SIGXCPU") if hasattr(_signal, name))
 
 
 def _answers(raised):
     """
-    The callback, as a generator: the handlers run as it goes on, within the `try`. A function would have no place to
-    catch what they raise: they run before its first line.
+    The callback, as a generator: the handlers run as it goes on, within a `try`. A function would have no place to
+    catch what they raise: they run before its first line. They also run where a loop begins again, so that each loop
+    lies within a `try`: what leaves the generator ends it for good, and no later signal would end the call.
     """
-    answer = 0
     while True:
         try:
-            yield answer
-            answer = 1 if raised else 0
-        except GeneratorExit:
-            return
-        except BaseException as error:
+            while True:
+                try:
+                    while True:
+                        yield 1 if raised else 0
+                except GeneratorExit:
+                    return
+                except BaseException as error:
+                    raised.append(error)
+        except BaseException as error:  # of another signal, while the first was noted
             raised.append(error)
-            answer = 1
 
 
 def _collecting(handler, raised):
@@ -40,6 +45,13 @@ def _collecting(handler, raised):
     return handle
 
 
+def _give_back(handlers, collecting):
+    """The handlers as they were, but for those that a handler itself has replaced."""
+    for each, handler in handlers:
+        if _signal.getsignal(each) is collecting.get(each):
+            _signal.signal(each, handler)
+
+
 def interruptible(context, function, *arguments, release=None):
     """
     function(*arguments), which may take long. In the main thread, the handlers of signals run meanwhile; an exception
@@ -49,21 +61,29 @@ def interruptible(context, function, *arguments, release=None):
         return function(*arguments)
     raised, callback = _callback_of(context)
     raised.clear()
-    handler = _signal.getsignal(_SIGINT)
+    handlers = [(each, handler) for each in _COLLECTED if callable(handler := _signal.getsignal(each))]
     try:
-        if callable(handler):
-            _signal.signal(_SIGINT, _collecting(handler, raised))
+        for each, handler in handlers[:1]:
+            _signal.signal(each, handler)
     except ValueError:  # not the main interpreter
         return function(*arguments)
-    context.watched = True
-    lib.tess_context_set_interrupt_check(context.pointer, callback, None)
-    try:
-        status = function(*arguments)
-    finally:
-        lib.tess_context_set_interrupt_check(context.pointer, _NONE, None)
-        context.watched = False
-        if callable(handler):
-            _signal.signal(_SIGINT, handler)
+    collecting, status = {}, None
+    try:  # the handler of a signal that is not collected may raise at any of these lines: none may stay undone
+        try:
+            for each, handler in handlers:
+                collecting[each] = _collecting(handler, raised)
+                _signal.signal(each, collecting[each])
+            context.watched = True
+            lib.tess_context_set_interrupt_check(context.pointer, callback, None)
+            status = function(*arguments)
+        finally:
+            try:
+                context.watched = False
+                lib.tess_context_set_interrupt_check(context.pointer, _NONE, None)
+            finally:
+                _give_back(handlers, collecting)
+    except BaseException as error:
+        raised.append(error)
     if raised:
         first = raised[0].with_traceback(None)
         context.answers = None

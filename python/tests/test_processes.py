@@ -58,6 +58,39 @@ ended = time.time()
 assert result.reason == "time_limit" and len(seen) == 1 and seen[0] < ended - 0.1, (result.reason, seen, ended)
 """
 
+# A handler that raises may run at any line of the callback that watches, and none may end that for good. What a handler
+# raises while a function of the caller runs is kept: at the beginning of a callback it would be lost.
+RAISING = """
+import os, signal, time
+import tessera_sparse as ts
+from tessera_sparse import _interrupts
+class Alarm(Exception):
+    pass
+def alarm(number, frame):
+    if everywhere or frame.f_code is _interrupts._answers.__code__:
+        raise Alarm
+everywhere, raised, asked = False, [], 0
+answers = _interrupts._answers(raised)
+next(answers)
+signal.signal(signal.SIGALRM, alarm)
+signal.setitimer(signal.ITIMER_REAL, 1e-4, 1e-4)
+end = time.time() + 5
+while time.time() < end and len(raised) < 200:
+    assert answers.send(None) in (0, 1)
+signal.setitimer(signal.ITIMER_REAL, 0)
+assert len(raised) == 200, len(raised)
+everywhere, context, done = True, ts.Context(device="cpu"), []
+def function():
+    os.kill(os.getpid(), signal.SIGALRM)
+    for _ in range(10):
+        done.append(1)
+try:
+    _interrupts.interruptible(context, function)
+except Alarm:
+    print("kept", len(done))
+assert signal.getsignal(signal.SIGALRM) is alarm and not context.watched
+"""
+
 FORKED = """
 import concurrent.futures, multiprocessing, os, sys, warnings
 import numpy as np, scipy.sparse as sp, tessera_sparse as ts
@@ -96,6 +129,10 @@ def run(text, seconds=120, **environment):
 def test_signals_end_solves_and_setups():
     delays = [float(line.split()[1]) for line in run(ENDED).splitlines()]
     assert len(delays) == 6 and max(delays) < 5  # some 0.05 s on an idle machine
+
+
+def test_handlers_may_raise_anywhere():
+    assert run(RAISING) == "kept 10\n"
 
 
 def test_a_handler_that_raises_nothing_goes_on():
