@@ -37,6 +37,8 @@ void cli_arguments_free(cli_arguments *arguments);
 int cli_find_preset(const char *name, const cli_preset **out);
 /* "yang, tezcan-jacobi or loe", or each on a line of its own with the options that it stands for. */
 const char *cli_presets_text(bool expanded, char *buffer, size_t size);
+/* The preset whose expansion begins these arguments and gives the option, which the caller does not; NULL: none. */
+const char *cli_preset_of(const char *option, int argc, char **argv);
 
 /* ---- petsc.c: PETSc's names of options ---- */
 

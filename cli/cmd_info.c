@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct info_options {
     cli_host_options host;
@@ -63,8 +64,23 @@ static void check_request(struct argp_state *state, info_options *options)
     if (tess_options_check(&options->estimated, message, sizeof message) != TESS_SUCCESS) {
         cli_refuse(state, "%s", message);
     }
+    cli_check_orthogonalization(state, &options->estimated);
     cli_check_narrowing(state, &options->papers, &options->choice);
     tess_options_prune(&options->solve); /* options of the solve that --solve names */
+}
+
+/* "--solve cg": an option whose value may be missing takes none from the next word. */
+static void refuse_word_of_solve(struct argp_state *state, const info_options *options, const char *argument)
+{
+    char solver[32];
+    tess_solver_kind kind;
+    const bool takes = options->estimates && options->words == NULL;
+    if (!takes || argument == NULL || access(argument, F_OK) == 0) { return; }
+    const size_t length = strcspn(argument, ",");
+    snprintf(solver, sizeof solver, "%.*s", (int)(length < sizeof solver ? length : 0), argument);
+    if (tess_solver_kind_parse(solver, &kind) == TESS_SUCCESS) {
+        cli_refuse(state, "'%s' is no matrix; write --solve=%s to estimate that solve", argument, argument);
+    }
 }
 
 static error_t parse_info(int key, char *arg, struct argp_state *state)
@@ -83,7 +99,10 @@ static error_t parse_info(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_PLOT: options->plot = cli_parse_output(state, "plot", arg); return 0;
     case ARGP_KEY_ARG:
-    case ARGP_KEY_NO_ARGS: cli_take_matrix(state, arg, &options->matrix); return 0;
+    case ARGP_KEY_NO_ARGS:
+        refuse_word_of_solve(state, options, arg);
+        cli_take_matrix(state, arg, &options->matrix);
+        return 0;
     case ARGP_KEY_END: check_request(state, options); return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
@@ -117,19 +136,29 @@ static const struct argp info_argp = {
 
 /* ---- the storage that was asked for ---- */
 
+/* Without a format a policy asks for an assignment alone. Lossless is stored all the same where a solve would do so: in
+   the one precision that holds the whole matrix. */
+static bool stores_policy(tess_context *ctx, const info_options *options)
+{
+    const tess_storage_options *storage = &options->solve.storage;
+    if (!options->choice.assigns) { return true; }
+    return cli_is_lossless_whole(storage) && tess_storage_options_check(ctx, -1, -1, storage) == TESS_SUCCESS;
+}
+
 /* Padding depends on the matrix: only storing it tells how many bytes it takes. */
 static int try_storage(const tess_matrix *a, const info_options *options, storage_trial *out)
 {
     tess_matrix *stored = NULL;
-    const tess_context *ctx = tess_matrix_context(a);
+    tess_context *ctx = tess_matrix_context(a);
     tess_storage_options storage = options->solve.storage;
-    if (options->choice.assigns) { storage.policy.policy = TESS_POLICY_NONE; }
+    if (!stores_policy(ctx, options)) { storage.policy.policy = TESS_POLICY_NONE; }
     tess_status status = tess_matrix_convert(a, &storage, &stored);
     *out = (storage_trial){.options = options->solve.storage,
                            .chosen = options->choice.chosen,
                            .bytes = status == TESS_SUCCESS ? tess_matrix_bytes(stored) : -1};
     cli_note_format(status == TESS_SUCCESS ? tess_matrix_format(stored) : TESS_FORMAT_AUTO, &out->options);
     if (status == TESS_SUCCESS) { out->formats = cli_find_block_formats(stored, &out->options); }
+    storage.format = out->options.format; /* auto has chosen */
     if (status == TESS_SUCCESS && cli_is_lossless_whole(&storage)) {
         out->options.precision = tess_matrix_precision(stored);
     }
@@ -234,6 +263,7 @@ static int analyse(const info_options *options, tess_context *ctx)
     info_assignment made = {.assignment = NULL};
     int code = cli_load_matrix(ctx, options->matrix, &matrix);
     if (code == CLI_CONVERGED) { code = cli_check_shape(options->matrix, matrix.a, options->estimated.solver); }
+    if (code == CLI_CONVERGED) { code = cli_check_engine(options->estimated.engine, tess_gpu_count() > 0); }
     if (code == CLI_CONVERGED) { code = find_all(options, &matrix, &made); }
     tess_assignment_destroy(made.assignment);
     tess_matrix_destroy(matrix.a);

@@ -25,6 +25,13 @@ int cli_estimate_solve(const tess_matrix *a, const tess_advice *advice, const te
     return status == TESS_SUCCESS ? CLI_CONVERGED : cli_report_failure(tess_matrix_context(a), status);
 }
 
+/* Complete factors that no analysis has counted. */
+static bool is_unknown(const tess_solve_estimate *e)
+{
+    const bool complete = e->precond_kind == TESS_PRECOND_LU || e->precond_kind == TESS_PRECOND_CHOLESKY;
+    return complete && e->precond == 0;
+}
+
 void cli_print_estimate(const tess_solve_estimate *e, const tess_advice *advice)
 {
     char total[32], vectors[32], precond[32], stored[32], history[32], matrix[32], spare[32];
@@ -32,13 +39,13 @@ void cli_print_estimate(const tess_solve_estimate *e, const tess_advice *advice)
         printf("%-17s none: %s\n", "memory of a solve", advice->why);
         return;
     }
-    printf("%-17s %s with preconditioner %s: about %s beside the matrix (%s)\n", "memory of a solve",
+    printf("%-17s %s with preconditioner %s: %s %s beside the matrix (%s)\n", "memory of a solve",
            tess_solver_kind_name(e->solver), tess_precond_kind_name(e->precond_kind),
-           cli_bytes_text((double)e->total, total, sizeof total),
+           is_unknown(e) ? "factors and" : "about", cli_bytes_text((double)e->total, total, sizeof total),
            cli_bytes_text((double)e->matrix, matrix, sizeof matrix));
     printf("%-17s vectors %s, preconditioner %s, stored matrix %s, history %s\n", "",
            cli_bytes_text((double)e->vectors, vectors, sizeof vectors),
-           cli_bytes_text((double)e->precond, precond, sizeof precond),
+           is_unknown(e) ? "unknown" : cli_bytes_text((double)e->precond, precond, sizeof precond),
            cli_bytes_text((double)e->stored, stored, sizeof stored),
            cli_bytes_text((double)e->history, history, sizeof history));
     if (e->spare == INT64_MAX) { return; }
@@ -48,9 +55,10 @@ void cli_print_estimate(const tess_solve_estimate *e, const tess_advice *advice)
 
 json_t *cli_estimate_json(const tess_solve_estimate *e)
 {
-    return json_pack("{ss ss sI sI sI sI sI sI so sb}", "solver", tess_solver_kind_name(e->solver), "precond",
+    return json_pack("{ss ss sI sI so sI sI sI so sb}", "solver", tess_solver_kind_name(e->solver), "precond",
                      tess_precond_kind_name(e->precond_kind), "matrix", (json_int_t)e->matrix, "stored",
-                     (json_int_t)e->stored, "precond_bytes", (json_int_t)e->precond, "vectors", (json_int_t)e->vectors,
-                     "history", (json_int_t)e->history, "total", (json_int_t)e->total, "spare",
-                     e->spare == INT64_MAX ? json_null() : json_integer(e->spare), "fits", e->total <= e->spare);
+                     (json_int_t)e->stored, "precond_bytes", is_unknown(e) ? json_null() : json_integer(e->precond),
+                     "vectors", (json_int_t)e->vectors, "history", (json_int_t)e->history, "total",
+                     (json_int_t)e->total, "spare", e->spare == INT64_MAX ? json_null() : json_integer(e->spare),
+                     "fits", e->total <= e->spare);
 }

@@ -32,6 +32,29 @@ const char *cli_presets_text(bool expanded, char *buffer, size_t size)
     return buffer;
 }
 
+static bool is_option(const char *argument, const char *option)
+{
+    const size_t length = strlen(option);
+    return strncmp(argument, "--", 2) == 0 && strncmp(argument + 2, option, length) == 0 &&
+           (argument[2 + length] == '=' || argument[2 + length] == '\0');
+}
+
+const char *cli_preset_of(const char *option, int argc, char **argv)
+{
+    for (size_t p = 0; p < sizeof presets / sizeof presets[0]; p++) {
+        int same = 0, last = 0;
+        while (presets[p].options[same] != NULL && 1 + same < argc &&
+               strcmp(presets[p].options[same], argv[1 + same]) == 0) {
+            same++;
+        }
+        for (int i = 1; i < argc; i++) {
+            if (is_option(argv[i], option)) { last = i; }
+        }
+        if (presets[p].options[same] == NULL && last > 0 && last <= same) { return presets[p].name; }
+    }
+    return NULL;
+}
+
 int cli_find_preset(const char *name, const cli_preset **out)
 {
     const char *known[sizeof presets / sizeof presets[0]];

@@ -44,6 +44,8 @@ typedef struct solve_objects {
 /* Refuses options that do not go together, and completes those that follow from others. */
 void cli_check_solve(struct argp_state *state, solve_options *options);
 bool cli_is_least_squares(tess_solver_kind solver);
+/* fgmres does not take cgs2-delayed, the default of its kin. */
+void cli_check_orthogonalization(struct argp_state *state, const tess_solve_options *solve);
 void cli_check_narrowing(struct argp_state *state, const tess_papers_solve *papers, const cli_storage_choice *storage);
 bool cli_needs_gpu(tess_engine engine);
 
@@ -54,6 +56,8 @@ int cli_solve_transform(const solve_options *options, solve_objects *o);
 
 /* ---- solve_run.c ---- */
 
+/* Refuses an engine of a GPU where none can be used. */
+int cli_check_engine(tess_engine engine, bool has_gpu);
 /* Refuses a solver that needs a square matrix for one that is not. */
 int cli_check_shape(const char *name, const tess_matrix *a, tess_solver_kind solver);
 int cli_solve_check_matrix(const solve_options *options, const solve_objects *o);

@@ -30,11 +30,10 @@ static void check_output_names(struct argp_state *state, const solve_options *op
 }
 
 /* Its default is what fgmres does not do, so that only the command line tells whether it was asked for. */
-static void check_orthogonalization(struct argp_state *state, const solve_options *options)
+void cli_check_orthogonalization(struct argp_state *state, const tess_solve_options *solve)
 {
-    const tess_gmres_options *gmres = &options->solve.gmres;
-    const bool delayed = gmres->orthogonalization == TESS_ORTHOGONALIZATION_CGS2_DELAYED;
-    if (options->solve.solver != TESS_SOLVER_FGMRES || !delayed || !cli_was_given("orthogonalization")) { return; }
+    const bool delayed = solve->gmres.orthogonalization == TESS_ORTHOGONALIZATION_CGS2_DELAYED;
+    if (solve->solver != TESS_SOLVER_FGMRES || !delayed || !cli_was_given("orthogonalization")) { return; }
     cli_refuse(state, "--orthogonalization cgs2-delayed is not for --solver fgmres, whose preconditioner need not be "
                       "linear; give cgs2");
 }
@@ -87,6 +86,17 @@ void cli_check_narrowing(struct argp_state *state, const tess_papers_solve *pape
     cli_refuse(state, "--narrowing %s needs --format tiles --layout resident", tess_narrowing_name(narrowing));
 }
 
+/* What comes from a preset is no option that the caller could leave out. */
+static void refuse_request(struct argp_state *state, const char *message)
+{
+    char name[64];
+    const size_t length = strncmp(message, "--", 2) == 0 ? strcspn(message + 2, " ") : 0;
+    snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : 0), message + 2);
+    const char *preset = cli_preset_of(name, state->argc, state->argv);
+    if (preset != NULL) { cli_refuse(state, "--preset %s does not fit the other options: its %s", preset, message); }
+    cli_refuse(state, "%s", message);
+}
+
 void cli_check_solve(struct argp_state *state, solve_options *options)
 {
     char message[TESS_OPTION_TEXT];
@@ -96,11 +106,11 @@ void cli_check_solve(struct argp_state *state, solve_options *options)
     }
     check_output_names(state, options);
     cli_check_seed(state, &options->seed, "--rhs", &options->rhs, NULL);
-    check_orthogonalization(state, options);
+    cli_check_orthogonalization(state, &options->solve);
     check_engine(state, options);
     check_system(state, options);
     if (tess_options_check(&options->solve, message, sizeof message) != TESS_SUCCESS) {
-        cli_refuse(state, "%s", message);
+        refuse_request(state, message);
     }
     cli_check_narrowing(state, &options->papers, &options->storage);
     if (options->solve.solver == TESS_SOLVER_JACOBI) {

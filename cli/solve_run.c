@@ -30,16 +30,19 @@ int cli_check_shape(const char *name, const tess_matrix *a, tess_solver_kind sol
     return CLI_INPUT;
 }
 
+int cli_check_engine(tess_engine engine, bool has_gpu)
+{
+    if (!cli_needs_gpu(engine) || has_gpu) { return CLI_CONVERGED; }
+    cli_error("--engine %s needs a GPU, but none can be used here; choose --engine plain or auto",
+              tess_engine_name(engine));
+    return CLI_DEVICE;
+}
+
 int cli_solve_check_matrix(const solve_options *options, const solve_objects *o)
 {
     const int code = cli_check_shape(options->matrix, o->matrix.a, options->solve.solver);
     if (code != CLI_CONVERGED) { return code; }
-    if (cli_needs_gpu(options->solve.engine) && tess_context_device(o->ctx) != TESS_DEVICE_GPU) {
-        cli_error("--engine %s needs a GPU, but none can be used here; choose --engine plain or auto",
-                  tess_engine_name(options->solve.engine));
-        return CLI_DEVICE;
-    }
-    return CLI_CONVERGED;
+    return cli_check_engine(options->solve.engine, tess_context_device(o->ctx) == TESS_DEVICE_GPU);
 }
 
 /* What a checkpoint counts as options: those that decide which x a tolerance stands for, and how it is reached. */

@@ -80,8 +80,10 @@ static void print_rows(const verify_run *run)
     printf("%-17s %12s %14s %14s %12s\n", "rows", "row", "residual", "backward error", "share");
     for (int64_t k = 0; k < run->nrows; k++) {
         const tess_verify_row *row = &run->rows[k];
-        printf("%-17s %12lld %14.3e %14.1e %10.1f %%\n", "", (long long)row->row + 1, row->residual,
-               row->backward_error, 100.0 * row->share);
+        char share[32] = "unknown"; /* where all residuals over their rows' sizes underflow, or one is NaN */
+        if (!isnan(row->share)) { snprintf(share, sizeof share, "%.1f %%", 100.0 * row->share); }
+        printf("%-17s %12lld %14.3e %14.1e %12s\n", "", (long long)row->row + 1, row->residual, row->backward_error,
+               share);
     }
 }
 

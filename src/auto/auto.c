@@ -6,6 +6,7 @@
 #include "auto/auto.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "auto/history.h"
@@ -58,6 +59,16 @@ static tess_attempt *begin_attempt(auto_solve *state)
     return attempt;
 }
 
+/* The last attempt was not possible. */
+static void note_failure(const tess_solver *s, auto_solve *state, tess_status status)
+{
+    const int last = state->nattempts - 1;
+
+    state->error = s->ctx->error;
+    state->attempt[last].status = status;
+    (void)snprintf(state->note[last].failure, FAILURE_LENGTH, "%.*s", FAILURE_LENGTH - 1, state->error.message);
+}
+
 /* Goes up to the next step that can be set up; state->solver is NULL if there is none. Others are recorded. */
 static tess_status climb_to_next(tess_solver *s, auto_solve *state)
 {
@@ -74,9 +85,9 @@ static tess_status climb_to_next(tess_solver *s, auto_solve *state)
         if (status == TESS_SUCCESS) { status = refuse_levels(s, state); }
         if (status == TESS_SUCCESS) { break; }
         if (!may_skip(&state->step, status)) { goto cleanup; }
-        state->error = s->ctx->error;
-        begin_attempt(state)->status = status;
+        (void)begin_attempt(state);
         state->nattempts++;
+        note_failure(s, state, status);
     }
     status = TESS_SUCCESS;
     state->setup_seconds += tess_wall_seconds() - start;
@@ -249,8 +260,7 @@ static tess_status pass_over(tess_solver *s, auto_solve *state, tess_status fail
     tess_status status = TESS_SUCCESS;
 
     if (!may_skip(&state->step, failed) || state->next >= state->ladder.count) { return failed; }
-    state->error = s->ctx->error;
-    state->attempt[state->nattempts - 1].status = failed;
+    note_failure(s, state, failed);
     TESS_TRY(tess_vector_norm2(x, TESS_ARITHMETIC_FP64, &norm));
     if (!isfinite(norm)) { status = tess_vector_fill(x, 0.0); }
 cleanup:

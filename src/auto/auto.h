@@ -7,11 +7,13 @@
 #include "auto/ladder.h"
 #include "solver/solver.h"
 
-enum { MAX_ATTEMPTS = 2 * MAX_STEPS, WHY_LENGTH = 2048 };
+enum { MAX_ATTEMPTS = 2 * MAX_STEPS, WHY_LENGTH = 2048, FAILURE_LENGTH = 192 };
 
-/* What an attempt leaves beside the public record: what the budget expected when it was left. */
+/* What an attempt leaves beside the public record: what the budget expected when it was left, and why there was no
+   attempt. */
 typedef struct attempt_note {
     double remaining;
+    char failure[FAILURE_LENGTH];
 } attempt_note;
 
 /* Whether iterations multiply with the matrix in a lower precision that holds every value (storage.c). */

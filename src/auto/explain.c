@@ -196,8 +196,7 @@ void explain(const tess_solver *s, auto_solve *state, const tess_solve_result *r
 
         say_method(state, a);
         if (a->status != TESS_SUCCESS) {
-            say(state, "not possible: %s\n",
-                i == state->nattempts - 1 ? state->error.message : tess_status_text(a->status));
+            say(state, "not possible: %s\n", state->note[i].failure);
         } else {
             say_end(state, a, &state->note[i]);
         }

@@ -164,10 +164,15 @@ void store_choice(const tess_solver *s, const auto_solve *state)
                  "the file of choices %s cannot be written: what solved this system is forgotten: %s", path, objection);
         return;
     }
-    if (fstat(fileno(file), &facts) == 0 && facts.st_size > MOST_BYTES && ftruncate(fileno(file), 0) != 0) {
+    if (fstat(fileno(file), &facts) == 0 && facts.st_size > MOST_BYTES) {
+        tess_log(
+            s->ctx, TESS_LOG_WARN,
+            "the file of choices %s is above 1 MiB: what solved this system is forgotten; remove the file, or name "
+            "another",
+            path);
         (void)fclose(file);
         return;
-    } /* a file that was too large starts anew */
+    }
     (void)fprintf(file, "tessera-choice 2 %016" PRIx64 " %s %s %s %s\n", key, tess_solver_kind_name(step->solver),
                   tess_precond_kind_name(step->precond), tess_precision_name(step->factors),
                   tess_scaling_name(step->scale));

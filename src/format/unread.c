@@ -278,7 +278,7 @@ tess_status tess_storage_require_read(tess_context *ctx, const tess_storage_opti
 
     if (!tess_in_set(can->policies, (int)o->policy.policy)) {
         return tess_fail(ctx, TESS_UNSUPPORTED, NULL,
-                         "policy %s chooses among several precisions, but format %s has one; choose --format %s",
+                         "policy %s chooses among several precisions, but format %s has one; choose --format auto, %s",
                          tess_policy_name(o->policy.policy), tess_format_name(o->format),
                          fit_formats(fit_takes_parts, &list));
     }

@@ -159,8 +159,9 @@ static tess_status check_blocks(tess_context *ctx, const tess_policy_options *o)
                          o->block_rows, tess_count(o->block_cols, "entry").text);
     }
     if (o->granularity == TESS_GRANULARITY_BLOCK && o->without_diagonal) {
-        return tess_fail(ctx, TESS_UNSUPPORTED, "use granularity row or entry",
-                         "granularity block cannot leave out the diagonal");
+        return tess_fail(ctx, TESS_UNSUPPORTED, NULL,
+                         "parts by blocks hold the diagonal too, which Jacobi and time steps need apart; choose "
+                         "--format split or composite, by rows or entries");
     }
     return TESS_SUCCESS;
 }

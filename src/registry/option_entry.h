@@ -118,6 +118,8 @@ const char *option_name_of(const char *type, int value);
 bool option_read_role(const option_entry *entry, const char *text, tess_role_precision *out,
                       const option_message *message);
 void option_print_role(const tess_role_precision *role, char *buffer, size_t size);
+/* Whether a basis has a storage for the arithmetic of its cycles. */
+bool option_check_basis(const tess_solve_options *o, const option_message *message);
 /* With as few digits as give the value back. */
 void option_print_real(double value, char *buffer, size_t size);
 

@@ -84,6 +84,11 @@ static bool takes_fp32_vectors(const tess_format_capabilities *can)
     return (can->arithmetics >> TESS_ARITHMETIC_FP32 & 1U) != 0 && !can->rounds_products;
 }
 
+static bool takes_parts(const tess_format_capabilities *can)
+{
+    return can->takes_parts != 0;
+}
+
 static bool rounds_products(const tess_format_capabilities *can)
 {
     return can->rounds_products != 0;
@@ -95,6 +100,7 @@ static const struct {
     const char *last; /* before the last name */
 } filters[] = {{"whole", is_whole, ", "},
                {"by-blocks", is_by_blocks, ", "},
+               {"by-parts", takes_parts, " or "},
                {"pads", pads, ", "},
                {"sorts", sorts, ", "},
                {"bases", is_base, " or "},

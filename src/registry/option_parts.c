@@ -270,3 +270,17 @@ static void print_amg_precisions(const option_entry *e, const void *place, char 
 }
 
 const option_type option_amg_precisions = {"precisions", false, parse_amg_precisions, print_amg_precisions};
+
+/* ---- roles that go together ---- */
+
+/* Where the size of the matrix decides, the set-up asks. */
+bool option_check_basis(const tess_solve_options *o, const option_message *message)
+{
+    const tess_gmres_options *g = &o->gmres;
+    const bool begins_low = o->solver == TESS_SOLVER_GMRES_IR || o->solver == TESS_SOLVER_GMRES_FD;
+    const bool low = g->inner.given ? g->inner.arithmetic == TESS_ARITHMETIC_FP32 : begins_low && !g->inner_auto;
+
+    if (!low || !g->basis.given || g->basis.storage != TESS_PRECISION_FP64) { return true; }
+    return option_refuse(message, "--basis-precision fp64 would store what cycles compute in fp32; give fp32 or lower, "
+                                  "or --inner-precision fp64/fp64");
+}

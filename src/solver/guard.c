@@ -241,6 +241,13 @@ void finish_result(const tess_solver *s, const true_residual *now, tess_reason r
     r->solve_seconds = tess_wall_seconds() - start;
 }
 
+/* Without a preconditioner M is the identity: sums that lose their sign are rounding errors of the recurrence, such as
+   those of a singular system without a solution. */
+static tess_reason true_reason(const method_solver *s, tess_reason reason)
+{
+    return reason == TESS_REASON_INDEFINITE_PRECOND && !s->precond ? TESS_REASON_BREAKDOWN : reason;
+}
+
 tess_status guard_solve(method_solver *s, const tess_vector *b, tess_vector *x, tess_solve_result *result)
 {
     solve_run run = {.s = s, .result = result, .start = tess_wall_seconds()};
@@ -271,7 +278,7 @@ tess_status guard_solve(method_solver *s, const tess_vector *b, tess_vector *x, 
     TESS_TRY(s->ctx->backend->synchronize(s->ctx));
     tess_papers_result_init(&s->head->papers_result);
     if (s->krylov.extension && cycled) { TESS_TRY(s->krylov.extension->report(s)); } /* else it has counted nothing */
-    finish_result(s->head, &run.now, reason, run.start, result);
+    finish_result(s->head, &run.now, true_reason(s, reason), run.start, result);
     if (s->method->report) { s->method->report(s, result); }
     status = solver_stop_clock(s, run.refinement_seconds, result);
 cleanup:

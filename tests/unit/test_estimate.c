@@ -6,6 +6,7 @@
 #include <tessera/io.h>
 
 #include "base/context.h"
+#include "precond/direct/mumps.h"
 #include "support/solve.h"
 
 enum { SIDE = 150, N = SIDE * SIDE };
@@ -199,13 +200,46 @@ static void rows_without_entries_are_refused(void **state)
     tess_context_destroy(ctx);
 }
 
+/* MUMPS counts in megabytes: 0 for small factors. */
+static void small_factors_count(void **state)
+{
+    static const char *const preconds[] = {"lu", "cholesky"};
+    oracle_csr laplacian = oracle_laplace2d(20);
+    tess_context *ctx = open_cpu(1);
+    tess_matrix *a = make_matrix(ctx, &laplacian);
+
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        const tess_solve_options o = options_of(TESS_SOLVER_FGMRES, preconds[k]);
+        tess_precond_factors facts = {.size = sizeof facts};
+        tess_precond *m = NULL;
+        tess_solve_estimate e;
+
+        tess_solve_estimate_init(&e);
+        assert_ok(ctx, tess_solve_estimate_memory(a, &o, &e));
+        if (!mumps_is_here()) {
+            assert_true(e.precond == 0);
+            continue;
+        }
+        assert_ok(ctx, tess_precond_create(a, &o.precond, &m));
+        assert_ok(ctx, tess_precond_get_factors(m, &facts));
+        assert_true(e.precond >= 4 * facts.nonzeros);
+        assert_true(e.precond < 100 * facts.nonzeros);
+        tess_precond_destroy(m);
+    }
+    tess_matrix_destroy(a);
+    tess_context_destroy(ctx);
+    oracle_free(&laplacian);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(estimates_are_near),
                                        cmocka_unit_test(what_cannot_fit_is_refused),
                                        cmocka_unit_test(what_no_solve_takes_has_no_estimate),
                                        cmocka_unit_test(automatic_estimates_are_of_the_first_advice),
-                                       cmocka_unit_test(rows_without_entries_are_refused)};
+                                       cmocka_unit_test(rows_without_entries_are_refused),
+                                       cmocka_unit_test(small_factors_count)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -250,6 +250,7 @@ static void wrong_options_are_refused(void **state)
     options = solve_options(TESS_SOLVER_GMRES_IR);
     options.gmres.basis = (tess_role_precision){.given = 1, .storage = TESS_PRECISION_FP64}; /* of FP32 vectors */
     assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_solver_create(m, &options, &solver));
+    assert_non_null(strstr(tess_context_last_error(ctx)->message, "what cycles compute in fp32"));
     options = solve_options(TESS_SOLVER_GMRES_FD);
     options.gmres.switch_at = -1;
     assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_solver_create(m, &options, &solver));

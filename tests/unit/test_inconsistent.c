@@ -349,6 +349,53 @@ static void a_solver_that_is_used_again(void **state)
     oracle_free(&regular);
 }
 
+/* A ring whose couplings have random weights. */
+static oracle_csr weighted_ring(int n, uint64_t seed)
+{
+    double *w = random_values(n, seed, 0.0, 1.0), row[N];
+    oracle_csr a = oracle_open(n, n);
+
+    for (int i = 0; i < n; i++) {
+        const int before = (i + n - 1) % n, after = (i + 1) % n;
+
+        memset(row, 0, sizeof row);
+        row[i] = w[i] + w[before];
+        row[after] = -w[i];
+        row[before] = -w[before];
+        for (int j = 0; j < n; j++) {
+            if (row[j] != 0.0) { oracle_push(&a, j, row[j]); }
+        }
+        oracle_end_row(&a, i);
+    }
+    free(w);
+    return a;
+}
+
+/* With b = 1, A b is rounding errors, of which sums lose their sign. A preconditioner that is not there is not the
+   reason. */
+static void no_preconditioner_is_to_blame(void **state)
+{
+    static const tess_solver_kind kinds[] = {TESS_SOLVER_CG, TESS_SOLVER_MINRES};
+    double b[N];
+    int broken[2] = {0, 0};
+
+    (void)state;
+    for (int i = 0; i < N; i++) {
+        b[i] = 1.0;
+    }
+    for (int k = 0; k < 32; k++) {
+        const tess_solve_options options = solve_options(kinds[k % 2]);
+        oracle_csr a = weighted_ring(4, (uint64_t)k / 2 + 1);
+        const outcome o = solve_system(&a, b, &options);
+
+        assert_false(o.result.converged);
+        assert_int_not_equal(o.result.reason, TESS_REASON_INDEFINITE_PRECOND);
+        broken[k % 2] += o.result.reason == TESS_REASON_BREAKDOWN;
+        oracle_free(&a);
+    }
+    assert_true(broken[0] > 0 && broken[1] > 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -362,6 +409,7 @@ int main(void)
         cmocka_unit_test(a_block_is_proved_beside_one_that_is_not),
         cmocka_unit_test(other_systems_have_no_bound),
         cmocka_unit_test(a_solver_that_is_used_again),
+        cmocka_unit_test(no_preconditioner_is_to_blame),
     };
 
     return run_with_context(open_cpu(1), tests, &ctx);

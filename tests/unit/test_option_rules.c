@@ -91,7 +91,7 @@ static void storage_that_contradicts_itself_is_refused_beforehand(void **state)
          "level (--levels) needs a policy (--policy)"},
         {"format", "split", "share", "10", NULL, NULL, NULL, NULL, "share (--share) needs a policy (--policy)"},
         {"format", "auto", "policy", "lossless", "granularity", "matrix", NULL, NULL, "no granularity matrix"},
-        {"solver", "cg", "format", "dia", "policy", "mean-range", NULL, NULL, "choose --format split"},
+        {"solver", "cg", "format", "dia", "policy", "mean-range", NULL, NULL, "choose --format auto, split"},
         {"solver", "cg", "format", "sell", "arithmetic", "fp32", NULL, NULL, "cannot compute in fp32 arithmetic"},
         {"solver", "jacobi", "format", "tiles", "policy", "mean-range", NULL, NULL,
          "a schedule of precisions is not available in format tiles"},

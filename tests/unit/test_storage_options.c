@@ -232,7 +232,7 @@ static void what_is_not_read_is_refused(void **state)
     check_said(ctx, &o, TESS_INVALID_ARGUMENT, "share (--share) is for format split or composite, not csr");
     o = options_of(TESS_FORMAT_CSR);
     o.policy.policy = TESS_POLICY_MEAN_RANGE;
-    check_said(ctx, &o, TESS_INVALID_ARGUMENT, "choose --format split, composite or tiles");
+    check_said(ctx, &o, TESS_INVALID_ARGUMENT, "choose --format auto, split, composite or tiles");
     o = options_of(TESS_FORMAT_TILES);
     o.split.row_order = TESS_ROW_ORDER_PERMUTED;
     check_said(ctx, &o, TESS_INVALID_ARGUMENT, "row_order (--row-order) is for format split or composite, not tiles");

@@ -33,7 +33,7 @@ static tess_timestep_options options_for(tess_format format, const char *schedul
 
     tess_timestep_options_init(&options);
     options.storage.format = format;
-    options.storage.slices.max_padding = 100.0;
+    if (format == TESS_FORMAT_ELLR || format == TESS_FORMAT_SELL) { options.storage.slices.max_padding = 100.0; }
     if (schedule) { options.schedule = schedule_of(schedule); }
     return options;
 }
@@ -84,6 +84,7 @@ static tess_timestep_options options_of(const step_case *c)
     tess_timestep_options options = options_for(c->format, c->schedule);
 
     options.storage.split.base = c->base;
+    if (c->base == TESS_FORMAT_ELLR) { options.storage.slices.max_padding = 100.0; }
     options.storage.policy.granularity = c->granularity;
     return options;
 }
@@ -414,6 +415,19 @@ static void wrong_requests_are_refused(void **state)
     assert_fails(ctx, TESS_UNSUPPORTED, tess_timestep_create(m, &o, &ts));
     o = options_for(TESS_FORMAT_SELL, "fp64");
     assert_fails(ctx, TESS_UNSUPPORTED, tess_timestep_create(m, &o, &ts));
+    for (int k = 0; k < 4; k++) { /* storage options that nothing reads */
+        static const tess_format formats[] = {TESS_FORMAT_CSR, TESS_FORMAT_COMPOSITE, TESS_FORMAT_CSR,
+                                              TESS_FORMAT_AUTO};
+        static const char *const words[] = {"max_padding", "max_padding", "mean-range", "block_rows"};
+
+        o = options_for(formats[k], k == 1 ? "mixed" : k == 3 ? "fp32" : NULL);
+        if (k < 2) { o.storage.slices.max_padding = 100.0; }
+        if (k == 2) { o.storage.policy.parameter = 0.5; } /* of a policy that csr does not take */
+        if (k == 3) { o.storage.policy.block_rows = 32; }
+        assert_int_not_equal(tess_timestep_create(m, &o, &ts), TESS_SUCCESS);
+        assert_non_null(strstr(tess_context_last_error(ctx)->message, words[k]));
+        assert_null(ts);
+    }
     assert_fails(ctx, TESS_UNSUPPORTED, tess_timestep_create(shell, NULL, &ts));
     assert_fails(ctx, TESS_DIMENSION_MISMATCH, tess_timestep_create(w, NULL, &ts));
     assert_null(ts);

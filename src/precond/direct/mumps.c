@@ -17,6 +17,8 @@ enum { ICNTL_ORDERING = 6, ICNTL_SCALING = 7, ICNTL_TRANSPOSED = 8, ICNTL_RELAXA
 /* Approximate minimum fill: Scotch does not repeat its orderings, and PORD ends the program for some small graphs. */
 enum { SCALING_AUTO = 77, SCALING_ITERATIVE = 7, ORDERING_GIVEN = 1, ORDERING_FILL = 2 };
 enum {
+    INFOG_EXPECTED_REAL = 2, /* by the analysis: entries of the factors */
+    INFOG_EXPECTED_INTEGER = 3,
     INFOG_REAL = 8,
     INFOG_INTEGER = 9,
     INFOG_NEGATIVE = 11,
@@ -62,14 +64,22 @@ static int64_t count_of(MUMPS_INT given)
     return given < 0 ? -(int64_t)given * MEGABYTE : given;
 }
 
+/* Entries, and the integers beside them, in bytes. */
+static int64_t bytes_of(MUMPS_INT reals, MUMPS_INT integers, size_t value)
+{
+    return count_of(reals) * (int64_t)value + count_of(integers) * (int64_t)sizeof(MUMPS_INT);
+}
+
 static mumps_reply read_reply(const MUMPS_INT *infog, size_t value)
 {
+    const int64_t whole = (int64_t)infog[INFOG_PREDICTED] * MEGABYTE; /* 0 for small matrices */
+    const int64_t least = bytes_of(infog[INFOG_EXPECTED_REAL], infog[INFOG_EXPECTED_INTEGER], value);
+
     return (mumps_reply){.code = infog[0],
                          .detail = infog[1],
-                         .predicted = (int64_t)infog[INFOG_PREDICTED] * MEGABYTE,
+                         .predicted = whole > least ? whole : least,
                          .entries = count_of(infog[INFOG_ENTRIES]),
-                         .bytes = count_of(infog[INFOG_REAL]) * (int64_t)value +
-                                  count_of(infog[INFOG_INTEGER]) * (int64_t)sizeof(MUMPS_INT),
+                         .bytes = bytes_of(infog[INFOG_REAL], infog[INFOG_INTEGER], value),
                          .negative_pivots = infog[INFOG_NEGATIVE],
                          .null_pivots = infog[INFOG_NULL_PIVOTS]};
 }

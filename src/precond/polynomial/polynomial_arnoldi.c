@@ -70,14 +70,27 @@ cleanup:
     return status;
 }
 
+/* Precisions of the vectors and of the matrix that is multiplied, as the range of FP64 or FP32 lets them be. */
+static const char *hint_of_range(const tess_polynomial *p)
+{
+    const tess_precision stored = p->copy ? p->copy->precision : TESS_PRECISION_FP64;
+
+    if (stored != TESS_PRECISION_FP64 && stored != TESS_PRECISION_FP32 && stored != TESS_PRECISION_BF16) {
+        return "store the preconditioner in a precision of wider range, such as bf16 or fp32";
+    }
+    if (stored != TESS_PRECISION_FP64 || p->precision != TESS_PRECISION_FP64) {
+        return "give the preconditioner the range of fp64 (--precond-precision fp64)";
+    }
+    return "look for NaN, Inf and huge values in the matrix ('tessera info'), or scale it (--scale)";
+}
+
 static tess_status measure(const process *q, int k, double *norm)
 {
     const tess_vector v = column_of(q, k);
     const tess_status status = tess_vector_norm2(&v, TESS_ARITHMETIC_FP64, norm);
 
     if (status != TESS_SUCCESS || isfinite(*norm)) { return status; }
-    return tess_fail(q->p->ctx, TESS_SINGULAR,
-                     "store the preconditioner in a precision of wider range, such as bf16 or fp32",
+    return tess_fail(q->p->ctx, TESS_SINGULAR, hint_of_range(q->p),
                      "polynomial: products with the matrix give NaN or Inf");
 }
 

@@ -20,8 +20,9 @@ static tess_status check_role(tess_context *ctx, const tess_role_precision *role
                          "the %s precision has the unknown arithmetic %d", name, (int)role->arithmetic);
     }
     if (role->storage == TESS_PRECISION_FP64 && role->arithmetic == TESS_ARITHMETIC_FP32) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "use fp64/fp64, or a lower storage",
-                         "the %s precision cannot be fp64/fp32", name);
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT,
+                         "use fp64/fp64, or a lower storage; a basis has the inner arithmetic",
+                         "the %s precision fp64/fp32 would store in fp64 what is computed in fp32", name);
     }
     return TESS_SUCCESS;
 }

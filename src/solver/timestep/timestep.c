@@ -99,6 +99,30 @@ static tess_sweep_request request_of(const tess_timestep_options *o)
     return request;
 }
 
+/* Refuses storage options that nothing would read, as tess_solver_create does. The policy of the defaults asks for
+   nothing where the matrix has one precision. */
+static tess_status check_storage(const tess_matrix *a, const tess_timestep_options *o)
+{
+    tess_sweep_request resolved = request_of(o);
+    const bool parts = sweep_takes_parts(resolved.storage.format);
+    tess_storage_options judged = o->storage;
+    tess_timestep_options plain;
+    tess_status status = TESS_SUCCESS;
+
+    tess_timestep_options_init(&plain);
+    TESS_TRY(sweep_resolve(a->ctx, &resolved));
+    if (schedule_has(&resolved.schedule, TESS_MIXED)) {
+        judged = resolved.storage;
+    } else if (!parts && judged.policy.policy == plain.storage.policy.policy &&
+               judged.policy.parameter == plain.storage.policy.parameter) {
+        judged.policy.policy = TESS_POLICY_NONE;
+        judged.policy.parameter = 0.0;
+    }
+    status = tess_storage_options_check(a->ctx, a->nrows, a->ncols, &judged);
+cleanup:
+    return status;
+}
+
 tess_status tess_timestep_create(const tess_matrix *a, const tess_timestep_options *options, tess_timestep **out)
 {
     TESS_REQUIRE_OUT(a ? a->ctx : NULL, a, out);
@@ -121,6 +145,7 @@ tess_status tess_timestep_create(const tess_matrix *a, const tess_timestep_optio
     if (taken.schedule.count != 0) { TESS_TRY(schedule_check(a->ctx, &taken.schedule)); }
     request = request_of(&taken);
     TESS_TRY(check_matrix(a));
+    TESS_TRY(check_storage(a, &taken));
     TESS_TRY(tess_host_allocate(a->ctx, 1, sizeof *ts, (void **)&ts));
     memset(ts, 0, sizeof *ts);
     TESS_TRY(sweep_create(a, &request, &ts->sweep));

@@ -101,9 +101,9 @@ for solver in cg bicgstab; do
 done
 
 expect 2 spmv spd.mtx --policy mean-range
-err_has 'format split, composite or tiles'
+err_has 'format auto, split, composite or tiles'
 expect 2 solve spd.mtx --policy mean-range --format sell
-err_has 'format split, composite or tiles'
+err_has 'format auto, split, composite or tiles'
 for option in "levels fp64,bf16" "granularity entry" allow-underflow; do
     # shellcheck disable=SC2086
     expect 2 spmv spd.mtx --$option

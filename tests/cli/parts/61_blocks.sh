@@ -42,7 +42,7 @@ expect 2 info blocks.mtx --granularity blocks --policy mean-3std
 expect 2 info blocks.mtx --granularity matrix --policy mean-3std
 err_has 'granularity matrix'
 expect 2 spmv blocks.mtx --policy mean-3std
-err_has 'format split, composite or tiles'
+err_has 'format auto, split, composite or tiles'
 for policy in none mean-3std mean-3std:0.9 fixed-range:1; do
     expect 0 spmv blocks.mtx --format csr --output y.mtx
     expect 0 spmv blocks.mtx --format tiles --policy $policy --block 32x16 --x ones --output y.mtx
@@ -56,7 +56,7 @@ err_has 'format tiles has no granularity entry; it takes block'
 expect 2 spmv blocks.mtx --format composite --granularity block --policy mean-3std
 err_has "format composite has no granularity block; it takes row"
 expect 2 solve blocks.mtx --solver jacobi --format split --granularity block
-err_has 'granularity block'
+err_has 'parts by blocks hold the diagonal'
 
 # split by blocks; its bytes are those that info gives by formula
 expect 0 info blocks.mtx --format split --granularity block --policy mean-3std --json info.json

@@ -46,6 +46,22 @@ json compare.json 'all(r["fp64_componentwise_error"] <= 2.0 ** -50 for r in j["r
 expect 0 solve spd.mtx --solver cg --format tiles --policy lossless --rtol 1e-12 --json tiles.json
 json tiles.json 'j["converged"] and j["nonzeros_per_precision"]["e4m3"] == 7 and sum(j["nonzeros_per_precision"].values()) == 7'
 
+# the storage of info is that of a solve: one precision, the lowest that holds all, or the one that auto takes
+for way in "" "--granularity matrix" "--format csr"; do
+    # shellcheck disable=SC2086
+    expect 0 info gallery:laplace2d:12 --policy lossless $way --json info.json
+    out_has '^storage +csr e4m3: '
+    json info.json 'j["storage"]["matrix_precision"] == "e4m3" and j["storage"]["bytes"] == 4 * 145 + 5 * j["nnz"]'
+done
+expect 0 info gallery:laplace2d:12 --policy lossless --format auto --json info.json
+out_has '^storage +csr .chosen. fp32: '
+json info.json 'j["storage"]["matrix_precision"] == "fp32" and j["storage"]["bytes"] == 4 * 145 + 8 * j["nnz"]'
+for way in "--granularity row" "--levels fp64,fp8:scaled" "--matrix-precision fp64 --granularity entry"; do
+    # shellcheck disable=SC2086
+    expect 0 info gallery:laplace2d:12 --policy lossless $way
+    out_has '^storage +csr fp64: '
+done
+
 expect 2 info lossless.mtx --policy lossless --levels fp32,fp16
 err_has 'needs the level fp64'
 expect 2 info lossless.mtx --policy lossless:1
@@ -96,6 +112,6 @@ err_has 'precisions of --levels'
 expect 2 spmv lossless.mtx --policy lossless --block 16x32
 err_has '[(]--block[)] is for format split or tiles'
 expect 2 spmv lossless.mtx --policy mean-range
-err_has 'format split, composite or tiles'
+err_has 'choose --format auto, split, composite or tiles'
 expect 2 solve spd.mtx --solver jacobi --policy lossless --format csr
 err_has 'solver jacobi takes --policy lossless only with'

@@ -78,3 +78,8 @@ expect 2 solve spd.mtx --solver jacobi --omega 0
 expect 2 solve spd.mtx --solver jacobi --precond jacobi
 expect 2 solve spd.mtx --solver jacobi --format split --steps mixed,fp64
 expect 2 solve spd.mtx --solver jacobi --format sell
+for line in "solve spd.mtx --solver jacobi" "timestep spd.mtx --count 1"; do
+    # shellcheck disable=SC2086
+    expect 2 $line --format pbp
+    err_has 'parts by blocks hold the diagonal too, .* choose --format split or composite, by rows or entries'
+done

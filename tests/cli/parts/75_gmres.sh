@@ -55,7 +55,26 @@ err_has 'basis-precision'
 expect 2 solve spd.mtx --solver gmres --basis-precision fp61
 err_has "did you mean 'fp64'|did you mean 'fp16'"
 expect 2 solve spd.mtx --solver gmres-ir --basis-precision fp64
-err_has 'the basis precision cannot be fp64/fp32'
+err_has 'basis-precision fp64 would store what cycles compute in fp32; give fp32'
+expect 2 info spd.mtx --solver gmres-ir --basis-precision fp64
+err_has 'basis-precision fp64 would store what cycles compute in fp32'
+expect 2 solve spd.mtx --solver gmres --inner-precision fp32/fp32 --basis-precision fp64
+expect 0 solve spd.mtx --solver gmres-ir --inner-precision fp64/fp64 --basis-precision fp64
+expect 2 info spd.mtx --solver fgmres --orthogonalization cgs2-delayed
+err_has 'orthogonalization cgs2-delayed is not for --solver fgmres'
+expect 2 info spd.mtx --solve=fgmres --orthogonalization cgs2-delayed
+expect 0 info spd.mtx --solve=fgmres --orthogonalization cgs2
+for given in "--solver cg" "--solver bicgstab --rtol 1e-3"; do # what the preset gives is not the caller's
+    # shellcheck disable=SC2086
+    expect 2 solve spd.mtx $given --preset loe
+    err_has '^tessera solve: --preset loe does not fit the other options: its --orthogonalization is for --solver gmres'
+done
+expect 2 solve spd.mtx --solver cg --preset loe --orthogonalization cgs2
+err_has '^tessera solve: --orthogonalization is for'
+expect 2 solve spd.mtx --solver cg --preset tezcan-jacobi
+err_has 'preset tezcan-jacobi does not fit the other options: its --steps is for'
+expect 2 solve spd.mtx --solver cg --restart 5
+err_has '^tessera solve: --restart is for'
 
 # preconditioners in their own precisions
 for solver in gmres gmres-ir bicgstab; do

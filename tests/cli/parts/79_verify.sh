@@ -124,3 +124,11 @@ expect 1 solve lsqr.mtx --rhs lsqr-b.mtx --solver lsqr --max-iterations 1 --devi
 json solve.json '"--solver auto" in j["findings"]["next"]'
 expect 0 solve rod.mtx --rhs rod-b.mtx --device cpu --choices none --rtol 1e-12 --output x.mtx
 expect 0 verify rod.mtx rod-b.mtx x.mtx --rtol 1e-12
+
+# a residual that is 0 over the size of its row has no share of 0
+printf '%%%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 1e308\n' >steep.mtx
+vector 1e-20 >steep-b.mtx
+vector 0 >steep-x.mtx
+expect 1 verify steep.mtx steep-b.mtx steep-x.mtx --json verify.json
+out_has '^ +1 +1[.]000e-20 +1[.]0e[+]00 +unknown$'
+json verify.json 'j["rows"][0]["share"] is None'

@@ -156,6 +156,18 @@ json memory.json "j['solve_memory']['fits'] and j['solve_memory']['total'] == su
 expect 0 info gallery:laplace2d:100 --solve
 expect 0 info gallery:laplace2d:100 --json memory.json
 json memory.json "j['solve_memory'] is None"
+for precond in cholesky lu; do # their size is known by an analysis, or not at all
+    expect 0 info gallery:laplace2d:20 --solve=fgmres,$precond --json memory.json
+    out_has 'preconditioner ([1-9][0-9.]* k?B|unknown), '
+    json memory.json "j['solve_memory']['precond_bytes'] is None or 20000 < j['solve_memory']['precond_bytes'] < 200000"
+done
+for line in "spd.mtx --solve cg" "--solve gmres,ilu0 spd.mtx" "--solve cg"; do # its value follows =
+    # shellcheck disable=SC2086
+    expect 2 info $line
+    err_has "^tessera info: '(cg|gmres,ilu0)' is no matrix; write --solve=(cg|gmres,ilu0)"
+done
+expect 2 info spd.mtx --solve other.mtx
+err_has 'one matrix at a time'
 expect 2 info gallery:laplace2d:100 --solve=nothing
 err_has "unknown value 'nothing'"
 expect 2 info gallery:laplace2d:100 --solve=cg,nothing
@@ -172,7 +184,11 @@ json memory.json "j['recommendation']['precond'] != 'amg'"
 expect 0 info gallery:laplace2d:20 --solve --scale rows --json memory.json
 json memory.json "[a['options'] for a in j['recommendation']['attempts']] == ['--solver auto --scale rows']"
 json memory.json "j['solve_memory']['solver'] == 'cg'"
-expect 0 info gallery:laplace2d:20 --solve=auto,amg --engine graph --json memory.json
+for engine in graph single-kernel; do # as solve, which ends with 4 where there is no GPU
+    expect '0|4' info gallery:laplace2d:20 --engine $engine
+    grep -q . err && err_has "engine $engine needs a GPU, but none can be used here"
+done
+expect 0 info gallery:laplace2d:20 --solve=auto,amg --json memory.json
 json memory.json "j['solve_memory']['solver'] == 'cg' and j['solve_memory']['precond'] == 'amg'"
 expect 0 info gallery:laplace2d:20 --precond amg --amg-cycle w --json memory.json
 json memory.json "all(a['options'].endswith('--precond amg --amg-cycle w') for a in j['recommendation']['attempts'])"
