@@ -180,29 +180,11 @@ TESS_HD void fact_way_join(fact_way *w, const fact_way *other)
     w->far += other->far;
 }
 
-/* 0 where there is none. */
-TESS_HD double fact_entry_at(const csr_view *v, int64_t i, int64_t j)
-{
-    const int64_t end = tess_row_offset(v->row_ptr, v->row_ptr_bits, i + 1);
-    int64_t low = tess_row_offset(v->row_ptr, v->row_ptr_bits, i), high = end;
-
-    while (low < high) {
-        const int64_t middle = low + (high - low) / 2;
-
-        if (v->col_ind[middle] < j) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low < end && v->col_ind[low] == j ? ((const double *)v->val)[low] : 0.0;
-}
-
 /* Entry k, of row i. */
 TESS_HD void fact_take_pair(const csr_view *v, int64_t reach, int64_t i, int64_t k, fact_way *w)
 {
     const int64_t j = v->col_ind[k];
-    const double a = fabs(((const double *)v->val)[k]), b = j == i ? a : fabs(fact_entry_at(v, j, i));
+    const double a = fabs(((const double *)v->val)[k]), b = j == i ? a : fabs(csr_value_at(v, j, i));
 
     if (j == i || !isfinite(a + b)) { return; }
     w->differences += fabs(a - b);

@@ -23,26 +23,11 @@ struct level_notes {
     int32_t moved, most;
 };
 
-/* The first entry of row i from column i on. */
-__device__ int64_t upper_part(const csr_view &v, int64_t i, int64_t low, int64_t high)
-{
-    while (low < high) {
-        const int64_t middle = low + (high - low) / 2;
-
-        if (v.col_ind[middle] < i) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
-}
-
 __global__ void __launch_bounds__(GPU_BLOCK) nearest_kernel(csr_view v, path *out)
 {
     for (int64_t i = (int64_t)blockIdx.x * GPU_BLOCK + threadIdx.x; i < v.nrows; i += (int64_t)gridDim.x * GPU_BLOCK) {
         const int64_t begin = tess_row_offset(v.row_ptr, v.row_ptr_bits, i);
-        const int64_t end = upper_part(v, i, begin, tess_row_offset(v.row_ptr, v.row_ptr_bits, i + 1));
+        const int64_t end = csr_row_from(&v, i, i);
         const path p = {end > begin, end > begin ? v.col_ind[end - 1] : -1};
 
         out[i] = p;

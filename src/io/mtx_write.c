@@ -10,6 +10,7 @@
 #include "io/binary.h"
 #include "io/output_file.h"
 #include "matrix/assemble.h"
+#include "matrix/assembled.h"
 
 enum {
     BLOCK_ENTRIES = 1 << 14,
@@ -49,18 +50,9 @@ static void release_listing(tess_context *ctx, listing *l)
 /* Place of (row, col), or -1. */
 static int64_t find_entry(const listing *l, int64_t row, int32_t col)
 {
-    int64_t low = l->row_ptr[row], high = l->row_ptr[row + 1];
+    const int64_t end = l->row_ptr[row + 1], k = csr_column_from(l->col_ind, l->row_ptr[row], end, col);
 
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-
-        if (l->col_ind[middle] < col) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low < l->row_ptr[row + 1] && l->col_ind[low] == col ? low : -1;
+    return k < end && l->col_ind[k] == col ? k : -1;
 }
 
 /* True when each entry of the row has its mirror image with the same bits. */

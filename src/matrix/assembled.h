@@ -35,6 +35,44 @@ typedef struct csr_view {
     bool unsorted;           /* columns were renumbered, and do not ascend within a row */
 } csr_view;
 
+/* Of entries low .. high - 1, whose columns ascend: the first from `column` on; high: there is none. */
+TESS_HD int64_t csr_column_from(const int32_t *col_ind, int64_t low, int64_t high, int64_t column)
+{
+    while (low < high) {
+        const int64_t middle = low + (high - low) / 2;
+
+        if (col_ind[middle] < column) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+/* The same of row i. */
+TESS_HD int64_t csr_row_from(const csr_view *v, int64_t i, int64_t column)
+{
+    return csr_column_from(v->col_ind, tess_row_offset(v->row_ptr, v->row_ptr_bits, i),
+                           tess_row_offset(v->row_ptr, v->row_ptr_bits, i + 1), column);
+}
+
+/* The entry (i, j); -1: there is none. */
+TESS_HD int64_t csr_find(const csr_view *v, int64_t i, int64_t j)
+{
+    const int64_t k = csr_row_from(v, i, j), end = tess_row_offset(v->row_ptr, v->row_ptr_bits, i + 1);
+
+    return k < end && v->col_ind[k] == j ? k : -1;
+}
+
+/* a_ij of a matrix in FP64: 0 where there is no entry. */
+TESS_HD double csr_value_at(const csr_view *v, int64_t i, int64_t j)
+{
+    const int64_t k = csr_find(v, i, j);
+
+    return k >= 0 ? ((const double *)v->val)[k] : 0.0;
+}
+
 /* The plan of the SpMV, which the format makes once per pattern (format/csr/csr.h). */
 typedef struct csr_plan csr_plan;
 

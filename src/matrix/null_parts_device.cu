@@ -240,23 +240,6 @@ struct tree_sums {
     int32_t rows, failed, inexact, terms;
 };
 
-__device__ double mirrored(const csr_view &v, int64_t i, int64_t j)
-{
-    const int64_t end = offset_of(v, j + 1);
-    int64_t low = offset_of(v, j), high = end;
-
-    while (low < high) {
-        const int64_t middle = low + (high - low) / 2;
-
-        if (v.col_ind[middle] < i) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low < end && v.col_ind[low] == i ? value_of(v, low) : 0.0;
-}
-
 __global__ void __launch_bounds__(GPU_BLOCK)
     prove_kernel(csr_view v, const int32_t *tree, tree_sums *sums, part_notes *notes)
 {
@@ -271,7 +254,7 @@ __global__ void __launch_bounds__(GPU_BLOCK)
             const double value = value_of(v, k);
 
             null_sum_add(&column, value);
-            if (mirrored(v, i, v.col_ind[k]) != value) { notes->unlike = 1; }
+            if (csr_value_at(&v, v.col_ind[k], i) != value) { notes->unlike = 1; }
         }
         atomicAdd(&mine->rows, 1);
         if (!null_sum_holds(&column)) { mine->failed = 1; }

@@ -97,18 +97,7 @@ TESS_HD bool assign_skips(const uint8_t *skip, int64_t k)
 /* Place of the diagonal's entry of a row, -1 if there is none. Columns ascend. */
 TESS_HD int64_t assign_find_diagonal(const csr_view *csr, int64_t row)
 {
-    int64_t low = assign_row_start(csr, row), end = assign_row_start(csr, row + 1), high = end;
-
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-
-        if (csr->col_ind[middle] < row) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low < end && csr->col_ind[low] == row ? low : -1;
+    return csr_find(csr, row, row);
 }
 
 /* The level and scale of an item. */

@@ -9,7 +9,7 @@
 
 #include "base/offsets.h"
 #include "base/options.h"
-#include "matrix/matrix.h"
+#include "matrix/assembled.h"
 
 /* A row is dense when it is longer than this and than 10 % of the columns. */
 static const int64_t dense_row_length = 1000;
@@ -86,16 +86,9 @@ static inline void count_value(double value, row_totals *t)
 /* Position of (row, column), or -1. */
 static int64_t find_entry(const tess_csr_view *a, int64_t row, int32_t column)
 {
-    int64_t low = row_start(a, row), high = row_start(a, row + 1);
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (a->col_ind[middle] < column) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low < row_start(a, row + 1) && a->col_ind[low] == column ? low : -1;
+    const int64_t end = row_start(a, row + 1), k = csr_column_from(a->col_ind, row_start(a, row), end, column);
+
+    return k < end && a->col_ind[k] == column ? k : -1;
 }
 
 /* An absent entry counts as zero for the numerical symmetries; zeros of either sign are equal. */

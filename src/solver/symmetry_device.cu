@@ -9,12 +9,22 @@ namespace {
 enum { PROBE_BLOCKS = 8, MOST_BLOCKS = 1024 };
 static_assert(MOST_BLOCKS * sizeof(probe_sums) <= GPU_MAPPED_BYTES, "as many as fit");
 
-__device__ void join(probe_sizes *s, const probe_sizes *other)
+void start(probe_sizes *s)
+{
+    probe_sizes_start(s);
+}
+
+void start(probe_sums *s)
+{
+    *s = {0.0, 0.0, 0.0};
+}
+
+TESS_HD void join(probe_sizes *s, const probe_sizes *other)
 {
     probe_sizes_join(s, other);
 }
 
-__device__ void join(probe_sums *s, const probe_sums *other)
+TESS_HD void join(probe_sums *s, const probe_sums *other)
 {
     probe_sums_join(s, other);
 }
@@ -69,21 +79,28 @@ unsigned grid_of(tess_context *ctx, const scaled_probe *p)
     return grid < (unsigned)MOST_BLOCKS ? grid : (unsigned)MOST_BLOCKS;
 }
 
-tess_status sizes(tess_context *ctx, const scaled_probe *p, probe_sizes *out)
+/* What all blocks of a kernel find. */
+template <typename T>
+tess_status find(tess_context *ctx, const char *name, void (*kernel)(scaled_probe, T *), const scaled_probe *p, T *out)
 {
     gpu_scope scope(ctx);
     const gpu_mapped *mapped = &gpu_state_of(ctx)->mapped;
     const unsigned grid = grid_of(ctx, p);
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(gpu_launch(ctx, "sizes of rows", sizes_kernel, grid, 0, *p, (probe_sizes *)mapped->device));
+    TESS_TRY(gpu_launch(ctx, name, kernel, grid, 0, *p, (T *)mapped->device));
     TESS_TRY(ctx->backend->synchronize(ctx));
-    probe_sizes_start(out);
+    start(out);
     for (unsigned block = 0; block < grid; block++) {
-        probe_sizes_join(out, (const probe_sizes *)mapped->host + block);
+        join(out, (const T *)mapped->host + block);
     }
 cleanup:
     return status;
+}
+
+tess_status sizes(tess_context *ctx, const scaled_probe *p, probe_sizes *out)
+{
+    return find(ctx, "sizes of rows", sizes_kernel, p, out);
 }
 
 tess_status improve(tess_context *ctx, const scaled_probe *p, bool first)
@@ -95,19 +112,7 @@ tess_status improve(tess_context *ctx, const scaled_probe *p, bool first)
 
 tess_status sums(tess_context *ctx, const scaled_probe *p, probe_sums *out)
 {
-    gpu_scope scope(ctx);
-    const gpu_mapped *mapped = &gpu_state_of(ctx)->mapped;
-    const unsigned grid = grid_of(ctx, p);
-    tess_status status = TESS_SUCCESS;
-
-    TESS_TRY(gpu_launch(ctx, "sums of a probe", sums_kernel, grid, 0, *p, (probe_sums *)mapped->device));
-    TESS_TRY(ctx->backend->synchronize(ctx));
-    *out = {0.0, 0.0, 0.0};
-    for (unsigned block = 0; block < grid; block++) {
-        probe_sums_join(out, (const probe_sums *)mapped->host + block);
-    }
-cleanup:
-    return status;
+    return find(ctx, "sums of a probe", sums_kernel, p, out);
 }
 
 } // namespace

@@ -10,16 +10,9 @@ import subprocess
 import sys
 import tempfile
 
+from checks import check, finish
+
 HIDES = {"TESS_EMULATOR_VISIBLE": ""}
-passed, failed = 0, 0
-
-
-def check(ok, text):
-    global passed, failed
-    passed += bool(ok)
-    failed += not ok
-    if not ok:
-        print("FAIL", text)
 
 
 def solve(tool, matrix, *options, **environment):
@@ -76,8 +69,7 @@ def main():
         check_host(tool, folder)
     check_gpu(tool)
     check_no_choice(tool)
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed else 0
+    return finish()
 
 
 if __name__ == "__main__":

@@ -14,10 +14,8 @@ import subprocess
 import sys
 import tempfile
 
-import check_help
-
-COMMANDS = check_help.COMMANDS
-check, run = check_help.check, check_help.run
+from check_help import COMMANDS, entries, run
+from checks import check, finish
 
 
 def groff(page, *options):
@@ -33,14 +31,14 @@ def check_page(tool, command):
         check(result.returncode == 0 and result.stderr == "", f"groff on {name}: {result.stderr}")
         text = re.sub(".\b", "", groff(page, "-Tascii", "-P-c").stdout)
         check("NAME" in text and "SEE ALSO" in text, f"groff prints no page of {name}")
-        for option, _, _ in check_help.entries(run([tool, command, "--help"]).stdout) if command else []:
+        for option, _, _ in entries(run([tool, command, "--help"]).stdout) if command else []:
             check(re.search(rf"^\s+--{option}(\s|$)", text, re.M), f"{name}.1 lacks --{option}")
     if shutil.which("mandoc"):
         result = subprocess.run(["mandoc", "-T", "lint", "-W", "warning"], input=page, capture_output=True, text=True)
         # The page has no date: it belongs to a version.
         rest = [line for line in result.stdout.splitlines() if "missing date" not in line]
         check(not rest, f"mandoc on {name}: {rest[:3]}")
-    for option, _, _ in check_help.entries(run([tool, command, "--help"]).stdout) if command else []:
+    for option, _, _ in entries(run([tool, command, "--help"]).stdout) if command else []:
         escaped = option.replace("-", r"\-")
         check(f"\\fB\\-\\-{escaped}\\fR" in page, f"the page of {name} lacks --{option}")
     for other in COMMANDS:
@@ -53,7 +51,7 @@ def check_reference(tool):
     page = run([tool, "--reference"]).stdout
     with open(path, encoding="utf-8") as file:
         check(file.read() == page, "docs/reference/options.md: write it again by tessera --reference")
-    for option, _, _ in check_help.entries(run([tool, "solve", "--help"]).stdout):
+    for option, _, _ in entries(run([tool, "solve", "--help"]).stdout):
         own = ("rhs seed initial-guess time-limit coordinates near-nullspace system explain output history html "
                "monitor json force checkpoint checkpoint-every resume device threads preset help").split()
         check((f"| `--{option}` |" in page) != (option in own), f"options.md and --{option}")
@@ -75,7 +73,7 @@ def check_bash(tool, folder):
     check(complete_in_bash(script, "tessera", "sol") == ["solve"], "bash does not complete sol")
     for command in COMMANDS:
         found = complete_in_bash(script, "tessera", command, "--")
-        for option, _, _ in check_help.entries(run([tool, command, "--help"]).stdout):
+        for option, _, _ in entries(run([tool, command, "--help"]).stdout):
             check("--" + option in found, f"bash: {command} lacks --{option}")
     solvers = complete_in_bash(script, "tessera", "solve", "A.mtx", "--solver", "''")
     check({"auto", "cg", "gmres", "gmres-ir", "minres", "idr", "lsmr"} <= set(solvers), f"bash: solvers {solvers}")
@@ -94,7 +92,7 @@ def check_shell(tool, shell, pattern, folder):
         file.write(text)
     for command in COMMANDS:
         block = text if shell == "fish" else text[text.index(f"    {command})"):].split(";;")[0]
-        for option, _, _ in check_help.entries(run([tool, command, "--help"]).stdout):
+        for option, _, _ in entries(run([tool, command, "--help"]).stdout):
             found = re.search(pattern.format(command=command, option=option), block)
             check(found, f"{shell}: {command} lacks {option}")
     if shutil.which(shell):
@@ -139,8 +137,7 @@ def main():
     if len(sys.argv) > 2:
         with tempfile.TemporaryDirectory() as folder:
             check_installed(sys.argv[2], folder)
-    print(f"{check_help.passed} passed, {check_help.failed} failed")
-    return check_help.failed != 0
+    return finish()
 
 
 sys.exit(main())

@@ -13,6 +13,8 @@ import subprocess
 import sys
 import tempfile
 
+from checks import check, finish
+
 COMMANDS = ["solve", "verify", "info", "spmv", "compare", "timestep", "generate", "convert"]
 TEXT_COLUMN = 29
 WIDEST = 100
@@ -26,16 +28,6 @@ OTHER_WORDS.update({("solve", name): None for name in (
     "inner-precision", "basis-precision", "preset", "precond-precision", "steps", "switch-at", "block",
     "tcki-thresholds", "factor-memory", "amg-strength", "amg-aggressive", "amg-block-size", "coordinates",
     "near-nullspace", "narrowing-epsilon", "precond-steps", "precond-omega", "precond-share")})
-
-passed, failed = 0, 0
-
-
-def check(ok, text):
-    global passed, failed
-    passed += bool(ok)
-    failed += not ok
-    if not ok:
-        print("FAIL", text)
 
 
 def run(arguments, columns=None, folder=None):
@@ -168,8 +160,7 @@ def main():
     for command in COMMANDS:
         check(len(re.findall(rf"^  {command} ", overview, re.M)) == 1, f"tessera --help does not list {command} once")
     check_example(tool, "solve", overview)
-    print(f"{passed} passed, {failed} failed")
-    return failed != 0
+    return finish()
 
 
 if __name__ == "__main__":

@@ -17,17 +17,10 @@ import subprocess
 import sys
 import tempfile
 
+from checks import check, finish
+
 VOID = {"meta", "img", "line", "path", "polyline", "br"}
 WIDTHS = (390, 1280)
-passed, failed = 0, 0
-
-
-def check(ok, text):
-    global passed, failed
-    passed += bool(ok)
-    failed += not ok
-    if not ok:
-        print("FAIL", text)
 
 
 class Page(html.parser.HTMLParser):
@@ -178,6 +171,7 @@ def make_pages(tool, data, folder):
 
 # ---- a device ----
 
+
 def write_graded(path, n):
     """A tridiagonal matrix with entries of two sizes."""
     entries = [(i + 1, i + 1, 4.0 + i % 5) for i in range(n)]
@@ -216,14 +210,12 @@ def main():
         os.environ["XDG_CACHE_HOME"] = folder
         if len(sys.argv) > 3:
             make_device_pages(tool, sys.argv[3], folder)
-            print(f"{passed} passed, {failed} failed")
-            return failed != 0
+            return finish()
         for path, words in make_pages(tool, data, folder):
             check_page(path, words)
             if browser:
                 check_in_browser(browser, path)
-    print(f"{passed} passed, {failed} failed" + ("" if browser else "; no Chromium: pages were not opened"))
-    return failed != 0
+    return finish("" if browser else "; no Chromium: pages were not opened")
 
 
 sys.exit(main())

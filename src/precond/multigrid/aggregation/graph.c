@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "matrix/assemble.h"
+#include "matrix/assembled.h"
 #include "precond/multigrid/aggregation/aggregation.h"
 #include "precond/multigrid/aggregation/rules.h"
 
@@ -182,19 +183,9 @@ static void visit_edges(tess_context *ctx, const host_csr *a, const node_rows *r
 
 static int64_t find_edge(const node_graph *g, int64_t i, int64_t j)
 {
-    int64_t low = g->row_ptr[i], high = g->row_ptr[i + 1];
+    const int64_t end = g->row_ptr[i + 1], k = csr_column_from(g->col_ind, g->row_ptr[i], end, j);
 
-    while (low < high) {
-        const int64_t middle = low + (high - low) / 2;
-
-        if (g->col_ind[middle] == j) { return middle; }
-        if (g->col_ind[middle] < j) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return -1;
+    return k < end && g->col_ind[k] == j ? k : -1;
 }
 
 /* missing[i]: edges (j, i) whose opposite (i, j) is not there. Returns their sum. */
