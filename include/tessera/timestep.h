@@ -82,7 +82,7 @@ static inline void tess_timestep_result_init(tess_timestep_result *result)
  * @param a        square and assembled; *out keeps it
  * @param options  NULL: the defaults
  * Errors: DIMENSION_MISMATCH (not square), UNSUPPORTED (a shell or stored matrix, a format, a precision that split does
- * not have), INVALID_ARGUMENT, memory.
+ * not have), INVALID_ARGUMENT (also storage options that nothing reads), memory.
  */
 TESS_EXPORT tess_status tess_timestep_create(const tess_matrix *a, const tess_timestep_options *options,
                                              tess_timestep **out);
