@@ -69,7 +69,8 @@ has "$work/out" '^method +steepest, preconditioner none'
 tool solve gallery:laplace2d:20 --device cpu --solver steepest --precond ic0 --rtol 1e-6 || die "steepest with ic0"
 tool solve gallery:laplace2d:20 --device cpu --solver bicgstab --precond powers --rtol 1e-10 || die "--precond powers"
 if tool solve gallery:indefinite:20 --device cpu --solver steepest; then die "an indefinite matrix"; fi
-has "$work/out" 'NOT CONVERGED: .* [(]divergence, -4[)]' # no direction but the last: its curvature's sign is not compared
+# The method keeps no direction but the last, so the signs of curvatures are not compared.
+has "$work/out" 'NOT CONVERGED: .* [(]divergence, -4[)]'
 if tool solve gallery:skew:20 --device cpu --solver bicgstab --precond powers; then die "no diagonal"; fi
 has "$work/out" 'precond_setup, -11'
 say "A solver and a preconditioner are a folder and three lines each: steepest and powers were built and run"
