@@ -8,6 +8,8 @@ tess_status krylov_fused(const tess_krylov *k, tess_fused op)
 {
     op.n = k->n;
     op.state = k->state;
+    op.columns = k->columns;
+    op.coefficient_stride = k->numbers_stride;
     tess_enter_phase(k->ctx, TESS_PHASE_OTHER);
     return k->ctx->backend->fused(k->ctx, &op);
 }
@@ -27,6 +29,10 @@ static tess_status multiply(const tess_krylov *k, const double *x, double *y, te
 
     args.reduction.state = k->state;
     tess_enter_phase(k->ctx, TESS_PHASE_SPMV);
+    if (k->columns > 1) {
+        args.columns = k->columns;
+        return k->matrix->ops->multiply_columns(k->matrix, &args);
+    }
     if (k->matrix->ops) { return k->matrix->ops->spmv(k->matrix, &args); }
     status = tess_matrix_apply_shell(k->matrix, TESS_OP_NONE, x, y);
     return status == TESS_SUCCESS && reduction.ndots > 0 ? krylov_fused(k, dots) : status;

@@ -37,6 +37,52 @@ static void report_progress(const tess_loop *loop)
     if (loop->monitor(loop->monitor_user, &progress) != 0) { loop->state->cancel = 1; }
 }
 
+/* ---- several columns ---- */
+
+static int count_running(const tess_loop *loop)
+{
+    int running = 0;
+
+    for (int c = 0; c < loop->columns; c++) {
+        running += loop->state[c].phase == TESS_LOOP_RUNNING;
+    }
+    return running;
+}
+
+/* Of the column that is farthest from its tolerance; a request to cancel is for all. */
+static void report_columns(const tess_loop *loop)
+{
+    const tess_loop_state *worst = NULL;
+
+    for (int c = 0; c < loop->columns; c++) {
+        const tess_loop_state *s = &loop->state[c];
+
+        if (s->phase != TESS_LOOP_RUNNING) { continue; }
+        if (!worst || s->residual_norm * worst->tolerance > worst->residual_norm * s->tolerance) { worst = s; }
+    }
+    if (!worst) { return; }
+    const tess_progress progress = {worst->iteration, worst->scale * worst->residual_norm,
+                                    worst->scale * worst->tolerance, tess_wall_seconds() - loop->start_seconds};
+
+    if (loop->monitor(loop->monitor_user, &progress) == 0) { return; }
+    for (int c = 0; c < loop->columns; c++) {
+        loop->state[c].cancel = 1;
+    }
+}
+
+static tess_status run_columns(const tess_loop *loop)
+{
+    tess_status status = TESS_SUCCESS;
+
+    while (count_running(loop) > loop->leave_at && status == TESS_SUCCESS) {
+        status = loop->body(loop->solver);
+        if (status == TESS_SUCCESS && loop->monitor) { report_columns(loop); }
+    }
+    return status;
+}
+
+/* ---- one column ---- */
+
 tess_status host_run_loop(tess_context *ctx, tess_loop *loop)
 {
     tess_loop_state *state = loop->state;
@@ -44,6 +90,7 @@ tess_status host_run_loop(tess_context *ctx, tess_loop *loop)
     tess_status status = TESS_SUCCESS;
 
     (void)ctx;
+    if (loop->columns > 1) { return run_columns(loop); }
     while (state->phase == TESS_LOOP_RUNNING && status == TESS_SUCCESS) {
         status = loop->body(loop->solver);
         if (status == TESS_SUCCESS && loop->monitor) { report_progress(loop); }
