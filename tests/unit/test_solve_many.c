@@ -101,6 +101,54 @@ static void methods_of_the_common_loop(void **state)
     check_method(oracle_laplace2d(SIDE), TESS_SOLVER_CG, TESS_PRECOND_JACOBI, 41); /* more than one loop takes */
 }
 
+static int count_calls(void *user, const tess_progress *progress)
+{
+    (void)progress;
+    *(int64_t *)user += 1;
+    return 0;
+}
+
+/* Iterations that a monitor saw: one for all columns, where these are solved together. */
+static void check_calls(const system_of *s, int64_t calls, bool together)
+{
+    int64_t most = 0, sum = 0;
+
+    for (int64_t c = 0; c < s->k; c++) {
+        most = s->results[c].iterations > most ? s->results[c].iterations : most;
+        sum += s->results[c].iterations;
+    }
+    assert_in_range(calls, most, together ? most + 2 : sum);
+    if (!together) { assert_in_range(calls, sum, sum); }
+}
+
+/* Cycles for several columns: V and W, products alone as smoothers, levels in every precision. K cycles and factors
+   take one. */
+static void multigrid_of_columns(void **state)
+{
+    static const tess_amg_cycle cycles[] = {TESS_AMG_V, TESS_AMG_W, TESS_AMG_K};
+    static const tess_amg_smoother smoothers[] = {TESS_AMG_CHEBYSHEV, TESS_AMG_ILU0};
+
+    (void)state;
+    for (int k = 0; k < 3 * 2 * 3; k++) {
+        system_of s = make_system(oracle_laplace2d(SIDE), 6);
+        tess_solve_options options = solve_options(k % 2 ? TESS_SOLVER_CG : TESS_SOLVER_BICGSTAB);
+        int64_t calls = 0;
+
+        options.precond.kind = TESS_PRECOND_AMG;
+        options.precond.amg.cycle = cycles[k % 3];
+        options.precond.amg.smoother = smoothers[k / 3 % 2];
+        options.precond.amg.precision = (tess_amg_precision)(k / 6 + TESS_AMG_PRECISION_FP64);
+        options.precond.amg.coarsest = 10;
+        options.monitor = count_calls;
+        options.monitor_user = &calls;
+        solve_by(&s, &options);
+        check_calls(&s, calls, k % 3 < 2 && k / 3 % 2 == 0);
+        options.monitor = NULL;
+        check_columns(&s, &options);
+        discard_system(&s);
+    }
+}
+
 static void any_other_request_solves_too(void **state)
 {
     (void)state;
@@ -330,11 +378,12 @@ static void wrong_arrays_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(methods_of_the_common_loop),     cmocka_unit_test(any_other_request_solves_too),
-        cmocka_unit_test(columns_end_at_their_own_time),  cmocka_unit_test(a_bad_column_harms_no_other),
-        cmocka_unit_test(breakdowns_end_alone),           cmocka_unit_test(bits_depend_on_the_values_alone),
-        cmocka_unit_test(guesses_and_limits_are_of_a_column), cmocka_unit_test(the_monitor_stops_all_columns),
-        cmocka_unit_test(a_low_precision_is_repaired),    cmocka_unit_test(wrong_arrays_are_refused)};
+        cmocka_unit_test(methods_of_the_common_loop),      cmocka_unit_test(multigrid_of_columns),
+        cmocka_unit_test(any_other_request_solves_too),    cmocka_unit_test(columns_end_at_their_own_time),
+        cmocka_unit_test(a_bad_column_harms_no_other),     cmocka_unit_test(breakdowns_end_alone),
+        cmocka_unit_test(bits_depend_on_the_values_alone), cmocka_unit_test(guesses_and_limits_are_of_a_column),
+        cmocka_unit_test(the_monitor_stops_all_columns),   cmocka_unit_test(a_low_precision_is_repaired),
+        cmocka_unit_test(wrong_arrays_are_refused)};
 
     return cmocka_run_group_tests_name("unit.solve_many", tests, NULL, NULL);
 }
