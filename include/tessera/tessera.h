@@ -26,6 +26,7 @@
 #include <tessera/automatic.h>
 #include <tessera/checkpoint.h>
 #include <tessera/codec.h>
+#include <tessera/columns.h>
 #include <tessera/context.h>
 #include <tessera/dense.h>
 #include <tessera/digits.h>
@@ -33,6 +34,7 @@
 #include <tessera/findings.h>
 #include <tessera/gallery.h>
 #include <tessera/io.h>
+#include <tessera/many.h>
 #include <tessera/matrix.h>
 #include <tessera/names.h>
 #include <tessera/options.h>

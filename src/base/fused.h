@@ -8,12 +8,16 @@
 #define TESS_BASE_FUSED_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <tessera/precision.h>
 
 #include "base/loop_state.h"
 #include "base/scalar_update.h"
+
+/* Of vectors that a pass takes at once. */
+enum { TESS_MAX_COLUMNS = 32 };
 
 typedef enum tess_fused_op {
 #define TESS_FUSED(NAME, function, ndots) TESS_FUSED_##NAME,
@@ -51,8 +55,13 @@ typedef struct tess_fused {
     const double *in[4];
     const double *scale;        /* diagonal of a Jacobi preconditioner (its inverse), or NULL */
     const double *coefficients; /* on the device, for passes with more than alpha, beta and omega */
-    float *shadow;              /* low-precision copy of the vector that the next SpMV multiplies, or NULL */
-    double a, b;                /* factors of the BLAS operations */
+    /* Passes over vectors of several columns, by rows: `columns` is a power of two, at most TESS_MAX_COLUMNS; 0 or 1:
+       one. n counts all values, scale those of one column. state: one for each column, whose `coefficients` follow
+       those of the column before after so many bytes. Only columns whose state runs are written. */
+    int columns;
+    size_t coefficient_stride;
+    float *shadow; /* low-precision copy of the vector that the next SpMV multiplies, or NULL */
+    double a, b;   /* factors of the BLAS operations */
     tess_scalar_update scalar;
     tess_loop_state *state; /* NULL: not in a loop (operations that need the loop's scalars must not have NULL) */
     bool finishing;         /* runs also in phase FINISHING */

@@ -44,8 +44,12 @@ typedef struct tess_loop {
     int engine;                   /* a tess_engine, never AUTO; SINGLE_KERNEL: `whole` runs, and body is not called */
     const tess_whole_loop *whole; /* NULL unless the engine is SINGLE_KERNEL */
     tess_loop_state *state;       /* on the device */
-    double *history;              /* on the device; history_capacity values */
-    double *host_history;         /* copied out when the loop ends */
+    /* Of several columns: `state` has one for each, with `history` and `numbers` of its own, `history` above is NULL,
+       and the engine is PLAIN or GRAPH. The loop ends when at most leave_at of them run; results stay on the device. 0
+       or 1: one. */
+    int columns, leave_at;
+    double *history;      /* on the device; history_capacity values */
+    double *host_history; /* copied out when the loop ends */
     int64_t history_capacity;
     int (*monitor)(void *user, const struct tess_progress *progress); /* a tess_monitor */
     void *monitor_user;

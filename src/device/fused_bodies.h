@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What each pass of the solvers computes for element i. Scalars of the loop are passed by value; dot products
-   accumulate in FP64. */
+/* What each pass of the solvers computes for element i, which is in row `row`: the same, but for vectors of several
+   columns. Scalars of the loop are passed by value; dot products accumulate in FP64. */
 #ifndef TESS_DEVICE_FUSED_BODIES_H
 #define TESS_DEVICE_FUSED_BODIES_H
 
@@ -12,9 +12,9 @@ typedef struct tess_scalars {
     double alpha, beta, omega;
 } tess_scalars;
 
-TESS_HD double apply_scale(const tess_fused *f, int64_t i, double value)
+TESS_HD double apply_scale(const tess_fused *f, int64_t row, double value)
 {
-    return f->scale ? f->scale[i] * value : value;
+    return f->scale ? f->scale[row] * value : value;
 }
 
 TESS_HD void store_shadow(const tess_fused *f, int64_t i, double value)
@@ -22,21 +22,30 @@ TESS_HD void store_shadow(const tess_fused *f, int64_t i, double value)
     if (f->shadow) { f->shadow[i] = (float)value; }
 }
 
+/* in = {y, u}: (y, u), of any number of columns, as DOT is not */
+TESS_HD void fused_dot_one(const tess_fused *f, tess_scalars s, int64_t i, int64_t row, double *dots)
+{
+    (void)s;
+    (void)row;
+    dots[0] += f->in[0][i] * f->in[1][i];
+}
+
 /* in = {y, u, w}: (y, u), (y, w) */
-TESS_HD void fused_dot_two(const tess_fused *f, tess_scalars s, int64_t i, double *dots)
+TESS_HD void fused_dot_two(const tess_fused *f, tess_scalars s, int64_t i, int64_t row, double *dots)
 {
     double y = f->in[0][i];
 
+    (void)row;
     (void)s;
     dots[0] += y * f->in[1][i];
     dots[1] += y * f->in[2][i];
 }
 
 /* in = {r}, out = {p}: p = z = D^-1 r; (r, r), (r, z) */
-TESS_HD void fused_cg_start(const tess_fused *f, tess_scalars s, int64_t i, double *dots)
+TESS_HD void fused_cg_start(const tess_fused *f, tess_scalars s, int64_t i, int64_t row, double *dots)
 {
     double r = f->in[0][i];
-    double z = apply_scale(f, i, r);
+    double z = apply_scale(f, row, r);
 
     (void)s;
     f->out[0][i] = z;
@@ -46,67 +55,68 @@ TESS_HD void fused_cg_start(const tess_fused *f, tess_scalars s, int64_t i, doub
 }
 
 /* in = {q}, out = {r}: r -= alpha q; (r, r), (r, D^-1 r) */
-TESS_HD void fused_cg_residual(const tess_fused *f, tess_scalars s, int64_t i, double *dots)
+TESS_HD void fused_cg_residual(const tess_fused *f, tess_scalars s, int64_t i, int64_t row, double *dots)
 {
     double r = f->out[0][i] - s.alpha * f->in[0][i];
 
     f->out[0][i] = r;
     dots[0] += r * r;
-    dots[1] += r * apply_scale(f, i, r);
+    dots[1] += r * apply_scale(f, row, r);
 }
 
 /* in = {z}, out = {x, p}: x += alpha p; p = D^-1 z + beta p. The update of x waits for this pass because the pass reads
    p anyway. */
-TESS_HD void fused_cg_direction(const tess_fused *f, tess_scalars s, int64_t i, double *dots)
+TESS_HD void fused_cg_direction(const tess_fused *f, tess_scalars s, int64_t i, int64_t row, double *dots)
 {
     double p = f->out[1][i];
 
     (void)dots;
     f->out[0][i] += s.alpha * p;
-    p = apply_scale(f, i, f->in[0][i]) + s.beta * p;
+    p = apply_scale(f, row, f->in[0][i]) + s.beta * p;
     f->out[1][i] = p;
     store_shadow(f, i, p);
 }
 
 /* in = {z, w}, out = {p, s}: p = z + beta p; s = w + beta s, where w = A z, s = A p. */
-TESS_HD void fused_cg_direction_pair(const tess_fused *f, tess_scalars s, int64_t i, double *dots)
+TESS_HD void fused_cg_direction_pair(const tess_fused *f, tess_scalars s, int64_t i, int64_t row, double *dots)
 {
+    (void)row;
     (void)dots;
     f->out[0][i] = f->in[0][i] + s.beta * f->out[0][i];
     f->out[1][i] = f->in[1][i] + s.beta * f->out[1][i];
 }
 
 /* in = {p, r}, out = {x, z}: x += alpha p; z = D^-1 r (only with a scale) */
-TESS_HD void fused_cg_advance(const tess_fused *f, tess_scalars s, int64_t i, double *dots)
+TESS_HD void fused_cg_advance(const tess_fused *f, tess_scalars s, int64_t i, int64_t row, double *dots)
 {
     (void)dots;
     f->out[0][i] += s.alpha * f->in[0][i];
-    if (f->scale) { f->out[1][i] = f->scale[i] * f->in[1][i]; }
+    if (f->scale) { f->out[1][i] = f->scale[row] * f->in[1][i]; }
 }
 
 /* in = {r, v}, out = {p, p^}: p = r + beta (p - omega v); p^ = D^-1 p (only with a scale) */
-TESS_HD void fused_bicgstab_direction(const tess_fused *f, tess_scalars s, int64_t i, double *dots)
+TESS_HD void fused_bicgstab_direction(const tess_fused *f, tess_scalars s, int64_t i, int64_t row, double *dots)
 {
     double p = f->in[0][i] + s.beta * (f->out[0][i] - s.omega * f->in[1][i]);
 
     (void)dots;
     f->out[0][i] = p;
     if (f->scale) {
-        p *= f->scale[i];
+        p *= f->scale[row];
         f->out[1][i] = p;
     }
     store_shadow(f, i, p);
 }
 
 /* in = {v}, out = {r, s^}: r = s = r - alpha v; s^ = D^-1 s (only with a scale) */
-TESS_HD void fused_bicgstab_half(const tess_fused *f, tess_scalars s, int64_t i, double *dots)
+TESS_HD void fused_bicgstab_half(const tess_fused *f, tess_scalars s, int64_t i, int64_t row, double *dots)
 {
     double r = f->out[0][i] - s.alpha * f->in[0][i];
 
     (void)dots;
     f->out[0][i] = r;
     if (f->scale) {
-        r *= f->scale[i];
+        r *= f->scale[row];
         f->out[1][i] = r;
     }
     store_shadow(f, i, r);
@@ -114,10 +124,11 @@ TESS_HD void fused_bicgstab_half(const tess_fused *f, tess_scalars s, int64_t i,
 
 /* in = {p^, s^, t, r~}, out = {x, r}: x += alpha p^ + omega s^; r -= omega t; (r, r), (r~, r). Without a preconditioner
    s^ is r itself, read before it is written. */
-TESS_HD void fused_bicgstab_update(const tess_fused *f, tess_scalars s, int64_t i, double *dots)
+TESS_HD void fused_bicgstab_update(const tess_fused *f, tess_scalars s, int64_t i, int64_t row, double *dots)
 {
     double r = f->out[1][i];
 
+    (void)row;
     f->out[0][i] += s.alpha * f->in[0][i] + s.omega * f->in[1][i];
     r -= s.omega * f->in[2][i];
     f->out[1][i] = r;
@@ -126,7 +137,7 @@ TESS_HD void fused_bicgstab_update(const tess_fused *f, tess_scalars s, int64_t 
 }
 
 /* in = {q}, out = {v, v'}: v := c0 q - c1 v - c2 v', and v' the v before; (v, v), (v, D^-1 v) */
-TESS_HD void fused_minres_lanczos(const tess_fused *f, tess_scalars s, int64_t i, double *dots)
+TESS_HD void fused_minres_lanczos(const tess_fused *f, tess_scalars s, int64_t i, int64_t row, double *dots)
 {
     const double *c = f->coefficients;
     const double before = f->out[0][i];
@@ -136,11 +147,11 @@ TESS_HD void fused_minres_lanczos(const tess_fused *f, tess_scalars s, int64_t i
     f->out[0][i] = v;
     f->out[1][i] = before;
     dots[0] += v * v;
-    dots[1] += v * apply_scale(f, i, v);
+    dots[1] += v * apply_scale(f, row, v);
 }
 
 /* in = {z, v}, out = {m, m', z}: m := c0 z - c1 m - c2 m', and m' the m before; z = D^-1 v (only with a scale) */
-TESS_HD void fused_minres_direction(const tess_fused *f, tess_scalars s, int64_t i, double *dots)
+TESS_HD void fused_minres_direction(const tess_fused *f, tess_scalars s, int64_t i, int64_t row, double *dots)
 {
     const double *c = f->coefficients;
     const double before = f->out[0][i];
@@ -149,15 +160,16 @@ TESS_HD void fused_minres_direction(const tess_fused *f, tess_scalars s, int64_t
     (void)dots;
     f->out[0][i] = c[0] * f->in[0][i] - c[1] * before - c[2] * f->out[1][i];
     f->out[1][i] = before;
-    if (f->scale) { f->out[2][i] = f->scale[i] * f->in[1][i]; }
+    if (f->scale) { f->out[2][i] = f->scale[row] * f->in[1][i]; }
 }
 
 /* in = {m, v}, out = {x, r}: x += c0 m; r := c1 r + c2 v; (r, r) */
-TESS_HD void fused_advance(const tess_fused *f, tess_scalars s, int64_t i, double *dots)
+TESS_HD void fused_advance(const tess_fused *f, tess_scalars s, int64_t i, int64_t row, double *dots)
 {
     const double *c = f->coefficients;
     const double r = c[1] * f->out[1][i] + c[2] * f->in[1][i];
 
+    (void)row;
     (void)s;
     f->out[0][i] += c[0] * f->in[0][i];
     f->out[1][i] = r;
@@ -165,9 +177,9 @@ TESS_HD void fused_advance(const tess_fused *f, tess_scalars s, int64_t i, doubl
 }
 
 /* in = {r}, out = {z}: z = D^-1 r; z may be r */
-TESS_HD void fused_diagonal(const tess_fused *f, tess_scalars s, int64_t i, double *dots)
+TESS_HD void fused_diagonal(const tess_fused *f, tess_scalars s, int64_t i, int64_t row, double *dots)
 {
-    const double z = apply_scale(f, i, f->in[0][i]);
+    const double z = apply_scale(f, row, f->in[0][i]);
 
     (void)s;
     (void)dots;

@@ -52,6 +52,9 @@ typedef struct tess_spmv_args {
     const double *residual;   /* non-NULL: y = residual - A x instead */
     tess_reduction reduction; /* dot products with the new y, then a scalar update */
     tess_update update; /* x is the vector before, at the rows of y; but for POLYNOMIAL split and composite alone */
+    /* Of multiply_columns: FP64 vectors of several columns, by rows (value c of row i at i * columns + c); a power of
+       two, at most TESS_MAX_COLUMNS. reduction.state: one for each. Neither update nor segments. */
+    int columns;
     const uint8_t *segments; /* how each block column is used, from a solve's extension; NULL: as stored */
     /* The rest: split and composite formats alone. */
     float *y_shadow; /* non-NULL: y is written here too, rounded; y may be NULL then */
@@ -109,6 +112,11 @@ typedef struct tess_format_ops {
     /* Prepares everything else that products need, so that products allocate nothing; may be called again. */
     tess_status (*prepare)(const tess_matrix *a);
     tess_status (*spmv)(const tess_matrix *a, const tess_spmv_args *args);
+    /* Whether this matrix has multiply_columns; steps: also with FP32 vectors and the update POLYNOMIAL. NULL: no. */
+    bool (*takes_columns)(const tess_matrix *a, bool steps);
+    /* The product of several columns in one pass, in FP64 or FP32, and the reduction of those that run.
+       Columns that do not run may be written. */
+    tess_status (*multiply_columns)(const tess_matrix *a, const tess_spmv_args *args);
     /* Host arrays of the stored nonzeros in CSR order, decoded to FP64; any may be NULL. */
     tess_status (*decode)(const tess_matrix *a, int64_t *row_ptr, int32_t *col_ind, double *val);
     int64_t (*bytes)(const tess_matrix *a);

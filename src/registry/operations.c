@@ -2,6 +2,7 @@
 /* The tables of the library's parts, by device: operations.def has the list. */
 #include "auto/facts.h"
 #include "base/gpu_found.h"
+#include "dense/columns.h"
 #include "dense/gemv.h"
 #include "dense/trsv.h"
 #include "format/dia/dia.h"

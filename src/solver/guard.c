@@ -144,7 +144,7 @@ tess_precision guard_working_precision(const method_solver *s)
     return s->method->working_precision ? s->method->working_precision(s) : solver_lowest_precision(s);
 }
 
-static tess_status start_run(solve_run *run, const tess_vector *b)
+static tess_status start_run(solve_run *run)
 {
     method_solver *s = run->s;
     tess_solve_result *r = run->result;
@@ -154,7 +154,7 @@ static tess_status start_run(solve_run *run, const tess_vector *b)
     TESS_TRY(guard_verify(run, run->x, &run->now)); /* ||b|| comes with it */
     verify_set_tolerances(s->options, &run->now, r);
     if (r->rhs_norm == 0.0) {
-        TESS_TRY(s->ctx->backend->zero(s->ctx, run->x, (size_t)b->n * sizeof(double)));
+        TESS_TRY(s->ctx->backend->zero(s->ctx, run->x, (size_t)s->original->nrows * sizeof(double)));
         TESS_TRY(guard_verify(run, run->x, &run->now));
     }
     r->estimated_residual_norm = run->now.norm;
@@ -171,35 +171,56 @@ static tess_status start_run(solve_run *run, const tess_vector *b)
 cleanup:
     return status;
 }
-static tess_status run_cycles(solve_run *run, tess_reason *reason)
+
+tess_status guard_prepare_cycles(solve_run *run)
 {
     method_solver *s = run->s;
-    bool goes_on = true;
     tess_status status = TESS_SUCCESS;
 
     s->krylov.matrix = solver_matrix(s);
     if (s->krylov.extension) { TESS_TRY(s->krylov.extension->start(s)); }
     run->first = run->now;
     TESS_TRY(copy_to_best(run));
-    TESS_TRY(guard_find_floor(run));
+    status = guard_find_floor(run);
+cleanup:
+    return status;
+}
+
+/* What a cycle has come to. *goes_on: another follows. */
+static tess_status judge(solve_run *run, const tess_loop_state *end, tess_reason *reason, bool *goes_on)
+{
+    const double ended = tess_wall_seconds();
+    bool progress = false;
+    tess_status status = TESS_SUCCESS;
+
+    *reason = (tess_reason)end->reason;
+    *goes_on = false;
+    TESS_TRY(guard_judge_cycle(run, *reason, &progress));
+    run->refinement_seconds += tess_wall_seconds() - ended;
+    if (meets_tolerance(run->result, &run->now)) { return TESS_SUCCESS; }
+    if (run->floor > 0.0 && *reason == TESS_REASON_RTOL && run->now.norm <= NEAR_FLOOR * run->floor) {
+        *reason = TESS_REASON_STAGNATION;
+        return TESS_SUCCESS;
+    }
+    status = guard_go_on(run, end, progress, reason, goes_on);
+cleanup:
+    return status;
+}
+
+tess_status guard_run_cycles(solve_run *run, const tess_loop_state *first, tess_reason *reason)
+{
+    method_solver *s = run->s;
+    bool goes_on = true;
+    tess_status status = TESS_SUCCESS;
+
     *reason = TESS_REASON_ITERATIONS;
+    if (first) { TESS_TRY(judge(run, first, reason, &goes_on)); }
     while (goes_on && run->result->iterations < s->options->max_iterations) {
         tess_loop_state end;
-        bool progress = false;
-        double ended = 0.0;
 
         TESS_TRY(guard_start_cycle(run));
         TESS_TRY(guard_run_cycle(run, &end));
-        ended = tess_wall_seconds();
-        *reason = (tess_reason)end.reason;
-        TESS_TRY(guard_judge_cycle(run, *reason, &progress));
-        run->refinement_seconds += tess_wall_seconds() - ended;
-        if (meets_tolerance(run->result, &run->now)) { break; }
-        if (run->floor > 0.0 && *reason == TESS_REASON_RTOL && run->now.norm <= NEAR_FLOOR * run->floor) {
-            *reason = TESS_REASON_STAGNATION;
-            break;
-        }
-        TESS_TRY(guard_go_on(run, &end, progress, reason, &goes_on));
+        TESS_TRY(judge(run, &end, reason, &goes_on));
     }
     if (!meets_tolerance(run->result, &run->now)) { TESS_TRY(return_best(run)); }
 cleanup:
@@ -248,39 +269,60 @@ static tess_reason true_reason(const method_solver *s, tess_reason reason)
     return reason == TESS_REASON_INDEFINITE_PRECOND && !s->precond ? TESS_REASON_BREAKDOWN : reason;
 }
 
-tess_status guard_solve(method_solver *s, const tess_vector *b, tess_vector *x, tess_solve_result *result)
+tess_status guard_open(solve_run *run, tess_reason *reason, bool *cycles)
 {
-    solve_run run = {.s = s, .result = result, .start = tess_wall_seconds()};
-    tess_reason reason = TESS_REASON_RUNNING;
-    bool cycled = false;
+    method_solver *s = run->s;
+    tess_solve_result *result = run->result;
     tess_status status = TESS_SUCCESS;
 
-    run.b = b->data;
-    run.x = x->data;
+    *cycles = false;
+    *reason = TESS_REASON_RUNNING;
     TESS_TRY(solver_start_clock(s));
     TESS_TRY(renew_values(s));
     describe_solver(s->head, result);
-    TESS_TRY(start_run(&run, b));
-    if (!is_finite(run.now.norm) || !is_finite(result->rhs_norm)) {
-        reason = TESS_REASON_NAN_OR_INF;
-    } else if (run.now.norm == 0.0 && !meets_tolerance(result, &run.now)) {
-        reason = TESS_REASON_STAGNATION;
-    } else if (!meets_tolerance(result, &run.now)) {
-        reason = s->asymmetric ? TESS_REASON_NONSYMMETRIC : s->setup_reason;
-        if (reason != TESS_REASON_RUNNING) {
-            s->ctx->error = s->asymmetric ? s->asymmetric_error : s->setup_error;
-        } else {
-            cycled = true;
-            TESS_TRY(run_cycles(&run, &reason));
-        }
+    TESS_TRY(start_run(run));
+    if (!is_finite(run->now.norm) || !is_finite(result->rhs_norm)) {
+        *reason = TESS_REASON_NAN_OR_INF;
+    } else if (run->now.norm == 0.0 && !meets_tolerance(result, &run->now)) {
+        *reason = TESS_REASON_STAGNATION;
+    } else if (!meets_tolerance(result, &run->now)) {
+        *reason = s->asymmetric ? TESS_REASON_NONSYMMETRIC : s->setup_reason;
+        *cycles = *reason == TESS_REASON_RUNNING;
+        if (!*cycles) { s->ctx->error = s->asymmetric ? s->asymmetric_error : s->setup_error; }
     }
-    TESS_TRY(tess_vector_refresh_shadow(x));
+cleanup:
+    return status;
+}
+
+tess_status guard_close(solve_run *run, bool cycled, tess_reason reason)
+{
+    method_solver *s = run->s;
+    tess_status status = TESS_SUCCESS;
+
     TESS_TRY(s->ctx->backend->synchronize(s->ctx));
     tess_papers_result_init(&s->head->papers_result);
     if (s->krylov.extension && cycled) { TESS_TRY(s->krylov.extension->report(s)); } /* else it has counted nothing */
-    finish_result(s->head, &run.now, true_reason(s, reason), run.start, result);
-    if (s->method->report) { s->method->report(s, result); }
-    status = solver_stop_clock(s, run.refinement_seconds, result);
+    finish_result(s->head, &run->now, true_reason(s, reason), run->start, run->result);
+    if (s->method->report) { s->method->report(s, run->result); }
+    status = solver_stop_clock(s, run->refinement_seconds, run->result);
+cleanup:
+    return status;
+}
+
+tess_status guard_solve(method_solver *s, const tess_vector *b, tess_vector *x, tess_solve_result *result)
+{
+    solve_run run = {.s = s, .b = b->data, .x = x->data, .result = result, .start = tess_wall_seconds()};
+    tess_reason reason = TESS_REASON_RUNNING;
+    bool cycles = false;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(guard_open(&run, &reason, &cycles));
+    if (cycles) {
+        TESS_TRY(guard_prepare_cycles(&run));
+        TESS_TRY(guard_run_cycles(&run, NULL, &reason));
+    }
+    TESS_TRY(tess_vector_refresh_shadow(x));
+    status = guard_close(&run, cycles, reason);
 cleanup:
     s->ctx->clock = NULL;
     return status;

@@ -106,7 +106,7 @@ static double given_tolerance(const solve_run *run)
            pow(HIDDEN_SHARE, run->fruitless);
 }
 
-tess_status guard_start_cycle(solve_run *run)
+tess_status guard_aim(solve_run *run)
 {
     method_solver *s = run->s;
     tess_krylov *k = &s->krylov;
@@ -137,8 +137,20 @@ tess_status guard_start_cycle(solve_run *run)
     k->cycles += 1;
     k->iterated = 0;
     run->begin = state;
+cleanup:
+    return status;
+}
+
+tess_status guard_start_cycle(solve_run *run)
+{
+    method_solver *s = run->s;
+    tess_krylov *k = &s->krylov;
+    const tess_solve_result *r = run->result;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(guard_aim(run));
     if (s->method->run) { return TESS_SUCCESS; }
-    TESS_TRY(s->ctx->backend->upload(s->ctx, k->state, &state, sizeof state));
+    TESS_TRY(s->ctx->backend->upload(s->ctx, k->state, &run->begin, sizeof run->begin));
     /* A single kernel writes all of d. */
     if (!k->single) { TESS_TRY(s->ctx->backend->zero(s->ctx, k->d, (size_t)k->n * sizeof(double))); }
     if (k->extension) { TESS_TRY(k->extension->start_cycle(s, r->rhs_norm, run->norm, run->exponent)); }
@@ -147,10 +159,19 @@ cleanup:
     return status;
 }
 
+void guard_note_end(solve_run *run, const tess_loop_state *end)
+{
+    const int64_t capacity = run->s->head->history_capacity;
+    tess_solve_result *r = run->result;
+
+    r->iterations = end->iteration;
+    r->estimated_residual_norm = end->scale * end->residual_norm;
+    r->history_length = end->iteration + 1 < capacity ? end->iteration + 1 : capacity;
+}
+
 tess_status guard_run_loop(solve_run *run, tess_loop_state *end)
 {
     method_solver *s = run->s;
-    tess_solve_result *r = run->result;
     tess_loop loop = {.body = s->method->iterate,
                       .solver = &s->krylov,
                       .engine = (int)s->engine,
@@ -173,9 +194,7 @@ tess_status guard_run_loop(solve_run *run, tess_loop_state *end)
     s->loop_x = NULL;
     if (status == TESS_SUCCESS && s->method->finish) { status = s->method->finish(&s->krylov); }
     *end = loop.result;
-    r->iterations = end->iteration;
-    r->estimated_residual_norm = end->scale * end->residual_norm;
-    r->history_length = end->iteration + 1 < s->head->history_capacity ? end->iteration + 1 : s->head->history_capacity;
+    guard_note_end(run, end);
     return status;
 }
 

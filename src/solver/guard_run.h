@@ -63,6 +63,15 @@ void guard_drop_graph(method_solver *s);
 /* The precision of cycles until an escalation. */
 tess_precision guard_working_precision(const method_solver *s);
 
+/* A solve before its first cycle. *cycles: one is needed; else *reason is final. */
+tess_status guard_open(solve_run *run, tess_reason *reason, bool *cycles);
+/* What a first cycle needs besides: the matrix of the iterations, and what no x can reach. */
+tess_status guard_prepare_cycles(solve_run *run);
+/* Cycles to the end of the solve; first: where one that has been run elsewhere ended, with its d; NULL: none has. */
+tess_status guard_run_cycles(solve_run *run, const tess_loop_state *first, tess_reason *reason);
+/* Fills in the result. cycled: cycles were run. */
+tess_status guard_close(solve_run *run, bool cycled, tess_reason reason);
+
 /* ---- least_residual.c ---- */
 
 /* A solve ends this near to the least residual. */
@@ -76,7 +85,11 @@ tess_status guard_project(solve_run *run);
 
 /* ---- guard_cycle.c ---- */
 
+/* The goal and the scale of a cycle, run->begin, and krylov.r divided by that scale; then its start. */
+tess_status guard_aim(solve_run *run);
 tess_status guard_start_cycle(solve_run *run);
+/* Tells the result how a loop ended. */
+void guard_note_end(solve_run *run, const tess_loop_state *end);
 tess_status guard_run_loop(solve_run *run, tess_loop_state *end);
 /* x + d is judged before it replaces x. *progress: the cycle reduced the true residual enough. */
 tess_status guard_judge_cycle(solve_run *run, tess_reason reason, bool *progress);

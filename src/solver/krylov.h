@@ -19,12 +19,14 @@ typedef struct tess_krylov {
     tess_context *ctx;
     const tess_matrix *matrix;
     const tess_precond *precond; /* NULL: none */
-    int64_t n;
+    int64_t n;                   /* values of a vector: rows times columns */
+    int columns; /* 0 or 1: one; else the matrix, the vectors and states are those of several (many.c) */
     double *d, *r;
     void *v[TESS_MAX_KRYLOV_VECTORS]; /* data of the method */
     tess_precision vectors;           /* precision of the vectors */
     tess_loop_state *state;
     void *numbers;                /* on the device: the method's own scalars */
+    size_t numbers_stride;        /* of several columns: bytes from those of one to the next */
     int64_t cycles;               /* that were started */
     int attempt;                  /* counts cycles without progress: a method may then start differently */
     void *own;                    /* state that the method keeps between cycles */
@@ -47,6 +49,7 @@ struct tess_method {
     bool counts_iterations;     /* its operations depend on the iteration's number, so that no recording repeats them */
     tess_recurrence recurrence; /* AUTO: the method's default variant */
     bool restarts_judge;        /* with the guard on `report` no estimate ends a cycle: only true residuals decide */
+    bool takes_columns;         /* its operations are those that several columns have */
     bool pauses;                /* its loop ends with RUNNING to be judged, and goes on from there (guard_pause.c) */
     size_t numbers;             /* bytes of scalars beside the loop's state */
     int (*vectors)(const tess_precond *m);

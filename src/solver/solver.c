@@ -327,32 +327,53 @@ static bool wants_last(const tess_solver *s, const tess_solve_result *r)
     return asked != 0 && !r->converged && (asked != 2 || r->reason == TESS_REASON_ITERATIONS);
 }
 
-tess_status tess_solver_solve(tess_solver *s, const tess_vector *b, tess_vector *x, tess_solve_result *result)
+tess_status solver_solve(tess_solver *s, const tess_vector *b, tess_vector *x, tess_solve_result *result)
 {
-    TESS_REQUIRE(NULL, s);
-    TESS_REQUIRE(s->ctx, result);
     tess_solve_result full;
     solve_stop stop;
     double deadline = 0.0;
     tess_status status = result_require_size(s->ctx, "tess_solve_result", result->size, sizeof full);
 
-    if (status == TESS_SUCCESS) { status = fork_require_device(s->ctx); }
-    if (status == TESS_SUCCESS) { status = solver_require_idle(s); }
     if (status != TESS_SUCCESS) { return status; }
     tess_solve_result_init(&full);
     result_return(&full, result); /* a call that fails leaves nothing of the one before */
     s->iterated = false;
     stop_begin(&stop, s->ctx, &s->options);
     deadline = tess_deadline_begin(s->ctx, s->options.time_limit);
-    s->solving = true;
     status = check_vectors(s, b, x);
     if (status == TESS_SUCCESS) { status = s->ops->solve(s, b, x, &full); }
     if (status == TESS_SUCCESS && wants_last(s, &full)) { status = return_last(s, b, x, &full); }
-    s->solving = false;
     tess_deadline_restore(s->ctx, deadline);
     stop_end(&stop, &s->options);
     full.reason = stop_reason(&stop, full.reason);
     if (status == TESS_SUCCESS) { result_return(&full, result); }
+    return status;
+}
+
+tess_status solver_begin(tess_solver *s)
+{
+    tess_status status = fork_require_device(s->ctx);
+
+    if (status == TESS_SUCCESS) { status = solver_require_idle(s); }
+    if (status == TESS_SUCCESS) { s->solving = true; }
+    return status;
+}
+
+void solver_end(tess_solver *s)
+{
+    s->solving = false;
     if (s->abandoned) { tess_solver_destroy(s); }
+}
+
+tess_status tess_solver_solve(tess_solver *s, const tess_vector *b, tess_vector *x, tess_solve_result *result)
+{
+    TESS_REQUIRE(NULL, s);
+    TESS_REQUIRE(s->ctx, result);
+    tess_status status = result_require_size(s->ctx, "tess_solve_result", result->size, sizeof *result);
+
+    if (status == TESS_SUCCESS) { status = solver_begin(s); }
+    if (status != TESS_SUCCESS) { return status; }
+    status = solver_solve(s, b, x, result);
+    solver_end(s);
     return status;
 }

@@ -92,6 +92,13 @@ method_solver *solver_innermost(const tess_solver *s);
 /* Errors: INVALID_ARGUMENT within a solve, from its monitor. */
 tess_status solver_require_idle(const tess_solver *s);
 
+/* Around a solve of one column or several: the solver is idle, then busy; at the end it is freed if its monitor
+   destroyed it. */
+tess_status solver_begin(tess_solver *s);
+void solver_end(tess_solver *s);
+/* tess_solver_solve between the two. */
+tess_status solver_solve(tess_solver *s, const tess_vector *b, tess_vector *x, tess_solve_result *result);
+
 /* What tess_solver_create refuses before any set-up. Options of the caller (NULL: none) that have no effect, or exclude
    one another; a preconditioner of the caller stands for those of the options. */
 tess_status solver_require_fit(const tess_matrix *a, const tess_precond *m, const tess_solve_options *options);

@@ -6,12 +6,13 @@
 #include "device/gpu/fused_pass.cuh"
 
 template <tess_fused_op OP>
-__device__ static inline void apply_body(const tess_fused *op, tess_scalars scalars, int64_t i, double *dots)
+__device__ static inline void apply_body(const tess_fused *op, tess_scalars scalars, int64_t i, int64_t row,
+                                         double *dots)
 {
     switch (OP) {
-#define TESS_FUSED(NAME, function, ndots) \
-    case TESS_FUSED_##NAME:               \
-        function(op, scalars, i, dots);   \
+#define TESS_FUSED(NAME, function, ndots)    \
+    case TESS_FUSED_##NAME:                  \
+        function(op, scalars, i, row, dots); \
         break;
 #define TESS_BLAS(NAME, function, operands, ndots)
 #include "base/fused.def"
@@ -47,7 +48,7 @@ struct solver_pass {
         int64_t first = (int64_t)blockIdx.x * GPU_BLOCK + threadIdx.x;
 
         for (int64_t i = first; i < op.n; i += (int64_t)gridDim.x * GPU_BLOCK) {
-            apply_body<OP>(&op, scalars, i, dots);
+            apply_body<OP>(&op, scalars, i, i, dots);
         }
     }
 };

@@ -122,7 +122,7 @@ struct wide_pass {
         if (SCALED) { own.scale = scale[u].value; }
 #pragma unroll
         for (int e = 0; e < count; e++) {
-            apply_body<OP>(&own, scalars, e, dots);
+            apply_body<OP>(&own, scalars, e, e, dots);
         }
 #pragma unroll
         for (int k = 0; k < shape::OUTPUTS; k++) {
@@ -161,7 +161,7 @@ struct wide_pass {
                 load(op, u, pairs, p + depth * step);
             }
         }
-        if (tail < op.n) { apply_body<OP>(&op, scalars, tail, dots); }
+        if (tail < op.n) { apply_body<OP>(&op, scalars, tail, tail, dots); }
     }
 };
 

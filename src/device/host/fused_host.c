@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fused vector operations on the host: one blocked loop, its body chosen by a constant that folds away. */
 #include "device/fused_bodies.h"
+#include "device/host/columns.h"
 #include "device/host/host.h"
 
 #include <tessera/codec.h>
@@ -38,7 +39,7 @@ typedef void (*fused_block)(const tess_fused *op, tess_scalars scalars, int64_t 
         {                                                                                                              \
             double element[2] = {0.0, 0.0};                                                                            \
                                                                                                                        \
-            function(&local, scalars, i, element);                                                                     \
+            function(&local, scalars, i, i, element);                                                                  \
             d0 += element[0];                                                                                          \
             d1 += element[1];                                                                                          \
         }                                                                                                              \
@@ -90,6 +91,7 @@ tess_status host_fused(tess_context *ctx, const tess_fused *op)
     tess_scalars scalars = read_scalars(op->state);
     double *partials = NULL;
 
+    if (op->columns > 1) { return host_columns_fused(ctx, op); }
     if (!host_enter(op->state, op->finishing, ndots > 0)) { return TESS_SUCCESS; }
     if (ndots > 0) {
         tess_status status = host_partials(ctx, ndots * nblocks, &partials);

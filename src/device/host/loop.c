@@ -37,6 +37,58 @@ static void report_progress(const tess_loop *loop)
     if (loop->monitor(loop->monitor_user, &progress) != 0) { loop->state->cancel = 1; }
 }
 
+/* ---- several columns ---- */
+
+static int count_running(const tess_loop *loop)
+{
+    int running = 0;
+
+    for (int c = 0; c < loop->columns; c++) {
+        running += loop->state[c].phase == TESS_LOOP_RUNNING;
+    }
+    return running;
+}
+
+/* The column that is farthest from its tolerance, of those that were part of the last iteration. */
+static const tess_loop_state *worst_column(const tess_loop *loop)
+{
+    const tess_loop_state *worst = loop->state;
+
+    for (int c = 1; c < loop->columns; c++) {
+        const tess_loop_state *s = &loop->state[c];
+        const bool farther = s->residual_norm * worst->tolerance > worst->residual_norm * s->tolerance;
+
+        if (s->iteration > worst->iteration || (s->iteration == worst->iteration && farther)) { worst = s; }
+    }
+    return worst;
+}
+
+/* A request to cancel is for all columns. */
+static void report_columns(const tess_loop *loop)
+{
+    const tess_loop_state *worst = worst_column(loop);
+    const tess_progress progress = {worst->iteration, worst->scale * worst->residual_norm,
+                                    worst->scale * worst->tolerance, tess_wall_seconds() - loop->start_seconds};
+
+    if (loop->monitor(loop->monitor_user, &progress) == 0) { return; }
+    for (int c = 0; c < loop->columns; c++) {
+        loop->state[c].cancel = 1;
+    }
+}
+
+static tess_status run_columns(const tess_loop *loop)
+{
+    tess_status status = TESS_SUCCESS;
+
+    while (count_running(loop) > loop->leave_at && status == TESS_SUCCESS) {
+        status = loop->body(loop->solver);
+        if (status == TESS_SUCCESS && loop->monitor) { report_columns(loop); }
+    }
+    return status;
+}
+
+/* ---- one column ---- */
+
 tess_status host_run_loop(tess_context *ctx, tess_loop *loop)
 {
     tess_loop_state *state = loop->state;
@@ -44,6 +96,7 @@ tess_status host_run_loop(tess_context *ctx, tess_loop *loop)
     tess_status status = TESS_SUCCESS;
 
     (void)ctx;
+    if (loop->columns > 1) { return run_columns(loop); }
     while (state->phase == TESS_LOOP_RUNNING && status == TESS_SUCCESS) {
         status = loop->body(loop->solver);
         if (status == TESS_SUCCESS && loop->monitor) { report_progress(loop); }

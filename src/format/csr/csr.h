@@ -28,6 +28,10 @@ typedef struct csr_ops {
     tess_status (*make_plans)(tess_context *ctx, int count, const csr_view *const *views, csr_plan **out);
     void (*free_plan)(tess_context *ctx, csr_plan *plan);
     tess_status (*spmv)(tess_context *ctx, const csr_view *view, const csr_plan *plan, const tess_spmv_args *args);
+    /* As multiply_columns of a format; NULL: the device has none. */
+    tess_status (*multiply_columns)(tess_context *ctx, const csr_view *view, const csr_plan *plan,
+                                    const tess_spmv_args *args);
+    bool columns_take_steps; /* FP32 vectors, and steps of a polynomial */
     /* Data that products by parts need in addition to the parts' plans, made after these; NULL: none. The first plan
        owns it. */
     tess_status (*prepare_parts)(tess_context *ctx, int count, const csr_part *parts);

@@ -222,6 +222,24 @@ cleanup:
     return status;
 }
 
+static tess_status csr_multiply_columns(const tess_matrix *a, const tess_spmv_args *args)
+{
+    csr_storage *s = a->storage;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(ensure_plan(a->ctx, s));
+    status = csr_ops_of(a->ctx)->multiply_columns(a->ctx, &s->view, s->plan, args);
+cleanup:
+    return status;
+}
+
+static bool csr_takes_columns(const tess_matrix *a, bool steps)
+{
+    const csr_ops *ops = csr_ops_of(a->ctx);
+
+    return ops->multiply_columns && (!steps || ops->columns_take_steps);
+}
+
 /* ---- back to the host ---- */
 
 static tess_status decode_offsets(const tess_matrix *a, const csr_view *v, int64_t *row_ptr)
@@ -291,6 +309,8 @@ const tess_format_ops csr_format = {
     .destroy = csr_destroy,
     .prepare = csr_prepare,
     .spmv = csr_spmv,
+    .takes_columns = csr_takes_columns,
+    .multiply_columns = csr_multiply_columns,
     .decode = csr_decode,
     .bytes = csr_bytes,
 };

@@ -33,6 +33,9 @@ void csr_host_free_layers(tess_context *ctx, csr_layers *plan);
 tess_status csr_host_spmv_layers(tess_context *ctx, int count, const csr_view *layers, const csr_layers *plan,
                                  const tess_spmv_args *args);
 
+tess_status csr_host_multiply_columns(tess_context *ctx, const csr_view *v, const csr_plan *p,
+                                      const tess_spmv_args *args);
+
 /* Whether x is read in FP32: if all vectors are FP32, or the products of a part are. */
 bool csr_host_is_low(const csr_view *v, const tess_spmv_args *args);
 /* Sums the plan's long rows, with all threads. */

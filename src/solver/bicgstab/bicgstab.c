@@ -78,4 +78,5 @@ const tess_method tess_method_bicgstab = {.kind = TESS_SOLVER_BICGSTAB,
                                           .has_recurrence = true,
                                           .vectors = bicgstab_vectors,
                                           .start = start_bicgstab,
+                                          .takes_columns = true,
                                           .iterate = iterate_bicgstab};

@@ -121,6 +121,7 @@ const tess_method tess_method_cg = {.kind = TESS_SOLVER_CG,
                                     .has_recurrence = true,
                                     .vectors = cg_vectors,
                                     .start = start_cg,
+                                    .takes_columns = true,
                                     .iterate = iterate_cg};
 
 const tess_method tess_recurrence_cg_recomputing = {.kind = TESS_SOLVER_CG,

@@ -112,4 +112,5 @@ const tess_method tess_method_minres = {.kind = TESS_SOLVER_MINRES,
                                         .numbers = MINRES_SETS * sizeof(minres_numbers),
                                         .vectors = minres_vectors,
                                         .start = start_minres,
+                                        .takes_columns = true,
                                         .iterate = iterate_minres};

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file many.h  Several right-hand sides: iterations that read the matrix once for many columns.
+ *
+ *     tess_columns b = tess_columns_by_column(n, 8, rhs, TESS_MEMORY_HOST);
+ *     tess_columns x = tess_columns_by_column(n, 8, solutions, TESS_MEMORY_HOST);
+ *     tess_solve_result results[8];                                         each by tess_solve_result_init
+ *     tess_solver_solve_many(solver, &b, &x, results);
+ */
+#ifndef TESSERA_MANY_H
+#define TESSERA_MANY_H
+
+#include <tessera/columns.h>
+#include <tessera/solver.h>
+
+TESS_BEGIN_DECLS
+
+/**
+ * Solves A x = b for each column of @p b, and verifies each: as tess_solver_solve for one after another, but that
+ * iterations of several columns read the matrix together.
+ * @param x        in: initial guesses; out: solutions
+ * @param results  one for each column, initialised; `iterations`, reason and norms are the column's own, seconds those
+ *                 of all columns that were solved together
+ * Together: CG, MINRES and BiCGSTAB with no preconditioner or Jacobi, with guard `repair`, on one matrix in a format
+ * that multiplies columns; also where solver auto has chosen these for the first column. A column that has converged
+ * leaves; one that breaks down goes on alone. Any other request solves one after another.
+ * The history is that of the last column. Errors: those of tess_solver_solve, at the first column that has one.
+ * Test: tests/unit/test_solve_many.c
+ */
+TESS_EXPORT tess_status tess_solver_solve_many(tess_solver *solver, const tess_columns *b, const tess_columns *x,
+                                               tess_solve_result *results);
+
+TESS_END_DECLS
+
+#endif

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Solves of several columns. Each column is a solve of its own: its tolerances, its true residual, its later cycles.
+ * The first cycles of up to TESS_MAX_COLUMNS columns are one loop, if method and matrix allow it.
+ */
+#include <math.h>
+#include <string.h>
+
+#include <tessera/many.h>
+#include <tessera/names.h>
+
+#include "base/deadline.h"
+#include "base/fork.h"
+#include "base/options.h"
+#include "matrix/matrix.h"
+#include "solver/many.h"
+#include "solver/stop.h"
+
+/* An element of the caller's array, whose struct may be a shorter one. */
+static tess_solve_result *result_at(tess_solve_result *results, int64_t c)
+{
+    return (tess_solve_result *)(void *)((char *)results + (size_t)c * results->size);
+}
+
+/* ---- columns together ---- */
+
+static void release_columns(many_columns *m)
+{
+    tess_context *ctx = m->s->ctx;
+    const int64_t n = m->s->original->nrows;
+
+    for (int c = 0; m->column && c < m->count; c++) {
+        tess_device_release(ctx, m->column[c].b, n, sizeof(double));
+        tess_device_release(ctx, m->column[c].x, n, sizeof(double));
+    }
+    tess_host_release(ctx, m->column, m->count, sizeof *m->column);
+    tess_device_release(ctx, m->d, n * m->count, sizeof(double));
+    tess_device_release(ctx, m->r, n * m->count, sizeof(double));
+    tess_device_release(ctx, m->history, m->s->head->history_capacity * m->count, sizeof(double));
+}
+
+static tess_status allocate_columns(many_columns *m)
+{
+    tess_context *ctx = m->s->ctx;
+    const int64_t n = m->s->original->nrows, capacity = m->s->head->history_capacity;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(tess_host_allocate(ctx, m->count, sizeof *m->column, (void **)&m->column));
+    memset(m->column, 0, (size_t)m->count * sizeof *m->column);
+    for (int c = 0; c < m->count; c++) {
+        TESS_TRY(tess_device_allocate(ctx, n, sizeof(double), (void **)&m->column[c].b));
+        TESS_TRY(tess_device_allocate(ctx, n, sizeof(double), (void **)&m->column[c].x));
+    }
+    TESS_TRY(tess_device_allocate(ctx, n * m->count, sizeof(double), (void **)&m->d));
+    TESS_TRY(tess_device_allocate(ctx, n * m->count, sizeof(double), (void **)&m->r));
+    if (capacity > 0) { status = tess_device_allocate(ctx, capacity * m->count, sizeof(double), (void **)&m->history); }
+cleanup:
+    return status;
+}
+
+/* A column up to the loop: what its cycle aims at, and the residual that it starts from. */
+static tess_status open_column(many_columns *m, int c)
+{
+    method_solver *s = m->s;
+    column_solve *column = &m->column[c];
+    const int64_t capacity = s->head->history_capacity;
+    const size_t bytes = (size_t)s->original->nrows * sizeof(double);
+    tess_status status = TESS_SUCCESS;
+
+    tess_solve_result_init(&column->result);
+    column->run = (solve_run){.s = s, .b = column->b, .x = column->x, .result = &column->result, .start = m->start};
+    TESS_TRY(guard_open(&column->run, &column->reason, &column->cycles));
+    if (!column->cycles) { return TESS_SUCCESS; }
+    TESS_TRY(guard_prepare_cycles(&column->run));
+    TESS_TRY(guard_aim(&column->run));
+    TESS_TRY(s->ctx->backend->copy(s->ctx, m->r + c * s->original->nrows, s->krylov.r, bytes));
+    if (capacity > 0) { status = s->ctx->backend->copy(s->ctx, m->history + c * capacity, s->history, sizeof(double)); }
+cleanup:
+    return status;
+}
+
+/* A column after the loop: its judgement, cycles of its own if it needs them, its result. */
+static tess_status close_column(many_columns *m, int c)
+{
+    method_solver *s = m->s;
+    column_solve *column = &m->column[c];
+    solve_run *run = &column->run;
+    const int64_t n = s->original->nrows, capacity = s->head->history_capacity;
+    tess_status status = TESS_SUCCESS;
+
+    if (column->cycles) {
+        guard_note_end(run, &column->end);
+        const size_t kept = (size_t)column->result.history_length * sizeof(double);
+
+        TESS_TRY(s->ctx->backend->copy(s->ctx, s->krylov.d, m->d + c * n, (size_t)n * sizeof(double)));
+        if (kept > 0) {
+            TESS_TRY(s->ctx->backend->copy(s->ctx, s->history, m->history + c * capacity, kept));
+            TESS_TRY(s->ctx->backend->download(s->ctx, s->head->host_history, s->history, kept));
+        }
+        TESS_TRY(guard_run_cycles(run, &column->end, &column->reason));
+    }
+    status = guard_close(run, column->cycles, column->reason);
+cleanup:
+    return status;
+}
+
+/* A pause is no end: the column goes on alone. */
+static void note_pauses(many_columns *m)
+{
+    for (int c = 0; c < m->count; c++) {
+        tess_loop_state *end = &m->column[c].end;
+
+        if (m->column[c].cycles && end->reason == TESS_REASON_RUNNING) { end->reason = TESS_REASON_STAGNATION; }
+    }
+}
+
+/* Columns first .. first + count - 1 of the caller's. */
+static tess_status solve_together(method_solver *s, const tess_columns *b, const tess_columns *x, int64_t first,
+                                  int count, tess_solve_result *own)
+{
+    many_columns m = {.s = s, .method = many_method(s), .count = count, .start = tess_wall_seconds()};
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(allocate_columns(&m));
+    for (int c = 0; c < count; c++) {
+        TESS_TRY(columns_get(s->ctx, b, first + c, m.column[c].b));
+        TESS_TRY(columns_get(s->ctx, x, first + c, m.column[c].x));
+        TESS_TRY(open_column(&m, c));
+    }
+    TESS_TRY(many_run_loop(&m));
+    note_pauses(&m);
+    for (int c = 0; c < count; c++) {
+        TESS_TRY(close_column(&m, c));
+        TESS_TRY(columns_set(s->ctx, m.column[c].x, x, first + c));
+        own[c] = m.column[c].result;
+    }
+cleanup:
+    release_columns(&m);
+    s->ctx->clock = NULL;
+    return status;
+}
+
+/* The same with what surrounds a solve. */
+static tess_status run_together(method_solver *s, const tess_columns *b, const tess_columns *x, int64_t first,
+                                int count, tess_solve_result *results)
+{
+    tess_solve_result own[TESS_MAX_COLUMNS];
+    solve_stop stop;
+    const double deadline = tess_deadline_begin(s->ctx, s->options->time_limit);
+    tess_status status = TESS_SUCCESS;
+
+    stop_begin(&stop, s->ctx, s->options);
+    status = solve_together(s, b, x, first, count, own);
+    stop_end(&stop, s->options);
+    tess_deadline_restore(s->ctx, deadline);
+    for (int c = 0; c < count && status == TESS_SUCCESS; c++) {
+        own[c].reason = stop_reason(&stop, own[c].reason);
+        result_return(&own[c], result_at(results, first + c));
+    }
+    return status;
+}
+
+/* ---- all columns ---- */
+
+/* One column as a solve of its own. */
+static tess_status solve_alone(tess_solver *s, const tess_columns *b, const tess_columns *x, int64_t c,
+                               tess_solve_result *result)
+{
+    tess_vector *own_b = NULL, *own_x = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(tess_vector_create(s->ctx, b->rows, TESS_PRECISION_FP64, &own_b));
+    TESS_TRY(tess_vector_create(s->ctx, x->rows, TESS_PRECISION_FP64, &own_x));
+    TESS_TRY(columns_get(s->ctx, b, c, tess_vector_data(own_b)));
+    TESS_TRY(columns_get(s->ctx, x, c, tess_vector_data(own_x)));
+    TESS_TRY(solver_solve(s, own_b, own_x, result));
+    status = columns_set(s->ctx, tess_vector_data_const(own_x), x, c);
+cleanup:
+    tess_vector_destroy(own_b);
+    tess_vector_destroy(own_x);
+    return status;
+}
+
+/* The method that can run the columns; NULL: none. Attempts and accuracies solve at least one column first. */
+static method_solver *common_method(const tess_solver *s)
+{
+    method_solver *running = wants_accuracy(&s->options) || s->options.return_last ? NULL : solver_running(s);
+
+    return running && many_takes(running) ? running : NULL;
+}
+
+static tess_status solve_columns(tess_solver *s, const tess_columns *b, const tess_columns *x,
+                                 tess_solve_result *results)
+{
+    const bool chooses = s->ops->attempts != NULL;
+    int64_t c = 0;
+    tess_status status = TESS_SUCCESS;
+
+    if (chooses && b->columns > 0) {
+        TESS_TRY(solve_alone(s, b, x, 0, results));
+        c = 1;
+    }
+    while (c < b->columns) {
+        method_solver *const method = common_method(s);
+        const int64_t left = b->columns - c;
+        const int count = left < TESS_MAX_COLUMNS ? (int)left : TESS_MAX_COLUMNS;
+
+        if (!method || count < 2) {
+            TESS_TRY(solve_alone(s, b, x, c, result_at(results, c)));
+            c += 1;
+            continue;
+        }
+        TESS_TRY(run_together(method, b, x, c, count, results));
+        for (int i = 0; chooses && i < count; i++) { /* other attempts go on from there */
+            tess_solve_result *const r = result_at(results, c + i);
+
+            if (!r->converged) { TESS_TRY(solve_alone(s, b, x, c + i, r)); }
+        }
+        c += count;
+    }
+cleanup:
+    return status;
+}
+
+static tess_status check_columns(const tess_solver *s, const tess_columns *b, const tess_columns *x)
+{
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(columns_require(s->ctx, b, s->original->nrows, "b"));
+    TESS_TRY(columns_require(s->ctx, x, s->original->ncols, "x"));
+    if (b->columns != x->columns) {
+        return tess_fail(s->ctx, TESS_DIMENSION_MISMATCH, "pass as many columns in x as in b", "b has %s, x %s",
+                         tess_count(b->columns, "column").text, tess_count(x->columns, "column").text);
+    }
+    if (b->columns > 0 && b->rows > 0 && b->data == x->data) {
+        status = tess_fail(s->ctx, TESS_INVALID_ARGUMENT, "pass two arrays", "b and x of a solve are the same array");
+    }
+cleanup:
+    return status;
+}
+
+tess_status tess_solver_solve_many(tess_solver *s, const tess_columns *b, const tess_columns *x,
+                                   tess_solve_result *results)
+{
+    TESS_REQUIRE(NULL, s);
+    TESS_REQUIRE(s->ctx, b);
+    TESS_REQUIRE(s->ctx, x);
+    TESS_REQUIRE(s->ctx, results);
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(check_columns(s, b, x));
+    for (int64_t c = 0; c < b->columns; c++) {
+        TESS_TRY(result_require_size(s->ctx, "tess_solve_result", result_at(results, c)->size, sizeof *results));
+    }
+    TESS_TRY(solver_begin(s));
+    status = solve_columns(s, b, x, results);
+    solver_end(s);
+cleanup:
+    return status;
+}

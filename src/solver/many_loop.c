@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The loop of several columns: the method's own operations on vectors by rows, with a state for each column. When at
+ * most half of the columns still run, they move to vectors of half the width, and the loop goes on there.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "solver/many.h"
+
+/* The method's process for `columns` columns. */
+typedef struct block {
+    tess_krylov k;
+    int nvectors;
+    int slot[TESS_MAX_COLUMNS]; /* which of the columns; -1: padding */
+    void *graph;
+} block;
+
+const tess_method *many_method(const method_solver *s)
+{
+    return tess_find_method(s->method->kind);
+}
+
+static bool precond_takes_columns(const tess_precond *m)
+{
+    return !krylov_precond_is_apart(m) || (m->ops->takes_columns && m->ops->takes_columns(m));
+}
+
+bool many_takes(const method_solver *s)
+{
+    const tess_method *method = many_method(s);
+    const tess_matrix *matrix = solver_matrix(s);
+
+    return method && method->takes_columns && s->krylov.vectors == TESS_PRECISION_FP64 && !s->krylov.extension &&
+           !s->mapped && s->options->guard == TESS_GUARD_REPAIR && !s->options->timings && matrix->ops &&
+           matrix->ops->takes_columns && matrix->ops->takes_columns(matrix, false) &&
+           precond_takes_columns(s->precond) && s->setup_reason == TESS_REASON_RUNNING;
+}
+
+static int64_t rows_of(const many_columns *m)
+{
+    return m->s->original->nrows;
+}
+
+static void release_block(const many_columns *m, block *b)
+{
+    tess_context *ctx = m->s->ctx;
+    tess_krylov *k = &b->k;
+
+    if (b->graph) { ctx->backend->release_graph(ctx, b->graph); }
+    b->graph = NULL;
+    tess_device_release(ctx, k->d, k->n, sizeof(double));
+    tess_device_release(ctx, k->r, k->n, sizeof(double));
+    for (int i = 0; i < b->nvectors; i++) {
+        tess_device_release(ctx, k->v[i], k->n, sizeof(double));
+    }
+    tess_device_release(ctx, k->state, k->columns, sizeof *k->state);
+    if (k->numbers) { tess_device_release(ctx, k->numbers, k->columns, m->method->numbers); }
+    memset(b, 0, sizeof *b);
+}
+
+static tess_status make_block(const many_columns *m, int columns, block *b)
+{
+    const method_solver *s = m->s;
+    tess_context *ctx = s->ctx;
+    tess_krylov *k = &b->k;
+    tess_status status = TESS_SUCCESS;
+
+    memset(b, 0, sizeof *b);
+    *k = (tess_krylov){.ctx = ctx,
+                       .matrix = solver_matrix(s),
+                       .precond = s->precond,
+                       .n = rows_of(m) * columns,
+                       .columns = columns,
+                       .vectors = TESS_PRECISION_FP64,
+                       .numbers_stride = m->method->numbers};
+    TESS_TRY(tess_device_allocate(ctx, k->n, sizeof(double), (void **)&k->d));
+    TESS_TRY(tess_device_allocate(ctx, k->n, sizeof(double), (void **)&k->r));
+    for (b->nvectors = 0; b->nvectors < m->method->vectors(s->precond); b->nvectors++) {
+        TESS_TRY(tess_device_allocate(ctx, k->n, sizeof(double), &k->v[b->nvectors]));
+        TESS_TRY(ctx->backend->zero(ctx, k->v[b->nvectors], (size_t)k->n * sizeof(double)));
+    }
+    TESS_TRY(tess_device_allocate(ctx, columns, sizeof *k->state, (void **)&k->state));
+    if (m->method->numbers > 0) { TESS_TRY(tess_device_allocate(ctx, columns, m->method->numbers, &k->numbers)); }
+    TESS_TRY(ctx->backend->zero(ctx, k->d, (size_t)k->n * sizeof(double)));
+    status = ctx->backend->zero(ctx, k->r, (size_t)k->n * sizeof(double));
+cleanup:
+    return status;
+}
+
+/* The width for so many columns. */
+static int width_for(int columns)
+{
+    int width = 1;
+
+    while (width < columns) {
+        width *= 2;
+    }
+    return width;
+}
+
+static tess_status move(const many_columns *m, columns_place from, columns_place to)
+{
+    return columns_ops_of(m->s->ctx)->move(m->s->ctx, rows_of(m), 1, from, to);
+}
+
+/* The states of a block, to the device. Padding has ended. */
+static tess_status upload_states(const many_columns *m, block *b, tess_loop_state *states)
+{
+    const tess_krylov *k = &b->k;
+
+    for (int c = 0; c < k->columns; c++) {
+        if (b->slot[c] < 0) { states[c] = (tess_loop_state){.phase = TESS_LOOP_STOPPED, .scale = 1.0}; }
+        states[c].numbers = k->numbers ? (char *)k->numbers + (size_t)c * k->numbers_stride : NULL;
+    }
+    return m->s->ctx->backend->upload(m->s->ctx, k->state, states, (size_t)k->columns * sizeof *states);
+}
+
+/* The columns that need the loop, as their cycles begin. */
+static tess_status fill_block(const many_columns *m, block *b)
+{
+    const int64_t n = rows_of(m), capacity = m->s->head->history_capacity;
+    tess_loop_state states[TESS_MAX_COLUMNS];
+    int place = 0;
+    tess_status status = TESS_SUCCESS;
+
+    for (int c = 0; c < m->count; c++) {
+        if (!m->column[c].cycles) { continue; }
+        b->slot[place] = c;
+        states[place] = m->column[c].run.begin;
+        states[place].history = m->history ? m->history + c * capacity : NULL;
+        TESS_TRY(move(m, column_alone(m->r + c * n), column_of(b->k.r, b->k.columns, place)));
+        place += 1;
+    }
+    for (; place < b->k.columns; place++) {
+        b->slot[place] = -1;
+    }
+    TESS_TRY(upload_states(m, b, states));
+    status = m->method->start(&b->k);
+cleanup:
+    return status;
+}
+
+/* Keeps what has ended, and counts what runs. */
+static tess_status collect(const many_columns *m, const block *b, tess_loop_state *states, int *running)
+{
+    const tess_krylov *k = &b->k;
+    tess_status status = TESS_SUCCESS;
+
+    *running = 0;
+    TESS_TRY(k->ctx->backend->download(k->ctx, states, k->state, (size_t)k->columns * sizeof *states));
+    for (int c = 0; c < k->columns; c++) {
+        if (b->slot[c] < 0) { continue; }
+        if (states[c].phase == TESS_LOOP_RUNNING) {
+            *running += 1;
+            continue;
+        }
+        m->column[b->slot[c]].end = states[c];
+        TESS_TRY(move(m, column_of(k->d, k->columns, c), column_alone(m->d + b->slot[c] * rows_of(m))));
+    }
+cleanup:
+    return status;
+}
+
+/* Column `from` of a block goes on as column `to` of another. */
+static tess_status move_column(const many_columns *m, const block *from, int c, block *to, int place)
+{
+    const tess_krylov *k = &from->k, *l = &to->k;
+    const size_t bytes = m->method->numbers;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(move(m, column_of(k->d, k->columns, c), column_of(l->d, l->columns, place)));
+    TESS_TRY(move(m, column_of(k->r, k->columns, c), column_of(l->r, l->columns, place)));
+    for (int i = 0; i < from->nvectors; i++) {
+        TESS_TRY(move(m, column_of(k->v[i], k->columns, c), column_of(l->v[i], l->columns, place)));
+    }
+    if (k->numbers) {
+        status = k->ctx->backend->copy(k->ctx, (char *)l->numbers + (size_t)place * bytes,
+                                       (const char *)k->numbers + (size_t)c * bytes, bytes);
+    }
+cleanup:
+    return status;
+}
+
+/* The running columns, in a block of the width that they need. */
+static tess_status shrink(const many_columns *m, block *b, const tess_loop_state *states, int running)
+{
+    tess_loop_state kept[TESS_MAX_COLUMNS];
+    block smaller;
+    int place = 0;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(make_block(m, width_for(running), &smaller));
+    for (int c = 0; c < b->k.columns; c++) {
+        if (b->slot[c] < 0 || states[c].phase != TESS_LOOP_RUNNING) { continue; }
+        TESS_TRY(move_column(m, b, c, &smaller, place));
+        smaller.slot[place] = b->slot[c];
+        kept[place++] = states[c];
+    }
+    for (; place < smaller.k.columns; place++) {
+        smaller.slot[place] = -1;
+    }
+    status = upload_states(m, &smaller, kept);
+cleanup:
+    release_block(m, status == TESS_SUCCESS ? b : &smaller);
+    if (status == TESS_SUCCESS) { *b = smaller; }
+    return status;
+}
+
+static tess_status run_block(const many_columns *m, block *b)
+{
+    const method_solver *s = m->s;
+    const bool records = s->ctx->device == TESS_DEVICE_GPU && s->engine != TESS_ENGINE_PLAIN;
+    tess_loop loop = {.body = m->method->iterate,
+                      .solver = &b->k,
+                      .engine = records ? TESS_ENGINE_GRAPH : TESS_ENGINE_PLAIN,
+                      .state = b->k.state,
+                      .columns = b->k.columns,
+                      .leave_at = b->k.columns / 2,
+                      .monitor = s->options->monitor,
+                      .monitor_user = s->options->monitor_user,
+                      .start_seconds = m->start,
+                      .graph_slot = &b->graph};
+
+    return s->ctx->backend->run_loop(s->ctx, &loop);
+}
+
+tess_status many_run_loop(many_columns *m)
+{
+    tess_loop_state states[TESS_MAX_COLUMNS];
+    block b = {.nvectors = 0};
+    int running = 0;
+    tess_status status = TESS_SUCCESS;
+
+    for (int c = 0; c < m->count; c++) {
+        running += m->column[c].cycles;
+    }
+    if (running == 0) { return TESS_SUCCESS; }
+    TESS_TRY(make_block(m, width_for(running), &b));
+    TESS_TRY(fill_block(m, &b));
+    while (running > 0) {
+        TESS_TRY(run_block(m, &b));
+        TESS_TRY(collect(m, &b, states, &running));
+        if (running > 0) { TESS_TRY(shrink(m, &b, states, running)); }
+    }
+cleanup:
+    release_block(m, &b);
+    return status;
+}
