@@ -203,9 +203,9 @@ static tess_status solve_columns(tess_solver *s, const tess_columns *b, const te
     while (c < b->columns) {
         method_solver *const method = common_method(s);
         const int64_t left = b->columns - c;
-        const int count = left < TESS_MAX_COLUMNS ? (int)left : TESS_MAX_COLUMNS;
+        const int most = method ? many_most(method) : 1, count = left < most ? (int)left : most;
 
-        if (!method || count < 2) {
+        if (!method || count < many_least(method)) {
             TESS_TRY(solve_alone(s, b, x, c, result_at(results, c)));
             c += 1;
             continue;
