@@ -24,11 +24,18 @@ TESS_BEGIN_DECLS
  * Together: CG, MINRES and BiCGSTAB with no preconditioner or Jacobi, with guard `repair`, on one matrix in a format
  * that multiplies columns; also where solver auto has chosen these for the first column. A column that has converged
  * leaves; one that breaks down goes on alone. Any other request solves one after another.
- * The history is that of the last column. Errors: those of tess_solver_solve, at the first column that has one.
- * Test: tests/unit/test_solve_many.c
+ * options.time_limit is that of all columns. Histories last until the next call of this function, or the solver's end.
+ * Errors: those of tess_solver_solve, at the first column that has one.
+ * Tests: tests/unit/test_solve_many.c, test_many_results.c
  */
 TESS_EXPORT tess_status tess_solver_solve_many(tess_solver *solver, const tess_columns *b, const tess_columns *x,
                                                tess_solve_result *results);
+
+/**
+ * How many columns tess_solver_solve_many would solve together now; 1: it solves one after another. Solver auto says 1
+ * before its first solve. NULL: 1. Test: tests/unit/test_many_results.c
+ */
+TESS_EXPORT int64_t tess_solver_columns_together(const tess_solver *solver);
 
 TESS_END_DECLS
 
