@@ -213,8 +213,9 @@ cleanup:
 /* The method that can run the columns; NULL: none. Attempts and accuracies solve at least one column first. */
 static method_solver *common_method(const tess_solver *s)
 {
-    const bool last_of_attempts = s->ops->attempts && s->options.return_last;
-    method_solver *running = wants_accuracy(&s->options) || last_of_attempts ? NULL : solver_running(s);
+    const tess_solve_options *o = &s->options;
+    const bool last_of_attempts = s->ops->attempts && o->return_last;
+    method_solver *running = wants_accuracy(o) || last_of_attempts || o->max_iterations == 0 ? NULL : solver_running(s);
 
     return running && many_takes(running) ? running : NULL;
 }

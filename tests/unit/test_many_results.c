@@ -226,6 +226,21 @@ static void a_limit_of_time_is_that_of_all_columns(void **state)
     assert_int_equal(tess_solver_columns_together(NULL), 1);
 }
 
+static void no_iteration_is_none(void **state)
+{
+    (void)state;
+    tess_solve_options options = options_of(TESS_SOLVER_CG);
+
+    options.max_iterations = 0;
+    system_of s = make_system(oracle_laplace2d(SIDE), &options);
+    solve_columns(&s);
+    for (int c = 0; c < K; c++) {
+        assert_int_equal(s.results[c].iterations, 0);
+        assert_int_equal(s.results[c].reason, TESS_REASON_ITERATIONS);
+    }
+    discard_system(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -233,6 +248,7 @@ int main(void)
         cmocka_unit_test(the_last_iterate_is_each_columns_own),
         cmocka_unit_test(limits_hold_where_auto_has_chosen),
         cmocka_unit_test(a_limit_of_time_is_that_of_all_columns),
+        cmocka_unit_test(no_iteration_is_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
