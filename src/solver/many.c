@@ -296,7 +296,7 @@ tess_status tess_solver_solve_many(tess_solver *s, const tess_columns *b, const 
         TESS_TRY(result_require_size(s->ctx, "tess_solve_result", result_at(results, c)->size, sizeof *results));
     }
     TESS_TRY(solver_begin(s));
-    many_forget_histories(s);
+    solver_forget_histories(s);
     status = solve_columns(s, b, x, results);
     solver_end(s);
 cleanup:

@@ -40,6 +40,5 @@ tess_status many_run_loop(many_columns *m);
 
 /* Copies the history of a column, which then lasts until the solver's next solve of several columns. */
 tess_status many_keep_history(tess_solver *s, tess_solve_result *result);
-void many_forget_histories(tess_solver *s);
 
 #endif

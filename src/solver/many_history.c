@@ -10,7 +10,7 @@ struct column_history {
     double values[];
 };
 
-void many_forget_histories(tess_solver *s)
+void solver_forget_histories(tess_solver *s)
 {
     while (s->column_histories) {
         column_history *const first = s->column_histories;

@@ -14,7 +14,6 @@
 #include "format/storage_precision.h"
 #include "matrix/storage_options.h"
 #include "solver/estimate.h"
-#include "solver/many.h"
 #include "solver/stop.h"
 #include "solver/transform.h"
 #include "sweep/sweep.h"
@@ -261,7 +260,7 @@ void tess_solver_destroy(tess_solver *s)
     solver_transposed_destroy(s);
     if (s->ops) { s->ops->destroy(s); }
     tess_host_release(ctx, s->host_history, s->history_capacity, sizeof(double));
-    many_forget_histories(s);
+    solver_forget_histories(s);
     tess_precond_destroy(s->given);
     tess_host_release(ctx, s, 1, sizeof *s);
     tess_matrix_release(original);

@@ -77,6 +77,9 @@ extern const tess_solver_ops solver_transformed;
 /* For a set-up: room for the history on the host. */
 tess_status solver_allocate_history(tess_solver *s);
 
+/* Frees what tess_solver_solve_many left. */
+void solver_forget_histories(tess_solver *s);
+
 /* Frees what tess_solver_solve_transpose made. */
 void solver_transposed_destroy(tess_solver *s);
 
