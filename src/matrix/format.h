@@ -112,9 +112,9 @@ typedef struct tess_format_ops {
     /* Prepares everything else that products need, so that products allocate nothing; may be called again. */
     tess_status (*prepare)(const tess_matrix *a);
     tess_status (*spmv)(const tess_matrix *a, const tess_spmv_args *args);
-    /* Whether this matrix has multiply_columns; NULL: none has. */
-    bool (*takes_columns)(const tess_matrix *a);
-    /* y = alpha A x + beta y, or residual - A x, for several columns in one pass, and the reduction of those that run.
+    /* Whether this matrix has multiply_columns; steps: also with FP32 vectors and the update POLYNOMIAL. NULL: no. */
+    bool (*takes_columns)(const tess_matrix *a, bool steps);
+    /* The product of several columns in one pass, in FP64 or FP32, and the reduction of those that run.
        Columns that do not run may be written. */
     tess_status (*multiply_columns)(const tess_matrix *a, const tess_spmv_args *args);
     /* Host arrays of the stored nonzeros in CSR order, decoded to FP64; any may be NULL. */

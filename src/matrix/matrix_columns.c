@@ -78,7 +78,7 @@ static int columns_at_once(const tess_matrix *a, int64_t left)
 {
     int columns = 1;
 
-    if (!a->ops->takes_columns || !a->ops->takes_columns(a)) { return 1; }
+    if (!a->ops->takes_columns || !a->ops->takes_columns(a, false)) { return 1; }
     while (columns < TESS_MAX_COLUMNS && 2 * columns <= left) {
         columns *= 2;
     }

@@ -26,6 +26,10 @@ typedef struct tess_precond_ops {
     /* z := M^-1 r; r and z have the precision `vectors`. reduction->state: of the loop that calls it, or NULL. */
     tess_status (*apply)(const tess_precond *m, tess_precision vectors, const void *r, void *z,
                          const tess_reduction *reduction);
+    /* z := M^-1 r for FP64 vectors of several columns, by rows (dense/columns.h), if it takes them as it is now. NULL:
+       it takes none. */
+    bool (*takes_columns)(const tess_precond *m);
+    tess_status (*apply_columns)(const tess_precond *m, int columns, const double *r, double *z);
     /* z := M^-1 r or M^-T r for FP64 arrays of the host, where M is A but for rounding (complete factors); r may be z.
        NULL: it is not. */
     tess_status (*solve_on_host)(const tess_precond *m, bool transposed, const double *r, double *z);

@@ -55,10 +55,25 @@ cleanup:
     return status;
 }
 
+/* The same for several columns, whose dot products are a pass of their own. */
+static tess_status precondition_columns(const tess_krylov *k, const double *r, double *z, tess_reduction reduction)
+{
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(k->precond->ops->apply_columns(k->precond, k->columns, r, z));
+    if (reduction.ndots == 0) { return TESS_SUCCESS; }
+    status = krylov_fused(k, (tess_fused){.op = reduction.ndots == 1 ? TESS_FUSED_DOT_ONE : TESS_FUSED_DOT_TWO,
+                                          .in = {z, reduction.with[0], reduction.with[1]},
+                                          .scalar = reduction.scalar});
+cleanup:
+    return status;
+}
+
 tess_status krylov_precondition(const tess_krylov *k, const double *r, double *z, tess_reduction reduction)
 {
     reduction.state = k->state;
     tess_enter_phase(k->ctx, TESS_PHASE_PRECOND);
+    if (k->columns > 1) { return precondition_columns(k, r, z, reduction); }
     return tess_precond_apply_fused(k->precond, TESS_PRECISION_FP64, r, z, &reduction);
 }
 

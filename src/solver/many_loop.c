@@ -21,6 +21,11 @@ const tess_method *many_method(const method_solver *s)
     return tess_find_method(s->method->kind);
 }
 
+static bool precond_takes_columns(const tess_precond *m)
+{
+    return !krylov_precond_is_apart(m) || (m->ops->takes_columns && m->ops->takes_columns(m));
+}
+
 bool many_takes(const method_solver *s)
 {
     const tess_method *method = many_method(s);
@@ -28,8 +33,8 @@ bool many_takes(const method_solver *s)
 
     return method && method->takes_columns && s->krylov.vectors == TESS_PRECISION_FP64 && !s->krylov.extension &&
            !s->mapped && s->options->guard == TESS_GUARD_REPAIR && !s->options->timings && matrix->ops &&
-           matrix->ops->takes_columns && matrix->ops->takes_columns(matrix) && !krylov_precond_is_apart(s->precond) &&
-           s->setup_reason == TESS_REASON_RUNNING;
+           matrix->ops->takes_columns && matrix->ops->takes_columns(matrix, false) &&
+           precond_takes_columns(s->precond) && s->setup_reason == TESS_REASON_RUNNING;
 }
 
 static int64_t rows_of(const many_columns *m)

@@ -49,18 +49,24 @@ static int count_running(const tess_loop *loop)
     return running;
 }
 
-/* Of the column that is farthest from its tolerance; a request to cancel is for all. */
+/* The column that is farthest from its tolerance, of those that were part of the last iteration. */
+static const tess_loop_state *worst_column(const tess_loop *loop)
+{
+    const tess_loop_state *worst = loop->state;
+
+    for (int c = 1; c < loop->columns; c++) {
+        const tess_loop_state *s = &loop->state[c];
+        const bool farther = s->residual_norm * worst->tolerance > worst->residual_norm * s->tolerance;
+
+        if (s->iteration > worst->iteration || (s->iteration == worst->iteration && farther)) { worst = s; }
+    }
+    return worst;
+}
+
+/* A request to cancel is for all columns. */
 static void report_columns(const tess_loop *loop)
 {
-    const tess_loop_state *worst = NULL;
-
-    for (int c = 0; c < loop->columns; c++) {
-        const tess_loop_state *s = &loop->state[c];
-
-        if (s->phase != TESS_LOOP_RUNNING) { continue; }
-        if (!worst || s->residual_norm * worst->tolerance > worst->residual_norm * s->tolerance) { worst = s; }
-    }
-    if (!worst) { return; }
+    const tess_loop_state *worst = worst_column(loop);
     const tess_progress progress = {worst->iteration, worst->scale * worst->residual_norm,
                                     worst->scale * worst->tolerance, tess_wall_seconds() - loop->start_seconds};
 

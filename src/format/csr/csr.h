@@ -31,6 +31,7 @@ typedef struct csr_ops {
     /* As multiply_columns of a format; NULL: the device has none. */
     tess_status (*multiply_columns)(tess_context *ctx, const csr_view *view, const csr_plan *plan,
                                     const tess_spmv_args *args);
+    bool columns_take_steps; /* FP32 vectors, and steps of a polynomial */
     /* Data that products by parts need in addition to the parts' plans, made after these; NULL: none. The first plan
        owns it. */
     tess_status (*prepare_parts)(tess_context *ctx, int count, const csr_part *parts);

@@ -233,9 +233,11 @@ cleanup:
     return status;
 }
 
-static bool csr_takes_columns(const tess_matrix *a)
+static bool csr_takes_columns(const tess_matrix *a, bool steps)
 {
-    return csr_ops_of(a->ctx)->multiply_columns != NULL;
+    const csr_ops *ops = csr_ops_of(a->ctx);
+
+    return ops->multiply_columns && (!steps || ops->columns_take_steps);
 }
 
 /* ---- back to the host ---- */

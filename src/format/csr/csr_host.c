@@ -334,6 +334,7 @@ const csr_ops csr_host_ops = {
     .free_plan = csr_host_free_plan,
     .spmv = spmv,
     .multiply_columns = csr_host_multiply_columns,
+    .columns_take_steps = true,
     .prepare_parts = NULL,
     .spmv_parts = spmv_parts,
     .make_layers = csr_host_make_layers,

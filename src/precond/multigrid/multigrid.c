@@ -4,6 +4,7 @@
 
 #include "base/spare_memory.h"
 #include "precond/multigrid/choice.h"
+#include "precond/multigrid/cycle/columns.h"
 #include "precond/multigrid/device.h"
 #include "precond/precond.h"
 
@@ -16,6 +17,7 @@ typedef struct amg_trial {
 typedef struct amg {
     amg_hierarchy hierarchy;
     amg_cycle cycle;
+    amg_columns columns;          /* its vectors for several columns */
     amg_trial trial;              /* of the coarsening that auto did not take */
     tess_amg_precision precision; /* the one asked for, or a higher one after a failure */
     bool for_fp32;                /* callers have FP32 vectors */
@@ -225,6 +227,7 @@ static void destroy(tess_precond *m)
 
     if (!own) { return; }
     close_all(own);
+    amg_columns_release(&own->columns);
     tess_host_release(m->ctx, own->near_nullspace, near_nullspace_values(m), sizeof *own->near_nullspace);
     tess_host_release(m->ctx, own, 1, sizeof *own);
     m->own = NULL;
@@ -338,6 +341,20 @@ static tess_status apply(const tess_precond *m, tess_precision vectors, const vo
     return amg_cycle_apply(&own->cycle, vectors, r, z, reduction->state);
 }
 
+static bool takes_columns(const tess_precond *m)
+{
+    const amg *own = m->own;
+
+    return own && own->cycle.count > 0 && amg_columns_fit(&own->cycle);
+}
+
+static tess_status apply_columns(const tess_precond *m, int columns, const double *r, double *z)
+{
+    amg *own = m->own;
+
+    return amg_columns_apply(&own->columns, &own->cycle, columns, r, z);
+}
+
 /* ---- facts ---- */
 
 static uint64_t revision(const tess_precond *m)
@@ -407,9 +424,10 @@ static void levels(const tess_precond *m, tess_amg_levels *out)
     }
 }
 
-#define AMG_OPERATIONS                                                                                           \
-    .kind = TESS_PRECOND_AMG, .check = check, .create = create, .renew = set_up, .apply = apply, .widen = widen, \
-    .can_widen = can_widen, .revision = revision, .bytes = bytes, .levels = levels, .destroy = destroy
+#define AMG_OPERATIONS                                                                                      \
+    .kind = TESS_PRECOND_AMG, .check = check, .create = create, .renew = set_up, .apply = apply,            \
+    .takes_columns = takes_columns, .apply_columns = apply_columns, .widen = widen, .can_widen = can_widen, \
+    .revision = revision, .bytes = bytes, .levels = levels, .destroy = destroy
 
 const tess_precond_ops precond_amg = {AMG_OPERATIONS};
 /* With K cycles, whose scalars the host reads. */

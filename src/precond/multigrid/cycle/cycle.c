@@ -10,6 +10,12 @@ typedef struct level_pass {
     tess_loop_state *state;
 } level_pass;
 
+/* Values of the level's vectors. */
+static int64_t values_of(const level_pass *p)
+{
+    return p->c->columns > 1 ? p->level->n * p->c->columns : p->level->n;
+}
+
 /* ---- products ---- */
 
 /* y := alpha A x + beta base, and then total += gamma y. base NULL: beta is 0; total NULL: no sum; y may be NULL. */
@@ -32,7 +38,8 @@ static tess_status run_step(const level_pass *p, const step *s)
                                       .total = s->total,
                                       .gamma = s->gamma,
                                       .wide_total = s->wide},
-                           .vectors = p->c->vectors};
+                           .vectors = p->c->vectors,
+                           .columns = p->c->columns};
 
     if (p->c->vectors == TESS_PRECISION_FP32) {
         args.x_fp32 = s->x;
@@ -41,14 +48,14 @@ static tess_status run_step(const level_pass *p, const step *s)
         args.x = s->x;
         args.y = s->y;
     }
-    return s->a->ops->spmv(s->a, &args);
+    return p->c->columns > 1 ? s->a->ops->multiply_columns(s->a, &args) : s->a->ops->spmv(s->a, &args);
 }
 
 /* y := factor x */
 static tess_status scale_vector(const level_pass *p, double factor, const void *x, void *y)
 {
     const tess_fused op = {.op = TESS_FUSED_SCALE,
-                           .n = p->level->n,
+                           .n = values_of(p),
                            .x = {x, p->c->vectors},
                            .y = {y, p->c->vectors},
                            .result = y,
@@ -62,7 +69,7 @@ static tess_status scale_vector(const level_pass *p, double factor, const void *
 static tess_status add_vectors(const level_pass *p, double a, const void *x, double b, void *y)
 {
     const tess_fused op = {.op = TESS_FUSED_AXPBY,
-                           .n = p->level->n,
+                           .n = values_of(p),
                            .x = {x, p->c->vectors},
                            .y = {y, p->c->vectors},
                            .result = y,
@@ -77,7 +84,7 @@ static tess_status add_vectors(const level_pass *p, double a, const void *x, dou
 static tess_status widen_vector(const level_pass *p, const void *x, double *z)
 {
     const tess_fused op = {.op = TESS_FUSED_SCALE,
-                           .n = p->level->n,
+                           .n = values_of(p),
                            .x = {x, p->c->vectors},
                            .y = {z, TESS_PRECISION_FP64},
                            .result = z,
@@ -305,11 +312,12 @@ tess_status amg_run_cycle(const amg_cycle *c, int l)
 static tess_status scale_finest(const level_pass *p, const double *r, double *z, float *low)
 {
     const tess_fused op = {.op = TESS_FUSED_DIAGONAL,
-                           .n = p->level->n,
+                           .n = values_of(p),
                            .in = {r},
                            .out = {z},
                            .scale = p->c->scale,
                            .shadow = low,
+                           .columns = p->c->columns,
                            .state = p->state};
 
     return p->c->ctx->backend->fused(p->c->ctx, &op);
