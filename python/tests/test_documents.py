@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Examples of docstrings, of docs/python and of a page for all languages run; the tutorial's cells run; pictures are drawn."""
+"""Examples of docstrings and of docs/python, and of a page of docs/howto, run; the tutorial's cells run; pictures are
+drawn."""
 import doctest
 import importlib.util
 import json
