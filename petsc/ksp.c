@@ -44,19 +44,6 @@ static PetscErrorCode need_fitting_words(const tp_ksp *k, PetscBool none)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A preconditioner of PETSc may have blocks of single processes, which fail alone: before PETSc sets it up, and after
-   it has new values, this does, and agrees on errors. */
-PetscErrorCode tp_set_up_pc(KSP ksp)
-{
-    const MPI_Comm comm = PetscObjectComm((PetscObject)ksp);
-
-    PetscFunctionBegin;
-    PetscCall(PCSetErrorIfFailure(ksp->pc, ksp->errorifnotconverged));
-    PetscCall(tp_agree(comm, PCSetUp(ksp->pc)));
-    PetscCall(tp_agree(comm, PCSetUpOnBlocks(ksp->pc)));
-    PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode KSPSetUp_Tessera(KSP ksp)
 {
     tess_context *ctx;
@@ -70,22 +57,6 @@ static PetscErrorCode KSPSetUp_Tessera(KSP ksp)
     PetscCheck(!changes, PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP,
                "-ksp_type tessera does not take the preconditioner eisenstat, which changes the system: use sor");
     PetscCall(tp_set_up_pc(ksp));
-    PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode tp_is_one(KSP ksp, PetscBool *out)
-{
-    Mat A;
-    MatNullSpace space;
-    PetscMPIInt ranks;
-    PetscBool aij;
-
-    PetscFunctionBegin;
-    PetscCall(KSPGetOperators(ksp, &A, NULL));
-    PetscCall((ksp->transpose_solve ? MatGetTransposeNullSpace : MatGetNullSpace)(A, &space));
-    PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)ksp), &ranks));
-    PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATSEQAIJ, &aij));
-    *out = ranks == 1 && aij && !space ? PETSC_TRUE : PETSC_FALSE;
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
