@@ -263,6 +263,8 @@ struct cli_progress {
 };
 void cli_progress_init(cli_progress *progress);
 int cli_progress_monitor(void *user, const tess_progress *state);
+/* A solve begins; label: NULL, or what it is of. */
+void cli_progress_begin(cli_progress *progress, const char *label);
 void cli_progress_end(cli_progress *progress);
 void cli_log(void *user, tess_log_level level, const char *message);
 tess_log_level cli_log_level(void);

@@ -25,7 +25,7 @@ enum {
 static const struct argp_option solve_argp_options[] = {
     {"rhs", KEY_RHS, "NAME|FILE", 0,
      "right-hand side b (default ones): ones, a-times-ones, a-times-ramp, "
-     "random[:SEED] in (-1, 1), uniform[:SEED] in (0, 1), or a file, whose columns are solved one after another\n"
+     "random[:SEED] in (-1, 1), uniform[:SEED] in (0, 1), or a file, each column of which is one\n"
      "a-times-ramp: A x with x_i = i / n",
      TESS_SECTION_MAIN + 2},
     {"seed", KEY_SEED, "N", 0, "seed of random and uniform where --rhs gives none (default 1)", TESS_SECTION_MAIN + 2},

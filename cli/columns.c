@@ -178,12 +178,10 @@ static json_t *column_json(const cli_column_result *c, int64_t j)
 
 void cli_add_columns_json(json_t *root, const cli_column_list *list)
 {
-    double seconds = 0.0;
     int64_t iterations = 0;
     json_t *columns = list->count < 2 ? json_null() : json_array();
     for (int64_t j = 0; j < list->count && list->count > 1; j++) {
         json_array_append_new(columns, column_json(&list->column[j], j));
-        seconds += list->column[j].solve_seconds;
         iterations += list->column[j].iterations;
     }
     json_object_set_new(root, "columns", columns);
@@ -191,5 +189,5 @@ void cli_add_columns_json(json_t *root, const cli_column_list *list)
     json_object_set_new(root, "worst_column", json_integer(list->worst + 1));
     json_object_set_new(root, "verified_columns", json_integer(count_verified(list)));
     json_object_set_new(root, "columns_iterations", json_integer(iterations));
-    json_object_set_new(root, "columns_solve_seconds", cli_json_real(seconds));
+    json_object_set_new(root, "columns_solve_seconds", cli_json_real(list->seconds));
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Several right-hand sides in one file: solved one after another with one set-up. */
+/* Several right-hand sides in one file: solved with one set-up. */
 #ifndef TESS_CLI_COLUMNS_H
 #define TESS_CLI_COLUMNS_H
 
@@ -34,6 +34,7 @@ typedef struct cli_column_list {
     int64_t count, worst; /* `worst`: whose report stands for all: the highest exit code, then residual */
     cli_column_result *column;
     double *history; /* of the worst */
+    double seconds;  /* of all solves */
 } cli_column_list;
 
 bool cli_column_list_create(int64_t count, cli_column_list *out);

@@ -53,7 +53,7 @@ static void write_columns(FILE *file, const cli_column_list *list)
     if (list == NULL || list->count < 2) { return; }
     cli_html_section(file, "Right-hand sides");
     fprintf(file, "<p>The rest of this page is about column %lld, the worst.</p>\n", (long long)list->worst + 1);
-    cli_html_begin_table(file, "Each column of b, solved one after another with one set-up", heads);
+    cli_html_begin_table(file, "Each column of b, with one set-up", heads);
     for (int64_t j = 0; j < list->count; j++) {
         const cli_column_result *c = &list->column[j];
         char time[32];

@@ -62,6 +62,13 @@ int cli_progress_monitor(void *user, const tess_progress *state)
     return cli_interrupt_monitor(NULL, state);
 }
 
+void cli_progress_begin(cli_progress *progress, const char *label)
+{
+    progress->label = label;
+    progress->first_residual = 0.0;
+    progress->next_seconds = 0.0;
+}
+
 void cli_progress_end(cli_progress *progress)
 {
     if (progress->line_open) { fputs("\r\033[K", stderr); }

@@ -66,6 +66,15 @@ int cli_solve_run_columns(const solve_options *options, solve_objects *o, cli_pr
 /* The exit code that belongs to a result. */
 int cli_solve_exit_code(const tess_solve_result *result);
 
+/* ---- solve_together.c ---- */
+
+/* How many columns, from the first that is left, the next call solves; 1: that one alone. */
+int64_t cli_columns_together(const solve_objects *o, const cli_progress *progress, int64_t first);
+/* Notes the result of a column, whose b and x are in `o`. */
+typedef tess_status cli_note_column(solve_objects *o, int64_t j, tess_solve_result *result);
+int cli_solve_together(const tess_solve_options *solve, solve_objects *o, int64_t first, int64_t count,
+                       cli_progress *progress, cli_note_column *note);
+
 /* ---- solve_results.c ---- */
 
 int cli_solve_report(const solve_options *options, const solve_objects *o, const cli_preset *preset, double start);

@@ -177,15 +177,25 @@ static void say_failure(const solve_objects *o)
                                                 : "");
 }
 
-/* One column. Only the report of the worst is kept. Returns an exit code; a message is printed but for TESS_SINGULAR.
- */
+/* Only the report of the worst column is kept. */
+static tess_status note_column(solve_objects *o, int64_t j, tess_solve_result *result)
+{
+    if (!cli_column_list_note(&o->columns, j, cli_solve_exit_code(result), result)) { return TESS_SUCCESS; }
+    o->result = *result;
+    tess_papers_result_init(&o->papers);
+    tess_status status = tess_solver_papers_result(o->solver, &o->papers);
+    const bool timed_out = cli_setup_timed_out(o->ctx, &o->result);
+    if (timed_out || o->result.reason == TESS_REASON_PRECOND_SETUP) { note_detail(o); }
+    look_for_problems(o);
+    return status;
+}
+
+/* One column. Returns an exit code; a message is printed but for TESS_SINGULAR. */
 static int solve_column(const tess_solve_options *solve, solve_objects *o, int64_t j, cli_progress *progress)
 {
     char label[64];
     snprintf(label, sizeof label, "column %lld of %lld", (long long)j + 1, (long long)o->columns.count);
-    progress->label = o->columns.count > 1 ? label : NULL;
-    progress->first_residual = 0.0;
-    progress->next_seconds = 0.0;
+    cli_progress_begin(progress, o->columns.count > 1 ? label : NULL);
     free(o->pieces.history);
     o->pieces = (cli_solve_pieces){.history = NULL};
     tess_status status = o->session.options->resume != NULL ? TESS_SUCCESS : fetch_guess(o, j);
@@ -197,22 +207,33 @@ static int solve_column(const tess_solve_options *solve, solve_objects *o, int64
     progress->label = NULL;
     if (code != CLI_CONVERGED) { return code; }
     if (o->solution.values != NULL) { status = cli_columns_put(&o->solution, j, o->x); }
-    tess_solve_result *result = &o->pieces.result;
-    if (status == TESS_SUCCESS && cli_column_list_note(&o->columns, j, cli_solve_exit_code(result), result)) {
-        o->result = *result;
-        tess_papers_result_init(&o->papers);
-        status = tess_solver_papers_result(o->solver, &o->papers);
-        const bool timed_out = cli_setup_timed_out(o->ctx, &o->result);
-        if (timed_out || o->result.reason == TESS_REASON_PRECOND_SETUP) { note_detail(o); }
-        look_for_problems(o);
-    }
+    o->columns.seconds += o->pieces.result.solve_seconds;
+    if (status == TESS_SUCCESS) { status = note_column(o, j, &o->pieces.result); }
     return status == TESS_SUCCESS ? CLI_CONVERGED : cli_report_failure(o->ctx, status);
 }
 
 /* Whether the columns that are still to come are left as they are. */
-static bool is_stopped(tess_reason reason)
+static bool is_stopped(const cli_column_list *list, int64_t first, int64_t count)
 {
-    return reason == TESS_REASON_CANCELLED || reason == TESS_REASON_INTERRUPTED || reason == TESS_REASON_TIME_LIMIT;
+    for (int64_t j = first; j < first + count; j++) {
+        const tess_reason reason = list->column[j].reason;
+        if (reason == TESS_REASON_CANCELLED || reason == TESS_REASON_INTERRUPTED || reason == TESS_REASON_TIME_LIMIT) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int solve_all(const tess_solve_options *solve, solve_objects *o, cli_progress *progress)
+{
+    int code = CLI_CONVERGED;
+    for (int64_t j = 0, count; j < o->columns.count && code == CLI_CONVERGED; j += count) {
+        count = cli_columns_together(o, progress, j);
+        code = count > 1 ? cli_solve_together(solve, o, j, count, progress, note_column)
+                         : solve_column(solve, o, j, progress);
+        if (is_stopped(&o->columns, j, count)) { break; }
+    }
+    return code;
 }
 
 /* Prepares the solver and runs it. Returns an exit code; a message is printed but for TESS_SINGULAR. */
@@ -237,12 +258,7 @@ static int set_up_and_solve(const solve_options *options, solve_objects *o, cli_
     o->pieces.status = tess_solver_create(o->matrix.a, &solve, &o->solver);
     if (o->pieces.status == TESS_SINGULAR) { return CLI_BREAKDOWN; }
     if (o->pieces.status != TESS_SUCCESS) { return cli_report_failure(o->ctx, o->pieces.status); }
-    int code = CLI_CONVERGED;
-    for (int64_t j = 0; j < o->columns.count && code == CLI_CONVERGED; j++) {
-        code = solve_column(&solve, o, j, progress);
-        if (is_stopped(o->columns.column[j].reason)) { break; }
-    }
-    return code;
+    return solve_all(&solve, o, progress);
 }
 
 int cli_solve_run_columns(const solve_options *options, solve_objects *o, cli_progress *progress)

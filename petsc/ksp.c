@@ -44,19 +44,6 @@ static PetscErrorCode need_fitting_words(const tp_ksp *k, PetscBool none)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A preconditioner of PETSc may have blocks of single processes, which fail alone: before PETSc sets it up, and after
-   it has new values, this does, and agrees on errors. */
-static PetscErrorCode set_up_pc(KSP ksp)
-{
-    const MPI_Comm comm = PetscObjectComm((PetscObject)ksp);
-
-    PetscFunctionBegin;
-    PetscCall(PCSetErrorIfFailure(ksp->pc, ksp->errorifnotconverged));
-    PetscCall(tp_agree(comm, PCSetUp(ksp->pc)));
-    PetscCall(tp_agree(comm, PCSetUpOnBlocks(ksp->pc)));
-    PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode KSPSetUp_Tessera(KSP ksp)
 {
     tess_context *ctx;
@@ -69,23 +56,19 @@ static PetscErrorCode KSPSetUp_Tessera(KSP ksp)
     PetscCall(PetscObjectTypeCompare((PetscObject)ksp->pc, PCEISENSTAT, &changes));
     PetscCheck(!changes, PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP,
                "-ksp_type tessera does not take the preconditioner eisenstat, which changes the system: use sor");
-    PetscCall(set_up_pc(ksp));
+    PetscCall(tp_set_up_pc(ksp));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The library takes the whole solve of one process, unless PETSc must project out a null space. */
 static PetscErrorCode KSPSolve_Tessera(KSP ksp)
 {
     tp_ksp *const k = ksp->data;
-    Mat A;
-    MatNullSpace space;
-    PetscMPIInt ranks;
-    PetscBool aij;
+    PetscBool one;
     PCFailedReason reason;
     int failed;
 
     PetscFunctionBegin;
-    PetscCall(set_up_pc(ksp)); /* PETSc's methods leave new values of an old matrix to PCApply */
+    PetscCall(tp_set_up_pc(ksp)); /* PETSc's methods leave new values of an old matrix to PCApply */
     PetscCall(PCGetFailedReason(ksp->pc, &reason));
     k->told = (tp_told){0};
     failed = reason != PC_NOERROR; /* on this process: a block may fail alone */
@@ -94,15 +77,8 @@ static PetscErrorCode KSPSolve_Tessera(KSP ksp)
         ksp->reason = KSP_DIVERGED_PC_FAILED;
         PetscFunctionReturn(PETSC_SUCCESS);
     }
-    PetscCall(KSPGetOperators(ksp, &A, NULL));
-    PetscCall((ksp->transpose_solve ? MatGetTransposeNullSpace : MatGetNullSpace)(A, &space));
-    PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)ksp), &ranks));
-    PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATSEQAIJ, &aij));
-    if (ranks == 1 && aij && !space) {
-        PetscCall(tp_solve_one(ksp));
-    } else {
-        PetscCall(tp_solve_refined(ksp));
-    }
+    PetscCall(tp_is_one(ksp, &one));
+    PetscCall((one ? tp_solve_one : tp_solve_refined)(ksp));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -165,6 +141,7 @@ static PetscErrorCode KSPCreate_Tessera(KSP ksp)
     PetscCall(KSPSetSupportedNorm(ksp, KSP_NORM_UNPRECONDITIONED, PC_RIGHT, 2));
     ksp->ops->setup = KSPSetUp_Tessera;
     ksp->ops->solve = KSPSolve_Tessera;
+    ksp->ops->matsolve = tp_mat_solve;
     ksp->ops->setfromoptions = KSPSetFromOptions_Tessera;
     ksp->ops->view = KSPView_Tessera;
     ksp->ops->reset = KSPReset_Tessera;

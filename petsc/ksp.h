@@ -8,6 +8,7 @@
 #include "verify.h"
 
 #include <petsc/private/kspimpl.h>
+#include <tessera/columns.h>
 #include <tessera/solver.h>
 
 /* KSP->data. */
@@ -39,6 +40,14 @@ typedef struct tp_ksp {
 /* ksp_system.c: the matrix to solve with, which is the operator, or its transpose for KSPSolveTranspose. */
 PetscErrorCode tp_system(KSP ksp, Mat *out);
 PetscErrorCode tp_solve_one(KSP ksp);
+/* As tp_solve_one for several columns; its result is that of the worst. */
+PetscErrorCode tp_solve_many(KSP ksp, const tess_columns *b, const tess_columns *x);
+/* Whether anyone looks at the iterations. */
+PetscBool tp_is_watched(KSP ksp);
+/* Whether the library takes the whole solve: of one process, unless PETSc must project out a null space. */
+PetscErrorCode tp_is_one(KSP ksp, PetscBool *out);
+PetscErrorCode tp_set_up_pc(KSP ksp);
+PetscErrorCode tp_mat_solve(KSP ksp, Mat B, Mat X);
 PetscErrorCode tp_solve_refined(KSP ksp);
 PetscErrorCode tp_refine_options(KSP ksp);
 PetscErrorCode tp_one_reset(tp_ksp *k);

@@ -15,6 +15,7 @@
 
 #include <string.h>
 #include <tessera/advise.h>
+#include <tessera/many.h>
 #include <tessera/policy.h>
 #include <tessera/precision.h>
 
@@ -105,7 +106,7 @@ static PetscErrorCode choose_solver(const tp_ksp *k, PC precond, tess_solve_opti
 }
 
 /* Whether anyone looks at the iterations. Without a monitor a GPU runs them in one go. */
-static PetscBool is_watched(KSP ksp)
+PetscBool tp_is_watched(KSP ksp)
 {
     return ksp->numbermonitors > 0 || ksp->res_hist || ksp->converged != KSPConvergedDefault ? PETSC_TRUE : PETSC_FALSE;
 }
@@ -120,7 +121,7 @@ static void set_limits(KSP ksp, tess_solve_options *options)
     options->max_iterations = ksp->max_it;
     options->history_capacity = 0;
     options->guard = k->verify ? TESS_GUARD_REPAIR : TESS_GUARD_REPORT;
-    if (is_watched(ksp)) {
+    if (tp_is_watched(ksp)) {
         options->monitor = monitor;
         options->monitor_user = ksp;
     }
@@ -142,7 +143,9 @@ static void choose_for_gpu(KSP ksp, tess_solve_options *options)
 {
     const tp_ksp *const k = ksp->data;
 
-    if (is_watched(ksp)) { options->engine = TESS_ENGINE_PLAIN; } /* the other engines do not tell of every iteration */
+    if (tp_is_watched(ksp)) {
+        options->engine = TESS_ENGINE_PLAIN;
+    } /* the other engines do not tell of every iteration */
     if (options->storage.format == TESS_FORMAT_AUTO && tess_matrix_nrows(k->matrix) <= MOST_RESIDENT) {
         options->storage.format = TESS_FORMAT_CSR;
         leave_out_fp8(&options->storage.policy);
@@ -373,13 +376,51 @@ PetscErrorCode tp_solve_one(KSP ksp)
     set_limits(ksp, &options);
     TessCall(tess_solver_set_limits(k->tessera, &options));
     k->stopped = KSP_CONVERGED_ITERATING;
-    if (is_watched(ksp)) { PetscCall(monitor_start(ksp, A)); }
+    if (tp_is_watched(ksp)) { PetscCall(monitor_start(ksp, A)); }
     PetscCall(tp_view_begin(ksp->vec_rhs, TP_READ, &b));
     PetscCall(tp_view_begin(ksp->vec_sol, TP_UPDATE, &x));
     tess_solve_result_init(&result);
     status = tess_solver_solve(k->tessera, b.v, x.v, &result);
     PetscCall(tp_view_end(ksp->vec_sol, &x));
     PetscCall(tp_view_end(ksp->vec_rhs, &b));
+    TessCall(status);
+    PetscCall(take_result(ksp, &result));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscBool is_worse(const tess_solve_result *a, const tess_solve_result *b)
+{
+    if (a->converged != b->converged) { return b->converged ? PETSC_TRUE : PETSC_FALSE; }
+    return !(a->relative_residual <= b->relative_residual) ? PETSC_TRUE : PETSC_FALSE; /* NaN is worst */
+}
+
+PetscErrorCode tp_solve_many(KSP ksp, const tess_columns *b, const tess_columns *x)
+{
+    tp_ksp *const k = ksp->data;
+    Mat A;
+    tess_solve_options options;
+    tess_solve_result *results;
+    PetscInt worst = 0;
+    tess_status status;
+
+    PetscFunctionBegin;
+    if (b->columns == 0) { PetscFunctionReturn(PETSC_SUCCESS); }
+    k->told = (tp_told){0};
+    PetscCall(tp_system(ksp, &A));
+    PetscCall(renew_solver(ksp, A));
+    tess_solve_options_init(&options);
+    set_limits(ksp, &options);
+    TessCall(tess_solver_set_limits(k->tessera, &options));
+    PetscCall(PetscMalloc1((size_t)b->columns, &results));
+    for (PetscInt c = 0; c < b->columns; c++) {
+        tess_solve_result_init(&results[c]);
+    }
+    status = tess_solver_solve_many(k->tessera, b, x, results);
+    for (PetscInt c = 1; c < b->columns; c++) {
+        if (is_worse(&results[c], &results[worst])) { worst = c; }
+    }
+    const tess_solve_result result = results[worst];
+    PetscCall(PetscFree(results));
     TessCall(status);
     PetscCall(take_result(ksp, &result));
     PetscFunctionReturn(PETSC_SUCCESS);

@@ -6,7 +6,7 @@ import os
 
 import numpy as np
 
-from . import _abi, _arrays, _containers, _operators, _vectors
+from . import _abi, _arrays, _columns, _containers, _operators, _vectors
 from ._context import context_of_size, default_context
 from ._errors import counted
 from ._library import Handle, check, lib, to_dict, new_struct
@@ -248,7 +248,7 @@ class Matrix:
 
     def matvec(self, x):
         """
-        A x, for x of n values, or of n by k.
+        A x, for x of n values, or of n by k, whose columns are multiplied in one pass over A.
 
         Examples
         --------
@@ -257,6 +257,8 @@ class Matrix:
         array([4., 7.])
         """
         if getattr(x, "ndim", 1) == 2 and x.shape[1] != 1:
+            if not self.is_operator and not _arrays.on_device(x):
+                return _columns.multiplied(self, x)
             return np.stack([self.matvec(x[:, j]) for j in range(x.shape[1])], axis=1)
         with self.context.lock:
             source = _vectors.vector_of(self.context, x)

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from . import _abi, _arrays, _handed_out, _vectors
+from . import _abi, _arrays, _columns, _handed_out, _vectors
 from ._errors import counted
 from ._interrupts import interruptible
 from ._library import Handle, check, enum_name, lib, to_dict, new_struct
@@ -127,7 +127,8 @@ class Solver:
 
         Parameters
         ----------
-        b : array of n values, or of n by k: k right-hand sides
+        b : array of n values, or of n by k: k right-hand sides, whose iterations read the matrix together where the
+            method can (docs/howto/several-right-hand-sides.md)
         x0 : array of the shape of x, optional
             The initial guess (0).
         transpose : bool
@@ -202,7 +203,11 @@ class Solver:
         if x0 is not None and getattr(x0, "ndim", 0) != 2:
             raise ValueError("b has columns, and x0 has not: give x0 the shape of x")
         columns = []
-        for j in range(array.shape[1]):
+        while len(columns) < array.shape[1]:
+            j = len(columns)
+            if self._takes_together(array, x0, j):
+                columns += self._solve_together(array[:, j:], None if x0 is None else x0[:, j:])
+                break
             start = None if x0 is None else x0[:, j]
             column = array[:, j]
             if not isinstance(column, np.ndarray):
@@ -221,6 +226,29 @@ class Solver:
             column = array[:, j]
             _handed_out.judge_rounded(self.matrix, result, x[:, j], column, _arrays.lost_in_double(column))
         return Result.of_columns(x, columns)
+
+    def _takes_together(self, array, x0, first):
+        """Whether the columns from the first on go to one call. A monitor sees the iterations of one column."""
+        nrows, ncols = self.matrix.shape
+        if not isinstance(array, np.ndarray) or self._bar or self._monitor is not None:
+            return False
+        if x0 is not None and (_arrays.on_device(x0) or tuple(x0.shape) != (ncols, array.shape[1])):
+            return False
+        return (array.shape[0] == nrows and array.shape[1] - first > 1 and
+                lib.tess_solver_columns_together(self.pointer) > 1)
+
+    def _solve_together(self, b, x0):
+        count = b.shape[1]
+        b = _columns.in_place(b)
+        x = np.zeros((self.matrix.shape[1], count), order="F")
+        if x0 is not None:
+            x[:] = _arrays.host_array(x0, "x0")
+        raws = (_abi.tess_solve_result * count).from_buffer_copy(self._empty * count)
+        with self.context.lock:
+            status = interruptible(self.context, lib.tess_solver_solve_many, self.pointer,
+                                   ctypes.byref(_columns.described(b)), ctypes.byref(_columns.described(x)), raws)
+            check(status, self.context.pointer)
+            return [self._result(x[:, j], _abi.tess_solve_result.from_buffer_copy(raws[j])) for j in range(count)]
 
     def _solve_one(self, b, x0, like):
         nrows, ncols = self.matrix.shape

@@ -16,6 +16,9 @@
 #include "solver/many.h"
 #include "solver/stop.h"
 
+/* A limit that is over already still lets a column begin, so that it has a result. */
+#define LEAST_SECONDS 1e-9
+
 /* An element of the caller's array, whose struct may be a shorter one. */
 static tess_solve_result *result_at(tess_solve_result *results, int64_t c)
 {
@@ -79,6 +82,22 @@ cleanup:
     return status;
 }
 
+static tess_status return_last(const many_columns *m, column_solve *column)
+{
+    tess_solver *s = m->s->head;
+    const int64_t n = s->original->nrows;
+    tess_vector *b = NULL, *x = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(tess_vector_wrap(s->ctx, n, TESS_PRECISION_FP64, column->b, &b));
+    TESS_TRY(tess_vector_wrap(s->ctx, n, TESS_PRECISION_FP64, column->x, &x));
+    status = solver_return_last(s, b, x, &column->result);
+cleanup:
+    tess_vector_destroy(b);
+    tess_vector_destroy(x);
+    return status;
+}
+
 /* A column after the loop: its judgement, cycles of its own if it needs them, its result. */
 static tess_status close_column(many_columns *m, int c)
 {
@@ -88,6 +107,7 @@ static tess_status close_column(many_columns *m, int c)
     const int64_t n = s->original->nrows, capacity = s->head->history_capacity;
     tess_status status = TESS_SUCCESS;
 
+    s->head->iterated = false;
     if (column->cycles) {
         guard_note_end(run, &column->end);
         const size_t kept = (size_t)column->result.history_length * sizeof(double);
@@ -99,7 +119,8 @@ static tess_status close_column(many_columns *m, int c)
         }
         TESS_TRY(guard_run_cycles(run, &column->end, &column->reason));
     }
-    status = guard_close(run, column->cycles, column->reason);
+    TESS_TRY(guard_close(run, column->cycles, column->reason));
+    if (s->options->return_last) { status = return_last(m, column); }
 cleanup:
     return status;
 }
@@ -115,8 +136,8 @@ static void note_pauses(many_columns *m)
 }
 
 /* Columns first .. first + count - 1 of the caller's. */
-static tess_status solve_together(method_solver *s, const tess_columns *b, const tess_columns *x, int64_t first,
-                                  int count, tess_solve_result *own)
+static tess_status solve_together(tess_solver *caller, method_solver *s, const tess_columns *b, const tess_columns *x,
+                                  int64_t first, int count, tess_solve_result *own)
 {
     many_columns m = {.s = s, .method = many_method(s), .count = count, .start = tess_wall_seconds()};
     tess_status status = TESS_SUCCESS;
@@ -132,6 +153,7 @@ static tess_status solve_together(method_solver *s, const tess_columns *b, const
     for (int c = 0; c < count; c++) {
         TESS_TRY(close_column(&m, c));
         TESS_TRY(columns_set(s->ctx, m.column[c].x, x, first + c));
+        TESS_TRY(many_keep_history(caller, &m.column[c].result));
         own[c] = m.column[c].result;
     }
 cleanup:
@@ -141,22 +163,25 @@ cleanup:
 }
 
 /* The same with what surrounds a solve. */
-static tess_status run_together(method_solver *s, const tess_columns *b, const tess_columns *x, int64_t first,
-                                int count, tess_solve_result *results)
+static tess_status run_together(tess_solver *caller, method_solver *s, const tess_columns *b, const tess_columns *x,
+                                int64_t first, int count, tess_solve_result *results)
 {
     tess_solve_result own[TESS_MAX_COLUMNS];
     solve_stop stop;
-    const double deadline = tess_deadline_begin(s->ctx, s->options->time_limit);
+    const double deadline = tess_deadline_begin(s->ctx, caller->options.time_limit);
     tess_status status = TESS_SUCCESS;
 
+    /* an attempt's own end with it, and its monitor may be gone */
+    if (caller != s->head) { TESS_TRY(solve_options_take_limits(s->ctx, &caller->options, s->options)); }
     stop_begin(&stop, s->ctx, s->options);
-    status = solve_together(s, b, x, first, count, own);
+    status = solve_together(caller, s, b, x, first, count, own);
     stop_end(&stop, s->options);
-    tess_deadline_restore(s->ctx, deadline);
     for (int c = 0; c < count && status == TESS_SUCCESS; c++) {
         own[c].reason = stop_reason(&stop, own[c].reason);
         result_return(&own[c], result_at(results, first + c));
     }
+cleanup:
+    tess_deadline_restore(s->ctx, deadline);
     return status;
 }
 
@@ -167,13 +192,17 @@ static tess_status solve_alone(tess_solver *s, const tess_columns *b, const tess
                                tess_solve_result *result)
 {
     tess_vector *own_b = NULL, *own_x = NULL;
+    tess_solve_result full;
     tess_status status = TESS_SUCCESS;
 
+    tess_solve_result_init(&full);
     TESS_TRY(tess_vector_create(s->ctx, b->rows, TESS_PRECISION_FP64, &own_b));
     TESS_TRY(tess_vector_create(s->ctx, x->rows, TESS_PRECISION_FP64, &own_x));
     TESS_TRY(columns_get(s->ctx, b, c, tess_vector_data(own_b)));
     TESS_TRY(columns_get(s->ctx, x, c, tess_vector_data(own_x)));
-    TESS_TRY(solver_solve(s, own_b, own_x, result));
+    TESS_TRY(solver_solve(s, own_b, own_x, &full));
+    TESS_TRY(many_keep_history(s, &full));
+    result_return(&full, result);
     status = columns_set(s->ctx, tess_vector_data_const(own_x), x, c);
 cleanup:
     tess_vector_destroy(own_b);
@@ -184,15 +213,26 @@ cleanup:
 /* The method that can run the columns; NULL: none. Attempts and accuracies solve at least one column first. */
 static method_solver *common_method(const tess_solver *s)
 {
-    method_solver *running = wants_accuracy(&s->options) || s->options.return_last ? NULL : solver_running(s);
+    const tess_solve_options *o = &s->options;
+    const bool last_of_attempts = s->ops->attempts && o->return_last;
+    method_solver *running = wants_accuracy(o) || last_of_attempts || o->max_iterations == 0 ? NULL : solver_running(s);
 
     return running && many_takes(running) ? running : NULL;
+}
+
+/* The limit of time is that of all columns. */
+static void limit_rest(tess_solver *s, double limit, double start)
+{
+    const double left = limit - (tess_wall_seconds() - start);
+
+    if (limit > 0.0) { s->options.time_limit = left > LEAST_SECONDS ? left : LEAST_SECONDS; }
 }
 
 static tess_status solve_columns(tess_solver *s, const tess_columns *b, const tess_columns *x,
                                  tess_solve_result *results)
 {
     const bool chooses = s->ops->attempts != NULL;
+    const double limit = s->options.time_limit, start = tess_wall_seconds();
     int64_t c = 0;
     tess_status status = TESS_SUCCESS;
 
@@ -201,6 +241,7 @@ static tess_status solve_columns(tess_solver *s, const tess_columns *b, const te
         c = 1;
     }
     while (c < b->columns) {
+        limit_rest(s, limit, start);
         method_solver *const method = common_method(s);
         const int64_t left = b->columns - c;
         const int most = method ? many_most(method) : 1, count = left < most ? (int)left : most;
@@ -210,15 +251,17 @@ static tess_status solve_columns(tess_solver *s, const tess_columns *b, const te
             c += 1;
             continue;
         }
-        TESS_TRY(run_together(method, b, x, c, count, results));
+        TESS_TRY(run_together(s, method, b, x, c, count, results));
         for (int i = 0; chooses && i < count; i++) { /* other attempts go on from there */
             tess_solve_result *const r = result_at(results, c + i);
 
-            if (!r->converged) { TESS_TRY(solve_alone(s, b, x, c + i, r)); }
+            limit_rest(s, limit, start);
+            if (!r->converged && !reason_is_a_stop(r->reason)) { TESS_TRY(solve_alone(s, b, x, c + i, r)); }
         }
         c += count;
     }
 cleanup:
+    s->options.time_limit = limit;
     return status;
 }
 
@@ -253,8 +296,17 @@ tess_status tess_solver_solve_many(tess_solver *s, const tess_columns *b, const 
         TESS_TRY(result_require_size(s->ctx, "tess_solve_result", result_at(results, c)->size, sizeof *results));
     }
     TESS_TRY(solver_begin(s));
+    solver_forget_histories(s);
     status = solve_columns(s, b, x, results);
     solver_end(s);
 cleanup:
     return status;
+}
+
+int64_t tess_solver_columns_together(const tess_solver *s)
+{
+    const tess_attempt *first = NULL;
+    const bool undecided = s && s->ops->attempts && s->ops->attempts(s, &first) == 0;
+
+    return s && !undecided && common_method(s) ? TESS_MAX_COLUMNS : 1;
 }

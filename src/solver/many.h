@@ -39,4 +39,9 @@ const tess_method *many_method(const method_solver *s);
 /* Runs the loop of the columns that need it, from `r`: fills `d` and `end`. */
 tess_status many_run_loop(many_columns *m);
 
+/* ---- many_history.c ---- */
+
+/* Copies the history of a column, which then lasts until the solver's next solve of several columns. */
+tess_status many_keep_history(tess_solver *s, tess_solve_result *result);
+
 #endif

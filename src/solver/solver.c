@@ -260,6 +260,7 @@ void tess_solver_destroy(tess_solver *s)
     solver_transposed_destroy(s);
     if (s->ops) { s->ops->destroy(s); }
     tess_host_release(ctx, s->host_history, s->history_capacity, sizeof(double));
+    solver_forget_histories(s);
     tess_precond_destroy(s->given);
     tess_host_release(ctx, s, 1, sizeof *s);
     tess_matrix_release(original);
@@ -327,6 +328,11 @@ static bool wants_last(const tess_solver *s, const tess_solve_result *r)
     return asked != 0 && !r->converged && (asked != 2 || r->reason == TESS_REASON_ITERATIONS);
 }
 
+tess_status solver_return_last(tess_solver *s, const tess_vector *b, tess_vector *x, tess_solve_result *r)
+{
+    return wants_last(s, r) ? return_last(s, b, x, r) : TESS_SUCCESS;
+}
+
 tess_status solver_solve(tess_solver *s, const tess_vector *b, tess_vector *x, tess_solve_result *result)
 {
     tess_solve_result full;
@@ -342,7 +348,7 @@ tess_status solver_solve(tess_solver *s, const tess_vector *b, tess_vector *x, t
     deadline = tess_deadline_begin(s->ctx, s->options.time_limit);
     status = check_vectors(s, b, x);
     if (status == TESS_SUCCESS) { status = s->ops->solve(s, b, x, &full); }
-    if (status == TESS_SUCCESS && wants_last(s, &full)) { status = return_last(s, b, x, &full); }
+    if (status == TESS_SUCCESS) { status = solver_return_last(s, b, x, &full); }
     tess_deadline_restore(s->ctx, deadline);
     stop_end(&stop, &s->options);
     full.reason = stop_reason(&stop, full.reason);

@@ -15,6 +15,7 @@
 #include "solver/verify.h"
 
 typedef struct solver_transposed solver_transposed;
+typedef struct column_history column_history;
 
 /* A kind of solver. */
 typedef struct tess_solver_ops {
@@ -60,6 +61,7 @@ struct tess_solver {
     int64_t history_capacity;
     double setup_seconds;
     solver_transposed *transposed; /* for A^T x = b (transpose.c); NULL: none was asked for */
+    column_history *column_histories; /* of the last solve of several columns (many_history.c) */
 };
 
 /* The kind for a request (registry/solvers.c). */
@@ -74,6 +76,9 @@ extern const tess_solver_ops solver_transformed;
 
 /* For a set-up: room for the history on the host. */
 tess_status solver_allocate_history(tess_solver *s);
+
+/* Frees what tess_solver_solve_many left. */
+void solver_forget_histories(tess_solver *s);
 
 /* Frees what tess_solver_solve_transpose made. */
 void solver_transposed_destroy(tess_solver *s);
@@ -98,6 +103,8 @@ tess_status solver_begin(tess_solver *s);
 void solver_end(tess_solver *s);
 /* tess_solver_solve between the two. */
 tess_status solver_solve(tess_solver *s, const tess_vector *b, tess_vector *x, tess_solve_result *result);
+/* x := the last iterate with its residual, where options.return_last asks for it. */
+tess_status solver_return_last(tess_solver *s, const tess_vector *b, tess_vector *x, tess_solve_result *r);
 
 /* What tess_solver_create refuses before any set-up. Options of the caller (NULL: none) that have no effect, or exclude
    one another; a preconditioner of the caller stands for those of the options. */

@@ -49,9 +49,30 @@ columns 1 nan 1 >nan-b.mtx
 expect 5 solve spd.mtx --rhs nan-b.mtx --solver cg --device cpu --json many.json
 out_has '^right-hand sides +2 of 3 verified; the report below is of column 2, the worst$'
 json many.json '[c["exit_code"] for c in j["columns"]] == [0, 5, 0] and j["worst_column"] == 2'
-expect 1 solve spd.mtx --rhs many-b.mtx --solver cg --time-limit 1e-9 --device cpu --json many.json
+expect 1 solve spd.mtx --rhs many-b.mtx --solver gmres --time-limit 1e-9 --device cpu --json many.json
 out_has '^ +22 +- +- +- +not solved: interrupted before$'
 json many.json 'not j["columns"][21]["solved"] and j["columns"][21]["residual_norm"] is None'
+expect 1 solve spd.mtx --rhs many-b.mtx --solver cg --time-limit 1e-9 --device cpu --json many.json # together
+json many.json 'j["reason"] == "time_limit" and all(c["solved"] for c in j["columns"])'
+# 32 at once, then the rest.
+# shellcheck disable=SC2046
+columns $(seq 70) >more-b.mtx
+for solver in auto cg; do
+    expect 0 solve spd.mtx --rhs more-b.mtx --solver $solver --device cpu --json many.json --history many.csv \
+        --output many.npy
+    json many.json 'len(j["columns"]) == j["verified_columns"] == 70'
+    json many.json 'j["columns_solve_seconds"] >= max(c["solve_seconds"] for c in j["columns"])'
+    label='the history is that of the worst column'
+    rows=$(($(grep -c . many.csv) - 2))
+    json many.json "j['columns'][j['worst_column'] - 1]['iterations'] == j['iterations'] == $rows"
+    expect 0 solve spd.mtx --rhs more-b.mtx --initial-guess many.npy --solver $solver --device cpu --json many.json
+    json many.json 'j["columns_iterations"] == 0'
+done
+printf '%s\n' '%%MatrixMarket matrix array real general' '3 1' 1 2 3 >one-guess.mtx
+expect 0 solve spd.mtx --rhs many-b.mtx --initial-guess one-guess.mtx --solver cg --device cpu
+expect 0 solve spd.mtx --rhs many-b.mtx --solver cg --device cpu --monitor # one after another
+label='--monitor prints iterations of each column'
+[ "$(grep -c '^ *0  residual' err)" -le 22 ] && pass || fail "$(cat err)"
 expect 1 solve spd.mtx --rhs many-b.mtx --solver cg --max-iterations 0 --device cpu --json many.json
 json many.json 'j["verified_columns"] == 0 and j["columns_iterations"] == 0'
 

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a solve of several columns gives for each, where one column alone has it: its history, its last iterate; and
+   limits of time and monitors where solver auto has chosen the method. */
+#include <tessera/automatic.h>
+#include <tessera/many.h>
+
+#include "support/solve.h"
+
+enum { SIDE = 16, N = SIDE * SIDE, K = 5 };
+
+typedef struct system_of {
+    tess_context *ctx;
+    oracle_csr a;
+    tess_matrix *m;
+    tess_solver *solver;
+    double *b, *x;
+    tess_solve_result results[K];
+} system_of;
+
+static system_of make_system(oracle_csr a, const tess_solve_options *options)
+{
+    system_of s = {.ctx = open_device(2), .a = a};
+
+    s.m = make_matrix(s.ctx, &s.a);
+    s.b = random_values(N * K, 5, -1.0, 1.0);
+    s.x = test_allocate(N * K, sizeof *s.x);
+    memset(s.x, 0, N * K * sizeof *s.x);
+    assert_ok(s.ctx, tess_solver_create(s.m, options, &s.solver));
+    return s;
+}
+
+static void discard_system(system_of *s)
+{
+    tess_solver_destroy(s->solver);
+    tess_matrix_destroy(s->m);
+    tess_context_destroy(s->ctx);
+    oracle_free(&s->a);
+    free(s->b);
+    free(s->x);
+}
+
+static void solve_columns(system_of *s)
+{
+    const tess_columns b = tess_columns_by_column(N, K, s->b, TESS_MEMORY_HOST);
+    const tess_columns x = tess_columns_by_column(N, K, s->x, TESS_MEMORY_HOST);
+
+    for (int c = 0; c < K; c++) {
+        tess_solve_result_init(&s->results[c]);
+    }
+    assert_ok(s->ctx, tess_solver_solve_many(s->solver, &b, &x, s->results));
+}
+
+/* Column c alone, from zero, with a solver of the same options. */
+static void solve_one(const system_of *s, const tess_solve_options *options, int c, double *x, tess_solve_result *r,
+                      tess_solver **solver)
+{
+    tess_vector *b = make_vector(s->ctx, N, s->b + c * N), *out = NULL;
+
+    assert_ok(s->ctx, tess_vector_create(s->ctx, N, TESS_PRECISION_FP64, &out));
+    tess_solve_result_init(r);
+    assert_ok(s->ctx, tess_solver_create(s->m, options, solver));
+    assert_ok(s->ctx, tess_solver_solve(*solver, b, out, r));
+    assert_ok(s->ctx, tess_vector_get(out, x, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
+    tess_vector_destroy(b);
+    tess_vector_destroy(out);
+}
+
+static tess_solve_options options_of(tess_solver_kind kind)
+{
+    tess_solve_options o;
+
+    tess_solve_options_init(&o);
+    o.solver = kind;
+    o.rtol = 1e-8;
+    return o;
+}
+
+/* Estimates agree but for the order of sums: 1e-6 is far above n u, and far below the steps of an iteration. */
+static void each_column_has_its_history(void **state)
+{
+    (void)state;
+    tess_solve_options options = options_of(TESS_SOLVER_CG);
+    system_of s = make_system(oracle_laplace2d(SIDE), &options);
+
+    solve_columns(&s);
+    solve_columns(&s); /* which frees those of the first */
+    memset(s.x, 0, N * K * sizeof *s.x);
+    solve_columns(&s);
+    for (int c = 0; c < K; c++) {
+        const tess_solve_result *r = &s.results[c];
+        tess_solve_result alone;
+        tess_solver *solver = NULL;
+        double x[N];
+
+        solve_one(&s, &options, c, x, &alone, &solver);
+        assert_int_equal(r->history_length, r->iterations + 1);
+        for (int64_t i = 0; i < 10; i++) {
+            assert_true(fabs(r->history[i] - alone.history[i]) <= 1e-6 * alone.history[i]);
+        }
+        assert_true(r->history[r->iterations] <= r->tolerance);
+        tess_solver_destroy(solver);
+    }
+    discard_system(&s);
+}
+
+/* A diagonal from 1 to 1e4: the first iteration of CG makes the residual of most b larger, so that the best x is 0. */
+static oracle_csr graded(void)
+{
+    double diagonal[N];
+
+    for (int i = 0; i < N; i++) {
+        diagonal[i] = pow(10.0, 4.0 * i / (N - 1));
+    }
+    return oracle_diagonal(N, diagonal);
+}
+
+static void check_last_iterates(int asked, int64_t limit)
+{
+    tess_solve_options options = options_of(TESS_SOLVER_CG);
+
+    options.return_last = asked;
+    options.max_iterations = limit;
+    system_of s = make_system(graded(), &options);
+    assert_int_equal(tess_solver_columns_together(s.solver), 32);
+    solve_columns(&s);
+    for (int c = 0; c < K; c++) {
+        tess_solve_result alone;
+        tess_solver *solver = NULL;
+        double x[N];
+
+        solve_one(&s, &options, c, x, &alone, &solver);
+        assert_int_equal(s.results[c].reason, TESS_REASON_ITERATIONS);
+        assert_int_equal(alone.iterations, limit);
+        assert_true((alone.residual_norm > alone.rhs_norm) == (asked != 0));
+        assert_true(fabs(s.results[c].residual_norm - alone.residual_norm) <= 1e-6 * alone.residual_norm);
+        for (int i = 0; i < N; i++) {
+            assert_true(fabs(s.x[c * N + i] - x[i]) <= 1e-6 * (fabs(x[i]) + 1.0));
+        }
+        tess_solver_destroy(solver);
+    }
+    discard_system(&s);
+}
+
+static void the_last_iterate_is_each_columns_own(void **state)
+{
+    (void)state;
+    for (int asked = 0; asked <= 2; asked++) {
+        check_last_iterates(asked, 1);
+    }
+}
+
+static int count_calls(void *user, const tess_progress *progress)
+{
+    (void)progress;
+    *(int *)user += 1;
+    return 0;
+}
+
+static int stop_after(void *user, const tess_progress *progress)
+{
+    int *left = user;
+
+    (void)progress;
+    return --*left <= 0 ? (int)TESS_REASON_INTERRUPTED : 0;
+}
+
+/* The method's own limits are those of its attempt, whose monitor ended with it. */
+static void limits_hold_where_auto_has_chosen(void **state)
+{
+    (void)state;
+    tess_solve_options options = options_of(TESS_SOLVER_AUTO);
+    int calls = 0, left = 1000000;
+
+    options.automatic.choices = "none";
+    options.monitor = count_calls;
+    options.monitor_user = &calls;
+    system_of s = make_system(oracle_laplace2d(SIDE), &options);
+    assert_int_equal(tess_solver_columns_together(s.solver), 1);
+    solve_columns(&s);
+    assert_int_equal(tess_solver_columns_together(s.solver), 32);
+    for (int c = 0; c < K; c++) {
+        assert_true(s.results[c].verified);
+    }
+    const int64_t first = s.results[0].iterations;
+    assert_true(calls > first); /* the first column alone, then all others at once */
+    memset(s.x, 0, N * K * sizeof *s.x);
+    left = (int)first + 5;
+    options.monitor = stop_after;
+    options.monitor_user = &left;
+    assert_ok(s.ctx, tess_solver_set_limits(s.solver, &options));
+    solve_columns(&s);
+    assert_true(s.results[0].verified);
+    for (int c = 1; c < K; c++) { /* stopped once, not gone on alone */
+        assert_int_equal(s.results[c].reason, TESS_REASON_INTERRUPTED);
+        assert_true(s.results[c].iterations < first);
+    }
+    options.return_last = 1; /* the last of several attempts */
+    assert_ok(s.ctx, tess_solver_set_limits(s.solver, &options));
+    assert_int_equal(tess_solver_columns_together(s.solver), 1);
+    discard_system(&s);
+}
+
+/* A limit of time that is over lets each column begin. */
+static void a_limit_of_time_is_that_of_all_columns(void **state)
+{
+    (void)state;
+    const tess_solver_kind kinds[] = {TESS_SOLVER_CG, TESS_SOLVER_GMRES};
+
+    for (int k = 0; k < 2; k++) {
+        tess_solve_options options = options_of(kinds[k]);
+        system_of s = make_system(oracle_laplace2d(SIDE), &options);
+
+        options.time_limit = 1e-12;
+        assert_ok(s.ctx, tess_solver_set_limits(s.solver, &options));
+        assert_int_equal(tess_solver_columns_together(s.solver), k == 0 ? 32 : 1);
+        solve_columns(&s);
+        for (int c = 0; c < K; c++) {
+            assert_int_equal(s.results[c].reason, TESS_REASON_TIME_LIMIT);
+        }
+        options.time_limit = 1e6;
+        assert_ok(s.ctx, tess_solver_set_limits(s.solver, &options));
+        solve_columns(&s);
+        assert_true(s.results[0].verified && s.results[K - 1].verified);
+        discard_system(&s);
+    }
+    assert_int_equal(tess_solver_columns_together(NULL), 1);
+}
+
+static void no_iteration_is_none(void **state)
+{
+    (void)state;
+    tess_solve_options options = options_of(TESS_SOLVER_CG);
+
+    options.max_iterations = 0;
+    system_of s = make_system(oracle_laplace2d(SIDE), &options);
+    solve_columns(&s);
+    for (int c = 0; c < K; c++) {
+        assert_int_equal(s.results[c].iterations, 0);
+        assert_int_equal(s.results[c].reason, TESS_REASON_ITERATIONS);
+    }
+    discard_system(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_column_has_its_history),
+        cmocka_unit_test(the_last_iterate_is_each_columns_own),
+        cmocka_unit_test(limits_hold_where_auto_has_chosen),
+        cmocka_unit_test(a_limit_of_time_is_that_of_all_columns),
+        cmocka_unit_test(no_iteration_is_none),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
