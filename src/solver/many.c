@@ -308,5 +308,7 @@ int64_t tess_solver_columns_together(const tess_solver *s)
     const tess_attempt *first = NULL;
     const bool undecided = s && s->ops->attempts && s->ops->attempts(s, &first) == 0;
 
-    return s && !undecided && common_method(s) ? TESS_MAX_COLUMNS : 1;
+    const method_solver *const method = s && !undecided ? common_method(s) : NULL;
+
+    return method ? many_most(method) : 1;
 }

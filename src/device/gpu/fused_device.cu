@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fused vector operations on the GPU: the solvers' own passes, and the choice between all passes. */
+#include "device/gpu/columns.cuh"
 #include "device/gpu/fused_pass.cuh"
 #include "device/gpu/solver_pass.cuh"
 #include "device/gpu/storage_types.cuh"
@@ -51,6 +52,7 @@ static bool is_settled(tess_context *ctx, const tess_fused *op)
 
 extern "C" tess_status gpu_fused(tess_context *ctx, const tess_fused *op)
 {
+    if (op->columns > 1) { return gpu_fused_columns(ctx, op); }
     switch (op->op) {
 #define TESS_FUSED(NAME, function, ndots)                                   \
     case TESS_FUSED_##NAME:                                                 \

@@ -9,6 +9,7 @@
 
 #include <tessera/solver.h>
 
+#include "device/gpu/loop_columns.h"
 #include "device/gpu/loop_graph.cuh"
 
 /* The iterations before there is a recording: recording takes 0.4 ms, as much as 16 plain iterations cost more, and
@@ -39,7 +40,8 @@ tess_status gpu_run_scalar_update(tess_context *ctx, tess_scalar_update scalar, 
 
 static void tell_monitor(const tess_loop *loop, volatile loop_mailbox *mailbox, double tolerance)
 {
-    tess_progress progress = {mailbox->iteration, mailbox->residual_norm, tolerance,
+    tess_progress progress = {mailbox->iteration, mailbox->residual_norm,
+                              loop->columns > 1 ? mailbox->tolerance : tolerance,
                               tess_wall_seconds() - loop->start_seconds};
 
     if (loop->monitor(loop->monitor_user, &progress) != 0) { mailbox->cancel = 1; }
@@ -153,6 +155,15 @@ static tess_status run_body(tess_context *ctx, const tess_loop *loop, tess_loop_
     return status;
 }
 
+bool gpu_tell_monitor(const tess_loop *loop)
+{
+    const tess_loop_state *s = &loop->result;
+    const tess_progress progress = {s->iteration, s->scale * s->residual_norm, s->scale * s->tolerance,
+                                    tess_wall_seconds() - loop->start_seconds};
+
+    return loop->monitor(loop->monitor_user, &progress) != 0;
+}
+
 /* The plain engine: the host reads the state after every iteration; it runs at most this many. */
 static tess_status run_plain(tess_context *ctx, tess_loop *loop, int64_t most)
 {
@@ -160,16 +171,13 @@ static tess_status run_plain(tess_context *ctx, tess_loop *loop, int64_t most)
     tess_status status = TESS_SUCCESS;
     bool cancel = false;
 
+    if (loop->columns > 1) { return gpu_run_columns(ctx, loop, most); }
     if (most > 0) { TESS_TRY(tess_device_allocate(ctx, 1, sizeof *other_state, (void **)&other_state)); }
     for (int64_t i = 0;; i++) {
         TESS_TRY(ctx->backend->download(ctx, &loop->result, loop->state, sizeof loop->result));
         if (loop->result.phase != TESS_LOOP_RUNNING || i == most) { break; }
         if (loop->monitor && !cancel && loop->result.iteration > 0) {
-            tess_progress progress = {loop->result.iteration, loop->result.scale * loop->result.residual_norm,
-                                      loop->result.scale * loop->result.tolerance,
-                                      tess_wall_seconds() - loop->start_seconds};
-
-            cancel = loop->monitor(loop->monitor_user, &progress) != 0;
+            cancel = gpu_tell_monitor(loop);
             if (cancel) {
                 const int32_t yes = 1;
 
@@ -288,6 +296,7 @@ extern "C" tess_status gpu_run_loop(tess_context *ctx, tess_loop *loop)
     if (status != TESS_SUCCESS) { return status; }
     /* A request to cancel may have come after the device's last read. */
     if (g && g->mailbox->cancel) { loop->result.cancel = 1; }
+    if (loop->columns > 1) { return g && g->mailbox->cancel ? gpu_cancel_columns(ctx, loop) : status; }
     kept = loop->result.iteration + 1 < loop->history_capacity ? loop->result.iteration + 1 : loop->history_capacity;
     return ctx->backend->download(ctx, loop->host_history, loop->history, (size_t)kept * sizeof(double));
 }

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "device/gpu/loop_columns.h"
 #include "device/gpu/loop_graph.cuh"
 
 /* A recording of long iterations ends with so many kernels: each takes longer to record than to run, and the loop's own
@@ -130,11 +131,13 @@ static tess_status record_body(tess_context *ctx, const tess_loop *loop, const l
     tess_status status = TESS_SUCCESS;
 
     state->recording = true;
-    loop_begin_deferring(state, loop->state, g->other_state);
+    if (loop->columns <= 1) { loop_begin_deferring(state, loop->state, g->other_state); }
     for (int u = 0; status == TESS_SUCCESS && has_place(state->launches - before, u); u++) {
         status = loop->body(loop->solver);
     }
-    if (status == TESS_SUCCESS) {
+    if (status == TESS_SUCCESS && loop->columns > 1) {
+        status = gpu_close_columns(ctx, loop, g->device_mailbox, condition);
+    } else if (status == TESS_SUCCESS) {
         status = gpu_launch(ctx, "the end of a loop's body", close_body_kernel, 1U, 0,
                             make_predicate(ctx, loop->state, false), loop->state, g->device_mailbox, condition);
     }

@@ -14,6 +14,7 @@ enum { LOOP_NOT_ENDED = -1 };
 typedef struct loop_mailbox {
     int64_t iteration;
     double residual_norm;
+    double tolerance; /* of several columns alone: of the one that is told here */
     int32_t phase;
     int32_t cancel;      /* written by the host */
     int64_t pause_at;    /* of a recording: the host looks after so many iterations */

@@ -14,6 +14,15 @@ static tess_status spmv(tess_context *ctx, const csr_view *v, const csr_plan *p,
                           [&](auto stored) { return csr_multiply<typename decltype(stored)::type>(ctx, v, p, args); });
 }
 
+static tess_status multiply_columns(tess_context *ctx, const csr_view *v, const csr_plan *p, const tess_spmv_args *args)
+{
+    gpu_scope scope(ctx);
+
+    return gpu_by_storage(ctx, v->precision, [&](auto stored) {
+        return csr_multiply_columns<typename decltype(stored)::type>(ctx, v, p, args);
+    });
+}
+
 /* ---- values ---- */
 
 __global__ static void gather_kernel(int64_t n, const double *source, const int64_t *from, double *values)
@@ -31,12 +40,27 @@ static tess_status gather(tess_context *ctx, int64_t n, const double *source, co
     return gpu_check_launch(ctx, "copying matrix values");
 }
 
+static csr_ops make_table(void)
+{
+    csr_ops table = {};
+
+    table.make_plans = csr_make_plans;
+    table.free_plan = csr_free_plan;
+    table.spmv = spmv;
+    table.multiply_columns = multiply_columns;
+    table.prepare_parts = csr_prepare_parts;
+    table.spmv_parts = csr_spmv_parts;
+    table.make_layers = csr_make_layers;
+    table.free_layers = csr_free_layers;
+    table.spmv_layers = csr_spmv_layers;
+    table.gather = gather;
+    return table;
+}
+
 /* Behind functions, because HIP would also emit a visible table for the device. */
 extern "C" const csr_ops *csr_gpu_ops(void)
 {
-    static const csr_ops table = {csr_make_plans,    csr_free_plan,   spmv,
-                                  csr_prepare_parts, csr_spmv_parts,  csr_make_layers,
-                                  csr_free_layers,   csr_spmv_layers, gather};
+    static const csr_ops table = make_table();
 
     return &table;
 }

@@ -152,6 +152,9 @@ tess_status csr_prepare_parts(tess_context *ctx, int count, const csr_part *part
 /* A product with a matrix of one precision, whose type is VALUE. */
 template <typename VALUE>
 tess_status csr_multiply(tess_context *ctx, const csr_view *v, const csr_plan *p, const tess_spmv_args *args);
+/* The same with several columns (csr_columns_stored_device.cu). */
+template <typename VALUE>
+tess_status csr_multiply_columns(tess_context *ctx, const csr_view *v, const csr_plan *p, const tess_spmv_args *args);
 tess_status csr_spmv_parts(tess_context *ctx, int count, const csr_part *parts, const tess_spmv_args *args);
 
 #endif

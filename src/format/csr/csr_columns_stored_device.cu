@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * CSR times several columns on the GPU, for the chunks of rows of the products of one column (csr_plan.cuh). Compiled
+ * separately for each precision.
+ *
+ * A group of threads has a row: one thread for each column, as many times as the mean row has entries for. So it reads
+ * whole rows of x, and an entry of the matrix once for all columns. Rows that are long for a group are left for a wave;
+ * the row of more than TAIL_ROW entries at a chunk's end is summed by the block, and one longer than a segment by
+ * several blocks beforehand. Every sum has a fixed order.
+ */
+#include <limits.h>
+
+#include "device/gpu/columns.cuh"
+#include "device/gpu/storage_types.cuh"
+#include "format/csr/csr_plan.cuh"
+
+enum {
+    COLUMN_BLOCKS = 4,     /* per multiprocessor, for which registers must suffice */
+    COLUMN_LOADS = 4,      /* entries in flight per thread */
+    COLUMN_NONZEROS = 16,  /* entries of a mean row for each thread of a column; more get more threads */
+    COLUMN_STEPS = 8,      /* a row of more entries than so many for each thread of a group is left for a wave, */
+    COLUMN_LEFT_OVER = 64, /* but none of fewer entries than this */
+};
+
+struct columns_product {
+    csr_view v;
+    const csr_chunk *chunk;
+    int nchunks;
+    int group; /* threads that share a row: a multiple of the columns, a power of two, at most a wave */
+    int nsplit;
+    const int32_t *split_row, *split_segment;
+    double *segment_sum; /* of each segment, by columns */
+};
+
+__device__ static inline int64_t offset_at(const csr_view &v, int64_t row)
+{
+    return tess_row_offset(v.row_ptr, v.row_ptr_bits, row);
+}
+
+/* The terms of the thread's column with entries from, from + step, .. below `to`. */
+template <typename VALUE>
+__device__ static inline double add_entries(const csr_view &v, const double *x, int columns, int64_t from, int64_t to,
+                                            int step)
+{
+    const VALUE *val = (const VALUE *)v.val;
+    double sum = 0.0;
+
+#pragma unroll 1
+    for (int64_t k = from; k < to; k += COLUMN_LOADS * step) {
+        int32_t column[COLUMN_LOADS];
+        VALUE value[COLUMN_LOADS];
+        double factor[COLUMN_LOADS];
+
+#pragma unroll
+        for (int u = 0; u < COLUMN_LOADS; u++) {
+            if (k + u * step < to) {
+                column[u] = v.col_ind[k + u * step];
+                value[u] = val[k + u * step];
+            }
+        }
+#pragma unroll
+        for (int u = 0; u < COLUMN_LOADS; u++) {
+            if (k + u * step < to) { factor[u] = x[(int64_t)column[u] * columns]; }
+        }
+#pragma unroll
+        for (int u = 0; u < COLUMN_LOADS; u++) {
+            if (k + u * step < to) { sum += tess::decode<double>(value[u]) * factor[u]; }
+        }
+    }
+    return sum;
+}
+
+/* The sum of a row by `width` neighbouring threads, in the first `columns` of them. All threads of a wave call it. */
+template <typename VALUE>
+__device__ static inline double group_row_sum(const csr_view &v, const double *x, int columns, int width, int64_t from,
+                                              int64_t to)
+{
+    const int place = ((int)threadIdx.x & (width - 1)) / columns;
+    double sum = add_entries<VALUE>(v, x, columns, from + place, to, width / columns);
+
+    for (int distance = width / 2; distance >= columns; distance /= 2) {
+        sum += GPU_SHUFFLE_DOWN(sum, distance, GPU_WAVE);
+    }
+    return sum;
+}
+
+/* The same by the block, in its first `columns` threads. All threads call it. */
+template <typename VALUE>
+__device__ static inline double block_row_sum(const csr_view &v, const double *x, int columns, int64_t from, int64_t to)
+{
+    double sum[1] = {add_entries<VALUE>(v, x, columns, from + (int)threadIdx.x / columns, to, GPU_BLOCK / columns)};
+
+    column_block_sum(sum, columns);
+    return sum[0];
+}
+
+/* y of a row in the thread's column c, and its terms of the dot products. */
+template <int NDOTS>
+__device__ static inline void finish_column(const tess_spmv_args &args, int64_t row, int c, double sum, double *dots)
+{
+    const int64_t i = row * args.columns + c;
+    double y = sum;
+
+    if (args.residual) {
+        y = args.residual[i] - sum;
+    } else if (args.beta != 0.0) {
+        y = args.alpha * sum + args.beta * args.y[i];
+    } else if (args.alpha != 1.0) {
+        y = args.alpha * sum;
+    }
+    args.y[i] = y;
+#pragma unroll
+    for (int k = 0; k < NDOTS; k++) {
+        dots[k] += y * args.reduction.with[k][i];
+    }
+}
+
+/* The rows of a chunk, except a long one at its end. */
+template <typename VALUE, int NDOTS>
+__device__ static inline void multiply_short_rows(const columns_product &p, const csr_chunk &chunk,
+                                                  const tess_spmv_args &args, const double *x, bool runs, double *dots)
+{
+    const int columns = args.columns, c = (int)threadIdx.x & (columns - 1), width = p.group;
+    const int most = width == GPU_WAVE ? INT_MAX : max((int)COLUMN_LEFT_OVER, COLUMN_STEPS * width);
+    bool left_over = false;
+
+    for (int r0 = 0; r0 < chunk.short_rows; r0 += GPU_BLOCK / width) {
+        const int r = r0 + (int)threadIdx.x / width;
+        const int64_t row = (int64_t)chunk.first_row + r;
+        int64_t from = 0, to = 0;
+        bool own = r < chunk.short_rows;
+
+        if (own) {
+            from = offset_at(p.v, row);
+            to = offset_at(p.v, row + 1);
+            own = to - from <= most;
+            left_over = left_over || !own;
+        }
+        const double sum = group_row_sum<VALUE>(p.v, x, columns, width, from, own && runs ? to : from);
+
+        if (own && runs && ((int)threadIdx.x & (width - 1)) < columns) {
+            finish_column<NDOTS>(args, row, c, sum, dots);
+        }
+    }
+    if (!__syncthreads_or(left_over)) { return; }
+    for (int r = (int)threadIdx.x / GPU_WAVE; r < chunk.short_rows; r += WAVES) {
+        const int64_t row = (int64_t)chunk.first_row + r, from = offset_at(p.v, row), to = offset_at(p.v, row + 1);
+
+        if (to - from > most) {
+            const double sum = group_row_sum<VALUE>(p.v, x, columns, GPU_WAVE, from, runs ? to : from);
+
+            if (runs && (int)threadIdx.x % GPU_WAVE < columns) { finish_column<NDOTS>(args, row, c, sum, dots); }
+        }
+    }
+}
+
+/* The place among `count` ascending numbers of the last that is at most `value`. */
+__device__ static inline int last_up_to(const int32_t *number, int count, int64_t value)
+{
+    int low = 0, high = count - 1;
+
+    while (low < high) {
+        const int middle = (low + high + 1) / 2;
+
+        if (number[middle] <= value) {
+            low = middle;
+        } else {
+            high = middle - 1;
+        }
+    }
+    return low;
+}
+
+/* The long row at a chunk's end. */
+template <typename VALUE, int NDOTS>
+__device__ static inline void multiply_long_row(const columns_product &p, int64_t row, const tess_spmv_args &args,
+                                                const double *x, bool runs, double *dots)
+{
+    const int columns = args.columns, c = (int)threadIdx.x & (columns - 1);
+    const int64_t from = offset_at(p.v, row), to = offset_at(p.v, row + 1);
+    double sum = 0.0;
+
+    if (to - from <= SEGMENT) {
+        sum = block_row_sum<VALUE>(p.v, x, columns, from, runs ? to : from);
+    } else if ((int)threadIdx.x < columns) {
+        const int split = last_up_to(p.split_row, p.nsplit, row);
+
+        for (int s = p.split_segment[split]; s < p.split_segment[split + 1]; s++) {
+            sum += p.segment_sum[(int64_t)s * columns + c];
+        }
+    }
+    if (runs && (int)threadIdx.x < columns) { finish_column<NDOTS>(args, row, c, sum, dots); }
+}
+
+template <typename VALUE, int NDOTS>
+__global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, COLUMN_BLOCKS)
+    columns_product_kernel(const columns_product p, const tess_spmv_args args, const columns_target target)
+{
+    const double *x = args.x + column_of_thread(target);
+    double dots[NDOTS > 0 ? NDOTS : 1] = {};
+    tess_scalars scalars;
+    const bool runs = column_enter(target, true, &scalars);
+
+    for (int at = (int)blockIdx.x; at < p.nchunks; at += (int)gridDim.x) {
+        const csr_chunk chunk = p.chunk[at];
+
+        multiply_short_rows<VALUE, NDOTS>(p, chunk, args, x, runs, dots);
+        if (chunk.short_rows < chunk.rows) {
+            multiply_long_row<VALUE, NDOTS>(p, (int64_t)chunk.first_row + chunk.short_rows, args, x, runs, dots);
+        }
+    }
+    if (NDOTS > 0) { column_grid_reduce(dots, runs, target); }
+}
+
+/* One segment of a row to split for each block. */
+template <typename VALUE>
+__global__ static void __launch_bounds__(GPU_BLOCK)
+    column_segments_kernel(const columns_product p, const tess_spmv_args args, const columns_target target)
+{
+    const int segment = (int)blockIdx.x, split = last_up_to(p.split_segment, p.nsplit, segment);
+    tess_scalars scalars;
+    const bool runs = column_enter(target, false, &scalars);
+    const int64_t row = p.split_row[split], end = offset_at(p.v, row + 1);
+    const int64_t from = offset_at(p.v, row) + (int64_t)(segment - p.split_segment[split]) * SEGMENT;
+    const int64_t to = end - from > SEGMENT ? from + SEGMENT : end;
+    const double sum =
+        block_row_sum<VALUE>(p.v, args.x + column_of_thread(target), target.columns, from, runs ? to : from);
+
+    if ((int)threadIdx.x < target.columns) { p.segment_sum[(int64_t)segment * target.columns + threadIdx.x] = sum; }
+}
+
+/* Threads for a row. */
+static int choose_columns_group(const csr_view *v, int columns)
+{
+    int group = columns;
+
+    while (group < GPU_WAVE && v->nnz > v->nrows * COLUMN_NONZEROS * (group / columns)) {
+        group *= 2;
+    }
+    return group;
+}
+
+template <typename VALUE, int NDOTS>
+static tess_status launch_columns(tess_context *ctx, const csr_view *v, const csr_plan *p, const tess_spmv_args *args)
+{
+    const int64_t most = (int64_t)gpu_state_of(ctx)->multiprocessors * COLUMN_BLOCKS;
+    const unsigned grid = (unsigned)(p->nchunks < most ? p->nchunks : most);
+    columns_product product = {*v,        p->chunk,     p->nchunks,       choose_columns_group(v, args->columns),
+                               p->nsplit, p->split_row, p->split_segment, NULL};
+    columns_target target = {args->reduction.state, args->columns, false, NULL, NULL, TESS_SCALAR_NONE};
+    tess_status status = TESS_SUCCESS;
+
+    if (p->nchunks == 0) { return TESS_SUCCESS; }
+    TESS_TRY(prepare_columns(ctx, grid, NDOTS, args->reduction.scalar, &target));
+    if (p->nsplit > 0) {
+        TESS_TRY(gpu_parts(ctx, (int64_t)p->nsegments * args->columns, &product.segment_sum));
+        TESS_TRY(gpu_launch(ctx, "summing split rows of several columns", column_segments_kernel<VALUE>,
+                            (unsigned)p->nsegments, 0, product, *args, target));
+    }
+    status = gpu_launch(ctx, "a sparse product of several columns", columns_product_kernel<VALUE, NDOTS>, grid, 0,
+                        product, *args, target);
+cleanup:
+    return status;
+}
+
+template <typename VALUE>
+tess_status csr_multiply_columns(tess_context *ctx, const csr_view *v, const csr_plan *p, const tess_spmv_args *args)
+{
+    switch (args->reduction.ndots) {
+    case 0: return launch_columns<VALUE, 0>(ctx, v, p, args);
+    case 1: return launch_columns<VALUE, 1>(ctx, v, p, args);
+    default: return launch_columns<VALUE, 2>(ctx, v, p, args);
+    }
+}
+
+#define MULTIPLY(VALUE)                                                                                  \
+    template tess_status csr_multiply_columns<VALUE>(tess_context *, const csr_view *, const csr_plan *, \
+                                                     const tess_spmv_args *);
+STORED_TYPES(MULTIPLY)
+#undef MULTIPLY

@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Several columns on a GPU: moves, products in every storage, and the methods' common loops against solves of one. */
+#include <math.h>
+#include <string.h>
+
+#include <tessera/many.h>
+#include <tessera/names.h>
+
+#include "base/context.h"
+#include "dense/columns.h"
+#include "matrix/matrix.h"
+#include "support/product.h"
+#include "support/solve.h"
+
+static tess_context *gpu;
+
+/* ---- moves ---- */
+
+/* From one place to another and back; the values between stay as they are. */
+static void check_move(int64_t rows, int64_t columns, int64_t from_row, int64_t from_column, int64_t to_row,
+                       int64_t to_column)
+{
+    const int64_t from_size = (rows - 1) * from_row + (columns - 1) * from_column + 1;
+    const int64_t to_size = (rows - 1) * to_row + (columns - 1) * to_column + 1;
+    double *values = random_values(from_size, 5, -1.0, 1.0), *there = test_allocate(to_size, sizeof *there);
+    double *from = NULL, *to = NULL;
+    int64_t moved = 0, touched = 0;
+
+    assert_ok(gpu, tess_device_allocate(gpu, from_size, sizeof *from, (void **)&from));
+    assert_ok(gpu, tess_device_allocate(gpu, to_size, sizeof *to, (void **)&to));
+    assert_ok(gpu, gpu->backend->upload(gpu, from, values, (size_t)from_size * sizeof *from));
+    assert_ok(gpu, gpu->backend->zero(gpu, to, (size_t)to_size * sizeof *to));
+    assert_ok(gpu, columns_ops_of(gpu)->move(gpu, rows, columns, (columns_place){from, from_row, from_column},
+                                             (columns_place){to, to_row, to_column}));
+    assert_ok(gpu, gpu->backend->download(gpu, there, to, (size_t)to_size * sizeof *to));
+    for (int64_t i = 0; i < rows; i++) {
+        for (int64_t c = 0; c < columns; c++) {
+            const double value = there[i * to_row + c * to_column];
+
+            assert_true(value == values[i * from_row + c * from_column]);
+            moved += value != 0.0;
+        }
+    }
+    for (int64_t k = 0; k < to_size; k++) {
+        touched += there[k] != 0.0;
+    }
+    assert_int_equal(touched, moved);
+    tess_device_release(gpu, from, from_size, sizeof *from);
+    tess_device_release(gpu, to, to_size, sizeof *to);
+    free(values);
+    free(there);
+}
+
+static void columns_move_between_all_layouts(void **state)
+{
+    (void)state;
+    check_move(700, 1, 8, 1, 1, 1);   /* a column of eight becomes one alone */
+    check_move(700, 1, 1, 1, 16, 1);  /* and the reverse */
+    check_move(300, 5, 5, 1, 8, 1);   /* by rows to by rows */
+    check_move(300, 7, 1, 301, 7, 1); /* by columns to by rows */
+    check_move(300, 7, 9, 1, 1, 300); /* and the reverse */
+    check_move(1, 3, 3, 1, 1, 2);
+    assert_ok(gpu, columns_ops_of(gpu)->move(gpu, 0, 4, (columns_place){NULL, 4, 1}, (columns_place){NULL, 4, 1}));
+}
+
+/* ---- products ---- */
+
+/* Rows of 0, 1, 40 and 5,000 entries and, where asked, one that is summed in segments; each value is a multiple of 1/4
+   up to 2, so that all precisions store it. */
+static oracle_csr make_uneven(int64_t rows, bool segmented)
+{
+    static const int64_t lengths[] = {3, 0, 1, 40, 7, 120, 2, 9};
+    const int64_t columns = segmented ? 9000 : 5200;
+    oracle_csr a = oracle_open(rows, columns);
+    uint64_t seed = 48;
+
+    for (int64_t i = 0; i < rows; i++) {
+        const bool longest = segmented && i == 5;
+        const int64_t count = longest ? columns : i == rows / 2 || i == rows - 1 ? 5000 : lengths[i % 8];
+        const int64_t first = count > 1000 ? 0 : i * 37 % 5000;
+
+        for (int64_t j = 0; j < count; j++) {
+            const double value = (double)(1 + oracle_random_bits(&seed) % 8) / 4.0;
+
+            oracle_push(&a, first + j, (oracle_random_bits(&seed) & 1) != 0 ? value : -value);
+        }
+        oracle_end_row(&a, i);
+    }
+    return a;
+}
+
+/* alpha A x + beta y against the oracle, column by column. */
+static void check_spmm(const tess_matrix *m, const oracle_csr *stored, int64_t columns, bool by_row, double alpha,
+                       double beta)
+{
+    double *x = random_values(stored->ncols * columns, 1, -1.0, 1.0);
+    double *y = random_values(stored->nrows * columns, 2, -1.0, 1.0), *before = test_allocate(stored->nrows, sizeof *y);
+    double *one = test_allocate(stored->ncols, sizeof *one), *size = test_allocate(stored->nrows, sizeof *size);
+    double *old = test_allocate(stored->nrows * columns, sizeof *old);
+    wide *exact = test_allocate(stored->nrows, sizeof *exact);
+    const tess_columns vx = by_row ? tess_columns_by_row(stored->ncols, columns, x, TESS_MEMORY_HOST)
+                                   : tess_columns_by_column(stored->ncols, columns, x, TESS_MEMORY_HOST);
+    const tess_columns vy = by_row ? tess_columns_by_row(stored->nrows, columns, y, TESS_MEMORY_HOST)
+                                   : tess_columns_by_column(stored->nrows, columns, y, TESS_MEMORY_HOST);
+    const double gamma = gamma_of((double)oracle_longest_row(stored, false) + 3.0);
+
+    memcpy(old, y, (size_t)(stored->nrows * columns) * sizeof *old);
+    assert_ok(gpu, tess_matrix_spmm(m, alpha, &vx, beta, &vy));
+    for (int64_t c = 0; c < columns; c++) {
+        for (int64_t j = 0; j < stored->ncols; j++) {
+            one[j] = x[j * vx.row_stride + c * vx.column_stride];
+        }
+        oracle_multiply(stored, false, one, exact, size);
+        for (int64_t i = 0; i < stored->nrows; i++) {
+            const int64_t at = i * vy.row_stride + c * vy.column_stride;
+            const wide error = wide_abs((wide)alpha * exact[i] + (wide)beta * (wide)old[at] - (wide)y[at]);
+
+            assert_at_most((double)error, gamma * (fabs(alpha) * size[i] + fabs(beta * old[at])));
+        }
+    }
+    free(x);
+    free(y);
+    free(before);
+    free(one);
+    free(size);
+    free(old);
+    free(exact);
+}
+
+static tess_matrix *store(const tess_matrix *m, tess_precision precision)
+{
+    tess_storage_options storage;
+    tess_matrix *out = NULL;
+
+    tess_storage_options_init(&storage);
+    storage.format = TESS_FORMAT_CSR;
+    storage.precision = precision;
+    assert_ok(gpu, tess_matrix_convert(m, &storage, &out));
+    return out;
+}
+
+static void products_of_every_precision_match_the_oracle(void **state)
+{
+    const oracle_csr a = make_uneven(60, false);
+    tess_matrix *m = make_matrix(gpu, &a);
+
+    (void)state;
+    for (int p = 0; p < TESS_PRECISION_COUNT; p++) {
+        tess_matrix *stored = store(m, (tess_precision)p);
+        oracle_csr decoded = decode_matrix(stored);
+
+        check_spmm(stored, &decoded, 2 << p % 4, p % 2 == 0, 1.0, 0.0);
+        oracle_free(&decoded);
+        tess_matrix_destroy(stored);
+    }
+    tess_matrix_destroy(m);
+    oracle_free((oracle_csr *)&a);
+}
+
+static void products_of_every_width_match_the_oracle(void **state)
+{
+    oracle_csr a = make_uneven(100, true);
+    tess_matrix *m = make_matrix(gpu, &a);
+
+    (void)state;
+    for (int64_t columns = 2; columns <= TESS_MAX_COLUMNS; columns *= 2) {
+        check_spmm(m, &a, columns, columns % 4 == 0, columns > 4 ? 1.0 : -0.5, columns == 2 || columns == 32 ? 2.0 : 0);
+    }
+    check_spmm(m, &a, 7, true, 1.0, 0.0); /* 4, 2 and 1 */
+    tess_matrix_destroy(m);
+    oracle_free(&a);
+}
+
+static void products_of_empty_matrices_are_zero(void **state)
+{
+    oracle_csr a = oracle_open(600, 9);
+    tess_matrix *m = NULL;
+
+    (void)state;
+    for (int64_t i = 0; i < a.nrows; i++) {
+        oracle_end_row(&a, i);
+    }
+    m = make_matrix(gpu, &a);
+    check_spmm(m, &a, 4, true, 1.0, 0.5);
+    tess_matrix_destroy(m);
+    oracle_free(&a);
+}
+
+/* ---- solves ---- */
+
+enum { SIDE = 9, N = SIDE * SIDE, MOST = 11 };
+
+/* Right-hand sides that take from no iteration to as many as the method needs: column c is the sum of c % 6
+   eigenvectors of the Laplacian of the grid; from the sixth column on, random. */
+static double *make_sides(int columns)
+{
+    double *b = random_values((int64_t)N * columns, 9, -1.0, 1.0);
+
+    for (int c = 0; c < columns && c < 6; c++) {
+        for (int i = 0; i < N; i++) {
+            double sum = 0.0;
+
+            for (int e = 1; e <= c; e++) {
+                sum +=
+                    sin(acos(-1.0) * e * (i % SIDE + 1) / (SIDE + 1)) * sin(acos(-1.0) * (i / SIDE + 1) / (SIDE + 1));
+            }
+            b[(int64_t)c * N + i] = sum;
+        }
+    }
+    return b;
+}
+
+/* x by columns, from zero. */
+static void solve_many(const tess_matrix *m, const tess_solve_options *options, int columns, const double *b, double *x,
+                       tess_solve_result *results)
+{
+    const tess_columns vb = tess_columns_by_column(N, columns, (double *)(uintptr_t)b, TESS_MEMORY_HOST);
+    const tess_columns vx = tess_columns_by_column(N, columns, x, TESS_MEMORY_HOST);
+    tess_solver *solver = NULL;
+
+    memset(x, 0, (size_t)columns * N * sizeof *x);
+    for (int c = 0; c < columns; c++) {
+        tess_solve_result_init(&results[c]);
+    }
+    assert_ok(gpu, tess_solver_create((tess_matrix *)(uintptr_t)m, options, &solver));
+    assert_ok(gpu, tess_solver_solve_many(solver, &vb, &vx, results));
+    tess_solver_destroy(solver);
+}
+
+/* A column as a solve of its own would end; the order of sums differs, so that iterations may. */
+static void check_column(const oracle_csr *a, const tess_solve_options *options, const double *b, const double *x,
+                         const tess_solve_result *many)
+{
+    double *alone = test_allocate(N, sizeof *alone);
+    tess_solve_result one;
+
+    memset(alone, 0, N * sizeof *alone);
+    one = solve_once(gpu, a, options, b, alone);
+    assert_int_equal(many->reason, one.reason);
+    assert_int_equal(many->converged, one.converged);
+    if (many->iterations > one.iterations + 3 + one.iterations / 4 ||
+        one.iterations > many->iterations + 3 + many->iterations / 4) {
+        fail_msg("%lld iterations beside others, %lld alone", (long long)many->iterations, (long long)one.iterations);
+    }
+    if (many->converged) { check_honest(a, b, x, options, many); }
+    free(alone);
+}
+
+/* Plain, recorded and recorded again: the same bits, and each column as it would be alone. */
+static void check_many(const oracle_csr *a, tess_solve_options options, int columns, const double *b)
+{
+    tess_matrix *m = make_matrix(gpu, a);
+    double *x = test_allocate((int64_t)columns * N, sizeof *x), *again = test_allocate((int64_t)columns * N, sizeof *x);
+    tess_solve_result results[MOST], repeated[MOST];
+
+    options.engine = TESS_ENGINE_PLAIN;
+    solve_many(m, &options, columns, b, x, results);
+    for (int c = 0; c < columns; c++) {
+        check_column(a, &options, b + (int64_t)c * N, x + (int64_t)c * N, &results[c]);
+    }
+    options.engine = TESS_ENGINE_GRAPH;
+    for (int turn = 0; turn < 2; turn++) {
+        solve_many(m, &options, columns, b, again, repeated);
+        assert_true(same_bits(x, again, (int64_t)columns * N));
+        for (int c = 0; c < columns; c++) {
+            assert_int_equal(repeated[c].iterations, results[c].iterations);
+            assert_int_equal(repeated[c].reason, results[c].reason);
+        }
+    }
+    free(x);
+    free(again);
+    tess_matrix_destroy(m);
+}
+
+static void cg_solves_columns_of_very_different_length(void **state)
+{
+    oracle_csr a = oracle_laplace2d(SIDE);
+    double *b = make_sides(MOST);
+    tess_solve_options options = solve_options(TESS_SOLVER_CG);
+
+    (void)state;
+    options.history_capacity = 50;
+    check_many(&a, options, MOST, b);
+    options.precond.kind = TESS_PRECOND_JACOBI;
+    options.storage.format = TESS_FORMAT_CSR;
+    options.storage.precision = TESS_PRECISION_FP32;
+    check_many(&a, options, 3, b + 5 * N);
+    free(b);
+    oracle_free(&a);
+}
+
+static void minres_solves_indefinite_columns(void **state)
+{
+    oracle_csr a = oracle_laplace2d(SIDE);
+    double *b = make_sides(MOST);
+    tess_solve_options options = solve_options(TESS_SOLVER_MINRES);
+
+    (void)state;
+    for (int64_t i = 0; i < a.nrows; i++) {
+        for (int64_t k = a.row_ptr[i]; k < a.row_ptr[i + 1]; k++) {
+            if (a.col_ind[k] == i) { a.val[k] -= 0.75; }
+        }
+    }
+    options.precond.kind = TESS_PRECOND_JACOBI;
+    check_many(&a, options, 7, b + N);
+    free(b);
+    oracle_free(&a);
+}
+
+static void bicgstab_solves_unsymmetric_columns(void **state)
+{
+    oracle_csr a = oracle_convection2d(SIDE, 3.0);
+    double *b = make_sides(MOST);
+    tess_solve_options options = solve_options(TESS_SOLVER_BICGSTAB);
+
+    (void)state;
+    check_many(&a, options, 4, b + 4 * N);
+    options.precond.kind = TESS_PRECOND_JACOBI;
+    check_many(&a, options, 2, b + 7 * N);
+    free(b);
+    oracle_free(&a);
+}
+
+static void a_column_that_is_no_number_leaves_the_others_alone(void **state)
+{
+    oracle_csr a = oracle_laplace2d(SIDE);
+    double *b = make_sides(MOST);
+
+    (void)state;
+    b[8 * N + 17] = NAN;
+    check_many(&a, solve_options(TESS_SOLVER_CG), 4, b + 6 * N);
+    free(b);
+    oracle_free(&a);
+}
+
+/* ---- monitors ---- */
+
+typedef struct watched {
+    int calls, until;
+    int64_t last;
+    double tolerance;
+} watched;
+
+static int watch(void *user, const tess_progress *progress)
+{
+    watched *w = user;
+
+    assert_true(progress->tolerance > 0.0 && isfinite(progress->residual_norm));
+    assert_true(progress->iteration >= w->last);
+    w->last = progress->iteration;
+    w->calls += 1;
+    return w->until > 0 && w->calls >= w->until;
+}
+
+static void monitors_see_and_end_loops_of_several_columns(void **state)
+{
+    static const tess_engine engines[] = {TESS_ENGINE_PLAIN, TESS_ENGINE_GRAPH};
+    oracle_csr a = oracle_laplace2d(SIDE);
+    tess_matrix *m = make_matrix(gpu, &a);
+    double *b = make_sides(MOST), *x = test_allocate((int64_t)MOST * N, sizeof *x);
+    tess_solve_options options = solve_options(TESS_SOLVER_CG);
+    tess_solve_result results[MOST];
+
+    (void)state;
+    options.monitor = watch;
+    for (int turn = 0; turn < 4; turn++) {
+        watched w = {.until = turn < 2 ? 0 : turn == 2 ? 4 : 10};
+
+        options.monitor_user = &w;
+        options.engine = engines[turn % 2];
+        solve_many(m, &options, 4, b + 7 * N, x, results);
+        assert_true(w.calls > (turn < 2 ? 5 : 3));
+        for (int c = 0; c < 4; c++) {
+            assert_int_equal(results[c].reason, turn < 2 ? TESS_REASON_RTOL : TESS_REASON_CANCELLED);
+            assert_true(turn < 2 || results[c].iterations < 30);
+        }
+    }
+    free(b);
+    free(x);
+    tess_matrix_destroy(m);
+    oracle_free(&a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(columns_move_between_all_layouts),
+        cmocka_unit_test(products_of_every_precision_match_the_oracle),
+        cmocka_unit_test(products_of_every_width_match_the_oracle),
+        cmocka_unit_test(products_of_empty_matrices_are_zero),
+        cmocka_unit_test(cg_solves_columns_of_very_different_length),
+        cmocka_unit_test(minres_solves_indefinite_columns),
+        cmocka_unit_test(bicgstab_solves_unsymmetric_columns),
+        cmocka_unit_test(a_column_that_is_no_number_leaves_the_others_alone),
+        cmocka_unit_test(monitors_see_and_end_loops_of_several_columns),
+    };
+
+    return run_gpu_tests(tests, &gpu);
+}
