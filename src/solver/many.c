@@ -244,9 +244,9 @@ static tess_status solve_columns(tess_solver *s, const tess_columns *b, const te
         limit_rest(s, limit, start);
         method_solver *const method = common_method(s);
         const int64_t left = b->columns - c;
-        const int count = left < TESS_MAX_COLUMNS ? (int)left : TESS_MAX_COLUMNS;
+        const int most = method ? many_most(method) : 1, count = left < most ? (int)left : most;
 
-        if (!method || count < 2) {
+        if (!method || count < many_least(method)) {
             TESS_TRY(solve_alone(s, b, x, c, result_at(results, c)));
             c += 1;
             continue;
@@ -303,10 +303,12 @@ cleanup:
     return status;
 }
 
-int64_t tess_solver_columns_together(const tess_solver *s)
+int64_t tess_solver_columns_together(const tess_solver *s, int64_t columns)
 {
     const tess_attempt *first = NULL;
     const bool undecided = s && s->ops->attempts && s->ops->attempts(s, &first) == 0;
+    const method_solver *const method = s && !undecided ? common_method(s) : NULL;
+    const int most = method ? many_most(method) : 1;
 
-    return s && !undecided && common_method(s) ? TESS_MAX_COLUMNS : 1;
+    return !method || columns < many_least(method) ? 1 : columns < most ? columns : most;
 }

@@ -30,6 +30,9 @@ typedef struct many_columns {
 
 /* Whether a solver can run columns together: the method, its vectors, preconditioner and matrix take them. */
 bool many_takes(const method_solver *s);
+/* How many columns one loop takes at most, and at the least to be worth it. */
+int many_most(const method_solver *s);
+int many_least(const method_solver *s);
 /* The method of the common loop. */
 const tess_method *many_method(const method_solver *s);
 

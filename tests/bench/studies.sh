@@ -43,6 +43,7 @@ solve factors --study factors "${one[@]}" --contestant 'cg-ic0,bicgstab-ilu0-mer
 solve factor_stages --study factors --stages "${one[@]}" --contestant 'cg-ic0,bicgstab-ilu0-merged'
 solve gmres --study gmres "${one[@]}" --contestant 'fp64,ir' --profile --histories gmres.csv
 solve facts --study facts:times,stages "${one[@]}"
+solve many --study many "${one[@]}"
 solve verify --study verify "${one[@]}"
 solve first --study first-use --edge 6 --rounds 3
 run dense bench_dense --device cpu --operation dot,gemv-n --sizes 64

@@ -101,7 +101,7 @@ static void solves_by_diagonals(void **state)
             tess_solve_result_init(&results[c]);
         }
         assert_ok(ctx, tess_solver_create(m, &options, &solver));
-        assert_int_equal(tess_solver_columns_together(solver), 32);
+        assert_int_equal(tess_solver_columns_together(solver, K), K);
         assert_ok(ctx, tess_solver_solve_many(solver, &vb, &vx, results));
         for (int c = 0; c < K; c++) {
             assert_true(results[c].verified);

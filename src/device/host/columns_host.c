@@ -132,6 +132,8 @@ static inline __attribute__((always_inline)) void run_block(element_function fun
             run_lanes(function, op, first, LANES, begin, end, sums);
         } else if (together && width == 4) {
             run_lanes(function, op, first, 4, begin, end, sums);
+        } else if (together && width == 2) {
+            run_lanes(function, op, first, 2, begin, end, sums);
         } else {
             for (int c = first; c < first + width; c++) {
                 if (columns->runs[c]) { run_column(function, op, c, begin, end, sums); }

@@ -27,70 +27,49 @@ static inline __attribute__((always_inline)) double term(entry_run run, int64_t 
     return spmv_element(run.values, run.fp32_values, k) * spmv_element(x, fp32_x, at);
 }
 
-static inline __attribute__((always_inline)) void add_lanes(entry_run run, const void *x, bool fp32_x, int64_t columns,
-                                                            int64_t first, int width, double *sum)
+/* sum += a run times the columns first .. first + width - 1. */
+static inline __attribute__((always_inline)) void add_run(entry_run run, const void *x, bool fp32_x, int64_t columns,
+                                                          int64_t first, int width, double *sum)
 {
-    double s[LANES] = {0.0};
-
-    for (int l = 0; l < width; l++) {
-        s[l] = sum[first + l];
-    }
     for (int64_t k = 0; k < run.count; k++) {
         const int64_t at = run.col_ind[k] * columns + first;
 
 #pragma omp simd
         for (int l = 0; l < width; l++) {
-            s[l] += term(run, k, x, fp32_x, at + l);
-        }
-    }
-    for (int l = 0; l < width; l++) {
-        sum[first + l] = s[l];
-    }
-}
-
-/* sum += the run times all columns. */
-static inline __attribute__((always_inline)) void add_run(entry_run run, const void *x, bool fp32_x, int columns,
-                                                          double *sum)
-{
-    if (columns == 2) {
-        add_lanes(run, x, fp32_x, 2, 0, 2, sum);
-    } else if (columns == 4) {
-        add_lanes(run, x, fp32_x, 4, 0, 4, sum);
-    } else if (columns == LANES) {
-        add_lanes(run, x, fp32_x, LANES, 0, LANES, sum);
-    } else {
-        for (int first = 0; first < columns; first += LANES) {
-            add_lanes(run, x, fp32_x, columns, first, LANES, sum);
+            sum[l] += term(run, k, x, fp32_x, at + l);
         }
     }
 }
 
-/* y of a row from its sums, and its terms of the dot products: of the first by column, then of the second. */
-static inline __attribute__((always_inline)) void finish_row(const tess_spmv_args *args, bool fp32_x, int64_t row,
-                                                             const double *sum, double *dots)
+/* Values of y from `at` on, which lie side by side, from their sums, and their terms of the dot products: dots has a
+   place for each column, for the first product and then for the second. */
+static inline __attribute__((always_inline)) void finish_lanes(const tess_spmv_args *args, bool plain, int64_t at,
+                                                               int width, const double *sum, double *dots)
 {
-    const int64_t columns = args->columns, first = row * columns;
+    const tess_reduction *reduction = &args->reduction;
 
-    if (!fp32_x && args->update.kind == TESS_UPDATE_NONE && !args->residual && args->alpha == 1.0 &&
-        args->beta == 0.0) {
-        for (int64_t c = 0; c < columns; c++) {
-            args->y[first + c] = sum[c];
-        }
-        for (int k = 0; k < args->reduction.ndots; k++) {
-            const double *with = args->reduction.with[k] + first;
+    if (!plain) {
+        for (int l = 0; l < width; l++) {
+            double own[2] = {0.0, 0.0};
 
-            for (int64_t c = 0; c < columns; c++) {
-                dots[k * columns + c] += sum[c] * with[c];
+            spmv_finish_single(args, at + l, sum[l], own);
+            for (int k = 0; k < reduction->ndots; k++) {
+                dots[k * args->columns + l] += own[k];
             }
         }
         return;
     }
-    for (int64_t c = 0; c < columns; c++) {
-        double own[2] = {0.0, 0.0};
+#pragma omp simd
+    for (int l = 0; l < width; l++) {
+        args->y[at + l] = sum[l];
+    }
+    for (int k = 0; k < reduction->ndots; k++) {
+        double *const own = dots + k * args->columns;
+        const double *const with = reduction->with[k] + at;
 
-        spmv_finish_single(args, first + c, sum[c], own);
-        for (int k = 0; k < args->reduction.ndots; k++) {
-            dots[k * columns + c] += own[k];
+#pragma omp simd
+        for (int l = 0; l < width; l++) {
+            own[l] += sum[l] * with[l];
         }
     }
 }
@@ -105,8 +84,8 @@ typedef enum value_kind { VALUES_FP64, VALUES_FP32, VALUES_DECODED } value_kind;
 
 /* Entries begin .. end - 1 of one row; the reads that decode take as many at once as have room. */
 static inline __attribute__((always_inline)) void sum_row(const csr_view *v, const void *x, value_kind kind,
-                                                          bool fp32_x, int columns, int64_t begin, int64_t end,
-                                                          double *sum)
+                                                          bool fp32_x, int64_t columns, int64_t first, int width,
+                                                          int64_t begin, int64_t end, double *sum)
 {
     const tess_operand values = {v->val, v->precision};
 
@@ -116,7 +95,7 @@ static inline __attribute__((always_inline)) void sum_row(const csr_view *v, con
             narrow ? (const void *)((const float *)v->val + begin) : (const void *)((const double *)v->val + begin);
         const entry_run run = {from, v->col_ind + begin, end - begin, narrow};
 
-        add_run(run, x, fp32_x, columns, sum);
+        add_run(run, x, fp32_x, columns, first, width, sum);
         return;
     }
     for (int64_t k = begin; k < end; k += DECODED) {
@@ -126,57 +105,82 @@ static inline __attribute__((always_inline)) void sum_row(const csr_view *v, con
                                   : (const void *)host_read_fp64(values, k, count, wide);
         const entry_run run = {from, v->col_ind + k, count, fp32_x};
 
-        add_run(run, x, fp32_x, columns, sum);
+        add_run(run, x, fp32_x, columns, first, width, sum);
     }
 }
 
+/* Nothing but y = A x and its dot products. */
+static bool is_plain(const tess_spmv_args *args)
+{
+    return args->vectors != TESS_PRECISION_FP32 && args->update.kind == TESS_UPDATE_NONE && !args->residual &&
+           args->alpha == 1.0 && args->beta == 0.0;
+}
+
+/* Rows begin .. end - 1, `width` columns at a time, which are all of them unless there are more than LANES. */
 static inline __attribute__((always_inline)) void multiply_rows(const csr_view *v, const tess_spmv_args *args,
                                                                 int64_t begin, int64_t end, double *dots,
-                                                                value_kind kind, bool fp32_x)
+                                                                value_kind kind, bool fp32_x, int width)
 {
-    const void *x = fp32_x ? (const void *)args->x_fp32 : (const void *)args->x;
+    const tess_spmv_args local = *args;
+    const void *x = fp32_x ? (const void *)local.x_fp32 : (const void *)local.x;
+    const int64_t columns = width < LANES ? width : local.columns;
     const uintptr_t bytes = tess_storage_bytes(v->precision);
+    const bool plain = is_plain(args);
     int64_t next = offset_at(v, begin);
 
     for (int64_t row = begin; row < end; row++) {
-        const int64_t first = next;
-        double sum[TESS_MAX_COLUMNS] = {0.0};
+        const int64_t from = next;
 
         next = offset_at(v, row + 1);
         __builtin_prefetch((const void *)((uintptr_t)v->val + (uintptr_t)(next + AHEAD) * bytes), 0, 3);
         __builtin_prefetch((const void *)((uintptr_t)v->col_ind + (uintptr_t)(next + AHEAD) * sizeof *v->col_ind), 0,
                            3);
-        sum_row(v, x, kind, fp32_x, args->columns, first, next, sum);
-        finish_row(args, fp32_x, row, sum, dots);
+        for (int64_t first = 0; first < columns; first += width) {
+            double sum[LANES] = {0.0};
+
+            sum_row(v, x, kind, fp32_x, columns, first, width, from, next, sum);
+            finish_lanes(&local, plain, row * columns + first, width, sum, dots + first);
+        }
     }
 }
 
 typedef void (*chunk_function)(const csr_view *v, const tess_spmv_args *args, int64_t begin, int64_t end, double *dots);
 
-#define CHUNK_FUNCTION(name, kind, fp32_x)                                                                  \
-    HOST_CLONES static void name(const csr_view *v, const tess_spmv_args *args, int64_t begin, int64_t end, \
-                                 double *dots)                                                              \
-    {                                                                                                       \
-        multiply_rows(v, args, begin, end, dots, kind, fp32_x);                                             \
+#define CHUNK_FUNCTION(name, kind, fp32_x, width)                                                                     \
+    HOST_CLONES static void name##_##width(const csr_view *v, const tess_spmv_args *args, int64_t begin, int64_t end, \
+                                           double *dots)                                                              \
+    {                                                                                                                 \
+        multiply_rows(v, args, begin, end, dots, kind, fp32_x, width);                                                \
     }
-CHUNK_FUNCTION(multiply_fp64, VALUES_FP64, false)
-CHUNK_FUNCTION(multiply_fp32, VALUES_FP32, false)
-CHUNK_FUNCTION(multiply_decoded, VALUES_DECODED, false)
-CHUNK_FUNCTION(multiply_fp64_by_fp32, VALUES_FP64, true)
-CHUNK_FUNCTION(multiply_fp32_by_fp32, VALUES_FP32, true)
-CHUNK_FUNCTION(multiply_decoded_by_fp32, VALUES_DECODED, true)
+#define CHUNK_FUNCTIONS(name, kind, fp32_x) \
+    CHUNK_FUNCTION(name, kind, fp32_x, 2)   \
+    CHUNK_FUNCTION(name, kind, fp32_x, 4)   \
+    CHUNK_FUNCTION(name, kind, fp32_x, 8)
+CHUNK_FUNCTIONS(multiply_fp64, VALUES_FP64, false)
+CHUNK_FUNCTIONS(multiply_fp32, VALUES_FP32, false)
+CHUNK_FUNCTIONS(multiply_decoded, VALUES_DECODED, false)
+CHUNK_FUNCTIONS(multiply_fp64_by_fp32, VALUES_FP64, true)
+CHUNK_FUNCTIONS(multiply_fp32_by_fp32, VALUES_FP32, true)
+CHUNK_FUNCTIONS(multiply_decoded_by_fp32, VALUES_DECODED, true)
+#undef CHUNK_FUNCTIONS
 #undef CHUNK_FUNCTION
 
 static chunk_function select_function(const csr_view *v, const tess_spmv_args *args)
 {
-    static const chunk_function functions[2][3] = {
-        {multiply_fp64, multiply_fp32, multiply_decoded},
-        {multiply_fp64_by_fp32, multiply_fp32_by_fp32, multiply_decoded_by_fp32}};
+#define WIDTHS(name)                 \
+    {                                \
+        name##_2, name##_4, name##_8 \
+    }
+    static const chunk_function functions[2][3][3] = {
+        {WIDTHS(multiply_fp64), WIDTHS(multiply_fp32), WIDTHS(multiply_decoded)},
+        {WIDTHS(multiply_fp64_by_fp32), WIDTHS(multiply_fp32_by_fp32), WIDTHS(multiply_decoded_by_fp32)}};
+#undef WIDTHS
     const value_kind kind = v->precision == TESS_PRECISION_FP64   ? VALUES_FP64
                             : v->precision == TESS_PRECISION_FP32 ? VALUES_FP32
                                                                   : VALUES_DECODED;
+    const int width = args->columns == 2 ? 0 : args->columns == 4 ? 1 : 2;
 
-    return functions[args->vectors == TESS_PRECISION_FP32][kind];
+    return functions[args->vectors == TESS_PRECISION_FP32][kind][width];
 }
 
 tess_status csr_host_multiply_columns(tess_context *ctx, const csr_view *v, const csr_plan *p,

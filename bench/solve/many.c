@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Several right-hand sides: solves and products of k columns, against the same columns one after another. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <tessera/many.h>
+
+#include "harness/record.h"
+#include "matrix/matrix.h"
+#include "solve/contest.h"
+#include "solve/solve.h"
+
+enum { REPETITIONS = 3, MOST_COLUMNS = 64 };
+
+/* A method and what it is told by. */
+typedef struct method {
+    const char *name;
+    tess_solver_kind solver;
+    tess_precond_kind precond;
+} method;
+
+static const method methods[] = {{"cg-jacobi", TESS_SOLVER_CG, TESS_PRECOND_JACOBI},
+                                 {"minres-jacobi", TESS_SOLVER_MINRES, TESS_PRECOND_JACOBI},
+                                 {"bicgstab-jacobi", TESS_SOLVER_BICGSTAB, TESS_PRECOND_JACOBI},
+                                 {"cg-amg", TESS_SOLVER_CG, TESS_PRECOND_AMG},
+                                 {"auto", TESS_SOLVER_AUTO, TESS_PRECOND_AUTO}};
+static const int counts[] = {2, 8, 32};
+
+typedef struct problem {
+    bench_run *run;
+    const char *name;
+    tess_matrix *a;
+    double *b, *x; /* MOST_COLUMNS columns, on the host */
+    tess_solve_result results[MOST_COLUMNS];
+} problem;
+
+/* Seconds of a solve of k columns, together or one after another, with transfers; the iterations of all. */
+static tess_status solve_columns(problem *p, tess_solver *solver, int k, bool together, double *seconds,
+                                 int64_t *iterations, double *worst)
+{
+    const int64_t n = p->a->nrows;
+    const tess_columns b = tess_columns_by_column(n, k, p->b, TESS_MEMORY_HOST),
+                       x = tess_columns_by_column(n, k, p->x, TESS_MEMORY_HOST);
+    double start;
+    tess_status status = TESS_SUCCESS;
+
+    memset(p->x, 0, (size_t)(n * k) * sizeof *p->x);
+    for (int c = 0; c < k; c++) {
+        tess_solve_result_init(&p->results[c]);
+    }
+    start = bench_wall_seconds();
+    if (together) {
+        status = tess_solver_solve_many(solver, &b, &x, p->results);
+    } else {
+        for (int c = 0; c < k && status == TESS_SUCCESS; c++) {
+            tess_columns one_b = b, one_x = x;
+
+            one_b.columns = one_x.columns = 1;
+            one_b.data += c * n;
+            one_x.data += c * n;
+            status = tess_solver_solve_many(solver, &one_b, &one_x, &p->results[c]);
+        }
+    }
+    *seconds = bench_wall_seconds() - start;
+    *iterations = 0;
+    *worst = 0.0;
+    for (int c = 0; c < k; c++) {
+        *iterations += p->results[c].iterations;
+        *worst = fmax(*worst, p->results[c].verified ? p->results[c].relative_residual : INFINITY);
+    }
+    return status;
+}
+
+/* Least of a few, after one that prepares. */
+static void time_columns(problem *p, tess_solver *solver, const method *m, int k)
+{
+    double best[2] = {INFINITY, INFINITY}, worst = 0.0;
+    int64_t iterations = 0;
+    tess_status status = TESS_SUCCESS;
+
+    for (int r = 0; r <= REPETITIONS && status == TESS_SUCCESS; r++) {
+        for (int together = 0; together < 2 && status == TESS_SUCCESS; together++) {
+            double seconds = 0.0;
+
+            status = solve_columns(p, solver, k, together, &seconds, &iterations, &worst);
+            if (r > 0 && seconds < best[together]) { best[together] = seconds; }
+        }
+    }
+    for (int together = 0; together < 2; together++) {
+        const bench_record record = {.part = "solve",
+                                     .matrix = p->name,
+                                     .nrows = p->a->nrows,
+                                     .ncols = p->a->ncols,
+                                     .nnz = p->a->nnz,
+                                     .contestant = together ? m->name : "one after another",
+                                     .ours = together,
+                                     .precision = "fp64",
+                                     .of = "solve",
+                                     .time = bench_time_once(best[together]),
+                                     .solved = true,
+                                     .iterations = iterations,
+                                     .true_residual = worst,
+                                     .refused = status == TESS_SUCCESS ? NULL : tess_status_text(status)};
+        json_t *row = bench_record_row(p->run, &record);
+
+        json_object_set_new(row, "columns", json_integer(k));
+        json_object_set_new(row, "method", json_string(m->name));
+        bench_record_add(p->run, &record, row, "%d columns, %s: %.2f times as fast a column as alone", k, m->name,
+                         together ? best[0] / best[1] : 1.0);
+    }
+}
+
+static void run_method(problem *p, const method *m)
+{
+    const bool quick = p->run->options->quick;
+    tess_solve_options options;
+    tess_solver *solver = NULL;
+
+    tess_solve_options_init(&options);
+    options.solver = m->solver;
+    options.precond.kind = m->precond;
+    options.rtol = 1e-8;
+    if (tess_solver_create(p->a, &options, &solver) != TESS_SUCCESS) {
+        bench_fault(p->run, p->name, m->name, tess_context_last_error(p->run->ctx)->status);
+        return;
+    }
+    for (size_t k = 0; k < sizeof counts / sizeof *counts && !(quick && k > 0); k++) {
+        time_columns(p, solver, m, counts[k]);
+    }
+    tess_solver_destroy(solver);
+}
+
+static void run_case(bench_run *run, const bench_case *which)
+{
+    problem p = {.run = run, .name = which->name, .a = bench_problem_load(run, which)};
+
+    if (!p.a) { return; }
+    p.b = bench_allocate((size_t)p.a->nrows * MOST_COLUMNS, sizeof *p.b);
+    p.x = bench_allocate((size_t)p.a->nrows * MOST_COLUMNS, sizeof *p.x);
+    srand(1);
+    for (int64_t i = 0; i < p.a->nrows * MOST_COLUMNS; i++) {
+        p.b[i] = 2.0 * (double)rand() / (double)RAND_MAX - 1.0;
+    }
+    for (size_t m = 0; m < sizeof methods / sizeof *methods; m++) {
+        run_method(&p, &methods[m]);
+    }
+    free(p.b);
+    free(p.x);
+    tess_matrix_destroy(p.a);
+}
+
+int study_many(int argc, char **argv, const char *parts)
+{
+    static const struct argp program = {
+        .doc = "Times solves of 2, 8 and 32 right-hand sides together and one after another, set-up excluded, "
+               "each column verified."};
+    static const char *const usual[] = {"gallery:laplace3d:150", "gallery:laplace3d27:128", "gallery:laplace2d:256",
+                                        "gallery:elasticity3d:48"};
+    static const char *const on_host[] = {"gallery:laplace3d27:64", "gallery:laplace3d:64", "gallery:laplace2d:256"};
+    bench_options options;
+    bench_cases cases;
+    bench_run run;
+
+    (void)parts;
+    bench_options_init(&options);
+    bench_parse(argc, argv, &program, &options, NULL);
+    bench_begin(&run, &options, "many", true);
+    if (options.nsets == 0 && options.nmatrices == 0) {
+        const char *const *names = run.gpu ? usual : on_host;
+        const size_t count = run.gpu ? sizeof usual / sizeof *usual : sizeof on_host / sizeof *on_host;
+
+        memcpy(options.matrices, names, count * sizeof *names);
+        options.nmatrices = (int)count;
+    }
+    cases = bench_cases_select(&options, NULL);
+    for (size_t k = 0; k < cases.count; k++) {
+        run_case(&run, &cases.items[k]);
+    }
+    bench_cases_free(&cases);
+    return bench_end(&run);
+}
