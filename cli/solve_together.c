@@ -4,13 +4,10 @@
 
 #include <stdlib.h>
 
-enum { MOST_COLUMNS = 32 }; /* of one call, so that a limit of time holds between calls */
-
 int64_t cli_columns_together(const solve_objects *o, const cli_progress *progress, int64_t first)
 {
-    const int64_t left = o->columns.count - first, takes = tess_solver_columns_together(o->solver);
-    const int64_t most = takes < MOST_COLUMNS ? takes : MOST_COLUMNS;
-    return progress->every ? 1 : left < most ? left : most; /* --monitor prints one column's iterations */
+    /* --monitor prints one column's iterations */
+    return progress->every ? 1 : tess_solver_columns_together(o->solver, o->columns.count - first);
 }
 
 /* The initial guesses, in the place of the solutions. */

@@ -32,10 +32,10 @@ TESS_EXPORT tess_status tess_solver_solve_many(tess_solver *solver, const tess_c
                                                tess_solve_result *results);
 
 /**
- * How many columns tess_solver_solve_many would solve together now; 1: it solves one after another. Solver auto says 1
- * before its first solve. NULL: 1. Test: tests/unit/test_many_results.c
+ * How many of @p columns columns the first loop of tess_solver_solve_many would take now; 1: it solves one after
+ * another. Solver auto says 1 before its first solve. NULL: 1. Test: tests/unit/test_many_results.c
  */
-TESS_EXPORT int64_t tess_solver_columns_together(const tess_solver *solver);
+TESS_EXPORT int64_t tess_solver_columns_together(const tess_solver *solver, int64_t columns);
 
 TESS_END_DECLS
 

@@ -234,8 +234,8 @@ class Solver:
             return False
         if x0 is not None and (_arrays.on_device(x0) or tuple(x0.shape) != (ncols, array.shape[1])):
             return False
-        return (array.shape[0] == nrows and array.shape[1] - first > 1 and
-                lib.tess_solver_columns_together(self.pointer) > 1)
+        return array.shape[0] == nrows and (
+            lib.tess_solver_columns_together(self.pointer, array.shape[1] - first) > 1)
 
     def _solve_together(self, b, x0):
         count = b.shape[1]

@@ -303,12 +303,12 @@ cleanup:
     return status;
 }
 
-int64_t tess_solver_columns_together(const tess_solver *s)
+int64_t tess_solver_columns_together(const tess_solver *s, int64_t columns)
 {
     const tess_attempt *first = NULL;
     const bool undecided = s && s->ops->attempts && s->ops->attempts(s, &first) == 0;
-
     const method_solver *const method = s && !undecided ? common_method(s) : NULL;
+    const int most = method ? many_most(method) : 1;
 
-    return method ? many_most(method) : 1;
+    return !method || columns < many_least(method) ? 1 : columns < most ? columns : most;
 }

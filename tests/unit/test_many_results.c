@@ -121,7 +121,7 @@ static void check_last_iterates(int asked, int64_t limit)
     options.return_last = asked;
     options.max_iterations = limit;
     system_of s = make_system(graded(), &options);
-    assert_int_equal(tess_solver_columns_together(s.solver), 32);
+    assert_int_equal(tess_solver_columns_together(s.solver, K), K);
     solve_columns(&s);
     for (int c = 0; c < K; c++) {
         tess_solve_result alone;
@@ -175,9 +175,9 @@ static void limits_hold_where_auto_has_chosen(void **state)
     options.monitor = count_calls;
     options.monitor_user = &calls;
     system_of s = make_system(oracle_laplace2d(SIDE), &options);
-    assert_int_equal(tess_solver_columns_together(s.solver), 1);
+    assert_int_equal(tess_solver_columns_together(s.solver, K), 1);
     solve_columns(&s);
-    assert_int_equal(tess_solver_columns_together(s.solver), 32);
+    assert_int_equal(tess_solver_columns_together(s.solver, K), K);
     for (int c = 0; c < K; c++) {
         assert_true(s.results[c].verified);
     }
@@ -196,7 +196,7 @@ static void limits_hold_where_auto_has_chosen(void **state)
     }
     options.return_last = 1; /* the last of several attempts */
     assert_ok(s.ctx, tess_solver_set_limits(s.solver, &options));
-    assert_int_equal(tess_solver_columns_together(s.solver), 1);
+    assert_int_equal(tess_solver_columns_together(s.solver, K), 1);
     discard_system(&s);
 }
 
@@ -212,7 +212,7 @@ static void a_limit_of_time_is_that_of_all_columns(void **state)
 
         options.time_limit = 1e-12;
         assert_ok(s.ctx, tess_solver_set_limits(s.solver, &options));
-        assert_int_equal(tess_solver_columns_together(s.solver), k == 0 ? 32 : 1);
+        assert_int_equal(tess_solver_columns_together(s.solver, K), k == 0 ? K : 1);
         solve_columns(&s);
         for (int c = 0; c < K; c++) {
             assert_int_equal(s.results[c].reason, TESS_REASON_TIME_LIMIT);
@@ -223,7 +223,7 @@ static void a_limit_of_time_is_that_of_all_columns(void **state)
         assert_true(s.results[0].verified && s.results[K - 1].verified);
         discard_system(&s);
     }
-    assert_int_equal(tess_solver_columns_together(NULL), 1);
+    assert_int_equal(tess_solver_columns_together(NULL, K), 1);
 }
 
 static void no_iteration_is_none(void **state)

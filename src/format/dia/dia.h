@@ -65,6 +65,8 @@ typedef struct dia_ops {
     tess_status (*decode)(tess_context *ctx, const csr_view *csr, const dia_view *v, int32_t *col_ind, double *val);
     tess_status (*prepare)(tess_context *ctx, const dia_view *v);
     tess_status (*spmv)(tess_context *ctx, const dia_view *v, const tess_spmv_args *args);
+    /* As multiply_columns of a format; NULL: the device has none. */
+    tess_status (*multiply_columns)(tess_context *ctx, const dia_view *v, const tess_spmv_args *args);
 } dia_ops;
 
 /* ---- views, as layers of other formats ---- */

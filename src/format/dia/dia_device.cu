@@ -33,7 +33,8 @@ extern "C" const dia_ops *dia_gpu_ops(void)
                                   dia_gpu_fill_values,
                                   dia_gpu_decode,
                                   prepare,
-                                  spmv};
+                                  spmv,
+                                  NULL};
 
     return &table;
 }

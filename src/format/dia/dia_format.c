@@ -187,6 +187,16 @@ static tess_status dia_spmv(const tess_matrix *a, const tess_spmv_args *args)
     return dia_ops_of(a->ctx)->spmv(a->ctx, v, args);
 }
 
+static bool dia_takes_columns(const tess_matrix *a, bool steps)
+{
+    return !steps && dia_ops_of(a->ctx)->multiply_columns && view_of(a)->arithmetic == TESS_ARITHMETIC_FP64;
+}
+
+static tess_status dia_multiply_columns(const tess_matrix *a, const tess_spmv_args *args)
+{
+    return dia_ops_of(a->ctx)->multiply_columns(a->ctx, view_of(a), args);
+}
+
 /* ---- back to the host ---- */
 
 static tess_status dia_decode(const tess_matrix *a, int64_t *row_ptr, int32_t *col_ind, double *val)
@@ -232,6 +242,8 @@ const tess_format_ops dia_format = {
     .destroy = dia_destroy,
     .prepare = dia_prepare,
     .spmv = dia_spmv,
+    .takes_columns = dia_takes_columns,
+    .multiply_columns = dia_multiply_columns,
     .decode = dia_decode,
     .bytes = dia_bytes,
 };

@@ -7,48 +7,10 @@
 #include <string.h>
 
 #include "device/host/host.h"
-#include "format/dia/dia_rows.h"
+#include "format/dia/dia_host.h"
 
 /* Rows of a block: its sums stay in the first-level cache. Its dot products are one partial sum. */
 enum { BLOCK = DIA_HOST_ROWS };
-
-/* ---- runs of entries ---- */
-
-/* The bits of a word for rows from `row` on, at the positions of these rows. */
-static uint32_t bits_from(const uint32_t *bitmap, int64_t row, uint32_t inverted)
-{
-    return (bitmap[row / DIA_WORD] ^ inverted) & (UINT32_MAX << (row % DIA_WORD));
-}
-
-/* The first row from `row` on, before `end`, whose bit is set (inverted: is not set); else `end`. */
-static int64_t find_row(const uint32_t *bitmap, int64_t row, int64_t end, uint32_t inverted)
-{
-    while (row < end) {
-        const uint32_t bits = bits_from(bitmap, row, inverted);
-        const int64_t word = row - row % DIA_WORD;
-
-        if (bits != 0) {
-            row = word + __builtin_ctz(bits);
-            return row < end ? row : end;
-        }
-        row = word + DIA_WORD;
-    }
-    return end;
-}
-
-/* The next run of rows, before `end`, with an entry on the diagonal: from *row up to *run_end. False: there is none. */
-static bool next_run(const dia_view *v, dia_diagonal diagonal, int64_t *row, int64_t end, int64_t *run_end)
-{
-    const uint32_t *bitmap = v->bitmap;
-
-    if (*row >= end) { return false; }
-    *run_end = end;
-    if (diagonal.bitmap < 0) { return true; }
-    bitmap += dia_word(v, diagonal, 0);
-    *row = find_row(bitmap, *row, end, 0);
-    *run_end = find_row(bitmap, *row, end, UINT32_MAX);
-    return *row < end;
-}
 
 /* ---- sums ---- */
 
@@ -80,15 +42,6 @@ HOST_CLONES static void add_low(int64_t count, const float *value, const float *
     }
 }
 
-/* Rows of a block in which a diagonal is within the matrix. */
-static int64_t clip(const dia_view *v, int32_t offset, int64_t first, int count, int64_t *begin)
-{
-    int64_t end = dia_end_row(v, offset);
-
-    *begin = dia_first_row(offset) > first ? dia_first_row(offset) : first;
-    return end < first + count ? end : first + count;
-}
-
 /* Rows first .. first + count - 1. low: products in FP32 of the rounded x, summed in FP64 as the others are. */
 static void add_block(const dia_view *v, const tess_spmv_args *args, int64_t first, int count, bool low, double *sum)
 {
@@ -98,7 +51,7 @@ static void add_block(const dia_view *v, const tess_spmv_args *args, int64_t fir
 
     for (int64_t d = 0; d < v->ndiagonals; d++) {
         const dia_diagonal diagonal = v->diagonal[d];
-        int64_t begin = 0, end = clip(v, diagonal.offset, first, count, &begin), row = begin, run_end = 0;
+        int64_t begin = 0, end = dia_clip(v, diagonal.offset, first, count, &begin), row = begin, run_end = 0;
         const int64_t place = dia_place(v, d, begin);
         const float *low_value = NULL;
         const double *value = NULL;
@@ -109,7 +62,7 @@ static void add_block(const dia_view *v, const tess_spmv_args *args, int64_t fir
         } else {
             value = host_read_fp64(values, place, (int)(end - begin), workspace);
         }
-        for (; next_run(v, diagonal, &row, end, &run_end); row = run_end) {
+        for (; dia_next_run(v, diagonal, &row, end, &run_end); row = run_end) {
             const int64_t rows = run_end - row, column = row + diagonal.offset;
             double *const own = sum + (row - first);
 
@@ -138,12 +91,12 @@ static void sum_block32(const dia_view *v, const tess_spmv_args *args, int64_t f
 
     for (int64_t d = 0; d < v->ndiagonals; d++) {
         const dia_diagonal diagonal = v->diagonal[d];
-        int64_t begin = 0, end = clip(v, diagonal.offset, first, count, &begin), row = begin, run_end = 0;
+        int64_t begin = 0, end = dia_clip(v, diagonal.offset, first, count, &begin), row = begin, run_end = 0;
         const float *value = NULL;
 
         if (begin >= end) { continue; }
         value = host_read_fp32(values, dia_place(v, d, begin), (int)(end - begin), workspace);
-        for (; next_run(v, diagonal, &row, end, &run_end); row = run_end) {
+        for (; dia_next_run(v, diagonal, &row, end, &run_end); row = run_end) {
             add_fp32(run_end - row, value + (row - begin), args->x_fp32 + row + diagonal.offset, sum + (row - first));
         }
     }
@@ -240,4 +193,5 @@ const dia_ops dia_host_ops = {
     .decode = dia_host_decode,
     .prepare = prepare,
     .spmv = spmv,
+    .multiply_columns = dia_host_multiply_columns,
 };
