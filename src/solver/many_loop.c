@@ -95,9 +95,10 @@ static tess_status make_block(const many_columns *m, int columns, block *b)
                        .numbers_stride = m->method->numbers};
     TESS_TRY(tess_device_allocate(ctx, k->n, sizeof(double), (void **)&k->d));
     TESS_TRY(tess_device_allocate(ctx, k->n, sizeof(double), (void **)&k->r));
-    for (b->nvectors = 0; b->nvectors < m->method->vectors(s->precond); b->nvectors++) {
-        TESS_TRY(tess_device_allocate(ctx, k->n, sizeof(double), &k->v[b->nvectors]));
-        TESS_TRY(ctx->backend->zero(ctx, k->v[b->nvectors], (size_t)k->n * sizeof(double)));
+    b->nvectors = m->method->vectors(s->precond);
+    for (int i = 0; i < b->nvectors; i++) {
+        TESS_TRY(tess_device_allocate(ctx, k->n, sizeof(double), &k->v[i]));
+        TESS_TRY(ctx->backend->zero(ctx, k->v[i], (size_t)k->n * sizeof(double)));
     }
     TESS_TRY(tess_device_allocate(ctx, columns, sizeof *k->state, (void **)&k->state));
     if (m->method->numbers > 0) { TESS_TRY(tess_device_allocate(ctx, columns, m->method->numbers, &k->numbers)); }

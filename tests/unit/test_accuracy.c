@@ -35,7 +35,9 @@ static tess_solve_options options_of(const method *m, double forward)
     o.precond.kind = m->precond;
     o.rtol = 1e-5; /* the default: it is not read */
     o.accuracy.forward = forward;
-    if (m->source != TESS_CONDITION_FACTORS) { o.precond.direct.memory_limit = 1; } /* no factors beside */
+    if (m->source != TESS_CONDITION_FACTORS && m->precond != TESS_PRECOND_LU) {
+        o.precond.direct.memory_limit = 1; /* no factors beside */
+    }
     return o;
 }
 
