@@ -9,13 +9,15 @@ import os
 import sys
 import textwrap
 
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path = [place for place in sys.path if os.path.abspath(place) != HERE]  # the package that is installed
+
 from tessera_sparse import _options
 from tessera_sparse._abi import TESS_OPTION_OF_PRECOND
 from tessera_sparse._library import enum_values
 from tessera_sparse._multigrid import ARRAYS
 from tessera_sparse._solver import _LIMITS
 
-HERE = os.path.dirname(os.path.abspath(__file__))
 LIST = "str | Sequence[str]"
 TYPES = {"integer": "int", "seed": "int", "flag": "int", "field": "float", "real": "float", "bytes": "int | str",
          "text": "str", "role": "str", "policy": "str", "share": 'float | Literal["at-most-one"]',

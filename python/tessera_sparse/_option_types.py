@@ -197,7 +197,7 @@ class MethodOptions(PrecondOptions, total=False):
     engine: Engine | None
     """auto, plain, graph or single-kernel (default auto); how iterations are launched; graph and single-kernel ..."""
     format: Format | None
-    """how the matrix is stored (default csr; with solver auto: auto):; csr: rows one after another; ellr: ..."""
+    """how the matrix is stored (default csr; with solver auto and no policy: auto):; csr: rows one after ..."""
     fp64_only: Literal["auto", "fp64"] | None
     """auto or fp64 (default auto); with solver auto: auto keeps factors in fp32 where that is enough, and ..."""
     gmres_basis: Precision | None
@@ -264,7 +264,7 @@ class MethodOptions(PrecondOptions, total=False):
     steps: str | Sequence[str] | None
     """jacobi: precisions and mixed, one after another, each with :N for N iterations, such as ..."""
     stop_norm: StopNorm | None
-    """auto, given, rows, both or preconditioned (default auto: both with solver auto, else given); the norm of ..."""
+    """auto, given, rows, both or preconditioned (default auto: both with solver auto and a square matrix, else ..."""
     storage_arithmetic: Arithmetic | None
     storage_format: Format | None
     storage_policy: str | None
