@@ -166,11 +166,12 @@ cleanup:
 static tess_status run_together(tess_solver *caller, method_solver *s, const tess_columns *b, const tess_columns *x,
                                 int64_t first, int count, tess_solve_result *results)
 {
-    tess_solve_result own[TESS_MAX_COLUMNS];
+    tess_solve_result *own = NULL;
     solve_stop stop;
     const double deadline = tess_deadline_begin(s->ctx, caller->options.time_limit);
     tess_status status = TESS_SUCCESS;
 
+    TESS_TRY(tess_host_allocate(s->ctx, count, sizeof *own, (void **)&own));
     /* an attempt's own end with it, and its monitor may be gone */
     if (caller != s->head) { TESS_TRY(solve_options_take_limits(s->ctx, &caller->options, s->options)); }
     stop_begin(&stop, s->ctx, s->options);
@@ -181,6 +182,7 @@ static tess_status run_together(tess_solver *caller, method_solver *s, const tes
         result_return(&own[c], result_at(results, first + c));
     }
 cleanup:
+    tess_host_release(s->ctx, own, count, sizeof *own);
     tess_deadline_restore(s->ctx, deadline);
     return status;
 }
@@ -220,48 +222,70 @@ static method_solver *common_method(const tess_solver *s)
     return running && many_takes(running) ? running : NULL;
 }
 
-/* The limit of time is that of all columns. */
-static void limit_rest(tess_solver *s, double limit, double start)
-{
-    const double left = limit - (tess_wall_seconds() - start);
+/* A call, whose limit of time is that of all columns. */
+typedef struct many_call {
+    tess_solver *s;
+    const tess_columns *b, *x;
+    tess_solve_result *results;
+    double limit, start;
+} many_call;
 
-    if (limit > 0.0) { s->options.time_limit = left > LEAST_SECONDS ? left : LEAST_SECONDS; }
+static void limit_rest(const many_call *call)
+{
+    const double left = call->limit - (tess_wall_seconds() - call->start);
+
+    if (call->limit > 0.0) { call->s->options.time_limit = left > LEAST_SECONDS ? left : LEAST_SECONDS; }
+}
+
+/* Columns from c on in one loop, or one alone; *done: how many. */
+static tess_status solve_next(const many_call *call, int64_t c, int *done)
+{
+    method_solver *const method = common_method(call->s);
+    const int64_t left = call->b->columns - c;
+    const int most = method ? many_most(method) : 1, count = left < most ? (int)left : most;
+
+    limit_rest(call);
+    *done = method && count >= many_least(method) ? count : 1;
+    return *done > 1 ? run_together(call->s, method, call->b, call->x, c, count, call->results)
+                     : solve_alone(call->s, call->b, call->x, c, result_at(call->results, c));
+}
+
+/* Where the solver chooses its method: other attempts at the columns from c on that this one did not solve. */
+static tess_status try_others(const many_call *call, int64_t c, int count)
+{
+    tess_status status = TESS_SUCCESS;
+
+    for (int i = 0; call->s->ops->attempts && count > 1 && i < count; i++) {
+        tess_solve_result *const r = result_at(call->results, c + i);
+
+        if (r->converged || reason_is_a_stop(r->reason)) { continue; }
+        limit_rest(call);
+        TESS_TRY(solve_alone(call->s, call->b, call->x, c + i, r));
+    }
+cleanup:
+    return status;
 }
 
 static tess_status solve_columns(tess_solver *s, const tess_columns *b, const tess_columns *x,
                                  tess_solve_result *results)
 {
-    const bool chooses = s->ops->attempts != NULL;
-    const double limit = s->options.time_limit, start = tess_wall_seconds();
+    const many_call call = {s, b, x, results, s->options.time_limit, tess_wall_seconds()};
     int64_t c = 0;
     tess_status status = TESS_SUCCESS;
 
-    if (chooses && b->columns > 0) {
+    if (s->ops->attempts && b->columns > 0) {
         TESS_TRY(solve_alone(s, b, x, 0, results));
         c = 1;
     }
     while (c < b->columns) {
-        limit_rest(s, limit, start);
-        method_solver *const method = common_method(s);
-        const int64_t left = b->columns - c;
-        const int most = method ? many_most(method) : 1, count = left < most ? (int)left : most;
+        int done = 0;
 
-        if (!method || count < many_least(method)) {
-            TESS_TRY(solve_alone(s, b, x, c, result_at(results, c)));
-            c += 1;
-            continue;
-        }
-        TESS_TRY(run_together(s, method, b, x, c, count, results));
-        for (int i = 0; chooses && i < count; i++) { /* other attempts go on from there */
-            tess_solve_result *const r = result_at(results, c + i);
-
-            limit_rest(s, limit, start);
-            if (!r->converged && !reason_is_a_stop(r->reason)) { TESS_TRY(solve_alone(s, b, x, c + i, r)); }
-        }
-        c += count;
+        TESS_TRY(solve_next(&call, c, &done));
+        TESS_TRY(try_others(&call, c, done));
+        c += done;
     }
 cleanup:
-    s->options.time_limit = limit;
+    s->options.time_limit = call.limit;
     return status;
 }
 

@@ -60,7 +60,7 @@ struct tess_solver {
     double *host_history;
     int64_t history_capacity;
     double setup_seconds;
-    solver_transposed *transposed; /* for A^T x = b (transpose.c); NULL: none was asked for */
+    solver_transposed *transposed;    /* for A^T x = b (transpose.c); NULL: none was asked for */
     column_history *column_histories; /* of the last solve of several columns (many_history.c) */
 };
 

@@ -27,16 +27,22 @@ static inline __attribute__((always_inline)) double term(entry_run run, int64_t 
     return spmv_element(run.values, run.fp32_values, k) * spmv_element(x, fp32_x, at);
 }
 
-/* sum += a run times the columns first .. first + width - 1. */
-static inline __attribute__((always_inline)) void add_run(entry_run run, const void *x, bool fp32_x, int64_t columns,
-                                                          int64_t first, int width, double *sum)
+/* Columns first .. first + width - 1 of x. */
+typedef struct lanes {
+    const void *x;
+    int64_t columns, first;
+    int width;
+} lanes;
+
+/* sum += a run times those columns. */
+static inline __attribute__((always_inline)) void add_run(entry_run run, lanes of, bool fp32_x, double *sum)
 {
     for (int64_t k = 0; k < run.count; k++) {
-        const int64_t at = run.col_ind[k] * columns + first;
+        const int64_t at = run.col_ind[k] * of.columns + of.first;
 
 #pragma omp simd
-        for (int l = 0; l < width; l++) {
-            sum[l] += term(run, k, x, fp32_x, at + l);
+        for (int l = 0; l < of.width; l++) {
+            sum[l] += term(run, k, of.x, fp32_x, at + l);
         }
     }
 }
@@ -83,8 +89,7 @@ static int64_t offset_at(const csr_view *v, int64_t row)
 typedef enum value_kind { VALUES_FP64, VALUES_FP32, VALUES_DECODED } value_kind;
 
 /* Entries begin .. end - 1 of one row; the reads that decode take as many at once as have room. */
-static inline __attribute__((always_inline)) void sum_row(const csr_view *v, const void *x, value_kind kind,
-                                                          bool fp32_x, int64_t columns, int64_t first, int width,
+static inline __attribute__((always_inline)) void sum_row(const csr_view *v, lanes of, value_kind kind, bool fp32_x,
                                                           int64_t begin, int64_t end, double *sum)
 {
     const tess_operand values = {v->val, v->precision};
@@ -95,7 +100,7 @@ static inline __attribute__((always_inline)) void sum_row(const csr_view *v, con
             narrow ? (const void *)((const float *)v->val + begin) : (const void *)((const double *)v->val + begin);
         const entry_run run = {from, v->col_ind + begin, end - begin, narrow};
 
-        add_run(run, x, fp32_x, columns, first, width, sum);
+        add_run(run, of, fp32_x, sum);
         return;
     }
     for (int64_t k = begin; k < end; k += DECODED) {
@@ -105,7 +110,7 @@ static inline __attribute__((always_inline)) void sum_row(const csr_view *v, con
                                   : (const void *)host_read_fp64(values, k, count, wide);
         const entry_run run = {from, v->col_ind + k, count, fp32_x};
 
-        add_run(run, x, fp32_x, columns, first, width, sum);
+        add_run(run, of, fp32_x, sum);
     }
 }
 
@@ -138,7 +143,7 @@ static inline __attribute__((always_inline)) void multiply_rows(const csr_view *
         for (int64_t first = 0; first < columns; first += width) {
             double sum[LANES] = {0.0};
 
-            sum_row(v, x, kind, fp32_x, columns, first, width, from, next, sum);
+            sum_row(v, (lanes){x, columns, first, width}, kind, fp32_x, from, next, sum);
             finish_lanes(&local, plain, row * columns + first, width, sum, dots + first);
         }
     }
