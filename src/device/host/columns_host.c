@@ -48,14 +48,15 @@ static lane_scalars read_scalars(const tess_fused *op, int first, int width)
 
     for (int l = 0; l < width; l++) {
         const tess_loop_state *s = op->state ? &op->state[first + l] : NULL;
-        const char *coefficients = (const char *)op->coefficients + (size_t)(first + l) * op->coefficient_stride;
+        const char *coefficients = (const char *)op->coefficients;
 
         if (s) {
             all.alpha[l] = s->alpha;
             all.beta[l] = s->beta;
             all.omega[l] = s->omega;
         }
-        all.coefficients[l] = op->coefficients ? (const double *)(const void *)coefficients : NULL;
+        if (coefficients) { coefficients += (size_t)(first + l) * op->coefficient_stride; }
+        all.coefficients[l] = (const double *)(const void *)coefficients;
     }
     return all;
 }
