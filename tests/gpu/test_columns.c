@@ -352,10 +352,11 @@ static int watch(void *user, const tess_progress *progress)
     return w->until > 0 && w->calls >= w->until;
 }
 
+/* A recorded loop of a device may end before the host has looked; that of the emulated one is told in time. */
 static void monitors_see_and_end_loops_of_several_columns(void **state)
 {
     static const tess_engine engines[] = {TESS_ENGINE_PLAIN, TESS_ENGINE_GRAPH};
-    oracle_csr a = oracle_laplace2d(SIDE);
+    oracle_csr a = oracle_tridiagonal(N, -1.0, 2.0, -1.0); /* of as many iterations as rows */
     tess_matrix *m = make_matrix(gpu, &a);
     double *b = make_sides(MOST), *x = test_allocate((int64_t)MOST * N, sizeof *x);
     tess_solve_options options = solve_options(TESS_SOLVER_CG);
@@ -364,7 +365,7 @@ static void monitors_see_and_end_loops_of_several_columns(void **state)
     (void)state;
     options.monitor = watch;
     for (int turn = 0; turn < 4; turn++) {
-        watched w = {.until = turn < 2 ? 0 : turn == 2 ? 4 : 10};
+        watched w = {.until = turn < 2 ? 0 : turn == 2 ? 4 : (int)on_gpu_or_emulated(4, 10)};
 
         options.monitor_user = &w;
         options.engine = engines[turn % 2];
@@ -372,7 +373,7 @@ static void monitors_see_and_end_loops_of_several_columns(void **state)
         assert_true(w.calls > (turn < 2 ? 5 : 3));
         for (int c = 0; c < 4; c++) {
             assert_int_equal(results[c].reason, turn < 2 ? TESS_REASON_RTOL : TESS_REASON_CANCELLED);
-            assert_true(turn < 2 || results[c].iterations < 30);
+            assert_true(turn < 2 || results[c].iterations < 3 * N / 4);
         }
     }
     free(b);
