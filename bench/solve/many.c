@@ -79,7 +79,9 @@ static void time_columns(problem *p, tess_solver *solver, const method *m, int k
     int64_t iterations = 0;
     tess_status status = TESS_SUCCESS;
 
-    for (int r = 0; r <= REPETITIONS && status == TESS_SUCCESS; r++) {
+    const int repetitions = p->run->options->quick ? 1 : REPETITIONS;
+
+    for (int r = 0; r <= repetitions && status == TESS_SUCCESS; r++) {
         for (int together = 0; together < 2 && status == TESS_SUCCESS; together++) {
             double seconds = 0.0;
 
