@@ -26,40 +26,47 @@ static bool is_elsewhere(const tess_context *ctx, const tess_columns *v)
     return ctx->device == TESS_DEVICE_GPU && v->where == TESS_MEMORY_HOST;
 }
 
-static columns_place place_of(const tess_columns *v, int64_t c)
+static columns_place place_of(const tess_columns *v, int64_t first)
 {
-    return (columns_place){v->data + c * v->column_stride, v->row_stride, 1};
+    return (columns_place){v->data + first * v->column_stride, v->row_stride, v->column_stride};
 }
 
-tess_status columns_get(tess_context *ctx, const tess_columns *from, int64_t c, double *to)
+static columns_place by_rows(const double *data, int columns)
 {
+    return (columns_place){(double *)(uintptr_t)data, columns, 1};
+}
+
+tess_status columns_get(tess_context *ctx, const tess_columns *from, int64_t first, int columns, double *to)
+{
+    const int64_t values = from->rows * columns;
     double *staging = NULL;
     tess_status status = TESS_SUCCESS;
 
     if (!is_elsewhere(ctx, from)) {
-        return columns_ops_of(ctx)->move(ctx, from->rows, 1, place_of(from, c), column_alone(to));
+        return columns_ops_of(ctx)->move(ctx, from->rows, columns, place_of(from, first), by_rows(to, columns));
     }
-    TESS_TRY(tess_host_allocate(ctx, from->rows, sizeof *staging, (void **)&staging));
-    TESS_TRY(move_on_host(ctx, from->rows, 1, place_of(from, c), column_alone(staging)));
-    status = ctx->backend->upload(ctx, to, staging, (size_t)from->rows * sizeof *staging);
+    TESS_TRY(tess_host_allocate(ctx, values, sizeof *staging, (void **)&staging));
+    TESS_TRY(move_on_host(ctx, from->rows, columns, place_of(from, first), by_rows(staging, columns)));
+    status = ctx->backend->upload(ctx, to, staging, (size_t)values * sizeof *staging);
 cleanup:
-    tess_host_release(ctx, staging, from->rows, sizeof *staging);
+    tess_host_release(ctx, staging, values, sizeof *staging);
     return status;
 }
 
-tess_status columns_set(tess_context *ctx, const double *from, const tess_columns *to, int64_t c)
+tess_status columns_set(tess_context *ctx, const double *from, const tess_columns *to, int64_t first, int columns)
 {
+    const int64_t values = to->rows * columns;
     double *staging = NULL;
     tess_status status = TESS_SUCCESS;
 
     if (!is_elsewhere(ctx, to)) {
-        return columns_ops_of(ctx)->move(ctx, to->rows, 1, column_alone((double *)(uintptr_t)from), place_of(to, c));
+        return columns_ops_of(ctx)->move(ctx, to->rows, columns, by_rows(from, columns), place_of(to, first));
     }
-    TESS_TRY(tess_host_allocate(ctx, to->rows, sizeof *staging, (void **)&staging));
-    TESS_TRY(ctx->backend->download(ctx, staging, from, (size_t)to->rows * sizeof *staging));
-    status = move_on_host(ctx, to->rows, 1, column_alone(staging), place_of(to, c));
+    TESS_TRY(tess_host_allocate(ctx, values, sizeof *staging, (void **)&staging));
+    TESS_TRY(ctx->backend->download(ctx, staging, from, (size_t)values * sizeof *staging));
+    status = move_on_host(ctx, to->rows, columns, by_rows(staging, columns), place_of(to, first));
 cleanup:
-    tess_host_release(ctx, staging, to->rows, sizeof *staging);
+    tess_host_release(ctx, staging, values, sizeof *staging);
     return status;
 }
 

@@ -42,9 +42,9 @@ static inline columns_place column_alone(double *data)
     return (columns_place){data, 1, 1};
 }
 
-/* Copies column c of the caller's array to n values on the device; and the reverse. */
-tess_status columns_get(tess_context *ctx, const tess_columns *from, int64_t c, double *to);
-tess_status columns_set(tess_context *ctx, const double *from, const tess_columns *to, int64_t c);
+/* Copies columns of the caller's array, from `first` on, to vectors by rows on the device; and the reverse. */
+tess_status columns_get(tess_context *ctx, const tess_columns *from, int64_t first, int columns, double *to);
+tess_status columns_set(tess_context *ctx, const double *from, const tess_columns *to, int64_t first, int columns);
 
 /* Checks an array of the caller of so many rows. Errors: DIMENSION_MISMATCH, INVALID_ARGUMENT. */
 tess_status columns_require(tess_context *ctx, const tess_columns *v, int64_t rows, const char *role);

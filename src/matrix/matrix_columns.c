@@ -6,22 +6,16 @@
 #include "dense/columns.h"
 #include "matrix/matrix.h"
 
-/* Vectors of a product, on the device: several columns by rows, or one. */
+/* Vectors of a product by rows, on the device. */
 typedef struct product_columns {
     int columns;
-    double *x, *y, *one; /* one: a column of either, alone */
+    double *x, *y;
 } product_columns;
-
-static int64_t longest(const tess_matrix *a)
-{
-    return a->nrows > a->ncols ? a->nrows : a->ncols;
-}
 
 static void release(const tess_matrix *a, product_columns *p)
 {
     tess_device_release(a->ctx, p->x, a->ncols * p->columns, sizeof(double));
     tess_device_release(a->ctx, p->y, a->nrows * p->columns, sizeof(double));
-    tess_device_release(a->ctx, p->one, longest(a), sizeof(double));
 }
 
 static tess_status allocate(const tess_matrix *a, int columns, product_columns *p)
@@ -30,37 +24,7 @@ static tess_status allocate(const tess_matrix *a, int columns, product_columns *
 
     *p = (product_columns){.columns = columns};
     TESS_TRY(tess_device_allocate(a->ctx, a->ncols * columns, sizeof(double), (void **)&p->x));
-    TESS_TRY(tess_device_allocate(a->ctx, a->nrows * columns, sizeof(double), (void **)&p->y));
-    status = tess_device_allocate(a->ctx, longest(a), sizeof(double), (void **)&p->one);
-cleanup:
-    return status;
-}
-
-/* Columns first .. of the caller's array, to vectors by rows, and back. */
-static tess_status gather(const tess_matrix *a, const tess_columns *from, int64_t first, int count,
-                          const product_columns *p, double *to)
-{
-    const columns_ops *ops = columns_ops_of(a->ctx);
-    tess_status status = TESS_SUCCESS;
-
-    for (int c = 0; c < count; c++) {
-        TESS_TRY(columns_get(a->ctx, from, first + c, p->one));
-        TESS_TRY(ops->move(a->ctx, from->rows, 1, column_alone(p->one), column_of(to, p->columns, c)));
-    }
-cleanup:
-    return status;
-}
-
-static tess_status scatter(const tess_matrix *a, const product_columns *p, const tess_columns *to, int64_t first,
-                           int count)
-{
-    const columns_ops *ops = columns_ops_of(a->ctx);
-    tess_status status = TESS_SUCCESS;
-
-    for (int c = 0; c < count; c++) {
-        TESS_TRY(ops->move(a->ctx, to->rows, 1, column_of(p->y, p->columns, c), column_alone(p->one)));
-        TESS_TRY(columns_set(a->ctx, p->one, to, first + c));
-    }
+    status = tess_device_allocate(a->ctx, a->nrows * columns, sizeof(double), (void **)&p->y);
 cleanup:
     return status;
 }
@@ -120,10 +84,10 @@ tess_status tess_matrix_spmm(const tess_matrix *a, double alpha, const tess_colu
             release(a, &p);
             TESS_TRY(allocate(a, columns, &p));
         }
-        TESS_TRY(gather(a, x, first, columns, &p, p.x));
-        if (beta != 0.0) { TESS_TRY(gather(a, y, first, columns, &p, p.y)); }
+        TESS_TRY(columns_get(a->ctx, x, first, columns, p.x));
+        if (beta != 0.0) { TESS_TRY(columns_get(a->ctx, y, first, columns, p.y)); }
         TESS_TRY(multiply(a, alpha, beta, &p));
-        TESS_TRY(scatter(a, &p, y, first, columns));
+        TESS_TRY(columns_set(a->ctx, p.y, y, first, columns));
     }
     status = a->ctx->backend->synchronize(a->ctx);
 cleanup:

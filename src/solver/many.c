@@ -3,7 +3,6 @@
  * Solves of several columns. Each column is a solve of its own: its tolerances, its true residual, its later cycles.
  * The first cycles of up to TESS_MAX_COLUMNS columns are one loop, if method and matrix allow it.
  */
-#include <math.h>
 #include <string.h>
 
 #include <tessera/many.h>
@@ -135,26 +134,37 @@ static void note_pauses(many_columns *m)
     }
 }
 
+/* A call, whose limit of time is that of all columns. */
+typedef struct many_call {
+    tess_solver *s;
+    const tess_columns *b, *x;
+    tess_solve_result *results;
+    double limit, start;
+} many_call;
+
 /* Columns first .. first + count - 1 of the caller's. */
-static tess_status solve_together(tess_solver *caller, method_solver *s, const tess_columns *b, const tess_columns *x,
-                                  int64_t first, int count, tess_solve_result *own)
+static tess_status solve_together(const many_call *call, method_solver *s, int64_t first, int count,
+                                  const solve_stop *stop)
 {
     many_columns m = {.s = s, .method = many_method(s), .count = count, .start = tess_wall_seconds()};
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(allocate_columns(&m));
     for (int c = 0; c < count; c++) {
-        TESS_TRY(columns_get(s->ctx, b, first + c, m.column[c].b));
-        TESS_TRY(columns_get(s->ctx, x, first + c, m.column[c].x));
+        TESS_TRY(columns_get(s->ctx, call->b, first + c, 1, m.column[c].b));
+        TESS_TRY(columns_get(s->ctx, call->x, first + c, 1, m.column[c].x));
         TESS_TRY(open_column(&m, c));
     }
     TESS_TRY(many_run_loop(&m));
     note_pauses(&m);
     for (int c = 0; c < count; c++) {
+        tess_solve_result *const result = &m.column[c].result;
+
         TESS_TRY(close_column(&m, c));
-        TESS_TRY(columns_set(s->ctx, m.column[c].x, x, first + c));
-        TESS_TRY(many_keep_history(caller, &m.column[c].result));
-        own[c] = m.column[c].result;
+        TESS_TRY(columns_set(s->ctx, m.column[c].x, call->x, first + c, 1));
+        TESS_TRY(many_keep_history(call->s, result));
+        result->reason = stop_reason(stop, result->reason);
+        result_return(result, result_at(call->results, first + c));
     }
 cleanup:
     release_columns(&m);
@@ -163,26 +173,18 @@ cleanup:
 }
 
 /* The same with what surrounds a solve. */
-static tess_status run_together(tess_solver *caller, method_solver *s, const tess_columns *b, const tess_columns *x,
-                                int64_t first, int count, tess_solve_result *results)
+static tess_status run_together(const many_call *call, method_solver *s, int64_t first, int count)
 {
-    tess_solve_result *own = NULL;
     solve_stop stop;
-    const double deadline = tess_deadline_begin(s->ctx, caller->options.time_limit);
+    const double deadline = tess_deadline_begin(s->ctx, call->s->options.time_limit);
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(tess_host_allocate(s->ctx, count, sizeof *own, (void **)&own));
     /* an attempt's own end with it, and its monitor may be gone */
-    if (caller != s->head) { TESS_TRY(solve_options_take_limits(s->ctx, &caller->options, s->options)); }
+    if (call->s != s->head) { TESS_TRY(solve_options_take_limits(s->ctx, &call->s->options, s->options)); }
     stop_begin(&stop, s->ctx, s->options);
-    status = solve_together(caller, s, b, x, first, count, own);
+    status = solve_together(call, s, first, count, &stop);
     stop_end(&stop, s->options);
-    for (int c = 0; c < count && status == TESS_SUCCESS; c++) {
-        own[c].reason = stop_reason(&stop, own[c].reason);
-        result_return(&own[c], result_at(results, first + c));
-    }
 cleanup:
-    tess_host_release(s->ctx, own, count, sizeof *own);
     tess_deadline_restore(s->ctx, deadline);
     return status;
 }
@@ -200,12 +202,12 @@ static tess_status solve_alone(tess_solver *s, const tess_columns *b, const tess
     tess_solve_result_init(&full);
     TESS_TRY(tess_vector_create(s->ctx, b->rows, TESS_PRECISION_FP64, &own_b));
     TESS_TRY(tess_vector_create(s->ctx, x->rows, TESS_PRECISION_FP64, &own_x));
-    TESS_TRY(columns_get(s->ctx, b, c, tess_vector_data(own_b)));
-    TESS_TRY(columns_get(s->ctx, x, c, tess_vector_data(own_x)));
+    TESS_TRY(columns_get(s->ctx, b, c, 1, tess_vector_data(own_b)));
+    TESS_TRY(columns_get(s->ctx, x, c, 1, tess_vector_data(own_x)));
     TESS_TRY(solver_solve(s, own_b, own_x, &full));
     TESS_TRY(many_keep_history(s, &full));
     result_return(&full, result);
-    status = columns_set(s->ctx, tess_vector_data_const(own_x), x, c);
+    status = columns_set(s->ctx, tess_vector_data_const(own_x), x, c, 1);
 cleanup:
     tess_vector_destroy(own_b);
     tess_vector_destroy(own_x);
@@ -221,14 +223,6 @@ static method_solver *common_method(const tess_solver *s)
 
     return running && many_takes(running) ? running : NULL;
 }
-
-/* A call, whose limit of time is that of all columns. */
-typedef struct many_call {
-    tess_solver *s;
-    const tess_columns *b, *x;
-    tess_solve_result *results;
-    double limit, start;
-} many_call;
 
 static void limit_rest(const many_call *call)
 {
@@ -246,7 +240,7 @@ static tess_status solve_next(const many_call *call, int64_t c, int *done)
 
     limit_rest(call);
     *done = method && count >= many_least(method) ? count : 1;
-    return *done > 1 ? run_together(call->s, method, call->b, call->x, c, count, call->results)
+    return *done > 1 ? run_together(call, method, c, count)
                      : solve_alone(call->s, call->b, call->x, c, result_at(call->results, c));
 }
 

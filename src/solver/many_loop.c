@@ -3,7 +3,6 @@
  * The loop of several columns: the method's own operations on vectors by rows, with a state for each column. When at
  * most half of the columns still run, they move to vectors of half the width, and the loop goes on there.
  */
-#include <math.h>
 #include <string.h>
 
 #include "solver/many.h"

@@ -235,9 +235,7 @@ cleanup:
 
 static bool csr_takes_columns(const tess_matrix *a, bool steps)
 {
-    const csr_ops *ops = csr_ops_of(a->ctx);
-
-    return ops->multiply_columns && (!steps || ops->columns_take_steps);
+    return !steps || csr_ops_of(a->ctx)->columns_take_steps;
 }
 
 /* ---- back to the host ---- */

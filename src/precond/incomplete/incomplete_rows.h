@@ -53,17 +53,7 @@ TESS_HD int64_t incomplete_advance(const int32_t *col, int64_t at, int64_t end, 
         at += step;
         step *= 2;
     }
-    if (at > end) { at = end; }
-    while (low < at) {
-        const int64_t middle = low + (at - low) / 2;
-
-        if (col[middle] < column) {
-            low = middle + 1;
-        } else {
-            at = middle;
-        }
-    }
-    return low;
+    return csr_column_from(col, low, at < end ? at : end, column);
 }
 
 #endif
