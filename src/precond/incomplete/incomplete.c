@@ -369,7 +369,20 @@ cleanup:
     return status;
 }
 
-/* Tries no shift, of IC also with -A where its diagonal is positive, then one shift after another. The last outcome is
+/* Where the first attempt of IC failed and the diagonal is negative: another one with -A. */
+static tess_status try_negative(const tess_incomplete *m, attempt_workspace *workspace, tess_incomplete_job *job,
+                                tess_incomplete_outcome *outcome)
+{
+    tess_status status = TESS_SUCCESS;
+
+    if (outcome->bad_row < 0 || !outcome->finite) { return TESS_SUCCESS; }
+    TESS_TRY(find_negative(m, &job->negative));
+    if (job->negative) { status = attempt(m, workspace, job, outcome); }
+cleanup:
+    return status;
+}
+
+/* Tries no shift, of IC also with -A where its diagonal is negative, then one shift after another. The last outcome is
    in `outcome`, its factors in *lu, which is in the workspace. */
 static tess_status factor(tess_incomplete *m, attempt_workspace *workspace, double **lu,
                           tess_incomplete_outcome *outcome)
@@ -382,10 +395,7 @@ static tess_status factor(tess_incomplete *m, attempt_workspace *workspace, doub
         TESS_TRY(tess_deadline_check(m->ctx, tess_precond_kind_name(m->kind)));
         TESS_TRY(next_job(m, workspace, tried, &job));
         TESS_TRY(attempt(m, workspace, &job, outcome));
-        if (tried == 0 && outcome->bad_row >= 0 && outcome->finite) {
-            TESS_TRY(find_negative(m, &job.negative));
-            if (job.negative) { TESS_TRY(attempt(m, workspace, &job, outcome)); }
-        }
+        if (tried == 0) { TESS_TRY(try_negative(m, workspace, &job, outcome)); }
         m->shift = ldexp(job.shift, outcome->attempt);
         if (outcome->bad_row < 0 || !outcome->finite) { break; }
     }
