@@ -3,8 +3,8 @@
 # check.sh [sanitized|all]: what must hold before a change goes in (make check), in at most 8 minutes on two idle cores:
 # every test that needs no GPU, in one build, the one of `make`.
 # sanitized (make check-sanitized): the build by clang with sanitizers, its tests and the fuzz targets.
-# all (make check-all, continuous integration): both, and what takes longer: tests with the label `long`, the emulated
-# GPU, races, coverage, packages, CUDA, HIP, clang-tidy. Ends with "N passed, N failed[, N skipped]", after the times.
+# all (make check-all, continuous integration): both, and what takes longer: the emulated GPU, races, coverage,
+# packages, CUDA, HIP, clang-tidy. Ends with "N passed, N failed[, N skipped]", after the times.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 all=false packages=check
@@ -20,7 +20,6 @@ esac
 bash scripts/setup.sh $packages || exit 1
 # shellcheck source=scripts/stages.sh
 . scripts/stages.sh
-if $all; then selection=(); else selection=(-LE long); fi
 less=-DCMAKE_C_FLAGS_RELEASE=-O1 # what is packed, installed and tried, not measured, is optimised less than for users
 LEAST_BRANCHES=90 # percent; 92.2 measured: threads lose some counts
 
@@ -64,7 +63,7 @@ check_release()
     local options=(-DTESS_BUILD_TESTS=ON)
     if $all; then options+=(-DTESS_BUILD_BENCH=ON -DTESS_WERROR=ON -DTESS_CUDA=OFF); fi
     stage "release: build" build release "${options[@]}" || return
-    test_stage "release: tests" build/release "${selection[@]}"
+    test_stage "release: tests" build/release
     check_examples release
     if $all; then stage "static library" check_static; fi
 }
@@ -80,7 +79,7 @@ check_static()
 # The Python package around the library of `release`, in a virtual environment with packages from PyPI.
 check_python()
 {
-    if ! run_logged "Python: environment" bash scripts/python.sh prepare; then
+    if ! join "Python: environment"; then
         skip "Python" "no virtual environment, or PyPI is not reached ($log)"
         return
     fi
@@ -101,7 +100,7 @@ check_sanitized()
     local bench=OFF
     if $all; then bench=ON; fi
     stage "dev (clang, sanitizers): build" build dev -DTESS_BUILD_BENCH=$bench || return
-    test_stage "dev (clang, sanitizers): tests, fuzz" build/dev "${selection[@]}"
+    test_stage "dev (clang, sanitizers): tests, fuzz" build/dev -LE long
     if $all; then stage "clang-tidy" bash scripts/tidy.sh build/dev; fi
 }
 
@@ -199,8 +198,10 @@ check_packages()
     local tree=$PWD/$log_dir/tarball
     stage "tarball" unpack_tarball "$tree" || return
     stage "packages: build" env CMAKE_ARGS="$less" bash "$tree/scripts/packages.sh" || return
-    optional_stage "packages: clean root" "no Debian can be made here, or no mirror is reached" \
-        bash scripts/packages_test.sh "$tree/build/packages"
+    # one core; the next takes the other
+    begin "packages: clean root" bash scripts/packages_test.sh "$tree/build/packages"
+    check_python_release
+    join_optional "packages: clean root" "no Debian can be made here, or no mirror is reached"
 }
 
 unpack_tarball()
@@ -215,6 +216,7 @@ if [ "${1:-}" = sanitized ]; then
     finish
     exit
 fi
+begin "Python: environment" bash scripts/python.sh prepare # which waits for the network
 stage "layers, names, columns, paths" python3 scripts/check_layers.py
 stage "documents: links, sentences" python3 scripts/check_docs.py
 if $all; then stage "clang-format" bash scripts/format.sh --check; fi
@@ -227,7 +229,6 @@ if $all; then
     check_coverage
     check_device_coverage
     check_packages
-    check_python_release
     stage "a format is a folder and a line" bash tests/dummy_format/run.sh
     check_cuda
     stage "HIP (AMD): compile and link" build_hip

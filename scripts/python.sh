@@ -18,8 +18,9 @@ prepare()
     if [ "$(cat "$stamp" 2>/dev/null)" = "$wanted" ]; then return 0; fi
     rm -rf "$venv"
     python3 -m venv "$venv" || exit 3
+    "$venv/bin/pip" install -q --disable-pip-version-check --retries 1 --timeout 15 uv || exit 3
     # shellcheck disable=SC2086 # a list
-    "$venv/bin/pip" install -q --disable-pip-version-check --retries 1 --timeout 15 $wanted || exit 3
+    "$venv/bin/uv" pip install -q --python "$venv/bin/python" $wanted || exit 3 # a third of the time of pip
     echo "$wanted" >"$stamp"
 }
 

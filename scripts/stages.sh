@@ -56,6 +56,37 @@ run_logged()
     return $status
 }
 
+# begin NAME COMMAND...: as run_logged, beside what follows; `join NAME` waits for it, and sets what run_logged sets.
+begin()
+{
+    local name=$1 file
+    file=$log_dir/$(printf '%s' "$name" | tr -c 'A-Za-z0-9\n' '-')
+    (
+        log_dir=$file.beside
+        mkdir -p "$log_dir"
+        status=0
+        run_logged "$@" || status=$?
+        mv "$log" "$file.log"
+        echo "$status ${times[-1]% "$name"}" >"$file.end"
+    ) &
+    begun[$name]=$!
+}
+
+declare -A begun=()
+
+join()
+{
+    local name=$1 status real processors file
+    file=$log_dir/$(printf '%s' "$name" | tr -c 'A-Za-z0-9\n' '-')
+    wait "${begun[$name]}"
+    log=$file.log
+    read -r status real processors <"$file.end"
+    took="${real} s beside others, CPU $processors s"
+    cpu_seconds=$((cpu_seconds + processors))
+    times+=("$real $processors $name")
+    return "$status"
+}
+
 # stage NAME COMMAND...: one check that passes or fails as a whole
 stage()
 {
@@ -83,10 +114,23 @@ optional_stage()
     local name=$1 reason=$2 status=0
     shift 2
     run_logged "$name" "$@" || status=$?
-    if [ $status -eq 3 ]; then
-        skip "$name" "$reason ($log)"
+    report_optional "$name" "$reason" $status
+}
+
+# join_optional NAME REASON: the end of one that was begun
+join_optional()
+{
+    local status=0
+    join "$1" || status=$?
+    report_optional "$1" "$2" $status
+}
+
+report_optional()
+{
+    if [ "$3" -eq 3 ]; then
+        skip "$1" "$2 ($log)"
     else
-        report_stage "$name" $status
+        report_stage "$1" "$3"
     fi
 }
 

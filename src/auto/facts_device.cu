@@ -6,6 +6,7 @@
  */
 #include "auto/facts.h"
 #include "device/gpu/gpu.h"
+#include "device/gpu/wave_sums.cuh"
 
 namespace {
 
@@ -249,9 +250,7 @@ __global__ void __launch_bounds__(GPU_BLOCK) pattern_kernel(csr_view v, unsigned
     for (int64_t i = (int64_t)blockIdx.x * GPU_BLOCK + threadIdx.x; i < v.nrows; i += (int64_t)gridDim.x * GPU_BLOCK) {
         sum += fact_hash_row(&v, i);
     }
-    for (int distance = GPU_WAVE / 2; distance > 0; distance /= 2) {
-        sum += GPU_SHUFFLE_DOWN(sum, distance, GPU_WAVE);
-    }
+    sum = lanes_sum_down(sum, GPU_WAVE);
     if (threadIdx.x % GPU_WAVE == 0) { atomicAdd(hash, sum); }
 }
 

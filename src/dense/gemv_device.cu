@@ -2,6 +2,7 @@
 /* Dense matrix-vector products on a GPU: chooses kernel and plan, and has the kernel that adds up parts. */
 #include "dense/gemv_device.cuh"
 #include "device/gpu/storage_types.cuh"
+#include "device/gpu/wave_sums.cuh"
 
 namespace {
 
@@ -26,10 +27,7 @@ __global__ void add_parts(const gemv_task task)
     for (int64_t p = lane; p < task.plan.parts; p += LANES) {
         sum += GPU_LOAD_L2(&parts[gemv_part_at(task, p, k, i)]);
     }
-    TESS_UNROLL
-    for (int distance = LANES / 2; distance > 0; distance /= 2) {
-        sum += GPU_SHUFFLE_DOWN(sum, distance, GPU_WAVE);
-    }
+    sum = lanes_sum_down(sum, LANES);
     if (lane == 0) { gemv_store(&task.g, i, k, static_cast<double>(sum)); }
 }
 

@@ -12,6 +12,7 @@
 #include "dense/trsv_inverse.cuh"
 #include "dense/trsv_tiles.cuh"
 #include "device/gpu/storage_types.cuh"
+#include "device/gpu/wave_sums.cuh"
 
 enum {
     TRSV_PARTS = GPU_BLOCK / TRSV_BLOCK,             /* threads that share a row of a product from registers */
@@ -289,10 +290,7 @@ __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, (sizeof(S) == 8 ? 1 : 2)) tr
         __syncthreads();
         x -= part_of_product(w, workspace.before, part, TRSV_BLOCK);
     }
-#pragma unroll
-    for (int distance = TRSV_PARTS / 2; distance > 0; distance /= 2) {
-        x += GPU_SHUFFLE_DOWN(x, distance, TRSV_PARTS);
-    }
+    x = lanes_sum_down(x, TRSV_PARTS);
     if (part == 0) {
         const int local = in_order(job, q);
 

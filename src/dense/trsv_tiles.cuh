@@ -15,6 +15,7 @@
 #include "dense/trsv.h"
 #include "dense/trsv_messages.cuh"
 #include "device/gpu/gpu.h"
+#include "device/gpu/wave_sums.cuh"
 
 /* The arguments of the kernel. */
 struct solve_job {
@@ -114,16 +115,10 @@ __device__ static inline void gather_sums(T (&sum)[SUMS], T (*workspace)[TRSV_BL
 #pragma unroll
     for (int i = 0; i < SUMS; i++) {
         if constexpr (TRANSPOSED) { /* over the groups of rows: neighbouring lanes */
-#pragma unroll
-            for (int distance = shape::RG / 2; distance > 0; distance /= 2) {
-                sum[i] += GPU_SHUFFLE_DOWN(sum[i], distance, shape::RG);
-            }
+            sum[i] = lanes_sum_down(sum[i], shape::RG);
             if (group == 0) { workspace[0][first + shape::CG * i] = sum[i]; }
         } else { /* over the columns: lanes RG apart, then the waves */
-#pragma unroll
-            for (int distance = GPU_WAVE / 2; distance >= shape::RG; distance /= 2) {
-                sum[i] += GPU_SHUFFLE_DOWN(sum[i], distance, GPU_WAVE);
-            }
+            sum[i] = lanes_sum_down(sum[i], GPU_WAVE, shape::RG);
             if (lane < shape::RG) { workspace[wave][group * shape::V + i] = sum[i]; }
         }
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Products of sparse matrices on a GPU: how many entries rows have at most, and how many some of them have. */
+#include "device/gpu/wave_sums.cuh"
 #include "matrix/product_sample.h"
 #include "matrix/product_table.cuh"
 
@@ -26,9 +27,7 @@ __global__ static void __launch_bounds__(GPU_BLOCK) bound_rows_kernel(const prod
 
             sum += t.b.row_ptr[row + 1] - t.b.row_ptr[row];
         }
-        for (int distance = BOUND_GROUP / 2; distance > 0; distance /= 2) {
-            sum += GPU_SHUFFLE_DOWN(sum, distance, BOUND_GROUP);
-        }
+        sum = lanes_sum_down(sum, BOUND_GROUP);
         if (i < t.a.nrows && lane == 0) { t.c.row_ptr[i + 1] = (int32_t)min(sum, t.b.ncols); }
     }
 }

@@ -4,6 +4,7 @@
  * which entry of its row it goes to, so that no column is read nor searched. Sums have the order of the first time.
  */
 #include "device/gpu/scan_grid.cuh"
+#include "device/gpu/wave_sums.cuh"
 #include "matrix/product_rows.cuh"
 
 /* Codes of a row begin at a multiple of UNIT, and are for rows of up to LONGEST entries. A row of more than
@@ -42,9 +43,7 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
             products += min(row_length(t.b, t.a.col_ind[k]), (int32_t)MOST_PRODUCTS);
             products = min(products, (int32_t)MOST_PRODUCTS);
         }
-        for (int distance = PLAN_GROUP / 2; distance > 0; distance /= 2) {
-            products += GPU_SHUFFLE_XOR(products, distance);
-        }
+        products = lanes_sum(products, PLAN_GROUP);
         if (!is_row || lane != 0) { continue; }
         first[i + 1] = (products + UNIT - 1) / UNIT;
         own = {max(own.longest, row_length(t.c, i)), max(own.products, products)};

@@ -4,6 +4,7 @@
 #define TESS_POLICY_ASSIGN_DEVICE_CUH
 
 #include "device/gpu/gpu.h"
+#include "device/gpu/wave_sums.cuh"
 #include "policy/assign.h"
 
 /* ---- what kernels know of a policy ---- */
@@ -61,10 +62,7 @@ __device__ static inline void count_in_thread(thread_counts<LEVELS> *own, const 
 /* Sums over the wave of all its threads' counts, added to counters in memory. */
 __device__ static inline void add_wave(unsigned long long *counter, unsigned long long value)
 {
-#pragma unroll
-    for (int distance = GPU_WAVE / 2; distance > 0; distance /= 2) {
-        value += GPU_SHUFFLE_DOWN(value, distance, GPU_WAVE);
-    }
+    value = lanes_sum_down(value, GPU_WAVE);
     if (threadIdx.x % GPU_WAVE == 0 && value > 0) { atomicAdd(counter, value); }
 }
 

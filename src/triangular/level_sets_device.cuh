@@ -10,6 +10,7 @@
 #include "base/offsets.h"
 #include "device/gpu/reduce.cuh"
 #include "device/gpu/storage_types.cuh"
+#include "device/gpu/wave_sums.cuh"
 #include "triangular/leaf.h"
 
 enum {
@@ -84,15 +85,6 @@ static inline int near_values(int64_t shared_bytes, int64_t n)
         near *= 2;
     }
     return near;
-}
-
-/* Sums over groups in a fixed order; the result is in the first thread. All threads of the wave call it. */
-__device__ static inline double sum_of_group(double value, int width)
-{
-    for (int distance = width / 2; distance > 0; distance /= 2) {
-        value += GPU_SHUFFLE_DOWN(value, distance, width);
-    }
-    return value;
 }
 
 __device__ static inline void write_solution(const triangle_args &args, int32_t row, double value)
@@ -173,7 +165,7 @@ __device__ static inline void solve_held(const level_sets_task &task, const row_
         sum += tess::decode<double>(static_cast<const S *>(rows.val)[k]) *
                value_at(task, near, first_near, rows.col_ind[k]);
     }
-    sum = sum_of_group(sum, rows.width);
+    sum = lanes_sum_down(sum, rows.width);
     if (position >= 0 && threadIdx.x % rows.width == 0) {
         const double value = held.right - sum;
 

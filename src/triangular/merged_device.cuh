@@ -10,6 +10,7 @@
 
 #include "device/gpu/reduce.cuh"
 #include "device/gpu/storage_types.cuh"
+#include "device/gpu/wave_sums.cuh"
 #include "triangular/leaf.h"
 #include "triangular/merged.h"
 
@@ -221,9 +222,7 @@ __device__ static inline void solve_slice(const char *record, int slice, merged_
     const int row = (slice * MERGED_LANES + lane) >> head->shift;
     double sum = held->sum(vectors);
 
-    for (int distance = width / 2; distance > 0; distance /= 2) {
-        sum += GPU_SHUFFLE_DOWN(sum, distance, width);
-    }
+    sum = lanes_sum_down(sum, width);
     if ((lane & (width - 1)) == 0 && row < static_cast<int>(head->rows)) { vectors[head->first + row] = sum; }
 }
 

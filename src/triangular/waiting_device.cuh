@@ -124,7 +124,7 @@ __global__ static void __launch_bounds__(GPU_BLOCK) solve_waiting(const waiting_
             if (GPU_BALLOT(!goes_on(task.timeout, &wait)) != 0) { break; }
             continue;
         }
-        const double sum = sum_of_group(part.sum, width);
+        const double sum = lanes_sum_down(part.sum, width);
 
         if (complete && lane == 0) {
             post_message(task.messages + p, right - sum, turn.call);

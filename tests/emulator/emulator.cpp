@@ -132,7 +132,7 @@ struct wave {
     }
 };
 
-// A fiber, with a stack of its own: a thread of a block, or the host's thread that runs the block.
+// A fiber, with a stack of its own: of threads of a block, one after another, or the host's thread that runs the block.
 struct lane {
     context::fcontext_t self = nullptr; // while another one runs
     std::unique_ptr<char, void (*)(void *)> stack{nullptr, free};
@@ -205,7 +205,8 @@ class crew {
             moved_ = true;
             settle(t);
         }
-        run_next(*lanes_[t], t);
+        if (at == state::done) { idle_.push_back(own_[t]); }
+        run_next(*own_[t], t);
     }
 
     void sync_block()
@@ -253,7 +254,7 @@ class crew {
 
     void look(const void *at)
     {
-        lane &one = *lanes_[here.thread];
+        lane &one = *own_[here.thread];
 
         if (one.looked == at) { stop(state::ready); }
         one.looked = at;
@@ -313,14 +314,21 @@ class crew {
             waves_[w].alive = std::min<unsigned>(threads - w * WAVE, WAVE);
             waves_[w].arrived = waves_[w].turn = waves_[w].gone = waves_[w].lanes[0] = 0;
         }
-        while (lanes_.size() < threads) {
+        now_.assign(threads, state::ready);
+        own_.assign(threads, nullptr);
+    }
+
+    // Fibers are for threads that wait: where one ends, its fiber takes the next that is yet to begin.
+    void begin_thread(unsigned t)
+    {
+        if (idle_.empty()) {
             lanes_.push_back(std::unique_ptr<lane>(new lane()));
             make_fiber(*lanes_.back());
+            idle_.push_back(lanes_.back().get());
         }
-        now_.assign(threads, state::ready);
-        for (unsigned t = 0; t < threads; t++) {
-            lanes_[t]->looked = nullptr;
-        }
+        own_[t] = idle_.back();
+        own_[t]->looked = nullptr;
+        idle_.pop_back();
     }
 
     // Runs every thread that can go on, once.
@@ -347,12 +355,9 @@ class crew {
             }
             if (now_[t] == state::ready) { break; }
         }
-        const unsigned self = here.thread;
-
-        if (lanes_[t].get() == &from) { return; }
+        if (!own_[t]) { begin_thread(t); }
         here.thread = t;
-        change(from, *lanes_[t]);
-        if (&from != &home_) { here.thread = self; }
+        if (own_[t] != &from) { change(from, *own_[t]); }
     }
 
     static void change(lane &from, lane &to)
@@ -398,7 +403,7 @@ class crew {
         for (unsigned t = first; t < first + count && t < here.threads; t++) {
             if (now_[t] == from) {
                 now_[t] = state::ready;
-                lanes_[t]->looked = nullptr;
+                own_[t]->looked = nullptr;
             }
         }
     }
@@ -433,6 +438,7 @@ class crew {
     running_kernel *kernel_ = nullptr;
     lane home_;
     std::vector<std::unique_ptr<lane>> lanes_;
+    std::vector<lane *> own_, idle_; // own_: of each thread that has begun
     std::vector<state> now_;
     std::vector<wave> waves_;
     std::shared_ptr<char> shared_;

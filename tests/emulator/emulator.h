@@ -160,6 +160,41 @@ static inline T shuffle_xor(T value, int mask)
     return shuffle(value, (int)(here.thread % WAVE) ^ mask);
 }
 
+/* Sums by halves from one exchange, in the order of one exchange for each half: the number below `kept` of the group of
+   `width` lanes. */
+template <typename T>
+static inline T sum_of_lanes(const unsigned char *all, int width, int least, int kept)
+{
+    T part[WAVE];
+
+    for (int l = 0; l < width; l++) {
+        memcpy(&part[l], all + 16 * l, sizeof part[l]);
+    }
+    for (int distance = width / 2; distance >= least; distance /= 2) {
+        for (int l = 0; l < distance; l++) {
+            part[l] += part[l + distance];
+        }
+    }
+    return part[kept];
+}
+
+template <typename T>
+static inline T lanes_sum(T value, int width)
+{
+    const int group = (int)(here.thread % WAVE) / width * width;
+
+    return sum_of_lanes<T>(exchange(&value, sizeof value) + 16 * group, width, 1, 0);
+}
+
+template <typename T>
+static inline T lanes_sum_down(T value, int width, int least)
+{
+    const int lane = (int)(here.thread % WAVE), group = lane / width * width;
+    const unsigned char *all = exchange(&value, sizeof value) + 16 * group;
+
+    return lane - group < least ? sum_of_lanes<T>(all, width, least, lane - group) : value;
+}
+
 uint32_t ballot(bool predicate);
 int reduce_wave(int value, int (*join)(int, int));
 

@@ -184,6 +184,8 @@ typedef uint32_t gpu_lanes;
 #define GPU_SHUFFLE_DOWN(value, distance, width) emulator::shuffle_by(value, (int)(distance), width)
 #define GPU_SHUFFLE_UP(value, distance, width) emulator::shuffle_by(value, -(int)(distance), width)
 #define GPU_SHUFFLE_XOR(value, mask) emulator::shuffle_xor(value, mask)
+#define GPU_LANES_SUM(value, width) emulator::lanes_sum(value, width)
+#define GPU_LANES_SUM_DOWN(value, width, least) emulator::lanes_sum_down(value, width, least)
 #define GPU_BALLOT(predicate) emulator::ballot(predicate)
 #define GPU_SYNC_WAVE() ((void)emulator::ballot(true))
 #define GPU_WAVE_MAX(value) emulator::reduce_wave(value, [](int a, int b) { return std::max(a, b); })
@@ -192,10 +194,7 @@ typedef uint32_t gpu_lanes;
 template <int GROUP>
 static inline int gpu_group_sum(int value)
 {
-    for (int distance = GROUP / 2; distance > 0; distance /= 2) {
-        value += GPU_SHUFFLE_XOR(value, distance);
-    }
-    return value;
+    return GPU_LANES_SUM(value, GROUP);
 }
 
 #define GPU_UNKNOWN(value) ((uint32_t)(value))

@@ -56,9 +56,7 @@ __device__ static inline void column_block_sum(double (&value)[N], int columns)
 
 #pragma unroll
     for (int k = 0; k < N; k++) {
-        for (int distance = GPU_WAVE / 2; distance >= columns; distance /= 2) {
-            value[k] += GPU_SHUFFLE_DOWN(value[k], distance, GPU_WAVE);
-        }
+        value[k] = lanes_sum_down(value[k], GPU_WAVE, columns);
         if (lane < columns) { wave_sum[k][wave][lane] = value[k]; }
     }
     __syncthreads();

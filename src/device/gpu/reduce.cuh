@@ -10,6 +10,7 @@
 
 #include "device/fused_bodies.h"
 #include "device/gpu/gpu.h"
+#include "device/gpu/wave_sums.cuh"
 #include "device/run_scalar_update.h"
 
 /* The argument of a reducing kernel. */
@@ -47,10 +48,7 @@ __device__ static inline void block_sum(REAL (&value)[N])
 
 #pragma unroll
     for (int k = 0; k < N; k++) {
-#pragma unroll
-        for (int distance = GPU_WAVE / 2; distance > 0; distance /= 2) {
-            value[k] += GPU_SHUFFLE_DOWN(value[k], distance, GPU_WAVE);
-        }
+        value[k] = lanes_sum_down(value[k], GPU_WAVE);
         if (lane == 0) { wave_sum[k][wave] = value[k]; }
     }
     __syncthreads();

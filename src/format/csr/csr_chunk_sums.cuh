@@ -10,6 +10,7 @@
 
 #include "device/gpu/reduce.cuh"
 #include "device/gpu/storage_types.cuh"
+#include "device/gpu/wave_sums.cuh"
 #include "format/csr/csr_stage.cuh"
 #include "format/row_epilogue.h"
 
@@ -107,15 +108,6 @@ struct row_groups {
     }
 };
 
-/* Adds the sums of `width` neighbouring threads; the result is in the first. All threads of a wave call it. */
-__device__ static inline double sum_group(double sum, int width)
-{
-    for (int distance = width / 2; distance > 0; distance /= 2) {
-        sum += GPU_SHUFFLE_DOWN(sum, distance, GPU_WAVE);
-    }
-    return sum;
-}
-
 /* What a block knows of a chunk in one of its stages; in shared memory. The last four are bytes from the stage's
    beginning. */
 struct staged_chunk {
@@ -174,7 +166,7 @@ __device__ static inline void sum_rows(const char *stage, const staged_chunk &ch
 
             sum = sum_elements<WIDTH>(column + from, value + from, x, (to - from + WIDTH - 1) / WIDTH, to - from);
         }
-        sum = sum_group(sum, WIDTH);
+        sum = lanes_sum_down(sum, WIDTH);
         if (r < chunk.rows && lane == 0) { finish(r, sum); }
     }
 }
@@ -216,7 +208,7 @@ __device__ static inline double add_products(const double *products, int from, i
 /* Their sum by `width` neighbouring threads; the result is in lane 0. */
 __device__ static inline double sum_products(const double *products, int from, int to, int lane, int width)
 {
-    return sum_group(add_products(products, from, to, lane, width), width);
+    return lanes_sum_down(add_products(products, from, to, lane, width), width);
 }
 
 /* Sums a chunk's rows from their products. Rows that are too long for a group are left for a wave. */

@@ -12,6 +12,7 @@
 
 #include "device/gpu/columns.cuh"
 #include "device/gpu/storage_types.cuh"
+#include "device/gpu/wave_sums.cuh"
 #include "format/csr/csr_plan.cuh"
 
 enum {
@@ -78,9 +79,7 @@ __device__ static inline double group_row_sum(const csr_view &v, const double *x
     const int place = ((int)threadIdx.x & (width - 1)) / columns;
     double sum = add_entries<VALUE>(v, x, columns, from + place, to, width / columns);
 
-    for (int distance = width / 2; distance >= columns; distance /= 2) {
-        sum += GPU_SHUFFLE_DOWN(sum, distance, GPU_WAVE);
-    }
+    sum = lanes_sum_down(sum, width, columns);
     return sum;
 }
 

@@ -89,7 +89,7 @@ struct row_layers {
             for (int l = 0; l < count && r < chunk.rows; l++) {
                 if (chunk.offsets[l] >= 0) { sum += add_row<WIDTH>(stage, chunk, args, l, r, lane); }
             }
-            sum = sum_group(sum, WIDTH);
+            sum = lanes_sum_down(sum, WIDTH);
             if (r < chunk.rows && lane == 0) { finish<NDOTS>(args, (int64_t)chunk.first_row + r, sum, dots); }
         }
     }
@@ -149,13 +149,13 @@ struct row_layers {
             double sum = own ? add_placed(placed, r, by.lane, by.width) : 0.0;
 
             left_over = left_over || (r < rows && !own);
-            sum = sum_group(sum, by.width);
+            sum = lanes_sum_down(sum, by.width);
             if (own && by.lane == 0) { finish<NDOTS>(args, (int64_t)chunk.first_row + r, sum, dots); }
         }
         if (!__syncthreads_or(left_over)) { return; }
         for (int r = (int)threadIdx.x / GPU_WAVE; r < rows; r += WAVES) {
             if (length_of(placed, r) > most) {
-                double sum = sum_group(add_placed(placed, r, lane, GPU_WAVE), GPU_WAVE);
+                double sum = lanes_sum_down(add_placed(placed, r, lane, GPU_WAVE), GPU_WAVE);
 
                 if (lane == 0) { finish<NDOTS>(args, (int64_t)chunk.first_row + r, sum, dots); }
             }

@@ -6,6 +6,7 @@
  * first, within its run.
  */
 #include "device/gpu/scan.cuh"
+#include "device/gpu/wave_sums.cuh"
 #include "format/split/split_build.cuh"
 
 /* Where the entries of each level go; entries of a level without offsets are not copied. */
@@ -48,9 +49,7 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
     __syncthreads();
 #pragma unroll
     for (int l = 0; l < LEVELS; l++) {
-        for (int distance = GPU_WAVE / 2; distance > 0; distance /= 2) {
-            own[l] += GPU_SHUFFLE_DOWN(own[l], distance, GPU_WAVE);
-        }
+        own[l] = lanes_sum_down(own[l], GPU_WAVE);
         if (threadIdx.x % GPU_WAVE == 0 && own[l] > 0) { atomicAdd(&count[l], own[l]); }
     }
     __syncthreads();

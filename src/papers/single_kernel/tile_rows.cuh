@@ -7,6 +7,7 @@
 #ifndef TESS_PAPERS_SINGLE_KERNEL_TILE_ROWS_CUH
 #define TESS_PAPERS_SINGLE_KERNEL_TILE_ROWS_CUH
 
+#include "device/gpu/wave_sums.cuh"
 #include "papers/narrowing/segment.cuh"
 #include "papers/single_kernel/kept_tiles.cuh"
 #include "papers/single_kernel/kernels.cuh"
@@ -166,9 +167,7 @@ __device__ static inline void list_long_block_rows(ROWS *rows)
         for (int s = lane; s < block_rows; s += GPU_WAVE) {
             tiles += resident_tiles(rows->record_of(s));
         }
-        for (int distance = GPU_WAVE / 2; distance > 0; distance /= 2) {
-            tiles += GPU_SHUFFLE_XOR(tiles, distance);
-        }
+        tiles = lanes_sum(tiles, GPU_WAVE);
         /* at most SINGLE_LONG_ROWS have more than that share of all */
         const int usual = SINGLE_USUAL_TILES * rows->lanes, share = tiles / SINGLE_LONG_ROWS;
         const int longest = usual > share ? usual : share;

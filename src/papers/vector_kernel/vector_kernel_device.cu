@@ -7,6 +7,7 @@
 #include "base/offsets.h"
 #include "device/gpu/reduce.cuh"
 #include "device/gpu/storage_types.cuh"
+#include "device/gpu/wave_sums.cuh"
 #include "format/row_epilogue.h"
 #include "papers/vector_kernel/vector_kernel.h"
 
@@ -57,9 +58,7 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
             sum += (double)(tess::decode<FACTOR>(val[k]) * x[v.col_ind[k]]);
         }
     }
-    for (int distance = width / 2; distance > 0; distance /= 2) {
-        sum += GPU_SHUFFLE_DOWN(sum, distance, width);
-    }
+    sum = lanes_sum_down(sum, width);
     if (i < v.nrows && lane == 0) { finish_vector_row(v, args, adds, i, sum); }
 }
 

@@ -2,6 +2,7 @@
 /* Passes over the levels of multigrid on the GPU: patterns of aggressive levels, blocks, scales, scaled values. */
 #include <string.h>
 
+#include "device/gpu/wave_sums.cuh"
 #include "precond/multigrid/classical/split.h"
 #include "precond/multigrid/extremes_device.cuh"
 
@@ -106,9 +107,7 @@ __global__ void __launch_bounds__(GPU_BLOCK)
         for (int32_t k = row.begin + row.lane; k < row.end; k += TEAM) {
             if (l1 || a.col_ind[k] == row.row) { sum += fabs(a.val[k]); }
         }
-        for (int distance = TEAM / 2; distance > 0; distance /= 2) {
-            sum += GPU_SHUFFLE_XOR(sum, distance);
-        }
+        sum = lanes_sum(sum, TEAM);
         if (row.row >= a.nrows || row.lane != 0) { continue; }
         const double root = sqrt(sum == 0.0 ? 1.0 : sum), s = 1.0 / root; /* rows of zeros get 1 */
 

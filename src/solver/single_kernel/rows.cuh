@@ -3,6 +3,7 @@
 #ifndef TESS_SOLVER_SINGLE_KERNEL_ROWS_CUH
 #define TESS_SOLVER_SINGLE_KERNEL_ROWS_CUH
 
+#include "device/gpu/wave_sums.cuh"
 #include "solver/single_kernel/args.cuh"
 #include <tessera/storage.cuh> /* after the vendor's header: HIP declares memcpy for the device there */
 
@@ -157,9 +158,7 @@ __device__ static inline void multiply_long_rows(const csr_rows<STORED> &a, cons
                 if (at + j * SINGLE_THREADS < end) { sum += tess::decode<double>(value[j]) * x[place[j]]; }
             }
         }
-        for (int distance = GPU_WAVE / 2; distance > 0; distance /= 2) {
-            sum += GPU_SHUFFLE_XOR(sum, distance);
-        }
+        sum = lanes_sum(sum, GPU_WAVE);
         if ((int)threadIdx.x % GPU_WAVE == 0) { a.part[r * WAVES + wave] = sum; }
     }
     __syncthreads();
@@ -195,9 +194,7 @@ __device__ static inline void multiply_rows(const csr_rows<STORED> &a, const dou
                 sum += tess::decode<double>(a.val[k]) * x[a.place[k]];
             }
         }
-        for (int distance = a.lanes / 2; distance > 0; distance /= 2) { /* the whole wave takes part */
-            sum += GPU_SHUFFLE_XOR(sum, distance);
-        }
+        sum = lanes_sum(sum, a.lanes); /* the whole wave takes part */
         if (whole && lane == 0) { done(row, sum); }
     }
     if (a.longs > 0) { multiply_long_rows(a, x, done); }

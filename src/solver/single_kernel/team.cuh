@@ -79,10 +79,7 @@ __device__ static inline double sum_table(const double *table)
     for (int w = 0; w < SINGLE_WAVES; w += TOGETHER) {
         total += row[w + lane % TOGETHER];
     }
-#pragma unroll
-    for (int distance = TOGETHER / 2; distance > 0; distance /= 2) {
-        total += GPU_SHUFFLE_XOR(total, distance);
-    }
+    total = lanes_sum(total, TOGETHER);
     return total;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Patterns by nodes on a GPU: a list of nodes or aggregates for each node, and the rows that follow from it. */
+#include "device/gpu/wave_sums.cuh"
 #include "precond/multigrid/aggregation/passes_device.cuh"
 
 namespace {
@@ -34,9 +35,7 @@ __global__ void __launch_bounds__(GPU_BLOCK) find_aggregates_kernel(const list_t
             t.found[e] = found;
             count += found >= 0;
         }
-        for (int distance = TEAM / 2; distance > 0; distance /= 2) {
-            count += GPU_SHUFFLE_XOR(count, distance);
-        }
+        count = lanes_sum(count, TEAM);
         if (row.row < t.blocks.nrows && row.lane == 0) { t.out.row_ptr[row.row + 1] = count; }
     }
 }

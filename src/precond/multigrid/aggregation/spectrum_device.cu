@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "device/gpu/reduce.cuh"
+#include "device/gpu/wave_sums.cuh"
 #include "precond/multigrid/aggregation/aggregation.h"
 #include "precond/multigrid/aggregation/passes_device.cuh"
 
@@ -86,9 +87,7 @@ __device__ inline void multiply(const lanczos &z, int j)
         for (int32_t k = row.begin + row.lane; k < row.end; k += TEAM) {
             sum += z.a.val[k] * z.w[z.a.col_ind[k]];
         }
-        for (int distance = TEAM / 2; distance > 0; distance /= 2) {
-            sum += GPU_SHUFFLE_XOR(sum, distance);
-        }
+        sum = lanes_sum(sum, TEAM);
         if (row.row >= z.a.nrows || row.lane != 0) { continue; }
         u[row.row] = divide(sum, beta);
         part += divide(sum, beta) * divide(z.w[row.row], beta);

@@ -2,6 +2,7 @@
 /* The tentative prolongator on a GPU, a wave for each aggregate: as tentative.c. */
 #include <math.h>
 
+#include "device/gpu/wave_sums.cuh"
 #include "precond/multigrid/aggregation/passes_device.cuh"
 
 namespace {
@@ -44,14 +45,6 @@ struct factor_task {
     int32_t *first;     /* first[g + 1]: the rank of g */
 };
 
-__device__ inline double wave_sum(double value)
-{
-    for (int distance = GPU_WAVE / 2; distance > 0; distance /= 2) {
-        value += GPU_SHUFFLE_XOR(value, distance);
-    }
-    return value;
-}
-
 /* visit(row of T) for all rows of the calling lane's nodes. */
 template <typename VISIT>
 __device__ inline void visit_rows(const factor_task &t, int64_t g, VISIT visit)
@@ -70,7 +63,7 @@ __device__ inline double dot_columns(const factor_task &t, int64_t g, int p, int
     double sum = 0.0;
 
     visit_rows(t, g, [&](int64_t row) { sum += t.t[row + p] * t.t[row + q]; });
-    return wave_sum(sum);
+    return lanes_sum(sum, GPU_WAVE);
 }
 
 /* Takes the parts along the first `rank` columns out of column c, and adds them to R. */

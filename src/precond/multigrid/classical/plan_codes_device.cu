@@ -4,6 +4,7 @@
  * entries; then, for each entry whose coupling goes through a strong fine neighbour, the place of the way back and a
  * code for each coarse neighbour of that one. Coarse rows have none.
  */
+#include "device/gpu/wave_sums.cuh"
 #include "precond/multigrid/classical/plan_codes.h"
 #include "precond/multigrid/classical/team_rows_device.cuh"
 
@@ -82,9 +83,7 @@ __global__ void __launch_bounds__(GPU_BLOCK) count_codes_kernel(const plan_task 
 
             if (goes_through(to, k, j)) { count += 1 + t.plan.first[j + 1] - t.plan.first[j]; }
         }
-        for (int distance = TEAM / 2; distance > 0; distance /= 2) {
-            count += GPU_SHUFFLE_XOR(count, distance);
-        }
+        count = lanes_sum(count, TEAM);
         if (r < to.nrows && team_lane() == 0) {
             t.plan.start[r + 1] = (count + AMG_DEVICE_PLAN_UNIT - 1) / AMG_DEVICE_PLAN_UNIT;
         }

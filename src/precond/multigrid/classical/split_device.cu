@@ -2,6 +2,7 @@
 /* Strong couplings and splits on the GPU: the same as split.c finds, bit by bit. */
 #include "base/random.h"
 #include "device/gpu/gpu.h"
+#include "device/gpu/wave_sums.cuh"
 #include "precond/multigrid/classical/split.h"
 #include "precond/multigrid/passes_device.cuh"
 
@@ -9,15 +10,7 @@ namespace {
 
 /* ---- strong couplings ---- */
 
-/* Lanes of a team add, or find the largest; all get the result. */
-__device__ inline double team_sum(double value)
-{
-    for (int distance = TEAM / 2; distance > 0; distance /= 2) {
-        value += GPU_SHUFFLE_XOR(value, distance);
-    }
-    return value;
-}
-
+/* The largest of a team; all its lanes get it. */
 __device__ inline double team_largest(double value)
 {
     for (int distance = TEAM / 2; distance > 0; distance /= 2) {
@@ -44,8 +37,8 @@ __device__ inline void sum_row(const device_csr &a, const team_span &row, double
         if (a.col_ind[k] == row.row) { *diagonal = a.val[k]; }
         *sum += a.val[k];
     }
-    *diagonal = team_sum(*diagonal);
-    *sum = team_sum(*sum);
+    *diagonal = lanes_sum(*diagonal, TEAM);
+    *sum = lanes_sum(*sum, TEAM);
 }
 
 __device__ inline double largest_coupling(const device_csr &a, const team_span &row, double sign)

@@ -6,6 +6,7 @@
 #ifndef TESS_PRECOND_MULTIGRID_CLASSICAL_TEAM_SET_DEVICE_CUH
 #define TESS_PRECOND_MULTIGRID_CLASSICAL_TEAM_SET_DEVICE_CUH
 
+#include "device/gpu/wave_sums.cuh"
 #include "precond/multigrid/classical/row_set_device.cuh"
 
 /* Tables of teams and of whole waves have 2^BITS places. */
@@ -30,10 +31,7 @@ struct team_of {
     }
     __device__ inline double sum(double value) const
     {
-#pragma unroll
-        for (int distance = WIDTH / 2; distance > 0; distance /= 2) {
-            value += GPU_SHUFFLE_XOR(value, distance);
-        }
+        value = lanes_sum(value, WIDTH);
         return value;
     }
     /* The sum of the values of the lanes before, and of all lanes of the team. */
