@@ -279,7 +279,7 @@ static void a_wrong_estimate_is_mended(void **state)
         batch_of q = make_batch(k == 0 ? oracle_laplace2d(SIDE) : oracle_convection2d(SIDE, 2.0), 2);
 
         for (int64_t i = 0; i < 2 * N; i++) {
-            q.x[i] = (i % 3 - 1.25) * 1e12;
+            q.x[i] = ((double)(i % 3) - 1.25) * 1e12;
         }
         solve(&q, &options);
         check_solved(&q, &options);

@@ -14,6 +14,7 @@
  * Every thread of a team takes the same branches: all decide by numbers that they share.
  */
 #include <math.h>
+#include <string.h>
 
 #include <tessera/residual.h>
 
@@ -418,8 +419,9 @@ BATCH_FN double batch_run(const batch_work *w, double goal)
     if (e != 0) { batch_combine(w, 0.0, r, ldexp(1.0, -e), r); }
     batch_fill(w, 0.0, w->vector[BATCH_D]);
     if (BATCH_LEADS) {
-        tess_loop_state begin = {0};
+        tess_loop_state begin;
 
+        memset(&begin, 0, sizeof begin);
         begin.iteration = w->iterations;
         begin.max_iterations = w->task->max_iterations;
         begin.residual_norm = ldexp(w->now.norm, -e);
