@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Many small systems of one sparsity pattern in one call."""
 import ctypes
-import math
 
 import numpy as np
 
 from . import _abi, _arrays
+from ._context import context_of_size
 from ._errors import counted
 from ._interrupts import interruptible
 from ._library import check, enum_values, lib, new_struct
 from ._matrix import context_for
-from ._context import context_of_size
 from ._options import options_with
 
 _FLAGS, _COUNTS = ("converged", "verified"), ("iterations", "refinements")
@@ -57,8 +56,8 @@ class BatchResult:
 
 
 def _named(enum, numbers):
-    """Names of an array of numbers, as `Result` spells them."""
-    names = {number: name.replace("-", "_") for name, number in enum_values(enum).items()}
+    """Names of an array of numbers."""
+    names = {number: name for name, number in enum_values(enum).items()}
     found, places = np.unique(numbers, return_inverse=True)
     return np.array([names[number] for number in found.tolist()], dtype=np.str_)[places]
 
@@ -76,7 +75,7 @@ def _pattern_of(pattern):
                         "(`tocsr()` makes one), or a tuple (indices, indptr)")
     indices, indptr = (_arrays.to_host(part) for part in (indices, indptr))
     for name, part in ("indices", indices), ("indptr", indptr):
-        if part.ndim != 1 or part.dtype.kind not in "iu":
+        if part.ndim != 1 or part.size > 0 and part.dtype.kind not in "iu":
             raise TypeError(f"{name} of the pattern are whole numbers in one dimension, not {part.dtype} in {part.ndim}")
     if indptr.size == 0:
         raise ValueError("indptr of the pattern is empty; it has one value more than there are rows")
@@ -101,24 +100,28 @@ def _shape(array):
 
 
 def _taken(array, name, shape, context, device):
-    """A contiguous FP64 array where the call computes."""
+    """A contiguous FP64 array where the call computes, of a shape whose first number may be None: any."""
     if device:
         if not _arrays.on_device(array):
             raise TypeError(f"{name} is in the memory of the host, and values in that of a GPU: pass all in one")
-        array = _arrays.to_double(array, context)
+        array = _arrays.to_double(_arrays.imported(array, context), context)
+        _arrays.wait_for(array, context.stream_address)
     else:
         array = np.ascontiguousarray(_arrays.host_array(array, name), dtype=np.float64)
-    if _shape(array) != shape:
-        raise ValueError(f"{name} has the shape {_shape(array)}; wanted is {shape}: a row for each system")
+    found = _shape(array)
+    if len(found) != 2 or found[1] != shape[1] or shape[0] not in (None, found[0]):
+        rows = "m" if shape[0] is None else shape[0]
+        raise ValueError(f"{name} has the shape {found}; wanted is ({rows}, {shape[1]}), a row for each system")
     return array
 
 
-def _solutions(context, x0, like, shape, device):
+def _solutions(x0, like, shape, context, device):
     """The array of x, with the initial guesses."""
     if not device:
         return np.zeros(shape) if x0 is None else np.array(_taken(x0, "x0", shape, context, False))
     x = _arrays.empty_like(like, shape)
     x[...] = 0.0 if x0 is None else _taken(x0, "x0", shape, context, True)
+    _arrays.wait_for(x, context.stream_address)
     return x
 
 
@@ -142,7 +145,8 @@ def _described(indices, indptr, nnz, shape, arrays, device):
     return batch, (indices, indptr)
 
 
-def solve_batch(pattern, values, B, x0=None, *, context=None, **options):
+def solve_batch(pattern, values, B, x0=None, *, context=None, solver=None, precond=None, rtol=None, atol=None,
+                divergence_tolerance=None, max_iterations=None, time_limit=None, stop_norm=None):
     """
     Solves m systems A_s x_s = b_s whose matrices have one sparsity pattern, and verifies each.
 
@@ -151,8 +155,9 @@ def solve_batch(pattern, values, B, x0=None, *, context=None, **options):
     pattern : sparse matrix in CSR, whose own values are not read, or a tuple (indices, indptr)
     values : array of m by nnz, a row for each system, in the order of `pattern.data`
     B, x0 : arrays of m by n; x0 is optional. On a GPU all of values, B, x0, or none. Other types become FP64.
-    **options : solver ("auto", "cg", "bicgstab"), precond ("none", "jacobi"), rtol, atol, divergence_tolerance,
-        max_iterations, time_limit, stop_norm
+    solver : {"auto", "cg", "bicgstab"}
+    precond : {"auto", "none", "jacobi"}
+    rtol, atol, divergence_tolerance, max_iterations, time_limit, stop_norm : as those of `solve`
 
     Returns
     -------
@@ -167,35 +172,31 @@ def solve_batch(pattern, values, B, x0=None, *, context=None, **options):
     >>> result.verified.all(), result.x.shape
     (np.True_, (3, 100))
     """
-    if "monitor" in options or "progress" in options:
-        raise TypeError("a batch has no monitor and no progress: its systems are solved beside each other")
     indices, indptr = _pattern_of(pattern)
     indices, order = _sorted(indices, indptr)
-    if context is None and not (_arrays.on_device(values) or _arrays.on_device(B)):
+    keep = []
+    given = options_with({name: value for name, value in (
+        ("solver", solver), ("precond", precond), ("rtol", rtol), ("atol", atol),
+        ("divergence_tolerance", divergence_tolerance), ("max_iterations", max_iterations),
+        ("time_limit", time_limit), ("stop_norm", stop_norm)) if value is not None}, keep)
+    if context is None and not _arrays.on_device(values):
         values = _arrays.host_array(values, "values")
-        context = context_of_size(len(values) * (indptr.size - 1), values.size)
-    context = context_for(context, (values, B))
-    keep: list = []
-    given = options_with(options, keep)
-    values, B, x0 = (_arrays.imported(array, context) for array in (values, B, x0))
+        context = context_of_size(len(values) * (indptr.size - 1), values.size) if values.ndim else None
+    context = context_for(context, (values,))
     device = context.on_gpu and _arrays.on_device(values)
-    if len(_shape(values) if hasattr(values, "shape") or device else np.shape(values)) != 2:
-        raise ValueError("values has a row of nnz values for each system: two dimensions")
-    systems = (_shape(values) if hasattr(values, "shape") or device else np.shape(values))[0]
-    shape = (systems, indptr.size - 1)
-    val = _taken(values, "values", (systems, indices.size), context, device)
-    b = _taken(B, "B", shape, context, device)
     with context.lock:
-        x = _solutions(context, x0, b, shape, device)
-        val = val if order is None else val[:, order]
-        if device:
-            _arrays.wait_for(val, context.stream_address)
-        raws = (_abi.tess_batch_result * systems)()
+        val = _taken(values, "values", (None, indices.size), context, device)
+        shape = (_shape(val)[0], indptr.size - 1)
+        b = _taken(B, "B", shape, context, device)
+        x = _solutions(x0, b, shape, context, device)
+        if order is not None:
+            if device:
+                raise ValueError("columns of the pattern descend within a row: sort them, and values like them")
+            val = np.ascontiguousarray(val[:, order])
         batch, held = _described(indices, indptr, indices.size, shape, (val, b, x), device)
-        status = interruptible(context, lib.tess_batch_solve, context.pointer, ctypes.byref(batch),
-                               ctypes.byref(given), raws)
-        check(status, context.pointer)
+        raws = (_abi.tess_batch_result * shape[0])()
+        check(interruptible(context, lib.tess_batch_solve, context.pointer, ctypes.byref(batch), ctypes.byref(given),
+                            raws), context.pointer)
     del held, keep
-    raw = np.frombuffer(raws, dtype=np.dtype(_abi.tess_batch_result)) if systems else np.zeros(
-        0, np.dtype(_abi.tess_batch_result))
-    return BatchResult(x if device or _arrays.owner_of(B) == "numpy" else _arrays.in_owner_of(B, x, np.float64), raw)
+    raw = np.ctypeslib.as_array(raws) if shape[0] else np.zeros(0, np.dtype(_abi.tess_batch_result))
+    return BatchResult(_arrays.in_owner_of(B, x, np.float64), raw)
