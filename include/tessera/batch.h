@@ -41,7 +41,7 @@ typedef struct tess_batch {
 /** What became of a system. */
 typedef struct tess_batch_result {
     tess_reason reason;       /**< why its solve ended, as in tess_solve_result */
-    tess_solver_kind solver;  /**< CG or BICGSTAB, the one used last; AUTO: the solve did not begin */
+    tess_solver_kind solver;  /**< CG or BICGSTAB, the one used last; AUTO: none was needed, or could begin */
     int converged, verified;  /**< as in tess_solve_result, by the true residual of this system */
     int64_t iterations;       /**< in all */
     int64_t refinements;      /**< cycles after the first, each from the true residual */

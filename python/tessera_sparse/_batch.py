@@ -27,7 +27,7 @@ class BatchResult:
     converged, verified : array of bool
         As in `Result`, by the true residual of each system.
     reason, solver : array of str
-        Why each solve ended, such as "rtol", and the method that it used last; "auto": there was nothing to solve.
+        Why each solve ended, such as "rtol", and the method that it used last; "auto": none was needed, or could begin.
     iterations, refinements : array of int
     relative_residual, residual_norm, residual_bound, rhs_norm : array of float
         The true ||b - A x|| / ||b||, the norm, the bound on its rounding error, and ||b||.
@@ -76,7 +76,7 @@ def _pattern_of(pattern):
     indices, indptr = (_arrays.to_host(part) for part in (indices, indptr))
     for name, part in ("indices", indices), ("indptr", indptr):
         if part.ndim != 1 or part.size > 0 and part.dtype.kind not in "iu":
-            raise TypeError(f"{name} of the pattern are whole numbers in one dimension, not {part.dtype} in {part.ndim}")
+            raise TypeError(f"{name} of the pattern: whole numbers in one dimension, not {part.dtype} in {part.ndim}")
     if indptr.size == 0:
         raise ValueError("indptr of the pattern is empty; it has one value more than there are rows")
     return indices, indptr

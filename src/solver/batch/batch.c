@@ -7,8 +7,10 @@
 
 #include <limits.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
+#include <tessera/batch.h>
 #include <tessera/names.h>
 #include <tessera/options.h>
 
@@ -204,7 +206,7 @@ typedef struct batch_call {
     tess_context *ctx;
     const tess_batch *a;
     batch_task task;
-    tess_batch_result *results;
+    batch_outcome *outcomes; /* of all systems */
     host_pattern on_host;
     int32_t *row_ptr, *col_ind, *mirror; /* copies of the pattern; NULL: none */
     double *val, *b, *x;                 /* of a slice, where the caller's are in the host's memory; NULL: none */
@@ -273,6 +275,7 @@ static void release_call(const batch_call *c)
     tess_device_release(ctx, c->b, c->slice * c->a->n, sizeof *c->b);
     tess_device_release(ctx, c->x, c->slice * c->a->n, sizeof *c->x);
     release_pattern(ctx, c->a, &c->on_host);
+    tess_host_release(ctx, c->outcomes, c->a->systems, sizeof *c->outcomes);
 }
 
 static tess_status solve_slice(batch_call *c, int64_t first, int64_t count)
@@ -295,7 +298,7 @@ static tess_status solve_slice(batch_call *c, int64_t first, int64_t count)
         task.b = c->b;
         task.x = c->x;
     }
-    TESS_TRY(batch_ops_of(c->ctx)->solve(c->ctx, &task, c->results + first));
+    TESS_TRY(batch_ops_of(c->ctx)->solve(c->ctx, &task, c->outcomes + first));
     if (copies_values(c)) { status = backend->download(c->ctx, a->x + first * a->n, c->x, of_x); }
 cleanup:
     return status;
@@ -310,7 +313,7 @@ static tess_status solve_slices(batch_call *c)
 
         if (tess_deadline_passed(c->ctx)) {
             for (int64_t s = first; s < c->a->systems; s++) {
-                c->results[s].reason = tess_deadline_reason(c->ctx);
+                c->outcomes[s].reason = tess_deadline_reason(c->ctx);
             }
             return TESS_SUCCESS;
         }
@@ -320,34 +323,41 @@ cleanup:
     return status;
 }
 
-static void begin_results(int64_t systems, tess_batch_result *results)
+static tess_status begin_outcomes(batch_call *c)
 {
-    const tess_batch_result none = {.rhs_norm = (double)NAN,
-                                    .residual_norm = (double)NAN,
-                                    .residual_bound = (double)NAN,
-                                    .relative_residual = (double)NAN};
+    const double nan = (double)NAN;
+    const batch_outcome none = {.rhs_norm = nan, .residual_norm = nan, .residual_bound = nan};
+    const tess_status status = tess_host_allocate(c->ctx, c->a->systems, sizeof *c->outcomes, (void **)&c->outcomes);
 
-    for (int64_t s = 0; s < systems; s++) {
-        results[s] = none;
+    for (int64_t s = 0; status == TESS_SUCCESS && s < c->a->systems; s++) {
+        c->outcomes[s] = none;
     }
+    return status;
 }
 
 /* A system without unknowns is solved. */
-static void end_empty(int64_t systems, tess_batch_result *results)
+static void end_empty(const batch_call *c)
 {
-    for (int64_t s = 0; s < systems; s++) {
-        results[s] = (tess_batch_result){.reason = TESS_REASON_RTOL, .converged = 1, .verified = 1};
+    for (int64_t s = 0; s < c->a->systems; s++) {
+        c->outcomes[s] = (batch_outcome){.reason = TESS_REASON_RTOL, .converged = true, .verified = true};
     }
 }
 
 static batch_task task_of(const tess_batch *a, const tess_solve_options *o)
 {
     const bool named = o->solver != TESS_SOLVER_AUTO && o->precond.kind == TESS_PRECOND_AUTO;
+    const tess_stop_norm norm = verify_stop_norm(o);
     const batch_task task = {.n = (int32_t)a->n,
                              .nnz = (int32_t)a->nnz,
-                             .solver = o->solver,
-                             .precond = named ? TESS_PRECOND_NONE : o->precond.kind,
-                             .stop_norm = verify_stop_norm(o),
+                             .method = o->solver == TESS_SOLVER_AUTO ? BATCH_CHOSEN
+                                       : o->solver == TESS_SOLVER_CG ? BATCH_CG
+                                                                     : BATCH_BICGSTAB,
+                             .scaling = named || o->precond.kind == TESS_PRECOND_NONE ? BATCH_UNSCALED
+                                        : o->precond.kind == TESS_PRECOND_JACOBI      ? BATCH_SCALED
+                                                                                      : BATCH_SCALED_IF_POSSIBLE,
+                             .given = norm != TESS_STOP_NORM_ROWS,
+                             .rows = norm != TESS_STOP_NORM_GIVEN,
+                             .rows_slack = norm == TESS_STOP_NORM_GIVEN ? TESS_ROWS_SLACK : 1.0,
                              .rtol = o->rtol,
                              .atol = o->atol,
                              .divergence_tolerance = o->divergence_tolerance,
@@ -356,24 +366,59 @@ static batch_task task_of(const tess_batch *a, const tess_solve_options *o)
     return task;
 }
 
+/* Some processors make NaN with a sign, which would be printed. */
+static double unsigned_nan(double v)
+{
+    return isnan(v) ? (double)NAN : v;
+}
+
+static void report(const batch_call *c, tess_batch_result *results)
+{
+    static const tess_solver_kind kinds[] = {TESS_SOLVER_AUTO, TESS_SOLVER_CG, TESS_SOLVER_BICGSTAB};
+
+    for (int64_t s = 0; s < c->a->systems; s++) {
+        const batch_outcome *found = &c->outcomes[s];
+        const double scale = found->rhs_norm > 0.0 ? found->rhs_norm : 1.0;
+
+        results[s] = (tess_batch_result){.reason = found->reason,
+                                         .solver = kinds[found->method],
+                                         .converged = found->converged,
+                                         .verified = found->verified,
+                                         .iterations = found->iterations,
+                                         .refinements = found->refinements,
+                                         .rhs_norm = unsigned_nan(found->rhs_norm),
+                                         .residual_norm = unsigned_nan(found->residual_norm),
+                                         .residual_bound = unsigned_nan(found->residual_bound),
+                                         .relative_residual = unsigned_nan(found->residual_norm / scale)};
+    }
+}
+
+static tess_status run_call(batch_call *c)
+{
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(make_pattern(c->ctx, c->a, c->task.method != BATCH_BICGSTAB, &c->on_host));
+    TESS_TRY(begin_outcomes(c));
+    if (c->a->n == 0 || c->a->systems == 0) {
+        end_empty(c);
+        return TESS_SUCCESS;
+    }
+    choose_slice(c);
+    TESS_TRY(place_pattern(c));
+    TESS_TRY(place_values(c));
+    status = solve_slices(c);
+cleanup:
+    return status;
+}
+
 static tess_status solve_batch(tess_context *ctx, const tess_batch *a, const tess_solve_options *o,
                                tess_batch_result *results)
 {
-    batch_call call = {.ctx = ctx, .a = a, .task = task_of(a, o), .results = results};
+    batch_call call = {.ctx = ctx, .a = a, .task = task_of(a, o)};
     const double deadline = tess_deadline_begin(ctx, o->time_limit);
-    tess_status status = TESS_SUCCESS;
+    const tess_status status = run_call(&call);
 
-    TESS_TRY(make_pattern(ctx, a, o->solver != TESS_SOLVER_BICGSTAB, &call.on_host));
-    begin_results(a->systems, results);
-    if (a->n == 0 || a->systems == 0) {
-        end_empty(a->systems, results);
-        goto cleanup;
-    }
-    choose_slice(&call);
-    TESS_TRY(place_pattern(&call));
-    TESS_TRY(place_values(&call));
-    status = solve_slices(&call);
-cleanup:
+    if (status == TESS_SUCCESS) { report(&call, results); }
     release_call(&call);
     tess_deadline_restore(ctx, deadline);
     return status;

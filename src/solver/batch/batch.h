@@ -5,13 +5,18 @@
 
 #include <stdbool.h>
 
-#include <tessera/batch.h>
+#include <tessera/reason.h>
 
 #include "base/context.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* CHOSEN: CG for a symmetric matrix whose diagonal has one sign, and BiCGSTAB for others and where CG fails. */
+typedef enum batch_method { BATCH_CHOSEN, BATCH_CG, BATCH_BICGSTAB } batch_method;
+/* SCALED: by Jacobi; IF_POSSIBLE, with 1 where the diagonal has no inverse. */
+typedef enum batch_scaling { BATCH_SCALED_IF_POSSIBLE, BATCH_UNSCALED, BATCH_SCALED } batch_scaling;
 
 /* Arrays are in the memory of the context's device, and of the first system of the slice. */
 typedef struct batch_task {
@@ -21,16 +26,26 @@ typedef struct batch_task {
     const int32_t *mirror; /* of entry (i, j): where (j, i) is; -1: nowhere. NULL: nobody asks for symmetry */
     const double *val, *b;
     double *x;
-    tess_solver_kind solver;   /* AUTO, CG or BICGSTAB */
-    tess_precond_kind precond; /* AUTO (Jacobi where it can be), NONE or JACOBI */
-    tess_stop_norm stop_norm;  /* GIVEN, ROWS or BOTH */
+    batch_method method;
+    batch_scaling scaling;
+    bool given, rows;  /* which norms must meet their tolerances */
+    double rows_slack; /* times that of scaled rows is allowed in a verified answer */
     double rtol, atol, divergence_tolerance;
     int64_t max_iterations;
 } batch_task;
 
+/* What became of a system. */
+typedef struct batch_outcome {
+    tess_reason reason;
+    batch_method method; /* the last one; CHOSEN: none was needed, or could begin */
+    bool converged, verified;
+    int64_t iterations, refinements;
+    double rhs_norm, residual_norm, residual_bound;
+} batch_outcome;
+
 typedef struct batch_ops {
-    /* `results`, of the host, begin as those of systems whose solve did not begin. */
-    tess_status (*solve)(tess_context *ctx, const batch_task *task, tess_batch_result *results);
+    /* `outcomes`, of the host, begin as those of systems whose solve did not begin. */
+    tess_status (*solve)(tess_context *ctx, const batch_task *task, batch_outcome *outcomes);
     /* The most systems of a call of `solve` where a limit of time or an interrupt may end the batch; it looks at
        neither itself. NULL: it does. */
     int64_t (*watched)(const tess_context *ctx);

@@ -1,31 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * A system of a batch by a team: a thread of the host, or a block of threads of a GPU. batch_host.c and batch_device.cu
- * include this file after they have defined
- *
- *     BATCH_FN                         the kind of all functions
- *     BATCH_FIRST, BATCH_STEP          a thread's own rows: it alone writes the elements of vectors at them
- *     BATCH_LEADS, BATCH_BARRIER()     whether this thread changes what the team shares; before others' values are read
- *     batch_dot(n, x, y)               the own rows' part of (x, y)
- *     batch_sum(state, first, second)  state->dots := sums over the team, for the leader alone
- *     batch_join(sums)                 sums of residuals over the team, for all; all have read what they added
- *     batch_is_stopped(team, state)    whether to end from outside; the state has the reason then
- *
- * Every thread of a team takes the same branches: all decide by numbers that they share.
- */
-#include <math.h>
+/* A solve of one system of a batch by a team (batch_work.h): CG, BiCGSTAB, and cycles that the true residual judges. */
+#ifndef TESS_SOLVER_BATCH_BATCH_BODY_H
+#define TESS_SOLVER_BATCH_BATCH_BODY_H
+
 #include <string.h>
 
-#include <tessera/residual.h>
-
 #include "base/random.h"
-#include "solver/batch/batch.h"
+#include "solver/batch/batch_work.h"
 #include "solver/bicgstab/bicgstab_scalars.h"
 #include "solver/cg/cg_scalars.h"
-
-/* Vectors of a team: of every method, and more for each. */
-enum { BATCH_R, BATCH_D, BATCH_SCALE, BATCH_Z, BATCH_P, BATCH_Q, BATCH_CG_VECTORS, BATCH_T = BATCH_CG_VECTORS };
-enum { BATCH_SHADOW = BATCH_T + 1, BATCH_VECTORS };
 
 /* As in guard_run.h and guard_repair.c: a cycle that brings less of what was asked made no progress; so many in a row
    end a solve; a loop stops at this share of its goal. */
@@ -38,168 +21,6 @@ enum { BATCH_FRUITLESS = 3 };
 enum { BATCH_UNSCALED_EXPONENT = 300, BATCH_MOST_EXPONENT = 1000 };
 /* A matrix is symmetric whose asymmetric part is below 1e-9 of its Frobenius norm, as in symmetry.h. */
 #define BATCH_ASYMMETRY 1e-18
-
-/* One system. */
-typedef struct batch_work {
-    const batch_task *task;
-    const double *val, *b;
-    double *x;
-    double *vector[BATCH_VECTORS];
-    tess_loop_state *state; /* the team's */
-    void *team;
-    bool scaled; /* by Jacobi */
-    tess_solver_kind solver;
-    tess_residual_norms now; /* of x */
-    double tolerance, rows_tolerance;
-    int64_t iterations, refinements;
-    int fruitless;
-    bool unproved; /* the last cycle's x + d has no larger residual, but this is not proved */
-} batch_work;
-
-/* ---- vectors ---- */
-
-/* y := A x; x is complete. */
-BATCH_FN void batch_multiply(const batch_work *w, const double *x, double *y)
-{
-    const int32_t *row_ptr = w->task->row_ptr, *col_ind = w->task->col_ind;
-    const double *val = w->val;
-
-    for (int32_t i = BATCH_FIRST; i < w->task->n; i += BATCH_STEP) {
-        const int32_t end = row_ptr[i + 1];
-        double sum = 0.0;
-
-        for (int32_t k = row_ptr[i]; k < end; k++) {
-            sum += val[k] * x[col_ind[k]];
-        }
-        y[i] = sum;
-    }
-}
-
-/* y := a x + c y */
-BATCH_FN void batch_combine(const batch_work *w, double a, const double *x, double c, double *y)
-{
-    for (int32_t i = BATCH_FIRST; i < w->task->n; i += BATCH_STEP) {
-        y[i] = a * x[i] + c * y[i];
-    }
-}
-
-BATCH_FN void batch_fill(const batch_work *w, double value, double *y)
-{
-    for (int32_t i = BATCH_FIRST; i < w->task->n; i += BATCH_STEP) {
-        y[i] = value;
-    }
-}
-
-BATCH_FN void batch_copy(const batch_work *w, const double *x, double *y)
-{
-    for (int32_t i = BATCH_FIRST; i < w->task->n; i += BATCH_STEP) {
-        y[i] = x[i];
-    }
-}
-
-/* M^-1 in: `in` itself, or in z. */
-BATCH_FN const double *batch_precondition(const batch_work *w, const double *in)
-{
-    const double *scale = w->vector[BATCH_SCALE];
-    double *z = w->vector[BATCH_Z];
-
-    if (!w->scaled) { return in; }
-    for (int32_t i = BATCH_FIRST; i < w->task->n; i += BATCH_STEP) {
-        z[i] = scale[i] * in[i];
-    }
-    return z;
-}
-
-/* ---- the true residual ---- */
-
-typedef struct batch_pass {
-    const batch_work *w;
-    const double *x;
-} batch_pass;
-
-/* b - A x, to r. */
-BATCH_FN int batch_residual(void *user, int exponent, tess_residual_sums *sums)
-{
-    const batch_pass *pass = (const batch_pass *)user;
-    const batch_work *w = pass->w;
-    const int32_t *row_ptr = w->task->row_ptr, *col_ind = w->task->col_ind;
-    const double scale = ldexp(1.0, -exponent);
-
-    *sums = tess_residual_sums_start();
-    for (int32_t i = BATCH_FIRST; i < w->task->n; i += BATCH_STEP) {
-        const int32_t begin = row_ptr[i], end = row_ptr[i + 1];
-        tess_row_sum r = tess_row_sum_start(w->b[i]);
-
-        for (int32_t k = begin; k < end; k++) {
-            tess_row_sum_add(&r, w->val[k], pass->x[col_ind[k]]);
-        }
-        const tess_row_terms row = tess_row_sum_terms(&r, i, w->b[i], end - begin, 0);
-
-        w->vector[BATCH_R][i] = row.value;
-        tess_residual_sums_add_row(sums, &row, scale);
-    }
-    batch_join(sums);
-    return 0;
-}
-
-BATCH_FN void batch_verify(const batch_work *w, const double *x, tess_residual_norms *norms)
-{
-    batch_pass pass = {w, x};
-
-    BATCH_BARRIER(); /* x is complete */
-    (void)tess_residual_norms_by(batch_residual, &pass, norms);
-}
-
-/* ---- decisions, as in verify.c ---- */
-
-BATCH_FN bool batch_meets_given(const batch_work *w, const tess_residual_norms *now)
-{
-    return isfinite(now->rhs_norm) && tess_residual_proves(now->norm, now->bound, w->tolerance);
-}
-
-BATCH_FN bool batch_meets_rows(const batch_work *w, const tess_residual_norms *now, double slack)
-{
-    return isfinite(now->rows_rhs_norm) &&
-           tess_residual_meets_rows(now->rows_norm, now->rows_bound, w->rows_tolerance, slack);
-}
-
-BATCH_FN bool batch_meets(const batch_work *w, const tess_residual_norms *now)
-{
-    const tess_stop_norm norm = w->task->stop_norm;
-
-    return (norm == TESS_STOP_NORM_ROWS || batch_meets_given(w, now)) &&
-           (norm == TESS_STOP_NORM_GIVEN || batch_meets_rows(w, now, 1.0));
-}
-
-/* Units of row-scaled norms in those of norms as given. */
-BATCH_FN double batch_share_of_rows(const batch_work *w, const tess_residual_norms *now)
-{
-    return w->rows_tolerance > 0.0 ? w->tolerance / w->rows_tolerance : now->rhs_norm / now->rows_rhs_norm;
-}
-
-/* The norm that decides, or its bound, of a pair as given and in scaled rows. */
-BATCH_FN double batch_deciding(const batch_work *w, const tess_residual_norms *now, double given, double rows)
-{
-    const double scaled = rows * batch_share_of_rows(w, now);
-
-    if (w->task->stop_norm == TESS_STOP_NORM_GIVEN || !isfinite(scaled)) { return given; }
-    return w->task->stop_norm == TESS_STOP_NORM_ROWS || scaled > given ? scaled : given;
-}
-
-BATCH_FN double batch_deciding_norm(const batch_work *w, const tess_residual_norms *now)
-{
-    return batch_deciding(w, now, now->norm, now->rows_norm);
-}
-
-/* Whether `next` meets the tolerance, or is proved to have no larger residual than x has. */
-BATCH_FN bool batch_takes(const batch_work *w, const tess_residual_norms *next)
-{
-    const double bounds = batch_deciding(w, next, next->bound, next->rows_bound) +
-                          batch_deciding(w, &w->now, w->now.bound, w->now.rows_bound);
-
-    return isfinite(next->norm) &&
-           (batch_meets(w, next) || batch_deciding_norm(w, next) + bounds <= batch_deciding_norm(w, &w->now));
-}
 
 /* ---- conjugate gradients: the equations are those of cg.c ---- */
 
@@ -370,11 +191,11 @@ BATCH_FN tess_reason batch_choose(batch_work *w)
     const bool whole = above + below == task->n, one_sign = above == task->n || below == task->n;
     const bool symmetric = task->mirror && batch_is_symmetric(w);
 
-    w->scaled = task->precond != TESS_PRECOND_NONE;
-    w->solver = task->solver;
-    if (task->solver == TESS_SOLVER_AUTO) { w->solver = symmetric && one_sign ? TESS_SOLVER_CG : TESS_SOLVER_BICGSTAB; }
-    if (w->solver == TESS_SOLVER_CG && !symmetric) { return TESS_REASON_NONSYMMETRIC; }
-    return task->precond == TESS_PRECOND_JACOBI && !whole ? TESS_REASON_PRECOND_SETUP : TESS_REASON_RUNNING;
+    w->scaled = task->scaling != BATCH_UNSCALED;
+    w->method = task->method;
+    if (task->method == BATCH_CHOSEN) { w->method = symmetric && one_sign ? BATCH_CG : BATCH_BICGSTAB; }
+    if (w->method == BATCH_CG && !symmetric) { return TESS_REASON_NONSYMMETRIC; }
+    return task->scaling == BATCH_SCALED && !whole ? TESS_REASON_PRECOND_SETUP : TESS_REASON_RUNNING;
 }
 
 /* Verifies the initial guess. RUNNING: cycles follow; RTOL: it meets the tolerance. */
@@ -399,9 +220,7 @@ BATCH_FN double batch_goal(const batch_work *w)
 {
     const double deciding = batch_deciding_norm(w, &w->now);
 
-    if (w->task->stop_norm == TESS_STOP_NORM_GIVEN || deciding == w->now.norm) {
-        return BATCH_STOP_SHARE * w->tolerance;
-    }
+    if (!w->task->rows || deciding == w->now.norm) { return BATCH_STOP_SHARE * w->tolerance; }
     return BATCH_STOP_SHARE * w->tolerance * (w->now.norm / deciding) * (w->iterations > 0 ? BATCH_SECOND_SHARE : 1.0) *
            pow(BATCH_HIDDEN_SHARE, w->fruitless);
 }
@@ -431,7 +250,7 @@ BATCH_FN double batch_run(const batch_work *w, double goal)
         *w->state = begin;
     }
     BATCH_BARRIER();
-    if (w->solver == TESS_SOLVER_CG) {
+    if (w->method == BATCH_CG) {
         batch_run_cg(w);
     } else {
         batch_run_bicgstab(w);
@@ -482,8 +301,8 @@ BATCH_FN bool batch_goes_on(batch_work *w, bool progress, tess_reason *reason)
         return false;
     }
     w->fruitless = progress ? 0 : w->fruitless + 1;
-    if (!progress && w->task->solver == TESS_SOLVER_AUTO && w->solver == TESS_SOLVER_CG) {
-        w->solver = TESS_SOLVER_BICGSTAB;
+    if (!progress && w->task->method == BATCH_CHOSEN && w->method == BATCH_CG) {
+        w->method = BATCH_BICGSTAB;
         w->fruitless = 0;
     }
     if (w->fruitless < BATCH_FRUITLESS) { return true; }
@@ -520,40 +339,35 @@ BATCH_FN tess_reason batch_final_reason(const batch_work *w, tess_reason reason)
     return reason == TESS_REASON_INDEFINITE_PRECOND && !w->scaled ? TESS_REASON_BREAKDOWN : reason;
 }
 
-/* Some processors make NaN with a sign, which would be printed. */
-BATCH_FN double batch_unsigned_nan(double v)
-{
-    return isnan(v) ? (double)NAN : v;
-}
-
 /* System s; w has the team's state and vectors. */
-BATCH_FN void batch_solve_one(const batch_task *task, int64_t s, batch_work *w, tess_batch_result *result)
+BATCH_FN void batch_solve_one(const batch_task *task, int64_t s, batch_work *w, batch_outcome *outcome)
 {
     w->task = task;
     w->val = task->val + s * task->nnz;
     w->b = task->b + s * task->n;
     w->x = task->x + s * task->n;
     w->scaled = false;
-    w->solver = task->solver;
+    w->method = BATCH_CHOSEN;
     w->iterations = w->refinements = 0;
     w->fruitless = 0;
     w->unproved = false;
     const tess_reason opened = batch_open(w);
     const tess_reason ended = opened == TESS_REASON_RUNNING ? batch_run_cycles(w) : opened;
     const tess_residual_norms *now = &w->now;
-    const double slack = task->stop_norm == TESS_STOP_NORM_GIVEN ? TESS_ROWS_SLACK : 1.0;
 
     if (BATCH_LEADS) {
-        result->reason = batch_final_reason(w, ended);
-        result->solver = w->solver;
-        result->converged = batch_meets(w, now);
-        result->verified = result->converged && batch_meets_given(w, now) && batch_meets_rows(w, now, slack);
-        result->iterations = w->iterations;
-        result->refinements = w->refinements;
-        result->rhs_norm = batch_unsigned_nan(now->rhs_norm);
-        result->residual_norm = batch_unsigned_nan(now->norm);
-        result->residual_bound = batch_unsigned_nan(now->bound);
-        result->relative_residual = batch_unsigned_nan(now->norm / (now->rhs_norm > 0.0 ? now->rhs_norm : 1.0));
+        outcome->reason = batch_final_reason(w, ended);
+        outcome->method = w->method;
+        outcome->converged = batch_meets(w, now);
+        outcome->verified =
+            outcome->converged && batch_meets_given(w, now) && batch_meets_rows(w, now, task->rows_slack);
+        outcome->iterations = w->iterations;
+        outcome->refinements = w->refinements;
+        outcome->rhs_norm = now->rhs_norm;
+        outcome->residual_norm = now->norm;
+        outcome->residual_bound = now->bound;
     }
     BATCH_BARRIER(); /* the team's memory is free for the next system */
 }
+
+#endif

@@ -73,7 +73,7 @@ __device__ static inline bool batch_is_stopped(void *, tess_loop_state *)
 
 /* workspace: vectors of each block; NULL: they are in shared memory. */
 __global__ static void __launch_bounds__(GPU_BLOCK)
-    batch_kernel(batch_task task, double *workspace, int nvectors, tess_batch_result *results)
+    batch_kernel(batch_task task, double *workspace, int nvectors, batch_outcome *outcomes)
 {
     extern __shared__ double2 batch_shared[];
     __shared__ tess_loop_state state;
@@ -86,7 +86,7 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
         w.vector[i] = i < nvectors ? values + (int64_t)i * task.n : NULL;
     }
     for (int64_t s = blockIdx.x; s < task.systems; s += gridDim.x) {
-        batch_solve_one(&task, s, &w, &results[s]);
+        batch_solve_one(&task, s, &w, &outcomes[s]);
     }
 }
 
@@ -97,15 +97,15 @@ static unsigned blocks_of(const tess_context *ctx, const batch_task *task, bool 
     return (unsigned)(task->systems < most ? task->systems : most);
 }
 
-static tess_status solve(tess_context *ctx, const batch_task *task, tess_batch_result *results)
+static tess_status solve(tess_context *ctx, const batch_task *task, batch_outcome *outcomes)
 {
     gpu_scope scope(ctx);
-    const int nvectors = task->solver == TESS_SOLVER_CG ? (int)BATCH_CG_VECTORS : (int)BATCH_VECTORS;
+    const int nvectors = task->method == BATCH_CG ? (int)BATCH_CG_VECTORS : (int)BATCH_VECTORS;
     const int64_t values = (int64_t)nvectors * task->n, bytes = values * (int64_t)sizeof(double);
     const bool shared = bytes <= gpu_state_of(ctx)->shared_bytes_per_block - (int64_t)STATIC_SHARED;
     const unsigned blocks = blocks_of(ctx, task, shared);
     double *workspace = NULL;
-    tess_batch_result *found = NULL;
+    batch_outcome *found = NULL;
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(tess_device_allocate(ctx, task->systems, sizeof *found, (void **)&found));
@@ -113,7 +113,7 @@ static tess_status solve(tess_context *ctx, const batch_task *task, tess_batch_r
     TESS_TRY(gpu_allow_shared(ctx, (const void *)batch_kernel));
     TESS_TRY(gpu_launch(ctx, "a batch of systems", batch_kernel, blocks, shared ? (size_t)bytes : 0, *task, workspace,
                         nvectors, found));
-    status = ctx->backend->download(ctx, results, found, (size_t)task->systems * sizeof *results);
+    status = ctx->backend->download(ctx, outcomes, found, (size_t)task->systems * sizeof *outcomes);
 cleanup:
     tess_device_release(ctx, found, task->systems, sizeof *found);
     tess_device_release(ctx, workspace, blocks * values, sizeof *workspace);

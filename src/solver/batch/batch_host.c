@@ -78,7 +78,7 @@ static int64_t stride_of(const batch_task *task)
 }
 
 /* Every system that no other thread has taken. */
-static void solve_systems(tess_context *ctx, const batch_task *task, double *values, tess_batch_result *results)
+static void solve_systems(tess_context *ctx, const batch_task *task, double *values, batch_outcome *outcomes)
 {
     tess_loop_state state = {.phase = TESS_LOOP_STOPPED};
     batch_thread thread = {ctx, 0};
@@ -90,14 +90,14 @@ static void solve_systems(tess_context *ctx, const batch_task *task, double *val
 #pragma omp for schedule(dynamic, 1)
     for (int64_t s = 0; s < task->systems; s++) {
         if (tess_deadline_passed(ctx)) {
-            results[s].reason = tess_deadline_reason(ctx);
+            outcomes[s].reason = tess_deadline_reason(ctx);
         } else {
-            batch_solve_one(task, s, &w, &results[s]);
+            batch_solve_one(task, s, &w, &outcomes[s]);
         }
     }
 }
 
-static tess_status solve(tess_context *ctx, const batch_task *task, tess_batch_result *results)
+static tess_status solve(tess_context *ctx, const batch_task *task, batch_outcome *outcomes)
 {
     const int64_t work = task->systems * ((int64_t)task->n + task->nnz);
     const int threads = task->systems > 1 ? host_threads_for(ctx, work) : 1;
@@ -107,7 +107,7 @@ static tess_status solve(tess_context *ctx, const batch_task *task, tess_batch_r
 
     if (status != TESS_SUCCESS) { return status; }
 #pragma omp parallel num_threads(threads)
-    solve_systems(ctx, task, values + omp_get_thread_num() * own, results);
+    solve_systems(ctx, task, values + omp_get_thread_num() * own, outcomes);
     tess_host_release(ctx, values, threads * own, sizeof *values);
     return status;
 }
