@@ -46,7 +46,7 @@ static void arrays_of_the_device_are_read_in_place(void **state)
     discard_batch(&q);
 }
 
-/* Vectors of 6 to 9 times 8 n bytes: 30,000 rows are beyond any block's shared memory. */
+/* Vectors of 6 to 8 times 8 n bytes: 30,000 rows are beyond any block's shared memory. */
 static void large_systems_keep_vectors_in_global_memory(void **state)
 {
     const int64_t n = on_gpu_or_emulated(30000, 5000);
