@@ -46,6 +46,7 @@ PUBLIC_FLOORS = {
     "accuracy.h": "base",
     "advise.h": "auto",
     "automatic.h": "solver",
+    "batch.h": "solver",
     "checkpoint.h": "io",
     "codec.h": "base",
     "columns.h": "dense",

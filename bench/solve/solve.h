@@ -8,6 +8,7 @@ int study_factors(int argc, char **argv, const char *parts);
 int study_multigrid(int argc, char **argv, const char *parts);
 int study_verify(int argc, char **argv, const char *parts);
 int study_facts(int argc, char **argv, const char *parts);
+int study_batch(int argc, char **argv, const char *parts);
 int study_many(int argc, char **argv, const char *parts);
 int study_first_use(int argc, char **argv, const char *parts);
 

@@ -24,6 +24,7 @@
 #include <tessera/accuracy.h>
 #include <tessera/advise.h>
 #include <tessera/automatic.h>
+#include <tessera/batch.h>
 #include <tessera/checkpoint.h>
 #include <tessera/codec.h>
 #include <tessera/columns.h>

@@ -10,6 +10,7 @@ Tessera: sparse linear systems in mixed precision, with a verified answer.
 `tessera_sparse.torch.solve` and `tessera_sparse.jax.solve` have gradients. Documentation: docs/python.
 """
 from ._advise import AdvisedAttempt, advise
+from ._batch import BatchResult, solve_batch
 from ._context import Context, default_context, use_context
 from ._errors import (ConvergenceError, TesseraError, TesseraFileError, TesseraMemoryError, TesseraUnsupportedError,
                       TesseraValueError)
@@ -27,11 +28,11 @@ from ._verify import Verification, verify
 
 __version__ = _lib.tess_version().decode()
 __all__ = [
-    "AdvisedAttempt", "Context", "ConvergenceError", "Matrix", "Options", "Preconditioner", "Result", "Solver",
-    "TesseraError", "TesseraFileError", "TesseraMemoryError", "TesseraUnsupportedError", "TesseraValueError",
+    "AdvisedAttempt", "BatchResult", "Context", "ConvergenceError", "Matrix", "Options", "Preconditioner", "Result",
+    "Solver", "TesseraError", "TesseraFileError", "TesseraMemoryError", "TesseraUnsupportedError", "TesseraValueError",
     "Verification", "advise", "amg", "bicgstab", "block_jacobi", "cg", "cholesky", "default_context", "fgmres",
     "gmres", "ic0", "ict", "idrs", "ilu0", "iluk", "ilut", "jacobi", "jacobi_sweeps", "lsmr", "lsqr", "lu", "minres",
-    "option_names", "polynomial", "solve", "spsolve", "use_context", "verify",
+    "option_names", "polynomial", "solve", "solve_batch", "spsolve", "use_context", "verify",
 ]
 
 

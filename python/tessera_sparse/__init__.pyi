@@ -5,7 +5,7 @@ are Any here, since their libraries need not be installed. Options are typed one
 """
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,11 +21,11 @@ _Floats: TypeAlias = NDArray[np.float64]
 _Monitor: TypeAlias = Callable[["_Progress"], object]
 
 __all__ = [
-    "AdvisedAttempt", "Context", "ConvergenceError", "Matrix", "Options", "Preconditioner", "Result", "Solver",
-    "TesseraError", "TesseraFileError", "TesseraMemoryError", "TesseraUnsupportedError", "TesseraValueError",
+    "AdvisedAttempt", "BatchResult", "Context", "ConvergenceError", "Matrix", "Options", "Preconditioner", "Result",
+    "Solver", "TesseraError", "TesseraFileError", "TesseraMemoryError", "TesseraUnsupportedError", "TesseraValueError",
     "Verification", "advise", "amg", "bicgstab", "block_jacobi", "cg", "cholesky", "default_context", "fgmres",
     "gmres", "ic0", "ict", "idrs", "ilu0", "iluk", "ilut", "jacobi", "jacobi_sweeps", "lsmr", "lsqr", "lu", "minres",
-    "option_names", "polynomial", "solve", "spsolve", "use_context", "verify",
+    "option_names", "polynomial", "solve", "solve_batch", "spsolve", "use_context", "verify",
 ]
 __version__: str
 
@@ -190,6 +190,28 @@ class Solver:
 
 def solve(A: _MatrixLike | Solver, b: _Array, x0: _Array | None = None, **options: Unpack[Options]) -> Result: ...
 def option_names() -> dict[str, str]: ...
+
+class BatchResult:
+    x: Any
+    converged: NDArray[np.bool_]
+    verified: NDArray[np.bool_]
+    reason: NDArray[np.str_]
+    solver: NDArray[np.str_]
+    iterations: NDArray[np.int64]
+    refinements: NDArray[np.int64]
+    rhs_norm: _Floats
+    residual_norm: _Floats
+    residual_bound: _Floats
+    relative_residual: _Floats
+    def __init__(self, x: Any, raw: Any) -> None: ...
+    def __len__(self) -> int: ...
+
+def solve_batch(pattern: Any, values: _Array, B: _Array, x0: _Array | None = None, *, context: Context | None = None,
+                solver: Literal["auto", "cg", "bicgstab"] | None = None,
+                precond: Literal["auto", "none", "jacobi"] | None = None, rtol: float | None = None,
+                atol: float | None = None, divergence_tolerance: float | None = None,
+                max_iterations: int | None = None, time_limit: float | None = None,
+                stop_norm: Literal["auto", "given", "rows", "both"] | None = None) -> BatchResult: ...
 
 class AdvisedAttempt:
     """The fields of `tess_advised_attempt`."""

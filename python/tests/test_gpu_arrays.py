@@ -37,6 +37,20 @@ def test_host_arrays_on_a_gpu(system):
     assert columns.verified and close(columns.x[:, 1], 2 * expected)
 
 
+def test_batches_of_cupy_arrays(system):
+    cupy = pytest.importorskip("cupy")
+    A, b, expected = system
+    factors = np.array([1.0, 2.0, 4.0])
+    values, right = cupy.asarray(np.outer(factors, A.data)), cupy.asarray(np.stack([b] * 3))
+    result = ts.solve_batch(A, values, right, rtol=1e-10)
+    assert isinstance(result.x, cupy.ndarray) and result.verified.all()
+    for s, factor in enumerate(factors):
+        assert close(factor * result.x[s].get(), expected)
+    assert (ts.solve_batch(A, values, right, result.x, rtol=1e-8).iterations == 0).all()
+    with pytest.raises(TypeError, match="B is in the memory of the host"):
+        ts.solve_batch(A, values, right.get())
+
+
 def test_cupy(system):
     cupy = pytest.importorskip("cupy")
     cupyx = pytest.importorskip("cupyx.scipy.sparse")

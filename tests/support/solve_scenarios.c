@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <tessera/batch.h>
 #include <tessera/findings.h>
 #include <tessera/many.h>
 #include <tessera/timestep.h>
@@ -98,6 +99,36 @@ static tess_status solve_many(scene *s)
     }
     if (status == TESS_SUCCESS) { status = tess_matrix_spmm(s->m, 1.0, &vx, -1.0, &vb); }
     tess_solver_destroy(solver);
+    return status;
+}
+
+/* Two systems of one pattern. */
+static tess_status solve_batch(scene *s)
+{
+    double *val = test_allocate(2 * s->a.nnz, sizeof *val), b[2 * SCENE_N], x[2 * SCENE_N] = {0.0};
+    tess_batch batch = {.size = sizeof batch,
+                        .systems = 2,
+                        .n = SCENE_N,
+                        .nnz = s->a.nnz,
+                        .row_ptr = s->a.row_ptr,
+                        .row_ptr_bits = 64,
+                        .col_ind = s->a.col_ind,
+                        .col_ind_bits = 32,
+                        .val = val,
+                        .b = b,
+                        .x = x};
+    tess_batch_result results[2];
+    tess_status status = TESS_SUCCESS;
+
+    for (int64_t k = 0; k < 2 * s->a.nnz; k++) {
+        val[k] = s->a.val[k % s->a.nnz];
+    }
+    for (int i = 0; i < 2 * SCENE_N; i++) {
+        b[i] = s->values[i % SCENE_N];
+    }
+    status = tess_batch_solve(s->ctx, &batch, NULL, results);
+    if (status == TESS_SUCCESS) { assert_true(results[0].verified && results[1].verified); }
+    free(val);
     return status;
 }
 
@@ -441,6 +472,7 @@ const named_scenario solve_scenarios[] = {
     {"solve_bicgstab", solve_bicgstab, false},
     {"solve_minres", solve_minres, false},
     {"solve_many", solve_many, false},
+    {"solve_batch", solve_batch, false},
     {"solve_idr", solve_idr, false},
     {"solve_narrowed", solve_narrowed, false},
     {"solve_auto", solve_auto, false},

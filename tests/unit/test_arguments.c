@@ -61,6 +61,8 @@ static struct {
     tess_amg_levels hierarchy;
     tess_precond_sweeps sweeps;
     tess_solve_result result;
+    tess_batch batch; /* of one system */
+    tess_batch_result of_batch;
     tess_timestep_result stepped;
     const tess_attempt *attempts;
     tess_checkpoint checkpoint;
@@ -105,6 +107,8 @@ static void set_options(void)
     tess_verification_init(&e.verified);
     tess_checkpoint_init(&e.checkpoint);
     tess_solve_estimate_init(&e.estimate);
+    tess_batch_init(&e.batch);
+    e.batch.systems = 1;
     e.csr = csr_arrays_of(&laplacian);
     e.coo = (tess_coo_arrays){.size = sizeof(tess_coo_arrays), .nrows = N, .ncols = N, .nnz = N, .index_bits = 32};
     e.coo.row_ind = e.coo.col_ind = e.indices;

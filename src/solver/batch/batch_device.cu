@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Batches on a GPU: one launch, a block of threads for each system; its vectors are in shared memory, or, where they do
+   not fit, in global memory, and then blocks solve several systems one after another. */
+#include "device/gpu/gpu.h"
+#include "device/gpu/reduce.cuh"
+
+#include "solver/batch/batch.h"
+
+#include <tessera/residual.h>
+
+/* Places for sums over a block; blocks per multiprocessor with vectors in global memory; systems of a launch for each
+   multiprocessor where somebody may end the batch. */
+enum { JOIN_PLACES = 64, GLOBAL_BLOCKS = 4, WATCHED_SYSTEMS = 32 };
+/* Of a block's shared memory, for what is not its vectors. */
+enum { STATIC_SHARED = JOIN_PLACES * sizeof(tess_residual_sums) + 2048 };
+
+#define BATCH_FN __device__ static inline
+#define BATCH_FIRST ((int32_t)threadIdx.x)
+#define BATCH_STEP GPU_BLOCK
+#define BATCH_LEADS (threadIdx.x == 0)
+#define BATCH_BARRIER() __syncthreads()
+
+__device__ static inline double batch_dot(int32_t n, const double *x, const double *y)
+{
+    double sum = 0.0;
+
+    for (int32_t i = BATCH_FIRST; i < n; i += BATCH_STEP) {
+        sum += x[i] * y[i];
+    }
+    return sum;
+}
+
+__device__ static inline void batch_sum(tess_loop_state *state, double first, double second)
+{
+    double sums[2] = {first, second};
+
+    block_sum(sums);
+    if (BATCH_LEADS) {
+        state->dots[0] = sums[0];
+        state->dots[1] = sums[1];
+    }
+}
+
+/* In a fixed order: first the threads JOIN_PLACES apart, then by halves. */
+__device__ static inline void batch_join(tess_residual_sums *sums)
+{
+    __shared__ tess_residual_sums place[JOIN_PLACES];
+    const int at = (int)threadIdx.x % JOIN_PLACES;
+
+    for (int group = 0; group < GPU_BLOCK / JOIN_PLACES; group++) {
+        __syncthreads();
+        if ((int)threadIdx.x / JOIN_PLACES != group) { continue; }
+        if (group > 0) {
+            tess_residual_sums_add(&place[at], sums);
+        } else {
+            place[at] = *sums;
+        }
+    }
+    __syncthreads();
+    for (int half = JOIN_PLACES / 2; half > 0; half /= 2) {
+        if ((int)threadIdx.x < half) { tess_residual_sums_add(&place[at], &place[at + half]); }
+        __syncthreads();
+    }
+    *sums = place[0];
+}
+
+__device__ static inline bool batch_is_stopped(void *, tess_loop_state *)
+{
+    return false;
+}
+
+#include "solver/batch/batch_body.h"
+
+/* workspace: vectors of each block; NULL: they are in shared memory. */
+__global__ static void __launch_bounds__(GPU_BLOCK)
+    batch_kernel(batch_task task, double *workspace, int nvectors, batch_outcome *outcomes)
+{
+    extern __shared__ double2 batch_shared[];
+    __shared__ tess_loop_state state;
+    double *values = workspace ? workspace + (int64_t)blockIdx.x * nvectors * task.n : (double *)batch_shared;
+    batch_work w;
+
+    w.state = &state;
+    w.team = NULL;
+    for (int i = 0; i < BATCH_VECTORS; i++) {
+        w.vector[i] = i < nvectors ? values + (int64_t)i * task.n : NULL;
+    }
+    for (int64_t s = blockIdx.x; s < task.systems; s += gridDim.x) {
+        batch_solve_one(&task, s, &w, &outcomes[s]);
+    }
+}
+
+static unsigned blocks_of(const tess_context *ctx, const batch_task *task, bool shared)
+{
+    const int64_t most = shared ? INT32_MAX : (int64_t)gpu_state_of(ctx)->multiprocessors * GLOBAL_BLOCKS;
+
+    return (unsigned)(task->systems < most ? task->systems : most);
+}
+
+static tess_status solve(tess_context *ctx, const batch_task *task, batch_outcome *outcomes)
+{
+    gpu_scope scope(ctx);
+    const int nvectors = task->method == BATCH_CG ? (int)BATCH_CG_VECTORS : (int)BATCH_VECTORS;
+    const int64_t values = (int64_t)nvectors * task->n, bytes = values * (int64_t)sizeof(double);
+    const bool shared = bytes <= gpu_state_of(ctx)->shared_bytes_per_block - (int64_t)STATIC_SHARED;
+    const unsigned blocks = blocks_of(ctx, task, shared);
+    double *workspace = NULL;
+    batch_outcome *found = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(tess_device_allocate(ctx, task->systems, sizeof *found, (void **)&found));
+    if (!shared) { TESS_TRY(tess_device_allocate(ctx, blocks * values, sizeof *workspace, (void **)&workspace)); }
+    TESS_TRY(gpu_allow_shared(ctx, (const void *)batch_kernel));
+    TESS_TRY(gpu_launch(ctx, "a batch of systems", batch_kernel, blocks, shared ? (size_t)bytes : 0, *task, workspace,
+                        nvectors, found));
+    status = ctx->backend->download(ctx, outcomes, found, (size_t)task->systems * sizeof *outcomes);
+cleanup:
+    tess_device_release(ctx, found, task->systems, sizeof *found);
+    tess_device_release(ctx, workspace, blocks * values, sizeof *workspace);
+    return status;
+}
+
+static int64_t watched(const tess_context *ctx)
+{
+    return (int64_t)gpu_state_of(ctx)->multiprocessors * WATCHED_SYSTEMS;
+}
+
+extern "C" const batch_ops *batch_gpu_ops(void)
+{
+    static const batch_ops table = {solve, watched};
+
+    return &table;
+}
