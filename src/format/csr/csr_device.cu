@@ -48,6 +48,7 @@ static csr_ops make_table(void)
     table.free_plan = csr_free_plan;
     table.spmv = spmv;
     table.multiply_columns = multiply_columns;
+    table.columns_take_steps = true;
     table.prepare_parts = csr_prepare_parts;
     table.spmv_parts = csr_spmv_parts;
     table.make_layers = csr_make_layers;

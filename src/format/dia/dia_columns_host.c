@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "device/host/columns.h"
+#include "format/columns_host.h"
 #include "format/dia/dia_host.h"
 
 /* Sums of a block: rows times columns. A block has at least 32 rows. */
@@ -40,50 +40,31 @@ static void add_block(const dia_view *v, const tess_spmv_args *args, int64_t fir
     }
 }
 
-/* y of a block, and its terms of the dot products: those of the first by column, then of the second. */
-static void store_block(const tess_spmv_args *args, int64_t first, int count, const double *sum, double *dots)
+static int rows_of_block(const tess_spmv_args *args)
 {
-    const int columns = args->columns;
+    return SUMS / args->columns;
+}
 
-    for (int64_t k = 0; k < (int64_t)count * columns; k++) {
-        const int64_t at = first * columns + k;
-        double own[2] = {0.0, 0.0};
+static void multiply_block(const void *matrix, const tess_spmv_args *args, int64_t block, double *dots)
+{
+    const dia_view *v = matrix;
+    const int rows = rows_of_block(args), columns = args->columns;
+    const int64_t first = block * rows;
+    const int count = v->nrows - first < rows ? (int)(v->nrows - first) : rows;
+    const bool plain = columns_are_plain(args);
+    double sum[SUMS];
 
-        args->y[at] = spmv_result(args, at, sum[k]);
-        spmv_add_dots(&args->reduction, args->y, at, args->y[at], own);
-        for (int j = 0; j < args->reduction.ndots; j++) {
-            dots[j * columns + k % columns] += own[j];
-        }
+    memset(sum, 0, sizeof sum);
+    add_block(v, args, first, count, sum);
+    for (int64_t i = 0; i < count; i++) {
+        columns_finish(args, plain, (first + i) * columns, columns, sum + i * columns, dots);
     }
 }
 
 tess_status dia_host_multiply_columns(tess_context *ctx, const dia_view *v, const tess_spmv_args *args)
 {
-    const tess_reduction *reduction = &args->reduction;
-    const int rows = SUMS / args->columns, sums = reduction->ndots * args->columns;
-    const int64_t nblocks = (v->nrows + rows - 1) / rows;
-    const host_columns columns = host_columns_enter(reduction->state, args->columns, false, true);
-    double *partials = NULL;
-    tess_status status = TESS_SUCCESS;
+    const int rows = rows_of_block(args);
 
-    if (columns.running == 0) { return TESS_SUCCESS; }
-    if (sums > 0) { TESS_TRY(host_partials(ctx, sums * nblocks, &partials)); }
-#pragma omp parallel for num_threads(ctx->threads) schedule(static) if (v->nnz * args->columns > HOST_SERIAL_WORK)
-    for (int64_t b = 0; b < nblocks; b++) {
-        const int64_t first = b * rows;
-        const int count = v->nrows - first < rows ? (int)(v->nrows - first) : rows;
-        double sum[SUMS], dots[2 * TESS_MAX_COLUMNS] = {0.0};
-
-        memset(sum, 0, sizeof sum);
-        add_block(v, args, first, count, sum);
-        store_block(args, first, count, sum, dots);
-        for (int k = 0; k < sums; k++) {
-            partials[k * nblocks + b] = dots[k];
-        }
-    }
-    if (sums > 0) {
-        host_columns_finish(&columns, partials, nblocks, reduction->ndots, reduction->scalar, reduction->state);
-    }
-cleanup:
-    return status;
+    return columns_multiply(ctx, args, (v->nrows + rows - 1) / rows, v->nnz * args->columns > HOST_SERIAL_WORK,
+                            multiply_block, v);
 }
