@@ -153,6 +153,12 @@ static void products_of_every_format_and_precision_match_the_oracle(void **state
     }
 }
 
+static void products_of_mixed_precisions_match_the_oracle(void **state)
+{
+    (void)state;
+    check_split_columns(gpu);
+}
+
 static void products_of_every_width_match_the_oracle(void **state)
 {
     oracle_csr a = make_uneven(100, true);
@@ -319,12 +325,13 @@ static void solves_by_every_format(void **state)
     double *b = make_sides(MOST);
 
     (void)state;
-    for (int k = 0; k < 2 * FORMATS; k++) {
+    for (int k = 0; k < 2 * FORMATS + 2; k++) {
+        const bool parts = k >= 2 * FORMATS;
         tess_solve_options options = solve_options(k % 2 ? TESS_SOLVER_CG : TESS_SOLVER_BICGSTAB);
 
-        options.storage.format = formats[k / 2];
-        options.storage.precision = k % 3 ? TESS_PRECISION_FP64 : TESS_PRECISION_FP32;
-        if (k >= 2) { options.storage.slices.max_padding = 100.0; }
+        options.storage.format = parts ? TESS_FORMAT_SPLIT : formats[k / 2];
+        if (!parts) { options.storage.precision = k % 3 ? TESS_PRECISION_FP64 : TESS_PRECISION_FP32; }
+        if (k >= 2 && !parts) { options.storage.slices.max_padding = 100.0; }
         check_many(&a, options, 3, b + 5 * N);
     }
     free(b);
@@ -454,6 +461,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(columns_move_between_all_layouts),
         cmocka_unit_test(products_of_every_format_and_precision_match_the_oracle),
+        cmocka_unit_test(products_of_mixed_precisions_match_the_oracle),
         cmocka_unit_test(products_of_every_width_match_the_oracle),
         cmocka_unit_test(longer_rows_among_short_ones_match_the_oracle),
         cmocka_unit_test(products_of_empty_matrices_are_zero),

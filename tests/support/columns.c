@@ -7,6 +7,8 @@
 
 #include "base/context.h"
 #include "matrix/matrix.h"
+#include "support/product.h"
+#include "support/variants.h"
 
 tess_matrix *store_in(const tess_matrix *m, tess_format format, tess_precision precision, tess_arithmetic arithmetic)
 {
@@ -55,6 +57,48 @@ void check_spmm(const tess_matrix *m, const oracle_csr *stored, int64_t columns,
     free(size);
     free(old);
     free(exact);
+}
+
+/* Values of many sizes, some rows empty. */
+static oracle_csr make_mixed(int64_t n)
+{
+    oracle_csr a = oracle_open(n, n);
+    uint64_t seed = 11;
+
+    for (int64_t i = 0; i < n; i++) {
+        for (int64_t j = i < 6 ? 0 : i - 6; j < n && j < i + 6 && i % 17 > 0; j += 1 + i % 3) {
+            const double size = ldexp(1.0, (int)(oracle_random_bits(&seed) % 14) - 7);
+
+            oracle_push(&a, j, size * oracle_uniform(&seed, -1.0, 1.0));
+        }
+        oracle_end_row(&a, i);
+    }
+    return a;
+}
+
+void check_split_columns(tess_context *ctx)
+{
+    oracle_csr a = make_mixed(140);
+    tess_matrix *m = make_matrix(ctx, &a);
+
+    for (int k = 0; k < SPLIT_VARIANTS; k++) {
+        tess_storage_options o = policy_variants[k].storage;
+        tess_matrix *stored = NULL;
+        oracle_csr held, seen;
+
+        o.slices.max_padding = 1e5;
+        o.arithmetic = TESS_ARITHMETIC_FP64;
+        assert_ok(ctx, tess_matrix_convert(m, &o, &stored));
+        held = decode_matrix(stored);
+        seen = reordered(stored, &held, o.split.row_order);
+        assert_true(stored->ops->takes_columns(stored, false));
+        check_spmm(stored, &seen, 3 + k % 3, k % 2 == 0, k % 2 ? 1.0 : -0.5, k % 3 ? 0.0 : 2.0);
+        oracle_free(&held);
+        oracle_free(&seen);
+        tess_matrix_destroy(stored);
+    }
+    tess_matrix_destroy(m);
+    oracle_free(&a);
 }
 
 /* ---- steps ---- */

@@ -100,7 +100,16 @@ static void steps_of_polynomials(void **state)
     oracle_free(&a);
 }
 
-/* A method by diagonals or slices runs its columns together, one of them zero, and verifies each. */
+static void products_of_mixed_precisions(void **state)
+{
+    tess_context *ctx = open_device(2);
+
+    (void)state;
+    check_split_columns(ctx);
+    tess_context_destroy(ctx);
+}
+
+/* A method by diagonals, slices or parts runs its columns together, one of them zero, and verifies each. */
 static void check_solves(tess_format format)
 {
     enum { SIDE = 20, N = SIDE * SIDE, K = 6 };
@@ -149,13 +158,15 @@ static void solves_of_every_format(void **state)
     for (int f = 1; f < FORMATS; f++) {
         check_solves(formats[f]);
     }
+    check_solves(TESS_FORMAT_SPLIT);
+    check_solves(TESS_FORMAT_COMPOSITE);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(products_of_every_format),
-                                       cmocka_unit_test(steps_of_polynomials),
-                                       cmocka_unit_test(solves_of_every_format)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(products_of_every_format), cmocka_unit_test(products_of_mixed_precisions),
+        cmocka_unit_test(steps_of_polynomials), cmocka_unit_test(solves_of_every_format)};
 
     return cmocka_run_group_tests_name("unit.columns_formats", tests, NULL, NULL);
 }

@@ -80,6 +80,20 @@ static inline __attribute__((always_inline)) void sum_row(const csr_view *v, lan
     }
 }
 
+/* Those columns of a row, which may be one of a part. */
+static inline __attribute__((always_inline)) void finish_row(const csr_view *v, const tess_spmv_args *args, bool plain,
+                                                             int64_t row, lanes of, double *sum, double *dots)
+{
+    const int64_t target = part_row_target(v->row_of, v->row_shift, row);
+
+    if (v->exponent) {
+        for (int l = 0; l < of.width; l++) {
+            sum[l] *= part_row_scale(v->exponent, row);
+        }
+    }
+    columns_finish(args, plain, target * of.columns + of.first, of.width, sum, dots);
+}
+
 /* Rows begin .. end - 1, `width` columns at a time, which are all of them unless there are more than LANES. */
 static inline __attribute__((always_inline)) void multiply_rows(const csr_view *v, const tess_spmv_args *args,
                                                                 int64_t begin, int64_t end, double *dots,
@@ -103,7 +117,7 @@ static inline __attribute__((always_inline)) void multiply_rows(const csr_view *
             double sum[LANES] = {0.0};
 
             sum_row(v, (lanes){x, columns, first, width}, kind, fp32_x, from, next, sum);
-            columns_finish(&local, plain, row * columns + first, width, sum, dots + first);
+            finish_row(v, &local, plain, row, (lanes){x, columns, first, width}, sum, dots + first);
         }
     }
 }
@@ -161,10 +175,27 @@ static void multiply_chunk(const void *matrix, const tess_spmv_args *args, int64
     m->multiply(m->v, args, m->plan->chunk_row[chunk], m->plan->chunk_row[chunk + 1], dots);
 }
 
+/* Empty rows. */
+static void finish_empty_rows(const void *matrix, const tess_spmv_args *args, int64_t chunk, double *dots)
+{
+    const csr_view *v = matrix;
+    const int64_t end = (chunk + 1) * CSR_CHUNK < v->nrows ? (chunk + 1) * CSR_CHUNK : v->nrows;
+    const bool plain = columns_are_plain(args);
+
+    for (int64_t row = chunk * CSR_CHUNK; row < end; row++) {
+        double sum[TESS_MAX_COLUMNS] = {0.0};
+
+        finish_row(v, args, plain, row, (lanes){NULL, args->columns, 0, args->columns}, sum, dots);
+    }
+}
+
 tess_status csr_host_multiply_columns(tess_context *ctx, const csr_view *v, const csr_plan *p,
                                       const tess_spmv_args *args)
 {
     const chunks_of m = {v, p, select_function(v, args)};
 
+    if (!v->row_ptr) {
+        return columns_multiply(ctx, args, (v->nrows + CSR_CHUNK - 1) / CSR_CHUNK, false, finish_empty_rows, v);
+    }
     return columns_multiply(ctx, args, p->nchunks, p->nchunks > 1, multiply_chunk, &m);
 }

@@ -92,6 +92,17 @@ __device__ static inline double block_columns_sum(const csr_view &v, const VECTO
     return sum[0];
 }
 
+/* The thread's column c of a row, which may be one of a part. */
+template <typename VECTOR, int NDOTS, bool STEP>
+__device__ static inline void finish_row_column(const csr_view &v, const tess_spmv_args &args, int64_t row, int c,
+                                                double sum, double *dots)
+{
+    const int64_t target = part_row_target(v.row_of, v.row_shift, row);
+
+    if (v.exponent) { sum *= part_row_scale(v.exponent, row); }
+    finish_column<VECTOR, NDOTS, STEP>(args, target * args.columns + c, sum, dots);
+}
+
 /* The rows of a chunk, except a long one at its end. */
 template <typename VALUE, typename VECTOR, int NDOTS, bool STEP>
 __device__ static inline void multiply_short_rows(const columns_product &p, const csr_chunk &chunk,
@@ -116,7 +127,7 @@ __device__ static inline void multiply_short_rows(const columns_product &p, cons
         const double sum = group_columns_sum<VALUE>(p.v, x, columns, width, from, own && runs ? to : from);
 
         if (own && runs && ((int)threadIdx.x & (width - 1)) < columns) {
-            finish_column<VECTOR, NDOTS, STEP>(args, row * columns + c, sum, dots);
+            finish_row_column<VECTOR, NDOTS, STEP>(p.v, args, row, c, sum, dots);
         }
     }
     if (!__syncthreads_or(left_over)) { return; }
@@ -127,7 +138,7 @@ __device__ static inline void multiply_short_rows(const columns_product &p, cons
             const double sum = group_columns_sum<VALUE>(p.v, x, columns, GPU_WAVE, from, runs ? to : from);
 
             if (runs && (int)threadIdx.x % GPU_WAVE < columns) {
-                finish_column<VECTOR, NDOTS, STEP>(args, row * columns + c, sum, dots);
+                finish_row_column<VECTOR, NDOTS, STEP>(p.v, args, row, c, sum, dots);
             }
         }
     }
@@ -168,7 +179,7 @@ __device__ static inline void multiply_long_row(const columns_product &p, int64_
             sum += p.segment_sum[(int64_t)s * columns + c];
         }
     }
-    if (runs && (int)threadIdx.x < columns) { finish_column<VECTOR, NDOTS, STEP>(args, row * columns + c, sum, dots); }
+    if (runs && (int)threadIdx.x < columns) { finish_row_column<VECTOR, NDOTS, STEP>(p.v, args, row, c, sum, dots); }
 }
 
 template <typename VALUE, typename VECTOR, int NDOTS, bool STEP>

@@ -90,7 +90,7 @@ typedef struct ellr_ops {
     /* The same for 2 to TESS_MAX_LEVELS layers: slices of all rows in their order (window 1), each for other entries,
        without scales. One pass over the rows: each sum goes through all layers. */
     tess_status (*spmv_layers)(tess_context *ctx, int count, const ellr_view *layers, const tess_spmv_args *args);
-    /* As multiply_columns of a format. */
+    /* As multiply_columns of a format; also of a part or layer, without reduction. */
     tess_status (*multiply_columns)(tess_context *ctx, const ellr_view *v, const tess_spmv_args *args);
     bool columns_take_steps; /* FP32 vectors, and steps of a polynomial */
 } ellr_ops;

@@ -94,7 +94,7 @@ static run_function select_run(bool wide, int width)
 }
 
 /* Sums of all rows of slice s: `columns` of each lane. */
-static void sum_slice(const ellr_view *v, int64_t s, const int64_t *row, const tess_spmv_args *args, double *sum)
+static void sum_slice(const ellr_view *v, int64_t s, const int64_t *target, const tess_spmv_args *args, double *sum)
 {
     const tess_operand values = {v->val, v->precision};
     const ellr_slice slice = v->slice[s];
@@ -110,7 +110,7 @@ static void sum_slice(const ellr_view *v, int64_t s, const int64_t *row, const t
     for (int64_t k = 0; k < slice.width; k += DECODED) {
         const int64_t end = slice.width - k < DECODED ? slice.width : k + DECODED;
         slice_run r = {.column = (const int16_t *)v->column + ellr_first_column(slice),
-                       .base = row,
+                       .base = target,
                        .length = length,
                        .first = k,
                        .end = end,
@@ -131,18 +131,21 @@ static void multiply_chunk(const void *matrix, const tess_spmv_args *args, int64
     const int64_t last = (chunk + 1) * CHUNK, end = last < v->nslices ? last : v->nslices, columns = args->columns;
     const bool plain = columns_are_plain(args);
     double sum[ELLR_SLICE * TESS_MAX_COLUMNS];
-    int64_t row[ELLR_SLICE];
+    int64_t row[ELLR_SLICE], target[ELLR_SLICE];
 
     for (int64_t s = chunk * CHUNK; s < end; s++) {
         memset(sum, 0, (size_t)(ELLR_SLICE * columns) * sizeof *sum);
         for (int lane = 0; lane < ELLR_SLICE; lane++) {
             row[lane] = ellr_row(v, v->slice[s], s * ELLR_SLICE + lane);
+            target[lane] = ellr_target(v, row[lane]);
         }
-        sum_slice(v, s, row, args, sum);
+        sum_slice(v, s, target, args, sum);
         for (int lane = 0; lane < ELLR_SLICE; lane++) {
-            if (row[lane] < v->nrows) {
-                columns_finish(args, plain, row[lane] * columns, (int)columns, sum + lane * columns, dots);
+            if (row[lane] >= v->nrows) { continue; }
+            for (int64_t c = 0; v->exponent && c < columns; c++) {
+                sum[lane * columns + c] *= part_row_scale(v->exponent, row[lane]);
             }
+            columns_finish(args, plain, target[lane] * columns, (int)columns, sum + lane * columns, dots);
         }
     }
 }

@@ -62,9 +62,10 @@ struct slices_of_columns {
 
             add_entries(val, wide + lane, 0, ellr_length(&v, position), x, columns, sum);
         } else {
-            add_entries(val, words + lane, row, ellr_length(&v, position), x, columns, sum);
+            add_entries(val, words + lane, ellr_target(&v, row), ellr_length(&v, position), x, columns, sum);
         }
-        return row;
+        if (v.exponent) { *sum *= (ARITHMETIC)part_row_scale(v.exponent, row); }
+        return ellr_target(&v, row);
     }
 };
 
