@@ -156,7 +156,7 @@ static void products_of_every_format_and_precision_match_the_oracle(void **state
 static void products_of_mixed_precisions_match_the_oracle(void **state)
 {
     (void)state;
-    check_split_columns(gpu);
+    check_mixed_columns(gpu);
 }
 
 static void products_of_every_width_match_the_oracle(void **state)
@@ -325,11 +325,11 @@ static void solves_by_every_format(void **state)
     double *b = make_sides(MOST);
 
     (void)state;
-    for (int k = 0; k < 2 * FORMATS + 2; k++) {
+    for (int k = 0; k < 2 * FORMATS + 4; k++) {
         const bool parts = k >= 2 * FORMATS;
         tess_solve_options options = solve_options(k % 2 ? TESS_SOLVER_CG : TESS_SOLVER_BICGSTAB);
 
-        options.storage.format = parts ? TESS_FORMAT_SPLIT : formats[k / 2];
+        options.storage.format = parts ? (k < 2 * FORMATS + 2 ? TESS_FORMAT_SPLIT : TESS_FORMAT_TILES) : formats[k / 2];
         if (!parts) { options.storage.precision = k % 3 ? TESS_PRECISION_FP64 : TESS_PRECISION_FP32; }
         if (k >= 2 && !parts) { options.storage.slices.max_padding = 100.0; }
         check_many(&a, options, 3, b + 5 * N);

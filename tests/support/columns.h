@@ -12,8 +12,9 @@ tess_matrix *store_in(const tess_matrix *m, tess_format format, tess_precision p
 void check_spmm(const tess_matrix *m, const oracle_csr *stored, int64_t columns, bool by_row, double alpha,
                 double beta);
 
-/* alpha A x + beta y for several columns in every variant of split and composite, with FP64 arithmetic. */
-void check_split_columns(tess_context *ctx);
+/* alpha A x + beta y for several columns in every variant of split, composite and tiles, with FP64
+   arithmetic. */
+void check_mixed_columns(tess_context *ctx);
 
 /* A step of a polynomial in FP64 or FP32: y := alpha A x + beta base, total += gamma y. */
 typedef struct columns_step {

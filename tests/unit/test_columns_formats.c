@@ -105,7 +105,7 @@ static void products_of_mixed_precisions(void **state)
     tess_context *ctx = open_device(2);
 
     (void)state;
-    check_split_columns(ctx);
+    check_mixed_columns(ctx);
     tess_context_destroy(ctx);
 }
 
@@ -160,6 +160,7 @@ static void solves_of_every_format(void **state)
     }
     check_solves(TESS_FORMAT_SPLIT);
     check_solves(TESS_FORMAT_COMPOSITE);
+    check_solves(TESS_FORMAT_TILES);
 }
 
 int main(void)
