@@ -28,6 +28,12 @@ TESS_HD void spmv_add_dots(const tess_reduction *reduction, const double *y, int
 
 /* ---- rows of a part ---- */
 
+/* The row of y of row i, by the fields of a view. */
+TESS_HD int64_t part_row_target(const int32_t *row_of, int64_t row_shift, int64_t i)
+{
+    return row_of ? row_of[i] : row_shift + i;
+}
+
 /* The factor for the sum of row i: its values are stored over that number. */
 TESS_HD double part_row_scale(const int16_t *exponent, int64_t i)
 {

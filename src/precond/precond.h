@@ -27,8 +27,9 @@ typedef struct tess_precond_ops {
     tess_status (*apply)(const tess_precond *m, tess_precision vectors, const void *r, void *z,
                          const tess_reduction *reduction);
     /* z := M^-1 r for FP64 vectors of several columns, by rows (dense/columns.h), if it takes them as it is now. NULL:
-       it takes none. */
+       it takes none. After prepare_columns for as many (NULL: nothing to do) it allocates nothing. */
     bool (*takes_columns)(const tess_precond *m);
+    tess_status (*prepare_columns)(const tess_precond *m, int columns);
     tess_status (*apply_columns)(const tess_precond *m, int columns, const double *r, double *z);
     /* z := M^-1 r or M^-T r for FP64 arrays of the host, where M is A but for rounding (complete factors); r may be z.
        NULL: it is not. */

@@ -77,6 +77,14 @@ static void release_block(const many_columns *m, block *b)
     memset(b, 0, sizeof *b);
 }
 
+/* A recorded loop allocates nothing. */
+static tess_status prepare_precond(const tess_precond *m, int columns)
+{
+    const bool prepares = krylov_precond_is_apart(m) && m->ops->prepare_columns && columns > 1;
+
+    return prepares ? m->ops->prepare_columns(m, columns) : TESS_SUCCESS;
+}
+
 static tess_status make_block(const many_columns *m, int columns, block *b)
 {
     const method_solver *s = m->s;
@@ -100,6 +108,7 @@ static tess_status make_block(const many_columns *m, int columns, block *b)
         TESS_TRY(ctx->backend->zero(ctx, k->v[i], (size_t)k->n * sizeof(double)));
     }
     TESS_TRY(tess_device_allocate(ctx, columns, sizeof *k->state, (void **)&k->state));
+    TESS_TRY(prepare_precond(s->precond, columns));
     if (m->method->numbers > 0) { TESS_TRY(tess_device_allocate(ctx, columns, m->method->numbers, &k->numbers)); }
     TESS_TRY(ctx->backend->zero(ctx, k->d, (size_t)k->n * sizeof(double)));
     status = ctx->backend->zero(ctx, k->r, (size_t)k->n * sizeof(double));

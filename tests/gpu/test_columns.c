@@ -9,6 +9,7 @@
 #include "base/context.h"
 #include "dense/columns.h"
 #include "matrix/matrix.h"
+#include "support/columns.h"
 #include "support/product.h"
 #include "support/solve.h"
 
@@ -89,72 +90,73 @@ static oracle_csr make_uneven(int64_t rows, bool segmented)
     return a;
 }
 
-/* alpha A x + beta y against the oracle, column by column. */
-static void check_spmm(const tess_matrix *m, const oracle_csr *stored, int64_t columns, bool by_row, double alpha,
-                       double beta)
+static const tess_format formats[] = {TESS_FORMAT_CSR, TESS_FORMAT_SELL, TESS_FORMAT_ELLR, TESS_FORMAT_DIA};
+enum { FORMATS = (int)(sizeof formats / sizeof *formats) };
+
+/* Rows of many lengths, whose slices are permuted, and among which a slice has wide columns; diagonals with holes and
+   that leave the matrix. Values are as above. */
+static oracle_csr make_ragged(int64_t rows, int64_t columns)
 {
-    double *x = random_values(stored->ncols * columns, 1, -1.0, 1.0);
-    double *y = random_values(stored->nrows * columns, 2, -1.0, 1.0), *before = test_allocate(stored->nrows, sizeof *y);
-    double *one = test_allocate(stored->ncols, sizeof *one), *size = test_allocate(stored->nrows, sizeof *size);
-    double *old = test_allocate(stored->nrows * columns, sizeof *old);
-    wide *exact = test_allocate(stored->nrows, sizeof *exact);
-    const tess_columns vx = by_row ? tess_columns_by_row(stored->ncols, columns, x, TESS_MEMORY_HOST)
-                                   : tess_columns_by_column(stored->ncols, columns, x, TESS_MEMORY_HOST);
-    const tess_columns vy = by_row ? tess_columns_by_row(stored->nrows, columns, y, TESS_MEMORY_HOST)
-                                   : tess_columns_by_column(stored->nrows, columns, y, TESS_MEMORY_HOST);
-    const double gamma = gamma_of((double)oracle_longest_row(stored, false) + 3.0);
+    oracle_csr a = oracle_open(rows, columns);
+    uint64_t seed = 5;
 
-    memcpy(old, y, (size_t)(stored->nrows * columns) * sizeof *old);
-    assert_ok(gpu, tess_matrix_spmm(m, alpha, &vx, beta, &vy));
-    for (int64_t c = 0; c < columns; c++) {
-        for (int64_t j = 0; j < stored->ncols; j++) {
-            one[j] = x[j * vx.row_stride + c * vx.column_stride];
+    for (int64_t i = 0; i < rows; i++) {
+        for (int64_t j = i < 4 ? 0 : i - 4; j <= i + 5 && j < columns; j++) {
+            if ((i + j) % 3 > 0 && i % 13 > 0) { oracle_push(&a, j, (double)(oracle_random_bits(&seed) % 8) / 4.0); }
         }
-        oracle_multiply(stored, false, one, exact, size);
-        for (int64_t i = 0; i < stored->nrows; i++) {
-            const int64_t at = i * vy.row_stride + c * vy.column_stride;
-            const wide error = wide_abs((wide)alpha * exact[i] + (wide)beta * (wide)old[at] - (wide)y[at]);
-
-            assert_at_most((double)error, gamma * (fabs(alpha) * size[i] + fabs(beta * old[at])));
-        }
+        if (i == 70 && columns > 40000) { oracle_push(&a, columns - 1, 0.5); }
+        oracle_end_row(&a, i);
     }
-    free(x);
-    free(y);
-    free(before);
-    free(one);
-    free(size);
-    free(old);
-    free(exact);
+    return a;
 }
 
-static tess_matrix *store(const tess_matrix *m, tess_precision precision)
+static void check_format(const tess_matrix *m, tess_format format, tess_precision precision, int turn)
 {
-    tess_storage_options storage;
-    tess_matrix *out = NULL;
+    tess_matrix *stored = store_in(m, format, precision, TESS_ARITHMETIC_FP64);
+    oracle_csr decoded = decode_matrix(stored);
 
-    tess_storage_options_init(&storage);
-    storage.format = TESS_FORMAT_CSR;
-    storage.precision = precision;
-    assert_ok(gpu, tess_matrix_convert(m, &storage, &out));
-    return out;
-}
-
-static void products_of_every_precision_match_the_oracle(void **state)
-{
-    const oracle_csr a = make_uneven(60, false);
-    tess_matrix *m = make_matrix(gpu, &a);
-
-    (void)state;
-    for (int p = 0; p < TESS_PRECISION_COUNT; p++) {
-        tess_matrix *stored = store(m, (tess_precision)p);
-        oracle_csr decoded = decode_matrix(stored);
-
-        check_spmm(stored, &decoded, 2 << p % 4, p % 2 == 0, 1.0, 0.0);
-        oracle_free(&decoded);
+    check_spmm(stored, &decoded, 2 << turn % 5, turn % 2 == 0, turn % 3 ? 1.0 : -0.5, turn % 4 ? 0.0 : 2.0);
+    for (int fp32 = 0; fp32 < 2; fp32++) {
+        check_columns_step(stored, &decoded,
+                           (columns_step){.vectors = fp32 ? TESS_PRECISION_FP32 : TESS_PRECISION_FP64,
+                                          .columns = 2 << (turn + 2 * fp32) % 5,
+                                          .keeps_y = turn % 2 == 0,
+                                          .wide_total = fp32 && turn % 4 < 2});
+    }
+    tess_matrix_destroy(stored);
+    if (format != TESS_FORMAT_CSR) {
+        stored = store_in(m, format, precision, TESS_ARITHMETIC_FP32);
+        assert_false(stored->ops->takes_columns(stored, false));
+        check_columns_step(stored, &decoded,
+                           (columns_step){.vectors = TESS_PRECISION_FP32, .columns = 8, .keeps_y = true});
         tess_matrix_destroy(stored);
     }
-    tess_matrix_destroy(m);
-    oracle_free((oracle_csr *)&a);
+    oracle_free(&decoded);
+}
+
+static void products_of_every_format_and_precision_match_the_oracle(void **state)
+{
+    oracle_csr matrices[] = {make_ragged(150, 145), make_ragged(130, 40200), make_uneven(60, false)};
+
+    (void)state;
+    for (int k = 0; k < 3; k++) {
+        tess_matrix *m = make_matrix(gpu, &matrices[k]);
+
+        for (int f = 0; f < (k == 2 ? 1 : FORMATS); f++) {
+            for (int p = k == 1 ? TESS_PRECISION_FP16 : 0;
+                 p < (k == 1 ? TESS_PRECISION_FP16 + 1 : TESS_PRECISION_COUNT); p++) {
+                check_format(m, formats[f], (tess_precision)p, f + p);
+            }
+        }
+        tess_matrix_destroy(m);
+        oracle_free(&matrices[k]);
+    }
+}
+
+static void products_of_mixed_precisions_match_the_oracle(void **state)
+{
+    (void)state;
+    check_mixed_columns(gpu);
 }
 
 static void products_of_every_width_match_the_oracle(void **state)
@@ -247,6 +249,7 @@ static void solve_many(const tess_matrix *m, const tess_solve_options *options, 
         tess_solve_result_init(&results[c]);
     }
     assert_ok(gpu, tess_solver_create((tess_matrix *)(uintptr_t)m, options, &solver));
+    assert_int_equal(tess_solver_columns_together(solver, columns), columns);
     assert_ok(gpu, tess_solver_solve_many(solver, &vb, &vx, results));
     tess_solver_destroy(solver);
 }
@@ -311,6 +314,51 @@ static void cg_solves_columns_of_very_different_length(void **state)
     options.storage.format = TESS_FORMAT_CSR;
     options.storage.precision = TESS_PRECISION_FP32;
     check_many(&a, options, 3, b + 5 * N);
+    free(b);
+    oracle_free(&a);
+}
+
+/* Dot products of every format: one in CG, two in BiCGSTAB. */
+static void solves_by_every_format(void **state)
+{
+    oracle_csr a = oracle_laplace2d(SIDE);
+    double *b = make_sides(MOST);
+
+    (void)state;
+    for (int k = 0; k < 2 * FORMATS + 4; k++) {
+        const bool parts = k >= 2 * FORMATS;
+        tess_solve_options options = solve_options(k % 2 ? TESS_SOLVER_CG : TESS_SOLVER_BICGSTAB);
+
+        options.storage.format = parts ? (k < 2 * FORMATS + 2 ? TESS_FORMAT_SPLIT : TESS_FORMAT_TILES) : formats[k / 2];
+        if (!parts) { options.storage.precision = k % 3 ? TESS_PRECISION_FP64 : TESS_PRECISION_FP32; }
+        if (k >= 2 && !parts) { options.storage.slices.max_padding = 100.0; }
+        check_many(&a, options, 3, b + 5 * N);
+    }
+    free(b);
+    oracle_free(&a);
+}
+
+/* Cycles V and W; levels in FP16, FP64 and FP32, whose vectors are FP32 or FP64; a coarsest level that is inverted.
+   Groups that are not smoothed converge slowly, so that loops of later solves are recorded. */
+static void multigrid_of_columns(void **state)
+{
+    oracle_csr a = oracle_laplace2d(SIDE);
+    double *b = make_sides(MOST);
+
+    (void)state;
+    for (int k = TESS_AMG_PRECISION_AUTO; k <= TESS_AMG_PRECISION_FP32; k++) {
+        tess_solve_options options = solve_options(k > 0 ? TESS_SOLVER_CG : TESS_SOLVER_BICGSTAB);
+
+        options.rtol = 1e-11;
+        options.precond.kind = TESS_PRECOND_AMG;
+        options.precond.amg.precision = (tess_amg_precision)k;
+        options.precond.amg.cycle = k % 2 ? TESS_AMG_V : TESS_AMG_W;
+        options.precond.amg.coarsening = TESS_AMG_PLAIN;
+        options.precond.amg.smoother = k == 2 ? TESS_AMG_BLOCK_JACOBI : TESS_AMG_CHEBYSHEV;
+        options.precond.amg.degree = 1;
+        options.precond.amg.coarsest = 8;
+        check_many(&a, options, k == 0 ? 9 : 2, b + (k == 0 ? 2 : 6) * N);
+    }
     free(b);
     oracle_free(&a);
 }
@@ -412,11 +460,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(columns_move_between_all_layouts),
-        cmocka_unit_test(products_of_every_precision_match_the_oracle),
+        cmocka_unit_test(products_of_every_format_and_precision_match_the_oracle),
+        cmocka_unit_test(products_of_mixed_precisions_match_the_oracle),
         cmocka_unit_test(products_of_every_width_match_the_oracle),
         cmocka_unit_test(longer_rows_among_short_ones_match_the_oracle),
         cmocka_unit_test(products_of_empty_matrices_are_zero),
         cmocka_unit_test(cg_solves_columns_of_very_different_length),
+        cmocka_unit_test(solves_by_every_format),
+        cmocka_unit_test(multigrid_of_columns),
         cmocka_unit_test(minres_solves_indefinite_columns),
         cmocka_unit_test(bicgstab_solves_unsymmetric_columns),
         cmocka_unit_test(a_column_that_is_no_number_leaves_the_others_alone),

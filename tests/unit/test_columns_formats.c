@@ -1,83 +1,119 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Products and solves of several columns in formats other than CSR: those of the columns one by one, to rounding. */
+/* Products of several columns in every format that has them, against the oracle; and solves by them. */
 #include <tessera/columns.h>
 #include <tessera/many.h>
 
-#include "support/test.h"
+#include "matrix/matrix.h"
+#include "support/columns.h"
+#include "support/product.h"
 
-static void check_column(const oracle_csr *a, const double *x, double alpha, double beta, const double *y,
-                         const double *expected)
+static const tess_format formats[] = {TESS_FORMAT_CSR, TESS_FORMAT_SELL, TESS_FORMAT_ELLR, TESS_FORMAT_DIA};
+enum { FORMATS = (int)(sizeof formats / sizeof *formats) };
+
+/* Rows of 0 to 70 entries, which sorting permutes, some of which reach far. */
+static oracle_csr make_uneven(int64_t rows, int64_t columns)
 {
-    const double bound = 4.0 * gamma_of((double)oracle_longest_row(a, false) + 3.0);
-    double *magnitude = test_allocate(a->nrows, sizeof *magnitude);
-    wide *product = test_allocate(a->nrows, sizeof *product);
+    oracle_csr a = oracle_open(rows, columns);
+    uint64_t seed = 5;
 
-    oracle_multiply(a, false, x, product, magnitude);
-    for (int64_t i = 0; i < a->nrows; i++) {
-        assert_true(fabs(y[i] - expected[i]) <= bound * (fabs(alpha) * magnitude[i] + fabs(beta)));
+    for (int64_t i = 0; i < rows; i++) {
+        const int64_t count = i % 29 == 4 ? 70 : i % 7;
+
+        for (int64_t j = i < 9 ? 0 : i - 9; j < i - 9 + count && j < columns; j++) {
+            oracle_push(&a, j, oracle_uniform(&seed, -1.0, 1.0));
+        }
+        if (i == 70 && columns > 40000) { oracle_push(&a, columns - 1, 0.5); }
+        oracle_end_row(&a, i);
     }
-    free(magnitude);
-    free(product);
+    return a;
 }
 
-static void check_product(const oracle_csr *a, tess_precision precision, int64_t k, double alpha, double beta)
+static void check_stored(const tess_matrix *assembled, tess_format format, tess_precision precision)
 {
-    tess_context *ctx = open_device(2);
-    tess_matrix *assembled = make_matrix(ctx, a), *m = NULL;
-    tess_storage_options storage;
-    double *x = random_values(a->ncols * k, 7, -1.0, 1.0), *y = random_values(a->nrows * k, 8, -1.0, 1.0),
-           *expected = random_values(a->nrows * k, 8, -1.0, 1.0);
-    const tess_columns vx = tess_columns_by_column(a->ncols, k, x, TESS_MEMORY_HOST),
-                       vy = tess_columns_by_column(a->nrows, k, y, TESS_MEMORY_HOST);
+    static const int64_t counts[] = {1, 2, 3, 8, 9, 32, 33};
+    enum { COUNTS = (int)(sizeof counts / sizeof *counts) };
+    tess_matrix *m = store_in(assembled, format, precision, TESS_ARITHMETIC_FP64);
+    oracle_csr stored = decode_matrix(m);
 
-    tess_storage_options_init(&storage);
-    storage.format = TESS_FORMAT_DIA;
-    storage.precision = precision;
-    storage.slices.max_padding = 1000.0;
-    assert_ok(ctx, tess_matrix_convert(assembled, &storage, &m));
-    assert_ok(ctx, tess_matrix_spmm(m, alpha, &vx, beta, &vy));
-    for (int64_t c = 0; c < k; c++) {
-        tess_vector *from = make_vector(ctx, a->ncols, x + c * a->ncols),
-                    *to = make_vector(ctx, a->nrows, expected + c * a->nrows);
-
-        assert_ok(ctx, tess_matrix_spmv(m, TESS_OP_NONE, alpha, from, beta, to));
-        read_vector(to, expected + c * a->nrows);
-        check_column(a, x + c * a->ncols, alpha, beta, y + c * a->nrows, expected + c * a->nrows);
-        tess_vector_destroy(from);
-        tess_vector_destroy(to);
+    for (int k = 0; k < COUNTS; k++) {
+        if (k >= 5 && precision != TESS_PRECISION_FP64) { break; }
+        check_spmm(m, &stored, counts[k], (k + (int)precision) % 2 == 0, k % 2 ? 1.0 : -0.5, k % 3 ? 0.0 : 2.0);
     }
+    oracle_free(&stored);
     tess_matrix_destroy(m);
-    tess_matrix_destroy(assembled);
-    tess_context_destroy(ctx);
-    free(x);
-    free(y);
-    free(expected);
 }
 
-/* Diagonals that are full, that have holes, and that leave the matrix; blocks of rows that are not full. */
-static void products_by_diagonals(void **state)
+/* Diagonals that are full, that have holes, and that leave the matrix; blocks and slices of rows that are not full;
+   slices whose rows are permuted, and with wide columns. */
+static void products_of_every_format(void **state)
 {
-    static const int64_t counts[] = {2, 8, 33};
-    oracle_csr matrices[] = {oracle_laplace2d(37), oracle_tridiagonal(65, -1.0, 2.0, 0.5), oracle_random(30, 70, 5, 2),
-                             oracle_with_empty_rows(40)};
+    oracle_csr matrices[] = {oracle_laplace2d(13),        oracle_tridiagonal(65, -1.0, 2.0, 0.5),
+                             oracle_random(30, 70, 5, 2), oracle_with_empty_rows(40),
+                             make_uneven(200, 190),       make_uneven(80, 40100)};
 
     (void)state;
-    for (size_t m = 0; m < sizeof matrices / sizeof matrices[0]; m++) {
-        for (size_t k = 0; k < sizeof counts / sizeof counts[0]; k++) {
-            for (int p = 0; p < TESS_PRECISION_COUNT; p++) {
-                check_product(&matrices[m], (tess_precision)p, counts[k], k % 2 ? 1.0 : -0.5, k % 3 ? 0.0 : 2.0);
-            }
+    for (size_t k = 0; k < sizeof matrices / sizeof matrices[0]; k++) {
+        tess_context *ctx = open_device(2);
+        tess_matrix *m = make_matrix(ctx, &matrices[k]);
+
+        for (int at = 0; at < FORMATS * (int)TESS_PRECISION_COUNT; at++) {
+            if (matrices[k].ncols > 40000 && at / FORMATS != TESS_PRECISION_BF16) { continue; }
+            check_stored(m, formats[at % FORMATS], (tess_precision)(at / FORMATS));
         }
-        oracle_free(&matrices[m]);
+        tess_matrix_destroy(m);
+        tess_context_destroy(ctx);
+        oracle_free(&matrices[k]);
     }
 }
 
-/* CG by diagonals runs its columns together, one of them zero, and verifies each. */
-static void solves_by_diagonals(void **state)
+/* Products in FP32, whose vectors are too, and steps of polynomials: of rows. */
+static void steps_of_polynomials(void **state)
+{
+    oracle_csr a = make_uneven(200, 190);
+    tess_context *ctx = open_device(2);
+    tess_matrix *assembled = make_matrix(ctx, &a);
+
+    (void)state;
+    for (int p = 0; p < TESS_PRECISION_COUNT; p++) {
+        tess_matrix *m = store_in(assembled, TESS_FORMAT_CSR, (tess_precision)p, TESS_ARITHMETIC_FP64);
+        oracle_csr stored = decode_matrix(m);
+
+        for (int k = 0; k < 4; k++) {
+            check_columns_step(m, &stored,
+                               (columns_step){.vectors = k % 2 ? TESS_PRECISION_FP32 : TESS_PRECISION_FP64,
+                                              .columns = 2 << (k + p) % 4,
+                                              .keeps_y = k < 2,
+                                              .wide_total = k == 1});
+        }
+        oracle_free(&stored);
+        tess_matrix_destroy(m);
+    }
+    for (int f = 1; f < FORMATS; f++) {
+        tess_matrix *m = store_in(assembled, formats[f], TESS_PRECISION_FP32, TESS_ARITHMETIC_FP32);
+
+        assert_false(m->ops->takes_columns(m, false));
+        assert_false(m->ops->takes_columns(m, true)); /* levels of a host are rows */
+        tess_matrix_destroy(m);
+    }
+    tess_matrix_destroy(assembled);
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+}
+
+static void products_of_mixed_precisions(void **state)
+{
+    tess_context *ctx = open_device(2);
+
+    (void)state;
+    check_mixed_columns(ctx);
+    tess_context_destroy(ctx);
+}
+
+/* A method by diagonals, slices or parts runs its columns together, one of them zero, and verifies each. */
+static void check_solves(tess_format format)
 {
     enum { SIDE = 20, N = SIDE * SIDE, K = 6 };
 
-    (void)state;
     const tess_solver_kind kinds[] = {TESS_SOLVER_CG, TESS_SOLVER_MINRES, TESS_SOLVER_BICGSTAB};
     tess_context *ctx = open_device(2);
     oracle_csr a = oracle_laplace2d(SIDE);
@@ -94,7 +130,7 @@ static void solves_by_diagonals(void **state)
 
         tess_solve_options_init(&options);
         options.solver = kinds[s];
-        options.storage.format = TESS_FORMAT_DIA;
+        options.storage.format = format;
         options.rtol = 1e-10;
         memset(x, 0, N * K * sizeof *x);
         for (int c = 0; c < K; c++) {
@@ -105,7 +141,7 @@ static void solves_by_diagonals(void **state)
         assert_ok(ctx, tess_solver_solve_many(solver, &vb, &vx, results));
         for (int c = 0; c < K; c++) {
             assert_true(results[c].verified);
-            assert_int_equal(results[c].storage.format, TESS_FORMAT_DIA);
+            assert_int_equal(results[c].storage.format, format);
         }
         tess_solver_destroy(solver);
     }
@@ -116,9 +152,22 @@ static void solves_by_diagonals(void **state)
     free(x);
 }
 
+static void solves_of_every_format(void **state)
+{
+    (void)state;
+    for (int f = 1; f < FORMATS; f++) {
+        check_solves(formats[f]);
+    }
+    check_solves(TESS_FORMAT_SPLIT);
+    check_solves(TESS_FORMAT_COMPOSITE);
+    check_solves(TESS_FORMAT_TILES);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(products_by_diagonals), cmocka_unit_test(solves_by_diagonals)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(products_of_every_format), cmocka_unit_test(products_of_mixed_precisions),
+        cmocka_unit_test(steps_of_polynomials), cmocka_unit_test(solves_of_every_format)};
 
     return cmocka_run_group_tests_name("unit.columns_formats", tests, NULL, NULL);
 }

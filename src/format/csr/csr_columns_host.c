@@ -3,9 +3,8 @@
  * CSR times several columns on the host: each entry is read once, and multiplies as many values that lie side by side.
  * The sum of a row and column is in the order of the entries.
  */
-#include "device/host/columns.h"
+#include "format/columns_host.h"
 #include "format/csr/csr_host.h"
-#include "format/row_epilogue.h"
 
 /* Columns that are summed together, entries that are decoded at once, and how far a row prefetches. */
 enum { LANES = 8, DECODED = 2048, AHEAD = 64 };
@@ -47,39 +46,6 @@ static inline __attribute__((always_inline)) void add_run(entry_run run, lanes o
     }
 }
 
-/* Values of y from `at` on, which lie side by side, from their sums, and their terms of the dot products: dots has a
-   place for each column, for the first product and then for the second. */
-static inline __attribute__((always_inline)) void finish_lanes(const tess_spmv_args *args, bool plain, int64_t at,
-                                                               int width, const double *sum, double *dots)
-{
-    const tess_reduction *reduction = &args->reduction;
-
-    if (!plain) {
-        for (int l = 0; l < width; l++) {
-            double own[2] = {0.0, 0.0};
-
-            spmv_finish_single(args, at + l, sum[l], own);
-            for (int k = 0; k < reduction->ndots; k++) {
-                dots[k * args->columns + l] += own[k];
-            }
-        }
-        return;
-    }
-#pragma omp simd
-    for (int l = 0; l < width; l++) {
-        args->y[at + l] = sum[l];
-    }
-    for (int k = 0; k < reduction->ndots; k++) {
-        double *const own = dots + k * args->columns;
-        const double *const with = reduction->with[k] + at;
-
-#pragma omp simd
-        for (int l = 0; l < width; l++) {
-            own[l] += sum[l] * with[l];
-        }
-    }
-}
-
 static int64_t offset_at(const csr_view *v, int64_t row)
 {
     return tess_row_offset(v->row_ptr, v->row_ptr_bits, row);
@@ -114,11 +80,18 @@ static inline __attribute__((always_inline)) void sum_row(const csr_view *v, lan
     }
 }
 
-/* Nothing but y = A x and its dot products. */
-static bool is_plain(const tess_spmv_args *args)
+/* Those columns of a row, which may be one of a part. */
+static inline __attribute__((always_inline)) void finish_row(const csr_view *v, const tess_spmv_args *args, bool plain,
+                                                             int64_t row, lanes of, double *sum, double *dots)
 {
-    return args->vectors != TESS_PRECISION_FP32 && args->update.kind == TESS_UPDATE_NONE && !args->residual &&
-           args->alpha == 1.0 && args->beta == 0.0;
+    const int64_t target = part_row_target(v->row_of, v->row_shift, row);
+
+    if (v->exponent) {
+        for (int l = 0; l < of.width; l++) {
+            sum[l] *= part_row_scale(v->exponent, row);
+        }
+    }
+    columns_finish(args, plain, target * of.columns + of.first, of.width, sum, dots);
 }
 
 /* Rows begin .. end - 1, `width` columns at a time, which are all of them unless there are more than LANES. */
@@ -130,7 +103,7 @@ static inline __attribute__((always_inline)) void multiply_rows(const csr_view *
     const void *x = fp32_x ? (const void *)local.x_fp32 : (const void *)local.x;
     const int64_t columns = width < LANES ? width : local.columns;
     const uintptr_t bytes = tess_storage_bytes(v->precision);
-    const bool plain = is_plain(args);
+    const bool plain = columns_are_plain(args);
     int64_t next = offset_at(v, begin);
 
     for (int64_t row = begin; row < end; row++) {
@@ -144,7 +117,7 @@ static inline __attribute__((always_inline)) void multiply_rows(const csr_view *
             double sum[LANES] = {0.0};
 
             sum_row(v, (lanes){x, columns, first, width}, kind, fp32_x, from, next, sum);
-            finish_lanes(&local, plain, row * columns + first, width, sum, dots + first);
+            finish_row(v, &local, plain, row, (lanes){x, columns, first, width}, sum, dots + first);
         }
     }
 }
@@ -188,30 +161,41 @@ static chunk_function select_function(const csr_view *v, const tess_spmv_args *a
     return functions[args->vectors == TESS_PRECISION_FP32][kind][width];
 }
 
+/* A product, for its chunks. */
+typedef struct chunks_of {
+    const csr_view *v;
+    const csr_plan *plan;
+    chunk_function multiply;
+} chunks_of;
+
+static void multiply_chunk(const void *matrix, const tess_spmv_args *args, int64_t chunk, double *dots)
+{
+    const chunks_of *m = matrix;
+
+    m->multiply(m->v, args, m->plan->chunk_row[chunk], m->plan->chunk_row[chunk + 1], dots);
+}
+
+/* Empty rows. */
+static void finish_empty_rows(const void *matrix, const tess_spmv_args *args, int64_t chunk, double *dots)
+{
+    const csr_view *v = matrix;
+    const int64_t end = (chunk + 1) * CSR_CHUNK < v->nrows ? (chunk + 1) * CSR_CHUNK : v->nrows;
+    const bool plain = columns_are_plain(args);
+
+    for (int64_t row = chunk * CSR_CHUNK; row < end; row++) {
+        double sum[TESS_MAX_COLUMNS] = {0.0};
+
+        finish_row(v, args, plain, row, (lanes){NULL, args->columns, 0, args->columns}, sum, dots);
+    }
+}
+
 tess_status csr_host_multiply_columns(tess_context *ctx, const csr_view *v, const csr_plan *p,
                                       const tess_spmv_args *args)
 {
-    const tess_reduction *reduction = &args->reduction;
-    const chunk_function multiply = select_function(v, args);
-    const int sums = reduction->ndots * args->columns;
-    const host_columns columns = host_columns_enter(reduction->state, args->columns, false, true);
-    double *partials = NULL;
-    tess_status status = TESS_SUCCESS;
+    const chunks_of m = {v, p, select_function(v, args)};
 
-    if (columns.running == 0) { return TESS_SUCCESS; }
-    if (sums > 0) { TESS_TRY(host_partials(ctx, sums * p->nchunks, &partials)); }
-#pragma omp parallel for num_threads(ctx->threads) schedule(static) if (p->nchunks > 1)
-    for (int64_t c = 0; c < p->nchunks; c++) {
-        double dots[2 * TESS_MAX_COLUMNS] = {0.0};
-
-        multiply(v, args, p->chunk_row[c], p->chunk_row[c + 1], dots);
-        for (int k = 0; k < sums; k++) {
-            partials[k * p->nchunks + c] = dots[k];
-        }
+    if (!v->row_ptr) {
+        return columns_multiply(ctx, args, (v->nrows + CSR_CHUNK - 1) / CSR_CHUNK, false, finish_empty_rows, v);
     }
-    if (sums > 0) {
-        host_columns_finish(&columns, partials, p->nchunks, reduction->ndots, reduction->scalar, reduction->state);
-    }
-cleanup:
-    return status;
+    return columns_multiply(ctx, args, p->nchunks, p->nchunks > 1, multiply_chunk, &m);
 }

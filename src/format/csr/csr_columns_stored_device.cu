@@ -8,15 +8,12 @@
  * the row of more than TAIL_ROW entries at a chunk's end is summed by the block, and one longer than a segment by
  * several blocks beforehand. Every sum has a fixed order.
  */
-#include <limits.h>
-
-#include "device/gpu/columns.cuh"
-#include "device/gpu/storage_types.cuh"
 #include "device/gpu/wave_sums.cuh"
+#include "format/columns_product.cuh"
+#include "format/csr/csr_chunk_sums.cuh"
 #include "format/csr/csr_plan.cuh"
 
 enum {
-    COLUMN_BLOCKS = 4,     /* per multiprocessor, for which registers must suffice */
     COLUMN_LOADS = 4,      /* entries in flight per thread */
     COLUMN_NONZEROS = 16,  /* entries of a mean row for each thread of a column; more get more threads */
     COLUMN_STEPS = 8,      /* a row of more entries than so many for each thread of a group is left for a wave, */
@@ -39,8 +36,8 @@ __device__ static inline int64_t offset_at(const csr_view &v, int64_t row)
 }
 
 /* The terms of the thread's column with entries from, from + step, .. below `to`. */
-template <typename VALUE>
-__device__ static inline double add_entries(const csr_view &v, const double *x, int columns, int64_t from, int64_t to,
+template <typename VALUE, typename VECTOR>
+__device__ static inline double add_entries(const csr_view &v, const VECTOR *x, int columns, int64_t from, int64_t to,
                                             int step)
 {
     const VALUE *val = (const VALUE *)v.val;
@@ -50,7 +47,7 @@ __device__ static inline double add_entries(const csr_view &v, const double *x, 
     for (int64_t k = from; k < to; k += COLUMN_LOADS * step) {
         int32_t column[COLUMN_LOADS];
         VALUE value[COLUMN_LOADS];
-        double factor[COLUMN_LOADS];
+        VECTOR factor[COLUMN_LOADS];
 
 #pragma unroll
         for (int u = 0; u < COLUMN_LOADS; u++) {
@@ -65,16 +62,16 @@ __device__ static inline double add_entries(const csr_view &v, const double *x, 
         }
 #pragma unroll
         for (int u = 0; u < COLUMN_LOADS; u++) {
-            if (k + u * step < to) { sum += tess::decode<double>(value[u]) * factor[u]; }
+            if (k + u * step < to) { sum += product_of(value[u], factor[u]); }
         }
     }
     return sum;
 }
 
 /* The sum of a row by `width` neighbouring threads, in the first `columns` of them. All threads of a wave call it. */
-template <typename VALUE>
-__device__ static inline double group_row_sum(const csr_view &v, const double *x, int columns, int width, int64_t from,
-                                              int64_t to)
+template <typename VALUE, typename VECTOR>
+__device__ static inline double group_columns_sum(const csr_view &v, const VECTOR *x, int columns, int width,
+                                                  int64_t from, int64_t to)
 {
     const int place = ((int)threadIdx.x & (width - 1)) / columns;
     double sum = add_entries<VALUE>(v, x, columns, from + place, to, width / columns);
@@ -84,8 +81,9 @@ __device__ static inline double group_row_sum(const csr_view &v, const double *x
 }
 
 /* The same by the block, in its first `columns` threads. All threads call it. */
-template <typename VALUE>
-__device__ static inline double block_row_sum(const csr_view &v, const double *x, int columns, int64_t from, int64_t to)
+template <typename VALUE, typename VECTOR>
+__device__ static inline double block_columns_sum(const csr_view &v, const VECTOR *x, int columns, int64_t from,
+                                                  int64_t to)
 {
     double sum[1] = {add_entries<VALUE>(v, x, columns, from + (int)threadIdx.x / columns, to, GPU_BLOCK / columns)};
 
@@ -93,31 +91,21 @@ __device__ static inline double block_row_sum(const csr_view &v, const double *x
     return sum[0];
 }
 
-/* y of a row in the thread's column c, and its terms of the dot products. */
-template <int NDOTS>
-__device__ static inline void finish_column(const tess_spmv_args &args, int64_t row, int c, double sum, double *dots)
+/* The thread's column c of a row, which may be one of a part. */
+template <typename VECTOR, int NDOTS, bool STEP>
+__device__ static inline void finish_row_column(const csr_view &v, const tess_spmv_args &args, int64_t row, int c,
+                                                double sum, double *dots)
 {
-    const int64_t i = row * args.columns + c;
-    double y = sum;
+    const int64_t target = part_row_target(v.row_of, v.row_shift, row);
 
-    if (args.residual) {
-        y = args.residual[i] - sum;
-    } else if (args.beta != 0.0) {
-        y = args.alpha * sum + args.beta * args.y[i];
-    } else if (args.alpha != 1.0) {
-        y = args.alpha * sum;
-    }
-    args.y[i] = y;
-#pragma unroll
-    for (int k = 0; k < NDOTS; k++) {
-        dots[k] += y * args.reduction.with[k][i];
-    }
+    if (v.exponent) { sum *= part_row_scale(v.exponent, row); }
+    finish_column<VECTOR, NDOTS, STEP>(args, target * args.columns + c, sum, dots);
 }
 
 /* The rows of a chunk, except a long one at its end. */
-template <typename VALUE, int NDOTS>
+template <typename VALUE, typename VECTOR, int NDOTS, bool STEP>
 __device__ static inline void multiply_short_rows(const columns_product &p, const csr_chunk &chunk,
-                                                  const tess_spmv_args &args, const double *x, bool runs, double *dots)
+                                                  const tess_spmv_args &args, const VECTOR *x, bool runs, double *dots)
 {
     const int columns = args.columns, c = (int)threadIdx.x & (columns - 1), width = p.group;
     const int most = width == GPU_WAVE ? INT_MAX : max((int)COLUMN_LEFT_OVER, COLUMN_STEPS * width);
@@ -135,10 +123,10 @@ __device__ static inline void multiply_short_rows(const columns_product &p, cons
             own = to - from <= most;
             left_over = left_over || !own;
         }
-        const double sum = group_row_sum<VALUE>(p.v, x, columns, width, from, own && runs ? to : from);
+        const double sum = group_columns_sum<VALUE>(p.v, x, columns, width, from, own && runs ? to : from);
 
         if (own && runs && ((int)threadIdx.x & (width - 1)) < columns) {
-            finish_column<NDOTS>(args, row, c, sum, dots);
+            finish_row_column<VECTOR, NDOTS, STEP>(p.v, args, row, c, sum, dots);
         }
     }
     if (!__syncthreads_or(left_over)) { return; }
@@ -146,9 +134,11 @@ __device__ static inline void multiply_short_rows(const columns_product &p, cons
         const int64_t row = (int64_t)chunk.first_row + r, from = offset_at(p.v, row), to = offset_at(p.v, row + 1);
 
         if (to - from > most) {
-            const double sum = group_row_sum<VALUE>(p.v, x, columns, GPU_WAVE, from, runs ? to : from);
+            const double sum = group_columns_sum<VALUE>(p.v, x, columns, GPU_WAVE, from, runs ? to : from);
 
-            if (runs && (int)threadIdx.x % GPU_WAVE < columns) { finish_column<NDOTS>(args, row, c, sum, dots); }
+            if (runs && (int)threadIdx.x % GPU_WAVE < columns) {
+                finish_row_column<VECTOR, NDOTS, STEP>(p.v, args, row, c, sum, dots);
+            }
         }
     }
 }
@@ -171,16 +161,16 @@ __device__ static inline int last_up_to(const int32_t *number, int count, int64_
 }
 
 /* The long row at a chunk's end. */
-template <typename VALUE, int NDOTS>
+template <typename VALUE, typename VECTOR, int NDOTS, bool STEP>
 __device__ static inline void multiply_long_row(const columns_product &p, int64_t row, const tess_spmv_args &args,
-                                                const double *x, bool runs, double *dots)
+                                                const VECTOR *x, bool runs, double *dots)
 {
     const int columns = args.columns, c = (int)threadIdx.x & (columns - 1);
     const int64_t from = offset_at(p.v, row), to = offset_at(p.v, row + 1);
     double sum = 0.0;
 
     if (to - from <= SEGMENT) {
-        sum = block_row_sum<VALUE>(p.v, x, columns, from, runs ? to : from);
+        sum = block_columns_sum<VALUE>(p.v, x, columns, from, runs ? to : from);
     } else if ((int)threadIdx.x < columns) {
         const int split = last_up_to(p.split_row, p.nsplit, row);
 
@@ -188,14 +178,14 @@ __device__ static inline void multiply_long_row(const columns_product &p, int64_
             sum += p.segment_sum[(int64_t)s * columns + c];
         }
     }
-    if (runs && (int)threadIdx.x < columns) { finish_column<NDOTS>(args, row, c, sum, dots); }
+    if (runs && (int)threadIdx.x < columns) { finish_row_column<VECTOR, NDOTS, STEP>(p.v, args, row, c, sum, dots); }
 }
 
-template <typename VALUE, int NDOTS>
-__global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, COLUMN_BLOCKS)
+template <typename VALUE, typename VECTOR, int NDOTS, bool STEP>
+__global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, columns_tuning::BLOCKS)
     columns_product_kernel(const columns_product p, const tess_spmv_args args, const columns_target target)
 {
-    const double *x = args.x + column_of_thread(target);
+    const VECTOR *x = factors_of<VECTOR>(args) + column_of_thread(target);
     double dots[NDOTS > 0 ? NDOTS : 1] = {};
     tess_scalars scalars;
     const bool runs = column_enter(target, true, &scalars);
@@ -203,16 +193,17 @@ __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, COLUMN_BLOCKS)
     for (int at = (int)blockIdx.x; at < p.nchunks; at += (int)gridDim.x) {
         const csr_chunk chunk = p.chunk[at];
 
-        multiply_short_rows<VALUE, NDOTS>(p, chunk, args, x, runs, dots);
+        multiply_short_rows<VALUE, VECTOR, NDOTS, STEP>(p, chunk, args, x, runs, dots);
         if (chunk.short_rows < chunk.rows) {
-            multiply_long_row<VALUE, NDOTS>(p, (int64_t)chunk.first_row + chunk.short_rows, args, x, runs, dots);
+            multiply_long_row<VALUE, VECTOR, NDOTS, STEP>(p, (int64_t)chunk.first_row + chunk.short_rows, args, x, runs,
+                                                          dots);
         }
     }
     if (NDOTS > 0) { column_grid_reduce(dots, runs, target); }
 }
 
 /* One segment of a row to split for each block. */
-template <typename VALUE>
+template <typename VALUE, typename VECTOR>
 __global__ static void __launch_bounds__(GPU_BLOCK)
     column_segments_kernel(const columns_product p, const tess_spmv_args args, const columns_target target)
 {
@@ -222,8 +213,8 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
     const int64_t row = p.split_row[split], end = offset_at(p.v, row + 1);
     const int64_t from = offset_at(p.v, row) + (int64_t)(segment - p.split_segment[split]) * SEGMENT;
     const int64_t to = end - from > SEGMENT ? from + SEGMENT : end;
-    const double sum =
-        block_row_sum<VALUE>(p.v, args.x + column_of_thread(target), target.columns, from, runs ? to : from);
+    const double sum = block_columns_sum<VALUE>(p.v, factors_of<VECTOR>(args) + column_of_thread(target),
+                                                target.columns, from, runs ? to : from);
 
     if ((int)threadIdx.x < target.columns) { p.segment_sum[(int64_t)segment * target.columns + threadIdx.x] = sum; }
 }
@@ -239,10 +230,10 @@ static int choose_columns_group(const csr_view *v, int columns)
     return group;
 }
 
-template <typename VALUE, int NDOTS>
-static tess_status launch_columns(tess_context *ctx, const csr_view *v, const csr_plan *p, const tess_spmv_args *args)
+template <typename VALUE, typename VECTOR, int NDOTS, bool STEP>
+static tess_status launch_product(tess_context *ctx, const csr_view *v, const csr_plan *p, const tess_spmv_args *args)
 {
-    const int64_t most = (int64_t)gpu_state_of(ctx)->multiprocessors * COLUMN_BLOCKS;
+    const int64_t most = (int64_t)gpu_state_of(ctx)->multiprocessors * columns_tuning::BLOCKS;
     const unsigned grid = (unsigned)(p->nchunks < most ? p->nchunks : most);
     columns_product product = {*v,        p->chunk,     p->nchunks,       choose_columns_group(v, args->columns),
                                p->nsplit, p->split_row, p->split_segment, NULL};
@@ -253,11 +244,11 @@ static tess_status launch_columns(tess_context *ctx, const csr_view *v, const cs
     TESS_TRY(prepare_columns(ctx, grid, NDOTS, args->reduction.scalar, &target));
     if (p->nsplit > 0) {
         TESS_TRY(gpu_parts(ctx, (int64_t)p->nsegments * args->columns, &product.segment_sum));
-        TESS_TRY(gpu_launch(ctx, "summing split rows of several columns", column_segments_kernel<VALUE>,
+        TESS_TRY(gpu_launch(ctx, "summing split rows of several columns", column_segments_kernel<VALUE, VECTOR>,
                             (unsigned)p->nsegments, 0, product, *args, target));
     }
-    status = gpu_launch(ctx, "a sparse product of several columns", columns_product_kernel<VALUE, NDOTS>, grid, 0,
-                        product, *args, target);
+    status = gpu_launch(ctx, "a sparse product of several columns", columns_product_kernel<VALUE, VECTOR, NDOTS, STEP>,
+                        grid, 0, product, *args, target);
 cleanup:
     return status;
 }
@@ -265,10 +256,12 @@ cleanup:
 template <typename VALUE>
 tess_status csr_multiply_columns(tess_context *ctx, const csr_view *v, const csr_plan *p, const tess_spmv_args *args)
 {
+    if (args->vectors == TESS_PRECISION_FP32) { return launch_product<VALUE, float, 0, true>(ctx, v, p, args); }
+    if (args->update.kind == TESS_UPDATE_POLYNOMIAL) { return launch_product<VALUE, double, 0, true>(ctx, v, p, args); }
     switch (args->reduction.ndots) {
-    case 0: return launch_columns<VALUE, 0>(ctx, v, p, args);
-    case 1: return launch_columns<VALUE, 1>(ctx, v, p, args);
-    default: return launch_columns<VALUE, 2>(ctx, v, p, args);
+    case 0: return launch_product<VALUE, double, 0, false>(ctx, v, p, args);
+    case 1: return launch_product<VALUE, double, 1, false>(ctx, v, p, args);
+    default: return launch_product<VALUE, double, 2, false>(ctx, v, p, args);
     }
 }
 

@@ -8,6 +8,7 @@
 #ifndef TESS_FORMAT_DIA_DIA_H
 #define TESS_FORMAT_DIA_DIA_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <tessera/matrix.h>
@@ -65,8 +66,9 @@ typedef struct dia_ops {
     tess_status (*decode)(tess_context *ctx, const csr_view *csr, const dia_view *v, int32_t *col_ind, double *val);
     tess_status (*prepare)(tess_context *ctx, const dia_view *v);
     tess_status (*spmv)(tess_context *ctx, const dia_view *v, const tess_spmv_args *args);
-    /* As multiply_columns of a format; NULL: the device has none. */
+    /* As multiply_columns of a format. */
     tess_status (*multiply_columns)(tess_context *ctx, const dia_view *v, const tess_spmv_args *args);
+    bool columns_take_steps; /* FP32 vectors, and steps of a polynomial */
 } dia_ops;
 
 /* ---- views, as layers of other formats ---- */

@@ -2,21 +2,37 @@
 /*
  * DIA times several columns on the host: a run of neighbouring rows of a diagonal multiplies as many rows of x, whose
  * values lie side by side. The sum of a row and column is in the order of the columns of A.
+ *
+ * One thread of an AMD EPYC, FP64, over one column after another: 27 points of 64^3 rows 1.3, 2.0 and 2.8 times as fast
+ * with 2, 4 and 8 columns; 7 points of 100^3 rows 1.1, 1.6 and 2.0.
  */
 #include <string.h>
 
-#include "device/host/columns.h"
+#include "format/columns_host.h"
 #include "format/dia/dia_host.h"
 
 /* Sums of a block: rows times columns. A block has at least 32 rows. */
 enum { SUMS = DIA_HOST_ROWS };
 
-HOST_CLONES static void add_run(int64_t rows, int columns, const double *value, const double *x, double *restrict sum)
+/* `columns` is a constant where it is few. */
+static inline __attribute__((always_inline)) void add_rows(int64_t rows, int columns, const double *value,
+                                                           const double *x, double *restrict sum)
 {
     for (int64_t i = 0; i < rows; i++) {
+#pragma omp simd
         for (int c = 0; c < columns; c++) {
             sum[i * columns + c] += value[i] * x[i * columns + c];
         }
+    }
+}
+
+HOST_CLONES static void add_run(int64_t rows, int columns, const double *value, const double *x, double *restrict sum)
+{
+    switch (columns) {
+    case 2: add_rows(rows, 2, value, x, sum); break;
+    case 4: add_rows(rows, 4, value, x, sum); break;
+    case 8: add_rows(rows, 8, value, x, sum); break;
+    default: add_rows(rows, columns, value, x, sum); break;
     }
 }
 
@@ -40,50 +56,31 @@ static void add_block(const dia_view *v, const tess_spmv_args *args, int64_t fir
     }
 }
 
-/* y of a block, and its terms of the dot products: those of the first by column, then of the second. */
-static void store_block(const tess_spmv_args *args, int64_t first, int count, const double *sum, double *dots)
+static int rows_of_block(const tess_spmv_args *args)
 {
-    const int columns = args->columns;
+    return SUMS / args->columns;
+}
 
-    for (int64_t k = 0; k < (int64_t)count * columns; k++) {
-        const int64_t at = first * columns + k;
-        double own[2] = {0.0, 0.0};
+static void multiply_block(const void *matrix, const tess_spmv_args *args, int64_t block, double *dots)
+{
+    const dia_view *v = matrix;
+    const int rows = rows_of_block(args), columns = args->columns;
+    const int64_t first = block * rows;
+    const int count = v->nrows - first < rows ? (int)(v->nrows - first) : rows;
+    const bool plain = columns_are_plain(args);
+    double sum[SUMS];
 
-        args->y[at] = spmv_result(args, at, sum[k]);
-        spmv_add_dots(&args->reduction, args->y, at, args->y[at], own);
-        for (int j = 0; j < args->reduction.ndots; j++) {
-            dots[j * columns + k % columns] += own[j];
-        }
+    memset(sum, 0, sizeof sum);
+    add_block(v, args, first, count, sum);
+    for (int64_t i = 0; i < count; i++) {
+        columns_finish(args, plain, (first + i) * columns, columns, sum + i * columns, dots);
     }
 }
 
 tess_status dia_host_multiply_columns(tess_context *ctx, const dia_view *v, const tess_spmv_args *args)
 {
-    const tess_reduction *reduction = &args->reduction;
-    const int rows = SUMS / args->columns, sums = reduction->ndots * args->columns;
-    const int64_t nblocks = (v->nrows + rows - 1) / rows;
-    const host_columns columns = host_columns_enter(reduction->state, args->columns, false, true);
-    double *partials = NULL;
-    tess_status status = TESS_SUCCESS;
+    const int rows = rows_of_block(args);
 
-    if (columns.running == 0) { return TESS_SUCCESS; }
-    if (sums > 0) { TESS_TRY(host_partials(ctx, sums * nblocks, &partials)); }
-#pragma omp parallel for num_threads(ctx->threads) schedule(static) if (v->nnz * args->columns > HOST_SERIAL_WORK)
-    for (int64_t b = 0; b < nblocks; b++) {
-        const int64_t first = b * rows;
-        const int count = v->nrows - first < rows ? (int)(v->nrows - first) : rows;
-        double sum[SUMS], dots[2 * TESS_MAX_COLUMNS] = {0.0};
-
-        memset(sum, 0, sizeof sum);
-        add_block(v, args, first, count, sum);
-        store_block(args, first, count, sum, dots);
-        for (int k = 0; k < sums; k++) {
-            partials[k * nblocks + b] = dots[k];
-        }
-    }
-    if (sums > 0) {
-        host_columns_finish(&columns, partials, nblocks, reduction->ndots, reduction->scalar, reduction->state);
-    }
-cleanup:
-    return status;
+    return columns_multiply(ctx, args, (v->nrows + rows - 1) / rows, v->nnz * args->columns > HOST_SERIAL_WORK,
+                            multiply_block, v);
 }

@@ -7,6 +7,9 @@
 /* A product with values stored as STORED (dia_stored_device.cu). */
 template <typename STORED>
 tess_status dia_multiply(tess_context *ctx, const dia_view *v, const tess_spmv_args *args);
+/* The same for several columns (dia_columns_stored_device.cu). */
+template <typename STORED>
+tess_status dia_multiply_columns(tess_context *ctx, const dia_view *v, const tess_spmv_args *args);
 
 static tess_status spmv(tess_context *ctx, const dia_view *v, const tess_spmv_args *args)
 {
@@ -14,6 +17,15 @@ static tess_status spmv(tess_context *ctx, const dia_view *v, const tess_spmv_ar
 
     return gpu_by_storage(ctx, v->precision,
                           [&](auto stored) { return dia_multiply<typename decltype(stored)::type>(ctx, v, args); });
+}
+
+static tess_status multiply_columns(tess_context *ctx, const dia_view *v, const tess_spmv_args *args)
+{
+    gpu_scope scope(ctx);
+
+    return gpu_by_storage(ctx, v->precision, [&](auto stored) {
+        return dia_multiply_columns<typename decltype(stored)::type>(ctx, v, args);
+    });
 }
 
 /* Products need no preparation. */
@@ -34,7 +46,8 @@ extern "C" const dia_ops *dia_gpu_ops(void)
                                   dia_gpu_decode,
                                   prepare,
                                   spmv,
-                                  NULL};
+                                  multiply_columns,
+                                  true};
 
     return &table;
 }

@@ -90,6 +90,9 @@ typedef struct ellr_ops {
     /* The same for 2 to TESS_MAX_LEVELS layers: slices of all rows in their order (window 1), each for other entries,
        without scales. One pass over the rows: each sum goes through all layers. */
     tess_status (*spmv_layers)(tess_context *ctx, int count, const ellr_view *layers, const tess_spmv_args *args);
+    /* As multiply_columns of a format; also of a part or layer, without reduction. */
+    tess_status (*multiply_columns)(tess_context *ctx, const ellr_view *v, const tess_spmv_args *args);
+    bool columns_take_steps; /* FP32 vectors, and steps of a polynomial */
 } ellr_ops;
 
 /* ---- views, as parts of other formats ---- */
@@ -126,6 +129,7 @@ tess_status ellr_host_fill_values(tess_context *ctx, const csr_view *csr, const 
 tess_status ellr_host_decode(tess_context *ctx, const csr_view *csr, const ellr_view *v, int32_t *col_ind, double *val);
 /* Adds the sums of slice s of a layer, whose rows are in their order, to sum[0 .. ELLR_SLICE - 1], by lanes. */
 void ellr_host_add_slice(const ellr_view *v, const tess_spmv_args *args, int64_t s, double *sum);
+tess_status ellr_host_multiply_columns(tess_context *ctx, const ellr_view *v, const tess_spmv_args *args);
 const ellr_ops *ellr_gpu_ops(void);
 tess_status ellr_gpu_longest_row(tess_context *ctx, const csr_view *csr, int32_t *longest);
 tess_status ellr_gpu_arrange(tess_context *ctx, const csr_view *csr, const ellr_view *v, ellr_arrangement *arrangement);

@@ -7,6 +7,9 @@
 /* A product with values stored as STORED (ellr_stored_device.cu). */
 template <typename STORED>
 tess_status ellr_multiply(tess_context *ctx, const ellr_view *v, const tess_spmv_args *args);
+/* The same for several columns (ellr_columns_stored_device.cu). */
+template <typename STORED>
+tess_status ellr_multiply_columns(tess_context *ctx, const ellr_view *v, const tess_spmv_args *args);
 
 static tess_status spmv(tess_context *ctx, const ellr_view *v, const tess_spmv_args *args)
 {
@@ -14,6 +17,15 @@ static tess_status spmv(tess_context *ctx, const ellr_view *v, const tess_spmv_a
 
     return gpu_by_storage(ctx, v->precision,
                           [&](auto stored) { return ellr_multiply<typename decltype(stored)::type>(ctx, v, args); });
+}
+
+static tess_status multiply_columns(tess_context *ctx, const ellr_view *v, const tess_spmv_args *args)
+{
+    gpu_scope scope(ctx);
+
+    return gpu_by_storage(ctx, v->precision, [&](auto stored) {
+        return ellr_multiply_columns<typename decltype(stored)::type>(ctx, v, args);
+    });
 }
 
 /* Products need no preparation. */
@@ -33,7 +45,9 @@ extern "C" const ellr_ops *ellr_gpu_ops(void)
                                    prepare,
                                    spmv,
                                    ellr_gpu_spmv_parts,
-                                   ellr_gpu_spmv_layers};
+                                   ellr_gpu_spmv_layers,
+                                   multiply_columns,
+                                   true};
 
     return &table;
 }

@@ -240,6 +240,16 @@ static tess_status ellr_spmv(const tess_matrix *a, const tess_spmv_args *args)
     return ellr_ops_of(a->ctx)->spmv(a->ctx, v, args);
 }
 
+static bool ellr_takes_columns(const tess_matrix *a, bool steps)
+{
+    return steps ? ellr_ops_of(a->ctx)->columns_take_steps : view_of(a)->arithmetic == TESS_ARITHMETIC_FP64;
+}
+
+static tess_status ellr_multiply_columns(const tess_matrix *a, const tess_spmv_args *args)
+{
+    return ellr_ops_of(a->ctx)->multiply_columns(a->ctx, view_of(a), args);
+}
+
 /* ---- back to the host ---- */
 
 static tess_status ellr_decode(const tess_matrix *a, int64_t *row_ptr, int32_t *col_ind, double *val)
@@ -287,6 +297,8 @@ const tess_format_ops ellr_format = {
     .destroy = ellr_destroy,
     .prepare = ellr_prepare,
     .spmv = ellr_spmv,
+    .takes_columns = ellr_takes_columns,
+    .multiply_columns = ellr_multiply_columns,
     .decode = ellr_decode,
     .bytes = ellr_bytes,
 };
@@ -313,6 +325,8 @@ const tess_format_ops sell_format = {
     .destroy = ellr_destroy,
     .prepare = ellr_prepare,
     .spmv = ellr_spmv,
+    .takes_columns = ellr_takes_columns,
+    .multiply_columns = ellr_multiply_columns,
     .decode = ellr_decode,
     .bytes = ellr_bytes,
 };

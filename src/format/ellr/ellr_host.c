@@ -434,4 +434,5 @@ const ellr_ops ellr_host_ops = {
     .spmv = spmv,
     .spmv_parts = spmv_parts,
     .spmv_layers = spmv_layers,
+    .multiply_columns = ellr_host_multiply_columns,
 };

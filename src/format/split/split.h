@@ -147,6 +147,8 @@ tess_format split_level_base(const split_storage *s, int level);
 tess_status split_refresh(const tess_matrix *assembled, void *storage);
 tess_status split_prepare(const tess_matrix *a);
 tess_status split_spmv(const tess_matrix *a, const tess_spmv_args *args);
+bool split_takes_columns(const tess_matrix *a, bool steps);
+tess_status split_multiply_columns(const tess_matrix *a, const tess_spmv_args *args);
 tess_status split_decode(const tess_matrix *a, int64_t *row_ptr, int32_t *col_ind, double *val);
 
 extern const split_ops split_host_ops;

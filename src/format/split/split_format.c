@@ -312,6 +312,8 @@ const tess_format_ops split_format = {
     .destroy = split_destroy,
     .prepare = split_prepare,
     .spmv = split_spmv,
+    .takes_columns = split_takes_columns,
+    .multiply_columns = split_multiply_columns,
     .decode = split_decode,
     .bytes = split_bytes,
 };
@@ -345,6 +347,8 @@ const tess_format_ops composite_format = {
     .destroy = split_destroy,
     .prepare = split_prepare,
     .spmv = split_spmv,
+    .takes_columns = split_takes_columns,
+    .multiply_columns = split_multiply_columns,
     .decode = split_decode,
     .bytes = split_bytes,
 };

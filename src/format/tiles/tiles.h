@@ -102,6 +102,8 @@ typedef struct tiles_ops {
     tess_status (*prepare)(tess_context *ctx, const tiles_view *v);
     /* longest: bytes of the longest block row */
     tess_status (*spmv)(tess_context *ctx, const tiles_view *v, int64_t longest, const tess_spmv_args *args);
+    /* As multiply_columns of a format; NULL in layouts that have none. */
+    tess_status (*multiply_columns)(tess_context *ctx, const tiles_view *v, const tess_spmv_args *args);
 } tiles_ops;
 
 /* ---- for other ways to store tiles ---- */
@@ -141,6 +143,7 @@ void tiles_copy_free(const tess_matrix *a, tiles_copy *copy);
 /* ---- this one ---- */
 
 extern const tiles_ops tiles_host_ops;
+tess_status tiles_host_multiply_columns(tess_context *ctx, const tiles_view *v, const tess_spmv_args *args);
 const tiles_ops *tiles_gpu_ops(void);
 const tiles_ops *tiles_ops_of(const tess_context *ctx);
 

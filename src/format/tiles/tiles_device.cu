@@ -36,7 +36,8 @@ static tess_status prepare(tess_context *, const tiles_view *)
 /* Behind functions, because HIP would also emit a visible table for the device. */
 extern "C" const tiles_ops *tiles_gpu_ops(void)
 {
-    static const tiles_ops table = {tiles_gpu_measure, tiles_gpu_fill, nullptr, prepare, spmv};
+    static const tiles_ops table = {tiles_gpu_measure, tiles_gpu_fill, nullptr,
+                                    prepare,           spmv,           tiles_gpu_multiply_columns};
 
     return &table;
 }

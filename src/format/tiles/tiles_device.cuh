@@ -74,6 +74,9 @@ tess_status tiles_multiply_long(tess_context *ctx, const tiles_view *v, int64_t 
 tess_status tiles_multiply_32(tess_context *ctx, const tiles_view *v, int64_t longest, const tess_spmv_args *args,
                               bool pairs);
 
+/* Several columns (tiles_columns_device.cu). */
+tess_status tiles_gpu_multiply_columns(tess_context *ctx, const tiles_view *v, const tess_spmv_args *args);
+
 extern "C" tess_status tiles_gpu_measure(tess_context *ctx, const tiles_source *source, const tiles_view *v,
                                          uint32_t *start, int64_t *units, int64_t *longest);
 extern "C" tess_status tiles_gpu_fill(tess_context *ctx, const tiles_source *source, const tiles_view *v, char *record);

@@ -187,6 +187,17 @@ static tess_status tiles_spmv(const tess_matrix *a, const tess_spmv_args *args)
     return tiles_ops_of(a->ctx)->spmv(a->ctx, &s->view, s->longest, args);
 }
 
+static bool tiles_takes_columns(const tess_matrix *a, bool steps)
+{
+    (void)a;
+    return !steps;
+}
+
+static tess_status tiles_multiply_columns(const tess_matrix *a, const tess_spmv_args *args)
+{
+    return tiles_ops_of(a->ctx)->multiply_columns(a->ctx, &storage_of(a)->view, args);
+}
+
 /* ---- back to the host ---- */
 
 /* One decoded entry. */
@@ -331,6 +342,8 @@ const tess_format_ops tiles_format = {
     .destroy = tiles_destroy,
     .prepare = tiles_prepare,
     .spmv = tiles_spmv,
+    .takes_columns = tiles_takes_columns,
+    .multiply_columns = tiles_multiply_columns,
     .decode = tiles_decode,
     .bytes = tiles_record_bytes,
 };

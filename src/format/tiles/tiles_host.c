@@ -394,4 +394,4 @@ static tess_status prepare(tess_context *ctx, const tiles_view *v)
     return tiles_host_prepare(ctx, v->nblock_rows);
 }
 
-const tiles_ops tiles_host_ops = {measure, fill, NULL, prepare, spmv};
+const tiles_ops tiles_host_ops = {measure, fill, NULL, prepare, spmv, tiles_host_multiply_columns};

@@ -65,7 +65,8 @@ static tess_status prepare(tess_context *, const tiles_view *)
 
 extern "C" const tiles_ops *resident_gpu_ops(void)
 {
-    static const tiles_ops table = {resident_gpu_measure, resident_gpu_fill, resident_gpu_divide, prepare, spmv};
+    static const tiles_ops table = {
+        resident_gpu_measure, resident_gpu_fill, resident_gpu_divide, prepare, spmv, nullptr};
 
     return &table;
 }

@@ -231,7 +231,7 @@ static tess_status prepare(tess_context *ctx, const tiles_view *v)
     return tiles_host_prepare(ctx, v->nblock_rows);
 }
 
-const tiles_ops resident_host_ops = {measure, fill, NULL, prepare, spmv};
+const tiles_ops resident_host_ops = {measure, fill, NULL, prepare, spmv, NULL};
 
 /* ---- decoding ---- */
 

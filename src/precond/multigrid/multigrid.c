@@ -348,6 +348,13 @@ static bool takes_columns(const tess_precond *m)
     return own && own->cycle.count > 0 && amg_columns_fit(&own->cycle);
 }
 
+static tess_status prepare_columns(const tess_precond *m, int columns)
+{
+    amg *own = m->own;
+
+    return amg_columns_prepare(&own->columns, &own->cycle, columns);
+}
+
 static tess_status apply_columns(const tess_precond *m, int columns, const double *r, double *z)
 {
     amg *own = m->own;
@@ -424,10 +431,10 @@ static void levels(const tess_precond *m, tess_amg_levels *out)
     }
 }
 
-#define AMG_OPERATIONS                                                                                      \
-    .kind = TESS_PRECOND_AMG, .check = check, .create = create, .renew = set_up, .apply = apply,            \
-    .takes_columns = takes_columns, .apply_columns = apply_columns, .widen = widen, .can_widen = can_widen, \
-    .revision = revision, .bytes = bytes, .levels = levels, .destroy = destroy
+#define AMG_OPERATIONS                                                                                  \
+    .kind = TESS_PRECOND_AMG, .check = check, .create = create, .renew = set_up, .apply = apply,        \
+    .takes_columns = takes_columns, .prepare_columns = prepare_columns, .apply_columns = apply_columns, \
+    .widen = widen, .can_widen = can_widen, .revision = revision, .bytes = bytes, .levels = levels, .destroy = destroy
 
 const tess_precond_ops precond_amg = {AMG_OPERATIONS};
 /* With K cycles, whose scalars the host reads. */

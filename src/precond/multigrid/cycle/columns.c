@@ -80,13 +80,18 @@ cleanup:
     return status;
 }
 
+tess_status amg_columns_prepare(amg_columns *m, const amg_cycle *c, int columns)
+{
+    return have_room(m, c, columns) ? TESS_SUCCESS : allocate(m, c, columns);
+}
+
 tess_status amg_columns_apply(amg_columns *m, const amg_cycle *c, int columns, const double *r, double *z)
 {
     amg_cycle own = *c;
     amg_cycle_level level[TESS_MAX_AMG_LEVELS];
     tess_status status = TESS_SUCCESS;
 
-    if (!have_room(m, c, columns)) { TESS_TRY(allocate(m, c, columns)); }
+    TESS_TRY(amg_columns_prepare(m, c, columns));
     for (int l = 0; l < c->count; l++) {
         level[l] = c->level[l];
         for (int k = 0; k < VECTORS; k++) {

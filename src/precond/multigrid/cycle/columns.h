@@ -15,7 +15,9 @@ typedef struct amg_columns {
 
 /* Whether the cycle can: V and W, smoothers that are products, and levels in formats that multiply columns. */
 bool amg_columns_fit(const amg_cycle *c);
-/* z := M^-1 r for FP64 vectors by rows. The first call, and one for more columns, allocates. */
+/* Makes vectors for so many columns, unless there are enough. */
+tess_status amg_columns_prepare(amg_columns *m, const amg_cycle *c, int columns);
+/* z := M^-1 r for FP64 vectors by rows. Prepares itself if nobody has. */
 tess_status amg_columns_apply(amg_columns *m, const amg_cycle *c, int columns, const double *r, double *z);
 void amg_columns_release(amg_columns *m);
 

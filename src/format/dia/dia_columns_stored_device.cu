@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* DIA times several columns on the GPU (columns_product.cuh). Compiled separately for each precision. */
+#include "format/columns_product.cuh"
+#include "format/dia/dia_rows.h"
+
+/* A place is a row. */
+struct diagonals_of_columns {
+    typedef dia_view view;
+
+    __host__ __device__ static inline int64_t places(const dia_view *v)
+    {
+        return v->nrows;
+    }
+
+    /* Every place of a diagonal may be loaded. */
+    template <typename STORED, typename VECTOR, typename ARITHMETIC>
+    __device__ static inline int64_t sum_row(const dia_view &v, int64_t row, const VECTOR *x, int columns,
+                                             ARITHMETIC *sum)
+    {
+        constexpr int BATCH = columns_tuning::BATCH;
+        const STORED *val = (const STORED *)v.val;
+
+#pragma unroll 1
+        for (int64_t d = 0; d < v.ndiagonals; d += BATCH) {
+            const int64_t left = v.ndiagonals - d;
+            STORED value[BATCH];
+            VECTOR factor[BATCH];
+            bool entry[BATCH];
+
+#pragma unroll
+            for (int u = 0; u < BATCH; u++) {
+                entry[u] = false;
+                if (u < left) {
+                    const dia_diagonal diagonal = v.diagonal[d + u];
+
+                    value[u] = val[dia_place(&v, d + u, row)];
+                    entry[u] = dia_has_entry(&v, diagonal, row);
+                    if (entry[u]) { factor[u] = x[(row + diagonal.offset) * columns]; }
+                }
+            }
+#pragma unroll
+            for (int u = 0; u < BATCH; u++) {
+                if (entry[u]) { *sum += tess::decode<ARITHMETIC>(value[u]) * (ARITHMETIC)factor[u]; }
+            }
+        }
+        return row;
+    }
+};
+
+template <typename STORED>
+tess_status dia_multiply_columns(tess_context *ctx, const dia_view *v, const tess_spmv_args *args)
+{
+    return select_columns<diagonals_of_columns, STORED>(ctx, v, args);
+}
+
+#define MULTIPLY(STORED) \
+    template tess_status dia_multiply_columns<STORED>(tess_context *, const dia_view *, const tess_spmv_args *);
+STORED_TYPES(MULTIPLY)
+#undef MULTIPLY

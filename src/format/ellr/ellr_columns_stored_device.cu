@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ELLPACK-R and SELL-C-sigma times several columns on the GPU (columns_product.cuh). Compiled separately for each
+   precision. */
+#include "format/columns_product.cuh"
+#include "format/ellr/ellr_rows.h"
+
+/* The entries of a row: val and col point to its first one, columns are relative to `base`. Values are loaded into the
+   first-level cache, for the waves of neighbouring rows share its lines. */
+template <typename STORED, typename COLUMN, typename VECTOR, typename ARITHMETIC>
+__device__ static inline void add_entries(const STORED *val, const COLUMN *col, int64_t base, int32_t length,
+                                          const VECTOR *x, int columns, ARITHMETIC *sum)
+{
+    constexpr int BATCH = columns_tuning::BATCH;
+
+#pragma unroll 1
+    for (int32_t k = 0; k < length; k += BATCH) {
+        COLUMN column[BATCH];
+        STORED value[BATCH];
+        VECTOR factor[BATCH];
+
+#pragma unroll
+        for (int u = 0; u < BATCH; u++) {
+            if (u < length - k) {
+                column[u] = col[u * ELLR_SLICE];
+                value[u] = val[u * ELLR_SLICE];
+            }
+        }
+#pragma unroll
+        for (int u = 0; u < BATCH; u++) {
+            if (u < length - k) { factor[u] = x[(base + column[u]) * columns]; }
+        }
+#pragma unroll
+        for (int u = 0; u < BATCH; u++) {
+            if (u < length - k) { *sum += tess::decode<ARITHMETIC>(value[u]) * (ARITHMETIC)factor[u]; }
+        }
+        val += BATCH * ELLR_SLICE;
+        col += BATCH * ELLR_SLICE;
+    }
+}
+
+/* A place is a position. */
+struct slices_of_columns {
+    typedef ellr_view view;
+
+    __host__ __device__ static inline int64_t places(const ellr_view *v)
+    {
+        return v->nslices * ELLR_SLICE;
+    }
+
+    template <typename STORED, typename VECTOR, typename ARITHMETIC>
+    __device__ static inline int64_t sum_row(const ellr_view &v, int64_t position, const VECTOR *x, int columns,
+                                             ARITHMETIC *sum)
+    {
+        const ellr_slice slice = v.slice[position / ELLR_SLICE];
+        const int64_t row = ellr_row(&v, slice, position), lane = position % ELLR_SLICE;
+        const STORED *val = (const STORED *)v.val + ellr_first_value(slice) + lane;
+        const int16_t *words = (const int16_t *)v.column + ellr_first_column(slice);
+
+        if (row >= v.nrows) { return -1; }
+        if (ellr_has_wide_columns(slice)) {
+            const int32_t *wide = (const int32_t *)(const void *)words;
+
+            add_entries(val, wide + lane, 0, ellr_length(&v, position), x, columns, sum);
+        } else {
+            add_entries(val, words + lane, ellr_target(&v, row), ellr_length(&v, position), x, columns, sum);
+        }
+        if (v.exponent) { *sum *= (ARITHMETIC)part_row_scale(v.exponent, row); }
+        return ellr_target(&v, row);
+    }
+};
+
+template <typename STORED>
+tess_status ellr_multiply_columns(tess_context *ctx, const ellr_view *v, const tess_spmv_args *args)
+{
+    return select_columns<slices_of_columns, STORED>(ctx, v, args);
+}
+
+#define MULTIPLY(STORED) \
+    template tess_status ellr_multiply_columns<STORED>(tess_context *, const ellr_view *, const tess_spmv_args *);
+STORED_TYPES(MULTIPLY)
+#undef MULTIPLY
