@@ -46,6 +46,7 @@
 #include <tessera/reason.h>
 #include <tessera/residual.h>
 #include <tessera/schedule.h>
+#include <tessera/sequence.h>
 #include <tessera/solver.h>
 #include <tessera/status.h>
 #include <tessera/timestep.h>
