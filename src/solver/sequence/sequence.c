@@ -316,11 +316,11 @@ static void explain_cost(tess_sequence *q, const char *verdict)
 /* A step whose preconditioner is of its own values; the renewal still tells of the one before. */
 static void explain_renewed(tess_sequence *q)
 {
-    if (q->last.step == 1) {
-        say(q, "set up: the first step");
-    } else if (q->last.solved_again) {
+    if (q->last.solved_again) {
         (void)snprintf(q->why, sizeof q->why, "renewed: the one of %s ago did not solve this step",
                        tess_count(q->renewal.age + 1, "step").text);
+    } else if (q->last.step == 1) {
+        say(q, "set up: the first step");
     } else if (q->renewal.policy == TESS_RENEWAL_ALWAYS) {
         say(q, "renewed: so it was asked for");
     } else if (!solver_running(q->solver)) {
