@@ -656,12 +656,12 @@ static void a_function(void **state)
     tess_vector_destroy(x);
 }
 
-#define SEQUENCE_TESTS                                                                                           \
-    cmocka_unit_test(guesses_save_iterations), cmocka_unit_test(products_are_told),                              \
-        cmocka_unit_test(a_jump_does_no_harm), cmocka_unit_test(a_step_is_a_solve),                              \
-        cmocka_unit_test(kept_preconditioners), cmocka_unit_test(failing_preconditioners_are_renewed),           \
-        cmocka_unit_test(counted_renewals), cmocka_unit_test(timed_renewals), cmocka_unit_test(other_solvers),   \
-        cmocka_unit_test(bad_values_are_refused), cmocka_unit_test(nan_in_vectors),                              \
+#define SEQUENCE_TESTS                                                                                         \
+    cmocka_unit_test(guesses_save_iterations), cmocka_unit_test(products_are_told),                            \
+        cmocka_unit_test(a_jump_does_no_harm), cmocka_unit_test(a_step_is_a_solve),                            \
+        cmocka_unit_test(kept_preconditioners), cmocka_unit_test(failing_preconditioners_are_renewed),         \
+        cmocka_unit_test(counted_renewals), cmocka_unit_test(timed_renewals), cmocka_unit_test(other_solvers), \
+        cmocka_unit_test(bad_values_are_refused), cmocka_unit_test(nan_in_vectors),                            \
         cmocka_unit_test(the_matrix_stays_as_it_is), cmocka_unit_test(destroyed_by_its_monitor)
 
 #ifndef TESTS_ON_GPU

@@ -12,7 +12,7 @@
 #include "matrix/assembled.h"
 #include "solver/solver.h"
 
-enum { WHY_LENGTH = 200, DEFAULT_KEPT = 4, DEFAULT_EXTRA = 20 };
+enum { WHY_LENGTH = 200, DEFAULT_KEPT = 8, DEFAULT_EXTRA = 20 };
 /* A limit that is over already still lets a solve begin, so that it has a result. */
 #define LEAST_SECONDS 1e-9
 
@@ -57,7 +57,7 @@ static tess_status take_options(tess_context *ctx, const tess_sequence_options *
     TESS_TRY(options_require_name(ctx, "tess_renewal", "tess_sequence_options.renewal", (int)out->renewal));
     TESS_TRY(options_require_reserved(ctx, "tess_sequence_options", out->reserved));
     if (out->kept_solutions < 0 || out->kept_solutions > TESS_MAX_KEPT_SOLUTIONS) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "keep 0 to 16; about 4 serve most sequences",
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "keep 0 to 16; 8 serve most sequences",
                          "tess_sequence_options.kept_solutions is %d", out->kept_solutions);
     }
     if (out->extra_iterations < 0) {
