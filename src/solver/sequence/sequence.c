@@ -303,6 +303,10 @@ static void explain_cost(tess_sequence *q, const char *verdict)
     const tess_counted extra = tess_count((int64_t)r->extra_iterations, "extra iteration");
     char lost[32], setup[32];
 
+    if (r->extra_iterations == 0.0) {
+        (void)snprintf(q->why, sizeof q->why, "%s: it has cost no extra iterations", verdict);
+        return;
+    }
     if (r->policy == TESS_RENEWAL_COUNTED) {
         (void)snprintf(q->why, sizeof q->why, "%s: %s since the last set-up, where %lld are allowed", verdict,
                        extra.text, (long long)r->most_extra);
