@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sequences of systems: guesses, kept preconditioners, and what is refused."""
+import os
+import runpy
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -110,3 +113,15 @@ def test_monitors_see_steps():
     with pytest.raises(ZeroDivisionError):
         sequence.set_limits(monitor=lambda progress: 1 / 0)
         sequence.solve(np.arange(SIDE * SIDE, dtype=float))
+
+
+def example(name):
+    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    return runpy.run_path(os.path.join(root, "examples/python", name))
+
+
+def test_examples():
+    steps = list(example("heat.py")["steps"]())
+    assert all(result.verified for _, result in steps) and not all(result.renewed for _, result in steps)
+    norms = [norm for norm, _ in example("newton.py")["newton"]()]
+    assert norms[-1] < 1e-9 * 100.0 and len(norms) < 10

@@ -44,6 +44,7 @@ solve factor_stages --study factors --stages "${one[@]}" --contestant 'cg-ic0,bi
 solve gmres --study gmres "${one[@]}" --contestant 'fp64,ir' --profile --histories gmres.csv
 solve facts --study facts:times,stages "${one[@]}"
 solve many --study many "${one[@]}"
+solve sequences --study sequences
 solve verify --study verify "${one[@]}"
 solve first --study first-use --edge 6 --rounds 3
 run dense bench_dense --device cpu --operation dot,gemv-n --sizes 64

@@ -4,7 +4,8 @@
 #include <tessera/automatic.h>
 #include <tessera/sequence.h>
 
-#include "solver/sequence/sequence.h"
+#include "solver/sequence/guess.h"
+#include "solver/sequence/renewal.h"
 #include "support/heap.h"
 #include "support/precond_of.h"
 #include "support/solve.h"
@@ -404,7 +405,7 @@ static void timed_renewals(void **state)
 /* The cap leaves a set-up's worth of iterations, and never more than half. */
 static void caps(void **state)
 {
-    sequence_renewal r = {.policy = TESS_RENEWAL_COUNTED, .most_extra = 30};
+    sequence_renewal r = {.most_extra = 30.0};
 
     (void)state;
     renewal_restart(&r, 2.0);
@@ -412,7 +413,7 @@ static void caps(void **state)
     renewal_note(&r, &(sequence_outcome){.iterations = 20, .start = exp(10.0), .tolerance = 1.0, .seconds = 10.0});
     assert_int_equal(renewal_cap(&r, exp(20.0), 1.0, 1000), 70);
     assert_int_equal(renewal_cap(&r, exp(20.0), 1.0, 101), 51);
-    r.policy = TESS_RENEWAL_AUTO;
+    r.timed = true;
     assert_int_equal(renewal_cap(&r, exp(20.0), 1.0, 1000), 50); /* 4 iterations take as long, but 10 are granted */
     renewal_note(&r, &(sequence_outcome){.iterations = 25, .start = exp(10.0), .tolerance = 1.0, .seconds = 10.0});
     assert_true(r.extra_iterations == 5.0 && r.extra_seconds == 2.0);
@@ -422,8 +423,10 @@ static void caps(void **state)
     assert_true(r.extra_iterations == 5.0);
     r.iteration_seconds = 0.0;
     assert_int_equal(renewal_cap(&r, exp(20.0), 1.0, 1000), 500);
-    r.policy = TESS_RENEWAL_NEVER;
+    r.timed = false;
     assert_true(renewal_keeps(&r));
+    r.most_extra = -1.0;
+    assert_false(renewal_keeps(&r));
 }
 
 /* Scaled, automatic, by least squares, and a function: all go through a sequence. */
@@ -446,6 +449,21 @@ static void other_solvers(void **state)
         take_smooth_step(&h, k, 0.05);
     }
     assert_int_equal(h.step.renewed, 1);
+    tess_sequence_destroy(h.q);
+    tess_solve_options_init(&options);
+    options.accuracy.forward = 1e-6;
+    assert_ok(ctx, tess_sequence_create(h.m, &options, NULL, &h.q));
+    for (int k = 0; k < 2; k++) { /* an error bound knows no old factors */
+        const tess_sequence_values values = values_of(&h);
+
+        set_values(&h, 10.0, 0.5, 0.1 * k);
+        set_rhs(&h, 0.1 * k);
+        assert_ok(ctx, call_step(&h, &values));
+        assert_int_equal(h.result.verified, 1);
+        tess_sequence_step_init(&h.step);
+        assert_ok(ctx, tess_sequence_get_step(h.q, &h.step));
+        assert_int_equal(h.step.age, 0);
+    }
     tess_sequence_destroy(h.q);
     h.options = options = solve_options(TESS_SOLVER_LSQR);
     options.rtol = h.options.rtol = 1e-6;

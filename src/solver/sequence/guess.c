@@ -10,7 +10,7 @@
 #include <tessera/columns.h>
 #include <tessera/dense.h>
 
-#include "solver/sequence/sequence.h"
+#include "solver/sequence/guess.h"
 
 /* Columns whose part that is independent of the others is smaller than this, squared, are left out: the products of two
    columns have errors of gamma(600), for up to 16 columns. */
@@ -154,9 +154,9 @@ cleanup:
 /* Cholesky factors of the scaled matrix, whose diagonal is 1, with the largest pivot first. */
 typedef struct small_system {
     int m, taken;
-    int order[TESS_MAX_KEPT_SOLUTIONS];
-    double scale[TESS_MAX_KEPT_SOLUTIONS];
-    double a[TESS_MAX_KEPT_SOLUTIONS][TESS_MAX_KEPT_SOLUTIONS];
+    int order[GUESS_MOST];
+    double scale[GUESS_MOST];
+    double a[GUESS_MOST][GUESS_MOST];
 } small_system;
 
 /* Columns with a positive diagonal. A negative definite matrix is -A. */
@@ -226,7 +226,7 @@ static void factor_small(small_system *s)
 int guess_solve_small(int m, int ld, const double *gram, double *y)
 {
     const double sign = gram[0] < 0.0 ? -1.0 : 1.0;
-    double z[TESS_MAX_KEPT_SOLUTIONS];
+    double z[GUESS_MOST];
     small_system s;
 
     memset(y, 0, (size_t)m * sizeof *y);
@@ -277,7 +277,7 @@ cleanup:
 static tess_status combine(sequence_guess *g, int *solutions)
 {
     const int m = g->count;
-    double y[TESS_MAX_KEPT_SOLUTIONS];
+    double y[GUESS_MOST];
     const tess_dense_view v = columns(g->v, g->ncols, g->ncols, 0, m), to = tess_dense_view_of(g->trial);
     const tess_dense_view coefficients = columns(g->small, m, m, 0, 1);
     tess_status status = TESS_SUCCESS;
@@ -317,7 +317,7 @@ static tess_status choose_given(sequence_guess *g, const tess_matrix *a, const t
     if (norm == 0.0) { return TESS_SUCCESS; }
     TESS_TRY(measure(g, a, b, x, out, &out->given_residual));
     if (out->given_residual <= right) {
-        out->kind = TESS_GUESS_GIVEN;
+        out->given = true;
         out->residual = out->given_residual;
     } else {
         status = tess_vector_fill(x, 0.0);
@@ -333,9 +333,9 @@ tess_status guess_find(sequence_guess *g, const tess_matrix *a, const tess_vecto
     double norm = NAN;
     tess_status status = TESS_SUCCESS;
 
-    *out = (guess_found){.kind = TESS_GUESS_GIVEN, .residual = NAN, .given_residual = NAN};
+    *out = (guess_found){.given = true, .residual = NAN, .given_residual = NAN};
     if (g->most == 0 || g->ncols == 0 || g->nrows == 0) { return TESS_SUCCESS; }
-    out->kind = TESS_GUESS_ZERO;
+    out->given = false;
     TESS_TRY(allocate(g));
     TESS_TRY(choose_given(g, a, b, x, out));
     if (g->count > 0 && out->residual > 0.0) { /* false for NaN too */
@@ -344,7 +344,7 @@ tess_status guess_find(sequence_guess *g, const tess_matrix *a, const tess_vecto
         TESS_TRY(combine(g, &out->solutions));
         if (out->solutions > 0) { TESS_TRY(measure(g, a, b, g->trial, out, &norm)); }
         if (norm < out->residual) {
-            out->kind = TESS_GUESS_PROJECTED;
+            out->projected = true;
             out->residual = norm;
             TESS_TRY(tess_vector_copy(g->trial, x));
         }

@@ -7,7 +7,7 @@
  */
 #include <math.h>
 
-#include "solver/sequence/sequence.h"
+#include "solver/sequence/renewal.h"
 
 /* A step with an old preconditioner is not stopped for fewer extra iterations than this. */
 enum { LEAST_SLACK = 10 };
@@ -16,12 +16,7 @@ enum { LEAST_SLACK = 10 };
 
 bool renewal_keeps(const sequence_renewal *r)
 {
-    switch (r->policy) {
-    case TESS_RENEWAL_ALWAYS: return false;
-    case TESS_RENEWAL_NEVER: return true;
-    case TESS_RENEWAL_COUNTED: return r->extra_iterations <= (double)r->most_extra;
-    default: return r->extra_seconds < r->setup_seconds;
-    }
+    return r->timed ? r->extra_seconds < r->setup_seconds : r->extra_iterations <= r->most_extra;
 }
 
 /* How far the residual must fall, as a power of e. */
@@ -34,14 +29,11 @@ int64_t renewal_cap(const sequence_renewal *r, double start, double tolerance, i
 {
     const int64_t half = max_iterations - max_iterations / 2; /* the renewed one has the others */
     const double expected = ceil(r->best_rate * fmax(fall_of(start, tolerance), LEAST_FALL));
-    double slack = (double)r->most_extra, cap = 0.0;
+    const double slack = !r->timed                    ? r->most_extra
+                         : r->iteration_seconds > 0.0 ? r->setup_seconds / r->iteration_seconds
+                                                      : INFINITY;
+    const double cap = expected + fmax(slack, LEAST_SLACK);
 
-    if (r->policy == TESS_RENEWAL_NEVER || !isfinite(expected)) { return half; }
-    if (r->policy == TESS_RENEWAL_AUTO) {
-        if (!(r->iteration_seconds > 0.0)) { return half; }
-        slack = r->setup_seconds / r->iteration_seconds;
-    }
-    cap = expected + fmax(slack, LEAST_SLACK);
     return cap < (double)half ? (int64_t)cap : half;
 }
 

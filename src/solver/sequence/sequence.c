@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A sequence: a solver on a copy of the values, which change from step to step, the guesses, and the renewals. */
-#include "solver/sequence/sequence.h"
+#include <tessera/sequence.h>
 
 #include <math.h>
 #include <stdio.h>
@@ -10,11 +10,14 @@
 
 #include "base/options.h"
 #include "matrix/assembled.h"
+#include "solver/sequence/guess.h"
+#include "solver/sequence/renewal.h"
 #include "solver/solver.h"
 
 enum { WHY_LENGTH = 200, DEFAULT_KEPT = 8, DEFAULT_EXTRA = 20 };
 /* A limit that is over already still lets a solve begin, so that it has a result. */
 #define LEAST_SECONDS 1e-9
+_Static_assert((int)GUESS_MOST == (int)TESS_MAX_KEPT_SOLUTIONS, "guesses have room for all");
 
 struct tess_sequence {
     tess_context *ctx;
@@ -24,6 +27,7 @@ struct tess_sequence {
     tess_solve_options limits; /* of each step */
     sequence_guess guess;
     sequence_renewal renewal;
+    tess_renewal policy;
     tess_vector *incoming; /* values on their way from the host to a GPU; NULL: none have gone yet */
     uint64_t precond_of;   /* the values that the preconditioner is of */
     bool definite;         /* the last step was solved by CG */
@@ -93,6 +97,14 @@ cleanup:
     return status;
 }
 
+static sequence_renewal renewal_by(const tess_sequence_options *o)
+{
+    const double counted = o->renewal == TESS_RENEWAL_COUNTED ? (double)o->extra_iterations : INFINITY;
+
+    return (sequence_renewal){.timed = o->renewal == TESS_RENEWAL_AUTO,
+                              .most_extra = o->renewal == TESS_RENEWAL_ALWAYS ? -1.0 : counted};
+}
+
 static tess_status open_sequence(tess_sequence *q, const tess_matrix *a, const tess_solve_options *solve)
 {
     tess_status status = TESS_SUCCESS;
@@ -125,7 +137,8 @@ tess_status tess_sequence_create(const tess_matrix *a, const tess_solve_options 
     q->source = a;
     tess_matrix_hold(a);
     guess_open(&q->guess, a, taken.kept_solutions);
-    q->renewal = (sequence_renewal){.policy = taken.renewal, .most_extra = taken.extra_iterations};
+    q->policy = taken.renewal;
+    q->renewal = renewal_by(&taken);
     tess_sequence_step_init(&q->last);
     TESS_TRY(open_sequence(q, a, solve));
     *out = q;
@@ -212,10 +225,16 @@ typedef struct step_run {
     tess_solve_result *result; /* of all */
 } step_run;
 
+/* Bounds on errors are found from factors of the present values. */
+static bool may_keep(const tess_sequence *q)
+{
+    return !wants_accuracy(&q->solver->options) && solver_running(q->solver);
+}
+
 /* The method whose preconditioner may be kept: of a scaled system, which is made anew, there is none. */
 static method_solver *method_with_old_precond(const tess_sequence *q)
 {
-    method_solver *running = solver_running(q->solver);
+    method_solver *running = may_keep(q) ? solver_running(q->solver) : NULL;
     const tess_precond *m = tess_solver_precond(q->solver);
 
     return running && m && m->kind != TESS_PRECOND_JACOBI && method_has_old_precond(running) ? running : NULL;
@@ -307,7 +326,7 @@ static void explain_cost(tess_sequence *q, const char *verdict)
         (void)snprintf(q->why, sizeof q->why, "%s: it has cost no extra iterations", verdict);
         return;
     }
-    if (r->policy == TESS_RENEWAL_COUNTED) {
+    if (q->policy == TESS_RENEWAL_COUNTED) {
         (void)snprintf(q->why, sizeof q->why, "%s: %s since the last set-up, where %lld are allowed", verdict,
                        extra.text, (long long)r->most_extra);
         return;
@@ -325,10 +344,10 @@ static void explain_renewed(tess_sequence *q)
                        tess_count(q->renewal.age + 1, "step").text);
     } else if (q->last.step == 1) {
         say(q, "set up: the first step");
-    } else if (q->renewal.policy == TESS_RENEWAL_ALWAYS) {
+    } else if (q->policy == TESS_RENEWAL_ALWAYS) {
         say(q, "renewed: so it was asked for");
-    } else if (!solver_running(q->solver)) {
-        say(q, "renewed: new values make the system anew");
+    } else if (!may_keep(q)) {
+        say(q, "renewed: this solver renews all for new values");
     } else if (tess_solver_precond(q->solver)->kind == TESS_PRECOND_JACOBI) {
         say(q, "renewed: it costs less than an iteration");
     } else {
@@ -378,7 +397,7 @@ static void note_guess(tess_sequence *q, const guess_found *found)
 
     tess_sequence_step_init(&q->last);
     q->last.step = step;
-    q->last.guess = found->kind;
+    q->last.guess = found->projected ? TESS_GUESS_PROJECTED : found->given ? TESS_GUESS_GIVEN : TESS_GUESS_ZERO;
     q->last.solutions = found->solutions;
     q->last.guess_residual = found->residual;
     q->last.given_residual = found->given_residual;

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A sequence of systems: the guess of a step (guess.c) and when its preconditioner is renewed (renewal.c). */
-#ifndef TESS_SOLVER_SEQUENCE_SEQUENCE_H
-#define TESS_SOLVER_SEQUENCE_SEQUENCE_H
-
-#include <tessera/sequence.h>
+/* The guess of a step of a sequence: the best combination of the last solutions. */
+#ifndef TESS_SOLVER_SEQUENCE_GUESS_H
+#define TESS_SOLVER_SEQUENCE_GUESS_H
 
 #include "dense/vector.h"
 #include "matrix/matrix.h"
 
-/* ---- guess.c ---- */
+/* The most solutions. */
+enum { GUESS_MOST = 16 };
 
 /*
  * The last solutions: column 0 is the last one, and the others are differences of one and the next, in any order. They
@@ -29,7 +28,7 @@ typedef struct sequence_guess {
 
 /* What a step starts from. Norms are NaN where they were not measured. */
 typedef struct guess_found {
-    tess_guess kind;
+    bool given, projected; /* x as it was given, or the projection; neither: zero */
     int solutions;
     double residual, given_residual;
     int64_t products;
@@ -50,34 +49,5 @@ tess_status guess_remember(sequence_guess *g, const tess_vector *x);
    column m, for as many columns as are independent up to rounding. *y: m coefficients, 0 for the others. Returns how
    many columns it took. */
 int guess_solve_small(int m, int ld, const double *gram, double *y);
-
-/* ---- renewal.c ---- */
-
-/* What a preconditioner has cost since its set-up. */
-typedef struct sequence_renewal {
-    tess_renewal policy;
-    int64_t most_extra;
-    int64_t age;
-    double setup_seconds;
-    double best_rate; /* the least iterations to reduce the residual by a factor of e; Inf: unknown */
-    double iteration_seconds;
-    double extra_iterations, extra_seconds;
-} sequence_renewal;
-
-/* A solve as the renewal sees it. */
-typedef struct sequence_outcome {
-    int64_t iterations;
-    double start, tolerance; /* residual norms */
-    double seconds;          /* without the preconditioner's */
-} sequence_outcome;
-
-/* Whether an old preconditioner is kept for one more step. */
-bool renewal_keeps(const sequence_renewal *r);
-/* The most iterations of a step with an old one: what it should take, and a set-up's worth. */
-int64_t renewal_cap(const sequence_renewal *r, double start, double tolerance, int64_t max_iterations);
-/* It was set up or renewed, which took so long. */
-void renewal_restart(sequence_renewal *r, double setup_seconds);
-/* A step has converged with it. */
-void renewal_note(sequence_renewal *r, const sequence_outcome *seen);
 
 #endif
