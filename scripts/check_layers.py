@@ -71,6 +71,7 @@ PUBLIC_FLOORS = {
     "reason.h": "base",
     "residual.h": "base",
     "schedule.h": "base",
+    "sequence.h": "solver",
     "solver.h": "solver",
     "status.h": "base",
     "storage.cuh": "base",

@@ -17,6 +17,7 @@ int main(int argc, char **argv)
         {"facts", "times,stages", "what an automatic solve looks at before it chooses", study_facts},
         {"many", NULL, "several right-hand sides together, against one after another", study_many},
         {"batch", NULL, "many small systems of one pattern in one call, against one after another", study_batch},
+        {"sequences", NULL, "steps of a heat equation as a sequence, against single solves", study_sequences},
         {"verify", NULL, "false convergences over the real matrices", study_verify},
         {"first-use", NULL, "what a fresh process waits for", study_first_use},
     };

@@ -10,6 +10,7 @@ int study_verify(int argc, char **argv, const char *parts);
 int study_facts(int argc, char **argv, const char *parts);
 int study_batch(int argc, char **argv, const char *parts);
 int study_many(int argc, char **argv, const char *parts);
+int study_sequences(int argc, char **argv, const char *parts);
 int study_first_use(int argc, char **argv, const char *parts);
 
 #endif

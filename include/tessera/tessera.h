@@ -47,6 +47,7 @@
 #include <tessera/reason.h>
 #include <tessera/residual.h>
 #include <tessera/schedule.h>
+#include <tessera/sequence.h>
 #include <tessera/solver.h>
 #include <tessera/status.h>
 #include <tessera/timestep.h>

@@ -23,16 +23,18 @@ from ._precond import (Preconditioner, amg, block_jacobi, cholesky, ic0, ict, il
                        lu, polynomial)
 from ._result import Result
 from ._scipy import bicgstab, cg, fgmres, gmres, idrs, minres, spsolve
+from ._sequence import Sequence, SequenceResult
 from ._solver import Solver, solve
 from ._verify import Verification, verify
 
 __version__ = _lib.tess_version().decode()
 __all__ = [
     "AdvisedAttempt", "BatchResult", "Context", "ConvergenceError", "Matrix", "Options", "Preconditioner", "Result",
-    "Solver", "TesseraError", "TesseraFileError", "TesseraMemoryError", "TesseraUnsupportedError", "TesseraValueError",
-    "Verification", "advise", "amg", "bicgstab", "block_jacobi", "cg", "cholesky", "default_context", "fgmres",
-    "gmres", "ic0", "ict", "idrs", "ilu0", "iluk", "ilut", "jacobi", "jacobi_sweeps", "lsmr", "lsqr", "lu", "minres",
-    "option_names", "polynomial", "solve", "solve_batch", "spsolve", "use_context", "verify",
+    "Sequence", "SequenceResult", "Solver", "TesseraError", "TesseraFileError", "TesseraMemoryError",
+    "TesseraUnsupportedError", "TesseraValueError", "Verification", "advise", "amg", "bicgstab", "block_jacobi", "cg",
+    "cholesky", "default_context", "fgmres", "gmres", "ic0", "ict", "idrs", "ilu0", "iluk", "ilut", "jacobi",
+    "jacobi_sweeps", "lsmr", "lsqr", "lu", "minres", "option_names", "polynomial", "solve", "solve_batch", "spsolve",
+    "use_context", "verify",
 ]
 
 

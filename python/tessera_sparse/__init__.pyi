@@ -22,10 +22,11 @@ _Monitor: TypeAlias = Callable[["_Progress"], object]
 
 __all__ = [
     "AdvisedAttempt", "BatchResult", "Context", "ConvergenceError", "Matrix", "Options", "Preconditioner", "Result",
-    "Solver", "TesseraError", "TesseraFileError", "TesseraMemoryError", "TesseraUnsupportedError", "TesseraValueError",
-    "Verification", "advise", "amg", "bicgstab", "block_jacobi", "cg", "cholesky", "default_context", "fgmres",
-    "gmres", "ic0", "ict", "idrs", "ilu0", "iluk", "ilut", "jacobi", "jacobi_sweeps", "lsmr", "lsqr", "lu", "minres",
-    "option_names", "polynomial", "solve", "solve_batch", "spsolve", "use_context", "verify",
+    "Sequence", "SequenceResult", "Solver", "TesseraError", "TesseraFileError", "TesseraMemoryError",
+    "TesseraUnsupportedError", "TesseraValueError", "Verification", "advise", "amg", "bicgstab", "block_jacobi", "cg",
+    "cholesky", "default_context", "fgmres", "gmres", "ic0", "ict", "idrs", "ilu0", "iluk", "ilut", "jacobi",
+    "jacobi_sweeps", "lsmr", "lsqr", "lu", "minres", "option_names", "polynomial", "solve", "solve_batch", "spsolve",
+    "use_context", "verify",
 ]
 __version__: str
 
@@ -189,6 +190,26 @@ class Solver:
     def chosen(self) -> dict[str, Any]: ...
 
 def solve(A: _MatrixLike | Solver, b: _Array, x0: _Array | None = None, **options: Unpack[Options]) -> Result: ...
+class SequenceResult(Result):
+    """The fields that are named here, and those of `Result`."""
+    step: dict[str, Any]
+    renewed: bool
+    def __init__(self, x: Any, raw: Any, history: Any, why: Any, attempts: Any, rtol: float,
+                 step: dict[str, Any]) -> None: ...
+
+class Sequence:
+    matrix: Matrix
+    context: Context
+    def __init__(self, A: _MatrixLike, *, kept_solutions: int = 8, renewal: str = "auto", extra_iterations: int = 20,
+                 **options: Unpack[Options]) -> None: ...
+    def __enter__(self) -> Sequence: ...
+    def __exit__(self, *_: object) -> None: ...
+    def close(self) -> None: ...
+    def solve(self, b: _Array, x0: _Array | None = None, *, values: _Array | None = None,
+              A: _MatrixLike | None = None) -> SequenceResult: ...
+    def set_limits(self, **limits: Unpack[Limits]) -> None: ...
+    def forget(self) -> None: ...
+
 def option_names() -> dict[str, str]: ...
 
 class BatchResult:

@@ -16,7 +16,7 @@ import tessera_sparse as ts
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 MODULES = [m.name for m in pkgutil.iter_modules(ts.__path__) if m.name not in ("_abi", "libtessera")]
 PAGES = sorted(name for name in os.listdir(os.path.join(ROOT, "docs/python")) if name.endswith(".md"))
-PAGES += ["../howto/several-right-hand-sides.md", "../howto/batches.md"]
+PAGES += ["../howto/several-right-hand-sides.md", "../howto/batches.md", "../howto/sequences.md"]
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 

@@ -163,12 +163,17 @@ tess_status tess_precond_create_shell(tess_context *ctx, int64_t n, const tess_s
     return status;
 }
 
+bool tess_precond_is_old(const tess_precond *m)
+{
+    return m && m->matrix && m->values_version != m->matrix->values_version;
+}
+
 tess_status tess_precond_update(tess_precond *m)
 {
     TESS_REQUIRE(NULL, m);
     tess_status status = TESS_SUCCESS;
 
-    if (!m->matrix || m->values_version == m->matrix->values_version) { return TESS_SUCCESS; }
+    if (!tess_precond_is_old(m)) { return TESS_SUCCESS; }
     if (m->ops->renew) { status = m->ops->renew(m); }
     if (status == TESS_SUCCESS) { m->values_version = m->matrix->values_version; }
     return status;

@@ -82,6 +82,8 @@ tess_status tess_precond_create_renewable(const tess_matrix *a, const tess_preco
                                           tess_precond **out);
 /* The inverse diagonal that fused vector operations apply themselves: that of FP64 Jacobi; else NULL. */
 const double *tess_precond_scale(const tess_precond *m);
+/* Whether its matrix has newer values than those that it is of. m may be NULL. */
+bool tess_precond_is_old(const tess_precond *m);
 /* Changes when a recorded application becomes out of date. */
 uint64_t tess_precond_revision(const tess_precond *m);
 /* Changes one that was found not positive definite for a symmetric matrix, if it can. *mended: it did. m may be NULL.

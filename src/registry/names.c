@@ -146,6 +146,13 @@ static const tess_named_value stop_norm_names[] = {{"auto", TESS_STOP_NORM_AUTO}
                                                    {"both", TESS_STOP_NORM_BOTH},
                                                    {"preconditioned", TESS_STOP_NORM_PRECONDITIONED},
                                                    {NULL, 0}};
+static const tess_named_value renewal_names[] = {{"auto", TESS_RENEWAL_AUTO},
+                                                 {"counted", TESS_RENEWAL_COUNTED},
+                                                 {"always", TESS_RENEWAL_ALWAYS},
+                                                 {"never", TESS_RENEWAL_NEVER},
+                                                 {NULL, 0}};
+static const tess_named_value guess_names[] = {
+    {"zero", TESS_GUESS_ZERO}, {"given", TESS_GUESS_GIVEN}, {"projected", TESS_GUESS_PROJECTED}, {NULL, 0}};
 static const tess_named_value guard_names[] = {{"repair", TESS_GUARD_REPAIR}, {"report", TESS_GUARD_REPORT}, {NULL, 0}};
 static const tess_named_value reason_names[] = {{"running", TESS_REASON_RUNNING},
                                                 {"least_squares", TESS_REASON_LEAST_SQUARES},

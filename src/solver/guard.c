@@ -93,6 +93,35 @@ static void drop_stale_graph(method_solver *s)
     s->graph_revision = revision;
 }
 
+bool guard_has_old_precond(const method_solver *s)
+{
+    return tess_precond_is_old(s->own_precond);
+}
+
+tess_status guard_renew_precond(method_solver *s)
+{
+    const bool renews = guard_has_old_precond(s);
+    const double start = tess_wall_seconds();
+    tess_status status = TESS_SUCCESS;
+
+    if (!s->own_precond) { return TESS_SUCCESS; }
+    status = tess_precond_update(s->own_precond);
+    if (status == TESS_SUCCESS && renews) { status = s->ctx->backend->synchronize(s->ctx); }
+    if (renews) { s->precond_seconds = tess_wall_seconds() - start; }
+    if (status == TESS_SINGULAR || status == TESS_OUT_OF_RANGE) {
+        s->setup_reason = TESS_REASON_PRECOND_SETUP;
+        s->setup_error = s->ctx->error;
+        status = TESS_SUCCESS;
+    } else if (status == TESS_TIMED_OUT) { /* the next solve tries again */
+        s->setup_reason = tess_deadline_reason(s->ctx);
+        s->setup_error = s->ctx->error;
+        status = TESS_SUCCESS;
+    } else if (status == TESS_SUCCESS && s->setup_reason != TESS_REASON_RUNNING) {
+        s->setup_reason = TESS_REASON_RUNNING;
+    }
+    return status;
+}
+
 static tess_status renew_values(method_solver *s)
 {
     tess_status status = TESS_SUCCESS;
@@ -101,20 +130,7 @@ static tess_status renew_values(method_solver *s)
     TESS_TRY(check_symmetry(s));
     if (s->stored) { TESS_TRY(tess_matrix_refresh(s->stored)); }
     if (s->method->renew) { TESS_TRY(s->method->renew(s)); }
-    if (s->own_precond) {
-        status = tess_precond_update(s->own_precond);
-        if (status == TESS_SINGULAR || status == TESS_OUT_OF_RANGE) {
-            s->setup_reason = TESS_REASON_PRECOND_SETUP;
-            s->setup_error = s->ctx->error;
-            status = TESS_SUCCESS;
-        } else if (status == TESS_TIMED_OUT) { /* the next solve tries again */
-            s->setup_reason = tess_deadline_reason(s->ctx);
-            s->setup_error = s->ctx->error;
-            status = TESS_SUCCESS;
-        } else if (status == TESS_SUCCESS && s->setup_reason != TESS_REASON_RUNNING) {
-            s->setup_reason = TESS_REASON_RUNNING;
-        }
-    }
+    if (!s->keeps_precond || s->setup_reason != TESS_REASON_RUNNING) { TESS_TRY(guard_renew_precond(s)); }
     drop_stale_graph(s);
 cleanup:
     return status;

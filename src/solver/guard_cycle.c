@@ -68,10 +68,10 @@ static double low_precision_reduction(const method_solver *s)
 }
 
 /* Whether a cycle that stalls could go on otherwise: without an extension, or with a preconditioner in a higher
-   precision. */
+   precision or of newer values. */
 static bool has_another_way(const method_solver *s)
 {
-    return guard_is_extended(s) || tess_precond_can_widen(s->own_precond);
+    return guard_is_extended(s) || tess_precond_can_widen(s->own_precond) || guard_has_old_precond(s);
 }
 
 /* The loop's stall limit; 0: no limit, if no product is changed or there are no others to continue with. */

@@ -121,6 +121,10 @@ static tess_status mend_precond(solve_run *run, tess_reason reason, bool progres
     if (run->guard != TESS_GUARD_REPAIR || reason == TESS_REASON_ITERATIONS || reason == TESS_REASON_CANCELLED) {
         return TESS_SUCCESS;
     }
+    if (guard_has_old_precond(run->s) && (indefinite || !progress || reason == TESS_REASON_STAGNATION)) {
+        *mended = true;
+        return guard_renew_precond(run->s);
+    }
     if (indefinite || !progress || reason == TESS_REASON_STAGNATION) { TESS_TRY(tess_precond_widen(m, &widened)); }
     if (widened) { run->result->escalated = 1; }
     if (indefinite && !widened) { TESS_TRY(tess_precond_mend(m, mended)); }

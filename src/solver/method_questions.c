@@ -15,7 +15,18 @@ method_facts method_look(const method_solver *s)
                           .loop = s->ctx->device == TESS_DEVICE_CPU ? s->krylov.state : NULL,
                           .cycles = s->krylov.cycles,
                           .iterated = s->head->iterated,
+                          .precond_seconds = s->precond_seconds,
                           .stored = s->stored};
+}
+
+void method_keep_precond(method_solver *s, bool keep)
+{
+    s->keeps_precond = keep;
+}
+
+bool method_has_old_precond(const method_solver *s)
+{
+    return guard_has_old_precond(s);
 }
 
 bool method_may_change_matrix(const method_solver *s)

@@ -15,10 +15,16 @@ typedef struct method_facts {
     const tess_loop_state *loop;   /* of the last cycle; NULL: it is not in the host's memory */
     int64_t cycles;                /* that were started */
     bool iterated;                 /* the last solve left an iterate */
+    double precond_seconds;        /* of its last set-up or renewal */
     const tess_matrix *stored;     /* the matrix of the iterations; NULL: the original */
 } method_facts;
 
 method_facts method_look(const method_solver *s);
+
+/* Whether new values of the matrix leave the preconditioner as it is, until a cycle fails with it. */
+void method_keep_precond(method_solver *s, bool keep);
+/* Whether the preconditioner is of earlier values and may be renewed. */
+bool method_has_old_precond(const method_solver *s);
 
 /* Whether iterations multiply with the original in FP64 vectors, and may get another matrix. */
 bool method_may_change_matrix(const method_solver *s);

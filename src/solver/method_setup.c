@@ -142,12 +142,15 @@ static bool note_precond_failure(method_solver *s, tess_status status)
 
 static tess_status setup_precond(method_solver *s, const tess_precond *given)
 {
+    const double start = tess_wall_seconds();
     tess_status status = TESS_SUCCESS;
 
     s->precond = given;
     if (given || s->options->precond.kind == TESS_PRECOND_NONE) { return TESS_SUCCESS; }
     status = tess_precond_create_renewable(s->original, &s->options->precond, &s->own_precond);
     s->precond = s->own_precond;
+    if (status == TESS_SUCCESS) { status = s->ctx->backend->synchronize(s->ctx); }
+    s->precond_seconds = tess_wall_seconds() - start;
     return note_precond_failure(s, status) ? TESS_SUCCESS : status;
 }
 

@@ -17,6 +17,8 @@ struct method_solver {
     const tess_method *method;
     tess_engine engine;
     tess_recurrence recurrence;
+    bool keeps_precond; /* new values of the matrix leave the preconditioner as it is, until a cycle fails with it */
+    double precond_seconds;      /* of its last set-up or renewal */
     bool asymmetric;             /* the method needs symmetry, which the matrix does not have */
     uint64_t probed_version;     /* of the values for which this was found */
     tess_reason setup_reason;    /* RUNNING, or the reason why no solve can work */
@@ -72,6 +74,12 @@ tess_precision solver_lowest_precision(const method_solver *s);
 tess_status solver_start_clock(method_solver *s);
 tess_status solver_pause_clock(const method_solver *s);
 tess_status solver_stop_clock(const method_solver *s, double refinement_seconds, tess_solve_result *r);
+
+/* Renews the solver's own preconditioner for the present values. What it cannot be made of ends solves: setup_reason.
+ */
+tess_status guard_renew_precond(method_solver *s);
+/* Whether it is of earlier values. */
+bool guard_has_old_precond(const method_solver *s);
 
 /* What the table asks (describe.c, method_questions.c). */
 void describe_method(const method_solver *s, tess_solve_result *r);

@@ -283,7 +283,7 @@ tess_status tess_solver_set_limits(tess_solver *s, const tess_solve_options *o)
 
 /* ---- a solve ---- */
 
-static tess_status check_vectors(const tess_solver *s, const tess_vector *b, const tess_vector *x)
+tess_status solver_require_vectors(const tess_solver *s, const tess_vector *b, const tess_vector *x)
 {
     tess_status status = TESS_SUCCESS;
 
@@ -346,7 +346,7 @@ tess_status solver_solve(tess_solver *s, const tess_vector *b, tess_vector *x, t
     s->iterated = false;
     stop_begin(&stop, s->ctx, &s->options);
     deadline = tess_deadline_begin(s->ctx, s->options.time_limit);
-    status = check_vectors(s, b, x);
+    status = solver_require_vectors(s, b, x);
     if (status == TESS_SUCCESS) { status = s->ops->solve(s, b, x, &full); }
     if (status == TESS_SUCCESS) { status = solver_return_last(s, b, x, &full); }
     tess_deadline_restore(s->ctx, deadline);

@@ -97,6 +97,8 @@ method_solver *solver_innermost(const tess_solver *s);
 /* Errors: INVALID_ARGUMENT within a solve, from its monitor. */
 tess_status solver_require_idle(const tess_solver *s);
 
+/* FP64 vectors of the matrix's size, not the same array. */
+tess_status solver_require_vectors(const tess_solver *s, const tess_vector *b, const tess_vector *x);
 /* Around a solve of one column or several: the solver is idle, then busy; at the end it is freed if its monitor
    destroyed it. */
 tess_status solver_begin(tess_solver *s);

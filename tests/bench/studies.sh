@@ -45,6 +45,7 @@ solve gmres --study gmres "${one[@]}" --contestant 'fp64,ir' --profile --histori
 solve facts --study facts:times,stages "${one[@]}"
 solve many --study many "${one[@]}"
 solve batch --study batch "${one[@]}"
+solve sequences --study sequences
 solve verify --study verify "${one[@]}"
 solve first --study first-use --edge 6 --rounds 3
 run dense bench_dense --device cpu --operation dot,gemv-n --sizes 64

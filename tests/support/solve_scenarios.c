@@ -2,6 +2,7 @@
 #include <tessera/batch.h>
 #include <tessera/findings.h>
 #include <tessera/many.h>
+#include <tessera/sequence.h>
 #include <tessera/timestep.h>
 #include <tessera/verify.h>
 
@@ -129,6 +130,29 @@ static tess_status solve_batch(scene *s)
     status = tess_batch_solve(s->ctx, &batch, NULL, results);
     if (status == TESS_SUCCESS) { assert_true(results[0].verified && results[1].verified); }
     free(val);
+    return status;
+}
+
+/* Steps with new values, and with those of the step before. */
+static tess_status solve_sequence(scene *s)
+{
+    enum { STEPS = 4 };
+    tess_solve_options options = solve_options(TESS_SOLVER_CG);
+    const tess_sequence_values values = tess_sequence_values_of(s->a.nnz, s->a.val, TESS_MEMORY_HOST);
+    tess_sequence *sequence = NULL;
+    tess_solve_result result;
+    tess_status status = TESS_SUCCESS;
+
+    options.history_capacity = 100;
+    options.precond.kind = TESS_PRECOND_IC0;
+    status = tess_sequence_create(s->m, &options, NULL, &sequence);
+    if (status == TESS_SUCCESS) { status = tess_vector_fill(s->x, 0.0); }
+    for (int k = 0; k < STEPS && status == TESS_SUCCESS; k++) {
+        tess_solve_result_init(&result);
+        status = tess_sequence_solve(sequence, k % 2 ? &values : NULL, s->b, s->x, &result);
+        if (status == TESS_SUCCESS) { assert_int_equal(result.reason, TESS_REASON_RTOL); }
+    }
+    tess_sequence_destroy(sequence);
     return status;
 }
 
@@ -473,6 +497,7 @@ const named_scenario solve_scenarios[] = {
     {"solve_minres", solve_minres, false},
     {"solve_many", solve_many, false},
     {"solve_batch", solve_batch, false},
+    {"solve_sequence", solve_sequence, false},
     {"solve_idr", solve_idr, false},
     {"solve_narrowed", solve_narrowed, false},
     {"solve_auto", solve_auto, false},

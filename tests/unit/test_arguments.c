@@ -11,6 +11,7 @@
 #include <tessera/estimate.h>
 #include <tessera/findings.h>
 #include <tessera/papers.h>
+#include <tessera/sequence.h>
 #include <tessera/tessera.h>
 #include <tessera/timestep.h>
 #include <tessera/verify.h>
@@ -28,6 +29,7 @@ static struct {
     tess_precond *m;
     tess_assignment *assignment;
     tess_timestep *ts;
+    tess_sequence *q;
     double array[8 * N];
     double *values;
     int64_t sizes[2];
@@ -64,6 +66,7 @@ static struct {
     tess_batch batch; /* of one system */
     tess_batch_result of_batch;
     tess_timestep_result stepped;
+    tess_sequence_step stepped_on;
     const tess_attempt *attempts;
     tess_checkpoint checkpoint;
     tess_amg_levels levels;
@@ -76,6 +79,7 @@ static struct {
         tess_solver *solver;
         tess_assignment *assignment;
         tess_timestep *ts;
+        tess_sequence *q;
     } made; /* stays empty: every call is refused */
 } e;
 
@@ -102,6 +106,7 @@ static void set_options(void)
     tess_timestep_options_init(&e.steps);
     tess_solve_result_init(&e.result);
     tess_timestep_result_init(&e.stepped);
+    tess_sequence_step_init(&e.stepped_on);
     tess_papers_result_init(&e.papers);
     tess_findings_init(&e.findings);
     tess_verification_init(&e.verified);
@@ -136,6 +141,7 @@ static int open_all(void **state)
     assert_ok(e.ctx, tess_assignment_create(e.a, NULL, &e.assignment));
     assert_ok(e.ctx, tess_solver_create(e.a, NULL, &e.solver));
     assert_ok(e.ctx, tess_timestep_create(e.a, NULL, &e.ts));
+    assert_ok(e.ctx, tess_sequence_create(e.a, NULL, NULL, &e.q));
     return 0;
 }
 
@@ -153,6 +159,7 @@ static int close_all(void **state)
     tess_precond_destroy(e.m);
     tess_solver_destroy(e.solver);
     tess_timestep_destroy(e.ts);
+    tess_sequence_destroy(e.q);
     oracle_free(&laplacian);
     return 0;
 }
@@ -205,7 +212,8 @@ static void check_told(tess_status status, const char *call)
     if (error->status != TESS_INVALID_ARGUMENT || error->message[0] == '\0' || error->hint[0] == '\0') {
         fail_msg("%s leaves no message", call);
     }
-    if (e.made.vector || e.made.matrix || e.made.precond || e.made.solver || e.made.assignment || e.made.ts) {
+    if (e.made.vector || e.made.matrix || e.made.precond || e.made.solver || e.made.assignment || e.made.ts ||
+        e.made.q) {
         fail_msg("%s makes an object although it fails", call);
     }
 }

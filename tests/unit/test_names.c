@@ -14,6 +14,7 @@
 #include <tessera/dense.h>
 #include <tessera/names.h>
 #include <tessera/papers.h>
+#include <tessera/sequence.h>
 #include <tessera/solver.h>
 
 /* ---- the functions of each enum ---- */
