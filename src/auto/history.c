@@ -7,7 +7,7 @@ void history_append(tess_solver *s, const tess_solve_result *one, tess_solve_res
     int64_t length = all->history_length;
 
     for (int64_t i = 0; i < one->history_length && before + i < s->history_capacity; i++) {
-        if (length > 0 && i == 0) { continue; } /* x is the same as at the end of the solve before */
+        if (before > 0 && i == 0) { continue; } /* x is the same as at the end of the solve before */
         s->host_history[before + i] = one->history[i];
         length = before + i + 1 > length ? before + i + 1 : length;
     }
