@@ -191,8 +191,8 @@ class Solver:
             _handed_out.judge_rounded(self.matrix, result, result.x.reshape(-1), column, _arrays.lost_in_double(array))
             return result
         if len(shape) != 2:
-            raise ValueError(f"b has the shape {shape}; wanted are {counted(self.matrix.shape[0], 'value')}, or columns "
-                             "of as many")
+            raise ValueError(f"b has the shape {shape}; wanted are {counted(self.matrix.shape[0], 'value')}, "
+                             "or columns of as many")
         return self._solve_columns(b, array, x0, dtype)
 
     def _as_asked(self, x, b, shape, dtype):
