@@ -256,6 +256,8 @@ class Matrix:
         >>> ts.Matrix([[2.0, 1.0], [1.0, 3.0]]).matvec([1.0, 2.0])
         array([4., 7.])
         """
+        if isinstance(x, (list, tuple)):
+            x = np.asarray(x)
         if getattr(x, "ndim", 1) == 2 and x.shape[1] != 1:
             if not self.is_operator and not _arrays.on_device(x):
                 return _columns.multiplied(self, x)

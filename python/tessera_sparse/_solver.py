@@ -183,7 +183,7 @@ class Solver:
             array = _arrays.to_double(b, self.context)
         else:
             array = _arrays.host_array(b, "b")
-        shape = tuple(getattr(array, "shape", None) or array.__cuda_array_interface__["shape"])
+        shape = tuple(array.shape if hasattr(array, "shape") else array.__cuda_array_interface__["shape"])
         if len(shape) == 1 or len(shape) == 2 and shape[1] == 1:
             column = array.reshape(-1) if len(shape) == 2 else array
             result = self._solve_one(column, x0, array)
@@ -191,7 +191,8 @@ class Solver:
             _handed_out.judge_rounded(self.matrix, result, result.x.reshape(-1), column, _arrays.lost_in_double(array))
             return result
         if len(shape) != 2:
-            raise ValueError(f"b has {len(shape)} dimensions; wanted are 1 or 2")
+            raise ValueError(f"b has the shape {shape}; wanted are {counted(self.matrix.shape[0], 'value')}, "
+                             "or columns of as many")
         return self._solve_columns(b, array, x0, dtype)
 
     def _as_asked(self, x, b, shape, dtype):
@@ -200,8 +201,10 @@ class Solver:
         return _arrays.in_owner_of(b, x if tuple(x.shape) == shape else x.reshape(shape), dtype)
 
     def _solve_columns(self, b, array, x0, dtype):
-        if x0 is not None and getattr(x0, "ndim", 0) != 2:
-            raise ValueError("b has columns, and x0 has not: give x0 the shape of x")
+        x0 = self._guesses(x0, array.shape[1])
+        if array.shape[0] != self.matrix.shape[0]:
+            raise ValueError(f"b has the shape {tuple(array.shape)}; the matrix has "
+                             f"{counted(self.matrix.shape[0], 'row')}")
         columns = []
         while len(columns) < array.shape[1]:
             j = len(columns)
@@ -227,15 +230,23 @@ class Solver:
             _handed_out.judge_rounded(self.matrix, result, x[:, j], column, _arrays.lost_in_double(column))
         return Result.of_columns(x, columns)
 
+    def _guesses(self, x0, columns):
+        """x0 with a column for each column of b."""
+        if x0 is None:
+            return None
+        x0 = np.asarray(x0) if isinstance(x0, (list, tuple)) else x0
+        wanted, shape = (self.matrix.shape[1], columns), tuple(getattr(x0, "shape", ()))
+        if shape != wanted:
+            raise ValueError(f"x0 has the shape {shape}, and x has {wanted}: give x0 the shape of x")
+        return x0
+
     def _takes_together(self, array, x0, first):
         """Whether the columns from the first on go to one call. A monitor sees the iterations of one column."""
-        nrows, ncols = self.matrix.shape
         if not isinstance(array, np.ndarray) or self._bar or self._monitor is not None:
             return False
-        if x0 is not None and (_arrays.on_device(x0) or tuple(x0.shape) != (ncols, array.shape[1])):
+        if x0 is not None and _arrays.on_device(x0):
             return False
-        return array.shape[0] == nrows and (
-            lib.tess_solver_columns_together(self.pointer, array.shape[1] - first) > 1)
+        return lib.tess_solver_columns_together(self.pointer, array.shape[1] - first) > 1
 
     def _solve_together(self, b, x0):
         count = b.shape[1]

@@ -67,12 +67,26 @@ def test_an_initial_guess_for_each_column(calls):
     again = ts.solve(A, B, np.asfortranarray(first.x), solver="cg", rtol=1e-9)
     assert calls == [5, 5] and [column.iterations for column in again.columns] == [0] * 5
     assert np.array_equal(again.x, first.x)
-    with pytest.raises(ValueError, match="x0 has not the 400 values"):
-        ts.solve(A, B, first.x[:10], solver="cg")
-    with pytest.raises(ValueError, match="give x0 the shape of x"):
-        ts.solve(A, B, first.x[:, 0], solver="cg")
-    with pytest.raises(ValueError, match="b has 10 values; the matrix has 400 rows"):
-        ts.solve(A, B[:10], solver="cg")
+    assert ts.solve(A, B, first.x.tolist(), solver="cg", rtol=1e-9).columns[4].iterations == 0
+    wrong = first.x[:10], first.x[:, 0], first.x[:, :1], first.x[:, :4], np.ones((N, 7)), first.x.T
+    for method in "cg", "gmres":
+        for x0 in wrong:
+            with pytest.raises(ValueError, match="give x0 the shape of x"):
+                ts.solve(A, B, x0, solver=method)
+        with pytest.raises(ValueError, match=r"b has the shape \(10, 5\); the matrix has 400 rows"):
+            ts.solve(A, B[:10], solver=method)
+    for function in ts.cg, ts.gmres:
+        with pytest.raises(ValueError, match="give x0 the shape of x"):
+            function(A, B, x0=first.x[:, 0])
+
+
+def test_shapes_that_are_no_columns():
+    A, B = problem()
+    solver = ts.Solver(A, solver="cg")
+    for b in 1.0, np.array(1.0), B[:, :, None]:
+        with pytest.raises(ValueError, match="wanted are 400 values, or columns of as many"):
+            solver.solve(b)
+    assert np.array_equal(A @ B.tolist(), A @ B)
 
 
 def test_scipys_functions_and_float32(calls):

@@ -28,7 +28,9 @@ static bool is_elsewhere(const tess_context *ctx, const tess_columns *v)
 
 static columns_place place_of(const tess_columns *v, int64_t first)
 {
-    return (columns_place){v->data + first * v->column_stride, v->row_stride, v->column_stride};
+    double *const data = v->data ? v->data + first * v->column_stride : NULL; /* of no rows */
+
+    return (columns_place){data, v->row_stride, v->column_stride};
 }
 
 static columns_place by_rows(const double *data, int columns)

@@ -179,16 +179,23 @@ tess_status tess_precond_update(tess_precond *m)
     return status;
 }
 
+/* A change that fails, such as for memory, may leave nothing to apply: the next update sets up anew. */
+static tess_status note_change(tess_precond *m, tess_status status)
+{
+    if (status != TESS_SUCCESS && m->matrix) { m->values_version = m->matrix->values_version - 1; }
+    return status;
+}
+
 tess_status tess_precond_mend(tess_precond *m, bool *mended)
 {
     *mended = false;
-    return m && m->ops->mend ? m->ops->mend(m, mended) : TESS_SUCCESS;
+    return m && m->ops->mend ? note_change(m, m->ops->mend(m, mended)) : TESS_SUCCESS;
 }
 
 tess_status tess_precond_widen(tess_precond *m, bool *widened)
 {
     *widened = false;
-    return m && m->ops->widen ? m->ops->widen(m, widened) : TESS_SUCCESS;
+    return m && m->ops->widen ? note_change(m, m->ops->widen(m, widened)) : TESS_SUCCESS;
 }
 
 bool tess_precond_can_widen(const tess_precond *m)

@@ -13,6 +13,12 @@
 #include "format/csr/csr.h"
 #include "solver/guard_run.h"
 
+/* Whether the norm of M^-1 r decides, and can be computed. */
+static bool has_mapped(const method_solver *s)
+{
+    return s->mapped && s->setup_reason == TESS_REASON_RUNNING;
+}
+
 /* *norm := ||M^-1 v|| */
 static tess_status preconditioned_norm(const method_solver *s, const double *v, double *norm)
 {
@@ -32,7 +38,7 @@ tess_status guard_verify(solve_run *run, const double *x, true_residual *out)
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(verify_residual(s->original, run->b, x, s->krylov.r, out));
-    if (!s->mapped) { return TESS_SUCCESS; }
+    if (!has_mapped(s)) { return TESS_SUCCESS; }
     TESS_TRY(preconditioned_norm(s, s->krylov.r, &out->preconditioned));
     if (s->mapped_rhs > 0.0) { out->preconditioned *= out->rhs_norm / s->mapped_rhs; }
 cleanup:
@@ -166,7 +172,7 @@ static tess_status start_run(solve_run *run)
     tess_solve_result *r = run->result;
     tess_status status = TESS_SUCCESS;
 
-    if (s->mapped) { TESS_TRY(preconditioned_norm(s, run->b, &s->mapped_rhs)); }
+    if (has_mapped(s)) { TESS_TRY(preconditioned_norm(s, run->b, &s->mapped_rhs)); }
     TESS_TRY(guard_verify(run, run->x, &run->now)); /* ||b|| comes with it */
     verify_set_tolerances(s->options, &run->now, r);
     if (r->rhs_norm == 0.0) {
@@ -238,6 +244,7 @@ tess_status guard_run_cycles(solve_run *run, const tess_loop_state *first, tess_
         TESS_TRY(guard_run_cycle(run, &end));
         TESS_TRY(judge(run, &end, reason, &goes_on));
     }
+    if (*reason == TESS_REASON_RUNNING) { *reason = TESS_REASON_ITERATIONS; } /* another cycle had no iteration left */
     if (!meets_tolerance(run->result, &run->now)) { TESS_TRY(return_best(run)); }
 cleanup:
     /* Discards recordings made for other arrays. */

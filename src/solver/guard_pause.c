@@ -81,28 +81,37 @@ cleanup:
     return status;
 }
 
+tess_status guard_end_pause(solve_run *run, tess_loop_state *end, bool *resumes)
+{
+    tess_status status = TESS_SUCCESS;
+
+    *resumes = false;
+    if (!run->s->method->pauses || end->reason != TESS_REASON_RUNNING) { return TESS_SUCCESS; }
+    TESS_TRY(judge_pause(run, end, resumes));
+    if (*resumes) {
+        end->phase = TESS_LOOP_RUNNING;
+    } else {
+        end->reason = TESS_REASON_STAGNATION;
+    }
+cleanup:
+    return status;
+}
+
 /* After a run of the loop: whether it goes on. */
 static tess_status resume(solve_run *run, tess_loop_state *end, bool *resumes)
 {
     const tess_krylov *k = &run->s->krylov;
     tess_status status = TESS_SUCCESS;
 
-    *resumes = false;
-    if (!run->s->method->pauses || end->reason != TESS_REASON_RUNNING) { return TESS_SUCCESS; }
-    TESS_TRY(judge_pause(run, end, resumes));
-    if (!*resumes) {
-        end->reason = TESS_REASON_STAGNATION;
-        return TESS_SUCCESS;
-    }
+    TESS_TRY(guard_end_pause(run, end, resumes));
+    if (!*resumes) { return TESS_SUCCESS; }
     run->begin = *end;
-    run->begin.phase = TESS_LOOP_RUNNING;
     status = k->ctx->backend->upload(k->ctx, k->state, &run->begin, sizeof run->begin);
 cleanup:
     return status;
 }
 
-/* d := the one that a pause kept, where the last one is worse. */
-static tess_status take_kept(solve_run *run)
+tess_status guard_take_kept(solve_run *run)
 {
     true_residual last;
     double norm = 0.0;
@@ -126,7 +135,7 @@ tess_status guard_run_cycle(solve_run *run, tess_loop_state *end)
         TESS_TRY(guard_run_loop(run, end));
         TESS_TRY(resume(run, end, &resumes));
     }
-    status = take_kept(run);
+    status = guard_take_kept(run);
 cleanup:
     run->begin = begin;
     return status;

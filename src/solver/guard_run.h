@@ -100,6 +100,11 @@ tess_status guard_judge_cycle(solve_run *run, tess_reason reason, bool *progress
 tess_status guard_run_cycle(solve_run *run, tess_loop_state *end);
 /* candidate := x + d */
 tess_status guard_form_candidate(solve_run *run);
+/* Where a loop has ended with a pause, from krylov.d: whether it goes on, then *end is running; else it has stagnated.
+ */
+tess_status guard_end_pause(solve_run *run, tess_loop_state *end, bool *resumes);
+/* d := the one that a pause of this cycle kept, where the last one is worse. run->kept is INFINITY before the cycle. */
+tess_status guard_take_kept(solve_run *run);
 
 /* ---- guard_repair.c ---- */
 

@@ -17,11 +17,24 @@
 
 /* A limit that is over already still lets a column begin, so that it has a result. */
 #define LEAST_SECONDS 1e-9
+/* Where other attempts may follow, half of the iterations are left to them, unless there are few. */
+enum { LEAST_LEFT = 1000 };
 
 /* An element of the caller's array, whose struct may be a shorter one. */
 static tess_solve_result *result_at(tess_solve_result *results, int64_t c)
 {
     return (tess_solve_result *)(void *)((char *)results + (size_t)c * results->size);
+}
+
+/* A call that fails leaves nothing of the one before. */
+static void forget_results(int64_t columns, tess_solve_result *results)
+{
+    tess_solve_result none;
+
+    tess_solve_result_init(&none);
+    for (int64_t c = 0; c < columns; c++) {
+        result_return(&none, result_at(results, c));
+    }
 }
 
 /* ---- columns together ---- */
@@ -34,11 +47,13 @@ static void release_columns(many_columns *m)
     for (int c = 0; m->column && c < m->count; c++) {
         tess_device_release(ctx, m->column[c].b, n, sizeof(double));
         tess_device_release(ctx, m->column[c].x, n, sizeof(double));
+        tess_device_release(ctx, m->column[c].kept, n, sizeof(double));
     }
     tess_host_release(ctx, m->column, m->count, sizeof *m->column);
     tess_device_release(ctx, m->d, n * m->count, sizeof(double));
     tess_device_release(ctx, m->r, n * m->count, sizeof(double));
     tess_device_release(ctx, m->history, m->s->head->history_capacity * m->count, sizeof(double));
+    if (m->numbers) { tess_device_release(ctx, m->numbers, m->count, m->method->numbers); }
 }
 
 static tess_status allocate_columns(many_columns *m)
@@ -55,6 +70,7 @@ static tess_status allocate_columns(many_columns *m)
     }
     TESS_TRY(tess_device_allocate(ctx, n * m->count, sizeof(double), (void **)&m->d));
     TESS_TRY(tess_device_allocate(ctx, n * m->count, sizeof(double), (void **)&m->r));
+    if (m->method->numbers > 0) { TESS_TRY(tess_device_allocate(ctx, m->count, m->method->numbers, &m->numbers)); }
     if (capacity > 0) { status = tess_device_allocate(ctx, capacity * m->count, sizeof(double), (void **)&m->history); }
 cleanup:
     return status;
@@ -70,13 +86,18 @@ static tess_status open_column(many_columns *m, int c)
     tess_status status = TESS_SUCCESS;
 
     tess_solve_result_init(&column->result);
-    column->run = (solve_run){.s = s, .b = column->b, .x = column->x, .result = &column->result, .start = m->start};
+    column->run = (solve_run){
+        .s = s, .b = column->b, .x = column->x, .result = &column->result, .start = m->start, .kept = INFINITY};
     TESS_TRY(guard_open(&column->run, &column->reason, &column->cycles));
+    if (capacity > 0) {
+        TESS_TRY(s->ctx->backend->copy(s->ctx, m->history + c * capacity, s->history, sizeof(double)));
+    }
     if (!column->cycles) { return TESS_SUCCESS; }
+    column->result.engine = many_engine(s);
+    if (m->method->has_recurrence) { column->result.cg.recurrence = TESS_RECURRENCE_STANDARD; }
     TESS_TRY(guard_prepare_cycles(&column->run));
     TESS_TRY(guard_aim(&column->run));
-    TESS_TRY(s->ctx->backend->copy(s->ctx, m->r + c * s->original->nrows, s->krylov.r, bytes));
-    if (capacity > 0) { status = s->ctx->backend->copy(s->ctx, m->history + c * capacity, s->history, sizeof(double)); }
+    status = s->ctx->backend->copy(s->ctx, m->r + c * s->original->nrows, s->krylov.r, bytes);
 cleanup:
     return status;
 }
@@ -97,25 +118,55 @@ cleanup:
     return status;
 }
 
+/* What the loop left of a column, in the places of the solver. */
+static tess_status take_end(const many_columns *m, int c)
+{
+    method_solver *s = m->s;
+    const tess_backend *backend = s->ctx->backend;
+    const int64_t n = s->original->nrows;
+    tess_status status = TESS_SUCCESS;
+
+    s->krylov.matrix = solver_matrix(s); /* the column before may have gone up to FP64 */
+    if (m->numbers) {
+        const size_t bytes = m->method->numbers;
+
+        TESS_TRY(backend->copy(s->ctx, s->krylov.numbers, (const char *)m->numbers + (size_t)c * bytes, bytes));
+    }
+    TESS_TRY(backend->copy(s->ctx, s->krylov.d, m->d + c * n, (size_t)n * sizeof(double)));
+    many_swap_kept(m, c);
+    status = guard_take_kept(&m->column[c].run);
+    many_swap_kept(m, c);
+cleanup:
+    return status;
+}
+
+static tess_status take_history(const many_columns *m, int c)
+{
+    const method_solver *s = m->s;
+    const tess_backend *backend = s->ctx->backend;
+    const size_t bytes = (size_t)m->column[c].result.history_length * sizeof(double);
+    tess_status status = TESS_SUCCESS;
+
+    if (bytes == 0) { return TESS_SUCCESS; }
+    TESS_TRY(backend->copy(s->ctx, s->history, m->history + c * s->head->history_capacity, bytes));
+    status = backend->download(s->ctx, s->head->host_history, s->history, bytes);
+cleanup:
+    return status;
+}
+
 /* A column after the loop: its judgement, cycles of its own if it needs them, its result. */
 static tess_status close_column(many_columns *m, int c)
 {
     method_solver *s = m->s;
     column_solve *column = &m->column[c];
     solve_run *run = &column->run;
-    const int64_t n = s->original->nrows, capacity = s->head->history_capacity;
     tess_status status = TESS_SUCCESS;
 
     s->head->iterated = false;
+    if (column->cycles) { guard_note_end(run, &column->end); }
+    TESS_TRY(take_history(m, c));
     if (column->cycles) {
-        guard_note_end(run, &column->end);
-        const size_t kept = (size_t)column->result.history_length * sizeof(double);
-
-        TESS_TRY(s->ctx->backend->copy(s->ctx, s->krylov.d, m->d + c * n, (size_t)n * sizeof(double)));
-        if (kept > 0) {
-            TESS_TRY(s->ctx->backend->copy(s->ctx, s->history, m->history + c * capacity, kept));
-            TESS_TRY(s->ctx->backend->download(s->ctx, s->head->host_history, s->history, kept));
-        }
+        TESS_TRY(take_end(m, c));
         TESS_TRY(guard_run_cycles(run, &column->end, &column->reason));
     }
     TESS_TRY(guard_close(run, column->cycles, column->reason));
@@ -124,21 +175,13 @@ cleanup:
     return status;
 }
 
-/* A pause is no end: the column goes on alone. */
-static void note_pauses(many_columns *m)
-{
-    for (int c = 0; c < m->count; c++) {
-        tess_loop_state *end = &m->column[c].end;
-
-        if (m->column[c].cycles && end->reason == TESS_REASON_RUNNING) { end->reason = TESS_REASON_STAGNATION; }
-    }
-}
-
 /* A call, whose limit of time is that of all columns. */
 typedef struct many_call {
     tess_solver *s;
     const tess_columns *b, *x;
     tess_solve_result *results;
+    tess_solve_result *together; /* where the solver chooses its method: those of the last common loop */
+    double together_start;
     double limit, start;
 } many_call;
 
@@ -156,15 +199,15 @@ static tess_status solve_together(const many_call *call, method_solver *s, int64
         TESS_TRY(open_column(&m, c));
     }
     TESS_TRY(many_run_loop(&m));
-    note_pauses(&m);
     for (int c = 0; c < count; c++) {
         tess_solve_result *const result = &m.column[c].result;
 
         TESS_TRY(close_column(&m, c));
         TESS_TRY(columns_set(s->ctx, m.column[c].x, call->x, first + c, 1));
-        TESS_TRY(many_keep_history(call->s, result));
+        TESS_TRY(many_keep_history(call->s, NULL, result));
         result->reason = stop_reason(stop, result->reason);
         result_return(result, result_at(call->results, first + c));
+        if (call->together) { call->together[c] = *result; }
     }
 cleanup:
     release_columns(&m);
@@ -181,6 +224,7 @@ static tess_status run_together(const many_call *call, method_solver *s, int64_t
 
     /* an attempt's own end with it, and its monitor may be gone */
     if (call->s != s->head) { TESS_TRY(solve_options_take_limits(s->ctx, &call->s->options, s->options)); }
+    if (call->together && s->options->max_iterations > 2 * LEAST_LEFT) { s->options->max_iterations /= 2; }
     stop_begin(&stop, s->ctx, s->options);
     status = solve_together(call, s, first, count, &stop);
     stop_end(&stop, s->options);
@@ -191,26 +235,38 @@ cleanup:
 
 /* ---- all columns ---- */
 
-/* One column as a solve of its own. */
-static tess_status solve_alone(tess_solver *s, const tess_columns *b, const tess_columns *x, int64_t c,
-                               tess_solve_result *result)
+/* A solve that went on from another: `start` is the time when that one began. */
+static void add_earlier(const tess_solve_result *earlier, double start, tess_solve_result *r)
 {
-    tess_vector *own_b = NULL, *own_x = NULL;
+    r->iterations += earlier->iterations;
+    r->refinements += earlier->refinements;
+    r->solve_seconds = tess_wall_seconds() - start;
+}
+
+/* Column c as a solve of its own; earlier: it goes on from this one, of the last common loop. */
+static tess_status solve_alone(const many_call *call, int64_t c, const tess_solve_result *earlier)
+{
+    tess_solver *const s = call->s;
+    const int64_t limit = s->options.max_iterations;
+    tess_vector *b = NULL, *x = NULL;
     tess_solve_result full;
     tess_status status = TESS_SUCCESS;
 
     tess_solve_result_init(&full);
-    TESS_TRY(tess_vector_create(s->ctx, b->rows, TESS_PRECISION_FP64, &own_b));
-    TESS_TRY(tess_vector_create(s->ctx, x->rows, TESS_PRECISION_FP64, &own_x));
-    TESS_TRY(columns_get(s->ctx, b, c, 1, tess_vector_data(own_b)));
-    TESS_TRY(columns_get(s->ctx, x, c, 1, tess_vector_data(own_x)));
-    TESS_TRY(solver_solve(s, own_b, own_x, &full));
-    TESS_TRY(many_keep_history(s, &full));
-    result_return(&full, result);
-    status = columns_set(s->ctx, tess_vector_data_const(own_x), x, c, 1);
+    TESS_TRY(tess_vector_create(s->ctx, call->b->rows, TESS_PRECISION_FP64, &b));
+    TESS_TRY(tess_vector_create(s->ctx, call->x->rows, TESS_PRECISION_FP64, &x));
+    TESS_TRY(columns_get(s->ctx, call->b, c, 1, tess_vector_data(b)));
+    TESS_TRY(columns_get(s->ctx, call->x, c, 1, tess_vector_data(x)));
+    if (earlier) { s->options.max_iterations -= earlier->iterations; }
+    TESS_TRY(solver_solve(s, b, x, &full));
+    TESS_TRY(columns_set(s->ctx, tess_vector_data_const(x), call->x, c, 1));
+    TESS_TRY(many_keep_history(s, earlier, &full));
+    if (earlier) { add_earlier(earlier, call->together_start, &full); }
+    result_return(&full, result_at(call->results, c));
 cleanup:
-    tess_vector_destroy(own_b);
-    tess_vector_destroy(own_x);
+    s->options.max_iterations = limit;
+    tess_vector_destroy(b);
+    tess_vector_destroy(x);
     return status;
 }
 
@@ -240,8 +296,7 @@ static tess_status solve_next(const many_call *call, int64_t c, int *done)
 
     limit_rest(call);
     *done = method && count >= many_least(method) ? count : 1;
-    return *done > 1 ? run_together(call, method, c, count)
-                     : solve_alone(call->s, call->b, call->x, c, result_at(call->results, c));
+    return *done > 1 ? run_together(call, method, c, count) : solve_alone(call, c, NULL);
 }
 
 /* Where the solver chooses its method: other attempts at the columns from c on that this one did not solve. */
@@ -249,37 +304,41 @@ static tess_status try_others(const many_call *call, int64_t c, int count)
 {
     tess_status status = TESS_SUCCESS;
 
-    for (int i = 0; call->s->ops->attempts && count > 1 && i < count; i++) {
-        tess_solve_result *const r = result_at(call->results, c + i);
+    for (int i = 0; call->together && count > 1 && i < count; i++) {
+        const tess_solve_result *const r = &call->together[i];
 
         if (r->converged || reason_is_a_stop(r->reason)) { continue; }
+        if (r->iterations >= call->s->options.max_iterations) { continue; }
         limit_rest(call);
-        TESS_TRY(solve_alone(call->s, call->b, call->x, c + i, r));
+        TESS_TRY(solve_alone(call, c + i, r));
     }
 cleanup:
     return status;
 }
 
-static tess_status solve_columns(tess_solver *s, const tess_columns *b, const tess_columns *x,
-                                 tess_solve_result *results)
+static tess_status solve_columns(many_call *call)
 {
-    const many_call call = {s, b, x, results, s->options.time_limit, tess_wall_seconds()};
+    const bool attempts = call->s->ops->attempts != NULL;
+    const int64_t columns = call->b->columns;
     int64_t c = 0;
     tess_status status = TESS_SUCCESS;
 
-    if (s->ops->attempts && b->columns > 0) {
-        TESS_TRY(solve_alone(s, b, x, 0, results));
+    if (attempts && columns > 0) {
+        TESS_TRY(tess_host_allocate(call->s->ctx, TESS_MAX_COLUMNS, sizeof *call->together, (void **)&call->together));
+        TESS_TRY(solve_alone(call, 0, NULL));
         c = 1;
     }
-    while (c < b->columns) {
+    while (c < columns) {
         int done = 0;
 
-        TESS_TRY(solve_next(&call, c, &done));
-        TESS_TRY(try_others(&call, c, done));
+        call->together_start = tess_wall_seconds();
+        TESS_TRY(solve_next(call, c, &done));
+        TESS_TRY(try_others(call, c, done));
         c += done;
     }
 cleanup:
-    s->options.time_limit = call.limit;
+    tess_host_release(call->s->ctx, call->together, TESS_MAX_COLUMNS, sizeof *call->together);
+    call->s->options.time_limit = call->limit;
     return status;
 }
 
@@ -307,6 +366,7 @@ tess_status tess_solver_solve_many(tess_solver *s, const tess_columns *b, const 
     TESS_REQUIRE(s->ctx, b);
     TESS_REQUIRE(s->ctx, x);
     TESS_REQUIRE(s->ctx, results);
+    many_call call = {.s = s, .b = b, .x = x, .results = results};
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(check_columns(s, b, x));
@@ -315,7 +375,10 @@ tess_status tess_solver_solve_many(tess_solver *s, const tess_columns *b, const 
     }
     TESS_TRY(solver_begin(s));
     solver_forget_histories(s);
-    status = solve_columns(s, b, x, results);
+    forget_results(b->columns, results);
+    call.limit = s->options.time_limit;
+    call.start = tess_wall_seconds();
+    status = solve_columns(&call);
     solver_end(s);
 cleanup:
     return status;

@@ -13,6 +13,7 @@ typedef struct column_solve {
     tess_reason reason;
     bool cycles;         /* it needs the loop */
     double *b, *x;       /* n values on the device */
+    double *kept;        /* likewise its own of method_solver.kept; NULL: no pause has kept a d */
     tess_loop_state end; /* of the loop */
 } column_solve;
 
@@ -25,6 +26,7 @@ typedef struct many_columns {
     double *d;       /* corrections, one column after another; n values each */
     double *r;       /* likewise scaled residuals */
     double *history; /* on the device, capacity values each */
+    void *numbers;   /* likewise the method's own scalars at the end of the loop; NULL: it has none */
     double start;
 } many_columns;
 
@@ -33,15 +35,19 @@ bool many_takes(const method_solver *s);
 /* How many columns one loop takes at most, and at the least to be worth it. */
 int many_most(const method_solver *s);
 int many_least(const method_solver *s);
-/* The method of the common loop. */
+/* The method of the common loop, and how it runs. */
 const tess_method *many_method(const method_solver *s);
+tess_engine many_engine(const method_solver *s);
 
-/* Runs the loop of the columns that need it, from `r`: fills `d` and `end`. */
+/* Runs the loop of the columns that need it, from `r`: fills `d`, `numbers` and `end`. */
 tess_status many_run_loop(many_columns *m);
+/* Exchanges what a pause has kept: before and after a function of guard_pause.c for column c. */
+void many_swap_kept(const many_columns *m, int c);
 
 /* ---- many_history.c ---- */
 
-/* Copies the history of a column, which then lasts until the solver's next solve of several columns. */
-tess_status many_keep_history(tess_solver *s, tess_solve_result *result);
+/* Copies the history of a column, which then lasts until the solver's next solve of several columns. earlier: the solve
+   that this one went on from, whose history it joins; NULL: there was none. Before their iterations are added. */
+tess_status many_keep_history(tess_solver *s, const tess_solve_result *earlier, tess_solve_result *result);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The loop of several columns: the method's own operations on vectors by rows, with a state for each column. When at
- * most half of the columns still run, they move to vectors of half the width, and the loop goes on there.
+ * most half of the columns still run, they move to vectors of half the width, and the loop goes on there. A column that
+ * pauses (guard_pause.c) waits until then.
  */
 #include <string.h>
 
@@ -25,14 +26,23 @@ static bool precond_takes_columns(const tess_precond *m)
     return !krylov_precond_is_apart(m) || (m->ops->takes_columns && m->ops->takes_columns(m));
 }
 
+/* The loop is recorded or plain, and CG has its standard form. */
+static bool takes_form(const tess_solve_options *o)
+{
+    const tess_recurrence recurrence = solve_options_recurrence(o);
+
+    return o->engine != TESS_ENGINE_SINGLE_KERNEL &&
+           (recurrence == TESS_RECURRENCE_AUTO || recurrence == TESS_RECURRENCE_STANDARD);
+}
+
 bool many_takes(const method_solver *s)
 {
     const tess_method *method = many_method(s);
     const tess_matrix *matrix = solver_matrix(s);
 
-    return method && method->takes_columns && s->krylov.vectors == TESS_PRECISION_FP64 && !s->krylov.extension &&
-           !s->mapped && s->options->guard == TESS_GUARD_REPAIR && !s->options->timings && matrix->ops &&
-           matrix->ops->takes_columns && matrix->ops->takes_columns(matrix, false) &&
+    return method && method->takes_columns && takes_form(s->options) && s->krylov.vectors == TESS_PRECISION_FP64 &&
+           !s->krylov.extension && !s->mapped && s->options->guard == TESS_GUARD_REPAIR && !s->options->timings &&
+           matrix->ops && matrix->ops->takes_columns && matrix->ops->takes_columns(matrix, false) &&
            precond_takes_columns(s->precond) && s->setup_reason == TESS_REASON_RUNNING;
 }
 
@@ -53,6 +63,13 @@ int many_least(const method_solver *s)
     const bool cached = s->ctx->device == TESS_DEVICE_CPU && tess_matrix_bytes(solver_matrix(s)) < HOST_CACHED_BYTES;
 
     return cached ? (int)HOST_CACHED_LEAST : 2;
+}
+
+tess_engine many_engine(const method_solver *s)
+{
+    const bool records = s->ctx->device == TESS_DEVICE_GPU && s->engine != TESS_ENGINE_PLAIN;
+
+    return records ? TESS_ENGINE_GRAPH : TESS_ENGINE_PLAIN;
 }
 
 static int64_t rows_of(const many_columns *m)
@@ -169,6 +186,53 @@ cleanup:
     return status;
 }
 
+void many_swap_kept(const many_columns *m, int c)
+{
+    double *const own = m->column[c].kept;
+
+    m->column[c].kept = m->s->kept;
+    m->s->kept = own;
+}
+
+/* A pause: the true residual tells whether the column goes on. */
+static tess_status end_pause(const many_columns *m, const block *b, int c, tess_loop_state *state)
+{
+    const tess_krylov *k = &b->k;
+    method_solver *s = m->s;
+    bool resumes = false;
+    tess_status status = TESS_SUCCESS;
+
+    if (!m->method->pauses || state->reason != TESS_REASON_RUNNING) { return TESS_SUCCESS; }
+    TESS_TRY(move(m, column_of(k->d, k->columns, c), column_alone(s->krylov.d)));
+    TESS_TRY(move(m, column_of(k->r, k->columns, c), column_alone(s->krylov.r)));
+    many_swap_kept(m, b->slot[c]);
+    status = guard_end_pause(&m->column[b->slot[c]].run, state, &resumes);
+    many_swap_kept(m, b->slot[c]);
+    if (status == TESS_SUCCESS && resumes) {
+        status = move(m, column_alone(s->krylov.r), column_of(k->r, k->columns, c));
+    }
+cleanup:
+    return status;
+}
+
+/* Where a column stands: what follows the loop starts from there. */
+static tess_status keep_end(const many_columns *m, const block *b, int c, const tess_loop_state *state)
+{
+    const tess_krylov *k = &b->k;
+    const int slot = b->slot[c];
+    const size_t bytes = m->method->numbers;
+    tess_status status = TESS_SUCCESS;
+
+    m->column[slot].end = *state;
+    if (m->numbers) {
+        TESS_TRY(k->ctx->backend->copy(k->ctx, (char *)m->numbers + (size_t)slot * bytes,
+                                       (const char *)k->numbers + (size_t)c * bytes, bytes));
+    }
+    status = move(m, column_of(k->d, k->columns, c), column_alone(m->d + slot * rows_of(m)));
+cleanup:
+    return status;
+}
+
 /* Keeps what has ended, and counts what runs. */
 static tess_status collect(const many_columns *m, const block *b, tess_loop_state *states, int *running)
 {
@@ -183,8 +247,9 @@ static tess_status collect(const many_columns *m, const block *b, tess_loop_stat
             *running += 1;
             continue;
         }
-        m->column[b->slot[c]].end = states[c];
-        TESS_TRY(move(m, column_of(k->d, k->columns, c), column_alone(m->d + b->slot[c] * rows_of(m))));
+        TESS_TRY(end_pause(m, b, c, &states[c]));
+        *running += states[c].phase == TESS_LOOP_RUNNING;
+        TESS_TRY(keep_end(m, b, c, &states[c]));
     }
 cleanup:
     return status;
@@ -235,13 +300,17 @@ cleanup:
     return status;
 }
 
+static tess_status go_on(const many_columns *m, block *b, tess_loop_state *states, int running)
+{
+    return width_for(running) < b->k.columns ? shrink(m, b, states, running) : upload_states(m, b, states);
+}
+
 static tess_status run_block(const many_columns *m, block *b)
 {
     const method_solver *s = m->s;
-    const bool records = s->ctx->device == TESS_DEVICE_GPU && s->engine != TESS_ENGINE_PLAIN;
     tess_loop loop = {.body = m->method->iterate,
                       .solver = &b->k,
-                      .engine = records ? TESS_ENGINE_GRAPH : TESS_ENGINE_PLAIN,
+                      .engine = (int)many_engine(s),
                       .state = b->k.state,
                       .columns = b->k.columns,
                       .leave_at = b->k.columns / 2,
@@ -269,7 +338,7 @@ tess_status many_run_loop(many_columns *m)
     while (running > 0) {
         TESS_TRY(run_block(m, &b));
         TESS_TRY(collect(m, &b, states, &running));
-        if (running > 0) { TESS_TRY(shrink(m, &b, states, running)); }
+        if (running > 0) { TESS_TRY(go_on(m, &b, states, running)); }
     }
 cleanup:
     release_block(m, &b);

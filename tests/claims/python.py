@@ -56,7 +56,7 @@ class Call:
         self.limit = generator.choice((0, 1, 3, 50, 500, 500))
         self.guess = generator.random() < 0.15
         system = systems.make(generator)
-        n, count = system.size, generator.choice((1, 1, 1, 2, 3))
+        n, count = system.size, generator.choice((1, 1, 1, 2, 4, 9))
         with np.errstate(all="ignore"):
             dense = np.zeros((n, n))
             for i, row in enumerate(system.rows):

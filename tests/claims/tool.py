@@ -129,7 +129,7 @@ class Run:
         self.folder = pathlib.Path(folder)
         self.system = systems.make(generator)
         self.rtol, self.atol = stopping(generator)
-        count = generator.choice((1, 1, 1, 1, 1, 2, 3))
+        count = generator.choice((1, 1, 1, 1, 2, 4, 9))
         self.columns = [systems.right_hand_side(generator, self.system) for _ in range(count)]
         write_matrix(self.folder / "A.mtx", self.system, generator)
         write_columns(self.folder / "b.mtx", self.columns)

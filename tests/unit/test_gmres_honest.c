@@ -276,6 +276,28 @@ static void wrong_options_are_refused(void **state)
     oracle_free(&a);
 }
 
+/* A basis that is full at the limit of iterations: nothing runs any more. */
+static void the_limit_of_iterations_is_a_reason(void **state)
+{
+    static const tess_solver_kind kinds[] = {TESS_SOLVER_GMRES, TESS_SOLVER_GMRES_IR, TESS_SOLVER_FGMRES};
+    tess_context *ctx = open_cpu(1);
+    oracle_csr a = oracle_tridiagonal(2, -1.0, 2.5, -1.0);
+
+    (void)state;
+    for (int k = 0; k < 6; k++) {
+        const double b[] = {1.0, 3.0};
+        tess_solve_options options = solve_options(kinds[k % 3]);
+        double x[2] = {0.0};
+
+        options.guard = k < 3 ? TESS_GUARD_REPORT : TESS_GUARD_REPAIR;
+        options.max_iterations = 1;
+        options.gmres.restart = 1;
+        assert_int_equal(solve_once(ctx, &a, &options, b, x).reason, TESS_REASON_ITERATIONS);
+    }
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -286,6 +308,7 @@ int main(void)
         cmocka_unit_test(zero_residuals_that_prove_nothing_end_the_solve),
         cmocka_unit_test(the_last_cycle_is_the_one_that_is_told),
         cmocka_unit_test(wrong_options_are_refused),
+        cmocka_unit_test(the_limit_of_iterations_is_a_reason),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

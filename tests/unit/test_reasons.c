@@ -466,6 +466,22 @@ static void precond_setup_fails_at_the_solve(void **state)
     oracle_free(&spoilt);
 }
 
+/* ||M^-1 r|| is unknown then. */
+static void a_preconditioner_without_setup_has_no_norm(void **state)
+{
+    oracle_csr a = oracle_with_empty_rows(14);
+    tess_context *ctx = open_cpu(1);
+    tess_solve_options options = solve_options(TESS_SOLVER_BICGSTAB);
+    double x[14] = {0.0};
+
+    (void)state;
+    options.precond = precond_of(TESS_PRECOND_ILU0, 1);
+    options.stop_norm = TESS_STOP_NORM_PRECONDITIONED;
+    assert_int_equal(solve_once(ctx, &a, &options, ones, x).reason, TESS_REASON_PRECOND_SETUP);
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+}
+
 /* Values that make a preconditioner singular and then regular again. */
 static void precond_recovers_with_the_values(void **state)
 {
@@ -576,6 +592,7 @@ int main(void)
         cmocka_unit_test(finite_residuals_beside_infinite_norms_prove_nothing),
         cmocka_unit_test(extreme_scales_are_answered_honestly),
         cmocka_unit_test(precond_setup_fails_at_the_solve),
+        cmocka_unit_test(a_preconditioner_without_setup_has_no_norm),
         cmocka_unit_test(precond_recovers_with_the_values),
         cmocka_unit_test(false_convergence_is_caught_and_repaired),
     };
