@@ -67,6 +67,7 @@ static tess_status open_column(many_columns *m, int c)
     column_solve *column = &m->column[c];
     const int64_t capacity = s->head->history_capacity;
     const size_t bytes = (size_t)s->original->nrows * sizeof(double);
+    bool low = false;
     tess_status status = TESS_SUCCESS;
 
     tess_solve_result_init(&column->result);
@@ -74,7 +75,11 @@ static tess_status open_column(many_columns *m, int c)
     TESS_TRY(guard_open(&column->run, &column->reason, &column->cycles));
     if (!column->cycles) { return TESS_SUCCESS; }
     TESS_TRY(guard_prepare_cycles(&column->run));
+    low = column->run.low_precision;
+    if (many_is_refinement(s)) { column->run.low_precision = false; } /* it aims at the tolerance at once */
     TESS_TRY(guard_aim(&column->run));
+    column->run.low_precision = low;
+    many_begin(m, &column->run);
     TESS_TRY(s->ctx->backend->copy(s->ctx, m->r + c * s->original->nrows, s->krylov.r, bytes));
     if (capacity > 0) { status = s->ctx->backend->copy(s->ctx, m->history + c * capacity, s->history, sizeof(double)); }
 cleanup:
@@ -124,13 +129,16 @@ cleanup:
     return status;
 }
 
-/* A pause is no end: the column goes on alone. */
+/* A pause is no end: the column goes on alone. Nor is it for a method that refinement which stalls has not met it. */
 static void note_pauses(many_columns *m)
 {
+    const tess_reason pause = many_is_refinement(m->s) ? TESS_REASON_STAGNATION : TESS_REASON_RUNNING;
+    const tess_reason taken = many_is_refinement(m->s) ? TESS_REASON_RUNNING : TESS_REASON_STAGNATION;
+
     for (int c = 0; c < m->count; c++) {
         tess_loop_state *end = &m->column[c].end;
 
-        if (m->column[c].cycles && end->reason == TESS_REASON_RUNNING) { end->reason = TESS_REASON_STAGNATION; }
+        if (m->column[c].cycles && end->reason == (int32_t)pause) { end->reason = (int32_t)taken; }
     }
 }
 
