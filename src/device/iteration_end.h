@@ -97,4 +97,11 @@ TESS_HD void loop_end_if_stalled(tess_loop_state *s, int stop_phase)
     if (s->phase == TESS_LOOP_RUNNING && loop_stalls(s)) { loop_stop(s, stop_phase, TESS_REASON_STAGNATION); }
 }
 
+/* dots = {(r, r), ..}: the end of a step of refinement, which ends where it gains too little. */
+TESS_HD void update_refinement_end(tess_loop_state *s)
+{
+    update_residual_end(s);
+    loop_end_if_stalled(s, TESS_LOOP_STOPPED);
+}
+
 #endif

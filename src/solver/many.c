@@ -83,6 +83,7 @@ static tess_status open_column(many_columns *m, int c)
     column_solve *column = &m->column[c];
     const int64_t capacity = s->head->history_capacity;
     const size_t bytes = (size_t)s->original->nrows * sizeof(double);
+    bool low = false;
     tess_status status = TESS_SUCCESS;
 
     tess_solve_result_init(&column->result);
@@ -96,7 +97,11 @@ static tess_status open_column(many_columns *m, int c)
     column->result.engine = many_engine(s);
     if (m->method->has_recurrence) { column->result.cg.recurrence = TESS_RECURRENCE_STANDARD; }
     TESS_TRY(guard_prepare_cycles(&column->run));
+    low = column->run.low_precision;
+    if (many_is_refinement(s)) { column->run.low_precision = false; } /* it aims at the tolerance at once */
     TESS_TRY(guard_aim(&column->run));
+    column->run.low_precision = low;
+    many_begin(m, &column->run);
     status = s->ctx->backend->copy(s->ctx, m->r + c * s->original->nrows, s->krylov.r, bytes);
 cleanup:
     return status;
@@ -173,6 +178,17 @@ static tess_status close_column(many_columns *m, int c)
     if (s->options->return_last) { status = return_last(m, column); }
 cleanup:
     return status;
+}
+
+/* Refinement that stalls is no end: the column goes on by its method, which has not met it. */
+static void note_stalls(many_columns *m)
+{
+    if (!many_is_refinement(m->s)) { return; }
+    for (int c = 0; c < m->count; c++) {
+        tess_loop_state *end = &m->column[c].end;
+
+        if (m->column[c].cycles && end->reason == TESS_REASON_STAGNATION) { end->reason = TESS_REASON_RUNNING; }
+    }
 }
 
 /* A call, whose limit of time is that of all columns. */

@@ -35,9 +35,12 @@ bool many_takes(const method_solver *s);
 /* How many columns one loop takes at most, and at the least to be worth it. */
 int many_most(const method_solver *s);
 int many_least(const method_solver *s);
-/* The method of the common loop, and how it runs. */
+/* The method of the common loop, and how it runs: the solver's, or refinement with complete factors. */
 const tess_method *many_method(const method_solver *s);
+bool many_is_refinement(const method_solver *s);
 tess_engine many_engine(const method_solver *s);
+/* What that method changes of the start of a column's cycle, after guard_aim. */
+void many_begin(const many_columns *m, solve_run *run);
 
 /* Runs the loop of the columns that need it, from `r`: fills `d`, `numbers` and `end`. */
 tess_status many_run_loop(many_columns *m);

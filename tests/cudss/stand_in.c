@@ -19,7 +19,7 @@ typedef enum object_kind { HANDLE = 1, CONFIG, DATA, SPARSE, DENSE } object_kind
 
 typedef struct object {
     object_kind kind;
-    int64_t n, count;
+    int64_t n, count, columns; /* columns: DENSE */
     const int32_t *row_ptr, *column;
     const void *val;
     int type, matrix;          /* of values; of the matrix */
@@ -225,11 +225,12 @@ int cudssMatrixCreateDn(void **matrix, int64_t nrows, int64_t ncols, int64_t str
     object *o = *matrix;
 
     if (failure) { return failure; }
-    if (ncols != 1 || stride != nrows || layout != CUDSS_BY_COLUMNS) {
+    if (ncols < 1 || stride != nrows || layout != CUDSS_BY_COLUMNS) {
         control.wrong += 1;
         return BAD_VALUE;
     }
     o->n = nrows;
+    o->columns = ncols;
     o->val = val;
     o->type = value_type;
     return CUDSS_OK;
@@ -362,23 +363,26 @@ static void solve(const object *data, bool transposed, double *x)
     }
 }
 
-static int solve_vector(const object *data, bool transposed, const object *solution, const object *rhs)
+static int solve_columns(const object *data, bool transposed, const object *solution, const object *rhs)
 {
-    double *x = malloc((size_t)(data->size > 0 ? data->size : 1) * sizeof *x);
+    const int64_t n = data->size;
+    double *x = malloc((size_t)(n > 0 ? n : 1) * sizeof *x);
 
     control.solves += 1;
     if (!x) { return CUDSS_NO_MEMORY; }
-    for (int64_t i = 0; i < data->size; i++) {
-        x[i] = get(rhs, i);
-    }
-    solve(data, transposed, x);
-    for (int64_t i = 0; i < data->size; i++) {
+    for (int64_t c = 0; c < rhs->columns; c++) {
         void *to = (void *)(uintptr_t)solution->val;
 
-        if (solution->type == CUDSS_FP32) {
-            ((float *)to)[i] = (float)x[i];
-        } else {
-            ((double *)to)[i] = x[i];
+        for (int64_t i = 0; i < n; i++) {
+            x[i] = get(rhs, c * n + i);
+        }
+        solve(data, transposed, x);
+        for (int64_t i = 0; i < n; i++) {
+            if (solution->type == CUDSS_FP32) {
+                ((float *)to)[c * n + i] = (float)x[i];
+            } else {
+                ((double *)to)[c * n + i] = x[i];
+            }
         }
     }
     free(x);
@@ -392,12 +396,12 @@ int cudssExecute(void *handle, int step, void *config, void *data, void *matrix,
     object *d = take(data, DATA);
 
     BEGIN;
-    if (!take(handle, HANDLE) || !o || !a || !x || !b || !d) { return BAD_VALUE; }
+    if (!take(handle, HANDLE) || !o || !a || !x || !b || !d || x->columns != b->columns) { return BAD_VALUE; }
     if (control.wait) { control.wait(control.user); }
     switch (step) {
     case CUDSS_ANALYSE: return o->pivoting && a->n > MOST_PIVOTED ? CUDSS_UNSUPPORTED : analyse(d, a);
     case CUDSS_FACTOR: return factor(d, a);
-    case CUDSS_SOLVE: return solve_vector(d, o->transposed, x, b);
+    case CUDSS_SOLVE: return solve_columns(d, o->transposed, x, b);
     default: return CUDSS_UNSUPPORTED;
     }
 }

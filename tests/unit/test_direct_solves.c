@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Solvers with complete factors: both precisions, and set-ups that fail. */
+#include <tessera/many.h>
+
 #include "precond/direct/direct.h"
+#include "precond/precond.h"
 #include "support/direct.h"
 #include "support/solve.h"
 
@@ -40,6 +43,152 @@ static void every_solver_takes_them(void **state)
     oracle_free(&convection);
     free(b);
     free(x);
+}
+
+/* ---- several columns ---- */
+
+/* x and y are solutions of one system, each within n u times the condition. */
+static void check_near(const double *x, const double *y, int64_t n, double tolerance)
+{
+    double difference = 0.0, size = 0.0;
+
+    for (int64_t i = 0; i < n; i++) {
+        difference = fmax(difference, fabs(x[i] - y[i]));
+        size = fmax(size, fabs(y[i]));
+    }
+    assert_true(difference <= tolerance * size);
+}
+
+/* Columns by rows through the factors, of any size and none: each is what it is alone. */
+static void factors_take_several_columns(void **state)
+{
+    enum { COLUMNS = 8, ODD = 5 };
+    static const int exponents[COLUMNS] = {0, 250, -250, 600, -600};
+    oracle_csr a = oracle_convection2d(EDGE, 3.0);
+    tess_context *ctx = open_device(2);
+    tess_matrix *matrix = make_matrix(ctx, &a);
+
+    (void)state;
+    for (int p = 0; p < 2; p++) {
+        const tess_precond_options options =
+            direct_options(TESS_PRECOND_LU, p == 0 ? TESS_PRECISION_FP32 : TESS_PRECISION_FP64);
+        double *r = random_values(ROWS * COLUMNS, 3, -1.0, 1.0), z[ROWS * COLUMNS], own[ROWS], alone[ROWS];
+        double *device_r = NULL, *device_z = NULL;
+        tess_precond *m = NULL;
+
+        for (int64_t i = 0; i < ROWS * COLUMNS; i++) {
+            r[i] = i % COLUMNS == ODD ? 0.0 : ldexp(r[i], exponents[i % COLUMNS]);
+        }
+        r[9 * COLUMNS + ODD + 1] = (double)INFINITY;
+        assert_ok(ctx, tess_precond_create(matrix, &options, &m));
+        assert_true(m->ops->takes_columns(m));
+        assert_ok(ctx, tess_device_upload(ctx, r, ROWS * COLUMNS, sizeof *r, (void **)&device_r));
+        assert_ok(ctx, tess_device_allocate(ctx, ROWS * COLUMNS, sizeof *r, (void **)&device_z));
+        assert_ok(ctx, m->ops->apply_columns(m, 4, device_r, device_z)); /* another view of the same values */
+        assert_ok(ctx, m->ops->apply_columns(m, COLUMNS, device_r, device_z));
+        assert_ok(ctx, ctx->backend->download(ctx, z, device_z, sizeof z));
+        for (int c = 0; c < COLUMNS; c++) {
+            for (int64_t i = 0; i < ROWS; i++) {
+                own[i] = r[i * COLUMNS + c];
+            }
+            apply_precond(m, ROWS, own, alone);
+            for (int64_t i = 0; i < ROWS; i++) {
+                own[i] = z[i * COLUMNS + c];
+                if (c == ODD) { assert_true(own[i] == 0.0); }
+                if (c == ODD + 1) { assert_true(isnan(own[i]) && isnan(alone[i])); }
+            }
+            if (c == ODD || c == ODD + 1) { continue; }
+            check_near(own, alone, ROWS, 2 * ROWS * 200.0 * (p == 0 ? 0x1p-24 : 0x1p-53));
+        }
+        tess_device_release(ctx, device_r, ROWS * COLUMNS, sizeof *r);
+        tess_device_release(ctx, device_z, ROWS * COLUMNS, sizeof *r);
+        tess_precond_destroy(m);
+        free(r);
+    }
+    tess_matrix_destroy(matrix);
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+}
+
+/* k columns at once: each is verified, in about as many iterations as alone. */
+static void check_columns_of(const oracle_csr *a, const tess_solve_options *options, int64_t k, int64_t together)
+{
+    const int64_t n = a->nrows;
+    double *b = random_values(n * k, 7, -1.0, 1.0), *x = test_allocate(n * k, sizeof *x),
+           *alone = test_allocate(n, sizeof *alone);
+    tess_solve_result *results = test_allocate(k, sizeof *results);
+    tess_context *ctx = open_device(2);
+    tess_matrix *matrix = make_matrix(ctx, a);
+    tess_solver *solver = NULL;
+    const tess_columns right = tess_columns_by_column(n, k, b, TESS_MEMORY_HOST),
+                       left = tess_columns_by_column(n, k, x, TESS_MEMORY_HOST);
+
+    memset(x, 0, (size_t)(n * k) * sizeof *x);
+    memset(b, 0, (size_t)n * sizeof *b); /* the first needs nothing */
+    for (int64_t c = 0; c < k; c++) {
+        tess_solve_result_init(&results[c]);
+    }
+    assert_ok(ctx, tess_solver_create(matrix, options, &solver));
+    assert_int_equal(tess_solver_columns_together(solver, k), together);
+    assert_ok(ctx, tess_solver_solve_many(solver, &right, &left, results));
+    for (int64_t c = 0; c < k; c++) {
+        const tess_solve_result one = solve_once(ctx, a, options, b + c * n, alone);
+
+        assert_int_equal(results[c].verified, 1);
+        assert_int_equal(results[c].reason, one.reason);
+        assert_int_equal(results[c].solver, one.solver);
+        assert_true(results[c].iterations <= one.iterations + 3);
+        check_honest(a, b + c * n, x + c * n, options, &results[c]);
+    }
+    tess_solver_destroy(solver);
+    tess_matrix_destroy(matrix);
+    tess_context_destroy(ctx);
+    free(b);
+    free(x);
+    free(alone);
+    free(results);
+}
+
+static void every_solver_shares_them_among_columns(void **state)
+{
+    static const struct {
+        tess_solver_kind solver;
+        tess_precond_kind precond;
+        bool symmetric, together;
+    } cases[] = {
+        {TESS_SOLVER_CG, TESS_PRECOND_CHOLESKY, true, true},  {TESS_SOLVER_MINRES, TESS_PRECOND_CHOLESKY, true, true},
+        {TESS_SOLVER_BICGSTAB, TESS_PRECOND_LU, false, true}, {TESS_SOLVER_FGMRES, TESS_PRECOND_LU, false, true},
+        {TESS_SOLVER_GMRES, TESS_PRECOND_LU, false, true},    {TESS_SOLVER_GMRES, TESS_PRECOND_CHOLESKY, true, true},
+        {TESS_SOLVER_GMRES_IR, TESS_PRECOND_LU, false, true}, {TESS_SOLVER_GMRES_FD, TESS_PRECOND_LU, false, false},
+        {TESS_SOLVER_IDR, TESS_PRECOND_LU, false, true}};
+    oracle_csr symmetric = oracle_laplace2d(EDGE), convection = oracle_convection2d(EDGE, 3.0);
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        tess_solve_options options = solve_options(cases[i].solver);
+        const int64_t k = i % 2 ? 5 : 2;
+
+        options.rtol = 1e-12;
+        options.precond.kind = cases[i].precond;
+        check_columns_of(cases[i].symmetric ? &symmetric : &convection, &options, k, cases[i].together ? k : 1);
+    }
+    oracle_free(&symmetric);
+    oracle_free(&convection);
+}
+
+/* FP32 factors of a matrix with a condition of about 10^9: refinement gains little, and the method goes on alone. */
+static void columns_that_refinement_does_not_solve_go_on(void **state)
+{
+    enum { LENGTH = 200 };
+    oracle_csr a = oracle_tridiagonal(LENGTH, -1.0, 2.0, -1.0);
+    tess_solve_options options = solve_options(TESS_SOLVER_FGMRES);
+
+    (void)state;
+    a.val[0] = a.val[a.nnz - 1] = 1.0 + 0x1p-20; /* constant vectors are nearly null vectors */
+    options.rtol = 1e-6;
+    options.precond = direct_options(TESS_PRECOND_LU, TESS_PRECISION_FP32);
+    check_columns_of(&a, &options, 3, 3);
+    oracle_free(&a);
 }
 
 /* Two iterations to 1e-13, which FP32 factors do not reach. */
@@ -95,9 +244,10 @@ static void a_solve_reports_the_set_up(void **state)
     free(b);
 }
 
-#define DIRECT_SOLVE_TESTS                                                              \
-    cmocka_unit_test(every_solver_takes_them), cmocka_unit_test(fp64_factors_are_fp64), \
-        cmocka_unit_test(a_solve_reports_the_set_up)
+#define DIRECT_SOLVE_TESTS                                                                                        \
+    cmocka_unit_test(every_solver_takes_them), cmocka_unit_test(fp64_factors_are_fp64),                           \
+        cmocka_unit_test(factors_take_several_columns), cmocka_unit_test(every_solver_shares_them_among_columns), \
+        cmocka_unit_test(columns_that_refinement_does_not_solve_go_on), cmocka_unit_test(a_solve_reports_the_set_up)
 
 #ifndef TESTS_ON_GPU
 int main(void)

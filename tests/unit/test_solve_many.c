@@ -153,6 +153,44 @@ static void multigrid_of_columns(void **state)
     }
 }
 
+/* Blocks of up to 8 rows in every storage, in FP64 arithmetic; larger ones take one column. 7 leaves a smaller block.
+ */
+static void block_jacobi_of_columns(void **state)
+{
+    static const struct {
+        int rows;
+        tess_role_precision role;
+        bool adaptive, together;
+    } cases[] = {{4, {1, TESS_PRECISION_FP64, TESS_ARITHMETIC_FP64}, false, true},
+                 {7, {1, TESS_PRECISION_FP16, TESS_ARITHMETIC_FP64}, false, true},
+                 {8, {1, TESS_PRECISION_FP32, TESS_ARITHMETIC_FP64}, false, true},
+                 {3, {1, TESS_PRECISION_BF16, TESS_ARITHMETIC_FP64}, true, true},
+                 {1, {1, TESS_PRECISION_FP16, TESS_ARITHMETIC_FP64}, false, true},
+                 {9, {1, TESS_PRECISION_FP64, TESS_ARITHMETIC_FP64}, false, false},
+                 {4, {1, TESS_PRECISION_FP32, TESS_ARITHMETIC_FP32}, false, false}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const bool symmetric = i % 2 == 0;
+        system_of s =
+            make_system(symmetric ? oracle_laplace2d(SIDE) : oracle_convection2d(SIDE, 0.3), symmetric ? 8 : 5);
+        tess_solve_options options = solve_options(symmetric ? TESS_SOLVER_CG : TESS_SOLVER_BICGSTAB);
+        int64_t calls = 0;
+
+        options.precond.kind = TESS_PRECOND_BLOCK_JACOBI;
+        options.precond.block_jacobi.block_size = cases[i].rows;
+        options.precond.block_jacobi.adaptive = cases[i].adaptive;
+        options.precond.role = cases[i].role;
+        options.monitor = count_calls;
+        options.monitor_user = &calls;
+        solve_by(&s, &options);
+        check_calls(&s, calls, cases[i].together);
+        options.monitor = NULL;
+        check_columns(&s, &options);
+        discard_system(&s);
+    }
+}
+
 static void any_other_request_solves_too(void **state)
 {
     (void)state;
@@ -381,13 +419,18 @@ static void wrong_arrays_are_refused(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(methods_of_the_common_loop),      cmocka_unit_test(multigrid_of_columns),
-        cmocka_unit_test(any_other_request_solves_too),    cmocka_unit_test(columns_end_at_their_own_time),
-        cmocka_unit_test(a_bad_column_harms_no_other),     cmocka_unit_test(breakdowns_end_alone),
-        cmocka_unit_test(bits_depend_on_the_values_alone), cmocka_unit_test(guesses_and_limits_are_of_a_column),
-        cmocka_unit_test(the_monitor_stops_all_columns),   cmocka_unit_test(a_low_precision_is_repaired),
-        cmocka_unit_test(wrong_arrays_are_refused)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(methods_of_the_common_loop),
+                                       cmocka_unit_test(multigrid_of_columns),
+                                       cmocka_unit_test(block_jacobi_of_columns),
+                                       cmocka_unit_test(any_other_request_solves_too),
+                                       cmocka_unit_test(columns_end_at_their_own_time),
+                                       cmocka_unit_test(a_bad_column_harms_no_other),
+                                       cmocka_unit_test(breakdowns_end_alone),
+                                       cmocka_unit_test(bits_depend_on_the_values_alone),
+                                       cmocka_unit_test(guesses_and_limits_are_of_a_column),
+                                       cmocka_unit_test(the_monitor_stops_all_columns),
+                                       cmocka_unit_test(a_low_precision_is_repaired),
+                                       cmocka_unit_test(wrong_arrays_are_refused)};
 
     return cmocka_run_group_tests_name("unit.solve_many", tests, NULL, NULL);
 }

@@ -257,4 +257,84 @@ static tess_status apply(tess_context *ctx, const tess_block_diagonal *m, tess_p
     return TESS_SUCCESS;
 }
 
-const block_jacobi_ops block_jacobi_host_ops = {build, apply};
+/* ---- several columns ---- */
+
+/* Rows of a block whose sums are in registers together. */
+enum { ROWS_AT_ONCE = 4 };
+
+/* `count` rows of z = scale A r from row i on; each sum in the order of the block's columns, as for one column. */
+static inline __attribute__((always_inline)) void multiply_rows(const double *restrict a, int k, int rows, int i,
+                                                                int count, double scale, int columns,
+                                                                const double *restrict r, double *restrict z)
+{
+    double sum[ROWS_AT_ONCE][TESS_MAX_COLUMNS];
+
+    for (int l = 0; l < count; l++) {
+        for (int c = 0; c < columns; c++) {
+            sum[l][c] = 0.0;
+        }
+    }
+    for (int j = 0; j < rows; j++) {
+        for (int l = 0; l < count; l++) {
+            for (int c = 0; c < columns; c++) {
+                sum[l][c] += a[i + l + k * j] * r[j * columns + c];
+            }
+        }
+    }
+    for (int l = 0; l < count; l++) {
+        for (int c = 0; c < columns; c++) {
+            z[(i + l) * columns + c] = scale * sum[l][c];
+        }
+    }
+}
+
+static inline __attribute__((always_inline)) void multiply_columns(const tess_block_diagonal *m, int64_t block,
+                                                                   int columns, const double *r, double *z)
+{
+    const int k = m->block_size, rows = block_rows(m, block);
+    const tess_operand stored = {block_place(m, block), block_precision(m, block)};
+    double workspace[BATCH_VALUES];
+    const double *a = host_read_fp64(stored, 0, k * k, workspace);
+    const double scale = block_scale(m, block);
+    int i = 0;
+
+    for (; i + ROWS_AT_ONCE <= rows; i += ROWS_AT_ONCE) {
+        multiply_rows(a, k, rows, i, ROWS_AT_ONCE, scale, columns, r, z);
+    }
+    for (; i < rows; i++) {
+        multiply_rows(a, k, rows, i, 1, scale, columns, r, z);
+    }
+}
+
+/* Blocks first .. end - 1. The usual widths are constants, for the vector instructions. */
+HOST_CLONES static void apply_group(const tess_block_diagonal *m, int64_t first, int64_t end, int columns,
+                                    const double *r, double *z)
+{
+    for (int64_t block = first; block < end; block++) {
+        const int64_t at = block * m->block_size * columns;
+
+        switch (columns) {
+        case 8: multiply_columns(m, block, 8, r + at, z + at); break;
+        case 4: multiply_columns(m, block, 4, r + at, z + at); break;
+        default: multiply_columns(m, block, columns, r + at, z + at); break;
+        }
+    }
+}
+
+static tess_status apply_columns(tess_context *ctx, const tess_block_diagonal *m, int columns, const double *r,
+                                 double *z)
+{
+    const int64_t nblocks = block_count(m), per_group = HOST_BLOCK / m->block_size;
+    const int64_t ngroups = (nblocks + per_group - 1) / per_group;
+
+#pragma omp parallel for num_threads(ctx->threads) \
+    schedule(static) if (m->n * m->block_size * columns > HOST_SERIAL_WORK)
+    for (int64_t g = 0; g < ngroups; g++) {
+        const int64_t end = (g + 1) * per_group < nblocks ? (g + 1) * per_group : nblocks;
+
+        apply_group(m, g * per_group, end, columns, r, z);
+    }
+    return TESS_SUCCESS;
+}
+
+const block_jacobi_ops block_jacobi_host_ops = {build, apply, apply_columns};

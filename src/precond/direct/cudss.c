@@ -13,7 +13,12 @@ enum { ABSENCE_LENGTH = 256 };
 struct cudss_solver {
     tess_context *ctx;
     mumps_symmetry symmetry;
+    tess_precision precision;
     void *handle, *config, *data, *matrix, *solution, *rhs; /* NULL: not made */
+    /* Several columns: the arrays that the two objects below are of. */
+    const void *columns_rhs;
+    int columns;
+    void *many_solution, *many_rhs; /* NULL: not made */
 };
 
 /* Loaded at the first question. */
@@ -93,13 +98,18 @@ cleanup:
     return status;
 }
 
+static int type_of(tess_precision precision)
+{
+    return precision == TESS_PRECISION_FP32 ? CUDSS_FP32 : CUDSS_FP64;
+}
+
 static tess_status open_all(void *user)
 {
     static const int kinds[] = {
         [MUMPS_UNSYMMETRIC] = CUDSS_GENERAL, [MUMPS_DEFINITE] = CUDSS_DEFINITE, [MUMPS_INDEFINITE] = CUDSS_SYMMETRIC};
     const opening *o = user;
     const cudss_arrays *a = o->arrays;
-    const int type = o->precision == TESS_PRECISION_FP32 ? CUDSS_FP32 : CUDSS_FP64;
+    const int type = type_of(o->precision);
     cudss_solver *s = o->solver;
     tess_status status = TESS_SUCCESS;
 
@@ -116,11 +126,20 @@ cleanup:
     return status;
 }
 
-/* Nothing can be done about a failure here. */
+/* Nothing can be done about a failure in these. */
+static void close_columns(cudss_solver *s)
+{
+    if (s->many_solution) { (void)library.cudssMatrixDestroy(s->many_solution); }
+    if (s->many_rhs) { (void)library.cudssMatrixDestroy(s->many_rhs); }
+    s->many_solution = s->many_rhs = NULL;
+    s->columns = 0;
+}
+
 static tess_status close_all(void *user)
 {
     cudss_solver *s = user;
 
+    close_columns(s);
     if (s->solution) { (void)library.cudssMatrixDestroy(s->solution); }
     if (s->rhs) { (void)library.cudssMatrixDestroy(s->rhs); }
     if (s->matrix) { (void)library.cudssMatrixDestroy(s->matrix); }
@@ -138,7 +157,7 @@ tess_status cudss_open(tess_context *ctx, tess_precision precision, mumps_symmet
 
     *out = NULL;
     TESS_TRY(tess_host_allocate(ctx, 1, sizeof *o.solver, (void **)&o.solver));
-    *o.solver = (cudss_solver){.ctx = ctx, .symmetry = symmetry};
+    *o.solver = (cudss_solver){.ctx = ctx, .symmetry = symmetry, .precision = precision};
     status = ctx->backend->within(ctx, open_all, &o);
     if (status == TESS_SUCCESS) {
         *out = o.solver;
@@ -163,6 +182,10 @@ typedef struct step {
     cudss_solver *solver;
     cudss_facts *facts;
     bool transposed;
+    int64_t n;
+    int columns;
+    const void *rhs;
+    void *solution;
 } step;
 
 static int run(cudss_solver *s, int which)
@@ -256,6 +279,28 @@ cleanup:
     return status;
 }
 
+static tess_status solve_columns_within(void *user)
+{
+    const step *t = user;
+    cudss_solver *s = t->solver;
+    const int type = type_of(s->precision);
+    tess_status status = TESS_SUCCESS;
+
+    if (s->columns != t->columns || s->columns_rhs != t->rhs) {
+        close_columns(s);
+        TRY_CALL(cudssMatrixCreateDn, (&s->many_rhs, t->n, t->columns, t->n, t->rhs, type, CUDSS_BY_COLUMNS));
+        TRY_CALL(cudssMatrixCreateDn, (&s->many_solution, t->n, t->columns, t->n, t->solution, type, CUDSS_BY_COLUMNS));
+        s->columns = t->columns;
+        s->columns_rhs = t->rhs;
+    }
+    status = check(
+        s->ctx,
+        library.cudssExecute(s->handle, CUDSS_SOLVE, s->config, s->data, s->matrix, s->many_solution, s->many_rhs),
+        "a solve");
+cleanup:
+    return status;
+}
+
 tess_status cudss_analyse(cudss_solver *s, cudss_facts *facts)
 {
     step t = {.solver = s, .facts = facts};
@@ -277,4 +322,11 @@ tess_status cudss_solve(cudss_solver *s, bool transposed)
     step t = {.solver = s, .transposed = transposed};
 
     return s->ctx->backend->within(s->ctx, solve_within, &t);
+}
+
+tess_status cudss_solve_columns(cudss_solver *s, int64_t n, int columns, const void *rhs, void *solution)
+{
+    step t = {.solver = s, .n = n, .columns = columns, .rhs = rhs, .solution = solution};
+
+    return s->ctx->backend->within(s->ctx, solve_columns_within, &t);
 }

@@ -12,7 +12,7 @@
 #include "base/deadline.h"
 #include "base/stages.h"
 #include "precond/direct/direct_device.h"
-#include "precond/precond.h"
+#include "precond/direct/direct_host.h"
 
 /* Workspace beyond the estimate, in percent, at most: after doublings where pivoting needs more. The limit of memory
    ends them before, but for small matrices. */
@@ -20,25 +20,6 @@ enum { MOST_RELAXATION = 1 << 20 };
 /* Failures that MUMPS names. */
 enum { NO_ENTRIES = -2, STRUCTURALLY_SINGULAR = -6, NUMERICALLY_SINGULAR = -10 };
 enum { NO_MEMORY = -13, NO_MEMORY_IN_C = -7, NO_MEMORY_IN_ORDERING = -5 };
-
-typedef struct direct_factors {
-    tess_context *ctx;
-    const tess_matrix *matrix; /* borrowed */
-    int64_t n;
-    bool cholesky;
-    bool negated; /* the factors are those of -A */
-    tess_precision precision;
-    int64_t memory_limit;  /* bytes; 0: half of what the machine has to spare */
-    mumps_instance *mumps; /* NULL: nothing is analysed */
-    mumps_symmetry symmetry;
-    int32_t *row_exponent, *column_exponent; /* n each: D_r and D_c */
-    void *rhs;                               /* n values of `precision` */
-    double *copy;                            /* of a vector of a GPU; NULL on the CPU */
-    mumps_reply facts;                       /* of the last factorization */
-    int relaxation;
-    bool usable;
-    bool by_default; /* the caller named no precision */
-} direct_factors;
 
 static const char *name_of(const direct_factors *m)
 {
@@ -108,8 +89,7 @@ static bool lacks_workspace(int code)
     return code == -8 || code == -9 || code == -11 || code == -14 || code == -17 || code == -20;
 }
 
-/* What MUMPS says about a step that failed. */
-static tess_status judge(const direct_factors *m, const char *step, const mumps_reply *reply)
+tess_status direct_judge(const direct_factors *m, const char *step, const mumps_reply *reply)
 {
     switch (reply->code) {
     case STRUCTURALLY_SINGULAR:
@@ -166,7 +146,8 @@ static tess_status analyse(direct_factors *m, const direct_system *s)
     }
     m->mumps = analysis.mumps;
     if (status == TESS_SUCCESS) {
-        status = reply->code < 0 ? judge(m, "analysis", reply) : check_memory(m, reply->predicted, m->relaxation);
+        status =
+            reply->code < 0 ? direct_judge(m, "analysis", reply) : check_memory(m, reply->predicted, m->relaxation);
     }
     if (status != TESS_SUCCESS) { /* other values are analysed anew */
         mumps_close(m->ctx, m->mumps);
@@ -232,7 +213,7 @@ static tess_status factor(direct_factors *m, const direct_system *s, bool rescal
         TESS_TRY(run_with_space(m, &arguments, predicted, &reply));
         if (reply.code >= 0 && reply.null_pivots == m->n) { reply = singular; }
     }
-    if (reply.code < 0) { return judge(m, "factorization", &reply); }
+    if (reply.code < 0) { return direct_judge(m, "factorization", &reply); }
     m->facts = reply;
     m->facts.predicted = predicted;
     m->facts.flops = flops;
@@ -302,6 +283,7 @@ static tess_status widen(tess_precond *p, bool *widened)
     wide.mumps = NULL;
     wide.row_exponent = wide.column_exponent = NULL;
     wide.rhs = NULL;
+    wide.columns = (direct_columns){.most = 0};
     wide.precision = TESS_PRECISION_FP64;
     status = open_factors(&wide);
     if (status == TESS_SUCCESS) { status = compute(&wide); }
@@ -311,6 +293,7 @@ static tess_status widen(tess_precond *p, bool *widened)
         return TESS_SUCCESS;
     }
     close_factors(m);
+    direct_release_columns(m);
     *m = wide;
     p->role = (tess_role_precision){1, TESS_PRECISION_FP64, TESS_ARITHMETIC_FP64};
     *widened = true;
@@ -387,6 +370,7 @@ static void destroy(tess_precond *p)
 
     if (!m) { return; }
     close_factors(m);
+    direct_release_columns(m);
     tess_host_release(m->ctx, m->copy, m->n, sizeof *m->copy);
     tess_host_release(m->ctx, m, 1, sizeof *m);
 }
@@ -433,8 +417,7 @@ static void fill(const direct_factors *m, tess_precision vectors, double value, 
     }
 }
 
-/* z := D_c (D_r A D_c)^-1 D_r r, on the host; transposed: D_r (D_r A D_c)^-T D_c r. r may be z. */
-static tess_status solve(const direct_factors *m, bool transposed, tess_precision vectors, const void *r, void *z)
+tess_status direct_solve(const direct_factors *m, bool transposed, tess_precision vectors, const void *r, void *z)
 {
     const mumps_arguments arguments = {.n = m->n, .rhs = m->rhs, .relaxation = m->relaxation, .transposed = transposed};
     const int exponent = load(m, transposed ? m->column_exponent : m->row_exponent, vectors, r);
@@ -445,16 +428,23 @@ static tess_status solve(const direct_factors *m, bool transposed, tess_precisio
         return TESS_SUCCESS;
     }
     reply = mumps_run(m->mumps, MUMPS_SOLVE, &arguments);
-    if (reply.code < 0) { return judge(m, "solve", &reply); }
+    if (reply.code < 0) { return direct_judge(m, "solve", &reply); }
     store(m, transposed ? m->row_exponent : m->column_exponent, vectors, exponent, z);
     return TESS_SUCCESS;
+}
+
+tess_status direct_require_usable(const direct_factors *m)
+{
+    if (m->usable) { return TESS_SUCCESS; }
+    return tess_fail(m->ctx, TESS_SINGULAR, "renew the preconditioner with values that have factors",
+                     "the preconditioner cannot be applied, because its factorization failed");
 }
 
 static tess_status solve_on_host(const tess_precond *p, bool transposed, const double *r, double *z)
 {
     const direct_factors *m = p->own;
 
-    return m->n > 0 ? solve(m, transposed, TESS_PRECISION_FP64, r, z) : TESS_SUCCESS;
+    return m->n > 0 ? direct_solve(m, transposed, TESS_PRECISION_FP64, r, z) : TESS_SUCCESS;
 }
 
 static tess_status apply(const tess_precond *p, tess_precision vectors, const void *r, void *z,
@@ -466,13 +456,10 @@ static tess_status apply(const tess_precond *p, tess_precision vectors, const vo
 
     (void)reduction;
     if (m->n == 0) { return TESS_SUCCESS; }
-    if (!m->usable) {
-        return tess_fail(m->ctx, TESS_SINGULAR, "renew the preconditioner with values that have factors",
-                         "the preconditioner cannot be applied, because its factorization failed");
-    }
-    if (!m->copy) { return solve(m, false, vectors, r, z); }
+    TESS_TRY(direct_require_usable(m));
+    if (!m->copy) { return direct_solve(m, false, vectors, r, z); }
     TESS_TRY(m->ctx->backend->download(m->ctx, m->copy, r, bytes));
-    TESS_TRY(solve(m, false, vectors, m->copy, m->copy));
+    TESS_TRY(direct_solve(m, false, vectors, m->copy, m->copy));
     status = m->ctx->backend->upload(m->ctx, z, m->copy, bytes);
 cleanup:
     return status;
@@ -498,11 +485,12 @@ static void describe(const tess_precond *p, tess_precond_factors *out)
     if (m->usable) { out->nonzeros = out->entries = m->facts.entries; }
 }
 
-#define DIRECT(KIND)                                                                                         \
-    {                                                                                                        \
-        .kind = (KIND), .on_host = true, .default_role = default_role, .check = check, .create = create,     \
-        .renew = renew, .apply = apply, .solve_on_host = solve_on_host, .bytes = bytes, .factors = describe, \
-        .widen = widen, .can_widen = can_widen, .destroy = destroy                                           \
+#define DIRECT(KIND)                                                                                                  \
+    {                                                                                                                 \
+        .kind = (KIND), .on_host = true, .default_role = default_role, .check = check, .create = create,              \
+        .renew = renew, .apply = apply, .takes_columns = direct_takes_columns, .apply_columns = direct_apply_columns, \
+        .solve_on_host = solve_on_host, .bytes = bytes, .factors = describe, .widen = widen, .can_widen = can_widen,  \
+        .destroy = destroy                                                                                            \
     }
 const tess_precond_ops precond_lu = DIRECT(TESS_PRECOND_LU);
 const tess_precond_ops precond_cholesky = DIRECT(TESS_PRECOND_CHOLESKY);

@@ -31,12 +31,23 @@ static void release_matrix(device_factors *m)
     m->val = NULL;
 }
 
+void device_factors_release_columns(device_factors *m)
+{
+    const int64_t values = m->n * m->columns.most;
+
+    tess_device_release(m->ctx, m->columns.rhs, values, tess_precision_bytes(m->precision));
+    tess_device_release(m->ctx, m->columns.solution, values, tess_precision_bytes(m->precision));
+    tess_device_release(m->ctx, m->columns.work, values, sizeof(double));
+    m->columns = (device_columns){.most = 0};
+}
+
 void device_factors_destroy(device_factors *m)
 {
     const size_t size = m ? tess_precision_bytes(m->precision) : 0;
 
     if (!m) { return; }
     release_matrix(m);
+    device_factors_release_columns(m);
     tess_device_release(m->ctx, m->rhs, m->n, size);
     tess_device_release(m->ctx, m->solution, m->n, size);
     tess_device_release(m->ctx, m->row_scale, m->n, sizeof *m->row_scale);

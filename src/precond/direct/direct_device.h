@@ -10,6 +10,13 @@
 /* Exponents of scale factors beyond this are cut: the device multiplies by doubles. */
 enum { DEVICE_MOST_EXPONENT = 1000 };
 
+/* Arrays for several columns on the device, one column after another, which grow when more come. */
+typedef struct device_columns {
+    int most; /* columns that they hold */
+    void *rhs, *solution;
+    double *work;
+} device_columns;
+
 typedef struct device_factors {
     tess_context *ctx;
     const tess_matrix *matrix; /* borrowed */
@@ -26,6 +33,7 @@ typedef struct device_factors {
     int32_t *row_ptr, *column;
     void *val, *rhs, *solution;
     double *row_scale, *column_scale, *work;
+    device_columns columns;
 } device_factors;
 
 /* The analysis of the matrix as it is now, with its arrays on the device. SINGULAR, OUT_OF_MEMORY: *out exists too.
@@ -38,6 +46,7 @@ bool device_factors_fit(const device_factors *m, bool cholesky, tess_precision p
 tess_status device_factors_factor(device_factors *m);
 tess_status device_factors_renew(device_factors *m);
 void device_factors_destroy(device_factors *m);
+void device_factors_release_columns(device_factors *m);
 
 /* Makes p->own, after the table of p is changed to that of the device. */
 tess_status direct_device_create(tess_precond *p, const tess_precond_options *options);

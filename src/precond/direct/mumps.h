@@ -30,6 +30,7 @@ typedef struct mumps_arguments {
     int relaxation;    /* percent of workspace beyond the estimate */
     bool null_pivots;  /* sets a pivot that is zero aside, instead of failing */
     bool transposed;   /* solves with the transpose */
+    int columns;       /* of rhs, one after another; 0: one */
     bool rescale;      /* scales the values anew, instead of what the analysis found */
 } mumps_arguments;
 

@@ -29,7 +29,7 @@ static mumps_reply NAMED(run)(STRUCTURE *id, mumps_step step, const mumps_argume
     id->a = a->val;
     id->rhs = a->rhs;
     id->perm_in = a->position;
-    id->nrhs = 1;
+    id->nrhs = a->columns > 1 ? (MUMPS_INT)a->columns : 1;
     id->lrhs = id->n;
     CALL(id);
     reply = read_reply(id->infog, sizeof *id->a);
