@@ -123,6 +123,7 @@ static const tess_named_value solver_kind_names[] = {{"auto", TESS_SOLVER_AUTO},
                                                      {"idr", TESS_SOLVER_IDR},
                                                      {"lsqr", TESS_SOLVER_LSQR},
                                                      {"lsmr", TESS_SOLVER_LSMR},
+                                                     {"block-cg", TESS_SOLVER_BLOCK_CG},
                                                      {NULL, 0}};
 static const tess_named_value engine_names[] = {{"auto", TESS_ENGINE_AUTO},
                                                 {"plain", TESS_ENGINE_PLAIN},

@@ -25,15 +25,21 @@ static bool precond_takes_columns(const tess_precond *m)
     return !krylov_precond_is_apart(m) || (m->ops->takes_columns && m->ops->takes_columns(m));
 }
 
+static bool matrix_takes_columns(const tess_matrix *matrix)
+{
+    return matrix->ops && matrix->ops->takes_columns && matrix->ops->takes_columns(matrix, false);
+}
+
 bool many_takes(const method_solver *s)
 {
     const tess_method *method = many_method(s);
-    const tess_matrix *matrix = solver_matrix(s);
 
-    return method && method->takes_columns && s->krylov.vectors == TESS_PRECISION_FP64 && !s->krylov.extension &&
-           !s->mapped && s->options->guard == TESS_GUARD_REPAIR && !s->options->timings && matrix->ops &&
-           matrix->ops->takes_columns && matrix->ops->takes_columns(matrix, false) &&
-           precond_takes_columns(s->precond) && s->setup_reason == TESS_REASON_RUNNING;
+    if (!method || s->krylov.vectors != TESS_PRECISION_FP64 || s->krylov.extension || s->mapped ||
+        s->options->guard != TESS_GUARD_REPAIR || s->options->timings || s->setup_reason != TESS_REASON_RUNNING) {
+        return false;
+    }
+    if (method->run_columns) { return true; }
+    return method->takes_columns && matrix_takes_columns(solver_matrix(s)) && precond_takes_columns(s->precond);
 }
 
 /*
@@ -50,7 +56,7 @@ int many_most(const method_solver *s)
 
 int many_least(const method_solver *s)
 {
-    const bool cached = s->ctx->device == TESS_DEVICE_CPU && tess_matrix_bytes(solver_matrix(s)) < HOST_CACHED_BYTES;
+    const bool cached = !many_method(s)->run_columns && s->ctx->device == TESS_DEVICE_CPU && tess_matrix_bytes(solver_matrix(s)) < HOST_CACHED_BYTES;
 
     return cached ? (int)HOST_CACHED_LEAST : 2;
 }
@@ -255,6 +261,7 @@ tess_status many_run_loop(many_columns *m)
         running += m->column[c].cycles;
     }
     if (running == 0) { return TESS_SUCCESS; }
+    if (m->method->run_columns) { return m->method->run_columns(m); }
     TESS_TRY(make_block(m, width_for(running), &b));
     TESS_TRY(fill_block(m, &b));
     while (running > 0) {
