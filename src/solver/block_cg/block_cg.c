@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Block CG: right-hand sides share one Krylov space (O'Leary, Linear Algebra Appl. 29 (1980)), in the form of Dubrulle
- * that keeps residuals as R = Q C, where the columns of Q are orthonormal in the inner product of M^-1 (Electron. Trans.
- * Numer. Anal. 12 (2001), Algorithm BCGrQ). Q stays well conditioned, however alike the residuals are:
+ * that keeps residuals as R = Q C, where the columns of Q are orthonormal in the inner product of M^-1 (Electron.
+ * Trans. Numer. Anal. 12 (2001), Algorithm BCGrQ). Q stays well conditioned, however alike the residuals are:
  *
  *     alpha = (P^T A P)^-1;  D += P alpha C;  W = Q - A P alpha
  *     W = Q' zeta;  C := zeta C;  P := M^-1 Q' + P zeta^T
@@ -350,7 +350,8 @@ static void report(block_cg *b)
         const tess_loop_state *s = &b->state[place];
 
         if (!worst || s->iteration > worst->iteration ||
-            (s->iteration == worst->iteration && s->residual_norm * worst->tolerance > worst->residual_norm * s->tolerance)) {
+            (s->iteration == worst->iteration &&
+             s->residual_norm * worst->tolerance > worst->residual_norm * s->tolerance)) {
             worst = s;
         }
     }

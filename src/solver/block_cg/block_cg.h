@@ -23,9 +23,9 @@ typedef struct block_cg {
     int slot[SMALL_MOST];
     tess_loop_state state[SMALL_MOST];
     double *block[BLOCKS];
-    double *small;    /* SMALLS of width by width values */
-    double *alone[2]; /* vectors of one column; NULL unless matrix or preconditioner takes no more */
-    double *history;  /* on the host, capacity values for each of m->count */
+    double *small;                    /* SMALLS of width by width values */
+    double *alone[2];                 /* vectors of one column; NULL unless matrix or preconditioner takes no more */
+    double *history;                  /* on the host, capacity values for each of m->count */
     double matrix_sign, precond_sign; /* 0: not known yet */
     small_matrix c;
     small_matrix residuals, gram; /* Q^T Q and Q^T M^-1 Q as last measured */

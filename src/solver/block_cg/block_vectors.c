@@ -197,8 +197,7 @@ tess_status block_run(const block_cg *b, block_pass *pass, small_matrix *first, 
     pass->sums = block_factor(b, FACTORS);
     TESS_TRY(block_ops_of(b->ctx)->run(b->ctx, pass));
     if (pass->products == 0) { return TESS_SUCCESS; }
-    TESS_TRY(
-        b->ctx->backend->download(b->ctx, packed, pass->sums, (size_t)(pass->products * values) * sizeof *packed));
+    TESS_TRY(b->ctx->backend->download(b->ctx, packed, pass->sums, (size_t)(pass->products * values) * sizeof *packed));
     for (int p = 0; p < pass->products; p++) {
         for (int i = 0; i < width; i++) {
             memcpy((*out[p])[i], packed + p * values + i * width, (size_t)width * sizeof *packed);

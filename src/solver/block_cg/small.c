@@ -210,8 +210,7 @@ small_verdict small_orthonormalise(int order, small_matrix g, small_basis *out)
         p.column[j] = j;
         p.left[j] = unit[j] > 0.0 ? 1.0 : 0.0;
     }
-    while (take_next(&p, g, unit)) {
-    }
+    while (take_next(&p, g, unit)) {}
     out->rank = p.rank;
     out->least = 1.0;
     for (int j = 0; j < p.rank; j++) {
