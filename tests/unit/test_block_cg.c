@@ -228,6 +228,33 @@ static void an_operator_is_multiplied_by_one_column(void **state)
     discard_system(&s);
 }
 
+static int multiply_beyond(void *user, tess_operation operation, const double *x, double *y)
+{
+    (void)user;
+    (void)operation;
+    for (int i = 0; i < N; i++) {
+        y[i] = x[i] == 0.0 ? 0.0 : (double)INFINITY;
+    }
+    return 0;
+}
+
+static void an_operator_that_overflows_is_told(void **state)
+{
+    system_of s = make_system(oracle_laplace2d(SIDE), 2);
+    const tess_solve_options options = solve_options(TESS_SOLVER_BLOCK_CG);
+    const tess_shell_operator shell = {.apply = multiply_beyond, .positive_definite = 1};
+
+    (void)state;
+    tess_matrix_destroy(s.m);
+    assert_ok(s.ctx, tess_matrix_create_shell(s.ctx, N, N, &shell, &s.m));
+    solve_by(&s, &options);
+    for (int64_t c = 0; c < 2; c++) {
+        assert_int_equal(s.results[c].converged, 0);
+        assert_int_equal(s.results[c].reason, TESS_REASON_NAN_OR_INF);
+    }
+    discard_system(&s);
+}
+
 /* The guard raises a rounded matrix, for each column alone. */
 static void a_low_precision_is_repaired(void **state)
 {
@@ -258,6 +285,15 @@ static int swap_signs(void *user, const double *r, double *z)
     (void)user;
     for (int i = 0; i < N; i++) {
         z[i] = i % 2 ? -r[i] : r[i];
+    }
+    return 0;
+}
+
+static int poison(void *user, const double *r, double *z)
+{
+    (void)user;
+    for (int i = 0; i < N; i++) {
+        z[i] = r[i] * (double)NAN;
     }
     return 0;
 }
@@ -324,6 +360,7 @@ static void preconditioners_end_as_by_cg(void **state)
     check_ends(oracle_laplace2d(SIDE), negate, TESS_REASON_INDEFINITE_PRECOND);
     check_ends(oracle_laplace2d(SIDE), swap_signs, TESS_REASON_INDEFINITE_PRECOND);
     check_ends(oracle_laplace2d(SIDE), forget, TESS_REASON_INDEFINITE_PRECOND);
+    check_ends(oracle_laplace2d(SIDE), poison, TESS_REASON_NAN_OR_INF);
 }
 
 /* A singular matrix whose first columns have a solution, and the last has none. */
@@ -525,6 +562,7 @@ int main(void)
                                        cmocka_unit_test(columns_end_at_their_own_time),
                                        cmocka_unit_test(any_matrix_and_preconditioner),
                                        cmocka_unit_test(an_operator_is_multiplied_by_one_column),
+                                       cmocka_unit_test(an_operator_that_overflows_is_told),
                                        cmocka_unit_test(a_low_precision_is_repaired),
                                        cmocka_unit_test(matrices_end_as_by_cg),
                                        cmocka_unit_test(preconditioners_end_as_by_cg),

@@ -18,7 +18,7 @@ awk 'BEGIN { for (j = 1; j <= 4; j++) for (i = 1; i <= 900; i++) {
 for precond in none jacobi ic0; do
     expect 0 solve gallery:laplace2d:30 --rhs block.mtx --solver block-cg --precond $precond --rtol 1e-10 \
         --json solve.json
-    json solve.json 'j["verified"] and j["solver"] == "block-cg" and [c["verified"] for c in j["columns"]] == [True] * 4'
+    json solve.json 'j["verified"] and j["solver"] == "block-cg" and all(c["verified"] for c in j["columns"])'
     expect 0 solve gallery:laplace2d:30 --rhs block.mtx --solver cg --precond $precond --rtol 1e-10 \
         --json cg.json
     most=$(python3 -c 'import json; print(max(c["iterations"] for c in json.load(open("cg.json"))["columns"]))')
