@@ -38,7 +38,7 @@ static double spread_of(const double *scale, int64_t n)
 /* Methods that have solved with A, which is symmetric at least up to rounding, and which rows scaled apart end. */
 static bool needs_symmetry(tess_solver_kind solver)
 {
-    return solver == TESS_SOLVER_CG || solver == TESS_SOLVER_MINRES;
+    return solver == TESS_SOLVER_CG || solver == TESS_SOLVER_MINRES || solver == TESS_SOLVER_BLOCK_CG;
 }
 
 static void choose_scale(const tess_matrix *a, tess_solver_kind solver, cli_hidden_rows *out)

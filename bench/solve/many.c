@@ -21,6 +21,7 @@ typedef struct method {
 } method;
 
 static const method methods[] = {{"cg-jacobi", TESS_SOLVER_CG, TESS_PRECOND_JACOBI},
+                                 {"block-cg-jacobi", TESS_SOLVER_BLOCK_CG, TESS_PRECOND_JACOBI},
                                  {"minres-jacobi", TESS_SOLVER_MINRES, TESS_PRECOND_JACOBI},
                                  {"bicgstab-jacobi", TESS_SOLVER_BICGSTAB, TESS_PRECOND_JACOBI},
                                  {"cg-amg", TESS_SOLVER_CG, TESS_PRECOND_AMG},

@@ -43,7 +43,8 @@ typedef enum tess_solver_kind {
     TESS_SOLVER_FGMRES = 8,   /**< GMRES with a preconditioner that may vary */
     TESS_SOLVER_IDR = 9,      /**< IDR(s): short recurrences for any matrix */
     TESS_SOLVER_LSQR = 10,    /**< least squares, for matrices of any shape: LSQR */
-    TESS_SOLVER_LSMR = 11     /**< the same by LSMR */
+    TESS_SOLVER_LSMR = 11,    /**< the same by LSMR */
+    TESS_SOLVER_BLOCK_CG = 12 /**< CG for several right-hand sides in one Krylov space; for one it is CG */
 } tess_solver_kind;
 
 /** How iterations are launched. */

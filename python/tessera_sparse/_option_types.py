@@ -25,12 +25,12 @@ Reordering = Literal["none", "rcm"]
 RowOrder = Literal["original", "permuted", "symmetric"]
 Scaling = Literal["none", "max-product", "symmetric", "rows"]
 SolverKind = Literal["auto", "cg", "bicgstab", "jacobi", "gmres", "gmres-ir", "gmres-fd", "minres", "fgmres", "idr",
-    "lsqr", "lsmr", "idr:1", "idr:2", "idr:3", "idr:4", "idr:5", "idr:6", "idr:7", "idr:8", "idr:9", "idr:10",
-    "idr:11", "idr:12", "idr:13", "idr:14", "idr:15", "idr:16", "idr:17", "idr:18", "idr:19", "idr:20", "idr:21",
-    "idr:22", "idr:23", "idr:24", "idr:25", "idr:26", "idr:27", "idr:28", "idr:29", "idr:30", "idr:31", "idr:32",
-    "idr:33", "idr:34", "idr:35", "idr:36", "idr:37", "idr:38", "idr:39", "idr:40", "idr:41", "idr:42", "idr:43",
-    "idr:44", "idr:45", "idr:46", "idr:47", "idr:48", "idr:49", "idr:50", "idr:51", "idr:52", "idr:53", "idr:54",
-    "idr:55", "idr:56", "idr:57", "idr:58", "idr:59", "idr:60", "idr:61", "idr:62", "idr:63", "idr:64"]
+    "lsqr", "lsmr", "block-cg", "idr:1", "idr:2", "idr:3", "idr:4", "idr:5", "idr:6", "idr:7", "idr:8", "idr:9",
+    "idr:10", "idr:11", "idr:12", "idr:13", "idr:14", "idr:15", "idr:16", "idr:17", "idr:18", "idr:19", "idr:20",
+    "idr:21", "idr:22", "idr:23", "idr:24", "idr:25", "idr:26", "idr:27", "idr:28", "idr:29", "idr:30", "idr:31",
+    "idr:32", "idr:33", "idr:34", "idr:35", "idr:36", "idr:37", "idr:38", "idr:39", "idr:40", "idr:41", "idr:42",
+    "idr:43", "idr:44", "idr:45", "idr:46", "idr:47", "idr:48", "idr:49", "idr:50", "idr:51", "idr:52", "idr:53",
+    "idr:54", "idr:55", "idr:56", "idr:57", "idr:58", "idr:59", "idr:60", "idr:61", "idr:62", "idr:63", "idr:64"]
 StopNorm = Literal["auto", "given", "rows", "both", "preconditioned"]
 Triangular = Literal["auto", "levels", "blocks", "merged"]
 
@@ -260,7 +260,7 @@ class MethodOptions(PrecondOptions, total=False):
     share: float | Literal["at-most-one"] | None
     """percent of the values of a low row that must be in the range, or at-most-one: all but one of up to 100 ..."""
     solver: SolverKind | None
-    """auto, cg, bicgstab, jacobi, gmres, gmres-ir, gmres-fd, minres, fgmres, idr, lsqr or lsmr (default auto); ..."""
+    """auto, cg, bicgstab, jacobi, gmres, gmres-ir, gmres-fd, minres, fgmres, idr, lsqr, lsmr or block-cg ..."""
     steps: str | Sequence[str] | None
     """jacobi: precisions and mixed, one after another, each with :N for N iterations, such as ..."""
     stop_norm: StopNorm | None

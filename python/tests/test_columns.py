@@ -131,3 +131,16 @@ def test_products():
     assert np.array_equal(wide @ np.eye(3), np.arange(6.0).reshape(2, 3))
     with pytest.raises(ValueError):
         A @ B[:10]
+
+
+def test_block_cg_takes_fewer_iterations(calls):
+    A, B = problem(6)
+    B[:, 2] = 2 * B[:, 0]
+    B[:, 4] = 0
+    block, cg = (ts.solve(A, B, solver=name, precond="jacobi", rtol=1e-10) for name in ("block-cg", "cg"))
+    assert calls == [6, 6] and block.verified and block.solver == "block-cg"
+    assert max(c.iterations for c in block.columns) < 0.9 * max(c.iterations for c in cg.columns)
+    # two x with residuals below 1e-10 ||b||; 1 / lambda_min of this Laplace matrix is below 23
+    assert (np.linalg.norm(block.x - cg.x, axis=0) <= 2 * 23 * 1e-10 * np.linalg.norm(B, axis=0)).all()
+    alone = ts.solve(A, B[:, 0], solver="block-cg", precond="jacobi", rtol=1e-10)
+    assert alone.iterations == ts.solve(A, B[:, 0], solver="cg", precond="jacobi", rtol=1e-10).iterations

@@ -21,6 +21,7 @@
 #include "precond/incomplete/incomplete.h"
 #include "precond/multigrid/aggregation/aggregation_device.h"
 #include "solver/batch/batch.h"
+#include "solver/block_cg/block_ops.h"
 #include "solver/gmres/arnoldi.h"
 #include "solver/single_kernel/single_kernel.h"
 #include "solver/symmetry.h"

@@ -13,6 +13,7 @@ enum { TESS_MAX_KRYLOV_VECTORS = 6 };
 typedef struct method_solver method_solver; /* solver/method_solver.h */
 struct single_kernel;
 struct tess_solver_extension;
+struct many_columns; /* solver/many.h */
 
 /* One Krylov process for A d = r: it updates the correction d and the residual r. */
 typedef struct tess_krylov {
@@ -60,6 +61,9 @@ struct tess_method {
     tess_status (*finish)(tess_krylov *k); /* computes d at the end, if iterations do not keep it; NULL: they do */
     /* Runs a cycle: d from r. The loop's result holds the state at first and at the end; the history is the host's. */
     tess_status (*run)(method_solver *s, tess_loop *loop);
+    /* Runs the loop of several columns in its own way, with any matrix and preconditioner (many.h); NULL: see
+       takes_columns. */
+    tess_status (*run_columns)(struct many_columns *m);
     tess_status (*setup)(method_solver *s); /* replaces solver_setup_storage */
     void (*destroy)(method_solver *s);
     tess_status (*renew)(method_solver *s); /* called before each solve */

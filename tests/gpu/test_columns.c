@@ -9,6 +9,7 @@
 #include "base/context.h"
 #include "dense/columns.h"
 #include "matrix/matrix.h"
+#include "solver/block_cg/block_ops.h"
 #include "support/columns.h"
 #include "support/product.h"
 #include "support/solve.h"
@@ -407,6 +408,99 @@ static void a_column_that_is_no_number_leaves_the_others_alone(void **state)
     oracle_free(&a);
 }
 
+/* ---- block CG ---- */
+
+/* q := q f, p := -diag(s) q + p f, then q^T q and q^T diag(s) p, of 203 rows: p, q and the products, on the device that
+   the context has. */
+static void run_pass(tess_context *ctx, int width, double *out)
+{
+    enum { ROWS = 203 };
+    const int64_t values = (int64_t)ROWS * width, small = (int64_t)width * width, all = 2 * values + 3 * small + ROWS;
+    double *host = random_values(all, 4, -1.0, 1.0), *q = NULL;
+
+    assert_ok(ctx, tess_device_allocate(ctx, all, sizeof *q, (void **)&q));
+    assert_ok(ctx, ctx->backend->upload(ctx, q, host, (size_t)all * sizeof *q));
+    double *const p = q + values, *const f = p + values, *const s = f + 3 * small;
+    const block_pass pass = {.n = ROWS,
+                             .width = width,
+                             .combinations = 2,
+                             .products = 2,
+                             .combine = {{.to = q, .from = q, .factor = f},
+                                         {.to = p, .from = p, .factor = f, .base = q, .scale = s, .sign = -1.0}},
+                             .multiply = {{.x = q, .y = q}, {.x = q, .y = p, .scale = s}},
+                             .sums = f + small};
+
+    assert_ok(ctx, block_ops_of(ctx)->run(ctx, &pass));
+    assert_ok(ctx, ctx->backend->download(ctx, out, q, (size_t)(2 * values + 3 * small) * sizeof *q));
+    tess_device_release(ctx, q, all, sizeof *q);
+    free(host);
+}
+
+/* Of products the upper triangle is computed. A sum of w terms below 4 w, or of 203 products of such sums. */
+static void block_passes_match_those_of_the_host(void **state)
+{
+    tess_context *host = open_device(2);
+
+    (void)state;
+    for (int width = 2; width <= TESS_MAX_COLUMNS; width *= 2) {
+        const int64_t sums = 2 * 203 * width + width * width, all = sums + 2 * width * width;
+        double *here = test_allocate(all, sizeof *here), *there = test_allocate(all, sizeof *there);
+        const double size = 1.0 + width;
+
+        run_pass(host, width, here);
+        run_pass(gpu, width, there);
+        for (int64_t i = 0; i < all; i++) {
+            const int64_t element = (i - sums) % (width * width);
+
+            if (i >= sums && element % width < element / width) { continue; }
+            assert_at_most(fabs(here[i] - there[i]), i < sums ? gamma_of(2.0 * width + 4.0) * size * size
+                                                              : gamma_of(4.0 * width + 210.0) * 203 * pow(size, 3.0));
+        }
+        free(here);
+        free(there);
+    }
+    tess_context_destroy(host);
+}
+
+/* Against the same on the host: as many iterations but for rounding, and the same bits each time. */
+static void block_cg_ends_as_on_the_host(void **state)
+{
+    static const tess_precond_kind preconds[] = {TESS_PRECOND_NONE, TESS_PRECOND_JACOBI, TESS_PRECOND_IC0};
+    oracle_csr a = oracle_laplace2d(SIDE);
+    tess_context *host = open_device(2);
+    tess_matrix *m = make_matrix(gpu, &a), *of_host = make_matrix(host, &a);
+    double *b = make_sides(MOST), *x = test_allocate((int64_t)MOST * N, sizeof *x),
+           *again = test_allocate((int64_t)MOST * N, sizeof *again);
+    tess_solve_options options = solve_options(TESS_SOLVER_BLOCK_CG);
+    tess_solve_result results[MOST], expected[MOST];
+
+    (void)state;
+    memcpy(b + 9 * N, b + 8 * N, N * sizeof *b); /* a dependent column */
+    for (int i = 0; i < 3; i++) {
+        const int columns = i == 0 ? 8 : i == 1 ? 2 : 4; /* as many as a host takes at once */
+        double *const from = b + (MOST - columns) * N;
+
+        options.precond.kind = preconds[i];
+        solve_many(of_host, &options, columns, from, x, expected);
+        solve_many(m, &options, columns, from, x, results);
+        solve_many(m, &options, columns, from, again, results);
+        assert_true(same_bits(x, again, (int64_t)columns * N));
+        for (int c = 0; c < columns; c++) {
+            assert_int_equal(results[c].verified, 1);
+            assert_int_equal(results[c].history_length, results[c].iterations + 1);
+            assert_in_range(results[c].iterations + 2, expected[c].iterations, expected[c].iterations + 4);
+            check_honest(&a, from + c * N, x + c * N, &options, &results[c]);
+        }
+    }
+    free(b);
+    free(x);
+    free(again);
+    tess_matrix_destroy(m);
+    tess_matrix_destroy(of_host);
+    tess_context_destroy(host);
+    oracle_free(&a);
+}
+
 /* ---- monitors ---- */
 
 typedef struct watched {
@@ -471,6 +565,8 @@ int main(void)
         cmocka_unit_test(minres_solves_indefinite_columns),
         cmocka_unit_test(bicgstab_solves_unsymmetric_columns),
         cmocka_unit_test(a_column_that_is_no_number_leaves_the_others_alone),
+        cmocka_unit_test(block_passes_match_those_of_the_host),
+        cmocka_unit_test(block_cg_ends_as_on_the_host),
         cmocka_unit_test(monitors_see_and_end_loops_of_several_columns),
     };
 

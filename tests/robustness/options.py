@@ -79,7 +79,7 @@ BY_NAME = {
     "precond": ("none", "jacobi", "block-jacobi:3", "polynomial:4", "ilu0", "ic0", "ilut:1e-2:4", "ict", "iluk:2",
                 "lu", "cholesky", "amg", "auto", "block-jacobi:99"),
     "solver": ("auto", "cg", "bicgstab", "jacobi", "gmres", "gmres-ir", "gmres-fd", "minres", "fgmres", "idr", "idr:2",
-               "lsqr", "lsmr", "idr:0"),
+               "lsqr", "lsmr", "block-cg", "idr:0"),
     "preset": ("yang", "loe", "tezcan-jacobi", "x"),
     "tcki-thresholds": ("0.1,2,4", "0.2,3,5", "x"),
     "factor-memory": ("1K", "1M", "8G", "x"),

@@ -75,17 +75,18 @@ static tess_status solve_minres(scene *s)
 }
 
 /* Several columns, which end one after another, and their products. */
-static tess_status solve_many(scene *s)
+static tess_status solve_columns_by(scene *s, tess_solver_kind solver_kind, tess_precond_kind precond)
 {
     enum { COLUMNS = 4 };
     double b[COLUMNS * SCENE_N] = {0.0}, x[COLUMNS * SCENE_N] = {0.0};
     const tess_columns vb = tess_columns_by_row(SCENE_N, COLUMNS, b, TESS_MEMORY_HOST);
     const tess_columns vx = tess_columns_by_column(SCENE_N, COLUMNS, x, TESS_MEMORY_HOST);
-    tess_solve_options options = solve_options(TESS_SOLVER_CG);
+    tess_solve_options options = solve_options(solver_kind);
     tess_solve_result results[COLUMNS];
     tess_solver *solver = NULL;
     tess_status status = TESS_SUCCESS;
 
+    options.precond.kind = precond;
     options.history_capacity = 100;
     for (int i = 0; i < COLUMNS * SCENE_N; i++) {
         b[i] = i % COLUMNS == 0 ? 1.0 : (double)((i * 37) % 11); /* of the first, a symmetry halves the iterations */
@@ -154,6 +155,17 @@ static tess_status solve_sequence(scene *s)
     }
     tess_sequence_destroy(sequence);
     return status;
+    return status;
+}
+
+static tess_status solve_many(scene *s)
+{
+    return solve_columns_by(s, TESS_SOLVER_CG, TESS_PRECOND_NONE);
+}
+
+static tess_status solve_block_cg(scene *s)
+{
+    return solve_columns_by(s, TESS_SOLVER_BLOCK_CG, TESS_PRECOND_IC0);
 }
 
 static tess_status solve_idr(scene *s)
@@ -498,6 +510,7 @@ const named_scenario solve_scenarios[] = {
     {"solve_many", solve_many, false},
     {"solve_batch", solve_batch, false},
     {"solve_sequence", solve_sequence, false},
+    {"solve_block_cg", solve_block_cg, false},
     {"solve_idr", solve_idr, false},
     {"solve_narrowed", solve_narrowed, false},
     {"solve_auto", solve_auto, false},

@@ -8,7 +8,7 @@
  */
 #include "solver/cg/cg.h"
 
-static int cg_vectors(const tess_precond *m)
+int cg_vectors(const tess_precond *m)
 {
     return krylov_precond_is_apart(m) ? 3 : 2;
 }
@@ -28,7 +28,7 @@ static double *preconditioned(const tess_krylov *k)
     return k->v[2];
 }
 
-static tess_status start_cg(tess_krylov *k)
+tess_status cg_start(tess_krylov *k)
 {
     double *p = direction(k), *z = preconditioned(k);
     tess_status status = TESS_SUCCESS;
@@ -101,7 +101,7 @@ cleanup:
     return status;
 }
 
-static tess_status iterate_cg(void *krylov)
+tess_status cg_iterate(void *krylov)
 {
     return iterate(krylov, false);
 }
@@ -120,14 +120,14 @@ const tess_method tess_method_cg = {.kind = TESS_SOLVER_CG,
                                     .needs_symmetry = true,
                                     .has_recurrence = true,
                                     .vectors = cg_vectors,
-                                    .start = start_cg,
+                                    .start = cg_start,
                                     .takes_columns = true,
-                                    .iterate = iterate_cg};
+                                    .iterate = cg_iterate};
 
 const tess_method tess_recurrence_cg_recomputing = {.kind = TESS_SOLVER_CG,
                                                     .needs_symmetry = true,
                                                     .has_recurrence = true,
                                                     .recurrence = TESS_RECURRENCE_PREDICT_AND_RECOMPUTE,
                                                     .vectors = recomputing_vectors,
-                                                    .start = start_cg,
+                                                    .start = cg_start,
                                                     .iterate = iterate_recomputing};

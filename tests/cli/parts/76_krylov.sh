@@ -11,6 +11,26 @@ err_has '--restart is for --solver gmres'
 expect 2 solve gallery:laplace2d:10 --solver minres --recurrence standard
 err_has '--recurrence is for --solver cg or bicgstab'
 
+# Block CG: 4 columns, of which one is twice another and one is 0.
+printf '%%%%MatrixMarket matrix array real general\n900 4\n' >block.mtx
+awk 'BEGIN { for (j = 1; j <= 4; j++) for (i = 1; i <= 900; i++) {
+    v = sin(37 * i * (j == 3 ? 2 : 1)); print j == 4 ? 0 : j == 2 ? 2 * v : v } }' >>block.mtx
+for precond in none jacobi ic0; do
+    expect 0 solve gallery:laplace2d:30 --rhs block.mtx --solver block-cg --precond $precond --rtol 1e-10 \
+        --json solve.json
+    json solve.json 'j["verified"] and j["solver"] == "block-cg" and all(c["verified"] for c in j["columns"])'
+    expect 0 solve gallery:laplace2d:30 --rhs block.mtx --solver cg --precond $precond --rtol 1e-10 \
+        --json cg.json
+    most=$(python3 -c 'import json; print(max(c["iterations"] for c in json.load(open("cg.json"))["columns"]))')
+    json solve.json "max(c['iterations'] for c in j['columns']) < $most and j['columns'][3]['iterations'] == 0"
+done
+expect 0 solve gallery:laplace2d:30 --solver block-cg --rtol 1e-10
+expect 1 solve gallery:bentpipe2d:10 --solver block-cg --rhs random:1
+out_has 'nonsymmetric, -7'
+err_has 'the method needs a symmetric matrix'
+expect 2 solve gallery:laplace2d:10 --solver block-cg --recurrence standard
+err_has '--recurrence is for --solver cg or bicgstab'
+
 problem=gallery:bentpipe2d:20
 expect 0 solve $problem --solver fgmres --restart 30 --precond ilu0 --precond-precision fp32/fp64 --rtol 1e-10 \
     --json solve.json
