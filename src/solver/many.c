@@ -215,6 +215,7 @@ static tess_status solve_together(const many_call *call, method_solver *s, int64
         TESS_TRY(open_column(&m, c));
     }
     TESS_TRY(many_run_loop(&m));
+    note_stalls(&m);
     for (int c = 0; c < count; c++) {
         tess_solve_result *const result = &m.column[c].result;
 

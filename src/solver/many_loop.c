@@ -67,8 +67,8 @@ static bool is_refined(const method_solver *s)
 {
     const tess_method *method = tess_find_method(s->method->kind);
 
-    return method && !method->takes_columns && !method->run_columns && !method->low_residual && !method->is_fixed && !method->rectangular &&
-           has_complete_factors(s);
+    return method && !method->takes_columns && !method->run_columns && !method->low_residual && !method->is_fixed &&
+           !method->rectangular && has_complete_factors(s);
 }
 
 void many_begin(const many_columns *m, solve_run *run)
