@@ -73,25 +73,23 @@ static tess_status solve_minres(scene *s)
 }
 
 /* Several columns, which end one after another, and their products. */
-static tess_status solve_many(scene *s)
+static tess_status solve_columns(scene *s, const tess_solve_options *options)
 {
     enum { COLUMNS = 4 };
     double b[COLUMNS * SCENE_N] = {0.0}, x[COLUMNS * SCENE_N] = {0.0};
     const tess_columns vb = tess_columns_by_row(SCENE_N, COLUMNS, b, TESS_MEMORY_HOST);
     const tess_columns vx = tess_columns_by_column(SCENE_N, COLUMNS, x, TESS_MEMORY_HOST);
-    tess_solve_options options = solve_options(TESS_SOLVER_CG);
     tess_solve_result results[COLUMNS];
     tess_solver *solver = NULL;
     tess_status status = TESS_SUCCESS;
 
-    options.history_capacity = 100;
     for (int i = 0; i < COLUMNS * SCENE_N; i++) {
         b[i] = i % COLUMNS == 0 ? 1.0 : (double)((i * 37) % 11); /* of the first, a symmetry halves the iterations */
     }
     for (int c = 0; c < COLUMNS; c++) {
         tess_solve_result_init(&results[c]);
     }
-    status = tess_solver_create(s->m, &options, &solver);
+    status = tess_solver_create(s->m, options, &solver);
     if (status == TESS_SUCCESS) { status = tess_solver_solve_many(solver, &vb, &vx, results); }
     for (int c = 0; c < COLUMNS && status == TESS_SUCCESS; c++) {
         assert_int_equal(results[c].reason, TESS_REASON_RTOL);
@@ -99,6 +97,23 @@ static tess_status solve_many(scene *s)
     if (status == TESS_SUCCESS) { status = tess_matrix_spmm(s->m, 1.0, &vx, -1.0, &vb); }
     tess_solver_destroy(solver);
     return status;
+}
+
+static tess_status solve_many(scene *s)
+{
+    tess_solve_options options = solve_options(TESS_SOLVER_CG);
+
+    options.history_capacity = 100;
+    return solve_columns(s, &options);
+}
+
+/* Without MUMPS there are none. */
+static tess_status solve_many_by_factors(scene *s)
+{
+    tess_solve_options options = solve_options(TESS_SOLVER_FGMRES);
+
+    options.precond.kind = mumps_is_here() ? TESS_PRECOND_LU : TESS_PRECOND_JACOBI;
+    return solve_columns(s, &options);
 }
 
 static tess_status solve_idr(scene *s)
@@ -441,6 +456,7 @@ const named_scenario solve_scenarios[] = {
     {"solve_bicgstab", solve_bicgstab, false},
     {"solve_minres", solve_minres, false},
     {"solve_many", solve_many, false},
+    {"solve_many_by_factors", solve_many_by_factors, false},
     {"solve_idr", solve_idr, false},
     {"solve_narrowed", solve_narrowed, false},
     {"solve_auto", solve_auto, false},
