@@ -155,7 +155,6 @@ static tess_status solve_sequence(scene *s)
     }
     tess_sequence_destroy(sequence);
     return status;
-    return status;
 }
 
 static tess_status solve_many(scene *s)
@@ -166,6 +165,12 @@ static tess_status solve_many(scene *s)
 static tess_status solve_block_cg(scene *s)
 {
     return solve_columns_by(s, TESS_SOLVER_BLOCK_CG, TESS_PRECOND_IC0);
+}
+
+/* Without MUMPS there are none. */
+static tess_status solve_many_by_factors(scene *s)
+{
+    return solve_columns_by(s, TESS_SOLVER_FGMRES, mumps_is_here() ? TESS_PRECOND_LU : TESS_PRECOND_JACOBI);
 }
 
 static tess_status solve_idr(scene *s)
@@ -511,6 +516,7 @@ const named_scenario solve_scenarios[] = {
     {"solve_batch", solve_batch, false},
     {"solve_sequence", solve_sequence, false},
     {"solve_block_cg", solve_block_cg, false},
+    {"solve_many_by_factors", solve_many_by_factors, false},
     {"solve_idr", solve_idr, false},
     {"solve_narrowed", solve_narrowed, false},
     {"solve_auto", solve_auto, false},

@@ -110,8 +110,9 @@ static void factors_take_several_columns(void **state)
     oracle_free(&a);
 }
 
-/* k columns at once: each is verified, in about as many iterations as alone. */
-static void check_columns_of(const oracle_csr *a, const tess_solve_options *options, int64_t k, int64_t together)
+/* k columns at once: each is verified, in as many iterations as alone, or so many more. */
+static void check_columns_of(const oracle_csr *a, const tess_solve_options *options, int64_t k, int64_t together,
+                             int64_t more)
 {
     const int64_t n = a->nrows;
     double *b = random_values(n * k, 7, -1.0, 1.0), *x = test_allocate(n * k, sizeof *x),
@@ -137,7 +138,7 @@ static void check_columns_of(const oracle_csr *a, const tess_solve_options *opti
         assert_int_equal(results[c].verified, 1);
         assert_int_equal(results[c].reason, one.reason);
         assert_int_equal(results[c].solver, one.solver);
-        assert_true(results[c].iterations <= one.iterations + 3);
+        assert_true(results[c].iterations <= one.iterations + more);
         check_honest(a, b + c * n, x + c * n, options, &results[c]);
     }
     tess_solver_destroy(solver);
@@ -170,7 +171,7 @@ static void every_solver_shares_them_among_columns(void **state)
 
         options.rtol = 1e-12;
         options.precond.kind = cases[i].precond;
-        check_columns_of(cases[i].symmetric ? &symmetric : &convection, &options, k, cases[i].together ? k : 1);
+        check_columns_of(cases[i].symmetric ? &symmetric : &convection, &options, k, cases[i].together ? k : 1, 3);
     }
     oracle_free(&symmetric);
     oracle_free(&convection);
@@ -187,7 +188,7 @@ static void columns_that_refinement_does_not_solve_go_on(void **state)
     a.val[0] = a.val[a.nnz - 1] = 1.0 + 0x1p-20; /* constant vectors are nearly null vectors */
     options.rtol = 1e-6;
     options.precond = direct_options(TESS_PRECOND_LU, TESS_PRECISION_FP32);
-    check_columns_of(&a, &options, 3, 3);
+    check_columns_of(&a, &options, 3, 3, options.max_iterations); /* each column ends refinement for itself */
     oracle_free(&a);
 }
 
