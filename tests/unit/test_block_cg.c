@@ -130,6 +130,25 @@ static void dependent_columns_do_no_harm(void **state)
     }
 }
 
+/* Two columns that differ by 1e-7: what makes them differ is found too, or the tolerance of 1e-12 would be missed. */
+static void near_twins_are_told_apart(void **state)
+{
+    system_of s = make_system(oracle_laplace2d(SIDE), 2);
+    tess_solve_options options = solve_options(TESS_SOLVER_BLOCK_CG);
+
+    (void)state;
+    options.rtol = 1e-12;
+    for (int64_t i = 0; i < N; i++) {
+        s.b[N + i] = s.b[i] + 1e-7 * s.b[N + i];
+    }
+    solve_by(&s, &options);
+    check_honest_columns(&s, &options);
+    for (int c = 0; c < 2; c++) {
+        assert_int_equal(s.results[c].refinements, 0);
+    }
+    discard_system(&s);
+}
+
 /* More columns than rows, of which each is solved in at most n iterations. */
 static void blocks_may_be_wider_than_the_matrix(void **state)
 {
@@ -558,6 +577,7 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(related_columns_need_fewer_iterations),
                                        cmocka_unit_test(one_column_is_cg),
                                        cmocka_unit_test(dependent_columns_do_no_harm),
+                                       cmocka_unit_test(near_twins_are_told_apart),
                                        cmocka_unit_test(blocks_may_be_wider_than_the_matrix),
                                        cmocka_unit_test(columns_end_at_their_own_time),
                                        cmocka_unit_test(any_matrix_and_preconditioner),
