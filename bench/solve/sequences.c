@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sequences of systems: steps of a heat equation whose coefficients change slowly, against as many single solves. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -247,8 +248,9 @@ static tess_status run_way(heat_run *c, const way *w, int steps, totals *sum)
 static void record_way(heat_run *c, const method *m, const way *w, int steps, const totals *alone, const totals *sum,
                        tess_status status)
 {
+    char name[64];
     const bench_record record = {.part = "sequence",
-                                 .matrix = "heat3d",
+                                 .matrix = name,
                                  .nrows = c->h->n,
                                  .ncols = c->h->n,
                                  .nnz = c->h->nnz,
@@ -261,15 +263,17 @@ static void record_way(heat_run *c, const method *m, const way *w, int steps, co
                                  .iterations = sum->iterations,
                                  .true_residual = sum->worst,
                                  .refused = status == TESS_SUCCESS ? NULL : tess_status_text(status)};
-    json_t *row = bench_record_row(c->run, &record);
+    json_t *row = NULL;
 
+    (void)snprintf(name, sizeof name, "heat3d %s", m->name);
+    row = bench_record_row(c->run, &record);
     json_object_set_new(row, "steps", json_integer(steps));
     json_object_set_new(row, "method", json_string(m->name));
     json_object_set_new(row, "cpu_seconds", json_real(sum->cpu_seconds));
     json_object_set_new(row, "renewals", json_integer(sum->renewals));
     json_object_set_new(row, "guess_products", json_integer(sum->products));
-    bench_record_add(c->run, &record, row, "%s, %d steps: %.2f times as fast as single solves, %.2f by processor time",
-                     m->name, steps, alone->seconds / sum->seconds, alone->cpu_seconds / sum->cpu_seconds);
+    bench_record_add(c->run, &record, row, "%d steps: %.2f times as fast as single solves, %.2f by processor time",
+                     steps, alone->seconds / sum->seconds, alone->cpu_seconds / sum->cpu_seconds);
 }
 
 static void run_method(heat_run *c, const method *m, int steps)

@@ -17,7 +17,6 @@ struct method_solver {
     const tess_method *method;
     tess_engine engine;
     tess_recurrence recurrence;
-    bool keeps_precond; /* new values of the matrix leave the preconditioner as it is, until a cycle fails with it */
     double precond_seconds;      /* of its last set-up or renewal */
     bool asymmetric;             /* the method needs symmetry, which the matrix does not have */
     uint64_t probed_version;     /* of the values for which this was found */
@@ -31,10 +30,11 @@ struct method_solver {
     tess_loop_watch *watch; /* of the caller, as long as the solver; NULL: none */
     uint64_t null_version;
     bool null_known;
-    double *best;      /* the best x so far; NULL: x itself is, because a worse one never replaces it */
-    double *kept;      /* d at a pause (guard_pause.c); NULL: there was none */
-    double *mapped;    /* M^-1 r, where its norm decides; else NULL */
-    double mapped_rhs; /* ||M^-1 b|| */
+    bool keeps_precond; /* new values leave the preconditioner as it is, until a cycle fails with it */
+    double *best;       /* the best x so far; NULL: x itself is, because a worse one never replaces it */
+    double *kept;       /* d at a pause (guard_pause.c); NULL: there was none */
+    double *mapped;     /* M^-1 r, where its norm decides; else NULL */
+    double mapped_rhs;  /* ||M^-1 b|| */
     int nvectors;
     double *history;          /* on the device; as long as the head's */
     tess_phase_clock *clock;  /* on the device; NULL: phases are not measured */

@@ -145,7 +145,7 @@ static tess_status solve_sequence(scene *s)
     tess_status status = TESS_SUCCESS;
 
     options.history_capacity = 100;
-    options.precond.kind = TESS_PRECOND_IC0;
+    options.precond.kind = TESS_PRECOND_BLOCK_JACOBI;
     status = tess_sequence_create(s->m, &options, NULL, &sequence);
     if (status == TESS_SUCCESS) { status = tess_vector_fill(s->x, 0.0); }
     for (int k = 0; k < STEPS && status == TESS_SUCCESS; k++) {

@@ -680,13 +680,14 @@ static void a_function(void **state)
         cmocka_unit_test(kept_preconditioners), cmocka_unit_test(failing_preconditioners_are_renewed),         \
         cmocka_unit_test(counted_renewals), cmocka_unit_test(timed_renewals), cmocka_unit_test(other_solvers), \
         cmocka_unit_test(bad_values_are_refused), cmocka_unit_test(nan_in_vectors),                            \
-        cmocka_unit_test(the_matrix_stays_as_it_is), cmocka_unit_test(destroyed_by_its_monitor)
+        cmocka_unit_test(the_matrix_stays_as_it_is), cmocka_unit_test(destroyed_by_its_monitor),               \
+        cmocka_unit_test(small_systems), cmocka_unit_test(caps), cmocka_unit_test(bad_options_are_refused),    \
+        cmocka_unit_test(a_function)
 
 #ifndef TESTS_ON_GPU
 int main(void)
 {
-    const struct CMUnitTest tests[] = {SEQUENCE_TESTS, cmocka_unit_test(small_systems), cmocka_unit_test(caps),
-                                       cmocka_unit_test(bad_options_are_refused), cmocka_unit_test(a_function)};
+    const struct CMUnitTest tests[] = {SEQUENCE_TESTS};
 
     return run_with_context(open_cpu(2), tests, &ctx);
 }
