@@ -12,7 +12,11 @@
 
 static tess_context *ctx;
 
+#ifdef TESTS_ON_GPU
+enum { SIDE = 14, SMALL = 7 };
+#else
 enum { SIDE = 20, SMALL = 9 };
+#endif
 
 /* Implicit steps of a heat equation whose coefficients change: I + K(t). */
 typedef struct heat {
@@ -398,7 +402,7 @@ static void timed_renewals(void **state)
     assert_non_null(strstr(tess_sequence_why(h.q), "values are those of the step before"));
     take_smooth_step(&h, 2, 0.1);
     assert_int_equal(h.step.renewed, 1);
-    assert_string_equal(tess_sequence_why(h.q), "renewed: so it was asked for");
+    assert_string_equal(tess_sequence_why(h.q), "renewed: renewal is always");
     close_heat(&h);
 }
 
@@ -617,6 +621,10 @@ static void destroyed_by_its_monitor(void **state)
     heat h = open_heat(SIDE, TESS_SOLVER_CG, TESS_PRECOND_NONE, 4, TESS_RENEWAL_AUTO);
 
     (void)state;
+    if (tess_context_device(ctx) == TESS_DEVICE_GPU) { /* which may be done before it calls a monitor */
+        close_heat(&h);
+        skip();
+    }
     h.options.monitor = destroy_it;
     h.options.monitor_user = &h;
     h.options.time_limit = 100.0;

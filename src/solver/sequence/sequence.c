@@ -345,7 +345,7 @@ static void explain_renewed(tess_sequence *q)
     } else if (q->last.step == 1) {
         say(q, "set up: the first step");
     } else if (q->policy == TESS_RENEWAL_ALWAYS) {
-        say(q, "renewed: so it was asked for");
+        say(q, "renewed: renewal is always");
     } else if (!may_keep(q)) {
         say(q, "renewed: this solver renews all for new values");
     } else if (tess_solver_precond(q->solver)->kind == TESS_PRECOND_JACOBI) {
