@@ -393,8 +393,8 @@ static void timed_renewals(void **state)
         setup = h.step.setup_seconds;
         assert_true(setup > 0.0);
     }
-    take_step(&h, NULL);
-    assert_int_equal(h.step.renewed, 0);
+    take_step(&h, NULL); /* the same values: at most the end of a kept one that has cost as much as a set-up */
+    assert_true(!h.step.renewed || !(before < setup));
     close_heat(&h);
     h = open_heat(SMALL, TESS_SOLVER_CG, TESS_PRECOND_AMG, 0, TESS_RENEWAL_ALWAYS);
     take_smooth_step(&h, 0, 0.0);
