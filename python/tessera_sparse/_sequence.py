@@ -16,6 +16,12 @@ class SequenceResult(Result):
     """
     A `Result`, with what the step did.
 
+    >>> import numpy as np, tessera_sparse as ts
+    >>> with ts.Sequence(ts.Matrix.gallery("laplace2d", 10), solver="cg", precond="jacobi") as steps:
+    ...     result = steps.solve(np.ones(100))
+    >>> result.verified, result.renewed, result.why.splitlines()[0]
+    (True, True, 'set up: the first step')
+
     Attributes
     ----------
     renewed : bool
