@@ -239,7 +239,7 @@ def test_bad_options_say_what_is_wrong(options, error, text):
 @pytest.mark.parametrize("make,error,text", [
     (lambda: ts.solve(laplacian(5), np.ones(4)), ValueError, "b has 4 values; the matrix has 5 rows"),
     (lambda: ts.solve(laplacian(5), np.ones(5), np.ones(3)), ValueError, "x0"),
-    (lambda: ts.solve(laplacian(5), np.ones((5, 2, 2))), ValueError, "dimensions"),
+    (lambda: ts.solve(laplacian(5), np.ones((5, 2, 2))), ValueError, "shape"),
     (lambda: ts.solve(laplacian(5), np.ones(5) * 1j), TypeError, "complex"),
     (lambda: ts.solve(laplacian(5).astype(complex), np.ones(5)), TypeError, "complex"),
     (lambda: ts.solve(laplacian(5), ["a"] * 5), TypeError, "real numbers"),
