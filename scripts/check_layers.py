@@ -105,7 +105,9 @@ TREES = {
 # Includes that the table does not allow: AllowedInclude(file, included file, reason). There may be three.
 INCLUDE_EXCEPTIONS = (
     AllowedInclude(
-        "src/device/run_scalar_update.h", "src/solver/scalar_updates.h", "a reduction ends in the scalar step that needs it, on the device"
+        "src/device/run_scalar_update.h",
+        "src/solver/scalar_updates.h",
+        "a reduction ends in the scalar step that needs it, on the device",
     ),
     AllowedInclude("src/device/host/loop.c", "include/tessera/solver.h", "a loop tells the monitor its progress"),
     AllowedInclude("src/device/gpu/loop.cu", "include/tessera/solver.h", "the same; the engine that runs the loop"),
