@@ -188,7 +188,7 @@ static void recorded_loops_follow_the_values(void **state)
             result = solve_once(gpu, &a, &options, b, x + n);
             assert_true(same_bits(x, x + n, n));
             for (int64_t k = 0; k < a.nnz; k++) {
-                a.val[k] *= a.val[k] > 0.0 ? 1.02 : 0.98; /* more iterations than go without a recording */
+                a.val[k] *= a.val[k] > 0.0 ? 1.002 : 0.998; /* still more iterations than go without a recording */
             }
             assert_ok(gpu, tess_matrix_update_values(matrix, a.val, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
         }

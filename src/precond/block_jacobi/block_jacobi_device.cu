@@ -85,7 +85,7 @@ static tess_status apply(tess_context *ctx, const tess_block_diagonal *m, tess_p
 
 extern "C" const block_jacobi_ops *block_jacobi_gpu_ops(void)
 {
-    static const block_jacobi_ops table = {gpu_block_jacobi_build, apply};
+    static const block_jacobi_ops table = {gpu_block_jacobi_build, apply, nullptr};
 
     return &table;
 }

@@ -11,8 +11,9 @@
 /* Places for sums over a block; blocks per multiprocessor with vectors in global memory; systems of a launch for each
    multiprocessor where somebody may end the batch. */
 enum { JOIN_PLACES = 64, GLOBAL_BLOCKS = 4, WATCHED_SYSTEMS = 32 };
-/* Of a block's shared memory, for what is not its vectors. */
-enum { STATIC_SHARED = JOIN_PLACES * sizeof(tess_residual_sums) + 2048 };
+/* The first bytes of what a block asks for; its vectors follow. */
+enum { JOIN_BYTES = JOIN_PLACES * sizeof(tess_residual_sums) };
+static_assert(JOIN_BYTES % sizeof(double2) == 0, "the vectors start aligned");
 
 #define BATCH_FN __device__ static inline
 #define BATCH_FIRST ((int32_t)threadIdx.x)
@@ -44,7 +45,8 @@ __device__ static inline void batch_sum(tess_loop_state *state, double first, do
 /* In a fixed order: first the threads JOIN_PLACES apart, then by halves. */
 __device__ static inline void batch_join(tess_residual_sums *sums)
 {
-    __shared__ tess_residual_sums place[JOIN_PLACES];
+    extern __shared__ double2 batch_shared[];
+    tess_residual_sums *place = (tess_residual_sums *)batch_shared;
     const int at = (int)threadIdx.x % JOIN_PLACES;
 
     for (int group = 0; group < GPU_BLOCK / JOIN_PLACES; group++) {
@@ -77,7 +79,8 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
 {
     extern __shared__ double2 batch_shared[];
     __shared__ tess_loop_state state;
-    double *values = workspace ? workspace + (int64_t)blockIdx.x * nvectors * task.n : (double *)batch_shared;
+    double *values =
+        workspace ? workspace + (int64_t)blockIdx.x * nvectors * task.n : (double *)((char *)batch_shared + JOIN_BYTES);
     batch_work w;
 
     w.state = &state;
@@ -102,7 +105,7 @@ static tess_status solve(tess_context *ctx, const batch_task *task, batch_outcom
     gpu_scope scope(ctx);
     const int nvectors = task->method == BATCH_CG ? (int)BATCH_CG_VECTORS : (int)BATCH_VECTORS;
     const int64_t values = (int64_t)nvectors * task->n, bytes = values * (int64_t)sizeof(double);
-    const bool shared = bytes <= gpu_state_of(ctx)->shared_bytes_per_block - (int64_t)STATIC_SHARED;
+    const bool shared = JOIN_BYTES + bytes <= gpu_state_of(ctx)->shared_bytes_per_block - GPU_STATIC_SHARED;
     const unsigned blocks = blocks_of(ctx, task, shared);
     double *workspace = NULL;
     batch_outcome *found = NULL;
@@ -111,8 +114,8 @@ static tess_status solve(tess_context *ctx, const batch_task *task, batch_outcom
     TESS_TRY(tess_device_allocate(ctx, task->systems, sizeof *found, (void **)&found));
     if (!shared) { TESS_TRY(tess_device_allocate(ctx, blocks * values, sizeof *workspace, (void **)&workspace)); }
     TESS_TRY(gpu_allow_shared(ctx, (const void *)batch_kernel));
-    TESS_TRY(gpu_launch(ctx, "a batch of systems", batch_kernel, blocks, shared ? (size_t)bytes : 0, *task, workspace,
-                        nvectors, found));
+    TESS_TRY(gpu_launch(ctx, "a batch of systems", batch_kernel, blocks, (size_t)(JOIN_BYTES + (shared ? bytes : 0)),
+                        *task, workspace, nvectors, found));
     status = ctx->backend->download(ctx, outcomes, found, (size_t)task->systems * sizeof *outcomes);
 cleanup:
     tess_device_release(ctx, found, task->systems, sizeof *found);
