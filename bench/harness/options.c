@@ -136,7 +136,9 @@ static error_t parse_top(int key, char *arg, struct argp_state *state)
 void bench_parse(int argc, char **argv, const struct argp *program, bench_options *options, void *input)
 {
     struct argp_child children[3] = {{&bench_argp, 0, "Matrices and measurement:", 1}, {0}, {0}};
-    struct argp own = {.options = program ? program->options : NULL, .parser = program ? program->parser : NULL};
+    struct argp own = {.options = program ? program->options : NULL,
+                       .parser = program ? program->parser : NULL,
+                       .children = program ? program->children : NULL};
     struct argp top = {.parser = parse_top, .doc = program ? program->doc : NULL, .children = children};
     parse_input in = {options, input, program};
 

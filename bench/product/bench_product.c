@@ -8,6 +8,7 @@ int main(int argc, char **argv)
 {
     static const bench_study studies[] = {
         {"formats", NULL, "times of y = A x by format and precision, against cuSPARSE", study_formats},
+        {"columns", NULL, "times of y = A x for several columns at once, against cuSPARSE SpMM", study_columns},
         {"digits", NULL, "significant digits and bytes with policy mean-3std, with F = 0.5 and with F chosen",
          study_digits},
         {"lossless", NULL, "precisions and bytes of tiles with policy lossless", study_lossless},

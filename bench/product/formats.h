@@ -13,10 +13,13 @@ typedef struct formats_options {
     int nformats, nprecisions;
     double max_padding;
     int64_t window;
+    const tess_format *usual; /* without --format, nusual of them; NULL: csr */
+    int nusual;
 } formats_options;
 
-/* The study of bench_product. */
+/* Studies of bench_product. */
 int study_formats(int argc, char **argv, const char *parts);
+int study_columns(int argc, char **argv, const char *parts);
 
 /* --format, --precision, --max-padding, --sell-window; the parser's input is a formats_options of zeros. */
 extern const struct argp_option formats_table[];

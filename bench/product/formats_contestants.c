@@ -87,7 +87,8 @@ int formats_contestants(const formats_options *o, bool gpu, bench_contestant *li
 enum { KEY_FORMAT = 700, KEY_PRECISION, KEY_PADDING, KEY_WINDOW };
 
 const struct argp_option formats_table[] = {
-    {"format", KEY_FORMAT, "NAME[,NAME..]", 0, "formats: csr, ellr, sell, dia, auto; may be repeated (default csr)", 0},
+    {"format", KEY_FORMAT, "NAME[,NAME..]", 0,
+     "formats: csr, ellr, sell, dia, tiles, auto; may be repeated (default csr)", 0},
     {"precision", KEY_PRECISION, "P[,P..]", 0,
      "storage precisions; may be repeated; those that a format does not have are skipped (default fp64,fp32)", 0},
     {"max-padding", KEY_PADDING, "R", 0, "ellr, sell, dia: the most entries stored per nonzero (default 3)", 0},
@@ -134,6 +135,9 @@ error_t formats_parse(int key, char *arg, struct argp_state *state)
         if (*end != '\0' || o->window < 1) { argp_error(state, "--sell-window: '%s' is no number of rows", arg); }
         return 0;
     case ARGP_KEY_END:
+        for (int k = 0; k < o->nusual && o->nformats <= k; k++) {
+            o->formats[o->nformats++] = o->usual[k];
+        }
         if (o->nformats == 0) { o->formats[o->nformats++] = TESS_FORMAT_CSR; }
         if (o->nprecisions == 0) {
             o->precisions[o->nprecisions++] = TESS_PRECISION_FP64;

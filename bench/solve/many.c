@@ -6,12 +6,13 @@
 
 #include <tessera/many.h>
 
+#include "base/context.h"
 #include "harness/record.h"
 #include "matrix/matrix.h"
 #include "solve/contest.h"
 #include "solve/solve.h"
 
-enum { REPETITIONS = 3, MOST_COLUMNS = 64 };
+enum { REPETITIONS = 3, MOST_COLUMNS = 32 };
 
 /* A method and what it is told by. */
 typedef struct method {
@@ -32,24 +33,27 @@ typedef struct problem {
     bench_run *run;
     const char *name;
     tess_matrix *a;
-    double *b, *x; /* MOST_COLUMNS columns, on the host */
+    double *b, *x; /* MOST_COLUMNS columns, in the memory of the device that solves */
+    tess_memory where;
     tess_solve_result results[MOST_COLUMNS];
 } problem;
 
-/* Seconds of a solve of k columns, together or one after another, with transfers; the iterations of all. */
+/* Seconds of a solve of k columns, together or one after another, arrays on the device that solves; the iterations of
+ * all. */
 static tess_status solve_columns(problem *p, tess_solver *solver, int k, bool together, double *seconds,
                                  int64_t *iterations, double *worst)
 {
     const int64_t n = p->a->nrows;
-    const tess_columns b = tess_columns_by_column(n, k, p->b, TESS_MEMORY_HOST),
-                       x = tess_columns_by_column(n, k, p->x, TESS_MEMORY_HOST);
+    const tess_columns b = tess_columns_by_column(n, k, p->b, p->where),
+                       x = tess_columns_by_column(n, k, p->x, p->where);
     double start;
     tess_status status = TESS_SUCCESS;
 
-    memset(p->x, 0, (size_t)(n * k) * sizeof *p->x);
     for (int c = 0; c < k; c++) {
         tess_solve_result_init(&p->results[c]);
     }
+    TESS_TRY(p->run->ctx->backend->zero(p->run->ctx, p->x, (size_t)(n * k) * sizeof *p->x));
+    TESS_TRY(tess_context_synchronize(p->run->ctx));
     start = bench_wall_seconds();
     if (together) {
         status = tess_solver_solve_many(solver, &b, &x, p->results);
@@ -70,6 +74,7 @@ static tess_status solve_columns(problem *p, tess_solver *solver, int k, bool to
         *iterations += p->results[c].iterations;
         *worst = fmax(*worst, p->results[c].verified ? p->results[c].relative_residual : INFINITY);
     }
+cleanup:
     return status;
 }
 
@@ -134,22 +139,40 @@ static void run_method(problem *p, const method *m)
     tess_solver_destroy(solver);
 }
 
+static tess_status make_arrays(problem *p)
+{
+    tess_context *ctx = p->run->ctx;
+    const int64_t count = p->a->nrows * MOST_COLUMNS;
+    double *values = bench_allocate((size_t)count, sizeof *values);
+    tess_status status = TESS_SUCCESS;
+
+    p->where = p->run->gpu ? TESS_MEMORY_DEVICE : TESS_MEMORY_HOST;
+    srand(1);
+    for (int64_t i = 0; i < count; i++) {
+        values[i] = 2.0 * (double)rand() / (double)RAND_MAX - 1.0;
+    }
+    TESS_TRY(tess_device_allocate(ctx, count, sizeof *p->b, (void **)&p->b));
+    TESS_TRY(tess_device_allocate(ctx, count, sizeof *p->x, (void **)&p->x));
+    status = ctx->backend->upload(ctx, p->b, values, (size_t)count * sizeof *values);
+cleanup:
+    free(values);
+    return status;
+}
+
 static void run_case(bench_run *run, const bench_case *which)
 {
     problem p = {.run = run, .name = which->name, .a = bench_problem_load(run, which)};
 
     if (!p.a) { return; }
-    p.b = bench_allocate((size_t)p.a->nrows * MOST_COLUMNS, sizeof *p.b);
-    p.x = bench_allocate((size_t)p.a->nrows * MOST_COLUMNS, sizeof *p.x);
-    srand(1);
-    for (int64_t i = 0; i < p.a->nrows * MOST_COLUMNS; i++) {
-        p.b[i] = 2.0 * (double)rand() / (double)RAND_MAX - 1.0;
+    if (make_arrays(&p) == TESS_SUCCESS) {
+        for (size_t m = 0; m < sizeof methods / sizeof *methods; m++) {
+            run_method(&p, &methods[m]);
+        }
+    } else {
+        bench_fault(run, p.name, "arrays of several columns", tess_context_last_error(run->ctx)->status);
     }
-    for (size_t m = 0; m < sizeof methods / sizeof *methods; m++) {
-        run_method(&p, &methods[m]);
-    }
-    free(p.b);
-    free(p.x);
+    tess_device_release(run->ctx, p.b, p.a->nrows * MOST_COLUMNS, sizeof *p.b);
+    tess_device_release(run->ctx, p.x, p.a->nrows * MOST_COLUMNS, sizeof *p.x);
     tess_matrix_destroy(p.a);
 }
 

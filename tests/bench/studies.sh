@@ -34,6 +34,7 @@ one=(--matrix gallery:laplace2d:12)
 small=(--matrix gallery:laplace2d:12 --matrix gallery:laplace2d:17)
 
 product formats "${one[@]}" --format csr,sell
+product columns --study columns "${one[@]}" --columns 2
 product digits --study digits "${one[@]}" --seeds 2
 product lossless --study lossless "${one[@]}"
 solve plain "${one[@]}"
