@@ -17,9 +17,10 @@ typedef struct info_options {
     const char *plot; /* NULL: none */
     bool estimates;
     const char *words; /* of --solve; NULL: none */
+    int64_t columns;   /* right-hand sides; 0: not given */
 } info_options;
 
-enum { KEY_PLOT = 1, KEY_SOLVE };
+enum { KEY_PLOT = 1, KEY_SOLVE, KEY_COLUMNS };
 
 /* A policy without a format asks for an assignment, which reads it and the arithmetic. Where no solver is named, the
    storage is for products, too. */
@@ -58,6 +59,10 @@ static void take_words(struct argp_state *state, info_options *options)
 static void check_request(struct argp_state *state, info_options *options)
 {
     char message[TESS_OPTION_TEXT];
+    if (options->columns > 0 && !options->estimates) {
+        cli_refuse(state, "--columns is for the memory of a solve; give --solve too");
+    }
+    if (options->columns == 0) { options->columns = 1; }
     options->estimated = options->solve;
     take_storage(options);
     if (options->words != NULL) { take_words(state, options); }
@@ -97,6 +102,7 @@ static error_t parse_info(int key, char *arg, struct argp_state *state)
         options->estimates = true;
         options->words = arg;
         return 0;
+    case KEY_COLUMNS: options->columns = cli_parse_integer(state, "columns", arg, 1, INT32_MAX); return 0;
     case KEY_PLOT: options->plot = cli_parse_output(state, "plot", arg); return 0;
     case ARGP_KEY_ARG:
     case ARGP_KEY_NO_ARGS:
@@ -113,6 +119,9 @@ static const struct argp_option info_own_options[] = {
     {"solve", KEY_SOLVE, "NAME[,PRECOND]", OPTION_ARG_OPTIONAL,
      "estimate the memory of a solve by part, such as --solve=gmres,ilu0 (default of NAME: --solver, of PRECOND: "
      "--precond)",
+     TESS_SECTION_MAIN},
+    {"columns", KEY_COLUMNS, "K", 0,
+     "with --solve: of a solve of K right-hand sides, and into how many slices they are cut (default 1)",
      TESS_SECTION_MAIN},
     {"format", 0, "NAME", OPTION_DOC, CLI_LISTED("format", "csr"), TESS_SECTION_PRECISION},
     {0}};
@@ -227,11 +236,12 @@ static int report_all(const info_options *options, const info_report *report, co
 {
     if (cli_text_wanted(options->host.json)) {
         cli_info_print(report);
-        if (options->estimates) { cli_print_estimate(estimate, report->advice); }
+        if (options->estimates) { cli_print_estimate(estimate, options->columns, report->advice); }
     }
     if (options->host.json == NULL) { return CLI_CONVERGED; }
     json_t *root = cli_info_json(report);
-    json_object_set_new(root, "solve_memory", estimate != NULL ? cli_estimate_json(estimate) : json_null());
+    json_object_set_new(root, "solve_memory",
+                        estimate != NULL ? cli_estimate_json(estimate, options->columns) : json_null());
     return cli_write_json(options->host.json, root);
 }
 
@@ -251,7 +261,7 @@ static int find_all(const info_options *options, const cli_matrix *matrix, info_
     if (code == CLI_CONVERGED) { code = assign(matrix->a, options, &trial.options, made); }
     if (code == CLI_CONVERGED) { code = find_levels(matrix->a, options, &levels); }
     if (code == CLI_CONVERGED && options->estimates) {
-        code = cli_estimate_solve(matrix->a, &advice, &options->estimated, &estimate, &estimated);
+        code = cli_estimate_solve(matrix->a, &advice, &options->estimated, options->columns, &estimate, &estimated);
     }
     const info_report report = {matrix, &facts, &trial, made, &levels, &options->solve, &advice};
     return code == CLI_CONVERGED ? report_all(options, &report, estimated ? &estimate : NULL) : code;

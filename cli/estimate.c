@@ -12,7 +12,7 @@ static void choose_first(const tess_advice *advice, tess_solve_options *options)
 }
 
 int cli_estimate_solve(const tess_matrix *a, const tess_advice *advice, const tess_solve_options *request,
-                       tess_solve_estimate *out, bool *estimated)
+                       int64_t columns, tess_solve_estimate *out, bool *estimated)
 {
     tess_solve_options options = *request;
     options.automatic.choices = NULL;  /* the advice has read it */
@@ -21,7 +21,7 @@ int cli_estimate_solve(const tess_matrix *a, const tess_advice *advice, const te
     if (!*estimated) { return CLI_CONVERGED; }
     if (options.solver == TESS_SOLVER_AUTO) { choose_first(advice, &options); }
     tess_solve_estimate_init(out);
-    tess_status status = tess_solve_estimate_memory(a, &options, out);
+    tess_status status = tess_solve_estimate_columns(a, &options, columns, out);
     return status == TESS_SUCCESS ? CLI_CONVERGED : cli_report_failure(tess_matrix_context(a), status);
 }
 
@@ -32,7 +32,22 @@ static bool is_unknown(const tess_solve_estimate *e)
     return complete && e->precond == 0;
 }
 
-void cli_print_estimate(const tess_solve_estimate *e, const tess_advice *advice)
+static void print_columns(const tess_solve_estimate *e, int64_t columns)
+{
+    char loop[32], arrays[32], how[96] = "one after another";
+    const int64_t slices = e->together > 0 ? (columns + e->together - 1) / e->together : 0;
+    if (columns == 1) { return; }
+    if (slices == 1) {
+        snprintf(how, sizeof how, "in one loop");
+    } else if (e->together > 1) {
+        snprintf(how, sizeof how, "in %lld loops of up to %lld", (long long)slices, (long long)e->together);
+    }
+    printf("%-17s %lld columns %s: %s more, and %s for b and x\n", "", (long long)columns, how,
+           cli_bytes_text((double)e->loop, loop, sizeof loop),
+           cli_bytes_text((double)e->arrays, arrays, sizeof arrays));
+}
+
+void cli_print_estimate(const tess_solve_estimate *e, int64_t columns, const tess_advice *advice)
 {
     char total[32], vectors[32], precond[32], stored[32], history[32], matrix[32], spare[32];
     if (e == NULL) {
@@ -48,17 +63,19 @@ void cli_print_estimate(const tess_solve_estimate *e, const tess_advice *advice)
            is_unknown(e) ? "unknown" : cli_bytes_text((double)e->precond, precond, sizeof precond),
            cli_bytes_text((double)e->stored, stored, sizeof stored),
            cli_bytes_text((double)e->history, history, sizeof history));
+    print_columns(e, columns);
     if (e->spare == INT64_MAX) { return; }
     printf("%-17s %s are left on this machine%s\n", "", cli_bytes_text((double)e->spare, spare, sizeof spare),
            e->total > e->spare ? ": the solve does NOT FIT" : "");
 }
 
-json_t *cli_estimate_json(const tess_solve_estimate *e)
+json_t *cli_estimate_json(const tess_solve_estimate *e, int64_t columns)
 {
-    return json_pack("{ss ss sI sI so sI sI sI so sb}", "solver", tess_solver_kind_name(e->solver), "precond",
-                     tess_precond_kind_name(e->precond_kind), "matrix", (json_int_t)e->matrix, "stored",
-                     (json_int_t)e->stored, "precond_bytes", is_unknown(e) ? json_null() : json_integer(e->precond),
-                     "vectors", (json_int_t)e->vectors, "history", (json_int_t)e->history, "total",
-                     (json_int_t)e->total, "spare", e->spare == INT64_MAX ? json_null() : json_integer(e->spare),
-                     "fits", e->total <= e->spare);
+    return json_pack("{ss ss sI sI sI sI sI sI so sI sI sI so sb}", "solver", tess_solver_kind_name(e->solver),
+                     "precond", tess_precond_kind_name(e->precond_kind), "columns", (json_int_t)columns,
+                     "columns_together", (json_int_t)(columns > 1 ? e->together : 1), "loop", (json_int_t)e->loop,
+                     "arrays", (json_int_t)e->arrays, "matrix", (json_int_t)e->matrix, "stored", (json_int_t)e->stored,
+                     "precond_bytes", is_unknown(e) ? json_null() : json_integer(e->precond), "vectors",
+                     (json_int_t)e->vectors, "history", (json_int_t)e->history, "total", (json_int_t)e->total, "spare",
+                     e->spare == INT64_MAX ? json_null() : json_integer(e->spare), "fits", e->total <= e->spare);
 }

@@ -52,9 +52,10 @@ void cli_session_add_json(json_t *root, const cli_session *session);
 /* With solver auto the first attempt of the advice; *estimated is false where it has none. Returns an exit code,
    message printed. */
 int cli_estimate_solve(const tess_matrix *a, const tess_advice *advice, const tess_solve_options *request,
-                       tess_solve_estimate *out, bool *estimated);
-void cli_print_estimate(const tess_solve_estimate *estimate, const tess_advice *advice); /* NULL: there is none */
-json_t *cli_estimate_json(const tess_solve_estimate *estimate);
+                       int64_t columns, tess_solve_estimate *out, bool *estimated);
+void cli_print_estimate(const tess_solve_estimate *estimate, int64_t columns,
+                        const tess_advice *advice); /* NULL: there is none */
+json_t *cli_estimate_json(const tess_solve_estimate *estimate, int64_t columns);
 
 /* ---- pieces.c ---- */
 

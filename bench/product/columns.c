@@ -218,7 +218,7 @@ static void skip(const trial *t, const tally *sum, const char *why)
 {
     char text[640];
 
-    snprintf(text, sizeof text, "%s: %.500s", sum->name, why);
+    snprintf(text, sizeof text, "%.47s: %.500s", sum->name, why);
     bench_skip(t->run, t->name, text);
 }
 

@@ -6,8 +6,8 @@ import math
 import pathlib
 
 # A problem is a matrix of a part and a set; records of some studies need more to be comparable.
-PROBLEM_KEYS = {"formats": ("vectors",), "columns": ("columns",), "krylov": ("solver",), "factors": ("solver",), "verify": ("rtol",),
-                "gmres": ("precond", "restart", "reorder")}
+PROBLEM_KEYS = {"formats": ("vectors",), "columns": ("columns",), "krylov": ("solver",), "factors": ("solver",),
+                "verify": ("rtol",), "gmres": ("precond", "restart", "reorder")}
 COMMON_KEYS = ("part", "set", "matrix", "of")
 
 

@@ -24,11 +24,14 @@ typedef struct tess_solve_estimate {
     int64_t precond;         /**< the preconditioner */
     int64_t vectors;         /**< vectors of the method and of the verification, and its basis */
     int64_t history;         /**< residual norms of the iterations */
-    int64_t total;           /**< all of these but `matrix`: what the solve adds */
+    int64_t total;           /**< all but `matrix`, with `loop` and `arrays`: what the solve adds */
     int64_t spare;           /**< what the host has left: memory, control groups, ulimit -v; INT64_MAX: unknown */
     tess_solver_kind solver; /**< that the numbers are for; of auto the first attempt's */
     tess_precond_kind precond_kind;
-    int64_t reserved[4]; /**< zeros */
+    int64_t together;    /**< columns in one loop, at the most; 1: one after another; 0: one column was asked for */
+    int64_t loop;        /**< what several columns take more: vectors of a loop, histories */
+    int64_t arrays;      /**< b and x of several columns, which are the caller's; of one column they are not counted */
+    int64_t reserved[1]; /**< zero */
 } tess_solve_estimate;
 
 /** Sets `size`, and all else to zero. */
@@ -49,6 +52,15 @@ static inline void tess_solve_estimate_init(tess_solve_estimate *estimate)
  */
 TESS_EXPORT tess_status tess_solve_estimate_memory(const tess_matrix *a, const tess_solve_options *options,
                                                    tess_solve_estimate *out);
+
+/**
+ * The same of a tess_solver_solve_many of @p columns right-hand sides, from 1 to 2^31 - 1, by the device of the
+ * matrix's context. They are solved in slices of `together` columns, as many as method, preconditioner, format and
+ * `spare` allow; what a preconditioner turns out to be may make them fewer. Errors: INVALID_ARGUMENT for another
+ * number; as above. Test: tests/unit/test_estimate.c
+ */
+TESS_EXPORT tess_status tess_solve_estimate_columns(const tess_matrix *a, const tess_solve_options *options,
+                                                    int64_t columns, tess_solve_estimate *out);
 
 TESS_END_DECLS
 

@@ -8,6 +8,8 @@
 #include "base/options.h"
 #include "solver/transform.h"
 
+enum { MOST_COLUMNS = INT32_MAX };
+
 /* Of a system that the caller scales or reorders, the advice for A itself. */
 static tess_status take_advice(const tess_matrix *a, tess_solve_options *o)
 {
@@ -33,8 +35,8 @@ cleanup:
     return status;
 }
 
-tess_status tess_solve_estimate_memory(const tess_matrix *a, const tess_solve_options *options,
-                                       tess_solve_estimate *out)
+tess_status tess_solve_estimate_columns(const tess_matrix *a, const tess_solve_options *options, int64_t columns,
+                                        tess_solve_estimate *out)
 {
     TESS_REQUIRE(NULL, a);
     TESS_REQUIRE(a->ctx, out);
@@ -45,11 +47,21 @@ tess_status tess_solve_estimate_memory(const tess_matrix *a, const tess_solve_op
 
     TESS_TRY(result_require_size(a->ctx, "tess_solve_estimate", out->size, sizeof full));
     TESS_TRY(tess_matrix_require_assembled(a, "tess_solve_estimate_memory"));
+    if (columns < 1 || columns > MOST_COLUMNS) {
+        return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "pass a number from 1 to 2147483647",
+                         "a solve of %lld columns has no estimate", (long long)columns);
+    }
     TESS_TRY(solver_require_fit(a, NULL, options));
     TESS_TRY(solver_take_request(a, NULL, options, &taken, &papers));
     TESS_TRY(take_advice(a, &taken));
-    TESS_TRY(solver_estimate_memory(a, &taken, &full));
+    TESS_TRY(solver_estimate_memory(a, &taken, columns, &full));
     result_return(&full, out);
 cleanup:
     return status;
+}
+
+tess_status tess_solve_estimate_memory(const tess_matrix *a, const tess_solve_options *options,
+                                       tess_solve_estimate *out)
+{
+    return tess_solve_estimate_columns(a, options, 1, out);
 }

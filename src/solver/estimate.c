@@ -7,7 +7,7 @@
 #include "base/options.h"
 #include "base/spare_memory.h"
 #include "precond/direct/direct.h"
-#include "solver/krylov.h"
+#include "solver/many.h"
 
 /* b, x, d, r and the candidate; methods with residuals in low precision keep the best x too. */
 enum { COMMON_VECTORS = 5 };
@@ -154,13 +154,30 @@ static tess_status add_factors(const tess_matrix *a, const tess_precond_options 
     return status;
 }
 
-tess_status solver_estimate_memory(const tess_matrix *a, const tess_solve_options *options, tess_solve_estimate *out)
+/* Of several columns; the rest of the estimate is complete. */
+static void add_columns(const tess_matrix *a, tess_solve_options o, int64_t columns, tess_solve_estimate *out)
+{
+    const int64_t kept = history_length(&o) * columns;
+    many_need need;
+
+    settle(a, &o);
+    o.history_capacity = history_length(&o);
+    out->arrays = (int64_t)sizeof(double) * (a->nrows + a->ncols) * columns;
+    out->total += out->arrays;
+    out->together = many_expected(a, &o, columns, out->spare > out->total ? out->spare - out->total : 0, &need);
+    out->loop = many_loop_bytes(&need, (int)out->together) + (int64_t)sizeof(double) * kept;
+    out->total += out->loop;
+}
+
+tess_status solver_estimate_memory(const tess_matrix *a, const tess_solve_options *options, int64_t columns,
+                                   tess_solve_estimate *out)
 {
     tess_status status = TESS_SUCCESS;
 
     estimate(a, *options, out);
     TESS_TRY(add_factors(a, &options->precond, out));
     out->spare = tess_spare_memory();
+    if (columns > 1) { add_columns(a, *options, columns, out); }
 cleanup:
     return status;
 }

@@ -7,7 +7,8 @@
 
 /* The estimate for complete options; of those that leave the method open, of the least that an automatic solve takes.
  */
-tess_status solver_estimate_memory(const tess_matrix *a, const tess_solve_options *options, tess_solve_estimate *out);
+tess_status solver_estimate_memory(const tess_matrix *a, const tess_solve_options *options, int64_t columns,
+                                   tess_solve_estimate *out);
 /* OUT_OF_MEMORY, with the figures, for a solve on the host that the memory cannot hold. The options are complete. */
 tess_status solver_require_memory(const tess_matrix *a, const tess_solve_options *options);
 

@@ -308,12 +308,10 @@ static void limit_rest(const many_call *call)
 static tess_status solve_next(const many_call *call, int64_t c, int *done)
 {
     method_solver *const method = common_method(call->s);
-    const int64_t left = call->b->columns - c;
-    const int most = method ? many_most(method) : 1, count = left < most ? (int)left : most;
 
     limit_rest(call);
-    *done = method && count >= many_least(method) ? count : 1;
-    return *done > 1 ? run_together(call, method, c, count) : solve_alone(call, c, NULL);
+    *done = method ? many_next(method, call->b->columns - c) : 1;
+    return *done > 1 ? run_together(call, method, c, *done) : solve_alone(call, c, NULL);
 }
 
 /* Where the solver chooses its method: other attempts at the columns from c on that this one did not solve. */
@@ -406,7 +404,6 @@ int64_t tess_solver_columns_together(const tess_solver *s, int64_t columns)
     const tess_attempt *first = NULL;
     const bool undecided = s && s->ops->attempts && s->ops->attempts(s, &first) == 0;
     const method_solver *const method = s && !undecided ? common_method(s) : NULL;
-    const int most = method ? many_most(method) : 1;
 
-    return !method || columns < many_least(method) ? 1 : columns < most ? columns : most;
+    return method ? many_next(method, columns) : 1;
 }

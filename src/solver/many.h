@@ -35,6 +35,15 @@ bool many_takes(const method_solver *s);
 /* How many columns one loop takes at most, and at the least to be worth it. */
 int many_most(const method_solver *s);
 int many_least(const method_solver *s);
+/* The same of what a solver is made of. complete: with complete factors. */
+int many_limit(const tess_method *method, bool complete, tess_device device);
+int many_fewest(const tess_method *method, bool complete, const tess_matrix *matrix);
+/* Whether refinement with complete factors takes the place of the method's own iterations, and its table. */
+bool many_refines(const tess_method *method, bool complete);
+const tess_method *many_refinement(void);
+bool many_takes_form(const tess_solve_options *o);
+/* The width of vectors for so many columns: a power of two. */
+int many_width(int columns);
 /* The method of the common loop, and how it runs: the solver's, or refinement with complete factors. */
 const tess_method *many_method(const method_solver *s);
 bool many_is_refinement(const method_solver *s);
@@ -46,6 +55,25 @@ void many_begin(const many_columns *m, solve_run *run);
 tess_status many_run_loop(many_columns *m);
 /* Exchanges what a pause has kept: before and after a function of guard_pause.c for column c. */
 void many_swap_kept(const many_columns *m, int c);
+
+/* ---- many_memory.c ---- */
+
+/* What a loop takes beside its solver: in vectors of n values. */
+typedef struct many_need {
+    int64_t n, history;         /* values of each column's history */
+    int alone, shared, precond; /* for each column; each of the width: of the method, of the preconditioner */
+    bool shrinks;               /* the block moves to one of half the width */
+} many_need;
+
+many_need many_need_of(const tess_method *method, tess_precond_kind precond, int64_t n, int64_t capacity);
+int64_t many_loop_bytes(const many_need *need, int columns);
+/* As many of the columns as fit; 1: no loop does. */
+int many_that_fit(const many_need *need, int columns, int64_t spare);
+/* How many of the columns that are left the next loop takes, by its limits and by the memory that is left; 1: one
+   column alone. The solver takes columns (many_takes). */
+int many_next(const method_solver *s, int64_t left);
+/* The same for complete options, before a solver is set up, at the most; what a loop of as many takes. */
+int many_expected(const tess_matrix *a, const tess_solve_options *o, int64_t columns, int64_t spare, many_need *need);
 
 /* ---- many_history.c ---- */
 

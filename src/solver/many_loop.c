@@ -63,12 +63,22 @@ static bool has_complete_factors(const method_solver *s)
     return s->precond && s->precond->ops && s->precond->ops->solve_on_host;
 }
 
+bool many_refines(const tess_method *method, bool complete)
+{
+    return complete && !method->takes_columns && !method->run_columns && !method->low_residual && !method->is_fixed &&
+           !method->rectangular;
+}
+
+const tess_method *many_refinement(void)
+{
+    return &refinement;
+}
+
 static bool is_refined(const method_solver *s)
 {
     const tess_method *method = tess_find_method(s->method->kind);
 
-    return method && !method->takes_columns && !method->run_columns && !method->low_residual && !method->is_fixed &&
-           !method->rectangular && has_complete_factors(s);
+    return method && many_refines(method, has_complete_factors(s));
 }
 
 void many_begin(const many_columns *m, solve_run *run)
@@ -104,7 +114,7 @@ static bool precond_takes_columns(const tess_precond *m)
 }
 
 /* The loop is recorded or plain, and CG has its standard form. */
-static bool takes_form(const tess_solve_options *o)
+bool many_takes_form(const tess_solve_options *o)
 {
     const tess_recurrence recurrence = solve_options_recurrence(o);
 
@@ -127,7 +137,7 @@ bool many_takes(const method_solver *s)
         return false;
     }
     if (method->run_columns) { return true; }
-    return method->takes_columns && takes_form(s->options) && matrix_takes_columns(matrix_of(s)) &&
+    return method->takes_columns && many_takes_form(s->options) && matrix_takes_columns(matrix_of(s)) &&
            precond_takes_columns(s->precond);
 }
 
@@ -142,21 +152,31 @@ enum { HOST_MOST = 8, HOST_CACHED_LEAST = 4, HOST_CACHED_BYTES = 1 << 24 };
    200 points took two blocks of 8 on a host 310 iterations each and 1.2 s, one block of 16 240 and 2.1 s. */
 enum { GPU_BLOCK_MOST = 16 };
 
-int many_most(const method_solver *s)
+int many_limit(const tess_method *method, bool complete, tess_device device)
 {
-    const bool has_own_loop = many_method(s)->run_columns != NULL;
+    const bool has_own_loop = method->run_columns != NULL;
     const int on_gpu = has_own_loop ? (int)GPU_BLOCK_MOST : (int)TESS_MAX_COLUMNS;
 
-    if (!has_own_loop && has_complete_factors(s)) { return TESS_MAX_COLUMNS; }
-    return s->ctx->device == TESS_DEVICE_CPU ? (int)HOST_MOST : on_gpu;
+    if (!has_own_loop && complete) { return TESS_MAX_COLUMNS; }
+    return device == TESS_DEVICE_CPU ? (int)HOST_MOST : on_gpu;
+}
+
+int many_fewest(const tess_method *method, bool complete, const tess_matrix *matrix)
+{
+    const bool cached = !method->run_columns && matrix->ctx->device == TESS_DEVICE_CPU && !complete &&
+                        tess_matrix_bytes(matrix) < HOST_CACHED_BYTES;
+
+    return cached ? (int)HOST_CACHED_LEAST : 2;
+}
+
+int many_most(const method_solver *s)
+{
+    return many_limit(many_method(s), has_complete_factors(s), s->ctx->device);
 }
 
 int many_least(const method_solver *s)
 {
-    const bool cached = !many_method(s)->run_columns && s->ctx->device == TESS_DEVICE_CPU && !has_complete_factors(s) &&
-                        tess_matrix_bytes(matrix_of(s)) < HOST_CACHED_BYTES;
-
-    return cached ? (int)HOST_CACHED_LEAST : 2;
+    return many_fewest(many_method(s), has_complete_factors(s), matrix_of(s));
 }
 
 tess_engine many_engine(const method_solver *s)
@@ -229,7 +249,7 @@ cleanup:
 }
 
 /* The width for so many columns. */
-static int width_for(int columns)
+int many_width(int columns)
 {
     int width = 1;
 
@@ -378,7 +398,7 @@ static tess_status shrink(const many_columns *m, block *b, const tess_loop_state
     int place = 0;
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(make_block(m, width_for(running), &smaller));
+    TESS_TRY(make_block(m, many_width(running), &smaller));
     for (int c = 0; c < b->k.columns; c++) {
         if (b->slot[c] < 0 || states[c].phase != TESS_LOOP_RUNNING) { continue; }
         TESS_TRY(move_column(m, b, c, &smaller, place));
@@ -397,7 +417,7 @@ cleanup:
 
 static tess_status go_on(const many_columns *m, block *b, tess_loop_state *states, int running)
 {
-    return width_for(running) < b->k.columns ? shrink(m, b, states, running) : upload_states(m, b, states);
+    return many_width(running) < b->k.columns ? shrink(m, b, states, running) : upload_states(m, b, states);
 }
 
 static tess_status run_block(const many_columns *m, block *b)
@@ -429,7 +449,7 @@ tess_status many_run_loop(many_columns *m)
     }
     if (running == 0) { return TESS_SUCCESS; }
     if (m->method->run_columns) { return m->method->run_columns(m); }
-    TESS_TRY(make_block(m, width_for(running), &b));
+    TESS_TRY(make_block(m, many_width(running), &b));
     TESS_TRY(fill_block(m, &b));
     while (running > 0) {
         TESS_TRY(run_block(m, &b));

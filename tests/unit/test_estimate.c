@@ -4,9 +4,11 @@
 #include <tessera/estimate.h>
 #include <tessera/gallery.h>
 #include <tessera/io.h>
+#include <tessera/many.h>
 
 #include "base/context.h"
 #include "precond/direct/mumps.h"
+#include "solver/many.h"
 #include "support/solve.h"
 
 enum { SIDE = 150, N = SIDE * SIDE };
@@ -232,6 +234,110 @@ static void small_factors_count(void **state)
     oracle_free(&laplacian);
 }
 
+/* ---- several columns ---- */
+
+/* What a solve of k columns holds at its peak beside what it was given, and the columns that it takes at once. */
+static void check_columns(tess_context *ctx, const tess_matrix *a, tess_solver_kind kind, const char *precond, int k)
+{
+    const tess_solve_options o = options_of(kind, precond);
+    const double before = (double)ctx->held_bytes;
+    double *b = random_values((int64_t)N * k, 3, -1.0, 1.0), *x = test_allocate((int64_t)N * k, sizeof *x);
+    const tess_columns right = tess_columns_by_column(N, k, b, TESS_MEMORY_HOST);
+    const tess_columns solution = tess_columns_by_row(N, k, x, TESS_MEMORY_HOST);
+    tess_solve_result *results = test_allocate(k, sizeof *results);
+    tess_solver *solver = NULL;
+    tess_solve_estimate e, one;
+    double used = 0.0;
+
+    tess_solve_estimate_init(&e);
+    tess_solve_estimate_init(&one);
+    for (int c = 0; c < k; c++) {
+        tess_solve_result_init(&results[c]);
+    }
+    assert_ok(ctx, tess_solve_estimate_columns(a, &o, k, &e));
+    assert_ok(ctx, tess_solve_estimate_columns(a, &o, 1, &one));
+    assert_true(one.together == 0 && one.loop == 0 && one.arrays == 0);
+    assert_true(e.total == one.total + e.loop + e.arrays && e.arrays == 16 * (int64_t)N * k);
+    assert_ok(ctx, tess_solver_create(a, &o, &solver));
+    assert_true(e.together == tess_solver_columns_together(solver, k));
+    ctx->peak_bytes = ctx->held_bytes;
+    assert_ok(ctx, tess_solver_solve_many(solver, &right, &solution, results));
+    used = (double)tess_context_peak_bytes(ctx) - before;
+    if (!((double)(e.total - e.arrays) >= 0.6 * used && (double)(e.total - e.arrays) <= 2.0 * used)) {
+        fail_msg("%s with %s: %g bytes estimated, %g used", tess_solver_kind_name(kind), precond,
+                 (double)(e.total - e.arrays), used);
+    }
+    tess_solver_destroy(solver);
+    free(b);
+    free(x);
+    free(results);
+}
+
+static void several_columns_are_told(void **state)
+{
+    oracle_csr laplacian = oracle_laplace2d(SIDE);
+    tess_context *ctx = open_cpu(2);
+    tess_matrix *a = make_matrix(ctx, &laplacian);
+    tess_solve_options o = options_of(TESS_SOLVER_CG, "jacobi");
+    tess_solve_estimate e;
+
+    (void)state;
+    check_columns(ctx, a, TESS_SOLVER_CG, "jacobi", 9);
+    check_columns(ctx, a, TESS_SOLVER_CG, "jacobi", 3);
+    check_columns(ctx, a, TESS_SOLVER_CG, "amg", 8);
+    check_columns(ctx, a, TESS_SOLVER_BICGSTAB, "ilu0", 4);
+    check_columns(ctx, a, TESS_SOLVER_BLOCK_CG, "ic0", 8);
+    if (mumps_is_here()) { check_columns(ctx, a, TESS_SOLVER_FGMRES, "lu", 16); }
+    tess_solve_estimate_init(&e);
+    o.guard = TESS_GUARD_REPORT;
+    assert_ok(ctx, tess_solve_estimate_columns(a, &o, 8, &e));
+    assert_int_equal(e.together, 1);
+    for (int k = 0; k < 2; k++) {
+        const int64_t wrong[] = {0, INT64_C(1) << 40};
+
+        assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_solve_estimate_columns(a, &o, wrong[k], &e));
+    }
+    tess_matrix_destroy(a);
+    tess_context_destroy(ctx);
+    oracle_free(&laplacian);
+}
+
+/* Two columns of 360,000 unknowns, with 20 vectors, take 58 MB. */
+static int64_t little(tess_context *ctx)
+{
+    (void)ctx;
+    return INT64_C(60000000);
+}
+
+static void short_memory_cuts_the_columns(void **state)
+{
+    const char *side = "600";
+    const many_need need = {.n = 1000, .history = 10, .alone = 4, .shared = 4, .shrinks = true};
+    tess_context *ctx = open_cpu(2);
+    const tess_backend *kept = ctx->backend;
+    tess_backend poor = *kept;
+    tess_solve_options o = options_of(TESS_SOLVER_CG, "none");
+    tess_matrix *a = NULL;
+    tess_solver *solver = NULL;
+
+    (void)state;
+    assert_true(many_loop_bytes(&need, 8) == 8 * (1000 * (4 * 8 + 4 * 12) + 80));
+    assert_int_equal(many_that_fit(&need, 7, INT64_MAX), 7);
+    assert_int_equal(many_that_fit(&need, 7, many_loop_bytes(&need, 7) - 1), 4);
+    assert_int_equal(many_that_fit(&need, 7, 0), 1);
+    assert_ok(ctx, tess_gallery_create(ctx, "laplace2d", 1, &side, &a));
+    o.history_capacity = 0;
+    assert_ok(ctx, tess_solver_create(a, &o, &solver));
+    assert_int_equal(tess_solver_columns_together(solver, 32), 8);
+    poor.spare = little;
+    ctx->backend = &poor;
+    assert_int_equal(tess_solver_columns_together(solver, 32), 2);
+    ctx->backend = kept;
+    tess_solver_destroy(solver);
+    tess_matrix_destroy(a);
+    tess_context_destroy(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(estimates_are_near),
@@ -239,7 +345,9 @@ int main(void)
                                        cmocka_unit_test(what_no_solve_takes_has_no_estimate),
                                        cmocka_unit_test(automatic_estimates_are_of_the_first_advice),
                                        cmocka_unit_test(rows_without_entries_are_refused),
-                                       cmocka_unit_test(small_factors_count)};
+                                       cmocka_unit_test(small_factors_count),
+                                       cmocka_unit_test(several_columns_are_told),
+                                       cmocka_unit_test(short_memory_cuts_the_columns)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a loop of several columns takes of the memory, and so how many columns it has: for solves, and told before. */
+#include "base/options.h"
+#include "precond/precond.h"
+#include "solver/many.h"
+
+/* Vectors of a column outside its loop: b, x, d, r; and the d that a pause keeps. */
+enum { COLUMN_VECTORS = 4 };
+/* Blocks of block CG. */
+enum { OWN_BLOCKS = 5 };
+/* Vectors by column of multigrid: three for each level, of which the coarse ones have a third. Of complete factors. */
+enum { AMG_VECTORS = 4, DIRECT_VECTORS = 2 };
+/* Below this no loop is looked at: asking the system takes longer. */
+static const int64_t ALWAYS_FITS = INT64_C(100000000);
+
+static bool is_diagonal(tess_precond_kind kind)
+{
+    return kind == TESS_PRECOND_NONE || kind == TESS_PRECOND_JACOBI;
+}
+
+static bool is_complete(tess_precond_kind kind)
+{
+    const tess_precond_ops *ops = tess_find_precond(kind);
+
+    return ops && ops->solve_on_host;
+}
+
+many_need many_need_of(const tess_method *method, tess_precond_kind precond, int64_t n, int64_t capacity)
+{
+    const int own = method->vectors(NULL) + (is_diagonal(precond) ? 0 : 1);
+
+    return (many_need){.n = n,
+                       .history = capacity,
+                       .alone = COLUMN_VECTORS + (method->pauses ? 1 : 0),
+                       .shared = method->run_columns ? OWN_BLOCKS : 2 + own,
+                       .precond = is_complete(precond)          ? DIRECT_VECTORS
+                                  : precond == TESS_PRECOND_AMG ? AMG_VECTORS
+                                                                : 0,
+                       .shrinks = !method->run_columns};
+}
+
+/* When half of the columns have ended, the others move to a block of half the width, while both are there. */
+int64_t many_loop_bytes(const many_need *need, int columns)
+{
+    const int64_t width = many_width(columns), blocks = width + (need->shrinks ? width / 2 : 0);
+    const int64_t vectors = need->alone * columns + need->shared * blocks + need->precond * width;
+
+    return (int64_t)sizeof(double) * (vectors * need->n + need->history * columns);
+}
+
+int many_that_fit(const many_need *need, int columns, int64_t spare)
+{
+    while (columns > 1 && many_loop_bytes(need, columns) > spare) {
+        columns = many_width(columns) / 2;
+    }
+    return columns;
+}
+
+int many_next(const method_solver *s, int64_t left)
+{
+    const tess_precond_kind precond = s->precond ? s->precond->kind : TESS_PRECOND_NONE;
+    const many_need need = many_need_of(many_method(s), precond, s->original->nrows, s->head->history_capacity);
+    const int most = many_most(s);
+    int count = left < most ? (int)left : most;
+
+    if (many_loop_bytes(&need, count) >= ALWAYS_FITS) {
+        count = many_that_fit(&need, count, s->ctx->backend->spare(s->ctx));
+    }
+    return count >= many_least(s) ? count : 1;
+}
+
+/* ---- before a solver is set up ---- */
+
+/* As many_takes, of what options tell: a preconditioner that takes columns may still not do so as it will be. */
+static bool may_take(const tess_method *method, const tess_solve_options *o)
+{
+    const tess_precond_ops *precond = tess_find_precond(o->precond.kind);
+    const tess_format_ops *format = tess_find_storage(&o->storage);
+
+    if (o->guard != TESS_GUARD_REPAIR || o->timings || o->scale != TESS_SCALING_NONE ||
+        o->reorder != TESS_REORDERING_NONE || wants_accuracy(o) || o->max_iterations == 0) {
+        return false;
+    }
+    if (method->run_columns) { return true; }
+    return (method->takes_columns || many_refines(method, is_complete(o->precond.kind))) && many_takes_form(o) &&
+           (o->storage.format == TESS_FORMAT_AUTO || (format && format->multiply_columns)) &&
+           (is_diagonal(o->precond.kind) || (precond && precond->takes_columns));
+}
+
+int many_expected(const tess_matrix *a, const tess_solve_options *o, int64_t columns, int64_t spare, many_need *need)
+{
+    const tess_method *method = tess_find_method(o->solver);
+    const bool complete = is_complete(o->precond.kind);
+    const int most = method ? many_limit(method, complete, a->ctx->device) : 1;
+    int count = columns < most ? (int)columns : most;
+    many_need all;
+
+    *need = (many_need){.n = a->nrows, .history = o->history_capacity, .alone = 2};
+    if (!method || !a->ops || !may_take(method, o)) { return 1; }
+    all = many_need_of(many_refines(method, complete) ? many_refinement() : method, o->precond.kind, a->nrows,
+                       o->history_capacity);
+    if (many_loop_bytes(&all, count) >= ALWAYS_FITS) { count = many_that_fit(&all, count, spare); }
+    if (count < many_fewest(method, complete, a)) { return 1; }
+    *need = all;
+    return count;
+}
