@@ -13,6 +13,7 @@
 #ifndef TESSERA_PRECOND_H
 #define TESSERA_PRECOND_H
 
+#include <tessera/columns.h>
 #include <tessera/matrix.h>
 #include <tessera/schedule.h>
 
@@ -254,6 +255,13 @@ TESS_EXPORT tess_status tess_precond_update(tess_precond *m);
  * tess_precond_update of a polynomial or of factors failed), CALLBACK (a shell's function failed).
  */
 TESS_EXPORT tess_status tess_precond_apply(const tess_precond *m, const tess_vector *r, tess_vector *z);
+/**
+ * The same for each column of distinct arrays of n rows and as many columns; waits for the device. Kinds that take
+ * several columns (docs/howto/several-right-hand-sides.md) read the preconditioner once for up to 8 on a host, 32 on a
+ * GPU and with complete factors; sums may be in another order than alone. Errors: as above, memory.
+ * Test: tests/unit/test_precond.c
+ */
+TESS_EXPORT tess_status tess_precond_apply_columns(const tess_precond *m, const tess_columns *r, const tess_columns *z);
 /**
  * Bytes on the device that the preconditioner owns. Block Jacobi: inverses, exponents, and offsets if lengths differ.
  * Polynomial: the copy of the matrix and the vectors. Incomplete factors: all that is kept, also for updates. lu,

@@ -126,10 +126,61 @@ static PetscErrorCode the_worst_column_gives_the_reason(void)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* PCMatApply: each column as PCApply has it, but for the order of sums. */
+static PetscErrorCode check_precond(const char *kind)
+{
+    Mat A, B, X, Y;
+    PC pc;
+    PetscReal norm, difference;
+
+    PetscFunctionBegin;
+    PetscCall(option("-c_pc_type", "tessera"));
+    PetscCall(option("-c_pc_tessera_type", kind));
+    PetscCall(laplacian(SIDE, "c_", &A));
+    PetscCall(make_columns(A, &B, &X));
+    PetscCall(MatDuplicate(X, MAT_DO_NOT_COPY_VALUES, &Y));
+    PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
+    PetscCall(PCSetOptionsPrefix(pc, "c_"));
+    PetscCall(PCSetOperators(pc, A, A));
+    PetscCall(PCSetType(pc, PCTESSERA));
+    PetscCall(PCSetFromOptions(pc));
+    PetscCall(PCSetUp(pc));
+    PetscCall(PCMatApply(pc, B, X));
+    for (PetscInt c = 0; c < K; c++) {
+        Vec b, y;
+        PetscCall(MatDenseGetColumnVecRead(B, c, &b));
+        PetscCall(MatDenseGetColumnVecWrite(Y, c, &y));
+        PetscCall(PCApply(pc, b, y));
+        PetscCall(MatDenseRestoreColumnVecWrite(Y, c, &y));
+        PetscCall(MatDenseRestoreColumnVecRead(B, c, &b));
+    }
+    PetscCall(MatNorm(Y, NORM_FROBENIUS, &norm));
+    PetscCall(MatAXPY(X, -1, Y, SAME_NONZERO_PATTERN));
+    PetscCall(MatNorm(X, NORM_FROBENIUS, &difference));
+    CHECK(norm > 0 && difference <= SIDE * SIDE * PETSC_MACHINE_EPSILON * norm, "%s: PCMatApply differs by %g of %g",
+          kind, (double)difference, (double)norm);
+    PetscCall(PCDestroy(&pc));
+    DESTROY(&Y, &X, &B, &A);
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode preconditioners_take_columns(void)
+{
+    static const char *const kinds[] = {"jacobi", "block-jacobi:4", "ilu0", "amg", "gamg"};
+
+    PetscFunctionBegin;
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        PetscCall(check_precond(kinds[k]));
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
-    static const test_case cases[] = {
-        CASE(every_column_is_solved), CASE(the_worst_column_gives_the_reason), {NULL, NULL}};
+    static const test_case cases[] = {CASE(every_column_is_solved),
+                                      CASE(the_worst_column_gives_the_reason),
+                                      CASE(preconditioners_take_columns),
+                                      {NULL, NULL}};
 
     return run_tests(argc, argv, TesseraPetscInitialize, cases);
 }

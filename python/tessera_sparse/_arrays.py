@@ -56,9 +56,22 @@ def refuse_complex(dtype):
         raise TypeError(COMPLEX)
 
 
+def _refuse_unread(array, what):
+    """Masked values and sparse arrays, which NumPy's conversion loses or does not read."""
+    if isinstance(array, np.ma.MaskedArray) and np.ma.is_masked(array):
+        masked = int(np.ma.count_masked(array))
+        raise ValueError(f"{what} has {masked} masked value{'' if masked == 1 else 's'}, and the library takes no mask: "
+                         "fill them, as its filled(0.0) does, or leave out their rows")
+    if hasattr(array, "toarray") or "sparse" in str(getattr(array, "layout", "")):
+        dense = "to_dense" if hasattr(array, "to_dense") else "toarray"
+        raise TypeError(f"{what} is sparse; wanted is a dense array, as its {dense}() returns")
+
+
 def host_array(array, what):
     """A NumPy array of real numbers; without a copy where it can be."""
     library = owner_of(array)
+    if type(array) is not np.ndarray:
+        _refuse_unread(array, what)
     if library == "torch":
         array = array.detach()
         if array.dtype.is_complex:

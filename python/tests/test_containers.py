@@ -147,3 +147,27 @@ def test_torch():
     twice = torch.sparse_coo_tensor(places, torch.tensor([1.5, 2.5, 1, 2, 5, -1, 3, 7], dtype=torch.float64), (3, 3))
     for A in (T, T.to_sparse(), T.to_sparse_csr(), T.to_sparse_csc(), T.to_sparse_bsr((1, 1)), twice):
         assert np.array_equal(ts.Matrix(A).to_scipy().toarray(), M), A.layout
+
+
+def test_masked_values_are_refused():
+    """NumPy's own conversion drops the mask, and solves for what lies below it."""
+    b = np.ma.array(B, mask=[False, True, False])
+    columns = np.ma.stack([b] * 4, axis=1)
+    solver, A = ts.Solver(M), ts.Matrix(M)
+    for call in (lambda: ts.solve(M, b), lambda: solver.solve(columns), lambda: solver.solve(B, x0=b), lambda: A @ b,
+                 lambda: ts.gmres(M, b), lambda: ts.lsqr(M, b), lambda: ts.verify(M, b, B), lambda: A @ columns,
+                 lambda: ts.solve_batch(sp.csr_array(M), np.ma.masked_values(np.ones((1, 7)), 1.0), np.ones((1, 3))),
+                 lambda: ts.Matrix(np.ma.masked_values(M, 5.0)), lambda: ts.Sequence(M).solve(b)):
+        with pytest.raises(ValueError, match=r"has \d+ masked values?, and the library takes no mask: fill them"):
+            call()
+    whole = ts.solve(M, np.ma.array(B, mask=False))  # a mask that hides nothing loses nothing
+    assert np.array_equal(whole.x, ts.solve(M, B).x)
+
+
+def test_a_sparse_b_is_refused_in_clear_words():
+    b = sp.csr_array(B.reshape(-1, 1))
+    for call in (lambda: ts.solve(M, b), lambda: ts.Solver(M).solve(b), lambda: ts.lsqr(M, b),
+                 lambda: ts.Solver(M).solve(B, x0=b), lambda: ts.Matrix(M) @ b):
+        with pytest.raises(TypeError, match=r" is sparse; wanted is a dense array, as its toarray\(\) returns"):
+            call()
+    assert ts.gmres(M, b, rtol=1e-10)[1] == 0  # SciPy's functions take it as SciPy's do

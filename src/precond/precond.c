@@ -4,7 +4,10 @@
 
 #include <string.h>
 
+#include <tessera/names.h>
+
 #include "base/options.h"
+#include "dense/columns.h"
 #include "precond/precond_options.h"
 
 tess_precond *tess_precond_hold(const tess_precond *m)
@@ -274,6 +277,85 @@ tess_status tess_precond_apply(const tess_precond *m, const tess_vector *r, tess
     TESS_TRY(tess_precond_apply_fused(m, TESS_PRECISION_FP64, r->data, z->data, &none));
     status = tess_vector_refresh_shadow(z);
 cleanup:
+    return status;
+}
+
+/* ---- several columns ---- */
+
+/* On a host more columns leave the caches, unless the factors decide (solver/many_loop.c). */
+enum { HOST_MOST = 8 };
+
+/* As many of the columns that are left as one pass takes: a power of two. */
+static int columns_at_once(const tess_precond *m, int64_t left)
+{
+    const bool takes = m->ops->takes_columns && m->ops->takes_columns(m);
+    const bool narrow = m->ctx->device == TESS_DEVICE_CPU && !m->ops->solve_on_host;
+    const int most = !takes ? 1 : narrow ? (int)HOST_MOST : (int)TESS_MAX_COLUMNS;
+    int columns = 1;
+
+    while (columns < most && 2 * columns <= left) {
+        columns *= 2;
+    }
+    return columns;
+}
+
+/* Vectors by rows. */
+static tess_status apply_slice(const tess_precond *m, int columns, const double *r, double *z)
+{
+    const tess_reduction none = {0};
+    tess_status status = TESS_SUCCESS;
+
+    if (columns == 1) { return tess_precond_apply_fused(m, TESS_PRECISION_FP64, r, z, &none); }
+    if (m->ops->prepare_columns) { TESS_TRY(m->ops->prepare_columns(m, columns)); }
+    status = m->ops->apply_columns(m, columns, r, z);
+cleanup:
+    return status;
+}
+
+static tess_status check_columns(const tess_precond *m, const tess_columns *r, const tess_columns *z)
+{
+    tess_context *ctx = m->ctx;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(columns_require(ctx, r, m->n, "r"));
+    TESS_TRY(columns_require(ctx, z, m->n, "z"));
+    if (r->columns != z->columns) {
+        return tess_fail(ctx, TESS_DIMENSION_MISMATCH, "pass as many columns in z as in r", "r has %s, z %s",
+                         tess_count(r->columns, "column").text, tess_count(z->columns, "column").text);
+    }
+    if (r->columns > 0 && m->n > 0 && r->data == z->data) {
+        status =
+            tess_fail(ctx, TESS_INVALID_ARGUMENT, "pass two arrays", "r and z of a preconditioner are the same array");
+    }
+cleanup:
+    return status;
+}
+
+tess_status tess_precond_apply_columns(const tess_precond *m, const tess_columns *r, const tess_columns *z)
+{
+    TESS_REQUIRE(NULL, m);
+    TESS_REQUIRE(m->ctx, r);
+    TESS_REQUIRE(m->ctx, z);
+    tess_context *ctx = m->ctx;
+    const bool identity = tess_precond_is_identity(m);
+    double *from = NULL, *to = NULL;
+    int64_t most = 0;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(check_columns(m, r, z));
+    most = m->n * columns_at_once(m, r->columns);
+    TESS_TRY(tess_device_allocate(ctx, most, sizeof *from, (void **)&from));
+    TESS_TRY(tess_device_allocate(ctx, most, sizeof *to, (void **)&to));
+    for (int64_t first = 0, columns = 0; first < r->columns; first += columns) {
+        columns = columns_at_once(m, r->columns - first);
+        TESS_TRY(columns_get(ctx, r, first, (int)columns, from));
+        if (!identity) { TESS_TRY(apply_slice(m, (int)columns, from, to)); }
+        TESS_TRY(columns_set(ctx, identity ? from : to, z, first, (int)columns));
+    }
+    status = ctx->backend->synchronize(ctx);
+cleanup:
+    tess_device_release(ctx, from, most, sizeof *from);
+    tess_device_release(ctx, to, most, sizeof *to);
     return status;
 }
 

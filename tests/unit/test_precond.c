@@ -270,12 +270,81 @@ static void wrong_requests_are_refused(void **state)
     oracle_free(&square);
 }
 
+/* ---- several columns ---- */
+
+enum { SIDE = 12, N = SIDE * SIDE, K = 11 };
+
+/* Each column as alone but for the order of sums: the parts of these kinds have condition numbers below SIDE^2. */
+static void check_columns(tess_context *ctx, const tess_matrix *a, const char *kind)
+{
+    double *r = random_values(N * K, 3, -1.0, 1.0), *z = test_allocate(N * K, sizeof *z);
+    double *one = test_allocate(N, sizeof *one);
+    const tess_columns vr = tess_columns_by_column(N, K, r, TESS_MEMORY_HOST);
+    const tess_columns vz = tess_columns_by_row(N, K, z, TESS_MEMORY_HOST);
+    tess_precond_options options;
+    tess_precond *m = NULL;
+
+    tess_precond_options_init(&options);
+    assert_int_equal(tess_precond_options_parse(kind, &options), TESS_SUCCESS);
+    assert_ok(ctx, tess_precond_create(a, &options, &m));
+    assert_ok(ctx, tess_precond_apply_columns(m, &vr, &vz));
+    for (int c = 0; c < K; c++) {
+        tess_vector *alone = make_vector(ctx, N, r + c * N), *to = make_zeros(ctx, N);
+        double largest = 0.0;
+
+        assert_ok(ctx, tess_precond_apply(m, alone, to));
+        read_vector(to, one);
+        for (int i = 0; i < N; i++) {
+            largest = fmax(largest, fabs(one[i]));
+        }
+        for (int i = 0; i < N; i++) {
+            assert_at_most(fabs(z[i * K + c] - one[i]), gamma_of((double)SIDE * SIDE) * largest);
+        }
+        tess_vector_destroy(alone);
+        tess_vector_destroy(to);
+    }
+    tess_precond_destroy(m);
+    free(r);
+    free(z);
+    free(one);
+}
+
+static void every_kind_takes_columns(void **state)
+{
+    static const char *const kinds[] = {"none", "jacobi", "block-jacobi:4", "ilu0", "polynomial:3", "amg"};
+    oracle_csr laplacian = oracle_laplace2d(SIDE);
+    tess_context *ctx = open_cpu(2);
+    tess_matrix *a = make_matrix(ctx, &laplacian);
+    tess_precond *m = NULL;
+    double r[2 * N] = {0.0}, z[2 * N];
+    const tess_columns two = tess_columns_by_row(N, 2, r, TESS_MEMORY_HOST);
+    const tess_columns one = tess_columns_by_row(N, 1, z, TESS_MEMORY_HOST);
+    const tess_columns none = tess_columns_by_row(N, 0, z, TESS_MEMORY_HOST);
+    const tess_columns few = tess_columns_by_row(N - 1, 2, z, TESS_MEMORY_HOST);
+
+    (void)state;
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        check_columns(ctx, a, kinds[k]);
+    }
+    assert_ok(ctx, tess_precond_create(a, NULL, &m));
+    assert_fails(ctx, TESS_DIMENSION_MISMATCH, tess_precond_apply_columns(m, &two, &one));
+    assert_fails(ctx, TESS_DIMENSION_MISMATCH, tess_precond_apply_columns(m, &two, &few));
+    assert_fails(ctx, TESS_DIMENSION_MISMATCH, tess_precond_apply_columns(m, &few, &two));
+    assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_precond_apply_columns(m, &two, &two));
+    assert_ok(ctx, tess_precond_apply_columns(m, &none, &none));
+    tess_precond_destroy(m);
+    tess_matrix_destroy(a);
+    tess_context_destroy(ctx);
+    oracle_free(&laplacian);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(blocks_are_solved),           cmocka_unit_test(update_follows_the_values),
         cmocka_unit_test(none_is_the_identity),        cmocka_unit_test(singular_blocks_name_a_row),
         cmocka_unit_test(jacobi_takes_one_for_a_zero), cmocka_unit_test(wrong_requests_are_refused),
+        cmocka_unit_test(every_kind_takes_columns),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
