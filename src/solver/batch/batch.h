@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include <tessera/export.h>
 #include <tessera/reason.h>
 
 #include "base/context.h"
@@ -58,13 +59,13 @@ typedef struct batch_outcome {
 } batch_outcome;
 
 /* Values of the small problem of GMRES with a basis of so many vectors; batch_place_small divides them. */
-static inline int64_t batch_small_values(int64_t most)
+TESS_HD int64_t batch_small_values(int64_t most)
 {
     return 8 * (most + 2) + most * (most + 1) / 2;
 }
 
 /* Values of a team beside its vectors. */
-static inline int64_t batch_own_values(const batch_task *task)
+TESS_HD int64_t batch_own_values(const batch_task *task)
 {
     return task->factor_values + task->basis_values + task->small_values;
 }

@@ -173,7 +173,7 @@ BATCH_FN tess_reason batch_choose(batch_work *w)
     w->method = task->method;
     if (task->method == BATCH_CHOSEN) { w->method = symmetric && one_sign ? BATCH_CG : BATCH_BICGSTAB; }
     if (w->method == BATCH_CG && !symmetric) { return TESS_REASON_NONSYMMETRIC; }
-    if (w->precond == BATCH_ILU0 ? !batch_factor(w) : w->precond == BATCH_JACOBI && !whole) {
+    if (BATCH_HAS_OWN && w->precond == BATCH_ILU0 ? !batch_factor(w) : w->precond == BATCH_JACOBI && !whole) {
         return TESS_REASON_PRECOND_SETUP;
     }
     return TESS_REASON_RUNNING;
@@ -233,7 +233,7 @@ BATCH_FN double batch_run(const batch_work *w, double goal)
     BATCH_BARRIER();
     if (w->method == BATCH_CG) {
         batch_run_cg(w);
-    } else if (w->method == BATCH_GMRES) {
+    } else if (BATCH_HAS_OWN && w->method == BATCH_GMRES) {
         batch_run_gmres(w);
     } else {
         batch_run_bicgstab(w);

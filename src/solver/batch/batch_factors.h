@@ -155,7 +155,7 @@ BATCH_FN const double *batch_precondition(const batch_work *w, const double *in)
     double *z = w->vector[BATCH_Z];
 
     if (w->precond == BATCH_PLAIN) { return in; }
-    if (w->precond == BATCH_ILU0) {
+    if (BATCH_HAS_OWN && w->precond == BATCH_ILU0) {
         batch_apply_factors(w, in, z);
         return z;
     }

@@ -14,6 +14,7 @@ struct tess_residual_sums;
 #define BATCH_STEP 1
 #define BATCH_LEADS true
 #define BATCH_BARRIER() ((void)0)
+#define BATCH_HAS_OWN true
 
 enum { LANES = 8 };
 /* Iterations between two looks at the clock. */

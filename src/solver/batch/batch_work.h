@@ -6,6 +6,7 @@
  *     BATCH_FN                         the kind of all functions
  *     BATCH_FIRST, BATCH_STEP          a thread's own rows: it alone writes the elements of vectors at them
  *     BATCH_LEADS, BATCH_BARRIER()     whether this thread changes what the team shares; before others' values are read
+ *     BATCH_HAS_OWN                    whether teams may have factors and a basis
  *     batch_dot(n, x, y)               the own rows' part of (x, y)
  *     batch_sum(state, first, second)  state->dots := sums over the team, for the leader alone
  *     batch_join(sums)                 sums of residuals over the team, for all; all have read what they added
