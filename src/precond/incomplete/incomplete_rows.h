@@ -9,7 +9,8 @@
 #include <tessera/export.h>
 
 #include "base/device.h"
-#include "precond/incomplete/incomplete.h"
+#include "format/csr/csr.h"
+#include "precond/incomplete/incomplete_job.h"
 
 /* A pivot of at most this times the magnitude that it is compared with is rounding error: about PETSc's 100 unit
    roundoffs. */
