@@ -6,6 +6,7 @@
  *
  *     batch_project(n, basis, columns, v, out)  out[k] := (column k, v), and (v, v) after them, for all of the team, by
  *                                               vectors that are complete
+ *     batch_remove(n, basis, columns, c, y)     y -= basis c, in the own rows
  */
 #ifndef TESS_SOLVER_BATCH_BATCH_GMRES_H
 #define TESS_SOLVER_BATCH_BATCH_GMRES_H
@@ -52,21 +53,6 @@ BATCH_FN void batch_start_gmres(const batch_work *w)
     BATCH_BARRIER();
 }
 
-/* q -= V coefficients, by columns that are complete */
-BATCH_FN void batch_remove(const batch_work *w, const double *coefficients, int32_t columns, double *q)
-{
-    const int32_t n = w->task->n;
-
-    for (int32_t i = BATCH_FIRST; i < n; i += BATCH_STEP) {
-        double sum = q[i];
-
-        for (int32_t k = 0; k < columns; k++) {
-            sum -= coefficients[k] * w->basis[(int64_t)k * n + i];
-        }
-        q[i] = sum;
-    }
-}
-
 /* w = A M^-1 v_j, orthogonal to v_0 .. v_j, and v_j+1 = w / ||w||. All vectors have the unit 1 of hessenberg.h. */
 BATCH_FN void batch_step_gmres(const batch_work *w)
 {
@@ -79,9 +65,9 @@ BATCH_FN void batch_step_gmres(const batch_work *w)
     BATCH_BARRIER();
     batch_multiply(w, z, q);
     batch_project(n, w->basis, columns, q, a->first);
-    batch_remove(w, a->first, columns, q);
+    batch_remove(n, w->basis, columns, a->first, q);
     batch_project(n, w->basis, columns, q, a->second);
-    batch_remove(w, a->second, columns, q);
+    batch_remove(n, w->basis, columns, a->second, q);
     batch_sum(w->state, batch_dot(n, q, q), 0.0);
     if (BATCH_LEADS) {
         norm = sqrt(w->state->dots[0]);
@@ -105,15 +91,9 @@ BATCH_FN void batch_finish_gmres(const batch_work *w)
     if (columns == 0) { return; }
     if (BATCH_LEADS) { arnoldi_solve(&w->small->a); }
     BATCH_BARRIER();
-    for (int32_t i = BATCH_FIRST; i < n; i += BATCH_STEP) {
-        double value = 0.0;
-
-        for (int32_t k = 0; k < columns; k++) {
-            value += w->small->a.y[k] * w->basis[(int64_t)k * n + i];
-        }
-        sum[i] = value;
-    }
-    batch_copy(w, batch_precondition(w, sum), w->vector[BATCH_D]);
+    batch_fill(w, 0.0, sum);
+    batch_remove(n, w->basis, columns, w->small->a.y, sum);
+    batch_combine(w, -1.0, batch_precondition(w, sum), 0.0, w->vector[BATCH_D]);
 }
 
 BATCH_FN void batch_run_gmres(const batch_work *w)

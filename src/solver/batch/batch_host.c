@@ -55,6 +55,24 @@ static inline void batch_project(int32_t n, const double *basis, int32_t columns
     out[columns] = batch_dot(n, v, v);
 }
 
+HOST_CLONES static void batch_remove(int32_t n, const double *basis, int32_t columns, const double *c, double *y)
+{
+    int32_t k = 0;
+
+    for (; k + 4 <= columns; k += 4) { /* y is read and written a quarter as often */
+        const double *v = basis + (int64_t)k * n, *v1 = v + n, *v2 = v1 + n, *v3 = v2 + n;
+
+        for (int32_t i = 0; i < n; i++) {
+            y[i] = (((y[i] - c[k] * v[i]) - c[k + 1] * v1[i]) - c[k + 2] * v2[i]) - c[k + 3] * v3[i];
+        }
+    }
+    for (; k < columns; k++) {
+        for (int32_t i = 0; i < n; i++) {
+            y[i] -= c[k] * basis[(int64_t)k * n + i];
+        }
+    }
+}
+
 static inline void batch_join(struct tess_residual_sums *sums)
 {
     (void)sums; /* of one thread */

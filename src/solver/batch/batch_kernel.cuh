@@ -67,6 +67,18 @@ __device__ static inline void batch_project(int32_t n, const double *basis, int3
     __syncthreads();
 }
 
+__device__ static inline void batch_remove(int32_t n, const double *basis, int32_t columns, const double *c, double *y)
+{
+    for (int32_t i = BATCH_FIRST; i < n; i += BATCH_STEP) {
+        double rest = y[i];
+
+        for (int32_t k = 0; k < columns; k++) {
+            rest -= c[k] * basis[(int64_t)k * n + i];
+        }
+        y[i] = rest;
+    }
+}
+
 /* In a fixed order: first the threads JOIN_PLACES apart, then by halves. */
 __device__ static inline void batch_join(tess_residual_sums *sums)
 {
