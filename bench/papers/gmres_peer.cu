@@ -514,7 +514,7 @@ extern "C" bool bench_gmres_choose(bench_gmres_handles *h, bench_gmres_kind kind
 
         if (!wanted[low] || h->product[low]) { continue; }
         h->product[low] = bench_cusparse_choose(h->a, h->host, low ? TESS_PRECISION_FP32 : TESS_PRECISION_FP64,
-                                                &seconds, reason, reason_size);
+                                                BENCH_CUSPARSE_KINDS, &seconds, reason, reason_size);
         good = good && h->product[low];
     }
     return good;

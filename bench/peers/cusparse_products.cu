@@ -393,7 +393,7 @@ static double time_products(bench_cusparse *s)
 }
 
 extern "C" bench_cusparse *bench_cusparse_choose(const tess_matrix *a, const bench_csr *host, tess_precision precision,
-                                                 double *seconds, char *reason, size_t reason_size)
+                                                 int kinds, double *seconds, char *reason, size_t reason_size)
 {
     const double start = bench_wall_seconds();
     const size_t bytes = static_cast<size_t>(std::max(host->nrows, host->ncols)) * sizeof(double);
@@ -404,7 +404,7 @@ extern "C" bench_cusparse *bench_cusparse_choose(const tess_matrix *a, const ben
     BENCH_CUDA_CHECK(cudaMalloc(&x, bytes));
     BENCH_CUDA_CHECK(cudaMalloc(&y, bytes));
     BENCH_CUDA_CHECK(cudaMemset(x, 0, bytes));
-    for (int kind = 0; kind < BENCH_CUSPARSE_KINDS; kind++) {
+    for (int kind = 0; kind < kinds; kind++) {
         bench_cusparse *s = nullptr;
         double time = INFINITY;
 

@@ -18,7 +18,8 @@ typedef enum bench_cusparse_kind {
     BENCH_CUSPARSE_BSR_2 = 5, /* square blocks of 2, 3, 4 rows, where the matrix has such blocks */
     BENCH_CUSPARSE_BSR_3 = 6,
     BENCH_CUSPARSE_BSR_4 = 7,
-    BENCH_CUSPARSE_KINDS = 8
+    BENCH_CUSPARSE_KINDS = 8,
+    BENCH_CUSPARSE_CSR_KINDS = 2 /* the first ones read the matrix's own values */
 } bench_cusparse_kind;
 
 typedef struct bench_cusparse bench_cusparse;
@@ -42,10 +43,10 @@ tess_status bench_cusparse_call(void *user, int k);
 /* y := alpha A x + beta y on any device vectors of the precision; may be captured after a first call. */
 tess_status bench_cusparse_multiply(bench_cusparse *s, double alpha, const void *x, double beta, void *y);
 /*
- * The fastest kind for the matrix, by the time of CUDA graphs of products, ready to multiply; NULL with a reason where
- * there is none. Vectors of the times are zeros. *seconds: what trying all of them took.
+ * The fastest of the first `kinds` kinds for the matrix, by the time of CUDA graphs of products, ready to multiply;
+ * NULL with a reason where there is none. Vectors of the times are zeros. *seconds: what trying all of them took.
  */
-bench_cusparse *bench_cusparse_choose(const tess_matrix *a, const bench_csr *host, tess_precision precision,
+bench_cusparse *bench_cusparse_choose(const tess_matrix *a, const bench_csr *host, tess_precision precision, int kinds,
                                       double *seconds, char *reason, size_t reason_size);
 bench_cusparse_kind bench_cusparse_kind_of(const bench_cusparse *s);
 /* Bytes of the format's arrays and vectors, padding included: what this contestant has to move. */

@@ -347,13 +347,13 @@ static updates choose_updates(bench_krylov_handles *h, tess_solver_kind solver)
     return best;
 }
 
-static void choose(bench_krylov_handles *h, const tess_matrix *a, const bench_csr *host)
+static void choose(bench_krylov_handles *h, const tess_matrix *a, const bench_csr *host, int kinds)
 {
     const double start = bench_wall_seconds();
     char reason[160];
     double seconds = 0.0;
 
-    h->product = bench_cusparse_choose(a, host, TESS_PRECISION_FP64, &seconds, reason, sizeof reason);
+    h->product = bench_cusparse_choose(a, host, TESS_PRECISION_FP64, kinds, &seconds, reason, sizeof reason);
     if (!h->product) { bench_die("the cuSPARSE baseline has no product: %s", reason); }
     h->way[0] = choose_updates(h, TESS_SOLVER_CG);
     h->way[1] = choose_updates(h, TESS_SOLVER_BICGSTAB);
@@ -361,7 +361,7 @@ static void choose(bench_krylov_handles *h, const tess_matrix *a, const bench_cs
     h->choice_seconds = bench_wall_seconds() - start;
 }
 
-extern "C" bench_krylov_handles *bench_krylov_open(const tess_matrix *a, const bench_csr *host)
+static bench_krylov_handles *open_handles(const tess_matrix *a, const bench_csr *host, int kinds)
 {
     bench_krylov_handles *h = new bench_krylov_handles;
 
@@ -376,8 +376,18 @@ extern "C" bench_krylov_handles *bench_krylov_open(const tess_matrix *a, const b
     BENCH_CUBLAS_CHECK(cublasSetPointerMode(h->blas, CUBLAS_POINTER_MODE_DEVICE));
     BENCH_CUDA_CHECK(cudaMallocHost(&h->on_host, sizeof *h->on_host));
     open_pool(h);
-    choose(h, a, host);
+    choose(h, a, host, kinds);
     return h;
+}
+
+extern "C" bench_krylov_handles *bench_krylov_open(const tess_matrix *a, const bench_csr *host)
+{
+    return open_handles(a, host, BENCH_CUSPARSE_KINDS);
+}
+
+extern "C" bench_krylov_handles *bench_krylov_open_renewed(const tess_matrix *a, const bench_csr *host)
+{
+    return open_handles(a, host, BENCH_CUSPARSE_CSR_KINDS);
 }
 
 extern "C" void bench_krylov_close(bench_krylov_handles *h)
@@ -396,6 +406,14 @@ extern "C" void bench_krylov_close(bench_krylov_handles *h)
 extern "C" void *bench_krylov_sparse(bench_krylov_handles *h)
 {
     return h->sparse;
+}
+
+extern "C" void bench_krylov_apply_jacobi(void *user, const double *r, double *z)
+{
+    const bench_krylov_jacobi *m = static_cast<const bench_krylov_jacobi *>(user);
+    const int64_t n = m->handles->n;
+
+    BENCH_CUBLAS_CHECK(cublasDdgmm_64(m->handles->blas, CUBLAS_SIDE_LEFT, n, 1, r, n, m->inverse, 1, z, n));
 }
 
 extern "C" void *bench_krylov_allocate(bench_krylov_handles *h, size_t bytes)

@@ -39,7 +39,15 @@ typedef struct bench_krylov_handles bench_krylov_handles;
  * the context's. Ends the program where cuSPARSE has no product for the matrix.
  */
 bench_krylov_handles *bench_krylov_open(const tess_matrix *a, const bench_csr *host);
+/* The same for a matrix whose values change: its product reads them where they are. */
+bench_krylov_handles *bench_krylov_open_renewed(const tess_matrix *a, const bench_csr *host);
 void bench_krylov_close(bench_krylov_handles *handles);
+/* A bench_krylov_precond: Jacobi, as cuBLAS's product with a diagonal matrix; `inverse` lies on the device. */
+typedef struct bench_krylov_jacobi {
+    bench_krylov_handles *handles;
+    const double *inverse;
+} bench_krylov_jacobi;
+void bench_krylov_apply_jacobi(void *user, const double *r, double *z);
 /* Their cusparseHandle_t, for preconditioners. */
 void *bench_krylov_sparse(bench_krylov_handles *handles);
 /* Memory on the device, from the pool. */

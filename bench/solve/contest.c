@@ -39,6 +39,32 @@ tess_matrix *bench_problem_load(bench_run *run, const bench_case *which)
     return NULL;
 }
 
+int bench_case_study_run(const bench_case_study *study, int argc, char **argv)
+{
+    const struct argp program = {.doc = study->doc};
+    bench_options options;
+    bench_cases cases;
+    bench_run run;
+
+    bench_options_init(&options);
+    bench_parse(argc, argv, &program, &options, NULL);
+    bench_begin(&run, &options, study->name, true);
+    if (options.nsets == 0 && options.nmatrices == 0) {
+        const char *const *usual = run.gpu ? study->on_gpu : study->on_host;
+
+        while (usual[options.nmatrices]) {
+            options.matrices[options.nmatrices] = usual[options.nmatrices];
+            options.nmatrices += 1;
+        }
+    }
+    cases = bench_cases_select(&options, NULL);
+    for (size_t k = 0; k < cases.count; k++) {
+        study->run(&run, &cases.items[k]);
+    }
+    bench_cases_free(&cases);
+    return bench_end(&run);
+}
+
 tess_status bench_problem_make(bench_run *run, const tess_matrix *a, bench_problem *out)
 {
     int64_t n = tess_matrix_nrows(a);

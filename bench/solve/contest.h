@@ -59,6 +59,14 @@ bool bench_contestant_runs(const bench_run *run, bench_contestant which);
 
 /* The case's matrix; NULL, with a line in the report, where it cannot be had or is not square. */
 tess_matrix *bench_problem_load(bench_run *run, const bench_case *which);
+/* A study of one thing over cases: those that the user names, else its usual ones. */
+typedef struct bench_case_study {
+    const char *name, *doc;
+    const char *const *on_gpu, *const *on_host; /* sources; NULL ends them */
+    void (*run)(bench_run *run, const bench_case *which);
+} bench_case_study;
+/* The exit code of the program. */
+int bench_case_study_run(const bench_case_study *study, int argc, char **argv);
 /* b uniform in (-1, 1); `a` is borrowed. */
 tess_status bench_problem_make(bench_run *run, const tess_matrix *a, bench_problem *out);
 /* Another b: A times a vector of ones (seed 0), or uniform in (-1, 1). */

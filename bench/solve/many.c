@@ -178,31 +178,18 @@ static void run_case(bench_run *run, const bench_case *which)
 
 int study_many(int argc, char **argv, const char *parts)
 {
-    static const struct argp program = {
+    static const char *const on_gpu[] = {"gallery:laplace3d:150", "gallery:laplace3d27:128", "gallery:laplace2d:256",
+                                         "gallery:elasticity3d:48", NULL};
+    static const char *const on_host[] = {"gallery:laplace3d27:64", "gallery:laplace3d:64", "gallery:laplace2d:256",
+                                          NULL};
+    static const bench_case_study study = {
+        .name = "many",
         .doc = "Times solves of 2, 8 and 32 right-hand sides together and one after another, set-up excluded, "
-               "each column verified."};
-    static const char *const usual[] = {"gallery:laplace3d:150", "gallery:laplace3d27:128", "gallery:laplace2d:256",
-                                        "gallery:elasticity3d:48"};
-    static const char *const on_host[] = {"gallery:laplace3d27:64", "gallery:laplace3d:64", "gallery:laplace2d:256"};
-    bench_options options;
-    bench_cases cases;
-    bench_run run;
+               "each column verified.",
+        .on_gpu = on_gpu,
+        .on_host = on_host,
+        .run = run_case};
 
     (void)parts;
-    bench_options_init(&options);
-    bench_parse(argc, argv, &program, &options, NULL);
-    bench_begin(&run, &options, "many", true);
-    if (options.nsets == 0 && options.nmatrices == 0) {
-        const char *const *names = run.gpu ? usual : on_host;
-        const size_t count = run.gpu ? sizeof usual / sizeof *usual : sizeof on_host / sizeof *on_host;
-
-        memcpy(options.matrices, names, count * sizeof *names);
-        options.nmatrices = (int)count;
-    }
-    cases = bench_cases_select(&options, NULL);
-    for (size_t k = 0; k < cases.count; k++) {
-        run_case(&run, &cases.items[k]);
-    }
-    bench_cases_free(&cases);
-    return bench_end(&run);
+    return bench_case_study_run(&study, argc, argv);
 }

@@ -41,10 +41,10 @@ typedef struct tess_batch {
 /** What became of a system. */
 typedef struct tess_batch_result {
     tess_reason reason;       /**< why its solve ended, as in tess_solve_result */
-    tess_solver_kind solver;  /**< CG or BICGSTAB, the one used last; AUTO: none was needed, or could begin */
+    tess_solver_kind solver;  /**< CG, BICGSTAB or GMRES, the one used last; AUTO: none was needed, or could begin */
     int converged, verified;  /**< as in tess_solve_result, by the true residual of this system */
     int64_t iterations;       /**< in all */
-    int64_t refinements;      /**< cycles after the first, each from the true residual */
+    int64_t refinements;      /**< cycles after the first, each from the true residual; restarts do not count */
     double rhs_norm;          /**< ||b||_2 */
     double residual_norm;     /**< true ||b - A x||_2, compensated; NaN: the solve did not begin */
     double residual_bound;    /**< bound on the rounding error of residual_norm */
@@ -60,16 +60,19 @@ static inline void tess_batch_init(tess_batch *batch)
 
 /**
  * Solves all systems of a batch, each by itself, and verifies each by its true residual.
- * @param options  NULL: the defaults. Taken: solver (auto, cg, bicgstab), precond.kind (auto, none, jacobi), rtol,
- *                 atol, divergence_tolerance, max_iterations, time_limit, stop_norm (not preconditioned)
+ * @param options  NULL: the defaults. Taken: solver (auto, cg, bicgstab, gmres), precond.kind (auto, none, jacobi,
+ *                 ilu0), gmres.restart, rtol, atol, divergence_tolerance, max_iterations, time_limit, stop_norm (not
+ *                 preconditioned)
  * @param results  batch->systems of them, in host memory
- * Solver auto takes CG for a symmetric matrix whose diagonal has one sign, and BiCGSTAB for others and where CG fails.
+ * Solver auto takes CG for a symmetric matrix whose diagonal has one sign, BiCGSTAB for others and where CG fails, and
+ * GMRES where BiCGSTAB breaks down.
  * A system that cannot be solved has its own reason, keeps its best x, and does not change the others. After the limit
  * of time and interrupts, systems that have not begun keep x.
  * A host runs systems in parallel, in the same bits for any number of threads; a GPU has a block of threads for each.
- * Memory: about 8 vectors of n values for each thread or block; on a GPU copies of arrays of the host, in slices.
- * Errors: INVALID_ARGUMENT, OUT_OF_RANGE (a pattern that is not sound), UNSUPPORTED (another option), memory.
- * Tests: tests/unit/test_batch.c, tests/gpu/test_batch.c. How to use it: docs/howto/batches.md
+ * Memory for each thread or block: 8 vectors; GMRES: restart + 1 more; ilu0: nnz values. On a GPU copies, in slices.
+ * Errors: INVALID_ARGUMENT, OUT_OF_RANGE (a pattern that is not sound), SINGULAR (ilu0 without a diagonal entry),
+ * UNSUPPORTED (another option), memory.
+ * Tests: tests/unit/test_batch.c, test_batch_methods.c. How to use it: docs/howto/batches.md
  */
 TESS_EXPORT tess_status tess_batch_solve(tess_context *ctx, const tess_batch *batch, const tess_solve_options *options,
                                          tess_batch_result *results);

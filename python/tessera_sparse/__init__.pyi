@@ -228,10 +228,10 @@ class BatchResult:
     def __len__(self) -> int: ...
 
 def solve_batch(pattern: Any, values: _Array, B: _Array, x0: _Array | None = None, *, context: Context | None = None,
-                solver: Literal["auto", "cg", "bicgstab"] | None = None,
-                precond: Literal["auto", "none", "jacobi"] | None = None, rtol: float | None = None,
+                solver: Literal["auto", "cg", "bicgstab", "gmres"] | None = None,
+                precond: Literal["auto", "none", "jacobi", "ilu0"] | None = None, rtol: float | None = None,
                 atol: float | None = None, divergence_tolerance: float | None = None,
-                max_iterations: int | None = None, time_limit: float | None = None,
+                max_iterations: int | None = None, restart: int | None = None, time_limit: float | None = None,
                 stop_norm: Literal["auto", "given", "rows", "both"] | None = None) -> BatchResult: ...
 
 class AdvisedAttempt:

@@ -146,7 +146,7 @@ def _described(indices, indptr, nnz, shape, arrays, device):
 
 
 def solve_batch(pattern, values, B, x0=None, *, context=None, solver=None, precond=None, rtol=None, atol=None,
-                divergence_tolerance=None, max_iterations=None, time_limit=None, stop_norm=None):
+                divergence_tolerance=None, max_iterations=None, restart=None, time_limit=None, stop_norm=None):
     """
     Solves m systems A_s x_s = b_s whose matrices have one sparsity pattern, and verifies each.
 
@@ -155,9 +155,9 @@ def solve_batch(pattern, values, B, x0=None, *, context=None, solver=None, preco
     pattern : sparse matrix in CSR, whose own values are not read, or a tuple (indices, indptr)
     values : array of m by nnz, a row for each system, in the order of `pattern.data`
     B, x0 : arrays of m by n; x0 is optional. On a GPU all of values, B, x0, or none. Other types become FP64.
-    solver : {"auto", "cg", "bicgstab"}
-    precond : {"auto", "none", "jacobi"}
-    rtol, atol, divergence_tolerance, max_iterations, time_limit, stop_norm : as those of `solve`
+    solver : {"auto", "cg", "bicgstab", "gmres"}
+    precond : {"auto", "none", "jacobi", "ilu0"}
+    rtol, atol, divergence_tolerance, max_iterations, restart, time_limit, stop_norm : as those of `solve`
 
     Returns
     -------
@@ -177,7 +177,7 @@ def solve_batch(pattern, values, B, x0=None, *, context=None, solver=None, preco
     keep = []
     given = options_with({name: value for name, value in (
         ("solver", solver), ("precond", precond), ("rtol", rtol), ("atol", atol),
-        ("divergence_tolerance", divergence_tolerance), ("max_iterations", max_iterations),
+        ("divergence_tolerance", divergence_tolerance), ("max_iterations", max_iterations), ("restart", restart),
         ("time_limit", time_limit), ("stop_norm", stop_norm)) if value is not None}, keep)
     if context is None and not _arrays.on_device(values):
         values = _arrays.host_array(values, "values")

@@ -24,7 +24,8 @@ def check(A, values, B, result, rtol):
         assert abs(norm - result.residual_norm[s]) <= 1e-3 * rtol * np.linalg.norm(B[s])
 
 
-@pytest.mark.parametrize("options", [{}, {"solver": "cg"}, {"solver": "bicgstab", "precond": "jacobi"}])
+@pytest.mark.parametrize("options", [{}, {"solver": "cg"}, {"solver": "bicgstab", "precond": "jacobi"},
+                                     {"solver": "gmres", "precond": "ilu0", "restart": 10}])
 def test_each_system_is_solved_and_verified(options):
     A, values, B = batch()
     result = ts.solve_batch(A, values, B, rtol=1e-10, **options)
@@ -72,6 +73,16 @@ def test_a_bad_system_has_its_own_reason():
     assert set(late.reason) == {"time_limit"} and np.isnan(late.residual_norm).all() and not late.x.any()
 
 
+def test_factors_take_fewer_iterations_and_need_a_diagonal():
+    A, values, B = batch()
+    alone = ts.solve_batch(A, values, B, solver="cg", rtol=1e-10)
+    factored = ts.solve_batch(A, values, B, solver="cg", precond="ilu0", rtol=1e-10)
+    check(A, values, B, factored, 1e-10)
+    assert (2 * factored.iterations < alone.iterations).all()
+    with pytest.raises(ts.TesseraError, match="row 1 of a batch's pattern has no diagonal entry"):
+        ts.solve_batch(([0, 0], [0, 1, 2]), [[1.0, 1.0]], [[1.0, 1.0]], precond="ilu0")
+
+
 def test_empty_batches():
     A, values, B = batch()
     none = ts.solve_batch(A, values[:0], B[:0])
@@ -100,10 +111,12 @@ def test_wrong_options_are_refused():
     A, values, B = batch()
     with pytest.raises(ValueError, match=r"x0 has the shape \(2, 144\)"):
         ts.solve_batch(A, values, B, B[:2])
-    with pytest.raises(NotImplementedError, match="solver gmres"):
-        ts.solve_batch(A, values, B, solver="gmres")
-    with pytest.raises(NotImplementedError, match="precond ilu0"):
-        ts.solve_batch(A, values, B, precond="ilu0")
+    with pytest.raises(NotImplementedError, match="solver minres"):
+        ts.solve_batch(A, values, B, solver="minres")
+    with pytest.raises(NotImplementedError, match="precond ic0"):
+        ts.solve_batch(A, values, B, precond="ic0")
+    with pytest.raises(NotImplementedError, match="the option restart"):
+        ts.solve_batch(A, values, B, solver="cg", restart=20)
     with pytest.raises(TypeError, match="engine"):
         ts.solve_batch(A, values, B, engine="plain")
 

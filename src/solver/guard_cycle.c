@@ -8,10 +8,6 @@
 #include "solver/guard_run.h"
 #include "solver/single_kernel/single_kernel.h"
 
-/* A cycle whose residual norm is outside 2^-300 .. 2^300 works on the residual scaled by a power of two, so that no
-   inner product overflows or underflows. The exponent is limited so that the scale and its inverse are normal numbers.
-   */
-enum { UNSCALED_EXPONENT = 300, MAX_EXPONENT = 1000 };
 /* A cycle on a matrix of lower precision aims at a reduction of at most this many unit roundoffs of that precision, and
    at most LARGEST_REDUCTION: beyond it the estimate is only about the perturbed matrix. It always aims at some
    progress. */
@@ -89,11 +85,6 @@ static uint32_t watch_of(const solve_run *run, double norm)
     stall_limit = stall_limit > MIN_STALL_LIMIT ? stall_limit : (int64_t)MIN_STALL_LIMIT;
     return stall_watch((uint32_t)stall_limit, 0, (uint32_t)tess_leading_exponent(norm));
 }
-
-/* A cycle after the first that another norm than the given one asks for aims at this share of what that one needs. */
-#define SECOND_SHARE 0.5
-/* And at so much of it for each cycle in a row without progress: large rows may hide the others. */
-#define HIDDEN_SHARE 1e-8
 
 /* The given norm at which the deciding norms should meet their tolerances: they fall alike, as far as is known. */
 static double given_tolerance(const solve_run *run)

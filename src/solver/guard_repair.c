@@ -4,9 +4,6 @@
 
 #include "solver/guard_run.h"
 
-/* So many cycles in a row may make no progress. */
-enum { FRUITLESS_CYCLES = 3 };
-
 static tess_status go_on_in_fp64(solve_run *run)
 {
     method_solver *s = run->s;

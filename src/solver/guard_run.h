@@ -9,16 +9,9 @@
 #include <math.h>
 
 #include "solver/extension.h"
+#include "solver/guard_limits.h"
 #include "solver/method_solver.h"
 #include "solver/verify.h"
-
-/* To count as progress, a cycle must reduce the true residual by at least this share of its goal. */
-#define PROGRESS_SHARE 0.5
-/* A cycle that ended with a full basis counts as progress if the residual fell by more than rounding: restarted methods
-   may be slow. */
-#define RESTART_FACTOR (1.0 - 0x1p-20)
-/* The loop stops this much below the tolerance, so that the last rounding of the estimate needs no repair. */
-#define STOP_SHARE 0.999
 
 typedef struct solve_run {
     method_solver *s;

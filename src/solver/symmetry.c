@@ -2,16 +2,18 @@
 /* A cheap test of symmetry on any backend. */
 #include "solver/symmetry.h"
 
+#include "solver/guard_limits.h"
+
 /*
  * For random u, v with independent entries of variance 1/3, u'(A - A')v has standard deviation ||A - A'||_F / 3, and
  * ||A v|| is near ||A||_F / sqrt(3). The ratio of the two measures the relative asymmetry. Rounding adds about sqrt(n)
- * u to it; the threshold is far above that for n < 2^31, and far below any asymmetry that disturbs CG.
+ * u to it; ASYMMETRY_LIMIT is far above that for n < 2^31, and far below any asymmetry that disturbs CG.
  *
  * Large rows, such as those of a penalty, would hide the others. D A D is symmetric with A, for any diagonal D: so
  * where the rows of A v and A u are of different size, the test is of D A D too, with the D that brings them to one
  * size.
  */
-#define ASYMMETRY_LIMIT 1e-9
+
 /* Of |A v|_i and |A u|_i, the larger: random products of rows of one size differ by less, and so small a share of the
    norm still shows an asymmetry of 1e-4 in a row. */
 #define MOST_APART 0x1p17

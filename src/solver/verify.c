@@ -6,6 +6,7 @@
 
 #include "matrix/assembled.h"
 #include "matrix/matrix.h"
+#include "solver/guard_limits.h"
 #include "solver/verify.h"
 
 /* Rows that are NaN have none. */
@@ -190,9 +191,6 @@ static bool has_smaller_rows(const true_residual *next, const true_residual *now
 
     return a->known && b->known && a->norm + a->bound < b->norm - b->bound;
 }
-
-/* Within this factor of the rounding error of x itself. */
-#define ROUNDING_FACTOR 64.0
 
 bool is_rounding(const true_residual *now)
 {

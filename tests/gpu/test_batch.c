@@ -9,7 +9,7 @@
 static void arrays_of_the_device_are_read_in_place(void **state)
 {
     const tess_solve_options options = options_of(TESS_SOLVER_AUTO, TESS_PRECOND_AUTO);
-    batch_of q = make_batch(oracle_convection2d(SIDE, 2.0), 3);
+    batch_of q = make_batch(ctx, oracle_convection2d(SIDE, 2.0), 3);
     tess_batch batch = arrays_of(&q);
     const int64_t values = 3 * N;
     double *x = test_allocate(values, sizeof *x), *val = NULL, *b = NULL;
@@ -17,7 +17,7 @@ static void arrays_of_the_device_are_read_in_place(void **state)
     int32_t *col_ind = NULL;
 
     (void)state;
-    solve(&q, &options);
+    solve_systems(&q, &options);
     check_solved(&q, &options);
     assert_ok(ctx, tess_device_upload(ctx, q.val, 3 * q.a.nnz, sizeof *val, (void **)&val));
     assert_ok(ctx, tess_device_upload(ctx, q.b, values, sizeof *b, (void **)&b));
@@ -51,10 +51,10 @@ static void large_systems_keep_vectors_in_global_memory(void **state)
 {
     const int64_t n = on_gpu_or_emulated(30000, 5000);
     const tess_solve_options options = options_of(TESS_SOLVER_AUTO, TESS_PRECOND_JACOBI);
-    batch_of q = make_batch(oracle_tridiagonal(n, -1.0, 8.0, -1.0), 2);
+    batch_of q = make_batch(ctx, oracle_tridiagonal(n, -1.0, 8.0, -1.0), 2);
 
     (void)state;
-    solve(&q, &options);
+    solve_systems(&q, &options);
     check_solved(&q, &options);
     discard_batch(&q);
 }
@@ -64,11 +64,11 @@ static void a_limit_of_time_makes_slices(void **state)
 {
     static const double one[] = {2.0};
     tess_solve_options options = options_of(TESS_SOLVER_CG, TESS_PRECOND_JACOBI);
-    batch_of q = make_batch(oracle_diagonal(1, one), on_gpu_or_emulated(20000, 300));
+    batch_of q = make_batch(ctx, oracle_diagonal(1, one), on_gpu_or_emulated(20000, 300));
 
     (void)state;
     options.time_limit = 1000.0;
-    solve(&q, &options);
+    solve_systems(&q, &options);
     check_solved(&q, &options);
     discard_batch(&q);
 }

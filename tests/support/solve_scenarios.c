@@ -105,7 +105,7 @@ static tess_status solve_columns_by(scene *s, tess_solver_kind solver_kind, tess
 }
 
 /* Two systems of one pattern. */
-static tess_status solve_batch(scene *s)
+static tess_status solve_batch_by(scene *s, const tess_solve_options *options)
 {
     double *val = test_allocate(2 * s->a.nnz, sizeof *val), b[2 * SCENE_N], x[2 * SCENE_N] = {0.0};
     tess_batch batch = {.size = sizeof batch,
@@ -128,10 +128,23 @@ static tess_status solve_batch(scene *s)
     for (int i = 0; i < 2 * SCENE_N; i++) {
         b[i] = s->values[i % SCENE_N];
     }
-    status = tess_batch_solve(s->ctx, &batch, NULL, results);
+    status = tess_batch_solve(s->ctx, &batch, options, results);
     if (status == TESS_SUCCESS) { assert_true(results[0].verified && results[1].verified); }
     free(val);
     return status;
+}
+
+static tess_status solve_batch(scene *s)
+{
+    return solve_batch_by(s, NULL);
+}
+
+static tess_status solve_batch_by_factors(scene *s)
+{
+    tess_solve_options options = solve_options(TESS_SOLVER_GMRES);
+
+    options.precond.kind = TESS_PRECOND_ILU0;
+    return solve_batch_by(s, &options);
 }
 
 /* Steps with new values, and with those of the step before. */
@@ -514,6 +527,7 @@ const named_scenario solve_scenarios[] = {
     {"solve_minres", solve_minres, false},
     {"solve_many", solve_many, false},
     {"solve_batch", solve_batch, false},
+    {"solve_batch_by_factors", solve_batch_by_factors, false},
     {"solve_sequence", solve_sequence, false},
     {"solve_block_cg", solve_block_cg, false},
     {"solve_many_by_factors", solve_many_by_factors, false},

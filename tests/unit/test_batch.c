@@ -1,110 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Batches of systems: each one's answer against the oracle, bad ones beside good ones, and what a batch refuses. */
-#include <tessera/batch.h>
 #include <tessera/names.h>
 #include <tessera/options.h>
 
-#include "support/solve.h"
+#include "support/batches.h"
 
 enum { SIDE = 10, N = SIDE * SIDE, SYSTEMS = 12 };
 
 static tess_context *ctx;
-
-/* Systems of the pattern of a. */
-typedef struct batch_of {
-    oracle_csr a;
-    int64_t systems;
-    double *val, *b, *x;
-    tess_batch_result *results;
-} batch_of;
-
-/* Values times 1 to 2, and b of its own for each system; x is 0. */
-static batch_of make_batch(oracle_csr a, int64_t systems)
-{
-    batch_of q = {.a = a,
-                  .systems = systems,
-                  .val = test_allocate(systems * a.nnz, sizeof(double)),
-                  .b = random_values(systems * a.nrows, 7, -1.0, 1.0),
-                  .x = test_allocate(systems * a.nrows, sizeof(double)),
-                  .results = test_allocate(systems, sizeof(tess_batch_result))};
-
-    for (int64_t s = 0; s < systems; s++) {
-        for (int64_t k = 0; k < a.nnz; k++) {
-            q.val[s * a.nnz + k] = a.val[k] * (1.0 + (double)s / (double)systems);
-        }
-    }
-    memset(q.x, 0, (size_t)(systems * a.nrows) * sizeof *q.x);
-    return q;
-}
-
-static void discard_batch(batch_of *q)
-{
-    oracle_free(&q->a);
-    free(q->val);
-    free(q->b);
-    free(q->x);
-    free(q->results);
-}
-
-static tess_batch arrays_of(const batch_of *q)
-{
-    tess_batch batch;
-
-    tess_batch_init(&batch);
-    batch.systems = q->systems;
-    batch.n = q->a.nrows;
-    batch.nnz = q->a.nnz;
-    batch.row_ptr = q->a.row_ptr;
-    batch.row_ptr_bits = 64;
-    batch.col_ind = q->a.col_ind;
-    batch.col_ind_bits = 32;
-    batch.val = q->val;
-    batch.b = q->b;
-    batch.x = q->x;
-    return batch;
-}
-
-static void solve(const batch_of *q, const tess_solve_options *options)
-{
-    const tess_batch batch = arrays_of(q);
-
-    assert_ok(ctx, tess_batch_solve(ctx, &batch, options, q->results));
-}
-
-/* What the result of system s claims, in wide arithmetic. */
-static void check_system(const batch_of *q, const tess_solve_options *options, int64_t s)
-{
-    const tess_batch_result *r = &q->results[s];
-    oracle_csr a = q->a;
-    tess_solve_result claims = {.converged = r->converged,
-                                .reason = r->reason,
-                                .iterations = r->iterations,
-                                .residual_norm = r->residual_norm,
-                                .residual_bound = r->residual_bound};
-
-    a.val = q->val + s * a.nnz;
-    check_honest(&a, q->b + s * a.nrows, q->x + s * a.nrows, options, &claims);
-    assert_true(!r->verified || r->converged);
-    assert_at_most(fabs(r->relative_residual * r->rhs_norm - r->residual_norm), 4.0 * U64 * r->residual_norm);
-}
-
-static void check_solved(const batch_of *q, const tess_solve_options *options)
-{
-    for (int64_t s = 0; s < q->systems; s++) {
-        check_system(q, options, s);
-        assert_int_equal(q->results[s].reason, TESS_REASON_RTOL);
-        assert_true(q->results[s].verified);
-        assert_true(q->results[s].iterations > 0);
-    }
-}
-
-static tess_solve_options options_of(tess_solver_kind kind, tess_precond_kind precond)
-{
-    tess_solve_options o = solve_options(kind);
-
-    o.precond.kind = precond;
-    return o;
-}
 
 /* ---- answers ---- */
 
@@ -116,10 +19,10 @@ static void every_method_solves_every_system(void **state)
     for (int k = 0; k < 6; k++) {
         const tess_solver_kind kind = k < 3 ? TESS_SOLVER_CG : TESS_SOLVER_BICGSTAB;
         const tess_solve_options options = options_of(kind, kinds[k % 3]);
-        batch_of q =
-            make_batch(k < 3 ? oracle_laplace2d(SIDE) : oracle_convection2d(SIDE, 2.0), on_gpu_or_emulated(SYSTEMS, 4));
+        batch_of q = make_batch(ctx, k < 3 ? oracle_laplace2d(SIDE) : oracle_convection2d(SIDE, 2.0),
+                                on_gpu_or_emulated(SYSTEMS, 4));
 
-        solve(&q, &options);
+        solve_systems(&q, &options);
         check_solved(&q, &options);
         assert_int_equal(q.results[0].solver, kind);
         discard_batch(&q);
@@ -130,7 +33,7 @@ static void every_method_solves_every_system(void **state)
 static void auto_takes_cg_where_it_fits_and_bicgstab_else(void **state)
 {
     tess_solve_options options = options_of(TESS_SOLVER_AUTO, TESS_PRECOND_AUTO);
-    batch_of q = make_batch(oracle_laplace2d(SIDE), 6);
+    batch_of q = make_batch(ctx, oracle_laplace2d(SIDE), 6);
     const oracle_csr a = q.a;
 
     (void)state;
@@ -146,7 +49,7 @@ static void auto_takes_cg_where_it_fits_and_bicgstab_else(void **state)
     for (int64_t k = 4 * a.nnz; k < 5 * a.nnz; k++) {
         q.val[k] = -q.val[k]; /* system 4: negative definite */
     }
-    solve(&q, &options);
+    solve_systems(&q, &options);
     for (int64_t s = 0; s < q.systems; s++) {
         check_system(&q, &options, s);
         assert_true(s == 3 || q.results[s].verified);
@@ -159,15 +62,15 @@ static void auto_takes_cg_where_it_fits_and_bicgstab_else(void **state)
 static void an_initial_guess_is_used(void **state)
 {
     tess_solve_options options = options_of(TESS_SOLVER_CG, TESS_PRECOND_JACOBI);
-    batch_of q = make_batch(oracle_laplace2d(SIDE), 3);
+    batch_of q = make_batch(ctx, oracle_laplace2d(SIDE), 3);
     double *before = test_allocate(3 * N, sizeof *before);
 
     (void)state;
-    solve(&q, &options);
+    solve_systems(&q, &options);
     memcpy(before, q.x, (size_t)(3 * N) * sizeof *before);
     memset(q.x, 0, N * sizeof *q.x);
     options.rtol = 1e-9;
-    solve(&q, &options);
+    solve_systems(&q, &options);
     assert_true(q.results[0].iterations > 0 && q.results[0].verified);
     for (int s = 1; s < 3; s++) {
         assert_int_equal(q.results[s].iterations, 0);
@@ -183,7 +86,7 @@ static void any_scale_is_solved(void **state)
 {
     static const int exponents[][2] = {{-500, -1000}, {500, 1000}, {0, -1000}, {0, 800}};
     const tess_solve_options options = options_of(TESS_SOLVER_CG, TESS_PRECOND_JACOBI);
-    batch_of q = make_batch(oracle_laplace2d(SIDE), 4);
+    batch_of q = make_batch(ctx, oracle_laplace2d(SIDE), 4);
 
     (void)state;
     for (int64_t s = 0; s < 4; s++) {
@@ -194,7 +97,7 @@ static void any_scale_is_solved(void **state)
             q.b[i] = ldexp(q.b[i], exponents[s][1]);
         }
     }
-    solve(&q, &options);
+    solve_systems(&q, &options);
     check_solved(&q, &options);
     discard_batch(&q);
 }
@@ -207,7 +110,7 @@ static void each_stop_norm_is_met(void **state)
     (void)state;
     for (int k = 0; k < 3; k++) {
         tess_solve_options options = options_of(TESS_SOLVER_BICGSTAB, TESS_PRECOND_JACOBI);
-        batch_of q = make_batch(oracle_convection2d(SIDE, 2.0), 2);
+        batch_of q = make_batch(ctx, oracle_convection2d(SIDE, 2.0), 2);
         oracle_csr scaled = oracle_copy(&q.a);
         double b[N];
 
@@ -220,7 +123,7 @@ static void each_stop_norm_is_met(void **state)
             }
             q.b[i] = ldexp(q.b[i], e);
         }
-        solve(&q, &options);
+        solve_systems(&q, &options);
         for (int64_t i = 0; i < N; i++) {
             double largest = 0.0;
 
@@ -252,11 +155,11 @@ static void no_estimate_is_believed(void **state)
 
     (void)state;
     for (int k = 0; k < 3; k++) {
-        batch_of q = make_batch(k == 0 ? oracle_hilbert(12) : oracle_laplace2d(4), 3);
+        batch_of q = make_batch(ctx, k == 0 ? oracle_hilbert(12) : oracle_laplace2d(4), 3);
 
         options.rtol = k == 0 ? 1e-15 : k == 1 ? 0.0 : 1e-17;
         options.max_iterations = 300;
-        solve(&q, &options);
+        solve_systems(&q, &options);
         for (int64_t s = 0; s < q.systems; s++) {
             check_system(&q, &options, s);
             assert_false(q.results[s].verified && q.results[s].residual_norm > 0.0);
@@ -276,12 +179,12 @@ static void a_wrong_estimate_is_mended(void **state)
     for (int k = 0; k < 2; k++) {
         const tess_solve_options options =
             options_of(k == 0 ? TESS_SOLVER_CG : TESS_SOLVER_BICGSTAB, TESS_PRECOND_JACOBI);
-        batch_of q = make_batch(k == 0 ? oracle_laplace2d(SIDE) : oracle_convection2d(SIDE, 2.0), 2);
+        batch_of q = make_batch(ctx, k == 0 ? oracle_laplace2d(SIDE) : oracle_convection2d(SIDE, 2.0), 2);
 
         for (int64_t i = 0; i < 2 * N; i++) {
             q.x[i] = ((double)(i % 3) - 1.25) * 1e12;
         }
-        solve(&q, &options);
+        solve_systems(&q, &options);
         check_solved(&q, &options);
         assert_true(q.results[0].refinements > 0 && q.results[1].refinements > 0);
         discard_batch(&q);
@@ -292,19 +195,19 @@ static void an_exact_x_of_tolerance_zero_is_a_happy_breakdown(void **state)
 {
     static const double diagonal[] = {2.0, 4.0, 8.0, 2.0};
     tess_solve_options options = options_of(TESS_SOLVER_CG, TESS_PRECOND_JACOBI);
-    batch_of q = make_batch(oracle_diagonal(4, diagonal), 1);
+    batch_of q = make_batch(ctx, oracle_diagonal(4, diagonal), 1);
 
     (void)state;
     for (int i = 0; i < 4; i++) {
         q.b[i] = 1.0 + i;
     }
     options.rtol = 0.0;
-    solve(&q, &options);
+    solve_systems(&q, &options);
     assert_int_equal(q.results[0].reason, TESS_REASON_HAPPY_BREAKDOWN);
     assert_true(q.results[0].verified && q.results[0].residual_norm == 0.0);
     options.atol = 1e-3;
     memset(q.x, 0, 4 * sizeof *q.x);
-    solve(&q, &options);
+    solve_systems(&q, &options);
     assert_int_equal(q.results[0].reason, TESS_REASON_ATOL);
     discard_batch(&q);
 }
@@ -312,16 +215,6 @@ static void an_exact_x_of_tolerance_zero_is_a_happy_breakdown(void **state)
 /* ---- bad systems ---- */
 
 enum { ZERO_DIAGONAL = 1, NAN_VALUE = 3, NAN_RHS = 4, ZERO_RHS = 5, INDEFINITE = 7, ASYMMETRIC = 8, INF_GUESS = 9 };
-
-static int64_t diagonal_at(const oracle_csr *a, int64_t i)
-{
-    int64_t k = a->row_ptr[i];
-
-    while (a->col_ind[k] != i) {
-        k++;
-    }
-    return k;
-}
 
 static void spoil(const batch_of *q)
 {
@@ -356,12 +249,13 @@ static void bad_systems_leave_the_others_unharmed(void **state)
         {NAN_RHS, TESS_REASON_NAN_OR_INF},          {INDEFINITE, TESS_REASON_INDEFINITE_MATRIX},
         {ASYMMETRIC, TESS_REASON_NONSYMMETRIC},     {INF_GUESS, TESS_REASON_NAN_OR_INF}};
     const tess_solve_options options = options_of(TESS_SOLVER_CG, TESS_PRECOND_JACOBI);
-    batch_of good = make_batch(oracle_laplace2d(SIDE), SYSTEMS), q = make_batch(oracle_laplace2d(SIDE), SYSTEMS);
+    batch_of good = make_batch(ctx, oracle_laplace2d(SIDE), SYSTEMS),
+             q = make_batch(ctx, oracle_laplace2d(SIDE), SYSTEMS);
 
     (void)state;
-    solve(&good, &options);
+    solve_systems(&good, &options);
     spoil(&q);
-    solve(&q, &options);
+    solve_systems(&q, &options);
     for (int64_t s = 0; s < SYSTEMS; s++) {
         if (is_spoilt(s)) { continue; }
         assert_true(same_bits(good.x + s * N, q.x + s * N, N));
@@ -385,7 +279,7 @@ static void bad_systems_leave_the_others_unharmed(void **state)
 static void systems_without_a_solution_say_why(void **state)
 {
     tess_solve_options options = options_of(TESS_SOLVER_BICGSTAB, TESS_PRECOND_NONE);
-    batch_of q = make_batch(oracle_tridiagonal(20, -1.0, 2.0, -1.0), 3);
+    batch_of q = make_batch(ctx, oracle_tridiagonal(20, -1.0, 2.0, -1.0), 3);
 
     (void)state;
     memset(q.val, 0, (size_t)q.a.nnz * sizeof *q.val);
@@ -395,7 +289,7 @@ static void systems_without_a_solution_say_why(void **state)
     for (int64_t k = q.a.nnz; k < 2 * q.a.nnz; k++) {
         q.val[k] = q.val[k] < 0.0 ? 0.0 : q.val[k];
     }
-    solve(&q, &options);
+    solve_systems(&q, &options);
     for (int s = 0; s < 3; s++) {
         check_system(&q, &options, s);
         assert_int_equal(q.results[s].verified, s == 2);
@@ -403,19 +297,19 @@ static void systems_without_a_solution_say_why(void **state)
     assert_int_equal(q.results[0].reason, TESS_REASON_BREAKDOWN);
     options.max_iterations = 2;
     memset(q.x, 0, 60 * sizeof *q.x);
-    solve(&q, &options);
+    solve_systems(&q, &options);
     assert_int_equal(q.results[2].reason, TESS_REASON_ITERATIONS);
     assert_int_equal(q.results[2].iterations, 2);
     options.max_iterations = 0;
-    solve(&q, &options);
+    solve_systems(&q, &options);
     assert_int_equal(q.results[2].reason, TESS_REASON_ITERATIONS);
     options.solver = TESS_SOLVER_CG;
     options.max_iterations = 50;
-    solve(&q, &options);
+    solve_systems(&q, &options);
     assert_int_equal(q.results[0].reason, TESS_REASON_BREAKDOWN);
     options.divergence_tolerance = 1e-3;
     memset(q.x, 0, 60 * sizeof *q.x);
-    solve(&q, &options);
+    solve_systems(&q, &options);
     assert_int_equal(q.results[2].reason, TESS_REASON_DIVERGENCE);
     discard_batch(&q);
 }
@@ -423,7 +317,7 @@ static void systems_without_a_solution_say_why(void **state)
 static void batches_of_nothing_are_solved(void **state)
 {
     static const int64_t zero[] = {0};
-    batch_of q = make_batch(oracle_with_empty_rows(200), 2);
+    batch_of q = make_batch(ctx, oracle_with_empty_rows(200), 2);
     tess_batch batch = arrays_of(&q);
 
     (void)state;
@@ -437,7 +331,7 @@ static void batches_of_nothing_are_solved(void **state)
     batch.col_ind = NULL;
     assert_ok(ctx, tess_batch_solve(ctx, &batch, NULL, q.results));
     assert_true(q.results[1].verified && q.results[1].reason == TESS_REASON_RTOL);
-    solve(&q, NULL); /* singular: whatever comes of it is honest */
+    solve_systems(&q, NULL); /* singular: whatever comes of it is honest */
     assert_false(q.results[0].converged);
     assert_true(q.results[0].reason < 0);
     discard_batch(&q);
@@ -455,41 +349,32 @@ static void limits_and_interrupts_end_a_batch(void **state)
 {
     static volatile int flag = 1;
     tess_solve_options options = options_of(TESS_SOLVER_CG, TESS_PRECOND_NONE);
-    batch_of q = make_batch(oracle_tridiagonal(60, -1.0, 2.0, -1.0), 3);
+    batch_of q = make_batch(ctx, oracle_tridiagonal(60, -1.0, 2.0, -1.0), 3);
 
     (void)state;
     options.time_limit = 1e-9;
-    solve(&q, &options);
+    solve_systems(&q, &options);
     for (int s = 0; s < 3; s++) {
         assert_int_equal(q.results[s].reason, TESS_REASON_TIME_LIMIT);
         assert_int_equal(q.results[s].solver, TESS_SOLVER_AUTO);
         assert_true(isnan(q.results[s].residual_norm) && q.x[s * 60] == 0.0);
     }
     options.time_limit = 1000.0;
-    solve(&q, &options);
+    solve_systems(&q, &options);
     check_solved(&q, &options);
     assert_ok(ctx, tess_context_set_interrupt(ctx, &flag));
-    solve(&q, &options);
+    solve_systems(&q, &options);
     assert_int_equal(q.results[0].reason, TESS_REASON_INTERRUPTED);
     assert_ok(ctx, tess_context_set_interrupt(ctx, NULL));
     assert_ok(ctx, tess_context_set_interrupt_check(ctx, says_stop, NULL));
     assert_ok(ctx, tess_context_set_interrupt_check(ctx, NULL, NULL));
     memset(q.x, 0, 180 * sizeof *q.x);
-    solve(&q, NULL);
+    solve_systems(&q, NULL);
     assert_true(q.results[2].verified);
     discard_batch(&q);
 }
 
 /* ---- what a batch refuses ---- */
-
-static void refuse(const batch_of *q, tess_batch batch, const tess_solve_options *options, tess_status expected,
-                   const char *words)
-{
-    assert_fails(ctx, expected, tess_batch_solve(ctx, &batch, options, q->results));
-    if (!strstr(tess_context_last_error(ctx)->message, words)) {
-        fail_msg("no '%s' in '%s'", words, tess_context_last_error(ctx)->message);
-    }
-}
 
 static void wrong_arrays_are_refused(void **state)
 {
@@ -498,7 +383,7 @@ static void wrong_arrays_are_refused(void **state)
     static const double val[3] = {1.0}, b[2] = {1.0};
     double x[2] = {0.0};
     tess_batch_result result;
-    const batch_of q = {.results = &result};
+    const batch_of q = {.ctx = ctx, .results = &result};
     tess_batch batch = {.size = sizeof batch,
                         .systems = 1,
                         .n = 2,
@@ -514,37 +399,37 @@ static void wrong_arrays_are_refused(void **state)
 
     (void)state;
     wrong.col_ind = unsorted;
-    refuse(&q, wrong, NULL, TESS_OUT_OF_RANGE, "row 0");
+    refuse_batch(&q, wrong, NULL, TESS_OUT_OF_RANGE, "row 0");
     wrong.col_ind = negative;
-    refuse(&q, wrong, NULL, TESS_OUT_OF_RANGE, "row 0");
+    refuse_batch(&q, wrong, NULL, TESS_OUT_OF_RANGE, "row 0");
     wrong = batch;
     wrong.row_ptr = far;
-    refuse(&q, wrong, NULL, TESS_OUT_OF_RANGE, "row 0");
+    refuse_batch(&q, wrong, NULL, TESS_OUT_OF_RANGE, "row 0");
     wrong = batch;
     wrong.row_ptr_bits = 16;
-    refuse(&q, wrong, NULL, TESS_INVALID_ARGUMENT, "incomplete");
+    refuse_batch(&q, wrong, NULL, TESS_INVALID_ARGUMENT, "incomplete");
     wrong = batch;
     wrong.b = NULL;
-    refuse(&q, wrong, NULL, TESS_INVALID_ARGUMENT, "incomplete");
+    refuse_batch(&q, wrong, NULL, TESS_INVALID_ARGUMENT, "incomplete");
     wrong = batch;
     wrong.x = (double *)(uintptr_t)b;
-    refuse(&q, wrong, NULL, TESS_INVALID_ARGUMENT, "same array");
+    refuse_batch(&q, wrong, NULL, TESS_INVALID_ARGUMENT, "same array");
     wrong = batch;
     wrong.nnz = INT64_C(1) << 31;
-    refuse(&q, wrong, NULL, TESS_OUT_OF_RANGE, "2147483648 nonzeros");
+    refuse_batch(&q, wrong, NULL, TESS_OUT_OF_RANGE, "2147483648 nonzeros");
     wrong = batch;
     wrong.where = (tess_memory)7;
-    refuse(&q, wrong, NULL, TESS_INVALID_ARGUMENT, "tess_batch.where");
+    refuse_batch(&q, wrong, NULL, TESS_INVALID_ARGUMENT, "tess_batch.where");
     wrong = batch;
     wrong.pattern_where = (tess_memory)7;
-    refuse(&q, wrong, NULL, TESS_INVALID_ARGUMENT, "tess_batch.pattern_where");
+    refuse_batch(&q, wrong, NULL, TESS_INVALID_ARGUMENT, "tess_batch.pattern_where");
     wrong = batch;
     wrong.size = 0;
-    refuse(&q, wrong, NULL, TESS_INVALID_ARGUMENT, "tess_batch");
+    refuse_batch(&q, wrong, NULL, TESS_INVALID_ARGUMENT, "tess_batch");
 #ifndef TESTS_ON_GPU
     wrong = batch;
     wrong.pattern_where = TESS_MEMORY_DEVICE;
-    refuse(&q, wrong, NULL, TESS_INVALID_ARGUMENT, "device memory");
+    refuse_batch(&q, wrong, NULL, TESS_INVALID_ARGUMENT, "device memory");
 #endif
 }
 
@@ -557,29 +442,41 @@ static int never(void *user, const tess_progress *progress)
 
 static void options_without_effect_are_refused(void **state)
 {
-    batch_of q = make_batch(oracle_laplace2d(3), 1);
+    batch_of q = make_batch(ctx, oracle_laplace2d(3), 1);
     const tess_batch batch = arrays_of(&q);
-    tess_solve_options o = options_of(TESS_SOLVER_GMRES, TESS_PRECOND_NONE);
+    tess_solve_options o = options_of(TESS_SOLVER_MINRES, TESS_PRECOND_NONE);
 
     (void)state;
-    refuse(&q, batch, &o, TESS_UNSUPPORTED, "solver gmres");
+    refuse_batch(&q, batch, &o, TESS_UNSUPPORTED, "solver minres");
+    o = options_of(TESS_SOLVER_CG, TESS_PRECOND_IC0);
+    refuse_batch(&q, batch, &o, TESS_UNSUPPORTED, "precond ic0");
+    o = options_of(TESS_SOLVER_BICGSTAB, TESS_PRECOND_NONE);
+    o.gmres.restart = 20;
+    refuse_batch(&q, batch, &o, TESS_UNSUPPORTED, "the option restart");
+    o = options_of(TESS_SOLVER_GMRES, TESS_PRECOND_NONE);
+    o.gmres.restart = 0;
+    refuse_batch(&q, batch, &o, TESS_INVALID_ARGUMENT, "0 vectors");
+    o = options_of(TESS_SOLVER_GMRES, TESS_PRECOND_NONE);
+    o.gmres.basis = (tess_role_precision){1, TESS_PRECISION_FP32, TESS_ARITHMETIC_FP32};
+    refuse_batch(&q, batch, &o, TESS_UNSUPPORTED, "the option basis-precision");
     o = options_of(TESS_SOLVER_CG, TESS_PRECOND_ILU0);
-    refuse(&q, batch, &o, TESS_UNSUPPORTED, "precond ilu0");
+    o.precond.role = (tess_role_precision){1, TESS_PRECISION_FP32, TESS_ARITHMETIC_FP64};
+    refuse_batch(&q, batch, &o, TESS_UNSUPPORTED, "the option precond-precision");
     o = options_of(TESS_SOLVER_CG, TESS_PRECOND_NONE);
     o.engine = TESS_ENGINE_PLAIN;
-    refuse(&q, batch, &o, TESS_UNSUPPORTED, "the option engine");
+    refuse_batch(&q, batch, &o, TESS_UNSUPPORTED, "the option engine");
     o = options_of(TESS_SOLVER_CG, TESS_PRECOND_NONE);
     o.storage.precision = TESS_PRECISION_FP32;
-    refuse(&q, batch, &o, TESS_UNSUPPORTED, "the option matrix-precision");
+    refuse_batch(&q, batch, &o, TESS_UNSUPPORTED, "the option matrix-precision");
     o = options_of(TESS_SOLVER_CG, TESS_PRECOND_JACOBI);
     o.stop_norm = TESS_STOP_NORM_PRECONDITIONED;
-    refuse(&q, batch, &o, TESS_UNSUPPORTED, "stop-norm");
+    refuse_batch(&q, batch, &o, TESS_UNSUPPORTED, "stop-norm");
     o = options_of(TESS_SOLVER_CG, TESS_PRECOND_NONE);
     o.monitor = never;
-    refuse(&q, batch, &o, TESS_UNSUPPORTED, "monitor");
+    refuse_batch(&q, batch, &o, TESS_UNSUPPORTED, "monitor");
     o = options_of(TESS_SOLVER_CG, TESS_PRECOND_NONE);
     o.rtol = -1.0;
-    refuse(&q, batch, &o, TESS_INVALID_ARGUMENT, "rtol -1");
+    refuse_batch(&q, batch, &o, TESS_INVALID_ARGUMENT, "rtol -1");
     discard_batch(&q);
 }
 
@@ -598,15 +495,15 @@ static void options_without_effect_are_refused(void **state)
 static void the_number_of_threads_changes_no_bit(void **state)
 {
     tess_solve_options options = options_of(TESS_SOLVER_AUTO, TESS_PRECOND_AUTO);
-    batch_of q = make_batch(oracle_laplace2d(SIDE), 60);
+    batch_of q = make_batch(ctx, oracle_laplace2d(SIDE), 60);
     double *first = test_allocate(60 * N, sizeof *first);
     tess_context *const shared = ctx;
 
     (void)state;
     for (int threads = 1; threads <= 4; threads++) {
-        ctx = open_cpu(threads);
+        ctx = q.ctx = open_cpu(threads);
         memset(q.x, 0, (size_t)(60 * N) * sizeof *q.x);
-        solve(&q, &options);
+        solve_systems(&q, &options);
         check_solved(&q, &options);
         if (threads == 1) { memcpy(first, q.x, (size_t)(60 * N) * sizeof *first); }
         assert_true(same_bits(first, q.x, 60 * N));
@@ -621,7 +518,7 @@ static void the_number_of_threads_changes_no_bit(void **state)
 static void a_limit_ends_a_system_that_runs(void **state)
 {
     tess_solve_options options = options_of(TESS_SOLVER_CG, TESS_PRECOND_NONE);
-    batch_of q = make_batch(oracle_tridiagonal(20000, -1.0, 2.0, -1.0), 2);
+    batch_of q = make_batch(ctx, oracle_tridiagonal(20000, -1.0, 2.0, -1.0), 2);
 
     (void)state;
     options.max_iterations = 10000000;
@@ -629,7 +526,7 @@ static void a_limit_ends_a_system_that_runs(void **state)
     options.time_limit = 0.01;
     do {
         options.time_limit *= 2.0;
-        solve(&q, &options);
+        solve_systems(&q, &options);
     } while (q.results[0].iterations == 0 && options.time_limit < 1000.0);
     assert_int_equal(q.results[0].reason, TESS_REASON_TIME_LIMIT);
     assert_true(q.results[0].iterations > 0);

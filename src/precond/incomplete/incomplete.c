@@ -9,12 +9,10 @@
 
 #include "base/deadline.h"
 #include "base/stages.h"
+#include "precond/incomplete/incomplete_rows.h"
 #include "precond/precond.h"
 #include "triangular/leaf.h"
 
-/* Shifts that are tried after none: FIRST_SHIFT, then twice the last, ... (Manteuffel; doubling as in HSL's MI28). */
-#define FIRST_SHIFT 1e-3
-enum { MAX_SHIFTS = 24 };
 /* Attempts that are made at once. */
 #define ATTEMPT_BYTES (INT64_C(256) << 20)
 /* Approximate cost of factors in nanoseconds: on a host for each product and each entry; on a GPU for each level set,
@@ -356,13 +354,13 @@ static tess_status next_job(tess_incomplete *m, attempt_workspace *workspace, in
     tess_status status = TESS_SUCCESS;
 
     if (tried > 0) {
-        const int most = attempts_at_once(m), left = MAX_SHIFTS + 1 - tried;
+        const int most = attempts_at_once(m), left = INCOMPLETE_SHIFTS + 1 - tried;
 
-        job->shift = ldexp(FIRST_SHIFT, tried - 1);
+        job->shift = ldexp(INCOMPLETE_FIRST_SHIFT, tried - 1);
         job->attempts = left < most ? left : most;
     }
     if (workspace->attempts != job->attempts) { TESS_TRY(make_some_workspace(m, &job->attempts, workspace)); }
-    job->has_retry = tried + job->attempts <= MAX_SHIFTS;
+    job->has_retry = tried + job->attempts <= INCOMPLETE_SHIFTS;
     job->lu = workspace->lu;
     job->inverse = workspace->inverse ? workspace->inverse : m->inverse;
 cleanup:
@@ -391,7 +389,7 @@ static tess_status factor(tess_incomplete *m, attempt_workspace *workspace, doub
     tess_incomplete_job job = first_job(m, &all);
     tess_status status = TESS_SUCCESS;
 
-    for (int tried = 0; tried <= MAX_SHIFTS; tried += job.attempts) {
+    for (int tried = 0; tried <= INCOMPLETE_SHIFTS; tried += job.attempts) {
         TESS_TRY(tess_deadline_check(m->ctx, tess_precond_kind_name(m->kind)));
         TESS_TRY(next_job(m, workspace, tried, &job));
         TESS_TRY(attempt(m, workspace, &job, outcome));

@@ -9,11 +9,15 @@
 #include <tessera/export.h>
 
 #include "base/device.h"
-#include "precond/incomplete/incomplete.h"
+#include "format/csr/csr.h"
+#include "precond/incomplete/incomplete_job.h"
 
 /* A pivot of at most this times the magnitude that it is compared with is rounding error: about PETSc's 100 unit
    roundoffs. */
 #define INCOMPLETE_PIVOT 0x1p-45
+/* Shifts that are tried after none: the first, then twice the last, ... (Manteuffel; doubling as in HSL's MI28). */
+#define INCOMPLETE_FIRST_SHIFT 1e-3
+enum { INCOMPLETE_SHIFTS = 24 };
 
 /* An entry of the matrix that is factored: A, or -A. */
 TESS_HD double incomplete_entry(const tess_incomplete_job *job, double entry)

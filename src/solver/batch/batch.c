@@ -16,7 +16,7 @@
 
 #include "base/deadline.h"
 #include "base/options.h"
-#include "matrix/assembled.h"
+#include "solver/batch/batch_pattern.h"
 #include "solver/solve_options.h"
 #include "solver/verify.h"
 
@@ -34,19 +34,47 @@ void tess_batch_init_sized(tess_batch *batch, size_t size)
 static const char *const taken[] = {"solver",         "precond",    "rtol",      "atol", "divergence-tolerance",
                                     "max-iterations", "time-limit", "stop-norm", NULL};
 
-static bool is_taken(const char *name)
+static bool is_taken(const char *name, const tess_solve_options *o)
 {
+    if (strcmp(name, "restart") == 0) { return o->solver == TESS_SOLVER_AUTO || o->solver == TESS_SOLVER_GMRES; }
     for (int i = 0; taken[i]; i++) {
         if (strcmp(name, taken[i]) == 0) { return true; }
     }
     return false;
 }
 
+/* In the order of batch_method, and of batch_precond: the kinds of a batch. */
+static const tess_solver_kind solvers[] = {TESS_SOLVER_AUTO, TESS_SOLVER_CG, TESS_SOLVER_BICGSTAB, TESS_SOLVER_GMRES};
+static const tess_precond_kind preconds[] = {TESS_PRECOND_AUTO, TESS_PRECOND_NONE, TESS_PRECOND_JACOBI,
+                                             TESS_PRECOND_ILU0};
+enum { SOLVERS = sizeof solvers / sizeof *solvers, PRECONDS = sizeof preconds / sizeof *preconds };
+
+/* SOLVERS or PRECONDS: none of them. */
+static int method_of(tess_solver_kind kind)
+{
+    int i = 0;
+
+    while (i < SOLVERS && solvers[i] != kind) {
+        i++;
+    }
+    return i;
+}
+
+static int precond_of(tess_precond_kind kind)
+{
+    int i = 0;
+
+    while (i < PRECONDS && preconds[i] != kind) {
+        i++;
+    }
+    return i;
+}
+
 static tess_status refuse_option(tess_context *ctx, const char *option)
 {
     return tess_fail(ctx, TESS_UNSUPPORTED,
-                     "a batch takes solver auto, cg, bicgstab; precond none, jacobi; rtol, atol, divergence-tolerance, "
-                     "max-iterations, time-limit, stop-norm",
+                     "a batch takes solver auto, cg, bicgstab, gmres; precond none, jacobi, ilu0; rtol, atol, "
+                     "divergence-tolerance, max-iterations, time-limit, stop-norm; restart where GMRES may run",
                      "a batch of systems does not take %s", option);
 }
 
@@ -56,19 +84,22 @@ static tess_status check_options(tess_context *ctx, const tess_solve_options *o)
     char what[128];
 
     for (int i = 0; (option = tess_option_at(i)) != NULL; i++) {
-        if (is_taken(option->name) || !tess_options_is_set(o, option->name)) { continue; }
+        if (is_taken(option->name, o) || !tess_options_is_set(o, option->name)) { continue; }
         snprintf(what, sizeof what, "the option %s", option->name);
         return refuse_option(ctx, what);
     }
     if (o->monitor) { return refuse_option(ctx, "a monitor"); }
-    if (o->solver != TESS_SOLVER_AUTO && o->solver != TESS_SOLVER_CG && o->solver != TESS_SOLVER_BICGSTAB) {
+    if (method_of(o->solver) == SOLVERS) {
         snprintf(what, sizeof what, "solver %s", tess_solver_kind_name(o->solver));
         return refuse_option(ctx, what);
     }
-    if (o->precond.kind != TESS_PRECOND_AUTO && o->precond.kind != TESS_PRECOND_NONE &&
-        o->precond.kind != TESS_PRECOND_JACOBI) {
+    if (precond_of(o->precond.kind) == PRECONDS) {
         snprintf(what, sizeof what, "precond %s", tess_precond_kind_name(o->precond.kind));
         return refuse_option(ctx, what);
+    }
+    if (o->gmres.restart < 1) {
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "give 1 or more; the default is 50",
+                         "GMRES cannot restart after %s", tess_count(o->gmres.restart, "vector").text);
     }
     return o->stop_norm == TESS_STOP_NORM_PRECONDITIONED ? refuse_option(ctx, "stop-norm preconditioned")
                                                          : TESS_SUCCESS;
@@ -113,131 +144,22 @@ cleanup:
     return status;
 }
 
-/* ---- the pattern ---- */
-
-/* On the host: row_ptr, col_ind and, if asked for, the mirror of each entry. */
-typedef struct host_pattern {
-    int32_t *row_ptr, *col_ind, *mirror;
-} host_pattern;
-
-/* Indices of the caller as 32 bits; -1 where one does not fit, which is no sound pattern. */
-static tess_status get_indices(tess_context *ctx, const tess_batch *a, const void *index, int bits, int64_t count,
-                               int32_t *to)
-{
-    const size_t bytes = (size_t)bits / 8;
-    const bool copies = a->pattern_where == TESS_MEMORY_DEVICE;
-    const void *from = index;
-    void *copy = NULL;
-    tess_status status = TESS_SUCCESS;
-
-    if (copies) {
-        TESS_TRY(tess_host_allocate(ctx, count, bytes, &copy));
-        if (count > 0) { TESS_TRY(ctx->backend->download(ctx, copy, index, (size_t)count * bytes)); }
-        from = copy;
-    }
-    for (int64_t k = 0; k < count; k++) {
-        const int64_t value = tess_row_offset(from, bits, k);
-
-        to[k] = value >= 0 && value <= INT32_MAX ? (int32_t)value : -1;
-    }
-cleanup:
-    tess_host_release(ctx, copy, count, bytes);
-    return status;
-}
-
-static csr_view view_of(const tess_batch *a, const host_pattern *p)
-{
-    const csr_view view = {.nrows = a->n,
-                           .ncols = a->n,
-                           .nnz = a->nnz,
-                           .row_ptr = p->row_ptr,
-                           .col_ind = p->col_ind,
-                           .row_ptr_bits = 32,
-                           .precision = TESS_PRECISION_FP64};
-
-    return view;
-}
-
-static void find_mirror(const csr_view *v, int32_t *mirror)
-{
-    for (int64_t i = 0; i < v->nrows; i++) {
-        for (int64_t k = csr_offset(v, i); k < csr_offset(v, i + 1); k++) {
-            mirror[k] = (int32_t)csr_find(v, v->col_ind[k], i);
-        }
-    }
-}
-
-static void release_pattern(tess_context *ctx, const tess_batch *a, const host_pattern *p)
-{
-    tess_host_release(ctx, p->row_ptr, a->n + 1, sizeof *p->row_ptr);
-    tess_host_release(ctx, p->col_ind, a->nnz, sizeof *p->col_ind);
-    tess_host_release(ctx, p->mirror, a->nnz, sizeof *p->mirror);
-}
-
-static tess_status make_pattern(tess_context *ctx, const tess_batch *a, bool mirrored, host_pattern *p)
-{
-    csr_view view;
-    int64_t bad = -1;
-    tess_status status = TESS_SUCCESS;
-
-    TESS_TRY(tess_host_allocate(ctx, a->n + 1, sizeof *p->row_ptr, (void **)&p->row_ptr));
-    TESS_TRY(tess_host_allocate(ctx, a->nnz, sizeof *p->col_ind, (void **)&p->col_ind));
-    TESS_TRY(get_indices(ctx, a, a->row_ptr, a->row_ptr_bits, a->n + 1, p->row_ptr));
-    TESS_TRY(get_indices(ctx, a, a->col_ind, a->col_ind_bits, a->nnz, p->col_ind));
-    view = view_of(a, p);
-    TESS_TRY(assembled_host_ops.check(ctx, &view, &bad));
-    if (bad >= 0) {
-        return tess_fail(ctx, TESS_OUT_OF_RANGE, "sort the columns of each row, sum duplicates, and count from 0",
-                         "row %lld of a batch's pattern has offsets out of order, or columns that are unsorted, "
-                         "duplicate or out of range",
-                         (long long)bad);
-    }
-    if (!mirrored) { return TESS_SUCCESS; }
-    TESS_TRY(tess_host_allocate(ctx, a->nnz, sizeof *p->mirror, (void **)&p->mirror));
-    find_mirror(&view, p->mirror);
-cleanup:
-    return status;
-}
-
 /* ---- on the device ---- */
 
-/* Arrays of a call on a GPU; on a host the pattern's and the caller's are used as they are. */
+/* Arrays of a call on a GPU; on a host the caller's are used as they are. */
 typedef struct batch_call {
     tess_context *ctx;
     const tess_batch *a;
     batch_task task;
     batch_outcome *outcomes; /* of all systems */
-    host_pattern on_host;
-    int32_t *row_ptr, *col_ind, *mirror; /* copies of the pattern; NULL: none */
-    double *val, *b, *x;                 /* of a slice, where the caller's are in the host's memory; NULL: none */
-    int64_t slice;                       /* systems of a slice */
+    batch_pattern pattern;
+    double *val, *b, *x; /* of a slice, where the caller's are in the host's memory; NULL: none */
+    int64_t slice;       /* systems of a slice */
 } batch_call;
 
 static bool copies_values(const batch_call *c)
 {
     return c->ctx->device == TESS_DEVICE_GPU && c->a->where == TESS_MEMORY_HOST;
-}
-
-static tess_status place_pattern(batch_call *c)
-{
-    tess_context *ctx = c->ctx;
-    const host_pattern *p = &c->on_host;
-    tess_status status = TESS_SUCCESS;
-
-    if (ctx->device == TESS_DEVICE_CPU) {
-        c->task.row_ptr = p->row_ptr;
-        c->task.col_ind = p->col_ind;
-        c->task.mirror = p->mirror;
-        return TESS_SUCCESS;
-    }
-    TESS_TRY(tess_device_upload(ctx, p->row_ptr, c->a->n + 1, sizeof *p->row_ptr, (void **)&c->row_ptr));
-    TESS_TRY(tess_device_upload(ctx, p->col_ind, c->a->nnz, sizeof *p->col_ind, (void **)&c->col_ind));
-    if (p->mirror) { TESS_TRY(tess_device_upload(ctx, p->mirror, c->a->nnz, sizeof *p->mirror, (void **)&c->mirror)); }
-    c->task.row_ptr = c->row_ptr;
-    c->task.col_ind = c->col_ind;
-    c->task.mirror = c->mirror;
-cleanup:
-    return status;
 }
 
 static void choose_slice(batch_call *c)
@@ -268,15 +190,106 @@ static void release_call(const batch_call *c)
 {
     tess_context *ctx = c->ctx;
 
-    tess_device_release(ctx, c->row_ptr, c->a->n + 1, sizeof *c->row_ptr);
-    tess_device_release(ctx, c->col_ind, c->a->nnz, sizeof *c->col_ind);
-    tess_device_release(ctx, c->mirror, c->a->nnz, sizeof *c->mirror);
     tess_device_release(ctx, c->val, c->slice * c->a->nnz, sizeof *c->val);
     tess_device_release(ctx, c->b, c->slice * c->a->n, sizeof *c->b);
     tess_device_release(ctx, c->x, c->slice * c->a->n, sizeof *c->x);
-    release_pattern(ctx, c->a, &c->on_host);
+    batch_pattern_release(ctx, &c->pattern);
     tess_host_release(ctx, c->outcomes, c->a->systems, sizeof *c->outcomes);
 }
+
+/* Outcomes of systems whose solve did not begin. */
+static tess_status make_outcomes(tess_context *ctx, int64_t systems, batch_outcome **out)
+{
+    const double nan = (double)NAN;
+    const batch_outcome none = {.rhs_norm = nan, .residual_norm = nan, .residual_bound = nan};
+    const tess_status status = tess_host_allocate(ctx, systems, sizeof **out, (void **)out);
+
+    for (int64_t s = 0; status == TESS_SUCCESS && s < systems; s++) {
+        (*out)[s] = none;
+    }
+    return status;
+}
+
+/* What a team of GMRES has besides. */
+static void add_basis(batch_task *task)
+{
+    const int64_t most = task->restart;
+
+    task->basis_values = (most + 1) * task->n;
+    task->small_values = batch_small_values(most);
+}
+
+/* ---- systems that go on with GMRES ---- */
+
+/* With iterations left. */
+static bool broke_down(const batch_task *task, const batch_outcome *found)
+{
+    return found->method == BATCH_BICGSTAB && found->iterations < task->max_iterations &&
+           (found->reason == TESS_REASON_BREAKDOWN || found->reason == TESS_REASON_DIVERGENCE);
+}
+
+/* Both solves of a system as one. */
+static void join_outcomes(const batch_outcome *again, batch_outcome *found)
+{
+    const batch_outcome before = *found;
+
+    if (again->method == BATCH_CHOSEN) { /* it did not begin */
+        found->reason = again->reason;
+        return;
+    }
+    *found = *again;
+    found->iterations += before.iterations;
+    found->refinements += before.refinements + 1;
+}
+
+/* Neighbours, from their x. */
+static tess_status go_on_with(batch_call *c, batch_task task, int64_t first, int64_t count, batch_outcome *outcomes)
+{
+    batch_outcome *again = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    task.systems = count;
+    task.val += first * task.nnz;
+    task.b += first * task.n;
+    task.x += first * task.n;
+    for (int64_t s = 0; s < count; s++) {
+        const int64_t left = c->task.max_iterations - outcomes[s].iterations;
+
+        if (left < task.max_iterations) { task.max_iterations = left; }
+    }
+    TESS_TRY(make_outcomes(c->ctx, count, &again));
+    TESS_TRY(batch_ops_of(c->ctx)->solve(c->ctx, &task, again));
+    for (int64_t s = 0; s < count; s++) {
+        join_outcomes(&again[s], &outcomes[s]);
+    }
+cleanup:
+    tess_host_release(c->ctx, again, count, sizeof *again);
+    return status;
+}
+
+/* Where the batch chose BiCGSTAB, and it broke down. */
+static tess_status go_on_with_gmres(batch_call *c, const batch_task *slice, batch_outcome *outcomes)
+{
+    batch_task task = *slice;
+    int64_t end = 0;
+    tess_status status = TESS_SUCCESS;
+
+    if (slice->method != BATCH_CHOSEN) { return TESS_SUCCESS; }
+    task.method = BATCH_GMRES;
+    add_basis(&task);
+    for (int64_t first = 0; first < slice->systems; first = end) {
+        end = first;
+        while (end < slice->systems && broke_down(slice, &outcomes[end])) {
+            end++;
+        }
+        if (end > first) { TESS_TRY(go_on_with(c, task, first, end - first, outcomes + first)); }
+        if (end == first) { end++; }
+    }
+cleanup:
+    return status;
+}
+
+/* ---- slices ---- */
 
 static tess_status solve_slice(batch_call *c, int64_t first, int64_t count)
 {
@@ -299,6 +312,7 @@ static tess_status solve_slice(batch_call *c, int64_t first, int64_t count)
         task.x = c->x;
     }
     TESS_TRY(batch_ops_of(c->ctx)->solve(c->ctx, &task, c->outcomes + first));
+    TESS_TRY(go_on_with_gmres(c, &task, c->outcomes + first));
     if (copies_values(c)) { status = backend->download(c->ctx, a->x + first * a->n, c->x, of_x); }
 cleanup:
     return status;
@@ -323,18 +337,6 @@ cleanup:
     return status;
 }
 
-static tess_status begin_outcomes(batch_call *c)
-{
-    const double nan = (double)NAN;
-    const batch_outcome none = {.rhs_norm = nan, .residual_norm = nan, .residual_bound = nan};
-    const tess_status status = tess_host_allocate(c->ctx, c->a->systems, sizeof *c->outcomes, (void **)&c->outcomes);
-
-    for (int64_t s = 0; status == TESS_SUCCESS && s < c->a->systems; s++) {
-        c->outcomes[s] = none;
-    }
-    return status;
-}
-
 /* A system without unknowns is solved. */
 static void end_empty(const batch_call *c)
 {
@@ -347,22 +349,23 @@ static batch_task task_of(const tess_batch *a, const tess_solve_options *o)
 {
     const bool named = o->solver != TESS_SOLVER_AUTO && o->precond.kind == TESS_PRECOND_AUTO;
     const tess_stop_norm norm = verify_stop_norm(o);
-    const batch_task task = {.n = (int32_t)a->n,
-                             .nnz = (int32_t)a->nnz,
-                             .method = o->solver == TESS_SOLVER_AUTO ? BATCH_CHOSEN
-                                       : o->solver == TESS_SOLVER_CG ? BATCH_CG
-                                                                     : BATCH_BICGSTAB,
-                             .scaling = named || o->precond.kind == TESS_PRECOND_NONE ? BATCH_UNSCALED
-                                        : o->precond.kind == TESS_PRECOND_JACOBI      ? BATCH_SCALED
-                                                                                      : BATCH_SCALED_IF_POSSIBLE,
-                             .given = norm != TESS_STOP_NORM_ROWS,
-                             .rows = norm != TESS_STOP_NORM_GIVEN,
-                             .rows_slack = norm == TESS_STOP_NORM_GIVEN ? TESS_ROWS_SLACK : 1.0,
-                             .rtol = o->rtol,
-                             .atol = o->atol,
-                             .divergence_tolerance = o->divergence_tolerance,
-                             .max_iterations = o->max_iterations};
+    const int64_t most = o->max_iterations < a->n ? o->max_iterations : a->n;
+    batch_task task = {.n = (int32_t)a->n,
+                       .nnz = (int32_t)a->nnz,
+                       .method = (batch_method)method_of(o->solver),
+                       .precond = named ? BATCH_PLAIN : (batch_precond)precond_of(o->precond.kind),
+                       .restart = (int32_t)(o->gmres.restart < most ? o->gmres.restart : most),
+                       .given = norm != TESS_STOP_NORM_ROWS,
+                       .rows = norm != TESS_STOP_NORM_GIVEN,
+                       .rows_slack = norm == TESS_STOP_NORM_GIVEN ? TESS_ROWS_SLACK : 1.0,
+                       .rtol = o->rtol,
+                       .atol = o->atol,
+                       .divergence_tolerance = o->divergence_tolerance,
+                       .max_iterations = o->max_iterations};
 
+    if (task.restart < 1) { task.restart = 1; }
+    if (task.precond == BATCH_ILU0) { task.factor_values = a->nnz; }
+    if (task.method == BATCH_GMRES) { add_basis(&task); }
     return task;
 }
 
@@ -374,14 +377,12 @@ static double unsigned_nan(double v)
 
 static void report(const batch_call *c, tess_batch_result *results)
 {
-    static const tess_solver_kind kinds[] = {TESS_SOLVER_AUTO, TESS_SOLVER_CG, TESS_SOLVER_BICGSTAB};
-
     for (int64_t s = 0; s < c->a->systems; s++) {
         const batch_outcome *found = &c->outcomes[s];
         const double scale = found->rhs_norm > 0.0 ? found->rhs_norm : 1.0;
 
         results[s] = (tess_batch_result){.reason = found->reason,
-                                         .solver = kinds[found->method],
+                                         .solver = solvers[found->method],
                                          .converged = found->converged,
                                          .verified = found->verified,
                                          .iterations = found->iterations,
@@ -397,14 +398,13 @@ static tess_status run_call(batch_call *c)
 {
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(make_pattern(c->ctx, c->a, c->task.method != BATCH_BICGSTAB, &c->on_host));
-    TESS_TRY(begin_outcomes(c));
+    TESS_TRY(batch_pattern_make(c->ctx, c->a, &c->pattern, &c->task));
+    TESS_TRY(make_outcomes(c->ctx, c->a->systems, &c->outcomes));
     if (c->a->n == 0 || c->a->systems == 0) {
         end_empty(c);
         return TESS_SUCCESS;
     }
     choose_slice(c);
-    TESS_TRY(place_pattern(c));
     TESS_TRY(place_values(c));
     status = solve_slices(c);
 cleanup:

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include <tessera/export.h>
 #include <tessera/reason.h>
 
 #include "base/context.h"
@@ -14,9 +15,17 @@ extern "C" {
 #endif
 
 /* CHOSEN: CG for a symmetric matrix whose diagonal has one sign, and BiCGSTAB for others and where CG fails. */
-typedef enum batch_method { BATCH_CHOSEN, BATCH_CG, BATCH_BICGSTAB } batch_method;
-/* SCALED: by Jacobi; IF_POSSIBLE, with 1 where the diagonal has no inverse. */
-typedef enum batch_scaling { BATCH_SCALED_IF_POSSIBLE, BATCH_UNSCALED, BATCH_SCALED } batch_scaling;
+typedef enum batch_method { BATCH_CHOSEN, BATCH_CG, BATCH_BICGSTAB, BATCH_GMRES } batch_method;
+/* JACOBI_IF_POSSIBLE: with 1 where the diagonal has no inverse. */
+typedef enum batch_precond { BATCH_JACOBI_IF_POSSIBLE, BATCH_PLAIN, BATCH_JACOBI, BATCH_ILU0 } batch_precond;
+
+/* The order in which a triangle is solved. Level l has the rows order[begin[l]] .. order[begin[l + 1] - 1], which need
+   rows of lower levels alone. Without an order: one level of all rows, for one thread, which solves the lower triangle
+   from the first row on and the upper one from the last. */
+typedef struct batch_levels {
+    int32_t count;
+    const int32_t *begin, *order;
+} batch_levels;
 
 /* Arrays are in the memory of the context's device, and of the first system of the slice. */
 typedef struct batch_task {
@@ -24,10 +33,16 @@ typedef struct batch_task {
     int64_t systems;
     const int32_t *row_ptr, *col_ind;
     const int32_t *mirror; /* of entry (i, j): where (j, i) is; -1: nowhere. NULL: nobody asks for symmetry */
+    /* ILU(0): where the diagonal entries are; levels of the triangles */
+    const int32_t *diagonal;
+    batch_levels lower, upper;
     const double *val, *b;
     double *x;
     batch_method method;
-    batch_scaling scaling;
+    batch_precond precond;
+    int32_t restart; /* vectors of a cycle of GMRES, at most n */
+    /* Values that a team has beside its vectors: ILU(0)'s factors, the basis of GMRES, its small problem; 0: none. */
+    int64_t factor_values, basis_values, small_values;
     bool given, rows;  /* which norms must meet their tolerances */
     double rows_slack; /* times that of scaled rows is allowed in a verified answer */
     double rtol, atol, divergence_tolerance;
@@ -42,6 +57,18 @@ typedef struct batch_outcome {
     int64_t iterations, refinements;
     double rhs_norm, residual_norm, residual_bound;
 } batch_outcome;
+
+/* Values of the small problem of GMRES with a basis of so many vectors; batch_place_small divides them. */
+TESS_HD int64_t batch_small_values(int64_t most)
+{
+    return 8 * (most + 2) + most * (most + 1) / 2;
+}
+
+/* Values of a team beside its vectors. */
+TESS_HD int64_t batch_own_values(const batch_task *task)
+{
+    return task->factor_values + task->basis_values + task->small_values;
+}
 
 typedef struct batch_ops {
     /* `outcomes`, of the host, begin as those of systems whose solve did not begin. */

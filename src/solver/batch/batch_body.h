@@ -1,26 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A solve of one system of a batch by a team (batch_work.h): CG, BiCGSTAB, and cycles that the true residual judges. */
+/* A solve of one system of a batch by a team (batch_work.h): CG, BiCGSTAB, GMRES, and cycles that the true residual
+   judges. */
 #ifndef TESS_SOLVER_BATCH_BATCH_BODY_H
 #define TESS_SOLVER_BATCH_BATCH_BODY_H
 
-#include <string.h>
-
 #include "base/random.h"
-#include "solver/batch/batch_work.h"
+#include "solver/batch/batch_gmres.h"
 #include "solver/bicgstab/bicgstab_scalars.h"
 #include "solver/cg/cg_scalars.h"
-
-/* As in guard_run.h and guard_repair.c: a cycle that brings less of what was asked made no progress; so many in a row
-   end a solve; a loop stops at this share of its goal. */
-#define BATCH_PROGRESS 0.5
-enum { BATCH_FRUITLESS = 3 };
-#define BATCH_STOP_SHARE 0.999
-#define BATCH_SECOND_SHARE 0.5
-#define BATCH_HIDDEN_SHARE 1e-8
-#define BATCH_ROUNDING_FACTOR 64.0
-enum { BATCH_UNSCALED_EXPONENT = 300, BATCH_MOST_EXPONENT = 1000 };
-/* A matrix is symmetric whose asymmetric part is below 1e-9 of its Frobenius norm, as in symmetry.h. */
-#define BATCH_ASYMMETRY 1e-18
+#include "solver/guard_limits.h"
 
 /* ---- conjugate gradients: the equations are those of cg.c ---- */
 
@@ -134,16 +122,6 @@ BATCH_FN void batch_run_bicgstab(const batch_work *w)
 
 /* ---- before the first cycle ---- */
 
-/* Sums over the team, for all. */
-BATCH_FN void batch_count(const batch_work *w, double *first, double *second)
-{
-    batch_sum(w->state, *first, *second);
-    BATCH_BARRIER();
-    *first = w->state->dots[0];
-    *second = w->state->dots[1];
-    BATCH_BARRIER();
-}
-
 /* The diagonal's inverse, and how many entries of it are above and below 0. */
 BATCH_FN void batch_find_scale(const batch_work *w, double *above, double *below)
 {
@@ -178,7 +156,7 @@ BATCH_FN bool batch_is_symmetric(const batch_work *w)
         total += w->val[k] * w->val[k];
     }
     batch_count(w, &difference, &total);
-    return difference <= BATCH_ASYMMETRY * total;
+    return difference <= ASYMMETRY_LIMIT * ASYMMETRY_LIMIT * total;
 }
 
 /* Chooses the method and the preconditioner. RUNNING, or why a solve cannot begin. */
@@ -191,11 +169,14 @@ BATCH_FN tess_reason batch_choose(batch_work *w)
     const bool whole = above + below == task->n, one_sign = above == task->n || below == task->n;
     const bool symmetric = task->mirror && batch_is_symmetric(w);
 
-    w->scaled = task->scaling != BATCH_UNSCALED;
+    w->precond = task->precond;
     w->method = task->method;
     if (task->method == BATCH_CHOSEN) { w->method = symmetric && one_sign ? BATCH_CG : BATCH_BICGSTAB; }
     if (w->method == BATCH_CG && !symmetric) { return TESS_REASON_NONSYMMETRIC; }
-    return task->scaling == BATCH_SCALED && !whole ? TESS_REASON_PRECOND_SETUP : TESS_REASON_RUNNING;
+    if (BATCH_HAS_OWN && w->precond == BATCH_ILU0 ? !batch_factor(w) : w->precond == BATCH_JACOBI && !whole) {
+        return TESS_REASON_PRECOND_SETUP;
+    }
+    return TESS_REASON_RUNNING;
 }
 
 /* Verifies the initial guess. RUNNING: cycles follow; RTOL: it meets the tolerance. */
@@ -220,9 +201,9 @@ BATCH_FN double batch_goal(const batch_work *w)
 {
     const double deciding = batch_deciding_norm(w, &w->now);
 
-    if (!w->task->rows || deciding == w->now.norm) { return BATCH_STOP_SHARE * w->tolerance; }
-    return BATCH_STOP_SHARE * w->tolerance * (w->now.norm / deciding) * (w->iterations > 0 ? BATCH_SECOND_SHARE : 1.0) *
-           pow(BATCH_HIDDEN_SHARE, w->fruitless);
+    if (!w->task->rows || deciding == w->now.norm) { return STOP_SHARE * w->tolerance; }
+    return STOP_SHARE * w->tolerance * (w->now.norm / deciding) * (w->iterations > 0 ? SECOND_SHARE : 1.0) *
+           pow(HIDDEN_SHARE, w->fruitless);
 }
 
 /* d near A^-1 r / unit, from the residual r over unit, which changes; returns unit, a power of two. */
@@ -233,8 +214,8 @@ BATCH_FN double batch_run(const batch_work *w, double goal)
     int e = 0;
 
     (void)frexp(w->now.norm, &e);
-    e = e > BATCH_MOST_EXPONENT ? BATCH_MOST_EXPONENT : e < -BATCH_MOST_EXPONENT ? -BATCH_MOST_EXPONENT : e;
-    if (e >= -BATCH_UNSCALED_EXPONENT && e <= BATCH_UNSCALED_EXPONENT) { e = 0; }
+    e = e > MAX_EXPONENT ? MAX_EXPONENT : e < -MAX_EXPONENT ? -MAX_EXPONENT : e;
+    if (e >= -UNSCALED_EXPONENT && e <= UNSCALED_EXPONENT) { e = 0; }
     if (e != 0) { batch_combine(w, 0.0, r, ldexp(1.0, -e), r); }
     batch_fill(w, 0.0, w->vector[BATCH_D]);
     if (BATCH_LEADS) {
@@ -252,6 +233,8 @@ BATCH_FN double batch_run(const batch_work *w, double goal)
     BATCH_BARRIER();
     if (w->method == BATCH_CG) {
         batch_run_cg(w);
+    } else if (BATCH_HAS_OWN && w->method == BATCH_GMRES) {
+        batch_run_gmres(w);
     } else {
         batch_run_bicgstab(w);
     }
@@ -281,7 +264,9 @@ BATCH_FN bool batch_cycle(batch_work *w, tess_reason *reason)
     }
     batch_copy(w, d, w->x);
     w->now = next;
-    return w->iterations > first && after <= before - BATCH_PROGRESS * (asked > 0.0 ? asked : 0.0);
+    return w->iterations > first &&
+           after <= (*reason == TESS_REASON_RUNNING ? RESTART_FACTOR * before
+                                                    : before - PROGRESS_SHARE * (asked > 0.0 ? asked : 0.0));
 }
 
 BATCH_FN bool batch_ends_from_outside(tess_reason reason)
@@ -292,7 +277,7 @@ BATCH_FN bool batch_ends_from_outside(tess_reason reason)
 /* Whether another cycle may help after one that has not met the tolerance; if not, *reason is final. */
 BATCH_FN bool batch_goes_on(batch_work *w, bool progress, tess_reason *reason)
 {
-    const bool attained = w->unproved || w->now.norm <= BATCH_ROUNDING_FACTOR * w->now.rounding;
+    const bool attained = w->unproved || w->now.norm <= ROUNDING_FACTOR * w->now.rounding;
 
     if (w->now.norm == 0.0) { *reason = TESS_REASON_STAGNATION; }
     if (w->now.norm == 0.0 || batch_ends_from_outside(*reason)) { return false; }
@@ -305,7 +290,8 @@ BATCH_FN bool batch_goes_on(batch_work *w, bool progress, tess_reason *reason)
         w->method = BATCH_BICGSTAB;
         w->fruitless = 0;
     }
-    if (w->fruitless < BATCH_FRUITLESS) { return true; }
+    if (w->fruitless < FRUITLESS_CYCLES) { return true; }
+    if (*reason == TESS_REASON_RUNNING) { *reason = TESS_REASON_STAGNATION; }
     if (*reason == TESS_REASON_RTOL) { *reason = attained ? TESS_REASON_STAGNATION : TESS_REASON_FALSE_CONVERGENCE; }
     return false;
 }
@@ -321,7 +307,7 @@ BATCH_FN tess_reason batch_run_cycles(batch_work *w)
         const bool progress = batch_cycle(w, &reason);
 
         goes_on = !batch_meets(w, &w->now) && batch_goes_on(w, progress, &reason);
-        w->refinements += goes_on ? 1 : 0;
+        w->refinements += goes_on && reason != TESS_REASON_RUNNING ? 1 : 0; /* a full basis is no wrong estimate */
     }
     return reason;
 }
@@ -336,7 +322,7 @@ BATCH_FN tess_reason batch_final_reason(const batch_work *w, tess_reason reason)
         return w->tolerance > task->rtol * w->now.rhs_norm ? TESS_REASON_ATOL : TESS_REASON_RTOL;
     }
     if (reason > 0) { return TESS_REASON_FALSE_CONVERGENCE; }
-    return reason == TESS_REASON_INDEFINITE_PRECOND && !w->scaled ? TESS_REASON_BREAKDOWN : reason;
+    return reason == TESS_REASON_INDEFINITE_PRECOND && w->precond == BATCH_PLAIN ? TESS_REASON_BREAKDOWN : reason;
 }
 
 /* System s; w has the team's state and vectors. */
@@ -346,7 +332,7 @@ BATCH_FN void batch_solve_one(const batch_task *task, int64_t s, batch_work *w, 
     w->val = task->val + s * task->nnz;
     w->b = task->b + s * task->n;
     w->x = task->x + s * task->n;
-    w->scaled = false;
+    w->precond = BATCH_PLAIN;
     w->method = BATCH_CHOSEN;
     w->iterations = w->refinements = 0;
     w->fruitless = 0;

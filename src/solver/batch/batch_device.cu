@@ -1,125 +1,55 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Batches on a GPU: one launch, a block of threads for each system; its vectors are in shared memory, or, where they do
-   not fit, in global memory, and then blocks solve several systems one after another. */
-#include "device/gpu/gpu.h"
-#include "device/gpu/reduce.cuh"
+   not fit, in global memory, and then blocks solve several systems one after another. Factors and bases are always in
+   global memory. */
+#define BATCH_HAS_OWN 0
+#include "solver/batch/batch_kernel.cuh"
 
-#include "solver/batch/batch.h"
+/* Blocks per multiprocessor with vectors in global memory; the same with vectors in shared memory, and factors or a
+   basis in global memory; systems of a launch for each multiprocessor where somebody may end the batch. */
+enum { GLOBAL_BLOCKS = 4, OWN_BLOCKS = 8, WATCHED_SYSTEMS = 32 };
+/* About the most bytes of factors and bases. */
+constexpr int64_t OWN_BYTES = INT64_C(1) << 31;
 
-#include <tessera/residual.h>
-
-/* Places for sums over a block; blocks per multiprocessor with vectors in global memory; systems of a launch for each
-   multiprocessor where somebody may end the batch. */
-enum { JOIN_PLACES = 64, GLOBAL_BLOCKS = 4, WATCHED_SYSTEMS = 32 };
-/* The first bytes of what a block asks for; its vectors follow. */
-enum { JOIN_BYTES = JOIN_PLACES * sizeof(tess_residual_sums) };
-static_assert(JOIN_BYTES % sizeof(double2) == 0, "the vectors start aligned");
-
-#define BATCH_FN __device__ static inline
-#define BATCH_FIRST ((int32_t)threadIdx.x)
-#define BATCH_STEP GPU_BLOCK
-#define BATCH_LEADS (threadIdx.x == 0)
-#define BATCH_BARRIER() __syncthreads()
-
-__device__ static inline double batch_dot(int32_t n, const double *x, const double *y)
+/* Global memory bounds the blocks, where they have any; each multiprocessor has one. */
+static unsigned blocks_of(const tess_context *ctx, const batch_task *task, bool shared, int64_t values)
 {
-    double sum = 0.0;
+    const int64_t multiprocessors = gpu_state_of(ctx)->multiprocessors;
+    int64_t most = shared ? INT32_MAX : multiprocessors * GLOBAL_BLOCKS;
 
-    for (int32_t i = BATCH_FIRST; i < n; i += BATCH_STEP) {
-        sum += x[i] * y[i];
+    if (batch_own_values(task) > 0) {
+        const int64_t resident = multiprocessors * (shared ? (int)OWN_BLOCKS : (int)GLOBAL_BLOCKS);
+        const int64_t fitting = OWN_BYTES / (values * (int64_t)sizeof(double));
+
+        most = resident < fitting ? resident : fitting;
+        if (most < multiprocessors) { most = multiprocessors; }
     }
-    return sum;
-}
-
-__device__ static inline void batch_sum(tess_loop_state *state, double first, double second)
-{
-    double sums[2] = {first, second};
-
-    block_sum(sums);
-    if (BATCH_LEADS) {
-        state->dots[0] = sums[0];
-        state->dots[1] = sums[1];
-    }
-}
-
-/* In a fixed order: first the threads JOIN_PLACES apart, then by halves. */
-__device__ static inline void batch_join(tess_residual_sums *sums)
-{
-    extern __shared__ double2 batch_shared[];
-    tess_residual_sums *place = (tess_residual_sums *)batch_shared;
-    const int at = (int)threadIdx.x % JOIN_PLACES;
-
-    for (int group = 0; group < GPU_BLOCK / JOIN_PLACES; group++) {
-        __syncthreads();
-        if ((int)threadIdx.x / JOIN_PLACES != group) { continue; }
-        if (group > 0) {
-            tess_residual_sums_add(&place[at], sums);
-        } else {
-            place[at] = *sums;
-        }
-    }
-    __syncthreads();
-    for (int half = JOIN_PLACES / 2; half > 0; half /= 2) {
-        if ((int)threadIdx.x < half) { tess_residual_sums_add(&place[at], &place[at + half]); }
-        __syncthreads();
-    }
-    *sums = place[0];
-}
-
-__device__ static inline bool batch_is_stopped(void *, tess_loop_state *)
-{
-    return false;
-}
-
-#include "solver/batch/batch_body.h"
-
-/* workspace: vectors of each block; NULL: they are in shared memory. */
-__global__ static void __launch_bounds__(GPU_BLOCK)
-    batch_kernel(batch_task task, double *workspace, int nvectors, batch_outcome *outcomes)
-{
-    extern __shared__ double2 batch_shared[];
-    __shared__ tess_loop_state state;
-    double *values =
-        workspace ? workspace + (int64_t)blockIdx.x * nvectors * task.n : (double *)((char *)batch_shared + JOIN_BYTES);
-    batch_work w;
-
-    w.state = &state;
-    w.team = NULL;
-    for (int i = 0; i < BATCH_VECTORS; i++) {
-        w.vector[i] = i < nvectors ? values + (int64_t)i * task.n : NULL;
-    }
-    for (int64_t s = blockIdx.x; s < task.systems; s += gridDim.x) {
-        batch_solve_one(&task, s, &w, &outcomes[s]);
-    }
-}
-
-static unsigned blocks_of(const tess_context *ctx, const batch_task *task, bool shared)
-{
-    const int64_t most = shared ? INT32_MAX : (int64_t)gpu_state_of(ctx)->multiprocessors * GLOBAL_BLOCKS;
-
     return (unsigned)(task->systems < most ? task->systems : most);
 }
 
 static tess_status solve(tess_context *ctx, const batch_task *task, batch_outcome *outcomes)
 {
     gpu_scope scope(ctx);
-    const int nvectors = task->method == BATCH_CG ? (int)BATCH_CG_VECTORS : (int)BATCH_VECTORS;
+    const bool short_step = task->method == BATCH_CG || task->method == BATCH_GMRES;
+    const int nvectors = short_step ? (int)BATCH_CG_VECTORS : (int)BATCH_VECTORS;
     const int64_t values = (int64_t)nvectors * task->n, bytes = values * (int64_t)sizeof(double);
     const bool shared = JOIN_BYTES + bytes <= gpu_state_of(ctx)->shared_bytes_per_block - GPU_STATIC_SHARED;
-    const unsigned blocks = blocks_of(ctx, task, shared);
-    double *workspace = NULL;
-    batch_outcome *found = NULL;
+    const int64_t own_values = batch_own_values(task);
+    batch_launch l = {};
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(tess_device_allocate(ctx, task->systems, sizeof *found, (void **)&found));
-    if (!shared) { TESS_TRY(tess_device_allocate(ctx, blocks * values, sizeof *workspace, (void **)&workspace)); }
-    TESS_TRY(gpu_allow_shared(ctx, (const void *)batch_kernel));
-    TESS_TRY(gpu_launch(ctx, "a batch of systems", batch_kernel, blocks, (size_t)(JOIN_BYTES + (shared ? bytes : 0)),
-                        *task, workspace, nvectors, found));
-    status = ctx->backend->download(ctx, outcomes, found, (size_t)task->systems * sizeof *outcomes);
+    l.blocks = blocks_of(ctx, task, shared, own_values + (shared ? 0 : values));
+    l.nvectors = nvectors;
+    l.shared_bytes = shared ? bytes : 0;
+    TESS_TRY(tess_device_allocate(ctx, task->systems, sizeof *l.found, (void **)&l.found));
+    if (!shared) { TESS_TRY(tess_device_allocate(ctx, l.blocks * values, sizeof(double), (void **)&l.workspace)); }
+    if (own_values > 0) { TESS_TRY(tess_device_allocate(ctx, l.blocks * own_values, sizeof(double), (void **)&l.own)); }
+    TESS_TRY(own_values > 0 ? batch_launch_with_own(ctx, task, &l) : launch(ctx, task, &l));
+    status = ctx->backend->download(ctx, outcomes, l.found, (size_t)task->systems * sizeof *outcomes);
 cleanup:
-    tess_device_release(ctx, found, task->systems, sizeof *found);
-    tess_device_release(ctx, workspace, blocks * values, sizeof *workspace);
+    tess_device_release(ctx, l.found, task->systems, sizeof *l.found);
+    tess_device_release(ctx, l.workspace, l.blocks * values, sizeof(double));
+    tess_device_release(ctx, l.own, l.blocks * own_values, sizeof(double));
     return status;
 }
 

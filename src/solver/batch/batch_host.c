@@ -14,6 +14,7 @@ struct tess_residual_sums;
 #define BATCH_STEP 1
 #define BATCH_LEADS true
 #define BATCH_BARRIER() ((void)0)
+#define BATCH_HAS_OWN true
 
 enum { LANES = 8 };
 /* Iterations between two looks at the clock. */
@@ -46,6 +47,32 @@ static inline void batch_sum(tess_loop_state *state, double first, double second
     state->dots[1] = second;
 }
 
+static inline void batch_project(int32_t n, const double *basis, int32_t columns, const double *v, double *out)
+{
+    for (int32_t k = 0; k < columns; k++) {
+        out[k] = batch_dot(n, basis + (int64_t)k * n, v);
+    }
+    out[columns] = batch_dot(n, v, v);
+}
+
+HOST_CLONES static void batch_remove(int32_t n, const double *basis, int32_t columns, const double *c, double *y)
+{
+    int32_t k = 0;
+
+    for (; k + 4 <= columns; k += 4) { /* y is read and written a quarter as often */
+        const double *v = basis + (int64_t)k * n, *v1 = v + n, *v2 = v1 + n, *v3 = v2 + n;
+
+        for (int32_t i = 0; i < n; i++) {
+            y[i] = (((y[i] - c[k] * v[i]) - c[k + 1] * v1[i]) - c[k + 2] * v2[i]) - c[k + 3] * v3[i];
+        }
+    }
+    for (; k < columns; k++) {
+        for (int32_t i = 0; i < n; i++) {
+            y[i] -= c[k] * basis[(int64_t)k * n + i];
+        }
+    }
+}
+
 static inline void batch_join(struct tess_residual_sums *sums)
 {
     (void)sums; /* of one thread */
@@ -72,9 +99,14 @@ static inline bool batch_is_stopped(void *team, tess_loop_state *state)
 /* Vectors begin at multiples of so many values: those of two threads share no cache line. */
 enum { LINE = 8 };
 
+static int64_t whole_lines(int64_t values)
+{
+    return (values + LINE - 1) / LINE * LINE;
+}
+
 static int64_t stride_of(const batch_task *task)
 {
-    return ((int64_t)task->n + LINE - 1) / LINE * LINE;
+    return whole_lines(task->n);
 }
 
 /* Every system that no other thread has taken. */
@@ -82,11 +114,14 @@ static void solve_systems(tess_context *ctx, const batch_task *task, double *val
 {
     tess_loop_state state = {.phase = TESS_LOOP_STOPPED};
     batch_thread thread = {ctx, 0};
-    batch_work w = {.state = &state, .team = &thread};
+    batch_small small = {.last = 0};
+    batch_work w = {.state = &state, .small = &small, .team = &thread};
 
     for (int i = 0; i < BATCH_VECTORS; i++) {
         w.vector[i] = values + i * stride_of(task);
     }
+    w.factors = values + BATCH_VECTORS * stride_of(task);
+    w.basis = w.factors + task->factor_values;
 #pragma omp for schedule(dynamic, 1)
     for (int64_t s = 0; s < task->systems; s++) {
         if (tess_deadline_passed(ctx)) {
@@ -101,7 +136,7 @@ static tess_status solve(tess_context *ctx, const batch_task *task, batch_outcom
 {
     const int64_t work = task->systems * ((int64_t)task->n + task->nnz);
     const int threads = task->systems > 1 ? host_threads_for(ctx, work) : 1;
-    const int64_t own = BATCH_VECTORS * stride_of(task);
+    const int64_t own = BATCH_VECTORS * stride_of(task) + whole_lines(batch_own_values(task));
     double *values = NULL;
     tess_status status = tess_host_allocate(ctx, threads * own, sizeof *values, (void **)&values);
 

@@ -6,6 +6,7 @@
  *     BATCH_FN                         the kind of all functions
  *     BATCH_FIRST, BATCH_STEP          a thread's own rows: it alone writes the elements of vectors at them
  *     BATCH_LEADS, BATCH_BARRIER()     whether this thread changes what the team shares; before others' values are read
+ *     BATCH_HAS_OWN                    whether teams may have factors and a basis
  *     batch_dot(n, x, y)               the own rows' part of (x, y)
  *     batch_sum(state, first, second)  state->dots := sums over the team, for the leader alone
  *     batch_join(sums)                 sums of residuals over the team, for all; all have read what they added
@@ -22,10 +23,17 @@
 
 #include "base/loop_state.h"
 #include "solver/batch/batch.h"
+#include "solver/gmres/arnoldi.h"
 
 /* Vectors of a team: of every method, and more for each. */
 enum { BATCH_R, BATCH_D, BATCH_SCALE, BATCH_Z, BATCH_P, BATCH_Q, BATCH_CG_VECTORS, BATCH_T = BATCH_CG_VECTORS };
 enum { BATCH_SHADOW = BATCH_T + 1, BATCH_VECTORS };
+
+/* The small problem of GMRES. */
+typedef struct batch_small {
+    arnoldi_small a;
+    int32_t last; /* closed columns */
+} batch_small;
 
 /* One system. */
 typedef struct batch_work {
@@ -33,9 +41,12 @@ typedef struct batch_work {
     const double *val, *b;
     double *x;
     double *vector[BATCH_VECTORS];
-    tess_loop_state *state; /* the team's */
+    double *factors; /* of ILU(0); the inverted diagonal is in vector[BATCH_SCALE] */
+    double *basis;   /* columns of n values; the arrays of the small problem follow */
+    batch_small *small;
+    tess_loop_state *state; /* the team's, like `small` */
     void *team;
-    bool scaled; /* by Jacobi */
+    batch_precond precond;
     batch_method method;
     tess_residual_norms now; /* of x */
     double tolerance, rows_tolerance;
@@ -83,19 +94,6 @@ BATCH_FN void batch_copy(const batch_work *w, const double *x, double *y)
     for (int32_t i = BATCH_FIRST; i < w->task->n; i += BATCH_STEP) {
         y[i] = x[i];
     }
-}
-
-/* M^-1 in: `in` itself, or in z. */
-BATCH_FN const double *batch_precondition(const batch_work *w, const double *in)
-{
-    const double *scale = w->vector[BATCH_SCALE];
-    double *z = w->vector[BATCH_Z];
-
-    if (!w->scaled) { return in; }
-    for (int32_t i = BATCH_FIRST; i < w->task->n; i += BATCH_STEP) {
-        z[i] = scale[i] * in[i];
-    }
-    return z;
 }
 
 /* ---- the true residual ---- */

@@ -11,11 +11,8 @@
 #include <tessera/names.h>
 #include <tessera/two_word.h>
 
-/* As in guard.c: the loop stops this much below the tolerance; a cycle must make this share of the way to its goal; and
-   so many cycles in a row may fail to. */
-#define STOP_SHARE 0.999
-#define PROGRESS_SHARE 0.5
-enum { FRUITLESS_CYCLES = 3 };
+#include "solver/guard_limits.h"
+
 /* A cycle on a matrix of lower precision aims at so many of its unit roundoffs, and at some progress. */
 #define REDUCTION_ROUNDOFFS 8.0
 #define SMALLEST_REDUCTION 0.25
