@@ -233,10 +233,7 @@ static void join_outcomes(const batch_outcome *again, batch_outcome *found)
 {
     const batch_outcome before = *found;
 
-    if (again->method == BATCH_CHOSEN) { /* it did not begin */
-        found->reason = again->reason;
-        return;
-    }
+    if (again->method == BATCH_CHOSEN) { return; } /* it did not begin */
     *found = *again;
     found->iterations += before.iterations;
     found->refinements += before.refinements + 1;
@@ -267,7 +264,12 @@ cleanup:
     return status;
 }
 
-/* Where the batch chose BiCGSTAB, and it broke down. */
+static bool is_memory(tess_status status)
+{
+    return status == TESS_OUT_OF_MEMORY || status == TESS_OUT_OF_DEVICE_MEMORY;
+}
+
+/* Where the batch chose BiCGSTAB, and it broke down. Without time or memory for a basis, that is the end. */
 static tess_status go_on_with_gmres(batch_call *c, const batch_task *slice, batch_outcome *outcomes)
 {
     batch_task task = *slice;
@@ -277,16 +279,17 @@ static tess_status go_on_with_gmres(batch_call *c, const batch_task *slice, batc
     if (slice->method != BATCH_CHOSEN) { return TESS_SUCCESS; }
     task.method = BATCH_GMRES;
     add_basis(&task);
-    for (int64_t first = 0; first < slice->systems; first = end) {
+    for (int64_t first = 0; first < slice->systems && !tess_deadline_passed(c->ctx); first = end) {
         end = first;
         while (end < slice->systems && broke_down(slice, &outcomes[end])) {
             end++;
         }
-        if (end > first) { TESS_TRY(go_on_with(c, task, first, end - first, outcomes + first)); }
+        if (end > first) { status = go_on_with(c, task, first, end - first, outcomes + first); }
+        if (is_memory(status)) { return TESS_SUCCESS; }
+        if (status != TESS_SUCCESS) { return status; }
         if (end == first) { end++; }
     }
-cleanup:
-    return status;
+    return TESS_SUCCESS;
 }
 
 /* ---- slices ---- */
