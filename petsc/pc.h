@@ -50,6 +50,9 @@ PetscErrorCode tp_pc_set_from_options(PC pc, tp_option_items items);
 /* The library's options for a kind that is not gamg. */
 PetscErrorCode tp_pc_complete_options(const tp_pc *p, tess_precond_options *options);
 
+/* PCMatApply, in pc_columns.c. */
+PetscErrorCode tp_pc_mat_apply(PC pc, Mat R, Mat Z);
+
 /* Whether it is of our type, and the kind jacobi. */
 PetscErrorCode tp_pc_is_jacobi(PC pc, PetscBool *out);
 

@@ -108,6 +108,12 @@ static void make_dense(bench_spmm *s, int64_t rows, int64_t columns, void *value
     s->bytes += rows * columns * (s->fp64() ? 8 : 4);
 }
 
+static cusparseStatus_t multiply(bench_spmm *s)
+{
+    return cusparseSpMM(s->handle, CUSPARSE_OPERATION_NON_TRANSPOSE, CUSPARSE_OPERATION_NON_TRANSPOSE, s->one(),
+                        s->matrix, s->x, s->zero(), s->y, s->type(), facts[s->kind].algorithm, s->buffer);
+}
+
 /* Work space and preprocessing. */
 static cusparseStatus_t prepare(bench_spmm *s)
 {
@@ -125,8 +131,8 @@ static cusparseStatus_t prepare(bench_spmm *s)
     }
     status = cusparseSpMM_preprocess(s->handle, plain, plain, s->one(), s->matrix, s->x, s->zero(), s->y, s->type(),
                                      algorithm, s->buffer);
-    /* an algorithm without a preprocessing step runs without it */
-    return status == CUSPARSE_STATUS_NOT_SUPPORTED ? CUSPARSE_STATUS_SUCCESS : status;
+    /* an algorithm without a preprocessing step runs without it; the product tells what is not supported */
+    return status == CUSPARSE_STATUS_SUCCESS || status == CUSPARSE_STATUS_NOT_SUPPORTED ? multiply(s) : status;
 }
 
 extern "C" tess_status bench_spmm_create(const tess_matrix *a, int kind, tess_precision precision, int columns, void *x,
@@ -175,12 +181,7 @@ extern "C" void bench_spmm_destroy(bench_spmm *s)
 
 extern "C" tess_status bench_spmm_call(void *user, int)
 {
-    bench_spmm *s = static_cast<bench_spmm *>(user);
-    const cusparseStatus_t status =
-        cusparseSpMM(s->handle, CUSPARSE_OPERATION_NON_TRANSPOSE, CUSPARSE_OPERATION_NON_TRANSPOSE, s->one(), s->matrix,
-                     s->x, s->zero(), s->y, s->type(), facts[s->kind].algorithm, s->buffer);
-
-    return status == CUSPARSE_STATUS_SUCCESS ? TESS_SUCCESS : TESS_DEVICE;
+    return multiply(static_cast<bench_spmm *>(user)) == CUSPARSE_STATUS_SUCCESS ? TESS_SUCCESS : TESS_DEVICE;
 }
 
 extern "C" int64_t bench_spmm_bytes(const bench_spmm *s)

@@ -59,8 +59,8 @@ def refuse_complex(dtype):
 def _refuse_unread(array, what):
     """Masked values and sparse arrays, which NumPy's conversion loses or does not read."""
     if isinstance(array, np.ma.MaskedArray) and np.ma.is_masked(array):
-        masked = int(np.ma.count_masked(array))
-        raise ValueError(f"{what} has {masked} masked value{'' if masked == 1 else 's'}, and the library takes no mask: "
+        count = int(np.ma.count_masked(array))
+        raise ValueError(f"{what} has {count} masked value{'' if count == 1 else 's'}, and the library takes no mask: "
                          "fill them, as its filled(0.0) does, or leave out their rows")
     if hasattr(array, "toarray") or "sparse" in str(getattr(array, "layout", "")):
         dense = "to_dense" if hasattr(array, "to_dense") else "toarray"

@@ -236,10 +236,11 @@ static void small_factors_count(void **state)
 
 /* ---- several columns ---- */
 
-/* What a solve of k columns holds at its peak beside what it was given, and the columns that it takes at once. */
+/* What a solve of k columns holds at its peak beside what it was given, and the columns that it takes at once. Its few
+   iterations need all of that. */
 static void check_columns(tess_context *ctx, const tess_matrix *a, tess_solver_kind kind, const char *precond, int k)
 {
-    const tess_solve_options o = options_of(kind, precond);
+    tess_solve_options o = options_of(kind, precond);
     const double before = (double)ctx->held_bytes;
     double *b = random_values((int64_t)N * k, 3, -1.0, 1.0), *x = test_allocate((int64_t)N * k, sizeof *x);
     const tess_columns right = tess_columns_by_column(N, k, b, TESS_MEMORY_HOST);
@@ -254,6 +255,7 @@ static void check_columns(tess_context *ctx, const tess_matrix *a, tess_solver_k
     for (int c = 0; c < k; c++) {
         tess_solve_result_init(&results[c]);
     }
+    o.max_iterations = 5;
     assert_ok(ctx, tess_solve_estimate_columns(a, &o, k, &e));
     assert_ok(ctx, tess_solve_estimate_columns(a, &o, 1, &one));
     assert_true(one.together == 0 && one.loop == 0 && one.arrays == 0);
@@ -285,9 +287,9 @@ static void several_columns_are_told(void **state)
     check_columns(ctx, a, TESS_SOLVER_CG, "jacobi", 9);
     check_columns(ctx, a, TESS_SOLVER_CG, "jacobi", 3);
     check_columns(ctx, a, TESS_SOLVER_CG, "amg", 8);
-    check_columns(ctx, a, TESS_SOLVER_BICGSTAB, "ilu0", 4);
-    check_columns(ctx, a, TESS_SOLVER_BLOCK_CG, "ic0", 8);
-    if (mumps_is_here()) { check_columns(ctx, a, TESS_SOLVER_FGMRES, "lu", 16); }
+    check_columns(ctx, a, TESS_SOLVER_BICGSTAB, "ilu0", 2);
+    check_columns(ctx, a, TESS_SOLVER_BLOCK_CG, "ic0", 4);
+    if (mumps_is_here()) { check_columns(ctx, a, TESS_SOLVER_FGMRES, "lu", 4); }
     tess_solve_estimate_init(&e);
     o.guard = TESS_GUARD_REPORT;
     assert_ok(ctx, tess_solve_estimate_columns(a, &o, 8, &e));

@@ -178,6 +178,19 @@ json other.json "{**j['solve_memory'], 'spare': 0} ==
     {**__import__('json').load(open('memory.json'))['solve_memory'], 'spare': 0}"
 json other.json "[a['options'] for a in j['recommendation']['attempts']] == ['--solver gmres --precond ilu0']"
 out_has '^recommendation +as the options ask$'
+# of several columns: cut into loops; arrays of b and x; the solve takes as many together
+expect 0 info gallery:laplace2d:100 --solve=cg,jacobi --columns 20 --json memory.json
+out_has '^ +20 columns in 3 loops of up to 8: '
+json memory.json "(lambda m: m['columns'] == 20 and m['columns_together'] == 8 and m['arrays'] == 20 * 2 * 8 * 10000
+    and m['total'] == sum(m[k] for k in ('stored', 'precond_bytes', 'vectors', 'history', 'loop', 'arrays')) and
+    m['loop'] > 8 * 8 * 8 * 10000)(j['solve_memory'])"
+expect 0 info gallery:laplace2d:100 --solve=cg,jacobi --columns 6
+out_has '^ +6 columns in one loop: '
+expect 0 info gallery:laplace2d:100 --solve=gmres,ilu0 --columns 4 --json memory.json
+out_has '^ +4 columns one after another: '
+expect 2 info gallery:laplace2d:20 --columns 4
+err_has '--columns is for the memory of a solve; give --solve too'
+expect 2 info gallery:laplace2d:20 --solve --columns 0
 expect 0 info gallery:laplace2d:20 --solve=cg,amg --amg-cycle w --json memory.json
 json memory.json "j['solve_memory']['precond'] == 'amg' and j['amg'] is None"
 json memory.json "j['recommendation']['precond'] != 'amg'"
