@@ -98,9 +98,17 @@ static const tess_matrix *matrix_of(const method_solver *s)
     return many_is_refinement(s) ? s->original : solver_matrix(s);
 }
 
-static bool precond_takes_columns(const tess_precond *m)
+/*
+ * A preconditioner that takes one column makes a loop of several move its r and z to and fro: so many bytes a row and
+ * column, of which the writes count twice. The product must save more than these.
+ */
+enum { MOVED_BYTES = 6 * sizeof(double) };
+
+static bool precond_takes_columns(const method_solver *s)
 {
-    return !krylov_precond_is_apart(m) || (m->ops->takes_columns && m->ops->takes_columns(m));
+    const tess_matrix *a = matrix_of(s);
+
+    return !krylov_precond_takes_one(s->precond) || tess_matrix_bytes(a) >= (int64_t)MOVED_BYTES * a->nrows;
 }
 
 /* The loop is recorded or plain, and CG has its standard form. */
@@ -128,7 +136,7 @@ bool many_takes(const method_solver *s)
     }
     if (method->run_columns) { return true; }
     return method->takes_columns && takes_form(s->options) && matrix_takes_columns(matrix_of(s)) &&
-           precond_takes_columns(s->precond);
+           precond_takes_columns(s);
 }
 
 /*
@@ -181,6 +189,9 @@ static void release_block(const many_columns *m, block *b)
     b->graph = NULL;
     tess_device_release(ctx, k->d, k->n, sizeof(double));
     tess_device_release(ctx, k->r, k->n, sizeof(double));
+    for (int i = 0; i < 2; i++) {
+        tess_device_release(ctx, k->apart[i], k->n, sizeof(double));
+    }
     for (int i = 0; i < b->nvectors; i++) {
         tess_device_release(ctx, k->v[i], k->n, sizeof(double));
     }
@@ -192,7 +203,8 @@ static void release_block(const many_columns *m, block *b)
 /* A recorded loop allocates nothing. */
 static tess_status prepare_precond(const tess_precond *m, int columns)
 {
-    const bool prepares = krylov_precond_is_apart(m) && m->ops->prepare_columns && columns > 1;
+    const bool prepares =
+        krylov_precond_is_apart(m) && !krylov_precond_takes_one(m) && m->ops->prepare_columns && columns > 1;
 
     return prepares ? m->ops->prepare_columns(m, columns) : TESS_SUCCESS;
 }
@@ -218,6 +230,10 @@ static tess_status make_block(const many_columns *m, int columns, block *b)
     for (int i = 0; i < b->nvectors; i++) {
         TESS_TRY(tess_device_allocate(ctx, k->n, sizeof(double), &k->v[i]));
         TESS_TRY(ctx->backend->zero(ctx, k->v[i], (size_t)k->n * sizeof(double)));
+    }
+    for (int i = 0; columns > 1 && krylov_precond_takes_one(s->precond) && i < 2; i++) {
+        TESS_TRY(tess_device_allocate(ctx, k->n, sizeof(double), (void **)&k->apart[i]));
+        TESS_TRY(ctx->backend->zero(ctx, k->apart[i], (size_t)k->n * sizeof(double)));
     }
     TESS_TRY(tess_device_allocate(ctx, columns, sizeof *k->state, (void **)&k->state));
     TESS_TRY(prepare_precond(s->precond, columns));
