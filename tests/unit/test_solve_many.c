@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Several right-hand sides in one call: each column is verified, and is what a solve of its own gives, whatever the
    others do. */
+#include "precond/precond.h"
 #include "support/columns_system.h"
 #include "support/precond_of.h"
 
@@ -159,6 +160,42 @@ static void preconditioners_of_one_column(void **state)
         check_calls(&s, calls);
         options.monitor = NULL;
         check_columns(&s, &options);
+        discard_system(&s);
+    }
+}
+
+/* A polynomial is applied to all columns at once, in each column as it is to one. */
+static void polynomials_of_columns(void **state)
+{
+    enum { K = 4 };
+
+    (void)state;
+    for (int form = 0; form < 2; form++) {
+        system_of s = make_system(oracle_convection2d(SIDE, 0.3), K);
+        tess_precond_options options = precond_of(TESS_PRECOND_POLYNOMIAL, 0);
+        double by_row[N * K], z[N * K], *one = s.x;
+        tess_precond *m = NULL;
+
+        options.polynomial.form = form ? TESS_POLYNOMIAL_POWERS : TESS_POLYNOMIAL_ROOTS;
+        options.polynomial.degree = 5 + form;
+        assert_ok(s.ctx, tess_precond_create(s.m, &options, &m));
+        assert_true(tess_precond_takes_columns(m));
+        for (int64_t at = 0; at < N * K; at++) {
+            by_row[at % N * K + at / N] = s.b[at];
+        }
+        assert_ok(s.ctx, m->ops->apply_columns(m, K, by_row, z));
+        for (int c = 0; c < K; c++) {
+            tess_vector *r = make_vector(s.ctx, N, s.b + c * N), *v = make_vector(s.ctx, N, one);
+
+            assert_ok(s.ctx, tess_precond_apply(m, r, v));
+            assert_ok(s.ctx, tess_vector_get(v, one, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
+            for (int i = 0; i < N; i++) {
+                assert_true(fabs(z[i * K + c] - one[i]) <= 0x1p-44 * (fabs(one[i]) + 1.0));
+            }
+            tess_vector_destroy(r);
+            tess_vector_destroy(v);
+        }
+        tess_precond_destroy(m);
         discard_system(&s);
     }
 }
@@ -417,6 +454,7 @@ int main(void)
                                        cmocka_unit_test(multigrid_of_columns),
                                        cmocka_unit_test(block_jacobi_of_columns),
                                        cmocka_unit_test(preconditioners_of_one_column),
+                                       cmocka_unit_test(polynomials_of_columns),
                                        cmocka_unit_test(short_rows_do_not_pay_for_one_column_after_another),
                                        cmocka_unit_test(any_other_request_solves_too),
                                        cmocka_unit_test(columns_end_at_their_own_time),
