@@ -35,12 +35,18 @@ bool many_takes(const method_solver *s);
 /* How many columns one loop takes at most, and at the least to be worth it. */
 int many_most(const method_solver *s);
 int many_least(const method_solver *s);
-/* The method of the common loop, and how it runs: the solver's, or refinement with complete factors. */
+tess_engine many_engine(const method_solver *s);
+
+/* ---- many_refinement.c ---- */
+
+/* The method of the common loop: the solver's, or refinement with complete factors. */
 const tess_method *many_method(const method_solver *s);
 bool many_is_refinement(const method_solver *s);
-tess_engine many_engine(const method_solver *s);
+bool many_has_complete_factors(const method_solver *s);
 /* What that method changes of the start of a column's cycle, after guard_aim. */
 void many_begin(const many_columns *m, solve_run *run);
+
+/* ---- many_loop.c ---- */
 
 /* Runs the loop of the columns that need it, from `r`: fills `d`, `numbers` and `end`. */
 tess_status many_run_loop(many_columns *m);
