@@ -25,7 +25,7 @@ static const tess_matrix *matrix_of(const method_solver *s)
 }
 
 /*
- * A preconditioner that takes one column makes a loop of several move its r and z there and back: so many bytes a row and
+ * A preconditioner that takes one column makes a loop of several move its r and z about: so many bytes a row and
  * column, of which the writes count twice. The product must save more than these.
  */
 enum { MOVED_BYTES = 6 * sizeof(double) };
