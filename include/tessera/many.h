@@ -21,8 +21,8 @@ TESS_BEGIN_DECLS
  * @param x        in: initial guesses; out: solutions
  * @param results  one for each column, initialised; `iterations`, reason and norms are the column's own, seconds those
  *                 of all columns that were solved together
- * Together, up to 8 columns on a host, 32 on a GPU: CG, MINRES, BiCGSTAB with no preconditioner, Jacobi or amg, also
- * where solver auto chose them for the first; up to 32 with lu or cholesky, which GMRES and IDR take too; block CG (16
+ * Together, up to 8 columns on a host, 32 on a GPU: CG, MINRES, BiCGSTAB with any preconditioner, also where solver
+ * auto chose them for the first; up to 32 with lu or cholesky, which GMRES and IDR take too; block CG (16
  * on a GPU) with any; all with guard `repair`. A column that has converged leaves; one that breaks down goes on alone.
  * Any other request solves one after another: docs/howto/several-right-hand-sides.md. options.time_limit is that of all
  * columns. Histories last until the next call of this function, or the solver's end.

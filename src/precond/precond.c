@@ -177,28 +177,38 @@ tess_status tess_precond_update(tess_precond *m)
     tess_status status = TESS_SUCCESS;
 
     if (!tess_precond_is_old(m)) { return TESS_SUCCESS; }
+    m->changes += 1;
     if (m->ops->renew) { status = m->ops->renew(m); }
     if (status == TESS_SUCCESS) { m->values_version = m->matrix->values_version; }
     return status;
 }
 
 /* A change that fails, such as for memory, may leave nothing to apply: the next update sets up anew. */
-static tess_status note_change(tess_precond *m, tess_status status)
+static tess_status note_change(tess_precond *m, tess_status status, bool changed)
 {
+    m->changes += changed;
     if (status != TESS_SUCCESS && m->matrix) { m->values_version = m->matrix->values_version - 1; }
     return status;
 }
 
 tess_status tess_precond_mend(tess_precond *m, bool *mended)
 {
+    tess_status status = TESS_SUCCESS;
+
     *mended = false;
-    return m && m->ops->mend ? note_change(m, m->ops->mend(m, mended)) : TESS_SUCCESS;
+    if (!m || !m->ops->mend) { return TESS_SUCCESS; }
+    status = m->ops->mend(m, mended);
+    return note_change(m, status, *mended);
 }
 
 tess_status tess_precond_widen(tess_precond *m, bool *widened)
 {
+    tess_status status = TESS_SUCCESS;
+
     *widened = false;
-    return m && m->ops->widen ? note_change(m, m->ops->widen(m, widened)) : TESS_SUCCESS;
+    if (!m || !m->ops->widen) { return TESS_SUCCESS; }
+    status = m->ops->widen(m, widened);
+    return note_change(m, status, *widened);
 }
 
 bool tess_precond_can_widen(const tess_precond *m)
@@ -209,6 +219,16 @@ bool tess_precond_can_widen(const tess_precond *m)
 uint64_t tess_precond_revision(const tess_precond *m)
 {
     return m && m->ops->revision ? m->ops->revision(m) : 0;
+}
+
+uint64_t tess_precond_changes(const tess_precond *m)
+{
+    return m ? m->changes : 0;
+}
+
+bool tess_precond_takes_columns(const tess_precond *m)
+{
+    return m->ops->takes_columns && m->ops->takes_columns(m);
 }
 
 const double *tess_precond_scale(const tess_precond *m)

@@ -71,6 +71,7 @@ struct tess_precond {
     tess_role_precision role;  /* storage and arithmetic */
     const tess_matrix *matrix; /* held; NULL for a shell */
     uint64_t values_version;
+    uint64_t changes; /* times that it was mended or widened, or renewed */
     tess_shell_precond shell;
     void *own; /* data of the kind */
 };
@@ -86,6 +87,10 @@ const double *tess_precond_scale(const tess_precond *m);
 bool tess_precond_is_old(const tess_precond *m);
 /* Changes when a recorded application becomes out of date. */
 uint64_t tess_precond_revision(const tess_precond *m);
+/* Grows with each change: a column of several may so see that another has changed it. m may be NULL. */
+uint64_t tess_precond_changes(const tess_precond *m);
+/* Whether it applies itself to several columns at once, as it is now. */
+bool tess_precond_takes_columns(const tess_precond *m);
 /* Changes one that was found not positive definite for a symmetric matrix, if it can. *mended: it did. m may be NULL.
  */
 tess_status tess_precond_mend(tess_precond *m, bool *mended);

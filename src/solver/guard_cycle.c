@@ -124,6 +124,7 @@ tess_status guard_aim(solve_run *run)
     state.tolerance = run->guard == TESS_GUARD_REPORT && s->method->restarts_judge ? 0.0 : ldexp(goal, -run->exponent);
     state.divergence_limit = s->options->divergence_tolerance * ldexp(largest, -run->exponent);
     state.watch = watch_of(run, state.residual_norm);
+    run->precond_changes = tess_precond_changes(s->own_precond);
     k->attempt = run->fruitless;
     k->cycles += 1;
     k->iterated = 0;

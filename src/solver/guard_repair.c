@@ -110,7 +110,8 @@ cleanup:
 static tess_status mend_precond(solve_run *run, tess_reason reason, bool progress, bool *mended)
 {
     tess_precond *m = run->s->own_precond;
-    const bool indefinite = reason == TESS_REASON_INDEFINITE_PRECOND;
+    const bool indefinite = reason == TESS_REASON_INDEFINITE_PRECOND,
+               failed = indefinite || !progress || reason == TESS_REASON_STAGNATION;
     bool widened = false;
     tess_status status = TESS_SUCCESS;
 
@@ -118,11 +119,16 @@ static tess_status mend_precond(solve_run *run, tess_reason reason, bool progres
     if (run->guard != TESS_GUARD_REPAIR || reason == TESS_REASON_ITERATIONS || reason == TESS_REASON_CANCELLED) {
         return TESS_SUCCESS;
     }
-    if (guard_has_old_precond(run->s) && (indefinite || !progress || reason == TESS_REASON_STAGNATION)) {
+    /* The repair of another column has changed it since: this one has not met what it is now. */
+    if (failed && tess_precond_changes(m) != run->precond_changes) {
+        *mended = true;
+        return TESS_SUCCESS;
+    }
+    if (failed && guard_has_old_precond(run->s)) {
         *mended = true;
         return guard_renew_precond(run->s);
     }
-    if (indefinite || !progress || reason == TESS_REASON_STAGNATION) { TESS_TRY(tess_precond_widen(m, &widened)); }
+    if (failed) { TESS_TRY(tess_precond_widen(m, &widened)); }
     if (widened) { run->result->escalated = 1; }
     if (indefinite && !widened) { TESS_TRY(tess_precond_mend(m, mended)); }
     *mended = *mended || widened;

@@ -28,6 +28,7 @@ typedef struct solve_run {
     bool unproved; /* the last cycle's residual was no larger as computed, which its bound does not prove */
     double kept;   /* deciding norm of x with the d that a pause of this cycle kept; INFINITY: there is none */
     true_residual first, best; /* of the initial guess; of s->best, if that keeps an x */
+    uint64_t precond_changes;  /* of the solver's own preconditioner, as the present cycle began */
     bool may_stall;            /* stalls do not end cycles any more: one stalled with no product changed */
     bool low_precision, began_low;
     tess_guard guard; /* a fixed run is never repaired */

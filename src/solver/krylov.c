@@ -2,6 +2,7 @@
 /* Building blocks of Krylov methods over the backend. */
 #include "solver/krylov.h"
 
+#include "dense/columns.h"
 #include "solver/extension.h"
 
 tess_status krylov_fused(const tess_krylov *k, tess_fused op)
@@ -55,12 +56,36 @@ cleanup:
     return status;
 }
 
+/* z = M^-1 r of each column alone: its bits are those of one. */
+static tess_status precondition_one_by_one(const tess_krylov *k, double *r, double *z)
+{
+    const columns_ops *ops = columns_ops_of(k->ctx);
+    const int64_t n = k->n / k->columns;
+    const columns_place of_r = {k->apart[0], 1, n}, of_z = {k->apart[1], 1, n};
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(ops->move(k->ctx, n, k->columns, (columns_place){r, k->columns, 1}, of_r));
+    for (int c = 0; c < k->columns; c++) {
+        const tess_reduction none = {.state = k->state ? k->state + c : NULL};
+
+        TESS_TRY(
+            tess_precond_apply_fused(k->precond, TESS_PRECISION_FP64, of_r.data + c * n, of_z.data + c * n, &none));
+    }
+    status = ops->move(k->ctx, n, k->columns, of_z, (columns_place){z, k->columns, 1});
+cleanup:
+    return status;
+}
+
 /* The same for several columns, whose dot products are a pass of their own. */
 static tess_status precondition_columns(const tess_krylov *k, const double *r, double *z, tess_reduction reduction)
 {
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(k->precond->ops->apply_columns(k->precond, k->columns, r, z));
+    if (k->apart[0]) {
+        TESS_TRY(precondition_one_by_one(k, (double *)r, z));
+    } else {
+        TESS_TRY(k->precond->ops->apply_columns(k->precond, k->columns, r, z));
+    }
     if (reduction.ndots == 0) { return TESS_SUCCESS; }
     status = krylov_fused(k, (tess_fused){.op = reduction.ndots == 1 ? TESS_FUSED_DOT_ONE : TESS_FUSED_DOT_TWO,
                                           .in = {z, reduction.with[0], reduction.with[1]},
@@ -80,4 +105,9 @@ tess_status krylov_precondition(const tess_krylov *k, const double *r, double *z
 bool krylov_precond_is_apart(const tess_precond *m)
 {
     return !tess_precond_is_identity(m) && !tess_precond_scale(m);
+}
+
+bool krylov_precond_takes_one(const tess_precond *m)
+{
+    return krylov_precond_is_apart(m) && !tess_precond_takes_columns(m);
 }

@@ -21,7 +21,8 @@ typedef struct tess_krylov {
     const tess_matrix *matrix;
     const tess_precond *precond; /* NULL: none */
     int64_t n;                   /* values of a vector: rows times columns */
-    int columns; /* 0 or 1: one; else the matrix, the vectors and states are those of several (many.c) */
+    int columns;      /* 0 or 1: one; else the matrix, the vectors and states are those of several (many.c) */
+    double *apart[2]; /* for a preconditioner that takes one column: its r and z, one column after another; else NULL */
     double *d, *r;
     void *v[TESS_MAX_KRYLOV_VECTORS]; /* data of the method */
     tess_precision vectors;           /* precision of the vectors */
@@ -99,5 +100,8 @@ tess_status krylov_fused(const tess_krylov *k, tess_fused op);
 tess_status krylov_precondition(const tess_krylov *k, const double *r, double *z, tess_reduction reduction);
 /* True if the preconditioner needs that pass: it is neither absent nor a diagonal. */
 bool krylov_precond_is_apart(const tess_precond *m);
+
+/* True if that pass takes several columns one after another. */
+bool krylov_precond_takes_one(const tess_precond *m);
 
 #endif

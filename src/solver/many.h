@@ -38,18 +38,26 @@ int many_least(const method_solver *s);
 /* The same of what a solver is made of. complete: with complete factors. */
 int many_limit(const tess_method *method, bool complete, tess_device device);
 int many_fewest(const tess_method *method, bool complete, const tess_matrix *matrix);
-/* Whether refinement with complete factors takes the place of the method's own iterations, and its table. */
-bool many_refines(const tess_method *method, bool complete);
-const tess_method *many_refinement(void);
+/* Whether the products of several columns save more than a preconditioner of one column moves. */
+bool many_outweighs_moves(const tess_matrix *matrix);
 bool many_takes_form(const tess_solve_options *o);
 /* The width of vectors for so many columns: a power of two. */
 int many_width(int columns);
-/* The method of the common loop, and how it runs: the solver's, or refinement with complete factors. */
+tess_engine many_engine(const method_solver *s);
+
+/* ---- many_refinement.c ---- */
+
+/* Whether refinement with complete factors takes the place of the method's own iterations, and its table. */
+bool many_refines(const tess_method *method, bool complete);
+const tess_method *many_refinement(void);
+/* The method of the common loop: the solver's, or refinement with complete factors. */
 const tess_method *many_method(const method_solver *s);
 bool many_is_refinement(const method_solver *s);
-tess_engine many_engine(const method_solver *s);
+bool many_has_complete_factors(const method_solver *s);
 /* What that method changes of the start of a column's cycle, after guard_aim. */
 void many_begin(const many_columns *m, solve_run *run);
+
+/* ---- many_loop.c ---- */
 
 /* Runs the loop of the columns that need it, from `r`: fills `d`, `numbers` and `end`. */
 tess_status many_run_loop(many_columns *m);

@@ -6,7 +6,6 @@
  */
 #include <string.h>
 
-#include "device/iteration_end.h"
 #include "solver/many.h"
 
 /* The method's process for `columns` columns. */
@@ -17,90 +16,7 @@ typedef struct block {
     void *graph;
 } block;
 
-/* ---- refinement with complete factors ---- */
-
-enum { PRODUCT, CORRECTION };
-/* It ends after so many steps in a row that do not halve the residual: the column goes on by its method. */
-enum { REFINEMENT_STALL = 2 };
-
-static int refinement_vectors(const tess_precond *m)
-{
-    (void)m;
-    return 2;
-}
-
-static tess_status start_refinement(tess_krylov *k)
-{
-    return krylov_fused(
-        k, (tess_fused){.op = TESS_FUSED_DOT_TWO, .in = {k->r, k->r, k->r}, .scalar = TESS_SCALAR_BICGSTAB_START});
-}
-
-/* z = M^-1 r, where M is A but for rounding; q = A z; d += omega z and r -= omega q, where omega = (q, r) / (q, q)
-   makes the residual least (Saad 2003, Algorithm 5.3). They are the last steps of BiCGSTAB with alpha = 0. */
-static tess_status refine(void *krylov)
-{
-    tess_krylov *k = krylov;
-    double *q = k->v[PRODUCT], *z = k->v[CORRECTION];
-    tess_status status = TESS_SUCCESS;
-
-    TESS_TRY(krylov_precondition(k, k->r, z, (tess_reduction){0}));
-    TESS_TRY(
-        krylov_spmv(k, z, q, (tess_reduction){.ndots = 2, .with = {k->r, q}, .scalar = TESS_SCALAR_BICGSTAB_OMEGA}));
-    status = krylov_fused(k, (tess_fused){.op = TESS_FUSED_BICGSTAB_UPDATE,
-                                          .in = {z, z, q, k->r},
-                                          .out = {k->d, k->r},
-                                          .scalar = TESS_SCALAR_REFINEMENT_END});
-cleanup:
-    return status;
-}
-
-static const tess_method refinement = {
-    .vectors = refinement_vectors, .start = start_refinement, .iterate = refine, .takes_columns = true};
-
-/* Methods that run one column after another need few iterations with complete factors: refinement takes their place. */
-static bool has_complete_factors(const method_solver *s)
-{
-    return s->precond && s->precond->ops && s->precond->ops->solve_on_host;
-}
-
-bool many_refines(const tess_method *method, bool complete)
-{
-    return complete && !method->takes_columns && !method->run_columns && !method->low_residual && !method->is_fixed &&
-           !method->rectangular;
-}
-
-const tess_method *many_refinement(void)
-{
-    return &refinement;
-}
-
-static bool is_refined(const method_solver *s)
-{
-    const tess_method *method = tess_find_method(s->method->kind);
-
-    return method && many_refines(method, has_complete_factors(s));
-}
-
-void many_begin(const many_columns *m, solve_run *run)
-{
-    tess_loop_state *s = &run->begin;
-
-    if (m->method == &refinement) {
-        s->watch = stall_watch(REFINEMENT_STALL, 0, (uint32_t)tess_leading_exponent(s->residual_norm));
-    }
-}
-
 /* ---- what can run together ---- */
-
-const tess_method *many_method(const method_solver *s)
-{
-    return is_refined(s) ? &refinement : tess_find_method(s->method->kind);
-}
-
-bool many_is_refinement(const method_solver *s)
-{
-    return many_method(s) == &refinement;
-}
 
 /* Refinement is in FP64, whatever its method's precisions are. */
 static const tess_matrix *matrix_of(const method_solver *s)
@@ -108,9 +24,20 @@ static const tess_matrix *matrix_of(const method_solver *s)
     return many_is_refinement(s) ? s->original : solver_matrix(s);
 }
 
-static bool precond_takes_columns(const tess_precond *m)
+/*
+ * A preconditioner that takes one column makes a loop of several move its r and z about: so many bytes a row and
+ * column, of which the writes count twice. The product must save more than these.
+ */
+enum { MOVED_BYTES = 6 * sizeof(double) };
+
+bool many_outweighs_moves(const tess_matrix *matrix)
 {
-    return !krylov_precond_is_apart(m) || (m->ops->takes_columns && m->ops->takes_columns(m));
+    return tess_matrix_bytes(matrix) >= (int64_t)MOVED_BYTES * matrix->nrows;
+}
+
+static bool precond_takes_columns(const method_solver *s)
+{
+    return !krylov_precond_takes_one(s->precond) || many_outweighs_moves(matrix_of(s));
 }
 
 /* The loop is recorded or plain, and CG has its standard form. */
@@ -138,7 +65,7 @@ bool many_takes(const method_solver *s)
     }
     if (method->run_columns) { return true; }
     return method->takes_columns && many_takes_form(s->options) && matrix_takes_columns(matrix_of(s)) &&
-           precond_takes_columns(s->precond);
+           precond_takes_columns(s);
 }
 
 /*
@@ -171,12 +98,12 @@ int many_fewest(const tess_method *method, bool complete, const tess_matrix *mat
 
 int many_most(const method_solver *s)
 {
-    return many_limit(many_method(s), has_complete_factors(s), s->ctx->device);
+    return many_limit(many_method(s), many_has_complete_factors(s), s->ctx->device);
 }
 
 int many_least(const method_solver *s)
 {
-    return many_fewest(many_method(s), has_complete_factors(s), matrix_of(s));
+    return many_fewest(many_method(s), many_has_complete_factors(s), matrix_of(s));
 }
 
 tess_engine many_engine(const method_solver *s)
@@ -201,6 +128,9 @@ static void release_block(const many_columns *m, block *b)
     b->graph = NULL;
     tess_device_release(ctx, k->d, k->n, sizeof(double));
     tess_device_release(ctx, k->r, k->n, sizeof(double));
+    for (int i = 0; i < 2; i++) {
+        tess_device_release(ctx, k->apart[i], k->n, sizeof(double));
+    }
     for (int i = 0; i < b->nvectors; i++) {
         tess_device_release(ctx, k->v[i], k->n, sizeof(double));
     }
@@ -212,7 +142,8 @@ static void release_block(const many_columns *m, block *b)
 /* A recorded loop allocates nothing. */
 static tess_status prepare_precond(const tess_precond *m, int columns)
 {
-    const bool prepares = krylov_precond_is_apart(m) && m->ops->prepare_columns && columns > 1;
+    const bool prepares =
+        krylov_precond_is_apart(m) && !krylov_precond_takes_one(m) && m->ops->prepare_columns && columns > 1;
 
     return prepares ? m->ops->prepare_columns(m, columns) : TESS_SUCCESS;
 }
@@ -238,6 +169,10 @@ static tess_status make_block(const many_columns *m, int columns, block *b)
     for (int i = 0; i < b->nvectors; i++) {
         TESS_TRY(tess_device_allocate(ctx, k->n, sizeof(double), &k->v[i]));
         TESS_TRY(ctx->backend->zero(ctx, k->v[i], (size_t)k->n * sizeof(double)));
+    }
+    for (int i = 0; columns > 1 && krylov_precond_takes_one(s->precond) && i < 2; i++) {
+        TESS_TRY(tess_device_allocate(ctx, k->n, sizeof(double), (void **)&k->apart[i]));
+        TESS_TRY(ctx->backend->zero(ctx, k->apart[i], (size_t)k->n * sizeof(double)));
     }
     TESS_TRY(tess_device_allocate(ctx, columns, sizeof *k->state, (void **)&k->state));
     TESS_TRY(prepare_precond(s->precond, columns));

@@ -8,8 +8,9 @@
 enum { COLUMN_VECTORS = 4 };
 /* Blocks of block CG. */
 enum { OWN_BLOCKS = 5 };
-/* Vectors by column of multigrid: three for each level, of which the coarse ones have a third. Of complete factors. */
-enum { AMG_VECTORS = 4, DIRECT_VECTORS = 2 };
+/* Vectors by column of multigrid: three for each level, of which the coarse ones have a third. Of factors, and of what
+   is applied column by column. */
+enum { AMG_VECTORS = 4, OTHER_VECTORS = 2 };
 /* Below this no loop is looked at: asking the system takes longer. */
 static const int64_t ALWAYS_FITS = INT64_C(100000000);
 
@@ -33,9 +34,9 @@ many_need many_need_of(const tess_method *method, tess_precond_kind precond, int
                        .history = capacity,
                        .alone = COLUMN_VECTORS + (method->pauses ? 1 : 0),
                        .shared = method->run_columns ? OWN_BLOCKS : 2 + own,
-                       .precond = is_complete(precond)          ? DIRECT_VECTORS
+                       .precond = is_diagonal(precond)          ? 0
                                   : precond == TESS_PRECOND_AMG ? AMG_VECTORS
-                                                                : 0,
+                                                                : OTHER_VECTORS,
                        .shrinks = !method->run_columns};
 }
 
@@ -72,7 +73,7 @@ int many_next(const method_solver *s, int64_t left)
 /* ---- before a solver is set up ---- */
 
 /* As many_takes, of what options tell: a preconditioner that takes columns may still not do so as it will be. */
-static bool may_take(const tess_method *method, const tess_solve_options *o)
+static bool may_take(const tess_matrix *a, const tess_method *method, const tess_solve_options *o)
 {
     const tess_precond_ops *precond = tess_find_precond(o->precond.kind);
     const tess_format_ops *format = tess_find_storage(&o->storage);
@@ -84,7 +85,7 @@ static bool may_take(const tess_method *method, const tess_solve_options *o)
     if (method->run_columns) { return true; }
     return (method->takes_columns || many_refines(method, is_complete(o->precond.kind))) && many_takes_form(o) &&
            (o->storage.format == TESS_FORMAT_AUTO || (format && format->multiply_columns)) &&
-           (is_diagonal(o->precond.kind) || (precond && precond->takes_columns));
+           (is_diagonal(o->precond.kind) || (precond && (precond->takes_columns || many_outweighs_moves(a))));
 }
 
 int many_expected(const tess_matrix *a, const tess_solve_options *o, int64_t columns, int64_t spare, many_need *need)
@@ -96,7 +97,7 @@ int many_expected(const tess_matrix *a, const tess_solve_options *o, int64_t col
     many_need all;
 
     *need = (many_need){.n = a->nrows, .history = o->history_capacity, .alone = 2};
-    if (!method || !a->ops || !may_take(method, o)) { return 1; }
+    if (!method || !a->ops || !may_take(a, method, o)) { return 1; }
     all = many_need_of(many_refines(method, complete) ? many_refinement() : method, o->precond.kind, a->nrows,
                        o->history_capacity);
     if (many_loop_bytes(&all, count) >= ALWAYS_FITS) { count = many_that_fit(&all, count, spare); }

@@ -396,6 +396,30 @@ static void bicgstab_solves_unsymmetric_columns(void **state)
     oracle_free(&a);
 }
 
+/* Preconditioners that take one column, in the loop of all: factors, products alone, and levels whose scalars the host
+   reads. */
+static void one_column_after_another_is_preconditioned(void **state)
+{
+    oracle_csr a = oracle_laplace2d(SIDE), skew = oracle_convection2d(SIDE, 3.0);
+    double *b = make_sides(MOST);
+    tess_solve_options options = solve_options(TESS_SOLVER_BICGSTAB);
+
+    (void)state;
+    options.precond.kind = TESS_PRECOND_ILU0;
+    check_many(&skew, options, 3, b + 4 * N);
+    options.solver = TESS_SOLVER_CG;
+    options.precond.kind = TESS_PRECOND_POLYNOMIAL;
+    check_many(&a, options, 2, b + 5 * N);
+    options.solver = TESS_SOLVER_MINRES;
+    options.precond.kind = TESS_PRECOND_AMG;
+    options.precond.amg.cycle = TESS_AMG_K;
+    options.precond.amg.coarsest = 8;
+    check_many(&a, options, 2, b + 6 * N);
+    free(b);
+    oracle_free(&a);
+    oracle_free(&skew);
+}
+
 static void a_column_that_is_no_number_leaves_the_others_alone(void **state)
 {
     oracle_csr a = oracle_laplace2d(SIDE);
@@ -564,6 +588,7 @@ int main(void)
         cmocka_unit_test(multigrid_of_columns),
         cmocka_unit_test(minres_solves_indefinite_columns),
         cmocka_unit_test(bicgstab_solves_unsymmetric_columns),
+        cmocka_unit_test(one_column_after_another_is_preconditioned),
         cmocka_unit_test(a_column_that_is_no_number_leaves_the_others_alone),
         cmocka_unit_test(block_passes_match_those_of_the_host),
         cmocka_unit_test(block_cg_ends_as_on_the_host),

@@ -175,6 +175,14 @@ static tess_status solve_many(scene *s)
     return solve_columns_by(s, TESS_SOLVER_CG, TESS_PRECOND_NONE);
 }
 
+/* Applied to all columns at once, and to one after another. */
+static tess_status solve_many_preconditioned(scene *s)
+{
+    tess_status status = solve_columns_by(s, TESS_SOLVER_CG, TESS_PRECOND_POLYNOMIAL);
+
+    return status == TESS_SUCCESS ? solve_columns_by(s, TESS_SOLVER_MINRES, TESS_PRECOND_IC0) : status;
+}
+
 static tess_status solve_block_cg(scene *s)
 {
     return solve_columns_by(s, TESS_SOLVER_BLOCK_CG, TESS_PRECOND_IC0);
@@ -526,6 +534,7 @@ const named_scenario solve_scenarios[] = {
     {"solve_bicgstab", solve_bicgstab, false},
     {"solve_minres", solve_minres, false},
     {"solve_many", solve_many, false},
+    {"solve_many_preconditioned", solve_many_preconditioned, false},
     {"solve_batch", solve_batch, false},
     {"solve_batch_by_factors", solve_batch_by_factors, false},
     {"solve_sequence", solve_sequence, false},

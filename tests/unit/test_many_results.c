@@ -4,6 +4,8 @@
 #include <tessera/automatic.h>
 #include <tessera/many.h>
 
+#include "precond/polynomial/polynomial.h"
+#include "solver/solver.h"
 #include "support/heap.h"
 #include "support/solve.h"
 
@@ -457,6 +459,67 @@ static void no_rows_need_no_array(void **state)
     tess_context_destroy(ctx);
 }
 
+/* The roots of the polynomial after a solve of all columns, or of one after another by the same solver. */
+static int roots_after(oracle_csr a, const tess_solve_options *options, bool together)
+{
+    system_of s = make_system(a, options);
+    double x[N];
+    int roots = 0;
+
+    if (together) {
+        assert_int_equal(tess_solver_columns_together(s.solver, K), K);
+        solve_columns(&s);
+    }
+    for (int c = 0; c < K; c++) {
+        if (!together) {
+            memset(x, 0, sizeof x);
+            s.results[c] = solve_with(s.solver, s.ctx, N, s.b + c * N, x);
+        }
+    }
+    roots = polynomial_count_roots(&((const tess_polynomial *)tess_solver_precond(s.solver)->own)->roots);
+    discard_system(&s);
+    return roots;
+}
+
+/* Eigenvalues of about 1.06^i: entries beside the diagonal are small, and make rows long enough for a common loop. */
+static oracle_csr steep(void)
+{
+    oracle_csr a = oracle_laplace2d(SIDE);
+
+    for (int64_t i = 0; i < N; i++) {
+        for (int64_t k = a.row_ptr[i]; k < a.row_ptr[i + 1]; k++) {
+            const double size = pow(1.03, (double)(i + a.col_ind[k]));
+
+            a.val[k] = a.col_ind[k] == i ? size : 0x1p-20 * size;
+        }
+    }
+    return a;
+}
+
+/* Several columns find M^-1 indefinite in one loop. The first one mends it, which lowers the degree. The others go on
+   with what it is now, and mend it no further. */
+static void one_repair_of_a_preconditioner_serves_all_columns(void **state)
+{
+    static const struct {
+        int degree;
+        uint64_t seed;
+    } cases[] = {{3, 2}, {5, 2}, {7, 5}};
+
+    (void)state;
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        tess_solve_options options = options_of(TESS_SOLVER_CG);
+        int alone = 0;
+
+        options.max_iterations = 100;
+        options.precond.kind = TESS_PRECOND_POLYNOMIAL;
+        options.precond.polynomial.degree = cases[c].degree;
+        options.precond.polynomial.seed = cases[c].seed;
+        alone = roots_after(steep(), &options, false);
+        assert_true(alone <= cases[c].degree); /* it has degree + 1 before */
+        assert_int_equal(roots_after(steep(), &options, true), alone);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -467,6 +530,7 @@ int main(void)
         cmocka_unit_test(no_iteration_is_none),
         cmocka_unit_test(a_column_without_iterations_has_a_history),
         cmocka_unit_test(columns_of_minres_pause_and_go_on),
+        cmocka_unit_test(one_repair_of_a_preconditioner_serves_all_columns),
         cmocka_unit_test(another_attempt_goes_on_from_the_common_loop),
         cmocka_unit_test(a_named_recurrence_is_used),
         cmocka_unit_test(a_call_that_fails_leaves_nothing),

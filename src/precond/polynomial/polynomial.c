@@ -20,9 +20,19 @@ static size_t vector_bytes(const tess_polynomial *p)
 
 /* ---- set-up ---- */
 
+static void release_columns(tess_polynomial *p)
+{
+    for (int i = 0; i < 2; i++) {
+        tess_device_release(p->ctx, p->wide[i], p->n * p->room, sizeof(double));
+        p->wide[i] = NULL;
+    }
+    p->room = 0;
+}
+
 void polynomial_destroy(tess_polynomial *p)
 {
     if (!p) { return; }
+    release_columns(p);
     for (int i = 0; i < 2; i++) {
         tess_device_release(p->ctx, p->work[i], p->n, vector_bytes(p));
     }
@@ -172,6 +182,7 @@ int64_t polynomial_bytes(const tess_polynomial *p)
         copied = p->copy->format == TESS_FORMAT_CSR ? p->copy->nnz * (int64_t)tess_precision_bytes(p->copy->precision)
                                                     : tess_matrix_bytes(p->copy);
     }
+    copied += 2 * p->room * p->n * (int64_t)sizeof(double);
     return copied + (p->product ? 4 : 3) * p->n * (int64_t)vector_bytes(p);
 }
 
@@ -255,7 +266,8 @@ static tess_status run_scalar_update(const tess_polynomial *p, const polynomial_
 
     if (!matrix->ops) { return run_shell_step(p, s, v); }
     set_vectors(&args, p->precision, v->x, v->y);
-    return matrix->ops->spmv(matrix, &args);
+    args.columns = p->columns;
+    return p->columns > 1 ? matrix->ops->multiply_columns(matrix, &args) : matrix->ops->spmv(matrix, &args);
 }
 
 /* ---- application ---- */
@@ -272,7 +284,7 @@ static tess_status run_steps(const tess_polynomial *p, double *wide, step_vector
         void *y = p->work[v.x == p->work[0] ? 1 : 0];
 
         v.base = s->closes_pair ? before : v.x;
-        v.y = last ? NULL : y;
+        v.y = last && p->columns < 2 ? NULL : y;
         v.wide_total = last ? wide : NULL;
         TESS_TRY(run_scalar_update(p, s, &v));
         before = v.x;
@@ -320,6 +332,47 @@ tess_status polynomial_apply(const tess_polynomial *p, tess_precision vectors, c
         p, &v,
         (tess_fused){.op = TESS_FUSED_SCALE, .x = {r, vectors}, .y = {z, vectors}, .result = z, .a = p->steps.first}));
     status = run_steps(p, NULL, v);
+cleanup:
+    return status;
+}
+
+/* ---- several columns ---- */
+
+bool polynomial_takes_columns(const tess_polynomial *p)
+{
+    const tess_matrix *a = matrix_of(p);
+
+    return p->precision == TESS_PRECISION_FP64 && p->roots.count > 0 && a->ops && a->ops->takes_columns &&
+           a->ops->takes_columns(a, true);
+}
+
+tess_status polynomial_prepare_columns(tess_polynomial *p, int columns)
+{
+    tess_status status = TESS_SUCCESS;
+
+    if (columns <= p->room) { return TESS_SUCCESS; }
+    release_columns(p);
+    p->room = columns;
+    for (int i = 0; i < 2; i++) {
+        TESS_TRY(tess_device_allocate(p->ctx, p->n * columns, sizeof(double), (void **)&p->wide[i]));
+    }
+cleanup:
+    if (status != TESS_SUCCESS) { release_columns(p); }
+    return status;
+}
+
+tess_status polynomial_apply_columns(tess_polynomial *p, int columns, const double *r, double *z)
+{
+    tess_polynomial all;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(polynomial_prepare_columns(p, columns));
+    all = *p;
+    all.n = p->n * columns;
+    all.columns = columns;
+    all.work[0] = p->wide[0];
+    all.work[1] = p->wide[1];
+    status = polynomial_apply(&all, TESS_PRECISION_FP64, r, z, NULL);
 cleanup:
     return status;
 }
@@ -374,6 +427,21 @@ static tess_status apply(const tess_precond *m, tess_precision vectors, const vo
     return polynomial_apply(m->own, vectors, r, z, reduction->state);
 }
 
+static bool takes_columns(const tess_precond *m)
+{
+    return m->own && polynomial_takes_columns(m->own);
+}
+
+static tess_status prepare_columns(const tess_precond *m, int columns)
+{
+    return polynomial_prepare_columns(m->own, columns);
+}
+
+static tess_status apply_columns(const tess_precond *m, int columns, const double *r, double *z)
+{
+    return polynomial_apply_columns(m->own, columns, r, z);
+}
+
 static tess_status mend(tess_precond *m, bool *mended)
 {
     tess_polynomial *p = m->own;
@@ -407,6 +475,9 @@ const tess_precond_ops precond_polynomial = {.kind = TESS_PRECOND_POLYNOMIAL,
                                              .create = create,
                                              .renew = renew,
                                              .apply = apply,
+                                             .takes_columns = takes_columns,
+                                             .prepare_columns = prepare_columns,
+                                             .apply_columns = apply_columns,
                                              .mend = mend,
                                              .revision = revision,
                                              .bytes = bytes,

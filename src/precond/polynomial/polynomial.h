@@ -55,6 +55,8 @@ typedef struct tess_polynomial {
     polynomial_roots roots;   /* empty: there is no polynomial */
     polynomial_steps steps;
     void *work[2], *total; /* n values each */
+    double *wide[2];       /* `room` times n values each, for several columns; NULL until there were some */
+    int room, columns;     /* columns: of the vectors, where n counts the values of all; 0 or 1: one */
     void *product;         /* n values, for an operator given by a function; else NULL */
     uint64_t revision;     /* counts set-ups, so that recordings with older numbers are known to be out of date */
 } tess_polynomial;
@@ -82,6 +84,10 @@ tess_status polynomial_mend(tess_polynomial *p, bool *mended);
 /* z := p(A) r; r and z have the precision `vectors`, FP64 or FP32. `state`: of the loop that calls it, or NULL. */
 tess_status polynomial_apply(const tess_polynomial *p, tess_precision vectors, const void *r, void *z,
                              tess_loop_state *state);
+/* The same for FP64 vectors of several columns, by rows, if it takes them; after prepare it allocates nothing. */
+bool polynomial_takes_columns(const tess_polynomial *p);
+tess_status polynomial_prepare_columns(tess_polynomial *p, int columns);
+tess_status polynomial_apply_columns(tess_polynomial *p, int columns, const double *r, double *z);
 /* Bytes on the device that it owns. */
 int64_t polynomial_bytes(const tess_polynomial *p);
 void polynomial_destroy(tess_polynomial *p);
