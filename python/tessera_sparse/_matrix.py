@@ -193,6 +193,7 @@ class Matrix:
         <tessera_sparse.Matrix: 10000 by 10000, 49600 nonzeros, FP64>
         """
         context, pointer = context_for(context, ()), ctypes.c_void_p()
+        name = _gallery_name(name)
         texts = (ctypes.c_char_p * max(len(arguments), 1))(*[str(argument).encode() for argument in arguments])
         check(lib.tess_gallery_create(context.pointer, name.encode(), len(arguments), ctypes.addressof(texts),
                                       ctypes.byref(pointer)), context.pointer)
@@ -271,6 +272,25 @@ class Matrix:
         return y.reshape(-1, 1) if getattr(x, "ndim", 1) == 2 else y
 
     __matmul__ = matvec
+    matmat = matvec
+
+    def rmatvec(self, x):
+        """
+        A^T x, for x of n values, or of n by k. SciPy's lsqr, bicg and svds ask for it.
+
+        Examples
+        --------
+        >>> import tessera_sparse as ts
+        >>> ts.Matrix([[2.0, 1.0], [0.0, 3.0]]).rmatvec([1.0, 2.0])
+        array([2., 7.])
+        """
+        return self.T.matvec(x)
+
+    rmatmat = rmatvec
+
+    def __array__(self, *_arguments, **_keywords):
+        raise TypeError("a Matrix is no array; to_scipy() has it as a sparse one, and to_scipy().toarray() as a dense "
+                        "one")
 
     def update_values(self, values):
         """
@@ -398,6 +418,27 @@ def _csr_struct(arrays, shape, gpu):
     csr.col_ind_bits, csr.row_ptr_bits = (8 * _arrays.dtype_of(part).itemsize for part in (indices, indptr))
     csr.where = _abi.TESS_MEMORY_DEVICE if gpu else _abi.TESS_MEMORY_HOST
     return csr
+
+
+_GALLERY = {"poisson": "laplace2d", "poisson1d": "laplace1d", "poisson2d": "laplace2d", "poisson3d": "laplace3d"}
+
+
+def _gallery_name(name):
+    """As the tool has it: laplace_2d, Laplace2D and poisson2d are laplace2d."""
+    plain = str(name).replace("_", "-").lower()
+    for each in (plain, plain.replace("-", ""), _GALLERY.get(plain.replace("-", ""), "")):
+        if each in _gallery_names():
+            return each
+    raise ValueError(f"no model problem is called {name!r}. There are: {', '.join(_gallery_names())} "
+                     "(docs/howto/gallery.md)")
+
+
+def _gallery_names():
+    count = ctypes.c_size_t()
+    first = lib.tess_gallery_list(ctypes.byref(count))
+    first = getattr(first, "value", first) or 0
+    size = ctypes.sizeof(_abi.tess_gallery_entry)
+    return [_abi.tess_gallery_entry.from_address(first + k * size).name.decode() for k in range(count.value)]
 
 
 def as_matrix(A, context=None):
