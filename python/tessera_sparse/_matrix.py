@@ -8,7 +8,7 @@ import numpy as np
 
 from . import _abi, _arrays, _columns, _containers, _operators, _vectors
 from ._context import context_of_size, default_context
-from ._errors import counted
+from ._errors import TesseraFileError, counted
 from ._library import Handle, check, lib, to_dict, new_struct
 
 
@@ -184,7 +184,7 @@ class Matrix:
     @classmethod
     def gallery(cls, name, *arguments, context=None):
         """
-        A model problem of `tessera generate` (docs/howto/gallery.md).
+        A model problem of `tessera generate` (docs/howto/gallery.md), such as laplace2d; "poisson2d" is that too.
 
         Examples
         --------
@@ -195,8 +195,13 @@ class Matrix:
         context, pointer = context_for(context, ()), ctypes.c_void_p()
         name = _gallery_name(name)
         texts = (ctypes.c_char_p * max(len(arguments), 1))(*[str(argument).encode() for argument in arguments])
-        check(lib.tess_gallery_create(context.pointer, name.encode(), len(arguments), ctypes.addressof(texts),
-                                      ctypes.byref(pointer)), context.pointer)
+        try:
+            check(lib.tess_gallery_create(context.pointer, name.encode(), len(arguments), ctypes.addressof(texts),
+                                          ctypes.byref(pointer)), context.pointer)
+        except TesseraFileError as error:
+            if "tessera generate list" not in error.hint:
+                raise
+            raise type(error)(error.status, error.message, "there are: " + ", ".join(_gallery_names())) from None
         return cls._of(context, pointer.value)
 
     @property
@@ -429,8 +434,7 @@ def _gallery_name(name):
     for each in (plain, plain.replace("-", ""), _GALLERY.get(plain.replace("-", ""), "")):
         if each in _gallery_names():
             return each
-    raise ValueError(f"no model problem is called {name!r}. There are: {', '.join(_gallery_names())} "
-                     "(docs/howto/gallery.md)")
+    return str(name)
 
 
 def _gallery_names():
