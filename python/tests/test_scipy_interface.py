@@ -223,7 +223,7 @@ def test_negative_definite_matrices():
 def test_symmetry_of_float32(function):
     """Entries that were added up in float32 in another order: the type's rounding, which float64 does not have."""
     A = laplacian(40, "f4")
-    A.data[(A.data < 0) & (np.arange(A.nnz) % 3 == 0)] *= np.float32(1 + 2.0**-23)
+    A.data[(A.data < 0) & (np.arange(A.nnz) % 2 == 0)] *= np.float32(1 + 2.0**-23)
     assert (A != A.T).nnz and function(A, np.ones(40, "f4"), rtol=1e-4)[1] == 0
     with pytest.warns(RuntimeWarning, match="symmetric"):
         assert function(A.astype(float), np.ones(40), rtol=1e-4)[1] == -7
@@ -335,7 +335,7 @@ def test_objects_as_operators_of_scipy():
     for make in (ts.ilu0, ts.jacobi, ts.lu, lambda a: ts.iluk(a, 2), lambda a: ts.block_jacobi(a, 4)):
         M = make(matrix)
         dense = M @ np.eye(40)
-        assert np.allclose(M @ X, dense @ X) and np.allclose(M.matmat(X), dense @ X)
+        assert np.allclose(M @ X, dense @ X, rtol=1e-5, atol=1e-6) and (M @ X == M.matmat(X)).all()
         assert np.allclose(M.rmatmat(X), dense.T @ X, rtol=1e-5, atol=1e-6)
         assert np.allclose(M.T @ X[:, 0], M.rmatvec(X[:, 0]))
         assert theirs.bicg(matrix, np.ones(40), M=M)[1] == 0
@@ -394,6 +394,7 @@ HARD = {
 @pytest.mark.parametrize("name", HARD)
 @pytest.mark.parametrize("scale", [1.0, 1e-300, 1e-30, 1e30, 1e300])
 @pytest.mark.parametrize("rtol", [1e-3, 1e-10, 1e-16, 0.0])
+@pytest.mark.filterwarnings("ignore:not solved")
 def test_no_false_success(function, name, scale, rtol):
     """In the manner of cupy's issues 7512 and 9790: b tiny or huge, singular and badly scaled matrices."""
     A, b = HARD[name][0], HARD[name][1] * scale
@@ -405,6 +406,7 @@ def test_no_false_success(function, name, scale, rtol):
 
 @pytest.mark.parametrize("function", SQUARE)
 @pytest.mark.parametrize("value", [0.0, 5e-324, 1e-200, 1e200])
+@pytest.mark.filterwarnings("ignore:not solved")
 def test_matrices_at_the_ends_of_the_range(function, value):
     A, b = value * laplacian(6).toarray(), np.ones(6)
     with np.errstate(all="ignore"):
@@ -413,6 +415,7 @@ def test_matrices_at_the_ends_of_the_range(function, value):
             assert true_residual(A, x, b) <= 1e-8 * (1 + 8 * EPS)
 
 
+@pytest.mark.filterwarnings("ignore:not solved")
 def test_not_finite_is_never_success():
     for bad in (np.nan, np.inf):
         A = laplacian(5).toarray()
