@@ -10,8 +10,9 @@ from ._errors import counted
 from ._library import enum_name, lib, to_dict
 
 
-_USUAL = {"success": "converged", "info": "reason", "message": "reason_text", "nit": "iterations", "niter": "iterations",
-          "residual": "residual_norm", "residuals": "history", "solution": "x"}  # what other libraries call it
+# What other libraries call it.
+_USUAL = {"success": "converged", "info": "reason", "message": "reason_text", "nit": "iterations",
+          "niter": "iterations", "residual": "residual_norm", "residuals": "history", "solution": "x"}
 
 
 class Attempt:
