@@ -107,7 +107,7 @@ class Factors:
             return self._transpose.solve(rhs)
         b = np.asarray(_arrays.host_array(rhs, "rhs"), dtype=np.float64)
         if b.ndim not in (1, 2) or b.shape[0] != self.shape[0]:
-            raise ValueError(f"rhs has the shape {b.shape}; the matrix has {self.shape[0]} rows")
+            raise ValueError(f"rhs is of incompatible size: {b.shape}; the matrix has {self.shape[0]} rows")
         if b.size == 0:
             return np.zeros(b.shape)
         x = self.precond.matmat(b) if b.ndim == 2 else self.precond.matvec(b)
@@ -146,7 +146,7 @@ def _holds(checked):
 def _square(A):
     matrix = as_matrix(A)
     if matrix.is_operator or matrix.shape[0] != matrix.shape[1]:
-        raise ValueError("factors need the entries of a square matrix")
+        raise ValueError(f"can only factor square matrices, not {matrix!r}")
     return matrix
 
 
@@ -165,7 +165,8 @@ def splu(A, permc_spec=None, diag_pivot_thresh=None, relax=None, panel_size=None
     Returns
     -------
     Factors
-        With `solve(rhs, trans="N")`. A singular matrix raises `TesseraError`.
+        With `solve(rhs, trans="N")`. Of a singular matrix it raises `ConvergenceError`, unless its x is verified; a
+        matrix without entries has no factors.
 
     Examples
     --------

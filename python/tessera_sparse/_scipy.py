@@ -323,7 +323,16 @@ def _renamed(name, of, text):
 _SHORT = "{} for code that calls it by this name: `bicgstab` runs, whose iterates are others. M is applied as it is."
 bicg = _renamed("bicg", bicgstab, _SHORT.format("BiCG,") + " No product with A^T is needed.")
 cgs = _renamed("cgs", bicgstab, _SHORT.format("CGS,"))
-tfqmr = _renamed("tfqmr", bicgstab, _SHORT.format("TFQMR,"))
+
+
+@_documented(_SHORT.format("TFQMR,"),
+             extra="maxiter : int, optional\n        Limit of iterations (10 n).\n    show : bool\n"
+             "        Prints `info`.")
+def tfqmr(A, b, x0=None, *, rtol=1e-5, atol=0.0, maxiter=None, M=None, callback=None, show=False):
+    x, info = bicgstab(A, b, x0, rtol=rtol, atol=atol, maxiter=maxiter, M=M, callback=callback)
+    if show:
+        print(f"tfqmr: info = {info}")
+    return x, info
 
 
 @_documented("QMR, for code that calls it by this name: `bicgstab` runs, whose iterates are others.",
