@@ -6,12 +6,13 @@ Tessera: sparse linear systems in mixed precision, with a verified answer.
     result = ts.solve(A, b, rtol=1e-10)     A: SciPy sparse, dense, CSR arrays, CuPy, PyTorch, JAX
     result.x, result.verified, result.why
 
-`cg`, `bicgstab`, `gmres`, `minres`, `fgmres`, `lsqr`, `lsmr`, `idrs` and `spsolve` have SciPy's signatures.
+`cg`, `bicgstab`, `gmres`, `minres`, `fgmres`, `lsqr`, `lsmr`, `idrs`, `spsolve` and `splu` have SciPy's signatures.
 `tessera_sparse.torch.solve` and `tessera_sparse.jax.solve` have gradients. Documentation: docs/python.
 """
 from ._advise import AdvisedAttempt, advise
 from ._batch import BatchResult, solve_batch
 from ._context import Context, default_context, use_context
+from ._direct import Factors, factorized, spilu, splu, spsolve, spsolve_triangular
 from ._errors import (ConvergenceError, TesseraError, TesseraFileError, TesseraMemoryError, TesseraUnsupportedError,
                       TesseraValueError)
 from ._least_squares import lsmr, lsqr
@@ -22,19 +23,20 @@ from ._options import option_names
 from ._precond import (Preconditioner, amg, block_jacobi, cholesky, ic0, ict, ilu0, iluk, ilut, jacobi, jacobi_sweeps,
                        lu, polynomial)
 from ._result import Result
-from ._scipy import bicgstab, cg, fgmres, gmres, idrs, minres, spsolve
+from ._scipy import bicg, bicgstab, cg, cgs, fgmres, gcrotmk, gmres, idrs, lgmres, minres, qmr, tfqmr
 from ._sequence import Sequence, SequenceResult
 from ._solver import Solver, solve
 from ._verify import Verification, verify
 
 __version__ = _lib.tess_version().decode()
 __all__ = [
-    "AdvisedAttempt", "BatchResult", "Context", "ConvergenceError", "Matrix", "Options", "Preconditioner", "Result",
-    "Sequence", "SequenceResult", "Solver", "TesseraError", "TesseraFileError", "TesseraMemoryError",
-    "TesseraUnsupportedError", "TesseraValueError", "Verification", "advise", "amg", "bicgstab", "block_jacobi", "cg",
-    "cholesky", "default_context", "fgmres", "gmres", "ic0", "ict", "idrs", "ilu0", "iluk", "ilut", "jacobi",
-    "jacobi_sweeps", "lsmr", "lsqr", "lu", "minres", "option_names", "polynomial", "solve", "solve_batch", "spsolve",
-    "use_context", "verify",
+    "AdvisedAttempt", "BatchResult", "Context", "ConvergenceError", "Factors", "Matrix", "Options", "Preconditioner",
+    "Result", "Sequence", "SequenceResult", "Solver", "TesseraError", "TesseraFileError", "TesseraMemoryError",
+    "TesseraUnsupportedError", "TesseraValueError", "Verification", "advise", "amg", "bicg", "bicgstab",
+    "block_jacobi", "cg", "cgs", "cholesky", "default_context", "factorized", "fgmres", "gcrotmk", "gmres", "ic0",
+    "ict", "idrs", "ilu0", "iluk", "ilut", "jacobi", "jacobi_sweeps", "lgmres", "lsmr", "lsqr", "lu", "minres",
+    "option_names", "polynomial", "qmr", "solve", "solve_batch", "spilu", "splu", "spsolve", "spsolve_triangular",
+    "tfqmr", "use_context", "verify",
 ]
 
 

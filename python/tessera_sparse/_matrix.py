@@ -8,7 +8,7 @@ import numpy as np
 
 from . import _abi, _arrays, _columns, _containers, _operators, _vectors
 from ._context import context_of_size, default_context
-from ._errors import counted
+from ._errors import TesseraFileError, counted
 from ._library import Handle, check, lib, to_dict, new_struct
 
 
@@ -184,7 +184,7 @@ class Matrix:
     @classmethod
     def gallery(cls, name, *arguments, context=None):
         """
-        A model problem of `tessera generate` (docs/howto/gallery.md).
+        A model problem of `tessera generate` (docs/howto/gallery.md), such as laplace2d; "poisson2d" is that too.
 
         Examples
         --------
@@ -193,9 +193,15 @@ class Matrix:
         <tessera_sparse.Matrix: 10000 by 10000, 49600 nonzeros, FP64>
         """
         context, pointer = context_for(context, ()), ctypes.c_void_p()
+        name = _gallery_name(name)
         texts = (ctypes.c_char_p * max(len(arguments), 1))(*[str(argument).encode() for argument in arguments])
-        check(lib.tess_gallery_create(context.pointer, name.encode(), len(arguments), ctypes.addressof(texts),
-                                      ctypes.byref(pointer)), context.pointer)
+        try:
+            check(lib.tess_gallery_create(context.pointer, name.encode(), len(arguments), ctypes.addressof(texts),
+                                          ctypes.byref(pointer)), context.pointer)
+        except TesseraFileError as error:
+            if "tessera generate list" not in error.hint:
+                raise
+            raise type(error)(error.status, error.message, "there are: " + ", ".join(_gallery_names())) from None
         return cls._of(context, pointer.value)
 
     @property
@@ -271,6 +277,25 @@ class Matrix:
         return y.reshape(-1, 1) if getattr(x, "ndim", 1) == 2 else y
 
     __matmul__ = matvec
+    matmat = matvec
+
+    def rmatvec(self, x):
+        """
+        A^T x, for x of n values, or of n by k. SciPy's lsqr, bicg and svds ask for it.
+
+        Examples
+        --------
+        >>> import tessera_sparse as ts
+        >>> ts.Matrix([[2.0, 1.0], [0.0, 3.0]]).rmatvec([1.0, 2.0])
+        array([2., 7.])
+        """
+        return self.T.matvec(x)
+
+    rmatmat = rmatvec
+
+    def __array__(self, *_arguments, **_keywords):
+        raise TypeError("a Matrix is no array; to_scipy() has it as a sparse one, and to_scipy().toarray() as a dense "
+                        "one")
 
     def update_values(self, values):
         """
@@ -398,6 +423,26 @@ def _csr_struct(arrays, shape, gpu):
     csr.col_ind_bits, csr.row_ptr_bits = (8 * _arrays.dtype_of(part).itemsize for part in (indices, indptr))
     csr.where = _abi.TESS_MEMORY_DEVICE if gpu else _abi.TESS_MEMORY_HOST
     return csr
+
+
+_GALLERY = {"poisson": "laplace2d", "poisson1d": "laplace1d", "poisson2d": "laplace2d", "poisson3d": "laplace3d"}
+
+
+def _gallery_name(name):
+    """As the tool has it: laplace_2d, Laplace2D and poisson2d are laplace2d."""
+    plain = str(name).replace("_", "-").lower()
+    for each in (plain, plain.replace("-", ""), _GALLERY.get(plain.replace("-", ""), "")):
+        if each in _gallery_names():
+            return each
+    return str(name)
+
+
+def _gallery_names():
+    count = ctypes.c_size_t()
+    first = lib.tess_gallery_list(ctypes.byref(count))
+    first = getattr(first, "value", first) or 0
+    size = ctypes.sizeof(_abi.tess_gallery_entry)
+    return [_abi.tess_gallery_entry.from_address(first + k * size).name.decode() for k in range(count.value)]
 
 
 def as_matrix(A, context=None):

@@ -115,6 +115,16 @@ def shell_precond(context, size, apply, raised):
     return shell
 
 
+class Diagonal:
+    """A diagonal as preconditioner: an array of n values."""
+
+    def __init__(self, values):
+        self.values = values
+
+    def matvec(self, r):
+        return self.values * r
+
+
 def product_of(m, what):
     """The function z = M r of a matrix, a LinearOperator, a solver's set-up or a plain function."""
     if hasattr(m, "matvec"):
@@ -123,9 +133,11 @@ def product_of(m, what):
         return m.solve
     if callable(m) and not hasattr(m, "shape"):
         return m
-    if hasattr(m, "__matmul__"):
+    if hasattr(m, "__matmul__") and len(getattr(m, "shape", (0, 0))) != 1:
         return lambda r: m @ r
     m = np.asarray(m)
+    if m.ndim == 1:
+        return Diagonal(m).matvec
     if m.ndim != 2:
         raise TypeError(f"{what} is no matrix, LinearOperator or function")
     return lambda r: m @ r

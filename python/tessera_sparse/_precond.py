@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Preconditioners as objects: set up once, used by many solvers, also by SciPy's."""
 import ctypes
+import sys
 
 import numpy as np
 
-from . import _abi, _operators, _vectors
+from . import _abi, _arrays, _operators, _vectors
 from ._context import use_context
 from ._interrupts import interruptible
 from ._library import Handle, check, enum_name, lib, to_dict, new_struct
 from ._matrix import as_matrix
 from ._multigrid import levels_of, set_arrays, taken_from
 from ._options import check_precond, new_options, set_options
+
+
+_TRANSPOSED = ("jacobi", "block-jacobi", "ilu0", "iluk", "lu")  # the factors of A^T are the transposed factors of A
 
 
 class Preconditioner:
@@ -57,10 +61,12 @@ class Preconditioner:
         self.pointer = pointer
         self.handle = Handle(pointer, lib.tess_precond_destroy, parents, keep)
         self.shape, self.dtype, self.ndim = self.matrix.shape, np.dtype(np.float64), 2
-        self._raised = getattr(self, "_raised", [])
+        self._raised, self._transpose = getattr(self, "_raised", []), None
 
     def matvec(self, r):
-        """M^-1 r, for r of n values, or of n by 1."""
+        """M^-1 r, for r of n values, or of n by k."""
+        if len(getattr(r, "shape", ())) == 2 and r.shape[1] != 1:
+            return self.matmat(r)
         with self.context.lock:
             source = _vectors.vector_of(self.context, r)
             target, fetch = _vectors.result_vector(self.context, self.shape[0], r)
@@ -71,8 +77,64 @@ class Preconditioner:
     __matmul__ = matvec
     __call__ = matvec
 
+    def matmat(self, R):
+        """
+        M^-1 R, column by column, for R of n by k.
+
+        Examples
+        --------
+        >>> import numpy as np, tessera_sparse as ts
+        >>> M = ts.jacobi(ts.Matrix([[2.0, 1.0], [1.0, 4.0]]))
+        >>> M @ np.eye(2)
+        array([[0.5 , 0.  ],
+               [0.  , 0.25]])
+        """
+        if R.shape[1] == 0:
+            return np.zeros(R.shape)
+        columns = [self.matvec(R[:, j]) for j in range(R.shape[1])]
+        if isinstance(columns[0], np.ndarray):
+            return np.stack(columns, axis=1)
+        return sys.modules[_arrays.owner_of(columns[0])].stack(columns, 1)
+
+    @property
+    def T(self):
+        """
+        The transpose: this one itself for a symmetric A, else the same factors of A^T, up to rounding.
+
+        Of jacobi, block-jacobi, ilu0, iluk and lu; the others have one for symmetric A alone.
+
+        Examples
+        --------
+        >>> import numpy as np, scipy.sparse.linalg, tessera_sparse as ts
+        >>> A = np.array([[4.0, 1.0], [2.0, 5.0]])
+        >>> scipy.sparse.linalg.bicg(A, np.ones(2), M=ts.ilu0(A))[1]
+        0
+        """
+        if self._transpose is None:
+            made = dict(self._made_from)
+            if self.matrix.T is self.matrix:
+                self._transpose = self
+            elif self.kind in _TRANSPOSED and made.get("triangular", "levels") == "levels":
+                self._transpose = Preconditioner(self.matrix.T, made.pop("precond"), **made)
+            else:
+                raise NotImplementedError(f"{self.kind} of an unsymmetric matrix has no transpose; jacobi, "
+                                          "block_jacobi, ilu0, iluk and lu have one")
+        return self._transpose
+
+    def rmatvec(self, r):
+        """M^-T r: that of `T`."""
+        return self.T.matvec(r)
+
+    def rmatmat(self, R):
+        """M^-T R, for R of n by k: that of `T`."""
+        return self.T.matmat(R)
+
+    def __array__(self, *_arguments, **_keywords):
+        raise TypeError("a preconditioner is no array; M @ numpy.eye(n) has its entries, n by n")
+
     def update(self):
         """Computes new numbers after `Matrix.update_values`; keeps the structure."""
+        self._transpose = None
         with self.context.lock:
             check(interruptible(self.context, lib.tess_precond_update, self.pointer), self.context.pointer,
                   self._raised)
@@ -121,6 +183,9 @@ class FunctionPreconditioner(Preconditioner):
     def __init__(self, matrix, m):
         self.matrix, self.context, self.kind, self._raised = matrix, matrix.context, "shell", []
         n, shape = matrix.shape[0], getattr(m, "shape", None)
+        if shape is not None and tuple(shape) == (n,) and not hasattr(m, "matvec"):  # a diagonal
+            m = _operators.Diagonal(m)
+            shape = None
         if shape is not None and tuple(shape) != tuple(matrix.shape):
             raise ValueError(f"the preconditioner is {shape[0]} by {shape[1]}, the matrix {n} by {matrix.shape[1]}")
         shell, pointer = _operators.shell_precond(self.context, n, _operators.product_of(m, "M"),

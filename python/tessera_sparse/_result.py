@@ -1,12 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a solve did."""
 import ctypes
+import difflib
 
 import numpy as np
 
 from . import _abi
 from ._errors import counted
 from ._library import enum_name, lib, to_dict
+
+
+# What other libraries call it.
+_USUAL = {"success": "converged", "info": "reason", "message": "reason_text", "nit": "iterations",
+          "niter": "iterations", "residual": "residual_norm", "residuals": "history", "solution": "x"}
 
 
 class Attempt:
@@ -54,6 +60,8 @@ class Result:
 
     All other fields of `tess_solve_result` (include/tessera/solver.h) are attributes too; `to_dict()` has all.
 
+    `bool(result)` is `converged`.
+
     Examples
     --------
     >>> import numpy as np, tessera_sparse as ts
@@ -92,11 +100,21 @@ class Result:
         try:
             value = getattr(self._raw, name)
         except AttributeError:
-            raise AttributeError(f"a result has no {name!r}") from None
+            near = _USUAL.get(name) or next(iter(difflib.get_close_matches(name, dir(self), 1, 0.6)), None)
+            raise AttributeError(f"a result has no {name!r}" +
+                                 (f"; did you mean {near!r}?" if near else "")) from None
         enums = _abi.FIELD_ENUMS["tess_solve_result"]
         if name in enums:
             return enum_name(enums[name], value)
         return to_dict(value) if isinstance(value, ctypes.Structure) else value
+
+    def __dir__(self):  # what Tab offers
+        fields = [name for name, _ in self._raw._fields_ if name not in ("size", "reserved")]
+        return sorted(set(object.__dir__(self)) | set(fields))
+
+    def __bool__(self):
+        """Whether the solve converged."""
+        return self.converged
 
     @property
     def reason_text(self):

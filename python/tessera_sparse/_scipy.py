@@ -94,7 +94,16 @@ def _run(method, A, b, x0, M, rtol, atol, limit, options, per_iteration=None, re
     if per_iteration is not None:
         solver.set_limits(monitor=per_iteration(solver, b))
     result = solver._solve_typed(b, _start(x0, b, M), dtype)
-    return result.x, _info(matrix, result, reported if reported is not None else int(limit))
+    return _finished(result.x, result, _info(matrix, result, reported if reported is not None else int(limit)))
+
+
+def _finished(x, result, info):
+    """(x, info) as SciPy returns them: x of n values for b of n by 1. Code that asks for `info > 0` sees a warning."""
+    if info < 0:
+        worst = next(c for c in result.columns if c._raw.reason == info)
+        warnings.warn(f"not solved (info {info}): {worst.reason_text}; x is the best iterate, with a relative residual "
+                      f"of {worst.relative_residual:.1e}", RuntimeWarning, stacklevel=_handed_out._outside())
+    return x.reshape(-1) if len(x.shape) == 2 and x.shape[1] == 1 else x, info
 
 
 def _iterates(callback):
@@ -136,6 +145,7 @@ _DOC = """
       (docs/reference/verification.md), such as -10 for a matrix that is not positive definite.
     - A may also be a `Matrix`, and M a preconditioner such as `ilu0(A)`; b may have several columns, which share one
       set-up, and x has the shape of b.
+    - A RuntimeWarning gives the reason where `info` is below 0.
     - Real numbers only. The computation is in FP64; the type of x is SciPy's.
 
     Parameters
@@ -283,7 +293,7 @@ def _gmres_by_cycles(method, A, b, x0, rtol, atol, options, cycles, M, callback)
             callback(np.array(x))
         if info != cycles or result.reason == "false_convergence":
             break
-    return x, info
+    return _finished(x, result, info)
 
 
 def idrs(A, b, x0=None, *, s=4, rtol=1e-5, atol=0.0, maxiter=None, M=None, callback=None):
@@ -302,33 +312,63 @@ def idrs(A, b, x0=None, *, s=4, rtol=1e-5, atol=0.0, maxiter=None, M=None, callb
     return _run("idr", A, b, x0, M, rtol, atol, _limit(maxiter, A, 10), {"idr_s": s}, _iterates(callback))
 
 
-def spsolve(A, b, *, rtol=1e-10, **options):
-    """
-    Solves A x = b by the method that the library chooses, and returns x.
+def _renamed(name, of, text):
+    """A function under another of SciPy's names, which runs what we have."""
+    def function(A, b, x0=None, *, rtol=1e-5, atol=0.0, maxiter=None, M=None, callback=None):
+        return of(A, b, x0, rtol=rtol, atol=atol, maxiter=maxiter, M=M, callback=callback)
+    function.__name__ = function.__qualname__ = name
+    return _documented(text)(function)
 
-    Unlike `scipy.sparse.linalg.spsolve` it need not compute complete factors, and it never returns an x that is not
-    verified: it raises `ConvergenceError`, whose `result` says why. `solve` returns that `Result` instead.
 
-    Parameters
-    ----------
-    A : sparse array or matrix, dense array, or Matrix
-    b : array of n values, or of n by k
-    rtol : float
-        ||b - A x|| <= rtol ||b||, also with rows scaled to one size.
-    **options : those of `Solver`
+_SHORT = "{} for code that calls it by this name: `bicgstab` runs, whose iterates are others. M is applied as it is."
+bicg = _renamed("bicg", bicgstab, _SHORT.format("BiCG,") + " No product with A^T is needed.")
+cgs = _renamed("cgs", bicgstab, _SHORT.format("CGS,"))
 
-    Examples
-    --------
-    >>> import numpy as np, scipy.sparse, tessera_sparse as ts
-    >>> A = scipy.sparse.csr_array([[3.0, 2.0, 0.0], [1.0, -1.0, 0.0], [0.0, 5.0, 1.0]])
-    >>> ts.spsolve(A, np.array([2.0, 4.0, -1.0])).round(9)
-    array([ 2., -2.,  9.])
-    """
-    matrix, b, _ = _system(A, b, None)
-    if options.get("solver") not in ("lsqr", "lsmr"):  # these have the norm as given alone
-        options.setdefault("stop_norm", "both")
-    solver = Solver(matrix, rtol=checked_tolerance("rtol", rtol), **options)
-    result = solver._solve_typed(b, None, _handed_out.direct_type_of_x(matrix, b))
-    if not result.verified:
-        raise ConvergenceError(result)
-    return result.x
+
+@_documented(_SHORT.format("TFQMR,"),
+             extra="maxiter : int, optional\n        Limit of iterations (10 n).\n    show : bool\n"
+             "        Prints `info`.")
+def tfqmr(A, b, x0=None, *, rtol=1e-5, atol=0.0, maxiter=None, M=None, callback=None, show=False):
+    x, info = bicgstab(A, b, x0, rtol=rtol, atol=atol, maxiter=maxiter, M=M, callback=callback)
+    if show:
+        print(f"tfqmr: info = {info}")
+    return x, info
+
+
+@_documented("QMR, for code that calls it by this name: `bicgstab` runs, whose iterates are others.",
+             extra="maxiter : int, optional\n        Limit of iterations (10 n).\n    M1, M2 : preconditioners, "
+             "optional\n        As SciPy has them: M is M2 applied to M1's result. Not both `M` and these.")
+def qmr(A, b, x0=None, *, rtol=1e-5, atol=0.0, maxiter=None, M1=None, M2=None, callback=None, M=None):
+    if M is not None and (M1 is not None or M2 is not None):
+        raise TypeError("give M, or M1 and M2")
+    if M1 is not None and M2 is not None:
+        first, second = product_of(M1, "M1"), product_of(M2, "M2")
+
+        def M(r):
+            return second(first(r))
+    elif M is None:
+        M = M1 if M1 is not None else M2
+    return bicgstab(A, b, x0, rtol=rtol, atol=atol, maxiter=maxiter, M=M, callback=callback)
+
+
+def _by_fgmres(A, b, x0, rtol, atol, maxiter, M, callback, restart):
+    size = max(min(int(restart), _rows(A)), 1)
+    return _gmres("fgmres", A, b, x0, rtol, atol, size, maxiter, M, callback, "x")
+
+
+@_documented("LGMRES, for code that calls it by this name: `fgmres` runs, with cycles of inner_m + outer_k vectors.",
+             extra="maxiter : int\n        Limit of cycles.\n    inner_m, outer_k : int\n        Their sum is the "
+             "length of a cycle.\n    outer_v, store_outer_Av, prepend_outer_v\n        Not read: no vectors are "
+             "kept from one cycle to the next.", callback="Called with x after each cycle.")
+def lgmres(A, b, x0=None, *, rtol=1e-5, atol=0.0, maxiter=1000, M=None, callback=None, inner_m=30, outer_k=3,
+           outer_v=None, store_outer_Av=True, prepend_outer_v=False):
+    return _by_fgmres(A, b, x0, rtol, atol, maxiter, M, callback, inner_m + outer_k)
+
+
+@_documented("GCROT(m, k), for code that calls it by this name: `fgmres` runs, with cycles of m + k vectors.",
+             extra="maxiter : int\n        Limit of cycles.\n    m, k : int\n        m + k is the length of a cycle; "
+             "k None: m.\n    CU, discard_C, truncate\n        Not read: no vectors are kept from one cycle to the "
+             "next.", callback="Called with x after each cycle.")
+def gcrotmk(A, b, x0=None, *, rtol=1e-5, atol=0.0, maxiter=1000, M=None, callback=None, m=20, k=None, CU=None,
+            discard_C=False, truncate="oldest"):
+    return _by_fgmres(A, b, x0, rtol, atol, maxiter, M, callback, m + (m if k is None else k))

@@ -534,3 +534,21 @@ def test_an_exception_of_a_monitor_ends_the_solve():
     with pytest.raises(KeyError, match="once"):
         ts.solve(laplacian(300), np.ones(300), solver="cg", monitor=broken)
     assert len(calls) == 1
+
+
+def test_results_are_at_hand():
+    A = ts.Matrix.gallery("laplace2d", 10)
+    good, bad = ts.solve(A, np.ones(100), solver="cg"), ts.solve(A, np.ones(100), solver="cg", max_iterations=1)
+    assert bool(good) and not bad
+    assert {"x", "iterations", "reason", "residual_norm", "solver", "why"} <= set(dir(good)) and "size" not in dir(good)
+    assert all(getattr(good, name, None) is not None for name in dir(good) if name[0] != "_")
+    for wrong, right in (("iteration", "iterations"), ("success", "converged"), ("residual", "residual_norm")):
+        with pytest.raises(AttributeError, match=f"did you mean '{right}'"):
+            getattr(good, wrong)
+
+
+def test_names_of_the_gallery():
+    for name in ("laplace_2d", "Laplace2D", "poisson2d", "poisson"):
+        assert ts.Matrix.gallery(name, 3).shape == (9, 9)
+    with pytest.raises(ts.TesseraFileError, match="there are: .*laplace2d"):
+        ts.Matrix.gallery("nothing-like-it")

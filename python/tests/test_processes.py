@@ -40,6 +40,11 @@ shell = ts.Matrix(sp.linalg.LinearOperator(A.shape, matvec=lambda x: A @ x, dtyp
 ends(KeyboardInterrupt, lambda: ts.solve(shell, b, **options))
 big = ts.Matrix.gallery("laplace2d", 900)
 ends(KeyboardInterrupt, lambda: ts.Preconditioner(big, "ilut:1e-9:400"))
+for call in (lambda: ts.solve(matrix, b, progress=True, **options), lambda: ts.gmres(A, b, rtol=1e-12),
+             lambda: ts.bicg(A, b, rtol=1e-12), lambda: ts.lsqr(matrix, b, iter_lim=10**8, atol=1e-14, btol=1e-14),
+             lambda: ts.solve(matrix, np.ones((n, 2)), **options), lambda: ts.Sequence(matrix, **options).solve(b),
+             lambda: ts.cg(A, b, rtol=1e-12, callback=lambda x: None), lambda: ts.spilu(big, 1e-9, 400)):
+    ends(KeyboardInterrupt, call)
 assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 def timed_out(number, frame):
     raise TimeoutError
@@ -128,7 +133,7 @@ def run(text, seconds=120, **environment):
 
 def test_signals_end_solves_and_setups():
     delays = [float(line.split()[1]) for line in run(ENDED).splitlines()]
-    assert len(delays) == 6 and max(delays) < 5  # some 0.05 s on an idle machine
+    assert len(delays) == 14 and max(delays) < 5  # some 0.05 s on an idle machine
 
 
 def test_handlers_may_raise_anywhere():

@@ -16,7 +16,8 @@ import scipy.sparse.linalg._isolve as isolve  # noqa: E402
 import tessera_sparse as ts  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-OURS = {"cg": ts.cg, "bicgstab": ts.bicgstab, "gmres": ts.gmres, "minres": ts.minres}
+OURS = {name: getattr(ts, name) for name in ("bicg", "bicgstab", "cg", "cgs", "gcrotmk", "gmres", "lgmres", "minres",
+                                             "qmr", "tfqmr")}
 TESTS = os.path.join(os.path.dirname(isolve.__file__), "tests")
 
 

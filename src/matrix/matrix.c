@@ -464,7 +464,10 @@ tess_status tess_matrix_copy_to(const tess_matrix *a, tess_context *ctx, tess_ma
         status = host_copy(a, ctx, out);
     }
     if (status != TESS_SUCCESS && ctx != a->ctx && ctx->error.status == TESS_SUCCESS) { ctx->error = a->ctx->error; }
-    if (status == TESS_SUCCESS) { (*out)->keeps_order = a->keeps_order; }
+    if (status == TESS_SUCCESS) {
+        (*out)->keeps_order = a->keeps_order;
+        (*out)->given = a->given;
+    }
     return status;
 }
 

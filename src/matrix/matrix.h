@@ -15,6 +15,7 @@ struct tess_matrix {
     int64_t holders; /* the caller, and each object that reads it: the last one frees the matrix */
     tess_format format;
     tess_precision precision;
+    tess_precision given; /* in which the caller's values were assembled: symmetry is judged by its rounding */
     int64_t nrows, ncols, nnz;
     const tess_format_ops *ops;  /* NULL for a shell */
     void *storage;               /* the format's own, on the context's device */

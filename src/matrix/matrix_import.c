@@ -245,7 +245,9 @@ tess_status tess_matrix_create_csr(tess_context *ctx, const tess_csr_arrays *arr
     if (status != TESS_SUCCESS) { return status; }
     status = options_require_name(ctx, "tess_ownership", "tess_csr_arrays.ownership", (int)a->ownership);
     if (status != TESS_SUCCESS) { return status; }
-    return a->ownership == TESS_BORROW ? borrow_csr(ctx, a, out) : copy_csr(ctx, a, out);
+    status = a->ownership == TESS_BORROW ? borrow_csr(ctx, a, out) : copy_csr(ctx, a, out);
+    if (status == TESS_SUCCESS) { (*out)->given = a->val_precision; }
+    return status;
 }
 
 /* ---- COO ---- */
@@ -271,6 +273,7 @@ static tess_status copy_host_coo(tess_context *ctx, const tess_coo_arrays *a, co
     TESS_TRY(tess_assemble_coo(ctx, a->nrows, a->ncols, a->nnz, row, col, wide ? wide : val, &made));
     TESS_TRY(adopt_assembled(ctx, a->nrows, a->ncols, &made, out));
     (*out)->keeps_order = false;
+    (*out)->given = a->val_precision;
 cleanup:
     tess_host_release(ctx, row, a->nnz, sizeof *row);
     tess_host_release(ctx, col, a->nnz, sizeof *col);

@@ -7,18 +7,25 @@
 /*
  * For random u, v with independent entries of variance 1/3, u'(A - A')v has standard deviation ||A - A'||_F / 3, and
  * ||A v|| is near ||A||_F / sqrt(3). The ratio of the two measures the relative asymmetry. Rounding adds about sqrt(n)
- * u to it; ASYMMETRY_LIMIT is far above that for n < 2^31, and far below any asymmetry that disturbs CG.
+ * u to it; the threshold is far above that for n < 2^31, and far below any asymmetry that disturbs CG. Entries that
+ * were added up in FP32 differ by some roundings of FP32: the threshold is 16 of the type that the caller gave, and
+ * ASYMMETRY_LIMIT at least.
  *
  * Large rows, such as those of a penalty, would hide the others. D A D is symmetric with A, for any diagonal D: so
  * where the rows of A v and A u are of different size, the test is of D A D too, with the D that brings them to one
  * size.
  */
-
+#define ROUNDINGS 16.0
 /* Of |A v|_i and |A u|_i, the larger: random products of rows of one size differ by less, and so small a share of the
-   norm still shows an asymmetry of 1e-4 in a row. */
+   norm still shows an asymmetry of 1e-4 in a row. With a higher limit they may differ by as much less. */
 #define MOST_APART 0x1p17
 enum { MOST_ROUNDS = 4 };
 enum { ALIGNED = 32 };
+
+static double limit_of(const tess_matrix *a)
+{
+    return fmax(ASYMMETRY_LIMIT, ROUNDINGS * tess_precision_unit_roundoff(a->given));
+}
 
 /* Doubles from one vector to the next, so that each begins as an allocation does. */
 static int64_t padded(const tess_matrix *a)
@@ -74,12 +81,13 @@ cleanup:
 /* ---- rows of different size ---- */
 
 /* Whether the rows differ in size; false for NaN and Inf, of which the solve tells. */
-static tess_status rows_differ(tess_context *ctx, const scaled_probe *p, bool *differ)
+static tess_status rows_differ(const tess_matrix *a, const scaled_probe *p, bool *differ)
 {
     probe_sizes sizes;
-    const tess_status status = symmetry_ops_of(ctx)->sizes(ctx, p, &sizes);
+    const tess_status status = symmetry_ops_of(a->ctx)->sizes(a->ctx, p, &sizes);
 
-    *differ = status == TESS_SUCCESS && sizes.finite && sizes.least < sizes.most / MOST_APART;
+    *differ = status == TESS_SUCCESS && sizes.finite &&
+              sizes.least < sizes.most / (MOST_APART * (ASYMMETRY_LIMIT / limit_of(a)));
     return status;
 }
 
@@ -106,10 +114,10 @@ static tess_status probe_rounds(const tess_matrix *a, tess_vector *const of[], c
     bool differ = true;
     tess_status status = TESS_SUCCESS;
 
-    for (int round = 0; round < MOST_ROUNDS && differ && !(*asymmetry > ASYMMETRY_LIMIT); round++) {
+    for (int round = 0; round < MOST_ROUNDS && differ && !(*asymmetry > limit_of(a)); round++) {
         TESS_TRY(symmetry_ops_of(a->ctx)->improve(a->ctx, p, round == 0));
         TESS_TRY(scaled_asymmetry(a, of, p, asymmetry));
-        TESS_TRY(rows_differ(a->ctx, p, &differ));
+        TESS_TRY(rows_differ(a, p, &differ));
     }
 cleanup:
     return status;
@@ -122,7 +130,7 @@ static tess_status probe_scaled(const tess_matrix *a, tess_vector *const of[], d
     tess_status status = TESS_SUCCESS;
 
     if (p.n == 0) { return TESS_SUCCESS; }
-    TESS_TRY(rows_differ(a->ctx, &p, &differ));
+    TESS_TRY(rows_differ(a, &p, &differ));
     if (!differ) { return TESS_SUCCESS; }
     TESS_TRY(tess_device_allocate(a->ctx, p.n, sizeof *p.factor, (void **)&p.factor));
     status = probe_rounds(a, of, &p, asymmetry);
@@ -144,7 +152,7 @@ static tess_status probe(const tess_matrix *a, double *values, tess_loop_state *
                                   &vector[i]));
     }
     TESS_TRY(products(a, vector, state, asymmetry));
-    if (!(*asymmetry > ASYMMETRY_LIMIT)) { status = probe_scaled(a, vector, asymmetry); }
+    if (!(*asymmetry > limit_of(a))) { status = probe_scaled(a, vector, asymmetry); }
 cleanup:
     for (int i = 0; i < PROBES; i++) {
         tess_vector_destroy(vector[i]);
@@ -168,7 +176,7 @@ tess_status probe_symmetry(const tess_matrix *a, bool *symmetric)
     TESS_TRY(tess_device_allocate(a->ctx, 2, sizeof *state, (void **)&state));
     TESS_TRY(probe(a, values, state, &asymmetry));
     /* The solve reports NaN and Inf in the matrix, with their own reason. */
-    *symmetric = !(asymmetry > ASYMMETRY_LIMIT);
+    *symmetric = !(asymmetry > limit_of(a));
     known->symmetric = *symmetric;
     known->symmetry_version = a->values_version;
 cleanup:

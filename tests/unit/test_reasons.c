@@ -220,6 +220,56 @@ static int refuse(void *user, const double *r, double *z)
     return *(const int *)user;
 }
 
+/* Entries that FP32 added up in another order: (i, j) and (j, i) differ in the last bit. So do the values in FP64, of
+   which that is no rounding. */
+static void symmetry_of_the_type_that_was_given(void **state)
+{
+    oracle_csr a = oracle_laplace2d(10);
+    float val[460];
+    double x[100] = {0.0};
+    const tess_solve_options options = solve_options(TESS_SOLVER_CG);
+    tess_context *ctx = open_cpu(1);
+
+    (void)state;
+    assert_int_equal(a.nnz, 460);
+    for (int large = 0; large < 2; large++) { /* 2^-23: as in FP32; 2^-10: no rounding */
+        tess_matrix *m = NULL;
+        tess_solver *solver = NULL;
+        tess_solve_result result;
+
+        for (int64_t k = 0; k < a.nnz; k++) {
+            if (a.val[k] < 0.0) { a.val[k] = k % 3 == 0 ? -1.0 - (large ? 0x1p-10 : 0x1p-23) : -1.0; }
+            val[k] = (float)a.val[k];
+        }
+        const tess_csr_arrays arrays = {.size = sizeof arrays,
+                                        .nrows = 100,
+                                        .ncols = 100,
+                                        .nnz = a.nnz,
+                                        .row_ptr = a.row_ptr,
+                                        .col_ind = a.col_ind,
+                                        .val = val,
+                                        .row_ptr_bits = 64,
+                                        .col_ind_bits = 32,
+                                        .val_precision = TESS_PRECISION_FP32,
+                                        .where = TESS_MEMORY_HOST,
+                                        .ownership = TESS_COPY};
+
+        assert_ok(ctx, tess_matrix_create_csr(ctx, &arrays, &m));
+        assert_ok(ctx, tess_solver_create(m, &options, &solver));
+        memset(x, 0, sizeof x);
+        result = solve_with(solver, ctx, 100, ones, x);
+        assert_int_equal(result.reason == TESS_REASON_NONSYMMETRIC, large);
+        assert_int_equal(result.verified, !large);
+        tess_solver_destroy(solver);
+        tess_matrix_destroy(m);
+        memset(x, 0, sizeof x); /* or it would be solved already */
+        result = solve_once(ctx, &a, &options, ones, x);
+        assert_int_equal(result.reason, TESS_REASON_NONSYMMETRIC);
+    }
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+}
+
 static void indefinite_preconditioner(void **state)
 {
     int n = 100, code = 42;
@@ -584,6 +634,7 @@ int main(void)
         cmocka_unit_test(breakdown),
         cmocka_unit_test(singular_systems_never_converge),
         cmocka_unit_test(nonsymmetric),
+        cmocka_unit_test(symmetry_of_the_type_that_was_given),
         cmocka_unit_test(indefinite_preconditioner),
         cmocka_unit_test(indefinite_matrix),
         cmocka_unit_test(nan_in_vectors_leaves_no_trace),
