@@ -47,6 +47,41 @@ __device__ static inline bool column_enter(const columns_target &target, bool re
     return false;
 }
 
+/* Threads that have V neighbouring columns each: which of the thread's columns, from `first` on, run. True: one does.
+   After column_enter, of kernels that run in no phase FINISHING. */
+template <int V>
+__device__ static inline bool columns_run(const columns_target &target, int first, bool (&running)[V])
+{
+    bool any = false;
+
+#pragma unroll
+    for (int w = 0; w < V; w++) {
+        running[w] = !target.state || target.state[first + w].phase == TESS_LOOP_RUNNING;
+        any = any || running[w];
+    }
+    return any;
+}
+
+/* Their sums as column_grid_reduce takes them: the wave's, in the thread of each column, and 0 in others. All threads
+   call it. */
+template <int V, int N>
+__device__ static inline void columns_to_threads(const double (&value)[V][N], int columns, double (&own)[N])
+{
+    const int lane = (int)threadIdx.x % GPU_WAVE, threads = columns / V;
+
+#pragma unroll
+    for (int k = 0; k < N; k++) {
+        own[k] = 0.0;
+#pragma unroll
+        for (int w = 0; w < V; w++) {
+            const double sum = lanes_sum_down(value[w][k], GPU_WAVE, threads);
+            const double given = GPU_SHUFFLE(sum, lane / V, GPU_WAVE);
+
+            if (lane < columns && lane % V == w) { own[k] = given; }
+        }
+    }
+}
+
 /* The block's sums by column; those of column c are in thread c. All threads call it. */
 template <int N>
 __device__ static inline void column_block_sum(double (&value)[N], int columns)

@@ -3,7 +3,7 @@
  * CSR times several columns on the GPU, for the chunks of rows of the products of one column (csr_plan.cuh). Compiled
  * separately for each precision.
  *
- * A group of threads has a row: one thread for each column, as many times as the mean row has entries for. So it reads
+ * A group of threads has a row: one thread for V columns, as many times as the mean row has entries for. So it reads
  * whole rows of x, and an entry of the matrix once for all columns. Rows that are long for a group are left for a wave;
  * the row of more than TAIL_ROW entries at a chunk's end is summed by the block, and one longer than a segment by
  * several blocks beforehand. Every sum has a fixed order.
@@ -24,7 +24,7 @@ struct columns_product {
     csr_view v;
     const csr_chunk *chunk;
     int nchunks;
-    int group; /* threads that share a row: a multiple of the columns, a power of two, at most a wave */
+    int group; /* threads that share a row: a multiple of those for all columns, a power of two, at most a wave */
     int nsplit;
     const int32_t *split_row, *split_segment;
     double *segment_sum; /* of each segment, by columns */
@@ -35,19 +35,18 @@ __device__ static inline int64_t offset_at(const csr_view &v, int64_t row)
     return tess_row_offset(v.row_ptr, v.row_ptr_bits, row);
 }
 
-/* The terms of the thread's column with entries from, from + step, .. below `to`. */
-template <typename VALUE, typename VECTOR>
-__device__ static inline double add_entries(const csr_view &v, const VECTOR *x, int columns, int64_t from, int64_t to,
-                                            int step)
+/* The terms of the thread's columns with entries from, from + step, .. below `to`. */
+template <typename VALUE, typename VECTOR, int V>
+__device__ static inline void add_entries(const csr_view &v, const VECTOR *x, int columns, int64_t from, int64_t to,
+                                          int step, double (&sum)[V])
 {
     const VALUE *val = (const VALUE *)v.val;
-    double sum = 0.0;
 
 #pragma unroll 1
     for (int64_t k = from; k < to; k += COLUMN_LOADS * step) {
         int32_t column[COLUMN_LOADS];
         VALUE value[COLUMN_LOADS];
-        VECTOR factor[COLUMN_LOADS];
+        columns_pack<VECTOR, V> factor[COLUMN_LOADS];
 
 #pragma unroll
         for (int u = 0; u < COLUMN_LOADS; u++) {
@@ -58,56 +57,76 @@ __device__ static inline double add_entries(const csr_view &v, const VECTOR *x, 
         }
 #pragma unroll
         for (int u = 0; u < COLUMN_LOADS; u++) {
-            if (k + u * step < to) { factor[u] = x[(int64_t)column[u] * columns]; }
+            if (k + u * step < to) { factor[u] = pack_at<V>(x + (int64_t)column[u] * columns); }
         }
 #pragma unroll
         for (int u = 0; u < COLUMN_LOADS; u++) {
-            if (k + u * step < to) { sum += product_of(value[u], factor[u]); }
+#pragma unroll
+            for (int w = 0; w < V; w++) {
+                if (k + u * step < to) { sum[w] += product_of(value[u], factor[u].value[w]); }
+            }
         }
     }
-    return sum;
 }
 
-/* The sum of a row by `width` neighbouring threads, in the first `columns` of them. All threads of a wave call it. */
-template <typename VALUE, typename VECTOR>
-__device__ static inline double group_columns_sum(const csr_view &v, const VECTOR *x, int columns, int width,
-                                                  int64_t from, int64_t to)
+/* The sums of a row by `width` neighbouring threads, in the first columns / V of them. All threads of a wave call it.
+ */
+template <typename VALUE, typename VECTOR, int V>
+__device__ static inline void group_columns_sum(const csr_view &v, const VECTOR *x, int columns, int width,
+                                                int64_t from, int64_t to, double (&sum)[V])
 {
-    const int place = ((int)threadIdx.x & (width - 1)) / columns;
-    double sum = add_entries<VALUE>(v, x, columns, from + place, to, width / columns);
+    const int threads = columns / V, place = ((int)threadIdx.x & (width - 1)) / threads;
 
-    sum = lanes_sum_down(sum, width, columns);
-    return sum;
+    add_entries<VALUE>(v, x, columns, from + place, to, width / threads, sum);
+#pragma unroll
+    for (int w = 0; w < V; w++) {
+        sum[w] = lanes_sum_down(sum[w], width, threads);
+    }
 }
 
-/* The same by the block, in its first `columns` threads. All threads call it. */
-template <typename VALUE, typename VECTOR>
-__device__ static inline double block_columns_sum(const csr_view &v, const VECTOR *x, int columns, int64_t from,
-                                                  int64_t to)
+/* The same by the block, in its first columns / V threads. All threads call it. */
+template <typename VALUE, typename VECTOR, int V>
+__device__ static inline void block_columns_sum(const csr_view &v, const VECTOR *x, int columns, int64_t from,
+                                                int64_t to, double (&sum)[V])
 {
-    double sum[1] = {add_entries<VALUE>(v, x, columns, from + (int)threadIdx.x / columns, to, GPU_BLOCK / columns)};
+    const int threads = columns / V;
 
-    column_block_sum(sum, columns);
-    return sum[0];
+    add_entries<VALUE>(v, x, columns, from + (int)threadIdx.x / threads, to, GPU_BLOCK / threads, sum);
+    column_block_sum(sum, threads);
 }
 
-/* The thread's column c of a row, which may be one of a part. */
-template <typename VECTOR, int NDOTS, bool STEP>
-__device__ static inline void finish_row_column(const csr_view &v, const tess_spmv_args &args, int64_t row, int c,
-                                                double sum, double *dots)
+/* A thread's columns: the first one, which of them run, and their dot products. */
+template <int V, int NDOTS>
+struct own_columns {
+    int first;
+    bool any, running[V];
+    double dots[V][NDOTS > 0 ? NDOTS : 1];
+};
+
+/* The thread's columns of a row, which may be one of a part. */
+template <typename VECTOR, int NDOTS, bool STEP, int V>
+__device__ static inline void finish_row_columns(const csr_view &v, const tess_spmv_args &args, int64_t row,
+                                                 const double (&sum)[V], own_columns<V, NDOTS> *own)
 {
     const int64_t target = part_row_target(v.row_of, v.row_shift, row);
+    const double scale = v.exponent ? part_row_scale(v.exponent, row) : 1.0;
 
-    if (v.exponent) { sum *= part_row_scale(v.exponent, row); }
-    finish_column<VECTOR, NDOTS, STEP>(args, target * args.columns + c, sum, dots);
+#pragma unroll
+    for (int w = 0; w < V; w++) {
+        if (own->running[w]) {
+            finish_column<VECTOR, NDOTS, STEP>(args, target * args.columns + own->first + w, scale * sum[w],
+                                               own->dots[w]);
+        }
+    }
 }
 
 /* The rows of a chunk, except a long one at its end. */
-template <typename VALUE, typename VECTOR, int NDOTS, bool STEP>
+template <typename VALUE, typename VECTOR, int NDOTS, bool STEP, int V>
 __device__ static inline void multiply_short_rows(const columns_product &p, const csr_chunk &chunk,
-                                                  const tess_spmv_args &args, const VECTOR *x, bool runs, double *dots)
+                                                  const tess_spmv_args &args, const VECTOR *x,
+                                                  own_columns<V, NDOTS> *own)
 {
-    const int columns = args.columns, c = (int)threadIdx.x & (columns - 1), width = p.group;
+    const int columns = args.columns, width = p.group;
     const int most = width == GPU_WAVE ? INT_MAX : max((int)COLUMN_LEFT_OVER, COLUMN_STEPS * width);
     bool left_over = false;
 
@@ -115,18 +134,18 @@ __device__ static inline void multiply_short_rows(const columns_product &p, cons
         const int r = r0 + (int)threadIdx.x / width;
         const int64_t row = (int64_t)chunk.first_row + r;
         int64_t from = 0, to = 0;
-        bool own = r < chunk.short_rows;
+        bool takes = r < chunk.short_rows;
+        double sum[V] = {};
 
-        if (own) {
+        if (takes) {
             from = offset_at(p.v, row);
             to = offset_at(p.v, row + 1);
-            own = to - from <= most;
-            left_over = left_over || !own;
+            takes = to - from <= most;
+            left_over = left_over || !takes;
         }
-        const double sum = group_columns_sum<VALUE>(p.v, x, columns, width, from, own && runs ? to : from);
-
-        if (own && runs && ((int)threadIdx.x & (width - 1)) < columns) {
-            finish_row_column<VECTOR, NDOTS, STEP>(p.v, args, row, c, sum, dots);
+        group_columns_sum<VALUE>(p.v, x, columns, width, from, takes && own->any ? to : from, sum);
+        if (takes && ((int)threadIdx.x & (width - 1)) < columns / V) {
+            finish_row_columns<VECTOR, NDOTS, STEP>(p.v, args, row, sum, own);
         }
     }
     if (!__syncthreads_or(left_over)) { return; }
@@ -134,10 +153,11 @@ __device__ static inline void multiply_short_rows(const columns_product &p, cons
         const int64_t row = (int64_t)chunk.first_row + r, from = offset_at(p.v, row), to = offset_at(p.v, row + 1);
 
         if (to - from > most) {
-            const double sum = group_columns_sum<VALUE>(p.v, x, columns, GPU_WAVE, from, runs ? to : from);
+            double sum[V] = {};
 
-            if (runs && (int)threadIdx.x % GPU_WAVE < columns) {
-                finish_row_column<VECTOR, NDOTS, STEP>(p.v, args, row, c, sum, dots);
+            group_columns_sum<VALUE>(p.v, x, columns, GPU_WAVE, from, own->any ? to : from, sum);
+            if ((int)threadIdx.x % GPU_WAVE < columns / V) {
+                finish_row_columns<VECTOR, NDOTS, STEP>(p.v, args, row, sum, own);
             }
         }
     }
@@ -161,81 +181,98 @@ __device__ static inline int last_up_to(const int32_t *number, int count, int64_
 }
 
 /* The long row at a chunk's end. */
-template <typename VALUE, typename VECTOR, int NDOTS, bool STEP>
+template <typename VALUE, typename VECTOR, int NDOTS, bool STEP, int V>
 __device__ static inline void multiply_long_row(const columns_product &p, int64_t row, const tess_spmv_args &args,
-                                                const VECTOR *x, bool runs, double *dots)
+                                                const VECTOR *x, own_columns<V, NDOTS> *own)
 {
-    const int columns = args.columns, c = (int)threadIdx.x & (columns - 1);
+    const int columns = args.columns;
     const int64_t from = offset_at(p.v, row), to = offset_at(p.v, row + 1);
-    double sum = 0.0;
+    double sum[V] = {};
 
     if (to - from <= SEGMENT) {
-        sum = block_columns_sum<VALUE>(p.v, x, columns, from, runs ? to : from);
-    } else if ((int)threadIdx.x < columns) {
+        block_columns_sum<VALUE>(p.v, x, columns, from, own->any ? to : from, sum);
+    } else if ((int)threadIdx.x < columns / V) {
         const int split = last_up_to(p.split_row, p.nsplit, row);
 
         for (int s = p.split_segment[split]; s < p.split_segment[split + 1]; s++) {
-            sum += p.segment_sum[(int64_t)s * columns + c];
+#pragma unroll
+            for (int w = 0; w < V; w++) {
+                sum[w] += p.segment_sum[(int64_t)s * columns + own->first + w];
+            }
         }
     }
-    if (runs && (int)threadIdx.x < columns) { finish_row_column<VECTOR, NDOTS, STEP>(p.v, args, row, c, sum, dots); }
+    if ((int)threadIdx.x < columns / V) { finish_row_columns<VECTOR, NDOTS, STEP>(p.v, args, row, sum, own); }
 }
 
-template <typename VALUE, typename VECTOR, int NDOTS, bool STEP>
-__global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, columns_tuning::BLOCKS)
+template <typename VALUE, typename VECTOR, int NDOTS, bool STEP, int V>
+__global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, columns_tuning::blocks(V))
     columns_product_kernel(const columns_product p, const tess_spmv_args args, const columns_target target)
 {
-    const VECTOR *x = factors_of<VECTOR>(args) + column_of_thread(target);
-    double dots[NDOTS > 0 ? NDOTS : 1] = {};
+    own_columns<V, NDOTS> own = {((int)threadIdx.x & (target.columns / V - 1)) * V, false, {}, {}};
+    const VECTOR *x = factors_of<VECTOR>(args) + own.first;
     tess_scalars scalars;
     const bool runs = column_enter(target, true, &scalars);
 
+    own.any = columns_run(target, own.first, own.running);
     for (int at = (int)blockIdx.x; at < p.nchunks; at += (int)gridDim.x) {
         const csr_chunk chunk = p.chunk[at];
 
-        multiply_short_rows<VALUE, VECTOR, NDOTS, STEP>(p, chunk, args, x, runs, dots);
+        multiply_short_rows<VALUE, VECTOR, NDOTS, STEP>(p, chunk, args, x, &own);
         if (chunk.short_rows < chunk.rows) {
-            multiply_long_row<VALUE, VECTOR, NDOTS, STEP>(p, (int64_t)chunk.first_row + chunk.short_rows, args, x, runs,
-                                                          dots);
+            multiply_long_row<VALUE, VECTOR, NDOTS, STEP>(p, (int64_t)chunk.first_row + chunk.short_rows, args, x,
+                                                          &own);
         }
     }
-    if (NDOTS > 0) { column_grid_reduce(dots, runs, target); }
+    if constexpr (NDOTS > 0) {
+        double sums[NDOTS];
+
+        columns_to_threads(own.dots, target.columns, sums);
+        column_grid_reduce(sums, runs, target);
+    }
 }
 
 /* One segment of a row to split for each block. */
-template <typename VALUE, typename VECTOR>
+template <typename VALUE, typename VECTOR, int V>
 __global__ static void __launch_bounds__(GPU_BLOCK)
     column_segments_kernel(const columns_product p, const tess_spmv_args args, const columns_target target)
 {
     const int segment = (int)blockIdx.x, split = last_up_to(p.split_segment, p.nsplit, segment);
+    const int threads = target.columns / V, first = ((int)threadIdx.x & (threads - 1)) * V;
+    bool running[V];
+    double sum[V] = {};
     tess_scalars scalars;
-    const bool runs = column_enter(target, false, &scalars);
+
+    (void)column_enter(target, false, &scalars);
+    const bool any = columns_run(target, first, running);
     const int64_t row = p.split_row[split], end = offset_at(p.v, row + 1);
     const int64_t from = offset_at(p.v, row) + (int64_t)(segment - p.split_segment[split]) * SEGMENT;
     const int64_t to = end - from > SEGMENT ? from + SEGMENT : end;
-    const double sum = block_columns_sum<VALUE>(p.v, factors_of<VECTOR>(args) + column_of_thread(target),
-                                                target.columns, from, runs ? to : from);
 
-    if ((int)threadIdx.x < target.columns) { p.segment_sum[(int64_t)segment * target.columns + threadIdx.x] = sum; }
+    block_columns_sum<VALUE>(p.v, factors_of<VECTOR>(args) + first, target.columns, from, any ? to : from, sum);
+#pragma unroll
+    for (int w = 0; w < V; w++) {
+        if ((int)threadIdx.x < threads) { p.segment_sum[(int64_t)segment * target.columns + first + w] = sum[w]; }
+    }
 }
 
-/* Threads for a row. */
-static int choose_columns_group(const csr_view *v, int columns)
+/* Threads for a row. threads: for all columns. */
+static int choose_columns_group(const csr_view *v, int threads)
 {
-    int group = columns;
+    int group = threads;
 
-    while (group < GPU_WAVE && v->nnz > v->nrows * COLUMN_NONZEROS * (group / columns)) {
+    while (group < GPU_WAVE && v->nnz > v->nrows * COLUMN_NONZEROS * (group / threads)) {
         group *= 2;
     }
     return group;
 }
 
-template <typename VALUE, typename VECTOR, int NDOTS, bool STEP>
-static tess_status launch_product(tess_context *ctx, const csr_view *v, const csr_plan *p, const tess_spmv_args *args)
+template <typename VALUE, typename VECTOR, int NDOTS, bool STEP, int V>
+static tess_status launch_product_of(tess_context *ctx, const csr_view *v, const csr_plan *p,
+                                     const tess_spmv_args *args)
 {
-    const int64_t most = (int64_t)gpu_state_of(ctx)->multiprocessors * columns_tuning::BLOCKS;
+    const int64_t most = (int64_t)gpu_state_of(ctx)->multiprocessors * columns_tuning::blocks(V);
     const unsigned grid = (unsigned)(p->nchunks < most ? p->nchunks : most);
-    columns_product product = {*v,        p->chunk,     p->nchunks,       choose_columns_group(v, args->columns),
+    columns_product product = {*v,        p->chunk,     p->nchunks,       choose_columns_group(v, args->columns / V),
                                p->nsplit, p->split_row, p->split_segment, NULL};
     columns_target target = {args->reduction.state, args->columns, false, NULL, NULL, TESS_SCALAR_NONE};
     tess_status status = TESS_SUCCESS;
@@ -244,13 +281,22 @@ static tess_status launch_product(tess_context *ctx, const csr_view *v, const cs
     TESS_TRY(prepare_columns(ctx, grid, NDOTS, args->reduction.scalar, &target));
     if (p->nsplit > 0) {
         TESS_TRY(gpu_parts(ctx, (int64_t)p->nsegments * args->columns, &product.segment_sum));
-        TESS_TRY(gpu_launch(ctx, "summing split rows of several columns", column_segments_kernel<VALUE, VECTOR>,
+        TESS_TRY(gpu_launch(ctx, "summing split rows of several columns", column_segments_kernel<VALUE, VECTOR, V>,
                             (unsigned)p->nsegments, 0, product, *args, target));
     }
-    status = gpu_launch(ctx, "a sparse product of several columns", columns_product_kernel<VALUE, VECTOR, NDOTS, STEP>,
-                        grid, 0, product, *args, target);
+    status = gpu_launch(ctx, "a sparse product of several columns",
+                        columns_product_kernel<VALUE, VECTOR, NDOTS, STEP, V>, grid, 0, product, *args, target);
 cleanup:
     return status;
+}
+
+template <typename VALUE, typename VECTOR, int NDOTS, bool STEP>
+static tess_status launch_product(tess_context *ctx, const csr_view *v, const csr_plan *p, const tess_spmv_args *args)
+{
+    constexpr int EACH = columns_tuning::EACH;
+
+    return columns_take_packs<VECTOR>(args) ? launch_product_of<VALUE, VECTOR, NDOTS, STEP, EACH>(ctx, v, p, args)
+                                            : launch_product_of<VALUE, VECTOR, NDOTS, STEP, 1>(ctx, v, p, args);
 }
 
 template <typename VALUE>

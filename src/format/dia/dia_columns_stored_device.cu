@@ -13,9 +13,9 @@ struct diagonals_of_columns {
     }
 
     /* Every place of a diagonal may be loaded. */
-    template <typename STORED, typename VECTOR, typename ARITHMETIC>
+    template <typename STORED, typename VECTOR, typename ARITHMETIC, int V>
     __device__ static inline int64_t sum_row(const dia_view &v, int64_t row, const VECTOR *x, int columns,
-                                             ARITHMETIC *sum)
+                                             ARITHMETIC (&sum)[V])
     {
         constexpr int BATCH = columns_tuning::BATCH;
         const STORED *val = (const STORED *)v.val;
@@ -24,7 +24,7 @@ struct diagonals_of_columns {
         for (int64_t d = 0; d < v.ndiagonals; d += BATCH) {
             const int64_t left = v.ndiagonals - d;
             STORED value[BATCH];
-            VECTOR factor[BATCH];
+            columns_pack<VECTOR, V> factor[BATCH];
             bool entry[BATCH];
 
 #pragma unroll
@@ -35,12 +35,12 @@ struct diagonals_of_columns {
 
                     value[u] = val[dia_place(&v, d + u, row)];
                     entry[u] = dia_has_entry(&v, diagonal, row);
-                    if (entry[u]) { factor[u] = x[(row + diagonal.offset) * columns]; }
+                    if (entry[u]) { factor[u] = pack_at<V>(x + (row + diagonal.offset) * columns); }
                 }
             }
 #pragma unroll
             for (int u = 0; u < BATCH; u++) {
-                if (entry[u]) { *sum += tess::decode<ARITHMETIC>(value[u]) * (ARITHMETIC)factor[u]; }
+                if (entry[u]) { add_products(value[u], factor[u], sum); }
             }
         }
         return row;

@@ -6,9 +6,9 @@
 
 /* The entries of a row: val and col point to its first one, columns are relative to `base`. Values are loaded into the
    first-level cache, for the waves of neighbouring rows share its lines. */
-template <typename STORED, typename COLUMN, typename VECTOR, typename ARITHMETIC>
+template <typename STORED, typename COLUMN, typename VECTOR, typename ARITHMETIC, int V>
 __device__ static inline void add_entries(const STORED *val, const COLUMN *col, int64_t base, int32_t length,
-                                          const VECTOR *x, int columns, ARITHMETIC *sum)
+                                          const VECTOR *x, int columns, ARITHMETIC (&sum)[V])
 {
     constexpr int BATCH = columns_tuning::BATCH;
 
@@ -16,7 +16,7 @@ __device__ static inline void add_entries(const STORED *val, const COLUMN *col, 
     for (int32_t k = 0; k < length; k += BATCH) {
         COLUMN column[BATCH];
         STORED value[BATCH];
-        VECTOR factor[BATCH];
+        columns_pack<VECTOR, V> factor[BATCH];
 
 #pragma unroll
         for (int u = 0; u < BATCH; u++) {
@@ -27,11 +27,11 @@ __device__ static inline void add_entries(const STORED *val, const COLUMN *col, 
         }
 #pragma unroll
         for (int u = 0; u < BATCH; u++) {
-            if (u < length - k) { factor[u] = x[(base + column[u]) * columns]; }
+            if (u < length - k) { factor[u] = pack_at<V>(x + (base + column[u]) * columns); }
         }
 #pragma unroll
         for (int u = 0; u < BATCH; u++) {
-            if (u < length - k) { *sum += tess::decode<ARITHMETIC>(value[u]) * (ARITHMETIC)factor[u]; }
+            if (u < length - k) { add_products(value[u], factor[u], sum); }
         }
         val += BATCH * ELLR_SLICE;
         col += BATCH * ELLR_SLICE;
@@ -47,9 +47,9 @@ struct slices_of_columns {
         return v->nslices * ELLR_SLICE;
     }
 
-    template <typename STORED, typename VECTOR, typename ARITHMETIC>
+    template <typename STORED, typename VECTOR, typename ARITHMETIC, int V>
     __device__ static inline int64_t sum_row(const ellr_view &v, int64_t position, const VECTOR *x, int columns,
-                                             ARITHMETIC *sum)
+                                             ARITHMETIC (&sum)[V])
     {
         const ellr_slice slice = v.slice[position / ELLR_SLICE];
         const int64_t row = ellr_row(&v, slice, position), lane = position % ELLR_SLICE;
@@ -64,7 +64,10 @@ struct slices_of_columns {
         } else {
             add_entries(val, words + lane, ellr_target(&v, row), ellr_length(&v, position), x, columns, sum);
         }
-        if (v.exponent) { *sum *= (ARITHMETIC)part_row_scale(v.exponent, row); }
+#pragma unroll
+        for (int w = 0; v.exponent && w < V; w++) {
+            sum[w] *= (ARITHMETIC)part_row_scale(v.exponent, row);
+        }
         return ellr_target(&v, row);
     }
 };

@@ -12,36 +12,41 @@ struct tiles_of_columns {
         return v->nrows;
     }
 
-    /* Row r of a group. */
-    __device__ static inline double sum_group(const tiles_view &v, const char *record, uint32_t header,
-                                              const tiles_group &g, int level, int32_t diagonal, int r, const double *x,
-                                              int columns)
+    /* Adds a group's part of a row. */
+    template <int V>
+    __device__ static inline void add_group(const tiles_view &v, const char *record, uint32_t header,
+                                            const tiles_group &g, int level, int64_t row, const double *x, int columns,
+                                            double (&total)[V])
     {
+        const int r = (int)(row % v.rows);
+        const int32_t diagonal = tiles_diagonal_column(&v, row / v.rows);
         const uint8_t *index = (const uint8_t *)record + g.index;
         const int end = tiles_row_end(record, &g, header, r), mask = (1 << v.column_bits) - 1;
-        double sum = 0.0;
+        double sum[V] = {};
 
         for (int k = r > 0 ? tiles_row_end(record, &g, header, r - 1) : 0; k < end; k++) {
             const int slot = index[k] >> v.column_bits;
             const int64_t block = (int64_t)tiles_slot_column(record, &g, header, slot, diagonal);
             const double scale =
                 tiles_is_scaled(header) ? tess_power_of_two(tiles_slot_exponent(record, &g, slot)) : 1.0;
+            const double value = tess_load(v.precision[level], record + g.values, k) * scale;
+            const auto factor = pack_at<V>(x + ((block << v.column_bits) + (index[k] & mask)) * columns);
 
-            sum += tess_load(v.precision[level], record + g.values, k) * scale *
-                   x[((block << v.column_bits) + (index[k] & mask)) * columns];
+            add_products(value, factor, sum);
         }
-        return sum;
+#pragma unroll
+        for (int w = 0; w < V; w++) {
+            total[w] += sum[w];
+        }
     }
 
     /* STORED is known at run time alone. */
-    template <typename STORED>
+    template <typename STORED, int V>
     __device__ static inline int64_t sum_row(const tiles_view &v, int64_t row, const double *x, int columns,
-                                             double *sum)
+                                             double (&sum)[V])
     {
-        const int64_t block_row = row / v.rows;
-        const char *record = v.record + (int64_t)v.start[block_row] * TILES_UNIT;
+        const char *record = v.record + (int64_t)v.start[row / v.rows] * TILES_UNIT;
         const uint32_t *words = (const uint32_t *)(const void *)record;
-        const int32_t diagonal = tiles_diagonal_column(&v, block_row);
         const int nruns = (int)words[0];
         uint32_t at = tiles_head_bytes(nruns, v.nlevels);
 
@@ -52,7 +57,7 @@ struct tiles_of_columns {
                 if (header == 0) { continue; }
                 const tiles_group g = tiles_group_at(header, at, v.rows, (int)tess_storage_bytes(v.precision[l]));
 
-                *sum += sum_group(v, record, header, g, l, diagonal, (int)(row % v.rows), x, columns);
+                add_group(v, record, header, g, l, row, x, columns, sum);
                 at = g.end;
             }
         }
