@@ -151,13 +151,16 @@ static void engines_agree_bit_for_bit(void **state)
     }
 }
 
-/* Iterations of many kernels wait for a recording, some of which new factors undo. x: n values. */
+/* Iterations of many kernels wait for a recording. At least one solve: new factors undo a recording only when they are
+   made. x: n values. */
 static void solve_until_recorded(tess_solver *solver, int64_t n, const double *b, double *x)
 {
-    for (int turn = 0; turn < 8 && !method_of(solver)->graph; turn++) {
+    int turn = 0;
+
+    do {
         memset(x, 0, (size_t)n * sizeof *x);
         (void)solve_with(solver, gpu, n, b, x);
-    }
+    } while (++turn < 8 && !method_of(solver)->graph);
 }
 
 static void recorded_loops_follow_the_values(void **state)
