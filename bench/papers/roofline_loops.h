@@ -8,7 +8,7 @@
  * work, and bench/check_vectorised.sh looks at what came of it.
  */
 #ifndef LOOPS_INLINE
-#define LOOPS_INLINE static inline __attribute__((always_inline))
+#define LOOPS_INLINE TESS_INLINE
 #endif
 
 LOOPS_INLINE LOOPS_TARGET LOOPS_BITS LOOPS(bits_of)(LOOPS_REAL value)

@@ -13,11 +13,19 @@
 #include <hip/hip_runtime.h> /* device versions of memcpy and assert; nvcc includes its own */
 #endif
 
+/* Marks functions of inner loops, which every caller has its own copy of. With TESS_SMALL_CODE the compiler decides:
+   instrumented copies take minutes to compile. */
+#if defined(__GNUC__) && !defined(TESS_SMALL_CODE)
+#define TESS_INLINE static inline __attribute__((always_inline))
+#else
+#define TESS_INLINE static inline
+#endif
+
 /* Marks inline functions for host and device code. */
 #if defined(__CUDACC__) || defined(__HIPCC__)
 #define TESS_HD static inline __host__ __device__ __attribute__((unused))
 #elif defined(__GNUC__)
-#define TESS_HD static inline __attribute__((always_inline, unused))
+#define TESS_HD TESS_INLINE __attribute__((unused))
 #else
 #define TESS_HD static inline
 #endif

@@ -8,7 +8,7 @@
 
 /*
  * The statement function(precision, ...), in which the compiler knows the precision. It does nothing for a value
- * outside the enum. Make the function static inline and always_inline, so that its tests of the precision fold away.
+ * outside the enum. Make the function TESS_INLINE, so that its tests of the precision fold away.
  */
 #define CALL_BY_PRECISION(precision, function, ...)                                   \
     do {                                                                              \

@@ -52,8 +52,7 @@ static gemv_tile tile_of(const tess_gemv_args *g, const gemv_tiling *tiling, int
  * Prefetches the next columns in the same rows: a tile's columns are short streams, which hardware prefetchers detect
  * too late. Beyond the last column it prefetches addresses that are never used.
  */
-static inline __attribute__((always_inline)) void gemv_prefetch(tess_precision precision, int width, const void *a,
-                                                                int64_t at, int64_t ld)
+TESS_INLINE void gemv_prefetch(tess_precision precision, int width, const void *a, int64_t at, int64_t ld)
 {
     for (int w = 0; w < width; w++) {
         const uintptr_t place = (uintptr_t)(at + (width + w) * ld) * tess_storage_bytes(precision);

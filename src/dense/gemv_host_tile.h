@@ -8,9 +8,8 @@
  */
 
 /* sum[i] += c[0] A(i, 0) + ... + c[width - 1] A(i, width - 1), added from left to right. */
-static inline __attribute__((always_inline)) void NAMED(add_rows)(tess_precision precision, int width, const void *a,
-                                                                  int64_t at, int64_t ld, int64_t rows, const REAL *c,
-                                                                  REAL *restrict sum)
+TESS_INLINE void NAMED(add_rows)(tess_precision precision, int width, const void *a, int64_t at, int64_t ld,
+                                 int64_t rows, const REAL *c, REAL *restrict sum)
 {
     const int64_t a0 = at, a1 = at + ld, a2 = at + 2 * ld, a3 = at + 3 * ld;
 
@@ -27,9 +26,8 @@ static inline __attribute__((always_inline)) void NAMED(add_rows)(tess_precision
 }
 
 /* The same for a cache line at a time. */
-static inline __attribute__((always_inline)) void NAMED(add_body)(tess_precision precision, int width, const void *a,
-                                                                  int64_t at, int64_t ld, int64_t rows, const REAL *c,
-                                                                  REAL *restrict sum)
+TESS_INLINE void NAMED(add_body)(tess_precision precision, int width, const void *a, int64_t at, int64_t ld,
+                                 int64_t rows, const REAL *c, REAL *restrict sum)
 {
     const int64_t line = 64 / (int64_t)tess_storage_bytes(precision);
     int64_t i = 0;
@@ -156,8 +154,8 @@ static void NAMED(multiply_tile)(const tess_gemv_args *g, const gemv_tile *tile,
     }
 }
 
-static inline __attribute__((always_inline)) void NAMED(load_stored)(tess_precision precision, const tess_dense_view *v,
-                                                                     int64_t at, int64_t count, REAL *out)
+TESS_INLINE void NAMED(load_stored)(tess_precision precision, const tess_dense_view *v, int64_t at, int64_t count,
+                                    REAL *out)
 {
     for (int64_t i = 0; i < count; i++) {
         out[i] = LOAD(precision, v->data, at + i);

@@ -15,8 +15,8 @@ static inline bool columns_are_plain(const tess_spmv_args *args)
 
 /* Values of y from `at` on, which lie side by side, from their sums, and their terms of the dot products: dots has a
    place for each column, for the first product and then for the second. */
-static inline __attribute__((always_inline)) void columns_finish(const tess_spmv_args *args, bool plain, int64_t at,
-                                                                 int width, const double *sum, double *dots)
+TESS_INLINE void columns_finish(const tess_spmv_args *args, bool plain, int64_t at, int width, const double *sum,
+                                double *dots)
 {
     const tess_reduction *reduction = &args->reduction;
 

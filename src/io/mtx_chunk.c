@@ -109,8 +109,7 @@ static inline const char *read_entry(const mtx_header *header, mtx_chunk *chunk,
     return at_line_end(p) ? p : note(chunk, MTX_LINE_END, p);
 }
 
-static inline __attribute__((always_inline)) void parse_lines(const mtx_header *header, mtx_chunk *chunk,
-                                                              const mtx_entries *entries, line_kind kind)
+TESS_INLINE void parse_lines(const mtx_header *header, mtx_chunk *chunk, const mtx_entries *entries, line_kind kind)
 {
     const char *p = chunk->text;
 

@@ -19,7 +19,7 @@ typedef struct row_sum {
 } row_sum;
 
 /* The place of column j, or -1. */
-static inline __attribute__((always_inline)) int32_t row_sum_find(const row_sum *s, int32_t j)
+TESS_INLINE int32_t row_sum_find(const row_sum *s, int32_t j)
 {
     const int32_t at = s->place[j];
 
@@ -27,7 +27,7 @@ static inline __attribute__((always_inline)) int32_t row_sum_find(const row_sum 
 }
 
 /* Adds column j with a value. */
-static inline __attribute__((always_inline)) void row_sum_append(row_sum *s, int32_t j, double value)
+TESS_INLINE void row_sum_append(row_sum *s, int32_t j, double value)
 {
     s->place[j] = (int32_t)s->count;
     s->column[s->count] = j;
@@ -35,7 +35,7 @@ static inline __attribute__((always_inline)) void row_sum_append(row_sum *s, int
 }
 
 /* s += factor b_k. The copies of the fields stay in registers. */
-static inline __attribute__((always_inline)) void row_sum_add(row_sum *s, const host_csr *b, int64_t k, double factor)
+TESS_INLINE void row_sum_add(row_sum *s, const host_csr *b, int64_t k, double factor)
 {
     const int64_t first = b->row_ptr[k], length = b->row_ptr[k + 1] - first;
     const int32_t *restrict from = b->col_ind + first;

@@ -39,8 +39,7 @@ static int64_t place_of(const host_record *r, int64_t entry)
     return v->blocks == 1 ? index : (int64_t)(index >> 16) * 2 * v->local + (index & 0xFFFFU);
 }
 
-static inline __attribute__((always_inline)) double sum_lane(tess_precision precision, const host_record *r, int lane,
-                                                             int64_t begin, int64_t end)
+TESS_INLINE double sum_lane(tess_precision precision, const host_record *r, int lane, int64_t begin, int64_t end)
 {
     const char *val = r->at + head_of(r)->val_at;
     double sum = 0.0;
@@ -53,8 +52,7 @@ static inline __attribute__((always_inline)) double sum_lane(tess_precision prec
     return sum;
 }
 
-static inline __attribute__((always_inline)) void solve_slice(tess_precision precision, const host_record *r,
-                                                              int64_t slice)
+TESS_INLINE void solve_slice(tess_precision precision, const host_record *r, int64_t slice)
 {
     const merged_record *head = head_of(r);
     const uint16_t *offset = (const uint16_t *)(r->at + sizeof *head);
@@ -77,8 +75,7 @@ static inline __attribute__((always_inline)) void solve_slice(tess_precision pre
     }
 }
 
-static inline __attribute__((always_inline)) void solve_slices(tess_precision precision, const host_record *r,
-                                                               int64_t slices)
+TESS_INLINE void solve_slices(tess_precision precision, const host_record *r, int64_t slices)
 {
     for (int64_t s = 0; s < slices; s++) {
         solve_slice(precision, r, s);

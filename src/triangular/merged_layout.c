@@ -311,9 +311,8 @@ static void write_index(const record_writer *w, int64_t at, uint32_t index)
 }
 
 /* Slice s of a group, from entry `at` of each lane on. */
-static inline __attribute__((always_inline)) void write_slice(tess_precision precision, const record_writer *w,
-                                                              const layout_piece *piece, int64_t s, int64_t at,
-                                                              int64_t length)
+TESS_INLINE void write_slice(tess_precision precision, const record_writer *w, const layout_piece *piece, int64_t s,
+                             int64_t at, int64_t length)
 {
     const merged_rows *m = w->l->rows;
     const int64_t step = INT64_C(1) << w->l->group[piece->group].shift;

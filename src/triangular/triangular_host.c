@@ -10,7 +10,7 @@ typedef struct solve_task {
     const triangle_args *args;
 } solve_task;
 
-static inline __attribute__((always_inline)) void solve_row(tess_precision precision, const solve_task *task, int64_t p)
+TESS_INLINE void solve_row(tess_precision precision, const solve_task *task, int64_t p)
 {
     const triangle_leaf *l = task->leaf;
     const triangle_args *args = task->args;
@@ -24,8 +24,7 @@ static inline __attribute__((always_inline)) void solve_row(tess_precision preci
     if (args->scaled) { args->scaled[row] = args->scale[row] * value; }
 }
 
-static inline __attribute__((always_inline)) void solve_stored_rows(tess_precision precision, const solve_task *task,
-                                                                    int64_t begin, int64_t end)
+TESS_INLINE void solve_stored_rows(tess_precision precision, const solve_task *task, int64_t begin, int64_t end)
 {
     for (int64_t p = begin; p < end; p++) {
         solve_row(precision, task, p);

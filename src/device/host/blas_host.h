@@ -8,32 +8,31 @@
 #include "device/blas_bodies.h"
 
 /* `count` elements; element i adds to sums[i % LANES]. The result may overwrite an operand of the same type. */
-#define BLAS_STRIP(name, TYPE)                                                                                         \
-    static inline __attribute__((always_inline)) void name(tess_fused_op op, REAL a, REAL b, int count, const TYPE *x, \
-                                                           const TYPE *y, REAL *result, REAL *sums)                    \
-    {                                                                                                                  \
-        int i = 0;                                                                                                     \
-                                                                                                                       \
-        for (; i + LANES <= count; i += LANES) {                                                                       \
-            _Pragma("omp simd") for (int k = 0; k < LANES; k++)                                                        \
-            {                                                                                                          \
-                REAL value = NAMED(apply_blas)(op, a, b, (REAL)x[i + k], (REAL)y[i + k], &sums[k]);                    \
-                                                                                                                       \
-                if (result) { result[i + k] = value; }                                                                 \
-            }                                                                                                          \
-        }                                                                                                              \
-        for (int k = 0; i + k < count; k++) {                                                                          \
-            REAL value = NAMED(apply_blas)(op, a, b, (REAL)x[i + k], (REAL)y[i + k], &sums[k]);                        \
-                                                                                                                       \
-            if (result) { result[i + k] = value; }                                                                     \
-        }                                                                                                              \
+#define BLAS_STRIP(name, TYPE)                                                                                     \
+    TESS_INLINE void name(tess_fused_op op, REAL a, REAL b, int count, const TYPE *x, const TYPE *y, REAL *result, \
+                          REAL *sums)                                                                              \
+    {                                                                                                              \
+        int i = 0;                                                                                                 \
+                                                                                                                   \
+        for (; i + LANES <= count; i += LANES) {                                                                   \
+            _Pragma("omp simd") for (int k = 0; k < LANES; k++)                                                    \
+            {                                                                                                      \
+                REAL value = NAMED(apply_blas)(op, a, b, (REAL)x[i + k], (REAL)y[i + k], &sums[k]);                \
+                                                                                                                   \
+                if (result) { result[i + k] = value; }                                                             \
+            }                                                                                                      \
+        }                                                                                                          \
+        for (int k = 0; i + k < count; k++) {                                                                      \
+            REAL value = NAMED(apply_blas)(op, a, b, (REAL)x[i + k], (REAL)y[i + k], &sums[k]);                    \
+                                                                                                                   \
+            if (result) { result[i + k] = value; }                                                                 \
+        }                                                                                                          \
     }
 BLAS_STRIP(NAMED(run_strip), REAL)
 BLAS_STRIP(NAMED(run_narrow_strip), float)
 #undef BLAS_STRIP
 
-static inline __attribute__((always_inline)) void NAMED(write_strip)(const tess_fused *f, int64_t first, int count,
-                                                                     const REAL *values)
+TESS_INLINE void NAMED(write_strip)(const tess_fused *f, int64_t first, int count, const REAL *values)
 {
     if (values != (const REAL *)f->result + first) {
         NAMED(host_write)(f->y.precision, f->result, first, count, values);
@@ -44,9 +43,8 @@ static inline __attribute__((always_inline)) void NAMED(write_strip)(const tess_
 }
 
 /* Elements begin .. end - 1; `op`, `operands` and `ndots` are constants. */
-static inline __attribute__((always_inline)) void NAMED(run_block)(tess_fused_op op, int operands, int ndots,
-                                                                   const tess_fused *f, int64_t begin, int64_t end,
-                                                                   double *dots)
+TESS_INLINE void NAMED(run_block)(tess_fused_op op, int operands, int ndots, const tess_fused *f, int64_t begin,
+                                  int64_t end, double *dots)
 {
     const bool in_place = tess_storage_bytes(f->y.precision) == sizeof(REAL);
     /* FP32 storage is the most frequent narrow one: it is converted when used, without an array. */

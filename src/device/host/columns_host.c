@@ -65,8 +65,8 @@ typedef void (*element_function)(const tess_fused *f, tess_scalars s, int64_t i,
 
 /* `width` columns from `first` on, all of which run, in rows begin .. end - 1. sums: of the first dot product by
    column, then of the second. Constants fold away. */
-static inline __attribute__((always_inline)) void run_lanes(element_function function, const tess_fused *op, int first,
-                                                            int width, int64_t begin, int64_t end, double *sums)
+TESS_INLINE void run_lanes(element_function function, const tess_fused *op, int first, int width, int64_t begin,
+                           int64_t end, double *sums)
 {
     const tess_fused local = *op;
     const lane_scalars s = read_scalars(op, first, width);
@@ -91,8 +91,8 @@ static inline __attribute__((always_inline)) void run_lanes(element_function fun
 }
 
 /* One column: beside others that have ended, or with coefficients of its own. */
-static inline __attribute__((always_inline)) void run_column(element_function function, const tess_fused *op, int c,
-                                                             int64_t begin, int64_t end, double *sums)
+TESS_INLINE void run_column(element_function function, const tess_fused *op, int c, int64_t begin, int64_t end,
+                            double *sums)
 {
     const lane_scalars s = read_scalars(op, c, 1);
     tess_fused local = *op;
@@ -120,9 +120,8 @@ static bool all_run(const host_columns *columns, int first, int width)
     return all;
 }
 
-static inline __attribute__((always_inline)) void run_block(element_function function, const tess_fused *op,
-                                                            const host_columns *columns, int64_t begin, int64_t end,
-                                                            double *sums)
+TESS_INLINE void run_block(element_function function, const tess_fused *op, const host_columns *columns, int64_t begin,
+                           int64_t end, double *sums)
 {
     const int width = op->columns < LANES ? op->columns : LANES;
 

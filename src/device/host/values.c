@@ -27,32 +27,31 @@ typedef void (*write_function)(void *to, int64_t first, int count, const void *f
         write_run_fp32(TESS_PRECISION_##NAME, to, first, count, from);                                \
     }
 
-static inline __attribute__((always_inline)) void read_run_fp64(tess_precision precision, const void *from,
-                                                                int64_t first, int count, double *restrict to)
+TESS_INLINE void read_run_fp64(tess_precision precision, const void *from, int64_t first, int count,
+                               double *restrict to)
 {
     for (int k = 0; k < count; k++) {
         to[k] = tess_load(precision, from, first + k);
     }
 }
 
-static inline __attribute__((always_inline)) void read_run_fp32(tess_precision precision, const void *from,
-                                                                int64_t first, int count, float *restrict to)
+TESS_INLINE void read_run_fp32(tess_precision precision, const void *from, int64_t first, int count, float *restrict to)
 {
     for (int k = 0; k < count; k++) {
         to[k] = tess_load_float(precision, from, first + k);
     }
 }
 
-static inline __attribute__((always_inline)) void write_run_fp64(tess_precision precision, void *restrict to,
-                                                                 int64_t first, int count, const double *from)
+TESS_INLINE void write_run_fp64(tess_precision precision, void *restrict to, int64_t first, int count,
+                                const double *from)
 {
     for (int k = 0; k < count; k++) {
         tess_store(precision, to, first + k, from[k], TESS_OVERFLOW_INFINITY);
     }
 }
 
-static inline __attribute__((always_inline)) void write_run_fp32(tess_precision precision, void *restrict to,
-                                                                 int64_t first, int count, const float *from)
+TESS_INLINE void write_run_fp32(tess_precision precision, void *restrict to, int64_t first, int count,
+                                const float *from)
 {
     for (int k = 0; k < count; k++) {
         tess_store_float(precision, to, first + k, from[k], TESS_OVERFLOW_INFINITY);

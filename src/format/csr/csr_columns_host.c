@@ -19,8 +19,7 @@ typedef struct entry_run {
 } entry_run;
 
 /* Values and vectors in FP32 are multiplied in FP32, as in the product of one column. */
-static inline __attribute__((always_inline)) double term(entry_run run, int64_t k, const void *x, bool fp32_x,
-                                                         int64_t at)
+TESS_INLINE double term(entry_run run, int64_t k, const void *x, bool fp32_x, int64_t at)
 {
     if (run.fp32_values && fp32_x) { return (double)(((const float *)run.values)[k] * ((const float *)x)[at]); }
     return spmv_element(run.values, run.fp32_values, k) * spmv_element(x, fp32_x, at);
@@ -34,7 +33,7 @@ typedef struct lanes {
 } lanes;
 
 /* sum += a run times those columns. */
-static inline __attribute__((always_inline)) void add_run(entry_run run, lanes of, bool fp32_x, double *sum)
+TESS_INLINE void add_run(entry_run run, lanes of, bool fp32_x, double *sum)
 {
     for (int64_t k = 0; k < run.count; k++) {
         const int64_t at = run.col_ind[k] * of.columns + of.first;
@@ -55,8 +54,8 @@ static int64_t offset_at(const csr_view *v, int64_t row)
 typedef enum value_kind { VALUES_FP64, VALUES_FP32, VALUES_DECODED } value_kind;
 
 /* Entries begin .. end - 1 of one row; the reads that decode take as many at once as have room. */
-static inline __attribute__((always_inline)) void sum_row(const csr_view *v, lanes of, value_kind kind, bool fp32_x,
-                                                          int64_t begin, int64_t end, double *sum)
+TESS_INLINE void sum_row(const csr_view *v, lanes of, value_kind kind, bool fp32_x, int64_t begin, int64_t end,
+                         double *sum)
 {
     const tess_operand values = {v->val, v->precision};
 
@@ -81,8 +80,8 @@ static inline __attribute__((always_inline)) void sum_row(const csr_view *v, lan
 }
 
 /* Those columns of a row, which may be one of a part. */
-static inline __attribute__((always_inline)) void finish_row(const csr_view *v, const tess_spmv_args *args, bool plain,
-                                                             int64_t row, lanes of, double *sum, double *dots)
+TESS_INLINE void finish_row(const csr_view *v, const tess_spmv_args *args, bool plain, int64_t row, lanes of,
+                            double *sum, double *dots)
 {
     const int64_t target = part_row_target(v->row_of, v->row_shift, row);
 
@@ -95,9 +94,8 @@ static inline __attribute__((always_inline)) void finish_row(const csr_view *v, 
 }
 
 /* Rows begin .. end - 1, `width` columns at a time, which are all of them unless there are more than LANES. */
-static inline __attribute__((always_inline)) void multiply_rows(const csr_view *v, const tess_spmv_args *args,
-                                                                int64_t begin, int64_t end, double *dots,
-                                                                value_kind kind, bool fp32_x, int width)
+TESS_INLINE void multiply_rows(const csr_view *v, const tess_spmv_args *args, int64_t begin, int64_t end, double *dots,
+                               value_kind kind, bool fp32_x, int width)
 {
     const tess_spmv_args local = *args;
     const void *x = fp32_x ? (const void *)local.x_fp32 : (const void *)local.x;

@@ -44,14 +44,14 @@ static bool is_plain(const csr_view *v, const tess_spmv_args *args)
 }
 
 /* The row of y that belongs to row i of a part. */
-static inline __attribute__((always_inline)) int64_t target_of(const csr_view *v, int64_t i)
+TESS_INLINE int64_t target_of(const csr_view *v, int64_t i)
 {
     return v->row_of ? v->row_of[i] : v->row_shift + i;
 }
 
 /* Row i of a part; `plain` is the result of is_plain, evaluated once for all rows. */
-static inline __attribute__((always_inline)) void finish_part_row(const csr_view *v, const tess_spmv_args *args,
-                                                                  bool plain, int64_t i, double sum, double *dots)
+TESS_INLINE void finish_part_row(const csr_view *v, const tess_spmv_args *args, bool plain, int64_t i, double sum,
+                                 double *dots)
 {
     int64_t row = target_of(v, i);
 
@@ -64,8 +64,7 @@ static inline __attribute__((always_inline)) void finish_part_row(const csr_view
     }
 }
 
-static inline __attribute__((always_inline)) void finish_row(const tess_spmv_args *args, chunk_epilogue epilogue,
-                                                             int64_t row, double sum, double *dots)
+TESS_INLINE void finish_row(const tess_spmv_args *args, chunk_epilogue epilogue, int64_t row, double sum, double *dots)
 {
     const double *u = args->reduction.with[0], *w = args->reduction.with[1];
 
@@ -76,8 +75,8 @@ static inline __attribute__((always_inline)) void finish_row(const tess_spmv_arg
     if (epilogue == STORE_DOT_TWO) { dots[1] += sum * w[row]; }
 }
 
-static inline __attribute__((always_inline)) void finish(const csr_view *v, const tess_spmv_args *args, bool plain,
-                                                         chunk_epilogue epilogue, int64_t row, double sum, double *dots)
+TESS_INLINE void finish(const csr_view *v, const tess_spmv_args *args, bool plain, chunk_epilogue epilogue, int64_t row,
+                        double sum, double *dots)
 {
     if (epilogue == PART || epilogue == LOW_PART) {
         finish_part_row(v, args, plain, row, sum, dots);
@@ -88,13 +87,12 @@ static inline __attribute__((always_inline)) void finish(const csr_view *v, cons
     }
 }
 
-static inline __attribute__((always_inline)) int64_t offset_at(const csr_view *v, int bits, int64_t row)
+TESS_INLINE int64_t offset_at(const csr_view *v, int bits, int64_t row)
 {
     return bits == 32 ? ((const int32_t *)v->row_ptr)[row] : ((const int64_t *)v->row_ptr)[row];
 }
 
-static inline __attribute__((always_inline)) csr_entries entries_of(const csr_view *v, const tess_spmv_args *args,
-                                                                    chunk_epilogue epilogue)
+TESS_INLINE csr_entries entries_of(const csr_view *v, const tess_spmv_args *args, chunk_epilogue epilogue)
 {
     return (csr_entries){v->val, v->col_ind, args->x, epilogue == LOW ? args->x_fp32 : args->x_shadow,
                          epilogue == LOW_PART || epilogue == LOW};
@@ -104,8 +102,7 @@ static inline __attribute__((always_inline)) csr_entries entries_of(const csr_vi
 enum { DECODED = 2048 };
 
 /* Rows from `row` on whose entries fit, up to the end of the chunk. */
-static inline __attribute__((always_inline)) int64_t rows_to_decode(const csr_view *v, int bits, int64_t row,
-                                                                    int64_t last)
+TESS_INLINE int64_t rows_to_decode(const csr_view *v, int bits, int64_t row, int64_t last)
 {
     int64_t end = row;
 
@@ -117,9 +114,8 @@ static inline __attribute__((always_inline)) int64_t rows_to_decode(const csr_vi
 
 /* As multiply_rows, for values of FP16 and less: decoded for many rows together they take wide vectors. As FP32 their
    sums have the same bits. */
-static inline __attribute__((always_inline)) void multiply_decoded(const csr_view *view, const csr_plan *p,
-                                                                   const tess_spmv_args *args, int64_t chunk,
-                                                                   double *out, int bits, chunk_epilogue epilogue)
+TESS_INLINE void multiply_decoded(const csr_view *view, const csr_plan *p, const tess_spmv_args *args, int64_t chunk,
+                                  double *out, int bits, chunk_epilogue epilogue)
 {
     const csr_view v = *view;
     const tess_spmv_args local = *args;
@@ -156,10 +152,8 @@ static inline __attribute__((always_inline)) void multiply_decoded(const csr_vie
 }
 
 /* One chunk of rows, and its dot products, to `out`. The constants fold away in each instance. */
-static inline __attribute__((always_inline)) void multiply_rows(const csr_view *view, const csr_plan *p,
-                                                                const tess_spmv_args *args, int64_t chunk, double *out,
-                                                                int bits, tess_precision precision,
-                                                                chunk_epilogue epilogue)
+TESS_INLINE void multiply_rows(const csr_view *view, const csr_plan *p, const tess_spmv_args *args, int64_t chunk,
+                               double *out, int bits, tess_precision precision, chunk_epilogue epilogue)
 {
     const csr_view v = *view;
     const csr_entries entries = entries_of(&v, args, epilogue);

@@ -90,9 +90,8 @@ cleanup:
 /* ---- sums ---- */
 
 /* Adds a layer's sums of rows [first, last); the constants fold away in each instance. */
-static inline __attribute__((always_inline)) void add_rows(const csr_view *v, const csr_plan *p,
-                                                           const tess_spmv_args *args, int64_t first, int64_t last,
-                                                           double *sums, int bits, tess_precision precision, bool low)
+TESS_INLINE void add_rows(const csr_view *v, const csr_plan *p, const tess_spmv_args *args, int64_t first, int64_t last,
+                          double *sums, int bits, tess_precision precision, bool low)
 {
     const csr_entries entries = {v->val, v->col_ind, args->x, args->x_shadow, low};
     const int32_t *ptr32 = v->row_ptr;

@@ -17,9 +17,8 @@ static inline const float *low_x(const tess_spmv_args *args)
     return args->vectors == TESS_PRECISION_FP32 ? args->x_fp32 : args->x_shadow;
 }
 
-static inline __attribute__((always_inline)) void sum_stored_range(tess_precision precision, const csr_view *v,
-                                                                   const tess_spmv_args *args, int64_t begin,
-                                                                   int64_t end, double *sum)
+TESS_INLINE void sum_stored_range(tess_precision precision, const csr_view *v, const tess_spmv_args *args,
+                                  int64_t begin, int64_t end, double *sum)
 {
     const csr_entries e = {v->val, v->col_ind, args->x, NULL, false};
     const csr_entries low = {v->val, v->col_ind, NULL, low_x(args), true};

@@ -25,7 +25,7 @@ typedef struct csr_entries {
     bool low; /* of x_shadow; products in FP32, except for values in FP64 */
 } csr_entries;
 
-static inline __attribute__((always_inline)) double term(csr_entries e, tess_precision precision, int64_t k)
+TESS_INLINE double term(csr_entries e, tess_precision precision, int64_t k)
 {
     if (e.low && precision == TESS_PRECISION_FP64) {
         return tess_load(precision, e.val, k) * (double)e.x_shadow[e.col_ind[k]];
@@ -35,7 +35,7 @@ static inline __attribute__((always_inline)) double term(csr_entries e, tess_pre
 }
 
 /* Prefetches the entries AHEAD of k. Beyond the end of the arrays it prefetches addresses that are never used. */
-static inline __attribute__((always_inline)) void prefetch(csr_entries e, tess_precision precision, int64_t k)
+TESS_INLINE void prefetch(csr_entries e, tess_precision precision, int64_t k)
 {
     uintptr_t bytes = tess_storage_bytes(precision);
 
@@ -44,8 +44,7 @@ static inline __attribute__((always_inline)) void prefetch(csr_entries e, tess_p
 }
 
 /* Entries begin .. end - 1: entry begin + k goes to running sum k mod 4, and the four are added in a fixed order. */
-static inline __attribute__((always_inline)) double sum_range(csr_entries e, tess_precision precision, int64_t begin,
-                                                              int64_t end)
+TESS_INLINE double sum_range(csr_entries e, tess_precision precision, int64_t begin, int64_t end)
 {
     double s0 = 0.0, s1 = 0.0, s2 = 0.0, s3 = 0.0;
     int64_t k = begin;
@@ -71,8 +70,7 @@ static inline __attribute__((always_inline)) double sum_range(csr_entries e, tes
 }
 
 /* The same sum for at most SHORT entries from k on. */
-static inline __attribute__((always_inline)) double sum_short_row(csr_entries e, tess_precision t, int64_t k,
-                                                                  int64_t end)
+TESS_INLINE double sum_short_row(csr_entries e, tess_precision t, int64_t k, int64_t end)
 {
     prefetch(e, t, k);
     switch (end - k) {

@@ -15,8 +15,7 @@
 enum { SUMS = DIA_HOST_ROWS };
 
 /* `columns` is a constant where it is few. */
-static inline __attribute__((always_inline)) void add_rows(int64_t rows, int columns, const double *value,
-                                                           const double *x, double *restrict sum)
+TESS_INLINE void add_rows(int64_t rows, int columns, const double *value, const double *x, double *restrict sum)
 {
     for (int64_t i = 0; i < rows; i++) {
 #pragma omp simd

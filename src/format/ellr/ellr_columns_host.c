@@ -28,8 +28,7 @@ typedef struct slice_run {
 } slice_run;
 
 /* What follows is compiled for constant `wide` and `width`. */
-static inline __attribute__((always_inline)) void add_entry(const slice_run *r, bool wide, int width, int64_t k,
-                                                            int lane, double *sum)
+TESS_INLINE void add_entry(const slice_run *r, bool wide, int width, int64_t k, int lane, double *sum)
 {
     const int64_t place = k * ELLR_SLICE + lane;
     const int64_t column =
@@ -43,7 +42,7 @@ static inline __attribute__((always_inline)) void add_entry(const slice_run *r, 
 }
 
 /* sum: `columns` of each lane. */
-static inline __attribute__((always_inline)) void add_run(const slice_run *r, bool wide, int width, double *sum)
+TESS_INLINE void add_run(const slice_run *r, bool wide, int width, double *sum)
 {
     for (int lane = 0; lane < ELLR_SLICE; lane += LANES) {
         double own[LANES][WIDTH];

@@ -35,8 +35,7 @@ typedef struct row_group {
 } row_group;
 
 /* Column of entry k of row `lane`. */
-static inline __attribute__((always_inline)) int64_t column_of(const row_group *g, product_kind kind, int64_t k,
-                                                               int lane)
+TESS_INLINE int64_t column_of(const row_group *g, product_kind kind, int64_t k, int lane)
 {
     int64_t place = k * ELLR_SLICE + lane;
 
@@ -46,7 +45,7 @@ static inline __attribute__((always_inline)) int64_t column_of(const row_group *
 
 /* Prefetches the next slice's entries: hardware prefetchers alone leave many short streams far below the memory's
    bandwidth. Beyond the end of the arrays it prefetches addresses that are never used. */
-static inline __attribute__((always_inline)) void prefetch(const row_group *g, product_kind kind, int64_t k)
+TESS_INLINE void prefetch(const row_group *g, product_kind kind, int64_t k)
 {
     uintptr_t place = (uintptr_t)(g->first + k * ELLR_SLICE + g->ahead) * tess_storage_bytes(kind.stored);
     uintptr_t column = (uintptr_t)(k * ELLR_SLICE + g->ahead) * (kind.wide ? sizeof(int32_t) : sizeof(int16_t));
@@ -56,8 +55,7 @@ static inline __attribute__((always_inline)) void prefetch(const row_group *g, p
 }
 
 /* Values are decoded separately from their use, so that the compiler may decode several at once. */
-static inline __attribute__((always_inline)) void sum_group64(const row_group *g, product_kind kind, const void *x,
-                                                              double *out)
+TESS_INLINE void sum_group64(const row_group *g, product_kind kind, const void *x, double *out)
 {
     double sum[GROUP] = {0.0}, value[GROUP];
 
@@ -79,8 +77,7 @@ static inline __attribute__((always_inline)) void sum_group64(const row_group *g
     }
 }
 
-static inline __attribute__((always_inline)) void sum_group32(const row_group *g, product_kind kind, const void *x,
-                                                              double *out)
+TESS_INLINE void sum_group32(const row_group *g, product_kind kind, const void *x, double *out)
 {
     float sum[GROUP] = {0.0F}, value[GROUP];
 
@@ -102,8 +99,7 @@ static inline __attribute__((always_inline)) void sum_group32(const row_group *g
     }
 }
 
-static inline __attribute__((always_inline)) void sum_group_low(const row_group *g, product_kind kind, const void *x,
-                                                                double *out)
+TESS_INLINE void sum_group_low(const row_group *g, product_kind kind, const void *x, double *out)
 {
     double sum[GROUP] = {0.0};
     float value[GROUP];
@@ -126,8 +122,7 @@ static inline __attribute__((always_inline)) void sum_group_low(const row_group 
     }
 }
 
-static inline __attribute__((always_inline)) row_group find_group(const ellr_view *v, ellr_slice s, int64_t position,
-                                                                  product_kind kind)
+TESS_INLINE row_group find_group(const ellr_view *v, ellr_slice s, int64_t position, product_kind kind)
 {
     int64_t lane = position % ELLR_SLICE;
     row_group g = {.val = v->val, .first = ellr_first_value(s) + lane, .common = INT32_MAX};
@@ -144,8 +139,7 @@ static inline __attribute__((always_inline)) row_group find_group(const ellr_vie
 }
 
 /* Sums of all rows of slice s. */
-static inline __attribute__((always_inline)) void sum_slice(const ellr_view *v, int64_t s, const void *x,
-                                                            product_kind kind, double *sum)
+TESS_INLINE void sum_slice(const ellr_view *v, int64_t s, const void *x, product_kind kind, double *sum)
 {
     for (int64_t lane = 0; lane < ELLR_SLICE; lane += GROUP) {
         row_group g = find_group(v, v->slice[s], s * ELLR_SLICE + lane, kind);
@@ -161,8 +155,7 @@ static inline __attribute__((always_inline)) void sum_slice(const ellr_view *v, 
 }
 
 /* The same for any columns and order of the slice; absolute columns need no rows. */
-static inline __attribute__((always_inline)) void sum_any_slice(const ellr_view *v, int64_t s, const void *x,
-                                                                product_kind kind, double *sum)
+TESS_INLINE void sum_any_slice(const ellr_view *v, int64_t s, const void *x, product_kind kind, double *sum)
 {
     product_kind wide = kind, permuted = kind;
 

@@ -24,8 +24,7 @@ typedef struct tile_row {
 } tile_row;
 
 /* sum += the row times `width` columns of x, of `columns` in all. */
-static inline __attribute__((always_inline)) void add_row(const tile_row *row, const double *x, int64_t columns,
-                                                          int width, double *sum)
+TESS_INLINE void add_row(const tile_row *row, const double *x, int64_t columns, int width, double *sum)
 {
     const int mask = (1 << row->column_bits) - 1;
     double own[WIDTH] = {0.0};

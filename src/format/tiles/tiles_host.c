@@ -253,9 +253,8 @@ static tess_status fill(tess_context *ctx, const tiles_source *source, const til
 
 /* Adds a group's products to the sums of the block row's rows. x is in FP64 or FP32; both are constants of the
  * functions below. */
-static inline __attribute__((always_inline)) void add_group(const tiles_view *v, const char *record, uint32_t header,
-                                                            const tiles_group *g, tess_precision precision,
-                                                            int32_t diagonal, const void *x, bool fp32, double *sum)
+TESS_INLINE void add_group(const tiles_view *v, const char *record, uint32_t header, const tiles_group *g,
+                           tess_precision precision, int32_t diagonal, const void *x, bool fp32, double *sum)
 {
     const uint8_t *index = (const uint8_t *)record + g->index;
     const int nslots = tiles_slots(header), mask = (1 << v->column_bits) - 1;

@@ -125,8 +125,8 @@ static tess_status fill(tess_context *ctx, const tiles_source *source, const til
 
 /* Adds a tile's products to the sums of the block row's rows. Precision and kind of x are constants of the functions
  * below. */
-static inline __attribute__((always_inline)) void add_tile(resident_header h, const char *data, tess_precision stored,
-                                                           const void *x, bool fp32, double *sum)
+TESS_INLINE void add_tile(resident_header h, const char *data, tess_precision stored, const void *x, bool fp32,
+                          double *sum)
 {
     const resident_parts p = resident_parts_of(h);
     const int64_t base = (int64_t)resident_column(h) * RESIDENT_SIDE;

@@ -142,8 +142,8 @@ static tess_status fill(tess_context *ctx, const tiles_source *source, const tck
 /* ---- products ---- */
 
 /* Adds a block's products to the sums of its rows. Precision and kind of x are constants of the functions below. */
-static inline __attribute__((always_inline)) void add_block(const tcki_view *v, int64_t block, tess_precision precision,
-                                                            const void *x, bool fp32, double *sum)
+TESS_INLINE void add_block(const tcki_view *v, int64_t block, tess_precision precision, const void *x, bool fp32,
+                           double *sum)
 {
     const uint32_t shape = v->shape[block];
     const tcki_parts p = tcki_parts_in(v, shape);

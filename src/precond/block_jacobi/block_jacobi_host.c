@@ -263,9 +263,8 @@ static tess_status apply(tess_context *ctx, const tess_block_diagonal *m, tess_p
 enum { ROWS_AT_ONCE = 4 };
 
 /* `count` rows of z = scale A r from row i on; each sum in the order of the block's columns, as for one column. */
-static inline __attribute__((always_inline)) void multiply_rows(const double *restrict a, int k, int rows, int i,
-                                                                int count, double scale, int columns,
-                                                                const double *restrict r, double *restrict z)
+TESS_INLINE void multiply_rows(const double *restrict a, int k, int rows, int i, int count, double scale, int columns,
+                               const double *restrict r, double *restrict z)
 {
     double sum[ROWS_AT_ONCE][TESS_MAX_COLUMNS];
 
@@ -288,8 +287,7 @@ static inline __attribute__((always_inline)) void multiply_rows(const double *re
     }
 }
 
-static inline __attribute__((always_inline)) void multiply_columns(const tess_block_diagonal *m, int64_t block,
-                                                                   int columns, const double *r, double *z)
+TESS_INLINE void multiply_columns(const tess_block_diagonal *m, int64_t block, int columns, const double *r, double *z)
 {
     const int k = m->block_size, rows = block_rows(m, block);
     const tess_operand stored = {block_place(m, block), block_precision(m, block)};

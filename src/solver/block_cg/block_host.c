@@ -9,7 +9,7 @@ enum { ROWS_IN_CACHE = 64 };
 /* A product is summed in tiles of so many rows, and of as many columns as two vectors have. */
 enum { TILE = 4, LANES = 4 };
 
-#define ALWAYS_INLINE static inline __attribute__((always_inline))
+#define ALWAYS_INLINE TESS_INLINE
 
 /* Four columns of a row. The compiler keeps named sums of this type in registers, which it does not with arrays. */
 typedef double lanes __attribute__((vector_size(LANES * sizeof(double)), aligned(8), may_alias));

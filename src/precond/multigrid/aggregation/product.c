@@ -40,8 +40,8 @@ static int64_t place_list(const galerkin *g, const node_lists *l, int64_t i, int
 
 /* y += sum of v[m] x[m], in the order of m; `width` values, a constant where the caller has one. Sums stay in registers
    while `count` runs of x are added. */
-static inline __attribute__((always_inline)) void add_runs(int64_t width, int64_t count, const double *v,
-                                                           const double *const *x, int64_t at, double *restrict y)
+TESS_INLINE void add_runs(int64_t width, int64_t count, const double *v, const double *const *x, int64_t at,
+                          double *restrict y)
 {
     double sum[AGGREGATION_MOST_VECTORS];
 
@@ -61,8 +61,7 @@ static inline __attribute__((always_inline)) void add_runs(int64_t width, int64_
 /* ---- A P ---- */
 
 /* Entries of a row of A in the columns of one node, from k on, and the rows of P that they are multiplied with. */
-static inline __attribute__((always_inline)) int64_t take_entries(const galerkin *g, int64_t k, int64_t end,
-                                                                  int32_t node, const double **x)
+TESS_INLINE int64_t take_entries(const galerkin *g, int64_t k, int64_t end, int32_t node, const double **x)
 {
     int64_t count = 0;
 
@@ -74,8 +73,7 @@ static inline __attribute__((always_inline)) int64_t take_entries(const galerkin
 }
 
 /* y += row r of A P, by the blocks of each node. */
-static inline __attribute__((always_inline)) void multiply_row(const galerkin *g, int64_t r, const int64_t *place,
-                                                               double *y, int64_t width)
+TESS_INLINE void multiply_row(const galerkin *g, int64_t r, const int64_t *place, double *y, int64_t width)
 {
     const host_csr *a = g->a;
     const double *x[AGGREGATION_MOST_VECTORS];
@@ -95,8 +93,7 @@ static inline __attribute__((always_inline)) void multiply_row(const galerkin *g
 }
 
 /* The rows of A P of a node; width: of all blocks, or 0 if they differ. */
-static inline __attribute__((always_inline)) void multiply_node(const galerkin *g, int64_t node, int64_t *place,
-                                                                int64_t width)
+TESS_INLINE void multiply_node(const galerkin *g, int64_t node, int64_t *place, int64_t width)
 {
     place_list(g, &g->ap_lists, node, place);
     for (int64_t r = g->rows->first[node]; r < g->rows->first[node + 1]; r++) {
@@ -110,8 +107,8 @@ static inline __attribute__((always_inline)) void multiply_node(const galerkin *
 /* ---- P^T (A P) ---- */
 
 /* Adds the part of one fine node to the rows of an aggregate, whose columns in P's rows begin at `offset`. */
-static inline __attribute__((always_inline)) void add_node(const galerkin *g, int64_t node, int32_t aggregate,
-                                                           int64_t offset, const int64_t *place, int64_t width)
+TESS_INLINE void add_node(const galerkin *g, int64_t node, int32_t aggregate, int64_t offset, const int64_t *place,
+                          int64_t width)
 {
     const node_lists *l = &g->ap_lists;
     const int64_t height = width > 0 ? width : width_of(g, aggregate);
@@ -150,8 +147,7 @@ static int64_t find_offset(const galerkin *g, int64_t node, int32_t aggregate)
     return offset;
 }
 
-static inline __attribute__((always_inline)) void gather_aggregate(const galerkin *g, int32_t aggregate, int64_t *place,
-                                                                   int64_t width)
+TESS_INLINE void gather_aggregate(const galerkin *g, int32_t aggregate, int64_t *place, int64_t width)
 {
     const int64_t first = g->coarse->row_ptr[g->coarse_rows.first[aggregate]];
     const int64_t end = g->coarse->row_ptr[g->coarse_rows.first[aggregate + 1]];
@@ -168,8 +164,7 @@ static inline __attribute__((always_inline)) void gather_aggregate(const galerki
 /* ---- both ---- */
 
 /* One thread's share of A P, or of the coarse rows. */
-static inline __attribute__((always_inline)) void compute_share(const galerkin *g, int thread, bool coarse,
-                                                                int64_t width)
+TESS_INLINE void compute_share(const galerkin *g, int thread, bool coarse, int64_t width)
 {
     const int64_t count = coarse ? g->coarse_rows.count : g->rows->count;
     int64_t *place = g->place + thread * g->coarse_rows.count;

@@ -91,14 +91,14 @@ typedef struct path_graph {
     int64_t *bound;
 } path_graph;
 
-static inline __attribute__((always_inline)) void add_end(const path_graph *g, int32_t j, row_sum *s)
+TESS_INLINE void add_end(const path_graph *g, int32_t j, row_sum *s)
 {
     const int32_t end = g->number[j];
 
     if (end >= 0 && row_sum_find(s, end) < 0) { row_sum_append(s, end, 1.0); }
 }
 
-static inline __attribute__((always_inline)) void add_ends(const path_graph *g, int64_t i, row_sum *s)
+TESS_INLINE void add_ends(const path_graph *g, int64_t i, row_sum *s)
 {
     for (int64_t k = g->a->row_ptr[i]; k < g->a->row_ptr[i + 1]; k++) {
         if (g->strong[k]) { add_end(g, g->a->col_ind[k], s); }

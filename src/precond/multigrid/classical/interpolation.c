@@ -109,7 +109,7 @@ cleanup:
 
 /* ---- a row ---- */
 
-static inline __attribute__((always_inline)) void add_strong(const amg_target *t, int64_t row, row_sum *set)
+TESS_INLINE void add_strong(const amg_target *t, int64_t row, row_sum *set)
 {
     const amg_neighbour *end = t->b->of + t->b->first[row + 1];
 
@@ -155,8 +155,7 @@ static inline double find_entry(const host_csr *a, int64_t k, int64_t i)
 
 /* The coupling a_ik goes by way of k to the set and to i itself: the sums of eq. (4.10) and (4.11). Returns what a~_ii
    gains. */
-static inline __attribute__((always_inline)) double distribute(const amg_target *t, const row_sum *set, int32_t k,
-                                                               double coupling)
+TESS_INLINE double distribute(const amg_target *t, const row_sum *set, int32_t k, double coupling)
 {
     const amg_neighbour *first = t->b->of + t->b->first[k];
     const int64_t length = t->b->first[k + 1] - t->b->first[k];

@@ -51,8 +51,7 @@ typedef struct stored_arrays {
     size_t value_bytes;
 } stored_arrays;
 
-static inline __attribute__((always_inline)) void round_row(tess_precision precision, const amg_scaled *s, int64_t i,
-                                                            void *val)
+TESS_INLINE void round_row(tess_precision precision, const amg_scaled *s, int64_t i, void *val)
 {
     for (int64_t k = s->a->row_ptr[i]; k < s->a->row_ptr[i + 1]; k++) {
         tess_store(precision, val, k, scaled_entry(s, i, k), TESS_OVERFLOW_SATURATE);
