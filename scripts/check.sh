@@ -100,8 +100,8 @@ check_sanitized()
     local bench=OFF
     if $all; then bench=ON; fi
     stage "dev (clang, sanitizers): build" build dev -DTESS_BUILD_BENCH=$bench || return
+    if $all; then begin_idle "clang-tidy" bash scripts/tidy.sh build/dev; fi
     test_stage "dev (clang, sanitizers): tests, fuzz" build/dev -LE long
-    if $all; then stage "clang-tidy" bash scripts/tidy.sh build/dev; fi
 }
 
 # The device's sources and tests where there is no device: for one without bulk copies, whose threads copy;
@@ -169,27 +169,40 @@ build_cuda()
         "-DCMAKE_CUDA_FLAGS_RELEASE=-O1 -DNDEBUG" "-DCMAKE_C_FLAGS_RELEASE=-O1 -DNDEBUG"
 }
 
+has_nvcc()
+{
+    command -v nvcc >/dev/null || [ -x /usr/local/cuda/bin/nvcc ]
+}
+
 # Compiled once, with all that is asked of it; what needs a device says so.
 check_cuda()
 {
     local repeated=()
-    if ! command -v nvcc >/dev/null && ! [ -x /usr/local/cuda/bin/nvcc ]; then
+    if ! has_nvcc; then
         skip "CUDA" "no nvcc on this machine"
         return
     fi
-    stage "CUDA: build" build_cuda || return
+    join_stage "CUDA: build" || return
     # Without a device the tool solves on the host, as the optimised build does: its command line and files are left.
     if ! [ -e /dev/nvidia0 ]; then repeated=(-E '^(cli\.([3-9]|h|documents)|robustness)'); fi
     test_stage "CUDA: tests of GPU, headers, tool" build/cuda -L 'gpu|headers|cli' "${repeated[@]}"
     check_examples cuda
 }
 
-# Compiled for AMD and linked, not run: hipcc optimises nothing; gcc takes ten times as long for csr_host.c without -O1.
+# Compiled for AMD and linked, not run: nothing is optimised.
 build_hip()
 {
     cmake --preset hip -B build/hip-check -DTESS_WERROR=ON -DTESS_HIP_OPTIMIZE=-O0 -DTESS_PETSC=OFF \
-        -DCMAKE_C_FLAGS_RELEASE=-O1 &&
+        "-DCMAKE_C_FLAGS_RELEASE=-O0 -DTESS_SMALL_CODE" &&
         cmake --build build/hip-check -j "$jobs"
+}
+
+# What only compiles, beside stages that run programs.
+begin_device_builds()
+{
+    begin_idle "HIP (AMD): compile and link" build_hip
+    if has_nvcc; then begin_idle "CUDA: build" build_cuda; fi
+    begin_idle "a format is a folder and a line" bash tests/dummy_format/run.sh
 }
 
 # The packages as their users get them: built from the tarball, installed and removed in a clean Debian.
@@ -223,14 +236,16 @@ if $all; then stage "clang-format" bash scripts/format.sh --check; fi
 check_release
 check_python
 if $all; then
+    begin_device_builds
     check_sanitized
     check_emulated
     check_threads
     check_coverage
     check_device_coverage
     check_packages
-    stage "a format is a folder and a line" bash tests/dummy_format/run.sh
+    join_stage "a format is a folder and a line"
     check_cuda
-    stage "HIP (AMD): compile and link" build_hip
+    join_stage "HIP (AMD): compile and link"
+    join_stage "clang-tidy"
 fi
 finish

@@ -61,13 +61,32 @@ begin()
 {
     local name=$1 file
     file=$log_dir/$(printf '%s' "$name" | tr -c 'A-Za-z0-9\n' '-')
+    run_beside "$file" "$@" &
+    begun[$name]=$!
+}
+
+run_beside()
+{
+    local file=$1 name=$2 status=0
+    shift
+    log_dir=$file.beside
+    mkdir -p "$log_dir"
+    run_logged "$@" || status=$?
+    mv "$log" "$file.log"
+    echo "$status ${times[-1]% "$name"}" >"$file.end"
+}
+
+# begin_idle NAME COMMAND...: the same with what the stages leave idle, which wait for processes, limits of time and
+# single threads. Those begun so run one after another.
+begin_idle()
+{
+    local name=$1 file
+    file=$log_dir/$(printf '%s' "$name" | tr -c 'A-Za-z0-9\n' '-')
     (
-        log_dir=$file.beside
-        mkdir -p "$log_dir"
-        status=0
-        run_logged "$@" || status=$?
-        mv "$log" "$file.log"
-        echo "$status ${times[-1]% "$name"}" >"$file.end"
+        renice -n 15 -p "$BASHPID" >/dev/null 2>&1
+        exec 9>"$log_dir/idle.lock"
+        flock 9
+        run_beside "$file" "$@" 9>&-
     ) &
     begun[$name]=$!
 }
@@ -117,7 +136,16 @@ optional_stage()
     report_optional "$name" "$reason" $status
 }
 
-# join_optional NAME REASON: the end of one that was begun
+# join_stage NAME: the end of one that was begun
+join_stage()
+{
+    local status=0
+    if [ -z "${begun[$1]:-}" ]; then return 1; fi # what it needs has failed
+    join "$1" || status=$?
+    report_stage "$1" $status
+}
+
+# join_optional NAME REASON: the same, where exit 3 says that the machine lacks what it needs
 join_optional()
 {
     local status=0
