@@ -23,9 +23,10 @@ enum { LEAST_ITERATIONS = 20 };
 #define STALL_FACTOR 0.5
 enum { STALL_ITERATIONS = 1000, STALL_PASSES = 20 };
 
-/* Where nothing can be looked at within an attempt: so many times the least time of what may follow. */
-#define TIMES_LEAST_OTHER 1.5
-enum { LEAST_CAP = 300, CAP_WITHOUT_FACTORS = 2000 };
+/* Where nothing can be looked at within an attempt: so many times the least time of what may follow. With c of them the
+   whole takes at most 1 + c times what the other would, and 1 + 1 / c times what the attempt would have. */
+#define TIMES_LEAST_OTHER 1.0
+enum { LEAST_CAP = 200, CAP_WITHOUT_FACTORS = 2000 };
 
 int64_t budget_cap(double least_other, double per_iteration)
 {

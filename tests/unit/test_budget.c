@@ -71,11 +71,11 @@ static void caps(void **state)
 {
     (void)state;
     assert_int_equal(budget_cap(INFINITY, 1.0), 2000);
-    assert_int_equal(budget_cap(1.0005, 1e-3), 1500);
-    assert_int_equal(budget_cap(3.0005, 1e-3), 4500);
-    assert_int_equal(budget_cap(0.2003, 1e-3), 300);
-    assert_int_equal(budget_cap(0.2017, 1e-3), 302);
-    assert_int_equal(budget_cap(1e-9, 1.0), 300);
+    assert_int_equal(budget_cap(1.0005, 1e-3), 1000);
+    assert_int_equal(budget_cap(3.0005, 1e-3), 3000);
+    assert_int_equal(budget_cap(0.2003, 1e-3), 200);
+    assert_int_equal(budget_cap(0.2017, 1e-3), 201);
+    assert_int_equal(budget_cap(1e-9, 1.0), 200);
     assert_int_equal(budget_cap(1e12, 1e-3), 1000000000);
 }
 
