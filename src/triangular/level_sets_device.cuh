@@ -155,7 +155,9 @@ __device__ static inline row_held<S> hold_row(const leaf_rows &rows, const row_p
             held.value[h] = gpu_load_once(static_cast<const S *>(rows.val) + k);
         }
     }
-    if (place.position >= 0 && threadIdx.x % rows.width == 0) { held.right = rows.args.b[element_of<COLUMNS>(rows.args, place.row)]; }
+    if (place.position >= 0 && threadIdx.x % rows.width == 0) {
+        held.right = rows.args.b[element_of<COLUMNS>(rows.args, place.row)];
+    }
     return held;
 }
 

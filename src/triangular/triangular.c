@@ -324,7 +324,8 @@ bool triangle_takes_columns(const sparse_triangle *t)
     for (int64_t i = 0; i < t->npieces && takes; i++) {
         const triangle_square *s = &t->pieces[i].square;
 
-        takes = !s->assembled || (matrix_of(s)->ops->takes_columns && matrix_of(s)->ops->takes_columns(matrix_of(s), false));
+        takes = !s->assembled ||
+                (matrix_of(s)->ops->takes_columns && matrix_of(s)->ops->takes_columns(matrix_of(s), false));
     }
     return takes;
 }

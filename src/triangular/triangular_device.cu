@@ -128,9 +128,8 @@ tess_status launch_level_sets(tess_context *ctx, const triangle_leaf *leaf, cons
     task.rows = rows_of(leaf, args);
     task.level_sets = static_cast<int>(leaf->level_sets);
     task.begin = static_cast<const int32_t *>(leaf->workspace);
-    task.solved = COLUMNS
-                      ? static_cast<double *>(leaf->columns_workspace)
-                      : reinterpret_cast<double *>(static_cast<char *>(leaf->workspace) + level_set_bytes(leaf));
+    task.solved = COLUMNS ? static_cast<double *>(leaf->columns_workspace)
+                          : reinterpret_cast<double *>(static_cast<char *>(leaf->workspace) + level_set_bytes(leaf));
     task.near = near;
     status = make_settled_predicate(ctx, args->state, &task.predicate);
     if (status != TESS_SUCCESS) { return status; }
@@ -296,13 +295,11 @@ tess_status solve(tess_context *ctx, const triangle_leaf *leaf, const triangle_a
 {
     gpu_scope scope(ctx);
 
-    return gpu_by_storage(ctx, leaf->precision,
-                          [&](auto stored) {
-                              typedef typename decltype(stored)::type type;
+    return gpu_by_storage(ctx, leaf->precision, [&](auto stored) {
+        typedef typename decltype(stored)::type type;
 
-                              return args->columns > 1 ? launch<type, true>(ctx, leaf, args)
-                                                       : launch<type, false>(ctx, leaf, args);
-                          });
+        return args->columns > 1 ? launch<type, true>(ctx, leaf, args) : launch<type, false>(ctx, leaf, args);
+    });
 }
 
 tess_status time_solves(tess_context *ctx, const triangle_leaf *leaf, double *x, int count, double *seconds)

@@ -119,9 +119,9 @@ static void solve_columns(const solve_task *task, int64_t begin, int64_t end)
         }
         r.end = q > p ? tess_row_offset(l->row_ptr, l->row_ptr_bits, q) : r.first + DECODED;
         r.from = goes_on ? task->args->x : task->args->b;
-        r.val = decoded ? (const double *)l->val + r.first
-                        : host_read_fp64((tess_operand){l->val, l->precision}, r.first, (int)(r.end - r.first),
-                                         workspace);
+        r.val = decoded
+                    ? (const double *)l->val + r.first
+                    : host_read_fp64((tess_operand){l->val, l->precision}, r.first, (int)(r.end - r.first), workspace);
         (columns == 2 ? subtract_2 : columns == 4 ? subtract_4 : subtract_8)(&r, p, q > p ? q : p + 1);
     }
 }

@@ -36,8 +36,8 @@ struct tess_incomplete {
     level_schedule schedule;    /* of the elimination */
     int32_t *order;             /* else its rows, on the device */
     sparse_triangle *lower, *upper;
-    double *inverse;   /* D^-1 */
-    double *work[2];   /* n values each */
+    double *inverse;      /* D^-1 */
+    double *work[2];      /* n values each */
     double *columns_work; /* n values of `columns` columns; NULL before they are prepared */
     int columns;
     uint64_t moves;    /* of both triangles, at the last set-up */
@@ -504,8 +504,7 @@ static tess_status convert(const tess_incomplete *m, tess_operand from, tess_pre
 static tess_status solve(const tess_incomplete *m, int columns, const double *b, double *y, double *z,
                          tess_loop_state *state)
 {
-    const triangle_args lower = {
-        .b = b, .x = y, .scale = m->inverse, .scaled = z, .state = state, .columns = columns};
+    const triangle_args lower = {.b = b, .x = y, .scale = m->inverse, .scaled = z, .state = state, .columns = columns};
     const tess_status status = triangle_solve(m->lower, lower);
 
     if (status != TESS_SUCCESS) { return status; }

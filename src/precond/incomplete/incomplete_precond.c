@@ -158,12 +158,12 @@ static void destroy(tess_precond *m)
     incomplete_destroy(m->own);
 }
 
-#define INCOMPLETE(KIND, ...)                                                                                      \
-    {                                                                                                              \
-        .kind = (KIND), .default_role = default_role, .check = incomplete_check, .create = create, .renew = renew, \
-        .apply = apply, .takes_columns = takes_columns, .prepare_columns = prepare_columns,                        \
-        .apply_columns = apply_columns, .revision = revision, .bytes = bytes, .factors = describe,                 \
-        .destroy = destroy, __VA_ARGS__                                                                            \
+#define INCOMPLETE(KIND, ...)                                                                                          \
+    {                                                                                                                  \
+        .kind = (KIND), .default_role = default_role, .check = incomplete_check, .create = create, .renew = renew,     \
+        .apply = apply, .takes_columns = takes_columns, .prepare_columns = prepare_columns,                            \
+        .apply_columns = apply_columns, .revision = revision, .bytes = bytes, .factors = describe, .destroy = destroy, \
+        __VA_ARGS__                                                                                                    \
     }
 const tess_precond_ops precond_ilu0 = INCOMPLETE(TESS_PRECOND_ILU0, .number = NULL);
 const tess_precond_ops precond_ic0 = INCOMPLETE(TESS_PRECOND_IC0, .number = NULL);

@@ -42,6 +42,7 @@ typedef struct amg_cycle {
     bool has_bounds; /* the device has found those of all levels */
     double ratio;    /* Chebyshev polynomials smooth the spectrum above 1 / ratio of its end */
     int columns;     /* of all vectors, by rows; 0 or 1: one (cycle/columns.h) */
+    double *factor_work[2]; /* for columns of FP32 vectors and factors: r and z in FP64 */
     int64_t n;
     int count;
     amg_cycle_level *level; /* options.max_levels of them */
