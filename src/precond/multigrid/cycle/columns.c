@@ -27,8 +27,8 @@ bool amg_columns_fit(const amg_cycle *c)
     for (int l = 0; fits && l < c->count; l++) {
         const amg_cycle_level *level = &c->level[l];
 
-        fits = (!level->factors || tess_precond_takes_columns(level->factors)) && takes(level->a) && takes(level->p) && takes(level->r) && takes(level->inverse) &&
-               takes(level->blocks);
+        fits = (!level->factors || tess_precond_takes_columns(level->factors)) && takes(level->a) && takes(level->p) &&
+               takes(level->r) && takes(level->inverse) && takes(level->blocks);
     }
     return fits;
 }
