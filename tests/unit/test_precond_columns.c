@@ -67,7 +67,7 @@ static void check_together(const tess_precond *m, const alone *a, int64_t k, dou
     free(one);
 }
 
-/* As many columns as there are in `counts`, unless only one count is wanted. */
+/* As many columns as there are in `counts`, unless only one count is wanted; on an emulated GPU one of each width. */
 static void check_columns(const tess_matrix *a, const tess_precond_options *options, int64_t only, double relative)
 {
     tess_precond *m = make_precond(a, options);
@@ -75,7 +75,9 @@ static void check_columns(const tess_matrix *a, const tess_precond_options *opti
 
     assert_true(tess_precond_takes_columns(m));
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
-        if (only == 0 || counts[i] == only) { check_together(m, &expected, counts[i], relative); }
+        const bool wanted = only == 0 ? on_gpu_or_emulated(1, counts[i] % 4 == 1 || counts[i] == 2) : counts[i] == only;
+
+        if (wanted) { check_together(m, &expected, counts[i], relative); }
     }
     free_alone(&expected);
     tess_precond_destroy(m);
