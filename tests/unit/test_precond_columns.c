@@ -272,7 +272,7 @@ static void diagonal_blocks_of_any_size(void **state)
         options.block_jacobi.adaptive = cases[i].adaptive;
         /* blocks are dominant: the magnitudes of a sum's terms add up to a few times its largest value */
         check_columns(matrix, &options, 0,
-                      TEST_DEVICE == TESS_DEVICE_CPU ? 0.0 : 8.0 * gamma_of((double)cases[i].rows + 2.0));
+                      ctx->device == TESS_DEVICE_CPU ? 0.0 : 8.0 * gamma_of((double)cases[i].rows + 2.0));
     }
     tess_matrix_destroy(matrix);
     tess_context_destroy(ctx);
