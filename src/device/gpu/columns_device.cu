@@ -67,6 +67,12 @@ __host__ __device__ constexpr bool has_coefficients(tess_fused_op op)
     return op == TESS_FUSED_MINRES_LANCZOS || op == TESS_FUSED_MINRES_DIRECTION || op == TESS_FUSED_ADVANCE;
 }
 
+/* Of the first vector that it writes. */
+__host__ __device__ constexpr bool has_shadow(tess_fused_op op)
+{
+    return op == TESS_FUSED_DIAGONAL;
+}
+
 constexpr bool takes_scale(tess_fused_op op)
 {
     return op != TESS_FUSED_DOT_ONE && op != TESS_FUSED_DOT_TWO && op != TESS_FUSED_BICGSTAB_UPDATE &&
@@ -110,6 +116,21 @@ __device__ static inline void read_scalars(const tess_fused &op, int first, pack
     }
 }
 
+/* Writes the columns that run. */
+template <typename VALUE>
+__device__ static inline void store_pack(VALUE *to, const columns_pack<VALUE, COLUMNS_EACH> &from,
+                                         const pack_scalars &s)
+{
+    if (s.all) {
+        *(columns_pack<VALUE, COLUMNS_EACH> *)(void *)to = from;
+        return;
+    }
+#pragma unroll
+    for (int w = 0; w < COLUMNS_EACH; w++) {
+        if (s.runs[w]) { to[w] = from.value[w]; }
+    }
+}
+
 /* Values at .. at + COLUMNS_EACH - 1, of columns of one row. All are read before one is written. */
 template <tess_fused_op OP, bool SCALED, int N>
 __device__ static inline void apply_pack(const tess_fused &op, const pack_scalars &s, int64_t at, int64_t row,
@@ -138,15 +159,16 @@ __device__ static inline void apply_pack(const tess_fused &op, const pack_scalar
     }
 #pragma unroll
     for (int k = 0; k < PASS_OUTPUTS; k++) {
-        if (((vectors.changed | vectors.written) >> k & 1U) == 0U) { continue; }
-        if (s.all) {
-            *(columns_pack<double, COLUMNS_EACH> *)(void *)(op.out[k] + at) = out[k];
-            continue;
-        }
+        if ((vectors.changed | vectors.written) >> k & 1U) { store_pack(op.out[k] + at, out[k], s); }
+    }
+    if (has_shadow(OP) && op.shadow) {
+        columns_pack<float, COLUMNS_EACH> narrow;
+
 #pragma unroll
         for (int w = 0; w < COLUMNS_EACH; w++) {
-            if (s.runs[w]) { op.out[k][at + w] = out[k].value[w]; }
+            narrow.value[w] = (float)out[0].value[w];
         }
+        store_pack(op.shadow + at, narrow, s);
     }
 }
 
@@ -181,7 +203,7 @@ template <tess_fused_op OP>
 static bool takes_packs(const tess_fused *op)
 {
     const pass_vectors vectors = vectors_of(OP, op->scale != NULL);
-    uintptr_t places = 0;
+    uintptr_t places = (uintptr_t)op->shadow;
 
     for (int k = 0; k < PASS_INPUTS; k++) {
         if (vectors.in >> k & 1U) { places |= (uintptr_t)op->in[k]; }
@@ -189,7 +211,7 @@ static bool takes_packs(const tess_fused *op)
     for (int k = 0; k < PASS_OUTPUTS; k++) {
         if ((vectors.changed | vectors.written) >> k & 1U) { places |= (uintptr_t)op->out[k]; }
     }
-    return vectors.in != 0U && op->columns % COLUMNS_EACH == 0 && places % 16 == 0 && !op->shadow;
+    return vectors.in != 0U && op->columns % COLUMNS_EACH == 0 && places % 16 == 0 && (!op->shadow || has_shadow(OP));
 }
 
 /* ---- launches ---- */
