@@ -259,7 +259,7 @@ TESS_EXPORT tess_status tess_precond_apply(const tess_precond *m, const tess_vec
  * The same for each column of distinct arrays of n rows and as many columns; waits for the device. Kinds that take
  * several columns (docs/howto/several-right-hand-sides.md) read the preconditioner once for up to 8 on a host, 32 on a
  * GPU and with complete factors; sums may be in another order than alone. Errors: as above, memory.
- * Test: tests/unit/test_precond.c
+ * Test: tests/unit/test_precond.c, test_precond_columns.c
  */
 TESS_EXPORT tess_status tess_precond_apply_columns(const tess_precond *m, const tess_columns *r, const tess_columns *z);
 /**

@@ -14,7 +14,7 @@
 /* BATCH: entries in flight per thread. EACH: columns of a thread, where they are a multiple of it. */
 struct columns_tuning {
     static constexpr int BATCH = 4;
-    static constexpr int EACH = 4;
+    static constexpr int EACH = COLUMNS_EACH;
 
     /* Per multiprocessor, for which registers must suffice. */
     __host__ __device__ static constexpr int blocks(int each)
@@ -22,18 +22,6 @@ struct columns_tuning {
         return each > 1 ? 3 : 4;
     }
 };
-
-/* What belongs to an entry of the matrix: a row of x, V columns. */
-template <typename VECTOR, int V>
-struct alignas(V * sizeof(VECTOR) < 16 ? V * sizeof(VECTOR) : 16) columns_pack {
-    VECTOR value[V];
-};
-
-template <int V, typename VECTOR>
-__device__ static inline columns_pack<VECTOR, V> pack_at(const VECTOR *x)
-{
-    return *(const columns_pack<VECTOR, V> *)(const void *)x;
-}
 
 template <typename STORED, typename VECTOR, typename ARITHMETIC, int V>
 __device__ static inline void add_products(STORED value, const columns_pack<VECTOR, V> &factor, ARITHMETIC (&sum)[V])

@@ -21,6 +21,7 @@ static void release_leaf(tess_context *ctx, triangle_leaf *l)
     tess_device_release(ctx, l->val, l->nnz, tess_precision_bytes(l->precision));
     tess_device_release(ctx, l->source, l->nnz, sizeof *l->source);
     tess_device_release(ctx, l->workspace, l->workspace_bytes, 1);
+    tess_device_release(ctx, l->columns_workspace, l->columns_bytes, 1);
     tess_host_release(ctx, l->runs, l->nruns, sizeof *l->runs);
 }
 
@@ -40,8 +41,10 @@ void triangle_release_pieces(sparse_triangle *t)
     t->npieces = 0;
     tess_device_release(t->ctx, t->order, t->n, sizeof *t->order);
     tess_device_release(t->ctx, t->work, t->n, sizeof *t->work);
+    tess_device_release(t->ctx, t->columns_work, t->n * t->columns, sizeof *t->columns_work);
     t->order = NULL;
-    t->work = NULL;
+    t->work = t->columns_work = NULL;
+    t->columns = 0;
 }
 
 /* Adds an empty piece at the end. */

@@ -48,18 +48,30 @@ typedef struct triangle_leaf {
     bool has_chosen; /* the plan was measured */
     void *workspace; /* what the plan needs; NULL on the host */
     int64_t workspace_bytes;
+    void *columns_workspace; /* the same of up to so many columns; NULL on the host, and before they are prepared */
+    int64_t columns_bytes;
+    int columns;
     tess_precision precision;
 } triangle_leaf;
 
-/* x := T^-1 b on the leaf's rows; earlier elements of x hold the solution already. b may be x. FP64 vectors of the
-   whole triangle. */
+/*
+ * x := T^-1 b on the leaf's rows; earlier elements of x hold the solution already. b may be x. FP64 vectors of the
+ * whole triangle. Vectors of several columns are by rows (dense/columns.h), in no loop, and each column has the bits
+ * that it has alone; on a GPU their number is a power of two, up to TESS_MAX_COLUMNS.
+ */
 typedef struct triangle_args {
     const double *b;
     double *x;
     const double *scale; /* also computes scaled_i = scale_i x_i; scaled is neither b nor x */
     double *scaled;
     tess_loop_state *state; /* NULL: not in a loop */
+    int columns;            /* of b, x and scaled; 0 or 1: one */
 } triangle_args;
+
+static inline int columns_of(const triangle_args *args)
+{
+    return args->columns > 1 ? args->columns : 1;
+}
 
 #ifdef __cplusplus
 extern "C" {
@@ -72,6 +84,8 @@ typedef struct triangle_ops {
     tess_status (*set_plan)(tess_context *ctx, triangle_leaf *leaf, leaf_plan plan);
     /* Solves by several plans and takes the fastest, if values exist; begins with none after so many seconds. */
     tess_status (*choose_plan)(tess_context *ctx, triangle_leaf *leaf, double seconds);
+    /* Workspace for solves of up to so many columns; call it before them, and after the plan has changed. */
+    tess_status (*prepare_columns)(tess_context *ctx, triangle_leaf *leaf, int columns);
     tess_status (*solve)(tess_context *ctx, const triangle_leaf *leaf, const triangle_args *args);
     /* work_p := b at order_p; x at order_p := work_p, and scaled likewise. */
     tess_status (*take)(tess_context *ctx, int64_t n, const int32_t *order, const triangle_args *args, double *work);

@@ -3,6 +3,8 @@
  * A triangular solve by one block of threads, level set after level set with a barrier in between. If level sets have
  * few entries, this is faster than communication between multiprocessors. The newest values of the solution are in
  * shared memory. Data of rows is read ahead: places two level sets ahead, entries one level set ahead.
+ *
+ * Of several columns each has a block of its own, on another multiprocessor: barriers bound the time, not the entries.
  */
 #ifndef TESS_TRIANGULAR_LEVEL_SETS_DEVICE_CUH
 #define TESS_TRIANGULAR_LEVEL_SETS_DEVICE_CUH
@@ -37,7 +39,7 @@ struct level_sets_task {
     leaf_rows rows;
     int level_sets;
     const int32_t *begin; /* level sets + 1 positions */
-    double *solved;       /* x by positions */
+    double *solved;       /* x by positions; of several columns, one after another */
     int near;             /* values in shared memory: a power of two */
     loop_predicate predicate;
 };
@@ -87,10 +89,27 @@ static inline int near_values(int64_t shared_bytes, int64_t n)
     return near;
 }
 
+/* With COLUMNS b, x and scaled begin with the thread's column (to_column). */
+template <bool COLUMNS>
+__device__ static inline int64_t element_of(const triangle_args &args, int32_t row)
+{
+    return COLUMNS ? static_cast<int64_t>(row) * args.columns : row;
+}
+
+__device__ static inline void to_column(triangle_args *args, int column)
+{
+    args->b += column;
+    args->x += column;
+    if (args->scaled) { args->scaled += column; }
+}
+
+template <bool COLUMNS>
 __device__ static inline void write_solution(const triangle_args &args, int32_t row, double value)
 {
-    args.x[row] = value;
-    if (args.scaled) { args.scaled[row] = args.scale[row] * value; }
+    const int64_t at = element_of<COLUMNS>(args, row);
+
+    args.x[at] = value;
+    if (args.scaled) { args.scaled[at] = args.scale[row] * value; }
 }
 
 /* The place of a row; begin counts this thread's entries. */
@@ -121,7 +140,7 @@ struct row_held {
     double right;
 };
 
-template <typename S>
+template <typename S, bool COLUMNS>
 __device__ static inline row_held<S> hold_row(const leaf_rows &rows, const row_place &place)
 {
     row_held<S> held = {};
@@ -136,7 +155,9 @@ __device__ static inline row_held<S> hold_row(const leaf_rows &rows, const row_p
             held.value[h] = gpu_load_once(static_cast<const S *>(rows.val) + k);
         }
     }
-    if (place.position >= 0 && threadIdx.x % rows.width == 0) { held.right = rows.args.b[place.row]; }
+    if (place.position >= 0 && threadIdx.x % rows.width == 0) {
+        held.right = rows.args.b[element_of<COLUMNS>(rows.args, place.row)];
+    }
     return held;
 }
 
@@ -147,7 +168,7 @@ __device__ static inline double value_at(const level_sets_task &task, const doub
 }
 
 /* Positions from first_near on are in shared memory, or will be. */
-template <typename S>
+template <bool COLUMNS, typename S>
 __device__ static inline void solve_held(const level_sets_task &task, const row_held<S> &held, int first_near,
                                          double *near)
 {
@@ -171,27 +192,32 @@ __device__ static inline void solve_held(const level_sets_task &task, const row_
 
         if (position >= first_near) { near[position & (task.near - 1)] = value; }
         task.solved[position] = value;
-        write_solution(rows.args, held.place.row, value);
+        write_solution<COLUMNS>(rows.args, held.place.row, value);
     }
 }
 
-template <typename S>
-__global__ static void __launch_bounds__(LEVEL_SETS_BLOCK) solve_level_sets(const level_sets_task task)
+template <typename S, bool COLUMNS>
+__global__ static void __launch_bounds__(LEVEL_SETS_BLOCK) solve_level_sets(const level_sets_task given)
 {
     extern __shared__ double near_workspace[];
+    level_sets_task task = given;
     const int groups = static_cast<int>(blockDim.x) / task.rows.width;
     const int group = static_cast<int>(threadIdx.x) / task.rows.width;
     const int first_group = static_cast<int>(threadIdx.x) / GPU_WAVE * GPU_WAVE / task.rows.width; /* of the wave */
     tess_scalars scalars;
 
-    if (!loop_enter<true>(task.predicate, false, &scalars)) { return; }
+    if (!loop_enter<true>(given.predicate, false, &scalars)) { return; }
+    if (COLUMNS) {
+        to_column(&task.rows.args, static_cast<int>(blockIdx.x));
+        task.solved += static_cast<int64_t>(blockIdx.x) * task.rows.n;
+    }
     /* level set l is bound[0] .. bound[1] - 1; the later bounds are of the following level sets */
     int bound[4];
     TESS_UNROLL
     for (int i = 0; i < 4; i++) {
         bound[i] = task.begin[i < task.level_sets ? i : task.level_sets];
     }
-    row_held<S> now = hold_row<S>(task.rows, find_row(task.rows, bound[0] + group, bound[1]));
+    row_held<S> now = hold_row<S, COLUMNS>(task.rows, find_row(task.rows, bound[0] + group, bound[1]));
     row_place next = find_row(task.rows, bound[1] + group, bound[2]);
 
     for (int l = 0; l < task.level_sets; l++) {
@@ -201,11 +227,11 @@ __global__ static void __launch_bounds__(LEVEL_SETS_BLOCK) solve_level_sets(cons
         row_held<S> held = {};
 
         /* A wave without a row has nothing to do. */
-        if (bound[1] + first_group < bound[2]) { held = hold_row<S>(task.rows, next); }
-        if (bound[0] + first_group < bound[1]) { solve_held(task, now, first_near, near_workspace); }
+        if (bound[1] + first_group < bound[2]) { held = hold_row<S, COLUMNS>(task.rows, next); }
+        if (bound[0] + first_group < bound[1]) { solve_held<COLUMNS>(task, now, first_near, near_workspace); }
         for (int p = bound[0] + groups; p < bound[1]; p += groups) { /* p does not depend on the thread */
-            solve_held(task, hold_row<S>(task.rows, find_row(task.rows, p + group, bound[1])), first_near,
-                       near_workspace);
+            solve_held<COLUMNS>(task, hold_row<S, COLUMNS>(task.rows, find_row(task.rows, p + group, bound[1])),
+                                first_near, near_workspace);
         }
         __syncthreads();
         now = held;

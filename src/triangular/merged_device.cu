@@ -84,12 +84,13 @@ tess_status launch(tess_context *ctx, const merged_view *v, merged_kernel kernel
 
 #if GPU_HAS_RESIDENT_GRIDS
     if (v->blocks > 1) {
-        gpu_launch_resident(kernel, true, static_cast<unsigned>(v->blocks), MERGED_THREADS, shared, gpu_stream_of(ctx),
-                            task);
+        gpu_launch_clusters(kernel, static_cast<unsigned>(task.columns), static_cast<unsigned>(v->blocks),
+                            MERGED_THREADS, shared, gpu_stream_of(ctx), task);
         return gpu_check_launch(ctx, "a merged triangular solve");
     }
 #endif
-    return gpu_launch_blocks(ctx, "a merged triangular solve", kernel, 1U, MERGED_THREADS, shared, task);
+    return gpu_launch_blocks(ctx, "a merged triangular solve", kernel, static_cast<unsigned>(task.columns),
+                             MERGED_THREADS, shared, task);
 }
 
 } // namespace
@@ -119,6 +120,7 @@ static tess_status solve(tess_context *ctx, const merged_view *v, const triangle
     task.row = v->row;
     task.local = static_cast<int>(v->local);
     task.slot_bytes = static_cast<int>(v->slot_bytes);
+    task.columns = columns_of(args);
     task.args = *args;
     TESS_TRY(make_settled_predicate(ctx, args->state, &task.predicate));
     status = launch(ctx, v, kernel, task);

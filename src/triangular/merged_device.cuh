@@ -3,7 +3,7 @@
  * Merged triangles on the GPU: one block of threads, or one cluster, processes record after record. Records are copied
  * to shared memory MERGED_SLOTS ahead; b and x are there for the whole solve, in a cluster each block's rows in its
  * own. After a group's last record all blocks wait for one another; by then the data that they need of the next
- * record's entries is in registers.
+ * record's entries is in registers. Of several columns each has a block or a cluster of its own.
  */
 #ifndef TESS_TRIANGULAR_MERGED_DEVICE_CUH
 #define TESS_TRIANGULAR_MERGED_DEVICE_CUH
@@ -23,7 +23,7 @@ struct merged_task {
     const char *records;
     const merged_stream *streams;
     const int32_t *row;
-    int local, slot_bytes;
+    int local, slot_bytes, columns;
     triangle_args args;
     loop_predicate predicate;
 };
@@ -42,6 +42,15 @@ struct merged_team<false> {
     typedef uint16_t index;
     enum { HELD = 4 };
 
+    /* This block's number, and its column. */
+    __device__ static inline unsigned block()
+    {
+        return 0;
+    }
+    __device__ static inline unsigned column()
+    {
+        return blockIdx.x;
+    }
     __device__ static inline double value(const double *vectors, uint16_t at)
     {
         return vectors[at];
@@ -58,6 +67,14 @@ struct merged_team<true> {
     typedef uint32_t index;
     enum { HELD = 8 };
 
+    __device__ static inline unsigned block()
+    {
+        return blockIdx.x;
+    }
+    __device__ static inline unsigned column()
+    {
+        return blockIdx.y;
+    }
     __device__ static inline double value(const double *vectors, uint32_t at)
     {
         return gpu_cluster_load(vectors + (at & 0xFFFFU), at >> 16);
@@ -227,23 +244,26 @@ __device__ static inline void solve_slice(const char *record, int slice, merged_
 }
 
 /* Copies b to shared memory, or x from there. */
-__device__ static inline void load_right_side(const merged_task &task, const int32_t *row, int rows, double *vectors)
+__device__ static inline void load_right_side(const merged_task &task, unsigned column, const int32_t *row, int rows,
+                                              double *vectors)
 {
+    const double *b = task.args.b + column;
+
 #pragma unroll 4
     for (int i = static_cast<int>(threadIdx.x); i < rows; i += MERGED_THREADS) {
-        vectors[task.local + i] = task.args.b[row[i]];
+        vectors[task.local + i] = b[static_cast<int64_t>(row[i]) * task.columns];
     }
 }
 
-__device__ static inline void store_solution(const merged_task &task, const int32_t *row, int rows,
+__device__ static inline void store_solution(const merged_task &task, unsigned column, const int32_t *row, int rows,
                                              const double *vectors)
 {
 #pragma unroll 4
     for (int i = static_cast<int>(threadIdx.x); i < rows; i += MERGED_THREADS) {
-        const int32_t to = row[i];
+        const int64_t to = static_cast<int64_t>(row[i]) * task.columns + column;
 
         task.args.x[to] = vectors[i];
-        if (task.args.scaled) { task.args.scaled[to] = task.args.scale[to] * vectors[i]; }
+        if (task.args.scaled) { task.args.scaled[to] = task.args.scale[row[i]] * vectors[i]; }
     }
 }
 
@@ -255,10 +275,10 @@ __global__ static void GPU_LAUNCH_BOUNDS(MERGED_THREADS, 1) solve_merged(const m
     __shared__ gpu_arrival arrivals[MERGED_SLOTS];
     double *vectors = reinterpret_cast<double *>(merged_workspace);
     const int own = static_cast<int>(threadIdx.x) / MERGED_LANES;
-    const int32_t *row = task.row + static_cast<int64_t>(blockIdx.x) * task.local;
+    const int32_t *row = task.row + static_cast<int64_t>(team::block()) * task.local;
     tess_scalars scalars;
 
-    const merged_stream stream = task.streams[blockIdx.x]; /* no kernel of a loop writes this or the records */
+    const merged_stream stream = task.streams[team::block()]; /* no kernel of a loop writes this or the records */
     merged_reader reader(task, stream, merged_workspace + merged_slots_at(task.local), arrivals);
     merged_slice<S, team> held;
 
@@ -269,7 +289,7 @@ __global__ static void GPU_LAUNCH_BOUNDS(MERGED_THREADS, 1) solve_merged(const m
     const char *record = reader.await(0);
 
     held.open(record, own);
-    load_right_side(task, row, static_cast<int>(stream.rows), vectors);
+    load_right_side(task, team::column(), row, static_cast<int>(stream.rows), vectors);
     team::barrier();
     for (uint32_t q = 0; q < stream.records; q++) {
         const merged_record head = *reinterpret_cast<const merged_record *>(record);
@@ -290,7 +310,7 @@ __global__ static void GPU_LAUNCH_BOUNDS(MERGED_THREADS, 1) solve_merged(const m
         }
         reader.proceed(q, head.ahead);
     }
-    store_solution(task, row, static_cast<int>(stream.rows), vectors);
+    store_solution(task, team::column(), row, static_cast<int>(stream.rows), vectors);
 }
 
 #endif

@@ -87,38 +87,41 @@ static void solve_record(const host_record *r)
     CALL_BY_PRECISION(r->v->precision, solve_slices, r, head_of(r)->slices);
 }
 
-static void load_right_side(const merged_view *v, const double *b)
+/* Column c of b. */
+static void load_right_side(const merged_view *v, const triangle_args *args, int c)
 {
+    const int64_t columns = columns_of(args);
+
     for (int block = 0; block < v->blocks; block++) {
         for (int64_t i = 0; i < v->streams[block].rows; i++) {
-            v->workspace[(2 * block + 1) * v->local + i] = b[v->row[block * v->local + i]];
+            v->workspace[(2 * block + 1) * v->local + i] = args->b[v->row[block * v->local + i] * columns + c];
         }
     }
 }
 
-static void store_solution(const merged_view *v, const triangle_args *args)
+static void store_solution(const merged_view *v, const triangle_args *args, int c)
 {
+    const int64_t columns = columns_of(args);
+
     for (int block = 0; block < v->blocks; block++) {
         for (int64_t i = 0; i < v->streams[block].rows; i++) {
             const int32_t row = v->row[block * v->local + i];
             const double value = v->workspace[2 * block * v->local + i];
 
-            args->x[row] = value;
-            if (args->scaled) { args->scaled[row] = args->scale[row] * value; }
+            args->x[row * columns + c] = value;
+            if (args->scaled) { args->scaled[row * columns + c] = args->scale[row] * value; }
         }
     }
 }
 
-static tess_status solve(tess_context *ctx, const merged_view *v, const triangle_args *args)
+static void solve_column(const merged_view *v, const triangle_args *args, int c)
 {
     const char *next[MERGED_MAX_BLOCKS];
 
-    (void)ctx;
-    if (!host_enter(args->state, false, false)) { return TESS_SUCCESS; }
     for (int block = 0; block < v->blocks; block++) {
         next[block] = v->records + v->streams[block].begin;
     }
-    load_right_side(v, args->b);
+    load_right_side(v, args, c);
     for (int64_t g = 0; g < v->groups; g++) {
         for (int block = 0; block < v->blocks; block++) {
             bool last = false;
@@ -132,7 +135,17 @@ static tess_status solve(tess_context *ctx, const merged_view *v, const triangle
             }
         }
     }
-    store_solution(v, args);
+    store_solution(v, args, c);
+}
+
+/* One column after another: b and x of a block's rows should be in a cache. */
+static tess_status solve(tess_context *ctx, const merged_view *v, const triangle_args *args)
+{
+    (void)ctx;
+    if (!host_enter(args->state, false, false)) { return TESS_SUCCESS; }
+    for (int c = 0; c < columns_of(args); c++) {
+        solve_column(v, args, c);
+    }
     return TESS_SUCCESS;
 }
 

@@ -29,8 +29,10 @@ struct sparse_triangle {
     storage_request squares;
     triangle_piece *pieces; /* in the order of the solution */
     int64_t npieces, capacity;
-    int32_t *order;          /* on the device: the row of a position, if pieces are of a reordered triangle, or NULL */
-    double *work;            /* n, on the device, if there is an order */
+    int32_t *order;       /* on the device: the row of a position, if pieces are of a reordered triangle, or NULL */
+    double *work;         /* n, on the device, if there is an order */
+    double *columns_work; /* the same of `columns` columns; NULL before they are prepared */
+    int columns;
     merged_triangle *merged; /* NULL: the pieces are used */
     bool weighs;             /* merged level sets are to be timed against level sets at the first values */
     uint64_t moves;          /* number of moves before it became pieces */

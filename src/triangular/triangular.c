@@ -250,7 +250,7 @@ cleanup:
 static tess_status copy_vector(const sparse_triangle *t, const triangle_args *args)
 {
     const tess_fused copy = {.op = TESS_FUSED_SCALE,
-                             .n = t->n,
+                             .n = t->n * columns_of(args),
                              .x = {.data = args->b},
                              .y = {.data = args->x},
                              .result = args->x,
@@ -260,18 +260,25 @@ static tess_status copy_vector(const sparse_triangle *t, const triangle_args *ar
     return t->ctx->backend->fused(t->ctx, &copy);
 }
 
+static const tess_matrix *matrix_of(const triangle_square *s)
+{
+    return s->stored ? s->stored : s->assembled;
+}
+
 /* x := x - S x on the rows of the square */
 static tess_status subtract_square(const triangle_square *s, const triangle_args *args)
 {
-    const tess_matrix *m = s->stored ? s->stored : s->assembled;
+    const tess_matrix *m = matrix_of(s);
+    const int columns = columns_of(args);
     const tess_spmv_args product = {.operation = TESS_OP_NONE,
-                                    .x = args->x + s->column,
-                                    .y = args->x + s->row,
+                                    .x = args->x + s->column * columns,
+                                    .y = args->x + s->row * columns,
                                     .alpha = -1.0,
                                     .beta = 1.0,
-                                    .reduction = {.state = args->state}};
+                                    .reduction = {.state = args->state},
+                                    .columns = columns};
 
-    return m->ops->spmv(m, &product);
+    return columns > 1 ? m->ops->multiply_columns(m, &product) : m->ops->spmv(m, &product);
 }
 
 static tess_status solve_pieces(const sparse_triangle *t, triangle_args args)
@@ -295,13 +302,51 @@ cleanup:
 tess_status triangle_solve(const sparse_triangle *t, triangle_args args)
 {
     const triangle_ops *ops = triangle_ops_of(t->ctx);
+    double *const work = args.columns > 1 ? t->columns_work : t->work;
+    triangle_args inside = {.b = work, .x = work, .state = args.state, .columns = args.columns};
     tess_status status = TESS_SUCCESS;
 
     if (t->merged) { return merged_ops_of(t->ctx)->solve(t->ctx, merged_view_of(t->merged), &args); }
     if (!t->order) { return solve_pieces(t, args); }
-    TESS_TRY(ops->take(t->ctx, t->n, t->order, &args, t->work));
-    TESS_TRY(solve_pieces(t, (triangle_args){.b = t->work, .x = t->work, .state = args.state}));
-    status = ops->give(t->ctx, t->n, t->order, t->work, &args);
+    TESS_TRY(ops->take(t->ctx, t->n, t->order, &args, work));
+    TESS_TRY(solve_pieces(t, inside));
+    status = ops->give(t->ctx, t->n, t->order, work, &args);
+cleanup:
+    return status;
+}
+
+/* ---- several columns ---- */
+
+bool triangle_takes_columns(const sparse_triangle *t)
+{
+    bool takes = true;
+
+    for (int64_t i = 0; i < t->npieces && takes; i++) {
+        const triangle_square *s = &t->pieces[i].square;
+
+        takes = !s->assembled ||
+                (matrix_of(s)->ops->takes_columns && matrix_of(s)->ops->takes_columns(matrix_of(s), false));
+    }
+    return takes;
+}
+
+tess_status triangle_prepare_columns(sparse_triangle *t, int columns)
+{
+    tess_context *ctx = t->ctx;
+    double *work = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    for (int64_t i = 0; i < t->npieces; i++) {
+        triangle_piece *piece = &t->pieces[i];
+
+        if (piece->square.assembled) { continue; }
+        TESS_TRY(triangle_ops_of(ctx)->prepare_columns(ctx, &piece->leaf, columns));
+    }
+    if (!t->order || columns <= t->columns) { goto cleanup; }
+    TESS_TRY(tess_device_allocate(ctx, t->n * columns, sizeof *work, (void **)&work));
+    tess_device_release(ctx, t->columns_work, t->n * t->columns, sizeof *work);
+    t->columns_work = work;
+    t->columns = columns;
 cleanup:
     return status;
 }
@@ -348,15 +393,14 @@ static int64_t leaf_bytes(const triangle_leaf *l)
 {
     return l->n * (int64_t)sizeof *l->row + (l->n + 1) * l->row_ptr_bits / 8 +
            l->nnz * (int64_t)(sizeof *l->col_ind + tess_precision_bytes(l->precision) + sizeof *l->source) +
-           l->workspace_bytes;
+           l->workspace_bytes + l->columns_bytes;
 }
 
 int64_t triangle_bytes(const sparse_triangle *t)
 {
     int64_t bytes = t->merged ? merged_bytes(t->merged) : 0;
 
-    if (t->order) { bytes += t->n * (int64_t)(sizeof *t->order + sizeof *t->work); }
-
+    if (t->order) { bytes += t->n * (int64_t)(sizeof *t->order + (size_t)(1 + t->columns) * sizeof *t->work); }
     for (int64_t i = 0; i < t->npieces; i++) {
         const triangle_square *s = &t->pieces[i].square;
 

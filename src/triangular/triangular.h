@@ -44,6 +44,10 @@ tess_status triangle_create(tess_context *ctx, triangle_pattern *p, const triang
 tess_status triangle_fill(sparse_triangle *t, triangle_values *values);
 /* Solves for all of x; args as for a leaf. */
 tess_status triangle_solve(const sparse_triangle *t, triangle_args args);
+/* Whether it solves for several columns at once: square blocks, if there are any, are in formats that multiply them.
+   After the first values. triangle_prepare_columns comes before solves of as many; later ones allocate nothing. */
+bool triangle_takes_columns(const sparse_triangle *t);
+tess_status triangle_prepare_columns(sparse_triangle *t, int columns);
 triangle_facts triangle_describe(const sparse_triangle *t);
 /* Bytes on the device. */
 int64_t triangle_bytes(const sparse_triangle *t);

@@ -92,50 +92,57 @@ size_t bytes_to_limit(const gpu_state *state, int blocks)
     return blocks >= MOST_RESIDENT || bytes < 0 ? 0 : static_cast<size_t>(bytes / 128 * 128);
 }
 
-template <typename S>
+/* The number of blocks that may run at a time is that of the plan for as many rows: of several columns a block has
+   fewer. */
+template <typename S, bool COLUMNS>
 tess_status launch_waiting(tess_context *ctx, const triangle_leaf *leaf, const triangle_args *args)
 {
+    const int columns = columns_of(args);
     waiting_task task = {};
-    tess_status status = gpu_allow_shared(ctx, reinterpret_cast<const void *>(solve_waiting<S>));
+    tess_status status = gpu_allow_shared(ctx, reinterpret_cast<const void *>(solve_waiting<S, COLUMNS>));
 
     if (status != TESS_SUCCESS) { return status; }
     task.rows = rows_of(leaf, args);
+    task.side = columns < GPU_WAVE / task.rows.width ? columns : GPU_WAVE / task.rows.width;
+    task.sides = columns / task.side;
     task.look_at_all = leaf->plan.look_at_all;
-    task.head = static_cast<solve_head *>(leaf->workspace);
+    task.head = static_cast<solve_head *>(COLUMNS ? leaf->columns_workspace : leaf->workspace);
     task.messages = reinterpret_cast<message<double> *>(task.head + 1);
-    task.message_bytes = leaf->n * static_cast<int64_t>(sizeof *task.messages);
+    task.message_bytes = leaf->n * (COLUMNS ? leaf->columns : 1) * static_cast<int64_t>(sizeof *task.messages);
     task.timeout = gpu_state_of(ctx)->timeout;
     task.predicate = make_predicate(ctx, args->state, false);
-    const int64_t rows = GPU_BLOCK / task.rows.width;
+    const int64_t rows = GPU_BLOCK / (task.rows.width * task.side), blocks = (leaf->n + rows - 1) / rows * task.sides;
 
-    return gpu_launch(ctx, "a triangular solve", solve_waiting<S>, static_cast<unsigned>((leaf->n + rows - 1) / rows),
-                      bytes_to_limit(gpu_state_of(ctx), leaf->plan.blocks), task);
+    return gpu_launch(ctx, "a triangular solve", solve_waiting<S, COLUMNS>, static_cast<unsigned>(blocks),
+                      bytes_to_limit(gpu_state_of(ctx), leaf->plan.blocks * task.side), task);
 }
 
-template <typename S>
+template <typename S, bool COLUMNS>
 tess_status launch_level_sets(tess_context *ctx, const triangle_leaf *leaf, const triangle_args *args)
 {
     const int near = near_values(gpu_state_of(ctx)->shared_bytes_per_block, leaf->n);
     level_sets_task task = {};
-    tess_status status = gpu_allow_shared(ctx, reinterpret_cast<const void *>(solve_level_sets<S>));
+    tess_status status = gpu_allow_shared(ctx, reinterpret_cast<const void *>(solve_level_sets<S, COLUMNS>));
 
     if (status != TESS_SUCCESS) { return status; }
     task.rows = rows_of(leaf, args);
     task.level_sets = static_cast<int>(leaf->level_sets);
     task.begin = static_cast<const int32_t *>(leaf->workspace);
-    task.solved = reinterpret_cast<double *>(static_cast<char *>(leaf->workspace) + level_set_bytes(leaf));
+    task.solved = COLUMNS ? static_cast<double *>(leaf->columns_workspace)
+                          : reinterpret_cast<double *>(static_cast<char *>(leaf->workspace) + level_set_bytes(leaf));
     task.near = near;
     status = make_settled_predicate(ctx, args->state, &task.predicate);
     if (status != TESS_SUCCESS) { return status; }
-    return gpu_launch_blocks(ctx, "a triangular solve by levels", solve_level_sets<S>, 1U,
-                             static_cast<unsigned>(level_sets_threads(leaf)),
+    return gpu_launch_blocks(ctx, "a triangular solve by levels", solve_level_sets<S, COLUMNS>,
+                             static_cast<unsigned>(columns_of(args)), static_cast<unsigned>(level_sets_threads(leaf)),
                              static_cast<size_t>(near) * sizeof(double), task);
 }
 
-template <typename S>
+template <typename S, bool COLUMNS>
 tess_status launch(tess_context *ctx, const triangle_leaf *leaf, const triangle_args *args)
 {
-    return leaf->plan.blocks == 0 ? launch_level_sets<S>(ctx, leaf, args) : launch_waiting<S>(ctx, leaf, args);
+    return leaf->plan.blocks == 0 ? launch_level_sets<S, COLUMNS>(ctx, leaf, args)
+                                  : launch_waiting<S, COLUMNS>(ctx, leaf, args);
 }
 
 /* ---- reordered triangles ---- */
@@ -152,6 +159,26 @@ __global__ void __launch_bounds__(GPU_BLOCK)
     }
 }
 
+/* Of several columns, a power of two. GIVES: x from work. */
+template <bool GIVES>
+__global__ void __launch_bounds__(GPU_BLOCK)
+    move_rows(int64_t n, const int32_t *order, const triangle_args args, double *work)
+{
+    GPU_WAIT_FOR_PREVIOUS();
+    GPU_LET_NEXT_START();
+    for (int64_t k = static_cast<int64_t>(blockIdx.x) * GPU_BLOCK + threadIdx.x; k < n * args.columns;
+         k += static_cast<int64_t>(gridDim.x) * GPU_BLOCK) {
+        const int64_t row = order[k / args.columns], at = row * args.columns + k % args.columns;
+
+        if (!GIVES) {
+            work[k] = args.b[at];
+            continue;
+        }
+        args.x[at] = work[k];
+        if (args.scaled) { args.scaled[at] = args.scale[row] * work[k]; }
+    }
+}
+
 __global__ void __launch_bounds__(GPU_BLOCK) give_elements(int64_t n, const int32_t *order, const double *work,
                                                            const triangle_args args, const loop_predicate predicate)
 {
@@ -160,7 +187,7 @@ __global__ void __launch_bounds__(GPU_BLOCK) give_elements(int64_t n, const int3
     if (!loop_enter<false>(predicate, false, &scalars)) { return; }
     for (int64_t p = static_cast<int64_t>(blockIdx.x) * GPU_BLOCK + threadIdx.x; p < n;
          p += static_cast<int64_t>(gridDim.x) * GPU_BLOCK) {
-        write_solution(args, order[p], work[p]);
+        write_solution<false>(args, order[p], work[p]);
     }
 }
 
@@ -168,6 +195,10 @@ tess_status take(tess_context *ctx, int64_t n, const int32_t *order, const trian
 {
     gpu_scope scope(ctx);
 
+    if (args->columns > 1) {
+        return gpu_launch(ctx, "right sides of a reordered triangle", move_rows<false>,
+                          gpu_grid(ctx, n * args->columns, 8), 0, n, order, *args, work);
+    }
     return gpu_launch(ctx, "the right side of a reordered triangle", take_elements, gpu_grid(ctx, n, 8), 0, n, order,
                       args->b, work, make_predicate(ctx, args->state, false));
 }
@@ -176,6 +207,10 @@ tess_status give(tess_context *ctx, int64_t n, const int32_t *order, const doubl
 {
     gpu_scope scope(ctx);
 
+    if (args->columns > 1) {
+        return gpu_launch(ctx, "solutions of a reordered triangle", move_rows<true>,
+                          gpu_grid(ctx, n * args->columns, 8), 0, n, order, *args, const_cast<double *>(work));
+    }
     return gpu_launch(ctx, "the solution of a reordered triangle", give_elements, gpu_grid(ctx, n, 8), 0, n, order,
                       work, *args, make_predicate(ctx, args->state, false));
 }
@@ -215,6 +250,14 @@ tess_status make_workspace(tess_context *ctx, triangle_leaf *leaf)
     return status == TESS_SUCCESS && one_block ? upload_level_sets(ctx, leaf) : status;
 }
 
+void release_columns(tess_context *ctx, triangle_leaf *leaf)
+{
+    tess_device_release(ctx, leaf->columns_workspace, leaf->columns_bytes, 1);
+    leaf->columns_workspace = nullptr;
+    leaf->columns_bytes = 0;
+    leaf->columns = 0;
+}
+
 tess_status set_plan(tess_context *ctx, triangle_leaf *leaf, leaf_plan plan)
 {
     const bool keeps = leaf->workspace && (plan.blocks == 0) == (leaf->plan.blocks == 0);
@@ -223,15 +266,40 @@ tess_status set_plan(tess_context *ctx, triangle_leaf *leaf, leaf_plan plan)
     if (keeps) { return TESS_SUCCESS; }
     tess_device_release(ctx, leaf->workspace, leaf->workspace_bytes, 1);
     leaf->workspace = nullptr;
+    release_columns(ctx, leaf);
     return make_workspace(ctx, leaf);
+}
+
+/* x by positions, or a head and messages, for each column. */
+tess_status prepare_columns(tess_context *ctx, triangle_leaf *leaf, int columns)
+{
+    gpu_scope scope(ctx);
+    const bool one_block = leaf->plan.blocks == 0;
+    const int64_t values = leaf->n * columns;
+    const int64_t bytes =
+        one_block ? values * static_cast<int64_t>(sizeof(double))
+                  : static_cast<int64_t>(sizeof(solve_head)) + values * static_cast<int64_t>(sizeof(message<double>));
+    tess_status status = TESS_SUCCESS;
+
+    if (columns <= leaf->columns) { return TESS_SUCCESS; }
+    release_columns(ctx, leaf);
+    TESS_TRY(tess_device_allocate(ctx, bytes, 1, &leaf->columns_workspace));
+    leaf->columns_bytes = bytes;
+    leaf->columns = columns;
+    status = ctx->backend->zero(ctx, leaf->columns_workspace, static_cast<size_t>(bytes));
+cleanup:
+    return status;
 }
 
 tess_status solve(tess_context *ctx, const triangle_leaf *leaf, const triangle_args *args)
 {
     gpu_scope scope(ctx);
 
-    return gpu_by_storage(ctx, leaf->precision,
-                          [&](auto stored) { return launch<typename decltype(stored)::type>(ctx, leaf, args); });
+    return gpu_by_storage(ctx, leaf->precision, [&](auto stored) {
+        typedef typename decltype(stored)::type type;
+
+        return args->columns > 1 ? launch<type, true>(ctx, leaf, args) : launch<type, false>(ctx, leaf, args);
+    });
 }
 
 tess_status time_solves(tess_context *ctx, const triangle_leaf *leaf, double *x, int count, double *seconds)
@@ -318,7 +386,8 @@ tess_status prepare(tess_context *ctx, triangle_leaf *leaf)
 
 extern "C" const triangle_ops *triangle_gpu_ops(void)
 {
-    static const triangle_ops table = {prepare, set_plan, choose_plan, solve, take, give, GPU_HAS_CLOCK != 0};
+    static const triangle_ops table = {prepare, set_plan, choose_plan, prepare_columns,
+                                       solve,   take,     give,        GPU_HAS_CLOCK != 0};
 
     return &table;
 }

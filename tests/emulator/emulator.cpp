@@ -281,7 +281,7 @@ class crew {
         const launch_shape &shape = kernel_->what.shape;
         const bool cluster = shape.together == residence::cluster;
 
-        here = {0, {b % shape.grid.x, b / shape.grid.x}, shape.block, {shape.grid.x, shape.grid.y}};
+        here = {0, {b % shape.grid.x, b / shape.grid.x + shape.cluster}, shape.block, {shape.grid.x, shape.grid.y}};
         shared_.reset(allocate_shared(shape.shared), free);
         open_threads(shape.block);
         if (cluster) {

@@ -93,6 +93,7 @@ struct launch_shape {
     size_t shared;
     emulator_queue *stream;
     residence together;
+    unsigned cluster = 0; /* the number of this one, if they run one after another: blockIdx.y */
 };
 
 struct kernel_launch {

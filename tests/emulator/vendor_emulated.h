@@ -314,6 +314,17 @@ static inline void gpu_cluster_store(double *mine, unsigned rank, double value)
     *(double *)emulator::shared_of_block(mine, rank) = value;
 }
 
+/* One cluster after another. */
+template <typename PARAMETER>
+static inline void gpu_launch_clusters(void (*kernel)(PARAMETER), unsigned clusters, unsigned blocks, unsigned block,
+                                       size_t shared, emulatedStream_t stream, const PARAMETER &argument)
+{
+    for (unsigned c = 0; c < clusters; c++) {
+        emulator::enqueue_kernel({dim3(blocks), block, shared, stream, emulator::residence::cluster, c},
+                                 [kernel, argument] { kernel(argument); });
+    }
+}
+
 template <typename PARAMETER>
 static inline void gpu_launch_resident(void (*kernel)(PARAMETER), bool cluster, unsigned grid, unsigned block,
                                        size_t shared, emulatedStream_t stream, const PARAMETER &argument)

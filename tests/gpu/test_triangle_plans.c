@@ -52,6 +52,36 @@ static void solve_by(sparse_triangle *t, leaf_plan plan, const double *b, double
     tess_device_release(gpu, device, t->n, sizeof *device);
 }
 
+/* The same for columns that are b and multiples of it, by rows: each has the bits of x, which a factor of two keeps. */
+static void check_columns(sparse_triangle *t, int columns, const double *b, const double *x)
+{
+    const int64_t all = t->n * columns;
+    double *right = test_allocate(all, sizeof *right), *solution = test_allocate(all, sizeof *solution);
+    double *device = NULL, *out = NULL;
+
+    for (int64_t k = 0; k < all; k++) {
+        right[k] = ldexp(b[k / columns], (int)(k % columns));
+    }
+    assert_ok(gpu, tess_device_upload(gpu, right, all, sizeof *right, (void **)&device));
+    assert_ok(gpu, tess_device_allocate(gpu, all, sizeof *out, (void **)&out));
+    assert_true(triangle_takes_columns(t));
+    assert_ok(gpu, triangle_prepare_columns(t, columns));
+    for (int turn = 0; turn < 2; turn++) {
+        assert_ok(gpu, gpu->backend->zero(gpu, out, (size_t)all * sizeof *out));
+        assert_ok(gpu, triangle_solve(t, (triangle_args){.b = device, .x = out, .columns = columns}));
+        assert_ok(gpu, gpu->backend->download(gpu, solution, out, (size_t)all * sizeof *out));
+        for (int64_t k = 0; k < all; k++) {
+            const double expected = ldexp(x[k / columns], (int)(k % columns));
+
+            assert_true(same_bits(&solution[k], &expected, 1));
+        }
+    }
+    tess_device_release(gpu, device, all, sizeof *device);
+    tess_device_release(gpu, out, all, sizeof *out);
+    free(right);
+    free(solution);
+}
+
 /* x_i + sum_j l_ij x_j = b_i, up to gamma(length + 1) times the magnitudes. */
 static void check_solution(const triangle_pattern *p, const double *val, const double *b, const double *x)
 {
@@ -102,6 +132,7 @@ static void every_plan_has_the_same_bits(void **state)
             solve_by(t, plans[k], b, x + (k > 0 ? p.n : 0));
             assert_int_equal(t->pieces[0].leaf.plan.blocks, plans[k].blocks);
             if (k > 0) { assert_true(same_bits(x, x + p.n, p.n)); }
+            if (k % 2 == 0) { check_columns(t, c == 1 ? 2 << k / 2 : 4, b, x); }
         }
         check_solution(&p, val, b, x);
         triangle_destroy(t);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Kernels over vectors of several columns, by rows (base/fused.h). A thread keeps one column: that of its number modulo
- * the number of columns, a power of two up to the threads of a wave. Every kernel finishes its own reduction: threads
- * of one column add up, then waves, then blocks, always in the same order; the last block runs the scalar updates.
+ * the number of columns, a power of two up to the threads of a wave; or COLUMNS_EACH neighbouring ones, to read 16
+ * bytes at a time. Every kernel finishes its own reduction: threads of one column add up, then waves, then blocks,
+ * always in the same order; the last block runs the scalar updates.
  */
 #ifndef TESS_DEVICE_GPU_COLUMNS_CUH
 #define TESS_DEVICE_GPU_COLUMNS_CUH
@@ -10,6 +11,21 @@
 #include "device/gpu/reduce.cuh"
 
 static_assert((int)TESS_MAX_COLUMNS <= (int)GPU_WAVE, "the threads of a wave have all columns");
+
+/* Columns of a thread, where they are a multiple of it. */
+enum { COLUMNS_EACH = 4 };
+
+/* V columns of a row. */
+template <typename VECTOR, int V>
+struct alignas(V * sizeof(VECTOR) < 16 ? V * sizeof(VECTOR) : 16) columns_pack {
+    VECTOR value[V];
+};
+
+template <int V, typename VECTOR>
+__device__ static inline columns_pack<VECTOR, V> pack_at(const VECTOR *x)
+{
+    return *(const columns_pack<VECTOR, V> *)(const void *)x;
+}
 
 /* The argument of kernels over several columns. */
 struct columns_target {
@@ -48,7 +64,7 @@ __device__ static inline bool column_enter(const columns_target &target, bool re
 }
 
 /* Threads that have V neighbouring columns each: which of the thread's columns, from `first` on, run. True: one does.
-   After column_enter, of kernels that run in no phase FINISHING. */
+   After column_enter. */
 template <int V>
 __device__ static inline bool columns_run(const columns_target &target, int first, bool (&running)[V])
 {
@@ -56,7 +72,9 @@ __device__ static inline bool columns_run(const columns_target &target, int firs
 
 #pragma unroll
     for (int w = 0; w < V; w++) {
-        running[w] = !target.state || target.state[first + w].phase == TESS_LOOP_RUNNING;
+        const int phase = target.state ? target.state[first + w].phase : TESS_LOOP_RUNNING;
+
+        running[w] = phase == TESS_LOOP_RUNNING || (phase == TESS_LOOP_FINISHING && target.finishing);
         any = any || running[w];
     }
     return any;

@@ -384,6 +384,22 @@ static inline cudaLaunchConfig_t gpu_launch_config(cudaLaunchAttribute *attribut
     return config;
 }
 
+/* Clusters of so many blocks: blockIdx.x is the number of a block within its cluster, blockIdx.y that of the cluster.
+ */
+template <typename PARAMETER>
+static inline void gpu_launch_clusters(void (*kernel)(PARAMETER), unsigned clusters, unsigned blocks, unsigned block,
+                                       size_t shared, cudaStream_t stream, const PARAMETER &argument)
+{
+    cudaLaunchAttribute attribute = {};
+    cudaLaunchConfig_t config = gpu_launch_config(&attribute, blocks, block, shared, stream);
+
+    config.gridDim.y = clusters;
+    attribute.id = cudaLaunchAttributeClusterDimension;
+    attribute.val.clusterDim.x = blocks;
+    attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
+    (void)cudaLaunchKernelEx(&config, kernel, argument); /* cudaGetLastError tells */
+}
+
 /* cluster: one cluster of all blocks; else a cooperative launch, which fails if the blocks cannot all be resident. */
 template <typename PARAMETER>
 static inline void gpu_launch_resident(void (*kernel)(PARAMETER), bool cluster, unsigned grid, unsigned block,

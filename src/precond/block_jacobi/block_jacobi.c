@@ -254,17 +254,11 @@ static tess_status apply(const tess_precond *m, tess_precision vectors, const vo
     return block_jacobi_ops_of(m->ctx)->apply(m->ctx, m->own, vectors, r, z, reduction);
 }
 
-/* Products with larger blocks are not bound by memory, and columns gain nothing: CG on a host, one thread of a Xeon, 8
-   columns: 1.5, 1.0 and 0.9 times as fast with blocks of 4, 8 and 16 rows of laplace2d:150, 1.6 with 8 of
-   laplace3d27:24. */
-enum { COLUMNS_MOST_ROWS = 8 };
-
 static bool takes_columns(const tess_precond *m)
 {
     const tess_block_diagonal *blocks = m->own;
 
-    return blocks && blocks->block_size <= COLUMNS_MOST_ROWS && blocks->arithmetic == TESS_ARITHMETIC_FP64 &&
-           block_jacobi_ops_of(m->ctx)->apply_columns;
+    return blocks && blocks->arithmetic == TESS_ARITHMETIC_FP64;
 }
 
 static tess_status apply_columns(const tess_precond *m, int columns, const double *r, double *z)

@@ -43,7 +43,7 @@ typedef struct block_jacobi_ops {
     /* r and z have the precision `vectors`, FP64 or FP32; a reduction goes with FP64. */
     tess_status (*apply)(tess_context *ctx, const tess_block_diagonal *blocks, tess_precision vectors, const void *r,
                          void *z, const tess_reduction *reduction);
-    /* Vectors of several columns, by rows (dense/columns.h), with arithmetic in FP64. NULL: it takes none. */
+    /* Vectors of several columns, by rows (dense/columns.h), with arithmetic in FP64. */
     tess_status (*apply_columns)(tess_context *ctx, const tess_block_diagonal *blocks, int columns, const double *r,
                                  double *z);
 } block_jacobi_ops;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Block Jacobi on the GPU: chooses a kernel (block_jacobi_apply.cuh) and its tiles; inverses of several precisions. */
 #include "precond/block_jacobi/block_jacobi_apply.cuh"
+#include "precond/block_jacobi/block_jacobi_columns.cuh"
 
 struct many_precisions {
     static constexpr int rows = 1;
@@ -83,9 +84,49 @@ static tess_status apply(tess_context *ctx, const tess_block_diagonal *m, tess_p
     return end_reduction(ctx, gpu_launch(ctx, "block Jacobi", choice.kernel, grid, shared, task), task.target);
 }
 
+/* ---- several columns ---- */
+
+struct rows_of_many_precisions {
+    template <int V>
+    __device__ static void add(const tess_block_diagonal &m, int64_t block, int row, const double *x, int columns,
+                               double (&sum)[V])
+    {
+        gpu_call_by_storage(
+            block_precision(&m, block),
+            [](auto stored, const char *a, int row, auto &...arguments) {
+                add_block_row<V>(reinterpret_cast<const typename decltype(stored)::type *>(a) + row, arguments...);
+            },
+            block_place(&m, block), row, m.block_size, block_rows(&m, block), x, columns, sum);
+    }
+};
+
+static block_columns_kernel choose_columns_kernel(const tess_block_diagonal &m, bool packs)
+{
+    if (m.precisions) {
+        return packs ? apply_block_columns<rows_of_many_precisions, COLUMNS_EACH>
+                     : apply_block_columns<rows_of_many_precisions, 1>;
+    }
+    return gpu_by_storage(m.storage, block_columns_kernel(nullptr), [&](auto stored) {
+        return block_jacobi_columns_kernel<typename decltype(stored)::type>(packs);
+    });
+}
+
+static tess_status apply_columns(tess_context *ctx, const tess_block_diagonal *m, int columns, const double *r,
+                                 double *z)
+{
+    gpu_scope scope(ctx);
+    const uintptr_t places = reinterpret_cast<uintptr_t>(r) | reinterpret_cast<uintptr_t>(z);
+    const bool packs = columns % COLUMNS_EACH == 0 && places % 16 == 0;
+    const int64_t threads = m->n * columns / (packs ? COLUMNS_EACH : 1);
+
+    if (threads == 0) { return TESS_SUCCESS; }
+    return gpu_launch(ctx, "block Jacobi of several columns", choose_columns_kernel(*m, packs),
+                      gpu_grid(ctx, threads, BLOCK_COLUMNS_BLOCKS), 0, block_columns_task{*m, r, z, columns});
+}
+
 extern "C" const block_jacobi_ops *block_jacobi_gpu_ops(void)
 {
-    static const block_jacobi_ops table = {gpu_block_jacobi_build, apply, nullptr};
+    static const block_jacobi_ops table = {gpu_block_jacobi_build, apply, apply_columns};
 
     return &table;
 }

@@ -259,48 +259,53 @@ static tess_status apply(tess_context *ctx, const tess_block_diagonal *m, tess_p
 
 /* ---- several columns ---- */
 
-/* Rows of a block whose sums are in registers together. */
-enum { ROWS_AT_ONCE = 4 };
+/* Rows and columns of a block's product whose sums are in registers together. */
+enum { ROWS_AT_ONCE = 4, WIDTH = 8 };
 
-/* `count` rows of z = scale A r from row i on; each sum in the order of the block's columns, as for one column. */
-TESS_INLINE void multiply_rows(const double *restrict a, int k, int rows, int i, int count, double scale, int columns,
-                               const double *restrict r, double *restrict z)
+/* `count` rows of z = scale A r from row i on, `width` columns; each sum in the order of the block's columns, as for
+   one column. Compiled for constant counts and widths. */
+TESS_INLINE void multiply_rows(const double *a, int k, int rows, int count,
+                                                                double scale, int columns, int width, const double *r,
+                                                                double *z)
 {
-    double sum[ROWS_AT_ONCE][TESS_MAX_COLUMNS];
+    double sum[ROWS_AT_ONCE][WIDTH] = {{0.0}};
 
-    for (int l = 0; l < count; l++) {
-        for (int c = 0; c < columns; c++) {
-            sum[l][c] = 0.0;
-        }
-    }
     for (int j = 0; j < rows; j++) {
+        const double *const x = r + j * columns, *const factor = a + k * j;
+
         for (int l = 0; l < count; l++) {
-            for (int c = 0; c < columns; c++) {
-                sum[l][c] += a[i + l + k * j] * r[j * columns + c];
+#pragma omp simd
+            for (int c = 0; c < width; c++) {
+                sum[l][c] += factor[l] * x[c];
             }
         }
     }
     for (int l = 0; l < count; l++) {
-        for (int c = 0; c < columns; c++) {
-            z[(i + l) * columns + c] = scale * sum[l][c];
+#pragma omp simd
+        for (int c = 0; c < width; c++) {
+            z[l * columns + c] = scale * sum[l][c];
         }
     }
 }
 
-TESS_INLINE void multiply_columns(const tess_block_diagonal *m, int64_t block, int columns, const double *r, double *z)
+TESS_INLINE void multiply_columns(const tess_block_diagonal *m, int64_t block,
+                                                                   int columns, int width, const double *r, double *z)
 {
     const int k = m->block_size, rows = block_rows(m, block);
     const tess_operand stored = {block_place(m, block), block_precision(m, block)};
     double workspace[BATCH_VALUES];
     const double *a = host_read_fp64(stored, 0, k * k, workspace);
     const double scale = block_scale(m, block);
-    int i = 0;
 
-    for (; i + ROWS_AT_ONCE <= rows; i += ROWS_AT_ONCE) {
-        multiply_rows(a, k, rows, i, ROWS_AT_ONCE, scale, columns, r, z);
-    }
-    for (; i < rows; i++) {
-        multiply_rows(a, k, rows, i, 1, scale, columns, r, z);
+    for (int c = 0; c < columns; c += width) {
+        int i = 0;
+
+        for (; i + ROWS_AT_ONCE <= rows; i += ROWS_AT_ONCE) {
+            multiply_rows(a + i, k, rows, ROWS_AT_ONCE, scale, columns, width, r + c, z + i * columns + c);
+        }
+        for (; i < rows; i++) {
+            multiply_rows(a + i, k, rows, 1, scale, columns, width, r + c, z + i * columns + c);
+        }
     }
 }
 
@@ -312,9 +317,10 @@ HOST_CLONES static void apply_group(const tess_block_diagonal *m, int64_t first,
         const int64_t at = block * m->block_size * columns;
 
         switch (columns) {
-        case 8: multiply_columns(m, block, 8, r + at, z + at); break;
-        case 4: multiply_columns(m, block, 4, r + at, z + at); break;
-        default: multiply_columns(m, block, columns, r + at, z + at); break;
+        case 2: multiply_columns(m, block, 2, 2, r + at, z + at); break;
+        case 4: multiply_columns(m, block, 4, 4, r + at, z + at); break;
+        case WIDTH: multiply_columns(m, block, WIDTH, WIDTH, r + at, z + at); break;
+        default: multiply_columns(m, block, columns, WIDTH, r + at, z + at); break;
         }
     }
 }

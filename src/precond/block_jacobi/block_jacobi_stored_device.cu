@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Block Jacobi on the GPU with inverses of one precision. Compiled separately for each precision. */
 #include "precond/block_jacobi/block_jacobi_apply.cuh"
+#include "precond/block_jacobi/block_jacobi_columns.cuh"
 
 /* Where a diagonal block lies in the tile, and the sums of V of its rows. */
 template <typename S, int V>
@@ -50,6 +51,29 @@ apply_choice block_jacobi_kernel(int k, bool fp32)
     return fp32 ? choose_width<S, float>(k) : choose_width<S, double>(k);
 }
 
-#define KERNEL(type) template apply_choice block_jacobi_kernel<type>(int, bool);
+/* ---- several columns ---- */
+
+template <typename S>
+struct rows_of_one_precision {
+    template <int V>
+    __device__ static void add(const tess_block_diagonal &m, int64_t block, int row, const double *x, int columns,
+                               double (&sum)[V])
+    {
+        const S *a = reinterpret_cast<const S *>(block_place(&m, block)) + row;
+
+        add_block_row<V>(a, m.block_size, block_rows(&m, block), x, columns, sum);
+    }
+};
+
+template <typename S>
+block_columns_kernel block_jacobi_columns_kernel(bool packs)
+{
+    return packs ? apply_block_columns<rows_of_one_precision<S>, COLUMNS_EACH>
+                 : apply_block_columns<rows_of_one_precision<S>, 1>;
+}
+
+#define KERNEL(type)                                            \
+    template apply_choice block_jacobi_kernel<type>(int, bool); \
+    template block_columns_kernel block_jacobi_columns_kernel<type>(bool);
 STORED_TYPES(KERNEL)
 #undef KERNEL

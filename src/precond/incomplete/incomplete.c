@@ -36,8 +36,10 @@ struct tess_incomplete {
     level_schedule schedule;    /* of the elimination */
     int32_t *order;             /* else its rows, on the device */
     sparse_triangle *lower, *upper;
-    double *inverse;   /* D^-1 */
-    double *work[2];   /* n values each */
+    double *inverse;      /* D^-1 */
+    double *work[2];      /* n values each */
+    double *columns_work; /* n values of `columns` columns; NULL before they are prepared */
+    int columns;
     uint64_t moves;    /* of both triangles, at the last set-up */
     uint64_t revision; /* counts set-ups that may have moved memory */
 };
@@ -55,6 +57,7 @@ void incomplete_destroy(tess_incomplete *m)
     for (int i = 0; i < 2; i++) {
         tess_device_release(m->ctx, m->work[i], m->n, sizeof *m->work[i]);
     }
+    tess_device_release(m->ctx, m->columns_work, m->n * m->columns, sizeof *m->columns_work);
     level_sets_release(m->ctx, &m->schedule);
     incomplete_release_pattern(m->ctx, &m->pattern);
     tess_host_release(m->ctx, m, 1, sizeof *m);
@@ -498,13 +501,21 @@ static tess_status convert(const tess_incomplete *m, tess_operand from, tess_pre
 }
 
 /* y = L^-1 b; z = U^-1 D^-1 y. b may be y. */
-static tess_status solve(const tess_incomplete *m, const double *b, double *y, double *z, tess_loop_state *state)
+static tess_status solve(const tess_incomplete *m, int columns, const double *b, double *y, double *z,
+                         tess_loop_state *state)
 {
-    const tess_status status =
-        triangle_solve(m->lower, (triangle_args){.b = b, .x = y, .scale = m->inverse, .scaled = z, .state = state});
+    const triangle_args lower = {.b = b, .x = y, .scale = m->inverse, .scaled = z, .state = state, .columns = columns};
+    const tess_status status = triangle_solve(m->lower, lower);
 
     if (status != TESS_SUCCESS) { return status; }
-    return triangle_solve(m->upper, (triangle_args){.b = z, .x = z, .state = state});
+    return triangle_solve(m->upper, (triangle_args){.b = z, .x = z, .state = state, .columns = columns});
+}
+
+static tess_status require_usable(const tess_incomplete *m)
+{
+    if (m->usable) { return TESS_SUCCESS; }
+    return tess_fail(m->ctx, TESS_SINGULAR, "renew the preconditioner with values that have factors",
+                     "the preconditioner cannot be applied, because its factorization failed");
 }
 
 tess_status incomplete_apply(const tess_incomplete *m, tess_precision vectors, const void *r, void *z,
@@ -514,14 +525,46 @@ tess_status incomplete_apply(const tess_incomplete *m, tess_precision vectors, c
     tess_status status = TESS_SUCCESS;
 
     if (m->n == 0) { return TESS_SUCCESS; }
-    if (!m->usable) {
-        return tess_fail(m->ctx, TESS_SINGULAR, "renew the preconditioner with values that have factors",
-                         "the preconditioner cannot be applied, because its factorization failed");
-    }
-    if (vectors == TESS_PRECISION_FP64) { return solve(m, r, y, z, state); }
+    TESS_TRY(require_usable(m));
+    if (vectors == TESS_PRECISION_FP64) { return solve(m, 1, r, y, z, state); }
     TESS_TRY(convert(m, (tess_operand){r, vectors}, TESS_PRECISION_FP64, y, state));
-    TESS_TRY(solve(m, y, y, wide, state));
+    TESS_TRY(solve(m, 1, y, y, wide, state));
     status = convert(m, (tess_operand){wide, TESS_PRECISION_FP64}, vectors, z, state);
+cleanup:
+    return status;
+}
+
+/* ---- several columns ---- */
+
+bool incomplete_takes_columns(const tess_incomplete *m)
+{
+    return m->usable && triangle_takes_columns(m->lower) && triangle_takes_columns(m->upper);
+}
+
+tess_status incomplete_prepare_columns(tess_incomplete *m, int columns)
+{
+    double *work = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(require_usable(m));
+    TESS_TRY(triangle_prepare_columns(m->lower, columns));
+    TESS_TRY(triangle_prepare_columns(m->upper, columns));
+    if (columns <= m->columns) { goto cleanup; }
+    TESS_TRY(tess_device_allocate(m->ctx, m->n * columns, sizeof *work, (void **)&work));
+    tess_device_release(m->ctx, m->columns_work, m->n * m->columns, sizeof *work);
+    m->columns_work = work;
+    m->columns = columns;
+cleanup:
+    return status;
+}
+
+tess_status incomplete_apply_columns(tess_incomplete *m, int columns, const double *r, double *z)
+{
+    tess_status status = TESS_SUCCESS;
+
+    if (m->n == 0) { return TESS_SUCCESS; }
+    TESS_TRY(incomplete_prepare_columns(m, columns));
+    status = solve(m, columns, r, m->columns_work, z, NULL);
 cleanup:
     return status;
 }
@@ -571,5 +614,5 @@ int64_t incomplete_bytes(const tess_incomplete *m)
 {
     if (m->missing_row >= 0) { return 0; }
     return triangle_bytes(m->lower) + triangle_bytes(m->upper) +
-           m->n * (int64_t)(sizeof *m->inverse + 2 * sizeof *m->work[0]) + schedule_bytes(m);
+           m->n * (int64_t)(sizeof *m->inverse + (size_t)(2 + m->columns) * sizeof *m->work[0]) + schedule_bytes(m);
 }

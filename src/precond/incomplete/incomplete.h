@@ -45,6 +45,11 @@ tess_status incomplete_renew(tess_incomplete *m);
  */
 tess_status incomplete_apply(const tess_incomplete *m, tess_precision vectors, const void *r, void *z,
                              tess_loop_state *state);
+/* The same for FP64 vectors of several columns, by rows, each with the bits that it has alone; whether the factors can,
+   and workspace for as many. It prepares itself if nobody has. */
+bool incomplete_takes_columns(const tess_incomplete *m);
+tess_status incomplete_prepare_columns(tess_incomplete *m, int columns);
+tess_status incomplete_apply_columns(tess_incomplete *m, int columns, const double *r, double *z);
 /* The shift of the present factors, relative to the diagonal's magnitudes; 0: none. */
 double incomplete_shift(const tess_incomplete *m);
 void incomplete_describe(const tess_incomplete *m, tess_precond_factors *out);

@@ -123,6 +123,21 @@ static tess_status apply(const tess_precond *m, tess_precision vectors, const vo
     return incomplete_apply(m->own, vectors, r, z, reduction->state);
 }
 
+static bool takes_columns(const tess_precond *m)
+{
+    return m->own && incomplete_takes_columns(m->own);
+}
+
+static tess_status prepare_columns(const tess_precond *m, int columns)
+{
+    return incomplete_prepare_columns(m->own, columns);
+}
+
+static tess_status apply_columns(const tess_precond *m, int columns, const double *r, double *z)
+{
+    return incomplete_apply_columns(m->own, columns, r, z);
+}
+
 static uint64_t revision(const tess_precond *m)
 {
     return incomplete_revision(m->own);
@@ -143,10 +158,12 @@ static void destroy(tess_precond *m)
     incomplete_destroy(m->own);
 }
 
-#define INCOMPLETE(KIND, ...)                                                                                      \
-    {                                                                                                              \
-        .kind = (KIND), .default_role = default_role, .check = incomplete_check, .create = create, .renew = renew, \
-        .apply = apply, .revision = revision, .bytes = bytes, .factors = describe, .destroy = destroy, __VA_ARGS__ \
+#define INCOMPLETE(KIND, ...)                                                                                          \
+    {                                                                                                                  \
+        .kind = (KIND), .default_role = default_role, .check = incomplete_check, .create = create, .renew = renew,     \
+        .apply = apply, .takes_columns = takes_columns, .prepare_columns = prepare_columns,                            \
+        .apply_columns = apply_columns, .revision = revision, .bytes = bytes, .factors = describe, .destroy = destroy, \
+        __VA_ARGS__                                                                                                    \
     }
 const tess_precond_ops precond_ilu0 = INCOMPLETE(TESS_PRECOND_ILU0, .number = NULL);
 const tess_precond_ops precond_ic0 = INCOMPLETE(TESS_PRECOND_IC0, .number = NULL);

@@ -11,9 +11,11 @@ typedef struct amg_columns {
     int count, columns;
     size_t value_bytes;
     amg_cycle_level *level; /* of these: n and the vectors; the rest is the cycle's */
+    double *factor_work[2]; /* of the finest level, for factors beside FP32 vectors; else NULL */
 } amg_columns;
 
-/* Whether the cycle can: V and W, smoothers that are products, and levels in formats that multiply columns. */
+/* Whether the cycle can: V and W, smoothers that are products or factors, and levels in formats that multiply columns.
+ */
 bool amg_columns_fit(const amg_cycle *c);
 /* Makes vectors for so many columns, unless there are enough. */
 tess_status amg_columns_prepare(amg_columns *m, const amg_cycle *c, int columns);

@@ -35,13 +35,14 @@ typedef struct amg_cycle {
     tess_context *ctx;
     tess_amg_options options;
     tess_precision vectors;
-    bool negative;   /* A has a negative trace: the smoothers are those of -A, with steps of the other sign */
-    bool l1;         /* S is of the rows' l1 norms */
-    bool has_blocks; /* levels that are not inverted have blocks */
-    bool estimates;  /* spectra are estimated */
-    bool has_bounds; /* the device has found those of all levels */
-    double ratio;    /* Chebyshev polynomials smooth the spectrum above 1 / ratio of its end */
-    int columns;     /* of all vectors, by rows; 0 or 1: one (cycle/columns.h) */
+    bool negative;          /* A has a negative trace: the smoothers are those of -A, with steps of the other sign */
+    bool l1;                /* S is of the rows' l1 norms */
+    bool has_blocks;        /* levels that are not inverted have blocks */
+    bool estimates;         /* spectra are estimated */
+    bool has_bounds;        /* the device has found those of all levels */
+    double ratio;           /* Chebyshev polynomials smooth the spectrum above 1 / ratio of its end */
+    int columns;            /* of all vectors, by rows; 0 or 1: one (cycle/columns.h) */
+    double *factor_work[2]; /* for columns of FP32 vectors and factors: r and z in FP64 */
     int64_t n;
     int count;
     amg_cycle_level *level; /* options.max_levels of them */

@@ -74,10 +74,35 @@ cleanup:
     return status;
 }
 
+static tess_status convert(const amg_cycle *c, int64_t n, tess_operand from, tess_operand to)
+{
+    const tess_fused op = {
+        .op = TESS_FUSED_SCALE, .n = n, .x = from, .y = to, .result = (void *)(uintptr_t)to.data, .a = 1.0};
+
+    return c->ctx->backend->fused(c->ctx, &op);
+}
+
+/* Factors take columns in FP64. */
+static tess_status apply_to_columns(const amg_cycle *c, const amg_cycle_level *l, const void *r, void *z)
+{
+    const tess_precond_ops *ops = l->factors->ops;
+    const int64_t n = l->n * c->columns;
+    double *const wide_r = c->factor_work[0], *const wide_z = c->factor_work[1];
+    tess_status status = TESS_SUCCESS;
+
+    if (c->vectors == TESS_PRECISION_FP64) { return ops->apply_columns(l->factors, c->columns, r, z); }
+    TESS_TRY(convert(c, n, (tess_operand){r, c->vectors}, (tess_operand){wide_r, TESS_PRECISION_FP64}));
+    TESS_TRY(ops->apply_columns(l->factors, c->columns, wide_r, wide_z));
+    status = convert(c, n, (tess_operand){wide_z, TESS_PRECISION_FP64}, (tess_operand){z, c->vectors});
+cleanup:
+    return status;
+}
+
 tess_status amg_apply_factors(const amg_cycle *c, const amg_cycle_level *l, const void *r, void *z,
                               tess_loop_state *state)
 {
     const tess_reduction none = {.state = state};
 
+    if (c->columns > 1) { return apply_to_columns(c, l, r, z); }
     return l->factors->ops->apply(l->factors, c->vectors, r, z, &none);
 }
