@@ -159,6 +159,52 @@ cleanup:
     return status;
 }
 
+/* Where the loop has judged the last cycle of a column: its candidate is in m->d, and krylov.r is to be its residual.
+ */
+static tess_status take_judged(const many_columns *m, int c)
+{
+    method_solver *s = m->s;
+    solve_run *run = &m->column[c].run;
+    const int64_t n = s->original->nrows;
+    tess_status status = TESS_SUCCESS;
+
+    s->krylov.matrix = solver_matrix(s);
+    TESS_TRY(s->ctx->backend->copy(s->ctx, s->candidate, m->d + c * n, (size_t)n * sizeof(double)));
+    s->head->iterated = true;
+    TESS_TRY(guard_verify(run, run->x, &run->now));
+    run->norm = run->now.norm;
+cleanup:
+    return status;
+}
+
+tess_status many_restart(many_columns *m, int c, bool *restarts)
+{
+    method_solver *s = m->s;
+    column_solve *column = &m->column[c];
+    solve_run *run = &column->run;
+    const tess_backend *backend = s->ctx->backend;
+    const int64_t n = s->original->nrows;
+    const size_t bytes = (size_t)n * sizeof(double);
+    bool done = false;
+    tess_status status = TESS_SUCCESS;
+
+    *restarts = false;
+    guard_note_end(run, &column->end);
+    TESS_TRY(take_end(m, c));
+    TESS_TRY(guard_judge(run, &column->end, &column->progress, &done));
+    if (done || !column->progress || column->end.cancel || run->now.norm == 0.0 ||
+        run->result->iterations >= s->options->max_iterations) {
+        column->judged = true;
+        return backend->copy(s->ctx, m->d + c * n, s->candidate, bytes);
+    }
+    run->fruitless = 0;
+    TESS_TRY(guard_aim(run));
+    TESS_TRY(backend->copy(s->ctx, m->r + c * n, s->krylov.r, bytes));
+    *restarts = true;
+cleanup:
+    return status;
+}
+
 /* A column after the loop: its judgement, cycles of its own if it needs them, its result. */
 static tess_status close_column(many_columns *m, int c)
 {
@@ -170,7 +216,10 @@ static tess_status close_column(many_columns *m, int c)
     s->head->iterated = false;
     if (column->cycles) { guard_note_end(run, &column->end); }
     TESS_TRY(take_history(m, c));
-    if (column->cycles) {
+    if (column->judged) {
+        TESS_TRY(take_judged(m, c));
+        TESS_TRY(guard_continue(run, &column->end, column->progress, &column->reason));
+    } else if (column->cycles) {
         TESS_TRY(take_end(m, c));
         TESS_TRY(guard_run_cycles(run, &column->end, &column->reason));
     }
