@@ -102,6 +102,8 @@ int many_that_fit(const many_need *need, int columns, int64_t spare);
 /* How many of the columns that are left the next loop takes, by its limits and by the memory that is left; 1: one
    column alone. The solver takes columns (many_takes). */
 int many_next(const method_solver *s, int64_t left);
+/* The same for a solver of least squares, whose matrix of the iterations is `a`. */
+int many_next_of(const tess_solver *s, const tess_method *method, const tess_matrix *a, int64_t left);
 /* The same for complete options, before a solver is set up, at the most; what a loop of as many takes. */
 int many_expected(const tess_matrix *a, const tess_solve_options *o, int64_t columns, int64_t spare, many_need *need);
 

@@ -76,6 +76,27 @@ int many_next(const method_solver *s, int64_t left)
     return count >= many_least(s) ? count : 1;
 }
 
+/* Of least squares: b, x and a step by column; two vectors of the length of b, and four or five of that of x. */
+static many_need need_of_sides(const tess_matrix *a, tess_solver_kind kind, int64_t capacity)
+{
+    return (many_need){.n = a->nrows > a->ncols ? a->nrows : a->ncols,
+                       .history = capacity,
+                       .alone = 3,
+                       .shared = kind == TESS_SOLVER_LSMR ? 7 : 6};
+}
+
+int many_next_of(const tess_solver *s, const tess_method *method, const tess_matrix *a, int64_t left)
+{
+    const many_need need = need_of_sides(a, method->kind, s->history_capacity);
+    const int most = many_limit(method, false, s->ctx->device);
+    int count = left < most ? (int)left : most;
+
+    if (many_loop_bytes(&need, count) >= ALWAYS_FITS) {
+        count = many_that_fit(&need, count, s->ctx->backend->spare(s->ctx));
+    }
+    return count >= many_fewest(method, false, a) ? count : 1;
+}
+
 /* ---- before a solver is set up ---- */
 
 static bool takes_columns_in(const tess_format_ops *format, const tess_solve_options *o)
@@ -94,6 +115,7 @@ static bool may_take(const tess_matrix *a, const tess_method *method, const tess
         return false;
     }
     if (method->run_columns) { return true; }
+    if (method->rectangular) { return takes_columns_in(format, o); }
     if (method->many && !many_refines(method, is_complete(o->precond.kind))) {
         return method->many->expects(o) && many_takes_form(o) && takes_columns_in(format, o) && many_outweighs_bases(a);
     }
@@ -112,8 +134,9 @@ int many_expected(const tess_matrix *a, const tess_solve_options *o, int64_t col
 
     *need = (many_need){.n = a->nrows, .history = o->history_capacity, .alone = 2};
     if (!method || !a->ops || !may_take(a, method, o)) { return 1; }
-    all = many_need_of(many_refines(method, complete) ? many_refinement() : method, o, o->precond.kind, a->nrows,
-                       o->history_capacity);
+    all = method->rectangular ? need_of_sides(a, method->kind, o->history_capacity)
+                              : many_need_of(many_refines(method, complete) ? many_refinement() : method, o,
+                                             o->precond.kind, a->nrows, o->history_capacity);
     if (many_loop_bytes(&all, count) >= ALWAYS_FITS) { count = many_that_fit(&all, count, spare); }
     if (count < many_fewest(method, complete, a)) { return 1; }
     *need = all;
