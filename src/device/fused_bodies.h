@@ -176,6 +176,28 @@ TESS_HD void fused_advance(const tess_fused *f, tess_scalars s, int64_t i, int64
     dots[0] += r * r;
 }
 
+/* in = {q}, out = {v}: v := alpha D q - beta v, where D is the scale; (v, v) */
+TESS_HD void fused_bidiagonal(const tess_fused *f, tess_scalars s, int64_t i, int64_t row, double *dots)
+{
+    const double v = s.alpha * apply_scale(f, row, f->in[0][i]) - s.beta * f->out[0][i];
+
+    f->out[0][i] = v;
+    dots[0] += v * v;
+}
+
+/* in = {v}, out = {x, m, h}: m := h + beta m; x += alpha m; h := v + omega h */
+TESS_HD void fused_lsmr_step(const tess_fused *f, tess_scalars s, int64_t i, int64_t row, double *dots)
+{
+    const double h = f->out[2][i];
+    const double m = h + s.beta * f->out[1][i];
+
+    (void)row;
+    (void)dots;
+    f->out[1][i] = m;
+    f->out[0][i] += s.alpha * m;
+    f->out[2][i] = f->in[0][i] + s.omega * h;
+}
+
 /* in = {r}, out = {z}: z = D^-1 r; z may be r */
 TESS_HD void fused_diagonal(const tess_fused *f, tess_scalars s, int64_t i, int64_t row, double *dots)
 {

@@ -7,6 +7,7 @@
 #include "base/options.h"
 #include "base/spare_memory.h"
 #include "precond/direct/direct.h"
+#include "solver/gmres/gmres.h"
 #include "solver/many.h"
 
 /* b, x, d, r and the candidate; methods with residuals in low precision keep the best x too. */
@@ -57,15 +58,9 @@ static int64_t stored_bytes(const tess_matrix *a, const tess_storage_options *s)
 
 static int64_t basis_bytes(const tess_matrix *a, const tess_solve_options *o)
 {
-    const tess_role_precision *inner = &o->gmres.inner, *basis = &o->gmres.basis;
     const int64_t columns = smaller(o->gmres.restart, a->nrows) + 1;
-    const bool low = o->solver == TESS_SOLVER_GMRES_IR || o->solver == TESS_SOLVER_GMRES_FD;
-    const tess_precision precision = basis->given   ? basis->storage
-                                     : inner->given ? inner->storage
-                                     : low          ? TESS_PRECISION_FP32
-                                                    : TESS_PRECISION_FP64;
 
-    return columns * a->nrows * (int64_t)tess_precision_bytes(precision);
+    return columns * a->nrows * (int64_t)tess_precision_bytes(gmres_basis_precision(o));
 }
 
 static int64_t vector_bytes(const tess_matrix *a, const tess_solve_options *o)

@@ -208,35 +208,50 @@ cleanup:
     return status;
 }
 
-/* What a cycle has come to. *goes_on: another follows. */
-static tess_status judge(solve_run *run, const tess_loop_state *end, tess_reason *reason, bool *goes_on)
+tess_status guard_judge(solve_run *run, const tess_loop_state *end, bool *progress, bool *done)
 {
     const double ended = tess_wall_seconds();
-    bool progress = false;
     tess_status status = TESS_SUCCESS;
 
+    *progress = false;
+    *done = false;
+    TESS_TRY(guard_judge_cycle(run, (tess_reason)end->reason, progress));
+    run->refinement_seconds += tess_wall_seconds() - ended;
+    *done = meets_tolerance(run->result, &run->now);
+cleanup:
+    return status;
+}
+
+/* What follows a cycle that has been judged. *goes_on: another one. */
+static tess_status decide(solve_run *run, const tess_loop_state *end, bool progress, tess_reason *reason, bool *goes_on)
+{
     *reason = (tess_reason)end->reason;
     *goes_on = false;
-    TESS_TRY(guard_judge_cycle(run, *reason, &progress));
-    run->refinement_seconds += tess_wall_seconds() - ended;
     if (meets_tolerance(run->result, &run->now)) { return TESS_SUCCESS; }
     if (run->floor > 0.0 && *reason == TESS_REASON_RTOL && run->now.norm <= NEAR_FLOOR * run->floor) {
         *reason = TESS_REASON_STAGNATION;
         return TESS_SUCCESS;
     }
-    status = guard_go_on(run, end, progress, reason, goes_on);
+    return guard_go_on(run, end, progress, reason, goes_on);
+}
+
+static tess_status judge(solve_run *run, const tess_loop_state *end, tess_reason *reason, bool *goes_on)
+{
+    bool progress = false, done = false;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(guard_judge(run, end, &progress, &done));
+    status = decide(run, end, progress, reason, goes_on);
 cleanup:
     return status;
 }
 
-tess_status guard_run_cycles(solve_run *run, const tess_loop_state *first, tess_reason *reason)
+/* Cycles while one follows; then the best x. */
+static tess_status run_rest(solve_run *run, bool goes_on, tess_reason *reason)
 {
     method_solver *s = run->s;
-    bool goes_on = true;
     tess_status status = TESS_SUCCESS;
 
-    *reason = TESS_REASON_ITERATIONS;
-    if (first) { TESS_TRY(judge(run, first, reason, &goes_on)); }
     while (goes_on && run->result->iterations < s->options->max_iterations) {
         tess_loop_state end;
 
@@ -245,10 +260,39 @@ tess_status guard_run_cycles(solve_run *run, const tess_loop_state *first, tess_
         TESS_TRY(judge(run, &end, reason, &goes_on));
     }
     if (*reason == TESS_REASON_RUNNING) { *reason = TESS_REASON_ITERATIONS; } /* another cycle had no iteration left */
-    if (!meets_tolerance(run->result, &run->now)) { TESS_TRY(return_best(run)); }
+    if (!meets_tolerance(run->result, &run->now)) { status = return_best(run); }
 cleanup:
-    /* Discards recordings made for other arrays. */
-    if (run->low_precision != run->began_low || run->result->escalated) { guard_drop_graph(s); }
+    return status;
+}
+
+/* Discards recordings made for other arrays. */
+static void drop_changed_graph(const solve_run *run)
+{
+    if (run->low_precision != run->began_low || run->result->escalated) { guard_drop_graph(run->s); }
+}
+
+tess_status guard_run_cycles(solve_run *run, const tess_loop_state *first, tess_reason *reason)
+{
+    bool goes_on = true;
+    tess_status status = TESS_SUCCESS;
+
+    *reason = TESS_REASON_ITERATIONS;
+    if (first) { TESS_TRY(judge(run, first, reason, &goes_on)); }
+    status = run_rest(run, goes_on, reason);
+cleanup:
+    drop_changed_graph(run);
+    return status;
+}
+
+tess_status guard_continue(solve_run *run, const tess_loop_state *judged, bool progress, tess_reason *reason)
+{
+    bool goes_on = false;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(decide(run, judged, progress, reason, &goes_on));
+    status = run_rest(run, goes_on, reason);
+cleanup:
+    drop_changed_graph(run);
     return status;
 }
 

@@ -63,6 +63,10 @@ tess_status guard_open(solve_run *run, tess_reason *reason, bool *cycles);
 tess_status guard_prepare_cycles(solve_run *run);
 /* Cycles to the end of the solve; first: where one that has been run elsewhere ended, with its d; NULL: none has. */
 tess_status guard_run_cycles(solve_run *run, const tess_loop_state *first, tess_reason *reason);
+/* Judges a cycle that has been run elsewhere, from its d in krylov.d; *done: the solve is. */
+tess_status guard_judge(solve_run *run, const tess_loop_state *end, bool *progress, bool *done);
+/* As guard_run_cycles, after guard_judge; krylov.r is the residual of x once more. */
+tess_status guard_continue(solve_run *run, const tess_loop_state *judged, bool progress, tess_reason *reason);
 /* Fills in the result. cycled: cycles were run. */
 tess_status guard_close(solve_run *run, bool cycled, tess_reason reason);
 

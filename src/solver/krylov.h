@@ -14,6 +14,7 @@ typedef struct method_solver method_solver; /* solver/method_solver.h */
 struct single_kernel;
 struct tess_solver_extension;
 struct many_columns; /* solver/many.h */
+struct many_cycles;
 
 /* One Krylov process for A d = r: it updates the correction d and the residual r. */
 typedef struct tess_krylov {
@@ -65,6 +66,7 @@ struct tess_method {
     /* Runs the loop of several columns in its own way, with any matrix and preconditioner (many.h); NULL: see
        takes_columns. */
     tess_status (*run_columns)(struct many_columns *m);
+    const struct many_cycles *many;         /* several columns whose cycles restart (many.h); NULL: see takes_columns */
     tess_status (*setup)(method_solver *s); /* replaces solver_setup_storage */
     void (*destroy)(method_solver *s);
     tess_status (*renew)(method_solver *s); /* called before each solve */

@@ -159,6 +159,52 @@ cleanup:
     return status;
 }
 
+/* Where the loop has judged the last cycle of a column: its candidate is in m->d, and krylov.r is to be its residual.
+ */
+static tess_status take_judged(const many_columns *m, int c)
+{
+    method_solver *s = m->s;
+    solve_run *run = &m->column[c].run;
+    const int64_t n = s->original->nrows;
+    tess_status status = TESS_SUCCESS;
+
+    s->krylov.matrix = solver_matrix(s);
+    TESS_TRY(s->ctx->backend->copy(s->ctx, s->candidate, m->d + c * n, (size_t)n * sizeof(double)));
+    s->head->iterated = true;
+    TESS_TRY(guard_verify(run, run->x, &run->now));
+    run->norm = run->now.norm;
+cleanup:
+    return status;
+}
+
+tess_status many_restart(many_columns *m, int c, bool *restarts)
+{
+    method_solver *s = m->s;
+    column_solve *column = &m->column[c];
+    solve_run *run = &column->run;
+    const tess_backend *backend = s->ctx->backend;
+    const int64_t n = s->original->nrows;
+    const size_t bytes = (size_t)n * sizeof(double);
+    bool done = false;
+    tess_status status = TESS_SUCCESS;
+
+    *restarts = false;
+    guard_note_end(run, &column->end);
+    TESS_TRY(take_end(m, c));
+    TESS_TRY(guard_judge(run, &column->end, &column->progress, &done));
+    if (done || !column->progress || column->end.cancel || run->now.norm == 0.0 ||
+        run->result->iterations >= s->options->max_iterations) {
+        column->judged = true;
+        return backend->copy(s->ctx, m->d + c * n, s->candidate, bytes);
+    }
+    run->fruitless = 0;
+    TESS_TRY(guard_aim(run));
+    TESS_TRY(backend->copy(s->ctx, m->r + c * n, s->krylov.r, bytes));
+    *restarts = true;
+cleanup:
+    return status;
+}
+
 /* A column after the loop: its judgement, cycles of its own if it needs them, its result. */
 static tess_status close_column(many_columns *m, int c)
 {
@@ -170,7 +216,10 @@ static tess_status close_column(many_columns *m, int c)
     s->head->iterated = false;
     if (column->cycles) { guard_note_end(run, &column->end); }
     TESS_TRY(take_history(m, c));
-    if (column->cycles) {
+    if (column->judged) {
+        TESS_TRY(take_judged(m, c));
+        TESS_TRY(guard_continue(run, &column->end, column->progress, &column->reason));
+    } else if (column->cycles) {
         TESS_TRY(take_end(m, c));
         TESS_TRY(guard_run_cycles(run, &column->end, &column->reason));
     }
@@ -297,6 +346,60 @@ static method_solver *common_method(const tess_solver *s)
     return running && many_takes(running) ? running : NULL;
 }
 
+/* How many of the columns that are left a solver with a loop of its own for columns takes; 1: it has none. */
+static int own_columns(const tess_solver *s, int64_t left)
+{
+    return s->ops->columns_together ? s->ops->columns_together(s, left) : 1;
+}
+
+static tess_status limited_solve(tess_solver *s, int count, tess_vector *const *b, tess_vector *const *x,
+                                 tess_solve_result *results)
+{
+    solve_stop stop;
+    const double deadline = tess_deadline_begin(s->ctx, s->options.time_limit);
+    tess_status status = TESS_SUCCESS;
+
+    s->iterated = false;
+    stop_begin(&stop, s->ctx, &s->options);
+    status = s->ops->solve_columns(s, count, b, x, results);
+    stop_end(&stop, &s->options);
+    tess_deadline_restore(s->ctx, deadline);
+    for (int c = 0; c < count; c++) {
+        results[c].reason = stop_reason(&stop, results[c].reason);
+    }
+    return status;
+}
+
+/* Columns first .. first + count - 1 in that loop. */
+static tess_status solve_in_own_loop(const many_call *call, int64_t first, int count)
+{
+    tess_context *ctx = call->s->ctx;
+    tess_vector *b[TESS_MAX_COLUMNS] = {NULL}, *x[TESS_MAX_COLUMNS] = {NULL};
+    tess_solve_result *results = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(tess_host_allocate(ctx, count, sizeof *results, (void **)&results));
+    for (int c = 0; c < count; c++) {
+        tess_solve_result_init(&results[c]);
+        TESS_TRY(tess_vector_create(ctx, call->b->rows, TESS_PRECISION_FP64, &b[c]));
+        TESS_TRY(tess_vector_create(ctx, call->x->rows, TESS_PRECISION_FP64, &x[c]));
+        TESS_TRY(columns_get(ctx, call->b, first + c, 1, tess_vector_data(b[c])));
+        TESS_TRY(columns_get(ctx, call->x, first + c, 1, tess_vector_data(x[c])));
+    }
+    TESS_TRY(limited_solve(call->s, count, b, x, results));
+    for (int c = 0; c < count; c++) {
+        TESS_TRY(columns_set(ctx, tess_vector_data_const(x[c]), call->x, first + c, 1));
+        result_return(&results[c], result_at(call->results, first + c));
+    }
+cleanup:
+    for (int c = 0; c < count; c++) {
+        tess_vector_destroy(b[c]);
+        tess_vector_destroy(x[c]);
+    }
+    tess_host_release(ctx, results, count, sizeof *results);
+    return status;
+}
+
 static void limit_rest(const many_call *call)
 {
     const double left = call->limit - (tess_wall_seconds() - call->start);
@@ -308,10 +411,12 @@ static void limit_rest(const many_call *call)
 static tess_status solve_next(const many_call *call, int64_t c, int *done)
 {
     method_solver *const method = common_method(call->s);
+    const int64_t left = call->b->columns - c;
 
     limit_rest(call);
-    *done = method ? many_next(method, call->b->columns - c) : 1;
-    return *done > 1 ? run_together(call, method, c, *done) : solve_alone(call, c, NULL);
+    *done = method ? many_next(method, left) : own_columns(call->s, left);
+    if (*done == 1) { return solve_alone(call, c, NULL); }
+    return method ? run_together(call, method, c, *done) : solve_in_own_loop(call, c, *done);
 }
 
 /* Where the solver chooses its method: other attempts at the columns from c on that this one did not solve. */
@@ -405,5 +510,6 @@ int64_t tess_solver_columns_together(const tess_solver *s, int64_t columns)
     const bool undecided = s && s->ops->attempts && s->ops->attempts(s, &first) == 0;
     const method_solver *const method = s && !undecided ? common_method(s) : NULL;
 
-    return method ? many_next(method, columns) : 1;
+    if (method) { return many_next(method, columns); }
+    return s && !undecided ? own_columns(s, columns) : 1;
 }

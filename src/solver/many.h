@@ -12,6 +12,8 @@ typedef struct column_solve {
     tess_solve_result result;
     tess_reason reason;
     bool cycles;         /* it needs the loop */
+    bool judged;         /* the guard has judged its last cycle in the loop, */
+    bool progress;       /* and found that it made progress */
     double *b, *x;       /* n values on the device */
     double *kept;        /* likewise its own of method_solver.kept; NULL: no pause has kept a d */
     tess_loop_state end; /* of the loop */
@@ -30,6 +32,14 @@ typedef struct many_columns {
     double start;
 } many_columns;
 
+/* Columns of a method that restarts: each has a basis of its own, and cycles of its own within the common loop. */
+typedef struct many_cycles {
+    bool (*takes)(const method_solver *s);
+    bool (*expects)(const tess_solve_options *o);             /* the same of options, before a solver is set up */
+    int64_t (*bytes)(const tess_solve_options *o, int64_t n); /* of a column, beside its vectors */
+    tess_status (*run)(many_columns *m);                      /* as many_run_loop */
+} many_cycles;
+
 /* Whether a solver can run columns together: the method, its vectors, preconditioner and matrix take them. */
 bool many_takes(const method_solver *s);
 /* How many columns one loop takes at most, and at the least to be worth it. */
@@ -40,6 +50,8 @@ int many_limit(const tess_method *method, bool complete, tess_device device);
 int many_fewest(const tess_method *method, bool complete, const tess_matrix *matrix);
 /* Whether the products of several columns save more than a preconditioner of one column moves. */
 bool many_outweighs_moves(const tess_matrix *matrix);
+/* The same where each column has a basis. */
+bool many_outweighs_bases(const tess_matrix *matrix);
 bool many_takes_form(const tess_solve_options *o);
 /* The width of vectors for so many columns: a power of two. */
 int many_width(int columns);
@@ -61,25 +73,37 @@ void many_begin(const many_columns *m, solve_run *run);
 
 /* Runs the loop of the columns that need it, from `r`: fills `d`, `numbers` and `end`. */
 tess_status many_run_loop(many_columns *m);
+/* For a loop of so many columns, which then allocates nothing. */
+tess_status many_prepare_precond(const tess_precond *m, int columns);
 /* Exchanges what a pause has kept: before and after a function of guard_pause.c for column c. */
 void many_swap_kept(const many_columns *m, int c);
+
+/* Columns whose cycles restart: judges the cycle of column c, which ended at column[c].end with its d in m->d, and
+   begins its next one, from m->r. *restarts: it has; else the guard goes on with the column alone. Only where a basis
+   was full, and the cycle made progress, is nothing else to be done. */
+tess_status many_restart(many_columns *m, int c, bool *restarts);
 
 /* ---- many_memory.c ---- */
 
 /* What a loop takes beside its solver: in vectors of n values. */
 typedef struct many_need {
     int64_t n, history;         /* values of each column's history */
+    int64_t own;                /* bytes of each column's basis */
     int alone, shared, precond; /* for each column; each of the width: of the method, of the preconditioner */
     bool shrinks;               /* the block moves to one of half the width */
 } many_need;
 
-many_need many_need_of(const tess_method *method, tess_precond_kind precond, int64_t n, int64_t capacity);
+/* The options are those of a solve, with its length of histories. */
+many_need many_need_of(const tess_method *method, const tess_solve_options *o, tess_precond_kind precond, int64_t n,
+                       int64_t capacity);
 int64_t many_loop_bytes(const many_need *need, int columns);
 /* As many of the columns as fit; 1: no loop does. */
 int many_that_fit(const many_need *need, int columns, int64_t spare);
 /* How many of the columns that are left the next loop takes, by its limits and by the memory that is left; 1: one
    column alone. The solver takes columns (many_takes). */
 int many_next(const method_solver *s, int64_t left);
+/* The same for a solver of least squares, whose matrix of the iterations is `a`. */
+int many_next_of(const tess_solver *s, const tess_method *method, const tess_matrix *a, int64_t left);
 /* The same for complete options, before a solver is set up, at the most; what a loop of as many takes. */
 int many_expected(const tess_matrix *a, const tess_solve_options *o, int64_t columns, int64_t spare, many_need *need);
 

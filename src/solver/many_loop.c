@@ -35,6 +35,20 @@ bool many_outweighs_moves(const tess_matrix *matrix)
     return tess_matrix_bytes(matrix) >= (int64_t)MOVED_BYTES * matrix->nrows;
 }
 
+/*
+ * Columns with bases of their own share the product alone, whose vectors are moved in the same way. On a host the bases
+ * of all leave a cache that one of them fits into, and only a product of longer rows makes up for it. Eight columns of
+ * GMRES together over one after another: 92 bytes a row 0.92 to 0.94 times as fast, 330 bytes 1.05 to 1.18 times.
+ */
+enum { HOST_BASES_BYTES = 24 * sizeof(double) };
+
+bool many_outweighs_bases(const tess_matrix *matrix)
+{
+    const int64_t each = matrix->ctx->device == TESS_DEVICE_CPU ? (int64_t)HOST_BASES_BYTES : (int64_t)MOVED_BYTES;
+
+    return tess_matrix_bytes(matrix) >= each * matrix->nrows;
+}
+
 static bool precond_takes_columns(const method_solver *s)
 {
     return !krylov_precond_takes_one(s->precond) || many_outweighs_moves(matrix_of(s));
@@ -64,6 +78,10 @@ bool many_takes(const method_solver *s)
         return false;
     }
     if (method->run_columns) { return true; }
+    if (method->many) {
+        return method->many->takes(s) && many_takes_form(s->options) && matrix_takes_columns(matrix_of(s)) &&
+               many_outweighs_bases(matrix_of(s));
+    }
     return method->takes_columns && many_takes_form(s->options) && matrix_takes_columns(matrix_of(s)) &&
            precond_takes_columns(s);
 }
@@ -139,8 +157,7 @@ static void release_block(const many_columns *m, block *b)
     memset(b, 0, sizeof *b);
 }
 
-/* A recorded loop allocates nothing. */
-static tess_status prepare_precond(const tess_precond *m, int columns)
+tess_status many_prepare_precond(const tess_precond *m, int columns)
 {
     const bool prepares =
         krylov_precond_is_apart(m) && !krylov_precond_takes_one(m) && m->ops->prepare_columns && columns > 1;
@@ -175,7 +192,7 @@ static tess_status make_block(const many_columns *m, int columns, block *b)
         TESS_TRY(ctx->backend->zero(ctx, k->apart[i], (size_t)k->n * sizeof(double)));
     }
     TESS_TRY(tess_device_allocate(ctx, columns, sizeof *k->state, (void **)&k->state));
-    TESS_TRY(prepare_precond(s->precond, columns));
+    TESS_TRY(many_prepare_precond(s->precond, columns));
     if (m->method->numbers > 0) { TESS_TRY(tess_device_allocate(ctx, columns, m->method->numbers, &k->numbers)); }
     TESS_TRY(ctx->backend->zero(ctx, k->d, (size_t)k->n * sizeof(double)));
     status = ctx->backend->zero(ctx, k->r, (size_t)k->n * sizeof(double));
@@ -384,6 +401,7 @@ tess_status many_run_loop(many_columns *m)
     }
     if (running == 0) { return TESS_SUCCESS; }
     if (m->method->run_columns) { return m->method->run_columns(m); }
+    if (m->method->many) { return m->method->many->run(m); }
     TESS_TRY(make_block(m, many_width(running), &b));
     TESS_TRY(fill_block(m, &b));
     while (running > 0) {

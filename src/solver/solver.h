@@ -25,6 +25,11 @@ typedef struct tess_solver_ops {
     void (*destroy)(tess_solver *s);      /* of s->state; also after a setup that failed */
     /* The vectors are checked. The result is initialised. */
     tess_status (*solve)(tess_solver *s, const tess_vector *b, tess_vector *x, tess_solve_result *result);
+    /* Of several columns in a loop of its own: how many of so many the next takes (1: none), and their solves, each
+       result and its history of its own (many.c). NULL: none. */
+    int (*columns_together)(const tess_solver *s, int64_t left);
+    tess_status (*solve_columns)(tess_solver *s, int count, tess_vector *const *b, tess_vector *const *x,
+                                 tess_solve_result *results);
     /* Fills a result, all but set-up time and history, with the facts known before the solve. */
     void (*describe)(const tess_solver *s, tess_solve_result *r);
     /* Copies the last iterate of the last solve to x, which stays as it is where there is none. NULL: always. */

@@ -288,7 +288,7 @@ static void check_many(const oracle_csr *a, tess_solve_options options, int colu
     for (int c = 0; c < columns; c++) {
         check_column(a, &options, b + (int64_t)c * N, x + (int64_t)c * N, &results[c]);
     }
-    options.engine = TESS_ENGINE_GRAPH;
+    if (options.solver != TESS_SOLVER_FGMRES) { options.engine = TESS_ENGINE_GRAPH; } /* its iterations differ */
     for (int turn = 0; turn < 2; turn++) {
         solve_many(m, &options, columns, b, again, repeated);
         assert_true(same_bits(x, again, (int64_t)columns * N));
@@ -394,6 +394,33 @@ static void bicgstab_solves_unsymmetric_columns(void **state)
     check_many(&a, options, 2, b + 7 * N);
     free(b);
     oracle_free(&a);
+}
+
+/* Columns with bases of their own: restarts, both ways to make them orthogonal, a basis of fewer bits than the vectors,
+   columns that need no iteration and few. */
+static void gmres_restarts_columns_together(void **state)
+{
+    oracle_csr a = oracle_laplace2d(SIDE), skew = oracle_convection2d(SIDE, 3.0);
+    double *b = make_sides(MOST);
+
+    (void)state;
+    for (int k = 0; k < 4; k++) {
+        tess_solve_options options = solve_options(k == 3 ? TESS_SOLVER_FGMRES : TESS_SOLVER_GMRES);
+
+        options.gmres.restart = k == 2 ? 30 : 7;
+        options.gmres.orthogonalization = k % 2 ? TESS_ORTHOGONALIZATION_CGS2 : TESS_ORTHOGONALIZATION_CGS2_DELAYED;
+        options.gmres.inner = (tess_role_precision){1, TESS_PRECISION_FP64, TESS_ARITHMETIC_FP64};
+        options.gmres.basis = options.gmres.inner;
+        if (k == 1) { options.gmres.basis.storage = TESS_PRECISION_FP32; }
+        options.precond.kind = k == 0   ? TESS_PRECOND_NONE
+                               : k == 1 ? TESS_PRECOND_JACOBI
+                               : k == 2 ? TESS_PRECOND_POLYNOMIAL
+                                        : TESS_PRECOND_ILU0;
+        check_many(k % 2 ? &skew : &a, options, k == 0 ? 5 : 3, b + (k == 0 ? 0 : 4) * N);
+    }
+    free(b);
+    oracle_free(&a);
+    oracle_free(&skew);
 }
 
 /* Preconditioners that take one column, in the loop of all: factors, products alone, and levels whose scalars the host
@@ -588,6 +615,7 @@ int main(void)
         cmocka_unit_test(multigrid_of_columns),
         cmocka_unit_test(minres_solves_indefinite_columns),
         cmocka_unit_test(bicgstab_solves_unsymmetric_columns),
+        cmocka_unit_test(gmres_restarts_columns_together),
         cmocka_unit_test(one_column_after_another_is_preconditioned),
         cmocka_unit_test(a_column_that_is_no_number_leaves_the_others_alone),
         cmocka_unit_test(block_passes_match_those_of_the_host),

@@ -206,7 +206,7 @@ static void limits_hold_where_auto_has_chosen(void **state)
 static void a_limit_of_time_is_that_of_all_columns(void **state)
 {
     (void)state;
-    const tess_solver_kind kinds[] = {TESS_SOLVER_CG, TESS_SOLVER_GMRES};
+    const tess_solver_kind kinds[] = {TESS_SOLVER_CG, TESS_SOLVER_IDR};
 
     for (int k = 0; k < 2; k++) {
         tess_solve_options options = options_of(kinds[k]);

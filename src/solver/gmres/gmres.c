@@ -108,8 +108,7 @@ static void release_preconditioned(tess_context *ctx, tess_gmres *g)
     g->preconditioned = NULL;
 }
 
-/* Distributes `numbers` among the arrays of the small problem; if there is no space, returns how many are needed. */
-static int64_t place_numbers(arnoldi_small *small, double *numbers)
+int64_t gmres_place_numbers(arnoldi_small *small, double *numbers)
 {
     const int64_t most = small->most, packed = most * (most + 1) / 2;
     const struct {
@@ -162,13 +161,13 @@ static tess_status setup(method_solver *s)
     small = &g->arnoldi.small;
     small->most = (int)(most < 1 ? 1 : most);
     TESS_TRY(arnoldi_ops_of(s->ctx)->run(s->ctx, &g->arnoldi, TESS_ARNOLDI_CHECK));
-    g->nnumbers = place_numbers(small, NULL);
+    g->nnumbers = gmres_place_numbers(small, NULL);
     TESS_TRY(allocate_basis(s->ctx, &g->arnoldi, o->gmres.basis.storage));
     if (g->flexible) { TESS_TRY(allocate_preconditioned(s->ctx, g, s->krylov.vectors)); }
     TESS_TRY(tess_device_allocate(s->ctx, g->nnumbers, sizeof *g->numbers, (void **)&g->numbers));
     TESS_TRY(tess_device_allocate(s->ctx, 2, sizeof *small->last, (void **)&small->last));
     small->stored = small->last + 1;
-    (void)place_numbers(small, g->numbers);
+    (void)gmres_place_numbers(small, g->numbers);
 cleanup:
     return status;
 }
@@ -396,13 +395,23 @@ cleanup:
     .finish = finish_gmres, .setup = setup, .describe = describe, .destroy = destroy, .renew = renew, \
     .escalate = escalate, .widen = widen, .bytes = bytes, .working_precision = working_precision
 
-const tess_method tess_method_gmres = {.kind = TESS_SOLVER_GMRES, .vectors = gmres_vectors, GMRES_METHOD};
+/* Columns in one loop have FP64 vectors. */
+static bool takes_columns(const method_solver *s)
+{
+    return copy_of(s) == TESS_COPY_ASSIGNED && vector_precision(s) == TESS_PRECISION_FP64;
+}
+
+static const many_cycles columns = {
+    .takes = takes_columns, .expects = gmres_expects_columns, .bytes = gmres_column_bytes, .run = gmres_run_columns};
+
+const tess_method tess_method_gmres = {
+    .kind = TESS_SOLVER_GMRES, .vectors = gmres_vectors, GMRES_METHOD, .many = &columns};
 const tess_method tess_method_gmres_ir = {
-    .kind = TESS_SOLVER_GMRES_IR, .vectors = gmres_vectors, GMRES_METHOD, .restarts_judge = true};
+    .kind = TESS_SOLVER_GMRES_IR, .vectors = gmres_vectors, GMRES_METHOD, .restarts_judge = true, .many = &columns};
 const tess_method tess_method_gmres_fd = {
     .kind = TESS_SOLVER_GMRES_FD, .vectors = gmres_vectors, GMRES_METHOD, .low_residual = low_residual};
 
 /* Flexible GMRES (Saad, SIAM J. Sci. Comput. 14 (1993), Algorithm 2.2): the preconditioner may differ in each
    iteration. The delayed passes of Gram-Schmidt need a linear one, so both passes are in one iteration. */
 const tess_method tess_method_fgmres = {
-    .kind = TESS_SOLVER_FGMRES, .vectors = fgmres_vectors, GMRES_METHOD, .counts_iterations = true};
+    .kind = TESS_SOLVER_FGMRES, .vectors = fgmres_vectors, GMRES_METHOD, .counts_iterations = true, .many = &columns};

@@ -41,6 +41,13 @@ static bool begins_low(tess_solver_kind kind)
     return kind == TESS_SOLVER_GMRES_IR || kind == TESS_SOLVER_GMRES_FD;
 }
 
+tess_precision gmres_basis_precision(const tess_solve_options *o)
+{
+    if (o->gmres.basis.given) { return o->gmres.basis.storage; }
+    if (o->gmres.inner.given) { return o->gmres.inner.storage; }
+    return begins_low(o->solver) ? TESS_PRECISION_FP32 : TESS_PRECISION_FP64;
+}
+
 static tess_status check_numbers(const method_solver *s)
 {
     const tess_solve_options *o = s->options;

@@ -7,18 +7,6 @@
 
 #include "solver/least_squares/least_squares.h"
 
-/* The scalars of either method. */
-typedef struct bidiagonal {
-    double alpha, beta;
-    /* LSQR, section 4 */
-    double phi_bar, rho_bar;
-    /* LSMR, Table 3.1 and section 5.1; `rho_tilde` is the paper's rho~ of the estimate of ||r|| */
-    double alpha_bar, zeta_bar, zeta, rho, rho_bar_before, c_bar, s_bar;
-    double beta_dd, beta_d, rho_d_before, tau_tilde_before, theta_tilde;
-    double residual, normal; /* estimates of ||r|| and ||(A D)^T r|| */
-    double norm;             /* ||B||_F */
-} bidiagonal;
-
 tess_status least_squares_scale(const tess_solver *s, const tess_vector *x, tess_vector *y)
 {
     const least_squares *own = s->state;
@@ -88,21 +76,17 @@ static double rotate(double a, double b, double *c, double *s)
 /* ---- LSQR ---- */
 
 /* Steps 4 and 5 of section 4: the rotation, y += (phi / rho) w, w := v - (theta / rho) w. */
-static tess_status step_lsqr(const least_squares *own, bidiagonal *k)
+static bidiagonal_step advance_lsqr(bidiagonal *k)
 {
     double c = 0.0, s = 0.0;
     const double rho = rotate(k->rho_bar, k->beta, &c, &s), theta = s * k->alpha, phi = c * k->phi_bar;
-    tess_status status = TESS_SUCCESS;
 
     k->rho_bar = -c * k->alpha;
     k->phi_bar *= s;
     k->residual = fabs(k->phi_bar);
     k->normal = k->residual * k->alpha * fabs(c); /* section 5.1 */
-    if (!(rho > 0.0)) { return TESS_SUCCESS; }    /* A D v = 0 with v in the range of (A D)^T: only by rounding */
-    TESS_TRY(tess_vector_axpby(phi / rho, own->w, 1.0, own->step, TESS_ARITHMETIC_FP64));
-    status = tess_vector_axpby(1.0, own->v, -theta / rho, own->w, TESS_ARITHMETIC_FP64);
-cleanup:
-    return status;
+    /* rho = 0: A D v = 0 with v in the range of (A D)^T, only by rounding */
+    return rho > 0.0 ? (bidiagonal_step){.moves = true, .step = phi / rho, .next = -theta / rho} : (bidiagonal_step){0};
 }
 
 /* ---- LSMR ---- */
@@ -126,11 +110,11 @@ static void estimate_residual(bidiagonal *k, double c, double s, double theta_ba
 }
 
 /* Table 3.1: two rotations, h_bar := h - ... h_bar, y += (zeta / (rho rho_bar)) h_bar, h := v - (theta / rho) h. */
-static tess_status step_lsmr(const least_squares *own, bidiagonal *k)
+static bidiagonal_step advance_lsmr(bidiagonal *k)
 {
     const double rho_before = k->rho, rho_bar_before = k->rho_bar, zeta_before = k->zeta;
+    bidiagonal_step step = {.moves = false};
     double c = 0.0, s = 0.0;
-    tess_status status = TESS_SUCCESS;
 
     k->rho = rotate(k->alpha_bar, k->beta, &c, &s);
     const double theta = s * k->alpha, theta_bar = k->s_bar * k->rho, short_rho = k->c_bar * k->rho;
@@ -140,12 +124,57 @@ static tess_status step_lsmr(const least_squares *own, bidiagonal *k)
     k->zeta = k->c_bar * k->zeta_bar;
     k->zeta_bar *= -k->s_bar;
     k->normal = fabs(k->zeta_bar); /* (3.8) */
-    if (!(k->rho > 0.0) || !(k->rho_bar > 0.0)) { return TESS_SUCCESS; }
-    TESS_TRY(tess_vector_axpby(1.0, own->w, -theta_bar * k->rho / (rho_before * rho_bar_before), own->extra,
-                               TESS_ARITHMETIC_FP64));
-    TESS_TRY(tess_vector_axpby(k->zeta / (k->rho * k->rho_bar), own->extra, 1.0, own->step, TESS_ARITHMETIC_FP64));
-    TESS_TRY(tess_vector_axpby(1.0, own->v, -theta / k->rho, own->w, TESS_ARITHMETIC_FP64));
+    if (!(k->rho > 0.0) || !(k->rho_bar > 0.0)) { return step; }
+    step = (bidiagonal_step){.moves = true,
+                             .before = -theta_bar * k->rho / (rho_before * rho_bar_before),
+                             .step = k->zeta / (k->rho * k->rho_bar),
+                             .next = -theta / k->rho};
     estimate_residual(k, c, s, theta_bar, zeta_before);
+    return step;
+}
+
+/* ---- either ---- */
+
+void bidiagonal_begin(tess_solver_kind kind, double norm, bidiagonal *k)
+{
+    k->residual = norm;
+    k->normal = k->alpha * k->beta;
+    k->phi_bar = k->beta_dd = k->beta;
+    k->rho_bar = kind == TESS_SOLVER_LSQR ? k->alpha : 1.0;
+    k->alpha_bar = k->alpha;
+    k->zeta_bar = k->alpha * k->beta;
+    k->rho = k->c_bar = k->rho_d_before = 1.0;
+}
+
+bidiagonal_step bidiagonal_advance(tess_solver_kind kind, bidiagonal *k)
+{
+    return kind == TESS_SOLVER_LSQR ? advance_lsqr(k) : advance_lsmr(k);
+}
+
+tess_reason bidiagonal_reason(const tess_solver *s, const bidiagonal *k, const least_cycle *cycle)
+{
+    const least_squares *own = s->state;
+
+    if (!isfinite(k->residual) || !isfinite(k->normal)) { return TESS_REASON_NAN_OR_INF; }
+    if (k->residual <= cycle->goal) { return TESS_REASON_RTOL; }
+    if (k->normal <= cycle->normal_goal * own->scaled_norm * k->residual) { return TESS_REASON_LEAST_SQUARES; }
+    if (k->alpha == 0.0 || k->beta == 0.0) { return TESS_REASON_LEAST_SQUARES; } /* the process is complete */
+    return k->residual > cycle->divergence ? TESS_REASON_DIVERGENCE : TESS_REASON_RUNNING;
+}
+
+static tess_status move(const tess_solver *s, const bidiagonal_step *step)
+{
+    const least_squares *own = s->state;
+    tess_vector *direction = own->w;
+    tess_status status = TESS_SUCCESS;
+
+    if (!step->moves) { return TESS_SUCCESS; }
+    if (s->options.solver != TESS_SOLVER_LSQR) {
+        TESS_TRY(tess_vector_axpby(1.0, own->w, step->before, own->extra, TESS_ARITHMETIC_FP64));
+        direction = own->extra;
+    }
+    TESS_TRY(tess_vector_axpby(step->step, direction, 1.0, own->step, TESS_ARITHMETIC_FP64));
+    status = tess_vector_axpby(1.0, own->v, step->next, own->w, TESS_ARITHMETIC_FP64);
 cleanup:
     return status;
 }
@@ -165,13 +194,7 @@ static tess_status start(tess_solver *s, double norm, bidiagonal *k)
     TESS_TRY(tess_vector_copy(own->v, own->w));
     TESS_TRY(tess_vector_fill(own->extra, 0.0));
     TESS_TRY(tess_vector_fill(own->step, 0.0));
-    k->residual = norm;
-    k->normal = k->alpha * k->beta;
-    k->phi_bar = k->beta_dd = k->beta;
-    k->rho_bar = s->options.solver == TESS_SOLVER_LSQR ? k->alpha : 1.0;
-    k->alpha_bar = k->alpha;
-    k->zeta_bar = k->alpha * k->beta;
-    k->rho = k->c_bar = k->rho_d_before = 1.0;
+    bidiagonal_begin(s->options.solver, norm, k);
 cleanup:
     return status;
 }
@@ -193,12 +216,14 @@ static void note_norm(const tess_solver *s, const least_cycle *cycle, bidiagonal
 
 static tess_status iterate(tess_solver *s, const least_cycle *cycle, bidiagonal *k)
 {
+    bidiagonal_step step;
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(next_u(s, k));
     note_norm(s, cycle, k);
     TESS_TRY(next_v(s, k));
-    status = s->options.solver == TESS_SOLVER_LSQR ? step_lsqr(s->state, k) : step_lsmr(s->state, k);
+    step = bidiagonal_advance(s->options.solver, k);
+    status = move(s, &step);
 cleanup:
     return status;
 }
@@ -213,17 +238,6 @@ static bool is_cancelled(const tess_solver *s, const least_cycle *cycle)
     return s->options.monitor && s->options.monitor(s->options.monitor_user, &progress) != 0;
 }
 
-static tess_reason reason_of(const tess_solver *s, const bidiagonal *k, const least_cycle *cycle)
-{
-    const least_squares *own = s->state;
-
-    if (!isfinite(k->residual) || !isfinite(k->normal)) { return TESS_REASON_NAN_OR_INF; }
-    if (k->residual <= cycle->goal) { return TESS_REASON_RTOL; }
-    if (k->normal <= cycle->normal_goal * own->scaled_norm * k->residual) { return TESS_REASON_LEAST_SQUARES; }
-    if (k->alpha == 0.0 || k->beta == 0.0) { return TESS_REASON_LEAST_SQUARES; } /* the process is complete */
-    return k->residual > cycle->divergence ? TESS_REASON_DIVERGENCE : TESS_REASON_RUNNING;
-}
-
 tess_status least_squares_run(tess_solver *s, double norm, least_cycle *cycle)
 {
     bidiagonal k = {.alpha = 0.0};
@@ -233,13 +247,13 @@ tess_status least_squares_run(tess_solver *s, double norm, least_cycle *cycle)
     cycle->iterations = 0;
     TESS_TRY(start(s, norm, &k));
     cycle->residual_norm = norm;
-    cycle->reason = reason_of(s, &k, cycle);
+    cycle->reason = bidiagonal_reason(s, &k, cycle);
     while (cycle->reason == TESS_REASON_RUNNING) {
         TESS_TRY(iterate(s, cycle, &k));
         cycle->iterations += 1;
         cycle->residual_norm = k.residual;
         cancelled = is_cancelled(s, cycle);
-        cycle->reason = reason_of(s, &k, cycle);
+        cycle->reason = bidiagonal_reason(s, &k, cycle);
         if (cancelled) { cycle->reason = TESS_REASON_CANCELLED; }
         if (cycle->reason == TESS_REASON_RUNNING && cycle->first + cycle->iterations >= s->options.max_iterations) {
             cycle->reason = TESS_REASON_ITERATIONS;

@@ -19,20 +19,6 @@
 /* After an estimate of the normal residual that was too small, the next cycle's goal is this much lower. */
 #define STRICTER 0.1
 
-typedef struct least_run {
-    tess_solver *s;
-    least_squares *own;
-    const tess_vector *b;
-    tess_vector *x;
-    tess_solve_result *result;
-    double start;
-    true_residual now; /* of x; the residual itself is in own->residual */
-    normal_residual normal;
-    double share; /* of rtol: the goal of cycles for the normal residual */
-    int fruitless;
-    bool low;
-} least_run;
-
 /* ||A^T r|| as a user's operator computes it. Nobody bounds the rounding of its transposed products. */
 static tess_status apply_normal(const least_squares *own, normal_residual *normal)
 {
@@ -88,7 +74,7 @@ static double low_reduction(const least_run *run)
                 SMALLEST_REDUCTION);
 }
 
-static least_cycle plan_cycle(const least_run *run)
+least_cycle least_squares_plan(const least_run *run)
 {
     const tess_solve_options *o = &run->s->options;
     least_cycle cycle = {.goal = STOP_SHARE * run->result->tolerance,
@@ -176,18 +162,19 @@ static bool may_repair(least_run *run, bool progress, tess_reason *reason)
     return false;
 }
 
-static tess_status run_cycles(least_run *run, tess_reason *reason)
+tess_status least_squares_go_on(least_run *run, const least_cycle *first, tess_reason *reason)
 {
     tess_solver *s = run->s;
     tess_solve_result *r = run->result;
     tess_status status = TESS_SUCCESS;
 
     *reason = TESS_REASON_ITERATIONS;
-    while (r->iterations < s->options.max_iterations) {
-        least_cycle cycle = plan_cycle(run);
+    while (first || r->iterations < s->options.max_iterations) {
+        least_cycle cycle = first ? *first : least_squares_plan(run);
         bool progress = false;
 
-        TESS_TRY(least_squares_run(s, run->now.norm, &cycle));
+        if (!first) { TESS_TRY(least_squares_run(s, run->now.norm, &cycle)); }
+        first = NULL;
         r->iterations += cycle.iterations;
         r->estimated_residual_norm = cycle.residual_norm;
         r->history_length = r->iterations + 1 < s->history_capacity ? r->iterations + 1 : s->history_capacity;
@@ -206,6 +193,23 @@ cleanup:
 
 /* ---- the whole ---- */
 
+/* Those of the first cycles. */
+static void take_matrices(const least_run *run)
+{
+    least_squares *own = run->own;
+
+    own->a = least_squares_matrix(run->s);
+    own->at = least_squares_of_shell(run->s) ? run->s->original
+              : own->stored_transpose        ? own->stored_transpose
+                                             : own->transpose;
+}
+
+tess_status least_squares_return_to(least_run *run, bool residual)
+{
+    take_matrices(run);
+    return residual ? verify(run, run->x, &run->now, &run->normal) : TESS_SUCCESS;
+}
+
 static tess_status start_run(least_run *run)
 {
     tess_solver *s = run->s;
@@ -215,10 +219,7 @@ static tess_status start_run(least_run *run)
     TESS_TRY(least_squares_renew(s));
     if (least_squares_of_shell(s)) { run->own->norm = run->own->scaled_norm = 0.0; }
     describe_solver(s, r);
-    run->own->a = least_squares_matrix(s);
-    run->own->at = least_squares_of_shell(s)    ? s->original
-                   : run->own->stored_transpose ? run->own->stored_transpose
-                                                : run->own->transpose;
+    take_matrices(run);
     run->low = matrix_lowest_precision(least_squares_matrix(s)) != TESS_PRECISION_FP64;
     TESS_TRY(tess_vector_fill(run->own->zero, 0.0));
     TESS_TRY(verify(run, run->x, &run->now, &run->normal));
@@ -252,23 +253,45 @@ static void finish(const least_run *run, tess_reason reason)
     }
 }
 
+tess_status least_squares_open(least_run *run, tess_reason *reason, bool *cycles)
+{
+    tess_status status = start_run(run);
+
+    *cycles = false;
+    *reason = TESS_REASON_RUNNING;
+    if (status != TESS_SUCCESS) { return status; }
+    if (!isfinite(run->now.norm) || !isfinite(run->result->rhs_norm)) {
+        *reason = TESS_REASON_NAN_OR_INF;
+    } else {
+        *cycles = !is_done(run);
+    }
+    return status;
+}
+
+tess_status least_squares_close(const least_run *run, tess_reason reason)
+{
+    tess_solver *s = run->s;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(tess_vector_refresh_shadow(run->x));
+    TESS_TRY(s->ctx->backend->synchronize(s->ctx));
+    tess_papers_result_init(&s->papers_result);
+    finish(run, reason);
+cleanup:
+    return status;
+}
+
 tess_status least_squares_solve(tess_solver *s, const tess_vector *b, tess_vector *x, tess_solve_result *result)
 {
     least_run run = {
         .s = s, .own = s->state, .b = b, .x = x, .result = result, .start = tess_wall_seconds(), .share = 1.0};
     tess_reason reason = TESS_REASON_RUNNING;
+    bool cycles = false;
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(start_run(&run));
-    if (!isfinite(run.now.norm) || !isfinite(result->rhs_norm)) {
-        reason = TESS_REASON_NAN_OR_INF;
-    } else if (!is_done(&run)) {
-        TESS_TRY(run_cycles(&run, &reason));
-    }
-    TESS_TRY(tess_vector_refresh_shadow(x));
-    TESS_TRY(s->ctx->backend->synchronize(s->ctx));
-    tess_papers_result_init(&s->papers_result);
-    finish(&run, reason);
+    TESS_TRY(least_squares_open(&run, &reason, &cycles));
+    if (cycles) { TESS_TRY(least_squares_go_on(&run, NULL, &reason)); }
+    status = least_squares_close(&run, reason);
 cleanup:
     return status;
 }
@@ -295,6 +318,8 @@ const tess_solver_ops solver_least_squares = {.takes = takes,
                                               .setup = least_squares_setup,
                                               .destroy = least_squares_destroy,
                                               .solve = least_squares_solve,
+                                              .columns_together = least_squares_columns_together,
+                                              .solve_columns = least_squares_solve_columns,
                                               .describe = least_squares_describe,
                                               .get_iterate = get_iterate};
 
