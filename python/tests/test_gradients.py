@@ -25,8 +25,63 @@ class TestTorch:
         torch, A = self.parts(symmetric)
         values = A.values().clone().requires_grad_()
         b = torch.rand((6, columns) if columns else 6, dtype=torch.float64, requires_grad=True)
-        assert torch.autograd.gradcheck(
-            lambda v, r: ts.torch.solve((v, A.col_indices(), A.crow_indices()), r, rtol=1e-14), (values, b))
+        def f(v, r):
+            return ts.torch.solve((v, A.col_indices(), A.crow_indices()), r, rtol=1e-14)
+
+        assert torch.autograd.gradcheck(f, (values, b), check_forward_ad=True)
+        assert torch.autograd.gradgradcheck(f, (values, b))
+
+    def test_hessians(self):
+        """Of a function of A and b, against that of dense matrices; by all three ways that PyTorch has."""
+        torch, A = self.parts()
+        b, direction = torch.rand(6, dtype=torch.float64), torch.rand(A.values().shape[0], dtype=torch.float64)
+        columns, offsets = A.col_indices(), A.crow_indices()
+        rows = torch.repeat_interleave(torch.arange(6), offsets.diff())
+
+        def dense(v):
+            full = torch.zeros(6, 6, dtype=torch.float64).index_put((rows, columns), v)
+            return torch.linalg.solve(full, b).pow(3).sum()
+
+        def ours(v):
+            return ts.torch.solve((v, columns, offsets), b, rtol=1e-14).pow(3).sum()
+
+        expected = torch.autograd.functional.hessian(dense, A.values())
+        near = {"rtol": 1e-9, "atol": 1e-11 * float(expected.abs().max())}
+        assert torch.allclose(torch.autograd.functional.hessian(ours, A.values()), expected, **near)
+        assert torch.allclose(torch.func.hessian(ours)(A.values()), expected, **near)
+        assert torch.allclose(torch.autograd.functional.hvp(ours, A.values(), direction)[1], expected @ direction,
+                              **near)
+
+    def test_vmap(self, monkeypatch):
+        torch, A = self.parts()
+        calls, many = [], ts.Solver._solve_columns
+        monkeypatch.setattr(ts.Solver, "_solve_columns", lambda self, b, *rest: calls.append(b.shape) or
+                            many(self, b, *rest))
+        B, full = torch.rand((5, 6), dtype=torch.float64), A.to_dense()
+        csr = A.values(), A.col_indices(), A.crow_indices()
+        x = torch.func.vmap(lambda b: ts.torch.solve(csr, b))(B)
+        assert torch.allclose(x @ full.T, B, rtol=1e-9) and calls == [(6, 5)]
+        values = torch.stack([csr[0], 2 * csr[0]])
+        x = torch.func.vmap(lambda v: ts.torch.solve((v,) + csr[1:], B[0]))(values)
+        assert torch.allclose(x @ full.T, torch.stack([B[0], B[0] / 2]), rtol=1e-9)
+
+    @pytest.mark.parametrize("layout", ["strided", "sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc"])
+    def test_layouts(self, layout):
+        """The gradient of A has its layout and its pattern, with the zeros that blocks store."""
+        torch, A = self.parts()
+        blocks = {"blocksize": (2, 3)} if "bs" in layout else {}
+        A, b = A.to_dense(), torch.rand(6, dtype=torch.float64)
+        A = A.clone() if layout == "strided" else A.to_sparse(layout=getattr(torch, layout), **blocks)
+        A.requires_grad_()
+        x = ts.torch.solve(A, b, rtol=1e-13)
+        gradient, = torch.autograd.grad(x.sum(), A)
+        assert gradient.layout == A.layout
+        full = A.detach().to_dense()
+        stored = torch.ones_like(full) if "bs" in layout else full != 0  # each block of this matrix has an entry
+        y = torch.linalg.solve(full.T, torch.ones(6, dtype=torch.float64))
+        assert torch.allclose(gradient.to_dense(), -torch.outer(y, x.detach()) * stored, rtol=1e-9)
+        with pytest.raises(ValueError, match="square"):
+            ts.torch.solve(torch.ones((2, 3), dtype=torch.float64), b[:2])
 
     def test_sparse_tensor_gets_a_gradient(self):
         torch, A = self.parts()
@@ -41,7 +96,9 @@ class TestTorch:
     def test_types(self):
         torch, A = self.parts()
         single = A.to(torch.float32)
-        assert ts.torch.solve(single, torch.ones(6), rtol=1e-5).dtype == torch.float32
+        assert ts.torch.solve(single, torch.ones(6)).dtype == torch.float32
+        with pytest.raises(ts.ConvergenceError):  # which x in float32 cannot have
+            ts.torch.solve(single, torch.rand(6), rtol=1e-10)
         with pytest.raises(TypeError, match="agree"):
             ts.torch.solve(single, torch.ones(6, dtype=torch.float64))
         with pytest.raises(ts.ConvergenceError):
@@ -50,8 +107,9 @@ class TestTorch:
     def test_tensors_go_in_and_come_out(self):
         torch, A = self.parts()
         b = torch.ones(6, dtype=torch.float32)
-        x = ts.solve(A, b, rtol=1e-6).x
-        assert isinstance(x, torch.Tensor) and x.dtype == torch.float32
+        for matrix, kind in ((A.to(torch.float32), torch.float32), (A, torch.float64)):
+            x = ts.solve(matrix, b, rtol=1e-6).x
+            assert isinstance(x, torch.Tensor) and x.dtype == kind
         y, info = ts.bicgstab(A, b.double(), rtol=1e-10)
         assert info == 0 and isinstance(y, torch.Tensor) and torch.allclose(A @ y, b.double(), rtol=1e-8)
 
