@@ -131,7 +131,74 @@ class TestJax:
         def f(values, r):
             return ts.jax.solve((values, A.indices, A.indptr), r, rtol=1e-13)
 
-        check_grads(jax.jit(f) if compiled else f, (A.data, b), 1, modes=["rev"])
+        check_grads(jax.jit(f) if compiled else f, (A.data, b), 1, modes=["rev", "fwd"] if compiled else ["rev"])
+
+    def test_hessians(self):
+        """Of f = 1^T A^-1 b with respect to the entries of A, and the third derivative along all of them."""
+        jax, A = self.parts()
+        b, dense = np.random.default_rng(2).random(6), dense_system()
+        rows, columns = np.repeat(np.arange(6), np.diff(A.indptr)), np.asarray(A.indices)
+        x, y, inverse = np.linalg.solve(dense, b), np.linalg.solve(dense.T, np.ones(6)), np.linalg.inv(dense)
+
+        def f(v):
+            return ts.jax.solve((v, A.indices, A.indptr), jax.numpy.asarray(b), rtol=1e-14).sum()
+
+        half = y[rows][:, None] * inverse[np.ix_(columns, rows)] * x[columns]  # (a_ij, a_kl): y_i (A^-1)_jk x_l
+        assert np.allclose(jax.jit(jax.hessian(f))(A.data), half + half.T, rtol=1e-9, atol=1e-11)
+        change, along = inverse @ (dense != 0), jax.numpy.ones_like(A.data)
+
+        def slope(v):
+            return jax.grad(f)(v) @ along
+        second = jax.jvp(slope, (A.data,), (along,))[1], jax.grad(slope)(A.data) @ along
+        assert np.allclose(second, 2 * (change @ change @ x).sum(), rtol=1e-9)
+        assert np.isclose(jax.grad(lambda v: jax.jvp(slope, (v,), (along,))[1])(A.data) @ along,
+                          -6 * (change @ change @ change @ x).sum(), rtol=1e-8)
+
+    def test_vmap_is_many_right_hand_sides(self, monkeypatch):
+        jax, A = self.parts()
+        calls, many = [], ts.Solver._solve_columns
+        monkeypatch.setattr(ts.Solver, "_solve_columns", lambda self, b, *rest: calls.append(b.shape) or
+                            many(self, b, *rest))
+        B = jax.numpy.asarray(np.random.default_rng(3).random((2, 4, 6)))
+        x = jax.vmap(jax.vmap(lambda b: ts.jax.solve(A, b)))(B)
+        assert np.allclose(x @ dense_system().T, B, rtol=1e-9) and calls == [(6, 8)]
+        jacobian = jax.jit(jax.jacrev(lambda b: ts.jax.solve(A, b)))(B[0, 0])
+        assert np.allclose(jacobian @ dense_system(), np.eye(6), atol=1e-9) and calls[1:] == [(6, 6)]
+        data = jax.numpy.stack([A.data, 2 * A.data])
+        x = jax.vmap(lambda v, b: ts.jax.solve((v, A.indices, A.indptr), b))(data, B[:, 0])
+        assert np.allclose(x[1] @ dense_system().T, B[1, 0] / 2, rtol=1e-9)
+        x = jax.vmap(lambda v: ts.jax.solve((v, A.indices, A.indptr), B[0, 0]))(data)
+        assert np.allclose(x[1], x[0] / 2, rtol=1e-9)
+
+    @pytest.mark.parametrize("kind", ["BCOO", "BCSR", "CSC"])
+    def test_duplicates_and_padding(self, kind):
+        """Each stored entry has the derivative of its place, and padding has none, also under jit."""
+        jax, _ = self.parts()
+        from jax.experimental import sparse
+        dense, b = dense_system(), jax.numpy.arange(1.0, 7.0)
+        rows, columns = np.nonzero(dense)
+        rows, columns = np.append(rows, [0, 6]), np.append(columns, [0, 6])  # a duplicate, padding
+        data = np.append(dense[rows[:-2], columns[:-2]], [0.5, 99.0])
+        total = dense.copy()
+        total[0, 0] += 0.5
+        major = columns if kind == "CSC" else rows
+        order = np.argsort(major, kind="stable")
+        data, rows, columns, major = (part[order] for part in (data, rows, columns, major))
+        offsets = np.searchsorted(major, np.arange(7))
+        made = {"BCOO": lambda v: sparse.BCOO((v, np.stack([rows, columns], axis=1)), shape=(6, 6)),
+                "BCSR": lambda v: sparse.BCSR((v, columns, offsets), shape=(6, 6)),
+                "CSC": lambda v: sparse.CSC((v, rows, offsets), shape=(6, 6))}[kind]
+        x, gradient = jax.jit(jax.value_and_grad(lambda v: ts.jax.solve(made(v), b, rtol=1e-13).sum()))(
+            jax.numpy.asarray(data))
+        exact, y = np.linalg.solve(total, b), np.linalg.solve(total.T, np.ones(6))
+        expected = np.array([0.0 if i == 6 else -y[i] * exact[j] for i, j in zip(rows, columns)])
+        assert np.isclose(x, exact.sum(), rtol=1e-9) and np.allclose(gradient, expected, rtol=1e-9)
+
+    def test_sparse_cotangents(self):
+        jax, A = self.parts()
+        from jax.experimental import sparse
+        gradient = sparse.grad(lambda a: ts.jax.solve(a, jax.numpy.ones(6)).sum())(A)
+        assert type(gradient) is type(A) and gradient.data.shape == A.data.shape
 
     def test_options_are_texts_and_numbers(self):
         jax, A = self.parts()
