@@ -107,7 +107,7 @@ _MOST_ROWS, _MOST_ENTRIES = 50000, 12  # of a matrix, and in a row of it, where 
 
 
 def _by_factors(matrix, b, rtol):
-    """x by complete factors, applied once, of a small matrix that is not symmetric; None: not tried, or not accepted."""
+    """x by complete factors, applied once, of a small unsymmetric matrix; None: not tried, or not accepted."""
     n = matrix.shape[0]
     if (matrix.is_operator or matrix.context.on_gpu or not 0 < n <= _MOST_ROWS or matrix.nnz > _MOST_ENTRIES * n or
             matrix.given != np.float64 or not isinstance(b, np.ndarray) or b.dtype != np.float64 or b.size == 0):

@@ -78,20 +78,28 @@ def _call(transposed, options, data, indices, indptr, b):
                              vmap_method="expand_dims")
 
 
+def _rows_of(data, indices, indptr):
+    """The row of each stored entry; of padding one that is out of range."""
+    n = indptr.shape[0] - 1
+    rows = jnp.searchsorted(indptr, jnp.arange(data.shape[0]), side="right") - 1
+    return jnp.where(indices < n, rows, n)
+
+
+def _product(data, rows, columns, x):
+    """A x, differentiable in the values and in x."""
+    terms = x.at[columns].get(mode="fill", fill_value=0) * data.reshape((-1,) + (1,) * (x.ndim - 1))
+    return jnp.zeros_like(x).at[rows].add(terms, mode="drop")
+
+
 def _solve(options, data, indices, indptr, b):
     """
     x as the solution of a linear equation, which JAX differentiates in both directions and any number of times: each
     derivative is a product with A's derivative, and a solve with A or A^T again.
     """
-    n = indptr.shape[0] - 1
-    places = jnp.arange(data.shape[0])
-    rows = jnp.searchsorted(indptr, places, side="right") - 1  # of padding: out of range
-    rows = jnp.where(indices < n, rows, n)
+    rows = _rows_of(data, indices, indptr)
 
     def product(x):
-        of_x = x.at[indices].get(mode="fill", fill_value=0)
-        terms = of_x * data.reshape((-1,) + (1,) * (x.ndim - 1))
-        return jnp.zeros_like(x).at[rows].add(terms, mode="drop")
+        return _product(data, rows, indices, x)
 
     def solve_with(transposed):
         return lambda _product, right: _call(transposed, options, data, indices, indptr, right)
@@ -141,8 +149,13 @@ def solve(A, b, *, rtol=None, **options):
     if shape[0] != shape[1]:
         raise ValueError(f"expected a square matrix, not {shape[0]} by {shape[1]}")
     b = jnp.asarray(b, dtype=data.dtype)
+    return _solve(_checked(options, rtol, data.dtype), data, indices, indptr, b)
+
+
+def _checked(options, rtol, dtype):
+    """Options as a tuple that can be hashed, with the tolerance of the type."""
     for name, value in options.items():
         if not isinstance(value, (str, int, float)):
             raise TypeError(f"{name} is a {type(value).__name__}; options of jax.solve are texts and numbers")
-    options["rtol"] = rtol if rtol is not None else 1e-10 if data.dtype == jnp.float64 else 1e-5
-    return _solve(tuple(sorted(options.items())), data, indices, indptr, b)
+    rtol = rtol if rtol is not None else 1e-10 if dtype == jnp.float64 else 1e-5
+    return tuple(sorted(dict(options, rtol=rtol).items()))

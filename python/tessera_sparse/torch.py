@@ -94,7 +94,7 @@ class _Solve(torch.autograd.Function):
 
 
 class _Values(torch.autograd.Function):
-    """The values of a tensor by columns or blocks, which PyTorch does not differentiate. The gradient has A's layout."""
+    """Values of a tensor by columns or blocks, which PyTorch does not differentiate. The gradient has its layout."""
 
     @staticmethod
     def forward(ctx, A):

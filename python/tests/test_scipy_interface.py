@@ -210,7 +210,8 @@ def test_spsolve():
 
 
 @pytest.mark.parametrize("A", [np.ones((2, 2)), np.diag([1.0, 0.0]), np.zeros((2, 2)),
-                               np.array([[0.0, 1.0], [0.0, 2.0]]), np.array([[1.0, 2.0, 0.0], [2.0, 4.0, 0.0], [0, 1, 1]])])
+                               np.array([[0.0, 1.0], [0.0, 2.0]]),
+                               np.array([[1.0, 2.0, 0.0], [2.0, 4.0, 0.0], [0, 1, 1]])])
 def test_singular_matrices_are_scipys(A):
     """NaN and SciPy's warning; but an x that is verified is returned, which SciPy does not."""
     b = np.arange(1.0, A.shape[0] + 1.0) ** 2
