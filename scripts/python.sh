@@ -10,7 +10,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 venv=$PWD/build/python
-wanted="scikit-build-core>=0.10 pycparser numpy scipy pytest hypothesis pyamg matplotlib tqdm mypy jax"
+wanted="scikit-build-core>=0.10 pycparser numpy scipy pytest hypothesis pyamg matplotlib tqdm mypy jax lineax"
 
 prepare()
 {

@@ -7,7 +7,8 @@ Tessera: sparse linear systems in mixed precision, with a verified answer.
     result.x, result.verified, result.why
 
 `cg`, `bicgstab`, `gmres`, `minres`, `fgmres`, `lsqr`, `lsmr`, `idrs`, `spsolve` and `splu` have SciPy's signatures.
-`tessera_sparse.torch.solve` and `tessera_sparse.jax.solve` have gradients. Documentation: docs/python.
+`tessera_sparse.torch.solve` and `tessera_sparse.jax.solve` have derivatives; `tessera_sparse.lineax` has a solver.
+Documentation: docs/python.
 """
 from ._advise import AdvisedAttempt, advise
 from ._batch import BatchResult, solve_batch
@@ -41,7 +42,7 @@ __all__ = [
 
 
 def __getattr__(name):
-    if name in ("torch", "jax"):
+    if name in ("torch", "jax", "lineax"):
         import importlib
         return importlib.import_module("." + name, __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import Unpack
 
-from . import jax as jax, torch as torch
+from . import jax as jax, lineax as lineax, torch as torch
 from ._option_types import Limits, Options as Options, OptionsWithoutRtol, PrecondOptions, SolverOptions
 
 _Array: TypeAlias = Any

@@ -33,3 +33,15 @@ def multiplied(matrix, x):
         check(lib.tess_matrix_spmm(matrix.pointer, 1.0, ctypes.byref(described(x)), 0.0, ctypes.byref(described(y))),
               matrix.context.pointer)
     return y
+
+
+def preconditioned(precond, r):
+    """M^-1 R for a host array of n by k; columns lie one after another."""
+    r = in_place(_arrays.host_array(r, "r"))
+    if r.shape[0] != precond.shape[0]:
+        raise ValueError(f"r has {r.shape[0]} rows; the preconditioner has {precond.shape[0]}")
+    z = np.empty(r.shape, order="F")
+    with precond.context.lock:
+        check(lib.tess_precond_apply_columns(precond.pointer, ctypes.byref(described(r)), ctypes.byref(described(z))),
+              precond.context.pointer, precond._raised)
+    return z

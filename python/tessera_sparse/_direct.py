@@ -4,28 +4,49 @@ import warnings
 
 import numpy as np
 
-from . import _arrays, _handed_out
-from ._errors import ConvergenceError
+from . import _abi, _arrays, _handed_out, _vectors
+from ._errors import ConvergenceError, TesseraError
+from ._library import check, lib
 from ._matrix import as_matrix
 from ._precond import Preconditioner
 from ._scipy import _system, checked_tolerance
 from ._solver import Solver
-from ._verify import verify
+from ._verify import tolerances, verify_vectors
 
 _UNIT = float(np.finfo(np.float64).eps) / 2
 _BACKWARD = 4 * _UNIT  # a row's b - A x is as small as the rounding of its own sum: no x in FP64 does better by much
+_SQUARE_ROOT = 2.0**-26  # a backward error above this is that of no factors in FP64
+_MOST_CONDITION = 0.125 / _UNIT  # beyond it factors in FP64 cannot tell A from a singular matrix
 _DEFAULT = 1e-5  # the rtol of the package: with a larger residual A may be singular, and x is no answer
 
 
-def _is_exact_for_near(result):
-    """Whether every x is proved to solve a system whose entries differ by roundings, with a residual below _DEFAULT."""
-    return all(column.verified or _near(column) for column in result.columns)
-
-
-def _near(column):
-    rows, raw = column._raw.rows, column._raw
+def _is_near(found):
+    """Whether an x is proved to solve a system whose entries differ by roundings, with a residual below _DEFAULT."""
+    rows = found.rows
     return (rows.backward_error + rows.backward_bound <= _BACKWARD and
-            raw.residual_norm + raw.residual_bound <= _DEFAULT * raw.rhs_norm)
+            found.residual_norm + found.residual_bound <= _DEFAULT * found.rhs_norm)
+
+
+def _is_exact_for_near(result):
+    return all(column.verified or _is_near(column._raw) for column in result.columns)
+
+
+class _Judge:
+    """Verifies the columns of an x: by the tolerance in both norms or, where rounding does not allow it, as near."""
+
+    def __init__(self, matrix, rtol):
+        self.matrix, self.options = matrix, tolerances(rtol, 0.0, "both", False)
+
+    def accepts(self, b, x):
+        columns = ((b, x),) if b.ndim == 1 else ((b[:, j], x[:, j]) for j in range(b.shape[1]))
+        return all(self._accepts_one(*column) for column in columns)
+
+    def _accepts_one(self, b, x):
+        context = self.matrix.context
+        with context.lock:
+            found = verify_vectors(self.matrix, _vectors.vector_of(context, b), _vectors.vector_of(context, x),
+                                   self.options)
+        return bool(found.met) or _is_near(found)
 
 
 def _dense(b):
@@ -42,8 +63,9 @@ def spsolve(A, b, permc_spec=None, use_umfpack=True, *, rtol=1e-10, **options):
     """
     Solves A x = b by the method that the library chooses, and returns x.
 
-    Unlike `scipy.sparse.linalg.spsolve` it need not compute complete factors, and it returns no x that is wrong: it
-    raises `ConvergenceError`, whose `result` says why. `solve` returns that `Result` instead.
+    A small matrix that is not symmetric gets complete factors, which are applied once. Unlike SciPy's, it need not
+    compute them for others, and returns no x that is wrong: it raises `ConvergenceError`, whose `result` says why, or
+    for a matrix that is singular in FP64 warns by `scipy.sparse.linalg.MatrixRankWarning` and returns NaN.
 
     Parameters
     ----------
@@ -65,13 +87,92 @@ def spsolve(A, b, permc_spec=None, use_umfpack=True, *, rtol=1e-10, **options):
     """
     b, as_scipys = _dense(b)
     matrix, b, _ = _system(A, b, None)
+    rtol = checked_tolerance("rtol", rtol)
+    x = None if options else _by_factors(matrix, b, rtol)
+    if x is not None:
+        return as_scipys(x)
     if options.get("solver") not in ("lsqr", "lsmr"):  # these have the norm as given alone
         options.setdefault("stop_norm", "both")
-    solver = Solver(matrix, rtol=checked_tolerance("rtol", rtol), **options)
-    result = solver._solve_typed(b, None, _handed_out.direct_type_of_x(matrix, b))
+    result = Solver(matrix, rtol=rtol, **options)._solve_typed(b, None, _handed_out.direct_type_of_x(matrix, b))
     if not result.verified and not _is_exact_for_near(result):
-        raise ConvergenceError(result)
+        if result.reason in _OTHER_REASONS or not _is_singular(matrix):
+            raise ConvergenceError(result)
+        warnings.warn("Matrix is singular in FP64: x is NaN", _rank_warning(), stacklevel=_handed_out._outside())
+        result.x = result.x * np.nan
     return as_scipys(result.x)
+
+
+_OTHER_REASONS = ("nan_or_inf", "time_limit", "interrupted", "iterations")  # that say nothing of singular matrices
+_MOST_ROWS, _MOST_ENTRIES = 50000, 12  # of a matrix, and in a row of it, where complete factors are nearly free
+
+
+def _by_factors(matrix, b, rtol):
+    """x by complete factors, applied once, of a small unsymmetric matrix; None: not tried, or not accepted."""
+    n = matrix.shape[0]
+    if (matrix.is_operator or matrix.context.on_gpu or not 0 < n <= _MOST_ROWS or matrix.nnz > _MOST_ENTRIES * n or
+            matrix.given != np.float64 or not isinstance(b, np.ndarray) or b.dtype != np.float64 or b.size == 0):
+        return None
+    if _seems_symmetric(matrix):
+        return None
+    try:
+        return Factors(matrix, _factored(matrix), rtol).solve(b)
+    except TesseraError:  # none here, singular, or not good enough: the automatic solve says why
+        return None
+
+
+def _seems_symmetric(matrix):
+    """Whether A x is A^T x, for an x that is nothing's eigenvector: two products cost less than a look at all pairs."""
+    context, n = matrix.context, matrix.shape[0]
+    x, both = np.random.default_rng(0).uniform(0.5, 1.0, n), []
+    with context.lock:
+        source = _vectors.vector_of(context, x)
+        for operation in (_abi.TESS_OP_NONE, _abi.TESS_OP_TRANSPOSE):
+            target, fetch = _vectors.result_vector(context, n, x)
+            check(lib.tess_matrix_spmv(matrix.pointer, operation, 1.0, source.pointer, 0.0, target.pointer),
+                  context.pointer)
+            both.append(fetch())
+    return np.allclose(both[0], both[1], rtol=_SQUARE_ROOT, atol=_SQUARE_ROOT * np.abs(both[0]).max())
+
+
+def _factored(matrix):
+    return Preconditioner(matrix, "lu", precond_precision="fp64")
+
+
+def _is_singular(matrix):
+    """
+    Whether A is singular for FP64: its factors fail, are those of another matrix, since a pivot that is zero was set
+    aside, or have a pivot that is rounding, as the size of x tells for a b without structure.
+    """
+    if matrix.is_operator:
+        return False
+    data, indices, indptr = matrix.csr()
+    n, rows = indptr.size - 1, np.repeat(np.arange(indptr.size - 1), np.diff(indptr))
+    of_row, of_column = np.zeros(n), np.zeros(n)
+    np.maximum.at(of_row, rows, np.abs(data))
+    with np.errstate(all="ignore"):
+        np.maximum.at(of_column, indices, np.abs(data) / of_row[rows])  # rows and columns are scaled to one size
+    if not of_row.all() or not of_column.all():
+        return True
+    b = np.random.default_rng(1).uniform(0.5, 1.0, n) * of_row
+    try:
+        x = _factored(matrix).matvec(b)
+    except TesseraError as error:
+        return error.status == "singular"
+    context = matrix.context
+    with context.lock:
+        found = verify_vectors(matrix, _vectors.vector_of(context, b), _vectors.vector_of(context, x))
+    with np.errstate(over="ignore", invalid="ignore"):
+        size = np.sqrt(data.size) * float(np.linalg.norm(x * of_column)) / found.rows.rhs_norm
+    return not (found.backward_error <= _SQUARE_ROOT and size <= _MOST_CONDITION)
+
+
+def _rank_warning():
+    """SciPy's own class of warning, where SciPy is."""
+    try:
+        from scipy.sparse.linalg import MatrixRankWarning
+    except ImportError:
+        return RuntimeWarning
+    return MatrixRankWarning
 
 
 class Factors:
@@ -90,6 +191,7 @@ class Factors:
 
     def __init__(self, matrix, precond, rtol):
         self.matrix, self.precond, self.shape, self._rtol = matrix, precond, matrix.shape, rtol
+        self._judge = None if rtol is None else _Judge(matrix, rtol)
         self._transpose = self._refiner = None
 
     def solve(self, rhs, trans="N"):
@@ -110,37 +212,27 @@ class Factors:
             raise ValueError(f"rhs is of incompatible size: {b.shape}; the matrix has {self.shape[0]} rows")
         if b.size == 0:
             return np.zeros(b.shape)
-        x = self.precond.matmat(b) if b.ndim == 2 else self.precond.matvec(b)
-        return x if self._rtol is None else self._verified(b, x)
+        x = self._applied(b)
+        return x if self._judge is None or self._judge.accepts(b, x) else self._refined(b, x)
+
+    def _applied(self, b):
+        return self.precond.matmat(b) if b.ndim == 2 else self.precond.matvec(b)
 
     def _of_transpose(self):
         made = dict(self.precond._made_from)
         return Factors(self.matrix.T, Preconditioner(self.matrix.T, made.pop("precond"), **made), self._rtol)
 
-    def _verified(self, b, x):
-        if np.isfinite(x).all():
-            checked = verify(self.matrix, b, x, rtol=self._rtol)
-            if all(map(_holds, checked.columns or [checked])):
-                return x
-        else:
-            x = None
+    def _refined(self, b, x):
         if self._refiner is None:
             self._refiner = Solver(self.matrix, solver="gmres", precond=self.precond, rtol=self._rtol,
                                    stop_norm="both")
-        result = self._refiner.solve(b, x)
+        result = self._refiner.solve(b, x if np.isfinite(x).all() else None)
         if not result.verified and not _is_exact_for_near(result):
             raise ConvergenceError(result)
         return result.x
 
     def __repr__(self):
         return f"<tessera_sparse.Factors: {self.precond.kind}, {self.shape[0]} rows>"
-
-
-def _holds(checked):
-    """Whether a verification meets its tolerance, or is exact for a system nearby."""
-    rows = checked.rows
-    return checked.met or (rows["backward_error"] + rows["backward_bound"] <= _BACKWARD and
-                           checked.residual_norm + checked.residual_bound <= _DEFAULT * checked.rhs_norm)
 
 
 def _square(A):
@@ -176,8 +268,7 @@ def splu(A, permc_spec=None, diag_pivot_thresh=None, relax=None, panel_size=None
     array([1., 2.])
     """
     matrix = _square(A)
-    return Factors(matrix, Preconditioner(matrix, "lu", precond_precision="fp64"),
-                   checked_tolerance("rtol", rtol))
+    return Factors(matrix, _factored(matrix), checked_tolerance("rtol", rtol))
 
 
 def spilu(A, drop_tol=None, fill_factor=None, drop_rule=None, permc_spec=None, diag_pivot_thresh=None, relax=None,

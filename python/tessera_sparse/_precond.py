@@ -5,7 +5,7 @@ import sys
 
 import numpy as np
 
-from . import _abi, _arrays, _operators, _vectors
+from . import _abi, _arrays, _columns, _operators, _vectors
 from ._context import use_context
 from ._interrupts import interruptible
 from ._library import Handle, check, enum_name, lib, to_dict, new_struct
@@ -79,7 +79,8 @@ class Preconditioner:
 
     def matmat(self, R):
         """
-        M^-1 R, column by column, for R of n by k.
+        M^-1 R, for R of n by k. Kinds that take several columns read the preconditioner once for all of a slice
+        (docs/howto/several-right-hand-sides.md); arrays of a GPU go column by column.
 
         Examples
         --------
@@ -91,6 +92,8 @@ class Preconditioner:
         """
         if R.shape[1] == 0:
             return np.zeros(R.shape)
+        if not _arrays.on_device(R) and _arrays.owner_of(R) == "numpy":
+            return _columns.preconditioned(self, R)
         columns = [self.matvec(R[:, j]) for j in range(R.shape[1])]
         if isinstance(columns[0], np.ndarray):
             return np.stack(columns, axis=1)

@@ -80,7 +80,8 @@ class Verification:
         return "\n".join(f"{name:<12}{text}" for name, text in self._lines())
 
 
-def _options(rtol, atol, norm, accuracy):
+def tolerances(rtol, atol, norm, accuracy):
+    """The tess_verify_options."""
     if norm not in _NORMS:
         raise ValueError(f"norm is {norm!r}; it is one of " + ", ".join(map(repr, _NORMS)))
     options = new_struct(_abi.tess_verify_options)
@@ -160,7 +161,7 @@ def verify(A, b, x, *, rtol=1e-5, atol=0.0, norm="both", accuracy=False, rows=5,
     """
     if context is None and not isinstance(A, Matrix):
         context = context_for(None, (b, x)) if _arrays.on_device(b) or _arrays.on_device(x) else None
-    matrix, options = as_matrix(A, context), _options(rtol, atol, norm, accuracy)
+    matrix, options = as_matrix(A, context), tolerances(rtol, atol, norm, accuracy)
     (b, b_columns), (x, x_columns) = (_array(b, "b", matrix.shape[0], matrix.context),
                                       _array(x, "x", matrix.shape[1], matrix.context))
     if b_columns > 1 and b_columns != x_columns:

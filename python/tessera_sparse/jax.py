@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """
-Solves with gradients for JAX, also under jit, grad and vmap.
+Solves with derivatives of any order for JAX, also under jit, vmap, jvp and grad.
 
     import tessera_sparse as ts
     x = ts.jax.solve(A, b)           A: jax.experimental.sparse.BCSR, or (data, indices, indptr)
@@ -10,6 +10,7 @@ The library is called on the host (jax.pure_callback): arrays of a GPU are copie
 import collections
 import functools
 import hashlib
+import math
 import threading
 
 import jax
@@ -43,7 +44,27 @@ def _solver(data, indices, indptr, options):
 
 
 def _on_host(transposed, options, data, indices, indptr, b):
+    """
+    x for the arrays of a callback. Under vmap all have the batches' dimensions in front, of length 1 where they have no
+    batch: one matrix with many b is one solve of several columns.
+    """
     data, indices, indptr, b = (np.asarray(part) for part in (data, indices, indptr, b))
+    batch = np.broadcast_shapes(data.shape[:-1], indices.shape[:-1], indptr.shape[:-1])
+    rest = b.ndim - len(batch)  # 1 or 2
+    x = np.empty(np.broadcast_shapes(batch, b.shape[:len(batch)]) + b.shape[len(batch):], b.dtype)
+    if math.prod(batch) == 1:
+        columns = np.moveaxis(b.reshape((-1,) + b.shape[len(batch):]), 0, -1)  # n by B, or n by k by B
+        solved = _solved(transposed, options, data.reshape(-1), indices.reshape(-1), indptr.reshape(-1),
+                         columns.reshape(columns.shape[0], -1) if columns.shape[1:] != (1,) else columns[:, 0])
+        x[...] = np.moveaxis(solved.reshape(columns.shape), -1, 0).reshape(x.shape)
+        return x
+    parts = [np.broadcast_to(part, x.shape[:-rest] + part.shape[len(batch):]) for part in (data, indices, indptr, b)]
+    for place in np.ndindex(x.shape[:-rest]):
+        x[place] = _solved(transposed, options, *(part[place] for part in parts))
+    return x
+
+
+def _solved(transposed, options, data, indices, indptr, b):
     solver = _solver(data, indices, indptr, options)
     result = (solver.transposed() if transposed else solver)._solve_typed(b, None, b.dtype)
     if not result.verified:
@@ -54,31 +75,35 @@ def _on_host(transposed, options, data, indices, indptr, b):
 def _call(transposed, options, data, indices, indptr, b):
     kind = jax.ShapeDtypeStruct(b.shape, b.dtype)
     return jax.pure_callback(functools.partial(_on_host, transposed, options), kind, data, indices, indptr, b,
-                             vmap_method="sequential")
+                             vmap_method="expand_dims")
 
 
-@functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
+def _rows_of(data, indices, indptr):
+    """The row of each stored entry; of padding one that is out of range."""
+    n = indptr.shape[0] - 1
+    rows = jnp.searchsorted(indptr, jnp.arange(data.shape[0]), side="right") - 1
+    return jnp.where(indices < n, rows, n)
+
+
+def _product(data, rows, columns, x):
+    """A x, differentiable in the values and in x."""
+    terms = x.at[columns].get(mode="fill", fill_value=0) * data.reshape((-1,) + (1,) * (x.ndim - 1))
+    return jnp.zeros_like(x).at[rows].add(terms, mode="drop")
+
+
 def _solve(options, data, indices, indptr, b):
-    return _call(False, options, data, indices, indptr, b)
+    """
+    x as the solution of a linear equation, which JAX differentiates in both directions and any number of times: each
+    derivative is a product with A's derivative, and a solve with A or A^T again.
+    """
+    rows = _rows_of(data, indices, indptr)
 
+    def product(x):
+        return _product(data, rows, indices, x)
 
-def _forward(options, data, indices, indptr, b):
-    x = _solve(options, data, indices, indptr, b)
-    return x, (data, indices, indptr, x)
-
-
-def _backward(options, kept, g):
-    """With the gradient g of x: that of b is y = A^-T g, that of a value a_ij is -y_i x_j."""
-    data, indices, indptr, x = kept
-    y = _call(True, options, data, indices, indptr, g)
-    rows = jnp.repeat(jnp.arange(indptr.shape[0] - 1), jnp.diff(indptr), total_repeat_length=data.shape[0])
-    products = y[rows] * x[indices]
-    products = products.sum(axis=1) if products.ndim == 2 else products
-    is_entry = (jnp.arange(data.shape[0]) < indptr[-1]) & (indices < indptr.shape[0] - 1)  # the others are padding
-    return jnp.where(is_entry, -products, 0), None, None, y
-
-
-_solve.defvjp(_forward, _backward)
+    def solve_with(transposed):
+        return lambda _product, right: _call(transposed, options, data, indices, indptr, right)
+    return jax.lax.custom_linear_solve(product, b, solve_with(False), solve_with(True))
 
 
 def _parts(A):
@@ -109,7 +134,8 @@ def solve(A, b, *, rtol=None, **options):
     array of the shape and type of b
 
     A solve that is not verified raises `ConvergenceError` (under jit as an error of the callback). Set-ups of the last
-    eight matrices are kept; forward and backward passes share them if A is symmetric.
+    eight matrices are kept; forward and backward passes share them if A is symmetric. A batch of `vmap` with one matrix
+    is one solve of several columns. Duplicates in A count as their sum, and padding has the derivative 0.
 
     Examples
     --------
@@ -123,8 +149,13 @@ def solve(A, b, *, rtol=None, **options):
     if shape[0] != shape[1]:
         raise ValueError(f"expected a square matrix, not {shape[0]} by {shape[1]}")
     b = jnp.asarray(b, dtype=data.dtype)
+    return _solve(_checked(options, rtol, data.dtype), data, indices, indptr, b)
+
+
+def _checked(options, rtol, dtype):
+    """Options as a tuple that can be hashed, with the tolerance of the type."""
     for name, value in options.items():
         if not isinstance(value, (str, int, float)):
             raise TypeError(f"{name} is a {type(value).__name__}; options of jax.solve are texts and numbers")
-    options["rtol"] = rtol if rtol is not None else 1e-10 if data.dtype == jnp.float64 else 1e-5
-    return _solve(tuple(sorted(options.items())), data, indices, indptr, b)
+    rtol = rtol if rtol is not None else 1e-10 if dtype == jnp.float64 else 1e-5
+    return tuple(sorted(dict(options, rtol=rtol).items()))

@@ -23,7 +23,7 @@ FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 @pytest.mark.parametrize("name", MODULES)
 def test_docstrings(name):
     pytest.importorskip("scipy")
-    if name in ("torch", "jax"):
+    if name in ("torch", "jax", "lineax"):
         pytest.importorskip(name)
     done = doctest.testmod(importlib.import_module(f"tessera_sparse.{name}"), optionflags=FLAGS)
     assert done.failed == 0
@@ -34,7 +34,8 @@ def test_pages(name):
     pytest.importorskip("scipy")
     with open(os.path.join(ROOT, "docs/python", name), encoding="utf-8") as file:
         text = file.read()
-    missing = [f"import {library}" for library in ("torch", "jax") if importlib.util.find_spec(library) is None]
+    missing = [f"import {library}" for library in ("torch", "jax", "lineax")
+               if importlib.util.find_spec(library) is None]
     found = re.findall(r"^```python\n(>>>.*?)^```", text, re.S | re.M)
     blocks = "\n".join(block for block in found if not any(line in block for line in missing))
     if not blocks:

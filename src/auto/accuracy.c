@@ -75,7 +75,8 @@ static tess_status setup(tess_solver *s)
     TESS_TRY(tess_host_allocate(s->ctx, n, sizeof *state->rhs, (void **)&state->rhs));
     TESS_TRY(lanczos_allocate(s->ctx, lanczos, &state->lanczos));
     TESS_TRY(lanczos_allocate(s->ctx, lanczos, &state->random));
-    status = solver_make(s->original, NULL, &o, &state->inner);
+    TESS_TRY(solver_make(s->original, NULL, &o, &state->inner));
+    auto_set_backward(state->inner, s->options.accuracy.backward);
 cleanup:
     return status;
 }

@@ -243,13 +243,41 @@ static bool is_least(const auto_solve *state, const tess_solve_result *r)
            (r->relative_residual <= NEAR_LEAST * state->unreachable || state->nattempts >= MOST_UNREACHABLE_ATTEMPTS);
 }
 
+/* An x is as good as FP64 has it, where its row-wise backward error is at most so many roundings and the norm that
+   decides is still so many times its tolerance: rounding x alone leaves one of a rounding or less. */
+#define ROUNDINGS 2.0
+#define TIMES_TOLERANCE 16.0
+
+/* Whether x solves a system whose entries differ by roundings, after an attempt that found no better one: others have
+   no better one either. */
+static bool is_as_rounding_has_it(const tess_solve_result *r)
+{
+    const tess_row_residual *rows = &r->rows;
+    const bool far = r->residual_norm > TIMES_TOLERANCE * r->tolerance ||
+                     (r->stop_norm != TESS_STOP_NORM_GIVEN && rows->norm > TIMES_TOLERANCE * rows->tolerance);
+
+    return r->reason == TESS_REASON_STAGNATION && far &&
+           rows->backward_error + rows->backward_bound <= ROUNDINGS * TESS_U64;
+}
+
+static bool has_wanted_backward(const auto_solve *state, const tess_solve_result *r)
+{
+    return state->backward > 0.0 && r->rows.backward_error + r->rows.backward_bound <= state->backward;
+}
+
+void auto_set_backward(tess_solver *s, double backward)
+{
+    if (s->ops == &solver_automatic) { state_of(s)->backward = backward; }
+}
+
 /* Whether nothing can follow: the caller's limits, or numbers that no method mends. */
 static bool is_final(const tess_solver *s, const auto_solve *state, const tess_solve_result *r)
 {
     const bool late = r->reason == TESS_REASON_TIME_LIMIT && tess_seconds_left(s->ctx) <= 0.0; /* else factors alone */
 
     return r->converged || late || r->reason == TESS_REASON_INTERRUPTED || state->budget.cancelled ||
-           is_least(state, r) || state->nattempts == MAX_ATTEMPTS || r->iterations >= s->options.max_iterations ||
+           is_least(state, r) || has_wanted_backward(state, r) || is_as_rounding_has_it(r) ||
+           state->nattempts == MAX_ATTEMPTS || r->iterations >= s->options.max_iterations ||
            (r->reason == TESS_REASON_NAN_OR_INF && !state->facts.finite) || !isfinite(r->rhs_norm);
 }
 

@@ -51,6 +51,7 @@ typedef struct auto_solve {
     double
         unreachable; /* up to rounding no x has a smaller relative residual, and it is above the tolerance; 0: none */
     double proved;   /* likewise without rounding: a proof */
+    double backward; /* a row-wise backward error that ends the attempts, whatever the residual; 0: none */
     double setup_seconds; /* of the solvers made in this solve */
     tess_error error;     /* of the last attempt that could not be set up */
     char why[WHY_LENGTH];
@@ -59,6 +60,8 @@ typedef struct auto_solve {
 extern const tess_solver_ops solver_automatic;
 /* Solves to an accuracy, by any method (accuracy.c). It takes its requests before the other. */
 extern const tess_solver_ops solver_accuracy;
+/* Where `s` is an automatic solver: a row-wise backward error that is proved to be at most this ends its attempts. */
+void auto_set_backward(tess_solver *s, double backward);
 
 /* ---- steps.c ---- */
 

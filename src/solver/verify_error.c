@@ -19,18 +19,21 @@
 
 double norm2_of(int64_t n, const double *v)
 {
-    double largest = 0.0, sum = 0.0;
+    double largest = 0.0, sum = 0.0, scale = 1.0;
+    int exponent = 0;
 
     for (int64_t i = 0; i < n; i++) {
         if (!(fabs(v[i]) <= largest) && !isnan(largest)) { largest = fabs(v[i]); } /* NaN stays */
     }
     if (!(largest > 0.0) || isinf(largest)) { return largest; }
+    exponent = ilogb(largest);
+    scale = ldexp(1.0, -exponent); /* infinite for the smallest: they are scaled one by one */
     for (int64_t i = 0; i < n; i++) {
-        const double part = ldexp(v[i], -ilogb(largest));
+        const double part = isfinite(scale) ? v[i] * scale : ldexp(v[i], -exponent);
 
         sum += part * part;
     }
-    return ldexp(sqrt(sum), ilogb(largest));
+    return ldexp(sqrt(sum), exponent);
 }
 
 typedef struct error_work {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Solves to a wanted error of x: the true error, which is known for integers, is at most that, or the result says that
    it is not; condition numbers that are known, and errors, are met by the estimates. */
+#include <tessera/automatic.h>
+
 #include "precond/direct/mumps.h"
 #include "precond/precond.h"
 #include "support/solve.h"
@@ -393,6 +395,61 @@ static void backward_errors(void **state)
     oracle_free(&a);
 }
 
+/* I + penalty D^T D for second differences D (Hodrick, Prescott): a condition of about 16 penalty. */
+static oracle_csr smoothing(int64_t n, double penalty)
+{
+    static const double second[3] = {1.0, -2.0, 1.0};
+    oracle_csr a = oracle_open(n, n);
+
+    for (int64_t i = 0; i < n; i++) {
+        for (int64_t j = i > 2 ? i - 2 : 0; j <= i + 2 && j < n; j++) {
+            double sum = 0.0;
+
+            for (int64_t row = 0; row < n - 2; row++) { /* rows of D that have columns i and j */
+                if (row < i - 2 || row > i || row < j - 2 || row > j) { continue; }
+                sum += second[i - row] * second[j - row];
+            }
+            oracle_push(&a, (int32_t)j, penalty * sum + (i == j ? 1.0 : 0.0));
+        }
+        oracle_end_row(&a, i);
+    }
+    return a;
+}
+
+/* No x in FP64 has the residual, and x of an early attempt solves a system whose entries differ by roundings: no other
+   attempt follows. */
+static void attempts_end_where_rounding_does(void **state)
+{
+    enum { N = 500, MOST = 3 };
+    oracle_csr a = smoothing(N, 1e8);
+    tess_matrix *matrix = make_matrix(ctx, &a);
+    double b[N], x[N], walk = 0.0;
+
+    (void)state;
+    for (int turn = 0; turn < 2; turn++) {
+        tess_solve_options o = solve_options(TESS_SOLVER_AUTO);
+        const tess_attempt *attempts = NULL;
+        tess_solver *solver = NULL;
+        tess_solve_result r;
+
+        for (int i = 0; i < N; i++) {
+            b[i] = walk += (i * 37 % 101 - 50) / 64.0;
+            x[i] = 0.0;
+        }
+        o.accuracy.backward = turn == 1 ? 1e-12 : 0.0;
+        o.rtol = turn == 1 ? 1e-5 : 1e-10; /* the default beside an accuracy */
+        assert_ok(ctx, tess_solver_create(matrix, &o, &solver));
+        r = solve_with(solver, ctx, N, b, x);
+        assert_in_range(tess_solver_attempts(solver, &attempts), 1, MOST);
+        assert_true(r.converged == turn && r.verified == turn && r.accuracy.reached == turn);
+        assert_at_most(r.rows.backward_error + r.rows.backward_bound, turn == 1 ? 1e-12 : 0x1p-52);
+        assert_true(r.relative_residual > 1e-9);
+        tess_solver_destroy(solver);
+    }
+    tess_matrix_destroy(matrix);
+    oracle_free(&a);
+}
+
 /* x is exact but for one element, which may be any, the first and the last too: that row alone has an error. */
 static void every_row_counts(void **state)
 {
@@ -495,6 +552,7 @@ int main(void)
         cmocka_unit_test(a_blind_estimate_is_no_success),
         cmocka_unit_test(row_scales_change_nothing),
         cmocka_unit_test(backward_errors),
+        cmocka_unit_test(attempts_end_where_rounding_does),
         cmocka_unit_test(every_row_counts),
         cmocka_unit_test(zero_and_again),
         cmocka_unit_test(wrong_requests),
