@@ -204,8 +204,14 @@ def test_spsolve():
     B = np.random.default_rng(3).standard_normal((80, 3))
     assert np.linalg.norm(B - A @ ts.spsolve(A, B)) <= 1e-9
     with pytest.raises(ts.ConvergenceError) as caught:
-        ts.spsolve(np.array([[1.0, 2.0], [0.0, 3.0]]), np.array([1.0, 2.0]), solver="gmres", max_iterations=1, restart=1,
-                   precond="none")
+        ts.spsolve(
+            np.array([[1.0, 2.0], [0.0, 3.0]]),
+            np.array([1.0, 2.0]),
+            solver="gmres",
+            max_iterations=1,
+            restart=1,
+            precond="none",
+        )
     assert not caught.value.result.converged
 
 

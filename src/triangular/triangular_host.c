@@ -53,8 +53,7 @@ typedef struct columns_run {
 } columns_run;
 
 /* Positions begin .. end - 1; an entry is read once for all columns. Compiled for constant widths. */
-TESS_INLINE void subtract_run(const columns_run *r, int width, int64_t begin,
-                                                               int64_t end)
+TESS_INLINE void subtract_run(const columns_run *r, int width, int64_t begin, int64_t end)
 {
     const triangle_leaf *l = r->task->leaf;
     const triangle_args args = *r->task->args;

@@ -41,7 +41,8 @@ bash "$here/../dummy_solver/add.sh" "$tree"
 
 # shellcheck disable=SC2086 # options
 cmake -S "$tree" -B "$build" -DCMAKE_BUILD_TYPE=Debug -DTESS_CUDA=OFF -DTESS_BUILD_TESTS=ON -DTESS_BUILD_CLI=ON \
-    "-DCMAKE_C_FLAGS_DEBUG=-O1 -DTESS_SMALL_CODE" -DTESS_WERROR=ON ${CMAKE_ARGS:-} >"$work/log" 2>&1 || fail_with log "configure"
+    "-DCMAKE_C_FLAGS_DEBUG=-O1 -DTESS_SMALL_CODE" -DTESS_WERROR=ON ${CMAKE_ARGS:-} >"$work/log" 2>&1 ||
+    fail_with log "configure"
 cmake --build "$build" -j "$jobs" --target conformance_formats unit_names unit_storage_options tessera_cli \
     >"$work/log" 2>&1 || fail_with log "build"
 

@@ -264,9 +264,8 @@ enum { ROWS_AT_ONCE = 4, WIDTH = 8 };
 
 /* `count` rows of z = scale A r from row i on, `width` columns; each sum in the order of the block's columns, as for
    one column. Compiled for constant counts and widths. */
-TESS_INLINE void multiply_rows(const double *a, int k, int rows, int count,
-                                                                double scale, int columns, int width, const double *r,
-                                                                double *z)
+TESS_INLINE void multiply_rows(const double *a, int k, int rows, int count, double scale, int columns, int width,
+                               const double *r, double *z)
 {
     double sum[ROWS_AT_ONCE][WIDTH] = {{0.0}};
 
@@ -288,8 +287,8 @@ TESS_INLINE void multiply_rows(const double *a, int k, int rows, int count,
     }
 }
 
-TESS_INLINE void multiply_columns(const tess_block_diagonal *m, int64_t block,
-                                                                   int columns, int width, const double *r, double *z)
+TESS_INLINE void multiply_columns(const tess_block_diagonal *m, int64_t block, int columns, int width, const double *r,
+                                  double *z)
 {
     const int k = m->block_size, rows = block_rows(m, block);
     const tess_operand stored = {block_place(m, block), block_precision(m, block)};
