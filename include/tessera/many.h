@@ -21,20 +21,21 @@ TESS_BEGIN_DECLS
  * @param x        in: initial guesses; out: solutions
  * @param results  one for each column, initialised; `iterations`, reason and norms are the column's own, seconds those
  *                 of all columns that were solved together
- * Together, up to 8 columns on a host, 32 on a GPU: CG, MINRES, BiCGSTAB with any preconditioner, also where solver
- * auto chose them for the first; up to 32 with lu or cholesky, which GMRES and IDR take too; block CG (16
- * on a GPU) with any; all with guard `repair`. A column that has converged leaves; one that breaks down goes on alone.
+ * Together, up to 8 columns on a host, 32 on a GPU: CG, MINRES, BiCGSTAB, GMRES and FGMRES with any preconditioner,
+ * also where solver auto chose them for the first; LSQR and LSMR; up to 32 with lu or cholesky, which IDR takes too;
+ * block CG (16 on a GPU); all with guard `repair`. A converged column leaves; one that breaks down goes on alone.
  * Any other request solves one after another: docs/howto/several-right-hand-sides.md. options.time_limit is that of all
  * columns. Histories last until the next call of this function, or the solver's end.
  * Errors: those of tess_solver_solve, at the first column that has one.
- * Tests: tests/unit/test_solve_many.c, test_many_results.c
+ * Tests: tests/unit/test_solve_many.c, test_many_results.c, test_many_restarts.c, test_many_least_squares.c
  */
 TESS_EXPORT tess_status tess_solver_solve_many(tess_solver *solver, const tess_columns *b, const tess_columns *x,
                                                tess_solve_result *results);
 
 /**
  * How many of @p columns columns the first loop of tess_solver_solve_many would take now; 1: it solves one after
- * another. Solver auto says 1 before its first solve. NULL: 1. Test: tests/unit/test_many_results.c
+ * another. It counts what each method needs, such as the bases of GMRES, and the memory that is left. Solver auto says
+ * 1 before its first solve. NULL: 1. Tests: tests/unit/test_many_results.c, test_many_restarts.c
  */
 TESS_EXPORT int64_t tess_solver_columns_together(const tess_solver *solver, int64_t columns);
 
