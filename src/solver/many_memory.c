@@ -117,7 +117,8 @@ static bool may_take(const tess_matrix *a, const tess_method *method, const tess
     if (method->run_columns) { return true; }
     if (method->rectangular) { return takes_columns_in(format, o); }
     if (method->many && !many_refines(method, is_complete(o->precond.kind))) {
-        return method->many->expects(o) && many_takes_form(o) && takes_columns_in(format, o) && many_outweighs_bases(a);
+        return method->many->expects(o) && many_takes_form(o) && takes_columns_in(format, o) &&
+               many_outweighs_bases(a, method->many->bases(o));
     }
     return (method->takes_columns || many_refines(method, is_complete(o->precond.kind))) && many_takes_form(o) &&
            takes_columns_in(format, o) &&
