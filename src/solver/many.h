@@ -35,6 +35,7 @@ typedef struct many_columns {
 /* Columns of a method that restarts: each has a basis of its own, and cycles of its own within the common loop. */
 typedef struct many_cycles {
     bool (*takes)(const method_solver *s);
+    int (*bases)(const tess_solve_options *o);                /* of each column */
     bool (*expects)(const tess_solve_options *o);             /* the same of options, before a solver is set up */
     int64_t (*bytes)(const tess_solve_options *o, int64_t n); /* of a column, beside its vectors */
     tess_status (*run)(many_columns *m);                      /* as many_run_loop */
@@ -50,8 +51,8 @@ int many_limit(const tess_method *method, bool complete, tess_device device);
 int many_fewest(const tess_method *method, bool complete, const tess_matrix *matrix);
 /* Whether the products of several columns save more than a preconditioner of one column moves. */
 bool many_outweighs_moves(const tess_matrix *matrix);
-/* The same where each column has a basis. */
-bool many_outweighs_bases(const tess_matrix *matrix);
+/* The same where each column has so many bases. */
+bool many_outweighs_bases(const tess_matrix *matrix, int bases);
 bool many_takes_form(const tess_solve_options *o);
 /* The width of vectors for so many columns: a power of two. */
 int many_width(int columns);
@@ -94,8 +95,8 @@ typedef struct many_need {
 } many_need;
 
 /* The options are those of a solve, with its length of histories. */
-many_need many_need_of(const tess_method *method, const tess_solve_options *o, tess_precond_kind precond, int64_t n,
-                       int64_t capacity);
+many_need many_need_of(const tess_method *method, const tess_solve_options *o, tess_precond_kind precond,
+                       const tess_matrix *a, int64_t capacity);
 int64_t many_loop_bytes(const many_need *need, int columns);
 /* As many of the columns as fit; 1: no loop does. */
 int many_that_fit(const many_need *need, int columns, int64_t spare);

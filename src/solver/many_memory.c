@@ -8,9 +8,9 @@
 enum { COLUMN_VECTORS = 4 };
 /* Blocks of block CG. */
 enum { OWN_BLOCKS = 5 };
-/* Vectors by column of multigrid: three for each level, of which the coarse ones have a third. Of factors, and of what
-   is applied column by column. */
-enum { AMG_VECTORS = 4, OTHER_VECTORS = 2 };
+/* Vectors by column of multigrid: three for each level, of which the coarse ones have a third. Of factors, whose rows
+   on a GPU may wait for one another, and of what is applied column by column. */
+enum { AMG_VECTORS = 4, OTHER_VECTORS = 2, OTHER_VECTORS_OF_GPU = 5 };
 /* Below this no loop is looked at: asking the system takes longer. */
 static const int64_t ALWAYS_FITS = INT64_C(100000000);
 
@@ -27,21 +27,22 @@ static bool is_complete(tess_precond_kind kind)
 }
 
 /* Columns whose cycles restart have their vectors one after another, and a product has two by rows. */
-many_need many_need_of(const tess_method *method, const tess_solve_options *o, tess_precond_kind precond, int64_t n,
-                       int64_t capacity)
+many_need many_need_of(const tess_method *method, const tess_solve_options *o, tess_precond_kind precond,
+                       const tess_matrix *a, int64_t capacity)
 {
+    const int other = a->ctx->device == TESS_DEVICE_GPU ? OTHER_VECTORS_OF_GPU : OTHER_VECTORS;
     const int own = method->vectors(NULL) + (is_diagonal(precond) ? 0 : 1);
 
-    return (many_need){.n = n,
+    return (many_need){.n = a->nrows,
                        .history = capacity,
-                       .own = method->many ? method->many->bytes(o, n) : 0,
+                       .own = method->many ? method->many->bytes(o, a->nrows) : 0,
                        .alone = COLUMN_VECTORS + (method->pauses ? 1 : 0) + (method->many ? own : 0),
                        .shared = method->run_columns ? OWN_BLOCKS
                                  : method->many      ? 2
                                                      : 2 + own,
                        .precond = is_diagonal(precond)          ? 0
                                   : precond == TESS_PRECOND_AMG ? AMG_VECTORS
-                                                                : OTHER_VECTORS,
+                                                                : other,
                        .shrinks = !method->run_columns && !method->many};
 }
 
@@ -65,8 +66,7 @@ int many_that_fit(const many_need *need, int columns, int64_t spare)
 int many_next(const method_solver *s, int64_t left)
 {
     const tess_precond_kind precond = s->precond ? s->precond->kind : TESS_PRECOND_NONE;
-    const many_need need =
-        many_need_of(many_method(s), s->options, precond, s->original->nrows, s->head->history_capacity);
+    const many_need need = many_need_of(many_method(s), s->options, precond, s->original, s->head->history_capacity);
     const int most = many_most(s);
     int count = left < most ? (int)left : most;
 
@@ -117,7 +117,8 @@ static bool may_take(const tess_matrix *a, const tess_method *method, const tess
     if (method->run_columns) { return true; }
     if (method->rectangular) { return takes_columns_in(format, o); }
     if (method->many && !many_refines(method, is_complete(o->precond.kind))) {
-        return method->many->expects(o) && many_takes_form(o) && takes_columns_in(format, o) && many_outweighs_bases(a);
+        return method->many->expects(o) && many_takes_form(o) && takes_columns_in(format, o) &&
+               many_outweighs_bases(a, method->many->bases(o));
     }
     return (method->takes_columns || many_refines(method, is_complete(o->precond.kind))) && many_takes_form(o) &&
            takes_columns_in(format, o) &&
@@ -136,7 +137,7 @@ int many_expected(const tess_matrix *a, const tess_solve_options *o, int64_t col
     if (!method || !a->ops || !may_take(a, method, o)) { return 1; }
     all = method->rectangular ? need_of_sides(a, method->kind, o->history_capacity)
                               : many_need_of(many_refines(method, complete) ? many_refinement() : method, o,
-                                             o->precond.kind, a->nrows, o->history_capacity);
+                                             o->precond.kind, a, o->history_capacity);
     if (many_loop_bytes(&all, count) >= ALWAYS_FITS) { count = many_that_fit(&all, count, spare); }
     if (count < many_fewest(method, complete, a)) { return 1; }
     *need = all;

@@ -401,8 +401,11 @@ static bool takes_columns(const method_solver *s)
     return copy_of(s) == TESS_COPY_ASSIGNED && vector_precision(s) == TESS_PRECISION_FP64;
 }
 
-static const many_cycles columns = {
-    .takes = takes_columns, .expects = gmres_expects_columns, .bytes = gmres_column_bytes, .run = gmres_run_columns};
+static const many_cycles columns = {.takes = takes_columns,
+                                    .bases = gmres_count_bases,
+                                    .expects = gmres_expects_columns,
+                                    .bytes = gmres_column_bytes,
+                                    .run = gmres_run_columns};
 
 const tess_method tess_method_gmres = {
     .kind = TESS_SOLVER_GMRES, .vectors = gmres_vectors, GMRES_METHOD, .many = &columns};

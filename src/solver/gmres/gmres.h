@@ -23,6 +23,7 @@ int64_t gmres_place_numbers(arnoldi_small *small, double *numbers);
 
 /* ---- several columns: gmres_columns.c ---- */
 
+int gmres_count_bases(const tess_solve_options *o);
 bool gmres_expects_columns(const tess_solve_options *o);
 int64_t gmres_column_bytes(const tess_solve_options *o, int64_t n);
 tess_status gmres_run_columns(many_columns *m);

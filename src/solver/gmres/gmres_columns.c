@@ -31,6 +31,11 @@ typedef struct gmres_columns {
 
 /* ---- sizes ---- */
 
+int gmres_count_bases(const tess_solve_options *o)
+{
+    return o->solver == TESS_SOLVER_FGMRES && o->precond.kind != TESS_PRECOND_NONE ? 2 : 1;
+}
+
 /* The loop's vectors are in FP64. */
 bool gmres_expects_columns(const tess_solve_options *o)
 {
@@ -41,7 +46,7 @@ bool gmres_expects_columns(const tess_solve_options *o)
 int64_t gmres_column_bytes(const tess_solve_options *o, int64_t n)
 {
     const int64_t least = n < o->gmres.restart ? n : o->gmres.restart, most = least < 1 ? 1 : least;
-    const bool flexible = o->solver == TESS_SOLVER_FGMRES && o->precond.kind != TESS_PRECOND_NONE;
+    const bool flexible = gmres_count_bases(o) > 1;
     const int64_t basis = (most + 1) * (int64_t)tess_precision_bytes(gmres_basis_precision(o));
     const int64_t preconditioned = flexible ? most * (int64_t)sizeof(double) : 0;
 
