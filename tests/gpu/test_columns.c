@@ -601,6 +601,27 @@ static void monitors_see_and_end_loops_of_several_columns(void **state)
     oracle_free(&a);
 }
 
+/* Few columns of a system that a single kernel solves are solved alone; columns of others are not. */
+static void few_columns_keep_their_single_kernel(void **state)
+{
+    oracle_csr a = oracle_laplace2d(SIDE);
+    tess_matrix *m = make_matrix(gpu, &a);
+    tess_solve_options options = solve_options(TESS_SOLVER_CG);
+    tess_solver *solver = NULL;
+
+    (void)state;
+    options.precond.kind = TESS_PRECOND_JACOBI;
+    for (int k = 0; k < 2; k++) {
+        options.engine = k == 0 ? TESS_ENGINE_AUTO : TESS_ENGINE_GRAPH;
+        assert_ok(gpu, tess_solver_create(m, &options, &solver));
+        assert_int_equal(tess_solver_columns_together(solver, 15), k == 0 ? 1 : 15);
+        assert_int_equal(tess_solver_columns_together(solver, 16), 16);
+        tess_solver_destroy(solver);
+    }
+    tess_matrix_destroy(m);
+    oracle_free(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -621,6 +642,7 @@ int main(void)
         cmocka_unit_test(block_passes_match_those_of_the_host),
         cmocka_unit_test(block_cg_ends_as_on_the_host),
         cmocka_unit_test(monitors_see_and_end_loops_of_several_columns),
+        cmocka_unit_test(few_columns_keep_their_single_kernel),
     };
 
     return run_gpu_tests(tests, &gpu);
