@@ -25,7 +25,7 @@
 #if defined(__CUDACC__) || defined(__HIPCC__)
 #define TESS_HD static inline __host__ __device__ __attribute__((unused))
 #elif defined(__GNUC__)
-#define TESS_HD TESS_INLINE __attribute__((unused))
+#define TESS_HD static inline __attribute__((always_inline, unused))
 #else
 #define TESS_HD static inline
 #endif
