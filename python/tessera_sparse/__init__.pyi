@@ -330,8 +330,8 @@ def gcrotmk(A: _MatrixLike, b: _Array, x0: _Array | None = None, *, rtol: float 
             maxiter: int = 1000, M: _PrecondLike = None, callback: Callable[[Any], object] | None = None,
             m: int = 20, k: int | None = None, CU: Any = None, discard_C: bool = False,
             truncate: str = "oldest") -> tuple[_Array, int]: ...
-def spsolve(A: _MatrixLike, b: Any, permc_spec: str | None = None, use_umfpack: bool = True, *, rtol: float = 1e-10,
-            **options: Unpack[OptionsWithoutRtol]) -> Any: ...
+def spsolve(A: _MatrixLike, b: Any, permc_spec: str | None = None, use_umfpack: bool = True, *,
+            rtol: float | None = None, **options: Unpack[OptionsWithoutRtol]) -> Any: ...
 
 class Factors:
     matrix: Matrix

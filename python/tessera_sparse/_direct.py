@@ -59,7 +59,7 @@ def _dense(b):
     return b.toarray(), lambda x: kind(x)
 
 
-def spsolve(A, b, permc_spec=None, use_umfpack=True, *, rtol=1e-10, **options):
+def spsolve(A, b, permc_spec=None, use_umfpack=True, *, rtol=None, **options):
     """
     Solves A x = b by the method that the library chooses, and returns x.
 
@@ -74,8 +74,9 @@ def spsolve(A, b, permc_spec=None, use_umfpack=True, *, rtol=1e-10, **options):
     permc_spec, use_umfpack
         For SciPy's callers; not read.
     rtol : float
-        ||b - A x|| <= rtol ||b||, also with rows scaled to one size. Where no FP64 number can reach that, x is taken
-        whose row-wise backward error is proved to be at most 4 roundings (4.4e-16), with a residual of at most 1e-5.
+        ||b - A x|| <= rtol ||b||, also with rows scaled to one size. None: 1e-10, and 1e-5 where A and b are float32,
+        of which x has the type. Where no FP64 number can reach that, x is taken whose row-wise backward error is proved
+        to be at most 4 roundings (4.4e-16), with a residual of at most 1e-5.
     **options : those of `Solver`
 
     Examples
@@ -87,13 +88,14 @@ def spsolve(A, b, permc_spec=None, use_umfpack=True, *, rtol=1e-10, **options):
     """
     b, as_scipys = _dense(b)
     matrix, b, _ = _system(A, b, None)
-    rtol = checked_tolerance("rtol", rtol)
+    dtype = _handed_out.direct_type_of_x(matrix, b)
+    rtol = checked_tolerance("rtol", (1e-10 if dtype == np.float64 else 1e-5) if rtol is None else rtol)
     x = None if options else _by_factors(matrix, b, rtol)
     if x is not None:
         return as_scipys(x)
     if options.get("solver") not in ("lsqr", "lsmr"):  # these have the norm as given alone
         options.setdefault("stop_norm", "both")
-    result = Solver(matrix, rtol=rtol, **options)._solve_typed(b, None, _handed_out.direct_type_of_x(matrix, b))
+    result = Solver(matrix, rtol=rtol, **options)._solve_typed(b, None, dtype)
     if not result.verified and not _is_exact_for_near(result):
         if result.reason in _OTHER_REASONS or not _is_singular(matrix):
             raise ConvergenceError(result)

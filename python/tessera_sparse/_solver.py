@@ -258,6 +258,11 @@ class Solver:
         with self.context.lock:
             status = interruptible(self.context, lib.tess_solver_solve_many, self.pointer,
                                    ctypes.byref(_columns.described(b)), ctypes.byref(_columns.described(x)), raws)
+            carried = self._carried()
+            if carried:  # several columns may have raised
+                first = carried[0]
+                carried.clear()
+                raise first
             check(status, self.context.pointer)
             return [self._result(x[:, j], _abi.tess_solve_result.from_buffer_copy(raws[j])) for j in range(count)]
 

@@ -144,3 +144,15 @@ def test_block_cg_takes_fewer_iterations(calls):
     assert (np.linalg.norm(block.x - cg.x, axis=0) <= 2 * 23 * 1e-10 * np.linalg.norm(B, axis=0)).all()
     alone = ts.solve(A, B[:, 0], solver="block-cg", precond="jacobi", rtol=1e-10)
     assert alone.iterations == ts.solve(A, B[:, 0], solver="cg", precond="jacobi", rtol=1e-10).iterations
+
+
+@pytest.mark.parametrize("count", [1, 2, 9])
+def test_what_a_preconditioner_raises_is_raised(count):
+    def fails(r):
+        raise KeyError("of the user")
+    A = ts.Matrix.gallery("laplace3d27", 8)
+    B = np.random.default_rng(0).standard_normal((512, count))
+    for _ in range(2):
+        with pytest.raises(KeyError, match="of the user"):
+            ts.solve(A, B, solver="cg", precond=fails)
+    assert ts.solve(A, B, solver="cg").verified

@@ -215,6 +215,15 @@ def test_spsolve():
     assert not caught.value.result.converged
 
 
+def test_spsolve_of_float32():
+    A = (sparse.random_array((80, 80), density=0.1, rng=np.random.default_rng(2)) + 4 * sparse.eye_array(80)).tocsr()
+    A, b = A.astype(np.float32), np.arange(80, dtype=np.float32)
+    x = ts.spsolve(A, b)
+    assert x.dtype == np.float32 and true_residual(A, x, b) <= 1e-5
+    with pytest.raises(ts.ConvergenceError), pytest.warns(RuntimeWarning):  # no float32 has that
+        ts.spsolve(A, b, rtol=1e-10)
+
+
 @pytest.mark.parametrize("A", [np.ones((2, 2)), np.diag([1.0, 0.0]), np.zeros((2, 2)),
                                np.array([[0.0, 1.0], [0.0, 2.0]]),
                                np.array([[1.0, 2.0, 0.0], [2.0, 4.0, 0.0], [0, 1, 1]])])
