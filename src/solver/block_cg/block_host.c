@@ -9,8 +9,6 @@ enum { ROWS_IN_CACHE = 64 };
 /* A product is summed in tiles of so many rows, and of as many columns as two vectors have. */
 enum { TILE = 4, LANES = 4 };
 
-#define ALWAYS_INLINE TESS_INLINE
-
 /* Four columns of a row. The compiler keeps named sums of this type in registers, which it does not with arrays. */
 typedef double lanes __attribute__((vector_size(LANES * sizeof(double)), aligned(8), may_alias));
 
@@ -21,7 +19,7 @@ typedef double lanes __attribute__((vector_size(LANES * sizeof(double)), aligned
 /* ---- combinations ---- */
 
 /* Of a block of two columns. */
-ALWAYS_INLINE void combine_pairs(const block_combination *c, int64_t first, int64_t end)
+TESS_INLINE void combine_pairs(const block_combination *c, int64_t first, int64_t end)
 {
     const double *f = c->factor;
 
@@ -35,7 +33,7 @@ ALWAYS_INLINE void combine_pairs(const block_combination *c, int64_t first, int6
 }
 
 /* Rows first .. end - 1 of a wider block. */
-ALWAYS_INLINE void combine_rows(int width, const block_combination *c, int64_t first, int64_t end)
+TESS_INLINE void combine_rows(int width, const block_combination *c, int64_t first, int64_t end)
 {
     const int high = width > LANES ? LANES : 0; /* the second vector; of four columns the first again */
 
@@ -65,7 +63,7 @@ ALWAYS_INLINE void combine_rows(int width, const block_combination *c, int64_t f
 
 /* ---- products ---- */
 
-ALWAYS_INLINE void multiply_pairs(const block_product *p, int64_t first, int64_t end, double *sums)
+TESS_INLINE void multiply_pairs(const block_product *p, int64_t first, int64_t end, double *sums)
 {
     double s00 = sums[0], s01 = sums[1], s11 = sums[3];
 
@@ -82,8 +80,8 @@ ALWAYS_INLINE void multiply_pairs(const block_product *p, int64_t first, int64_t
 }
 
 /* The tile of a product that begins at (row, column). */
-ALWAYS_INLINE void multiply_tile(int width, const block_product *p, int64_t first, int64_t end, int row, int column,
-                                 double *sums)
+TESS_INLINE void multiply_tile(int width, const block_product *p, int64_t first, int64_t end, int row, int column,
+                               double *sums)
 {
     const int high = width > LANES ? LANES : 0;
     double *s0 = sums + row * width + column, *s1 = s0 + width, *s2 = s1 + width, *s3 = s2 + width;
@@ -118,7 +116,7 @@ ALWAYS_INLINE void multiply_tile(int width, const block_product *p, int64_t firs
 }
 
 /* The tiles that have a part of the upper triangle. */
-ALWAYS_INLINE void multiply_rows(int width, const block_product *p, int64_t first, int64_t end, double *sums)
+TESS_INLINE void multiply_rows(int width, const block_product *p, int64_t first, int64_t end, double *sums)
 {
     for (int row = 0; row < width; row += TILE) {
         for (int column = row / (2 * LANES) * (2 * LANES); column < width; column += 2 * LANES) {
@@ -127,7 +125,7 @@ ALWAYS_INLINE void multiply_rows(int width, const block_product *p, int64_t firs
     }
 }
 
-ALWAYS_INLINE void run_rows(int width, const block_pass *pass, int64_t first, int64_t end, double *sums)
+TESS_INLINE void run_rows(int width, const block_pass *pass, int64_t first, int64_t end, double *sums)
 {
     for (int64_t i = first; i < end; i += ROWS_IN_CACHE) {
         const int64_t until = i + ROWS_IN_CACHE < end ? i + ROWS_IN_CACHE : end;
