@@ -41,7 +41,7 @@ tess_matrix *bench_problem_load(bench_run *run, const bench_case *which)
 
 int bench_case_study_run(const bench_case_study *study, int argc, char **argv)
 {
-    const struct argp program = {.doc = study->doc};
+    const struct argp program = {.options = study->own, .parser = study->parse, .doc = study->doc};
     bench_options options;
     bench_cases cases;
     bench_run run;

@@ -64,6 +64,8 @@ typedef struct bench_case_study {
     const char *name, *doc;
     const char *const *on_gpu, *const *on_host; /* sources; NULL ends them */
     void (*run)(bench_run *run, const bench_case *which);
+    const struct argp_option *own; /* options of its own, and what reads them into variables of the study; or NULL */
+    argp_parser_t parse;
 } bench_case_study;
 /* The exit code of the program. */
 int bench_case_study_run(const bench_case_study *study, int argc, char **argv);

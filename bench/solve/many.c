@@ -12,7 +12,7 @@
 #include "solve/contest.h"
 #include "solve/solve.h"
 
-enum { REPETITIONS = 3, MOST_COLUMNS = 32 };
+enum { REPETITIONS = 3, MOST_COLUMNS = 32, MOST_COUNTS = 8, KEY_COLUMNS = 800 };
 
 /* A method and what it is told by. */
 typedef struct method {
@@ -25,12 +25,16 @@ static const method methods[] = {{"cg-jacobi", TESS_SOLVER_CG, TESS_PRECOND_JACO
                                  {"block-cg-jacobi", TESS_SOLVER_BLOCK_CG, TESS_PRECOND_JACOBI},
                                  {"minres-jacobi", TESS_SOLVER_MINRES, TESS_PRECOND_JACOBI},
                                  {"bicgstab-jacobi", TESS_SOLVER_BICGSTAB, TESS_PRECOND_JACOBI},
+                                 {"gmres-jacobi", TESS_SOLVER_GMRES, TESS_PRECOND_JACOBI},
+                                 {"cg-ic0", TESS_SOLVER_CG, TESS_PRECOND_IC0},
                                  {"cg-amg", TESS_SOLVER_CG, TESS_PRECOND_AMG},
                                  {"cg-cholesky", TESS_SOLVER_CG, TESS_PRECOND_CHOLESKY},
                                  {"auto", TESS_SOLVER_AUTO, TESS_PRECOND_AUTO}};
 /* Complete factors of more rows, in three dimensions, take longer than the rest of the study. */
 enum { FACTORS_ROWS = 100000 };
-static const int counts[] = {2, 8, 32};
+/* What the user asks for: numbers of columns, ended by 0, and methods. */
+static int64_t counts[MOST_COUNTS + 1] = {2, 8, 32};
+static const char *chosen;
 
 typedef struct problem {
     bench_run *run;
@@ -136,8 +140,8 @@ static void run_method(problem *p, const method *m)
         bench_fault(p->run, p->name, m->name, tess_context_last_error(p->run->ctx)->status);
         return;
     }
-    for (size_t k = 0; k < sizeof counts / sizeof *counts && !(quick && k > 0); k++) {
-        time_columns(p, solver, m, counts[k]);
+    for (size_t k = 0; counts[k] > 0 && !(quick && k > 0); k++) {
+        time_columns(p, solver, m, (int)counts[k]);
     }
     tess_solver_destroy(solver);
 }
@@ -169,9 +173,9 @@ static void run_case(bench_run *run, const bench_case *which)
     if (!p.a) { return; }
     if (make_arrays(&p) == TESS_SUCCESS) {
         for (size_t m = 0; m < sizeof methods / sizeof *methods; m++) {
-            if (methods[m].precond != TESS_PRECOND_CHOLESKY || p.a->nrows <= FACTORS_ROWS) {
-                run_method(&p, &methods[m]);
-            }
+            const bool too_large = methods[m].precond == TESS_PRECOND_CHOLESKY && p.a->nrows > FACTORS_ROWS;
+
+            if (bench_is_named(chosen, methods[m].name) && !too_large) { run_method(&p, &methods[m]); }
         }
     } else {
         bench_fault(run, p.name, "arrays of several columns", tess_context_last_error(run->ctx)->status);
@@ -181,20 +185,34 @@ static void run_case(bench_run *run, const bench_case *which)
     tess_matrix_destroy(p.a);
 }
 
+static error_t parse_columns(int key, char *arg, struct argp_state *state)
+{
+    if (key != KEY_COLUMNS) { return ARGP_ERR_UNKNOWN; }
+    bench_read_sizes(state, arg, MOST_COUNTS, counts);
+    for (int k = 0; counts[k] > 0; k++) {
+        if (counts[k] > MOST_COLUMNS) { argp_error(state, "--columns: %d at most", MOST_COLUMNS); }
+    }
+    return 0;
+}
+
 int study_many(int argc, char **argv, const char *parts)
 {
     static const char *const on_gpu[] = {"gallery:laplace3d:150", "gallery:laplace3d27:128", "gallery:laplace2d:256",
                                          "gallery:elasticity3d:48", NULL};
     static const char *const on_host[] = {"gallery:laplace3d27:64", "gallery:laplace3d:64", "gallery:laplace2d:256",
                                           NULL};
+    static const struct argp_option own[] = {
+        {"columns", KEY_COLUMNS, "K[,K..]", 0, "numbers of columns (default 2,8,32)", 0}, {0}};
     static const bench_case_study study = {
         .name = "many",
         .doc = "Times solves of 2, 8 and 32 right-hand sides together and one after another, set-up excluded, "
                "each column verified.",
         .on_gpu = on_gpu,
         .on_host = on_host,
-        .run = run_case};
+        .run = run_case,
+        .own = own,
+        .parse = parse_columns};
 
-    (void)parts;
+    chosen = parts;
     return bench_case_study_run(&study, argc, argv);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kernels over vectors of several columns, by rows (base/fused.h). A thread keeps one column: that of its number modulo
- * the number of columns, a power of two up to the threads of a wave; or COLUMNS_EACH neighbouring ones, to read 16
- * bytes at a time. Every kernel finishes its own reduction: threads of one column add up, then waves, then blocks,
- * always in the same order; the last block runs the scalar updates.
+ * Kernels over vectors of several columns, by rows (base/fused.h). A thread keeps its columns: one, that of its number
+ * modulo the number of columns, a power of two up to the threads of a wave; or V of them, to read 16 bytes at a time.
+ * Every kernel finishes its own reduction: threads of one column add up, then waves, then blocks, always in the same
+ * order; the last block runs the scalar updates.
  */
 #ifndef TESS_DEVICE_GPU_COLUMNS_CUH
 #define TESS_DEVICE_GPU_COLUMNS_CUH
@@ -12,7 +12,7 @@
 
 static_assert((int)TESS_MAX_COLUMNS <= (int)GPU_WAVE, "the threads of a wave have all columns");
 
-/* Columns of a thread, where they are a multiple of it. */
+/* Columns of a thread in products and preconditioners, where they are a multiple of it. */
 enum { COLUMNS_EACH = 4 };
 
 /* V columns of a row. */
@@ -63,42 +63,60 @@ __device__ static inline bool column_enter(const columns_target &target, bool re
     return false;
 }
 
-/* Threads that have V neighbouring columns each: which of the thread's columns, from `first` on, run. True: one does.
-   After column_enter. */
+/* The V neighbouring columns of this thread among those of a row. */
 template <int V>
-__device__ static inline bool columns_run(const columns_target &target, int first, bool (&running)[V])
-{
-    bool any = false;
+struct thread_columns {
+    int columns, first;
+    bool any, all, running[V]; /* whether one runs; all; each */
 
-#pragma unroll
-    for (int w = 0; w < V; w++) {
-        const int phase = target.state ? target.state[first + w].phase : TESS_LOOP_RUNNING;
-
-        running[w] = phase == TESS_LOOP_RUNNING || (phase == TESS_LOOP_FINISHING && target.finishing);
-        any = any || running[w];
-    }
-    return any;
-}
-
-/* Their sums as column_grid_reduce takes them: the wave's, in the thread of each column, and 0 in others. All threads
-   call it. */
-template <int V, int N>
-__device__ static inline void columns_to_threads(const double (&value)[V][N], int columns, double (&own)[N])
-{
-    const int lane = (int)threadIdx.x % GPU_WAVE, threads = columns / V;
-
-#pragma unroll
-    for (int k = 0; k < N; k++) {
-        own[k] = 0.0;
+    /* After column_enter. */
+    __device__ explicit inline thread_columns(const columns_target &target)
+        : columns(target.columns), first(((int)threadIdx.x & (target.columns / V - 1)) * V), any(false), all(true)
+    {
 #pragma unroll
         for (int w = 0; w < V; w++) {
-            const double sum = lanes_sum_down(value[w][k], GPU_WAVE, threads);
-            const double given = GPU_SHUFFLE(sum, lane / V, GPU_WAVE);
+            const int phase = target.state ? target.state[first + w].phase : TESS_LOOP_RUNNING;
 
-            if (lane < columns && lane % V == w) { own[k] = given; }
+            running[w] = phase == TESS_LOOP_RUNNING || (phase == TESS_LOOP_FINISHING && target.finishing);
+            any = any || running[w];
+            all = all && running[w];
         }
     }
-}
+
+    /* Writes the columns that run to a row of x, from the thread's first one on. */
+    template <typename VECTOR>
+    __device__ inline void put(VECTOR *x, const columns_pack<VECTOR, V> &pack) const
+    {
+        if (all) {
+            *(columns_pack<VECTOR, V> *)(void *)x = pack;
+            return;
+        }
+#pragma unroll
+        for (int w = 0; w < V; w++) {
+            if (running[w]) { x[w] = pack.value[w]; }
+        }
+    }
+
+    /* Sums as column_grid_reduce takes them: the wave's, in the thread of each column, and 0 in others. All threads
+       call it. */
+    template <int N>
+    __device__ inline void give_sums(const double (&value)[V][N], double (&own)[N]) const
+    {
+        const int lane = (int)threadIdx.x % GPU_WAVE;
+
+#pragma unroll
+        for (int k = 0; k < N; k++) {
+            own[k] = 0.0;
+#pragma unroll
+            for (int w = 0; w < V; w++) {
+                const double sum = lanes_sum_down(value[w][k], GPU_WAVE, columns / V);
+                const double given = GPU_SHUFFLE(sum, lane / V, GPU_WAVE);
+
+                if (lane < columns && lane % V == w) { own[k] = given; }
+            }
+        }
+    }
+};
 
 /* The block's sums by column; those of column c are in thread c. All threads call it. */
 template <int N>

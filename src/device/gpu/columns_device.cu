@@ -33,7 +33,10 @@ __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, (column_blocks<OP, NDOTS>())
     if (NDOTS > 0) { column_grid_reduce(dots, runs, target); }
 }
 
-/* ---- COLUMNS_EACH columns a thread ---- */
+/* ---- two columns a thread ---- */
+
+/* Columns of a thread; blocks per multiprocessor, for which registers must suffice. */
+enum { PAIR = 2, PAIR_BLOCKS = 4 };
 
 /* The vectors of a pass, as bits of the numbers in tess_fused.in and out. None: it has no such kernel. */
 struct pass_vectors {
@@ -79,29 +82,19 @@ constexpr bool takes_scale(tess_fused_op op)
            op != TESS_FUSED_ADVANCE;
 }
 
-/* Blocks per multiprocessor, for which registers must suffice. */
-constexpr int pack_blocks(tess_fused_op op)
-{
-    return needs_registers(op) ? 2 : 4;
-}
-
 enum { PASS_INPUTS = 4, PASS_OUTPUTS = 3, PASS_COEFFICIENTS = 3 };
 
-/* What a thread has of its columns. */
-struct pack_scalars {
-    tess_scalars loop[COLUMNS_EACH];
-    double coefficients[COLUMNS_EACH][PASS_COEFFICIENTS];
-    bool runs[COLUMNS_EACH];
-    bool all; /* run */
+/* What a thread knows of its columns. */
+struct pair_scalars {
+    tess_scalars loop[PAIR];
+    double coefficients[PAIR][PASS_COEFFICIENTS];
 };
 
 template <tess_fused_op OP>
-__device__ static inline void read_scalars(const tess_fused &op, int first, pack_scalars *s)
+__device__ static inline void read_scalars(const tess_fused &op, int first, pair_scalars *s)
 {
-    s->all = true;
 #pragma unroll
-    for (int w = 0; w < COLUMNS_EACH; w++) {
-        s->all = s->all && s->runs[w];
+    for (int w = 0; w < PAIR; w++) {
         s->loop[w] = {};
         if (op.state) { s->loop[w] = {op.state[first + w].alpha, op.state[first + w].beta, op.state[first + w].omega}; }
         if constexpr (has_coefficients(OP)) {
@@ -116,91 +109,73 @@ __device__ static inline void read_scalars(const tess_fused &op, int first, pack
     }
 }
 
-/* Writes the columns that run. */
-template <typename VALUE>
-__device__ static inline void store_pack(VALUE *to, const columns_pack<VALUE, COLUMNS_EACH> &from,
-                                         const pack_scalars &s)
-{
-    if (s.all) {
-        *(columns_pack<VALUE, COLUMNS_EACH> *)(void *)to = from;
-        return;
-    }
-#pragma unroll
-    for (int w = 0; w < COLUMNS_EACH; w++) {
-        if (s.runs[w]) { to[w] = from.value[w]; }
-    }
-}
+typedef thread_columns<PAIR> pair_columns;
 
-/* Values at .. at + COLUMNS_EACH - 1, of columns of one row. All are read before one is written. */
+/* The thread's columns of a row. All vectors are read before one is written. */
 template <tess_fused_op OP, bool SCALED, int N>
-__device__ static inline void apply_pack(const tess_fused &op, const pack_scalars &s, int64_t at, int64_t row,
-                                         double (&dots)[COLUMNS_EACH][N])
+__device__ static inline void apply_pair(const tess_fused &op, const pair_columns &own, const pair_scalars &s,
+                                         int64_t row, double (&dots)[PAIR][N])
 {
     constexpr pass_vectors vectors = vectors_of(OP, SCALED);
-    columns_pack<double, COLUMNS_EACH> in[PASS_INPUTS], out[PASS_OUTPUTS];
+    const int64_t at = row * own.columns + own.first;
+    columns_pack<double, PAIR> in[PASS_INPUTS], out[PASS_OUTPUTS];
     const double scale = SCALED ? op.scale[row] : 1.0;
-    tess_fused own = {};
+    tess_fused of_row = {};
 
 #pragma unroll
     for (int k = 0; k < PASS_INPUTS; k++) {
-        if (vectors.in >> k & 1U) { in[k] = pack_at<COLUMNS_EACH>(op.in[k] + at); }
-        own.in[k] = in[k].value;
+        if (vectors.in >> k & 1U) { in[k] = pack_at<PAIR>(op.in[k] + at); }
+        of_row.in[k] = in[k].value;
     }
 #pragma unroll
     for (int k = 0; k < PASS_OUTPUTS; k++) {
-        if (vectors.changed >> k & 1U) { out[k] = pack_at<COLUMNS_EACH>((const double *)op.out[k] + at); }
-        own.out[k] = out[k].value;
+        if (vectors.changed >> k & 1U) { out[k] = pack_at<PAIR>((const double *)op.out[k] + at); }
+        of_row.out[k] = out[k].value;
     }
-    if (SCALED) { own.scale = &scale; }
+    if (SCALED) { of_row.scale = &scale; }
 #pragma unroll
-    for (int w = 0; w < COLUMNS_EACH; w++) {
-        if (has_coefficients(OP)) { own.coefficients = s.coefficients[w]; }
-        apply_body<OP>(&own, s.loop[w], w, 0, dots[w]);
+    for (int w = 0; w < PAIR; w++) {
+        if (has_coefficients(OP)) { of_row.coefficients = s.coefficients[w]; }
+        apply_body<OP>(&of_row, s.loop[w], w, 0, dots[w]);
     }
 #pragma unroll
     for (int k = 0; k < PASS_OUTPUTS; k++) {
-        if ((vectors.changed | vectors.written) >> k & 1U) { store_pack(op.out[k] + at, out[k], s); }
+        if ((vectors.changed | vectors.written) >> k & 1U) { own.put(op.out[k] + at, out[k]); }
     }
     if (has_shadow(OP) && op.shadow) {
-        columns_pack<float, COLUMNS_EACH> narrow;
-
-#pragma unroll
-        for (int w = 0; w < COLUMNS_EACH; w++) {
-            narrow.value[w] = (float)out[0].value[w];
-        }
-        store_pack(op.shadow + at, narrow, s);
+        own.put(op.shadow + at, columns_pack<float, PAIR>{{(float)out[0].value[0], (float)out[0].value[1]}});
     }
 }
 
 /* 1 << threads_log threads have the columns of a row. */
 template <tess_fused_op OP, int NDOTS, bool SCALED>
-__global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, (pack_blocks(OP)))
-    packs_kernel(const tess_fused op, const columns_target target, int threads_log)
+__global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, PAIR_BLOCKS)
+    pairs_kernel(const tess_fused op, const columns_target target, int threads_log)
 {
-    const int first = ((int)threadIdx.x & ((1 << threads_log) - 1)) * COLUMNS_EACH;
-    const int64_t packs = op.n / COLUMNS_EACH, step = (int64_t)gridDim.x * GPU_BLOCK;
-    double dots[COLUMNS_EACH][NDOTS > 0 ? NDOTS : 1] = {};
+    const int64_t rows = op.n / target.columns, step = ((int64_t)gridDim.x * GPU_BLOCK) >> threads_log;
+    double dots[PAIR][NDOTS > 0 ? NDOTS : 1] = {};
     tess_scalars of_thread;
-    pack_scalars s;
-    const bool runs = column_enter(target, NDOTS > 0, &of_thread), any = columns_run(target, first, s.runs);
+    pair_scalars s;
+    const bool runs = column_enter(target, NDOTS > 0, &of_thread);
+    const pair_columns own(target);
 
-    if (any) {
-        read_scalars<OP>(op, first, &s);
-        for (int64_t p = (int64_t)blockIdx.x * GPU_BLOCK + threadIdx.x; p < packs; p += step) {
-            apply_pack<OP, SCALED>(op, s, p * COLUMNS_EACH, p >> threads_log, dots);
+    if (own.any) {
+        read_scalars<OP>(op, own.first, &s);
+        for (int64_t row = ((int64_t)blockIdx.x * GPU_BLOCK + threadIdx.x) >> threads_log; row < rows; row += step) {
+            apply_pair<OP, SCALED>(op, own, s, row, dots);
         }
     }
     if constexpr (NDOTS > 0) {
-        double own[NDOTS];
+        double sums[NDOTS];
 
-        columns_to_threads(dots, target.columns, own);
-        column_grid_reduce(own, runs, target);
+        own.give_sums(dots, sums);
+        column_grid_reduce(sums, runs, target);
     }
 }
 
 /* Whether all vectors of the pass can be read 16 bytes at a time, and the pass does nothing else. */
 template <tess_fused_op OP>
-static bool takes_packs(const tess_fused *op)
+static bool takes_pairs(const tess_fused *op)
 {
     const pass_vectors vectors = vectors_of(OP, op->scale != NULL);
     uintptr_t places = (uintptr_t)op->shadow;
@@ -211,7 +186,7 @@ static bool takes_packs(const tess_fused *op)
     for (int k = 0; k < PASS_OUTPUTS; k++) {
         if ((vectors.changed | vectors.written) >> k & 1U) { places |= (uintptr_t)op->out[k]; }
     }
-    return vectors.in != 0U && op->columns % COLUMNS_EACH == 0 && places % 16 == 0 && (!op->shadow || has_shadow(OP));
+    return vectors.in != 0U && op->columns % PAIR == 0 && places % 16 == 0 && (!op->shadow || has_shadow(OP));
 }
 
 /* ---- launches ---- */
@@ -230,16 +205,16 @@ template <tess_fused_op OP, int NDOTS>
 static tess_status launch_columns(tess_context *ctx, const tess_fused *op)
 {
     gpu_scope scope(ctx);
-    const bool packs = takes_packs<OP>(op);
-    const int each = packs ? (int)COLUMNS_EACH : 1, blocks = packs ? pack_blocks(OP) : column_blocks<OP, NDOTS>();
+    const bool pairs = takes_pairs<OP>(op);
+    const int each = pairs ? (int)PAIR : 1, blocks = pairs ? (int)PAIR_BLOCKS : column_blocks<OP, NDOTS>();
     const unsigned grid = gpu_grid(ctx, op->n / each, blocks);
     columns_target target = {op->state, op->columns, op->finishing, NULL, NULL, TESS_SCALAR_NONE};
     void (*kernel)(tess_fused, columns_target, int) = columns_kernel<OP, NDOTS>;
     tess_status status = TESS_SUCCESS;
 
     if constexpr (vectors_of(OP, false).in != 0U) {
-        if (packs) { kernel = packs_kernel<OP, NDOTS, false>; }
-        if (packs && takes_scale(OP) && op->scale) { kernel = packs_kernel<OP, NDOTS, takes_scale(OP)>; }
+        if (pairs) { kernel = pairs_kernel<OP, NDOTS, false>; }
+        if (pairs && takes_scale(OP) && op->scale) { kernel = pairs_kernel<OP, NDOTS, takes_scale(OP)>; }
     }
     TESS_TRY(prepare_columns(ctx, grid, NDOTS, op->scalar, &target));
     status = gpu_launch(ctx, "a vector operation on several columns", kernel, grid, 0, *op, target,

@@ -14,7 +14,7 @@
 #include "format/csr/csr_plan.cuh"
 
 enum {
-    COLUMN_LOADS = 4,      /* entries in flight per thread */
+    COLUMN_LOADS = 2,      /* entries in flight per thread */
     COLUMN_NONZEROS = 16,  /* entries of a mean row for each thread of a column; more get more threads */
     COLUMN_STEPS = 8,      /* a row of more entries than so many for each thread of a group is left for a wave, */
     COLUMN_LEFT_OVER = 64, /* but none of fewer entries than this */
@@ -95,11 +95,10 @@ __device__ static inline void block_columns_sum(const csr_view &v, const VECTOR 
     column_block_sum(sum, threads);
 }
 
-/* A thread's columns: the first one, which of them run, and their dot products. */
+/* A thread's columns, and their dot products. */
 template <int V, int NDOTS>
 struct own_columns {
-    int first;
-    bool any, running[V];
+    thread_columns<V> of;
     double dots[V][NDOTS > 0 ? NDOTS : 1];
 };
 
@@ -108,16 +107,15 @@ template <typename VECTOR, int NDOTS, bool STEP, int V>
 __device__ static inline void finish_row_columns(const csr_view &v, const tess_spmv_args &args, int64_t row,
                                                  const double (&sum)[V], own_columns<V, NDOTS> *own)
 {
-    const int64_t target = part_row_target(v.row_of, v.row_shift, row);
     const double scale = v.exponent ? part_row_scale(v.exponent, row) : 1.0;
+    double scaled[V];
 
+    if (!own->of.any) { return; }
 #pragma unroll
     for (int w = 0; w < V; w++) {
-        if (own->running[w]) {
-            finish_column<VECTOR, NDOTS, STEP>(args, target * args.columns + own->first + w, scale * sum[w],
-                                               own->dots[w]);
-        }
+        scaled[w] = scale * sum[w];
     }
+    finish_columns<VECTOR, NDOTS, STEP>(args, part_row_target(v.row_of, v.row_shift, row), own->of, scaled, own->dots);
 }
 
 /* The rows of a chunk, except a long one at its end. */
@@ -143,7 +141,7 @@ __device__ static inline void multiply_short_rows(const columns_product &p, cons
             takes = to - from <= most;
             left_over = left_over || !takes;
         }
-        group_columns_sum<VALUE>(p.v, x, columns, width, from, takes && own->any ? to : from, sum);
+        group_columns_sum<VALUE>(p.v, x, columns, width, from, takes && own->of.any ? to : from, sum);
         if (takes && ((int)threadIdx.x & (width - 1)) < columns / V) {
             finish_row_columns<VECTOR, NDOTS, STEP>(p.v, args, row, sum, own);
         }
@@ -155,7 +153,7 @@ __device__ static inline void multiply_short_rows(const columns_product &p, cons
         if (to - from > most) {
             double sum[V] = {};
 
-            group_columns_sum<VALUE>(p.v, x, columns, GPU_WAVE, from, own->any ? to : from, sum);
+            group_columns_sum<VALUE>(p.v, x, columns, GPU_WAVE, from, own->of.any ? to : from, sum);
             if ((int)threadIdx.x % GPU_WAVE < columns / V) {
                 finish_row_columns<VECTOR, NDOTS, STEP>(p.v, args, row, sum, own);
             }
@@ -190,14 +188,14 @@ __device__ static inline void multiply_long_row(const columns_product &p, int64_
     double sum[V] = {};
 
     if (to - from <= SEGMENT) {
-        block_columns_sum<VALUE>(p.v, x, columns, from, own->any ? to : from, sum);
+        block_columns_sum<VALUE>(p.v, x, columns, from, own->of.any ? to : from, sum);
     } else if ((int)threadIdx.x < columns / V) {
         const int split = last_up_to(p.split_row, p.nsplit, row);
 
         for (int s = p.split_segment[split]; s < p.split_segment[split + 1]; s++) {
 #pragma unroll
             for (int w = 0; w < V; w++) {
-                sum[w] += p.segment_sum[(int64_t)s * columns + own->first + w];
+                sum[w] += p.segment_sum[(int64_t)s * columns + own->of.first + w];
             }
         }
     }
@@ -205,15 +203,14 @@ __device__ static inline void multiply_long_row(const columns_product &p, int64_
 }
 
 template <typename VALUE, typename VECTOR, int NDOTS, bool STEP, int V>
-__global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, columns_tuning::blocks(V))
+__global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, (columns_blocks(V, NDOTS)))
     columns_product_kernel(const columns_product p, const tess_spmv_args args, const columns_target target)
 {
-    own_columns<V, NDOTS> own = {((int)threadIdx.x & (target.columns / V - 1)) * V, false, {}, {}};
-    const VECTOR *x = factors_of<VECTOR>(args) + own.first;
     tess_scalars scalars;
     const bool runs = column_enter(target, true, &scalars);
+    own_columns<V, NDOTS> own = {thread_columns<V>(target), {}};
+    const VECTOR *x = factors_of<VECTOR>(args) + own.of.first;
 
-    own.any = columns_run(target, own.first, own.running);
     for (int at = (int)blockIdx.x; at < p.nchunks; at += (int)gridDim.x) {
         const csr_chunk chunk = p.chunk[at];
 
@@ -226,7 +223,7 @@ __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, columns_tuning::blocks(V))
     if constexpr (NDOTS > 0) {
         double sums[NDOTS];
 
-        columns_to_threads(own.dots, target.columns, sums);
+        own.of.give_sums(own.dots, sums);
         column_grid_reduce(sums, runs, target);
     }
 }
@@ -237,21 +234,20 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
     column_segments_kernel(const columns_product p, const tess_spmv_args args, const columns_target target)
 {
     const int segment = (int)blockIdx.x, split = last_up_to(p.split_segment, p.nsplit, segment);
-    const int threads = target.columns / V, first = ((int)threadIdx.x & (threads - 1)) * V;
-    bool running[V];
+    const int threads = target.columns / V;
     double sum[V] = {};
     tess_scalars scalars;
 
     (void)column_enter(target, false, &scalars);
-    const bool any = columns_run(target, first, running);
+    const thread_columns<V> own(target);
     const int64_t row = p.split_row[split], end = offset_at(p.v, row + 1);
     const int64_t from = offset_at(p.v, row) + (int64_t)(segment - p.split_segment[split]) * SEGMENT;
     const int64_t to = end - from > SEGMENT ? from + SEGMENT : end;
 
-    block_columns_sum<VALUE>(p.v, factors_of<VECTOR>(args) + first, target.columns, from, any ? to : from, sum);
+    block_columns_sum<VALUE>(p.v, factors_of<VECTOR>(args) + own.first, target.columns, from, own.any ? to : from, sum);
 #pragma unroll
     for (int w = 0; w < V; w++) {
-        if ((int)threadIdx.x < threads) { p.segment_sum[(int64_t)segment * target.columns + first + w] = sum[w]; }
+        if ((int)threadIdx.x < threads) { p.segment_sum[(int64_t)segment * target.columns + own.first + w] = sum[w]; }
     }
 }
 
@@ -270,7 +266,7 @@ template <typename VALUE, typename VECTOR, int NDOTS, bool STEP, int V>
 static tess_status launch_product_of(tess_context *ctx, const csr_view *v, const csr_plan *p,
                                      const tess_spmv_args *args)
 {
-    const int64_t most = (int64_t)gpu_state_of(ctx)->multiprocessors * columns_tuning::blocks(V);
+    const int64_t most = (int64_t)gpu_state_of(ctx)->multiprocessors * columns_blocks(V, NDOTS);
     const unsigned grid = (unsigned)(p->nchunks < most ? p->nchunks : most);
     columns_product product = {*v,        p->chunk,     p->nchunks,       choose_columns_group(v, args->columns / V),
                                p->nsplit, p->split_row, p->split_segment, NULL};
@@ -295,8 +291,8 @@ static tess_status launch_product(tess_context *ctx, const csr_view *v, const cs
 {
     constexpr int EACH = columns_tuning::EACH;
 
-    return columns_take_packs<VECTOR>(args) ? launch_product_of<VALUE, VECTOR, NDOTS, STEP, EACH>(ctx, v, p, args)
-                                            : launch_product_of<VALUE, VECTOR, NDOTS, STEP, 1>(ctx, v, p, args);
+    return columns_take_packs(args) ? launch_product_of<VALUE, VECTOR, NDOTS, STEP, EACH>(ctx, v, p, args)
+                                    : launch_product_of<VALUE, VECTOR, NDOTS, STEP, 1>(ctx, v, p, args);
 }
 
 template <typename VALUE>

@@ -23,9 +23,9 @@ __global__ static void empty_columns_kernel(const csr_view v, const tess_spmv_ar
     if (!column_enter(target, false, &scalars)) { return; }
     for (int64_t i = (int64_t)blockIdx.x * GPU_BLOCK + threadIdx.x; i < v.nrows * target.columns;
          i += (int64_t)gridDim.x * GPU_BLOCK) {
-        const int64_t row = part_row_target(v.row_of, v.row_shift, i / target.columns);
+        const int64_t at = part_row_target(v.row_of, v.row_shift, i / target.columns) * target.columns + c;
 
-        finish_column<double, 0, false>(args, row * target.columns + c, 0.0, NULL);
+        args.y[at] = spmv_result(&args, at, 0.0);
     }
 }
 

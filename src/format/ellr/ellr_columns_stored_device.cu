@@ -42,6 +42,11 @@ __device__ static inline void add_entries(const STORED *val, const COLUMN *col, 
 struct slices_of_columns {
     typedef ellr_view view;
 
+    __host__ __device__ static constexpr int blocks(int each, int ndots)
+    {
+        return columns_blocks(each, ndots);
+    }
+
     __host__ __device__ static inline int64_t places(const ellr_view *v)
     {
         return v->nslices * ELLR_SLICE;

@@ -7,6 +7,11 @@
 struct tiles_of_columns {
     typedef tiles_view view;
 
+    __host__ __device__ static constexpr int blocks(int each, int ndots)
+    {
+        return each > 1 ? 2 : columns_blocks(each, ndots);
+    }
+
     __host__ __device__ static inline int64_t places(const tiles_view *v)
     {
         return v->nrows;
