@@ -20,7 +20,7 @@ struct columns_tuning {
 /* Blocks per multiprocessor. Registers must suffice: a kernel that spills takes up to three times as long. */
 __host__ __device__ constexpr int columns_blocks(int each, int ndots)
 {
-    return each > 1 && ndots > 0 ? 3 : 4;
+    return each > 1 && ndots > 1 ? 3 : 4;
 }
 
 template <typename STORED, typename VECTOR, typename ARITHMETIC, int V>
@@ -79,7 +79,7 @@ __device__ static inline void finish_result(const tess_spmv_args &args, int64_t 
 
 #pragma unroll
         for (int w = 0; w < V; w++) {
-            if (own.running[w]) { dots[w][k] += y.value[w] * factor.value[w]; }
+            if (own.runs(w)) { dots[w][k] += y.value[w] * factor.value[w]; }
         }
     }
 }
@@ -152,7 +152,7 @@ __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, (FORMAT::blocks(V, NDOTS)))
     const bool runs = column_enter(target, NDOTS > 0, &scalars);
     const thread_columns<V> own(target);
 
-    for (int64_t place = (int64_t)blockIdx.x * rows + (int)threadIdx.x / threads; own.any && place < places;
+    for (int64_t place = (int64_t)blockIdx.x * rows + (int)threadIdx.x / threads; own.any() && place < places;
          place += (int64_t)gridDim.x * rows) {
         ARITHMETIC sum[V] = {};
         double wide[V];

@@ -67,33 +67,42 @@ __device__ static inline bool column_enter(const columns_target &target, bool re
 template <int V>
 struct thread_columns {
     int columns, first;
-    bool any, all, running[V]; /* whether one runs; all; each */
+    unsigned running; /* bit w: column first + w */
 
     /* After column_enter. */
     __device__ explicit inline thread_columns(const columns_target &target)
-        : columns(target.columns), first(((int)threadIdx.x & (target.columns / V - 1)) * V), any(false), all(true)
+        : columns(target.columns), first(((int)threadIdx.x & (target.columns / V - 1)) * V), running(0U)
     {
 #pragma unroll
         for (int w = 0; w < V; w++) {
             const int phase = target.state ? target.state[first + w].phase : TESS_LOOP_RUNNING;
 
-            running[w] = phase == TESS_LOOP_RUNNING || (phase == TESS_LOOP_FINISHING && target.finishing);
-            any = any || running[w];
-            all = all && running[w];
+            running |= (phase == TESS_LOOP_RUNNING || (phase == TESS_LOOP_FINISHING && target.finishing) ? 1U : 0U)
+                       << w;
         }
+    }
+
+    __device__ inline bool runs(int w) const
+    {
+        return (running >> w & 1U) != 0U;
+    }
+
+    __device__ inline bool any() const
+    {
+        return running != 0U;
     }
 
     /* Writes the columns that run to a row of x, from the thread's first one on. */
     template <typename VECTOR>
     __device__ inline void put(VECTOR *x, const columns_pack<VECTOR, V> &pack) const
     {
-        if (all) {
+        if (running == (1U << V) - 1U) {
             *(columns_pack<VECTOR, V> *)(void *)x = pack;
             return;
         }
 #pragma unroll
         for (int w = 0; w < V; w++) {
-            if (running[w]) { x[w] = pack.value[w]; }
+            if (runs(w)) { x[w] = pack.value[w]; }
         }
     }
 

@@ -159,7 +159,7 @@ __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, PAIR_BLOCKS)
     const bool runs = column_enter(target, NDOTS > 0, &of_thread);
     const pair_columns own(target);
 
-    if (own.any) {
+    if (own.any()) {
         read_scalars<OP>(op, own.first, &s);
         for (int64_t row = ((int64_t)blockIdx.x * GPU_BLOCK + threadIdx.x) >> threads_log; row < rows; row += step) {
             apply_pair<OP, SCALED>(op, own, s, row, dots);

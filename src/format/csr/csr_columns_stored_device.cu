@@ -15,10 +15,16 @@
 
 enum {
     COLUMN_LOADS = 2,      /* entries in flight per thread */
-    COLUMN_NONZEROS = 16,  /* entries of a mean row for each thread of a column; more get more threads */
+    COLUMN_NONZEROS = 48,  /* entries of a mean row for each thread of a column; more get more threads */
     COLUMN_STEPS = 8,      /* a row of more entries than so many for each thread of a group is left for a wave, */
     COLUMN_LEFT_OVER = 64, /* but none of fewer entries than this */
 };
+
+/* A dot product takes as many registers here as two do elsewhere. */
+__host__ __device__ constexpr int product_blocks(int each, int ndots)
+{
+    return columns_blocks(each, 2 * ndots);
+}
 
 struct columns_product {
     csr_view v;
@@ -35,35 +41,48 @@ __device__ static inline int64_t offset_at(const csr_view &v, int64_t row)
     return tess_row_offset(v.row_ptr, v.row_ptr_bits, row);
 }
 
-/* The terms of the thread's columns with entries from, from + step, .. below `to`. */
+/* The terms of the thread's columns with entries from, from + step, .. below `to`. The next entries are loaded while x
+   is. */
 template <typename VALUE, typename VECTOR, int V>
 __device__ static inline void add_entries(const csr_view &v, const VECTOR *x, int columns, int64_t from, int64_t to,
                                           int step, double (&sum)[V])
 {
-    const VALUE *val = (const VALUE *)v.val;
+    const VALUE *val = (const VALUE *)v.val + from;
+    const int32_t *col = v.col_ind + from;
+    int32_t column[COLUMN_LOADS];
+    VALUE next[COLUMN_LOADS];
 
+#pragma unroll
+    for (int u = 0; u < COLUMN_LOADS; u++) {
+        if (from + u * step < to) {
+            column[u] = col[u * step];
+            next[u] = val[u * step];
+        }
+    }
 #pragma unroll 1
-    for (int64_t k = from; k < to; k += COLUMN_LOADS * step) {
-        int32_t column[COLUMN_LOADS];
+    for (int64_t left = to - from; left > 0; left -= COLUMN_LOADS * step) {
         VALUE value[COLUMN_LOADS];
         columns_pack<VECTOR, V> factor[COLUMN_LOADS];
 
+        val += COLUMN_LOADS * step;
+        col += COLUMN_LOADS * step;
 #pragma unroll
         for (int u = 0; u < COLUMN_LOADS; u++) {
-            if (k + u * step < to) {
-                column[u] = v.col_ind[k + u * step];
-                value[u] = val[k + u * step];
-            }
+            value[u] = next[u];
+            if (u * step < left) { factor[u] = pack_at<V>(x + (int64_t)column[u] * columns); }
         }
 #pragma unroll
         for (int u = 0; u < COLUMN_LOADS; u++) {
-            if (k + u * step < to) { factor[u] = pack_at<V>(x + (int64_t)column[u] * columns); }
+            if ((COLUMN_LOADS + u) * step < left) {
+                column[u] = col[u * step];
+                next[u] = val[u * step];
+            }
         }
 #pragma unroll
         for (int u = 0; u < COLUMN_LOADS; u++) {
 #pragma unroll
             for (int w = 0; w < V; w++) {
-                if (k + u * step < to) { sum[w] += product_of(value[u], factor[u].value[w]); }
+                if (u * step < left) { sum[w] += product_of(value[u], factor[u].value[w]); }
             }
         }
     }
@@ -110,7 +129,7 @@ __device__ static inline void finish_row_columns(const csr_view &v, const tess_s
     const double scale = v.exponent ? part_row_scale(v.exponent, row) : 1.0;
     double scaled[V];
 
-    if (!own->of.any) { return; }
+    if (!own->of.any()) { return; }
 #pragma unroll
     for (int w = 0; w < V; w++) {
         scaled[w] = scale * sum[w];
@@ -141,7 +160,7 @@ __device__ static inline void multiply_short_rows(const columns_product &p, cons
             takes = to - from <= most;
             left_over = left_over || !takes;
         }
-        group_columns_sum<VALUE>(p.v, x, columns, width, from, takes && own->of.any ? to : from, sum);
+        group_columns_sum<VALUE>(p.v, x, columns, width, from, takes && own->of.any() ? to : from, sum);
         if (takes && ((int)threadIdx.x & (width - 1)) < columns / V) {
             finish_row_columns<VECTOR, NDOTS, STEP>(p.v, args, row, sum, own);
         }
@@ -153,7 +172,7 @@ __device__ static inline void multiply_short_rows(const columns_product &p, cons
         if (to - from > most) {
             double sum[V] = {};
 
-            group_columns_sum<VALUE>(p.v, x, columns, GPU_WAVE, from, own->of.any ? to : from, sum);
+            group_columns_sum<VALUE>(p.v, x, columns, GPU_WAVE, from, own->of.any() ? to : from, sum);
             if ((int)threadIdx.x % GPU_WAVE < columns / V) {
                 finish_row_columns<VECTOR, NDOTS, STEP>(p.v, args, row, sum, own);
             }
@@ -188,7 +207,7 @@ __device__ static inline void multiply_long_row(const columns_product &p, int64_
     double sum[V] = {};
 
     if (to - from <= SEGMENT) {
-        block_columns_sum<VALUE>(p.v, x, columns, from, own->of.any ? to : from, sum);
+        block_columns_sum<VALUE>(p.v, x, columns, from, own->of.any() ? to : from, sum);
     } else if ((int)threadIdx.x < columns / V) {
         const int split = last_up_to(p.split_row, p.nsplit, row);
 
@@ -203,7 +222,7 @@ __device__ static inline void multiply_long_row(const columns_product &p, int64_
 }
 
 template <typename VALUE, typename VECTOR, int NDOTS, bool STEP, int V>
-__global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, (columns_blocks(V, NDOTS)))
+__global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, (product_blocks(V, NDOTS)))
     columns_product_kernel(const columns_product p, const tess_spmv_args args, const columns_target target)
 {
     tess_scalars scalars;
@@ -244,7 +263,8 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
     const int64_t from = offset_at(p.v, row) + (int64_t)(segment - p.split_segment[split]) * SEGMENT;
     const int64_t to = end - from > SEGMENT ? from + SEGMENT : end;
 
-    block_columns_sum<VALUE>(p.v, factors_of<VECTOR>(args) + own.first, target.columns, from, own.any ? to : from, sum);
+    block_columns_sum<VALUE>(p.v, factors_of<VECTOR>(args) + own.first, target.columns, from, own.any() ? to : from,
+                             sum);
 #pragma unroll
     for (int w = 0; w < V; w++) {
         if ((int)threadIdx.x < threads) { p.segment_sum[(int64_t)segment * target.columns + own.first + w] = sum[w]; }
@@ -266,7 +286,7 @@ template <typename VALUE, typename VECTOR, int NDOTS, bool STEP, int V>
 static tess_status launch_product_of(tess_context *ctx, const csr_view *v, const csr_plan *p,
                                      const tess_spmv_args *args)
 {
-    const int64_t most = (int64_t)gpu_state_of(ctx)->multiprocessors * columns_blocks(V, NDOTS);
+    const int64_t most = (int64_t)gpu_state_of(ctx)->multiprocessors * product_blocks(V, NDOTS);
     const unsigned grid = (unsigned)(p->nchunks < most ? p->nchunks : most);
     columns_product product = {*v,        p->chunk,     p->nchunks,       choose_columns_group(v, args->columns / V),
                                p->nsplit, p->split_row, p->split_segment, NULL};

@@ -9,7 +9,7 @@ struct diagonals_of_columns {
 
     __host__ __device__ static constexpr int blocks(int each, int ndots)
     {
-        return columns_blocks(each, ndots > 1 ? ndots : 0);
+        return columns_blocks(each, ndots);
     }
 
     __host__ __device__ static inline int64_t places(const dia_view *v)
@@ -17,38 +17,57 @@ struct diagonals_of_columns {
         return v->nrows;
     }
 
-    /* Every place of a diagonal may be loaded, and x wherever the column exists: no load waits for a bitmap. */
+    /* What a row has of some diagonals. */
+    template <typename STORED>
+    struct batch {
+        STORED value[columns_tuning::BATCH];
+        int32_t offset[columns_tuning::BATCH];
+        uint32_t entries[columns_tuning::BATCH]; /* of the row's word; 0: the diagonal does not exist */
+
+        /* Those from d on. Every place of a diagonal may be loaded. */
+        __device__ inline void load(const dia_view &v, int64_t d, int64_t row)
+        {
+#pragma unroll
+            for (int u = 0; u < columns_tuning::BATCH; u++) {
+                entries[u] = 0U;
+                if (d + u < v.ndiagonals) {
+                    const dia_diagonal diagonal = v.diagonal[d + u];
+
+                    offset[u] = diagonal.offset;
+                    value[u] = ((const STORED *)v.val)[dia_place(&v, d + u, row)];
+                    entries[u] = diagonal.bitmap < 0 ? UINT32_MAX : v.bitmap[dia_word(&v, diagonal, row)];
+                }
+            }
+        }
+    };
+
+    /* The next diagonals are loaded while x is. */
     template <typename STORED, typename VECTOR, typename ARITHMETIC, int V>
     __device__ static inline int64_t sum_row(const dia_view &v, int64_t row, const VECTOR *x, int columns,
                                              ARITHMETIC (&sum)[V])
     {
         constexpr int BATCH = columns_tuning::BATCH;
-        const STORED *val = (const STORED *)v.val;
+        batch<STORED> next;
 
         x += row * columns;
+        next.load(v, 0, row);
 #pragma unroll 1
         for (int64_t d = 0; d < v.ndiagonals; d += BATCH) {
-            const int64_t left = v.ndiagonals - d;
-            STORED value[BATCH];
             columns_pack<VECTOR, V> factor[BATCH];
-            uint32_t entries[BATCH]; /* of the row's word */
+            STORED value[BATCH];
+            bool entry[BATCH];
 
 #pragma unroll
             for (int u = 0; u < BATCH; u++) {
-                entries[u] = 0U;
-                if (u < left) {
-                    const dia_diagonal diagonal = v.diagonal[d + u];
-                    const bool within = (uint64_t)(row + diagonal.offset) < (uint64_t)v.ncols; /* not if negative */
-
-                    value[u] = val[dia_place(&v, d + u, row)];
-                    entries[u] = diagonal.bitmap < 0 ? UINT32_MAX : v.bitmap[dia_word(&v, diagonal, row)];
-                    if (within) { factor[u] = pack_at<V>(x + (int64_t)diagonal.offset * columns); }
-                    entries[u] = within ? entries[u] : 0U;
-                }
+                value[u] = next.value[u];
+                entry[u] = (next.entries[u] >> (row % DIA_WORD) & 1U) != 0 &&
+                           (uint64_t)(row + next.offset[u]) < (uint64_t)v.ncols; /* not if negative */
+                if (entry[u]) { factor[u] = pack_at<V>(x + (int64_t)next.offset[u] * columns); }
             }
+            next.load(v, d + BATCH, row);
 #pragma unroll
             for (int u = 0; u < BATCH; u++) {
-                if (entries[u] >> (row % DIA_WORD) & 1U) { add_products(value[u], factor[u], sum); }
+                if (entry[u]) { add_products(value[u], factor[u], sum); }
             }
         }
         return row;

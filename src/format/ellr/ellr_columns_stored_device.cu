@@ -5,36 +5,45 @@
 #include "format/ellr/ellr_rows.h"
 
 /* The entries of a row: val and col point to its first one, columns are relative to `base`. Values are loaded into the
-   first-level cache, for the waves of neighbouring rows share its lines. */
+   first-level cache, for the waves of neighbouring rows share its lines; the next ones while x is. */
 template <typename STORED, typename COLUMN, typename VECTOR, typename ARITHMETIC, int V>
-__device__ static inline void add_entries(const STORED *val, const COLUMN *col, int64_t base, int32_t length,
+__device__ static inline void add_entries(const STORED *val, const COLUMN *col, int32_t base, int32_t length,
                                           const VECTOR *x, int columns, ARITHMETIC (&sum)[V])
 {
     constexpr int BATCH = columns_tuning::BATCH;
+    COLUMN column[BATCH];
+    STORED next[BATCH];
 
+#pragma unroll
+    for (int u = 0; u < BATCH; u++) {
+        if (u < length) {
+            column[u] = col[u * ELLR_SLICE];
+            next[u] = val[u * ELLR_SLICE];
+        }
+    }
 #pragma unroll 1
-    for (int32_t k = 0; k < length; k += BATCH) {
-        COLUMN column[BATCH];
+    for (; length > 0; length -= BATCH) {
         STORED value[BATCH];
         columns_pack<VECTOR, V> factor[BATCH];
 
+        val += BATCH * ELLR_SLICE;
+        col += BATCH * ELLR_SLICE;
 #pragma unroll
         for (int u = 0; u < BATCH; u++) {
-            if (u < length - k) {
+            value[u] = next[u];
+            if (u < length) { factor[u] = pack_at<V>(x + (int64_t)(base + column[u]) * columns); }
+        }
+#pragma unroll
+        for (int u = 0; u < BATCH; u++) {
+            if (BATCH + u < length) {
                 column[u] = col[u * ELLR_SLICE];
-                value[u] = val[u * ELLR_SLICE];
+                next[u] = val[u * ELLR_SLICE];
             }
         }
 #pragma unroll
         for (int u = 0; u < BATCH; u++) {
-            if (u < length - k) { factor[u] = pack_at<V>(x + (base + column[u]) * columns); }
+            if (u < length) { add_products(value[u], factor[u], sum); }
         }
-#pragma unroll
-        for (int u = 0; u < BATCH; u++) {
-            if (u < length - k) { add_products(value[u], factor[u], sum); }
-        }
-        val += BATCH * ELLR_SLICE;
-        col += BATCH * ELLR_SLICE;
     }
 }
 
@@ -67,7 +76,7 @@ struct slices_of_columns {
 
             add_entries(val, wide + lane, 0, ellr_length(&v, position), x, columns, sum);
         } else {
-            add_entries(val, words + lane, ellr_target(&v, row), ellr_length(&v, position), x, columns, sum);
+            add_entries(val, words + lane, (int32_t)ellr_target(&v, row), ellr_length(&v, position), x, columns, sum);
         }
 #pragma unroll
         for (int w = 0; v.exponent && w < V; w++) {
