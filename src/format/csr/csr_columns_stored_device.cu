@@ -14,10 +14,9 @@
 #include "format/csr/csr_plan.cuh"
 
 enum {
-    COLUMN_LOADS = 2,      /* entries in flight per thread */
-    COLUMN_NONZEROS = 48,  /* entries of a mean row for each thread of a column; more get more threads */
-    COLUMN_STEPS = 8,      /* a row of more entries than so many for each thread of a group is left for a wave, */
-    COLUMN_LEFT_OVER = 64, /* but none of fewer entries than this */
+    COLUMN_LOADS = 2,     /* entries in flight per thread */
+    COLUMN_NONZEROS = 48, /* entries of a mean row for each thread of a column; more get more threads */
+    COLUMN_MOST = 96,     /* a row of more entries for each of these is left for a wave */
 };
 
 /* A dot product takes as many registers here as two do elsewhere. */
@@ -144,7 +143,7 @@ __device__ static inline void multiply_short_rows(const columns_product &p, cons
                                                   own_columns<V, NDOTS> *own)
 {
     const int columns = args.columns, width = p.group;
-    const int most = width == GPU_WAVE ? INT_MAX : max((int)COLUMN_LEFT_OVER, COLUMN_STEPS * width);
+    const int most = width == GPU_WAVE ? INT_MAX : COLUMN_MOST * (width / (columns / V));
     bool left_over = false;
 
     for (int r0 = 0; r0 < chunk.short_rows; r0 += GPU_BLOCK / width) {
