@@ -10,7 +10,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 venv=$PWD/build/python
-wanted="scikit-build-core>=0.10 pycparser numpy scipy pytest hypothesis pyamg matplotlib tqdm mypy jax lineax"
+wanted="scikit-build-core>=0.10 pycparser numpy scipy pytest pytest-xdist hypothesis pyamg matplotlib tqdm mypy jax lineax"
 
 prepare()
 {
@@ -78,7 +78,10 @@ case $command in
 prepare) prepare ;;
 build) build "$@" ;;
 release) release "$@" ;;
-test) PATH="$venv/bin:$PATH" MPLBACKEND=Agg "$venv/bin/python" -m pytest -c python/pyproject.toml python/tests "$@" ;;
+test)
+    PATH="$venv/bin:$PATH" MPLBACKEND=Agg "$venv/bin/python" -m pytest -c python/pyproject.toml -n "${JOBS:-$(nproc)}" \
+        --dist worksteal python/tests "$@"
+    ;;
 *)
     sed -n '3,9p' "$0"
     exit 2

@@ -136,44 +136,51 @@ __device__ static inline void finish_row_columns(const csr_view &v, const tess_s
     finish_columns<VECTOR, NDOTS, STEP>(args, part_row_target(v.row_of, v.row_shift, row), own->of, scaled, own->dots);
 }
 
-/* The rows of a chunk, except a long one at its end. */
+/* A row by a whole wave. */
 template <typename VALUE, typename VECTOR, int NDOTS, bool STEP, int V>
-__device__ static inline void multiply_short_rows(const columns_product &p, const csr_chunk &chunk,
+__device__ static inline void multiply_row_by_wave(const columns_product &p, int64_t row, const tess_spmv_args &args,
+                                                   const VECTOR *x, own_columns<V, NDOTS> *own)
+{
+    const int64_t from = offset_at(p.v, row), to = offset_at(p.v, row + 1);
+    double sum[V] = {};
+
+    group_columns_sum<VALUE>(p.v, x, args.columns, GPU_WAVE, from, own->of.any() ? to : from, sum);
+    if ((int)threadIdx.x % GPU_WAVE < args.columns / V) {
+        finish_row_columns<VECTOR, NDOTS, STEP>(p.v, args, row, sum, own);
+    }
+}
+
+/* The rows of chunk `at`, except a long one at its end. Waves share the rows of a chunk, and wait for no other; the
+   last rows are those of another wave in each chunk. */
+template <typename VALUE, typename VECTOR, int NDOTS, bool STEP, int V>
+__device__ static inline void multiply_short_rows(const columns_product &p, int at, const csr_chunk &chunk,
                                                   const tess_spmv_args &args, const VECTOR *x,
                                                   own_columns<V, NDOTS> *own)
 {
-    const int columns = args.columns, width = p.group;
+    const int columns = args.columns, width = p.group, rows = GPU_WAVE / width;
     const int most = width == GPU_WAVE ? INT_MAX : COLUMN_MOST * (width / (columns / V));
-    bool left_over = false;
+    const int wave = ((int)threadIdx.x / GPU_WAVE + at) % WAVES, lane = (int)threadIdx.x % GPU_WAVE;
 
-    for (int r0 = 0; r0 < chunk.short_rows; r0 += GPU_BLOCK / width) {
-        const int r = r0 + (int)threadIdx.x / width;
+    for (int r0 = wave * rows; r0 < chunk.short_rows; r0 += GPU_BLOCK / width) {
+        const int r = r0 + lane / width;
         const int64_t row = (int64_t)chunk.first_row + r;
         int64_t from = 0, to = 0;
-        bool takes = r < chunk.short_rows;
         double sum[V] = {};
 
-        if (takes) {
+        if (r < chunk.short_rows) {
             from = offset_at(p.v, row);
             to = offset_at(p.v, row + 1);
-            takes = to - from <= most;
-            left_over = left_over || !takes;
         }
-        group_columns_sum<VALUE>(p.v, x, columns, width, from, takes && own->of.any() ? to : from, sum);
-        if (takes && ((int)threadIdx.x & (width - 1)) < columns / V) {
+        const bool longer = to - from > most;
+        const gpu_lanes left = GPU_BALLOT(longer);
+
+        group_columns_sum<VALUE>(p.v, x, columns, width, from, !longer && own->of.any() ? to : from, sum);
+        if (r < chunk.short_rows && !longer && (lane & (width - 1)) < columns / V) {
             finish_row_columns<VECTOR, NDOTS, STEP>(p.v, args, row, sum, own);
         }
-    }
-    if (!__syncthreads_or(left_over)) { return; }
-    for (int r = (int)threadIdx.x / GPU_WAVE; r < chunk.short_rows; r += WAVES) {
-        const int64_t row = (int64_t)chunk.first_row + r, from = offset_at(p.v, row), to = offset_at(p.v, row + 1);
-
-        if (to - from > most) {
-            double sum[V] = {};
-
-            group_columns_sum<VALUE>(p.v, x, columns, GPU_WAVE, from, own->of.any() ? to : from, sum);
-            if ((int)threadIdx.x % GPU_WAVE < columns / V) {
-                finish_row_columns<VECTOR, NDOTS, STEP>(p.v, args, row, sum, own);
+        for (int k = 0; left != 0 && k < rows; k++) {
+            if ((left >> (k * width) & 1U) != 0) {
+                multiply_row_by_wave<VALUE, VECTOR, NDOTS, STEP>(p, (int64_t)chunk.first_row + r0 + k, args, x, own);
             }
         }
     }
@@ -232,7 +239,7 @@ __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, (product_blocks(V, NDOTS)))
     for (int at = (int)blockIdx.x; at < p.nchunks; at += (int)gridDim.x) {
         const csr_chunk chunk = p.chunk[at];
 
-        multiply_short_rows<VALUE, VECTOR, NDOTS, STEP>(p, chunk, args, x, &own);
+        multiply_short_rows<VALUE, VECTOR, NDOTS, STEP>(p, at, chunk, args, x, &own);
         if (chunk.short_rows < chunk.rows) {
             multiply_long_row<VALUE, VECTOR, NDOTS, STEP>(p, (int64_t)chunk.first_row + chunk.short_rows, args, x,
                                                           &own);
