@@ -10,7 +10,8 @@
 set -eu
 cd "$(dirname "$0")/.."
 venv=$PWD/build/python
-wanted="scikit-build-core>=0.10 pycparser numpy scipy pytest pytest-xdist hypothesis pyamg matplotlib tqdm mypy jax lineax"
+wanted="scikit-build-core>=0.10 pycparser numpy scipy pytest pytest-xdist hypothesis pyamg matplotlib tqdm mypy jax"
+wanted="$wanted lineax"
 
 prepare()
 {
