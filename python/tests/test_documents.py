@@ -16,7 +16,7 @@ import tessera_sparse as ts
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 MODULES = [m.name for m in pkgutil.iter_modules(ts.__path__) if m.name not in ("_abi", "libtessera")]
 PAGES = sorted(name for name in os.listdir(os.path.join(ROOT, "docs/python")) if name.endswith(".md"))
-PAGES += ["../howto/several-right-hand-sides.md", "../howto/batches.md", "../howto/sequences.md"]
+PAGES += [f"../howto/{name}.md" for name in ("several-right-hand-sides", "batches", "sequences", "coming-from")]
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
@@ -34,7 +34,7 @@ def test_pages(name):
     pytest.importorskip("scipy")
     with open(os.path.join(ROOT, "docs/python", name), encoding="utf-8") as file:
         text = file.read()
-    missing = [f"import {library}" for library in ("torch", "jax", "lineax")
+    missing = [f"import {library}" for library in ("torch", "jax", "lineax", "pyamg")
                if importlib.util.find_spec(library) is None]
     found = re.findall(r"^```python\n(>>>.*?)^```", text, re.S | re.M)
     blocks = "\n".join(block for block in found if not any(line in block for line in missing))
