@@ -32,7 +32,7 @@ static const struct argp_option compare_argp_options[] = {
      TESS_SECTION_OUTPUT},
     {"format", 0, "NAME", OPTION_DOC, CLI_LISTED("format", "all"), TESS_SECTION_PRECISION},
     {"matrix-precision", 0, "P", OPTION_DOC, CLI_LISTED("matrix-precision", "all"), TESS_SECTION_PRECISION},
-    {"device", 0, "NAME", OPTION_DOC, "auto, cpu, cuda or hip (default auto: the host, and a GPU if present)",
+    {"device", 0, "NAME", OPTION_DOC, "auto, cpu, gpu, cuda or hip (default auto: the host, and a GPU if present)",
      TESS_SECTION_DEVICE},
     {0}};
 

@@ -35,24 +35,24 @@ const struct argp cli_host_argp = {.options = host_options, .parser = parse_host
 
 static error_t parse_device(int key, char *arg, struct argp_state *state)
 {
-    static const char *const names[] = {"auto", "cpu", "cuda", "hip", NULL};
-    static const tess_device devices[] = {TESS_DEVICE_AUTO, TESS_DEVICE_CPU, TESS_DEVICE_GPU, TESS_DEVICE_GPU};
+    static const char *const names[] = {"auto", "cpu", "gpu", "cuda", "hip", NULL}; /* gpu: of this build */
+    enum { AUTO, CPU, GPU };
     if (key != KEY_DEVICE) { return ARGP_ERR_UNKNOWN; }
     int index = cli_parse_word(state, "device", arg, names);
     const bool emulated = strcmp(tess_gpu_backend(), "emulated") == 0; /* tests: any name stands for it */
-    bool wrong_build = devices[index] == TESS_DEVICE_GPU && strcmp(names[index], tess_gpu_backend()) != 0 && !emulated;
-    if (wrong_build) {
-        cli_error("this build of tessera has no %s backend (GPU backend: %s); use --device cpu", names[index],
-                  tess_gpu_backend());
+    const bool there = index == GPU ? tess_has_gpu_backend() != 0 : strcmp(names[index], tess_gpu_backend()) == 0;
+    if (index >= GPU && !there && !emulated) {
+        cli_error("this build of tessera has no %s backend (GPU backend: %s); use --device cpu",
+                  index == GPU ? "GPU" : names[index], tess_gpu_backend());
         exit(CLI_DEVICE);
     }
-    *(tess_device *)state->input = devices[index];
+    *(tess_device *)state->input = index == AUTO ? TESS_DEVICE_AUTO : index == CPU ? TESS_DEVICE_CPU : TESS_DEVICE_GPU;
     return 0;
 }
 
 static const struct argp_option device_options[] = {
     {"device", KEY_DEVICE, "NAME", 0,
-     "auto, cpu, cuda or hip (default auto: the GPU if there is one; solve: the host for small matrices)",
+     "auto, cpu, gpu, cuda or hip (default auto: the GPU if there is one; solve: the host for small matrices)",
      TESS_SECTION_DEVICE},
     {0}};
 const struct argp cli_device_argp = {.options = device_options, .parser = parse_device};

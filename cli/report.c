@@ -71,15 +71,19 @@ static json_t *levels_json(const cli_solve_run *run)
     return cli_levels_json(&levels, cli_convergence_factor(run->result));
 }
 
-/* What else than the norm as given must meet the tolerance, or alone. */
-static const char *norm_text(tess_stop_norm norm)
+/* Which norm must meet which tolerance. */
+static void print_stopping(const tess_solve_result *r, const tess_solve_options *o)
 {
-    switch (norm) {
-    case TESS_STOP_NORM_ROWS: return " of scaled rows";
-    case TESS_STOP_NORM_BOTH: return ", and of scaled rows";
-    case TESS_STOP_NORM_PRECONDITIONED: return " of the preconditioned residual";
-    default: return "";
+    printf("%-17s ", "stopping");
+    if (r->stop_norm == TESS_STOP_NORM_PRECONDITIONED) {
+        printf("||M^-1 (b - A x)|| <= max(rtol ||M^-1 b||, atol) (rtol %g, atol %g)", o->rtol, o->atol);
+    } else if (r->stop_norm == TESS_STOP_NORM_ROWS) {
+        printf("||b - A x|| <= max(rtol ||b||, atol) of scaled rows (rtol %g, atol %g)", o->rtol, o->atol);
+    } else {
+        printf("||b - A x|| <= %.6g (rtol %g, atol %g)%s", r->tolerance, o->rtol, o->atol,
+               r->stop_norm == TESS_STOP_NORM_BOTH ? ", and of scaled rows" : "");
     }
+    printf(", at most %s\n", tess_count(o->max_iterations, "iteration").text);
 }
 
 static void print_setting(const cli_solve_run *run)
@@ -129,8 +133,7 @@ static void print_setting(const cli_solve_run *run)
                tess_count(o->max_iterations, "iteration").text);
         return;
     }
-    printf("%-17s ||b - A x|| <= %.6g (rtol %g, atol %g)%s, at most %s\n", "stopping", r->tolerance, o->rtol, o->atol,
-           norm_text(r->stop_norm), tess_count(o->max_iterations, "iteration").text);
+    print_stopping(r, o);
 }
 
 static void print_outcome(const cli_solve_run *run)

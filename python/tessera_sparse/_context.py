@@ -31,8 +31,9 @@ class Context:
 
     Parameters
     ----------
-    device : {"auto", "cpu", "gpu"}
-        "auto" takes a GPU if this build of the library and this machine have one.
+    device : {"auto", "cpu", "gpu", "cuda", "hip"}
+        "gpu" is the backend of this build of the library, "cuda" or "hip". "auto" takes it if this machine has such a
+        GPU.
     device_index : int
         Number of the GPU; -1: the current one.
     stream : int
@@ -53,7 +54,10 @@ class Context:
 
     def __init__(self, device="auto", *, device_index=-1, stream=0, threads=0, log=None, log_level="info"):
         options, pointer = new_struct(_abi.tess_context_options), ctypes.c_void_p()
-        options.device = choose("tess_device", device, "device")
+        backend = lib.tess_gpu_backend().decode()
+        if device in ("cuda", "hip") and device != backend and backend in ("cuda", "hip"):
+            raise ValueError(f"device={device!r}: this build of the library has the backend {backend}")
+        options.device = choose("tess_device", "gpu" if device in ("cuda", "hip") else device, "device")
         options.device_index, options.stream, options.threads = device_index, stream or None, threads
         keep = []
         if log is not None:

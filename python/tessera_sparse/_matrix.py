@@ -169,7 +169,8 @@ class Matrix:
     @classmethod
     def read(cls, path, *, context=None):
         """
-        Reads a Matrix Market file, also compressed by gzip, or a binary cache.
+        Reads a Matrix Market file, also compressed by gzip, SciPy's `.npz`, PETSc's binary file, or a binary cache
+        (docs/howto/files.md).
 
         Examples
         --------
@@ -278,6 +279,10 @@ class Matrix:
 
     __matmul__ = matvec
     matmat = matvec
+    dot = matvec
+
+    def __mul__(self, _other):
+        raise TypeError("a Matrix multiplies by A @ x; * is not defined")
 
     def rmatvec(self, x):
         """

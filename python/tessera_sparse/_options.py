@@ -21,7 +21,8 @@ from ._library import lib, new_struct
 from ._multigrid import ARRAYS
 
 _HINTS = {"tol": "rtol", "maxiter": "max_iterations", "maxit": "max_iterations", "ksp_rtol": "rtol",
-          "preconditioner": "precond", "method": "solver", "M": "precond"}
+          "preconditioner": "precond", "method": "solver", "M": "precond", "callback": "monitor",
+          "B": "near_nullspace", "restrt": "restart", "tolerance": "rtol"}
 _NUMBERS_ALONE = ("integer", "seed", "real", "field")  # no text but auto
 _WHOLE, _REAL = ("integer", "seed", "flag", "words", "bytes"), ("real", "share", "accuracy", "field")
 

@@ -76,6 +76,7 @@ class Preconditioner:
 
     __matmul__ = matvec
     __call__ = matvec
+    dot = matvec
 
     def matmat(self, R):
         """

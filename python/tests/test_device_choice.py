@@ -52,6 +52,19 @@ def library(monkeypatch):
     return made
 
 
+def test_names_of_a_gpu_are_those_of_the_tool():
+    backend = _context.lib.tess_gpu_backend().decode()
+    for name in ("gpu", "cuda", "hip"):
+        if name not in ("gpu", backend) and backend in ("cuda", "hip"):
+            with pytest.raises(ValueError, match=f"has the backend {backend}"):
+                ts.Context(device=name)
+        elif not _context.lib.tess_has_gpu_backend():
+            with pytest.raises(ts.TesseraError, match="no GPU backend"):
+                ts.Context(device=name)
+    with pytest.raises(ValueError, match="did you mean 'gpu'"):
+        ts.Context(device="gpuu")
+
+
 def test_without_a_gpu_nothing_is_chosen():
     device = ctypes.c_int(-1)
     assert _context.lib.tess_advise_device(10, 28, 0, ctypes.byref(device), None) == 0

@@ -222,6 +222,7 @@ def test_options_that_came_before_are_the_same_again():
 
 
 @pytest.mark.parametrize("options,error,text", [
+    ({"callback": print}, TypeError, "did you mean 'monitor'"), ({"B": 3}, TypeError, "did you mean 'near_nullspace'"),
     ({"restrt": 3}, TypeError, "did you mean 'restart'"), ({"maxiter": 3}, TypeError, "did you mean 'max_iterations'"),
     ({"tol": 3}, TypeError, "did you mean 'rtol'"), ({"solver": "gc"}, ValueError, "did you mean 'cg'"),
     ({"precond": "ilu99"}, ValueError, "ilu99"), ({"rtol": "small"}, TypeError, "rtol"),

@@ -399,6 +399,9 @@ def test_objects_as_operators_of_scipy():
         assert np.allclose(M.T @ X[:, 0], M.rmatvec(X[:, 0]))
         assert theirs.bicg(matrix, np.ones(40), M=M)[1] == 0
     assert np.allclose(matrix.rmatvec(X[:, 0]), A.T @ X[:, 0]) and np.allclose(matrix.rmatmat(X), A.T @ X)
+    assert (matrix.dot(X) == matrix @ X).all() and (M.dot(X[:, 0]) == M @ X[:, 0]).all()
+    with pytest.raises(TypeError, match="A @ x"):
+        matrix * X[:, 0]
     assert theirs.lsqr(matrix, np.ones(40))[1] in (1, 2)
     with pytest.raises(NotImplementedError, match="ilut"):
         ts.ilut(matrix).T

@@ -51,6 +51,7 @@ err_has 'laplace2d'
 expect 2 generate laplace2d $(seq 20) --output a.mtx
 err_has "there are too many arguments, from '[0-9]+' on"
 expect 4 solve spd.mtx --device cuda --engine graph
+expect 4 solve spd.mtx --device gpu --engine graph
 expect 2 timestep spd.mtx --engine graph --device cpu
 err_has "engine graph needs a GPU|--engine graph"
 expect 2 timestep spd.mtx --steps fp64:9007199254740993,fp64:9007199254740993

@@ -3,10 +3,10 @@
 problem=gallery:laplace2d:10
 
 expect 0 solve $problem --solver cg --precond jacobi --stop-norm preconditioned --device cpu --json norm.json
-out_has '^stopping .* of the preconditioned residual, at most'
+out_has '^stopping +\|\|M\^-1 \(b - A x\)\|\| <= max\(rtol \|\|M\^-1 b\|\|, atol\) .*, at most'
 json norm.json 'j["options"]["stop_norm"] == "preconditioned" and j["converged"]'
 expect 0 solve $problem --solver cg --stop-norm rows --device cpu --json norm.json
-out_has '^stopping .* of scaled rows, at most'
+out_has '^stopping +\|\|b - A x\|\| <= max\(rtol \|\|b\|\|, atol\) of scaled rows .*, at most'
 json norm.json 'j["row_residual"]["met"] and j["row_residual"]["relative"] <= 1e-5'
 expect 0 solve $problem --solver cg --stop-norm both --scale symmetric --device cpu
 out_has '^stopping .*, and of scaled rows, at most'
