@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Exceptions."""
+import math
 import re
 
 
@@ -54,9 +55,11 @@ class ConvergenceError(TesseraError):
 
     def __init__(self, result):
         rows = result.rows["relative"]
+        unbounded = result.converged and not math.isfinite(result.residual_bound)  # of a user's products
         super().__init__(result.reason, f"no verified solution: {result.reason_text}; true relative residual "
                          f"{result.relative_residual:.2e}" + (f", of scaled rows {rows:.2e}" if rows == rows else "") +
-                         f", wanted {result.rtol:.2e}",
+                         f", wanted {result.rtol:.2e}" + (", but nothing bounds its error" if unbounded else ""),
+                         "ts.Matrix(A, error_bound=...) bounds the error of the operator's products" if unbounded else
                          "look at error.result: why, attempts, history")
         self.result = result
 

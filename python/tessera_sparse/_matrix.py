@@ -71,6 +71,9 @@ class Matrix:
         self._raised, self._transpose, self._host_csr = [], None, None
         if isinstance(A, (str, os.PathLike)):
             raise TypeError(f"a matrix cannot be made from the text {str(A)!r}; Matrix.read(path) reads a file")
+        if callable(A) and not hasattr(A, "shape"):
+            raise TypeError("A is a function, which has no size; scipy.sparse.linalg.LinearOperator((n, n), matvec=A) "
+                            "has one")
         if isinstance(A, Matrix):
             if A.is_operator:
                 raise TypeError("A is an operator already; make another Matrix from what it was made from")

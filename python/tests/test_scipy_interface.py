@@ -152,6 +152,19 @@ def test_least_squares_of_operators(function, shape, damp):
     assert out[1] == 1 or np.isclose(out[5], expected[5], rtol=0.3)  # anorm, normA
 
 
+def test_operators_say_what_they_lack():
+    from scipy.sparse.linalg import LinearOperator
+    A, b = laplacian(40), np.ones(40)
+    operator = LinearOperator(A.shape, matvec=A.dot, dtype=float)
+    with pytest.raises(ts.ConvergenceError, match=r"converged.*nothing bounds its error.*error_bound=") as caught:
+        ts.spsolve(operator, b)
+    assert caught.value.result.converged and np.allclose(A @ caught.value.result.x, b)
+    bounded = ts.Matrix(operator, error_bound=lambda x: 4 * EPS * 4.0 * np.linalg.norm(x))
+    assert np.allclose(A @ ts.spsolve(bounded, b), b)
+    with pytest.raises(TypeError, match="function, which has no size.*LinearOperator"):
+        ts.cg(lambda x: A @ x, b)
+
+
 @pytest.mark.parametrize("method", ["lsqr", "lsmr"])
 def test_bounds_of_operators_in_least_squares(method):
     from scipy.sparse.linalg import LinearOperator
