@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# check.sh [sanitized|all]: what must hold before a change goes in (make check), in at most 8 minutes on two idle cores:
+# check.sh [sanitized|all]: what must hold before a change goes in (make check), in about 8 minutes on two idle cores:
 # every test that needs no GPU, in one build, the one of `make`.
 # sanitized (make check-sanitized): the build by clang with sanitizers, its tests and the fuzz targets.
 # all (make check-all, continuous integration): both, and what takes longer: the emulated GPU, races, coverage,
