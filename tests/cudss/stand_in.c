@@ -22,9 +22,9 @@ typedef struct object {
     int64_t n, count, columns; /* columns: DENSE */
     const int32_t *row_ptr, *column;
     const void *val;
-    int type, matrix;          /* of values; of the matrix */
-    bool transposed, pivoting; /* CONFIG; pivoting: by Bunch and Kaufman */
-    double *lu;                /* DATA: n x n by rows, and the pivots' rows */
+    int type, matrix;                      /* of values; of the matrix */
+    bool transposed, pivoting, repeatable; /* CONFIG; pivoting: by Bunch and Kaufman */
+    double *lu;                            /* DATA: n x n by rows, and the pivots' rows */
     int64_t *pivot, size;
     int info, changed, type_of_factors, matrix_of_factors;
 } object;
@@ -132,6 +132,7 @@ int cudssConfigSet(void *config, int which, const void *value, size_t bytes)
     if (!o || bytes != sizeof given) { return BAD_VALUE; }
     memcpy(&given, value, sizeof given);
     if (which == CUDSS_TRANSPOSED) { o->transposed = given == 1; }
+    if (which == CUDSS_REPEATABLE) { o->repeatable = given == 1; }
     if (which == CUDSS_PIVOTING) { o->pivoting = given == CUDSS_BUNCH_KAUFMAN; }
     return CUDSS_OK;
 }
@@ -233,6 +234,16 @@ int cudssMatrixCreateDn(void **matrix, int64_t nrows, int64_t ncols, int64_t str
     o->columns = ncols;
     o->val = val;
     o->type = value_type;
+    return CUDSS_OK;
+}
+
+int cudssMatrixSetValues(void *matrix, const void *val)
+{
+    object *o = take(matrix, DENSE);
+
+    BEGIN;
+    if (!o) { return BAD_VALUE; }
+    o->val = val;
     return CUDSS_OK;
 }
 
@@ -401,7 +412,9 @@ int cudssExecute(void *handle, int step, void *config, void *data, void *matrix,
     switch (step) {
     case CUDSS_ANALYSE: return o->pivoting && a->n > MOST_PIVOTED ? CUDSS_UNSUPPORTED : analyse(d, a);
     case CUDSS_FACTOR: return factor(d, a);
-    case CUDSS_SOLVE: return solve_columns(d, o->transposed, x, b);
+    /* as cuDSS 1.0.0 */
+    case CUDSS_SOLVE:
+        return o->repeatable && b->columns > 1 ? CUDSS_UNSUPPORTED : solve_columns(d, o->transposed, x, b);
     default: return CUDSS_UNSUPPORTED;
     }
 }

@@ -8,6 +8,9 @@
  * the row of more than TAIL_ROW entries at a chunk's end is summed by the block, and one longer than a segment by
  * several blocks beforehand. Every sum has a fixed order.
  */
+#include <algorithm>
+#include <limits.h>
+
 #include "device/gpu/wave_sums.cuh"
 #include "format/columns_product.cuh"
 #include "format/csr/csr_chunk_sums.cuh"
@@ -16,7 +19,8 @@
 enum {
     COLUMN_LOADS = 2,     /* entries in flight per thread */
     COLUMN_NONZEROS = 48, /* entries of a mean row for each thread of a column; more get more threads */
-    COLUMN_MOST = 96,     /* a row of more entries for each of these is left for a wave */
+    COLUMN_MOST = 96,     /* for each of these: the most entries of a row that need not be left for a wave, */
+    COLUMN_LEAST = 32,    /* and the fewest of one that may be */
 };
 
 /* As columns_blocks; here one dot product takes the registers of two. */
@@ -30,6 +34,7 @@ struct columns_product {
     const csr_chunk *chunk;
     int nchunks;
     int group; /* threads that share a row: a multiple of those for all columns, a power of two, at most a wave */
+    int most;  /* entries of a row that a group sums; INT_MAX: all rows are so short */
     int nsplit;
     const int32_t *split_row, *split_segment;
     double *segment_sum; /* of each segment, by columns */
@@ -150,6 +155,31 @@ __device__ static inline void multiply_row_by_wave(const columns_product &p, int
     }
 }
 
+/* The rows of a chunk that are long for a group. All waves look for them, and take them in turns. */
+template <typename VALUE, typename VECTOR, int NDOTS, bool STEP, int V>
+__device__ static inline void multiply_left_rows(const columns_product &p, const csr_chunk &chunk,
+                                                 const tess_spmv_args &args, const VECTOR *x,
+                                                 own_columns<V, NDOTS> *own)
+{
+    const int lane = (int)threadIdx.x % GPU_WAVE;
+    int turn = (int)threadIdx.x / GPU_WAVE;
+
+    for (int r0 = 0; r0 < chunk.short_rows; r0 += GPU_WAVE) {
+        const int r = r0 + lane;
+        const int64_t row = (int64_t)chunk.first_row + r;
+        const bool longer = r < chunk.short_rows && offset_at(p.v, row + 1) - offset_at(p.v, row) > p.most;
+        const gpu_lanes left = GPU_BALLOT(longer);
+
+        for (int k = 0; k < GPU_WAVE && left >> k != 0; k++) {
+            if ((left >> k & 1U) == 0) { continue; }
+            if (turn == 0) {
+                multiply_row_by_wave<VALUE, VECTOR, NDOTS, STEP>(p, (int64_t)chunk.first_row + r0 + k, args, x, own);
+            }
+            turn = turn == 0 ? WAVES - 1 : turn - 1;
+        }
+    }
+}
+
 /* The rows of chunk `at`, except a long one at its end. Waves share the rows of a chunk, and wait for no other; the
    last rows are those of another wave in each chunk. */
 template <typename VALUE, typename VECTOR, int NDOTS, bool STEP, int V>
@@ -157,33 +187,27 @@ __device__ static inline void multiply_short_rows(const columns_product &p, int 
                                                   const tess_spmv_args &args, const VECTOR *x,
                                                   own_columns<V, NDOTS> *own)
 {
-    const int columns = args.columns, width = p.group, rows = GPU_WAVE / width;
-    const int most = width == GPU_WAVE ? INT_MAX : COLUMN_MOST * (width / (columns / V));
+    const int columns = args.columns, width = p.group;
     const int wave = ((int)threadIdx.x / GPU_WAVE + at) % WAVES, lane = (int)threadIdx.x % GPU_WAVE;
 
-    for (int r0 = wave * rows; r0 < chunk.short_rows; r0 += GPU_BLOCK / width) {
+    for (int r0 = wave * (GPU_WAVE / width); r0 < chunk.short_rows; r0 += GPU_BLOCK / width) {
         const int r = r0 + lane / width;
         const int64_t row = (int64_t)chunk.first_row + r;
         int64_t from = 0, to = 0;
+        bool takes = r < chunk.short_rows;
         double sum[V] = {};
 
-        if (r < chunk.short_rows) {
+        if (takes) {
             from = offset_at(p.v, row);
             to = offset_at(p.v, row + 1);
+            takes = to - from <= p.most;
         }
-        const bool longer = to - from > most;
-        const gpu_lanes left = GPU_BALLOT(longer);
-
-        group_columns_sum<VALUE>(p.v, x, columns, width, from, !longer && own->of.any() ? to : from, sum);
-        if (r < chunk.short_rows && !longer && (lane & (width - 1)) < columns / V) {
+        group_columns_sum<VALUE>(p.v, x, columns, width, from, takes && own->of.any() ? to : from, sum);
+        if (takes && (lane & (width - 1)) < columns / V) {
             finish_row_columns<VECTOR, NDOTS, STEP>(p.v, args, row, sum, own);
         }
-        for (int k = 0; left != 0 && k < rows; k++) {
-            if ((left >> (k * width) & 1U) != 0) {
-                multiply_row_by_wave<VALUE, VECTOR, NDOTS, STEP>(p, (int64_t)chunk.first_row + r0 + k, args, x, own);
-            }
-        }
     }
+    if (p.most < INT_MAX) { multiply_left_rows<VALUE, VECTOR, NDOTS, STEP>(p, chunk, args, x, own); }
 }
 
 /* The place among `count` ascending numbers of the last that is at most `value`. */
@@ -288,13 +312,23 @@ static int choose_columns_group(const csr_view *v, int threads)
     return group;
 }
 
+/* The most entries of a row for such a group: about as many as two mean rows have. */
+static int choose_most(const csr_view *v, const csr_plan *p, int group, int threads)
+{
+    const int64_t mean = v->nrows > 0 ? v->nnz / v->nrows : 0;
+    const int64_t most = std::min(std::max(2 * mean, (int64_t)COLUMN_LEAST), (int64_t)COLUMN_MOST * (group / threads));
+
+    return group == GPU_WAVE || p->longest <= COLUMN_MOST * (group / threads) ? INT_MAX : (int)most;
+}
+
 template <typename VALUE, typename VECTOR, int NDOTS, bool STEP, int V>
 static tess_status launch_product_of(tess_context *ctx, const csr_view *v, const csr_plan *p,
                                      const tess_spmv_args *args)
 {
     const int64_t most = (int64_t)gpu_state_of(ctx)->multiprocessors * product_blocks(V, NDOTS);
     const unsigned grid = (unsigned)(p->nchunks < most ? p->nchunks : most);
-    columns_product product = {*v,        p->chunk,     p->nchunks,       choose_columns_group(v, args->columns / V),
+    const int threads = args->columns / V, group = choose_columns_group(v, threads);
+    columns_product product = {*v,        p->chunk,     p->nchunks,       group, choose_most(v, p, group, threads),
                                p->nsplit, p->split_row, p->split_segment, NULL};
     columns_target target = {args->reduction.state, args->columns, false, NULL, NULL, TESS_SCALAR_NONE};
     tess_status status = TESS_SUCCESS;

@@ -15,10 +15,7 @@ struct cudss_solver {
     mumps_symmetry symmetry;
     tess_precision precision;
     void *handle, *config, *data, *matrix, *solution, *rhs; /* NULL: not made */
-    /* Several columns: the arrays that the two objects below are of. */
-    const void *columns_rhs;
-    int columns;
-    void *many_solution, *many_rhs; /* NULL: not made */
+    cudss_arrays arrays;
 };
 
 /* Loaded at the first question. */
@@ -127,19 +124,10 @@ cleanup:
 }
 
 /* Nothing can be done about a failure in these. */
-static void close_columns(cudss_solver *s)
-{
-    if (s->many_solution) { (void)library.cudssMatrixDestroy(s->many_solution); }
-    if (s->many_rhs) { (void)library.cudssMatrixDestroy(s->many_rhs); }
-    s->many_solution = s->many_rhs = NULL;
-    s->columns = 0;
-}
-
 static tess_status close_all(void *user)
 {
     cudss_solver *s = user;
 
-    close_columns(s);
     if (s->solution) { (void)library.cudssMatrixDestroy(s->solution); }
     if (s->rhs) { (void)library.cudssMatrixDestroy(s->rhs); }
     if (s->matrix) { (void)library.cudssMatrixDestroy(s->matrix); }
@@ -157,7 +145,7 @@ tess_status cudss_open(tess_context *ctx, tess_precision precision, mumps_symmet
 
     *out = NULL;
     TESS_TRY(tess_host_allocate(ctx, 1, sizeof *o.solver, (void **)&o.solver));
-    *o.solver = (cudss_solver){.ctx = ctx, .symmetry = symmetry, .precision = precision};
+    *o.solver = (cudss_solver){.ctx = ctx, .symmetry = symmetry, .precision = precision, .arrays = *arrays};
     status = ctx->backend->within(ctx, open_all, &o);
     if (status == TESS_SUCCESS) {
         *out = o.solver;
@@ -182,10 +170,8 @@ typedef struct step {
     cudss_solver *solver;
     cudss_facts *facts;
     bool transposed;
-    int64_t n;
     int columns;
-    const void *rhs;
-    void *solution;
+    void *rhs, *solution;
 } step;
 
 static int run(cudss_solver *s, int which)
@@ -279,25 +265,30 @@ cleanup:
     return status;
 }
 
+/* Where a solve reads and writes. */
+static tess_status point_at(cudss_solver *s, void *rhs, void *solution)
+{
+    tess_status status = TESS_SUCCESS;
+
+    TRY_CALL(cudssMatrixSetValues, (s->rhs, rhs));
+    TRY_CALL(cudssMatrixSetValues, (s->solution, solution));
+cleanup:
+    return status;
+}
+
 static tess_status solve_columns_within(void *user)
 {
     const step *t = user;
     cudss_solver *s = t->solver;
-    const int type = type_of(s->precision);
+    const size_t bytes = (size_t)s->arrays.n * tess_precision_bytes(s->precision);
     tess_status status = TESS_SUCCESS;
 
-    if (s->columns != t->columns || s->columns_rhs != t->rhs) {
-        close_columns(s);
-        TRY_CALL(cudssMatrixCreateDn, (&s->many_rhs, t->n, t->columns, t->n, t->rhs, type, CUDSS_BY_COLUMNS));
-        TRY_CALL(cudssMatrixCreateDn, (&s->many_solution, t->n, t->columns, t->n, t->solution, type, CUDSS_BY_COLUMNS));
-        s->columns = t->columns;
-        s->columns_rhs = t->rhs;
+    for (int c = 0; c < t->columns && status == TESS_SUCCESS; c++) {
+        TESS_TRY(point_at(s, (char *)t->rhs + (size_t)c * bytes, (char *)t->solution + (size_t)c * bytes));
+        status = check(s->ctx, run(s, CUDSS_SOLVE), "a solve");
     }
-    status = check(
-        s->ctx,
-        library.cudssExecute(s->handle, CUDSS_SOLVE, s->config, s->data, s->matrix, s->many_solution, s->many_rhs),
-        "a solve");
 cleanup:
+    (void)point_at(s, s->arrays.rhs, s->arrays.solution); /* fails only where that before has */
     return status;
 }
 
@@ -324,9 +315,9 @@ tess_status cudss_solve(cudss_solver *s, bool transposed)
     return s->ctx->backend->within(s->ctx, solve_within, &t);
 }
 
-tess_status cudss_solve_columns(cudss_solver *s, int64_t n, int columns, const void *rhs, void *solution)
+tess_status cudss_solve_columns(cudss_solver *s, int columns, void *rhs, void *solution)
 {
-    step t = {.solver = s, .n = n, .columns = columns, .rhs = rhs, .solution = solution};
+    step t = {.solver = s, .columns = columns, .rhs = rhs, .solution = solution};
 
     return s->ctx->backend->within(s->ctx, solve_columns_within, &t);
 }

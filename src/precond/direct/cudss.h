@@ -46,8 +46,9 @@ tess_status cudss_analyse(cudss_solver *s, cudss_facts *facts);
 tess_status cudss_factor(cudss_solver *s, cudss_facts *facts);
 /* solution := A^-1 rhs, or A^-T rhs */
 tess_status cudss_solve(cudss_solver *s, bool transposed);
-/* The same for arrays of several columns, one after another, which stay until cudss_close or other ones come. */
-tess_status cudss_solve_columns(cudss_solver *s, int64_t n, int columns, const void *rhs, void *solution);
+/* solution := A^-1 rhs for arrays of several columns, one after another. Repeatable solves take one column at a time:
+   cuDSS 1.0.0 refuses more. */
+tess_status cudss_solve_columns(cudss_solver *s, int columns, void *rhs, void *solution);
 /* NULL is allowed. */
 void cudss_close(cudss_solver *s);
 

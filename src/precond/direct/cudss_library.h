@@ -47,6 +47,7 @@ enum { CUDSS_MAJOR = 0, CUDSS_MINOR = 1 };
                                     int index_type, int value_type, int kind, int part, int base))                   \
     FUNCTION(cudssMatrixCreateDn, (void **matrix, int64_t nrows, int64_t ncols, int64_t stride, const void *val,     \
                                    int value_type, int layout))                                                      \
+    FUNCTION(cudssMatrixSetValues, (void *matrix, const void *val))                                                  \
     FUNCTION(cudssMatrixDestroy, (void *matrix))                                                                     \
     FUNCTION(cudssExecute, (void *handle, int step, void *config, void *data, void *matrix, void *solution, void *rhs))
 

@@ -169,7 +169,7 @@ static tess_status solve_columns(const device_factors *m, int columns)
     for (int c = 0; c < columns; c++) {
         TESS_TRY(load(m, m->row_scale, own->work + c * m->n, column_at(m, own->rhs, c), &factor[c]));
     }
-    TESS_TRY(cudss_solve_columns(m->solver, m->n, columns, own->rhs, own->solution));
+    TESS_TRY(cudss_solve_columns(m->solver, columns, own->rhs, own->solution));
     for (int c = 0; c < columns; c++) {
         double *const work = own->work + c * m->n;
 
