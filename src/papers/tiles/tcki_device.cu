@@ -108,7 +108,10 @@ __device__ static inline void add_block(open_block &b, int lane, wave_workspace 
         const double own_x = lane < 1 << b.column_bits ? b.x[lane] : 0.0;
 
         if (b.parts.slots > 0) { add_ell<ROWS>(b, values, own_x, lane, workspace); }
-        if (b.parts.has_ends) { add_csr<ROWS>(b, values, lane, workspace); }
+        if (b.parts.has_ends) {
+            GPU_SYNC_WAVE(); /* rows have other owners there */
+            add_csr<ROWS>(b, values, lane, workspace);
+        }
     }
     GPU_SYNC_WAVE(); /* rows have other owners in the next block */
 }
