@@ -63,9 +63,10 @@ def spsolve(A, b, permc_spec=None, use_umfpack=True, *, rtol=None, **options):
     """
     Solves A x = b by the method that the library chooses, and returns x.
 
-    A small matrix that is not symmetric gets complete factors, which are applied once. Unlike SciPy's, it need not
-    compute them for others, and returns no x that is wrong: it raises `ConvergenceError`, whose `result` says why, or
-    for a matrix that is singular in FP64 warns by `scipy.sparse.linalg.MatrixRankWarning` and returns NaN.
+    A small matrix that is not symmetric, or one with a narrow band, gets complete factors, which are applied once.
+    Unlike SciPy's, `spsolve` need not compute them for others, and returns no x that is wrong: it raises
+    `ConvergenceError`, whose `result` says why. For a matrix that is singular in FP64 it warns by
+    `scipy.sparse.linalg.MatrixRankWarning` and returns NaN.
 
     Parameters
     ----------
@@ -105,21 +106,32 @@ def spsolve(A, b, permc_spec=None, use_umfpack=True, *, rtol=None, **options):
 
 
 _OTHER_REASONS = ("nan_or_inf", "time_limit", "interrupted", "iterations")  # that say nothing of singular matrices
-_MOST_ROWS, _MOST_ENTRIES = 50000, 12  # of a matrix, and in a row of it, where complete factors are nearly free
+# A matrix of so many rows and entries in a row, or of so narrow a band, has complete factors nearly for free.
+_MOST_ROWS, _MOST_ENTRIES, _NARROW = 50000, 12, 4
 
 
 def _by_factors(matrix, b, rtol):
-    """x by complete factors, applied once, of a small unsymmetric matrix; None: not tried, or not accepted."""
+    """x by complete factors, applied once, of a small unsymmetric or banded matrix; None: not tried or not accepted."""
     n = matrix.shape[0]
-    if (matrix.is_operator or matrix.context.on_gpu or not 0 < n <= _MOST_ROWS or matrix.nnz > _MOST_ENTRIES * n or
+    if (matrix.is_operator or matrix.context.on_gpu or n == 0 or matrix.nnz > _MOST_ENTRIES * n or
             matrix.given != np.float64 or not isinstance(b, np.ndarray) or b.dtype != np.float64 or b.size == 0):
         return None
-    if _seems_symmetric(matrix):
+    if not _is_narrow(matrix) and (n > _MOST_ROWS or _seems_symmetric(matrix)):
         return None
     try:
         return Factors(matrix, _factored(matrix), rtol).solve(b)
     except TesseraError:  # none here, singular, or not good enough: the automatic solve says why
         return None
+
+
+def _is_narrow(matrix):
+    """Whether all entries are near the diagonal, as those of smoothing filters: factors are no larger than the band."""
+    _, indices, indptr = matrix.csr()
+    first = indptr[:-1][np.diff(indptr) > 0]
+    if first.size < matrix.shape[0]:  # a row without entries
+        return False
+    rows = np.arange(matrix.shape[0])
+    return max((rows - indices[first]).max(), (indices[indptr[1:] - 1] - rows).max()) <= _NARROW
 
 
 def _seems_symmetric(matrix):

@@ -223,6 +223,22 @@ cleanup:
     return status;
 }
 
+/* Factors without MUMPS, where KLU's are the faster ones. */
+static tess_status compute_sparse(direct_factors *m, const direct_system *s)
+{
+    tess_status status = TESS_SUCCESS;
+
+    if (m->mumps || m->cholesky || m->precision != TESS_PRECISION_FP64) { return TESS_SUCCESS; }
+    TESS_TRY(klu_compute(s, direct_allowed_memory(m->ctx, m->memory_limit, false), m->row_exponent, m->column_exponent,
+                         &m->klu));
+    if (!m->klu) { return TESS_SUCCESS; }
+    m->facts = (mumps_reply){.entries = klu_entries(m->klu), .bytes = klu_bytes(m->klu)};
+    m->usable = true;
+    status = tess_stage_end(m->ctx, "factors");
+cleanup:
+    return status;
+}
+
 static tess_status compute(direct_factors *m)
 {
     direct_system s;
@@ -232,8 +248,10 @@ static tess_status compute(direct_factors *m)
     m->usable = false;
     TESS_TRY(direct_read(m->matrix, m->cholesky, &s));
     TESS_TRY(direct_check_values(&s, name_of(m), m->cholesky));
-    TESS_TRY(direct_scale(&s, m->precision, INT_MAX, m->row_exponent, m->column_exponent));
     m->negated = s.negated;
+    TESS_TRY(compute_sparse(m, &s));
+    if (m->klu) { goto cleanup; }
+    TESS_TRY(direct_scale(&s, m->precision, INT_MAX, m->row_exponent, m->column_exponent));
     analysed = m->mumps && m->symmetry == s.symmetry;
     if (!analysed) { TESS_TRY(analyse(m, &s)); }
     TESS_TRY(factor(m, &s, analysed));
@@ -246,6 +264,7 @@ cleanup:
 static void close_factors(direct_factors *m)
 {
     mumps_close(m->ctx, m->mumps);
+    klu_close(m->ctx, m->klu);
     tess_host_release(m->ctx, m->row_exponent, m->n, sizeof *m->row_exponent);
     tess_host_release(m->ctx, m->column_exponent, m->n, sizeof *m->column_exponent);
     tess_host_release(m->ctx, m->rhs, m->n, tess_precision_bytes(m->precision));
@@ -281,6 +300,7 @@ static tess_status widen(tess_precond *p, bool *widened)
     *widened = false;
     if (!can_widen(p)) { return TESS_SUCCESS; }
     wide.mumps = NULL;
+    wide.klu = NULL;
     wide.row_exponent = wide.column_exponent = NULL;
     wide.rhs = NULL;
     wide.columns = (direct_columns){.most = 0};
@@ -417,9 +437,18 @@ static void fill(const direct_factors *m, tess_precision vectors, double value, 
     }
 }
 
+mumps_reply direct_run(const direct_factors *m, bool transposed, int columns, void *rhs)
+{
+    const mumps_arguments arguments = {
+        .n = m->n, .rhs = rhs, .relaxation = m->relaxation, .transposed = transposed, .columns = columns};
+
+    if (!m->klu) { return mumps_run(m->mumps, MUMPS_SOLVE, &arguments); }
+    klu_solve_columns(m->klu, transposed, columns, rhs);
+    return (mumps_reply){.code = 0};
+}
+
 tess_status direct_solve(const direct_factors *m, bool transposed, tess_precision vectors, const void *r, void *z)
 {
-    const mumps_arguments arguments = {.n = m->n, .rhs = m->rhs, .relaxation = m->relaxation, .transposed = transposed};
     const int exponent = load(m, transposed ? m->column_exponent : m->row_exponent, vectors, r);
     mumps_reply reply;
 
@@ -427,7 +456,7 @@ tess_status direct_solve(const direct_factors *m, bool transposed, tess_precisio
         fill(m, vectors, exponent == INT_MIN ? 0.0 : (double)NAN, z);
         return TESS_SUCCESS;
     }
-    reply = mumps_run(m->mumps, MUMPS_SOLVE, &arguments);
+    reply = direct_run(m, transposed, 1, m->rhs);
     if (reply.code < 0) { return direct_judge(m, "solve", &reply); }
     store(m, transposed ? m->row_exponent : m->column_exponent, vectors, exponent, z);
     return TESS_SUCCESS;

@@ -185,13 +185,11 @@ cleanup:
 static tess_status solve_columns(const direct_factors *m, int columns, const double *r, double *z)
 {
     const column_plan plan = make_plan(m, columns, r);
-    const mumps_arguments arguments = {
-        .n = m->n, .rhs = m->columns.rhs, .columns = plan.count, .relaxation = m->relaxation};
     mumps_reply reply = {.code = 0};
 
     if (plan.count > 0) {
         move(m, &plan, r, NULL);
-        reply = mumps_run(m->mumps, MUMPS_SOLVE, &arguments);
+        reply = direct_run(m, false, plan.count, m->columns.rhs);
         if (reply.code < 0) { return direct_judge(m, "solve", &reply); }
     }
     if (plan.count < columns) {

@@ -4,6 +4,7 @@
 #define TESS_PRECOND_DIRECT_DIRECT_HOST_H
 
 #include "precond/direct/direct.h"
+#include "precond/direct/klu_factors.h"
 #include "precond/precond.h"
 
 /* Arrays for several columns, which grow when more come. */
@@ -23,6 +24,7 @@ typedef struct direct_factors {
     tess_precision precision;
     int64_t memory_limit;  /* bytes; 0: half of what the machine has to spare */
     mumps_instance *mumps; /* NULL: nothing is analysed */
+    klu_factors *klu;      /* in place of MUMPS; NULL: MUMPS has the factors */
     mumps_symmetry symmetry;
     int32_t *row_exponent, *column_exponent; /* n each: D_r and D_c */
     void *rhs;                               /* n values of `precision` */
@@ -38,6 +40,8 @@ typedef struct direct_factors {
 tess_status direct_solve(const direct_factors *m, bool transposed, tess_precision vectors, const void *r, void *z);
 /* SINGULAR, if there are no factors. */
 tess_status direct_require_usable(const direct_factors *m);
+/* rhs := A^-1 rhs or A^-T rhs of the scaled system, by what has the factors. */
+mumps_reply direct_run(const direct_factors *m, bool transposed, int columns, void *rhs);
 /* What MUMPS says about a step that failed. */
 tess_status direct_judge(const direct_factors *m, const char *step, const mumps_reply *reply);
 
