@@ -146,8 +146,8 @@ bool cli_in_set(unsigned set, int value);
 bool cli_takes_policy(tess_format format);
 /* Whether a policy decides the precisions. Format auto: whether a policy was given. */
 bool cli_is_mixed(const tess_storage_options *options);
-/* Whether policy lossless chooses the precision of the whole matrix. */
-bool cli_is_lossless_whole(const tess_storage_options *options);
+/* Whether policy lossless or error-bound chooses the precision of the whole matrix. */
+bool cli_chooses_whole(const tess_storage_options *options);
 /* Sets the format's default granularity if none was given. */
 void cli_settle_granularity(tess_storage_options *options);
 /* Whether the format takes the granularity. */
