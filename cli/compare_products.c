@@ -12,8 +12,8 @@ static int measure(const tess_matrix *a, const tess_vector *x, tess_vector *y, c
     const tess_context *ctx = tess_matrix_context(a);
     tess_status status = tess_matrix_convert(a, storage, &stored);
     bool chosen =
-        (int)all->options->storage.format != CLI_NOT_GIVEN && ((int)all->options->storage.precision != CLI_NOT_GIVEN ||
-                                                               cli_is_mixed(storage) || cli_chooses_whole(storage));
+        (int)all->options->storage.format != CLI_NOT_GIVEN &&
+        ((int)all->options->storage.precision != CLI_NOT_GIVEN || cli_is_mixed(storage) || cli_chooses_whole(storage));
     if (status == TESS_UNSUPPORTED && !chosen) { return CLI_CONVERGED; } /* this device does not have it */
     if (status != TESS_SUCCESS) { return cli_report_failure(ctx, status); }
     *row = (cli_product_row){.device = cli_device_name(ctx),

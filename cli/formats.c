@@ -105,8 +105,8 @@ bool cli_is_mixed(const tess_storage_options *options)
 
 bool cli_chooses_whole(const tess_storage_options *options)
 {
-    return is_whole(tess_format_can(options->format)) && (options->policy.policy == TESS_POLICY_LOSSLESS ||
-                                                          options->policy.policy == TESS_POLICY_ERROR_BOUND);
+    return is_whole(tess_format_can(options->format)) &&
+           (options->policy.policy == TESS_POLICY_LOSSLESS || options->policy.policy == TESS_POLICY_ERROR_BOUND);
 }
 
 void cli_settle_granularity(tess_storage_options *options)

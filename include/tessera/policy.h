@@ -77,13 +77,13 @@ typedef struct tess_policy_options {
     /** 1 to TESS_MAX_LEVELS; 0: fp64, fp32; error-bound: fp64, fp32, fp16; lossless: fp64, fp32, fp16, fp8 */
     int nlevels;
     tess_precision_level level[TESS_MAX_LEVELS]; /**< from high to low */
-    int choose_fp8;             /**< nonzero, only lossless, error-bound: the library chooses e4m3 or e5m2 for the lowest level */
+    int choose_fp8; /**< nonzero, only lossless, error-bound: the library chooses e4m3 or e5m2 for the lowest level */
     int block_rows, block_cols; /**< granularity block: sides of a block, 16 (default) or 32 each */
     /** 1: granularity is the caller's (--granularity), so that a format that does not have it refuses it. 0 (default):
         row, and matrix beside a format in parts, stand for the format's default. */
     int granularity_given;
-    int matrix_norm; /**< nonzero, only error-bound: E is of the largest ||row||_1, not of each row's own */
-    int64_t reserved[4]; /**< zeros */
+    int64_t matrix_norm; /**< nonzero, only error-bound: E is of the largest ||row||_1, not of each row's own */
+    int64_t reserved[3]; /**< zeros */
 } tess_policy_options;
 
 /** Sets granularity row, policy none and the defaults above. nlevels is 0: the levels depend on the policy. */
@@ -113,8 +113,8 @@ typedef struct tess_assignment_summary {
         composite copies their values there. */
     int scaled[TESS_MAX_LEVELS];
     double largest_error_at[TESS_MAX_LEVELS]; /**< largest_relative_error of each level; -1 likewise */
-    /** Largest over rows of sum |a - stored(a)| / ||row||_1, or with matrix_norm / max ||row||_1; -1 likewise. Rows with
-        NaN or Inf do not count. */
+    /** Largest over rows of sum |a - stored(a)| / ||row||_1, or with matrix_norm / max ||row||_1; -1 likewise. Rows
+       with NaN or Inf do not count. */
     double backward_error;
 } tess_assignment_summary;
 
@@ -147,7 +147,8 @@ TESS_EXPORT void tess_assignment_destroy(tess_assignment *assignment);
 TESS_EXPORT tess_status tess_assignment_get_summary(const tess_assignment *assignment, tess_assignment_summary *out);
 /**
  * Computes the errors of the summary: a pass over the values of @p a, the matrix that the assignment was made for, for
- * each level below fp64 that has values, and one for the backward error. Errors: INVALID_ARGUMENT (another matrix), memory.
+ * each level below fp64 that has values, and one for the backward error. Errors: INVALID_ARGUMENT (another matrix),
+ * memory.
  */
 TESS_EXPORT tess_status tess_assignment_measure_error(tess_assignment *assignment, const struct tess_matrix *a);
 /**

@@ -232,8 +232,8 @@ static tess_status check_granular(tess_context *ctx, const char *name, tess_gran
                      tess_granularity_name(o->policy.granularity));
 }
 
-/* Lossless asks each value alone, and error-bound each error; without a policy all are at the highest level. Sweeps, whose matrix has no diagonal,
-   keep copies in all levels. */
+/* Lossless asks each value alone, and error-bound each error; without a policy all are at the highest level. Sweeps,
+   whose matrix has no diagonal, keep copies in all levels. */
 static tess_status check_policy(tess_context *ctx, const tess_storage_options *o, bool share, bool underflow)
 {
     const char *name = share ? "share (--share)" : underflow ? "allow_underflow (--allow-underflow)" : NULL;

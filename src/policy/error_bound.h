@@ -4,7 +4,8 @@
  *
  * The budget of row i is E ||a_i||_1, or E max_j ||a_j||_1. Errors are integers: units of 2^-32 of the budget, rounded
  * up. Norms are integers too, rounded down. Sums of integers do not depend on their order, so host and device agree on
- * every level, and no rounding hides an error. (Graillat, Jezequel, Mary and Molina 2024 bound errors by u |a| instead.)
+ * every level, and no rounding hides an error. (Graillat, Jezequel, Mary and Molina 2024 bound errors by u |a|
+ * instead.)
  *
  * Entries and blocks: a threshold per row. An entry may have each level whose error is at most the threshold. The
  * threshold is the largest of four an octave for which the sum over entries of the largest error so allowed is within
@@ -169,9 +170,9 @@ TESS_HD bound_errors bound_row_errors_of(const policy_rules *rules, const bound_
     bound_errors e;
 
     for (int l = 1; l < TESS_MAX_LEVELS; l++) {
-        e.at[l] = l < rules->nlevels ? bound_error_units(row, rules->precision[l],
-                                                         policy_exponent(rules, l, &row->entries), value)
-                                     : BOUND_OVER;
+        e.at[l] = l < rules->nlevels
+                      ? bound_error_units(row, rules->precision[l], policy_exponent(rules, l, &row->entries), value)
+                      : BOUND_OVER;
     }
     e.at[0] = 0;
     return e;

@@ -74,7 +74,7 @@ tess_status tess_policy_options_parse(const char *text, tess_policy_options *out
     out->policy = policy;
     out->parameter = parameter;
     out->choose_parameter = chosen;
-    out->matrix_norm = matrix;
+    out->matrix_norm = matrix ? 1 : 0;
     return TESS_SUCCESS;
 }
 

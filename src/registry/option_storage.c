@@ -27,9 +27,9 @@ static bool check_bound(const option_entry *e, const tess_policy_options *policy
 
 static bool parse_policy(const option_entry *e, const char *text, void *place, const option_message *message)
 {
-    static const char *const available[] = {"none",      "fixed-range", "fixed-range:R",  "mean-range", "mean-range:F",
-                                            "mean-3std", "mean-3std:F", "mean-3std:auto", "lossless",   "lossless:E",
-                                            "error-bound:E", "error-bound:E:matrix"};
+    static const char *const available[] = {"none",         "fixed-range", "fixed-range:R", "mean-range",
+                                            "mean-range:F", "mean-3std",   "mean-3std:F",   "mean-3std:auto",
+                                            "lossless",     "lossless:E",  "error-bound:E", "error-bound:E:matrix"};
     const char *colon = strchr(text, ':');
     char name[32];
     tess_policy policy = TESS_POLICY_NONE;

@@ -232,8 +232,7 @@ static double error_at(tess_precision precision, double value)
     return isfinite(code) ? fabs(code - value) : INFINITY;
 }
 
-static uint8_t *levels_of(const tess_matrix *m, const tess_policy_options *o, int64_t count,
-                          tess_assignment_summary *s)
+static uint8_t *levels_of(const tess_matrix *m, const tess_policy_options *o, int64_t count, tess_assignment_summary *s)
 {
     uint8_t *level = test_allocate(count, 1);
     tess_assignment *made = NULL;
@@ -351,9 +350,9 @@ static void other_entries_pay_for_an_error(void **state)
 static void options_are_checked(void **state)
 {
     static const double wrong[] = {0.0, -1e-7, 1.0, 2.0, NAN, INFINITY, -INFINITY};
-    static const char *const texts[] = {"error-bound:0",   "error-bound:-1",    "error-bound:nan",   "error-bound:",
-                                        "error-bound:x",   "error-bound:1e-7:", "error-bound:1e-7:row",
-                                        "error-bound::matrix", "lossless:1e-7:matrix"};
+    static const char *const texts[] = {
+        "error-bound:0",     "error-bound:-1",       "error-bound:nan",     "error-bound:",        "error-bound:x",
+        "error-bound:1e-7:", "error-bound:1e-7:row", "error-bound::matrix", "lossless:1e-7:matrix"};
     oracle_csr a = shape_grid();
     tess_context *ctx = open_cpu(1);
     tess_matrix *m = make_matrix(ctx, &a);
