@@ -146,8 +146,8 @@ bool cli_in_set(unsigned set, int value);
 bool cli_takes_policy(tess_format format);
 /* Whether a policy decides the precisions. Format auto: whether a policy was given. */
 bool cli_is_mixed(const tess_storage_options *options);
-/* Whether policy lossless chooses the precision of the whole matrix. */
-bool cli_is_lossless_whole(const tess_storage_options *options);
+/* Whether policy lossless or error-bound chooses the precision of the whole matrix. */
+bool cli_chooses_whole(const tess_storage_options *options);
 /* Sets the format's default granularity if none was given. */
 void cli_settle_granularity(tess_storage_options *options);
 /* Whether the format takes the granularity. */
@@ -171,6 +171,11 @@ void cli_complete_sweeps(const tess_precision_schedule *schedule, double range, 
 void cli_note_choices(const tess_matrix *stored, tess_storage_options *options);
 /* Prints a line with the parameter, if the library chose it. */
 void cli_print_parameter(const tess_storage_options *options);
+/* The assignment of a format, or of what its policy chooses for the whole matrix, with its errors. */
+tess_status cli_measure_assignment(const tess_matrix *a, const tess_storage_options *options,
+                                   tess_assignment_summary *out);
+/* One line, with policy error-bound. */
+void cli_print_backward_error(const tess_assignment_summary *s);
 /* One line if a policy put all nonzeros into fp64: then it does nothing. */
 void cli_print_untouched(const tess_policy_options *policy, const int64_t per_precision[TESS_MAX_PRECISIONS]);
 void cli_print_untouched_matrix(const tess_matrix *stored);

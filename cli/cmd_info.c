@@ -151,7 +151,7 @@ static bool stores_policy(tess_context *ctx, const info_options *options)
 {
     const tess_storage_options *storage = &options->solve.storage;
     if (!options->choice.assigns) { return true; }
-    return cli_is_lossless_whole(storage) && tess_storage_options_check(ctx, -1, -1, storage) == TESS_SUCCESS;
+    return cli_chooses_whole(storage) && tess_storage_options_check(ctx, -1, -1, storage) == TESS_SUCCESS;
 }
 
 /* Padding depends on the matrix: only storing it tells how many bytes it takes. */
@@ -168,7 +168,7 @@ static int try_storage(const tess_matrix *a, const info_options *options, storag
     cli_note_format(status == TESS_SUCCESS ? tess_matrix_format(stored) : TESS_FORMAT_AUTO, &out->options);
     if (status == TESS_SUCCESS) { out->formats = cli_find_block_formats(stored, &out->options); }
     storage.format = out->options.format; /* auto has chosen */
-    if (status == TESS_SUCCESS && cli_is_lossless_whole(&storage)) {
+    if (status == TESS_SUCCESS && cli_chooses_whole(&storage)) {
         out->options.precision = tess_matrix_precision(stored);
     }
     tess_matrix_destroy(stored);

@@ -68,6 +68,7 @@ typedef struct spmv_run {
     cli_timing timing;
     cli_error_norms arithmetic, total; /* against the stored values, and against the FP64 matrix */
     double bound;                      /* of the arithmetic, componentwise */
+    tess_assignment_summary assigned;  /* policy error-bound: with its errors */
 } spmv_run;
 
 static tess_precision arithmetic_precision(const spmv_options *options)
@@ -93,6 +94,11 @@ static double error_bound(int64_t longest_row, const spmv_options *options)
     return ku / (1.0 - ku) + 2.0 * u + u * u;
 }
 
+static bool is_bounded(const spmv_options *options)
+{
+    return options->storage.policy.policy == TESS_POLICY_ERROR_BOUND;
+}
+
 static int measure_errors(spmv_run *run)
 {
     cli_reference reference;
@@ -104,7 +110,9 @@ static int measure_errors(spmv_run *run)
     code = cli_reference_create(run->matrix.a, run->x, &reference);
     if (code == CLI_CONVERGED) { code = cli_reference_error(&reference, run->y, &run->total); }
     cli_reference_free(&reference);
-    return code;
+    if (code != CLI_CONVERGED || !is_bounded(run->options)) { return code; }
+    tess_status status = cli_measure_assignment(run->matrix.a, &run->options->storage, &run->assigned);
+    return status == TESS_SUCCESS ? CLI_CONVERGED : cli_report_failure(run->ctx, status);
 }
 
 static void print_spmv(const spmv_run *run)
@@ -138,6 +146,7 @@ static void print_spmv(const spmv_run *run)
            run->arithmetic.componentwise, run->bound);
     printf("%-17s %.2e componentwise, %.2e in norm, against the FP64 matrix\n", "whole error", run->total.componentwise,
            run->total.relative);
+    if (is_bounded(run->options)) { cli_print_backward_error(&run->assigned); }
 }
 
 static json_t *spmv_json(const spmv_run *run)
@@ -169,6 +178,10 @@ static json_t *spmv_json(const spmv_run *run)
     json_object_set_new(root, "fp64_componentwise_error", cli_json_real(run->total.componentwise));
     json_object_set_new(root, "fp64_relative_error", cli_json_real(run->total.relative));
     json_object_set_new(root, "read_seconds", cli_json_real(run->matrix.seconds));
+    json_object_set_new(root, "error_bound",
+                        is_bounded(run->options) ? cli_json_real(run->assigned.options.parameter) : json_null());
+    json_object_set_new(root, "backward_error",
+                        is_bounded(run->options) ? cli_json_real(run->assigned.backward_error) : json_null());
     return root;
 }
 
@@ -230,7 +243,7 @@ static int run_spmv(int argc, char **argv)
     cli_arguments_parse(&spmv_argp, &arguments, &options);
     cli_take_seed(&options.seed, &options.x);
     tess_context *ctx = NULL;
-    spmv_run run = {.options = &options};
+    spmv_run run = {.options = &options, .assigned = {.size = sizeof run.assigned}};
     const cli_files files = {.input = {options.matrix, options.x.path},
                              .output = {{"json", &options.host.json}, {"output", &options.output}},
                              .force = options.host.force};

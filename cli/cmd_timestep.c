@@ -71,8 +71,9 @@ static void complete_count(struct argp_state *state, timestep_options *o)
 static void complete_options(struct argp_state *state, timestep_options *o)
 {
     cli_complete_sweeps(&o->steps.schedule, 2.0, &o->steps.storage); /* Tezcan et al. 2022, section IV */
-    if (cli_is_lossless_whole(&o->steps.storage)) {
-        argp_error(state, "time steps take --policy lossless only with --format split, composite or auto");
+    if (cli_chooses_whole(&o->steps.storage)) {
+        argp_error(state, "time steps take --policy %s only with --format split, composite or auto",
+                   tess_policy_name(o->steps.storage.policy.policy));
     }
     complete_count(state, o);
     if (o->compare && o->stop.resume != NULL) {

@@ -12,8 +12,8 @@ static int measure(const tess_matrix *a, const tess_vector *x, tess_vector *y, c
     const tess_context *ctx = tess_matrix_context(a);
     tess_status status = tess_matrix_convert(a, storage, &stored);
     bool chosen =
-        (int)all->options->storage.format != CLI_NOT_GIVEN && ((int)all->options->storage.precision != CLI_NOT_GIVEN ||
-                                                               cli_is_mixed(storage) || cli_is_lossless_whole(storage));
+        (int)all->options->storage.format != CLI_NOT_GIVEN &&
+        ((int)all->options->storage.precision != CLI_NOT_GIVEN || cli_is_mixed(storage) || cli_chooses_whole(storage));
     if (status == TESS_UNSUPPORTED && !chosen) { return CLI_CONVERGED; } /* this device does not have it */
     if (status != TESS_SUCCESS) { return cli_report_failure(ctx, status); }
     *row = (cli_product_row){.device = cli_device_name(ctx),
@@ -52,7 +52,7 @@ static int measure_precisions(const tess_matrix *a, const tess_vector *x, tess_v
     tess_storage_options storage = all->options->storage;
     storage.format = format;
     if (cli_is_mixed(&storage)) { return measure_mixed(a, x, y, format, all); }
-    if (cli_is_lossless_whole(&all->options->storage)) {
+    if (cli_chooses_whole(&all->options->storage)) {
         storage.precision = TESS_PRECISION_FP64;
         return measure(a, x, y, &storage, all);
     }

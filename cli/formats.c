@@ -103,15 +103,16 @@ bool cli_is_mixed(const tess_storage_options *options)
                                                : cli_takes_policy(options->format);
 }
 
-bool cli_is_lossless_whole(const tess_storage_options *options)
+bool cli_chooses_whole(const tess_storage_options *options)
 {
-    return is_whole(tess_format_can(options->format)) && options->policy.policy == TESS_POLICY_LOSSLESS;
+    return is_whole(tess_format_can(options->format)) &&
+           (options->policy.policy == TESS_POLICY_LOSSLESS || options->policy.policy == TESS_POLICY_ERROR_BOUND);
 }
 
 void cli_settle_granularity(tess_storage_options *options)
 {
     const tess_format_capabilities *can = tess_format_can(options->format);
-    const bool read = can->takes_parts || cli_is_lossless_whole(options);
+    const bool read = can->takes_parts || cli_chooses_whole(options);
     if (options->policy.granularity == TESS_GRANULARITY_ROW && read &&
         !cli_in_set(can->granularities, TESS_GRANULARITY_ROW)) {
         options->policy.granularity = can->granularity;
@@ -166,7 +167,7 @@ void cli_note_choices(const tess_matrix *stored, tess_storage_options *options)
         options->split.base = tess_matrix_base(stored);
         options->split.low_base = tess_matrix_low_base(stored);
     }
-    if (cli_is_lossless_whole(options)) { options->precision = tess_matrix_precision(stored); }
+    if (cli_chooses_whole(options)) { options->precision = tess_matrix_precision(stored); }
     if (tess_matrix_get_assignment(stored, &summary) != TESS_SUCCESS) { return; }
     if (options->policy.choose_parameter) { options->policy.parameter = summary.options.parameter; }
     if (summary.options.choose_fp8) {

@@ -40,7 +40,7 @@ static double nonzeros_per_item(const tess_assignment_summary *s)
 
 static bool has_range(const tess_policy_options *o)
 {
-    return o->policy != TESS_POLICY_NONE && o->policy != TESS_POLICY_LOSSLESS;
+    return o->policy != TESS_POLICY_NONE && o->policy != TESS_POLICY_LOSSLESS && o->policy != TESS_POLICY_ERROR_BOUND;
 }
 
 static bool has_mean(const tess_policy_options *o)
@@ -53,6 +53,7 @@ static void print_choice(const tess_assignment_summary *s)
     const tess_policy_options *o = &s->options;
     printf("%-17s by %s, policy %s", "assignment", tess_granularity_name(o->granularity), tess_policy_name(o->policy));
     if (o->parameter > 0.0) { printf(":%g%s", o->parameter, o->choose_parameter ? " (chosen)" : ""); }
+    if (o->matrix_norm) { printf(":matrix"); }
     if (has_range(o) && o->granularity == TESS_GRANULARITY_ROW) {
         if (o->at_most_one) {
             printf(", share at-most-one");
@@ -80,6 +81,7 @@ static void print_level(const tess_assignment_summary *s, int l)
         snprintf(range, sizeof range, "no loss");
         if (o->parameter > 0.0) { snprintf(range, sizeof range, "loss up to %g", o->parameter); }
     }
+    if (l > 0 && o->policy == TESS_POLICY_ERROR_BOUND) { snprintf(range, sizeof range, "within the bound"); }
     printf("%-17s %s: %s, %s (%.4g %%)", label, range, tess_count(s->items_at[l], items[o->granularity]).text,
            tess_count(s->nonzeros_at[l], "nonzero").text,
            all > 0 ? 100.0 * (double)s->nonzeros_at[l] / (double)all : 0.0);
@@ -126,6 +128,26 @@ bool cli_count_precisions(const tess_matrix *stored, int64_t per_precision[TESS_
     return count_nonzeros(stored, &s, per_precision);
 }
 
+tess_status cli_measure_assignment(const tess_matrix *a, const tess_storage_options *options,
+                                   tess_assignment_summary *out)
+{
+    tess_storage_options settled = *options;
+    tess_assignment *made = NULL;
+    cli_settle_granularity(&settled);
+    tess_status status = tess_assignment_create(a, &settled.policy, &made);
+    if (status == TESS_SUCCESS) { status = tess_assignment_measure_error(made, a); }
+    if (status == TESS_SUCCESS) { tess_assignment_get_summary(made, out); }
+    tess_assignment_destroy(made);
+    return status;
+}
+
+void cli_print_backward_error(const tess_assignment_summary *s)
+{
+    if (s->options.policy != TESS_POLICY_ERROR_BOUND || s->backward_error < 0.0) { return; }
+    printf("%-17s %.3g at most, by storage; bound %g, of the norm of %s\n", "backward error", s->backward_error,
+           s->options.parameter, s->options.matrix_norm ? "the matrix" : "each row");
+}
+
 void cli_print_precisions(const tess_assignment_summary *s)
 {
     char block[16];
@@ -137,6 +159,7 @@ void cli_print_precisions(const tess_assignment_summary *s)
     for (int l = 0; l < s->options.nlevels; l++) {
         print_level(s, l);
     }
+    cli_print_backward_error(s);
 }
 
 /* ---- bytes by formula ---- */
@@ -249,6 +272,8 @@ json_t *cli_assignment_json(const tess_assignment_summary *s, int64_t nrows)
         o->granularity == TESS_GRANULARITY_BLOCK ? cli_json_real(nonzeros_per_item(s)) : json_null());
     set(root, "levels", levels);
     set(root, "largest_relative_error", cli_json_real(s->largest_relative_error));
+    set(root, "matrix_norm", json_boolean(o->matrix_norm));
+    set(root, "backward_error", s->backward_error < 0.0 ? json_null() : cli_json_real(s->backward_error));
     set(root, "split_bytes", bytes_json(bytes.split));
     set(root, "composite_bytes", bytes_json(bytes.composite));
     set(root, "paper_split_bytes", bytes_json(bytes.paper_split));

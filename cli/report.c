@@ -28,7 +28,7 @@ static tess_precision stored_precision(const cli_solve_run *run)
 {
     const tess_solve_result *r = run->result;
     const tess_precision asked = run->options->storage.precision;
-    if (cli_is_lossless_whole(&run->options->storage)) { return r->storage.precision; }
+    if (cli_chooses_whole(&run->options->storage)) { return r->storage.precision; }
     const bool may = r->storage.format == TESS_FORMAT_CSR || run->format_chosen;
     return r->gmres.inner.given && may && asked == TESS_PRECISION_FP64 ? r->gmres.inner.storage : asked;
 }
@@ -333,7 +333,7 @@ json_t *cli_solve_json(const cli_solve_run *run)
         tess_reason_name(r->reason), "solver", tess_solver_kind_name(r->solver), "precond",
         cli_precond_text(&run->options->precond, buffer, sizeof buffer), "format", tess_format_name(r->storage.format),
         "matrix_precision", tess_precision_name(r->storage.precision), "policy",
-        cli_takes_policy(r->storage.format) || cli_is_lossless_whole(&run->options->storage)
+        cli_takes_policy(r->storage.format) || cli_chooses_whole(&run->options->storage)
             ? tess_policy_name(run->options->storage.policy.policy)
             : "none",
         "engine", tess_engine_name(r->engine), "device", cli_device_name(run->ctx), "device_name",

@@ -62,17 +62,12 @@ static bool find_assignment(const solve_options *options, const solve_objects *o
 {
     const bool inside = !options->transformed &&
                         (options->solve.scale != TESS_SCALING_NONE || options->solve.reorder != TESS_REORDERING_NONE);
-    tess_assignment *made = NULL;
+    const tess_storage_options *storage = &settled->storage;
+    const bool bounded = cli_chooses_whole(storage) && storage->policy.policy == TESS_POLICY_ERROR_BOUND;
     if (o->result.jacobi.schedule.count > 0 && !cli_has_mixed(&o->result.jacobi.schedule)) { return false; }
-    if (inside || o->solver == NULL || !cli_takes_policy(o->result.storage.format) ||
-        settled->storage.policy.policy == TESS_POLICY_NONE) {
-        return false;
-    }
-    tess_status status = tess_assignment_create(o->matrix.a, &settled->storage.policy, &made);
-    if (status == TESS_SUCCESS) { status = tess_assignment_measure_error(made, o->matrix.a); }
-    if (status == TESS_SUCCESS) { tess_assignment_get_summary(made, out); }
-    tess_assignment_destroy(made);
-    return status == TESS_SUCCESS;
+    if (inside || o->solver == NULL || storage->policy.policy == TESS_POLICY_NONE) { return false; }
+    if (!bounded && !cli_takes_policy(o->result.storage.format)) { return false; }
+    return cli_measure_assignment(o->matrix.a, storage, out) == TESS_SUCCESS;
 }
 
 int cli_solve_report(const solve_options *options, const solve_objects *o, const cli_preset *preset, double start)

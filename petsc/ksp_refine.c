@@ -222,6 +222,12 @@ static PetscErrorCode set_up_inner(KSP ksp)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether the policy's parameter bounds the error of what is stored. */
+static bool judges_values(tess_policy policy)
+{
+    return policy == TESS_POLICY_LOSSLESS || policy == TESS_POLICY_ERROR_BOUND;
+}
+
 /* The smallest relative residual that a solve with this matrix can mean. */
 static PetscErrorCode attainable(KSP inner, Mat A, double *out)
 {
@@ -234,11 +240,11 @@ static PetscErrorCode attainable(KSP inner, Mat A, double *out)
     if (!storage) { PetscFunctionReturn(PETSC_SUCCESS); }
     PetscCall(PetscObjectTypeCompare((PetscObject)inner, KSPTESSERACG, &carries));
     u = carries || tp_halo_precision(A) == TESS_PRECISION_FP64 ? 0 : tess_precision_unit_roundoff(tp_halo_precision(A));
-    if (storage->options.policy.policy == TESS_POLICY_LOSSLESS) { u = fmax(u, storage->options.policy.parameter); }
+    if (judges_values(storage->options.policy.policy)) { u = fmax(u, storage->options.policy.parameter); }
     if (storage->options.policy.policy == TESS_POLICY_NONE && storage->options.precision != TESS_PRECISION_FP64) {
         u = fmax(u, tess_precision_unit_roundoff(storage->options.precision));
     }
-    if (storage->options.policy.policy != TESS_POLICY_NONE && storage->options.policy.policy != TESS_POLICY_LOSSLESS) {
+    if (storage->options.policy.policy != TESS_POLICY_NONE && !judges_values(storage->options.policy.policy)) {
         u = fmax(u, tess_precision_unit_roundoff(TESS_PRECISION_FP32));
     }
     *out = fmin(0.1, DIGITS * u);

@@ -38,7 +38,8 @@ typedef enum tess_policy {
     TESS_POLICY_FIXED_RANGE = 1, /**< r = R */
     TESS_POLICY_MEAN_RANGE = 2,  /**< r = F mean|a| */
     TESS_POLICY_MEAN_3STD = 3,   /**< r = F (mean|a| + 3 std|a|) */
-    TESS_POLICY_LOSSLESS = 4     /**< the lowest level that stores each value exactly, or within E |a| */
+    TESS_POLICY_LOSSLESS = 4,    /**< the lowest level that stores each value exactly, or within E |a| */
+    TESS_POLICY_ERROR_BOUND = 5  /**< the lowest level with which each row's errors sum up to at most E ||row||_1 */
 } tess_policy;
 
 /** Most levels that a policy may assign. */
@@ -62,8 +63,8 @@ typedef struct tess_precision_level {
 typedef struct tess_policy_options {
     tess_granularity granularity; /**< default: row for composite and split, block for tiles */
     tess_policy policy;
-    /** R (default 1.0), F of mean-range (default 0.1) or mean-3std (default 0.5), or E of lossless (below 1; default 0:
-        exact). */
+    /** R (default 1.0), F of mean-range (default 0.1) or mean-3std (default 0.5), E of lossless (below 1; default 0:
+        exact), or E of error-bound (above 0, below 1; no default). */
     double parameter;
     int choose_parameter;       /**< nonzero, only mean-3std: the library chooses F; `parameter` is not read */
     tess_arithmetic arithmetic; /**< of products, to choose F (fp64); a format with an arithmetic takes its own */
@@ -73,14 +74,16 @@ typedef struct tess_policy_options {
     int at_most_one;
     int allow_underflow;  /**< nonzero: values too small for a level become subnormal or zero there */
     int without_diagonal; /**< nonzero: statistics and formats omit the main diagonal; not with blocks */
-    int nlevels;          /**< 1 to TESS_MAX_LEVELS; 0: fp64, fp32; lossless: fp64, fp32, fp16, fp8 */
+    /** 1 to TESS_MAX_LEVELS; 0: fp64, fp32; error-bound: fp64, fp32, fp16; lossless: fp64, fp32, fp16, fp8 */
+    int nlevels;
     tess_precision_level level[TESS_MAX_LEVELS]; /**< from high to low */
-    int choose_fp8;             /**< nonzero, only lossless: the library chooses e4m3 or e5m2 for the lowest level */
+    int choose_fp8; /**< nonzero, only lossless, error-bound: the library chooses e4m3 or e5m2 for the lowest level */
     int block_rows, block_cols; /**< granularity block: sides of a block, 16 (default) or 32 each */
     /** 1: granularity is the caller's (--granularity), so that a format that does not have it refuses it. 0 (default):
         row, and matrix beside a format in parts, stand for the format's default. */
     int granularity_given;
-    int64_t reserved[4]; /**< zeros */
+    int64_t matrix_norm; /**< nonzero, only error-bound: E is of the largest ||row||_1, not of each row's own */
+    int64_t reserved[3]; /**< zeros */
 } tess_policy_options;
 
 /** Sets granularity row, policy none and the defaults above. nlevels is 0: the levels depend on the policy. */
@@ -101,7 +104,7 @@ typedef struct tess_assignment_summary {
     int64_t empty;               /**< granularity row: rows without entries, which have no level */
     double mean_magnitude;       /**< mean|a| over finite nonzero entries; 0 if the policy does not need it */
     double std_magnitude; /**< population standard deviation of these, only mean-3std; else 0. Error: policies.md */
-    double range[TESS_MAX_LEVELS]; /**< r; Inf for the highest level and for lossless; 0 if nothing is assigned */
+    double range[TESS_MAX_LEVELS]; /**< r; Inf: the highest level, lossless, error-bound; 0 if nothing is assigned */
     int64_t items_at[TESS_MAX_LEVELS], nonzeros_at[TESS_MAX_LEVELS];
     /** max |a - stored(a)| / |a| over finite nonzero entries; Inf: an entry overflows; -1: call
         tess_assignment_measure_error first. */
@@ -110,6 +113,9 @@ typedef struct tess_assignment_summary {
         composite copies their values there. */
     int scaled[TESS_MAX_LEVELS];
     double largest_error_at[TESS_MAX_LEVELS]; /**< largest_relative_error of each level; -1 likewise */
+    /** Largest over rows of sum |a - stored(a)| / ||row||_1, or with matrix_norm / max ||row||_1; -1 likewise. Rows
+       with NaN or Inf do not count. */
+    double backward_error;
 } tess_assignment_summary;
 
 /** Sets `size`, and all else to zero. */
@@ -127,10 +133,11 @@ typedef struct tess_assignment tess_assignment;
  * @param options  NULL: the defaults
  * Cost: one pass over the values; two for mean-range and mean-3std. More for blocks, lossless, and where F or fp8 is
  * chosen: docs/reference/policies.md.
- * Errors: UNSUPPORTED (not an assembled matrix, scaled entries, blocks without the diagonal), INVALID_ARGUMENT (share,
- * parameter, choose_parameter or choose_fp8 with another policy, arithmetic, levels that do not descend or, for
- * lossless, do not begin with fp64, a block's sides), memory.
- * Tests: tests/unit/test_policy.c, test_blocks.c, test_choice.c, test_lossless.c
+ * Errors: UNSUPPORTED (not an assembled matrix, scaled entries, blocks without the diagonal, error-bound with scaled
+ * blocks), INVALID_ARGUMENT (share, parameter, choose_parameter, choose_fp8 or matrix_norm with another policy,
+ * arithmetic, levels that do not descend or, for lossless and error-bound, do not begin with fp64, a block's sides),
+ * memory.
+ * Tests: tests/unit/test_policy.c, test_blocks.c, test_choice.c, test_lossless.c, test_error_bound.c
  */
 TESS_EXPORT tess_status tess_assignment_create(const struct tess_matrix *a, const tess_policy_options *options,
                                                tess_assignment **out);
@@ -139,8 +146,9 @@ TESS_EXPORT void tess_assignment_destroy(tess_assignment *assignment);
 /** Fills *out, initialised by tess_assignment_summary_init. Errors: INVALID_ARGUMENT (`size`). */
 TESS_EXPORT tess_status tess_assignment_get_summary(const tess_assignment *assignment, tess_assignment_summary *out);
 /**
- * Computes the relative errors of the summary, in a pass over the values of @p a, the matrix that the assignment was
- * made for, for each level below fp64 that has values. Errors: INVALID_ARGUMENT (another matrix), memory.
+ * Computes the errors of the summary: a pass over the values of @p a, the matrix that the assignment was made for, for
+ * each level below fp64 that has values, and one for the backward error. Errors: INVALID_ARGUMENT (another matrix),
+ * memory.
  */
 TESS_EXPORT tess_status tess_assignment_measure_error(tess_assignment *assignment, const struct tess_matrix *a);
 /**
@@ -163,8 +171,8 @@ TESS_EXPORT tess_status tess_granularity_parse(const char *name, tess_granularit
 TESS_EXPORT const char *tess_policy_name(tess_policy policy);
 TESS_EXPORT tess_status tess_policy_parse(const char *name, tess_policy *out);
 /**
- * Parses `none`, `fixed-range[:R]`, `mean-range[:F]`, `mean-3std[:F]`, `mean-3std:auto` or `lossless[:E]`, and sets
- * policy, parameter and choose_parameter.
+ * Parses `none`, `fixed-range[:R]`, `mean-range[:F]`, `mean-3std[:F]`, `mean-3std:auto`, `lossless[:E]`,
+ * `error-bound:E` or `error-bound:E:matrix`, and sets policy, parameter, choose_parameter and matrix_norm.
  */
 TESS_EXPORT tess_status tess_policy_options_parse(const char *text, tess_policy_options *out);
 /**

@@ -223,7 +223,7 @@ class MethodOptions(PrecondOptions, total=False):
     kind: str | None
     """none, jacobi, block-jacobi, polynomial, ilu0, ic0, ilut, ict, iluk, lu, cholesky, jacobi-sweeps, amg or ..."""
     levels: str | Sequence[str] | None
-    """up to 4 precisions, high to low (default fp64,fp32; lossless: fp64,fp32,fp16,fp8); P:scaled: stored over ..."""
+    """up to 4 precisions, high to low (default fp64,fp32; error-bound: fp64,fp32,fp16; lossless: ..."""
     matrix_precision: Precision | None
     """storage precision (default fp64): fp64, fp32, bf16, fp16, e4m3 or e5m2"""
     max_iterations: int | None

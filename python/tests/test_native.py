@@ -188,6 +188,7 @@ def test_options_have_the_names_of_the_command_line():
                     {"solver": "cg", "format": "sell", "policy": "lossless"}, {"scale": "symmetric", "solver": "cg"},
                     {"solver": "gmres", "orthogonalization": "cgs2", "basis_precision": "fp32"},
                     {"solver": "cg", "reorder": "rcm", "precond": "ic0"}, {"solver": "cg", "engine": "plain"},
+                    {"solver": "cg", "format": "split", "policy": "error-bound:1e-6", "granularity": "entry"},
                     {"accuracy": 1e-6}, {"solver": "cg", "format": "tiles", "levels": "fp64,fp32",
                                          "policy": "mean-range:0.1"}):
         assert ts.solve(A, b, **options).verified, options
@@ -229,7 +230,8 @@ def test_options_that_came_before_are_the_same_again():
     ({"rtol": -1.0}, ValueError, "rtol: -1.0 is out of range"), ({"restart": 2.5}, TypeError, "whole number"),
     ({"solver": "idr:x"}, ValueError, "solver idr: 'x' is not an integer"),
     ({"accuracy": "x"}, ValueError, "backward:1e-12"),
-    ({"policy": "nonsense"}, ValueError, "nonsense"), ({"precision": "fp8"}, ValueError, "auto, fp64"),
+    ({"policy": "nonsense"}, ValueError, "nonsense"), ({"policy": "error-bound:2"}, ValueError, "above 0 and below 1"),
+    ({"precision": "fp8"}, ValueError, "auto, fp64"),
     ({"solver": "gmres", "restart": 0}, ValueError, "restart"), ({"x_y": 1}, TypeError, "option_names"),
 ])
 def test_bad_options_say_what_is_wrong(options, error, text):

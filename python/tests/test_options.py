@@ -48,6 +48,8 @@ def test_words_reach_what_they_name():
     # With solver auto a format that is named, csr too, is kept.
     given = [options_of(**words).automatic.format_given for words in ({}, {"format": "auto"}, {"format": "csr"})]
     assert given == [0, 0, 1]
+    policy = options_of(solver="cg", format="split", policy="error-bound:1e-7:matrix").storage.policy
+    assert policy.parameter == 1e-7 and policy.matrix_norm == 1
     policy = options_of(solver="cg", format="tiles", policy="mean-range", block="16x32").storage.policy
     assert (policy.block_rows, policy.block_cols) == (16, 32)
     sweeps = options_of(solver="cg", precond="jacobi-sweeps:4", precond_omega=0.5, precond_share=50,

@@ -36,10 +36,10 @@ tess_status options_require_member(tess_context *ctx, const char *type, size_t g
                      "a member of %s has size %zu, but this library knows a size of %zu bytes", type, given, size);
 }
 
-tess_status options_require_reserved(tess_context *ctx, const char *type, const int64_t reserved[OPTIONS_RESERVED])
+tess_status options_require_zeros(tess_context *ctx, const char *type, const int64_t *words, int count)
 {
-    for (int i = 0; i < OPTIONS_RESERVED; i++) {
-        if (reserved[i] == 0) { continue; }
+    for (int i = 0; i < count; i++) {
+        if (words[i] == 0) { continue; }
         return tess_fail(ctx, TESS_INVALID_ARGUMENT,
                          "initialise the struct by its _init function, or update the library",
                          "%s.reserved is not zero; it may hold an option of a later version", type);

@@ -17,9 +17,10 @@ void options_init_bare(void *out, size_t given, const void *full, size_t size);
 void result_init(void *out, size_t given);
 /* Checks a member that begins with `size`: it must have exactly this library's length, whatever struct contains it. */
 tess_status options_require_member(tess_context *ctx, const char *type, size_t given, size_t size);
-/* Checks that the words reserved for later versions are zero. */
-enum { OPTIONS_RESERVED = 4 };
-tess_status options_require_reserved(tess_context *ctx, const char *type, const int64_t reserved[OPTIONS_RESERVED]);
+/* Checks that the words reserved for later versions, an array, are zero. */
+#define options_require_reserved(ctx, type, words) \
+    options_require_zeros(ctx, type, words, (int)(sizeof(words) / sizeof *(words)))
+tess_status options_require_zeros(tess_context *ctx, const char *type, const int64_t *words, int count);
 
 /* Beside the words of tess_options_check. */
 #define TESS_OPTIONS_HINT "docs/reference/options.md tells what each option is for"

@@ -73,7 +73,7 @@ static tess_status check_format(tess_context *ctx, const tess_storage_options *o
 static tess_status check_levels(tess_context *ctx, const tess_storage_options *o)
 {
     const tess_format_capabilities *can = tess_format_can(o->format);
-    const bool levels = can->takes_parts || fit_is_lossless_whole(can, o);
+    const bool levels = can->takes_parts || fit_chooses_whole(can, o);
     tess_policy_options policy = o->policy;
     fit_words list = {.count = 0};
 
@@ -104,7 +104,7 @@ static tess_status check_granularity(tess_context *ctx, const tess_storage_optio
     const tess_format_capabilities *can = tess_format_can(o->format);
     fit_words list = {.count = 0};
 
-    if (!can->takes_parts && !fit_is_lossless_whole(can, o)) { return TESS_SUCCESS; } /* it is not read */
+    if (!can->takes_parts && !fit_chooses_whole(can, o)) { return TESS_SUCCESS; } /* it is not read */
     if (tess_in_set(can->granularities, (int)o->policy.granularity)) { return TESS_SUCCESS; }
     return tess_fail(ctx, TESS_INVALID_ARGUMENT, NULL, "format %s has no granularity %s; it takes %s",
                      tess_format_name(o->format), tess_granularity_name(o->policy.granularity),
@@ -265,7 +265,7 @@ static tess_status check_one(tess_context *ctx, int64_t nrows, int64_t ncols, co
     tess_storage_settle(&o);
     TESS_TRY(tess_storage_fits(ctx, nrows, ncols, &o));
     TESS_TRY(tess_storage_require_effect(ctx, &o));
-    if (can->takes_parts || fit_is_lossless_whole(can, &o)) { status = tess_policy_resolve(ctx, &o.policy, &resolved); }
+    if (can->takes_parts || fit_chooses_whole(can, &o)) { status = tess_policy_resolve(ctx, &o.policy, &resolved); }
 cleanup:
     return status;
 }

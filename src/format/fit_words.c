@@ -82,7 +82,7 @@ bool fit_permutes(const tess_format_capabilities *can)
     return tess_in_set(can->row_orders, TESS_ROW_ORDER_PERMUTED);
 }
 
-bool fit_is_lossless_whole(const tess_format_capabilities *can, const tess_storage_options *o)
+bool fit_chooses_whole(const tess_format_capabilities *can, const tess_storage_options *o)
 {
-    return !can->takes_parts && o->policy.policy == TESS_POLICY_LOSSLESS;
+    return !can->takes_parts && tess_policy_judges_values(o->policy.policy);
 }

@@ -34,7 +34,7 @@ bool fit_takes_papers(const tess_format_capabilities *can);
 bool fit_has_paper_kernel(const tess_format_capabilities *can);
 bool fit_permutes(const tess_format_capabilities *can);
 
-/* Whether policy lossless chooses the precision of the whole matrix. */
-bool fit_is_lossless_whole(const tess_format_capabilities *can, const tess_storage_options *o);
+/* Whether policy lossless or error-bound chooses the precision of the whole matrix. */
+bool fit_chooses_whole(const tess_format_capabilities *can, const tess_storage_options *o);
 
 #endif

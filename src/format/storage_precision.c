@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The precision of formats with one: the requested one, or the lowest that policy lossless finds for the matrix; and
+/* The precision of formats with one: the requested one, or the lowest that a policy finds for the matrix; and
    whether every value is stored exactly. */
 #include "format/storage_precision.h"
 
@@ -75,9 +75,10 @@ tess_status tess_matrix_choose_precision(const tess_matrix *a, const tess_storag
     tess_status status = TESS_SUCCESS;
 
     *precision = options->precision;
-    if (policy.policy != TESS_POLICY_LOSSLESS) { return tess_matrix_find_loss(a, *precision, 0.0, loss); }
+    if (policy.policy == TESS_POLICY_NONE) { return tess_matrix_find_loss(a, *precision, 0.0, loss); }
     policy.without_diagonal = 0; /* it is stored with the other values */
     TESS_TRY(assign_whole(a, &policy, precision));
+    if (policy.policy == TESS_POLICY_ERROR_BOUND) { return tess_matrix_find_loss(a, *precision, 0.0, loss); }
     *loss = 0.0;
     if (policy.parameter > 0.0) { status = tess_matrix_find_loss(a, *precision, policy.parameter, loss); }
 cleanup:

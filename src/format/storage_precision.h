@@ -8,7 +8,7 @@
 /* The error of formats and solvers that have only FP64 arithmetic. */
 tess_status tess_storage_require_fp64_arithmetic(tess_context *ctx, const tess_storage_options *options,
                                                  const char *purpose);
-/* Whether a policy decides the precisions of the format's parts; otherwise the matrix has one, which policy lossless
+/* Whether a policy decides the precisions of the format's parts; otherwise the matrix has one, which a policy
    may choose. */
 bool tess_format_takes_parts(tess_format format);
 /* The precision of a format with one, by options->precision or policy lossless, and its loss, as in tess_matrix. */

@@ -109,7 +109,7 @@ typedef struct optional_field {
     const char *name;
     bool (*given)(const tess_storage_options *o, const tess_storage_options *plain);
     fit_capability read;
-    bool lossless; /* formats of one precision also read it, with policy lossless */
+    bool whole; /* formats of one precision also read it, with a policy that chooses that precision */
 } optional_field;
 
 static const optional_field optional_fields[] = {
@@ -141,7 +141,7 @@ static const optional_field *find_unread(const tess_format_capabilities *can, co
     for (size_t i = 0; i < sizeof optional_fields / sizeof *optional_fields; i++) {
         const optional_field *field = &optional_fields[i];
 
-        if (field->given(o, &plain) && !reads(field, can, o) && !(field->lossless && fit_is_lossless_whole(can, o))) {
+        if (field->given(o, &plain) && !reads(field, can, o) && !(field->whole && fit_chooses_whole(can, o))) {
             return field;
         }
     }
@@ -232,13 +232,13 @@ static tess_status check_granular(tess_context *ctx, const char *name, tess_gran
                      tess_granularity_name(o->policy.granularity));
 }
 
-/* Lossless asks each value alone; without a policy all are at the highest level. Sweeps, whose matrix has no diagonal,
-   keep copies in all levels. */
+/* Lossless asks each value alone, and error-bound each error; without a policy all are at the highest level. Sweeps,
+   whose matrix has no diagonal, keep copies in all levels. */
 static tess_status check_policy(tess_context *ctx, const tess_storage_options *o, bool share, bool underflow)
 {
     const char *name = share ? "share (--share)" : underflow ? "allow_underflow (--allow-underflow)" : NULL;
 
-    if (o->policy.policy == TESS_POLICY_LOSSLESS && name) {
+    if (tess_policy_judges_values(o->policy.policy) && name) {
         return tess_fail(ctx, TESS_UNSUPPORTED, NULL, "%s is for policy fixed-range, mean-range or mean-3std, not %s",
                          name, tess_policy_name(o->policy.policy));
     }
@@ -271,7 +271,7 @@ tess_status tess_storage_require_read(tess_context *ctx, const tess_storage_opti
 {
     const tess_format_capabilities *can = tess_format_can(o->format);
     const optional_field *field = find_unread(can, o);
-    const bool whole = fit_is_lossless_whole(can, o);
+    const bool whole = fit_chooses_whole(can, o);
     tess_storage_options settled = *o;
     tess_status status = TESS_SUCCESS;
     fit_words list = {.count = 0};
@@ -288,9 +288,9 @@ tess_status tess_storage_require_read(tess_context *ctx, const tess_storage_opti
     }
     if (o->precision != TESS_PRECISION_FP64 && (can->takes_parts || whole)) {
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, "leave --matrix-precision fp64, and choose --levels",
-                         "the precision %s is not used: format %s has the precisions of --levels%s",
-                         tess_precision_name(o->precision), tess_format_name(o->format),
-                         whole ? " with policy lossless" : "");
+                         "the precision %s is not used: format %s has the precisions of --levels%s%s",
+                         tess_precision_name(o->precision), tess_format_name(o->format), whole ? " with policy " : "",
+                         whole ? tess_policy_name(o->policy.policy) : "");
     }
     tess_storage_settle(&settled);
     TESS_TRY(check_slices(ctx, &slices_fields[0], &settled));

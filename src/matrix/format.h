@@ -77,7 +77,7 @@ enum {
     TESS_EVERY_PRECISION = (1 << TESS_PRECISION_COUNT) - 1,
     TESS_EVERY_ARITHMETIC = 1 << TESS_ARITHMETIC_FP64 | 1 << TESS_ARITHMETIC_FP32,
     /* of a format with one precision */
-    TESS_WHOLE_POLICIES = 1 << TESS_POLICY_NONE | 1 << TESS_POLICY_LOSSLESS,
+    TESS_WHOLE_POLICIES = 1 << TESS_POLICY_NONE | 1 << TESS_POLICY_LOSSLESS | 1 << TESS_POLICY_ERROR_BOUND,
     TESS_EVERY_POLICY =
         TESS_WHOLE_POLICIES | 1 << TESS_POLICY_FIXED_RANGE | 1 << TESS_POLICY_MEAN_RANGE | 1 << TESS_POLICY_MEAN_3STD
 };
@@ -86,6 +86,12 @@ enum {
 static inline bool tess_in_set(unsigned set, int value)
 {
     return value >= 0 && value < 32 && (set >> value & 1U) != 0;
+}
+
+/* Whether a policy judges the values alone, so that it can also choose one precision for the whole matrix. */
+static inline bool tess_policy_judges_values(tess_policy policy)
+{
+    return policy == TESS_POLICY_LOSSLESS || policy == TESS_POLICY_ERROR_BOUND;
 }
 
 /* A storage format: what it can do. `storage` is the format's own object. registry/formats.def has name and number. */

@@ -179,9 +179,7 @@ tess_status tess_matrix_create_shell(tess_context *ctx, int64_t nrows, int64_t n
         return tess_fail(ctx, TESS_OUT_OF_RANGE, "rows and columns number 0 to 2^31 - 1",
                          "a shell matrix cannot have the size %lld by %lld", (long long)nrows, (long long)ncols);
     }
-    const int64_t unnamed[OPTIONS_RESERVED] = {shell->reserved[0], shell->reserved[1], shell->reserved[2]};
-
-    status = options_require_reserved(ctx, "tess_shell_operator", unnamed);
+    status = options_require_reserved(ctx, "tess_shell_operator", shell->reserved);
     if (status == TESS_SUCCESS) { status = tess_matrix_make(ctx, nrows, ncols, 0, out); }
     if (status == TESS_SUCCESS) {
         (*out)->format = TESS_FORMAT_SHELL;

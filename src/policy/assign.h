@@ -19,6 +19,9 @@ typedef struct assign_task {
     tess_policy policy;
     double parameter;
     tess_arithmetic arithmetic; /* arithmetic of products; only count_inaccurate reads it */
+    int matrix_norm;            /* policy error-bound: of the option */
+    double norm;                /* for measure_rows: the matrix's norm, as found; 0: each row's own */
+    const uint8_t *fits;        /* granularity block, policy error-bound: of find_fits */
     const uint8_t *skip;        /* by entry: not 0 for entries that are left out; NULL: none is left out */
     int measured;               /* for `measure`: the level */
     int whole;                  /* granularity matrix: the level of all entries, once it is known */
@@ -42,6 +45,7 @@ enum {
 typedef struct assign_totals {
     double mean, std;
     policy_ranges ranges;
+    double norm; /* policy error-bound against the matrix's norm: that norm, rounded down */
     unsigned long long count[ASSIGN_COUNTS];
     unsigned long long long_rows; /* for the device: number of rows or block rows left to another kernel */
     int64_t nblocks;
@@ -53,6 +57,8 @@ typedef struct assign_ops {
     tess_status (*mark_diagonal)(tess_context *ctx, const csr_view *csr, uint8_t *skip);
     /* Fills level and exponent. */
     tess_status (*assign)(tess_context *ctx, const assign_task *task, assign_totals *totals);
+    /* Policy error-bound, for blocks: fits[k] has bit l set if entry k may have level l. Also totals->norm. */
+    tess_status (*find_fits)(tess_context *ctx, const assign_task *task, uint8_t *fits, assign_totals *totals);
     /* Granularity block: allocates and fills grid, level and, if a level is scaled, exponent of `out`, whose grid has
        its sides. Also of_entry, if out->by_entry requests it and it needs no pass of its own. After a failure the
        allocated arrays stay there. */
@@ -61,6 +67,8 @@ typedef struct assign_ops {
     /* The largest relative error of a value stored at the level task->measured, from level and exponent (task->level
        NULL: level `whole`). */
     tess_status (*measure)(tess_context *ctx, const assign_task *task, double *largest);
+    /* The largest backward error of a row by storage, from the same: policy/error_bound.h */
+    tess_status (*measure_rows)(tess_context *ctx, const assign_task *task, double *largest);
     /* From the same: the number of rows whose products have too few digits, for each of the random vectors of
        policy/choice.h. */
     tess_status (*count_inaccurate)(tess_context *ctx, const assign_task *task, int rounds,

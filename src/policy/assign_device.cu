@@ -284,6 +284,7 @@ static tess_status assign_levels(tess_context *ctx, const assign_task *task, ass
     int32_t *long_row = (int32_t *)(workspace + words);
 
     if (status != TESS_SUCCESS) { return status; }
+    if (task->rules.bounded) { return bound_assign_gpu(ctx, task, NULL, out); }
     TESS_TRY(magnitudes_launch(ctx, task, totals));
     TESS_TRY(with_known_policy(task->rules,
                                [=](auto known) { return assign_items<decltype(known)>(ctx, task, long_row, totals); }));
@@ -326,7 +327,8 @@ cleanup:
     return status;
 }
 
-static const assign_ops table = {mark_diagonal, assign_levels, assign_blocks_gpu, measure_error, choice_count_gpu};
+static const assign_ops table = {mark_diagonal, assign_levels,     bound_assign_gpu, assign_blocks_gpu,
+                                 measure_error, bound_measure_gpu, choice_count_gpu};
 
 extern "C" const assign_ops *assign_gpu_ops(void)
 {

@@ -10,10 +10,11 @@
 /* ---- what kernels know of a policy ---- */
 
 /* Kernels that know the number of levels, and whether the policy is lossless, leave out the code of other cases. */
-template <int MOST, bool DIGITS>
+template <int MOST, bool DIGITS, bool ERRORS = false>
 struct known_policy {
     static constexpr int LEVELS = MOST;
     static constexpr bool LOSSLESS = DIGITS;
+    static constexpr bool BOUNDED = ERRORS; /* blocks only: task.fits says which levels an entry may have */
 };
 
 /* Calls use(a known_policy) for the rules. */
@@ -34,6 +35,12 @@ tess_status magnitudes_launch(tess_context *ctx, const assign_task *task, assign
 /* ---- blocks ---- */
 
 tess_status assign_blocks_gpu(tess_context *ctx, const assign_task *task, tess_assignment *out, assign_totals *totals);
+
+/* ---- errors ---- */
+
+/* As bound_assign_host and bound_measure_host of error_bound.h. */
+tess_status bound_assign_gpu(tess_context *ctx, const assign_task *task, uint8_t *fits, assign_totals *out);
+tess_status bound_measure_gpu(tess_context *ctx, const assign_task *task, double *out);
 
 /* ---- accuracy ---- */
 

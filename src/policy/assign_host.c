@@ -4,6 +4,7 @@
 
 #include "device/host/host.h"
 #include "policy/choice.h"
+#include "policy/error_bound.h"
 #include "policy/magnitudes.h"
 
 /* ---- the diagonal ---- */
@@ -58,6 +59,7 @@ static tess_status assign_levels(tess_context *ctx, const assign_task *task, ass
     const bool parallel = task->csr.nnz > HOST_SERIAL_WORK;
     tess_status status = TESS_SUCCESS;
 
+    if (task->rules.bounded) { return bound_assign_host(ctx, task, NULL, totals); }
     TESS_TRY(magnitudes_host(ctx, task, totals));
     if (task->rules.entries) {
 #pragma omp parallel for num_threads(ctx->threads) schedule(static) reduction(+ : count) if (parallel)
@@ -95,4 +97,5 @@ static tess_status measure_error(tess_context *ctx, const assign_task *task, dou
     return TESS_SUCCESS;
 }
 
-const assign_ops assign_host_ops = {mark_diagonal, assign_levels, assign_blocks_host, measure_error, choice_count_host};
+const assign_ops assign_host_ops = {mark_diagonal, assign_levels,      bound_assign_host, assign_blocks_host,
+                                    measure_error, bound_measure_host, choice_count_host};

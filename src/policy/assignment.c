@@ -78,6 +78,8 @@ static assign_task task_of(const tess_assignment *assignment, const tess_matrix 
                          .policy = o->policy,
                          .parameter = o->parameter,
                          .arithmetic = o->arithmetic,
+                         .matrix_norm = o->matrix_norm != 0,
+                         .norm = assignment->norm,
                          .whole = assignment->whole,
                          .level = assignment->level,
                          .exponent = assignment->exponent,
@@ -122,20 +124,21 @@ static void fill_summary(tess_assignment *assignment, const assign_totals *total
 {
     tess_assignment_summary *s = &assignment->summary;
     bool whole = s->options.granularity == TESS_GRANULARITY_MATRIX;
-    bool lossless = s->options.policy == TESS_POLICY_LOSSLESS;
+    bool by_range = s->options.policy != TESS_POLICY_LOSSLESS && s->options.policy != TESS_POLICY_ERROR_BOUND;
 
+    assignment->norm = totals->norm;
     s->items = whole ? 1 : level_count(assignment);
     s->empty = whole ? 0 : (int64_t)totals->count[ASSIGN_EMPTY];
     s->mean_magnitude = totals->mean;
     s->std_magnitude = totals->std;
     for (int l = 0; l < TESS_MAX_LEVELS; l++) {
-        s->range[l] = lossless && totals->ranges.range[l] > 0.0 ? (double)INFINITY : totals->ranges.range[l];
+        s->range[l] = !by_range && totals->ranges.range[l] > 0.0 ? (double)INFINITY : totals->ranges.range[l];
         s->items_at[l] = whole ? l == assignment->whole : (int64_t)totals->count[ASSIGN_ITEMS + l];
         s->nonzeros_at[l] = (int64_t)totals->count[ASSIGN_NONZEROS + l];
         s->scaled[l] = totals->count[ASSIGN_SCALED + l] > 0;
     }
     if (whole) { gather_nonzeros(s->nonzeros_at, assignment->whole); }
-    s->largest_relative_error = -1.0;
+    s->largest_relative_error = s->backward_error = -1.0;
     for (int l = 0; l < TESS_MAX_LEVELS; l++) {
         s->largest_error_at[l] = -1.0;
     }
@@ -239,12 +242,25 @@ cleanup:
 static tess_status make_block_levels(tess_assignment *assignment, const tess_matrix *a, assign_totals *totals)
 {
     const tess_policy_options *o = &assignment->summary.options;
+    uint8_t *fits = NULL;
+    double norm = 0.0;
     assign_task task;
+    tess_status status = TESS_SUCCESS;
 
     assignment->grid.rows = o->block_rows;
     assignment->grid.cols = o->block_cols;
     task = task_of(assignment, a);
-    return assign_ops_of(a->ctx)->assign_blocks(a->ctx, &task, assignment, totals);
+    if (task.rules.bounded) {
+        TESS_TRY(tess_device_allocate(a->ctx, a->nnz, sizeof *fits, (void **)&fits));
+        TESS_TRY(assign_ops_of(a->ctx)->find_fits(a->ctx, &task, fits, totals));
+        norm = totals->norm;
+        task.fits = fits;
+    }
+    TESS_TRY(assign_ops_of(a->ctx)->assign_blocks(a->ctx, &task, assignment, totals));
+    totals->norm = norm;
+cleanup:
+    tess_device_release(a->ctx, fits, a->nnz, sizeof *fits);
+    return status;
 }
 
 static tess_status make(tess_assignment *assignment, const tess_matrix *a)
@@ -419,6 +435,7 @@ tess_status tess_assignment_measure_error(tess_assignment *assignment, const tes
     TESS_TRY(require_assembled(a));
     task = task_of(assignment, a);
     if (!task.rules.entries) { TESS_TRY(skip_diagonal(assignment, &task, &skip)); }
+    TESS_TRY(assign_ops_of(ctx)->measure_rows(ctx, &task, &assignment->summary.backward_error));
     status = measure_levels(ctx, &task, &assignment->summary);
 cleanup:
     tess_device_release(ctx, skip, assignment->nnz, sizeof *skip);

@@ -28,6 +28,7 @@ struct tess_assignment {
     /* By row or block: values are stored over 2^exponent; NULL: nothing is scaled. A row whose level has no scales has
        the exponent for the lowest scaled level; a block has 0 then. */
     int16_t *exponent;
+    double norm;     /* policy error-bound against the matrix's norm: that norm, rounded down; else 0 */
     block_grid grid; /* granularity block; else all zero */
     /* Granularity block: levels by entry too, if requested and free for the backend; a builder may take the array. */
     bool by_entry;

@@ -73,7 +73,7 @@ __device__ static inline void fill_window(const assign_task &task, const value_j
     for (int j = 0; j < nrows; j++) {
 #pragma unroll 4
         for (int64_t k = rows->at[j] + i; k < rows->stop[j]; k += GPU_BLOCK) {
-            add_to_slot(w, (csr.col_ind[k] >> shift) - column, judge, assign_value(&csr, k));
+            add_to_slot(w, (csr.col_ind[k] >> shift) - column, judge, judge.load(task, k));
         }
     }
     __syncthreads();
@@ -230,8 +230,12 @@ static tess_status find_blocks(tess_context *ctx, const assign_task *task, const
 
     TESS_TRY(magnitudes_launch(ctx, task, totals));
     TESS_TRY(ctx->backend->zero(ctx, scratch.chunk, (size_t)scratch.nchunks * sizeof *scratch.chunk));
-    TESS_TRY(with_known_policy(task->rules,
-                               [=](auto known) { return launch_known<decltype(known)>(ctx, task, scratch, totals); }));
+    if (task->fits) {
+        TESS_TRY((launch_pass<known_policy<TESS_MAX_LEVELS, false, true>, false>(ctx, task, scratch, totals)));
+    } else {
+        TESS_TRY(with_known_policy(
+            task->rules, [=](auto known) { return launch_known<decltype(known)>(ctx, task, scratch, totals); }));
+    }
     scan_series_kernel<<<1, SCAN_BLOCK, 0, gpu_stream_of(ctx)>>>(scratch.nchunks, zero, scratch.chunk,
                                                                  &totals->nblocks);
     TESS_TRY(gpu_check_launch(ctx, "finding the places of blocks"));

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "device/host/host.h"
+#include "policy/error_bound.h"
 #include "policy/magnitudes.h"
 
 enum { MAX_BLOCK_ROWS = 32 };
@@ -45,13 +46,22 @@ static int32_t next_column(const block_cursors *c)
     return least;
 }
 
+static void add_entry(const assign_task *task, const policy_ranges *ranges, int64_t k, item_statistics *s)
+{
+    if (task->fits) {
+        item_add_fits(s, task->fits[k]);
+    } else {
+        item_add(s, ranges, task->rules.lossless, assign_value(&task->csr, k));
+    }
+}
+
 /* Moves past the entries of a block; adds them to s, unless that is NULL, by the ranges of the task. */
 static void take_block(block_cursors *c, int32_t column, const assign_task *task, const policy_ranges *ranges,
                        item_statistics *s)
 {
     for (int i = 0; i < c->nrows; i++) {
         while (c->column[i] == column) {
-            if (s) { item_add(s, ranges, task->rules.lossless, assign_value(c->csr, c->at[i])); }
+            if (s) { add_entry(task, ranges, c->at[i], s); }
             c->at[i] += 1;
             look_ahead(c, i);
         }

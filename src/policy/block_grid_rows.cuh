@@ -96,7 +96,7 @@ __device__ static inline void clear_slot(block_slots<COUNT, SCALED> *slots, int 
  */
 template <typename KNOWN, bool SCALED>
 struct value_judge {
-    static constexpr bool BY_SPAN = !SCALED && !KNOWN::LOSSLESS;
+    static constexpr bool BY_SPAN = !SCALED && !KNOWN::LOSSLESS && !KNOWN::BOUNDED;
     const policy_rules &rules;
     const policy_ranges ranges;
     policy_span span[BY_SPAN ? KNOWN::LEVELS : 1];
@@ -111,11 +111,22 @@ struct value_judge {
         }
     }
 
+    /* What flags_of asks of entry k: its value, or the levels that it may have as a number. */
+    __device__ static inline double load(const assign_task &task, int64_t k)
+    {
+        if constexpr (KNOWN::BOUNDED) {
+            return (double)task.fits[k];
+        } else {
+            return assign_value(&task.csr, k);
+        }
+    }
+
     /* Flags, also of NaN and Inf if there are scales, with the value's part in the extremes. */
     __device__ inline unsigned flags_of(double value, item_statistics *s) const
     {
         unsigned flags = 0;
 
+        if constexpr (KNOWN::BOUNDED) { return (~(unsigned)value & 14U) * (unsigned)FLAG_LEVEL; }
         if constexpr (!BY_SPAN) { item_add(s, &ranges, KNOWN::LOSSLESS, value); }
 #pragma unroll
         for (int l = 1; l < KNOWN::LEVELS; l++) {
@@ -302,8 +313,6 @@ __device__ static inline void add_entries(const assign_task &task, const value_j
                                           const block_row_entries &entries, int lane, int32_t base, int nwords,
                                           wave_window<SCALED> &window)
 {
-    const double *const values = (const double *)task.csr.val + entries.begin;
-
     for (int first = 0; first < entries.count; first += AT_ONCE * GPU_WAVE) {
         int32_t column[AT_ONCE];
         double value[AT_ONCE];
@@ -311,7 +320,7 @@ __device__ static inline void add_entries(const assign_task &task, const value_j
         entries.load(first, lane, column);
 #pragma unroll
         for (int u = 0; u < AT_ONCE; u++) {
-            value[u] = values[min(first + u * GPU_WAVE + lane, entries.count - 1)];
+            value[u] = judge.load(task, entries.begin + min(first + u * GPU_WAVE + lane, entries.count - 1));
         }
 #pragma unroll
         for (int u = 0; u < AT_ONCE; u++) {

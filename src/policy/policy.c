@@ -30,41 +30,51 @@ void tess_policy_options_init_sized(tess_policy_options *options, size_t size)
 
 /* ---- texts ---- */
 
-/* The whole text as a finite number above 0. */
-static bool parse_parameter(const char *text, double *out)
+/* `length` characters as a finite number above 0. */
+static bool parse_parameter(const char *text, size_t length, double *out)
 {
     char padded[64 + TESS_DECIMAL_PADDING] = {0};
     const char *end = NULL;
     double value = 0.0;
 
-    if (strlen(text) >= 64) { return false; }
-    memcpy(padded, text, strlen(text));
+    if (length >= 64) { return false; }
+    memcpy(padded, text, length);
     end = tess_decimal_parse(padded, &value);
     if (!end || *end != '\0' || !isfinite(value) || value <= 0.0) { return false; }
     *out = value;
     return true;
 }
 
+/* What follows the colon of E. */
+static bool names_matrix(tess_policy policy, const char *text)
+{
+    return policy == TESS_POLICY_ERROR_BOUND && strcasecmp(text + strcspn(text, ":"), ":matrix") == 0;
+}
+
 tess_status tess_policy_options_parse(const char *text, tess_policy_options *out)
 {
     if (!text || !out) { return TESS_INVALID_ARGUMENT; }
     const size_t length = strcspn(text, ":");
+    const char *after = text + length + (text[length] == ':');
     tess_policy policy = TESS_POLICY_NONE;
     double parameter = 0.0;
     char name[32] = "";
-    bool chosen = false;
+    bool chosen = false, matrix = false;
 
     if (length >= sizeof name) { return TESS_INVALID_ARGUMENT; }
     memcpy(name, text, length);
     if (tess_policy_parse(name, &policy) != TESS_SUCCESS) { return TESS_INVALID_ARGUMENT; }
     chosen = policy == TESS_POLICY_MEAN_3STD && strcasecmp(text + length, ":auto") == 0;
+    matrix = names_matrix(policy, after);
     if (text[length] == ':' && !chosen &&
-        (policy == TESS_POLICY_NONE || !parse_parameter(text + length + 1, &parameter))) {
+        (policy == TESS_POLICY_NONE ||
+         !parse_parameter(after, matrix ? strcspn(after, ":") : strlen(after), &parameter))) {
         return TESS_INVALID_ARGUMENT;
     }
     out->policy = policy;
     out->parameter = parameter;
     out->choose_parameter = chosen;
+    out->matrix_norm = matrix ? 1 : 0;
     return TESS_SUCCESS;
 }
 
@@ -110,21 +120,31 @@ void tess_policy_default_levels(tess_policy_options *o)
 {
     if (!o) { return; }
     if (o->nlevels != 0) { return; }
-    (void)tess_precision_levels_parse(o->policy == TESS_POLICY_LOSSLESS ? "fp64,fp32,fp16,fp8" : "fp64,fp32", o);
+    (void)tess_precision_levels_parse(o->policy == TESS_POLICY_LOSSLESS      ? "fp64,fp32,fp16,fp8"
+                                      : o->policy == TESS_POLICY_ERROR_BOUND ? "fp64,fp32,fp16"
+                                                                             : "fp64,fp32",
+                                      o);
 }
 
 /* ---- options without defaults ---- */
 
+/* Whether values, not ranges, decide: then level 0 must hold every value. */
+static bool judges_values(const tess_policy_options *o)
+{
+    return o->policy == TESS_POLICY_LOSSLESS || o->policy == TESS_POLICY_ERROR_BOUND;
+}
+
 static tess_status check_levels(tess_context *ctx, const tess_policy_options *o)
 {
-    if (o->choose_fp8 && (o->policy != TESS_POLICY_LOSSLESS || o->nlevels < 2 ||
-                          tess_precision_bytes(o->level[o->nlevels - 1].precision) != 1)) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "name e4m3 or e5m2 in --levels, or choose policy lossless",
+    if (o->choose_fp8 &&
+        (!judges_values(o) || o->nlevels < 2 || tess_precision_bytes(o->level[o->nlevels - 1].precision) != 1)) {
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT,
+                         "name e4m3 or e5m2 in --levels, or choose policy lossless or error-bound",
                          "policy %s cannot choose the kind of fp8", tess_policy_name(o->policy));
     }
-    if (o->policy == TESS_POLICY_LOSSLESS && o->level[0].precision != TESS_PRECISION_FP64) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "begin --levels with fp64",
-                         "policy lossless needs the level fp64");
+    if (judges_values(o) && o->level[0].precision != TESS_PRECISION_FP64) {
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "begin --levels with fp64", "policy %s needs the level fp64",
+                         tess_policy_name(o->policy));
     }
     for (int l = 0; l < o->nlevels; l++) {
         const tess_precision_level *level = &o->level[l];
@@ -142,6 +162,10 @@ static tess_status check_levels(tess_context *ctx, const tess_policy_options *o)
         if (level->scaled && o->granularity != TESS_GRANULARITY_ROW && o->granularity != TESS_GRANULARITY_BLOCK) {
             return tess_fail(ctx, TESS_UNSUPPORTED, "use --granularity row or block",
                              "granularity %s has no scaled levels", tess_granularity_name(o->granularity));
+        }
+        if (level->scaled && o->granularity == TESS_GRANULARITY_BLOCK && o->policy == TESS_POLICY_ERROR_BOUND) {
+            return tess_fail(ctx, TESS_UNSUPPORTED, "use --granularity row, or levels without :scaled",
+                             "policy error-bound has no scaled levels with granularity block");
         }
     }
     return TESS_SUCCESS;
@@ -172,12 +196,11 @@ static tess_status check_numbers(tess_context *ctx, const tess_policy_options *o
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, "use a value of tess_granularity", "unknown granularity %d",
                          (int)o->granularity);
     }
-    if ((int)o->policy < 0 || (int)o->policy > TESS_POLICY_LOSSLESS) {
+    if ((int)o->policy < 0 || (int)o->policy > TESS_POLICY_ERROR_BOUND) {
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, "use a value of tess_policy", "unknown policy %d", (int)o->policy);
     }
-    if (o->granularity == TESS_GRANULARITY_MATRIX && o->policy != TESS_POLICY_NONE &&
-        o->policy != TESS_POLICY_LOSSLESS) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "choose policy none or lossless, or granularity row",
+    if (o->granularity == TESS_GRANULARITY_MATRIX && o->policy != TESS_POLICY_NONE && !judges_values(o)) {
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "choose policy none, lossless or error-bound, or granularity row",
                          "policy %s cannot choose one precision for the matrix (granularity matrix)",
                          tess_policy_name(o->policy));
     }
@@ -189,8 +212,15 @@ static tess_status check_numbers(tess_context *ctx, const tess_policy_options *o
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, "give a number from 0 (exact) to below 1",
                          "policy lossless cannot allow a loss of %g", o->parameter);
     }
-    if (o->policy != TESS_POLICY_NONE && o->policy != TESS_POLICY_LOSSLESS &&
-        !(o->parameter > 0.0 && isfinite(o->parameter))) {
+    if (o->policy == TESS_POLICY_ERROR_BOUND && !(o->parameter > 0.0 && o->parameter < 1.0)) {
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "give E above 0 and below 1, such as error-bound:1e-7",
+                         "policy error-bound cannot have the bound %g", o->parameter);
+    }
+    if (o->matrix_norm && o->policy != TESS_POLICY_ERROR_BOUND) {
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "use error-bound:E:matrix, or leave matrix_norm 0",
+                         "policy %s has no bound against the matrix's norm", tess_policy_name(o->policy));
+    }
+    if (o->policy != TESS_POLICY_NONE && !judges_values(o) && !(o->parameter > 0.0 && isfinite(o->parameter))) {
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, "give a finite number above 0",
                          "policy %s cannot have the parameter %g", tess_policy_name(o->policy), o->parameter);
     }
@@ -265,7 +295,7 @@ static policy_limits limits_of(tess_precision precision, bool lossless)
 
 policy_rules tess_policy_rules(const tess_policy_options *o)
 {
-    const bool lossless = o->policy == TESS_POLICY_LOSSLESS;
+    const bool lossless = o->policy == TESS_POLICY_LOSSLESS, bounded = o->policy == TESS_POLICY_ERROR_BOUND;
     policy_rules rules = {.nlevels = o->policy == TESS_POLICY_NONE ? 1 : o->nlevels,
                           .entries = o->granularity == TESS_GRANULARITY_ENTRY,
                           .every_value = o->granularity == TESS_GRANULARITY_ENTRY ||
@@ -273,6 +303,7 @@ policy_rules tess_policy_rules(const tess_policy_options *o)
                           .at_most_one = o->at_most_one != 0,
                           .allow_underflow = o->allow_underflow != 0 && !lossless,
                           .lossless = lossless,
+                          .bounded = bounded,
                           .share = o->share};
     double first = lossless ? 1.0 : tess_precision_unit_roundoff(o->level[1].precision);
 

@@ -31,6 +31,7 @@ typedef struct policy_rules {
     int nlevels;                                             /* 1 for policy none */
     bool entries, every_value, at_most_one, allow_underflow; /* every_value: all values of an item must be inside */
     bool lossless;
+    bool bounded; /* policy error-bound: not the statistics but errors decide; policy/error_bound.h */
     bool scaled[TESS_MAX_LEVELS];
     double share;
     double ratio[TESS_MAX_LEVELS]; /* of a level's range to that of level 1; level 0's is not used; see policy_ranges */

@@ -60,6 +60,7 @@ static const tess_named_value policy_names[] = {{"none", TESS_POLICY_NONE},
                                                 {"mean-range", TESS_POLICY_MEAN_RANGE},
                                                 {"mean-3std", TESS_POLICY_MEAN_3STD},
                                                 {"lossless", TESS_POLICY_LOSSLESS},
+                                                {"error-bound", TESS_POLICY_ERROR_BOUND},
                                                 {NULL, 0}};
 static const tess_named_value scaling_names[] = {{"none", TESS_SCALING_NONE},
                                                  {"max-product", TESS_SCALING_MAX_PRODUCT},

@@ -15,22 +15,35 @@ enum { MOST_FORMATS = 40 };
 
 /* ---- policies ---- */
 
+/* E has no default. */
+static bool check_bound(const option_entry *e, const tess_policy_options *policy, const option_message *message)
+{
+    if (policy->policy != TESS_POLICY_ERROR_BOUND || (policy->parameter > 0.0 && policy->parameter < 1.0)) {
+        return true;
+    }
+    return option_refuse(message, "--%s: give error-bound a bound above 0 and below 1, such as error-bound:1e-7",
+                         e->shown.name);
+}
+
 static bool parse_policy(const option_entry *e, const char *text, void *place, const option_message *message)
 {
-    static const char *const available[] = {"none",      "fixed-range", "fixed-range:R",  "mean-range", "mean-range:F",
-                                            "mean-3std", "mean-3std:F", "mean-3std:auto", "lossless",   "lossless:E"};
+    static const char *const available[] = {"none",         "fixed-range", "fixed-range:R", "mean-range",
+                                            "mean-range:F", "mean-3std",   "mean-3std:F",   "mean-3std:auto",
+                                            "lossless",     "lossless:E",  "error-bound:E", "error-bound:E:matrix"};
     const char *colon = strchr(text, ':');
     char name[32];
     tess_policy policy = TESS_POLICY_NONE;
 
-    if (tess_policy_options_parse(text, place) == TESS_SUCCESS) { return true; }
+    if (tess_policy_options_parse(text, place) == TESS_SUCCESS) { return check_bound(e, place, message); }
     snprintf(name, sizeof name, "%.*s", (int)strcspn(text, ":"), text);
     if (colon && tess_policy_parse(name, &policy) == TESS_SUCCESS) {
         if (policy == TESS_POLICY_NONE) {
             return option_refuse(message, "--%s: the policy none takes no parameter", e->shown.name);
         }
         return option_refuse(message, "--%s: '%s' is not a number above 0%s", e->shown.name, colon + 1,
-                             policy == TESS_POLICY_MEAN_3STD ? " or auto" : "");
+                             policy == TESS_POLICY_MEAN_3STD     ? " or auto"
+                             : policy == TESS_POLICY_ERROR_BOUND ? ", perhaps with :matrix"
+                                                                 : "");
     }
     return option_refuse_word(e, name, available, (int)(sizeof available / sizeof *available), message);
 }
@@ -42,10 +55,12 @@ static void print_policy(const option_entry *e, const void *place, char *buffer,
 
     (void)e;
     option_print_real(o->parameter, number, sizeof number);
-    snprintf(buffer, size, "%s%s%s", tess_policy_name(o->policy), o->choose_parameter || o->parameter != 0.0 ? ":" : "",
+    snprintf(buffer, size, "%s%s%s%s", tess_policy_name(o->policy),
+             o->choose_parameter || o->parameter != 0.0 ? ":" : "",
              o->choose_parameter   ? "auto"
              : o->parameter != 0.0 ? number
-                                   : "");
+                                   : "",
+             o->matrix_norm ? ":matrix" : "");
 }
 
 const option_type option_policy = {"policy", false, parse_policy, print_policy};

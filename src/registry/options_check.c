@@ -297,9 +297,9 @@ static bool check_jacobi(const tess_solve_options *o, const option_message *mess
     if (has_precond(o)) {
         return option_refuse(message, "--solver jacobi takes no preconditioner; leave out --precond");
     }
-    if (o->storage.policy.policy == TESS_POLICY_LOSSLESS && can && !can->takes_parts) {
-        return option_refuse(message,
-                             "--solver jacobi takes --policy lossless only with --format split, composite or auto");
+    if (tess_policy_judges_values(o->storage.policy.policy) && can && !can->takes_parts) {
+        return option_refuse(message, "--solver jacobi takes --policy %s only with --format split, composite or auto",
+                             tess_policy_name(o->storage.policy.policy));
     }
     return true;
 }

@@ -35,7 +35,7 @@ tess_status solver_store_matrix(const tess_matrix *a, const tess_storage_options
     tess_status status = TESS_SUCCESS;
 
     if (o->format == TESS_FORMAT_CSR && o->precision == TESS_PRECISION_FP64 &&
-        o->policy.policy != TESS_POLICY_LOSSLESS) {
+        !tess_policy_judges_values(o->policy.policy)) {
         return TESS_SUCCESS;
     }
     TESS_TRY(tess_matrix_convert(a, o, stored));

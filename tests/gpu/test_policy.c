@@ -5,6 +5,8 @@
 #include "matrix/matrix.h"
 #include "policy/choice.h"
 #include "support/blocks.h"
+#include "support/product.h"
+#include "support/shapes.h"
 #include "support/test.h"
 
 static tess_context *gpu = NULL;
@@ -24,6 +26,7 @@ static void check_summary(const tess_assignment_summary *h, const tess_assignmen
     assert_true(same_bits(h->range, d->range, TESS_MAX_LEVELS));
     assert_true(same_bits(&h->options.parameter, &d->options.parameter, 1));
     assert_true(same_bits(&h->largest_relative_error, &d->largest_relative_error, 1));
+    assert_true(same_bits(&h->backward_error, &d->backward_error, 1));
     assert_int_equal(h->items, d->items);
     assert_int_equal(h->empty, d->empty);
     for (int l = 0; l < TESS_MAX_LEVELS; l++) {
@@ -218,6 +221,69 @@ static void check_lossless_options(oracle_csr *a, double noise)
     tess_context_destroy(cpu);
 }
 
+/* The values that the host stores are those that the GPU stores. */
+static void check_same_values(const tess_matrix *host, const tess_matrix *device, const tess_policy_options *policy,
+                              tess_format format)
+{
+    tess_storage_options o;
+    tess_matrix *h = NULL, *d = NULL;
+    oracle_csr expected, held;
+
+    tess_storage_options_init(&o);
+    o.format = format;
+    o.policy = *policy;
+    assert_ok(host->ctx, tess_matrix_convert(host, &o, &h));
+    assert_ok(gpu, tess_matrix_convert(device, &o, &d));
+    expected = decode_matrix(h);
+    held = decode_matrix(d);
+    assert_true(same_bits(expected.val, held.val, expected.nnz));
+    oracle_free(&expected);
+    oracle_free(&held);
+    tess_matrix_destroy(h);
+    tess_matrix_destroy(d);
+}
+
+/* Policy error-bound at all granularities. unit/test_error_bound.c checks the bound on the host. */
+static void check_bounded_options(const oracle_csr *a)
+{
+    const tess_policy_options all[] = {
+        options_of(TESS_GRANULARITY_ROW, "error-bound:1e-7", "fp64,fp32,fp16"),
+        options_of(TESS_GRANULARITY_ROW, "error-bound:1e-4", "fp64,fp32:scaled,fp16:scaled,e4m3:scaled"),
+        options_of(TESS_GRANULARITY_ENTRY, "error-bound:1e-4", "fp64,fp32,fp16,bf16"),
+        options_of(TESS_GRANULARITY_ENTRY, "error-bound:1e-7:matrix", "fp64,fp32,fp16,fp8"),
+        options_of(TESS_GRANULARITY_BLOCK, "error-bound:1e-2", "fp64,fp32,fp16,e4m3"),
+        options_of(TESS_GRANULARITY_BLOCK, "error-bound:1e-4:matrix", "fp64,fp32,bf16"),
+        options_of(TESS_GRANULARITY_ROW, "error-bound:1e-10:matrix", "fp64,fp32"),
+        options_of(TESS_GRANULARITY_MATRIX, "error-bound:1e-2", "fp64,fp32,fp16,bf16")};
+    tess_context *cpu = open_cpu(2);
+    tess_matrix *host = make_matrix(cpu, a), *device = make_matrix(gpu, a);
+
+    for (size_t k = 0; k < sizeof all / sizeof all[0]; k++) {
+        tess_policy_options o = all[k];
+
+        o.without_diagonal = o.granularity != TESS_GRANULARITY_BLOCK && k % 2;
+        check_same(host, device, &o);
+    }
+    check_same_values(host, device, &all[2], TESS_FORMAT_SPLIT);
+    check_same_values(host, device, &all[4], TESS_FORMAT_TILES);
+    tess_matrix_destroy(host);
+    tess_matrix_destroy(device);
+    tess_context_destroy(cpu);
+}
+
+/* Rows for a wave and for a block of threads, and none at all. */
+static void bounded_levels_are_those_of_the_host(void **state)
+{
+    oracle_csr all[] = {oracle_open(0, 0), shape_hard_rows(), oracle_random(100, 400, 9, 2),
+                        oracle_random(20, 4000, 1100, 3)};
+
+    (void)state;
+    for (size_t k = 0; k < sizeof all / sizeof all[0]; k++) {
+        check_bounded_options(&all[k]);
+        oracle_free(&all[k]);
+    }
+}
+
 /* Magnitudes whose squares overflow or underflow, in one tile and in many: the unit of their sum changes. */
 static void deviations_are_those_of_the_host(void **state)
 {
@@ -388,6 +454,7 @@ int main(void)
         cmocka_unit_test(levels_are_those_of_the_host),
         cmocka_unit_test(blocks_are_those_of_the_host),
         cmocka_unit_test(deviations_are_those_of_the_host),
+        cmocka_unit_test(bounded_levels_are_those_of_the_host),
 #if TESS_HAVE_GPU
         cmocka_unit_test(inaccurate_rows_are_those_of_the_host),
 #endif

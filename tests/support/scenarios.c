@@ -150,6 +150,13 @@ static tess_status assign_block_precisions(scene *s)
     assert_true((status == TESS_SUCCESS) == (made != NULL));
     if (status == TESS_SUCCESS) { status = tess_assignment_measure_error(made, s->m); }
     tess_assignment_destroy(made);
+    made = NULL;
+    if (status != TESS_SUCCESS) { return status; }
+    options.choose_parameter = 0;
+    assert_int_equal(tess_policy_options_parse("error-bound:1e-6", &options), TESS_SUCCESS);
+    status = tess_assignment_create(s->m, &options, &made);
+    assert_true((status == TESS_SUCCESS) == (made != NULL));
+    tess_assignment_destroy(made);
     return status;
 }
 

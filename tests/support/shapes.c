@@ -115,6 +115,64 @@ static oracle_csr make_subnormal(void)
     return a;
 }
 
+static void push_scaled(oracle_csr *a, int64_t row, int64_t count, const double *values, double scale)
+{
+    for (int64_t k = 0; k < count; k++) {
+        oracle_push(a, k, values[k] * scale);
+    }
+    oracle_end_row(a, row);
+}
+
+enum { HARD_COLUMNS = 1100, HARD_KINDS = 8 };
+
+/* Row `kind` of values that are all below 2 in magnitude but for the first kinds. */
+static int64_t hard_row(int kind, uint64_t *seed, double *values)
+{
+    static const double edges[][6] = {{65504.0, 65519.0, 65520.0, 65536.0, 1.0 / 3.0, 0.0},
+                                      {448.0, 464.0, 480.0, 61440.0, 57344.0, 0.1},
+                                      {0x1p-24, 0x1p-25, 0x1.8p-25, 0x1p-9, 0x1p-10, 0x1.01p-10},
+                                      {1.0 + 0x1p-24, 1.0 + 0x1p-11, 1.0 + 0x1p-8, 1.0 + 0x1p-4, 1.0, -0.0}};
+    const int64_t lengths[HARD_KINDS] = {6, 6, 6, 6, 27, 200, 1, HARD_COLUMNS};
+
+    for (int64_t k = 0; k < lengths[kind]; k++) {
+        const double random = oracle_uniform(seed, -1.0, 1.0);
+
+        values[k] = kind < 4                 ? edges[kind][k]
+                    : kind == 5 && k == 100  ? 1.0
+                    : kind == 5              ? random * 1e-6
+                    : kind == 7 && k % 5 > 0 ? ldexp(random, (int)(k % 40) - 40)
+                                             : random;
+    }
+    return lengths[kind];
+}
+
+oracle_csr shape_hard_rows(void)
+{
+    static const int scales[] = {0, -2, 13, 110, -1021, 1023, -1074, -130};
+    static const double special[][3] = {
+        {NAN, 1.0, 1.0 / 3.0}, {1.0 / 3.0, -INFINITY, 1.0}, {0.0, -0.0, 0.0}, {1e300, 1.0 / 3.0, 1e-300}};
+    enum { SCALES = sizeof scales / sizeof *scales, SPECIAL = sizeof special / sizeof *special };
+    oracle_csr a = oracle_open(SCALES * HARD_KINDS + SPECIAL + 1, HARD_COLUMNS);
+    double *values = test_allocate(HARD_COLUMNS, sizeof *values);
+    uint64_t seed = 5;
+    int64_t row = 0;
+
+    for (int s = 0; s < SCALES; s++) {
+        for (int kind = 0; kind < HARD_KINDS; kind++) {
+            const int64_t all = hard_row(kind, &seed, values), count = s < 2 || all < 300 ? all : 20;
+            const double largest = kind < 2 ? 0x1p16 : 1.0; /* none of the first edges overflows FP64 */
+
+            push_scaled(&a, row++, count, values, ldexp(1.0, scales[s]) / (scales[s] == 1023 ? 2.0 * largest : 1.0));
+        }
+    }
+    for (int k = 0; k < SPECIAL; k++) {
+        push_scaled(&a, row++, 3, special[k], 1.0);
+    }
+    oracle_end_row(&a, row);
+    free(values);
+    return a;
+}
+
 const shape_maker shape_makers[] = {make_empty_rows,     make_dense_row,   make_tall,      make_wide,   make_power_law,
                                     make_no_nonzeros,    shape_one_by_one, make_no_rows,   make_ragged, shape_grid,
                                     make_explicit_zeros, shape_wide_range, make_subnormal, NULL};

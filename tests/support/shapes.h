@@ -13,6 +13,9 @@ oracle_csr shape_grid(void);
 oracle_csr shape_one_by_one(void);
 /* Its values are for spread_values. */
 oracle_csr shape_wide_range(void);
+/* Rows against which a bound on their errors may break: none or one entry, zeros, entries near overflow and underflow
+   of each precision and of FP64, one large entry among many small ones, a long row, NaN, Inf. */
+oracle_csr shape_hard_rows(void);
 /* Magnitudes over all of the precision's range (of FP64's as much as FP32 has), its subnormals included. */
 void spread_values(oracle_csr *a, tess_precision precision);
 
