@@ -29,6 +29,18 @@ tess_status require_square(const tess_matrix *a, const char *purpose);
 /* tess_order_rcm for rows on the host: square, columns ascending; values are not read. */
 tess_status order_rcm_of_pattern(tess_context *ctx, const tess_csr_view *a, int32_t *perm);
 
+/* ---- clusters.c ---- */
+
+/* tess_order_clusters of an assembled square matrix, into n numbers on its device. */
+tess_status order_find_clusters(const tess_matrix *a, int32_t *perm);
+/* tess_order_fetch of an assembled matrix; perm and place, its inverse, on its device, or both NULL. */
+tess_status order_measure_fetch(const tess_matrix *a, const int32_t *perm, const int32_t *place, double *lines);
+
+/* ---- reorder.c ---- */
+
+/* place[perm[i]] = i. Errors: INVALID_ARGUMENT (not a permutation) */
+tess_status order_invert(tess_context *ctx, int64_t n, const int32_t *perm, int32_t *place);
+
 /* ---- structural_rank.c ---- */
 
 /* Sets structural_rank, unmatched_rows and unmatched_columns: the largest matching of rows and columns by entries other

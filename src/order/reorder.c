@@ -14,8 +14,7 @@ typedef struct reordering {
     const double *row_scale, *col_scale;
 } reordering;
 
-/* place[perm[i]] = i. */
-static tess_status invert(tess_context *ctx, int64_t n, const int32_t *perm, int32_t *place)
+tess_status order_invert(tess_context *ctx, int64_t n, const int32_t *perm, int32_t *place)
 {
     for (int64_t i = 0; i < n; i++) {
         place[i] = -1;
@@ -111,9 +110,9 @@ tess_status tess_matrix_reorder(const tess_matrix *a, const int32_t *row_perm, c
 
     TESS_TRY(open_order_input(a, "reordering", &in));
     TESS_TRY(tess_host_allocate(a->ctx, places, sizeof *place, (void **)&place));
-    if (row_perm) { TESS_TRY(invert(a->ctx, a->nrows, row_perm, place)); }
+    if (row_perm) { TESS_TRY(order_invert(a->ctx, a->nrows, row_perm, place)); }
     if (col_perm) {
-        TESS_TRY(invert(a->ctx, a->ncols, col_perm, place));
+        TESS_TRY(order_invert(a->ctx, a->ncols, col_perm, place));
         r.column_place = place;
     }
     TESS_TRY(reorder_rows(a->ctx, &in.view, &r, &b));
