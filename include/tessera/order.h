@@ -29,10 +29,9 @@ typedef enum tess_scaling {
 
 /** How a solve reorders its system, rows and columns alike. */
 typedef enum tess_reordering {
-    TESS_REORDERING_NONE = 0,     /**< no reordering */
-    TESS_REORDERING_RCM = 1,      /**< tess_order_rcm: reverse Cuthill-McKee */
-    TESS_REORDERING_CLUSTERS = 2, /**< tess_order_clusters: cells of neighbours, found where the matrix lies */
-    TESS_REORDERING_AUTO = 3      /**< clusters where x is fetched badly and format or solver is auto; else none */
+    TESS_REORDERING_NONE = 0,    /**< no reordering */
+    TESS_REORDERING_RCM = 1,     /**< tess_order_rcm: reverse Cuthill-McKee */
+    TESS_REORDERING_CLUSTERS = 2 /**< tess_order_clusters: cells of neighbours, found where the matrix lies */
 } tess_reordering;
 
 /**
@@ -106,9 +105,10 @@ TESS_EXPORT tess_status tess_order_clusters(const tess_matrix *a, int32_t *perm)
  * Measures how well a product finds x: lines of 16 numbers of x (128 bytes) that 32 rows read, over their entries. 1:
  * each entry fetches a line of its own. Below 0.1: neighbours share lines.
  * @param a      assembled, of any context
- * @param perm   NULL: in the order that the matrix has; else of a square matrix in this order, nrows numbers on the host
+ * @param perm   NULL: in the order that the matrix has; else of a square matrix in this order, nrows numbers on the
+ * host
  * @param lines  from 0 (no entries) to 1
- * Looks at 4,096 slices of 32 rows at most, the first 4,096 entries of each: the same on every device.
+ * Looks at 1,024 slices of 32 rows at most, the first 4,096 entries of each: the same on every device.
  * Errors: INVALID_ARGUMENT (not a permutation), DIMENSION_MISMATCH (a perm, and not square), UNSUPPORTED (shell or
  * stored matrix), memory. Test: tests/unit/test_clusters.c
  */

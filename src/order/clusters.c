@@ -161,6 +161,7 @@ tess_status order_find_clusters(const tess_matrix *a, int32_t *perm)
     cluster_search s = {.ctx = ctx, .ops = clusters_ops_of(ctx), .v = csr_of(a)->view};
     tess_status status = TESS_SUCCESS;
 
+    if (n == 0) { return TESS_SUCCESS; }
     TESS_TRY(tess_device_allocate(ctx, n, sizeof *s.label, (void **)&s.label));
     TESS_TRY(tess_device_allocate(ctx, n, sizeof *s.next, (void **)&s.next));
     TESS_TRY(tess_device_allocate(ctx, n, sizeof *s.reached, (void **)&s.reached));
@@ -171,78 +172,5 @@ tess_status order_find_clusters(const tess_matrix *a, int32_t *perm)
     status = s.ops->sort(ctx, n, s.cells, depth_of(&s), s.label, s.cell_place, s.reached, perm);
 cleanup:
     release_search(&s);
-    return status;
-}
-
-tess_status tess_order_clusters(const tess_matrix *a, int32_t *perm)
-{
-    TESS_REQUIRE(NULL, a);
-    TESS_REQUIRE(a->ctx, perm);
-    static const char *const purpose = "an order by clusters";
-    tess_context *ctx = a->ctx;
-    int32_t *on_device = NULL;
-    tess_status status = TESS_SUCCESS;
-
-    TESS_TRY(require_square(a, purpose));
-    TESS_TRY(tess_matrix_require_assembled(a, purpose));
-    TESS_TRY(tess_device_allocate(ctx, a->nrows, sizeof *on_device, (void **)&on_device));
-    TESS_TRY(order_find_clusters(a, on_device));
-    status = ctx->backend->download(ctx, perm, on_device, (size_t)a->nrows * sizeof *perm);
-cleanup:
-    tess_device_release(ctx, on_device, a->nrows, sizeof *on_device);
-    return status;
-}
-
-/* ---- what a product fetches ---- */
-
-tess_status order_measure_fetch(const tess_matrix *a, const int32_t *perm, const int32_t *place, double *lines)
-{
-    const csr_view *v = &csr_of(a)->view;
-    const int64_t slices = (v->nrows + FETCH_ROWS - 1) / FETCH_ROWS;
-    const int64_t step = (slices + FETCH_SLICES - 1) / FETCH_SLICES;
-    fetch_sums sums = {0, 0};
-    tess_status status = TESS_SUCCESS;
-
-    if (a->nnz > 0) { status = clusters_ops_of(a->ctx)->fetch(a->ctx, v, perm, place, step, &sums); }
-    *lines = sums.entries > 0 ? (double)sums.lines / (double)sums.entries : 0.0;
-    return status;
-}
-
-/* A permutation of the host, and its inverse, on the device of the matrix. */
-static tess_status upload_order(const tess_matrix *a, const int32_t *perm, int32_t *rows, int32_t *places)
-{
-    tess_context *ctx = a->ctx;
-    const size_t bytes = (size_t)a->nrows * sizeof *perm;
-    int32_t *place = NULL;
-    tess_status status = TESS_SUCCESS;
-
-    TESS_TRY(tess_host_allocate(ctx, a->nrows, sizeof *place, (void **)&place));
-    TESS_TRY(order_invert(ctx, a->nrows, perm, place));
-    TESS_TRY(ctx->backend->upload(ctx, rows, perm, bytes));
-    status = ctx->backend->upload(ctx, places, place, bytes);
-cleanup:
-    tess_host_release(ctx, place, a->nrows, sizeof *place);
-    return status;
-}
-
-tess_status tess_order_fetch(const tess_matrix *a, const int32_t *perm, double *lines)
-{
-    TESS_REQUIRE(NULL, a);
-    TESS_REQUIRE(a->ctx, lines);
-    static const char *const purpose = "what a product fetches";
-    int32_t *rows = NULL, *places = NULL;
-    tess_status status = TESS_SUCCESS;
-
-    TESS_TRY(tess_matrix_require_assembled(a, purpose));
-    if (perm) {
-        TESS_TRY(require_square(a, purpose));
-        TESS_TRY(tess_device_allocate(a->ctx, a->nrows, sizeof *rows, (void **)&rows));
-        TESS_TRY(tess_device_allocate(a->ctx, a->nrows, sizeof *places, (void **)&places));
-        TESS_TRY(upload_order(a, perm, rows, places));
-    }
-    status = order_measure_fetch(a, rows, places, lines);
-cleanup:
-    tess_device_release(a->ctx, places, a->nrows, sizeof *places);
-    tess_device_release(a->ctx, rows, a->nrows, sizeof *rows);
     return status;
 }

@@ -19,15 +19,15 @@ enum {
 };
 
 /* Slices of rows, lines of x, and as many entries of a slice as the measure looks at. */
-enum { FETCH_ROWS = 32, FETCH_LINE = 16, FETCH_ENTRIES = 4096, FETCH_SLICES = 4096 };
+enum { FETCH_ROWS = 32, FETCH_LINE = 16, FETCH_ENTRIES = 4096, FETCH_SLICES = 1024 };
 
 /* What the sampled slices fetch. */
 typedef struct fetch_sums {
     int64_t lines, entries;
 } fetch_sums;
 
-/* Row i of the new order is row perm[i], and column j is at place[j]; NULL: the order that the matrix has. Arrays are on
-   the device of the context, where no other place is named. */
+/* Row i of the new order is row perm[i], and column j is at place[j]; NULL: the order that the matrix has. Arrays are
+   on the device of the context, where no other place is named. */
 typedef struct cluster_ops {
     /* label[i] := i for each row without a label that is a seed of this generation; the first sets all others to -1. */
     tess_status (*seed)(tess_context *ctx, int64_t n, int generation, int32_t *label);
@@ -43,14 +43,27 @@ typedef struct cluster_ops {
     /* perm: rows by the place of their cell (of `cells`; others keep theirs), then by reached, then as they stood. */
     tess_status (*sort)(tess_context *ctx, int64_t n, int64_t cells, int depth, const int32_t *cell,
                         const int32_t *cell_place, const uint8_t *reached, int32_t *perm);
-    /* Every step-th slice, summed on the host. */
+    /* Every step-th slice. */
     tess_status (*fetch)(tess_context *ctx, const csr_view *v, const int32_t *perm, const int32_t *place, int64_t step,
                          fetch_sums *sums);
 } cluster_ops;
 
+/* What a host has other functions for (reorder.c). */
+typedef struct order_device_ops {
+    /* place[perm[i]] := i of a permutation. */
+    tess_status (*invert)(tess_context *ctx, int64_t n, const int32_t *perm, int32_t *place);
+    /* P A P^T; A has fewer than 2^31 entries. */
+    tess_status (*permute)(const tess_matrix *a, const int32_t *perm, const int32_t *place, tess_matrix **out);
+    /* The matrix with 1 in row i and column[i]. */
+    tess_status (*map)(tess_context *ctx, int64_t n, const int32_t *column, tess_matrix **out);
+} order_device_ops;
+
 extern const cluster_ops clusters_host_ops;
 const cluster_ops *clusters_gpu_ops(void);
 const cluster_ops *clusters_ops_of(const tess_context *ctx);
+const order_device_ops *order_device_gpu_ops(void);
+/* NULL: the context has no GPU. */
+const order_device_ops *order_device_ops_of(const tess_context *ctx);
 
 /* ---- bodies ---- */
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The steps of the order by clusters on a host: rows by all threads. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "device/host/host.h"
@@ -68,9 +67,7 @@ static void put_higher(int32_t *slot, int32_t other)
 {
     int32_t now = __atomic_load_n(slot, __ATOMIC_RELAXED);
 
-    while (other > now &&
-           !__atomic_compare_exchange_n(slot, &now, other, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
-    }
+    while (other > now && !__atomic_compare_exchange_n(slot, &now, other, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {}
 }
 
 static tess_status neighbours(tess_context *ctx, const csr_view *v, int64_t cells, const int32_t *cell, int32_t *slot)
@@ -114,30 +111,46 @@ cleanup:
 
 /* ---- what a product fetches ---- */
 
-static int compare_lines(const void *left, const void *right)
-{
-    const int32_t a = *(const int32_t *)left, b = *(const int32_t *)right;
+enum { FETCH_TABLE = 2 * FETCH_ENTRIES };
 
-    return (a > b) - (a < b);
+/* Whether the line is new to the table of `size`, a power of 2 above the number of lines; 0 is an empty place. */
+static bool is_new(int32_t *table, uint32_t size, int32_t line)
+{
+    uint32_t at = (uint32_t)line * UINT32_C(2654435769) & (size - 1);
+
+    while (table[at] != 0) {
+        if (table[at] == line + 1) { return false; }
+        at = (at + 1) & (size - 1);
+    }
+    table[at] = line + 1;
+    return true;
 }
 
 static void fetch_slice(const csr_view *v, const int32_t *perm, const int32_t *place, int64_t slice, fetch_sums *sums)
 {
-    int32_t line[FETCH_ENTRIES];
-    int64_t count = 0;
+    const int64_t first = slice * FETCH_ROWS, last = first + FETCH_ROWS < v->nrows ? first + FETCH_ROWS : v->nrows;
+    int32_t table[FETCH_TABLE];
+    int64_t entries = 0, left = FETCH_ENTRIES;
+    uint32_t size = 2;
 
-    for (int64_t r = slice * FETCH_ROWS; r < (slice + 1) * FETCH_ROWS && r < v->nrows; r++) {
+    for (int64_t r = first; r < last; r++) {
         const int64_t i = perm ? perm[r] : r;
 
-        for (int64_t k = csr_offset(v, i); k < csr_offset(v, i + 1) && count < FETCH_ENTRIES; k++) {
-            line[count++] = fetch_line(v, place, k);
+        entries += csr_offset(v, i + 1) - csr_offset(v, i);
+    }
+    left = entries < left ? entries : left;
+    while (size < 2 * left) {
+        size *= 2;
+    }
+    memset(table, 0, size * sizeof *table);
+    sums->entries += left;
+    for (int64_t r = first; r < last; r++) {
+        const int64_t i = perm ? perm[r] : r;
+
+        for (int64_t k = csr_offset(v, i); k < csr_offset(v, i + 1) && left > 0; k++, left--) {
+            sums->lines += is_new(table, size, fetch_line(v, place, k));
         }
     }
-    qsort(line, (size_t)count, sizeof *line, compare_lines);
-    for (int64_t k = 0; k < count; k++) {
-        sums->lines += k == 0 || line[k] != line[k - 1];
-    }
-    sums->entries += count;
 }
 
 static tess_status fetch(tess_context *ctx, const csr_view *v, const int32_t *perm, const int32_t *place, int64_t step,

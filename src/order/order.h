@@ -33,13 +33,13 @@ tess_status order_rcm_of_pattern(tess_context *ctx, const tess_csr_view *a, int3
 
 /* tess_order_clusters of an assembled square matrix, into n numbers on its device. */
 tess_status order_find_clusters(const tess_matrix *a, int32_t *perm);
-/* tess_order_fetch of an assembled matrix; perm and place, its inverse, on its device, or both NULL. */
-tess_status order_measure_fetch(const tess_matrix *a, const int32_t *perm, const int32_t *place, double *lines);
 
 /* ---- reorder.c ---- */
 
 /* place[perm[i]] = i. Errors: INVALID_ARGUMENT (not a permutation) */
 tess_status order_invert(tess_context *ctx, int64_t n, const int32_t *perm, int32_t *place);
+/* The matrix with value[i] (1 if that is NULL) in row i and column[i]; arrays of the host. */
+tess_status order_make_map(tess_context *ctx, int64_t n, const int32_t *column, const double *value, tess_matrix **out);
 
 /* ---- structural_rank.c ---- */
 

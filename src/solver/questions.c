@@ -88,6 +88,7 @@ tess_status tess_solver_chosen_options(const tess_solver *s, tess_solve_options 
     tess_status status = result_require_size(s->ctx, "tess_solve_options", out->size, sizeof chosen);
 
     if (status == TESS_SUCCESS && s->ops->chosen) { status = s->ops->chosen(s, &chosen); }
+    chosen.keep_order = s->keeps_order;
     tess_options_prune(&chosen);
     if (status == TESS_SUCCESS) { result_return(&chosen, out); }
     return status;
