@@ -49,7 +49,10 @@ static tess_status find_order(tess_solver *s)
     TESS_TRY(order_measure_fetch(a, found.perm, found.place, &s->fetched[1]));
     tess_log(s->ctx, TESS_LOG_INFO, "lines of x for an entry: %.3f as given, %.3f by clusters", s->fetched[0],
              s->fetched[1]);
-    if (s->fetched[1] > MOST_LEFT * s->fetched[0]) { goto cleanup; }
+    if (s->fetched[1] > MOST_LEFT * s->fetched[0]) {
+        s->fetched[1] = 0.0; /* no order was chosen */
+        goto cleanup;
+    }
     s->order = found;
     s->options.reorder = TESS_REORDERING_CLUSTERS;
     return TESS_SUCCESS;

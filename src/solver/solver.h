@@ -63,9 +63,9 @@ struct tess_solver {
     bool iterated;                    /* the last solve left a candidate */
     bool keeps_order;                 /* as the caller's options have it; those here forbid more of the solver's own */
     row_order order;                  /* that the solver chose itself (order_choice.c); perm NULL: none */
-    double fetched[2];                /* with it: lines of x that a product fetches for an entry, before and after */
-    bool solving;   /* a solve runs: only its monitor can call, and other calls must not change the solver */
-    bool abandoned; /* the caller destroyed it from there: the end of the solve frees it */
+    double fetched[2]; /* with it: lines of x that a product fetches for an entry, before and after; else 0 after */
+    bool solving;      /* a solve runs: only its monitor can call, and other calls must not change the solver */
+    bool abandoned;    /* the caller destroyed it from there: the end of the solve frees it */
     double *host_history;
     int64_t history_capacity;
     double setup_seconds;
@@ -91,6 +91,9 @@ void solver_forget_histories(tess_solver *s);
 
 /* Frees what tess_solver_solve_transpose made. */
 void solver_transposed_destroy(tess_solver *s);
+
+/* The error of a solve without an iterate to copy. */
+tess_status solver_refuse_iterate(const tess_solver *s);
 
 /* tess_solver_last_iterate, for a vector that is checked. */
 tess_status solver_last_iterate(const tess_solver *s, tess_vector *x);

@@ -6,6 +6,7 @@
  */
 #include "solver/transform.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -211,6 +212,11 @@ static tess_status check_transform(const tess_solver *s)
     return TESS_SUCCESS;
 }
 
+static bool is_own_choice(const tess_solver *s)
+{
+    return s->fetched[1] > 0.0;
+}
+
 static tess_status make_parts(tess_solver *s)
 {
     tess_context *ctx = s->ctx;
@@ -225,7 +231,7 @@ static tess_status make_parts(tess_solver *s)
     t->order = s->order; /* of the solver's own choice */
     s->order.perm = s->order.place = NULL;
     TESS_TRY(build_system(s, t));
-    if (s->fetched[1] > 0.0) { TESS_TRY(tess_host_allocate(ctx, WHY_LENGTH, 1, (void **)&t->why)); }
+    if (is_own_choice(s)) { TESS_TRY(tess_host_allocate(ctx, WHY_LENGTH, 1, (void **)&t->why)); }
     TESS_TRY(tess_vector_create(ctx, n, TESS_PRECISION_FP64, &t->residual));
     TESS_TRY(tess_vector_create(ctx, n, TESS_PRECISION_FP64, &t->rhs));
     TESS_TRY(tess_vector_create(ctx, n, TESS_PRECISION_FP64, &t->correction));
@@ -292,6 +298,24 @@ static tess_status last_iterate(const tess_solver *s, tess_vector *x)
     if (!s->iterated) { return TESS_SUCCESS; }
     status = tess_vector_copy(parts_of(s)->candidate, x);
     return status == TESS_SUCCESS ? tess_vector_refresh_shadow(x) : status;
+}
+
+/* Of an order that the caller did not ask for: his monitor has the iterate that he knows. `candidate` is free. */
+static tess_status get_iterate(const tess_solver *s, double *x)
+{
+    const solver_transform *t = s->state;
+    tess_status status = TESS_SUCCESS;
+
+    if (!is_own_choice(s) || !t->base) { return solver_refuse_iterate(s); }
+    double *const y = t->candidate->data;
+    const double *const base = t->base->data;
+
+    TESS_TRY(tess_solver_get_iterate(t->inner, y)); /* refuses a GPU */
+    for (int64_t i = 0; i < t->order.n; i++) {
+        x[i] = base[i] + ldexp(y[t->order.place[i]], t->exponent);
+    }
+cleanup:
+    return status;
 }
 
 static const tess_precond *precond(const tess_solver *s)
@@ -365,6 +389,7 @@ const tess_solver_ops solver_transformed = {.takes = takes,
                                             .last_iterate = last_iterate,
                                             .precond = precond,
                                             .innermost = innermost,
+                                            .get_iterate = get_iterate,
                                             .attempts = attempts,
                                             .why = why,
                                             .chosen = chosen};

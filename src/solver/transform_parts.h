@@ -20,7 +20,9 @@ typedef struct solver_transform {
     tess_vector *correction;   /* its solution */
     tess_vector *candidate;    /* x and the correction, while it is judged, and after the solve the last one */
     tess_vector *best;         /* the best x so far */
-    char *why;                 /* of the whole; NULL: nothing was asked */
+    const tess_vector *base;   /* while an inner solve runs: the x that gets 2^exponent times its correction */
+    int exponent;
+    char *why; /* of the whole; NULL: nothing was asked */
 } solver_transform;
 
 /* tess_solver_solve for such a solver; the vectors are checked (refine.c). */
