@@ -6,6 +6,7 @@
  * says that they pay. They depend on the pattern alone: new values keep the order.
  */
 #include "precond/precond.h"
+#include "solver/estimate.h"
 #include "solver/extension.h"
 #include "solver/solver.h"
 #include "solver/transform.h"
@@ -49,14 +50,14 @@ static tess_status find_order(tess_solver *s)
     TESS_TRY(order_measure_fetch(a, found.perm, found.place, &s->fetched[1]));
     tess_log(s->ctx, TESS_LOG_INFO, "lines of x for an entry: %.3f as given, %.3f by clusters", s->fetched[0],
              s->fetched[1]);
-    if (s->fetched[1] > MOST_LEFT * s->fetched[0]) {
-        s->fetched[1] = 0.0; /* no order was chosen */
-        goto cleanup;
-    }
-    s->order = found;
+    if (s->fetched[1] > MOST_LEFT * s->fetched[0]) { goto cleanup; }
     s->options.reorder = TESS_REORDERING_CLUSTERS;
+    TESS_TRY(solver_require_memory(a, &s->options));
+    s->order = found;
     return TESS_SUCCESS;
 cleanup:
+    s->options.reorder = TESS_REORDERING_NONE;
+    s->fetched[1] = 0.0; /* no order was chosen */
     row_order_release(&found);
     return status;
 }
@@ -65,6 +66,8 @@ tess_status solver_choose_order(tess_solver *s)
 {
     const tess_matrix *a = s->original;
     const bool open = is_open(&s->options);
+    const tess_error before = s->ctx->error;
+    tess_status status = TESS_SUCCESS;
 
     s->keeps_order = s->options.keep_order;
     s->options.keep_order = 1; /* solvers that this one makes ask no more */
@@ -72,5 +75,8 @@ tess_status solver_choose_order(tess_solver *s)
         !row_order_applies(a)) {
         return TESS_SUCCESS;
     }
-    return find_order(s);
+    status = find_order(s);
+    if (status != TESS_OUT_OF_MEMORY && status != TESS_OUT_OF_DEVICE_MEMORY) { return status; }
+    s->ctx->error = before; /* the order that the matrix has needs less */
+    return TESS_SUCCESS;
 }

@@ -4,6 +4,7 @@
 #include <tessera/gallery.h>
 #include <tessera/order.h>
 
+#include "support/heap.h"
 #include "support/incomplete.h"
 #include "support/product.h"
 #include "support/solve.h"
@@ -359,6 +360,43 @@ static void solver_orders_what_is_fetched_badly(void **state)
     tess_context_destroy(ctx);
 }
 
+/* Without memory for an order of its own, a solver keeps the one that the matrix has. */
+static void order_without_memory_is_left_out(void **state)
+{
+    static const char *const size[] = {"363"};
+    static const int64_t failing[] = {1, 4, 9};
+    heap h = {.fail_at = -1};
+    tess_solve_options options = solve_options(TESS_SOLVER_CG), chosen;
+    tess_context_options settings;
+    tess_context *ctx = NULL;
+    tess_matrix *m = NULL;
+
+    (void)state;
+    tess_context_options_init(&settings);
+    settings.device = TESS_DEVICE_CPU;
+    settings.threads = 2;
+    settings.host_allocator = heap_allocator(&h);
+    assert_int_equal(tess_context_create(&settings, &ctx), TESS_SUCCESS);
+    assert_ok(ctx, tess_gallery_create(ctx, "laplace2d", 1, size, &m));
+    m = shuffle(m, 9);
+    options.storage.format = TESS_FORMAT_AUTO;
+    for (size_t k = 0; k <= sizeof failing / sizeof *failing; k++) {
+        const bool fails = k < sizeof failing / sizeof *failing;
+        tess_solver *solver = NULL;
+
+        heap_fail_at(&h, fails ? failing[k] : -1);
+        assert_ok(ctx, tess_solver_create(m, &options, &solver)); /* its first allocation is the solver */
+        heap_fail_at(&h, -1);
+        tess_solve_options_init(&chosen);
+        assert_ok(ctx, tess_solver_chosen_options(solver, &chosen));
+        assert_int_equal(chosen.reorder, fails ? TESS_REORDERING_NONE : TESS_REORDERING_CLUSTERS);
+        tess_solver_destroy(solver);
+    }
+    tess_matrix_destroy(m);
+    tess_context_destroy(ctx);
+    assert_int_equal(h.live, 0);
+}
+
 /* A power law has hubs and no neighbourhoods: the order stays. */
 static void order_that_helps_nobody_is_not_taken(void **state)
 {
@@ -388,6 +426,7 @@ int main(void)
 #ifndef TESTS_ON_GPU
         cmocka_unit_test(solver_orders_what_is_fetched_badly),
         cmocka_unit_test(order_that_helps_nobody_is_not_taken),
+        cmocka_unit_test(order_without_memory_is_left_out),
 #endif
     };
 
