@@ -30,7 +30,7 @@ typedef struct info_levels {
 
 /* A solve looks for an order from so many lines of x for a nonzero and rows on (src/solver/order_choice.c). */
 #define CLI_BADLY_FETCHED 0.3
-enum { CLI_LARGE_ORDER = 1 << 17 };
+enum { CLI_LARGE_ORDER = 1 << 18 };
 
 /* Lines of x that 32 rows fetch, for a nonzero. */
 typedef struct info_fetch {
