@@ -7,8 +7,8 @@
  *
  * A permutation lists old indices in new order, perm[new] = old, for rows and columns alike: B = P A Q has
  * B[i][j] = A[row_perm[i]][col_perm[j]]. Scale factors are numbered as A is: A[i][j] is multiplied by row_scale[i] and
- * col_scale[j]. Orderings are computed on the host; for a GPU context, from a copy of the matrix.
- * docs/howto/reorder-and-scale.md
+ * col_scale[j]. Orderings but tess_order_clusters are computed on the host; for a GPU context, from a
+ * copy of the matrix. docs/howto/reorder-and-scale.md
  */
 #ifndef TESSERA_ORDER_H
 #define TESSERA_ORDER_H
