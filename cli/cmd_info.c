@@ -245,6 +245,24 @@ static int report_all(const info_options *options, const info_report *report, co
     return cli_write_json(options->host.json, root);
 }
 
+/* An order is looked for where x is large and fetched badly, as a solve does. */
+static int find_fetch(const tess_matrix *a, info_fetch *out)
+{
+    const int64_t n = tess_matrix_nrows(a);
+    int32_t *perm = NULL;
+    *out = (info_fetch){.given = NAN, .ordered = NAN};
+    tess_status status = tess_order_fetch(a, NULL, &out->given);
+    if (status == TESS_SUCCESS && out->given >= CLI_BADLY_FETCHED && n >= CLI_LARGE_ORDER &&
+        n == tess_matrix_ncols(a)) {
+        perm = malloc((size_t)n * sizeof *perm);
+        if (perm == NULL) { return cli_report_failure(NULL, TESS_OUT_OF_MEMORY); }
+        status = tess_order_clusters(a, perm);
+        if (status == TESS_SUCCESS) { status = tess_order_fetch(a, perm, &out->ordered); }
+        free(perm);
+    }
+    return status == TESS_SUCCESS ? CLI_CONVERGED : cli_report_failure(tess_matrix_context(a), status);
+}
+
 /* Everything is found before anything is printed. */
 static int find_all(const info_options *options, const cli_matrix *matrix, info_assignment *made)
 {
@@ -254,8 +272,10 @@ static int find_all(const info_options *options, const cli_matrix *matrix, info_
     tess_advice advice;
     tess_solve_estimate estimate;
     bool estimated = false;
+    info_fetch fetch;
     const tess_status status = tess_matrix_analyze(matrix->a, &facts);
     int code = status == TESS_SUCCESS ? CLI_CONVERGED : cli_report_failure(tess_matrix_context(matrix->a), status);
+    if (code == CLI_CONVERGED) { code = find_fetch(matrix->a, &fetch); }
     if (code == CLI_CONVERGED) { code = advise(matrix->a, options, &advice); } /* refuses what no solve takes */
     if (code == CLI_CONVERGED) { code = try_storage(matrix->a, options, &trial); }
     if (code == CLI_CONVERGED) { code = assign(matrix->a, options, &trial.options, made); }
@@ -263,7 +283,7 @@ static int find_all(const info_options *options, const cli_matrix *matrix, info_
     if (code == CLI_CONVERGED && options->estimates) {
         code = cli_estimate_solve(matrix->a, &advice, &options->estimated, options->columns, &estimate, &estimated);
     }
-    const info_report report = {matrix, &facts, &trial, made, &levels, &options->solve, &advice};
+    const info_report report = {matrix, &facts, &trial, made, &levels, &options->solve, &advice, fetch};
     return code == CLI_CONVERGED ? report_all(options, &report, estimated ? &estimate : NULL) : code;
 }
 

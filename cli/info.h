@@ -28,6 +28,15 @@ typedef struct info_levels {
     double factor;
 } info_levels;
 
+/* A solve looks for an order from so many lines of x for a nonzero and rows on (src/solver/order_choice.c). */
+#define CLI_BADLY_FETCHED 0.3
+enum { CLI_LARGE_ORDER = 1 << 18 };
+
+/* Lines of x that 32 rows fetch, for a nonzero. */
+typedef struct info_fetch {
+    double given, ordered; /* as the rows stand, and by clusters; NAN: not looked for */
+} info_fetch;
+
 typedef struct info_report {
     const cli_matrix *matrix;
     const tess_matrix_analysis *facts;
@@ -36,6 +45,7 @@ typedef struct info_report {
     const info_levels *levels;
     const tess_solve_options *asked; /* the solve that the advice is for */
     const tess_advice *advice;
+    info_fetch fetch;
 } info_report;
 
 /* ---- info_report.c ---- */

@@ -141,6 +141,20 @@ static void print_structure(const tess_matrix_analysis *f)
            tess_count(f->explicit_zeros, "explicit zero").text, (long long)f->not_finite);
 }
 
+static void print_fetch(const info_fetch *f, int64_t nnz)
+{
+    if (nnz == 0) { return; }
+    printf("%-17s 32 rows fetch %.2f lines of x for a nonzero", "order", f->given);
+    if (f->given < CLI_BADLY_FETCHED) {
+        puts(": neighbours are near");
+    } else if (isnan(f->ordered)) {
+        puts(": neighbours are far apart, but x is small");
+    } else {
+        printf(", %.2f by clusters: %s\n", f->ordered,
+               f->ordered <= f->given / 2.0 ? "solve with --reorder clusters" : "no order known here helps");
+    }
+}
+
 void cli_info_print(const info_report *report)
 {
     const cli_matrix *matrix = report->matrix;
@@ -153,7 +167,9 @@ void cli_info_print(const info_report *report)
         printf("%s %s %.4g %%", p == 0 ? "" : ",", tess_precision_name((tess_precision)p),
                100.0 * facts->exact_share[p]);
     }
-    printf("\n%-17s", "memory");
+    putchar('\n');
+    print_fetch(&report->fetch, facts->nnz);
+    printf("%-17s", "memory");
     for (int p = 0; p < TESS_PRECISION_COUNT; p++) {
         char text[32];
         const tess_precision precision = (tess_precision)p;
@@ -265,6 +281,8 @@ json_t *cli_info_json(const info_report *report)
     json_object_set_new(root, "value_abs_min", cli_json_real(f->value_abs_min));
     json_object_set_new(root, "value_abs_max", cli_json_real(f->value_abs_max));
     json_object_set_new(root, "exact_share", exact_json(f));
+    json_object_set_new(root, "lines_of_x", cli_json_real(report->fetch.given));
+    json_object_set_new(root, "lines_of_x_by_clusters", cli_json_real(report->fetch.ordered));
     json_object_set_new(root, "memory", memory_json(f));
     json_object_set_new(root, "storage", storage_json(report->trial));
     add_assignment(root, report->made, f->nrows);

@@ -59,9 +59,8 @@ static void print_values(FILE *to, const tess_option *option)
                  {"share", NULL, "percent, `at-most-one`"},
                  {"text", NULL, "a file"},
                  {"flag", NULL, "`1` `0`; here without a value"}};
-    const char *word = strcmp(option->name, "inner-precision") == 0     ? ", `auto`"
-                       : strcmp(option->name, "precond-precision") == 0 ? ", `adaptive`"
-                                                                        : "";
+    const bool names_auto = strcmp(option->name, "inner-precision") == 0 || strcmp(option->name, "reorder") == 0;
+    const char *word = names_auto ? ", `auto`" : strcmp(option->name, "precond-precision") == 0 ? ", `adaptive`" : "";
     if (option->words != NULL) {
         print_words(to, option->words);
     } else if (strncmp(option->type, "tess_", 5) == 0) {

@@ -44,6 +44,7 @@ tess_solve_options cli_request_for(const cli_solve_run *run, tess_solver_kind so
     request.solver = solver;
     request.scale = o->scale;
     request.reorder = o->reorder;
+    request.keep_order = o->keep_order;
     request.stop_norm = norm_for(run, solver);
     request.rtol = o->rtol;
     request.atol = o->atol;

@@ -40,6 +40,7 @@ static int settle_options(const solve_options *options, const solve_objects *o, 
     *settled = options->solve;
     if (o->solver == NULL || tess_solver_attempts(o->solver, &attempts) == 0) {
         if (settled->precond.kind == TESS_PRECOND_AUTO) { settled->precond.kind = o->result.precond.kind; }
+        if (!options->transformed) { settled->reorder = o->result.reorder; }
         cli_note_format(o->result.storage.format, &settled->storage);
         return CLI_CONVERGED;
     }

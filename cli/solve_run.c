@@ -244,7 +244,9 @@ static int set_up_and_solve(const solve_options *options, solve_objects *o, cli_
     if (options->transformed) { /* it has been */
         solve.scale = TESS_SCALING_NONE;
         solve.reorder = TESS_REORDERING_NONE;
+        solve.keep_order = 1;
     }
+    if (o->columns.count > 1) { solve.keep_order = 1; } /* columns of a system as it is may go together */
     progress->every = options->monitor;
     progress->max_iterations = solve.max_iterations;
     solve.monitor = cli_progress_monitor;

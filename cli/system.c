@@ -52,7 +52,7 @@ static tess_status apply_order(tess_reordering reordering, order_work *w, tess_m
     tess_matrix *reordered = NULL;
     tess_status status = TESS_SUCCESS;
     if (reordering == TESS_REORDERING_NONE) { return TESS_SUCCESS; }
-    status = tess_order_rcm(*a, w->rows);
+    status = reordering == TESS_REORDERING_RCM ? tess_order_rcm(*a, w->rows) : tess_order_clusters(*a, w->rows);
     if (status == TESS_SUCCESS) { status = tess_matrix_reorder_symmetric(*a, w->rows, &reordered); }
     if (status == TESS_SUCCESS) { replace(a, reordered); }
     return status;

@@ -189,7 +189,7 @@ typedef struct tess_solve_options {
     tess_monitor monitor;        /**< may be NULL */
     void *monitor_user;          /**< passed to the monitor */
     int timings; /**< --timings (0): 1 measures phase_seconds of the result, on a GPU by the device's clock */
-    /** --scale (none), --reorder (none): the solver works on B = P_r D_r A D_c P_c^T, and all other options apply to B.
+    /** --scale (none), --reorder (auto): the solver works on B = P_r D_r A D_c P_c^T, and all other options apply to B.
         docs/reference/verification.md, "Scaled and reordered systems". */
     tess_scaling scale;
     tess_reordering reorder;
@@ -212,6 +212,10 @@ typedef struct tess_solve_options {
     /** --iterate (best): 1, `last`, x is the last iterate of a solve that does not converge, whatever its residual;
         2, likewise, but only where max_iterations ended it. 0, `best`: the one with the least residual. */
     int return_last;
+    /** --reorder none: 1 forbids that the solver orders the system itself. 0 (default): it does so where format or
+        solver is auto, `scale` and `reorder` are none, and a product fetches x badly. docs/howto/reorder-and-scale.md
+     */
+    int keep_order;
 } tess_solve_options;
 
 /** What CG did. */
@@ -294,7 +298,7 @@ typedef struct tess_solve_result {
     tess_solver_kind solver;        /**< the method used, never AUTO */
     tess_engine engine;             /**< the engine used, never AUTO */
     tess_scaling scale;             /**< as in the options */
-    tess_reordering reorder;        /**< as in the options */
+    tess_reordering reorder;        /**< as in the options; clusters where the solver ordered the system itself */
     double rhs_norm;                /**< ||b||_2 */
     double tolerance;               /**< max(rtol ||b||, atol), rounded down */
     double residual_norm;           /**< true ||b - A x||_2, compensated */

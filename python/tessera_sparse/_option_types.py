@@ -21,7 +21,7 @@ Orthogonalization = Literal["cgs2", "cgs2-delayed"]
 PolynomialForm = Literal["roots", "powers"]
 Precision = Literal["fp64", "fp32", "bf16", "fp16", "e4m3", "e5m2"]
 Recurrence = Literal["auto", "standard", "one-reduction", "predict-and-recompute"]
-Reordering = Literal["none", "rcm"]
+Reordering = Literal["none", "rcm", "clusters"]
 RowOrder = Literal["original", "permuted", "symmetric"]
 Scaling = Literal["none", "max-product", "symmetric", "rows"]
 SolverKind = Literal["auto", "cg", "bicgstab", "jacobi", "gmres", "gmres-ir", "gmres-fd", "minres", "fgmres", "idr",
@@ -242,7 +242,7 @@ class MethodOptions(PrecondOptions, total=False):
     recurrence: Recurrence | None
     """auto, standard, one-reduction or predict-and-recompute (default auto); for cg; standard: two reductions ..."""
     reorder: Reordering | None
-    """none or rcm (default none); rcm: reverse Cuthill-McKee"""
+    """auto, none, rcm or clusters (default auto); auto: clusters where format or solver is auto and a product ..."""
     restart: int | None
     """gmres: vectors of a cycle (default 50)"""
     return_last: Literal["best", "last", "last-at-limit"] | None

@@ -446,4 +446,6 @@ def solve(A, b, x0=None, **options):
     context = options.pop("context", None)
     if context is None and not isinstance(A, Matrix) and _arrays.on_device(b):
         context = context_for(None, (b,))
+    if getattr(b, "ndim", 1) == 2 and b.shape[1] > 1:
+        options.setdefault("reorder", "none")  # columns go together in the order that the matrix has
     return Solver(A, context=context, **options).solve(b, x0)

@@ -29,6 +29,18 @@ tess_status require_square(const tess_matrix *a, const char *purpose);
 /* tess_order_rcm for rows on the host: square, columns ascending; values are not read. */
 tess_status order_rcm_of_pattern(tess_context *ctx, const tess_csr_view *a, int32_t *perm);
 
+/* ---- clusters.c ---- */
+
+/* tess_order_clusters of an assembled square matrix, into n numbers on its device. */
+tess_status order_find_clusters(const tess_matrix *a, int32_t *perm);
+
+/* ---- reorder.c ---- */
+
+/* place[perm[i]] = i. Errors: INVALID_ARGUMENT (not a permutation) */
+tess_status order_invert(tess_context *ctx, int64_t n, const int32_t *perm, int32_t *place);
+/* The matrix with value[i] (1 if that is NULL) in row i and column[i]; arrays of the host. */
+tess_status order_make_map(tess_context *ctx, int64_t n, const int32_t *column, const double *value, tess_matrix **out);
+
 /* ---- structural_rank.c ---- */
 
 /* Sets structural_rank, unmatched_rows and unmatched_columns: the largest matching of rows and columns by entries other

@@ -14,8 +14,7 @@ typedef struct reordering {
     const double *row_scale, *col_scale;
 } reordering;
 
-/* place[perm[i]] = i. */
-static tess_status invert(tess_context *ctx, int64_t n, const int32_t *perm, int32_t *place)
+tess_status order_invert(tess_context *ctx, int64_t n, const int32_t *perm, int32_t *place)
 {
     for (int64_t i = 0; i < n; i++) {
         place[i] = -1;
@@ -111,9 +110,9 @@ tess_status tess_matrix_reorder(const tess_matrix *a, const int32_t *row_perm, c
 
     TESS_TRY(open_order_input(a, "reordering", &in));
     TESS_TRY(tess_host_allocate(a->ctx, places, sizeof *place, (void **)&place));
-    if (row_perm) { TESS_TRY(invert(a->ctx, a->nrows, row_perm, place)); }
+    if (row_perm) { TESS_TRY(order_invert(a->ctx, a->nrows, row_perm, place)); }
     if (col_perm) {
-        TESS_TRY(invert(a->ctx, a->ncols, col_perm, place));
+        TESS_TRY(order_invert(a->ctx, a->ncols, col_perm, place));
         r.column_place = place;
     }
     TESS_TRY(reorder_rows(a->ctx, &in.view, &r, &b));
@@ -130,4 +129,36 @@ tess_status tess_matrix_reorder_symmetric(const tess_matrix *a, const int32_t *p
     tess_status status = require_square(a, "a symmetric reordering");
 
     return status == TESS_SUCCESS ? tess_matrix_reorder(a, perm, perm, NULL, NULL, out) : status;
+}
+
+/* ---- maps between vectors ---- */
+
+tess_status order_make_map(tess_context *ctx, int64_t n, const int32_t *column, const double *value, tess_matrix **out)
+{
+    tess_csr_arrays arrays = {.size = sizeof arrays,
+                              .nrows = n,
+                              .ncols = n,
+                              .nnz = n,
+                              .col_ind = column,
+                              .row_ptr_bits = 64,
+                              .col_ind_bits = 32,
+                              .where = TESS_MEMORY_HOST,
+                              .ownership = TESS_COPY};
+    int64_t *row_ptr = NULL;
+    double *ones = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(tess_host_allocate(ctx, n + 1, sizeof *row_ptr, (void **)&row_ptr));
+    TESS_TRY(tess_host_allocate(ctx, n, sizeof *ones, (void **)&ones));
+    for (int64_t i = 0; i <= n; i++) {
+        row_ptr[i] = i;
+        if (i < n) { ones[i] = 1.0; }
+    }
+    arrays.row_ptr = row_ptr;
+    arrays.val = value ? value : ones;
+    status = tess_matrix_create_csr(ctx, &arrays, out);
+cleanup:
+    tess_host_release(ctx, row_ptr, n + 1, sizeof *row_ptr);
+    tess_host_release(ctx, ones, n, sizeof *ones);
+    return status;
 }

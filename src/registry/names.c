@@ -68,7 +68,7 @@ static const tess_named_value scaling_names[] = {{"none", TESS_SCALING_NONE},
                                                  {"rows", TESS_SCALING_ROWS},
                                                  {NULL, 0}};
 static const tess_named_value reordering_names[] = {
-    {"none", TESS_REORDERING_NONE}, {"rcm", TESS_REORDERING_RCM}, {NULL, 0}};
+    {"none", TESS_REORDERING_NONE}, {"rcm", TESS_REORDERING_RCM}, {"clusters", TESS_REORDERING_CLUSTERS}, {NULL, 0}};
 static const tess_named_value precond_kind_names[] = {{"none", TESS_PRECOND_NONE},
                                                       {"jacobi", TESS_PRECOND_JACOBI},
                                                       {"block-jacobi", TESS_PRECOND_BLOCK_JACOBI},

@@ -11,6 +11,7 @@
 #include "gallery/stencils.h"
 #include "matrix/device_csr.h"
 #include "matrix/null_parts.h"
+#include "order/clusters.h"
 #include "papers/narrowing/narrowing.h"
 #include "papers/single_kernel/tile_rows.h"
 #include "papers/tiles/resident.h"

@@ -48,6 +48,29 @@ static void print_solver(const option_entry *e, const void *place, char *buffer,
 
 const option_type option_solver = {"solver", true, parse_solver, print_solver};
 
+/* none is the caller's word too: it forbids what auto allows. */
+static bool parse_reorder(const option_entry *e, const char *text, void *place, const option_message *message)
+{
+    tess_solve_options *o = place;
+    int reordering = TESS_REORDERING_NONE;
+    const bool open = strcasecmp(text, "auto") == 0;
+
+    if (!open && !option_read_name(e, e->enumeration, text, &reordering, message)) { return false; }
+    o->reorder = (tess_reordering)reordering;
+    o->keep_order = !open && o->reorder == TESS_REORDERING_NONE;
+    return true;
+}
+
+static void print_reorder(const option_entry *e, const void *place, char *buffer, size_t size)
+{
+    const tess_solve_options *o = place;
+    const bool open = o->reorder == TESS_REORDERING_NONE && !o->keep_order;
+
+    snprintf(buffer, size, "%s", open ? "auto" : option_name_of(e->enumeration, (int)o->reorder));
+}
+
+const option_type option_reorder = {"name", true, parse_reorder, print_reorder};
+
 /* One of the recurrences is an option of the papers. */
 static bool parse_recurrence(const option_entry *e, const char *text, void *place, const option_message *message)
 {

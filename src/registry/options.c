@@ -31,6 +31,7 @@
 #define LAYOUT OF_TYPE(option_layout, "tess_layout"), .enumeration = "tess_layout"
 #define SOLVER OF_TYPE(option_solver, "solver"), .enumeration = "tess_solver_kind"
 #define RECURRENCE OF_TYPE(option_recurrence, "tess_recurrence"), .enumeration = "tess_recurrence"
+#define REORDER OF_TYPE(option_reorder, "tess_reordering"), .spreads = true, .enumeration = "tess_reordering"
 #define INNER OF_TYPE(option_inner, "role"), .spreads = true
 #define ACCURACY OF_TYPE(option_accuracy, "accuracy"), WITHIN(0, 1)
 #define PRECONDITIONER OF_TYPE(option_preconditioner, "precond"), .enumeration = "tess_precond_kind"

@@ -22,13 +22,17 @@ tess_status tess_solver_last_iterate(const tess_solver *s, tess_vector *x)
     return status == TESS_SUCCESS ? solver_last_iterate(s, x) : status;
 }
 
+tess_status solver_refuse_iterate(const tess_solver *s)
+{
+    return tess_fail(s->ctx, TESS_UNSUPPORTED, "name the solver, without scale, reorder and accuracy",
+                     "this solve has no iterate to copy");
+}
+
 tess_status tess_solver_get_iterate(const tess_solver *solver, double *x)
 {
     TESS_REQUIRE(NULL, solver);
     TESS_REQUIRE(solver->ctx, x);
-    if (solver->ops->get_iterate) { return solver->ops->get_iterate(solver, x); }
-    return tess_fail(solver->ctx, TESS_UNSUPPORTED, "name the solver, without scale, reorder and accuracy",
-                     "this solve has no iterate to copy");
+    return solver->ops->get_iterate ? solver->ops->get_iterate(solver, x) : solver_refuse_iterate(solver);
 }
 
 /* ---- facts ---- */
@@ -88,6 +92,7 @@ tess_status tess_solver_chosen_options(const tess_solver *s, tess_solve_options 
     tess_status status = result_require_size(s->ctx, "tess_solve_options", out->size, sizeof chosen);
 
     if (status == TESS_SUCCESS && s->ops->chosen) { status = s->ops->chosen(s, &chosen); }
+    chosen.keep_order = s->keeps_order;
     tess_options_prune(&chosen);
     if (status == TESS_SUCCESS) { result_return(&chosen, out); }
     return status;

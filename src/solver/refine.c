@@ -207,7 +207,11 @@ static tess_status solve_for_correction(refinement *run, int round, tess_solve_r
     }
     TESS_TRY(tess_solver_set_limits(t->inner, &limits));
     TESS_TRY(tess_vector_fill(t->correction, 0.0));
-    TESS_TRY(tess_solver_solve(t->inner, t->rhs, t->correction, inner));
+    run->t->base = run->x;
+    run->t->exponent = run->exponent;
+    status = tess_solver_solve(t->inner, t->rhs, t->correction, inner);
+    run->t->base = NULL;
+    if (status != TESS_SUCCESS) { return status; }
     add_results(run, inner);
     /* Stopped before any iterate was better than none, as may happen with CG: its last one is what a later solve goes
        on from. */

@@ -142,6 +142,7 @@ tess_status solver_make(const tess_matrix *a, const tess_precond *m, const tess_
     s->given = tess_precond_hold(m);
     tess_papers_result_init(&s->papers_result);
     TESS_TRY(solver_take_request(a, m, options, &s->options, &s->papers));
+    TESS_TRY(solver_choose_order(s));
     TESS_TRY(solver_require_memory(a, &s->options));
     deadline = tess_deadline_begin(a->ctx, s->options.time_limit);
     s->ops = tess_find_solver(a, m, &s->options);
@@ -259,6 +260,7 @@ void tess_solver_destroy(tess_solver *s)
     original = s->original;
     solver_transposed_destroy(s);
     if (s->ops) { s->ops->destroy(s); }
+    row_order_release(&s->order);
     tess_host_release(ctx, s->host_history, s->history_capacity, sizeof(double));
     solver_forget_histories(s);
     tess_precond_destroy(s->given);

@@ -10,6 +10,7 @@
 
 #include <tessera/automatic.h>
 
+#include "order/row_order.h"
 #include "solver/method_questions.h"
 #include "solver/solve_options.h"
 #include "solver/verify.h"
@@ -60,8 +61,11 @@ struct tess_solver {
     tess_papers_result papers_result; /* of the last solve */
     bool inner;                       /* the matrix is a transformed one, whose rows are not the caller's */
     bool iterated;                    /* the last solve left a candidate */
-    bool solving;   /* a solve runs: only its monitor can call, and other calls must not change the solver */
-    bool abandoned; /* the caller destroyed it from there: the end of the solve frees it */
+    bool keeps_order;                 /* as the caller's options have it; those here forbid more of the solver's own */
+    row_order order;                  /* that the solver chose itself (order_choice.c); perm NULL: none */
+    double fetched[2]; /* with it: lines of x that a product fetches for an entry, before and after; else 0 after */
+    bool solving;      /* a solve runs: only its monitor can call, and other calls must not change the solver */
+    bool abandoned;    /* the caller destroyed it from there: the end of the solve frees it */
     double *host_history;
     int64_t history_capacity;
     double setup_seconds;
@@ -88,8 +92,15 @@ void solver_forget_histories(tess_solver *s);
 /* Frees what tess_solver_solve_transpose made. */
 void solver_transposed_destroy(tess_solver *s);
 
+/* The error of a solve without an iterate to copy. */
+tess_status solver_refuse_iterate(const tess_solver *s);
+
 /* tess_solver_last_iterate, for a vector that is checked. */
 tess_status solver_last_iterate(const tess_solver *s, tess_vector *x);
+
+/* Where it is left to the solver and pays: finds an order, and asks for it in s->options (order_choice.c). Errors:
+   those of the device. */
+tess_status solver_choose_order(tess_solver *s);
 
 /* As tess_solver_create_with_precond, for solvers that make others: what the options ask for goes together. */
 tess_status solver_make(const tess_matrix *a, const tess_precond *m, const tess_solve_options *options,

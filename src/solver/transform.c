@@ -6,8 +6,11 @@
  */
 #include "solver/transform.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "order/order.h"
 #include "solver/transform_parts.h"
 #include "solver/verify.h"
 
@@ -17,6 +20,9 @@ typedef struct system_order {
     int32_t *rows, *columns; /* P_r and P_c: old indices in new order */
     double *row_scale, *col_scale;
 } system_order;
+
+/* Of the text that why() returns. */
+enum { WHY_LENGTH = 2304 };
 
 bool wants_transform(const tess_solve_options *options)
 {
@@ -47,8 +53,8 @@ static void release_order(tess_context *ctx, system_order *o)
     tess_host_release(ctx, o->col_scale, o->n, sizeof *o->col_scale);
 }
 
-/* Reverse Cuthill-McKee of *matrix, which is replaced, combined with the order so far. */
-static tess_status apply_rcm(system_order *o, tess_matrix **matrix)
+/* An order of *matrix, which is replaced, combined with the order so far. */
+static tess_status apply_order(tess_reordering reordering, system_order *o, tess_matrix **matrix)
 {
     tess_context *ctx = (*matrix)->ctx;
     tess_matrix *reordered = NULL;
@@ -56,7 +62,8 @@ static tess_status apply_rcm(system_order *o, tess_matrix **matrix)
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(tess_host_allocate(ctx, o->n, sizeof *rows, (void **)&rows));
-    TESS_TRY(tess_order_rcm(*matrix, o->columns)); /* the columns have kept their order until now */
+    TESS_TRY(reordering == TESS_REORDERING_RCM ? tess_order_rcm(*matrix, o->columns)
+                                               : tess_order_clusters(*matrix, o->columns)); /* in order until now */
     TESS_TRY(tess_matrix_reorder_symmetric(*matrix, o->columns, &reordered));
     memcpy(rows, o->rows, (size_t)o->n * sizeof *rows);
     for (int64_t i = 0; i < o->n; i++) {
@@ -66,37 +73,6 @@ static tess_status apply_rcm(system_order *o, tess_matrix **matrix)
     *matrix = reordered;
 cleanup:
     tess_host_release(ctx, rows, o->n, sizeof *rows);
-    return status;
-}
-
-/* The matrix with value[i] (1 if that is NULL) in row i and column[i]. */
-static tess_status make_map(tess_context *ctx, int64_t n, const int32_t *column, const double *value, tess_matrix **out)
-{
-    tess_csr_arrays arrays = {.size = sizeof arrays,
-                              .nrows = n,
-                              .ncols = n,
-                              .nnz = n,
-                              .col_ind = column,
-                              .row_ptr_bits = 64,
-                              .col_ind_bits = 32,
-                              .where = TESS_MEMORY_HOST,
-                              .ownership = TESS_COPY};
-    int64_t *row_ptr = NULL;
-    double *ones = NULL;
-    tess_status status = TESS_SUCCESS;
-
-    TESS_TRY(tess_host_allocate(ctx, n + 1, sizeof *row_ptr, (void **)&row_ptr));
-    TESS_TRY(tess_host_allocate(ctx, n, sizeof *ones, (void **)&ones));
-    for (int64_t i = 0; i <= n; i++) {
-        row_ptr[i] = i;
-        if (i < n) { ones[i] = 1.0; }
-    }
-    arrays.row_ptr = row_ptr;
-    arrays.val = value ? value : ones;
-    status = tess_matrix_create_csr(ctx, &arrays, out);
-cleanup:
-    tess_host_release(ctx, row_ptr, n + 1, sizeof *row_ptr);
-    tess_host_release(ctx, ones, n, sizeof *ones);
     return status;
 }
 
@@ -114,8 +90,8 @@ static tess_status make_maps(tess_context *ctx, const system_order *o, solver_tr
         place[o->columns[i]] = (int32_t)i;
         scale[i] = o->row_scale ? o->row_scale[o->rows[i]] : 1.0;
     }
-    TESS_TRY(make_map(ctx, o->n, o->rows, scale, &t->to_rows));
-    status = make_map(ctx, o->n, place, o->col_scale, &t->from_columns);
+    TESS_TRY(order_make_map(ctx, o->n, o->rows, scale, &t->to_rows));
+    status = order_make_map(ctx, o->n, place, o->col_scale, &t->from_columns);
 cleanup:
     tess_host_release(ctx, place, o->n, sizeof *place);
     tess_host_release(ctx, scale, o->n, sizeof *scale);
@@ -151,29 +127,57 @@ static tess_status find_scale(const tess_matrix *a, tess_scaling scaling, system
     return status;
 }
 
-static tess_status build_system(const tess_solver *s, solver_transform *t)
+/* Clusters alone: all but the graph of cells is computed where the matrix lies, once for all values. */
+static tess_status order_system(const tess_solver *s, solver_transform *t)
 {
     const tess_matrix *a = s->original;
-    tess_solve_options inner = s->options;
+    tess_status status = TESS_SUCCESS;
+
+    if (!t->order.perm) { TESS_TRY(row_order_find(a, &t->order)); }
+    status = row_order_apply(a, &t->order, &t->matrix, &t->to_rows, &t->from_columns);
+cleanup:
+    return status;
+}
+
+/* Orders that the host finds, and scales. */
+static tess_status scale_system(const tess_solver *s, solver_transform *t)
+{
+    const tess_matrix *a = s->original;
     const bool scaled = s->options.scale != TESS_SCALING_NONE;
     system_order o = {.n = a->nrows};
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(allocate_order(s->ctx, scaled, &o));
+    TESS_TRY(find_scale(a, s->options.scale, &o));
+    TESS_TRY(tess_matrix_reorder(a, scaled ? o.rows : NULL, NULL, o.row_scale, o.col_scale, &t->matrix));
+    if (s->options.reorder != TESS_REORDERING_NONE) { TESS_TRY(apply_order(s->options.reorder, &o, &t->matrix)); }
+    status = make_maps(s->ctx, &o, t);
+cleanup:
+    release_order(s->ctx, &o);
+    return status;
+}
+
+static bool orders_alone(const tess_solver *s)
+{
+    return s->options.scale == TESS_SCALING_NONE && s->options.reorder == TESS_REORDERING_CLUSTERS &&
+           s->original->ops && !s->original->original && row_order_applies(s->original);
+}
+
+static tess_status build_system(const tess_solver *s, solver_transform *t)
+{
+    tess_solve_options inner = s->options;
     tess_status status = TESS_SUCCESS;
 
     inner.scale = TESS_SCALING_NONE;
     inner.reorder = TESS_REORDERING_NONE;
     inner.stop_norm = TESS_STOP_NORM_GIVEN; /* of the transformed system; the original one is judged as it was asked */
     inner.return_last = 0;
-    TESS_TRY(allocate_order(s->ctx, scaled, &o));
-    TESS_TRY(find_scale(a, s->options.scale, &o));
-    TESS_TRY(tess_matrix_reorder(a, scaled ? o.rows : NULL, NULL, o.row_scale, o.col_scale, &t->matrix));
-    if (s->options.reorder == TESS_REORDERING_RCM) { TESS_TRY(apply_rcm(&o, &t->matrix)); }
-    TESS_TRY(make_maps(s->ctx, &o, t));
+    TESS_TRY(orders_alone(s) ? order_system(s, t) : scale_system(s, t));
     TESS_TRY(solver_make(t->matrix, NULL, &inner, &t->inner));
     t->inner->inner = true;
-    t->values_version = a->values_version;
+    t->values_version = s->original->values_version;
 cleanup:
     if (status != TESS_SUCCESS) { release_system(t); }
-    release_order(s->ctx, &o);
     return status;
 }
 
@@ -190,8 +194,8 @@ static tess_status check_transform(const tess_solver *s)
 {
     const tess_solve_options *o = &s->options;
 
-    if (o->scale < TESS_SCALING_NONE || o->scale > TESS_SCALING_ROWS ||
-        (o->reorder != TESS_REORDERING_NONE && o->reorder != TESS_REORDERING_RCM)) {
+    if (o->scale < TESS_SCALING_NONE || o->scale > TESS_SCALING_ROWS || o->reorder < TESS_REORDERING_NONE ||
+        o->reorder > TESS_REORDERING_CLUSTERS) {
         return tess_fail(s->ctx, TESS_UNSUPPORTED, "use values of tess_scaling and tess_reordering",
                          "unknown scaling %d or reordering %d", (int)o->scale, (int)o->reorder);
     }
@@ -208,6 +212,11 @@ static tess_status check_transform(const tess_solver *s)
     return TESS_SUCCESS;
 }
 
+static bool is_own_choice(const tess_solver *s)
+{
+    return s->fetched[1] > 0.0;
+}
+
 static tess_status make_parts(tess_solver *s)
 {
     tess_context *ctx = s->ctx;
@@ -219,7 +228,10 @@ static tess_status make_parts(tess_solver *s)
     TESS_TRY(tess_host_allocate(ctx, 1, sizeof *t, (void **)&t));
     memset(t, 0, sizeof *t);
     s->state = t;
+    t->order = s->order; /* of the solver's own choice */
+    s->order.perm = s->order.place = NULL;
     TESS_TRY(build_system(s, t));
+    if (is_own_choice(s)) { TESS_TRY(tess_host_allocate(ctx, WHY_LENGTH, 1, (void **)&t->why)); }
     TESS_TRY(tess_vector_create(ctx, n, TESS_PRECISION_FP64, &t->residual));
     TESS_TRY(tess_vector_create(ctx, n, TESS_PRECISION_FP64, &t->rhs));
     TESS_TRY(tess_vector_create(ctx, n, TESS_PRECISION_FP64, &t->correction));
@@ -258,6 +270,8 @@ static void destroy(tess_solver *s)
 
     if (!t) { return; }
     release_system(t);
+    row_order_release(&t->order);
+    tess_host_release(s->ctx, t->why, WHY_LENGTH, 1);
     tess_vector_destroy(t->residual);
     tess_vector_destroy(t->rhs);
     tess_vector_destroy(t->correction);
@@ -286,6 +300,24 @@ static tess_status last_iterate(const tess_solver *s, tess_vector *x)
     return status == TESS_SUCCESS ? tess_vector_refresh_shadow(x) : status;
 }
 
+/* Of an order that the caller did not ask for: his monitor has the iterate that he knows. `candidate` is free. */
+static tess_status get_iterate(const tess_solver *s, double *x)
+{
+    const solver_transform *t = s->state;
+    tess_status status = TESS_SUCCESS;
+
+    if (!is_own_choice(s) || !t->base) { return solver_refuse_iterate(s); }
+    double *const y = t->candidate->data;
+    const double *const base = t->base->data;
+
+    TESS_TRY(tess_solver_get_iterate(t->inner, y)); /* refuses a GPU */
+    for (int64_t i = 0; i < t->order.n; i++) {
+        x[i] = base[i] + ldexp(y[t->order.place[i]], t->exponent);
+    }
+cleanup:
+    return status;
+}
+
 static const tess_precond *precond(const tess_solver *s)
 {
     return tess_solver_precond(parts_of(s)->inner);
@@ -301,9 +333,17 @@ static int attempts(const tess_solver *s, const tess_attempt **out)
     return tess_solver_attempts(parts_of(s)->inner, out);
 }
 
+/* With an order of the solver's own: what it is for. */
 static const char *why(const tess_solver *s)
 {
-    return tess_solver_why(parts_of(s)->inner);
+    solver_transform *t = s->state;
+    const char *const of_inner = tess_solver_why(t->inner);
+
+    if (!t->why) { return of_inner; }
+    (void)snprintf(t->why, WHY_LENGTH,
+                   "reordered inside by clusters: a product fetches %.2f lines of x for a nonzero, not %.2f%s%s",
+                   s->fetched[1], s->fetched[0], of_inner[0] ? "\n" : "", of_inner);
+    return t->why;
 }
 
 /* Whether one scaling and one order, in this sequence, are both the caller's and those that the inner solver chose. */
@@ -349,6 +389,7 @@ const tess_solver_ops solver_transformed = {.takes = takes,
                                             .last_iterate = last_iterate,
                                             .precond = precond,
                                             .innermost = innermost,
+                                            .get_iterate = get_iterate,
                                             .attempts = attempts,
                                             .why = why,
                                             .chosen = chosen};

@@ -391,7 +391,7 @@ static tess_status solve_gmres_transformed(scene *s)
     return solve_repeatedly(s, &s->unsymmetric, &options);
 }
 
-static tess_status solve_transformed(scene *s)
+static tess_status solve_transformed_by(scene *s, tess_scaling scale, tess_reordering reorder)
 {
     tess_solve_options options = solve_options(TESS_SOLVER_BICGSTAB);
     tess_csr_arrays arrays = csr_arrays_of(&s->unsymmetric);
@@ -400,8 +400,8 @@ static tess_status solve_transformed(scene *s)
     tess_solve_result result;
     tess_status status = tess_matrix_create_csr(s->ctx, &arrays, &fresh);
 
-    options.scale = TESS_SCALING_MAX_PRODUCT;
-    options.reorder = TESS_REORDERING_RCM;
+    options.scale = scale;
+    options.reorder = reorder;
     options.history_capacity = 100;
     if (status == TESS_SUCCESS) { status = tess_solver_create(fresh, &options, &solver); }
     for (int k = 0; k < 2 && status == TESS_SUCCESS; k++) { /* and once more with values that are new */
@@ -416,6 +416,16 @@ static tess_status solve_transformed(scene *s)
     tess_solver_destroy(solver);
     tess_matrix_destroy(fresh);
     return status;
+}
+
+static tess_status solve_transformed(scene *s)
+{
+    return solve_transformed_by(s, TESS_SCALING_MAX_PRODUCT, TESS_REORDERING_RCM);
+}
+
+static tess_status solve_in_clusters(scene *s)
+{
+    return solve_transformed_by(s, TESS_SCALING_NONE, TESS_REORDERING_CLUSTERS);
 }
 
 /* A^T x = b twice, the second time with values that are new. */
@@ -548,6 +558,7 @@ const named_scenario solve_scenarios[] = {
     {"solve_to_accuracy", solve_to_accuracy, false},
     {"solve_to_accuracy_by_factors", solve_to_accuracy_by_factors, false},
     {"solve_transformed", solve_transformed, false},
+    {"solve_in_clusters", solve_in_clusters, false},
     {"solve_transposed", solve_transposed, false},
     {"share_matrix", share_matrix, false},
     {"solve_gmres", solve_gmres, false},
