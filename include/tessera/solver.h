@@ -44,7 +44,8 @@ typedef enum tess_solver_kind {
     TESS_SOLVER_IDR = 9,      /**< IDR(s): short recurrences for any matrix */
     TESS_SOLVER_LSQR = 10,    /**< least squares, for matrices of any shape: LSQR */
     TESS_SOLVER_LSMR = 11,    /**< the same by LSMR */
-    TESS_SOLVER_BLOCK_CG = 12 /**< CG for several right-hand sides in one Krylov space; for one it is CG */
+    TESS_SOLVER_BLOCK_CG = 12, /**< CG for several right-hand sides in one Krylov space; for one it is CG */
+    TESS_SOLVER_NESTED = 13 /**< flexible CG or GMRES, preconditioned by CG or GMRES on a low-precision copy of A */
 } tess_solver_kind;
 
 /** How iterations are launched. */
@@ -168,6 +169,16 @@ typedef struct tess_idr_options {
     int64_t reserved[4]; /**< zeros */
 } tess_idr_options;
 
+/**
+ * Options of the nested solver. Its precisions are those of tess_gmres_options: `inner` (fp16/fp32) of the copy of A
+ * and the inner vectors, `basis` (fp32) of an inner GMRES.
+ */
+typedef struct tess_nested_options {
+    int64_t iterations;  /**< --inner-iterations (auto, 0: cg 50, gmres 20): most of an outer one, 1 to 1000 */
+    double reduction;    /**< --inner-reduction (0.1): they end below this share of their residual; 0: never before */
+    int64_t reserved[4]; /**< zeros */
+} tess_nested_options;
+
 /** Options for studies of the papers (papers.h). */
 struct tess_papers_solve;
 
@@ -212,6 +223,7 @@ typedef struct tess_solve_options {
     /** --iterate (best): 1, `last`, x is the last iterate of a solve that does not converge, whatever its residual;
         2, likewise, but only where max_iterations ended it. 0, `best`: the one with the least residual. */
     int return_last;
+    tess_nested_options nested;
 } tess_solve_options;
 
 /** What CG did. */
@@ -225,6 +237,18 @@ typedef struct tess_gmres_result {
     tess_role_precision inner, basis;
     int64_t reserved[4];
 } tess_gmres_result;
+
+/** What the inner iterations of the nested solver did; 0 for other solvers. */
+typedef struct tess_nested_result {
+    tess_solver_kind solver;          /**< CG, or GMRES */
+    tess_role_precision inner, basis; /**< at the end: of the copy and the vectors; storage of GMRES' basis */
+    int64_t most_iterations;          /**< of an inner solve */
+    int64_t solves;                   /**< inner solves */
+    int64_t iterations;               /**< of all of them, each a product with the copy */
+    int64_t iterations_per_precision[TESS_MAX_PRECISIONS]; /**< the same by the precision of the copy */
+    int64_t matrix_bytes;                                  /**< of the copy */
+    int64_t reserved[4];
+} tess_nested_result;
 
 /** What Jacobi did. */
 typedef struct tess_jacobi_result {
@@ -322,6 +346,7 @@ typedef struct tess_solve_result {
     tess_accuracy_result accuracy; /**< of a solve with options.accuracy */
     tess_stop_norm stop_norm;      /**< the norm that decided, never AUTO */
     tess_row_residual rows;
+    tess_nested_result nested;
 } tess_solve_result;
 
 /** A solve that asks for the norm as given alone is not verified beyond so many times the row-scaled tolerance. */

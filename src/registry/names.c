@@ -118,7 +118,8 @@ static const tess_named_value solver_kind_names[] = {
     {"gmres-fd", TESS_SOLVER_GMRES_FD}, {"minres", TESS_SOLVER_MINRES},
     {"fgmres", TESS_SOLVER_FGMRES},     {"idr", TESS_SOLVER_IDR},
     {"lsqr", TESS_SOLVER_LSQR},         {"lsmr", TESS_SOLVER_LSMR},
-    {"block-cg", TESS_SOLVER_BLOCK_CG}, {NULL, 0}};
+    {"block-cg", TESS_SOLVER_BLOCK_CG}, {"nested", TESS_SOLVER_NESTED},
+    {NULL, 0}};
 static const tess_named_value engine_names[] = {{"auto", TESS_ENGINE_AUTO},
                                                 {"plain", TESS_ENGINE_PLAIN},
                                                 {"graph", TESS_ENGINE_GRAPH},

@@ -26,12 +26,17 @@ static bool is_automatic(const tess_solve_options *o)
 static bool is_gmres(const tess_solve_options *o)
 {
     return o->solver == TESS_SOLVER_GMRES || o->solver == TESS_SOLVER_GMRES_IR || o->solver == TESS_SOLVER_GMRES_FD ||
-           o->solver == TESS_SOLVER_FGMRES;
+           o->solver == TESS_SOLVER_FGMRES || o->solver == TESS_SOLVER_NESTED;
 }
 
 static bool is_gmres_fd(const tess_solve_options *o)
 {
     return o->solver == TESS_SOLVER_GMRES_FD;
+}
+
+static bool is_nested(const tess_solve_options *o)
+{
+    return o->solver == TESS_SOLVER_NESTED;
 }
 
 /* An automatic solve may take one of them. */
@@ -106,6 +111,7 @@ static const struct {
     [NEED_AUTO] = {is_automatic, false},
     [NEED_GMRES] = {is_gmres, false},
     [NEED_GMRES_FD] = {is_gmres_fd, false},
+    [NEED_NESTED] = {is_nested, false},
     [NEED_CG] = {is_cg, false},
     [NEED_JACOBI] = {is_jacobi, false},
     [NEED_SOME_PRECOND] = {has_precond, true},

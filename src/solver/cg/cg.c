@@ -7,6 +7,7 @@
  * next iteration. Here (q, M^-1 q) must be in range; a single kernel takes care of this (cg_product_scale).
  */
 #include "solver/cg/cg.h"
+#include "solver/method_solver.h"
 
 int cg_vectors(const tess_precond *m)
 {
@@ -116,8 +117,18 @@ static int recomputing_vectors(const tess_precond *m)
     return tess_precond_is_identity(m) ? 2 : 3;
 }
 
+/* Options of CG have an inner precision only where the library sets it. */
+static tess_status choose(const method_solver *s, const tess_method **other)
+{
+    const tess_role_precision *inner = &s->options->gmres.inner;
+
+    if (inner->given && inner->arithmetic == TESS_ARITHMETIC_FP32) { *other = &tess_method_cg_fp32; }
+    return TESS_SUCCESS;
+}
+
 const tess_method tess_method_cg = {.kind = TESS_SOLVER_CG,
                                     .needs_symmetry = true,
+                                    .choose = choose,
                                     .has_recurrence = true,
                                     .vectors = cg_vectors,
                                     .start = cg_start,
