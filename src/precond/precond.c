@@ -263,7 +263,7 @@ tess_role_precision tess_precond_default_role(tess_precond_kind kind, tess_role_
 
 bool tess_precond_is_identity(const tess_precond *m)
 {
-    return !m || m->kind == TESS_PRECOND_NONE;
+    return !m || (m->kind == TESS_PRECOND_NONE && !m->ops->inside);
 }
 
 /* ---- application ---- */

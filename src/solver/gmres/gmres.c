@@ -436,8 +436,9 @@ const tess_method tess_method_fgmres = {
 /* The outer iteration of the nested solver for matrices that need not be symmetric. */
 static tess_status renew_nested(method_solver *s)
 {
-    nested_begin(s);
-    return renew(s);
+    const tess_status status = nested_begin(s);
+
+    return status == TESS_SUCCESS ? renew(s) : status;
 }
 
 const tess_method tess_method_nested = {.kind = TESS_SOLVER_NESTED,

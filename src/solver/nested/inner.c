@@ -26,7 +26,9 @@
 #define DOUBTFUL_SHARE 0.6
 enum { MOST_DOUBTS = 2 };
 /* Most inner iterations by default. */
-enum { INNER_CG = 50, INNER_GMRES = 20 };
+enum { INNER_CG = 50, INNER_CG_ANEW = 1000, INNER_GMRES = 20 };
+/* Where nothing is rounded, CG that begins anew should do so seldom. */
+#define GOAL_ANEW 1e-6
 
 typedef struct nested_inner {
     tess_solver *solver;
@@ -61,13 +63,24 @@ static method_solver *method_inside(const nested_inner *n)
 
 /* ---- set-up ---- */
 
-/* CG goes on where the last inner iterations ended; GMRES begins anew, and its basis takes time. */
+/* CG with FP32 vectors goes on where the last inner iterations ended, others begin anew; the basis of GMRES takes time.
+ */
 static int64_t most_iterations(const nested_inner *n)
 {
     const int64_t asked = n->outer->nested.iterations;
 
     if (asked > 0) { return asked; }
-    return n->symmetric ? INNER_CG : INNER_GMRES;
+    if (!n->symmetric) { return INNER_GMRES; }
+    return n->role.arithmetic == TESS_ARITHMETIC_FP32 ? INNER_CG : INNER_CG_ANEW;
+}
+
+/* The share of the residual at which they end. */
+static double goal_of(const nested_inner *n)
+{
+    const double asked = n->outer->nested.reduction;
+    const bool anew = n->symmetric && n->role.arithmetic == TESS_ARITHMETIC_FP64;
+
+    return anew && n->role.storage == TESS_PRECISION_FP64 ? fmin(asked, GOAL_ANEW) : asked;
 }
 
 /* Narrow precisions store each row over a power of two of its own, where it needs one. */
@@ -174,19 +187,15 @@ static void destroy(tess_precond *m)
     tess_host_release(m->ctx, n, 1, sizeof *n);
 }
 
-/* New values: they may do with the first precisions again. */
+/* New values. */
 static tess_status renew(tess_precond *m)
 {
     nested_inner *n = inner_of(m);
-    const tess_role_precision first = first_role(n);
-    const bool raised = n->role.storage != first.storage;
     method_solver *s = method_inside(n);
     tess_status status = TESS_SUCCESS;
 
-    n->role = first;
-    n->doubts = 0;
-    TESS_TRY(raised || !s ? open_inner(m) : s->stored ? tess_matrix_refresh(s->stored) : TESS_SUCCESS);
-    guard_drop_graph(method_inside(n));
+    if (s->stored) { TESS_TRY(tess_matrix_refresh(s->stored)); }
+    guard_drop_graph(s);
     if (n->own) { status = tess_precond_update(n->own); }
 cleanup:
     return status;
@@ -210,7 +219,7 @@ static tess_status run_inner(nested_inner *n, double norm)
     const tess_loop_state begin = {.phase = TESS_LOOP_RUNNING,
                                    .max_iterations = most_iterations(n),
                                    .residual_norm = norm,
-                                   .tolerance = n->outer->nested.reduction * norm,
+                                   .tolerance = goal_of(n) * norm,
                                    .divergence_limit = DBL_MAX,
                                    .numbers = k->numbers,
                                    .scale = 1.0};
@@ -416,15 +425,19 @@ cleanup:
     return status;
 }
 
-void nested_begin(const method_solver *s)
+tess_status nested_begin(const method_solver *s)
 {
     nested_inner *n = inner_of(s->own_precond);
+    const tess_role_precision first = first_role(n);
 
     memset(n->iterations, 0, sizeof n->iterations);
     n->solves = 0;
     n->doubts = 0;
     n->outer_iteration = -2;
     n->resumes_at = -1;
+    if (n->solver && n->role.storage == first.storage) { return TESS_SUCCESS; }
+    n->role = first;
+    return open_inner(s->own_precond);
 }
 
 void nested_describe(const method_solver *s, tess_solve_result *r)

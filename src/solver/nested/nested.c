@@ -70,8 +70,7 @@ cleanup:
 
 static tess_status renew(method_solver *s)
 {
-    nested_begin(s);
-    return TESS_SUCCESS;
+    return nested_begin(s);
 }
 
 const tess_method tess_method_nested_cg = {.kind = TESS_SOLVER_NESTED,

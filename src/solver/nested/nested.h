@@ -16,7 +16,7 @@ tess_status nested_make(const method_solver *s, const tess_precond *given, tess_
 /* What the inner iterations of a solve did. */
 void nested_describe(const method_solver *s, tess_solve_result *r);
 void nested_report(const method_solver *s, tess_solve_result *r);
-/* Before each solve: counts begin at 0. */
-void nested_begin(const method_solver *s);
+/* Before each solve: counts begin at 0, and precisions are those of the options. */
+tess_status nested_begin(const method_solver *s);
 
 #endif
