@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tessera compare: A x = b by each solver, preconditioner and precision, sorted by the time to a verified answer. */
-#include "solve.h"
 #include "compare.h"
 #include "request.h"
+#include "solve.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -34,8 +34,10 @@ void cli_check_orthogonalization(struct argp_state *state, const tess_solve_opti
 {
     const bool delayed = solve->gmres.orthogonalization == TESS_ORTHOGONALIZATION_CGS2_DELAYED;
     if (!cli_is_flexible(solve->solver) || !delayed || !cli_was_given("orthogonalization")) { return; }
-    cli_refuse(state, "--orthogonalization cgs2-delayed is not for --solver %s, whose preconditioner need not be "
-                      "linear; give cgs2", tess_solver_kind_name(solve->solver));
+    cli_refuse(state,
+               "--orthogonalization cgs2-delayed is not for --solver %s, whose preconditioner need not be "
+               "linear; give cgs2",
+               tess_solver_kind_name(solve->solver));
 }
 
 /* What the library uses in any case. */

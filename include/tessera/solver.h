@@ -32,20 +32,20 @@ typedef struct tess_solver tess_solver;
 
 /** The methods. Values are part of the ABI: append, never renumber. */
 typedef enum tess_solver_kind {
-    TESS_SOLVER_AUTO = 0,     /**< the library chooses, tries and explains: automatic.h */
-    TESS_SOLVER_CG = 1,       /**< conjugate gradients */
-    TESS_SOLVER_BICGSTAB = 2, /**< stabilised bi-conjugate gradients */
-    TESS_SOLVER_JACOBI = 3,   /**< Jacobi, in steps of rising precision */
-    TESS_SOLVER_GMRES = 4,    /**< restarted GMRES */
-    TESS_SOLVER_GMRES_IR = 5, /**< GMRES with cycles in low precision: iterative refinement */
-    TESS_SOLVER_GMRES_FD = 6, /**< GMRES in low precision first, then in FP64 */
-    TESS_SOLVER_MINRES = 7,   /**< MINRES, for symmetric matrices that need not be definite */
-    TESS_SOLVER_FGMRES = 8,   /**< GMRES with a preconditioner that may vary */
-    TESS_SOLVER_IDR = 9,      /**< IDR(s): short recurrences for any matrix */
-    TESS_SOLVER_LSQR = 10,    /**< least squares, for matrices of any shape: LSQR */
-    TESS_SOLVER_LSMR = 11,    /**< the same by LSMR */
+    TESS_SOLVER_AUTO = 0,      /**< the library chooses, tries and explains: automatic.h */
+    TESS_SOLVER_CG = 1,        /**< conjugate gradients */
+    TESS_SOLVER_BICGSTAB = 2,  /**< stabilised bi-conjugate gradients */
+    TESS_SOLVER_JACOBI = 3,    /**< Jacobi, in steps of rising precision */
+    TESS_SOLVER_GMRES = 4,     /**< restarted GMRES */
+    TESS_SOLVER_GMRES_IR = 5,  /**< GMRES with cycles in low precision: iterative refinement */
+    TESS_SOLVER_GMRES_FD = 6,  /**< GMRES in low precision first, then in FP64 */
+    TESS_SOLVER_MINRES = 7,    /**< MINRES, for symmetric matrices that need not be definite */
+    TESS_SOLVER_FGMRES = 8,    /**< GMRES with a preconditioner that may vary */
+    TESS_SOLVER_IDR = 9,       /**< IDR(s): short recurrences for any matrix */
+    TESS_SOLVER_LSQR = 10,     /**< least squares, for matrices of any shape: LSQR */
+    TESS_SOLVER_LSMR = 11,     /**< the same by LSMR */
     TESS_SOLVER_BLOCK_CG = 12, /**< CG for several right-hand sides in one Krylov space; for one it is CG */
-    TESS_SOLVER_NESTED = 13 /**< flexible CG or GMRES, preconditioned by CG or GMRES on a low-precision copy of A */
+    TESS_SOLVER_NESTED = 13    /**< flexible CG or GMRES, preconditioned by CG or GMRES on a low-precision copy of A */
 } tess_solver_kind;
 
 /** How iterations are launched. */

@@ -67,7 +67,8 @@ static int64_t basis_bytes(const tess_matrix *a, const tess_solve_options *o)
 /* The copy, the inner vectors, and both bases, of which an inner one is small. */
 static int64_t nested_bytes(const tess_matrix *a, const tess_solve_options *o)
 {
-    const int64_t columns = smaller(o->gmres.restart, a->nrows) + 1, outer = 2 * columns * a->nrows * (int64_t)sizeof(double);
+    const int64_t columns = smaller(o->gmres.restart, a->nrows) + 1,
+                  outer = 2 * columns * a->nrows * (int64_t)sizeof(double);
     const int64_t storage = o->gmres.inner.given ? (int64_t)tess_precision_bytes(o->gmres.inner.storage) : 2;
 
     return outer + a->nnz * (4 + storage) + (COMMON_VECTORS + INNER_BASIS) * a->nrows * (int64_t)sizeof(double);

@@ -249,8 +249,8 @@ cleanup:
 /* The preconditioned norm is that of M^-1 (b - A x), with M as it is applied to FP64 vectors. */
 static tess_status check_preconditioned_norm(const method_solver *s)
 {
-    const bool fits = !s->method->run && !s->method->make_precond && !s->method->low_residual && s->krylov.vectors == TESS_PRECISION_FP64 &&
-                      s->precond && s->options->guard == TESS_GUARD_REPAIR;
+    const bool fits = !s->method->run && !s->method->make_precond && !s->method->low_residual &&
+                      s->krylov.vectors == TESS_PRECISION_FP64 && s->precond && s->options->guard == TESS_GUARD_REPAIR;
 
     if (s->options->stop_norm != TESS_STOP_NORM_PRECONDITIONED || fits) { return TESS_SUCCESS; }
     return tess_fail(s->ctx, TESS_UNSUPPORTED,

@@ -174,7 +174,9 @@ tess_status solve_options_take(tess_context *ctx, const tess_solve_options *give
     TESS_TRY(check_limits(ctx, out));
     TESS_TRY(check_nested(ctx, &out->nested));
     if (out->solver == TESS_SOLVER_AUTO) { solve_options_keep_fp64(out); }
-    if (out->solver == TESS_SOLVER_FGMRES || out->solver == TESS_SOLVER_NESTED) { out->gmres.orthogonalization = TESS_ORTHOGONALIZATION_CGS2; }
+    if (out->solver == TESS_SOLVER_FGMRES || out->solver == TESS_SOLVER_NESTED) {
+        out->gmres.orthogonalization = TESS_ORTHOGONALIZATION_CGS2;
+    }
 cleanup:
     return status;
 }

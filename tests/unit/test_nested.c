@@ -84,8 +84,10 @@ static void every_inner_storage_solves(void **state)
 
 static void every_preconditioner_solves(void **state)
 {
-    static const char *const symmetric[] = {"none", "jacobi", "block-jacobi:4", "ic0", "amg"},
-                             *const general[] = {"none", "jacobi", "polynomial:4", "ilu0", "amg"};
+    static const char *const symmetric[] = {"none", "jacobi", "block-jacobi:4", "ic0", "amg"}, *const general[] = {
+                                                                                                   "none", "jacobi",
+                                                                                                   "polynomial:4",
+                                                                                                   "ilu0", "amg"};
 
     (void)state;
     for (int s = 0; s < 2; s++) {
@@ -399,11 +401,16 @@ static void impossible_options_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_inner_storage_solves),     cmocka_unit_test(every_preconditioner_solves),
-        cmocka_unit_test(inner_cg_goes_on),               cmocka_unit_test(large_values_have_a_scale),
-        cmocka_unit_test(copies_that_lose_all_go_up),     cmocka_unit_test(indefinite_matrices_are_told),
-        cmocka_unit_test(small_and_special_systems),      cmocka_unit_test(repeats_give_the_same_bits),
-        cmocka_unit_test(solvers_live_on),                cmocka_unit_test(stops_are_honoured),
+        cmocka_unit_test(every_inner_storage_solves),
+        cmocka_unit_test(every_preconditioner_solves),
+        cmocka_unit_test(inner_cg_goes_on),
+        cmocka_unit_test(large_values_have_a_scale),
+        cmocka_unit_test(copies_that_lose_all_go_up),
+        cmocka_unit_test(indefinite_matrices_are_told),
+        cmocka_unit_test(small_and_special_systems),
+        cmocka_unit_test(repeats_give_the_same_bits),
+        cmocka_unit_test(solvers_live_on),
+        cmocka_unit_test(stops_are_honoured),
         cmocka_unit_test(impossible_options_are_refused),
     };
     return cmocka_run_group_tests_name("unit.nested", tests, NULL, NULL);

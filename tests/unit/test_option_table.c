@@ -541,7 +541,7 @@ static void a_solver_refuses_what_the_check_refuses(void **state)
     assert_int_equal(set(&b, "restart", "7"), TESS_SUCCESS);
     assert_int_equal(tess_solver_create(a, &b.solve, &solver), TESS_INVALID_ARGUMENT);
     assert_string_equal(tess_context_last_error(ctx)->message,
-                        "--restart is for --solver gmres, gmres-ir, gmres-fd or fgmres");
+                        "--restart is for --solver gmres, gmres-ir, gmres-fd, fgmres or nested");
     start(&b);
     assert_int_equal(set(&b, "solver", "cg"), TESS_SUCCESS);
     assert_int_equal(set(&b, "base", "ellr"), TESS_SUCCESS); /* csr has no parts */

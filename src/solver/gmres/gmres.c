@@ -86,8 +86,7 @@ static tess_precision working_precision(const method_solver *s)
     const tess_solve_options *o = s->options;
     const bool low_precond =
         s->own_precond && !gmres_of(s)->flexible && o->precond.role.arithmetic == TESS_ARITHMETIC_FP32;
-    const tess_precision matrix =
-        copy_of(s) == TESS_COPY_ASSIGNED ? solver_lowest_precision(s) : cycle_role(s).storage;
+    const tess_precision matrix = copy_of(s) == TESS_COPY_ASSIGNED ? solver_lowest_precision(s) : cycle_role(s).storage;
     const tess_precision lowest = lower_of(matrix, lower_of(gmres_of(s)->arnoldi.precision, vector_precision(s)));
 
     return low_precond ? lower_of(lowest, TESS_PRECISION_FP32) : lowest;
@@ -171,7 +170,8 @@ static tess_status setup(method_solver *s)
     g->flexible = s->method->counts_iterations && !tess_precond_is_identity(s->precond);
     g->arnoldi.n = n;
     g->arnoldi.ld = (n + COLUMN_UNIT - 1) / COLUMN_UNIT * COLUMN_UNIT;
-    g->arnoldi.delayed = !s->method->counts_iterations && o->gmres.orthogonalization == TESS_ORTHOGONALIZATION_CGS2_DELAYED;
+    g->arnoldi.delayed =
+        !s->method->counts_iterations && o->gmres.orthogonalization == TESS_ORTHOGONALIZATION_CGS2_DELAYED;
     small = &g->arnoldi.small;
     small->most = (int)(most < 1 ? 1 : most);
     TESS_TRY(arnoldi_ops_of(s->ctx)->run(s->ctx, &g->arnoldi, TESS_ARNOLDI_CHECK));

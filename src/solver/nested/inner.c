@@ -287,7 +287,8 @@ static tess_status solve_inner(const tess_precond *m, const double *r, double *z
 {
     nested_inner *n = inner_of(m);
     tess_krylov *k = &method_inside(n)->krylov;
-    const tess_vector view = {.ctx = m->ctx, .n = m->n, .precision = TESS_PRECISION_FP64, .data = (double *)(uintptr_t)r};
+    const tess_vector view = {
+        .ctx = m->ctx, .n = m->n, .precision = TESS_PRECISION_FP64, .data = (double *)(uintptr_t)r};
     tess_fused scale = {.op = TESS_FUSED_SCALE, .n = m->n, .x = {.data = r}, .result = k->r};
     double norm = 0.0;
     int exponent = 0;
@@ -303,8 +304,8 @@ static tess_status solve_inner(const tess_precond *m, const double *r, double *z
     n->resume.factor = ldexp(1.0, n->exponent - exponent);
     n->exponent = exponent;
     TESS_TRY(run_inner(n, ldexp(norm, -exponent)));
-    scale = (tess_fused){
-        .op = TESS_FUSED_SCALE, .n = m->n, .x = {.data = k->d}, .result = z, .a = ldexp(1.0, exponent)};
+    scale =
+        (tess_fused){.op = TESS_FUSED_SCALE, .n = m->n, .x = {.data = k->d}, .result = z, .a = ldexp(1.0, exponent)};
     status = m->ctx->backend->fused(m->ctx, &scale);
 cleanup:
     return status;
@@ -385,14 +386,14 @@ static const tess_precond *inside(const tess_precond *m)
 }
 
 static const tess_precond_ops precond_nested = {.on_host = true,
-                                         .renew = renew,
-                                         .apply = apply,
-                                         .mend = mend,
-                                         .widen = widen,
-                                         .can_widen = can_widen,
-                                         .bytes = bytes,
-                                         .inside = inside,
-                                         .destroy = destroy};
+                                                .renew = renew,
+                                                .apply = apply,
+                                                .mend = mend,
+                                                .widen = widen,
+                                                .can_widen = can_widen,
+                                                .bytes = bytes,
+                                                .inside = inside,
+                                                .destroy = destroy};
 
 /* ---- for the methods ---- */
 
