@@ -553,6 +553,7 @@ static void prune(tess_solve_options *options)
 
     tess_solve_options_init(&plain);
     if (!is_gmres(options)) { options->gmres = plain.gmres; }
+    if (!is_nested(options)) { options->nested = plain.nested; }
     if (!is_gmres_fd(options)) { options->gmres.switch_at = plain.gmres.switch_at; }
     if (!is_cg(options)) { options->cg = plain.cg; }
     if (!is_jacobi(options)) { options->jacobi = plain.jacobi; }

@@ -16,6 +16,7 @@
 #include "base/deadline.h"
 #include "base/precision_traits.h"
 #include "device/iteration_end.h"
+#include "format/fit.h"
 #include "solver/cg/cg.h"
 #include "solver/guard_run.h"
 #include "solver/nested/nested.h"
@@ -83,14 +84,17 @@ static double goal_of(const nested_inner *n)
     return anew && n->role.storage == TESS_PRECISION_FP64 ? fmin(asked, GOAL_ANEW) : asked;
 }
 
-/* Narrow precisions store each row over a power of two of its own, where it needs one. */
-static void choose_storage(const tess_storage_options *outer, tess_precision precision, tess_storage_options *o)
+/* Narrow precisions store each row over a power of two of its own, where it needs one and the device has that. */
+static void choose_storage(const tess_context *ctx, const tess_storage_options *outer, tess_precision precision,
+                           tess_storage_options *o)
 {
     const tess_format_capabilities *can = tess_format_can(outer->format);
+    const tess_format scaled = tess_format_in_role(TESS_ROLE_PARTS);
 
     tess_storage_options_init(o);
-    if (precision_has_narrow_range(precision)) {
-        o->format = tess_format_in_role(TESS_ROLE_PARTS);
+    if (precision_has_narrow_range(precision) &&
+        tess_in_set(tess_format_precisions(ctx, tess_format_can(scaled)), (int)precision)) {
+        o->format = scaled;
         o->policy.policy = TESS_POLICY_FIXED_RANGE;
         o->policy.granularity = TESS_GRANULARITY_ROW;
         o->policy.allow_underflow = 1;
@@ -102,7 +106,7 @@ static void choose_storage(const tess_storage_options *outer, tess_precision pre
     o->precision = precision;
 }
 
-static tess_solve_options inner_options(const nested_inner *n)
+static tess_solve_options inner_options(const tess_context *ctx, const nested_inner *n)
 {
     const tess_solve_options *outer = n->outer;
     const int64_t iterations = most_iterations(n);
@@ -121,7 +125,7 @@ static tess_solve_options inner_options(const nested_inner *n)
     o.gmres.basis = outer->gmres.basis;
     if (n->role.arithmetic == TESS_ARITHMETIC_FP64) { o.gmres.basis = n->role; }
     o.precond.kind = TESS_PRECOND_NONE;
-    choose_storage(&outer->storage, n->role.storage, &o.storage);
+    choose_storage(ctx, &outer->storage, n->role.storage, &o.storage);
     return o;
 }
 
@@ -129,7 +133,7 @@ static tess_solve_options inner_options(const nested_inner *n)
 static tess_status open_inner(tess_precond *m)
 {
     nested_inner *n = inner_of(m);
-    const tess_solve_options options = inner_options(n);
+    const tess_solve_options options = inner_options(m->ctx, n);
     tess_solver *solver = NULL;
     method_solver *s = NULL;
     tess_status status = solver_make(m->matrix, n->precond, &options, &solver);
