@@ -38,7 +38,9 @@ const char *cli_row_method(const cli_solve_row *row, char *buffer, size_t size)
 static const char *precond_storage(const cli_solve_row *row)
 {
     const tess_solve_options *o = &row->options;
-    const tess_role_precision *role = o->precond.role.given ? &o->precond.role : &row->result.gmres.inner;
+    const tess_solve_result *r = &row->result;
+    const tess_role_precision *cycles = r->nested.inner.given ? &r->nested.basis : &r->gmres.inner;
+    const tess_role_precision *role = o->precond.role.given ? &o->precond.role : cycles;
     if (!has_factors(o)) { return o->precond.kind == TESS_PRECOND_JACOBI ? "fp64" : "-"; }
     return role->given ? tess_precision_name(role->storage) : "fp64";
 }
@@ -47,12 +49,14 @@ static const char *precond_storage(const cli_solve_row *row)
 static const char *matrix_storage(const cli_solve_row *row)
 {
     const tess_solve_result *r = &row->result;
+    if (r->nested.inner.given) { return tess_precision_name(r->nested.inner.storage); }
     const bool cycles = r->gmres.inner.given && row->options.storage.precision == TESS_PRECISION_FP64;
     return tess_precision_name(cycles ? r->gmres.inner.storage : row->options.storage.precision);
 }
 
 static const char *vector_storage(const cli_solve_row *row)
 {
+    if (row->result.nested.inner.given) { return tess_arithmetic_name(row->result.nested.inner.arithmetic); }
     return row->result.gmres.basis.given ? tess_precision_name(row->result.gmres.basis.storage) : "fp64";
 }
 

@@ -2,6 +2,7 @@
 /* tessera compare: A x = b by each solver, preconditioner and precision, sorted by the time to a verified answer. */
 #include "compare.h"
 #include "request.h"
+#include "solve.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -16,7 +17,7 @@ static const double short_seconds = 0.2;
 static bool is_gmres(tess_solver_kind kind)
 {
     return kind == TESS_SOLVER_GMRES || kind == TESS_SOLVER_GMRES_IR || kind == TESS_SOLVER_GMRES_FD ||
-           kind == TESS_SOLVER_FGMRES;
+           cli_is_flexible(kind);
 }
 
 /* The preconditioner keeps FP64 arithmetic where it can: its vectors are in FP64, except in the cycles of GMRES. */
@@ -44,7 +45,7 @@ void cli_set_precision(tess_precision precision, tess_solve_options *o)
     } else {
         o->storage.precision = precision;
     }
-    if (o->solver == TESS_SOLVER_FGMRES) { o->gmres.orthogonalization = TESS_ORTHOGONALIZATION_CGS2; }
+    if (cli_is_flexible(o->solver)) { o->gmres.orthogonalization = TESS_ORTHOGONALIZATION_CGS2; }
     set_precond_precision(precision, o);
 }
 

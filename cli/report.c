@@ -23,6 +23,31 @@ static void print_roles(const tess_solve_options *o, const tess_solve_result *r)
            tess_count(o->gmres.restart, "vector").text, tess_orthogonalization_name(o->gmres.orthogonalization));
 }
 
+/* The inner iterations of the nested solver. */
+static void print_inner(const tess_nested_result *r)
+{
+    char inner[32], bytes[32];
+    if (!r->inner.given) { return; }
+    printf("%-17s %s in %s, at most %s, matrix %s\n", "inner iterations", tess_solver_kind_name(r->solver),
+           cli_role_text(&r->inner, inner, sizeof inner), tess_count(r->most_iterations, "iteration").text,
+           cli_bytes_text((double)r->matrix_bytes, bytes, sizeof bytes));
+}
+
+/* ", with 90 inner ones (80 fp16, 10 fp32)" */
+static void print_inner_iterations(const tess_nested_result *r)
+{
+    const char *separator = "";
+    if (!r->inner.given) { return; }
+    printf(", with %lld inner ones (", (long long)r->iterations);
+    for (int p = TESS_PRECISION_COUNT - 1; p >= 0; p--) {
+        if (r->iterations_per_precision[p] == 0) { continue; }
+        printf("%s%s %lld", separator, tess_precision_name((tess_precision)p),
+               (long long)r->iterations_per_precision[p]);
+        separator = ", ";
+    }
+    putchar(')');
+}
+
 /* The storage of csr, and of the format that auto chose, follows the inner precision of GMRES. */
 static tess_precision stored_precision(const cli_solve_run *run)
 {
@@ -109,6 +134,7 @@ static void print_setting(const cli_solve_run *run)
         printf("%-17s %s\n", "recurrence", tess_recurrence_name(r->cg.recurrence));
     }
     print_roles(o, r);
+    print_inner(&r->nested);
     cli_print_factors(&o->precond, r, run->solver);
     print_levels(run);
     cli_print_sweeps(run);
@@ -140,9 +166,11 @@ static void print_outcome(const cli_solve_run *run)
 {
     const tess_solve_result *r = run->result;
     printf("%-17s %lld", "iterations", (long long)r->iterations);
+    print_inner_iterations(&r->nested);
     if (r->refinements > 0) { printf(", with %s", tess_count(r->refinements, "residual replacement").text); }
     if (r->escalated || (r->solver == TESS_SOLVER_GMRES_FD && stored_precision(run) != r->storage.precision)) {
-        printf(", ended in %s", tess_precision_name(r->storage.precision));
+        const tess_role_precision *inner = &r->nested.inner;
+        printf(", ended in %s", tess_precision_name(inner->given ? inner->storage : r->storage.precision));
     }
     if (r->jacobi.schedule.count > 0) {
         char schedule[CLI_SCHEDULE_TEXT];
@@ -306,6 +334,16 @@ static json_t *phases_json(const tess_solve_result *r)
     return object;
 }
 
+/* Null for other solvers. */
+static json_t *nested_json(const tess_nested_result *r)
+{
+    if (!r->inner.given) { return json_null(); }
+    return json_pack("{ss so so sI sI so sI}", "solver", tess_solver_kind_name(r->solver), "inner_precision",
+                     cli_role_json(&r->inner), "basis_precision", storage_json(&r->basis), "solves",
+                     (json_int_t)r->solves, "iterations", (json_int_t)r->iterations, "iterations_per_precision",
+                     precisions_json(r->iterations_per_precision), "matrix_bytes", (json_int_t)r->matrix_bytes);
+}
+
 /* Null where nothing is narrowed. */
 static json_t *narrowing_json(const tess_papers_result *r)
 {
@@ -350,6 +388,7 @@ json_t *cli_solve_json(const cli_solve_run *run)
     json_object_set_new(root, "reorder", json_string(tess_reordering_name(r->reorder)));
     json_object_set_new(root, "inner_precision", cli_role_json(&r->gmres.inner));
     json_object_set_new(root, "basis_precision", storage_json(&r->gmres.basis));
+    json_object_set_new(root, "nested", nested_json(&r->nested));
     json_object_set_new(root, "phases", phases_json(r));
     json_object_set_new(root, "triangle_blocks", cli_blocks_json(run->solver));
     json_object_set_new(root, "triangle_levels", triangles_json(r, r->precond.triangle_level_sets));

@@ -95,7 +95,7 @@ static tess_solve_options leave_out(const tess_solve_options *options)
     if (kind == TESS_PRECOND_NONE || kind == TESS_PRECOND_JACOBI || kind == TESS_PRECOND_AUTO) {
         o.precond.role.given = 0;
     }
-    if (o.solver == TESS_SOLVER_FGMRES) { o.gmres.orthogonalization = defaults.gmres.orthogonalization; }
+    if (cli_is_flexible(o.solver)) { o.gmres.orthogonalization = defaults.gmres.orthogonalization; }
     o.timings = 0;
     leave_out_storage(&o.storage);
     return o;

@@ -44,6 +44,8 @@ typedef struct solve_objects {
 /* Refuses options that do not go together, and completes those that follow from others. */
 void cli_check_solve(struct argp_state *state, solve_options *options);
 bool cli_is_least_squares(tess_solver_kind solver);
+/* Whether the outer iterations take a preconditioner that varies, as fgmres does. */
+bool cli_is_flexible(tess_solver_kind solver);
 /* fgmres does not take cgs2-delayed, the default of its kin. */
 void cli_check_orthogonalization(struct argp_state *state, const tess_solve_options *solve);
 void cli_check_narrowing(struct argp_state *state, const tess_papers_solve *papers, const cli_storage_choice *storage);

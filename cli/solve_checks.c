@@ -33,9 +33,11 @@ static void check_output_names(struct argp_state *state, const solve_options *op
 void cli_check_orthogonalization(struct argp_state *state, const tess_solve_options *solve)
 {
     const bool delayed = solve->gmres.orthogonalization == TESS_ORTHOGONALIZATION_CGS2_DELAYED;
-    if (solve->solver != TESS_SOLVER_FGMRES || !delayed || !cli_was_given("orthogonalization")) { return; }
-    cli_refuse(state, "--orthogonalization cgs2-delayed is not for --solver fgmres, whose preconditioner need not be "
-                      "linear; give cgs2");
+    if (!cli_is_flexible(solve->solver) || !delayed || !cli_was_given("orthogonalization")) { return; }
+    cli_refuse(state,
+               "--orthogonalization cgs2-delayed is not for --solver %s, whose preconditioner need not be "
+               "linear; give cgs2",
+               tess_solver_kind_name(solve->solver));
 }
 
 /* What the library uses in any case. */
@@ -43,8 +45,13 @@ static void complete_others(tess_solve_options *solve)
 {
     tess_storage_options *squares = &solve->precond.incomplete.squares;
     const bool blocks = cli_is_incomplete(solve->precond.kind) && squares->policy.policy != TESS_POLICY_NONE;
-    if (solve->solver == TESS_SOLVER_FGMRES) { solve->gmres.orthogonalization = TESS_ORTHOGONALIZATION_CGS2; }
+    if (cli_is_flexible(solve->solver)) { solve->gmres.orthogonalization = TESS_ORTHOGONALIZATION_CGS2; }
     if (blocks && squares->format == TESS_FORMAT_CSR) { squares->format = cli_find_format(cli_is_by_blocks); }
+}
+
+bool cli_is_flexible(tess_solver_kind solver)
+{
+    return solver == TESS_SOLVER_FGMRES || solver == TESS_SOLVER_NESTED;
 }
 
 bool cli_is_least_squares(tess_solver_kind solver)

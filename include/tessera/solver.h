@@ -32,19 +32,20 @@ typedef struct tess_solver tess_solver;
 
 /** The methods. Values are part of the ABI: append, never renumber. */
 typedef enum tess_solver_kind {
-    TESS_SOLVER_AUTO = 0,     /**< the library chooses, tries and explains: automatic.h */
-    TESS_SOLVER_CG = 1,       /**< conjugate gradients */
-    TESS_SOLVER_BICGSTAB = 2, /**< stabilised bi-conjugate gradients */
-    TESS_SOLVER_JACOBI = 3,   /**< Jacobi, in steps of rising precision */
-    TESS_SOLVER_GMRES = 4,    /**< restarted GMRES */
-    TESS_SOLVER_GMRES_IR = 5, /**< GMRES with cycles in low precision: iterative refinement */
-    TESS_SOLVER_GMRES_FD = 6, /**< GMRES in low precision first, then in FP64 */
-    TESS_SOLVER_MINRES = 7,   /**< MINRES, for symmetric matrices that need not be definite */
-    TESS_SOLVER_FGMRES = 8,   /**< GMRES with a preconditioner that may vary */
-    TESS_SOLVER_IDR = 9,      /**< IDR(s): short recurrences for any matrix */
-    TESS_SOLVER_LSQR = 10,    /**< least squares, for matrices of any shape: LSQR */
-    TESS_SOLVER_LSMR = 11,    /**< the same by LSMR */
-    TESS_SOLVER_BLOCK_CG = 12 /**< CG for several right-hand sides in one Krylov space; for one it is CG */
+    TESS_SOLVER_AUTO = 0,      /**< the library chooses, tries and explains: automatic.h */
+    TESS_SOLVER_CG = 1,        /**< conjugate gradients */
+    TESS_SOLVER_BICGSTAB = 2,  /**< stabilised bi-conjugate gradients */
+    TESS_SOLVER_JACOBI = 3,    /**< Jacobi, in steps of rising precision */
+    TESS_SOLVER_GMRES = 4,     /**< restarted GMRES */
+    TESS_SOLVER_GMRES_IR = 5,  /**< GMRES with cycles in low precision: iterative refinement */
+    TESS_SOLVER_GMRES_FD = 6,  /**< GMRES in low precision first, then in FP64 */
+    TESS_SOLVER_MINRES = 7,    /**< MINRES, for symmetric matrices that need not be definite */
+    TESS_SOLVER_FGMRES = 8,    /**< GMRES with a preconditioner that may vary */
+    TESS_SOLVER_IDR = 9,       /**< IDR(s): short recurrences for any matrix */
+    TESS_SOLVER_LSQR = 10,     /**< least squares, for matrices of any shape: LSQR */
+    TESS_SOLVER_LSMR = 11,     /**< the same by LSMR */
+    TESS_SOLVER_BLOCK_CG = 12, /**< CG for several right-hand sides in one Krylov space; for one it is CG */
+    TESS_SOLVER_NESTED = 13    /**< flexible CG or GMRES, preconditioned by CG or GMRES on a low-precision copy of A */
 } tess_solver_kind;
 
 /** How iterations are launched. */
@@ -168,6 +169,16 @@ typedef struct tess_idr_options {
     int64_t reserved[4]; /**< zeros */
 } tess_idr_options;
 
+/**
+ * Options of the nested solver. Its precisions are those of tess_gmres_options: `inner` (fp16/fp32) of the copy of A
+ * and the inner vectors, `basis` (fp32) of an inner GMRES.
+ */
+typedef struct tess_nested_options {
+    int64_t iterations;  /**< --inner-iterations (auto, 0: cg 50, gmres 20): most of an outer one, 1 to 1000 */
+    double reduction;    /**< --inner-reduction (0.1): they end below this share of their residual; 0: never before */
+    int64_t reserved[4]; /**< zeros */
+} tess_nested_options;
+
 /** Options for studies of the papers (papers.h). */
 struct tess_papers_solve;
 
@@ -216,6 +227,7 @@ typedef struct tess_solve_options {
         solver is auto, `scale` and `reorder` are none, and a product fetches x badly. docs/howto/reorder-and-scale.md
      */
     int keep_order;
+    tess_nested_options nested;
 } tess_solve_options;
 
 /** What CG did. */
@@ -229,6 +241,18 @@ typedef struct tess_gmres_result {
     tess_role_precision inner, basis;
     int64_t reserved[4];
 } tess_gmres_result;
+
+/** What the inner iterations of the nested solver did; 0 for other solvers. */
+typedef struct tess_nested_result {
+    tess_solver_kind solver;          /**< CG, or GMRES */
+    tess_role_precision inner, basis; /**< at the end: of the copy and the vectors; storage of GMRES' basis */
+    int64_t most_iterations;          /**< of an inner solve */
+    int64_t solves;                   /**< inner solves */
+    int64_t iterations;               /**< of all of them, each a product with the copy */
+    int64_t iterations_per_precision[TESS_MAX_PRECISIONS]; /**< the same by the precision of the copy */
+    int64_t matrix_bytes;                                  /**< of the copy */
+    int64_t reserved[4];
+} tess_nested_result;
 
 /** What Jacobi did. */
 typedef struct tess_jacobi_result {
@@ -326,6 +350,7 @@ typedef struct tess_solve_result {
     tess_accuracy_result accuracy; /**< of a solve with options.accuracy */
     tess_stop_norm stop_norm;      /**< the norm that decided, never AUTO */
     tess_row_residual rows;
+    tess_nested_result nested;
 } tess_solve_result;
 
 /** A solve that asks for the norm as given alone is not verified beyond so many times the row-scaled tolerance. */

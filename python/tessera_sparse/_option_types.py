@@ -25,12 +25,13 @@ Reordering = Literal["none", "rcm", "clusters"]
 RowOrder = Literal["original", "permuted", "symmetric"]
 Scaling = Literal["none", "max-product", "symmetric", "rows"]
 SolverKind = Literal["auto", "cg", "bicgstab", "jacobi", "gmres", "gmres-ir", "gmres-fd", "minres", "fgmres", "idr",
-    "lsqr", "lsmr", "block-cg", "idr:1", "idr:2", "idr:3", "idr:4", "idr:5", "idr:6", "idr:7", "idr:8", "idr:9",
-    "idr:10", "idr:11", "idr:12", "idr:13", "idr:14", "idr:15", "idr:16", "idr:17", "idr:18", "idr:19", "idr:20",
-    "idr:21", "idr:22", "idr:23", "idr:24", "idr:25", "idr:26", "idr:27", "idr:28", "idr:29", "idr:30", "idr:31",
-    "idr:32", "idr:33", "idr:34", "idr:35", "idr:36", "idr:37", "idr:38", "idr:39", "idr:40", "idr:41", "idr:42",
-    "idr:43", "idr:44", "idr:45", "idr:46", "idr:47", "idr:48", "idr:49", "idr:50", "idr:51", "idr:52", "idr:53",
-    "idr:54", "idr:55", "idr:56", "idr:57", "idr:58", "idr:59", "idr:60", "idr:61", "idr:62", "idr:63", "idr:64"]
+    "lsqr", "lsmr", "block-cg", "nested", "idr:1", "idr:2", "idr:3", "idr:4", "idr:5", "idr:6", "idr:7", "idr:8",
+    "idr:9", "idr:10", "idr:11", "idr:12", "idr:13", "idr:14", "idr:15", "idr:16", "idr:17", "idr:18", "idr:19",
+    "idr:20", "idr:21", "idr:22", "idr:23", "idr:24", "idr:25", "idr:26", "idr:27", "idr:28", "idr:29", "idr:30",
+    "idr:31", "idr:32", "idr:33", "idr:34", "idr:35", "idr:36", "idr:37", "idr:38", "idr:39", "idr:40", "idr:41",
+    "idr:42", "idr:43", "idr:44", "idr:45", "idr:46", "idr:47", "idr:48", "idr:49", "idr:50", "idr:51", "idr:52",
+    "idr:53", "idr:54", "idr:55", "idr:56", "idr:57", "idr:58", "idr:59", "idr:60", "idr:61", "idr:62", "idr:63",
+    "idr:64"]
 StopNorm = Literal["auto", "given", "rows", "both", "preconditioned"]
 Triangular = Literal["auto", "levels", "blocks", "merged"]
 
@@ -182,9 +183,9 @@ class MethodOptions(PrecondOptions, total=False):
     base: str | Sequence[str] | None
     """split, composite: format of the parts, csr, ellr, sell or dia, or auto (default csr); LOW: parts below ..."""
     basis: Precision | None
-    """gmres: storage of the Krylov basis (default: that of inner_precision)"""
+    """gmres: storage of the Krylov basis (default: that of inner_precision; nested: fp32)"""
     basis_precision: Precision | None
-    """gmres: storage of the Krylov basis (default: that of inner_precision)"""
+    """gmres: storage of the Krylov basis (default: that of inner_precision; nested: fp32)"""
     block: Literal["16x16", "16x32", "32x16", "32x32"] | None
     """16x16, 16x32, 32x16 or 32x32 rows and columns (default 16x16)"""
     block_rows: Literal["16x16", "16x32", "32x16", "32x32"] | None
@@ -214,10 +215,16 @@ class MethodOptions(PrecondOptions, total=False):
     idr_s: float | None
     inner: str | None
     """gmres: storage P and arithmetic A of a cycle, or auto (default fp64/fp64; gmres-ir and gmres-fd: ..."""
+    inner_iterations: int | Literal["auto"] | None
+    """nested: most inner iterations of an outer one (default auto: 50 of cg, 20 of gmres)"""
     inner_precision: str | None
     """gmres: storage P and arithmetic A of a cycle, or auto (default fp64/fp64; gmres-ir and gmres-fd: ..."""
+    inner_reduction: float | None
+    """nested: inner iterations end when their residual falls below R times its first norm (default 0.1); 0: ..."""
     iterate: Literal["best", "last", "last-at-limit"] | None
     """best, last or last-at-limit (default best); which x a solve returns that does not converge: that of the ..."""
+    iterations: int | Literal["auto"] | None
+    """nested: most inner iterations of an outer one (default auto: 50 of cg, 20 of gmres)"""
     jacobi_omega: float | None
     jacobi_schedule: str | Sequence[str] | None
     kind: str | None
@@ -230,6 +237,8 @@ class MethodOptions(PrecondOptions, total=False):
     """most iterations (default 10000)"""
     max_padding: float | None
     """ellr, sell, dia: most entries stored per nonzero (default 3)"""
+    nested_iterations: int | Literal["auto"] | None
+    nested_reduction: float | None
     omega: float | None
     """jacobi: weight of the update (default 1)"""
     orthogonalization: Orthogonalization | None
@@ -241,6 +250,8 @@ class MethodOptions(PrecondOptions, total=False):
     precond_kind: str | None
     recurrence: Recurrence | None
     """auto, standard, one-reduction or predict-and-recompute (default auto); for cg; standard: two reductions ..."""
+    reduction: float | None
+    """nested: inner iterations end when their residual falls below R times its first norm (default 0.1); 0: ..."""
     reorder: Reordering | None
     """auto, none, rcm or clusters (default auto); auto: clusters where format or solver is auto and a product ..."""
     restart: int | None
@@ -260,7 +271,7 @@ class MethodOptions(PrecondOptions, total=False):
     share: float | Literal["at-most-one"] | None
     """percent of the values of a low row that must be in the range, or at-most-one: all but one of up to 100 ..."""
     solver: SolverKind | None
-    """auto, cg, bicgstab, jacobi, gmres, gmres-ir, gmres-fd, minres, fgmres, idr, lsqr, lsmr or block-cg ..."""
+    """auto, cg, bicgstab, jacobi, gmres, gmres-ir, gmres-fd, minres, fgmres, idr, lsqr, lsmr, block-cg or ..."""
     steps: str | Sequence[str] | None
     """jacobi: precisions and mixed, one after another, each with :N for N iterations, such as ..."""
     stop_norm: StopNorm | None

@@ -209,4 +209,50 @@ TESS_HD void fused_diagonal(const tess_fused *f, tess_scalars s, int64_t i, int6
     store_shadow(f, i, z);
 }
 
+/* ---- FP32 vectors: `in` and `out` point to them, `scale` stays FP64 ---- */
+
+TESS_HD double load_fp32(const double *vector, int64_t i)
+{
+    return (double)((const float *)(const void *)vector)[i];
+}
+
+/* The stored value. */
+TESS_HD double store_fp32(double *vector, int64_t i, double value)
+{
+    const float rounded = (float)value;
+
+    ((float *)(void *)vector)[i] = rounded;
+    return (double)rounded;
+}
+
+/* in = {r, z or none}, out = {p}: p = z, or D^-1 r; (r, r), (r, z) */
+TESS_HD void fused_fp32_cg_start(const tess_fused *f, tess_scalars s, int64_t i, int64_t row, double *dots)
+{
+    const double r = load_fp32(f->in[0], i);
+    const double z = store_fp32(f->out[0], i, f->in[1] ? load_fp32(f->in[1], i) : apply_scale(f, row, r));
+
+    (void)s;
+    dots[0] += r * r;
+    dots[1] += r * z;
+}
+
+/* As fused_cg_residual. */
+TESS_HD void fused_fp32_cg_residual(const tess_fused *f, tess_scalars s, int64_t i, int64_t row, double *dots)
+{
+    const double r = store_fp32(f->out[0], i, load_fp32(f->out[0], i) - s.alpha * load_fp32(f->in[0], i));
+
+    dots[0] += r * r;
+    dots[1] += r * apply_scale(f, row, r);
+}
+
+/* As fused_cg_direction. */
+TESS_HD void fused_fp32_cg_direction(const tess_fused *f, tess_scalars s, int64_t i, int64_t row, double *dots)
+{
+    const double p = load_fp32(f->out[1], i);
+
+    (void)dots;
+    (void)store_fp32(f->out[0], i, load_fp32(f->out[0], i) + s.alpha * p);
+    (void)store_fp32(f->out[1], i, apply_scale(f, row, load_fp32(f->in[0], i)) + s.beta * p);
+}
+
 #endif

@@ -47,6 +47,21 @@ static tess_status make_precond(tess_context *ctx, const tess_precond_ops *ops, 
     return TESS_SUCCESS;
 }
 
+tess_status tess_precond_make(const tess_matrix *a, const tess_precond_ops *ops, tess_precond **out)
+{
+    const tess_status status = make_precond(a->ctx, ops, a->nrows, out);
+
+    if (status != TESS_SUCCESS) { return status; }
+    (*out)->matrix = a;
+    tess_matrix_hold(a);
+    return TESS_SUCCESS;
+}
+
+const tess_precond *tess_precond_inmost(const tess_precond *m)
+{
+    return m && m->ops->inside ? m->ops->inside(m) : m;
+}
+
 /* ---- none, and the user's own ---- */
 
 static tess_status check_none(const tess_matrix *a, const tess_precond_options *options)
@@ -127,9 +142,7 @@ static tess_status create(const tess_matrix *a, const tess_precond_options *opti
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(check_request(a, options));
-    TESS_TRY(make_precond(a->ctx, tess_find_precond(options->kind), a->nrows, &m));
-    m->matrix = a;
-    tess_matrix_hold(a);
+    TESS_TRY(tess_precond_make(a, tess_find_precond(options->kind), &m));
     m->role = options->role;
     if (m->ops->create) { status = m->ops->create(m, options); }
     if (status == TESS_SUCCESS) { m->values_version = a->values_version; }
@@ -250,7 +263,7 @@ tess_role_precision tess_precond_default_role(tess_precond_kind kind, tess_role_
 
 bool tess_precond_is_identity(const tess_precond *m)
 {
-    return !m || m->kind == TESS_PRECOND_NONE;
+    return !m || (m->kind == TESS_PRECOND_NONE && !m->ops->inside);
 }
 
 /* ---- application ---- */

@@ -55,6 +55,8 @@ typedef struct tess_precond_ops {
     void (*factors)(const tess_precond *m, tess_precond_factors *out); /* NULL: it has no factors */
     void (*levels)(const tess_precond *m, tess_amg_levels *out);       /* NULL: it has no levels */
     void (*sweeps)(const tess_precond *m, tess_precond_sweeps *out);   /* NULL: it has no sweeps */
+    const tess_precond *(*inside)(const tess_precond *m);              /* the one that iterations within this one
+                                                                          apply, or NULL; NULL: there are none */
     void (*destroy)(tess_precond *m);                                  /* frees m->own, which may be NULL; NULL: nothing
                                                                           to free */
 } tess_precond_ops;
@@ -76,6 +78,10 @@ struct tess_precond {
     void *own; /* data of the kind */
 };
 
+/* A preconditioner of the library's own, without data yet, for an assembled matrix, which it holds. */
+tess_status tess_precond_make(const tess_matrix *a, const tess_precond_ops *ops, tess_precond **out);
+/* The user's: what iterations within this one apply, if it has some. m may be NULL. */
+const tess_precond *tess_precond_inmost(const tess_precond *m);
 /* Another holder, which destroys it too. NULL is allowed. */
 tess_precond *tess_precond_hold(const tess_precond *m);
 /* As tess_precond_create, but after SINGULAR *out exists too: tess_precond_update may succeed on later values. */

@@ -113,13 +113,11 @@ static const tess_named_value factorization_names[] = {{"auto", TESS_FACTORIZATI
                                                        {"device", TESS_FACTORIZATION_DEVICE},
                                                        {NULL, 0}};
 static const tess_named_value solver_kind_names[] = {
-    {"auto", TESS_SOLVER_AUTO},         {"cg", TESS_SOLVER_CG},
-    {"bicgstab", TESS_SOLVER_BICGSTAB}, {"jacobi", TESS_SOLVER_JACOBI},
-    {"gmres", TESS_SOLVER_GMRES},       {"gmres-ir", TESS_SOLVER_GMRES_IR},
-    {"gmres-fd", TESS_SOLVER_GMRES_FD}, {"minres", TESS_SOLVER_MINRES},
-    {"fgmres", TESS_SOLVER_FGMRES},     {"idr", TESS_SOLVER_IDR},
-    {"lsqr", TESS_SOLVER_LSQR},         {"lsmr", TESS_SOLVER_LSMR},
-    {"block-cg", TESS_SOLVER_BLOCK_CG}, {NULL, 0}};
+    {"auto", TESS_SOLVER_AUTO},         {"cg", TESS_SOLVER_CG},         {"bicgstab", TESS_SOLVER_BICGSTAB},
+    {"jacobi", TESS_SOLVER_JACOBI},     {"gmres", TESS_SOLVER_GMRES},   {"gmres-ir", TESS_SOLVER_GMRES_IR},
+    {"gmres-fd", TESS_SOLVER_GMRES_FD}, {"minres", TESS_SOLVER_MINRES}, {"fgmres", TESS_SOLVER_FGMRES},
+    {"idr", TESS_SOLVER_IDR},           {"lsqr", TESS_SOLVER_LSQR},     {"lsmr", TESS_SOLVER_LSMR},
+    {"block-cg", TESS_SOLVER_BLOCK_CG}, {"nested", TESS_SOLVER_NESTED}, {NULL, 0}};
 static const tess_named_value engine_names[] = {{"auto", TESS_ENGINE_AUTO},
                                                 {"plain", TESS_ENGINE_PLAIN},
                                                 {"graph", TESS_ENGINE_GRAPH},

@@ -33,8 +33,9 @@ typedef enum option_home { HOME_SOLVE, HOME_PRECOND, HOME_STORAGE, HOME_PAPERS_S
 /* What an option is for, as messages say it. options_check.c has the predicate of each. */
 #define NEED_TEXT_ALWAYS ""
 #define NEED_TEXT_AUTO "--solver auto"
-#define NEED_TEXT_GMRES "--solver gmres, gmres-ir, gmres-fd or fgmres"
+#define NEED_TEXT_GMRES "--solver gmres, gmres-ir, gmres-fd, fgmres or nested"
 #define NEED_TEXT_GMRES_FD "--solver gmres-fd"
+#define NEED_TEXT_NESTED "--solver nested"
 #define NEED_TEXT_CG "--solver cg or bicgstab"
 #define NEED_TEXT_JACOBI "--solver jacobi"
 #define NEED_TEXT_SOME_PRECOND "--precond"
@@ -51,6 +52,7 @@ typedef enum option_need {
     NEED_AUTO,
     NEED_GMRES,
     NEED_GMRES_FD,
+    NEED_NESTED,
     NEED_CG,
     NEED_JACOBI,
     NEED_SOME_PRECOND,

@@ -26,12 +26,17 @@ static bool is_automatic(const tess_solve_options *o)
 static bool is_gmres(const tess_solve_options *o)
 {
     return o->solver == TESS_SOLVER_GMRES || o->solver == TESS_SOLVER_GMRES_IR || o->solver == TESS_SOLVER_GMRES_FD ||
-           o->solver == TESS_SOLVER_FGMRES;
+           o->solver == TESS_SOLVER_FGMRES || o->solver == TESS_SOLVER_NESTED;
 }
 
 static bool is_gmres_fd(const tess_solve_options *o)
 {
     return o->solver == TESS_SOLVER_GMRES_FD;
+}
+
+static bool is_nested(const tess_solve_options *o)
+{
+    return o->solver == TESS_SOLVER_NESTED;
 }
 
 /* An automatic solve may take one of them. */
@@ -106,6 +111,7 @@ static const struct {
     [NEED_AUTO] = {is_automatic, false},
     [NEED_GMRES] = {is_gmres, false},
     [NEED_GMRES_FD] = {is_gmres_fd, false},
+    [NEED_NESTED] = {is_nested, false},
     [NEED_CG] = {is_cg, false},
     [NEED_JACOBI] = {is_jacobi, false},
     [NEED_SOME_PRECOND] = {has_precond, true},
@@ -547,6 +553,7 @@ static void prune(tess_solve_options *options)
 
     tess_solve_options_init(&plain);
     if (!is_gmres(options)) { options->gmres = plain.gmres; }
+    if (!is_nested(options)) { options->nested = plain.nested; }
     if (!is_gmres_fd(options)) { options->gmres.switch_at = plain.gmres.switch_at; }
     if (!is_cg(options)) { options->cg = plain.cg; }
     if (!is_jacobi(options)) { options->jacobi = plain.jacobi; }

@@ -17,8 +17,9 @@ static void count_nonzeros(const tess_matrix *m, tess_solve_result *r)
     }
 }
 
-static void describe_precond(const tess_precond *m, tess_solve_result *r)
+static void describe_precond(const tess_precond *outmost, tess_solve_result *r)
 {
+    const tess_precond *m = tess_precond_inmost(outmost);
     tess_precond_factors factors = {.size = sizeof factors};
 
     r->precond.kind = m ? m->kind : TESS_PRECOND_NONE;

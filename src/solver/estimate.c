@@ -17,6 +17,7 @@ enum { FACTOR_ENTRY_BYTES = 12, PATTERN_ENTRY_BYTES = 12 };
 /* Typical fill of ilut and ict with their default thresholds, as a multiple of the matrix's entries. */
 enum { TYPICAL_FILL = 3 };
 /* Blocks of IDR(s), and sides of LSQR and LSMR beside the common vectors. */
+enum { INNER_BASIS = 10 }; /* 21 columns in FP32 */
 enum { IDR_BLOCKS = 3, LEAST_SQUARES_VECTORS = 4 };
 /* Below this a solve is not looked at: asking the system takes longer. */
 static const int64_t ALWAYS_FITS = INT64_C(100000000);
@@ -63,6 +64,16 @@ static int64_t basis_bytes(const tess_matrix *a, const tess_solve_options *o)
     return columns * a->nrows * (int64_t)tess_precision_bytes(gmres_basis_precision(o));
 }
 
+/* The copy, the inner vectors, and both bases, of which an inner one is small. */
+static int64_t nested_bytes(const tess_matrix *a, const tess_solve_options *o)
+{
+    const int64_t columns = smaller(o->gmres.restart, a->nrows) + 1,
+                  outer = 2 * columns * a->nrows * (int64_t)sizeof(double);
+    const int64_t storage = o->gmres.inner.given ? (int64_t)tess_precision_bytes(o->gmres.inner.storage) : 2;
+
+    return outer + a->nnz * (4 + storage) + (COMMON_VECTORS + INNER_BASIS) * a->nrows * (int64_t)sizeof(double);
+}
+
 static int64_t vector_bytes(const tess_matrix *a, const tess_solve_options *o)
 {
     const tess_method *method = tess_find_method(o->solver);
@@ -75,6 +86,7 @@ static int64_t vector_bytes(const tess_matrix *a, const tess_solve_options *o)
     case TESS_SOLVER_GMRES:
     case TESS_SOLVER_GMRES_IR:
     case TESS_SOLVER_GMRES_FD: bytes += basis_bytes(a, o); break;
+    case TESS_SOLVER_NESTED: bytes += nested_bytes(a, o); break;
     case TESS_SOLVER_IDR: bytes += IDR_BLOCKS * smaller(o->idr.s, n) * n * (int64_t)sizeof(double); break;
     case TESS_SOLVER_LSQR:
     case TESS_SOLVER_LSMR:

@@ -56,6 +56,12 @@ struct tess_method {
     bool pauses;                /* its loop ends with RUNNING to be judged, and goes on from there (guard_pause.c) */
     size_t numbers;             /* bytes of scalars beside the loop's state */
     int (*vectors)(const tess_precond *m);
+    /* Another table of this kind for such options and such a matrix, or *other stays NULL; before the options are
+       complete. It has seen to the symmetry. NULL: there is one table. */
+    tess_status (*choose)(const method_solver *s, const tess_method **other);
+    /* Makes what the iterations take as their preconditioner, in place of the caller's or the one of the options.
+       NULL: they take those. */
+    tess_status (*make_precond)(const method_solver *s, const tess_precond *given, tess_precond **out);
     tess_status (*complete_options)(method_solver *s); /* called first: settles the options left open; NULL: nothing to
                                                         settle */
     tess_status (*start)(tess_krylov *k);

@@ -51,8 +51,7 @@ cleanup:
     return status;
 }
 
-/* All of the diagonal is positive, or all is negative: A or -A may be positive definite. */
-static tess_status diagonal_has_one_sign(const tess_matrix *a, bool *has)
+tess_status solver_diagonal_has_one_sign(const tess_matrix *a, bool *has)
 {
     double *diagonal = NULL, *host = NULL;
     tess_status status = TESS_SUCCESS;
@@ -94,15 +93,24 @@ static tess_status choose_method(method_solver *s)
 {
     const tess_matrix *a = s->original;
     tess_solver_kind kind = s->options->solver;
+    const tess_method *other = NULL;
     bool symmetric = true, one_sign = false;
     tess_status status = TESS_SUCCESS;
 
     s->method = tess_find_method(kind);
+    if (s->method && s->method->choose) {
+        TESS_TRY(s->method->choose(s, &other));
+        if (other) {
+            s->method = other;
+            note_symmetry(s, true);
+            return TESS_SUCCESS;
+        }
+    }
     if (a->ops && (kind == TESS_SOLVER_AUTO || (s->method && s->method->needs_symmetry))) {
         TESS_TRY(probe_symmetry(a, &symmetric));
     }
     if (kind == TESS_SOLVER_AUTO) {
-        if (a->ops && symmetric) { TESS_TRY(diagonal_has_one_sign(a, &one_sign)); }
+        if (a->ops && symmetric) { TESS_TRY(solver_diagonal_has_one_sign(a, &one_sign)); }
         kind = a->ops ? one_sign ? TESS_SOLVER_CG : TESS_SOLVER_BICGSTAB : method_of_marks(&a->shell);
         s->method = tess_find_method(kind);
     }
@@ -146,8 +154,13 @@ static tess_status setup_precond(method_solver *s, const tess_precond *given)
     tess_status status = TESS_SUCCESS;
 
     s->precond = given;
-    if (given || s->options->precond.kind == TESS_PRECOND_NONE) { return TESS_SUCCESS; }
-    status = tess_precond_create_renewable(s->original, &s->options->precond, &s->own_precond);
+    if (s->method->make_precond) {
+        status = s->method->make_precond(s, given, &s->own_precond);
+    } else if (given || s->options->precond.kind == TESS_PRECOND_NONE) {
+        return TESS_SUCCESS;
+    } else {
+        status = tess_precond_create_renewable(s->original, &s->options->precond, &s->own_precond);
+    }
     s->precond = s->own_precond;
     if (status == TESS_SUCCESS) { status = s->ctx->backend->synchronize(s->ctx); }
     s->precond_seconds = tess_wall_seconds() - start;
@@ -186,6 +199,7 @@ tess_status solver_change_precond(method_solver *s, tess_role_precision role)
     tess_precond *made = NULL;
     tess_status status = TESS_SUCCESS;
 
+    if (s->method->make_precond) { return TESS_SUCCESS; } /* it has precisions of its own */
     if (now.storage == role.storage && now.arithmetic == role.arithmetic) { return TESS_SUCCESS; }
     options.role = role;
     if (role.storage == TESS_PRECISION_FP64) { options.block_jacobi.adaptive = 0; }
@@ -235,8 +249,8 @@ cleanup:
 /* The preconditioned norm is that of M^-1 (b - A x), with M as it is applied to FP64 vectors. */
 static tess_status check_preconditioned_norm(const method_solver *s)
 {
-    const bool fits = !s->method->run && !s->method->low_residual && s->krylov.vectors == TESS_PRECISION_FP64 &&
-                      s->precond && s->options->guard == TESS_GUARD_REPAIR;
+    const bool fits = !s->method->run && !s->method->make_precond && !s->method->low_residual &&
+                      s->krylov.vectors == TESS_PRECISION_FP64 && s->precond && s->options->guard == TESS_GUARD_REPAIR;
 
     if (s->options->stop_norm != TESS_STOP_NORM_PRECONDITIONED || fits) { return TESS_SUCCESS; }
     return tess_fail(s->ctx, TESS_UNSUPPORTED,
@@ -336,7 +350,7 @@ static tess_status last_iterate(const tess_solver *s, tess_vector *x)
 
 static const tess_precond *precond(const tess_solver *s)
 {
-    return method_of(s)->precond;
+    return tess_precond_inmost(method_of(s)->precond);
 }
 
 static method_solver *running(const tess_solver *s)

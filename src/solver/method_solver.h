@@ -58,6 +58,8 @@ tess_status guard_solve(method_solver *s, const tess_vector *b, tess_vector *x, 
 /* For a method that needs symmetry: finds out whether the matrix is symmetric, once per version of its values. */
 tess_status check_symmetry(method_solver *s);
 
+/* All of the diagonal is positive, or all is negative: A or -A may be positive definite. */
+tess_status solver_diagonal_has_one_sign(const tess_matrix *a, bool *has);
 /* Makes the matrix in the storage that the options name. */
 tess_status solver_setup_storage(method_solver *s);
 /* Krylov vectors in this precision. Contents of vectors in another precision are lost. */

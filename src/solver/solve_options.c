@@ -13,7 +13,8 @@
 
 static const tess_papers_solve no_papers = {.size = sizeof no_papers};
 
-enum { DEFAULT_HISTORY = 1 << 20, DEFAULT_RESTART = 50, DEFAULT_SHADOWS = 4 };
+enum { DEFAULT_HISTORY = 1 << 20, DEFAULT_RESTART = 50, DEFAULT_SHADOWS = 4, MOST_INNER = 1000 };
+#define DEFAULT_REDUCTION 0.1
 
 void tess_solve_options_init_sized(tess_solve_options *options, size_t size)
 {
@@ -29,6 +30,7 @@ void tess_solve_options_init_sized(tess_solve_options *options, size_t size)
     o.gmres.orthogonalization = TESS_ORTHOGONALIZATION_CGS2_DELAYED;
     o.jacobi.omega = 1.0;
     o.idr.s = DEFAULT_SHADOWS;
+    o.nested.reduction = DEFAULT_REDUCTION;
     tess_precond_options_init(&o.precond);
     o.precond.kind = TESS_PRECOND_AUTO;
     tess_storage_options_init(&o.storage);
@@ -82,6 +84,16 @@ static tess_status check_accuracy(tess_context *ctx, const tess_accuracy_options
     if (fits && (o->forward == 0.0 || o->backward == 0.0)) { return TESS_SUCCESS; }
     return tess_fail(ctx, TESS_INVALID_ARGUMENT, "set one of the two, from 0 to below 1",
                      "an accuracy of forward %g and backward %g is not possible", o->forward, o->backward);
+}
+
+static tess_status check_nested(tess_context *ctx, const tess_nested_options *o)
+{
+    const bool fits = o->iterations >= 0 && o->iterations <= MOST_INNER && o->reduction >= 0.0 && o->reduction < 1.0;
+
+    if (fits) { return TESS_SUCCESS; }
+    return tess_fail(ctx, TESS_INVALID_ARGUMENT, "give 0 to 1000 iterations, and a reduction from 0 to below 1",
+                     "inner solves of %s to a reduction of %g are not possible",
+                     tess_count(o->iterations, "iteration").text, o->reduction);
 }
 
 static tess_status check_names(tess_context *ctx, const tess_solve_options *o)
@@ -149,6 +161,7 @@ tess_status solve_options_take(tess_context *ctx, const tess_solve_options *give
     TESS_TRY(options_require_reserved(ctx, "tess_jacobi_options", out->jacobi.reserved));
     TESS_TRY(options_require_reserved(ctx, "tess_automatic_options", out->automatic.reserved));
     TESS_TRY(options_require_reserved(ctx, "tess_idr_options", out->idr.reserved));
+    TESS_TRY(options_require_reserved(ctx, "tess_nested_options", out->nested.reserved));
     TESS_TRY(options_require_reserved(ctx, "tess_accuracy_options", out->accuracy.reserved));
     TESS_TRY(check_accuracy(ctx, &out->accuracy));
     TESS_TRY(precond_options_take_member(ctx, &out->precond, &papers->squares));
@@ -159,8 +172,11 @@ tess_status solve_options_take(tess_context *ctx, const tess_solve_options *give
     if (out->jacobi.schedule.count != 0) { TESS_TRY(schedule_check(ctx, &out->jacobi.schedule)); }
     TESS_TRY(check_recurrence(ctx, out));
     TESS_TRY(check_limits(ctx, out));
+    TESS_TRY(check_nested(ctx, &out->nested));
     if (out->solver == TESS_SOLVER_AUTO) { solve_options_keep_fp64(out); }
-    if (out->solver == TESS_SOLVER_FGMRES) { out->gmres.orthogonalization = TESS_ORTHOGONALIZATION_CGS2; }
+    if (out->solver == TESS_SOLVER_FGMRES || out->solver == TESS_SOLVER_NESTED) {
+        out->gmres.orthogonalization = TESS_ORTHOGONALIZATION_CGS2;
+    }
 cleanup:
     return status;
 }

@@ -194,6 +194,16 @@ static tess_status solve_many_by_factors(scene *s)
     return solve_columns_by(s, TESS_SOLVER_FGMRES, mumps_is_here() ? TESS_PRECOND_LU : TESS_PRECOND_JACOBI);
 }
 
+/* The inner matrix goes up from FP16, and new values renew it. */
+static tess_status solve_nested(scene *s)
+{
+    tess_solve_options options = solve_options(TESS_SOLVER_NESTED);
+
+    options.precond.kind = TESS_PRECOND_ILU0;
+    options.gmres.inner = (tess_role_precision){1, TESS_PRECISION_E5M2, TESS_ARITHMETIC_FP32};
+    return solve_fresh(s, &s->a, &options);
+}
+
 static tess_status solve_idr(scene *s)
 {
     return solve(s, TESS_SOLVER_IDR, TESS_PRECISION_FP32, TESS_PRECOND_JACOBI);
@@ -550,6 +560,7 @@ const named_scenario solve_scenarios[] = {
     {"solve_sequence", solve_sequence, false},
     {"solve_block_cg", solve_block_cg, false},
     {"solve_many_by_factors", solve_many_by_factors, false},
+    {"solve_nested", solve_nested, false},
     {"solve_idr", solve_idr, false},
     {"solve_narrowed", solve_narrowed, false},
     {"solve_auto", solve_auto, false},

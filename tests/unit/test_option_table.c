@@ -325,9 +325,9 @@ static void precond_and_storage_have_their_options_alone(void **state)
 /* ---- what goes together ---- */
 
 /* A method and a preconditioner that few options fit. */
-static const char *const methods[][2] = {{"cg", "none"},          {"lsqr", "jacobi"}, {"gmres", "polynomial"},
-                                         {"auto", "auto"},        {"cg", "amg"},      {"gmres-fd", "ilu0"},
-                                         {"cg", "jacobi-sweeps"}, {"jacobi", "none"}, {"cg", "lu"}};
+static const char *const methods[][2] = {
+    {"cg", "none"},       {"lsqr", "jacobi"},      {"gmres", "polynomial"}, {"auto", "auto"}, {"cg", "amg"},
+    {"gmres-fd", "ilu0"}, {"cg", "jacobi-sweeps"}, {"jacobi", "none"},      {"cg", "lu"},     {"nested", "none"}};
 
 /* An option that some methods do not take is refused with each of these or fits one of them at least. */
 static void options_without_effect_are_refused(void **state)
@@ -541,7 +541,7 @@ static void a_solver_refuses_what_the_check_refuses(void **state)
     assert_int_equal(set(&b, "restart", "7"), TESS_SUCCESS);
     assert_int_equal(tess_solver_create(a, &b.solve, &solver), TESS_INVALID_ARGUMENT);
     assert_string_equal(tess_context_last_error(ctx)->message,
-                        "--restart is for --solver gmres, gmres-ir, gmres-fd or fgmres");
+                        "--restart is for --solver gmres, gmres-ir, gmres-fd, fgmres or nested");
     start(&b);
     assert_int_equal(set(&b, "solver", "cg"), TESS_SUCCESS);
     assert_int_equal(set(&b, "base", "ellr"), TESS_SUCCESS); /* csr has no parts */

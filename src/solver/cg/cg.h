@@ -7,6 +7,16 @@
 
 extern const tess_method tess_method_cg; /* two reductions an iteration */
 
+/* CG with FP32 vectors, for the inner iterations of the nested solver. krylov.own: a cg_resume. */
+extern const tess_method tess_method_cg_fp32;
+
+/* How a loop of cg_fp32 starts: anew, or from the direction of the one before, which is to be multiplied by `factor`.
+ */
+typedef struct cg_resume {
+    bool resumes;
+    double factor;
+} cg_resume;
+
 /* Members of that table, for block CG with one right-hand side. */
 int cg_vectors(const tess_precond *m);
 tess_status cg_start(tess_krylov *k);

@@ -97,6 +97,28 @@ TESS_HD void update_cg_beta_split(tess_loop_state *s)
     loop_end_if_stalled(s, TESS_LOOP_FINISHING);
 }
 
+/*
+ * Flexible CG (Golub and Ye, SIAM J. Sci. Comput. 21 (1999); Notay, SIAM J. Sci. Comput. 22 (2000)): dots = {(z, r),
+ * (z, A p)} at the beginning of an iteration. beta = (z, r - r_old) / rho by r - r_old = -alpha A p, the formula of
+ * Polak and Ribiere; rho = (z, r). The first direction of a cycle is z.
+ */
+TESS_HD void update_cg_flexible(tess_loop_state *s)
+{
+    const double rho = s->dots[0];
+    const int first = s->curvature == 0.0, keeps_sign = s->rho > 0.0 ? rho > 0.0 : rho < 0.0;
+
+    if (!scalar_is_finite(rho) || !scalar_is_finite(s->dots[1])) {
+        loop_stop(s, TESS_LOOP_STOPPED, TESS_REASON_NAN_OR_INF);
+        return;
+    }
+    if (rho == 0.0 || (!first && !keeps_sign)) {
+        loop_stop(s, TESS_LOOP_STOPPED, TESS_REASON_INDEFINITE_PRECOND);
+        return;
+    }
+    s->beta = first ? 0.0 : -s->alpha * s->dots[1] / s->rho;
+    s->rho = rho;
+}
+
 /* dots = {(z, A z), (r, r), (r, z)} of a new residual: the end of an iteration and the scalars of the next. */
 TESS_HD void update_cg_at_once(tess_loop_state *s)
 {

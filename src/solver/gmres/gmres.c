@@ -12,6 +12,7 @@
 
 #include "base/precision_traits.h"
 #include "solver/gmres/gmres.h"
+#include "solver/nested/nested.h"
 
 enum { VECTOR, W, PRECONDITIONED };
 /* Columns begin at multiples of this many values, which a wave processes in any precision. */
@@ -36,6 +37,19 @@ static int fgmres_vectors(const tess_precond *m)
 
 /* ---- precisions ---- */
 
+/* Of the cycles; those of the nested solver's outer iterations are in FP64, whatever the inner ones take. */
+static tess_role_precision cycle_role(const method_solver *s)
+{
+    static const tess_role_precision fp64 = {1, TESS_PRECISION_FP64, TESS_ARITHMETIC_FP64};
+
+    return s->method->kind == TESS_SOLVER_NESTED ? fp64 : s->options->gmres.inner;
+}
+
+static tess_precision basis_storage(const method_solver *s)
+{
+    return s->method->kind == TESS_SOLVER_NESTED ? TESS_PRECISION_FP64 : s->options->gmres.basis.storage;
+}
+
 /* Of a composite's copies: the one in the inner precision, if there is one. */
 static int copy_of(const method_solver *s)
 {
@@ -45,7 +59,7 @@ static int copy_of(const method_solver *s)
     if (!m->ops || !m->ops->can.copies_levels) { return TESS_COPY_ASSIGNED; }
     assigned = &m->ops->summary(m)->options;
     for (int l = 0; l < assigned->nlevels; l++) {
-        if (assigned->level[l].precision == s->options->gmres.inner.storage) { return TESS_COPY_LEVEL + l; }
+        if (assigned->level[l].precision == cycle_role(s).storage) { return TESS_COPY_LEVEL + l; }
     }
     return TESS_COPY_ASSIGNED;
 }
@@ -55,7 +69,7 @@ static tess_precision vector_precision(const method_solver *s)
 {
     const tess_matrix *m = solver_matrix(s);
 
-    if (s->options->gmres.inner.arithmetic == TESS_ARITHMETIC_FP64 || !m->ops) { return TESS_PRECISION_FP64; }
+    if (cycle_role(s).arithmetic == TESS_ARITHMETIC_FP64 || !m->ops) { return TESS_PRECISION_FP64; }
     if (s->precond && s->precond->kind == TESS_PRECOND_SHELL) { return TESS_PRECISION_FP64; }
     if (!m->ops->takes_fp32 || copy_of(s) != TESS_COPY_ASSIGNED) { return TESS_PRECISION_FP32; }
     return m->ops->takes_fp32(m) ? TESS_PRECISION_FP32 : TESS_PRECISION_FP64;
@@ -72,8 +86,7 @@ static tess_precision working_precision(const method_solver *s)
     const tess_solve_options *o = s->options;
     const bool low_precond =
         s->own_precond && !gmres_of(s)->flexible && o->precond.role.arithmetic == TESS_ARITHMETIC_FP32;
-    const tess_precision matrix =
-        copy_of(s) == TESS_COPY_ASSIGNED ? solver_lowest_precision(s) : o->gmres.inner.storage;
+    const tess_precision matrix = copy_of(s) == TESS_COPY_ASSIGNED ? solver_lowest_precision(s) : cycle_role(s).storage;
     const tess_precision lowest = lower_of(matrix, lower_of(gmres_of(s)->arnoldi.precision, vector_precision(s)));
 
     return low_precond ? lower_of(lowest, TESS_PRECISION_FP32) : lowest;
@@ -154,15 +167,16 @@ static tess_status setup(method_solver *s)
     s->krylov.own = g;
     s->krylov.vectors = vector_precision(s);
     g->copy = copy_of(s);
-    g->flexible = s->method->kind == TESS_SOLVER_FGMRES && !tess_precond_is_identity(s->precond);
+    g->flexible = s->method->counts_iterations && !tess_precond_is_identity(s->precond);
     g->arnoldi.n = n;
     g->arnoldi.ld = (n + COLUMN_UNIT - 1) / COLUMN_UNIT * COLUMN_UNIT;
-    g->arnoldi.delayed = o->gmres.orthogonalization == TESS_ORTHOGONALIZATION_CGS2_DELAYED;
+    g->arnoldi.delayed =
+        !s->method->counts_iterations && o->gmres.orthogonalization == TESS_ORTHOGONALIZATION_CGS2_DELAYED;
     small = &g->arnoldi.small;
     small->most = (int)(most < 1 ? 1 : most);
     TESS_TRY(arnoldi_ops_of(s->ctx)->run(s->ctx, &g->arnoldi, TESS_ARNOLDI_CHECK));
     g->nnumbers = gmres_place_numbers(small, NULL);
-    TESS_TRY(allocate_basis(s->ctx, &g->arnoldi, o->gmres.basis.storage));
+    TESS_TRY(allocate_basis(s->ctx, &g->arnoldi, basis_storage(s)));
     if (g->flexible) { TESS_TRY(allocate_preconditioned(s->ctx, g, s->krylov.vectors)); }
     TESS_TRY(tess_device_allocate(s->ctx, g->nnumbers, sizeof *g->numbers, (void **)&g->numbers));
     TESS_TRY(tess_device_allocate(s->ctx, 2, sizeof *small->last, (void **)&small->last));
@@ -239,7 +253,7 @@ static tess_status escalate(method_solver *s)
 /* Before each solve: undoes the changes of an escalation. */
 static tess_status renew(method_solver *s)
 {
-    tess_status status = work_in(s, s->options->gmres.basis.storage, vector_precision(s));
+    tess_status status = work_in(s, basis_storage(s), vector_precision(s));
 
     return status == TESS_SUCCESS ? solver_change_precond(s, s->options->precond.role) : status;
 }
@@ -418,3 +432,30 @@ const tess_method tess_method_gmres_fd = {
    iteration. The delayed passes of Gram-Schmidt need a linear one, so both passes are in one iteration. */
 const tess_method tess_method_fgmres = {
     .kind = TESS_SOLVER_FGMRES, .vectors = fgmres_vectors, GMRES_METHOD, .counts_iterations = true, .many = &columns};
+
+/* The outer iteration of the nested solver for matrices that need not be symmetric. */
+static tess_status renew_nested(method_solver *s)
+{
+    const tess_status status = nested_begin(s);
+
+    return status == TESS_SUCCESS ? renew(s) : status;
+}
+
+const tess_method tess_method_nested = {.kind = TESS_SOLVER_NESTED,
+                                        .vectors = fgmres_vectors,
+                                        .choose = nested_choose,
+                                        .make_precond = nested_make,
+                                        .complete_options = gmres_complete_options,
+                                        .setup = setup,
+                                        .destroy = destroy,
+                                        .renew = renew_nested,
+                                        .escalate = escalate,
+                                        .widen = widen,
+                                        .bytes = bytes,
+                                        .working_precision = working_precision,
+                                        .counts_iterations = true,
+                                        .start = start_gmres,
+                                        .iterate = iterate_gmres,
+                                        .finish = finish_gmres,
+                                        .describe = nested_describe,
+                                        .report = nested_report};

@@ -80,6 +80,25 @@ static void complete_precond_role(method_solver *s)
     }
 }
 
+/* The precisions are those of the inner iterations: by default each entry of the copy has 16 bits. */
+static tess_status complete_nested(method_solver *s)
+{
+    tess_gmres_options *o = &s->options->gmres;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(check_numbers(s));
+    if (!o->inner.given) { o->inner = (tess_role_precision){1, TESS_PRECISION_FP16, TESS_ARITHMETIC_FP32}; }
+    if (!o->basis.given) {
+        o->basis.storage = o->inner.arithmetic == TESS_ARITHMETIC_FP32 ? TESS_PRECISION_FP32 : TESS_PRECISION_FP64;
+    }
+    o->basis.given = 1;
+    o->basis.arithmetic = o->inner.arithmetic;
+    TESS_TRY(check_role(s->ctx, &o->inner, "inner"));
+    status = check_role(s->ctx, &o->basis, "basis");
+cleanup:
+    return status;
+}
+
 tess_status gmres_complete_options(method_solver *s)
 {
     tess_solve_options *o = s->options;
@@ -87,6 +106,7 @@ tess_status gmres_complete_options(method_solver *s)
     tess_storage_options *matrix = &o->storage;
     tess_status status = TESS_SUCCESS;
 
+    if (o->solver == TESS_SOLVER_NESTED) { return complete_nested(s); }
     TESS_TRY(check_numbers(s));
     if (!o->gmres.inner.given) {
         o->gmres.inner = (tess_role_precision){1, low ? TESS_PRECISION_FP32 : TESS_PRECISION_FP64,

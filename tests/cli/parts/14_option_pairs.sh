@@ -25,7 +25,7 @@ done <<'END'
 --solver cg --format sell --arithmetic fp32|a solve cannot compute in fp32 arithmetic
 --solver cg --choices some.file|--choices is for --solver auto
 --precision fp64 --policy lossless|--precision fp64 forbids lower precisions; leave it out, or --policy lossless
--ksp_type cg -ksp_gmres_restart 7|-ksp_gmres_restart is for -ksp_type gmres, gmres-ir, gmres-fd or fgmres
+-ksp_type cg -ksp_gmres_restart 7|-ksp_gmres_restart is for -ksp_type gmres, gmres-ir, gmres-fd, fgmres or nested
 END
 # What solve refuses, info refuses in the same words: of the solve that it advises on, and that --solve names.
 while IFS='|' read -r options message; do
@@ -37,8 +37,8 @@ done <<'END'
 --solve --solver lsqr --precond ilu0|--solver lsqr takes no preconditioner but jacobi, which scales columns
 --solve=jacobi,ilu0|--solver jacobi takes no preconditioner; leave out --precond
 --solve=cg,ilu0 --amg-cycle w|--amg-cycle is for --precond amg
---solve=cg --restart 7|--restart is for --solver gmres, gmres-ir, gmres-fd or fgmres
---restart 7|--restart is for --solver gmres, gmres-ir, gmres-fd or fgmres
+--solve=cg --restart 7|--restart is for --solver gmres, gmres-ir, gmres-fd, fgmres or nested
+--restart 7|--restart is for --solver gmres, gmres-ir, gmres-fd, fgmres or nested
 --solve=cg,lu --precond-precision fp16|--precond-precision of --precond lu is fp32 or fp64, not fp16/fp32
 --solve=cg --solver gmres|--solve=cg names a solver; leave out --solver
 --solve=cg,ilu0 --precond ic0|--solve=cg,ilu0 names a preconditioner; leave out --precond

@@ -160,7 +160,7 @@ for solver in auto cg bicgstab jacobi; do
     for option in "restart 20" "inner-precision fp32" "basis-precision fp32" "orthogonalization cgs2"; do
         # shellcheck disable=SC2086
         expect 2 solve spd.mtx --solver $solver --$option
-        err_has "--${option% *} is for --solver gmres, gmres-ir, gmres-fd or fgmres"
+        err_has "--${option% *} is for --solver gmres, gmres-ir, gmres-fd, fgmres or nested"
     done
 done
 for solver in cg gmres gmres-ir; do

@@ -57,3 +57,17 @@ for bad in idr:0 idr:65 idr: idr:x; do
 done
 expect 2 solve $problem --solver cg:4
 err_has "unknown value 'cg:4'"
+
+# Inner iterations on a copy in low precision.
+expect 0 solve gallery:laplace2d:20 --solver nested --precond jacobi --device cpu --json nested.json
+out_has '^inner iterations  cg in fp16/fp32, at most 50 iterations'
+out_has '^iterations .* inner ones \(fp16 '
+json nested.json 'j["verified"] and j["solver"] == "nested" and j["nested"]["solver"] == "cg"'
+json nested.json 'j["nested"]["iterations"] == j["nested"]["iterations_per_precision"]["fp16"] and not j["escalated"]'
+expect 0 solve gallery:recirc2d:20 --solver nested --precond ilu0 --inner-precision fp32 --inner-iterations 7 \
+    --inner-reduction 0 --device cpu --json nested.json
+json nested.json 'j["nested"]["solver"] == "gmres" and j["nested"]["iterations"] == 7 * j["nested"]["solves"]'
+expect 2 solve gallery:laplace2d:20 --solver cg --inner-iterations 5
+err_has '--inner-iterations is for --solver nested'
+expect 2 solve gallery:laplace2d:20 --solver nested --orthogonalization cgs2-delayed
+err_has 'cgs2-delayed is not for --solver nested'
