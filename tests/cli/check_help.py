@@ -24,7 +24,7 @@ NO_DEFAULT = {"coordinates", "near-nullspace", "output", "history", "html", "jso
 # Defaults that the first words after 'default' do not name; None: the report has no value to compare.
 OTHER_WORDS = {("solve", "granularity"): "row", ("solve", "base"): "csr", ("solve", "precond-format"): "csr"}
 OTHER_WORDS.update({("solve", name): None for name in (
-    "accuracy", "choices", "initial-guess",
+    "accuracy", "choices", "initial-guess", "inner-iterations",
     "inner-precision", "basis-precision", "preset", "precond-precision", "steps", "switch-at", "block",
     "tcki-thresholds", "factor-memory", "amg-strength", "amg-aggressive", "amg-block-size", "coordinates",
     "near-nullspace", "narrowing-epsilon", "precond-steps", "precond-omega", "precond-share")})
