@@ -75,7 +75,9 @@ tess_status tess_matrix_choose_precision(const tess_matrix *a, const tess_storag
     tess_status status = TESS_SUCCESS;
 
     *precision = options->precision;
-    if (policy.policy == TESS_POLICY_NONE) { return tess_matrix_find_loss(a, *precision, 0.0, loss); }
+    if (policy.policy != TESS_POLICY_LOSSLESS && policy.policy != TESS_POLICY_ERROR_BOUND) {
+        return tess_matrix_find_loss(a, *precision, 0.0, loss);
+    }
     policy.without_diagonal = 0; /* it is stored with the other values */
     TESS_TRY(assign_whole(a, &policy, precision));
     if (policy.policy == TESS_POLICY_ERROR_BOUND) { return tess_matrix_find_loss(a, *precision, 0.0, loss); }

@@ -155,27 +155,35 @@ static void older_results_are_not_overrun(void **state)
 static void reserved_words_are_zeros(void **state)
 {
     tess_solve_options o = solve_options(TESS_SOLVER_CG);
-    int64_t *const reserved[] = {o.cg.reserved,
-                                 o.gmres.reserved,
-                                 o.jacobi.reserved,
-                                 o.idr.reserved,
-                                 o.precond.reserved,
-                                 o.precond.block_jacobi.reserved,
-                                 o.precond.polynomial.reserved,
-                                 o.precond.incomplete.reserved,
-                                 o.precond.incomplete.squares.reserved,
-                                 o.storage.reserved,
-                                 o.storage.slices.reserved,
-                                 o.storage.split.reserved,
-                                 o.storage.policy.reserved};
+    const struct {
+        int64_t *words;
+        size_t bytes;
+    } reserved[] = {
+#define WORDS(of) {(of).reserved, sizeof(of).reserved}
+        WORDS(o.cg),
+        WORDS(o.gmres),
+        WORDS(o.jacobi),
+        WORDS(o.idr),
+        WORDS(o.nested),
+        WORDS(o.precond),
+        WORDS(o.precond.block_jacobi),
+        WORDS(o.precond.polynomial),
+        WORDS(o.precond.incomplete),
+        WORDS(o.precond.incomplete.squares),
+        WORDS(o.storage),
+        WORDS(o.storage.slices),
+        WORDS(o.storage.split),
+        WORDS(o.storage.policy),
+#undef WORDS
+    };
     tess_solver *solver = NULL;
 
     (void)state;
     for (size_t k = 0; k < sizeof reserved / sizeof *reserved; k++) {
-        for (int word = 0; word < 4; word++) {
-            reserved[k][word] = 1;
+        for (size_t word = 0; word < reserved[k].bytes / sizeof *reserved[k].words; word++) {
+            reserved[k].words[word] = 1;
             check_refused(tess_solver_create(m, &o, &solver), "reserved");
-            reserved[k][word] = 0;
+            reserved[k].words[word] = 0;
         }
     }
     assert_ok(ctx, tess_solver_create(m, &o, &solver));
@@ -189,7 +197,7 @@ static void policies_have_them_too(void **state)
 
     (void)state;
     tess_policy_options_init(&policy);
-    policy.reserved[3] = 1;
+    policy.reserved[sizeof policy.reserved / sizeof *policy.reserved - 1] = 1;
     check_refused(tess_assignment_create(m, &policy, &assignment), "tess_policy_options");
     assert_null(assignment);
 }
