@@ -85,7 +85,8 @@ def type_of(option):
     if option.type == "words":
         return f"Literal[{', '.join(chr(34) + word + chr(34) for word in option.words)}] | None"
     kind = TYPES.get(option.type) or alias(option.type)
-    may_be_auto = option.standard == "auto" and kind in ("int", "float")
+    may_be_auto = option.standard == "auto" and (kind in ("int", "float") or option.type.startswith("tess_") and
+                                                 "auto" not in words_of(option.type))
     return kind + (' | Literal["auto"]' if may_be_auto else "") + " | None"
 
 

@@ -252,7 +252,7 @@ class MethodOptions(PrecondOptions, total=False):
     """auto, standard, one-reduction or predict-and-recompute (default auto); for cg; standard: two reductions ..."""
     reduction: float | None
     """nested: inner iterations end when their residual falls below R times its first norm (default 0.1); 0: ..."""
-    reorder: Reordering | None
+    reorder: Reordering | Literal["auto"] | None
     """auto, none, rcm or clusters (default auto); auto: clusters where format or solver is auto and a product ..."""
     restart: int | None
     """gmres: vectors of a cycle (default 50)"""
