@@ -272,7 +272,7 @@ static int find_all(const info_options *options, const cli_matrix *matrix, info_
     tess_advice advice;
     tess_solve_estimate estimate;
     bool estimated = false;
-    info_fetch fetch;
+    info_fetch fetch = {.given = NAN, .ordered = NAN};
     const tess_status status = tess_matrix_analyze(matrix->a, &facts);
     int code = status == TESS_SUCCESS ? CLI_CONVERGED : cli_report_failure(tess_matrix_context(matrix->a), status);
     if (code == CLI_CONVERGED) { code = find_fetch(matrix->a, &fetch); }
