@@ -116,6 +116,18 @@ typedef struct assign_outcome {
     int32_t nonzeros;
 } assign_outcome;
 
+/* Counts an item on the host. */
+static inline void assign_count(const assign_outcome *o, unsigned long long *count)
+{
+    if (o->level == TESS_LEVEL_NONE) {
+        count[ASSIGN_EMPTY] += 1;
+        return;
+    }
+    count[ASSIGN_ITEMS + o->level] += 1;
+    count[ASSIGN_NONZEROS + o->level] += (unsigned)o->nonzeros;
+    count[ASSIGN_SCALED + o->scaled_level] += o->exponent != 0;
+}
+
 /* The level that a row's exponent is for: the row's own; if that has no scales, the lowest level that has, because
    composites keep copies of all rows at all levels. */
 TESS_HD int assign_scaled_level(const policy_rules *rules, int level)

@@ -33,13 +33,7 @@ static void assign_one_row(const assign_task *task, const policy_ranges *ranges,
         if (!assign_skips(task->skip, k)) { item_add(&s, ranges, task->rules.lossless, assign_value(&task->csr, k)); }
     }
     o = assign_row(task, TESS_MAX_LEVELS, row, &s);
-    if (o.level == TESS_LEVEL_NONE) {
-        count[ASSIGN_EMPTY] += 1;
-        return;
-    }
-    count[ASSIGN_ITEMS + o.level] += 1;
-    count[ASSIGN_NONZEROS + o.level] += (unsigned)o.nonzeros;
-    count[ASSIGN_SCALED + o.scaled_level] += o.exponent != 0;
+    assign_count(&o, count);
 }
 
 static void assign_one_entry(const assign_task *task, const policy_ranges *ranges, int64_t k, unsigned long long *count)

@@ -96,9 +96,7 @@ static void fill_block_row(const assign_task *task, const policy_ranges *ranges,
         grid->count[b] = (uint16_t)s.count;
         out->level[b] = (uint8_t)o.level;
         if (out->exponent) { out->exponent[b] = (int16_t)o.exponent; }
-        count[ASSIGN_ITEMS + o.level] += 1;
-        count[ASSIGN_NONZEROS + o.level] += (unsigned)o.nonzeros;
-        count[ASSIGN_SCALED + o.scaled_level] += o.exponent != 0;
+        assign_count(&o, count);
     }
 }
 

@@ -63,13 +63,7 @@ static void assign_one_row(const assign_task *task, int64_t index, const bound_r
         }
     }
     o = bound_assign_row(task, index, row, sum);
-    if (o.level == TESS_LEVEL_NONE) {
-        count[ASSIGN_EMPTY] += 1;
-        return;
-    }
-    count[ASSIGN_ITEMS + o.level] += 1;
-    count[ASSIGN_NONZEROS + o.level] += (unsigned)o.nonzeros;
-    count[ASSIGN_SCALED + o.scaled_level] += o.exponent != 0;
+    assign_count(&o, count);
 }
 
 static int find_step(const assign_task *task, int64_t index, const bound_row *row)

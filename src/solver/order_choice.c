@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Whether a solver orders its system itself. Where neighbours in the pattern have numbers far apart, a product fetches
- * a line of x for nearly each entry, from beyond the caches where x is larger than they are. Clusters of rows cost some
- * 20 products, so they are made where the options leave the choice to the library, x is large, and a sample of rows
- * says that they pay. They depend on the pattern alone: new values keep the order.
+ * a line of x for nearly each entry, from beyond the caches where x is larger than they are. Clusters of rows cost
+ * some tens of products, so they are made where the options leave the choice to the library, x is large, and a sample
+ * of rows says that they pay. They depend on the pattern alone: new values keep the order.
  */
 #include "precond/precond.h"
 #include "solver/estimate.h"

@@ -14,7 +14,7 @@
 
 /* Operations for an entry of the factors, by the analysis, from which dense blocks pay (docs/results/python.md), and
    operations that nothing can interrupt: about a second. */
-static const double most_operations_per_entry = 100.0, most_operations = 2e9;
+static const double most_operations_per_entry = 100.0, most_operations = 1e9;
 /* The least reciprocal growth of entries: the root of FP64's unit roundoff, so that a step of refinement gains. */
 static const double least_growth = 0x1p-26;
 
