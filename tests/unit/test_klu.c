@@ -188,7 +188,7 @@ static void new_values_get_new_pivots(void **state)
     compute(&a, INT64_MAX, &f);
     assert_non_null(f.klu);
     for (size_t p = 0; p < sizeof pivots / sizeof *pivots; p++) {
-        for (int64_t i = 0; i < a.nrows; i += 2) {
+        for (int64_t i = 1; i < a.nrows; i += 2) { /* these are eliminated first */
             for (int64_t k = a.row_ptr[i]; k < a.row_ptr[i + 1]; k++) {
                 if (a.col_ind[k] == i) { a.val[k] = pivots[p]; }
             }
