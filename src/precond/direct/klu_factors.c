@@ -164,8 +164,7 @@ static bool compute(klu_factors *f, columns_of_transpose *t)
 {
     if (f->numeric) { module->free_numeric(&f->numeric, &f->common); }
     f->numeric = module->factor(t->start, t->index, t->val, f->symbolic, &f->common);
-    return f->numeric && f->common.status == KLU_OK &&
-           module->rgrowth(t->start, t->index, t->val, f->symbolic, f->numeric, &f->common) &&
+    return f->numeric && module->rgrowth(t->start, t->index, t->val, f->symbolic, f->numeric, &f->common) &&
            f->common.rgrowth >= least_growth;
 }
 
