@@ -170,6 +170,28 @@ static void products_of_every_width_match_the_oracle(void **state)
     oracle_free(&a);
 }
 
+/* More of them in a chunk than a block has waves: they come around more than once. */
+static void many_longer_rows_match_the_oracle(void **state)
+{
+    oracle_csr a = oracle_open(1200, 1300);
+    uint64_t seed = 5;
+    tess_matrix *m = NULL;
+
+    (void)state;
+    for (int64_t i = 0; i < a.nrows; i++) {
+        const int64_t count = i == 700 ? 100 : i % 3 == 0 ? 40 : 1;
+
+        for (int64_t j = 0; j < count; j++) {
+            oracle_push(&a, i + j, oracle_uniform(&seed, -1.0, 1.0));
+        }
+        oracle_end_row(&a, i);
+    }
+    m = make_matrix(gpu, &a);
+    check_spmm(m, &a, 8, true, 1.0, 0.0);
+    tess_matrix_destroy(m);
+    oracle_free(&a);
+}
+
 /* Of short rows, among which are some that a group leaves for a wave. */
 static void longer_rows_among_short_ones_match_the_oracle(void **state)
 {
@@ -253,6 +275,7 @@ int main(void)
         cmocka_unit_test(products_of_mixed_precisions_match_the_oracle),
         cmocka_unit_test(products_of_every_width_match_the_oracle),
         cmocka_unit_test(longer_rows_among_short_ones_match_the_oracle),
+        cmocka_unit_test(many_longer_rows_match_the_oracle),
         cmocka_unit_test(rows_read_x_where_they_have_entries_alone),
         cmocka_unit_test(products_of_empty_matrices_are_zero),
     };
