@@ -16,7 +16,7 @@ insert()
 mkdir src/solver/steepest src/precond/powers
 cp "$here/steepest.c" src/solver/steepest/
 cp "$here/powers.c" src/precond/powers/
-insert include/tessera/solver.h 'TESS_SOLVER_GMRES_FD = ' '    TESS_SOLVER_STEEPEST = 13, /**< steepest descent */'
+insert include/tessera/solver.h 'TESS_SOLVER_GMRES_FD = ' '    TESS_SOLVER_STEEPEST = 50, /**< steepest descent */'
 insert include/tessera/precond.h 'TESS_PRECOND_CHOLESKY = ' '    TESS_PRECOND_POWERS = 50, /**< powers of two */'
 sed -i -E 's|\{"gmres-fd", TESS_SOLVER_GMRES_FD\},|& {"steepest", TESS_SOLVER_STEEPEST},|
     s|\{"cholesky", TESS_PRECOND_CHOLESKY\},|& {"powers", TESS_PRECOND_POWERS},|' src/registry/names.c

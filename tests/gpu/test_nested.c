@@ -6,7 +6,7 @@ static tess_context *gpu = NULL;
 
 static oracle_csr system_of(bool symmetric)
 {
-    const int edge = on_gpu_or_emulated(60, 12);
+    const int edge = (int)on_gpu_or_emulated(60, 12);
     oracle_csr a = symmetric ? oracle_laplace2d(edge) : oracle_convection2d(edge, 1.0);
 
     for (int64_t k = 0; k < a.nnz; k++) {
