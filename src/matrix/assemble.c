@@ -147,7 +147,13 @@ cleanup:
 tess_status tess_assemble_coo(tess_context *ctx, int64_t nrows, int64_t ncols, int64_t nnz, const int32_t *row,
                               const int32_t *col, const double *val, tess_assembled *out)
 {
-    tess_entries entries = {nrows, ncols, nnz, row, col, val, TESS_SYMMETRY_GENERAL};
+    tess_entries entries = {.nrows = nrows,
+                            .ncols = ncols,
+                            .count = nnz,
+                            .row = row,
+                            .col = col,
+                            .val = val,
+                            .symmetry = TESS_SYMMETRY_GENERAL};
 
     return tess_assemble_entries(ctx, &entries, out);
 }
