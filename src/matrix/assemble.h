@@ -27,7 +27,7 @@ typedef struct tess_entries {
     const int32_t *col;
     const double *val; /* NULL: every value is 1 */
     tess_symmetry symmetry;
-    bool is_complex; /* val has re and im of each entry: tess_assemble_complex_entries (matrix/complex_form.h) */
+    bool is_complex; /* val has re and im of each entry; the result is the real form (matrix/complex_form.h) */
 } tess_entries;
 
 /*

@@ -147,7 +147,44 @@ cleanup:
     return status;
 }
 
+tess_status tess_complex_spell_values(tess_context *ctx, const csr_view *view, tess_precision precision,
+                                      const void *val, double *to)
+{
+    const size_t offset_size = (size_t)view->row_ptr_bits / 8;
+    const int64_t numbers = view->nnz / 2;
+    double *wide = NULL;
+    void *offsets = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(tess_host_allocate(ctx, numbers, sizeof *wide, (void **)&wide));
+    TESS_TRY(tess_host_allocate(ctx, view->nrows + 1, offset_size, &offsets));
+    TESS_TRY(ctx->backend->download(ctx, offsets, view->row_ptr, (size_t)(view->nrows + 1) * offset_size));
+    TESS_TRY(ctx->host->convert(ctx, numbers, precision, val, TESS_PRECISION_FP64, wide));
+    for (int64_t i = 0; i < view->nrows; i += 2) {
+        const int64_t first = tess_row_offset(offsets, view->row_ptr_bits, i);
+        const int64_t length = tess_row_offset(offsets, view->row_ptr_bits, i + 1) - first;
+
+        for (int64_t k = 0; k < length; k += 2) {
+            const double re = wide[first / 2 + k], im = wide[first / 2 + k + 1];
+            double *upper = to + first + k, *lower = upper + length;
+
+            upper[0] = lower[1] = re;
+            upper[1] = -im;
+            lower[0] = im;
+        }
+    }
+cleanup:
+    tess_host_release(ctx, wide, numbers, sizeof *wide);
+    tess_host_release(ctx, offsets, view->nrows + 1, offset_size);
+    return status;
+}
+
 void tess_matrix_mark_complex(tess_matrix *a)
 {
     a->is_complex = true;
+}
+
+int tess_matrix_is_complex(const tess_matrix *a)
+{
+    return a && a->is_complex;
 }

@@ -10,6 +10,7 @@
 #define TESS_MATRIX_COMPLEX_FORM_H
 
 #include "matrix/assemble.h"
+#include "matrix/assembled.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -28,6 +29,11 @@ tess_status tess_assemble_complex_csr(tess_context *ctx, int64_t nrows, int64_t 
 
 /* Of an assembled matrix made from such a form. */
 void tess_matrix_mark_complex(tess_matrix *a);
+
+/* New values for the form's pattern, on the host: nnz / 2 numbers of `precision` to nnz in FP64. `view` is the form's;
+   it may lie on the device. */
+tess_status tess_complex_spell_values(tess_context *ctx, const csr_view *view, tess_precision precision,
+                                      const void *val, double *to);
 
 #ifdef __cplusplus
 }
