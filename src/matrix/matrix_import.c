@@ -120,9 +120,8 @@ static int64_t count_numbers(int64_t nnz, int is_complex)
 static tess_status adopt_assembled(tess_context *ctx, int64_t ncols, int is_complex, const tess_assembled *made,
                                    tess_matrix **out)
 {
-    const tess_status status =
-        tess_matrix_adopt_csr(ctx, made->nrows, is_complex ? 2 * ncols : ncols, made->nnz, made->row_ptr,
-                              made->row_ptr_bits, made->col_ind, made->val, out);
+    const tess_status status = tess_matrix_adopt_csr(ctx, made->nrows, is_complex ? 2 * ncols : ncols, made->nnz,
+                                                     made->row_ptr, made->row_ptr_bits, made->col_ind, made->val, out);
 
     if (status == TESS_SUCCESS && is_complex) { tess_matrix_mark_complex(*out); }
     return status;

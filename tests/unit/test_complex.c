@@ -127,7 +127,8 @@ static void arrays_are_refused(void **state)
 
 /* ---- an operator ---- */
 
-/* On the pattern of a Laplacian: 4 - shift on the diagonal (Helmholtz); hermitian: phases beside it (a magnetic field). */
+/* On the pattern of a Laplacian: 4 - shift on the diagonal (Helmholtz); hermitian: phases beside it (a magnetic field).
+ */
 static double complex *complex_values(const oracle_csr *a, double complex shift, bool hermitian)
 {
     double complex *val = calloc((size_t)a->nnz, sizeof *val);
@@ -183,8 +184,8 @@ static double backward_error(const oracle_csr *a, const double complex *val, con
     return worst;
 }
 
-static void solve_and_check(tess_context *ctx, const oracle_csr *pattern, const double complex *val, const tess_matrix *a,
-                            tess_solver_kind kind)
+static void solve_and_check(tess_context *ctx, const oracle_csr *pattern, const double complex *val,
+                            const tess_matrix *a, tess_solver_kind kind)
 {
     const int64_t n = pattern->nrows;
     double complex *b = (double complex *)random_values(2 * n, 7, -1.0, 1.0);
