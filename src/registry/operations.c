@@ -23,6 +23,7 @@
 #include "precond/multigrid/aggregation/aggregation_device.h"
 #include "solver/batch/batch.h"
 #include "solver/block_cg/block_ops.h"
+#include "solver/complex/pairs.h"
 #include "solver/gmres/arnoldi.h"
 #include "solver/single_kernel/single_kernel.h"
 #include "solver/symmetry.h"
