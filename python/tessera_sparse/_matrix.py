@@ -195,6 +195,7 @@ class Matrix:
                                           of_complex)
         self.marks = tuple(bool(mark) for mark in marks)
         shell.symmetric, shell.positive_definite = self.marks
+        shell.is_complex = of_complex
         size = 2 if of_complex else 1
         pointer = _new(lib.tess_matrix_create_shell, context, size * operator.shape[0], size * operator.shape[1],
                        ctypes.byref(shell))

@@ -271,8 +271,6 @@ def _gmres(method, A, b, x0, rtol, atol, restart, maxiter, M, callback, callback
         raise ValueError(f"Unknown callback_type: {kind!r}")
     size = _rows(A)
     restart = max(min(20 if restart is None else int(restart), size), 1)
-    if any(map(_complex.is_complex, (A, b, M))):
-        restart *= 2  # a complex space of so many vectors is a real one of twice as many
     cycles = 10 * size if maxiter is None else maxiter
     options = {"gmres_restart": restart}
     if callback is None or kind == "pr_norm":
