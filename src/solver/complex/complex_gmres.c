@@ -321,7 +321,9 @@ static tess_status finish(tess_krylov *k)
         g->host[g->most + 1 + i] = cimag(sum);
     }
     TESS_TRY(combine(k, g->preconditioned ? g->preconditioned : g->basis, g->last, 0.0, 1.0, to));
-    if (!plain) { status = complex_precondition(k, g->two, k->d); }
+    if (plain) { return TESS_SUCCESS; }
+    /* the loop has ended, so that its own passes do not run */
+    status = tess_precond_apply_fused(k->precond, TESS_PRECISION_FP64, g->two, k->d, &(tess_reduction){0});
 cleanup:
     return status;
 }
