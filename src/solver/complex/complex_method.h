@@ -12,7 +12,7 @@
 
 #include <complex.h>
 
-#include "solver/complex/pairs.h"
+#include "dense/pairs.h"
 #include "solver/krylov.h"
 
 static inline double complex complex_of(pair p)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Passes over complex vectors on the host: sums by blocks, in their order. */
+#include "dense/pairs.h"
 #include "device/host/host.h"
-#include "solver/complex/pairs.h"
 
 HOST_CLONES static void combine_range(const pair_combination *c, int64_t begin, int64_t end)
 {
@@ -66,4 +66,13 @@ cleanup:
     return status;
 }
 
-const pairs_ops pairs_host_ops = {combine, products};
+static tess_status turn(tess_context *ctx, int64_t n, const double *d, const double *x, double *y)
+{
+#pragma omp parallel for num_threads(host_threads_for(ctx, 2 * n)) schedule(static)
+    for (int64_t i = 0; i < n; i++) {
+        pair_turn(d, x, y, i);
+    }
+    return TESS_SUCCESS;
+}
+
+const pairs_ops pairs_host_ops = {combine, products, turn};

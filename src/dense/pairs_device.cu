@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Passes over complex vectors on the GPU. Blocks store their sums, which the host adds in order. */
+#include "dense/pairs.h"
 #include "device/gpu/gpu.h"
-#include "solver/complex/pairs.h"
 
 namespace {
 
@@ -13,6 +13,13 @@ __global__ void __launch_bounds__(GPU_BLOCK) combine_kernel(pair_combination c)
 {
     for (int64_t i = (int64_t)blockIdx.x * GPU_BLOCK + threadIdx.x; i < c.n; i += (int64_t)gridDim.x * GPU_BLOCK) {
         pair_combine(&c, i);
+    }
+}
+
+__global__ void __launch_bounds__(GPU_BLOCK) turn_kernel(int64_t n, const double *d, const double *x, double *y)
+{
+    for (int64_t i = (int64_t)blockIdx.x * GPU_BLOCK + threadIdx.x; i < n; i += (int64_t)gridDim.x * GPU_BLOCK) {
+        pair_turn(d, x, y, i);
     }
 }
 
@@ -73,11 +80,18 @@ cleanup:
     return status;
 }
 
+tess_status turn(tess_context *ctx, int64_t n, const double *d, const double *x, double *y)
+{
+    gpu_scope scope(ctx);
+
+    return gpu_launch(ctx, "turning a complex vector", turn_kernel, grid_of(ctx, n), 0, n, d, x, y);
+}
+
 } // namespace
 
 extern "C" const pairs_ops *pairs_gpu_ops(void)
 {
-    static const pairs_ops table = {combine, products};
+    static const pairs_ops table = {combine, products, turn};
 
     return &table;
 }

@@ -3,8 +3,8 @@
  * Passes over complex vectors: arrays of pairs, re and im in turn (matrix/complex_form.h). Sizes count pairs. The
  * backends share what is done to a pair.
  */
-#ifndef TESS_SOLVER_COMPLEX_PAIRS_H
-#define TESS_SOLVER_COMPLEX_PAIRS_H
+#ifndef TESS_DENSE_PAIRS_H
+#define TESS_DENSE_PAIRS_H
 
 #include "base/context.h"
 
@@ -38,6 +38,8 @@ typedef struct pair_products {
 typedef struct pairs_ops {
     tess_status (*combine)(tess_context *ctx, const pair_combination *c);
     tess_status (*products)(tess_context *ctx, const pair_products *p, pair *sums); /* to the host */
+    /* y := D x, where d is the diagonal of D */
+    tess_status (*turn)(tess_context *ctx, int64_t n, const double *d, const double *x, double *y);
 } pairs_ops;
 
 extern const pairs_ops pairs_host_ops;
@@ -63,6 +65,14 @@ TESS_HD void pair_combine(const pair_combination *c, int64_t i)
     }
     c->y[2 * i] = sum.re;
     c->y[2 * i + 1] = sum.im;
+}
+
+TESS_HD void pair_turn(const double *d, const double *x, double *y, int64_t i)
+{
+    const pair f = pair_at(d, i), value = pair_at(x, i);
+
+    y[2 * i] = f.re * value.re - f.im * value.im;
+    y[2 * i + 1] = f.re * value.im + f.im * value.re;
 }
 
 TESS_HD void pair_multiply(const pair_products *p, int64_t i, pair *sums)
