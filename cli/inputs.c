@@ -49,7 +49,7 @@ cli_size cli_size_of(const tess_matrix *a)
 {
     const cli_size form = {tess_matrix_nrows(a), tess_matrix_ncols(a), tess_matrix_nnz(a), ""};
     if (!tess_matrix_is_complex(a)) { return form; }
-    return (cli_size){form.nrows / 2, form.ncols / 2, form.nnz / 4, " (complex)"};
+    return (cli_size){form.nrows / 2, form.ncols / 2, form.nnz / 4, ", complex"};
 }
 
 const char *cli_size_text(const tess_matrix *a, char *buffer, size_t size)
