@@ -186,13 +186,13 @@ static double backward_error(const oracle_csr *a, const double complex *val, con
     return worst;
 }
 
-static void solve_and_check(tess_context *ctx, const oracle_csr *pattern, const double complex *val,
-                            const tess_matrix *a, tess_solver_kind kind)
+/* The number of iterations. */
+static int64_t solve_and_check(tess_context *ctx, const oracle_csr *pattern, const double complex *val,
+                               const tess_matrix *a, const tess_solve_options *options)
 {
     const int64_t n = pattern->nrows;
     double complex *b = (double complex *)random_values(2 * n, 7, -1.0, 1.0);
     double complex *x = calloc((size_t)n, sizeof *x);
-    tess_solve_options options = solve_options(kind);
     tess_solver *solver = NULL;
     tess_solve_result result;
 
@@ -331,7 +331,7 @@ static void preconditioners_turn_rows(void **state)
         int64_t count = 0;
 
         options.gmres.restart = 200;
-        if (k >= 0) { assert_ok(NULL, tess_precond_parse(names[k], &options.precond)); }
+        if (k >= 0) { assert_ok(NULL, tess_precond_options_parse(names[k], &options.precond)); }
         count = solve_and_check(ctx, &pattern, val, a, &options);
         if (k < 0) { plain = count; }
         assert_at_most((double)count, (double)plain + 1.0);
@@ -517,21 +517,19 @@ static void reports_count_complex_rows(void **state)
     tess_context_destroy(ctx);
 }
 
+#define COMPLEX_TESTS                                                                                 \
+    cmocka_unit_test(arrays_become_the_real_form), cmocka_unit_test(real_matrices_are_not_complex),   \
+        cmocka_unit_test(arrays_are_refused), cmocka_unit_test(complex_systems_are_solved),           \
+        cmocka_unit_test(new_values_are_taken), cmocka_unit_test(a_factor_changes_nothing),           \
+        cmocka_unit_test(preconditioners_turn_rows), cmocka_unit_test(turned_preconditioners_answer), \
+        cmocka_unit_test(low_precisions_stay_in_the_real_form),                                       \
+        cmocka_unit_test(shells_are_complex_where_they_say_so), cmocka_unit_test(reports_count_complex_rows)
+
+#ifndef TESTS_ON_GPU
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(arrays_become_the_real_form),
-        cmocka_unit_test(real_matrices_are_not_complex),
-        cmocka_unit_test(arrays_are_refused),
-        cmocka_unit_test(complex_systems_are_solved),
-        cmocka_unit_test(new_values_are_taken),
-        cmocka_unit_test(a_factor_changes_nothing),
-        cmocka_unit_test(preconditioners_turn_rows),
-        cmocka_unit_test(turned_preconditioners_answer),
-        cmocka_unit_test(low_precisions_stay_in_the_real_form),
-        cmocka_unit_test(shells_are_complex_where_they_say_so),
-        cmocka_unit_test(reports_count_complex_rows),
-    };
+    const struct CMUnitTest tests[] = {COMPLEX_TESTS};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
+#endif
