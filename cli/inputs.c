@@ -112,7 +112,8 @@ static int read_vector(tess_context *ctx, const char *path, const char *option, 
     cli_columns read;
     int code = cli_columns_read(ctx, path, option, n, a, &read);
     if (code == CLI_CONVERGED && read.ncols != 1) {
-        cli_error("%s: the file for --%s has %s; wanted is one", path, option, tess_count(read.ncols, "column").text);
+        cli_error("%s: the file for --%s is an array of %lld by %lld, but a vector was expected", path, option,
+                  (long long)read.nrows, (long long)read.ncols);
         code = CLI_INPUT;
     }
     tess_status status = TESS_SUCCESS;
