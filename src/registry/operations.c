@@ -5,6 +5,7 @@
 #include "dense/columns.h"
 #include "dense/gemv.h"
 #include "dense/trsv.h"
+#include "format/bsr/bsr.h"
 #include "format/dia/dia.h"
 #include "format/ellr/ellr.h"
 #include "format/split/split.h"

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* BSR over a backend's functions: the size of the blocks, building, renewing. The same for all backends. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <tessera/names.h>
+
+#include "format/bsr/bsr_rows.h"
+#include "format/padded.h"
+#include "matrix/matrix.h"
+#include "matrix/storage_options.h"
+
+static const bsr_view *view_of(const tess_matrix *a)
+{
+    const bsr_storage *s = a->storage;
+
+    return &s->view;
+}
+
+/* ---- arrays ---- */
+
+/* The vectors of the host read one value beyond the last block of 3. */
+static int64_t count_values(const bsr_view *v)
+{
+    return v->nblocks > 0 ? v->nblocks * bsr_values(v) + 1 : 0;
+}
+
+static int64_t mask_bytes(const bsr_view *v)
+{
+    return v->mask ? v->nblocks * bsr_mask_bytes(v->block) : 0;
+}
+
+static void release_view(tess_context *ctx, bsr_view *v)
+{
+    tess_device_release(ctx, v->row_ptr, v->nblock_rows + 1, (size_t)v->row_ptr_bits / 8);
+    tess_device_release(ctx, v->column, v->nblocks, sizeof *v->column);
+    tess_device_release(ctx, v->mask, mask_bytes(v), 1);
+    tess_device_release(ctx, v->val, count_values(v), tess_precision_bytes(v->precision));
+    tess_device_release(ctx, v->long_row, v->nlong, sizeof *v->long_row);
+    tess_device_release(ctx, v->long_segment, v->nlong > 0 ? v->nlong + 1 : 0, sizeof *v->long_segment);
+    tess_device_release(ctx, v->segment_sum, v->nsegments * v->block, sizeof *v->segment_sum);
+}
+
+static void bsr_destroy(tess_context *ctx, void *storage)
+{
+    bsr_storage *s = storage;
+
+    release_view(ctx, &s->view);
+    tess_host_release(ctx, s, 1, sizeof *s);
+}
+
+static int64_t bytes_of(const bsr_view *v)
+{
+    return (v->nblock_rows + 1) * (int64_t)v->row_ptr_bits / 8 + v->nblocks * (int64_t)sizeof *v->column +
+           mask_bytes(v) + v->nblocks * bsr_values(v) * (int64_t)tess_precision_bytes(v->precision);
+}
+
+/* ---- the size of the blocks ---- */
+
+static tess_status check_options(tess_context *ctx, int64_t nrows, int64_t ncols, const tess_storage_options *o)
+{
+    const int64_t block = o->slices.bsr_block_size;
+    tess_status status = padded_check_options(ctx, nrows, ncols, o);
+
+    if (status != TESS_SUCCESS || block == 0 || (block >= BSR_LEAST_BLOCK && block <= BSR_MOST_BLOCK)) {
+        return status;
+    }
+    return tess_fail(ctx, TESS_INVALID_ARGUMENT,
+                     block == 1 ? "choose csr, which has blocks of 1" : "0 (auto) lets the library find it",
+                     "the block size (--bsr-block-size) is %lld, but it must be %d to %d", (long long)block,
+                     (int)BSR_LEAST_BLOCK, (int)BSR_MOST_BLOCK);
+}
+
+/* What is known of the sizes that were tried. */
+typedef struct sizes {
+    int least, most;
+    int64_t nblocks[BSR_MOST_BLOCK + 1];
+    double stored[BSR_MOST_BLOCK + 1]; /* values per nonzero */
+} sizes;
+
+/* Bytes with blocks of that size. Masks are needed where a block has a place without an entry. */
+static double bytes_with(const csr_view *csr, tess_precision precision, const sizes *s, int block)
+{
+    const double values = (double)s->nblocks[block] * block * block;
+    const double mask = values > (double)csr->nnz ? bsr_mask_bytes(block) : 0;
+
+    return values * (double)tess_precision_bytes(precision) + (double)s->nblocks[block] * (4.0 + mask) +
+           4.0 * (double)(csr->nrows / block);
+}
+
+/* "2: 1.5, 3: 1" */
+static void list_sizes(const sizes *s, char *text, size_t size)
+{
+    size_t used = 0;
+
+    for (int b = s->least; b <= s->most && used < size; b++) {
+        used += (size_t)snprintf(text + used, size - used, "%s%d: %.3g", b > s->least ? ", " : "", b, s->stored[b]);
+    }
+}
+
+/* The size of fewest bytes within max_padding; of equal ones the largest. */
+static tess_status choose_block(tess_context *ctx, const csr_view *csr, const tess_storage_options *o, bsr_view *v)
+{
+    const int given = (int)o->slices.bsr_block_size;
+    const double most = storage_max_padding(o);
+    sizes s = {.least = given > 0 ? given : BSR_LEAST_BLOCK, .most = given > 0 ? given : BSR_MOST_BLOCK};
+    char text[96];
+    tess_status status = TESS_SUCCESS;
+
+    for (int b = s.least; b <= s.most; b++) {
+        TESS_TRY(bsr_ops_of(ctx)->count_blocks(ctx, csr, b, &s.nblocks[b]));
+        s.stored[b] = csr->nnz > 0 ? (double)s.nblocks[b] * b * b / (double)csr->nnz : 0.0;
+        if (s.stored[b] > most) { continue; }
+        if (v->block == 0 || bytes_with(csr, o->precision, &s, b) <= bytes_with(csr, o->precision, &s, v->block)) {
+            v->block = b;
+        }
+    }
+    if (v->block > 0) {
+        v->nblocks = s.nblocks[v->block];
+        return TESS_SUCCESS;
+    }
+    list_sizes(&s, text, sizeof text);
+    status = tess_fail_here(ctx, "choose csr or sell, or raise max_padding (--max-padding)",
+                            "format bsr would store more than max_padding, %g, entries per nonzero (by block size: %s)",
+                            most, text);
+cleanup:
+    return status;
+}
+
+/* Whether the matrix has the form of a complex one, which its mark promises. */
+static tess_status find_complex(const tess_matrix *a, const tess_storage_options *o, bsr_view *v)
+{
+    const csr_view *csr = &csr_of(a)->view;
+    int64_t others = 0;
+    tess_status status = TESS_SUCCESS;
+
+    if (!a->is_complex || (o->slices.bsr_block_size != 0 && o->slices.bsr_block_size != 2)) { return TESS_SUCCESS; }
+    TESS_TRY(bsr_ops_of(a->ctx)->count_real(a->ctx, csr, &others));
+    if (others > 0) { return TESS_SUCCESS; }
+    v->is_complex = true;
+    v->block = 2;
+    v->nblocks = csr->nnz / 4;
+cleanup:
+    return status;
+}
+
+/* ---- building ---- */
+
+static tess_status build_view(const tess_matrix *a, const tess_storage_options *o, bsr_view *v)
+{
+    tess_context *ctx = a->ctx;
+    const csr_view *csr = &csr_of(a)->view;
+    const bsr_ops *backend = bsr_ops_of(ctx);
+    tess_status status = TESS_SUCCESS;
+
+    *v = (bsr_view){.nrows = csr->nrows,
+                    .ncols = csr->ncols,
+                    .nnz = csr->nnz,
+                    .row_ptr_bits = 32,
+                    .precision = o->precision,
+                    .arithmetic = o->arithmetic};
+    TESS_TRY(find_complex(a, o, v));
+    if (!v->is_complex) { TESS_TRY(choose_block(ctx, csr, o, v)); }
+    v->nblock_rows = (v->nrows + v->block - 1) / v->block;
+    if (v->nblocks > INT32_MAX) { v->row_ptr_bits = 64; }
+    TESS_TRY(tess_device_allocate(ctx, v->nblock_rows + 1, (size_t)v->row_ptr_bits / 8, &v->row_ptr));
+    TESS_TRY(tess_device_allocate(ctx, v->nblocks, sizeof *v->column, (void **)&v->column));
+    if (!v->is_complex && v->nblocks * v->block * v->block > v->nnz) {
+        TESS_TRY(tess_device_allocate(ctx, v->nblocks * bsr_mask_bytes(v->block), 1, &v->mask));
+    }
+    TESS_TRY(tess_device_allocate(ctx, count_values(v), tess_precision_bytes(v->precision), &v->val));
+    /* the value beyond the last block is not used, but should be the same on every run */
+    TESS_TRY(ctx->backend->zero(ctx, v->val, (size_t)count_values(v) * tess_precision_bytes(v->precision)));
+    TESS_TRY(backend->fill_offsets(ctx, csr, v));
+    TESS_TRY(backend->fill_columns(ctx, csr, v));
+    TESS_TRY(backend->fill_values(ctx, csr, v));
+    status = backend->plan(ctx, v);
+cleanup:
+    return status;
+}
+
+static tess_status bsr_build(const tess_matrix *assembled, const tess_storage_options *options,
+                             const tess_assignment *assignment, void **out)
+{
+    (void)assignment; /* one precision */
+    tess_context *ctx = assembled->ctx;
+    bsr_storage *s = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(tess_host_allocate(ctx, 1, sizeof *s, (void **)&s));
+    memset(s, 0, sizeof *s);
+    TESS_TRY(build_view(assembled, options, &s->view));
+    *out = s;
+cleanup:
+    if (status != TESS_SUCCESS && s) { bsr_destroy(ctx, s); }
+    return status;
+}
+
+static tess_status bsr_refresh(const tess_matrix *assembled, void *storage)
+{
+    const bsr_view *v = &((const bsr_storage *)storage)->view;
+    const csr_view *csr = &csr_of(assembled)->view;
+    tess_context *ctx = assembled->ctx;
+    int64_t others = 0;
+    tess_status status = TESS_SUCCESS;
+
+    if (v->is_complex) { TESS_TRY(bsr_ops_of(ctx)->count_real(ctx, csr, &others)); }
+    if (others > 0) {
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "convert the matrix again with other values",
+                         "%s of the new values %s not the real form of a complex number",
+                         tess_count(others, "block").text, others == 1 ? "is" : "are");
+    }
+    status = bsr_ops_of(ctx)->fill_values(ctx, csr, v);
+cleanup:
+    return status;
+}
+
+/* ---- products ---- */
+
+static tess_status bsr_prepare(const tess_matrix *a)
+{
+    return bsr_ops_of(a->ctx)->prepare(a->ctx, view_of(a));
+}
+
+static tess_status bsr_spmv(const tess_matrix *a, const tess_spmv_args *args)
+{
+    const bsr_view *v = view_of(a);
+    tess_status status = padded_check_product(a, v->arithmetic, args);
+
+    if (status != TESS_SUCCESS) { return status; }
+    if (args->operation == TESS_OP_TRANSPOSE) { return tess_spmv_of_original(a, args); }
+    return bsr_ops_of(a->ctx)->spmv(a->ctx, v, args);
+}
+
+static bool bsr_takes_columns(const tess_matrix *a, bool steps)
+{
+    return steps ? bsr_ops_of(a->ctx)->columns_take_steps : view_of(a)->arithmetic == TESS_ARITHMETIC_FP64;
+}
+
+static tess_status bsr_multiply_columns(const tess_matrix *a, const tess_spmv_args *args)
+{
+    return bsr_ops_of(a->ctx)->multiply_columns(a->ctx, view_of(a), args);
+}
+
+/* ---- back to the host ---- */
+
+static tess_status bsr_decode(const tess_matrix *a, int64_t *row_ptr, int32_t *col_ind, double *val)
+{
+    const csr_view *csr = &csr_of(a->original)->view;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(padded_decode_offsets(a, row_ptr));
+    if (col_ind || val) { status = bsr_ops_of(a->ctx)->decode(a->ctx, csr, view_of(a), col_ind, val); }
+cleanup:
+    return status;
+}
+
+static int64_t bsr_bytes(const tess_matrix *a)
+{
+    return bytes_of(view_of(a));
+}
+
+const tess_format_ops bsr_format = {
+    .can =
+        {
+            .description = "blocks of 2 to 6 rows and columns, and of complex numbers",
+            .precisions = TESS_EVERY_PRECISION,
+            .gpu_precisions = TESS_EVERY_PRECISION,
+            .policies = TESS_WHOLE_POLICIES,
+            .granularities = 1U << TESS_GRANULARITY_MATRIX,
+            .granularity = TESS_GRANULARITY_MATRIX,
+            .arithmetics = TESS_EVERY_ARITHMETIC,
+            .row_orders = 1U << TESS_ROW_ORDER_ORIGINAL,
+            .pads = 1,
+            .has_node_blocks = 1,
+        },
+    .role = TESS_ROLE_NODES,
+    .check_options = check_options,
+    .build = bsr_build,
+    .refresh = bsr_refresh,
+    .destroy = bsr_destroy,
+    .prepare = bsr_prepare,
+    .spmv = bsr_spmv,
+    .takes_columns = bsr_takes_columns,
+    .multiply_columns = bsr_multiply_columns,
+    .decode = bsr_decode,
+    .bytes = bsr_bytes,
+};

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Products of BSR on the host: some block rows at a time, then their epilogue. The sum of a row has a fixed order, for
+ * any number of threads. A place without an entry is multiplied as 0; where that makes NaN of Inf or NaN in x, the sum
+ * of the row is computed again by the masks.
+ */
+#include <math.h>
+
+#include "format/bsr/bsr_host.h"
+#include "format/store_host.h"
+
+/* Block rows that are summed before their epilogue; bytes of values that a row prefetches ahead. */
+enum { RUN = 64, AHEAD = 4096 };
+
+/* What an instance is compiled for; constants wherever the functions below are inlined. */
+typedef struct bsr_kind {
+    int block;
+    bool is_complex;
+    tess_precision stored, vectors; /* FP64 or FP32 */
+} bsr_kind;
+
+/* ---- sums ---- */
+
+/* Beyond the end of the arrays it prefetches addresses that are never used. */
+TESS_INLINE void prefetch(bsr_kind kind, const void *val, const int32_t *column, int64_t k)
+{
+    const uintptr_t block =
+        tess_storage_bytes(kind.stored) * (uintptr_t)(kind.is_complex ? 2 : kind.block * kind.block);
+
+    for (uintptr_t line = 0; line < block; line += 64) {
+        __builtin_prefetch((const void *)((uintptr_t)val + (uintptr_t)k * block + AHEAD + line), 0, 3);
+    }
+    __builtin_prefetch(
+        (const void *)((uintptr_t)column + (uintptr_t)k * sizeof *column + AHEAD * sizeof *column / block), 0, 3);
+}
+
+typedef double wide_fp64 __attribute__((vector_size(32)));
+typedef float wide_fp32 __attribute__((vector_size(16)));
+
+#define REAL double
+#define WIDE wide_fp64
+#define LOAD tess_load
+#define NAMED(name) name##_fp64
+#include "format/bsr/bsr_sums.h"
+#undef REAL
+#undef WIDE
+#undef LOAD
+#undef NAMED
+
+#define REAL float
+#define WIDE wide_fp32
+#define LOAD tess_load_float
+#define NAMED(name) name##_fp32
+#include "format/bsr/bsr_sums.h"
+#undef REAL
+#undef WIDE
+#undef LOAD
+#undef NAMED
+
+typedef void (*rows_function)(int rows, const int64_t *offset, const void *val, const int32_t *column, const void *x,
+                              double *out);
+
+#define ROWS_FUNCTION(name, shape, block, is_complex, stored, vectors, arithmetic)                                    \
+    HOST_CLONES static void name##_##shape(int rows, const int64_t *offset, const void *val, const int32_t *column,   \
+                                           const void *x, double *out)                                                \
+    {                                                                                                                 \
+        sum_rows_##arithmetic((bsr_kind){block, is_complex, TESS_PRECISION_##stored, TESS_PRECISION_##vectors}, rows, \
+                              offset, val, column, x, out);                                                           \
+    }
+#define ROWS_FUNCTIONS(name, ...)                      \
+    ROWS_FUNCTION(name, complex, 2, true, __VA_ARGS__) \
+    ROWS_FUNCTION(name, 2, 2, false, __VA_ARGS__)      \
+    ROWS_FUNCTION(name, 3, 3, false, __VA_ARGS__)      \
+    ROWS_FUNCTION(name, 4, 4, false, __VA_ARGS__)      \
+    ROWS_FUNCTION(name, 5, 5, false, __VA_ARGS__)      \
+    ROWS_FUNCTION(name, 6, 6, false, __VA_ARGS__)
+ROWS_FUNCTIONS(sum_fp64, FP64, FP64, fp64)
+ROWS_FUNCTIONS(sum_fp32, FP32, FP64, fp64)
+ROWS_FUNCTIONS(sum_fp64_by_fp32, FP64, FP32, fp64)
+ROWS_FUNCTIONS(sum_fp32_by_fp32, FP32, FP32, fp64)
+ROWS_FUNCTIONS(sum_fp64_in_fp32, FP64, FP32, fp32)
+ROWS_FUNCTIONS(sum_fp32_in_fp32, FP32, FP32, fp32)
+#undef ROWS_FUNCTIONS
+#undef ROWS_FUNCTION
+
+/* Values in less than FP32 are decoded to it. */
+static rows_function select_rows(const bsr_view *v, const tess_spmv_args *args)
+{
+#define SHAPES(name)                                                           \
+    {                                                                          \
+        name##_complex, NULL, name##_2, name##_3, name##_4, name##_5, name##_6 \
+    }
+    static const rows_function functions[3][2][BSR_MOST_BLOCK + 1] = {
+        {SHAPES(sum_fp64), SHAPES(sum_fp32)},
+        {SHAPES(sum_fp64_by_fp32), SHAPES(sum_fp32_by_fp32)},
+        {SHAPES(sum_fp64_in_fp32), SHAPES(sum_fp32_in_fp32)}};
+#undef SHAPES
+    const int vectors = args->vectors == TESS_PRECISION_FP64 ? 0 : v->arithmetic == TESS_ARITHMETIC_FP64 ? 1 : 2;
+
+    return functions[vectors][v->precision != TESS_PRECISION_FP64][v->is_complex ? 0 : v->block];
+}
+
+/* ---- runs of block rows ---- */
+
+/* A product. */
+typedef struct product {
+    const bsr_view *v;
+    const tess_spmv_args *args;
+    rows_function sum_rows;
+    const void *x;
+    bool decodes;
+} product;
+
+/* Block rows from `first` on, up to `end`, that are summed together, and their offsets from the first one's. */
+static int take_run(const product *p, int64_t first, int64_t end, int64_t *offset)
+{
+    const int64_t base = bsr_offset(p->v, first), most = BSR_DECODED / bsr_values(p->v);
+    int rows = 0;
+
+    offset[0] = 0;
+    while (rows < RUN && first + rows < end) {
+        offset[rows + 1] = bsr_offset(p->v, first + rows + 1) - base;
+        if (p->decodes && rows > 0 && offset[rows + 1] > most) { break; }
+        rows += 1;
+    }
+    return rows;
+}
+
+/* The same for values to decode. A row with more of them than there is room for is summed in pieces. */
+static void sum_decoded(const product *p, int rows, const int64_t *offset, int64_t base, double *sum)
+{
+    const bsr_view *v = p->v;
+    const tess_operand stored = {v->val, v->precision};
+    const int values = bsr_values(v);
+    const int64_t most = BSR_DECODED / values;
+    float value[BSR_DECODED + 1] = {0.0F};
+
+    if (offset[rows] <= most) {
+        const float *from = host_read_fp32(stored, base * values, (int)offset[rows] * values, value);
+
+        p->sum_rows(rows, offset, from, v->column + base, p->x, sum);
+        return;
+    }
+    for (int r = 0; r < v->block; r++) {
+        sum[r] = 0.0;
+    }
+    for (int64_t k = 0; k < offset[1]; k += most) {
+        const int64_t count = offset[1] - k < most ? offset[1] - k : most, piece[2] = {0, count};
+        const float *from = host_read_fp32(stored, (base + k) * values, (int)count * values, value);
+        double own[BSR_MOST_BLOCK];
+
+        p->sum_rows(1, piece, from, v->column + base + k, p->x, own);
+        for (int r = 0; r < v->block; r++) {
+            sum[r] += own[r];
+        }
+    }
+}
+
+/* Sums that are NaN, again by the masks. */
+static void repair(const product *p, int64_t first, int rows, double *sum)
+{
+    const bsr_view *v = p->v;
+
+    for (int i = 0; i < rows; i++) {
+        double again[BSR_MOST_BLOCK] = {0.0}, *const own = sum + i * v->block;
+        bool bad = bsr_is_narrow(v);
+
+        for (int r = 0; r < v->block; r++) {
+            bad = bad || isnan(own[r]);
+        }
+        if (!bad) { continue; }
+        bsr_add_masked(v, p->args, 1, 0, bsr_offset(v, first + i), bsr_offset(v, first + i + 1), 1, again);
+        for (int r = 0; r < v->block; r++) {
+            if (bsr_is_narrow(v) || isnan(own[r])) { own[r] = again[r]; }
+        }
+    }
+}
+
+static void multiply_chunk(const product *p, int64_t chunk, double *dots)
+{
+    const bsr_view *v = p->v;
+    const int64_t end = bsr_chunk_row(v, chunk + 1);
+    double sum[RUN * BSR_MOST_BLOCK];
+    int64_t offset[RUN + 1];
+    int rows;
+
+    for (int64_t first = bsr_chunk_row(v, chunk); first < end; first += rows) {
+        const int64_t base = bsr_offset(v, first);
+        const int values = bsr_values(v);
+
+        rows = take_run(p, first, end, offset);
+        if (bsr_is_narrow(v)) {
+            /* below */
+        } else if (p->decodes) {
+            sum_decoded(p, rows, offset, base, sum);
+        } else {
+            const uintptr_t bytes = tess_storage_bytes(v->precision) * (uintptr_t)values;
+
+            p->sum_rows(rows, offset, (const void *)((uintptr_t)v->val + (uintptr_t)base * bytes), v->column + base,
+                        p->x, sum);
+        }
+        if (v->mask) { repair(p, first, rows, sum); }
+        host_store_rows(p->args, v->arithmetic, first * v->block,
+                        (rows - 1) * v->block + bsr_rows_of(v, first + rows - 1), sum, dots);
+    }
+}
+
+/* ---- all ---- */
+
+static tess_status prepare(tess_context *ctx, const bsr_view *v)
+{
+    double *partials = NULL;
+
+    return host_partials(ctx, 2 * bsr_chunks(v), &partials);
+}
+
+static tess_status spmv(tess_context *ctx, const bsr_view *v, const tess_spmv_args *args)
+{
+    const tess_reduction *reduction = &args->reduction;
+    const bool fp32 = args->vectors == TESS_PRECISION_FP32;
+    const product p = {v, args, select_rows(v, args), fp32 ? (const void *)args->x_fp32 : args->x,
+                       v->precision != TESS_PRECISION_FP64 && v->precision != TESS_PRECISION_FP32};
+    const int64_t nchunks = bsr_chunks(v);
+    double *partials = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    if (!host_enter(reduction->state, false, true)) { return TESS_SUCCESS; }
+    status = host_partials(ctx, 2 * nchunks, &partials);
+    if (status != TESS_SUCCESS) { return status; }
+#pragma omp parallel for num_threads(ctx->threads) schedule(dynamic, 4) if (v->nnz > HOST_SERIAL_WORK)
+    for (int64_t c = 0; c < nchunks; c++) {
+        double dots[2] = {0.0, 0.0};
+
+        multiply_chunk(&p, c, dots);
+        partials[c] = dots[0];
+        partials[nchunks + c] = dots[1];
+    }
+    if (reduction->ndots > 0) {
+        host_finish_reduction(partials, nchunks, reduction->ndots, reduction->scalar, reduction->state);
+    }
+    return TESS_SUCCESS;
+}
+
+/* Nothing. */
+static tess_status plan(tess_context *ctx, bsr_view *v)
+{
+    (void)ctx;
+    (void)v;
+    return TESS_SUCCESS;
+}
+
+const bsr_ops bsr_host_ops = {
+    .count_blocks = bsr_host_count_blocks,
+    .count_real = bsr_host_count_real,
+    .fill_offsets = bsr_host_fill_offsets,
+    .fill_columns = bsr_host_fill_columns,
+    .fill_values = bsr_host_fill_values,
+    .decode = bsr_host_decode,
+    .plan = plan,
+    .prepare = prepare,
+    .spmv = spmv,
+    .multiply_columns = bsr_host_multiply_columns,
+};

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sums of block rows on the host, in the arithmetic REAL. Include it with REAL, WIDE (a vector of four of them) and
+ * NAMED defined. A row of the matrix has two running sums, of the even and of the odd columns of its blocks; a complex
+ * row has those of its even and of its odd entries. WIDE holds neighbouring rows of a block.
+ */
+
+/* out: two running sums of a row, at parity * BSR_LANES + row. Blocks of 2 have all four in one vector. */
+TESS_INLINE void NAMED(load)(tess_precision stored, const void *val, int64_t i, WIDE *out)
+{
+    for (int l = 0; l < 4; l++) {
+        (*out)[l] = LOAD(stored, val, i + l);
+    }
+}
+
+TESS_INLINE void NAMED(sum_pairs)(bsr_kind kind, int64_t count, const void *val, const int32_t *column, const void *x,
+                                  double *out)
+{
+    WIDE own = {0};
+
+    for (int64_t k = 0; k < count; k++) {
+        const REAL x0 = LOAD(kind.vectors, x, column[k]), x1 = LOAD(kind.vectors, x, column[k] + 1);
+        const WIDE factor = {x0, x0, x1, x1};
+        WIDE value;
+
+        prefetch(kind, val, column, k);
+        NAMED(load)(kind.stored, val, 4 * k, &value);
+        own += value * factor;
+    }
+    out[0] = (double)(own[0] + own[2]);
+    out[1] = (double)(own[1] + own[3]);
+}
+
+TESS_INLINE void NAMED(sum_blocks)(bsr_kind kind, int64_t count, const void *val, const int32_t *column, const void *x,
+                                   double *out)
+{
+    const int block = kind.block;
+    WIDE own[2] = {{0}, {0}};
+    REAL rest[2][2] = {{0}, {0}}; /* of rows 4 and 5 */
+
+    for (int64_t k = 0; k < count; k++) {
+        prefetch(kind, val, column, k);
+        for (int c = 0; c < block; c++) {
+            const REAL factor = LOAD(kind.vectors, x, column[k] + c);
+            const int64_t at = (k * block + c) * block;
+            WIDE value;
+
+            NAMED(load)(kind.stored, val, at, &value); /* of blocks of 3, with one value more */
+            own[c & 1] += value * factor;
+            for (int r = 4; r < block; r++) {
+                rest[c & 1][r - 4] += LOAD(kind.stored, val, at + r) * factor;
+            }
+        }
+    }
+    for (int r = 0; r < block; r++) {
+        out[r] = (double)(r < 4 ? own[0][r] + own[1][r] : rest[0][r - 4] + rest[1][r - 4]);
+    }
+}
+
+/* re and im of an entry times x: (re x_re, re x_im, im x_re, im x_im). */
+TESS_INLINE void NAMED(multiply_complex)(bsr_kind kind, const void *val, const int32_t *column, const void *x,
+                                         int64_t k, WIDE *sum)
+{
+    const REAL re = LOAD(kind.stored, val, 2 * k), im = LOAD(kind.stored, val, 2 * k + 1);
+    const REAL x0 = LOAD(kind.vectors, x, column[k]), x1 = LOAD(kind.vectors, x, column[k] + 1);
+    const WIDE value = {re, re, im, im}, factor = {x0, x1, x0, x1};
+
+    *sum += value * factor;
+}
+
+TESS_INLINE void NAMED(sum_complex)(bsr_kind kind, int64_t count, const void *val, const int32_t *column, const void *x,
+                                    double *out)
+{
+    WIDE even = {0}, odd = {0};
+    int64_t k = 0;
+
+    for (; k + 2 <= count; k += 2) {
+        prefetch(kind, val, column, k);
+        NAMED(multiply_complex)(kind, val, column, x, k, &even);
+        NAMED(multiply_complex)(kind, val, column, x, k + 1, &odd);
+    }
+    if (k < count) { NAMED(multiply_complex)(kind, val, column, x, k, &even); }
+    even += odd;
+    out[0] = (double)(even[0] - even[3]);
+    out[1] = (double)(even[1] + even[2]);
+}
+
+/* `rows` block rows, whose blocks are offset[i] .. offset[i + 1] - 1 of val and column: sums to out, `block` each. */
+TESS_INLINE void NAMED(sum_rows)(bsr_kind kind, int rows, const int64_t *offset, const void *val, const int32_t *column,
+                                 const void *x, double *out)
+{
+    const uintptr_t bytes =
+        tess_storage_bytes(kind.stored) * (uintptr_t)(kind.is_complex ? 2 : kind.block * kind.block);
+
+    for (int i = 0; i < rows; i++) {
+        const void *const own = (const void *)((uintptr_t)val + (uintptr_t)offset[i] * bytes);
+        const int64_t count = offset[i + 1] - offset[i];
+
+        if (kind.is_complex) {
+            NAMED(sum_complex)(kind, count, own, column + offset[i], x, out + 2 * i);
+        } else if (kind.block == 2) {
+            NAMED(sum_pairs)(kind, count, own, column + offset[i], x, out + 2 * i);
+        } else {
+            NAMED(sum_blocks)(kind, count, own, column + offset[i], x, out + kind.block * i);
+        }
+    }
+}
