@@ -53,8 +53,6 @@ typedef struct bsr_storage {
 typedef struct bsr_ops {
     /* Blocks that hold an entry, of `block` rows and columns. */
     tess_status (*count_blocks)(tess_context *ctx, const csr_view *csr, int block, int64_t *count);
-    /* Blocks that are not of the form [[re, -im], [im, re]], by the values of csr; block is 2. */
-    tess_status (*count_real)(tess_context *ctx, const csr_view *csr, int64_t *count);
     tess_status (*fill_offsets)(tess_context *ctx, const csr_view *csr, const bsr_view *v);
     /* Fills column, and mask if there is one. */
     tess_status (*fill_columns)(tess_context *ctx, const csr_view *csr, const bsr_view *v);
@@ -75,7 +73,6 @@ const bsr_ops *bsr_ops_of(const tess_context *ctx);
 
 extern const bsr_ops bsr_host_ops;
 tess_status bsr_host_count_blocks(tess_context *ctx, const csr_view *csr, int block, int64_t *count);
-tess_status bsr_host_count_real(tess_context *ctx, const csr_view *csr, int64_t *count);
 tess_status bsr_host_fill_offsets(tess_context *ctx, const csr_view *csr, const bsr_view *v);
 tess_status bsr_host_fill_columns(tess_context *ctx, const csr_view *csr, const bsr_view *v);
 tess_status bsr_host_fill_values(tess_context *ctx, const csr_view *csr, const bsr_view *v);
@@ -83,7 +80,6 @@ tess_status bsr_host_decode(tess_context *ctx, const csr_view *csr, const bsr_vi
 tess_status bsr_host_multiply_columns(tess_context *ctx, const bsr_view *v, const tess_spmv_args *args);
 const bsr_ops *bsr_gpu_ops(void);
 tess_status bsr_gpu_count_blocks(tess_context *ctx, const csr_view *csr, int block, int64_t *count);
-tess_status bsr_gpu_count_real(tess_context *ctx, const csr_view *csr, int64_t *count);
 tess_status bsr_gpu_fill_offsets(tess_context *ctx, const csr_view *csr, const bsr_view *v);
 tess_status bsr_gpu_fill_columns(tess_context *ctx, const csr_view *csr, const bsr_view *v);
 tess_status bsr_gpu_fill_values(tess_context *ctx, const csr_view *csr, const bsr_view *v);

@@ -16,18 +16,6 @@ tess_status bsr_host_count_blocks(tess_context *ctx, const csr_view *csr, int bl
     return TESS_SUCCESS;
 }
 
-tess_status bsr_host_count_real(tess_context *ctx, const csr_view *csr, int64_t *count)
-{
-    int64_t sum = 0;
-
-#pragma omp parallel for num_threads(ctx->threads) schedule(dynamic, 256) reduction(+ : sum) if (csr->nnz > HOST_SERIAL_WORK)
-    for (int64_t i = 0; i < csr->nrows / 2; i++) {
-        sum += bsr_count_real_row(csr, i);
-    }
-    *count = sum;
-    return TESS_SUCCESS;
-}
-
 tess_status bsr_host_fill_offsets(tess_context *ctx, const csr_view *csr, const bsr_view *v)
 {
     int64_t before = 0;

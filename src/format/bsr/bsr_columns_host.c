@@ -137,18 +137,13 @@ static void sum_row(const bsr_view *v, const tess_spmv_args *args, int64_t block
 static void repair(const bsr_view *v, const tess_spmv_args *args, int64_t block_row, int64_t first, int width,
                    double (*sum)[LANES])
 {
-    for (int l = 0; l < width; l++) {
-        double again[BSR_MOST_BLOCK] = {0.0};
-        bool bad = bsr_is_narrow(v);
+    const bool narrow = bsr_is_narrow(v);
 
-        for (int r = 0; r < v->block; r++) {
-            bad = bad || isnan(sum[r][l]);
-        }
-        if (!bad) { continue; }
-        bsr_add_masked(v, args, args->columns, first + l, bsr_offset(v, block_row), bsr_offset(v, block_row + 1), 1,
-                       again);
-        for (int r = 0; r < v->block; r++) {
-            if (bsr_is_narrow(v) || isnan(sum[r][l])) { sum[r][l] = again[r]; }
+    for (int r = 0; r < v->block; r++) {
+        for (int l = 0; l < width; l++) {
+            if (narrow || isnan(sum[r][l])) {
+                sum[r][l] = bsr_masked_sum(v, block_row, r, args->x + first + l, false, args->columns);
+            }
         }
     }
 }

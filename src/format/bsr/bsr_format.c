@@ -128,23 +128,6 @@ cleanup:
     return status;
 }
 
-/* Whether the matrix has the form of a complex one, which its mark promises. */
-static tess_status find_complex(const tess_matrix *a, const tess_storage_options *o, bsr_view *v)
-{
-    const csr_view *csr = &csr_of(a)->view;
-    int64_t others = 0;
-    tess_status status = TESS_SUCCESS;
-
-    if (!a->is_complex || (o->slices.bsr_block_size != 0 && o->slices.bsr_block_size != 2)) { return TESS_SUCCESS; }
-    TESS_TRY(bsr_ops_of(a->ctx)->count_real(a->ctx, csr, &others));
-    if (others > 0) { return TESS_SUCCESS; }
-    v->is_complex = true;
-    v->block = 2;
-    v->nblocks = csr->nnz / 4;
-cleanup:
-    return status;
-}
-
 /* ---- building ---- */
 
 static tess_status build_view(const tess_matrix *a, const tess_storage_options *o, bsr_view *v)
@@ -160,8 +143,13 @@ static tess_status build_view(const tess_matrix *a, const tess_storage_options *
                     .row_ptr_bits = 32,
                     .precision = o->precision,
                     .arithmetic = o->arithmetic};
-    TESS_TRY(find_complex(a, o, v));
-    if (!v->is_complex) { TESS_TRY(choose_block(ctx, csr, o, v)); }
+    if (a->is_complex && (o->slices.bsr_block_size == 0 || o->slices.bsr_block_size == 2)) {
+        v->is_complex = true;
+        v->block = 2;
+        v->nblocks = csr->nnz / 4;
+    } else {
+        TESS_TRY(choose_block(ctx, csr, o, v));
+    }
     v->nblock_rows = (v->nrows + v->block - 1) / v->block;
     if (v->nblocks > INT32_MAX) { v->row_ptr_bits = 64; }
     TESS_TRY(tess_device_allocate(ctx, v->nblock_rows + 1, (size_t)v->row_ptr_bits / 8, &v->row_ptr));
@@ -199,21 +187,9 @@ cleanup:
 
 static tess_status bsr_refresh(const tess_matrix *assembled, void *storage)
 {
-    const bsr_view *v = &((const bsr_storage *)storage)->view;
-    const csr_view *csr = &csr_of(assembled)->view;
-    tess_context *ctx = assembled->ctx;
-    int64_t others = 0;
-    tess_status status = TESS_SUCCESS;
+    const bsr_storage *s = storage;
 
-    if (v->is_complex) { TESS_TRY(bsr_ops_of(ctx)->count_real(ctx, csr, &others)); }
-    if (others > 0) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "convert the matrix again with other values",
-                         "%s of the new values %s not the real form of a complex number",
-                         tess_count(others, "block").text, others == 1 ? "is" : "are");
-    }
-    status = bsr_ops_of(ctx)->fill_values(ctx, csr, v);
-cleanup:
-    return status;
+    return bsr_ops_of(assembled->ctx)->fill_values(assembled->ctx, &csr_of(assembled)->view, &s->view);
 }
 
 /* ---- products ---- */

@@ -34,25 +34,29 @@ TESS_INLINE void prefetch(bsr_kind kind, const void *val, const int32_t *column,
         (const void *)((uintptr_t)column + (uintptr_t)k * sizeof *column + AHEAD * sizeof *column / block), 0, 3);
 }
 
-typedef double wide_fp64 __attribute__((vector_size(32)));
-typedef float wide_fp32 __attribute__((vector_size(16)));
+typedef double pair_fp64 __attribute__((vector_size(16))), wide_fp64 __attribute__((vector_size(32)));
+typedef float pair_fp32 __attribute__((vector_size(8))), wide_fp32 __attribute__((vector_size(16)));
 
 #define REAL double
+#define PAIR pair_fp64
 #define WIDE wide_fp64
 #define LOAD tess_load
 #define NAMED(name) name##_fp64
 #include "format/bsr/bsr_sums.h"
 #undef REAL
+#undef PAIR
 #undef WIDE
 #undef LOAD
 #undef NAMED
 
 #define REAL float
+#define PAIR pair_fp32
 #define WIDE wide_fp32
 #define LOAD tess_load_float
 #define NAMED(name) name##_fp32
 #include "format/bsr/bsr_sums.h"
 #undef REAL
+#undef PAIR
 #undef WIDE
 #undef LOAD
 #undef NAMED
@@ -156,23 +160,14 @@ static void sum_decoded(const product *p, int rows, const int64_t *offset, int64
     }
 }
 
-/* Sums that are NaN, again by the masks. */
+/* Sums that are NaN, again by the masks; all of them where the matrix is narrower than a block. */
 static void repair(const product *p, int64_t first, int rows, double *sum)
 {
     const bsr_view *v = p->v;
+    const bool narrow = bsr_is_narrow(v), fp32 = p->args->vectors == TESS_PRECISION_FP32;
 
-    for (int i = 0; i < rows; i++) {
-        double again[BSR_MOST_BLOCK] = {0.0}, *const own = sum + i * v->block;
-        bool bad = bsr_is_narrow(v);
-
-        for (int r = 0; r < v->block; r++) {
-            bad = bad || isnan(own[r]);
-        }
-        if (!bad) { continue; }
-        bsr_add_masked(v, p->args, 1, 0, bsr_offset(v, first + i), bsr_offset(v, first + i + 1), 1, again);
-        for (int r = 0; r < v->block; r++) {
-            if (bsr_is_narrow(v) || isnan(own[r])) { own[r] = again[r]; }
-        }
+    for (int i = 0; i < rows * v->block; i++) {
+        if (narrow || isnan(sum[i])) { sum[i] = bsr_masked_sum(v, first + i / v->block, i % v->block, p->x, fp32, 1); }
     }
 }
 
@@ -251,7 +246,6 @@ static tess_status plan(tess_context *ctx, bsr_view *v)
 
 const bsr_ops bsr_host_ops = {
     .count_blocks = bsr_host_count_blocks,
-    .count_real = bsr_host_count_real,
     .fill_offsets = bsr_host_fill_offsets,
     .fill_columns = bsr_host_fill_columns,
     .fill_values = bsr_host_fill_values,

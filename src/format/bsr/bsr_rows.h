@@ -181,33 +181,6 @@ TESS_HD void bsr_fill_row_values(const csr_view *csr, const bsr_view *v, tess_pr
     }
 }
 
-/* Blocks of 2 x 2 of a block row that are not [[re, -im], [im, re]]. */
-TESS_HD int64_t bsr_count_real_row(const csr_view *csr, int64_t block_row)
-{
-    bsr_cursor c = bsr_open(csr, 2, block_row);
-    int64_t count = 0, number;
-
-    while ((number = bsr_next(csr, 2, &c)) >= 0) {
-        double value[2][2] = {{0.0, 0.0}, {0.0, 0.0}};
-        int entries = 0;
-
-        for (int r = 0; r < 2; r++) {
-            int64_t place = 0;
-
-            while (bsr_take(csr, 2, number, r, &c, &place)) {
-                value[r][csr->col_ind[place] - 2 * number] = ((const double *)csr->val)[place];
-                entries += 1;
-            }
-        }
-        /* NaN is like NaN */
-        const bool re = value[0][0] == value[1][1] || (value[0][0] != value[0][0] && value[1][1] != value[1][1]);
-        const bool im = value[0][1] == -value[1][0] || (value[0][1] != value[0][1] && value[1][0] != value[1][0]);
-
-        count += entries != 4 || !re || !im;
-    }
-    return count;
-}
-
 /* The stored value of place c * block + r of block k, in FP64. */
 TESS_HD double bsr_value_at(const bsr_view *v, int64_t k, int place)
 {
@@ -242,25 +215,37 @@ TESS_HD void bsr_decode_row(const csr_view *csr, const bsr_view *v, int64_t bloc
 
 /* ---- sums by the masks ---- */
 
-/* Adds the entries of blocks begin, begin + step, ... before `end`, times column `own` of x, to sum[0 .. block - 1] in
-   FP64: the product where x
-   has Inf or NaN, or is shorter than a block. */
-TESS_HD void bsr_add_masked(const bsr_view *v, const tess_spmv_args *args, int64_t columns, int64_t own, int64_t begin,
-                            int64_t end, int64_t step, double *sum)
+/* The sum of row r of a block row, by its entries alone: for x with Inf or NaN, or shorter than a block. Element j of x
+   is at j * columns; fp32: of FP32 vectors. */
+TESS_HD double bsr_masked_sum(const bsr_view *v, int64_t block_row, int r, const void *x, bool fp32, int64_t columns)
 {
-    const bool fp32 = args->vectors == TESS_PRECISION_FP32;
+    double sum = 0.0;
 
-    for (int64_t k = begin; k < end; k += step) {
+    for (int64_t k = bsr_offset(v, block_row); k < bsr_offset(v, block_row + 1); k++) {
         const uint64_t mask = bsr_mask(v, k);
 
-        for (int place = 0; place < v->block * v->block; place++) {
-            const int64_t at = (int64_t)(v->column[k] + place / v->block) * columns + own;
+        for (int c = 0; c < v->block; c++) {
+            const int place = c * v->block + r;
 
             if ((mask >> place & 1U) == 0) { continue; }
-            sum[place % v->block] +=
-                bsr_value_at(v, k, place) * spmv_element(fp32 ? (const void *)args->x_fp32 : args->x, fp32, at);
+            sum += bsr_value_at(v, k, place) * spmv_element(x, fp32, (v->column[k] + c) * columns);
         }
     }
+    return sum;
+}
+
+/* ---- groups of threads on a GPU ---- */
+
+/* Blocks of a segment of a long row: about 1024 values, which a wave sums. */
+TESS_HD int64_t bsr_segment(const bsr_view *v)
+{
+    return 1024 / bsr_values(v);
+}
+
+/* Blocks of a row from which on it is long: more would keep its group for longer than others. */
+TESS_HD int64_t bsr_most_of_group(const bsr_view *v)
+{
+    return (int64_t)v->group * (v->is_complex ? 16 : 32) / bsr_values(v);
 }
 
 #endif

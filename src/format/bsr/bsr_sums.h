@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sums of block rows on the host, in the arithmetic REAL. Include it with REAL, WIDE (a vector of four of them) and
- * NAMED defined. A row of the matrix has two running sums, of the even and of the odd columns of its blocks; a complex
- * row has those of its even and of its odd entries. WIDE holds neighbouring rows of a block.
+ * Sums of block rows on the host, in the arithmetic REAL. Include it with REAL, PAIR and WIDE (vectors of two and of
+ * four of them), LOAD and NAMED defined. A row of the matrix has two running sums, of the even and of the odd columns
+ * of its blocks; a complex row has those of its even and of its odd entries. WIDE holds neighbouring rows of a block.
  */
 
 /* out: two running sums of a row, at parity * BSR_LANES + row. Blocks of 2 have all four in one vector. */
@@ -57,32 +57,33 @@ TESS_INLINE void NAMED(sum_blocks)(bsr_kind kind, int64_t count, const void *val
     }
 }
 
-/* re and im of an entry times x: (re x_re, re x_im, im x_re, im x_im). */
+/* re and im of an entry, each times (x_re, x_im). */
 TESS_INLINE void NAMED(multiply_complex)(bsr_kind kind, const void *val, const int32_t *column, const void *x,
-                                         int64_t k, WIDE *sum)
+                                         int64_t k, PAIR *by_re, PAIR *by_im)
 {
     const REAL re = LOAD(kind.stored, val, 2 * k), im = LOAD(kind.stored, val, 2 * k + 1);
-    const REAL x0 = LOAD(kind.vectors, x, column[k]), x1 = LOAD(kind.vectors, x, column[k] + 1);
-    const WIDE value = {re, re, im, im}, factor = {x0, x1, x0, x1};
+    const PAIR factor = {LOAD(kind.vectors, x, column[k]), LOAD(kind.vectors, x, (int64_t)column[k] + 1)};
 
-    *sum += value * factor;
+    *by_re += re * factor;
+    *by_im += im * factor;
 }
 
 TESS_INLINE void NAMED(sum_complex)(bsr_kind kind, int64_t count, const void *val, const int32_t *column, const void *x,
                                     double *out)
 {
-    WIDE even = {0}, odd = {0};
+    PAIR by_re[2] = {{0}, {0}}, by_im[2] = {{0}, {0}}; /* of the even and of the odd entries */
     int64_t k = 0;
 
     for (; k + 2 <= count; k += 2) {
         prefetch(kind, val, column, k);
-        NAMED(multiply_complex)(kind, val, column, x, k, &even);
-        NAMED(multiply_complex)(kind, val, column, x, k + 1, &odd);
+        NAMED(multiply_complex)(kind, val, column, x, k, &by_re[0], &by_im[0]);
+        NAMED(multiply_complex)(kind, val, column, x, k + 1, &by_re[1], &by_im[1]);
     }
-    if (k < count) { NAMED(multiply_complex)(kind, val, column, x, k, &even); }
-    even += odd;
-    out[0] = (double)(even[0] - even[3]);
-    out[1] = (double)(even[1] + even[2]);
+    if (k < count) { NAMED(multiply_complex)(kind, val, column, x, k, &by_re[0], &by_im[0]); }
+    by_re[0] += by_re[1];
+    by_im[0] += by_im[1];
+    out[0] = (double)(by_re[0][0] - by_im[0][1]);
+    out[1] = (double)(by_re[0][1] + by_im[0][0]);
 }
 
 /* `rows` block rows, whose blocks are offset[i] .. offset[i + 1] - 1 of val and column: sums to out, `block` each. */
