@@ -58,7 +58,8 @@ static void *fetch(const tess_matrix *m, const void *device, int64_t bytes)
 static void layout_of_a_small_matrix(void **state)
 {
     static const double value[5][5] = {{1, 2, 0, 0, 0}, {3, 4, 0, 0, 5}, {0, 0, 6, 0, 0}, {0, 0, 0, 7, 8}, {10}};
-    static const int32_t offset[] = {0, 2, 4, 5}, column[] = {0, 3, 2, 3, 0};
+    static const int32_t offset[] = {0, 2, 4, 5};
+    static const int16_t column[] = {0, 3, 0, 1, -4}; /* from rows 0, 2 and 4 */
     static const uint8_t mask[] = {15, 8, 9, 8, 1};
     static const double places[] = {1, 3, 2, 4, 0, 0, 0, 5, 6, 0, 0, 7, 0, 0, 0, 8, 10, 0, 0, 0};
     tess_context *ctx = open_device(1);
@@ -83,13 +84,14 @@ static void layout_of_a_small_matrix(void **state)
         assert_int_equal(v->nblock_rows, 3);
         assert_int_equal(v->nblocks, 5);
         assert_int_equal(v->row_ptr_bits, 32);
+        assert_int_equal(v->column_bits, 16);
         assert_memory_equal(found_offset, offset, sizeof offset);
         assert_memory_equal(found_column, column, sizeof column);
         assert_memory_equal(found_mask, mask, sizeof mask);
         for (int64_t k = 0; k < 20; k++) {
             assert_true(tess_load(v->precision, val, k) == places[k]);
         }
-        assert_int_equal(tess_matrix_bytes(stored), 4 * 4 + 5 * 4 + 5 + 20 * bytes);
+        assert_int_equal(tess_matrix_bytes(stored), 4 * 4 + 5 * 2 + 5 + 20 * bytes);
         free(found_offset);
         free(found_column);
         free(found_mask);
@@ -130,7 +132,7 @@ static void the_size_is_that_of_the_nodes(void **state)
         assert_int_equal(v->block, block);
         assert_int_equal(v->nblocks, 43);
         assert_null(v->mask);
-        assert_int_equal(tess_matrix_bytes(stored), 16 * 4 + 43 * (4 + 4 * block * block));
+        assert_int_equal(tess_matrix_bytes(stored), 16 * 4 + 43 * (2 + 4 * block * block));
         tess_matrix_destroy(stored);
         tess_matrix_destroy(m);
         oracle_free(&a);
@@ -165,6 +167,37 @@ static void other_sizes_are_refused(void **state)
     assert_non_null(strstr(tess_context_last_error(ctx)->message, "is for format bsr, not csr"));
     tess_matrix_destroy(m);
     oracle_free(&a);
+    tess_context_destroy(ctx);
+}
+
+/* A column that is more than 32767 from its row takes 32 bits. */
+static void far_columns_take_four_bytes(void **state)
+{
+    static const int64_t width[] = {32769, 32770, 40001};
+    static const double factors[1][2] = {{1.0, 0.0}};
+    tess_context *ctx = open_device(1);
+
+    (void)state;
+    for (int k = 0; k < 3; k++) {
+        oracle_csr a = oracle_open(3, width[k]);
+        tess_matrix *m = NULL;
+
+        for (int64_t i = 0; i < 3; i++) {
+            oracle_push(&a, i, 1.0 + (double)i);
+            if (i == 1) { oracle_push(&a, width[k] - 1, 7.0); }
+            oracle_end_row(&a, i);
+        }
+        m = make_matrix(ctx, &a);
+        for (int block = 2; block <= 6; block++) {
+            tess_matrix *stored = to_blocks(m, block, TESS_PRECISION_FP64);
+
+            assert_int_equal(view_of(stored)->column_bits, width[k] - block <= INT16_MAX ? 16 : 32);
+            check_products(stored, &a, TESS_OP_NONE, 1, factors);
+            tess_matrix_destroy(stored);
+        }
+        tess_matrix_destroy(m);
+        oracle_free(&a);
+    }
     tess_context_destroy(ctx);
 }
 
@@ -217,7 +250,7 @@ static void complex_numbers_take_an_index_and_two_values(void **state)
 
         assert_true(tess_matrix_is_complex(stored) && view_of(stored)->is_complex && !view_of(real)->is_complex);
         assert_int_equal(tess_matrix_bytes(stored),
-                         4 * 1501 + count * (4 + 2 * (int64_t)tess_precision_bytes((tess_precision)p)));
+                         4 * 1501 + count * (2 + 2 * (int64_t)tess_precision_bytes((tess_precision)p)));
         assert_int_equal(held.nnz, expected.nnz);
         for (int64_t k = 0; k < held.nnz; k++) {
             assert_true(held.val[k] == expected.val[k] && held.col_ind[k] == expected.col_ind[k]);
@@ -499,12 +532,12 @@ static void epilogues_in_every_size(void **state)
     tess_context_destroy(ctx);
 }
 
-#define BSR_TESTS                                                                                                  \
-    cmocka_unit_test(layout_of_a_small_matrix), cmocka_unit_test(the_size_is_that_of_the_nodes),                   \
-        cmocka_unit_test(other_sizes_are_refused), cmocka_unit_test(complex_numbers_take_an_index_and_two_values), \
-        cmocka_unit_test(new_numbers_arrive), cmocka_unit_test(auto_takes_it_for_complex_matrices),                \
-        cmocka_unit_test(products_in_every_size), cmocka_unit_test(what_is_no_entry_is_not_added),                 \
-        cmocka_unit_test(epilogues_in_every_size)
+#define BSR_TESTS                                                                                             \
+    cmocka_unit_test(layout_of_a_small_matrix), cmocka_unit_test(the_size_is_that_of_the_nodes),              \
+        cmocka_unit_test(other_sizes_are_refused), cmocka_unit_test(far_columns_take_four_bytes),             \
+        cmocka_unit_test(complex_numbers_take_an_index_and_two_values), cmocka_unit_test(new_numbers_arrive), \
+        cmocka_unit_test(auto_takes_it_for_complex_matrices), cmocka_unit_test(products_in_every_size),       \
+        cmocka_unit_test(what_is_no_entry_is_not_added), cmocka_unit_test(epilogues_in_every_size)
 
 #ifndef TESTS_ON_GPU
 /* The host adds the terms of a column as those of one vector: the same bits. */

@@ -31,8 +31,10 @@ typedef struct bsr_view {
     void *row_ptr;   /* nblock_rows + 1 offsets of row_ptr_bits: block row i has the blocks from row_ptr[i] on */
     int row_ptr_bits;
     /* nblocks first columns: block * the block's number, but at most ncols - block, so that products read no x beyond
-       the end. 0 where the matrix is narrower than a block: then all products go by the masks. */
-    int32_t *column;
+       the end. 0 where the matrix is narrower than a block: then all products go by the masks. With column_bits 16 they
+       are relative to the first row of the block row. */
+    void *column;
+    int column_bits; /* 16 if all fit, else 32 */
     void *mask; /* nblocks masks of bsr_mask_bytes(block): bit c * block + r for an entry; NULL: every place is one */
     void *val;  /* bsr_values(v) values of a block after another */
     tess_precision precision;
@@ -53,6 +55,8 @@ typedef struct bsr_storage {
 typedef struct bsr_ops {
     /* Blocks that hold an entry, of `block` rows and columns. */
     tess_status (*count_blocks)(tess_context *ctx, const csr_view *csr, int block, int64_t *count);
+    /* The most that a first column is away from the first row of its block row. */
+    tess_status (*measure_reach)(tess_context *ctx, const csr_view *csr, int block, int64_t *reach);
     tess_status (*fill_offsets)(tess_context *ctx, const csr_view *csr, const bsr_view *v);
     /* Fills column, and mask if there is one. */
     tess_status (*fill_columns)(tess_context *ctx, const csr_view *csr, const bsr_view *v);
@@ -73,6 +77,7 @@ const bsr_ops *bsr_ops_of(const tess_context *ctx);
 
 extern const bsr_ops bsr_host_ops;
 tess_status bsr_host_count_blocks(tess_context *ctx, const csr_view *csr, int block, int64_t *count);
+tess_status bsr_host_measure_reach(tess_context *ctx, const csr_view *csr, int block, int64_t *reach);
 tess_status bsr_host_fill_offsets(tess_context *ctx, const csr_view *csr, const bsr_view *v);
 tess_status bsr_host_fill_columns(tess_context *ctx, const csr_view *csr, const bsr_view *v);
 tess_status bsr_host_fill_values(tess_context *ctx, const csr_view *csr, const bsr_view *v);
@@ -80,6 +85,7 @@ tess_status bsr_host_decode(tess_context *ctx, const csr_view *csr, const bsr_vi
 tess_status bsr_host_multiply_columns(tess_context *ctx, const bsr_view *v, const tess_spmv_args *args);
 const bsr_ops *bsr_gpu_ops(void);
 tess_status bsr_gpu_count_blocks(tess_context *ctx, const csr_view *csr, int block, int64_t *count);
+tess_status bsr_gpu_measure_reach(tess_context *ctx, const csr_view *csr, int block, int64_t *reach);
 tess_status bsr_gpu_fill_offsets(tess_context *ctx, const csr_view *csr, const bsr_view *v);
 tess_status bsr_gpu_fill_columns(tess_context *ctx, const csr_view *csr, const bsr_view *v);
 tess_status bsr_gpu_fill_values(tess_context *ctx, const csr_view *csr, const bsr_view *v);

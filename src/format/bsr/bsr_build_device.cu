@@ -18,7 +18,21 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
     if (own > 0) { atomicAdd(count, own); }
 }
 
-extern "C" tess_status bsr_gpu_count_blocks(tess_context *ctx, const csr_view *csr, int block, int64_t *count)
+__global__ static void __launch_bounds__(GPU_BLOCK)
+    reach_kernel(const csr_view csr, int64_t nblock_rows, int block, unsigned long long *reach)
+{
+    const int64_t step = (int64_t)gridDim.x * GPU_BLOCK;
+    unsigned long long own = 0;
+
+    for (int64_t i = (int64_t)blockIdx.x * GPU_BLOCK + threadIdx.x; i < nblock_rows; i += step) {
+        own = max(own, (unsigned long long)bsr_reach_row(&csr, block, i));
+    }
+    if (own > 0) { atomicMax(reach, own); }
+}
+
+/* What a kernel finds in all block rows. */
+static tess_status find_number(tess_context *ctx, const csr_view *csr, int block, const char *doing,
+                               void (*kernel)(const csr_view, int64_t, int, unsigned long long *), int64_t *out)
 {
     gpu_scope scope(ctx);
     const int64_t nblock_rows = (csr->nrows + block - 1) / block;
@@ -27,13 +41,22 @@ extern "C" tess_status bsr_gpu_count_blocks(tess_context *ctx, const csr_view *c
 
     TESS_TRY(tess_device_allocate(ctx, 1, sizeof *device, (void **)&device));
     TESS_TRY(ctx->backend->zero(ctx, device, sizeof *device));
-    count_kernel<<<gpu_grid(ctx, nblock_rows, 8), GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(*csr, nblock_rows, block, device);
-    TESS_TRY(gpu_check_launch(ctx, "counting blocks"));
+    TESS_TRY(gpu_launch(ctx, doing, kernel, gpu_grid(ctx, nblock_rows, 8), 0, *csr, nblock_rows, block, device));
     TESS_TRY(ctx->backend->download(ctx, &found, device, sizeof found));
-    *count = (int64_t)found;
+    *out = (int64_t)found;
 cleanup:
     tess_device_release(ctx, device, 1, sizeof *device);
     return status;
+}
+
+extern "C" tess_status bsr_gpu_count_blocks(tess_context *ctx, const csr_view *csr, int block, int64_t *count)
+{
+    return find_number(ctx, csr, block, "counting blocks", count_kernel, count);
+}
+
+extern "C" tess_status bsr_gpu_measure_reach(tess_context *ctx, const csr_view *csr, int block, int64_t *reach)
+{
+    return find_number(ctx, csr, block, "measuring the columns of blocks", reach_kernel, reach);
 }
 
 /* ---- offsets ---- */

@@ -16,6 +16,22 @@ tess_status bsr_host_count_blocks(tess_context *ctx, const csr_view *csr, int bl
     return TESS_SUCCESS;
 }
 
+tess_status bsr_host_measure_reach(tess_context *ctx, const csr_view *csr, int block, int64_t *reach)
+{
+    const int64_t nblock_rows = (csr->nrows + block - 1) / block;
+    int64_t most = 0;
+
+#pragma omp parallel for num_threads(ctx->threads) schedule(static) reduction(max \
+                                                                              : most) if (csr->nnz > HOST_SERIAL_WORK)
+    for (int64_t i = 0; i < nblock_rows; i++) {
+        const int64_t own = bsr_reach_row(csr, block, i);
+
+        most = own > most ? own : most;
+    }
+    *reach = most;
+    return TESS_SUCCESS;
+}
+
 tess_status bsr_host_fill_offsets(tess_context *ctx, const csr_view *csr, const bsr_view *v)
 {
     int64_t before = 0;

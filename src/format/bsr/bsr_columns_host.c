@@ -17,12 +17,13 @@ typedef struct row_sums {
     double even[BSR_MOST_BLOCK][LANES], odd[BSR_MOST_BLOCK][LANES];
 } row_sums;
 
-/* Blocks of a row, their values in FP64, and the columns of x; block and width are constants below. */
+/* Blocks of a row, their values in FP64, and the columns of x. */
 typedef struct block_run {
     int64_t count;
     const double *val;
-    const int32_t *column;
-    const double *x; /* from the first of the columns */
+    const bsr_view *v;
+    int64_t block_row, begin; /* of the first block */
+    const double *x;          /* from the first of the columns */
     int64_t columns;
 } block_run;
 
@@ -37,8 +38,10 @@ TESS_INLINE void add_products(int width, double value, const double *x, double *
 TESS_INLINE void add_blocks(int block, int width, const block_run *run, row_sums *sums)
 {
     for (int64_t k = 0; k < run->count; k++) {
+        const int64_t column = bsr_column(run->v, run->block_row, run->begin + k);
+
         for (int c = 0; c < block; c++) {
-            const double *const x = run->x + (run->column[k] + c) * run->columns;
+            const double *const x = run->x + (column + c) * run->columns;
             const double *const value = run->val + (k * block + c) * block;
 
             for (int r = 0; r < block; r++) {
@@ -51,10 +54,11 @@ TESS_INLINE void add_blocks(int block, int width, const block_run *run, row_sums
 TESS_INLINE void add_complex(int width, const block_run *run, row_sums *sums)
 {
     for (int64_t k = 0; k < run->count; k++) {
+        const int64_t column = bsr_column(run->v, run->block_row, run->begin + k);
         double(*const own)[LANES] = k % 2 == 0 ? sums->even : sums->odd;
 
         for (int c = 0; c < 4; c++) {
-            add_products(width, run->val[2 * k + c / 2], run->x + (run->column[k] + c % 2) * run->columns, own[c]);
+            add_products(width, run->val[2 * k + c / 2], run->x + (column + c % 2) * run->columns, own[c]);
         }
     }
 }
@@ -128,7 +132,7 @@ static void sum_row(const bsr_view *v, const tess_spmv_args *args, int64_t block
         const double *from =
             host_read_fp64((tess_operand){v->val, v->precision}, k * values, (int)count * values, value);
 
-        add(&(block_run){count, from, v->column + k, args->x + first, args->columns}, &sums);
+        add(&(block_run){count, from, v, block_row, k, args->x + first, args->columns}, &sums);
     }
     give_sums(v, width, &sums, out);
 }

@@ -14,7 +14,7 @@ __device__ static inline void add_real(const bsr_view &v, int64_t block_row, int
     const STORED *val = (const STORED *)v.val + k * v.block * v.block + r;
 
     for (; k < end; k++) {
-        const VECTOR *const at = x + (int64_t)v.column[k] * columns;
+        const VECTOR *const at = x + bsr_column(&v, block_row, k) * columns;
 
 #pragma unroll 2
         for (int c = 0; c < v.block; c++, val += v.block) {
@@ -32,7 +32,7 @@ __device__ static inline void add_complex(const bsr_view &v, int64_t block_row, 
 #pragma unroll 2
     for (int64_t k = bsr_offset(&v, block_row); k < end; k++) {
         const tess::pack<STORED, 2> value = ((const tess::pack<STORED, 2> *)v.val)[k];
-        const VECTOR *const at = x + (int64_t)v.column[k] * columns;
+        const VECTOR *const at = x + bsr_column(&v, block_row, k) * columns;
         const columns_pack<VECTOR, V> re = pack_at<V>(at), im = pack_at<V>(at + columns);
         const ARITHMETIC by_re = tess::decode<ARITHMETIC>(value.value[r]);
         const ARITHMETIC by_im = tess::decode<ARITHMETIC>(value.value[1 - r]);

@@ -38,6 +38,7 @@ static tess_status prepare(tess_context *, const bsr_view *)
 extern "C" const bsr_ops *bsr_gpu_ops(void)
 {
     static const bsr_ops table = {bsr_gpu_count_blocks,
+                                  bsr_gpu_measure_reach,
                                   bsr_gpu_fill_offsets,
                                   bsr_gpu_fill_columns,
                                   bsr_gpu_fill_values,

@@ -34,7 +34,7 @@ static int64_t mask_bytes(const bsr_view *v)
 static void release_view(tess_context *ctx, bsr_view *v)
 {
     tess_device_release(ctx, v->row_ptr, v->nblock_rows + 1, (size_t)v->row_ptr_bits / 8);
-    tess_device_release(ctx, v->column, v->nblocks, sizeof *v->column);
+    tess_device_release(ctx, v->column, v->nblocks, (size_t)v->column_bits / 8);
     tess_device_release(ctx, v->mask, mask_bytes(v), 1);
     tess_device_release(ctx, v->val, count_values(v), tess_precision_bytes(v->precision));
     tess_device_release(ctx, v->long_row, v->nlong, sizeof *v->long_row);
@@ -52,7 +52,7 @@ static void bsr_destroy(tess_context *ctx, void *storage)
 
 static int64_t bytes_of(const bsr_view *v)
 {
-    return (v->nblock_rows + 1) * (int64_t)v->row_ptr_bits / 8 + v->nblocks * (int64_t)sizeof *v->column +
+    return (v->nblock_rows + 1) * (int64_t)v->row_ptr_bits / 8 + v->nblocks * (int64_t)v->column_bits / 8 +
            mask_bytes(v) + v->nblocks * bsr_values(v) * (int64_t)tess_precision_bytes(v->precision);
 }
 
@@ -135,12 +135,14 @@ static tess_status build_view(const tess_matrix *a, const tess_storage_options *
     tess_context *ctx = a->ctx;
     const csr_view *csr = &csr_of(a)->view;
     const bsr_ops *backend = bsr_ops_of(ctx);
+    int64_t reach = 0;
     tess_status status = TESS_SUCCESS;
 
     *v = (bsr_view){.nrows = csr->nrows,
                     .ncols = csr->ncols,
                     .nnz = csr->nnz,
                     .row_ptr_bits = 32,
+                    .column_bits = 32,
                     .precision = o->precision,
                     .arithmetic = o->arithmetic};
     if (a->is_complex && (o->slices.bsr_block_size == 0 || o->slices.bsr_block_size == 2)) {
@@ -152,8 +154,10 @@ static tess_status build_view(const tess_matrix *a, const tess_storage_options *
     }
     v->nblock_rows = (v->nrows + v->block - 1) / v->block;
     if (v->nblocks > INT32_MAX) { v->row_ptr_bits = 64; }
+    TESS_TRY(backend->measure_reach(ctx, csr, v->block, &reach));
+    if (reach <= INT16_MAX) { v->column_bits = 16; }
     TESS_TRY(tess_device_allocate(ctx, v->nblock_rows + 1, (size_t)v->row_ptr_bits / 8, &v->row_ptr));
-    TESS_TRY(tess_device_allocate(ctx, v->nblocks, sizeof *v->column, (void **)&v->column));
+    TESS_TRY(tess_device_allocate(ctx, v->nblocks, (size_t)v->column_bits / 8, &v->column));
     if (!v->is_complex && v->nblocks * v->block * v->block > v->nnz) {
         TESS_TRY(tess_device_allocate(ctx, v->nblocks * bsr_mask_bytes(v->block), 1, &v->mask));
     }

@@ -17,21 +17,43 @@ typedef struct bsr_kind {
     int block;
     bool is_complex;
     tess_precision stored, vectors; /* FP64 or FP32 */
+    bool narrow;                    /* columns of 16 bits */
 } bsr_kind;
+
+/* Blocks of a row: `count` of them, whose columns are relative to `origin`. */
+typedef struct bsr_run {
+    int64_t count, origin;
+    const void *val, *column;
+} bsr_run;
 
 /* ---- sums ---- */
 
-/* Beyond the end of the arrays it prefetches addresses that are never used. */
-TESS_INLINE void prefetch(bsr_kind kind, const void *val, const int32_t *column, int64_t k)
+/* Bytes of a block's values, and of its column. */
+TESS_INLINE uintptr_t block_bytes(bsr_kind kind)
 {
-    const uintptr_t block =
-        tess_storage_bytes(kind.stored) * (uintptr_t)(kind.is_complex ? 2 : kind.block * kind.block);
+    return tess_storage_bytes(kind.stored) * (uintptr_t)(kind.is_complex ? 2 : kind.block * kind.block);
+}
+
+TESS_INLINE uintptr_t column_bytes(bsr_kind kind)
+{
+    return kind.narrow ? sizeof(int16_t) : sizeof(int32_t);
+}
+
+TESS_INLINE int64_t column_of(bsr_kind kind, const bsr_run *run, int64_t k)
+{
+    return run->origin + (kind.narrow ? ((const int16_t *)run->column)[k] : ((const int32_t *)run->column)[k]);
+}
+
+/* Beyond the end of the arrays it prefetches addresses that are never used. */
+TESS_INLINE void prefetch(bsr_kind kind, const bsr_run *run, int64_t k)
+{
+    const uintptr_t block = block_bytes(kind);
 
     for (uintptr_t line = 0; line < block; line += 64) {
-        __builtin_prefetch((const void *)((uintptr_t)val + (uintptr_t)k * block + AHEAD + line), 0, 3);
+        __builtin_prefetch((const void *)((uintptr_t)run->val + (uintptr_t)k * block + AHEAD + line), 0, 3);
     }
-    __builtin_prefetch(
-        (const void *)((uintptr_t)column + (uintptr_t)k * sizeof *column + AHEAD * sizeof *column / block), 0, 3);
+    __builtin_prefetch((const void *)((uintptr_t)run->column + ((uintptr_t)k + AHEAD / block) * column_bytes(kind)), 0,
+                       3);
 }
 
 typedef double pair_fp64 __attribute__((vector_size(16))), wide_fp64 __attribute__((vector_size(32)));
@@ -61,15 +83,16 @@ typedef float pair_fp32 __attribute__((vector_size(8))), wide_fp32 __attribute__
 #undef LOAD
 #undef NAMED
 
-typedef void (*rows_function)(int rows, const int64_t *offset, const void *val, const int32_t *column, const void *x,
-                              double *out);
+typedef void (*rows_function)(int rows, int64_t origin, const int64_t *offset, const void *val, const void *column,
+                              const void *x, double *out);
 
-#define ROWS_FUNCTION(name, shape, block, is_complex, stored, vectors, arithmetic)                                    \
-    HOST_CLONES static void name##_##shape(int rows, const int64_t *offset, const void *val, const int32_t *column,   \
-                                           const void *x, double *out)                                                \
-    {                                                                                                                 \
-        sum_rows_##arithmetic((bsr_kind){block, is_complex, TESS_PRECISION_##stored, TESS_PRECISION_##vectors}, rows, \
-                              offset, val, column, x, out);                                                           \
+#define ROWS_FUNCTION(name, shape, block, is_complex, stored, vectors, arithmetic, narrow)                          \
+    HOST_CLONES static void name##_##shape(int rows, int64_t origin, const int64_t *offset, const void *val,        \
+                                           const void *column, const void *x, double *out)                          \
+    {                                                                                                               \
+        sum_rows_##arithmetic(                                                                                      \
+            (bsr_kind){block, is_complex, TESS_PRECISION_##stored, TESS_PRECISION_##vectors, narrow}, rows, origin, \
+            offset, val, column, x, out);                                                                           \
     }
 #define ROWS_FUNCTIONS(name, ...)                      \
     ROWS_FUNCTION(name, complex, 2, true, __VA_ARGS__) \
@@ -78,12 +101,16 @@ typedef void (*rows_function)(int rows, const int64_t *offset, const void *val, 
     ROWS_FUNCTION(name, 4, 4, false, __VA_ARGS__)      \
     ROWS_FUNCTION(name, 5, 5, false, __VA_ARGS__)      \
     ROWS_FUNCTION(name, 6, 6, false, __VA_ARGS__)
-ROWS_FUNCTIONS(sum_fp64, FP64, FP64, fp64)
-ROWS_FUNCTIONS(sum_fp32, FP32, FP64, fp64)
-ROWS_FUNCTIONS(sum_fp64_by_fp32, FP64, FP32, fp64)
-ROWS_FUNCTIONS(sum_fp32_by_fp32, FP32, FP32, fp64)
-ROWS_FUNCTIONS(sum_fp64_in_fp32, FP64, FP32, fp32)
-ROWS_FUNCTIONS(sum_fp32_in_fp32, FP32, FP32, fp32)
+#define COLUMNS_FUNCTIONS(name, ...)                \
+    ROWS_FUNCTIONS(name##_wide, __VA_ARGS__, false) \
+    ROWS_FUNCTIONS(name##_narrow, __VA_ARGS__, true)
+COLUMNS_FUNCTIONS(sum_fp64, FP64, FP64, fp64)
+COLUMNS_FUNCTIONS(sum_fp32, FP32, FP64, fp64)
+COLUMNS_FUNCTIONS(sum_fp64_by_fp32, FP64, FP32, fp64)
+COLUMNS_FUNCTIONS(sum_fp32_by_fp32, FP32, FP32, fp64)
+COLUMNS_FUNCTIONS(sum_fp64_in_fp32, FP64, FP32, fp32)
+COLUMNS_FUNCTIONS(sum_fp32_in_fp32, FP32, FP32, fp32)
+#undef COLUMNS_FUNCTIONS
 #undef ROWS_FUNCTIONS
 #undef ROWS_FUNCTION
 
@@ -94,14 +121,19 @@ static rows_function select_rows(const bsr_view *v, const tess_spmv_args *args)
     {                                                                          \
         name##_complex, NULL, name##_2, name##_3, name##_4, name##_5, name##_6 \
     }
-    static const rows_function functions[3][2][BSR_MOST_BLOCK + 1] = {
-        {SHAPES(sum_fp64), SHAPES(sum_fp32)},
-        {SHAPES(sum_fp64_by_fp32), SHAPES(sum_fp32_by_fp32)},
-        {SHAPES(sum_fp64_in_fp32), SHAPES(sum_fp32_in_fp32)}};
+#define COLUMNS(name)                              \
+    {                                              \
+        SHAPES(name##_wide), SHAPES(name##_narrow) \
+    }
+    static const rows_function functions[3][2][2][BSR_MOST_BLOCK + 1] = {
+        {COLUMNS(sum_fp64), COLUMNS(sum_fp32)},
+        {COLUMNS(sum_fp64_by_fp32), COLUMNS(sum_fp32_by_fp32)},
+        {COLUMNS(sum_fp64_in_fp32), COLUMNS(sum_fp32_in_fp32)}};
+#undef COLUMNS
 #undef SHAPES
     const int vectors = args->vectors == TESS_PRECISION_FP64 ? 0 : v->arithmetic == TESS_ARITHMETIC_FP64 ? 1 : 2;
 
-    return functions[vectors][v->precision != TESS_PRECISION_FP64][v->is_complex ? 0 : v->block];
+    return functions[vectors][v->precision != TESS_PRECISION_FP64][v->column_bits == 16][v->is_complex ? 0 : v->block];
 }
 
 /* ---- runs of block rows ---- */
@@ -130,19 +162,25 @@ static int take_run(const product *p, int64_t first, int64_t end, int64_t *offse
     return rows;
 }
 
+/* Columns from block k on. */
+static const void *columns_from(const bsr_view *v, int64_t k)
+{
+    return (const void *)((uintptr_t)v->column + (uintptr_t)k * (uintptr_t)v->column_bits / 8);
+}
+
 /* The same for values to decode. A row with more of them than there is room for is summed in pieces. */
-static void sum_decoded(const product *p, int rows, const int64_t *offset, int64_t base, double *sum)
+static void sum_decoded(const product *p, int64_t first, int rows, const int64_t *offset, double *sum)
 {
     const bsr_view *v = p->v;
     const tess_operand stored = {v->val, v->precision};
     const int values = bsr_values(v);
-    const int64_t most = BSR_DECODED / values;
+    const int64_t most = BSR_DECODED / values, base = bsr_offset(v, first), origin = bsr_origin(v, first);
     float value[BSR_DECODED + 1] = {0.0F};
 
     if (offset[rows] <= most) {
         const float *from = host_read_fp32(stored, base * values, (int)offset[rows] * values, value);
 
-        p->sum_rows(rows, offset, from, v->column + base, p->x, sum);
+        p->sum_rows(rows, origin, offset, from, columns_from(v, base), p->x, sum);
         return;
     }
     for (int r = 0; r < v->block; r++) {
@@ -153,7 +191,7 @@ static void sum_decoded(const product *p, int rows, const int64_t *offset, int64
         const float *from = host_read_fp32(stored, (base + k) * values, (int)count * values, value);
         double own[BSR_MOST_BLOCK];
 
-        p->sum_rows(1, piece, from, v->column + base + k, p->x, own);
+        p->sum_rows(1, origin, piece, from, columns_from(v, base + k), p->x, own);
         for (int r = 0; r < v->block; r++) {
             sum[r] += own[r];
         }
@@ -187,12 +225,12 @@ static void multiply_chunk(const product *p, int64_t chunk, double *dots)
         if (bsr_is_narrow(v)) {
             /* below */
         } else if (p->decodes) {
-            sum_decoded(p, rows, offset, base, sum);
+            sum_decoded(p, first, rows, offset, sum);
         } else {
             const uintptr_t bytes = tess_storage_bytes(v->precision) * (uintptr_t)values;
 
-            p->sum_rows(rows, offset, (const void *)((uintptr_t)v->val + (uintptr_t)base * bytes), v->column + base,
-                        p->x, sum);
+            p->sum_rows(rows, bsr_origin(v, first), offset, (const void *)((uintptr_t)v->val + (uintptr_t)base * bytes),
+                        columns_from(v, base), p->x, sum);
         }
         if (v->mask) { repair(p, first, rows, sum); }
         host_store_rows(p->args, v->arithmetic, first * v->block,
@@ -246,6 +284,7 @@ static tess_status plan(tess_context *ctx, bsr_view *v)
 
 const bsr_ops bsr_host_ops = {
     .count_blocks = bsr_host_count_blocks,
+    .measure_reach = bsr_host_measure_reach,
     .fill_offsets = bsr_host_fill_offsets,
     .fill_columns = bsr_host_fill_columns,
     .fill_values = bsr_host_fill_values,

@@ -36,6 +36,28 @@ TESS_HD int32_t bsr_first_column(int64_t ncols, int block, int64_t number)
     return (int32_t)(number * block < last ? number * block : last);
 }
 
+/* What the stored columns of a block row are relative to. */
+TESS_HD int64_t bsr_origin(const bsr_view *v, int64_t block_row)
+{
+    return v->column_bits == 16 ? block_row * v->block : 0;
+}
+
+/* The first column of block k, which is one of the block row. */
+TESS_HD int64_t bsr_column(const bsr_view *v, int64_t block_row, int64_t k)
+{
+    return bsr_origin(v, block_row) +
+           (v->column_bits == 16 ? ((const int16_t *)v->column)[k] : ((const int32_t *)v->column)[k]);
+}
+
+TESS_HD void bsr_set_column(const bsr_view *v, int64_t block_row, int64_t k, int64_t column)
+{
+    if (v->column_bits == 16) {
+        ((int16_t *)v->column)[k] = (int16_t)(column - bsr_origin(v, block_row));
+    } else {
+        ((int32_t *)v->column)[k] = (int32_t)column;
+    }
+}
+
 /* ---- masks ---- */
 
 /* Bytes of the mask of a block: a bit for each place. */
@@ -134,6 +156,23 @@ TESS_HD int64_t bsr_count_row(const csr_view *csr, int block, int64_t block_row)
     return count;
 }
 
+/* The most that the first column of a block is away from the first row of its block row. */
+TESS_HD int64_t bsr_reach_row(const csr_view *csr, int block, int64_t block_row)
+{
+    const bsr_cursor c = bsr_open(csr, block, block_row);
+    int64_t reach = 0;
+
+    for (int r = 0; r < block; r++) {
+        for (int end = 0; end < 2 && c.next[r] < c.end[r]; end++) {
+            const int64_t number = csr->col_ind[end == 0 ? c.next[r] : c.end[r] - 1] / block;
+            const int64_t distance = bsr_first_column(csr->ncols, block, number) - block_row * block;
+
+            reach = distance > reach ? distance : -distance > reach ? -distance : reach;
+        }
+    }
+    return reach;
+}
+
 /* Columns and masks of a block row. */
 TESS_HD void bsr_fill_row_columns(const csr_view *csr, const bsr_view *v, int64_t block_row)
 {
@@ -150,7 +189,7 @@ TESS_HD void bsr_fill_row_columns(const csr_view *csr, const bsr_view *v, int64_
                 mask |= (uint64_t)1 << ((csr->col_ind[place] - first) * v->block + r);
             }
         }
-        v->column[k] = first;
+        bsr_set_column(v, block_row, k, first);
         if (v->mask) { bsr_set_mask(v, k, mask); }
     }
 }
@@ -163,6 +202,7 @@ TESS_HD void bsr_fill_row_values(const csr_view *csr, const bsr_view *v, tess_pr
 
     for (int64_t k = bsr_offset(v, block_row); k < bsr_offset(v, block_row + 1); k++) {
         const int64_t number = bsr_next(csr, v->block, &c);
+        const int32_t first = bsr_first_column(v->ncols, v->block, number);
         int64_t place = 0;
 
         for (int i = 0; v->mask && i < values; i++) {
@@ -170,7 +210,7 @@ TESS_HD void bsr_fill_row_values(const csr_view *csr, const bsr_view *v, tess_pr
         }
         for (int r = 0; r < v->block; r++) {
             while (bsr_take(csr, v->block, number, r, &c, &place)) {
-                const int at = (csr->col_ind[place] - v->column[k]) * v->block + r;
+                const int at = (csr->col_ind[place] - first) * v->block + r;
 
                 if (at < values) {
                     tess_store(precision, v->val, k * values + at, ((const double *)csr->val)[place],
@@ -205,7 +245,7 @@ TESS_HD void bsr_decode_row(const csr_view *csr, const bsr_view *v, int64_t bloc
                 const int place = column * v->block + r;
 
                 if ((mask >> place & 1U) == 0) { continue; }
-                if (col_ind) { col_ind[c.next[r]] = v->column[k] + column; }
+                if (col_ind) { col_ind[c.next[r]] = (int32_t)bsr_column(v, block_row, k) + column; }
                 if (val) { val[c.next[r]] = bsr_value_at(v, k, place); }
                 c.next[r] += 1;
             }
@@ -228,7 +268,7 @@ TESS_HD double bsr_masked_sum(const bsr_view *v, int64_t block_row, int r, const
             const int place = c * v->block + r;
 
             if ((mask >> place & 1U) == 0) { continue; }
-            sum += bsr_value_at(v, k, place) * spmv_element(x, fp32, (v->column[k] + c) * columns);
+            sum += bsr_value_at(v, k, place) * spmv_element(x, fp32, (bsr_column(v, block_row, k) + c) * columns);
         }
     }
     return sum;

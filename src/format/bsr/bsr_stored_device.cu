@@ -40,8 +40,9 @@ struct real_sums {
     {
     }
 
-    /* Blocks begin .. end - 1. */
-    __device__ inline ARITHMETIC add(const bsr_view &v, const VECTOR *x, int64_t begin, int64_t end) const
+    /* Blocks begin .. end - 1 of a block row. */
+    __device__ inline ARITHMETIC add(const bsr_view &v, const VECTOR *x, int64_t block_row, int64_t begin,
+                                     int64_t end) const
     {
         constexpr int LOADS = tuning::LOADS;
         const int block = v.block, more_blocks = step / block, more = step - more_blocks * block;
@@ -60,7 +61,7 @@ struct real_sums {
                 is[u] = k < end;
                 if (is[u]) {
                     value[u] = gpu_load_once(val);
-                    factor[u] = x[(int64_t)v.column[k] + c];
+                    factor[u] = x[bsr_column(&v, block_row, k) + c];
                 }
                 val += step * block;
                 k += more_blocks;
@@ -118,7 +119,8 @@ struct complex_sums {
     {
     }
 
-    __device__ inline number add(const bsr_view &v, const VECTOR *x, int64_t begin, int64_t end) const
+    __device__ inline number add(const bsr_view &v, const VECTOR *x, int64_t block_row, int64_t begin,
+                                 int64_t end) const
     {
         constexpr int LOADS = tuning::LOADS;
         typedef tess::pack<STORED, 2> stored;
@@ -131,7 +133,7 @@ struct complex_sums {
 #pragma unroll
             for (int u = 0; u < LOADS; u++) {
                 if (k + u * step < end) {
-                    const VECTOR *const at = x + gpu_load_once(v.column + k + u * step);
+                    const VECTOR *const at = x + bsr_column(&v, block_row, k + u * step);
 
                     value[u] = gpu_load_once((const stored *)v.val + k + u * step);
                     factor[u][0] = at[0];
@@ -201,17 +203,18 @@ __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, tuning::BLOCKS)
     const group_threads by(GPU_WAVE);
     const SUMS<STORED, VECTOR, ARITHMETIC> sums(v, by);
     const int64_t s = (int64_t)blockIdx.x * (GPU_BLOCK / GPU_WAVE) + (int)threadIdx.x / GPU_WAVE;
-    int64_t begin = 0, end = 0;
+    int64_t row = 0, begin = 0, end = 0;
     tess_scalars scalars;
 
     if (!loop_enter<true>(predicate, false, &scalars)) { return; }
     if (s < v.nsegments) {
-        const int64_t j = find_long(v.long_segment, v.nlong, s), row = v.long_row[j];
+        const int64_t j = find_long(v.long_segment, v.nlong, s);
 
+        row = v.long_row[j];
         begin = bsr_offset(&v, row) + (s - v.long_segment[j]) * bsr_segment(&v);
         end = min(begin + bsr_segment(&v), bsr_offset(&v, row + 1));
     }
-    const ARITHMETIC sum = sums.together(v, by, sums.add(v, x, begin, end));
+    const ARITHMETIC sum = sums.together(v, by, sums.add(v, x, row, begin, end));
 
     if (s < v.nsegments && by.lane < v.block) { v.segment_sum[s * v.block + by.lane] = (double)sum; }
 }
@@ -227,8 +230,9 @@ __device__ static inline auto sum_block_row(const bsr_view &v, const VECTOR *x, 
     const bool is_long = v.nlong > 0 && end - begin > bsr_most_of_group(&v);
     const int64_t j = is_long ? find_long(v.long_row, v.nlong, block_row) : 0;
 
-    return sums.together(
-        v, by, is_long ? sums.add_segments(v, v.long_segment[j], v.long_segment[j + 1]) : sums.add(v, x, begin, end));
+    return sums.together(v, by,
+                         is_long ? sums.add_segments(v, v.long_segment[j], v.long_segment[j + 1])
+                                 : sums.add(v, x, block_row, begin, end));
 }
 
 template <template <typename, typename, typename> class SUMS, typename STORED, typename VECTOR, typename ARITHMETIC,
