@@ -8,7 +8,7 @@ tess_status bsr_host_count_blocks(tess_context *ctx, const csr_view *csr, int bl
     const int64_t nblock_rows = (csr->nrows + block - 1) / block;
     int64_t sum = 0;
 
-#pragma omp parallel for num_threads(ctx->threads) schedule(dynamic, 256) reduction(+ : sum) if (csr->nnz > HOST_SERIAL_WORK)
+#pragma omp parallel for num_threads(host_threads_for(ctx, csr->nnz)) schedule(dynamic, 256) reduction(+ : sum)
     for (int64_t i = 0; i < nblock_rows; i++) {
         sum += bsr_count_row(csr, block, i);
     }
@@ -21,8 +21,7 @@ tess_status bsr_host_measure_reach(tess_context *ctx, const csr_view *csr, int b
     const int64_t nblock_rows = (csr->nrows + block - 1) / block;
     int64_t most = 0;
 
-#pragma omp parallel for num_threads(ctx->threads) schedule(static) reduction(max \
-                                                                              : most) if (csr->nnz > HOST_SERIAL_WORK)
+#pragma omp parallel for num_threads(host_threads_for(ctx, csr->nnz)) schedule(static) reduction(max : most)
     for (int64_t i = 0; i < nblock_rows; i++) {
         const int64_t own = bsr_reach_row(csr, block, i);
 
@@ -36,7 +35,7 @@ tess_status bsr_host_fill_offsets(tess_context *ctx, const csr_view *csr, const 
 {
     int64_t before = 0;
 
-#pragma omp parallel for num_threads(ctx->threads) schedule(dynamic, 256) if (csr->nnz > HOST_SERIAL_WORK)
+#pragma omp parallel for num_threads(host_threads_for(ctx, csr->nnz)) schedule(dynamic, 256)
     for (int64_t i = 0; i < v->nblock_rows; i++) {
         tess_row_offset_set(v->row_ptr, v->row_ptr_bits, i, bsr_count_row(csr, v->block, i));
     }
@@ -52,7 +51,7 @@ tess_status bsr_host_fill_offsets(tess_context *ctx, const csr_view *csr, const 
 
 tess_status bsr_host_fill_columns(tess_context *ctx, const csr_view *csr, const bsr_view *v)
 {
-#pragma omp parallel for num_threads(ctx->threads) schedule(dynamic, 256) if (csr->nnz > HOST_SERIAL_WORK)
+#pragma omp parallel for num_threads(host_threads_for(ctx, csr->nnz)) schedule(dynamic, 256)
     for (int64_t i = 0; i < v->nblock_rows; i++) {
         bsr_fill_row_columns(csr, v, i);
     }
@@ -66,7 +65,7 @@ TESS_INLINE void fill_row(tess_precision precision, const csr_view *csr, const b
 
 tess_status bsr_host_fill_values(tess_context *ctx, const csr_view *csr, const bsr_view *v)
 {
-#pragma omp parallel for num_threads(ctx->threads) schedule(dynamic, 256) if (csr->nnz > HOST_SERIAL_WORK)
+#pragma omp parallel for num_threads(host_threads_for(ctx, csr->nnz)) schedule(dynamic, 256)
     for (int64_t i = 0; i < v->nblock_rows; i++) {
         CALL_BY_PRECISION(v->precision, fill_row, csr, v, i);
     }
@@ -75,7 +74,7 @@ tess_status bsr_host_fill_values(tess_context *ctx, const csr_view *csr, const b
 
 tess_status bsr_host_decode(tess_context *ctx, const csr_view *csr, const bsr_view *v, int32_t *col_ind, double *val)
 {
-#pragma omp parallel for num_threads(ctx->threads) schedule(dynamic, 256) if (csr->nnz > HOST_SERIAL_WORK)
+#pragma omp parallel for num_threads(host_threads_for(ctx, csr->nnz)) schedule(dynamic, 256)
     for (int64_t i = 0; i < v->nblock_rows; i++) {
         bsr_decode_row(csr, v, i, col_ind, val);
     }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sums of block rows on the host, in the arithmetic REAL. Include it with REAL, PAIR and WIDE (vectors of two and of
- * four of them), LOAD and NAMED defined. A row of the matrix has two running sums, of the even and of the odd columns
- * of its blocks; a complex row has those of its even and of its odd entries. WIDE holds neighbouring rows of a block.
+ * Sums of block rows on the host, in the arithmetic REAL. Included once per arithmetic, so without a guard, with REAL,
+ * PAIR and WIDE (vectors of two and of four of them), LOAD and NAMED defined. A row of the matrix has two running sums,
+ * of the even and of the odd columns of its blocks; a complex row has those of its even and of its odd entries. WIDE
+ * holds neighbouring rows of a block.
  */
 
 TESS_INLINE void NAMED(load)(tess_precision stored, const void *val, int64_t i, WIDE *out)
