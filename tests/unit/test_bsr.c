@@ -170,6 +170,38 @@ static void other_sizes_are_refused(void **state)
     tess_context_destroy(ctx);
 }
 
+/* Large matrices are judged by a sample of their rows, here of full blocks of 2; the rest has the diagonal alone. */
+static void a_sample_that_misleads_is_found_out(void **state)
+{
+    enum { ROWS = 66000 };
+    tess_context *ctx = open_device(2);
+    oracle_csr a = oracle_open(ROWS, ROWS);
+    tess_storage_options o = options_of(0, TESS_PRECISION_FP64);
+    tess_matrix *m = NULL, *stored = NULL;
+
+    (void)state;
+    for (int64_t i = 0; i < ROWS; i++) {
+        const bool full = i % 1024 < 64;
+
+        for (int64_t j = full ? i / 2 * 2 : i; j <= (full ? i / 2 * 2 + 1 : i); j++) {
+            oracle_push(&a, j, 1.0);
+        }
+        oracle_end_row(&a, i);
+    }
+    m = make_matrix(ctx, &a);
+    o.slices.max_padding = 1.5;
+    assert_fails(ctx, TESS_UNSUPPORTED, tess_matrix_convert(m, &o, &stored));
+    assert_non_null(strstr(tess_context_last_error(ctx)->message, "2: 1.88"));
+    o.slices.max_padding = 2.0;
+    assert_ok(ctx, tess_matrix_convert(m, &o, &stored));
+    assert_int_equal(view_of(stored)->block, 2);
+    assert_int_equal(view_of(stored)->nblocks, ROWS / 2);
+    tess_matrix_destroy(stored);
+    tess_matrix_destroy(m);
+    oracle_free(&a);
+    tess_context_destroy(ctx);
+}
+
 /* A column that is more than 32767 from its row takes 32 bits. */
 static void far_columns_take_four_bytes(void **state)
 {
@@ -535,6 +567,7 @@ static void epilogues_in_every_size(void **state)
 #define BSR_TESTS                                                                                             \
     cmocka_unit_test(layout_of_a_small_matrix), cmocka_unit_test(the_size_is_that_of_the_nodes),              \
         cmocka_unit_test(other_sizes_are_refused), cmocka_unit_test(far_columns_take_four_bytes),             \
+        cmocka_unit_test(a_sample_that_misleads_is_found_out),                                                \
         cmocka_unit_test(complex_numbers_take_an_index_and_two_values), cmocka_unit_test(new_numbers_arrive), \
         cmocka_unit_test(auto_takes_it_for_complex_matrices), cmocka_unit_test(products_in_every_size),       \
         cmocka_unit_test(what_is_no_entry_is_not_added), cmocka_unit_test(epilogues_in_every_size)

@@ -53,11 +53,13 @@ typedef struct bsr_storage {
 
 /* The functions of a backend. All arrays of the view exist, except the one that a function makes. */
 typedef struct bsr_ops {
-    /* Blocks that hold an entry, of `block` rows and columns. */
-    tess_status (*count_blocks)(tess_context *ctx, const csr_view *csr, int block, int64_t *count);
+    /* Blocks of `block` rows and columns that hold an entry, and the entries, in a sample (bsr_is_sampled). */
+    tess_status (*count_blocks)(tess_context *ctx, const csr_view *csr, int block, int64_t stride, int64_t *blocks,
+                                int64_t *entries);
     /* The most that a first column is away from the first row of its block row. */
     tess_status (*measure_reach)(tess_context *ctx, const csr_view *csr, int block, int64_t *reach);
-    tess_status (*fill_offsets)(tess_context *ctx, const csr_view *csr, const bsr_view *v);
+    /* Fills row_ptr, and counts all blocks. */
+    tess_status (*fill_offsets)(tess_context *ctx, const csr_view *csr, const bsr_view *v, int64_t *nblocks);
     /* Fills column, and mask if there is one. */
     tess_status (*fill_columns)(tess_context *ctx, const csr_view *csr, const bsr_view *v);
     tess_status (*fill_values)(tess_context *ctx, const csr_view *csr, const bsr_view *v);
@@ -76,17 +78,19 @@ typedef struct bsr_ops {
 const bsr_ops *bsr_ops_of(const tess_context *ctx);
 
 extern const bsr_ops bsr_host_ops;
-tess_status bsr_host_count_blocks(tess_context *ctx, const csr_view *csr, int block, int64_t *count);
+tess_status bsr_host_count_blocks(tess_context *ctx, const csr_view *csr, int block, int64_t stride, int64_t *blocks,
+                                  int64_t *entries);
 tess_status bsr_host_measure_reach(tess_context *ctx, const csr_view *csr, int block, int64_t *reach);
-tess_status bsr_host_fill_offsets(tess_context *ctx, const csr_view *csr, const bsr_view *v);
+tess_status bsr_host_fill_offsets(tess_context *ctx, const csr_view *csr, const bsr_view *v, int64_t *nblocks);
 tess_status bsr_host_fill_columns(tess_context *ctx, const csr_view *csr, const bsr_view *v);
 tess_status bsr_host_fill_values(tess_context *ctx, const csr_view *csr, const bsr_view *v);
 tess_status bsr_host_decode(tess_context *ctx, const csr_view *csr, const bsr_view *v, int32_t *col_ind, double *val);
 tess_status bsr_host_multiply_columns(tess_context *ctx, const bsr_view *v, const tess_spmv_args *args);
 const bsr_ops *bsr_gpu_ops(void);
-tess_status bsr_gpu_count_blocks(tess_context *ctx, const csr_view *csr, int block, int64_t *count);
+tess_status bsr_gpu_count_blocks(tess_context *ctx, const csr_view *csr, int block, int64_t stride, int64_t *blocks,
+                                 int64_t *entries);
 tess_status bsr_gpu_measure_reach(tess_context *ctx, const csr_view *csr, int block, int64_t *reach);
-tess_status bsr_gpu_fill_offsets(tess_context *ctx, const csr_view *csr, const bsr_view *v);
+tess_status bsr_gpu_fill_offsets(tess_context *ctx, const csr_view *csr, const bsr_view *v, int64_t *nblocks);
 tess_status bsr_gpu_fill_columns(tess_context *ctx, const csr_view *csr, const bsr_view *v);
 tess_status bsr_gpu_fill_values(tess_context *ctx, const csr_view *csr, const bsr_view *v);
 tess_status bsr_gpu_decode(tess_context *ctx, const csr_view *csr, const bsr_view *v, int32_t *col_ind, double *val);

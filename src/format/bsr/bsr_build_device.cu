@@ -6,57 +6,76 @@
 
 /* ---- counts ---- */
 
+/* numbers[0] += blocks, numbers[1] += entries, of a sample. */
 __global__ static void __launch_bounds__(GPU_BLOCK)
-    count_kernel(const csr_view csr, int64_t nblock_rows, int block, unsigned long long *count)
+    count_kernel(const csr_view csr, int64_t nblock_rows, int block, int64_t stride, unsigned long long *numbers)
 {
     const int64_t step = (int64_t)gridDim.x * GPU_BLOCK;
-    unsigned long long own = 0;
+    unsigned long long blocks = 0, entries = 0;
 
     for (int64_t i = (int64_t)blockIdx.x * GPU_BLOCK + threadIdx.x; i < nblock_rows; i += step) {
-        own += (unsigned long long)bsr_count_row(&csr, block, i);
+        if (!bsr_is_sampled(i, stride)) { continue; }
+        blocks += (unsigned long long)bsr_count_row(&csr, block, i);
+        entries += (unsigned long long)bsr_count_entries(&csr, block, i);
     }
-    if (own > 0) { atomicAdd(count, own); }
+    if (entries > 0) {
+        atomicAdd(&numbers[0], blocks);
+        atomicAdd(&numbers[1], entries);
+    }
 }
 
+/* numbers[0]: the greatest reach of all block rows. */
 __global__ static void __launch_bounds__(GPU_BLOCK)
-    reach_kernel(const csr_view csr, int64_t nblock_rows, int block, unsigned long long *reach)
+    reach_kernel(const csr_view csr, int64_t nblock_rows, int block, int64_t stride, unsigned long long *numbers)
 {
     const int64_t step = (int64_t)gridDim.x * GPU_BLOCK;
     unsigned long long own = 0;
 
-    for (int64_t i = (int64_t)blockIdx.x * GPU_BLOCK + threadIdx.x; i < nblock_rows; i += step) {
+    for (int64_t i = (int64_t)blockIdx.x * GPU_BLOCK + threadIdx.x; i < nblock_rows; i += stride * step) {
         own = max(own, (unsigned long long)bsr_reach_row(&csr, block, i));
     }
-    if (own > 0) { atomicMax(reach, own); }
+    if (own > 0) { atomicMax(numbers, own); }
 }
 
-/* What a kernel finds in all block rows. */
-static tess_status find_number(tess_context *ctx, const csr_view *csr, int block, const char *doing,
-                               void (*kernel)(const csr_view, int64_t, int, unsigned long long *), int64_t *out)
+typedef void (*finding_kernel)(const csr_view, int64_t, int, int64_t, unsigned long long *);
+
+/* The two numbers that a kernel finds. */
+static tess_status find_numbers(tess_context *ctx, const csr_view *csr, int block, int64_t stride, const char *doing,
+                                finding_kernel kernel, unsigned long long *found)
 {
     gpu_scope scope(ctx);
     const int64_t nblock_rows = (csr->nrows + block - 1) / block;
-    unsigned long long *device = NULL, found = 0;
+    unsigned long long *device = NULL;
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(tess_device_allocate(ctx, 1, sizeof *device, (void **)&device));
-    TESS_TRY(ctx->backend->zero(ctx, device, sizeof *device));
-    TESS_TRY(gpu_launch(ctx, doing, kernel, gpu_grid(ctx, nblock_rows, 8), 0, *csr, nblock_rows, block, device));
-    TESS_TRY(ctx->backend->download(ctx, &found, device, sizeof found));
-    *out = (int64_t)found;
+    TESS_TRY(tess_device_allocate(ctx, 2, sizeof *device, (void **)&device));
+    TESS_TRY(ctx->backend->zero(ctx, device, 2 * sizeof *device));
+    TESS_TRY(
+        gpu_launch(ctx, doing, kernel, gpu_grid(ctx, nblock_rows, 8), 0, *csr, nblock_rows, block, stride, device));
+    status = ctx->backend->download(ctx, found, device, 2 * sizeof *device);
 cleanup:
-    tess_device_release(ctx, device, 1, sizeof *device);
+    tess_device_release(ctx, device, 2, sizeof *device);
     return status;
 }
 
-extern "C" tess_status bsr_gpu_count_blocks(tess_context *ctx, const csr_view *csr, int block, int64_t *count)
+extern "C" tess_status bsr_gpu_count_blocks(tess_context *ctx, const csr_view *csr, int block, int64_t stride,
+                                            int64_t *blocks, int64_t *entries)
 {
-    return find_number(ctx, csr, block, "counting blocks", count_kernel, count);
+    unsigned long long found[2] = {0, 0};
+    const tess_status status = find_numbers(ctx, csr, block, stride, "counting blocks", count_kernel, found);
+
+    *blocks = (int64_t)found[0];
+    *entries = (int64_t)found[1];
+    return status;
 }
 
 extern "C" tess_status bsr_gpu_measure_reach(tess_context *ctx, const csr_view *csr, int block, int64_t *reach)
 {
-    return find_number(ctx, csr, block, "measuring the columns of blocks", reach_kernel, reach);
+    unsigned long long found[2] = {0, 0};
+    const tess_status status = find_numbers(ctx, csr, block, 1, "measuring the columns of blocks", reach_kernel, found);
+
+    *reach = (int64_t)found[0];
+    return status;
 }
 
 /* ---- offsets ---- */
@@ -79,7 +98,7 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
     if (i == v.nblock_rows - 1) { tess_row_offset_set(v.row_ptr, v.row_ptr_bits, i + 1, before + own); }
 }
 
-extern "C" tess_status bsr_gpu_fill_offsets(tess_context *ctx, const csr_view *csr, const bsr_view *v)
+extern "C" tess_status bsr_gpu_fill_offsets(tess_context *ctx, const csr_view *csr, const bsr_view *v, int64_t *nblocks)
 {
     gpu_scope scope(ctx);
     GPU(Stream_t) stream = gpu_stream_of(ctx);
@@ -89,15 +108,17 @@ extern "C" tess_status bsr_gpu_fill_offsets(tess_context *ctx, const csr_view *c
     int64_t *counts = NULL;
     tess_status status = TESS_SUCCESS;
 
+    *nblocks = 0;
     if (nruns == 0) { return ctx->backend->zero(ctx, v->row_ptr, (size_t)v->row_ptr_bits / 8); }
-    TESS_TRY(gpu_parts(ctx, nruns, &workspace));
+    TESS_TRY(gpu_parts(ctx, nruns + 1, &workspace));
     counts = (int64_t *)(void *)workspace;
     offsets_kernel<<<(unsigned)nruns, GPU_BLOCK, 0, stream>>>(*csr, *v, counts, false);
     TESS_TRY(gpu_check_launch(ctx, "counting the blocks of rows"));
-    scan_series_kernel<<<1, SCAN_BLOCK, 0, stream>>>(nruns, base, counts, (int64_t *)NULL);
+    scan_series_kernel<<<1, SCAN_BLOCK, 0, stream>>>(nruns, base, counts, counts + nruns);
     TESS_TRY(gpu_check_launch(ctx, "placing runs of block rows"));
     offsets_kernel<<<(unsigned)nruns, GPU_BLOCK, 0, stream>>>(*csr, *v, counts, true);
-    status = gpu_check_launch(ctx, "placing block rows");
+    TESS_TRY(gpu_check_launch(ctx, "placing block rows"));
+    status = ctx->backend->download(ctx, nblocks, counts + nruns, sizeof *nblocks);
 cleanup:
     return status;
 }
@@ -109,7 +130,7 @@ __global__ static void __launch_bounds__(GPU_BLOCK) fill_columns_kernel(const cs
     const int64_t step = (int64_t)gridDim.x * GPU_BLOCK;
 
     for (int64_t i = (int64_t)blockIdx.x * GPU_BLOCK + threadIdx.x; i < v.nblock_rows; i += step) {
-        bsr_fill_row_columns(&csr, &v, i);
+        bsr_fill_row_columns(&csr, &v, v.block, i);
     }
 }
 
@@ -118,7 +139,7 @@ __global__ static void __launch_bounds__(GPU_BLOCK) fill_values_kernel(const csr
     const int64_t step = (int64_t)gridDim.x * GPU_BLOCK;
 
     for (int64_t i = (int64_t)blockIdx.x * GPU_BLOCK + threadIdx.x; i < v.nblock_rows; i += step) {
-        bsr_fill_row_values(&csr, &v, v.precision, i);
+        bsr_fill_row_values(&csr, &v, v.precision, v.block, i);
     }
 }
 

@@ -72,63 +72,126 @@ static tess_status check_options(tess_context *ctx, int64_t nrows, int64_t ncols
                      (int)BSR_LEAST_BLOCK, (int)BSR_MOST_BLOCK);
 }
 
-/* What is known of the sizes that were tried. */
+/* Sizes that may be taken, and values that they store for a nonzero. */
 typedef struct sizes {
     int least, most;
-    int64_t nblocks[BSR_MOST_BLOCK + 1];
-    double stored[BSR_MOST_BLOCK + 1]; /* values per nonzero */
+    double stored[BSR_MOST_BLOCK + 1];
 } sizes;
 
-/* Bytes with blocks of that size. Masks are needed where a block has a place without an entry. */
-static double bytes_with(const csr_view *csr, tess_precision precision, const sizes *s, int block)
+/* Matrices with more rows are judged by a sample. */
+enum { MOST_JUDGED_ROWS = 1 << 16, SAMPLE_STRIDE = 16 };
+
+/* Counts blocks of each size: all, or those of a sample. */
+static tess_status count_sizes(tess_context *ctx, const csr_view *csr, int64_t stride, sizes *s)
 {
-    const double values = (double)s->nblocks[block] * block * block;
-    const double mask = values > (double)csr->nnz ? bsr_mask_bytes(block) : 0;
-
-    return values * (double)tess_precision_bytes(precision) + (double)s->nblocks[block] * (4.0 + mask) +
-           4.0 * (double)(csr->nrows / block);
-}
-
-/* "2: 1.5, 3: 1" */
-static void list_sizes(const sizes *s, char *text, size_t size)
-{
-    size_t used = 0;
-
-    for (int b = s->least; b <= s->most && used < size; b++) {
-        used += (size_t)snprintf(text + used, size - used, "%s%d: %.3g", b > s->least ? ", " : "", b, s->stored[b]);
-    }
-}
-
-/* The size of fewest bytes within max_padding; of equal ones the largest. */
-static tess_status choose_block(tess_context *ctx, const csr_view *csr, const tess_storage_options *o, bsr_view *v)
-{
-    const int given = (int)o->slices.bsr_block_size;
-    const double most = storage_max_padding(o);
-    sizes s = {.least = given > 0 ? given : BSR_LEAST_BLOCK, .most = given > 0 ? given : BSR_MOST_BLOCK};
-    char text[96];
     tess_status status = TESS_SUCCESS;
 
-    for (int b = s.least; b <= s.most; b++) {
-        TESS_TRY(bsr_ops_of(ctx)->count_blocks(ctx, csr, b, &s.nblocks[b]));
-        s.stored[b] = csr->nnz > 0 ? (double)s.nblocks[b] * b * b / (double)csr->nnz : 0.0;
-        if (s.stored[b] > most) { continue; }
-        if (v->block == 0 || bytes_with(csr, o->precision, &s, b) <= bytes_with(csr, o->precision, &s, v->block)) {
-            v->block = b;
-        }
+    for (int b = s->least; b <= s->most; b++) {
+        int64_t blocks = 0, entries = 0;
+
+        TESS_TRY(bsr_ops_of(ctx)->count_blocks(ctx, csr, b, stride, &blocks, &entries));
+        s->stored[b] = entries > 0 ? (double)blocks * b * b / (double)entries : 0.0;
     }
-    if (v->block > 0) {
-        v->nblocks = s.nblocks[v->block];
-        return TESS_SUCCESS;
-    }
-    list_sizes(&s, text, sizeof text);
-    status = tess_fail_here(ctx, "choose csr or sell, or raise max_padding (--max-padding)",
-                            "format bsr would store more than max_padding, %g, entries per nonzero (by block size: %s)",
-                            most, text);
 cleanup:
     return status;
 }
 
+/* Bytes for a nonzero, without row offsets. Masks are needed where a place is no entry. */
+static double bytes_with(tess_precision precision, const sizes *s, int block)
+{
+    const double mask = s->stored[block] > 1.0 ? bsr_mask_bytes(block) : 0.0;
+
+    return s->stored[block] * ((double)tess_precision_bytes(precision) + (4.0 + mask) / (block * block));
+}
+
+/* The size of fewest bytes within max_padding, of equal ones the largest; 0: none. */
+static int best_size(const tess_storage_options *o, const sizes *s)
+{
+    int best = 0;
+
+    for (int b = s->least; b <= s->most; b++) {
+        if (s->stored[b] > storage_max_padding(o)) { continue; }
+        if (best == 0 || bytes_with(o->precision, s, b) <= bytes_with(o->precision, s, best)) { best = b; }
+    }
+    return best;
+}
+
+static tess_status refuse_padding(tess_context *ctx, const tess_storage_options *o, const sizes *s)
+{
+    char text[96];
+    size_t used = 0;
+
+    for (int b = s->least; b <= s->most && used < sizeof text; b++) {
+        used +=
+            (size_t)snprintf(text + used, sizeof text - used, "%s%d: %.3g", b > s->least ? ", " : "", b, s->stored[b]);
+    }
+    return tess_fail_here(ctx, "choose csr or sell, or raise max_padding (--max-padding)",
+                          "format bsr would store more than max_padding, %g, entries per nonzero (by block size: %s)",
+                          storage_max_padding(o), text);
+}
+
 /* ---- building ---- */
+
+/* Rows in blocks of a size. */
+static tess_status make_offsets(tess_context *ctx, const csr_view *csr, int block, bsr_view *v)
+{
+    tess_status status = TESS_SUCCESS;
+
+    v->block = block;
+    v->nblock_rows = (v->nrows + block - 1) / block;
+    TESS_TRY(tess_device_allocate(ctx, v->nblock_rows + 1, (size_t)v->row_ptr_bits / 8, &v->row_ptr));
+    status = bsr_ops_of(ctx)->fill_offsets(ctx, csr, v, &v->nblocks);
+cleanup:
+    return status;
+}
+
+static bool pads_too_much(const tess_storage_options *o, const bsr_view *v)
+{
+    return (double)v->nblocks * v->block * v->block > storage_max_padding(o) * (double)v->nnz;
+}
+
+/* Chooses the size, and makes the offsets. What a sample promised is checked. */
+static tess_status choose_block(tess_context *ctx, const csr_view *csr, const tess_storage_options *o, bsr_view *v)
+{
+    const int given = (int)o->slices.bsr_block_size;
+    const int64_t stride = csr->nrows > MOST_JUDGED_ROWS ? SAMPLE_STRIDE : 1;
+    sizes s = {.least = given > 0 ? given : BSR_LEAST_BLOCK, .most = given > 0 ? given : BSR_MOST_BLOCK};
+    int block = given;
+    tess_status status = TESS_SUCCESS;
+
+    if (block == 0) {
+        TESS_TRY(count_sizes(ctx, csr, stride, &s));
+        block = best_size(o, &s);
+    }
+    if (block > 0) {
+        TESS_TRY(make_offsets(ctx, csr, block, v));
+        if (!pads_too_much(o, v)) { return TESS_SUCCESS; }
+        tess_device_release(ctx, v->row_ptr, v->nblock_rows + 1, (size_t)v->row_ptr_bits / 8);
+        v->row_ptr = NULL;
+    }
+    if (stride > 1 || given > 0) { TESS_TRY(count_sizes(ctx, csr, 1, &s)); }
+    block = best_size(o, &s);
+    status = block > 0 ? make_offsets(ctx, csr, block, v) : refuse_padding(ctx, o, &s);
+cleanup:
+    return status;
+}
+
+/* Arrays of the blocks, whose number is known. */
+static tess_status allocate_blocks(tess_context *ctx, bsr_view *v)
+{
+    const size_t bytes = tess_precision_bytes(v->precision);
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(tess_device_allocate(ctx, v->nblocks, (size_t)v->column_bits / 8, &v->column));
+    if (!v->is_complex && v->nblocks * v->block * v->block > v->nnz) {
+        TESS_TRY(tess_device_allocate(ctx, v->nblocks * bsr_mask_bytes(v->block), 1, &v->mask));
+    }
+    TESS_TRY(tess_device_allocate(ctx, count_values(v), bytes, &v->val));
+    /* the value beyond the last block is not used, but should be the same on every run */
+    status = ctx->backend->zero(ctx, v->val, (size_t)count_values(v) * bytes);
+cleanup:
+    return status;
+}
 
 static tess_status build_view(const tess_matrix *a, const tess_storage_options *o, bsr_view *v)
 {
@@ -141,30 +204,19 @@ static tess_status build_view(const tess_matrix *a, const tess_storage_options *
     *v = (bsr_view){.nrows = csr->nrows,
                     .ncols = csr->ncols,
                     .nnz = csr->nnz,
-                    .row_ptr_bits = 32,
+                    .is_complex = a->is_complex && (o->slices.bsr_block_size == 0 || o->slices.bsr_block_size == 2),
+                    .row_ptr_bits = csr->nnz > INT32_MAX ? 64 : 32,
                     .column_bits = 32,
                     .precision = o->precision,
                     .arithmetic = o->arithmetic};
-    if (a->is_complex && (o->slices.bsr_block_size == 0 || o->slices.bsr_block_size == 2)) {
-        v->is_complex = true;
-        v->block = 2;
-        v->nblocks = csr->nnz / 4;
+    if (v->is_complex) {
+        TESS_TRY(make_offsets(ctx, csr, 2, v));
     } else {
         TESS_TRY(choose_block(ctx, csr, o, v));
     }
-    v->nblock_rows = (v->nrows + v->block - 1) / v->block;
-    if (v->nblocks > INT32_MAX) { v->row_ptr_bits = 64; }
     TESS_TRY(backend->measure_reach(ctx, csr, v->block, &reach));
     if (reach <= INT16_MAX) { v->column_bits = 16; }
-    TESS_TRY(tess_device_allocate(ctx, v->nblock_rows + 1, (size_t)v->row_ptr_bits / 8, &v->row_ptr));
-    TESS_TRY(tess_device_allocate(ctx, v->nblocks, (size_t)v->column_bits / 8, &v->column));
-    if (!v->is_complex && v->nblocks * v->block * v->block > v->nnz) {
-        TESS_TRY(tess_device_allocate(ctx, v->nblocks * bsr_mask_bytes(v->block), 1, &v->mask));
-    }
-    TESS_TRY(tess_device_allocate(ctx, count_values(v), tess_precision_bytes(v->precision), &v->val));
-    /* the value beyond the last block is not used, but should be the same on every run */
-    TESS_TRY(ctx->backend->zero(ctx, v->val, (size_t)count_values(v) * tess_precision_bytes(v->precision)));
-    TESS_TRY(backend->fill_offsets(ctx, csr, v));
+    TESS_TRY(allocate_blocks(ctx, v));
     TESS_TRY(backend->fill_columns(ctx, csr, v));
     TESS_TRY(backend->fill_values(ctx, csr, v));
     status = backend->plan(ctx, v);

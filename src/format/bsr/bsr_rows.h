@@ -116,31 +116,35 @@ TESS_HD bsr_cursor bsr_open(const csr_view *csr, int block, int64_t block_row)
 /* The number of the next block; -1: there is none. */
 TESS_HD int64_t bsr_next(const csr_view *csr, int block, const bsr_cursor *c)
 {
-    int32_t least = INT32_MAX;
-    bool found = false;
+    int64_t least = INT64_MAX;
 
     for (int r = 0; r < block; r++) {
         if (c->next[r] < c->end[r]) {
-            const int32_t column = csr->col_ind[c->next[r]];
+            const int64_t column = csr->col_ind[c->next[r]];
 
             least = column < least ? column : least;
-            found = true;
         }
     }
-    return found ? least / block : -1;
+    return least < INT64_MAX ? (int32_t)least / block : -1;
 }
 
-/* Whether row r has an entry in that block; if so, *place is its place in the CSR arrays, and the cursor moves past it.
- */
-TESS_HD bool bsr_take(const csr_view *csr, int block, int64_t number, int r, bsr_cursor *c, int64_t *place)
+/* Whether row r has another entry before column `limit`; if so, *place is its place in the CSR arrays, and the cursor
+   moves past it. */
+TESS_HD bool bsr_take(const csr_view *csr, int64_t limit, int r, bsr_cursor *c, int64_t *place)
 {
-    if (c->next[r] >= c->end[r] || csr->col_ind[c->next[r]] / block != number) { return false; }
+    if (c->next[r] >= c->end[r] || csr->col_ind[c->next[r]] >= limit) { return false; }
     *place = c->next[r];
     c->next[r] += 1;
     return true;
 }
 
-/* ---- building ---- */
+/* ---- building; `block` is the size of the blocks, a constant in time-critical callers ---- */
+
+/* Block rows that a sample of every `stride`-th run of them contains: 1 for all. */
+TESS_HD bool bsr_is_sampled(int64_t block_row, int64_t stride)
+{
+    return block_row / 32 % stride == 0;
+}
 
 TESS_HD int64_t bsr_count_row(const csr_view *csr, int block, int64_t block_row)
 {
@@ -149,11 +153,20 @@ TESS_HD int64_t bsr_count_row(const csr_view *csr, int block, int64_t block_row)
 
     while ((number = bsr_next(csr, block, &c)) >= 0) {
         for (int r = 0; r < block; r++) {
-            while (bsr_take(csr, block, number, r, &c, &place)) {}
+            while (bsr_take(csr, (number + 1) * block, r, &c, &place)) {}
         }
         count += 1;
     }
     return count;
+}
+
+/* Entries of the rows of a block row. */
+TESS_HD int64_t bsr_count_entries(const csr_view *csr, int block, int64_t block_row)
+{
+    const int64_t end = (block_row + 1) * block < csr->nrows ? (block_row + 1) * block : csr->nrows;
+
+    return tess_row_offset(csr->row_ptr, csr->row_ptr_bits, end) -
+           tess_row_offset(csr->row_ptr, csr->row_ptr_bits, block_row * block);
 }
 
 /* The most that the first column of a block is away from the first row of its block row. */
@@ -174,19 +187,19 @@ TESS_HD int64_t bsr_reach_row(const csr_view *csr, int block, int64_t block_row)
 }
 
 /* Columns and masks of a block row. */
-TESS_HD void bsr_fill_row_columns(const csr_view *csr, const bsr_view *v, int64_t block_row)
+TESS_HD void bsr_fill_row_columns(const csr_view *csr, const bsr_view *v, int block, int64_t block_row)
 {
-    bsr_cursor c = bsr_open(csr, v->block, block_row);
+    bsr_cursor c = bsr_open(csr, block, block_row);
 
     for (int64_t k = bsr_offset(v, block_row); k < bsr_offset(v, block_row + 1); k++) {
-        const int64_t number = bsr_next(csr, v->block, &c);
-        const int32_t first = bsr_first_column(v->ncols, v->block, number);
+        const int64_t number = bsr_next(csr, block, &c);
+        const int32_t first = bsr_first_column(v->ncols, block, number);
         uint64_t mask = 0;
         int64_t place = 0;
 
-        for (int r = 0; r < v->block; r++) {
-            while (bsr_take(csr, v->block, number, r, &c, &place)) {
-                mask |= (uint64_t)1 << ((csr->col_ind[place] - first) * v->block + r);
+        for (int r = 0; r < block; r++) {
+            while (bsr_take(csr, (number + 1) * block, r, &c, &place)) {
+                mask |= (uint64_t)1 << ((csr->col_ind[place] - first) * block + r);
             }
         }
         bsr_set_column(v, block_row, k, first);
@@ -195,22 +208,23 @@ TESS_HD void bsr_fill_row_columns(const csr_view *csr, const bsr_view *v, int64_
 }
 
 /* Values of a block row; in the complex form those of its first column. */
-TESS_HD void bsr_fill_row_values(const csr_view *csr, const bsr_view *v, tess_precision precision, int64_t block_row)
+TESS_HD void bsr_fill_row_values(const csr_view *csr, const bsr_view *v, tess_precision precision, int block,
+                                 int64_t block_row)
 {
-    bsr_cursor c = bsr_open(csr, v->block, block_row);
-    const int values = bsr_values(v);
+    bsr_cursor c = bsr_open(csr, block, block_row);
+    const int values = v->is_complex ? 2 : block * block;
 
     for (int64_t k = bsr_offset(v, block_row); k < bsr_offset(v, block_row + 1); k++) {
-        const int64_t number = bsr_next(csr, v->block, &c);
-        const int32_t first = bsr_first_column(v->ncols, v->block, number);
+        const int64_t number = bsr_next(csr, block, &c);
+        const int32_t first = bsr_first_column(v->ncols, block, number);
         int64_t place = 0;
 
         for (int i = 0; v->mask && i < values; i++) {
             tess_store(precision, v->val, k * values + i, 0.0, TESS_OVERFLOW_INFINITY);
         }
-        for (int r = 0; r < v->block; r++) {
-            while (bsr_take(csr, v->block, number, r, &c, &place)) {
-                const int at = (csr->col_ind[place] - first) * v->block + r;
+        for (int r = 0; r < block; r++) {
+            while (bsr_take(csr, (number + 1) * block, r, &c, &place)) {
+                const int at = (csr->col_ind[place] - first) * block + r;
 
                 if (at < values) {
                     tess_store(precision, v->val, k * values + at, ((const double *)csr->val)[place],

@@ -15,7 +15,7 @@
    suffice. */
 struct tuning {
     static constexpr int LOADS = 4;
-    static constexpr int BLOCKS = 5, BLOCKS_WITH_DOTS = 4;
+    static constexpr int BLOCKS = 4, BLOCKS_WITH_DOTS = 3;
 };
 
 /* The threads of a group: thread `lane` of `width`. */
