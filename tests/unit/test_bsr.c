@@ -5,6 +5,7 @@
  */
 #include <tessera/codec.h>
 #include <tessera/columns.h>
+#include <tessera/solver.h>
 
 #include "format/bsr/bsr.h"
 #include "matrix/matrix.h"
@@ -573,6 +574,44 @@ static void epilogues_in_every_size(void **state)
         cmocka_unit_test(what_is_no_entry_is_not_added), cmocka_unit_test(epilogues_in_every_size)
 
 #ifndef TESTS_ON_GPU
+/* The diagonal of make_complex without a long row, which is first in its rows, is made to dominate. */
+static void automatic_solves_take_it(void **state)
+{
+    enum { N = 90 };
+    tess_context *ctx = open_device(2);
+    double *numbers = NULL, *b = random_values(2 * N, 6, -1.0, 1.0);
+    int64_t count = 0, k = 0;
+    tess_matrix *m = make_complex(ctx, N, -1, &numbers, &count);
+    tess_vector *vb = make_vector(ctx, 2 * N, b), *vx = make_zeros(ctx, 2 * N);
+    tess_solve_options options;
+    tess_solve_result result;
+    tess_solver *solver = NULL;
+
+    (void)state;
+    for (int64_t i = 0; i < N; i++) {
+        numbers[2 * k] += 9.0;
+        k += (i + 12 < N ? 12 : N - 1 - i) / 3 + 1;
+    }
+    assert_int_equal(k, count);
+    assert_ok(ctx, tess_matrix_update_values(m, numbers, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
+    tess_solve_options_init(&options);
+    options.solver = TESS_SOLVER_AUTO;
+    options.precond.kind = TESS_PRECOND_JACOBI;
+    assert_ok(ctx, tess_solver_create(m, &options, &solver));
+    tess_solve_result_init(&result);
+    assert_ok(ctx, tess_solver_solve(solver, vb, vx, &result));
+    assert_true(result.verified);
+    assert_int_equal(result.storage.format, TESS_FORMAT_BSR);
+    assert_int_equal(result.storage.matrix_bytes, 4 * (N + 1) + 18 * count);
+    tess_solver_destroy(solver);
+    tess_vector_destroy(vb);
+    tess_vector_destroy(vx);
+    tess_matrix_destroy(m);
+    free(numbers);
+    free(b);
+    tess_context_destroy(ctx);
+}
+
 /* The host adds the terms of a column as those of one vector: the same bits. */
 static void columns_have_the_bits_of_one(void **state)
 {
@@ -619,6 +658,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         BSR_TESTS,
         cmocka_unit_test(columns_have_the_bits_of_one),
+        cmocka_unit_test(automatic_solves_take_it),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
