@@ -60,6 +60,22 @@ tess_status tess_matrix_try_slices(const tess_matrix *a, const tess_storage_opti
     return try_padded(a, options, tess_format_in_role(TESS_ROLE_SLICES), out);
 }
 
+/* ---- complex matrices ---- */
+
+static bool takes_whole_lossless(const tess_storage_options *o, tess_format format);
+
+/* The real form of a complex matrix by blocks of (re, im), where one precision is asked for: 20 bytes an entry in FP64,
+   where rows take 48. */
+static tess_status try_complex(const tess_matrix *a, const tess_storage_options *o, tess_matrix **out)
+{
+    const tess_format nodes = tess_format_in_role(TESS_ROLE_NODES);
+
+    *out = NULL;
+    if (!a->is_complex || a->nnz == 0) { return TESS_SUCCESS; }
+    if (o->policy.policy != TESS_POLICY_NONE && !takes_whole_lossless(o, nodes)) { return TESS_SUCCESS; }
+    return try_padded(a, o, nodes, out);
+}
+
 /* ---- formats with a policy: by blocks, or in parts ---- */
 
 static bool fills_blocks(int64_t nnz, int64_t blocks)
@@ -201,7 +217,8 @@ tess_status tess_matrix_convert_chosen(const tess_matrix *a, const tess_storage_
     tess_storage_options o = *options;
     tess_status status = TESS_SUCCESS;
 
-    *out = NULL;
+    TESS_TRY(try_complex(a, &o, out));
+    if (*out) { return TESS_SUCCESS; }
     if (o.policy.policy != TESS_POLICY_NONE) {
         TESS_TRY(choose_for_policy(a, &o, out));
     } else if (o.arithmetic != TESS_ARITHMETIC_FP64) {

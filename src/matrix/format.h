@@ -70,7 +70,8 @@ typedef enum tess_format_role {
     TESS_ROLE_SLICES,    /* auto, and base auto: rows of like lengths */
     TESS_ROLE_BLOCKS,    /* auto, and squares of triangles: a policy by blocks */
     TESS_ROLE_PARTS,     /* auto, and schedules with mixed entries: any other policy */
-    TESS_ROLE_COPIES     /* schedules in which each entry has a precision */
+    TESS_ROLE_COPIES,    /* schedules in which each entry has a precision */
+    TESS_ROLE_NODES      /* auto: complex matrices */
 } tess_format_role;
 
 enum {
