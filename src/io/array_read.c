@@ -26,16 +26,26 @@ static tess_status check_header(const text_source *source, const mtx_header *hea
 
 /* Puts an entry, and its mirror image of a symmetric file, in their places. Values of the same place are summed in the
    order of the file, as for matrices. */
-static void spread_entry(const mtx_header *header, int64_t row, int64_t col, double value, file_array *out)
+static void spread_entry(const mtx_header *header, int64_t row, int64_t col, const double *value, file_array *out)
 {
-    out->val[row + col * out->nrows] += value;
-    if (header->symmetry == TESS_SYMMETRY_GENERAL || row == col) { return; }
-    out->val[col + row * out->nrows] += header->symmetry == TESS_SYMMETRY_SKEW ? -value : value;
+    const int parts = out->is_complex ? 2 : 1;
+    double *at = out->val + parts * (row + col * out->nrows), *mirror = out->val + parts * (col + row * out->nrows);
+
+    for (int part = 0; part < parts; part++) {
+        const bool negative =
+            header->symmetry == TESS_SYMMETRY_SKEW || (header->symmetry == TESS_SYMMETRY_HERMITIAN && part == 1);
+
+        at[part] += value[part];
+        if (header->symmetry == TESS_SYMMETRY_GENERAL || row == col) { continue; }
+        mirror[part] += negative ? -value[part] : value[part];
+    }
 }
 
 static void spread_entries(const mtx_header *header, const mtx_entries *entries, file_array *out)
 {
-    memset(out->val, 0, (size_t)(out->nrows * out->ncols) * sizeof *out->val);
+    static const double one = 1.0;
+
+    memset(out->val, 0, (size_t)file_array_numbers(out) * sizeof *out->val);
     for (int64_t k = 0; k < entries->count; k++) {
         int64_t row = 0, col = 0;
 
@@ -45,7 +55,7 @@ static void spread_entries(const mtx_header *header, const mtx_entries *entries,
         } else {
             mtx_array_position(header, k, &row, &col);
         }
-        spread_entry(header, row, col, entries->val ? entries->val[k] : 1.0, out);
+        spread_entry(header, row, col, entries->val ? entries->val + entries->parts * k : &one, out);
     }
 }
 
@@ -60,7 +70,8 @@ static tess_status read_text_array(text_source *source, file_array *out)
     TESS_TRY(mtx_read_header(source, &header));
     TESS_TRY(check_header(source, &header));
     TESS_TRY(mtx_read_body(source, &header, &entries, &upper));
-    *out = (file_array){.nrows = header.nrows, .ncols = header.ncols, .size_line = header.size_line};
+    *out = (file_array){
+        .nrows = header.nrows, .ncols = header.ncols, .is_complex = header.is_complex, .size_line = header.size_line};
     TESS_TRY(file_array_allocate(source->ctx, out));
     if (out->nrows > 0 && out->ncols > 0) { spread_entries(&header, &entries, out); }
 cleanup:
@@ -110,7 +121,7 @@ tess_status tess_array_read(tess_context *ctx, const char *path, double **values
     const tess_status status = read_array(ctx, path, &made);
 
     *values = made.val;
-    *nrows = made.nrows;
+    *nrows = made.is_complex ? 2 * made.nrows : made.nrows;
     *ncols = made.ncols;
     return status;
 }
@@ -135,7 +146,7 @@ tess_status tess_vector_read(tess_context *ctx, const char *path, tess_vector **
                               "the file holds an array of %lld by %lld, but a vector was expected",
                               (long long)made.nrows, (long long)made.ncols));
     }
-    TESS_TRY(tess_vector_create(ctx, made.nrows, TESS_PRECISION_FP64, &vector));
+    TESS_TRY(tess_vector_create(ctx, file_array_numbers(&made), TESS_PRECISION_FP64, &vector));
     TESS_TRY(tess_vector_set(vector, made.val, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
     *out = vector;
     vector = NULL;

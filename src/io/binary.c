@@ -14,7 +14,9 @@ tess_status file_csr_allocate(tess_context *ctx, file_csr *a)
     tess_status status = tess_host_allocate(ctx, a->nrows + 1, sizeof *a->row_ptr, (void **)&a->row_ptr);
 
     if (status == TESS_SUCCESS) { status = tess_host_allocate(ctx, a->nnz, sizeof *a->col_ind, (void **)&a->col_ind); }
-    if (status == TESS_SUCCESS) { status = tess_host_allocate(ctx, a->nnz, sizeof *a->val, (void **)&a->val); }
+    if (status == TESS_SUCCESS) {
+        status = tess_host_allocate(ctx, a->is_complex ? 2 * a->nnz : a->nnz, sizeof *a->val, (void **)&a->val);
+    }
     if (status == TESS_SUCCESS) {
         memset(a->row_ptr, 0, ((size_t)a->nrows + 1) * sizeof *a->row_ptr);
     } else {
@@ -28,7 +30,7 @@ void file_csr_release(tess_context *ctx, file_csr *a)
     if (!a->row_ptr) { return; } /* sizes that were refused may be of any magnitude */
     tess_host_release(ctx, a->row_ptr, a->nrows + 1, sizeof *a->row_ptr);
     tess_host_release(ctx, a->col_ind, a->nnz, sizeof *a->col_ind);
-    tess_host_release(ctx, a->val, a->nnz, sizeof *a->val);
+    tess_host_release(ctx, a->val, a->is_complex ? 2 * a->nnz : a->nnz, sizeof *a->val);
     a->row_ptr = NULL;
     a->col_ind = NULL;
     a->val = NULL;
@@ -43,13 +45,13 @@ void file_csr_sum_lengths(file_csr *a)
 
 tess_status file_array_allocate(tess_context *ctx, file_array *a)
 {
-    return tess_host_allocate(ctx, a->nrows * a->ncols, sizeof *a->val, (void **)&a->val);
+    return tess_host_allocate(ctx, file_array_numbers(a), sizeof *a->val, (void **)&a->val);
 }
 
 void file_array_release(tess_context *ctx, file_array *a)
 {
     if (!a->val) { return; }
-    tess_host_release(ctx, a->val, a->nrows * a->ncols, sizeof *a->val);
+    tess_host_release(ctx, a->val, file_array_numbers(a), sizeof *a->val);
     a->val = NULL;
 }
 

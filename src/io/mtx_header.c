@@ -87,7 +87,6 @@ static tess_status fail_word(const text_source *source, int64_t line, token word
 /* ---- banner ---- */
 
 enum { FIELD_REAL, FIELD_INTEGER, FIELD_PATTERN, FIELD_COMPLEX };
-enum { SYMMETRY_HERMITIAN = 3 };
 
 static const banner_word formats[] = {{"coordinate", 1}, {"array", 0}, {NULL, 0}};
 /* SciPy's mmwrite names arrays of unsigned integers so. */
@@ -101,17 +100,11 @@ static const banner_word fields[] = {{"real", FIELD_REAL},
 static const banner_word symmetries[] = {{"general", TESS_SYMMETRY_GENERAL},
                                          {"symmetric", TESS_SYMMETRY_SYMMETRIC},
                                          {"skew-symmetric", TESS_SYMMETRY_SKEW},
-                                         {"hermitian", SYMMETRY_HERMITIAN},
+                                         {"hermitian", TESS_SYMMETRY_HERMITIAN},
                                          {NULL, 0}};
 
 static tess_status check_combination(const text_source *source, const mtx_header *header, int field, int symmetry)
 {
-    if (field == FIELD_COMPLEX || symmetry == SYMMETRY_HERMITIAN) {
-        return tess_fail_at(source->ctx, TESS_UNSUPPORTED, source->name, 1,
-                            "write real and imaginary parts as a real system of twice the size",
-                            "%s matrices are not supported, only real, integer and pattern ones",
-                            field == FIELD_COMPLEX ? "complex" : "Hermitian");
-    }
     if (field == FIELD_PATTERN && (!header->coordinate || symmetry == TESS_SYMMETRY_SKEW)) {
         return tess_fail_at(source->ctx, TESS_PARSE, source->name, 1,
                             "write 'real' in the banner, with a value for each entry", "a pattern cannot be %s",
@@ -200,14 +193,21 @@ static tess_status read_banner(text_source *source, mtx_header *header)
     format = look_up(words[2], formats);
     if (format < 0) { return fail_word(source, 1, words[2], "'coordinate' or 'array'"); }
     field = look_up(words[3], fields);
-    if (field < 0) { return fail_word(source, 1, words[3], "'real', 'integer' or 'pattern'"); }
+    if (field < 0) { return fail_word(source, 1, words[3], "'real', 'integer', 'complex' or 'pattern'"); }
     symmetry = look_up(words[4], symmetries);
-    if (symmetry < 0) { return fail_word(source, 1, words[4], "'general', 'symmetric' or 'skew-symmetric'"); }
+    if (symmetry < 0) {
+        return fail_word(source, 1, words[4], "'general', 'symmetric', 'skew-symmetric' or 'hermitian'");
+    }
     header->coordinate = format == 1;
     header->pattern = field == FIELD_PATTERN;
     header->integer = field == FIELD_INTEGER;
+    header->is_complex = field == FIELD_COMPLEX;
+    header->base = 1;
     status = check_combination(source, header, field, symmetry);
     if (status == TESS_SUCCESS) { header->symmetry = (tess_symmetry)symmetry; }
+    if (header->symmetry == TESS_SYMMETRY_HERMITIAN && !header->is_complex) { /* of real numbers the same */
+        header->symmetry = TESS_SYMMETRY_SYMMETRIC;
+    }
     return status;
 }
 
@@ -243,20 +243,21 @@ static int64_t array_entries(const mtx_header *header)
     int64_t n = header->nrows;
 
     if (header->symmetry == TESS_SYMMETRY_GENERAL) { return n * header->ncols; }
-    return header->symmetry == TESS_SYMMETRY_SYMMETRIC ? n * (n + 1) / 2 : n * (n - 1) / 2;
+    return header->symmetry == TESS_SYMMETRY_SKEW ? n * (n - 1) / 2 : n * (n + 1) / 2;
 }
 
 /* Up to so many rows and columns need no entries; beyond it at least one in so many must have one. */
 enum { ALWAYS_PLAUSIBLE = 1 << 24, MOST_EMPTY = 256 };
 /* Bytes that reading takes at least: offsets and counters of a row, and an entry as read and as assembled. */
-enum { ROW_BYTES = 12, ENTRY_BYTES = 28 };
+enum { ROW_BYTES = 12, ENTRY_BYTES = 28, COMPLEX_ENTRY_BYTES = 136 /* four entries of the real form */ };
 
 /* Checks that the sizes are such as a matrix has, and that memory suffices, before it is requested: an array of 2^31
    rows would end the process where the system promises more memory than it has. */
 static tess_status check_memory(const text_source *source, const mtx_header *header)
 {
     const int64_t larger = header->nrows > header->ncols ? header->nrows : header->ncols;
-    const double needed = (double)ROW_BYTES * (double)larger + (double)ENTRY_BYTES * (double)header->entries;
+    const double needed = (double)ROW_BYTES * (double)larger +
+                          (double)(header->is_complex ? COMPLEX_ENTRY_BYTES : ENTRY_BYTES) * (double)header->entries;
     const int64_t spare = needed < 1e8 ? INT64_MAX : tess_spare_memory();
 
     if (larger > ALWAYS_PLAUSIBLE && larger / MOST_EMPTY > header->entries) {
@@ -276,8 +277,8 @@ static tess_status check_memory(const text_source *source, const mtx_header *hea
 /* Checks that a file of this many bytes can hold the entries, before memory is requested. */
 static tess_status check_plausible(const text_source *source, const mtx_header *header)
 {
-    /* "1 1\n", "1 1 1\n" or "1\n" */
-    int64_t smallest = header->coordinate ? (header->pattern ? 4 : 6) : 2;
+    /* "1 1\n", "1 1 1\n" or "1\n"; two more characters where there is an imaginary part */
+    int64_t smallest = (header->coordinate ? (header->pattern ? 4 : 6) : 2) + (header->is_complex ? 2 : 0);
     int64_t remaining = text_source_remaining(source);
 
     if (remaining == INT64_MAX || header->entries <= remaining / smallest + 1) { return check_memory(source, header); }
@@ -309,7 +310,9 @@ static tess_status read_sizes(const text_source *source, mtx_header *header, con
         return tess_fail_at(source->ctx, TESS_PARSE, source->name, header->size_line, "write 'general' in the banner",
                             "the matrix is %lld by %lld, not square, but the banner says that it is %s",
                             (long long)header->nrows, (long long)header->ncols,
-                            header->symmetry == TESS_SYMMETRY_SKEW ? "skew-symmetric" : "symmetric");
+                            header->symmetry == TESS_SYMMETRY_SKEW        ? "skew-symmetric"
+                            : header->symmetry == TESS_SYMMETRY_HERMITIAN ? "Hermitian"
+                                                                          : "symmetric");
     }
     if (!header->coordinate) { header->entries = array_entries(header); }
     return check_plausible(source, header);

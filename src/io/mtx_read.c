@@ -9,6 +9,7 @@
 #include "io/binary.h"
 #include "io/cache.h"
 #include "io/mtx.h"
+#include "matrix/complex_form.h"
 
 /* ---- entries ---- */
 
@@ -41,15 +42,22 @@ static tess_status read_entries(text_source *source, mtx_header *header, mtx_ent
     return status;
 }
 
-static int64_t count_zeros(const tess_context *ctx, const double *val, int64_t count)
+/* Of a complex matrix: of complex entries, which are four of its real form. */
+static int64_t count_nonzeros(const tess_assembled *made, bool is_complex)
 {
+    return is_complex ? made->nnz / 4 : made->nnz;
+}
+
+static int64_t count_zeros(const tess_context *ctx, const tess_assembled *made, bool is_complex)
+{
+    const int64_t step = is_complex ? 2 : 1, count = made->nnz / step;
     int64_t zeros = 0;
 
 #pragma omp parallel for schedule(static) reduction(+ : zeros) num_threads(tess_io_threads(ctx, count))
     for (int64_t k = 0; k < count; k++) {
-        zeros += val[k] == 0.0;
+        zeros += made->val[step * k] == 0.0 && made->val[step * k + step - 1] == 0.0;
     }
-    return zeros;
+    return is_complex ? zeros / 2 : zeros; /* both rows of a block tell */
 }
 
 /* ---- matrices ---- */
@@ -78,21 +86,27 @@ static void describe(const text_source *source, const mtx_header *header, const 
     *info = (tess_mtx_info){.coordinate = header->coordinate,
                             .pattern = header->pattern,
                             .integer = header->integer,
+                            .is_complex = header->is_complex,
                             .symmetry = (int)header->symmetry,
                             .compressed = source->compressed,
                             .nrows = header->nrows,
                             .ncols = header->ncols,
                             .entries = header->entries,
-                            .nonzeros = made->nnz,
+                            .nonzeros = count_nonzeros(made, header->is_complex),
                             .duplicates = made->duplicates,
-                            .explicit_zeros = count_zeros(source->ctx, made->val, made->nnz)};
+                            .explicit_zeros = count_zeros(source->ctx, made, header->is_complex)};
     (void)snprintf(info->kind, sizeof info->kind, "%s", tess_file_kind_text(FILE_TEXT));
 }
 
-static tess_status adopt(tess_context *ctx, int64_t ncols, const tess_assembled *made, tess_matrix **out)
+/* ncols is that of the file: the real form of a complex matrix has twice as many. */
+static tess_status adopt(tess_context *ctx, int64_t ncols, bool is_complex, const tess_assembled *made,
+                         tess_matrix **out)
 {
-    return tess_matrix_adopt_csr(ctx, made->nrows, ncols, made->nnz, made->row_ptr, made->row_ptr_bits, made->col_ind,
-                                 made->val, out);
+    const tess_status status = tess_matrix_adopt_csr(ctx, made->nrows, is_complex ? 2 * ncols : ncols, made->nnz,
+                                                     made->row_ptr, made->row_ptr_bits, made->col_ind, made->val, out);
+
+    if (status == TESS_SUCCESS && is_complex) { tess_matrix_mark_complex(*out); }
+    return status;
 }
 
 static tess_status read_text(text_source *source, tess_matrix **out, tess_mtx_info *info)
@@ -113,12 +127,13 @@ static tess_status read_text(text_source *source, tess_matrix **out, tess_mtx_in
                                                    .row = entries.row,
                                                    .col = entries.col,
                                                    .val = entries.val,
-                                                   .symmetry = header.symmetry},
+                                                   .symmetry = header.symmetry,
+                                                   .is_complex = header.is_complex},
                                    &made));
     mtx_entries_release(ctx, &entries);
     TESS_TRY(check_triangles(source, &header, upper, header.entries - upper, made.duplicates));
     describe(source, &header, &made, info);
-    status = adopt(ctx, header.ncols, &made, out);
+    status = adopt(ctx, header.ncols, header.is_complex, &made, out);
     made = (tess_assembled){0};
 cleanup:
     mtx_entries_release(ctx, &entries);
@@ -136,10 +151,10 @@ static tess_status finish_cache(tess_context *ctx, int64_t ncols, const tess_ass
                                 .ncols = ncols,
                                 .entries = made->nnz,
                                 .nonzeros = made->nnz,
-                                .explicit_zeros = count_zeros(ctx, made->val, made->nnz)};
+                                .explicit_zeros = count_zeros(ctx, made, false)};
         (void)snprintf(info->kind, sizeof info->kind, "%s", tess_file_kind_text(FILE_CACHE));
     }
-    return adopt(ctx, ncols, made, out);
+    return adopt(ctx, ncols, false, made, out);
 }
 
 /* ---- files of other programs ---- */
@@ -160,12 +175,13 @@ static void describe_binary(const file_csr *read, const tess_assembled *made, te
 {
     if (!info) { return; }
     *info = (tess_mtx_info){.coordinate = 1,
+                            .is_complex = read->is_complex,
                             .nrows = read->nrows,
                             .ncols = read->ncols,
                             .entries = read->nnz,
-                            .nonzeros = made->nnz,
+                            .nonzeros = count_nonzeros(made, read->is_complex),
                             .duplicates = made->duplicates,
-                            .explicit_zeros = count_zeros(ctx, made->val, made->nnz)};
+                            .explicit_zeros = count_zeros(ctx, made, read->is_complex)};
     memcpy(info->kind, read->kind, sizeof info->kind);
 }
 
@@ -181,10 +197,13 @@ static tess_status read_binary(text_source *source, file_kind kind, tess_matrix 
     if (status == TESS_SUCCESS) { status = read_parts(&b, kind, &read); }
     blob_release(&b);
     if (status != TESS_SUCCESS) { return status; }
-    status = tess_assemble_csr(ctx, read.nrows, read.nnz, read.row_ptr, read.col_ind, read.val, &made); /* takes them */
+    status = read.is_complex
+                 ? tess_assemble_complex_csr(ctx, read.nrows, read.nnz, read.row_ptr, read.col_ind, read.val, &made)
+                 : tess_assemble_csr(ctx, read.nrows, read.nnz, read.row_ptr, read.col_ind, read.val,
+                                     &made); /* takes them */
     if (status != TESS_SUCCESS) { return status; }
     describe_binary(&read, &made, ctx, info);
-    return adopt(ctx, read.ncols, &made, out);
+    return adopt(ctx, read.ncols, read.is_complex, &made, out);
 }
 
 static bool is_cache(const unsigned char *bytes, size_t count)
