@@ -101,7 +101,7 @@ static tess_status read_binary_array(text_source *source, file_kind kind, file_a
 static tess_status read_array(tess_context *ctx, const char *path, file_array *out)
 {
     text_source source;
-    tess_status status = text_source_open_file(ctx, path, &source);
+    tess_status status = text_source_open_file(ctx, path, SOURCE_VECTOR, &source);
 
     *out = (file_array){.nrows = 0};
     if (status != TESS_SUCCESS) { return status; }

@@ -30,12 +30,13 @@ static tess_status read_all(text_source *source, blob *b)
     tess_status status = TESS_SUCCESS;
 
     b->capacity = source->stored_bytes >= 0 ? source->stored_bytes + 1 : FIRST_BYTES; /* one more: to see the end */
+    b->capacity = source->compressed && b->capacity < FIRST_BYTES ? FIRST_BYTES : b->capacity;
     status = tess_host_allocate(b->ctx, b->capacity, 1, (void **)&b->own);
     while (status == TESS_SUCCESS) {
         if (b->count == b->capacity) { status = grow(b); }
         if (status != TESS_SUCCESS) { break; }
         const int64_t got = text_source_read(source, b->own + b->count, b->capacity - b->count);
-        if (got < 0) { return tess_fail_at(b->ctx, TESS_IO, b->name, 0, NULL, "%s", source->problem); }
+        if (got < 0) { return tess_fail_at(b->ctx, source->problem.status, b->name, 0, NULL, "%s", source->problem.text); }
         if (got == 0) { break; }
         b->count += got;
     }
@@ -48,9 +49,9 @@ tess_status blob_read(text_source *source, blob *out)
     tess_status status = TESS_SUCCESS;
 
     *out = (blob){.ctx = source->ctx, .name = source->name};
-    if (source->descriptor < 0) {
-        out->bytes = source->memory - source->peeked_bytes; /* peeking has moved the pointer */
-        out->count = source->memory_left + source->peeked_bytes;
+    if (source->stored.descriptor < 0 && !source->unpacker) {
+        out->bytes = source->stored.memory;
+        out->count = source->stored.memory_bytes;
         return TESS_SUCCESS;
     }
     status = read_all(source, out);

@@ -88,14 +88,16 @@ static void describe(const text_source *source, const mtx_header *header, const 
                             .integer = header->integer,
                             .is_complex = header->is_complex,
                             .symmetry = (int)header->symmetry,
-                            .compressed = source->compressed,
+                            .compressed = source->packed && strcmp(source->packed, "gzip") == 0,
                             .nrows = header->nrows,
                             .ncols = header->ncols,
                             .entries = header->entries,
                             .nonzeros = count_nonzeros(made, header->is_complex),
                             .duplicates = made->duplicates,
                             .explicit_zeros = count_zeros(source->ctx, made, header->is_complex)};
-    (void)snprintf(info->kind, sizeof info->kind, "%s", tess_file_kind_text(FILE_TEXT));
+    const bool other = source->packed && !info->compressed;
+    (void)snprintf(info->kind, sizeof info->kind, "%s%s%s", tess_file_kind_text(FILE_TEXT), other ? ", " : "",
+                   other ? source->packed : "");
 }
 
 /* ncols is that of the file: the real form of a complex matrix has twice as many. */
@@ -229,7 +231,7 @@ static tess_status read_file(tess_context *ctx, const char *path, tess_matrix **
     int64_t ncols = 0;
     tess_status status = TESS_SUCCESS;
 
-    status = text_source_open_file(ctx, path, &source);
+    status = text_source_open_file(ctx, path, SOURCE_MATRIX, &source);
     if (status != TESS_SUCCESS) { return status; }
     const file_kind kind = tess_file_kind(source.peeked, source.peeked_bytes);
     if (kind != FILE_CACHE) {

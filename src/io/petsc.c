@@ -4,7 +4,7 @@
  * class, rows, columns, nonzeros, lengths of rows, columns of all entries, values; a dense one says -1 nonzeros, and
  * its values follow row by row. A vector is class, length, values; a set of indices class, length, indices. Integers
  * have 4 bytes, in a PETSc with 64-bit indices 8, which the first bytes tell: the class fits into 4. Values are those
- * of the PETSc that wrote them: real of 8 or 4 bytes, or complex. The sizes of all objects tell which.
+ * of the PETSc that wrote them: real or complex. The sizes of all objects tell which. (Single ones would look like a file cut in half.)
  */
 #include <stdio.h>
 #include <string.h>
@@ -18,7 +18,7 @@ enum { MATRIX_CLASS = 1211216, VECTOR_CLASS = 1211214, INDEX_CLASS = 1211218 };
 typedef struct petsc_file {
     blob_cursor c;
     int width;  /* bytes of an integer */
-    int scalar; /* bytes of a value: 8, 16 (complex) or 4 */
+    int scalar; /* bytes of a value: 8, or 16 of a complex one */
 } petsc_file;
 
 /* One object of a file. */
@@ -46,7 +46,7 @@ static void put_value(const petsc_file *f, const unsigned char *values, int64_t 
 {
     const unsigned char *p = values + f->scalar * k;
 
-    to[0] = f->scalar == 4 ? (double)blob_f32(p, f->c.swapped) : blob_f64(p, f->c.swapped);
+    to[0] = blob_f64(p, f->c.swapped);
     if (f->scalar == 16) { to[1] = blob_f64(p + 8, f->c.swapped); }
 }
 
@@ -113,7 +113,7 @@ static tess_status next_object(petsc_file *f, petsc_object *o)
     o->class = take_integer(f, "the class", &status);
     if (status != TESS_SUCCESS) { return status; }
     if (!is_class(o->class)) {
-        return tess_fail_at(b->ctx, TESS_PARSE, b->name, 0, "it may be of another PETSc, such as one with __float128",
+        return tess_fail_at(b->ctx, TESS_PARSE, b->name, 0, "a PETSc with __float128 writes such files by -binary_write_double",
                             "at byte %lld of %lld: the class is %lld, but that of a matrix, %d, of a vector, %d, or of "
                             "indices, %d, was expected",
                             (long long)o->at, (long long)b->count, (long long)o->class, MATRIX_CLASS, VECTOR_CLASS,
@@ -144,7 +144,7 @@ static petsc_file open_petsc(const blob *b)
                     .width = b->count >= 8 && blob_u32(b->bytes, false) == 0 ? 8 : 4,
                     .scalar = 8};
 
-    if (!fits(f, 8)) { f.scalar = fits(f, 16) ? 16 : fits(f, 4) ? 4 : 8; }
+    if (!fits(f, 8) && fits(f, 16)) { f.scalar = 16; }
     return f;
 }
 
