@@ -4,6 +4,7 @@
 
 #include "io/binary.h"
 #include "io/mtx.h"
+#include "io/readers.h"
 
 /* A sparse file of this many values per entry is a matrix that was given by mistake. */
 enum { MOST_VALUES_PER_ENTRY = 64, MOST_VALUES = 1 << 20 };
@@ -81,19 +82,22 @@ cleanup:
 
 /* ---- all kinds ---- */
 
-static tess_status read_binary_array(text_source *source, file_kind kind, file_array *out)
+static tess_status read_blob_array(text_source *source, const file_reader *reader, file_array *out)
 {
     blob b = {.ctx = source->ctx};
-    tess_status status = tess_file_kind_check(source->ctx, source->name, kind);
+    tess_status status = TESS_SUCCESS;
 
-    if (status == TESS_SUCCESS) { status = blob_read(source, &b); }
-    if (status == TESS_SUCCESS && kind != FILE_NPY && kind != FILE_PETSC_VECTOR &&
-        !(kind == FILE_PETSC_MATRIX && petsc_has_vector(&b))) {
-        status = tess_fail_at(source->ctx, TESS_PARSE, source->name, 0,
-                              "numpy.save writes an .npy array, VecView a vector of PETSc",
-                              "the file is a %s, but a vector was expected", tess_file_kind_text(kind));
+    if (!reader->array) {
+        return tess_fail_at(source->ctx, TESS_PARSE, source->name, 0,
+                            "numpy.save writes an .npy array, VecView a vector of PETSc",
+                            "the file is a %s, but a vector was expected", reader->text);
     }
-    if (status == TESS_SUCCESS) { status = kind == FILE_NPY ? npy_read_array(&b, out) : petsc_read_vectors(&b, out); }
+    if (source->member && !reader->has_members) {
+        return tess_fail_at(source->ctx, TESS_NOT_FOUND, source->name, 0, "give the file's name alone",
+                            "the file is a %s, which has no part '%.100s'", reader->text, source->member);
+    }
+    status = blob_read(source, &b);
+    if (status == TESS_SUCCESS) { status = reader->array(&b, out); }
     blob_release(&b);
     return status;
 }
@@ -105,9 +109,15 @@ static tess_status read_array(tess_context *ctx, const char *path, file_array *o
 
     *out = (file_array){.nrows = 0};
     if (status != TESS_SUCCESS) { return status; }
-    const file_kind kind = tess_file_kind(source.peeked, source.peeked_bytes);
-    status = kind == FILE_TEXT ? read_text_array(&source, out) : read_binary_array(&source, kind, out);
+    const file_reader *reader = tess_find_reader(&source);
+    if (reader->kind != FILE_TEXT) {
+        status = read_blob_array(&source, reader, out);
+    } else {
+        status = tess_name_unknown(&source);
+        if (status == TESS_SUCCESS) { status = read_text_array(&source, out); }
+    }
     text_source_close(&source);
+    if (status != TESS_SUCCESS) { file_array_release(ctx, out); }
     return status;
 }
 

@@ -113,54 +113,6 @@ static tess_status check_combination(const text_source *source, const mtx_header
     return TESS_SUCCESS;
 }
 
-/* ---- other kinds of text ---- */
-
-/* Harwell-Boeing: the third line has the type, such as RSA, and sizes. */
-static tess_status check_harwell_boeing(text_source *source)
-{
-    const char *line = NULL, *end = NULL;
-    token words[MAX_TOKENS];
-    int64_t number = 0;
-    tess_status status = TESS_SUCCESS;
-
-    for (int i = 2; i <= 3; i++) {
-        status = text_source_line(source, &line, &end, &number);
-        if (status != TESS_SUCCESS || !line) { return status; }
-    }
-    if (split_line(line, end, words) < 4 || words[0].length != 3 || !strchr("RrCcPp", words[0].text[0]) ||
-        !strchr("SsUuHhZzRr", words[0].text[1]) || !strchr("AaEe", words[0].text[2])) {
-        return TESS_SUCCESS;
-    }
-    return tess_fail_at(source->ctx, TESS_UNSUPPORTED, source->name, 0,
-                        "docs/howto/matrix-files.md has a Python program that makes a Matrix Market file of it",
-                        "the file is a Harwell-Boeing file of type %.3s, which this library does not read",
-                        words[0].text);
-}
-
-/* A comment of NVIDIA's AmgX that changes what the lines mean: blocks, counts from 0, a diagonal or vectors. */
-static tess_status check_amgx(const text_source *source, const char *line, const char *end)
-{
-    token words[MAX_TOKENS];
-    const int count = split_line(line, end, words);
-
-    if (count == 0 || !token_is(words[0], "%%AMGX")) { return TESS_SUCCESS; }
-    for (int i = 1; i < count; i++) {
-        char quoted[MTX_QUOTE_BYTES];
-
-        if (token_is(words[i], "1") || token_is(words[i], "sorted") || token_is(words[i], "general")) { continue; }
-        return tess_fail_at(
-            source->ctx, TESS_UNSUPPORTED, source->name, source->line - 1,
-            token_is(words[i], "rhs") || token_is(words[i], "solution")
-                ? "NNZ, ROWS from the size line: awk '!/^%/ && n++ <= NNZ || FNR == 1' FILE > A.mtx; (printf "
-                  "'%%%%MatrixMarket matrix array real general\\nROWS 1\\n'; awk '!/^%/ && n++ > NNZ' FILE | head -n "
-                  "ROWS) > b.mtx"
-                : "write the matrix as plain Matrix Market, by scipy.io.mmwrite or another program",
-            "the file is in AmgX's dialect of Matrix Market, with '%s', which this library does not read",
-            mtx_quote(words[i].text, words[i].text + words[i].length, quoted));
-    }
-    return TESS_SUCCESS;
-}
-
 /* ---- the banner ---- */
 
 static tess_status read_banner(text_source *source, mtx_header *header)
@@ -175,14 +127,8 @@ static tess_status read_banner(text_source *source, mtx_header *header)
     count = line ? split_line(line, end, words) : 0;
     if (count == 0 || !token_is(words[0], "%%MatrixMarket")) {
         const token first = count ? words[0] : (token){"", 0};
-        char quoted[MTX_QUOTE_BYTES];
-        const size_t length = first.length < sizeof quoted - 1 ? first.length : sizeof quoted - 1;
 
-        memcpy(quoted, first.text, length); /* the window moves on */
-        status = check_harwell_boeing(source);
-        if (status != TESS_SUCCESS) { return status; }
-        words[0] = (token){quoted, length};
-        return fail_word(source, 1, words[0], "the banner '%%MatrixMarket matrix ...' of a Matrix Market file");
+        return fail_word(source, 1, first, "the banner '%%MatrixMarket matrix ...' of a Matrix Market file");
     }
     if (count != 5) {
         return tess_fail_at(source->ctx, TESS_PARSE, source->name, 1,
@@ -334,8 +280,6 @@ tess_status mtx_read_header(text_source *source, mtx_header *header)
             return tess_fail_at(source->ctx, TESS_PARSE, source->name, header->size_line, "the file may be incomplete",
                                 "the file ends before its size line");
         }
-        status = check_amgx(source, line, end);
-        if (status != TESS_SUCCESS) { break; }
         if (split_line(line, end, words) > 0 && *words[0].text != '%') { return read_sizes(source, header, line, end); }
     }
     return status;

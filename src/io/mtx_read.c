@@ -9,6 +9,7 @@
 #include "io/binary.h"
 #include "io/cache.h"
 #include "io/mtx.h"
+#include "io/readers.h"
 #include "matrix/complex_form.h"
 
 /* ---- entries ---- */
@@ -96,7 +97,7 @@ static void describe(const text_source *source, const mtx_header *header, const 
                             .duplicates = made->duplicates,
                             .explicit_zeros = count_zeros(source->ctx, made, header->is_complex)};
     const bool other = source->packed && !info->compressed;
-    (void)snprintf(info->kind, sizeof info->kind, "%s%s%s", tess_file_kind_text(FILE_TEXT), other ? ", " : "",
+    (void)snprintf(info->kind, sizeof info->kind, "%s%s%s", "Matrix Market", other ? ", " : "",
                    other ? source->packed : "");
 }
 
@@ -154,23 +155,22 @@ static tess_status finish_cache(tess_context *ctx, int64_t ncols, const tess_ass
                                 .entries = made->nnz,
                                 .nonzeros = made->nnz,
                                 .explicit_zeros = count_zeros(ctx, made, false)};
-        (void)snprintf(info->kind, sizeof info->kind, "%s", tess_file_kind_text(FILE_CACHE));
+        (void)snprintf(info->kind, sizeof info->kind, "binary cache");
     }
     return adopt(ctx, ncols, false, made, out);
 }
 
 /* ---- files of other programs ---- */
 
-static tess_status read_parts(const blob *b, file_kind kind, file_csr *out)
+static tess_status read_parts(const blob *b, const file_reader *reader, file_csr *out)
 {
-    switch (kind) {
-    case FILE_NPY: return npy_read_matrix(b, out);
-    case FILE_NPZ: return npz_read_matrix(b, out);
-    case FILE_PETSC_MATRIX: return petsc_read_matrix(b, out);
-    default: break;
+    if (b->member && !reader->has_members) {
+        return tess_fail_at(b->ctx, TESS_NOT_FOUND, b->name, 0, "give the file's name alone",
+                            "the file is a %s, which has no part '%.100s'", reader->text, b->member);
     }
+    if (reader->matrix) { return reader->matrix(b, out); }
     return tess_fail_at(b->ctx, TESS_PARSE, b->name, 0, "give the file of the matrix",
-                        "the file is a %s, but a matrix was expected", tess_file_kind_text(kind));
+                        "the file is a %s, but a matrix was expected", reader->text);
 }
 
 static void describe_binary(const file_csr *read, const tess_assembled *made, tess_context *ctx, tess_mtx_info *info)
@@ -187,16 +187,15 @@ static void describe_binary(const file_csr *read, const tess_assembled *made, te
     memcpy(info->kind, read->kind, sizeof info->kind);
 }
 
-static tess_status read_binary(text_source *source, file_kind kind, tess_matrix **out, tess_mtx_info *info)
+static tess_status read_blob(text_source *source, const file_reader *reader, tess_matrix **out, tess_mtx_info *info)
 {
     tess_context *ctx = source->ctx;
     blob b = {.ctx = ctx};
     file_csr read = {.nrows = 0};
     tess_assembled made = {0};
-    tess_status status = tess_file_kind_check(ctx, source->name, kind);
+    tess_status status = blob_read(source, &b);
 
-    if (status == TESS_SUCCESS) { status = blob_read(source, &b); }
-    if (status == TESS_SUCCESS) { status = read_parts(&b, kind, &read); }
+    if (status == TESS_SUCCESS) { status = read_parts(&b, reader, &read); }
     blob_release(&b);
     if (status != TESS_SUCCESS) { return status; }
     status = read.is_complex
@@ -206,11 +205,6 @@ static tess_status read_binary(text_source *source, file_kind kind, tess_matrix 
     if (status != TESS_SUCCESS) { return status; }
     describe_binary(&read, &made, ctx, info);
     return adopt(ctx, read.ncols, read.is_complex, &made, out);
-}
-
-static bool is_cache(const unsigned char *bytes, size_t count)
-{
-    return count >= CACHE_MAGIC_BYTES && memcmp(bytes, tess_cache_magic, CACHE_MAGIC_BYTES) == 0;
 }
 
 static tess_status read_cache_pipe(text_source *source, int64_t *ncols, tess_assembled *made)
@@ -224,51 +218,56 @@ static tess_status read_cache_pipe(text_source *source, int64_t *ncols, tess_ass
     return status;
 }
 
-static tess_status read_file(tess_context *ctx, const char *path, tess_matrix **out, tess_mtx_info *info)
+/* A cache that lies in the file as it is, can be read once more: at the speed of the disk. */
+static tess_status read_cache(text_source *source, const char *path, tess_matrix **out, tess_mtx_info *info)
 {
-    text_source source;
+    tess_context *ctx = source->ctx;
     tess_assembled made;
     int64_t ncols = 0;
     tess_status status = TESS_SUCCESS;
 
-    status = text_source_open_file(ctx, path, SOURCE_MATRIX, &source);
-    if (status != TESS_SUCCESS) { return status; }
-    const file_kind kind = tess_file_kind(source.peeked, source.peeked_bytes);
-    if (kind != FILE_CACHE) {
-        status = kind == FILE_TEXT ? read_text(&source, out, info) : read_binary(&source, kind, out, info);
-        text_source_close(&source);
-        return status;
-    }
-    if (source.stored_bytes < 0) { /* a pipe cannot be read again */
-        status = read_cache_pipe(&source, &ncols, &made);
-        text_source_close(&source);
-    } else {
-        text_source_close(&source);
+    if (path && source->stored_bytes >= 0 && !source->compressed) {
+        text_source_close(source);
         status = tess_cache_read_file(ctx, path, &ncols, &made);
+    } else {
+        status = read_cache_pipe(source, &ncols, &made);
     }
     return status == TESS_SUCCESS ? finish_cache(ctx, ncols, &made, out, info) : status;
+}
+
+/* Closes the source. path: NULL for memory. */
+static tess_status read_source(text_source *source, const char *path, tess_matrix **out, tess_mtx_info *info)
+{
+    const file_reader *reader = tess_find_reader(source);
+    tess_status status = TESS_SUCCESS;
+
+    if (reader->kind == FILE_CACHE) {
+        status = read_cache(source, path, out, info);
+    } else if (reader->kind != FILE_TEXT) {
+        status = read_blob(source, reader, out, info);
+    } else {
+        status = tess_name_unknown(source);
+        if (status == TESS_SUCCESS) { status = read_text(source, out, info); }
+    }
+    text_source_close(source);
+    return status;
+}
+
+static tess_status read_file(tess_context *ctx, const char *path, tess_matrix **out, tess_mtx_info *info)
+{
+    text_source source;
+    const tess_status status = text_source_open_file(ctx, path, SOURCE_MATRIX, &source);
+
+    return status == TESS_SUCCESS ? read_source(&source, path, out, info) : status;
 }
 
 static tess_status read_memory(tess_context *ctx, const char *name, const void *text, size_t bytes, tess_matrix **out,
                                tess_mtx_info *info)
 {
     text_source source;
-    tess_assembled made;
-    int64_t ncols = 0;
-    tess_status status = TESS_SUCCESS;
+    const tess_status status = text_source_open_memory(ctx, name, text, bytes, &source);
 
-    if (is_cache(text, bytes)) {
-        status = tess_cache_read_memory(ctx, name, text, bytes, &ncols, &made);
-        return status == TESS_SUCCESS ? finish_cache(ctx, ncols, &made, out, info) : status;
-    }
-    status = text_source_open_memory(ctx, name, text, bytes, &source);
-    if (status == TESS_SUCCESS) {
-        const file_kind kind = tess_file_kind(source.peeked, source.peeked_bytes);
-
-        status = kind == FILE_TEXT ? read_text(&source, out, info) : read_binary(&source, kind, out, info);
-    }
-    text_source_close(&source);
-    return status;
+    return status == TESS_SUCCESS ? read_source(&source, NULL, out, info) : status;
 }
 
 /* ---- public ---- */

@@ -279,6 +279,7 @@ static tess_status write_binary(tess_context *ctx, const listing *l, file_kind k
                         .val = l->own_val,
                         .is_complex = l->is_complex};
 
+    if (kind == FILE_MATLAB) { return mat5_write_matrix(ctx, &a, path); }
     return kind == FILE_NPZ ? npz_write_matrix(ctx, &a, path) : petsc_write_matrix(ctx, &a, path);
 }
 
@@ -299,7 +300,7 @@ tess_status tess_matrix_write(const tess_matrix *a, const char *path, int symmet
     if (a->is_complex) { TESS_TRY(fold_complex(ctx, &l)); }
     if (symmetric) { TESS_TRY(require_symmetric(ctx, &l)); }
     const file_kind kind = tess_file_kind_of_name(path);
-    if (kind == FILE_NPZ || kind == FILE_PETSC_MATRIX) {
+    if (kind == FILE_NPZ || kind == FILE_PETSC || kind == FILE_MATLAB) {
         TESS_TRY(write_binary(ctx, &l, kind, path));
         goto cleanup;
     }
@@ -324,7 +325,9 @@ static tess_status write_array(tess_context *ctx, const file_array *a, const cha
 
     switch (tess_file_kind_of_name(path)) {
     case FILE_NPY: return npy_write_array(ctx, a, path);
-    case FILE_PETSC_MATRIX: return petsc_write_vectors(ctx, a, path);
+    case FILE_PETSC: return petsc_write_vectors(ctx, a, path);
+    case FILE_MATLAB: return mat5_write_array(ctx, a, path);
+    case FILE_PLAIN: return plain_write_array(ctx, a, path);
     default: break;
     }
     snprintf(header, sizeof header, "%%%%MatrixMarket matrix array %s general\n%lld %lld\n",

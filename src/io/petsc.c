@@ -279,17 +279,6 @@ static tess_status find_vectors(petsc_file *f, petsc_object *first)
     return status;
 }
 
-bool petsc_has_vector(const blob *b)
-{
-    petsc_file f = open_petsc(b);
-    petsc_object o;
-    const tess_error before = b->ctx->error;
-    const bool found = find_vectors(&f, &o) == TESS_SUCCESS && o.class != 0;
-
-    b->ctx->error = before;
-    return found;
-}
-
 /* A dense matrix, whose rows lie one after another. */
 static tess_status read_table(const petsc_file *f, const petsc_object *o, file_array *out)
 {
