@@ -5,6 +5,7 @@
 #include <tessera/residual.h>
 
 #include "matrix/assembled.h"
+#include "matrix/complex_form.h"
 #include "matrix/matrix.h"
 #include "solver/guard_limits.h"
 #include "solver/verify.h"
@@ -53,7 +54,7 @@ static tess_status residual_of_assembled(const tess_matrix *a, const double *b, 
                                      .rhs_least = found.rows_rhs_least,
                                      .backward = found.backward,
                                      .backward_bound = found.backward_most - found.backward,
-                                     .backward_row = found.backward_row};
+                                     .backward_row = tess_complex_row(a, found.backward_row)};
     return TESS_SUCCESS;
 }
 
