@@ -26,6 +26,9 @@ typedef struct hb_file {
     text_lines t;
     fortran_format form; /* of the part that is read */
     int64_t column;      /* of the line: items taken of it; count at its end */
+    int64_t left;        /* items of the part that are still to come */
+    bool words;          /* the line has as many words as items */
+    text_word rest;      /* of such a line */
     char type[4];
     bool is_complex;
     int parts;
@@ -212,11 +215,31 @@ cleanup:
 
 /* ---- numbers in fixed columns ---- */
 
-/* A part begins with a line of its own. */
-static void begin_part(hb_file *f, int format)
+/* A part of so many items begins with a line of its own. */
+static void begin_part(hb_file *f, int format, int64_t items)
 {
     f->form = f->format[format];
     f->column = f->form.count;
+    f->left = items;
+}
+
+/* The next line of the part. SciPy's hb_write makes columns narrower than the format that it states: where a line has
+   as many words as items, blanks are between these. */
+static tess_status begin_line(hb_file *f, const char *what)
+{
+    const tess_status status = next_line(f, what);
+    const int64_t items = f->left < f->form.count ? f->left : f->form.count;
+    text_word rest = f->t.line, word;
+    int64_t words = 0;
+
+    if (status != TESS_SUCCESS) { return status; }
+    while (text_next_word(&rest, " \t", &word)) {
+        words++;
+    }
+    f->words = words == items;
+    f->rest = f->t.line;
+    f->column = 0;
+    return TESS_SUCCESS;
 }
 
 /* The characters of the next item, without blanks around them. */
@@ -224,10 +247,15 @@ static tess_status take_item(hb_file *f, const char *what, text_word *item)
 {
     if (f->form.width == 0) { return text_fail(&f->t, (text_word){"", 0}, "a format for this part in the fourth line"); }
     if (f->column >= f->form.count) {
-        const tess_status status = next_line(f, what);
+        const tess_status status = begin_line(f, what);
 
         if (status != TESS_SUCCESS) { return status; }
-        f->column = 0;
+    }
+    f->left--;
+    if (f->words) {
+        f->column++;
+        (void)text_next_word(&f->rest, " \t", item);
+        return TESS_SUCCESS;
     }
     const size_t width = (size_t)f->form.width, at = (size_t)f->column++ * width;
     *item = (text_word){f->t.line.text, 0};
@@ -310,7 +338,7 @@ typedef struct hb_structure {
 
 static tess_status take_pointers(hb_file *f, int format, int64_t count, int64_t entries, int64_t *start)
 {
-    begin_part(f, format);
+    begin_part(f, format, count + 1);
     for (int64_t j = 0; j <= count; j++) {
         int64_t value = 0;
         const tess_status status =
@@ -329,7 +357,7 @@ static tess_status take_structure(hb_file *f, hb_structure *s)
     TESS_TRY(tess_host_allocate(f->t.b->ctx, f->ncols + 1, sizeof *s->start, (void **)&s->start));
     TESS_TRY(tess_host_allocate(f->t.b->ctx, f->entries, sizeof *s->row, (void **)&s->row));
     TESS_TRY(take_pointers(f, 0, f->ncols, f->entries, s->start));
-    begin_part(f, 1);
+    begin_part(f, 1, f->entries);
     for (int64_t k = 0; k < f->entries; k++) {
         int64_t value = 0;
 
@@ -350,7 +378,7 @@ static tess_status take_columns(hb_file *f, const hb_structure *s, text_entries 
 {
     const bool pattern = f->type[0] == 'P' || f->type[0] == 'Q';
 
-    if (!pattern) { begin_part(f, 2); }
+    if (!pattern) { begin_part(f, 2, f->parts * f->entries); }
     for (int64_t j = 0; j < f->ncols; j++) {
         for (int64_t k = s->start[j]; k < s->start[j + 1]; k++) {
             double value[2] = {1.0, 0.0};
@@ -368,7 +396,7 @@ static tess_status take_elements(hb_file *f, const hb_structure *s, text_entries
 {
     const bool whole = f->type[1] == 'U' || f->type[1] == 'R';
 
-    begin_part(f, 2);
+    begin_part(f, 2, f->parts * f->values);
     for (int64_t element = 0; element < f->ncols; element++) {
         const int64_t first = s->start[element], last = s->start[element + 1];
 
@@ -450,14 +478,14 @@ static tess_status take_sparse_rhs(hb_file *f, file_array *out)
     TESS_TRY(tess_host_allocate(ctx, f->rhs + 1, sizeof *start, (void **)&start));
     TESS_TRY(tess_host_allocate(ctx, f->rhs_entries, sizeof *row, (void **)&row));
     TESS_TRY(take_pointers(f, 0, f->rhs, f->rhs_entries, start));
-    begin_part(f, 1);
+    begin_part(f, 1, f->rhs_entries);
     for (int64_t k = 0; k < f->rhs_entries; k++) {
         int64_t value = 0;
 
         TESS_TRY(take_index(f, "the index of a row", 1, f->nrows, &value));
         row[k] = (int32_t)(value - 1);
     }
-    begin_part(f, 3);
+    begin_part(f, 3, f->parts * f->rhs_entries);
     for (int64_t j = 0; j < f->rhs; j++) {
         for (int64_t k = start[j]; k < start[j + 1]; k++) {
             TESS_TRY(take_value(f, out->val + f->parts * (j * f->nrows + row[k])));
@@ -497,7 +525,7 @@ tess_status harwell_boeing_read_array(const blob *b, file_array *out)
         TESS_TRY(take_sparse_rhs(&f, out));
         goto cleanup;
     }
-    begin_part(&f, 3);
+    begin_part(&f, 3, f.parts * f.nrows * f.rhs);
     for (int64_t k = 0; k < f.nrows * f.rhs; k++) {
         TESS_TRY(take_value(&f, out->val + f.parts * k));
     }

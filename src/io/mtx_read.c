@@ -144,20 +144,25 @@ cleanup:
     return status;
 }
 
-static tess_status finish_cache(tess_context *ctx, int64_t ncols, const tess_assembled *made, tess_matrix **out,
-                                tess_mtx_info *info)
+static tess_status finish_cache(tess_context *ctx, const cache_facts *facts, const tess_assembled *made,
+                                tess_matrix **out, tess_mtx_info *info)
 {
+    const int64_t ncols = facts->is_complex ? facts->ncols / 2 : facts->ncols;
+
     if (info) {
+        const int64_t nonzeros = count_nonzeros(made, facts->is_complex);
+
         *info = (tess_mtx_info){.coordinate = 1,
                                 .cache = 1,
-                                .nrows = made->nrows,
+                                .is_complex = facts->is_complex,
+                                .nrows = facts->is_complex ? made->nrows / 2 : made->nrows,
                                 .ncols = ncols,
-                                .entries = made->nnz,
-                                .nonzeros = made->nnz,
-                                .explicit_zeros = count_zeros(ctx, made, false)};
+                                .entries = nonzeros,
+                                .nonzeros = nonzeros,
+                                .explicit_zeros = count_zeros(ctx, made, facts->is_complex)};
         (void)snprintf(info->kind, sizeof info->kind, "binary cache");
     }
-    return adopt(ctx, ncols, false, made, out);
+    return adopt(ctx, ncols, facts->is_complex, made, out);
 }
 
 /* ---- files of other programs ---- */
@@ -207,13 +212,13 @@ static tess_status read_blob(text_source *source, const file_reader *reader, tes
     return adopt(ctx, read.ncols, read.is_complex, &made, out);
 }
 
-static tess_status read_cache_pipe(text_source *source, int64_t *ncols, tess_assembled *made)
+static tess_status read_cache_pipe(text_source *source, cache_facts *facts, tess_assembled *made)
 {
     blob b;
     tess_status status = blob_read(source, &b);
 
     if (status != TESS_SUCCESS) { return status; }
-    status = tess_cache_read_memory(source->ctx, source->name, b.bytes, (size_t)b.count, ncols, made);
+    status = tess_cache_read_memory(source->ctx, source->name, b.bytes, (size_t)b.count, facts, made);
     blob_release(&b);
     return status;
 }
@@ -223,16 +228,16 @@ static tess_status read_cache(text_source *source, const char *path, tess_matrix
 {
     tess_context *ctx = source->ctx;
     tess_assembled made;
-    int64_t ncols = 0;
+    cache_facts facts = {.ncols = 0};
     tess_status status = TESS_SUCCESS;
 
     if (path && source->stored_bytes >= 0 && !source->compressed) {
         text_source_close(source);
-        status = tess_cache_read_file(ctx, path, &ncols, &made);
+        status = tess_cache_read_file(ctx, path, &facts, &made);
     } else {
-        status = read_cache_pipe(source, &ncols, &made);
+        status = read_cache_pipe(source, &facts, &made);
     }
-    return status == TESS_SUCCESS ? finish_cache(ctx, ncols, &made, out, info) : status;
+    return status == TESS_SUCCESS ? finish_cache(ctx, &facts, &made, out, info) : status;
 }
 
 /* Closes the source. path: NULL for memory. */
