@@ -310,10 +310,10 @@ void cli_print_matrix(const cli_matrix *matrix);
 /* Rows, columns and nonzeros as the user has them: those of a complex matrix, not of its real form. */
 typedef struct cli_size {
     int64_t nrows, ncols, nnz;
-    const char *kind; /* " (complex)", or nothing */
+    const char *kind; /* ", complex", or nothing */
 } cli_size;
 cli_size cli_size_of(const tess_matrix *a);
-/* "960 x 960, 15844 nonzeros (complex)" */
+/* "960 x 960, 15844 nonzeros, complex" */
 enum { CLI_SIZE_TEXT = 128 };
 const char *cli_size_text(const tess_matrix *a, char *buffer, size_t size);
 /* The line of the row-scaled residual; nothing where nobody knows the rows. In JSON: null. */

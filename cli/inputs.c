@@ -49,7 +49,7 @@ cli_size cli_size_of(const tess_matrix *a)
 {
     const cli_size form = {tess_matrix_nrows(a), tess_matrix_ncols(a), tess_matrix_nnz(a), ""};
     if (!tess_matrix_is_complex(a)) { return form; }
-    return (cli_size){form.nrows / 2, form.ncols / 2, form.nnz / 4, " (complex)"};
+    return (cli_size){form.nrows / 2, form.ncols / 2, form.nnz / 4, ", complex"};
 }
 
 const char *cli_size_text(const tess_matrix *a, char *buffer, size_t size)
@@ -112,7 +112,8 @@ static int read_vector(tess_context *ctx, const char *path, const char *option, 
     cli_columns read;
     int code = cli_columns_read(ctx, path, option, n, a, &read);
     if (code == CLI_CONVERGED && read.ncols != 1) {
-        cli_error("%s: the file for --%s has %s; wanted is one", path, option, tess_count(read.ncols, "column").text);
+        cli_error("%s: the file for --%s is an array of %lld by %lld, but a vector was expected", path, option,
+                  (long long)read.nrows, (long long)read.ncols);
         code = CLI_INPUT;
     }
     tess_status status = TESS_SUCCESS;
