@@ -14,12 +14,12 @@ enum { KEY_SYMMETRIC = 600, KEY_TO };
 static const struct argp_option convert_argp_options[] = {
     {"symmetric", KEY_SYMMETRIC, NULL, 0, "write only the lower triangle of a symmetric matrix (.mtx, .mtx.gz)",
      TESS_SECTION_MAIN},
-    {"to", KEY_TO, "NAME", 0, "mtx, mtx.gz, tess, npz, npy, petsc, mat, txt or csv (default: what the name of OUT says; of -, mtx)",
+    {"to", KEY_TO, "NAME", 0,
+     "mtx, mtx.gz, tess, npz, npy, petsc, mat, txt or csv (default: what the name of OUT says; of -, mtx)",
      TESS_SECTION_MAIN},
     {0}};
 
-static const char *const endings[] = {".mtx",  ".mtx.gz", ".tess", ".npz", ".npy",
-                                      ".petsc", ".mat",    ".txt",  ".csv"};
+static const char *const endings[] = {".mtx", ".mtx.gz", ".tess", ".npz", ".npy", ".petsc", ".mat", ".txt", ".csv"};
 enum { ENDINGS = (int)(sizeof endings / sizeof endings[0]) };
 
 static const char *parse_to(struct argp_state *state, const char *text)

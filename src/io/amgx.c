@@ -18,7 +18,7 @@
 static const char blanks[] = " \t";
 
 typedef struct amgx_file {
-    blob b;           /* the text, and one more newline behind it where it lacks its last */
+    blob b; /* the text, and one more newline behind it where it lacks its last */
     mtx_header header;
     int64_t block[2]; /* rows and columns of a block */
     bool diagonal, rhs, solution, base0;

@@ -136,8 +136,8 @@ tess_status file_array_from_entries(const blob *b, const tess_entries *e, file_a
 
         for (int part = 0; part < parts; part++) {
             const double value = e->val ? e->val[parts * k + part] : 1.0;
-            const bool negative = e->symmetry == TESS_SYMMETRY_SKEW ||
-                                  (e->symmetry == TESS_SYMMETRY_HERMITIAN && part == 1);
+            const bool negative =
+                e->symmetry == TESS_SYMMETRY_SKEW || (e->symmetry == TESS_SYMMETRY_HERMITIAN && part == 1);
 
             out->val[parts * (e->row[k] + e->col[k] * e->nrows) + part] += value;
             if (mirror) { out->val[parts * (e->col[k] + e->row[k] * e->nrows) + part] += negative ? -value : value; }

@@ -58,7 +58,8 @@ tess_status file_check_rows(const blob *b, int64_t nrows);
 
 /* Each reads its kind of file. Errors PARSE, UNSUPPORTED, OUT_OF_RANGE, memory; nothing is held after a failure. */
 tess_status petsc_read_matrix(const blob *b, file_csr *out);
-/* Vectors of equal length, one after another in the file, behind matrices if it begins with one; else a dense matrix. */
+/* Vectors of equal length, one after another in the file, behind matrices if it begins with one; else a dense matrix.
+ */
 tess_status petsc_read_vectors(const blob *b, file_array *out);
 /* The other half of a matrix that PETSc stored as MATSBAIJ, and what it is, in a->kind. */
 tess_status petsc_spell_symmetric(const blob *b, file_csr *a);

@@ -35,7 +35,9 @@ static tess_status read_all(text_source *source, blob *b)
         if (b->count == b->capacity) { status = grow(b); }
         if (status != TESS_SUCCESS) { break; }
         const int64_t got = text_source_read(source, b->own + b->count, b->capacity - b->count);
-        if (got < 0) { return tess_fail_at(b->ctx, source->problem.status, b->name, 0, NULL, "%s", source->problem.text); }
+        if (got < 0) {
+            return tess_fail_at(b->ctx, source->problem.status, b->name, 0, NULL, "%s", source->problem.text);
+        }
         if (got == 0) { break; }
         b->count += got;
     }

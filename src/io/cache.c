@@ -28,7 +28,7 @@ typedef struct cache_header {
     int64_t nrows, ncols, nnz;
     uint32_t row_ptr_bits;
     uint32_t part_checksum[PARTS];
-    uint32_t is_complex; /* 1: the real form of a complex matrix, 0: a real matrix */
+    uint32_t is_complex;      /* 1: the real form of a complex matrix, 0: a real matrix */
     uint32_t header_checksum; /* of all before it */
 } cache_header;
 

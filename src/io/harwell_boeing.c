@@ -42,9 +42,12 @@ typedef struct hb_file {
 
 static bool is_type(const char *p)
 {
-    return strchr("RCPIQ", toupper((unsigned char)p[0])) && strchr("SUHZR", toupper((unsigned char)p[1])) &&
-           strchr("AE", toupper((unsigned char)p[2])) && isalpha((unsigned char)p[0]) &&
-           isalpha((unsigned char)p[1]) && isalpha((unsigned char)p[2]);
+    static const char *const letters[] = {"RCPIQ", "SUHZR", "AE"};
+
+    for (int i = 0; i < 3; i++) {
+        if (!isalpha((unsigned char)p[i]) || !strchr(letters[i], toupper((unsigned char)p[i]))) { return false; }
+    }
+    return true;
 }
 
 /* Second and third line: counts of lines; a type such as RSA and sizes. */
@@ -111,7 +114,7 @@ static bool parse_format(text_word word, fortran_format *to)
 
         if (p == end) { return false; }
         const char letter = (char)toupper((unsigned char)*p++);
-        if (!strchr("IEDFG", letter)) { continue; }
+        if (!isalpha((unsigned char)letter) || !strchr("IEDFG", letter)) { continue; }
         to->count = number > 0 ? number : 1;
         to->width = take_digits(&p, end);
         if (p < end && *p == '.') {
@@ -137,11 +140,14 @@ static tess_status take_formats(hb_file *f, int least)
             if (depth == 0) { close = q; }
         }
         if (!close) {
-            return i >= least ? TESS_SUCCESS
-                              : text_fail(&f->t, f->t.line, "formats such as (10I8) (10I8) (4E20.12) in the fourth line");
+            return i >= least
+                       ? TESS_SUCCESS
+                       : text_fail(&f->t, f->t.line, "formats such as (10I8) (10I8) (4E20.12) in the fourth line");
         }
         const text_word word = {open, (size_t)(close + 1 - open)};
-        if (!parse_format(word, &f->format[i])) { return text_fail(&f->t, word, "a format such as (10I8) or (4E20.12)"); }
+        if (!parse_format(word, &f->format[i])) {
+            return text_fail(&f->t, word, "a format such as (10I8) or (4E20.12)");
+        }
         p = close + 1;
     }
     return TESS_SUCCESS;
@@ -245,7 +251,9 @@ static tess_status begin_line(hb_file *f, const char *what)
 /* The characters of the next item, without blanks around them. */
 static tess_status take_item(hb_file *f, const char *what, text_word *item)
 {
-    if (f->form.width == 0) { return text_fail(&f->t, (text_word){"", 0}, "a format for this part in the fourth line"); }
+    if (f->form.width == 0) {
+        return text_fail(&f->t, (text_word){"", 0}, "a format for this part in the fourth line");
+    }
     if (f->column >= f->form.count) {
         const tess_status status = begin_line(f, what);
 
@@ -267,7 +275,7 @@ static tess_status take_item(hb_file *f, const char *what, text_word *item)
         item->text++;
         item->length--;
     }
-    while (item->length > 0 && strchr(" \t", item->text[item->length - 1])) {
+    while (item->length > 0 && (item->text[item->length - 1] == ' ' || item->text[item->length - 1] == '\t')) {
         item->length--;
     }
     return TESS_SUCCESS;
@@ -290,15 +298,16 @@ static tess_status take_index(hb_file *f, const char *what, int64_t least, int64
 /* Fortran leaves the exponent's letter out where it has three digits, and the point where the format has it. */
 static bool spell_real(text_word item, const fortran_format *form, double *value)
 {
-    char text[WIDEST + 8];
+    char text[2 * WIDEST];
     size_t used = 0;
     bool point = false, exponent = false;
 
+    if (item.length == 0 || item.length > WIDEST) { return false; }
     for (size_t i = 0; i < item.length; i++) {
         const char c = item.text[i];
 
         point = point || c == '.';
-        if (strchr("EeDd", c)) { exponent = true; }
+        exponent = exponent || c == 'E' || c == 'e' || c == 'D' || c == 'd';
         if ((c == '+' || c == '-') && i > 0 && !exponent && isdigit((unsigned char)item.text[i - 1])) {
             text[used++] = 'E';
             exponent = true;
@@ -323,7 +332,7 @@ static tess_status take_value(hb_file *f, double *to)
         const tess_status status = take_item(f, "a value", &item);
 
         if (status != TESS_SUCCESS) { return status; }
-        if (item.length == 0 || !spell_real(item, &f->form, &to[part])) { return text_fail(&f->t, item, "a value"); }
+        if (!spell_real(item, &f->form, &to[part])) { return text_fail(&f->t, item, "a value"); }
     }
     return TESS_SUCCESS;
 }
@@ -516,7 +525,9 @@ tess_status harwell_boeing_read_array(const blob *b, file_array *out)
         TESS_TRY(tess_fail_at(b->ctx, TESS_NOT_FOUND, b->name, 0, "give the right-hand side in a file of its own",
                               "the Harwell-Boeing file has no right-hand side"));
     }
-    if (f.nrows > 0 && f.rhs > b->count / f.nrows) { TESS_TRY(text_fail_end(&f.t, "as many right-hand sides as it says")); }
+    if (f.nrows > 0 && f.rhs > b->count / f.nrows) {
+        TESS_TRY(text_fail_end(&f.t, "as many right-hand sides as it says"));
+    }
     e.parts = f.parts;
     TESS_TRY(take_matrix(&f, &e));
     *out = (file_array){.nrows = f.nrows, .ncols = f.rhs, .is_complex = f.is_complex};

@@ -2,8 +2,8 @@
 /*
  * Variables of HDF5 files. MATLAB's version 7.3: a sparse matrix is a group with data, ir and jc and an attribute with
  * its rows, an array a data set of reversed dimensions, a structure a group. Octave's save -hdf5: each variable is a
- * group with `type` and `value`; the value of a sparse one has nr, nc, data, ridx and cidx. Data sets of others, such as
- * h5py's, are arrays in the order of C.
+ * group with `type` and `value`; the value of a sparse one has nr, nc, data, ridx and cidx. Data sets of others, such
+ * as h5py's, are arrays in the order of C.
  */
 #include <stdio.h>
 #include <string.h>
@@ -26,7 +26,8 @@ typedef struct h5_variable {
 
 bool hdf5_knows(const file_head *head)
 {
-    return h5_find_superblock(head->bytes, head->count) >= 0;
+    return (head->count >= 10 && memcmp(head->bytes, "MATLAB 7.3", 10) == 0) ||
+           h5_find_superblock(head->bytes, head->count) >= 0;
 }
 
 /* ---- what a variable is ---- */
@@ -105,7 +106,9 @@ static tess_status describe_object(h5_file *f, const h5_object *o, h5_variable *
     *v = (h5_variable){.numbers = false};
     if (!o->group) {
         status = h5_attribute(f, o, "MATLAB_empty", &rows, &found);
-        if (status == TESS_SUCCESS && !found) { describe_array(o, f->base != 0, v); } /* MATLAB: behind a block of its own */
+        if (status == TESS_SUCCESS && !found) {
+            describe_array(o, f->base != 0, v);
+        } /* MATLAB: behind a block of its own */
         return status;
     }
     status = h5_attribute(f, o, "MATLAB_sparse", &rows, &found);

@@ -31,7 +31,9 @@ static bool parse_number(h5_span *s, h5_number *number, int64_t *bytes)
         flags = h5_take(s, 3);
         *bytes = (int64_t)h5_take(s, 4);
     }
-    *number = (h5_number){.bytes = (int)(*bytes & 15), .real = class == CLASS_REAL, .big = (flags & 1) != 0,
+    *number = (h5_number){.bytes = (int)(*bytes & 15),
+                          .real = class == CLASS_REAL,
+                          .big = (flags & 1) != 0,
                           .is_signed = (flags & 8) != 0};
     h5_pass(s, class == CLASS_REAL ? 12 : 4);
     return !s->bad && is_number(class, *bytes);

@@ -6,8 +6,16 @@
 #include "io/hdf5_parts.h"
 
 enum { FIRST_STEPS = 4096, MOST_RATIO = 1032, SLACK = 1 << 16, SYMBOLS_DEEP = 16 };
-enum { MSG_SPACE = 1, MSG_TYPE = 3, MSG_LINK = 6, MSG_LAYOUT = 8, MSG_FILTERS = 11, MSG_ATTRIBUTE = 12, MSG_MORE = 16,
-       MSG_SYMBOLS = 17 };
+enum {
+    MSG_SPACE = 1,
+    MSG_TYPE = 3,
+    MSG_LINK = 6,
+    MSG_LAYOUT = 8,
+    MSG_FILTERS = 11,
+    MSG_ATTRIBUTE = 12,
+    MSG_MORE = 16,
+    MSG_SYMBOLS = 17
+};
 
 tess_status h5_fail(const h5_file *f, const char *what)
 {
@@ -201,7 +209,9 @@ static tess_status each_message(h5_file *f, uint64_t address, message_taker take
         const unsigned char *p = h5_bytes(f, blocks.at[i], blocks.length[i]);
         const int64_t mark = version == 2 ? 4 : 0; /* OCHK, and the checksum */
 
-        if (!p || (int64_t)blocks.length[i] < 2 * mark) { return h5_fail(f, "the header of an object goes on outside"); }
+        if (!p || (int64_t)blocks.length[i] < 2 * mark) {
+            return h5_fail(f, "the header of an object goes on outside");
+        }
         s = (h5_span){p + mark, (int64_t)blocks.length[i] - 2 * mark, false};
         status = each_in_block(f, s, version, ordered, &blocks, take, user);
     }
@@ -341,7 +351,9 @@ static tess_status each_symbol(h5_file *f, uint64_t address, const link_walk *w)
         const uint64_t name = h5_take(&s, f->offset_bytes), header = h5_take(&s, f->offset_bytes);
 
         h5_pass(&s, 24);
-        if (s.bad || name >= (uint64_t)w->name_bytes) { return h5_fail(f, "the name of a group's member lies outside"); }
+        if (s.bad || name >= (uint64_t)w->name_bytes) {
+            return h5_fail(f, "the name of a group's member lies outside");
+        }
         const char *text = (const char *)w->names + name;
         status = h5_step(f);
         if (status == TESS_SUCCESS) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * As much of HDF5 as files of MATLAB, Octave and h5py need: superblocks 0 to 3, groups with symbol tables or links in
- * their header, data in one piece or in chunks of a version 1 B-tree, deflated and shuffled. Files of unknown origin are
- * read with bounds: nothing is followed more often than the file is long. Source: The HDF Group, "HDF5 file format
+ * their header, data in one piece or in chunks of a version 1 B-tree, deflated and shuffled. Files of unknown origin
+ * are read with bounds: nothing is followed more often than the file is long. Source: The HDF Group, "HDF5 file format
  * specification", version 3.0.
  */
 #ifndef TESS_IO_HDF5_FILE_H
@@ -16,8 +16,8 @@ typedef struct h5_file {
     const blob *b;
     uint64_t base; /* of all addresses */
     int offset_bytes, length_bytes;
-    uint64_t root;     /* address of the root group's header */
-    int64_t steps;     /* that may still be taken */
+    uint64_t root;      /* address of the root group's header */
+    int64_t steps;      /* that may still be taken */
     int64_t may_unpack; /* bytes that may still come out of filters */
 } h5_file;
 
@@ -28,8 +28,8 @@ typedef struct h5_number {
 } h5_number;
 
 typedef struct h5_type {
-    int64_t bytes;       /* of an item; 0: a type that holds no numbers */
-    int parts;           /* 1, or 2: real and imaginary */
+    int64_t bytes; /* of an item; 0: a type that holds no numbers */
+    int parts;     /* 1, or 2: real and imaginary */
     bool text;
     h5_number part[2];
 } h5_type;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hypre's IJ files, as HYPRE_IJMatrixPrint and HYPRE_IJVectorPrint write them: NAME.00000, NAME.00001, ..., one for each
- * process, each with the first and last row (of a matrix: and column) of the process and then its entries, from 0.
+ * hypre's IJ files, as HYPRE_IJMatrixPrint and HYPRE_IJVectorPrint write them: NAME.00000, NAME.00001, ..., one for
+ * each process, each with the first and last row (of a matrix: and column) of the process and then its entries, from 0.
  */
 #include <stdio.h>
 #include <string.h>
@@ -158,7 +158,9 @@ static tess_status read_other(const blob *first, int number, bool matrix, int64_
     const tess_error before = first->ctx->error;
 
     *more = false;
-    if (snprintf(name, sizeof name, "%.*s%05d", length, first->name, number) >= (int)sizeof name) { return TESS_SUCCESS; }
+    if (snprintf(name, sizeof name, "%.*s%05d", length, first->name, number) >= (int)sizeof name) {
+        return TESS_SUCCESS;
+    }
     tess_status status = text_source_open_file(first->ctx, name, SOURCE_MATRIX, &source);
     if (status == TESS_NOT_FOUND) {
         first->ctx->error = before;

@@ -246,8 +246,9 @@ static tess_status inflate_element(const mat_span *s, const mat_element *e, unpa
     }
     inflateEnd(&z);
     if (status == TESS_SUCCESS && code != Z_STREAM_END) {
-        status = tess_fail_at(ctx, TESS_CORRUPT, s->b->name, 0, "the file may be incomplete or damaged",
-                              "the compressed data of a variable is damaged%s%s", z.msg ? ": " : "", z.msg ? z.msg : "");
+        status =
+            tess_fail_at(ctx, TESS_CORRUPT, s->b->name, 0, "the file may be incomplete or damaged",
+                         "the compressed data of a variable is damaged%s%s", z.msg ? ": " : "", z.msg ? z.msg : "");
     }
     return status;
 }

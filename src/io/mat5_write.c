@@ -89,8 +89,8 @@ static tess_status put_head(output_file *file, uint32_t flags, int64_t nonzeros,
 {
     char head[HEAD_BYTES];
     const uint16_t version = 0x0100, mark = 'M' << 8 | 'I';
-    const uint32_t parts[] = {MATRIX, (uint32_t)(48 + data), UINT32, 8, flags, (uint32_t)nonzeros, INT32, 8,
-                              (uint32_t)nrows, (uint32_t)ncols};
+    const uint32_t parts[] = {MATRIX, (uint32_t)(40 + data), UINT32,         8, flags, (uint32_t)nonzeros, INT32,
+                              8,      (uint32_t)nrows,       (uint32_t)ncols};
     const uint16_t small[] = {INT8, 1};
     const char letters[4] = {name};
     const bool low = blob_host_is_little();

@@ -4,7 +4,8 @@
  * class, rows, columns, nonzeros, lengths of rows, columns of all entries, values; a dense one says -1 nonzeros, and
  * its values follow row by row. A vector is class, length, values; a set of indices class, length, indices. Integers
  * have 4 bytes, in a PETSc with 64-bit indices 8, which the first bytes tell: the class fits into 4. Values are those
- * of the PETSc that wrote them: real or complex. The sizes of all objects tell which. (Single ones would look like a file cut in half.)
+ * of the PETSc that wrote them: real or complex. The sizes of all objects tell which. (Single ones would look like a
+ * file cut in half.)
  */
 #include <stdio.h>
 #include <string.h>
@@ -113,11 +114,11 @@ static tess_status next_object(petsc_file *f, petsc_object *o)
     o->class = take_integer(f, "the class", &status);
     if (status != TESS_SUCCESS) { return status; }
     if (!is_class(o->class)) {
-        return tess_fail_at(b->ctx, TESS_PARSE, b->name, 0, "a PETSc with __float128 writes such files by -binary_write_double",
-                            "at byte %lld of %lld: the class is %lld, but that of a matrix, %d, of a vector, %d, or of "
-                            "indices, %d, was expected",
-                            (long long)o->at, (long long)b->count, (long long)o->class, MATRIX_CLASS, VECTOR_CLASS,
-                            INDEX_CLASS);
+        return tess_fail_at(
+            b->ctx, TESS_PARSE, b->name, 0, "a PETSc with __float128 writes such files by -binary_write_double",
+            "at byte %lld of %lld: the class is %lld, but that of a matrix, %d, of a vector, %d, or of "
+            "indices, %d, was expected",
+            (long long)o->at, (long long)b->count, (long long)o->class, MATRIX_CLASS, VECTOR_CLASS, INDEX_CLASS);
     }
     return o->class == MATRIX_CLASS ? take_matrix(f, o) : take_list(f, o);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Columns of numbers in text that says nothing about itself: numpy.savetxt, MATLAB's save -ascii, spreadsheets. Only the
- * file's name tells that it is meant. As vectors: a row of the table is a row of each vector. As a matrix: three
+ * Columns of numbers in text that says nothing about itself: numpy.savetxt, MATLAB's save -ascii, spreadsheets. Only
+ * the file's name tells that it is meant. As vectors: a row of the table is a row of each vector. As a matrix: three
  * columns of which two are integers are rows, columns and values, from 0 if a 0 is among them, else from 1; any other
  * table is a dense matrix.
  */
@@ -58,7 +58,8 @@ bool plain_knows(const file_head *head)
     text_lines t = text_lines_of(&b);
     double value = 0.0;
 
-    if (!has_plain_name(head->name) || (head->count > 1 && memcmp(head->bytes, "%%", 2) == 0) || tess_is_stranger(head)) {
+    if (!has_plain_name(head->name) || (head->count > 1 && memcmp(head->bytes, "%%", 2) == 0) ||
+        tess_is_stranger(head)) {
         return false;
     }
     for (int lines = 0; lines < 2 && text_next_line(&t);) {

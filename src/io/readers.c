@@ -79,7 +79,7 @@ file_kind tess_file_kind_of_name(const char *name)
     static const struct {
         const char *end;
         file_kind kind;
-    } ends[] = {{".npy", FILE_NPY},  {".npz", FILE_NPZ},   {".petsc", FILE_PETSC}, {".tess", FILE_CACHE},
+    } ends[] = {{".npy", FILE_NPY},    {".npz", FILE_NPZ},   {".petsc", FILE_PETSC}, {".tess", FILE_CACHE},
                 {".mat", FILE_MATLAB}, {".txt", FILE_PLAIN}, {".csv", FILE_PLAIN}};
     const size_t length = strlen(name);
 

@@ -21,7 +21,8 @@ typedef struct file_reader {
     bool has_members; /* variables with names, of which NAME:VARIABLE takes one */
 } file_reader;
 
-/* The reader of a file; that of Matrix Market, which reads windows of text instead of a blob, where no other knows it. */
+/* The reader of a file; that of Matrix Market, which reads windows of text instead of a blob, where no other knows it.
+ */
 const file_reader *tess_find_reader(const text_source *source);
 
 /* Fails for a file that no reader knows, where it can be named: UNSUPPORTED, with a way out. SUCCESS otherwise. */

@@ -103,8 +103,7 @@ tess_status stored_open_file(tess_context *ctx, const char *name, stored_bytes *
 
 tess_status stored_open_memory(tess_context *ctx, const char *name, const void *bytes, size_t count, stored_bytes *s)
 {
-    *s = (stored_bytes){
-        .descriptor = -1, .memory = bytes, .memory_bytes = (int64_t)count, .size = (int64_t)count};
+    *s = (stored_bytes){.descriptor = -1, .memory = bytes, .memory_bytes = (int64_t)count, .size = (int64_t)count};
     return look(ctx, name, s);
 }
 

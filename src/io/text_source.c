@@ -39,8 +39,7 @@ static tess_status peek(text_source *source)
         source->peeked_used = source->peeked_bytes; /* so that new bytes are read, not the ones already here */
         const int64_t got = read_contents(source, more, TEXT_PEEK_BYTES - source->peeked_bytes);
         if (got < 0) {
-            return tess_fail_at(source->ctx, source->problem.status, source->name, 0, NULL, "%s",
-                                source->problem.text);
+            return tess_fail_at(source->ctx, source->problem.status, source->name, 0, NULL, "%s", source->problem.text);
         }
         if (got == 0) { break; }
         memcpy(source->peeked + source->peeked_bytes, more, (size_t)got);

@@ -15,9 +15,9 @@ typedef struct text_source {
     tess_context *ctx;
     const char *name; /* for errors: of an archive with the member */
     char label[256];
-    const char *member; /* that the caller named behind a colon; NULL */
-    const char *packed; /* "gzip", "zip", ...: what the file is packed in; NULL */
-    bool compressed;    /* contents differ from what is stored */
+    const char *member;   /* that the caller named behind a colon; NULL */
+    const char *packed;   /* "gzip", "zip", ...: what the file is packed in; NULL */
+    bool compressed;      /* contents differ from what is stored */
     int64_t stored_bytes; /* as stored (compressed, if so); -1 when the file does not tell */
 
     /* the window: [text, end) are whole lines, the last ends in '\n'; TEXT_PADDING bytes after it are readable */
@@ -26,7 +26,7 @@ typedef struct text_source {
 
     /* where bytes come from */
     stored_bytes stored;
-    unpacker *unpacker;                     /* NULL: contents are as stored */
+    unpacker *unpacker;                    /* NULL: contents are as stored */
     unsigned char peeked[TEXT_PEEK_BYTES]; /* the first of the contents */
     int peeked_bytes, peeked_used;
 
@@ -43,8 +43,8 @@ typedef struct text_source {
 } text_source;
 
 /* Opens a file, or the member of an archive that has the role, and looks at the first bytes of the contents. Behind a
-   colon the name may have that of a member. Errors NOT_FOUND, IO, CORRUPT, UNSUPPORTED (a packing that this build cannot
-   read), memory. `name` and the memory below are borrowed. */
+   colon the name may have that of a member. Errors NOT_FOUND, IO, CORRUPT, UNSUPPORTED (a packing that this build
+   cannot read), memory. `name` and the memory below are borrowed. */
 tess_status text_source_open_file(tess_context *ctx, const char *name, source_role role, text_source *source);
 tess_status text_source_open_memory(tess_context *ctx, const char *name, const void *text, size_t bytes,
                                     text_source *source);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files that no reader knows, by their first bytes: what they are, and a command that makes one of them that is read. */
+/* Files that no reader knows, by their first bytes: what they are, and a command that makes one of them that is read.
+ */
 #include <string.h>
 
 #include "io/readers.h"
@@ -36,7 +37,8 @@ static const stranger strangers[] = {
     {"\x7f"
      "ELF",
      4, 0, "a program", NULL},
-    {"<!DOCTYPE", 9, 0, "a web page", "the server may have answered with a page instead of the file: download it again"},
+    {"<!DOCTYPE", 9, 0, "a web page",
+     "the server may have answered with a page instead of the file: download it again"},
     {"<html", 5, 0, "a web page", "the server may have answered with a page instead of the file: download it again"},
     {"version https://git-lfs", 23, 0, "a pointer of Git LFS", "git lfs pull"},
     {"%%NVAMGBinary", 13, 0, "a binary file of AmgX", "in AmgX's configuration: matrix_writer=matrixmarket"},
@@ -76,7 +78,9 @@ static bool is_freefem(const file_head *h)
     const int64_t most = h->count < 200 ? h->count : 200;
 
     for (size_t i = 0; i < 2; i++) {
-        if (h->count > 1 && *h->bytes == '#' && memmem(h->bytes, (size_t)most, words[i], strlen(words[i]))) { return true; }
+        if (h->count > 1 && *h->bytes == '#' && memmem(h->bytes, (size_t)most, words[i], strlen(words[i]))) {
+            return true;
+        }
     }
     return false;
 }
@@ -103,7 +107,6 @@ static tess_status refuse(const text_source *source, const char *what, const cha
 tess_status tess_name_unknown(const text_source *source)
 {
     const file_head head = {source->peeked, source->peeked_bytes, source->name};
-    size_t printable = 0;
 
     const stranger *found = find_stranger(&head);
 
@@ -118,10 +121,9 @@ tess_status tess_name_unknown(const text_source *source)
                       "with its lines of entries in A.ijv, 'row column value' each: grep -v '^#' A.txt | tail -n +2 > "
                       "A.ijv");
     }
-    while (printable < (size_t)head.count && (head.bytes[printable] >= ' ' || strchr("\t\r\n", head.bytes[printable]))) {
-        printable++;
-    }
-    if (head.count == 0 || printable == (size_t)head.count || head.bytes[printable] != '\0') { return TESS_SUCCESS; }
+    if (head.count == 0 || !memchr(head.bytes, '\0', (size_t)head.count)) {
+        return TESS_SUCCESS;
+    } /* text has no zeros */
     return refuse(source, "binary, of no kind that is known here",
                   "Matrix Market, .npz, .npy, PETSc's, MATLAB's, HDF5 and Harwell-Boeing files are read");
 }

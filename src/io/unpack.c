@@ -4,7 +4,11 @@
 
 #include "io/unpack.h"
 
-enum { DEFLATE_RATIO = 1032 /* deflate cannot do better: 258 bytes from two bits */, TAR_MAGIC_AT = 257, TAR_BLOCK = 512 };
+enum {
+    DEFLATE_RATIO = 1032 /* deflate cannot do better: 258 bytes from two bits */,
+    TAR_MAGIC_AT = 257,
+    TAR_BLOCK = 512
+};
 
 static bool is_tar(const unsigned char *bytes, int count)
 {

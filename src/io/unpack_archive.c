@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Archives and compressed files by libarchive. An archive of the SuiteSparse collection has A/A.mtx beside files such as
- * A/A_b.mtx: the matrix is the member that has the name of its folder or of the archive, its right-hand side the one
+ * Archives and compressed files by libarchive. An archive of the SuiteSparse collection has A/A.mtx beside files such
+ * as A/A_b.mtx: the matrix is the member that has the name of its folder or of the archive, its right-hand side the one
  * with _b behind that name. Where there is one file, it is that one.
  */
 #include <errno.h>
@@ -293,7 +293,8 @@ static int64_t read_archive(unpacker *u, void *to, int64_t bytes)
     }
     state->given += got;
     if (gives_too_much(state)) {
-        io_problem_note(&u->problem, TESS_CORRUPT, "the compressed data unpacks to more than 1032 times its size", NULL);
+        io_problem_note(&u->problem, TESS_CORRUPT, "the compressed data unpacks to more than 1032 times its size",
+                        NULL);
         return -1;
     }
     return got;
@@ -310,8 +311,7 @@ static tess_status open_archive(tess_context *ctx, const unpack_wish *wish, pack
     return tess_fail_at(ctx, TESS_UNSUPPORTED, wish->archive, 0,
                         "build with libarchive (Debian: libarchive-dev), or unpack the file: tar xf A.tar.gz, unzip, "
                         "bunzip2, unxz, unzstd",
-                        "this build of the library has no libarchive, so it reads no %s files",
-                        name);
+                        "this build of the library has no libarchive, so it reads no %s files", name);
 }
 
 static void close_archive(unpacker *u)

@@ -161,10 +161,12 @@ static int64_t read_gzip(unpacker *u, void *to, int64_t bytes)
                             "the compressed data is damaged", done.why);
             return -1;
         }
-        if (g->stream.next_out != (unsigned char *)to) { return (unsigned char *)g->stream.next_out - (unsigned char *)to; }
+        if (g->stream.next_out != (unsigned char *)to) {
+            return (unsigned char *)g->stream.next_out - (unsigned char *)to;
+        }
         if (more == 0 && !done.ended) {
-            io_problem_note(&u->problem, TESS_CORRUPT,
-                            "the compressed data ends too early; the file may be incomplete", NULL);
+            io_problem_note(&u->problem, TESS_CORRUPT, "the compressed data ends too early; the file may be incomplete",
+                            NULL);
             return -1;
         }
     }

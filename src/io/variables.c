@@ -92,6 +92,6 @@ tess_status file_choose_variable(const blob *b, const file_variables *all, sourc
     return tess_fail_at(b->ctx, TESS_NOT_FOUND, b->name, 0,
                         all->count > 0 ? "name it behind a colon: A.mat:NAME" : "save the matrix as a variable",
                         "the file has %s of numbers, and none stands out as the %s: %s",
-                        tess_count(all->count, "variable").text,
-                        role == SOURCE_MATRIX ? "matrix" : "right-hand side", listed);
+                        tess_count(all->count, "variable").text, role == SOURCE_MATRIX ? "matrix" : "right-hand side",
+                        listed);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libFuzzer target of the readers of other programs' files, as matrices and as vectors, under the names that some of them
- * are known by. What is accepted is sound; what is refused comes with a message; memory is bounded by the file.
+ * libFuzzer target of the readers of other programs' files, as matrices and as vectors, under the names that some of
+ * them are known by. What is accepted is sound; what is refused comes with a message; memory is bounded by the file.
  *
  *   bash scripts/fuzz.sh fuzz_files
  */
