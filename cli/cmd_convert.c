@@ -14,11 +14,12 @@ enum { KEY_SYMMETRIC = 600, KEY_TO };
 static const struct argp_option convert_argp_options[] = {
     {"symmetric", KEY_SYMMETRIC, NULL, 0, "write only the lower triangle of a symmetric matrix (.mtx, .mtx.gz)",
      TESS_SECTION_MAIN},
-    {"to", KEY_TO, "NAME", 0, "mtx, mtx.gz, tess, npz, npy or petsc (default: what the name of OUT says; of -, mtx)",
+    {"to", KEY_TO, "NAME", 0,
+     "mtx, mtx.gz, tess, npz, npy, petsc, mat, txt or csv (default: what the name of OUT says; of -, mtx)",
      TESS_SECTION_MAIN},
     {0}};
 
-static const char *const endings[] = {".mtx", ".mtx.gz", ".tess", ".npz", ".npy", ".petsc"};
+static const char *const endings[] = {".mtx", ".mtx.gz", ".tess", ".npz", ".npy", ".petsc", ".mat", ".txt", ".csv"};
 enum { ENDINGS = (int)(sizeof endings / sizeof endings[0]) };
 
 static const char *parse_to(struct argp_state *state, const char *text)
@@ -44,7 +45,8 @@ static void check_names(struct argp_state *state, const convert_options *options
     }
     if (!known) {
         argp_error(state,
-                   "the name of the output, '%s', must end in .mtx, .mtx.gz, .tess, .npz, .npy or .petsc, or be -",
+                   "the name of the output, '%s', must end in .mtx, .mtx.gz, .tess, .npz, .npy, .petsc, .mat, .txt "
+                   "or .csv, or be -",
                    options->output);
     }
     if (stream && cli_is_stream(options->host.json)) { argp_error(state, "OUT and --json are both -"); }
@@ -78,8 +80,8 @@ static const struct argp convert_argp = {
     .parser = parse_convert,
     .args_doc = "IN OUT",
     .doc = "Reads a matrix or a vector and writes it in the format that the name of OUT says: Matrix Market (.mtx, "
-           ".mtx.gz), the binary cache (.tess), SciPy (.npz), NumPy (.npy, for vectors and dense arrays) or PETSc "
-           "(.petsc).\n"
+           ".mtx.gz), the binary cache (.tess), SciPy (.npz), NumPy (.npy, for vectors and dense arrays), PETSc "
+           "(.petsc), MATLAB (.mat), or text (.txt and .csv, for vectors).\n"
            "The first bytes of IN say what it is; IN may also be a model problem, gallery:NAME[:ARG...]. - is standard "
            "input or output.\v"
            "Example: convert a matrix to the binary cache, which is read much faster.\n"
@@ -101,7 +103,7 @@ typedef struct conversion {
 static bool wants_array(const convert_options *options)
 {
     const char *to = options->to != NULL ? options->to : options->given;
-    if (cli_ends_with(to, ".npy")) { return true; }
+    if (cli_ends_with(to, ".npy") || cli_ends_with(to, ".txt") || cli_ends_with(to, ".csv")) { return true; }
     if (cli_ends_with(to, ".npz") || cli_ends_with(to, ".tess")) { return false; }
     return cli_ends_with(options->input, ".npy");
 }
@@ -116,10 +118,19 @@ static int load_array(conversion *c, bool report)
     return report ? cli_report_failure(c->ctx, status) : CLI_INPUT;
 }
 
+/* Vectors may stand behind a matrix in the same file: the matrix is meant. */
+static bool has_matrix(const conversion *c)
+{
+    tess_matrix *a = NULL;
+    const bool found = tess_matrix_read(c->ctx, cli_input_path(c->options->input), &a, NULL) == TESS_SUCCESS;
+    tess_matrix_destroy(a);
+    return found;
+}
+
 static int load(conversion *c)
 {
     if (wants_array(c->options)) { return load_array(c, true); }
-    const bool may_be_vector = cli_ends_with(c->options->input, ".petsc");
+    const bool may_be_vector = cli_ends_with(c->options->input, ".petsc") && !has_matrix(c);
     if (may_be_vector && load_array(c, false) == CLI_CONVERGED) { return CLI_CONVERGED; }
     int code = cli_load_matrix(c->ctx, c->options->input, &c->matrix);
     c->read_seconds = c->matrix.seconds;

@@ -25,7 +25,7 @@ typedef struct tess_mtx_info {
     int coordinate; /**< 1 coordinate, 0 array */
     int pattern;    /**< 1 if the file has no values; all become 1 */
     int integer;    /**< 1 for field integer */
-    int symmetry;   /**< 0 general, 1 symmetric, 2 skew-symmetric */
+    int symmetry;   /**< 0 general, 1 symmetric, 2 skew-symmetric, 3 Hermitian */
     int compressed; /**< 1 if the file is gzip */
     int cache;      /**< 1 if the file is a binary cache; the facts above are then unknown (coordinate is 1) */
     int64_t nrows, ncols;
@@ -34,6 +34,7 @@ typedef struct tess_mtx_info {
     int64_t duplicates;     /**< entries that were added to another */
     int64_t explicit_zeros; /**< entries with the value zero; they are kept */
     char kind[64];          /**< what the file is, for people: "Matrix Market", "SciPy archive, csr", ... */
+    int is_complex;         /**< 1 if the values are complex; all counts above are those of complex entries */
 } tess_mtx_info;
 
 /** Sets `size`, and all else to zero. */
@@ -98,6 +99,13 @@ TESS_EXPORT void tess_array_free(tess_context *ctx, double *values, int64_t nrow
  */
 TESS_EXPORT tess_status tess_array_write(tess_context *ctx, const double *values, int64_t nrows, int64_t ncols,
                                          const char *path);
+/**
+ * The same for complex vectors: @p nrows counts re and im, so it is twice the rows of the file. A .petsc file is one of
+ * a PETSc with complex numbers; another PETSc does not read it.
+ * Errors: INVALID_ARGUMENT (@p nrows is odd), and those of tess_array_write. Test: tests/unit/test_io_complex.c
+ */
+TESS_EXPORT tess_status tess_array_write_complex(tess_context *ctx, const double *values, int64_t nrows, int64_t ncols,
+                                                 const char *path);
 
 TESS_END_DECLS
 

@@ -157,7 +157,6 @@ static void test_npy_refused(void **state)
         const char *word;
     } refused[] = {
         {"{'descr': '|O', 'fortran_order': False, 'shape': (3,)}", TESS_UNSUPPORTED, "pickled"},
-        {"{'descr': '<c16', 'fortran_order': False, 'shape': (3,)}", TESS_UNSUPPORTED, "complex"},
         {"{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (3,)}", TESS_UNSUPPORTED, "structures"},
         {"{'descr': '<f16', 'fortran_order': False, 'shape': (3,)}", TESS_UNSUPPORTED, "<f16"},
         {"{'descr': '<M8[ns]', 'fortran_order': False, 'shape': (3,)}", TESS_UNSUPPORTED, "<M8"},
