@@ -92,4 +92,4 @@ static tess_status check(tess_context *ctx, const csr_view *v, int64_t *bad_row)
     return TESS_SUCCESS;
 }
 
-const assembled_ops assembled_host_ops = {diagonal_of, true_residual, check};
+const assembled_ops assembled_host_ops = {diagonal_of, true_residual, check, true_residuals_host};

@@ -223,6 +223,16 @@ cleanup:
     return status;
 }
 
+static bool is_moderate(const direct_factors *m)
+{
+    bool all = true;
+
+    for (int64_t i = 0; i < m->n; i++) {
+        all = all && direct_may_multiply(m->row_exponent[i]) && direct_may_multiply(m->column_exponent[i]);
+    }
+    return all;
+}
+
 /* Factors without MUMPS, where KLU's are the faster ones. */
 static tess_status compute_sparse(direct_factors *m, const direct_system *s)
 {
@@ -233,6 +243,7 @@ static tess_status compute_sparse(direct_factors *m, const direct_system *s)
                          &m->klu));
     if (!m->klu) { return TESS_SUCCESS; }
     m->facts = (mumps_reply){.entries = klu_entries(m->klu), .bytes = klu_bytes(m->klu)};
+    m->moderate = is_moderate(m);
     m->usable = true;
     status = tess_stage_end(m->ctx, "factors");
 cleanup:
@@ -255,6 +266,7 @@ static tess_status compute(direct_factors *m)
     analysed = m->mumps && m->symmetry == s.symmetry;
     if (!analysed) { TESS_TRY(analyse(m, &s)); }
     TESS_TRY(factor(m, &s, analysed));
+    m->moderate = is_moderate(m);
     m->usable = true;
 cleanup:
     direct_release(&s);
@@ -395,105 +407,6 @@ static void destroy(tess_precond *p)
     tess_host_release(m->ctx, m, 1, sizeof *m);
 }
 
-/* ---- application ---- */
-
-/* rhs := D r over a power of two, so that its largest magnitude is about 1. Returns the exponent of that power;
-   INT_MAX: r is not finite; INT_MIN: it is zero. */
-static int load(const direct_factors *m, const int32_t *scale, tess_precision vectors, const void *r)
-{
-    int largest = INT_MIN;
-
-    for (int64_t i = 0; i < m->n; i++) {
-        const double value = tess_load(vectors, r, i);
-        int exponent = 0;
-
-        if (!isfinite(value)) { return INT_MAX; }
-        if (value == 0.0) { continue; }
-        exponent = ilogb(value) + scale[i];
-        if (exponent > largest) { largest = exponent; }
-    }
-    for (int64_t i = 0; i < m->n && largest > INT_MIN; i++) {
-        const double value = ldexp(tess_load(vectors, r, i), scale[i] - largest);
-
-        tess_store(m->precision, m->rhs, i, value, TESS_OVERFLOW_INFINITY);
-    }
-    return largest;
-}
-
-/* z := D rhs times 2^exponent, or -z */
-static void store(const direct_factors *m, const int32_t *scale, tess_precision vectors, int exponent, void *z)
-{
-    for (int64_t i = 0; i < m->n; i++) {
-        const double value = ldexp(tess_load(m->precision, m->rhs, i), scale[i] + exponent);
-
-        tess_store(vectors, z, i, m->negated ? -value : value, TESS_OVERFLOW_INFINITY);
-    }
-}
-
-static void fill(const direct_factors *m, tess_precision vectors, double value, void *z)
-{
-    for (int64_t i = 0; i < m->n; i++) {
-        tess_store(vectors, z, i, value, TESS_OVERFLOW_INFINITY);
-    }
-}
-
-mumps_reply direct_run(const direct_factors *m, bool transposed, int columns, void *rhs)
-{
-    const mumps_arguments arguments = {
-        .n = m->n, .rhs = rhs, .relaxation = m->relaxation, .transposed = transposed, .columns = columns};
-
-    if (!m->klu) { return mumps_run(m->mumps, MUMPS_SOLVE, &arguments); }
-    klu_solve_columns(m->klu, transposed, columns, rhs);
-    return (mumps_reply){.code = 0};
-}
-
-tess_status direct_solve(const direct_factors *m, bool transposed, tess_precision vectors, const void *r, void *z)
-{
-    const int exponent = load(m, transposed ? m->column_exponent : m->row_exponent, vectors, r);
-    mumps_reply reply;
-
-    if (exponent == INT_MIN || exponent == INT_MAX) {
-        fill(m, vectors, exponent == INT_MIN ? 0.0 : (double)NAN, z);
-        return TESS_SUCCESS;
-    }
-    reply = direct_run(m, transposed, 1, m->rhs);
-    if (reply.code < 0) { return direct_judge(m, "solve", &reply); }
-    store(m, transposed ? m->row_exponent : m->column_exponent, vectors, exponent, z);
-    return TESS_SUCCESS;
-}
-
-tess_status direct_require_usable(const direct_factors *m)
-{
-    if (m->usable) { return TESS_SUCCESS; }
-    return tess_fail(m->ctx, TESS_SINGULAR, "renew the preconditioner with values that have factors",
-                     "the preconditioner cannot be applied, because its factorization failed");
-}
-
-static tess_status solve_on_host(const tess_precond *p, bool transposed, const double *r, double *z)
-{
-    const direct_factors *m = p->own;
-
-    return m->n > 0 ? direct_solve(m, transposed, TESS_PRECISION_FP64, r, z) : TESS_SUCCESS;
-}
-
-static tess_status apply(const tess_precond *p, tess_precision vectors, const void *r, void *z,
-                         const tess_reduction *reduction)
-{
-    const direct_factors *m = p->own;
-    const size_t bytes = (size_t)m->n * tess_precision_bytes(vectors);
-    tess_status status = TESS_SUCCESS;
-
-    (void)reduction;
-    if (m->n == 0) { return TESS_SUCCESS; }
-    TESS_TRY(direct_require_usable(m));
-    if (!m->copy) { return direct_solve(m, false, vectors, r, z); }
-    TESS_TRY(m->ctx->backend->download(m->ctx, m->copy, r, bytes));
-    TESS_TRY(direct_solve(m, false, vectors, m->copy, m->copy));
-    status = m->ctx->backend->upload(m->ctx, z, m->copy, bytes);
-cleanup:
-    return status;
-}
-
 /* ---- questions ---- */
 
 /* A GPU's memory holds none of it. */
@@ -517,8 +430,8 @@ static void describe(const tess_precond *p, tess_precond_factors *out)
 #define DIRECT(KIND)                                                                                                  \
     {                                                                                                                 \
         .kind = (KIND), .on_host = true, .default_role = default_role, .check = check, .create = create,              \
-        .renew = renew, .apply = apply, .takes_columns = direct_takes_columns, .apply_columns = direct_apply_columns, \
-        .solve_on_host = solve_on_host, .bytes = bytes, .factors = describe, .widen = widen, .can_widen = can_widen,  \
+        .renew = renew, .apply = direct_apply, .takes_columns = direct_takes_columns, .apply_columns = direct_apply_columns, \
+        .solve_on_host = direct_solve_on_host, .bytes = bytes, .factors = describe, .widen = widen, .can_widen = can_widen,  \
         .destroy = destroy                                                                                            \
     }
 const tess_precond_ops precond_lu = DIRECT(TESS_PRECOND_LU);

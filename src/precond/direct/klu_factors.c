@@ -10,6 +10,7 @@
 
 #include "base/deadline.h"
 #include "base/library.h"
+#include "device/host/host.h"
 #include "precond/direct/klu_module.h"
 
 /* Operations for an entry of the factors, by the analysis, from which dense blocks pay (docs/results/python.md), and
@@ -209,10 +210,43 @@ cleanup:
     return status;
 }
 
+/* Columns that KLU solves at once, with a work space of as many vectors. */
+enum { TOGETHER = 4 };
+
 /* Columns of A^T were factored. */
-void klu_solve_columns(klu_factors *f, bool transposed, int columns, double *rhs)
+static void solve_part(const klu_factors *f, klu_numeric *numeric, bool transposed, int columns, double *rhs)
 {
-    (void)(transposed ? module->solve : module->tsolve)(f->symbolic, f->numeric, f->n, columns, rhs, &f->common);
+    klu_common common = f->common;
+
+    (void)(transposed ? module->solve : module->tsolve)(f->symbolic, numeric, f->n, columns, rhs, &common);
+}
+
+/* Factors are only read, but for their work space: each thread has its own. */
+void klu_solve_columns(tess_context *ctx, klu_factors *f, bool transposed, int columns, double *rhs)
+{
+    const int groups = (columns + TOGETHER - 1) / TOGETHER;
+    const int most = host_threads_for(ctx, klu_entries(f)), threads = groups < most ? groups : most;
+    const int64_t n = f->n, values = TOGETHER * n * threads;
+    const tess_error before = ctx->error;
+    double *work = NULL;
+
+    if (threads > 1 && tess_host_allocate(ctx, values, sizeof *work, (void **)&work) != TESS_SUCCESS) {
+        ctx->error = before;
+    }
+    if (!work) {
+        solve_part(f, f->numeric, transposed, columns, rhs);
+        return;
+    }
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (int thread = 0; thread < threads; thread++) {
+        const int begin = groups * thread / threads * TOGETHER, rest = groups * (thread + 1) / threads * TOGETHER;
+        const int end = rest < columns ? rest : columns;
+        klu_numeric own = *f->numeric;
+
+        own.Xwork = work + TOGETHER * n * thread;
+        solve_part(f, &own, transposed, end - begin, rhs + begin * n);
+    }
+    tess_host_release(ctx, work, values, sizeof *work);
 }
 
 int64_t klu_entries(const klu_factors *f)
@@ -251,8 +285,9 @@ tess_status klu_compute(const direct_system *s, int64_t allowed, int32_t *row_ex
     return TESS_SUCCESS;
 }
 
-void klu_solve_columns(klu_factors *f, bool transposed, int columns, double *rhs)
+void klu_solve_columns(tess_context *ctx, klu_factors *f, bool transposed, int columns, double *rhs)
 {
+    (void)ctx;
     (void)f;
     (void)transposed;
     (void)columns;

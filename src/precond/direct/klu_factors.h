@@ -18,8 +18,8 @@ bool klu_is_here(void);
    memory, a limit of time. */
 tess_status klu_compute(const direct_system *s, int64_t allowed, int32_t *row_exponent, int32_t *column_exponent,
                         klu_factors **factors);
-/* Each column of rhs, of n values one after another, := A^-1 or A^-T times it. */
-void klu_solve_columns(klu_factors *f, bool transposed, int columns, double *rhs);
+/* Each column of rhs, of n values one after another, := A^-1 or A^-T times it. Many columns are shared by threads. */
+void klu_solve_columns(tess_context *ctx, klu_factors *f, bool transposed, int columns, double *rhs);
 int64_t klu_entries(const klu_factors *f);
 int64_t klu_bytes(const klu_factors *f);
 /* NULL is allowed. */
