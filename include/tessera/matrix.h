@@ -66,6 +66,7 @@ typedef struct tess_csr_arrays {
         exists: in the memory of the context's device, with FP64 values, 32-bit column indices, and rows sorted without
         duplicates (checked). */
     tess_ownership ownership;
+    int is_complex; /**< 1: val has 2 nnz numbers, re and im of each entry (tess_matrix_is_complex); COPY alone */
 } tess_csr_arrays;
 
 /** COO triplets of the caller, base 0, in any order. They are copied, and duplicates summed. */
@@ -78,6 +79,7 @@ typedef struct tess_coo_arrays {
     tess_precision val_precision; /**< as in tess_csr_arrays */
     int index_bits;               /**< of both index arrays: 32 or 64 */
     tess_memory where;            /**< of all three arrays */
+    int is_complex;               /**< as in tess_csr_arrays */
 } tess_coo_arrays;
 
 /** Sets `size`, and all else to zero. */
@@ -253,7 +255,7 @@ TESS_EXPORT void tess_matrix_destroy(tess_matrix *a);
  * structure, at their next use.
  * @param val        nnz values in the order of the assembled matrix's nonzeros. This is the order of the caller's
  *                   arrays if these were sorted and without duplicates. A borrowed matrix borrows @p val if it is FP64
- *                   and in the memory of the context's device.
+ *                   and in the memory of the context's device. Of a complex matrix: re and im of each complex entry.
  * @param precision  of the values
  * Errors: UNSUPPORTED (the arrays were sorted or had duplicates, so that their order is lost; a matrix that is shared),
  * INVALID_ARGUMENT, memory.
@@ -334,6 +336,16 @@ TESS_EXPORT tess_status tess_matrix_multiply(const tess_matrix *a, tess_operatio
  * assembled matrix. Rows of low precision are first, empty rows last. Errors: UNSUPPORTED (other formats), memory.
  */
 TESS_EXPORT tess_status tess_matrix_row_permutation(const tess_matrix *a, int32_t *perm);
+
+/**
+ * Nonzero for a complex matrix. The library holds it in its *real form*, of twice the rows, the columns and four times
+ * the entries: re + i im becomes the block [[re, -im], [im, re]]. tess_matrix_nrows, ncols and nnz count those.
+ * A complex vector is an array of 2 n numbers, re and im in turn, as C, Fortran and NumPy hold it. So every product,
+ * solve, norm and residual of the real form is that of the complex matrix, and A is Hermitian where the form is
+ * symmetric. Products with TESS_OP_TRANSPOSE are by the conjugate transpose.
+ * Test: tests/unit/test_complex.c
+ */
+TESS_EXPORT int tess_matrix_is_complex(const tess_matrix *a);
 
 TESS_EXPORT int64_t tess_matrix_nrows(const tess_matrix *a);
 TESS_EXPORT int64_t tess_matrix_ncols(const tess_matrix *a);

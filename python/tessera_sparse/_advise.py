@@ -52,7 +52,7 @@ def advise(A, *, context=None, **options):
     >>> first.solver, first.precond, first.why
     ('cg', 'jacobi', 'little set-up')
     """
-    matrix, keep, raw = as_matrix(A, context), [], new_struct(_abi.tess_advice)
+    matrix, keep, raw = as_matrix(A, context).form, [], new_struct(_abi.tess_advice)
     wanted = options_with(options, keep)
     with matrix.context.lock:
         check(lib.tess_advise(matrix.pointer, ctypes.byref(wanted), ctypes.byref(raw)), matrix.context.pointer)

@@ -10,7 +10,7 @@ from . import _dlpack
 # What the library reads as it is; all other real types are converted to FP64.
 PRECISIONS = {"<f8": 0, "<f4": 1, "<f2": 3}
 _DOUBLE = np.dtype(np.float64)
-COMPLEX = "complex numbers are not supported: Tessera solves real systems. Split A = B + iC into [[B, -C], [C, B]]"
+COMPLEX = "complex numbers are not taken here; solve, Solver, verify and the functions of SciPy take them"
 
 
 @functools.lru_cache(256)
@@ -67,14 +67,14 @@ def _refuse_unread(array, what):
         raise TypeError(f"{what} is sparse; wanted is a dense array, as its {dense}() returns")
 
 
-def host_array(array, what):
-    """A NumPy array of real numbers; without a copy where it can be."""
+def host_array(array, what, take_complex=False):
+    """A NumPy array of real numbers, or also of complex ones; without a copy where it can be."""
     library = owner_of(array)
     if type(array) is not np.ndarray:
         _refuse_unread(array, what)
     if library == "torch":
         array = array.detach()
-        if array.dtype.is_complex:
+        if array.dtype.is_complex and not take_complex:
             raise TypeError(COMPLEX)
         array = (array.float() if "bfloat16" in str(array.dtype) else array).numpy()
     elif library == "jax":
@@ -86,6 +86,8 @@ def host_array(array, what):
                             "a context of the GPU")
         array = np.from_dlpack(array)
     array = np.asarray(array)
+    if array.dtype.kind == "c" and take_complex:
+        return array
     refuse_complex(array.dtype)
     if array.dtype == object or array.dtype.kind not in "biuf":
         raise TypeError(f"{what} has elements of type {array.dtype}; wanted are real numbers")
@@ -120,7 +122,7 @@ def to_host(array):
     """A NumPy array of an array of any library, copied from a GPU."""
     if on_device(array):
         array = array.get() if owner_of(array) == "cupy" else array.cpu() if owner_of(array) == "torch" else array
-    return host_array(array, "an array")
+    return host_array(array, "an array", take_complex=True)
 
 
 def dtype_of(array):
@@ -184,8 +186,12 @@ def to_double(array, context):
     """A contiguous FP64 array of the same library, on the same GPU; of an unknown library what it lends."""
     library = owner_of(array)
     if library == "torch":
+        if array.dtype.is_complex:
+            raise TypeError(COMPLEX)
         return array.detach().double().contiguous()
     if library == "cupy":
+        if array.dtype.kind == "c":
+            raise TypeError(COMPLEX)
         if array.dtype == _DOUBLE and array.flags.c_contiguous:
             return array
         return sys.modules["cupy"].ascontiguousarray(array, dtype="float64")

@@ -38,8 +38,8 @@ def multiplied(matrix, x):
 def preconditioned(precond, r):
     """M^-1 R for a host array of n by k; columns lie one after another."""
     r = in_place(_arrays.host_array(r, "r"))
-    if r.shape[0] != precond.shape[0]:
-        raise ValueError(f"r has {r.shape[0]} rows; the preconditioner has {precond.shape[0]}")
+    if r.shape[0] != precond.matrix.shape[0]:
+        raise ValueError(f"r has {r.shape[0]} rows; the preconditioner has {precond.matrix.shape[0]}")
     z = np.empty(r.shape, order="F")
     with precond.context.lock:
         check(lib.tess_precond_apply_columns(precond.pointer, ctypes.byref(described(r)), ctypes.byref(described(z))),

@@ -40,7 +40,7 @@ def _of_lil(a):
 
 def csr_of_dense(a):
     """CSR parts of a dense matrix: its nonzeros."""
-    a = _arrays.host_array(a, "A")
+    a = _arrays.host_array(a, "A", take_complex=True)
     if a.ndim != 2:
         raise ValueError(f"A has {counted(a.ndim, 'dimension')}; a matrix has 2")
     rows, columns = np.nonzero(a)

@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 
-from . import _abi, _arrays, _handed_out, _vectors
+from . import _abi, _arrays, _complex, _handed_out, _vectors
 from ._errors import ConvergenceError, TesseraError
 from ._library import check, lib
 from ._matrix import as_matrix
@@ -88,11 +88,12 @@ def spsolve(A, b, permc_spec=None, use_umfpack=True, *, rtol=None, **options):
     """
     b, as_scipys = _dense(b)
     matrix, b, _ = _system(A, b, None)
+    matrix, b, as_given = _in_real_numbers(matrix, b)
     dtype = _handed_out.direct_type_of_x(matrix, b)
     rtol = checked_tolerance("rtol", (1e-10 if dtype == np.float64 else 1e-5) if rtol is None else rtol)
     x = None if options else _by_factors(matrix, b, rtol)
     if x is not None:
-        return as_scipys(x)
+        return as_scipys(as_given(x))
     if options.get("solver") not in ("lsqr", "lsmr"):  # these have the norm as given alone
         options.setdefault("stop_norm", "both")
     result = Solver(matrix, rtol=rtol, **options)._solve_typed(b, None, dtype)
@@ -101,7 +102,16 @@ def spsolve(A, b, permc_spec=None, use_umfpack=True, *, rtol=None, **options):
             raise ConvergenceError(result)
         warnings.warn("Matrix is singular in FP64: x is NaN", _rank_warning(), stacklevel=_handed_out._outside())
         result.x = result.x * np.nan
-    return as_scipys(result.x)
+    return as_scipys(as_given(result.x))
+
+
+def _in_real_numbers(matrix, b):
+    """(matrix, b, function that makes x that of the system given): the real form of a complex system."""
+    if matrix.is_complex:
+        return matrix.form, _complex.flattened(b), _complex.restored
+    if not _complex.is_complex(b):
+        return matrix, b, lambda x: x
+    return matrix, _complex.parts(b), lambda x: _complex.joined(x, _complex.shape_of_x(matrix.shape[1], b))
 
 
 _OTHER_REASONS = ("nan_or_inf", "time_limit", "interrupted", "iterations")  # that say nothing of singular matrices
@@ -203,8 +213,8 @@ class Factors:
     """
 
     def __init__(self, matrix, precond, rtol):
-        self.matrix, self.precond, self.shape, self._rtol = matrix, precond, matrix.shape, rtol
-        self._judge = None if rtol is None else _Judge(matrix, rtol)
+        self.matrix, self.precond, self.shape, self._rtol = matrix.form, precond, matrix.shape, rtol
+        self._given, self._judge = matrix, None if rtol is None else _Judge(matrix.form, rtol)
         self._transpose = self._refiner = None
 
     def solve(self, rhs, trans="N"):
@@ -216,30 +226,36 @@ class Factors:
         """
         if trans not in ("N", "T", "H"):
             raise ValueError(f"trans={trans!r} is none of: N, T, H")
-        if trans != "N":
-            if self._transpose is None:
-                self._transpose = self if self.matrix.T is self.matrix else self._of_transpose()
-            return self._transpose.solve(rhs)
-        b = np.asarray(_arrays.host_array(rhs, "rhs"), dtype=np.float64)
+        b = _arrays.host_array(rhs, "rhs", take_complex=True)
         if b.ndim not in (1, 2) or b.shape[0] != self.shape[0]:
             raise ValueError(f"rhs is of incompatible size: {b.shape}; the matrix has {self.shape[0]} rows")
         if b.size == 0:
             return np.zeros(b.shape)
+        if trans == "T" and self._given.is_complex:  # A^T x = b is the conjugate of A^H x = b
+            return self.solve(b.conj(), "H").conj()
+        if trans != "N":
+            if self._transpose is None:
+                self._transpose = self if self._given.H is self._given else self._of_transpose()
+            return self._transpose.solve(b)
+        _, b, as_given = _in_real_numbers(self._given, b)
+        return as_given(self._solved(np.asarray(b, dtype=np.float64)))
+
+    def _solved(self, b):
         x = self._applied(b)
         return x if self._judge is None or self._judge.accepts(b, x) else self._refined(b, x)
 
     def _applied(self, b):
-        return self.precond.matmat(b) if b.ndim == 2 else self.precond.matvec(b)
+        return self.precond._of_columns(b) if b.ndim == 2 else self.precond._of_values(b)
 
     def _of_transpose(self):
-        made = dict(self.precond._made_from)
-        return Factors(self.matrix.T, Preconditioner(self.matrix.T, made.pop("precond"), **made), self._rtol)
+        made, adjoint = dict(self.precond._made_from), self._given.H
+        return Factors(adjoint, Preconditioner(adjoint, made.pop("precond"), **made), self._rtol)
 
     def _refined(self, b, x):
         if self._refiner is None:
-            self._refiner = Solver(self.matrix, solver="gmres", precond=self.precond, rtol=self._rtol,
+            self._refiner = Solver(self._given, solver="gmres", precond=self.precond, rtol=self._rtol,
                                    stop_norm="both")
-        result = self._refiner.solve(b, x if np.isfinite(x).all() else None)
+        result = self._refiner._solve_real(b, x if np.isfinite(x).all() else None, None)
         if not result.verified and not _is_exact_for_near(result):
             raise ConvergenceError(result)
         return result.x

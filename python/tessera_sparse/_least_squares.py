@@ -2,7 +2,7 @@
 """SciPy's interface of least squares: lsqr and lsmr."""
 import numpy as np
 
-from . import _arrays, _handed_out
+from . import _arrays, _complex, _handed_out
 from ._errors import counted
 from ._linear_operator import DampedOperator
 from ._matrix import Matrix, as_matrix
@@ -24,7 +24,13 @@ def _damped(matrix, damp):
 
 def _least_squares(method, A, b, x0, tolerance, limit, damp):
     matrix = as_matrix(A)
-    b = _arrays.host_array(b, "b")
+    b = _arrays.host_array(b, "b", take_complex=True)
+    if matrix.is_complex or _complex.is_complex(b) or _complex.is_complex(x0):
+        form, size = matrix.complexified().form, matrix.shape[1]
+        start = None if x0 is None else _complex.flattened(x0).reshape(-1)
+        result, x, *rest = _least_squares(method, form, _complex.flattened(b.reshape(-1)), start, tolerance,
+                                          2 * size if limit is None else limit, damp)
+        return result, _complex.restored(x), *rest
     b = b.reshape(-1) if b.ndim == 0 or b.ndim == 2 and b.shape[1] == 1 else b
     nrows, ncols = matrix.shape
     if b.shape != (nrows,):
@@ -75,11 +81,11 @@ def lsqr(A, b, damp=0.0, atol=1e-6, btol=1e-6, conlim=1e8, iter_lim=None, show=F
     >>> x.round(6), istop
     (array([ 1., -1.]), 1)
     """
-    result, x, stop, norm, matrix = _least_squares("lsqr", A, b, x0, _smallest(atol, btol), iter_lim, damp)
+    result, x, stop, norm, _ = _least_squares("lsqr", A, b, x0, _smallest(atol, btol), iter_lim, damp)
     if show:
         print(result)
     return (x, stop, result.iterations, norm, result.residual_norm, result.matrix_norm, float("nan"),
-            result.normal_residual_norm, float(np.linalg.norm(x)), np.zeros(matrix.shape[1]))
+            result.normal_residual_norm, float(np.linalg.norm(x)), np.zeros(x.size))
 
 
 def lsmr(A, b, damp=0.0, atol=1e-6, btol=1e-6, conlim=1e8, maxiter=None, show=False, x0=None):

@@ -4,12 +4,15 @@ import numpy as np
 
 
 class TransposedOperator:
-    """A^T of a LinearOperator that has rmatvec."""
+    """The adjoint of a LinearOperator that has rmatvec, A^H; or `conjugated`, A^T."""
 
-    def __init__(self, operator):
+    def __init__(self, operator, conjugated=False):
         self.operator, self.shape = operator, tuple(reversed(operator.shape))
         self.dtype = getattr(operator, "dtype", None)
         self.matvec, self.rmatvec = operator.rmatvec, operator.matvec
+        if conjugated:
+            self.matvec = lambda x: np.conj(operator.rmatvec(np.conj(x)))
+            self.rmatvec = lambda x: np.conj(operator.matvec(np.conj(x)))
         diagonal = getattr(operator, "diagonal", None)
         if diagonal is not None:
             self.diagonal = diagonal

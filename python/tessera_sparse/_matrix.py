@@ -6,7 +6,7 @@ import os
 
 import numpy as np
 
-from . import _abi, _arrays, _columns, _containers, _operators, _vectors
+from . import _abi, _arrays, _columns, _complex, _containers, _operators, _vectors
 from ._context import context_of_size, default_context
 from ._errors import TesseraFileError, counted
 from ._library import Handle, check, lib, to_dict, new_struct
@@ -35,7 +35,7 @@ def _new(function, context, *arguments):
 
 class Matrix:
     """
-    A sparse matrix in FP64, or an operator that is a function.
+    A sparse matrix in FP64, or an operator that is a function; of real or complex numbers.
 
     Parameters
     ----------
@@ -113,23 +113,55 @@ class Matrix:
         self.context, self.pointer = context, pointer
         self.handle = Handle(pointer, lib.tess_matrix_destroy, (context.handle,), keep)
         self.shape = (lib.tess_matrix_nrows(pointer), lib.tess_matrix_ncols(pointer))
+        if self.is_complex:
+            self.shape = tuple(size // 2 for size in self.shape)
         return self
+
+    @property
+    def is_complex(self):
+        """Whether it has complex numbers."""
+        return self.dtype.kind == "c"
+
+    @property
+    def form(self):
+        """What the library has: the matrix itself; of a complex one its real form, with two rows for each."""
+        return _Form(self) if self.is_complex else self
+
+    def complexified(self):
+        """The matrix as a complex one."""
+        if self.is_complex:
+            return self
+        if self.is_operator:
+            made = Matrix.__new__(Matrix)
+            made._raised, made._transpose, made._host_csr = [], None, None
+            made._make_shell(self.operator, self.context, self.bound, None, self.marks, of_complex=True)
+            return made
+        data, indices, indptr = self.csr()
+        made = Matrix((data.astype(np.complex128), indices, indptr, self.shape), context=self.context)
+        made.loss = 2.0 * self.loss
+        return made
 
     def _make_csr(self, parts, context, copy):
         data, indices, indptr, shape = parts
         if len(shape) != 2:
             raise ValueError(f"A has {len(shape)} dimensions; a matrix has 2")
         self.given = _arrays.dtype_of(data) or np.dtype(np.float64)
-        self.dtype = _arrays.real_dtype(self.given)
+        is_complex = self.given.kind == "c"
+        self.dtype = _arrays.real_dtype(_complex.real_type(self.given))
         self.like = data
         context = context_for(context, (data,), shape[0])
         gpu = context.on_gpu and _arrays.on_device(data)
+        if is_complex:
+            self.dtype = _complex.complex_type(self.dtype)
+            data, copy = _complex.flattened(data if gpu else _arrays.host_array(data, "data", True)), True
         arrays = _device_csr(data, indices, indptr, context) if gpu else _host_csr(data, indices, indptr)
         if not gpu and indptr is not None and arrays[2].size != shape[0] + 1:
             raise ValueError(f"indptr has {arrays[2].size} elements; {shape[0]} rows need {shape[0] + 1}")
-        if not gpu and arrays[0].size != arrays[1].size:
-            raise ValueError(f"data has {arrays[0].size} elements and indices {arrays[1].size}; they must agree")
+        if not gpu and arrays[0].size != arrays[1].size * (2 if is_complex else 1):
+            raise ValueError(f"data has {arrays[0].size // (2 if is_complex else 1)} elements and indices "
+                             f"{arrays[1].size}; they must agree")
         csr = _csr_struct(arrays, shape, gpu)
+        csr.is_complex = is_complex
         borrow = not copy and csr.val_precision == 0 and csr.col_ind_bits == 32 and gpu == context.on_gpu
         with context.lock:
             pointer = ctypes.c_void_p()
@@ -141,30 +173,37 @@ class Matrix:
                 check(lib.tess_matrix_create_csr(context.pointer, ctypes.byref(csr), ctypes.byref(pointer)),
                       context.pointer)
         self.borrowed, self.is_operator = borrow, False
-        self._note_loss(data, None if gpu else arrays[2])
+        self._note_loss(data, None if gpu or is_complex else arrays[2])
+        if is_complex:
+            self.loss *= 2.0  # each number stands twice in the real form
         self._adopt(context, pointer.value, arrays if borrow else ())
 
-    def _make_shell(self, operator, context, error_bound, diagonal, marks):
+    def _make_shell(self, operator, context, error_bound, diagonal, marks, of_complex=False):
         self.given = np.dtype(getattr(operator, "dtype", None) or np.float64)
-        self.dtype, self.loss, self.row_losses = _arrays.real_dtype(self.given), 0.0, None
-        _arrays.refuse_complex(self.given)
+        self.dtype, self.loss, self.row_losses = _arrays.real_dtype(_complex.real_type(self.given)), 0.0, None
+        of_complex = of_complex or self.given.kind == "c"
+        if of_complex:
+            self.dtype = _complex.complex_type(self.dtype)
         self.like, self.borrowed, self.is_operator, self.operator = None, False, True, operator
         context = context_for(context, ())
         bound = error_bound or getattr(operator, "error_bound", None)
         self.bound, self.has_bound = bound, bound is not None
         diagonal = diagonal if diagonal is not None else getattr(operator, "diagonal", None)
         shell = _operators.shell_operator(context, operator.shape, operator.matvec,
-                                          getattr(operator, "rmatvec", None), diagonal, bound, self._raised)
+                                          getattr(operator, "rmatvec", None), diagonal, bound, self._raised,
+                                          of_complex)
         self.marks = tuple(bool(mark) for mark in marks)
         shell.symmetric, shell.positive_definite = self.marks
-        pointer = _new(lib.tess_matrix_create_shell, context, *operator.shape, ctypes.byref(shell))
+        size = 2 if of_complex else 1
+        pointer = _new(lib.tess_matrix_create_shell, context, size * operator.shape[0], size * operator.shape[1],
+                       ctypes.byref(shell))
         self._adopt(context, pointer, (shell, operator))
 
     @classmethod
     def _of(cls, context, pointer):
         matrix = cls.__new__(cls)
         matrix._raised, matrix._transpose, matrix._host_csr = [], None, None
-        matrix.given = matrix.dtype = np.dtype(np.float64)
+        matrix.given = matrix.dtype = np.dtype(np.complex128 if lib.tess_matrix_is_complex(pointer) else np.float64)
         matrix.loss, matrix.like, matrix.borrowed, matrix.is_operator = 0.0, None, False, False
         matrix.row_losses = None
         return matrix._adopt(context, pointer)
@@ -211,7 +250,7 @@ class Matrix:
     @property
     def nnz(self):
         """Stored entries; 0 for an operator."""
-        return lib.tess_matrix_nnz(self.pointer)
+        return lib.tess_matrix_nnz(self.pointer) // (4 if self.is_complex else 1)
 
     @property
     def ndim(self):
@@ -227,6 +266,8 @@ class Matrix:
         >>> ts.Matrix([[2.0, 0.0], [1.0, 3.0]]).csr()
         (array([2., 1., 3.]), array([0, 0, 1], dtype=int32), array([0, 1, 3]))
         """
+        if self.is_complex:
+            return _complex_csr(*self.form.csr())
         data, indices = np.empty(self.nnz), np.empty(self.nnz, dtype=np.int32)
         indptr = np.empty(self.shape[0] + 1, dtype=np.int64)
         with self.context.lock:
@@ -247,14 +288,39 @@ class Matrix:
             self._transpose = self._make_transpose()
         return self._transpose
 
-    def _make_transpose(self):
+    @property
+    def H(self):
+        """The conjugate transpose: of a real matrix `T`; this one itself if it is Hermitian."""
+        if not self.is_complex:
+            return self.T
+        if self._adjoint is None:
+            self._adjoint = self._make_adjoint()
+        return self._adjoint
+
+    _adjoint = None
+
+    def _make_adjoint(self):
         if self.is_operator:
             from ._linear_operator import TransposedOperator
             return Matrix(TransposedOperator(self.operator), context=self.context, symmetric=self.marks[0],
                           positive_definite=self.marks[1])
         if self.analyze()["numerically_symmetric"] == 1:
             return self
-        return Matrix(transposed_csr(*self.csr(), self.shape)[0], context=self.context)._take_types(self, True)
+        data, indices, indptr, shape = transposed_csr(*self.csr(), self.shape)[0]
+        return Matrix((data.conj(), indices, indptr, shape), context=self.context)._take_types(self, True)
+
+    def _make_transpose(self):
+        if self.is_operator:
+            from ._linear_operator import TransposedOperator
+            return Matrix(TransposedOperator(self.operator, conjugated=self.is_complex), context=self.context,
+                          symmetric=self.marks[0], positive_definite=self.marks[1])
+        if not self.is_complex and self.analyze()["numerically_symmetric"] == 1:
+            return self
+        here = self.csr()
+        parts = transposed_csr(*here, self.shape)[0]
+        if self.is_complex and all(map(np.array_equal, here, parts[:3])):
+            return self
+        return Matrix(parts, context=self.context)._take_types(self, True)
 
     def matvec(self, x):
         """
@@ -268,6 +334,10 @@ class Matrix:
         """
         if isinstance(x, (list, tuple)):
             x = np.asarray(x)
+        if self.is_complex:
+            return _complex.restored(self.form.matvec(_complex.flattened(x)))
+        if _complex.is_complex(x):
+            return _complex.applied(self.matvec, x)
         if getattr(x, "ndim", 1) == 2 and x.shape[1] != 1:
             if not self.is_operator and not _arrays.on_device(x):
                 return _columns.multiplied(self, x)
@@ -289,7 +359,7 @@ class Matrix:
 
     def rmatvec(self, x):
         """
-        A^T x, for x of n values, or of n by k. SciPy's lsqr, bicg and svds ask for it.
+        A^T x, or A^H x of a complex matrix, for x of n values, or of n by k. SciPy's lsqr, bicg and svds ask for it.
 
         Examples
         --------
@@ -297,7 +367,7 @@ class Matrix:
         >>> ts.Matrix([[2.0, 1.0], [0.0, 3.0]]).rmatvec([1.0, 2.0])
         array([2., 7.])
         """
-        return self.T.matvec(x)
+        return self.H.matvec(x)
 
     rmatmat = rmatvec
 
@@ -318,6 +388,12 @@ class Matrix:
         >>> A @ [1.0, 1.0]
         array([5., 6.])
         """
+        if self.is_complex:
+            form = self.form
+            form.update_values(_complex.flattened(values if _arrays.on_device(values) else
+                                                  _arrays.host_array(values, "values", True).reshape(-1)))
+            self.loss, self._transpose, self._adjoint = 2.0 * form.loss, None, None
+            return
         context = self.context
         with context.lock:
             if context.on_gpu and _arrays.on_device(values):
@@ -328,8 +404,10 @@ class Matrix:
                 self._note_loss(values.reshape(-1), lambda: self.csr()[2])
                 values = np.ascontiguousarray(values, dtype=np.float64).reshape(-1)
                 where, memory = _arrays.address(values), _abi.TESS_MEMORY_HOST
-            if int(np.prod(values.shape)) != self.nnz:
-                raise ValueError(f"{counted(int(np.prod(values.shape)), 'value')} for {counted(self.nnz, 'nonzero')}")
+            if int(np.prod(values.shape)) != self._values:
+                of_complex = self._values != self.nnz
+                raise ValueError(f"{counted(int(np.prod(values.shape)) // (2 if of_complex else 1), 'value')} for "
+                                 f"{counted(self.nnz // (4 if of_complex else 1), 'nonzero')}")
             check(lib.tess_matrix_update_values(self.pointer, where, _abi.TESS_PRECISION_FP64, memory),
                   context.pointer)
         if self.borrowed:
@@ -337,8 +415,15 @@ class Matrix:
         if self._transpose is not None and self._transpose is not self:
             self._transpose = None
 
+    @property
+    def _values(self):
+        """How many numbers `update_values` takes."""
+        return self.nnz
+
     def diagonal(self):
         """The main diagonal, as a NumPy array."""
+        if self.is_complex:
+            return self.to_scipy().diagonal()
         vector, fetch = _vectors.result_vector(self.context, min(self.shape), None)
         with self.context.lock:
             check(lib.tess_matrix_diagonal(self.pointer, vector.pointer), self.context.pointer, self._raised)
@@ -346,7 +431,8 @@ class Matrix:
 
     def analyze(self):
         """
-        Facts about the matrix: those of `tessera info`, as a dict.
+        Facts about the matrix: those of `tessera info`, as a dict. Of a complex one: of its real form, which has two
+        rows and columns for each, and is symmetric where the matrix is Hermitian.
 
         Examples
         --------
@@ -369,6 +455,8 @@ class Matrix:
         >>> ts.Matrix([[2.0, 1.0], [1.0, 3.0]]).residual([4.0, 7.0], [1.0, 2.0])
         (0.0, 0.0)
         """
+        if self.is_complex:
+            return self.form.residual(_complex.flattened(b), _complex.flattened(x))
         norm, bound = ctypes.c_double(), ctypes.c_double()
         with self.context.lock:
             right, left = _vectors.vector_of(self.context, b), _vectors.vector_of(self.context, x)
@@ -383,7 +471,45 @@ class Matrix:
 
     def __repr__(self):
         kind = "operator" if self.is_operator else f"{counted(self.nnz, 'nonzero')}, FP64"
+        kind = f"complex {kind}" if self.is_complex else kind
         return f"<tessera_sparse.Matrix: {self.shape[0]} by {self.shape[1]}, {kind}>"
+
+
+class _Form(Matrix):
+    """The real form of a complex matrix, in the same memory."""
+
+    def __init__(self, matrix):
+        self._raised, self._transpose, self._host_csr = matrix._raised, None, None
+        self.given, self.dtype = (_complex.real_type(kind) for kind in (matrix.given, matrix.dtype))
+        self.loss, self.row_losses, self.like, self.borrowed = matrix.loss, None, None, False
+        self.is_operator, self.context, self.pointer = matrix.is_operator, matrix.context, matrix.pointer
+        self.handle, self.shape = matrix.handle, matrix.shape
+        if self.is_operator:
+            self.operator, self.bound, self.has_bound, self.marks = (matrix.operator, matrix.bound, matrix.has_bound,
+                                                                     matrix.marks)
+        self.owner = matrix
+
+    @property
+    def _values(self):
+        return self.nnz // 2
+
+    def _make_transpose(self):
+        return self if self.owner.H is self.owner else self.owner.H.form
+
+
+def is_form(matrix):
+    """Whether a matrix is the real form of a complex one."""
+    return isinstance(matrix, _Form)
+
+
+def _complex_csr(data, indices, indptr):
+    """CSR arrays of a complex matrix from those of its real form: the even rows have re and -im of each entry."""
+    lengths = np.diff(indptr)[::2]
+    first = np.repeat(indptr[:-1:2], lengths // 2)
+    start = np.zeros(lengths.size + 1, dtype=np.int64)
+    np.cumsum(lengths // 2, out=start[1:])
+    place = first + 2 * (np.arange(start[-1]) - np.repeat(start[:-1], lengths // 2))
+    return data[place] - 1j * data[place + 1], indices[place] // 2, start
 
 
 def transposed_csr(data, indices, indptr, shape):

@@ -4,7 +4,7 @@ import ctypes
 
 import numpy as np
 
-from . import _abi
+from . import _abi, _complex
 
 _DOUBLE = ctypes.c_double
 
@@ -43,8 +43,12 @@ def _on_stream(context):
     return cupy.cuda.ExternalStream(context.stream_address)
 
 
-def _views(context, size_in, size_out):
-    view = _device_view if context.on_gpu else _host_view
+def _views(context, size_in, size_out, of_complex=False):
+    """A function that applies one of arrays to memory: of so many values, which are complex if it is told so."""
+    real = _device_view if context.on_gpu else _host_view
+
+    def view(address, size):
+        return _complex.restored(real(address, 2 * size)) if of_complex else real(address, size)
 
     def call(function, source, target):
         x, y = view(source, size_in), view(target, size_out)
@@ -55,8 +59,8 @@ def _views(context, size_in, size_out):
         if size_in:
             x.flags.writeable = False
         value = np.asarray(function(x))
-        if value.dtype.kind == "c":
-            raise TypeError("an operator returned complex numbers")
+        if value.dtype.kind == "c" and not of_complex:
+            raise TypeError("an operator of real numbers returned complex ones; its dtype says which it has")
         y[...] = value.reshape(y.shape)
     return call
 
@@ -77,10 +81,10 @@ _NO_TRANSPOSE = ("the method needs the transpose of the operator: give rmatvec (
                  "rmatvec=...)), or pass the assembled matrix")
 
 
-def shell_operator(context, shape, matvec, rmatvec, diagonal, error_bound, raised):
-    """(tess_shell_operator, what must be kept) of functions of arrays."""
+def shell_operator(context, shape, matvec, rmatvec, diagonal, error_bound, raised, of_complex=False):
+    """The tess_shell_operator of functions of arrays; complex ones are those of the real form."""
     nrows, ncols = shape
-    forward, backward = _views(context, ncols, nrows), _views(context, nrows, ncols)
+    forward, backward = _views(context, ncols, nrows, of_complex), _views(context, nrows, ncols, of_complex)
     shell, field_types = _abi.tess_shell_operator(), dict(_abi.tess_shell_operator._fields_)
 
     def apply(_user, operation, x, y):
@@ -96,20 +100,21 @@ def shell_operator(context, shape, matvec, rmatvec, diagonal, error_bound, raise
 
     shell.apply = field_types["apply"](_guarded(raised, apply))
     if diagonal is not None:
-        values = np.array(diagonal() if callable(diagonal) else diagonal, dtype=np.float64)
-        store = _views(context, 0, min(shape))
+        values = np.asarray(diagonal() if callable(diagonal) else diagonal)
+        values = np.repeat(values.real, 2) if of_complex else values.astype(np.float64)
+        store = _views(context, 0, values.size)
         shell.diagonal = field_types["diagonal"](_guarded(raised, lambda _user, to: store(lambda _x: values, 0, to)))
     if error_bound is not None:
         def bound(_user, x, result):
-            view = (_device_view if context.on_gpu else _host_view)(x, ncols)
-            _DOUBLE.from_address(result).value = float(error_bound(view))
+            view = (_device_view if context.on_gpu else _host_view)(x, 2 * ncols if of_complex else ncols)
+            _DOUBLE.from_address(result).value = float(error_bound(_complex.restored(view) if of_complex else view))
         shell.error_bound = field_types["error_bound"](_guarded(raised, bound))
     return shell
 
 
-def shell_precond(context, size, apply, raised):
+def shell_precond(context, size, apply, raised, of_complex=False):
     """A tess_shell_precond of a function z = apply(r)."""
-    shell, call = _abi.tess_shell_precond(), _views(context, size, size)
+    shell, call = _abi.tess_shell_precond(), _views(context, size, size, of_complex)
     kind = dict(_abi.tess_shell_precond._fields_)["apply"]
     shell.apply = kind(_guarded(raised, lambda _user, r, z: call(apply, r, z)))
     return shell

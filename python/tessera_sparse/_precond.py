@@ -5,11 +5,11 @@ import sys
 
 import numpy as np
 
-from . import _abi, _arrays, _columns, _operators, _vectors
+from . import _abi, _arrays, _columns, _complex, _operators, _vectors
 from ._context import use_context
 from ._interrupts import interruptible
 from ._library import Handle, check, enum_name, lib, to_dict, new_struct
-from ._matrix import as_matrix
+from ._matrix import as_matrix, is_form
 from ._multigrid import levels_of, set_arrays, taken_from
 from ._options import check_precond, new_options, set_options
 
@@ -41,7 +41,8 @@ class Preconditioner:
     """
 
     def __init__(self, A, kind, **options):
-        self.matrix = as_matrix(A)
+        given = as_matrix(A)
+        self.matrix, self.is_complex = given.form, given.is_complex
         settings, keep, pointer = new_options(), [], ctypes.c_void_p()
         self._made_from, self.context = dict(options, precond=kind), self.matrix.context
         values = dict(self._made_from)
@@ -61,15 +62,27 @@ class Preconditioner:
         self.pointer = pointer
         self.handle = Handle(pointer, lib.tess_precond_destroy, parents, keep)
         self.shape, self.dtype, self.ndim = self.matrix.shape, np.dtype(np.float64), 2
+        if self.is_complex:
+            self.shape, self.dtype = tuple(size // 2 for size in self.shape), np.dtype(np.complex128)
         self._raised, self._transpose = getattr(self, "_raised", []), None
 
     def matvec(self, r):
         """M^-1 r, for r of n values, or of n by k."""
+        if self.is_complex or _complex.is_complex(r):
+            return self._of_complex(self._of_values, r)
+        return self._of_values(r)
+
+    def _of_complex(self, function, r):
+        if self.is_complex:
+            return _complex.restored(function(_complex.flattened(r)))
+        return _complex.applied(function, r)
+
+    def _of_values(self, r):
         if len(getattr(r, "shape", ())) == 2 and r.shape[1] != 1:
-            return self.matmat(r)
+            return self._of_columns(r)
         with self.context.lock:
             source = _vectors.vector_of(self.context, r)
-            target, fetch = _vectors.result_vector(self.context, self.shape[0], r)
+            target, fetch = _vectors.result_vector(self.context, self.matrix.shape[0], r)
             check(lib.tess_precond_apply(self.pointer, source.pointer, target.pointer), self.context.pointer,
                   self._raised)
             return fetch().reshape(r.shape) if hasattr(r, "shape") else fetch()
@@ -91,11 +104,16 @@ class Preconditioner:
         array([[0.5 , 0.  ],
                [0.  , 0.25]])
         """
+        if self.is_complex or _complex.is_complex(R):
+            return self._of_complex(self._of_columns, R)
+        return self._of_columns(R)
+
+    def _of_columns(self, R):
         if R.shape[1] == 0:
             return np.zeros(R.shape)
         if not _arrays.on_device(R) and _arrays.owner_of(R) == "numpy":
             return _columns.preconditioned(self, R)
-        columns = [self.matvec(R[:, j]) for j in range(R.shape[1])]
+        columns = [self._of_values(R[:, j]) for j in range(R.shape[1])]
         if isinstance(columns[0], np.ndarray):
             return np.stack(columns, axis=1)
         return sys.modules[_arrays.owner_of(columns[0])].stack(columns, 1)
@@ -103,7 +121,8 @@ class Preconditioner:
     @property
     def T(self):
         """
-        The transpose: this one itself for a symmetric A, else the same factors of A^T, up to rounding.
+        The transpose: this one itself for a symmetric A, else the same factors of A^T, up to rounding. Of a complex A
+        there is the adjoint alone, `H`.
 
         Of jacobi, block-jacobi, ilu0, iluk and lu; the others have one for symmetric A alone.
 
@@ -114,24 +133,32 @@ class Preconditioner:
         >>> scipy.sparse.linalg.bicg(A, np.ones(2), M=ts.ilu0(A))[1]
         0
         """
+        if self.is_complex:
+            raise NotImplementedError("a preconditioner of a complex matrix has the adjoint, H, and no transpose")
+        return self.H
+
+    @property
+    def H(self):
+        """The conjugate transpose: of a real A, `T`."""
         if self._transpose is None:
             made = dict(self._made_from)
+            adjoint = self.matrix.owner.H if is_form(self.matrix) else self.matrix.T
             if self.matrix.T is self.matrix:
                 self._transpose = self
             elif self.kind in _TRANSPOSED and made.get("triangular", "levels") == "levels":
-                self._transpose = Preconditioner(self.matrix.T, made.pop("precond"), **made)
+                self._transpose = Preconditioner(adjoint, made.pop("precond"), **made)
             else:
                 raise NotImplementedError(f"{self.kind} of an unsymmetric matrix has no transpose; jacobi, "
                                           "block_jacobi, ilu0, iluk and lu have one")
         return self._transpose
 
     def rmatvec(self, r):
-        """M^-T r: that of `T`."""
-        return self.T.matvec(r)
+        """M^-T r, or M^-H r of a complex matrix: that of `H`."""
+        return self.H.matvec(r)
 
     def rmatmat(self, R):
-        """M^-T R, for R of n by k: that of `T`."""
-        return self.T.matmat(R)
+        """The same for R of n by k."""
+        return self.H.matmat(R)
 
     def __array__(self, *_arguments, **_keywords):
         raise TypeError("a preconditioner is no array; M @ numpy.eye(n) has its entries, n by n")
@@ -186,15 +213,17 @@ class FunctionPreconditioner(Preconditioner):
 
     def __init__(self, matrix, m):
         self.matrix, self.context, self.kind, self._raised = matrix, matrix.context, "shell", []
-        n, shape = matrix.shape[0], getattr(m, "shape", None)
+        self.is_complex = is_form(matrix)
+        n, shape = matrix.shape[0] // (2 if self.is_complex else 1), getattr(m, "shape", None)
         if shape is not None and tuple(shape) == (n,) and not hasattr(m, "matvec"):  # a diagonal
             m = _operators.Diagonal(m)
             shape = None
-        if shape is not None and tuple(shape) != tuple(matrix.shape):
-            raise ValueError(f"the preconditioner is {shape[0]} by {shape[1]}, the matrix {n} by {matrix.shape[1]}")
-        shell, pointer = _operators.shell_precond(self.context, n, _operators.product_of(m, "M"),
-                                                  self._raised), ctypes.c_void_p()
-        check(lib.tess_precond_create_shell(self.context.pointer, n, ctypes.byref(shell), ctypes.byref(pointer)),
+        if shape is not None and tuple(shape) != (n, n):
+            raise ValueError(f"the preconditioner is {shape[0]} by {shape[1]}, the matrix {n} by {n}")
+        shell, pointer = _operators.shell_precond(self.context, n, _operators.product_of(m, "M"), self._raised,
+                                                  self.is_complex), ctypes.c_void_p()
+        check(lib.tess_precond_create_shell(self.context.pointer, matrix.shape[0], ctypes.byref(shell),
+                                            ctypes.byref(pointer)),
               self.context.pointer)
         self._adopt(pointer.value, (self.context.handle,), (shell, m))
 

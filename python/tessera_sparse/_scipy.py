@@ -5,7 +5,7 @@ import warnings
 
 import numpy as np
 
-from . import _arrays, _handed_out
+from . import _arrays, _complex, _handed_out
 from ._errors import ConvergenceError
 from ._matrix import Matrix, context_for, as_matrix
 from ._operators import product_of
@@ -36,7 +36,7 @@ def _system(A, b, M):
         if hasattr(b, "toarray"):
             b = b.toarray()
         if _arrays.owner_of(b) == "numpy":
-            b = _arrays.host_array(b, "b")
+            b = _arrays.host_array(b, "b", take_complex=True)
     if len(b.shape) not in (1, 2) or b.shape[0] != matrix.shape[0]:
         raise ValueError(f"b has the shape {tuple(b.shape)}; the matrix has {matrix.shape[0]} rows")
     return matrix, b, M
@@ -47,11 +47,11 @@ def _start(x0, b, M):
     if isinstance(x0, str):
         if x0 != "Mb":
             raise ValueError(f"x0={x0!r} is no array and not 'Mb'")
-        return np.array(b, dtype=np.float64) if M is None else np.asarray(product_of(M, "M")(b)).reshape(b.shape)
+        return np.array(b) if M is None else np.asarray(product_of(M, "M")(b)).reshape(b.shape)
     if x0 is None:
         return None
     if _arrays.owner_of(x0) == "numpy" and not _arrays.on_device(x0):
-        x0 = _arrays.host_array(x0, "x0")
+        x0 = _arrays.host_array(x0, "x0", take_complex=True)
     if len(b.shape) == 2 and len(getattr(x0, "shape", b.shape)) == 1:
         x0 = x0.reshape(-1, 1)
     return x0
@@ -90,6 +90,8 @@ def _run(method, A, b, x0, M, rtol, atol, limit, options, per_iteration=None, re
         raise ValueError(f"maxiter={limit!r} is no whole number from 0")
     settings = dict(options, **_limits(rtol, atol), max_iterations=int(limit), history_capacity=0,
                     return_last=_AT_LIMIT)
+    if per_iteration is not None and _complex.is_complex(b):
+        matrix = matrix.complexified()  # the callback sees one system
     solver = Solver(matrix, solver=method, precond=M if M is not None else "none", **settings)
     if per_iteration is not None:
         solver.set_limits(monitor=per_iteration(solver, b))
@@ -146,7 +148,7 @@ _DOC = """
     - A may also be a `Matrix`, and M a preconditioner such as `ilu0(A)`; b may have several columns, which share one
       set-up, and x has the shape of b.
     - A RuntimeWarning gives the reason where `info` is below 0.
-    - Real numbers only. The computation is in FP64; the type of x is SciPy's.
+    - The computation is in FP64; the type of x is SciPy's. Complex systems are solved in their real form.
 
     Parameters
     ----------
@@ -225,7 +227,7 @@ def _shifted(A, shift):
 
 def _norms(callback):
     def per_iteration(_solver, b):
-        scale = float(np.linalg.norm(np.asarray(b, dtype=np.float64))) or 1.0
+        scale = float(np.linalg.norm(np.asarray(b).astype(np.result_type(b.dtype, np.float64)))) or 1.0
 
         def monitor(seen):
             if seen.iteration > 0:
@@ -282,6 +284,8 @@ def _gmres(method, A, b, x0, rtol, atol, restart, maxiter, M, callback, callback
 def _gmres_by_cycles(method, A, b, x0, rtol, atol, options, cycles, M, callback):
     """Cycle by cycle, so that the callback sees x after each: GMRES keeps nothing else between cycles."""
     matrix, b, M = _system(A, b, M)
+    if _complex.is_complex(b):
+        matrix = matrix.complexified()
     solver = Solver(matrix, solver=method, precond=M if M is not None else "none", history_capacity=0,
                     max_iterations=options["gmres_restart"] if cycles else 0, return_last=_AT_LIMIT, **options,
                     **_limits(rtol, atol))

@@ -4,7 +4,7 @@ import ctypes
 
 import numpy as np
 
-from . import _abi, _arrays, _containers
+from . import _abi, _arrays, _complex, _containers
 from ._errors import counted
 from ._interrupts import interruptible
 from ._library import Handle, check, enum_values, lib, new_struct, to_dict
@@ -114,6 +114,7 @@ class Sequence:
             raise ValueError(f"renewal is {renewal!r}; choose from {', '.join(words)}")
         own.kept_solutions, own.renewal, own.extra_iterations = kept_solutions, words[renewal], extra_iterations
         self._steps = _Steps(A, own, **options)
+        self._given = self._steps._given
         self.matrix, self.context = self._steps.matrix, self._steps.context
         self._pattern, self._last = None, None
 
@@ -181,6 +182,9 @@ class Sequence:
         """(the struct of new values or None, what it points to)"""
         if values is None:
             return None, None
+        if self._given.is_complex:
+            on_device = self.context.on_gpu and _arrays.on_device(values)
+            values = _complex.flattened(values if on_device else _arrays.host_array(values, "values", True).reshape(-1))
         if self.context.on_gpu and _arrays.on_device(values):
             values = _arrays.to_double(values, self.context)
             count, where = int(np.prod(values.shape)), _abi.TESS_MEMORY_DEVICE
@@ -194,7 +198,7 @@ class Sequence:
     def _values_of(self, A):
         """The values of A, whose pattern must be that of the sequence."""
         if self._pattern is None:
-            self._pattern = self.matrix.csr()[1:]
+            self._pattern = self._given.csr()[1:]
         parts = A.csr() if hasattr(A, "csr") else _containers.csr_parts(A)
         if parts is None:
             raise TypeError("A is no sparse matrix; give its values, in the order of Matrix.csr()")

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from . import _abi, _arrays, _columns, _handed_out, _vectors
+from . import _abi, _arrays, _columns, _complex, _handed_out, _vectors
 from ._errors import counted
 from ._interrupts import interruptible
 from ._library import Handle, check, enum_name, lib, to_dict, new_struct
@@ -54,7 +54,10 @@ class Solver:
     """
 
     def __init__(self, A, *, context=None, precond=None, progress=None, monitor=None, last_iterate=False, **options):
-        self.matrix = matrix_beside(A, context, precond)
+        given = matrix_beside(A, context, precond)
+        if not isinstance(precond, str) and _complex.is_complex(precond):
+            given = given.complexified()
+        self._given, self.matrix, self.is_complex = given, given.form, given.is_complex
         if context is not None and self.matrix.context is not context:
             raise ValueError("A belongs to another context; Matrix(A, context=...) copies it to this one")
         self.context = self.matrix.context
@@ -76,7 +79,8 @@ class Solver:
         self._prepare()
 
     def _own_precond(self, precond):
-        if isinstance(precond, Preconditioner) and precond.context is self.context:
+        if (isinstance(precond, Preconditioner) and precond.context is self.context and
+                precond.is_complex == self.is_complex):
             return precond
         return FunctionPreconditioner(self.matrix, precond)
 
@@ -148,11 +152,39 @@ class Solver:
         if transpose:
             if self._of_transpose is None:
                 self._of_transpose = self.transposed()
-            return self._of_transpose._solve_typed(b, x0, None)
+            return self._of_transpose.solve(b, x0)
         return self._solve_typed(b, x0, None)
 
     def _solve_typed(self, b, x0, dtype):
-        """As `solve`, with x in a NumPy type; None: that of `_handed_out.type_of_x`."""
+        """As `solve`, with x in a NumPy type (its parts, if it is complex); None: that of `_handed_out.type_of_x`."""
+        if self.is_complex:
+            return self._solve_form(b, x0, dtype)
+        if _complex.is_complex(b) or _complex.is_complex(x0):
+            return self._solve_parts(b, x0, dtype)
+        return self._solve_real(b, x0, dtype)
+
+    def _solve_form(self, b, x0, dtype):
+        b = b if hasattr(b, "shape") else np.asarray(b)
+        shape = tuple(b.shape)
+        if shape[:1] != (self.matrix.shape[0] // 2,) or len(shape) > 2:
+            raise ValueError(f"b has the shape {shape}; the matrix has "
+                             f"{counted(self.matrix.shape[0] // 2, 'row')}")
+        result = self._solve_real(_complex.flattened(b), None if x0 is None else _complex.flattened(x0), dtype)
+        for column in result.columns:
+            _complex.rows_of_complex(column._raw)
+            if column is not result:
+                column.x = _complex.restored(column.x)
+        result.x = _complex.restored(result.x)
+        return result
+
+    def _solve_parts(self, b, x0, dtype):
+        """A real matrix: the real parts are right-hand sides, and the imaginary ones."""
+        b = b if hasattr(b, "shape") else np.asarray(b)
+        result = self._solve_real(_complex.parts(b), None if x0 is None else _complex.parts(x0), dtype)
+        result.x = _complex.joined(result.x, _complex.shape_of_x(self.matrix.shape[1], b))
+        return result
+
+    def _solve_real(self, b, x0, dtype):
         result = self._solve_judged(b, x0, dtype)
         if not result.verified:
             _handed_out.warn_of_rows(self.matrix, result, self.options)
@@ -340,7 +372,7 @@ class Solver:
         """
         x = np.empty(self.matrix.shape[1])
         check(lib.tess_solver_get_iterate(self.pointer, _arrays.address(x)), self.context.pointer)
-        return x
+        return _complex.restored(x) if self.is_complex else x
 
     def _apply_limits(self):
         check(lib.tess_solver_set_limits(self.pointer, ctypes.byref(self.options)), self.context.pointer)
@@ -380,15 +412,15 @@ class Solver:
         >>> solver.solve([5.0, 4.0]).x.round(12)
         array([1., 1.])
         """
-        self.matrix.update_values(values)
+        self._given.update_values(values)
         self._of_transpose = None
         if self.precond is not None and type(self.precond) is Preconditioner:
             self.precond.update()
 
     def transposed(self):
         """A solver of A^T x = b with the same options; this one itself if A is symmetric."""
-        transpose = self.matrix.T
-        if transpose is self.matrix:
+        transpose = self._given.T
+        if transpose is self._given:
             return self
         values = dict(self._values)
         if self.precond is not None:
@@ -411,7 +443,7 @@ class Solver:
         return to_dict(options)
 
     def __repr__(self):
-        nrows, ncols = self.matrix.shape
+        nrows, ncols = self._given.shape
         return f"<tessera_sparse.Solver: {enum_name('tess_solver_kind', self.options.solver)}, {nrows} by {ncols}>"
 
 

@@ -3,10 +3,10 @@
 import ctypes
 import math
 
-from . import _abi, _arrays, _columns, _vectors
+from . import _abi, _arrays, _columns, _complex, _vectors
 from ._errors import counted
 from ._library import check, enum_values, lib, to_dict, new_struct
-from ._matrix import Matrix, as_matrix, context_for
+from ._matrix import Matrix, as_matrix, context_for, is_form
 
 _NORMS = ("both", "given", "rows")
 
@@ -123,7 +123,12 @@ def _verify_one(matrix, b, x, options, rows):
     with context.lock:
         b, x = _vectors.vector_of(context, b), _vectors.vector_of(context, x)
         raw = verify_vectors(matrix, b, x, options)
-        return Verification(to_dict(raw), [] if matrix.is_operator else _rows(matrix, b, x, rows))
+        listed = [] if matrix.is_operator else _rows(matrix, b, x, rows)
+        if is_form(matrix):
+            _complex.rows_of_complex(raw)
+            for row in listed:
+                row["row"] //= 2
+        return Verification(to_dict(raw), listed)
 
 
 def _array(array, what, rows, context):
@@ -137,6 +142,15 @@ def _array(array, what, rows, context):
         raise ValueError(f"{what} has the shape {shape}; wanted are {counted(rows, 'value')}, or "
                          f"{counted(rows, 'row')} of several columns")
     return array, shape[1] if len(shape) == 2 else 0
+
+
+def _checked(array, what, rows):
+    """An array of so many rows, which may be complex."""
+    array = array if _arrays.on_device(array) else _arrays.host_array(array, what, take_complex=True)
+    if len(array.shape) not in (1, 2) or array.shape[0] != rows:
+        raise ValueError(f"{what} has the shape {tuple(array.shape)}; wanted are {counted(rows, 'value')}, or "
+                         f"{counted(rows, 'row')} of several columns")
+    return array
 
 
 def _column(array, columns, j):
@@ -175,6 +189,10 @@ def verify(A, b, x, *, rtol=1e-5, atol=0.0, norm="both", accuracy=False, rows=5,
     if context is None and not isinstance(A, Matrix):
         context = context_for(None, (b, x)) if _arrays.on_device(b) or _arrays.on_device(x) else None
     matrix, options = as_matrix(A, context), tolerances(rtol, atol, norm, accuracy)
+    if matrix.is_complex or _complex.is_complex(b) or _complex.is_complex(x):
+        matrix = matrix.complexified().form
+        b, x = (_complex.flattened(_checked(v, what, size // 2)) for v, what, size in (
+            (b, "b", matrix.shape[0]), (x, "x", matrix.shape[1])))
     (b, b_columns), (x, x_columns) = (_array(b, "b", matrix.shape[0], matrix.context),
                                       _array(x, "x", matrix.shape[1], matrix.context))
     if b_columns > 1 and b_columns != x_columns:

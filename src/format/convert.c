@@ -80,6 +80,7 @@ static tess_status convert(const tess_matrix *a, const conversion *c, tess_matri
     stored->precision = precision_of(&options);
     stored->ops = tess_find_storage(&options);
     stored->original = a;
+    stored->is_complex = a->is_complex;
     tess_matrix_hold(a);
     stored->renew = renew;
     stored->assignment = assignment;

@@ -109,7 +109,13 @@ tess_status gallery_randomspd(const gallery_request *request, tess_matrix **out)
     TESS_TRY(tess_host_allocate(ctx, p.entries, sizeof *p.col, (void **)&p.col));
     TESS_TRY(tess_host_allocate(ctx, p.entries, sizeof *p.val, (void **)&p.val));
     draw_edges(&p, ctx->threads);
-    entries = (tess_entries){p.n, p.n, p.entries, p.row, p.col, p.val, TESS_SYMMETRY_SYMMETRIC};
+    entries = (tess_entries){.nrows = p.n,
+                             .ncols = p.n,
+                             .count = p.entries,
+                             .row = p.row,
+                             .col = p.col,
+                             .val = p.val,
+                             .symmetry = TESS_SYMMETRY_SYMMETRIC};
     TESS_TRY(tess_assemble_entries(ctx, &entries, &a));
     set_diagonal(&a, p.condition, ctx->threads);
     status = tess_matrix_adopt_csr(ctx, p.n, p.n, a.nnz, a.row_ptr, a.row_ptr_bits, a.col_ind, a.val, out);

@@ -3,6 +3,8 @@
 #ifndef TESS_IO_BINARY_H
 #define TESS_IO_BINARY_H
 
+#include <stdbool.h>
+
 #include "io/blob.h"
 #include "io/npy.h"
 #include "matrix/assemble.h"
@@ -13,13 +15,15 @@ typedef struct file_csr {
     int64_t *row_ptr;
     int32_t *col_ind;
     double *val;
-    char kind[64]; /* what the file is, for people */
+    bool is_complex; /* val has 2 nnz numbers: re and im of each entry */
+    char kind[64];   /* what the file is, for people */
 } file_csr;
 
 /* An array of numbers, column after column; from tess_host_allocate. */
 typedef struct file_array {
     int64_t nrows, ncols;
     double *val;
+    bool is_complex;   /* val has 2 nrows ncols numbers: re and im of each value */
     int64_t size_line; /* of text: where it says its size; else 0 */
 } file_array;
 

@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "matrix/assemble.h"
+#include "matrix/complex_form.h"
 
 typedef struct scatter {
     const tess_entries *entries;
@@ -118,6 +118,7 @@ tess_status tess_assemble_entries(tess_context *ctx, const tess_entries *entries
     tess_status status = TESS_SUCCESS;
 
     *out = (tess_assembled){0};
+    if (entries->is_complex) { return tess_assemble_complex_entries(ctx, entries, out); }
     TESS_TRY(allocate_scatter(ctx, &s));
 #pragma omp parallel for schedule(static) num_threads(s.parts)
     for (int part = 0; part < s.parts; part++) {
@@ -147,7 +148,13 @@ cleanup:
 tess_status tess_assemble_coo(tess_context *ctx, int64_t nrows, int64_t ncols, int64_t nnz, const int32_t *row,
                               const int32_t *col, const double *val, tess_assembled *out)
 {
-    tess_entries entries = {nrows, ncols, nnz, row, col, val, TESS_SYMMETRY_GENERAL};
+    tess_entries entries = {.nrows = nrows,
+                            .ncols = ncols,
+                            .count = nnz,
+                            .row = row,
+                            .col = col,
+                            .val = val,
+                            .symmetry = TESS_SYMMETRY_GENERAL};
 
     return tess_assemble_entries(ctx, &entries, out);
 }

@@ -3,6 +3,7 @@
 #ifndef TESS_MATRIX_ASSEMBLE_H
 #define TESS_MATRIX_ASSEMBLE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "matrix/matrix.h"
@@ -15,7 +16,8 @@ extern "C" {
 typedef enum tess_symmetry {
     TESS_SYMMETRY_GENERAL = 0,
     TESS_SYMMETRY_SYMMETRIC = 1,
-    TESS_SYMMETRY_SKEW = 2
+    TESS_SYMMETRY_SKEW = 2,
+    TESS_SYMMETRY_HERMITIAN = 3 /* of complex entries alone */
 } tess_symmetry;
 
 /* Entries, base 0, in any order, indices already checked. Entries off the diagonal are mirrored unless GENERAL. */
@@ -25,6 +27,7 @@ typedef struct tess_entries {
     const int32_t *col;
     const double *val; /* NULL: every value is 1 */
     tess_symmetry symmetry;
+    bool is_complex; /* val has re and im of each entry; the result is the real form (matrix/complex_form.h) */
 } tess_entries;
 
 /*

@@ -7,6 +7,7 @@
 #include "base/options.h"
 #include "matrix/assemble.h"
 #include "matrix/assembled.h"
+#include "matrix/complex_form.h"
 
 static tess_matrix *counted(const tess_matrix *a)
 {
@@ -227,6 +228,30 @@ static tess_status borrow_values(tess_matrix *a, const void *val, tess_precision
     return TESS_SUCCESS;
 }
 
+/* Re and im of each complex entry, from host or device. */
+static tess_status take_complex_values(tess_matrix *a, const void *val, tess_precision precision, tess_memory where)
+{
+    tess_context *ctx = a->ctx;
+    csr_storage *storage = a->storage;
+    const int64_t numbers = a->nnz / 2;
+    const size_t bytes = tess_precision_bytes(precision);
+    double *spelled = NULL;
+    void *here = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(tess_host_allocate(ctx, a->nnz, sizeof *spelled, (void **)&spelled));
+    if (where == TESS_MEMORY_DEVICE) {
+        TESS_TRY(tess_host_allocate(ctx, numbers, bytes, &here));
+        TESS_TRY(ctx->backend->download(ctx, here, val, (size_t)numbers * bytes));
+    }
+    TESS_TRY(tess_complex_spell_values(ctx, &storage->view, precision, here ? here : val, spelled));
+    status = take_values(a, csr_own_values(storage), spelled, TESS_PRECISION_FP64, ctx->device == TESS_DEVICE_CPU);
+cleanup:
+    tess_host_release(ctx, spelled, a->nnz, sizeof *spelled);
+    tess_host_release(ctx, here, numbers, bytes);
+    return status;
+}
+
 tess_status tess_matrix_update_values(tess_matrix *a, const void *val, tess_precision precision, tess_memory where)
 {
     TESS_REQUIRE(NULL, a);
@@ -255,6 +280,11 @@ tess_status tess_matrix_update_values(tess_matrix *a, const void *val, tess_prec
     }
     status = options_require_name(ctx, "tess_memory", "where", (int)where);
     if (status != TESS_SUCCESS) { return status; }
+    if (a->is_complex) {
+        status = take_complex_values(a, val, precision, where);
+        if (status == TESS_SUCCESS) { a->values_version += 1; }
+        return status;
+    }
     status = storage->owns_values ? take_values(a, csr_own_values(storage), val, precision, on_device)
                                   : borrow_values(a, val, precision, on_device);
     if (status == TESS_SUCCESS) { a->values_version += 1; }
@@ -465,6 +495,7 @@ tess_status tess_matrix_copy_to(const tess_matrix *a, tess_context *ctx, tess_ma
     if (status == TESS_SUCCESS) {
         (*out)->keeps_order = a->keeps_order;
         (*out)->given = a->given;
+        (*out)->is_complex = a->is_complex;
     }
     return status;
 }

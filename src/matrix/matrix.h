@@ -23,6 +23,7 @@ struct tess_matrix {
     tess_status (*renew)(tess_matrix *a); /* gives the storage the original's values; of a matrix with an original */
     const tess_assignment *assignment;    /* the caller's, if the storage reads it */
     void (*release_assignment)(const tess_assignment *assignment);
+    bool is_complex;         /* the real form of a complex matrix (matrix/complex_form.h), assembled or stored */
     bool keeps_order;        /* update_values may use the caller's order */
     uint64_t values_version; /* counts update_values */
     double loss; /* the largest relative error of a stored value; Inf: unknown. For parts: beyond what their policy

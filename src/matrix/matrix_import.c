@@ -6,6 +6,7 @@
 
 #include "matrix/assemble.h"
 #include "matrix/assembled.h"
+#include "matrix/complex_form.h"
 #include "matrix/matrix.h"
 
 static bool in_device_memory(const tess_context *ctx, tess_memory where)
@@ -109,11 +110,21 @@ static bool rows_ascend(const tess_csr_arrays *a, const void *row_ptr, const voi
     return true;
 }
 
-static tess_status adopt_assembled(tess_context *ctx, int64_t nrows, int64_t ncols, const tess_assembled *made,
+/* How many numbers the values are. */
+static int64_t count_numbers(int64_t nnz, int is_complex)
+{
+    return is_complex ? 2 * nnz : nnz;
+}
+
+/* ncols as the caller has it. */
+static tess_status adopt_assembled(tess_context *ctx, int64_t ncols, int is_complex, const tess_assembled *made,
                                    tess_matrix **out)
 {
-    return tess_matrix_adopt_csr(ctx, nrows, ncols, made->nnz, made->row_ptr, made->row_ptr_bits, made->col_ind,
-                                 made->val, out);
+    const tess_status status = tess_matrix_adopt_csr(ctx, made->nrows, is_complex ? 2 * ncols : ncols, made->nnz,
+                                                     made->row_ptr, made->row_ptr_bits, made->col_ind, made->val, out);
+
+    if (status == TESS_SUCCESS && is_complex) { tess_matrix_mark_complex(*out); }
+    return status;
 }
 
 static void narrow_indices(const void *from, int bits, int64_t count, int32_t *to)
@@ -136,6 +147,7 @@ static tess_status copy_host_csr(tess_context *ctx, const tess_csr_arrays *a, co
     int64_t *own_ptr = NULL;
     int32_t *own_ind = NULL;
     double *own_val = NULL;
+    const int64_t numbers = count_numbers(a->nnz, a->is_complex);
     bool ordered = false;
     tess_assembled made = {0};
     tess_status status = TESS_SUCCESS;
@@ -145,20 +157,21 @@ static tess_status copy_host_csr(tess_context *ctx, const tess_csr_arrays *a, co
     ordered = rows_ascend(a, row_ptr, col_ind);
     TESS_TRY(tess_host_allocate(ctx, a->nrows + 1, sizeof *own_ptr, (void **)&own_ptr));
     TESS_TRY(tess_host_allocate(ctx, a->nnz, sizeof *own_ind, (void **)&own_ind));
-    TESS_TRY(tess_host_allocate(ctx, a->nnz, sizeof *own_val, (void **)&own_val));
+    TESS_TRY(tess_host_allocate(ctx, numbers, sizeof *own_val, (void **)&own_val));
     widen_indices(row_ptr, a->row_ptr_bits, a->nrows + 1, own_ptr);
     narrow_indices(col_ind, a->col_ind_bits, a->nnz, own_ind);
-    if (a->nnz > 0) { TESS_TRY(ctx->host->convert(ctx, a->nnz, a->val_precision, val, TESS_PRECISION_FP64, own_val)); }
-    status = tess_assemble_csr(ctx, a->nrows, a->nnz, own_ptr, own_ind, own_val, &made);
+    if (a->nnz > 0) { TESS_TRY(ctx->host->convert(ctx, numbers, a->val_precision, val, TESS_PRECISION_FP64, own_val)); }
+    status = a->is_complex ? tess_assemble_complex_csr(ctx, a->nrows, a->nnz, own_ptr, own_ind, own_val, &made)
+                           : tess_assemble_csr(ctx, a->nrows, a->nnz, own_ptr, own_ind, own_val, &made);
     own_ptr = NULL; /* taken */
     own_ind = NULL;
     own_val = NULL;
-    if (status == TESS_SUCCESS) { status = adopt_assembled(ctx, a->nrows, a->ncols, &made, out); }
+    if (status == TESS_SUCCESS) { status = adopt_assembled(ctx, a->ncols, a->is_complex, &made, out); }
     if (status == TESS_SUCCESS) { (*out)->keeps_order = ordered; }
 cleanup:
     tess_host_release(ctx, own_ptr, a->nrows + 1, sizeof *own_ptr);
     tess_host_release(ctx, own_ind, a->nnz, sizeof *own_ind);
-    tess_host_release(ctx, own_val, a->nnz, sizeof *own_val);
+    tess_host_release(ctx, own_val, numbers, sizeof *own_val);
     return status;
 }
 
@@ -168,16 +181,17 @@ static tess_status copy_csr(tess_context *ctx, const tess_csr_arrays *a, tess_ma
     void *own_ptr = NULL, *own_ind = NULL, *own_val = NULL;
     const size_t ptr_size = (size_t)a->row_ptr_bits / 8, ind_size = (size_t)a->col_ind_bits / 8;
     const size_t val_size = tess_precision_bytes(a->val_precision);
+    const int64_t numbers = count_numbers(a->nnz, a->is_complex);
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(to_host(ctx, a->where, a->row_ptr, a->nrows + 1, ptr_size, &row_ptr, &own_ptr));
     TESS_TRY(to_host(ctx, a->where, a->col_ind, a->nnz, ind_size, &col_ind, &own_ind));
-    TESS_TRY(to_host(ctx, a->where, a->val, a->nnz, val_size, &val, &own_val));
+    TESS_TRY(to_host(ctx, a->where, a->val, numbers, val_size, &val, &own_val));
     status = copy_host_csr(ctx, a, row_ptr, col_ind, val, out);
 cleanup:
     tess_host_release(ctx, own_ptr, a->nrows + 1, ptr_size);
     tess_host_release(ctx, own_ind, a->nnz, ind_size);
-    tess_host_release(ctx, own_val, a->nnz, val_size);
+    tess_host_release(ctx, own_val, numbers, val_size);
     return status;
 }
 
@@ -210,6 +224,10 @@ static tess_status borrow_csr(tess_context *ctx, const tess_csr_arrays *a, tess_
         return tess_fail(ctx, TESS_UNSUPPORTED, "use TESS_COPY, which converts values",
                          "a matrix cannot borrow values in %s, because assembled matrices are in FP64",
                          tess_precision_name(a->val_precision));
+    }
+    if (a->is_complex) {
+        return tess_fail(ctx, TESS_UNSUPPORTED, "use TESS_COPY, which makes the real form",
+                         "a complex matrix cannot be borrowed");
     }
     if (a->col_ind_bits != 32 || (a->where == TESS_MEMORY_DEVICE) != (ctx->device == TESS_DEVICE_GPU)) {
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, "use TESS_COPY",
@@ -257,6 +275,8 @@ static tess_status copy_host_coo(tess_context *ctx, const tess_coo_arrays *a, co
 {
     int32_t *row = NULL, *col = NULL;
     double *wide = NULL;
+    const int64_t numbers = count_numbers(a->nnz, a->is_complex);
+    tess_entries entries = {.nrows = a->nrows, .ncols = a->ncols, .count = a->nnz, .is_complex = a->is_complex != 0};
     tess_assembled made = {0};
     tess_status status = TESS_SUCCESS;
 
@@ -267,17 +287,20 @@ static tess_status copy_host_coo(tess_context *ctx, const tess_coo_arrays *a, co
     narrow_indices(row_ind, a->index_bits, a->nnz, row);
     narrow_indices(col_ind, a->index_bits, a->nnz, col);
     if (a->val_precision != TESS_PRECISION_FP64) {
-        TESS_TRY(tess_host_allocate(ctx, a->nnz, sizeof *wide, (void **)&wide));
-        TESS_TRY(ctx->host->convert(ctx, a->nnz, a->val_precision, val, TESS_PRECISION_FP64, wide));
+        TESS_TRY(tess_host_allocate(ctx, numbers, sizeof *wide, (void **)&wide));
+        TESS_TRY(ctx->host->convert(ctx, numbers, a->val_precision, val, TESS_PRECISION_FP64, wide));
     }
-    TESS_TRY(tess_assemble_coo(ctx, a->nrows, a->ncols, a->nnz, row, col, wide ? wide : val, &made));
-    TESS_TRY(adopt_assembled(ctx, a->nrows, a->ncols, &made, out));
+    entries.row = row;
+    entries.col = col;
+    entries.val = wide ? wide : val;
+    TESS_TRY(tess_assemble_entries(ctx, &entries, &made));
+    TESS_TRY(adopt_assembled(ctx, a->ncols, a->is_complex, &made, out));
     (*out)->keeps_order = false;
     (*out)->given = a->val_precision;
 cleanup:
     tess_host_release(ctx, row, a->nnz, sizeof *row);
     tess_host_release(ctx, col, a->nnz, sizeof *col);
-    tess_host_release(ctx, wide, a->nnz, sizeof *wide);
+    tess_host_release(ctx, wide, numbers, sizeof *wide);
     return status;
 }
 
@@ -291,6 +314,7 @@ static tess_status create_coo(tess_context *ctx, const tess_coo_arrays *a, tess_
     const void *row_ind = NULL, *col_ind = NULL, *val = NULL;
     void *own_row = NULL, *own_col = NULL, *own_val = NULL;
     const size_t size = (size_t)a->index_bits / 8, val_size = tess_precision_bytes(a->val_precision);
+    const int64_t numbers = count_numbers(a->nnz, a->is_complex);
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(check_sizes(ctx, a->nrows, a->ncols, a->nnz, a->where));
@@ -301,12 +325,12 @@ static tess_status create_coo(tess_context *ctx, const tess_coo_arrays *a, tess_
     TESS_TRY(check_values(ctx, a->val_precision));
     TESS_TRY(to_host(ctx, a->where, a->row_ind, a->nnz, size, &row_ind, &own_row));
     TESS_TRY(to_host(ctx, a->where, a->col_ind, a->nnz, size, &col_ind, &own_col));
-    TESS_TRY(to_host(ctx, a->where, a->val, a->nnz, val_size, &val, &own_val));
+    TESS_TRY(to_host(ctx, a->where, a->val, numbers, val_size, &val, &own_val));
     status = copy_host_coo(ctx, a, row_ind, col_ind, val, out);
 cleanup:
     tess_host_release(ctx, own_row, a->nnz, size);
     tess_host_release(ctx, own_col, a->nnz, size);
-    tess_host_release(ctx, own_val, a->nnz, val_size);
+    tess_host_release(ctx, own_val, numbers, val_size);
     return status;
 }
 

@@ -114,5 +114,6 @@ tess_status tess_matrix_share(const tess_matrix *a, tess_context *ctx, tess_matr
     reader = (*out)->storage;
     reader->shared = s->shared;
     (*out)->keeps_order = a->keeps_order;
+    (*out)->is_complex = a->is_complex;
     return TESS_SUCCESS;
 }

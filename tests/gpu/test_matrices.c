@@ -159,9 +159,18 @@ static void wrong_borrowed_arrays_are_refused(void **state)
     (void)state;
     for (int k = 0; k < 6; k++) {
         device_array ptr = upload(all_offsets[k], 3, sizeof *offsets), col = upload(all_columns[k], 4, sizeof *columns);
-        tess_csr_arrays arrays = {
-            sizeof(tess_csr_arrays), 2,          3, 4, ptr.data, col.data, val.data, TESS_PRECISION_FP64, 64, 32,
-            TESS_MEMORY_DEVICE,      TESS_BORROW};
+        tess_csr_arrays arrays = {.size = sizeof(tess_csr_arrays),
+                                  .nrows = 2,
+                                  .ncols = 3,
+                                  .nnz = 4,
+                                  .row_ptr = ptr.data,
+                                  .col_ind = col.data,
+                                  .val = val.data,
+                                  .val_precision = TESS_PRECISION_FP64,
+                                  .row_ptr_bits = 64,
+                                  .col_ind_bits = 32,
+                                  .where = TESS_MEMORY_DEVICE,
+                                  .ownership = TESS_BORROW};
         tess_matrix *m = NULL;
 
         if (k == 0) {
@@ -233,8 +242,16 @@ static void coo_from_the_device(void **state)
     static const double val[] = {1.0, 2.0, 3.0, 4.0};
     device_array drow = upload(row, 4, sizeof *row), dcol = upload(col, 4, sizeof *col),
                  dval = upload(val, 4, sizeof *val);
-    tess_coo_arrays arrays = {
-        sizeof(tess_coo_arrays), 2, 3, 4, drow.data, dcol.data, dval.data, TESS_PRECISION_FP64, 64, TESS_MEMORY_DEVICE};
+    tess_coo_arrays arrays = {.size = sizeof(tess_coo_arrays),
+                              .nrows = 2,
+                              .ncols = 3,
+                              .nnz = 4,
+                              .row_ind = drow.data,
+                              .col_ind = dcol.data,
+                              .val = dval.data,
+                              .val_precision = TESS_PRECISION_FP64,
+                              .index_bits = 64,
+                              .where = TESS_MEMORY_DEVICE};
     tess_matrix *m = NULL;
     oracle_csr got;
 

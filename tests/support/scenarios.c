@@ -71,9 +71,18 @@ static tess_status create_unsorted_csr(scene *s)
 {
     static const int32_t row_ptr[] = {0, 3, 5}, col_ind[] = {2, 1, 1, 2, 0};
     static const double val[] = {1.0, 2.0, 3.0, 4.0, 5.0};
-    tess_csr_arrays arrays = {
-        sizeof(tess_csr_arrays), 2,        3, 5, row_ptr, col_ind, val, TESS_PRECISION_FP64, 32, 32,
-        TESS_MEMORY_HOST,        TESS_COPY};
+    tess_csr_arrays arrays = {.size = sizeof(tess_csr_arrays),
+                              .nrows = 2,
+                              .ncols = 3,
+                              .nnz = 5,
+                              .row_ptr = row_ptr,
+                              .col_ind = col_ind,
+                              .val = val,
+                              .val_precision = TESS_PRECISION_FP64,
+                              .row_ptr_bits = 32,
+                              .col_ind_bits = 32,
+                              .where = TESS_MEMORY_HOST,
+                              .ownership = TESS_COPY};
     tess_matrix *made = NULL;
 
     return keep_or_destroy_matrix(tess_matrix_create_csr(s->ctx, &arrays, &made), &made);
@@ -83,8 +92,16 @@ static tess_status create_coo(scene *s)
 {
     static const int64_t row[] = {1, 0, 1, 1}, col[] = {2, 1, 0, 2};
     static const double val[] = {1.0, 2.0, 3.0, 4.0};
-    tess_coo_arrays arrays = {sizeof(tess_coo_arrays), 2, 3, 4, row, col, val, TESS_PRECISION_FP64, 64,
-                              TESS_MEMORY_HOST};
+    tess_coo_arrays arrays = {.size = sizeof(tess_coo_arrays),
+                              .nrows = 2,
+                              .ncols = 3,
+                              .nnz = 4,
+                              .row_ind = row,
+                              .col_ind = col,
+                              .val = val,
+                              .val_precision = TESS_PRECISION_FP64,
+                              .index_bits = 64,
+                              .where = TESS_MEMORY_HOST};
     tess_matrix *made = NULL;
 
     return keep_or_destroy_matrix(tess_matrix_create_coo(s->ctx, &arrays, &made), &made);

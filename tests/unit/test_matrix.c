@@ -99,8 +99,16 @@ static void duplicates_are_summed_in_order(void **state)
     enum { N = 40000 };
     int32_t *row = test_allocate(N, sizeof *row), *col = test_allocate(N, sizeof *col);
     double *val = random_values(N, 9, -1.0, 1.0), sum[3] = {0.0, 0.0, 0.0};
-    tess_coo_arrays arrays = {sizeof(tess_coo_arrays), 3, 1, N, row, col, val, TESS_PRECISION_FP64, 32,
-                              TESS_MEMORY_HOST};
+    tess_coo_arrays arrays = {.size = sizeof(tess_coo_arrays),
+                              .nrows = 3,
+                              .ncols = 1,
+                              .nnz = N,
+                              .row_ind = row,
+                              .col_ind = col,
+                              .val = val,
+                              .val_precision = TESS_PRECISION_FP64,
+                              .index_bits = 32,
+                              .where = TESS_MEMORY_HOST};
 
     (void)state;
     for (int i = 0; i < N; i++) {
@@ -128,8 +136,16 @@ static void explicit_zeros_are_kept(void **state)
 {
     static const double val[] = {0.0, -0.0, 0.0};
     static const int32_t ind[] = {0, 1, 2};
-    tess_coo_arrays arrays = {sizeof(tess_coo_arrays), 3, 3, 3, ind, ind, val, TESS_PRECISION_FP64, 32,
-                              TESS_MEMORY_HOST};
+    tess_coo_arrays arrays = {.size = sizeof(tess_coo_arrays),
+                              .nrows = 3,
+                              .ncols = 3,
+                              .nnz = 3,
+                              .row_ind = ind,
+                              .col_ind = ind,
+                              .val = val,
+                              .val_precision = TESS_PRECISION_FP64,
+                              .index_bits = 32,
+                              .where = TESS_MEMORY_HOST};
     tess_context *ctx = open_cpu(1);
     tess_matrix *m = NULL;
 
@@ -204,9 +220,18 @@ static void offsets_of_no_rows_are_checked(void **state)
 {
     static const int64_t one[] = {1};
     static const int32_t col[] = {0};
-    tess_csr_arrays arrays = {
-        sizeof(tess_csr_arrays), 0,          3, 1, one, col, small_val, TESS_PRECISION_FP64, 64, 32,
-        TESS_MEMORY_HOST,        TESS_BORROW};
+    tess_csr_arrays arrays = {.size = sizeof(tess_csr_arrays),
+                              .nrows = 0,
+                              .ncols = 3,
+                              .nnz = 1,
+                              .row_ptr = one,
+                              .col_ind = col,
+                              .val = small_val,
+                              .val_precision = TESS_PRECISION_FP64,
+                              .row_ptr_bits = 64,
+                              .col_ind_bits = 32,
+                              .where = TESS_MEMORY_HOST,
+                              .ownership = TESS_BORROW};
     tess_context *ctx = open_cpu(1);
 
     (void)state;
@@ -219,8 +244,16 @@ static void offsets_of_no_rows_are_checked(void **state)
 static void wrong_coo_arrays_are_refused(void **state)
 {
     static const int32_t row[] = {0, 2}, col[] = {1, 1}, beyond[] = {0, 3}, negative[] = {-1, 0};
-    const tess_coo_arrays good = {sizeof(tess_coo_arrays), 3, 2, 2, row, col, small_val, TESS_PRECISION_FP64, 32,
-                                  TESS_MEMORY_HOST};
+    const tess_coo_arrays good = {.size = sizeof(tess_coo_arrays),
+                                  .nrows = 3,
+                                  .ncols = 2,
+                                  .nnz = 2,
+                                  .row_ind = row,
+                                  .col_ind = col,
+                                  .val = small_val,
+                                  .val_precision = TESS_PRECISION_FP64,
+                                  .index_bits = 32,
+                                  .where = TESS_MEMORY_HOST};
     tess_context *ctx = open_cpu(1);
     tess_coo_arrays arrays = good;
     tess_matrix *m = NULL;
@@ -282,9 +315,18 @@ static void borrowing_needs_sorted_rows_and_narrow_columns(void **state)
     arrays = small_arrays(32, 64);
     arrays.ownership = TESS_BORROW;
     refuse_csr(ctx, TESS_INVALID_ARGUMENT, arrays);
-    arrays = (tess_csr_arrays){
-        sizeof(tess_csr_arrays), 3,          4, 5, sorted_ptr, duplicate, sorted_val, TESS_PRECISION_FP64, 64, 32,
-        TESS_MEMORY_HOST,        TESS_BORROW};
+    arrays = (tess_csr_arrays){.size = sizeof(tess_csr_arrays),
+                               .nrows = 3,
+                               .ncols = 4,
+                               .nnz = 5,
+                               .row_ptr = sorted_ptr,
+                               .col_ind = duplicate,
+                               .val = sorted_val,
+                               .val_precision = TESS_PRECISION_FP64,
+                               .row_ptr_bits = 64,
+                               .col_ind_bits = 32,
+                               .where = TESS_MEMORY_HOST,
+                               .ownership = TESS_BORROW};
     refuse_csr(ctx, TESS_OUT_OF_RANGE, arrays);
     tess_context_destroy(ctx);
 }

@@ -91,6 +91,7 @@ static tess_status copy_values(const tess_matrix *a, tess_matrix **out)
     TESS_TRY(tess_matrix_from_view(ctx, &view, false, out));
     ((csr_storage *)(*out)->storage)->owns_values = true;
     (*out)->keeps_order = a->keeps_order;
+    (*out)->is_complex = a->is_complex;
     return TESS_SUCCESS;
 cleanup:
     tess_device_release(ctx, val, view.nnz, sizeof(double));
@@ -191,6 +192,7 @@ static tess_status take_values(tess_sequence *q, const tess_sequence_values *giv
 {
     tess_context *ctx = q->ctx;
     const bool on_gpu = ctx->device == TESS_DEVICE_GPU;
+    const int64_t expected = q->matrix->is_complex ? q->matrix->nnz / 2 : q->matrix->nnz; /* re and im of an entry */
     const bool named = tess_precision_bytes(given->precision) > 0 && tess_memory_name(given->where)[0] != '?';
     tess_vector seen = {
         .ctx = ctx, .n = given->count, .precision = given->precision, .data = (void *)(uintptr_t)given->val};
@@ -198,7 +200,7 @@ static tess_status take_values(tess_sequence *q, const tess_sequence_values *giv
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(tess_matrix_require_assembled(q->matrix, "a sequence with new values"));
-    if (given->count != q->matrix->nnz) {
+    if (given->count != expected) {
         return tess_fail(ctx, TESS_DIMENSION_MISMATCH, "give the values of the pattern that the sequence began with",
                          "%s for %s of the matrix", tess_count(given->count, "value").text,
                          tess_count(q->matrix->nnz, "nonzero").text);

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Complex matrices: the real form of arrays in every precision and order, new values, copies, refusals, solves. */
+#include <complex.h>
+
+#include <tessera/solver.h>
+
+#include "support/product.h"
+#include "support/solve.h"
+
+/* 2 by 3:  1+2i  .  3-1i   in unsorted rows, with (0, 2) given twice
+             .   4i   .                                               */
+static const int64_t small_ptr[] = {0, 3, 4};
+static const int32_t small_col[] = {2, 0, 2, 1}, small_row[] = {0, 0, 0, 1};
+static const double small_val[] = {1.0, -3.0, 1.0, 2.0, 2.0, 2.0, 0.0, 4.0};
+static const int64_t form_ptr[] = {0, 4, 8, 10, 12};
+static const int32_t form_col[] = {0, 1, 4, 5, 0, 1, 4, 5, 2, 3, 2, 3};
+static const double form_val[] = {1.0, -2.0, 3.0, 1.0, 2.0, 1.0, -1.0, 3.0, 0.0, -4.0, 4.0, 0.0};
+
+static tess_csr_arrays csr_of(const void *val, tess_precision precision)
+{
+    return (tess_csr_arrays){.size = sizeof(tess_csr_arrays),
+                             .nrows = 2,
+                             .ncols = 3,
+                             .nnz = 4,
+                             .row_ptr = small_ptr,
+                             .col_ind = small_col,
+                             .val = val,
+                             .val_precision = precision,
+                             .row_ptr_bits = 64,
+                             .col_ind_bits = 32,
+                             .is_complex = 1};
+}
+
+static tess_coo_arrays coo_of(const void *val, tess_precision precision)
+{
+    return (tess_coo_arrays){.size = sizeof(tess_coo_arrays),
+                             .nrows = 2,
+                             .ncols = 3,
+                             .nnz = 4,
+                             .row_ind = small_row,
+                             .col_ind = small_col,
+                             .val = val,
+                             .val_precision = precision,
+                             .index_bits = 32,
+                             .is_complex = 1};
+}
+
+static void assert_is_form(const tess_matrix *m)
+{
+    oracle_csr a = decode_matrix(m);
+
+    assert_true(tess_matrix_is_complex(m));
+    assert_int_equal(a.nrows, 4);
+    assert_int_equal(a.ncols, 6);
+    assert_int_equal(a.nnz, 12);
+    assert_memory_equal(a.row_ptr, form_ptr, sizeof form_ptr);
+    assert_memory_equal(a.col_ind, form_col, sizeof form_col);
+    for (int k = 0; k < 12; k++) {
+        assert_true(a.val[k] == form_val[k]); /* -0 is 0 */
+    }
+    oracle_free(&a);
+}
+
+static void arrays_become_the_real_form(void **state)
+{
+    tess_context *ctx = open_device(2);
+    float narrow[8];
+
+    (void)state;
+    for (int k = 0; k < 8; k++) {
+        narrow[k] = (float)small_val[k];
+    }
+    for (int way = 0; way < 4; way++) {
+        const void *val = way % 2 ? (const void *)narrow : small_val;
+        const tess_precision precision = way % 2 ? TESS_PRECISION_FP32 : TESS_PRECISION_FP64;
+        const tess_csr_arrays csr = csr_of(val, precision);
+        const tess_coo_arrays coo = coo_of(val, precision);
+        tess_matrix *a = NULL, *copy = NULL;
+
+        if (way < 2) {
+            assert_ok(ctx, tess_matrix_create_csr(ctx, &csr, &a));
+        } else {
+            assert_ok(ctx, tess_matrix_create_coo(ctx, &coo, &a));
+        }
+        assert_is_form(a);
+        assert_ok(ctx, tess_matrix_copy_to(a, ctx, &copy));
+        assert_is_form(copy);
+        tess_matrix_destroy(copy);
+        tess_matrix_destroy(a);
+    }
+    tess_context_destroy(ctx);
+}
+
+static void real_matrices_are_not_complex(void **state)
+{
+    tess_context *ctx = open_device(1);
+    oracle_csr laplace = oracle_laplace2d(4);
+    tess_matrix *a = make_matrix(ctx, &laplace);
+
+    (void)state;
+    assert_false(tess_matrix_is_complex(a));
+    assert_false(tess_matrix_is_complex(NULL));
+    tess_matrix_destroy(a);
+    oracle_free(&laplace);
+    tess_context_destroy(ctx);
+}
+
+static void arrays_are_refused(void **state)
+{
+    tess_context *ctx = open_device(1);
+    tess_csr_arrays csr = csr_of(small_val, TESS_PRECISION_FP64);
+    tess_coo_arrays coo = coo_of(small_val, TESS_PRECISION_FP64);
+    tess_matrix *a = NULL;
+
+    (void)state;
+    csr.ownership = TESS_BORROW;
+    csr.where = TEST_DEVICE == TESS_DEVICE_GPU ? TESS_MEMORY_DEVICE : TESS_MEMORY_HOST;
+    assert_fails(ctx, TESS_UNSUPPORTED, tess_matrix_create_csr(ctx, &csr, &a));
+    coo.nrows = INT64_C(1) << 30; /* twice that is one row too many */
+    assert_fails(ctx, TESS_OUT_OF_RANGE, tess_matrix_create_coo(ctx, &coo, &a));
+    coo.nrows = 2;
+    coo.ncols = INT64_C(1) << 30;
+    assert_fails(ctx, TESS_OUT_OF_RANGE, tess_matrix_create_coo(ctx, &coo, &a));
+    assert_null(a);
+    tess_context_destroy(ctx);
+}
+
+/* ---- an operator ---- */
+
+/* On the pattern of a Laplacian: 4 - shift on the diagonal (Helmholtz); hermitian: phases beside it (a magnetic field).
+ */
+static double complex *complex_values(const oracle_csr *a, double complex shift, bool hermitian)
+{
+    double complex *val = calloc((size_t)a->nnz, sizeof *val);
+
+    assert_non_null(val);
+    for (int64_t i = 0; i < a->nrows; i++) {
+        for (int64_t p = a->row_ptr[i]; p < a->row_ptr[i + 1]; p++) {
+            const int64_t j = a->col_ind[p];
+            const double turn = j > i ? 0.3 : -0.3;
+
+            val[p] = a->val[p];
+            if (i == j) { val[p] -= shift; }
+            if (i != j && hermitian) { val[p] *= cexp(I * turn); }
+        }
+    }
+    return val;
+}
+
+static tess_matrix *make_complex(tess_context *ctx, const oracle_csr *pattern, const double complex *val)
+{
+    tess_csr_arrays arrays = {.size = sizeof arrays,
+                              .nrows = pattern->nrows,
+                              .ncols = pattern->ncols,
+                              .nnz = pattern->nnz,
+                              .row_ptr = pattern->row_ptr,
+                              .col_ind = pattern->col_ind,
+                              .val = val,
+                              .row_ptr_bits = 64,
+                              .col_ind_bits = 32,
+                              .is_complex = 1};
+    tess_matrix *a = NULL;
+
+    assert_ok(ctx, tess_matrix_create_csr(ctx, &arrays, &a));
+    return a;
+}
+
+/* Of the largest element of |A||x| + |b|: the largest |b - A x|. */
+static double backward_error(const oracle_csr *a, const double complex *val, const double complex *b,
+                             const double complex *x)
+{
+    double worst = 0.0;
+
+    for (int64_t i = 0; i < a->nrows; i++) {
+        double complex r = b[i];
+        double size = cabs(b[i]);
+
+        for (int64_t p = a->row_ptr[i]; p < a->row_ptr[i + 1]; p++) {
+            r -= val[p] * x[a->col_ind[p]];
+            size += cabs(val[p]) * cabs(x[a->col_ind[p]]);
+        }
+        worst = fmax(worst, cabs(r) / size);
+    }
+    return worst;
+}
+
+static void solve_and_check(tess_context *ctx, const oracle_csr *pattern, const double complex *val,
+                            const tess_matrix *a, tess_solver_kind kind)
+{
+    const int64_t n = pattern->nrows;
+    double complex *b = (double complex *)random_values(2 * n, 7, -1.0, 1.0);
+    double complex *x = calloc((size_t)n, sizeof *x);
+    tess_solve_options options = solve_options(kind);
+    tess_solver *solver = NULL;
+    tess_solve_result result;
+
+    assert_non_null(x);
+    assert_ok(ctx, tess_solver_create(a, &options, &solver));
+    result = solve_with(solver, ctx, 2 * n, (const double *)b, (double *)x);
+    assert_true(result.converged);
+    assert_true(result.verified);
+    assert_at_most(backward_error(pattern, val, b, x), 1e-9); /* rtol is 1e-10 of ||b|| */
+    tess_solver_destroy(solver);
+    free(x);
+    free(b);
+}
+
+static void complex_systems_are_solved(void **state)
+{
+    tess_context *ctx = open_device(2);
+    oracle_csr pattern = oracle_laplace2d(12);
+    const struct {
+        double complex shift;
+        bool hermitian;
+        tess_solver_kind kind;
+    } cases[] = {{-0.1, true, TESS_SOLVER_CG},
+                 {0.6, true, TESS_SOLVER_MINRES},
+                 {0.6 + 0.2 * I, false, TESS_SOLVER_GMRES},
+                 {-0.5 + 0.4 * I, false, TESS_SOLVER_BICGSTAB},
+                 {0.6 + 0.2 * I, false, TESS_SOLVER_AUTO},
+                 {-0.1, true, TESS_SOLVER_AUTO}};
+
+    (void)state;
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        double complex *val = complex_values(&pattern, cases[c].shift, cases[c].hermitian);
+        tess_matrix *a = make_complex(ctx, &pattern, val);
+
+        solve_and_check(ctx, &pattern, val, a, cases[c].kind);
+        tess_matrix_destroy(a);
+        free(val);
+    }
+    oracle_free(&pattern);
+    tess_context_destroy(ctx);
+}
+
+/* A solver and a stored matrix renew themselves from re and im of each entry. */
+static void new_values_are_taken(void **state)
+{
+    tess_context *ctx = open_device(1);
+    oracle_csr pattern = oracle_laplace2d(8);
+    double complex *before = complex_values(&pattern, 0.0, false);
+    double complex *after = complex_values(&pattern, -0.5 + 0.5 * I, false);
+    float *narrow = calloc((size_t)(2 * pattern.nnz), sizeof *narrow);
+    tess_matrix *a = make_complex(ctx, &pattern, before), *other = NULL;
+    oracle_csr expected, got;
+
+    (void)state;
+    assert_non_null(narrow);
+    for (int64_t k = 0; k < 2 * pattern.nnz; k++) {
+        narrow[k] = (float)((const double *)after)[k];
+    }
+    assert_ok(ctx, tess_matrix_update_values(a, after, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
+    other = make_complex(ctx, &pattern, after);
+    expected = decode_matrix(other);
+    got = decode_matrix(a);
+    assert_memory_equal(got.val, expected.val, (size_t)got.nnz * sizeof *got.val);
+    solve_and_check(ctx, &pattern, after, a, TESS_SOLVER_BICGSTAB);
+    oracle_free(&got);
+    assert_ok(ctx, tess_matrix_update_values(a, narrow, TESS_PRECISION_FP32, TESS_MEMORY_HOST)); /* exact here */
+    got = decode_matrix(a);
+    assert_memory_equal(got.val, expected.val, (size_t)got.nnz * sizeof *got.val);
+    oracle_free(&got);
+    oracle_free(&expected);
+    tess_matrix_destroy(other);
+    tess_matrix_destroy(a);
+    free(narrow);
+    free(before);
+    free(after);
+    oracle_free(&pattern);
+    tess_context_destroy(ctx);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(arrays_become_the_real_form), cmocka_unit_test(real_matrices_are_not_complex),
+        cmocka_unit_test(arrays_are_refused),          cmocka_unit_test(complex_systems_are_solved),
+        cmocka_unit_test(new_values_are_taken),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
