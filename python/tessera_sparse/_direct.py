@@ -62,7 +62,8 @@ def spsolve(A, b, permc_spec=None, use_umfpack=True, *, rtol=None, **options):
     """
     Solves A x = b by the method that the library chooses, and returns x.
 
-    A small matrix that is not symmetric, or one with a narrow band, gets complete factors, which are applied once.
+    A small matrix that is not symmetric or has 8 columns of b, or one with a narrow band, gets complete factors, which
+    are applied once.
     Unlike SciPy's, `spsolve` need not compute them for others, and returns no x that is wrong: it raises
     `ConvergenceError`, whose `result` says why. For a matrix that is singular in FP64 it warns by
     `scipy.sparse.linalg.MatrixRankWarning` and returns NaN.
@@ -117,15 +118,20 @@ def _in_real_numbers(matrix, b):
 _OTHER_REASONS = ("nan_or_inf", "time_limit", "interrupted", "iterations")  # that say nothing of singular matrices
 # A matrix of so many rows and entries in a row, or of so narrow a band, has complete factors nearly for free.
 _MOST_ROWS, _MOST_ENTRIES, _NARROW = 50000, 12, 4
+_MANY_COLUMNS = 8  # from so many on, factors cost less than iterations also where A is symmetric
 
 
 def _by_factors(matrix, b, rtol):
-    """x by complete factors, applied once, of a small unsymmetric or banded matrix; None: not tried or not accepted."""
+    """
+    x by complete factors, applied once, of a small matrix that is unsymmetric or banded, or of many columns; None: not
+    tried or not accepted.
+    """
     n = matrix.shape[0]
     if (matrix.is_operator or matrix.context.on_gpu or n == 0 or matrix.nnz > _MOST_ENTRIES * n or
             matrix.given != np.float64 or not isinstance(b, np.ndarray) or b.dtype != np.float64 or b.size == 0):
         return None
-    if not _is_narrow(matrix) and (n > _MOST_ROWS or _seems_symmetric(matrix)):
+    many = b.ndim == 2 and b.shape[1] >= _MANY_COLUMNS
+    if not _is_narrow(matrix) and (n > _MOST_ROWS or not many and _seems_symmetric(matrix)):
         return None
     try:
         return Factors(matrix, _factored(matrix), rtol).solve(b)

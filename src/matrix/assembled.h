@@ -118,7 +118,9 @@ typedef struct assembled_ops {
                                   struct tess_residual_sums *sums);
 } assembled_ops;
 
-/* residual_columns_host.c */
+/* residual_host.c */
+tess_status true_residual_host(const tess_matrix *assembled, const double *b, const double *x, double *residual,
+                               int exponent, struct tess_residual_sums *sums);
 tess_status true_residuals_host(const tess_matrix *assembled, const residual_columns *q,
                                 struct tess_residual_sums *sums);
 

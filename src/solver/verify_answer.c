@@ -159,7 +159,7 @@ cleanup:
 }
 
 tess_status verify_answer(const tess_matrix *a, const tess_vector *b, const tess_vector *x,
-                                 const tess_verify_options *o, tess_verification *out)
+                          const tess_verify_options *o, tess_verification *out)
 {
     true_residual now;
     double *residual = NULL;

@@ -141,8 +141,7 @@ static tess_status take_column(const columns_call *call, const tess_columns *fro
 {
     const columns_place place = place_of(from, c);
 
-    *out = (tess_vector){
-        .ctx = call->a->ctx, .n = from->rows, .precision = TESS_PRECISION_FP64, .data = place.data};
+    *out = (tess_vector){.ctx = call->a->ctx, .n = from->rows, .precision = TESS_PRECISION_FP64, .data = place.data};
     if (place.row_stride == 1) { return TESS_SUCCESS; }
     out->data = call->alone;
     return columns_ops_of(call->a->ctx)->move(call->a->ctx, from->rows, 1, place, column_alone(call->alone));
@@ -246,9 +245,9 @@ static tess_status check_columns(const tess_matrix *a, const tess_columns *b, co
     TESS_TRY(columns_require(a->ctx, b, a->nrows, "b"));
     TESS_TRY(columns_require(a->ctx, x, a->ncols, "x"));
     if (b->columns != 1 && b->columns != x->columns) {
-        status = tess_fail(a->ctx, TESS_DIMENSION_MISMATCH, "pass as many columns in b as in x, or one for all",
-                           "b has %s, x %s", tess_count(b->columns, "column").text,
-                           tess_count(x->columns, "column").text);
+        status =
+            tess_fail(a->ctx, TESS_DIMENSION_MISMATCH, "pass as many columns in b as in x, or one for all",
+                      "b has %s, x %s", tess_count(b->columns, "column").text, tess_count(x->columns, "column").text);
     }
 cleanup:
     return status;

@@ -74,12 +74,13 @@ static void measure(const direct_factors *m, int columns, const double *r, doubl
 
 static column_plan make_plan(const direct_factors *m, int columns, const double *r)
 {
-        double largest[TESS_MAX_COLUMNS];
+    double largest[TESS_MAX_COLUMNS];
     column_plan plan = {.columns = columns};
 
     measure(m, columns, r, largest);
     for (int c = 0; c < columns; c++) {
-        const bool normal = m->moderate && largest[c] > 0.0 && isfinite(largest[c]) && direct_may_multiply(ilogb(largest[c]));
+        const bool normal =
+            m->moderate && largest[c] > 0.0 && isfinite(largest[c]) && direct_may_multiply(ilogb(largest[c]));
 
         plan.place[c] = normal ? plan.count++ : -1;
         plan.exponent[c] = normal ? ilogb(largest[c]) : 0;
