@@ -26,6 +26,12 @@ static const char *name_of(const direct_factors *m)
     return m->cholesky ? "cholesky" : "lu";
 }
 
+/* Of what is factored. */
+static int64_t rows_of(const direct_factors *m)
+{
+    return m->n / m->parts;
+}
+
 /* MUMPS is built in, but cannot be loaded. The words are the dynamic linker's. */
 static tess_status refuse_absent(tess_context *ctx, tess_precond_kind kind)
 {
@@ -95,14 +101,14 @@ tess_status direct_judge(const direct_factors *m, const char *step, const mumps_
     case STRUCTURALLY_SINGULAR:
         return tess_fail(m->ctx, TESS_SINGULAR, "choose another preconditioner, or none",
                          "%s: the matrix is singular for any values: its structural rank is %d of %lld", name_of(m),
-                         reply->detail, (long long)m->n);
+                         reply->detail, (long long)rows_of(m));
     case NO_ENTRIES:
         return tess_fail(m->ctx, TESS_SINGULAR, "remove the empty rows", "%s: the matrix has no entries", name_of(m));
     case NUMERICALLY_SINGULAR:
         return tess_fail(m->ctx, TESS_SINGULAR,
                          "try --precond-precision fp64, or ilut or ilu0, which shift the diagonal",
                          "%s: the matrix is singular in %s: pivot %d of %lld is zero", name_of(m),
-                         tess_precision_name(m->precision), reply->detail + 1, (long long)m->n);
+                         tess_precision_name(m->precision), reply->detail + 1, (long long)rows_of(m));
     case NO_MEMORY:
     case NO_MEMORY_IN_C:
     case NO_MEMORY_IN_ORDERING:
@@ -121,7 +127,7 @@ tess_status direct_judge(const direct_factors *m, const char *step, const mumps_
 
 static mumps_arguments arguments_of(const direct_factors *m, const direct_system *s)
 {
-    return (mumps_arguments){.n = m->n,
+    return (mumps_arguments){.n = s->n,
                              .nnz = s->count,
                              .row = s->row,
                              .column = s->column,
@@ -141,7 +147,7 @@ static tess_status analyse(direct_factors *m, const direct_system *s)
     mumps_close(m->ctx, m->mumps);
     m->mumps = NULL;
     m->symmetry = s->symmetry;
-    if (!direct_take_analysis(m->matrix, m->precision, m->symmetry, &analysis)) {
+    if (!direct_take_analysis(m->matrix, m->precision, s, &analysis)) {
         status = direct_analyse(s, m->relaxation, &analysis);
     }
     m->mumps = analysis.mumps;
@@ -182,14 +188,14 @@ static tess_status judge_pivots(const direct_factors *m)
 {
     if (m->facts.null_pivots > 0) {
         tess_log(m->ctx, TESS_LOG_INFO, "%s: the matrix is singular in %s: %d of %s %s zero and set aside", name_of(m),
-                 tess_precision_name(m->precision), m->facts.null_pivots, tess_count(m->n, "pivot").text,
+                 tess_precision_name(m->precision), m->facts.null_pivots, tess_count(rows_of(m), "pivot").text,
                  m->facts.null_pivots == 1 ? "is" : "are");
     }
     if (m->cholesky && m->facts.negative_pivots > 0) {
         return tess_fail(m->ctx, TESS_SINGULAR, "use lu; for a large condition number --precond-precision fp64",
                          "cholesky: the matrix is not positive definite in %s: %d of %s %s negative",
-                         tess_precision_name(m->precision), m->facts.negative_pivots, tess_count(m->n, "pivot").text,
-                         m->facts.negative_pivots == 1 ? "is" : "are");
+                         tess_precision_name(m->precision), m->facts.negative_pivots,
+                         tess_count(rows_of(m), "pivot").text, m->facts.negative_pivots == 1 ? "is" : "are");
     }
     return TESS_SUCCESS;
 }
@@ -211,7 +217,7 @@ static tess_status factor(direct_factors *m, const direct_system *s, bool rescal
 
         arguments.null_pivots = true;
         TESS_TRY(run_with_space(m, &arguments, predicted, &reply));
-        if (reply.code >= 0 && reply.null_pivots == m->n) { reply = singular; }
+        if (reply.code >= 0 && reply.null_pivots == rows_of(m)) { reply = singular; }
     }
     if (reply.code < 0) { return direct_judge(m, "factorization", &reply); }
     m->facts = reply;
@@ -253,6 +259,7 @@ cleanup:
 static tess_status compute(direct_factors *m)
 {
     direct_system s;
+    const int parts = m->parts;
     bool analysed = false;
     tess_status status = TESS_SUCCESS;
 
@@ -260,10 +267,11 @@ static tess_status compute(direct_factors *m)
     TESS_TRY(direct_read(m->matrix, m->cholesky, &s));
     TESS_TRY(direct_check_values(&s, name_of(m), m->cholesky));
     m->negated = s.negated;
+    m->parts = s.parts;
     TESS_TRY(compute_sparse(m, &s));
     if (m->klu) { goto cleanup; }
     TESS_TRY(direct_scale(&s, m->precision, INT_MAX, m->row_exponent, m->column_exponent));
-    analysed = m->mumps && m->symmetry == s.symmetry;
+    analysed = m->mumps && m->symmetry == s.symmetry && parts == s.parts;
     if (!analysed) { TESS_TRY(analyse(m, &s)); }
     TESS_TRY(factor(m, &s, analysed));
     m->moderate = is_moderate(m);
@@ -367,6 +375,7 @@ static tess_status create_on_host(tess_precond *p, const tess_precond_options *o
     m->precision = p->role.storage;
     m->memory_limit = options->direct.memory_limit;
     m->relaxation = DIRECT_RELAXATION;
+    m->parts = 1;
     m->by_default = !options->role.given;
     TESS_TRY(open_factors(m));
     if (p->ctx->device == TESS_DEVICE_GPU) {

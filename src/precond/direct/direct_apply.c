@@ -120,14 +120,34 @@ static void fill(const direct_factors *m, tess_precision vectors, double value, 
     }
 }
 
+static void conjugate(const direct_factors *m, int columns, void *rhs)
+{
+    const int64_t end = m->n * columns;
+
+    for (int64_t i = 1; i < end && m->precision == TESS_PRECISION_FP32; i += 2) {
+        ((float *)rhs)[i] = -((float *)rhs)[i];
+    }
+    for (int64_t i = 1; i < end && m->precision == TESS_PRECISION_FP64; i += 2) {
+        ((double *)rhs)[i] = -((double *)rhs)[i];
+    }
+}
+
+/* The transpose of the real form is the form of A^H: with it one solves A^T conj(x) = conj(b). */
 mumps_reply direct_run(const direct_factors *m, bool transposed, int columns, void *rhs)
 {
     const mumps_arguments arguments = {
-        .n = m->n, .rhs = rhs, .relaxation = m->relaxation, .transposed = transposed, .columns = columns};
+        .n = m->n / m->parts, .rhs = rhs, .relaxation = m->relaxation, .transposed = transposed, .columns = columns};
+    const bool conjugates = transposed && m->parts == 2;
+    mumps_reply reply = {.code = 0};
 
-    if (!m->klu) { return mumps_run(m->mumps, MUMPS_SOLVE, &arguments); }
-    klu_solve_columns(m->ctx, m->klu, transposed, columns, rhs);
-    return (mumps_reply){.code = 0};
+    if (conjugates) { conjugate(m, columns, rhs); }
+    if (m->klu) {
+        klu_solve_columns(m->ctx, m->klu, transposed, columns, rhs);
+    } else {
+        reply = mumps_run(m->mumps, MUMPS_SOLVE, &arguments);
+    }
+    if (conjugates) { conjugate(m, columns, rhs); }
+    return reply;
 }
 
 tess_status direct_solve(const direct_factors *m, bool transposed, tess_precision vectors, const void *r, void *z)

@@ -19,6 +19,7 @@ typedef struct direct_factors {
     tess_context *ctx;
     const tess_matrix *matrix; /* borrowed */
     int64_t n;
+    int parts; /* 2: the factors are complex, and the vectors' numbers are re and im in turn; else 1 */
     bool cholesky;
     bool negated; /* the factors are those of -A */
     tess_precision precision;
