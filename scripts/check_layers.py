@@ -84,9 +84,9 @@ PUBLIC_FLOORS = {
 }
 # The most sources of src/ that may include a header, by others too: so many a change to it compiles again.
 MOST_DEPENDENTS = {
-    "include/tessera/automatic.h": 60,
-    "include/tessera/order.h": 108,
-    "include/tessera/papers.h": 100,
+    "include/tessera/automatic.h": 63,
+    "include/tessera/order.h": 111,
+    "include/tessera/papers.h": 102,
     "include/tessera/precond.h": 170,
     "include/tessera/solver.h": 100,
 }

@@ -113,7 +113,8 @@ typedef struct tess_shell_operator {
     int (*error_bound)(void *user, const double *x, double *bound);
     int symmetric;         /**< 1: A = A^T, so that auto takes MINRES; 0 (default): unknown, and it takes BiCGSTAB */
     int positive_definite; /**< 1: symmetric as well, so that auto takes CG; 0 (default): unknown */
-    int64_t reserved[3];   /**< zeros */
+    int64_t is_complex;    /**< 1: it is the real form of a complex operator (tess_matrix_is_complex); 0 (default) */
+    int64_t reserved[2];   /**< zeros */
 } tess_shell_operator;
 
 /** The order of the rows of y and of the elements of x, for a split or composite matrix. */

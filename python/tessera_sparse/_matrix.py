@@ -161,7 +161,8 @@ class Matrix:
             raise ValueError(f"data has {arrays[0].size // (2 if is_complex else 1)} elements and indices "
                              f"{arrays[1].size}; they must agree")
         csr = _csr_struct(arrays, shape, gpu)
-        csr.is_complex = is_complex
+        if is_complex:
+            csr.is_complex, csr.nnz = 1, csr.nnz // 2
         borrow = not copy and csr.val_precision == 0 and csr.col_ind_bits == 32 and gpu == context.on_gpu
         with context.lock:
             pointer = ctypes.c_void_p()
@@ -194,6 +195,7 @@ class Matrix:
                                           of_complex)
         self.marks = tuple(bool(mark) for mark in marks)
         shell.symmetric, shell.positive_definite = self.marks
+        shell.is_complex = of_complex
         size = 2 if of_complex else 1
         pointer = _new(lib.tess_matrix_create_shell, context, size * operator.shape[0], size * operator.shape[1],
                        ctypes.byref(shell))
@@ -483,7 +485,7 @@ class _Form(Matrix):
         self.given, self.dtype = (_complex.real_type(kind) for kind in (matrix.given, matrix.dtype))
         self.loss, self.row_losses, self.like, self.borrowed = matrix.loss, None, None, False
         self.is_operator, self.context, self.pointer = matrix.is_operator, matrix.context, matrix.pointer
-        self.handle, self.shape = matrix.handle, matrix.shape
+        self.handle, self.shape = matrix.handle, tuple(2 * size for size in matrix.shape)
         if self.is_operator:
             self.operator, self.bound, self.has_bound, self.marks = (matrix.operator, matrix.bound, matrix.has_bound,
                                                                      matrix.marks)

@@ -180,11 +180,17 @@ tess_status tess_matrix_create_shell(tess_context *ctx, int64_t nrows, int64_t n
         return tess_fail(ctx, TESS_OUT_OF_RANGE, "rows and columns number 0 to 2^31 - 1",
                          "a shell matrix cannot have the size %lld by %lld", (long long)nrows, (long long)ncols);
     }
+    if (shell->is_complex && (nrows % 2 != 0 || ncols % 2 != 0)) {
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "give twice the rows and columns of the complex operator",
+                         "the real form of a complex operator cannot have the size %lld by %lld", (long long)nrows,
+                         (long long)ncols);
+    }
     status = options_require_reserved(ctx, "tess_shell_operator", shell->reserved);
     if (status == TESS_SUCCESS) { status = tess_matrix_make(ctx, nrows, ncols, 0, out); }
     if (status == TESS_SUCCESS) {
         (*out)->format = TESS_FORMAT_SHELL;
         (*out)->shell = *shell;
+        (*out)->is_complex = shell->is_complex != 0;
     }
     return status;
 }

@@ -9,6 +9,7 @@
 #include "base/options.h"
 #include "dense/columns.h"
 #include "precond/precond_options.h"
+#include "precond/turned.h"
 
 tess_precond *tess_precond_hold(const tess_precond *m)
 {
@@ -136,12 +137,12 @@ tess_status tess_precond_create(const tess_matrix *a, const tess_precond_options
     return status;
 }
 
-static tess_status create(const tess_matrix *a, const tess_precond_options *options, tess_precond **out)
+/* The options fit the matrix. */
+static tess_status create_of(const tess_matrix *a, const tess_precond_options *options, tess_precond **out)
 {
     tess_precond *m = NULL;
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(check_request(a, options));
     TESS_TRY(tess_precond_make(a, tess_find_precond(options->kind), &m));
     m->role = options->role;
     if (m->ops->create) { status = m->ops->create(m, options); }
@@ -152,6 +153,16 @@ static tess_status create(const tess_matrix *a, const tess_precond_options *opti
 cleanup:
     tess_precond_destroy(m);
     return status;
+}
+
+static tess_status create(const tess_matrix *a, const tess_precond_options *options, tess_precond **out)
+{
+    bool turned = false;
+    tess_status status = check_request(a, options);
+
+    if (status == TESS_SUCCESS) { status = turned_is_wanted(a, options->kind, &turned); }
+    if (status != TESS_SUCCESS) { return status; }
+    return turned ? turned_create(a, options, create_of, out) : create_of(a, options, out);
 }
 
 tess_status tess_precond_create_renewable(const tess_matrix *a, const tess_precond_options *options, tess_precond **out)
@@ -416,6 +427,7 @@ tess_status tess_precond_get_factors(const tess_precond *m, tess_precond_factors
 {
     TESS_REQUIRE(NULL, m);
     TESS_REQUIRE(m->ctx, out);
+    m = turned_inside(m);
     if (!m->ops->factors) {
         return tess_fail(m->ctx, TESS_UNSUPPORTED, "choose ilu0, ic0, ilut, ict, iluk, lu or cholesky",
                          "preconditioner %s has no factors", tess_precond_kind_name(m->kind));
@@ -443,6 +455,7 @@ tess_status tess_precond_get_levels(const tess_precond *m, tess_amg_levels *out)
     TESS_REQUIRE(m->ctx, out);
     status = result_require_size(m->ctx, "tess_amg_levels", out->size, sizeof full);
     if (status != TESS_SUCCESS) { return status; }
+    m = turned_inside(m);
     if (!m->ops->levels) {
         return tess_fail(m->ctx, TESS_UNSUPPORTED, "choose amg", "preconditioner %s has no levels",
                          tess_precond_kind_name(m->kind));
@@ -466,6 +479,7 @@ tess_status tess_precond_get_sweeps(const tess_precond *m, tess_precond_sweeps *
     TESS_REQUIRE(m->ctx, out);
     status = result_require_size(m->ctx, "tess_precond_sweeps", out->size, sizeof full);
     if (status != TESS_SUCCESS) { return status; }
+    m = turned_inside(m);
     if (!m->ops->sweeps) {
         return tess_fail(m->ctx, TESS_UNSUPPORTED, "choose jacobi-sweeps", "preconditioner %s has no sweeps",
                          tess_precond_kind_name(m->kind));

@@ -4,6 +4,7 @@
 #include "base/gpu_found.h"
 #include "dense/columns.h"
 #include "dense/gemv.h"
+#include "dense/pairs.h"
 #include "dense/trsv.h"
 #include "format/dia/dia.h"
 #include "format/ellr/ellr.h"

@@ -3,7 +3,7 @@
  * BiCGSTAB with right preconditioning (van der Vorst, SIAM J. Sci. Stat. Comput. 13 (1992), the algorithm of section 4
  * with K1 = I), in five passes: p and p^; v = A p^; s and s^; t = A s^; x and r.
  */
-#include "solver/krylov.h"
+#include "solver/complex/choice.h"
 
 enum { SHADOW, DIRECTION, V, T, DIRECTION_HAT, S_HAT };
 
@@ -75,6 +75,7 @@ cleanup:
 }
 
 const tess_method tess_method_bicgstab = {.kind = TESS_SOLVER_BICGSTAB,
+                                          .choose = complex_choose_bicgstab,
                                           .has_recurrence = true,
                                           .vectors = bicgstab_vectors,
                                           .start = start_bicgstab,
