@@ -290,12 +290,21 @@ static void close_factors(direct_factors *m)
     tess_host_release(m->ctx, m->rhs, m->n, tess_precision_bytes(m->precision));
 }
 
-static tess_status open_factors(direct_factors *m)
+static tess_status open_exponents(direct_factors *m)
 {
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(tess_host_allocate(m->ctx, m->n, sizeof *m->row_exponent, (void **)&m->row_exponent));
-    TESS_TRY(tess_host_allocate(m->ctx, m->n, sizeof *m->column_exponent, (void **)&m->column_exponent));
+    status = tess_host_allocate(m->ctx, m->n, sizeof *m->column_exponent, (void **)&m->column_exponent);
+cleanup:
+    return status;
+}
+
+static tess_status open_factors(direct_factors *m)
+{
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(open_exponents(m));
     status = tess_host_allocate(m->ctx, m->n, tess_precision_bytes(m->precision), &m->rhs);
 cleanup:
     return status;
@@ -360,9 +369,39 @@ static tess_status renew(tess_precond *p)
     return m->by_default ? compute_by_default(p) : compute(p->own);
 }
 
+/* Matrices that may be KLU's. */
+enum { MOST_SPARSE_ROWS = 1 << 18, MOST_SPARSE_ENTRIES = 12 };
+
+/* Where no precision was named, KLU's factors in FP64: they are applied in less time than MUMPS' in FP32, and once.
+   *done: they are there. */
+static tess_status try_sparse(tess_precond *p, bool *done)
+{
+    direct_factors *m = p->own;
+    const tess_precision precision = m->precision;
+    direct_system s = {.ctx = m->ctx};
+    tess_status status = TESS_SUCCESS;
+
+    *done = false;
+    if (!m->by_default || m->cholesky || m->n > MOST_SPARSE_ROWS || p->matrix->nnz > MOST_SPARSE_ENTRIES * m->n ||
+        !klu_is_here()) {
+        return TESS_SUCCESS;
+    }
+    m->precision = TESS_PRECISION_FP64;
+    TESS_TRY(direct_read(m->matrix, false, &s));
+    m->parts = s.parts;
+    if (s.bad_row < 0) { TESS_TRY(compute_sparse(m, &s)); }
+    *done = m->klu != NULL;
+    if (*done) { p->role = (tess_role_precision){1, TESS_PRECISION_FP64, TESS_ARITHMETIC_FP64}; }
+cleanup:
+    direct_release(&s);
+    if (!*done) { m->precision = precision; }
+    return status;
+}
+
 static tess_status create_on_host(tess_precond *p, const tess_precond_options *options)
 {
     direct_factors *m = NULL;
+    bool done = false;
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(tess_host_allocate(p->ctx, 1, sizeof *m, &p->own));
@@ -377,11 +416,13 @@ static tess_status create_on_host(tess_precond *p, const tess_precond_options *o
     m->relaxation = DIRECT_RELAXATION;
     m->parts = 1;
     m->by_default = !options->role.given;
-    TESS_TRY(open_factors(m));
+    TESS_TRY(open_exponents(m));
+    TESS_TRY(try_sparse(p, &done));
+    TESS_TRY(tess_host_allocate(m->ctx, m->n, tess_precision_bytes(m->precision), &m->rhs));
     if (p->ctx->device == TESS_DEVICE_GPU) {
         TESS_TRY(tess_host_allocate(p->ctx, m->n, sizeof *m->copy, (void **)&m->copy));
     }
-    status = renew(p);
+    status = done ? TESS_SUCCESS : renew(p);
 cleanup:
     return status;
 }
