@@ -373,7 +373,7 @@ static tess_status renew(tess_precond *p)
 enum { MOST_SPARSE_ROWS = 1 << 18, MOST_SPARSE_ENTRIES = 12 };
 
 /* Where no precision was named, KLU's factors in FP64: they are applied in less time than MUMPS' in FP32, and once.
-   *done: they are there. */
+ *done: they are there. */
 static tess_status try_sparse(tess_precond *p, bool *done)
 {
     direct_factors *m = p->own;
