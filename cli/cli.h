@@ -307,6 +307,15 @@ typedef struct cli_solve_run {
 void cli_report_solve(const cli_solve_run *run, bool timings);
 json_t *cli_solve_json(const cli_solve_run *run);
 void cli_print_matrix(const cli_matrix *matrix);
+/* Rows, columns and nonzeros as the user has them: those of a complex matrix, not of its real form. */
+typedef struct cli_size {
+    int64_t nrows, ncols, nnz;
+    const char *kind; /* ", complex", or nothing */
+} cli_size;
+cli_size cli_size_of(const tess_matrix *a);
+/* "960 x 960, 15844 nonzeros, complex" */
+enum { CLI_SIZE_TEXT = 128 };
+const char *cli_size_text(const tess_matrix *a, char *buffer, size_t size);
 /* The line of the row-scaled residual; nothing where nobody knows the rows. In JSON: null. */
 void cli_print_row_residual(const tess_row_residual *rows);
 json_t *cli_row_residual_json(const tess_row_residual *rows);

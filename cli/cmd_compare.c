@@ -150,9 +150,8 @@ static int measure_on_gpu(comparison *all)
 
 static void print_comparison(const comparison *all, const tess_context *ctx)
 {
-    const tess_matrix *a = all->matrix.a;
-    printf("%-17s %s: %lld x %lld, %s\n", "matrix", cli_shown(all->matrix.name), (long long)tess_matrix_nrows(a),
-           (long long)tess_matrix_ncols(a), tess_count(tess_matrix_nnz(a), "nonzero").text);
+    char size[CLI_SIZE_TEXT];
+    printf("%-17s %s: %s\n", "matrix", cli_shown(all->matrix.name), cli_size_text(all->matrix.a, size, sizeof size));
     printf("%-17s %s\n", "cpu", tess_context_device_name(ctx));
     printf("%-17s %s\n", "gpu", all->no_gpu == NULL ? all->gpu_name : all->no_gpu);
     if (all->with_solves) { cli_solves_print(&all->solves); }
@@ -165,12 +164,12 @@ static json_t *comparison_json(const comparison *all, const tess_context *ctx)
 {
     char buffer[64];
     const cli_products_options *products = &all->options->products;
+    const cli_size size = cli_size_of(all->matrix.a);
     json_t *root = json_pack(
         "{ss ss so sI sI sI so si ss? so so si sb so}", "command", "compare", "version", tess_version(), "matrix",
-        cli_json_text(all->matrix.name), "nrows", (json_int_t)tess_matrix_nrows(all->matrix.a), "ncols",
-        (json_int_t)tess_matrix_ncols(all->matrix.a), "nnz", (json_int_t)tess_matrix_nnz(all->matrix.a), "cpu_name",
-        cli_json_text(tess_context_device_name(ctx)), "threads", tess_context_threads(ctx), "gpu_name",
-        all->no_gpu == NULL ? all->gpu_name : NULL, "x",
+        cli_json_text(all->matrix.name), "nrows", (json_int_t)size.nrows, "ncols", (json_int_t)size.ncols, "nnz",
+        (json_int_t)size.nnz, "cpu_name", cli_json_text(tess_context_device_name(ctx)), "threads",
+        tess_context_threads(ctx), "gpu_name", all->no_gpu == NULL ? all->gpu_name : NULL, "x",
         cli_json_text(cli_vector_describe(&products->x, buffer, sizeof buffer)), "x_magnitude",
         cli_json_real(products->x_magnitude), "repeat", products->repeats, "format_chosen", products->choice.chosen,
         "results", all->with_products ? cli_products_json(&all->products) : json_array());

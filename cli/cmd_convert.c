@@ -124,8 +124,8 @@ static int load(conversion *c)
     int code = cli_load_matrix(c->ctx, c->options->input, &c->matrix);
     c->read_seconds = c->matrix.seconds;
     if (code == CLI_CONVERGED) {
-        c->nrows = tess_matrix_nrows(c->matrix.a);
-        c->ncols = tess_matrix_ncols(c->matrix.a);
+        c->nrows = cli_size_of(c->matrix.a).nrows;
+        c->ncols = cli_size_of(c->matrix.a).ncols;
     }
     return code;
 }
@@ -140,7 +140,7 @@ static int write_to(const char *path, const void *user)
 
 static json_t *convert_json(const conversion *c)
 {
-    const int64_t nnz = c->values == NULL ? tess_matrix_nnz(c->matrix.a) : c->nrows * c->ncols;
+    const int64_t nnz = c->values == NULL ? cli_size_of(c->matrix.a).nnz : c->nrows * c->ncols;
     return json_pack("{ss ss so so sI sI sI sf sf}", "command", "convert", "version", tess_version(), "input",
                      cli_json_text(c->options->input), "output", cli_json_text(c->options->given), "nrows",
                      (json_int_t)c->nrows, "ncols", (json_int_t)c->ncols, "nnz", (json_int_t)nnz, "read_seconds",
@@ -150,11 +150,11 @@ static json_t *convert_json(const conversion *c)
 static void print_conversion(const conversion *c)
 {
     char read_text[32], write_text[32];
-    printf("%s: %lld x %lld, ", c->options->given, (long long)c->nrows, (long long)c->ncols);
+    char size[CLI_SIZE_TEXT];
     if (c->values == NULL) {
-        printf("%s", tess_count(tess_matrix_nnz(c->matrix.a), "nonzero").text);
+        printf("%s: %s", c->options->given, cli_size_text(c->matrix.a, size, sizeof size));
     } else {
-        printf("a dense array");
+        printf("%s: %lld x %lld, a dense array", c->options->given, (long long)c->nrows, (long long)c->ncols);
     }
     printf("; read in %s, written in %s\n", cli_seconds_text(c->read_seconds, read_text, sizeof read_text),
            cli_seconds_text(c->write_seconds, write_text, sizeof write_text));

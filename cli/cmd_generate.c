@@ -97,13 +97,14 @@ static int print_list(const char *json)
 static json_t *generate_json(const generate_options *options, const tess_matrix *a, double seconds)
 {
     json_t *arguments = json_array();
+    const cli_size size = cli_size_of(a);
     for (int i = 1; i < options->word_count; i++) {
         json_array_append_new(arguments, cli_json_text(options->words[i]));
     }
     return json_pack("{ss ss ss so so sI sI sI sf}", "command", "generate", "version", tess_version(), "name",
                      options->words[0], "arguments", arguments, "output", cli_json_text(options->output), "nrows",
-                     (json_int_t)tess_matrix_nrows(a), "ncols", (json_int_t)tess_matrix_ncols(a), "nnz",
-                     (json_int_t)tess_matrix_nnz(a), "seconds", seconds);
+                     (json_int_t)size.nrows, "ncols", (json_int_t)size.ncols, "nnz", (json_int_t)size.nnz, "seconds",
+                     seconds);
 }
 
 /* The files beside the matrix, of n rows, that `ventricle` can have. */
@@ -138,9 +139,8 @@ static int make_and_write(const generate_options *options, tess_context *ctx)
     if (code == CLI_CONVERGED) { code = write_extras(options, ctx, tess_matrix_nrows(a)); }
     double seconds = cli_seconds() - start;
     if (code == CLI_CONVERGED && cli_text_wanted(options->host.json)) {
-        char time[32];
-        printf("%s: %lld x %lld, %s, written in %s\n", cli_shown(options->output), (long long)tess_matrix_nrows(a),
-               (long long)tess_matrix_ncols(a), tess_count(tess_matrix_nnz(a), "nonzero").text,
+        char time[32], size[CLI_SIZE_TEXT];
+        printf("%s: %s, written in %s\n", cli_shown(options->output), cli_size_text(a, size, sizeof size),
                cli_seconds_text(seconds, time, sizeof time));
     }
     if (code == CLI_CONVERGED && options->host.json != NULL) {

@@ -117,10 +117,8 @@ static int measure_errors(spmv_run *run)
 
 static void print_spmv(const spmv_run *run)
 {
-    char buffer[64], bytes[32], time[32], format[32];
-    const tess_matrix *a = run->matrix.a;
-    printf("%-17s %s: %lld x %lld, %s\n", "matrix", cli_shown(run->matrix.name), (long long)tess_matrix_nrows(a),
-           (long long)tess_matrix_ncols(a), tess_count(tess_matrix_nnz(a), "nonzero").text);
+    char buffer[64], bytes[32], time[32], format[32], size[CLI_SIZE_TEXT];
+    printf("%-17s %s: %s\n", "matrix", cli_shown(run->matrix.name), cli_size_text(run->matrix.a, size, sizeof size));
     cli_print_device(run->ctx);
     bool mixed = cli_takes_policy(run->options->storage.format);
     printf("%-17s %s %s, %s\n", "storage",
@@ -152,15 +150,16 @@ static void print_spmv(const spmv_run *run)
 static json_t *spmv_json(const spmv_run *run)
 {
     char buffer[64];
-    json_t *root = json_pack(
-        "{ss ss so sI sI sI ss so si ss ss so sI}", "command", "spmv", "version", tess_version(), "matrix",
-        cli_json_text(run->matrix.name), "nrows", (json_int_t)tess_matrix_nrows(run->matrix.a), "ncols",
-        (json_int_t)tess_matrix_ncols(run->matrix.a), "nnz", (json_int_t)tess_matrix_nnz(run->matrix.a), "device",
-        cli_device_name(run->ctx), "device_name", cli_json_text(tess_context_device_name(run->ctx)), "threads",
-        tess_context_threads(run->ctx), "format", tess_format_name(tess_matrix_format(run->stored)), "matrix_precision",
-        tess_precision_name(tess_matrix_precision(run->stored)), "x",
-        cli_json_text(cli_vector_describe(&run->options->x, buffer, sizeof buffer)), "matrix_bytes",
-        (json_int_t)tess_matrix_bytes(run->stored));
+    const cli_size size = cli_size_of(run->matrix.a);
+    json_t *root =
+        json_pack("{ss ss so sI sI sI ss so si ss ss so sI}", "command", "spmv", "version", tess_version(), "matrix",
+                  cli_json_text(run->matrix.name), "nrows", (json_int_t)size.nrows, "ncols", (json_int_t)size.ncols,
+                  "nnz", (json_int_t)size.nnz, "device", cli_device_name(run->ctx), "device_name",
+                  cli_json_text(tess_context_device_name(run->ctx)), "threads", tess_context_threads(run->ctx),
+                  "format", tess_format_name(tess_matrix_format(run->stored)), "matrix_precision",
+                  tess_precision_name(tess_matrix_precision(run->stored)), "x",
+                  cli_json_text(cli_vector_describe(&run->options->x, buffer, sizeof buffer)), "matrix_bytes",
+                  (json_int_t)tess_matrix_bytes(run->stored));
     if (root == NULL) { return NULL; }
     json_object_set_new(root, "matrix_exact", json_boolean(tess_matrix_is_exact(run->stored)));
     json_object_set_new(root, "arithmetic", json_string(tess_precision_name(arithmetic_precision(run->options))));
@@ -206,7 +205,7 @@ static int compute(spmv_run *run, tess_context *ctx)
     spmv_options *options = run->options;
     int code = cli_load_matrix(ctx, options->matrix, &run->matrix);
     if (code != CLI_CONVERGED) { return code; }
-    code = cli_load_vector(ctx, &options->x, "x", tess_matrix_ncols(run->matrix.a), NULL, &run->x);
+    code = cli_load_vector(ctx, &options->x, "x", tess_matrix_ncols(run->matrix.a), run->matrix.a, &run->x);
     if (code != CLI_CONVERGED) { return code; }
     tess_status status = tess_matrix_convert(run->matrix.a, &options->storage, &run->stored);
     if (status == TESS_SUCCESS) { cli_note_choices(run->stored, &options->storage); }

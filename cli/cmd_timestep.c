@@ -255,8 +255,9 @@ static int load_start(timestep_objects *o, int64_t n)
     char text[768];
     int code = cli_session_begin(&o->session, o->matrix.a, NULL, options_text(o->options, text, sizeof text));
     if (code != CLI_CONVERGED) { return code; }
-    return o->options->stop.resume != NULL ? cli_resume(&o->session, o->ctx, n, true, &o->x)
-                                           : cli_load_vector(o->ctx, &o->options->initial, "initial", n, NULL, &o->x);
+    return o->options->stop.resume != NULL
+               ? cli_resume(&o->session, o->ctx, n, true, &o->x)
+               : cli_load_vector(o->ctx, &o->options->initial, "initial", n, o->matrix.a, &o->x);
 }
 
 static int make_steps(timestep_objects *o)

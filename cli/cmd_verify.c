@@ -110,6 +110,7 @@ static int load_columns(tess_context *ctx, const cli_vector_choice *choice, cons
     if (choice->source == CLI_VECTOR_FILE) {
         *out = (cli_columns){.ctx = ctx};
         tess_status status = tess_array_read(ctx, cli_input_path(choice->path), &out->values, &out->nrows, &out->ncols);
+        if (status == TESS_SUCCESS) { status = cli_columns_make_complex(a, nrows, out); }
         if (status != TESS_SUCCESS) { return cli_report_failure(ctx, status); }
         if (out->nrows == nrows && out->ncols > 0) { return CLI_CONVERGED; }
         cli_error("%s: %s has %s and %s, but the matrix is %lld x %lld, and %s needs %s", choice->path, what,

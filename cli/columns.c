@@ -11,7 +11,22 @@ enum { MOST_LINES = 20 };
 
 /* ---- values ---- */
 
-int cli_columns_read(tess_context *ctx, const char *path, const char *option, int64_t nrows, cli_columns *out)
+tess_status cli_columns_make_complex(const tess_matrix *a, int64_t nrows, cli_columns *columns)
+{
+    cli_columns wide;
+    if (!tess_matrix_is_complex(a) || 2 * columns->nrows != nrows) { return TESS_SUCCESS; }
+    tess_status status = cli_columns_create(columns->ctx, nrows, columns->ncols, &wide);
+    for (int64_t k = 0; k < columns->nrows * columns->ncols && status == TESS_SUCCESS; k++) {
+        wide.values[2 * k] = columns->values[k];
+    }
+    if (status != TESS_SUCCESS) { return status; }
+    cli_columns_free(columns);
+    *columns = wide;
+    return TESS_SUCCESS;
+}
+
+int cli_columns_read(tess_context *ctx, const char *path, const char *option, int64_t nrows, const tess_matrix *a,
+                     cli_columns *out)
 {
     *out = (cli_columns){.ctx = ctx};
     tess_status status = tess_array_read(ctx, cli_input_path(path), &out->values, &out->nrows, &out->ncols);
@@ -20,6 +35,8 @@ int cli_columns_read(tess_context *ctx, const char *path, const char *option, in
         if (status == TESS_NOT_FOUND) { cli_hint_file(option); }
         return code;
     }
+    status = cli_columns_make_complex(a, nrows, out);
+    if (status != TESS_SUCCESS) { return cli_report_failure(ctx, status); }
     if (out->nrows == nrows && out->ncols > 0) { return CLI_CONVERGED; }
     if (out->ncols == 1) {
         cli_error("%s: the file for --%s has %s, but the matrix needs %lld", path, option,

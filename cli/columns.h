@@ -12,8 +12,12 @@ typedef struct cli_columns {
     int64_t nrows, ncols;
 } cli_columns;
 
-/* Reads the file of an option; it must have `nrows` rows. Returns an exit code, message printed. */
-int cli_columns_read(tess_context *ctx, const char *path, const char *option, int64_t nrows, cli_columns *out);
+/* Reads the file of an option; it must have `nrows` rows, as `a` has rows or columns. Real numbers for a complex matrix
+   become complex ones. Returns an exit code, message printed. */
+int cli_columns_read(tess_context *ctx, const char *path, const char *option, int64_t nrows, const tess_matrix *a,
+                     cli_columns *out);
+/* Likewise of what was read, which may have other sizes. */
+tess_status cli_columns_make_complex(const tess_matrix *a, int64_t nrows, cli_columns *columns);
 tess_status cli_columns_create(tess_context *ctx, int64_t nrows, int64_t ncols, cli_columns *out);
 /* Column j to a vector, and back. */
 tess_status cli_columns_get(const cli_columns *columns, int64_t j, tess_vector *out);

@@ -124,7 +124,7 @@ int cli_products_start(const tess_matrix *a, cli_products *all)
     tess_context *ctx = tess_matrix_context(a);
     const cli_products_options *options = all->options;
     if (!make_rows(all)) { return cli_report_failure(NULL, TESS_OUT_OF_MEMORY); }
-    int code = cli_load_vector(ctx, &options->x, "x", tess_matrix_ncols(a), NULL, &all->x);
+    int code = cli_load_vector(ctx, &options->x, "x", tess_matrix_ncols(a), a, &all->x);
     if (code == CLI_CONVERGED && options->x_magnitude != 1.0) {
         tess_status status = tess_vector_scale(options->x_magnitude, all->x, TESS_ARITHMETIC_FP64);
         code = status == TESS_SUCCESS ? CLI_CONVERGED : cli_report_failure(ctx, status);

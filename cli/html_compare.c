@@ -10,9 +10,9 @@ static void write_summary(FILE *file, const cli_compare_page *page)
 {
     char method[64], precond[64], time[32];
     const cli_solves *solves = page->solves;
-    fprintf(file, "<p>The matrix has %s, %s and %s. GPU: ", tess_count(tess_matrix_nrows(page->matrix->a), "row").text,
-            tess_count(tess_matrix_ncols(page->matrix->a), "column").text,
-            tess_count(tess_matrix_nnz(page->matrix->a), "nonzero").text);
+    const cli_size size = cli_size_of(page->matrix->a);
+    fprintf(file, "<p>The matrix has %s, %s and %s%s. GPU: ", tess_count(size.nrows, "row").text,
+            tess_count(size.ncols, "column").text, tess_count(size.nnz, "nonzero").text, size.kind);
     cli_write_escaped(file, page->gpu);
     fputs(".</p>\n", file);
     if (solves == NULL) { return; }

@@ -18,9 +18,9 @@ static void write_summary(FILE *file, const cli_solve_run *run)
 {
     char precond[64], bytes[32], setup[32], solve[32];
     const tess_solve_result *r = run->result;
-    const tess_matrix *a = run->matrix->a;
-    fprintf(file, "<p>The system has %s and %s. ", tess_count(tess_matrix_nrows(a), "equation").text,
-            tess_count(tess_matrix_nnz(a), "nonzero").text);
+    const cli_size size = cli_size_of(run->matrix->a);
+    fprintf(file, "<p>The system has %s and %s%s. ", tess_count(size.nrows, "equation").text,
+            tess_count(size.nnz, "nonzero").text, size.kind);
     fprintf(file, "<strong>%s</strong> with preconditioner <strong>", tess_solver_kind_name(r->solver));
     cli_write_escaped(file, cli_precond_text(&run->options->precond, precond, sizeof precond));
     fprintf(file, "</strong> made %s in %s, after %s of set-up, with %s of memory. ",

@@ -161,6 +161,11 @@ void cli_info_print(const info_report *report)
     const tess_matrix_analysis *facts = report->facts;
     printf("%-17s %s\n", "matrix", cli_shown(matrix->name));
     if (matrix->from_file) { print_file_facts(&matrix->info); }
+    if (tess_matrix_is_complex(matrix->a)) {
+        char size[CLI_SIZE_TEXT];
+        printf("%-17s %s; below is its real form, symmetric if the matrix is Hermitian\n", "complex",
+               cli_size_text(matrix->a, size, sizeof size));
+    }
     print_structure(facts);
     printf("%-17s", "stored exactly");
     for (int p = 0; p < TESS_PRECISION_COUNT; p++) {
@@ -272,6 +277,7 @@ json_t *cli_info_json(const info_report *report)
         json_pack("{ss ss so}", "command", "info", "version", tess_version(), "matrix", cli_json_text(matrix->name));
     if (root == NULL) { return NULL; }
     json_object_set_new(root, "file", matrix->from_file ? file_json(&matrix->info) : json_null());
+    json_object_set_new(root, "complex", json_boolean(tess_matrix_is_complex(matrix->a)));
     add_counts(root, f);
     json_object_set_new(root, "pattern_symmetric", symmetry_json(f->pattern_symmetric));
     json_object_set_new(root, "numerically_symmetric", symmetry_json(f->numerically_symmetric));

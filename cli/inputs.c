@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Matrices and vectors that the command line names: from files, model problems and words. */
-#include "cli.h"
+#include "columns.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -43,6 +43,21 @@ static int generate_in_place(tess_context *ctx, const char *text, tess_matrix **
     }
     free(copy);
     return code;
+}
+
+cli_size cli_size_of(const tess_matrix *a)
+{
+    const cli_size form = {tess_matrix_nrows(a), tess_matrix_ncols(a), tess_matrix_nnz(a), ""};
+    if (!tess_matrix_is_complex(a)) { return form; }
+    return (cli_size){form.nrows / 2, form.ncols / 2, form.nnz / 4, ", complex"};
+}
+
+const char *cli_size_text(const tess_matrix *a, char *buffer, size_t size)
+{
+    const cli_size s = cli_size_of(a);
+    snprintf(buffer, size, "%lld x %lld, %s%s", (long long)s.nrows, (long long)s.ncols,
+             tess_count(s.nnz, "nonzero").text, s.kind);
+    return buffer;
 }
 
 int cli_load_matrix(tess_context *ctx, const char *name, cli_matrix *out)
@@ -90,28 +105,33 @@ void cli_hint_file(const char *option)
             option);
 }
 
-static int read_vector(tess_context *ctx, const char *path, const char *option, int64_t n, tess_vector **out)
+/* One column. */
+static int read_vector(tess_context *ctx, const char *path, const char *option, int64_t n, const tess_matrix *a,
+                       tess_vector **out)
 {
-    tess_status status = tess_vector_read(ctx, cli_input_path(path), out);
-    if (status != TESS_SUCCESS) {
-        int code = cli_report_failure(ctx, status);
-        if (status == TESS_NOT_FOUND) { cli_hint_file(option); }
-        return code;
+    cli_columns read;
+    int code = cli_columns_read(ctx, path, option, n, a, &read);
+    if (code == CLI_CONVERGED && read.ncols != 1) {
+        cli_error("%s: the file for --%s is an array of %lld by %lld, but a vector was expected", path, option,
+                  (long long)read.nrows, (long long)read.ncols);
+        code = CLI_INPUT;
     }
-    if (tess_vector_size(*out) == n) { return CLI_CONVERGED; }
-    cli_error("%s: the file for --%s has %s, but the matrix needs %lld", path, option,
-              tess_count(tess_vector_size(*out), "value").text, (long long)n);
-    return CLI_INPUT;
+    tess_status status = TESS_SUCCESS;
+    if (code == CLI_CONVERGED) { status = tess_vector_create(ctx, n, TESS_PRECISION_FP64, out); }
+    if (code == CLI_CONVERGED && status == TESS_SUCCESS) { status = cli_columns_get(&read, 0, *out); }
+    cli_columns_free(&read);
+    return status == TESS_SUCCESS ? code : cli_report_failure(ctx, status);
 }
 
-/* 1 / n, 2 / n, ..., 1: the solution of Tezcan et al. 2022, section IV-B. */
-static tess_status fill_ramp(tess_vector *x)
+/* 1, or the ramp 1 / n, 2 / n, ..., 1: the solution of Tezcan et al. 2022, section IV-B. Real numbers, also where x is
+   of the real form of a complex matrix. */
+static tess_status fill_real(const tess_matrix *a, bool ramp, tess_vector *x)
 {
-    int64_t n = tess_vector_size(x);
-    double *values = malloc(n > 0 ? (size_t)n * sizeof *values : 1);
+    const int64_t step = tess_matrix_is_complex(a) ? 2 : 1, n = tess_vector_size(x);
+    double *values = calloc((size_t)n + 1, sizeof *values);
     if (values == NULL) { return TESS_OUT_OF_MEMORY; }
-    for (int64_t i = 0; i < n; i++) {
-        values[i] = (double)(i + 1) / (double)n;
+    for (int64_t i = 0; i < n; i += step) {
+        values[i] = ramp ? (double)(i / step + 1) / (double)(n / step) : 1.0;
     }
     tess_status status = tess_vector_set(x, values, TESS_PRECISION_FP64, TESS_MEMORY_HOST);
     free(values);
@@ -122,7 +142,7 @@ static tess_status make_product(const tess_matrix *a, bool ramp, tess_vector *b)
 {
     tess_vector *x = NULL;
     tess_status status = tess_vector_create(tess_matrix_context(a), tess_matrix_ncols(a), TESS_PRECISION_FP64, &x);
-    if (status == TESS_SUCCESS) { status = ramp ? fill_ramp(x) : tess_vector_fill(x, 1.0); }
+    if (status == TESS_SUCCESS) { status = fill_real(a, ramp, x); }
     if (status == TESS_SUCCESS) { status = tess_matrix_spmv(a, TESS_OP_NONE, 1.0, x, 0.0, b); }
     tess_vector_destroy(x);
     return status;
@@ -131,11 +151,11 @@ static tess_status make_product(const tess_matrix *a, bool ramp, tess_vector *b)
 int cli_load_vector(tess_context *ctx, const cli_vector_choice *choice, const char *option, int64_t n,
                     const tess_matrix *a, tess_vector **out)
 {
-    if (choice->source == CLI_VECTOR_FILE) { return read_vector(ctx, choice->path, option, n, out); }
+    if (choice->source == CLI_VECTOR_FILE) { return read_vector(ctx, choice->path, option, n, a, out); }
     tess_status status = tess_vector_create(ctx, n, TESS_PRECISION_FP64, out);
     if (status == TESS_SUCCESS) {
         if (choice->source == CLI_VECTOR_ONES) {
-            status = tess_vector_fill(*out, 1.0);
+            status = fill_real(a, false, *out);
         } else if (choice->source == CLI_VECTOR_RANDOM) {
             status = tess_vector_set_random(*out, choice->seed, -1.0, 1.0);
         } else if (choice->source == CLI_VECTOR_UNIFORM) {

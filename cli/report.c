@@ -67,13 +67,13 @@ static bool is_exact(const cli_solve_run *run)
 
 void cli_print_matrix(const cli_matrix *matrix)
 {
-    const long long nrows = (long long)tess_matrix_nrows(matrix->a), ncols = (long long)tess_matrix_ncols(matrix->a);
-    const long long nnz = (long long)tess_matrix_nnz(matrix->a);
-    if (nrows == ncols) {
-        printf("%-17s %s: n = %lld, %s\n", "matrix", cli_shown(matrix->name), nrows, tess_count(nnz, "nonzero").text);
+    const cli_size size = cli_size_of(matrix->a);
+    if (size.nrows == size.ncols) {
+        printf("%-17s %s: n = %lld, %s%s\n", "matrix", cli_shown(matrix->name), (long long)size.nrows,
+               tess_count(size.nnz, "nonzero").text, size.kind);
     } else {
-        printf("%-17s %s: %lld x %lld, %s\n", "matrix", cli_shown(matrix->name), nrows, ncols,
-               tess_count(nnz, "nonzero").text);
+        printf("%-17s %s: %lld x %lld, %s%s\n", "matrix", cli_shown(matrix->name), (long long)size.nrows,
+               (long long)size.ncols, tess_count(size.nnz, "nonzero").text, size.kind);
     }
 }
 
@@ -364,13 +364,14 @@ json_t *cli_solve_json(const cli_solve_run *run)
 {
     char buffer[64];
     const tess_solve_result *r = run->result;
+    const cli_size size = cli_size_of(run->matrix->a);
     json_t *root = json_pack(
         "{ss ss so sI sI sb sb ss ss ss ss ss ss ss ss so si sb si}", "command", "solve", "version", tess_version(),
-        "matrix", cli_json_text(run->matrix->name), "n", (json_int_t)tess_matrix_nrows(run->matrix->a), "nnz",
-        (json_int_t)tess_matrix_nnz(run->matrix->a), "converged", r->converged, "verified", r->verified, "reason",
-        tess_reason_name(r->reason), "solver", tess_solver_kind_name(r->solver), "precond",
-        cli_precond_text(&run->options->precond, buffer, sizeof buffer), "format", tess_format_name(r->storage.format),
-        "matrix_precision", tess_precision_name(r->storage.precision), "policy",
+        "matrix", cli_json_text(run->matrix->name), "n", (json_int_t)size.nrows, "nnz", (json_int_t)size.nnz,
+        "converged", r->converged, "verified", r->verified, "reason", tess_reason_name(r->reason), "solver",
+        tess_solver_kind_name(r->solver), "precond", cli_precond_text(&run->options->precond, buffer, sizeof buffer),
+        "format", tess_format_name(r->storage.format), "matrix_precision", tess_precision_name(r->storage.precision),
+        "policy",
         cli_takes_policy(r->storage.format) || cli_chooses_whole(&run->options->storage)
             ? tess_policy_name(run->options->storage.policy.policy)
             : "none",
@@ -402,7 +403,8 @@ json_t *cli_solve_json(const cli_solve_run *run)
                             : json_string(tess_factorization_name(r->precond.factorization)));
     add_integers(root, r);
     cli_add_columns_json(root, run->columns);
-    json_object_set_new(root, "ncols", json_integer(tess_matrix_ncols(run->matrix->a)));
+    json_object_set_new(root, "ncols", json_integer(size.ncols));
+    json_object_set_new(root, "complex", json_boolean(tess_matrix_is_complex(run->matrix->a)));
     add_reals(root, run);
     json_object_set_new(root, "stop_norm", json_string(tess_stop_norm_name(r->stop_norm)));
     json_object_set_new(root, "row_residual", cli_row_residual_json(&r->rows));

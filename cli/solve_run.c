@@ -62,7 +62,7 @@ static int load_rhs(const solve_options *options, solve_objects *o)
     if (options->rhs.source != CLI_VECTOR_FILE) {
         return cli_load_vector(o->ctx, &options->rhs, "rhs", nrows, o->matrix.a, &o->b);
     }
-    int code = cli_columns_read(o->ctx, options->rhs.path, "rhs", nrows, &o->rhs);
+    int code = cli_columns_read(o->ctx, options->rhs.path, "rhs", nrows, o->matrix.a, &o->rhs);
     if (code != CLI_CONVERGED) { return code; }
     tess_status status = tess_vector_create(o->ctx, nrows, TESS_PRECISION_FP64, &o->b);
     return status == TESS_SUCCESS ? CLI_CONVERGED : cli_report_failure(o->ctx, status);
@@ -70,8 +70,8 @@ static int load_rhs(const solve_options *options, solve_objects *o)
 
 static int load_guess(const solve_options *options, solve_objects *o, int64_t columns)
 {
-    int code =
-        cli_columns_read(o->ctx, options->initial_guess, "initial-guess", tess_matrix_ncols(o->matrix.a), &o->guess);
+    int code = cli_columns_read(o->ctx, options->initial_guess, "initial-guess", tess_matrix_ncols(o->matrix.a),
+                                o->matrix.a, &o->guess);
     if (code != CLI_CONVERGED || o->guess.ncols == 1 || o->guess.ncols == columns) { return code; }
     cli_error("%s: the file for --initial-guess has %s, but there are %s; it may have 1 or %lld",
               options->initial_guess, tess_count(o->guess.ncols, "column").text,

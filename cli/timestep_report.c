@@ -41,8 +41,7 @@ static void print_timestep(const timestep_objects *o)
     char buffer[64], schedule[CLI_SCHEDULE_TEXT], bytes[32], format[32];
     const tess_timestep_result *r = &o->result;
     bool mixed = cli_takes_policy(r->format);
-    printf("%-17s %s: n = %lld, %s\n", "matrix", cli_shown(o->matrix.name), (long long)tess_matrix_nrows(o->matrix.a),
-           tess_count(tess_matrix_nnz(o->matrix.a), "nonzero").text);
+    cli_print_matrix(&o->matrix);
     cli_print_device(o->ctx);
     printf("%-17s %s, %s; nonzeros", "storage",
            cli_format_text(r->format, o->options->storage.chosen, format, sizeof format),

@@ -173,14 +173,15 @@ static json_t *options_json(const verify_options *o)
 json_t *cli_verification_json(const verify_run *run)
 {
     char rhs[64], solution[64];
-    json_t *root = json_pack(
-        "{ss ss so sI sI sI ss so si so so si}", "command", "verify", "version", tess_version(), "matrix",
-        cli_json_text(run->matrix.name), "nrows", (json_int_t)tess_matrix_nrows(run->matrix.a), "ncols",
-        (json_int_t)tess_matrix_ncols(run->matrix.a), "nnz", (json_int_t)tess_matrix_nnz(run->matrix.a), "device",
-        cli_device_name(run->ctx), "device_name", cli_json_text(tess_context_device_name(run->ctx)), "threads",
-        tess_context_threads(run->ctx), "rhs", cli_json_text(cli_vector_describe(&run->options->rhs, rhs, sizeof rhs)),
-        "solution", cli_json_text(cli_vector_describe(&run->options->solution, solution, sizeof solution)), "exit_code",
-        run->exit_code);
+    const cli_size size = cli_size_of(run->matrix.a);
+    json_t *root =
+        json_pack("{ss ss so sI sI sI ss so si so so si}", "command", "verify", "version", tess_version(), "matrix",
+                  cli_json_text(run->matrix.name), "nrows", (json_int_t)size.nrows, "ncols", (json_int_t)size.ncols,
+                  "nnz", (json_int_t)size.nnz, "device", cli_device_name(run->ctx), "device_name",
+                  cli_json_text(tess_context_device_name(run->ctx)), "threads", tess_context_threads(run->ctx), "rhs",
+                  cli_json_text(cli_vector_describe(&run->options->rhs, rhs, sizeof rhs)), "solution",
+                  cli_json_text(cli_vector_describe(&run->options->solution, solution, sizeof solution)), "exit_code",
+                  run->exit_code);
     if (root == NULL) { return NULL; }
     add_verification(root, &run->found[run->worst]);
     json_object_set_new(root, "rows", rows_json(run));

@@ -343,7 +343,8 @@ TESS_EXPORT tess_status tess_matrix_row_permutation(const tess_matrix *a, int32_
  * the entries: re + i im becomes the block [[re, -im], [im, re]]. tess_matrix_nrows, ncols and nnz count those.
  * A complex vector is an array of 2 n numbers, re and im in turn, as C, Fortran and NumPy hold it. So every product,
  * solve, norm and residual of the real form is that of the complex matrix, and A is Hermitian where the form is
- * symmetric. Products with TESS_OP_TRANSPOSE are by the conjugate transpose.
+ * symmetric. Products with TESS_OP_TRANSPOSE are by the conjugate transpose. Rows in results and findings count the
+ * complex matrix's; tess_matrix_analyze looks at the real form.
  * Test: tests/unit/test_complex.c
  */
 TESS_EXPORT int tess_matrix_is_complex(const tess_matrix *a);

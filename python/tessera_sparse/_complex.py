@@ -89,9 +89,3 @@ def applied(function, array):
     """A real linear function to a complex array, part by part."""
     imag = function(array.imag)
     return function(array.real) + 1j * imag
-
-
-def rows_of_complex(raw):
-    """Numbers of rows in a C struct: those of the real form become those of the complex matrix."""
-    if raw.rows.backward_row >= 0:
-        raw.rows.backward_row //= 2

@@ -251,7 +251,12 @@ class Factors:
         return x if self._judge is None or self._judge.accepts(b, x) else self._refined(b, x)
 
     def _applied(self, b):
-        return self.precond._of_columns(b) if b.ndim == 2 else self.precond._of_values(b)
+        if self._given.is_complex:
+            return _complex.flattened(self._product(_complex.restored(b)))
+        return self._product(b)
+
+    def _product(self, b):
+        return self.precond.matmat(b) if b.ndim == 2 else self.precond.matvec(b)
 
     def _of_transpose(self):
         made, adjoint = dict(self.precond._made_from), self._given.H

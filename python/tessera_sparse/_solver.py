@@ -171,7 +171,6 @@ class Solver:
                              f"{counted(self.matrix.shape[0] // 2, 'row')}")
         result = self._solve_real(_complex.flattened(b), None if x0 is None else _complex.flattened(x0), dtype)
         for column in result.columns:
-            _complex.rows_of_complex(column._raw)
             if column is not result:
                 column.x = _complex.restored(column.x)
         result.x = _complex.restored(result.x)

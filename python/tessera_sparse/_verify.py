@@ -6,7 +6,7 @@ import math
 from . import _abi, _arrays, _columns, _complex, _vectors
 from ._errors import counted
 from ._library import check, enum_values, lib, to_dict, new_struct
-from ._matrix import Matrix, as_matrix, context_for, is_form
+from ._matrix import Matrix, as_matrix, context_for
 
 _NORMS = ("both", "given", "rows")
 
@@ -123,12 +123,7 @@ def _verify_one(matrix, b, x, options, rows):
     with context.lock:
         b, x = _vectors.vector_of(context, b), _vectors.vector_of(context, x)
         raw = verify_vectors(matrix, b, x, options)
-        listed = [] if matrix.is_operator else _rows(matrix, b, x, rows)
-        if is_form(matrix):
-            _complex.rows_of_complex(raw)
-            for row in listed:
-                row["row"] //= 2
-        return Verification(to_dict(raw), listed)
+        return Verification(to_dict(raw), [] if matrix.is_operator else _rows(matrix, b, x, rows))
 
 
 def _array(array, what, rows, context):

@@ -78,7 +78,7 @@ everywhere, raised, asked = False, [], 0
 answers = _interrupts._answers(raised)
 next(answers)
 signal.signal(signal.SIGALRM, alarm)
-signal.setitimer(signal.ITIMER_REAL, 1e-4, 1e-4)
+signal.setitimer(signal.ITIMER_REAL, 1e-4, 5e-4)
 end = time.time() + 5
 while time.time() < end and len(raised) < 200:
     assert answers.send(None) in (0, 1)

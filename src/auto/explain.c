@@ -25,6 +25,12 @@ static void say(auto_solve *state, const char *format, ...)
     va_end(arguments);
 }
 
+/* The facts of a complex matrix are those of its real form. */
+static const char *symmetric_of(const auto_solve *state)
+{
+    return state->facts.is_complex ? "Hermitian" : "symmetric";
+}
+
 static void say_facts(auto_solve *state)
 {
     const matrix_facts *f = &state->facts;
@@ -38,21 +44,21 @@ static void say_facts(auto_solve *state)
         say(state, "the matrix is %s with a zero block of %s: a saddle point",
             f->symmetric ? "symmetric," : "not symmetric,", tess_count(f->zero, "row").text);
     } else if (!f->symmetric) {
-        say(state, "the matrix is not symmetric");
+        say(state, "the matrix is not %s", symmetric_of(state));
     } else if (may_be_negative_definite(f)) {
-        say(state, "the matrix is symmetric, all of its diagonal is negative, and %s: treated as -A",
+        say(state, "the matrix is %s, all of its diagonal is negative, and %s: treated as -A", symmetric_of(state),
             f->dominant_rows == f->n ? "dominates" : "nothing speaks against negative definite");
     } else if (f->positive < f->n) {
-        say(state, "the matrix is symmetric and not positive definite: %lld of %s %s 0 or negative",
+        say(state, "the matrix is %s and not positive definite: %lld of %s %s 0 or negative", symmetric_of(state),
             (long long)(f->n - f->positive), tess_count(f->n, "diagonal entry").text,
             f->n - f->positive == 1 ? "is" : "are");
     } else if (f->improper_minors > 0) {
-        say(state, "the matrix is symmetric and not positive definite: %s too large beside the diagonal",
+        say(state, "the matrix is %s and not positive definite: %s too large beside the diagonal", symmetric_of(state),
             tess_count(f->improper_minors, "entry is|entries are").text);
     } else if (f->dominant_rows == f->n) {
-        say(state, "the matrix is symmetric, positive and dominated by its diagonal");
+        say(state, "the matrix is %s, positive and dominated by its diagonal", symmetric_of(state));
     } else {
-        say(state, "the matrix is symmetric, and nothing speaks against positive definite");
+        say(state, "the matrix is %s, and nothing speaks against positive definite", symmetric_of(state));
     }
     say(state, state->remembered ? "; the method is from the file of choices\n" : "\n");
 }

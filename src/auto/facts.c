@@ -129,7 +129,7 @@ tess_status find_facts(const tess_matrix *a, matrix_facts *facts)
 {
     tess_status status = TESS_SUCCESS;
 
-    *facts = (matrix_facts){.n = a->nrows, .nnz = a->nnz, .finite = true};
+    *facts = (matrix_facts){.n = a->nrows, .nnz = a->nnz, .finite = true, .is_complex = a->is_complex};
     TESS_TRY(probe_symmetry(a, &facts->symmetric));
     TESS_TRY(tess_stage_note(a->ctx, "facts: symmetry"));
     if (facts->n == 0) { return TESS_SUCCESS; }

@@ -14,6 +14,7 @@ extern "C" {
 typedef struct matrix_facts {
     int64_t n, nnz;
     bool symmetric, finite;
+    bool is_complex; /* the real form of a complex matrix, whose facts these are: symmetric if that is Hermitian */
     int64_t positive, negative, zero; /* diagonal entries; a missing one counts as zero */
     int64_t empty_rows;
     int64_t dominant_rows; /* |a_ii| >= sum of the others, for a_ii != 0 */

@@ -30,6 +30,12 @@ tess_status tess_assemble_complex_csr(tess_context *ctx, int64_t nrows, int64_t 
 /* Of an assembled matrix made from such a form. */
 void tess_matrix_mark_complex(tess_matrix *a);
 
+/* The caller's number of a row, or of a column: that of the complex matrix. -1 stays. */
+static inline int64_t tess_complex_row(const tess_matrix *a, int64_t row)
+{
+    return a->is_complex && row > 0 ? row / 2 : row;
+}
+
 /* New values for the form's pattern, on the host: nnz / 2 numbers of `precision` to nnz in FP64. `view` is the form's;
    it may lie on the device. */
 tess_status tess_complex_spell_values(tess_context *ctx, const csr_view *view, tess_precision precision,

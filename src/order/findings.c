@@ -11,19 +11,27 @@
 #include "base/options.h"
 #include "order/order.h"
 
+enum { KINDS = 9 };
+
+static tess_finding *finding_of(tess_findings *f, size_t which)
+{
+    tess_finding *const kinds[KINDS] = {&f->unmatched_rows, &f->empty_rows,        &f->empty_columns,
+                                        &f->zero_diagonal,  &f->duplicate_rows,    &f->nonfinite,
+                                        &f->nonfinite_rhs,  &f->unmatched_columns, &f->inconsistent_rows};
+
+    return kinds[which];
+}
+
 void tess_findings_init_sized(tess_findings *f, size_t size)
 {
     tess_findings found;
-    tess_finding *const kinds[] = {&found.unmatched_rows, &found.empty_rows,        &found.empty_columns,
-                                   &found.zero_diagonal,  &found.duplicate_rows,    &found.nonfinite,
-                                   &found.nonfinite_rhs,  &found.unmatched_columns, &found.inconsistent_rows};
 
     memset(&found, 0, sizeof found);
     found.size = sizeof found;
     found.structural_rank = -1;
     found.attainable_residual = NAN;
-    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
-        kinds[i]->row = kinds[i]->column = -1;
+    for (size_t i = 0; i < KINDS; i++) {
+        finding_of(&found, i)->row = finding_of(&found, i)->column = -1;
     }
     options_init(f, size, &found, sizeof found);
 }
@@ -197,6 +205,21 @@ cleanup:
     return status;
 }
 
+/* Two rows of the real form are one of the complex matrix. */
+static void count_complex(tess_findings *f)
+{
+    for (size_t i = 0; i < KINDS; i++) {
+        tess_finding *kind = finding_of(f, i);
+
+        kind->count = (kind->count + 1) / 2;
+        kind->row = kind->row > 0 ? kind->row / 2 : kind->row;
+        kind->column = kind->column > 0 ? kind->column / 2 : kind->column;
+    }
+    f->nrows /= 2;
+    f->ncols /= 2;
+    f->structural_rank = f->structural_rank > 0 ? f->structural_rank / 2 : f->structural_rank;
+}
+
 tess_status tess_find_problems(const tess_matrix *a, const tess_vector *b, const tess_vector *x, tess_findings *out)
 {
     TESS_REQUIRE(NULL, a);
@@ -217,6 +240,7 @@ tess_status tess_find_problems(const tess_matrix *a, const tess_vector *b, const
     TESS_TRY(order_structural_rank(a->ctx, &in.view, &f));
     if (b) { TESS_TRY(look_at_rhs(a->ctx, &in.view, b, &f)); }
     if (b && x) { TESS_TRY(estimate_attainable(&in.view, b, x, &f)); }
+    if (a->is_complex) { count_complex(&f); }
     result_return(&f, out);
 cleanup:
     close_order_input(&in);

@@ -76,8 +76,8 @@ static void note_symmetry(method_solver *s, bool symmetric)
     s->probed_version = s->original->values_version;
     s->asymmetric = s->method->needs_symmetry && !symmetric;
     if (!s->asymmetric) { return; }
-    tess_fail(s->ctx, TESS_INVALID_ARGUMENT, "use --solver bicgstab", "%s needs a symmetric matrix",
-              tess_solver_kind_name(s->method->kind));
+    tess_fail(s->ctx, TESS_INVALID_ARGUMENT, "use --solver bicgstab", "%s needs a %s matrix",
+              tess_solver_kind_name(s->method->kind), s->original->is_complex ? "Hermitian" : "symmetric");
     s->asymmetric_error = s->ctx->error;
 }
 

@@ -5,6 +5,7 @@
 #include <tessera/residual.h>
 
 #include "matrix/assembled.h"
+#include "matrix/complex_form.h"
 #include "matrix/matrix.h"
 #include "solver/guard_limits.h"
 #include "solver/verify.h"
@@ -31,7 +32,7 @@ static int residual_pass(void *user, int exponent, tess_residual_sums *sums)
     return (int)assembled_ops_of(q->a->ctx)->true_residual(q->a, q->b, q->x, q->residual, exponent, sums);
 }
 
-void verify_take_norms(const tess_residual_norms *found, true_residual *out)
+void verify_take_norms(const tess_matrix *a, const tess_residual_norms *found, true_residual *out)
 {
     out->norm = found->norm;
     out->bound = found->bound;
@@ -48,7 +49,7 @@ void verify_take_norms(const tess_residual_norms *found, true_residual *out)
                                      .rhs_least = found->rows_rhs_least,
                                      .backward = found->backward,
                                      .backward_bound = found->backward_most - found->backward,
-                                     .backward_row = found->backward_row};
+                                     .backward_row = tess_complex_row(a, found->backward_row)};
 }
 
 static tess_status residual_of_assembled(const tess_matrix *a, const double *b, const double *x, double *residual,
@@ -58,7 +59,7 @@ static tess_status residual_of_assembled(const tess_matrix *a, const double *b, 
     tess_residual_norms found;
     const tess_status status = (tess_status)tess_residual_norms_by(residual_pass, &request, &found);
 
-    if (status == TESS_SUCCESS) { verify_take_norms(&found, out); }
+    if (status == TESS_SUCCESS) { verify_take_norms(a, &found, out); }
     return status;
 }
 

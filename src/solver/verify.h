@@ -40,7 +40,7 @@ tess_status verify_residual(const tess_matrix *a, const double *b, const double 
 bool verify_takes_columns(const tess_matrix *a);
 tess_status verify_residuals(const tess_matrix *a, const struct residual_columns *q, true_residual *out);
 /* What tess_residual_norms says. */
-void verify_take_norms(const struct tess_residual_norms *found, true_residual *out);
+void verify_take_norms(const tess_matrix *a, const struct tess_residual_norms *found, true_residual *out);
 /* Fills in stop_norm, rhs_norm and the tolerances: max(rtol ||b||, atol) of the exact norms of b, or less by a few
    roundings. */
 void verify_set_tolerances(const tess_solve_options *o, const true_residual *of_b, tess_solve_result *r);

@@ -7,6 +7,7 @@
 
 #include "base/options.h"
 #include "matrix/assembled.h"
+#include "matrix/complex_form.h"
 #include "solver/verify_answer.h"
 #include "solver/verify_error.h"
 
@@ -75,30 +76,31 @@ static int64_t first_nonfinite(int64_t n, const double *v)
     return -1;
 }
 
-/* The same of a vector. */
-static tess_status find_nonfinite(const tess_vector *v, int64_t *index)
+/* The same of a vector; of a complex one the number of its complex element. */
+static tess_status find_nonfinite(const tess_matrix *a, const tess_vector *v, int64_t *index)
 {
     double *values = NULL;
     tess_status status = TESS_SUCCESS;
 
     *index = -1;
     if (v->ctx->device == TESS_DEVICE_CPU) {
-        *index = first_nonfinite(v->n, v->data);
+        *index = tess_complex_row(a, first_nonfinite(v->n, v->data));
         return TESS_SUCCESS;
     }
     TESS_TRY(tess_host_allocate(v->ctx, v->n, sizeof *values, (void **)&values));
     TESS_TRY(v->ctx->backend->download(v->ctx, values, v->data, (size_t)v->n * sizeof *values));
-    *index = first_nonfinite(v->n, values);
+    *index = tess_complex_row(a, first_nonfinite(v->n, values));
 cleanup:
     tess_host_release(v->ctx, values, v->n, sizeof *values);
     return status;
 }
 
 /* A row of b that is not finite leaves a residual that is none. */
-tess_status verify_find_nonfinite_rhs(const tess_vector *b, const true_residual *now, tess_verification *out)
+tess_status verify_find_nonfinite_rhs(const tess_matrix *a, const tess_vector *b, const true_residual *now,
+                                      tess_verification *out)
 {
     out->nonfinite_rhs = -1;
-    return isfinite(now->norm) ? TESS_SUCCESS : find_nonfinite(b, &out->nonfinite_rhs);
+    return isfinite(now->norm) ? TESS_SUCCESS : find_nonfinite(a, b, &out->nonfinite_rhs);
 }
 
 /* Kept with the matrix for these values. */
@@ -113,6 +115,7 @@ static tess_status matrix_norm(const tess_matrix *a, double *norm)
     if (a->norm_version != a->values_version) {
         TESS_TRY(tess_matrix_on_host(a, &host));
         known->norm = norm2_of(host.matrix->nnz, csr_of(host.matrix)->view.val);
+        if (a->is_complex) { known->norm *= sqrt(0.5); } /* each number stands twice in the real form */
         known->norm_version = a->values_version;
     }
     *norm = a->norm;
@@ -148,7 +151,7 @@ tess_status verify_finish(const tess_matrix *a, const tess_vector *x, const tess
 {
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(find_nonfinite(x, &out->nonfinite_solution));
+    TESS_TRY(find_nonfinite(a, x, &out->nonfinite_solution));
     TESS_TRY(tess_vector_norm2(x, TESS_ARITHMETIC_FP64, &out->solution_norm));
     TESS_TRY(matrix_norm(a, &out->matrix_norm));
     judge(o, now, out);
@@ -167,7 +170,7 @@ tess_status verify_answer(const tess_matrix *a, const tess_vector *b, const tess
 
     TESS_TRY(tess_device_allocate(a->ctx, a->nrows, sizeof *residual, (void **)&residual));
     TESS_TRY(verify_residual(a, b->data, x->data, residual, &now));
-    TESS_TRY(verify_find_nonfinite_rhs(b, &now, out));
+    TESS_TRY(verify_find_nonfinite_rhs(a, b, &now, out));
     TESS_TRY(verify_finish(a, x, o, &now, out));
     if (o->forward_error && a->ops && isfinite(now.norm) && out->nonfinite_solution < 0) {
         status = verify_forward_error(a, b, x, &out->forward_error);

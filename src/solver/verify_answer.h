@@ -15,7 +15,8 @@ tess_status verify_answer(const tess_matrix *a, const tess_vector *b, const tess
                           const tess_verify_options *o, tess_verification *out);
 
 /* Its steps behind the residual: out->nonfinite_rhs, and then all the rest but the forward error, which is NaN. */
-tess_status verify_find_nonfinite_rhs(const tess_vector *b, const true_residual *now, tess_verification *out);
+tess_status verify_find_nonfinite_rhs(const tess_matrix *a, const tess_vector *b, const true_residual *now,
+                                      tess_verification *out);
 tess_status verify_finish(const tess_matrix *a, const tess_vector *x, const tess_verify_options *o,
                           const true_residual *now, tess_verification *out);
 

@@ -64,7 +64,7 @@ tess_status verify_residuals(const tess_matrix *a, const residual_columns *q, tr
         tess_residual_norms found;
 
         TESS_TRY((tess_status)tess_residual_norms_by(residual_pass, &pass, &found));
-        verify_take_norms(&found, &out[c]);
+        verify_take_norms(a, &found, &out[c]);
     }
 cleanup:
     return status;
@@ -155,7 +155,7 @@ static tess_status finish_column(const columns_call *call, int64_t c, const true
     call->found[c].nonfinite_rhs = -1;
     if (!isfinite(now->norm)) {
         TESS_TRY(take_column(call, call->b, c, &v));
-        TESS_TRY(verify_find_nonfinite_rhs(&v, now, &call->found[c]));
+        TESS_TRY(verify_find_nonfinite_rhs(call->a, &v, now, &call->found[c]));
     }
     TESS_TRY(take_column(call, call->x, c, &v));
     status = verify_finish(call->a, &v, call->o, now, &call->found[c]);

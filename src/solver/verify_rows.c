@@ -8,6 +8,7 @@
 #include <tessera/verify.h>
 
 #include "matrix/assembled.h"
+#include "matrix/complex_form.h"
 #include "matrix/residual_rows.h"
 
 typedef struct row_search {
@@ -131,7 +132,10 @@ tess_status tess_verify_rows(const tess_matrix *a, const tess_vector *b, const t
     s.wanted = count < a->nrows ? count : a->nrows;
     s.capacity = 2 * s.wanted;
     TESS_TRY(search(original, b, x, &s));
-    memcpy(rows, s.rows, (size_t)s.count * sizeof *rows);
+    for (int64_t k = 0; k < s.count; k++) {
+        rows[k] = s.rows[k];
+        rows[k].row = tess_complex_row(a, rows[k].row);
+    }
     *found = s.count;
 cleanup:
     tess_host_release(a->ctx, s.rows, s.capacity, sizeof *s.rows);

@@ -2,7 +2,9 @@
 /* Complex matrices: the real form of arrays in every precision and order, new values, copies, refusals, solves. */
 #include <complex.h>
 
+#include <tessera/findings.h>
 #include <tessera/solver.h>
+#include <tessera/verify.h>
 
 #include "support/product.h"
 #include "support/solve.h"
@@ -184,18 +186,18 @@ static double backward_error(const oracle_csr *a, const double complex *val, con
     return worst;
 }
 
-static void solve_and_check(tess_context *ctx, const oracle_csr *pattern, const double complex *val,
-                            const tess_matrix *a, tess_solver_kind kind)
+/* The number of iterations. */
+static int64_t solve_and_check(tess_context *ctx, const oracle_csr *pattern, const double complex *val,
+                               const tess_matrix *a, const tess_solve_options *options)
 {
     const int64_t n = pattern->nrows;
     double complex *b = (double complex *)random_values(2 * n, 7, -1.0, 1.0);
     double complex *x = calloc((size_t)n, sizeof *x);
-    tess_solve_options options = solve_options(kind);
     tess_solver *solver = NULL;
     tess_solve_result result;
 
     assert_non_null(x);
-    assert_ok(ctx, tess_solver_create(a, &options, &solver));
+    assert_ok(ctx, tess_solver_create(a, options, &solver));
     result = solve_with(solver, ctx, 2 * n, (const double *)b, (double *)x);
     assert_true(result.converged);
     assert_true(result.verified);
@@ -203,6 +205,7 @@ static void solve_and_check(tess_context *ctx, const oracle_csr *pattern, const 
     tess_solver_destroy(solver);
     free(x);
     free(b);
+    return result.iterations;
 }
 
 static void complex_systems_are_solved(void **state)
@@ -216,6 +219,7 @@ static void complex_systems_are_solved(void **state)
     } cases[] = {{-0.1, true, TESS_SOLVER_CG},
                  {0.6, true, TESS_SOLVER_MINRES},
                  {0.6 + 0.2 * I, false, TESS_SOLVER_GMRES},
+                 {0.6 + 0.2 * I, false, TESS_SOLVER_FGMRES},
                  {-0.5 + 0.4 * I, false, TESS_SOLVER_BICGSTAB},
                  {0.6 + 0.2 * I, false, TESS_SOLVER_AUTO},
                  {-0.1, true, TESS_SOLVER_AUTO}};
@@ -224,8 +228,9 @@ static void complex_systems_are_solved(void **state)
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         double complex *val = complex_values(&pattern, cases[c].shift, cases[c].hermitian);
         tess_matrix *a = make_complex(ctx, &pattern, val);
+        const tess_solve_options options = solve_options(cases[c].kind);
 
-        solve_and_check(ctx, &pattern, val, a, cases[c].kind);
+        solve_and_check(ctx, &pattern, val, a, &options);
         tess_matrix_destroy(a);
         free(val);
     }
@@ -242,6 +247,7 @@ static void new_values_are_taken(void **state)
     double complex *after = complex_values(&pattern, -0.5 + 0.5 * I, false);
     float *narrow = calloc((size_t)(2 * pattern.nnz), sizeof *narrow);
     tess_matrix *a = make_complex(ctx, &pattern, before), *other = NULL;
+    const tess_solve_options options = solve_options(TESS_SOLVER_BICGSTAB);
     oracle_csr expected, got;
 
     (void)state;
@@ -254,7 +260,7 @@ static void new_values_are_taken(void **state)
     expected = decode_matrix(other);
     got = decode_matrix(a);
     assert_memory_equal(got.val, expected.val, (size_t)got.nnz * sizeof *got.val);
-    solve_and_check(ctx, &pattern, after, a, TESS_SOLVER_BICGSTAB);
+    solve_and_check(ctx, &pattern, after, a, &options);
     oracle_free(&got);
     assert_ok(ctx, tess_matrix_update_values(a, narrow, TESS_PRECISION_FP32, TESS_MEMORY_HOST)); /* exact here */
     got = decode_matrix(a);
@@ -270,13 +276,260 @@ static void new_values_are_taken(void **state)
     tess_context_destroy(ctx);
 }
 
+/* ---- complex scalars ---- */
+
+/* In complex scalars GMRES needs for i A what it needs for A, without restarts; in real ones it fails. */
+static void a_factor_changes_nothing(void **state)
+{
+    static const tess_solver_kind kinds[] = {TESS_SOLVER_GMRES, TESS_SOLVER_FGMRES, TESS_SOLVER_BICGSTAB};
+    tess_context *ctx = open_device(1);
+    oracle_csr pattern = oracle_laplace2d(8);
+    double complex *val = complex_values(&pattern, 0.0, false);
+
+    (void)state;
+    for (int k = 0; k < 3; k++) {
+        tess_solve_options options = solve_options(kinds[k]);
+        int64_t counts[2];
+
+        for (int turn = 0; turn < 2; turn++) {
+            tess_matrix *a = NULL;
+
+            for (int64_t p = 0; p < pattern.nnz && turn == 1; p++) {
+                val[p] *= I;
+            }
+            a = make_complex(ctx, &pattern, val);
+            counts[turn] = solve_and_check(ctx, &pattern, val, a, &options);
+            tess_matrix_destroy(a);
+        }
+        assert_at_most((double)llabs(counts[1] - counts[0]), 2.0 + (double)counts[0] / 8.0);
+        for (int64_t p = 0; p < pattern.nnz; p++) {
+            val[p] *= -I;
+        }
+    }
+    free(val);
+    oracle_free(&pattern);
+    tess_context_destroy(ctx);
+}
+
+/* The diagonal of i L is imaginary: its real form has zeros there. */
+static void preconditioners_turn_rows(void **state)
+{
+    static const char *const names[] = {"jacobi", "block-jacobi:4", "ilu0", "ilut", "iluk:1", "amg"};
+    tess_context *ctx = open_device(1);
+    oracle_csr pattern = oracle_laplace2d(12);
+    double complex *val = complex_values(&pattern, -0.1 + 0.3 * I, false);
+    tess_matrix *a = NULL;
+    int64_t plain = 0;
+
+    (void)state;
+    for (int64_t p = 0; p < pattern.nnz; p++) {
+        val[p] *= I;
+    }
+    a = make_complex(ctx, &pattern, val);
+    for (int k = -1; k < 6; k++) {
+        tess_solve_options options = solve_options(TESS_SOLVER_GMRES);
+        int64_t count = 0;
+
+        options.gmres.restart = 200;
+        if (k >= 0) { assert_ok(NULL, tess_precond_options_parse(names[k], &options.precond)); }
+        count = solve_and_check(ctx, &pattern, val, a, &options);
+        if (k < 0) { plain = count; }
+        assert_at_most((double)count, (double)plain + 1.0);
+    }
+    tess_matrix_destroy(a);
+    free(val);
+    oracle_free(&pattern);
+    tess_context_destroy(ctx);
+}
+
+/* Its facts, its application to FP32 vectors, its renewal. */
+static void turned_preconditioners_answer(void **state)
+{
+    tess_context *ctx = open_device(1);
+    oracle_csr pattern = oracle_laplace2d(8);
+    const int64_t n = 2 * pattern.nrows;
+    double complex *val = complex_values(&pattern, 0.0, false);
+    tess_matrix *a = NULL;
+    tess_precond_options options;
+    tess_precond *m = NULL;
+    tess_precond_factors facts = {.size = sizeof facts};
+    tess_vector *r = NULL, *z = NULL;
+    double *first = calloc((size_t)n, sizeof *first), *again = calloc((size_t)n, sizeof *again);
+
+    (void)state;
+    for (int64_t p = 0; p < pattern.nnz; p++) {
+        val[p] *= I;
+    }
+    a = make_complex(ctx, &pattern, val);
+    tess_precond_options_init(&options);
+    options.kind = TESS_PRECOND_ILU0;
+    options.role = (tess_role_precision){1, TESS_PRECISION_FP64, TESS_ARITHMETIC_FP64};
+    assert_ok(ctx, tess_precond_create(a, &options, &m));
+    assert_ok(ctx, tess_precond_get_factors(m, &facts));
+    assert_true(facts.nonzeros > 0);
+    assert_true(tess_precond_bytes(m) > n * (int64_t)sizeof(double));
+    assert_ok(ctx, tess_vector_create(ctx, n, TESS_PRECISION_FP64, &r));
+    assert_ok(ctx, tess_vector_create(ctx, n, TESS_PRECISION_FP64, &z));
+    assert_ok(ctx, tess_vector_set_random(r, 3, -1.0, 1.0));
+    assert_ok(ctx, tess_precond_apply(m, r, z));
+    assert_ok(ctx, tess_vector_get(z, first, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
+    for (int64_t p = 0; p < pattern.nnz; p++) {
+        val[p] *= 2.0 * I;
+    }
+    assert_ok(ctx, tess_matrix_update_values(a, val, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
+    assert_ok(ctx, tess_precond_update(m));
+    assert_ok(ctx, tess_precond_apply(m, r, z));
+    assert_ok(ctx, tess_vector_get(z, again, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
+    for (int64_t i = 0; i < n / 2; i++) { /* M^-1 of 2i A is M^-1 of A over 2i */
+        const double complex before = CMPLX(first[2 * i], first[2 * i + 1]) / (2.0 * I);
+
+        assert_at_most(cabs(CMPLX(again[2 * i], again[2 * i + 1]) - before), 1e-13 * (1.0 + cabs(before)));
+    }
+    tess_vector_destroy(r);
+    tess_vector_destroy(z);
+    tess_precond_destroy(m);
+    tess_matrix_destroy(a);
+    free(first);
+    free(again);
+    free(val);
+    oracle_free(&pattern);
+    tess_context_destroy(ctx);
+}
+
+/* Inner cycles in FP32 are of the real form; the answer is as verified. */
+static void low_precisions_stay_in_the_real_form(void **state)
+{
+    tess_context *ctx = open_device(1);
+    oracle_csr pattern = oracle_laplace2d(10);
+    double complex *val = complex_values(&pattern, -0.5 + 0.4 * I, false);
+    tess_matrix *a = make_complex(ctx, &pattern, val);
+    tess_solve_options options = solve_options(TESS_SOLVER_GMRES_IR);
+
+    (void)state;
+    options.precond.kind = TESS_PRECOND_JACOBI;
+    solve_and_check(ctx, &pattern, val, a, &options);
+    options = solve_options(TESS_SOLVER_GMRES);
+    options.gmres.basis = (tess_role_precision){1, TESS_PRECISION_FP32, TESS_ARITHMETIC_FP64};
+    solve_and_check(ctx, &pattern, val, a, &options);
+    tess_matrix_destroy(a);
+    free(val);
+    oracle_free(&pattern);
+    tess_context_destroy(ctx);
+}
+
+/* ---- shells and reports ---- */
+
+typedef struct turner {
+    int64_t n;
+} turner;
+
+/* y = 2i x */
+static int apply_turner(void *user, tess_operation operation, const double *x, double *y)
+{
+    const turner *t = user;
+    const double sign = operation == TESS_OP_NONE ? 1.0 : -1.0;
+
+    for (int64_t i = 0; i < t->n; i++) {
+        y[2 * i] = -2.0 * sign * x[2 * i + 1];
+        y[2 * i + 1] = 2.0 * sign * x[2 * i];
+    }
+    return 0;
+}
+
+static void shells_are_complex_where_they_say_so(void **state)
+{
+    tess_context *ctx = open_cpu(1);
+    turner two_i = {.n = 5};
+    tess_shell_operator shell = {.apply = apply_turner, .user = &two_i, .is_complex = 1};
+    tess_solve_options options = solve_options(TESS_SOLVER_GMRES);
+    const double b[10] = {1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0};
+    double x[10] = {0.0};
+    tess_matrix *a = NULL;
+    tess_solver *solver = NULL;
+    tess_solve_result result;
+
+    (void)state;
+    assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_matrix_create_shell(ctx, 5, 10, &shell, &a));
+    assert_ok(ctx, tess_matrix_create_shell(ctx, 10, 10, &shell, &a));
+    assert_true(tess_matrix_is_complex(a));
+    assert_ok(ctx, tess_solver_create(a, &options, &solver));
+    result = solve_with(solver, ctx, 10, b, x);
+    assert_true(result.converged);
+    assert_int_equal(result.iterations, 1); /* two in real scalars */
+    for (int i = 0; i < 5; i++) {
+        assert_true(fabs(x[2 * i] - b[2 * i + 1] / 2.0) <= 1e-14 * 10.0);
+        assert_true(fabs(x[2 * i + 1] + b[2 * i] / 2.0) <= 1e-14 * 10.0);
+    }
+    tess_solver_destroy(solver);
+    tess_matrix_destroy(a);
+    tess_context_destroy(ctx);
+}
+
+/* Rows of reports count the complex matrix's. */
+static void reports_count_complex_rows(void **state)
+{
+    tess_context *ctx = open_device(1);
+    oracle_csr pattern = oracle_laplace2d(6);
+    const int64_t n = 2 * pattern.nrows;
+    double complex *val = complex_values(&pattern, I, false);
+    tess_matrix *a = make_complex(ctx, &pattern, val);
+    double *host = calloc((size_t)n, sizeof *host);
+    tess_vector *b = NULL, *x = NULL;
+    tess_verify_options options;
+    tess_verification found = {.size = sizeof found};
+    tess_verify_row rows[2];
+    tess_findings problems = {.size = sizeof problems};
+    int64_t count = 0;
+    double square = 0.0;
+
+    (void)state;
+    tess_verify_options_init(&options);
+    assert_ok(ctx, tess_vector_create(ctx, n, TESS_PRECISION_FP64, &b));
+    assert_ok(ctx, tess_vector_create(ctx, n, TESS_PRECISION_FP64, &x));
+    host[2 * 20 + 1] = 1.0; /* b = i e_20 */
+    assert_ok(ctx, tess_vector_set(b, host, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
+    assert_ok(ctx, tess_verify(a, b, x, &options, &found));
+    assert_int_equal(found.rows.backward_row, 20);
+    assert_ok(ctx, tess_verify_rows(a, b, x, 2, rows, &count));
+    assert_true(count >= 1);
+    assert_int_equal(rows[0].row, 20);
+    for (int64_t p = 0; p < pattern.nnz; p++) {
+        square += creal(val[p] * conj(val[p]));
+    }
+    assert_at_most(fabs(found.matrix_norm - sqrt(square)), 1e-14 * sqrt(square));
+    host[2 * 20 + 1] = NAN;
+    assert_ok(ctx, tess_vector_set(x, host, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
+    assert_ok(ctx, tess_verify(a, b, x, &options, &found));
+    assert_int_equal(found.nonfinite_solution, 20);
+    assert_int_equal(found.nonfinite_rhs, -1);
+    assert_ok(ctx, tess_find_problems(a, x, NULL, &problems));
+    assert_int_equal(problems.nrows, pattern.nrows);
+    assert_int_equal(problems.structural_rank, pattern.nrows);
+    assert_int_equal(problems.nonfinite_rhs.count, 1);
+    assert_int_equal(problems.nonfinite_rhs.row, 20);
+    assert_int_equal(problems.empty_rows.row, -1);
+    tess_vector_destroy(b);
+    tess_vector_destroy(x);
+    tess_matrix_destroy(a);
+    free(host);
+    free(val);
+    oracle_free(&pattern);
+    tess_context_destroy(ctx);
+}
+
+#define COMPLEX_TESTS                                                                                 \
+    cmocka_unit_test(arrays_become_the_real_form), cmocka_unit_test(real_matrices_are_not_complex),   \
+        cmocka_unit_test(arrays_are_refused), cmocka_unit_test(complex_systems_are_solved),           \
+        cmocka_unit_test(new_values_are_taken), cmocka_unit_test(a_factor_changes_nothing),           \
+        cmocka_unit_test(preconditioners_turn_rows), cmocka_unit_test(turned_preconditioners_answer), \
+        cmocka_unit_test(low_precisions_stay_in_the_real_form),                                       \
+        cmocka_unit_test(shells_are_complex_where_they_say_so), cmocka_unit_test(reports_count_complex_rows)
+
+#ifndef TESTS_ON_GPU
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(arrays_become_the_real_form), cmocka_unit_test(real_matrices_are_not_complex),
-        cmocka_unit_test(arrays_are_refused),          cmocka_unit_test(complex_systems_are_solved),
-        cmocka_unit_test(new_values_are_taken),
-    };
+    const struct CMUnitTest tests[] = {COMPLEX_TESTS};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
+#endif

@@ -114,7 +114,13 @@ static void check_shape(shape s, uint64_t seed)
 {
     int32_t *row = test_allocate(s.count, sizeof *row), *col = test_allocate(s.count, sizeof *col);
     double *val = random_values(s.count, seed, -1.0, 1.0);
-    tess_entries e = {s.nrows, s.ncols, s.count, row, col, s.pattern ? NULL : val, s.symmetry};
+    tess_entries e = {.nrows = s.nrows,
+                      .ncols = s.ncols,
+                      .count = s.count,
+                      .row = row,
+                      .col = col,
+                      .val = s.pattern ? NULL : val,
+                      .symmetry = s.symmetry};
 
     for (int64_t k = 0; k < s.count; k++) {
         row[k] = s.one_row && k % 8 ? (int32_t)(s.nrows / 2) : (int32_t)(oracle_random_bits(&seed) % (uint64_t)s.nrows);

@@ -82,7 +82,7 @@ static void wrong_marks_claim_nothing_false(void **state)
 static void unnamed_words_are_zeros(void **state)
 {
     tess_context *ctx = open_cpu(1);
-    tess_shell_operator shell = {.apply = apply, .reserved = {0, 0, 1}};
+    tess_shell_operator shell = {.apply = apply, .reserved = {0, 1}};
     tess_matrix *m = NULL;
 
     (void)state;
