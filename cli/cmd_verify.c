@@ -158,27 +158,34 @@ static bool is_worse(const verify_run *run, int64_t j)
     return isnan(now->relative_residual) || now->rows.relative > worst->rows.relative;
 }
 
-static tess_status judge_column(verify_run *run, int64_t j, tess_vector *b, tess_vector *x)
-{
-    tess_status status = cli_columns_get(&run->b, run->b.ncols == 1 ? 0 : j, b);
-    if (status == TESS_SUCCESS) { status = cli_columns_get(&run->x, j, x); }
-    tess_verification_init(&run->found[j]);
-    if (status == TESS_SUCCESS) { status = tess_verify(run->matrix.a, b, x, &run->options->verify, &run->found[j]); }
-    if (status != TESS_SUCCESS || !is_worse(run, j)) { return status; }
-    run->worst = j;
-    return tess_verify_rows(run->matrix.a, b, x, run->options->rows, run->rows, &run->nrows);
-}
-
-static int judge(tess_context *ctx, verify_run *run)
+/* The rows of the worst column. */
+static tess_status list_rows(tess_context *ctx, verify_run *run)
 {
     tess_vector *b = NULL, *x = NULL;
     tess_status status = tess_vector_create(ctx, run->b.nrows, TESS_PRECISION_FP64, &b);
     if (status == TESS_SUCCESS) { status = tess_vector_create(ctx, run->x.nrows, TESS_PRECISION_FP64, &x); }
-    for (int64_t j = 0; j < run->count && status == TESS_SUCCESS; j++) {
-        status = judge_column(run, j, b, x);
+    if (status == TESS_SUCCESS) { status = cli_columns_get(&run->b, run->b.ncols == 1 ? 0 : run->worst, b); }
+    if (status == TESS_SUCCESS) { status = cli_columns_get(&run->x, run->worst, x); }
+    if (status == TESS_SUCCESS) {
+        status = tess_verify_rows(run->matrix.a, b, x, run->options->rows, run->rows, &run->nrows);
     }
     tess_vector_destroy(b);
     tess_vector_destroy(x);
+    return status;
+}
+
+static int judge(tess_context *ctx, verify_run *run)
+{
+    const tess_columns b = tess_columns_by_column(run->b.nrows, run->b.ncols, run->b.values, TESS_MEMORY_HOST);
+    const tess_columns x = tess_columns_by_column(run->x.nrows, run->x.ncols, run->x.values, TESS_MEMORY_HOST);
+    for (int64_t j = 0; j < run->count; j++) {
+        tess_verification_init(&run->found[j]);
+    }
+    tess_status status = tess_verify_columns(run->matrix.a, &b, &x, &run->options->verify, run->found);
+    for (int64_t j = 0; j < run->count && status == TESS_SUCCESS; j++) {
+        if (is_worse(run, j)) { run->worst = j; }
+    }
+    if (status == TESS_SUCCESS && run->count > 0) { status = list_rows(ctx, run); }
     if (status != TESS_SUCCESS) { return cli_report_failure(ctx, status); }
     run->exit_code = cli_count_met(run) == run->count ? CLI_CONVERGED : CLI_NOT_CONVERGED;
     return CLI_CONVERGED;

@@ -144,7 +144,9 @@ TESS_EXPORT const char *tess_context_device_name(const tess_context *ctx);
  */
 TESS_EXPORT const char *tess_context_gpu_id(const tess_context *ctx);
 
-/** Number of OpenMP threads of this context's host kernels; 1 in a forked child (docs/reference/limits.md). */
+/** The most OpenMP threads of this context's host kernels; 1 in a forked child (docs/reference/limits.md). Beside other
+    processes that keep processors busy, kernels take fewer, unless the environment has OMP_DYNAMIC=false when the
+    context is made. Results do not depend on it. tests/unit/test_busy.c */
 TESS_EXPORT int tess_context_threads(const tess_context *ctx);
 
 /** The stream in use (cudaStream_t or hipStream_t), or NULL on the CPU. */

@@ -5,6 +5,7 @@
  *     tess_verification_init(&found);
  *     tess_verify(a, b, x, NULL, &found);           NULL: rtol 1e-5, in both norms
  *     found.met, found.relative_residual, found.rows.relative
+ *     tess_verify_columns(a, &b, &x, NULL, found);  several columns at once
  *
  * x may come from any program. A tool: tessera verify. docs/concepts/verification.md
  */
@@ -14,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <tessera/columns.h>
 #include <tessera/solver.h>
 
 TESS_BEGIN_DECLS
@@ -83,6 +85,15 @@ static inline void tess_verification_init(tess_verification *verification)
  */
 TESS_EXPORT tess_status tess_verify(const tess_matrix *a, const tess_vector *b, const tess_vector *x,
                                     const tess_verify_options *options, tess_verification *out);
+
+/**
+ * tess_verify for each column of @p x, with the bits that each has alone. On a host eight columns share a pass over A.
+ * @param b    one column for all of x, or as many as x
+ * @param out  one for each column of x, initialised
+ * Errors: those of tess_verify; INVALID_ARGUMENT (`where`, NULL). Test: tests/unit/test_verify_columns.c
+ */
+TESS_EXPORT tess_status tess_verify_columns(const tess_matrix *a, const tess_columns *b, const tess_columns *x,
+                                            const tess_verify_options *options, tess_verification *out);
 
 /**
  * The rows with the largest row-wise backward error, largest first; of equal ones the first. Rows whose residual is

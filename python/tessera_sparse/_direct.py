@@ -11,7 +11,7 @@ from ._matrix import as_matrix
 from ._precond import Preconditioner
 from ._scipy import _system, checked_tolerance
 from ._solver import Solver
-from ._verify import tolerances, verify_vectors
+from ._verify import tolerances, verify_columns, verify_vectors
 
 _UNIT = float(np.finfo(np.float64).eps) / 2
 _BACKWARD = 4 * _UNIT  # a row's b - A x is as small as the rounding of its own sum: no x in FP64 does better by much
@@ -38,15 +38,14 @@ class _Judge:
         self.matrix, self.options = matrix, tolerances(rtol, 0.0, "both", False)
 
     def accepts(self, b, x):
-        columns = ((b, x),) if b.ndim == 1 else ((b[:, j], x[:, j]) for j in range(b.shape[1]))
-        return all(self._accepts_one(*column) for column in columns)
-
-    def _accepts_one(self, b, x):
         context = self.matrix.context
         with context.lock:
-            found = verify_vectors(self.matrix, _vectors.vector_of(context, b), _vectors.vector_of(context, x),
-                                   self.options)
-        return bool(found.met) or _is_near(found)
+            if b.ndim == 2:
+                found = verify_columns(self.matrix, b, x, self.options)
+            else:
+                found = (verify_vectors(self.matrix, _vectors.vector_of(context, b), _vectors.vector_of(context, x),
+                                        self.options),)
+        return all(column.met or _is_near(column) for column in found)
 
 
 def _dense(b):
@@ -63,7 +62,8 @@ def spsolve(A, b, permc_spec=None, use_umfpack=True, *, rtol=None, **options):
     """
     Solves A x = b by the method that the library chooses, and returns x.
 
-    A small matrix that is not symmetric, or one with a narrow band, gets complete factors, which are applied once.
+    A small matrix that is not symmetric or has 8 columns of b, or one with a narrow band, gets complete factors, which
+    are applied once.
     Unlike SciPy's, `spsolve` need not compute them for others, and returns no x that is wrong: it raises
     `ConvergenceError`, whose `result` says why. For a matrix that is singular in FP64 it warns by
     `scipy.sparse.linalg.MatrixRankWarning` and returns NaN.
@@ -118,15 +118,20 @@ def _in_real_numbers(matrix, b):
 _OTHER_REASONS = ("nan_or_inf", "time_limit", "interrupted", "iterations")  # that say nothing of singular matrices
 # A matrix of so many rows and entries in a row, or of so narrow a band, has complete factors nearly for free.
 _MOST_ROWS, _MOST_ENTRIES, _NARROW = 50000, 12, 4
+_MANY_COLUMNS = 8  # from so many on, factors cost less than iterations also where A is symmetric
 
 
 def _by_factors(matrix, b, rtol):
-    """x by complete factors, applied once, of a small unsymmetric or banded matrix; None: not tried or not accepted."""
+    """
+    x by complete factors, applied once, of a small matrix that is unsymmetric or banded, or of many columns; None: not
+    tried or not accepted.
+    """
     n = matrix.shape[0]
     if (matrix.is_operator or matrix.context.on_gpu or n == 0 or matrix.nnz > _MOST_ENTRIES * n or
             matrix.given != np.float64 or not isinstance(b, np.ndarray) or b.dtype != np.float64 or b.size == 0):
         return None
-    if not _is_narrow(matrix) and (n > _MOST_ROWS or _seems_symmetric(matrix)):
+    many = b.ndim == 2 and b.shape[1] >= _MANY_COLUMNS
+    if not _is_narrow(matrix) and (n > _MOST_ROWS or not many and _seems_symmetric(matrix)):
         return None
     try:
         return Factors(matrix, _factored(matrix), rtol).solve(b)

@@ -3,7 +3,7 @@
 import ctypes
 import math
 
-from . import _abi, _arrays, _complex, _vectors
+from . import _abi, _arrays, _columns, _complex, _vectors
 from ._errors import counted
 from ._library import check, enum_values, lib, to_dict, new_struct
 from ._matrix import Matrix, as_matrix, context_for
@@ -103,6 +103,19 @@ def verify_vectors(matrix, b, x, options=None):
     check(lib.tess_verify(matrix.pointer, b.pointer, x.pointer, options and ctypes.byref(options), ctypes.byref(raw)),
           matrix.context.pointer, matrix._raised)
     return raw
+
+
+def verify_columns(matrix, b, x, options=None):
+    """The same of the columns of two arrays of the host, which share passes over the matrix: an array of structs."""
+    found = (_abi.tess_verification * x.shape[1])()
+    for each in found:
+        each.size = ctypes.sizeof(each)
+    if found:
+        b, x = _columns.in_place(b), _columns.in_place(x)
+        check(lib.tess_verify_columns(matrix.pointer, ctypes.byref(_columns.described(b)),
+                                      ctypes.byref(_columns.described(x)), options and ctypes.byref(options), found),
+              matrix.context.pointer, matrix._raised)
+    return found
 
 
 def _verify_one(matrix, b, x, options, rows):

@@ -142,3 +142,20 @@ def test_wrong_requests():
         ts.verify(matrix, np.stack([b, b], axis=1), x)
     with pytest.raises(ts.TesseraValueError):
         ts.verify(matrix, b, x, rtol=-1.0)
+
+
+def test_columns_share_passes():
+    """splu verifies all columns at once: as many bits as one after another, in any order of memory."""
+    from tessera_sparse._verify import tolerances, verify_columns
+    rng, matrix = np.random.default_rng(4), ts.Matrix.gallery("recirc2d", 30)
+    x = rng.standard_normal((900, 11))
+    b = np.asfortranarray(matrix @ x + 1e-7 * rng.standard_normal((900, 11)))
+    options = tolerances(1e-6, 0, "both", False)
+    for left, right in ((b, x), (b[:, ::2], x[:, ::2]), (b[:, :1], x)):
+        together = verify_columns(matrix, left, right, options)
+        for j, found in enumerate(together):
+            alone = ts.verify(matrix, left[:, min(j, left.shape[1] - 1)], right[:, j], rtol=1e-6)
+            assert found.residual_norm == alone.residual_norm
+            assert found.rows.backward_error == alone.rows["backward_error"]
+            assert bool(found.met) is alone.met
+    assert len(verify_columns(matrix, b[:, :0], x[:, :0])) == 0

@@ -103,6 +103,8 @@ static tess_status look(tess_solver *s, auto_solve *state)
     tess_status status = TESS_SUCCESS;
 
     if (state->solver && state->values_version == s->original->values_version) { return TESS_SUCCESS; }
+    if (state->repeated.factors) { drop_solver(state); } /* other values may not come as often */
+    repeated_forget(state);
     TESS_TRY(find_facts(s->original, &state->facts));
     if (!state->facts.finite) { /* no method has an answer: none is set up */
         drop_solver(state);
@@ -374,6 +376,7 @@ static tess_status solve(tess_solver *s, const tess_vector *b, tess_vector *x, t
     TESS_TRY(look(s, state));
     if (!state->facts.finite) { return refuse_numbers(s, b, x, start, result); }
     TESS_TRY(start_climb(s, state, b)); /* the last solve may have used up the ladder */
+    TESS_TRY(repeated_take_factors(s, state));
     TESS_TRY(climb(s, b, x, start, &all));
     all.setup_seconds = s->setup_seconds + state->setup_seconds; /* at creation, and within this solve */
     all.solve_seconds = tess_wall_seconds() - start - state->setup_seconds;
@@ -384,6 +387,10 @@ static tess_status solve(tess_solver *s, const tess_vector *b, tess_vector *x, t
     if (all.converged && !state->reused) { store_choice(s, state); }
     direct_drop_analysis(s->original); /* of a prediction that no factors followed */
     state->reused = state->solver != NULL;
+    if (!repeated_note(state, &all)) {
+        drop_solver(state);
+        state->repeated = (repeated_solves){.cost = INFINITY};
+    }
     *result = all;
 cleanup:
     return status;

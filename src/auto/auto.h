@@ -23,6 +23,16 @@ typedef enum storage_choice {
     STORAGE_LOWER
 } storage_choice;
 
+/* Solves with the same values, one after another (repeated.c). */
+typedef struct repeated_solves {
+    int64_t solves; /* without factors, */
+    double seconds; /* and what they took */
+    double cost;    /* expected seconds of complete factors; 0: not asked yet; INFINITY: they do not pay */
+    bool factors;   /* the solver has them for that reason */
+    int applications;
+    double least_seconds; /* of a solve with them */
+} repeated_solves;
+
 typedef struct auto_solve {
     matrix_facts facts;
     uint64_t values_version; /* of which the facts are; 0: none */
@@ -30,11 +40,12 @@ typedef struct auto_solve {
     bool predicted;  /* for these values */
     bool unanalysed; /* no analysis is made: steps that it might leave out stay */
     ladder ladder;
-    matrix_family found;              /* the family when the facts were found */
-    int next;                         /* the step that the next attempt takes */
-    tess_solver *solver;              /* of the last attempt; NULL: there is none */
-    ladder_step step;                 /* its step */
-    bool reused;                      /* the solver is the one of the last solve */
+    matrix_family found; /* the family when the facts were found */
+    int next;            /* the step that the next attempt takes */
+    tess_solver *solver; /* of the last attempt; NULL: there is none */
+    ladder_step step;    /* its step */
+    bool reused;         /* the solver is the one of the last solve */
+    repeated_solves repeated;
     bool remembered;                  /* the first step came from the file of choices */
     storage_choice stored;            /* for these values */
     bool tried;                       /* a trial was made, */
@@ -77,6 +88,15 @@ bool may_skip(const ladder_step *step, tess_status status);
 tess_status refuse_for_time(const tess_solver *s, auto_solve *state);
 /* UNSUPPORTED, and the solver is destroyed, if multigrid has one level or too many entries and a step follows. */
 tess_status refuse_levels(const tess_solver *s, auto_solve *state);
+
+/* ---- repeated.c ---- */
+
+/* For new values. */
+void repeated_forget(auto_solve *state);
+/* Where iterations have taken as long as complete factors would: state->solver has these. */
+tess_status repeated_take_factors(const tess_solver *s, auto_solve *state);
+/* Counts a solve. False: factors turn out to take longer than iterations do, and their solver should go. */
+bool repeated_note(auto_solve *state, const tess_solve_result *all);
 
 /* ---- advise.c: which attempts there are, for a solve and for who asks for advice ---- */
 

@@ -190,6 +190,13 @@ static void say_singular(const tess_solver *s, auto_solve *state, const tess_sol
     say(state, "\n");
 }
 
+static void say_repeated(auto_solve *state)
+{
+    if (!state->repeated.factors) { return; }
+    say(state, "%s with this matrix before took as long as complete factors do\n",
+        tess_count(state->repeated.solves, "solve").text);
+}
+
 void explain(const tess_solver *s, auto_solve *state, const tess_solve_result *result)
 {
     size_t length = 0;
@@ -207,6 +214,7 @@ void explain(const tess_solver *s, auto_solve *state, const tess_solve_result *r
             say_end(state, a, &state->note[i]);
         }
     }
+    say_repeated(state);
     say_saving(state, result);
     say_factors(state);
     say_singular(s, state, result);

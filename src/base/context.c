@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <time.h>
 
 #include <sys/mman.h>
@@ -137,11 +138,14 @@ static void choose_threads(tess_context *ctx, int asked)
     const int most = threads_by_default();
     const int wanted = asked ? asked : most < TESS_MAX_THREADS ? most : TESS_MAX_THREADS;
 
+    const char *const dynamic = getenv("OMP_DYNAMIC");
+
+    ctx->keeps_threads = dynamic && strcasecmp(dynamic, "false") == 0;
     if (fork_lost_threads()) { /* the next parallel region of several threads would not end */
-        ctx->threads = 1;
+        ctx->threads = ctx->most_threads = 1;
         return;
     }
-    ctx->threads = threads_that_start(wanted);
+    ctx->threads = ctx->most_threads = threads_that_start(wanted);
     if (ctx->threads < wanted) {
         tess_log(ctx, TESS_LOG_WARN,
                  "%s instead of %d: the system does not start so many (limits of processes or address space)",
@@ -252,7 +256,7 @@ const char *tess_context_gpu_id(const tess_context *ctx)
 int tess_context_threads(const tess_context *ctx)
 {
     if (!ctx) { return 0; }
-    return ctx->threads;
+    return ctx->most_threads;
 }
 
 void *tess_context_stream(const tess_context *ctx)

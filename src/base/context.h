@@ -12,6 +12,7 @@
 #include <tessera/phase.h>
 #include <tessera/precision.h>
 
+#include "base/busy.h"
 #include "base/device.h"
 #include "base/phases.h"
 
@@ -39,7 +40,10 @@ struct tess_context {
     tess_device device; /* of the CPU or of the GPU */
     const tess_backend *backend;
     const tess_backend *host; /* always the host backend */
-    int threads;
+    int threads;              /* of the next parallel loop */
+    int most_threads;         /* the context's number */
+    bool keeps_threads;       /* whatever else runs */
+    busy_times busy;          /* base/busy.h: when it last looked */
     tess_allocator host_allocator, device_allocator;
     tess_kept_arrays kept;
     tess_log_function log;

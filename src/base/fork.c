@@ -21,7 +21,7 @@ static void after_in_parent(void)
 static void after_in_child(void)
 {
     for (tess_context *ctx = contexts; ctx; ctx = ctx->next) {
-        ctx->threads = 1;
+        ctx->threads = ctx->most_threads = 1;
         ctx->forked = true;
     }
     lost_threads = had_threads;

@@ -93,6 +93,17 @@ typedef struct csr_storage {
 
 struct tess_residual_sums;
 
+/* Residuals of several columns on the host, of a group in one pass over the matrix. Group g of b begins at g * b_group,
+   and row i of it at i * b_stride from there, with RESIDUAL_GROUP values, those beyond `columns` finite; likewise x. */
+enum { RESIDUAL_GROUP = 8, RESIDUAL_COLUMNS = 32 };
+typedef struct residual_columns {
+    int columns; /* at most RESIDUAL_COLUMNS */
+    const double *b, *x;
+    int64_t b_group, b_stride, x_group, x_stride;
+    double *residual; /* nrows times RESIDUAL_GROUP values for each group; NULL: not wanted */
+    int exponent;     /* the sums are of values times 2^-exponent */
+} residual_columns;
+
 /* The functions of a device for assembled matrices, besides products. */
 typedef struct assembled_ops {
     /* Missing entries are 0. */
@@ -102,7 +113,16 @@ typedef struct assembled_ops {
                                  int exponent, struct tess_residual_sums *sums);
     /* *bad_row: first row with an offset out of order, a column out of range, unsorted or duplicate; -1 when none */
     tess_status (*check)(tess_context *ctx, const csr_view *view, int64_t *bad_row);
+    /* true_residual of several columns, each with the bits that it has alone: `columns` sums. NULL: there is none */
+    tess_status (*true_residuals)(const tess_matrix *assembled, const residual_columns *q,
+                                  struct tess_residual_sums *sums);
 } assembled_ops;
+
+/* residual_host.c */
+tess_status true_residual_host(const tess_matrix *assembled, const double *b, const double *x, double *residual,
+                               int exponent, struct tess_residual_sums *sums);
+tess_status true_residuals_host(const tess_matrix *assembled, const residual_columns *q,
+                                struct tess_residual_sums *sums);
 
 extern const assembled_ops assembled_host_ops;
 const assembled_ops *assembled_gpu_ops(void);

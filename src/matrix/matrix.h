@@ -31,6 +31,8 @@ struct tess_matrix {
     double accepted_loss;      /* the bound up to which `loss` was searched */
     bool symmetric;            /* as found by solver/symmetry.h */
     uint64_t symmetry_version; /* of which values; 0: not looked for */
+    double norm;               /* ||A||_F, as found by solver/verify_answer.c */
+    uint64_t norm_version;     /* of which values; 0: not computed */
     /* What a part of the library keeps with the matrix for another one, and how to free it (precond/direct); NULL:
        nothing. */
     void *kept;

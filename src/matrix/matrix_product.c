@@ -129,6 +129,7 @@ tess_status tess_matrix_spmv(const tess_matrix *a, tess_operation operation, dou
     TESS_REQUIRE(NULL, a);
     status = options_require_name(a->ctx, "tess_operation", "operation", (int)operation);
     if (status != TESS_SUCCESS) { return status; }
+    busy_adapt(a->ctx);
     return multiply(a, x, y, (tess_spmv_args){.operation = operation, .alpha = alpha, .beta = beta});
 }
 

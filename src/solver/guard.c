@@ -384,6 +384,7 @@ tess_status guard_solve(method_solver *s, const tess_vector *b, tess_vector *x, 
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(guard_open(&run, &reason, &cycles));
+    if (cycles) { TESS_TRY(guard_apply_factors(&run, &reason, &cycles)); }
     if (cycles) {
         TESS_TRY(guard_prepare_cycles(&run));
         TESS_TRY(guard_run_cycles(&run, NULL, &reason));

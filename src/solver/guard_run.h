@@ -70,6 +70,12 @@ tess_status guard_continue(solve_run *run, const tess_loop_state *judged, bool p
 /* Fills in the result. cycled: cycles were run. */
 tess_status guard_close(solve_run *run, bool cycled, tess_reason reason);
 
+/* ---- guard_direct.c ---- */
+
+/* Between guard_open and the first cycle: steps with complete factors. *cycles stays true where cycles are needed; else
+ *reason is final. */
+tess_status guard_apply_factors(solve_run *run, tess_reason *reason, bool *cycles);
+
 /* ---- least_residual.c ---- */
 
 /* A solve ends this near to the least residual. */

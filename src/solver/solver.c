@@ -363,7 +363,10 @@ tess_status solver_begin(tess_solver *s)
     tess_status status = fork_require_device(s->ctx);
 
     if (status == TESS_SUCCESS) { status = solver_require_idle(s); }
-    if (status == TESS_SUCCESS) { s->solving = true; }
+    if (status == TESS_SUCCESS) {
+        s->solving = true;
+        busy_adapt(s->ctx);
+    }
     return status;
 }
 

@@ -32,6 +32,26 @@ static int residual_pass(void *user, int exponent, tess_residual_sums *sums)
     return (int)assembled_ops_of(q->a->ctx)->true_residual(q->a, q->b, q->x, q->residual, exponent, sums);
 }
 
+void verify_take_norms(const tess_matrix *a, const tess_residual_norms *found, true_residual *out)
+{
+    out->norm = found->norm;
+    out->bound = found->bound;
+    out->bounded = true;
+    out->of_vector = found->of_vector;
+    out->rounding = found->rounding;
+    out->rhs_norm = found->rhs_norm;
+    out->rhs_least = found->rhs_least;
+    out->preconditioned = NAN;
+    out->rows = (row_residual_norms){.known = true,
+                                     .norm = found->rows_norm,
+                                     .bound = found->rows_bound,
+                                     .rhs_norm = found->rows_rhs_norm,
+                                     .rhs_least = found->rows_rhs_least,
+                                     .backward = found->backward,
+                                     .backward_bound = found->backward_most - found->backward,
+                                     .backward_row = tess_complex_row(a, found->backward_row)};
+}
+
 static tess_status residual_of_assembled(const tess_matrix *a, const double *b, const double *x, double *residual,
                                          true_residual *out)
 {
@@ -39,23 +59,8 @@ static tess_status residual_of_assembled(const tess_matrix *a, const double *b, 
     tess_residual_norms found;
     const tess_status status = (tess_status)tess_residual_norms_by(residual_pass, &request, &found);
 
-    if (status != TESS_SUCCESS) { return status; }
-    out->norm = found.norm;
-    out->bound = found.bound;
-    out->bounded = true;
-    out->of_vector = found.of_vector;
-    out->rounding = found.rounding;
-    out->rhs_norm = found.rhs_norm;
-    out->rhs_least = found.rhs_least;
-    out->rows = (row_residual_norms){.known = true,
-                                     .norm = found.rows_norm,
-                                     .bound = found.rows_bound,
-                                     .rhs_norm = found.rows_rhs_norm,
-                                     .rhs_least = found.rows_rhs_least,
-                                     .backward = found.backward,
-                                     .backward_bound = found.backward_most - found.backward,
-                                     .backward_row = tess_complex_row(a, found.backward_row)};
-    return TESS_SUCCESS;
+    if (status == TESS_SUCCESS) { verify_take_norms(a, &found, out); }
+    return status;
 }
 
 /* ---- a user's operator ---- */

@@ -6,6 +6,9 @@
 
 #include <tessera/solver.h>
 
+struct residual_columns;
+struct tess_residual_norms;
+
 /* Norms in which rows of very different size weigh alike: row i of b and of b - A x is divided by its largest |a_ij|, a
    row of zeros by 1. And the row-wise backward error. All are NaN for a shell. */
 typedef struct row_residual_norms {
@@ -32,6 +35,12 @@ typedef struct true_residual {
 /* tess_verify_residual on arrays of the device; `a` is assembled or a shell; residual is written. */
 tess_status verify_residual(const tess_matrix *a, const double *b, const double *x, double *residual,
                             true_residual *out);
+/* The same of q->columns columns in one pass, each with the bits that it has alone; q->exponent is not read. Only of a
+   matrix that takes columns. verify_columns.c */
+bool verify_takes_columns(const tess_matrix *a);
+tess_status verify_residuals(const tess_matrix *a, const struct residual_columns *q, true_residual *out);
+/* What tess_residual_norms says. */
+void verify_take_norms(const tess_matrix *a, const struct tess_residual_norms *found, true_residual *out);
 /* Fills in stop_norm, rhs_norm and the tolerances: max(rtol ||b||, atol) of the exact norms of b, or less by a few
    roundings. */
 void verify_set_tolerances(const tess_solve_options *o, const true_residual *of_b, tess_solve_result *r);

@@ -8,7 +8,7 @@
 #include "base/options.h"
 #include "matrix/assembled.h"
 #include "matrix/complex_form.h"
-#include "solver/verify.h"
+#include "solver/verify_answer.h"
 #include "solver/verify_error.h"
 
 #define DEFAULT_RTOL 1e-5
@@ -25,7 +25,7 @@ void tess_verification_init_sized(tess_verification *verification, size_t size)
     result_init(verification, size);
 }
 
-static tess_status take_options(tess_context *ctx, const tess_verify_options *given, tess_verify_options *o)
+tess_status verify_take_options(tess_context *ctx, const tess_verify_options *given, tess_verify_options *o)
 {
     tess_status status = TESS_SUCCESS;
 
@@ -48,48 +48,77 @@ cleanup:
     return status;
 }
 
-/* The first element that is NaN or Inf; -1: none. `values`: room for them on the host. */
-static tess_status find_nonfinite(const tess_vector *v, double *values, int64_t *index)
+static bool is_nonfinite(double v)
 {
-    tess_status status = TESS_SUCCESS;
+    static const uint64_t exponent = (uint64_t)0x7ff << 52;
+    uint64_t bits;
 
-    *index = -1;
-    TESS_TRY(v->ctx->backend->download(v->ctx, values, v->data, (size_t)v->n * sizeof *values));
-    for (int64_t i = 0; i < v->n && *index < 0; i++) {
-        if (!isfinite(values[i])) { *index = i; }
-    }
-cleanup:
-    return status;
+    memcpy(&bits, &v, sizeof bits);
+    return (bits & exponent) == exponent;
 }
 
-static tess_status look_at_vectors(const tess_matrix *a, const tess_vector *b, const tess_vector *x,
-                                   tess_verification *out)
+/* The first element that is NaN or Inf; -1: none. */
+static int64_t first_nonfinite(int64_t n, const double *v)
 {
-    const int64_t most = b->n > x->n ? b->n : x->n;
+    enum { BLOCK = 1024 };
+
+    for (int64_t begin = 0; begin < n; begin += BLOCK) {
+        const int64_t end = begin + BLOCK < n ? begin + BLOCK : n;
+        int64_t found = 0;
+
+        for (int64_t i = begin; i < end; i++) {
+            found += is_nonfinite(v[i]);
+        }
+        for (int64_t i = begin; i < end && found > 0; i++) {
+            if (is_nonfinite(v[i])) { return i; }
+        }
+    }
+    return -1;
+}
+
+/* The same of a vector; of a complex one the number of its complex element. */
+static tess_status find_nonfinite(const tess_matrix *a, const tess_vector *v, int64_t *index)
+{
     double *values = NULL;
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(tess_host_allocate(b->ctx, most, sizeof *values, (void **)&values));
-    TESS_TRY(find_nonfinite(b, values, &out->nonfinite_rhs));
-    TESS_TRY(find_nonfinite(x, values, &out->nonfinite_solution));
-    out->nonfinite_rhs = tess_complex_row(a, out->nonfinite_rhs);
-    out->nonfinite_solution = tess_complex_row(a, out->nonfinite_solution);
-    status = tess_vector_norm2(x, TESS_ARITHMETIC_FP64, &out->solution_norm);
+    *index = -1;
+    if (v->ctx->device == TESS_DEVICE_CPU) {
+        *index = tess_complex_row(a, first_nonfinite(v->n, v->data));
+        return TESS_SUCCESS;
+    }
+    TESS_TRY(tess_host_allocate(v->ctx, v->n, sizeof *values, (void **)&values));
+    TESS_TRY(v->ctx->backend->download(v->ctx, values, v->data, (size_t)v->n * sizeof *values));
+    *index = tess_complex_row(a, first_nonfinite(v->n, values));
 cleanup:
-    tess_host_release(b->ctx, values, most, sizeof *values);
+    tess_host_release(v->ctx, values, v->n, sizeof *values);
     return status;
 }
 
+/* A row of b that is not finite leaves a residual that is none. */
+tess_status verify_find_nonfinite_rhs(const tess_matrix *a, const tess_vector *b, const true_residual *now,
+                                      tess_verification *out)
+{
+    out->nonfinite_rhs = -1;
+    return isfinite(now->norm) ? TESS_SUCCESS : find_nonfinite(a, b, &out->nonfinite_rhs);
+}
+
+/* Kept with the matrix for these values. */
 static tess_status matrix_norm(const tess_matrix *a, double *norm)
 {
+    tess_matrix *const known = (tess_matrix *)(uintptr_t)a;
     tess_host_matrix host = {0};
     tess_status status = TESS_SUCCESS;
 
     *norm = NAN;
     if (!a->ops) { return TESS_SUCCESS; }
-    TESS_TRY(tess_matrix_on_host(a, &host));
-    *norm = norm2_of(host.matrix->nnz, csr_of(host.matrix)->view.val);
-    if (a->is_complex) { *norm *= sqrt(0.5); } /* each number stands twice in the real form */
+    if (a->norm_version != a->values_version) {
+        TESS_TRY(tess_matrix_on_host(a, &host));
+        known->norm = norm2_of(host.matrix->nnz, csr_of(host.matrix)->view.val);
+        if (a->is_complex) { known->norm *= sqrt(0.5); } /* each number stands twice in the real form */
+        known->norm_version = a->values_version;
+    }
+    *norm = a->norm;
 cleanup:
     tess_host_matrix_release(&host);
     return status;
@@ -116,20 +145,33 @@ static void judge(const tess_verify_options *o, const true_residual *now, tess_v
                (o->stop_norm == TESS_STOP_NORM_GIVEN || out->rows.met);
 }
 
-static tess_status verify_answer(const tess_matrix *a, const tess_vector *b, const tess_vector *x,
-                                 const tess_verify_options *o, tess_verification *out)
+/* All that the norms of the residual tell, and what x does. out->nonfinite_rhs is known. */
+tess_status verify_finish(const tess_matrix *a, const tess_vector *x, const tess_verify_options *o,
+                          const true_residual *now, tess_verification *out)
+{
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(find_nonfinite(a, x, &out->nonfinite_solution));
+    TESS_TRY(tess_vector_norm2(x, TESS_ARITHMETIC_FP64, &out->solution_norm));
+    TESS_TRY(matrix_norm(a, &out->matrix_norm));
+    judge(o, now, out);
+    out->backward_error = now->norm == 0.0 ? 0.0 : now->norm / (out->matrix_norm * out->solution_norm + now->rhs_norm);
+    out->forward_error = NAN;
+cleanup:
+    return status;
+}
+
+tess_status verify_answer(const tess_matrix *a, const tess_vector *b, const tess_vector *x,
+                          const tess_verify_options *o, tess_verification *out)
 {
     true_residual now;
     double *residual = NULL;
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(tess_device_allocate(a->ctx, a->nrows, sizeof *residual, (void **)&residual));
-    TESS_TRY(look_at_vectors(a, b, x, out));
     TESS_TRY(verify_residual(a, b->data, x->data, residual, &now));
-    TESS_TRY(matrix_norm(a, &out->matrix_norm));
-    judge(o, &now, out);
-    out->backward_error = now.norm == 0.0 ? 0.0 : now.norm / (out->matrix_norm * out->solution_norm + now.rhs_norm);
-    out->forward_error = NAN;
+    TESS_TRY(verify_find_nonfinite_rhs(a, b, &now, out));
+    TESS_TRY(verify_finish(a, x, o, &now, out));
     if (o->forward_error && a->ops && isfinite(now.norm) && out->nonfinite_solution < 0) {
         status = verify_forward_error(a, b, x, &out->forward_error);
     }
@@ -149,7 +191,7 @@ tess_status tess_verify(const tess_matrix *a, const tess_vector *b, const tess_v
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(result_require_size(a->ctx, "tess_verification", out->size, sizeof found));
-    TESS_TRY(take_options(a->ctx, options, &o));
+    TESS_TRY(verify_take_options(a->ctx, options, &o));
     TESS_TRY(tess_vector_require(a->ctx, b, a->nrows, "b"));
     TESS_TRY(tess_vector_require(a->ctx, x, a->ncols, "x"));
     tess_verification_init(&found);

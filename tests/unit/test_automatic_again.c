@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "precond/direct/mumps.h"
 #include "support/automatic.h"
 
 static tess_context *ctx;
@@ -40,6 +41,54 @@ static void new_values_change_the_choice(void **state)
     run_automatic(&t);
     assert_true(t.result.verified);
     assert_int_not_equal(t.result.solver, TESS_SOLVER_CG);
+    close_automatic(&t);
+}
+
+static bool has_factors(const automatic_run *t)
+{
+    return t->count == 1 && t->attempts[0].precond == TESS_PRECOND_LU;
+}
+
+/* One solve after another with one matrix: factors replace iterations, until the values change. */
+static void many_solves_get_factors(void **state)
+{
+    enum { MOST = 20000 };
+    automatic_run t = open_automatic(ctx, oracle_laplace2d(40), automatic_options());
+    int solves = 0;
+
+    (void)state;
+    run_automatic(&t);
+    assert_true(t.result.verified && t.result.iterations > 1);
+    while (!has_factors(&t) && mumps_is_here() && tess_context_device(ctx) == TESS_DEVICE_CPU && solves < MOST) {
+        run_automatic(&t);
+        assert_true(t.result.verified);
+        solves++;
+    }
+    if (solves > 0) {
+        assert_true(has_factors(&t) && t.result.iterations == 1);
+        assert_why(&t, "with this matrix before took as long as complete factors do");
+        run_automatic(&t);
+        assert_true(has_factors(&t) && t.result.verified && t.attempts[0].setup_seconds == 0.0);
+    }
+    assert_ok(ctx, tess_matrix_update_values(t.matrix, t.a.val, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
+    run_automatic(&t);
+    assert_true(t.result.verified && !has_factors(&t));
+    close_automatic(&t);
+}
+
+/* Who names a preconditioner keeps it. */
+static void named_preconditioners_stay(void **state)
+{
+    tess_solve_options options = automatic_options();
+    automatic_run t;
+
+    (void)state;
+    options.precond.kind = TESS_PRECOND_JACOBI;
+    t = open_automatic(ctx, oracle_laplace2d(10), options);
+    for (int k = 0; k < 200; k++) {
+        run_automatic(&t);
+        assert_true(t.result.verified && !has_factors(&t));
+    }
     close_automatic(&t);
 }
 
@@ -126,6 +175,7 @@ static void files_of_others_stay(void **state)
 
 #define AGAIN_TESTS                                                                                  \
     cmocka_unit_test(the_winner_is_kept), cmocka_unit_test(new_values_change_the_choice),            \
+        cmocka_unit_test(many_solves_get_factors), cmocka_unit_test(named_preconditioners_stay),     \
         cmocka_unit_test(choices_are_remembered), cmocka_unit_test(bad_files_of_choices_do_no_harm), \
         cmocka_unit_test(files_of_others_stay)
 

@@ -212,6 +212,85 @@ static void fp64_factors_are_fp64(void **state)
     free(b);
 }
 
+static int count_and_stop(void *user, const tess_progress *progress)
+{
+    int *left = user;
+
+    assert_true(progress->iteration >= 1 && progress->residual_norm >= 0.0);
+    *left -= 1;
+    return *left == 0;
+}
+
+/* One application of FP64 factors, a few of FP32 ones, whatever the method; its history and its monitor see them. */
+static void factors_are_applied_before_iterations(void **state)
+{
+    static const tess_solver_kind solvers[] = {TESS_SOLVER_CG,    TESS_SOLVER_MINRES, TESS_SOLVER_BICGSTAB,
+                                               TESS_SOLVER_GMRES, TESS_SOLVER_FGMRES, TESS_SOLVER_IDR};
+    double *b = random_values(ROWS, 3, 0.5, 1.0), x[ROWS];
+    oracle_csr a = oracle_laplace2d(EDGE);
+    tess_context *ctx = open_device(1);
+
+    (void)state;
+    for (int c = 0; c < 12; c++) {
+        const tess_precision precision = c < 6 ? TESS_PRECISION_FP64 : TESS_PRECISION_FP32;
+        const tess_precond_kind kind = c % 6 == 1 ? TESS_PRECOND_CHOLESKY : TESS_PRECOND_LU;
+        tess_solve_options options = solve_options(solvers[c % 6]);
+        tess_solve_result result;
+        int left = 100;
+
+        options.rtol = 1e-12;
+        options.precond = direct_options(kind, precision);
+        options.monitor = count_and_stop;
+        options.monitor_user = &left;
+        memset(x, 0, sizeof x);
+        result = solve_once(ctx, &a, &options, b, x);
+        assert_int_equal(result.reason, TESS_REASON_RTOL);
+        assert_true(result.verified && result.iterations >= 1 && result.iterations <= (c < 6 ? 1 : 3));
+        assert_true(TEST_DEVICE == TESS_DEVICE_GPU || left == 100 - (int)result.iterations);
+        assert_true(result.estimated_residual_norm == result.residual_norm);
+    }
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+    free(b);
+}
+
+/* A monitor ends a solve after a step; a guard that reports leaves all to the method; factors that gain too little do,
+   too. */
+static void steps_with_factors_end_where_they_should(void **state)
+{
+    enum { LENGTH = 200 };
+    double *b = random_values(LENGTH, 3, 0.5, 1.0), x[LENGTH] = {0.0};
+    oracle_csr a = oracle_laplace2d(EDGE), hard = oracle_tridiagonal(LENGTH, -1.0, 2.0, -1.0);
+    tess_context *ctx = open_device(1);
+    tess_solve_options options = solve_options(TESS_SOLVER_FGMRES);
+    tess_solve_result result;
+    int left = 1;
+
+    (void)state;
+    options.rtol = 1e-13;
+    options.precond = direct_options(TESS_PRECOND_LU, TESS_PRECISION_FP32);
+    options.monitor = count_and_stop;
+    options.monitor_user = &left;
+    result = solve_once(ctx, &a, &options, b, x);
+    assert_true(result.reason == TESS_REASON_CANCELLED && result.iterations == 1 && !result.converged);
+    assert_true(result.relative_residual < 1e-3 && oracle_norm2(x, ROWS) > 0.0L);
+    options.monitor = NULL;
+    options.max_iterations = 1;
+    memset(x, 0, sizeof x);
+    result = solve_once(ctx, &a, &options, b, x);
+    assert_true(result.reason == TESS_REASON_ITERATIONS && result.iterations == 1);
+    options.max_iterations = 100;
+    hard.val[0] = hard.val[hard.nnz - 1] = 1.0 + 0x1p-20; /* constant vectors are nearly null vectors */
+    options.rtol = 1e-6;
+    memset(x, 0, sizeof x);
+    result = solve_once(ctx, &hard, &options, b, x);
+    assert_true(result.verified && result.iterations > 1);
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+    oracle_free(&hard);
+    free(b);
+}
+
 /* A failed set-up ends a solve with its reason; later values work. */
 static void a_solve_reports_the_set_up(void **state)
 {
@@ -245,10 +324,12 @@ static void a_solve_reports_the_set_up(void **state)
     free(b);
 }
 
-#define DIRECT_SOLVE_TESTS                                                                                        \
-    cmocka_unit_test(every_solver_takes_them), cmocka_unit_test(fp64_factors_are_fp64),                           \
-        cmocka_unit_test(factors_take_several_columns), cmocka_unit_test(every_solver_shares_them_among_columns), \
-        cmocka_unit_test(columns_that_refinement_does_not_solve_go_on), cmocka_unit_test(a_solve_reports_the_set_up)
+#define DIRECT_SOLVE_TESTS                                                                                            \
+    cmocka_unit_test(every_solver_takes_them), cmocka_unit_test(fp64_factors_are_fp64),                               \
+        cmocka_unit_test(factors_take_several_columns), cmocka_unit_test(every_solver_shares_them_among_columns),     \
+        cmocka_unit_test(columns_that_refinement_does_not_solve_go_on), cmocka_unit_test(a_solve_reports_the_set_up), \
+        cmocka_unit_test(factors_are_applied_before_iterations),                                                      \
+        cmocka_unit_test(steps_with_factors_end_where_they_should)
 
 #ifndef TESTS_ON_GPU
 int main(void)

@@ -47,7 +47,7 @@ static void solve(const factors *f, bool transposed, int columns, double *rhs)
     for (int64_t k = 0; k < columns * f->n; k++) {
         rhs[k] = ldexp(rhs[k], before[k % f->n]);
     }
-    klu_solve_columns(f->klu, transposed, columns, rhs);
+    klu_solve_columns(ctx, f->klu, transposed, columns, rhs);
     for (int64_t k = 0; k < columns * f->n; k++) {
         rhs[k] = ldexp(rhs[k], after[k % f->n]);
     }

@@ -99,7 +99,7 @@ static void predict(tess_context *ctx, const oracle_csr *a, bool cholesky, doubl
     assert_ok(ctx, direct_analyse(&s, DIRECT_RELAXATION, &analysis));
     *chosen = analysis.reply.flops;
     mumps_close(ctx, analysis.mumps);
-    assert_ok(ctx, mumps_open(ctx, s.precision, s.symmetry, &mumps));
+    assert_ok(ctx, mumps_open(ctx, s.precision, false, s.symmetry, &mumps));
     *local = mumps_run(mumps, MUMPS_ANALYSE,
                        &(mumps_arguments){.n = s.n,
                                           .nnz = s.count,

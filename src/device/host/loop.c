@@ -76,11 +76,12 @@ static void report_columns(const tess_loop *loop)
     }
 }
 
-static tess_status run_columns(const tess_loop *loop)
+static tess_status run_columns(tess_context *ctx, const tess_loop *loop)
 {
     tess_status status = TESS_SUCCESS;
 
     while (count_running(loop) > loop->leave_at && status == TESS_SUCCESS) {
+        busy_adapt(ctx);
         status = loop->body(loop->solver);
         if (status == TESS_SUCCESS && loop->monitor) { report_columns(loop); }
     }
@@ -95,9 +96,9 @@ tess_status host_run_loop(tess_context *ctx, tess_loop *loop)
     int64_t kept = 0;
     tess_status status = TESS_SUCCESS;
 
-    (void)ctx;
-    if (loop->columns > 1) { return run_columns(loop); }
+    if (loop->columns > 1) { return run_columns(ctx, loop); }
     while (state->phase == TESS_LOOP_RUNNING && status == TESS_SUCCESS) {
+        busy_adapt(ctx);
         status = loop->body(loop->solver);
         if (status == TESS_SUCCESS && loop->monitor) { report_progress(loop); }
     }

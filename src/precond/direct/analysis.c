@@ -19,6 +19,16 @@ static mumps_arguments arguments_of(const direct_system *s, int relaxation)
         .n = s->n, .nnz = s->count, .row = s->row, .column = s->column, .val = s->rounded, .relaxation = relaxation};
 }
 
+static double rounded_size(const direct_system *s, int64_t k)
+{
+    double size = 0.0;
+
+    for (int64_t at = s->parts * k; at < s->parts * (k + 1); at++) {
+        size = fmax(size, fabs(tess_load(s->precision, s->rounded, at)));
+    }
+    return size;
+}
+
 /* With an order of ours MUMPS does not treat small diagonal entries: otherwise it permutes the columns of an
    unsymmetric matrix, and pairs the rows of an indefinite one. */
 static bool has_pivots(const direct_system *s)
@@ -26,7 +36,7 @@ static bool has_pivots(const direct_system *s)
     int64_t pivots = 0;
 
     for (int64_t k = 0; k < s->count; k++) {
-        pivots += s->row[k] == s->column[k] && fabs(tess_load(s->precision, s->rounded, k)) >= LEAST_PIVOT;
+        pivots += s->row[k] == s->column[k] && rounded_size(s, k) >= LEAST_PIVOT;
     }
     return pivots == s->n;
 }
@@ -41,7 +51,7 @@ static tess_status analyse_by_dissection(const direct_system *s, int relaxation,
     TESS_TRY(tess_host_allocate(s->ctx, s->n, sizeof *arguments.position, (void **)&arguments.position));
     TESS_TRY(direct_nested_dissection(s, arguments.position, &found));
     if (!found) { goto cleanup; }
-    TESS_TRY(mumps_open(s->ctx, s->precision, s->symmetry, &out->mumps));
+    TESS_TRY(mumps_open(s->ctx, s->precision, s->parts == 2, s->symmetry, &out->mumps));
     out->reply = mumps_run(out->mumps, MUMPS_ANALYSE, &arguments);
 cleanup:
     tess_host_release(s->ctx, arguments.position, s->n, sizeof *arguments.position);
@@ -60,7 +70,7 @@ tess_status direct_analyse(const direct_system *s, int relaxation, direct_analys
     tess_status status = TESS_SUCCESS;
 
     out->mumps = NULL;
-    TESS_TRY(mumps_open(s->ctx, s->precision, s->symmetry, &out->mumps));
+    TESS_TRY(mumps_open(s->ctx, s->precision, s->parts == 2, s->symmetry, &out->mumps));
     out->reply = mumps_run(out->mumps, MUMPS_ANALYSE, &arguments);
     if (!dissection_may_pay(s, &out->reply)) { return TESS_SUCCESS; }
     other = *out;

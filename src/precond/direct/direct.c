@@ -26,6 +26,12 @@ static const char *name_of(const direct_factors *m)
     return m->cholesky ? "cholesky" : "lu";
 }
 
+/* Of what is factored. */
+static int64_t rows_of(const direct_factors *m)
+{
+    return m->n / m->parts;
+}
+
 /* MUMPS is built in, but cannot be loaded. The words are the dynamic linker's. */
 static tess_status refuse_absent(tess_context *ctx, tess_precond_kind kind)
 {
@@ -95,14 +101,14 @@ tess_status direct_judge(const direct_factors *m, const char *step, const mumps_
     case STRUCTURALLY_SINGULAR:
         return tess_fail(m->ctx, TESS_SINGULAR, "choose another preconditioner, or none",
                          "%s: the matrix is singular for any values: its structural rank is %d of %lld", name_of(m),
-                         reply->detail, (long long)m->n);
+                         reply->detail, (long long)rows_of(m));
     case NO_ENTRIES:
         return tess_fail(m->ctx, TESS_SINGULAR, "remove the empty rows", "%s: the matrix has no entries", name_of(m));
     case NUMERICALLY_SINGULAR:
         return tess_fail(m->ctx, TESS_SINGULAR,
                          "try --precond-precision fp64, or ilut or ilu0, which shift the diagonal",
                          "%s: the matrix is singular in %s: pivot %d of %lld is zero", name_of(m),
-                         tess_precision_name(m->precision), reply->detail + 1, (long long)m->n);
+                         tess_precision_name(m->precision), reply->detail + 1, (long long)rows_of(m));
     case NO_MEMORY:
     case NO_MEMORY_IN_C:
     case NO_MEMORY_IN_ORDERING:
@@ -121,7 +127,7 @@ tess_status direct_judge(const direct_factors *m, const char *step, const mumps_
 
 static mumps_arguments arguments_of(const direct_factors *m, const direct_system *s)
 {
-    return (mumps_arguments){.n = m->n,
+    return (mumps_arguments){.n = s->n,
                              .nnz = s->count,
                              .row = s->row,
                              .column = s->column,
@@ -141,7 +147,7 @@ static tess_status analyse(direct_factors *m, const direct_system *s)
     mumps_close(m->ctx, m->mumps);
     m->mumps = NULL;
     m->symmetry = s->symmetry;
-    if (!direct_take_analysis(m->matrix, m->precision, m->symmetry, &analysis)) {
+    if (!direct_take_analysis(m->matrix, m->precision, s, &analysis)) {
         status = direct_analyse(s, m->relaxation, &analysis);
     }
     m->mumps = analysis.mumps;
@@ -182,14 +188,14 @@ static tess_status judge_pivots(const direct_factors *m)
 {
     if (m->facts.null_pivots > 0) {
         tess_log(m->ctx, TESS_LOG_INFO, "%s: the matrix is singular in %s: %d of %s %s zero and set aside", name_of(m),
-                 tess_precision_name(m->precision), m->facts.null_pivots, tess_count(m->n, "pivot").text,
+                 tess_precision_name(m->precision), m->facts.null_pivots, tess_count(rows_of(m), "pivot").text,
                  m->facts.null_pivots == 1 ? "is" : "are");
     }
     if (m->cholesky && m->facts.negative_pivots > 0) {
         return tess_fail(m->ctx, TESS_SINGULAR, "use lu; for a large condition number --precond-precision fp64",
                          "cholesky: the matrix is not positive definite in %s: %d of %s %s negative",
-                         tess_precision_name(m->precision), m->facts.negative_pivots, tess_count(m->n, "pivot").text,
-                         m->facts.negative_pivots == 1 ? "is" : "are");
+                         tess_precision_name(m->precision), m->facts.negative_pivots,
+                         tess_count(rows_of(m), "pivot").text, m->facts.negative_pivots == 1 ? "is" : "are");
     }
     return TESS_SUCCESS;
 }
@@ -211,7 +217,7 @@ static tess_status factor(direct_factors *m, const direct_system *s, bool rescal
 
         arguments.null_pivots = true;
         TESS_TRY(run_with_space(m, &arguments, predicted, &reply));
-        if (reply.code >= 0 && reply.null_pivots == m->n) { reply = singular; }
+        if (reply.code >= 0 && reply.null_pivots == rows_of(m)) { reply = singular; }
     }
     if (reply.code < 0) { return direct_judge(m, "factorization", &reply); }
     m->facts = reply;
@@ -221,6 +227,16 @@ static tess_status factor(direct_factors *m, const direct_system *s, bool rescal
     status = tess_stage_end(m->ctx, "factors");
 cleanup:
     return status;
+}
+
+static bool is_moderate(const direct_factors *m)
+{
+    bool all = true;
+
+    for (int64_t i = 0; i < m->n; i++) {
+        all = all && direct_may_multiply(m->row_exponent[i]) && direct_may_multiply(m->column_exponent[i]);
+    }
+    return all;
 }
 
 /* Factors without MUMPS, where KLU's are the faster ones. */
@@ -233,6 +249,7 @@ static tess_status compute_sparse(direct_factors *m, const direct_system *s)
                          &m->klu));
     if (!m->klu) { return TESS_SUCCESS; }
     m->facts = (mumps_reply){.entries = klu_entries(m->klu), .bytes = klu_bytes(m->klu)};
+    m->moderate = is_moderate(m);
     m->usable = true;
     status = tess_stage_end(m->ctx, "factors");
 cleanup:
@@ -242,6 +259,7 @@ cleanup:
 static tess_status compute(direct_factors *m)
 {
     direct_system s;
+    const int parts = m->parts;
     bool analysed = false;
     tess_status status = TESS_SUCCESS;
 
@@ -249,12 +267,14 @@ static tess_status compute(direct_factors *m)
     TESS_TRY(direct_read(m->matrix, m->cholesky, &s));
     TESS_TRY(direct_check_values(&s, name_of(m), m->cholesky));
     m->negated = s.negated;
+    m->parts = s.parts;
     TESS_TRY(compute_sparse(m, &s));
     if (m->klu) { goto cleanup; }
     TESS_TRY(direct_scale(&s, m->precision, INT_MAX, m->row_exponent, m->column_exponent));
-    analysed = m->mumps && m->symmetry == s.symmetry;
+    analysed = m->mumps && m->symmetry == s.symmetry && parts == s.parts;
     if (!analysed) { TESS_TRY(analyse(m, &s)); }
     TESS_TRY(factor(m, &s, analysed));
+    m->moderate = is_moderate(m);
     m->usable = true;
 cleanup:
     direct_release(&s);
@@ -270,12 +290,21 @@ static void close_factors(direct_factors *m)
     tess_host_release(m->ctx, m->rhs, m->n, tess_precision_bytes(m->precision));
 }
 
-static tess_status open_factors(direct_factors *m)
+static tess_status open_exponents(direct_factors *m)
 {
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(tess_host_allocate(m->ctx, m->n, sizeof *m->row_exponent, (void **)&m->row_exponent));
-    TESS_TRY(tess_host_allocate(m->ctx, m->n, sizeof *m->column_exponent, (void **)&m->column_exponent));
+    status = tess_host_allocate(m->ctx, m->n, sizeof *m->column_exponent, (void **)&m->column_exponent);
+cleanup:
+    return status;
+}
+
+static tess_status open_factors(direct_factors *m)
+{
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(open_exponents(m));
     status = tess_host_allocate(m->ctx, m->n, tess_precision_bytes(m->precision), &m->rhs);
 cleanup:
     return status;
@@ -340,9 +369,39 @@ static tess_status renew(tess_precond *p)
     return m->by_default ? compute_by_default(p) : compute(p->own);
 }
 
+/* Matrices that may be KLU's. */
+enum { MOST_SPARSE_ROWS = 1 << 18, MOST_SPARSE_ENTRIES = 12 };
+
+/* Where no precision was named, KLU's factors in FP64: they are applied in less time than MUMPS' in FP32, and once.
+ *done: they are there. */
+static tess_status try_sparse(tess_precond *p, bool *done)
+{
+    direct_factors *m = p->own;
+    const tess_precision precision = m->precision;
+    direct_system s = {.ctx = m->ctx};
+    tess_status status = TESS_SUCCESS;
+
+    *done = false;
+    if (!m->by_default || m->cholesky || m->n > MOST_SPARSE_ROWS || p->matrix->nnz > MOST_SPARSE_ENTRIES * m->n ||
+        !klu_is_here()) {
+        return TESS_SUCCESS;
+    }
+    m->precision = TESS_PRECISION_FP64;
+    TESS_TRY(direct_read(m->matrix, false, &s));
+    m->parts = s.parts;
+    if (s.bad_row < 0) { TESS_TRY(compute_sparse(m, &s)); }
+    *done = m->klu != NULL;
+    if (*done) { p->role = (tess_role_precision){1, TESS_PRECISION_FP64, TESS_ARITHMETIC_FP64}; }
+cleanup:
+    direct_release(&s);
+    if (!*done) { m->precision = precision; }
+    return status;
+}
+
 static tess_status create_on_host(tess_precond *p, const tess_precond_options *options)
 {
     direct_factors *m = NULL;
+    bool done = false;
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(tess_host_allocate(p->ctx, 1, sizeof *m, &p->own));
@@ -355,12 +414,15 @@ static tess_status create_on_host(tess_precond *p, const tess_precond_options *o
     m->precision = p->role.storage;
     m->memory_limit = options->direct.memory_limit;
     m->relaxation = DIRECT_RELAXATION;
+    m->parts = 1;
     m->by_default = !options->role.given;
-    TESS_TRY(open_factors(m));
+    TESS_TRY(open_exponents(m));
+    TESS_TRY(try_sparse(p, &done));
+    TESS_TRY(tess_host_allocate(m->ctx, m->n, tess_precision_bytes(m->precision), &m->rhs));
     if (p->ctx->device == TESS_DEVICE_GPU) {
         TESS_TRY(tess_host_allocate(p->ctx, m->n, sizeof *m->copy, (void **)&m->copy));
     }
-    status = renew(p);
+    status = done ? TESS_SUCCESS : renew(p);
 cleanup:
     return status;
 }
@@ -395,105 +457,6 @@ static void destroy(tess_precond *p)
     tess_host_release(m->ctx, m, 1, sizeof *m);
 }
 
-/* ---- application ---- */
-
-/* rhs := D r over a power of two, so that its largest magnitude is about 1. Returns the exponent of that power;
-   INT_MAX: r is not finite; INT_MIN: it is zero. */
-static int load(const direct_factors *m, const int32_t *scale, tess_precision vectors, const void *r)
-{
-    int largest = INT_MIN;
-
-    for (int64_t i = 0; i < m->n; i++) {
-        const double value = tess_load(vectors, r, i);
-        int exponent = 0;
-
-        if (!isfinite(value)) { return INT_MAX; }
-        if (value == 0.0) { continue; }
-        exponent = ilogb(value) + scale[i];
-        if (exponent > largest) { largest = exponent; }
-    }
-    for (int64_t i = 0; i < m->n && largest > INT_MIN; i++) {
-        const double value = ldexp(tess_load(vectors, r, i), scale[i] - largest);
-
-        tess_store(m->precision, m->rhs, i, value, TESS_OVERFLOW_INFINITY);
-    }
-    return largest;
-}
-
-/* z := D rhs times 2^exponent, or -z */
-static void store(const direct_factors *m, const int32_t *scale, tess_precision vectors, int exponent, void *z)
-{
-    for (int64_t i = 0; i < m->n; i++) {
-        const double value = ldexp(tess_load(m->precision, m->rhs, i), scale[i] + exponent);
-
-        tess_store(vectors, z, i, m->negated ? -value : value, TESS_OVERFLOW_INFINITY);
-    }
-}
-
-static void fill(const direct_factors *m, tess_precision vectors, double value, void *z)
-{
-    for (int64_t i = 0; i < m->n; i++) {
-        tess_store(vectors, z, i, value, TESS_OVERFLOW_INFINITY);
-    }
-}
-
-mumps_reply direct_run(const direct_factors *m, bool transposed, int columns, void *rhs)
-{
-    const mumps_arguments arguments = {
-        .n = m->n, .rhs = rhs, .relaxation = m->relaxation, .transposed = transposed, .columns = columns};
-
-    if (!m->klu) { return mumps_run(m->mumps, MUMPS_SOLVE, &arguments); }
-    klu_solve_columns(m->klu, transposed, columns, rhs);
-    return (mumps_reply){.code = 0};
-}
-
-tess_status direct_solve(const direct_factors *m, bool transposed, tess_precision vectors, const void *r, void *z)
-{
-    const int exponent = load(m, transposed ? m->column_exponent : m->row_exponent, vectors, r);
-    mumps_reply reply;
-
-    if (exponent == INT_MIN || exponent == INT_MAX) {
-        fill(m, vectors, exponent == INT_MIN ? 0.0 : (double)NAN, z);
-        return TESS_SUCCESS;
-    }
-    reply = direct_run(m, transposed, 1, m->rhs);
-    if (reply.code < 0) { return direct_judge(m, "solve", &reply); }
-    store(m, transposed ? m->row_exponent : m->column_exponent, vectors, exponent, z);
-    return TESS_SUCCESS;
-}
-
-tess_status direct_require_usable(const direct_factors *m)
-{
-    if (m->usable) { return TESS_SUCCESS; }
-    return tess_fail(m->ctx, TESS_SINGULAR, "renew the preconditioner with values that have factors",
-                     "the preconditioner cannot be applied, because its factorization failed");
-}
-
-static tess_status solve_on_host(const tess_precond *p, bool transposed, const double *r, double *z)
-{
-    const direct_factors *m = p->own;
-
-    return m->n > 0 ? direct_solve(m, transposed, TESS_PRECISION_FP64, r, z) : TESS_SUCCESS;
-}
-
-static tess_status apply(const tess_precond *p, tess_precision vectors, const void *r, void *z,
-                         const tess_reduction *reduction)
-{
-    const direct_factors *m = p->own;
-    const size_t bytes = (size_t)m->n * tess_precision_bytes(vectors);
-    tess_status status = TESS_SUCCESS;
-
-    (void)reduction;
-    if (m->n == 0) { return TESS_SUCCESS; }
-    TESS_TRY(direct_require_usable(m));
-    if (!m->copy) { return direct_solve(m, false, vectors, r, z); }
-    TESS_TRY(m->ctx->backend->download(m->ctx, m->copy, r, bytes));
-    TESS_TRY(direct_solve(m, false, vectors, m->copy, m->copy));
-    status = m->ctx->backend->upload(m->ctx, z, m->copy, bytes);
-cleanup:
-    return status;
-}
-
 /* ---- questions ---- */
 
 /* A GPU's memory holds none of it. */
@@ -514,12 +477,12 @@ static void describe(const tess_precond *p, tess_precond_factors *out)
     if (m->usable) { out->nonzeros = out->entries = m->facts.entries; }
 }
 
-#define DIRECT(KIND)                                                                                                  \
-    {                                                                                                                 \
-        .kind = (KIND), .on_host = true, .default_role = default_role, .check = check, .create = create,              \
-        .renew = renew, .apply = apply, .takes_columns = direct_takes_columns, .apply_columns = direct_apply_columns, \
-        .solve_on_host = solve_on_host, .bytes = bytes, .factors = describe, .widen = widen, .can_widen = can_widen,  \
-        .destroy = destroy                                                                                            \
+#define DIRECT(KIND)                                                                                     \
+    {                                                                                                    \
+        .kind = (KIND), .on_host = true, .default_role = default_role, .check = check, .create = create, \
+        .renew = renew, .apply = direct_apply, .takes_columns = direct_takes_columns,                    \
+        .apply_columns = direct_apply_columns, .solve_on_host = direct_solve_on_host, .bytes = bytes,    \
+        .factors = describe, .widen = widen, .can_widen = can_widen, .destroy = destroy                  \
     }
 const tess_precond_ops precond_lu = DIRECT(TESS_PRECOND_LU);
 const tess_precond_ops precond_cholesky = DIRECT(TESS_PRECOND_CHOLESKY);

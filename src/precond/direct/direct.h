@@ -16,7 +16,10 @@ struct tess_precond;
 /* Entries as MUMPS takes them: all, or for a symmetric factorization those of the lower triangle. */
 typedef struct direct_system {
     tess_context *ctx;
-    int64_t n, capacity, count; /* of the matrix: entries; those taken */
+    int64_t n, rows;         /* of what is factored; of the matrix, twice as many where that is a real form */
+    int64_t capacity, count; /* the matrix' entries; those taken */
+    int parts;               /* numbers of a value: 2, re and im in turn, where complex entries are taken; else 1 */
+    int node;                /* rows that have one pattern: 2 of a real form that is taken as it is, else 1 */
     mumps_symmetry symmetry;
     bool negated;          /* val is that of -A */
     int64_t bad_row;       /* the first row with NaN or Inf, or -1: then there is nothing else */
@@ -31,7 +34,16 @@ typedef struct direct_system {
    of A is negative. Otherwise a matrix that is symmetric to the bit is taken as that. Release it, also after a failure.
  */
 tess_status direct_read(const tess_matrix *a, bool cholesky, direct_system *out);
-/* Scales and rounds the values; fills the exponents of both sides (n each), whose magnitude is `most` at most. */
+/* Of a complex matrix the real form as it is, where direct_read takes the complex entries, but for `cholesky`: real
+   factors of the form of a Hermitian matrix cost as much as complex ones of both its halves, and tell whether it is
+   positive definite. */
+tess_status direct_read_form(const tess_matrix *a, bool cholesky, direct_system *out);
+/* Exponents of the rows of what is factored become those of the matrix: twice as many where that is a real form. */
+void direct_spread(const direct_system *s, int32_t *exponent);
+/* The magnitude of entry k, within a factor of the root of 2: the larger part of a complex one. */
+double direct_size(const direct_system *s, int64_t k);
+/* Scales and rounds the values; fills the exponents of both sides (n times `parts` each: one for each row of the
+   matrix), whose magnitude is `most` at most. */
 tess_status direct_scale(direct_system *s, tess_precision precision, int most, int32_t *row_exponent,
                          int32_t *column_exponent);
 void direct_release(direct_system *s);
@@ -47,6 +59,7 @@ typedef struct direct_prediction {
 /* An analysis that a prediction keeps with the matrix. Factors of the same values take it over. */
 typedef struct direct_analysis {
     tess_precision precision;
+    int parts;
     mumps_symmetry symmetry;
     uint64_t values_version;
     mumps_instance *mumps;
@@ -57,9 +70,8 @@ typedef struct direct_analysis {
    with nested dissection, and the analysis that predicts fewer operations stays. out->mumps is the caller's, also after
    a failure; out->reply.code < 0: MUMPS refuses. The rest of *out is the caller's alone. Errors: memory. */
 tess_status direct_analyse(const direct_system *s, int relaxation, direct_analysis *out);
-/* Moves it to *out; false: there is none for these values, precision and symmetry. */
-bool direct_take_analysis(const tess_matrix *a, tess_precision precision, mumps_symmetry symmetry,
-                          direct_analysis *out);
+/* Moves it to *out; false: there is none for these values and such a system in `precision`. */
+bool direct_take_analysis(const tess_matrix *a, tess_precision precision, const direct_system *s, direct_analysis *out);
 /* Frees it, if there is one. */
 void direct_drop_analysis(const tess_matrix *a);
 

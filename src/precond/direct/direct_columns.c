@@ -5,8 +5,6 @@
 
 #include "precond/direct/direct_host.h"
 
-/* Powers of two up to here are multiplied by as doubles: two of them, and a value near 1, stay in range. */
-enum { MOST_EXPONENT = 400 };
 /* Rows that move at once, from rows to columns and back. */
 enum { TILE = 16 };
 
@@ -51,21 +49,6 @@ cleanup:
     return status;
 }
 
-static bool may_multiply(int exponent)
-{
-    return abs(exponent) <= MOST_EXPONENT;
-}
-
-static bool rows_may_multiply(const direct_factors *m)
-{
-    bool all = true;
-
-    for (int64_t i = 0; i < m->n; i++) {
-        all = all && may_multiply(m->row_exponent[i]) && may_multiply(m->column_exponent[i]);
-    }
-    return all;
-}
-
 /* largest[c]: the largest magnitude of D_r r; NaN: it is not finite. */
 static void measure(const direct_factors *m, int columns, const double *r, double *largest)
 {
@@ -91,13 +74,13 @@ static void measure(const direct_factors *m, int columns, const double *r, doubl
 
 static column_plan make_plan(const direct_factors *m, int columns, const double *r)
 {
-    const bool together = rows_may_multiply(m);
     double largest[TESS_MAX_COLUMNS];
     column_plan plan = {.columns = columns};
 
     measure(m, columns, r, largest);
     for (int c = 0; c < columns; c++) {
-        const bool normal = together && largest[c] > 0.0 && isfinite(largest[c]) && may_multiply(ilogb(largest[c]));
+        const bool normal =
+            m->moderate && largest[c] > 0.0 && isfinite(largest[c]) && direct_may_multiply(ilogb(largest[c]));
 
         plan.place[c] = normal ? plan.count++ : -1;
         plan.exponent[c] = normal ? ilogb(largest[c]) : 0;

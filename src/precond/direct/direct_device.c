@@ -159,7 +159,7 @@ static tess_status take_values(device_factors *m)
 
     m->usable = false;
     m->values_version = m->matrix->values_version;
-    TESS_TRY(direct_read(m->matrix, m->cholesky, &s));
+    TESS_TRY(direct_read_form(m->matrix, m->cholesky, &s));
     TESS_TRY(direct_check_values(&s, name_of(m), m->cholesky));
     m->negated = s.negated;
     TESS_TRY(scale(m, &s));

@@ -19,6 +19,7 @@ typedef struct direct_factors {
     tess_context *ctx;
     const tess_matrix *matrix; /* borrowed */
     int64_t n;
+    int parts; /* 2: the factors are complex, and the vectors' numbers are re and im in turn; else 1 */
     bool cholesky;
     bool negated; /* the factors are those of -A */
     tess_precision precision;
@@ -33,15 +34,29 @@ typedef struct direct_factors {
     int relaxation;
     direct_columns columns;
     bool usable;
+    bool moderate;   /* doubles can be multiplied by the powers of two of all exponents */
     bool by_default; /* the caller named no precision */
 } direct_factors;
 
+/* Whether the exponent is one of such powers: two of them, and a value near 1, stay in range. */
+static inline bool direct_may_multiply(int exponent)
+{
+    return exponent >= -400 && exponent <= 400;
+}
+
+/* ---- direct_apply.c ---- */
+
+tess_status direct_apply(const tess_precond *p, tess_precision vectors, const void *r, void *z,
+                         const tess_reduction *reduction);
+tess_status direct_solve_on_host(const tess_precond *p, bool transposed, const double *r, double *z);
 /* z := D_c (D_r A D_c)^-1 D_r r, on the host; transposed: D_r (D_r A D_c)^-T D_c r. r may be z. */
 tess_status direct_solve(const direct_factors *m, bool transposed, tess_precision vectors, const void *r, void *z);
 /* SINGULAR, if there are no factors. */
 tess_status direct_require_usable(const direct_factors *m);
 /* rhs := A^-1 rhs or A^-T rhs of the scaled system, by what has the factors. */
 mumps_reply direct_run(const direct_factors *m, bool transposed, int columns, void *rhs);
+/* ---- direct.c ---- */
+
 /* What MUMPS says about a step that failed. */
 tess_status direct_judge(const direct_factors *m, const char *step, const mumps_reply *reply);
 

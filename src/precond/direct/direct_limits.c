@@ -40,8 +40,8 @@ tess_status direct_check_values(const direct_system *s, const char *name, bool c
     for (int64_t k = 0; k < s->count && cholesky; k++) {
         if (s->row[k] != s->column[k] || s->val[k] > 0.0) { continue; }
         return tess_fail(s->ctx, TESS_SINGULAR, "use lu, or a solver for indefinite matrices",
-                         "cholesky: the matrix is not positive definite: the diagonal entry of row %d is %g", s->row[k],
-                         s->val[k]);
+                         "cholesky: the matrix is not positive definite: the diagonal entry of row %d is %g",
+                         (s->row[k] - 1) / s->node + 1, s->val[k]);
     }
     return TESS_SUCCESS;
 }

@@ -10,10 +10,10 @@ static tess_status scale(tess_context *ctx, direct_system *s, tess_precision pre
     int32_t *exponents = NULL;
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(tess_host_allocate(ctx, 2 * s->n, sizeof *exponents, (void **)&exponents));
-    status = direct_scale(s, precision, INT_MAX, exponents, exponents + s->n);
+    TESS_TRY(tess_host_allocate(ctx, 2 * s->rows, sizeof *exponents, (void **)&exponents));
+    status = direct_scale(s, precision, INT_MAX, exponents, exponents + s->rows);
 cleanup:
-    tess_host_release(ctx, exponents, 2 * s->n, sizeof *exponents);
+    tess_host_release(ctx, exponents, 2 * s->rows, sizeof *exponents);
     return status;
 }
 
@@ -58,12 +58,12 @@ static tess_status keep(const tess_matrix *a, const direct_analysis *analysis)
     return TESS_SUCCESS;
 }
 
-bool direct_take_analysis(const tess_matrix *a, tess_precision precision, mumps_symmetry symmetry, direct_analysis *out)
+bool direct_take_analysis(const tess_matrix *a, tess_precision precision, const direct_system *s, direct_analysis *out)
 {
     tess_matrix *owner = owner_of(a);
     const direct_analysis *kept = owner->drop_kept == drop ? owner->kept : NULL;
 
-    if (!kept || kept->precision != precision || kept->symmetry != symmetry ||
+    if (!kept || kept->precision != precision || kept->symmetry != s->symmetry || kept->parts != s->parts ||
         kept->values_version != a->values_version) {
         return false;
     }
@@ -115,7 +115,7 @@ static tess_status analyse(const tess_matrix *a, const direct_system *s, int64_t
 {
     const int64_t allowed = direct_allowed_memory(a->ctx, memory_limit, false);
     direct_analysis analysis = {
-        .precision = s->precision, .symmetry = s->symmetry, .values_version = a->values_version};
+        .precision = s->precision, .parts = s->parts, .symmetry = s->symmetry, .values_version = a->values_version};
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(direct_analyse(s, DIRECT_RELAXATION, &analysis));

@@ -24,4 +24,4 @@ static int dissect(int32_t n, int32_t *start, int32_t *neighbour, int32_t *order
 #endif
 
 extern const factors_module tess_factors_module __attribute__((visibility("default")));
-const factors_module tess_factors_module = {FACTORS_MODULE_VERSION, smumps_c, dmumps_c, dissect};
+const factors_module tess_factors_module = {FACTORS_MODULE_VERSION, smumps_c, dmumps_c, cmumps_c, zmumps_c, dissect};

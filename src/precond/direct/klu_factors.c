@@ -10,6 +10,7 @@
 
 #include "base/deadline.h"
 #include "base/library.h"
+#include "device/host/host.h"
 #include "precond/direct/klu_module.h"
 
 /* Operations for an entry of the factors, by the analysis, from which dense blocks pay (docs/results/python.md), and
@@ -19,7 +20,8 @@ static const double most_operations_per_entry = 100.0, most_operations = 1e9;
 static const double least_growth = 0x1p-26;
 
 struct klu_factors {
-    int n;
+    int n, parts; /* numbers of a value: 2 of complex ones */
+    const klu_numbers *numbers;
     klu_common common;
     klu_symbolic *symbolic;
     klu_numeric *numeric; /* NULL: there are none */
@@ -29,8 +31,9 @@ struct klu_factors {
 typedef struct columns_of_transpose {
     tess_context *ctx;
     int64_t n, count;
+    int parts;
     int *start, *index; /* n + 1; count */
-    double *val;        /* count */
+    double *val;        /* count, of `parts` numbers each */
 } columns_of_transpose;
 
 /* Loaded at the first question. */
@@ -62,13 +65,15 @@ static void release(columns_of_transpose *t)
 {
     tess_host_release(t->ctx, t->start, t->n + 1, sizeof *t->start);
     tess_host_release(t->ctx, t->index, t->count, sizeof *t->index);
-    tess_host_release(t->ctx, t->val, t->count, sizeof *t->val);
+    tess_host_release(t->ctx, t->val, t->parts * t->count, sizeof *t->val);
 }
 
-static void put(columns_of_transpose *t, int row, int column, double value)
+static void put(columns_of_transpose *t, int row, int column, const double *value)
 {
-    t->index[t->start[row]] = column;
-    t->val[t->start[row]++] = value;
+    const int at = t->start[row]++;
+
+    t->index[at] = column;
+    memcpy(t->val + (int64_t)at * t->parts, value, (size_t)t->parts * sizeof *value);
 }
 
 /* start[i + 1] := entries of row i */
@@ -92,8 +97,8 @@ static void fill(const direct_system *s, columns_of_transpose *t)
     for (int64_t k = 0; k < s->count; k++) {
         const int row = s->row[k] - 1, column = s->column[k] - 1;
 
-        put(t, row + 1, column, s->val[k]);
-        if (is_halved(s) && row != column) { put(t, column + 1, row, s->val[k]); }
+        put(t, row + 1, column, s->val + s->parts * k);
+        if (is_halved(s) && row != column) { put(t, column + 1, row, s->val + s->parts * k); }
     }
 }
 
@@ -102,14 +107,20 @@ static tess_status take_rows(const direct_system *s, columns_of_transpose *t)
 {
     tess_status status = TESS_SUCCESS;
 
-    *t = (columns_of_transpose){.ctx = s->ctx, .n = s->n, .count = s->capacity};
+    *t = (columns_of_transpose){.ctx = s->ctx, .n = s->n, .count = s->capacity, .parts = s->parts};
     TESS_TRY(tess_host_allocate(t->ctx, t->n + 1, sizeof *t->start, (void **)&t->start));
     TESS_TRY(tess_host_allocate(t->ctx, t->count, sizeof *t->index, (void **)&t->index));
-    TESS_TRY(tess_host_allocate(t->ctx, t->count, sizeof *t->val, (void **)&t->val));
+    TESS_TRY(tess_host_allocate(t->ctx, t->parts * t->count, sizeof *t->val, (void **)&t->val));
     count_entries(s, t);
     fill(s, t);
 cleanup:
     return status;
+}
+
+/* The larger part of a complex value. */
+static double size_of(const columns_of_transpose *t, int64_t k)
+{
+    return t->parts == 2 ? fmax(fabs(t->val[2 * k]), fabs(t->val[2 * k + 1])) : fabs(t->val[k]);
 }
 
 /* The exponents that bring rows, and then columns, to about 1; 0 where there is nothing. Scales the values. */
@@ -122,11 +133,12 @@ static void scale(columns_of_transpose *t, int32_t *row_exponent, int32_t *colum
         double largest = 0.0;
 
         for (int k = t->start[i]; k < t->start[i + 1]; k++) {
-            largest = fmax(largest, fabs(t->val[k]));
+            largest = fmax(largest, size_of(t, k));
         }
         row_exponent[i] = largest > 0.0 ? -ilogb(largest) : 0;
         for (int k = t->start[i]; k < t->start[i + 1] && largest > 0.0; k++) {
-            const int32_t exponent = t->val[k] != 0.0 ? ilogb(t->val[k]) + row_exponent[i] : INT_MIN;
+            const double size = size_of(t, k);
+            const int32_t exponent = size > 0.0 ? ilogb(size) + row_exponent[i] : INT_MIN;
 
             if (exponent > column_exponent[t->index[k]]) { column_exponent[t->index[k]] = exponent; }
         }
@@ -136,7 +148,9 @@ static void scale(columns_of_transpose *t, int32_t *row_exponent, int32_t *colum
     }
     for (int64_t i = 0; i < t->n; i++) {
         for (int k = t->start[i]; k < t->start[i + 1]; k++) {
-            t->val[k] = ldexp(t->val[k], row_exponent[i] + column_exponent[t->index[k]]);
+            for (int64_t at = (int64_t)t->parts * k; at < (int64_t)t->parts * (k + 1); at++) {
+                t->val[at] = ldexp(t->val[at], row_exponent[i] + column_exponent[t->index[k]]);
+            }
         }
     }
 }
@@ -146,25 +160,25 @@ static void scale(columns_of_transpose *t, int32_t *row_exponent, int32_t *colum
 static bool suits(const klu_factors *f, int64_t allowed)
 {
     const double entries = f->symbolic->lnz + f->symbolic->unz, operations = f->symbolic->est_flops;
-    const double bytes = (double)(sizeof(double) + sizeof(int)) * entries;
+    const double bytes = (double)((size_t)f->parts * sizeof(double) + sizeof(int)) * entries;
 
-    return entries >= 0.0 && operations <= most_operations_per_entry * entries && operations <= most_operations &&
-           bytes <= (double)allowed;
+    return entries >= 0.0 && operations <= most_operations_per_entry * entries &&
+           f->parts * f->parts * operations <= most_operations && bytes <= (double)allowed;
 }
 
 /* New values in the order and with the pivots that are there. */
 static bool renew(klu_factors *f, columns_of_transpose *t)
 {
-    return f->numeric && module->refactor(t->start, t->index, t->val, f->symbolic, f->numeric, &f->common) &&
-           module->rgrowth(t->start, t->index, t->val, f->symbolic, f->numeric, &f->common) &&
+    return f->numeric && f->numbers->refactor(t->start, t->index, t->val, f->symbolic, f->numeric, &f->common) &&
+           f->numbers->rgrowth(t->start, t->index, t->val, f->symbolic, f->numeric, &f->common) &&
            f->common.rgrowth >= least_growth;
 }
 
 static bool compute(klu_factors *f, columns_of_transpose *t)
 {
-    if (f->numeric) { module->free_numeric(&f->numeric, &f->common); }
-    f->numeric = module->factor(t->start, t->index, t->val, f->symbolic, &f->common);
-    return f->numeric && module->rgrowth(t->start, t->index, t->val, f->symbolic, f->numeric, &f->common) &&
+    if (f->numeric) { f->numbers->free_numeric(&f->numeric, &f->common); }
+    f->numeric = f->numbers->factor(t->start, t->index, t->val, f->symbolic, &f->common);
+    return f->numeric && f->numbers->rgrowth(t->start, t->index, t->val, f->symbolic, f->numeric, &f->common) &&
            f->common.rgrowth >= least_growth;
 }
 
@@ -174,7 +188,8 @@ static tess_status open_factors(const direct_system *s, columns_of_transpose *t,
     tess_status status = tess_host_allocate(s->ctx, 1, sizeof *f, (void **)&f);
 
     if (status != TESS_SUCCESS) { return status; }
-    *f = (klu_factors){.n = (int)s->n};
+    *f = (klu_factors){
+        .n = (int)s->n, .parts = s->parts, .numbers = s->parts == 2 ? &module->complex_numbers : &module->real};
     module->defaults(&f->common);
     f->common.scale = 0; /* done by powers of two */
     f->symbolic = module->analyze(f->n, t->start, t->index, &f->common);
@@ -185,7 +200,7 @@ static tess_status open_factors(const direct_system *s, columns_of_transpose *t,
 tess_status klu_compute(const direct_system *s, int64_t allowed, int32_t *row_exponent, int32_t *column_exponent,
                         klu_factors **factors)
 {
-    columns_of_transpose t = {.ctx = s->ctx};
+    columns_of_transpose t = {.ctx = s->ctx, .parts = s->parts};
     klu_factors *f = *factors;
     bool done = false;
     tess_status status = TESS_SUCCESS;
@@ -193,10 +208,16 @@ tess_status klu_compute(const direct_system *s, int64_t allowed, int32_t *row_ex
     if (!klu_is_here() || s->n == 0 || s->capacity >= INT_MAX) { return TESS_SUCCESS; }
     TESS_TRY(tess_deadline_check(s->ctx, "lu"));
     TESS_TRY(take_rows(s, &t));
+    if (f && f->parts != s->parts) {
+        klu_close(s->ctx, f);
+        f = NULL;
+    }
     if (!f) { TESS_TRY(open_factors(s, &t, &f)); }
     if (f->symbolic && suits(f, allowed)) {
         TESS_TRY(direct_check_time(s->ctx, "lu", f->symbolic->est_flops, DIRECT_FLOP_SECONDS));
         scale(&t, row_exponent, column_exponent);
+        direct_spread(s, row_exponent);
+        direct_spread(s, column_exponent);
         done = renew(f, &t) || compute(f, &t);
     }
 cleanup:
@@ -209,10 +230,43 @@ cleanup:
     return status;
 }
 
+/* Columns that KLU solves at once, with a work space of as many vectors. */
+enum { TOGETHER = 4 };
+
 /* Columns of A^T were factored. */
-void klu_solve_columns(klu_factors *f, bool transposed, int columns, double *rhs)
+static void solve_part(const klu_factors *f, klu_numeric *numeric, bool transposed, int columns, double *rhs)
 {
-    (void)(transposed ? module->solve : module->tsolve)(f->symbolic, f->numeric, f->n, columns, rhs, &f->common);
+    klu_common common = f->common;
+
+    (void)(transposed ? f->numbers->solve : f->numbers->tsolve)(f->symbolic, numeric, f->n, columns, rhs, &common);
+}
+
+/* Factors are only read, but for their work space: each thread has its own. */
+void klu_solve_columns(tess_context *ctx, klu_factors *f, bool transposed, int columns, double *rhs)
+{
+    const int groups = (columns + TOGETHER - 1) / TOGETHER;
+    const int most = host_threads_for(ctx, klu_entries(f)), threads = groups < most ? groups : most;
+    const int64_t n = (int64_t)f->n * f->parts, values = TOGETHER * n * threads;
+    const tess_error before = ctx->error;
+    double *work = NULL;
+
+    if (threads > 1 && tess_host_allocate(ctx, values, sizeof *work, (void **)&work) != TESS_SUCCESS) {
+        ctx->error = before;
+    }
+    if (!work) {
+        solve_part(f, f->numeric, transposed, columns, rhs);
+        return;
+    }
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (int thread = 0; thread < threads; thread++) {
+        const int begin = groups * thread / threads * TOGETHER, rest = groups * (thread + 1) / threads * TOGETHER;
+        const int end = rest < columns ? rest : columns;
+        klu_numeric own = *f->numeric;
+
+        own.Xwork = work + TOGETHER * n * thread;
+        solve_part(f, &own, transposed, end - begin, rhs + begin * n);
+    }
+    tess_host_release(ctx, work, values, sizeof *work);
 }
 
 int64_t klu_entries(const klu_factors *f)
@@ -228,7 +282,7 @@ int64_t klu_bytes(const klu_factors *f)
 void klu_close(tess_context *ctx, klu_factors *f)
 {
     if (!f) { return; }
-    if (f->numeric) { module->free_numeric(&f->numeric, &f->common); }
+    if (f->numeric) { f->numbers->free_numeric(&f->numeric, &f->common); }
     if (f->symbolic) { module->free_symbolic(&f->symbolic, &f->common); }
     tess_host_release(ctx, f, 1, sizeof *f);
 }
@@ -251,8 +305,9 @@ tess_status klu_compute(const direct_system *s, int64_t allowed, int32_t *row_ex
     return TESS_SUCCESS;
 }
 
-void klu_solve_columns(klu_factors *f, bool transposed, int columns, double *rhs)
+void klu_solve_columns(tess_context *ctx, klu_factors *f, bool transposed, int columns, double *rhs)
 {
+    (void)ctx;
     (void)f;
     (void)transposed;
     (void)columns;

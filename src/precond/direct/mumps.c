@@ -28,12 +28,17 @@ enum {
 };
 
 struct mumps_instance {
-    bool single;
+    bool single, is_complex;
     union {
         SMUMPS_STRUC_C fp32;
         DMUMPS_STRUC_C fp64;
+        CMUMPS_STRUC_C complex_fp32;
+        ZMUMPS_STRUC_C complex_fp64;
     } id;
 };
+
+/* An operation of complex numbers, in real ones. */
+static const double complex_operations = 4.0;
 
 /* Loaded at the first question. */
 static const factors_module *module;
@@ -99,6 +104,21 @@ static mumps_reply read_reply(const MUMPS_INT *infog, size_t value)
 #undef CALL
 #undef NAMED
 
+#define STRUCTURE CMUMPS_STRUC_C
+#define CALL module->complex_fp32
+#define NAMED(name) name##_complex_fp32
+#include "precond/direct/mumps_call.h"
+#undef STRUCTURE
+#undef CALL
+#undef NAMED
+#define STRUCTURE ZMUMPS_STRUC_C
+#define CALL module->complex_fp64
+#define NAMED(name) name##_complex_fp64
+#include "precond/direct/mumps_call.h"
+#undef STRUCTURE
+#undef CALL
+#undef NAMED
+
 static void load(void)
 {
     module = tess_module_symbol(FACTORS_MODULE_FILE, FACTORS_MODULE_SYMBOL, problem, sizeof problem);
@@ -128,19 +148,26 @@ bool mumps_dissect(int32_t n, int32_t *start, int32_t *neighbour, int32_t *order
     return done;
 }
 
-tess_status mumps_open(tess_context *ctx, tess_precision precision, mumps_symmetry symmetry, mumps_instance **out)
+/* One of the four functions `name`_..., by the instance's kind of numbers. */
+#define BY_NUMBERS(m, name, ...)                                                                             \
+    ((m)->is_complex ? ((m)->single ? name##_complex_fp32(&(m)->id.complex_fp32 __VA_OPT__(, ) __VA_ARGS__)  \
+                                    : name##_complex_fp64(&(m)->id.complex_fp64 __VA_OPT__(, ) __VA_ARGS__)) \
+                     : ((m)->single ? name##_fp32(&(m)->id.fp32 __VA_OPT__(, ) __VA_ARGS__)                  \
+                                    : name##_fp64(&(m)->id.fp64 __VA_OPT__(, ) __VA_ARGS__)))
+
+tess_status mumps_open(tess_context *ctx, tess_precision precision, bool is_complex, mumps_symmetry symmetry,
+                       mumps_instance **out)
 {
-    const tess_status status = tess_host_allocate(ctx, 1, sizeof **out, (void **)out);
+    mumps_instance *m = NULL;
+    const tess_status status = tess_host_allocate(ctx, 1, sizeof *m, (void **)&m);
 
     if (status != TESS_SUCCESS) { return status; }
-    (*out)->single = precision == TESS_PRECISION_FP32;
+    m->single = precision == TESS_PRECISION_FP32;
+    m->is_complex = is_complex;
     pthread_mutex_lock(&one_at_a_time);
-    if ((*out)->single) {
-        open_fp32(&(*out)->id.fp32, symmetry);
-    } else {
-        open_fp64(&(*out)->id.fp64, symmetry);
-    }
+    BY_NUMBERS(m, open, symmetry);
     pthread_mutex_unlock(&one_at_a_time);
+    *out = m;
     return TESS_SUCCESS;
 }
 
@@ -149,8 +176,9 @@ mumps_reply mumps_run(mumps_instance *m, mumps_step step, const mumps_arguments 
     mumps_reply reply;
 
     pthread_mutex_lock(&one_at_a_time);
-    reply = m->single ? run_fp32(&m->id.fp32, step, arguments) : run_fp64(&m->id.fp64, step, arguments);
+    reply = BY_NUMBERS(m, run, step, arguments);
     pthread_mutex_unlock(&one_at_a_time);
+    if (m->is_complex) { reply.flops *= complex_operations; }
     return reply;
 }
 
@@ -158,11 +186,7 @@ void mumps_close(tess_context *ctx, mumps_instance *m)
 {
     if (!m) { return; }
     pthread_mutex_lock(&one_at_a_time);
-    if (m->single) {
-        close_fp32(&m->id.fp32);
-    } else {
-        close_fp64(&m->id.fp64);
-    }
+    BY_NUMBERS(m, close);
     pthread_mutex_unlock(&one_at_a_time);
     tess_host_release(ctx, m, 1, sizeof *m);
 }
@@ -190,9 +214,11 @@ bool mumps_dissect(int32_t n, int32_t *start, int32_t *neighbour, int32_t *order
     return false;
 }
 
-tess_status mumps_open(tess_context *ctx, tess_precision precision, mumps_symmetry symmetry, mumps_instance **out)
+tess_status mumps_open(tess_context *ctx, tess_precision precision, bool is_complex, mumps_symmetry symmetry,
+                       mumps_instance **out)
 {
     (void)precision;
+    (void)is_complex;
     (void)symmetry;
     *out = NULL;
     return tess_fail(ctx, TESS_INTERNAL, NULL, "this build has no MUMPS");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * MUMPS behind one interface for FP32 and FP64, loaded at run time. It is not reentrant: all calls of the process go
- * through one mutex. It never prints, and takes its memory from the system, not from the context's allocator. Source:
- * Amestoy, Duff, L'Excellent, Koster, SIAM J. Matrix Anal. Appl. 23 (2001).
+ * MUMPS behind one interface for FP32 and FP64, real and complex, loaded at run time. It is not reentrant: all calls of
+ * the process go through one mutex. It never prints, and takes its memory from the system, not from the context's
+ * allocator. Source: Amestoy, Duff, L'Excellent, Koster, SIAM J. Matrix Anal. Appl. 23 (2001).
  */
 #ifndef TESS_PRECOND_DIRECT_MUMPS_H
 #define TESS_PRECOND_DIRECT_MUMPS_H
@@ -21,7 +21,7 @@ typedef enum mumps_symmetry {
 typedef enum mumps_step { MUMPS_ANALYSE = 1, MUMPS_FACTOR = 2, MUMPS_SOLVE = 3 } mumps_step;
 
 /* Arrays that a step reads: indices in all but the last, values in the first two; `rhs` in the last, which it replaces
-   by the solution. Values have the instance's precision. */
+   by the solution. Values have the instance's precision; complex ones are re and im in turn. */
 typedef struct mumps_arguments {
     int64_t n, nnz;
     int32_t *row, *column; /* from 1 */
@@ -40,7 +40,7 @@ typedef struct mumps_reply {
     int64_t entries, bytes; /* of the factors */
     int negative_pivots;    /* of a symmetric matrix */
     int null_pivots;        /* that were set aside */
-    double flops;           /* that the factorization will take, by the analysis */
+    double flops;           /* real ones that the factorization will take, by the analysis */
 } mumps_reply;
 
 typedef struct mumps_instance mumps_instance;
@@ -49,8 +49,9 @@ typedef struct mumps_instance mumps_instance;
 bool mumps_is_here(void);
 /* Why a module that is there was not loaded, in the dynamic linker's words; empty: it was, or there is none. */
 const char *mumps_absence(void);
-/* precision: FP32 or FP64. Errors: memory. */
-tess_status mumps_open(tess_context *ctx, tess_precision precision, mumps_symmetry symmetry, mumps_instance **out);
+/* precision: FP32 or FP64; of a complex matrix symmetric is A = A^T. Errors: memory. */
+tess_status mumps_open(tess_context *ctx, tess_precision precision, bool is_complex, mumps_symmetry symmetry,
+                       mumps_instance **out);
 mumps_reply mumps_run(mumps_instance *m, mumps_step step, const mumps_arguments *arguments);
 /* Nested dissection by METIS: the order of a graph with n nodes (Karypis, Kumar, SIAM J. Sci. Comput. 20 (1998)). The
    neighbours of node i are neighbour[start[i]] to neighbour[start[i + 1] - 1], each once, without i. place[i]: that of

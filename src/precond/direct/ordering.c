@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "precond/direct/ordering.h"
 
-/* The pattern of A + A^T without its diagonal. */
+/* The pattern of A + A^T without its diagonal, of nodes of s->node rows each. */
 typedef struct graph {
     tess_context *ctx;
     int64_t n, ends;
+    int node;
     int32_t *start, *neighbour; /* n + 1; ends */
 } graph;
 
@@ -21,9 +22,11 @@ static void count_neighbours(const direct_system *s, graph *g)
         g->start[i] = 0;
     }
     for (int64_t k = 0; k < s->count; k++) {
-        if (s->row[k] == s->column[k]) { continue; }
-        g->start[s->row[k]] += 1;
-        g->start[s->column[k]] += 1;
+        const int32_t i = (s->row[k] - 1) / g->node, j = (s->column[k] - 1) / g->node;
+
+        if (i == j) { continue; }
+        g->start[i + 1] += 1;
+        g->start[j + 1] += 1;
     }
     for (int64_t i = 0; i < g->n; i++) {
         g->start[i + 1] += g->start[i];
@@ -37,11 +40,11 @@ static void fill_neighbours(const direct_system *s, graph *g)
         g->start[i] = g->start[i - 1];
     }
     for (int64_t k = 0; k < s->count; k++) {
-        const int32_t i = s->row[k], j = s->column[k];
+        const int32_t i = (s->row[k] - 1) / g->node, j = (s->column[k] - 1) / g->node;
 
         if (i == j) { continue; }
-        g->neighbour[g->start[i]++] = j - 1;
-        g->neighbour[g->start[j]++] = i - 1;
+        g->neighbour[g->start[i + 1]++] = j;
+        g->neighbour[g->start[j + 1]++] = i;
     }
 }
 
@@ -84,7 +87,7 @@ cleanup:
 
 tess_status direct_nested_dissection(const direct_system *s, int32_t *position, bool *found)
 {
-    graph g = {.ctx = s->ctx, .n = s->n};
+    graph g = {.ctx = s->ctx, .n = s->n / s->node, .node = s->node};
     int32_t *order = NULL;
     tess_status status = TESS_SUCCESS;
 
@@ -92,9 +95,9 @@ tess_status direct_nested_dissection(const direct_system *s, int32_t *position, 
     if (s->n >= INT32_MAX || s->count > INT32_MAX / 2) { return TESS_SUCCESS; }
     TESS_TRY(tess_host_allocate(s->ctx, s->n, sizeof *order, (void **)&order));
     TESS_TRY(make_graph(s, order, &g));
-    *found = mumps_dissect((int32_t)s->n, g.start, g.neighbour, order, position);
-    for (int64_t i = 0; *found && i < s->n; i++) {
-        position[i] += 1;
+    *found = mumps_dissect((int32_t)g.n, g.start, g.neighbour, order, position);
+    for (int64_t i = s->n - 1; *found && i >= 0; i--) {
+        position[i] = s->node * position[i / s->node] + (int32_t)(i % s->node) + 1;
     }
 cleanup:
     release_graph(&g);
