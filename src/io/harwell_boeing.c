@@ -63,7 +63,7 @@ bool harwell_boeing_knows(const file_head *head)
     for (int i = 0; i < 4; i++) { /* four counts; a fifth may be absent */
         if (!text_next_word(&rest, " \t", &word) || !text_integer(word, &number)) { return false; }
     }
-    if (!text_next_line(&t) || t.line.length < 14) { return false; }
+    if (!text_next_line(&t)) { return false; }
     rest = t.line;
     return text_next_word(&rest, " \t", &word) && word.length == 3 && is_type(word.text) &&
            text_next_word(&rest, " \t", &word) && text_integer(word, &number);

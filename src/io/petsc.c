@@ -123,8 +123,11 @@ static tess_status next_object(petsc_file *f, petsc_object *o)
     return o->class == MATRIX_CLASS ? take_matrix(f, o) : take_list(f, o);
 }
 
-/* Whether the file is a row of whole objects with values of so many bytes. */
-static bool fits(petsc_file f, int scalar)
+/* How a file looks if its values have so many bytes: objects up to the end, objects of which the last is cut, or
+   something behind an object that is none. */
+typedef enum fit { FIT_WHOLE, FIT_CUT, FIT_WRONG } fit;
+
+static fit fit_of(petsc_file f, int scalar)
 {
     const blob *b = f.c.b;
     const tess_error before = b->ctx->error;
@@ -136,7 +139,7 @@ static bool fits(petsc_file f, int scalar)
         whole = next_object(&f, &o) == TESS_SUCCESS;
     }
     b->ctx->error = before;
-    return whole;
+    return whole ? FIT_WHOLE : o.class != 0 && !is_class(o.class) ? FIT_WRONG : FIT_CUT;
 }
 
 static petsc_file open_petsc(const blob *b)
@@ -145,7 +148,7 @@ static petsc_file open_petsc(const blob *b)
                     .width = b->count >= 8 && blob_u32(b->bytes, false) == 0 ? 8 : 4,
                     .scalar = 8};
 
-    if (!fits(f, 8) && fits(f, 16)) { f.scalar = 16; }
+    if (fit_of(f, 8) == FIT_WRONG && fit_of(f, 16) == FIT_WHOLE) { f.scalar = 16; }
     return f;
 }
 

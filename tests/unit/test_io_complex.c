@@ -132,7 +132,7 @@ static void read_text(tess_context *ctx, const char *text, tess_matrix **m)
 /* Each kind of file that can hold complex numbers gives the matrix back, bit for bit. */
 static void test_matrices_written(void **state)
 {
-    static const char *const ends[] = {".mtx", ".mtx.gz", ".npz", ".petsc"};
+    static const char *const ends[] = {".mtx", ".mtx.gz", ".npz", ".petsc", ".mat", ".tess"};
     static const double expected[8] = {0.1, 2e-300, 3, -4, 0, 0, 5, 0};
     tess_context *ctx = open_cpu(2);
     tess_matrix *m = NULL;
@@ -144,7 +144,8 @@ static void test_matrices_written(void **state)
         tess_matrix *again = NULL;
 
         snprintf(path, sizeof path, "/tmp/tessera-test-%ld.aij%s", (long)getpid(), ends[k]);
-        const tess_status status = tess_matrix_write(m, path, 0);
+        const tess_status status =
+            strcmp(ends[k], ".tess") == 0 ? tess_matrix_write_cache(m, path) : tess_matrix_write(m, path, 0);
         if (status == TESS_UNSUPPORTED) { continue; } /* without libzip */
         assert_ok(ctx, status);
         assert_ok(ctx, tess_matrix_read(ctx, path, &again, NULL));
@@ -193,7 +194,7 @@ static void test_lower_triangles_written(void **state)
 /* Two vectors of two complex numbers. */
 static void test_vectors(void **state)
 {
-    static const char *const ends[] = {".mtx", ".npy", ".petsc"};
+    static const char *const ends[] = {".mtx", ".npy", ".petsc", ".mat"};
     static const double values[8] = {0.1, -2, 3, 4, 5, 6, 7, 8e300};
     tess_context *ctx = open_cpu(1);
 
