@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# files_of_others.sh [FOLDER]: other programs write a matrix, its right-hand side and relatives; Tessera reads each file,
-# and what it reads is compared. With FOLDER the files are kept there: tests/files/others came so. Outside of CI: it
+# files_of_others.sh [FOLDER]: other programs write a matrix, its right-hand side and relatives; Tessera reads each
+# file, and what it reads is compared. With FOLDER the files are kept there: tests/files/others came so. Not in CI: it
 # installs PyPI's packages of the versions below in a temporary folder, and wants Debian 12's octave, libmatio-dev,
 # libpetsc-real-dev, libpetsc-complex-dev, libhypre-dev, libsuitesparse-dev, zip and zstd. What is not there is said.
 # TESSERA: the tool (build/release/tessera).
@@ -73,7 +73,8 @@ compiled() {
 matrix='static const double M[4][4] = {{4, -1, 0, 0.5}, {0, 3, 0, 0}, {2, 0, 5, 0}, {0, 0, -1.5, 6}};'
 
 # MATLAB 7.3, by matio on HDF5
-{ echo "$matrix"; cat <<'END'; } | compiled matio -lmatio && ../matio && versions="$versions matio-$(dpkg-query -W -f '${Version}' libmatio-dev)"
+of() { dpkg-query -W -f '${Version}' "$1"; }
+{ echo "$matrix"; cat <<'END'; } | compiled matio -lmatio && ../matio && versions="$versions matio-$(of libmatio-dev)"
 #include <matio.h>
 static void write_one(const char *name, int complex)
 {
@@ -92,7 +93,8 @@ static void write_one(const char *name, int complex)
     mat_t *file = Mat_CreateVer(name, NULL, MAT_FT_MAT73);
     matvar_t *v = Mat_VarCreate("A", MAT_C_SPARSE, MAT_T_DOUBLE, 2, sizes, &s, complex ? MAT_F_COMPLEX : 0);
     Mat_VarWrite(file, v, MAT_COMPRESSION_ZLIB);
-    v = Mat_VarCreate("b", MAT_C_DOUBLE, MAT_T_DOUBLE, 2, column, complex ? (void *)&rhs : (void *)b, complex ? MAT_F_COMPLEX : 0);
+    v = Mat_VarCreate("b", MAT_C_DOUBLE, MAT_T_DOUBLE, 2, column, complex ? (void *)&rhs : (void *)b,
+                      complex ? MAT_F_COMPLEX : 0);
     Mat_VarWrite(file, v, MAT_COMPRESSION_ZLIB);
     Mat_Close(file);
 }
@@ -105,7 +107,8 @@ petsc_source=$(cat <<'END'
 static void write_one(const char *name, const char *type, int bs, int full)
 {
     Mat A; Vec b; PetscViewer v;
-    MatCreate(PETSC_COMM_SELF, &A); MatSetSizes(A, 4, 4, 4, 4); MatSetType(A, type); MatSetBlockSize(A, bs); MatSetUp(A);
+    MatCreate(PETSC_COMM_SELF, &A); MatSetSizes(A, 4, 4, 4, 4); MatSetType(A, type); MatSetBlockSize(A, bs);
+    MatSetUp(A);
     MatSetOption(A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE);
     if (!strcmp(type, MATSBAIJ)) { MatSetOption(A, MAT_IGNORE_LOWER_TRIANGULAR, PETSC_TRUE); }
     for (PetscInt i = 0; i < 4; i++) {
@@ -145,16 +148,17 @@ int main(int argc, char **argv)
 END
 )
 for kind in real complex; do
-    flags=$(PKG_CONFIG_PATH=/usr/lib/petscdir/petsc3.18/x86_64-linux-gnu-$kind/lib/pkgconfig pkg-config --cflags --libs PETSc 2>/dev/null)
+    export PKG_CONFIG_PATH=/usr/lib/petscdir/petsc3.18/x86_64-linux-gnu-$kind/lib/pkgconfig
+    flags=$(pkg-config --cflags --libs PETSc 2>/dev/null)
     # shellcheck disable=SC2086
     { echo "$matrix"; echo "$petsc_source"; } | compiled petsc_$kind $flags && ../petsc_$kind &&
-        versions="$versions petsc-$kind-$(dpkg-query -W -f '${Version}' libpetsc-$kind-dev)"
+        versions="$versions petsc-$kind-$(of libpetsc-$kind-dev)"
 done
 
 # hypre: of one process and of two
 hypre_flags="-I/usr/include/hypre -lHYPRE -lm"
 # shellcheck disable=SC2086
-{ echo "$matrix"; cat <<'END'; } | compiled hypre $hypre_flags && mpirun -n 1 ../hypre M.hypre && mpirun --oversubscribe -n 2 ../hypre M.hypre2 && versions="$versions hypre-$(dpkg-query -W -f '${Version}' libhypre-dev)"
+{ echo "$matrix"; cat <<'END'; } | compiled hypre $hypre_flags && mpirun -n 1 ../hypre M.hypre &&
 #include <HYPRE.h>
 #include <HYPRE_IJ_mv.h>
 #include <mpi.h>
@@ -162,12 +166,18 @@ hypre_flags="-I/usr/include/hypre -lHYPRE -lm"
 int main(int argc, char **argv)
 {
     int rank, size; HYPRE_IJMatrix A; HYPRE_IJVector b; char name[64];
-    MPI_Init(&argc, &argv); MPI_Comm_rank(MPI_COMM_WORLD, &rank); MPI_Comm_size(MPI_COMM_WORLD, &size); HYPRE_Init();
+    MPI_Init(&argc, &argv); HYPRE_Init();
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank); MPI_Comm_size(MPI_COMM_WORLD, &size);
     HYPRE_BigInt first = rank * 4 / size, last = (rank + 1) * 4 / size - 1;
-    HYPRE_IJMatrixCreate(MPI_COMM_WORLD, first, last, first, last, &A); HYPRE_IJMatrixSetObjectType(A, HYPRE_PARCSR); HYPRE_IJMatrixInitialize(A);
-    HYPRE_IJVectorCreate(MPI_COMM_WORLD, first, last, &b); HYPRE_IJVectorSetObjectType(b, HYPRE_PARCSR); HYPRE_IJVectorInitialize(b);
+    HYPRE_IJMatrixCreate(MPI_COMM_WORLD, first, last, first, last, &A);
+    HYPRE_IJMatrixSetObjectType(A, HYPRE_PARCSR); HYPRE_IJMatrixInitialize(A);
+    HYPRE_IJVectorCreate(MPI_COMM_WORLD, first, last, &b);
+    HYPRE_IJVectorSetObjectType(b, HYPRE_PARCSR); HYPRE_IJVectorInitialize(b);
     for (HYPRE_BigInt i = first; i <= last; i++) {
-        for (HYPRE_BigInt j = 0; j < 4; j++) { HYPRE_Int one = 1; double x = M[i][j]; if (x != 0) { HYPRE_IJMatrixSetValues(A, 1, &one, &i, &j, &x); } }
+        for (HYPRE_BigInt j = 0; j < 4; j++) {
+            HYPRE_Int one = 1; double x = M[i][j];
+            if (x != 0) { HYPRE_IJMatrixSetValues(A, 1, &one, &i, &j, &x); }
+        }
         double x = (double)i + 1; HYPRE_IJVectorSetValues(b, 1, &i, &x);
     }
     HYPRE_IJMatrixAssemble(A); HYPRE_IJVectorAssemble(b);
@@ -175,9 +185,10 @@ int main(int argc, char **argv)
     HYPRE_Finalize(); MPI_Finalize(); return 0;
 }
 END
+    mpirun --oversubscribe -n 2 ../hypre M.hypre2 && versions="$versions hypre-$(of libhypre-dev)"
 
 # Rutherford-Boeing, by SuiteSparse's RBio
-{ echo "$matrix"; cat <<'END'; } | compiled rbio -I/usr/include/suitesparse -lrbio -lsuitesparseconfig && ../rbio && versions="$versions rbio-$(dpkg-query -W -f '${Version}' libsuitesparse-dev)"
+{ echo "$matrix"; cat <<'END'; } | compiled rbio -I/usr/include/suitesparse -lrbio -lsuitesparseconfig && ../rbio &&
 #include <RBio.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -195,12 +206,14 @@ int main(void)
             p[j + 1] = n;
         }
         snprintf(name, sizeof name, "%c.rbio.rb", "MCS"[kind]);
-        int status = RBwrite(name, "four by four", "KEY", 4, 4, p, ind, re, kind == 1 ? im : NULL, NULL, NULL, kind == 1 ? 2 : 0, type);
+        int status = RBwrite(name, "four by four", "KEY", 4, 4, p, ind, re,
+                             kind == 1 ? im : NULL, NULL, NULL, kind == 1 ? 2 : 0, type);
         if (status != 0) { fprintf(stderr, "RBwrite: %d\n", status); }
     }
     return 0;
 }
 END
+    versions="$versions rbio-$(of libsuitesparse-dev)"
 
 # ---- archives ----
 mkdir M && cp M.scipy.mtx M/M.mtx
