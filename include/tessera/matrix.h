@@ -197,7 +197,6 @@ typedef struct tess_format_capabilities {
     int sorts_rows;      /**< it reads slices.window */
     int rounds_products; /**< FP32 arithmetic rounds products of low values; 0: it needs FP32 vectors */
     int takes_papers;    /**< it reads papers (papers.h) */
-    int has_node_blocks; /**< it reads slices.bsr_block_size */
 } tess_format_capabilities;
 
 /** The number of formats to convert to. */

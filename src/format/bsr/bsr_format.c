@@ -305,7 +305,6 @@ const tess_format_ops bsr_format = {
             .arithmetics = TESS_EVERY_ARITHMETIC,
             .row_orders = 1U << TESS_ROW_ORDER_ORIGINAL,
             .pads = 1,
-            .has_node_blocks = 1,
         },
     .role = TESS_ROLE_NODES,
     .check_options = check_options,
