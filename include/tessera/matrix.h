@@ -369,6 +369,8 @@ TESS_EXPORT int tess_matrix_is_exact(const tess_matrix *a);
 TESS_EXPORT tess_format tess_matrix_base(const tess_matrix *a);
 /** The format of the parts at lower levels; if the library chose, that of the second level. */
 TESS_EXPORT tess_format tess_matrix_low_base(const tess_matrix *a);
+/** Rows and columns of a block of a bsr matrix, 2 to 6; 0 for other formats. tests/unit/test_bsr.c */
+TESS_EXPORT int tess_matrix_block_size(const tess_matrix *a);
 /** Bytes of the stored matrix: values, indices, offsets; no workspace. */
 TESS_EXPORT int64_t tess_matrix_bytes(const tess_matrix *a);
 /** Names of the enums above. Parsers return INVALID_ARGUMENT for an unknown name and leave *out unchanged. */

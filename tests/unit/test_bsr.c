@@ -131,6 +131,8 @@ static void the_size_is_that_of_the_nodes(void **state)
         const bsr_view *v = view_of(stored);
 
         assert_int_equal(v->block, block);
+        assert_int_equal(tess_matrix_block_size(stored), block);
+        assert_int_equal(tess_matrix_block_size(m), 0);
         assert_int_equal(v->nblocks, 43);
         assert_null(v->mask);
         assert_int_equal(tess_matrix_bytes(stored), 16 * 4 + 43 * (2 + 4 * block * block));
