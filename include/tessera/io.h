@@ -49,8 +49,8 @@ static inline void tess_mtx_info_init(tess_mtx_info *info)
  * Harwell-Boeing, and more, also compressed or in an archive (docs/howto/matrix-files.md). The first bytes identify
  * the file, and of a few kinds its name.
  * @param path  a file; behind a colon it may have the name of a member of an archive or of a variable: "A.mat:K"
- * @param out   an assembled matrix: rows sorted, duplicates summed in file order, explicit zeros kept. Of complex values
- *              the real form (tess_matrix_is_complex)
+ * @param out   an assembled matrix: rows sorted, duplicates summed in file order, explicit zeros kept. Of complex
+ * values the real form (tess_matrix_is_complex)
  * @param info  facts about the file, initialised by tess_mtx_info_init; may be NULL
  * Reads with the context's threads; the result does not depend on their number.
  * Errors: NOT_FOUND (also of a part), IO, PARSE (the last error has file, line, the offending text and what was
@@ -92,6 +92,9 @@ TESS_EXPORT tess_status tess_vector_write(const tess_vector *v, const char *path
  */
 TESS_EXPORT tess_status tess_array_read(tess_context *ctx, const char *path, double **values, int64_t *nrows,
                                         int64_t *ncols);
+/** The same, and says in *is_complex whether the numbers are complex, and the rows twice the file's. */
+TESS_EXPORT tess_status tess_array_read_complex(tess_context *ctx, const char *path, double **values, int64_t *nrows,
+                                                int64_t *ncols, int *is_complex);
 /** Frees what tess_array_read made, with the sizes that it gave. NULL is allowed. */
 TESS_EXPORT void tess_array_free(tess_context *ctx, double *values, int64_t nrows, int64_t ncols);
 
