@@ -49,8 +49,8 @@ static inline void tess_mtx_info_init(tess_mtx_info *info)
  * Harwell-Boeing, and more, also compressed or in an archive (docs/howto/matrix-files.md). The first bytes identify
  * the file, and of a few kinds its name.
  * @param path  a file; behind a colon it may have the name of a member of an archive or of a variable: "A.mat:K"
- * @param out   an assembled matrix: rows sorted, duplicates summed in file order, explicit zeros kept. Of complex values
- *              the real form (tess_matrix_is_complex)
+ * @param out   an assembled matrix: rows sorted, duplicates summed in file order, explicit zeros kept. Of complex
+ * values the real form (tess_matrix_is_complex)
  * @param info  facts about the file, initialised by tess_mtx_info_init; may be NULL
  * Reads with the context's threads; the result does not depend on their number.
  * Errors: NOT_FOUND (also of a part), IO, PARSE (the last error has file, line, the offending text and what was
