@@ -118,8 +118,8 @@ tess_status tess_name_unknown(const text_source *source)
     }
     if (is_freefem(&head)) {
         return refuse(source, "a matrix of FreeFEM",
-                      "with its lines of entries in A.ijv, 'row column value' each: grep -v '^#' A.txt | tail -n +2 > "
-                      "A.ijv");
+                      "awk '!/^#/ { if (!n++) half = NF == 7 ? $4 : $3; else { print; if (half && $1 != $2) print $2, "
+                      "$1, $3 } }' A.txt > A.ijv");
     }
     if (head.count == 0 || !memchr(head.bytes, '\0', (size_t)head.count)) {
         return TESS_SUCCESS;

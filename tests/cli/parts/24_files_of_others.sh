@@ -77,9 +77,15 @@ err_has 'text file of Octave'
 printf '#  HashMatrix Matrix (COO) 0x1\n#    n m nnz half fortran state\n2 2 2 0 0 0 0\n0 0 4\n1 1 5\n' >freefem.txt
 expect 3 info freefem.txt
 err_has 'FreeFEM'
-grep -v '^#' freefem.txt | tail -n +2 >A.ijv # what the hint says
+sed -n 's/^  awk/awk/; s/A.txt > A.ijv/freefem.txt >A.ijv/p' err >hint.sh # the command that the hint has
+bash hint.sh
 expect 0 info A.ijv
 out_has 'triplets from 0; 2 entries'
+printf '# Sparse Matrix (Morse) 0x1\n# n m (is symmetic) nnz\n2 2 1 3\n 1 1 4\n 2 1 -1\n 2 2 5\n' >freefem.txt
+expect 3 info freefem.txt
+bash hint.sh
+expect 0 info A.ijv
+out_has 'triplets from 1; 4 entries'
 printf '\0\0\0\0\1\2\3\4 binary' >A.bin
 expect 3 info A.bin
 err_has 'of no kind that is known here'
