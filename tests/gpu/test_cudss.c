@@ -311,6 +311,7 @@ int main(void)
                                        cmocka_unit_test(a_solve_reports_the_set_up),
                                        cmocka_unit_test(factors_are_applied_before_iterations),
                                        cmocka_unit_test(steps_with_factors_end_where_they_should),
+                                       cmocka_unit_test(columns_have_the_same_bits_wherever_they_lie),
                                        cmocka_unit_test(small_systems),
                                        cmocka_unit_test(matrices_without_cudss_factors_are_named),
                                        cmocka_unit_test(predicted_memory_is_limited),
