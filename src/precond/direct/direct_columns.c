@@ -274,7 +274,7 @@ tess_status direct_apply_where_they_are(const tess_precond *p, const tess_column
 
     *done = false;
     if (!direct_takes_columns(p) || m->ctx->device != TESS_DEVICE_CPU || m->precision != TESS_PRECISION_FP64 ||
-        !m->moderate || z->row_stride != 1 || z->column_stride != m->n || z->columns < 2 || z->columns > INT_MAX / 2) {
+        !m->moderate || z->row_stride != 1 || z->column_stride != m->n || z->columns == 0 || z->columns > INT_MAX / 2) {
         return TESS_SUCCESS;
     }
 #pragma omp parallel for num_threads(host_threads_for(m->ctx, m->n * r->columns)) schedule(static) reduction(&& : plain)
