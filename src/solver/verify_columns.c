@@ -288,6 +288,7 @@ tess_status tess_verify_columns(const tess_matrix *a, const tess_columns *b, con
     for (int64_t c = 0; c < x->columns; c++) {
         tess_verification_init(&call.found[c]);
     }
+    busy_adapt(a->ctx);
     TESS_TRY(verify_columns(&call));
     for (int64_t c = 0; c < x->columns; c++) {
         result_return(&call.found[c], answer_at(out, c));
