@@ -14,11 +14,12 @@ enum { KEY_SYMMETRIC = 600, KEY_TO };
 static const struct argp_option convert_argp_options[] = {
     {"symmetric", KEY_SYMMETRIC, NULL, 0, "write only the lower triangle of a symmetric matrix (.mtx, .mtx.gz)",
      TESS_SECTION_MAIN},
-    {"to", KEY_TO, "NAME", 0, "mtx, mtx.gz, tess, npz, npy or petsc (default: what the name of OUT says; of -, mtx)",
+    {"to", KEY_TO, "NAME", 0,
+     "mtx, mtx.gz, tess, npz, npy, petsc, mat, txt or csv (default: what the name of OUT says; of -, mtx)",
      TESS_SECTION_MAIN},
     {0}};
 
-static const char *const endings[] = {".mtx", ".mtx.gz", ".tess", ".npz", ".npy", ".petsc"};
+static const char *const endings[] = {".mtx", ".mtx.gz", ".tess", ".npz", ".npy", ".petsc", ".mat", ".txt", ".csv"};
 enum { ENDINGS = (int)(sizeof endings / sizeof endings[0]) };
 
 static const char *parse_to(struct argp_state *state, const char *text)
@@ -44,7 +45,8 @@ static void check_names(struct argp_state *state, const convert_options *options
     }
     if (!known) {
         argp_error(state,
-                   "the name of the output, '%s', must end in .mtx, .mtx.gz, .tess, .npz, .npy or .petsc, or be -",
+                   "the name of the output, '%s', must end in .mtx, .mtx.gz, .tess, .npz, .npy, .petsc, .mat, .txt "
+                   "or .csv, or be -",
                    options->output);
     }
     if (stream && cli_is_stream(options->host.json)) { argp_error(state, "OUT and --json are both -"); }
@@ -78,8 +80,8 @@ static const struct argp convert_argp = {
     .parser = parse_convert,
     .args_doc = "IN OUT",
     .doc = "Reads a matrix or a vector and writes it in the format that the name of OUT says: Matrix Market (.mtx, "
-           ".mtx.gz), the binary cache (.tess), SciPy (.npz), NumPy (.npy, for vectors and dense arrays) or PETSc "
-           "(.petsc).\n"
+           ".mtx.gz), the binary cache (.tess), SciPy (.npz), NumPy (.npy, for vectors and dense arrays), PETSc "
+           "(.petsc), MATLAB (.mat), or text (.txt and .csv, for vectors).\n"
            "The first bytes of IN say what it is; IN may also be a model problem, gallery:NAME[:ARG...]. - is standard "
            "input or output.\v"
            "Example: convert a matrix to the binary cache, which is read much faster.\n"
@@ -93,6 +95,7 @@ typedef struct conversion {
     cli_matrix matrix;
     double *values; /* NULL: the matrix is converted */
     int64_t nrows, ncols;
+    int is_complex; /* of values: nrows counts re and im */
     double read_seconds, write_seconds;
 } conversion;
 
@@ -101,7 +104,7 @@ typedef struct conversion {
 static bool wants_array(const convert_options *options)
 {
     const char *to = options->to != NULL ? options->to : options->given;
-    if (cli_ends_with(to, ".npy")) { return true; }
+    if (cli_ends_with(to, ".npy") || cli_ends_with(to, ".txt") || cli_ends_with(to, ".csv")) { return true; }
     if (cli_ends_with(to, ".npz") || cli_ends_with(to, ".tess")) { return false; }
     return cli_ends_with(options->input, ".npy");
 }
@@ -109,17 +112,26 @@ static bool wants_array(const convert_options *options)
 static int load_array(conversion *c, bool report)
 {
     const double start = cli_seconds();
-    const tess_status status =
-        tess_array_read(c->ctx, cli_input_path(c->options->input), &c->values, &c->nrows, &c->ncols);
+    const tess_status status = tess_array_read_complex(c->ctx, cli_input_path(c->options->input), &c->values, &c->nrows,
+                                                       &c->ncols, &c->is_complex);
     c->read_seconds = cli_seconds() - start;
     if (status == TESS_SUCCESS) { return CLI_CONVERGED; }
     return report ? cli_report_failure(c->ctx, status) : CLI_INPUT;
 }
 
+/* Vectors may stand behind a matrix in the same file: the matrix is meant. */
+static bool has_matrix(const conversion *c)
+{
+    tess_matrix *a = NULL;
+    const bool found = tess_matrix_read(c->ctx, cli_input_path(c->options->input), &a, NULL) == TESS_SUCCESS;
+    tess_matrix_destroy(a);
+    return found;
+}
+
 static int load(conversion *c)
 {
     if (wants_array(c->options)) { return load_array(c, true); }
-    const bool may_be_vector = cli_ends_with(c->options->input, ".petsc");
+    const bool may_be_vector = cli_ends_with(c->options->input, ".petsc") && !has_matrix(c);
     if (may_be_vector && load_array(c, false) == CLI_CONVERGED) { return CLI_CONVERGED; }
     int code = cli_load_matrix(c->ctx, c->options->input, &c->matrix);
     c->read_seconds = c->matrix.seconds;
@@ -134,16 +146,18 @@ static int write_to(const char *path, const void *user)
 {
     const conversion *c = user;
     if (c->values == NULL) { return cli_write_matrix(c->matrix.a, path, c->options->symmetric); }
-    const tess_status status = tess_array_write(c->ctx, c->values, c->nrows, c->ncols, path);
+    const tess_status status = c->is_complex ? tess_array_write_complex(c->ctx, c->values, c->nrows, c->ncols, path)
+                                             : tess_array_write(c->ctx, c->values, c->nrows, c->ncols, path);
     return status == TESS_SUCCESS ? CLI_CONVERGED : cli_report_failure(c->ctx, status);
 }
 
 static json_t *convert_json(const conversion *c)
 {
-    const int64_t nnz = c->values == NULL ? cli_size_of(c->matrix.a).nnz : c->nrows * c->ncols;
+    const int64_t nrows = c->is_complex ? c->nrows / 2 : c->nrows;
+    const int64_t nnz = c->values == NULL ? cli_size_of(c->matrix.a).nnz : nrows * c->ncols;
     return json_pack("{ss ss so so sI sI sI sf sf}", "command", "convert", "version", tess_version(), "input",
                      cli_json_text(c->options->input), "output", cli_json_text(c->options->given), "nrows",
-                     (json_int_t)c->nrows, "ncols", (json_int_t)c->ncols, "nnz", (json_int_t)nnz, "read_seconds",
+                     (json_int_t)nrows, "ncols", (json_int_t)c->ncols, "nnz", (json_int_t)nnz, "read_seconds",
                      c->read_seconds, "write_seconds", c->write_seconds);
 }
 
@@ -154,7 +168,9 @@ static void print_conversion(const conversion *c)
     if (c->values == NULL) {
         printf("%s: %s", c->options->given, cli_size_text(c->matrix.a, size, sizeof size));
     } else {
-        printf("%s: %lld x %lld, a dense array", c->options->given, (long long)c->nrows, (long long)c->ncols);
+        printf("%s: %lld x %lld, a dense array%s", c->options->given,
+               (long long)(c->is_complex ? c->nrows / 2 : c->nrows), (long long)c->ncols,
+               c->is_complex ? ", complex" : "");
     }
     printf("; read in %s, written in %s\n", cli_seconds_text(c->read_seconds, read_text, sizeof read_text),
            cli_seconds_text(c->write_seconds, write_text, sizeof write_text));

@@ -41,7 +41,7 @@ static error_t parse_generate(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_INIT: state->child_inputs[0] = &options->host; return 0;
     case KEY_OUTPUT:
         if (!cli_is_matrix_path(arg)) {
-            argp_error(state, "--output: '%s' must end in .mtx, .mtx.gz, .tess, .npz or .petsc", arg);
+            argp_error(state, "--output: '%s' must end in .mtx, .mtx.gz, .tess, .npz, .petsc or .mat", arg);
         }
         options->output = arg;
         return 0;

@@ -79,7 +79,7 @@ int cli_load_matrix(tess_context *ctx, const char *name, cli_matrix *out)
 
 bool cli_is_matrix_path(const char *path)
 {
-    static const char *const ends[] = {".mtx", ".mtx.gz", ".tess", ".npz", ".petsc"};
+    static const char *const ends[] = {".mtx", ".mtx.gz", ".tess", ".npz", ".petsc", ".mat"};
     for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
         if (cli_ends_with(path, ends[i])) { return true; }
     }

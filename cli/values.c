@@ -90,12 +90,6 @@ const char *cli_parse_output(struct argp_state *state, const char *option, const
                    "--%s: '%s' is not a file name; - for standard output is for --json, and for --output of solve",
                    option, text);
     }
-    if (cli_ends_with(text, ".mat")) {
-        argp_error(state,
-                   "--%s: '%s' would be a MATLAB file, which the tool does not write; write .npy or .npz, and "
-                   "convert it by scipy.io.savemat",
-                   option, text);
-    }
     return text;
 }
 

@@ -22,7 +22,7 @@ configure_package_config_file(cmake/tessera-config.cmake.in ${PROJECT_BINARY_DIR
                               INSTALL_DESTINATION ${tess_package_dir})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/tessera-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/tessera-config.cmake ${PROJECT_BINARY_DIR}/tessera-config-version.cmake
-              cmake/FindLAPACKE.cmake cmake/FindLibzip.cmake
+              cmake/FindLAPACKE.cmake cmake/FindLibzip.cmake cmake/FindISAL.cmake
         DESTINATION ${tess_package_dir} COMPONENT development)
 
 # A static library leaves its own needs to the program that links it.
@@ -31,6 +31,12 @@ string(REGEX REPLACE "^lib" "" tess_lapacke_name ${tess_lapacke_name})
 set(TESS_PC_PRIVATE_LIBS "-l${tess_lapacke_name} -lz -lm -lpthread ${OpenMP_C_FLAGS}")
 if(TESS_LIBZIP_LIBRARIES)
     string(PREPEND TESS_PC_PRIVATE_LIBS "-lzip ")
+endif()
+if(TARGET LibArchive::LibArchive)
+    string(PREPEND TESS_PC_PRIVATE_LIBS "-larchive ")
+endif()
+if(TARGET ISAL::ISAL)
+    string(PREPEND TESS_PC_PRIVATE_LIBS "-lisal ")
 endif()
 if(TESS_GPU_BACKEND STREQUAL "cuda")
     string(APPEND TESS_PC_PRIVATE_LIBS " -L${CUDAToolkit_LIBRARY_DIR} -lcudart_static -lrt -ldl -lstdc++")

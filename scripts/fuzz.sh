@@ -18,9 +18,15 @@ seeds=tests/fuzz/corpus/$name
 [ -d "$seeds" ] || seeds=tests/fuzz/corpus # shared by the targets that have none of their own
 found=$build/found/$name
 crashes=$build/crashes/
+length=4096
+if [ "$name" = files ]; then # those of other programs, and what is in those that are compressed
+    seeds=$build/seeds length=12288
+    rm -rf "$seeds" && mkdir -p "$seeds" && cp tests/files/others/* tests/files/*.npz "$seeds"
+    gunzip -f "$seeds"/*.h5.gz "$seeds"/*.mat.gz
+fi
 mkdir -p "$crashes"
 export ASAN_OPTIONS=allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 OMP_NUM_THREADS=2
-options=(-artifact_prefix="$crashes" -rss_limit_mb=4096 -timeout=30 -max_len=4096)
+options=(-artifact_prefix="$crashes" -rss_limit_mb=4096 -timeout=30 -max_len="$length")
 if [ -n "$runs" ]; then
     found=$(mktemp -d)
     trap 'rm -rf "$found"' EXIT

@@ -22,7 +22,7 @@ static void name_contestant(bench_contestant *c, const char *format)
 static void add_ours(bench_contestant *list, int *count, const formats_options *o, tess_format format,
                      tess_precision precision)
 {
-    const bool padded = format == TESS_FORMAT_ELLR || format == TESS_FORMAT_SELL || format == TESS_FORMAT_DIA;
+    const bool padded = tess_format_can(format)->pads != 0;
     bench_contestant c = {.ours = true, .vectors = TESS_PRECISION_FP64};
 
     c.storage = (tess_storage_options){.size = sizeof(tess_storage_options),
@@ -88,10 +88,10 @@ enum { KEY_FORMAT = 700, KEY_PRECISION, KEY_PADDING, KEY_WINDOW };
 
 const struct argp_option formats_table[] = {
     {"format", KEY_FORMAT, "NAME[,NAME..]", 0,
-     "formats: csr, ellr, sell, dia, tiles, auto; may be repeated (default csr)", 0},
+     "formats: csr, ellr, sell, dia, bsr, tiles, auto; may be repeated (default csr)", 0},
     {"precision", KEY_PRECISION, "P[,P..]", 0,
      "storage precisions; may be repeated; those that a format does not have are skipped (default fp64,fp32)", 0},
-    {"max-padding", KEY_PADDING, "R", 0, "ellr, sell, dia: the most entries stored per nonzero (default 3)", 0},
+    {"max-padding", KEY_PADDING, "R", 0, "ellr, sell, dia, bsr: the most entries stored per nonzero (default 3)", 0},
     {"sell-window", KEY_WINDOW, "N", 0, "sell: rows of a sorting window (default 256)", 0},
     {0}};
 

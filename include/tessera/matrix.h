@@ -42,6 +42,7 @@ typedef enum tess_format {
     TESS_FORMAT_COMPOSITE = 4, /**< one index structure, with the values in every precision level */
     TESS_FORMAT_DIA = 5,       /**< diagonals */
     TESS_FORMAT_TILES = 6,     /**< blocks of 16 or 32 rows and columns, each in a precision of its own */
+    TESS_FORMAT_BSR = 7,       /**< blocks of 2 to 6 rows and columns, or complex numbers, with an index each */
     TESS_FORMAT_SHELL = 1000,  /**< the user's function; no format to convert to */
     TESS_FORMAT_AUTO = 1001    /**< the library chooses, also for a base */
 } tess_format;
@@ -124,7 +125,7 @@ typedef enum tess_row_order {
     TESS_ROW_ORDER_SYMMETRIC = 2 /**< x and y in the format's row order: rows and columns are permuted alike */
 } tess_row_order;
 
-/** Options of ellr, sell and dia, and of split and composite with such a base: padding. */
+/** Options of ellr, sell, dia and bsr, and of split and composite with such a base: padding. */
 typedef struct tess_slices_options {
     /** The most entries, with padding, that may be stored per nonzero (default 3.0). Rows that fill up the last slice
         do not count. A diagonal counts as many entries as the matrix has rows. */
@@ -132,7 +133,9 @@ typedef struct tess_slices_options {
     /** sell: rows are sorted by length within windows of this many rows, at most 4,096, rounded up to slices of 64
         (default 256). 1: rows keep their order. */
     int64_t window;
-    int64_t reserved[4]; /**< zeros */
+    /** bsr: rows and columns of a block, 2 to 6. 0 (default): the library finds the size of fewest bytes. */
+    int64_t bsr_block_size;
+    int64_t reserved[3]; /**< zeros */
 } tess_slices_options;
 
 /** Options of split and composite: the format of the parts, and the order of their rows. */
@@ -159,15 +162,15 @@ typedef struct tess_storage_options {
     tess_format format;       /**< TESS_FORMAT_AUTO: the library chooses (tess_matrix_convert) */
     tess_precision precision; /**< of all values, if no policy decides */
     /**
-     * Arithmetic of products and sums (fp64). fp32: ellr, sell, dia take FP32 vectors; split, composite multiply values
-     * below fp64 in FP32 and sum in FP64; other formats refuse it. docs/reference/formats.md, "Arithmetic".
+     * Arithmetic of products and sums (fp64). fp32: ellr, sell, dia, bsr take FP32 vectors; split, composite multiply
+     * values below fp64 in FP32 and sum in FP64; other formats refuse it. docs/reference/formats.md, "Arithmetic".
      */
     tess_arithmetic arithmetic;
-    /** split, composite, tiles: decides all precisions. csr, ellr, sell, dia: only lossless is read, with granularity
-        matrix (or row, the default); it chooses the one precision, and new values are stored in the same. In both cases
-        `precision` is not read. */
+    /** split, composite, tiles: decides all precisions. csr, ellr, sell, dia, bsr: only lossless is read, with
+       granularity matrix (or row, the default); it chooses the one precision, and new values are stored in the same. In
+       both cases `precision` is not read. */
     tess_policy_options policy;
-    tess_slices_options slices;               /**< ellr, sell, dia, and parts in these */
+    tess_slices_options slices;               /**< ellr, sell, dia, bsr, and parts in these */
     tess_split_options split;                 /**< split, composite */
     const struct tess_papers_storage *papers; /**< options for studies of the papers; NULL (default): none. Copied */
     int64_t reserved[4];                      /**< zeros */
@@ -295,8 +298,8 @@ static inline void tess_storage_options_init(tess_storage_options *options)
 
 /**
  * y := alpha op(A) x + beta y. The result has the same bits on every run and for any number of threads.
- * @param x, y  distinct, of matching sizes, both FP64. Both may be FP32 without a transpose: for csr, ellr, sell, dia
- *              and tiles; for split and composite by rows with beta = 0 if no row that is multiplied is in fp64.
+ * @param x, y  distinct, of matching sizes, both FP64. Both may be FP32 without a transpose: for csr, ellr, sell, dia,
+ *              bsr and tiles; for split and composite by rows with beta = 0 if no row that is multiplied is in fp64.
  * @param beta  0: y is not read
  * Accuracy with FP64 arithmetic and vectors, componentwise on the stored values:
  * |computed - exact| <= gamma(longest row + 2) |alpha| |A| |x| + 2u |beta y|. FP32 vectors or arithmetic add terms:
@@ -359,8 +362,8 @@ TESS_EXPORT tess_format tess_matrix_format(const tess_matrix *a);
 TESS_EXPORT tess_precision tess_matrix_precision(const tess_matrix *a);
 /**
  * Nonzero if every value is stored exactly, so that a solve with the matrix solves the assembled system.
- * After tess_matrix_update_values the next product of csr, ellr, sell and dia checks the new values, by one pass. A
- * split, composite or tiles matrix with anything below fp64, or with a caller's assignment, then counts as inexact.
+ * After tess_matrix_update_values the next product of csr, ellr, sell, dia and bsr checks the new values, by one pass.
+ * A split, composite or tiles matrix with anything below fp64, or with a caller's assignment, then counts as inexact.
  * tests/unit/test_exact.c
  */
 TESS_EXPORT int tess_matrix_is_exact(const tess_matrix *a);
@@ -368,6 +371,8 @@ TESS_EXPORT int tess_matrix_is_exact(const tess_matrix *a);
 TESS_EXPORT tess_format tess_matrix_base(const tess_matrix *a);
 /** The format of the parts at lower levels; if the library chose, that of the second level. */
 TESS_EXPORT tess_format tess_matrix_low_base(const tess_matrix *a);
+/** Rows and columns of a block of a bsr matrix, 2 to 6; 0 for other formats. tests/unit/test_bsr.c */
+TESS_EXPORT int tess_matrix_block_size(const tess_matrix *a);
 /** Bytes of the stored matrix: values, indices, offsets; no workspace. */
 TESS_EXPORT int64_t tess_matrix_bytes(const tess_matrix *a);
 /** Names of the enums above. Parsers return INVALID_ARGUMENT for an unknown name and leave *out unchanged. */

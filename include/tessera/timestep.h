@@ -25,8 +25,8 @@ typedef struct tess_timestep tess_timestep;
 typedef struct tess_timestep_options {
     size_t size; /**< sizeof(tess_timestep_options) */
     /** composite (default) or split: R, permuted symmetrically; policy mean-range with F = 2, share 99 (section IV).
-        csr, ellr, sell, dia without a schedule: x := A x in storage.precision; in fp64 the reference for the others.
-        csr, ellr with a schedule: a composite with this base. */
+        csr, ellr, sell, dia, bsr without a schedule: x := A x in storage.precision; in fp64 the reference for the
+       others. csr, ellr with a schedule: a composite with this base. */
     tess_storage_options storage;
     /** The precision schedule (default: mixed). Entries without a number share the count equally; the last of them gets
         the remainder. */

@@ -14,7 +14,7 @@ AmgSmoother = Literal["chebyshev", "l1-jacobi", "jacobi", "ilu0", "block-jacobi"
 Arithmetic = Literal["fp64", "fp32"]
 Engine = Literal["auto", "plain", "graph", "single-kernel"]
 Factorization = Literal["auto", "host", "device"]
-Format = Literal["csr", "ellr", "sell", "split", "composite", "dia", "tiles", "auto"]
+Format = Literal["csr", "ellr", "sell", "split", "composite", "dia", "tiles", "bsr", "auto"]
 Granularity = Literal["matrix", "row", "entry", "block"]
 Guard = Literal["repair", "report"]
 Orthogonalization = Literal["cgs2", "cgs2-delayed"]
@@ -175,7 +175,7 @@ class MethodOptions(PrecondOptions, total=False):
     allow_underflow: int | None
     """let values become 0 that are too small for a low precision"""
     arithmetic: Arithmetic | None
-    """precision of products and sums: fp64 or fp32 (default fp64); fp32: ellr, sell, dia in spmv, with vectors ..."""
+    """precision of products and sums: fp64 or fp32 (default fp64); fp32: ellr, sell, dia, bsr in spmv, with ..."""
     atol: float | None
     """absolute tolerance (default 0)"""
     automatic_choices: str | None
@@ -190,6 +190,8 @@ class MethodOptions(PrecondOptions, total=False):
     """16x16, 16x32, 32x16 or 32x32 rows and columns (default 16x16)"""
     block_rows: Literal["16x16", "16x32", "32x16", "32x32"] | None
     """16x16, 16x32, 32x16 or 32x32 rows and columns (default 16x16)"""
+    bsr_block_size: int | Literal["auto"] | None
+    """bsr: rows and columns of a block, 2 to 6 (default: what takes the fewest bytes)"""
     cg_recurrence: Recurrence | None
     choices: str | None
     """with solver auto: the file that remembers what solved a pattern, or none (default: tessera/choices in ..."""
@@ -207,7 +209,7 @@ class MethodOptions(PrecondOptions, total=False):
     gmres_restart: int | None
     gmres_switch_at: int | Literal["auto"] | None
     granularity: Granularity | None
-    """what shares a precision: matrix, row, entry or block (default row; tiles: block; csr, ellr, sell, dia: ..."""
+    """what shares a precision: matrix, row, entry or block (default row; tiles: block; csr, ellr, sell, dia, ..."""
     guard: Guard | None
     """repair or report (default repair); if the estimate and the true residual disagree, repair goes on in a ..."""
     history_capacity: int | None
@@ -236,7 +238,7 @@ class MethodOptions(PrecondOptions, total=False):
     max_iterations: int | None
     """most iterations (default 10000)"""
     max_padding: float | None
-    """ellr, sell, dia: most entries stored per nonzero (default 3)"""
+    """ellr, sell, dia, bsr: most entries stored per nonzero (default 3)"""
     nested_iterations: int | Literal["auto"] | None
     nested_reduction: float | None
     omega: float | None
@@ -285,6 +287,7 @@ class MethodOptions(PrecondOptions, total=False):
     storage_policy_level: str | Sequence[str] | None
     storage_policy_share: float | Literal["at-most-one"] | None
     storage_precision: Precision | None
+    storage_slices_bsr_block_size: int | Literal["auto"] | None
     storage_slices_max_padding: float | None
     storage_slices_window: int | None
     storage_split_base: str | Sequence[str] | None

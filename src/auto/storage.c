@@ -6,6 +6,9 @@
  * The trial costs some 15 products. It is therefore made within an attempt, once many iterations are expected to
  * follow, and the iterations go on with the winner.
  *
+ * A complex matrix is stored by blocks of (re, im), which take less than half of the bytes of rows of its real form;
+ * on a GPU a large one.
+ *
  * A GPU records its iterations, so that it cannot change the matrix within an attempt. What pays by rule, measured on
  * one H200, are diagonals of large matrices: 0.76 times the time of an iteration on laplace3d:150, where the set-up
  * takes some 13 products more (docs/results/solvers.md, docs/results/set-up.md).
@@ -42,6 +45,12 @@ static bool may_try(const tess_solver *s)
     return !on_gpu(s) && is_open(s) && !s->options.automatic.fp64_only && s->original->nnz >= LEAST_NONZEROS;
 }
 
+/* Whether the matrix is stored as complex numbers. A GPU may solve a small system of rows in a single kernel. */
+static bool takes_complex(const tess_solver *s)
+{
+    return s->original->is_complex && (!on_gpu(s) || s->original->nnz >= LEAST_GPU_NONZEROS);
+}
+
 /* ---- requests ---- */
 
 void storage_request_lower(tess_precision precision, tess_storage_options *out)
@@ -60,7 +69,7 @@ void storage_request(const tess_solver *s, const ladder_step *step, tess_storage
     const bool as_it_is = step->scale == TESS_SCALING_NONE && step->reorder == TESS_REORDERING_NONE;
 
     if (!is_open(s) || (on_gpu(s) && out->format == TESS_FORMAT_AUTO)) { return; } /* a GPU's own rule */
-    out->format = TESS_FORMAT_CSR;
+    out->format = as_it_is && takes_complex(s) ? tess_format_in_role(TESS_ROLE_NODES) : TESS_FORMAT_CSR;
     if (state->stored == STORAGE_LOWER && step->limit != LIMIT_DIRECT && as_it_is) {
         storage_request_lower(state->storage_precision, out);
     }

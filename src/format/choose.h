@@ -30,9 +30,9 @@ tess_status tess_matrix_try_padded(const tess_matrix *a, const tess_storage_opti
 /* tess_matrix_convert in the format and the precision that the options name, likewise. */
 tess_status tess_matrix_convert_unjudged(const tess_matrix *a, const tess_storage_options *options, tess_matrix **out);
 
-/* For policy lossless without a loss, on a host: the matrix in csr at a lower level that holds every value, if its
-   products take less time than those of `a` (measured: measured.c); else *out is NULL. Results have the same bits.
-   *level: the precision that holds every value, FP64 if only that does. */
+/* For policy lossless without a loss, on a host: the matrix in csr (complex: bsr) at a lower level that holds every
+   value, if its products take less time than those of `a` (measured: measured.c); else *out is NULL. Results have the
+   same bits. *level: the precision that holds every value, FP64 if only that does. */
 tess_status tess_matrix_try_lower(const tess_matrix *a, const tess_policy_options *policy, tess_precision *level,
                                   tess_matrix **out);
 

@@ -77,6 +77,7 @@ tess_status tess_matrix_try_lower(const tess_matrix *a, const tess_policy_option
     *out = NULL;
     *level = TESS_PRECISION_FP64;
     tess_storage_options_init(&o);
+    if (a->is_complex) { o.format = tess_format_in_role(TESS_ROLE_NODES); }
     o.policy = *policy;
     tess_policy_default_levels(&o.policy);
     if (o.policy.nlevels < 2) { return TESS_SUCCESS; }

@@ -10,7 +10,7 @@ tess_status tess_storage_require_fp64_arithmetic(tess_context *ctx, const tess_s
 {
     if (options->arithmetic == TESS_ARITHMETIC_FP64) { return TESS_SUCCESS; }
     return tess_fail(ctx, TESS_UNSUPPORTED,
-                     "leave the arithmetic fp64; fp32 is for products of ellr, sell and dia with fp32 vectors",
+                     "leave the arithmetic fp64; fp32 is for products of ellr, sell, dia and bsr with fp32 vectors",
                      "%s cannot compute in fp32 arithmetic", purpose);
 }
 

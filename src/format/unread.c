@@ -32,6 +32,11 @@ static bool pads(const tess_format_capabilities *can)
     return can->pads != 0;
 }
 
+static bool has_node_blocks(const tess_format_capabilities *can)
+{
+    return can == tess_format_can(tess_format_in_role(TESS_ROLE_NODES));
+}
+
 static bool sorts_rows(const tess_format_capabilities *can)
 {
     return can->sorts_rows != 0;
@@ -175,9 +180,15 @@ static bool gives_window(const tess_storage_options *o)
     return storage_window(o) != storage_window(&(tess_storage_options){0});
 }
 
+static bool gives_block_size(const tess_storage_options *o)
+{
+    return o->slices.bsr_block_size != 0;
+}
+
 static const slices_field slices_fields[] = {
     {"max_padding (--max-padding)", gives_padding, pads, false},
     {"window (--sell-window)", gives_window, sorts_rows, true},
+    {"bsr_block_size (--bsr-block-size)", gives_block_size, has_node_blocks, false},
 };
 
 /* Auto takes any base. */
@@ -293,8 +304,9 @@ tess_status tess_storage_require_read(tess_context *ctx, const tess_storage_opti
                          whole ? tess_policy_name(o->policy.policy) : "");
     }
     tess_storage_settle(&settled);
-    TESS_TRY(check_slices(ctx, &slices_fields[0], &settled));
-    status = check_slices(ctx, &slices_fields[1], &settled);
+    for (size_t i = 0; i < sizeof slices_fields / sizeof *slices_fields; i++) {
+        TESS_TRY(check_slices(ctx, &slices_fields[i], &settled));
+    }
 cleanup:
     return status;
 }

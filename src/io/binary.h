@@ -32,6 +32,21 @@ tess_status file_csr_allocate(tess_context *ctx, file_csr *a);
 void file_csr_release(tess_context *ctx, file_csr *a);
 /* From the lengths of rows in row_ptr[1...]: offsets. */
 void file_csr_sum_lengths(file_csr *a);
+/* Numbers in val. */
+static inline int64_t file_array_numbers(const file_array *a)
+{
+    return (a->is_complex ? 2 : 1) * a->nrows * a->ncols;
+}
+
+/* CSR of entries, mirrored as their symmetry says. `e->val` has two numbers of a complex entry. Duplicates stay. */
+tess_status file_csr_from_entries(tess_context *ctx, const tess_entries *e, file_csr *out);
+
+/* The nonzeros of a table. */
+tess_status file_csr_from_array(tess_context *ctx, const file_array *a, file_csr *out);
+
+/* The same as a table, for what is given as a sparse matrix. Errors PARSE (too sparse to be meant), memory. */
+tess_status file_array_from_entries(const blob *b, const tess_entries *e, file_array *out);
+
 tess_status file_array_allocate(tess_context *ctx, file_array *a);
 void file_array_release(tess_context *ctx, file_array *a);
 
@@ -43,16 +58,23 @@ tess_status file_check_rows(const blob *b, int64_t nrows);
 
 /* Each reads its kind of file. Errors PARSE, UNSUPPORTED, OUT_OF_RANGE, memory; nothing is held after a failure. */
 tess_status petsc_read_matrix(const blob *b, file_csr *out);
-/* Vectors of equal length, one after another in the file, behind matrices if it begins with one. */
+/* Vectors of equal length, one after another in the file, behind matrices if it begins with one; else a dense matrix.
+ */
 tess_status petsc_read_vectors(const blob *b, file_array *out);
-bool petsc_has_vector(const blob *b); /* of a file that begins with a matrix */
+/* The other half of a matrix that PETSc stored as MATSBAIJ, and what it is, in a->kind. */
+tess_status petsc_spell_symmetric(const blob *b, file_csr *a);
 tess_status npy_read_array(const blob *b, file_array *out);
 tess_status npy_read_matrix(const blob *b, file_csr *out); /* two dimensions; zeros are left out */
 tess_status npz_read_matrix(const blob *b, file_csr *out); /* as scipy.sparse.save_npz writes it */
 
 tess_status petsc_write_matrix(tess_context *ctx, const file_csr *a, const char *path);
-tess_status petsc_write_vectors(tess_context *ctx, const double *val, int64_t nrows, int64_t ncols, const char *path);
-tess_status npy_write_array(tess_context *ctx, const double *val, int64_t nrows, int64_t ncols, const char *path);
+tess_status petsc_write_vectors(tess_context *ctx, const file_array *a, const char *path);
+tess_status npy_write_array(tess_context *ctx, const file_array *a, const char *path);
+/* A variable `A` or `x` of MATLAB's version 5. Errors OUT_OF_RANGE (4 GB and more), IO, memory. */
+tess_status mat5_write_matrix(tess_context *ctx, const file_csr *a, const char *path);
+tess_status mat5_write_array(tess_context *ctx, const file_array *a, const char *path);
+/* A row of numbers a line, between commas in .csv, else blanks; two numbers of a complex value. */
+tess_status plain_write_array(tess_context *ctx, const file_array *a, const char *path);
 tess_status npz_write_matrix(tess_context *ctx, const file_csr *a, const char *path);
 
 #endif

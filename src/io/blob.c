@@ -5,7 +5,6 @@
 #include <tessera/names.h>
 
 #include "io/blob.h"
-#include "io/cache.h"
 
 enum { FIRST_BYTES = 1 << 16 };
 
@@ -30,12 +29,15 @@ static tess_status read_all(text_source *source, blob *b)
     tess_status status = TESS_SUCCESS;
 
     b->capacity = source->stored_bytes >= 0 ? source->stored_bytes + 1 : FIRST_BYTES; /* one more: to see the end */
+    b->capacity = source->compressed && b->capacity < FIRST_BYTES ? FIRST_BYTES : b->capacity;
     status = tess_host_allocate(b->ctx, b->capacity, 1, (void **)&b->own);
     while (status == TESS_SUCCESS) {
         if (b->count == b->capacity) { status = grow(b); }
         if (status != TESS_SUCCESS) { break; }
         const int64_t got = text_source_read(source, b->own + b->count, b->capacity - b->count);
-        if (got < 0) { return tess_fail_at(b->ctx, TESS_IO, b->name, 0, NULL, "%s", source->problem); }
+        if (got < 0) {
+            return tess_fail_at(b->ctx, source->problem.status, b->name, 0, NULL, "%s", source->problem.text);
+        }
         if (got == 0) { break; }
         b->count += got;
     }
@@ -47,10 +49,10 @@ tess_status blob_read(text_source *source, blob *out)
 {
     tess_status status = TESS_SUCCESS;
 
-    *out = (blob){.ctx = source->ctx, .name = source->name};
-    if (source->descriptor < 0) {
-        out->bytes = source->memory - source->peeked_bytes; /* peeking has moved the pointer */
-        out->count = source->memory_left + source->peeked_bytes;
+    *out = (blob){.ctx = source->ctx, .name = source->name, .member = source->member};
+    if (source->stored.descriptor < 0 && !source->unpacker) {
+        out->bytes = source->stored.memory;
+        out->count = source->stored.memory_bytes;
         return TESS_SUCCESS;
     }
     status = read_all(source, out);
@@ -64,97 +66,6 @@ void blob_release(blob *b)
     b->own = NULL;
     b->bytes = NULL;
     b->count = 0;
-}
-
-/* ---- kinds ---- */
-
-typedef struct signature {
-    file_kind kind;
-    int length;
-    unsigned char bytes[12];
-} signature;
-
-/* PETSc begins with its class, big-endian, in 4 or (64-bit indices) 8 bytes. */
-static const signature signatures[] = {
-    {FILE_NPY, 6, {0x93, 'N', 'U', 'M', 'P', 'Y'}},
-    {FILE_NPZ, 4, {'P', 'K', 3, 4}},
-    {FILE_NPZ, 4, {'P', 'K', 5, 6}}, /* an archive without members */
-    {FILE_PETSC_MATRIX, 4, {0x00, 0x12, 0x7b, 0x50}},
-    {FILE_PETSC_VECTOR, 4, {0x00, 0x12, 0x7b, 0x4e}},
-    {FILE_PETSC_MATRIX, 8, {0, 0, 0, 0, 0x00, 0x12, 0x7b, 0x50}},
-    {FILE_PETSC_VECTOR, 8, {0, 0, 0, 0, 0x00, 0x12, 0x7b, 0x4e}},
-    {FILE_MATLAB, 10, {'M', 'A', 'T', 'L', 'A', 'B', ' ', '5', '.', '0'}},
-    {FILE_MATLAB_HDF5, 10, {'M', 'A', 'T', 'L', 'A', 'B', ' ', '7', '.', '3'}},
-    {FILE_HDF5, 4, {0x89, 'H', 'D', 'F'}},
-};
-
-file_kind tess_file_kind(const unsigned char *bytes, int64_t count)
-{
-    if (count >= CACHE_MAGIC_BYTES && memcmp(bytes, tess_cache_magic, CACHE_MAGIC_BYTES) == 0) { return FILE_CACHE; }
-    for (size_t i = 0; i < sizeof signatures / sizeof signatures[0]; i++) {
-        const signature *s = &signatures[i];
-
-        if (count >= s->length && memcmp(bytes, s->bytes, (size_t)s->length) == 0) { return s->kind; }
-    }
-    return FILE_TEXT;
-}
-
-const char *tess_file_kind_text(file_kind kind)
-{
-    switch (kind) {
-    case FILE_TEXT: return "Matrix Market";
-    case FILE_CACHE: return "binary cache";
-    case FILE_NPY: return "NumPy array";
-    case FILE_NPZ: return "NumPy archive";
-    case FILE_PETSC_MATRIX: return "PETSc binary matrix";
-    case FILE_PETSC_VECTOR: return "PETSc binary vector";
-    case FILE_MATLAB: return "MATLAB file";
-    case FILE_MATLAB_HDF5: return "MATLAB file of version 7.3 (HDF5)";
-    case FILE_HDF5: return "HDF5 file";
-    }
-    return "file";
-}
-
-tess_status tess_file_kind_check(tess_context *ctx, const char *name, file_kind kind)
-{
-    const char *hint = NULL;
-
-    switch (kind) {
-    case FILE_MATLAB:
-        hint = "in Python: scipy.sparse.save_npz('A.npz', scipy.sparse.csr_array(scipy.io.loadmat('A.mat')['A']))";
-        break;
-    case FILE_MATLAB_HDF5:
-        hint = "in MATLAB: save('A.mat', 'A', '-v7'); then in Python: scipy.io.mmwrite('A.mtx', "
-               "scipy.io.loadmat('A.mat')['A']); a dense A of version 7.3: numpy.save('A.npy', "
-               "h5py.File('A.mat')['A'][:].T)";
-        break;
-    case FILE_HDF5:
-        hint = "in Octave: save('-v7', 'A.mat', 'A'); or in Python: g = h5py.File('A.h5')['A/value']; "
-               "scipy.sparse.save_npz('A.npz', scipy.sparse.csc_array(tuple(g[k][:].ravel() for k in ('data', 'ridx', "
-               "'cidx')), (g['nr'][()], g['nc'][()])))";
-        break;
-    default: return TESS_SUCCESS;
-    }
-    return tess_fail_at(ctx, TESS_UNSUPPORTED, name, 0, hint,
-                        "the file is a %s, which this library does not read; it reads Matrix Market, .npz, .npy and "
-                        "PETSc's binary files",
-                        tess_file_kind_text(kind));
-}
-
-file_kind tess_file_kind_of_name(const char *name)
-{
-    static const struct {
-        const char *end;
-        file_kind kind;
-    } ends[] = {{".npy", FILE_NPY}, {".npz", FILE_NPZ}, {".petsc", FILE_PETSC_MATRIX}, {".tess", FILE_CACHE}};
-    const size_t length = strlen(name);
-
-    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
-        const size_t n = strlen(ends[i].end);
-
-        if (length >= n && strcmp(name + length - n, ends[i].end) == 0) { return ends[i].kind; }
-    }
-    return FILE_TEXT;
 }
 
 /* ---- reading ---- */

@@ -11,6 +11,7 @@
 typedef struct blob {
     tess_context *ctx;
     const char *name;
+    const char *member; /* the variable that is wanted; NULL */
     const unsigned char *bytes;
     int64_t count;
     unsigned char *own; /* NULL: the bytes belong to the caller */
@@ -21,24 +22,20 @@ typedef struct blob {
 tess_status blob_read(text_source *source, blob *out);
 void blob_release(blob *b);
 
-/* What binary files are recognised by. */
+/* Kinds of files: readers.h has the table. */
 typedef enum file_kind {
-    FILE_TEXT = 0, /* Matrix Market, perhaps through gzip, or something else */
+    FILE_TEXT = 0, /* Matrix Market, or something that no reader knows */
     FILE_CACHE,
     FILE_NPY,
     FILE_NPZ,
-    FILE_PETSC_MATRIX,
-    FILE_PETSC_VECTOR,
+    FILE_PETSC,
     FILE_MATLAB,
-    FILE_MATLAB_HDF5,
-    FILE_HDF5
+    FILE_HDF5,
+    FILE_AMGX,
+    FILE_HARWELL_BOEING,
+    FILE_HYPRE,
+    FILE_PLAIN
 } file_kind;
-/* By the first bytes: `count` of them, up to TEXT_PEEK_BYTES. */
-file_kind tess_file_kind(const unsigned char *bytes, int64_t count);
-/* What a person calls it. */
-const char *tess_file_kind_text(file_kind kind);
-/* Kinds that nothing here reads: UNSUPPORTED, with a way out. SUCCESS for others. */
-tess_status tess_file_kind_check(tess_context *ctx, const char *name, file_kind kind);
 
 /* The kind that the end of a name asks for; FILE_TEXT for a name without one. */
 file_kind tess_file_kind_of_name(const char *name);

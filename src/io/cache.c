@@ -28,7 +28,7 @@ typedef struct cache_header {
     int64_t nrows, ncols, nnz;
     uint32_t row_ptr_bits;
     uint32_t part_checksum[PARTS];
-    uint32_t reserved;
+    uint32_t is_complex;      /* 1: the real form of a complex matrix, 0: a real matrix */
     uint32_t header_checksum; /* of all before it */
 } cache_header;
 
@@ -212,6 +212,34 @@ static tess_status check_structure(const cache_source *source, const tess_assemb
     return TESS_SUCCESS;
 }
 
+/* Rows 2 i and 2 i + 1 have the same columns, in pairs 2 j and 2 j + 1. */
+static bool is_pair(const tess_assembled *a, int64_t i)
+{
+    const int64_t upper = tess_row_offset(a->row_ptr, a->row_ptr_bits, 2 * i);
+    const int64_t lower = tess_row_offset(a->row_ptr, a->row_ptr_bits, 2 * i + 1), length = lower - upper;
+
+    if (length % 2 != 0 || tess_row_offset(a->row_ptr, a->row_ptr_bits, 2 * i + 2) != lower + length) { return false; }
+    for (int64_t k = 0; k < length; k += 2) {
+        const int32_t col = a->col_ind[upper + k];
+
+        if (col % 2 != 0 || a->col_ind[upper + k + 1] != col + 1 || a->col_ind[lower + k] != col ||
+            a->col_ind[lower + k + 1] != col + 1) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static tess_status check_complex(const cache_source *source, const cache_header *header, const tess_assembled *a)
+{
+    int64_t unsound = header->is_complex > 1 || (header->is_complex && (a->nrows % 2 != 0 || header->ncols % 2 != 0));
+
+    for (int64_t i = 0; i < a->nrows / 2 && header->is_complex && unsound == 0; i++) {
+        unsound += !is_pair(a, i);
+    }
+    return unsound == 0 ? TESS_SUCCESS : fail_corrupt(source, "its rows are not those of a complex matrix");
+}
+
 static tess_status allocate_arrays(tess_context *ctx, const cache_header *header, tess_assembled *out)
 {
     tess_status status = TESS_SUCCESS;
@@ -243,7 +271,7 @@ static tess_status read_parts(const cache_source *source, const cache_header *he
                : fail_corrupt(source, "the checksum of the data is wrong");
 }
 
-static tess_status read_cache(const cache_source *source, int64_t *ncols, tess_assembled *out)
+static tess_status read_cache(const cache_source *source, cache_facts *facts, tess_assembled *out)
 {
     cache_header header;
     cache_part parts[PARTS];
@@ -255,34 +283,35 @@ static tess_status read_cache(const cache_source *source, int64_t *ncols, tess_a
     list_parts(out, parts);
     TESS_TRY(read_parts(source, &header, parts));
     TESS_TRY(check_structure(source, out, header.ncols));
-    *ncols = header.ncols;
+    TESS_TRY(check_complex(source, &header, out));
+    *facts = (cache_facts){header.ncols, header.is_complex == 1};
     return TESS_SUCCESS;
 cleanup:
     tess_assembled_release(source->ctx, out);
     return status;
 }
 
-tess_status tess_cache_read_memory(tess_context *ctx, const char *name, const void *bytes, size_t count, int64_t *ncols,
-                                   tess_assembled *out)
+tess_status tess_cache_read_memory(tess_context *ctx, const char *name, const void *bytes, size_t count,
+                                   cache_facts *facts, tess_assembled *out)
 {
     cache_source source = {ctx, name, -1, bytes, (int64_t)count};
 
-    return read_cache(&source, ncols, out);
+    return read_cache(&source, facts, out);
 }
 
-tess_status tess_cache_read_file(tess_context *ctx, const char *path, int64_t *ncols, tess_assembled *out)
+tess_status tess_cache_read_file(tess_context *ctx, const char *path, cache_facts *facts, tess_assembled *out)
 {
     cache_source source = {.ctx = ctx, .name = path, .descriptor = open(path, O_RDONLY | O_CLOEXEC)};
-    struct stat facts;
+    struct stat file;
     tess_status status = TESS_SUCCESS;
 
     *out = (tess_assembled){0};
     if (source.descriptor < 0) {
         return tess_fail_at(ctx, TESS_IO, path, 0, "check the path and the permissions", "the file cannot be opened");
     }
-    if (fstat(source.descriptor, &facts) == 0) {
-        source.bytes = facts.st_size;
-        status = read_cache(&source, ncols, out);
+    if (fstat(source.descriptor, &file) == 0) {
+        source.bytes = file.st_size;
+        status = read_cache(&source, facts, out);
     } else {
         status = tess_fail_at(ctx, TESS_IO, path, 0, "check the path and the permissions", "the file cannot be read");
     }
@@ -344,6 +373,7 @@ tess_status tess_matrix_write_cache(const tess_matrix *a, const char *path)
     header.ncols = a->ncols;
     header.nnz = a->nnz;
     header.row_ptr_bits = (uint32_t)copy.row_ptr_bits;
+    header.is_complex = a->is_complex;
     TESS_TRY(checksum_parts(a->ctx, parts, header.part_checksum));
     header.header_checksum = header_checksum(&header);
     status = write_parts(a->ctx, path, &header, parts);

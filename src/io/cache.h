@@ -11,9 +11,14 @@
 enum { CACHE_MAGIC_BYTES = 8 };
 extern const unsigned char tess_cache_magic[CACHE_MAGIC_BYTES];
 
-/* Reads a cache file, or one that lies in memory. *ncols and *out describe the matrix. Errors IO, CORRUPT, memory. */
-tess_status tess_cache_read_file(tess_context *ctx, const char *path, int64_t *ncols, tess_assembled *out);
-tess_status tess_cache_read_memory(tess_context *ctx, const char *name, const void *bytes, size_t count, int64_t *ncols,
-                                   tess_assembled *out);
+typedef struct cache_facts {
+    int64_t ncols;
+    bool is_complex; /* the real form of a complex matrix */
+} cache_facts;
+
+/* Reads a cache file, or one that lies in memory. *facts and *out describe the matrix. Errors IO, CORRUPT, memory. */
+tess_status tess_cache_read_file(tess_context *ctx, const char *path, cache_facts *facts, tess_assembled *out);
+tess_status tess_cache_read_memory(tess_context *ctx, const char *name, const void *bytes, size_t count,
+                                   cache_facts *facts, tess_assembled *out);
 
 #endif

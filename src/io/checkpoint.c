@@ -12,7 +12,7 @@
 
 #include "base/options.h"
 #include "io/output_file.h"
-#include "io/text_source.h"
+#include "io/stored.h"
 
 static const unsigned char magic[8] = {0x89, 'T', 'C', 'K', 'P', '\r', '\n', 0x1a};
 static const uint32_t byte_order_mark = 0x01020304;
@@ -160,7 +160,7 @@ tess_status tess_checkpoint_read(tess_context *ctx, const char *path, tess_check
     tess_checkpoint full;
     double *values = NULL;
     struct stat found;
-    text_source opened;
+    stored_bytes opened;
     FILE *file = NULL;
     tess_status status = TESS_SUCCESS;
 
@@ -168,8 +168,8 @@ tess_status tess_checkpoint_read(tess_context *ctx, const char *path, tess_check
     if (stat(path, &found) == 0 && !S_ISREG(found.st_mode) && !S_ISDIR(found.st_mode)) { /* a pipe may wait for ever */
         return refuse(ctx, path, "the file is no checkpoint: it is no regular file");
     }
-    TESS_TRY(text_source_open_file(ctx, path, &opened)); /* with its messages for names that cannot be opened */
-    text_source_close(&opened);
+    TESS_TRY(stored_open_file(ctx, path, &opened)); /* with its messages for names that cannot be opened */
+    stored_close(&opened);
     file = fopen(path, "rbe");
     if (!file) { return tess_fail_at(ctx, TESS_IO, path, 0, NULL, "the file cannot be opened"); }
     TESS_TRY(read_all(ctx, file, path, &header, &values));

@@ -13,15 +13,18 @@
 
 /* The contents of banner and size line. */
 typedef struct mtx_header {
-    bool coordinate, pattern, integer;
+    bool coordinate, pattern, integer, is_complex;
+    int base; /* of indices: 1, but 0 where AmgX says so */
     tess_symmetry symmetry;
     int64_t nrows, ncols, entries; /* entries of an array: those that the file lists */
     int64_t size_line;             /* its number */
 } mtx_header;
 
-/* Entries as read, base 0. row and col are NULL for an array, val is NULL for a pattern. */
+/* Entries as read, base 0. row and col are NULL for an array, val is NULL for a pattern and has `parts` numbers for
+   each entry: 1, or 2 for re and im. */
 typedef struct mtx_entries {
     int64_t count, capacity;
+    int parts;
     int32_t *row, *col;
     double *val;
 } mtx_entries;
@@ -33,10 +36,12 @@ typedef enum mtx_problem {
     MTX_COLUMN_NUMBER,
     MTX_VALUE_NUMBER,
     MTX_VALUE_INTEGER,
+    MTX_IMAGINARY_NUMBER,
     MTX_LINE_END,
     MTX_ROW_RANGE,
     MTX_COLUMN_RANGE,
-    MTX_SKEW_DIAGONAL
+    MTX_SKEW_DIAGONAL,
+    MTX_HERMITIAN_DIAGONAL
 } mtx_problem;
 
 /* A stretch of whole lines, and the place for its entries. */

@@ -28,20 +28,23 @@ typedef struct body_reader {
 /* Space for `wanted` entries; those already there are kept. */
 static tess_status reserve(tess_context *ctx, const mtx_header *header, mtx_entries *entries, int64_t wanted)
 {
-    mtx_entries larger = {.count = entries->count, .capacity = wanted};
+    const int parts = header->is_complex ? 2 : 1;
+    mtx_entries larger = {.count = entries->count, .capacity = wanted, .parts = parts};
     tess_status status = TESS_SUCCESS;
 
     if (header->coordinate) {
         TESS_TRY(tess_host_allocate(ctx, wanted, sizeof *larger.row, (void **)&larger.row));
         TESS_TRY(tess_host_allocate(ctx, wanted, sizeof *larger.col, (void **)&larger.col));
     }
-    if (!header->pattern) { TESS_TRY(tess_host_allocate(ctx, wanted, sizeof *larger.val, (void **)&larger.val)); }
+    if (!header->pattern) {
+        TESS_TRY(tess_host_allocate(ctx, wanted * parts, sizeof *larger.val, (void **)&larger.val));
+    }
     if (entries->count > 0 && larger.row) {
         memcpy(larger.row, entries->row, (size_t)entries->count * sizeof *larger.row);
         memcpy(larger.col, entries->col, (size_t)entries->count * sizeof *larger.col);
     }
     if (entries->count > 0 && larger.val) {
-        memcpy(larger.val, entries->val, (size_t)entries->count * sizeof *larger.val);
+        memcpy(larger.val, entries->val, (size_t)entries->count * (size_t)parts * sizeof *larger.val);
     }
     mtx_entries_release(ctx, entries);
     *entries = larger;
@@ -55,7 +58,7 @@ void mtx_entries_release(tess_context *ctx, mtx_entries *entries)
 {
     tess_host_release(ctx, entries->row, entries->capacity, sizeof *entries->row);
     tess_host_release(ctx, entries->col, entries->capacity, sizeof *entries->col);
-    tess_host_release(ctx, entries->val, entries->capacity, sizeof *entries->val);
+    tess_host_release(ctx, entries->val, entries->capacity * entries->parts, sizeof *entries->val);
     *entries = (mtx_entries){0};
 }
 
@@ -172,7 +175,8 @@ static void close_gap(mtx_entries *entries, const mtx_chunk *chunk)
         memmove(entries->col + entries->count, entries->col + chunk->at, count * sizeof *entries->col);
     }
     if (entries->val) {
-        memmove(entries->val + entries->count, entries->val + chunk->at, count * sizeof *entries->val);
+        memmove(entries->val + entries->parts * entries->count, entries->val + entries->parts * chunk->at,
+                count * (size_t)entries->parts * sizeof *entries->val);
     }
 }
 

@@ -87,7 +87,6 @@ static tess_status fail_word(const text_source *source, int64_t line, token word
 /* ---- banner ---- */
 
 enum { FIELD_REAL, FIELD_INTEGER, FIELD_PATTERN, FIELD_COMPLEX };
-enum { SYMMETRY_HERMITIAN = 3 };
 
 static const banner_word formats[] = {{"coordinate", 1}, {"array", 0}, {NULL, 0}};
 /* SciPy's mmwrite names arrays of unsigned integers so. */
@@ -101,69 +100,15 @@ static const banner_word fields[] = {{"real", FIELD_REAL},
 static const banner_word symmetries[] = {{"general", TESS_SYMMETRY_GENERAL},
                                          {"symmetric", TESS_SYMMETRY_SYMMETRIC},
                                          {"skew-symmetric", TESS_SYMMETRY_SKEW},
-                                         {"hermitian", SYMMETRY_HERMITIAN},
+                                         {"hermitian", TESS_SYMMETRY_HERMITIAN},
                                          {NULL, 0}};
 
 static tess_status check_combination(const text_source *source, const mtx_header *header, int field, int symmetry)
 {
-    if (field == FIELD_COMPLEX || symmetry == SYMMETRY_HERMITIAN) {
-        return tess_fail_at(source->ctx, TESS_UNSUPPORTED, source->name, 1,
-                            "write real and imaginary parts as a real system of twice the size",
-                            "%s matrices are not supported, only real, integer and pattern ones",
-                            field == FIELD_COMPLEX ? "complex" : "Hermitian");
-    }
     if (field == FIELD_PATTERN && (!header->coordinate || symmetry == TESS_SYMMETRY_SKEW)) {
         return tess_fail_at(source->ctx, TESS_PARSE, source->name, 1,
                             "write 'real' in the banner, with a value for each entry", "a pattern cannot be %s",
                             header->coordinate ? "skew-symmetric" : "an array");
-    }
-    return TESS_SUCCESS;
-}
-
-/* ---- other kinds of text ---- */
-
-/* Harwell-Boeing: the third line has the type, such as RSA, and sizes. */
-static tess_status check_harwell_boeing(text_source *source)
-{
-    const char *line = NULL, *end = NULL;
-    token words[MAX_TOKENS];
-    int64_t number = 0;
-    tess_status status = TESS_SUCCESS;
-
-    for (int i = 2; i <= 3; i++) {
-        status = text_source_line(source, &line, &end, &number);
-        if (status != TESS_SUCCESS || !line) { return status; }
-    }
-    if (split_line(line, end, words) < 4 || words[0].length != 3 || !strchr("RrCcPp", words[0].text[0]) ||
-        !strchr("SsUuHhZzRr", words[0].text[1]) || !strchr("AaEe", words[0].text[2])) {
-        return TESS_SUCCESS;
-    }
-    return tess_fail_at(source->ctx, TESS_UNSUPPORTED, source->name, 0,
-                        "docs/howto/matrix-files.md has a Python program that makes a Matrix Market file of it",
-                        "the file is a Harwell-Boeing file of type %.3s, which this library does not read",
-                        words[0].text);
-}
-
-/* A comment of NVIDIA's AmgX that changes what the lines mean: blocks, counts from 0, a diagonal or vectors. */
-static tess_status check_amgx(const text_source *source, const char *line, const char *end)
-{
-    token words[MAX_TOKENS];
-    const int count = split_line(line, end, words);
-
-    if (count == 0 || !token_is(words[0], "%%AMGX")) { return TESS_SUCCESS; }
-    for (int i = 1; i < count; i++) {
-        char quoted[MTX_QUOTE_BYTES];
-
-        if (token_is(words[i], "1") || token_is(words[i], "sorted") || token_is(words[i], "general")) { continue; }
-        return tess_fail_at(
-            source->ctx, TESS_UNSUPPORTED, source->name, source->line - 1,
-            token_is(words[i], "rhs") || token_is(words[i], "solution")
-                ? "NNZ, ROWS from the size line: awk '!/^%/ && n++ <= NNZ || FNR == 1' FILE > A.mtx; (printf "
-                  "'%%%%MatrixMarket matrix array real general\\nROWS 1\\n'; awk '!/^%/ && n++ > NNZ' FILE | head -n "
-                  "ROWS) > b.mtx"
-                : "write the matrix as plain Matrix Market, by scipy.io.mmwrite or another program",
-            "the file is in AmgX's dialect of Matrix Market, with '%s', which this library does not read",
-            mtx_quote(words[i].text, words[i].text + words[i].length, quoted));
     }
     return TESS_SUCCESS;
 }
@@ -182,14 +127,8 @@ static tess_status read_banner(text_source *source, mtx_header *header)
     count = line ? split_line(line, end, words) : 0;
     if (count == 0 || !token_is(words[0], "%%MatrixMarket")) {
         const token first = count ? words[0] : (token){"", 0};
-        char quoted[MTX_QUOTE_BYTES];
-        const size_t length = first.length < sizeof quoted - 1 ? first.length : sizeof quoted - 1;
 
-        memcpy(quoted, first.text, length); /* the window moves on */
-        status = check_harwell_boeing(source);
-        if (status != TESS_SUCCESS) { return status; }
-        words[0] = (token){quoted, length};
-        return fail_word(source, 1, words[0], "the banner '%%MatrixMarket matrix ...' of a Matrix Market file");
+        return fail_word(source, 1, first, "the banner '%%MatrixMarket matrix ...' of a Matrix Market file");
     }
     if (count != 5) {
         return tess_fail_at(source->ctx, TESS_PARSE, source->name, 1,
@@ -200,14 +139,21 @@ static tess_status read_banner(text_source *source, mtx_header *header)
     format = look_up(words[2], formats);
     if (format < 0) { return fail_word(source, 1, words[2], "'coordinate' or 'array'"); }
     field = look_up(words[3], fields);
-    if (field < 0) { return fail_word(source, 1, words[3], "'real', 'integer' or 'pattern'"); }
+    if (field < 0) { return fail_word(source, 1, words[3], "'real', 'integer', 'complex' or 'pattern'"); }
     symmetry = look_up(words[4], symmetries);
-    if (symmetry < 0) { return fail_word(source, 1, words[4], "'general', 'symmetric' or 'skew-symmetric'"); }
+    if (symmetry < 0) {
+        return fail_word(source, 1, words[4], "'general', 'symmetric', 'skew-symmetric' or 'hermitian'");
+    }
     header->coordinate = format == 1;
     header->pattern = field == FIELD_PATTERN;
     header->integer = field == FIELD_INTEGER;
+    header->is_complex = field == FIELD_COMPLEX;
+    header->base = 1;
     status = check_combination(source, header, field, symmetry);
     if (status == TESS_SUCCESS) { header->symmetry = (tess_symmetry)symmetry; }
+    if (header->symmetry == TESS_SYMMETRY_HERMITIAN && !header->is_complex) { /* of real numbers the same */
+        header->symmetry = TESS_SYMMETRY_SYMMETRIC;
+    }
     return status;
 }
 
@@ -243,20 +189,21 @@ static int64_t array_entries(const mtx_header *header)
     int64_t n = header->nrows;
 
     if (header->symmetry == TESS_SYMMETRY_GENERAL) { return n * header->ncols; }
-    return header->symmetry == TESS_SYMMETRY_SYMMETRIC ? n * (n + 1) / 2 : n * (n - 1) / 2;
+    return header->symmetry == TESS_SYMMETRY_SKEW ? n * (n - 1) / 2 : n * (n + 1) / 2;
 }
 
 /* Up to so many rows and columns need no entries; beyond it at least one in so many must have one. */
 enum { ALWAYS_PLAUSIBLE = 1 << 24, MOST_EMPTY = 256 };
 /* Bytes that reading takes at least: offsets and counters of a row, and an entry as read and as assembled. */
-enum { ROW_BYTES = 12, ENTRY_BYTES = 28 };
+enum { ROW_BYTES = 12, ENTRY_BYTES = 28, COMPLEX_ENTRY_BYTES = 136 /* four entries of the real form */ };
 
 /* Checks that the sizes are such as a matrix has, and that memory suffices, before it is requested: an array of 2^31
    rows would end the process where the system promises more memory than it has. */
 static tess_status check_memory(const text_source *source, const mtx_header *header)
 {
     const int64_t larger = header->nrows > header->ncols ? header->nrows : header->ncols;
-    const double needed = (double)ROW_BYTES * (double)larger + (double)ENTRY_BYTES * (double)header->entries;
+    const double needed = (double)ROW_BYTES * (double)larger +
+                          (double)(header->is_complex ? COMPLEX_ENTRY_BYTES : ENTRY_BYTES) * (double)header->entries;
     const int64_t spare = needed < 1e8 ? INT64_MAX : tess_spare_memory();
 
     if (larger > ALWAYS_PLAUSIBLE && larger / MOST_EMPTY > header->entries) {
@@ -276,8 +223,8 @@ static tess_status check_memory(const text_source *source, const mtx_header *hea
 /* Checks that a file of this many bytes can hold the entries, before memory is requested. */
 static tess_status check_plausible(const text_source *source, const mtx_header *header)
 {
-    /* "1 1\n", "1 1 1\n" or "1\n" */
-    int64_t smallest = header->coordinate ? (header->pattern ? 4 : 6) : 2;
+    /* "1 1\n", "1 1 1\n" or "1\n"; two more characters where there is an imaginary part */
+    int64_t smallest = (header->coordinate ? (header->pattern ? 4 : 6) : 2) + (header->is_complex ? 2 : 0);
     int64_t remaining = text_source_remaining(source);
 
     if (remaining == INT64_MAX || header->entries <= remaining / smallest + 1) { return check_memory(source, header); }
@@ -309,7 +256,9 @@ static tess_status read_sizes(const text_source *source, mtx_header *header, con
         return tess_fail_at(source->ctx, TESS_PARSE, source->name, header->size_line, "write 'general' in the banner",
                             "the matrix is %lld by %lld, not square, but the banner says that it is %s",
                             (long long)header->nrows, (long long)header->ncols,
-                            header->symmetry == TESS_SYMMETRY_SKEW ? "skew-symmetric" : "symmetric");
+                            header->symmetry == TESS_SYMMETRY_SKEW        ? "skew-symmetric"
+                            : header->symmetry == TESS_SYMMETRY_HERMITIAN ? "Hermitian"
+                                                                          : "symmetric");
     }
     if (!header->coordinate) { header->entries = array_entries(header); }
     return check_plausible(source, header);
@@ -331,8 +280,6 @@ tess_status mtx_read_header(text_source *source, mtx_header *header)
             return tess_fail_at(source->ctx, TESS_PARSE, source->name, header->size_line, "the file may be incomplete",
                                 "the file ends before its size line");
         }
-        status = check_amgx(source, line, end);
-        if (status != TESS_SUCCESS) { break; }
         if (split_line(line, end, words) > 0 && *words[0].text != '%') { return read_sizes(source, header, line, end); }
     }
     return status;

@@ -9,6 +9,8 @@
 #include "io/binary.h"
 #include "io/cache.h"
 #include "io/mtx.h"
+#include "io/readers.h"
+#include "matrix/complex_form.h"
 
 /* ---- entries ---- */
 
@@ -41,15 +43,22 @@ static tess_status read_entries(text_source *source, mtx_header *header, mtx_ent
     return status;
 }
 
-static int64_t count_zeros(const tess_context *ctx, const double *val, int64_t count)
+/* Of a complex matrix: of complex entries, which are four of its real form. */
+static int64_t count_nonzeros(const tess_assembled *made, bool is_complex)
 {
+    return is_complex ? made->nnz / 4 : made->nnz;
+}
+
+static int64_t count_zeros(const tess_context *ctx, const tess_assembled *made, bool is_complex)
+{
+    const int64_t step = is_complex ? 2 : 1, count = made->nnz / step;
     int64_t zeros = 0;
 
 #pragma omp parallel for schedule(static) reduction(+ : zeros) num_threads(tess_io_threads(ctx, count))
     for (int64_t k = 0; k < count; k++) {
-        zeros += val[k] == 0.0;
+        zeros += made->val[step * k] == 0.0 && made->val[step * k + step - 1] == 0.0;
     }
-    return zeros;
+    return is_complex ? zeros / 2 : zeros; /* both rows of a block tell */
 }
 
 /* ---- matrices ---- */
@@ -78,21 +87,29 @@ static void describe(const text_source *source, const mtx_header *header, const 
     *info = (tess_mtx_info){.coordinate = header->coordinate,
                             .pattern = header->pattern,
                             .integer = header->integer,
+                            .is_complex = header->is_complex,
                             .symmetry = (int)header->symmetry,
-                            .compressed = source->compressed,
+                            .compressed = source->packed && strcmp(source->packed, "gzip") == 0,
                             .nrows = header->nrows,
                             .ncols = header->ncols,
                             .entries = header->entries,
-                            .nonzeros = made->nnz,
+                            .nonzeros = count_nonzeros(made, header->is_complex),
                             .duplicates = made->duplicates,
-                            .explicit_zeros = count_zeros(source->ctx, made->val, made->nnz)};
-    (void)snprintf(info->kind, sizeof info->kind, "%s", tess_file_kind_text(FILE_TEXT));
+                            .explicit_zeros = count_zeros(source->ctx, made, header->is_complex)};
+    const bool other = source->packed && !info->compressed;
+    (void)snprintf(info->kind, sizeof info->kind, "%s%s%s", "Matrix Market", other ? ", " : "",
+                   other ? source->packed : "");
 }
 
-static tess_status adopt(tess_context *ctx, int64_t ncols, const tess_assembled *made, tess_matrix **out)
+/* ncols is that of the file: the real form of a complex matrix has twice as many. */
+static tess_status adopt(tess_context *ctx, int64_t ncols, bool is_complex, const tess_assembled *made,
+                         tess_matrix **out)
 {
-    return tess_matrix_adopt_csr(ctx, made->nrows, ncols, made->nnz, made->row_ptr, made->row_ptr_bits, made->col_ind,
-                                 made->val, out);
+    const tess_status status = tess_matrix_adopt_csr(ctx, made->nrows, is_complex ? 2 * ncols : ncols, made->nnz,
+                                                     made->row_ptr, made->row_ptr_bits, made->col_ind, made->val, out);
+
+    if (status == TESS_SUCCESS && is_complex) { tess_matrix_mark_complex(*out); }
+    return status;
 }
 
 static tess_status read_text(text_source *source, tess_matrix **out, tess_mtx_info *info)
@@ -113,12 +130,13 @@ static tess_status read_text(text_source *source, tess_matrix **out, tess_mtx_in
                                                    .row = entries.row,
                                                    .col = entries.col,
                                                    .val = entries.val,
-                                                   .symmetry = header.symmetry},
+                                                   .symmetry = header.symmetry,
+                                                   .is_complex = header.is_complex},
                                    &made));
     mtx_entries_release(ctx, &entries);
     TESS_TRY(check_triangles(source, &header, upper, header.entries - upper, made.duplicates));
     describe(source, &header, &made, info);
-    status = adopt(ctx, header.ncols, &made, out);
+    status = adopt(ctx, header.ncols, header.is_complex, &made, out);
     made = (tess_assembled){0};
 cleanup:
     mtx_entries_release(ctx, &entries);
@@ -126,128 +144,135 @@ cleanup:
     return status;
 }
 
-static tess_status finish_cache(tess_context *ctx, int64_t ncols, const tess_assembled *made, tess_matrix **out,
-                                tess_mtx_info *info)
+static tess_status finish_cache(tess_context *ctx, const cache_facts *facts, const tess_assembled *made,
+                                tess_matrix **out, tess_mtx_info *info)
 {
+    const int64_t ncols = facts->is_complex ? facts->ncols / 2 : facts->ncols;
+
     if (info) {
+        const int64_t nonzeros = count_nonzeros(made, facts->is_complex);
+
         *info = (tess_mtx_info){.coordinate = 1,
                                 .cache = 1,
-                                .nrows = made->nrows,
+                                .is_complex = facts->is_complex,
+                                .nrows = facts->is_complex ? made->nrows / 2 : made->nrows,
                                 .ncols = ncols,
-                                .entries = made->nnz,
-                                .nonzeros = made->nnz,
-                                .explicit_zeros = count_zeros(ctx, made->val, made->nnz)};
-        (void)snprintf(info->kind, sizeof info->kind, "%s", tess_file_kind_text(FILE_CACHE));
+                                .entries = nonzeros,
+                                .nonzeros = nonzeros,
+                                .explicit_zeros = count_zeros(ctx, made, facts->is_complex)};
+        (void)snprintf(info->kind, sizeof info->kind, "binary cache");
     }
-    return adopt(ctx, ncols, made, out);
+    return adopt(ctx, ncols, facts->is_complex, made, out);
 }
 
 /* ---- files of other programs ---- */
 
-static tess_status read_parts(const blob *b, file_kind kind, file_csr *out)
+static tess_status read_parts(const blob *b, const file_reader *reader, file_csr *out)
 {
-    switch (kind) {
-    case FILE_NPY: return npy_read_matrix(b, out);
-    case FILE_NPZ: return npz_read_matrix(b, out);
-    case FILE_PETSC_MATRIX: return petsc_read_matrix(b, out);
-    default: break;
+    if (b->member && !reader->has_members) {
+        return tess_fail_at(b->ctx, TESS_NOT_FOUND, b->name, 0, "give the file's name alone",
+                            "the file is a %s, which has no part '%.100s'", reader->text, b->member);
     }
+    if (reader->matrix) { return reader->matrix(b, out); }
     return tess_fail_at(b->ctx, TESS_PARSE, b->name, 0, "give the file of the matrix",
-                        "the file is a %s, but a matrix was expected", tess_file_kind_text(kind));
+                        "the file is a %s, but a matrix was expected", reader->text);
 }
 
 static void describe_binary(const file_csr *read, const tess_assembled *made, tess_context *ctx, tess_mtx_info *info)
 {
     if (!info) { return; }
     *info = (tess_mtx_info){.coordinate = 1,
+                            .is_complex = read->is_complex,
                             .nrows = read->nrows,
                             .ncols = read->ncols,
                             .entries = read->nnz,
-                            .nonzeros = made->nnz,
+                            .nonzeros = count_nonzeros(made, read->is_complex),
                             .duplicates = made->duplicates,
-                            .explicit_zeros = count_zeros(ctx, made->val, made->nnz)};
+                            .explicit_zeros = count_zeros(ctx, made, read->is_complex)};
     memcpy(info->kind, read->kind, sizeof info->kind);
 }
 
-static tess_status read_binary(text_source *source, file_kind kind, tess_matrix **out, tess_mtx_info *info)
+static tess_status read_blob(text_source *source, const file_reader *reader, tess_matrix **out, tess_mtx_info *info)
 {
     tess_context *ctx = source->ctx;
     blob b = {.ctx = ctx};
     file_csr read = {.nrows = 0};
     tess_assembled made = {0};
-    tess_status status = tess_file_kind_check(ctx, source->name, kind);
+    tess_status status = blob_read(source, &b);
 
-    if (status == TESS_SUCCESS) { status = blob_read(source, &b); }
-    if (status == TESS_SUCCESS) { status = read_parts(&b, kind, &read); }
+    if (status == TESS_SUCCESS) { status = read_parts(&b, reader, &read); }
     blob_release(&b);
     if (status != TESS_SUCCESS) { return status; }
-    status = tess_assemble_csr(ctx, read.nrows, read.nnz, read.row_ptr, read.col_ind, read.val, &made); /* takes them */
+    status = read.is_complex
+                 ? tess_assemble_complex_csr(ctx, read.nrows, read.nnz, read.row_ptr, read.col_ind, read.val, &made)
+                 : tess_assemble_csr(ctx, read.nrows, read.nnz, read.row_ptr, read.col_ind, read.val,
+                                     &made); /* takes them */
     if (status != TESS_SUCCESS) { return status; }
     describe_binary(&read, &made, ctx, info);
-    return adopt(ctx, read.ncols, &made, out);
+    return adopt(ctx, read.ncols, read.is_complex, &made, out);
 }
 
-static bool is_cache(const unsigned char *bytes, size_t count)
-{
-    return count >= CACHE_MAGIC_BYTES && memcmp(bytes, tess_cache_magic, CACHE_MAGIC_BYTES) == 0;
-}
-
-static tess_status read_cache_pipe(text_source *source, int64_t *ncols, tess_assembled *made)
+static tess_status read_cache_pipe(text_source *source, cache_facts *facts, tess_assembled *made)
 {
     blob b;
     tess_status status = blob_read(source, &b);
 
     if (status != TESS_SUCCESS) { return status; }
-    status = tess_cache_read_memory(source->ctx, source->name, b.bytes, (size_t)b.count, ncols, made);
+    status = tess_cache_read_memory(source->ctx, source->name, b.bytes, (size_t)b.count, facts, made);
     blob_release(&b);
+    return status;
+}
+
+/* A cache that lies in the file as it is, can be read once more: at the speed of the disk. */
+static tess_status read_cache(text_source *source, const char *path, tess_matrix **out, tess_mtx_info *info)
+{
+    tess_context *ctx = source->ctx;
+    tess_assembled made;
+    cache_facts facts = {.ncols = 0};
+    tess_status status = TESS_SUCCESS;
+
+    if (path && source->stored_bytes >= 0 && !source->compressed) {
+        text_source_close(source);
+        status = tess_cache_read_file(ctx, path, &facts, &made);
+    } else {
+        status = read_cache_pipe(source, &facts, &made);
+    }
+    return status == TESS_SUCCESS ? finish_cache(ctx, &facts, &made, out, info) : status;
+}
+
+/* Closes the source. path: NULL for memory. */
+static tess_status read_source(text_source *source, const char *path, tess_matrix **out, tess_mtx_info *info)
+{
+    const file_reader *reader = tess_find_reader(source);
+    tess_status status = TESS_SUCCESS;
+
+    if (reader->kind == FILE_CACHE) {
+        status = read_cache(source, path, out, info);
+    } else if (reader->kind != FILE_TEXT) {
+        status = read_blob(source, reader, out, info);
+    } else {
+        status = tess_name_unknown(source);
+        if (status == TESS_SUCCESS) { status = read_text(source, out, info); }
+    }
+    text_source_close(source);
     return status;
 }
 
 static tess_status read_file(tess_context *ctx, const char *path, tess_matrix **out, tess_mtx_info *info)
 {
     text_source source;
-    tess_assembled made;
-    int64_t ncols = 0;
-    tess_status status = TESS_SUCCESS;
+    const tess_status status = text_source_open_file(ctx, path, SOURCE_MATRIX, &source);
 
-    status = text_source_open_file(ctx, path, &source);
-    if (status != TESS_SUCCESS) { return status; }
-    const file_kind kind = tess_file_kind(source.peeked, source.peeked_bytes);
-    if (kind != FILE_CACHE) {
-        status = kind == FILE_TEXT ? read_text(&source, out, info) : read_binary(&source, kind, out, info);
-        text_source_close(&source);
-        return status;
-    }
-    if (source.stored_bytes < 0) { /* a pipe cannot be read again */
-        status = read_cache_pipe(&source, &ncols, &made);
-        text_source_close(&source);
-    } else {
-        text_source_close(&source);
-        status = tess_cache_read_file(ctx, path, &ncols, &made);
-    }
-    return status == TESS_SUCCESS ? finish_cache(ctx, ncols, &made, out, info) : status;
+    return status == TESS_SUCCESS ? read_source(&source, path, out, info) : status;
 }
 
 static tess_status read_memory(tess_context *ctx, const char *name, const void *text, size_t bytes, tess_matrix **out,
                                tess_mtx_info *info)
 {
     text_source source;
-    tess_assembled made;
-    int64_t ncols = 0;
-    tess_status status = TESS_SUCCESS;
+    const tess_status status = text_source_open_memory(ctx, name, text, bytes, &source);
 
-    if (is_cache(text, bytes)) {
-        status = tess_cache_read_memory(ctx, name, text, bytes, &ncols, &made);
-        return status == TESS_SUCCESS ? finish_cache(ctx, ncols, &made, out, info) : status;
-    }
-    status = text_source_open_memory(ctx, name, text, bytes, &source);
-    if (status == TESS_SUCCESS) {
-        const file_kind kind = tess_file_kind(source.peeked, source.peeked_bytes);
-
-        status = kind == FILE_TEXT ? read_text(&source, out, info) : read_binary(&source, kind, out, info);
-    }
-    text_source_close(&source);
-    return status;
+    return status == TESS_SUCCESS ? read_source(&source, NULL, out, info) : status;
 }
 
 /* ---- public ---- */

@@ -15,7 +15,7 @@
 enum {
     BLOCK_ENTRIES = 1 << 14,
     BLOCKS_PER_THREAD = 4,
-    LINE_BYTES = 2 * 11 + TESS_DECIMAL_LENGTH /* two indices and blanks, a value and a newline */
+    LINE_BYTES = 2 * 11 + 2 * TESS_DECIMAL_LENGTH /* two indices and blanks, re and im, blanks and a newline */
 };
 
 /* Host arrays of the matrix to write; a vector has only val. */
@@ -25,15 +25,23 @@ typedef struct listing {
     int32_t *col_ind;
     const double *val;
     double *own_val; /* val, of a matrix */
-    bool lower_only;
+    bool is_complex; /* val has re and im of each entry */
+    bool lower_only, hermitian;
 } listing;
+
+static int parts_of(const listing *l)
+{
+    return l->is_complex ? 2 : 1;
+}
 
 static tess_status allocate_listing(tess_context *ctx, listing *l)
 {
     tess_status status = tess_host_allocate(ctx, l->nrows + 1, sizeof *l->row_ptr, (void **)&l->row_ptr);
 
     if (status == TESS_SUCCESS) { status = tess_host_allocate(ctx, l->nnz, sizeof *l->col_ind, (void **)&l->col_ind); }
-    if (status == TESS_SUCCESS) { status = tess_host_allocate(ctx, l->nnz, sizeof *l->val, (void **)&l->own_val); }
+    if (status == TESS_SUCCESS) {
+        status = tess_host_allocate(ctx, parts_of(l) * l->nnz, sizeof *l->val, (void **)&l->own_val);
+    }
     l->val = l->own_val;
     return status;
 }
@@ -42,7 +50,41 @@ static void release_listing(tess_context *ctx, listing *l)
 {
     tess_host_release(ctx, l->row_ptr, l->nrows + 1, sizeof *l->row_ptr);
     tess_host_release(ctx, l->col_ind, l->nnz, sizeof *l->col_ind);
-    tess_host_release(ctx, l->own_val, l->nnz, sizeof *l->own_val);
+    tess_host_release(ctx, l->own_val, parts_of(l) * l->nnz, sizeof *l->own_val);
+}
+
+/* Row 2 i of the real form has re and -im of the entries of row i in turn. */
+static tess_status fold_complex(tess_context *ctx, listing *l)
+{
+    listing folded = *l;
+    tess_status status = TESS_SUCCESS;
+
+    folded.nrows = l->nrows / 2;
+    folded.ncols = l->ncols / 2;
+    folded.nnz = l->nnz / 4;
+    folded.is_complex = true;
+    folded.row_ptr = NULL;
+    folded.col_ind = NULL;
+    folded.own_val = NULL;
+    TESS_TRY(allocate_listing(ctx, &folded));
+    folded.row_ptr[0] = 0;
+    for (int64_t i = 0; i < folded.nrows; i++) {
+        const int64_t first = l->row_ptr[2 * i], length = (l->row_ptr[2 * i + 1] - first) / 2;
+        const int64_t at = folded.row_ptr[i];
+
+        for (int64_t k = 0; k < length; k++) {
+            folded.col_ind[at + k] = l->col_ind[first + 2 * k] / 2;
+            folded.own_val[2 * (at + k)] = l->val[first + 2 * k];
+            folded.own_val[2 * (at + k) + 1] = -l->val[first + 2 * k + 1];
+        }
+        folded.row_ptr[i + 1] = at + length;
+    }
+    release_listing(ctx, l);
+    *l = folded;
+    return TESS_SUCCESS;
+cleanup:
+    release_listing(ctx, &folded);
+    return status;
 }
 
 /* ---- symmetry ---- */
@@ -55,18 +97,33 @@ static int64_t find_entry(const listing *l, int64_t row, int32_t col)
     return k < end && l->col_ind[k] == col ? k : -1;
 }
 
-/* True when each entry of the row has its mirror image with the same bits. */
+static bool same_number(double a, double b)
+{
+    return memcmp(&a, &b, sizeof a) == 0;
+}
+
+/* Whether two entries are mirror images, or of a Hermitian matrix their conjugates. Zeros have no sign there. */
+static bool are_mirrored(const listing *l, int64_t k, int64_t mirror)
+{
+    if (!l->is_complex) { return same_number(l->val[k], l->val[mirror]); }
+    if (!same_number(l->val[2 * k], l->val[2 * mirror])) { return false; }
+    return l->hermitian ? l->val[2 * k + 1] == -l->val[2 * mirror + 1]
+                        : same_number(l->val[2 * k + 1], l->val[2 * mirror + 1]);
+}
+
+/* True when each entry of the row has its mirror image. */
 static bool row_is_mirrored(const listing *l, int64_t row)
 {
     for (int64_t k = l->row_ptr[row]; k < l->row_ptr[row + 1]; k++) {
         int64_t mirror = find_entry(l, l->col_ind[k], (int32_t)row);
 
-        if (mirror < 0 || memcmp(&l->val[mirror], &l->val[k], sizeof(double)) != 0) { return false; }
+        if (mirror < 0 || !are_mirrored(l, k, mirror)) { return false; }
     }
     return true;
 }
 
-static tess_status require_symmetric(tess_context *ctx, const listing *l)
+/* The first row that differs from its column; nrows: there is none. */
+static int64_t find_asymmetry(const tess_context *ctx, const listing *l)
 {
     int64_t bad = l->nrows == l->ncols ? l->nrows : 0;
 
@@ -75,6 +132,19 @@ static tess_status require_symmetric(tess_context *ctx, const listing *l)
         for (int64_t i = 0; i < l->nrows; i++) {
             if (i < bad && !row_is_mirrored(l, i)) { bad = i; }
         }
+    }
+    return bad;
+}
+
+/* A complex matrix may be Hermitian or symmetric. */
+static tess_status require_symmetric(tess_context *ctx, listing *l)
+{
+    l->hermitian = l->is_complex;
+    int64_t bad = find_asymmetry(ctx, l);
+
+    if (l->hermitian && bad < l->nrows) {
+        l->hermitian = false;
+        bad = find_asymmetry(ctx, l);
     }
     if (l->nrows == l->ncols && bad == l->nrows) { return TESS_SUCCESS; }
     return tess_fail(ctx, TESS_INVALID_ARGUMENT, "write it as a general matrix, without --symmetric",
@@ -113,13 +183,24 @@ static int64_t row_of(const listing *l, int64_t k)
     return low;
 }
 
+/* A number and the end of its line: of a complex one both parts. */
+static char *format_number(const listing *l, int64_t k, char *p)
+{
+    const int parts = parts_of(l);
+
+    for (int part = 0; part < parts; part++) {
+        p += tess_decimal_format(l->val[parts * k + part], p);
+        *p++ = part + 1 == parts ? '\n' : ' ';
+    }
+    return p;
+}
+
 static size_t format_values(const listing *l, int64_t first, int64_t end, char *out)
 {
     char *p = out;
 
     for (int64_t k = first; k < end; k++) {
-        p += tess_decimal_format(l->val[k], p);
-        *p++ = '\n';
+        p = format_number(l, k, p);
     }
     return (size_t)(p - out);
 }
@@ -138,8 +219,7 @@ static size_t format_entries(const listing *l, int64_t first, int64_t end, char 
         *p++ = ' ';
         p += tess_decimal_format_integer((uint64_t)l->col_ind[k] + 1, p);
         *p++ = ' ';
-        p += tess_decimal_format(l->val[k], p);
-        *p++ = '\n';
+        p = format_number(l, k, p);
     }
     return (size_t)(p - out);
 }
@@ -196,8 +276,10 @@ static tess_status write_binary(tess_context *ctx, const listing *l, file_kind k
                         .nnz = l->nnz,
                         .row_ptr = l->row_ptr,
                         .col_ind = l->col_ind,
-                        .val = l->own_val};
+                        .val = l->own_val,
+                        .is_complex = l->is_complex};
 
+    if (kind == FILE_MATLAB) { return mat5_write_matrix(ctx, &a, path); }
     return kind == FILE_NPZ ? npz_write_matrix(ctx, &a, path) : petsc_write_matrix(ctx, &a, path);
 }
 
@@ -215,40 +297,86 @@ tess_status tess_matrix_write(const tess_matrix *a, const char *path, int symmet
     }
     TESS_TRY(allocate_listing(ctx, &l));
     TESS_TRY(tess_matrix_get_csr(a, l.row_ptr, l.col_ind, l.own_val));
+    if (a->is_complex) { TESS_TRY(fold_complex(ctx, &l)); }
     if (symmetric) { TESS_TRY(require_symmetric(ctx, &l)); }
     const file_kind kind = tess_file_kind_of_name(path);
-    if (kind == FILE_NPZ || kind == FILE_PETSC_MATRIX) {
+    if (kind == FILE_NPZ || kind == FILE_PETSC || kind == FILE_MATLAB) {
         TESS_TRY(write_binary(ctx, &l, kind, path));
         goto cleanup;
     }
-    snprintf(header, sizeof header, "%%%%MatrixMarket matrix coordinate real %s\n%lld %lld %lld\n",
-             symmetric ? "symmetric" : "general", (long long)l.nrows, (long long)l.ncols,
-             (long long)(symmetric ? count_lower(ctx, &l) : l.nnz));
+    snprintf(header, sizeof header, "%%%%MatrixMarket matrix coordinate %s %s\n%lld %lld %lld\n",
+             l.is_complex ? "complex" : "real",
+             l.hermitian ? "hermitian"
+             : symmetric ? "symmetric"
+                         : "general",
+             (long long)l.nrows, (long long)l.ncols, (long long)(symmetric ? count_lower(ctx, &l) : l.nnz));
     status = write_listing(ctx, &l, header, path);
 cleanup:
     release_listing(ctx, &l);
     return status;
 }
 
-tess_status tess_array_write(tess_context *ctx, const double *values, int64_t nrows, int64_t ncols, const char *path)
+/* `nrows` numbers a column; re and im are two of a complex one. */
+static tess_status write_array(tess_context *ctx, const file_array *a, const char *path)
+{
+    const listing l = {
+        .nrows = a->nrows, .ncols = a->ncols, .nnz = a->nrows * a->ncols, .val = a->val, .is_complex = a->is_complex};
+    char header[128];
+
+    switch (tess_file_kind_of_name(path)) {
+    case FILE_NPY: return npy_write_array(ctx, a, path);
+    case FILE_PETSC: return petsc_write_vectors(ctx, a, path);
+    case FILE_MATLAB: return mat5_write_array(ctx, a, path);
+    case FILE_PLAIN: return plain_write_array(ctx, a, path);
+    default: break;
+    }
+    snprintf(header, sizeof header, "%%%%MatrixMarket matrix array %s general\n%lld %lld\n",
+             a->is_complex ? "complex" : "real", (long long)a->nrows, (long long)a->ncols);
+    return write_listing(ctx, &l, header, path);
+}
+
+static tess_status check_array(tess_context *ctx, const double *values, int64_t nrows, int64_t ncols, const char *path)
 {
     TESS_REQUIRE(NULL, ctx);
     TESS_REQUIRE(ctx, path);
     if (nrows > 0 && ncols > 0) { TESS_REQUIRE(ctx, values); }
-    const listing l = {
-        .nrows = nrows, .ncols = ncols, .nnz = (int64_t)((uint64_t)nrows * (uint64_t)ncols), .val = values};
-    char header[128];
-
-    if (nrows < 0 || ncols < 0 || (ncols > 0 && nrows > INT64_MAX / ncols)) {
+    if (nrows < 0 || ncols < 0 || (ncols > 0 && nrows > INT64_MAX / 2 / ncols)) {
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, "pass sizes of 0 or more and an array",
                          "an array of %lld by %s cannot be written", (long long)nrows, tess_count(ncols, "value").text);
     }
-    const file_kind kind = tess_file_kind_of_name(path);
-    if (kind == FILE_NPY) { return npy_write_array(ctx, values, nrows, ncols, path); }
-    if (kind == FILE_PETSC_MATRIX) { return petsc_write_vectors(ctx, values, nrows, ncols, path); }
-    snprintf(header, sizeof header, "%%%%MatrixMarket matrix array real general\n%lld %lld\n", (long long)nrows,
-             (long long)ncols);
-    return write_listing(ctx, &l, header, path);
+    return TESS_SUCCESS;
+}
+
+/* What writers take; they do not change it. */
+static file_array array_of(const double *values, int64_t nrows, int64_t ncols, bool is_complex)
+{
+    union {
+        const double *given;
+        double *held;
+    } val = {.given = values};
+
+    return (file_array){.nrows = nrows, .ncols = ncols, .val = val.held, .is_complex = is_complex};
+}
+
+tess_status tess_array_write(tess_context *ctx, const double *values, int64_t nrows, int64_t ncols, const char *path)
+{
+    const file_array a = array_of(values, nrows, ncols, false);
+    const tess_status status = check_array(ctx, values, nrows, ncols, path);
+
+    return status == TESS_SUCCESS ? write_array(ctx, &a, path) : status;
+}
+
+tess_status tess_array_write_complex(tess_context *ctx, const double *values, int64_t nrows, int64_t ncols,
+                                     const char *path)
+{
+    const file_array a = array_of(values, nrows / 2, ncols, true);
+    tess_status status = check_array(ctx, values, nrows, ncols, path);
+
+    if (status == TESS_SUCCESS && nrows % 2 != 0) {
+        status = tess_fail(ctx, TESS_INVALID_ARGUMENT, "pass re and im of each number", "%s cannot be complex numbers",
+                           tess_count(nrows, "value").text);
+    }
+    return status == TESS_SUCCESS ? write_array(ctx, &a, path) : status;
 }
 
 tess_status tess_vector_write(const tess_vector *v, const char *path)

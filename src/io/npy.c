@@ -148,6 +148,7 @@ static bool is_number(char kind, int bytes)
     case 'i':
     case 'u': return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8;
     case 'b': return bytes == 1;
+    case 'c': return bytes == 8 || bytes == 16;
     default: return false;
     }
 }
@@ -174,10 +175,6 @@ static tess_status set_type(const blob *b, const char *type, npy_array *out)
         return refuse_type(b, type, "save numbers: numpy.save(file, x.astype(float), allow_pickle=False)",
                            ": pickled Python objects, which could run any code, are refused");
     }
-    if (out->type == 'c') {
-        return refuse_type(b, type, "save the real and the imaginary part as arrays of their own",
-                           ": complex values are not supported");
-    }
     if ((out->type == 'S' || out->type == 'U') && out->item_bytes >= 0 && out->item_bytes <= 256) {
         out->item_bytes *= out->type == 'U' ? 4 : 1;
         return TESS_SUCCESS;
@@ -185,7 +182,7 @@ static tess_status set_type(const blob *b, const char *type, npy_array *out)
     return is_number(out->type, out->item_bytes)
                ? TESS_SUCCESS
                : refuse_type(b, type, "save it as float64: numpy.save(file, x.astype(float))",
-                             ", but only f2, f4, f8, integers and b1 are read");
+                             ", but only f2, f4, f8, c8, c16, integers and b1 are read");
 }
 
 /* ---- arrays ---- */
@@ -259,10 +256,35 @@ int64_t npy_integer(const npy_array *a, int64_t k)
     return a->type == 'u' || a->type == 'b' ? (int64_t)unsigned_value(a, p) : 0;
 }
 
+/* Part 0 or 1 of a complex value. */
+static double part_of(const npy_array *a, int64_t k, int part)
+{
+    const unsigned char *p = a->data + k * a->item_bytes + part * (a->item_bytes / 2);
+
+    return a->item_bytes == 16 ? blob_f64(p, a->swapped) : (double)blob_f32(p, a->swapped);
+}
+
+double npy_imaginary(const npy_array *a, int64_t k)
+{
+    return part_of(a, k, 1);
+}
+
+void npy_value(const npy_array *a, int64_t k, double *to)
+{
+    to[0] = npy_real(a, k);
+    if (a->type == 'c') { to[1] = npy_imaginary(a, k); }
+}
+
+bool npy_is_zero(const npy_array *a, int64_t k)
+{
+    return npy_real(a, k) == 0.0 && (a->type != 'c' || npy_imaginary(a, k) == 0.0);
+}
+
 double npy_real(const npy_array *a, int64_t k)
 {
     const unsigned char *p = a->data + k * a->item_bytes;
 
+    if (a->type == 'c') { return part_of(a, k, 0); }
     if (a->type == 'i') { return (double)signed_value(a, p); }
     if (a->type != 'f') { return (double)unsigned_value(a, p); }
     if (a->item_bytes == 8) { return blob_f64(p, a->swapped); }

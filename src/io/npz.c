@@ -98,7 +98,7 @@ static tess_status read_array(const archive *a, const char *name, int dimensions
     }
     status = npy_parse(&out->b, &out->a);
     if (status != TESS_SUCCESS) { return status; }
-    const bool text = out->a.type == 'S' || out->a.type == 'U', real = out->a.type == 'f';
+    const bool text = out->a.type == 'S' || out->a.type == 'U', real = out->a.type == 'f' || out->a.type == 'c';
     if (out->a.dimensions == dimensions && !text && !(integers && real)) { return TESS_SUCCESS; }
     return tess_fail_at(a->b->ctx, TESS_PARSE, out->label, 0, NULL,
                         "the array has type %c%d and %s; %s of %s were expected", out->a.type, out->a.item_bytes,
@@ -132,19 +132,41 @@ static tess_status read_format(const archive *a, char format[8])
                         "the archive has no array 'format', so it is no sparse matrix of SciPy");
 }
 
-/* PyData's sparse calls its format coo as well. What is between the entries must be 0. */
-static tess_status check_coords(const archive *a, char format[8])
+/* The rows or the columns of PyData's gcxs are compressed: csr or csc. */
+static tess_status name_compressed(const archive *a, char format[8])
+{
+    npz_member axes;
+    tess_status status = read_array(a, "compressed_axes", 1, true, &axes);
+
+    if (status == TESS_SUCCESS && (axes.a.count != 1 || npy_integer(&axes.a, 0) < 0 || npy_integer(&axes.a, 0) > 1)) {
+        status = tess_fail_at(a->b->ctx, TESS_PARSE, axes.label, 0, "in Python: A.change_compressed_axes((0,))",
+                              "a matrix in format gcxs has one compressed axis, 0 or 1");
+    }
+    if (status == TESS_SUCCESS) { snprintf(format, 8, npy_integer(&axes.a, 0) == 0 ? "csr" : "csc"); }
+    blob_release(&axes.b);
+    return status;
+}
+
+/* PyData's sparse calls a format coo as well. What is between the entries must be 0. */
+static tess_status check_pydata(const archive *a, char format[8], bool *is_pydata)
 {
     npz_member fill;
     bool found = false;
     tess_status status = TESS_SUCCESS;
+    const bool coords = strcmp(format, "coo") == 0 && zip_name_locate(a->zip, "coords.npy", 0) >= 0;
 
-    if (strcmp(format, "coo") != 0 || zip_name_locate(a->zip, "coords.npy", 0) < 0) { return TESS_SUCCESS; }
-    snprintf(format, 8, "coords");
+    *is_pydata = coords || strcmp(format, "gcxs") == 0;
+    if (!*is_pydata) { return TESS_SUCCESS; }
+    if (coords) {
+        snprintf(format, 8, "coords");
+    } else {
+        status = name_compressed(a, format);
+    }
+    if (status != TESS_SUCCESS) { return status; }
     status = read_member(a, "fill_value.npy", &fill, &found);
     if (status == TESS_SUCCESS && found) { status = npy_parse(&fill.b, &fill.a); }
     if (status == TESS_SUCCESS && found &&
-        (fill.a.count != 1 || strchr("SU", fill.a.type) || npy_real(&fill.a, 0) != 0.0)) {
+        (fill.a.count != 1 || strchr("SU", fill.a.type) || !npy_is_zero(&fill.a, 0))) {
         status = tess_fail_at(a->b->ctx, TESS_UNSUPPORTED, fill.label, 0, "in Python: A - A.fill_value, or A.todense()",
                               "the array has another fill value than 0, so it is no sparse matrix");
     }
@@ -187,6 +209,7 @@ tess_status npz_read_matrix(const blob *b, file_csr *out)
     enum { FORMATS = (int)(sizeof formats / sizeof formats[0]) };
     archive a = {.zip = NULL};
     char format[8];
+    bool is_pydata = false;
     int f = 0;
     npz_member *parts = calloc(3, sizeof *parts);
     tess_status status = TESS_SUCCESS;
@@ -195,7 +218,7 @@ tess_status npz_read_matrix(const blob *b, file_csr *out)
     if (!parts) { return tess_fail(b->ctx, TESS_OUT_OF_MEMORY, NULL, "there is no memory to read the archive"); }
     TESS_TRY(open_archive(b, &a));
     TESS_TRY(read_format(&a, format));
-    TESS_TRY(check_coords(&a, format));
+    TESS_TRY(check_pydata(&a, format, &is_pydata));
     while (f < FORMATS && strcmp(format, formats[f].format) != 0) {
         f++;
     }
@@ -209,7 +232,8 @@ tess_status npz_read_matrix(const blob *b, file_csr *out)
         TESS_TRY(read_array(&a, formats[f].names[i], formats[f].dimensions[i], i < 2, &parts[i]));
     }
     TESS_TRY(formats[f].build(b, parts, out));
-    snprintf(out->kind, sizeof out->kind, "SciPy archive, %s", format);
+    snprintf(out->kind, sizeof out->kind, "%s archive, %s", is_pydata ? "PyData sparse" : "SciPy",
+             strcmp(format, "coords") == 0 ? "coo" : format);
 cleanup:
     for (int i = 0; i < 3; i++) {
         if (parts[i].b.own) { blob_release(&parts[i].b); }

@@ -52,32 +52,34 @@ static tess_status check_offsets(const npz_member *m, int64_t rows, int64_t coun
 
 /* ---- entries in any order ---- */
 
+/* What is done with an entry; its value is the k-th of the data. */
+typedef void (*entry_taker)(void *user, int64_t row, int64_t col, const npy_array *data, int64_t k);
 /* Calls for each entry, twice: first the rows are counted, then entries are stored. */
-typedef void (*entry_lister)(const npz_member parts[3], const file_csr *out, void *user,
-                             void (*entry)(void *user, int64_t row, int64_t col, double value));
+typedef void (*entry_lister)(const npz_member parts[3], const file_csr *out, void *user, entry_taker entry);
 
-static void count_entry(void *user, int64_t row, int64_t col, double value)
+static void count_entry(void *user, int64_t row, int64_t col, const npy_array *data, int64_t k)
 {
     file_csr *out = user;
 
-    (void)col, (void)value;
+    (void)col, (void)data, (void)k;
     out->row_ptr[row + 1]++;
 }
 
 /* row_ptr[row] is the place of the row's next entry: it ends one row further on. */
-static void store_entry(void *user, int64_t row, int64_t col, double value)
+static void store_entry(void *user, int64_t row, int64_t col, const npy_array *data, int64_t k)
 {
     file_csr *out = user;
     const int64_t at = out->row_ptr[row]++;
 
     out->col_ind[at] = (int32_t)col;
-    out->val[at] = value;
+    npy_value(data, k, out->val + (out->is_complex ? 2 : 1) * at);
 }
 
 static tess_status build_from_entries(const blob *b, const npz_member parts[3], entry_lister list, file_csr *out)
 {
     tess_status status = file_check_rows(b, out->nrows);
 
+    out->is_complex = parts[2].a.type == 'c';
     if (status == TESS_SUCCESS) { status = file_csr_allocate(b->ctx, out); }
     if (status != TESS_SUCCESS) { return status; }
     list(parts, out, out, count_entry);
@@ -100,6 +102,7 @@ tess_status npz_build_csr(const blob *b, const npz_member parts[3], file_csr *ou
     if (status != TESS_SUCCESS) { return status; }
     out->nnz = npy_integer(&parts[0].a, out->nrows);
     if (parts[2].a.count < out->nnz) { return fail_length(&parts[2], out->nnz); }
+    out->is_complex = parts[2].a.type == 'c';
     status = file_csr_allocate(b->ctx, out);
     if (status != TESS_SUCCESS) { return status; }
     for (int64_t i = 0; i <= out->nrows; i++) {
@@ -107,19 +110,18 @@ tess_status npz_build_csr(const blob *b, const npz_member parts[3], file_csr *ou
     }
     for (int64_t k = 0; k < out->nnz; k++) {
         out->col_ind[k] = (int32_t)npy_integer(&parts[1].a, k);
-        out->val[k] = npy_real(&parts[2].a, k);
+        npy_value(&parts[2].a, k, out->val + (out->is_complex ? 2 : 1) * k);
     }
     return TESS_SUCCESS;
 }
 
-static void list_csc(const npz_member parts[3], const file_csr *out, void *user,
-                     void (*entry)(void *user, int64_t row, int64_t col, double value))
+static void list_csc(const npz_member parts[3], const file_csr *out, void *user, entry_taker entry)
 {
     for (int64_t j = 0; j < out->ncols; j++) {
         const int64_t end = npy_integer(&parts[0].a, j + 1);
 
         for (int64_t k = npy_integer(&parts[0].a, j); k < end; k++) {
-            entry(user, npy_integer(&parts[1].a, k), j, npy_real(&parts[2].a, k));
+            entry(user, npy_integer(&parts[1].a, k), j, &parts[2].a, k);
         }
     }
 }
@@ -137,11 +139,10 @@ tess_status npz_build_csc(const blob *b, const npz_member parts[3], file_csr *ou
 
 /* ---- coo ---- */
 
-static void list_coo(const npz_member parts[3], const file_csr *out, void *user,
-                     void (*entry)(void *user, int64_t row, int64_t col, double value))
+static void list_coo(const npz_member parts[3], const file_csr *out, void *user, entry_taker entry)
 {
     for (int64_t k = 0; k < out->nnz; k++) {
-        entry(user, npy_integer(&parts[0].a, k), npy_integer(&parts[1].a, k), npy_real(&parts[2].a, k));
+        entry(user, npy_integer(&parts[0].a, k), npy_integer(&parts[1].a, k), &parts[2].a, k);
     }
 }
 
@@ -159,14 +160,13 @@ tess_status npz_build_coo(const blob *b, const npz_member parts[3], file_csr *ou
 }
 
 /* PyData's sparse, and SciPy for arrays of any number of dimensions: one table of indices, 2 by nnz. */
-static void list_coords(const npz_member parts[3], const file_csr *out, void *user,
-                        void (*entry)(void *user, int64_t row, int64_t col, double value))
+static void list_coords(const npz_member parts[3], const file_csr *out, void *user, entry_taker entry)
 {
     const npy_array *coords = &parts[0].a;
 
     for (int64_t k = 0; k < out->nnz; k++) {
         entry(user, npy_integer(coords, npy_place(coords, 0, k)), npy_integer(coords, npy_place(coords, 1, k)),
-              npy_real(&parts[2].a, k));
+              &parts[2].a, k);
     }
 }
 
@@ -194,8 +194,7 @@ static int64_t block_place(const npy_array *a, int64_t k, int64_t i, int64_t j)
     return a->fortran ? k + a->shape[0] * (i + a->shape[1] * j) : (k * a->shape[1] + i) * a->shape[2] + j;
 }
 
-static void list_bsr(const npz_member parts[3], const file_csr *out, void *user,
-                     void (*entry)(void *user, int64_t row, int64_t col, double value))
+static void list_bsr(const npz_member parts[3], const file_csr *out, void *user, entry_taker entry)
 {
     const npy_array *data = &parts[2].a;
     const int64_t rows = data->shape[1], cols = data->shape[2];
@@ -208,7 +207,7 @@ static void list_bsr(const npz_member parts[3], const file_csr *out, void *user,
 
             for (int64_t i = 0; i < rows; i++) {
                 for (int64_t j = 0; j < cols; j++) {
-                    entry(user, block_row * rows + i, first + j, npy_real(data, block_place(data, k, i, j)));
+                    entry(user, block_row * rows + i, first + j, data, block_place(data, k, i, j));
                 }
             }
         }
@@ -238,8 +237,7 @@ tess_status npz_build_bsr(const blob *b, const npz_member parts[3], file_csr *ou
 
 /* data[d, j] is the entry of column j on diagonal d, so of row j - offset. Zeros outside of a diagonal's rows are
    padding; zeros within it are left out too, since the format cannot tell them from entries. */
-static void list_dia(const npz_member parts[3], const file_csr *out, void *user,
-                     void (*entry)(void *user, int64_t row, int64_t col, double value))
+static void list_dia(const npz_member parts[3], const file_csr *out, void *user, entry_taker entry)
 {
     const npy_array *data = &parts[2].a;
 
@@ -247,16 +245,18 @@ static void list_dia(const npz_member parts[3], const file_csr *out, void *user,
         const int64_t offset = npy_integer(&parts[0].a, d);
 
         for (int64_t j = 0; j < data->shape[1] && j < out->ncols; j++) {
-            const double value = npy_real(data, npy_place(data, d, j));
+            const int64_t k = npy_place(data, d, j);
 
-            if (value != 0.0 && j - offset >= 0 && j - offset < out->nrows) { entry(user, j - offset, j, value); }
+            if (j - offset >= 0 && j - offset < out->nrows && !npy_is_zero(data, k)) {
+                entry(user, j - offset, j, data, k);
+            }
         }
     }
 }
 
-static void count_dia(void *user, int64_t row, int64_t col, double value)
+static void count_dia(void *user, int64_t row, int64_t col, const npy_array *data, int64_t k)
 {
-    (void)row, (void)col, (void)value;
+    (void)row, (void)col, (void)data, (void)k;
     ++*(int64_t *)user;
 }
 

@@ -69,8 +69,9 @@ static bool add_all(zip_t *zip, const file_csr *a)
     if (!add_array(zip, "format.npy", header, length, "csr", 3)) { return false; }
     length = npy_header(header, "i8", false, 1, &two);
     if (!add_array(zip, "shape.npy", header, length, shape, sizeof shape)) { return false; }
-    length = npy_header(header, "f8", false, 1, &a->nnz);
-    return add_array(zip, "data.npy", header, length, a->val, (size_t)a->nnz * sizeof *a->val);
+    length = npy_header(header, a->is_complex ? "c16" : "f8", false, 1, &a->nnz);
+    return add_array(zip, "data.npy", header, length, a->val,
+                     (size_t)a->nnz * (a->is_complex ? 2 : 1) * sizeof *a->val);
 }
 
 /* The archive in memory: `kept` stays open until its bytes are written. */

@@ -1,55 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Windows of text; see text_source.h. */
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "io/text_source.h"
 
 enum {
-    INPUT_BYTES = 1 << 18,
     WINDOW_PER_THREAD = 1 << 22,
     WINDOW_SMALLEST = 1 << 22,
     WINDOW_LARGEST = 1 << 26,
-    FIRST_WINDOW_SHARE = 8, /* the first window is fetched by one thread alone: small, then each doubles */
-    DEFLATE_RATIO = 1032    /* deflate cannot do better: 258 bytes from two bits */
+    FIRST_WINDOW_SHARE = 8 /* the first window is fetched by one thread alone: small, then each doubles */
 };
 
-/* ---- bytes as stored ---- */
+/* ---- contents ---- */
 
-static void note_problem(text_source *source, tess_status status, const char *what, const char *detail)
+/* Up to `bytes` bytes of the contents; 0 at the end, -1 after a problem. */
+static int64_t read_contents(text_source *source, void *to, int64_t bytes)
 {
-    source->problem_status = status;
-    snprintf(source->problem, sizeof source->problem, "%s%s%s", what, detail ? ": " : "", detail ? detail : "");
-}
-
-static void note_errno(text_source *source, const char *what)
-{
-    char text[64];
-
-    /* the GNU strerror_r: returns the message and uses no global buffer */
-    note_problem(source, TESS_IO, what, strerror_r(errno, text, sizeof text));
-}
-
-static int64_t read_descriptor(text_source *source, void *to, int64_t bytes)
-{
-    ssize_t got = 0;
-
-    do {
-        got = read(source->descriptor, to, (size_t)bytes);
-    } while (got < 0 && errno == EINTR);
-    if (got < 0) { note_errno(source, "the file could not be read"); }
-    return got;
-}
-
-/* Up to `bytes` bytes as stored; 0 at the end, -1 after a problem. */
-static int64_t read_stored(text_source *source, void *to, int64_t bytes)
-{
-    int64_t left = source->peeked_bytes - source->peeked_used;
+    const int64_t left = source->peeked_bytes - source->peeked_used;
 
     if (left > 0) {
         bytes = bytes < left ? bytes : left;
@@ -57,74 +25,105 @@ static int64_t read_stored(text_source *source, void *to, int64_t bytes)
         source->peeked_used += (int)bytes;
         return bytes;
     }
-    if (source->descriptor >= 0) { return read_descriptor(source, to, bytes); }
-    bytes = bytes < source->memory_left ? bytes : source->memory_left;
-    if (bytes > 0) {
-        memcpy(to, source->memory, (size_t)bytes);
-        source->memory += bytes;
-        source->memory_left -= bytes;
-    }
-    return bytes;
+    const int64_t got =
+        source->unpacker ? unpack_read(source->unpacker, to, bytes) : stored_read(&source->stored, to, bytes);
+    if (got < 0) { source->problem = source->unpacker ? *unpack_problem(source->unpacker) : source->stored.problem; }
+    return got;
 }
 
 static tess_status peek(text_source *source)
 {
     while (source->peeked_bytes < TEXT_PEEK_BYTES) {
         unsigned char more[TEXT_PEEK_BYTES];
-        int64_t got = 0;
 
         source->peeked_used = source->peeked_bytes; /* so that new bytes are read, not the ones already here */
-        got = read_stored(source, more, TEXT_PEEK_BYTES - source->peeked_bytes);
-        if (got < 0) { return tess_fail_at(source->ctx, TESS_IO, source->name, 0, NULL, "%s", source->problem); }
+        const int64_t got = read_contents(source, more, TEXT_PEEK_BYTES - source->peeked_bytes);
+        if (got < 0) {
+            return tess_fail_at(source->ctx, source->problem.status, source->name, 0, NULL, "%s", source->problem.text);
+        }
         if (got == 0) { break; }
         memcpy(source->peeked + source->peeked_bytes, more, (size_t)got);
         source->peeked_bytes += (int)got;
     }
     source->peeked_used = 0;
-    source->compressed = source->peeked_bytes >= 2 && source->peeked[0] == 0x1f && source->peeked[1] == 0x8b;
     return TESS_SUCCESS;
 }
 
 int64_t text_source_read(text_source *source, void *to, int64_t bytes)
 {
-    return read_stored(source, to, bytes);
+    return read_contents(source, to, bytes);
 }
 
-tess_status text_source_open_file(tess_context *ctx, const char *name, text_source *source)
+/* `archive`: the file's name without that of a member. */
+static tess_status open_contents(text_source *source, const char *archive, source_role role)
 {
-    struct stat facts;
+    const unpack_wish wish = {.archive = archive, .member = source->member, .role = role};
+    const packing kind = unpack_kind(&source->stored, &source->packed);
     tess_status status = TESS_SUCCESS;
 
-    *source = (text_source){.ctx = ctx, .name = name, .line = 1, .stored_bytes = -1};
-    source->descriptor = open(name, O_RDONLY | O_CLOEXEC);
-    if (source->descriptor < 0) {
-        const int code = errno;
-        const bool absent = code == ENOENT || code == ENOTDIR;
-
-        note_errno(source, "the file cannot be opened");
-        return tess_fail_at(ctx, absent ? TESS_NOT_FOUND : TESS_IO, name, 0,
-                            absent          ? "check the path"
-                            : code == ELOOP ? "the name is a symbolic link that leads back to itself"
-                                            : "check the file's permissions",
-                            "%s", source->problem);
+    source->stored_bytes = source->stored.size;
+    source->compressed = kind != PACKING_NONE;
+    if (kind != PACKING_NONE) { status = unpack_open(source->ctx, &wish, kind, &source->stored, &source->unpacker); }
+    if (status == TESS_SUCCESS && source->unpacker && unpack_member(source->unpacker)) {
+        snprintf(source->label, sizeof source->label, "%.120s(%.120s)", archive, unpack_member(source->unpacker));
+        source->name = source->label;
+        source->member = NULL;
     }
-    if (fstat(source->descriptor, &facts) == 0 && S_ISREG(facts.st_mode)) { source->stored_bytes = facts.st_size; }
-    status = peek(source);
+    if (status == TESS_SUCCESS) { status = peek(source); }
     if (status != TESS_SUCCESS) { text_source_close(source); }
     return status;
+}
+
+/* NAME:MEMBER, where there is no file of the whole name. */
+static tess_status open_stored(text_source *source, const char *name)
+{
+    const char *colon = strrchr(name, ':');
+    const tess_error before = source->ctx->error;
+    const tess_status status = stored_open_file(source->ctx, name, &source->stored);
+
+    if (status != TESS_NOT_FOUND || !colon || colon == name || (size_t)(colon - name) >= sizeof source->label) {
+        return status;
+    }
+    const tess_error first = source->ctx->error;
+    snprintf(source->label, sizeof source->label, "%.*s", (int)(colon - name), name);
+    source->ctx->error = before;
+    if (stored_open_file(source->ctx, source->label, &source->stored) != TESS_SUCCESS) {
+        source->ctx->error = first;
+        return status;
+    }
+    source->member = colon + 1;
+    source->name = source->label;
+    return TESS_SUCCESS;
+}
+
+tess_status text_source_open_file(tess_context *ctx, const char *name, source_role role, text_source *source)
+{
+    char archive[sizeof source->label];
+
+    *source = (text_source){.ctx = ctx, .name = name, .line = 1, .stored_bytes = -1, .stored = {.descriptor = -1}};
+    const tess_status status = open_stored(source, name);
+    if (status != TESS_SUCCESS) { return status; }
+    if (!source->member) { return open_contents(source, name, role); }
+    memcpy(archive, source->label, sizeof archive); /* the label changes */
+    return open_contents(source, archive, role);
 }
 
 tess_status text_source_open_memory(tess_context *ctx, const char *name, const void *text, size_t bytes,
                                     text_source *source)
 {
-    *source = (text_source){.ctx = ctx,
-                            .name = name,
-                            .line = 1,
-                            .descriptor = -1,
-                            .stored_bytes = (int64_t)bytes,
-                            .memory = text,
-                            .memory_left = (int64_t)bytes};
-    return peek(source);
+    *source = (text_source){.ctx = ctx, .name = name, .line = 1};
+    const tess_status status = stored_open_memory(ctx, name, text, bytes, &source->stored);
+
+    return status == TESS_SUCCESS ? open_contents(source, name, SOURCE_MATRIX) : status;
+}
+
+tess_status text_source_open_plain(tess_context *ctx, const char *name, const void *text, size_t bytes,
+                                   text_source *source)
+{
+    *source = (text_source){.ctx = ctx, .name = name, .line = 1, .stored_bytes = (int64_t)bytes};
+    const tess_status status = stored_open_memory(ctx, name, text, bytes, &source->stored);
+
+    return status == TESS_SUCCESS ? peek(source) : status;
 }
 
 void text_source_close(text_source *source)
@@ -133,12 +132,9 @@ void text_source_close(text_source *source)
         tess_host_release(source->ctx, source->buffer[i], source->capacity + TEXT_PADDING, 1);
         source->buffer[i] = NULL;
     }
-    tess_host_release(source->ctx, source->input, INPUT_BYTES, 1);
-    source->input = NULL;
-    if (source->stream_open) { inflateEnd(&source->stream); }
-    source->stream_open = false;
-    if (source->descriptor >= 0) { close(source->descriptor); }
-    source->descriptor = -1;
+    unpack_close(source->unpacker);
+    source->unpacker = NULL;
+    stored_close(&source->stored);
 }
 
 /* ---- bytes of text ---- */
@@ -162,56 +158,7 @@ tess_status text_source_begin(text_source *source)
     for (int i = 0; i < 2 && status == TESS_SUCCESS; i++) {
         status = tess_host_allocate(source->ctx, source->capacity + TEXT_PADDING, 1, (void **)&source->buffer[i]);
     }
-    if (status != TESS_SUCCESS || !source->compressed) { return status; }
-    status = tess_host_allocate(source->ctx, INPUT_BYTES, 1, (void **)&source->input);
-    if (status != TESS_SUCCESS) { return status; }
-    if (inflateInit2(&source->stream, 15 + 16) != Z_OK) {
-        return tess_fail_at(source->ctx, TESS_OUT_OF_MEMORY, source->name, 0, "decompress the file first",
-                            "there is no memory to decompress the file");
-    }
-    source->stream_open = true;
-    return TESS_SUCCESS;
-}
-
-/* More compressed bytes; false at the end of the file or after a problem. */
-static bool refill_input(text_source *source)
-{
-    int64_t got = read_stored(source, source->input, INPUT_BYTES);
-
-    if (got == 0 && !source->stream_between) {
-        note_problem(source, TESS_CORRUPT, "the compressed data ends too early; the file may be incomplete", NULL);
-    }
-    source->stream.next_in = source->input;
-    source->stream.avail_in = got > 0 ? (uInt)got : 0;
-    return got > 0;
-}
-
-/* Decompresses up to `bytes` bytes; 0 at the end or after a problem. Files of several gzip members are one text. */
-static int64_t inflate_some(text_source *source, char *to, int64_t bytes)
-{
-    z_stream *stream = &source->stream;
-
-    stream->next_out = (unsigned char *)to;
-    stream->avail_out = (uInt)(bytes < INT_MAX ? bytes : INT_MAX);
-    while (stream->next_out == (unsigned char *)to) {
-        int code = Z_OK;
-
-        if (stream->avail_in == 0 && !refill_input(source)) { return 0; }
-        if (source->stream_between) {
-            /* data after the last member, such as zero padding, is not text */
-            if (*stream->next_in != 0x1f) { return 0; }
-            source->stream_between = false;
-            inflateReset(stream);
-        }
-        code = inflate(stream, Z_NO_FLUSH);
-        source->stream_between = code == Z_STREAM_END;
-        if (code != Z_OK && code != Z_STREAM_END && code != Z_BUF_ERROR) {
-            note_problem(source, code == Z_MEM_ERROR ? TESS_OUT_OF_MEMORY : TESS_CORRUPT,
-                         "the compressed data is damaged", stream->msg);
-            break;
-        }
-    }
-    return (char *)stream->next_out - to;
+    return status;
 }
 
 int64_t text_source_remaining(const text_source *source)
@@ -219,8 +166,7 @@ int64_t text_source_remaining(const text_source *source)
     int64_t stored = source->stored_bytes;
 
     if (stored < 0) { return INT64_MAX; }
-    if (!source->compressed) { return stored; }
-    return stored < INT64_MAX / DEFLATE_RATIO ? stored * DEFLATE_RATIO : INT64_MAX;
+    return source->compressed ? unpack_most(stored) : stored;
 }
 
 /* ---- windows ---- */
@@ -241,8 +187,7 @@ static void fill(text_source *source, char *buffer)
 {
     while (!source->exhausted && source->filled < source->window) {
         int64_t free_bytes = source->window - source->filled;
-        int64_t got = source->compressed ? inflate_some(source, buffer + source->filled, free_bytes)
-                                         : read_stored(source, buffer + source->filled, free_bytes);
+        int64_t got = read_contents(source, buffer + source->filled, free_bytes);
 
         if (got <= 0) { source->exhausted = true; }
         source->filled += got > 0 ? got : 0;
@@ -270,8 +215,8 @@ void text_source_fetch(text_source *source)
         source->fetched_end = buffer + source->filled;
     } else if (newline) {
         source->fetched_end = newline + 1;
-    } else if (source->problem_status == TESS_SUCCESS) {
-        note_problem(source, TESS_PARSE, "a line is too long for a Matrix Market file", NULL);
+    } else if (source->problem.status == TESS_SUCCESS) {
+        io_problem_note(&source->problem, TESS_PARSE, "a line is too long for a Matrix Market file", NULL);
     }
 }
 
@@ -280,9 +225,9 @@ tess_status text_source_advance(text_source *source)
     int64_t bytes = 0;
 
     text_source_fetch(source);
-    if (source->problem_status != TESS_SUCCESS) {
-        return tess_fail_at(source->ctx, source->problem_status, source->name,
-                            source->problem_status == TESS_PARSE ? source->line : 0, NULL, "%s", source->problem);
+    if (source->problem.status != TESS_SUCCESS) {
+        return tess_fail_at(source->ctx, source->problem.status, source->name,
+                            source->problem.status == TESS_PARSE ? source->line : 0, NULL, "%s", source->problem.text);
     }
     /* The line that was cut begins the next window, in the other buffer. */
     bytes = source->fetched_end - source->fetched_text;

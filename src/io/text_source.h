@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Text from a file, a gzip file or memory in windows of whole lines; the next can be fetched while one is read. */
+/* Text from a file, packed or not, or from memory, in windows of whole lines; the next can be fetched while one is
+   read. */
 #ifndef TESS_IO_TEXT_SOURCE_H
 #define TESS_IO_TEXT_SOURCE_H
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <zlib.h>
 
-#include "matrix/matrix.h"
+#include "io/unpack.h"
 
-enum { TEXT_PEEK_BYTES = 16, TEXT_PADDING = 64 };
+enum { TEXT_PEEK_BYTES = 4096, TEXT_PADDING = 64 };
 
 typedef struct text_source {
     tess_context *ctx;
-    const char *name; /* for errors */
-    bool compressed;
+    const char *name; /* for errors: of an archive with the member */
+    char label[256];
+    const char *member;   /* that the caller named behind a colon; NULL */
+    const char *packed;   /* "gzip", "zip", ...: what the file is packed in; NULL */
+    bool compressed;      /* contents differ from what is stored */
     int64_t stored_bytes; /* as stored (compressed, if so); -1 when the file does not tell */
 
     /* the window: [text, end) are whole lines, the last ends in '\n'; TEXT_PADDING bytes after it are readable */
@@ -22,14 +25,10 @@ typedef struct text_source {
     int64_t line; /* number of the first line at `text`, from 1; code that moves `text` keeps it in step */
 
     /* where bytes come from */
-    int descriptor; /* -1 for memory */
-    const unsigned char *memory;
-    int64_t memory_left;
-    unsigned char peeked[TEXT_PEEK_BYTES];
+    stored_bytes stored;
+    unpacker *unpacker;                    /* NULL: contents are as stored */
+    unsigned char peeked[TEXT_PEEK_BYTES]; /* the first of the contents */
     int peeked_bytes, peeked_used;
-    z_stream stream;
-    bool stream_open, stream_between; /* between: at the end of one gzip member */
-    unsigned char *input;
 
     /* two buffers that take turns */
     char *buffer[2];
@@ -40,18 +39,22 @@ typedef struct text_source {
     bool fetched, exhausted;
 
     /* a failure while fetching, kept until the window is requested, because fetching may run beside other threads */
-    tess_status problem_status;
-    char problem[128];
+    io_problem problem;
 } text_source;
 
-/* Opens a file; errors NOT_FOUND, IO, memory. `name` and the memory below are borrowed. */
-tess_status text_source_open_file(tess_context *ctx, const char *name, text_source *source);
+/* Opens a file, or the member of an archive that has the role, and looks at the first bytes of the contents. Behind a
+   colon the name may have that of a member. Errors NOT_FOUND, IO, CORRUPT, UNSUPPORTED (a packing that this build
+   cannot read), memory. `name` and the memory below are borrowed. */
+tess_status text_source_open_file(tess_context *ctx, const char *name, source_role role, text_source *source);
 tess_status text_source_open_memory(tess_context *ctx, const char *name, const void *text, size_t bytes,
                                     text_source *source);
+/* No packed contents. */
+tess_status text_source_open_plain(tess_context *ctx, const char *name, const void *text, size_t bytes,
+                                   text_source *source);
 void text_source_close(text_source *source);
 
-/* Up to `bytes` bytes as stored, beginning with those that were looked at: for binary files, in place of the functions
-   below. 0 at the end; -1 after a failure, which is in `problem`. */
+/* Up to `bytes` bytes of the contents, beginning with those that were looked at: for binary files, in place of the
+   functions below. 0 at the end; -1 after a failure, which is in `problem`. */
 int64_t text_source_read(text_source *source, void *to, int64_t bytes);
 
 /* Allocates the windows, after the first bytes have been looked at. */

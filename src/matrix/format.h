@@ -70,7 +70,8 @@ typedef enum tess_format_role {
     TESS_ROLE_SLICES,    /* auto, and base auto: rows of like lengths */
     TESS_ROLE_BLOCKS,    /* auto, and squares of triangles: a policy by blocks */
     TESS_ROLE_PARTS,     /* auto, and schedules with mixed entries: any other policy */
-    TESS_ROLE_COPIES     /* schedules in which each entry has a precision */
+    TESS_ROLE_COPIES,    /* schedules in which each entry has a precision */
+    TESS_ROLE_NODES      /* auto: complex matrices */
 } tess_format_role;
 
 enum {
@@ -107,6 +108,7 @@ typedef struct tess_format_ops {
     const tess_assignment_summary *(*summary)(const tess_matrix *a);
     bool (*rounds_products)(const tess_matrix *a); /* products of low values are rounded to FP32; NULL: never */
     bool (*takes_fp32)(const tess_matrix *a);      /* products with FP32 vectors; NULL: always */
+    int (*block_size)(const tess_matrix *a);       /* rows of a block of nodes; NULL: there is none */
     tess_format (*base_of)(const tess_matrix *a, int level); /* the format of a level's part; NULL: its own */
     /* Builds from an assembled matrix (CSR, same context) by options that fit. assignment: the caller's, borrowed, made
        from this matrix; NULL: by options->policy, if the format takes parts. */

@@ -37,7 +37,7 @@ tess_status tess_spmv_require_fp64_vectors(const tess_matrix *a, const tess_spmv
 {
     if (args->vectors == TESS_PRECISION_FP64) { return TESS_SUCCESS; }
     return tess_fail(a->ctx, TESS_UNSUPPORTED,
-                     "copy the vectors to fp64, or store the matrix as csr, ellr, sell or dia",
+                     "copy the vectors to fp64, or store the matrix as csr, ellr, sell, dia or bsr",
                      "a matrix in format %s%s cannot multiply fp32 vectors", tess_format_name(a->format),
                      args->operation == TESS_OP_TRANSPOSE ? ", transposed," : "");
 }

@@ -32,7 +32,7 @@ SOLVERS = ("auto", "auto", "auto", "cg", "bicgstab", "gmres", "gmres-ir", "gmres
            "idr:2", "lsqr", "lsmr", "jacobi")
 PRECONDS = ("none", "none", "jacobi", "block-jacobi:3", "polynomial:4", "ilu0", "ic0", "ilut", "ict", "iluk:2", "lu",
             "lu", "cholesky", "jacobi-sweeps", "amg")
-PLAIN = ("csr", "ellr", "sell", "dia", "auto")
+PLAIN = ("csr", "ellr", "sell", "dia", "bsr", "auto")
 BY_POLICY = ("split", "composite", "tiles")
 PRECISIONS = ("fp64", "fp32", "bf16", "fp16", "e4m3", "e5m2")
 STOP_NORMS = ("given", "rows", "both", "preconditioned")

@@ -105,9 +105,10 @@ PARTNERS = {"solve": {"restart": "--solver=gmres", "inner-precision": "--solver=
                  "block": "--granularity=block", "share": "--policy=mean-range",
                  "allow-underflow": "--policy=mean-range",
                  "base": "--format=split", "row-order": "--format=composite", "max-padding": "--format=ellr",
-                 "sell-window": "--format=sell", "layout": "--format=tiles", "kernel": "--format=tiles",
-                 "tcki-thresholds": "--kernel=paper", "arithmetic": "--format=sell", "every": "--snapshots=snapshot",
-                 "checkpoint-every": "--checkpoint=run.ckpt", "reference": "--digits"}}
+                 "sell-window": "--format=sell", "bsr-block-size": "--format=bsr", "layout": "--format=tiles",
+                 "kernel": "--format=tiles", "tcki-thresholds": "--kernel=paper", "arithmetic": "--format=sell",
+                 "every": "--snapshots=snapshot", "checkpoint-every": "--checkpoint=run.ckpt",
+                 "reference": "--digits"}}
 PROBLEMS = (["laplace2d", "5"], ["ventricle", "1500"], ["powerlaw", "50"], ["laplace3d", "3", "4"], ["nothing"],
             ["laplace2d"],
             ["replicate", "spd.mtx", "3"], ["replicate", "absent.mtx", "3"], ["laplace2d", "-3"], ["laplace2d", "1e9"])

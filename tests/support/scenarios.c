@@ -135,6 +135,11 @@ static tess_status convert_to_diagonals(scene *s)
     return convert_to(s, TESS_FORMAT_DIA);
 }
 
+static tess_status convert_to_node_blocks(scene *s)
+{
+    return convert_to(s, TESS_FORMAT_BSR);
+}
+
 static tess_status assign_precisions(scene *s)
 {
     tess_policy_options options;
@@ -454,6 +459,7 @@ static const named_scenario matrix_scenarios[] = {
     {"convert", convert, false},
     {"convert to slices", convert_to_slices, false},
     {"convert to diagonals", convert_to_diagonals, false},
+    {"convert to node blocks", convert_to_node_blocks, false},
     {"convert to split", convert_to_split, false},
     {"convert to split entries", convert_to_split_entries, false},
     {"convert to split blocks", convert_to_split_blocks, false},

@@ -7,7 +7,8 @@
 #include "support/columns.h"
 #include "support/product.h"
 
-static const tess_format formats[] = {TESS_FORMAT_CSR, TESS_FORMAT_SELL, TESS_FORMAT_ELLR, TESS_FORMAT_DIA};
+static const tess_format formats[] = {TESS_FORMAT_CSR, TESS_FORMAT_SELL, TESS_FORMAT_ELLR, TESS_FORMAT_DIA,
+                                      TESS_FORMAT_BSR};
 enum { FORMATS = (int)(sizeof formats / sizeof *formats) };
 
 /* Rows of 0 to 70 entries, which sorting permutes, some of which reach far. */

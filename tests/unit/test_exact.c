@@ -5,7 +5,8 @@
 #include "support/product.h"
 #include "support/solve.h"
 
-static const tess_format formats[] = {TESS_FORMAT_CSR, TESS_FORMAT_ELLR, TESS_FORMAT_SELL, TESS_FORMAT_DIA};
+static const tess_format formats[] = {TESS_FORMAT_CSR, TESS_FORMAT_ELLR, TESS_FORMAT_SELL, TESS_FORMAT_DIA,
+                                      TESS_FORMAT_BSR};
 enum { FORMATS = sizeof formats / sizeof *formats };
 
 static tess_storage_options lossless(tess_format format, const char *policy, const char *levels)

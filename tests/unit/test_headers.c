@@ -27,6 +27,7 @@ static void test_published_numbers_stay(void **state)
     assert_int_equal(TESS_FORMAT_ELLR, 1);
     assert_int_equal(TESS_FORMAT_SELL, 2);
     assert_int_equal(TESS_FORMAT_DIA, 5);
+    assert_int_equal(TESS_FORMAT_BSR, 7);
     assert_int_equal(TESS_SOLVER_BICGSTAB, 2);
     assert_int_equal(TESS_SCALING_MAX_PRODUCT, 1);
     assert_int_equal(TESS_REORDERING_RCM, 1);

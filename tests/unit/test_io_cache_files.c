@@ -97,7 +97,7 @@ static void files_that_end_or_fail_are_told(void **state)
     tess_context *ctx = open_cpu(1);
     double values[ENTRIES];
     tess_assembled out;
-    int64_t ncols = 0;
+    cache_facts facts;
     char path[64];
 
     (void)state;
@@ -119,7 +119,7 @@ static void files_that_end_or_fail_are_told(void **state)
     }
     memset(&disk, 0, sizeof disk);
     unlink(path);
-    assert_fails(ctx, TESS_IO, tess_cache_read_file(ctx, path, &ncols, &out));
+    assert_fails(ctx, TESS_IO, tess_cache_read_file(ctx, path, &facts, &out));
     assert_string_equal(tess_context_last_error(ctx)->file, path);
     assert_int_equal(tess_context_last_error(ctx)->line, 0);
     assert_non_null(strstr(tess_context_last_error(ctx)->message, "cannot be opened"));

@@ -157,7 +157,6 @@ static void test_npy_refused(void **state)
         const char *word;
     } refused[] = {
         {"{'descr': '|O', 'fortran_order': False, 'shape': (3,)}", TESS_UNSUPPORTED, "pickled"},
-        {"{'descr': '<c16', 'fortran_order': False, 'shape': (3,)}", TESS_UNSUPPORTED, "complex"},
         {"{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (3,)}", TESS_UNSUPPORTED, "structures"},
         {"{'descr': '<f16', 'fortran_order': False, 'shape': (3,)}", TESS_UNSUPPORTED, "<f16"},
         {"{'descr': '<M8[ns]', 'fortran_order': False, 'shape': (3,)}", TESS_UNSUPPORTED, "<M8"},
@@ -213,9 +212,7 @@ static void test_others_refused(void **state)
 
     (void)state;
     for (int i = 0; i < 2; i++) {
-        assert_fails(ctx, TESS_UNSUPPORTED,
-                     tess_matrix_read_memory(ctx, "A.mat", starts[i], strlen(starts[i]), &m, NULL));
-        assert_non_null(strstr(tess_context_last_error(ctx)->hint, "save_npz"));
+        assert_fails(ctx, TESS_PARSE, tess_matrix_read_memory(ctx, "A.mat", starts[i], strlen(starts[i]), &m, NULL));
     }
     tess_context_destroy(ctx);
 }

@@ -128,7 +128,7 @@ static void wrong_headers_are_refused(void **state)
 static void other_types_are_refused(void **state)
 {
     static const char *const types[] = {"",    "<",   "f",   "<f",  "<f3",  "<f16",  "<f-8",  "<f99999999999", "<i3",
-                                        "<u5", "|b2", "|V8", "<M8", "|S-1", "|S300", "<U999", "<c16",          "|O"};
+                                        "<u5", "|b2", "|V8", "<M8", "|S-1", "|S300", "<U999", "<c32",          "|O"};
     tess_context *ctx = open_cpu(1);
     char header[128];
     int64_t sizes[2];

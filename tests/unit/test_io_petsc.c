@@ -115,12 +115,11 @@ static void test_petsc_refused(void **state)
         int32_t value;
         tess_status status;
         const char *word;
-    } refused[] = {{0, 1211214, TESS_PARSE, "vector"},     {1, -1, TESS_PARSE, "-1 rows"},
-                   {2, -5, TESS_PARSE, "-5 columns"},      {3, -1, TESS_UNSUPPORTED, "dense"},
-                   {3, -2, TESS_PARSE, "negative"},        {3, 2000000000, TESS_PARSE, "ends before"},
-                   {4, -2, TESS_PARSE, "length of a row"}, {4, 1, TESS_PARSE, "fewer entries"},
-                   {4, 3, TESS_PARSE, "more entries"},     {7, 4, TESS_OUT_OF_RANGE, "column 4"},
-                   {8, -1, TESS_OUT_OF_RANGE, "byte 32"}};
+    } refused[] = {{0, 1211214, TESS_PARSE, "vector"},         {1, -1, TESS_PARSE, "-1 rows"},
+                   {2, -5, TESS_PARSE, "-5 columns"},          {3, -2, TESS_PARSE, "negative"},
+                   {3, 2000000000, TESS_PARSE, "ends before"}, {4, -2, TESS_PARSE, "length of a row"},
+                   {4, 1, TESS_PARSE, "fewer entries"},        {4, 3, TESS_PARSE, "more entries"},
+                   {7, 4, TESS_OUT_OF_RANGE, "column 4"},      {8, -1, TESS_OUT_OF_RANGE, "byte 32"}};
     tess_context *ctx = open_cpu(1);
 
     (void)state;
@@ -181,7 +180,8 @@ static void test_petsc_vectors(void **state)
 
         put_petsc_vector(&im, wrong[k], wrong[k] > 0 && wrong[k] < 5 ? (int)wrong[k] : 0);
         assert_fails(ctx, TESS_PARSE, read_image(ctx, &im, im.count, &t.values, t.sizes));
-        assert_non_null(strstr(tess_context_last_error(ctx)->message, "length of a vector"));
+        assert_non_null(
+            strstr(tess_context_last_error(ctx)->message, wrong[k] == INT32_MAX ? "values" : "length of a"));
         im.count = sound;
     }
     put_bits(&im, 1211999, 4, true); /* another class */
@@ -231,6 +231,125 @@ static void test_petsc_triangles(void **state)
     tess_context_destroy(ctx);
 }
 
+/* Blocks of two, the diagonal ones whole: 4 by 4, two blocks a row in the full matrix. `twist` makes a block of the
+   diagonal unsymmetric. */
+static void make_blocks(image *im, double twist)
+{
+    static const int64_t lengths[] = {4, 4, 2, 2}, columns[] = {0, 1, 2, 3, 0, 1, 2, 3, 2, 3, 2, 3};
+    const double values[] = {4.0, 1.0, 0.5, 0.25, 1.0 + twist, 5.0, 0.125, 2.0, 6.0, 3.0, 3.0, 7.0};
+
+    *im = (image){.count = 0};
+    for (int i = 0; i < 4; i++) {
+        put_bits(im, (uint64_t)(i == 0 ? 1211216 : i == 3 ? 12 : 4), 4, true);
+    }
+    for (int i = 0; i < 4; i++) {
+        put_bits(im, (uint64_t)lengths[i], 4, true);
+    }
+    for (int k = 0; k < 12; k++) {
+        put_bits(im, (uint64_t)columns[k], 4, true);
+    }
+    for (int k = 0; k < 12; k++) {
+        put_real(im, values[k], 8, true);
+    }
+}
+
+/* MATSBAIJ: what is below the blocks of the diagonal comes from above them. */
+static void test_petsc_symmetric(void **state)
+{
+    static const int32_t columns[] = {0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3};
+    static const double expected[] = {4.0, 1.0,   0.5, 0.25, 1.0,  5.0, 0.125, 2.0,
+                                      0.5, 0.125, 6.0, 3.0,  0.25, 2.0, 3.0,   7.0};
+    static const struct {
+        const char *name;
+        double twist;
+        int64_t nnz;
+    } cases[] = {{"A.petsc", 0.0, 16}, {"A.petsc", 1.0, 12},       {"A.aij.petsc", 0.0, 12},
+                 {"a/A_aij", 0.0, 12}, {"sbaij/A.petsc", 1.0, 12}, {"sbaij.petsc", 1.0, 16},
+                 {"A-sbaij", 0.0, 16}, {"Asbaij.petsc", 1.0, 12},  {"A.baij.petsc", 0.0, 16}};
+    tess_context *ctx = open_cpu(1);
+    tess_mtx_info info = {.size = sizeof info};
+
+    (void)state;
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        int64_t row_ptr[5];
+        int32_t col_ind[16];
+        double val[16];
+        tess_matrix *m = NULL;
+        image im;
+
+        make_blocks(&im, cases[k].twist);
+        assert_ok(ctx, tess_matrix_read_memory(ctx, cases[k].name, im.bytes, im.count, &m, &info));
+        assert_int_equal(tess_matrix_nnz(m), cases[k].nnz);
+        assert_true((strstr(info.kind, "SBAIJ, blocks of 2") != NULL) == (cases[k].nnz == 16));
+        assert_ok(ctx, tess_matrix_get_csr(m, row_ptr, col_ind, val));
+        if (k == 0) {
+            assert_memory_equal(col_ind, columns, sizeof columns);
+            assert_true(same_bits(val, expected, 16));
+        }
+        tess_matrix_destroy(m);
+    }
+    image im;
+    make_petsc(&im, 4);
+    tess_matrix *m = NULL;
+    assert_fails(ctx, TESS_PARSE, tess_matrix_read_memory(ctx, "A.sbaij", im.bytes, im.count, &m, NULL));
+    tess_context_destroy(ctx);
+}
+
+/* Values of a PETSc with complex numbers: the sizes tell. Dense matrices lie row by row. */
+static void test_petsc_scalars(void **state)
+{
+    tess_context *ctx = open_cpu(1);
+    tess_mtx_info info = {.size = sizeof info};
+
+    (void)state;
+    for (int scalar = 8; scalar <= 16; scalar *= 2) {
+        static const int64_t header[] = {1211216, 2, 3, -1};
+        const int parts = scalar == 16 ? 2 : 1;
+        tess_matrix *m = NULL;
+        table t;
+        image im = {.count = 0};
+
+        for (int i = 0; i < 4; i++) {
+            put_bits(&im, (uint64_t)header[i], 4, true);
+        }
+        for (int k = 0; k < 6 * parts; k++) {
+            put_real(&im, k < parts ? 0.0 : k, 8, true);
+        }
+        assert_ok(ctx, tess_matrix_read_memory(ctx, "A.petsc", im.bytes, im.count, &m, &info));
+        assert_true(info.entries == 5 && info.is_complex == (parts == 2) && strstr(info.kind, "dense"));
+        assert_int_equal(tess_matrix_nnz(m), parts == 2 ? 20 : 5);
+        tess_matrix_destroy(m);
+        assert_ok(ctx, read_image(ctx, &im, im.count, &t.values, t.sizes));
+        assert_true(t.sizes[0] == 2 * parts && t.sizes[1] == 3);
+        assert_true(t.values[parts] == 3.0 * parts && t.values[2 * parts] == 1.0 * parts); /* (1, 0), (0, 1) */
+        free_table(ctx, &t);
+    }
+    tess_context_destroy(ctx);
+}
+
+/* Sets of indices are passed over; a file of them alone has neither a matrix nor a vector. */
+static void test_petsc_indices(void **state)
+{
+    tess_context *ctx = open_cpu(1);
+    image im = {.count = 0};
+    tess_matrix *m = NULL;
+    table t;
+
+    (void)state;
+    put_bits(&im, 1211214, 4, true);
+    put_bits(&im, 0, 4, true);
+    put_bits(&im, 1211218, 4, true);
+    put_bits(&im, 2, 4, true);
+    put_bits(&im, 1, 4, true);
+    put_bits(&im, 0, 4, true);
+    assert_fails(ctx, TESS_PARSE, tess_matrix_read_memory(ctx, "A.petsc", im.bytes, im.count, &m, NULL));
+    assert_non_null(strstr(tess_context_last_error(ctx)->message, "a matrix was expected"));
+    assert_ok(ctx, read_image(ctx, &im, im.count, &t.values, t.sizes));
+    assert_true(t.sizes[0] == 0 && t.sizes[1] == 1);
+    free_table(ctx, &t);
+    tess_context_destroy(ctx);
+}
+
 static void test_memory(void **state)
 {
     image im;
@@ -238,12 +357,16 @@ static void test_memory(void **state)
     (void)state;
     make_petsc(&im, 4);
     check_memory(&im);
+    make_blocks(&im, 0.0);
+    check_memory(&im);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_petsc_matrix),    cmocka_unit_test(test_petsc_written),
                                        cmocka_unit_test(test_petsc_refused),   cmocka_unit_test(test_petsc_vectors),
-                                       cmocka_unit_test(test_petsc_triangles), cmocka_unit_test(test_memory)};
+                                       cmocka_unit_test(test_petsc_triangles), cmocka_unit_test(test_petsc_symmetric),
+                                       cmocka_unit_test(test_petsc_scalars),   cmocka_unit_test(test_petsc_indices),
+                                       cmocka_unit_test(test_memory)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -74,7 +74,7 @@ static void check_storage_rule(const tess_matrix *m, const char *const rule[9])
 static void storage_that_contradicts_itself_is_refused_beforehand(void **state)
 {
     static const char *const rules[][9] = {
-        {"solver", "cg", "max-padding", "5", NULL, NULL, NULL, NULL, "is for format ellr, sell or dia, not csr"},
+        {"solver", "cg", "max-padding", "5", NULL, NULL, NULL, NULL, "is for format ellr, sell, dia or bsr, not csr"},
         {"format", "csr", "sell-window", "64", NULL, NULL, NULL, NULL, "is for format sell, not csr"},
         {"solver", "cg", "format", "sell", "base", "ellr", NULL, NULL, "is for format split or composite, not sell"},
         {"solver", "cg", "format", "tiles", "policy", "mean-range", "granularity", "row",

@@ -68,7 +68,7 @@ static void what_is_no_format_can_nothing(void **state)
 static void roles_are_taken_by_one_each(void **state)
 {
     (void)state;
-    for (int role = TESS_ROLE_DIAGONALS; role <= TESS_ROLE_COPIES; role++) {
+    for (int role = TESS_ROLE_DIAGONALS; role <= TESS_ROLE_NODES; role++) {
         int taken = 0;
 
         for (int i = 0; i < tess_format_count(); i++) {
@@ -277,7 +277,8 @@ static void padding_is_for_formats_that_pad(void **state)
 
     (void)state;
     o.slices.max_padding = 5.0;
-    check_said(ctx, &o, TESS_INVALID_ARGUMENT, "max_padding (--max-padding) is for format ellr, sell or dia, not csr");
+    check_said(ctx, &o, TESS_INVALID_ARGUMENT,
+               "max_padding (--max-padding) is for format ellr, sell, dia or bsr, not csr");
     o.format = TESS_FORMAT_SELL;
     o.slices.window = 64;
     assert_ok(ctx, tess_storage_options_check(ctx, -1, -1, &o));
@@ -362,7 +363,8 @@ static void a_gpu_refuses_contradictions_as_a_host_does(void **state)
     (void)state;
     ctx->device = TESS_DEVICE_GPU;
     o.slices.max_padding = 5.0;
-    check_said(ctx, &o, TESS_INVALID_ARGUMENT, "max_padding (--max-padding) is for format ellr, sell or dia, not csr");
+    check_said(ctx, &o, TESS_INVALID_ARGUMENT,
+               "max_padding (--max-padding) is for format ellr, sell, dia or bsr, not csr");
     for (int i = 0; i < tess_format_count(); i++) {
         const tess_format_capabilities *can = tess_format_can(tess_format_at(i));
         const unsigned host_alone = can->precisions & ~can->gpu_precisions;

@@ -8,6 +8,7 @@
 
 #include "device/host/host.h"
 #include "format/dia/dia_host.h"
+#include "format/store_host.h"
 
 /* Rows of a block: its sums stay in the first-level cache. Its dot products are one partial sum. */
 enum { BLOCK = DIA_HOST_ROWS };
@@ -105,38 +106,7 @@ static void sum_block32(const dia_view *v, const tess_spmv_args *args, int64_t f
     }
 }
 
-/* ---- epilogue ---- */
-
-/* y of a block in FP64. The arguments are copied, so that stores to y cannot change them and the loop vectorises. */
-static void store_fp64(const tess_spmv_args *from, int64_t first, int count, const double *restrict sum, double *dots)
-{
-    const tess_spmv_args args = *from;
-
-    for (int i = 0; i < count; i++) {
-        args.y[first + i] = spmv_result(&args, first + i, sum[i]);
-    }
-    for (int i = 0; args.reduction.ndots > 0 && i < count; i++) {
-        spmv_add_dots(&args.reduction, args.y, first + i, args.y[first + i], dots);
-    }
-}
-
-static void store_block(const dia_view *v, const tess_spmv_args *args, int64_t first, int count, const double *sum,
-                        double *dots)
-{
-    const bool fp32 = args->vectors == TESS_PRECISION_FP32;
-
-    if (!fp32 && args->update.kind == TESS_UPDATE_NONE) {
-        store_fp64(args, first, count, sum, dots);
-        return;
-    }
-    for (int64_t row = first; row < first + count; row++) {
-        if (args->update.kind == TESS_UPDATE_POLYNOMIAL) {
-            spmv_finish_step(args, fp32, row, sum[row - first]);
-        } else {
-            args->y_fp32[row] = spmv_result_fp32(args, v->arithmetic, row, sum[row - first]);
-        }
-    }
-}
+/* ---- all blocks ---- */
 
 static int64_t blocks_of(const dia_view *v)
 {
@@ -173,7 +143,7 @@ static tess_status spmv(tess_context *ctx, const dia_view *v, const tess_spmv_ar
             memset(sum, 0, (size_t)count * sizeof *sum);
             add_block(v, args, first, count, false, sum);
         }
-        store_block(v, args, first, count, sum, dots);
+        host_store_rows(args, v->arithmetic, first, count, sum, dots);
         partials[b] = dots[0];
         partials[nblocks + b] = dots[1];
     }

@@ -17,6 +17,7 @@ static const char *refusal(const method_solver *s)
     if (s->method->kind != TESS_SOLVER_CG && s->method->kind != TESS_SOLVER_BICGSTAB) {
         return "runs only cg and bicgstab";
     }
+    if (s->method->counts_iterations) { return "runs no method in complex scalars"; }
     if (!m->ops) { return "cannot call a user's function"; }
     if (!is_readable(m)) { return "reads only csr in 16 bits or more, and tiles with layout resident"; }
     if (krylov_precond_is_apart(s->precond)) { return "takes only the preconditioners none and jacobi"; }

@@ -14,7 +14,7 @@ done <<'END'
 --solver gmres --row-order permuted|--row-order is for products and --solver jacobi: other solves keep the rows of A
 --solver jacobi --precond ilu0|--solver jacobi takes no preconditioner; leave out --precond
 --narrowing safe|--narrowing safe needs --format tiles --layout resident
---format csr --max-padding 5|max_padding (--max-padding) is for format ellr, sell or dia, not csr
+--format csr --max-padding 5|max_padding (--max-padding) is for format ellr, sell, dia or bsr, not csr
 --solver cg --sell-window 64|window (--sell-window) is for format sell, not csr
 --format split --base ellr --sell-window 64|window (--sell-window) of format split is for --base sell or auto, not ellr
 --granularity row|granularity (--granularity) is for format split, composite or tiles, not csr

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Products of BSR on the GPU. A group of v.group threads shares a block row, which is a dense strip of `block` rows in
+ * memory: neighbouring threads take neighbouring values, so that loads are whole lines, and each thread keeps its row
+ * of the strip. Of complex matrices a thread takes entries: an index, and re and im in one load. LOADS of a thread are
+ * on their way at a time. Longer rows are cut into segments, which waves sum before. All sums have a fixed order.
+ *
+ * As on the host, a place without an entry is multiplied as 0, and a sum that is NaN is computed again by the masks.
+ * Compiled separately for each precision.
+ */
+#include "format/bsr/bsr_rows.h"
+#include "format/select_product.cuh"
+
+/* LOADS: values, or complex entries, of a thread in flight. BLOCKS: on a multiprocessor, for which registers must
+   suffice. */
+struct tuning {
+    static constexpr int LOADS = 4;
+    static constexpr int BLOCKS = 4, BLOCKS_WITH_DOTS = 3;
+};
+
+/* The threads of a group: thread `lane` of `width`. */
+struct group_threads {
+    int width, lane;
+
+    __device__ inline explicit group_threads(int width) : width(width), lane((int)threadIdx.x & (width - 1))
+    {
+    }
+};
+
+/* Sums of real blocks: a thread has row `row` of the strip, from column `first` on each `step`-th; those beyond the
+   last whole step of the group have none. The result is in the threads below `block`, for the row of their number. */
+template <typename STORED, typename VECTOR, typename ARITHMETIC>
+struct real_sums {
+    enum { ROWS = 1 };
+    int row, first, step;
+    bool works;
+
+    __device__ inline real_sums(const bsr_view &v, const group_threads &by)
+        : row(by.lane % v.block), first(by.lane / v.block), step(by.width / v.block), works(first < step)
+    {
+    }
+
+    /* Blocks begin .. end - 1 of a block row. */
+    __device__ inline ARITHMETIC add(const bsr_view &v, const VECTOR *x, int64_t block_row, int64_t begin,
+                                     int64_t end) const
+    {
+        constexpr int LOADS = tuning::LOADS;
+        const int block = v.block, more_blocks = step / block, more = step - more_blocks * block;
+        const STORED *val = (const STORED *)v.val + begin * block * block + first * block + row;
+        int64_t k = begin + first / block;
+        int c = first % block;
+        ARITHMETIC sum = 0;
+
+        while (works && k < end) {
+            STORED value[LOADS];
+            VECTOR factor[LOADS];
+            bool is[LOADS];
+
+#pragma unroll
+            for (int u = 0; u < LOADS; u++) {
+                is[u] = k < end;
+                if (is[u]) {
+                    value[u] = gpu_load_once(val);
+                    factor[u] = x[bsr_column(&v, block_row, k) + c];
+                }
+                val += step * block;
+                k += more_blocks;
+                c += more;
+                if (c >= block) {
+                    c -= block;
+                    k += 1;
+                }
+            }
+#pragma unroll
+            for (int u = 0; u < LOADS; u++) {
+                if (is[u]) { sum += tess::decode<ARITHMETIC>(value[u]) * (ARITHMETIC)factor[u]; }
+            }
+        }
+        return sum;
+    }
+
+    /* Segments begin .. end - 1 of a long row. */
+    __device__ inline ARITHMETIC add_segments(const bsr_view &v, int64_t begin, int64_t end) const
+    {
+        ARITHMETIC sum = 0;
+
+        for (int64_t s = begin + first; works && s < end; s += step) {
+            sum += (ARITHMETIC)v.segment_sum[s * v.block + row];
+        }
+        return sum;
+    }
+
+    /* All threads of a wave call it. */
+    __device__ inline ARITHMETIC together(const bsr_view &v, const group_threads &by, ARITHMETIC sum) const
+    {
+        for (int left = step; left > 1;) {
+            const int half = (left + 1) / 2;
+            const ARITHMETIC other = GPU_SHUFFLE_DOWN(sum, half * v.block, by.width);
+
+            if (first + half < left) { sum += other; }
+            left = half;
+        }
+        return sum;
+    }
+};
+
+template <typename ARITHMETIC>
+struct complex_number {
+    ARITHMETIC re, im;
+};
+
+/* Sums of complex entries: a thread has each width-th. The results, re and im, are in the first two threads. */
+template <typename STORED, typename VECTOR, typename ARITHMETIC>
+struct complex_sums {
+    typedef complex_number<ARITHMETIC> number;
+    int first, step;
+
+    __device__ inline complex_sums(const bsr_view &, const group_threads &by) : first(by.lane), step(by.width)
+    {
+    }
+
+    __device__ inline number add(const bsr_view &v, const VECTOR *x, int64_t block_row, int64_t begin,
+                                 int64_t end) const
+    {
+        constexpr int LOADS = tuning::LOADS;
+        typedef tess::pack<STORED, 2> stored;
+        number sum = {0, 0};
+
+        for (int64_t k = begin + first; k < end; k += LOADS * step) {
+            stored value[LOADS];
+            VECTOR factor[LOADS][2];
+
+#pragma unroll
+            for (int u = 0; u < LOADS; u++) {
+                if (k + u * step < end) {
+                    const VECTOR *const at = x + bsr_column(&v, block_row, k + u * step);
+
+                    value[u] = gpu_load_once((const stored *)v.val + k + u * step);
+                    factor[u][0] = at[0];
+                    factor[u][1] = at[1];
+                }
+            }
+#pragma unroll
+            for (int u = 0; u < LOADS; u++) {
+                if (k + u * step < end) {
+                    const ARITHMETIC re = tess::decode<ARITHMETIC>(value[u].value[0]);
+                    const ARITHMETIC im = tess::decode<ARITHMETIC>(value[u].value[1]);
+
+                    sum.re += re * (ARITHMETIC)factor[u][0];
+                    sum.re -= im * (ARITHMETIC)factor[u][1];
+                    sum.im += im * (ARITHMETIC)factor[u][0];
+                    sum.im += re * (ARITHMETIC)factor[u][1];
+                }
+            }
+        }
+        return sum;
+    }
+
+    __device__ inline number add_segments(const bsr_view &v, int64_t begin, int64_t end) const
+    {
+        number sum = {0, 0};
+
+        for (int64_t s = begin + first; s < end; s += step) {
+            sum.re += (ARITHMETIC)v.segment_sum[2 * s];
+            sum.im += (ARITHMETIC)v.segment_sum[2 * s + 1];
+        }
+        return sum;
+    }
+
+    __device__ inline ARITHMETIC together(const bsr_view &, const group_threads &by, number sum) const
+    {
+        for (int distance = by.width / 2; distance > 0; distance /= 2) {
+            sum.re += GPU_SHUFFLE_DOWN(sum.re, distance, by.width);
+            sum.im += GPU_SHUFFLE_DOWN(sum.im, distance, by.width);
+        }
+        sum.im = GPU_SHUFFLE_UP(sum.im, 1, by.width);
+        return by.lane == 0 ? sum.re : sum.im;
+    }
+};
+
+/* The place of a block row in the list of long ones, which it is in; or of a segment's row. */
+__device__ static inline int64_t find_long(const int32_t *list, int64_t count, int64_t number)
+{
+    int64_t low = 0, high = count - 1;
+
+    while (low < high) {
+        const int64_t middle = (low + high + 1) / 2;
+
+        if (list[middle] <= number) {
+            low = middle;
+        } else {
+            high = middle - 1;
+        }
+    }
+    return low;
+}
+
+/* Sums of segments: a wave each. */
+template <template <typename, typename, typename> class SUMS, typename STORED, typename VECTOR, typename ARITHMETIC>
+__global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, tuning::BLOCKS)
+    segments_kernel(const bsr_view v, const VECTOR *x, const loop_predicate predicate)
+{
+    const group_threads by(GPU_WAVE);
+    const SUMS<STORED, VECTOR, ARITHMETIC> sums(v, by);
+    const int64_t s = (int64_t)blockIdx.x * (GPU_BLOCK / GPU_WAVE) + (int)threadIdx.x / GPU_WAVE;
+    int64_t row = 0, begin = 0, end = 0;
+    tess_scalars scalars;
+
+    if (!loop_enter<true>(predicate, false, &scalars)) { return; }
+    if (s < v.nsegments) {
+        const int64_t j = find_long(v.long_segment, v.nlong, s);
+
+        row = v.long_row[j];
+        begin = bsr_offset(&v, row) + (s - v.long_segment[j]) * bsr_segment(&v);
+        end = min(begin + bsr_segment(&v), bsr_offset(&v, row + 1));
+    }
+    const ARITHMETIC sum = sums.together(v, by, sums.add(v, x, row, begin, end));
+
+    if (s < v.nsegments && by.lane < v.block) { v.segment_sum[s * v.block + by.lane] = (double)sum; }
+}
+
+/* The sum of the thread's row of a block row; all threads of a wave call it. */
+template <typename SUMS, typename VECTOR>
+__device__ static inline auto sum_block_row(const bsr_view &v, const VECTOR *x, const group_threads &by,
+                                            const SUMS &sums, int64_t block_row)
+{
+    const bool exists = block_row < v.nblock_rows && !bsr_is_narrow(&v);
+    const int64_t begin = exists ? bsr_offset(&v, block_row) : 0, end = exists ? bsr_offset(&v, block_row + 1) : 0;
+
+    const bool is_long = v.nlong > 0 && end - begin > bsr_most_of_group(&v);
+    const int64_t j = is_long ? find_long(v.long_row, v.nlong, block_row) : 0;
+
+    return sums.together(v, by,
+                         is_long ? sums.add_segments(v, v.long_segment[j], v.long_segment[j + 1])
+                                 : sums.add(v, x, block_row, begin, end));
+}
+
+template <template <typename, typename, typename> class SUMS, typename STORED, typename VECTOR, typename ARITHMETIC,
+          int NDOTS, bool STEP>
+__global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, (NDOTS > 0 ? tuning::BLOCKS_WITH_DOTS : tuning::BLOCKS))
+    blocks_kernel(const bsr_view v, const tess_spmv_args args, const loop_predicate predicate,
+                  const reduce_target target)
+{
+    const group_threads by(v.group);
+    const SUMS<STORED, VECTOR, ARITHMETIC> sums(v, by);
+    const VECTOR *const x = factors_of<VECTOR>(args);
+    const int groups = GPU_BLOCK / by.width;
+    double dots[NDOTS > 0 ? NDOTS : 1] = {};
+    tess_scalars scalars;
+
+    if (!loop_enter<true>(predicate, NDOTS > 0, &scalars)) { return; }
+    for (int64_t from = (int64_t)blockIdx.x * groups; from < v.nblock_rows; from += (int64_t)gridDim.x * groups) {
+        const int64_t block_row = from + (int)threadIdx.x / by.width;
+        ARITHMETIC sum = sum_block_row(v, x, by, sums, block_row);
+
+        if (block_row >= v.nblock_rows || by.lane >= v.block) { continue; }
+        if (v.mask && (sum != sum || bsr_is_narrow(&v))) {
+            sum = (ARITHMETIC)bsr_masked_sum(&v, block_row, by.lane, x, sizeof(VECTOR) == sizeof(float), 1);
+        }
+        store_row<VECTOR, NDOTS, STEP>(v, args, block_row * v.block + by.lane, sum, dots);
+    }
+    if (NDOTS > 0) { grid_reduce(dots, target); }
+}
+
+/* ---- launching ---- */
+
+template <template <typename, typename, typename> class SUMS>
+struct blocks_of {
+    template <typename STORED, typename VECTOR, typename ARITHMETIC, int NDOTS, bool STEP>
+    static tess_status launch(tess_context *ctx, const bsr_view *v, const tess_spmv_args *args)
+    {
+        const int64_t threads = v->nblock_rows * v->group, needed = (threads + GPU_BLOCK - 1) / GPU_BLOCK;
+        const unsigned grid = NDOTS > 0 ? gpu_grid(ctx, threads, tuning::BLOCKS_WITH_DOTS) : (unsigned)needed;
+        const int64_t waves = GPU_BLOCK / GPU_WAVE;
+        const VECTOR *x = sizeof(VECTOR) == sizeof(double) ? (const VECTOR *)(const void *)args->x
+                                                           : (const VECTOR *)(const void *)args->x_fp32;
+        loop_predicate predicate;
+        reduce_target target;
+        tess_status status = TESS_SUCCESS;
+
+        if (needed == 0) { return TESS_SUCCESS; }
+        TESS_TRY(make_settled_predicate(ctx, args->reduction.state, &predicate));
+        if (v->nsegments > 0) {
+            TESS_TRY(gpu_launch(ctx, "summing long block rows", segments_kernel<SUMS, STORED, VECTOR, ARITHMETIC>,
+                                (unsigned)((v->nsegments + waves - 1) / waves), 0, *v, x, predicate));
+        }
+        TESS_TRY(prepare_reduction(ctx, grid, NDOTS, args->reduction.scalar, args->reduction.state, &target));
+        status = gpu_launch(ctx, "a product by blocks", blocks_kernel<SUMS, STORED, VECTOR, ARITHMETIC, NDOTS, STEP>,
+                            grid, 0, *v, *args, predicate, target);
+        status = end_reduction(ctx, status, target);
+    cleanup:
+        return status;
+    }
+};
+
+template <typename STORED>
+tess_status bsr_multiply(tess_context *ctx, const bsr_view *v, const tess_spmv_args *args)
+{
+    return v->is_complex ? select_kernel<blocks_of<complex_sums>, STORED>(ctx, v, args)
+                         : select_kernel<blocks_of<real_sums>, STORED>(ctx, v, args);
+}
+
+#define MULTIPLY(STORED) \
+    template tess_status bsr_multiply<STORED>(tess_context *, const bsr_view *, const tess_spmv_args *);
+STORED_TYPES(MULTIPLY)
+#undef MULTIPLY

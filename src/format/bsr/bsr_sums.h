@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sums of block rows on the host, in the arithmetic REAL. Included once per arithmetic, so without a guard, with REAL,
+ * PAIR and WIDE (vectors of two and of four of them), LOAD and NAMED defined. A row of the matrix has two running sums,
+ * of the even and of the odd columns of its blocks; a complex row has those of its even and of its odd entries. WIDE
+ * holds neighbouring rows of a block.
+ */
+
+TESS_INLINE void NAMED(load)(tess_precision stored, const void *val, int64_t i, WIDE *out)
+{
+    for (int l = 0; l < 4; l++) {
+        (*out)[l] = LOAD(stored, val, i + l);
+    }
+}
+
+/* Blocks of 2 x 2: all four sums in one vector. */
+TESS_INLINE void NAMED(sum_pairs)(bsr_kind kind, const bsr_run *run, const void *x, double *out)
+{
+    WIDE own = {0};
+
+    for (int64_t k = 0; k < run->count; k++) {
+        const int64_t column = column_of(kind, run, k);
+        const REAL x0 = LOAD(kind.vectors, x, column), x1 = LOAD(kind.vectors, x, column + 1);
+        const WIDE factor = {x0, x0, x1, x1};
+        WIDE value;
+
+        prefetch(kind, run, k);
+        NAMED(load)(kind.stored, run->val, 4 * k, &value);
+        own += value * factor;
+    }
+    out[0] = (double)(own[0] + own[2]);
+    out[1] = (double)(own[1] + own[3]);
+}
+
+TESS_INLINE void NAMED(sum_blocks)(bsr_kind kind, const bsr_run *run, const void *x, double *out)
+{
+    const int block = kind.block;
+    WIDE own[2] = {{0}, {0}};
+    REAL rest[2][2] = {{0}, {0}}; /* of rows 4 and 5 */
+
+    for (int64_t k = 0; k < run->count; k++) {
+        const int64_t column = column_of(kind, run, k);
+
+        prefetch(kind, run, k);
+        for (int c = 0; c < block; c++) {
+            const REAL factor = LOAD(kind.vectors, x, column + c);
+            const int64_t at = (k * block + c) * block;
+            WIDE value;
+
+            NAMED(load)(kind.stored, run->val, at, &value); /* of blocks of 3, with one value more */
+            own[c & 1] += value * factor;
+            for (int r = 4; r < block; r++) {
+                rest[c & 1][r - 4] += LOAD(kind.stored, run->val, at + r) * factor;
+            }
+        }
+    }
+    for (int r = 0; r < block; r++) {
+        out[r] = (double)(r < 4 ? own[0][r] + own[1][r] : rest[0][r - 4] + rest[1][r - 4]);
+    }
+}
+
+/* re and im of an entry, each times (x_re, x_im). */
+TESS_INLINE void NAMED(multiply_complex)(bsr_kind kind, const bsr_run *run, const void *x, int64_t k, PAIR *by_re,
+                                         PAIR *by_im)
+{
+    const REAL re = LOAD(kind.stored, run->val, 2 * k), im = LOAD(kind.stored, run->val, 2 * k + 1);
+    const int64_t column = column_of(kind, run, k);
+    const PAIR factor = {LOAD(kind.vectors, x, column), LOAD(kind.vectors, x, column + 1)};
+
+    *by_re += re * factor;
+    *by_im += im * factor;
+}
+
+TESS_INLINE void NAMED(sum_complex)(bsr_kind kind, const bsr_run *run, const void *x, double *out)
+{
+    PAIR by_re[2] = {{0}, {0}}, by_im[2] = {{0}, {0}}; /* of the even and of the odd entries */
+    int64_t k = 0;
+
+    for (; k + 2 <= run->count; k += 2) {
+        prefetch(kind, run, k);
+        NAMED(multiply_complex)(kind, run, x, k, &by_re[0], &by_im[0]);
+        NAMED(multiply_complex)(kind, run, x, k + 1, &by_re[1], &by_im[1]);
+    }
+    if (k < run->count) { NAMED(multiply_complex)(kind, run, x, k, &by_re[0], &by_im[0]); }
+    by_re[0] += by_re[1];
+    by_im[0] += by_im[1];
+    out[0] = (double)(by_re[0][0] - by_im[0][1]);
+    out[1] = (double)(by_re[0][1] + by_im[0][0]);
+}
+
+/* `rows` block rows, whose blocks are offset[i] .. offset[i + 1] - 1 of val and column: sums to out, `block` each. The
+   columns of the first one are relative to `origin`. */
+TESS_INLINE void NAMED(sum_rows)(bsr_kind kind, int rows, int64_t origin, const int64_t *offset, const void *val,
+                                 const void *column, const void *x, double *out)
+{
+    for (int i = 0; i < rows; i++) {
+        const uintptr_t first = (uintptr_t)offset[i];
+        const bsr_run run = {offset[i + 1] - offset[i], kind.narrow ? origin + (int64_t)i * kind.block : 0,
+                             (const void *)((uintptr_t)val + first * block_bytes(kind)),
+                             (const void *)((uintptr_t)column + first * column_bytes(kind))};
+
+        if (kind.is_complex) {
+            NAMED(sum_complex)(kind, &run, x, out + 2 * i);
+        } else if (kind.block == 2) {
+            NAMED(sum_pairs)(kind, &run, x, out + 2 * i);
+        } else {
+            NAMED(sum_blocks)(kind, &run, x, out + kind.block * i);
+        }
+    }
+}

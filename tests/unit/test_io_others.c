@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Small files that other programs wrote (tests/files/others, by scripts/files_of_others.sh): each is read right; cut
+ * off at any byte, with any byte changed, or without memory for a part of it, it is refused or read, and nothing is
+ * lost.
+ */
+#include <dirent.h>
+#include <unistd.h>
+
+#include <tessera/io.h>
+
+#include "io/readers.h"
+#include "support/heap.h"
+#include "support/test.h"
+
+enum { LARGEST = 1 << 14, FILES_MOST = 64, NAME_BYTES = 300 };
+
+typedef struct other_file {
+    char name[NAME_BYTES], path[2 * NAME_BYTES];
+    unsigned char bytes[LARGEST];
+    size_t count;
+} other_file;
+
+static other_file files[FILES_MOST];
+static int file_count;
+
+/* Entry (i, j) of what the letter in front of a name stands for. */
+static double expected_entry(char letter, int i, int j)
+{
+    static const double m[4][4] = {{4, -1, 0, 0.5}, {0, 3, 0, 0}, {2, 0, 5, 0}, {0, 0, -1.5, 6}};
+    static const double u[2][2] = {{1, 2}, {3, 4}};
+
+    switch (letter) {
+    case 'S': return (i == j ? 8.0 : 0.0) + 1.0 / (double)(1 << (i + j));
+    case 'U': return u[i][j];
+    default: return m[i][j];
+    }
+}
+
+static int load_files(void **state)
+{
+    DIR *folder = opendir(TESS_TEST_DIR "/files/others");
+
+    (void)state;
+    for (struct dirent *entry = folder ? readdir(folder) : NULL; entry; entry = readdir(folder)) {
+        other_file *f = &files[file_count];
+
+        if (entry->d_name[0] == '.' || file_count == FILES_MOST) { continue; }
+        snprintf(f->name, sizeof f->name, "%s", entry->d_name);
+        snprintf(f->path, sizeof f->path, TESS_TEST_DIR "/files/others/%s", entry->d_name);
+        FILE *file = fopen(f->path, "rb");
+        if (!file) { return 1; }
+        f->count = fread(f->bytes, 1, sizeof f->bytes, file);
+        fclose(file);
+        file_count++;
+    }
+    if (folder) { closedir(folder); }
+    return file_count < 40 ? 1 : 0;
+}
+
+/* Files of vectors, and further parts of one. */
+static bool is_matrix(const other_file *f)
+{
+    return f->name[0] != 'b' && !strstr(f->name, ".b.0") && !strstr(f->name, ".00001");
+}
+
+/* A build without a library says so. */
+static bool lacks_library(const tess_context *ctx, tess_status status)
+{
+    return status == TESS_UNSUPPORTED && strstr(tess_context_last_error(ctx)->message, "this build");
+}
+
+static void check_matrix(const other_file *f, const tess_matrix *a)
+{
+    const int n = f->name[0] == 'U' ? 2 : 4, parts = f->name[0] == 'C' ? 2 : 1;
+    int64_t row_ptr[9];
+    int32_t col_ind[64];
+    double val[64], dense[8][8] = {{0.0}};
+
+    assert_int_equal(tess_matrix_is_complex(a), parts == 2);
+    assert_int_equal(tess_matrix_nrows(a), parts * n);
+    assert_int_equal(tess_matrix_ncols(a), parts * n);
+    assert_true(tess_matrix_nnz(a) <= 64);
+    assert_int_equal(tess_matrix_get_csr(a, row_ptr, col_ind, val), TESS_SUCCESS);
+    for (int i = 0; i < parts * n; i++) {
+        for (int64_t k = row_ptr[i]; k < row_ptr[i + 1]; k++) {
+            dense[i][col_ind[k]] = val[k];
+        }
+    }
+    for (int i = 0; i < n; i++) {
+        for (int j = 0; j < n; j++) {
+            const double x = expected_entry(f->name[0], i, j);
+
+            if (dense[parts * i][parts * j] != x || (parts == 2 && dense[2 * i + 1][2 * j] != 2.0 * x)) {
+                fail_msg("%s: entry (%d, %d) is read wrong", f->name, i, j);
+            }
+        }
+    }
+}
+
+static void test_read(void **state)
+{
+    tess_context *ctx = open_cpu(2);
+    tess_mtx_info info = {.size = sizeof info};
+
+    (void)state;
+    for (int k = 0; k < file_count; k++) {
+        tess_matrix *a = NULL;
+
+        if (!is_matrix(&files[k])) { continue; }
+        const tess_status status = tess_matrix_read(ctx, files[k].path, &a, &info);
+        if (lacks_library(ctx, status)) { continue; }
+        assert_ok(ctx, status);
+        check_matrix(&files[k], a);
+        assert_true(info.kind[0] != '\0' && info.nrows > 0);
+        tess_matrix_destroy(a);
+    }
+    tess_context_destroy(ctx);
+}
+
+/* b = 1, 2, 3, 4, and i b beside a complex matrix. */
+static void test_right_hand_sides(void **state)
+{
+    static const char *const with_vector[] = {".mat", ".h5", ".petsc", ".tar", ".zip", ".b.00000", "b.numpy"};
+    tess_context *ctx = open_cpu(1);
+    int found = 0;
+
+    (void)state;
+    for (int k = 0; k < file_count; k++) {
+        const int parts = files[k].name[0] == 'C' ? 2 : 1;
+        double *values = NULL;
+        int64_t nrows = 0, ncols = 0;
+        bool wanted = false;
+
+        for (size_t i = 0; i < sizeof with_vector / sizeof with_vector[0]; i++) {
+            wanted = wanted || strstr(files[k].name, with_vector[i]);
+        }
+        if (!wanted) { continue; }
+        const tess_status status = tess_array_read(ctx, files[k].path, &values, &nrows, &ncols);
+        if (lacks_library(ctx, status)) { continue; }
+        assert_ok(ctx, status);
+        assert_true(nrows == 4 * parts && ncols == 1);
+        for (int i = 0; i < 4; i++) {
+            assert_true(values[parts * i + parts - 1] == i + 1.0 && (parts == 1 || values[2 * i] == 0.0));
+        }
+        tess_array_free(ctx, values, nrows, ncols);
+        found++;
+    }
+    assert_true(found >= 15);
+    tess_context_destroy(ctx);
+}
+
+/* As a matrix and as a vector; both ways must end well. Returns the status of the matrix. */
+static tess_status read_both(tess_context *ctx, const char *name, const unsigned char *bytes, size_t count)
+{
+    text_source source;
+    blob b = {.ctx = ctx};
+    file_array table = {.nrows = 0};
+    tess_matrix *a = NULL;
+    const tess_status status = tess_matrix_read_memory(ctx, name, bytes, count, &a, NULL);
+
+    assert_true((status == TESS_SUCCESS) == (a != NULL));
+    if (status != TESS_SUCCESS) { assert_true(tess_context_last_error(ctx)->message[0] != '\0'); }
+    tess_matrix_destroy(a);
+    if (text_source_open_memory(ctx, name, bytes, count, &source) != TESS_SUCCESS) { return status; }
+    const file_reader *reader = tess_find_reader(&source);
+    if (reader->array && blob_read(&source, &b) == TESS_SUCCESS) {
+        if (reader->array(&b, &table) != TESS_SUCCESS) { assert_null(table.val); }
+        file_array_release(ctx, &table);
+    }
+    blob_release(&b);
+    text_source_close(&source);
+    return status;
+}
+
+static void test_cut_off(void **state)
+{
+    tess_context *ctx = open_cpu(1);
+
+    (void)state;
+    for (int k = 0; k < file_count; k++) {
+        for (size_t count = 0; count < files[k].count; count++) {
+            (void)read_both(ctx, files[k].name, files[k].bytes, count);
+        }
+    }
+    tess_context_destroy(ctx);
+}
+
+static void test_changed_bytes(void **state)
+{
+    static const unsigned char changes[] = {0xff, 0x01, 0x80, 0x20};
+    tess_context *ctx = open_cpu(1);
+
+    (void)state;
+    for (int k = 0; k < file_count; k++) {
+        for (size_t at = 0; at < files[k].count; at++) {
+            files[k].bytes[at] ^= changes[at % 4];
+            (void)read_both(ctx, files[k].name, files[k].bytes, files[k].count);
+            files[k].bytes[at] ^= changes[at % 4];
+        }
+    }
+    tess_context_destroy(ctx);
+}
+
+/* The k-th allocation fails, for each k, until all is read. */
+static void test_memory(void **state)
+{
+    (void)state;
+    for (int k = 0; k < file_count; k++) {
+        for (int64_t at = 0;; at++) {
+            heap h = {.fail_at = -1};
+            tess_context_options options;
+            tess_context *ctx = NULL;
+
+            tess_context_options_init(&options);
+            options.device = TESS_DEVICE_CPU;
+            options.host_allocator = heap_allocator(&h);
+            assert_int_equal(tess_context_create(&options, &ctx), TESS_SUCCESS);
+            heap_fail_at(&h, at);
+            (void)read_both(ctx, files[k].name, files[k].bytes, files[k].count);
+            const bool whole = h.calls <= at;
+            tess_context_destroy(ctx);
+            assert_int_equal(h.live, 0);
+            assert_int_equal(h.wrong_releases, 0);
+            if (whole || at > 200) { break; }
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_read),          cmocka_unit_test(test_right_hand_sides), cmocka_unit_test(test_cut_off),
+        cmocka_unit_test(test_changed_bytes), cmocka_unit_test(test_memory),
+    };
+
+    return cmocka_run_group_tests(tests, load_files, NULL);
+}
