@@ -112,8 +112,8 @@ def steps():
     problems += [("convection 22500", sp.csr_array(sp.eye_array(22500) + 0.5 * grid(150, 0.3)))]
     problems += [(f"prices {n}", option_prices(n)) for n in (2000, 20000)]
     problems += [(f"random walk {points**2}", 100.0 * walk(points)) for points in (50, 100)]  # of which x stays
-    print(f"microseconds of each of {STEPS} solves: steps, by SciPy's splu, ours, and Solver(precond=lu); right-hand sides,"
-          "\nby SciPy's splu and by Solver() with its default method, set-up included in both")
+    print(f"microseconds of each of {STEPS} solves: steps, by SciPy's splu, ours, and Solver(precond=lu); right-hand"
+          "\nsides, by SciPy's splu and by Solver() with its default method, set-up included in both")
     for name, A in problems:
         C, rng, best = sp.csc_array(A), np.random.default_rng(0), np.full(5, np.inf)
         each, factors = rng.standard_normal((40, A.shape[0])), (theirs.splu(C), ts.splu(A))
