@@ -37,7 +37,7 @@ CASES = {
     "banner of a vector": (GOOD.replace(b"matrix coord", b"vector coord"), True),
     "field complex": (GOOD.replace(b"real", b"complex"), True),
     "field quaternion": (GOOD.replace(b"real", b"quaternion"), True),
-    "hermitian": (GOOD.replace(b"general", b"hermitian"), True),
+    "hermitian": (GOOD.replace(b"real general", b"complex hermitian"), True),
     "array pattern": (b"%%MatrixMarket matrix array pattern general\n1 1\n", True),
     "no size line": (BANNER, True),
     "only comments": (BANNER + b"% x\n" * 1000, True),
