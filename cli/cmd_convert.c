@@ -95,6 +95,7 @@ typedef struct conversion {
     cli_matrix matrix;
     double *values; /* NULL: the matrix is converted */
     int64_t nrows, ncols;
+    int is_complex; /* of values: nrows counts re and im */
     double read_seconds, write_seconds;
 } conversion;
 
@@ -111,8 +112,8 @@ static bool wants_array(const convert_options *options)
 static int load_array(conversion *c, bool report)
 {
     const double start = cli_seconds();
-    const tess_status status =
-        tess_array_read(c->ctx, cli_input_path(c->options->input), &c->values, &c->nrows, &c->ncols);
+    const tess_status status = tess_array_read_complex(c->ctx, cli_input_path(c->options->input), &c->values, &c->nrows,
+                                                       &c->ncols, &c->is_complex);
     c->read_seconds = cli_seconds() - start;
     if (status == TESS_SUCCESS) { return CLI_CONVERGED; }
     return report ? cli_report_failure(c->ctx, status) : CLI_INPUT;
@@ -145,16 +146,18 @@ static int write_to(const char *path, const void *user)
 {
     const conversion *c = user;
     if (c->values == NULL) { return cli_write_matrix(c->matrix.a, path, c->options->symmetric); }
-    const tess_status status = tess_array_write(c->ctx, c->values, c->nrows, c->ncols, path);
+    const tess_status status = c->is_complex ? tess_array_write_complex(c->ctx, c->values, c->nrows, c->ncols, path)
+                                             : tess_array_write(c->ctx, c->values, c->nrows, c->ncols, path);
     return status == TESS_SUCCESS ? CLI_CONVERGED : cli_report_failure(c->ctx, status);
 }
 
 static json_t *convert_json(const conversion *c)
 {
-    const int64_t nnz = c->values == NULL ? cli_size_of(c->matrix.a).nnz : c->nrows * c->ncols;
+    const int64_t nrows = c->is_complex ? c->nrows / 2 : c->nrows;
+    const int64_t nnz = c->values == NULL ? cli_size_of(c->matrix.a).nnz : nrows * c->ncols;
     return json_pack("{ss ss so so sI sI sI sf sf}", "command", "convert", "version", tess_version(), "input",
                      cli_json_text(c->options->input), "output", cli_json_text(c->options->given), "nrows",
-                     (json_int_t)c->nrows, "ncols", (json_int_t)c->ncols, "nnz", (json_int_t)nnz, "read_seconds",
+                     (json_int_t)nrows, "ncols", (json_int_t)c->ncols, "nnz", (json_int_t)nnz, "read_seconds",
                      c->read_seconds, "write_seconds", c->write_seconds);
 }
 
@@ -165,7 +168,9 @@ static void print_conversion(const conversion *c)
     if (c->values == NULL) {
         printf("%s: %s", c->options->given, cli_size_text(c->matrix.a, size, sizeof size));
     } else {
-        printf("%s: %lld x %lld, a dense array", c->options->given, (long long)c->nrows, (long long)c->ncols);
+        printf("%s: %lld x %lld, a dense array%s", c->options->given,
+               (long long)(c->is_complex ? c->nrows / 2 : c->nrows), (long long)c->ncols,
+               c->is_complex ? ", complex" : "");
     }
     printf("; read in %s, written in %s\n", cli_seconds_text(c->read_seconds, read_text, sizeof read_text),
            cli_seconds_text(c->write_seconds, write_text, sizeof write_text));

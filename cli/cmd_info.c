@@ -164,6 +164,7 @@ static int try_storage(const tess_matrix *a, const info_options *options, storag
     tess_status status = tess_matrix_convert(a, &storage, &stored);
     *out = (storage_trial){.options = options->solve.storage,
                            .chosen = options->choice.chosen,
+                           .block_size = tess_matrix_block_size(stored),
                            .bytes = status == TESS_SUCCESS ? tess_matrix_bytes(stored) : -1};
     cli_note_format(status == TESS_SUCCESS ? tess_matrix_format(stored) : TESS_FORMAT_AUTO, &out->options);
     if (status == TESS_SUCCESS) { out->formats = cli_find_block_formats(stored, &out->options); }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tessera spmv: y = A x, timed, and checked against an extended-precision product. */
-#include "cli.h"
+#include "columns.h"
 
 typedef struct spmv_options {
     cli_host_options host;
@@ -224,7 +224,7 @@ static int report(const spmv_run *run)
     const spmv_options *options = run->options;
     if (options->output != NULL) {
         if (cli_check_reader(options->output) != 0) { return CLI_INPUT; }
-        tess_status status = tess_vector_write(run->y, options->output);
+        tess_status status = cli_write_vector(run->matrix.a, run->y, options->output);
         if (status != TESS_SUCCESS) { return cli_report_failure(run->ctx, status); }
     }
     if (cli_text_wanted(options->host.json)) { print_spmv(run); }

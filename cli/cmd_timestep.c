@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tessera timestep: computes x := A x repeatedly, in a schedule of precisions. */
+#include "columns.h"
 #include "timestep.h"
 
 #include <math.h>
@@ -168,7 +169,7 @@ static int write_snapshot(void *user, int64_t step, const tess_vector *x)
         o->snapshot_code = cli_report_failure(NULL, TESS_OUT_OF_MEMORY);
         return 1;
     }
-    tess_status status = tess_vector_write(x, path);
+    tess_status status = cli_write_vector(o->matrix.a, x, path);
     free(path);
     if (status != TESS_SUCCESS) { o->snapshot_code = cli_report_failure(o->ctx, status); }
     o->snapshots += status == TESS_SUCCESS;

@@ -108,15 +108,14 @@ static int load_columns(tess_context *ctx, const cli_vector_choice *choice, cons
 {
     tess_vector *made = NULL;
     if (choice->source == CLI_VECTOR_FILE) {
-        *out = (cli_columns){.ctx = ctx};
-        tess_status status = tess_array_read(ctx, cli_input_path(choice->path), &out->values, &out->nrows, &out->ncols);
-        if (status == TESS_SUCCESS) { status = cli_columns_make_complex(a, nrows, out); }
-        if (status != TESS_SUCCESS) { return cli_report_failure(ctx, status); }
+        int code = cli_columns_open(ctx, choice->path, a, out);
+        if (code != CLI_CONVERGED) { return code; }
         if (out->nrows == nrows && out->ncols > 0) { return CLI_CONVERGED; }
+        const int64_t each = cli_numbers_of(a);
         cli_error("%s: %s has %s and %s, but the matrix is %lld x %lld, and %s needs %s", choice->path, what,
-                  tess_count(out->nrows, "row").text, tess_count(out->ncols, "column").text,
-                  (long long)tess_matrix_nrows(a), (long long)tess_matrix_ncols(a), what,
-                  tess_count(nrows, "row").text);
+                  tess_count(out->nrows / each, "row").text, tess_count(out->ncols, "column").text,
+                  (long long)cli_size_of(a).nrows, (long long)cli_size_of(a).ncols, what,
+                  tess_count(nrows / each, "row").text);
         return CLI_INPUT;
     }
     int code = cli_load_vector(ctx, choice, what, nrows, a, &made);

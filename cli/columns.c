@@ -11,40 +11,76 @@ enum { MOST_LINES = 20 };
 
 /* ---- values ---- */
 
-tess_status cli_columns_make_complex(const tess_matrix *a, int64_t nrows, cli_columns *columns)
+int64_t cli_numbers_of(const tess_matrix *a)
+{
+    return tess_matrix_is_complex(a) ? 2 : 1;
+}
+
+tess_status cli_write_values(const tess_matrix *a, const double *values, int64_t nrows, int64_t ncols, const char *path)
+{
+    tess_context *ctx = tess_matrix_context(a);
+    return tess_matrix_is_complex(a) ? tess_array_write_complex(ctx, values, nrows, ncols, path)
+                                     : tess_array_write(ctx, values, nrows, ncols, path);
+}
+
+tess_status cli_write_vector(const tess_matrix *a, const tess_vector *v, const char *path)
+{
+    if (!tess_matrix_is_complex(a)) { return tess_vector_write(v, path); }
+    cli_columns one;
+    tess_status status = cli_columns_create(NULL, tess_vector_size(v), 1, &one);
+    if (status == TESS_SUCCESS) { status = cli_columns_put(&one, 0, v); }
+    if (status == TESS_SUCCESS) { status = cli_write_values(a, one.values, one.nrows, 1, path); }
+    cli_columns_free(&one);
+    return status;
+}
+
+/* Real numbers get imaginary parts. */
+static tess_status make_complex(cli_columns *columns)
 {
     cli_columns wide;
-    if (!tess_matrix_is_complex(a) || 2 * columns->nrows != nrows) { return TESS_SUCCESS; }
-    tess_status status = cli_columns_create(columns->ctx, nrows, columns->ncols, &wide);
-    for (int64_t k = 0; k < columns->nrows * columns->ncols && status == TESS_SUCCESS; k++) {
+    tess_status status = cli_columns_create(columns->ctx, 2 * columns->nrows, columns->ncols, &wide);
+    if (status != TESS_SUCCESS) { return status; }
+    for (int64_t k = 0; k < columns->nrows * columns->ncols; k++) {
         wide.values[2 * k] = columns->values[k];
     }
-    if (status != TESS_SUCCESS) { return status; }
     cli_columns_free(columns);
     *columns = wide;
     return TESS_SUCCESS;
 }
 
+int cli_columns_open(tess_context *ctx, const char *path, const tess_matrix *a, cli_columns *out)
+{
+    int is_complex = 0;
+    *out = (cli_columns){.ctx = ctx};
+    tess_status status =
+        tess_array_read_complex(ctx, cli_input_path(path), &out->values, &out->nrows, &out->ncols, &is_complex);
+    if (status == TESS_SUCCESS && is_complex && !tess_matrix_is_complex(a)) {
+        cli_error("%s: its numbers are complex, and the matrix is real; solve for the real and the imaginary part, as "
+                  "two columns",
+                  path);
+        return CLI_INPUT;
+    }
+    if (status == TESS_SUCCESS && !is_complex && tess_matrix_is_complex(a)) { status = make_complex(out); }
+    return status == TESS_SUCCESS ? CLI_CONVERGED : cli_report_failure(ctx, status);
+}
+
 int cli_columns_read(tess_context *ctx, const char *path, const char *option, int64_t nrows, const tess_matrix *a,
                      cli_columns *out)
 {
-    *out = (cli_columns){.ctx = ctx};
-    tess_status status = tess_array_read(ctx, cli_input_path(path), &out->values, &out->nrows, &out->ncols);
-    if (status != TESS_SUCCESS) {
-        int code = cli_report_failure(ctx, status);
-        if (status == TESS_NOT_FOUND) { cli_hint_file(option); }
+    int code = cli_columns_open(ctx, path, a, out);
+    if (code != CLI_CONVERGED) {
+        if (tess_context_last_error(ctx)->status == TESS_NOT_FOUND) { cli_hint_file(option); }
         return code;
     }
-    status = cli_columns_make_complex(a, nrows, out);
-    if (status != TESS_SUCCESS) { return cli_report_failure(ctx, status); }
     if (out->nrows == nrows && out->ncols > 0) { return CLI_CONVERGED; }
+    const int64_t each = cli_numbers_of(a), has = out->nrows / each, needs = nrows / each;
     if (out->ncols == 1) {
         cli_error("%s: the file for --%s has %s, but the matrix needs %lld", path, option,
-                  tess_count(out->nrows, "value").text, (long long)nrows);
+                  tess_count(has, "value").text, (long long)needs);
     } else {
         cli_error("%s: the file for --%s has %s and %s, but the matrix needs %s and a column for each right-hand side",
-                  path, option, tess_count(out->nrows, "row").text, tess_count(out->ncols, "column").text,
-                  tess_count(nrows, "row").text);
+                  path, option, tess_count(has, "row").text, tess_count(out->ncols, "column").text,
+                  tess_count(needs, "row").text);
     }
     return CLI_INPUT;
 }

@@ -12,12 +12,18 @@ typedef struct cli_columns {
     int64_t nrows, ncols;
 } cli_columns;
 
-/* Reads the file of an option; it must have `nrows` rows, as `a` has rows or columns. Real numbers for a complex matrix
-   become complex ones. Returns an exit code, message printed. */
+/* Reads a file, of any size, for a matrix. Real numbers for a complex matrix become complex ones; the other way round
+   is an error. Returns an exit code, message printed. */
+int cli_columns_open(tess_context *ctx, const char *path, const tess_matrix *a, cli_columns *out);
+/* Reads the file of an option; it must have `nrows` rows, as `a` has rows or columns. */
 int cli_columns_read(tess_context *ctx, const char *path, const char *option, int64_t nrows, const tess_matrix *a,
                      cli_columns *out);
-/* Likewise of what was read, which may have other sizes. */
-tess_status cli_columns_make_complex(const tess_matrix *a, int64_t nrows, cli_columns *columns);
+/* Numbers of a file that one of the matrix's is: 2 of a complex one, re and im. */
+int64_t cli_numbers_of(const tess_matrix *a);
+/* Writes an x or y of the matrix, host values column after column or a vector: complex as it is. */
+tess_status cli_write_values(const tess_matrix *a, const double *values, int64_t nrows, int64_t ncols,
+                             const char *path);
+tess_status cli_write_vector(const tess_matrix *a, const tess_vector *v, const char *path);
 tess_status cli_columns_create(tess_context *ctx, int64_t nrows, int64_t ncols, cli_columns *out);
 /* Column j to a vector, and back. */
 tess_status cli_columns_get(const cli_columns *columns, int64_t j, tess_vector *out);

@@ -9,6 +9,7 @@
 typedef struct storage_trial {
     tess_storage_options options; /* with the format that auto chose */
     bool chosen;
+    int block_size;     /* of blocks of nodes; 0: there are none */
     int64_t bytes;      /* -1: refused */
     const char *reason; /* why */
     cli_block_formats formats;

@@ -76,17 +76,19 @@ static json_t *advice_json(const tess_advice *advice, const tess_solve_options *
 
 static void print_storage(const storage_trial *trial, int64_t nnz)
 {
-    char text[32], levels[64], format[32];
+    char text[32], levels[64], format[32], blocks[32] = "";
     if (trial->bytes < 0) {
         printf("%-17s refused: %s\n", "storage", trial->reason);
         return;
     }
     bool mixed = cli_takes_policy(trial->options.format);
-    printf("%-17s %s %s: %s, %.3g bytes per nonzero\n", "storage",
+    if (trial->block_size > 0) { snprintf(blocks, sizeof blocks, " in blocks of %d", trial->block_size); }
+    printf("%-17s %s %s%s: %s, %.3g bytes per nonzero\n", "storage",
            cli_format_text(trial->options.format, trial->chosen, format, sizeof format),
            mixed ? cli_levels_text(&trial->options.policy, levels, sizeof levels)
                  : tess_precision_name(trial->options.precision),
-           cli_bytes_text((double)trial->bytes, text, sizeof text), nnz > 0 ? (double)trial->bytes / (double)nnz : 0.0);
+           blocks, cli_bytes_text((double)trial->bytes, text, sizeof text),
+           nnz > 0 ? (double)trial->bytes / (double)nnz : 0.0);
     cli_print_block_formats(&trial->formats);
 }
 
@@ -194,6 +196,7 @@ static json_t *storage_json(const storage_trial *trial)
 {
     json_t *object = cli_storage_json(&trial->options, trial->chosen);
     json_object_set_new(object, "bytes", trial->bytes < 0 ? json_null() : json_integer(trial->bytes));
+    json_object_set_new(object, "block_size", trial->block_size > 0 ? json_integer(trial->block_size) : json_null());
     json_object_set_new(object, "block_formats", cli_block_formats_json(&trial->formats));
     json_object_set_new(object, "refused", trial->bytes < 0 ? cli_json_text(trial->reason) : json_null());
     return object;

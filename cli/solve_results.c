@@ -9,9 +9,9 @@ static int write_solution(const char *path, const void *user)
     tess_status status = TESS_SUCCESS;
     if (cli_check_reader(path) != 0) { return CLI_INPUT; }
     if (o->solution.values == NULL) {
-        status = tess_vector_write(o->x, path);
+        status = cli_write_vector(o->matrix.a, o->x, path);
     } else {
-        status = tess_array_write(o->ctx, o->solution.values, o->solution.nrows, o->solution.ncols, path);
+        status = cli_write_values(o->matrix.a, o->solution.values, o->solution.nrows, o->solution.ncols, path);
     }
     return status == TESS_SUCCESS ? CLI_CONVERGED : cli_report_failure(o->ctx, status);
 }

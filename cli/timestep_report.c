@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What tessera timestep prints and writes after a run. */
+#include "columns.h"
 #include "timestep.h"
 
 bool cli_was_stopped(const tess_timestep_result *r)
@@ -131,7 +132,7 @@ int cli_report_timestep(const timestep_objects *o)
     const timestep_options *options = o->options;
     if (options->output != NULL) {
         if (cli_check_reader(options->output) != 0) { return CLI_INPUT; }
-        tess_status status = tess_vector_write(o->x, options->output);
+        tess_status status = cli_write_vector(o->matrix.a, o->x, options->output);
         if (status != TESS_SUCCESS) { return cli_report_failure(o->ctx, status); }
     }
     if (cli_text_wanted(options->host.json)) { print_timestep(o); }

@@ -92,6 +92,9 @@ TESS_EXPORT tess_status tess_vector_write(const tess_vector *v, const char *path
  */
 TESS_EXPORT tess_status tess_array_read(tess_context *ctx, const char *path, double **values, int64_t *nrows,
                                         int64_t *ncols);
+/** The same, and says in *is_complex whether the numbers are complex, and the rows twice the file's. */
+TESS_EXPORT tess_status tess_array_read_complex(tess_context *ctx, const char *path, double **values, int64_t *nrows,
+                                                int64_t *ncols, int *is_complex);
 /** Frees what tess_array_read made, with the sizes that it gave. NULL is allowed. */
 TESS_EXPORT void tess_array_free(tess_context *ctx, double *values, int64_t nrows, int64_t ncols);
 

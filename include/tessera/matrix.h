@@ -198,7 +198,6 @@ typedef struct tess_format_capabilities {
     int sorts_rows;      /**< it reads slices.window */
     int rounds_products; /**< FP32 arithmetic rounds products of low values; 0: it needs FP32 vectors */
     int takes_papers;    /**< it reads papers (papers.h) */
-    int has_node_blocks; /**< it reads slices.bsr_block_size */
 } tess_format_capabilities;
 
 /** The number of formats to convert to. */
@@ -372,6 +371,8 @@ TESS_EXPORT int tess_matrix_is_exact(const tess_matrix *a);
 TESS_EXPORT tess_format tess_matrix_base(const tess_matrix *a);
 /** The format of the parts at lower levels; if the library chose, that of the second level. */
 TESS_EXPORT tess_format tess_matrix_low_base(const tess_matrix *a);
+/** Rows and columns of a block of a bsr matrix, 2 to 6; 0 for other formats. tests/unit/test_bsr.c */
+TESS_EXPORT int tess_matrix_block_size(const tess_matrix *a);
 /** Bytes of the stored matrix: values, indices, offsets; no workspace. */
 TESS_EXPORT int64_t tess_matrix_bytes(const tess_matrix *a);
 /** Names of the enums above. Parsers return INVALID_ARGUMENT for an unknown name and leave *out unchanged. */

@@ -3,7 +3,7 @@
  * The format that auto stands for. The library never changes a requested option: it chooses the fastest format that
  * takes all of them. Measured on one H200: docs/results/product.md. On a host of two cores slices take 1.4 to 2.5
  * times as long as CSR, and tiles 1.9 to 3.8 times, where split by rows takes 0.9 to 1.3 times (docs/howto/choose-
- * formats.md). There policy lossless is chosen by measurement (measured.c).
+ * formats.md). There policy lossless is chosen by measurement (measured.c), but for full blocks of nodes.
  */
 #include "format/choose.h"
 
@@ -13,6 +13,9 @@
 /* Slices pay up to this number of entries stored per nonzero: they save 2 bytes of the 4 + those of a value. Diagonals
    save all 4. */
 static const double most_padding = 1.15;
+/* Blocks of nodes pay where they are full, and large enough for the count of them to pay. */
+static const double nodes_most_padding = 1.05;
+enum { NODES_LEAST_NONZEROS = 1 << 16 };
 /* Tiles pay from this number of nonzeros per block on: with fewer, the data stored for a block outweighs the saving on
    columns. */
 enum { MIN_NONZEROS = 4 };
@@ -60,20 +63,37 @@ tess_status tess_matrix_try_slices(const tess_matrix *a, const tess_storage_opti
     return try_padded(a, options, tess_format_in_role(TESS_ROLE_SLICES), out);
 }
 
-/* ---- complex matrices ---- */
+/* ---- nodes, and complex numbers ---- */
 
 static bool takes_whole_lossless(const tess_storage_options *o, tess_format format);
 
-/* The real form of a complex matrix by blocks of (re, im), where one precision is asked for: 20 bytes an entry in FP64,
-   where rows take 48. */
-static tess_status try_complex(const tess_matrix *a, const tess_storage_options *o, tess_matrix **out)
+/* The real form of a complex matrix takes 18 to 20 bytes an entry by blocks of (re, im), and 48 by rows. Full blocks of
+   real numbers take 9 of the 12 bytes of rows and less; on a host their products are 1.05 to 1.4 times as fast
+   (src/format/bsr/README.md), on a GPU it has not been measured. */
+static bool nodes_may_pay(const tess_matrix *a, const tess_storage_options *o)
+{
+    if (a->is_complex) { return a->nnz > 0; }
+    return a->ctx->device != TESS_DEVICE_GPU && a->nnz >= NODES_LEAST_NONZEROS && o->arithmetic == TESS_ARITHMETIC_FP64;
+}
+
+/* The matrix by blocks of nodes, where one precision is asked for and these are full; else *out is NULL. */
+static tess_status try_nodes(const tess_matrix *a, const tess_storage_options *options, tess_matrix **out)
 {
     const tess_format nodes = tess_format_in_role(TESS_ROLE_NODES);
+    const bool lossless = options->policy.policy != TESS_POLICY_NONE;
+    tess_storage_options o = *options;
 
     *out = NULL;
-    if (!a->is_complex || a->nnz == 0) { return TESS_SUCCESS; }
-    if (o->policy.policy != TESS_POLICY_NONE && !takes_whole_lossless(o, nodes)) { return TESS_SUCCESS; }
-    return try_padded(a, o, nodes, out);
+    if (!nodes_may_pay(a, &o) || (lossless && !takes_whole_lossless(&o, nodes))) { return TESS_SUCCESS; }
+    if (lossless && a->ctx->device != TESS_DEVICE_GPU) { /* a host takes longer to decode less than FP32 */
+        tess_policy_default_levels(&o.policy);
+        o.policy.choose_fp8 = o.policy.choose_fp8 && o.policy.nlevels <= 2;
+        o.policy.nlevels = o.policy.nlevels < 2 ? o.policy.nlevels : 2;
+    }
+    if (o.slices.max_padding == 0.0 || o.slices.max_padding > nodes_most_padding) {
+        o.slices.max_padding = nodes_most_padding;
+    }
+    return try_padded(a, &o, nodes, out);
 }
 
 /* ---- formats with a policy: by blocks, or in parts ---- */
@@ -217,7 +237,7 @@ tess_status tess_matrix_convert_chosen(const tess_matrix *a, const tess_storage_
     tess_storage_options o = *options;
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(try_complex(a, &o, out));
+    TESS_TRY(try_nodes(a, &o, out));
     if (*out) { return TESS_SUCCESS; }
     if (o.policy.policy != TESS_POLICY_NONE) {
         TESS_TRY(choose_for_policy(a, &o, out));

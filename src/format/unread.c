@@ -34,7 +34,7 @@ static bool pads(const tess_format_capabilities *can)
 
 static bool has_node_blocks(const tess_format_capabilities *can)
 {
-    return can->has_node_blocks != 0;
+    return can == tess_format_can(tess_format_in_role(TESS_ROLE_NODES));
 }
 
 static bool sorts_rows(const tess_format_capabilities *can)

@@ -121,19 +121,29 @@ static tess_status read_array(tess_context *ctx, const char *path, file_array *o
     return status;
 }
 
-tess_status tess_array_read(tess_context *ctx, const char *path, double **values, int64_t *nrows, int64_t *ncols)
+tess_status tess_array_read_complex(tess_context *ctx, const char *path, double **values, int64_t *nrows,
+                                    int64_t *ncols, int *is_complex)
 {
     TESS_REQUIRE_OUT(ctx, ctx, values);
     TESS_REQUIRE(ctx, path);
     TESS_REQUIRE(ctx, nrows);
     TESS_REQUIRE(ctx, ncols);
+    TESS_REQUIRE(ctx, is_complex);
     file_array made;
     const tess_status status = read_array(ctx, path, &made);
 
     *values = made.val;
     *nrows = made.is_complex ? 2 * made.nrows : made.nrows;
     *ncols = made.ncols;
+    *is_complex = made.is_complex;
     return status;
+}
+
+tess_status tess_array_read(tess_context *ctx, const char *path, double **values, int64_t *nrows, int64_t *ncols)
+{
+    int is_complex = 0;
+
+    return tess_array_read_complex(ctx, path, values, nrows, ncols, &is_complex);
 }
 
 void tess_array_free(tess_context *ctx, double *values, int64_t nrows, int64_t ncols)

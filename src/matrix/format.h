@@ -108,6 +108,7 @@ typedef struct tess_format_ops {
     const tess_assignment_summary *(*summary)(const tess_matrix *a);
     bool (*rounds_products)(const tess_matrix *a); /* products of low values are rounded to FP32; NULL: never */
     bool (*takes_fp32)(const tess_matrix *a);      /* products with FP32 vectors; NULL: always */
+    int (*block_size)(const tess_matrix *a);       /* rows of a block of nodes; NULL: there is none */
     tess_format (*base_of)(const tess_matrix *a, int level); /* the format of a level's part; NULL: its own */
     /* Builds from an assembled matrix (CSR, same context) by options that fit. assignment: the caller's, borrowed, made
        from this matrix; NULL: by options->policy, if the format takes parts. */

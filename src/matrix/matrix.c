@@ -342,6 +342,11 @@ tess_format tess_matrix_low_base(const tess_matrix *a)
     return a->ops && a->ops->base_of ? a->ops->base_of(a, 1) : a->format;
 }
 
+int tess_matrix_block_size(const tess_matrix *a)
+{
+    return a && a->ops && a->ops->block_size ? a->ops->block_size(a) : 0;
+}
+
 tess_status tess_matrix_get_assignment(const tess_matrix *a, tess_assignment_summary *out)
 {
     TESS_REQUIRE(NULL, a);

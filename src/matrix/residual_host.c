@@ -5,6 +5,7 @@
  * bits.
  */
 #include <math.h>
+#include <string.h>
 
 #include "device/host/host.h"
 #include "matrix/assembled.h"
@@ -372,9 +373,55 @@ static void add_rest(const csr_view *v, const double *x, const row_lanes *rows, 
     }
 }
 
+static uint64_t magnitude_bits(double v)
+{
+    uint64_t bits;
+
+    memcpy(&bits, &v, sizeof bits);
+    return bits & INT64_MAX;
+}
+
+/* For x = 0, whose products are zero where A is finite: only the largest entries are wanted. Without their sign, bits
+   of doubles are in the order of their magnitudes, with NaN and Inf behind all numbers. False: A is not finite. */
+static bool find_largest(const csr_view *v, const row_lanes *rows, lanes *largest)
+{
+    static const uint64_t infinite = (uint64_t)0x7ff << 52;
+    const double *val = v->val;
+    bool finite = true;
+
+    for (int l = 0; l < LANES; l++) {
+        uint64_t most = 0;
+        double value;
+
+        for (int64_t k = rows->from[l]; k < rows->from[l] + rows->length[l]; k++) {
+            const uint64_t bits = magnitude_bits(val[k]);
+
+            most = bits > most ? bits : most;
+        }
+        memcpy(&value, &most, sizeof value);
+        (*largest)[l] = value;
+        finite = finite && most < infinite;
+    }
+    return finite;
+}
+
+TESS_INLINE void add_rows(const csr_view *v, const double *x, const row_lanes *rows, lane_row *r, lanes *largest)
+{
+    for (int64_t k = 0; k < rows->least; k++) {
+        add_entries(v, x, rows, k, true, r, largest);
+    }
+    if (rows->most > rows->least && rows->least > 0 && LANES * rows->most <= 2 * rows->entries) {
+        for (int64_t k = rows->least; k < rows->most; k++) {
+            add_entries(v, x, rows, k, false, r, largest);
+        }
+    } else if (rows->most > rows->least) {
+        add_rest(v, x, rows, rows->least, r, largest);
+    }
+}
+
 /* Four rows of about one length go together to the end of the longest, others to the end of the shortest. */
-HOST_CLONES static void one_column(const csr_view *v, const double *b, const double *x, double *residual, int64_t begin,
-                                   int64_t end, double scale, lane_sums *sums)
+HOST_CLONES static void one_column(const csr_view *v, const double *b, const double *x, double *residual, bool is_zero,
+                                   int64_t begin, int64_t end, double scale, lane_sums *sums)
 {
     start_sums(sums);
     for (int64_t i = begin; i < end; i += LANES) {
@@ -391,15 +438,9 @@ HOST_CLONES static void one_column(const csr_view *v, const double *b, const dou
             length[l] = (double)rows.length[l];
         }
         start_row(&r, of_b);
-        for (int64_t k = 0; k < rows.least; k++) {
-            add_entries(v, x, &rows, k, true, &r, &largest);
-        }
-        if (rows.most > rows.least && rows.least > 0 && LANES * rows.most <= 2 * rows.entries) {
-            for (int64_t k = rows.least; k < rows.most; k++) {
-                add_entries(v, x, &rows, k, false, &r, &largest);
-            }
-        } else if (rows.most > rows.least) {
-            add_rest(v, x, &rows, rows.least, &r, &largest);
+        if (!is_zero || !find_largest(v, &rows, &largest)) {
+            largest = ALL(0.0);
+            add_rows(v, x, &rows, &r, &largest);
         }
         set_factors(&length, &largest, scale, &factors);
         finish_row(sums, &factors, &r, of_b, values);
@@ -409,18 +450,34 @@ HOST_CLONES static void one_column(const csr_view *v, const double *b, const dou
     }
 }
 
-static void residual_of_block(const csr_view *v, const double *b, const double *x, double *residual, int64_t block,
-                              double scale, tess_residual_sums *out)
+static void residual_of_block(const csr_view *v, const double *b, const double *x, bool is_zero, double *residual,
+                              int64_t block, double scale, tess_residual_sums *out)
 {
     const int64_t begin = block * HOST_BLOCK, end = begin + HOST_BLOCK < v->nrows ? begin + HOST_BLOCK : v->nrows;
     tess_residual_sums parts[LANES];
     lane_sums sums;
 
-    one_column(v, b, x, residual, begin, end, scale, &sums);
+    one_column(v, b, x, residual, is_zero, begin, end, scale, &sums);
     for (int l = 0; l < LANES; l++) {
         parts[l] = sums_of_lane(&sums, l);
     }
     join_sums(parts, out);
+}
+
+/* A first guess. */
+static bool has_only_zeros(int64_t n, const double *x)
+{
+    enum { BLOCK = 1024 };
+    uint64_t found = 0;
+
+    for (int64_t begin = 0; begin < n && found == 0; begin += BLOCK) {
+        const int64_t end = begin + BLOCK < n ? begin + BLOCK : n;
+
+        for (int64_t i = begin; i < end; i++) {
+            found |= magnitude_bits(x[i]);
+        }
+    }
+    return found == 0;
 }
 
 tess_status true_residual_host(const tess_matrix *assembled, const double *b, const double *x, double *residual,
@@ -428,7 +485,8 @@ tess_status true_residual_host(const tess_matrix *assembled, const double *b, co
 {
     tess_context *ctx = assembled->ctx;
     const csr_view *v = &csr_of(assembled)->view;
-    int64_t nblocks = (v->nrows + HOST_BLOCK - 1) / HOST_BLOCK;
+    const int64_t nblocks = (v->nrows + HOST_BLOCK - 1) / HOST_BLOCK;
+    const bool is_zero = has_only_zeros(v->ncols, x);
     double scale = ldexp(1.0, -exponent), *partials = NULL;
     tess_residual_sums *of_block = NULL;
     tess_status status = host_partials(ctx, (int64_t)(sizeof *sums / sizeof *partials) * nblocks, &partials);
@@ -438,7 +496,7 @@ tess_status true_residual_host(const tess_matrix *assembled, const double *b, co
     of_block = (tess_residual_sums *)(void *)partials;
 #pragma omp parallel for num_threads(ctx->threads) schedule(dynamic, 4) if (v->nnz > HOST_SERIAL_WORK)
     for (int64_t block = 0; block < nblocks; block++) {
-        residual_of_block(v, b, x, residual, block, scale, of_block + block);
+        residual_of_block(v, b, x, is_zero, residual, block, scale, of_block + block);
     }
     for (int64_t block = 0; block < nblocks; block++) {
         tess_residual_sums_add(sums, of_block + block);

@@ -318,6 +318,7 @@ tess_status tess_precond_apply(const tess_precond *m, const tess_vector *r, tess
                          "r and z of a preconditioner are the same array");
     }
     if (tess_precond_is_identity(m)) { return tess_vector_copy(r, z); }
+    busy_adapt(ctx);
     TESS_TRY(tess_precond_apply_fused(m, TESS_PRECISION_FP64, r->data, z->data, &none));
     status = tess_vector_refresh_shadow(z);
 cleanup:
@@ -384,9 +385,13 @@ tess_status tess_precond_apply_columns(const tess_precond *m, const tess_columns
     const bool identity = tess_precond_is_identity(m);
     double *from = NULL, *to = NULL;
     int64_t most = 0;
+    bool done = false;
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(check_columns(m, r, z));
+    busy_adapt(ctx);
+    if (m->ops->apply_where_they_are && !identity) { TESS_TRY(m->ops->apply_where_they_are(m, r, z, &done)); }
+    if (done) { return TESS_SUCCESS; }
     most = m->n * columns_at_once(m, r->columns);
     TESS_TRY(tess_device_allocate(ctx, most, sizeof *from, (void **)&from));
     TESS_TRY(tess_device_allocate(ctx, most, sizeof *to, (void **)&to));

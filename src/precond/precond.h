@@ -31,6 +31,10 @@ typedef struct tess_precond_ops {
     bool (*takes_columns)(const tess_precond *m);
     tess_status (*prepare_columns)(const tess_precond *m, int columns);
     tess_status (*apply_columns)(const tess_precond *m, int columns, const double *r, double *z);
+    /* The same for all columns of the caller's arrays, where they lie on the host. *done false: they do not lie so that
+       it can, and z may be anything. NULL: it cannot. */
+    tess_status (*apply_where_they_are)(const tess_precond *m, const tess_columns *r, const tess_columns *z,
+                                        bool *done);
     /* z := M^-1 r or M^-T r for FP64 arrays of the host, where M is A but for rounding (complete factors); r may be z.
        NULL: it is not. */
     tess_status (*solve_on_host)(const tess_precond *m, bool transposed, const double *r, double *z);

@@ -49,11 +49,6 @@ static bool pads(const tess_format_capabilities *can)
     return can->pads != 0;
 }
 
-static bool has_node_blocks(const tess_format_capabilities *can)
-{
-    return can->has_node_blocks != 0;
-}
-
 static bool sorts(const tess_format_capabilities *can)
 {
     return can->sorts_rows != 0;
@@ -108,7 +103,6 @@ static const struct {
                {"by-parts", takes_parts, " or "},
                {"pads", pads, ", "},
                {"sorts", sorts, ", "},
-               {"node-blocks", has_node_blocks, ", "},
                {"bases", is_base, " or "},
                {"differ", may_differ, ", "},
                {"layers", is_base_of_layers, ", "},

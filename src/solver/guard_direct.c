@@ -4,18 +4,25 @@
  * shrinks the true residual well. Mostly the first one, or the second with factors in FP32, ends the solve, and the
  * method has nothing to do. Source: Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed. (2002), Chapter 12.
  */
+#include "precond/precond.h"
 #include "solver/guard_run.h"
-#include "solver/many.h"
 
 /* Steps at most; the least that one must gain to be kept. */
 enum { MOST_STEPS = 4 };
 #define LEAST_GAIN 0.1
 
+static bool has_complete_factors(const method_solver *s)
+{
+    const tess_precond_ops *const ops = s->precond ? s->precond->ops : NULL;
+
+    return ops && (ops->kind == TESS_PRECOND_LU || ops->kind == TESS_PRECOND_CHOLESKY);
+}
+
 static bool takes_steps(const solve_run *run)
 {
     const method_solver *s = run->s;
 
-    return many_has_complete_factors(s) && !guard_has_old_precond(s) && run->guard == TESS_GUARD_REPAIR &&
+    return has_complete_factors(s) && !guard_has_old_precond(s) && run->guard == TESS_GUARD_REPAIR &&
            !s->method->is_fixed && !s->method->rectangular && !s->krylov.extension &&
            s->setup_reason == TESS_REASON_RUNNING && run->result->stop_norm != TESS_STOP_NORM_PRECONDITIONED;
 }

@@ -195,6 +195,7 @@ tess_status tess_verify(const tess_matrix *a, const tess_vector *b, const tess_v
     TESS_TRY(tess_vector_require(a->ctx, b, a->nrows, "b"));
     TESS_TRY(tess_vector_require(a->ctx, x, a->ncols, "x"));
     tess_verification_init(&found);
+    busy_adapt(a->ctx);
     TESS_TRY(verify_answer(original, b, x, &o, &found));
     result_return(&found, out);
 cleanup:

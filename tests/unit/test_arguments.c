@@ -33,6 +33,7 @@ static struct {
     double array[8 * N];
     double *values;
     int64_t sizes[2];
+    int flag;
     int32_t indices[8 * N];
     double number;
     const char *text, *no_text;

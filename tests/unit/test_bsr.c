@@ -131,6 +131,8 @@ static void the_size_is_that_of_the_nodes(void **state)
         const bsr_view *v = view_of(stored);
 
         assert_int_equal(v->block, block);
+        assert_int_equal(tess_matrix_block_size(stored), block);
+        assert_int_equal(tess_matrix_block_size(m), 0);
         assert_int_equal(v->nblocks, 43);
         assert_null(v->mask);
         assert_int_equal(tess_matrix_bytes(stored), 16 * 4 + 43 * (2 + 4 * block * block));
@@ -345,6 +347,44 @@ static void auto_takes_it_for_complex_matrices(void **state)
     }
     free(numbers);
     tess_matrix_destroy(m);
+    tess_context_destroy(ctx);
+}
+
+/* Full blocks of a large matrix, on a host alone, and in no less than fp32; an entry too many in each row, and rows
+   are taken. */
+static void auto_takes_it_for_full_blocks(void **state)
+{
+    tess_context *ctx = open_device(2);
+
+    (void)state;
+    for (int k = 0; k < 4; k++) {
+        const bool host = TEST_DEVICE == TESS_DEVICE_CPU, lossless = k % 2 != 0;
+        oracle_csr a = chain(3000, 3);
+        tess_storage_options o;
+        tess_matrix *m = NULL, *stored = NULL;
+
+        for (int64_t i = 0; i < a.nnz; i++) {
+            a.val[i] = 1.0 + (double)(i % 2);
+        }
+        if (k >= 2) {
+            for (int64_t i = 0; i + 20 < a.nrows; i++) { /* the last entry of a row goes elsewhere */
+                a.col_ind[a.row_ptr[i + 1] - 1] = (int32_t)(i + 19);
+            }
+        }
+        m = make_matrix(ctx, &a);
+        tess_storage_options_init(&o);
+        o.format = TESS_FORMAT_AUTO;
+        if (lossless) { o.policy.policy = TESS_POLICY_LOSSLESS; }
+        if (lossless) { o.policy.granularity = TESS_GRANULARITY_MATRIX; }
+        assert_ok(ctx, tess_matrix_convert(m, &o, &stored));
+        assert_int_equal(tess_matrix_format(stored) == TESS_FORMAT_BSR, host && k < 2);
+        if (host && k < 2) {
+            assert_int_equal(tess_matrix_precision(stored), lossless ? TESS_PRECISION_FP32 : TESS_PRECISION_FP64);
+        }
+        tess_matrix_destroy(stored);
+        tess_matrix_destroy(m);
+        oracle_free(&a);
+    }
     tess_context_destroy(ctx);
 }
 
@@ -565,13 +605,14 @@ static void epilogues_in_every_size(void **state)
     tess_context_destroy(ctx);
 }
 
-#define BSR_TESTS                                                                                             \
-    cmocka_unit_test(layout_of_a_small_matrix), cmocka_unit_test(the_size_is_that_of_the_nodes),              \
-        cmocka_unit_test(other_sizes_are_refused), cmocka_unit_test(far_columns_take_four_bytes),             \
-        cmocka_unit_test(a_sample_that_misleads_is_found_out),                                                \
-        cmocka_unit_test(complex_numbers_take_an_index_and_two_values), cmocka_unit_test(new_numbers_arrive), \
-        cmocka_unit_test(auto_takes_it_for_complex_matrices), cmocka_unit_test(products_in_every_size),       \
-        cmocka_unit_test(what_is_no_entry_is_not_added), cmocka_unit_test(epilogues_in_every_size)
+#define BSR_TESTS                                                                                              \
+    cmocka_unit_test(layout_of_a_small_matrix), cmocka_unit_test(the_size_is_that_of_the_nodes),               \
+        cmocka_unit_test(other_sizes_are_refused), cmocka_unit_test(far_columns_take_four_bytes),              \
+        cmocka_unit_test(a_sample_that_misleads_is_found_out),                                                 \
+        cmocka_unit_test(complex_numbers_take_an_index_and_two_values), cmocka_unit_test(new_numbers_arrive),  \
+        cmocka_unit_test(auto_takes_it_for_complex_matrices), cmocka_unit_test(auto_takes_it_for_full_blocks), \
+        cmocka_unit_test(products_in_every_size), cmocka_unit_test(what_is_no_entry_is_not_added),             \
+        cmocka_unit_test(epilogues_in_every_size)
 
 #ifndef TESTS_ON_GPU
 /* The diagonal of make_complex without a long row, which is first in its rows, is made to dominate. */

@@ -212,6 +212,48 @@ static void fp64_factors_are_fp64(void **state)
     free(b);
 }
 
+/* Arrays by columns are solved in place, others by slices; extreme columns go the other way, too. */
+static void columns_have_the_same_bits_wherever_they_lie(void **state)
+{
+    enum { COLUMNS = 7 };
+    static const double odd[] = {1.0, 0.0, 0x1p300, 0x1p-300, (double)NAN};
+    oracle_csr a = oracle_laplace2d(EDGE);
+    tess_context *ctx = open_device(2);
+    tess_matrix *matrix = make_matrix(ctx, &a);
+    tess_precond_options options = direct_options(TESS_PRECOND_LU, TESS_PRECISION_FP64);
+    double *r = random_values(ROWS * COLUMNS, 3, -1.0, 1.0), *z = test_allocate(ROWS * COLUMNS, sizeof *z);
+    double *y = test_allocate(ROWS * COLUMNS, sizeof *y);
+    tess_precond *m = NULL;
+
+    (void)state;
+    assert_ok(ctx, tess_precond_create(matrix, &options, &m));
+    for (size_t k = 0; k < sizeof odd / sizeof *odd; k++) {
+        const tess_columns from = tess_columns_by_column(ROWS, COLUMNS, r, TESS_MEMORY_HOST);
+        const tess_columns to = tess_columns_by_column(ROWS, COLUMNS, z, TESS_MEMORY_HOST);
+        const tess_columns by_row = tess_columns_by_row(ROWS, COLUMNS, y, TESS_MEMORY_HOST);
+
+        for (int64_t i = 0; i < ROWS; i++) {
+            r[2 * ROWS + i] = odd[k] * (double)(i + 1);
+        }
+        assert_ok(ctx, tess_precond_apply_columns(m, &from, &to));
+        assert_ok(ctx, tess_precond_apply_columns(m, &from, &by_row));
+        for (int64_t i = 0; i < ROWS; i++) {
+            for (int c = 0; c < COLUMNS; c++) {
+                const double one = z[c * ROWS + i], other = y[i * COLUMNS + c];
+
+                assert_true(one == other || (isnan(one) && isnan(other)));
+            }
+        }
+    }
+    tess_precond_destroy(m);
+    tess_matrix_destroy(matrix);
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+    free(r);
+    free(z);
+    free(y);
+}
+
 static int count_and_stop(void *user, const tess_progress *progress)
 {
     int *left = user;
@@ -329,7 +371,8 @@ static void a_solve_reports_the_set_up(void **state)
         cmocka_unit_test(factors_take_several_columns), cmocka_unit_test(every_solver_shares_them_among_columns),     \
         cmocka_unit_test(columns_that_refinement_does_not_solve_go_on), cmocka_unit_test(a_solve_reports_the_set_up), \
         cmocka_unit_test(factors_are_applied_before_iterations),                                                      \
-        cmocka_unit_test(steps_with_factors_end_where_they_should)
+        cmocka_unit_test(steps_with_factors_end_where_they_should),                                                   \
+        cmocka_unit_test(columns_have_the_same_bits_wherever_they_lie)
 
 #ifndef TESTS_ON_GPU
 int main(void)

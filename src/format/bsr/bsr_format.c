@@ -288,6 +288,11 @@ cleanup:
     return status;
 }
 
+static int bsr_block_size(const tess_matrix *a)
+{
+    return view_of(a)->block;
+}
+
 static int64_t bsr_bytes(const tess_matrix *a)
 {
     return bytes_of(view_of(a));
@@ -305,10 +310,10 @@ const tess_format_ops bsr_format = {
             .arithmetics = TESS_EVERY_ARITHMETIC,
             .row_orders = 1U << TESS_ROW_ORDER_ORIGINAL,
             .pads = 1,
-            .has_node_blocks = 1,
         },
     .role = TESS_ROLE_NODES,
     .check_options = check_options,
+    .block_size = bsr_block_size,
     .build = bsr_build,
     .refresh = bsr_refresh,
     .destroy = bsr_destroy,

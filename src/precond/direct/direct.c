@@ -481,8 +481,9 @@ static void describe(const tess_precond *p, tess_precond_factors *out)
     {                                                                                                    \
         .kind = (KIND), .on_host = true, .default_role = default_role, .check = check, .create = create, \
         .renew = renew, .apply = direct_apply, .takes_columns = direct_takes_columns,                    \
-        .apply_columns = direct_apply_columns, .solve_on_host = direct_solve_on_host, .bytes = bytes,    \
-        .factors = describe, .widen = widen, .can_widen = can_widen, .destroy = destroy                  \
+        .apply_columns = direct_apply_columns, .apply_where_they_are = direct_apply_where_they_are,      \
+        .solve_on_host = direct_solve_on_host, .bytes = bytes, .factors = describe, .widen = widen,      \
+        .can_widen = can_widen, .destroy = destroy                                                       \
     }
 const tess_precond_ops precond_lu = DIRECT(TESS_PRECOND_LU);
 const tess_precond_ops precond_cholesky = DIRECT(TESS_PRECOND_CHOLESKY);

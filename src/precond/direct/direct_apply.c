@@ -46,15 +46,6 @@ static void store_any(const direct_factors *m, const int32_t *scale, tess_precis
     }
 }
 
-static double power_of_two(int exponent)
-{
-    const uint64_t bits = (uint64_t)(exponent + DBL_MAX_EXP - 1) << (DBL_MANT_DIG - 1);
-    double value;
-
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
 /* The largest magnitude of D r. Without their sign, the bits of doubles are in the order of their magnitudes, with NaN
    and Inf behind all numbers. */
 HOST_CLONES static double largest_of(int64_t n, const int32_t *scale, const double *r)
@@ -63,7 +54,7 @@ HOST_CLONES static double largest_of(int64_t n, const int32_t *scale, const doub
     double value;
 
     for (int64_t i = 0; i < n; i++) {
-        const double scaled = r[i] * power_of_two(scale[i]);
+        const double scaled = r[i] * direct_power_of_two(scale[i]);
         uint64_t bits;
 
         memcpy(&bits, &scaled, sizeof bits);
@@ -81,7 +72,7 @@ HOST_CLONES static void multiply(int64_t n, const int32_t *scale, int exponent, 
     const double sign = negated ? -1.0 : 1.0;
 
     for (int64_t i = 0; i < n; i++) {
-        to[i] = sign * (from[i] * power_of_two(scale[i] + exponent));
+        to[i] = sign * (from[i] * direct_power_of_two(scale[i] + exponent));
     }
 }
 

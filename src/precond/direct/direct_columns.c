@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Complete factors on the host, for several columns: MUMPS reads each entry of the factors once for all. */
+#include <limits.h>
 #include <math.h>
-#include <stdlib.h>
 
+#include "device/host/host.h"
 #include "precond/direct/direct_host.h"
 
 /* Rows that move at once, from rows to columns and back. */
@@ -198,4 +199,95 @@ tess_status direct_apply_columns(const tess_precond *p, int columns, const doubl
     status = m->ctx->backend->upload(m->ctx, z, m->columns.copy, bytes);
 cleanup:
     return status;
+}
+
+/* ---- where the caller has them ---- */
+
+/* Right-hand sides so large or so small are scaled on the other way. */
+enum { PLAIN_EXPONENT = 100 };
+
+/* 2^exponent[i] of rows begin .. end - 1. */
+static void powers_of(const int32_t *exponent, int64_t begin, int64_t end, double *scale)
+{
+    for (int64_t i = begin; i < end; i++) {
+        scale[i - begin] = direct_power_of_two(exponent[i]);
+    }
+}
+
+/* z := D_r r in rows begin .. end - 1. False: a value is NaN, Inf, or too large. */
+static bool load_tile(const direct_factors *m, const tess_columns *r, const tess_columns *z, int64_t begin, int64_t end)
+{
+    const double most = direct_power_of_two(PLAIN_EXPONENT);
+    double scale[TILE];
+    bool plain = true;
+
+    powers_of(m->row_exponent, begin, end, scale);
+    for (int64_t c = 0; c < r->columns; c++) {
+        const double *const from = r->data + c * r->column_stride;
+        double *const to = z->data + c * z->column_stride;
+
+        for (int64_t i = begin; i < end; i++) {
+            to[i] = from[i * r->row_stride] * scale[i - begin];
+            plain = plain && fabs(to[i]) < most;
+        }
+    }
+    return plain;
+}
+
+static void store_tile(const direct_factors *m, const tess_columns *z, int64_t begin, int64_t end)
+{
+    const double sign = m->negated ? -1.0 : 1.0;
+    double scale[TILE];
+
+    powers_of(m->column_exponent, begin, end, scale);
+    for (int64_t c = 0; c < z->columns; c++) {
+        double *const to = z->data + c * z->column_stride;
+
+        for (int64_t i = begin; i < end; i++) {
+            to[i] = sign * (to[i] * scale[i - begin]);
+        }
+    }
+}
+
+/* Whether each column has a value, so that none is lost below the normal numbers. */
+static bool are_plain(const tess_columns *z)
+{
+    const double least = direct_power_of_two(-PLAIN_EXPONENT);
+
+    for (int64_t c = 0; c < z->columns; c++) {
+        const double *const of = z->data + c * z->column_stride;
+        int64_t i = 0;
+
+        while (i < z->rows && !(fabs(of[i]) > least)) {
+            i++;
+        }
+        if (i == z->rows) { return false; }
+    }
+    return true;
+}
+
+tess_status direct_apply_where_they_are(const tess_precond *p, const tess_columns *r, const tess_columns *z, bool *done)
+{
+    const direct_factors *m = p->own;
+    bool plain = true;
+    mumps_reply reply;
+
+    *done = false;
+    if (!direct_takes_columns(p) || m->ctx->device != TESS_DEVICE_CPU || m->precision != TESS_PRECISION_FP64 ||
+        !m->moderate || z->row_stride != 1 || z->column_stride != m->n || z->columns == 0 || z->columns > INT_MAX / 2) {
+        return TESS_SUCCESS;
+    }
+#pragma omp parallel for num_threads(host_threads_for(m->ctx, m->n * r->columns)) schedule(static) reduction(&& : plain)
+    for (int64_t begin = 0; begin < m->n; begin += TILE) {
+        plain = load_tile(m, r, z, begin, begin + TILE < m->n ? begin + TILE : m->n) && plain;
+    }
+    if (!plain || !are_plain(z)) { return TESS_SUCCESS; }
+    reply = direct_run(m, false, (int)z->columns, z->data);
+    if (reply.code < 0) { return direct_judge(m, "solve", &reply); }
+#pragma omp parallel for num_threads(host_threads_for(m->ctx, m->n * r->columns)) schedule(static)
+    for (int64_t begin = 0; begin < m->n; begin += TILE) {
+        store_tile(m, z, begin, begin + TILE < m->n ? begin + TILE : m->n);
+    }
+    *done = true;
+    return TESS_SUCCESS;
 }

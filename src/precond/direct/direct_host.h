@@ -3,6 +3,9 @@
 #ifndef TESS_PRECOND_DIRECT_DIRECT_HOST_H
 #define TESS_PRECOND_DIRECT_DIRECT_HOST_H
 
+#include <float.h>
+#include <string.h>
+
 #include "precond/direct/direct.h"
 #include "precond/direct/klu_factors.h"
 #include "precond/precond.h"
@@ -44,6 +47,16 @@ static inline bool direct_may_multiply(int exponent)
     return exponent >= -400 && exponent <= 400;
 }
 
+/* 2^exponent, of a normal number. */
+static inline double direct_power_of_two(int exponent)
+{
+    const uint64_t bits = (uint64_t)(exponent + DBL_MAX_EXP - 1) << (DBL_MANT_DIG - 1);
+    double value;
+
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
 /* ---- direct_apply.c ---- */
 
 tess_status direct_apply(const tess_precond *p, tess_precision vectors, const void *r, void *z,
@@ -64,6 +77,8 @@ tess_status direct_judge(const direct_factors *m, const char *step, const mumps_
 
 bool direct_takes_columns(const tess_precond *p);
 tess_status direct_apply_columns(const tess_precond *p, int columns, const double *r, double *z);
+tess_status direct_apply_where_they_are(const tess_precond *p, const tess_columns *r, const tess_columns *z,
+                                        bool *done);
 void direct_release_columns(direct_factors *m);
 
 #endif

@@ -14,7 +14,10 @@ expect 0 solve gallery:elasticity3d:3 --solver gmres-ir --format bsr --matrix-pr
     --json solve.json
 json solve.json 'j["format"] == "bsr" and j["converged"]'
 expect 0 info gallery:elasticity3d:3 --format bsr --policy lossless --json info.json
-out_has '^storage +bsr fp'
+out_has '^storage +bsr fp64 in blocks of 3: '
+json info.json 'j["storage"]["block_size"] == 3'
+expect 0 info gallery:elasticity3d:3 --format csr --json info.json
+json info.json 'j["storage"]["block_size"] is None'
 
 # what is refused, and what would do
 expect 3 spmv gallery:laplace2d:9 --format bsr --max-padding 1.2
