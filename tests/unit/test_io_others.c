@@ -173,13 +173,19 @@ static tess_status read_both(tess_context *ctx, const char *name, const unsigned
     return status;
 }
 
+/* Large files are mostly of one sort of bytes. */
+static size_t step_of(const other_file *f)
+{
+    return f->count > 400 ? 3 : 1;
+}
+
 static void test_cut_off(void **state)
 {
     tess_context *ctx = open_cpu(1);
 
     (void)state;
     for (int k = 0; k < file_count; k++) {
-        for (size_t count = 0; count < files[k].count; count++) {
+        for (size_t count = 0; count < files[k].count; count += step_of(&files[k])) {
             (void)read_both(ctx, files[k].name, files[k].bytes, count);
         }
     }
@@ -193,7 +199,7 @@ static void test_changed_bytes(void **state)
 
     (void)state;
     for (int k = 0; k < file_count; k++) {
-        for (size_t at = 0; at < files[k].count; at++) {
+        for (size_t at = 0; at < files[k].count; at += step_of(&files[k])) {
             files[k].bytes[at] ^= changes[at % 4];
             (void)read_both(ctx, files[k].name, files[k].bytes, files[k].count);
             files[k].bytes[at] ^= changes[at % 4];
