@@ -2,10 +2,10 @@
 /* Preconditioners made of turned rows. */
 #include "precond/turned.h"
 
-#include <complex.h>
 #include <math.h>
 #include <string.h>
 
+#include "base/complex_number.h"
 #include "dense/pairs.h"
 #include "matrix/assembled.h"
 #include "matrix/complex_form.h"
@@ -34,7 +34,7 @@ static double complex diagonal_of(const csr_view *v, int64_t i)
     const int64_t k = csr_find(v, 2 * i, 2 * i);
     const double *val = v->val;
 
-    return k >= 0 ? CMPLX(val[k], -val[k + 1]) : 0.0;
+    return k >= 0 ? complex_number(val[k], -val[k + 1]) : 0.0;
 }
 
 tess_status turned_is_wanted(const tess_matrix *a, tess_precond_kind kind, bool *wanted)
@@ -75,7 +75,7 @@ static void turn_rows(const csr_view *v, double *val, double *turns)
         turns[2 * i] = creal(turn);
         turns[2 * i + 1] = cimag(turn);
         for (int64_t k = csr_offset(v, 2 * i); k < csr_offset(v, 2 * i + 1); k += 2) {
-            const double complex value = turn * CMPLX(from[k], -from[k + 1]);
+            const double complex value = turn * complex_number(from[k], -from[k + 1]);
             double *to = val + (csr_offset(v, 2 * i) / 2 + (k - csr_offset(v, 2 * i)));
 
             to[0] = creal(value);

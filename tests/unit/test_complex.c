@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Complex matrices: the real form of arrays in every precision and order, new values, copies, refusals, solves. */
-#include <complex.h>
-
 #include <tessera/findings.h>
 #include <tessera/solver.h>
 #include <tessera/verify.h>
 
+#include "base/complex_number.h"
 #include "support/product.h"
 #include "support/solve.h"
 
@@ -381,9 +380,9 @@ static void turned_preconditioners_answer(void **state)
     assert_ok(ctx, tess_precond_apply(m, r, z));
     assert_ok(ctx, tess_vector_get(z, again, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
     for (int64_t i = 0; i < n / 2; i++) { /* M^-1 of 2i A is M^-1 of A over 2i */
-        const double complex before = CMPLX(first[2 * i], first[2 * i + 1]) / (2.0 * I);
+        const double complex before = complex_number(first[2 * i], first[2 * i + 1]) / (2.0 * I);
 
-        assert_at_most(cabs(CMPLX(again[2 * i], again[2 * i + 1]) - before), 1e-13 * (1.0 + cabs(before)));
+        assert_at_most(cabs(complex_number(again[2 * i], again[2 * i + 1]) - before), 1e-13 * (1.0 + cabs(before)));
     }
     tess_vector_destroy(r);
     tess_vector_destroy(z);

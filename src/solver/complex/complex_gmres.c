@@ -227,7 +227,7 @@ static tess_status orthogonalize(const tess_krylov *k, double *whole, double *no
     for (int pass = 0; pass < 2; pass++) {
         TESS_TRY(project(k, count));
         for (int i = 0; i < count; i++) {
-            const double complex part = CMPLX(g->host[i], g->host[g->most + 1 + i]);
+            const double complex part = complex_number(g->host[i], g->host[g->most + 1 + i]);
 
             g->h[i] = pass == 0 ? part : g->h[i] + part;
         }
@@ -314,7 +314,7 @@ static tess_status finish(tess_krylov *k)
         double complex sum = g->g[i];
 
         for (int j = i + 1; j < g->last; j++) {
-            sum -= g->r[(int64_t)j * (j + 1) / 2 + i] * CMPLX(g->host[j], g->host[g->most + 1 + j]);
+            sum -= g->r[(int64_t)j * (j + 1) / 2 + i] * complex_number(g->host[j], g->host[g->most + 1 + j]);
         }
         sum /= g->r[(int64_t)i * (i + 1) / 2 + i];
         g->host[i] = creal(sum);

@@ -10,14 +10,14 @@
 #ifndef TESS_SOLVER_COMPLEX_COMPLEX_METHOD_H
 #define TESS_SOLVER_COMPLEX_COMPLEX_METHOD_H
 
-#include <complex.h>
+#include "base/complex_number.h"
 
 #include "dense/pairs.h"
 #include "solver/krylov.h"
 
 static inline double complex complex_of(pair p)
 {
-    return CMPLX(p.re, p.im);
+    return complex_number(p.re, p.im);
 }
 
 static inline pair pair_of(double complex z)
