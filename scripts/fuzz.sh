@@ -21,7 +21,7 @@ crashes=$build/crashes/
 length=4096
 if [ "$name" = files ]; then # those of other programs, and what is in those that are compressed
     seeds=$build/seeds length=12288
-    rm -rf "$seeds" && mkdir -p "$seeds" && cp tests/files/others/* tests/files/*.npz "$seeds"
+    rm -rf "$seeds" && mkdir -p "$seeds" && cp tests/files/others/* tests/files/*.npz tests/fuzz/corpus/*.* "$seeds"
     gunzip -f "$seeds"/*.h5.gz "$seeds"/*.mat.gz
 fi
 mkdir -p "$crashes"

@@ -153,7 +153,7 @@ static tess_status list_link(void *user, h5_file *f, const char *name, size_t le
         char in[VARIABLE_NAME_BYTES];
         h5_listing inner = {l->all, in};
 
-        snprintf(in, sizeof in, "%.*s", length < 32 ? (int)length : 32, name);
+        snprintf(in, sizeof in, "%.*s", length < 64 ? (int)length : 64, name);
         return h5_each_link(f, &o, list_link, &inner);
     }
     return TESS_SUCCESS;

@@ -191,7 +191,7 @@ static tess_status list_element(const mat_span *s, const mat_element *e, int64_t
 
     if (status != TESS_SUCCESS || !numbers) { return status; }
     if (a.class != CLASS_STRUCT) { return list_field(&l, s, e, a.name, a.name_length); }
-    snprintf(l.in, sizeof l.in, "%.*s", a.name_length < 60 ? (int)a.name_length : 60, a.name);
+    snprintf(l.in, sizeof l.in, "%.*s", a.name_length < 64 ? (int)a.name_length : 64, a.name);
     return each_field(&a, list_field, &l);
 }
 
@@ -308,17 +308,20 @@ typedef struct choice {
     const char *field; /* of a structure */
     array_reader read;
     void *out;
+    bool found;
 } choice;
 
 static tess_status read_field(void *user, const mat_span *s, const mat_element *e, const char *name, size_t length)
 {
-    const choice *c = user;
+    choice *c = user;
     mat_array a;
     bool numbers = false;
 
     if (strlen(c->field) != length || memcmp(c->field, name, length) != 0) { return TESS_SUCCESS; }
     const tess_status status = open_array(s, e, &a, &numbers);
-    return status == TESS_SUCCESS ? c->read(&a, c->out) : status;
+    if (status != TESS_SUCCESS || !numbers || c->found) { return status; }
+    c->found = true;
+    return c->read(&a, c->out);
 }
 
 static tess_status read_variable(const blob *b, source_role role, array_reader read, void *out)
@@ -341,9 +344,10 @@ static tess_status read_variable(const blob *b, source_role role, array_reader r
     TESS_TRY(unpack_element(&s, &e, &u, &inner, &matrix));
     TESS_TRY(open_array(&inner, &matrix, &a, &numbers));
     if (a.class == CLASS_STRUCT) {
-        choice c = {strchr(chosen->name, '.') ? strchr(chosen->name, '.') + 1 : "", read, out};
+        choice c = {strchr(chosen->name, '.') ? strchr(chosen->name, '.') + 1 : "", read, out, false};
 
         TESS_TRY(each_field(&a, read_field, &c));
+        if (!c.found) { TESS_TRY(fail_mat(&inner, "a field of a structure has no name of its own")); }
     } else {
         TESS_TRY(read(&a, out));
     }

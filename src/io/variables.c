@@ -7,7 +7,7 @@
 
 #include "io/variables.h"
 
-enum { LISTED_BYTES = 160 };
+enum { LISTED_BYTES = 200 };
 
 file_variable *file_add_variable(file_variables *all, const char *in, const char *name, size_t length)
 {
@@ -17,7 +17,7 @@ file_variable *file_add_variable(file_variables *all, const char *in, const char
     }
     file_variable *v = &all->list[all->count++];
     *v = (file_variable){.place = 0};
-    snprintf(v->name, sizeof v->name, "%.32s%s%.*s", in ? in : "", in ? "." : "", length < 36 ? (int)length : 36, name);
+    snprintf(v->name, sizeof v->name, "%.64s%s%.*s", in ? in : "", in ? "." : "", length < 64 ? (int)length : 64, name);
     return v;
 }
 

@@ -5,7 +5,7 @@
 
 #include "io/binary.h"
 
-enum { MOST_VARIABLES = 128, VARIABLE_NAME_BYTES = 72 };
+enum { MOST_VARIABLES = 128, VARIABLE_NAME_BYTES = 136 /* two of MATLAB's, of 63 letters */ };
 
 typedef struct file_variable {
     char name[VARIABLE_NAME_BYTES]; /* of a field: "Problem.A" */

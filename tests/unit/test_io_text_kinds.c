@@ -311,12 +311,25 @@ static void test_parts_by_name(void **state)
     tess_context_destroy(ctx);
 }
 
+/* A field whose name the list of variables cannot give back: once read as a matrix without rows. */
+static void test_field_without_name(void **state)
+{
+    tess_context *ctx = open_cpu(1);
+    tess_matrix *a = NULL;
+
+    (void)state;
+    assert_fails(ctx, TESS_PARSE, tess_matrix_read(ctx, TESS_TEST_DIR "/fuzz/corpus/unnamed_field.mat", &a, NULL));
+    assert_non_null(strstr(tess_context_last_error(ctx)->message, "no name of its own"));
+    tess_context_destroy(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_harwell_boeing),  cmocka_unit_test(test_amgx),  cmocka_unit_test(test_hypre),
-        cmocka_unit_test(test_hypre_processes), cmocka_unit_test(test_plain), cmocka_unit_test(test_unknown),
-        cmocka_unit_test(test_parts_by_name),
+        cmocka_unit_test(test_harwell_boeing), cmocka_unit_test(test_amgx),
+        cmocka_unit_test(test_hypre),          cmocka_unit_test(test_hypre_processes),
+        cmocka_unit_test(test_plain),          cmocka_unit_test(test_unknown),
+        cmocka_unit_test(test_parts_by_name),  cmocka_unit_test(test_field_without_name),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
