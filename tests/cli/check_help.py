@@ -27,7 +27,7 @@ OTHER_WORDS.update({("solve", name): None for name in (
     "accuracy", "choices", "initial-guess", "inner-iterations",
     "inner-precision", "basis-precision", "preset", "precond-precision", "steps", "switch-at", "block",
     "tcki-thresholds", "factor-memory", "amg-strength", "amg-aggressive", "amg-block-size", "coordinates",
-    "near-nullspace", "narrowing-epsilon", "precond-steps", "precond-omega", "precond-share")})
+    "near-nullspace", "narrowing-epsilon", "precond-steps", "precond-omega", "precond-share", "bsr-block-size")})
 
 
 def run(arguments, columns=None, folder=None):
