@@ -94,6 +94,14 @@ static double number_at(const mat_span *s, const mat_element *e, int64_t k)
     }
 }
 
+/* The same as an integer; -1: it is none, or out of range. */
+static int64_t integer_at(const mat_span *s, const mat_element *e, int64_t k)
+{
+    const double value = number_at(s, e, k);
+
+    return value >= 0.0 && value <= 0x1p62 ? (int64_t)value : -1;
+}
+
 /* An element of at least `count` numbers. */
 static tess_status take_numbers(mat_span *s, int64_t count, mat_element *out)
 {
@@ -116,14 +124,14 @@ static tess_status open_array(const mat_span *s, const mat_element *e, mat_array
     *numbers = false;
     if (e->size == 0) { return TESS_SUCCESS; }
     TESS_TRY(take_numbers(&a->rest, 2, &part));
-    const uint32_t flags = (uint32_t)number_at(s, &part, 0);
+    const uint64_t flags = (uint64_t)integer_at(s, &part, 0);
     a->class = (int)(flags & 0xff);
     a->is_complex = (flags >> 8 & FLAG_COMPLEX) != 0;
     if (a->class > CLASS_LAST) { return TESS_SUCCESS; } /* functions and objects, whose layout differs */
     TESS_TRY(take_numbers(&a->rest, 2, &part));
     const bool table = part.size / item_bytes(part.type) == 2;
-    a->nrows = (int64_t)number_at(s, &part, 0);
-    a->ncols = (int64_t)number_at(s, &part, 1);
+    a->nrows = integer_at(s, &part, 0);
+    a->ncols = integer_at(s, &part, 1);
     TESS_TRY(take_element(&a->rest, &part));
     a->name = (const char *)part.data;
     a->name_length = (size_t)part.size;
@@ -144,7 +152,7 @@ static tess_status each_field(const mat_array *a, field_taker take, void *user)
 
     if (status == TESS_SUCCESS) { status = take_element(&s, &names); }
     if (status != TESS_SUCCESS || a->nrows != 1 || a->ncols != 1) { return status; } /* one structure, no array */
-    const int64_t width = (int64_t)number_at(&s, &length, 0);
+    const int64_t width = integer_at(&s, &length, 0);
     if (width < 1 || width > NAMES_OF_A_FIELD) { return fail_mat(&s, "the names of a structure have no length"); }
     for (int64_t i = 0; i < names.size / width && status == TESS_SUCCESS; i++) {
         const char *name = (const char *)names.data + i * width;
@@ -388,7 +396,7 @@ static tess_status sparse_entries(const mat_array *a, tess_entries *e, void *hel
 
     TESS_TRY(take_numbers(&s, 0, &ir));
     TESS_TRY(take_numbers(&s, a->ncols + 1, &jc));
-    const int64_t stored = ir.size / item_bytes(ir.type), count = (int64_t)number_at(&s, &jc, a->ncols);
+    const int64_t stored = ir.size / item_bytes(ir.type), count = integer_at(&s, &jc, a->ncols);
     if (count < 0 || count > stored || number_at(&s, &jc, 0) != 0.0) { TESS_TRY(fail_mat(&s, "columns out of order")); }
     TESS_TRY(take_parts(&s, a, count, part));
     *e = (tess_entries){.nrows = a->nrows, .ncols = a->ncols, .count = count, .is_complex = a->is_complex};
