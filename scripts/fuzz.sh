@@ -21,7 +21,10 @@ crashes=$build/crashes/
 length=4096
 if [ "$name" = files ]; then # those of other programs, and what is in those that are compressed
     seeds=$build/seeds length=12288
-    rm -rf "$seeds" && mkdir -p "$seeds" && cp tests/files/others/* tests/files/*.npz tests/fuzz/corpus/*.* "$seeds"
+    rm -rf "$seeds" && mkdir -p "$seeds"
+    for folder in tests/fuzz/corpus tests/files tests/files/others; do # some names are in two of them
+        find "$folder" -maxdepth 1 -type f ! -name '*.md' ! -name '*.sh' ! -name '*.py' -exec cp {} "$seeds" \;
+    done
     gunzip -f "$seeds"/*.h5.gz "$seeds"/*.mat.gz
 fi
 mkdir -p "$crashes"
