@@ -301,6 +301,7 @@ static bool spell_real(text_word item, const fortran_format *form, double *value
     char text[2 * WIDEST];
     size_t used = 0;
     bool point = false, exponent = false;
+    double power = 1.0;
 
     if (item.length == 0 || item.length > WIDEST) { return false; }
     for (size_t i = 0; i < item.length; i++) {
@@ -319,9 +320,10 @@ static bool spell_real(text_word item, const fortran_format *form, double *value
     }
     if (!text_real((text_word){text, used}, value)) { return false; }
     if (point || isalpha((unsigned char)item.text[item.length - 1])) { return true; }
-    for (int64_t k = 0; k < form->decimals; k++) {
-        *value /= 10.0;
+    for (int64_t k = 0; k < form->decimals; k++) { /* exact up to 22 digits */
+        power *= 10.0;
     }
+    *value /= power;
     return true;
 }
 

@@ -433,6 +433,50 @@ static tess_status write_and_read_vector(scene *s)
     return status;
 }
 
+/* Files of other programs. */
+static tess_status read_others(scene *s)
+{
+    static const char *const names[] = {"M.h5py.h5.gz", "M.matio73.mat.gz", "M.struct.mat",   "C.octave7.mat",
+                                        "C.rbio.rb",    "M.scipy.rua",      "M.hypre2.00000", "M.tar.gz",
+                                        "M.zip",        "M.gcxs.npz",       "S.baij.petsc",   "C.scipy.npz"};
+    tess_status status = TESS_SUCCESS;
+
+    for (size_t i = 0; i < sizeof names / sizeof *names && status == TESS_SUCCESS; i++) {
+        char path[512];
+        tess_matrix *made = NULL;
+
+        (void)snprintf(path, sizeof path, "%s/files/others/%s", TESS_TEST_DIR, names[i]);
+        status = keep_or_destroy_matrix(tess_matrix_read(s->ctx, path, &made, NULL), &made);
+        if (status == TESS_UNSUPPORTED) { status = TESS_SUCCESS; } /* a build without its library */
+    }
+    return status;
+}
+
+/* A complex matrix and its vector in each kind of file that is written. */
+static tess_status write_others(scene *s)
+{
+    static const char *const size[] = {"3"}, *const of_matrix[] = {".npz", ".mat", ".petsc", ".mtx"};
+    static const char *const of_array[] = {".npy", ".mat", ".petsc", ".txt", ".csv"};
+    char path[sizeof s->path + 8];
+    tess_matrix *a = NULL;
+    tess_status status = tess_gallery_create(s->ctx, "helmholtz2d", 1, size, &a);
+
+    for (int i = 0; i < 4 && status == TESS_SUCCESS; i++) {
+        (void)snprintf(path, sizeof path, "%s%s", s->path, of_matrix[i]);
+        status = tess_matrix_write(a, path, 0);
+        if (status == TESS_UNSUPPORTED || status == TESS_INVALID_ARGUMENT) { status = TESS_SUCCESS; }
+        unlink(path);
+    }
+    for (int i = 0; i < 10 && status == TESS_SUCCESS; i++) {
+        (void)snprintf(path, sizeof path, "%s%s", s->path, of_array[i % 5]);
+        status = i < 5 ? tess_array_write_complex(s->ctx, s->values, 6, 2, path)
+                       : tess_array_write(s->ctx, s->values, 6, 2, path);
+        unlink(path);
+    }
+    tess_matrix_destroy(a);
+    return status;
+}
+
 static tess_status gallery(scene *s)
 {
     static const char *const size[] = {"6"};
@@ -488,6 +532,8 @@ static const named_scenario further_scenarios[] = {
     {"cache_and_read", cache_and_read, false},
     {"write_and_read_vector", write_and_read_vector, false},
     {"gallery", gallery, false},
+    {"read_others", read_others, false},
+    {"write_others", write_others, false},
     {NULL, NULL, false},
 };
 

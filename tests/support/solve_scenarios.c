@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <tessera/batch.h>
 #include <tessera/findings.h>
+#include <tessera/gallery.h>
 #include <tessera/many.h>
 #include <tessera/sequence.h>
 #include <tessera/timestep.h>
@@ -62,6 +63,63 @@ static tess_status solve_cg_fp32(scene *s)
 static tess_status solve_bicgstab(scene *s)
 {
     return solve(s, TESS_SOLVER_BICGSTAB, TESS_PRECISION_FP64, TESS_PRECOND_JACOBI);
+}
+
+/* A complex system of 16 unknowns, whose diagonal is not real; twice, with other values. */
+static tess_status solve_complex(scene *s, tess_solver_kind kind, tess_precond_kind precond)
+{
+    static const char *const size[] = {"4"};
+    tess_solve_options options = solve_options(kind);
+    tess_matrix *a = NULL;
+    tess_vector *b = NULL, *x = NULL;
+    tess_solver *solver = NULL;
+    tess_solve_result result;
+    tess_status status = TESS_SUCCESS;
+
+    options.precond.kind = precond;
+    if (kind != TESS_SOLVER_BICGSTAB) { options.gmres.restart = 4; }
+    options.rtol = 1e-3;
+    tess_solve_result_init(&result);
+    status = tess_gallery_create(s->ctx, "accircuit", 1, size, &a);
+    if (status == TESS_SUCCESS) { status = tess_vector_create(s->ctx, 32, TESS_PRECISION_FP64, &b); }
+    if (status == TESS_SUCCESS) { status = tess_vector_create(s->ctx, 32, TESS_PRECISION_FP64, &x); }
+    if (status == TESS_SUCCESS) { status = tess_vector_fill(b, 1.0); }
+    if (status == TESS_SUCCESS) { status = tess_solver_create(a, &options, &solver); }
+    for (int turn = 0; turn < 2 && status == TESS_SUCCESS; turn++) {
+        double values[2 * 64];
+
+        for (int k = 0; k < 128; k++) {
+            values[k] = 1.0 + (double)(k % 7);
+        }
+        status = turn == 0 ? TESS_SUCCESS : tess_matrix_update_values(a, values, TESS_PRECISION_FP64, TESS_MEMORY_HOST);
+        if (status == TESS_SUCCESS) { status = tess_vector_fill(x, 0.0); }
+        if (status == TESS_SUCCESS) { status = tess_solver_solve(solver, b, x, &result); }
+    }
+    tess_solver_destroy(solver);
+    tess_vector_destroy(b);
+    tess_vector_destroy(x);
+    tess_matrix_destroy(a);
+    return status;
+}
+
+static tess_status solve_complex_bicgstab(scene *s)
+{
+    return solve_complex(s, TESS_SOLVER_BICGSTAB, TESS_PRECOND_JACOBI);
+}
+
+static tess_status solve_complex_gmres(scene *s)
+{
+    return solve_complex(s, TESS_SOLVER_GMRES, TESS_PRECOND_ILU0);
+}
+
+static tess_status solve_complex_fgmres(scene *s)
+{
+    return solve_complex(s, TESS_SOLVER_FGMRES, TESS_PRECOND_NONE);
+}
+
+static tess_status solve_complex_ir(scene *s)
+{
+    return solve_complex(s, TESS_SOLVER_GMRES_IR, TESS_PRECOND_JACOBI);
 }
 
 static tess_status solve_minres(scene *s)
@@ -552,6 +610,10 @@ const named_scenario solve_scenarios[] = {
     {"solve_cg", solve_cg, false},
     {"solve_cg_fp32", solve_cg_fp32, false},
     {"solve_bicgstab", solve_bicgstab, false},
+    {"solve_complex_bicgstab", solve_complex_bicgstab, false},
+    {"solve_complex_gmres", solve_complex_gmres, false},
+    {"solve_complex_fgmres", solve_complex_fgmres, false},
+    {"solve_complex_ir", solve_complex_ir, false},
     {"solve_minres", solve_minres, false},
     {"solve_many", solve_many, false},
     {"solve_many_preconditioned", solve_many_preconditioned, false},

@@ -416,6 +416,88 @@ static void low_precisions_stay_in_the_real_form(void **state)
     tess_context_destroy(ctx);
 }
 
+/* Dense, of order 1 or 2: breakdowns, singular matrices, NaN. */
+static void hard_cases_end(void **state)
+{
+    static const tess_solver_kind kinds[] = {TESS_SOLVER_GMRES, TESS_SOLVER_FGMRES, TESS_SOLVER_BICGSTAB};
+    static const int64_t row_ptr[] = {0, 2, 4};
+    static const int32_t col_ind[] = {0, 1, 0, 1};
+    const struct {
+        int n;
+        double complex a[4], b[2];
+        bool solvable;
+    } cases[] = {{2, {0.0, I, I, 0.0}, {1.0, 0.0}, true}, /* (r, A r) = 0 */
+                 {2, {1.0, I, -I, 1.0}, {1.0, -I}, true},           {2, {1.0, I, -I, 1.0}, {1.0, 0.0}, false},
+                 {2, {0.0, 0.0, 0.0, 0.0}, {1.0, 2.0 * I}, false}, {2, {NAN, 0.0, 0.0, 1.0}, {1.0, 1.0}, false},
+                 {2, {1.0, 2.0 * I, 0.5, 3.0}, {0.0, 0.0}, true},  {1, {2.0 * I}, {4.0}, true}};
+    tess_context *ctx = open_device(1);
+
+    (void)state;
+    for (size_t c = 0; c < 3 * sizeof cases / sizeof *cases; c++) {
+        const int n = cases[c / 3].n;
+        const tess_solve_options options = solve_options(kinds[c % 3]);
+        const oracle_csr pattern = {.nrows = n,
+                                    .ncols = n,
+                                    .nnz = n * n,
+                                    .row_ptr = n == 2 ? (int64_t *)row_ptr : (int64_t[]){0, 1},
+                                    .col_ind = (int32_t *)col_ind};
+        tess_matrix *a = make_complex(ctx, &pattern, cases[c / 3].a);
+        double complex x[2] = {0.0, 0.0};
+        tess_solver *solver = NULL;
+        tess_solve_result result;
+
+        assert_ok(ctx, tess_solver_create(a, &options, &solver));
+        result = solve_with(solver, ctx, 2 * n, (const double *)cases[c / 3].b, (double *)x);
+        if (result.converged != cases[c / 3].solvable) { fail_msg("case %d: converged %d", (int)c, result.converged); }
+        for (int i = 0; i < n && result.converged; i++) {
+            double complex r = cases[c / 3].b[i];
+
+            for (int j = 0; j < n; j++) {
+                r -= cases[c / 3].a[n * i + j] * x[j];
+            }
+            assert_at_most(cabs(r), 1e-9);
+        }
+        tess_solver_destroy(solver);
+        tess_matrix_destroy(a);
+    }
+    tess_context_destroy(ctx);
+}
+
+/* Every method with every kind of preconditioner; and roles that keep GMRES in the real form. */
+static void methods_take_preconditioners(void **state)
+{
+    static const tess_solver_kind kinds[] = {TESS_SOLVER_GMRES, TESS_SOLVER_FGMRES, TESS_SOLVER_BICGSTAB};
+    static const char *const names[] = {"jacobi", "ilu0", "polynomial:5", "none"};
+    tess_context *ctx = open_device(1);
+    oracle_csr pattern = oracle_laplace2d(8);
+    double complex *val = complex_values(&pattern, -0.5 + 0.4 * I, false);
+    tess_matrix *a = make_complex(ctx, &pattern, val);
+
+    (void)state;
+    for (int c = 0; c < 12; c++) {
+        tess_solve_options options = solve_options(kinds[c % 3]);
+
+        assert_ok(NULL, tess_precond_options_parse(names[c / 3], &options.precond));
+        if (kinds[c % 3] != TESS_SOLVER_BICGSTAB) { options.gmres.restart = 7; }
+        solve_and_check(ctx, &pattern, val, a, &options);
+    }
+    for (int c = 0; c < 3; c++) {
+        static const tess_role_precision roles[] = {{1, TESS_PRECISION_FP64, TESS_ARITHMETIC_FP64},
+                                                    {1, TESS_PRECISION_FP32, TESS_ARITHMETIC_FP64},
+                                                    {1, TESS_PRECISION_FP32, TESS_ARITHMETIC_FP32}};
+        tess_solve_options options = solve_options(TESS_SOLVER_GMRES);
+
+        options.gmres.inner = roles[c];
+        options.gmres.basis = roles[0];
+        if (c > 0) { options.gmres.basis = roles[c]; }
+        solve_and_check(ctx, &pattern, val, a, &options);
+    }
+    tess_matrix_destroy(a);
+    free(val);
+    oracle_free(&pattern);
+    tess_context_destroy(ctx);
+}
+
 /* ---- shells and reports ---- */
 
 typedef struct turner {
@@ -516,13 +598,14 @@ static void reports_count_complex_rows(void **state)
     tess_context_destroy(ctx);
 }
 
-#define COMPLEX_TESTS                                                                                 \
-    cmocka_unit_test(arrays_become_the_real_form), cmocka_unit_test(real_matrices_are_not_complex),   \
-        cmocka_unit_test(arrays_are_refused), cmocka_unit_test(complex_systems_are_solved),           \
-        cmocka_unit_test(new_values_are_taken), cmocka_unit_test(a_factor_changes_nothing),           \
-        cmocka_unit_test(preconditioners_turn_rows), cmocka_unit_test(turned_preconditioners_answer), \
-        cmocka_unit_test(low_precisions_stay_in_the_real_form),                                       \
-        cmocka_unit_test(shells_are_complex_where_they_say_so), cmocka_unit_test(reports_count_complex_rows)
+#define COMPLEX_TESTS                                                                                           \
+    cmocka_unit_test(arrays_become_the_real_form), cmocka_unit_test(real_matrices_are_not_complex),             \
+        cmocka_unit_test(arrays_are_refused), cmocka_unit_test(complex_systems_are_solved),                     \
+        cmocka_unit_test(new_values_are_taken), cmocka_unit_test(a_factor_changes_nothing),                     \
+        cmocka_unit_test(preconditioners_turn_rows), cmocka_unit_test(turned_preconditioners_answer),           \
+        cmocka_unit_test(low_precisions_stay_in_the_real_form), cmocka_unit_test(hard_cases_end),               \
+        cmocka_unit_test(methods_take_preconditioners), cmocka_unit_test(shells_are_complex_where_they_say_so), \
+        cmocka_unit_test(reports_count_complex_rows)
 
 #ifndef TESTS_ON_GPU
 int main(void)

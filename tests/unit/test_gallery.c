@@ -38,6 +38,9 @@ static void sizes_follow_from_the_grid(void **state)
     assert_size("anisotropic2d 10 0.01 90", 100, 460);
     assert_size("anisotropic2d 10 0.01 30", 100, 28 * 28);
     assert_size("randomdiffusion2d 10", 100, 460);
+    assert_size("helmholtz2d 10", 200, 4 * 460);
+    assert_size("eddy3d 5 2.5", 250, 4 * (125 + 6 * 4 * 5 * 5));
+    assert_size("accircuit 10 3", 200, 4 * 460);
     assert_size("randomdiffusion3d 4", 64, 64 + 6 * 48);
     assert_size("elasticity3d 4", 300, 10 * 13 * 13 * 9);
     assert_size("rowscale 6 50", 216, 216 + 6 * 180);
@@ -255,6 +258,12 @@ static void wrong_arguments_are_refused(void **state)
                  {"anisotropic2d 5 0", TESS_INVALID_ARGUMENT, "EPS"},
                  {"rowscale 5 101", TESS_INVALID_ARGUMENT, "PERCENT"},
                  {"randomspd 5 5 1", TESS_INVALID_ARGUMENT, "COND"},
+                 {"helmholtz2d 5 -1", TESS_INVALID_ARGUMENT, "KH"},
+                 {"helmholtz2d 40000", TESS_OUT_OF_RANGE, "32767"},
+                 {"eddy3d 0", TESS_INVALID_ARGUMENT, "N"},
+                 {"eddy3d 5 x", TESS_INVALID_ARGUMENT, "OMEGA"},
+                 {"accircuit 5 -1", TESS_INVALID_ARGUMENT, "SEED"},
+                 {"accircuit x", TESS_INVALID_ARGUMENT, "N"},
                  {"laplace1d 2147483648", TESS_OUT_OF_RANGE, "2147483647"},
                  {"laplace1d 99999999999999999999", TESS_OUT_OF_RANGE, "2147483647"},
                  {"laplace2d 46341", TESS_OUT_OF_RANGE, "smaller"},
@@ -322,6 +331,37 @@ static void failed_allocations_are_reported_and_leave_nothing(void **state)
     check_failures("unstructured2d-rcm 20");
     check_failures("powerlaw 20");
     check_failures("randomspd 20");
+    check_failures("accircuit 4");
+}
+
+/* Their real forms have blocks [[re, -im], [im, re]], and equal ones above and below the diagonal. */
+static void complex_problems_are_symmetric(void **state)
+{
+    static const char *const requests[] = {"helmholtz2d 6 0.4", "eddy3d 4 3", "accircuit 6 2"};
+
+    (void)state;
+    for (int r = 0; r < 3; r++) {
+        oracle_csr a = generate_problem(requests[r], 2);
+        bool complex = false;
+
+        for (int64_t i = 0; i < a.nrows; i += 2) {
+            const int64_t length = a.row_ptr[i + 1] - a.row_ptr[i];
+
+            for (int64_t k = a.row_ptr[i]; k < a.row_ptr[i + 1]; k += 2) {
+                const int64_t j = a.col_ind[k];
+                int64_t there = a.row_ptr[j];
+
+                while (a.col_ind[there] != i) {
+                    there++;
+                }
+                assert_true(a.val[k + length] == -a.val[k + 1] && a.val[k + length + 1] == a.val[k]);
+                assert_true(a.val[there] == a.val[k] && a.val[there + 1] == a.val[k + 1]);
+                complex = complex || a.val[k + 1] != 0.0;
+            }
+        }
+        assert_true(complex);
+        oracle_free(&a);
+    }
 }
 
 static void every_problem_is_listed_with_its_arguments(void **state)
@@ -352,6 +392,7 @@ int main(void)
         cmocka_unit_test(replicate_copies_blocks),
         cmocka_unit_test(wrong_arguments_are_refused),
         cmocka_unit_test(failed_allocations_are_reported_and_leave_nothing),
+        cmocka_unit_test(complex_problems_are_symmetric),
         cmocka_unit_test(every_problem_is_listed_with_its_arguments),
     };
 

@@ -2,9 +2,11 @@
 /* Complex numbers in files: read into the real form, written out of it, vectors as pairs. */
 #include <unistd.h>
 
+#include <tessera/gallery.h>
 #include <tessera/io.h>
 
 #include "support/bytes.h"
+#include "support/product.h"
 #include "support/test.h"
 
 #define BANNER "%%MatrixMarket matrix coordinate complex "
@@ -291,6 +293,61 @@ static void test_memory(void **state)
     check_memory(&im);
 }
 
+/* Matrices and tables larger than the pieces in which they are written. */
+static void test_large_files(void **state)
+{
+    static const char *const requests[] = {"laplace2d", "helmholtz2d"};
+    static const char *const of_matrix[] = {".mat", ".npz", ".mtx"}, *const of_array[] = {".mat", ".npy", ".txt",
+                                                                                          ".csv"};
+    enum { ROWS = 5000 };
+    const char *const size = "40";
+    char folder[] = "/tmp/tess-large-XXXXXX", path[64];
+    double *values = random_values(2 * ROWS, 3, -1.0, 1.0), *read = NULL;
+    tess_context *ctx = open_cpu(2);
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    for (int k = 0; k < 6; k++) {
+        tess_matrix *a = NULL, *again = NULL;
+        oracle_csr written, found;
+
+        (void)snprintf(path, sizeof path, "%s/a%s", folder, of_matrix[k / 2]);
+        assert_ok(ctx, tess_gallery_create(ctx, requests[k % 2], 1, &size, &a));
+        assert_ok(ctx, tess_matrix_write(a, path, 0));
+        assert_ok(ctx, tess_matrix_read(ctx, path, &again, NULL));
+        assert_int_equal(tess_matrix_is_complex(again), k % 2);
+        written = decode_matrix(a);
+        found = decode_matrix(again);
+        assert_int_equal(found.nnz, written.nnz);
+        assert_memory_equal(found.col_ind, written.col_ind, (size_t)found.nnz * sizeof *found.col_ind);
+        for (int64_t p = 0; p < found.nnz; p++) {
+            assert_true(found.val[p] == written.val[p]);
+        }
+        oracle_free(&written);
+        oracle_free(&found);
+        tess_matrix_destroy(a);
+        tess_matrix_destroy(again);
+        unlink(path);
+    }
+    for (int k = 0; k < 8; k++) { /* text has no word for complex numbers */
+        const int complex = k % 2 && k / 2 < 2;
+        int64_t rows = 0, columns = 0;
+        int is_complex = -1;
+
+        (void)snprintf(path, sizeof path, "%s/x%s", folder, of_array[k / 2]);
+        assert_ok(ctx, complex ? tess_array_write_complex(ctx, values, ROWS, 2, path)
+                               : tess_array_write(ctx, values, ROWS, 2, path));
+        assert_ok(ctx, tess_array_read_complex(ctx, path, &read, &rows, &columns, &is_complex));
+        assert_true(rows == ROWS && columns == 2 && is_complex == complex);
+        assert_memory_equal(read, values, 2 * ROWS * sizeof *values);
+        tess_array_free(ctx, read, rows, columns);
+        unlink(path);
+    }
+    rmdir(folder);
+    free(values);
+    tess_context_destroy(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -303,6 +360,7 @@ int main(void)
         cmocka_unit_test(test_sparse_vectors),
         cmocka_unit_test(test_numpy),
         cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_large_files),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

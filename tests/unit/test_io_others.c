@@ -210,15 +210,18 @@ static void test_cut_off(void **state)
 
 static void test_changed_bytes(void **state)
 {
-    static const unsigned char changes[] = {0xff, 0x01, 0x80, 0x20};
+    enum { CHANGES = 6 };
+    static const unsigned char changes[CHANGES] = {0xff, 0x01, 0x80, 0x20, 0x06, 0x18};
     tess_context *ctx = open_cpu(1);
 
     (void)state;
     for (int k = 0; k < file_count; k++) {
         for (size_t at = 0; at < files[k].count; at += step_of(&files[k])) {
-            files[k].bytes[at] ^= changes[at % 4];
-            (void)read_both(ctx, files[k].name, files[k].bytes, files[k].count);
-            files[k].bytes[at] ^= changes[at % 4];
+            for (int c = 0; c < CHANGES; c++) {
+                files[k].bytes[at] ^= changes[c];
+                (void)read_both(ctx, files[k].name, files[k].bytes, files[k].count);
+                files[k].bytes[at] ^= changes[c];
+            }
         }
     }
     tess_context_destroy(ctx);
@@ -249,11 +252,103 @@ static void test_memory(void **state)
     }
 }
 
+/* ---- Harwell-Boeing, by hand ---- */
+
+#define HB_TITLE "Title                                                                   KEY     \n"
+#define HB_COUNTS "             3             1             1             1             0\n"
+#define HB_TYPE "RUA                       2             2             2             0\n"
+#define HB_FORMATS "(8I10)          (8I10)          (4E20.12)           \n"
+#define HB_BODY "         1         2         3\n         1         2\n"
+#define HB_VALUES "               1.5E0               2.5E0\n"
+
+/* The text with its first `from` replaced. */
+static void replaced(char *to, size_t size, const char *from, const char *by)
+{
+    static const char text[] = HB_TITLE HB_COUNTS HB_TYPE HB_FORMATS HB_BODY HB_VALUES;
+    const char *at = strstr(text, from);
+
+    assert_non_null(at);
+    (void)snprintf(to, size, "%.*s%s%s", (int)(at - text), text, by, at + strlen(from));
+}
+
+static void test_harwell_boeing(void **state)
+{
+    static const struct {
+        const char *from, *by;
+        double value; /* of entry (0, 0); 0: refused */
+    } cases[] = {{"RUA", "RUA", 1.5},
+                 {"RUA", "rua", 1.5},
+                 {"(4E20.12)", "(1P,4E20.12)", 1.5},
+                 {"(4E20.12)", "(4D20.12)", 1.5},
+                 {"(4E20.12)", "(4F20)", 1.5},
+                 {"1.5E0", "1.5D0", 1.5},
+                 {"1.5E0", "1.5+0", 1.5},
+                 {"1.5E0", "150-2", 1.5e-12}, /* twelve digits are behind a point that is not there */
+                 {"  1.5E0", "\t1.5E0 ", 1.5},
+                 {"1.5E0", "15.-1", 1.5},
+                 {"RUA", "XUA", 0.0},
+                 {"RUA", "RXA", 0.0},
+                 {"RUA", "RUX", 0.0},
+                 {"RUA", "RU ", 0.0},
+                 {"RUA", "R1A", 0.0},
+                 {"RUA", "   ", 0.0},
+                 {"(8I10)", "(8X10)", 0.0},
+                 {"(8I10)", "(8I)  ", 0.0},
+                 {"(8I10)", "(8I999999999)", 0.0},
+                 {"(8I10)", "8I10  ", 0.0},
+                 {"(8I10)", "()    ", 0.0},
+                 {"(8I10)", "(8)   ", 0.0},
+                 {"(4E20.12)", "(4Q20.12)", 0.0},
+                 {"1.5E0", "1.5X0", 0.0},
+                 {"1.5E0", "     ", 0.0},
+                 {"1.5E0", "1.5E ", 0.0},
+                 {"         1         2\n", "         1         9\n", 0.0},
+                 {"         1         2\n", "         1         x\n", 0.0},
+                 {"         1         2         3\n", "         1         3         2\n", 0.0},
+                 {"         1         2         3\n", "         0         2         3\n", 0.0},
+                 {"         1         2         3\n", "         1         2\n", 0.0},
+                 {"2             2             2 ", "2             2            -2 ", 0.0},
+                 {"2             2             2 ", "2             2      99999999 ", 0.0},
+                 {"2             2             2 ", "2      99999999             2 ", 0.0},
+                 {"2             2             2 ", "2             2             x ", 0.0},
+                 {"2             2             2 ", "3000000000    2             2 ", 0.0},
+                 {"1             0\n", "1             1\n", 0.0},
+                 {"3             1             1", "3             1             x", 0.0}};
+    tess_context *ctx = open_cpu(1);
+
+    (void)state;
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        char text[1024];
+        tess_matrix *a = NULL;
+        tess_status status = TESS_SUCCESS;
+
+        replaced(text, sizeof text, cases[c].from, cases[c].by);
+        status = tess_matrix_read_memory(ctx, "a.rua", text, strlen(text), &a, NULL);
+        if ((status == TESS_SUCCESS) != (cases[c].value != 0.0)) {
+            fail_msg("%s for %s: %s", cases[c].by, cases[c].from, tess_status_name(status));
+        }
+        if (status == TESS_SUCCESS) {
+            int64_t row_ptr[3];
+            int32_t col_ind[2];
+            double val[2];
+
+            assert_int_equal(tess_matrix_nnz(a), 2);
+            assert_ok(ctx, tess_matrix_get_csr(a, row_ptr, col_ind, val));
+            if (val[0] != cases[c].value || val[1] != 2.5) {
+                fail_msg("%s for %s: %g", cases[c].by, cases[c].from, val[0]);
+            }
+        }
+        tess_matrix_destroy(a);
+    }
+    tess_context_destroy(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_read),          cmocka_unit_test(test_right_hand_sides), cmocka_unit_test(test_cut_off),
-        cmocka_unit_test(test_changed_bytes), cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_read),    cmocka_unit_test(test_right_hand_sides),
+        cmocka_unit_test(test_cut_off), cmocka_unit_test(test_changed_bytes),
+        cmocka_unit_test(test_memory),  cmocka_unit_test(test_harwell_boeing),
     };
 
     return cmocka_run_group_tests(tests, load_files, NULL);
