@@ -128,6 +128,6 @@ set(CPACK_DEBIAN_SITE_DESCRIPTION "Sparse linear systems in mixed precision (doc
 Tessera solves large sparse linear systems A x = b in mixed precision and
 verifies every answer by its true residual in FP64.
 .
-This package has the documentation as pages for a browser, with a search: how-tos,
-concepts, the references of the command, of C and of Python, results.")
+This package has the documentation as pages for a browser, with a search:
+how-tos, concepts, results, references of the command, of C and of Python.")
 include(CPack)

@@ -17,7 +17,7 @@ if [ "$(cat build/site/commit 2>/dev/null)" = "$(git rev-parse HEAD)" ]; then
     tar --append --file "$archive" --transform "s,^,tessera-$version/," --sort=name --mtime="@$(git log -1 --format=%ct)" \
         --owner=root:0 --group=root:0 --mode=u=rwX,go=rX build/site
 else
-    echo "without a site: \`make site\` makes it, of this commit"
+    echo "note: without a site: \`make site\` makes it, of this commit"
 fi
 gzip -9nf "$archive"
 ls -l "build/dist/tessera-$version.tar.gz"

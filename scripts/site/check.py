@@ -32,7 +32,9 @@ LOOK = """() => ({
     names: [...document.querySelectorAll('[id], a[name]')].map(e => e.id || e.name),
     blank: [...document.images].filter(i => !(i.complete && i.naturalWidth)).map(i => i.src),
 })"""
-WIDTH = "() => [document.documentElement.scrollWidth, document.body.scrollWidth, innerWidth]"
+# The theme's `content` would scroll in place of the page.
+WIDTH = """() => Math.max(...[document.documentElement, document.body, ...document.querySelectorAll('.content')].map(
+    e => e.scrollWidth - e.clientWidth))"""
 SEARCH = """query => {
     const [, terms, excluded, highlighted, objects] = Search._parseQuery(query);
     return Search._performSearch(query, terms, excluded, highlighted, objects).map(r => [r[0], r[1], r[2] || '']).reverse();
@@ -84,9 +86,9 @@ class Site:
         page.goto(self.base + urllib.parse.quote(name), wait_until="load")
         for size in (PHONE, SCREEN):
             page.set_viewport_size(size)
-            width = page.evaluate(WIDTH)
-            if max(width[:2]) > width[2]:
-                self.find(f"is {max(width[:2])} pixels wide in a window of {width[2]}")
+            beyond = page.evaluate(WIDTH)
+            if beyond > 0:
+                self.find(f"is {beyond} pixels too wide for a window of {size['width']}")
         seen = page.evaluate(LOOK)
         self.names[name], self.links[name] = set(seen["names"]), seen["links"]
         for picture in seen["blank"]:

@@ -48,6 +48,7 @@ napoleon_google_docstring = False
 napoleon_use_rtype = False
 napoleon_use_param = False  # types are plain words
 add_module_names = False
+smartquotes = False  # two hyphens begin an option
 highlight_language = "none"
 pygments_style = "friendly"
 pygments_dark_style = "github-dark"

@@ -4,6 +4,7 @@
 the Python package, which names them and has no text of its own. The parts of the site are in SECTIONS."""
 import ast
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -13,14 +14,13 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "scripts"))
 from layer_checks import list_files  # noqa: E402 (its folder is added above)
 
-# Title, and the pages in order: a name, or a pattern for all that are not named before. README.md is the front page.
+# Title, and the pages in order: a name, or a pattern for all that are not named before, those that docs/index.md links
+# in its order. README.md is the front page.
 SECTIONS = [
     ("tutorials", "Tutorials", ["docs/index", "docs/tutorials/first-hour", "docs/tutorials/*", "docs/howto/install"]),
-    ("concepts", "Concepts", ["docs/concepts/precision", "docs/concepts/automatic", "docs/concepts/*",
-                              "docs/glossary"]),
-    ("howto", "How to", ["docs/howto/coming-from", "docs/howto/*"]),
-    ("reference", "Reference", ["docs/reference/options", "docs/reference/command-line", "docs/reference/*",
-                                "data/README"]),
+    ("concepts", "Concepts", ["docs/concepts/*", "docs/glossary"]),
+    ("howto", "How to", ["docs/howto/*"]),
+    ("reference", "Reference", ["docs/reference/*", "data/README"]),
     ("python", "Python", ["docs/python/index", "docs/python/install", "docs/python/*", "api/python/*"]),
     ("c", "C interface", ["api/c/tessera", "api/c/*"]),
     ("results", "Results", ["docs/results/README", "docs/results/*", "docs/design-notes/README",
@@ -43,7 +43,10 @@ def put(folder, name):
 
 def mend(doxygen):
     """What the C domain of Sphinx takes: one declaration for a struct or an enum and the typedef of the same name, one
-    for a typedef that two headers repeat, and no blank between the names of parameters that share a text."""
+    for a typedef that two headers repeat, and no blank between the names of parameters that share a text. The hyphens
+    of an option are no dash."""
+    for path in doxygen.glob("*.xml"):
+        path.write_text(path.read_text().replace("<ndash/>", "--"))
     trees = {path: ElementTree.parse(path) for path in sorted(doxygen.glob("*_8h.xml"))}
     seen = {element.findtext("name") or element.findtext("compoundname")
             for path in doxygen.glob("*.xml") for element in ElementTree.parse(path).iter()
@@ -105,21 +108,40 @@ def python_pages(folder):
 def matches(folder, pattern):
     if not pattern.endswith("*"):
         return [pattern]
-    below = (folder / pattern[:-1])
-    return sorted(str(path.relative_to(folder).with_suffix("")) for path in below.rglob("*")
-                  if path.suffix in (*PAGES, ".rst"))
+    index = (ROOT / "docs/index.md").read_text()
+
+    def place(page):
+        at = index.find(f"({page.removeprefix('docs/')}.md")
+        return (at < 0, at, page)
+
+    return sorted((str(path.relative_to(folder).with_suffix("")) for path in (folder / pattern[:-1]).rglob("*")
+                   if path.suffix in (*PAGES, ".rst")), key=place)
+
+
+def summary(folder, page):
+    """When to use a page, as it says itself; of a header what it declares."""
+    source = ROOT / "include/tessera" / (page.removeprefix("api/c/") + ".h")
+    if page.startswith("api/c/"):
+        found = re.search(r"@file \S+\s+(.*?\.)(?:\s|$)", source.read_text(), re.S)
+    else:
+        text = (folder / (page + ".md")).read_text() if (folder / (page + ".md")).exists() else ""
+        found = re.search(r"^\*\*When to (?:use|read) it\.\*\* (.*?)\n\n", text, re.S | re.M)
+    return ": " + re.sub(r"[`*]|\s*\n[ *]*", " ", found[1]).replace("  ", " ") if found else ""
 
 
 def table_of_contents(folder):
     """_toc.yml for sphinx-external-toc, and the first page of each section."""
     lines, taken = ["root: index", "subtrees:", "- titlesonly: true", "  entries:"], set()
     for name, title, patterns in SECTIONS:
-        (folder / f"{name}.rst").write_text(f"{title}\n{'=' * len(title)}\n")
-        lines += [f"  - file: {name}", "    subtrees:", "    - titlesonly: true", "      entries:"]
+        lines += [f"  - file: {name}", "    subtrees:", "    - titlesonly: true", "      hidden: true",
+                  "      entries:"]
+        first = [title, "=" * len(title), ""]
         for page in (page for pattern in patterns for page in matches(folder, pattern)):
             if page not in taken:
                 taken.add(page)
                 lines.append(f"      - file: {page}")
+                first.append(f"- :doc:`/{page}`" + summary(folder, page).replace("|", "\\|"))
+        (folder / f"{name}.rst").write_text("\n".join(first) + "\n")
     (folder / "_toc.yml").write_text("\n".join(lines) + "\n")
 
 

@@ -13,6 +13,7 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import TextLexer, get_lexer_for_filename
 from pygments.util import ClassNotFound
 from sphinx import addnodes
+from sphinx.domains.c import CDomain
 from sphinx.transforms import SphinxTransform
 from sphinx.util import logging
 
@@ -97,6 +98,19 @@ class RepositoryLinks(SphinxTransform):
 
 # ---- objects for the search, and anchors that are raw HTML ----
 
+FOUND_FIRST, FOUND_LATE = 0, 2  # of Sphinx's priorities
+
+
+class Interface(CDomain):
+    """The search finds functions and types of C before the fields of structs, and no parameters."""
+
+    def get_objects(self):
+        for name, shown, kind, docname, anchor, priority in super().get_objects():
+            if kind != "functionParam":
+                yield name, shown, kind, docname, anchor, FOUND_LATE if kind == "member" else priority
+
+
+
 ANCHOR = re.compile(r'<a id="([^"]+)">$')
 
 
@@ -111,7 +125,7 @@ def note_objects(app, document):
             raw.replace_self(nodes.target("", "", ids=[match[1]]))
             slugs[match[1]] = (raw.line, match[1], word)
             if docname == "docs/glossary":
-                standard.note_object("term", word.strip("."), match[1], location=raw)
+                standard.note_object("tessera-word", word.strip("."), match[1], location=raw)
         elif raw.astext().strip() == "</a>":
             raw.parent.remove(raw)
     if docname == "docs/reference/options":
@@ -120,7 +134,7 @@ def note_objects(app, document):
             if option is not None and option.astext().startswith("--"):
                 identity = "option" + option.astext().replace("_", "-")
                 row["ids"].append(identity)
-                standard.add_program_option(None, option.astext(), docname, identity)
+                standard.note_object("tessera-option", option.astext(), identity, location=row)
 
 
 # ---- names of the interface in documents lead to the reference ----
@@ -128,13 +142,14 @@ def note_objects(app, document):
 def known_names(env):
     names = {}
     for name, _, kind, docname, anchor, _ in env.domains.c_domain.get_objects():
-        if kind not in ("member", "functionParam"):
+        if kind != "member":
             names[name] = (docname, anchor)
     for name, _, _, docname, anchor, _ in env.domains.python_domain.get_objects():
         if name.startswith("tessera_sparse."):
             names[name.replace("tessera_sparse.", "ts.", 1)] = (docname, anchor)
-    for (_, option), (docname, anchor) in env.domains.standard_domain.progoptions.items():
-        names[option] = (docname, anchor)
+    for (kind, name), place in env.domains.standard_domain.objects.items():
+        if kind == "tessera-option":
+            names[name] = place
     return names
 
 
@@ -205,6 +220,7 @@ def file_pages(app):
     formatter = HtmlFormatter(cssclass="highlight", wrapcode=True)
     for path in sorted(with_folders(env.tessera_files)):
         title = html.escape(path)
+        heading = title.replace("/", "/<wbr>")  # where a narrow window may break it
         if (ROOT / path).is_dir():
             items = []
             for name in (n for part in show_folder(path) for n in part):
@@ -216,7 +232,7 @@ def file_pages(app):
                     address = os.path.relpath(address_of(env, inner), FILES + path)
                 folder = "/" if (ROOT / inner).is_dir() else ""
                 items.append(f'<li><a href="{html.escape(address)}">{html.escape(name)}{folder}</a></li>')
-            body = f'<h1>{title}/</h1><ul class="tessera-folder">{"".join(items)}</ul>'
+            body = f'<h1>{heading}/</h1><ul class="tessera-folder">{"".join(items)}</ul>'
             yield f"{FILES}{path}/index", {"title": title, "body": body}, "page.html"
         elif not is_shown(path):
             place = out / FILES / path
@@ -228,12 +244,16 @@ def file_pages(app):
             except ClassNotFound:
                 lexer = TextLexer()
             text = (ROOT / path).read_text(encoding="utf-8", errors="replace")
-            body = f'<h1>{title}</h1><div class="tessera-file">{highlight(text, lexer, formatter)}</div>'
+            body = f'<h1>{heading}</h1><div class="tessera-file">{highlight(text, lexer, formatter)}</div>'
             yield FILES + path, {"title": title, "body": body}, "page.html"
 
 
 def setup(app):
     app.connect("builder-inited", lambda app: setattr(app.env, "tessera_files", set()))
+    app.add_domain(Interface, override=True)
+    for name, shown in (("tessera-option", "option"), ("tessera-word", "word of the glossary")):
+        app.add_object_type(name, name, objname=shown)
+        app.registry.domain_object_types["std"][name].attrs["searchprio"] = FOUND_FIRST
     app.add_transform(RepositoryLinks)
     app.connect("doctree-read", note_objects, priority=900)
     app.connect("doctree-resolved", link_literals)
