@@ -74,6 +74,7 @@ site:
 	@bash scripts/site.sh
 
 site-check: site
+	@bash scripts/setup.sh site-check
 	@bash scripts/site.sh check
 
 # make fuzz lists the targets; make fuzz TARGET=fuzz_NAME runs one until stopped.

@@ -14,8 +14,8 @@ mkdir -p build/dist
 archive=build/dist/tessera-$version.tar
 git archive --prefix="tessera-$version/" HEAD >"$archive"
 if [ "$(cat build/site/commit 2>/dev/null)" = "$(git rev-parse HEAD)" ]; then
-    tar --append --file "$archive" --transform "s,^,tessera-$version/," --sort=name --mtime="@$(git log -1 --format=%ct)" \
-        --owner=root:0 --group=root:0 --mode=u=rwX,go=rX build/site
+    tar --append --file "$archive" --transform "s,^,tessera-$version/," --sort=name \
+        --mtime="@$(git log -1 --format=%ct)" --owner=root:0 --group=root:0 --mode=u=rwX,go=rX build/site
 else
     echo "note: without a site: \`make site\` makes it, of this commit"
 fi

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# site.sh [check]: the site in build/site, of docs/, the public headers and the Python package. Sphinx and its tools come
-# from PyPI into build/site-tools at the versions of scripts/site/requirements.txt. A warning is an error.
+# site.sh [check]: the site in build/site, of docs/, the public headers and the Python package. Sphinx and its tools
+# come from PyPI into build/site-tools at the versions of scripts/site/requirements.txt. A warning is an error.
 # check: opens the site in headless Chromium (scripts/site/check.py). Exit 3: the tools cannot be had here.
 set -eu
 cd "$(dirname "$0")/.."

@@ -37,7 +37,8 @@ WIDTH = """() => Math.max(...[document.documentElement, document.body, ...docume
     e => e.scrollWidth - e.clientWidth))"""
 SEARCH = """query => {
     const [, terms, excluded, highlighted, objects] = Search._parseQuery(query);
-    return Search._performSearch(query, terms, excluded, highlighted, objects).map(r => [r[0], r[1], r[2] || '']).reverse();
+    const results = Search._performSearch(query, terms, excluded, highlighted, objects); // the best is the last
+    return results.map(r => [r[0], r[1], r[2] || '']).reverse();
 }"""
 BACKGROUND = "() => getComputedStyle(document.body).backgroundColor.match(/\\d+/g).slice(0, 3).map(Number)"
 
@@ -195,7 +196,7 @@ def main():
     if not (folder / "index.html").exists():
         parser.error(f"there is no site in {folder}: make site")
     if not (shutil.which("chromium") or shutil.which("google-chrome")):
-        print("there is no Chromium: bash scripts/setup.sh site installs it")
+        print("there is no Chromium: bash scripts/setup.sh site-check installs it")
         return 77
     findings = check(folder)
     print("\n".join([*findings, f"{len(findings)} findings"]))
