@@ -13,7 +13,7 @@ export CMAKE_GENERATOR ?= Ninja
 endif
 
 .PHONY: all petsc demo check check-sanitized check-all bench install packages packages-cuda wheel wheel-cuda dist fuzz \
-    format tidy clean
+    site site-check format tidy clean
 
 all:
 	@bash scripts/setup.sh build
@@ -67,6 +67,15 @@ wheel-cuda:
 
 dist:
 	@bash scripts/dist.sh
+
+# The documentation as pages for a browser, in build/site; site-check opens them in headless Chromium.
+site:
+	@bash scripts/setup.sh site
+	@bash scripts/site.sh
+
+site-check: site
+	@bash scripts/setup.sh site-check
+	@bash scripts/site.sh check
 
 # make fuzz lists the targets; make fuzz TARGET=fuzz_NAME runs one until stopped.
 fuzz:

@@ -118,6 +118,7 @@ void cli_print_reference(FILE *stream)
 {
     fputs(
         "# Options of a solve\n\n"
+        "**When to use it.** You look for the option of what you want, or for what an option takes.\n\n"
         "Each option has one name, one set of values and one default on the command line, in Python, in C and in "
         "PETSc.\n"
         "`tessera solve --help` [explains them](command-line.md). `tessera --reference` prints this page.\n\n"

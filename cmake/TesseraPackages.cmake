@@ -19,10 +19,15 @@ string(TIMESTAMP TESS_PACKAGE_DATE "%a, %d %b %Y %H:%M:%S +0000" UTC) # of SOURC
 set(tess_package_files ${PROJECT_BINARY_DIR}/package_files)
 function(tess_package_documents component package)
     set(TESS_PACKAGE ${package})
+    set(copyright cmake/packages/copyright)
+    if(ARGN)
+        set(copyright ${ARGN})
+    endif()
     configure_file(cmake/packages/changelog.in ${tess_package_files}/${package}/changelog.Debian @ONLY)
     configure_file(CHANGELOG.md ${tess_package_files}/${package}/changelog COPYONLY)
-    install(FILES cmake/packages/copyright ${tess_package_files}/${package}/changelog.Debian
-                  ${tess_package_files}/${package}/changelog
+    install(FILES ${copyright} DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${package} COMPONENT ${component}
+            RENAME copyright)
+    install(FILES ${tess_package_files}/${package}/changelog.Debian ${tess_package_files}/${package}/changelog
             DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${package} COMPONENT ${component})
 endfunction()
 tess_package_documents(library ${tess_library_package})
@@ -30,6 +35,16 @@ tess_package_documents(development libtessera-dev)
 tess_package_documents(tool tessera)
 install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/libtessera-dev COMPONENT development
         PATTERN README.md EXCLUDE)
+
+# The site, where `make site` has made it or a tarball brought it: one package for every architecture.
+set(tess_site ${PROJECT_SOURCE_DIR}/build/site)
+if(EXISTS ${tess_site}/index.html AND NOT TESS_GPU_BACKEND STREQUAL "cuda")
+    list(APPEND CPACK_COMPONENTS_ALL site)
+    tess_package_documents(site tessera-doc cmake/packages/copyright.site)
+    install(DIRECTORY ${tess_site}/ DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/tessera-doc/html COMPONENT site)
+    install(FILES cmake/packages/doc-base RENAME tessera-doc DESTINATION ${CMAKE_INSTALL_DATADIR}/doc-base
+            COMPONENT site)
+endif()
 
 # The name is that of the whole series 0; `shlibs` below keeps programs from a version with another SONAME.
 set(tess_this_minor ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
@@ -105,4 +120,14 @@ verifies every answer by its true residual in FP64.
 .
 This package has the command tessera: solve, info, spmv, compare, timestep,
 generate and convert, its manual pages and its completions for shells.")
+
+set(CPACK_DEBIAN_SITE_PACKAGE_NAME tessera-doc)
+set(CPACK_DEBIAN_SITE_PACKAGE_SECTION doc)
+set(CPACK_DEBIAN_SITE_PACKAGE_ARCHITECTURE all)
+set(CPACK_DEBIAN_SITE_DESCRIPTION "Sparse linear systems in mixed precision (documentation)
+Tessera solves large sparse linear systems A x = b in mixed precision and
+verifies every answer by its true residual in FP64.
+.
+This package has the documentation as pages for a browser, with a search:
+how-tos, concepts, results, references of the command, of C and of Python.")
 include(CPack)

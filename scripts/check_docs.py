@@ -10,7 +10,8 @@ and units. A line `...` stands for any lines. <!-- gpu --> or <!-- illustrative 
 GPU, or something else that a test has not: it is not run. <!-- file: NAME --> says that a block has the text of a file.
 
 Each file of docs/results/raw is linked from a document, itself or its folder. A page of results says at its top which
-commit ran on what; README's figures are on the pages that it links. The tree has at most MOST_BYTES.
+commit ran on what, and each page of docs/ when to use it. README's figures are on the pages that it links. The tree has
+at most MOST_BYTES.
 """
 
 import argparse
@@ -32,6 +33,7 @@ RAW = "docs/results/raw/"
 MEASURED = re.compile(r"docs/results/(?!README)[^/]*\.md$")  # name their commit in bold at their top
 # The most bytes below a folder; "" is the whole tree. Sources and their tests are 10.7 million of it.
 MOST_BYTES = {"": 15_200_000, "docs/results/": 1_400_000}
+OPENED = re.compile(r"docs/(?!results/raw/).*\.md$")  # say at their top when to use them
 FIGURES = "README.md"  # a row of its tables that links to a page of results has no number that is not on that page
 GENERATED = re.compile(r"build/|(?:.*/)?(?:__pycache__|\.[a-z_]*cache|\.git)/")  # of a tarball, where git cannot tell
 # Documents whose sentences are not weighed yet, each with the reason.
@@ -96,6 +98,8 @@ def check_documents(root, tool):
             yield from doc_checks.check_figures(name, text, texts)
         if MEASURED.match(name):
             yield from doc_checks.check_commit(name, text)
+        if OPENED.match(name):
+            yield from doc_checks.check_opening(name, text)
         yield from doc_checks.check_links(name, text, places, read)
         yield from doc_checks.check_copies(name, text, places, read)
         if PROSE.match(name) and name not in UNWEIGHED:

@@ -105,6 +105,17 @@ def check_links(path, text, files, read):
             yield Finding("link", path, line, f"{target}: {place} has no heading for #{anchor}")
 
 
+# ---- how a page opens ----
+
+OPENING = re.compile(r"# [^\n]+\n\n\*\*When to (?:use|read) it\.\*\* \S")
+
+
+def check_opening(path, text):
+    """A page says first, in a sentence, to whom it is of use."""
+    if not OPENING.match(text):
+        yield Finding("opening", path, 1, "begin with the title and a paragraph '**When to use it.** ...', or 'read'")
+
+
 # ---- raw results, and the size of the tree ----
 
 

@@ -57,6 +57,17 @@ use_tool()
     must_fail command -v cc # the tool needs no compiler
 }
 
+# Present where build/site was, when the packages were made.
+read_site()
+{
+    if compgen -G '/tmp/packages/tessera-doc_*.deb' >/dev/null; then
+        apt-get install -y -q --no-install-recommends /tmp/packages/tessera-doc_*.deb
+        grep -q tess_solver_solve /usr/share/doc/tessera-doc/html/api/c/solver.html
+        apt-get purge -y -q tessera-doc
+        rm /tmp/packages/tessera-doc_*.deb
+    fi
+}
+
 build_examples()
 {
     apt-get install -y -q --no-install-recommends /tmp/packages/*.deb gcc g++ libc6-dev make cmake pkg-config
@@ -85,6 +96,7 @@ inside()
     export DEBIAN_FRONTEND=noninteractive PAGER=cat
     apt-get install -y -q --no-install-recommends /tmp/packages/libtessera0_*.deb /tmp/packages/tessera_*.deb
     use_tool
+    read_site
     build_examples
     remove_all
     echo "The packages were installed, used and removed."

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Installs the Debian packages that are missing, from packages.txt beside this script.
-# Usage: setup.sh build|check|ci
+# Usage: setup.sh build|check|ci|site|site-check
 # As root, or through sudo where it asks for no password or a terminal is there to ask on; otherwise it prints the one
 # command to run and exits with 1.
 set -eu
@@ -12,8 +12,10 @@ case "${1:-}" in
 build) groups="build" ;;
 check) groups="build check" ;;
 ci) groups="build check ci" ;;
+site) groups="site" ;;
+site-check) groups="site site-check" ;;
 *)
-    echo "usage: $0 build|check|ci" >&2
+    echo "usage: $0 build|check|ci|site|site-check" >&2
     exit 2
     ;;
 esac

@@ -148,7 +148,7 @@ _DOC = """
     - A may also be a `Matrix`, and M a preconditioner such as `ilu0(A)`; b may have several columns, which share one
       set-up, and x has the shape of b.
     - A RuntimeWarning gives the reason where `info` is below 0.
-    - The computation is in FP64; the type of x is SciPy's. Complex systems are solved in their real form.
+    - The computation is in FP64; the type of x is SciPy's. Complex systems too: x is then complex64 or complex128.
 
     Parameters
     ----------

@@ -5,6 +5,7 @@ import contextlib
 import io
 import os
 import pathlib
+import re
 import sys
 import tempfile
 import unittest
@@ -54,7 +55,8 @@ def check(files, *options):
 
 class CheckDocs(unittest.TestCase):
     def assert_found(self, files, *starts):
-        status, lines = check({**CLEAN, **files})
+        with mock.patch.object(check_docs, "OPENED", re.compile("docs/opened")):
+            status, lines = check({**CLEAN, **files})
         found = lines[:-1]
         self.assertEqual(len(found), len(starts), found)
         for line, start in zip(found, starts):
@@ -94,6 +96,13 @@ class CheckDocs(unittest.TestCase):
             self.assert_found({"docs/results/page.md": text}, "docs/results/page.md:1: commit: say in bold")
         self.assert_found({"docs/results/page.md": "# Page\n\n**Each row names its\ncommit.**\n",
                            "docs/results/README.md": "# Results\n"})
+
+    def test_pages_say_when_to_use_them(self):
+        self.assertTrue(check_docs.OPENED.match("docs/howto/a.md") and check_docs.OPENED.match("docs/results/a.md"))
+        self.assertFalse(check_docs.OPENED.match("docs/results/raw/a.md"))
+        self.assert_found({"docs/opened.md": "# Page\n\n**When to use it.** You have a page.\n"})
+        for text in ("# Page\n\nYou have a page.\n", "# Page\n\n```sh\n```\n\n**When to use it.** You have a page.\n"):
+            self.assert_found({"docs/opened.md": text}, "docs/opened.md:1: opening: begin with the title")
 
     def test_figures_are_on_the_pages(self):
         page = {"docs/results/page.md": "**Commit 1.** | 1.30 | and 0.9, to 2.50x\n"}
