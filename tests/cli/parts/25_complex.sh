@@ -13,7 +13,8 @@ expect 0 solve h.mtx --device cpu --rtol 1e-10 --output x.mtx --json solve.json
 out_has '^matrix +h\.mtx: n = 144, 672 nonzeros, complex$'
 out_has '^right-hand side +ones, \|\|b\|\| = 12;'
 out_has '^why +the matrix is not Hermitian'
-json solve.json 'j["complex"] and j["n"] == j["ncols"] == 144 and j["verified"] and j["row_residual"]["backward_row"] <= 144'
+json solve.json 'j["complex"] and j["n"] == j["ncols"] == 144 and j["verified"]'
+json solve.json 'j["row_residual"]["backward_row"] <= 144'
 [ "$(sed -n 1p x.mtx)" = '%%MatrixMarket matrix array complex general' ] && pass || fail "x.mtx is not complex"
 expect 0 verify h.mtx ones x.mtx --rtol 1e-10 --json verify.json
 json verify.json 'j["met"] and j["nrows"] == 144 and all(row["row"] <= 144 for row in j["rows"])'
