@@ -365,7 +365,7 @@ cleanup:
 
 extern "C" const assembled_ops *assembled_gpu_ops(void)
 {
-    static const assembled_ops table = {diagonal_of, true_residual, check};
+    static const assembled_ops table = {diagonal_of, true_residual, check, NULL};
 
     return &table;
 }
