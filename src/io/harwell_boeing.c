@@ -58,7 +58,9 @@ bool harwell_boeing_knows(const file_head *head)
     text_word word;
     int64_t number = 0;
 
-    if (!text_next_line(&t) || !text_next_line(&t)) { return false; }
+    for (int i = 0; i < 2; i++) {
+        if (!text_next_line(&t)) { return false; }
+    }
     text_word rest = t.line;
     for (int i = 0; i < 4; i++) { /* four counts; a fifth may be absent */
         if (!text_next_word(&rest, " \t", &word) || !text_integer(word, &number)) { return false; }

@@ -201,13 +201,14 @@ static tess_status read_dense(h5_file *f, const h5_variable *v, file_array *out)
     const h5_object *o = &v->data;
     unsigned char *bytes = NULL;
     const int64_t items = h5_items(o);
+    const int64_t rows = v->nrows > 0 ? v->nrows : 1, columns = v->ncols > 0 ? v->ncols : 1; /* without: no items */
     const int parts = o->type.parts;
     tess_status status = h5_read(f, o, &bytes);
 
     *out = (file_array){.nrows = v->nrows, .ncols = v->ncols, .is_complex = parts == 2};
     if (status == TESS_SUCCESS) { status = file_array_allocate(f->b->ctx, out); }
     for (int64_t k = 0; k < items && status == TESS_SUCCESS; k++) {
-        const int64_t row = v->reversed ? k % v->nrows : k / v->ncols, col = v->reversed ? k / v->nrows : k % v->ncols;
+        const int64_t row = v->reversed ? k % rows : k / columns, col = v->reversed ? k / rows : k % columns;
 
         copy_value(o, bytes, k, out->val + parts * (row + col * v->nrows));
     }

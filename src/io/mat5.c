@@ -112,6 +112,14 @@ static tess_status take_numbers(mat_span *s, int64_t count, mat_element *out)
     return out->size / item_bytes(out->type) >= count ? TESS_SUCCESS : fail_mat(s, "an array is too short");
 }
 
+/* How many numbers an element has; 0: it has none. */
+static int64_t items_of(const mat_element *e)
+{
+    const int64_t bytes = item_bytes(e->type);
+
+    return bytes > 0 ? (int64_t)e->size / bytes : 0;
+}
+
 /* ---- variables ---- */
 
 /* Flags, sizes and name of a variable. *numbers false: it has others than two dimensions, or no numbers. */
@@ -129,7 +137,7 @@ static tess_status open_array(const mat_span *s, const mat_element *e, mat_array
     a->is_complex = (flags >> 8 & FLAG_COMPLEX) != 0;
     if (a->class > CLASS_LAST) { return TESS_SUCCESS; } /* functions and objects, whose layout differs */
     TESS_TRY(take_numbers(&a->rest, 2, &part));
-    const bool table = part.size / item_bytes(part.type) == 2;
+    const bool table = items_of(&part) == 2;
     a->nrows = integer_at(s, &part, 0);
     a->ncols = integer_at(s, &part, 1);
     TESS_TRY(take_element(&a->rest, &part));
@@ -383,6 +391,18 @@ static tess_status check_sizes(const mat_array *a)
     return status == TESS_SUCCESS && few ? file_check_rows(a->rest.b, a->nrows) : status;
 }
 
+/* The row of an entry of column j. */
+static tess_status take_row(const mat_array *a, const mat_span *s, double index, int64_t j, int32_t *row)
+{
+    if (!(index >= 0.0 && index < (double)a->nrows)) {
+        return tess_fail_at(s->b->ctx, TESS_OUT_OF_RANGE, s->b->name, 0, NULL,
+                            "row %g of column %lld is outside of the matrix; 0 to %lld were expected", index,
+                            (long long)j, (long long)a->nrows - 1);
+    }
+    *row = (int32_t)index;
+    return TESS_SUCCESS;
+}
+
 /* Entries of columns: ir and jc, then values. The arrays of *e belong to *held. */
 static tess_status sparse_entries(const mat_array *a, tess_entries *e, void *held[3])
 {
@@ -396,7 +416,7 @@ static tess_status sparse_entries(const mat_array *a, tess_entries *e, void *hel
 
     TESS_TRY(take_numbers(&s, 0, &ir));
     TESS_TRY(take_numbers(&s, a->ncols + 1, &jc));
-    const int64_t stored = ir.size / item_bytes(ir.type), count = integer_at(&s, &jc, a->ncols);
+    const int64_t stored = items_of(&ir), count = integer_at(&s, &jc, a->ncols);
     if (count < 0 || count > stored || number_at(&s, &jc, 0) != 0.0) { TESS_TRY(fail_mat(&s, "columns out of order")); }
     TESS_TRY(take_parts(&s, a, count, part));
     *e = (tess_entries){.nrows = a->nrows, .ncols = a->ncols, .count = count, .is_complex = a->is_complex};
@@ -411,14 +431,7 @@ static tess_status sparse_entries(const mat_array *a, tess_entries *e, void *hel
 
         if (end < (double)k || end > (double)count) { TESS_TRY(fail_mat(&s, "columns out of order")); }
         for (; k < (int64_t)end; k++) {
-            const double index = number_at(&s, &ir, k);
-
-            if (!(index >= 0.0 && index < (double)a->nrows)) {
-                TESS_TRY(tess_fail_at(ctx, TESS_OUT_OF_RANGE, s.b->name, 0, NULL,
-                                      "row %g of column %lld is outside of the matrix; 0 to %lld were expected", index,
-                                      (long long)j, (long long)a->nrows - 1));
-            }
-            row[k] = (int32_t)index;
+            TESS_TRY(take_row(a, &s, number_at(&s, &ir, k), j, &row[k]));
             col[k] = (int32_t)j;
             for (int p = 0; p < parts; p++) {
                 val[parts * k + p] = number_at(&s, &part[p], k);

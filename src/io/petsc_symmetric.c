@@ -83,30 +83,36 @@ static bool is_named(const char *path, const char *word)
     return false;
 }
 
+/* Entry k of a, of row i, where it is and, beyond the blocks on the diagonal, where its image is: counts it in the
+   lengths of rows, or puts it where row_ptr says that these go on. */
+static void place(const file_csr *a, int64_t i, int64_t k, int64_t size, bool count, file_csr *whole)
+{
+    const int64_t j = a->col_ind[k], parts = a->is_complex ? 2 : 1;
+    const int64_t rows[] = {i, j}, cols[] = {j, i};
+
+    for (int copy = 0; copy < (j >= i / size * size + size ? 2 : 1); copy++) {
+        if (count) {
+            whole->row_ptr[rows[copy] + 1]++;
+            continue;
+        }
+        const int64_t at = whole->row_ptr[rows[copy]]++;
+        whole->col_ind[at] = (int32_t)cols[copy];
+        memcpy(whole->val + parts * at, a->val + parts * k, (size_t)parts * sizeof *a->val);
+    }
+}
+
 /* Adds the mirror image of what is beyond the blocks on the diagonal. */
 static tess_status mirror(tess_context *ctx, file_csr *a, int64_t size)
 {
-    const int parts = a->is_complex ? 2 : 1;
     file_csr whole = {
         .nrows = a->nrows, .ncols = a->ncols, .nnz = 2 * a->nnz - a->nrows * size, .is_complex = a->is_complex};
     tess_status status = file_csr_allocate(ctx, &whole);
 
     if (status != TESS_SUCCESS) { return status; }
-    for (int pass = 0; pass < 2; pass++) { /* lengths, then entries: row_ptr[i] is where row i goes on */
+    for (int pass = 0; pass < 2; pass++) {
         for (int64_t i = 0; i < a->nrows; i++) {
             for (int64_t k = a->row_ptr[i]; k < a->row_ptr[i + 1]; k++) {
-                const int64_t j = a->col_ind[k];
-                const int64_t rows[] = {i, j}, cols[] = {j, i};
-
-                for (int copy = 0; copy < (j >= i / size * size + size ? 2 : 1); copy++) {
-                    if (pass == 0) {
-                        whole.row_ptr[rows[copy] + 1]++;
-                        continue;
-                    }
-                    const int64_t at = whole.row_ptr[rows[copy]]++;
-                    whole.col_ind[at] = (int32_t)cols[copy];
-                    memcpy(whole.val + parts * at, a->val + parts * k, (size_t)parts * sizeof *a->val);
-                }
+                place(a, i, k, size, pass == 0, &whole);
             }
         }
         if (pass == 0) { file_csr_sum_lengths(&whole); }

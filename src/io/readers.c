@@ -47,18 +47,18 @@ static bool no_file(const file_head *head)
 }
 
 static const file_reader readers[] = {
-    {FILE_CACHE, "binary cache", cache_knows, NULL, NULL, false},
-    {FILE_NPY, "NumPy array", npy_knows, npy_read_matrix, npy_read_array, false},
-    {FILE_NPZ, "NumPy archive", npz_knows, npz_read_matrix, NULL, false},
-    {FILE_PETSC, "PETSc binary file", petsc_knows, petsc_read_matrix, petsc_read_vectors, false},
-    {FILE_MATLAB, "MATLAB file", mat5_knows, mat5_read_matrix, mat5_read_array, true},
-    {FILE_HDF5, "HDF5 file", hdf5_knows, hdf5_read_matrix, hdf5_read_array, true},
-    {FILE_AMGX, "Matrix Market file of AmgX", amgx_knows, amgx_read_matrix, amgx_read_array, false},
-    {FILE_HARWELL_BOEING, "Harwell-Boeing file", harwell_boeing_knows, harwell_boeing_read_matrix,
-     harwell_boeing_read_array, false},
-    {FILE_HYPRE, "hypre IJ file", hypre_knows, hypre_read_matrix, hypre_read_array, false},
-    {FILE_PLAIN, "text file", plain_knows, plain_read_matrix, plain_read_array, false},
-    {FILE_TEXT, "Matrix Market", no_file, NULL, NULL, false},
+    {"binary cache", cache_knows, NULL, NULL, FILE_CACHE, false},
+    {"NumPy array", npy_knows, npy_read_matrix, npy_read_array, FILE_NPY, false},
+    {"NumPy archive", npz_knows, npz_read_matrix, NULL, FILE_NPZ, false},
+    {"PETSc binary file", petsc_knows, petsc_read_matrix, petsc_read_vectors, FILE_PETSC, false},
+    {"MATLAB file", mat5_knows, mat5_read_matrix, mat5_read_array, FILE_MATLAB, true},
+    {"HDF5 file", hdf5_knows, hdf5_read_matrix, hdf5_read_array, FILE_HDF5, true},
+    {"Matrix Market file of AmgX", amgx_knows, amgx_read_matrix, amgx_read_array, FILE_AMGX, false},
+    {"Harwell-Boeing file", harwell_boeing_knows, harwell_boeing_read_matrix, harwell_boeing_read_array,
+     FILE_HARWELL_BOEING, false},
+    {"hypre IJ file", hypre_knows, hypre_read_matrix, hypre_read_array, FILE_HYPRE, false},
+    {"text file", plain_knows, plain_read_matrix, plain_read_array, FILE_PLAIN, false},
+    {"Matrix Market", no_file, NULL, NULL, FILE_TEXT, false},
 };
 
 enum { READERS = (int)(sizeof readers / sizeof readers[0]) };

@@ -13,11 +13,11 @@ typedef struct file_head {
 } file_head;
 
 typedef struct file_reader {
-    file_kind kind;
     const char *text; /* what a person calls it */
     bool (*knows)(const file_head *head);
     tess_status (*matrix)(const blob *b, file_csr *out); /* NULL: no matrix in such a file */
     tess_status (*array)(const blob *b, file_array *out);
+    file_kind kind;
     bool has_members; /* variables with names, of which NAME:VARIABLE takes one */
 } file_reader;
 

@@ -427,7 +427,7 @@ static void hard_cases_end(void **state)
         double complex a[4], b[2];
         bool solvable;
     } cases[] = {{2, {0.0, I, I, 0.0}, {1.0, 0.0}, true}, /* (r, A r) = 0 */
-                 {2, {1.0, I, -I, 1.0}, {1.0, -I}, true},           {2, {1.0, I, -I, 1.0}, {1.0, 0.0}, false},
+                 {2, {1.0, I, -I, 1.0}, {1.0, -I}, true},          {2, {1.0, I, -I, 1.0}, {1.0, 0.0}, false},
                  {2, {0.0, 0.0, 0.0, 0.0}, {1.0, 2.0 * I}, false}, {2, {NAN, 0.0, 0.0, 1.0}, {1.0, 1.0}, false},
                  {2, {1.0, 2.0 * I, 0.5, 3.0}, {0.0, 0.0}, true},  {1, {2.0 * I}, {4.0}, true}};
     tess_context *ctx = open_device(1);
