@@ -428,6 +428,11 @@ void tess_precond_factors_init_sized(tess_precond_factors *factors, size_t size)
     result_init(factors, size);
 }
 
+bool tess_precond_has_factors(const tess_precond *m)
+{
+    return turned_inside(m)->ops->factors != NULL;
+}
+
 tess_status tess_precond_get_factors(const tess_precond *m, tess_precond_factors *out)
 {
     TESS_REQUIRE(NULL, m);

@@ -93,6 +93,8 @@ tess_status tess_precond_create_renewable(const tess_matrix *a, const tess_preco
                                           tess_precond **out);
 /* The inverse diagonal that fused vector operations apply themselves: that of FP64 Jacobi; else NULL. */
 const double *tess_precond_scale(const tess_precond *m);
+/* Whether it has factors to tell of; also one of turned rows. */
+bool tess_precond_has_factors(const tess_precond *m);
 /* Whether its matrix has newer values than those that it is of. m may be NULL. */
 bool tess_precond_is_old(const tess_precond *m);
 /* Changes when a recorded application becomes out of date. */

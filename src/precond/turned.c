@@ -167,13 +167,6 @@ static void count_blocks(const tess_precond *m, int64_t *counts)
     tess_precond_blocks_per_precision(own_of(m)->m, counts);
 }
 
-static void factors(const tess_precond *m, tess_precond_factors *out)
-{
-    const tess_precond *inner = own_of(m)->m;
-
-    if (inner->ops->factors) { inner->ops->factors(inner, out); }
-}
-
 static void destroy(tess_precond *m)
 {
     turned_precond *t = own_of(m);
@@ -197,7 +190,6 @@ static const tess_precond_ops turned_ops = {.kind = TESS_PRECOND_NONE,
                                             .can_widen = can_widen,
                                             .bytes = bytes,
                                             .count_blocks = count_blocks,
-                                            .factors = factors,
                                             .destroy = destroy};
 
 static tess_status fill(tess_precond *m)

@@ -23,7 +23,7 @@ static void describe_precond(const tess_precond *outmost, tess_solve_result *r)
     tess_precond_factors factors = {.size = sizeof factors};
 
     r->precond.kind = m ? m->kind : TESS_PRECOND_NONE;
-    if (!m || !m->ops->factors || tess_precond_get_factors(m, &factors) != TESS_SUCCESS) { return; }
+    if (!m || !tess_precond_has_factors(m) || tess_precond_get_factors(m, &factors) != TESS_SUCCESS) { return; }
     r->precond.shift = factors.shift;
     r->precond.triangle_level_sets[0] = factors.lower_level_sets;
     r->precond.triangle_level_sets[1] = factors.upper_level_sets;

@@ -3,6 +3,7 @@
 #include "solver/krylov.h"
 
 #include "dense/columns.h"
+#include "device/iteration_end.h"
 #include "solver/extension.h"
 
 tess_status krylov_fused(const tess_krylov *k, tess_fused op)
@@ -110,4 +111,14 @@ bool krylov_precond_is_apart(const tess_precond *m)
 bool krylov_precond_takes_one(const tess_precond *m)
 {
     return krylov_precond_is_apart(m) && !tess_precond_takes_columns(m);
+}
+
+tess_status krylov_stop(const tess_krylov *k, tess_reason reason)
+{
+    tess_loop_state state;
+    const tess_status status = k->ctx->backend->download(k->ctx, &state, k->state, sizeof state);
+
+    if (status != TESS_SUCCESS) { return status; }
+    loop_stop(&state, TESS_LOOP_STOPPED, reason);
+    return k->ctx->backend->upload(k->ctx, k->state, &state, sizeof state);
 }

@@ -106,6 +106,8 @@ tess_status krylov_iteration_spmv(const tess_krylov *k, int product, const doubl
 tess_status krylov_fused(const tess_krylov *k, tess_fused op);
 /* z = M^-1 r by the preconditioner's own pass. */
 tess_status krylov_precondition(const tess_krylov *k, const double *r, double *z, tess_reduction reduction);
+/* Ends the cycle within an iteration, for methods whose scalars are the host's. */
+tess_status krylov_stop(const tess_krylov *k, tess_reason reason);
 /* True if the preconditioner needs that pass: it is neither absent nor a diagonal. */
 bool krylov_precond_is_apart(const tess_precond *m);
 

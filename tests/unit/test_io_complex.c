@@ -313,7 +313,11 @@ static void test_large_files(void **state)
 
         (void)snprintf(path, sizeof path, "%s/a%s", folder, of_matrix[k / 2]);
         assert_ok(ctx, tess_gallery_create(ctx, requests[k % 2], 1, &size, &a));
-        assert_ok(ctx, tess_matrix_write(a, path, 0));
+        if (tess_matrix_write(a, path, 0) == TESS_UNSUPPORTED) { /* a build without libzip */
+            assert_int_equal(k / 2, 1);
+            tess_matrix_destroy(a);
+            continue;
+        }
         assert_ok(ctx, tess_matrix_read(ctx, path, &again, NULL));
         assert_int_equal(tess_matrix_is_complex(again), k % 2);
         written = decode_matrix(a);

@@ -87,7 +87,7 @@ static tess_status start(tess_krylov *k)
     TESS_TRY(products(k, 2, (const double *[]){shadow, shadow}, (const double *[]){k->r, shadow}, sums));
     own->rho = sums[0];
     own->shadow_norm = sqrt(creal(sums[1]));
-    if (!complex_is_finite(own->rho)) { status = complex_stop(k, TESS_REASON_NAN_OR_INF); }
+    if (!complex_is_finite(own->rho)) { status = krylov_stop(k, TESS_REASON_NAN_OR_INF); }
 cleanup:
     return status;
 }
@@ -185,7 +185,7 @@ static tess_status iterate(void *krylov)
     k->iterated += 1;
     TESS_TRY(half_step(k, &reason));
     if (reason == TESS_REASON_RUNNING) { TESS_TRY(stabilize(k, &reason)); }
-    status = reason == TESS_REASON_RUNNING ? advance(k) : complex_stop(k, reason);
+    status = reason == TESS_REASON_RUNNING ? advance(k) : krylov_stop(k, reason);
 cleanup:
     return status;
 }

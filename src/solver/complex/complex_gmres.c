@@ -269,8 +269,8 @@ static tess_status end_iteration(const tess_krylov *k, double whole, double norm
 {
     complex_gmres *g = own_of(k);
 
-    if (!scalar_is_finite(whole) || !scalar_is_finite(norm)) { return complex_stop(k, TESS_REASON_NAN_OR_INF); }
-    if (!close_column(g, norm, ROUNDOFFS * whole)) { return complex_stop(k, TESS_REASON_BREAKDOWN); }
+    if (!scalar_is_finite(whole) || !scalar_is_finite(norm)) { return krylov_stop(k, TESS_REASON_NAN_OR_INF); }
+    if (!close_column(g, norm, ROUNDOFFS * whole)) { return krylov_stop(k, TESS_REASON_BREAKDOWN); }
     return complex_end_iteration(k, cabs(g->g[g->last]), TESS_REASON_RUNNING);
 }
 
@@ -295,7 +295,7 @@ static tess_status iterate(void *krylov)
     if (norm <= ROUNDOFFS * whole) { norm = 0.0; }
     TESS_TRY(end_iteration(k, whole, norm));
     TESS_TRY(complex_runs(k, &runs));
-    if (runs && g->last == g->most) { return complex_stop(k, TESS_REASON_RUNNING); }
+    if (runs && g->last == g->most) { return krylov_stop(k, TESS_REASON_RUNNING); }
     if (runs && norm > 0.0) { status = divide(k, g->two, norm, newest + g->ld); }
 cleanup:
     return status;

@@ -28,16 +28,6 @@ tess_status complex_end_iteration(const tess_krylov *k, double norm, tess_reason
     return k->ctx->backend->upload(k->ctx, k->state, &state, sizeof state);
 }
 
-tess_status complex_stop(const tess_krylov *k, tess_reason reason)
-{
-    tess_loop_state state;
-    const tess_status status = k->ctx->backend->download(k->ctx, &state, k->state, sizeof state);
-
-    if (status != TESS_SUCCESS) { return status; }
-    loop_stop(&state, TESS_LOOP_STOPPED, reason);
-    return k->ctx->backend->upload(k->ctx, k->state, &state, sizeof state);
-}
-
 tess_status complex_precondition(const tess_krylov *k, const double *r, double *z)
 {
     if (tess_precond_is_identity(k->precond)) {

@@ -35,8 +35,6 @@ tess_status complex_runs(const tess_krylov *k, bool *runs);
 /* The end of an iteration with that residual norm. reason: RUNNING, or why the recurrence ends here, if the residual
    does not. */
 tess_status complex_end_iteration(const tess_krylov *k, double norm, tess_reason reason);
-/* Ends the cycle within an iteration. */
-tess_status complex_stop(const tess_krylov *k, tess_reason reason);
 /* z := M^-1 r; without a preconditioner a copy, unless z is r. */
 tess_status complex_precondition(const tess_krylov *k, const double *r, double *z);
 

@@ -203,16 +203,6 @@ cleanup:
     return status;
 }
 
-static tess_status stop(const tess_krylov *k, tess_reason reason)
-{
-    tess_loop_state state;
-    tess_status status = k->ctx->backend->download(k->ctx, &state, k->state, sizeof state);
-
-    if (status != TESS_SUCCESS) { return status; }
-    loop_stop(&state, TESS_LOOP_STOPPED, reason);
-    return k->ctx->backend->upload(k->ctx, k->state, &state, sizeof state);
-}
-
 /* d += step u, r -= step g; ||r|| ends the iteration. */
 static tess_status advance(const tess_krylov *k, double step, const double *u, const double *g)
 {
@@ -305,8 +295,10 @@ static tess_status step_within(const tess_krylov *k, int step)
     TESS_TRY(make_direction(k, step));
     TESS_TRY(biorthogonalize(k, step));
     beta = idr->f[step] / idr->m[step][step];
-    if (scalar_is_finite(idr->m[step][step]) && !scalar_is_finite(beta)) { return stop(k, TESS_REASON_BREAKDOWN); }
-    if (!scalar_is_finite(beta)) { return stop(k, TESS_REASON_NAN_OR_INF); }
+    if (scalar_is_finite(idr->m[step][step]) && !scalar_is_finite(beta)) {
+        return krylov_stop(k, TESS_REASON_BREAKDOWN);
+    }
+    if (!scalar_is_finite(beta)) { return krylov_stop(k, TESS_REASON_NAN_OR_INF); }
     for (int i = step; i < idr->s; i++) {
         idr->f[i] = i == step ? 0.0 : idr->f[i] - beta * idr->m[i][step];
     }
@@ -343,9 +335,9 @@ static tess_status step_into(const tess_krylov *k)
     TESS_TRY(precondition(k, k->r, v));
     TESS_TRY(krylov_spmv(k, v, t, (tess_reduction){0}));
     TESS_TRY(measure(k, t, &norm_t, &norm_r, &along));
-    if (!scalar_is_finite(norm_t) || !scalar_is_finite(along)) { return stop(k, TESS_REASON_NAN_OR_INF); }
+    if (!scalar_is_finite(norm_t) || !scalar_is_finite(along)) { return krylov_stop(k, TESS_REASON_NAN_OR_INF); }
     cosine = along / norm_t / norm_r;
-    if (!(fabs(cosine) > 0.0) || !scalar_is_finite(cosine)) { return stop(k, TESS_REASON_BREAKDOWN); }
+    if (!(fabs(cosine) > 0.0) || !scalar_is_finite(cosine)) { return krylov_stop(k, TESS_REASON_BREAKDOWN); }
     idr->omega = cosine * (norm_r / norm_t);
     if (fabs(cosine) < KAPPA) { idr->omega *= KAPPA / fabs(cosine); }
     status = advance(k, idr->omega, v, t);
