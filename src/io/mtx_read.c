@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads matrices: recognises the kind of file, reads its entries, and assembles them. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -63,21 +64,66 @@ static int64_t count_zeros(const tess_context *ctx, const tess_assembled *made, 
 
 /* ---- matrices ---- */
 
-/* A symmetric file that gives some positions above and below the diagonal: their values would be summed. */
-static tess_status check_triangles(const text_source *source, const mtx_header *header, int64_t upper, int64_t lower,
-                                   int64_t duplicates)
+/*
+ * Is the sum of the entries and their mirror images twice the entries alone? Then each was listed with its mirror
+ * image. Both sides of a pair are looked at, so that a sum that is rounded deceives neither.
+ */
+static bool is_doubled(const tess_context *ctx, const tess_assembled *sum, const tess_assembled *alone, int block)
 {
-    if (header->symmetry == TESS_SYMMETRY_GENERAL || upper == 0) { return TESS_SUCCESS; }
-    if (lower > 0 && duplicates > 0) {
-        return tess_fail_at(source->ctx, TESS_PARSE, source->name, header->size_line,
-                            "write only the lower triangle, or 'general' in the banner",
-                            "the banner says symmetric, but the file has %s above the diagonal and %lld others, and "
-                            "some positions occur twice",
-                            tess_count(upper, "entry").text, (long long)lower);
+    const int64_t *wide = alone->row_ptr;
+    const int32_t *narrow = alone->row_ptr;
+    int64_t others = 0;
+
+    if (sum->nnz != alone->nnz || alone->duplicates > 0) { return false; }
+#pragma omp parallel for schedule(static) reduction(+ : others) num_threads(tess_io_threads(ctx, alone->nnz))
+    for (int64_t i = 0; i < alone->nrows; i++) {
+        const int64_t end = alone->row_ptr_bits == 32 ? narrow[i + 1] : wide[i + 1];
+
+        for (int64_t k = alone->row_ptr_bits == 32 ? narrow[i] : wide[i]; k < end; k++) {
+            const double times = alone->col_ind[k] / block == i / block ? 1.0 : 2.0;
+
+            others +=
+                sum->col_ind[k] != alone->col_ind[k] || !isfinite(sum->val[k]) || sum->val[k] != times * alone->val[k];
+        }
     }
-    tess_log(source->ctx, TESS_LOG_INFO, "%s: a symmetric file has %s above the diagonal, mirrored to below",
-             source->name, tess_count(upper, "entry").text);
-    return TESS_SUCCESS;
+    return others == 0;
+}
+
+/*
+ * A symmetric file that gives positions above and below the diagonal, whose values were summed into *made. One that
+ * lists the whole matrix is read as it stands; of any other nobody knows what is meant.
+ */
+static tess_status settle_triangles(const text_source *source, const mtx_header *header, const tess_entries *entries,
+                                    int64_t upper, tess_assembled *made)
+{
+    const int64_t lower = header->entries - upper;
+    tess_entries all = *entries;
+    tess_assembled whole = {0};
+
+    if (header->symmetry == TESS_SYMMETRY_GENERAL || upper == 0) { return TESS_SUCCESS; }
+    if (lower == 0 || made->duplicates == 0) {
+        tess_log(source->ctx, TESS_LOG_INFO, "%s: a symmetric file has %s above the diagonal, mirrored to below",
+                 source->name, tess_count(upper, "entry").text);
+        return TESS_SUCCESS;
+    }
+    all.symmetry = TESS_SYMMETRY_GENERAL;
+    const tess_status status = tess_assemble_entries(source->ctx, &all, &whole);
+    if (status != TESS_SUCCESS) { return status; }
+    if (is_doubled(source->ctx, made, &whole, header->is_complex ? 2 : 1)) {
+        tess_log(source->ctx, TESS_LOG_WARN,
+                 "%s: the banner says symmetric, but the file lists both triangles; they agree, and each entry counts "
+                 "once",
+                 source->name);
+        tess_assembled_release(source->ctx, made);
+        *made = whole;
+        return TESS_SUCCESS;
+    }
+    tess_assembled_release(source->ctx, &whole);
+    return tess_fail_at(source->ctx, TESS_PARSE, source->name, header->size_line,
+                        "write only the lower triangle, or 'general' in the banner",
+                        "the banner says symmetric, but the file has %s above the diagonal and %lld others, some "
+                        "positions occur twice, and the triangles do not agree",
+                        tess_count(upper, "entry").text, (long long)lower);
 }
 
 static void describe(const text_source *source, const mtx_header *header, const tess_assembled *made,
@@ -117,24 +163,24 @@ static tess_status read_text(text_source *source, tess_matrix **out, tess_mtx_in
     tess_context *ctx = source->ctx;
     mtx_header header = {0};
     mtx_entries entries = {0};
+    tess_entries given;
     tess_assembled made = {0};
     int64_t upper = 0;
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(read_entries(source, &header, &entries, &upper));
     if (!header.coordinate) { TESS_TRY(spell_positions(ctx, &header, &entries)); }
-    TESS_TRY(tess_assemble_entries(ctx,
-                                   &(tess_entries){.nrows = header.nrows,
-                                                   .ncols = header.ncols,
-                                                   .count = entries.count,
-                                                   .row = entries.row,
-                                                   .col = entries.col,
-                                                   .val = entries.val,
-                                                   .symmetry = header.symmetry,
-                                                   .is_complex = header.is_complex},
-                                   &made));
+    given = (tess_entries){.nrows = header.nrows,
+                           .ncols = header.ncols,
+                           .count = entries.count,
+                           .row = entries.row,
+                           .col = entries.col,
+                           .val = entries.val,
+                           .symmetry = header.symmetry,
+                           .is_complex = header.is_complex};
+    TESS_TRY(tess_assemble_entries(ctx, &given, &made));
+    TESS_TRY(settle_triangles(source, &header, &given, upper, &made));
     mtx_entries_release(ctx, &entries);
-    TESS_TRY(check_triangles(source, &header, upper, header.entries - upper, made.duplicates));
     describe(source, &header, &made, info);
     status = adopt(ctx, header.ncols, header.is_complex, &made, out);
     made = (tess_assembled){0};

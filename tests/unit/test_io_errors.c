@@ -130,7 +130,11 @@ static void test_entries(void **state)
          4,
          {"'5'", "diagonal"}},
         {"%%MatrixMarket matrix array real general\n2 1\n1\n2 3\n", TESS_PARSE, 4, {"'3'", "end of the line"}},
-        {SYM "2 2 3\n1 1 1\n2 1 5\n1 2 5\n", TESS_PARSE, 2, {"above", "twice"}},
+        {SYM "2 2 3\n1 1 1\n2 1 5\n1 2 6\n", TESS_PARSE, 2, {"above", "do not agree"}},
+        {SYM "2 2 2\n2 1 1\n1 2 1.0000000000000002\n", TESS_PARSE, 2, {"above", "do not agree"}},
+        {SYM "2 2 2\n2 1 1e308\n1 2 1.2e308\n", TESS_PARSE, 2, {"above", "do not agree"}},
+        {SYM "3 3 3\n2 1 5\n1 2 5\n3 1 7\n", TESS_PARSE, 2, {"above", "do not agree"}},
+        {SYM "2 2 4\n2 1 5\n2 1 5\n1 2 5\n1 2 5\n", TESS_PARSE, 2, {"above", "do not agree"}},
     };
 
     (void)state;

@@ -85,6 +85,18 @@ static void test_shipped_matrices(void **state)
     }
 }
 
+/* young2c calls itself symmetric and lists both triangles, 494 of whose entries differ from their mirror image. */
+static void check_contradiction(const char *path)
+{
+    tess_context *ctx = open_cpu(2);
+    tess_matrix *m = NULL;
+
+    assert_int_equal(tess_matrix_read(ctx, path, &m, NULL), TESS_PARSE);
+    assert_non_null(strstr(tess_context_last_error(ctx)->message, "the triangles do not agree"));
+    assert_null(m);
+    tess_context_destroy(ctx);
+}
+
 /* A line of the manifest: name, rows, columns, nonzeros, class, kind, ... */
 static void check_manifest_line(const char *folder, const char *line)
 {
@@ -94,6 +106,10 @@ static void check_manifest_line(const char *folder, const char *line)
     assert_int_equal(sscanf(line, "%255s %lld %lld %lld %63s %255s", name, &nrows, &ncols, &nnz, class, kind), 6);
     snprintf(path, sizeof path, "%s/%s.mtx.gz", folder, name);
     if (access(path, R_OK) != 0) { return; }
+    if (strcmp(name, "young2c") == 0) {
+        check_contradiction(path);
+        return;
+    }
     const bool is_complex = strncmp(kind, "complex", 7) == 0;
     check_file(path, is_complex ? 2 * nrows : nrows, is_complex ? 2 * ncols : ncols, is_complex ? 4 * nnz : nnz);
 }

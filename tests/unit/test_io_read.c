@@ -137,6 +137,22 @@ static void test_upper_triangle(void **state)
     check_text("%%MatrixMarket matrix coordinate real symmetric\n3 3 3\n1 1 4\n1 2 -1\n3 2 2\n", &symmetric_3, NULL);
 }
 
+/* Both triangles, which agree: every entry counts once. */
+static void test_both_triangles(void **state)
+{
+    static const char skew[] = "%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 2\n2 1 3\n1 2 -3\n";
+    tess_mtx_info info = {.size = sizeof info};
+
+    (void)state;
+    check_text("%%MatrixMarket matrix coordinate real symmetric\n3 3 5\n1 1 4\n2 1 -1\n1 2 -1\n2 3 2\n3 2 2\n",
+               &symmetric_3, &info);
+    assert_true(info.symmetry == 1 && info.entries == 5 && info.nonzeros == 5 && info.duplicates == 0);
+    check_text(skew, &EXPECT(2, 2, 2, (const int64_t[]){0, 1, 2}, (const int32_t[]){1, 0}, (const double[]){-3.0, 3.0}),
+               NULL);
+    check_text("%%MatrixMarket matrix coordinate pattern symmetric\n2 2 2\n1 2\n2 1\n",
+               &EXPECT(2, 2, 2, (const int64_t[]){0, 1, 2}, (const int32_t[]){1, 0}, (const double[]){1.0, 1.0}), NULL);
+}
+
 static void test_skew_symmetric(void **state)
 {
     const expectation skew = {
@@ -355,9 +371,8 @@ static void test_files(void **state)
 
 /* ---- memory ---- */
 
-static void test_failing_allocations(void **state)
+static void check_failing_allocations(const char *text)
 {
-    const char *text = "%%MatrixMarket matrix coordinate real symmetric\n3 3 4\n1 1 4\n3 2 2\n2 1 -1\n3 2 1\n";
     size_t packed = 0;
     unsigned char *gzip = compress_text(text, strlen(text), 1, &packed);
     heap h = {.fail_at = -1};
@@ -366,7 +381,6 @@ static void test_failing_allocations(void **state)
     int64_t held = 0;
     tess_status status = TESS_OUT_OF_MEMORY;
 
-    (void)state;
     tess_context_options_init(&options);
     options.device = TESS_DEVICE_CPU;
     options.threads = 2;
@@ -392,6 +406,14 @@ static void test_failing_allocations(void **state)
     free(gzip);
 }
 
+static void test_failing_allocations(void **state)
+{
+    (void)state;
+    check_failing_allocations("%%MatrixMarket matrix coordinate real symmetric\n"
+                              "3 3 4\n1 1 4\n3 2 2\n2 1 -1\n3 2 1\n");
+    check_failing_allocations("%%MatrixMarket matrix coordinate real symmetric\n2 2 3\n1 1 4\n1 2 2\n2 1 2\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -400,6 +422,7 @@ int main(void)
         cmocka_unit_test(test_integer_and_pattern),
         cmocka_unit_test(test_symmetric),
         cmocka_unit_test(test_upper_triangle),
+        cmocka_unit_test(test_both_triangles),
         cmocka_unit_test(test_skew_symmetric),
         cmocka_unit_test(test_duplicates_and_zeros),
         cmocka_unit_test(test_arrays),
