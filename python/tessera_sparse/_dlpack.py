@@ -5,6 +5,7 @@ import weakref
 
 import numpy as np
 
+from ._finalizers import finalize
 from ._library import lib
 
 # kDLCUDA, kDLCUDAManaged; and what the library reads of DLPack's (code, bits): 0 signed integers, 2 floating point.
@@ -44,10 +45,10 @@ def device_of(array):
 def _give_back(address, context):
     """Calls the deleter, after the context's work: kernels may still read. The lender's stream does not wait for it."""
     with context.lock:
-        lib.tess_context_synchronize(context.pointer)
+        finalize(lib.tess_context_synchronize, context.pointer)
     deleter = ManagedTensor.from_address(address).deleter
     if deleter:
-        _Deleter(deleter)(address)
+        finalize(_Deleter(deleter), address)
 
 
 def _is_contiguous(tensor, shape):

@@ -5,14 +5,13 @@ Python: during a call of the library none would run. The library calls back abou
 (tess_context_set_interrupt_check), so that they run, and stops if one raises an exception, such as KeyboardInterrupt.
 """
 import _signal  # the module signal makes enumerations of all that it takes and returns, which takes microseconds
+import importlib
+import sys
 import threading
 
 from . import _abi
+from ._finalizers import handlers_in_place
 from ._library import lib
-
-# Signals whose handlers are known to raise: Ctrl-C, time limits, requests to end.
-_COLLECTED = tuple(getattr(_signal, name) for name in ("SIGINT", "SIGALRM", "SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2",
-                                                       "SIGVTALRM", "SIGXCPU") if hasattr(_signal, name))
 
 
 def _answers(raised):
@@ -57,16 +56,10 @@ def interruptible(context, function, *arguments, release=None):
     function(*arguments), which may take long. In the main thread, the handlers of signals run meanwhile; an exception
     of theirs ends the call early, and is raised here, after `release()` of what the call may have made.
     """
-    if context.watched or threading.get_ident() != threading.main_thread().ident:
+    if context.watched or (handlers := handlers_in_place()) is None:
         return function(*arguments)
     raised, callback = _callback_of(context)
     raised.clear()
-    handlers = [(each, handler) for each in _COLLECTED if callable(handler := _signal.getsignal(each))]
-    try:
-        for each, handler in handlers[:1]:
-            _signal.signal(each, handler)
-    except ValueError:  # not the main interpreter
-        return function(*arguments)
     collecting, status = {}, None
     try:  # the handler of a signal that is not collected may raise at any of these lines: none may stay undone
         try:
@@ -91,6 +84,26 @@ def interruptible(context, function, *arguments, release=None):
             release()
         raise first
     return status
+
+
+def import_whole(name):
+    """
+    The module of that name, for a function that needs it late. A handler that raises does so after the import: Python
+    keeps the parts of a package that is half imported, and the next import of it fails.
+    """
+    if name in sys.modules or (handlers := handlers_in_place()) is None:
+        return importlib.import_module(name)
+    raised, collecting = [], {}
+    try:
+        for each, handler in handlers:
+            collecting[each] = _collecting(handler, raised)
+            _signal.signal(each, collecting[each])
+        module = importlib.import_module(name)
+    finally:
+        _give_back(handlers, collecting)
+    if raised:
+        raise raised[0].with_traceback(None)
+    return module
 
 
 def _callback_of(context):

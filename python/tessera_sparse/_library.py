@@ -6,6 +6,7 @@ from contextlib import contextmanager
 
 from . import _abi
 from ._errors import error_of, spelled
+from ._finalizers import finalize, handlers_in_place, raise_later
 
 
 def _candidates():
@@ -155,8 +156,9 @@ class Handle:
     __slots__ = ("pointer", "_destroy", "_parents", "_children", "_dead", "keep", "__weakref__")
 
     def __init__(self, pointer, destroy, parents=(), keep=()):
-        self.pointer, self._destroy, self._parents, self.keep = pointer, destroy, parents, keep
-        self._children, self._dead = 0, False
+        self._children, self._dead, self._parents = 0, False, ()
+        self.keep, self._destroy, self.pointer = keep, destroy, pointer
+        self._parents = parents
         for parent in parents:
             parent._children += 1
 
@@ -165,14 +167,22 @@ class Handle:
                         "of the C library. Hand over arrays, such as Matrix.to_scipy()")
 
     def __del__(self):
-        self._dead = True
-        self._release()
+        try:
+            self._dead = True
+            self._release()
+        except AttributeError:  # a signal has ended __init__
+            return
+        except BaseException as error:
+            if handlers_in_place() is None:
+                raise
+            self._release()
+            raise_later(error)
 
     def _release(self):
         if not self._dead or self._children or not self.pointer:
             return
-        self._destroy(self.pointer)
-        self.pointer = None
+        pointer, self.pointer = self.pointer, None
+        finalize(self._destroy, pointer)
         for parent in self._parents:
             parent._children -= 1
             parent._release()

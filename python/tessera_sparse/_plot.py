@@ -3,13 +3,14 @@
 import numpy as np
 
 from ._errors import counted
+from ._interrupts import import_whole
 
 COLOURS = {"fp64": "#1f3b73", "fp32": "#2a7fb8", "bf16": "#8f5fbf", "fp16": "#3aa66b", "fp8": "#e08b2c"}
 
 
 def _axes(ax):
-    import matplotlib.pyplot as plt
-    return ax if ax is not None else plt.subplots()[1]
+    pyplot = import_whole("matplotlib.pyplot")
+    return ax if ax is not None else pyplot.subplots()[1]
 
 
 def plot_history(result, ax=None, **keywords):

@@ -3,10 +3,12 @@
 import math
 from contextlib import contextmanager
 
+from ._interrupts import import_whole
+
 
 @contextmanager
 def bar():
-    from tqdm.auto import tqdm
+    tqdm = import_whole("tqdm.auto").tqdm
     state = {"start": None, "done": 0.0}
     with tqdm(total=1.0, bar_format="{l_bar}{bar}| {elapsed}{postfix}") as line:
         def step(seen):

@@ -13,14 +13,14 @@ import tessera_sparse as ts
 
 # A chain of which CG takes as many iterations as there are rows: minutes.
 START = """
-import os, signal, sys, threading, time
+import os, signal, subprocess, sys, time
 import numpy as np, scipy.sparse as sp, tessera_sparse as ts
 n = 400000
 A = sp.diags_array([-np.ones(n - 1), 2 * np.ones(n), -np.ones(n - 1)], offsets=[-1, 0, 1]).tocsr()
 b, matrix = np.ones(n), ts.Matrix(A)
 options = dict(solver="cg", rtol=1e-12, max_iterations=10**8)
 def after(seconds, number):
-    threading.Timer(seconds, os.kill, (os.getpid(), number)).start()
+    subprocess.Popen(["sh", "-c", f"sleep {seconds}; kill -{int(number)} {os.getpid()}"])
     return time.time() + seconds
 def ends(kind, call, number=signal.SIGINT):
     sent = after(0.15, number)
@@ -96,6 +96,46 @@ except Alarm:
 assert signal.getsignal(signal.SIGALRM) is alarm and not context.watched
 """
 
+# Python drops what a handler raises within __del__: it is raised anew. Parents are let go all the same.
+FINALIZED = """
+import os, signal, time
+from tessera_sparse._library import Handle
+class Alarm(Exception):
+    pass
+def alarm(number, frame):
+    raise Alarm
+signal.signal(signal.SIGALRM, alarm)
+for number, kind in ((signal.SIGINT, KeyboardInterrupt), (signal.SIGALRM, Alarm)):
+    destroyed = []
+    def destroy(pointer):
+        destroyed.append(pointer)
+        os.kill(os.getpid(), number)
+        destroyed.append("done")
+    parent = Handle(1, destroyed.append)
+    child = Handle(2, destroy, [parent])
+    del parent
+    try:
+        del child
+        end = time.time() + 20
+        while time.time() < end:
+            pass
+        raise AssertionError("lost")
+    except kind:
+        print(destroyed)
+"""
+
+# A package, in a part of which a signal arrives.
+IMPORTED = """
+import os, sys
+sys.path.insert(0, sys.argv[1])
+from tessera_sparse._interrupts import import_whole
+try:
+    import_whole("slow_package.part")
+    raise AssertionError("lost")
+except KeyboardInterrupt:
+    print(import_whole("slow_package.part").rest)
+"""
+
 FORKED = """
 import concurrent.futures, multiprocessing, os, sys, warnings
 import numpy as np, scipy.sparse as sp, tessera_sparse as ts
@@ -122,9 +162,9 @@ if __name__ == "__main__":
 """
 
 
-def run(text, seconds=120, **environment):
+def run(text, *arguments, seconds=120, **environment):
     """The output. A process that hangs is ended."""
-    done = subprocess.run([sys.executable, "-c", text], timeout=seconds, capture_output=True, text=True,
+    done = subprocess.run([sys.executable, "-c", text, *arguments], timeout=seconds, capture_output=True, text=True,
                           env={**os.environ, **environment})
     assert done.returncode == 0, done.stderr
     assert "ignored" not in done.stderr, done.stderr
@@ -138,6 +178,18 @@ def test_signals_end_solves_and_setups():
 
 def test_handlers_may_raise_anywhere():
     assert run(RAISING) == "kept 10\n"
+
+
+def test_finalizers_lose_no_signal():
+    assert run(FINALIZED) == "[2, 'done', 1]\n[2, 'done', 1]\n"
+
+
+def test_imports_are_whole(tmp_path):
+    package = tmp_path / "slow_package"
+    package.mkdir()
+    (package / "__init__.py").write_text("from . import part\n")
+    (package / "part.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\nrest = 'whole'\n")
+    assert run(IMPORTED, str(tmp_path)) == "whole\n"
 
 
 def test_a_handler_that_raises_nothing_goes_on():
