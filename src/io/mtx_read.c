@@ -70,16 +70,14 @@ static int64_t count_zeros(const tess_context *ctx, const tess_assembled *made, 
  */
 static bool is_doubled(const tess_context *ctx, const tess_assembled *sum, const tess_assembled *alone, int block)
 {
-    const int64_t *wide = alone->row_ptr;
-    const int32_t *narrow = alone->row_ptr;
     int64_t others = 0;
 
     if (sum->nnz != alone->nnz || alone->duplicates > 0) { return false; }
 #pragma omp parallel for schedule(static) reduction(+ : others) num_threads(tess_io_threads(ctx, alone->nnz))
     for (int64_t i = 0; i < alone->nrows; i++) {
-        const int64_t end = alone->row_ptr_bits == 32 ? narrow[i + 1] : wide[i + 1];
+        const int64_t end = tess_row_offset(alone->row_ptr, alone->row_ptr_bits, i + 1);
 
-        for (int64_t k = alone->row_ptr_bits == 32 ? narrow[i] : wide[i]; k < end; k++) {
+        for (int64_t k = tess_row_offset(alone->row_ptr, alone->row_ptr_bits, i); k < end; k++) {
             const double times = alone->col_ind[k] / block == i / block ? 1.0 : 2.0;
 
             others +=
