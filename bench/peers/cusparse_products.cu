@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuSPARSE SpMV: CSR with two algorithms, sliced ELLPACK and blocks of three sizes each; the fastest for a matrix. */
+/*
+ * cuSPARSE SpMV: CSR with two algorithms, of real and complex numbers, sliced ELLPACK and blocks of three sizes each;
+ * the fastest for a matrix.
+ */
 #define DISABLE_CUSPARSE_DEPRECATED /* csr2bsr is, and has no successor */
+#include <cuComplex.h>
 #include <cusparse.h>
 
 #include <algorithm>
@@ -21,18 +25,26 @@ constexpr double most_fill = 1.5;   /* of BSR likewise: its bytes are CSR's at 1
 constexpr int trial_calls = 20;     /* products in a graph that is timed */
 const double one64 = 1.0, zero64 = 0.0;
 const float one32 = 1.0F, zero32 = 0.0F;
+const cuDoubleComplex one128 = {1.0, 0.0}, zero128 = {0.0, 0.0};
+const cuComplex one64c = {1.0F, 0.0F}, zero64c = {0.0F, 0.0F};
 
 struct kind_facts {
     const char *name;
     cusparseSpMVAlg_t algorithm;
     int slice, block; /* rows; 0: none */
+    bool is_complex;
 };
 
-const kind_facts facts[BENCH_CUSPARSE_KINDS] = {
-    {"cusparse-csr", CUSPARSE_SPMV_ALG_DEFAULT, 0, 0},      {"cusparse-csr-alg2", CUSPARSE_SPMV_CSR_ALG2, 0, 0},
-    {"cusparse-sell", CUSPARSE_SPMV_SELL_ALG1, 32, 0},      {"cusparse-sell-128", CUSPARSE_SPMV_SELL_ALG1, 128, 0},
-    {"cusparse-sell-256", CUSPARSE_SPMV_SELL_ALG1, 256, 0}, {"cusparse-bsr-2", CUSPARSE_SPMV_ALG_DEFAULT, 0, 2},
-    {"cusparse-bsr-3", CUSPARSE_SPMV_ALG_DEFAULT, 0, 3},    {"cusparse-bsr-4", CUSPARSE_SPMV_ALG_DEFAULT, 0, 4}};
+const kind_facts facts[BENCH_CUSPARSE_KINDS] = {{"cusparse-csr", CUSPARSE_SPMV_ALG_DEFAULT, 0, 0, false},
+                                                {"cusparse-csr-alg2", CUSPARSE_SPMV_CSR_ALG2, 0, 0, false},
+                                                {"cusparse-sell", CUSPARSE_SPMV_SELL_ALG1, 32, 0, false},
+                                                {"cusparse-sell-128", CUSPARSE_SPMV_SELL_ALG1, 128, 0, false},
+                                                {"cusparse-sell-256", CUSPARSE_SPMV_SELL_ALG1, 256, 0, false},
+                                                {"cusparse-bsr-2", CUSPARSE_SPMV_ALG_DEFAULT, 0, 2, false},
+                                                {"cusparse-bsr-3", CUSPARSE_SPMV_ALG_DEFAULT, 0, 3, false},
+                                                {"cusparse-bsr-4", CUSPARSE_SPMV_ALG_DEFAULT, 0, 4, false},
+                                                {"cusparse-complex-csr", CUSPARSE_SPMV_ALG_DEFAULT, 0, 0, true},
+                                                {"cusparse-complex-csr-alg2", CUSPARSE_SPMV_CSR_ALG2, 0, 0, true}};
 
 /* Slices column-major, as cuSPARSE wants them: entry k of a row is `rows` places behind entry k - 1. A thread a row. */
 __global__ void fill_slices(csr_view v, int rows, const int *offsets, int *columns, double *values)
@@ -105,16 +117,28 @@ struct bench_cusparse {
     {
         return precision == TESS_PRECISION_FP64;
     }
+    bool is_complex() const
+    {
+        return facts[kind].is_complex;
+    }
+    /* numbers of the vectors in one of cuSPARSE's */
+    int numbers() const
+    {
+        return is_complex() ? 2 : 1;
+    }
     cudaDataType type() const
     {
+        if (is_complex()) { return fp64() ? CUDA_C_64F : CUDA_C_32F; }
         return fp64() ? CUDA_R_64F : CUDA_R_32F;
     }
     const void *one() const
     {
+        if (is_complex()) { return fp64() ? static_cast<const void *>(&one128) : &one64c; }
         return fp64() ? static_cast<const void *>(&one64) : &one32;
     }
     const void *zero() const
     {
+        if (is_complex()) { return fp64() ? static_cast<const void *>(&zero128) : &zero64c; }
         return fp64() ? static_cast<const void *>(&zero64) : &zero32;
     }
     const void *beta() const
@@ -130,6 +154,11 @@ struct bench_cusparse {
 extern "C" const char *bench_cusparse_name(bench_cusparse_kind kind)
 {
     return facts[kind].name;
+}
+
+extern "C" bool bench_cusparse_is_complex(bench_cusparse_kind kind)
+{
+    return facts[kind].is_complex;
 }
 
 /* Values in FP64 on the device become those of the products: rounded, where these are in FP32. */
@@ -159,6 +188,41 @@ static bool make_csr(bench_cusparse *s, const csr_view &v)
                                            const_cast<int32_t *>(v.col_ind), values, CUSPARSE_INDEX_32I,
                                            CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, s->type()));
     s->bytes = (v.nrows + 1 + v.nnz) * 4 + v.nnz * s->value_bytes();
+    return true;
+}
+
+template <typename T>
+T *copy_to_device(const std::vector<T> &from, cudaStream_t stream)
+{
+    T *to = allocate<T>(static_cast<int64_t>(from.size()));
+
+    BENCH_CUDA_CHECK(cudaMemcpyAsync(to, from.data(), from.size() * sizeof(T), cudaMemcpyHostToDevice, stream));
+    BENCH_CUDA_CHECK(cudaStreamSynchronize(stream));
+    return to;
+}
+
+/* Of the real form, rows 2 i of (re, -im) for each entry: the complex numbers and one index for each. */
+static bool make_complex_csr(bench_cusparse *s, const bench_csr *host)
+{
+    std::vector<int> offsets{0}, columns;
+    std::vector<double> values;
+
+    for (int64_t i = 0; i < host->nrows; i += 2) {
+        for (int64_t k = host->row_ptr[i]; k < host->row_ptr[i + 1]; k += 2) {
+            columns.push_back(host->col_ind[k] / 2);
+            values.push_back(host->val[k]);
+            values.push_back(-host->val[k + 1]);
+        }
+        offsets.push_back(static_cast<int>(columns.size()));
+    }
+    const int64_t count = static_cast<int64_t>(columns.size()), nrows = host->nrows / 2;
+    s->offsets = copy_to_device(offsets, s->stream);
+    s->columns = copy_to_device(columns, s->stream);
+    keep_values(s, copy_to_device(values, s->stream), 2 * count);
+    BENCH_CUSPARSE_CHECK(cusparseCreateCsr(&s->matrix, nrows, host->ncols / 2, count, s->offsets, s->columns, s->values,
+                                           CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO,
+                                           s->type()));
+    s->bytes = (nrows + 1 + count) * 4 + 2 * count * s->value_bytes();
     return true;
 }
 
@@ -255,6 +319,10 @@ static bool make_matrix(bench_cusparse *s, const tess_matrix *a, const bench_csr
 
     if (v.row_ptr_bits != 32) {
         std::snprintf(reason, reason_size, "more than 2^31 nonzeros");
+    } else if (s->is_complex() && !tess_matrix_is_complex(a)) {
+        std::snprintf(reason, reason_size, "the matrix is real");
+    } else if (s->is_complex()) {
+        made = make_complex_csr(s, host);
     } else if (facts[s->kind].slice > 0) {
         made = make_slices(s, v, host, reason, reason_size);
     } else if (facts[s->kind].block > 0) {
@@ -304,8 +372,8 @@ extern "C" tess_status bench_cusparse_create(const tess_matrix *a, const bench_c
     for (int k = 0; k < pairs; k++) {
         s->x.push_back(nullptr);
         s->y.push_back(nullptr);
-        BENCH_CUSPARSE_CHECK(cusparseCreateDnVec(&s->x.back(), tess_matrix_ncols(a), x[k], s->type()));
-        BENCH_CUSPARSE_CHECK(cusparseCreateDnVec(&s->y.back(), tess_matrix_nrows(a), y[k], s->type()));
+        BENCH_CUSPARSE_CHECK(cusparseCreateDnVec(&s->x.back(), tess_matrix_ncols(a) / s->numbers(), x[k], s->type()));
+        BENCH_CUSPARSE_CHECK(cusparseCreateDnVec(&s->y.back(), tess_matrix_nrows(a) / s->numbers(), y[k], s->type()));
     }
     supported = make_matrix(s, a, host, reason, reason_size);
     BENCH_CUDA_CHECK(cudaDeviceSynchronize());
@@ -363,9 +431,12 @@ extern "C" tess_status bench_cusparse_call(void *user, int k)
 extern "C" tess_status bench_cusparse_multiply(bench_cusparse *s, double alpha, const void *x, double beta, void *y)
 {
     const float alpha32 = static_cast<float>(alpha), beta32 = static_cast<float>(beta);
+    const cuDoubleComplex alpha128 = {alpha, 0.0}, beta128 = {beta, 0.0};
+    const cuComplex alpha64 = {alpha32, 0.0F}, beta64 = {beta32, 0.0F};
 
     BENCH_CUSPARSE_CHECK(cusparseDnVecSetValues(s->x[0], const_cast<void *>(x)));
     BENCH_CUSPARSE_CHECK(cusparseDnVecSetValues(s->y[0], y));
+    if (s->is_complex()) { return s->fp64() ? multiply(s, &alpha128, 0, &beta128) : multiply(s, &alpha64, 0, &beta64); }
     return s->fp64() ? multiply(s, &alpha, 0, &beta) : multiply(s, &alpha32, 0, &beta32);
 }
 

@@ -18,13 +18,17 @@ typedef enum bench_cusparse_kind {
     BENCH_CUSPARSE_BSR_2 = 5, /* square blocks of 2, 3, 4 rows, where the matrix has such blocks */
     BENCH_CUSPARSE_BSR_3 = 6,
     BENCH_CUSPARSE_BSR_4 = 7,
-    BENCH_CUSPARSE_KINDS = 8,
+    BENCH_CUSPARSE_COMPLEX_CSR = 8, /* complex numbers, one index an entry; for complex matrices alone */
+    BENCH_CUSPARSE_COMPLEX_CSR_ALG2 = 9,
+    BENCH_CUSPARSE_KINDS = 10,
     BENCH_CUSPARSE_CSR_KINDS = 2 /* the first ones read the matrix's own values */
 } bench_cusparse_kind;
 
 typedef struct bench_cusparse bench_cusparse;
 
 const char *bench_cusparse_name(bench_cusparse_kind kind);
+/* Whether a kind has complex numbers: real matrices have no use for it. */
+bool bench_cusparse_is_complex(bench_cusparse_kind kind);
 
 /*
  * SpMV in `precision` (FP64 or FP32: values, vectors and arithmetic) for `pairs` pairs of device vectors x[k], y[k].

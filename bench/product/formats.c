@@ -5,6 +5,9 @@
  * Every result is checked against a product in extended precision before its time counts.
  */
 #include "product/formats.h"
+#ifdef BENCH_CUDA
+#include "peers/cusparse_products.h"
+#endif
 
 static tess_status run_ours(bench_trial *t, const bench_contestant *c, bench_outcome *o)
 {
@@ -38,6 +41,18 @@ static void report(const bench_trial *t, const bench_contestant *c, const bench_
     bench_record_add(t->run, &record, bench_trial_row(t, c, o, &record), "set-up %.2f ms", 1e3 * o->setup_seconds);
 }
 
+/* Complex kinds of cuSPARSE's have no part in a real matrix. */
+static bool takes_part(const bench_trial *t, const bench_contestant *c)
+{
+#ifdef BENCH_CUDA
+    return c->ours || !bench_cusparse_is_complex((bench_cusparse_kind)c->kind) || tess_matrix_is_complex(t->a);
+#else
+    (void)t;
+    (void)c;
+    return true;
+#endif
+}
+
 static void run_case(bench_run *run, const bench_case *which, const bench_contestant *contestants, int count)
 {
     bench_trial t;
@@ -49,6 +64,7 @@ static void run_case(bench_run *run, const bench_case *which, const bench_contes
         const bench_contestant *c = &contestants[i];
         bench_outcome o = {.ran = false};
 
+        if (!takes_part(&t, c)) { continue; }
         status = c->ours ? run_ours(&t, c, &o) : bench_trial_theirs(&t, c, NULL, &o);
         if (o.ran) { report(&t, c, &o); }
     }
