@@ -84,7 +84,7 @@ __device__ static inline void store_rows(const VIEW &v, const tess_spmv_args &ar
 }
 
 template <typename VECTOR>
-__device__ static inline const VECTOR *factors_of(const tess_spmv_args &args)
+__host__ __device__ static inline const VECTOR *factors_of(const tess_spmv_args &args)
 {
     if constexpr (sizeof(VECTOR) == sizeof(double)) {
         return args.x;

@@ -20,7 +20,11 @@
 extern "C" {
 #endif
 
-enum { BSR_LEAST_BLOCK = 2, BSR_MOST_BLOCK = 6 };
+enum {
+    BSR_LEAST_BLOCK = 2,
+    BSR_MOST_BLOCK = 6,
+    BSR_STRIP = 32 /* rows of complex numbers that a wave takes together */
+};
 
 /* The view for kernels: arrays in the memory of the backend that runs it. */
 typedef struct bsr_view {
@@ -32,7 +36,7 @@ typedef struct bsr_view {
     int row_ptr_bits;
     /* nblocks first columns: block * the block's number, but at most ncols - block, so that products read no x beyond
        the end. 0 where the matrix is narrower than a block: then all products go by the masks. With column_bits 16 they
-       are relative to the first row of the block row. */
+       are relative to the first row of the block row, or of its strip (bsr_narrow_origin). */
     void *column;
     int column_bits; /* 16 if all fit, else 32 */
     void *mask; /* nblocks masks of bsr_mask_bytes(block): bit c * block + r for an entry; NULL: every place is one */

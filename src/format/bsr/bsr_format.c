@@ -215,6 +215,7 @@ static tess_status build_view(const tess_matrix *a, const tess_storage_options *
         TESS_TRY(choose_block(ctx, csr, o, v));
     }
     TESS_TRY(backend->measure_reach(ctx, csr, v->block, &reach));
+    if (v->is_complex) { reach += (BSR_STRIP - 1) * v->block; }
     if (reach <= INT16_MAX) { v->column_bits = 16; }
     TESS_TRY(allocate_blocks(ctx, v));
     TESS_TRY(backend->fill_columns(ctx, csr, v));

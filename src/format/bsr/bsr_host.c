@@ -83,16 +83,16 @@ typedef float pair_fp32 __attribute__((vector_size(8))), wide_fp32 __attribute__
 #undef LOAD
 #undef NAMED
 
-typedef void (*rows_function)(int rows, int64_t origin, const int64_t *offset, const void *val, const void *column,
+typedef void (*rows_function)(int rows, int64_t begin, const int64_t *offset, const void *val, const void *column,
                               const void *x, double *out);
 
-#define ROWS_FUNCTION(name, shape, block, is_complex, stored, vectors, arithmetic, narrow)                          \
-    HOST_CLONES static void name##_##shape(int rows, int64_t origin, const int64_t *offset, const void *val,        \
-                                           const void *column, const void *x, double *out)                          \
-    {                                                                                                               \
-        sum_rows_##arithmetic(                                                                                      \
-            (bsr_kind){block, is_complex, TESS_PRECISION_##stored, TESS_PRECISION_##vectors, narrow}, rows, origin, \
-            offset, val, column, x, out);                                                                           \
+#define ROWS_FUNCTION(name, shape, block, is_complex, stored, vectors, arithmetic, narrow)                         \
+    HOST_CLONES static void name##_##shape(int rows, int64_t begin, const int64_t *offset, const void *val,        \
+                                           const void *column, const void *x, double *out)                         \
+    {                                                                                                              \
+        sum_rows_##arithmetic(                                                                                     \
+            (bsr_kind){block, is_complex, TESS_PRECISION_##stored, TESS_PRECISION_##vectors, narrow}, rows, begin, \
+            offset, val, column, x, out);                                                                          \
     }
 #define ROWS_FUNCTIONS(name, ...)                      \
     ROWS_FUNCTION(name, complex, 2, true, __VA_ARGS__) \
@@ -174,13 +174,13 @@ static void sum_decoded(const product *p, int64_t first, int rows, const int64_t
     const bsr_view *v = p->v;
     const tess_operand stored = {v->val, v->precision};
     const int values = bsr_values(v);
-    const int64_t most = BSR_DECODED / values, base = bsr_offset(v, first), origin = bsr_origin(v, first);
+    const int64_t most = BSR_DECODED / values, base = bsr_offset(v, first);
     float value[BSR_DECODED + 1] = {0.0F};
 
     if (offset[rows] <= most) {
         const float *from = host_read_fp32(stored, base * values, (int)offset[rows] * values, value);
 
-        p->sum_rows(rows, origin, offset, from, columns_from(v, base), p->x, sum);
+        p->sum_rows(rows, first, offset, from, columns_from(v, base), p->x, sum);
         return;
     }
     for (int r = 0; r < v->block; r++) {
@@ -191,7 +191,7 @@ static void sum_decoded(const product *p, int64_t first, int rows, const int64_t
         const float *from = host_read_fp32(stored, (base + k) * values, (int)count * values, value);
         double own[BSR_MOST_BLOCK];
 
-        p->sum_rows(1, origin, piece, from, columns_from(v, base + k), p->x, own);
+        p->sum_rows(1, first, piece, from, columns_from(v, base + k), p->x, own);
         for (int r = 0; r < v->block; r++) {
             sum[r] += own[r];
         }
@@ -229,7 +229,7 @@ static void multiply_chunk(const product *p, int64_t chunk, double *dots)
         } else {
             const uintptr_t bytes = tess_storage_bytes(v->precision) * (uintptr_t)values;
 
-            p->sum_rows(rows, bsr_origin(v, first), offset, (const void *)((uintptr_t)v->val + (uintptr_t)base * bytes),
+            p->sum_rows(rows, first, offset, (const void *)((uintptr_t)v->val + (uintptr_t)base * bytes),
                         columns_from(v, base), p->x, sum);
         }
         if (v->mask) { repair(p, first, rows, sum); }

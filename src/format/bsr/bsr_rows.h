@@ -36,10 +36,17 @@ TESS_HD int32_t bsr_first_column(int64_t ncols, int block, int64_t number)
     return (int32_t)(number * block < last ? number * block : last);
 }
 
+/* What columns of 16 bits are relative to: the first row of the block row, or for complex numbers that of its strip,
+   whose entries a wave reads without asking for their rows. */
+TESS_HD int64_t bsr_narrow_origin(int block, bool is_complex, int64_t block_row)
+{
+    return (is_complex ? block_row - block_row % BSR_STRIP : block_row) * block;
+}
+
 /* What the stored columns of a block row are relative to. */
 TESS_HD int64_t bsr_origin(const bsr_view *v, int64_t block_row)
 {
-    return v->column_bits == 16 ? block_row * v->block : 0;
+    return v->column_bits == 16 ? bsr_narrow_origin(v->block, v->is_complex, block_row) : 0;
 }
 
 /* The first column of block k, which is one of the block row. */

@@ -8,8 +8,7 @@
  * As on the host, a place without an entry is multiplied as 0, and a sum that is NaN is computed again by the masks.
  * Compiled separately for each precision.
  */
-#include "format/bsr/bsr_rows.h"
-#include "format/select_product.cuh"
+#include "format/bsr/bsr_strips.cuh"
 
 /* LOADS: values, or complex entries, of a thread in flight. BLOCKS: on a multiprocessor, for which registers must
    suffice. */
@@ -104,15 +103,10 @@ struct real_sums {
     }
 };
 
-template <typename ARITHMETIC>
-struct complex_number {
-    ARITHMETIC re, im;
-};
-
-/* Sums of complex entries: a thread has each width-th. The results, re and im, are in the first two threads. */
+/* Sums of complex entries of a segment: a thread has each width-th. The results, re and im, are in the first two. */
 template <typename STORED, typename VECTOR, typename ARITHMETIC>
 struct complex_sums {
-    typedef complex_number<ARITHMETIC> number;
+    typedef bsr_number<ARITHMETIC> number;
     int first, step;
 
     __device__ inline complex_sums(const bsr_view &, const group_threads &by) : first(by.lane), step(by.width)
@@ -156,17 +150,6 @@ struct complex_sums {
         return sum;
     }
 
-    __device__ inline number add_segments(const bsr_view &v, int64_t begin, int64_t end) const
-    {
-        number sum = {0, 0};
-
-        for (int64_t s = begin + first; s < end; s += step) {
-            sum.re += (ARITHMETIC)v.segment_sum[2 * s];
-            sum.im += (ARITHMETIC)v.segment_sum[2 * s + 1];
-        }
-        return sum;
-    }
-
     __device__ inline ARITHMETIC together(const bsr_view &, const group_threads &by, number sum) const
     {
         for (int distance = by.width / 2; distance > 0; distance /= 2) {
@@ -177,23 +160,6 @@ struct complex_sums {
         return by.lane == 0 ? sum.re : sum.im;
     }
 };
-
-/* The place of a block row in the list of long ones, which it is in; or of a segment's row. */
-__device__ static inline int64_t find_long(const int32_t *list, int64_t count, int64_t number)
-{
-    int64_t low = 0, high = count - 1;
-
-    while (low < high) {
-        const int64_t middle = (low + high + 1) / 2;
-
-        if (list[middle] <= number) {
-            low = middle;
-        } else {
-            high = middle - 1;
-        }
-    }
-    return low;
-}
 
 /* Sums of segments: a wave each. */
 template <template <typename, typename, typename> class SUMS, typename STORED, typename VECTOR, typename ARITHMETIC>
@@ -208,7 +174,7 @@ __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, tuning::BLOCKS)
 
     if (!loop_enter<true>(predicate, false, &scalars)) { return; }
     if (s < v.nsegments) {
-        const int64_t j = find_long(v.long_segment, v.nlong, s);
+        const int64_t j = bsr_find_long(v.long_segment, v.nlong, s);
 
         row = v.long_row[j];
         begin = bsr_offset(&v, row) + (s - v.long_segment[j]) * bsr_segment(&v);
@@ -228,7 +194,7 @@ __device__ static inline auto sum_block_row(const bsr_view &v, const VECTOR *x, 
     const int64_t begin = exists ? bsr_offset(&v, block_row) : 0, end = exists ? bsr_offset(&v, block_row + 1) : 0;
 
     const bool is_long = v.nlong > 0 && end - begin > bsr_most_of_group(&v);
-    const int64_t j = is_long ? find_long(v.long_row, v.nlong, block_row) : 0;
+    const int64_t j = is_long ? bsr_find_long(v.long_row, v.nlong, block_row) : 0;
 
     return sums.together(v, by,
                          is_long ? sums.add_segments(v, v.long_segment[j], v.long_segment[j + 1])
@@ -264,30 +230,62 @@ __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, (NDOTS > 0 ? tuning::BLOCKS_
 
 /* ---- launching ---- */
 
-template <template <typename, typename, typename> class SUMS>
-struct blocks_of {
+/* Sums the segments of long rows, if there are any. */
+template <template <typename, typename, typename> class SUMS, typename STORED, typename VECTOR, typename ARITHMETIC>
+static tess_status launch_segments(tess_context *ctx, const bsr_view *v, const tess_spmv_args *args,
+                                   const loop_predicate &predicate)
+{
+    const int64_t waves = GPU_BLOCK / GPU_WAVE;
+
+    if (v->nsegments == 0) { return TESS_SUCCESS; }
+    return gpu_launch(ctx, "summing long block rows", segments_kernel<SUMS, STORED, VECTOR, ARITHMETIC>,
+                      (unsigned)((v->nsegments + waves - 1) / waves), 0, *v, factors_of<VECTOR>(*args), predicate);
+}
+
+/* `kernel` with a thread for each of `threads`, or as many as run at once where it reduces. */
+template <int NDOTS, typename KERNEL>
+static tess_status launch_rows(tess_context *ctx, const bsr_view *v, const tess_spmv_args *args, int64_t threads,
+                               const loop_predicate &predicate, KERNEL kernel)
+{
+    const int64_t needed = (threads + GPU_BLOCK - 1) / GPU_BLOCK;
+    const unsigned grid = NDOTS > 0 ? gpu_grid(ctx, threads, tuning::BLOCKS_WITH_DOTS) : (unsigned)needed;
+    reduce_target target;
+    tess_status status = prepare_reduction(ctx, grid, NDOTS, args->reduction.scalar, args->reduction.state, &target);
+
+    if (status != TESS_SUCCESS) { return status; }
+    status = gpu_launch(ctx, "a product by blocks", kernel, grid, 0, *v, *args, predicate, target);
+    return end_reduction(ctx, status, target);
+}
+
+struct products_of_blocks {
     template <typename STORED, typename VECTOR, typename ARITHMETIC, int NDOTS, bool STEP>
     static tess_status launch(tess_context *ctx, const bsr_view *v, const tess_spmv_args *args)
     {
-        const int64_t threads = v->nblock_rows * v->group, needed = (threads + GPU_BLOCK - 1) / GPU_BLOCK;
-        const unsigned grid = NDOTS > 0 ? gpu_grid(ctx, threads, tuning::BLOCKS_WITH_DOTS) : (unsigned)needed;
-        const int64_t waves = GPU_BLOCK / GPU_WAVE;
-        const VECTOR *x = sizeof(VECTOR) == sizeof(double) ? (const VECTOR *)(const void *)args->x
-                                                           : (const VECTOR *)(const void *)args->x_fp32;
         loop_predicate predicate;
-        reduce_target target;
         tess_status status = TESS_SUCCESS;
 
-        if (needed == 0) { return TESS_SUCCESS; }
+        if (v->nblock_rows == 0) { return TESS_SUCCESS; }
         TESS_TRY(make_settled_predicate(ctx, args->reduction.state, &predicate));
-        if (v->nsegments > 0) {
-            TESS_TRY(gpu_launch(ctx, "summing long block rows", segments_kernel<SUMS, STORED, VECTOR, ARITHMETIC>,
-                                (unsigned)((v->nsegments + waves - 1) / waves), 0, *v, x, predicate));
-        }
-        TESS_TRY(prepare_reduction(ctx, grid, NDOTS, args->reduction.scalar, args->reduction.state, &target));
-        status = gpu_launch(ctx, "a product by blocks", blocks_kernel<SUMS, STORED, VECTOR, ARITHMETIC, NDOTS, STEP>,
-                            grid, 0, *v, *args, predicate, target);
-        status = end_reduction(ctx, status, target);
+        TESS_TRY((launch_segments<real_sums, STORED, VECTOR, ARITHMETIC>(ctx, v, args, predicate)));
+        status = launch_rows<NDOTS>(ctx, v, args, v->nblock_rows * v->group, predicate,
+                                    blocks_kernel<real_sums, STORED, VECTOR, ARITHMETIC, NDOTS, STEP>);
+    cleanup:
+        return status;
+    }
+};
+
+struct products_of_strips {
+    template <typename STORED, typename VECTOR, typename ARITHMETIC, int NDOTS, bool STEP>
+    static tess_status launch(tess_context *ctx, const bsr_view *v, const tess_spmv_args *args)
+    {
+        loop_predicate predicate;
+        tess_status status = TESS_SUCCESS;
+
+        if (v->nblock_rows == 0) { return TESS_SUCCESS; }
+        TESS_TRY(make_settled_predicate(ctx, args->reduction.state, &predicate));
+        TESS_TRY((launch_segments<complex_sums, STORED, VECTOR, ARITHMETIC>(ctx, v, args, predicate)));
+        status = launch_rows<NDOTS>(ctx, v, args, (v->nblock_rows + BSR_STRIP - 1) / BSR_STRIP * BSR_STRIP, predicate,
+                                    bsr_strips_kernel<STORED, VECTOR, ARITHMETIC, NDOTS, STEP>);
     cleanup:
         return status;
     }
@@ -296,8 +294,8 @@ struct blocks_of {
 template <typename STORED>
 tess_status bsr_multiply(tess_context *ctx, const bsr_view *v, const tess_spmv_args *args)
 {
-    return v->is_complex ? select_kernel<blocks_of<complex_sums>, STORED>(ctx, v, args)
-                         : select_kernel<blocks_of<real_sums>, STORED>(ctx, v, args);
+    return v->is_complex ? select_kernel<products_of_strips, STORED>(ctx, v, args)
+                         : select_kernel<products_of_blocks, STORED>(ctx, v, args);
 }
 
 #define MULTIPLY(STORED) \

@@ -88,14 +88,15 @@ TESS_INLINE void NAMED(sum_complex)(bsr_kind kind, const bsr_run *run, const voi
     out[1] = (double)(by_re[0][1] + by_im[0][0]);
 }
 
-/* `rows` block rows, whose blocks are offset[i] .. offset[i + 1] - 1 of val and column: sums to out, `block` each. The
-   columns of the first one are relative to `origin`. */
-TESS_INLINE void NAMED(sum_rows)(bsr_kind kind, int rows, int64_t origin, const int64_t *offset, const void *val,
+/* `rows` block rows from `begin` on, whose blocks are offset[i] .. offset[i + 1] - 1 of val and column: sums to out,
+   `block` each. */
+TESS_INLINE void NAMED(sum_rows)(bsr_kind kind, int rows, int64_t begin, const int64_t *offset, const void *val,
                                  const void *column, const void *x, double *out)
 {
     for (int i = 0; i < rows; i++) {
         const uintptr_t first = (uintptr_t)offset[i];
-        const bsr_run run = {offset[i + 1] - offset[i], kind.narrow ? origin + (int64_t)i * kind.block : 0,
+        const bsr_run run = {offset[i + 1] - offset[i],
+                             kind.narrow ? bsr_narrow_origin(kind.block, kind.is_complex, begin + i) : 0,
                              (const void *)((uintptr_t)val + first * block_bytes(kind)),
                              (const void *)((uintptr_t)column + first * column_bytes(kind))};
 
