@@ -40,6 +40,8 @@ scipy.io.savemat("M.scipy5.mat", {"A": A, "b": b})
 scipy.io.savemat("M.scipy5z.mat", {"A": A, "b": b, "other": np.eye(2)}, do_compression=True)
 scipy.io.savemat("M.struct.mat", {"Problem": {"A": A, "b": b.reshape(-1, 1), "name": "M"}})
 scipy.io.savemat("C.scipy5.mat", {"A": sp.csc_array(C), "b": b * 1j})
+scipy.io.savemat("M.scipy4.mat", {"A": A, "b": b, "note": "text", "i": np.eye(2, dtype="i2")}, format="4")
+scipy.io.savemat("C.scipy4.mat", {"A": C, "b": b * 1j}, format="4")
 scipy.io.hb_write("M.scipy.rua", A)
 with h5py.File("M.h5py.h5", "w") as f:
     f.create_dataset("A", data=M, chunks=(3, 2), compression="gzip", shuffle=True, fletcher32=True)
@@ -54,8 +56,14 @@ if command -v octave-cli >/dev/null; then
     octave-cli -q --no-history 2>/dev/null <<'END'
 A = sparse([4 -1 0 0.5; 0 3 0 0; 2 0 5 0; 0 0 -1.5 6]); b = [1; 2; 3; 4];
 save('-v6', 'M.octave6.mat', 'A', 'b'); save('-v7', 'M.octave7.mat', 'A', 'b'); save('-hdf5', 'M.octave.h5', 'A', 'b');
+save('-v4', 'M.octave4.mat', 'A', 'b'); save('-text', 'M.octave.txt', 'A', 'b');
+model.A = A; model.b = b; model.note = "# name: A"; parts = {A, b};
+save('-text', '-zip', 'M.octave.struct.txt.gz', 'parts', 'model');
 A = A * (1 + 2i); b = b * 1i;
 save('-v7', 'C.octave7.mat', 'A', 'b'); save('-hdf5', 'C.octave.h5', 'A', 'b');
+save('-v4', 'C.octave4.mat', 'A', 'b'); save('-text', 'C.octave.txt', 'A', 'b');
+A = 8 * eye(4) + 0.5 .^ ((0:3)' + (0:3)); save('-text', 'S.octave.txt', 'A');
+A = int32([1 2; 3 4]); save('-text', 'U.octave.txt', 'A');
 END
 else
     echo "not there: octave"
@@ -246,7 +254,9 @@ for name in sorted(glob.glob("*.*")):
         continue
     for what, to in (("matrix", "read.tess"), ("right-hand side", "read.npy")):
         # right-hand sides that are in the file: of these programs, all but some
-        if what != "matrix" and not any(word in name for word in (".mat", ".h5", "petsc", ".tar", ".zip")):
+        if what != "matrix" and not any(word in name for word in (".mat", ".h5", "petsc", ".tar", ".zip", "octave.")):
+            continue
+        if what != "matrix" and name.startswith(("S.octave", "U.octave")):
             continue
         if what == "matrix" and name.startswith("b."):
             what, to = "vector", "read.npy"

@@ -108,6 +108,10 @@ static bool suits_multigrid(const matrix_facts *f)
            (f->symmetric || f->positive == f->n || f->negative == f->n || is_saddle_point(f));
 }
 
+/* Complete factors of a complex matrix of so many rows of its real form are in FP64 at once: one application then does
+   what takes several iterations otherwise. helmholtz2d:20 and :45: 0.45 and 0.73 of the time with FP32; :100: 1.3. */
+enum { MOST_FP64_ROWS = 8192 };
+
 /* Where the row-scaled residual counts, rows of very different size are brought to one first. Not for multigrid, whose
    levels are for the matrix as its equation gives it. */
 static bool wants_scale(const matrix_facts *f, const tess_solve_options *o)
@@ -137,7 +141,9 @@ static bool settle(const matrix_facts *f, const tess_solve_options *o, ladder_st
         f->negative < f->n) {
         s->precond = TESS_PRECOND_NONE;
     }
-    if (o->automatic.fp64_only) { s->factors = TESS_PRECISION_FP64; }
+    if (o->automatic.fp64_only || (f->is_complex && f->n <= MOST_FP64_ROWS && s->precond == TESS_PRECOND_LU)) {
+        s->factors = TESS_PRECISION_FP64;
+    }
     last = s->limit == LIMIT_NONE && o->precond.kind == TESS_PRECOND_AUTO;
     if (s->scale == TESS_SCALING_NONE && s->precond != TESS_PRECOND_AMG && !last && wants_scale(f, o)) {
         s->scale = f->symmetric ? TESS_SCALING_SYMMETRIC : TESS_SCALING_ROWS;
@@ -208,6 +214,9 @@ static bool flows_one_way(const matrix_facts *f)
 
 /* MINRES passes over so many times as many vectors. */
 #define MINRES_VECTORS 2.0
+/* Methods with complex scalars, whose inner products the host waits for. BiCGSTAB with Jacobi on helmholtz2d:20 to 200
+   and eddy3d:12 to 25, one thread: 2.0 to 2.4 times the cost of a real matrix of that size. */
+#define COMPLEX_TIMES 2.2
 /* A trial of incomplete factors, and a solve with multigrid, is so many iterations. */
 enum { TRIAL_ITERATIONS = 20, MULTIGRID_ITERATIONS = 20 };
 /* Against the flow: 50 to 80 iterations, with two cycles each; saddle points: 117 to 163 by MINRES, with levels of more
@@ -238,13 +247,19 @@ static double application_cost(const cost_rates *r, const matrix_facts *f, const
     return r->triangle_passes * pass + 2.0 * r->level * (double)f->levels;
 }
 
+static bool has_complex_scalars(const matrix_facts *f, const ladder_step *s)
+{
+    return f->is_complex &&
+           (s->solver == TESS_SOLVER_BICGSTAB || s->solver == TESS_SOLVER_GMRES || s->solver == TESS_SOLVER_FGMRES);
+}
+
 double iteration_cost(const cost_rates *r, const matrix_facts *f, const ladder_step *s)
 {
     const double vectors = s->solver == TESS_SOLVER_MINRES ? MINRES_VECTORS : 1.0;
     const double products = s->solver == TESS_SOLVER_BICGSTAB ? 2.0 : 1.0;
     const double start = r->start + (s->solver == TESS_SOLVER_MINRES ? r->minres_start : 0.0);
 
-    return products *
+    return (has_complex_scalars(f, s) ? COMPLEX_TIMES : 1.0) * products *
            (r->entry * (double)f->nnz + start + application_cost(r, f, s) + vectors * r->vector * (double)f->n);
 }
 
@@ -294,8 +309,11 @@ double least_iterations(const matrix_facts *f, const ladder_step *step, double t
 
 double least_direct_cost(const cost_rates *r, const matrix_facts *f)
 {
+    const bool as_complex = f->is_complex && family_of(f) != FAMILY_POSITIVE; /* else Cholesky, of the real form */
+    const double rows = (double)f->n / (as_complex ? 2.0 : 1.0), entries = (double)f->nnz / (as_complex ? 4.0 : 1.0);
+
     return (f->symmetric ? 1.0 : r->direct_unsymmetric) *
-           (r->direct_start + r->direct_row * (double)f->n + r->direct_entry * (double)f->nnz);
+           (r->direct_start + r->direct_row * rows + r->direct_entry * entries);
 }
 
 double direct_cost(const cost_rates *r, const matrix_facts *f, const direct_prediction *p)

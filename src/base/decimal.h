@@ -6,9 +6,32 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /* So many readable bytes must follow the text given to tess_decimal_parse. */
 #define TESS_DECIMAL_PADDING 8
+
+/* The digits that `text` begins with, at most 8, as a number; returns how many. The same bytes must be readable. */
+static inline int tess_decimal_eight(const char *text, uint64_t *value)
+{
+    const uint64_t each = UINT64_C(0x0101010101010101);
+    uint64_t word;
+
+    memcpy(&word, text, sizeof word);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    word = __builtin_bswap64(word);
+#endif
+    word ^= each * '0'; /* digits are now 0 to 9; to all else 0x76 carries into the highest bit, or it is there */
+    const uint64_t others = (word | (word + each * 0x76)) & (each * 0x80);
+    const int count = others ? __builtin_ctzll(others) / 8 : 8;
+    if (count == 0) { return 0; }
+    word <<= 64 - 8 * count;        /* zeros come before the digits */
+    word = word * 10 + (word >> 8); /* pairs, then fours, then eight */
+    *value = (((word & UINT64_C(0x000000ff000000ff)) * UINT64_C(0x000f424000000064)) +
+              (((word >> 16) & UINT64_C(0x000000ff000000ff)) * UINT64_C(0x0000271000000001))) >>
+             32;
+    return count;
+}
 
 /* The longest text that tess_decimal_format writes. */
 #define TESS_DECIMAL_LENGTH 32

@@ -26,35 +26,6 @@ static inline bool is_digit(char c)
     return (unsigned char)(c - '0') < 10;
 }
 
-/* Eight characters at once, first character in the lowest byte. */
-static inline uint64_t load_eight(const char *p)
-{
-    uint64_t word;
-
-    memcpy(&word, p, sizeof word);
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    word = __builtin_bswap64(word);
-#endif
-    return word;
-}
-
-static inline bool are_eight_digits(uint64_t word)
-{
-    return ((word & UINT64_C(0xf0f0f0f0f0f0f0f0)) |
-            (((word + UINT64_C(0x0606060606060606)) & UINT64_C(0xf0f0f0f0f0f0f0f0)) >> 4)) ==
-           UINT64_C(0x3333333333333333);
-}
-
-/* Pairs, then fours, then eight digits by multiplication. */
-static inline uint64_t eight_digits_value(uint64_t word)
-{
-    word -= UINT64_C(0x3030303030303030);
-    word = word * 10 + (word >> 8);
-    return (((word & UINT64_C(0x000000ff000000ff)) * UINT64_C(0x000f424000000064)) +
-            (((word >> 16) & UINT64_C(0x000000ff000000ff)) * UINT64_C(0x0000271000000001))) >>
-           32;
-}
-
 static double from_bits(uint64_t bits)
 {
     double value;
@@ -136,8 +107,11 @@ static inline bool round_product(uint64_t digits, int64_t exponent, double *valu
     return true;
 }
 
+/* Rare cases stay out of the way of the common one. */
+#define RARE __attribute__((noinline))
+
 /* strtod on the digits without a point, so that no locale matters. */
-static double round_with_strtod(const decimal_text *number)
+RARE static double round_with_strtod(const decimal_text *number)
 {
     char buffer[DIGITS_THAT_MATTER + 32];
     size_t length = 0;
@@ -163,7 +137,7 @@ static double round_with_strtod(const decimal_text *number)
 }
 
 /* More digits than a word holds: the first 19 and their successor enclose the number. */
-static double round_long_number(const decimal_text *number)
+RARE static double round_long_number(const decimal_text *number)
 {
     uint64_t digits = 0;
     int64_t exponent = number->exponent;
@@ -188,7 +162,7 @@ static double round_long_number(const decimal_text *number)
     return round_with_strtod(number);
 }
 
-static const char *parse_special(const char *p, bool negative, double *value)
+RARE static const char *parse_special(const char *p, bool negative, double *value)
 {
     static const struct {
         const char *name;
@@ -223,14 +197,18 @@ static const char *parse_exponent(const char *letter, int64_t *exponent)
     return p;
 }
 
+/* Eight digits at once. */
 static inline const char *parse_digits(const char *p, uint64_t *digits)
 {
-    for (uint64_t word = load_eight(p); are_eight_digits(word); word = load_eight(p)) {
-        *digits = *digits * 100000000 + eight_digits_value(word);
-        p += 8;
-    }
-    for (; is_digit(*p); p++) {
-        *digits = 10 * *digits + (uint64_t)(*p - '0');
+    static const uint64_t powers_of_ten[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
+    int count = 8;
+
+    while (count == 8) {
+        uint64_t value = 0;
+
+        count = tess_decimal_eight(p, &value);
+        *digits = *digits * powers_of_ten[count] + value;
+        p += count;
     }
     return p;
 }
@@ -262,6 +240,6 @@ const char *tess_decimal_parse(const char *text, double *value)
     } else if (!multiply_exactly(digits, number.exponent, value) && !round_product(digits, number.exponent, value)) {
         *value = round_with_strtod(&number);
     }
-    if (negative) { *value = -*value; }
+    *value = copysign(*value, negative ? -1.0 : 1.0); /* without a branch: signs come in any order */
     return p;
 }

@@ -30,6 +30,8 @@ typedef enum file_kind {
     FILE_NPZ,
     FILE_PETSC,
     FILE_MATLAB,
+    FILE_MATLAB4,
+    FILE_OCTAVE,
     FILE_HDF5,
     FILE_AMGX,
     FILE_HARWELL_BOEING,

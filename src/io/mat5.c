@@ -10,6 +10,7 @@
 
 #include <tessera/names.h>
 
+#include "io/mat_numbers.h"
 #include "io/readers.h"
 #include "io/variables.h"
 
@@ -68,30 +69,9 @@ static tess_status take_element(mat_span *s, mat_element *out)
 
 /* ---- numbers ---- */
 
-/* Bytes of an item of a type; 0 of those that are no numbers. */
-static int item_bytes(uint32_t type)
-{
-    static const int bytes[] = {0, 1, 1, 2, 2, 4, 4, 4, 0, 8, 0, 0, 8, 8};
-
-    return type < sizeof bytes / sizeof bytes[0] ? bytes[type] : 0;
-}
-
 static double number_at(const mat_span *s, const mat_element *e, int64_t k)
 {
-    const unsigned char *p = e->data + k * item_bytes(e->type);
-
-    switch (e->type) {
-    case 1: return (int8_t)*p;
-    case 2: return *p;
-    case 3: return (int16_t)blob_u16(p, s->swapped);
-    case 4: return blob_u16(p, s->swapped);
-    case 5: return (int32_t)blob_u32(p, s->swapped);
-    case 6: return blob_u32(p, s->swapped);
-    case 7: return (double)blob_f32(p, s->swapped);
-    case 9: return blob_f64(p, s->swapped);
-    case 12: return (double)(int64_t)blob_u64(p, s->swapped);
-    default: return (double)blob_u64(p, s->swapped);
-    }
+    return mat_number_at(e->data, e->type, s->swapped, k);
 }
 
 /* The same as an integer; -1: it is none, or out of range. */
@@ -108,14 +88,14 @@ static tess_status take_numbers(mat_span *s, int64_t count, mat_element *out)
     const tess_status status = take_element(s, out);
 
     if (status != TESS_SUCCESS) { return status; }
-    if (item_bytes(out->type) == 0) { return fail_mat(s, "numbers were expected"); }
-    return out->size / item_bytes(out->type) >= count ? TESS_SUCCESS : fail_mat(s, "an array is too short");
+    if (mat_item_bytes(out->type) == 0) { return fail_mat(s, "numbers were expected"); }
+    return out->size / mat_item_bytes(out->type) >= count ? TESS_SUCCESS : fail_mat(s, "an array is too short");
 }
 
 /* How many numbers an element has; 0: it has none. */
 static int64_t items_of(const mat_element *e)
 {
-    const int64_t bytes = item_bytes(e->type);
+    const int64_t bytes = mat_item_bytes(e->type);
 
     return bytes > 0 ? (int64_t)e->size / bytes : 0;
 }

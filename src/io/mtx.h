@@ -59,6 +59,9 @@ typedef struct mtx_chunk {
 /* Reads up to and including the size line. Errors PARSE, UNSUPPORTED, OUT_OF_RANGE, and those of the source. */
 tess_status mtx_read_header(text_source *source, mtx_header *header);
 
+/* Bytes of the shortest line that has an entry. */
+int64_t mtx_smallest_line(const mtx_header *header);
+
 /* Entries of a chunk; at most chunk->lines of them. Stops at the first problem. */
 void mtx_parse_chunk(const mtx_header *header, mtx_chunk *chunk, const mtx_entries *entries);
 

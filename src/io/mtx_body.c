@@ -62,12 +62,12 @@ void mtx_entries_release(tess_context *ctx, mtx_entries *entries)
     *entries = (mtx_entries){0};
 }
 
-/* All at once if the size of the file confirms the header, else a first guess that grows. */
+/* All at once if the size of the text confirms the header, else a first guess that grows. */
 static int64_t first_capacity(const text_source *source, const mtx_header *header)
 {
     int64_t guess = source->stored_bytes < 0 ? 1 << 20 : source->stored_bytes / FIRST_GUESS_BYTES + 1;
 
-    if (!source->compressed && source->stored_bytes >= 0) { return header->entries; }
+    if (header->entries <= source->text_bytes / mtx_smallest_line(header) + 1) { return header->entries; }
     return header->entries < guess ? header->entries : guess;
 }
 
@@ -83,25 +83,26 @@ static tess_status make_workspace(body_reader *reader, int64_t lines)
 
 /* ---- one window ---- */
 
-/* Eight bytes at a time: a byte of `same` is zero where the text has a newline. */
+/* Sixteen counters, none beyond 255, one for each byte of a vector: the comparison is 0 or -1. */
 static int64_t count_newlines(const char *p, const char *end)
 {
-    const uint64_t low_bits = UINT64_C(0x7f7f7f7f7f7f7f7f), ones = UINT64_C(0x0101010101010101);
+    typedef uint8_t counters __attribute__((vector_size(16)));
+    const counters newline = (counters){0} + '\n';
     int64_t count = 0;
 
-    while (end - p >= 8) {
-        const char *stop = end - p > 255 * 8 ? p + 255 * 8 : p + (end - p) / 8 * 8;
-        uint64_t sums = 0; /* eight counters, none beyond 255 */
+    while (end - p >= 16) {
+        const char *stop = end - p > 255 * 16 ? p + 255 * 16 : p + (end - p) / 16 * 16;
+        counters sums = {0};
 
-        for (; p < stop; p += 8) {
-            uint64_t same;
+        for (; p < stop; p += 16) {
+            counters text;
 
-            memcpy(&same, p, sizeof same);
-            same ^= ones * '\n';
-            sums += (~(((same & low_bits) + low_bits) | same | low_bits)) >> 7;
+            memcpy(&text, p, sizeof text);
+            sums -= (counters)(text == newline);
         }
-        count += (int64_t)((sums & UINT64_C(0x00ff00ff00ff00ff)) * UINT64_C(0x0001000100010001) >> 48) +
-                 (int64_t)(((sums >> 8) & UINT64_C(0x00ff00ff00ff00ff)) * UINT64_C(0x0001000100010001) >> 48);
+        for (int i = 0; i < 16; i++) {
+            count += sums[i];
+        }
     }
     for (; p < end; p++) {
         count += *p == '\n';

@@ -35,12 +35,15 @@ static inline const char *note(mtx_chunk *chunk, mtx_problem problem, const char
     return NULL;
 }
 
-/* An index of `limit` ones from `base` on, stored from 0. Reading stops once the number is beyond any limit. */
+/* An index of `limit` ones from `base` on, stored from 0: eight characters at once, then one by one. Reading stops once
+   the number is beyond any limit. */
 static inline const char *parse_index(const char *p, int base, int64_t limit, int32_t *index)
 {
     uint64_t value = 0;
+    const int count = tess_decimal_eight(p, &value);
 
-    for (unsigned digit = (unsigned char)(*p - '0'); digit < 10; digit = (unsigned char)(*++p - '0')) {
+    p += count;
+    for (unsigned digit = (unsigned char)(*p - '0'); count == 8 && digit < 10; digit = (unsigned char)(*++p - '0')) {
         value = 10 * value + digit;
         if (value > (uint64_t)TESS_MAX_ROWS) { return p; }
     }
@@ -98,12 +101,10 @@ static mtx_problem check_diagonal(const mtx_header *header, const mtx_entries *e
     return im == 0.0 ? MTX_FINE : MTX_HERMITIAN_DIAGONAL;
 }
 
-/* The entry at p, the first character of a line that is not blank; returns its end, or NULL after a problem. */
-static inline const char *read_entry(const mtx_header *header, mtx_chunk *chunk, const mtx_entries *entries,
-                                     const char *p, line_kind kind)
+/* The k-th entry, at p, the first character of a line that is not blank; returns its end, or NULL after a problem. */
+TESS_INLINE const char *read_entry(const mtx_header *header, mtx_chunk *chunk, const mtx_entries *entries, int64_t k,
+                                   const char *p, line_kind kind)
 {
-    int64_t k = chunk->at + chunk->count;
-
     if (kind.coordinate) {
         int32_t *row = entries->row + k, *col = entries->col + k;
 
@@ -134,21 +135,23 @@ static inline const char *read_entry(const mtx_header *header, mtx_chunk *chunk,
 TESS_INLINE void parse_lines(const mtx_header *header, mtx_chunk *chunk, const mtx_entries *entries, line_kind kind)
 {
     const char *p = chunk->text;
+    int64_t k = chunk->at;
 
     while (p < chunk->end) {
         const char *line = p;
 
         p = skip_blanks(p);
         if (!at_line_end(p)) {
-            p = read_entry(header, chunk, entries, p, kind);
+            p = read_entry(header, chunk, entries, k, p, kind);
             if (!p) {
                 chunk->problem_line = line;
-                return;
+                break;
             }
-            chunk->count++;
+            k++;
         }
         p += *p == '\r' ? 2 : 1;
     }
+    chunk->count = k - chunk->at;
 }
 
 void mtx_parse_chunk(const mtx_header *header, mtx_chunk *chunk, const mtx_entries *entries)

@@ -220,14 +220,20 @@ static tess_status check_memory(const text_source *source, const mtx_header *hea
                         1e-9 * (double)spare);
 }
 
+/* "1 1\n", "1 1 1\n" or "1\n"; two more characters where there is an imaginary part */
+int64_t mtx_smallest_line(const mtx_header *header)
+{
+    return (header->coordinate ? (header->pattern ? 4 : 6) : 2) + (header->is_complex ? 2 : 0);
+}
+
 /* Checks that a file of this many bytes can hold the entries, before memory is requested. */
 static tess_status check_plausible(const text_source *source, const mtx_header *header)
 {
-    /* "1 1\n", "1 1 1\n" or "1\n"; two more characters where there is an imaginary part */
-    int64_t smallest = (header->coordinate ? (header->pattern ? 4 : 6) : 2) + (header->is_complex ? 2 : 0);
     int64_t remaining = text_source_remaining(source);
 
-    if (remaining == INT64_MAX || header->entries <= remaining / smallest + 1) { return check_memory(source, header); }
+    if (remaining == INT64_MAX || header->entries <= remaining / mtx_smallest_line(header) + 1) {
+        return check_memory(source, header);
+    }
     return tess_fail_at(source->ctx, TESS_PARSE, source->name, header->size_line, "the file may be incomplete",
                         "the size line announces %s, more than a file of %lld bytes can hold",
                         tess_count(header->entries, "entry").text, (long long)source->stored_bytes);

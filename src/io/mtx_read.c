@@ -124,6 +124,35 @@ static tess_status settle_triangles(const text_source *source, const mtx_header 
                         tess_count(upper, "entry").text, (long long)lower);
 }
 
+/* The entries as rows. Those of a file that lists them in order become the matrix as they stand. */
+static tess_status assemble(const text_source *source, const mtx_header *header, mtx_entries *entries, int64_t upper,
+                            tess_assembled *made)
+{
+    const tess_entries given = {.nrows = header->nrows,
+                                .ncols = header->ncols,
+                                .count = entries->count,
+                                .row = entries->row,
+                                .col = entries->col,
+                                .val = entries->val,
+                                .symmetry = header->symmetry,
+                                .is_complex = header->is_complex};
+    tess_status status = TESS_SUCCESS;
+
+    if (header->symmetry == TESS_SYMMETRY_GENERAL && !header->is_complex && entries->val &&
+        entries->count == entries->capacity) {
+        status = tess_assemble_sorted(source->ctx, header->nrows, entries->count, entries->row, entries->col,
+                                      entries->val, made);
+        if (status != TESS_SUCCESS) { return status; }
+        if (made->row_ptr) {
+            entries->col = NULL;
+            entries->val = NULL;
+            return TESS_SUCCESS;
+        }
+    }
+    status = tess_assemble_entries(source->ctx, &given, made);
+    return status == TESS_SUCCESS ? settle_triangles(source, header, &given, upper, made) : status;
+}
+
 static void describe(const text_source *source, const mtx_header *header, const tess_assembled *made,
                      tess_mtx_info *info)
 {
@@ -161,23 +190,13 @@ static tess_status read_text(text_source *source, tess_matrix **out, tess_mtx_in
     tess_context *ctx = source->ctx;
     mtx_header header = {0};
     mtx_entries entries = {0};
-    tess_entries given;
     tess_assembled made = {0};
     int64_t upper = 0;
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(read_entries(source, &header, &entries, &upper));
     if (!header.coordinate) { TESS_TRY(spell_positions(ctx, &header, &entries)); }
-    given = (tess_entries){.nrows = header.nrows,
-                           .ncols = header.ncols,
-                           .count = entries.count,
-                           .row = entries.row,
-                           .col = entries.col,
-                           .val = entries.val,
-                           .symmetry = header.symmetry,
-                           .is_complex = header.is_complex};
-    TESS_TRY(tess_assemble_entries(ctx, &given, &made));
-    TESS_TRY(settle_triangles(source, &header, &given, upper, &made));
+    TESS_TRY(assemble(source, &header, &entries, upper, &made));
     mtx_entries_release(ctx, &entries);
     describe(source, &header, &made, info);
     status = adopt(ctx, header.ncols, header.is_complex, &made, out);

@@ -52,6 +52,8 @@ static const file_reader readers[] = {
     {"NumPy archive", npz_knows, npz_read_matrix, NULL, FILE_NPZ, false},
     {"PETSc binary file", petsc_knows, petsc_read_matrix, petsc_read_vectors, FILE_PETSC, false},
     {"MATLAB file", mat5_knows, mat5_read_matrix, mat5_read_array, FILE_MATLAB, true},
+    {"MATLAB file of version 4", mat4_knows, mat4_read_matrix, mat4_read_array, FILE_MATLAB4, true},
+    {"text file of Octave", octave_text_knows, octave_text_read_matrix, octave_text_read_array, FILE_OCTAVE, true},
     {"HDF5 file", hdf5_knows, hdf5_read_matrix, hdf5_read_array, FILE_HDF5, true},
     {"Matrix Market file of AmgX", amgx_knows, amgx_read_matrix, amgx_read_array, FILE_AMGX, false},
     {"Harwell-Boeing file", harwell_boeing_knows, harwell_boeing_read_matrix, harwell_boeing_read_array,

@@ -50,7 +50,15 @@ bool amgx_knows(const file_head *head);
 tess_status amgx_read_matrix(const blob *b, file_csr *out);
 tess_status amgx_read_array(const blob *b, file_array *out);
 
+bool octave_text_knows(const file_head *head);
+tess_status octave_text_read_matrix(const blob *b, file_csr *out);
+tess_status octave_text_read_array(const blob *b, file_array *out);
+
 /* ---- readers of binary files ---- */
+
+bool mat4_knows(const file_head *head);
+tess_status mat4_read_matrix(const blob *b, file_csr *out);
+tess_status mat4_read_array(const blob *b, file_array *out);
 
 tess_status mat5_read_matrix(const blob *b, file_csr *out);
 tess_status mat5_read_array(const blob *b, file_array *out);

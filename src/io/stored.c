@@ -65,6 +65,14 @@ bool stored_seek(stored_bytes *s, int64_t offset)
     return true;
 }
 
+bool stored_peek_end(const stored_bytes *s, void *to, int64_t bytes)
+{
+    if (s->size < bytes) { return false; }
+    if (s->descriptor >= 0) { return pread(s->descriptor, to, (size_t)bytes, s->size - bytes) == bytes; }
+    memcpy(to, s->memory + s->size - bytes, (size_t)bytes);
+    return true;
+}
+
 static tess_status look(tess_context *ctx, const char *name, stored_bytes *s)
 {
     while (s->head_bytes < STORED_HEAD_BYTES) {

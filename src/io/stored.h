@@ -37,5 +37,7 @@ void stored_close(stored_bytes *s);
 int64_t stored_read(stored_bytes *s, void *to, int64_t bytes);
 /* The next byte becomes that at `offset`; false where the file cannot. */
 bool stored_seek(stored_bytes *s, int64_t offset);
+/* The last bytes, without a change of place; false where the file cannot tell, or is shorter. */
+bool stored_peek_end(const stored_bytes *s, void *to, int64_t bytes);
 
 #endif

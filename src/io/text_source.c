@@ -6,7 +6,7 @@
 #include "io/text_source.h"
 
 enum {
-    WINDOW_PER_THREAD = 1 << 22,
+    WINDOW_PER_THREAD = 1 << 20,
     WINDOW_SMALLEST = 1 << 22,
     WINDOW_LARGEST = 1 << 26,
     FIRST_WINDOW_SHARE = 8 /* the first window is fetched by one thread alone: small, then each doubles */
@@ -63,6 +63,7 @@ static tess_status open_contents(text_source *source, const char *archive, sourc
 
     source->stored_bytes = source->stored.size;
     source->compressed = kind != PACKING_NONE;
+    source->text_bytes = kind == PACKING_NONE ? source->stored_bytes : unpack_claim(kind, &source->stored);
     if (kind != PACKING_NONE) { status = unpack_open(source->ctx, &wish, kind, &source->stored, &source->unpacker); }
     if (status == TESS_SUCCESS && source->unpacker && unpack_member(source->unpacker)) {
         snprintf(source->label, sizeof source->label, "%.120s(%.120s)", archive, unpack_member(source->unpacker));
@@ -120,7 +121,8 @@ tess_status text_source_open_memory(tess_context *ctx, const char *name, const v
 tess_status text_source_open_plain(tess_context *ctx, const char *name, const void *text, size_t bytes,
                                    text_source *source)
 {
-    *source = (text_source){.ctx = ctx, .name = name, .line = 1, .stored_bytes = (int64_t)bytes};
+    *source = (text_source){
+        .ctx = ctx, .name = name, .line = 1, .stored_bytes = (int64_t)bytes, .text_bytes = (int64_t)bytes};
     const tess_status status = stored_open_memory(ctx, name, text, bytes, &source->stored);
 
     return status == TESS_SUCCESS ? peek(source) : status;

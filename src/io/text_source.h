@@ -19,6 +19,7 @@ typedef struct text_source {
     const char *packed;   /* "gzip", "zip", ...: what the file is packed in; NULL */
     bool compressed;      /* contents differ from what is stored */
     int64_t stored_bytes; /* as stored (compressed, if so); -1 when the file does not tell */
+    int64_t text_bytes;   /* of the contents; -1 when the file does not tell. Of gzip what its last bytes claim */
 
     /* the window: [text, end) are whole lines, the last ends in '\n'; TEXT_PADDING bytes after it are readable */
     const char *text, *end;

@@ -42,33 +42,12 @@ static const stranger strangers[] = {
     {"<html", 5, 0, "a web page", "the server may have answered with a page instead of the file: download it again"},
     {"version https://git-lfs", 23, 0, "a pointer of Git LFS", "git lfs pull"},
     {"%%NVAMGBinary", 13, 0, "a binary file of AmgX", "in AmgX's configuration: matrix_writer=matrixmarket"},
-    {"# Created by Octave", 19, 0, "a text file of Octave", "in Octave: load A.txt; save('-v7', 'A.mat', 'A')"},
     {"Octave-1-L", 10, 0, "a binary file of Octave", "in Octave: load A.bin; save('-v7', 'A.mat', 'A')"},
 };
 
 static bool is_stranger(const file_head *h, const stranger *s)
 {
     return h->count >= s->at + s->length && memcmp(h->bytes + s->at, s->bytes, (size_t)s->length) == 0;
-}
-
-/* MATLAB's version 4 has no mark: type, rows, columns, whether complex, length of the name, as five integers. */
-static bool is_matlab4(const file_head *h)
-{
-    if (h->count < 20) { return false; }
-    for (int swapped = 0; swapped < 2; swapped++) {
-        uint32_t field[5];
-
-        for (int i = 0; i < 5; i++) {
-            field[i] = blob_u32(h->bytes + 4 * i, swapped != 0);
-        }
-        const uint32_t kind = field[0] % 10, order = field[0] / 1000;
-        if (field[0] < 5000 && order <= 1 && kind <= 2 && field[0] / 100 % 10 == 0 && field[1] > 0 && field[2] > 0 &&
-            field[1] < (1U << 30) && field[2] < (1U << 30) && field[3] <= 1 && field[4] >= 1 && field[4] <= 64 &&
-            h->count >= 20 + (int64_t)field[4] && h->bytes[20 + field[4] - 1] == '\0' && h->bytes[20] > ' ') {
-            return true;
-        }
-    }
-    return false;
 }
 
 /* FreeFEM writes "#  HashMatrix Matrix (COO)" and the like, or before version 4 "# Sparse Matrix (Morse)". */
@@ -111,11 +90,6 @@ tess_status tess_name_unknown(const text_source *source)
     const stranger *found = find_stranger(&head);
 
     if (found) { return refuse(source, found->what, found->hint); }
-    if (is_matlab4(&head)) {
-        return refuse(source, "a MATLAB file of version 4",
-                      "in MATLAB or Octave: load A.mat; save('-v7', 'A.mat', 'A'); in Python: "
-                      "scipy.io.savemat('B.mat', scipy.io.loadmat('A.mat'))");
-    }
     if (is_freefem(&head)) {
         return refuse(source, "a matrix of FreeFEM",
                       "awk '!/^#/ { if (!n++) half = NF == 7 ? $4 : $3; else { print; if (half && $1 != $2) print $2, "

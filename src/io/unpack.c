@@ -106,3 +106,12 @@ int64_t unpack_most(int64_t stored)
 {
     return stored < INT64_MAX / DEFLATE_RATIO ? stored * DEFLATE_RATIO : INT64_MAX;
 }
+
+int64_t unpack_claim(packing kind, const stored_bytes *s)
+{
+    unsigned char size[4];
+
+    if (kind != PACKING_GZIP || !stored_peek_end(s, size, sizeof size)) { return -1; }
+    const int64_t claim = size[0] | (int64_t)size[1] << 8 | (int64_t)size[2] << 16 | (int64_t)size[3] << 24;
+    return claim <= unpack_most(s->size) ? claim : -1;
+}

@@ -41,6 +41,10 @@ const char *unpack_member(const unpacker *u);
 /* No file of so many stored bytes has more contents: what deflate can do at best, and more is refused of others. */
 int64_t unpack_most(int64_t stored);
 
+/* What the end of a gzip file says of the size of its contents (RFC 1952: modulo 2^32, of the last member), where that
+   can be; else -1. Nothing has checked it. */
+int64_t unpack_claim(packing kind, const stored_bytes *s);
+
 /* ---- the two ways ---- */
 
 typedef struct unpack_ops {

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "base/offsets.h"
 #include "matrix/complex_form.h"
 
 typedef struct scatter {
@@ -157,6 +158,72 @@ tess_status tess_assemble_coo(tess_context *ctx, int64_t nrows, int64_t ncols, i
                             .symmetry = TESS_SYMMETRY_GENERAL};
 
     return tess_assemble_entries(ctx, &entries, out);
+}
+
+/* ---- entries in order ---- */
+
+enum { LOOK_EVERY = 1 << 14 /* entries of one part before it asks whether another has found disorder */ };
+
+typedef struct sorted_entries {
+    int64_t nrows, count;
+    const int32_t *row, *col;
+    void *row_ptr;
+    int bits;
+    bool disorder;
+} sorted_entries;
+
+/* Offsets of the rows that begin between the entry before `start` and the last one before `end`. */
+static bool offset_sorted(const sorted_entries *s, int64_t start, int64_t end)
+{
+    int64_t row = start > 0 ? s->row[start - 1] : -1, col = start > 0 ? s->col[start - 1] : 0;
+
+    for (int64_t k = start; k < end; k++) {
+        if (s->row[k] < row || (s->row[k] == row && s->col[k] <= col)) { return false; }
+        while (row < s->row[k]) {
+            tess_row_offset_set(s->row_ptr, s->bits, ++row, k);
+        }
+        col = s->col[k];
+    }
+    return true;
+}
+
+static void offset_part(sorted_entries *s, int part, int parts)
+{
+    const int64_t end = s->count / parts * (part + 1) + s->count % parts * (part + 1) / parts;
+    bool disorder = false;
+
+    for (int64_t k = s->count / parts * part + s->count % parts * part / parts; k < end && !disorder; k += LOOK_EVERY) {
+#pragma omp atomic read
+        disorder = s->disorder;
+        if (disorder || offset_sorted(s, k, end - k < LOOK_EVERY ? end : k + LOOK_EVERY)) { continue; }
+#pragma omp atomic write
+        s->disorder = true;
+    }
+}
+
+tess_status tess_assemble_sorted(tess_context *ctx, int64_t nrows, int64_t count, const int32_t *row, int32_t *col,
+                                 double *val, tess_assembled *out)
+{
+    sorted_entries s = {.nrows = nrows, .count = count, .row = row, .col = col, .bits = count <= INT32_MAX ? 32 : 64};
+    const int parts = tess_io_threads(ctx, count);
+    const tess_status status = tess_host_allocate(ctx, nrows + 1, (size_t)s.bits / 8, &s.row_ptr);
+
+    *out = (tess_assembled){0};
+    if (status != TESS_SUCCESS) { return status; }
+#pragma omp parallel for schedule(static) num_threads(parts)
+    for (int part = 0; part < parts; part++) {
+        offset_part(&s, part, parts);
+    }
+    if (s.disorder) {
+        tess_host_release(ctx, s.row_ptr, nrows + 1, (size_t)s.bits / 8);
+        return TESS_SUCCESS;
+    }
+    for (int64_t i = count > 0 ? row[count - 1] + 1 : 0; i <= nrows; i++) {
+        tess_row_offset_set(s.row_ptr, s.bits, i, count);
+    }
+    *out = (tess_assembled){
+        .nrows = nrows, .nnz = count, .row_ptr = s.row_ptr, .row_ptr_bits = s.bits, .col_ind = col, .val = val};
+    return TESS_SUCCESS;
 }
 
 void tess_assembled_release(tess_context *ctx, tess_assembled *assembled)

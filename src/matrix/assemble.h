@@ -50,6 +50,14 @@ typedef struct tess_assembled {
  */
 tess_status tess_assemble_entries(tess_context *ctx, const tess_entries *entries, tess_assembled *out);
 
+/*
+ * The same, without a copy, for entries that are the assembled matrix already: ascending rows, in each row ascending
+ * columns, none twice. Then col and val, which must come from tess_host_allocate with exactly `count` values, are the
+ * result's. Otherwise *out holds nothing, and nothing is taken. Indices are checked already.
+ */
+tess_status tess_assemble_sorted(tess_context *ctx, int64_t nrows, int64_t count, const int32_t *row, int32_t *col,
+                                 double *val, tess_assembled *out);
+
 /* The same for plain COO arrays without symmetry. */
 tess_status tess_assemble_coo(tess_context *ctx, int64_t nrows, int64_t ncols, int64_t nnz, const int32_t *row,
                               const int32_t *col, const double *val, tess_assembled *out);

@@ -122,12 +122,22 @@ static int64_t longest_unsorted(const rows *r)
     return longest;
 }
 
+static bool ascends_strictly(const int32_t *col, int64_t count)
+{
+    for (int64_t k = 1; k < count; k++) {
+        if (col[k - 1] >= col[k]) { return false; }
+    }
+    return true;
+}
+
 static void tidy_row(const rows *r, int64_t i, int32_t *scratch_col, double *scratch_val)
 {
     int32_t *col = r->col_ind + r->row_ptr[i];
     double *val = r->val + r->row_ptr[i];
     int64_t count = row_length(r, i);
 
+    r->length[i] = count;
+    if (ascends_strictly(col, count)) { return; }
     if (!ascends(col, count)) { sort_row(col, val, count, scratch_col, scratch_val); }
     r->length[i] = sum_duplicates(col, val, count);
 }

@@ -2,6 +2,7 @@
 /* What a loop of several columns takes of the memory, and so how many columns it has: for solves, and told before. */
 #include "base/options.h"
 #include "precond/precond.h"
+#include "solver/complex/choice.h"
 #include "solver/many.h"
 
 /* Vectors of a column outside its loop: b, x, d, r; and the d that a pause keeps. */
@@ -127,7 +128,8 @@ static bool may_take(const tess_matrix *a, const tess_method *method, const tess
 
 int many_expected(const tess_matrix *a, const tess_solve_options *o, int64_t columns, int64_t spare, many_need *need)
 {
-    const tess_method *method = tess_find_method(o->solver);
+    const tess_method *in_complex = complex_method_of(a, o);
+    const tess_method *method = in_complex ? in_complex : tess_find_method(o->solver);
     const bool complete = is_complete(o->precond.kind);
     const int most = method ? many_limit(method, complete, a->ctx->device) : 1;
     int count = columns < most ? (int)columns : most;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Refinement with complete factors: the common loop of methods that run one column after another. */
 #include "device/iteration_end.h"
+#include "solver/complex/choice.h"
 #include "solver/many.h"
 
 enum { PRODUCT, CORRECTION };
@@ -58,9 +59,17 @@ const tess_method *many_refinement(void)
     return &refinement;
 }
 
+/* The method's table of columns; one with complex scalars runs one column after another. */
+static const tess_method *table_of(const method_solver *s)
+{
+    const tess_method *in_complex = complex_method_of(s->original, s->options);
+
+    return in_complex ? in_complex : tess_find_method(s->method->kind);
+}
+
 static bool is_refined(const method_solver *s)
 {
-    const tess_method *method = tess_find_method(s->method->kind);
+    const tess_method *method = table_of(s);
 
     return method && many_refines(method, many_has_complete_factors(s));
 }
@@ -76,7 +85,7 @@ void many_begin(const many_columns *m, solve_run *run)
 
 const tess_method *many_method(const method_solver *s)
 {
-    return is_refined(s) ? &refinement : tess_find_method(s->method->kind);
+    return is_refined(s) ? &refinement : table_of(s);
 }
 
 bool many_is_refinement(const method_solver *s)

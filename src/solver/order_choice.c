@@ -73,7 +73,7 @@ tess_status solver_choose_order(tess_solver *s)
     s->keeps_order = s->options.keep_order;
     s->options.keep_order = 1; /* solvers that this one makes ask no more */
     if (!open || !may_pay(&s->options) || !a->ops || s->given || a->nrows != a->ncols || a->nrows < LEAST_ROWS ||
-        !row_order_applies(a)) {
+        a->is_complex || !row_order_applies(a)) { /* cells need not keep re and im together */
         return TESS_SUCCESS;
     }
     status = find_order(s);

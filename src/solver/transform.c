@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "matrix/complex_form.h"
 #include "order/order.h"
 #include "solver/transform_parts.h"
 #include "solver/verify.h"
@@ -127,6 +128,27 @@ static tess_status find_scale(const tess_matrix *a, tess_scaling scaling, system
     return status;
 }
 
+static bool has_pairs(const int32_t *order, const double *scale, int64_t n)
+{
+    for (int64_t i = 0; i + 1 < n; i += 2) {
+        const int32_t first = order[i];
+
+        if (first % 2 != 0 || order[i + 1] != first + 1 || (scale && scale[first] != scale[first + 1])) {
+            return false;
+        }
+    }
+    return n % 2 == 0;
+}
+
+/* The real form of a complex matrix stays one where re and im of a number keep together, and have one scale. Otherwise
+   the iterations are in real scalars, and complete factors those of the real form. */
+static void mark_complex(const tess_matrix *a, const system_order *o, tess_matrix *transformed)
+{
+    if (a->is_complex && has_pairs(o->rows, o->row_scale, o->n) && has_pairs(o->columns, o->col_scale, o->n)) {
+        tess_matrix_mark_complex(transformed);
+    }
+}
+
 /* Clusters alone: all but the graph of cells is computed where the matrix lies, once for all values. */
 static tess_status order_system(const tess_solver *s, solver_transform *t)
 {
@@ -151,6 +173,7 @@ static tess_status scale_system(const tess_solver *s, solver_transform *t)
     TESS_TRY(find_scale(a, s->options.scale, &o));
     TESS_TRY(tess_matrix_reorder(a, scaled ? o.rows : NULL, NULL, o.row_scale, o.col_scale, &t->matrix));
     if (s->options.reorder != TESS_REORDERING_NONE) { TESS_TRY(apply_order(s->options.reorder, &o, &t->matrix)); }
+    mark_complex(a, &o, t->matrix);
     status = make_maps(s->ctx, &o, t);
 cleanup:
     release_order(s->ctx, &o);
@@ -160,7 +183,7 @@ cleanup:
 static bool orders_alone(const tess_solver *s)
 {
     return s->options.scale == TESS_SCALING_NONE && s->options.reorder == TESS_REORDERING_CLUSTERS &&
-           s->original->ops && !s->original->original && row_order_applies(s->original);
+           s->original->ops && !s->original->original && !s->original->is_complex && row_order_applies(s->original);
 }
 
 static tess_status build_system(const tess_solver *s, solver_transform *t)

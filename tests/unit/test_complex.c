@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Complex matrices: the real form of arrays in every precision and order, new values, copies, refusals, solves. */
 #include <tessera/findings.h>
+#include <tessera/many.h>
 #include <tessera/solver.h>
 #include <tessera/verify.h>
 
@@ -321,6 +322,111 @@ static void a_factor_changes_nothing(void **state)
     tess_context_destroy(ctx);
 }
 
+/* Rows of very different size that are scaled to one: the system stays complex. In real scalars i A does not converge,
+   and complete factors have four entries for one. */
+static void scaled_systems_stay_complex(void **state)
+{
+    static const tess_solver_kind kinds[] = {TESS_SOLVER_GMRES, TESS_SOLVER_BICGSTAB};
+    static const tess_scaling scales[] = {TESS_SCALING_NONE, TESS_SCALING_ROWS, TESS_SCALING_SYMMETRIC};
+    tess_context *ctx = open_device(1);
+    oracle_csr pattern = oracle_laplace2d(8);
+    double complex *val = complex_values(&pattern, 0.0, false);
+    tess_matrix *a = NULL;
+    int64_t counts[3];
+
+    (void)state;
+    for (int64_t p = 0; p < pattern.nnz; p++) {
+        val[p] *= I;
+    }
+    a = make_complex(ctx, &pattern, val);
+    for (int k = 0; k < 2; k++) {
+        for (int way = 0; way < 3; way++) {
+            tess_solve_options options = solve_options(kinds[k]);
+
+            options.scale = scales[way];
+            counts[way] = solve_and_check(ctx, &pattern, val, a, &options);
+        }
+        assert_at_most((double)llabs(counts[1] - counts[0]), 3.0 + (double)counts[0] / 8.0);
+        assert_at_most((double)llabs(counts[2] - counts[0]), 3.0 + (double)counts[0] / 8.0);
+    }
+    tess_matrix_destroy(a);
+    free(val);
+    oracle_free(&pattern);
+    tess_context_destroy(ctx);
+}
+
+/* Long rows, so that columns of a real matrix would share a loop; i times the identity, and a disturbance. */
+static tess_matrix *long_rows(tess_context *ctx, int64_t n)
+{
+    double complex *val = (double complex *)random_values(2 * n * n, 11, -0.1, 0.1);
+    oracle_csr pattern = oracle_open(n, n);
+    tess_matrix *a = NULL;
+
+    for (int64_t k = 0; k < n * n; k++) {
+        oracle_push(&pattern, k % n, 1.0);
+        if (k / n == k % n) { val[k] += I; }
+        if (k % n == n - 1) { oracle_end_row(&pattern, k / n); }
+    }
+    a = make_complex(ctx, &pattern, val);
+    oracle_free(&pattern);
+    free(val);
+    return a;
+}
+
+/* Each of several columns takes the iterations that it takes alone: those of complex scalars. Complete factors take all
+   columns at once. */
+static void columns_keep_complex_scalars(void **state)
+{
+    enum { N = 60, COLUMNS = 8 };
+    static const struct {
+        tess_solver_kind kind;
+        tess_precond_kind precond;
+    } cases[] = {{TESS_SOLVER_BICGSTAB, TESS_PRECOND_NONE},
+                 {TESS_SOLVER_GMRES, TESS_PRECOND_NONE},
+                 {TESS_SOLVER_FGMRES, TESS_PRECOND_JACOBI},
+                 {TESS_SOLVER_BICGSTAB, TESS_PRECOND_LU},
+                 {TESS_SOLVER_GMRES, TESS_PRECOND_LU}};
+    tess_context *ctx = open_device(2);
+    double *b = random_values((int64_t)2 * N * COLUMNS, 5, -1.0, 1.0), *x = test_allocate(2 * N * COLUMNS, sizeof *x);
+    tess_matrix *a = long_rows(ctx, N);
+
+    (void)state;
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        const bool complete = cases[c].precond == TESS_PRECOND_LU;
+        const tess_columns from = tess_columns_by_column((int64_t)2 * N, COLUMNS, b, TESS_MEMORY_HOST);
+        const tess_columns to = tess_columns_by_column((int64_t)2 * N, COLUMNS, x, TESS_MEMORY_HOST);
+        tess_solve_options options = solve_options(cases[c].kind);
+        tess_solve_result results[COLUMNS];
+        tess_solver *solver = NULL;
+
+        options.precond.kind = cases[c].precond;
+        const tess_status status = tess_solver_create(a, &options, &solver);
+        if (complete && status == TESS_UNSUPPORTED) { continue; } /* a build without factors */
+        assert_ok(ctx, status);
+        for (int j = 0; j < COLUMNS; j++) {
+            tess_solve_result_init(&results[j]);
+        }
+        memset(x, 0, sizeof *x * 2 * N * COLUMNS);
+        if (!complete || tess_context_device(ctx) == TESS_DEVICE_CPU) {
+            assert_int_equal(tess_solver_columns_together(solver, COLUMNS), complete ? COLUMNS : 1);
+        }
+        assert_ok(ctx, tess_solver_solve_many(solver, &from, &to, results));
+        for (int j = 0; j < COLUMNS; j++) {
+            double alone[2 * N] = {0.0};
+            const tess_solve_result result = solve_with(solver, ctx, (int64_t)2 * N, b + (int64_t)2 * N * j, alone);
+
+            assert_true(results[j].converged && results[j].verified && result.converged);
+            if (!complete) { assert_int_equal(results[j].iterations, result.iterations); }
+            assert_true(!complete || results[j].iterations <= 4);
+        }
+        tess_solver_destroy(solver);
+    }
+    tess_matrix_destroy(a);
+    free(x);
+    free(b);
+    tess_context_destroy(ctx);
+}
+
 /* The diagonal of i L is imaginary: its real form has zeros there. */
 static void preconditioners_turn_rows(void **state)
 {
@@ -616,7 +722,8 @@ static void reports_count_complex_rows(void **state)
         cmocka_unit_test(preconditioners_turn_rows), cmocka_unit_test(turned_preconditioners_answer),           \
         cmocka_unit_test(low_precisions_stay_in_the_real_form), cmocka_unit_test(hard_cases_end),               \
         cmocka_unit_test(methods_take_preconditioners), cmocka_unit_test(shells_are_complex_where_they_say_so), \
-        cmocka_unit_test(reports_count_complex_rows)
+        cmocka_unit_test(reports_count_complex_rows), cmocka_unit_test(columns_keep_complex_scalars),           \
+        cmocka_unit_test(scaled_systems_stay_complex)
 
 #ifndef TESTS_ON_GPU
 int main(void)

@@ -184,6 +184,107 @@ static void test_unsorted_csr(void **state)
     tess_context_destroy(ctx);
 }
 
+/* ---- entries in order ---- */
+
+enum { SORTED_ROWS = 9000, SORTED_COUNT = 50000 }; /* several parts, and stretches of one */
+
+/* Ascending entries; rows without any at both ends and in between. Row 700 has 40,000, most of all. */
+static void fill_sorted(int32_t *row, int32_t *col, double *val)
+{
+    int32_t i = 5, j = -1;
+
+    for (int64_t k = 0; k < SORTED_COUNT; k++) {
+        if (j > 2 && (i != 700 || j > 60000)) {
+            i += k % 97 == 0 ? 7 : 1;
+            j = -1;
+        }
+        j += 1 + (int32_t)(k % 2);
+        row[k] = i;
+        col[k] = j;
+        val[k] = (double)k + 0.5;
+    }
+}
+
+/* The same entries by both functions; `at` >= 0: the one there is changed first, and the result must be nothing. */
+static void check_sorted(int threads, int64_t at, int32_t row_of, int32_t col_of)
+{
+    heap h;
+    tess_context *ctx = open_counted(&h, threads);
+    int64_t held = h.live_bytes;
+    int32_t *row = test_allocate(SORTED_COUNT, sizeof *row), *col = NULL;
+    double *val = NULL;
+    tess_assembled made, expected;
+    tess_entries e = {.nrows = SORTED_ROWS, .ncols = 1 << 17, .count = SORTED_COUNT, .row = row};
+
+    assert_ok(ctx, tess_host_allocate(ctx, SORTED_COUNT, sizeof *col, (void **)&col));
+    assert_ok(ctx, tess_host_allocate(ctx, SORTED_COUNT, sizeof *val, (void **)&val));
+    fill_sorted(row, col, val);
+    assert_true(row[SORTED_COUNT - 1] < SORTED_ROWS - 1);
+    if (at >= 0) {
+        row[at] = row_of < 0 ? row[at] : row_of;
+        col[at] = col_of < 0 ? col[at - 1] : col_of;
+    }
+    e.col = col;
+    e.val = val;
+    assert_ok(ctx, tess_assemble_sorted(ctx, SORTED_ROWS, SORTED_COUNT, row, col, val, &made));
+    if (at >= 0) {
+        assert_null(made.row_ptr);
+        assert_null(made.col_ind);
+        tess_host_release(ctx, col, SORTED_COUNT, sizeof *col);
+        tess_host_release(ctx, val, SORTED_COUNT, sizeof *val);
+    } else {
+        assert_ok(ctx, tess_assemble_entries(ctx, &e, &expected));
+        assert_ptr_equal(made.col_ind, col);
+        assert_ptr_equal(made.val, val);
+        assert_int_equal(made.nnz, expected.nnz);
+        assert_int_equal(made.row_ptr_bits, expected.row_ptr_bits);
+        assert_memory_equal(made.row_ptr, expected.row_ptr, (SORTED_ROWS + 1) * sizeof(int32_t));
+        assert_memory_equal(made.col_ind, expected.col_ind, SORTED_COUNT * sizeof *col);
+        assert_true(same_bits(made.val, expected.val, SORTED_COUNT));
+        tess_assembled_release(ctx, &expected);
+        tess_assembled_release(ctx, &made);
+    }
+    assert_int_equal(h.live_bytes, held);
+    assert_int_equal(h.wrong_releases, 0);
+    tess_context_destroy(ctx);
+    free(row);
+}
+
+/* Disorder at the start, at the end, and beside the places where parts and their stretches (16384 entries) begin. */
+static void test_sorted_entries(void **state)
+{
+    (void)state;
+    for (int threads = 1; threads <= 5; threads += 2) {
+        const int64_t third = SORTED_COUNT / 3 + 1;
+        const int64_t places[] = {1, 16383, 16384, 16385, third - 1, third, third + 1, SORTED_COUNT - 1};
+
+        check_sorted(threads, -1, 0, 0);
+        for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+            check_sorted(threads, places[i], 0, 0);                                   /* a row that was before */
+            if (i < 4) { check_sorted(threads, places[i] == 1 ? 1 : 16390, -1, -1); } /* the same place twice */
+        }
+    }
+}
+
+static void test_sorted_without_entries(void **state)
+{
+    heap h;
+    tess_context *ctx = open_counted(&h, 2);
+    const int64_t held = h.live_bytes;
+    int32_t *col = NULL;
+    double *val = NULL;
+    tess_assembled made;
+
+    (void)state;
+    assert_ok(ctx, tess_host_allocate(ctx, 0, sizeof *col, (void **)&col));
+    assert_ok(ctx, tess_host_allocate(ctx, 0, sizeof *val, (void **)&val));
+    assert_ok(ctx, tess_assemble_sorted(ctx, 2, 0, NULL, col, val, &made));
+    assert_memory_equal(made.row_ptr, ((int32_t[]){0, 0, 0}), 3 * sizeof(int32_t));
+    tess_assembled_release(ctx, &made);
+    assert_int_equal(h.live_bytes, held);
+    tess_context_destroy(ctx);
+}
+
 /* Each allocation fails in turn: the status says so and all memory is freed. */
 static void test_failing_allocations(void **state)
 {
@@ -215,10 +316,9 @@ static void test_failing_allocations(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random_shapes),
-        cmocka_unit_test(test_very_long_row),
-        cmocka_unit_test(test_unsorted_csr),
-        cmocka_unit_test(test_failing_allocations),
+        cmocka_unit_test(test_random_shapes),          cmocka_unit_test(test_very_long_row),
+        cmocka_unit_test(test_unsorted_csr),           cmocka_unit_test(test_sorted_entries),
+        cmocka_unit_test(test_sorted_without_entries), cmocka_unit_test(test_failing_allocations),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -47,6 +47,28 @@ static void check_format(double value)
     assert_true(same_bits(&value, &again, 1));
 }
 
+/* Every character that may follow up to eight digits, and what lies behind it, which must not matter. */
+static void test_eight_digits(void **state)
+{
+    (void)state;
+    for (int count = 0; count <= 9; count++) {
+        for (int next = 0; next < 256; next++) {
+            char text[24];
+            uint64_t value = 77, expected = 0;
+
+            memset(text, '9', sizeof text);
+            for (int i = 0; i < count; i++) {
+                text[i] = (char)('1' + (i + next) % 9);
+                expected = i < 8 ? 10 * expected + (uint64_t)(text[i] - '0') : expected;
+            }
+            if (count < 9 && next >= '0' && next <= '9') { continue; }
+            text[count] = (char)next;
+            assert_int_equal(tess_decimal_eight(text, &value), count < 8 ? count : 8);
+            assert_int_equal(value, count ? expected : 77);
+        }
+    }
+}
+
 /* All exponents; short and full significands; whole numbers and their neighbours. */
 static void test_round_trip(void **state)
 {
@@ -258,10 +280,15 @@ static void test_locale_is_of_no_account(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip),        cmocka_unit_test(test_formats_special_values),
-        cmocka_unit_test(test_random_texts),      cmocka_unit_test(test_half_way_cases),
-        cmocka_unit_test(test_known_hard_cases),  cmocka_unit_test(test_fortran_exponents),
-        cmocka_unit_test(test_ends_and_refusals), cmocka_unit_test(test_locale_is_of_no_account),
+        cmocka_unit_test(test_eight_digits),
+        cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_formats_special_values),
+        cmocka_unit_test(test_random_texts),
+        cmocka_unit_test(test_half_way_cases),
+        cmocka_unit_test(test_known_hard_cases),
+        cmocka_unit_test(test_fortran_exponents),
+        cmocka_unit_test(test_ends_and_refusals),
+        cmocka_unit_test(test_locale_is_of_no_account),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

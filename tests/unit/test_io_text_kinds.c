@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Text of other programs, and what is refused in it: Harwell-Boeing, AmgX, hypre, columns of numbers; and names. */
+/* Text of other programs, and what is refused in it: Harwell-Boeing, AmgX, hypre, Octave,
+   columns of numbers; and names. */
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -258,6 +259,99 @@ static void test_plain(void **state)
     check_array(".txt", "1\ntwo\n", -1, 0, 0.0, 0.0);
 }
 
+/* ---- Octave ---- */
+
+#define OCTAVE(name, type) "# name: " name "\n# type: " type "\n"
+#define SIZES(rows, columns) "# rows: " rows "\n# columns: " columns "\n"
+#define SPARSE(nnz) OCTAVE("A", "sparse matrix") "# nnz: " nnz "\n" SIZES("2", "3")
+#define OTHER OCTAVE("A", "scalar") "2\n"
+
+static void test_octave(void **state)
+{
+    static const text_case cases[] = {
+        {"A", SPARSE("2") "1 1 4\n2 3 NA\n\n\n", TESS_SUCCESS, "Octave text, sparse", 2},
+        {"A.txt", "# Created by Octave 9.1\n" SPARSE("1") "1 1 -Inf\n", TESS_SUCCESS, "Octave text, sparse", 1},
+        {"A", OCTAVE("A", "matrix") SIZES("2", "2") " 1 0\n 3 4\n", TESS_SUCCESS, "Octave text, dense", 3},
+        {"A", OCTAVE("A", "matrix") SIZES("0", "3") "\n\n", TESS_SUCCESS, "Octave text, dense", 0},
+        {"A", OCTAVE("A", "global complex matrix") SIZES("1", "2") " (1,2) (-0,NaN)\n", TESS_SUCCESS, "dense", 2},
+        {"A", OCTAVE("A", "uint8 matrix") "# ndims: 2\n 1 2\n 7\n 8\n", TESS_SUCCESS, "dense", 2},
+        {"A", OCTAVE("A", "float complex diagonal matrix") SIZES("2", "3") "(1,2)\n(3,0)\n", TESS_SUCCESS, "sparse", 2},
+        {"A", OCTAVE("A", "permutation matrix") "# size: 2\n# orient: r\n2\n1\n", TESS_SUCCESS, "sparse", 2},
+        {"A", OCTAVE("A", "bool") "1\n", TESS_SUCCESS, "dense", 1},
+        /* what is passed over, and does not begin a variable though it looks so */
+        {"A", OCTAVE("t", "string") "# elements: 1\n# length: 30\n# name: B\n# type: scalar\n55555\n\n" OTHER,
+         TESS_SUCCESS, "dense", 1},
+        {"A", OCTAVE("t", "string") "# ndims: 3\n 1 1 2\nab\n" OTHER, TESS_SUCCESS, "dense", 1},
+        {"A", OCTAVE("n", "matrix") "# ndims: 3\n 1 1 2\n 1\n 2\n" OTHER, TESS_SUCCESS, "dense", 1},
+        {"A", OCTAVE("r", "double_range") "# base, limit, increment\n1 5 1\n" OTHER, TESS_SUCCESS, "dense", 1},
+        {"A", OCTAVE("x", "strange diagonal matrix") SIZES("9", "9") OTHER, TESS_SUCCESS, "dense", 1},
+        {"A", OCTAVE("i", "lazy_index") OCTAVE("index_value", "matrix") SIZES("1", "1") " 2\n\n" OTHER, TESS_SUCCESS,
+         "dense", 1},
+        {"A", OCTAVE("c", "cell") SIZES("1", "1") OCTAVE("A", "scalar") "2\n\n" OTHER, TESS_SUCCESS, "dense", 1},
+        /* errors, with the line */
+        {"A", SPARSE("2") "1 1 4\n", TESS_PARSE, "the file ends, but a row was expected", 0},
+        {"A", SPARSE("1") "0 1 4\n", TESS_OUT_OF_RANGE, "a row is 0; 1 to 2 were expected", 0},
+        {"A", SPARSE("1") "1 4 4\n", TESS_OUT_OF_RANGE, "a column is 4; 1 to 3 were expected", 0},
+        {"A", SPARSE("1") "1 1.5 4\n", TESS_PARSE, "found '1.5', but a column", 0},
+        {"A", SPARSE("1") "1 1 four\n", TESS_PARSE, "found 'four', but a number", 0},
+        {"A", SPARSE("-1"), TESS_PARSE, "found '-1', but a size", 0},
+        {"A", OCTAVE("A", "complex scalar") "(1 2)\n", TESS_PARSE, "found '(1'", 0},
+        {"A", OCTAVE("A", "complex scalar") "(,)\n", TESS_PARSE, "found '(,)'", 0},
+        {"A", OCTAVE("A", "complex scalar") "1,2)\n", TESS_PARSE, "found '1,2)'", 0},
+        {"A", OCTAVE("A", "complex scalar") "()\n", TESS_PARSE, "found '()'", 0},
+        {"A", OCTAVE("A", "matrix") SIZES("2", "2") " 1 2\n 3\n", TESS_PARSE, "the file ends", 0},
+        {"A", OCTAVE("A", "matrix") SIZES("99999", "99999") " 1 2\n 3\n", TESS_PARSE, "can hold", 0},
+        {"A", OCTAVE("A", "diagonal matrix") SIZES("3000000000", "1") " 1\n", TESS_OUT_OF_RANGE, "3000000000 rows", 0},
+        {"A", OCTAVE("A", "diagonal matrix") SIZES("2000000000", "1") " 1\n", TESS_OUT_OF_RANGE, "nearly all", 0},
+        {"A", OCTAVE("A", "matrix") "# columns: 2\n", TESS_PARSE, "'# ndims: ...'", 0},
+        {"A", OCTAVE("A", "matrix") "# ndims: 2\n 1 x\n", TESS_PARSE, "the size of an array", 0},
+        {"A", OCTAVE("t", "string") "# elements: 1\n# length: 300\nabc\n", TESS_PARSE, "text as long as it says", 0},
+        {"A", OCTAVE("t", "string") "# elements: 1\n# length: 3\nabc\n", TESS_NOT_FOUND, "0 variables of numbers", 0},
+        {"A", OCTAVE("t", "string") "# elements: 9\n# length: 3\nabc\n", TESS_PARSE, "'# length: ...'", 0},
+        {"A", "# Created by Octave 7.3.0\n", TESS_NOT_FOUND, "0 variables of numbers", 0},
+    };
+    /* vectors: a row, a sparse one, and a field */
+    static const char field[] =
+        "# Created by Octave 7.3.0\n" OCTAVE("s", "struct") "# ndims: 2\n 1 1\n# length: 1\n" OCTAVE("b", "matrix")
+            SIZES("1", "3") " 1 2 3\n";
+
+    (void)state;
+    CHECK(cases);
+    check_array(".oct", OCTAVE("b", "matrix") SIZES("1", "3") " 1 2 3\n", 3, 1, 1.0, 3.0);
+    check_array(".oct", OCTAVE("b", "sparse matrix") "# nnz: 1\n" SIZES("3", "1") "3 1 5\n", 3, 1, 0.0, 5.0);
+    check_array(".oct", field, 3, 1, 1.0, 3.0);
+    check_array(".oct", OCTAVE("b", "matrix") SIZES("1", "3") " 1 2\n", -1, 0, 0.0, 0.0);
+}
+
+/* Structures within one another: as many as are read, and one more. */
+static void test_octave_nesting(void **state)
+{
+    for (int depth = 16; depth <= 17; depth++) {
+        char text[4096] = "# Created by Octave 7.3.0\n";
+        tess_context *ctx = open_cpu(1);
+        tess_matrix *a = NULL;
+
+        for (int k = 0; k < depth; k++) {
+            strcat(text, OCTAVE("s", "scalar struct") "# ndims: 2\n 1 1\n# length: 1\n");
+        }
+        strcat(text, OCTAVE("A", "scalar") "1\n" OCTAVE("A", "scalar") "2\n");
+        const tess_status status = tess_matrix_read_memory(ctx, "A", text, strlen(text), &a, NULL);
+        if (depth == 16) {
+            assert_ok(ctx, status);
+            double value = 0.0;
+            int64_t row_ptr[2];
+            int32_t col = 0;
+            assert_int_equal(tess_matrix_get_csr(a, row_ptr, &col, &value), TESS_SUCCESS);
+            assert_true(value == 2.0); /* the variable, not the field */
+        } else {
+            assert_int_equal(status, TESS_UNSUPPORTED);
+        }
+        tess_matrix_destroy(a);
+        tess_context_destroy(ctx);
+    }
+    (void)state;
+}
+
 /* ---- strangers ---- */
 
 static void test_unknown(void **state)
@@ -275,7 +369,6 @@ static void test_unknown(void **state)
                                          "<!DOCTYPE",
                                          "<html",
                                          "version https://git-lfs",
-                                         "# Created by Octave 7.3.0",
                                          "Octave-1-L",
                                          "#  HashMatrix Matrix (COO)"};
     tess_context *ctx = open_cpu(1);
@@ -294,7 +387,8 @@ static void test_unknown(void **state)
 /* A part that the file does not have, and a file that has no parts. */
 static void test_parts_by_name(void **state)
 {
-    static const char *const paths[] = {"/M.aij.petsc:A", "/M.scipy5.mat:zz", "/M.hypre.00000:A", "/gone.mat:A"};
+    static const char *const paths[] = {"/M.aij.petsc:A", "/M.scipy5.mat:zz",   "/M.hypre.00000:A",
+                                        "/gone.mat:A",    "/M.scipy4.mat:note", "/M.octave.txt:zz"};
     tess_context *ctx = open_cpu(1);
 
     (void)state;
@@ -326,6 +420,7 @@ static void test_field_without_name(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_octave),         cmocka_unit_test(test_octave_nesting),
         cmocka_unit_test(test_harwell_boeing), cmocka_unit_test(test_amgx),
         cmocka_unit_test(test_hypre),          cmocka_unit_test(test_hypre_processes),
         cmocka_unit_test(test_plain),          cmocka_unit_test(test_unknown),

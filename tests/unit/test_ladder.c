@@ -240,12 +240,53 @@ static void distance_forbids_a_diagonal(void **state)
     }
 }
 
+/* Precisions of the steps with LU, in order: 64, 32, 3264, ... */
+static int lu_precisions(const matrix_facts *f)
+{
+    const tess_solve_options options = automatic();
+    ladder l;
+    int digits = 0;
+
+    make_ladder(rates_of_kind(RATES_HOST), family_of(f), f, &options, &l);
+    for (int i = 0; i < l.count; i++) {
+        if (l.step[i].precond == LU) { digits = 100 * digits + (l.step[i].factors == TESS_PRECISION_FP64 ? 64 : 32); }
+    }
+    return digits;
+}
+
+/* The facts are those of the real form: factors of a complex matrix have half the rows and a quarter of the entries,
+   and its products complex scalars, but where it is Hermitian. */
+static void complex_matrices_have_costs_of_their_own(void **state)
+{
+    static const matrix_facts real = GENERAL(8000, 80000, 100), definite = SPD(8000, 80000, 100);
+    static const ladder_step bicgstab = {.solver = TESS_SOLVER_BICGSTAB, .precond = JACOBI},
+                             cg = {.solver = TESS_SOLVER_CG, .precond = JACOBI};
+    const cost_rates *host = rates_of_kind(RATES_HOST);
+    matrix_facts as_complex = real, hermitian = definite, half = real;
+
+    (void)state;
+    as_complex.is_complex = hermitian.is_complex = true;
+    half.n /= 2;
+    half.nnz /= 4;
+    assert_true(least_direct_cost(host, &as_complex) == least_direct_cost(host, &half));
+    assert_true(least_direct_cost(host, &hermitian) == least_direct_cost(host, &definite)); /* Cholesky's */
+    assert_true(iteration_cost(host, &as_complex, &bicgstab) > 2.0 * iteration_cost(host, &real, &bicgstab));
+    assert_true(iteration_cost(host, &hermitian, &cg) == iteration_cost(host, &definite, &cg));
+    assert_int_equal(lu_precisions(&real), 3264);
+    assert_int_equal(lu_precisions(&as_complex), 64);
+    as_complex.n = 100000;
+    assert_int_equal(lu_precisions(&as_complex), 3264);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(attempts_are_in_this_order),   cmocka_unit_test(sorting_keeps_all_steps),
-        cmocka_unit_test(a_named_preconditioner_stays), cmocka_unit_test(a_failed_library_is_passed_over),
-        cmocka_unit_test(estimates_meet_measurements),  cmocka_unit_test(distance_forbids_a_diagonal)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(attempts_are_in_this_order),
+                                       cmocka_unit_test(sorting_keeps_all_steps),
+                                       cmocka_unit_test(a_named_preconditioner_stays),
+                                       cmocka_unit_test(a_failed_library_is_passed_over),
+                                       cmocka_unit_test(complex_matrices_have_costs_of_their_own),
+                                       cmocka_unit_test(estimates_meet_measurements),
+                                       cmocka_unit_test(distance_forbids_a_diagonal)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -75,7 +75,7 @@ cleanup:
 }
 
 const tess_method tess_method_bicgstab = {.kind = TESS_SOLVER_BICGSTAB,
-                                          .choose = complex_choose_bicgstab,
+                                          .choose = complex_choose,
                                           .has_recurrence = true,
                                           .vectors = bicgstab_vectors,
                                           .start = start_bicgstab,

@@ -5,8 +5,8 @@
 
 #include "solver/krylov.h"
 
-tess_status complex_choose_bicgstab(const method_solver *s, const tess_method **other);
-tess_status complex_choose_gmres(const method_solver *s, const tess_method **other);
-tess_status complex_choose_fgmres(const method_solver *s, const tess_method **other);
+/* That table for such options; NULL: there is none. */
+const tess_method *complex_method_of(const tess_matrix *a, const tess_solve_options *o);
+tess_status complex_choose(const method_solver *s, const tess_method **other);
 
 #endif

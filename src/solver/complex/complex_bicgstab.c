@@ -3,7 +3,6 @@
  * BiCGSTAB with right preconditioning (van der Vorst 1992) in complex scalars; names as in bicgstab/bicgstab.c. The
  * inner products are (x, y), the sum of conj(x) y.
  */
-#include "solver/complex/choice.h"
 #include "solver/complex/complex_method.h"
 
 #include <math.h>
@@ -190,16 +189,10 @@ cleanup:
     return status;
 }
 
-static const tess_method in_complex_scalars = {.kind = TESS_SOLVER_BICGSTAB,
-                                               .counts_iterations = true,
-                                               .vectors = vectors,
-                                               .setup = setup,
-                                               .destroy = destroy,
-                                               .start = start,
-                                               .iterate = iterate};
-
-tess_status complex_choose_bicgstab(const method_solver *s, const tess_method **other)
-{
-    if (s->original->is_complex) { *other = &in_complex_scalars; }
-    return TESS_SUCCESS;
-}
+const tess_method complex_bicgstab_method = {.kind = TESS_SOLVER_BICGSTAB,
+                                             .counts_iterations = true,
+                                             .vectors = vectors,
+                                             .setup = setup,
+                                             .destroy = destroy,
+                                             .start = start,
+                                             .iterate = iterate};

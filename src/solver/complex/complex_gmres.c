@@ -332,25 +332,33 @@ cleanup:
     .counts_iterations = true, .vectors = vectors, .complete_options = complete_options, .setup = setup, \
     .destroy = destroy, .bytes = bytes, .describe = describe, .start = start, .iterate = iterate, .finish = finish
 
-static const tess_method gmres = {.kind = TESS_SOLVER_GMRES, COMPLEX_GMRES};
-static const tess_method fgmres = {.kind = TESS_SOLVER_FGMRES, COMPLEX_GMRES};
+const tess_method complex_gmres_method = {.kind = TESS_SOLVER_GMRES, COMPLEX_GMRES};
+const tess_method complex_fgmres_method = {.kind = TESS_SOLVER_FGMRES, COMPLEX_GMRES};
 
-static bool is_complex_in_fp64(const method_solver *s)
+/* ---- the choice ---- */
+
+/* A basis and inner vectors in FP64 alone. */
+static bool is_in_fp64(const tess_solve_options *o)
 {
-    const tess_role_precision *inner = &s->options->gmres.inner;
+    const tess_role_precision *inner = &o->gmres.inner;
 
-    return s->original->is_complex && gmres_basis_precision(s->options) == TESS_PRECISION_FP64 &&
+    return gmres_basis_precision(o) == TESS_PRECISION_FP64 &&
            !(inner->given && (inner->storage != TESS_PRECISION_FP64 || inner->arithmetic != TESS_ARITHMETIC_FP64));
 }
 
-tess_status complex_choose_gmres(const method_solver *s, const tess_method **other)
+const tess_method *complex_method_of(const tess_matrix *a, const tess_solve_options *o)
 {
-    if (is_complex_in_fp64(s)) { *other = &gmres; }
-    return TESS_SUCCESS;
+    if (!a->is_complex) { return NULL; }
+    switch (o->solver) {
+    case TESS_SOLVER_BICGSTAB: return &complex_bicgstab_method;
+    case TESS_SOLVER_GMRES: return is_in_fp64(o) ? &complex_gmres_method : NULL;
+    case TESS_SOLVER_FGMRES: return is_in_fp64(o) ? &complex_fgmres_method : NULL;
+    default: return NULL;
+    }
 }
 
-tess_status complex_choose_fgmres(const method_solver *s, const tess_method **other)
+tess_status complex_choose(const method_solver *s, const tess_method **other)
 {
-    if (is_complex_in_fp64(s)) { *other = &fgmres; }
+    *other = complex_method_of(s->original, s->options);
     return TESS_SUCCESS;
 }

@@ -30,6 +30,8 @@ static inline bool complex_is_finite(double complex z)
     return creal(z) - creal(z) == 0.0 && cimag(z) - cimag(z) == 0.0;
 }
 
+extern const tess_method complex_bicgstab_method, complex_gmres_method, complex_fgmres_method;
+
 /* Whether the loop runs on; it may have ended since the iteration was enqueued. */
 tess_status complex_runs(const tess_krylov *k, bool *runs);
 /* The end of an iteration with that residual norm. reason: RUNNING, or why the recurrence ends here, if the residual

@@ -422,11 +422,8 @@ static const many_cycles columns = {.takes = takes_columns,
                                     .bytes = gmres_column_bytes,
                                     .run = gmres_run_columns};
 
-const tess_method tess_method_gmres = {.kind = TESS_SOLVER_GMRES,
-                                       .choose = complex_choose_gmres,
-                                       .vectors = gmres_vectors,
-                                       GMRES_METHOD,
-                                       .many = &columns};
+const tess_method tess_method_gmres = {
+    .kind = TESS_SOLVER_GMRES, .choose = complex_choose, .vectors = gmres_vectors, GMRES_METHOD, .many = &columns};
 const tess_method tess_method_gmres_ir = {
     .kind = TESS_SOLVER_GMRES_IR, .vectors = gmres_vectors, GMRES_METHOD, .restarts_judge = true, .many = &columns};
 const tess_method tess_method_gmres_fd = {
@@ -435,7 +432,7 @@ const tess_method tess_method_gmres_fd = {
 /* Flexible GMRES (Saad, SIAM J. Sci. Comput. 14 (1993), Algorithm 2.2): the preconditioner may differ in each
    iteration. The delayed passes of Gram-Schmidt need a linear one, so both passes are in one iteration. */
 const tess_method tess_method_fgmres = {.kind = TESS_SOLVER_FGMRES,
-                                        .choose = complex_choose_fgmres,
+                                        .choose = complex_choose,
                                         .vectors = fgmres_vectors,
                                         GMRES_METHOD,
                                         .counts_iterations = true,
