@@ -21,15 +21,57 @@ static PetscErrorCode KSPSetFromOptions_Tessera(KSP ksp, tp_option_items PetscOp
         "rtol", "atol", "accuracy", "max-iterations", "divergence-tolerance", "guard", "timings", "history-capacity",
         NULL};
     tp_ksp *const k = ksp->data;
+    PetscInt restart = 0;
+    PetscBool given;
 
     PetscFunctionBegin;
+    PetscCall(KSPGMRESGetRestart(ksp, &restart));
     PetscOptionsHeadBegin(PetscOptionsObject, "Tessera solver");
     k->words.wrong[0] = '\0';
     PetscCall(tp_options_read(PetscOptionsObject, TESS_OPTION_OF_SOLVE, petscs, &k->words));
     PetscCall(PetscOptionsBool("-ksp_tessera_verify", "The true residual decides what converged means", "KSPTESSERA",
                                k->verify, &k->verify, NULL));
+    PetscCall(PetscOptionsInt("-ksp_gmres_restart", "Number of directions before a restart", "KSPGMRESSetRestart",
+                              restart, &restart, &given));
     PetscOptionsHeadEnd();
+    if (given) { PetscCall(KSPGMRESSetRestart(ksp, restart)); }
     PetscCall(tp_refine_options(ksp));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- PETSc's restart ---- */
+
+static PetscErrorCode set_restart(KSP ksp, PetscInt restart)
+{
+    tp_ksp *const k = ksp->data;
+
+    PetscFunctionBegin;
+    PetscCheck(restart >= 1 && restart <= PETSC_MPI_INT_MAX, PetscObjectComm((PetscObject)ksp),
+               PETSC_ERR_ARG_OUTOFRANGE, "a restart of %" PetscInt_FMT ": give 1 or more", restart);
+    if (restart == k->restart) { PetscFunctionReturn(PETSC_SUCCESS); }
+    k->restart = restart;
+    PetscCall(tp_one_reset(k)); /* the next solve takes it */
+    k->configured = PETSC_FALSE;
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode get_restart(KSP ksp, PetscInt *restart)
+{
+    tess_solve_options options = ((tp_ksp *)ksp->data)->words.options;
+
+    PetscFunctionBegin;
+    options.solver = TESS_SOLVER_GMRES;
+    tp_take_restart(ksp->data, &options);
+    *restart = options.gmres.restart;
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode compose_restart(KSP ksp, PetscErrorCode (*set)(KSP, PetscInt),
+                                      PetscErrorCode (*get)(KSP, PetscInt *))
+{
+    PetscFunctionBegin;
+    PetscCall(PetscObjectComposeFunction((PetscObject)ksp, "KSPGMRESSetRestart_C", set));
+    PetscCall(PetscObjectComposeFunction((PetscObject)ksp, "KSPGMRESGetRestart_C", get));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -122,6 +164,7 @@ static PetscErrorCode KSPDestroy_Tessera(KSP ksp)
     PetscFunctionBegin;
     PetscCall(KSPReset_Tessera(ksp));
     PetscCall(KSPDestroy(&k->inner));
+    PetscCall(compose_restart(ksp, NULL, NULL));
     PetscCall(KSPDestroyDefault(ksp));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -148,6 +191,7 @@ static PetscErrorCode KSPCreate_Tessera(KSP ksp)
     ksp->ops->destroy = KSPDestroy_Tessera;
     ksp->ops->buildsolution = KSPBuildSolutionDefault;
     ksp->ops->buildresidual = KSPBuildResidualDefault;
+    PetscCall(compose_restart(ksp, set_restart, get_restart));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -15,6 +15,7 @@
 typedef struct tp_ksp {
     tp_words words;   /* -ksp_tessera_* */
     PetscBool verify; /* -ksp_tessera_verify */
+    PetscInt restart; /* -ksp_gmres_restart or KSPGMRESSetRestart; 0: neither was given */
     tp_verifier verifier;
     Mat transpose;  /* of the matrix, for KSPSolveTranspose */
     Mat transposed; /* the matrix; held */
@@ -51,6 +52,8 @@ PetscErrorCode tp_mat_solve(KSP ksp, Mat B, Mat X);
 PetscErrorCode tp_solve_refined(KSP ksp);
 PetscErrorCode tp_refine_options(KSP ksp);
 PetscErrorCode tp_one_reset(tp_ksp *k);
+/* PETSc's restart in the options of a method that has one, unless -ksp_tessera_restart is given. */
+void tp_take_restart(const tp_ksp *k, tess_solve_options *options);
 /* Whether CG may take a PC. */
 PetscErrorCode tp_pc_may_be_symmetric(PC pc, PetscBool *out);
 

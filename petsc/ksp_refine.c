@@ -169,8 +169,9 @@ static PetscErrorCode choose_type(KSP ksp, Mat A)
 {
     tp_ksp *const k = ksp->data;
     const tess_solve_options *const o = &k->words.options;
+    tess_solve_options restarted = *o;
     const char *type = petsc_type(o->solver);
-    PetscBool symmetric, precond;
+    PetscBool symmetric = PETSC_FALSE, precond = PETSC_FALSE;
 
     PetscFunctionBegin;
     PetscCall(need_petscs_words(ksp));
@@ -189,7 +190,9 @@ static PetscErrorCode choose_type(KSP ksp, Mat A)
     PetscCall(KSPSetType(k->inner, type));
     if (strcmp(type, KSPGMRES) == 0 || strcmp(type, KSPBCGS) == 0) { PetscCall(KSPSetPCSide(k->inner, PC_RIGHT)); }
     if (strcmp(type, KSPMINRES) != 0) { PetscCall(KSPSetNormType(k->inner, KSP_NORM_UNPRECONDITIONED)); }
-    PetscCall(KSPGMRESSetRestart(k->inner, o->gmres.restart));
+    restarted.solver = TESS_SOLVER_GMRES; /* other types take no notice */
+    tp_take_restart(k, &restarted);
+    PetscCall(KSPGMRESSetRestart(k->inner, restarted.gmres.restart));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 

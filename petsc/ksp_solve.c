@@ -161,6 +161,7 @@ static PetscErrorCode make_options(KSP ksp, Mat A, PC precond, tess_solve_option
     PetscFunctionBegin;
     *options = k->words.options;
     PetscCall(choose_solver(k, precond, options));
+    tp_take_restart(k, options);
     set_limits(ksp, options);
     if (storage && options->solver != TESS_SOLVER_AUTO) { options->storage = storage->options; }
     if (tess_context_device(tess_matrix_context(k->matrix)) == TESS_DEVICE_GPU) { choose_for_gpu(ksp, options); }

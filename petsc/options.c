@@ -19,6 +19,13 @@ static const struct {
               {"max-iterations", "-ksp_max_it"},
               {"guard", "-ksp_tessera_verify"}};
 
+/* PETSc's names of methods that have another one here. Its pipelined and flexible forms are the same method otherwise.
+ */
+static const struct {
+    const char *petsc, *ours;
+} methods[] = {{"bcgs", "bicgstab"}, {"fbcgs", "bicgstab"}, {"ibcgs", "bicgstab"},
+               {"pipecg", "cg"},     {"groppcg", "cg"},     {"pgmres", "gmres"}};
+
 /* The length of an option's name at the start of a text. */
 static size_t length_of_name(const char *text)
 {
@@ -89,6 +96,15 @@ static const char *help_of(const tess_option *option, char *buffer, size_t size)
     return tp_spell(lines, buffer, size);
 }
 
+/* A word as the library has it. */
+static const char *our_word(const char *name, const char *text)
+{
+    for (size_t k = 0; strcmp(name, "solver") == 0 && k < sizeof methods / sizeof methods[0]; k++) {
+        if (strcmp(methods[k].petsc, text) == 0) { return methods[k].ours; }
+    }
+    return text;
+}
+
 PetscErrorCode tp_option_read(tp_option_items PetscOptionsObject, const char *name, tp_words *words, PetscBool *set)
 {
     static const char *const manuals[] = {"KSPTESSERA", "PCTESSERA", "MATTESSERA"};
@@ -108,7 +124,8 @@ PetscErrorCode tp_option_read(tp_option_items PetscOptionsObject, const char *na
     if (file) { PetscCall(PetscStrncpy(words->path, text, sizeof words->path)); }
     PetscCall(PetscStrcmp(option->type, "flag", &flag));
     if (flag && !text[0]) { PetscCall(PetscStrncpy(text, "1", sizeof text)); } /* alone, as PETSc's */
-    if (tess_options_set(&words->options, name, file ? words->path : text, message, sizeof message) != TESS_SUCCESS &&
+    if (tess_options_set(&words->options, name, file ? words->path : our_word(name, text), message, sizeof message) !=
+            TESS_SUCCESS &&
         !words->wrong[0]) {
         (void)tp_spell(message, words->wrong, sizeof words->wrong);
     }

@@ -5,6 +5,6 @@ set -eu
 cd "$(dirname "$0")/.."
 options=(-i)
 if [ "${1:-}" = --check ]; then options=(--dry-run -Werror); fi
-find include src cli tests bench examples petsc -type f \
+find include src cli tests bench examples petsc python/xla.c -type f \
     \( -name '*.c' -o -name '*.h' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh' \) -print0 |
     xargs -0 -r -n 16 clang-format --style=file "${options[@]}"

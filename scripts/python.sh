@@ -58,6 +58,10 @@ release()
     PATH=$venv/bin:$PATH "$venv/bin/auditwheel" repair --strip -w "$dist" "$dist"/plain/*.whl
     "$venv/bin/auditwheel" show "$dist"/*.whl
     (cd "$dist" && stat -c 'wheel: %n, %s bytes' ./*.whl)
+    if ! python3 -m zipfile -l "$(echo "$dist"/*.whl)" | grep -q /libtessera_xla.so; then
+        echo "The wheel lacks libtessera_xla.so: jaxlib's headers were not found." >&2
+        exit 1
+    fi
     if [ "$(stat -c %s "$dist"/*.whl)" -gt 50000000 ]; then
         echo "The wheel is larger than 50 MB." >&2
         exit 1

@@ -65,6 +65,110 @@ static PetscErrorCode every_method_converges(void)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* PETSc's names of methods are the library's methods, step by step. */
+static PetscErrorCode names_of_petsc(void)
+{
+    static const char *const names[][2] = {{"bcgs", "bicgstab"}, {"fbcgs", "bicgstab"}, {"ibcgs", "bicgstab"},
+                                           {"pipecg", "cg"},     {"groppcg", "cg"},     {"pgmres", "gmres"}};
+    Mat A;
+    Vec x, b;
+
+    PetscFunctionBegin;
+    PetscCall(laplacian(20, "a_", &A));
+    PetscCall(MatCreateVecs(A, &x, &b));
+    PetscCall(fill(b, 11));
+    PetscCall(option("-a_pc_type", "jacobi"));
+    for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) {
+        PetscInt iterations[2];
+
+        for (int ours = 0; ours < 2; ours++) {
+            KSP ksp;
+            KSPConvergedReason reason;
+            PetscCall(option("-a_ksp_tessera_solver", names[k][ours]));
+            PetscCall(make(A, "a_", 1e-8, &ksp));
+            PetscCall(KSPSolve(ksp, b, x));
+            PetscCall(KSPGetConvergedReason(ksp, &reason));
+            PetscCall(KSPGetIterationNumber(ksp, &iterations[ours]));
+            CHECK(reason == KSP_CONVERGED_RTOL, "%s: reason %d", names[k][ours], (int)reason);
+            PetscCall(KSPDestroy(&ksp));
+        }
+        CHECK(iterations[0] == iterations[1], "%s took %d iterations, %s %d", names[k][0], (int)iterations[0],
+              names[k][1], (int)iterations[1]);
+    }
+    PetscCall(option("-a_ksp_tessera_solver", ""));
+    DESTROY(&x, &b, &A);
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode count_with_restart(Mat A, Vec b, Vec x, PetscInt called, PetscInt *restart, PetscInt *iterations)
+{
+    KSP ksp;
+    KSPConvergedReason reason;
+
+    PetscFunctionBegin;
+    PetscCall(make(A, "g_", 1e-8, &ksp));
+    if (called > 0) { PetscCall(KSPGMRESSetRestart(ksp, called)); }
+    PetscCall(KSPGMRESGetRestart(ksp, restart));
+    PetscCall(KSPSolve(ksp, b, x));
+    PetscCall(KSPGetConvergedReason(ksp, &reason));
+    PetscCall(KSPGetIterationNumber(ksp, iterations));
+    CHECK(reason == KSP_CONVERGED_RTOL, "reason %d", (int)reason);
+    if (called > 0) { /* also for a KSP that has solved */
+        PetscInt again;
+        PetscCall(KSPGMRESSetRestart(ksp, 400));
+        PetscCall(KSPSolve(ksp, b, x));
+        PetscCall(KSPGetIterationNumber(ksp, &again));
+        CHECK(again < *iterations, "%d iterations with a restart of %d, %d with 400", (int)*iterations, (int)called,
+              (int)again);
+    }
+    PetscCall(KSPDestroy(&ksp));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* -ksp_gmres_restart and KSPGMRESSetRestart are those of GMRES and FGMRES; -ksp_tessera_restart goes before both. */
+static PetscErrorCode restarts_of_petsc(void)
+{
+    static const char *const methods[] = {"gmres", "fgmres"};
+    Mat A;
+    Vec x, b;
+
+    PetscFunctionBegin;
+    PetscCall(laplacian(20, "g_", &A));
+    PetscCall(MatCreateVecs(A, &x, &b));
+    PetscCall(fill(b, 12));
+    PetscCall(option("-g_pc_type", "jacobi"));
+    for (int m = 0; m < 2; m++) {
+        PetscInt restart[4], iterations[4];
+
+        PetscCall(option("-g_ksp_tessera_solver", methods[m]));
+        PetscCall(count_with_restart(A, b, x, 0, &restart[0], &iterations[0]));
+        PetscCall(option("-g_ksp_gmres_restart", "5"));
+        PetscCall(count_with_restart(A, b, x, 0, &restart[1], &iterations[1]));
+        PetscCall(option("-g_ksp_gmres_restart", ""));
+        PetscCall(count_with_restart(A, b, x, 5, &restart[2], &iterations[2]));
+        PetscCall(option("-g_ksp_tessera_restart", "5"));
+        PetscCall(option("-g_ksp_gmres_restart", "200"));
+        PetscCall(count_with_restart(A, b, x, 0, &restart[3], &iterations[3]));
+        PetscCall(option("-g_ksp_tessera_restart", ""));
+        PetscCall(option("-g_ksp_gmres_restart", ""));
+        CHECK(restart[0] == 50 && restart[1] == 5 && restart[2] == 5 && restart[3] == 5, "restarts %d %d %d %d",
+              (int)restart[0], (int)restart[1], (int)restart[2], (int)restart[3]);
+        CHECK(iterations[1] > iterations[0] && iterations[2] == iterations[1] && iterations[3] == iterations[1],
+              "%s: %d iterations, %d and %d with a restart of 5, %d with one of ours", methods[m], (int)iterations[0],
+              (int)iterations[1], (int)iterations[2], (int)iterations[3]);
+    }
+    PetscCall(option("-g_ksp_tessera_solver", "cg")); /* as PETSc's CG, which takes no notice */
+    PetscCall(option("-g_ksp_gmres_restart", "5"));
+    {
+        PetscInt restart, iterations;
+        PetscCall(count_with_restart(A, b, x, 0, &restart, &iterations));
+    }
+    PetscCall(option("-g_ksp_tessera_solver", ""));
+    PetscCall(option("-g_ksp_gmres_restart", ""));
+    DESTROY(&x, &b, &A);
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* A matrix in FP16, whose rounded system has another solution: refinement finds the true one, and without the
    verification the solve claims what is not so. */
 static PetscErrorCode the_true_residual_decides(void)
@@ -400,6 +504,8 @@ static PetscErrorCode failure_reaches_all(void)
 int main(int argc, char **argv)
 {
     static const test_case cases[] = {CASE(every_method_converges),
+                                      CASE(names_of_petsc),
+                                      CASE(restarts_of_petsc),
                                       CASE(the_true_residual_decides),
                                       CASE(nothing_impossible_converges),
                                       CASE(limits_and_guesses),

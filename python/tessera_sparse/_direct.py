@@ -7,7 +7,7 @@ import numpy as np
 from . import _abi, _arrays, _complex, _handed_out, _vectors
 from ._errors import ConvergenceError, TesseraError
 from ._library import check, lib
-from ._matrix import as_matrix
+from ._matrix import Matrix, as_matrix
 from ._precond import Preconditioner
 from ._scipy import _system, checked_tolerance
 from ._solver import Solver
@@ -215,7 +215,8 @@ class Factors:
     (400, 2)
     """
 
-    def __init__(self, matrix, precond, rtol):
+    def __init__(self, matrix, precond, rtol, order=None):
+        self._order = order  # of the rows and columns that were factored; None: as they are
         self.matrix, self.precond, self.shape, self._rtol = matrix.form, precond, matrix.shape, rtol
         self._given, self._judge = matrix, None if rtol is None else _Judge(matrix.form, rtol)
         self._transpose = self._refiner = None
@@ -253,11 +254,18 @@ class Factors:
         return self._product(b)
 
     def _product(self, b):
-        return self.precond.matmat(b) if b.ndim == 2 else self.precond.matvec(b)
+        b = b if self._order is None else b[self._order]
+        x = self.precond.matmat(b) if b.ndim == 2 else self.precond.matvec(b)
+        if self._order is None:
+            return x
+        ordered = np.empty_like(x)
+        ordered[self._order] = x
+        return ordered
 
     def _of_transpose(self):
         made, adjoint = dict(self.precond._made_from), self._given.H
-        return Factors(adjoint, Preconditioner(adjoint, made.pop("precond"), **made), self._rtol)
+        factored = adjoint if self._order is None else _in_order(adjoint, self._order)
+        return Factors(adjoint, Preconditioner(factored, made.pop("precond"), **made), self._rtol, self._order)
 
     def _refined(self, b, x):
         if self._refiner is None:
@@ -308,17 +316,41 @@ def splu(A, permc_spec=None, diag_pivot_thresh=None, relax=None, panel_size=None
     return Factors(matrix, _factored(matrix), checked_tolerance("rtol", rtol))
 
 
+def _order_of(matrix):
+    """Reverse Cuthill-McKee's order of the pattern: its rows, from the first."""
+    data, indices, indptr = matrix.csr()
+    pattern = Matrix((np.ones(data.size), indices, indptr, matrix.shape), context=matrix.context)
+    order = np.empty(matrix.shape[0], dtype=np.int32)
+    with matrix.context.lock:
+        check(lib.tess_order_rcm(pattern.pointer, _arrays.address(order)), matrix.context.pointer)
+    return order
+
+
+def _in_order(matrix, order):
+    """The matrix with its rows and columns in an order."""
+    data, indices, indptr = matrix.csr()
+    lengths, place_of = np.diff(indptr)[order], np.empty_like(order)
+    place_of[order] = np.arange(order.size, dtype=order.dtype)
+    start = np.zeros(order.size + 1, dtype=np.int64)
+    np.cumsum(lengths, out=start[1:])
+    entries = np.arange(start[-1]) + np.repeat(indptr[order] - start[:-1], lengths)
+    return Matrix((data[entries], place_of[indices[entries]], start, matrix.shape), context=matrix.context)
+
+
 def spilu(A, drop_tol=None, fill_factor=None, drop_rule=None, permc_spec=None, diag_pivot_thresh=None, relax=None,
           panel_size=None, options=None):
     """
-    Incomplete LU factors by a threshold: those of `ilut`. `spilu(A).solve(r)` applies them, for use as M.
+    Incomplete LU factors by a threshold: those of `ilut`, of rows and columns in reverse Cuthill-McKee's order.
+    `spilu(A).solve(r)` applies them, for use as M.
 
     Parameters
     ----------
     A : sparse array or matrix, dense array, or Matrix; square
     drop_tol, fill_factor : float, optional
         Relative threshold (1e-4), most entries of a row over the matrix's (10).
-    drop_rule, permc_spec, diag_pivot_thresh, relax, panel_size, options
+    permc_spec : str, optional
+        "NATURAL": the order that A has.
+    drop_rule, diag_pivot_thresh, relax, panel_size, options
         For SciPy's callers; not read.
 
     Returns
@@ -333,8 +365,11 @@ def spilu(A, drop_tol=None, fill_factor=None, drop_rule=None, permc_spec=None, d
     0
     """
     drop, fill = 1e-4 if drop_tol is None else drop_tol, 10 if fill_factor is None else fill_factor
-    matrix = _square(A)
-    return Factors(matrix, Preconditioner(matrix, f"ilut:{float(drop):g}:{float(fill):g}"), None)
+    matrix, kind = _square(A), f"ilut:{float(drop):g}:{float(fill):g}"
+    if permc_spec == "NATURAL":
+        return Factors(matrix, Preconditioner(matrix, kind), None)
+    order = _order_of(matrix)
+    return Factors(matrix, Preconditioner(_in_order(matrix, order), kind), None, order)
 
 
 def factorized(A):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arrays of a GPU that another library lends by DLPack: read in place, and given back once."""
 import ctypes
+import math
 import weakref
 
 import numpy as np
@@ -62,7 +63,48 @@ def _is_contiguous(tensor, shape):
     return True
 
 
-class DeviceArray:
+class DeviceMemory:
+    """Contiguous memory of a GPU at an address, written by work on a stream; `owner` keeps it."""
+
+    def __init__(self, address, shape, dtype, stream, owner=None):
+        self.shape, self.dtype, self._owner = tuple(shape), np.dtype(dtype), owner
+        self.__cuda_array_interface__ = {"data": (address, False), "shape": self.shape, "typestr": self.dtype.str,
+                                         "version": 3, "stream": stream}
+
+    @property
+    def ndim(self):
+        return len(self.shape)
+
+    @property
+    def size(self):
+        return math.prod(self.shape)
+
+    @property
+    def address(self):
+        return self.__cuda_array_interface__["data"][0]
+
+    @property
+    def stream(self):
+        return self.__cuda_array_interface__["stream"]
+
+    def reshape(self, *shape):
+        """A view; -1 alone or a whole shape."""
+        return DeviceMemory(self.address, (self.size,) if shape == (-1,) else shape, self.dtype, self.stream, self)
+
+    def __getitem__(self, place):
+        """The part at a place in the first dimensions, which lies in one piece."""
+        place = place if isinstance(place, tuple) else (place,)
+        if not all(isinstance(k, int) and 0 <= k < size for k, size in zip(place, self.shape)):
+            raise TypeError("arrays of an unknown library have no columns here: give one column at a time, or an array "
+                            "of CuPy or PyTorch (from_dlpack)")
+        rest, before = self.shape[len(place):], 0
+        for k, size in zip(place, self.shape):
+            before = before * size + k
+        return DeviceMemory(self.address + before * math.prod(rest) * self.dtype.itemsize, rest, self.dtype,
+                            self.stream, self)
+
+
+class DeviceArray(DeviceMemory):
     """
     The memory behind `array.__dlpack__`, for a context. The lender makes the context's stream wait for its own work.
     It gets the memory back when this object goes, and the views that `reshape` made.
@@ -75,31 +117,9 @@ class DeviceArray:
         _set_name(capsule, _USED)  # the capsule no longer calls the deleter: it is ours to call
         weakref.finalize(self, _give_back, address, context)
         tensor = ManagedTensor.from_address(address).tensor
-        self.shape = tuple(tensor.shape[:tensor.ndim]) if tensor.ndim else ()
+        shape = tuple(tensor.shape[:tensor.ndim]) if tensor.ndim else ()
         word = _DTYPES.get((tensor.code, tensor.bits)) if tensor.lanes == 1 else None
-        if tensor.device_type not in _DEVICES or word is None or not _is_contiguous(tensor, self.shape):
+        if tensor.device_type not in _DEVICES or word is None or not _is_contiguous(tensor, shape):
             raise TypeError("an array by DLPack must be contiguous on a CUDA GPU, with elements of type float64, or "
                             "int32 or int64 for indices")
-        self.dtype, self._owner = np.dtype(word), None
-        self._describe((tensor.data or 0) + tensor.byte_offset, stream)
-
-    def _describe(self, address, stream):
-        self.__cuda_array_interface__ = {"data": (address, False), "shape": self.shape, "typestr": self.dtype.str,
-                                         "version": 3, "stream": stream}
-
-    @property
-    def ndim(self):
-        return len(self.shape)
-
-    def reshape(self, *shape):
-        """A view; -1 alone or a whole shape."""
-        view = DeviceArray.__new__(DeviceArray)
-        size = int(np.prod(self.shape))
-        view.shape, view.dtype, view._owner = ((size,) if shape == (-1,) else shape), self.dtype, self
-        interface = self.__cuda_array_interface__
-        view._describe(interface["data"][0], interface["stream"])
-        return view
-
-    def __getitem__(self, _key):
-        raise TypeError("arrays of an unknown library have no columns here: give one column at a time, or an array of "
-                        "CuPy or PyTorch (from_dlpack)")
+        super().__init__((tensor.data or 0) + tensor.byte_offset, shape, word, stream)

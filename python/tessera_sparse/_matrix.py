@@ -8,6 +8,7 @@ import numpy as np
 
 from . import _abi, _arrays, _columns, _complex, _containers, _operators, _vectors
 from ._context import context_of_size, default_context
+from ._dlpack import DeviceMemory
 from ._errors import TesseraFileError, counted
 from ._library import Handle, check, lib, to_dict, new_struct
 
@@ -545,7 +546,9 @@ def _device_csr(data, indices, indptr, context):
     for part, name in ((indices, "indices"), (indptr, "indptr")):
         if (_arrays.dtype_of(part) or np.dtype(np.int32)) not in (np.int32, np.int64):
             raise TypeError(f"{name} on a GPU has elements of type {part.dtype}; wanted are int32 or int64")
-    return _arrays.to_double(data, context), indices, indptr
+    if not (isinstance(data, DeviceMemory) and data.dtype == np.float32):
+        data = _arrays.to_double(data, context)
+    return data, indices, indptr
 
 
 def _csr_struct(arrays, shape, gpu):
@@ -555,7 +558,7 @@ def _csr_struct(arrays, shape, gpu):
     csr.nnz = int(data.shape[0])
     where = _arrays.device_address if gpu else _arrays.address
     csr.val, csr.col_ind, csr.row_ptr = where(data) or 64, where(indices) or 64, where(indptr) or 64
-    csr.val_precision = 0 if gpu else _arrays.PRECISIONS[data.dtype.str]
+    csr.val_precision = _arrays.PRECISIONS[(_arrays.dtype_of(data) or np.dtype(np.float64)).str]
     csr.col_ind_bits, csr.row_ptr_bits = (8 * _arrays.dtype_of(part).itemsize for part in (indices, indptr))
     csr.where = _abi.TESS_MEMORY_DEVICE if gpu else _abi.TESS_MEMORY_HOST
     return csr

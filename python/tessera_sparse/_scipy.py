@@ -114,11 +114,20 @@ def _iterates(callback):
         return None
 
     def per_iteration(solver, _b):
-        def monitor(seen):
-            if seen.iteration > 0:
-                callback(solver.iterate())
-        return monitor
+        return _each_once(lambda _seen: callback(solver.iterate()))
     return per_iteration
+
+
+def _each_once(tell):
+    """A monitor that tells of each iteration from 1 on once: a cycle begins with the residual that ended the last."""
+    last = 0
+
+    def monitor(seen):
+        nonlocal last
+        if seen.iteration > last:
+            last = seen.iteration
+            tell(seen)
+    return monitor
 
 
 def _limit(maxiter, matrix_like, factor):
@@ -229,10 +238,7 @@ def _norms(callback):
     def per_iteration(_solver, b):
         scale = float(np.linalg.norm(np.asarray(b).astype(np.result_type(b.dtype, np.float64)))) or 1.0
 
-        def monitor(seen):
-            if seen.iteration > 0:
-                callback(np.float64(seen.residual_norm / scale))
-        return monitor
+        return _each_once(lambda seen: callback(np.float64(seen.residual_norm / scale)))
     return per_iteration
 
 

@@ -285,17 +285,24 @@ class Solver:
         x = np.zeros((self.matrix.shape[1], count), order="F")
         if x0 is not None:
             x[:] = _arrays.host_array(x0, "x0")
-        raws = (_abi.tess_solve_result * count).from_buffer_copy(self._empty * count)
         with self.context.lock:
-            status = interruptible(self.context, lib.tess_solver_solve_many, self.pointer,
-                                   ctypes.byref(_columns.described(b)), ctypes.byref(_columns.described(x)), raws)
-            carried = self._carried()
-            if carried:  # several columns may have raised
-                first = carried[0]
-                carried.clear()
-                raise first
-            check(status, self.context.pointer)
-            return [self._result(x[:, j], _abi.tess_solve_result.from_buffer_copy(raws[j])) for j in range(count)]
+            results = self._solve_structs(_columns.described(b), _columns.described(x))
+        for j, result in enumerate(results):
+            result.x = x[:, j]
+        return results
+
+    def _solve_structs(self, b, x):
+        """tess_solver_solve_many for structs of columns, with guesses in x: a Result without x for each column."""
+        raws = (_abi.tess_solve_result * b.columns).from_buffer_copy(self._empty * b.columns)
+        status = interruptible(self.context, lib.tess_solver_solve_many, self.pointer, ctypes.byref(b),
+                               ctypes.byref(x), raws)
+        carried = self._carried()
+        if carried:  # several columns may have raised
+            first = carried[0]
+            carried.clear()
+            raise first
+        check(status, self.context.pointer)
+        return [self._result(None, _abi.tess_solve_result.from_buffer_copy(raw)) for raw in raws]
 
     def _solve_one(self, b, x0, like):
         nrows, ncols = self.matrix.shape

@@ -164,3 +164,47 @@ def test_jax(system):
                   shape=A.shape)
     result = ts.solve(on_gpu, jax.numpy.asarray(b), solver="cg", rtol=1e-10)
     assert result.verified and close(np.asarray(result.x), expected)
+
+
+def test_jax_solve_in_place(system):
+    """ts.jax.solve on a GPU: XLA hands over its arrays and its stream (test_jax_in_place.py has more, on the host)."""
+    jax = pytest.importorskip("jax")
+    jax.config.update("jax_enable_x64", True)
+    if not any(device.platform == "gpu" for device in jax.devices()):
+        pytest.skip("JAX without a GPU")
+    assert ts.jax.paths()["cuda"] == "in place", ts.jax.paths()["cuda"]
+    from tessera_sparse import jax as ours
+    A, b, expected = system
+    data, indices, indptr, right = map(jax.numpy.asarray, (A.data, A.indices, A.indptr, b))
+
+    def solve(values, r, **options):
+        return ts.jax.solve((values, indices, indptr), r, **options)
+
+    x = solve(data, right)
+    assert x.device.platform == "gpu" and close(np.asarray(x), expected)
+    assert ours._setups[0].context.on_gpu and ours._setups[0].solver.matrix.borrowed
+    first = ours._setups[0]
+    assert close(np.asarray(jax.jit(solve)(data, right)), expected) and ours._setups[0] is first
+    near = np.array(A.data)
+    near[-1] = np.nextafter(near[-1], 9.0)
+    assert close(np.asarray(solve(jax.numpy.asarray(near), right)), expected) and ours._setups[0] is not first
+
+    B = jax.numpy.stack([right, 2 * right, 3 * right])
+    X = jax.jit(jax.vmap(lambda r: solve(data, r, solver="cg")))(B)  # one solve of three columns
+    assert all(close(np.asarray(X[k]), (k + 1) * expected) for k in range(3))
+    X = jax.vmap(lambda v: solve(v, right, solver="cg"))(jax.numpy.stack([data, 2 * data]))
+    assert close(np.asarray(X[1]), expected / 2)
+    assert close(np.asarray(solve(data, jax.numpy.stack([right, 2 * right], 1))[:, 1]), 2 * expected)
+
+    y = sparse.linalg.spsolve(A.T.tocsc(), np.ones(A.shape[0]))
+    of_values, of_b = jax.jit(jax.grad(lambda v, r: solve(v, r).sum(), (0, 1)))(data, right)
+    rows = np.repeat(np.arange(A.shape[0]), np.diff(A.indptr))
+    assert close(np.asarray(of_b), y) and close(np.asarray(of_values), -y[rows] * expected[A.indices])
+    twice = jax.grad(lambda v: jax.jvp(lambda w: solve(w, right).sum(), (v,), (data,))[1])(data)  # f(s A) = f(A) / s
+    assert close(np.asarray(twice), -2 * np.asarray(of_values))
+
+    single = solve(data.astype("float32"), right.astype("float32"), rtol=1e-4)
+    assert single.dtype == "float32" and np.linalg.norm(A @ np.asarray(single) - b) <= 1.01e-4 * np.linalg.norm(b)
+    with pytest.raises(RuntimeError, match="no verified solution"):
+        solve(0 * data, right).block_until_ready()
+    assert close(np.asarray(solve(data, right)), expected)

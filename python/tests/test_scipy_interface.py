@@ -95,6 +95,17 @@ def test_callbacks_of_gmres():
         ts.gmres(A, b, callback=norms.append, callback_type="y")
 
 
+def test_callbacks_of_restarted_gmres_are_scipys():
+    """One call for each iteration, also where a cycle begins (PyAMG compares the norms)."""
+    rng = np.random.default_rng(1)
+    A, b, x0 = rng.random((20, 20)), rng.random(20), rng.random(20)
+    seen = {}
+    for gmres in (sparse.linalg.gmres, ts.gmres):
+        norms = seen[gmres] = []
+        gmres(A, b, x0, rtol=1e-16, restart=3, maxiter=3, callback=norms.append, callback_type="pr_norm")
+    assert np.allclose(*seen.values(), rtol=1e-10)
+
+
 def test_preconditioners_of_all_kinds():
     A, b = ts.Matrix.gallery("laplace2d", 20), np.ones(400)
     S = A.to_scipy()
@@ -351,6 +362,29 @@ def test_factors():
     M = ts.spilu(A, drop_tol=1e-3, fill_factor=5)
     assert ts.gmres(A, np.ones(60), M=M, rtol=1e-9)[1] == 0 and theirs.gmres(A, np.ones(60), M=theirs.LinearOperator(
         A.shape, M.solve), rtol=1e-9)[1] == 0
+
+
+@pytest.mark.parametrize("of_complex", [False, True])
+def test_incomplete_factors_order_their_rows(of_complex):
+    """As SuperLU's do: factors of scattered rows need far more fill (an example of scikit-fem)."""
+    theirs = sparse.linalg
+    line, n = laplacian(40), 1600
+    A = sparse.csr_array(sparse.kronsum(line, line)) * (1 + 0.2j if of_complex else 1)
+    A.data[::3] *= 1.01  # not symmetric
+    mixed = np.random.default_rng(3).permutation(n)
+    A = sparse.csr_array(A[mixed][:, mixed])
+    b, counts = np.ones(n), []
+    for trans, B in (("N", A), ("T", A.T), ("H", A.T.conj())):
+        for factors in (ts.spilu(A, 1e-4, 10), ts.spilu(A, 1e-4, 10, permc_spec="NATURAL")):
+            M = theirs.LinearOperator(A.shape, lambda r, f=factors, t=trans: f.solve(r, t), dtype=A.dtype)
+            seen = []
+            x, info = theirs.bicgstab(B, b, M=M, rtol=1e-10, maxiter=200, callback=seen.append)
+            counts.append(len(seen))
+            assert info == 0 or counts[-1] == 200
+    assert max(counts[::2]) <= 8 and min(counts[1::2]) > (1 if of_complex else 1.9) * max(counts[::2]), counts
+    R = np.random.default_rng(4).random((n, 3))
+    factors = ts.spilu(A)
+    assert np.allclose(factors.solve(R)[:, 1], factors.solve(R[:, 1]), rtol=1e-12)
 
 
 def test_singular_matrices_have_no_factors():
