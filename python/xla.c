@@ -55,10 +55,11 @@ static XLA_FFI_Error *fail(const XLA_FFI_Api *api, XLA_FFI_Error_Code code, cons
     return api->XLA_FFI_Error_Create(&args);
 }
 
-/* When a handler is registered XLA asks for the version of the interface that it was compiled for. */
-static XLA_FFI_Error *tell_version(const XLA_FFI_Api *api, XLA_FFI_Extension_Base *extension)
+/* When a handler is registered XLA asks for the version of the interface that it was compiled for. The extension is a
+   pointer to anything here: its type has one name in jaxlib 0.10 and another in 0.11. */
+static XLA_FFI_Error *tell_version(const XLA_FFI_Api *api, void *extension)
 {
-    XLA_FFI_Metadata *metadata = ((XLA_FFI_Metadata_Extension *)(void *)extension)->metadata;
+    XLA_FFI_Metadata *metadata = ((XLA_FFI_Metadata_Extension *)extension)->metadata;
 
     if (metadata->struct_size < offsetof(XLA_FFI_Metadata, traits) + sizeof metadata->traits) {
         return fail(api, XLA_FFI_Error_Code_UNIMPLEMENTED, "this XLA is older than the headers of libtessera_xla.so");
