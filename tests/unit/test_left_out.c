@@ -3,6 +3,9 @@
  * Solves with entries that are stored nowhere (policy error-bound by entry). New values put them in; loops that were
  * recorded for the earlier storage are not run again.
  */
+#include <tessera/io.h>
+#include <tessera/names.h>
+
 #include "matrix/matrix.h"
 #include "solver/method_solver.h"
 #include "solver/solver.h"
@@ -153,9 +156,49 @@ static void small_and_componentwise_bounds_are_known_losses(void **state)
         cmocka_unit_test(small_and_componentwise_bounds_are_known_losses)
 
 #ifndef TESTS_ON_GPU
+/* So much is left out that no method gets anywhere with the rest. The solve goes on in fp64 long before its limit. */
+static void check_way_out(const char *name, tess_solver_kind solver, tess_precond_kind precond)
+{
+    tess_solve_options options = split_by_entry(TESS_ENGINE_AUTO, "error-bound:1e-1");
+    char path[512];
+    tess_matrix *m = NULL;
+    tess_solve_result result;
+    oracle_csr a;
+    double *b, *x;
+
+    (void)snprintf(path, sizeof path, "%s/%s.mtx.gz", TESS_DATA_DIR, name);
+    assert_ok(ctx, tess_matrix_read(ctx, path, &m, NULL));
+    a = decode_matrix(m);
+    tess_matrix_destroy(m);
+    b = random_values(a.nrows, 3, -1.0, 1.0);
+    x = test_allocate(a.nrows, sizeof *x);
+    options.solver = solver;
+    options.precond.kind = precond;
+    options.rtol = 1e-8;
+    options.max_iterations = 10000;
+    result = solve_once(ctx, &a, &options, b, x);
+    if (!result.converged) {
+        print_message("%s on %s: %s\n", tess_solver_kind_name(solver), name, tess_reason_name(result.reason));
+    }
+    assert_true(result.converged && result.escalated);
+    check_honest(&a, b, x, &options, &result);
+    oracle_free(&a);
+    free(b);
+    free(x);
+}
+
+static void fruitless_cycles_end(void **state)
+{
+    (void)state;
+    check_way_out("1138_bus", TESS_SOLVER_CG, TESS_PRECOND_IC0);
+    check_way_out("nos3", TESS_SOLVER_MINRES, TESS_PRECOND_NONE);
+    check_way_out("1138_bus", TESS_SOLVER_BICGSTAB, TESS_PRECOND_ILU0);
+    check_way_out("bcsstk06", TESS_SOLVER_IDR, TESS_PRECOND_ILU0);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {LEFT_OUT_TESTS};
+    const struct CMUnitTest tests[] = {LEFT_OUT_TESTS, cmocka_unit_test(fruitless_cycles_end)};
 
     return run_with_context(open_cpu(2), tests, &ctx);
 }
