@@ -109,6 +109,8 @@ json_t *cli_storage_json(const tess_storage_options *storage, bool chosen)
     json_object_set_new(object, "policy_parameter",
                         policy->parameter > 0.0 ? cli_json_real(policy->parameter) : json_null());
     json_object_set_new(object, "parameter_chosen", json_boolean(policy->choose_parameter));
+    json_object_set_new(object, "matrix_norm", json_boolean(policy->matrix_norm));
+    json_object_set_new(object, "componentwise", json_boolean(policy->componentwise));
     json_object_set_new(object, "levels", json_string(cli_levels_text(policy, text, sizeof text)));
     if (policy->granularity != TESS_GRANULARITY_BLOCK) { json_object_set_new(object, "block", json_null()); }
     json_object_set_new(object, "base", json_string(tess_format_name(high)));

@@ -25,7 +25,7 @@ static const char *block_text(const tess_policy_options *o, char *buffer, size_t
 
 static int64_t all_nonzeros(const tess_assignment_summary *s)
 {
-    int64_t all = 0;
+    int64_t all = s->left_out;
     for (int l = 0; l < TESS_MAX_LEVELS; l++) {
         all += s->nonzeros_at[l];
     }
@@ -54,6 +54,7 @@ static void print_choice(const tess_assignment_summary *s)
     printf("%-17s by %s, policy %s", "assignment", tess_granularity_name(o->granularity), tess_policy_name(o->policy));
     if (o->parameter > 0.0) { printf(":%g%s", o->parameter, o->choose_parameter ? " (chosen)" : ""); }
     if (o->matrix_norm) { printf(":matrix"); }
+    if (o->componentwise) { printf(":componentwise"); }
     if (has_range(o) && o->granularity == TESS_GRANULARITY_ROW) {
         if (o->at_most_one) {
             printf(", share at-most-one");
@@ -89,6 +90,13 @@ static void print_level(const tess_assignment_summary *s, int l)
     putchar('\n');
 }
 
+static void print_left_out(const tess_assignment_summary *s)
+{
+    if (s->left_out == 0) { return; }
+    printf("%-17s within the bound: %s (%.4g %%), stored nowhere\n", "  left out",
+           tess_count(s->left_out, "entry").text, 100.0 * (double)s->left_out / (double)all_nonzeros(s));
+}
+
 void cli_print_untouched(const tess_policy_options *o, const int64_t per_precision[TESS_MAX_PRECISIONS])
 {
     int64_t low = 0;
@@ -119,7 +127,9 @@ void cli_print_untouched_matrix(const tess_matrix *stored)
 {
     tess_assignment_summary s = {.size = sizeof s};
     int64_t per_precision[TESS_MAX_PRECISIONS];
-    if (count_nonzeros(stored, &s, per_precision)) { cli_print_untouched(&s.options, per_precision); }
+    if (count_nonzeros(stored, &s, per_precision) && s.left_out == 0) {
+        cli_print_untouched(&s.options, per_precision);
+    }
 }
 
 bool cli_count_precisions(const tess_matrix *stored, int64_t per_precision[TESS_MAX_PRECISIONS])
@@ -144,8 +154,11 @@ tess_status cli_measure_assignment(const tess_matrix *a, const tess_storage_opti
 void cli_print_backward_error(const tess_assignment_summary *s)
 {
     if (s->options.policy != TESS_POLICY_ERROR_BOUND || s->backward_error < 0.0) { return; }
-    printf("%-17s %.3g at most, by storage; bound %g, of the norm of %s\n", "backward error", s->backward_error,
-           s->options.parameter, s->options.matrix_norm ? "the matrix" : "each row");
+    printf("%-17s %.3g at most, by storage; bound %g, of %s\n", "backward error", s->backward_error,
+           s->options.parameter,
+           s->options.componentwise ? "each value"
+           : s->options.matrix_norm ? "the norm of the matrix"
+                                    : "the norm of each row");
 }
 
 void cli_print_precisions(const tess_assignment_summary *s)
@@ -159,6 +172,7 @@ void cli_print_precisions(const tess_assignment_summary *s)
     for (int l = 0; l < s->options.nlevels; l++) {
         print_level(s, l);
     }
+    print_left_out(s);
     cli_print_backward_error(s);
 }
 
@@ -217,7 +231,7 @@ void cli_print_assignment(const tess_assignment_summary *s, int64_t nrows)
     for (int l = 0; l < s->options.nlevels; l++) {
         per_precision[s->options.level[l].precision] += s->nonzeros_at[l];
     }
-    cli_print_untouched(&s->options, per_precision);
+    if (s->left_out == 0) { cli_print_untouched(&s->options, per_precision); }
     printf("%-17s split %s", "mixed memory", cli_bytes_text(bytes.split, split, sizeof split));
     if (bytes.composite >= 0.0) {
         printf(", composite %s; y in its original order adds %s",
@@ -272,7 +286,9 @@ json_t *cli_assignment_json(const tess_assignment_summary *s, int64_t nrows)
         o->granularity == TESS_GRANULARITY_BLOCK ? cli_json_real(nonzeros_per_item(s)) : json_null());
     set(root, "levels", levels);
     set(root, "largest_relative_error", cli_json_real(s->largest_relative_error));
+    set(root, "left_out", json_integer(s->left_out));
     set(root, "matrix_norm", json_boolean(o->matrix_norm));
+    set(root, "componentwise", json_boolean(o->componentwise));
     set(root, "backward_error", s->backward_error < 0.0 ? json_null() : cli_json_real(s->backward_error));
     set(root, "split_bytes", bytes_json(bytes.split));
     set(root, "composite_bytes", bytes_json(bytes.composite));

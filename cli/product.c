@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Matrix-vector products: an extended-precision reference, errors against it, and times. */
+/* Matrix-vector products: an extended-precision reference, errors against it and of what is stored, and times. */
 #include "cli.h"
 
 #include <math.h>
@@ -100,6 +100,71 @@ int cli_reference_error(const cli_reference *reference, const tess_vector *y, cl
     free(host);
     return status == TESS_SUCCESS ? CLI_CONVERGED : cli_report_failure(tess_vector_context(y), status);
 }
+
+/* ---- what storage loses ---- */
+
+/* The magnitudes of a row, what storage changes of them, and the largest change relative to its value. */
+typedef struct row_loss {
+    long double norm, error, largest;
+    bool finite;
+} row_loss;
+
+static row_loss measure_loss(const double *values, const double *stored, int64_t begin, int64_t end)
+{
+    row_loss loss = {.finite = true};
+    for (int64_t k = begin; k < end; k++) {
+        const long double magnitude = fabsl((long double)values[k]);
+        const long double error = fabsl((long double)values[k] - (long double)stored[k]);
+        const long double relative = error > 0.0L ? error / magnitude : 0.0L;
+        loss.finite = loss.finite && isfinite(values[k]);
+        loss.norm += magnitude;
+        loss.error += error;
+        if (!(relative <= loss.largest)) { loss.largest = relative; }
+    }
+    return loss;
+}
+
+/* The backward error of policy error-bound, as in tess_assignment_summary. */
+static double find_backward_error(const int64_t *row_ptr, const double *values, const double *stored, int64_t nrows,
+                                  const tess_policy_options *policy)
+{
+    long double norm = 0.0L, largest = 0.0L;
+    for (int64_t i = 0; i < nrows && policy->matrix_norm; i++) {
+        const row_loss loss = measure_loss(values, stored, row_ptr[i], row_ptr[i + 1]);
+        if (loss.finite && loss.norm > norm) { norm = loss.norm; }
+    }
+    for (int64_t i = 0; i < nrows; i++) {
+        const row_loss loss = measure_loss(values, stored, row_ptr[i], row_ptr[i + 1]);
+        const long double by_norm = loss.error / (policy->matrix_norm ? norm : loss.norm);
+        const long double error = policy->componentwise ? loss.largest : by_norm;
+        if (loss.finite && loss.error > 0.0L && !(error <= largest)) { largest = error; }
+    }
+    return (double)largest;
+}
+
+int cli_measure_storage(const tess_matrix *a, const tess_matrix *stored, const tess_policy_options *policy,
+                        double *backward_error)
+{
+    const size_t nnz = (size_t)tess_matrix_nnz(a);
+    int64_t *row_ptr = malloc(((size_t)tess_matrix_nrows(a) + 1) * sizeof *row_ptr);
+    double *values = malloc((nnz + 1) * sizeof *values), *held = malloc((nnz + 1) * sizeof *held);
+    tess_status status = TESS_OUT_OF_MEMORY;
+    const tess_context *ctx = NULL;
+    if (row_ptr != NULL && values != NULL && held != NULL) {
+        ctx = tess_matrix_context(a);
+        status = tess_matrix_get_csr(a, row_ptr, NULL, values);
+        if (status == TESS_SUCCESS) { status = tess_matrix_get_csr(stored, NULL, NULL, held); }
+    }
+    if (status == TESS_SUCCESS) {
+        *backward_error = find_backward_error(row_ptr, values, held, tess_matrix_nrows(a), policy);
+    }
+    free(row_ptr);
+    free(values);
+    free(held);
+    return status == TESS_SUCCESS ? CLI_CONVERGED : cli_report_failure(ctx, status);
+}
+
+/* ---- times ---- */
 
 static int compare_doubles(const void *left, const void *right)
 {

@@ -24,6 +24,9 @@ typedef struct cli_error_norms {
 int cli_reference_create(const tess_matrix *a, const tess_vector *x, cli_reference *out);
 void cli_reference_free(cli_reference *reference);
 int cli_reference_error(const cli_reference *reference, const tess_vector *y, cli_error_norms *out);
+/* The backward error of what is stored, of the kind that policy error-bound of the options bounds. */
+int cli_measure_storage(const tess_matrix *a, const tess_matrix *stored, const tess_policy_options *policy,
+                        double *backward_error);
 
 typedef struct cli_timing {
     int repeats;

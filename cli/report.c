@@ -127,7 +127,8 @@ static void print_setting(const cli_solve_run *run)
                  : cli_precision_text(stored_precision(run), is_exact(run), precisions, sizeof precisions),
            tess_guard_name(o->guard));
     if (run->assignment != NULL) { cli_print_precisions(run->assignment); }
-    if (mixed && (r->jacobi.schedule.count == 0 || cli_has_mixed(&r->jacobi.schedule))) {
+    const bool leaves_out = run->assignment != NULL && run->assignment->left_out > 0;
+    if (mixed && !leaves_out && (r->jacobi.schedule.count == 0 || cli_has_mixed(&r->jacobi.schedule))) {
         cli_print_untouched(&o->storage.policy, r->storage.nonzeros_per_precision);
     }
     if (r->cg.recurrence != TESS_RECURRENCE_AUTO && r->cg.recurrence != TESS_RECURRENCE_STANDARD) {

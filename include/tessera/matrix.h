@@ -256,7 +256,7 @@ TESS_EXPORT void tess_matrix_destroy(tess_matrix *a);
 
 /**
  * Sets new values on the same pattern. Stored matrices and solvers made from @p a renew their values, not their
- * structure, at their next use.
+ * structure, at their next use. A matrix with entries that are left out (policy error-bound) is stored anew then.
  * @param val        nnz values in the order of the assembled matrix's nonzeros. This is the order of the caller's
  *                   arrays if these were sorted and without duplicates. A borrowed matrix borrows @p val if it is FP64
  *                   and in the memory of the context's device. Of a complex matrix: re and im of each complex entry.
@@ -385,7 +385,7 @@ TESS_EXPORT tess_status tess_row_order_parse(const char *name, tess_row_order *o
 
 /**
  * Copies the nonzeros to host arrays: row_ptr[nrows + 1], col_ind[nnz], val[nnz]; each may be NULL. For a stored matrix
- * the values are the stored ones, decoded to FP64.
+ * the values are the stored ones, decoded to FP64; entries that are left out are 0.
  */
 TESS_EXPORT tess_status tess_matrix_get_csr(const tess_matrix *a, int64_t *row_ptr, int32_t *col_ind, double *val);
 

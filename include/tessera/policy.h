@@ -39,7 +39,7 @@ typedef enum tess_policy {
     TESS_POLICY_MEAN_RANGE = 2,  /**< r = F mean|a| */
     TESS_POLICY_MEAN_3STD = 3,   /**< r = F (mean|a| + 3 std|a|) */
     TESS_POLICY_LOSSLESS = 4,    /**< the lowest level that stores each value exactly, or within E |a| */
-    TESS_POLICY_ERROR_BOUND = 5  /**< the lowest level with which each row's errors sum up to at most E ||row||_1 */
+    TESS_POLICY_ERROR_BOUND = 5  /**< lowest levels with which each row's errors sum up to at most E ||row||_1 */
 } tess_policy;
 
 /** Most levels that a policy may assign. */
@@ -82,8 +82,9 @@ typedef struct tess_policy_options {
     /** 1: granularity is the caller's (--granularity), so that a format that does not have it refuses it. 0 (default):
         row, and matrix beside a format in parts, stand for the format's default. */
     int granularity_given;
-    int64_t matrix_norm; /**< nonzero, only error-bound: E is of the largest ||row||_1, not of each row's own */
-    int64_t reserved[3]; /**< zeros */
+    int64_t matrix_norm;   /**< nonzero, only error-bound: E is of the largest ||row||_1, not of each row's own */
+    int64_t componentwise; /**< nonzero, only error-bound: each value is within E of itself; not with matrix_norm */
+    int64_t reserved[2];   /**< zeros */
 } tess_policy_options;
 
 /** Sets granularity row, policy none and the defaults above. nlevels is 0: the levels depend on the policy. */
@@ -114,8 +115,9 @@ typedef struct tess_assignment_summary {
     int scaled[TESS_MAX_LEVELS];
     double largest_error_at[TESS_MAX_LEVELS]; /**< largest_relative_error of each level; -1 likewise */
     /** Largest over rows of sum |a - stored(a)| / ||row||_1, or with matrix_norm / max ||row||_1; -1 likewise. Rows
-       with NaN or Inf do not count. */
+       with NaN or Inf do not count. With componentwise: largest_relative_error. */
     double backward_error;
+    int64_t left_out; /**< error-bound by entry: entries that are stored nowhere, because the bound allows 0 there */
 } tess_assignment_summary;
 
 /** Sets `size`, and all else to zero. */
@@ -134,10 +136,10 @@ typedef struct tess_assignment tess_assignment;
  * Cost: one pass over the values; two for mean-range and mean-3std. More for blocks, lossless, and where F or fp8 is
  * chosen: docs/reference/policies.md.
  * Errors: UNSUPPORTED (not an assembled matrix, scaled entries, blocks without the diagonal, error-bound with scaled
- * blocks), INVALID_ARGUMENT (share, parameter, choose_parameter, choose_fp8 or matrix_norm with another policy,
- * arithmetic, levels that do not descend or, for lossless and error-bound, do not begin with fp64, a block's sides),
- * memory.
- * Tests: tests/unit/test_policy.c, test_blocks.c, test_choice.c, test_lossless.c, test_error_bound.c
+ * blocks), INVALID_ARGUMENT (share, parameter, choose_parameter, choose_fp8, matrix_norm or componentwise with another
+ * policy, both of these, arithmetic, levels that do not descend or, for lossless and error-bound, do not begin with
+ * fp64, a block's sides), memory. Tests: tests/unit/test_policy.c, test_blocks.c, test_choice.c, test_lossless.c,
+ * test_error_bound.c
  */
 TESS_EXPORT tess_status tess_assignment_create(const struct tess_matrix *a, const tess_policy_options *options,
                                                tess_assignment **out);
@@ -152,7 +154,8 @@ TESS_EXPORT tess_status tess_assignment_get_summary(const tess_assignment *assig
  */
 TESS_EXPORT tess_status tess_assignment_measure_error(tess_assignment *assignment, const struct tess_matrix *a);
 /**
- * Copies the level of each item, in the matrix's order, to a host array. Empty rows and omitted entries have 255.
+ * Copies the level of each item, in the matrix's order, to a host array. Empty rows and entries that are stored nowhere
+ * (the diagonal if it is omitted, `left_out`) have 255.
  * Blocks are in the order of tess_assignment_get_blocks.
  */
 TESS_EXPORT tess_status tess_assignment_get_levels(const tess_assignment *assignment, uint8_t *levels);
@@ -172,7 +175,8 @@ TESS_EXPORT const char *tess_policy_name(tess_policy policy);
 TESS_EXPORT tess_status tess_policy_parse(const char *name, tess_policy *out);
 /**
  * Parses `none`, `fixed-range[:R]`, `mean-range[:F]`, `mean-3std[:F]`, `mean-3std:auto`, `lossless[:E]`,
- * `error-bound:E` or `error-bound:E:matrix`, and sets policy, parameter, choose_parameter and matrix_norm.
+ * `error-bound:E`, `error-bound:E:matrix` or `error-bound:E:componentwise`, and sets policy, parameter,
+ * choose_parameter, matrix_norm and componentwise.
  */
 TESS_EXPORT tess_status tess_policy_options_parse(const char *text, tess_policy_options *out);
 /**

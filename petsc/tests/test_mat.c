@@ -105,6 +105,47 @@ static PetscErrorCode products_in_every_format(void)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A random matrix stored as the options say: rounded, and within the bound. Options: name and value; then NULL. */
+static PetscErrorCode check_stored(const char *const (*options)[2], double scale, double u, double floor)
+{
+    random_pair p;
+    double ratio;
+    Mat T;
+
+    PetscFunctionBegin;
+    PetscCall(random_matrix(150, 150, &p));
+    PetscCall(MatScale(p.a, scale));
+    PetscCall(MatScale(p.magnitudes, scale));
+    for (int k = 0; options[k][0]; k++) {
+        PetscCall(option(options[k][0], options[k][1]));
+    }
+    PetscCall(MatConvert(p.a, MATTESSERA, MAT_INITIAL_MATRIX, &T));
+    PetscCall(compare_products(&p, T, u + rounding(&p), floor, &ratio));
+    CHECK(ratio <= 1, "%s, scale %g: %g times the bound", options[0][1], scale, ratio);
+    CHECK(ratio > 1e-3, "%s: nothing was rounded", options[0][1]);
+    for (int k = 0; options[k][0]; k++) {
+        PetscCall(option(options[k][0], ""));
+    }
+    PetscCall(MatDestroy(&T));
+    PetscCall(destroy_pair(&p));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Each value within the bound of itself, so each element of a product too, and of a transposed one. */
+static PetscErrorCode products_within_a_bound(void)
+{
+    static const char *const formats[] = {"csr", "split", "composite", "tiles"};
+
+    PetscFunctionBegin;
+    for (size_t f = 0; f < sizeof formats / sizeof formats[0]; f++) {
+        const char *const options[][2] = {{"-mat_tessera_format", formats[f]},
+                                          {"-mat_tessera_policy", "error-bound:1e-7:componentwise"},
+                                          {NULL, NULL}};
+        PetscCall(check_stored(options, 1, 1e-7, 0));
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Rounded values: the error is there, and is that of the precision. FP16 takes values of 1e9 over a power of two. */
 static PetscErrorCode products_in_low_precision(void)
 {
@@ -115,22 +156,10 @@ static PetscErrorCode products_in_low_precision(void)
 
     PetscFunctionBegin;
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
-        random_pair p;
-        double ratio;
-        Mat T;
-        PetscCall(random_matrix(150, 150, &p));
-        PetscCall(MatScale(p.a, cases[c].scale));
-        PetscCall(MatScale(p.magnitudes, cases[c].scale));
-        PetscCall(option("-mat_tessera_precision", cases[c].precision));
-        PetscCall(MatConvert(p.a, MATTESSERA, MAT_INITIAL_MATRIX, &T));
+        const char *const options[][2] = {{"-mat_tessera_precision", cases[c].precision}, {NULL, NULL}};
         /* values far below the row's largest are subnormal in FP16 */
-        PetscCall(compare_products(&p, T, cases[c].u + rounding(&p), 0x1p-20, &ratio));
-        CHECK(ratio <= 1, "%s, scale %g: %g times the bound", cases[c].precision, cases[c].scale, ratio);
-        CHECK(ratio > 1e-3, "%s: nothing was rounded", cases[c].precision);
-        PetscCall(MatDestroy(&T));
-        PetscCall(destroy_pair(&p));
+        PetscCall(check_stored(options, cases[c].scale, cases[c].u, 0x1p-20));
     }
-    PetscCall(option("-mat_tessera_precision", ""));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -340,10 +369,11 @@ static PetscErrorCode interpolations_of_grids(void)
 
 int main(int argc, char **argv)
 {
-    static const test_case cases[] = {
-        CASE(products_in_every_format), CASE(products_in_low_precision),  CASE(halo_in_low_precision),
-        CASE(changes_reach_the_copy),   CASE(duplicates_and_conversions), CASE(interpolations_of_grids),
-        CASE(options_with_a_prefix),    CASE(bad_options_are_refused),    {NULL, NULL}};
+    static const test_case cases[] = {CASE(products_in_every_format), CASE(products_in_low_precision),
+                                      CASE(products_within_a_bound),  CASE(halo_in_low_precision),
+                                      CASE(changes_reach_the_copy),   CASE(duplicates_and_conversions),
+                                      CASE(interpolations_of_grids),  CASE(options_with_a_prefix),
+                                      CASE(bad_options_are_refused),  {NULL, NULL}};
 
     return run_tests(argc, argv, TesseraPetscInitialize, cases);
 }

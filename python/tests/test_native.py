@@ -189,6 +189,7 @@ def test_options_have_the_names_of_the_command_line():
                     {"solver": "gmres", "orthogonalization": "cgs2", "basis_precision": "fp32"},
                     {"solver": "cg", "reorder": "rcm", "precond": "ic0"}, {"solver": "cg", "engine": "plain"},
                     {"solver": "cg", "format": "split", "policy": "error-bound:1e-6", "granularity": "entry"},
+                    {"solver": "cg", "format": "csr", "policy": "error-bound:1e-6:componentwise"},
                     {"accuracy": 1e-6}, {"solver": "cg", "format": "tiles", "levels": "fp64,fp32",
                                          "policy": "mean-range:0.1"}):
         assert ts.solve(A, b, **options).verified, options
@@ -231,6 +232,7 @@ def test_options_that_came_before_are_the_same_again():
     ({"solver": "idr:x"}, ValueError, "solver idr: 'x' is not an integer"),
     ({"accuracy": "x"}, ValueError, "backward:1e-12"),
     ({"policy": "nonsense"}, ValueError, "nonsense"), ({"policy": "error-bound:2"}, ValueError, "above 0 and below 1"),
+    ({"policy": "error-bound:1e-6:row"}, ValueError, ":matrix or :componentwise"),
     ({"precision": "fp8"}, ValueError, "auto, fp64"),
     ({"solver": "gmres", "restart": 0}, ValueError, "restart"), ({"x_y": 1}, TypeError, "option_names"),
 ])

@@ -91,14 +91,15 @@ TESS_HD void update_residual_end(tess_loop_state *s)
     loop_end_iteration(s, TESS_LOOP_STOPPED);
 }
 
-/* The same for methods that may multiply with narrowed tiles. */
+/* The same for loops that end where they gain too little. */
 TESS_HD void loop_end_if_stalled(tess_loop_state *s, int stop_phase)
 {
     if (s->phase == TESS_LOOP_RUNNING && loop_stalls(s)) { loop_stop(s, stop_phase, TESS_REASON_STAGNATION); }
 }
 
-/* dots = {(r, r), ..}: the end of a step of refinement, which ends where it gains too little. */
-TESS_HD void update_refinement_end(tess_loop_state *s)
+/* dots = {(r, r), ..}: the end of an iteration, or of a step of refinement, of a loop that ends where it gains too
+   little. */
+TESS_HD void update_watched_end(tess_loop_state *s)
 {
     update_residual_end(s);
     loop_end_if_stalled(s, TESS_LOOP_STOPPED);

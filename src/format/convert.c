@@ -41,9 +41,39 @@ static tess_status build(tess_matrix *stored, const conversion *c)
     if (!tess_format_takes_parts(options->format)) {
         TESS_TRY(tess_matrix_choose_precision(a, options, &chosen.precision, &stored->loss));
         stored->precision = chosen.precision;
-        stored->accepted_loss = options->policy.policy == TESS_POLICY_LOSSLESS ? options->policy.parameter : 0.0;
+        stored->accepted_loss = isfinite(tess_policy_loss(&options->policy)) ? tess_policy_loss(&options->policy) : 0.0;
     }
     status = stored->ops->build(a, &chosen, NULL, &stored->storage);
+cleanup:
+    return status;
+}
+
+/* Keeps the options of a matrix with entries that are stored nowhere: new values may need them. */
+static tess_status keep_options(tess_matrix *stored, const tess_storage_options *options)
+{
+    const tess_assignment_summary *summary = tess_matrix_assigned_to(stored);
+    tess_status status = TESS_SUCCESS;
+
+    if (!summary || summary->left_out == 0) { return TESS_SUCCESS; }
+    TESS_TRY(tess_host_allocate(stored->ctx, 1, sizeof *stored->asked, (void **)&stored->asked));
+    storage_request_set(stored->asked, options);
+cleanup:
+    return status;
+}
+
+/* Builds the storage anew, with levels for the values that the original has now. */
+static tess_status build_again(tess_matrix *a)
+{
+    void *storage = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(a->ops->build(a->original, &a->asked->options, NULL, &storage));
+    a->ops->destroy(a->ctx, a->storage);
+    a->storage = storage;
+    a->builds += 1;
+    if (a->assignment) { a->release_assignment(a->assignment); }
+    a->assignment = NULL;
+    if (a->ops->prepare) { status = a->ops->prepare(a); }
 cleanup:
     return status;
 }
@@ -53,7 +83,7 @@ static tess_status renew(tess_matrix *a)
 {
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(a->ops->refresh(a->original, a->storage));
+    TESS_TRY(a->asked ? build_again(a) : a->ops->refresh(a->original, a->storage));
     if (tess_format_takes_parts(a->format)) {
         a->loss = INFINITY; /* the levels were chosen for the earlier values */
     } else {
@@ -88,6 +118,7 @@ static tess_status convert(const tess_matrix *a, const conversion *c, tess_matri
     tess_assignment_hold(assignment);
     stored->values_version = a->values_version;
     TESS_TRY(build(stored, &(conversion){&options, assignment, c->judged}));
+    TESS_TRY(keep_options(stored, &options));
     *out = stored;
 cleanup:
     if (status != TESS_SUCCESS) { tess_matrix_destroy(stored); }

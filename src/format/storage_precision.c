@@ -80,9 +80,8 @@ tess_status tess_matrix_choose_precision(const tess_matrix *a, const tess_storag
     }
     policy.without_diagonal = 0; /* it is stored with the other values */
     TESS_TRY(assign_whole(a, &policy, precision));
-    if (policy.policy == TESS_POLICY_ERROR_BOUND) { return tess_matrix_find_loss(a, *precision, 0.0, loss); }
-    *loss = 0.0;
-    if (policy.parameter > 0.0) { status = tess_matrix_find_loss(a, *precision, policy.parameter, loss); }
+    *loss = tess_policy_loss(&policy);
+    if (*loss > 0.0) { status = tess_matrix_find_loss(a, *precision, isfinite(*loss) ? *loss : 0.0, loss); }
 cleanup:
     return status;
 }

@@ -3,6 +3,7 @@
 #ifndef TESS_MATRIX_FORMAT_H
 #define TESS_MATRIX_FORMAT_H
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -93,6 +94,16 @@ static inline bool tess_in_set(unsigned set, int value)
 static inline bool tess_policy_judges_values(tess_policy policy)
 {
     return policy == TESS_POLICY_LOSSLESS || policy == TESS_POLICY_ERROR_BOUND;
+}
+
+/* The largest relative change of a value that a policy allows; Inf: it sets no limit to that. Below 2^-53 error-bound
+   allows none. */
+static inline double tess_policy_loss(const tess_policy_options *o)
+{
+    const bool bounded = o->policy == TESS_POLICY_ERROR_BOUND;
+
+    if (o->policy == TESS_POLICY_LOSSLESS || (bounded && o->componentwise)) { return o->parameter; }
+    return bounded && o->parameter < 0x1p-53 ? 0.0 : INFINITY;
 }
 
 /* A storage format: what it can do. `storage` is the format's own object. registry/formats.def has name and number. */

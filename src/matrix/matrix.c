@@ -34,6 +34,7 @@ void tess_matrix_destroy(tess_matrix *a)
     if (a->kept) { a->drop_kept(ctx, a->kept); }
     if (a->ops && a->storage) { a->ops->destroy(ctx, a->storage); }
     if (a->assignment) { a->release_assignment(a->assignment); }
+    tess_matrix_keep_levels(a);
     tess_matrix_release(a->original);
     tess_host_release(ctx, a, 1, sizeof *a);
     tess_context_destroy(ctx);
@@ -304,9 +305,10 @@ const tess_assignment_summary *tess_matrix_assigned_to(const tess_matrix *a)
     return a->ops && a->ops->summary ? a->ops->summary(a) : NULL;
 }
 
-/* Whether every nonzero is stored in FP64. */
+/* Whether every nonzero is stored, in FP64. */
 static bool is_fp64_throughout(const tess_assignment_summary *summary)
 {
+    if (summary->left_out > 0) { return false; }
     for (int l = 0; l < summary->options.nlevels; l++) {
         if (summary->nonzeros_at[l] > 0 && summary->options.level[l].precision != TESS_PRECISION_FP64) { return false; }
     }
@@ -320,8 +322,7 @@ double tess_matrix_bounded_loss(const tess_matrix *a)
     if (!summary) { return a->loss; }
     if (a->ops->rounds_products && a->ops->rounds_products(a)) { return INFINITY; }
     if (is_fp64_throughout(summary)) { return 0.0; }
-    if (summary->options.policy != TESS_POLICY_LOSSLESS) { return INFINITY; }
-    return fmax(summary->options.parameter, a->loss);
+    return fmax(tess_policy_loss(&summary->options), a->loss);
 }
 
 int tess_matrix_is_exact(const tess_matrix *a)

@@ -23,9 +23,11 @@ struct tess_matrix {
     tess_status (*renew)(tess_matrix *a); /* gives the storage the original's values; of a matrix with an original */
     const tess_assignment *assignment;    /* the caller's, if the storage reads it */
     void (*release_assignment)(const tess_assignment *assignment);
-    bool is_complex;         /* the real form of a complex matrix (matrix/complex_form.h), assembled or stored */
-    bool keeps_order;        /* update_values may use the caller's order */
-    uint64_t values_version; /* counts update_values */
+    struct storage_request *asked; /* to build the storage anew for new values, because entries are left out; or NULL */
+    uint64_t builds;               /* counts these times: recordings of products are then out of date */
+    bool is_complex;               /* the real form of a complex matrix (matrix/complex_form.h), assembled or stored */
+    bool keeps_order;              /* update_values may use the caller's order */
+    uint64_t values_version;       /* counts update_values */
     double loss; /* the largest relative error of a stored value; Inf: unknown. For parts: beyond what their policy
                     allows */
     double accepted_loss;      /* the bound up to which `loss` was searched */
@@ -87,6 +89,8 @@ tess_status tess_spmv_of_original(const tess_matrix *a, const tess_spmv_args *ar
 
 /* Renews a stored matrix whose original has new values. */
 tess_status tess_matrix_refresh(tess_matrix *a);
+/* From now on new values keep the levels, and entries that are left out stay out: for preconditioners. */
+void tess_matrix_keep_levels(tess_matrix *a);
 /* The assignment of split, composite or tiles; NULL for other formats. */
 const tess_assignment_summary *tess_matrix_assigned_to(const tess_matrix *a);
 /* The largest relative change of a value by storage, if known; otherwise, or if parts are multiplied in FP32, Inf. */

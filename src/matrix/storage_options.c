@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "matrix/matrix.h"
+
 static const double default_padding = 3.0;
 enum { DEFAULT_WINDOW = 256 };
 
@@ -93,4 +95,10 @@ void storage_request_set(storage_request *out, const tess_storage_options *optio
     out->options = *options;
     out->papers = *storage_papers(options);
     if (options->papers) { out->options.papers = &out->papers; }
+}
+
+void tess_matrix_keep_levels(tess_matrix *a)
+{
+    tess_host_release(a->ctx, a->asked, 1, sizeof *a->asked);
+    a->asked = NULL;
 }

@@ -20,6 +20,7 @@ typedef struct assign_task {
     double parameter;
     tess_arithmetic arithmetic; /* arithmetic of products; only count_inaccurate reads it */
     int matrix_norm;            /* policy error-bound: of the option */
+    bool without_diagonal;      /* of the option */
     double norm;                /* for measure_rows: the matrix's norm, as found; 0: each row's own */
     const uint8_t *fits;        /* granularity block, policy error-bound: of find_fits */
     const uint8_t *skip;        /* by entry: not 0 for entries that are left out; NULL: none is left out */

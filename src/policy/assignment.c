@@ -79,6 +79,7 @@ static assign_task task_of(const tess_assignment *assignment, const tess_matrix 
                          .parameter = o->parameter,
                          .arithmetic = o->arithmetic,
                          .matrix_norm = o->matrix_norm != 0,
+                         .without_diagonal = o->without_diagonal != 0,
                          .norm = assignment->norm,
                          .whole = assignment->whole,
                          .level = assignment->level,
@@ -124,11 +125,13 @@ static void fill_summary(tess_assignment *assignment, const assign_totals *total
 {
     tess_assignment_summary *s = &assignment->summary;
     bool whole = s->options.granularity == TESS_GRANULARITY_MATRIX;
+    bool entries = s->options.granularity == TESS_GRANULARITY_ENTRY;
     bool by_range = s->options.policy != TESS_POLICY_LOSSLESS && s->options.policy != TESS_POLICY_ERROR_BOUND;
 
     assignment->norm = totals->norm;
     s->items = whole ? 1 : level_count(assignment);
-    s->empty = whole ? 0 : (int64_t)totals->count[ASSIGN_EMPTY];
+    s->empty = whole || entries ? 0 : (int64_t)totals->count[ASSIGN_EMPTY];
+    s->left_out = entries ? (int64_t)totals->count[ASSIGN_EMPTY] : 0;
     s->mean_magnitude = totals->mean;
     s->std_magnitude = totals->std;
     for (int l = 0; l < TESS_MAX_LEVELS; l++) {
@@ -321,6 +324,14 @@ cleanup:
     return status;
 }
 
+/* Entries at the lowest level, and those that are stored nowhere. */
+static int64_t count_lowest(const tess_assignment *assignment)
+{
+    const tess_assignment_summary *s = &assignment->summary;
+
+    return s->nonzeros_at[s->options.nlevels - 1] + s->left_out;
+}
+
 /* Makes the assignment with e4m3 and with e5m2 at the lowest level, and keeps the one with more entries there; e4m3 if
    equal. */
 static tess_status make_either_fp8(tess_assignment *assignment, const tess_matrix *a)
@@ -332,9 +343,9 @@ static tess_status make_either_fp8(tess_assignment *assignment, const tess_matri
     assignment->summary.options.level[lowest].precision = TESS_PRECISION_E4M3;
     other.summary.options.level[lowest].precision = TESS_PRECISION_E5M2;
     TESS_TRY(make(assignment, a));
-    if (assignment->summary.nonzeros_at[lowest] == a->nnz) { return TESS_SUCCESS; }
+    if (count_lowest(assignment) == a->nnz) { return TESS_SUCCESS; }
     TESS_TRY(make(&other, a));
-    if (other.summary.nonzeros_at[lowest] > assignment->summary.nonzeros_at[lowest]) {
+    if (count_lowest(&other) > count_lowest(assignment)) {
         const tess_assignment kept = other;
 
         other = *assignment;
@@ -398,10 +409,10 @@ tess_status tess_assignment_get_levels(const tess_assignment *assignment, uint8_
                                               (size_t)level_count(assignment));
 }
 
-/* Level by level; fp64 has no error. */
+/* Level by level; fp64 has no error, and what is left out is lost. */
 static tess_status measure_levels(tess_context *ctx, assign_task *task, tess_assignment_summary *s)
 {
-    double largest = 0.0;
+    double largest = s->left_out > 0 ? 1.0 : 0.0;
     tess_status status = TESS_SUCCESS;
 
     for (int l = 0; l < s->options.nlevels; l++) {
@@ -436,7 +447,10 @@ tess_status tess_assignment_measure_error(tess_assignment *assignment, const tes
     task = task_of(assignment, a);
     if (!task.rules.entries) { TESS_TRY(skip_diagonal(assignment, &task, &skip)); }
     TESS_TRY(assign_ops_of(ctx)->measure_rows(ctx, &task, &assignment->summary.backward_error));
-    status = measure_levels(ctx, &task, &assignment->summary);
+    TESS_TRY(measure_levels(ctx, &task, &assignment->summary));
+    if (assignment->summary.options.componentwise) {
+        assignment->summary.backward_error = assignment->summary.largest_relative_error;
+    }
 cleanup:
     tess_device_release(ctx, skip, assignment->nnz, sizeof *skip);
     return status;

@@ -7,9 +7,9 @@
  * every level, and no rounding hides an error. (Graillat, Jezequel, Mary and Molina 2024 bound errors by u |a|
  * instead.)
  *
- * Entries and blocks: a threshold per row. An entry may have each level whose error is at most the threshold. The
- * threshold is the largest of four an octave for which the sum over entries of the largest error so allowed is within
- * the budget. Then every choice among allowed levels is.
+ * Entries and blocks: a threshold per row. An entry may have each level whose error is at most the threshold, and by
+ * entry it may be left out, with the error |a|. The threshold is the largest of four an octave for which the sum over
+ * entries of the largest error so allowed is within the budget. Then every choice among what is allowed is.
  */
 #ifndef TESS_POLICY_ERROR_BOUND_H
 #define TESS_POLICY_ERROR_BOUND_H
@@ -24,7 +24,9 @@ enum {
     BOUND_BITS = 32,                     /* the budget is 2^BOUND_BITS units */
     BOUND_PER_OCTAVE = 4,                /* thresholds */
     BOUND_STEPS = BOUND_PER_OCTAVE * 32, /* their number; the last is the whole budget */
-    BOUND_LANES = 16                     /* of a row whose error is measured: entries j, j + 16, ... are lane j's */
+    BOUND_LANES = 16,                    /* of a row whose error is measured: entries j, j + 16, ... are lane j's */
+    BOUND_OUT = TESS_MAX_LEVELS,         /* the choice below all levels: the entry is left out */
+    BOUND_CHOICES
 };
 
 #define BOUND_BUDGET (UINT64_C(1) << BOUND_BITS)
@@ -37,9 +39,9 @@ typedef struct bound_row {
     double budget;           /* over 2^exponent, rounded down; 0: no error is allowed */
 } bound_row;
 
-/* Errors of an entry at levels 1, 2, ..., in units. */
+/* Errors of an entry at levels 1, 2, ..., and if it is left out, in units. */
 typedef struct bound_errors {
-    uint64_t at[TESS_MAX_LEVELS];
+    uint64_t at[BOUND_CHOICES];
 } bound_errors;
 
 /* Fills what assign_ops.assign fills. fits, by entry: bit l is set if the entry may have level l; NULL: levels of rows
@@ -117,12 +119,12 @@ TESS_HD double bound_whole_norm(const item_statistics *s, uint64_t units)
 }
 
 /* s: of the row's entries; units: their norm; whole: the matrix's norm, or 0 if the row's own counts. A row with NaN or
-   Inf may have no error, and below 2^-400 nothing but exact storage counts as within the bound. */
+   Inf may have no error. Nor may any with E below 2^-53: sums in FP64 lose more. */
 TESS_HD bound_row bound_row_of(const item_statistics *s, uint64_t units, double bound, double whole)
 {
     bound_row row = {*s, bound_exponent(s), 0.0};
 
-    if (s->not_finite == 0 && bound >= 0x1p-400) {
+    if (s->not_finite == 0 && bound >= 0x1p-53) {
         const double norm = whole > 0.0 ? bound_scale(whole, -row.exponent) : bound_norm_of(s, units);
 
         row.budget = bound * norm;
@@ -132,12 +134,21 @@ TESS_HD bound_row bound_row_of(const item_statistics *s, uint64_t units, double 
 
 /* ---- errors ---- */
 
-/* |a - stored(a)| in units, rounded up; stored over 2^exponent. a - stored(a) is exact: both are within a factor of 2,
+/* An error, over 2^exponent, in units, rounded up. */
+TESS_HD uint64_t bound_units(const bound_row *row, double error, int exponent)
+{
+    double share = bound_scale(error, exponent - row->exponent) / row->budget * 0x1p32;
+
+    share = share * (1.0 + 0x1p-50); /* rounding of the quotient and of the budget */
+    return share < 0x1p32 ? (uint64_t)share + 1 : BOUND_OVER;
+}
+
+/* |a - stored(a)| in units; stored over 2^exponent. a - stored(a) is exact: both are within a factor of 2,
    or one is 0. A scale may lose a value below the normal numbers: that is an error too. */
 TESS_HD uint64_t bound_error_units(const bound_row *row, tess_precision precision, int exponent, double value)
 {
     const double scaled = value * tess_power_of_two(-exponent);
-    double code = 0.0, raw, error, share;
+    double code = 0.0, raw, error;
 
     if (value == 0.0) { return 0; }
     if (!(fabs(value) < (double)INFINITY)) { return BOUND_OVER; }
@@ -145,13 +156,12 @@ TESS_HD uint64_t bound_error_units(const bound_row *row, tess_precision precisio
     raw = tess_load(precision, &code, 0);
     error = fabs(scaled - raw);
     if (error == 0.0 && raw * tess_power_of_two(exponent) == value) { return 0; }
-    share = bound_scale(error, exponent - row->exponent) / row->budget * 0x1p32;
-    share = share * (1.0 + 0x1p-50); /* rounding of the quotient and of the budget */
-    return share < 0x1p32 ? (uint64_t)share + 1 : BOUND_OVER;
+    return bound_units(row, error, exponent);
 }
 
-/* Of levels that an entry may have without a scale. */
-TESS_HD bound_errors bound_errors_of(const policy_rules *rules, const bound_row *row, double value)
+/* Of levels that an entry may have without a scale. leaves_out: it may also be stored nowhere; not if it is 0, which is
+   there for later values. */
+TESS_HD bound_errors bound_errors_of(const policy_rules *rules, const bound_row *row, bool leaves_out, double value)
 {
     bound_errors e;
 
@@ -159,6 +169,8 @@ TESS_HD bound_errors bound_errors_of(const policy_rules *rules, const bound_row 
         e.at[l] = l < rules->nlevels ? bound_error_units(row, rules->precision[l], 0, value) : BOUND_OVER;
     }
     e.at[0] = 0;
+    e.at[BOUND_OUT] =
+        leaves_out && value != 0.0 && value - value == 0.0 ? bound_units(row, fabs(value), 0) : BOUND_OVER;
     return e;
 }
 
@@ -175,6 +187,7 @@ TESS_HD bound_errors bound_row_errors_of(const policy_rules *rules, const bound_
                       : BOUND_OVER;
     }
     e.at[0] = 0;
+    e.at[BOUND_OUT] = BOUND_OVER;
     return e;
 }
 
@@ -222,16 +235,16 @@ typedef struct bound_rise {
 } bound_rise;
 
 /* rise[i]: by the errors in ascending order, from the step on at which each is allowed. */
-TESS_HD void bound_rises_of(const bound_errors *e, int nlevels, int least, bound_rise *rise)
+TESS_HD void bound_rises_of(const bound_errors *e, int least, bound_rise *rise)
 {
     uint64_t before = 0;
 
-    for (int i = 1; i < TESS_MAX_LEVELS; i++) {
+    for (int i = 1; i < BOUND_CHOICES; i++) {
         uint64_t next = BOUND_OVER;
         int step;
 
-        for (int l = 1; l < TESS_MAX_LEVELS; l++) {
-            if (l < nlevels && e->at[l] > before && e->at[l] < next) { next = e->at[l]; }
+        for (int l = 1; l < BOUND_CHOICES; l++) {
+            if (e->at[l] > before && e->at[l] < next) { next = e->at[l]; }
         }
         rise[i].step = -1;
         rise[i].units = 0;
@@ -256,15 +269,13 @@ TESS_HD int bound_last_step(const uint64_t *rise, int least)
     return step;
 }
 
-/* The levels that an entry may have at a step, as bits. */
-TESS_HD unsigned bound_fits_of(const bound_errors *e, int nlevels, int step)
+/* The levels that an entry may have at a step, as bits; bit BOUND_OUT: it may be left out. */
+TESS_HD unsigned bound_fits_of(const bound_errors *e, int step)
 {
     unsigned fits = 1;
 
-    for (int l = 1; l < TESS_MAX_LEVELS; l++) {
-        const bool allowed = l < nlevels && e->at[l] <= BOUND_BUDGET;
-
-        if (allowed && (e->at[l] == 0 || bound_step(e->at[l]) <= step)) { fits |= 1U << l; }
+    for (int l = 1; l < BOUND_CHOICES; l++) {
+        if (e->at[l] <= BOUND_BUDGET && (e->at[l] == 0 || bound_step(e->at[l]) <= step)) { fits |= 1U << l; }
     }
     return fits;
 }
@@ -272,7 +283,7 @@ TESS_HD unsigned bound_fits_of(const bound_errors *e, int nlevels, int step)
 /* The lowest of them. */
 TESS_HD int bound_lowest(unsigned fits)
 {
-    return fits & 8U ? 3 : fits & 4U ? 2 : fits & 2U ? 1 : 0;
+    return fits >> BOUND_OUT & 1U ? TESS_LEVEL_NONE : fits & 8U ? 3 : fits & 4U ? 2 : fits & 2U ? 1 : 0;
 }
 
 /* The same for an item whose values have been judged: not a range, but `fits` says what is outside. */
@@ -297,26 +308,26 @@ TESS_HD bound_sums bound_sums_start(void)
     return s;
 }
 
-/* Whether entry k is not left out, also by its level. */
-TESS_HD bool bound_is_stored(const assign_task *task, int64_t k)
+/* Whether entry k is of the row that the bound is for: not if the diagonal is omitted and this is it. */
+TESS_HD bool bound_counts(const assign_task *task, int64_t row, int64_t k)
 {
-    const bool by_entry = task->rules.entries && task->level;
-
-    return !assign_skips(task->skip, k) && !(by_entry && task->level[k] == TESS_LEVEL_NONE);
+    return !task->without_diagonal || task->csr.col_ind[k] != row;
 }
 
-/* s: the extremes of the row's stored entries. */
+/* s: the extremes of the row's entries that count. An entry without a level is stored nowhere, as 0. */
 TESS_HD void bound_add_entry(const assign_task *task, const item_statistics *s, int64_t row, int64_t k,
                              bound_sums *sums)
 {
     const assign_place place = assign_place_of(task, row, k);
     const double value = assign_value(&task->csr, k);
-    double code = 0.0, stored;
+    double code = 0.0, stored = 0.0;
 
-    if (place.level == TESS_LEVEL_NONE) { return; }
-    tess_store(task->rules.precision[place.level], &code, 0, value * tess_power_of_two(-place.exponent),
-               TESS_OVERFLOW_INFINITY);
-    stored = tess_load(task->rules.precision[place.level], &code, 0) * tess_power_of_two(place.exponent);
+    if (!bound_counts(task, row, k)) { return; }
+    if (place.level != TESS_LEVEL_NONE) {
+        tess_store(task->rules.precision[place.level], &code, 0, value * tess_power_of_two(-place.exponent),
+                   TESS_OVERFLOW_INFINITY);
+        stored = tess_load(task->rules.precision[place.level], &code, 0) * tess_power_of_two(place.exponent);
+    }
     sums->error += bound_scale(fabs(value - stored), -bound_exponent(s));
     sums->norm += bound_scale(fabs(value), -bound_exponent(s));
 }

@@ -124,14 +124,15 @@ struct bound_group {
     __device__ inline void assign_entries(const bound_row &row, uint8_t *fits,
                                           thread_counts<TESS_MAX_LEVELS> *count) const
     {
-        const int least = bound_least_step(row.entries.count), nlevels = task.rules.nlevels;
+        const int least = bound_least_step(row.entries.count);
+        const bool leaves_out = !fits && task.rules.nlevels > 1;
 
         for_entries([&](int64_t, double value) {
-            const bound_errors e = bound_errors_of(&task.rules, &row, value);
-            bound_rise rise[TESS_MAX_LEVELS];
+            const bound_errors e = bound_errors_of(&task.rules, &row, leaves_out, value);
+            bound_rise rise[BOUND_CHOICES];
 
-            bound_rises_of(&e, nlevels, least, rise);
-            for (int i = 1; i < TESS_MAX_LEVELS; i++) {
+            bound_rises_of(&e, least, rise);
+            for (int i = 1; i < BOUND_CHOICES; i++) {
                 if (rise[i].step >= 0) { atomicAdd(&shared.sum[rise[i].step], (unsigned long long)rise[i].units); }
             }
         });
@@ -139,8 +140,8 @@ struct bound_group {
         if (member == 0) { shared.step = bound_last_step((const uint64_t *)shared.sum, least); }
         wait();
         for_entries([&](int64_t k, double value) {
-            const bound_errors e = bound_errors_of(&task.rules, &row, value);
-            const unsigned allowed = bound_fits_of(&e, nlevels, shared.step);
+            const bound_errors e = bound_errors_of(&task.rules, &row, leaves_out, value);
+            const unsigned allowed = bound_fits_of(&e, shared.step);
             const assign_outcome o = {bound_lowest(allowed), 0, 0, 1};
 
             if (fits) {
@@ -248,7 +249,7 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
         bound_sums own = bound_sums_start();
 
         for (int64_t k = start + lane; k < end; k += BOUND_LANES) {
-            if (bound_is_stored(&task, k)) { bound_look_at(&s, assign_value(&task.csr, k)); }
+            if (bound_counts(&task, row, k)) { bound_look_at(&s, assign_value(&task.csr, k)); }
         }
         join_group<1>(&s, BOUND_LANES);
         s.largest = GPU_SHUFFLE(s.largest, 0, BOUND_LANES);

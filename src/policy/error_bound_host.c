@@ -66,7 +66,7 @@ static void assign_one_row(const assign_task *task, int64_t index, const bound_r
     assign_count(&o, count);
 }
 
-static int find_step(const assign_task *task, int64_t index, const bound_row *row)
+static int find_step(const assign_task *task, int64_t index, const bound_row *row, bool leaves_out)
 {
     const int64_t end = assign_row_start(&task->csr, index + 1);
     const int least = bound_least_step(row->entries.count);
@@ -74,13 +74,13 @@ static int find_step(const assign_task *task, int64_t index, const bound_row *ro
 
     memset(sum + least, 0, (size_t)(BOUND_STEPS - least) * sizeof *sum);
     for (int64_t k = assign_row_start(&task->csr, index); k < end; k++) {
-        bound_rise rise[TESS_MAX_LEVELS];
+        bound_rise rise[BOUND_CHOICES];
         bound_errors e;
 
         if (assign_skips(task->skip, k)) { continue; }
-        e = bound_errors_of(&task->rules, row, assign_value(&task->csr, k));
-        bound_rises_of(&e, task->rules.nlevels, least, rise);
-        for (int i = 1; i < TESS_MAX_LEVELS; i++) {
+        e = bound_errors_of(&task->rules, row, leaves_out, assign_value(&task->csr, k));
+        bound_rises_of(&e, least, rise);
+        for (int i = 1; i < BOUND_CHOICES; i++) {
             if (rise[i].step >= 0) { sum[rise[i].step] += rise[i].units; }
         }
     }
@@ -92,21 +92,23 @@ static void assign_row_entries(const assign_task *task, int64_t index, const bou
                                unsigned long long *count)
 {
     const int64_t end = assign_row_start(&task->csr, index + 1);
-    const int step = find_step(task, index, row);
+    const bool leaves_out = !fits && task->rules.nlevels > 1;
+    const int step = find_step(task, index, row, leaves_out);
 
     for (int64_t k = assign_row_start(&task->csr, index); k < end; k++) {
+        assign_outcome o = {0, 0, 0, 1};
         bound_errors e;
         unsigned allowed;
 
         if (assign_skips(task->skip, k)) { continue; } /* its level already says so */
-        e = bound_errors_of(&task->rules, row, assign_value(&task->csr, k));
-        allowed = bound_fits_of(&e, task->rules.nlevels, step);
+        e = bound_errors_of(&task->rules, row, leaves_out, assign_value(&task->csr, k));
+        allowed = bound_fits_of(&e, step);
         if (fits) {
             fits[k] = (uint8_t)allowed;
         } else {
-            task->level[k] = (uint8_t)bound_lowest(allowed);
-            count[ASSIGN_ITEMS + bound_lowest(allowed)] += 1;
-            count[ASSIGN_NONZEROS + bound_lowest(allowed)] += 1;
+            o.level = bound_lowest(allowed);
+            task->level[k] = (uint8_t)o.level;
+            assign_count(&o, count);
         }
     }
 }
@@ -146,7 +148,7 @@ static double measure_row(const assign_task *task, int64_t row)
         lane[j] = bound_sums_start();
     }
     for (int64_t k = start; k < end; k++) {
-        if (bound_is_stored(task, k)) { bound_look_at(&s, assign_value(&task->csr, k)); }
+        if (bound_counts(task, row, k)) { bound_look_at(&s, assign_value(&task->csr, k)); }
     }
     for (int64_t k = start; k < end && s.not_finite == 0; k++) {
         bound_add_entry(task, &s, row, k, &lane[(k - start) % BOUND_LANES]);

@@ -45,10 +45,10 @@ static bool parse_parameter(const char *text, size_t length, double *out)
     return true;
 }
 
-/* What follows the colon of E. */
-static bool names_matrix(tess_policy policy, const char *text)
+/* Whether `kind`, with its colon, follows E. */
+static bool names_kind(tess_policy policy, const char *text, const char *kind)
 {
-    return policy == TESS_POLICY_ERROR_BOUND && strcasecmp(text + strcspn(text, ":"), ":matrix") == 0;
+    return policy == TESS_POLICY_ERROR_BOUND && strcasecmp(text + strcspn(text, ":"), kind) == 0;
 }
 
 tess_status tess_policy_options_parse(const char *text, tess_policy_options *out)
@@ -59,22 +59,24 @@ tess_status tess_policy_options_parse(const char *text, tess_policy_options *out
     tess_policy policy = TESS_POLICY_NONE;
     double parameter = 0.0;
     char name[32] = "";
-    bool chosen = false, matrix = false;
+    bool chosen = false, matrix = false, componentwise = false;
 
     if (length >= sizeof name) { return TESS_INVALID_ARGUMENT; }
     memcpy(name, text, length);
     if (tess_policy_parse(name, &policy) != TESS_SUCCESS) { return TESS_INVALID_ARGUMENT; }
     chosen = policy == TESS_POLICY_MEAN_3STD && strcasecmp(text + length, ":auto") == 0;
-    matrix = names_matrix(policy, after);
+    matrix = names_kind(policy, after, ":matrix");
+    componentwise = names_kind(policy, after, ":componentwise");
     if (text[length] == ':' && !chosen &&
         (policy == TESS_POLICY_NONE ||
-         !parse_parameter(after, matrix ? strcspn(after, ":") : strlen(after), &parameter))) {
+         !parse_parameter(after, matrix || componentwise ? strcspn(after, ":") : strlen(after), &parameter))) {
         return TESS_INVALID_ARGUMENT;
     }
     out->policy = policy;
     out->parameter = parameter;
     out->choose_parameter = chosen;
     out->matrix_norm = matrix ? 1 : 0;
+    out->componentwise = componentwise ? 1 : 0;
     return TESS_SUCCESS;
 }
 
@@ -163,7 +165,8 @@ static tess_status check_levels(tess_context *ctx, const tess_policy_options *o)
             return tess_fail(ctx, TESS_UNSUPPORTED, "use --granularity row or block",
                              "granularity %s has no scaled levels", tess_granularity_name(o->granularity));
         }
-        if (level->scaled && o->granularity == TESS_GRANULARITY_BLOCK && o->policy == TESS_POLICY_ERROR_BOUND) {
+        if (level->scaled && o->granularity == TESS_GRANULARITY_BLOCK && o->policy == TESS_POLICY_ERROR_BOUND &&
+            !o->componentwise) {
             return tess_fail(ctx, TESS_UNSUPPORTED, "use --granularity row, or levels without :scaled",
                              "policy error-bound has no scaled levels with granularity block");
         }
@@ -219,6 +222,14 @@ static tess_status check_numbers(tess_context *ctx, const tess_policy_options *o
     if (o->matrix_norm && o->policy != TESS_POLICY_ERROR_BOUND) {
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, "use error-bound:E:matrix, or leave matrix_norm 0",
                          "policy %s has no bound against the matrix's norm", tess_policy_name(o->policy));
+    }
+    if (o->componentwise && o->policy != TESS_POLICY_ERROR_BOUND) {
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "use error-bound:E:componentwise, or leave componentwise 0",
+                         "policy %s has no componentwise bound", tess_policy_name(o->policy));
+    }
+    if (o->componentwise && o->matrix_norm) {
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "set one of matrix_norm and componentwise",
+                         "a bound cannot be componentwise and against the matrix's norm");
     }
     if (o->policy != TESS_POLICY_NONE && !judges_values(o) && !(o->parameter > 0.0 && isfinite(o->parameter))) {
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, "give a finite number above 0",
@@ -295,7 +306,9 @@ static policy_limits limits_of(tess_precision precision, bool lossless)
 
 policy_rules tess_policy_rules(const tess_policy_options *o)
 {
-    const bool lossless = o->policy == TESS_POLICY_LOSSLESS, bounded = o->policy == TESS_POLICY_ERROR_BOUND;
+    const bool error_bound = o->policy == TESS_POLICY_ERROR_BOUND;
+    const bool bounded = error_bound && !o->componentwise; /* each value by itself is as lossless:E */
+    const bool lossless = o->policy == TESS_POLICY_LOSSLESS || (error_bound && o->componentwise);
     policy_rules rules = {.nlevels = o->policy == TESS_POLICY_NONE ? 1 : o->nlevels,
                           .entries = o->granularity == TESS_GRANULARITY_ENTRY,
                           .every_value = o->granularity == TESS_GRANULARITY_ENTRY ||

@@ -27,9 +27,19 @@ static bool check_bound(const option_entry *e, const tess_policy_options *policy
 
 static bool parse_policy(const option_entry *e, const char *text, void *place, const option_message *message)
 {
-    static const char *const available[] = {"none",         "fixed-range", "fixed-range:R", "mean-range",
-                                            "mean-range:F", "mean-3std",   "mean-3std:F",   "mean-3std:auto",
-                                            "lossless",     "lossless:E",  "error-bound:E", "error-bound:E:matrix"};
+    static const char *const available[] = {"none",
+                                            "fixed-range",
+                                            "fixed-range:R",
+                                            "mean-range",
+                                            "mean-range:F",
+                                            "mean-3std",
+                                            "mean-3std:F",
+                                            "mean-3std:auto",
+                                            "lossless",
+                                            "lossless:E",
+                                            "error-bound:E",
+                                            "error-bound:E:matrix",
+                                            "error-bound:E:componentwise"};
     const char *colon = strchr(text, ':');
     char name[32];
     tess_policy policy = TESS_POLICY_NONE;
@@ -42,7 +52,7 @@ static bool parse_policy(const option_entry *e, const char *text, void *place, c
         }
         return option_refuse(message, "--%s: '%s' is not a number above 0%s", e->shown.name, colon + 1,
                              policy == TESS_POLICY_MEAN_3STD     ? " or auto"
-                             : policy == TESS_POLICY_ERROR_BOUND ? ", perhaps with :matrix"
+                             : policy == TESS_POLICY_ERROR_BOUND ? ", perhaps with :matrix or :componentwise"
                                                                  : "");
     }
     return option_refuse_word(e, name, available, (int)(sizeof available / sizeof *available), message);
@@ -60,7 +70,9 @@ static void print_policy(const option_entry *e, const void *place, char *buffer,
              o->choose_parameter   ? "auto"
              : o->parameter != 0.0 ? number
                                    : "",
-             o->matrix_norm ? ":matrix" : "");
+             o->matrix_norm     ? ":matrix"
+             : o->componentwise ? ":componentwise"
+                                : "");
 }
 
 const option_type option_policy = {"policy", false, parse_policy, print_policy};

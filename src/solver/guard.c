@@ -92,10 +92,13 @@ void guard_drop_graph(method_solver *s)
 static void drop_stale_graph(method_solver *s)
 {
     const void *values = csr_of(s->original)->view.val;
-    const uint64_t revision = tess_precond_revision(s->precond);
+    const uint64_t revision = tess_precond_revision(s->precond), builds = s->stored ? s->stored->builds : 0;
 
-    if (s->graph_values != values || s->graph_revision != revision) { guard_drop_graph(s); }
+    if (s->graph_values != values || s->graph_revision != revision || s->graph_builds != builds) {
+        guard_drop_graph(s);
+    }
     s->graph_values = values;
+    s->graph_builds = builds;
     s->graph_revision = revision;
 }
 
@@ -150,7 +153,9 @@ tess_precision matrix_lowest_precision(const tess_matrix *m)
 
     if (tess_matrix_is_exact(m)) { return TESS_PRECISION_FP64; }
     for (int l = 0; summary && l < summary->options.nlevels; l++) {
-        if (summary->nonzeros_at[l] > 0) { lowest = summary->options.level[l].precision; }
+        const bool below = l == summary->options.nlevels - 1 && summary->left_out > 0;
+
+        if (below || summary->nonzeros_at[l] > 0) { lowest = summary->options.level[l].precision; }
     }
     return lowest;
 }

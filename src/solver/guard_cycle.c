@@ -14,10 +14,10 @@
 #define REDUCTION_ROUNDOFFS 8.0
 #define LARGEST_REDUCTION 0x1p-17
 #define SMALLEST_REDUCTION (0.5 * PROGRESS_SHARE)
-/* A cycle with an extension has stalled if its residual norm has not fallen below another power of two for so many
-   iterations: four times the rows, up to this many or a share of the solve's limit. CG without an extension on 32
-   symmetric matrices of 48 to 17,361 rows, to 1e-10 in 10,000 iterations, took up to 3.1 times the rows to halve it,
-   and up to 1,023 iterations, except 2,800 on ex9 and ex33. */
+/* A cycle with an extension, or on a matrix without all its entries, has stalled if its residual norm has not fallen
+   below another power of two for so many iterations: four times the rows, up to this many or a share of the solve's
+   limit. CG without an extension on 32 symmetric matrices of 48 to 17,361 rows, to 1e-10 in 10,000 iterations, took up
+   to 3.1 times the rows to halve it, and up to 1,023 iterations, except 2,800 on ex9 and ex33. */
 enum { STALL_PASSES = 4, MIN_STALL_LIMIT = 100, MAX_STALL_LIMIT = 2000, STALL_SHARES = 4 };
 _Static_assert((int)MAX_STALL_LIMIT <= (int)WATCH_COUNT, "it has so many bits");
 /* Values that storage changes by no more than this are as good as in FP64: about the loss of a sum of a few products.
@@ -63,11 +63,14 @@ static double low_precision_reduction(const method_solver *s)
     return fmin(fmax(REDUCTION_ROUNDOFFS * roundoff, LARGEST_REDUCTION), SMALLEST_REDUCTION);
 }
 
-/* Whether a cycle that stalls could go on otherwise: without an extension, or with a preconditioner in a higher
-   precision or of newer values. */
-static bool has_another_way(const method_solver *s)
+/* Whether a cycle that stalls could go on otherwise: without an extension, with entries that are left out, or with a
+   preconditioner in a higher precision or of newer values. */
+static bool has_another_way(const solve_run *run)
 {
-    return guard_is_extended(s) || tess_precond_can_widen(s->own_precond) || guard_has_old_precond(s);
+    const method_solver *s = run->s;
+
+    return guard_leaves_out(run) || guard_is_extended(s) || tess_precond_can_widen(s->own_precond) ||
+           guard_has_old_precond(s);
 }
 
 /* The loop's stall limit; 0: no limit, if no product is changed or there are no others to continue with. */
@@ -77,9 +80,9 @@ static uint32_t watch_of(const solve_run *run, double norm)
                   share = run->s->options->max_iterations / STALL_SHARES;
     int64_t stall_limit = passes < MAX_STALL_LIMIT ? passes : (int64_t)MAX_STALL_LIMIT;
 
-    if (run->may_stall || run->guard != TESS_GUARD_REPAIR || !has_another_way(run->s)) { return 0; }
+    if (run->may_stall || run->guard != TESS_GUARD_REPAIR || !has_another_way(run)) { return 0; }
     stall_limit = share < stall_limit ? share : stall_limit;
-    if (!guard_is_extended(run->s)) {
+    if (!guard_leaves_out(run) && !guard_is_extended(run->s)) {
         stall_limit = MIN_STALL_LIMIT;
     } /* multigrid halves residuals within a few iterations */
     stall_limit = stall_limit > MIN_STALL_LIMIT ? stall_limit : (int64_t)MIN_STALL_LIMIT;

@@ -141,6 +141,7 @@ tess_status guard_go_on(solve_run *run, const tess_loop_state *end, bool progres
 {
     const method_solver *s = run->s;
     const bool repair = run->guard == TESS_GUARD_REPAIR;
+    const bool stalled = run->begin.watch != 0 && *reason == TESS_REASON_STAGNATION;
     bool misled = false, mended = false;
     tess_status status = TESS_SUCCESS;
 
@@ -169,8 +170,9 @@ tess_status guard_go_on(solve_run *run, const tess_loop_state *end, bool progres
     if (misled) { TESS_TRY(s->krylov.extension->stop(run->s)); }
     TESS_TRY(mend_precond(run, *reason, progress, &mended));
     if (mended) { guard_drop_graph(run->s); }
-    /* The next cycle differs: without the extension, with another preconditioner, or without a stall limit. */
-    progress = progress || misled || mended || (run->begin.watch != 0 && *reason == TESS_REASON_STAGNATION);
+    /* The next cycle differs: without the extension, with another preconditioner, with what is left out, or without a
+       stall limit. */
+    progress = misled || mended || (stalled ? !guard_leaves_out(run) : progress);
     if (!may_repair(run, reason, progress)) { return TESS_SUCCESS; }
     if (repair && !progress && run->low_precision) { TESS_TRY(escalate(run)); }
     *goes_on = s->setup_reason == TESS_REASON_RUNNING;

@@ -42,6 +42,14 @@ static inline bool is_finite(double v)
     return isfinite(v) != 0;
 }
 
+/* Whether the matrix of the cycles may be singular though the solve's is not: entries are left out. */
+static inline bool guard_leaves_out(const solve_run *run)
+{
+    const tess_assignment_summary *summary = run->low_precision ? tess_matrix_assigned_to(solver_matrix(run->s)) : NULL;
+
+    return summary && summary->left_out > 0;
+}
+
 /* Whether something beside the method may have misled the present cycle. */
 static inline bool guard_is_extended(const method_solver *s)
 {

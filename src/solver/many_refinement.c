@@ -34,7 +34,7 @@ static tess_status refine(void *krylov)
     status = krylov_fused(k, (tess_fused){.op = TESS_FUSED_BICGSTAB_UPDATE,
                                           .in = {z, z, q, k->r},
                                           .out = {k->d, k->r},
-                                          .scalar = TESS_SCALAR_REFINEMENT_END});
+                                          .scalar = TESS_SCALAR_WATCHED_END});
 cleanup:
     return status;
 }

@@ -40,6 +40,7 @@ struct method_solver {
     tess_phase_clock *clock;  /* on the device; NULL: phases are not measured */
     void *graph;              /* the recorded loop */
     const void *graph_values; /* the arrays that it was recorded for, */
+    uint64_t graph_builds;    /* the stored matrix, */
     uint64_t graph_revision;  /* and the preconditioner */
     const double *loop_x;     /* x before the cycle whose loop runs; else NULL */
     int loop_exponent;        /* that cycle's d is to be multiplied by this power of two */

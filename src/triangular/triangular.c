@@ -99,7 +99,7 @@ static tess_status store_square(const tess_matrix *a, tess_storage_options optio
     return tess_matrix_convert(a, &options, out);
 }
 
-/* A policy sees the first values; later values are stored in the precisions that it chose then. */
+/* A policy sees the first values; later values are stored as it chose then. */
 static tess_status fill_square(const sparse_triangle *t, triangle_square *s, const double *values)
 {
     tess_context *ctx = t->ctx;
@@ -111,6 +111,7 @@ static tess_status fill_square(const sparse_triangle *t, triangle_square *s, con
     if (is_plain(&t->squares.options)) { return a->ops->prepare(a); }
     if (s->stored) { return tess_matrix_refresh(s->stored); }
     TESS_TRY(store_square(a, t->squares.options, &s->stored));
+    tess_matrix_keep_levels(s->stored);
     status = s->stored->ops->prepare(s->stored);
 cleanup:
     return status;

@@ -29,6 +29,7 @@ static void check_summary(const tess_assignment_summary *h, const tess_assignmen
     assert_true(same_bits(&h->backward_error, &d->backward_error, 1));
     assert_int_equal(h->items, d->items);
     assert_int_equal(h->empty, d->empty);
+    assert_int_equal(h->left_out, d->left_out);
     for (int l = 0; l < TESS_MAX_LEVELS; l++) {
         assert_int_equal(h->items_at[l], d->items_at[l]);
         assert_int_equal(h->nonzeros_at[l], d->nonzeros_at[l]);
@@ -254,7 +255,13 @@ static void check_bounded_options(const oracle_csr *a)
         options_of(TESS_GRANULARITY_BLOCK, "error-bound:1e-2", "fp64,fp32,fp16,e4m3"),
         options_of(TESS_GRANULARITY_BLOCK, "error-bound:1e-4:matrix", "fp64,fp32,bf16"),
         options_of(TESS_GRANULARITY_ROW, "error-bound:1e-10:matrix", "fp64,fp32"),
-        options_of(TESS_GRANULARITY_MATRIX, "error-bound:1e-2", "fp64,fp32,fp16,bf16")};
+        options_of(TESS_GRANULARITY_MATRIX, "error-bound:1e-2", "fp64,fp32,fp16,bf16"),
+        options_of(TESS_GRANULARITY_ENTRY, "error-bound:1e-2:matrix", "fp64,fp32"),
+        options_of(TESS_GRANULARITY_ENTRY, "error-bound:1e-2", "fp64,fp16,fp8"),
+        options_of(TESS_GRANULARITY_ENTRY, "error-bound:1e-17", "fp64,fp32,fp16"),
+        options_of(TESS_GRANULARITY_ENTRY, "error-bound:1e-4:componentwise", "fp64,fp32,fp16,e4m3"),
+        options_of(TESS_GRANULARITY_ROW, "error-bound:1e-7:componentwise", "fp64,fp32:scaled,fp16:scaled"),
+        options_of(TESS_GRANULARITY_BLOCK, "error-bound:1e-4:componentwise", "fp64,fp32,fp16:scaled")};
     tess_context *cpu = open_cpu(2);
     tess_matrix *host = make_matrix(cpu, a), *device = make_matrix(gpu, a);
 
@@ -265,6 +272,7 @@ static void check_bounded_options(const oracle_csr *a)
         check_same(host, device, &o);
     }
     check_same_values(host, device, &all[2], TESS_FORMAT_SPLIT);
+    check_same_values(host, device, &all[8], TESS_FORMAT_SPLIT);
     check_same_values(host, device, &all[4], TESS_FORMAT_TILES);
     tess_matrix_destroy(host);
     tess_matrix_destroy(device);

@@ -192,11 +192,13 @@ static tess_status split_matrix(scene *s, tess_storage_options options)
 
     options.arithmetic = options.format == TESS_FORMAT_TILES ? TESS_ARITHMETIC_FP64 : TESS_ARITHMETIC_FP32;
     options.slices.max_padding = 100.0;
-    options.policy.policy = TESS_POLICY_FIXED_RANGE;
-    options.policy.parameter = 2.0;
-    options.policy.share = 50.0;
-    /* which blocks have no way to do */
-    options.policy.without_diagonal = options.policy.granularity != TESS_GRANULARITY_BLOCK;
+    if (options.policy.policy == TESS_POLICY_NONE) {
+        options.policy.policy = TESS_POLICY_FIXED_RANGE;
+        options.policy.parameter = 2.0;
+        options.policy.share = 50.0;
+        /* which blocks have no way to do */
+        options.policy.without_diagonal = options.policy.granularity != TESS_GRANULARITY_BLOCK;
+    }
     if (status == TESS_SUCCESS) {
         status = tess_matrix_convert(fresh, &options, &made);
         assert_true((status == TESS_SUCCESS) == (made != NULL));
@@ -224,6 +226,16 @@ static tess_status convert_to_split_entries(scene *s)
     return split_matrix(s, (tess_storage_options){.size = sizeof(tess_storage_options),
                                                   .format = TESS_FORMAT_SPLIT,
                                                   .policy = {.granularity = TESS_GRANULARITY_ENTRY}});
+}
+
+/* New values of entries that were left out: the storage is made anew. */
+static tess_status convert_to_split_without_entries(scene *s)
+{
+    return split_matrix(
+        s, (tess_storage_options){
+               .size = sizeof(tess_storage_options),
+               .format = TESS_FORMAT_SPLIT,
+               .policy = {.granularity = TESS_GRANULARITY_ENTRY, .policy = TESS_POLICY_ERROR_BOUND, .parameter = 0.3}});
 }
 
 static tess_status convert_to_split_blocks(scene *s)
@@ -506,6 +518,7 @@ static const named_scenario matrix_scenarios[] = {
     {"convert to node blocks", convert_to_node_blocks, false},
     {"convert to split", convert_to_split, false},
     {"convert to split entries", convert_to_split_entries, false},
+    {"convert to split without entries", convert_to_split_without_entries, false},
     {"convert to split blocks", convert_to_split_blocks, false},
     {"convert to split of a chosen base", convert_to_split_of_chosen_base, false},
     {"convert to split block slices", convert_to_split_block_slices, false},

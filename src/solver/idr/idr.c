@@ -214,7 +214,7 @@ static tess_status advance(const tess_krylov *k, double step, const double *u, c
                                           .in = {u, g},
                                           .out = {k->d, k->r},
                                           .coefficients = (const double *)k->numbers + ADVANCE,
-                                          .scalar = TESS_SCALAR_RESIDUAL_END});
+                                          .scalar = TESS_SCALAR_WATCHED_END});
 cleanup:
     return status;
 }

@@ -204,6 +204,7 @@ TESS_HD void update_minres_end(tess_loop_state *s)
     if (s->phase == TESS_LOOP_RUNNING && now->plateau > 0.0 && now->wait == 0.0) {
         loop_stop(s, TESS_LOOP_STOPPED, TESS_REASON_RUNNING);
     }
+    loop_end_if_stalled(s, TESS_LOOP_STOPPED);
 }
 
 #endif

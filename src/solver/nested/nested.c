@@ -62,7 +62,7 @@ static tess_status iterate(void *krylov)
     /* d += alpha p; r -= alpha q; ||r|| ends the iteration */
     TESS_TRY(krylov_fused(k, (tess_fused){.op = TESS_FUSED_CG_ADVANCE, .in = {p, k->r}, .out = {k->d}}));
     status = krylov_fused(
-        k, (tess_fused){.op = TESS_FUSED_CG_RESIDUAL, .in = {q}, .out = {k->r}, .scalar = TESS_SCALAR_REFINEMENT_END});
+        k, (tess_fused){.op = TESS_FUSED_CG_RESIDUAL, .in = {q}, .out = {k->r}, .scalar = TESS_SCALAR_WATCHED_END});
 cleanup:
     return status;
 }

@@ -183,13 +183,33 @@ out_has '^storage +csr fp32,'
 json spmv.json 'j["error_bound"] == 1e-4 and 0 < j["backward_error"] < 6e-8'
 expect 0 spmv bound.mtx --format split --policy error-bound:1e-4:matrix --json spmv.json
 out_has '^backward error .*of the norm of the matrix$'
+# each value within E of itself; what is too small to count is left out by entry, but not a zero that the file has
+expect 0 info bound.mtx --policy error-bound:1e-4:componentwise --granularity entry --json info.json
+out_has '^assignment +by entry, policy error-bound:0.0001:componentwise$'
+out_has '^backward error +2.98e-08 at most, by storage; bound 0.0001, of each value$'
+json info.json 'j["assignment"]["componentwise"] and [l["nonzeros"] for l in j["assignment"]["levels"]] == [0, 2, 2]'
+{
+    printf '%%%%MatrixMarket matrix coordinate real general\n2 3 5\n'
+    printf '1 1 1\n1 2 1e-6\n1 3 0\n2 1 1e-6\n2 2 1\n'
+} >small.mtx
+expect 0 info small.mtx --policy error-bound:1e-5 --granularity entry --json info.json
+out_has '^  left out +within the bound: 2 entries \(40 %\), stored nowhere$'
+out_has '^backward error +1e-06 at most, by storage; bound 1e-05, of the norm of each row$'
+json info.json 'j["assignment"]["left_out"] == 2 and [l["nonzeros"] for l in j["assignment"]["levels"]] == [0, 0, 3]'
+expect 0 spmv small.mtx --format split --policy error-bound:1e-5 --granularity entry --json spmv.json
+out_has '^backward error +1e-06 at most'
+json spmv.json 'abs(j["backward_error"] - 1e-6) < 1e-11'
+json spmv.json 'j["options"]["policy_parameter"] == 1e-5 and not j["options"]["componentwise"]'
+expect 0 info small.mtx --policy error-bound:1e-16 --granularity entry --json info.json
+json info.json 'j["assignment"]["left_out"] == 0 and j["assignment"]["backward_error"] == 0'
 expect 0 spmv bound.mtx --json spmv.json
 json spmv.json 'j["error_bound"] is None and j["backward_error"] is None'
 expect 0 solve spd.mtx --solver cg --format split --policy error-bound:1e-9 --json solve.json
 json solve.json '0 <= j["assignment"]["backward_error"] <= 1e-9'
 expect 0 solve spd.mtx --solver cg --format csr --policy error-bound:1e-2
 out_has '^backward error '
-for wrong in error-bound error-bound:1 error-bound:0 error-bound:nan error-bound:1e-7:row; do
+for wrong in error-bound error-bound:1 error-bound:0 error-bound:-1 error-bound:nan error-bound:1e-7:row \
+    error-bound:1e-7:matrix:componentwise lossless:1e-7:componentwise; do
     expect 2 info bound.mtx --policy "$wrong"
 done
 expect 2 spmv bound.mtx --format split --policy error-bound:1e-7 --share 90
