@@ -43,6 +43,7 @@ typedef enum tess_format {
     TESS_FORMAT_DIA = 5,       /**< diagonals */
     TESS_FORMAT_TILES = 6,     /**< blocks of 16 or 32 rows and columns, each in a precision of its own */
     TESS_FORMAT_BSR = 7,       /**< blocks of 2 to 6 rows and columns, or complex numbers, with an index each */
+    TESS_FORMAT_PACKED = 8,    /**< slices of rows with shared columns, each entry in a precision of its own */
     TESS_FORMAT_SHELL = 1000,  /**< the user's function; no format to convert to */
     TESS_FORMAT_AUTO = 1001    /**< the library chooses, also for a base */
 } tess_format;

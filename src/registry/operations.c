@@ -7,6 +7,7 @@
 #include "dense/pairs.h"
 #include "dense/trsv.h"
 #include "format/bsr/bsr.h"
+#include "format/packed/packed.h"
 #include "format/dia/dia.h"
 #include "format/ellr/ellr.h"
 #include "format/split/split.h"

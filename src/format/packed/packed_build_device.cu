@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Building packed records on the GPU, and decoding them: a thread for each row of a slice. */
+#include "device/gpu/scan.cuh"
+#include "format/packed/packed_lanes.cuh"
+
+/* A row's next entry at the level that is walked, and the places that all rows have come to. */
+struct row_walk {
+    const packed_source &source;
+    packed_range row;
+    int64_t next;
+    int level;
+
+    __device__ inline row_walk(const packed_source &from, const packed_view &v, int64_t record, int lane)
+        : source(from), row(packed_range_of(from.csr, &v, record, lane)), next(0), level(0)
+    {
+    }
+    __device__ inline void open(int at)
+    {
+        level = at;
+        next = row.begin;
+    }
+    /* The entry that this row has at the next place; -1: none. */
+    __device__ inline int64_t take()
+    {
+        const int64_t entry = packed_next(&source, level, next, row.end);
+
+        next = entry < row.end ? entry + 1 : entry;
+        return entry < row.end ? entry : -1;
+    }
+};
+
+/* The columns of a place. */
+struct place_columns {
+    int32_t base;
+    int width;
+
+    __device__ inline place_columns(const packed_lanes &by, const packed_source &source, int64_t entry)
+    {
+        const int32_t own = entry >= 0 ? source.csr->col_ind[entry] - by.lane : 0;
+
+        base = by.least(entry >= 0 ? own : INT32_MAX);
+        width = packed_width_of((uint32_t)by.most(entry >= 0 ? own : INT32_MIN) - (uint32_t)base);
+    }
+};
+
+/* The words of a record; returns its units. All its threads call it, and get the same. */
+__device__ static inline int64_t measure_record(const packed_lanes &by, const packed_source &source,
+                                                const packed_view &v, int64_t record, uint32_t *word)
+{
+    row_walk walk(source, v, record, by.lane);
+    int offsets = 0;
+
+    for (int l = 0; l < TESS_MAX_LEVELS; l++) {
+        int places = 0, count = 0, width = 0;
+
+        word[l] = 0;
+        if (l >= v.nlevels) { continue; }
+        walk.open(l);
+        for (;;) {
+            const int64_t entry = walk.take();
+            const uint32_t lanes = by.ballot(entry >= 0);
+
+            if (lanes == 0) { break; }
+            const place_columns columns(by, source, entry);
+
+            width = places == 0 || width == columns.width ? columns.width : (int)PACKED_WIDTHS_DIFFER;
+            places += 1;
+            count += __popc(lanes);
+            offsets += packed_offset_bytes(__popc(lanes), columns.width);
+        }
+        word[l] = packed_word(places, count, width);
+    }
+    if (by.ballot(packed_is_long(source.csr, &v, record, by.lane)) != 0) { word[0] |= PACKED_HAS_LONG; }
+    return packed_round(packed_parts_of(&v, word).offsets + offsets, PACKED_UNIT) / PACKED_UNIT;
+}
+
+__global__ static void __launch_bounds__(GPU_BLOCK)
+    measure_kernel(const csr_view csr, packed_source source, const packed_view v, uint32_t *units)
+{
+    const packed_lanes by;
+    uint32_t word[TESS_MAX_LEVELS];
+
+    source.csr = &csr;
+    for (int64_t r = by.first_record(); r < v.nslices + v.nsegments; r += by.step()) {
+        const int64_t own = measure_record(by, source, v, r, word);
+
+        if (by.lane == 0) { units[r] = (uint32_t)own; }
+    }
+}
+
+/* Runs of as many records as a block has threads: the units of run b go to counts[b]; or with places, the runs' first
+   units are in `counts`, and `start` gets those of the records. */
+__global__ static void __launch_bounds__(GPU_BLOCK)
+    places_kernel(int64_t records, uint32_t *start, int64_t *counts, bool places)
+{
+    const int64_t r = (int64_t)blockIdx.x * GPU_BLOCK + threadIdx.x;
+    const int64_t own = r < records ? start[r] : 0;
+    int64_t all = 0, before = scan_block<GPU_BLOCK>(own, &all);
+
+    if (!places) {
+        if (threadIdx.x == 0) { counts[blockIdx.x] = all; }
+        return;
+    }
+    before += counts[blockIdx.x];
+    if (r < records) { start[r] = (uint32_t)before; }
+    if (r == records - 1) { start[records] = (uint32_t)(before + own); }
+}
+
+__global__ static void __launch_bounds__(GPU_BLOCK)
+    fill_kernel(const csr_view csr, packed_source source, const packed_view v, char *records)
+{
+    const packed_lanes by;
+    uint32_t word[TESS_MAX_LEVELS];
+
+    source.csr = &csr;
+    for (int64_t r = by.first_record(); r < v.nslices + v.nsegments; r += by.step()) {
+        char *const record = records + (int64_t)v.start[r] * PACKED_UNIT;
+        row_walk walk(source, v, r, by.lane);
+
+        (void)measure_record(by, source, v, r, word);
+        const packed_parts parts = packed_parts_of(&v, word);
+        char *offset = record + parts.offsets;
+
+        if (by.lane < TESS_MAX_LEVELS) { ((uint32_t *)(void *)record)[by.lane] = word[by.lane]; }
+        for (int l = 0; l < v.nlevels; l++) {
+            const int places = packed_places(word[l]);
+            uint8_t *const length = (uint8_t *)record + parts.head[l];
+            int32_t *const base = (int32_t *)(void *)(length + PACKED_SLICE);
+            uint8_t *const width = (uint8_t *)(base + places);
+            int at = 0, own = 0;
+
+            walk.open(l);
+            for (int k = 0; k < places; k++) {
+                const int64_t entry = walk.take();
+                const uint32_t lanes = by.ballot(entry >= 0);
+                const place_columns columns(by, source, entry);
+                const int rank = by.rank(lanes);
+
+                if (by.lane == 0) {
+                    base[k] = columns.base;
+                    width[k] = (uint8_t)columns.width;
+                }
+                if (entry >= 0) {
+                    own += 1;
+                    packed_offset_set(offset, columns.width, rank,
+                                      (uint32_t)(csr.col_ind[entry] - by.lane) - (uint32_t)columns.base);
+                    tess_store(v.precision[l], record + parts.values[l], at + rank, ((const double *)csr.val)[entry],
+                               TESS_OVERFLOW_INFINITY);
+                }
+                at += __popc(lanes);
+                offset += packed_offset_bytes(__popc(lanes), columns.width);
+            }
+            if (places > 0) { length[by.lane] = (uint8_t)own; }
+        }
+    }
+}
+
+__global__ static void __launch_bounds__(GPU_BLOCK)
+    decode_kernel(const csr_view csr, packed_source source, const packed_view v, int32_t *col_ind, double *val)
+{
+    const packed_lanes by;
+
+    source.csr = &csr;
+    for (int64_t r = by.first_record(); r < v.nslices + v.nsegments; r += by.step()) {
+        const char *const record = v.record + (int64_t)v.start[r] * PACKED_UNIT;
+        const uint32_t *const word = (const uint32_t *)(const void *)record;
+        const packed_parts parts = packed_parts_of(&v, word);
+        row_walk walk(source, v, r, by.lane);
+        const char *offset = record + parts.offsets;
+
+        for (int l = 0; l < v.nlevels; l++) {
+            const int places = packed_places(word[l]);
+            const int32_t *const base = (const int32_t *)(const void *)(record + parts.head[l] + PACKED_SLICE);
+            const uint8_t *const width = (const uint8_t *)(base + places);
+            int at = 0;
+
+            walk.open(l);
+            for (int k = 0; k < places; k++) {
+                const int64_t entry = walk.take();
+                const uint32_t lanes = by.ballot(entry >= 0);
+                const int rank = by.rank(lanes);
+
+                if (entry >= 0 && col_ind) {
+                    col_ind[entry] = (int32_t)((uint32_t)(base[k] + by.lane) + packed_offset(offset, width[k], rank));
+                }
+                if (entry >= 0 && val) {
+                    val[entry] = tess_load(v.precision[l], record + parts.values[l], at + rank);
+                }
+                at += __popc(lanes);
+                offset += packed_offset_bytes(__popc(lanes), width[k]);
+            }
+        }
+    }
+}
+
+static unsigned grid_of(const tess_context *ctx, const packed_view *v)
+{
+    return gpu_grid(ctx, (v->nslices + v->nsegments) * PACKED_SLICE, 8);
+}
+
+extern "C" tess_status packed_gpu_measure(tess_context *ctx, const packed_source *source, const packed_view *v,
+                                          uint32_t *start, int64_t *units)
+{
+    gpu_scope scope(ctx);
+    GPU(Stream_t) stream = gpu_stream_of(ctx);
+    const int64_t records = v->nslices + v->nsegments, nruns = (records + GPU_BLOCK - 1) / GPU_BLOCK;
+    const series_base base = {};
+    double *workspace = NULL;
+    int64_t *counts = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    *units = 0;
+    if (records == 0) { return ctx->backend->zero(ctx, start, sizeof *start); }
+    TESS_TRY(gpu_parts(ctx, nruns + 1, &workspace));
+    counts = (int64_t *)(void *)workspace;
+    measure_kernel<<<grid_of(ctx, v), GPU_BLOCK, 0, stream>>>(*source->csr, *source, *v, start);
+    TESS_TRY(gpu_check_launch(ctx, "measuring packed slices"));
+    places_kernel<<<(unsigned)nruns, GPU_BLOCK, 0, stream>>>(records, start, counts, false);
+    TESS_TRY(gpu_check_launch(ctx, "adding packed slices"));
+    scan_series_kernel<<<1, SCAN_BLOCK, 0, stream>>>(nruns, base, counts, counts + nruns);
+    TESS_TRY(gpu_check_launch(ctx, "placing runs of packed slices"));
+    places_kernel<<<(unsigned)nruns, GPU_BLOCK, 0, stream>>>(records, start, counts, true);
+    TESS_TRY(gpu_check_launch(ctx, "placing packed slices"));
+    status = ctx->backend->download(ctx, units, counts + nruns, sizeof *units);
+cleanup:
+    return status;
+}
+
+extern "C" tess_status packed_gpu_fill(tess_context *ctx, const packed_source *source, const packed_view *v,
+                                       char *record)
+{
+    gpu_scope scope(ctx);
+
+    if (v->nslices == 0) { return TESS_SUCCESS; }
+    fill_kernel<<<grid_of(ctx, v), GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(*source->csr, *source, *v, record);
+    return gpu_check_launch(ctx, "storing packed slices");
+}
+
+extern "C" tess_status packed_gpu_decode(tess_context *ctx, const packed_source *source, const packed_view *v,
+                                         int32_t *col_ind, double *val)
+{
+    gpu_scope scope(ctx);
+    int32_t *device_columns = NULL;
+    double *device_values = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    if (v->nnz == 0) { return TESS_SUCCESS; }
+    if (col_ind) { TESS_TRY(tess_device_allocate(ctx, v->nnz, sizeof *col_ind, (void **)&device_columns)); }
+    if (val) { TESS_TRY(tess_device_allocate(ctx, v->nnz, sizeof *val, (void **)&device_values)); }
+    decode_kernel<<<grid_of(ctx, v), GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(*source->csr, *source, *v, device_columns,
+                                                                         device_values);
+    TESS_TRY(gpu_check_launch(ctx, "decoding packed slices"));
+    if (col_ind) { TESS_TRY(ctx->backend->download(ctx, col_ind, device_columns, (size_t)v->nnz * sizeof *col_ind)); }
+    if (val) { TESS_TRY(ctx->backend->download(ctx, val, device_values, (size_t)v->nnz * sizeof *val)); }
+cleanup:
+    tess_device_release(ctx, device_columns, v->nnz, sizeof *col_ind);
+    tess_device_release(ctx, device_values, v->nnz, sizeof *val);
+    return status;
+}
