@@ -30,7 +30,7 @@ enum {
 
 /*
  * The view for kernels: arrays in the memory of the backend that runs it. A slice's record is
- *   4 words, one for each level (packed_slices.h), then another 16 bytes that are 0;
+ *   a head of 32 bytes (packed_head in packed_slices.h);
  *   for each level with entries: the number of entries of each row (32 bytes), a base column for each place (4 bytes
  *   each), and the bytes of an offset at each place (1 byte each), up to a multiple of 4;
  *   for each level with entries, from a multiple of PACKED_UNIT on: its values, place after place, without padding;

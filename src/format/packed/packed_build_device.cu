@@ -43,9 +43,9 @@ struct place_columns {
     }
 };
 
-/* The words of a record; returns its units. All its threads call it, and get the same. */
+/* The head of a record; returns its units. All its threads call it, and get the same. */
 __device__ static inline int64_t measure_record(const packed_lanes &by, const packed_source &source,
-                                                const packed_view &v, int64_t record, uint32_t *word)
+                                                const packed_view &v, int64_t record, packed_head *head)
 {
     row_walk walk(source, v, record, by.lane);
     int offsets = 0;
@@ -53,7 +53,7 @@ __device__ static inline int64_t measure_record(const packed_lanes &by, const pa
     for (int l = 0; l < TESS_MAX_LEVELS; l++) {
         int places = 0, count = 0, width = 0;
 
-        word[l] = 0;
+        head->word[l] = 0;
         if (l >= v.nlevels) { continue; }
         walk.open(l);
         for (;;) {
@@ -68,21 +68,21 @@ __device__ static inline int64_t measure_record(const packed_lanes &by, const pa
             count += __popc(lanes);
             offsets += packed_offset_bytes(__popc(lanes), columns.width);
         }
-        word[l] = packed_word(places, count, width);
+        head->word[l] = packed_word(places, count, width);
     }
-    if (by.ballot(packed_is_long(source.csr, &v, record, by.lane)) != 0) { word[0] |= PACKED_HAS_LONG; }
-    return packed_round(packed_parts_of(&v, word).offsets + offsets, PACKED_UNIT) / PACKED_UNIT;
+    if (by.ballot(packed_is_long(source.csr, &v, record, by.lane)) != 0) { head->word[0] |= PACKED_HAS_LONG; }
+    return packed_round(packed_place_parts(&v, head) + offsets, PACKED_UNIT) / PACKED_UNIT;
 }
 
 __global__ static void __launch_bounds__(GPU_BLOCK)
     measure_kernel(const csr_view csr, packed_source source, const packed_view v, uint32_t *units)
 {
     const packed_lanes by;
-    uint32_t word[TESS_MAX_LEVELS];
+    packed_head head;
 
     source.csr = &csr;
     for (int64_t r = by.first_record(); r < v.nslices + v.nsegments; r += by.step()) {
-        const int64_t own = measure_record(by, source, v, r, word);
+        const int64_t own = measure_record(by, source, v, r, &head);
 
         if (by.lane == 0) { units[r] = (uint32_t)own; }
     }
@@ -110,21 +110,21 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
     fill_kernel(const csr_view csr, packed_source source, const packed_view v, char *records)
 {
     const packed_lanes by;
-    uint32_t word[TESS_MAX_LEVELS];
+    packed_head head;
 
     source.csr = &csr;
     for (int64_t r = by.first_record(); r < v.nslices + v.nsegments; r += by.step()) {
         char *const record = records + (int64_t)v.start[r] * PACKED_UNIT;
         row_walk walk(source, v, r, by.lane);
 
-        (void)measure_record(by, source, v, r, word);
-        const packed_parts parts = packed_parts_of(&v, word);
-        char *offset = record + parts.offsets;
+        (void)measure_record(by, source, v, r, &head);
+        char *at_level = record + sizeof head, *offset = record + (int64_t)head.offsets * PACKED_UNIT;
 
-        if (by.lane < TESS_MAX_LEVELS) { ((uint32_t *)(void *)record)[by.lane] = word[by.lane]; }
+        if (by.lane == 0) { *(packed_head *)(void *)record = head; }
         for (int l = 0; l < v.nlevels; l++) {
-            const int places = packed_places(word[l]);
-            uint8_t *const length = (uint8_t *)record + parts.head[l];
+            const int places = packed_places(head.word[l]);
+            void *const values = record + (int64_t)head.values[l] * PACKED_UNIT;
+            uint8_t *const length = (uint8_t *)at_level;
             int32_t *const base = (int32_t *)(void *)(length + PACKED_SLICE);
             uint8_t *const width = (uint8_t *)(base + places);
             int at = 0, own = 0;
@@ -144,13 +144,14 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
                     own += 1;
                     packed_offset_set(offset, columns.width, rank,
                                       (uint32_t)(csr.col_ind[entry] - by.lane) - (uint32_t)columns.base);
-                    tess_store(v.precision[l], record + parts.values[l], at + rank, ((const double *)csr.val)[entry],
+                    tess_store(v.precision[l], values, at + rank, ((const double *)csr.val)[entry],
                                TESS_OVERFLOW_INFINITY);
                 }
                 at += __popc(lanes);
                 offset += packed_offset_bytes(__popc(lanes), columns.width);
             }
             if (places > 0) { length[by.lane] = (uint8_t)own; }
+            at_level += packed_level_head(places);
         }
     }
 }
@@ -163,17 +164,18 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
     source.csr = &csr;
     for (int64_t r = by.first_record(); r < v.nslices + v.nsegments; r += by.step()) {
         const char *const record = v.record + (int64_t)v.start[r] * PACKED_UNIT;
-        const uint32_t *const word = (const uint32_t *)(const void *)record;
-        const packed_parts parts = packed_parts_of(&v, word);
+        const packed_head *const head = (const packed_head *)(const void *)record;
         row_walk walk(source, v, r, by.lane);
-        const char *offset = record + parts.offsets;
+        const char *at_level = record + sizeof *head, *offset = record + (int64_t)head->offsets * PACKED_UNIT;
 
         for (int l = 0; l < v.nlevels; l++) {
-            const int places = packed_places(word[l]);
-            const int32_t *const base = (const int32_t *)(const void *)(record + parts.head[l] + PACKED_SLICE);
+            const int places = packed_places(head->word[l]);
+            const void *const values = record + (int64_t)head->values[l] * PACKED_UNIT;
+            const int32_t *const base = (const int32_t *)(const void *)(at_level + PACKED_SLICE);
             const uint8_t *const width = (const uint8_t *)(base + places);
             int at = 0;
 
+            at_level += packed_level_head(places);
             walk.open(l);
             for (int k = 0; k < places; k++) {
                 const int64_t entry = walk.take();
@@ -184,7 +186,7 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
                     col_ind[entry] = (int32_t)((uint32_t)(base[k] + by.lane) + packed_offset(offset, width[k], rank));
                 }
                 if (entry >= 0 && val) {
-                    val[entry] = tess_load(v.precision[l], record + parts.values[l], at + rank);
+                    val[entry] = tess_load(v.precision[l], values, at + rank);
                 }
                 at += __popc(lanes);
                 offset += packed_offset_bytes(__popc(lanes), width[k]);

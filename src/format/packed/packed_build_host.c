@@ -62,15 +62,15 @@ static bool take_place(slice_walk *w, slice_place *p)
     return p->count > 0;
 }
 
-/* The words of a slice; returns the units of its record. */
-static int64_t measure_slice(const packed_source *source, const packed_view *v, int64_t slice, uint32_t *word)
+/* The head of a slice; returns the units of its record. */
+static int64_t measure_slice(const packed_source *source, const packed_view *v, int64_t slice, packed_head *head)
 {
     slice_walk w;
     slice_place p;
     int offsets = 0;
 
     open_slice(source, v, slice, &w);
-    memset(word, 0, TESS_MAX_LEVELS * sizeof *word);
+    memset(head, 0, sizeof *head);
     for (int l = 0; l < v->nlevels; l++) {
         int places = 0, count = 0, width = 0;
 
@@ -81,12 +81,12 @@ static int64_t measure_slice(const packed_source *source, const packed_view *v, 
             count += p.count;
             offsets += packed_offset_bytes(p.count, p.width);
         }
-        word[l] = packed_word(places, count, width);
+        head->word[l] = packed_word(places, count, width);
     }
     for (int lane = 0; lane < PACKED_SLICE; lane++) {
-        if (packed_is_long(source->csr, v, slice, lane)) { word[0] |= PACKED_HAS_LONG; }
+        if (packed_is_long(source->csr, v, slice, lane)) { head->word[0] |= PACKED_HAS_LONG; }
     }
-    return packed_round(packed_parts_of(v, word).offsets + offsets, PACKED_UNIT) / PACKED_UNIT;
+    return packed_round(packed_place_parts(v, head) + offsets, PACKED_UNIT) / PACKED_UNIT;
 }
 
 tess_status packed_host_measure(tess_context *ctx, const packed_source *source, const packed_view *v, uint32_t *start,
@@ -97,9 +97,9 @@ tess_status packed_host_measure(tess_context *ctx, const packed_source *source, 
 
 #pragma omp parallel for num_threads(ctx->threads) schedule(static) if (v->nnz > HOST_SERIAL_WORK)
     for (int64_t r = 0; r < records; r++) {
-        uint32_t word[TESS_MAX_LEVELS];
+        packed_head head;
 
-        start[r] = (uint32_t)measure_slice(source, v, r, word);
+        start[r] = (uint32_t)measure_slice(source, v, r, &head);
     }
     for (int64_t r = 0; r <= records; r++) {
         const uint32_t own = r < records ? start[r] : 0;
@@ -114,24 +114,24 @@ tess_status packed_host_measure(tess_context *ctx, const packed_source *source, 
 static void fill_slice(const packed_source *source, const packed_view *v, int64_t slice, char *record)
 {
     const double *val = source->csr->val;
-    uint32_t *word = (uint32_t *)(void *)record;
-    packed_parts parts;
+    packed_head *head = (packed_head *)(void *)record;
+    char *at_level = record + sizeof *head, *offset = NULL;
     slice_walk w;
     slice_place p;
-    char *offset;
 
-    (void)measure_slice(source, v, slice, word);
-    parts = packed_parts_of(v, word);
-    offset = record + parts.offsets;
+    (void)measure_slice(source, v, slice, head);
+    offset = record + (ptrdiff_t)head->offsets * PACKED_UNIT;
     open_slice(source, v, slice, &w);
     for (int l = 0; l < v->nlevels; l++) {
-        const int places = packed_places(word[l]);
-        uint8_t *length = (uint8_t *)record + parts.head[l];
+        const int places = packed_places(head->word[l]);
+        void *values = record + (ptrdiff_t)head->values[l] * PACKED_UNIT;
+        uint8_t *length = (uint8_t *)at_level;
         int32_t *base = (int32_t *)(void *)(length + PACKED_SLICE);
         uint8_t *width = (uint8_t *)(base + places);
         int at = 0;
 
         if (places == 0) { continue; }
+        at_level += packed_level_head(places);
         memset(length, 0, PACKED_SLICE);
         open_level(&w, l);
         for (int k = 0; take_place(&w, &p); k++) {
@@ -142,7 +142,7 @@ static void fill_slice(const packed_source *source, const packed_view *v, int64_
 
                 length[p.lane[i]] += 1;
                 packed_offset_set(offset, p.width, i, (uint32_t)(column - p.lane[i]) - (uint32_t)p.base);
-                tess_store(v->precision[l], record + parts.values[l], at + i, val[p.entry[i]], TESS_OVERFLOW_INFINITY);
+                tess_store(v->precision[l], values, at + i, val[p.entry[i]], TESS_OVERFLOW_INFINITY);
             }
             at += p.count;
             offset += packed_offset_bytes(p.count, p.width);
@@ -163,19 +163,20 @@ static void decode_slice(const packed_source *source, const packed_view *v, int6
                          double *val)
 {
     const char *record = v->record + (int64_t)v->start[slice] * PACKED_UNIT;
-    const uint32_t *word = (const uint32_t *)(const void *)record;
-    const packed_parts parts = packed_parts_of(v, word);
-    const char *offset = record + parts.offsets;
+    const packed_head *head = (const packed_head *)(const void *)record;
+    const char *at_level = record + sizeof *head, *offset = record + (ptrdiff_t)head->offsets * PACKED_UNIT;
     slice_walk w;
     slice_place p;
 
     open_slice(source, v, slice, &w);
     for (int l = 0; l < v->nlevels; l++) {
-        const int places = packed_places(word[l]);
-        const int32_t *base = (const int32_t *)(const void *)(record + parts.head[l] + PACKED_SLICE);
+        const int places = packed_places(head->word[l]);
+        const int32_t *base = (const int32_t *)(const void *)(at_level + PACKED_SLICE);
         const uint8_t *width = (const uint8_t *)(base + places);
+        const void *values = record + (ptrdiff_t)head->values[l] * PACKED_UNIT;
         int at = 0;
 
+        at_level += packed_level_head(places);
         open_level(&w, l);
         for (int k = 0; k < places && take_place(&w, &p); k++) {
             for (int i = 0; i < p.count; i++) {
@@ -183,7 +184,7 @@ static void decode_slice(const packed_source *source, const packed_view *v, int6
                     col_ind[p.entry[i]] =
                         (int32_t)((uint32_t)(base[k] + p.lane[i]) + packed_offset(offset, width[k], i));
                 }
-                if (val) { val[p.entry[i]] = tess_load(v->precision[l], record + parts.values[l], at + i); }
+                if (val) { val[p.entry[i]] = tess_load(v->precision[l], values, at + i); }
             }
             at += p.count;
             offset += packed_offset_bytes(p.count, width[k]);

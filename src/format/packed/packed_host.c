@@ -3,6 +3,7 @@
  * Products of packed matrices on the host: a place of a slice at a time, so that loops over its 32 rows vectorise. Each
  * row adds its entries level after level, place after place, for any number of threads.
  */
+#include <stddef.h>
 #include <string.h>
 
 #include "device/host/host.h"
@@ -76,19 +77,19 @@ ADD_LEVEL(add_fp32_by_fp32, float, float)
 static void sum_record(const packed_view *v, int64_t number, const void *x, bool fp32, double *sum)
 {
     const char *record = v->record + (int64_t)v->start[number] * PACKED_UNIT;
-    const uint32_t *word = (const uint32_t *)(const void *)record;
-    const packed_parts parts = packed_parts_of(v, word);
-    const char *offset = record + parts.offsets;
+    const packed_head *head = (const packed_head *)(const void *)record;
+    const char *at_level = record + sizeof *head, *offset = record + (ptrdiff_t)head->offsets * PACKED_UNIT;
     float decoded[MOST_VALUES];
 
     memset(sum, 0, PACKED_SLICE * sizeof *sum);
     for (int l = 0; l < v->nlevels; l++) {
-        const uint8_t *length = (const uint8_t *)record + parts.head[l];
-        const int places = packed_places(word[l]);
+        const uint8_t *length = (const uint8_t *)at_level;
+        const int places = packed_places(head->word[l]);
         const int32_t *base = (const int32_t *)(const void *)(length + PACKED_SLICE);
-        const level_run run = {places, packed_count(word[l]), length, base, (const uint8_t *)(base + places), offset};
-        const void *values = record + parts.values[l];
+        const level_run run = {places, packed_count(head->word[l]), length, base, (const uint8_t *)(base + places), offset};
+        const void *values = record + (ptrdiff_t)head->values[l] * PACKED_UNIT;
 
+        at_level += packed_level_head(places);
         if (places == 0) { continue; }
         if (v->precision[l] == TESS_PRECISION_FP64) {
             offset = fp32 ? add_fp64_by_fp32(&run, values, x, sum) : add_fp64(&run, values, x, sum);

@@ -13,116 +13,139 @@
 /* Stands for the type of the values where levels differ. */
 struct packed_mixed {};
 
-/* Blocks of a multiprocessor, for which registers must suffice. */
-enum { PACKED_AHEAD = 4, PACKED_BLOCKS = 5, PACKED_BLOCKS_WITH_DOTS = 4 };
+/* Entries of a thread in flight. Blocks of a multiprocessor, for which registers must suffice. */
+enum { PACKED_AHEAD = 4, PACKED_BLOCKS = 5, PACKED_BLOCKS_MIXED = 4, PACKED_BLOCKS_WITH_DOTS = 4 };
 
-/* Where the next place of a record is. */
-struct packed_cursor {
-    const char *values, *offset;
+template <typename STORED, int NDOTS>
+constexpr int packed_blocks = NDOTS > 0                                    ? PACKED_BLOCKS_WITH_DOTS
+                              : std::is_same<STORED, packed_mixed>::value ? PACKED_BLOCKS_MIXED
+                                                                           : PACKED_BLOCKS;
+
+/* A row's sum, and where the offsets of the next level are. */
+template <typename ARITHMETIC>
+struct packed_run {
+    ARITHMETIC sum;
+    const char *offset;
 };
 
-/* Adds the entries of a level to the row's sum. FULL: each row has as many as the others. */
-template <typename VALUE, bool FULL, typename VECTOR, typename ARITHMETIC>
-__device__ static inline ARITHMETIC packed_add_level(const packed_lanes &by, const char *head, int places,
-                                                     packed_cursor &c, const VECTOR *x, ARITHMETIC sum)
+/* What is known of a level: rows differ in their entries; each has as many; and columns have no offsets either. */
+enum packed_shape { PACKED_RAGGED, PACKED_FULL, PACKED_SHARED };
+
+/* Adds the entries of a level to the row's sum. */
+template <typename VALUE, int SHAPE, typename VECTOR, typename ARITHMETIC>
+__device__ static __forceinline__ packed_run<ARITHMETIC>
+packed_add_level(const packed_lanes by, const char *head, int places, const VALUE *values, const VECTOR *x,
+                 packed_run<ARITHMETIC> run)
 {
-    const int length = FULL ? places : ((const uint8_t *)head)[by.lane];
+    const int length = SHAPE != PACKED_RAGGED ? places : ((const uint8_t *)head)[by.lane];
     const int32_t *const bases = (const int32_t *)(const void *)(head + PACKED_SLICE);
     const uint8_t *const widths = (const uint8_t *)(bases + places);
-    const VALUE *values = (const VALUE *)(const void *)c.values;
     int own_base = 0, own_width = 0;
 
     for (int k = 0; k < places; k += PACKED_AHEAD) {
         VALUE value[PACKED_AHEAD];
-        int64_t column[PACKED_AHEAD];
+        int32_t column[PACKED_AHEAD];
         VECTOR factor[PACKED_AHEAD];
-        bool has[PACKED_AHEAD];
 
         if (k % PACKED_SLICE == 0 && k + by.lane < places) { /* those of the next places, one a thread */
             own_base = bases[k + by.lane];
-            own_width = widths[k + by.lane];
+            if (SHAPE != PACKED_SHARED) { own_width = widths[k + by.lane]; }
         }
 #pragma unroll
         for (int u = 0; u < PACKED_AHEAD; u++) {
             const int base = GPU_SHUFFLE(own_base, (k + u) % PACKED_SLICE, PACKED_SLICE);
-            const int width = GPU_SHUFFLE(own_width, (k + u) % PACKED_SLICE, PACKED_SLICE);
+            const int width = SHAPE == PACKED_SHARED ? 0 : GPU_SHUFFLE(own_width, (k + u) % PACKED_SLICE, PACKED_SLICE);
             int rank = by.lane, count = PACKED_SLICE;
 
-            has[u] = k + u < length;
-            if (!FULL) {
-                const uint32_t lanes = by.ballot(has[u]);
+            column[u] = base + by.lane;
+            if (SHAPE == PACKED_RAGGED) {
+                const uint32_t lanes = by.ballot(k + u < length);
 
                 rank = by.rank(lanes);
                 count = __popc(lanes);
             } else if (k + u >= places) {
                 count = 0;
             }
-            if (has[u]) {
+            if (k + u < length) {
                 value[u] = gpu_load_once(values + rank);
-                column[u] = (int64_t)base + by.lane + (int64_t)packed_offset(c.offset, width, rank);
+                if (SHAPE != PACKED_SHARED) { column[u] += (int32_t)packed_offset(run.offset, width, rank); }
             }
             values += count;
-            c.offset += packed_offset_bytes(count, width);
+            if (SHAPE != PACKED_SHARED) { run.offset += packed_offset_bytes(count, width); }
         }
 #pragma unroll
         for (int u = 0; u < PACKED_AHEAD; u++) {
-            if (has[u]) { factor[u] = x[column[u]]; }
+            if (k + u < length) { factor[u] = x[column[u]]; }
         }
 #pragma unroll
         for (int u = 0; u < PACKED_AHEAD; u++) {
-            if (has[u]) { sum += tess::decode<ARITHMETIC>(value[u]) * (ARITHMETIC)factor[u]; }
+            if (k + u < length) { run.sum += tess::decode<ARITHMETIC>(value[u]) * (ARITHMETIC)factor[u]; }
         }
     }
-    return sum;
+    return run;
 }
 
+/* The same by the level's word. */
 template <typename VALUE, typename VECTOR, typename ARITHMETIC>
-__device__ static inline ARITHMETIC packed_add_values(const packed_lanes &by, const char *head, uint32_t word,
-                                                      packed_cursor &c, const VECTOR *x, ARITHMETIC sum)
+__device__ static __forceinline__ packed_run<ARITHMETIC>
+packed_add_values(const packed_lanes by, const char *head, uint32_t word, const char *values, const VECTOR *x,
+                  packed_run<ARITHMETIC> run)
 {
     const int places = packed_places(word);
+    const VALUE *const from = (const VALUE *)(const void *)values;
 
-    return packed_count(word) == places * PACKED_SLICE
-               ? packed_add_level<VALUE, true>(by, head, places, c, x, sum)
-               : packed_add_level<VALUE, false>(by, head, places, c, x, sum);
+    if (packed_count(word) != places * PACKED_SLICE) {
+        return packed_add_level<VALUE, PACKED_RAGGED>(by, head, places, from, x, run);
+    }
+    return packed_width(word) == 0 ? packed_add_level<VALUE, PACKED_SHARED>(by, head, places, from, x, run)
+                                   : packed_add_level<VALUE, PACKED_FULL>(by, head, places, from, x, run);
+}
+
+/* The same for a precision that only the run knows. */
+template <typename VECTOR, typename ARITHMETIC>
+__device__ static __forceinline__ packed_run<ARITHMETIC>
+packed_add_mixed(tess_precision precision, const packed_lanes by, const char *head, uint32_t word, const char *values,
+                 const VECTOR *x, packed_run<ARITHMETIC> run)
+{
+    switch (precision) {
+#define ADD_VALUES(type, NAME) \
+    case TESS_PRECISION_##NAME: return packed_add_values<type>(by, head, word, values, x, run);
+        STORAGE_TYPES(ADD_VALUES)
+#undef ADD_VALUES
+    }
+    return run;
 }
 
 /* The sum of the thread's row of a record. */
 template <typename STORED, typename VECTOR, typename ARITHMETIC>
-__device__ static inline ARITHMETIC packed_sum(const packed_view &v, const packed_lanes &by, const char *record,
-                                               const uint32_t *word, const VECTOR *x)
+__device__ static __forceinline__ ARITHMETIC packed_sum(const packed_view &v, const packed_lanes by, const char *record,
+                                                        const VECTOR *x)
 {
-    const packed_parts parts = packed_parts_of(&v, word);
-    packed_cursor c = {record, record + parts.offsets};
-    ARITHMETIC sum = 0;
+    const packed_head *const own = (const packed_head *)(const void *)record;
+    const char *head = record + sizeof *own;
+    packed_run<ARITHMETIC> run = {0, record + own->offsets * PACKED_UNIT};
 
     if constexpr (!std::is_same<STORED, packed_mixed>::value) {
-        c.values += parts.values[v.only];
-        return packed_add_values<STORED>(by, record + parts.head[v.only], word[v.only], c, x, sum);
+        const char *const values = record + own->values[v.only] * PACKED_UNIT;
+
+        return packed_add_values<STORED>(by, head, own->word[v.only], values, x, run).sum;
     } else {
+#pragma unroll 1
         for (int l = 0; l < v.nlevels; l++) {
-            if (packed_places(word[l]) == 0) { continue; }
-            c.values = record + parts.values[l];
-            sum = gpu_value_by_storage(
-                v.precision[l], sum,
-                [](auto stored, const packed_lanes &lanes, const char *head, uint32_t own, packed_cursor &at,
-                   const VECTOR *from, ARITHMETIC before) {
-                    return packed_add_values<typename decltype(stored)::type>(lanes, head, own, at, from, before);
-                },
-                by, record + parts.head[l], word[l], c, x, sum);
+            const uint32_t word = own->word[l];
+
+            if (packed_places(word) == 0) { continue; }
+            run = packed_add_mixed((tess_precision)own->precision[l], by, head, word, record + own->values[l] * PACKED_UNIT, x, run);
+            head += packed_level_head(packed_places(word));
         }
-        return sum;
+        return run.sum;
     }
 }
 
-__device__ static inline void packed_read_words(const char *record, uint32_t *word)
+/* Whether a row of a slice is long. */
+__device__ static inline bool packed_has_long(const char *record)
 {
-    const uint4 all = *(const uint4 *)(const void *)record;
-
-    word[0] = all.x;
-    word[1] = all.y;
-    word[2] = all.z;
-    word[3] = all.w;
+    return (((const packed_head *)(const void *)record)->word[0] & PACKED_HAS_LONG) != 0;
 }
 
 template <typename STORED, typename VECTOR, typename ARITHMETIC>
@@ -130,16 +153,13 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
     packed_segments_kernel(const packed_view v, const VECTOR *x, const loop_predicate predicate)
 {
     const packed_lanes by;
-    uint32_t word[TESS_MAX_LEVELS];
     tess_scalars scalars;
 
     if (!loop_enter<true>(predicate, false, &scalars)) { return; }
     for (int64_t s = by.first_record(); s < v.nsegments; s += by.step()) {
         const char *const record = v.record + (int64_t)v.start[v.nslices + s] * PACKED_UNIT;
-
-        packed_read_words(record, word);
-        const double all =
-            GPU_LANES_SUM((double)packed_sum<STORED, VECTOR, ARITHMETIC>(v, by, record, word, x), PACKED_SLICE);
+        const ARITHMETIC own = packed_sum<STORED, VECTOR, ARITHMETIC>(v, by, record, x);
+        const double all = lanes_sum((double)own, PACKED_SLICE);
 
         if (by.lane == 0) { v.segment_sum[s] = all; }
     }
@@ -160,14 +180,13 @@ __device__ static inline ARITHMETIC packed_long_sum(const packed_view &v, int64_
 }
 
 template <typename STORED, typename VECTOR, typename ARITHMETIC, int NDOTS, bool STEP>
-__global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, (NDOTS > 0 ? PACKED_BLOCKS_WITH_DOTS : PACKED_BLOCKS))
+__global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, (packed_blocks<STORED, NDOTS>))
     packed_kernel(const packed_view v, const tess_spmv_args args, const loop_predicate predicate,
                   const reduce_target target)
 {
     const packed_lanes by;
     const VECTOR *const x = factors_of<VECTOR>(args);
     double dots[NDOTS > 0 ? NDOTS : 1] = {};
-    uint32_t word[TESS_MAX_LEVELS];
     tess_scalars scalars;
 
     if (!loop_enter<true>(predicate, NDOTS > 0, &scalars)) { return; }
@@ -175,10 +194,9 @@ __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, (NDOTS > 0 ? PACKED_BLOCKS_W
         const char *const record = v.record + (int64_t)v.start[slice] * PACKED_UNIT;
         const int64_t row = slice * PACKED_SLICE + by.lane;
 
-        packed_read_words(record, word);
-        ARITHMETIC sum = packed_sum<STORED, VECTOR, ARITHMETIC>(v, by, record, word, x);
+        ARITHMETIC sum = packed_sum<STORED, VECTOR, ARITHMETIC>(v, by, record, x);
 
-        if ((word[0] & PACKED_HAS_LONG) != 0) { sum = packed_long_sum(v, row, sum); }
+        if (packed_has_long(record)) { sum = packed_long_sum(v, row, sum); }
         store_row<VECTOR, NDOTS, STEP>(v, args, row, sum, dots);
     }
     if (NDOTS > 0) { grid_reduce(dots, target); }

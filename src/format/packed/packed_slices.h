@@ -7,10 +7,20 @@
 #include "base/precision_traits.h"
 #include "format/packed/packed.h"
 
-/* ---- the word of a level ---- */
+/* ---- the head of a record ---- */
 
-/* Its places (entries of its longest row), all its entries, and the bytes of an offset where all places have the same.
-   The first word also says whether a row of the slice is long. */
+/*
+ * The word of a level has its places (entries of its longest row), all its entries, and the bytes of an offset where all
+ * places have the same; the first word also says whether a row of the slice is long. Where values and offsets begin is in
+ * units of PACKED_UNIT.
+ */
+typedef struct packed_head {
+    uint32_t word[TESS_MAX_LEVELS];
+    uint16_t values[TESS_MAX_LEVELS];
+    uint16_t offsets, unused;
+    uint8_t precision[TESS_MAX_LEVELS]; /* tess_precision */
+} packed_head;
+
 enum {
     PACKED_COUNT_SHIFT = 8,
     PACKED_COUNT_MASK = (1 << 13) - 1, /* 32 rows of 255 entries are fewer */
@@ -42,7 +52,7 @@ TESS_HD uint32_t packed_word(int places, int count, int width)
 
 /* ---- places in a record ---- */
 
-enum { PACKED_HEAD = 32, PACKED_OFFSET_UNIT = 4 };
+enum { PACKED_OFFSET_UNIT = 4 };
 
 TESS_HD int packed_round(int bytes, int unit)
 {
@@ -93,28 +103,23 @@ TESS_HD void packed_offset_set(char *at, int width, int i, uint32_t offset)
     }
 }
 
-/* Where the parts of a record are: of each level the lengths of rows, and the values; then all offsets. */
-typedef struct packed_parts {
-    int head[TESS_MAX_LEVELS], values[TESS_MAX_LEVELS];
-    int offsets;
-} packed_parts;
-
-TESS_HD packed_parts packed_parts_of(const packed_view *v, const uint32_t *word)
+/* Completes a head that has its words; returns where the offsets begin, in bytes. */
+TESS_HD int packed_place_parts(const packed_view *v, packed_head *head)
 {
-    packed_parts p;
-    int at = PACKED_HEAD;
+    int at = (int)sizeof *head;
 
     for (int l = 0; l < v->nlevels; l++) {
-        p.head[l] = at;
-        at += packed_level_head(packed_places(word[l]));
+        at += packed_level_head(packed_places(head->word[l]));
     }
     at = packed_round(at, PACKED_UNIT);
-    for (int l = 0; l < v->nlevels; l++) {
-        p.values[l] = at;
-        at += packed_value_bytes(v->precision[l], packed_count(word[l]));
+    for (int l = 0; l < TESS_MAX_LEVELS; l++) {
+        head->values[l] = (uint16_t)(at / PACKED_UNIT);
+        head->precision[l] = (uint8_t)v->precision[l];
+        if (l < v->nlevels) { at += packed_value_bytes(v->precision[l], packed_count(head->word[l])); }
     }
-    p.offsets = at;
-    return p;
+    head->offsets = (uint16_t)(at / PACKED_UNIT);
+    head->unused = 0;
+    return at;
 }
 
 /* ---- the entries of a row of a slice ---- */
