@@ -2,8 +2,8 @@
 /*
  * Packed: slices of 32 rows. An entry has no column index of its own: the k-th entries of the rows of a slice share one
  * base column, and each has an offset of 0 to 4 bytes from it, as many as the widest of them needs. Entries are in the
- * order of their precision's level, so that a product reads each level once and writes y once. There is no padding. Long
- * rows are cut into segments, which are slices too: of 32 pieces of one row. README.md has a picture.
+ * order of their precision's level, so that a product reads each level once and writes y once. There is no padding.
+ * Long rows are cut into segments, which are slices too: of 32 pieces of one row. README.md has a picture.
  */
 #ifndef TESS_FORMAT_PACKED_PACKED_H
 #define TESS_FORMAT_PACKED_PACKED_H
@@ -22,9 +22,9 @@ extern "C" {
 #endif
 
 enum {
-    PACKED_SLICE = 32,      /* rows */
-    PACKED_UNIT = 32,       /* bytes: records and the values of a level begin at multiples of it */
-    PACKED_PIECE = 32,      /* most entries of a piece of a long row */
+    PACKED_SLICE = 32,       /* rows */
+    PACKED_UNIT = 32,        /* bytes: records and the values of a level begin at multiples of it */
+    PACKED_PIECE = 32,       /* most entries of a piece of a long row */
     PACKED_MOST_PLACES = 255 /* entries of a row that is not long */
 };
 

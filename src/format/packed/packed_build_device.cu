@@ -185,9 +185,7 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
                 if (entry >= 0 && col_ind) {
                     col_ind[entry] = (int32_t)((uint32_t)(base[k] + by.lane) + packed_offset(offset, width[k], rank));
                 }
-                if (entry >= 0 && val) {
-                    val[entry] = tess_load(v.precision[l], values, at + rank);
-                }
+                if (entry >= 0 && val) { val[entry] = tess_load(v.precision[l], values, at + rank); }
                 at += __popc(lanes);
                 offset += packed_offset_bytes(__popc(lanes), width[k]);
             }

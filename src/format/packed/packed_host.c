@@ -23,48 +23,48 @@ typedef struct level_run {
 } level_run;
 
 /* A place in which each row has an entry. */
-#define ADD_FULL(OFFSET)                                                   \
-    for (int lane = 0; lane < PACKED_SLICE; lane++) {                      \
+#define ADD_FULL(OFFSET)                                                  \
+    for (int lane = 0; lane < PACKED_SLICE; lane++) {                     \
         sum[lane] += (double)value[lane] * (double)from[lane + (OFFSET)]; \
     }
 
 /* Adds the entries of a level to the sums of its rows; returns where the next level's offsets are. */
-#define ADD_LEVEL(NAME, VALUE, VECTOR)                                                                    \
-    HOST_CLONES static const char *NAME(const level_run *run, const VALUE *value, const VECTOR *x,        \
-                                        double *restrict sum)                                             \
-    {                                                                                                     \
-        const bool full = run->count == run->places * PACKED_SLICE;                                       \
-        const char *offset = run->offset;                                                                 \
-                                                                                                          \
-        for (int k = 0; k < run->places && full; k++) {                                                   \
-            const VECTOR *const from = x + run->base[k];                                                  \
-            const uint8_t *const narrow = (const uint8_t *)offset;                                        \
-            const uint16_t *const middle = (const uint16_t *)(const void *)offset;                        \
-            const uint32_t *const wide = (const uint32_t *)(const void *)offset;                          \
-                                                                                                          \
-            switch (run->width[k]) {                                                                      \
-            case 0: ADD_FULL(0) break;                                                                    \
-            case 1: ADD_FULL(narrow[lane]) break;                                                         \
-            case 2: ADD_FULL(middle[lane]) break;                                                         \
-            default: ADD_FULL((int64_t)wide[lane]) break;                                                 \
-            }                                                                                             \
-            value += PACKED_SLICE;                                                                        \
-            offset += packed_offset_bytes(PACKED_SLICE, run->width[k]);                                   \
-        }                                                                                                 \
-        for (int k = 0; k < run->places && !full; k++) {                                                  \
-            int count = 0;                                                                                \
-                                                                                                          \
-            for (int lane = 0; lane < PACKED_SLICE; lane++) {                                             \
-                if (run->length[lane] <= k) { continue; }                                                 \
-                sum[lane] += (double)value[count] *                                                       \
-                             (double)x[(int64_t)run->base[k] + lane +                                     \
-                                       (int64_t)packed_offset(offset, run->width[k], count)];             \
-                count += 1;                                                                               \
-            }                                                                                             \
-            value += count;                                                                               \
-            offset += packed_offset_bytes(count, run->width[k]);                                          \
-        }                                                                                                 \
-        return offset;                                                                                    \
+#define ADD_LEVEL(NAME, VALUE, VECTOR)                                                                              \
+    HOST_CLONES static const char *NAME(const level_run *run, const VALUE *value, const VECTOR *x,                  \
+                                        double *restrict sum)                                                       \
+    {                                                                                                               \
+        const bool full = run->count == run->places * PACKED_SLICE;                                                 \
+        const char *offset = run->offset;                                                                           \
+                                                                                                                    \
+        for (int k = 0; k < run->places && full; k++) {                                                             \
+            const VECTOR *const from = x + run->base[k];                                                            \
+            const uint8_t *const narrow = (const uint8_t *)offset;                                                  \
+            const uint16_t *const middle = (const uint16_t *)(const void *)offset;                                  \
+            const uint32_t *const wide = (const uint32_t *)(const void *)offset;                                    \
+                                                                                                                    \
+            switch (run->width[k]) {                                                                                \
+            case 0: ADD_FULL(0) break;                                                                              \
+            case 1: ADD_FULL(narrow[lane]) break;                                                                   \
+            case 2: ADD_FULL(middle[lane]) break;                                                                   \
+            default: ADD_FULL((int64_t)wide[lane]) break;                                                           \
+            }                                                                                                       \
+            value += PACKED_SLICE;                                                                                  \
+            offset += packed_offset_bytes(PACKED_SLICE, run->width[k]);                                             \
+        }                                                                                                           \
+        for (int k = 0; k < run->places && !full; k++) {                                                            \
+            int count = 0;                                                                                          \
+                                                                                                                    \
+            for (int lane = 0; lane < PACKED_SLICE; lane++) {                                                       \
+                if (run->length[lane] <= k) { continue; }                                                           \
+                sum[lane] +=                                                                                        \
+                    (double)value[count] *                                                                          \
+                    (double)x[(int64_t)run->base[k] + lane + (int64_t)packed_offset(offset, run->width[k], count)]; \
+                count += 1;                                                                                         \
+            }                                                                                                       \
+            value += count;                                                                                         \
+            offset += packed_offset_bytes(count, run->width[k]);                                                    \
+        }                                                                                                           \
+        return offset;                                                                                              \
     }
 ADD_LEVEL(add_fp64, double, double)
 ADD_LEVEL(add_fp32, float, double)
@@ -86,7 +86,8 @@ static void sum_record(const packed_view *v, int64_t number, const void *x, bool
         const uint8_t *length = (const uint8_t *)at_level;
         const int places = packed_places(head->word[l]);
         const int32_t *base = (const int32_t *)(const void *)(length + PACKED_SLICE);
-        const level_run run = {places, packed_count(head->word[l]), length, base, (const uint8_t *)(base + places), offset};
+        const level_run run = {places, packed_count(head->word[l]),      length,
+                               base,   (const uint8_t *)(base + places), offset};
         const void *values = record + (ptrdiff_t)head->values[l] * PACKED_UNIT;
 
         at_level += packed_level_head(places);

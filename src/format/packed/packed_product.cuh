@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Products of packed matrices on the GPU: a wave takes a slice, a thread one of its rows. The threads agree on where the
- * entries of a place are by counting the rows that have one, so that nothing is read to find a value. AHEAD entries of a
- * thread are on their way at a time. Segments of long rows are summed before.
+ * Products of packed matrices on the GPU: a wave takes a slice, a thread one of its rows. The threads agree on where
+ * the entries of a place are by counting the rows that have one, so that nothing is read to find a value. AHEAD entries
+ * of a thread are on their way at a time. Segments of long rows are summed before.
  */
 #ifndef TESS_FORMAT_PACKED_PACKED_PRODUCT_CUH
 #define TESS_FORMAT_PACKED_PACKED_PRODUCT_CUH
@@ -17,9 +17,9 @@ struct packed_mixed {};
 enum { PACKED_AHEAD = 4, PACKED_BLOCKS = 5, PACKED_BLOCKS_MIXED = 4, PACKED_BLOCKS_WITH_DOTS = 4 };
 
 template <typename STORED, int NDOTS>
-constexpr int packed_blocks = NDOTS > 0                                    ? PACKED_BLOCKS_WITH_DOTS
+constexpr int packed_blocks = NDOTS > 0                                   ? PACKED_BLOCKS_WITH_DOTS
                               : std::is_same<STORED, packed_mixed>::value ? PACKED_BLOCKS_MIXED
-                                                                           : PACKED_BLOCKS;
+                                                                          : PACKED_BLOCKS;
 
 /* A row's sum, and where the offsets of the next level are. */
 template <typename ARITHMETIC>
@@ -33,9 +33,9 @@ enum packed_shape { PACKED_RAGGED, PACKED_FULL, PACKED_SHARED };
 
 /* Adds the entries of a level to the row's sum. */
 template <typename VALUE, int SHAPE, typename VECTOR, typename ARITHMETIC>
-__device__ static __forceinline__ packed_run<ARITHMETIC>
-packed_add_level(const packed_lanes by, const char *head, int places, const VALUE *values, const VECTOR *x,
-                 packed_run<ARITHMETIC> run)
+__device__ static __forceinline__ packed_run<ARITHMETIC> packed_add_level(const packed_lanes by, const char *head,
+                                                                          int places, const VALUE *values,
+                                                                          const VECTOR *x, packed_run<ARITHMETIC> run)
 {
     const int length = SHAPE != PACKED_RAGGED ? places : ((const uint8_t *)head)[by.lane];
     const int32_t *const bases = (const int32_t *)(const void *)(head + PACKED_SLICE);
@@ -87,9 +87,9 @@ packed_add_level(const packed_lanes by, const char *head, int places, const VALU
 
 /* The same by the level's word. */
 template <typename VALUE, typename VECTOR, typename ARITHMETIC>
-__device__ static __forceinline__ packed_run<ARITHMETIC>
-packed_add_values(const packed_lanes by, const char *head, uint32_t word, const char *values, const VECTOR *x,
-                  packed_run<ARITHMETIC> run)
+__device__ static __forceinline__ packed_run<ARITHMETIC> packed_add_values(const packed_lanes by, const char *head,
+                                                                           uint32_t word, const char *values,
+                                                                           const VECTOR *x, packed_run<ARITHMETIC> run)
 {
     const int places = packed_places(word);
     const VALUE *const from = (const VALUE *)(const void *)values;
@@ -135,7 +135,8 @@ __device__ static __forceinline__ ARITHMETIC packed_sum(const packed_view &v, co
             const uint32_t word = own->word[l];
 
             if (packed_places(word) == 0) { continue; }
-            run = packed_add_mixed((tess_precision)own->precision[l], by, head, word, record + own->values[l] * PACKED_UNIT, x, run);
+            run = packed_add_mixed((tess_precision)own->precision[l], by, head, word,
+                                   record + own->values[l] * PACKED_UNIT, x, run);
             head += packed_level_head(packed_places(word));
         }
         return run.sum;

@@ -10,9 +10,9 @@
 /* ---- the head of a record ---- */
 
 /*
- * The word of a level has its places (entries of its longest row), all its entries, and the bytes of an offset where all
- * places have the same; the first word also says whether a row of the slice is long. Where values and offsets begin is in
- * units of PACKED_UNIT.
+ * The word of a level has its places (entries of its longest row), all its entries, and the bytes of an offset where
+ * all places have the same; the first word also says whether a row of the slice is long. Where values and offsets begin
+ * is in units of PACKED_UNIT.
  */
 typedef struct packed_head {
     uint32_t word[TESS_MAX_LEVELS];
@@ -163,8 +163,8 @@ TESS_HD packed_range packed_piece(const csr_view *csr, const packed_view *v, int
 {
     const int64_t j = packed_find(v->long_segment, v->nlong, s), row = v->long_row[j];
     const int64_t end = tess_row_offset(csr->row_ptr, csr->row_ptr_bits, row + 1);
-    const int64_t first = tess_row_offset(csr->row_ptr, csr->row_ptr_bits, row) +
-                          (s - v->long_segment[j]) * PACKED_SLICE * PACKED_PIECE;
+    const int64_t first =
+        tess_row_offset(csr->row_ptr, csr->row_ptr_bits, row) + (s - v->long_segment[j]) * PACKED_SLICE * PACKED_PIECE;
     const int64_t left = end - first < PACKED_SLICE * PACKED_PIECE ? end - first : PACKED_SLICE * PACKED_PIECE;
     const int64_t each = (left + PACKED_SLICE - 1) / PACKED_SLICE;
     packed_range r = {first + lane * each, first + (lane + 1) * each};
