@@ -28,25 +28,32 @@ enum {
     PACKED_MOST_PLACES = 255 /* entries of a row that is not long */
 };
 
+/* Where the entries of a slice at a level are, and what they are like (packed_slices.h). */
+typedef struct packed_section {
+    uint32_t start; /* in units of the records */
+    uint32_t word;
+} packed_section;
+
 /*
- * The view for kernels: arrays in the memory of the backend that runs it. A slice's record is
- *   a head of 32 bytes (packed_head in packed_slices.h);
- *   for each level with entries: the number of entries of each row (32 bytes), a base column for each place (4 bytes
- *   each), and the bytes of an offset at each place (1 byte each), up to a multiple of 4;
- *   for each level with entries, from a multiple of PACKED_UNIT on: its values, place after place, without padding;
- *   the offsets: level after level, place after place, each place from a multiple of 4 on.
+ * The view for kernels: arrays in the memory of the backend that runs it. A slice has a section for each level, which
+ * is empty or, in `record`,
+ *   unless each row has as many entries as the others: the number of each row's (32 bytes);
+ *   a base column for each place (4 bytes each, up to a multiple of 16);
+ *   where places differ in that: the bytes of an offset at each (1 byte each);
+ *   from a multiple of PACKED_UNIT on: the values, place after place, without padding;
+ *   the offsets, place after place, each from a multiple of 4 on.
  */
 typedef struct packed_view {
     int64_t nrows, ncols, nnz;
     int64_t nslices;   /* of rows */
     int64_t nlong;     /* long rows */
-    int64_t nsegments; /* the records after those of the slices */
+    int64_t nsegments; /* of long rows: slices of pieces of them */
     int longest;       /* entries of the longest row that is not long */
     int nlevels;
     tess_precision precision[TESS_MAX_LEVELS];
     int only; /* the one level that has entries; -1: several have */
     tess_arithmetic arithmetic;
-    const uint32_t *start; /* nslices + nsegments + 1 places of records, in units */
+    const packed_section *section; /* those of a slice together: nlevels; after the slices those of segments */
     const char *record;
     int64_t units;
     const int32_t *long_row;     /* nlong rows, ascending */
@@ -56,7 +63,8 @@ typedef struct packed_view {
 
 typedef struct packed_storage {
     packed_view view;
-    char *record;                      /* view.record, to be written */
+    packed_section *section; /* view.section and view.record, to be written */
+    char *record;
     const tess_assignment *assignment; /* kept to renew values */
     tess_assignment *own_assignment;   /* the same, if it is not the caller's */
     tess_assignment_summary summary;
@@ -71,10 +79,10 @@ typedef struct packed_source {
 
 /* The functions of a backend. */
 typedef struct packed_ops {
-    /* Fills start, from 0 on; *units is the last. */
-    tess_status (*measure)(tess_context *ctx, const packed_source *source, const packed_view *v, uint32_t *start,
-                           int64_t *units);
-    /* Writes the records; bytes that nothing is in are 0. */
+    /* Fills the sections; *units: of all of them. */
+    tess_status (*measure)(tess_context *ctx, const packed_source *source, const packed_view *v,
+                           packed_section *section, int64_t *units);
+    /* Writes the entries; bytes that nothing is in stay as they are. */
     tess_status (*fill)(tess_context *ctx, const packed_source *source, const packed_view *v, char *record);
     /* Host arrays in CSR order; either may be NULL. */
     tess_status (*decode)(tess_context *ctx, const packed_source *source, const packed_view *v, int32_t *col_ind,
@@ -85,14 +93,14 @@ typedef struct packed_ops {
 } packed_ops;
 
 extern const packed_ops packed_host_ops;
-tess_status packed_host_measure(tess_context *ctx, const packed_source *source, const packed_view *v, uint32_t *start,
-                                int64_t *units);
+tess_status packed_host_measure(tess_context *ctx, const packed_source *source, const packed_view *v,
+                                packed_section *section, int64_t *units);
 tess_status packed_host_fill(tess_context *ctx, const packed_source *source, const packed_view *v, char *record);
 tess_status packed_host_decode(tess_context *ctx, const packed_source *source, const packed_view *v, int32_t *col_ind,
                                double *val);
 const packed_ops *packed_gpu_ops(void);
-tess_status packed_gpu_measure(tess_context *ctx, const packed_source *source, const packed_view *v, uint32_t *start,
-                               int64_t *units);
+tess_status packed_gpu_measure(tess_context *ctx, const packed_source *source, const packed_view *v,
+                               packed_section *section, int64_t *units);
 tess_status packed_gpu_fill(tess_context *ctx, const packed_source *source, const packed_view *v, char *record);
 tess_status packed_gpu_decode(tess_context *ctx, const packed_source *source, const packed_view *v, int32_t *col_ind,
                               double *val);

@@ -43,18 +43,17 @@ struct place_columns {
     }
 };
 
-/* The head of a record; returns its units. All its threads call it, and get the same. */
-__device__ static inline int64_t measure_record(const packed_lanes &by, const packed_source &source,
-                                                const packed_view &v, int64_t record, packed_head *head)
+/* The words of a slice's sections, and the units of each; returns those of all. All its threads call it. */
+__device__ static inline int64_t measure_slice(const packed_lanes &by, const packed_source &source,
+                                               const packed_view &v, int64_t slice, packed_section *section)
 {
-    row_walk walk(source, v, record, by.lane);
-    int offsets = 0;
+    const bool has_long = by.ballot(packed_is_long(source.csr, &v, slice, by.lane)) != 0;
+    row_walk walk(source, v, slice, by.lane);
+    int64_t all = 0;
 
-    for (int l = 0; l < TESS_MAX_LEVELS; l++) {
-        int places = 0, count = 0, width = 0;
+    for (int l = 0; l < v.nlevels; l++) {
+        int places = 0, count = 0, width = 0, offsets = 0;
 
-        head->word[l] = 0;
-        if (l >= v.nlevels) { continue; }
         walk.open(l);
         for (;;) {
             const int64_t entry = walk.take();
@@ -68,69 +67,66 @@ __device__ static inline int64_t measure_record(const packed_lanes &by, const pa
             count += __popc(lanes);
             offsets += packed_offset_bytes(__popc(lanes), columns.width);
         }
-        head->word[l] = packed_word(places, count, width);
+        const uint32_t word = packed_word(places, count, width, v.precision[l], has_long);
+
+        if (by.lane == 0) { section[l] = {(uint32_t)all, word}; }
+        if (places > 0) { all += packed_round(packed_offsets_at(word) + offsets, PACKED_UNIT) / PACKED_UNIT; }
     }
-    if (by.ballot(packed_is_long(source.csr, &v, record, by.lane)) != 0) { head->word[0] |= PACKED_HAS_LONG; }
-    return packed_round(packed_place_parts(&v, head) + offsets, PACKED_UNIT) / PACKED_UNIT;
+    return all;
 }
 
 __global__ static void __launch_bounds__(GPU_BLOCK)
-    measure_kernel(const csr_view csr, packed_source source, const packed_view v, uint32_t *units)
+    measure_kernel(const csr_view csr, packed_source source, const packed_view v, packed_section *section,
+                   uint32_t *units)
 {
     const packed_lanes by;
-    packed_head head;
 
     source.csr = &csr;
-    for (int64_t r = by.first_record(); r < v.nslices + v.nsegments; r += by.step()) {
-        const int64_t own = measure_record(by, source, v, r, &head);
+    for (int64_t r = by.first_slice(); r < v.nslices + v.nsegments; r += by.step()) {
+        const int64_t own = measure_slice(by, source, v, r, section + r * v.nlevels);
 
         if (by.lane == 0) { units[r] = (uint32_t)own; }
     }
 }
 
-/* Runs of as many records as a block has threads: the units of run b go to counts[b]; or with places, the runs' first
-   units are in `counts`, and `start` gets those of the records. */
+/* Runs of as many slices as a block has threads: the units of run b go to counts[b]; or with sections, the runs' first
+   units are in `counts`, and the sections of slices get their places. */
 __global__ static void __launch_bounds__(GPU_BLOCK)
-    places_kernel(int64_t records, uint32_t *start, int64_t *counts, bool places)
+    places_kernel(int64_t slices, int nlevels, const uint32_t *units, int64_t *counts, packed_section *section)
 {
     const int64_t r = (int64_t)blockIdx.x * GPU_BLOCK + threadIdx.x;
-    const int64_t own = r < records ? start[r] : 0;
+    const int64_t own = r < slices ? units[r] : 0;
     int64_t all = 0, before = scan_block<GPU_BLOCK>(own, &all);
 
-    if (!places) {
+    if (!section) {
         if (threadIdx.x == 0) { counts[blockIdx.x] = all; }
         return;
     }
     before += counts[blockIdx.x];
-    if (r < records) { start[r] = (uint32_t)before; }
-    if (r == records - 1) { start[records] = (uint32_t)(before + own); }
+    for (int l = 0; r < slices && l < nlevels; l++) {
+        section[r * nlevels + l].start += (uint32_t)before;
+    }
 }
 
 __global__ static void __launch_bounds__(GPU_BLOCK)
-    fill_kernel(const csr_view csr, packed_source source, const packed_view v, char *records)
+    fill_kernel(const csr_view csr, packed_source source, const packed_view v, char *record)
 {
     const packed_lanes by;
-    packed_head head;
 
     source.csr = &csr;
-    for (int64_t r = by.first_record(); r < v.nslices + v.nsegments; r += by.step()) {
-        char *const record = records + (int64_t)v.start[r] * PACKED_UNIT;
+    for (int64_t r = by.first_slice(); r < v.nslices + v.nsegments; r += by.step()) {
         row_walk walk(source, v, r, by.lane);
 
-        (void)measure_record(by, source, v, r, &head);
-        char *at_level = record + sizeof head, *offset = record + (int64_t)head.offsets * PACKED_UNIT;
-
-        if (by.lane == 0) { *(packed_head *)(void *)record = head; }
         for (int l = 0; l < v.nlevels; l++) {
-            const int places = packed_places(head.word[l]);
-            void *const values = record + (int64_t)head.values[l] * PACKED_UNIT;
-            uint8_t *const length = (uint8_t *)at_level;
-            int32_t *const base = (int32_t *)(void *)(length + PACKED_SLICE);
-            uint8_t *const width = (uint8_t *)(base + places);
-            int at = 0, own = 0;
+            const packed_section section = v.section[r * v.nlevels + l];
+            const uint32_t word = section.word;
+            char *const at = record + (int64_t)section.start * PACKED_UNIT;
+            char *offset = at + packed_offsets_at(word);
+            int32_t *const base = (int32_t *)(void *)(at + packed_bases_at(word));
+            int before = 0, own = 0;
 
             walk.open(l);
-            for (int k = 0; k < places; k++) {
+            for (int k = 0; k < packed_places(word); k++) {
                 const int64_t entry = walk.take();
                 const uint32_t lanes = by.ballot(entry >= 0);
                 const place_columns columns(by, source, entry);
@@ -138,20 +134,21 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
 
                 if (by.lane == 0) {
                     base[k] = columns.base;
-                    width[k] = (uint8_t)columns.width;
+                    if (packed_width(word) == PACKED_WIDTHS_DIFFER) {
+                        at[packed_widths_at(word) + k] = (char)columns.width;
+                    }
                 }
                 if (entry >= 0) {
                     own += 1;
                     packed_offset_set(offset, columns.width, rank,
                                       (uint32_t)(csr.col_ind[entry] - by.lane) - (uint32_t)columns.base);
-                    tess_store(v.precision[l], values, at + rank, ((const double *)csr.val)[entry],
-                               TESS_OVERFLOW_INFINITY);
+                    tess_store(v.precision[l], at + packed_values_at(word), before + rank,
+                               ((const double *)csr.val)[entry], TESS_OVERFLOW_INFINITY);
                 }
-                at += __popc(lanes);
+                before += __popc(lanes);
                 offset += packed_offset_bytes(__popc(lanes), columns.width);
             }
-            if (places > 0) { length[by.lane] = (uint8_t)own; }
-            at_level += packed_level_head(places);
+            if (!packed_is_full(word)) { at[by.lane] = (char)own; }
         }
     }
 }
@@ -162,32 +159,31 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
     const packed_lanes by;
 
     source.csr = &csr;
-    for (int64_t r = by.first_record(); r < v.nslices + v.nsegments; r += by.step()) {
-        const char *const record = v.record + (int64_t)v.start[r] * PACKED_UNIT;
-        const packed_head *const head = (const packed_head *)(const void *)record;
+    for (int64_t r = by.first_slice(); r < v.nslices + v.nsegments; r += by.step()) {
         row_walk walk(source, v, r, by.lane);
-        const char *at_level = record + sizeof *head, *offset = record + (int64_t)head->offsets * PACKED_UNIT;
 
         for (int l = 0; l < v.nlevels; l++) {
-            const int places = packed_places(head->word[l]);
-            const void *const values = record + (int64_t)head->values[l] * PACKED_UNIT;
-            const int32_t *const base = (const int32_t *)(const void *)(at_level + PACKED_SLICE);
-            const uint8_t *const width = (const uint8_t *)(base + places);
-            int at = 0;
+            const packed_section section = v.section[r * v.nlevels + l];
+            const uint32_t word = section.word;
+            const char *const at = v.record + (int64_t)section.start * PACKED_UNIT;
+            const char *offset = at + packed_offsets_at(word);
+            const int32_t *const base = (const int32_t *)(const void *)(at + packed_bases_at(word));
+            int before = 0;
 
-            at_level += packed_level_head(places);
             walk.open(l);
-            for (int k = 0; k < places; k++) {
+            for (int k = 0; k < packed_places(word); k++) {
                 const int64_t entry = walk.take();
                 const uint32_t lanes = by.ballot(entry >= 0);
-                const int rank = by.rank(lanes);
+                const int rank = by.rank(lanes), width = packed_place_width(at, word, k);
 
                 if (entry >= 0 && col_ind) {
-                    col_ind[entry] = (int32_t)((uint32_t)(base[k] + by.lane) + packed_offset(offset, width[k], rank));
+                    col_ind[entry] = (int32_t)((uint32_t)(base[k] + by.lane) + packed_offset(offset, width, rank));
                 }
-                if (entry >= 0 && val) { val[entry] = tess_load(v.precision[l], values, at + rank); }
-                at += __popc(lanes);
-                offset += packed_offset_bytes(__popc(lanes), width[k]);
+                if (entry >= 0 && val) {
+                    val[entry] = tess_load(v.precision[l], at + packed_values_at(word), before + rank);
+                }
+                before += __popc(lanes);
+                offset += packed_offset_bytes(__popc(lanes), width);
             }
         }
     }
@@ -199,30 +195,33 @@ static unsigned grid_of(const tess_context *ctx, const packed_view *v)
 }
 
 extern "C" tess_status packed_gpu_measure(tess_context *ctx, const packed_source *source, const packed_view *v,
-                                          uint32_t *start, int64_t *units)
+                                          packed_section *section, int64_t *units)
 {
     gpu_scope scope(ctx);
     GPU(Stream_t) stream = gpu_stream_of(ctx);
-    const int64_t records = v->nslices + v->nsegments, nruns = (records + GPU_BLOCK - 1) / GPU_BLOCK;
+    const int64_t slices = v->nslices + v->nsegments, nruns = (slices + GPU_BLOCK - 1) / GPU_BLOCK;
     const series_base base = {};
     double *workspace = NULL;
     int64_t *counts = NULL;
+    uint32_t *own = NULL;
     tess_status status = TESS_SUCCESS;
 
     *units = 0;
-    if (records == 0) { return ctx->backend->zero(ctx, start, sizeof *start); }
+    if (slices == 0) { return TESS_SUCCESS; }
+    TESS_TRY(tess_device_allocate(ctx, slices, sizeof *own, (void **)&own));
     TESS_TRY(gpu_parts(ctx, nruns + 1, &workspace));
     counts = (int64_t *)(void *)workspace;
-    measure_kernel<<<grid_of(ctx, v), GPU_BLOCK, 0, stream>>>(*source->csr, *source, *v, start);
+    measure_kernel<<<grid_of(ctx, v), GPU_BLOCK, 0, stream>>>(*source->csr, *source, *v, section, own);
     TESS_TRY(gpu_check_launch(ctx, "measuring packed slices"));
-    places_kernel<<<(unsigned)nruns, GPU_BLOCK, 0, stream>>>(records, start, counts, false);
+    places_kernel<<<(unsigned)nruns, GPU_BLOCK, 0, stream>>>(slices, v->nlevels, own, counts, NULL);
     TESS_TRY(gpu_check_launch(ctx, "adding packed slices"));
     scan_series_kernel<<<1, SCAN_BLOCK, 0, stream>>>(nruns, base, counts, counts + nruns);
     TESS_TRY(gpu_check_launch(ctx, "placing runs of packed slices"));
-    places_kernel<<<(unsigned)nruns, GPU_BLOCK, 0, stream>>>(records, start, counts, true);
+    places_kernel<<<(unsigned)nruns, GPU_BLOCK, 0, stream>>>(slices, v->nlevels, own, counts, section);
     TESS_TRY(gpu_check_launch(ctx, "placing packed slices"));
     status = ctx->backend->download(ctx, units, counts + nruns, sizeof *units);
 cleanup:
+    tess_device_release(ctx, own, slices, sizeof *own);
     return status;
 }
 

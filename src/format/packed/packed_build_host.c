@@ -62,17 +62,21 @@ static bool take_place(slice_walk *w, slice_place *p)
     return p->count > 0;
 }
 
-/* The head of a slice; returns the units of its record. */
-static int64_t measure_slice(const packed_source *source, const packed_view *v, int64_t slice, packed_head *head)
+/* The words of a slice's sections, and the units of each; returns those of all. */
+static int64_t measure_slice(const packed_source *source, const packed_view *v, int64_t slice, packed_section *section)
 {
     slice_walk w;
     slice_place p;
-    int offsets = 0;
+    bool has_long = false;
+    int64_t all = 0;
 
     open_slice(source, v, slice, &w);
-    memset(head, 0, sizeof *head);
+    for (int lane = 0; lane < PACKED_SLICE; lane++) {
+        has_long = has_long || packed_is_long(source->csr, v, slice, lane);
+    }
     for (int l = 0; l < v->nlevels; l++) {
-        int places = 0, count = 0, width = 0;
+        int places = 0, count = 0, width = 0, offsets = 0;
+        uint32_t word = 0;
 
         open_level(&w, l);
         while (take_place(&w, &p)) {
@@ -81,70 +85,66 @@ static int64_t measure_slice(const packed_source *source, const packed_view *v, 
             count += p.count;
             offsets += packed_offset_bytes(p.count, p.width);
         }
-        head->word[l] = packed_word(places, count, width);
+        word = packed_word(places, count, width, v->precision[l], has_long);
+        section[l] = (packed_section){(uint32_t)all, word};
+        if (places > 0) { all += packed_round(packed_offsets_at(word) + offsets, PACKED_UNIT) / PACKED_UNIT; }
     }
-    for (int lane = 0; lane < PACKED_SLICE; lane++) {
-        if (packed_is_long(source->csr, v, slice, lane)) { head->word[0] |= PACKED_HAS_LONG; }
-    }
-    return packed_round(packed_place_parts(v, head) + offsets, PACKED_UNIT) / PACKED_UNIT;
+    return all;
 }
 
-tess_status packed_host_measure(tess_context *ctx, const packed_source *source, const packed_view *v, uint32_t *start,
-                                int64_t *units)
+tess_status packed_host_measure(tess_context *ctx, const packed_source *source, const packed_view *v,
+                                packed_section *section, int64_t *units)
 {
     const int64_t records = v->nslices + v->nsegments;
-    int64_t before = 0;
+    int64_t *before = NULL, all = 0;
+    tess_status status = TESS_SUCCESS;
 
+    TESS_TRY(tess_host_allocate(ctx, records, sizeof *before, (void **)&before));
 #pragma omp parallel for num_threads(ctx->threads) schedule(static) if (v->nnz > HOST_SERIAL_WORK)
     for (int64_t r = 0; r < records; r++) {
-        packed_head head;
-
-        start[r] = (uint32_t)measure_slice(source, v, r, &head);
+        before[r] = measure_slice(source, v, r, section + r * v->nlevels);
     }
-    for (int64_t r = 0; r <= records; r++) {
-        const uint32_t own = r < records ? start[r] : 0;
-
-        start[r] = (uint32_t)before;
-        before += own;
+    for (int64_t r = 0; r < records; r++) {
+        for (int l = 0; l < v->nlevels; l++) {
+            section[r * v->nlevels + l].start += (uint32_t)all;
+        }
+        all += before[r];
     }
-    *units = before;
-    return TESS_SUCCESS;
+    *units = all;
+cleanup:
+    tess_host_release(ctx, before, records, sizeof *before);
+    return status;
 }
 
 static void fill_slice(const packed_source *source, const packed_view *v, int64_t slice, char *record)
 {
     const double *val = source->csr->val;
-    packed_head *head = (packed_head *)(void *)record;
-    char *at_level = record + sizeof *head, *offset = NULL;
     slice_walk w;
     slice_place p;
 
-    (void)measure_slice(source, v, slice, head);
-    offset = record + (ptrdiff_t)head->offsets * PACKED_UNIT;
     open_slice(source, v, slice, &w);
     for (int l = 0; l < v->nlevels; l++) {
-        const int places = packed_places(head->word[l]);
-        void *values = record + (ptrdiff_t)head->values[l] * PACKED_UNIT;
-        uint8_t *length = (uint8_t *)at_level;
-        int32_t *base = (int32_t *)(void *)(length + PACKED_SLICE);
-        uint8_t *width = (uint8_t *)(base + places);
-        int at = 0;
+        const packed_section section = v->section[slice * v->nlevels + l];
+        const uint32_t word = section.word;
+        char *at = record + (int64_t)section.start * PACKED_UNIT, *offset = at + packed_offsets_at(word);
+        int32_t *base = (int32_t *)(void *)(at + packed_bases_at(word));
+        int before = 0;
 
-        if (places == 0) { continue; }
-        at_level += packed_level_head(places);
-        memset(length, 0, PACKED_SLICE);
+        if (packed_places(word) == 0) { continue; }
+        if (!packed_is_full(word)) { memset(at, 0, PACKED_SLICE); }
         open_level(&w, l);
         for (int k = 0; take_place(&w, &p); k++) {
             base[k] = p.base;
-            width[k] = (uint8_t)p.width;
+            if (packed_width(word) == PACKED_WIDTHS_DIFFER) { at[packed_widths_at(word) + k] = (char)p.width; }
             for (int i = 0; i < p.count; i++) {
                 const int32_t column = source->csr->col_ind[p.entry[i]];
 
-                length[p.lane[i]] += 1;
+                if (!packed_is_full(word)) { at[p.lane[i]] = (char)(k + 1); }
                 packed_offset_set(offset, p.width, i, (uint32_t)(column - p.lane[i]) - (uint32_t)p.base);
-                tess_store(v->precision[l], values, at + i, val[p.entry[i]], TESS_OVERFLOW_INFINITY);
+                tess_store(v->precision[l], at + packed_values_at(word), before + i, val[p.entry[i]],
+                           TESS_OVERFLOW_INFINITY);
             }
-            at += p.count;
+            before += p.count;
             offset += packed_offset_bytes(p.count, p.width);
         }
     }
@@ -154,7 +154,7 @@ tess_status packed_host_fill(tess_context *ctx, const packed_source *source, con
 {
 #pragma omp parallel for num_threads(ctx->threads) schedule(static) if (v->nnz > HOST_SERIAL_WORK)
     for (int64_t r = 0; r < v->nslices + v->nsegments; r++) {
-        fill_slice(source, v, r, record + (int64_t)v->start[r] * PACKED_UNIT);
+        fill_slice(source, v, r, record);
     }
     return TESS_SUCCESS;
 }
@@ -162,32 +162,29 @@ tess_status packed_host_fill(tess_context *ctx, const packed_source *source, con
 static void decode_slice(const packed_source *source, const packed_view *v, int64_t slice, int32_t *col_ind,
                          double *val)
 {
-    const char *record = v->record + (int64_t)v->start[slice] * PACKED_UNIT;
-    const packed_head *head = (const packed_head *)(const void *)record;
-    const char *at_level = record + sizeof *head, *offset = record + (ptrdiff_t)head->offsets * PACKED_UNIT;
     slice_walk w;
     slice_place p;
 
     open_slice(source, v, slice, &w);
     for (int l = 0; l < v->nlevels; l++) {
-        const int places = packed_places(head->word[l]);
-        const int32_t *base = (const int32_t *)(const void *)(at_level + PACKED_SLICE);
-        const uint8_t *width = (const uint8_t *)(base + places);
-        const void *values = record + (ptrdiff_t)head->values[l] * PACKED_UNIT;
-        int at = 0;
+        const packed_section section = v->section[slice * v->nlevels + l];
+        const uint32_t word = section.word;
+        const char *at = v->record + (int64_t)section.start * PACKED_UNIT, *offset = at + packed_offsets_at(word);
+        const int32_t *base = (const int32_t *)(const void *)(at + packed_bases_at(word));
+        int before = 0;
 
-        at_level += packed_level_head(places);
         open_level(&w, l);
-        for (int k = 0; k < places && take_place(&w, &p); k++) {
+        for (int k = 0; k < packed_places(word) && take_place(&w, &p); k++) {
+            const int width = packed_place_width(at, word, k);
+
             for (int i = 0; i < p.count; i++) {
                 if (col_ind) {
-                    col_ind[p.entry[i]] =
-                        (int32_t)((uint32_t)(base[k] + p.lane[i]) + packed_offset(offset, width[k], i));
+                    col_ind[p.entry[i]] = (int32_t)((uint32_t)(base[k] + p.lane[i]) + packed_offset(offset, width, i));
                 }
-                if (val) { val[p.entry[i]] = tess_load(v->precision[l], values, at + i); }
+                if (val) { val[p.entry[i]] = tess_load(v->precision[l], at + packed_values_at(word), before + i); }
             }
-            at += p.count;
-            offset += packed_offset_bytes(p.count, width[k]);
+            before += p.count;
+            offset += packed_offset_bytes(p.count, width);
         }
     }
 }

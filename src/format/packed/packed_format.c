@@ -14,12 +14,16 @@ static const packed_storage *storage_of(const tess_matrix *a)
     return a->storage;
 }
 
+static int64_t count_sections(const packed_view *v)
+{
+    return (v->nslices + v->nsegments) * v->nlevels;
+}
+
 static void release(tess_context *ctx, packed_storage *s)
 {
     packed_view *v = &s->view;
-    const int64_t records = v->nslices + v->nsegments;
 
-    tess_device_release(ctx, (void *)(uintptr_t)v->start, records + 1, sizeof *v->start);
+    tess_device_release(ctx, s->section, count_sections(v), sizeof *s->section);
     tess_device_release(ctx, s->record, v->units, PACKED_UNIT);
     tess_device_release(ctx, (void *)(uintptr_t)v->long_row, v->nlong, sizeof *v->long_row);
     tess_device_release(ctx, (void *)(uintptr_t)v->long_segment, v->nlong > 0 ? v->nlong + 1 : 0,
@@ -140,14 +144,13 @@ static tess_status make_records(tess_context *ctx, const csr_view *csr, packed_s
     const packed_ops *ops = packed_ops_of(ctx);
     const packed_source source = source_of(s, csr);
     packed_view *v = &s->view;
-    uint32_t *start = NULL;
     int64_t units = 0;
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(plan_long(ctx, csr, v));
-    TESS_TRY(tess_device_allocate(ctx, v->nslices + v->nsegments + 1, sizeof *start, (void **)&start));
-    v->start = start;
-    TESS_TRY(ops->measure(ctx, &source, v, start, &units));
+    TESS_TRY(tess_device_allocate(ctx, count_sections(v), sizeof *s->section, (void **)&s->section));
+    v->section = s->section;
+    TESS_TRY(ops->measure(ctx, &source, v, s->section, &units));
     if (units > (int64_t)UINT32_MAX) {
         return tess_fail(ctx, TESS_OUT_OF_RANGE, "choose csr", "format packed would take %s, which is too many",
                          tess_count(units * PACKED_UNIT, "byte").text);
@@ -262,7 +265,7 @@ static int64_t packed_bytes(const tess_matrix *a)
     const packed_view *v = &storage_of(a)->view;
     const int64_t lists = v->nlong > 0 ? 2 * v->nlong + 1 : 0;
 
-    return v->units * PACKED_UNIT + (v->nslices + v->nsegments + 1) * (int64_t)sizeof *v->start +
+    return v->units * PACKED_UNIT + count_sections(v) * (int64_t)sizeof *v->section +
            lists * (int64_t)sizeof *v->long_row + v->nsegments * (int64_t)sizeof *v->segment_sum;
 }
 

@@ -3,7 +3,6 @@
  * Products of packed matrices on the host: a place of a slice at a time, so that loops over its 32 rows vectorise. Each
  * row adds its entries level after level, place after place, for any number of threads.
  */
-#include <stddef.h>
 #include <string.h>
 
 #include "device/host/host.h"
@@ -13,13 +12,11 @@
 /* Slices of a chunk: its dot products are one partial sum. Values of a level at most. */
 enum { CHUNK = 32, CHUNK_ROWS = CHUNK * PACKED_SLICE, MOST_VALUES = PACKED_SLICE * PACKED_MOST_PLACES };
 
-/* A level of a slice. */
+/* A section. */
 typedef struct level_run {
     int places, count;
-    const uint8_t *length;
-    const int32_t *base;
-    const uint8_t *width;
-    const char *offset;
+    uint32_t word;
+    const char *at;
 } level_run;
 
 /* A place in which each row has an entry. */
@@ -28,43 +25,42 @@ typedef struct level_run {
         sum[lane] += (double)value[lane] * (double)from[lane + (OFFSET)]; \
     }
 
-/* Adds the entries of a level to the sums of its rows; returns where the next level's offsets are. */
+/* Adds the entries of a section to the sums of its rows. */
 #define ADD_LEVEL(NAME, VALUE, VECTOR)                                                                              \
-    HOST_CLONES static const char *NAME(const level_run *run, const VALUE *value, const VECTOR *x,                  \
-                                        double *restrict sum)                                                       \
+    HOST_CLONES static void NAME(const level_run *run, const VALUE *value, const VECTOR *x, double *restrict sum)   \
     {                                                                                                               \
-        const bool full = run->count == run->places * PACKED_SLICE;                                                 \
-        const char *offset = run->offset;                                                                           \
+        const bool full = packed_is_full(run->word);                                                                \
+        const int32_t *base = (const int32_t *)(const void *)(run->at + packed_bases_at(run->word));                \
+        const uint8_t *length = (const uint8_t *)run->at;                                                           \
+        const char *offset = run->at + packed_offsets_at(run->word);                                                \
                                                                                                                     \
-        for (int k = 0; k < run->places && full; k++) {                                                             \
-            const VECTOR *const from = x + run->base[k];                                                            \
+        for (int k = 0; k < run->places; k++) {                                                                     \
+            const int width = packed_place_width(run->at, run->word, k);                                            \
+            const VECTOR *const from = full ? x + base[k] : x;                                                      \
             const uint8_t *const narrow = (const uint8_t *)offset;                                                  \
             const uint16_t *const middle = (const uint16_t *)(const void *)offset;                                  \
             const uint32_t *const wide = (const uint32_t *)(const void *)offset;                                    \
+            int count = PACKED_SLICE;                                                                               \
                                                                                                                     \
-            switch (run->width[k]) {                                                                                \
-            case 0: ADD_FULL(0) break;                                                                              \
-            case 1: ADD_FULL(narrow[lane]) break;                                                                   \
-            case 2: ADD_FULL(middle[lane]) break;                                                                   \
-            default: ADD_FULL((int64_t)wide[lane]) break;                                                           \
-            }                                                                                                       \
-            value += PACKED_SLICE;                                                                                  \
-            offset += packed_offset_bytes(PACKED_SLICE, run->width[k]);                                             \
-        }                                                                                                           \
-        for (int k = 0; k < run->places && !full; k++) {                                                            \
-            int count = 0;                                                                                          \
-                                                                                                                    \
-            for (int lane = 0; lane < PACKED_SLICE; lane++) {                                                       \
-                if (run->length[lane] <= k) { continue; }                                                           \
-                sum[lane] +=                                                                                        \
-                    (double)value[count] *                                                                          \
-                    (double)x[(int64_t)run->base[k] + lane + (int64_t)packed_offset(offset, run->width[k], count)]; \
-                count += 1;                                                                                         \
+            if (full) {                                                                                             \
+                switch (width) {                                                                                    \
+                case 0: ADD_FULL(0) break;                                                                          \
+                case 1: ADD_FULL(narrow[lane]) break;                                                               \
+                case 2: ADD_FULL(middle[lane]) break;                                                               \
+                default: ADD_FULL((int64_t)wide[lane]) break;                                                       \
+                }                                                                                                   \
+            } else {                                                                                                \
+                count = 0;                                                                                          \
+                for (int lane = 0; lane < PACKED_SLICE; lane++) {                                                   \
+                    if (length[lane] <= k) { continue; }                                                            \
+                    sum[lane] += (double)value[count] *                                                             \
+                                 (double)x[(int64_t)base[k] + lane + (int64_t)packed_offset(offset, width, count)]; \
+                    count += 1;                                                                                     \
+                }                                                                                                   \
             }                                                                                                       \
             value += count;                                                                                         \
-            offset += packed_offset_bytes(count, run->width[k]);                                                    \
+            offset += packed_offset_bytes(count, width);                                                            \
         }                                                                                                           \
-        return offset;                                                                                              \
     }
 ADD_LEVEL(add_fp64, double, double)
 ADD_LEVEL(add_fp32, float, double)
@@ -73,31 +69,33 @@ ADD_LEVEL(add_fp32_by_fp32, float, float)
 #undef ADD_LEVEL
 #undef ADD_FULL
 
-/* The sums of a record's rows. Values in less than FP32 are decoded to it. */
-static void sum_record(const packed_view *v, int64_t number, const void *x, bool fp32, double *sum)
+/* The sums of the rows of a slice, or of the pieces of a segment. Values in less than FP32 are decoded to it. */
+static void sum_slice(const packed_view *v, int64_t slice, const void *x, bool fp32, double *sum)
 {
-    const char *record = v->record + (int64_t)v->start[number] * PACKED_UNIT;
-    const packed_head *head = (const packed_head *)(const void *)record;
-    const char *at_level = record + sizeof *head, *offset = record + (ptrdiff_t)head->offsets * PACKED_UNIT;
     float decoded[MOST_VALUES];
 
     memset(sum, 0, PACKED_SLICE * sizeof *sum);
     for (int l = 0; l < v->nlevels; l++) {
-        const uint8_t *length = (const uint8_t *)at_level;
-        const int places = packed_places(head->word[l]);
-        const int32_t *base = (const int32_t *)(const void *)(length + PACKED_SLICE);
-        const level_run run = {places, packed_count(head->word[l]),      length,
-                               base,   (const uint8_t *)(base + places), offset};
-        const void *values = record + (ptrdiff_t)head->values[l] * PACKED_UNIT;
+        const packed_section section = v->section[slice * v->nlevels + l];
+        const char *at = v->record + (int64_t)section.start * PACKED_UNIT;
+        const void *values = at + packed_values_at(section.word);
+        const level_run run = {packed_places(section.word), packed_count(section.word), section.word, at};
 
-        at_level += packed_level_head(places);
-        if (places == 0) { continue; }
+        if (run.places == 0) { continue; }
         if (v->precision[l] == TESS_PRECISION_FP64) {
-            offset = fp32 ? add_fp64_by_fp32(&run, values, x, sum) : add_fp64(&run, values, x, sum);
+            if (fp32) {
+                add_fp64_by_fp32(&run, values, x, sum);
+            } else {
+                add_fp64(&run, values, x, sum);
+            }
         } else {
             const float *from = host_read_fp32((tess_operand){values, v->precision[l]}, 0, run.count, decoded);
 
-            offset = fp32 ? add_fp32_by_fp32(&run, from, x, sum) : add_fp32(&run, from, x, sum);
+            if (fp32) {
+                add_fp32_by_fp32(&run, from, x, sum);
+            } else {
+                add_fp32(&run, from, x, sum);
+            }
         }
     }
 }
@@ -126,7 +124,7 @@ static void multiply_chunk(const packed_view *v, const tess_spmv_args *args, int
     double sum[CHUNK_ROWS];
 
     for (int64_t s = 0; s < slices; s++) {
-        sum_record(v, begin + s, x, fp32, sum + s * PACKED_SLICE);
+        sum_slice(v, begin + s, x, fp32, sum + s * PACKED_SLICE);
     }
     if (v->nlong > 0) { place_long(v, first, first + rows, sum); }
     host_store_rows(args, v->arithmetic, first, (int)rows, sum, dots);
@@ -138,7 +136,7 @@ static void sum_segment(const packed_view *v, const tess_spmv_args *args, int64_
     const bool fp32 = args->vectors == TESS_PRECISION_FP32;
     double sum[PACKED_SLICE], all = 0.0;
 
-    sum_record(v, v->nslices + segment, fp32 ? (const void *)args->x_fp32 : args->x, fp32, sum);
+    sum_slice(v, v->nslices + segment, fp32 ? (const void *)args->x_fp32 : args->x, fp32, sum);
     for (int lane = 0; lane < PACKED_SLICE; lane++) {
         all += sum[lane];
     }

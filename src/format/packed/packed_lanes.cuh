@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The threads that share a packed record: 32 neighbours, whose slice has a row for each. */
+/* The threads that share a slice: 32 neighbours, each with a row. */
 #ifndef TESS_FORMAT_PACKED_PACKED_LANES_CUH
 #define TESS_FORMAT_PACKED_PACKED_LANES_CUH
 
@@ -12,8 +12,8 @@ struct packed_lanes {
     __device__ inline packed_lanes() : lane((int)threadIdx.x % PACKED_SLICE)
     {
     }
-    /* The record of these threads in a grid that takes one after another. */
-    __device__ static inline int64_t first_record()
+    /* The first slice of these threads in a grid that takes one after another. */
+    __device__ static inline int64_t first_slice()
     {
         return ((int64_t)blockIdx.x * GPU_BLOCK + threadIdx.x) / PACKED_SLICE;
     }

@@ -10,68 +10,68 @@
 #include "format/packed/packed_lanes.cuh"
 #include "format/select_product.cuh"
 
-/* Stands for the type of the values where levels differ. */
-struct packed_mixed {};
-
-/* Entries of a thread in flight. Blocks of a multiprocessor, for which registers must suffice. */
-enum { PACKED_AHEAD = 4, PACKED_BLOCKS = 5, PACKED_BLOCKS_MIXED = 4, PACKED_BLOCKS_WITH_DOTS = 4 };
-
-template <typename STORED, int NDOTS>
-constexpr int packed_blocks = NDOTS > 0                                   ? PACKED_BLOCKS_WITH_DOTS
-                              : std::is_same<STORED, packed_mixed>::value ? PACKED_BLOCKS_MIXED
-                                                                          : PACKED_BLOCKS;
-
-/* A row's sum, and where the offsets of the next level are. */
-template <typename ARITHMETIC>
-struct packed_run {
-    ARITHMETIC sum;
-    const char *offset;
+/* Stands for the type of the values where levels differ: a bit for each precision that a level has. */
+template <unsigned PRECISIONS>
+struct packed_mixed {
 };
 
-/* What is known of a level: rows differ in their entries; each has as many; and columns have no offsets either. */
+template <typename STORED>
+struct packed_is_mixed {
+    static constexpr bool value = false;
+};
+template <unsigned PRECISIONS>
+struct packed_is_mixed<packed_mixed<PRECISIONS>> {
+    static constexpr bool value = true;
+};
+
+/* Entries of a thread in flight: as many as base columns are read at once. Blocks of a multiprocessor, for which
+   registers must suffice. */
+enum { PACKED_AHEAD = 4, PACKED_BLOCKS = 5, PACKED_BLOCKS_MIXED = 4, PACKED_BLOCKS_WITH_DOTS = 4 };
+static_assert(PACKED_AHEAD * sizeof(int32_t) == PACKED_BASE_UNIT, "base columns in one load");
+
+template <typename STORED, int NDOTS>
+constexpr int packed_blocks = NDOTS > 0                        ? PACKED_BLOCKS_WITH_DOTS
+                              : packed_is_mixed<STORED>::value ? PACKED_BLOCKS_MIXED
+                                                               : PACKED_BLOCKS;
+
+/* What is known of a section: rows differ in their entries; each has as many; and columns have no offsets either. */
 enum packed_shape { PACKED_RAGGED, PACKED_FULL, PACKED_SHARED };
 
-/* Adds the entries of a level to the row's sum. */
+/* Adds the entries of a section to the row's sum. */
 template <typename VALUE, int SHAPE, typename VECTOR, typename ARITHMETIC>
-__device__ static __forceinline__ packed_run<ARITHMETIC> packed_add_level(const packed_lanes by, const char *head,
-                                                                          int places, const VALUE *values,
-                                                                          const VECTOR *x, packed_run<ARITHMETIC> run)
+__device__ static __forceinline__ ARITHMETIC packed_add_shape(const packed_lanes by, const char *section, uint32_t word,
+                                                              const VECTOR *x, ARITHMETIC sum)
 {
-    const int length = SHAPE != PACKED_RAGGED ? places : ((const uint8_t *)head)[by.lane];
-    const int32_t *const bases = (const int32_t *)(const void *)(head + PACKED_SLICE);
-    const uint8_t *const widths = (const uint8_t *)(bases + places);
-    int own_base = 0, own_width = 0;
+    const int places = packed_places(word);
+    const int length = SHAPE != PACKED_RAGGED ? places : ((const uint8_t *)section)[by.lane];
+    const VALUE *values = (const VALUE *)(const void *)(section + packed_values_at(word));
+    const int4 *bases = (const int4 *)(const void *)(section + packed_bases_at(word));
+    const char *offset = section + packed_offsets_at(word);
 
     for (int k = 0; k < places; k += PACKED_AHEAD) {
+        const int4 base = *bases++;
+        int32_t column[PACKED_AHEAD] = {base.x, base.y, base.z, base.w};
         VALUE value[PACKED_AHEAD];
-        int32_t column[PACKED_AHEAD];
         VECTOR factor[PACKED_AHEAD];
 
-        if (k % PACKED_SLICE == 0 && k + by.lane < places) { /* those of the next places, one a thread */
-            own_base = bases[k + by.lane];
-            if (SHAPE != PACKED_SHARED) { own_width = widths[k + by.lane]; }
-        }
 #pragma unroll
         for (int u = 0; u < PACKED_AHEAD; u++) {
-            const int base = GPU_SHUFFLE(own_base, (k + u) % PACKED_SLICE, PACKED_SLICE);
-            const int width = SHAPE == PACKED_SHARED ? 0 : GPU_SHUFFLE(own_width, (k + u) % PACKED_SLICE, PACKED_SLICE);
+            const int width = SHAPE == PACKED_SHARED || k + u >= places ? 0 : packed_place_width(section, word, k + u);
             int rank = by.lane, count = PACKED_SLICE;
 
-            column[u] = base + by.lane;
+            column[u] += by.lane;
             if (SHAPE == PACKED_RAGGED) {
                 const uint32_t lanes = by.ballot(k + u < length);
 
                 rank = by.rank(lanes);
                 count = __popc(lanes);
-            } else if (k + u >= places) {
-                count = 0;
             }
             if (k + u < length) {
                 value[u] = gpu_load_once(values + rank);
-                if (SHAPE != PACKED_SHARED) { column[u] += (int32_t)packed_offset(run.offset, width, rank); }
+                if (SHAPE != PACKED_SHARED) { column[u] += (int32_t)packed_offset(offset, width, rank); }
             }
             values += count;
-            if (SHAPE != PACKED_SHARED) { run.offset += packed_offset_bytes(count, width); }
+            if (SHAPE != PACKED_SHARED) { offset += packed_offset_bytes(count, width); }
         }
 #pragma unroll
         for (int u = 0; u < PACKED_AHEAD; u++) {
@@ -79,88 +79,91 @@ __device__ static __forceinline__ packed_run<ARITHMETIC> packed_add_level(const 
         }
 #pragma unroll
         for (int u = 0; u < PACKED_AHEAD; u++) {
-            if (k + u < length) { run.sum += tess::decode<ARITHMETIC>(value[u]) * (ARITHMETIC)factor[u]; }
+            if (k + u < length) { sum += tess::decode<ARITHMETIC>(value[u]) * (ARITHMETIC)factor[u]; }
         }
     }
-    return run;
+    return sum;
 }
 
-/* The same by the level's word. */
 template <typename VALUE, typename VECTOR, typename ARITHMETIC>
-__device__ static __forceinline__ packed_run<ARITHMETIC> packed_add_values(const packed_lanes by, const char *head,
-                                                                           uint32_t word, const char *values,
-                                                                           const VECTOR *x, packed_run<ARITHMETIC> run)
+__device__ static __forceinline__ ARITHMETIC packed_add(const packed_lanes by, const char *section, uint32_t word,
+                                                        const VECTOR *x, ARITHMETIC sum)
 {
-    const int places = packed_places(word);
-    const VALUE *const from = (const VALUE *)(const void *)values;
-
-    if (packed_count(word) != places * PACKED_SLICE) {
-        return packed_add_level<VALUE, PACKED_RAGGED>(by, head, places, from, x, run);
-    }
-    return packed_width(word) == 0 ? packed_add_level<VALUE, PACKED_SHARED>(by, head, places, from, x, run)
-                                   : packed_add_level<VALUE, PACKED_FULL>(by, head, places, from, x, run);
+    if (!packed_is_full(word)) { return packed_add_shape<VALUE, PACKED_RAGGED>(by, section, word, x, sum); }
+    return packed_width(word) == 0 ? packed_add_shape<VALUE, PACKED_SHARED>(by, section, word, x, sum)
+                                   : packed_add_shape<VALUE, PACKED_FULL>(by, section, word, x, sum);
 }
 
-/* The same for a precision that only the run knows. */
-template <typename VECTOR, typename ARITHMETIC>
-__device__ static __forceinline__ packed_run<ARITHMETIC>
-packed_add_mixed(tess_precision precision, const packed_lanes by, const char *head, uint32_t word, const char *values,
-                 const VECTOR *x, packed_run<ARITHMETIC> run)
-{
-    switch (precision) {
-#define ADD_VALUES(type, NAME) \
-    case TESS_PRECISION_##NAME: return packed_add_values<type>(by, head, word, values, x, run);
-        STORAGE_TYPES(ADD_VALUES)
-#undef ADD_VALUES
+/* The sections of a slice that these threads read next: one precision, or a level for each of the first threads. */
+template <typename STORED>
+struct packed_reader {
+    __device__ static inline packed_section read(const packed_view &v, const packed_lanes by, int64_t slice)
+    {
+        (void)by;
+        return slice < v.nslices + v.nsegments ? v.section[slice * v.nlevels + v.only] : packed_section{0, 0};
     }
-    return run;
-}
+    /* The sum of the thread's row. */
+    template <typename VECTOR, typename ARITHMETIC>
+    __device__ static inline ARITHMETIC sum(const packed_view &v, const packed_lanes by, packed_section section,
+                                            const VECTOR *x)
+    {
+        return packed_add<STORED>(by, v.record + (int64_t)section.start * PACKED_UNIT, section.word, x, (ARITHMETIC)0);
+    }
+};
 
-/* The sum of the thread's row of a record. */
-template <typename STORED, typename VECTOR, typename ARITHMETIC>
-__device__ static __forceinline__ ARITHMETIC packed_sum(const packed_view &v, const packed_lanes by, const char *record,
-                                                        const VECTOR *x)
-{
-    const packed_head *const own = (const packed_head *)(const void *)record;
-    const char *head = record + sizeof *own;
-    packed_run<ARITHMETIC> run = {0, record + own->offsets * PACKED_UNIT};
+template <unsigned PRECISIONS>
+struct packed_reader<packed_mixed<PRECISIONS>> {
+    __device__ static inline packed_section read(const packed_view &v, const packed_lanes by, int64_t slice)
+    {
+        const bool has = slice < v.nslices + v.nsegments && by.lane < v.nlevels;
 
-    if constexpr (!std::is_same<STORED, packed_mixed>::value) {
-        const char *const values = record + own->values[v.only] * PACKED_UNIT;
+        return has ? v.section[slice * v.nlevels + by.lane] : packed_section{0, 0};
+    }
+    template <typename VECTOR, typename ARITHMETIC>
+    __device__ static inline ARITHMETIC add(const packed_lanes by, const char *section, uint32_t word, const VECTOR *x,
+                                            ARITHMETIC sum)
+    {
+        switch (packed_precision(word)) {
+#define ADD_SECTION(type, NAME)                                          \
+    case TESS_PRECISION_##NAME:                                          \
+        if constexpr ((PRECISIONS >> TESS_PRECISION_##NAME & 1U) != 0) { \
+            return packed_add<type>(by, section, word, x, sum);          \
+        }                                                                \
+        break;
+            STORAGE_TYPES(ADD_SECTION)
+#undef ADD_SECTION
+        }
+        return sum;
+    }
+    template <typename VECTOR, typename ARITHMETIC>
+    __device__ static inline ARITHMETIC sum(const packed_view &v, const packed_lanes by, packed_section section,
+                                            const VECTOR *x)
+    {
+        ARITHMETIC sum = 0;
 
-        return packed_add_values<STORED>(by, head, own->word[v.only], values, x, run).sum;
-    } else {
 #pragma unroll 1
         for (int l = 0; l < v.nlevels; l++) {
-            const uint32_t word = own->word[l];
+            const uint32_t start = GPU_SHUFFLE(section.start, l, PACKED_SLICE);
+            const uint32_t word = GPU_SHUFFLE(section.word, l, PACKED_SLICE);
 
-            if (packed_places(word) == 0) { continue; }
-            run = packed_add_mixed((tess_precision)own->precision[l], by, head, word,
-                                   record + own->values[l] * PACKED_UNIT, x, run);
-            head += packed_level_head(packed_places(word));
+            sum = add(by, v.record + (int64_t)start * PACKED_UNIT, word, x, sum);
         }
-        return run.sum;
+        return sum;
     }
-}
-
-/* Whether a row of a slice is long. */
-__device__ static inline bool packed_has_long(const char *record)
-{
-    return (((const packed_head *)(const void *)record)->word[0] & PACKED_HAS_LONG) != 0;
-}
+};
 
 template <typename STORED, typename VECTOR, typename ARITHMETIC>
 __global__ static void __launch_bounds__(GPU_BLOCK)
     packed_segments_kernel(const packed_view v, const VECTOR *x, const loop_predicate predicate)
 {
+    typedef packed_reader<STORED> reader;
     const packed_lanes by;
     tess_scalars scalars;
 
     if (!loop_enter<true>(predicate, false, &scalars)) { return; }
-    for (int64_t s = by.first_record(); s < v.nsegments; s += by.step()) {
-        const char *const record = v.record + (int64_t)v.start[v.nslices + s] * PACKED_UNIT;
-        const ARITHMETIC own = packed_sum<STORED, VECTOR, ARITHMETIC>(v, by, record, x);
-        const double all = lanes_sum((double)own, PACKED_SLICE);
+    for (int64_t s = by.first_slice(); s < v.nsegments; s += by.step()) {
+        const packed_section section = reader::read(v, by, v.nslices + s);
+        const double all = lanes_sum((double)reader::template sum<VECTOR, ARITHMETIC>(v, by, section, x), PACKED_SLICE);
 
         if (by.lane == 0) { v.segment_sum[s] = all; }
     }
@@ -180,24 +183,30 @@ __device__ static inline ARITHMETIC packed_long_sum(const packed_view &v, int64_
     return (ARITHMETIC)all;
 }
 
+/* The sections of the next slice are on their way while one is summed. */
 template <typename STORED, typename VECTOR, typename ARITHMETIC, int NDOTS, bool STEP>
 __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, (packed_blocks<STORED, NDOTS>))
     packed_kernel(const packed_view v, const tess_spmv_args args, const loop_predicate predicate,
                   const reduce_target target)
 {
+    typedef packed_reader<STORED> reader;
     const packed_lanes by;
     const VECTOR *const x = factors_of<VECTOR>(args);
     double dots[NDOTS > 0 ? NDOTS : 1] = {};
     tess_scalars scalars;
 
     if (!loop_enter<true>(predicate, NDOTS > 0, &scalars)) { return; }
-    for (int64_t slice = by.first_record(); slice < v.nslices; slice += by.step()) {
-        const char *const record = v.record + (int64_t)v.start[slice] * PACKED_UNIT;
+    packed_section next = reader::read(v, by, by.first_slice());
+    for (int64_t slice = by.first_slice(); slice < v.nslices; slice += by.step()) {
+        const packed_section section = next;
         const int64_t row = slice * PACKED_SLICE + by.lane;
 
-        ARITHMETIC sum = packed_sum<STORED, VECTOR, ARITHMETIC>(v, by, record, x);
+        next = reader::read(v, by, slice + by.step());
+        ARITHMETIC sum = reader::template sum<VECTOR, ARITHMETIC>(v, by, section, x);
 
-        if (packed_has_long(record)) { sum = packed_long_sum(v, row, sum); }
+        if (v.nlong > 0 && by.ballot((section.word & PACKED_HAS_LONG) != 0) != 0) {
+            sum = packed_long_sum(v, row, sum);
+        }
         store_row<VECTOR, NDOTS, STEP>(v, args, row, sum, dots);
     }
     if (NDOTS > 0) { grid_reduce(dots, target); }
@@ -210,7 +219,7 @@ struct packed_products {
     static tess_status launch(tess_context *ctx, const packed_view *v, const tess_spmv_args *args)
     {
         const int64_t threads = v->nslices * PACKED_SLICE, needed = (threads + GPU_BLOCK - 1) / GPU_BLOCK;
-        const unsigned grid = NDOTS > 0 ? gpu_grid(ctx, threads, PACKED_BLOCKS_WITH_DOTS) : (unsigned)needed;
+        const unsigned grid = gpu_grid(ctx, threads, packed_blocks<STORED, NDOTS>);
         const VECTOR *x = sizeof(VECTOR) == sizeof(double) ? (const VECTOR *)(const void *)args->x
                                                            : (const VECTOR *)(const void *)args->x_fp32;
         loop_predicate predicate;

@@ -7,25 +7,18 @@
 #include "base/precision_traits.h"
 #include "format/packed/packed.h"
 
-/* ---- the head of a record ---- */
+/* ---- the word of a section ---- */
 
 /*
- * The word of a level has its places (entries of its longest row), all its entries, and the bytes of an offset where
- * all places have the same; the first word also says whether a row of the slice is long. Where values and offsets begin
- * is in units of PACKED_UNIT.
+ * Its places (entries of the longest row), all its entries, the bytes of an offset where all places have the same, and
+ * the precision. Each word of a slice also says whether a row of it is long.
  */
-typedef struct packed_head {
-    uint32_t word[TESS_MAX_LEVELS];
-    uint16_t values[TESS_MAX_LEVELS];
-    uint16_t offsets, unused;
-    uint8_t precision[TESS_MAX_LEVELS]; /* tess_precision */
-} packed_head;
-
 enum {
     PACKED_COUNT_SHIFT = 8,
     PACKED_COUNT_MASK = (1 << 13) - 1, /* 32 rows of 255 entries are fewer */
     PACKED_WIDTH_SHIFT = 21,
-    PACKED_WIDTHS_DIFFER = 7
+    PACKED_WIDTHS_DIFFER = 7,
+    PACKED_PRECISION_SHIFT = 24
 };
 #define PACKED_HAS_LONG 0x80000000U
 
@@ -39,36 +32,62 @@ TESS_HD int packed_count(uint32_t word)
     return (int)(word >> PACKED_COUNT_SHIFT & PACKED_COUNT_MASK);
 }
 
-/* Bytes of an offset at every place; PACKED_WIDTHS_DIFFER: as the record says. */
+/* Bytes of an offset at every place; PACKED_WIDTHS_DIFFER: as the section says. */
 TESS_HD int packed_width(uint32_t word)
 {
     return (int)(word >> PACKED_WIDTH_SHIFT & 7U);
 }
 
-TESS_HD uint32_t packed_word(int places, int count, int width)
+TESS_HD tess_precision packed_precision(uint32_t word)
 {
-    return (uint32_t)places | (uint32_t)count << PACKED_COUNT_SHIFT | (uint32_t)width << PACKED_WIDTH_SHIFT;
+    return (tess_precision)(word >> PACKED_PRECISION_SHIFT & 0xFU);
 }
 
-/* ---- places in a record ---- */
+TESS_HD uint32_t packed_word(int places, int count, int width, tess_precision precision, bool has_long)
+{
+    return (uint32_t)places | (uint32_t)count << PACKED_COUNT_SHIFT | (uint32_t)width << PACKED_WIDTH_SHIFT |
+           (uint32_t)precision << PACKED_PRECISION_SHIFT | (has_long ? PACKED_HAS_LONG : 0U);
+}
 
-enum { PACKED_OFFSET_UNIT = 4 };
+/* Whether each row has as many entries as the others. */
+TESS_HD bool packed_is_full(uint32_t word)
+{
+    return packed_count(word) == packed_places(word) * PACKED_SLICE;
+}
+
+/* ---- places in a section, in bytes from its begin ---- */
+
+enum { PACKED_OFFSET_UNIT = 4, PACKED_BASE_UNIT = 16 };
 
 TESS_HD int packed_round(int bytes, int unit)
 {
     return (bytes + unit - 1) / unit * unit;
 }
 
-/* Bytes of a level before its values. */
-TESS_HD int packed_level_head(int places)
+/* Of the base columns; the lengths of rows, if any, are before them. */
+TESS_HD int packed_bases_at(uint32_t word)
 {
-    return places == 0 ? 0 : PACKED_SLICE + 4 * places + packed_round(places, 4);
+    return packed_is_full(word) ? 0 : PACKED_SLICE;
 }
 
-/* Bytes of a level's values, up to where the next ones begin. */
-TESS_HD int packed_value_bytes(tess_precision precision, int count)
+/* Of the bytes of offsets, if places differ in them. */
+TESS_HD int packed_widths_at(uint32_t word)
 {
-    return packed_round(count * (int)tess_storage_bytes(precision), PACKED_UNIT);
+    return packed_bases_at(word) + packed_round(4 * packed_places(word), PACKED_BASE_UNIT);
+}
+
+TESS_HD int packed_values_at(uint32_t word)
+{
+    const int widths = packed_width(word) == PACKED_WIDTHS_DIFFER ? packed_places(word) : 0;
+
+    return packed_round(packed_widths_at(word) + widths, PACKED_UNIT);
+}
+
+TESS_HD int packed_offsets_at(uint32_t word)
+{
+    const int bytes = packed_count(word) * (int)tess_storage_bytes(packed_precision(word));
+
+    return packed_round(packed_values_at(word) + bytes, PACKED_OFFSET_UNIT);
 }
 
 /* Bytes of the offsets of a place. */
@@ -103,23 +122,10 @@ TESS_HD void packed_offset_set(char *at, int width, int i, uint32_t offset)
     }
 }
 
-/* Completes a head that has its words; returns where the offsets begin, in bytes. */
-TESS_HD int packed_place_parts(const packed_view *v, packed_head *head)
+/* Bytes of an offset at place k of a section. */
+TESS_HD int packed_place_width(const char *section, uint32_t word, int k)
 {
-    int at = (int)sizeof *head;
-
-    for (int l = 0; l < v->nlevels; l++) {
-        at += packed_level_head(packed_places(head->word[l]));
-    }
-    at = packed_round(at, PACKED_UNIT);
-    for (int l = 0; l < TESS_MAX_LEVELS; l++) {
-        head->values[l] = (uint16_t)(at / PACKED_UNIT);
-        head->precision[l] = (uint8_t)v->precision[l];
-        if (l < v->nlevels) { at += packed_value_bytes(v->precision[l], packed_count(head->word[l])); }
-    }
-    head->offsets = (uint16_t)(at / PACKED_UNIT);
-    head->unused = 0;
-    return at;
+    return packed_width(word) == PACKED_WIDTHS_DIFFER ? section[packed_widths_at(word) + k] : packed_width(word);
 }
 
 /* ---- the entries of a row of a slice ---- */
@@ -174,7 +180,7 @@ TESS_HD packed_range packed_piece(const csr_view *csr, const packed_view *v, int
     return r;
 }
 
-/* Of record `slice`: a row that is not long, or a piece of a segment. */
+/* Of a slice: a row that is not long; or of a segment, after the slices: a piece. */
 TESS_HD packed_range packed_range_of(const csr_view *csr, const packed_view *v, int64_t slice, int lane)
 {
     const int64_t row = slice * PACKED_SLICE + lane;
