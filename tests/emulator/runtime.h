@@ -76,6 +76,8 @@ emulatedError_t emulatedMallocBytes(void **pointer, size_t bytes);
 emulatedError_t emulatedMemGetInfo(size_t *spare, size_t *total);
 void emulatedKeepWithin(void *pointer, size_t bytes, size_t capacity, emulatedStream_t stream);
 emulatedError_t emulatedFree(void *pointer);
+emulatedError_t emulatedHostAllocMapped(void **pointer, size_t bytes);
+emulatedError_t emulatedFreeHost(void *pointer);
 emulatedError_t emulatedMemPoolCreate(emulatedMemPool_t *pool, const emulatedMemPoolProps *properties);
 emulatedError_t emulatedMemPoolDestroy(emulatedMemPool_t pool);
 emulatedError_t emulatedMemPoolSetAttribute(emulatedMemPool_t pool, emulatedMemPoolAttr attribute, void *value);

@@ -15,6 +15,7 @@
 #endif
 
 #include <execinfo.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -30,6 +31,133 @@
 struct emulator_recording {
     std::vector<std::function<void()>> work;
 };
+
+namespace emulator {
+
+namespace {
+
+/*
+ * The device's memory. The host's threads have it only while a stream works, so that host code that follows a pointer
+ * of the device ends with a segmentation fault, as it does beside a device. An array that was released is given out
+ * again after others, and AddressSanitizer hears what nobody has.
+ */
+class device_memory {
+  public:
+    void *allocate(size_t bytes)
+    {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        const size_t span = span_of(bytes);
+        const auto spare = spare_.find(span);
+        char *array = next_;
+
+        if (spare != spare_.end()) {
+            array = spare->second;
+            spare_.erase(spare);
+        } else if (!extend(span)) {
+            return nullptr;
+        } else if (!array) {
+            array = begin_;
+        }
+        live_[array] = span;
+        tell(array, bytes, true);
+        tell(array + bytes, span - bytes, false);
+        return array;
+    }
+    void release(void *pointer)
+    {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        const auto found = live_.find(static_cast<char *>(pointer));
+
+        if (found == live_.end()) { abort(); }
+        resting_.push_back(*found);
+        resting_bytes_ += found->second;
+        (void)madvise(found->first, found->second, MADV_DONTNEED);
+        tell(found->first, found->second, false);
+        live_.erase(found);
+        while (resting_bytes_ > MOST_RESTING) {
+            spare_.insert({resting_.front().second, resting_.front().first});
+            resting_bytes_ -= resting_.front().second;
+            resting_.pop_front();
+        }
+    }
+    // Between these calls a stream works.
+    void open()
+    {
+        const std::lock_guard<std::mutex> lock(mutex_);
+
+        if (users_++ == 0) { protect(begin_, next_); }
+    }
+    void close()
+    {
+        const std::lock_guard<std::mutex> lock(mutex_);
+
+        if (--users_ == 0) { protect(begin_, next_); }
+    }
+
+  private:
+    static constexpr size_t PAGE = 4096, SPACE = size_t{1} << 40, MOST_RESTING = size_t{1} << 24;
+
+    // Pages for an array and one that nobody has, of few sizes: powers of two and what is halfway.
+    static size_t span_of(size_t bytes)
+    {
+        size_t span = 2 * PAGE;
+
+        while (span < bytes + PAGE) {
+            span = (span & (span - 1)) == 0 ? span + span / 2 : span / 3 * 4;
+        }
+        return span;
+    }
+    bool extend(size_t span)
+    {
+        if (!begin_) {
+            void *const all = mmap(nullptr, SPACE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+            if (all == MAP_FAILED) { return false; }
+            begin_ = next_ = static_cast<char *>(all);
+        }
+        if (span > SPACE - static_cast<size_t>(next_ - begin_)) { return false; }
+        next_ += span;
+        protect(next_ - span, next_);
+        return true;
+    }
+    void protect(char *from, char *to)
+    {
+        const int rights = users_ > 0 ? PROT_READ | PROT_WRITE : PROT_NONE;
+
+        if (from != to && mprotect(from, static_cast<size_t>(to - from), rights) != 0) { abort(); }
+    }
+    static void tell(char *from, size_t bytes, bool usable)
+    {
+#ifdef __SANITIZE_ADDRESS__
+        if (usable) {
+            ASAN_UNPOISON_MEMORY_REGION(from, bytes);
+        } else {
+            ASAN_POISON_MEMORY_REGION(from, bytes);
+        }
+#else
+        (void)from, (void)bytes, (void)usable;
+#endif
+    }
+
+    std::mutex mutex_;
+    char *begin_ = nullptr, *next_ = nullptr;
+    std::map<char *, size_t> live_;                 // and their spans
+    std::deque<std::pair<char *, size_t>> resting_; // released a while ago
+    std::multimap<size_t, char *> spare_;           // spans to give out
+    size_t resting_bytes_ = 0;
+    int users_ = 0;
+};
+
+device_memory &memory()
+{
+    static device_memory &all = *new device_memory; // for streams that outlive static objects
+
+    return all;
+}
+
+} // namespace
+
+} // namespace emulator
 
 // A stream: queued work runs in order on a thread of its own.
 struct emulator_queue {
@@ -73,6 +201,7 @@ struct emulator_queue {
     void serve()
     {
         std::unique_lock<std::mutex> lock(mutex);
+        bool open = false; // the device's memory, for this stream
 
         for (;;) {
             changed.wait(lock, [&] { return ending || !work.empty(); });
@@ -81,9 +210,12 @@ struct emulator_queue {
 
             work.pop_front();
             lock.unlock();
+            if (!open) { emulator::memory().open(); }
             one();
             one = nullptr;
             lock.lock();
+            open = pending > 1;
+            if (!open) { emulator::memory().close(); }
             pending -= 1;
             if (pending == 0) { changed.notify_all(); }
         }
@@ -312,15 +444,32 @@ emulatedError_t emulatedFuncSetAttribute(const void *, emulatedFuncAttribute, in
     return emulatedSuccess;
 }
 
+/* What is fresh holds no zeros. */
+static void begin_array(void *array, size_t bytes)
+{
+    if (bytes < emulator::MEMORY / 64) { memset(array, 0x7f, bytes); }
+}
+
 emulatedError_t emulatedMallocBytes(void **pointer, size_t bytes)
 {
     // The size is not rounded up, so that an access beyond it is an error.
     *pointer = nullptr;
     if (emulator::is_injected()) { return fails(emulatedErrorMemoryAllocation); }
-    if (bytes > emulator::MEMORY || posix_memalign(pointer, 256, bytes > 0 ? bytes : 1) != 0) {
+    if (bytes <= emulator::MEMORY) { *pointer = emulator::memory().allocate(bytes > 0 ? bytes : 1); }
+    if (!*pointer) { return fails(emulatedErrorMemoryAllocation); }
+    emulator::memory().open();
+    begin_array(*pointer, bytes);
+    emulator::memory().close();
+    return emulatedSuccess;
+}
+
+emulatedError_t emulatedHostAllocMapped(void **pointer, size_t bytes)
+{
+    *pointer = nullptr;
+    if (emulator::is_injected() || posix_memalign(pointer, 256, bytes > 0 ? bytes : 1) != 0) {
         return fails(emulatedErrorMemoryAllocation);
     }
-    if (bytes < emulator::MEMORY / 64) { memset(*pointer, 0x7f, bytes); }
+    begin_array(*pointer, bytes);
     return emulatedSuccess;
 }
 
@@ -344,8 +493,7 @@ void emulatedKeepWithin(void *pointer, size_t bytes, size_t capacity, emulatedSt
 #endif
 }
 
-// As a device does, after all queued work, which may still use the memory.
-emulatedError_t emulatedFree(void *pointer)
+static void wait_for_streams()
 {
     emulator::open_streams &all = emulator::streams();
     const std::lock_guard<std::mutex> lock(all.mutex);
@@ -354,6 +502,19 @@ emulatedError_t emulatedFree(void *pointer)
     for (emulator_queue *one : all.made) {
         one->wait();
     }
+}
+
+// As a device does, after all queued work, which may still use the memory.
+emulatedError_t emulatedFree(void *pointer)
+{
+    wait_for_streams();
+    if (pointer) { emulator::memory().release(pointer); }
+    return emulatedSuccess;
+}
+
+emulatedError_t emulatedFreeHost(void *pointer)
+{
+    wait_for_streams();
     free(pointer);
     return emulatedSuccess;
 }
@@ -481,7 +642,7 @@ emulatedError_t emulatedFreeAsync(void *pointer, emulatedStream_t stream)
         found->second.pool->used -= found->second.bytes;
         all.arrays.erase(found);
     }
-    emulator::of(stream)->add([pointer] { free(pointer); });
+    emulator::of(stream)->add([pointer] { emulator::memory().release(pointer); });
     return emulatedSuccess;
 }
 

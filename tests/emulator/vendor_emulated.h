@@ -42,8 +42,8 @@ static inline emulatedError_t emulatedMalloc(T **pointer, size_t bytes)
 
 // AddressSanitizer hears of it.
 #define GPU_KEEP_WITHIN(pointer, bytes, capacity, stream) emulatedKeepWithin(pointer, bytes, capacity, stream)
-#define GPU_HOST_ALLOC_MAPPED(pointer, bytes) emulatedMallocBytes(pointer, bytes)
-#define GPU_HOST_FREE(pointer) emulatedFree(pointer)
+#define GPU_HOST_ALLOC_MAPPED(pointer, bytes) emulatedHostAllocMapped(pointer, bytes)
+#define GPU_HOST_FREE(pointer) emulatedFreeHost(pointer)
 #define GPU_GRAPH_INSTANTIATE(executable, graph) emulatedGraphInstantiate(executable, graph)
 
 /* ---- what kernels call ---- */

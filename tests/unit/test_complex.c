@@ -185,6 +185,16 @@ static double backward_error(const oracle_csr *a, const double complex *val, con
     return worst;
 }
 
+/* A residual norm for each iteration, the last of which meets the tolerance. */
+static void check_history(const tess_solve_result *result)
+{
+    assert_int_equal(result->history_length, result->iterations + 1);
+    for (int64_t i = 0; i < result->history_length; i++) {
+        assert_true(isfinite(result->history[i]) && result->history[i] >= 0.0);
+    }
+    assert_at_most(result->history[result->iterations], 1e-9 * result->history[0]);
+}
+
 /* The number of iterations. */
 static int64_t solve_and_check(tess_context *ctx, const oracle_csr *pattern, const double complex *val,
                                const tess_matrix *a, const tess_solve_options *options)
@@ -201,6 +211,7 @@ static int64_t solve_and_check(tess_context *ctx, const oracle_csr *pattern, con
     assert_true(result.converged);
     assert_true(result.verified);
     assert_at_most(backward_error(pattern, val, b, x), 1e-9); /* rtol is 1e-10 of ||b|| */
+    check_history(&result);
     tess_solver_destroy(solver);
     free(x);
     free(b);
