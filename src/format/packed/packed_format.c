@@ -24,7 +24,7 @@ static void release(tess_context *ctx, packed_storage *s)
     packed_view *v = &s->view;
 
     tess_device_release(ctx, s->section, count_sections(v), sizeof *s->section);
-    tess_device_release(ctx, s->record, v->units, PACKED_UNIT);
+    tess_device_release(ctx, s->record, s->record ? v->units + 1 : 0, PACKED_UNIT);
     tess_device_release(ctx, (void *)(uintptr_t)v->long_row, v->nlong, sizeof *v->long_row);
     tess_device_release(ctx, (void *)(uintptr_t)v->long_segment, v->nlong > 0 ? v->nlong + 1 : 0,
                         sizeof *v->long_segment);
@@ -155,10 +155,10 @@ static tess_status make_records(tess_context *ctx, const csr_view *csr, packed_s
         return tess_fail(ctx, TESS_OUT_OF_RANGE, "choose csr", "format packed would take %s, which is too many",
                          tess_count(units * PACKED_UNIT, "byte").text);
     }
-    TESS_TRY(tess_device_allocate(ctx, units, PACKED_UNIT, (void **)&s->record));
+    TESS_TRY(tess_device_allocate(ctx, units + 1, PACKED_UNIT, (void **)&s->record));
     v->record = s->record;
     v->units = units;
-    TESS_TRY(ctx->backend->zero(ctx, s->record, (size_t)units * PACKED_UNIT));
+    TESS_TRY(ctx->backend->zero(ctx, s->record, (size_t)(units + 1) * PACKED_UNIT));
     status = ops->fill(ctx, &source, v, s->record);
 cleanup:
     return status;

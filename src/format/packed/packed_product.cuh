@@ -37,6 +37,16 @@ constexpr int packed_blocks = NDOTS > 0                        ? PACKED_BLOCKS_W
 /* What is known of a section: rows differ in their entries; each has as many; and columns have no offsets either. */
 enum packed_shape { PACKED_RAGGED, PACKED_FULL, PACKED_SHARED };
 
+/* Offset `i` of those at `at`, of 0, 1, 2 or 4 bytes. One load for all of them: branches would keep the loads of the
+   next places waiting. */
+__device__ static __forceinline__ int32_t packed_load_offset(const char *at, int width, int i)
+{
+    const int byte = i * width, shift = byte % 4 * 8;
+    const uint32_t mask = width == 4 ? ~0U : (1U << (8 * width)) - 1U;
+
+    return (int32_t)(*(const uint32_t *)(const void *)(at + (byte - byte % 4)) >> shift & mask);
+}
+
 /* Adds the entries of a section to the row's sum. */
 template <typename VALUE, int SHAPE, typename VECTOR, typename ARITHMETIC>
 __device__ static __forceinline__ ARITHMETIC packed_add_shape(const packed_lanes by, const char *section, uint32_t word,
@@ -46,17 +56,21 @@ __device__ static __forceinline__ ARITHMETIC packed_add_shape(const packed_lanes
     const int length = SHAPE != PACKED_RAGGED ? places : ((const uint8_t *)section)[by.lane];
     const VALUE *values = (const VALUE *)(const void *)(section + packed_values_at(word));
     const int4 *bases = (const int4 *)(const void *)(section + packed_bases_at(word));
+    const uint32_t *widths = (const uint32_t *)(const void *)(section + packed_widths_at(word));
     const char *offset = section + packed_offsets_at(word);
+    const bool differ = packed_width(word) == PACKED_WIDTHS_DIFFER;
+    const uint32_t same = (uint32_t)packed_width(word) * 0x01010101U;
 
     for (int k = 0; k < places; k += PACKED_AHEAD) {
         const int4 base = *bases++;
+        const uint32_t width_bytes = SHAPE == PACKED_SHARED ? 0U : differ ? *widths++ : same;
         int32_t column[PACKED_AHEAD] = {base.x, base.y, base.z, base.w};
         VALUE value[PACKED_AHEAD];
         VECTOR factor[PACKED_AHEAD];
 
 #pragma unroll
         for (int u = 0; u < PACKED_AHEAD; u++) {
-            const int width = SHAPE == PACKED_SHARED || k + u >= places ? 0 : packed_place_width(section, word, k + u);
+            const int width = (int)(width_bytes >> (8 * u) & 0xFFU);
             int rank = by.lane, count = PACKED_SLICE;
 
             column[u] += by.lane;
@@ -68,7 +82,7 @@ __device__ static __forceinline__ ARITHMETIC packed_add_shape(const packed_lanes
             }
             if (k + u < length) {
                 value[u] = gpu_load_once(values + rank);
-                if (SHAPE != PACKED_SHARED) { column[u] += (int32_t)packed_offset(offset, width, rank); }
+                if (SHAPE != PACKED_SHARED) { column[u] += packed_load_offset(offset, width, rank); }
             }
             values += count;
             if (SHAPE != PACKED_SHARED) { offset += packed_offset_bytes(count, width); }

@@ -78,7 +78,7 @@ TESS_HD int packed_widths_at(uint32_t word)
 
 TESS_HD int packed_values_at(uint32_t word)
 {
-    const int widths = packed_width(word) == PACKED_WIDTHS_DIFFER ? packed_places(word) : 0;
+    const int widths = packed_width(word) == PACKED_WIDTHS_DIFFER ? packed_round(packed_places(word), 4) : 0;
 
     return packed_round(packed_widths_at(word) + widths, PACKED_UNIT);
 }
