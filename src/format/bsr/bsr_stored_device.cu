@@ -8,6 +8,7 @@
  * As on the host, a place without an entry is multiplied as 0, and a sum that is NaN is computed again by the masks.
  * Compiled separately for each precision.
  */
+#include "base/search.h"
 #include "format/bsr/bsr_rows.h"
 #include "format/select_product.cuh"
 
@@ -178,23 +179,6 @@ struct complex_sums {
     }
 };
 
-/* The place of a block row in the list of long ones, which it is in; or of a segment's row. */
-__device__ static inline int64_t find_long(const int32_t *list, int64_t count, int64_t number)
-{
-    int64_t low = 0, high = count - 1;
-
-    while (low < high) {
-        const int64_t middle = (low + high + 1) / 2;
-
-        if (list[middle] <= number) {
-            low = middle;
-        } else {
-            high = middle - 1;
-        }
-    }
-    return low;
-}
-
 /* Sums of segments: a wave each. */
 template <template <typename, typename, typename> class SUMS, typename STORED, typename VECTOR, typename ARITHMETIC>
 __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, tuning::BLOCKS)
@@ -208,7 +192,7 @@ __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, tuning::BLOCKS)
 
     if (!loop_enter<true>(predicate, false, &scalars)) { return; }
     if (s < v.nsegments) {
-        const int64_t j = find_long(v.long_segment, v.nlong, s);
+        const int64_t j = tess_last_up_to(v.long_segment, v.nlong, s);
 
         row = v.long_row[j];
         begin = bsr_offset(&v, row) + (s - v.long_segment[j]) * bsr_segment(&v);
@@ -228,7 +212,7 @@ __device__ static inline auto sum_block_row(const bsr_view &v, const VECTOR *x, 
     const int64_t begin = exists ? bsr_offset(&v, block_row) : 0, end = exists ? bsr_offset(&v, block_row + 1) : 0;
 
     const bool is_long = v.nlong > 0 && end - begin > bsr_most_of_group(&v);
-    const int64_t j = is_long ? find_long(v.long_row, v.nlong, block_row) : 0;
+    const int64_t j = is_long ? tess_last_up_to(v.long_row, v.nlong, block_row) : 0;
 
     return sums.together(v, by,
                          is_long ? sums.add_segments(v, v.long_segment[j], v.long_segment[j + 1])

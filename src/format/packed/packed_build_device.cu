@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Building packed records on the GPU, and decoding them: a thread for each row of a slice. */
 #include "device/gpu/scan.cuh"
+#include "format/decode_entries.cuh"
 #include "format/packed/packed_lanes.cuh"
 
 /* A row's next entry at the level that is walked, and the places that all rows have come to. */
@@ -239,20 +240,10 @@ extern "C" tess_status packed_gpu_decode(tess_context *ctx, const packed_source 
                                          int32_t *col_ind, double *val)
 {
     gpu_scope scope(ctx);
-    int32_t *device_columns = NULL;
-    double *device_values = NULL;
-    tess_status status = TESS_SUCCESS;
 
-    if (v->nnz == 0) { return TESS_SUCCESS; }
-    if (col_ind) { TESS_TRY(tess_device_allocate(ctx, v->nnz, sizeof *col_ind, (void **)&device_columns)); }
-    if (val) { TESS_TRY(tess_device_allocate(ctx, v->nnz, sizeof *val, (void **)&device_values)); }
-    decode_kernel<<<grid_of(ctx, v), GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(*source->csr, *source, *v, device_columns,
-                                                                         device_values);
-    TESS_TRY(gpu_check_launch(ctx, "decoding packed slices"));
-    if (col_ind) { TESS_TRY(ctx->backend->download(ctx, col_ind, device_columns, (size_t)v->nnz * sizeof *col_ind)); }
-    if (val) { TESS_TRY(ctx->backend->download(ctx, val, device_values, (size_t)v->nnz * sizeof *val)); }
-cleanup:
-    tess_device_release(ctx, device_columns, v->nnz, sizeof *col_ind);
-    tess_device_release(ctx, device_values, v->nnz, sizeof *val);
-    return status;
+    return gpu_decode_entries(ctx, v->nnz, col_ind, val, [&](int32_t *columns, double *values) {
+        decode_kernel<<<grid_of(ctx, v), GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(*source->csr, *source, *v, columns,
+                                                                             values);
+        return gpu_check_launch(ctx, "decoding packed slices");
+    });
 }

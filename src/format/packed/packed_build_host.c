@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Building packed records on the host, and decoding them: a slice at a time. */
-#include <string.h>
-
 #include "device/host/host.h"
 #include "format/packed/packed_slices.h"
 
@@ -131,7 +129,6 @@ static void fill_slice(const packed_source *source, const packed_view *v, int64_
         int before = 0;
 
         if (packed_places(word) == 0) { continue; }
-        if (!packed_is_full(word)) { memset(at, 0, PACKED_SLICE); }
         open_level(&w, l);
         for (int k = 0; take_place(&w, &p); k++) {
             base[k] = p.base;

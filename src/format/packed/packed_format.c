@@ -227,7 +227,9 @@ static tess_status packed_prepare(const tess_matrix *a)
 static tess_status multiply_transposed(const tess_matrix *a, const tess_spmv_args *args)
 {
     const tess_assignment_summary *summary = &storage_of(a)->summary;
+    tess_status status = tess_spmv_require_fp64_vectors(a, args);
 
+    if (status != TESS_SUCCESS) { return status; }
     if (a->precision != TESS_PRECISION_FP64 || summary->nonzeros_at[0] != a->nnz) {
         return tess_fail(a->ctx, TESS_UNSUPPORTED, "multiply with the FP64 matrix",
                          "packed entries below fp64 have no transposed product");

@@ -103,7 +103,7 @@ static void sum_slice(const packed_view *v, int64_t slice, const void *x, bool f
 /* Puts the sums of long rows among those of a chunk, which begins at row `first`. */
 static void place_long(const packed_view *v, int64_t first, int64_t end, double *sum)
 {
-    for (int64_t j = packed_find(v->long_row, v->nlong, first); j < v->nlong && v->long_row[j] < end; j++) {
+    for (int64_t j = tess_last_up_to(v->long_row, v->nlong, first); j < v->nlong && v->long_row[j] < end; j++) {
         double all = 0.0;
 
         if (v->long_row[j] < first) { continue; }

@@ -13,6 +13,8 @@
 /* Stands for the type of the values where levels differ: a bit for each precision that a level has. */
 template <unsigned PRECISIONS>
 struct packed_mixed {
+    template <typename STORAGE>
+    static constexpr bool has = (PRECISIONS >> tess::storage_traits<STORAGE>::precision & 1U) != 0;
 };
 
 template <typename STORED>
@@ -55,16 +57,16 @@ __device__ static __forceinline__ ARITHMETIC packed_add_shape(const packed_lanes
     const int places = packed_places(word);
     const int length = SHAPE != PACKED_RAGGED ? places : ((const uint8_t *)section)[by.lane];
     const VALUE *values = (const VALUE *)(const void *)(section + packed_values_at(word));
-    const int4 *bases = (const int4 *)(const void *)(section + packed_bases_at(word));
+    const uint4 *bases = (const uint4 *)(const void *)(section + packed_bases_at(word));
     const uint32_t *widths = (const uint32_t *)(const void *)(section + packed_widths_at(word));
     const char *offset = section + packed_offsets_at(word);
     const bool differ = packed_width(word) == PACKED_WIDTHS_DIFFER;
     const uint32_t same = (uint32_t)packed_width(word) * 0x01010101U;
 
     for (int k = 0; k < places; k += PACKED_AHEAD) {
-        const int4 base = *bases++;
+        const uint4 base = *bases++;
         const uint32_t width_bytes = SHAPE == PACKED_SHARED ? 0U : differ ? *widths++ : same;
-        int32_t column[PACKED_AHEAD] = {base.x, base.y, base.z, base.w};
+        int32_t column[PACKED_AHEAD] = {(int32_t)base.x, (int32_t)base.y, (int32_t)base.z, (int32_t)base.w};
         VALUE value[PACKED_AHEAD];
         VECTOR factor[PACKED_AHEAD];
 
@@ -137,17 +139,13 @@ struct packed_reader<packed_mixed<PRECISIONS>> {
     __device__ static inline ARITHMETIC add(const packed_lanes by, const char *section, uint32_t word, const VECTOR *x,
                                             ARITHMETIC sum)
     {
-        switch (packed_precision(word)) {
-#define ADD_SECTION(type, NAME)                                          \
-    case TESS_PRECISION_##NAME:                                          \
-        if constexpr ((PRECISIONS >> TESS_PRECISION_##NAME & 1U) != 0) { \
-            return packed_add<type>(by, section, word, x, sum);          \
-        }                                                                \
-        break;
-            STORAGE_TYPES(ADD_SECTION)
-#undef ADD_SECTION
-        }
-        return sum;
+        return gpu_value_by_storage<packed_mixed<PRECISIONS>>(
+            packed_precision(word), sum,
+            [](auto stored, const packed_lanes threads, const char *at, uint32_t about, const VECTOR *from,
+               ARITHMETIC before) {
+                return packed_add<typename decltype(stored)::type>(threads, at, about, from, before);
+            },
+            by, section, word, x, sum);
     }
     template <typename VECTOR, typename ARITHMETIC>
     __device__ static inline ARITHMETIC sum(const packed_view &v, const packed_lanes by, packed_section section,
@@ -187,7 +185,7 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
 template <typename ARITHMETIC>
 __device__ static inline ARITHMETIC packed_long_sum(const packed_view &v, int64_t row, ARITHMETIC sum)
 {
-    const int64_t j = packed_find(v.long_row, v.nlong, row);
+    const int64_t j = tess_last_up_to(v.long_row, v.nlong, row);
     double all = 0.0;
 
     if (v.long_row[j] != row) { return sum; }

@@ -5,6 +5,7 @@
 
 #include "base/offsets.h"
 #include "base/precision_traits.h"
+#include "base/search.h"
 #include "format/packed/packed.h"
 
 /* ---- the word of a section ---- */
@@ -141,23 +142,6 @@ TESS_HD int64_t packed_row_length(const csr_view *csr, int64_t row)
            tess_row_offset(csr->row_ptr, csr->row_ptr_bits, row);
 }
 
-/* The place of the last number of an ascending list that is at most `number`. */
-TESS_HD int64_t packed_find(const int32_t *list, int64_t count, int64_t number)
-{
-    int64_t low = 0, high = count - 1;
-
-    while (low < high) {
-        const int64_t middle = (low + high + 1) / 2;
-
-        if (list[middle] <= number) {
-            low = middle;
-        } else {
-            high = middle - 1;
-        }
-    }
-    return low;
-}
-
 /* Segments of a long row. */
 TESS_HD int64_t packed_segments(int64_t length)
 {
@@ -167,7 +151,7 @@ TESS_HD int64_t packed_segments(int64_t length)
 /* Piece `lane` of segment s: pieces of a segment have the same length but for the last. */
 TESS_HD packed_range packed_piece(const csr_view *csr, const packed_view *v, int64_t s, int lane)
 {
-    const int64_t j = packed_find(v->long_segment, v->nlong, s), row = v->long_row[j];
+    const int64_t j = tess_last_up_to(v->long_segment, v->nlong, s), row = v->long_row[j];
     const int64_t end = tess_row_offset(csr->row_ptr, csr->row_ptr_bits, row + 1);
     const int64_t first =
         tess_row_offset(csr->row_ptr, csr->row_ptr_bits, row) + (s - v->long_segment[j]) * PACKED_SLICE * PACKED_PIECE;
