@@ -678,6 +678,38 @@ static void matrices_without_entries(void **state)
     tess_context_destroy(ctx);
 }
 
+/* By an assignment without the diagonal: the rest is stored, and the diagonal comes back as 0. */
+static void what_is_left_out_is_zero(void **state)
+{
+    tess_context *ctx = open_device(2);
+    oracle_csr a = make_grid(), expected = oracle_copy(&a);
+    tess_matrix *m = make_matrix(ctx, &a), *stored = NULL;
+    tess_storage_options o;
+    tess_assignment *assignment = NULL;
+
+    (void)state;
+    tess_storage_options_init(&o);
+    o.format = TESS_FORMAT_PACKED;
+    o.policy.granularity = TESS_GRANULARITY_ENTRY;
+    o.policy.policy = TESS_POLICY_LOSSLESS;
+    o.policy.without_diagonal = 1;
+    assert_ok(ctx, tess_assignment_create(m, &o.policy, &assignment));
+    assert_ok(ctx, tess_matrix_convert_assigned(m, &o, assignment, &stored));
+    for (int64_t i = 0; i < a.nrows; i++) {
+        for (int64_t k = a.row_ptr[i]; k < a.row_ptr[i + 1]; k++) {
+            if (a.col_ind[k] == i) { expected.val[k] = 0.0; }
+        }
+    }
+    check_decoded(stored, &expected);
+    check_product(stored, &expected, TESS_OP_NONE, 1.0, 0.5);
+    tess_matrix_destroy(stored);
+    tess_assignment_destroy(assignment);
+    tess_matrix_destroy(m);
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+    oracle_free(&expected);
+}
+
 /* Transposed products are those of the FP64 matrix, whose values these are; below fp64 there is none. */
 static void transposes_need_fp64_values(void **state)
 {
@@ -713,7 +745,8 @@ static void transposes_need_fp64_values(void **state)
         cmocka_unit_test(numbers_of_threads_give_the_same_bits), cmocka_unit_test(what_is_no_entry_is_not_multiplied), \
         cmocka_unit_test(vectors_may_be_fp32), cmocka_unit_test(residuals_come_with_their_dot_products),               \
         cmocka_unit_test(steps_of_a_polynomial), cmocka_unit_test(new_values_keep_the_places),                         \
-        cmocka_unit_test(matrices_without_entries), cmocka_unit_test(transposes_need_fp64_values)
+        cmocka_unit_test(matrices_without_entries), cmocka_unit_test(what_is_left_out_is_zero),                        \
+        cmocka_unit_test(transposes_need_fp64_values)
 
 #ifndef TESTS_ON_GPU
 int main(void)

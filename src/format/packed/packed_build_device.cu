@@ -163,6 +163,7 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
     for (int64_t r = by.first_slice(); r < v.nslices + v.nsegments; r += by.step()) {
         row_walk walk(source, v, r, by.lane);
 
+        packed_decode_left_out(&source, walk.row, col_ind, val);
         for (int l = 0; l < v.nlevels; l++) {
             const packed_section section = v.section[r * v.nlevels + l];
             const uint32_t word = section.word;

@@ -163,6 +163,9 @@ static void decode_slice(const packed_source *source, const packed_view *v, int6
     slice_place p;
 
     open_slice(source, v, slice, &w);
+    for (int lane = 0; lane < PACKED_SLICE; lane++) {
+        packed_decode_left_out(source, w.row[lane], col_ind, val);
+    }
     for (int l = 0; l < v->nlevels; l++) {
         const packed_section section = v->section[slice * v->nlevels + l];
         const uint32_t word = section.word;

@@ -7,6 +7,7 @@
 #include "base/precision_traits.h"
 #include "base/search.h"
 #include "format/packed/packed.h"
+#include "policy/assignment.h"
 
 /* ---- the word of a section ---- */
 
@@ -190,6 +191,16 @@ TESS_HD int64_t packed_next(const packed_source *source, int level, int64_t at, 
         at += 1;
     }
     return at;
+}
+
+/* Decodes the entries of a row that are stored nowhere: as 0. Either array may be NULL. */
+TESS_HD void packed_decode_left_out(const packed_source *source, packed_range row, int32_t *col_ind, double *val)
+{
+    for (int64_t k = row.begin; k < row.end; k++) {
+        if (packed_level_of(source, k) != TESS_LEVEL_NONE) { continue; }
+        if (col_ind) { col_ind[k] = source->csr->col_ind[k]; }
+        if (val) { val[k] = 0.0; }
+    }
 }
 
 /* Whether a row of a slice is long. */
