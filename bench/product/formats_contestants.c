@@ -11,12 +11,23 @@
 
 /* ---- who takes part ---- */
 
-static void name_contestant(bench_contestant *c, const char *format)
+static void name_contestant(bench_contestant *c, const char *format, tess_precision precision)
 {
     const bool fp32 = c->vectors == TESS_PRECISION_FP32;
     const char *suffix = !fp32 ? "" : c->storage.arithmetic == TESS_ARITHMETIC_FP64 ? "-fp64-on-fp32" : "-all-fp32";
 
-    snprintf(c->name, sizeof c->name, "%s-%s%s", format, tess_precision_name(c->storage.precision), suffix);
+    snprintf(c->name, sizeof c->name, "%s-%s%s", format, tess_precision_name(precision), suffix);
+}
+
+/* One precision for all entries: that of a single level, in a format in parts. */
+static void store_in(tess_storage_options *storage, tess_precision precision)
+{
+    if (!tess_format_can(storage->format)->takes_parts) {
+        storage->precision = precision;
+        return;
+    }
+    storage->policy.nlevels = 1;
+    storage->policy.level[0].precision = precision;
 }
 
 static void add_ours(bench_contestant *list, int *count, const formats_options *o, tess_format format,
@@ -27,17 +38,29 @@ static void add_ours(bench_contestant *list, int *count, const formats_options *
 
     c.storage = (tess_storage_options){.size = sizeof(tess_storage_options),
                                        .format = format,
-                                       .precision = precision,
                                        .slices.max_padding = o->max_padding,
                                        .slices.window = o->window};
-    name_contestant(&c, tess_format_name(format));
+    store_in(&c.storage, precision);
+    name_contestant(&c, tess_format_name(format), precision);
     list[(*count)++] = c;
     if (!padded || precision != TESS_PRECISION_FP32) { return; }
     c.vectors = TESS_PRECISION_FP32;
-    name_contestant(&c, tess_format_name(format));
+    name_contestant(&c, tess_format_name(format), precision);
     list[(*count)++] = c;
     c.storage.arithmetic = TESS_ARITHMETIC_FP32;
-    name_contestant(&c, tess_format_name(format));
+    name_contestant(&c, tess_format_name(format), precision);
+    list[(*count)++] = c;
+}
+
+/* Entries in the precisions that a policy gives them. */
+static void add_by_policy(bench_contestant *list, int *count, tess_format format, const char *policy)
+{
+    bench_contestant c = {.ours = true, .vectors = TESS_PRECISION_FP64};
+
+    if (!tess_format_can(format)->takes_parts) { return; }
+    c.storage = (tess_storage_options){.size = sizeof(tess_storage_options), .format = format};
+    (void)tess_policy_options_parse(policy, &c.storage.policy);
+    snprintf(c.name, sizeof c.name, "%s-%s", tess_format_name(format), policy);
     list[(*count)++] = c;
 }
 
@@ -70,6 +93,9 @@ int formats_contestants(const formats_options *o, bool gpu, bench_contestant *li
         for (int p = 0; p < o->nprecisions; p++) {
             add_ours(list, &count, o, o->formats[f], o->precisions[p]);
         }
+        for (int p = 0; p < o->npolicies; p++) {
+            add_by_policy(list, &count, o->formats[f], o->policies[p]);
+        }
     }
 #ifdef BENCH_CUDA
     bool fp32 = formats_has_fp32_vectors(list, count);
@@ -84,13 +110,14 @@ int formats_contestants(const formats_options *o, bool gpu, bench_contestant *li
 
 /* ---- options ---- */
 
-enum { KEY_FORMAT = 700, KEY_PRECISION, KEY_PADDING, KEY_WINDOW };
+enum { KEY_FORMAT = 700, KEY_PRECISION, KEY_POLICY, KEY_PADDING, KEY_WINDOW };
 
 const struct argp_option formats_table[] = {
     {"format", KEY_FORMAT, "NAME[,NAME..]", 0,
-     "formats: csr, ellr, sell, dia, bsr, tiles, auto; may be repeated (default csr)", 0},
+     "formats: csr, ellr, sell, dia, bsr, tiles, packed, auto; may be repeated (default csr)", 0},
     {"precision", KEY_PRECISION, "P[,P..]", 0,
      "storage precisions; may be repeated; those that a format does not have are skipped (default fp64,fp32)", 0},
+    {"policy", KEY_POLICY, "NAME[:X]", 0, "formats in parts: entries by this policy, too; may be repeated", 0},
     {"max-padding", KEY_PADDING, "R", 0, "ellr, sell, dia, bsr: the most entries stored per nonzero (default 3)", 0},
     {"sell-window", KEY_WINDOW, "N", 0, "sell: rows of a sorting window (default 256)", 0},
     {0}};
@@ -118,6 +145,16 @@ static void add_precisions(struct argp_state *state, formats_options *o, char *t
     }
 }
 
+static void add_policy(struct argp_state *state, formats_options *o, const char *text)
+{
+    tess_policy_options policy = {.nlevels = 0};
+
+    if (o->npolicies == BENCH_POLICIES || tess_policy_options_parse(text, &policy) != TESS_SUCCESS) {
+        argp_error(state, "--policy: '%s' is no policy, or one too many", text);
+    }
+    o->policies[o->npolicies++] = text;
+}
+
 error_t formats_parse(int key, char *arg, struct argp_state *state)
 {
     formats_options *o = state->input;
@@ -126,6 +163,7 @@ error_t formats_parse(int key, char *arg, struct argp_state *state)
     switch (key) {
     case KEY_FORMAT: add_formats(state, o, arg); return 0;
     case KEY_PRECISION: add_precisions(state, o, arg); return 0;
+    case KEY_POLICY: add_policy(state, o, arg); return 0;
     case KEY_PADDING:
         o->max_padding = strtod(arg, &end);
         if (*end != '\0' || !(o->max_padding >= 1.0)) { argp_error(state, "--max-padding: '%s' is not above 1", arg); }

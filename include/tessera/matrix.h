@@ -43,6 +43,7 @@ typedef enum tess_format {
     TESS_FORMAT_DIA = 5,       /**< diagonals */
     TESS_FORMAT_TILES = 6,     /**< blocks of 16 or 32 rows and columns, each in a precision of its own */
     TESS_FORMAT_BSR = 7,       /**< blocks of 2 to 6 rows and columns, or complex numbers, with an index each */
+    TESS_FORMAT_PACKED = 8,    /**< slices of rows with shared columns, each entry in a precision of its own */
     TESS_FORMAT_SHELL = 1000,  /**< the user's function; no format to convert to */
     TESS_FORMAT_AUTO = 1001    /**< the library chooses, also for a base */
 } tess_format;
@@ -166,7 +167,7 @@ typedef struct tess_storage_options {
      * values below fp64 in FP32 and sum in FP64; other formats refuse it. docs/reference/formats.md, "Arithmetic".
      */
     tess_arithmetic arithmetic;
-    /** split, composite, tiles: decides all precisions. csr, ellr, sell, dia, bsr: only lossless is read, with
+    /** split, composite, tiles, packed: decides all precisions. csr, ellr, sell, dia, bsr: only lossless is read, with
        granularity matrix (or row, the default); it chooses the one precision, and new values are stored in the same. In
        both cases `precision` is not read. */
     tess_policy_options policy;
@@ -278,14 +279,14 @@ TESS_EXPORT tess_status tess_matrix_update_values(tess_matrix *a, const void *va
 TESS_EXPORT tess_status tess_matrix_convert(const tess_matrix *a, const tess_storage_options *options,
                                             tess_matrix **out);
 /**
- * As tess_matrix_convert, to split, composite, tiles or TESS_FORMAT_AUTO, with the precisions of an assignment.
+ * As tess_matrix_convert, to split, composite, tiles, packed or TESS_FORMAT_AUTO, by the levels of an assignment.
  * @param assignment  made from @p a; *out keeps it. Its options replace options->policy.
  * Errors also: DIMENSION_MISMATCH (the assignment of another matrix).
  */
 TESS_EXPORT tess_status tess_matrix_convert_assigned(const tess_matrix *a, const tess_storage_options *options,
                                                      const tess_assignment *assignment, tess_matrix **out);
 /**
- * The assignment of a split, composite or tiles matrix, with the parameter that the library chose, if any (policy.h).
+ * The assignment of a split, composite, tiles or packed matrix, with a parameter that the library chose (policy.h).
  * Errors: UNSUPPORTED (other formats), INVALID_ARGUMENT (`size`). tests/unit/test_choice.c
  */
 TESS_EXPORT tess_status tess_matrix_get_assignment(const tess_matrix *a, tess_assignment_summary *out);
@@ -363,7 +364,7 @@ TESS_EXPORT tess_precision tess_matrix_precision(const tess_matrix *a);
 /**
  * Nonzero if every value is stored exactly, so that a solve with the matrix solves the assembled system.
  * After tess_matrix_update_values the next product of csr, ellr, sell, dia and bsr checks the new values, by one pass.
- * A split, composite or tiles matrix with anything below fp64, or with a caller's assignment, then counts as inexact.
+ * A split, composite, tiles or packed matrix with values below fp64, or of a caller's assignment, then is inexact.
  * tests/unit/test_exact.c
  */
 TESS_EXPORT int tess_matrix_is_exact(const tess_matrix *a);

@@ -156,7 +156,7 @@ tess_status tess_matrix_convert_assigned(const tess_matrix *a, const tess_storag
     if (chosen->format == TESS_FORMAT_AUTO) { chosen->format = tess_format_of_assignment(a, chosen, assignment); }
     if (!tess_format_takes_parts(chosen->format)) {
         return tess_fail(a->ctx, TESS_UNSUPPORTED,
-                         "choose a format whose parts have precisions of their own, such as split, composite or tiles",
+                         "choose a format with a precision for each part, such as split, composite, tiles or packed",
                          "format %s has one precision and takes no assignment", tess_format_name(chosen->format));
     }
     if (assignment->ctx != a->ctx || assignment->nrows != a->nrows || assignment->nnz != a->nnz) {

@@ -91,7 +91,7 @@ tess_status tess_spmv_of_original(const tess_matrix *a, const tess_spmv_args *ar
 tess_status tess_matrix_refresh(tess_matrix *a);
 /* From now on new values keep the levels, and entries that are left out stay out: for preconditioners. */
 void tess_matrix_keep_levels(tess_matrix *a);
-/* The assignment of split, composite or tiles; NULL for other formats. */
+/* The assignment of split, composite, tiles or packed; NULL for other formats. */
 const tess_assignment_summary *tess_matrix_assigned_to(const tess_matrix *a);
 /* The largest relative change of a value by storage, if known; otherwise, or if parts are multiplied in FP32, Inf. */
 double tess_matrix_bounded_loss(const tess_matrix *a);

@@ -9,6 +9,7 @@
 #include "format/bsr/bsr.h"
 #include "format/dia/dia.h"
 #include "format/ellr/ellr.h"
+#include "format/packed/packed.h"
 #include "format/split/split.h"
 #include "gallery/stencils.h"
 #include "matrix/device_csr.h"

@@ -186,7 +186,7 @@ static bool check_role(const tess_solve_options *o, const option_message *messag
     return true;
 }
 
-/* Which formats take a policy: "split, composite or tiles". */
+/* Which formats take a policy: "split, composite, tiles or packed". */
 static const char *formats_of_parts(char *buffer, size_t size)
 {
     size_t used = 0;

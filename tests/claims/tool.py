@@ -33,7 +33,7 @@ SOLVERS = ("auto", "auto", "auto", "cg", "bicgstab", "gmres", "gmres-ir", "gmres
 PRECONDS = ("none", "none", "jacobi", "block-jacobi:3", "polynomial:4", "ilu0", "ic0", "ilut", "ict", "iluk:2", "lu",
             "lu", "cholesky", "jacobi-sweeps", "amg")
 PLAIN = ("csr", "ellr", "sell", "dia", "bsr", "auto")
-BY_POLICY = ("split", "composite", "tiles")
+BY_POLICY = ("split", "composite", "tiles", "packed")
 PRECISIONS = ("fp64", "fp32", "bf16", "fp16", "e4m3", "e5m2")
 STOP_NORMS = ("given", "rows", "both", "preconditioned")
 POLICIES = ("fixed-range:2", "mean-range:0.5", "mean-3std", "mean-3std:auto", "lossless", "lossless:1e-4")

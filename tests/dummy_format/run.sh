@@ -63,7 +63,7 @@ tool solve gallery:laplace2d:12 --device cpu --solver cg --format coo --rtol 1e-
 tool compare gallery:laplace2d:8 --device cpu --repeat 1 || die "compare"
 has "$work/out" '^cpu +coo +e5m2'
 if tool spmv gallery:laplace2d:8 --format coo --levels fp64,fp32; then die "levels of a format with one precision"; fi
-has "$work/err" '[(]--levels[)] is for format split, composite or tiles, not coo'
+has "$work/err" '[(]--levels[)] is for format split, composite, tiles or packed, not coo'
 
 tool solve gallery:laplace2d:20 --device cpu --solver steepest --rtol 1e-6 || die "solve --solver steepest"
 has "$work/out" '^method +steepest, preconditioner none'

@@ -3,15 +3,6 @@
 #define TESTS_ON_GPU
 #include "../unit/test_dia.c" /* the same tests, in another context */
 
-static void check_same(const tess_matrix *host, const void *h, const tess_matrix *device, const void *d, int64_t bytes)
-{
-    void *expected = fetch(host, h, bytes), *copy = fetch(device, d, bytes);
-
-    assert_memory_equal(expected, copy, (size_t)bytes);
-    free(expected);
-    free(copy);
-}
-
 static void the_layout_is_that_of_the_host(void **state)
 {
     tess_context *cpu = open_cpu(2), *gpu = open_device(1);
@@ -27,11 +18,12 @@ static void the_layout_is_that_of_the_host(void **state)
         assert_int_equal(h->ndiagonals, d->ndiagonals);
         assert_int_equal(h->nbitmaps, d->nbitmaps);
         assert_int_equal(h->stride, d->stride);
-        check_same(host, h->diagonal, device, d->diagonal, h->ndiagonals * (int64_t)sizeof *h->diagonal);
+        check_same_bytes(host, h->diagonal, device, d->diagonal, h->ndiagonals * (int64_t)sizeof *h->diagonal);
         if (h->nbitmaps > 0) {
-            check_same(host, h->bitmap, device, d->bitmap, h->nbitmaps * h->words * (int64_t)sizeof *h->bitmap);
+            check_same_bytes(host, h->bitmap, device, d->bitmap, h->nbitmaps * h->words * (int64_t)sizeof *h->bitmap);
         }
-        check_same(host, h->val, device, d->val, h->ndiagonals * h->stride * (int64_t)tess_precision_bytes(precision));
+        check_same_bytes(host, h->val, device, d->val,
+                         h->ndiagonals * h->stride * (int64_t)tess_precision_bytes(precision));
         tess_matrix_destroy(host);
         tess_matrix_destroy(device);
         tess_matrix_destroy(on_cpu);

@@ -20,7 +20,7 @@ typedef struct bound_case {
 
 /* By row, by entry, by block and for the whole matrix, in each format that has a policy. */
 extern const bound_case bound_cases[];
-enum { BOUND_CASES = 11, BOUND_SCALED_ROWS = 1, BOUND_ENTRIES = 2, BOUND_FP8_ENTRIES = 3, BOUND_BF16_ENTRIES = 4 };
+enum { BOUND_CASES = 13, BOUND_SCALED_ROWS = 1, BOUND_ENTRIES = 2, BOUND_FP8_ENTRIES = 3, BOUND_BF16_ENTRIES = 4 };
 
 tess_storage_options bound_options(const bound_case *c, double bound, bound_kind kind);
 bool bound_is_finite(const oracle_csr *a, int64_t row);

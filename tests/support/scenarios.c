@@ -190,14 +190,15 @@ static tess_status split_matrix(scene *s, tess_storage_options options)
     double *val = test_allocate(s->unsymmetric.nnz, sizeof *val);
     tess_status status = tess_matrix_create_csr(s->ctx, &arrays, &fresh);
 
-    options.arithmetic = options.format == TESS_FORMAT_TILES ? TESS_ARITHMETIC_FP64 : TESS_ARITHMETIC_FP32;
+    if (tess_format_can(options.format)->omits_diagonal) { options.arithmetic = TESS_ARITHMETIC_FP32; }
     options.slices.max_padding = 100.0;
     if (options.policy.policy == TESS_POLICY_NONE) {
         options.policy.policy = TESS_POLICY_FIXED_RANGE;
         options.policy.parameter = 2.0;
         options.policy.share = 50.0;
         /* which blocks have no way to do */
-        options.policy.without_diagonal = options.policy.granularity != TESS_GRANULARITY_BLOCK;
+        options.policy.without_diagonal =
+            tess_format_can(options.format)->omits_diagonal && options.policy.granularity != TESS_GRANULARITY_BLOCK;
     }
     if (status == TESS_SUCCESS) {
         status = tess_matrix_convert(fresh, &options, &made);
@@ -300,6 +301,36 @@ static tess_status convert_to_resident_tiles(scene *s)
                                                   .format = TESS_FORMAT_TILES,
                                                   .papers = &papers_resident,
                                                   .policy = {.granularity = TESS_GRANULARITY_BLOCK}});
+}
+
+static tess_status convert_to_packed(scene *s)
+{
+    return split_matrix(s, (tess_storage_options){.size = sizeof(tess_storage_options),
+                                                  .format = TESS_FORMAT_PACKED,
+                                                  .policy = {.granularity = TESS_GRANULARITY_ENTRY}});
+}
+
+/* A row of 70 entries is long: it has arrays of its own. */
+static tess_status convert_to_packed_long(scene *s)
+{
+    const tess_storage_options options = {.size = sizeof options, .format = TESS_FORMAT_PACKED};
+    oracle_csr a = oracle_open(SCENE_N, 70);
+    tess_matrix *fresh = NULL, *made = NULL;
+    tess_csr_arrays arrays;
+    tess_status status = TESS_SUCCESS;
+
+    for (int64_t i = 0; i < SCENE_N; i++) {
+        for (int64_t j = i == 5 ? 0 : i; j < (i == 5 ? 70 : i + 1); j++) {
+            oracle_push(&a, j, 1.0);
+        }
+        oracle_end_row(&a, i);
+    }
+    arrays = csr_arrays_of(&a);
+    status = tess_matrix_create_csr(s->ctx, &arrays, &fresh);
+    if (status == TESS_SUCCESS) { status = keep_or_destroy_matrix(tess_matrix_convert(fresh, &options, &made), &made); }
+    tess_matrix_destroy(fresh);
+    oracle_free(&a);
+    return status;
 }
 
 /* Without a policy, with one, and the choice between formats. */
@@ -528,6 +559,8 @@ static const named_scenario matrix_scenarios[] = {
     {"convert to tiles", convert_to_tiles, false},
     {"convert to tiles of kernel paper", convert_to_paper_tiles, false},
     {"convert to tiles of layout resident", convert_to_resident_tiles, false},
+    {"convert to packed", convert_to_packed, false},
+    {"convert to packed with a long row", convert_to_packed_long, false},
     {"convert to composite", convert_to_composite, false},
     {"convert to composite slices", convert_to_composite_slices, false},
     {"assign precisions", assign_precisions, false},

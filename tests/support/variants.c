@@ -127,6 +127,18 @@ const policy_variant policy_variants[POLICY_VARIANTS] = {
     {"resident fp64,fp16:scaled", RESIDENT(POLICY(BLOCK, FIXED_RANGE, 0.9, 2, FP64, FP16_SCALED))},
     {"resident lossless fp64,fp32,fp16,e4m3", RESIDENT(POLICY(BLOCK, LOSSLESS, 0.0, 4, FP64, FP32, FP16, E4M3))},
     {"resident lossless:1e-15 fp64,fp32,e5m2", RESIDENT(POLICY(BLOCK, LOSSLESS, 1e-15, 3, FP64, FP32, E5M2))},
+    {"all fp64", STORAGE(PACKED, CSR, ORIGINAL, {.policy = TESS_POLICY_NONE})},
+    {"all fp16", STORAGE(PACKED, CSR, ORIGINAL, POLICY(ENTRY, NONE, 0.0, 1, FP16))},
+    {"fp64,fp32 mean-3std", STORAGE(PACKED, CSR, ORIGINAL, POLICY(ENTRY, MEAN_3STD, 0.5, 2, FP64, FP32))},
+    {"fp64,bf16", STORAGE(PACKED, CSR, ORIGINAL, POLICY(ENTRY, FIXED_RANGE, 0.5, 2, FP64, BF16))},
+    {"fp32,e4m3", STORAGE(PACKED, CSR, ORIGINAL, POLICY(ENTRY, FIXED_RANGE, 0.7, 2, FP32, E4M3))},
+    {"fp64,fp32,fp16 error-bound",
+     STORAGE(PACKED, CSR, ORIGINAL, POLICY(ENTRY, ERROR_BOUND, 1e-5, 3, FP64, FP32, FP16))},
+    {"fp64,fp32,e5m2", STORAGE(PACKED, CSR, ORIGINAL, POLICY(ENTRY, FIXED_RANGE, 30.0, 3, FP64, FP32, E5M2))},
+    {"lossless fp64,fp32,fp16,bf16",
+     STORAGE(PACKED, CSR, ORIGINAL, POLICY(ENTRY, LOSSLESS, 0.0, 4, FP64, FP32, FP16, BF16))},
+    {"lossless:1e-15 fp64,fp32,bf16,e4m3",
+     STORAGE(PACKED, CSR, ORIGINAL, POLICY(ENTRY, LOSSLESS, 1e-15, 4, FP64, FP32, BF16, E4M3))},
 };
 
 tess_policy_options policy_of(const tess_storage_options *storage)

@@ -10,9 +10,9 @@ typedef struct policy_variant {
     tess_storage_options storage;
 } policy_variant;
 
-enum { SPLIT_VARIANTS = 28, POLICY_VARIANTS = 45 };
+enum { SPLIT_VARIANTS = 28, POLICY_VARIANTS = 54 };
 /* First formats split and composite over both bases, by rows, entries and blocks, with all row orders; then tiles, of
-   both kernels. Two to four levels, scales. */
+   both kernels; then packed. One to four levels, scales. */
 extern const policy_variant policy_variants[POLICY_VARIANTS];
 
 /* The options with every default of the policy that the library would fill in for these formats. */

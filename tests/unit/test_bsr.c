@@ -10,7 +10,7 @@
 #include "format/bsr/bsr.h"
 #include "matrix/matrix.h"
 #include "support/columns.h"
-#include "support/product.h"
+#include "support/layout.h"
 
 static const bsr_view *view_of(const tess_matrix *m)
 {
@@ -36,15 +36,6 @@ static tess_matrix *to_blocks(const tess_matrix *m, int block, tess_precision pr
 
     assert_ok(m->ctx, tess_matrix_convert(m, &o, &stored));
     return stored;
-}
-
-/* Bytes of an array of the view, on the host. */
-static void *fetch(const tess_matrix *m, const void *device, int64_t bytes)
-{
-    void *host = test_allocate(bytes, 1);
-
-    assert_ok(m->ctx, m->ctx->backend->download(m->ctx, host, device, (size_t)bytes));
-    return host;
 }
 
 /* ---- layout ---- */
@@ -79,8 +70,10 @@ static void layout_of_a_small_matrix(void **state)
         tess_matrix *stored = to_blocks(m, 2, (tess_precision)p);
         const bsr_view *v = view_of(stored);
         const int64_t bytes = (int64_t)tess_precision_bytes(v->precision);
-        void *found_offset = fetch(stored, v->row_ptr, sizeof offset), *val = fetch(stored, v->val, 20 * bytes);
-        void *found_column = fetch(stored, v->column, sizeof column), *found_mask = fetch(stored, v->mask, 5);
+        void *found_offset = fetch_bytes(stored, v->row_ptr, sizeof offset),
+             *val = fetch_bytes(stored, v->val, 20 * bytes);
+        void *found_column = fetch_bytes(stored, v->column, sizeof column),
+             *found_mask = fetch_bytes(stored, v->mask, 5);
 
         assert_int_equal(v->nblock_rows, 3);
         assert_int_equal(v->nblocks, 5);

@@ -8,29 +8,12 @@
 #include "format/dia/dia.h"
 #include "matrix/matrix.h"
 #include "support/bands.h"
-#include "support/product.h"
+#include "support/layout.h"
 #include "support/slices.h"
-
-/* One step of a sum: the host rounds the product and the sum, device code once where it is compiled for a device. */
-static double add_product(double sum, double a, double x)
-{
-    const bool once = TEST_DEVICE == TESS_DEVICE_GPU && !gpu_is_emulated();
-
-    return once ? fma(a, x, sum) : sum + a * x;
-}
 
 static const dia_view *view_of(const tess_matrix *m)
 {
     return &((const dia_storage *)m->storage)->view;
-}
-
-/* Bytes of an array of the view, on the host. */
-static void *fetch(const tess_matrix *m, const void *device, int64_t bytes)
-{
-    void *host = test_allocate(bytes, 1);
-
-    assert_ok(m->ctx, m->ctx->backend->download(m->ctx, host, device, (size_t)bytes));
-    return host;
 }
 
 /*
@@ -61,9 +44,9 @@ static void layout_of_a_small_matrix(void **state)
         tess_matrix *stored = to_diagonals(m, (tess_precision)p);
         const dia_view *v = view_of(stored);
         const int64_t bytes = (int64_t)tess_precision_bytes(v->precision), stride = 128 / bytes;
-        dia_diagonal *diagonal = fetch(stored, v->diagonal, 3 * (int64_t)sizeof *diagonal);
-        uint32_t *bitmap = fetch(stored, v->bitmap, (int64_t)sizeof *bitmap);
-        char *val = fetch(stored, v->val, 3 * 128);
+        dia_diagonal *diagonal = fetch_bytes(stored, v->diagonal, 3 * (int64_t)sizeof *diagonal);
+        uint32_t *bitmap = fetch_bytes(stored, v->bitmap, (int64_t)sizeof *bitmap);
+        char *val = fetch_bytes(stored, v->val, 3 * 128);
 
         assert_int_equal(v->ndiagonals, 3);
         assert_int_equal(v->nbitmaps, 1);
@@ -97,7 +80,7 @@ static void full_diagonals_have_no_bitmap(void **state)
         oracle_csr a = make_band(&bands[k]);
         tess_matrix *m = make_matrix(ctx, &a), *stored = to_diagonals(m, TESS_PRECISION_FP16);
         const dia_view *v = view_of(stored);
-        dia_diagonal *diagonal = fetch(stored, v->diagonal, v->ndiagonals * (int64_t)sizeof *diagonal);
+        dia_diagonal *diagonal = fetch_bytes(stored, v->diagonal, v->ndiagonals * (int64_t)sizeof *diagonal);
 
         assert_int_equal(v->ndiagonals, bands[k].count);
         for (int64_t d = 0; d < v->ndiagonals; d++) {
@@ -113,19 +96,6 @@ static void full_diagonals_have_no_bitmap(void **state)
         oracle_free(&a);
     }
     tess_context_destroy(ctx);
-}
-
-static void check_decoded(const tess_matrix *stored, const oracle_csr *a)
-{
-    oracle_csr held = decode_matrix(stored);
-
-    assert_int_equal(held.nnz, a->nnz);
-    assert_memory_equal(held.row_ptr, a->row_ptr, (size_t)(a->nrows + 1) * sizeof *a->row_ptr);
-    if (a->nnz > 0) {
-        assert_memory_equal(held.col_ind, a->col_ind, (size_t)a->nnz * sizeof *a->col_ind);
-        assert_memory_equal(held.val, a->val, (size_t)a->nnz * sizeof *a->val);
-    }
-    oracle_free(&held);
 }
 
 /* Each row from the left to the right, one addition after the other. */
@@ -172,15 +142,6 @@ static void sums_have_the_bits_of_sequential_ones(void **state)
     }
 }
 
-/* Whether the row has an entry in a column where x is not finite. */
-static bool meets(const oracle_csr *a, int64_t row, const double *x)
-{
-    for (int64_t k = a->row_ptr[row]; k < a->row_ptr[row + 1]; k++) {
-        if (!isfinite(x[a->col_ind[k]])) { return true; }
-    }
-    return false;
-}
-
 /* Inf and NaN in x where a diagonal has a hole, and beyond its ends: 0 times them would be NaN. */
 static void what_is_no_entry_is_not_multiplied(void **state)
 {
@@ -201,7 +162,7 @@ static void what_is_no_entry_is_not_multiplied(void **state)
 
             multiply(stored, TESS_OP_NONE, 1.0, x, 0.0, y, y);
             for (int64_t i = 0; i < a.nrows; i++) {
-                assert_int_equal(isfinite(y[i]) != 0, !meets(&a, i, x));
+                assert_int_equal(isfinite(y[i]) != 0, !meets_not_finite(&a, i, x));
             }
             tess_matrix_destroy(stored);
         }

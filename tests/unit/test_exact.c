@@ -225,7 +225,7 @@ static void new_values_of_tiles_are_mended(void **state)
    precision. */
 static void what_is_fp64_is_exact(void **state)
 {
-    static const tess_format in_parts[] = {TESS_FORMAT_SPLIT, TESS_FORMAT_TILES};
+    static const tess_format in_parts[] = {TESS_FORMAT_SPLIT, TESS_FORMAT_TILES, TESS_FORMAT_PACKED};
     tess_context *ctx = open_device(2);
     oracle_csr a = oracle_laplace2d(12);
     tess_matrix *m = NULL, *stored = NULL;
@@ -238,7 +238,7 @@ static void what_is_fp64_is_exact(void **state)
         }
     }
     m = make_matrix(ctx, &a);
-    for (int f = 0; f < 2; f++) {
+    for (int f = 0; f < 3; f++) {
         tess_storage_options_init(&o);
         o.format = in_parts[f];
         assert_ok(ctx, tess_matrix_convert(m, &o, &stored));

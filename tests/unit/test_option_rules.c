@@ -39,20 +39,21 @@ static void bases_that_differ_may_each_be_combined(void **state)
 
 static void a_policy_of_squares_needs_a_format_in_parts(void **state)
 {
-    static const char *const taken[] = {"csr", "auto", "split", "composite", "tiles"};
+    static const char *const taken[] = {"csr", "auto", "split", "composite", "tiles", "packed"};
     tess_solve_options options = start();
     char text[TESS_OPTION_TEXT];
 
     (void)state;
     set(&options, "precond", "ic0");
     set(&options, "precond-policy", "mean-range");
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 6; i++) {
         set(&options, "precond-format", taken[i]);
         assert_int_equal(tess_options_check(&options, text, sizeof text), TESS_SUCCESS);
     }
     set(&options, "precond-format", "sell");
     assert_int_equal(tess_options_check(&options, text, sizeof text), TESS_INVALID_ARGUMENT);
-    assert_string_equal(text, "--precond-policy needs --precond-format auto, split, composite or tiles, not sell");
+    assert_string_equal(text,
+                        "--precond-policy needs --precond-format auto, split, composite, tiles or packed, not sell");
 }
 
 /* Of a C program: the check and a solver say the same, and the same status. */

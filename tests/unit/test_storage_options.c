@@ -232,7 +232,7 @@ static void what_is_not_read_is_refused(void **state)
     check_said(ctx, &o, TESS_INVALID_ARGUMENT, "share (--share) is for format split or composite, not csr");
     o = options_of(TESS_FORMAT_CSR);
     o.policy.policy = TESS_POLICY_MEAN_RANGE;
-    check_said(ctx, &o, TESS_INVALID_ARGUMENT, "choose --format auto, split, composite or tiles");
+    check_said(ctx, &o, TESS_INVALID_ARGUMENT, "choose --format auto, split, composite, tiles or packed");
     o = options_of(TESS_FORMAT_TILES);
     o.split.row_order = TESS_ROW_ORDER_PERMUTED;
     check_said(ctx, &o, TESS_INVALID_ARGUMENT, "row_order (--row-order) is for format split or composite, not tiles");
@@ -339,7 +339,7 @@ static void a_given_granularity_is_kept(void **state)
     assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_matrix_convert(m, &o, &stored));
     o.format = TESS_FORMAT_CSR;
     check_said(ctx, &o, TESS_INVALID_ARGUMENT,
-               "granularity (--granularity) is for format split, composite or tiles, not csr");
+               "granularity (--granularity) is for format split, composite, tiles or packed, not csr");
     o.format = TESS_FORMAT_SPLIT;
     assert_ok(ctx, tess_storage_options_check(ctx, -1, -1, &o));
     o.policy.granularity = TESS_GRANULARITY_MATRIX;

@@ -3,6 +3,7 @@
    not depend on their order. */
 #include "device/gpu/scan.cuh"
 #include "format/bsr/bsr_rows.h"
+#include "format/decode_entries.cuh"
 
 /* ---- counts ---- */
 
@@ -178,20 +179,11 @@ extern "C" tess_status bsr_gpu_decode(tess_context *ctx, const csr_view *csr, co
                                       double *val)
 {
     gpu_scope scope(ctx);
-    int32_t *device_columns = NULL;
-    double *device_values = NULL;
-    tess_status status = TESS_SUCCESS;
 
-    if (col_ind) { TESS_TRY(tess_device_allocate(ctx, v->nnz, sizeof *col_ind, (void **)&device_columns)); }
-    if (val) { TESS_TRY(tess_device_allocate(ctx, v->nnz, sizeof *val, (void **)&device_values)); }
-    decode_kernel<<<grid_of(ctx, v), GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(*csr, *v, device_columns, device_values);
-    TESS_TRY(gpu_check_launch(ctx, "decoding blocks"));
-    if (col_ind) { TESS_TRY(ctx->backend->download(ctx, col_ind, device_columns, (size_t)v->nnz * sizeof *col_ind)); }
-    if (val) { TESS_TRY(ctx->backend->download(ctx, val, device_values, (size_t)v->nnz * sizeof *val)); }
-cleanup:
-    tess_device_release(ctx, device_columns, v->nnz, sizeof *col_ind);
-    tess_device_release(ctx, device_values, v->nnz, sizeof *val);
-    return status;
+    return gpu_decode_entries(ctx, v->nnz, col_ind, val, [&](int32_t *columns, double *values) {
+        decode_kernel<<<grid_of(ctx, v), GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(*csr, *v, columns, values);
+        return gpu_check_launch(ctx, "decoding blocks");
+    });
 }
 
 /* ---- the plan of products ---- */

@@ -174,7 +174,7 @@ __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, tuning::BLOCKS)
 
     if (!loop_enter<true>(predicate, false, &scalars)) { return; }
     if (s < v.nsegments) {
-        const int64_t j = bsr_find_long(v.long_segment, v.nlong, s);
+        const int64_t j = tess_last_up_to(v.long_segment, v.nlong, s);
 
         row = v.long_row[j];
         begin = bsr_offset(&v, row) + (s - v.long_segment[j]) * bsr_segment(&v);
@@ -194,7 +194,7 @@ __device__ static inline auto sum_block_row(const bsr_view &v, const VECTOR *x, 
     const int64_t begin = exists ? bsr_offset(&v, block_row) : 0, end = exists ? bsr_offset(&v, block_row + 1) : 0;
 
     const bool is_long = v.nlong > 0 && end - begin > bsr_most_of_group(&v);
-    const int64_t j = is_long ? bsr_find_long(v.long_row, v.nlong, block_row) : 0;
+    const int64_t j = is_long ? tess_last_up_to(v.long_row, v.nlong, block_row) : 0;
 
     return sums.together(v, by,
                          is_long ? sums.add_segments(v, v.long_segment[j], v.long_segment[j + 1])

@@ -7,6 +7,7 @@
 #ifndef TESS_FORMAT_BSR_BSR_STRIPS_CUH
 #define TESS_FORMAT_BSR_BSR_STRIPS_CUH
 
+#include "base/search.h"
 #include "format/bsr/bsr_rows.h"
 #include "format/select_product.cuh"
 
@@ -14,23 +15,6 @@ template <typename ARITHMETIC>
 struct bsr_number {
     ARITHMETIC re, im;
 };
-
-/* The place of a block row in the list of long ones, which it is in; or of a segment's row. */
-__device__ static inline int64_t bsr_find_long(const int32_t *list, int64_t count, int64_t number)
-{
-    int64_t low = 0, high = count - 1;
-
-    while (low < high) {
-        const int64_t middle = (low + high + 1) / 2;
-
-        if (list[middle] <= number) {
-            low = middle;
-        } else {
-            high = middle - 1;
-        }
-    }
-    return low;
-}
 
 /* LOADS: entries of a thread in flight. ROOM: entries in shared memory. BLOCKS: on a multiprocessor. */
 struct bsr_strip_tuning {
@@ -94,7 +78,7 @@ __device__ static __forceinline__ void bsr_multiply_entries(const bsr_view &v, c
 template <typename ARITHMETIC>
 __device__ static inline bsr_number<ARITHMETIC> bsr_long_number(const bsr_view &v, int64_t block_row)
 {
-    const int64_t j = bsr_find_long(v.long_row, v.nlong, block_row);
+    const int64_t j = tess_last_up_to(v.long_row, v.nlong, block_row);
     bsr_number<ARITHMETIC> sum = {0, 0};
 
     for (int64_t s = v.long_segment[j]; s < v.long_segment[j + 1]; s++) {

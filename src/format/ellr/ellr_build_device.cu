@@ -2,6 +2,7 @@
 /* Building ELLPACK-R and SELL-C-sigma on the GPU, and decoding them. Atomics here are on integers, so the result does
    not depend on their order. */
 #include "device/gpu/scan.cuh"
+#include "format/decode_entries.cuh"
 #include "format/ellr/ellr_rows.h"
 
 /* PLAIN_WINDOW: rows that a block measures if nothing is sorted. */
@@ -298,18 +299,9 @@ extern "C" tess_status ellr_gpu_decode(tess_context *ctx, const csr_view *csr, c
                                        double *val)
 {
     gpu_scope scope(ctx);
-    int32_t *device_columns = NULL;
-    double *device_values = NULL;
-    tess_status status = TESS_SUCCESS;
 
-    if (col_ind) { TESS_TRY(tess_device_allocate(ctx, v->nnz, sizeof *col_ind, (void **)&device_columns)); }
-    if (val) { TESS_TRY(tess_device_allocate(ctx, v->nnz, sizeof *val, (void **)&device_values)); }
-    decode_kernel<<<grid_of(ctx, v), GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(*csr, *v, device_columns, device_values);
-    TESS_TRY(gpu_check_launch(ctx, "decoding slices"));
-    if (col_ind) { TESS_TRY(ctx->backend->download(ctx, col_ind, device_columns, (size_t)v->nnz * sizeof *col_ind)); }
-    if (val) { TESS_TRY(ctx->backend->download(ctx, val, device_values, (size_t)v->nnz * sizeof *val)); }
-cleanup:
-    tess_device_release(ctx, device_columns, v->nnz, sizeof *col_ind);
-    tess_device_release(ctx, device_values, v->nnz, sizeof *val);
-    return status;
+    return gpu_decode_entries(ctx, v->nnz, col_ind, val, [&](int32_t *columns, double *values) {
+        decode_kernel<<<grid_of(ctx, v), GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(*csr, *v, columns, values);
+        return gpu_check_launch(ctx, "decoding slices");
+    });
 }

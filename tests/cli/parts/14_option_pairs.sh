@@ -17,7 +17,7 @@ done <<'END'
 --format csr --max-padding 5|max_padding (--max-padding) is for format ellr, sell, dia or bsr, not csr
 --solver cg --sell-window 64|window (--sell-window) is for format sell, not csr
 --format split --base ellr --sell-window 64|window (--sell-window) of format split is for --base sell or auto, not ellr
---granularity row|granularity (--granularity) is for format split, composite or tiles, not csr
+--granularity row|granularity (--granularity) is for format split, composite, tiles or packed, not csr
 --format tiles --granularity row|format tiles has no granularity row; it takes block
 --format auto --policy lossless --granularity matrix|format auto has no granularity matrix; it takes row, entry or block
 --solver jacobi --format tiles --policy mean-range|a schedule of precisions is not available in format tiles

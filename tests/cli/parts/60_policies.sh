@@ -101,13 +101,13 @@ for solver in cg bicgstab; do
 done
 
 expect 2 spmv spd.mtx --policy mean-range
-err_has 'format auto, split, composite or tiles'
+err_has 'format auto, split, composite, tiles or packed'
 expect 2 solve spd.mtx --policy mean-range --format sell
-err_has 'format auto, split, composite or tiles'
+err_has 'format auto, split, composite, tiles or packed'
 for option in "levels fp64,bf16" "granularity entry" allow-underflow; do
     # shellcheck disable=SC2086
     expect 2 spmv spd.mtx --$option
-    err_has "\(--${option%% *}\) is for format split, composite or tiles, not csr"
+    err_has "\(--${option%% *}\) is for format split, composite, tiles or packed, not csr"
 done
 for format in csr composite; do
     expect 2 spmv spd.mtx --format $format --block 16x32

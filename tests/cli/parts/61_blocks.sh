@@ -42,7 +42,7 @@ expect 2 info blocks.mtx --granularity blocks --policy mean-3std
 expect 2 info blocks.mtx --granularity matrix --policy mean-3std
 err_has 'granularity matrix'
 expect 2 spmv blocks.mtx --policy mean-3std
-err_has 'format auto, split, composite or tiles'
+err_has 'format auto, split, composite, tiles or packed'
 for policy in none mean-3std mean-3std:0.9 fixed-range:1; do
     expect 0 spmv blocks.mtx --format csr --output y.mtx
     expect 0 spmv blocks.mtx --format tiles --policy $policy --block 32x16 --x ones --output y.mtx

@@ -112,6 +112,6 @@ err_has 'precisions of --levels'
 expect 2 spmv lossless.mtx --policy lossless --block 16x32
 err_has '[(]--block[)] is for format split or tiles'
 expect 2 spmv lossless.mtx --policy mean-range
-err_has 'choose --format auto, split, composite or tiles'
+err_has 'choose --format auto, split, composite, tiles or packed'
 expect 2 solve spd.mtx --solver jacobi --policy lossless --format csr
 err_has 'solver jacobi takes --policy lossless only with'

@@ -78,7 +78,7 @@ for triangular in levels merged; do
     err_has 'needs --triangular blocks or auto'
 done
 expect 2 solve spd.mtx --precond ilu0 --precond-format sell --precond-policy mean-range
-err_has 'precond-policy needs --precond-format auto, split, composite or tiles, not sell'
+err_has 'precond-policy needs --precond-format auto, split, composite, tiles or packed, not sell'
 expect 2 solve spd.mtx --precond ilu0 --precond-levels fp64,fp16
 err_has 'precond-levels needs --precond-policy'
 expect 2 solve spd.mtx --precond ilu0 --precond-precision fp32
