@@ -48,8 +48,8 @@ static void put_number(mat4_file *f, int type, double value)
     const float single = (float)value;
     const int32_t word = (int32_t)value;
     const int16_t half = (int16_t)value;
-    const uint16_t positive = (uint16_t)value;
-    const uint8_t byte = (uint8_t)value;
+    const uint16_t positive = (uint16_t)word;
+    const uint8_t byte = (uint8_t)word;
 
     switch (type) {
     case 0: put(f, &value, 8); break;
