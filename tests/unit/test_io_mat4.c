@@ -46,10 +46,11 @@ static void put_head(mat4_file *f, int32_t first, const int32_t sizes[3], const 
 static void put_number(mat4_file *f, int type, double value)
 {
     const float single = (float)value;
-    const int32_t word = (int32_t)value;
-    const int16_t half = (int16_t)value;
-    const uint16_t positive = (uint16_t)word;
-    const uint8_t byte = (uint8_t)word;
+    const int64_t wide = (int64_t)value;
+    const int32_t word = (int32_t)wide;
+    const int16_t half = (int16_t)wide;
+    const uint16_t positive = (uint16_t)wide;
+    const uint8_t byte = (uint8_t)wide;
 
     switch (type) {
     case 0: put(f, &value, 8); break;
@@ -152,7 +153,9 @@ static void test_sparse(void **state)
         put_number(&f, 0, 1);
         put_head(&f, code(&f, 0, 2), s->stored, "A");
         for (int k = 0; k < (s->stored[0] > 3 ? 3 : s->stored[0]) * s->stored[1] * (s->stored[2] == 1 ? 2 : 1); k++) {
-            put_number(&f, 0, k < 12 ? s->table[k % s->stored[0] % 3][k / s->stored[0]] : 0.0);
+            const int column = k / s->stored[0];
+
+            put_number(&f, 0, k < 12 && column < 4 ? s->table[k % s->stored[0] % 3][column] : 0.0);
         }
         const tess_status status = tess_matrix_read_memory(ctx, "A.mat", f.bytes, f.count, &a, &info);
         const char *said = status == TESS_SUCCESS ? info.kind : tess_context_last_error(ctx)->message;
