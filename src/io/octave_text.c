@@ -261,10 +261,61 @@ static tess_status take_elements(octave_file *f, octave_variable *v)
     return TESS_SUCCESS;
 }
 
+static tess_status take_permutation(octave_file *f, octave_variable *v)
+{
+    text_word orient = {"", 0};
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(take_size(f, "size", &v->nrows));
+    TESS_TRY(take_key(f, "orient", &orient));
+    v->ncols = v->nrows;
+    v->by_rows = is_word(orient, "r");
+cleanup:
+    return status;
+}
+
+static tess_status take_fields(octave_file *f, octave_variable *v)
+{
+    int64_t dimensions = 0;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(take_size(f, "ndims", &dimensions));
+    if (!next_line(f)) { return text_fail_end(&f->t, "the sizes of a structure"); }
+    status = take_size(f, "length", &v->count);
+cleanup:
+    return status;
+}
+
+static tess_status take_rows_and_columns(octave_file *f, octave_variable *v)
+{
+    const tess_status status = take_size(f, "rows", &v->nrows);
+
+    return status == TESS_SUCCESS ? take_size(f, "columns", &v->ncols) : status;
+}
+
+/* What the kind says of itself before its numbers. */
+static tess_status take_sizes(octave_file *f, octave_variable *v)
+{
+    tess_status status = TESS_SUCCESS;
+
+    switch (v->kind) {
+    case KIND_MATRIX: return take_array_sizes(f, v);
+    case KIND_SPARSE:
+        status = take_size(f, "nnz", &v->count);
+        return status == TESS_SUCCESS ? take_rows_and_columns(f, v) : status;
+    case KIND_DIAGONAL:
+    case KIND_CELL: return take_rows_and_columns(f, v);
+    case KIND_PERMUTATION: return take_permutation(f, v);
+    case KIND_STRUCT: return take_fields(f, v);
+    case KIND_TEXT: return take_elements(f, v);
+    default: return TESS_SUCCESS;
+    }
+}
+
 /* Name, type and sizes; the numbers, elements or fields follow. *found false: the file ends. */
 static tess_status take_head(octave_file *f, octave_variable *v, bool *found)
 {
-    text_word type = {"", 0}, orient;
+    text_word type = {"", 0};
     tess_status status = TESS_SUCCESS;
 
     *v = (octave_variable){.nrows = 1, .ncols = 1};
@@ -276,31 +327,7 @@ static tess_status take_head(octave_file *f, octave_variable *v, bool *found)
     v->place = (const unsigned char *)f->t.line.text - f->t.b->bytes;
     TESS_TRY(take_key(f, "type", &type));
     v->kind = kind_of_type(type, &v->is_complex);
-    switch (v->kind) {
-    case KIND_MATRIX: TESS_TRY(take_array_sizes(f, v)); break;
-    case KIND_SPARSE: TESS_TRY(take_size(f, "nnz", &v->count)); __attribute__((fallthrough));
-    case KIND_DIAGONAL:
-    case KIND_CELL:
-        TESS_TRY(take_size(f, "rows", &v->nrows));
-        TESS_TRY(take_size(f, "columns", &v->ncols));
-        break;
-    case KIND_PERMUTATION:
-        TESS_TRY(take_size(f, "size", &v->nrows));
-        TESS_TRY(take_key(f, "orient", &orient));
-        v->ncols = v->nrows;
-        v->by_rows = is_word(orient, "r");
-        break;
-    case KIND_STRUCT: {
-        int64_t dimensions = 0;
-
-        TESS_TRY(take_size(f, "ndims", &dimensions));
-        if (!next_line(f)) { TESS_TRY(text_fail_end(&f->t, "the sizes of a structure")); }
-        TESS_TRY(take_size(f, "length", &v->count));
-        break;
-    }
-    case KIND_TEXT: TESS_TRY(take_elements(f, v)); break;
-    default: break;
-    }
+    TESS_TRY(take_sizes(f, v));
     f->rest.length = 0;
 cleanup:
     return status;
