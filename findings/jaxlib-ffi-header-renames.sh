@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# jaxlib 0.10.2 and 0.11.2, PyPI, and gcc: handlers of XLA's foreign function interface in C, by the headers of the wheel.
+# jaxlib 0.10.2 and 0.11.2, PyPI, and gcc: handlers of XLA's foreign function interface in C, by the wheel's headers.
 # One would guess: the major version of the interface is the same, so a source that compiles with one header compiles
 # with the other.
 # What happens: the type of a frame's first extension has another name in 0.11.2, and a source that names it no longer
@@ -36,9 +36,9 @@ for version in 0.10.2 0.11.2; do
     compiles=no
     if gcc -std=c17 -fsyntax-only -I"$include" named.c 2>/dev/null; then compiles=yes; fi
     gcc -std=c17 -w -I"$include" unnamed.c -o unnamed
-    echo "jaxlib $version: $(./unnamed); a source that names XLA_FFI_Extension_Base compiles: $compiles"
+    echo "jaxlib $version: $(./unnamed); XLA_FFI_Extension_Base compiles: $compiles"
 done >out
 same out <<'OUT'
-jaxlib 0.10.2: interface 0.3, 8 bytes before the type of an extension; a source that names XLA_FFI_Extension_Base compiles: yes
-jaxlib 0.11.2: interface 0.4, 8 bytes before the type of an extension; a source that names XLA_FFI_Extension_Base compiles: no
+jaxlib 0.10.2: interface 0.3, 8 bytes before the type of an extension; XLA_FFI_Extension_Base compiles: yes
+jaxlib 0.11.2: interface 0.4, 8 bytes before the type of an extension; XLA_FFI_Extension_Base compiles: no
 OUT
