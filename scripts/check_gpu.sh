@@ -40,7 +40,8 @@ later()
     "$@" &
 }
 
-# what holds half of the device, what tells how long somebody may wait for others, and what looks at the memory that is left
+# What holds half of the device, what tells how long somebody may wait for others, what looks at the memory that is
+# left.
 needs_the_device() { case "$1" in */gpu_single_kernel_robust | */gpu_waits | */gpu_memory) true ;; *) false ;; esac; }
 
 test_program()

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The pool of a context's device memory, on a device with memory pools and on one without: released memory is kept
- * within limits and given back on request, and queued work on it ends first.
+ * within limits and given back on request, and queued work on it ends first. And the host cannot read it.
  */
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "base/context.h"
 #include "emulator/failures.h"
 #include "support/test.h"
@@ -97,6 +101,28 @@ static void a_quarter_of_the_device_is_kept_at_most(void **state)
     tess_context_destroy(ctx);
 }
 
+/* As beside a device. Mapped memory is for both. */
+static void the_host_cannot_read_it(void **state)
+{
+    tess_context *ctx = open_with(true);
+    tess_vector *v = make_zeros(ctx, N);
+    const volatile double *data = tess_vector_data_const(v);
+    int status = 0;
+    pid_t child;
+
+    (void)state;
+    assert_ok(ctx, tess_context_synchronize(ctx));
+    child = fork();
+    if (child == 0) {
+        (void)signal(SIGSEGV, SIG_DFL); /* that of the tests goes on */
+        _exit(data[0] == 0.0 ? 0 : 1);
+    }
+    assert_true(child > 0 && waitpid(child, &status, 0) == child);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
+    tess_vector_destroy(v);
+    tess_context_destroy(ctx);
+}
+
 /* By their number, and by bytes: one array alone may be too large. */
 static void listed_memory_has_limits(void **state)
 {
@@ -172,6 +198,7 @@ static void exhausted_memory_is_an_error(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_host_cannot_read_it),
         cmocka_unit_test(memory_comes_from_a_pool_of_the_context),
         cmocka_unit_test(a_device_without_pools_needs_none),
         cmocka_unit_test(released_memory_is_kept_until_a_trim),
