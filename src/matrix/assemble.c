@@ -172,6 +172,20 @@ typedef struct sorted_entries {
     bool disorder;
 } sorted_entries;
 
+/* Where rows are in disorder two parts may set the same offset, which nobody reads then. */
+static void set_offset(const sorted_entries *s, int64_t row, int64_t offset)
+{
+    if (s->bits == 64) {
+        int64_t *const to = (int64_t *)s->row_ptr + row;
+#pragma omp atomic write
+        *to = offset;
+    } else {
+        int32_t *const to = (int32_t *)s->row_ptr + row;
+#pragma omp atomic write
+        *to = (int32_t)offset;
+    }
+}
+
 /* Offsets of the rows that begin between the entry before `start` and the last one before `end`. */
 static bool offset_sorted(const sorted_entries *s, int64_t start, int64_t end)
 {
@@ -180,7 +194,7 @@ static bool offset_sorted(const sorted_entries *s, int64_t start, int64_t end)
     for (int64_t k = start; k < end; k++) {
         if (s->row[k] < row || (s->row[k] == row && s->col[k] <= col)) { return false; }
         while (row < s->row[k]) {
-            tess_row_offset_set(s->row_ptr, s->bits, ++row, k);
+            set_offset(s, ++row, k);
         }
         col = s->col[k];
     }

@@ -400,21 +400,30 @@ static int solve_columns(const object *data, bool transposed, const object *solu
     return CUDSS_OK;
 }
 
+static int execute(int step, const object *config, object *data, const object *a, const object *x, const object *b)
+{
+    switch (step) {
+    case CUDSS_ANALYSE: return config->pivoting && a->n > MOST_PIVOTED ? CUDSS_UNSUPPORTED : analyse(data, a);
+    case CUDSS_FACTOR: return factor(data, a);
+    /* as cuDSS 1.0.0 */
+    case CUDSS_SOLVE:
+        return config->repeatable && b->columns > 1 ? CUDSS_UNSUPPORTED
+                                                    : solve_columns(data, config->transposed, x, b);
+    default: return CUDSS_UNSUPPORTED;
+    }
+}
+
 int cudssExecute(void *handle, int step, void *config, void *data, void *matrix, void *solution, void *rhs)
 {
     const object *o = take(config, CONFIG), *a = take(matrix, SPARSE), *x = take(solution, DENSE),
                  *b = take(rhs, DENSE);
     object *d = take(data, DATA);
+    int outcome = CUDSS_OK;
 
     BEGIN;
     if (!take(handle, HANDLE) || !o || !a || !x || !b || !d || x->columns != b->columns) { return BAD_VALUE; }
-    if (control.wait) { control.wait(control.user); }
-    switch (step) {
-    case CUDSS_ANALYSE: return o->pivoting && a->n > MOST_PIVOTED ? CUDSS_UNSUPPORTED : analyse(d, a);
-    case CUDSS_FACTOR: return factor(d, a);
-    /* as cuDSS 1.0.0 */
-    case CUDSS_SOLVE:
-        return o->repeatable && b->columns > 1 ? CUDSS_UNSUPPORTED : solve_columns(d, o->transposed, x, b);
-    default: return CUDSS_UNSUPPORTED;
-    }
+    if (control.begin) { control.begin(&control); }
+    outcome = execute(step, o, d, a, x, b);
+    if (control.end) { control.end(&control); }
+    return outcome;
 }

@@ -18,8 +18,8 @@ typedef struct cudss_control {
     int64_t peak_bytes;       /* what an analysis predicts; 0: that of dense factors */
     int major, minor;         /* the version that it tells */
     void *stream;             /* the last that was set */
-    void (*wait)(void *user); /* before it reads or writes arrays: the stand-in does not know the stream; or NULL */
-    void *user;
+    /* Before and after it reads and writes arrays of the device, whose stream it does not know; or NULL. */
+    void (*begin)(const struct cudss_control *), (*end)(const struct cudss_control *);
 } cudss_control;
 
 /* Its only function beside those of cuDSS. */

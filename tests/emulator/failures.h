@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Failures of the emulated GPU's runtime, on request, and what it counts. */
+/* Failures of the emulated GPU's runtime, on request; its memory; what it counts. */
 #ifndef TESS_TESTS_EMULATOR_FAILURES_H
 #define TESS_TESTS_EMULATOR_FAILURES_H
 
@@ -12,6 +12,9 @@ extern "C" {
 void emulatedFailAtNewPlace(void);
 /* Ends that, and says whether a call has failed. */
 int emulatedHasFailed(void);
+
+/* 1: the calling thread has the device's memory, as a library that works on the device does; 0: no longer. */
+void emulatedShareMemory(int shared);
 
 /* Whether the device has memory pools. */
 void emulatedSetPools(int supported);

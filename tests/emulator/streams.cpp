@@ -549,6 +549,15 @@ long long emulatedPoolKept(void)
     return static_cast<long long>(reserved) - used;
 }
 
+void emulatedShareMemory(int shared)
+{
+    if (shared) {
+        emulator::memory().open();
+    } else {
+        emulator::memory().close();
+    }
+}
+
 int emulatedPoolCount(void)
 {
     emulator::pooled_memory &all = emulator::pooled();

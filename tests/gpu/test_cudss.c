@@ -24,12 +24,18 @@ static struct cudss_control *control; /* NULL: this is cuDSS itself */
 
 /* Of the emulated GPU, whose streams run beside the program. */
 extern int emulatedStreamSynchronize(void *stream) __attribute__((weak));
+extern void emulatedShareMemory(int shared) __attribute__((weak));
 
-static void wait_for_stream(void *user)
+static void take_memory(const cudss_control *c)
 {
-    const cudss_control *c = user;
-
     if (emulatedStreamSynchronize) { (void)emulatedStreamSynchronize(c->stream); }
+    if (emulatedShareMemory) { emulatedShareMemory(1); }
+}
+
+static void give_memory_back(const cudss_control *c)
+{
+    (void)c;
+    if (emulatedShareMemory) { emulatedShareMemory(0); }
 }
 
 static void matrices_without_cudss_factors_are_named(void **state)
@@ -290,8 +296,8 @@ static bool find_cudss(void)
     library = dlopen(TESS_CUDSS_STAND_IN, RTLD_NOW | RTLD_NOLOAD);
     *(void **)&get = dlsym(library, CUDSS_CONTROL);
     control = get();
-    control->wait = wait_for_stream;
-    control->user = control;
+    control->begin = take_memory;
+    control->end = give_memory_back;
     return true;
 }
 
