@@ -55,7 +55,8 @@ static void complete_products(struct argp_state *state, cli_products_options *pr
                       storage->arithmetic != TESS_ARITHMETIC_FP64;
     if (storage->arithmetic != TESS_ARITHMETIC_FP64 && !cli_is_mixed(storage)) {
         char formats[64];
-        argp_error(state, "compare takes --arithmetic fp32 only with --format %s; use spmv for other formats",
+        argp_error(state, "compare takes --arithmetic %s only with --format %s; use spmv for other formats",
+                   tess_arithmetic_name(storage->arithmetic),
                    cli_formats_text(cli_rounds_products, " or ", formats, sizeof formats));
     }
 }

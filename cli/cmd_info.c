@@ -189,7 +189,7 @@ static int assign(const tess_matrix *a, const info_options *options, const tess_
     bool wanted = policy.policy != TESS_POLICY_NONE || cli_takes_policy(storage->format) || options->plot != NULL;
     *out = (info_assignment){.plot = {.path = options->plot}};
     if (!wanted) { return CLI_CONVERGED; }
-    policy.arithmetic = storage->arithmetic;
+    if (storage->arithmetic == TESS_ARITHMETIC_FP32) { policy.arithmetic = storage->arithmetic; }
     tess_status status = tess_assignment_create(a, &policy, &out->assignment);
     if (status == TESS_SUCCESS) { status = tess_assignment_measure_error(out->assignment, a); }
     if (status != TESS_SUCCESS) { return cli_report_failure(tess_matrix_context(a), status); }

@@ -83,10 +83,11 @@ static tess_precision vector_precision(const spmv_options *options)
                                                                          : arithmetic_precision(options);
 }
 
-/* gamma(longest row + 2), as the library promises. FP32 products summed in FP64 add two roundings: of x and of the
-   product. */
+/* gamma(longest row + 2), as the library promises; of pairs (longest row + 1) 2^-44. FP32 products summed in FP64 add
+   two roundings: of x and of the product. */
 static double error_bound(int64_t longest_row, const spmv_options *options)
 {
+    if (options->storage.arithmetic == TESS_ARITHMETIC_FP32X2) { return ldexp((double)(longest_row + 1), -44); }
     double ku = (double)(longest_row + 2) * tess_precision_unit_roundoff(vector_precision(options));
     double u = arithmetic_precision(options) == vector_precision(options)
                    ? 0.0
@@ -131,7 +132,9 @@ static void print_spmv(const spmv_run *run)
     cli_print_untouched_matrix(run->stored);
     cli_block_formats formats = cli_find_block_formats(run->stored, &run->options->storage);
     cli_print_block_formats(&formats);
-    if (arithmetic_precision(run->options) != TESS_PRECISION_FP64) {
+    if (run->options->storage.arithmetic == TESS_ARITHMETIC_FP32X2) {
+        printf("%-17s sums of rows in pairs of fp32 numbers\n", "arithmetic");
+    } else if (arithmetic_precision(run->options) != TESS_PRECISION_FP64) {
         printf("%-17s %s\n", "arithmetic",
                mixed ? "products of low values in fp32, sums in fp64" : "fp32, vectors in fp32");
     }
@@ -162,7 +165,7 @@ static json_t *spmv_json(const spmv_run *run)
                   (json_int_t)tess_matrix_bytes(run->stored));
     if (root == NULL) { return NULL; }
     json_object_set_new(root, "matrix_exact", json_boolean(tess_matrix_is_exact(run->stored)));
-    json_object_set_new(root, "arithmetic", json_string(tess_precision_name(arithmetic_precision(run->options))));
+    json_object_set_new(root, "arithmetic", json_string(tess_arithmetic_name(run->options->storage.arithmetic)));
     json_object_set_new(root, "vector_precision", json_string(tess_precision_name(vector_precision(run->options))));
     json_object_set_new(root, "options", cli_storage_json(&run->options->storage, run->options->choice.chosen));
     cli_block_formats formats = cli_find_block_formats(run->stored, &run->options->storage);

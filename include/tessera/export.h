@@ -30,6 +30,15 @@
 #define TESS_HD static inline
 #endif
 
+/* Products that are rounded by themselves: CUDA's compiler may join others with an addition. */
+#if defined(__CUDA_ARCH__)
+#define TESS_ROUNDED_PRODUCT(a, b) __dmul_rn(a, b)
+#define TESS_ROUNDED_PRODUCT_FP32(a, b) __fmul_rn(a, b)
+#else
+#define TESS_ROUNDED_PRODUCT(a, b) ((a) * (b))
+#define TESS_ROUNDED_PRODUCT_FP32(a, b) ((a) * (b))
+#endif
+
 #ifdef __cplusplus
 #define TESS_BEGIN_DECLS extern "C" {
 #define TESS_END_DECLS }

@@ -26,8 +26,10 @@ enum { TESS_PRECISION_COUNT = 6, TESS_MAX_PRECISIONS = 16 };
 
 /** The precision in which products and sums are computed, whatever the operands are stored in. */
 typedef enum tess_arithmetic {
-    TESS_ARITHMETIC_FP64 = 0, /**< double (default) */
-    TESS_ARITHMETIC_FP32 = 1  /**< float */
+    TESS_ARITHMETIC_FP64 = 0,  /**< double (default) */
+    TESS_ARITHMETIC_FP32 = 1,  /**< float */
+    TESS_ARITHMETIC_FP32X2 = 2 /**< pairs of float, 48 bits: for GPUs that compute little in FP64. Products of csr and
+                                    dia: |y - A x| <= (n + 1) 2^-44 |A| |x| for rows of n entries */
 } tess_arithmetic;
 
 /** Storage and arithmetic of one part of a computation: matrix, vectors, Krylov basis, preconditioner. */

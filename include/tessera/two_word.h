@@ -36,7 +36,7 @@ TESS_HD tess_two_word tess_two_product(double a, double b)
 {
     tess_two_word r;
 
-    r.high = a * b;
+    r.high = TESS_ROUNDED_PRODUCT(a, b);
     r.low = fma(a, b, -r.high);
     return r;
 }

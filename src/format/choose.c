@@ -241,13 +241,13 @@ tess_status tess_matrix_convert_chosen(const tess_matrix *a, const tess_storage_
     if (*out) { return TESS_SUCCESS; }
     if (o.policy.policy != TESS_POLICY_NONE) {
         TESS_TRY(choose_for_policy(a, &o, out));
-    } else if (o.arithmetic != TESS_ARITHMETIC_FP64) {
-        o.format = tess_format_in_role(TESS_ROLE_SLICES); /* csr has only FP64 arithmetic */
+    } else if (o.arithmetic == TESS_ARITHMETIC_FP32) {
+        o.format = tess_format_in_role(TESS_ROLE_SLICES); /* csr has none */
     } else {
         const bool on_gpu = a->ctx->device == TESS_DEVICE_GPU;
 
         if (on_gpu && a->nnz > 0) { TESS_TRY(try_padded(a, &o, tess_format_in_role(TESS_ROLE_DIAGONALS), out)); }
-        if (on_gpu && !*out) { TESS_TRY(tess_matrix_try_slices(a, &o, out)); }
+        if (on_gpu && !*out && o.arithmetic == TESS_ARITHMETIC_FP64) { TESS_TRY(tess_matrix_try_slices(a, &o, out)); }
         o.format = TESS_FORMAT_CSR;
     }
     if (!*out) { status = tess_matrix_convert(a, &o, out); }

@@ -108,6 +108,7 @@ static tess_status convert(const tess_matrix *a, const conversion *c, tess_matri
     TESS_TRY(tess_matrix_make(a->ctx, a->nrows, a->ncols, a->nnz, &stored));
     stored->format = options.format;
     stored->precision = precision_of(&options);
+    stored->arithmetic = options.arithmetic;
     stored->ops = tess_find_storage(&options);
     stored->original = a;
     stored->is_complex = a->is_complex;

@@ -35,6 +35,11 @@ static bool computes_in_fp32(const tess_format_capabilities *can)
     return tess_in_set(can->arithmetics, TESS_ARITHMETIC_FP32);
 }
 
+static bool computes_in_pairs(const tess_format_capabilities *can)
+{
+    return tess_in_set(can->arithmetics, TESS_ARITHMETIC_FP32X2);
+}
+
 unsigned tess_format_precisions(const tess_context *ctx, const tess_format_capabilities *can)
 {
     return ctx->device == TESS_DEVICE_GPU ? can->gpu_precisions : can->precisions;
@@ -116,12 +121,15 @@ static tess_status check_arithmetic(tess_context *ctx, const tess_storage_option
     fit_words list = {.count = 0};
 
     if (!tess_in_set(TESS_EVERY_ARITHMETIC, (int)o->arithmetic)) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "use TESS_ARITHMETIC_FP64 or TESS_ARITHMETIC_FP32",
-                         "unknown arithmetic %d", (int)o->arithmetic);
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "use a value of tess_arithmetic", "unknown arithmetic %d",
+                         (int)o->arithmetic);
     }
     if (tess_in_set(tess_format_can(o->format)->arithmetics, (int)o->arithmetic)) { return TESS_SUCCESS; }
-    return tess_fail(ctx, TESS_UNSUPPORTED, fit_choose_format(computes_in_fp32, &list),
-                     "format %s has no fp32 arithmetic (--arithmetic)", tess_format_name(o->format));
+    return tess_fail(
+        ctx, TESS_UNSUPPORTED,
+        fit_choose_format(o->arithmetic == TESS_ARITHMETIC_FP32X2 ? computes_in_pairs : computes_in_fp32, &list),
+        "format %s has no %s arithmetic (--arithmetic)", tess_format_name(o->format),
+        tess_arithmetic_name(o->arithmetic));
 }
 
 /* Formats of one precision ignore the order. */

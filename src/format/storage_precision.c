@@ -11,7 +11,14 @@ tess_status tess_storage_require_fp64_arithmetic(tess_context *ctx, const tess_s
     if (options->arithmetic == TESS_ARITHMETIC_FP64) { return TESS_SUCCESS; }
     return tess_fail(ctx, TESS_UNSUPPORTED,
                      "leave the arithmetic fp64; fp32 is for products of ellr, sell, dia and bsr with fp32 vectors",
-                     "%s cannot compute in fp32 arithmetic", purpose);
+                     "%s cannot compute in %s arithmetic", purpose, tess_arithmetic_name(options->arithmetic));
+}
+
+tess_status tess_storage_require_wide_arithmetic(tess_context *ctx, const tess_storage_options *options,
+                                                 const char *purpose)
+{
+    if (options->arithmetic == TESS_ARITHMETIC_FP32X2) { return TESS_SUCCESS; }
+    return tess_storage_require_fp64_arithmetic(ctx, options, purpose);
 }
 
 bool tess_format_takes_parts(tess_format format)

@@ -5,7 +5,9 @@
 
 #include "matrix/matrix.h"
 
-/* The error of formats and solvers that have only FP64 arithmetic. */
+/* The error of what has only FP64 arithmetic, or also pairs of FP32 numbers. */
+tess_status tess_storage_require_wide_arithmetic(tess_context *ctx, const tess_storage_options *options,
+                                                 const char *purpose);
 tess_status tess_storage_require_fp64_arithmetic(tess_context *ctx, const tess_storage_options *options,
                                                  const char *purpose);
 /* Whether a policy decides the precisions of the format's parts; otherwise the matrix has one, which a policy

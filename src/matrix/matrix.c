@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/float_pair.h"
 #include "base/options.h"
 #include "matrix/assemble.h"
 #include "matrix/assembled.h"
@@ -319,6 +320,7 @@ double tess_matrix_bounded_loss(const tess_matrix *a)
 {
     const tess_assignment_summary *summary = tess_matrix_assigned_to(a);
 
+    if (a->arithmetic == TESS_ARITHMETIC_FP32X2) { return fmax(a->loss, FLOAT_PAIR_LOSS); }
     if (!summary) { return a->loss; }
     if (a->ops->rounds_products && a->ops->rounds_products(a)) { return INFINITY; }
     if (is_fp64_throughout(summary)) { return 0.0; }

@@ -30,11 +30,12 @@ struct tess_matrix {
     uint64_t values_version;       /* counts update_values */
     double loss; /* the largest relative error of a stored value; Inf: unknown. For parts: beyond what their policy
                     allows */
-    double accepted_loss;      /* the bound up to which `loss` was searched */
-    bool symmetric;            /* as found by solver/symmetry.h */
-    uint64_t symmetry_version; /* of which values; 0: not looked for */
-    double norm;               /* ||A||_F, as found by solver/verify_answer.c */
-    uint64_t norm_version;     /* of which values; 0: not computed */
+    tess_arithmetic arithmetic; /* of products */
+    double accepted_loss;       /* the bound up to which `loss` was searched */
+    bool symmetric;             /* as found by solver/symmetry.h */
+    uint64_t symmetry_version;  /* of which values; 0: not looked for */
+    double norm;                /* ||A||_F, as found by solver/verify_answer.c */
+    uint64_t norm_version;      /* of which values; 0: not computed */
     /* What a part of the library keeps with the matrix for another one, and how to free it (precond/direct); NULL:
        nothing. */
     void *kept;

@@ -29,7 +29,7 @@ static const tess_named_value status_names[] = {{"success", TESS_SUCCESS},
                                                 {"timed_out", TESS_TIMED_OUT},
                                                 {NULL, 0}};
 static const tess_named_value arithmetic_names[] = {
-    {"fp64", TESS_ARITHMETIC_FP64}, {"fp32", TESS_ARITHMETIC_FP32}, {NULL, 0}};
+    {"fp64", TESS_ARITHMETIC_FP64}, {"fp32", TESS_ARITHMETIC_FP32}, {"fp32x2", TESS_ARITHMETIC_FP32X2}, {NULL, 0}};
 static const tess_named_value overflow_names[] = {
     {"infinity", TESS_OVERFLOW_INFINITY}, {"saturate", TESS_OVERFLOW_SATURATE}, {NULL, 0}};
 static const tess_named_value device_names[] = {

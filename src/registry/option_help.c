@@ -84,6 +84,11 @@ static bool takes_fp32_vectors(const tess_format_capabilities *can)
     return (can->arithmetics >> TESS_ARITHMETIC_FP32 & 1U) != 0 && !can->rounds_products;
 }
 
+static bool takes_pairs(const tess_format_capabilities *can)
+{
+    return (can->arithmetics >> TESS_ARITHMETIC_FP32X2 & 1U) != 0;
+}
+
 static bool takes_parts(const tess_format_capabilities *can)
 {
     return can->takes_parts != 0;
@@ -109,7 +114,8 @@ static const struct {
                {"takes-bases", takes_bases, ", "},
                {"permutes", permutes, ", "},
                {"fp32-vectors", takes_fp32_vectors, ", "},
-               {"fp32-products", rounds_products, ", "}};
+               {"fp32-products", rounds_products, ", "},
+               {"fp32-pairs", takes_pairs, ", "}};
 
 /* "a, b or c" */
 static void append_joined(help_text *out, const char *const *words, int count, const char *last)

@@ -145,13 +145,14 @@ cleanup:
     return status;
 }
 
-/* The lowest precision of a matrix's values; FP64 if all values are stored exactly. */
+/* The lowest precision of a matrix's values, or of its products; FP64 if all values are stored exactly. */
 tess_precision matrix_lowest_precision(const tess_matrix *m)
 {
     const tess_assignment_summary *summary = tess_matrix_assigned_to(m);
     tess_precision lowest = m->precision;
 
     if (tess_matrix_is_exact(m)) { return TESS_PRECISION_FP64; }
+    if (lowest == TESS_PRECISION_FP64 && m->arithmetic == TESS_ARITHMETIC_FP32X2) { return TESS_PRECISION_FP32; }
     for (int l = 0; summary && l < summary->options.nlevels; l++) {
         const bool below = l == summary->options.nlevels - 1 && summary->left_out > 0;
 

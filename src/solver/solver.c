@@ -184,7 +184,7 @@ tess_status solve_options_check_storage(tess_context *ctx, int64_t nrows, int64_
 
     TESS_TRY(storage_request_take(ctx, &o->storage, &request));
     status = o->solver == TESS_SOLVER_JACOBI ? resolve_sweeps(ctx, o, &request.options, &mixed)
-                                             : tess_storage_require_fp64_arithmetic(ctx, &request.options, "a solve");
+                                             : tess_storage_require_wide_arithmetic(ctx, &request.options, "a solve");
     if (status == TESS_UNSUPPORTED) { ctx->error.status = status = TESS_INVALID_ARGUMENT; }
     if (status != TESS_SUCCESS) { return status; }
     tess_solve_options_init(&plain);

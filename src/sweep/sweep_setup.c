@@ -134,6 +134,7 @@ tess_status sweep_resolve(tess_context *ctx, tess_sweep_request *r)
         o->split.base = o->format;
         o->format = tess_format_in_role(TESS_ROLE_COPIES);
     }
+    if (o->arithmetic == TESS_ARITHMETIC_FP32X2) { return tess_storage_require_fp64_arithmetic(ctx, o, "a sweep"); }
     o->split.row_order = TESS_ROW_ORDER_SYMMETRIC;
     o->policy.without_diagonal = 1;
     o->arithmetic = TESS_ARITHMETIC_FP32;

@@ -407,8 +407,7 @@ static int execute(int step, const object *config, object *data, const object *a
     case CUDSS_FACTOR: return factor(data, a);
     /* as cuDSS 1.0.0 */
     case CUDSS_SOLVE:
-        return config->repeatable && b->columns > 1 ? CUDSS_UNSUPPORTED
-                                                    : solve_columns(data, config->transposed, x, b);
+        return config->repeatable && b->columns > 1 ? CUDSS_UNSUPPORTED : solve_columns(data, config->transposed, x, b);
     default: return CUDSS_UNSUPPORTED;
     }
 }

@@ -15,9 +15,9 @@ typedef struct cudss_control {
     int64_t live;    /* objects that exist */
     int64_t wrong;   /* uses of objects that do not, or of other kinds than the call takes */
     int64_t analyses, factorizations, solves;
-    int64_t peak_bytes;       /* what an analysis predicts; 0: that of dense factors */
-    int major, minor;         /* the version that it tells */
-    void *stream;             /* the last that was set */
+    int64_t peak_bytes; /* what an analysis predicts; 0: that of dense factors */
+    int major, minor;   /* the version that it tells */
+    void *stream;       /* the last that was set */
     /* Before and after it reads and writes arrays of the device, whose stream it does not know; or NULL. */
     void (*begin)(const struct cudss_control *), (*end)(const struct cudss_control *);
 } cudss_control;

@@ -7,8 +7,8 @@
  *
  * What it shows: results of kernels, barriers that not all threads reach, missing ones (by running threads backward as
  * well), waits for other blocks, host code that follows a pointer of the device while no stream works, and under
- * AddressSanitizer every access beyond an allocation. What it does not: speed, and what depends on how memory orders the
- * accesses of a real device.
+ * AddressSanitizer every access beyond an allocation. What it does not: speed, and what depends on how memory orders
+ * the accesses of a real device.
  */
 #ifndef TESS_TESTS_EMULATOR_EMULATOR_H
 #define TESS_TESTS_EMULATOR_EMULATOR_H

@@ -308,7 +308,7 @@ const tess_format_ops bsr_format = {
             .policies = TESS_WHOLE_POLICIES,
             .granularities = 1U << TESS_GRANULARITY_MATRIX,
             .granularity = TESS_GRANULARITY_MATRIX,
-            .arithmetics = TESS_EVERY_ARITHMETIC,
+            .arithmetics = TESS_PLAIN_ARITHMETICS,
             .row_orders = 1U << TESS_ROW_ORDER_ORIGINAL,
             .pads = 1,
         },

@@ -28,6 +28,8 @@ typedef struct csr_ops {
     tess_status (*make_plans)(tess_context *ctx, int count, const csr_view *const *views, csr_plan **out);
     void (*free_plan)(tess_context *ctx, csr_plan *plan);
     tess_status (*spmv)(tess_context *ctx, const csr_view *view, const csr_plan *plan, const tess_spmv_args *args);
+    /* The same in pairs of FP32 numbers (format/pairs.h). */
+    tess_status (*multiply_pairs)(tess_context *ctx, const csr_view *view, const tess_spmv_args *args);
     /* As multiply_columns of a format; also of a part, without reduction. Empty rows need no plan. */
     tess_status (*multiply_columns)(tess_context *ctx, const csr_view *view, const csr_plan *plan,
                                     const tess_spmv_args *args);

@@ -14,6 +14,13 @@ static tess_status spmv(tess_context *ctx, const csr_view *v, const csr_plan *p,
                           [&](auto stored) { return csr_multiply<typename decltype(stored)::type>(ctx, v, p, args); });
 }
 
+static tess_status multiply_pairs(tess_context *ctx, const csr_view *v, const tess_spmv_args *args)
+{
+    gpu_scope scope(ctx);
+
+    return csr_multiply_pairs(ctx, v, args);
+}
+
 /* Rows of a part that are empty. */
 __global__ static void empty_columns_kernel(const csr_view v, const tess_spmv_args args, const columns_target target)
 {
@@ -71,6 +78,7 @@ static csr_ops make_table(void)
     table.make_plans = csr_make_plans;
     table.free_plan = csr_free_plan;
     table.spmv = spmv;
+    table.multiply_pairs = multiply_pairs;
     table.multiply_columns = multiply_columns;
     table.columns_take_steps = true;
     table.prepare_parts = csr_prepare_parts;

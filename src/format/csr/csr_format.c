@@ -216,6 +216,9 @@ static tess_status csr_spmv(const tess_matrix *a, const tess_spmv_args *args)
         TESS_TRY(refresh_transpose(a->ctx, own));
         s = own->transpose;
     }
+    if (a->arithmetic == TESS_ARITHMETIC_FP32X2 && args->operation != TESS_OP_TRANSPOSE) {
+        return csr_ops_of(a->ctx)->multiply_pairs(a->ctx, &s->view, args);
+    }
     TESS_TRY(ensure_plan(a->ctx, s));
     status = csr_ops_of(a->ctx)->spmv(a->ctx, &s->view, s->plan, args);
 cleanup:
@@ -235,7 +238,7 @@ cleanup:
 
 static bool csr_takes_columns(const tess_matrix *a, bool steps)
 {
-    return !steps || csr_ops_of(a->ctx)->columns_take_steps;
+    return a->arithmetic == TESS_ARITHMETIC_FP64 && (!steps || csr_ops_of(a->ctx)->columns_take_steps);
 }
 
 /* ---- back to the host ---- */
@@ -297,7 +300,7 @@ const tess_format_ops csr_format = {
             .policies = TESS_WHOLE_POLICIES,
             .granularities = 1U << TESS_GRANULARITY_MATRIX,
             .granularity = TESS_GRANULARITY_MATRIX,
-            .arithmetics = 1U << TESS_ARITHMETIC_FP64,
+            .arithmetics = 1U << TESS_ARITHMETIC_FP64 | 1U << TESS_ARITHMETIC_FP32X2,
             .row_orders = 1U << TESS_ROW_ORDER_ORIGINAL,
             .as_base = 1U << TESS_GRANULARITY_ROW | 1U << TESS_GRANULARITY_ENTRY | 1U << TESS_GRANULARITY_BLOCK,
             .one_base = 1,

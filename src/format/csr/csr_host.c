@@ -327,6 +327,7 @@ const csr_ops csr_host_ops = {
     .make_plans = csr_host_make_plans,
     .free_plan = csr_host_free_plan,
     .spmv = spmv,
+    .multiply_pairs = csr_host_multiply_pairs,
     .multiply_columns = csr_host_multiply_columns,
     .columns_take_steps = true,
     .prepare_parts = NULL,

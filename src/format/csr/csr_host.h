@@ -33,6 +33,7 @@ void csr_host_free_layers(tess_context *ctx, csr_layers *plan);
 tess_status csr_host_spmv_layers(tess_context *ctx, int count, const csr_view *layers, const csr_layers *plan,
                                  const tess_spmv_args *args);
 
+tess_status csr_host_multiply_pairs(tess_context *ctx, const csr_view *v, const tess_spmv_args *args);
 tess_status csr_host_multiply_columns(tess_context *ctx, const csr_view *v, const csr_plan *p,
                                       const tess_spmv_args *args);
 

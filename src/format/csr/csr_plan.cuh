@@ -155,6 +155,7 @@ tess_status csr_multiply(tess_context *ctx, const csr_view *v, const csr_plan *p
 /* The same with several columns (csr_columns_stored_device.cu). */
 template <typename VALUE>
 tess_status csr_multiply_columns(tess_context *ctx, const csr_view *v, const csr_plan *p, const tess_spmv_args *args);
+tess_status csr_multiply_pairs(tess_context *ctx, const csr_view *v, const tess_spmv_args *args);
 tess_status csr_spmv_parts(tess_context *ctx, int count, const csr_part *parts, const tess_spmv_args *args);
 
 #endif

@@ -7,6 +7,8 @@
 /* A product with values stored as STORED (dia_stored_device.cu). */
 template <typename STORED>
 tess_status dia_multiply(tess_context *ctx, const dia_view *v, const tess_spmv_args *args);
+/* The same in pairs of FP32 numbers (dia_pairs_device.cu). */
+tess_status dia_multiply_pairs(tess_context *ctx, const dia_view *v, const tess_spmv_args *args);
 /* The same for several columns (dia_columns_stored_device.cu). */
 template <typename STORED>
 tess_status dia_multiply_columns(tess_context *ctx, const dia_view *v, const tess_spmv_args *args);
@@ -15,6 +17,7 @@ static tess_status spmv(tess_context *ctx, const dia_view *v, const tess_spmv_ar
 {
     gpu_scope scope(ctx);
 
+    if (v->arithmetic == TESS_ARITHMETIC_FP32X2) { return dia_multiply_pairs(ctx, v, args); }
     return gpu_by_storage(ctx, v->precision,
                           [&](auto stored) { return dia_multiply<typename decltype(stored)::type>(ctx, v, args); });
 }

@@ -189,7 +189,10 @@ static tess_status dia_spmv(const tess_matrix *a, const tess_spmv_args *args)
 
 static bool dia_takes_columns(const tess_matrix *a, bool steps)
 {
-    return steps ? dia_ops_of(a->ctx)->columns_take_steps : view_of(a)->arithmetic == TESS_ARITHMETIC_FP64;
+    const tess_arithmetic arithmetic = view_of(a)->arithmetic;
+
+    return steps ? dia_ops_of(a->ctx)->columns_take_steps && arithmetic != TESS_ARITHMETIC_FP32X2
+                 : arithmetic == TESS_ARITHMETIC_FP64;
 }
 
 static tess_status dia_multiply_columns(const tess_matrix *a, const tess_spmv_args *args)

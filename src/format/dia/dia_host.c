@@ -137,7 +137,9 @@ static tess_status spmv(tess_context *ctx, const dia_view *v, const tess_spmv_ar
         int count = v->nrows - first < BLOCK ? (int)(v->nrows - first) : BLOCK;
         double sum[BLOCK], dots[2] = {0.0, 0.0};
 
-        if (fp32) {
+        if (v->arithmetic == TESS_ARITHMETIC_FP32X2) {
+            dia_host_sum_pairs(v, args, first, count, sum);
+        } else if (fp32) {
             sum_block32(v, args, first, count, sum);
         } else {
             memset(sum, 0, (size_t)count * sizeof *sum);

@@ -51,6 +51,8 @@ static inline int64_t dia_clip(const dia_view *v, int32_t offset, int64_t first,
     return end < first + count ? end : first + count;
 }
 
+/* Sums of rows first .. first + count - 1 in pairs of FP32 numbers (dia_pairs_host.c). */
+void dia_host_sum_pairs(const dia_view *v, const tess_spmv_args *args, int64_t first, int count, double *out);
 /* Several columns at once (dia_columns_host.c). */
 tess_status dia_host_multiply_columns(tess_context *ctx, const dia_view *v, const tess_spmv_args *args);
 

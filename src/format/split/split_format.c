@@ -294,7 +294,7 @@ const tess_format_ops split_format = {
             .granularities = 1U << TESS_GRANULARITY_ROW | 1U << TESS_GRANULARITY_ENTRY | 1U << TESS_GRANULARITY_BLOCK,
             .granularity = TESS_GRANULARITY_ROW,
             .scales = 1U << TESS_GRANULARITY_ROW,
-            .arithmetics = TESS_EVERY_ARITHMETIC,
+            .arithmetics = TESS_PLAIN_ARITHMETICS,
             .row_orders =
                 1U << TESS_ROW_ORDER_ORIGINAL | 1U << TESS_ROW_ORDER_PERMUTED | 1U << TESS_ROW_ORDER_SYMMETRIC,
             .takes_parts = 1,
@@ -328,7 +328,7 @@ const tess_format_ops composite_format = {
             .granularities = 1U << TESS_GRANULARITY_ROW,
             .granularity = TESS_GRANULARITY_ROW,
             .scales = 1U << TESS_GRANULARITY_ROW,
-            .arithmetics = TESS_EVERY_ARITHMETIC,
+            .arithmetics = TESS_PLAIN_ARITHMETICS,
             .row_orders =
                 1U << TESS_ROW_ORDER_ORIGINAL | 1U << TESS_ROW_ORDER_PERMUTED | 1U << TESS_ROW_ORDER_SYMMETRIC,
             .takes_parts = 1,

@@ -6,7 +6,8 @@
 
 static bool is_readable(const tess_matrix *m)
 {
-    return single_rows_of(m) || (m->format == TESS_FORMAT_CSR && tess_precision_bytes(m->precision) > 1);
+    return single_rows_of(m) || (m->format == TESS_FORMAT_CSR && tess_precision_bytes(m->precision) > 1 &&
+                                 m->arithmetic == TESS_ARITHMETIC_FP64);
 }
 
 /* What prevents a single kernel, whatever the size; NULL: nothing does. */
@@ -19,7 +20,9 @@ static const char *refusal(const method_solver *s)
     }
     if (s->method->counts_iterations) { return "runs no method in complex scalars"; }
     if (!m->ops) { return "cannot call a user's function"; }
-    if (!is_readable(m)) { return "reads only csr in 16 bits or more, and tiles with layout resident"; }
+    if (!is_readable(m)) {
+        return "reads only csr in 16 bits or more, with fp64 arithmetic, and tiles with layout resident";
+    }
     if (krylov_precond_is_apart(s->precond)) { return "takes only the preconditioners none and jacobi"; }
     if (!single_plan_can_hold(m->nrows, m->nnz)) { return "has no room for a matrix of this size"; }
     return NULL;
