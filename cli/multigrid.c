@@ -46,6 +46,9 @@ void cli_print_levels(const tess_amg_levels *levels, double factor)
         printf("%-17s tried %s too: operator complexity %.2f, convergence factor %.2f\n", "",
                tess_amg_coarsening_name(levels->given_up), levels->given_up_complexity, levels->given_up_factor);
     }
+    if (levels->modes > 0) {
+        printf("%-17s %s found by trial cycles\n", "", tess_count(levels->modes, "near-null vector").text);
+    }
     if (levels->raised > 0) {
         printf("%-17s stored in a higher precision after a failure, %s\n", "", tess_count(levels->raised, "time").text);
     }
@@ -88,10 +91,10 @@ json_t *cli_levels_json(const tess_amg_levels *levels, double factor)
         json_array_append_new(list, level_json(&levels->level[l]));
     }
     return json_pack(
-        "{ss ss so ss si so so sI sI so so so so so so so so}", "coarsening",
+        "{ss ss so ss si si so so sI sI so so so so so so so so}", "coarsening",
         tess_amg_coarsening_name(levels->coarsening), "setup_device", tess_device_name(levels->setup_device),
         "given_up", given_up_json(levels), "vectors", tess_precision_name(levels->vectors), "raised", levels->raised,
-        "operator_complexity", cli_json_real(levels->operator_complexity), "grid_complexity",
+        "modes", levels->modes, "operator_complexity", cli_json_real(levels->operator_complexity), "grid_complexity",
         cli_json_real(levels->grid_complexity), "bytes", (json_int_t)bytes_of(levels), "coarsest_rank",
         (json_int_t)levels->coarsest_rank, "coarsening_seconds", cli_json_real(levels->coarsening_seconds),
         "strength_seconds", cli_json_real(levels->strength_seconds), "split_seconds",

@@ -177,7 +177,9 @@ typedef struct tess_amg_options {
     const double *near_nullspace;   /**< nrows by columns, column after column, on the host; copied */
     uint8_t level_precision[TESS_AMG_LEVEL_PRECISIONS]; /**< a tess_amg_precision for each of the first levels, from the
                                                              finest; 0 (default): `precision` */
-    int64_t reserved[4];                                /**< zeros */
+    int64_t modes; /**< --amg-modes: most near-null vectors that aggregation finds by trial cycles and adds to those
+                        above, 0 (default) to 15; in all there are at most 16 */
+    int64_t reserved[3]; /**< zeros */
 } tess_amg_options;
 
 /**
@@ -320,6 +322,7 @@ typedef struct tess_amg_levels {
     double strength_seconds;      /**< parts of coarsening_seconds, of classical coarsening: strong couplings, */
     double split_seconds;         /**< splits, */
     double interpolation_seconds; /**< interpolation */
+    int modes;                    /**< near-null vectors that the set-up has found */
 } tess_amg_levels;
 /** Sets `size`, and all else to zero. */
 TESS_EXPORT void tess_amg_levels_init_sized(tess_amg_levels *levels, size_t size);

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 AmgCoarsening = Literal["auto", "classical", "aggregation", "plain"]
 AmgCycle = Literal["v", "w", "k"]
 AmgSmoother = Literal["chebyshev", "l1-jacobi", "jacobi", "ilu0", "block-jacobi"]
-Arithmetic = Literal["fp64", "fp32"]
+Arithmetic = Literal["fp64", "fp32", "fp32x2"]
 Engine = Literal["auto", "plain", "graph", "single-kernel"]
 Factorization = Literal["auto", "host", "device"]
 Format = Literal["csr", "ellr", "sell", "split", "composite", "dia", "tiles", "bsr", "packed", "auto"]
@@ -175,7 +175,7 @@ class MethodOptions(PrecondOptions, total=False):
     allow_underflow: int | None
     """let values become 0 that are too small for a low precision"""
     arithmetic: Arithmetic | None
-    """precision of products and sums: fp64 or fp32 (default fp64); fp32: ellr, sell, dia, bsr in spmv, with ..."""
+    """precision of products and sums: fp64, fp32 or fp32x2 (default fp64); fp32: ellr, sell, dia, bsr in spmv, ..."""
     atol: float | None
     """absolute tolerance (default 0)"""
     automatic_choices: str | None

@@ -74,10 +74,12 @@ static inline int64_t amg_most_broken_groups(int64_t groups)
 }
 
 /* The coarsening that the options ask for; auto: aggregation for nodes of several unknowns and for near-nullspace
-   vectors, else classical. */
+   vectors, given or to be found, else classical. */
 const amg_coarsening *amg_choose_coarsening(const tess_amg_options *options, const host_csr *a);
 /* What a set-up on the host may hold at once: levels of 3 times the entries, in FP64 and stored, and a product. */
 int64_t amg_predict_bytes(const tess_matrix *a);
+/* The unknowns of a node of the finest level; 1: the coarsening knows no nodes. */
+int amg_unknowns_of_node(const amg_hierarchy *h);
 /* Builds the levels of an assembled matrix; ctx and options are set. On the host it fails with TESS_OUT_OF_MEMORY if
    that has less memory to spare. Close it also after a failure. */
 tess_status amg_hierarchy_build(amg_hierarchy *h, const tess_matrix *a);

@@ -4,6 +4,7 @@
 
 #include "base/deadline.h"
 #include "base/stages.h"
+#include "precond/multigrid/aggregation/aggregation.h"
 #include "precond/multigrid/aggregation/aggregation_device.h"
 #include "precond/multigrid/classical/split.h"
 
@@ -308,11 +309,17 @@ static tess_status choose(const amg_hierarchy *h, const tess_matrix *a, const am
     if (*block == 0) { TESS_TRY(amg_device_ops_of(h->ctx)->find_block_size(h->ctx, &finest, block)); }
     if (o->coarsening == TESS_AMG_PLAIN) {
         *coarsening = &amg_plain;
-    } else if (o->coarsening == TESS_AMG_AGGREGATION || o->near_nullspace || *block > 1) {
+    } else if (o->coarsening == TESS_AMG_AGGREGATION || o->near_nullspace || o->modes > 0 || *block > 1) {
         *coarsening = &amg_aggregation;
     }
 cleanup:
     return status;
+}
+
+int amg_unknowns_of_node(const amg_hierarchy *h)
+{
+    if (h->device) { return h->device->nodes ? h->device->nodes[0].most_height : 1; }
+    return h->coarsening->nodes ? h->coarsening->nodes(h->state, 0)->most_height : 1;
 }
 
 tess_status amg_device_build(amg_hierarchy *h, const tess_matrix *a)

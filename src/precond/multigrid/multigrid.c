@@ -6,7 +6,11 @@
 #include "precond/multigrid/choice.h"
 #include "precond/multigrid/cycle/columns.h"
 #include "precond/multigrid/device.h"
+#include "precond/multigrid/modes.h"
 #include "precond/precond.h"
+
+/* Vectors that a trial may find: more from the same steps are less good. */
+enum { MODES_OF_A_TRIAL = 3 };
 
 /* What auto measured of a coarsening that it did not take. */
 typedef struct amg_trial {
@@ -24,13 +28,10 @@ typedef struct amg {
     bool negative;                /* the matrix has a negative trace */
     int raised;
     uint64_t revision;
-    double *near_nullspace; /* a copy; NULL: none was given */
+    double *near_nullspace; /* a copy of the caller's, and what was found; NULL: there is none */
+    int64_t near_values;    /* for which it has space */
+    int modes;              /* columns that were found */
 } amg;
-
-static int64_t near_nullspace_values(const tess_precond *m)
-{
-    return m->n * ((const amg *)m->own)->hierarchy.options.near_nullspace_columns;
-}
 
 static const tess_precond_ops precond_amg_on_host;
 
@@ -71,6 +72,12 @@ static tess_status check_numbers(const tess_matrix *a, const tess_amg_options *o
     }
     if (o->truncation < 0 || o->coarsest < 1 || o->aggressive < -1) {
         return refuse(a, "truncation from 0, coarsest from 1, aggressive from -1", "a number is out of range");
+    }
+    if (o->modes < 0 || o->modes >= TESS_MAX_NEAR_NULLSPACE) {
+        return refuse(a, "use 0 to 15", "the number of modes is out of range");
+    }
+    if (o->modes > 0 && o->coarsening == TESS_AMG_CLASSICAL) {
+        return refuse(a, "use aggregation, or leave out amg.modes", "classical coarsening takes no vectors");
     }
     return check_near_nullspace(a, o);
 }
@@ -179,6 +186,92 @@ cleanup:
     close_candidate(&other);
 }
 
+/* Space for the near-nullspace and `most` columns more, which begins with the caller's or with constants. */
+static tess_status open_modes(const tess_precond *m, int most, amg_modes *modes)
+{
+    const amg *own = m->own;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(tess_host_allocate(m->ctx, m->n * (modes->given + most), sizeof *modes->values, (void **)&modes->values));
+    for (int64_t c = 0; c < modes->given; c++) {
+        for (int64_t i = 0; i < m->n; i++) {
+            modes->values[c * m->n + i] =
+                own->near_nullspace ? own->near_nullspace[c * m->n + i] : (double)(i % modes->given == c);
+        }
+    }
+cleanup:
+    return status;
+}
+
+/* Levels anew of the vectors so far, in place of those of the preconditioner. */
+static tess_status coarsen_again(tess_precond *m, const amg_modes *modes)
+{
+    amg *own = m->own;
+    amg_candidate first = {own->hierarchy, own->cycle},
+                  other = {.hierarchy = {.ctx = m->ctx, .options = own->hierarchy.options}, .cycle = {.ctx = m->ctx}};
+    tess_amg_options *o = &other.hierarchy.options;
+    tess_status status = TESS_SUCCESS;
+
+    o->coarsening = own->hierarchy.coarsening->kind;
+    o->near_nullspace = modes->values;
+    o->near_nullspace_columns = modes->given + modes->found;
+    TESS_TRY(amg_hierarchy_build(&other.hierarchy, m->matrix));
+    TESS_TRY(open_levels(own, &other.hierarchy, &other.cycle));
+    own->hierarchy = other.hierarchy;
+    own->cycle = other.cycle;
+    other = first;
+cleanup:
+    close_candidate(&other);
+    return status;
+}
+
+/* Trial cycles, and levels of what they leave, until that is little. `modes` has the columns of the levels. */
+static tess_status search_modes(tess_precond *m, int most, amg_modes *modes)
+{
+    amg *own = m->own;
+    int tried = -1;
+    tess_status status = TESS_SUCCESS;
+
+    while (modes->found < most && modes->found > tried) {
+        const int left = most - modes->found;
+
+        tried = modes->found;
+        TESS_TRY(amg_find_modes(&own->cycle, m->matrix, left < MODES_OF_A_TRIAL ? left : MODES_OF_A_TRIAL, modes));
+        if (modes->found > tried) { TESS_TRY(coarsen_again(m, modes)); }
+    }
+cleanup:
+    if (status != TESS_SUCCESS) { modes->found = tried > 0 ? tried : 0; }
+    return status;
+}
+
+/* Finds near-null vectors, if they are asked for. Where memory does not suffice for more, the levels stay. */
+static tess_status add_modes(tess_precond *m)
+{
+    amg *own = m->own;
+    const tess_amg_options *o = &own->hierarchy.options;
+    const int given = own->near_nullspace ? o->near_nullspace_columns : amg_unknowns_of_node(&own->hierarchy);
+    const int left = TESS_MAX_NEAR_NULLSPACE - given, most = o->modes < left ? (int)o->modes : left;
+    const tess_error before = m->ctx->error;
+    amg_modes modes = {.given = given};
+    tess_status status = TESS_SUCCESS;
+
+    if (most <= 0 || own->modes > 0 || own->cycle.count < 2) { return TESS_SUCCESS; }
+    TESS_TRY(open_modes(m, most, &modes));
+    status = search_modes(m, most, &modes);
+cleanup:
+    if (modes.found > 0) {
+        tess_host_release(m->ctx, own->near_nullspace, own->near_values, sizeof *own->near_nullspace);
+        own->near_nullspace = modes.values;
+        own->near_values = m->n * (given + most);
+        own->modes = modes.found;
+    } else {
+        tess_host_release(m->ctx, modes.values, m->n * (given + most), sizeof *modes.values);
+    }
+    if (status != TESS_OUT_OF_MEMORY && status != TESS_OUT_OF_DEVICE_MEMORY) { return status; }
+    m->ctx->error = before;
+    return TESS_SUCCESS;
+}
+
 /* New values of levels on a GPU, whose stored matrices and vectors stay too. Without memory for both, *renewed is
    false. */
 static tess_status renew_kept(tess_precond *m, bool *renewed)
@@ -215,7 +308,10 @@ static tess_status set_up(tess_precond *m)
     amg_cycle_close(&own->cycle);
     TESS_TRY(renews ? amg_hierarchy_renew(h, m->matrix) : amg_hierarchy_build(h, m->matrix));
     TESS_TRY(open_cycle(m));
-    if (!renews) { try_other(m); }
+    if (!renews) {
+        try_other(m);
+        status = add_modes(m);
+    }
 cleanup:
     if (status != TESS_SUCCESS) { close_all(own); }
     return status;
@@ -228,7 +324,7 @@ static void destroy(tess_precond *m)
     if (!own) { return; }
     close_all(own);
     amg_columns_release(&own->columns);
-    tess_host_release(m->ctx, own->near_nullspace, near_nullspace_values(m), sizeof *own->near_nullspace);
+    tess_host_release(m->ctx, own->near_nullspace, own->near_values, sizeof *own->near_nullspace);
     tess_host_release(m->ctx, own, 1, sizeof *own);
     m->own = NULL;
 }
@@ -238,11 +334,12 @@ static tess_status copy_near_nullspace(tess_precond *m)
 {
     amg *own = m->own;
     tess_amg_options *o = &own->hierarchy.options;
-    const int64_t count = near_nullspace_values(m);
+    const int64_t count = m->n * o->near_nullspace_columns;
     tess_status status = TESS_SUCCESS;
 
     if (count == 0) { return TESS_SUCCESS; }
     TESS_TRY(tess_host_allocate(m->ctx, count, sizeof *own->near_nullspace, (void **)&own->near_nullspace));
+    own->near_values = count;
     memcpy(own->near_nullspace, o->near_nullspace, (size_t)count * sizeof *own->near_nullspace);
     o->near_nullspace = own->near_nullspace;
 cleanup:
@@ -413,6 +510,7 @@ static void levels(const tess_precond *m, tess_amg_levels *out)
     out->vectors = c->vectors;
     out->raised = own->raised;
     out->coarsest_rank = c->rank;
+    out->modes = own->modes;
     out->coarsening_seconds = own->hierarchy.coarsening_seconds;
     out->product_seconds = own->hierarchy.product_seconds;
     out->storing_seconds = c->storing_seconds;

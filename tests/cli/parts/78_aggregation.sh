@@ -23,6 +23,14 @@ json solve.json 'j["options"]["near_nullspace"] == "ones.mtx" and j["amg"]["coar
 expect 0 solve $problem --solver cg --precond amg --amg-coarsening classical --device cpu --json solve.json
 json solve.json 'j["amg"]["coarsening"] == "classical"'
 
+expect 0 solve gallery:elasticity3d:8 --solver cg --precond amg --amg-modes 3 --device cpu --json found.json
+out_has '^ +3 near-null vectors found by trial cycles'
+json found.json 'j["amg"]["modes"] == 3 and j["options"]["amg_modes"] == 3'
+json constants.json 'j["amg"]["modes"] == 0 and j["options"]["amg_modes"] == 0'
+expect 2 solve $problem --precond amg --amg-coarsening classical --amg-modes 3
+err_has 'classical coarsening takes no vectors'
+expect 2 solve $problem --precond amg --amg-modes 16
+
 expect 2 solve $problem --precond amg --coordinates nodes.mtx --near-nullspace ones.mtx
 err_has 'give one'
 expect 2 solve $problem --precond jacobi --coordinates nodes.mtx

@@ -54,7 +54,9 @@ const amg_coarsening *amg_choose_coarsening(const tess_amg_options *options, con
 {
     if (options->coarsening == TESS_AMG_CLASSICAL) { return &amg_classical; }
     if (options->coarsening == TESS_AMG_PLAIN) { return &amg_plain; }
-    if (options->coarsening == TESS_AMG_AGGREGATION || options->near_nullspace) { return &amg_aggregation; }
+    if (options->coarsening == TESS_AMG_AGGREGATION || options->near_nullspace || options->modes > 0) {
+        return &amg_aggregation;
+    }
     if (options->block_size > 0) { return options->block_size > 1 ? &amg_aggregation : &amg_classical; }
     return find_block_size(a) > 1 ? &amg_aggregation : &amg_classical;
 }
