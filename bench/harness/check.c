@@ -59,6 +59,12 @@ void bench_product_make(const bench_csr *a, const double *x, bench_product *out)
     make_product(a, x, (rounding){0.5 * DBL_EPSILON, 0.0, DBL_TRUE_MIN}, out);
 }
 
+void bench_product_make_pairs(const bench_csr *a, const double *x, bench_product *out)
+{
+    /* (row length + 1) 2^-44, and numbers below 2^-74 lose their second word */
+    make_product(a, x, (rounding){0x1p-44, 0.5 * DBL_EPSILON, 0x1p-98}, out);
+}
+
 void bench_product_make_fp32(const bench_csr *a, const double *x, tess_arithmetic arithmetic, bench_product *out)
 {
     const double u = 0.5 * (double)FLT_EPSILON, tiny = (double)FLT_TRUE_MIN;

@@ -169,6 +169,8 @@ typedef struct bench_product {
 } bench_product;
 
 void bench_product_make(const bench_csr *a, const double *x, bench_product *out);
+/* The same for a kernel that sums in pairs of FP32 numbers. */
+void bench_product_make_pairs(const bench_csr *a, const double *x, bench_product *out);
 /* The same for a kernel that computes with FP32 vectors, in FP32 or FP64 arithmetic; x holds what its floats are. */
 void bench_product_make_fp32(const bench_csr *a, const double *x, tess_arithmetic arithmetic, bench_product *out);
 void bench_product_free(bench_product *product);

@@ -8,7 +8,7 @@
 enum {
     BENCH_FORMATS = 16 /* that may be named */,
     BENCH_POLICIES = 8,
-    BENCH_MAX_CONTESTANTS = (10 + BENCH_POLICIES) * BENCH_FORMATS + 16
+    BENCH_MAX_CONTESTANTS = (16 + BENCH_POLICIES) * BENCH_FORMATS + 16
 };
 
 typedef struct formats_options {
@@ -16,6 +16,7 @@ typedef struct formats_options {
     tess_precision precisions[TESS_PRECISION_COUNT];
     const char *policies[BENCH_POLICIES]; /* NAME[:X], of formats in parts; tess_policy_options_parse reads them */
     int nformats, nprecisions, npolicies;
+    bool pairs; /* also in pairs of FP32 numbers, where a format has that arithmetic */
     double max_padding;
     int64_t window;
     const tess_format *usual; /* without --format, nusual of them; NULL: csr */
@@ -26,7 +27,8 @@ typedef struct formats_options {
 int study_formats(int argc, char **argv, const char *parts);
 int study_columns(int argc, char **argv, const char *parts);
 
-/* --format, --precision, --policy, --max-padding, --sell-window; the parser's input is a formats_options of zeros. */
+/* --format, --precision, --policy, --max-padding, --sell-window, --pairs; the parser's input is a formats_options of
+ * zeros. */
 extern const struct argp_option formats_table[];
 error_t formats_parse(int key, char *arg, struct argp_state *state);
 

@@ -13,8 +13,11 @@
 
 static void name_contestant(bench_contestant *c, const char *format, tess_precision precision)
 {
-    const bool fp32 = c->vectors == TESS_PRECISION_FP32;
-    const char *suffix = !fp32 ? "" : c->storage.arithmetic == TESS_ARITHMETIC_FP64 ? "-fp64-on-fp32" : "-all-fp32";
+    const bool fp32 = c->vectors == TESS_PRECISION_FP32, pairs = c->storage.arithmetic == TESS_ARITHMETIC_FP32X2;
+    const char *suffix = pairs                                           ? "-fp32x2"
+                         : !fp32                                         ? ""
+                         : c->storage.arithmetic == TESS_ARITHMETIC_FP64 ? "-fp64-on-fp32"
+                                                                         : "-all-fp32";
 
     snprintf(c->name, sizeof c->name, "%s-%s%s", format, tess_precision_name(precision), suffix);
 }
@@ -43,6 +46,12 @@ static void add_ours(bench_contestant *list, int *count, const formats_options *
     store_in(&c.storage, precision);
     name_contestant(&c, tess_format_name(format), precision);
     list[(*count)++] = c;
+    if (o->pairs && ((unsigned)tess_format_can(format)->arithmetics >> TESS_ARITHMETIC_FP32X2 & 1U) != 0) {
+        c.storage.arithmetic = TESS_ARITHMETIC_FP32X2;
+        name_contestant(&c, tess_format_name(format), precision);
+        list[(*count)++] = c;
+        c.storage.arithmetic = TESS_ARITHMETIC_FP64;
+    }
     if (!padded || precision != TESS_PRECISION_FP32) { return; }
     c.vectors = TESS_PRECISION_FP32;
     name_contestant(&c, tess_format_name(format), precision);
@@ -110,7 +119,7 @@ int formats_contestants(const formats_options *o, bool gpu, bench_contestant *li
 
 /* ---- options ---- */
 
-enum { KEY_FORMAT = 700, KEY_PRECISION, KEY_POLICY, KEY_PADDING, KEY_WINDOW };
+enum { KEY_FORMAT = 700, KEY_PRECISION, KEY_POLICY, KEY_PADDING, KEY_WINDOW, KEY_PAIRS };
 
 const struct argp_option formats_table[] = {
     {"format", KEY_FORMAT, "NAME[,NAME..]", 0,
@@ -119,6 +128,7 @@ const struct argp_option formats_table[] = {
      "storage precisions; may be repeated; those that a format does not have are skipped (default fp64,fp32)", 0},
     {"policy", KEY_POLICY, "NAME[:X]", 0, "formats in parts: entries by this policy, too; may be repeated", 0},
     {"max-padding", KEY_PADDING, "R", 0, "ellr, sell, dia, bsr: the most entries stored per nonzero (default 3)", 0},
+    {"pairs", KEY_PAIRS, NULL, 0, "csr, dia: also with sums in pairs of fp32 numbers", 0},
     {"sell-window", KEY_WINDOW, "N", 0, "sell: rows of a sorting window (default 256)", 0},
     {0}};
 
@@ -164,6 +174,7 @@ error_t formats_parse(int key, char *arg, struct argp_state *state)
     case KEY_FORMAT: add_formats(state, o, arg); return 0;
     case KEY_PRECISION: add_precisions(state, o, arg); return 0;
     case KEY_POLICY: add_policy(state, o, arg); return 0;
+    case KEY_PAIRS: o->pairs = true; return 0;
     case KEY_PADDING:
         o->max_padding = strtod(arg, &end);
         if (*end != '\0' || !(o->max_padding >= 1.0)) { argp_error(state, "--max-padding: '%s' is not above 1", arg); }

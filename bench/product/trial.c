@@ -93,7 +93,9 @@ bench_pairs *bench_trial_pairs(bench_trial *t, const bench_contestant *c)
 
 void bench_trial_exact(const bench_csr *held, const bench_pairs *v, tess_arithmetic arithmetic, bench_product *out)
 {
-    if (v->precision == TESS_PRECISION_FP64) {
+    if (arithmetic == TESS_ARITHMETIC_FP32X2) {
+        bench_product_make_pairs(held, v->host_x, out);
+    } else if (v->precision == TESS_PRECISION_FP64) {
         bench_product_make(held, v->host_x, out);
     } else {
         bench_product_make_fp32(held, v->host_x, arithmetic, out);

@@ -23,11 +23,12 @@ bench_record bench_trial_record(const bench_trial *t, const bench_contestant *c,
 json_t *bench_trial_row(const bench_trial *t, const bench_contestant *c, const bench_outcome *o,
                         const bench_record *record)
 {
-    const bool fp32 = c->ours ? c->storage.arithmetic == TESS_ARITHMETIC_FP32 : c->vectors == TESS_PRECISION_FP32;
+    const bool fp32 = !c->ours && c->vectors == TESS_PRECISION_FP32;
+    const tess_arithmetic arithmetic = fp32 ? TESS_ARITHMETIC_FP32 : c->storage.arithmetic;
     json_t *row = bench_record_row(t->run, record);
 
-    bench_set(row, "{s:s, s:s, s:i}", "vectors", tess_precision_name(c->vectors), "arithmetic", fp32 ? "fp32" : "fp64",
-              "vector_pairs", t->rotation.pairs);
+    bench_set(row, "{s:s, s:s, s:i}", "vectors", tess_precision_name(c->vectors), "arithmetic",
+              tess_arithmetic_name(arithmetic), "vector_pairs", t->rotation.pairs);
     bench_set_real(row, "first_setup_seconds", o->first_setup_seconds > 0.0 ? o->first_setup_seconds : NAN);
     bench_set_real(row, "error_over_bound", o->error);
     return row;

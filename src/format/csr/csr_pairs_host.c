@@ -7,7 +7,7 @@
 
 enum { MOST_LANES = 32 };
 
-static double sum_row(const csr_view *v, const tess_spmv_args *args, int64_t i, int width)
+TESS_INLINE double sum_row(const csr_view *v, const tess_spmv_args *args, int64_t i, int width)
 {
     const int64_t begin = csr_offset(v, i), end = csr_offset(v, i + 1);
     float_pair lane[MOST_LANES] = {{0.0F, 0.0F}};
@@ -26,6 +26,15 @@ static double sum_row(const csr_view *v, const tess_spmv_args *args, int64_t i, 
     return float_pair_value(lane[0]);
 }
 
+/* A function of its own, for processors with FMA. */
+HOST_CLONES static void sum_rows(const csr_view *v, const tess_spmv_args *args, int64_t first, int64_t last, int width,
+                                 double *sum)
+{
+    for (int64_t i = first; i < last; i++) {
+        sum[i - first] = sum_row(v, args, i, width);
+    }
+}
+
 tess_status csr_host_multiply_pairs(tess_context *ctx, const csr_view *v, const tess_spmv_args *args)
 {
     const tess_reduction *reduction = &args->reduction;
@@ -39,10 +48,11 @@ tess_status csr_host_multiply_pairs(tess_context *ctx, const csr_view *v, const 
 #pragma omp parallel for num_threads(host_threads_for(ctx, v->nnz)) schedule(static)
     for (int64_t b = 0; b < blocks; b++) {
         const int64_t last = (b + 1) * HOST_BLOCK < v->nrows ? (b + 1) * HOST_BLOCK : v->nrows;
-        double dots[2] = {0.0, 0.0};
+        double dots[2] = {0.0, 0.0}, sum[HOST_BLOCK];
 
+        sum_rows(v, args, b * HOST_BLOCK, last, width, sum);
         for (int64_t i = b * HOST_BLOCK; i < last; i++) {
-            spmv_finish_single(args, i, sum_row(v, args, i, width), dots);
+            spmv_finish_single(args, i, sum[i - b * HOST_BLOCK], dots);
         }
         partials[b] = dots[0];
         partials[blocks + b] = dots[1];

@@ -3,7 +3,9 @@
 #include "format/dia/dia_host.h"
 #include "format/pairs.h"
 
-void dia_host_sum_pairs(const dia_view *v, const tess_spmv_args *args, int64_t first, int count, double *out)
+/* For processors with FMA, too. */
+HOST_CLONES void dia_host_sum_pairs(const dia_view *v, const tess_spmv_args *args, int64_t first, int count,
+                                    double *out)
 {
     for (int64_t row = first; row < first + count; row++) {
         float_pair sum = {0.0F, 0.0F};
