@@ -5,6 +5,7 @@
     report.py plot error     accuracy.json -o out/error        mean relative error over size (study accuracy)
     report.py plot speed     dense.json    -o out/speed        GFLOP/s over size (bench_dense)
     report.py plot speedup   formats.json  -o out/speedup      bars per matrix
+    report.py plot bytes     formats.json  -o out/bytes        time over bytes, both over the baseline's (study formats)
     report.py plot profile   formats.json  -o out/profile      share of matrices within a factor of the fastest
     report.py plot residuals split.json    -o out/residuals    relative residuals over matrices (study split)
     report.py plot bars      jacobi.json   -o out/bars         speed-ups per matrix and contestant
@@ -25,7 +26,8 @@ import tempfile
 import plot_gmres
 import plot_mixed
 from plot_common import (COLOURS, MARKERS, STYLE, by_contestant, by_precision, colour, groups, kernel_colours,
-                         legend_below, matrices_of, name_of, panels, plain_number, plt, read_rows, save, value_at)
+                         legend_below, matrices_of, name_of, panels, plain_number, plt, read_rows, save, value_at,
+                         wanted_rows)
 from reporting.records import matches
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
@@ -248,7 +250,48 @@ def draw_speedup(paths, options):
     return figure
 
 
+# ---- time over bytes ----
+
+FORMAT_MARKERS = ["o", "s", "^", "D", "v", "P"]
+
+
+def draw_bytes(paths, options):
+    """A point for each matrix and contestant. On the diagonal fewer bytes become as much less time."""
+    rows = wanted_rows(paths, options, "bytes", "seconds.median")
+    base = options.baseline or "csr-fp64"
+    every = [row for path in paths for row in read_rows(path)[0] if row.get("seconds")]
+    ours = {row["matrix"]: row for row in every if row["contestant"] == base}
+    if not ours:
+        sys.exit(f"no row of the baseline {base}")
+    figure, axis = plt.subplots(figsize=(5.6, 4.6), layout="constrained")
+    formats, ends = {}, [1.0]
+    for (name, storage), line in sorted(groups(rows, "contestant", "precision").items()):
+        points = [(row["bytes"] / ours[row["matrix"]]["bytes"],
+                   row["seconds"]["median"] / ours[row["matrix"]]["seconds"]["median"])
+                  for row in line if row["matrix"] in ours]
+        if name == base or not points:
+            continue
+        kind = name.split("-")[0]
+        marker = FORMAT_MARKERS[formats.setdefault(kind, len(formats)) % len(FORMAT_MARKERS)]
+        axis.plot(*zip(*points), linestyle="", marker=marker, color=colour(storage), markersize=4.5, alpha=0.8,
+                  label=name)
+        ends += [number for point in points for number in point]
+    low, high = min(ends) / 1.1, max(ends) * 1.1
+    axis.plot([low, high], [low, high], color="#404040", linewidth=1.0)
+    axis.axhline(1.0, color="#b0b0b0", linewidth=0.9, linestyle=(0, (4, 3)))
+    for scale in (axis.set_xscale, axis.set_yscale):
+        scale("log", base=2)
+    for numbers in (axis.xaxis, axis.yaxis):
+        numbers.set_major_formatter(FuncFormatter(plain_number))
+    axis.set_xlabel(f"bytes over those of {base}")
+    axis.set_ylabel(f"time over that of {base}")
+    axis.set_title(options.title or "", loc="left")
+    legend_below(figure, [axis], 4)
+    return figure
+
+
 DRAW = {"roofline": draw_roofline, "error": draw_error, "speed": draw_speed, "speedup": draw_speedup,
+        "bytes": draw_bytes,
         **plot_mixed.DRAW, **plot_gmres.DRAW}
 
 
